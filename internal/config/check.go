@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
@@ -38,7 +39,9 @@ func (c *checker) checkSettings(s *Settings) {
 	if (s.Parallel < 1 || s.Parallel > maxParallel) && !c.isBroken("parallel") {
 		c.addProblem("parallel", "4 is the default", "%d is not from 1 to %d", s.Parallel, maxParallel)
 	}
-	c.checkVerify(s.Verify)
+	if _, ok := parsePercentage(s.Verify); !ok && !c.isBroken("verify") {
+		c.addProblem("verify", "1% is the default, 0% is never", "%q is not a percentage", s.Verify)
+	}
 	c.checkBranch("output.branchPrefix", s.Output.BranchPrefix+"environment")
 	c.checkOneOf("output.retired", s.Output.Retired, "remove", "keep")
 	if s.Output.VerifiedCommits && !slices.ContainsFunc(s.Remotes, func(r Remote) bool { return r.GitHubApp != nil }) {
@@ -83,11 +86,9 @@ func (c *checker) checkNextEnvironment(next map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(next)) {
 		path := joinPath("nextEnvironment", name)
 		c.checkBranch(path, name)
-		switch next[name] {
-		case name:
+		c.checkBranch(path, next[name])
+		if next[name] == name {
 			c.addProblem(path, "name the one that gets its commits after it, or remove the line", "%s comes after itself", name)
-		default:
-			c.checkBranch(path, next[name])
 		}
 	}
 }
@@ -243,9 +244,7 @@ func (c *checker) checkForges(forges []Forge) {
 			hosts[host] = true
 		}
 		c.checkAPI(path+".api", f.API)
-		switch f.Kind {
-		case "", "git", "github", "gitlab", "gitea":
-		default:
+		if f.Kind != "" {
 			c.checkOneOf(path+".kind", f.Kind, "git", "github", "gitlab", "gitea")
 		}
 	}
@@ -286,14 +285,10 @@ func (c *checker) checkIdentity(path, value string) {
 }
 
 func (c *checker) checkOneOf(path, value string, known ...string) {
-	if c.isBroken(path) || slices.Contains(known, value) {
-		return
+	if !c.isBroken(path) && !slices.Contains(known, value) {
+		hint := cmp.Or(problem.DidYouMean(value, known), "write one of them")
+		c.addProblem(path, hint, "%q is not one of %s", value, strings.Join(known, ", "))
 	}
-	hint := problem.DidYouMean(value, known)
-	if hint == "" {
-		hint = "write one of them"
-	}
-	c.addProblem(path, hint, "%q is not one of %s", value, strings.Join(known, ", "))
 }
 
 // checkReadable checks a file that holds no secret; "" is none.

@@ -37,7 +37,11 @@ func (s *Settings) AllowsOutput(repo, branch string) (allowed, named, literally 
 	is := giturl.Identify(repo)
 	for _, d := range s.Output.Allow {
 		to := giturl.Identify(d.Repo)
-		if !to.IsPrefixOf(is) || !d.allowsBranch(branch) {
+		matched := d.Branches == nil || slices.ContainsFunc(d.Branches, func(pattern string) bool {
+			ok, err := path.Match(pattern, branch)
+			return err == nil && ok
+		})
+		if !matched || !to.IsPrefixOf(is) {
 			continue
 		}
 		allowed = true
@@ -46,12 +50,4 @@ func (s *Settings) AllowsOutput(repo, branch string) (allowed, named, literally 
 		}
 	}
 	return allowed, named, literally
-}
-
-// allowsBranch reports whether one of the patterns matches a branch.
-func (d Destination) allowsBranch(branch string) bool {
-	return d.Branches == nil || slices.ContainsFunc(d.Branches, func(pattern string) bool {
-		ok, err := path.Match(pattern, branch)
-		return err == nil && ok
-	})
 }

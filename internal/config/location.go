@@ -58,11 +58,6 @@ func (l remoteLocation) isPrefixOf(m remoteLocation) bool {
 		len(l.path) <= len(m.path) && slices.Equal(l.path, m.path[:len(l.path)])
 }
 
-// coversRepository is leads without regard to ".git" at the end of both.
-func (l remoteLocation) coversRepository(m remoteLocation) bool {
-	return l.isPrefixOf(m) || len(l.path) == len(m.path) && l.canonicalURL() == m.canonicalURL()
-}
-
 // canonicalURL returns a URL that is equal for equal locations.
 func (l remoteLocation) canonicalURL() string {
 	return l.scheme + "://" + l.host + ":" + l.port + "/" + strings.TrimSuffix(strings.Join(l.path, "/"), ".git")
@@ -87,7 +82,9 @@ func (s *Settings) Remote(url string) (Remote, bool) {
 		return best, false
 	}
 	for _, r := range s.Remotes {
-		if l, ok := parseLocation(r.URL); ok && len(l.path) > length && l.coversRepository(wanted) {
+		l, ok := parseLocation(r.URL)
+		same := len(l.path) == len(wanted.path) && l.canonicalURL() == wanted.canonicalURL() // but for ".git"
+		if ok && len(l.path) > length && (same || l.isPrefixOf(wanted)) {
 			best, length = r, len(l.path)
 		}
 	}

@@ -24,7 +24,14 @@ func (c *checker) checkRemotes(remotes []Remote) {
 			c.addProblem(path+".url", "remove one of them", "another remote has this URL")
 		}
 		seen[l.canonicalURL()] = true
-		c.checkScheme(path, l, r)
+		switch { // the credential has to be one that the scheme can carry
+		case l.scheme == "ssh" && (r.Token != nil || r.GitHubApp != nil):
+			c.addProblem(path+".url", "write an https:// URL, or ssh: {key: {file: PATH}}", "a token is not for ssh")
+		case l.scheme != "ssh" && r.SSH != nil:
+			c.addProblem(path+".url", "write ssh://USER@HOST/, or token: {file: PATH}", "an SSH key is not for %s", l.scheme)
+		case l.isUnencrypted():
+			c.addWarning(path+".url", "use https", "the token is sent in the clear")
+		}
 	}
 }
 
@@ -68,17 +75,5 @@ func (c *checker) checkGitHubApp(path string, app *GitHubApp) {
 	c.checkAPI(path+".api", app.API)
 	if app.API == "" {
 		app.API = defaultAPI
-	}
-}
-
-// checkScheme checks that the credential is one that the URL's scheme can carry.
-func (c *checker) checkScheme(path string, l remoteLocation, r *Remote) {
-	switch {
-	case l.scheme == "ssh" && (r.Token != nil || r.GitHubApp != nil):
-		c.addProblem(path+".url", "write an https:// URL, or ssh: {key: {file: PATH}}", "a token is not for ssh")
-	case l.scheme != "ssh" && r.SSH != nil:
-		c.addProblem(path+".url", "write ssh://USER@HOST/, or token: {file: PATH}", "an SSH key is not for %s", l.scheme)
-	case l.isUnencrypted():
-		c.addWarning(path+".url", "use https", "the token is sent in the clear")
 	}
 }

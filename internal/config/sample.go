@@ -20,9 +20,3 @@ func (s *Settings) ShouldVerify(random float64) bool {
 	part, ok := parsePercentage(s.Verify)
 	return ok && random < part
 }
-
-func (c *checker) checkVerify(percent string) {
-	if _, ok := parsePercentage(percent); !ok && !c.isBroken("verify") {
-		c.addProblem("verify", "1% is the default, 0% is never", "%q is not a percentage", percent)
-	}
-}

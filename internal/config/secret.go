@@ -72,7 +72,14 @@ var (
 // empty one; the error does not quote what was read.
 func (r SecretRef) Read() (Secret, error) {
 	if r.File == "" {
-		return r.readVariable()
+		lookup := r.env
+		if lookup == nil {
+			lookup = os.Getenv
+		}
+		if value := trimNewline(lookup(r.Env)); value != "" {
+			return NewSecret(value), nil
+		}
+		return Secret{}, fmt.Errorf("read the environment variable %s: %w", r.Env, errUnset)
 	}
 	data, err := readBounded(r.File)
 	if err != nil {
@@ -82,17 +89,6 @@ func (r SecretRef) Read() (Secret, error) {
 		return NewSecret(value), nil
 	}
 	return Secret{}, fmt.Errorf("read %s: %w", r.File, errEmpty)
-}
-
-func (r SecretRef) readVariable() (Secret, error) {
-	lookup := r.env
-	if lookup == nil {
-		lookup = os.Getenv
-	}
-	if value := trimNewline(lookup(r.Env)); value != "" {
-		return NewSecret(value), nil
-	}
-	return Secret{}, fmt.Errorf("read the environment variable %s: %w", r.Env, errUnset)
 }
 
 func trimNewline(s string) string {

@@ -30,17 +30,7 @@ func (s *Settings) WebhookSecrets(forge string) ([]string, error) {
 }
 
 func (w *Webhooks) byForge(forge string) *Webhook {
-	switch forge {
-	case "github":
-		return w.GitHub
-	case "gitlab":
-		return w.GitLab
-	case "gitea":
-		return w.Gitea
-	case "flux":
-		return w.Flux
-	}
-	return nil
+	return map[string]*Webhook{"github": w.GitHub, "gitlab": w.GitLab, "gitea": w.Gitea, "flux": w.Flux}[forge]
 }
 
 func (c *checker) checkWebhooks(s *Settings) {

@@ -95,7 +95,8 @@ func isPlain(name string) bool {
 // short names.
 func isDotGit(name string) bool {
 	seen := strings.Map(func(r rune) rune {
-		if isIgnored(r) {
+		// HFS+ leaves these out when it compares names.
+		if r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff {
 			return -1
 		}
 		return r
@@ -103,9 +104,4 @@ func isDotGit(name string) bool {
 	seen, _, _ = strings.Cut(seen, ":")
 	seen = strings.ToLower(strings.TrimRight(seen, " ."))
 	return seen == ".git" || seen == "git~1"
-}
-
-// isIgnored reports whether HFS+ leaves a character out when it compares names.
-func isIgnored(r rune) bool {
-	return r >= 0x200c && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x206a && r <= 0x206f || r == 0xfeff
 }

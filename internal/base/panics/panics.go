@@ -103,18 +103,14 @@ func toError(value any) *Error {
 	if e, ok := value.(*Error); ok {
 		return e
 	}
-	e := &Error{Kind: describeKind(value), Stack: formatStack()}
+	e := &Error{Kind: fmt.Sprintf("panic with a %T", value), Stack: formatStack()}
+	if err, ok := value.(runtime.Error); ok {
+		e.Kind = err.Error()
+	}
 	within, _, _ := strings.Cut(e.Stack, barrierName) // whoever has begun the work, it is the same panic
 	sum := sha256.Sum256([]byte(e.Kind + "\n" + within))
 	e.ID = hex.EncodeToString(sum[:6])
 	return e
-}
-
-func describeKind(value any) string {
-	if err, ok := value.(runtime.Error); ok {
-		return err.Error()
-	}
-	return fmt.Sprintf("panic with a %T", value)
 }
 
 // barrierName is the function that begins a piece of work, as a stack names it.

@@ -1,31 +1,42 @@
 package problem
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// Capped returns the list with the first n problems that stop their environment and the first n
-// warnings. One more problem, at the place of the last one shown, counts the others.
-func (l List) Capped(n int) List {
-	stops, warnings := l.Count()
+// Trimmed returns the first n problems that stop their environment and the first n warnings, and
+// how many of each it leaves out.
+func (l List) Trimmed(n int) (kept List, stops, warnings int) {
+	stops, warnings = l.Count()
 	if stops <= n && warnings <= n {
-		return l
+		return l, 0, 0
 	}
-	capped := make(List, 0, 2*n+2)
-	var last [2]Problem
 	var seen [2]int
 	for _, p := range l {
 		kind := severityRank(p)
 		seen[kind]++
 		if seen[kind] <= n {
-			capped = append(capped, p)
-			last[kind] = p
+			kept = append(kept, p)
 		}
 	}
-	for kind, more := range seen {
-		if more > n {
-			p := last[kind]
-			p.Summary, p.Hint = fmt.Sprintf("and %d more", more-n), "mend those that are shown first"
-			capped = append(capped, p)
+	return kept, max(0, stops-n), max(0, warnings-n)
+}
+
+// Capped returns the list [List.Trimmed] to n. One more problem, at the place of the last one shown,
+// counts the others of its severity.
+func (l List) Capped(n int) List {
+	kept, stops, warnings := l.Trimmed(n)
+	count := func(more int, warning bool) {
+		for _, p := range slices.Backward(kept) {
+			if more > 0 && p.Warning == warning {
+				p.Summary, p.Hint = fmt.Sprintf("and %d more", more), "mend those that are shown first"
+				kept = append(kept, p)
+				return
+			}
 		}
 	}
-	return capped
+	count(warnings, true)
+	count(stops, false)
+	return kept
 }

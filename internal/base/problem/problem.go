@@ -103,10 +103,7 @@ func (l *List) Warnf(pos Pos, subject, hint, format string, args ...any) {
 func (l List) Sorted() List {
 	sorted := slices.Clone(l)
 	slices.SortStableFunc(sorted, func(a, b Problem) int {
-		if c := a.compare(b); c != 0 {
-			return c
-		}
-		return cmp.Compare(severityRank(b), severityRank(a))
+		return cmp.Or(a.compare(b), cmp.Compare(severityRank(b), severityRank(a)))
 	})
 	return slices.CompactFunc(sorted, func(a, b Problem) bool { return a.compare(b) == 0 })
 }

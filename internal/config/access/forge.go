@@ -54,7 +54,8 @@ func LocateForge(settings *config.Settings, location string) (ForgeLocation, err
 
 // newForgeLocation fills in where the API is if the settings do not say it.
 func newForgeLocation(kind, api, location string) ForgeLocation {
-	f := ForgeLocation{Kind: kind, Repo: pathOf(location)}
+	_, repo, _ := strings.Cut(giturl.Normalize(location), "/")
+	f := ForgeLocation{Kind: kind, Repo: repo}
 	switch kind {
 	case "github":
 		f.API = cmp.Or(api, "https://api.github.com")
@@ -88,10 +89,4 @@ func serverOf(location string) string {
 		return "https://" + host
 	}
 	return u.Scheme + "://" + u.Host
-}
-
-// pathOf returns the path of a repository on its host: "owner/name".
-func pathOf(location string) string {
-	_, p, _ := strings.Cut(giturl.Normalize(location), "/")
-	return p
 }

@@ -107,7 +107,6 @@ func checkStages(p *Promotion, known []string) problem.List {
 func chainFromNext(next map[string]string, known []string) (Chain, problem.List) {
 	var problems problem.List
 	c := Chain{Inferred: "nextEnvironment of the settings"}
-	all := slices.Clone(known)
 	for _, from := range sortedKeys(next) {
 		for _, name := range []string{from, next[from]} {
 			if !slices.Contains(known, name) {
@@ -115,7 +114,7 @@ func chainFromNext(next map[string]string, known []string) (Chain, problem.List)
 			}
 		}
 	}
-	for _, name := range all {
+	for _, name := range known {
 		stage := Stage{Name: name, Queue: Queue{Policy: QueueLatest}}
 		for _, from := range sortedKeys(next) {
 			if next[from] == name {

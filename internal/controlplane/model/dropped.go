@@ -21,28 +21,10 @@ func (d *droppedCounts) add(o droppedCounts) {
 	d.stops, d.warnings, d.files = d.stops+o.stops, d.warnings+o.warnings, d.files+o.files
 }
 
-// trimProblems keeps the first problems of a list, and counts the others.
-func trimProblems(l problem.List, d *droppedCounts) problem.List {
-	if len(l) <= maxProblems {
-		return l
-	}
-	kept := make(problem.List, 0, 2*maxProblems)
-	stops, warnings := 0, 0
-	for _, p := range l {
-		switch {
-		case p.Warning && warnings < maxProblems:
-			warnings++
-		case !p.Warning && stops < maxProblems:
-			stops++
-		case p.Warning:
-			d.warnings++
-			continue
-		default:
-			d.stops++
-			continue
-		}
-		kept = append(kept, p)
-	}
+// trimProblems returns the first problems of a list, and counts the others.
+func (d *droppedCounts) trimProblems(l problem.List) problem.List {
+	kept, stops, warnings := l.Trimmed(maxProblems)
+	d.stops, d.warnings = d.stops+stops, d.warnings+warnings
 	return kept
 }
 
@@ -103,16 +85,8 @@ func readGuarded(pos problem.Pos, read func() *content) (c *content) {
 		c = &content{}
 		c.problems.Addf(pos, "", "look for what is unusual in it", "the file cannot be read: %v", err)
 	}
-	c.problems = trimProblems(c.problems, &c.dropped)
-	c.progress.Problems = trimProblems(c.progress.Problems, &c.dropped)
+	c.problems, c.progress.Problems = c.dropped.trimProblems(c.problems), c.dropped.trimProblems(c.progress.Problems)
 	return c
 }
 
 func (p *Parser) isCanceled() bool { return p.Canceled != nil && p.Canceled() }
-
-// canceledContent returns the content of a layer whose reading was canceled: a problem.
-func canceledContent(l Layer) *content {
-	c := &content{}
-	c.problems.Addf(problem.Pos{Layer: l.displayName()}, "", "", "it was not read to the end, because the program ends")
-	return c
-}

@@ -1,6 +1,12 @@
 package model
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
 
 // Group and Version are those of Kalypso's kinds.
 const (
@@ -52,19 +58,18 @@ var Kinds = []KindInfo{
 // generatedKinds lists the kinds that Kalypso generates; people do not write them.
 var generatedKinds = []string{"Assignment", "AssignmentPackage"}
 
-func kindNames() []string { return kindNamesOf(Kinds) }
-
-func kindNamesOf(kinds []KindInfo) []string {
-	out := make([]string, len(kinds))
-	for i, k := range kinds {
-		out[i] = k.Kind
-	}
-	return out
+func isKind(name string, kinds []KindInfo) bool {
+	return slices.ContainsFunc(kinds, func(k KindInfo) bool { return k.Kind == name })
 }
 
-func isKind(name string) bool { return slices.Contains(kindNames(), name) }
-
-func isOwnKind(name string) bool { return slices.Contains(kindNamesOf(OwnKinds), name) }
+// kindHint returns a hint for an unknown kind: the one that was meant, or all that there are.
+func kindHint(kind string, kinds []KindInfo) string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.Kind
+	}
+	return cmp.Or(problem.DidYouMean(kind, names), "the kinds are "+strings.Join(names, ", "))
+}
 
 type repoSpec struct {
 	Repo   string `yaml:"repo" required:"true"`

@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"strconv"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
@@ -71,10 +69,7 @@ func (d *decoder) parsePercent(pos problem.Pos, field, text string, otherwise in
 		d.problems.Addf(pos, d.subject, "a whole number from 0 to 100 and a percent sign, as in 10%", "%s cannot be %q", field, text)
 		return otherwise
 	}
-	n, err := strconv.Atoi(found[1])
-	if err != nil {
-		return otherwise
-	}
+	n, _ := strconv.Atoi(found[1]) // 0 to 100
 	return n
 }
 
@@ -91,14 +86,4 @@ func (p *Progress) LimitsOf(environment string) Limits {
 		}
 	}
 	return promotion.Limits
-}
-
-// newApproval returns the Approval of a spec, and reports one that does not approve exactly one
-// thing.
-func (r *reader) newApproval(o Object, s approvalSpec, d *decoder, n *yaml.Node) *Approval {
-	if (s.Commit == "") == (s.Removals == "") {
-		d.addProblem(n, "spec.commit is a commit of the base, spec.removals what the pull request of the output names",
-			"an Approval is of a commit or of removals, and of one of them")
-	}
-	return &Approval{Object: o, Commit: string(s.Commit), Removals: string(s.Removals), Reason: s.Reason}
 }

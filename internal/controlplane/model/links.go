@@ -38,7 +38,7 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 	last.targets = last.targets.nextList(targets, problems, func(t *Target) *Object { return &t.Object })
 	m.Targets = last.targets.kept
 	m.checkGitOpsRepo(problems)
-	if err := checkEnvironmentName(env); err != nil {
+	if err := cmp.Or(kubename.Check(env), gitname.CheckBranch(env)); err != nil { // it is a part of names of branches
 		problems.Addf(problem.Pos{}, "Environment/"+env, "", "%v", err)
 	}
 	return m
@@ -84,7 +84,7 @@ func uniqueByName[T any](objects []*T, problems *problem.List, object func(*T) *
 		if c := strings.Compare(a.name, b.name); c != 0 {
 			return c
 		}
-		return compareObjects(object(a.object), object(b.object))
+		return object(a.object).Pos.Compare(object(b.object).Pos)
 	})
 	kept := make([]*T, 0, len(named))
 	for i, e := range named {
@@ -104,14 +104,6 @@ func uniqueByName[T any](objects []*T, problems *problem.List, object func(*T) *
 type namedObject[T any] struct {
 	name   string
 	object *T
-}
-
-func compareObjects(a, b *Object) int {
-	return cmp.Or(
-		cmp.Compare(a.Pos.Layer, b.Pos.Layer),
-		cmp.Compare(a.Pos.File, b.Pos.File),
-		cmp.Compare(a.Pos.Line, b.Pos.Line),
-	)
 }
 
 // withoutOverridden leaves out the built-in templates for which the control plane
@@ -209,15 +201,12 @@ func (w *workload) makeTarget(s *targetSpec, workspace string) *Target {
 			Labels: map[string]string{}, Pos: w.pos(s.Name.Line),
 		},
 		Workload: w.Name, Workspace: workspace, Environment: s.Environment, Manifests: s.Manifests,
-		DependsOn: w.dependsOn, Team: w.registration != "",
+		DependsOn: slices.Concat(w.dependsOn, dependenciesOf(s.Annotations, w.pos)), Team: w.registration != "",
 	}
 	maps.Copy(t.Labels, s.Labels)
 	maps.Copy(t.Labels, w.Labels)
 	t.Labels[workloadLabel], t.Labels[workspaceLabel] = w.Name, workspace
 	t.Schemas = append(ownSchemas(t.Object, w.pos, s.ConfigSchemas), ownSchemas(w.Object, w.pos, w.schemas)...)
-	if a, ok := s.Annotations[DependsOnAnnotation]; ok {
-		t.DependsOn = append(slices.Clone(w.dependsOn), splitDependencies(a, w.pos)...)
-	}
 	return t
 }
 
@@ -241,8 +230,14 @@ func checkTarget(t *Target, problems *problem.List) {
 			}
 		}
 	}
-	if t.Team {
-		warnOfTemplates(t, problems)
+	if !t.Team {
+		return
+	}
+	for _, key := range sortedKeys(t.Manifests) { // Kalypso would expand them
+		if isTemplate(key) || isTemplate(t.Manifests[key]) {
+			problems.Warnf(t.Pos, t.Subject(), "write it out, or have the platform team write it in a template or a config",
+				"manifests.%s contains \"{{\": what a workload's repository writes is data, and is not expanded", key)
+		}
 	}
 }
 

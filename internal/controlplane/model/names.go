@@ -5,7 +5,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/gitname"
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
-	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
 // labelHint goes with what cannot be a label.
@@ -14,15 +13,6 @@ const labelHint = "labels are for selecting; put other text into an annotation"
 // isTemplate reports whether a text is to be expanded: Kalypso's users have labels
 // that get their value when a template is rendered.
 func isTemplate(text string) bool { return strings.Contains(text, "{{") }
-
-// checkEnvironmentName returns an error if an environment cannot have this name, which
-// becomes a part of names of branches.
-func checkEnvironmentName(name string) error {
-	if err := kubename.Check(name); err != nil {
-		return err
-	}
-	return gitname.CheckBranch(name)
-}
 
 // checkRepo reports a path that cannot be a folder of its repository, and a branch
 // that Git cannot have. One that is missing is reported where the repository is read.
@@ -45,15 +35,5 @@ func (r *reader) checkEnvironment(o Object) {
 	}
 	if err := gitname.CheckEnvironment(o.Name); err != nil {
 		r.out.problems.Addf(o.Pos, o.Subject(), "give the environment another name, as "+o.Name+"-1", "%v", err)
-	}
-}
-
-// warnOfTemplates warns of a team's texts that Kalypso would expand and Fairlead does not.
-func warnOfTemplates(t *Target, problems *problem.List) {
-	for _, key := range sortedKeys(t.Manifests) {
-		if isTemplate(key) || isTemplate(t.Manifests[key]) {
-			problems.Warnf(t.Pos, t.Subject(), "write it out, or have the platform team write it in a template or a config",
-				"manifests.%s contains \"{{\": what a workload's repository writes is data, and is not expanded", key)
-		}
 	}
 }

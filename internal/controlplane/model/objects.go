@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -177,23 +178,22 @@ func (r *reader) checkLength(o Object, why, name string) {
 
 func (r *reader) newPolicy(o Object, s schedulingPolicySpec, d *decoder, n *yaml.Node) *Policy {
 	r.checkLength(o, "the name of a policy becomes a label", o.Name)
-	p := &Policy{Object: o, Workspace: s.DeploymentTargetSelector.Workspace}
-	var errs []error
-	p.ClusterTypes, errs = s.ClusterTypeSelector.LabelSelector.parseSelector()
-	targets, more := s.DeploymentTargetSelector.LabelSelector.parseSelector()
-	p.Targets = targets
-	for _, err := range append(errs, more...) {
-		d.addProblem(selectorNode(n), "the operators are "+quoteAll(operators), "%v", err)
+	return &Policy{
+		Object: o, Workspace: s.DeploymentTargetSelector.Workspace,
+		ClusterTypes: d.readSelector(n, s.ClusterTypeSelector.LabelSelector), Targets: d.readSelector(n, s.DeploymentTargetSelector.LabelSelector),
 	}
-	return p
 }
 
-// selectorNode is the place to show for a mistake in a selector: the spec.
-func selectorNode(n *yaml.Node) *yaml.Node {
+// readSelector returns the Selector of a spec of the object n, and reports mistakes in it at that spec.
+func (d *decoder) readSelector(n *yaml.Node, spec selectorSpec) Selector {
 	if key, _ := lookUpPair(n, "spec"); key != nil {
-		return key
+		n = key
 	}
-	return n
+	s, errs := spec.parseSelector()
+	for _, err := range errs {
+		d.addProblem(n, fmt.Sprintf("the operators are %q, %q, %q, %q", In, NotIn, Exists, DoesNotExist), "%v", err)
+	}
+	return s
 }
 
 // maxExpansions is how often output that contains "{{" is expanded again at most.
@@ -296,7 +296,7 @@ func (r *reader) newWorkload(o Object, s workloadSpec, meta metadataSpec) *workl
 	if r.layer.Kind == Workloads {
 		w.registration = r.layer.Name
 	}
-	w.dependsOn = r.readDependencies(meta.Annotations)
+	w.dependsOn = dependenciesOf(meta.Annotations, r.positionAt)
 	return w
 }
 
@@ -306,7 +306,7 @@ func (r *reader) newWrittenTarget(o Object, s deploymentTargetSpec, meta metadat
 	t := &Target{
 		Object: o, Environment: s.Environment, Manifests: s.Manifests,
 		Workload: o.Labels[workloadLabel], Workspace: o.Labels[workspaceLabel],
-		DependsOn: r.readDependencies(meta.Annotations), Team: r.layer.Kind == Workloads,
+		DependsOn: dependenciesOf(meta.Annotations, r.positionAt), Team: r.layer.Kind == Workloads,
 	}
 	t.Labels = maps.Clone(s.Labels)
 	if t.Labels == nil {
@@ -317,15 +317,9 @@ func (r *reader) newWrittenTarget(o Object, s deploymentTargetSpec, meta metadat
 	return t
 }
 
-func (r *reader) readDependencies(annotations map[string]locatedText) []Dependency {
-	a, ok := annotations[DependsOnAnnotation]
-	if !ok {
-		return nil
-	}
-	return splitDependencies(a, r.positionAt)
-}
-
-func splitDependencies(a locatedText, at func(int) problem.Pos) []Dependency {
+// dependenciesOf returns the dependencies that annotations name.
+func dependenciesOf(annotations map[string]locatedText, at func(int) problem.Pos) []Dependency {
+	a := annotations[DependsOnAnnotation]
 	var out []Dependency
 	for _, name := range strings.FieldsFunc(a.Text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }) {
 		out = append(out, Dependency{Name: name, Pos: at(a.Line)})

@@ -1,14 +1,12 @@
 package model
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/recent"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
@@ -69,12 +68,6 @@ type fileReading struct {
 	// the layer; root is the layer at that time.
 	built bool
 	root  tree.ID
-}
-
-// isCurrent reports whether the reading is that of the file or folder with this id, in a layer
-// with this root.
-func (r *fileReading) isCurrent(id, root tree.ID) bool {
-	return r.id == id && (!r.built || r.root == root)
 }
 
 // NewParser returns a Parser with an empty cache.
@@ -201,11 +194,13 @@ func (p *Parser) readLayer(env string, l Layer) *content {
 		memory.last = known
 		return known.reported
 	}
-	if read := p.readFolder(env, l, "", l.Files, memory.last); !p.isCanceled() {
-		memory.last = read
-	} else {
-		return canceledContent(l)
+	read := p.readFolder(env, l, "", l.Files, memory.last)
+	if p.isCanceled() {
+		c := &content{}
+		c.problems.Addf(problem.Pos{Layer: l.displayName()}, "", "", "it was not read to the end, because the program ends")
+		return c
 	}
+	memory.last = read
 	memory.fresh++
 	if memory.fresh > maxFresh {
 		memory.known.Rotate()
@@ -223,7 +218,7 @@ func (p *Parser) readLayer(env string, l Layer) *content {
 func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *fileReading) *fileReading {
 	if last == nil {
 		last = &fileReading{}
-	} else if last.isCurrent(t.ID(), l.Files.ID()) {
+	} else if last.id == t.ID() && (!last.built || last.root == l.Files.ID()) {
 		return last
 	}
 	entries := t.Entries()
@@ -246,7 +241,7 @@ func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *
 		switch {
 		case e.IsDir():
 			r.entries[e.Name] = p.readFolder(env, l, file, e.Tree(), known)
-		case e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule || !isYAML(e.Name):
+		case e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule || path.Ext(e.Name) != ".yaml" && path.Ext(e.Name) != ".yml":
 			continue
 		case known != nil && known.id == e.ID:
 			r.entries[e.Name] = known
@@ -256,15 +251,11 @@ func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *
 		r.content.add(r.entries[e.Name].content)
 		r.built = r.built || r.entries[e.Name].built
 		if len(r.content.problems) > 4*maxProblems {
-			r.content.problems = trimProblems(r.content.problems, &r.content.dropped)
+			r.content.problems = r.content.dropped.trimProblems(r.content.problems)
 		}
 	}
-	r.content.problems = trimProblems(r.content.problems, &r.content.dropped)
+	r.content.problems = r.content.dropped.trimProblems(r.content.problems)
 	return r
-}
-
-func isYAML(name string) bool {
-	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
 // displayName returns the layer's name in positions.
@@ -297,26 +288,12 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 		c.problems.Addf(r.positionAt(0), "", "a control plane is text for people; leave it out with .sourceignore", "the file is too large to be read")
 		return c
 	}
-	if i := invalidUTF8(e.Data); i >= 0 {
-		c.problems.Addf(r.positionAt(1+bytes.Count(e.Data[:i], []byte("\n"))), "", "save it as UTF-8", "the file is not UTF-8 text")
+	if line := manifest.InvalidLine(e.Data); line > 0 {
+		c.problems.Addf(r.positionAt(line), "", "save it as UTF-8", "the file is not UTF-8 text")
 		return c
 	}
 	r.readText(e.Data)
 	return c
-}
-
-func invalidUTF8(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
-	}
-	for i := 0; i < len(data); {
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size <= 1 {
-			return i
-		}
-		i += size
-	}
-	return -1
 }
 
 // readKustomization builds the kustomization in dir. The objects' lines are not
@@ -452,8 +429,8 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 		d.addProblem(n, "", "apiVersion %s is not known; the kinds of Kalypso are %s", h.apiVersion, APIVersion)
 	case group == Group && slices.Contains(generatedKinds, h.kind):
 		r.ignoreObject(h, d, n, "is made from the policies, and is not read when written by hand")
-	case group == Group && !isKind(h.kind):
-		d.addProblem(n, kindHint(h.kind), "kind %s is not known in %s", h.kind, Group)
+	case group == Group && !isKind(h.kind, Kinds):
+		d.addProblem(n, kindHint(h.kind, Kinds), "kind %s is not known in %s", h.kind, Group)
 	case group == Group && r.layer.Kind == Workloads && h.kind != "Workload" && h.kind != "DeploymentTarget":
 		r.ignoreObject(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
 	case group == Group:
@@ -464,18 +441,10 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 		r.readConfigMap(n, d)
 	default:
 		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
-		if near := problem.FindNearest(group, []string{Group}); near != "" && isKind(h.kind) {
+		if near := problem.FindNearest(group, []string{Group}); near != "" && isKind(h.kind, Kinds) {
 			r.out.problems.Warnf(d.positionOf(n), h.kind+"/"+nameOf(n), fmt.Sprintf("did you mean %q?", APIVersion), "apiVersion %s is not known, so it is not read", h.apiVersion)
 		}
 	}
-}
-
-// kindHint names the kind that was meant, or all that there are.
-func kindHint(kind string) string {
-	if hint := problem.DidYouMean(kind, kindNames()); hint != "" {
-		return hint
-	}
-	return "the kinds are " + strings.Join(kindNames(), ", ")
 }
 
 func (r *reader) ignoreObject(h header, d *decoder, n *yaml.Node, why string) {
@@ -485,11 +454,3 @@ func (r *reader) ignoreObject(h header, d *decoder, n *yaml.Node, why string) {
 
 // sortedKeys returns the keys of a map in order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-func quoteAll(names []string) string {
-	quoted := make([]string, len(names))
-	for i, n := range names {
-		quoted[i] = fmt.Sprintf("%q", n)
-	}
-	return strings.Join(quoted, ", ")
-}

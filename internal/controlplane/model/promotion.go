@@ -233,24 +233,19 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		p.Holds = append(p.Holds, &Hold{o, s.Reason, d.parseScope(n, s.Scope), string(s.Commit)})
 	case "Approval":
 		o, s, _ := readObject[approvalSpec](r, n, h.kind, d)
-		p.Approvals = append(p.Approvals, r.newApproval(o, s, d, n))
+		if (s.Commit == "") == (s.Removals == "") {
+			d.addProblem(n, "spec.commit is a commit of the base, spec.removals what the pull request of the output names",
+				"an Approval is of a commit or of removals, and of one of them")
+		}
+		p.Approvals = append(p.Approvals, &Approval{o, string(s.Commit), string(s.Removals), s.Reason})
 	case "Release":
 		o, s, _ := readObject[releaseSpec](r, n, h.kind, d)
 		p.Releases = append(p.Releases, &Release{o, string(s.Commit), s.Reason})
 	case "Ephemeral":
 		o, s, _ := readObject[ephemeralSpec](r, n, h.kind, d)
-		types, errs := s.ClusterTypes.parseSelector()
-		for _, err := range errs {
-			d.addProblem(selectorNode(n), "the operators are "+quoteAll(operators), "%v", err)
-		}
-		p.Ephemerals = append(p.Ephemerals, &Ephemeral{o, s.From, s.Expires, types})
+		p.Ephemerals = append(p.Ephemerals, &Ephemeral{o, s.From, s.Expires, d.readSelector(n, s.ClusterTypes)})
 	default:
-		names := kindNamesOf(OwnKinds)
-		hint := problem.DidYouMean(h.kind, names)
-		if hint == "" {
-			hint = "the kinds are " + strings.Join(names, ", ")
-		}
-		d.addProblem(n, hint, "kind %s is not known in %s", h.kind, OwnGroup)
+		d.addProblem(n, kindHint(h.kind, OwnKinds), "kind %s is not known in %s", h.kind, OwnGroup)
 	}
 }
 

@@ -25,8 +25,6 @@ const (
 	DoesNotExist Operator = "DoesNotExist"
 )
 
-var operators = []string{string(In), string(NotIn), string(Exists), string(DoesNotExist)}
-
 // Requirement is one condition on one label.
 type Requirement struct {
 	Key      string

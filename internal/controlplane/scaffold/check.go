@@ -1,7 +1,6 @@
 package scaffold
 
 import (
-	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -86,18 +85,6 @@ func checkEnvironment(l *problem.List, env string) {
 			l.Addf(problem.Pos{}, subject, "give the environment another name, as prod", "%v", err)
 		}
 	}
-}
-
-// joinProblems returns the problems as one error; nil if there are none.
-func joinProblems(l problem.List) error {
-	var all []string
-	for _, p := range l {
-		all = append(all, p.String())
-	}
-	if all == nil {
-		return nil
-	}
-	return errors.New(strings.Join(all, "; "))
 }
 
 // canBeCompared reports whether a workflow of GitHub can read the control plane.

@@ -34,7 +34,11 @@ func (p page) addFolder(b *tree.Builder, folder, prefix string) error {
 		return err
 	}
 	for _, e := range entries {
-		from, to := path.Join(folder, e.Name()), path.Join(prefix, realName(e.Name()))
+		name := e.Name()
+		if rest, ok := strings.CutPrefix(name, "dot-"); ok {
+			name = "." + rest
+		}
+		from, to := path.Join(folder, e.Name()), path.Join(prefix, name)
 		if e.IsDir() {
 			err = p.addFolder(b, from, to)
 		} else {
@@ -68,14 +72,6 @@ func (p page) putFile(b *tree.Builder, from, to string) error {
 		return err
 	}
 	return b.Add(to, []byte(text))
-}
-
-// realName returns the name that a file or folder of files/ stands for.
-func realName(name string) string {
-	if rest, ok := strings.CutPrefix(name, "dot-"); ok {
-		return "." + rest
-	}
-	return name
 }
 
 func (p page) expandFile(file string) (string, error) {

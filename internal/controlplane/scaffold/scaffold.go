@@ -14,7 +14,8 @@
 package scaffold
 
 import (
-	"slices"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -78,15 +79,19 @@ type Daemon struct {
 // one of a GitOps repository that people see first.
 const mainBranch = "main"
 
-// defaultEnvironments are those of options that name none.
-var defaultEnvironments = []string{"dev", "stage", "prod"}
-
 // withDefaults returns the options with defaults filled in, or an error if they are invalid.
 func (o Options) withDefaults() (Options, error) {
 	if len(o.Environments) == 0 {
-		o.Environments = slices.Clone(defaultEnvironments)
+		o.Environments = []string{"dev", "stage", "prod"}
 	}
-	return o, joinProblems(o.Problems())
+	var all []string
+	for _, p := range o.Problems() {
+		all = append(all, p.String())
+	}
+	if all != nil {
+		return o, errors.New(strings.Join(all, "; "))
+	}
+	return o, nil
 }
 
 // ControlPlaneBranches returns the branches of a new control plane: main, which is the base,

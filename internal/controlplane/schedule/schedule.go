@@ -11,6 +11,7 @@
 package schedule
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -175,7 +176,7 @@ func EvaluatePolicies(m *model.Model, a Assignment) []PolicyVerdict {
 		}
 		switch r, failed := policy.Targets.Mismatch(a.Target.Labels); {
 		case !inWorkspace(policy, a.Target):
-			o.Target = "needs workspace " + policy.Workspace + ", is in " + orNone(a.Target.Workspace)
+			o.Target = "needs workspace " + policy.Workspace + ", is in " + cmp.Or(a.Target.Workspace, "no workspace")
 		case failed:
 			o.Target = describeMismatch(r, a.Target.Labels)
 		}
@@ -191,11 +192,4 @@ func describeMismatch(r model.Requirement, labels map[string]string) string {
 		return "needs " + r.String() + ", has no label " + r.Key
 	}
 	return "needs " + r.String() + ", has " + r.Key + "=" + value
-}
-
-func orNone(workspace string) string {
-	if workspace == "" {
-		return "no workspace"
-	}
-	return workspace
 }

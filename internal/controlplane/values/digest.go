@@ -13,10 +13,9 @@ import (
 type Digest [16]byte
 
 // digestOf hashes merged values. Types count: the text "1" is not the number 1.
-func digestOf(data map[string]any) (d Digest) {
+func digestOf(data map[string]any) Digest {
 	sum := sha256.Sum256(appendValue(nil, data))
-	copy(d[:], sum[:])
-	return d
+	return Digest(sum[:len(Digest{})])
 }
 
 func appendValue(b []byte, v any) []byte {

@@ -47,11 +47,14 @@ func (g *schemaGuard) checkSchema(document any) string {
 		func() string { return g.checkParts(document, 0) },
 		func() string { return g.checkNames(document, atRoot) },
 		g.checkReferences,
-		g.checkCircles,
 	} {
 		if why := check(); why != "" {
 			return why
 		}
+	}
+	w := circleWalk{guard: g, state: map[uintptr]int{}}
+	if at, found := w.findCircle("", document); found {
+		return "the schema refers to itself in a circle at #" + at
 	}
 	return ""
 }
@@ -209,7 +212,8 @@ func identityOf(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() 
 
 // checkReferences finds what references lead to, and counts what is compiled.
 func (g *schemaGuard) checkReferences() string {
-	parts, levels := countParts(g.root), 0
+	parts, _ := measurePart(g.root)
+	levels := 0
 	for _, ref := range slices.Sorted(maps.Keys(g.refs)) {
 		pointer, err := url.PathUnescape(strings.TrimPrefix(ref, "#"))
 		if err != nil {
@@ -220,11 +224,11 @@ func (g *schemaGuard) checkReferences() string {
 			return fmt.Sprintf("the schema refers to %q, which is no schema", ref)
 		}
 		g.refs[ref] = target
-		parts += countParts(target)
+		n, depth := measurePart(target)
+		parts, levels = parts+n, levels+depth
 		if parts > maxSchemaParts {
 			return fmt.Sprintf("the schema has more than %d parts when its references are followed", maxSchemaParts)
 		}
-		levels += depthOf(target)
 		if levels > maxSchemaLevels {
 			return fmt.Sprintf("the schema may be deeper than %d levels when its references are followed", maxSchemaLevels)
 		}
@@ -232,35 +236,23 @@ func (g *schemaGuard) checkReferences() string {
 	return ""
 }
 
-// depthOf returns how deep a part is nested.
-func depthOf(v any) int {
-	n := 0
+// measurePart returns how many parts a part consists of, and how deep it is nested.
+func measurePart(v any) (parts, depth int) {
+	add := func(item any) {
+		n, levels := measurePart(item)
+		parts, depth = parts+n, max(depth, levels)
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		for _, item := range v {
-			n = max(n, depthOf(item))
+			add(item)
 		}
 	case []any:
 		for _, item := range v {
-			n = max(n, depthOf(item))
+			add(item)
 		}
 	}
-	return n + 1
-}
-
-func countParts(v any) int {
-	n := 1
-	switch v := v.(type) {
-	case map[string]any:
-		for _, item := range v {
-			n += countParts(item)
-		}
-	case []any:
-		for _, item := range v {
-			n += countParts(item)
-		}
-	}
-	return n
+	return parts + 1, depth + 1
 }
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
@@ -288,18 +280,8 @@ func (g *schemaGuard) resolvePointer(pointer string) any {
 	return v
 }
 
-// checkCircles reports a schema that applies to a piece of data because it applies to the
-// same piece: that would never end.
-func (g *schemaGuard) checkCircles() string {
-	w := circleWalk{guard: g, state: map[uintptr]int{}}
-	if at, found := w.findCircle("", g.root); found {
-		return "the schema refers to itself in a circle at #" + at
-	}
-	return ""
-}
-
 // circleWalk looks for circles among the parts of a schema that apply to the same piece of
-// data.
+// data: checking that would never end.
 type circleWalk struct {
 	guard *schemaGuard
 	state map[uintptr]int // 1 on the way, 2 done, 3 it leads to a circle

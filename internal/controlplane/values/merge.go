@@ -17,21 +17,17 @@ func mergeValues(old, new any) any {
 		}
 	case map[any]any:
 		if n, ok := new.(map[any]any); ok {
-			return mergeMaps(o, n)
+			merged := maps.Clone(o)
+			for key, value := range n {
+				if present, ok := merged[key]; ok {
+					value = mergeValues(present, value)
+				}
+				merged[key] = value
+			}
+			return merged
 		}
 	}
 	return new
-}
-
-func mergeMaps(old, new map[any]any) map[any]any {
-	merged := maps.Clone(old)
-	for key, value := range new {
-		if present, ok := merged[key]; ok {
-			value = mergeValues(present, value)
-		}
-		merged[key] = value
-	}
-	return merged
 }
 
 // mergeLists merges each mapping of the new list into every mapping that has the

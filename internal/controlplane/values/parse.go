@@ -25,7 +25,7 @@ func parseValue(text string) parsedValue {
 	if unquoted, ok := unquoteText(trimmed); ok {
 		return parsedValue{value: unquoted}
 	}
-	if !mayBeStructure(trimmed) {
+	if !strings.ContainsAny(trimmed, ":-[{?") { // every YAML list or mapping has one of these
 		return parsedValue{value: text}
 	}
 	var structure any
@@ -70,10 +70,6 @@ func unquoteText(trimmed string) (string, bool) {
 	return inner, true
 }
 
-// mayBeStructure is a quick way to know plain text: every YAML list or mapping
-// has one of these characters.
-func mayBeStructure(text string) bool { return strings.ContainsAny(text, ":-[{?") }
-
 // findLoss returns what would be lost of the text in reading it as one YAML value, "" if nothing
 // would, and whether it has comments.
 func findLoss(text string) (data string, comments bool) {
@@ -86,16 +82,13 @@ func findLoss(text string) (data string, comments bool) {
 	case err == nil:
 		return "it holds more than one YAML document", false
 	case !errors.Is(err, io.EOF):
-		return "it begins with a " + kindOf(&first) + ", and the text behind that would be lost", false
+		kind := "mapping"
+		if first.Content[0].Kind == yaml.SequenceNode {
+			kind = "list"
+		}
+		return "it begins with a " + kind + ", and the text behind that would be lost", false
 	}
 	return findLossIn(&first), hasComments(&first)
-}
-
-func kindOf(document *yaml.Node) string {
-	if document.Content[0].Kind == yaml.SequenceNode {
-		return "list"
-	}
-	return "mapping"
 }
 
 func hasComments(n *yaml.Node) bool {

@@ -40,21 +40,17 @@ func (r *Resolver) ExplainValues(clusterType, target int) []Provenance {
 			continue
 		}
 		rule := r.rules[i]
+		var labels []string
+		for _, n := range rule.Needs {
+			labels = append(labels, n.String())
+		}
 		for _, s := range rule.Values {
-			by[s.Key] = append(by[s.Key], Source{rule.config, s.Value, s.Pos, rule.needTexts()})
+			by[s.Key] = append(by[s.Key], Source{rule.config, s.Value, s.Pos, labels})
 		}
 	}
 	var out []Provenance
 	for _, key := range slices.Sorted(maps.Keys(by)) {
 		out = append(out, Provenance{key, data[key], by[key]})
-	}
-	return out
-}
-
-func (r *Rule) needTexts() []string {
-	var out []string
-	for _, n := range r.Needs {
-		out = append(out, n.String())
 	}
 	return out
 }

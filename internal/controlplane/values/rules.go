@@ -54,10 +54,10 @@ func (n Need) OfTarget(t *model.Target) (value string, ok bool) {
 	return value, ok
 }
 
-// satisfiedByLabels returns the needs that labels satisfy, without those that ask for
-// names.
-func satisfiedByLabels(labels map[string]string) []Need {
-	satisfied := make([]Need, 0, len(labels)+2)
+// satisfiedBy returns the needs that an object with these labels satisfies: those that ask for its
+// names, and not for labels of theirs.
+func satisfiedBy(labels map[string]string, names ...Need) []Need {
+	satisfied := slices.Grow(names, len(labels))
 	for key, value := range labels {
 		switch key {
 		case clusterTypeLabel, deploymentTargetLabel, workloadLabel:
@@ -66,16 +66,6 @@ func satisfiedByLabels(labels map[string]string) []Need {
 		}
 	}
 	return satisfied
-}
-
-// satisfiedByClusterType returns all needs that a cluster type satisfies.
-func satisfiedByClusterType(c *model.ClusterType) []Need {
-	return append(satisfiedByLabels(c.Labels), Need{clusterTypeLabel, c.Name})
-}
-
-// satisfiedByTarget returns all needs that a target satisfies.
-func satisfiedByTarget(t *model.Target) []Need {
-	return append(satisfiedByLabels(t.Labels), Need{deploymentTargetLabel, t.Name}, Need{workloadLabel, t.Workload})
 }
 
 // NeedsOf returns the needs that the labels of a config or a schema express, sorted by key.

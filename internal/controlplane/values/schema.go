@@ -102,7 +102,13 @@ func (c *schemaCache) validateAgainst(text string, v *Values) (of verdict, broke
 
 func compileSchema(source string) *compiledSchema {
 	s := &compiledSchema{verdicts: map[Digest]verdict{}}
-	document, err := decodeSchema(source)
+	var document any
+	err := json.Unmarshal([]byte(source), &document)
+	if err == nil { // once more, with its numbers as they are written
+		decoder := json.NewDecoder(strings.NewReader(source))
+		decoder.UseNumber()
+		err = decoder.Decode(&document)
+	}
 	if err != nil {
 		s.problem = fmt.Sprintf("the schema is not JSON: %v", err)
 		return s
@@ -119,17 +125,6 @@ func compileSchema(source string) *compiledSchema {
 		s.problem = fmt.Sprintf("the schema is not a JSON Schema: %s", text.OneLine(err.Error()))
 	}
 	return s
-}
-
-// decodeSchema reads the text of a schema, with its numbers as they are written.
-func decodeSchema(text string) (document any, err error) {
-	if err := json.Unmarshal([]byte(text), &document); err != nil {
-		return nil, err
-	}
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	err = decoder.Decode(&document)
-	return document, err
 }
 
 // loaderOf returns the loader of a schema that was examined. The name that it has at its root

@@ -110,8 +110,12 @@ func NewResolver(m *model.Model, cache *Cache) (*Resolver, problem.List) {
 	for _, rule := range r.rules {
 		r.ruleNeeds = append(r.ruleNeeds, r.needSet(rule.Needs))
 	}
-	r.clusterTypes = groupObjects(r, last.clusterTypes, last.model.ClusterTypes, m.ClusterTypes, satisfiedByClusterType)
-	r.targets = groupObjects(r, last.targets, last.model.Targets, m.Targets, satisfiedByTarget)
+	r.clusterTypes = groupObjects(r, last.clusterTypes, last.model.ClusterTypes, m.ClusterTypes, func(c *model.ClusterType) []Need {
+		return satisfiedBy(c.Labels, Need{clusterTypeLabel, c.Name})
+	})
+	r.targets = groupObjects(r, last.targets, last.model.Targets, m.Targets, func(t *model.Target) []Need {
+		return satisfiedBy(t.Labels, Need{deploymentTargetLabel, t.Name}, Need{workloadLabel, t.Workload})
+	})
 	r.rows = make([]groupRow, len(r.clusterTypes.groups))
 	cache.last = r
 	return r, problems

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/konfig"
-	"sigs.k8s.io/kustomize/api/provider"
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -31,15 +30,6 @@ type checker struct {
 	openFolders []string          // the folders that the walk is in
 	setsSchema  bool              // some kustomization sets kyaml's global schema
 	problems    problem.List
-}
-
-func newChecker(files tree.Tree) *checker {
-	return &checker{
-		files:   files,
-		factory: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory()),
-		reached: map[string][]byte{},
-		sizes:   map[string]int{},
-	}
 }
 
 // kustomization is the decoded text of a kustomization file.
@@ -274,7 +264,7 @@ func (c *checker) checkKeyValues(s *source, generator string, from types.KvPairS
 			c.refuseRef(r, "write key=path", "%q has more than one =", text.Shorten(entry, 80))
 			continue
 		}
-		size += c.checkRawFile(r.withValue(name))
+		size += c.checkRawFile(s.newRef(r.field, name))
 	}
 	for _, name := range from.EnvSources {
 		size += c.checkRawFile(s.newRef(generator+" envs", name))

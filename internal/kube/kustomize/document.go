@@ -49,7 +49,9 @@ func parseDocuments(text []byte) (docs []*yaml.Node, size int, err error) {
 		if err := decoder.Decode(doc); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, 0, newSyntaxError(err)
+			found := lineInMessage.FindStringSubmatch(err.Error())
+			line, _ := strconv.Atoi(found[1]) // 0 if there is none, or too many digits
+			return nil, 0, &syntaxError{line, err.Error()[len(found[0]):]}
 		}
 		docs = append(docs, doc)
 	}
@@ -122,17 +124,7 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return e.message }
 
-var lineInMessage = regexp.MustCompile(`^yaml: line (\d+): `)
-
-func newSyntaxError(err error) *syntaxError {
-	message := err.Error()
-	found := lineInMessage.FindStringSubmatch(message)
-	if found == nil {
-		return &syntaxError{0, message}
-	}
-	line, _ := strconv.Atoi(found[1]) // digits; 0 if there are too many of them
-	return &syntaxError{line, message[len(found[0]):]}
-}
+var lineInMessage = regexp.MustCompile(`^(?:yaml: line (\d+): )?`)
 
 const hintSyntax = "check the indentation and the quotes in and above this line"
 

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"maps"
 	"path"
 	"slices"
 
@@ -76,10 +77,7 @@ func withOrigins(root kustomization, files map[string][]byte) map[string][]byte 
 	if err != nil {
 		return files
 	}
-	changed := map[string][]byte{}
-	for name, data := range files {
-		changed[name] = data
-	}
+	changed := maps.Clone(files)
 	changed[root.file] = text
 	return changed
 }

@@ -23,6 +23,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -31,6 +32,8 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/provider"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -72,7 +75,8 @@ func Build(files tree.Tree, dir string) (objects []Object, problems problem.List
 	defer buildMutex.Unlock()
 	jsonpatch.AccumulatedCopySizeLimit = maxCopied
 
-	c := newChecker(files)
+	factory := resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory())
+	c := &checker{files: files, factory: factory, reached: map[string][]byte{}, sizes: map[string]int{}}
 	top := source{dir: strings.TrimPrefix(path.Clean("/"+dir), "/")}
 	defer func() {
 		// krusty panics on some objects that it does not expect (null where it
@@ -112,7 +116,7 @@ func (s *source) buildProblem(sentence string) problem.Problem {
 		Pos:     problem.Pos{File: s.file},
 		Subject: s.subject(),
 		Summary: sentence,
-		Hint:    fmt.Sprintf("`kustomize build %s` should say the same", orDot(s.dir)),
+		Hint:    fmt.Sprintf("`kustomize build %s` should say the same", cmp.Or(s.dir, ".")),
 	}
 }
 
@@ -120,11 +124,4 @@ func (s *source) buildProblem(sentence string) problem.Problem {
 func oneLine(message string) string {
 	message = strings.NewReplacer(mount+"/", "", mount, ".").Replace(message)
 	return text.Shorten(text.OneLine(message), 400)
-}
-
-func orDot(dir string) string {
-	if dir == "" {
-		return "."
-	}
-	return dir
 }

@@ -32,13 +32,14 @@ func (c *checker) checkPatches(k kustomization) int {
 func (c *checker) checkPatch(s *source, field, path, inline string) int {
 	size := 0
 	if path != "" {
-		r := s.newRef(field+" path", path)
-		if at, data, ok := c.readFile(r); ok {
-			size += c.checkPatchText(r, at, data)
-		}
+		size += c.checkPatchFile(s.newRef(field+" path", path))
 	}
 	if inline != "" {
-		size += c.checkInlinePatch(s.newRef(field+" patch", inline))
+		n, err := c.measurePatch([]byte(inline))
+		if err != nil {
+			c.refuseRef(s.newRef(field+" patch", inline), cmp.Or(syntaxHint(err), hintObjects), "kustomize cannot read the patch: %s", oneLine(err.Error()))
+		}
+		size += n
 	}
 	return size
 }
@@ -49,33 +50,28 @@ func (c *checker) checkStrategicPatch(r nameRef) int {
 	if inline, size := c.isInline(r); inline {
 		return size
 	}
+	return c.checkPatchFile(r)
+}
+
+func (c *checker) checkPatchFile(r nameRef) int {
 	at, data, ok := c.readFile(r)
 	if !ok {
 		return 0
 	}
-	return c.checkPatchText(r, at, data)
-}
-
-func (c *checker) checkInlinePatch(r nameRef) int {
-	size, err := measureData([]byte(r.value))
-	if err == nil {
-		err = c.checkPrintable([]byte(r.value), size)
-	}
-	if err != nil {
-		c.refuseRef(r, cmp.Or(syntaxHint(err), hintObjects), "kustomize cannot read the patch: %s", oneLine(err.Error()))
-	}
-	return size
-}
-
-func (c *checker) checkPatchText(r nameRef, at string, text []byte) int {
-	size, err := measureData(text)
-	if err == nil {
-		err = c.checkPrintable(text, size)
-	}
+	size, err := c.measurePatch(data)
 	if err != nil {
 		c.refuseFile(r, at, errorLine(err), cmp.Or(syntaxHint(err), hintObjects), "kustomize cannot read the patch: %s", oneLine(err.Error()))
 	}
 	return size
+}
+
+// measurePatch returns the size of a patch, and an error if krusty cannot read it.
+func (c *checker) measurePatch(text []byte) (size int, err error) {
+	size, err = measureData(text)
+	if err == nil {
+		err = c.checkPrintable(text, size)
+	}
+	return size, err
 }
 
 // checkPrintable returns an error if the objects of a patch cannot be printed. A text that is

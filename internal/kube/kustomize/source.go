@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -17,7 +18,7 @@ type source struct {
 	docs []*yaml.Node
 }
 
-func (s *source) subject() string { return "Kustomization/" + orDot(s.dir) }
+func (s *source) subject() string { return "Kustomization/" + cmp.Or(s.dir, ".") }
 
 // nameRef is one name in a source.
 type nameRef struct {
@@ -28,9 +29,6 @@ type nameRef struct {
 }
 
 func (s *source) newRef(field, value string) nameRef { return nameRef{s, field, value} }
-
-// withValue returns a reference to another name in the same field.
-func (r nameRef) withValue(value string) nameRef { return nameRef{r.source, r.field, value} }
 
 // refuseRef reports what is wrong with the name, at its line.
 func (c *checker) refuseRef(r nameRef, hint, format string, args ...any) {

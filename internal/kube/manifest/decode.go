@@ -40,7 +40,7 @@ func (o Object) displayName() string {
 // error is the finding of [Check] with its line, for text that is not UTF-8, is
 // not YAML, or expands without bound; duplicate keys are no error here.
 func Decode(text []byte) ([]Object, error) {
-	documents, err := parseDocuments(text)
+	documents, err := parseDocuments(text, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func Decode(text []byte) ([]Object, error) {
 // document that cannot be read, with a finding about it; nil if all can be read. It ends early,
 // with some finding, once canceled reports true; a nil canceled never does.
 func Documents(text []byte, canceled func() bool) ([]*yaml.Node, *Finding) {
-	roots, err := parseUntil(text, canceled)
+	roots, err := parseDocuments(text, canceled)
 	if err != nil {
 		return roots, &err.finding
 	}
@@ -71,10 +71,6 @@ type unreadableError struct{ finding Finding }
 func (e *unreadableError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.finding.Line, e.finding.Summary)
 }
-
-// parseDocuments returns the root nodes of the documents that are not empty, up to the
-// first that cannot be read.
-func parseDocuments(text []byte) ([]*yaml.Node, *unreadableError) { return parseUntil(text, nil) }
 
 // cancelable is a text that ends with an error once it is canceled: the decoder reads it bit
 // by bit.
@@ -93,9 +89,11 @@ func (c *cancelable) Read(p []byte) (int, error) {
 	return c.text.Read(p)
 }
 
-func parseUntil(text []byte, canceled func() bool) ([]*yaml.Node, *unreadableError) {
-	if !utf8.Valid(text) {
-		return nil, &unreadableError{Finding{Line: invalidLine(text), Summary: "the text is not UTF-8", Hint: hintEncoding}}
+// parseDocuments returns the root nodes of the documents that are not empty, up to the
+// first that cannot be read.
+func parseDocuments(text []byte, canceled func() bool) ([]*yaml.Node, *unreadableError) {
+	if line := InvalidLine(text); line > 0 {
+		return nil, &unreadableError{Finding{Line: line, Summary: "the text is not UTF-8", Hint: hintEncoding}}
 	}
 	var in io.Reader = bytes.NewReader(text)
 	if canceled != nil {
@@ -151,7 +149,11 @@ func decodeAll(text io.Reader) (roots []*yaml.Node, err error) {
 	}
 }
 
-func invalidLine(text []byte) int {
+// InvalidLine returns the first line of a text that is not UTF-8; 0 if all are.
+func InvalidLine(text []byte) int {
+	if utf8.Valid(text) {
+		return 0
+	}
 	line := 1
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)

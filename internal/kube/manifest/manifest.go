@@ -54,7 +54,7 @@ func Check(text []byte) []Finding {
 // inspectText is Check by the real decoder.
 func inspectText(text []byte) []Finding {
 	var found []Finding
-	documents, err := parseDocuments(text)
+	documents, err := parseDocuments(text, nil)
 	for _, root := range documents {
 		found = append(found, inspectDocument(root)...)
 	}
