@@ -73,7 +73,12 @@ func (a *analysis) visitNode(n parse.Node, root bool) {
 		a.visitBranch(&n.BranchNode, root, false)
 	case *parse.TemplateNode:
 		a.visitPipe(n.Pipe, root)
-		a.visitTemplate(n.Name)
+		// The pipeline has read what "." is in the template; "$" is the same as outside.
+		t := a.set.Lookup(n.Name)
+		if !a.visited[n.Name] && t != nil && t.Tree != nil {
+			a.visited[n.Name] = true
+			a.visitNode(t.Root, false)
+		}
 	default:
 		a.visitOperand(n, root)
 	}
@@ -84,21 +89,7 @@ func (a *analysis) visitNode(n parse.Node, root bool) {
 func (a *analysis) visitBranch(n *parse.BranchNode, root, inside bool) {
 	a.visitPipe(n.Pipe, root)
 	a.visitNode(n.List, inside)
-	if n.ElseList != nil {
-		a.visitNode(n.ElseList, root)
-	}
-}
-
-// visitTemplate visits a defined template. The caller's pipeline has read what "." is there;
-// "$" is the same as outside.
-func (a *analysis) visitTemplate(name string) {
-	if a.visited[name] {
-		return
-	}
-	a.visited[name] = true
-	if t := a.set.Lookup(name); t != nil && t.Tree != nil {
-		a.visitNode(t.Root, false)
-	}
+	a.visitNode(n.ElseList, root)
 }
 
 func (a *analysis) visitPipe(p *parse.PipeNode, root bool) {
@@ -126,8 +117,13 @@ func (a *analysis) visitOperand(n parse.Node, root bool) {
 		}
 	case *parse.VariableNode:
 		a.noteFields(n.Ident[1:])
-		if n.Ident[0] == "$" {
-			a.noteRoot(n)
+		switch {
+		case n.Ident[0] != "$":
+		case len(n.Ident) > 1:
+			a.reads |= fieldBits[n.Ident[1]]
+		default:
+			a.reads |= allFields
+			a.whole = true
 		}
 	case *parse.ChainNode:
 		a.noteFields(n.Field)
@@ -138,16 +134,6 @@ func (a *analysis) visitOperand(n parse.Node, root bool) {
 		a.mutates = a.mutates || templatefunc.Mutates(n.Ident)
 		a.decodes = a.decodes || slices.Contains(decoders, n.Ident)
 	}
-}
-
-// noteRoot records what "$" reads: a field, or all of the Data.
-func (a *analysis) noteRoot(n *parse.VariableNode) {
-	if len(n.Ident) > 1 {
-		a.reads |= fieldBits[n.Ident[1]]
-		return
-	}
-	a.reads |= allFields
-	a.whole = true
 }
 
 // noteFields records the names of fields that are read from any value, which may be the Data.

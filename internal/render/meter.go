@@ -2,6 +2,7 @@ package render
 
 import (
 	"regexp"
+	"slices"
 	"sync"
 	"text/template"
 	"text/template/parse"
@@ -59,14 +60,8 @@ func (s *templateSet) takeCopy() (*templateCopy, error) {
 // returns its argument, also to a template that calls it by name.
 const weighName = "fairleadWeigh"
 
-// comparesTexts reports whether a function of text/template reads its arguments whole.
-func comparesTexts(name string) bool {
-	switch name {
-	case "eq", "ne", "lt", "le", "gt", "ge", "index":
-		return true
-	}
-	return false
-}
+// comparisons are the functions of text/template that read their arguments whole.
+var comparisons = []string{"eq", "ne", "lt", "le", "gt", "ge", "index"}
 
 // weighPipe rewrites a pipeline so that the texts that it compares are counted.
 func weighPipe(p *parse.PipeNode) {
@@ -80,7 +75,7 @@ func weighPipe(p *parse.PipeNode) {
 				weighPipe(inner)
 			}
 		}
-		if name, ok := c.Args[0].(*parse.IdentifierNode); ok && comparesTexts(name.Ident) {
+		if name, ok := c.Args[0].(*parse.IdentifierNode); ok && slices.Contains(comparisons, name.Ident) {
 			first := 1
 			if name.Ident == "index" {
 				first = 2 // the keys

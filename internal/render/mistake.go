@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -14,10 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
-var (
-	errTooLong      = errors.New("too much text")
-	errTooManySteps = templatefunc.ErrSteps
-)
+var errTooLong = errors.New("too much text")
 
 // text/template reports the position of an error in its text only:
 // "template: NAME:LINE:COLUMN: executing "NAME" at <WHAT>: WHY".
@@ -37,7 +35,7 @@ func mistakeOf(err error, line int) *Mistake {
 	if errors.Is(err, errTooLong) {
 		return &Mistake{Line: line, Summary: tooLongMistake(0).Summary}
 	}
-	if errors.Is(err, errTooManySteps) {
+	if errors.Is(err, templatefunc.ErrSteps) {
 		return &Mistake{Line: line, Summary: fmt.Sprintf("the template was stopped after %d steps", maxSteps), Hint: "a loop in it is too long, it calls itself, or its functions read too much text"}
 	}
 	message := text.OneLine(err.Error())
@@ -58,8 +56,7 @@ func mistakeOf(err error, line int) *Mistake {
 // clampLine moves a mistake behind the end of a text, where more was expected, to the last
 // line.
 func (m *Mistake) clampLine(text string) *Mistake {
-	lines := 1 + strings.Count(strings.TrimRight(text, "\n"), "\n")
-	m.Line = min(m.Line, lines)
+	m.Line = min(m.Line, 1+strings.Count(strings.TrimRight(text, "\n"), "\n"))
 	return m
 }
 
@@ -68,10 +65,7 @@ func (m *Mistake) clampLine(text string) *Mistake {
 func (m *Mistake) explainMessage(at string) {
 	if f := noField.FindStringSubmatch(m.Summary); f != nil {
 		m.Summary = fmt.Sprintf("there is no field .%s", f[1])
-		m.Hint = problem.DidYouMean(f[1], fieldNames)
-		if m.Hint == "" {
-			m.Hint = "the fields are ." + strings.Join(fieldNames, ", .")
-		}
+		m.Hint = cmp.Or(problem.DidYouMean(f[1], fieldNames), "the fields are ."+strings.Join(fieldNames, ", ."))
 		return
 	}
 	if e := noEntry.FindStringSubmatch(m.Summary); e != nil {
@@ -107,9 +101,7 @@ func (m *Mistake) markInOutput() *Mistake {
 	} else {
 		m.Summary = "in the output, which is expanded again: " + m.Summary
 	}
-	if m.Hint == "" {
-		m.Hint = "if the output is to have \"{{\", set the annotation " + model.ExpansionsAnnotation + ": \"1\" on the Template"
-	}
+	m.Hint = cmp.Or(m.Hint, "if the output is to have \"{{\", set the annotation "+model.ExpansionsAnnotation+": \"1\" on the Template")
 	return m
 }
 

@@ -41,16 +41,6 @@ type blockPart struct {
 // cutManifest splits a parsed manifest into parts. A variable that is declared at the top level
 // is visible to all that follows, so that the rest stays one part.
 func cutManifest(s *templateSet, text string) []part {
-	parts := cutNodes(s, text)
-	for i, p := range parts {
-		if p.field != nil && i > 0 && i+1 < len(parts) {
-			p.field.alone = standsAlone(parts[i-1].literal, parts[i+1].literal)
-		}
-	}
-	return parts
-}
-
-func cutNodes(s *templateSet, text string) []part {
 	var parts []part
 	nodes := s.parsed.Root.Nodes
 	for i, n := range nodes {

@@ -59,10 +59,13 @@ func (e *textEngine) compileManifest(t *template.Template, text string) textMani
 	} else {
 		m.parts = cutManifest(set, text)
 	}
-	for _, p := range m.parts {
-		if p.block != nil {
+	for i, p := range m.parts {
+		switch {
+		case p.block != nil:
 			p.block.index = e.blocks
 			e.blocks++
+		case p.field != nil && i > 0 && i+1 < len(m.parts):
+			p.field.alone = standsAlone(m.parts[i-1].literal, m.parts[i+1].literal)
 		}
 	}
 	return m

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -15,16 +16,12 @@ import (
 // assignment identifies an assignment by the indexes of its cluster type and its target.
 type assignment struct{ clusterType, target int }
 
-func (a assignment) isBefore(b assignment) bool {
-	return a.clusterType < b.clusterType || a.clusterType == b.clusterType && a.target < b.target
-}
-
 // findings collects problems from all workers. A problem that many assignments have is
 // reported once, with the first of them and their number.
 type findings struct {
 	mu      sync.Mutex
 	list    problem.List
-	grouped map[problem.Problem]*problemGroup
+	grouped map[problem.Problem]problemGroup
 }
 
 type problemGroup struct {
@@ -49,18 +46,15 @@ func (f *findings) addTemplate(c *compiledTemplate, warn bool) {
 func (f *findings) addForAssignment(a assignment, p problem.Problem) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	g := f.grouped[p]
-	if g == nil {
-		if f.grouped == nil {
-			f.grouped = map[problem.Problem]*problemGroup{}
-		}
-		g = &problemGroup{first: a}
-		f.grouped[p] = g
+	if f.grouped == nil {
+		f.grouped = map[problem.Problem]problemGroup{}
 	}
-	g.count++
-	if a.isBefore(g.first) {
+	g := f.grouped[p]
+	if g.count == 0 || cmp.Or(cmp.Compare(a.clusterType, g.first.clusterType), cmp.Compare(a.target, g.first.target)) < 0 {
 		g.first = a
 	}
+	g.count++
+	f.grouped[p] = g
 }
 
 // reportMistake reports a mistake at the template. If that is built in, its data are wrong: the

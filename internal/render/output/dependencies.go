@@ -111,25 +111,19 @@ func (p *pass) newTargetSet(set schedule.Set) *targetSet {
 	})
 	h := newHasher()
 	for _, j := range s.order {
-		reads := p.readsDigest(j, s.waits[j])
+		reads := p.targets[j]
+		if waits := s.waits[j]; len(waits) > 0 {
+			own := newHasher()
+			own.writeDigest(reads)
+			own.writeTexts(waits...)
+			reads = own.sum()
+		}
 		s.members.names = append(s.members.names, p.model.Targets[j].Name)
 		s.members.reads = append(s.members.reads, reads)
 		h.writeDigest(reads)
 	}
 	s.members.digest = h.sum()
 	return s
-}
-
-// readsDigest returns the digest of what templates see of a target that waits for these
-// others.
-func (p *pass) readsDigest(j int, waits []string) digest {
-	if len(waits) == 0 {
-		return p.targets[j]
-	}
-	h := newHasher()
-	h.writeDigest(p.targets[j])
-	h.writeTexts(waits...)
-	return h.sum()
 }
 
 // changedMembers returns the indexes of the members of a set that have changed; ok is false if the
@@ -199,19 +193,14 @@ func findCycles(edges map[int][]int) [][]int {
 	return found
 }
 
-// dependencyNames returns all names that a dependency may have, for hints.
-func (p *pass) dependencyNames() []string {
-	var names []string
-	for _, t := range p.model.Targets {
-		names = append(names, t.Name, t.Workload)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 func (p *pass) reportDependencies(c *model.ClusterType, s *targetSet) {
 	for _, m := range s.missing {
-		known := p.dependencyNames()
+		var known []string
+		for _, t := range p.model.Targets {
+			known = append(known, t.Name, t.Workload)
+		}
+		slices.Sort(known)
+		known = slices.Compact(known)
 		hint := "a policy has to put it on the same cluster type"
 		if !slices.Contains(known, m.dependency.Name) {
 			hint = problem.DidYouMean(m.dependency.Name, known)

@@ -18,6 +18,7 @@
 package output
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -315,10 +316,7 @@ func (p *pass) reportMissingTemplate(c *model.ClusterType, field, name string, a
 	for _, t := range p.model.Templates {
 		known = append(known, t.Name)
 	}
-	hint := problem.DidYouMean(name, known)
-	if hint == "" {
-		hint = "the templates are " + strings.Join(known, ", ")
-	}
+	hint := cmp.Or(problem.DidYouMean(name, known), "the templates are "+strings.Join(known, ", "))
 	p.found.add(problem.Problem{
 		Pos: c.Pos, Subject: c.Subject(), Hint: hint, Warning: !assigned,
 		Summary: fmt.Sprintf("spec.%s: Template %q not found", field, name),

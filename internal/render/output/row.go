@@ -56,14 +56,6 @@ type cells []*[chunk]cell
 
 const chunk = 16
 
-func newCells(n int) cells {
-	all := make(cells, (n+chunk-1)/chunk)
-	for i := range all {
-		all[i] = new([chunk]cell)
-	}
-	return all
-}
-
 func (c cells) get(k int) *cell { return &c[k/chunk][k%chunk] }
 
 // withWritable returns a copy of the cells in which those at the given indexes, in order, may be
@@ -141,7 +133,10 @@ func (w *worker) hashFolder(r *row) string {
 // and the others rendered.
 func (w *worker) renderCells(i int, old *row) cells {
 	set := w.pass.sets[i]
-	all := newCells(len(set.order))
+	all := make(cells, (len(set.order)+chunk-1)/chunk)
+	for n := range all {
+		all[n] = new([chunk]cell)
+	}
 	known := old.members.names
 	if old.inputs.templates != w.pass.rowInputs(i).templates {
 		known = nil
@@ -151,17 +146,13 @@ func (w *worker) renderCells(i int, old *row) cells {
 		for next < len(known) && compareFolders(known[next], name) < 0 {
 			next++
 		}
-		if next < len(known) && known[next] == name && old.members.reads[next] == set.members.reads[k] && old.cells.get(next).values == w.pass.valuesDigest(i, k) {
+		if next < len(known) && known[next] == name && old.members.reads[next] == set.members.reads[k] && old.cells.get(next).values == valuesDigest(w.pass.values.ValuesOf(i, set.order[k])) {
 			*all.get(k) = *old.cells.get(next)
 			continue
 		}
 		*all.get(k) = w.renderCell(i, k)
 	}
 	return all
-}
-
-func (p *pass) valuesDigest(i, k int) digest {
-	return valuesDigest(p.values.ValuesOf(i, p.sets[i].order[k]))
 }
 
 // compareFolders compares the names of two folders in Git's order.
@@ -252,7 +243,11 @@ func (p *pass) assignmentFolder(i, k int, c *cell) tree.Tree {
 
 // fileNames returns the names of the texts of an assignment on cluster type i.
 func (p *pass) fileNames(i int) [3]string {
-	return [...]string{namespaceText: "namespace.yaml", configText: p.configFile(i), reconcilerText: "reconciler.yaml"}
+	names := [...]string{namespaceText: "namespace.yaml", reconcilerText: "reconciler.yaml"}
+	if config := p.templates[i][configText]; config != nil {
+		names[configText] = config.template.Model.ConfigFile()
+	}
+	return names
 }
 
 // appendFolder appends the text of the tree object of a cell's folder.
@@ -370,25 +365,12 @@ func (w *worker) expandText(text []byte, which int, d *render.Data, scope render
 	return expanded, len(c.problems) == 0
 }
 
-// configFile returns the name of the file with the values on cluster type i; "" if its
-// template is missing.
-func (p *pass) configFile(i int) string {
-	config := p.templates[i][configText]
-	if config == nil {
-		return ""
-	}
-	return config.template.Model.ConfigFile()
-}
-
 func (p *pass) namespaceName(c *model.ClusterType, t *model.Target) string {
 	return p.model.Environment + "-" + c.Name + "-" + t.Name
 }
 
-// isYAML reports whether the text of a config template has to be YAML: with another content
-// type it may be anything.
-func isYAML(contentType string) bool {
-	return contentType == "" || contentType == "yaml" || contentType == "yml"
-}
+// yamlTypes are the content types of the config templates whose text has to be YAML.
+var yamlTypes = []string{"", "yaml", "yml"}
 
 // checkTexts reports what is wrong with the texts that were rendered last, and with the name of
 // the namespace if a template uses it.
@@ -397,7 +379,7 @@ func (w *worker) checkTexts(i, j int, texts [3][]byte) {
 	for which, text := range texts {
 		c := p.templates[i][which]
 		key, known := w.shapes[which].Key()
-		if known && c.fine.has(key) || which == configText && !isYAML(c.template.Model.ContentType) {
+		if known && c.fine.has(key) || which == configText && !slices.Contains(yamlTypes, c.template.Model.ContentType) {
 			continue
 		}
 		findings := manifest.Check(text)

@@ -1,11 +1,8 @@
 package templatefunc
 
 import (
-	"errors"
 	"maps"
-	"math"
 	"slices"
-	"strings"
 )
 
 // sortedKeys returns the keys of each dictionary, sorted, one dictionary after another.
@@ -69,20 +66,6 @@ func cloneMap[K comparable](m map[K]any) map[K]any {
 	return c
 }
 
-func checkSplit(separator, text string) error {
-	if strings.Count(text, separator) > maxElements+1 {
-		return errSize
-	}
-	return nil
-}
-
-func checkSplitN(separator string, n int, text string) error {
-	if n >= 0 && n <= maxElements {
-		return nil
-	}
-	return checkSplit(separator, text)
-}
-
 // boundCount bounds a wanted number of elements to one more than the limit, so that a larger
 // result is reported as too large.
 func boundCount(n int) int {
@@ -90,28 +73,4 @@ func boundCount(n int) int {
 		return maxElements + 1
 	}
 	return n
-}
-
-func checkUntil(count int) error {
-	if count > maxElements || count < -maxElements {
-		return errSize
-	}
-	return nil
-}
-
-// maxBound keeps the sums of a range from overflowing, where sprig never ends.
-const maxBound = math.MaxInt / 4
-
-var errBound = errors.New("a number of the range is too large")
-
-func checkUntilStep(start, stop, step int) error {
-	for _, n := range []int{start, stop, step} {
-		if n > maxBound || n < -maxBound {
-			return errBound
-		}
-	}
-	if step != 0 && (stop-start)/step > maxElements {
-		return errSize
-	}
-	return nil
 }

@@ -212,7 +212,11 @@ func entriesOf(v any) ([]mapEntry, error) {
 		}
 	case map[any]any:
 		for k, e := range m {
-			entries = append(entries, mapEntry{keyText(k), e})
+			key := "null"
+			if k != nil {
+				key = fmt.Sprint(k)
+			}
+			entries = append(entries, mapEntry{key, e})
 		}
 	default:
 		return nil, errors.New("is not a map")
@@ -224,11 +228,4 @@ func entriesOf(v any) ([]mapEntry, error) {
 		}
 	}
 	return entries, nil
-}
-
-func keyText(key any) string {
-	if key == nil {
-		return "null"
-	}
-	return fmt.Sprint(key)
 }

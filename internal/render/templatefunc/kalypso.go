@@ -36,7 +36,8 @@ func stringifyValues(v any) (string, error) {
 	for _, key := range slices.Sorted(maps.Keys(dict)) { // sorted for the sake of the error
 		value := dict[key]
 		texts[key] = value
-		if isCollection(value) {
+		switch value.(type) {
+		case []any, []string, []int, map[string]any, map[any]any, map[string]string:
 			text, err := marshalYAML(value)
 			if err != nil {
 				return "", err
@@ -45,14 +46,6 @@ func stringifyValues(v any) (string, error) {
 		}
 	}
 	return toYAML(texts)
-}
-
-func isCollection(v any) bool {
-	switch v.(type) {
-	case []any, []string, []int, map[string]any, map[any]any, map[string]string:
-		return true
-	}
-	return false
 }
 
 // hashValue returns Kalypso's hash of a value as a decimal number; "" if it cannot be computed.

@@ -2,8 +2,9 @@ package templatefunc
 
 import (
 	"errors"
+	"math"
 	"reflect"
-	"slices"
+	"strings"
 )
 
 const (
@@ -18,6 +19,7 @@ const (
 var (
 	errText   = errors.New("the result is longer than 1 MiB, the most that a template function may give")
 	errSize   = errors.New("the value has more than 10,000 elements, 1 MiB of text or 100 levels of nesting, or contains itself: more than a template function may take or give")
+	errBound  = errors.New("a number of the range is too large")
 	errEffort = errors.New("the work on the way to the result takes more than 64 MiB")
 )
 
@@ -102,12 +104,6 @@ func limitResult[R any](result R) (R, error) {
 	return result, nil
 }
 
-// bound is how the result of a function is bounded.
-type bound struct {
-	before func(args []reflect.Value) error // refuses a call; nil if none is refused
-	result bool                             // whether the result is checked
-}
-
 // builders lists the functions that build a list or a dictionary of several values. The others
 // return a part of an argument, which needs no bound.
 var builders = []string{
@@ -118,24 +114,44 @@ var builders = []string{
 // refusals maps functions whose results may be far larger than their arguments to checks of
 // these, before the result is computed.
 var refusals = map[string]func(a []reflect.Value) error{
-	"repeat":    func(a []reflect.Value) error { return checkRepeat(int(a[0].Int()), a[1].String()) },
-	"replace":   func(a []reflect.Value) error { return checkReplace(a[0].String(), a[1].String(), a[2].String()) },
-	"wrapWith":  func(a []reflect.Value) error { return checkWrap(a[1].String(), a[2].String()) },
-	"split":     func(a []reflect.Value) error { return checkSplit(a[0].String(), a[1].String()) },
-	"splitList": func(a []reflect.Value) error { return checkSplit(a[0].String(), a[1].String()) },
-	"splitn":    func(a []reflect.Value) error { return checkSplitN(a[0].String(), int(a[1].Int()), a[2].String()) },
-	"until":     func(a []reflect.Value) error { return checkUntil(int(a[0].Int())) },
+	"repeat": func(a []reflect.Value) error {
+		return errorIf(a[1].Len() > 0 && int(a[0].Int()) > maxText/a[1].Len(), errText)
+	},
+	"replace": func(a []reflect.Value) error {
+		old, with, text := a[0].String(), a[1].String(), a[2].String()
+		return errorIf(len(text)+strings.Count(text, old)*(len(with)-len(old)) > maxText, errText)
+	},
+	"wrapWith":  func(a []reflect.Value) error { return errorIf(a[2].Len()*a[1].Len() > maxEffort, errEffort) },
+	"split":     func(a []reflect.Value) error { return errorIf(splitsTooOften(a[0], a[1]), errSize) },
+	"splitList": func(a []reflect.Value) error { return errorIf(splitsTooOften(a[0], a[1]), errSize) },
+	"splitn": func(a []reflect.Value) error {
+		n := a[1].Int()
+		return errorIf((n < 0 || n > maxElements) && splitsTooOften(a[0], a[2]), errSize)
+	},
+	"until": func(a []reflect.Value) error {
+		return errorIf(a[0].Int() > maxElements || a[0].Int() < -maxElements, errSize)
+	},
 	"untilStep": func(a []reflect.Value) error {
-		return checkUntilStep(int(a[0].Int()), int(a[1].Int()), int(a[2].Int()))
+		for _, n := range a {
+			if n.Int() > maxBound || n.Int() < -maxBound {
+				return errBound
+			}
+		}
+		start, stop, step := a[0].Int(), a[1].Int(), a[2].Int()
+		return errorIf(step != 0 && (stop-start)/step > maxElements, errSize)
 	},
 }
 
-// boundOf returns the bound of a function. One of any number of arguments refuses large ones:
-// a call may pass one big value a thousand times.
-func boundOf(name string, t reflect.Type) bound {
-	b := bound{before: refusals[name], result: t.Out(0).Kind() == reflect.String || slices.Contains(builders, name)}
-	if b.result && t.IsVariadic() && t.In(0) == reflect.TypeFor[[]any]() {
-		b.before = func(args []reflect.Value) error { return checkSize(args[0].Interface()) }
+// maxBound keeps the sums of a range from overflowing, where sprig never ends.
+const maxBound = math.MaxInt / 4
+
+func splitsTooOften(separator, text reflect.Value) bool {
+	return strings.Count(text.String(), separator.String()) > maxElements+1
+}
+
+func errorIf(refused bool, err error) error {
+	if refused {
+		return err
 	}
-	return b
+	return nil
 }

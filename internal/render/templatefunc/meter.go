@@ -1,9 +1,11 @@
 package templatefunc
 
 import (
+	"cmp"
 	"errors"
 	"math/bits"
 	"reflect"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/pattern"
 )
@@ -117,26 +119,25 @@ var errorType = reflect.TypeFor[error]()
 
 // meterFunction returns the function with its work counted, and its result bounded.
 func (m *Meter) meterFunction(name string, f any) any {
-	price := prices[name]
-	if price == 0 {
-		price = usualPrice
+	call, t, surcharge, price := reflect.ValueOf(f), reflect.TypeOf(f), surcharges[name], cmp.Or(prices[name], usualPrice)
+	refuse, bounded := refusals[name], t.Out(0).Kind() == reflect.String || slices.Contains(builders, name)
+	if bounded && t.IsVariadic() && t.In(0) == reflect.TypeFor[[]any]() { // a call may pass one big value a thousand times
+		refuse = func(args []reflect.Value) error { return checkSize(args[0].Interface()) }
 	}
-	call, t, surcharge := reflect.ValueOf(f), reflect.TypeOf(f), surcharges[name]
-	bounds := boundOf(name, t)
-	var in []reflect.Type
-	for i := range t.NumIn() {
-		in = append(in, t.In(i))
-	}
-	return reflect.MakeFunc(reflect.FuncOf(in, []reflect.Type{t.Out(0), errorType}, t.IsVariadic()), func(args []reflect.Value) []reflect.Value {
-		steps := 1 + m.measureValues(args)/price
+	return reflect.MakeFunc(reflect.FuncOf(slices.Collect(t.Ins()), []reflect.Type{t.Out(0), errorType}, t.IsVariadic()), func(args []reflect.Value) []reflect.Value {
+		size := 0
+		for _, arg := range args {
+			size += m.measureValue(arg, 0)
+		}
+		steps := 1 + size/price
 		if surcharge != nil && steps <= m.left {
 			steps += surcharge(args)
 		}
 		if err := m.Spend(steps); err != nil {
 			return failedCall(t.Out(0), err)
 		}
-		if bounds.before != nil {
-			if err := bounds.before(args); err != nil {
+		if refuse != nil {
+			if err := refuse(args); err != nil {
 				return failedCall(t.Out(0), err)
 			}
 		}
@@ -149,7 +150,7 @@ func (m *Meter) meterFunction(name string, f any) any {
 		if len(out) == 2 && !out[1].IsNil() {
 			return out
 		}
-		if bounds.result {
+		if bounded {
 			if err := checkSize(out[0].Interface()); err != nil {
 				return failedCall(t.Out(0), err)
 			}
@@ -163,14 +164,6 @@ func (m *Meter) meterFunction(name string, f any) any {
 
 func failedCall(t reflect.Type, err error) []reflect.Value {
 	return []reflect.Value{reflect.Zero(t), reflect.ValueOf(&err).Elem()}
-}
-
-func (m *Meter) measureValues(args []reflect.Value) int {
-	n := 0
-	for _, arg := range args {
-		n += m.measureValue(arg, 0)
-	}
-	return n
 }
 
 // measureValue returns the size of a value when it is written out, in bytes. It stops soon after

@@ -20,7 +20,8 @@ func boundedPrintf(format string, args ...any) (string, error) {
 	addresses := slices.ContainsFunc(args, holdsPointer)
 	size := len(format)
 	for flags, verb := range formatDirectives(format) {
-		if verb == 'p' || addresses && !usesStringMethod(flags, verb) {
+		usesString := strings.IndexByte("vsq%", verb) >= 0 && !strings.Contains(flags, "#") // of what has such a method
+		if verb == 'p' || addresses && !usesString {
 			return "", errAddress
 		}
 		// A text grows to four times its length under %q; a width holds for each
@@ -50,11 +51,6 @@ func formatDirectives(format string) iter.Seq2[string, byte] {
 			format = verb[1:]
 		}
 	}
-}
-
-// usesStringMethod reports whether a directive uses the String method of what has one.
-func usesStringMethod(flags string, verb byte) bool {
-	return strings.IndexByte("vsq%", verb) >= 0 && !strings.Contains(flags, "#")
 }
 
 // maxWidth is what package fmt takes as a width or a precision at most.

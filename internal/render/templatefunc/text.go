@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-func checkRepeat(count int, text string) error {
-	if text != "" && count > maxText/len(text) {
-		return errText
-	}
-	return nil
-}
-
 // indentWith writes start, and then spaces before every line of a text, empty ones too.
 func indentWith(start string, spaces int, text string) (string, error) {
 	if spaces < 0 {
@@ -35,13 +28,6 @@ func indentWith(start string, spaces int, text string) (string, error) {
 	return b.String(), nil
 }
 
-func checkReplace(old, with, text string) error {
-	if len(text)+strings.Count(text, old)*(len(with)-len(old)) > maxText {
-		return errText
-	}
-	return nil
-}
-
 // boundJoin writes the elements of a list, as texts, with a separator between them.
 func boundJoin(texts func(any) []string) func(string, any) (string, error) {
 	return func(separator string, list any) (string, error) {
@@ -55,11 +41,4 @@ func boundJoin(texts func(any) []string) func(string, any) (string, error) {
 		}
 		return strings.Join(parts, separator), nil
 	}
-}
-
-func checkWrap(separator, text string) error {
-	if len(text)*len(separator) > maxEffort {
-		return errEffort
-	}
-	return nil
 }
