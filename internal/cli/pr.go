@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -190,18 +191,13 @@ func (p *prCommand) writeDiff(b *strings.Builder, pull forge.Pull) error {
 	if err != nil {
 		return err
 	}
-	before, err := repo.View(base)
-	if err != nil {
-		return err
-	}
-	after, err := repo.View(pull.Commit)
-	if err != nil {
-		return err
-	}
-	for piece := range impact.UnifiedDiff(before.Tree, after.Tree, contextLines) {
-		b.WriteString(display.SanitizeLines(piece))
-	}
-	return errors.Join(before.Err(), after.Err())
+	_, err = git.InspectTrees(repo, []string{base, pull.Commit}, func(t []tree.Tree) (any, error) {
+		for piece := range impact.UnifiedDiff(t[0], t[1], contextLines) {
+			b.WriteString(display.SanitizeLines(piece))
+		}
+		return nil, nil
+	})
+	return err
 }
 
 func (p *prCommand) mergePull(ctx context.Context, number int) (pullAnswer, error) {

@@ -44,15 +44,13 @@ func (s *recordStore) listRefs(prefix string) (map[string]string, error) {
 
 // readRecord reads the document at a commit.
 func (s *recordStore) readRecord(ref, commit string) (record, error) {
-	view, err := s.remote.Mirror().View(commit)
-	if err != nil {
-		return record{}, err
-	}
-	r := record{ref: ref, commit: commit, files: map[string]string{}}
-	for path, data := range view.Tree.All() {
-		r.files[path] = string(data)
-	}
-	return r, view.Err()
+	return git.InspectTree(s.remote.Mirror(), commit, func(t tree.Tree) (record, error) {
+		r := record{ref: ref, commit: commit, files: map[string]string{}}
+		for path, data := range t.All() {
+			r.files[path] = string(data)
+		}
+		return r, nil
+	})
 }
 
 // writeRecord stores a document, and moves other references with it: all, or nothing

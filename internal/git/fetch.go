@@ -57,7 +57,7 @@ func (r *Repository) storePack(in io.Reader) error {
 	return r.finishStoring(packfile.UpdateObjectStorage(r.store, in))
 }
 
-// storeSmallPack is ingest for small packs.
+// storeSmallPack is storePack for small packs.
 func (r *Repository) storeSmallPack(in io.Reader) error {
 	err := pack.Receive(r.packDir(), in)
 	r.mu.Lock()
@@ -65,18 +65,22 @@ func (r *Repository) storeSmallPack(in io.Reader) error {
 	return r.finishStoring(err)
 }
 
-// addSmallPack is take for callers that hold the lock.
-func (r *Repository) addSmallPack(in io.Reader) error {
-	return r.finishStoring(pack.Receive(r.packDir(), in))
+// refreshPacks marks the packs of a partial mirror, and reads the list of packs again. Its caller
+// holds the lock.
+func (r *Repository) refreshPacks() error {
+	if r.store.FetchMissing != nil {
+		if err := partial.MarkPromisor(r.packDir()); err != nil {
+			return err
+		}
+	}
+	return r.store.Refresh()
 }
 
-// finishStoring makes a stored pack visible, or classifies the error of storing it.
+// finishStoring makes a stored pack visible, or classifies the error of storing it. Its caller holds
+// the lock.
 func (r *Repository) finishStoring(err error) error {
-	if err == nil && r.store.FetchMissing != nil {
-		err = partial.MarkPromisor(r.packDir())
-	}
 	if err == nil {
-		err = r.store.Refresh()
+		err = r.refreshPacks()
 	}
 	switch {
 	case errors.Is(err, packfile.ErrEmptyPackfile):
@@ -95,15 +99,4 @@ func (r *Repository) finishStoring(err error) error {
 // by a file.
 func isFolderMissing(err error) bool {
 	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) || errors.Is(err, fs.ErrNotExist)
-}
-
-// knownCommits returns commits that the mirror has, for a server not to send them.
-func (r *Repository) knownCommits() ([]plumbing.Hash, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	haves, err := r.store.Haves()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	return haves, nil
 }

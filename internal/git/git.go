@@ -70,25 +70,9 @@ func (r *Repository) close() error {
 	return r.store.Close()
 }
 
-// forgetReferences makes the next reader read the references again.
-func (r *Repository) forgetReferences() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.store.ForgetReferences()
-}
-
 // rotateAfter is the number of updates of references after which the caches drop what was not
 // used since.
 const rotateAfter = 128
-
-// countUpdate counts an update of references. Its caller holds the lock.
-func (r *Repository) countUpdate() {
-	r.updates++
-	if r.updates%rotateAfter == 0 {
-		r.store.RotateCaches()
-		r.folders.Rotate()
-	}
-}
 
 // markDamaged returns err as [ErrDamaged]: an object that must exist could not be read. It marks the
 // mirror as damaged, also on disk, for programs that end after each round. An error of fetching

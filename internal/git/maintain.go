@@ -10,7 +10,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git/objects"
-	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
 
 // maxPacks is the number of packs at which a mirror is repacked: each fetch and each push adds
@@ -23,7 +22,8 @@ const maxPacks = 50
 func (m *Remote) Maintain(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.mirror == nil || m.countPacks() < maxPacks {
+	found, _ := filepath.Glob(filepath.Join(m.packDir(), "*.idx")) // the pattern is well formed
+	if m.mirror == nil || len(found) < maxPacks {
 		return nil
 	}
 	err := m.runExchange(ctx, "tidy the mirror of", func(ctx context.Context) error { return m.mirror.mergePacks(ctx) })
@@ -33,14 +33,14 @@ func (m *Remote) Maintain(ctx context.Context) error {
 	return err
 }
 
-func (m *Remote) countPacks() int {
-	found, _ := filepath.Glob(filepath.Join(m.packDir(), "*.idx")) // the pattern is well formed
-	return len(found)
-}
-
-// mergePacks merges small packs into one.
+// mergePacks merges small packs into one. It reads the packs, and the references, as they are now:
+// objects that another process added must not seem unreachable.
 func (r *Repository) mergePacks(ctx context.Context) (err error) {
-	packs, err := r.openPacks()
+	r.mu.Lock()
+	r.store.ForgetReferences()
+	err = r.store.Refresh()
+	packs := r.store.ClonePacks() // to be read concurrently with r
+	r.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
@@ -48,24 +48,9 @@ func (r *Repository) mergePacks(ctx context.Context) (err error) {
 	if err := packs.Repack(ctx, func(mark func(tree.ID) bool) error { return r.markReachable(ctx, mark) }); err != nil {
 		return err
 	}
-	if err := r.markPromisor(); err != nil {
-		return err
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.store.Refresh()
-}
-
-// openPacks returns the current packs, to be read concurrently with r. It reads the references
-// again too: objects that another process added must not seem unreachable.
-func (r *Repository) openPacks() (*pack.Set, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.store.ForgetReferences()
-	if err := r.store.Refresh(); err != nil {
-		return nil, err
-	}
-	return r.store.ClonePacks(), nil
+	return r.refreshPacks()
 }
 
 // markReachable marks every object that is reachable from references.
@@ -78,17 +63,13 @@ func (r *Repository) markReachable(ctx context.Context, mark func(tree.ID) (befo
 	for _, id := range refs {
 		next = append(next, plumbing.NewHash(id))
 	}
-	return objects.MarkReachable(ctx, next, r.objectLinks, mark)
-}
-
-// objectLinks returns the objects that an object names. It holds the lock for one object only, so
-// that others can read in between.
-func (r *Repository) objectLinks(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	leads, blobs, err = r.store.ObjectLinks(id)
-	if err != nil {
-		err = r.markDamaged(err)
-	}
-	return leads, blobs, err
+	return objects.MarkReachable(ctx, next, func(id plumbing.Hash) (leads, blobs []plumbing.Hash, err error) {
+		r.mu.Lock() // for one object only, so that others can read in between
+		defer r.mu.Unlock()
+		leads, blobs, err = r.store.ObjectLinks(id)
+		if err != nil {
+			err = r.markDamaged(err)
+		}
+		return leads, blobs, err
+	}, mark)
 }

@@ -98,6 +98,16 @@ func (r *Repository) readDeltaBase(id tree.ID) (pack.Kind, []byte, error) {
 	return pack.Tree, []byte(f.Text), err
 }
 
+// ReadFiles returns all files of a commit, with the content of those that want accepts: see
+// [Repository.LoadFiles].
+func (r *Repository) ReadFiles(commit string, want func(path string, size int64) bool) (tree.Tree, error) {
+	t, err := r.ReadTree(commit)
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	return r.LoadFiles(t, tree.Tree{}, want)
+}
+
 // LoadFiles returns t with the content of the files that want accepts by path and size in bytes. It
 // calls want with size 0 first and does not read a file that is refused then. Content is taken
 // from before, a tree that was loaded with the same want, where its files are the same. A
@@ -154,21 +164,10 @@ func (r *Repository) loadTree(prefix string, t, before tree.Tree, want func(stri
 	return t.WithEntries(entries), nil
 }
 
-// readBlob returns the content of a file; the error is [pack.ErrLarge] if it has more than limit
-// bytes.
-func (r *Repository) readBlob(id tree.ID, limit int64) ([]byte, error) {
-	data, err := r.store.ReadLimited(pack.Blob, id, limit)
-	if err != nil && !errors.Is(err, pack.ErrLarge) {
-		err = r.markDamaged(err)
-	}
-	return data, err
-}
-
 // View is a commit's tree whose folders and files are read when the caller asks for them, by a
 // partial mirror from its server, so that comparing two large trees costs what differs. What
 // could not be read is missing in it: the caller checks [View.Err] before it uses what it found.
-// To read one file or the id of one folder, use [Repository.FindEntry] and
-// [Repository.FolderID].
+// Only a caller that writes or keeps the tree needs a View; others use [InspectTree].
 type View struct {
 	Tree tree.Tree
 
@@ -187,53 +186,73 @@ const maxKnown = 4_000
 const maxViewed = 4 << 20
 
 // View returns the tree of a commit, to be read on demand; that of "" is empty.
-func (r *Repository) View(commit string) (*View, error) {
-	v := &View{repo: r, known: map[tree.ID]tree.Tree{}}
+func (r *Repository) View(commit string) (*View, error) { return r.newView(commit, false) }
+
+// LocalTree returns the tree of a commit as far as it is here, and nothing is fetched: a folder
+// that is not is empty, and of files there are ids only. It is for what need not be sent
+// to who has the commit.
+func (r *Repository) LocalTree(commit string) (tree.Tree, error) {
+	v, err := r.newView(commit, true)
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	return v.Tree, nil
+}
+
+func (r *Repository) newView(commit string, local bool) (*View, error) {
+	v := &View{repo: r, local: local, known: map[tree.ID]tree.Tree{}}
 	if commit == "" {
 		return v, nil
 	}
 	info, err := r.Commit(commit)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		v.Tree = v.lazyFolder(tree.ID(plumbing.NewHash(info.Tree)))
 	}
-	v.Tree = v.lazyFolder(tree.ID(plumbing.NewHash(info.Tree)))
-	return v, v.Err()
+	return v, err
+}
+
+// InspectTree returns what use returns of the tree of a commit, which is read on demand; that of "" is
+// empty. If something could not be read, which is missing in the tree, that is the error, and what
+// use has found does not count: it must not change anything.
+func InspectTree[T any](r *Repository, commit string, use func(tree.Tree) (T, error)) (found T, err error) {
+	return InspectTrees(r, []string{commit}, func(trees []tree.Tree) (T, error) { return use(trees[0]) })
+}
+
+// InspectTrees is [InspectTree] for several commits.
+func InspectTrees[T any](r *Repository, commits []string, use func([]tree.Tree) (T, error)) (found T, err error) {
+	var none T
+	var views []*View
+	var trees []tree.Tree
+	for _, commit := range commits {
+		v, err := r.View(commit)
+		if err != nil {
+			return none, err
+		}
+		views, trees = append(views, v), append(trees, v.Tree)
+	}
+	found, err = use(trees)
+	for _, v := range views {
+		if failed := v.Err(); failed != nil {
+			return none, failed
+		}
+	}
+	return found, err
 }
 
 // FindEntry returns the entry at a path of a commit and reports whether there is one. A partial
-// mirror fetches the folders on the path, and the file. Unlike a [View], it returns the error of
-// reading at once.
+// mirror fetches the folders on the path, and the file.
 func (r *Repository) FindEntry(commit, path string) (e tree.Entry, ok bool, err error) {
-	v, err := r.View(commit)
-	if err != nil {
-		return tree.Entry{}, false, err
-	}
-	e, ok = v.Tree.Lookup(path)
-	return e, ok, v.Err()
+	e, err = InspectTree(r, commit, func(t tree.Tree) (found tree.Entry, _ error) {
+		found, ok = t.Lookup(path)
+		return found, nil
+	})
+	return e, ok && err == nil, err
 }
 
 // FolderID returns the id of a folder of a commit, "" for all of it; that of the empty tree if
-// there is no such folder. It reads as FindEntry does.
+// there is no such folder.
 func (r *Repository) FolderID(commit, folder string) (tree.ID, error) {
-	v, err := r.View(commit)
-	if err != nil {
-		return tree.ID{}, err
-	}
-	id := v.Tree.Sub(folder).ID()
-	return id, v.Err()
-}
-
-// LocalView returns the tree of a commit as far as it is here, and nothing is fetched: a folder
-// that is not is empty, and of files there are ids only. It is for what need not be sent
-// to who has the commit.
-func (r *Repository) LocalView(commit string) (*View, error) {
-	info, err := r.Commit(commit)
-	if err != nil {
-		return nil, err
-	}
-	v := &View{repo: r, local: true, known: map[tree.ID]tree.Tree{}}
-	v.Tree = v.lazyFolder(tree.ID(plumbing.NewHash(info.Tree)))
-	return v, nil
+	return InspectTree(r, commit, func(t tree.Tree) (tree.ID, error) { return t.Sub(folder).ID(), nil })
 }
 
 // Err returns the first error of reading, if there was one.
@@ -302,9 +321,9 @@ func (v *View) readContent(e tree.Entry) ([]byte, error) {
 	if v.local || e.Mode == tree.ModeDir || e.Mode == tree.ModeSubmodule {
 		return nil, nil
 	}
-	data, err := v.repo.readBlob(e.ID, maxViewed)
+	data, err := v.repo.store.ReadLimited(pack.Blob, e.ID, maxViewed)
 	if err != nil && !errors.Is(err, pack.ErrLarge) {
-		return nil, fmt.Errorf("%s: %w", e.Name, err)
+		return nil, fmt.Errorf("%s: %w", e.Name, v.repo.markDamaged(err))
 	}
 	return data, nil
 }

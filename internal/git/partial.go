@@ -47,27 +47,27 @@ func (r *Repository) fetchFilter() (filter string, refused bool) {
 	return r.filter, r.filterRefused
 }
 
-// configureFilter reads the filter of the mirror, which another process may have changed, and makes the
-// mirror fetch what it lacks when that is read.
+// configureFilter has the references and the filter of the mirror, which another process may have
+// changed, be read again, and makes the mirror fetch what it lacks when that is read.
 func (m *Remote) configureFilter() {
-	m.mirror.setFilter(partial.ReadFilter(m.options.Dir), m.missingFetcher(m.mirror))
-}
-
-func (r *Repository) setFilter(filter string, bring func(pack.Kind, []tree.ID) error) {
+	r := m.mirror
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.filter, r.store.FetchMissing = filter, bring
-	if filter == partial.NoFilter {
+	r.store.ForgetReferences()
+	r.filter = partial.ReadFilter(m.options.Dir)
+	if r.filter == partial.NoFilter {
 		r.store.FetchMissing, r.filterRefused = nil, false
+		return
 	}
-}
-
-// markPromisor marks the packs of a partial mirror.
-func (r *Repository) markPromisor() error {
-	if filter, _ := r.fetchFilter(); filter != partial.NoFilter {
-		return partial.MarkPromisor(r.packDir())
+	r.store.FetchMissing = func(kind pack.Kind, ids []tree.ID) error { // its callers hold the lock of the repository
+		ctx, cancel := m.options.NewContext(m.options.Timeout)
+		defer cancel()
+		err := m.fetchObjects(ctx, kind, r.filter, func() []tree.ID { return r.store.Missing(ids) }, func(in io.Reader) error {
+			return r.finishStoring(pack.Receive(r.packDir(), in))
+		})
+		r.filterRefused = r.filterRefused || errors.Is(err, protocol.ErrUnsupported)
+		return readError(err)
 	}
-	return nil
 }
 
 func (r *Repository) packDir() string { return filepath.Join(r.mirror, "objects", "pack") }
@@ -75,9 +75,11 @@ func (r *Repository) packDir() string { return filepath.Join(r.mirror, "objects"
 // fetchUpdate fetches the objects of an update, with the mirror's filter if the server accepts it. If
 // the server refuses filters, the mirror becomes whole.
 func (m *Remote) fetchUpdate(ctx context.Context, s session, theirs *packp.AdvRefs, u update) error {
-	haves, err := m.mirror.knownCommits()
+	m.mirror.mu.Lock()
+	haves, err := m.mirror.store.Haves()
+	m.mirror.mu.Unlock()
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	filter, _ := m.mirror.fetchFilter()
 	filters := theirs.Capabilities.Supports("filter") && strings.HasPrefix(m.options.URL, "http")
@@ -161,19 +163,13 @@ func (m *Remote) fetchWhole(ctx context.Context, s session, theirs *packp.AdvRef
 	wants = partial.UniqueHashes(wants)
 	if len(wants) > 0 {
 		if err := m.mirror.receivePack(ctx, s, wants, nil); err != nil {
-			m.mirror.retryFilter()
+			m.mirror.mu.Lock()
+			defer m.mirror.mu.Unlock()
+			m.mirror.filterRefused = false // fetching everything failed, and the refusal may have been temporary
 			return err
 		}
 	}
 	return m.setFilter(partial.NoFilter)
-}
-
-// retryFilter makes the next fetch use the filter again: the refusal may have been temporary,
-// and fetching everything failed.
-func (r *Repository) retryFilter() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.filterRefused = false
 }
 
 // fetchFiltered fetches the commits of an update with a filter. References that hold Fairlead's
@@ -214,18 +210,6 @@ func (m *Remote) fetchObjects(ctx context.Context, kind pack.Kind, filter string
 	err := partial.Fetcher(m.fetchPack).FetchObjects(ctx, kind, filter, lacks, take)
 	m.observeExchange("fetch", started, err)
 	return err
-}
-
-// missingFetcher returns the function that fetches objects which the mirror lacks when they are read.
-// The callers of that function hold the lock of the repository.
-func (m *Remote) missingFetcher(r *Repository) func(pack.Kind, []tree.ID) error {
-	return func(kind pack.Kind, ids []tree.ID) error {
-		ctx, cancel := m.options.NewContext(m.options.Timeout)
-		defer cancel()
-		err := m.fetchObjects(ctx, kind, r.filter, func() []tree.ID { return r.store.Missing(ids) }, r.addSmallPack)
-		r.filterRefused = r.filterRefused || errors.Is(err, protocol.ErrUnsupported)
-		return readError(err)
-	}
 }
 
 // fetchFiles fetches the missing files of a folder in one request. Its caller holds the lock.

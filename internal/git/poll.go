@@ -44,19 +44,15 @@ func (m *Remote) isUnchanged(ctx context.Context) (bool, error) {
 // polledPrefixes returns the prefixes of the references that a poll asks for.
 func (m *Remote) polledPrefixes() []string {
 	if m.mirror != nil {
-		m.wantTags = m.wantTags || m.mirror.usesTags()
+		m.mirror.mu.Lock()
+		m.wantTags = m.wantTags || m.mirror.tagsUsed
+		m.mirror.mu.Unlock()
 	}
 	asked := slices.DeleteFunc(slices.Clone(mirroredPrefixes), func(prefix string) bool { return prefix == tagPrefix && !m.wantTags })
 	if m.wantProposals {
 		asked = append(asked, proposalPrefixes...)
 	}
 	return asked
-}
-
-func (r *Repository) usesTags() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.tagsUsed
 }
 
 // protocolServer returns the remote as a server of version 2 of Git's protocol.

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,9 +72,6 @@ func (m *Remote) pushPack(ctx context.Context, pack *Pack, updates []RefUpdate) 
 		if err := pack.Keep(m.packDir(), m.mirror.readDeltaBase); err != nil {
 			return fmt.Errorf("%w: %w", errDisk, err)
 		}
-		if err := m.mirror.markPromisor(); err != nil {
-			return err
-		}
 	}
 	return m.mirror.recordPush(updates)
 }
@@ -95,7 +93,7 @@ func (m *Remote) sendPack(ctx context.Context, pack *Pack, updates []RefUpdate) 
 	}
 	for _, u := range open {
 		if now := advertisedID(adv, u.Ref); now != u.Old {
-			return fmt.Errorf("%s is %s and not %s: %w", u.Ref, describeID(now), describeID(u.Old), ErrStale)
+			return staleError(u, now)
 		}
 	}
 	if pack != nil && adv.Capabilities.Supports(protocol.NoThin) {
@@ -148,22 +146,14 @@ func advertisedID(adv *packp.AdvRefs, ref string) string {
 	return ""
 }
 
-func describeID(id string) string {
-	if id == "" {
-		return "absent"
-	}
-	return id
+func staleError(u RefUpdate, now string) error {
+	return fmt.Errorf("%s is %s and not %s: %w", u.Ref, cmp.Or(now, "absent"), cmp.Or(u.Old, "absent"), ErrStale)
 }
 
 // checkOutcome reads the references after a push that failed with the error failed: it returns nil if
 // all have their new value.
-func (m *Remote) checkOutcome(ctx context.Context, updates []RefUpdate, failed error) (err error) {
-	s, err := m.openSession(ctx, transport.UploadPackServiceName)
-	if err != nil {
-		return failed
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	adv, err := s.references(ctx)
+func (m *Remote) checkOutcome(ctx context.Context, updates []RefUpdate, failed error) error {
+	adv, err := m.advertisedReferences(ctx, transport.UploadPackServiceName)
 	if err != nil {
 		return failed
 	}
@@ -171,7 +161,7 @@ func (m *Remote) checkOutcome(ctx context.Context, updates []RefUpdate, failed e
 	for _, u := range updates {
 		now := advertisedID(adv, u.Ref)
 		if now != u.New && now != u.Old {
-			return fmt.Errorf("%s is %s and not %s: %w", u.Ref, describeID(now), describeID(u.Old), ErrStale)
+			return staleError(u, now)
 		}
 		done = done && now == u.New
 	}
@@ -194,12 +184,8 @@ func (r *Repository) recordPush(updates []RefUpdate) error {
 			u.set = append(u.set, plumbing.NewHashReference(name, plumbing.NewHash(ref.New)))
 		}
 	}
-	return errors.Join(r.refreshPacks(), r.applyUpdate(u))
-}
-
-// refreshPacks reads the list of packs again.
-func (r *Repository) refreshPacks() error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.store.Refresh()
+	err := r.refreshPacks()
+	r.mu.Unlock()
+	return errors.Join(err, r.applyUpdate(u))
 }

@@ -281,7 +281,6 @@ func (m *Remote) ensureMirror() error {
 		if !m.hasHead() || m.mirror.damaged.Load() {
 			return ErrDamaged
 		}
-		m.mirror.forgetReferences()
 		m.configureFilter()
 		return nil
 	}
@@ -397,7 +396,11 @@ func isUnder(name string, prefixes []string) bool {
 func (r *Repository) applyUpdate(u update) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.countUpdate()
+	r.updates++
+	if r.updates%rotateAfter == 0 {
+		r.store.RotateCaches()
+		r.folders.Rotate()
+	}
 	// A branch a may have become a/b, or the other way round.
 	for _, name := range u.remove {
 		if err := r.store.RemoveReference(name); err != nil {

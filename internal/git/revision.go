@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -65,16 +66,9 @@ func (r *Repository) describeResult(revision string, id plumbing.Hash, err error
 	case err == nil:
 		return id.String(), nil
 	case errors.Is(err, ErrNoRevision):
-		return "", fmt.Errorf("%s in %s: %w", quoteEmpty(revision), r.location, ErrNoRevision)
+		return "", fmt.Errorf("%s in %s: %w", cmp.Or(revision, `""`), r.location, ErrNoRevision)
 	}
 	return "", fmt.Errorf("read %s of %s: %w", revision, r.location, err)
-}
-
-func quoteEmpty(revision string) string {
-	if revision == "" {
-		return `""`
-	}
-	return revision
 }
 
 func (r *Repository) resolveName(name string) (plumbing.Hash, error) {

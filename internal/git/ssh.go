@@ -22,7 +22,15 @@ const dialScheme = "fairlead-dial"
 var (
 	dialers        sync.Map // of dial functions, by number
 	lastDialer     atomic.Int64
-	registerDialer = sync.OnceFunc(func() { proxy.RegisterDialerType(dialScheme, findDialer) })
+	registerDialer = sync.OnceFunc(func() {
+		proxy.RegisterDialerType(dialScheme, func(u *url.URL, _ proxy.Dialer) (proxy.Dialer, error) {
+			d, ok := dialers.Load(u.Host)
+			if !ok {
+				return nil, fmt.Errorf("there is no dialer %s", u.Host)
+			}
+			return d.(dialFunc), nil
+		})
+	})
 )
 
 // dialFunc connects to an address.
@@ -36,14 +44,6 @@ func (d dialFunc) Dial(network, address string) (net.Conn, error) {
 // DialContext connects; it is part of proxy.ContextDialer.
 func (d dialFunc) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return d(ctx, network, address)
-}
-
-func findDialer(u *url.URL, _ proxy.Dialer) (proxy.Dialer, error) {
-	d, ok := dialers.Load(u.Host)
-	if !ok {
-		return nil, fmt.Errorf("there is no dialer %s", u.Host)
-	}
-	return d.(dialFunc), nil
 }
 
 // registerDial makes the connections to an endpoint end with ctx. The caller calls release once the

@@ -94,12 +94,7 @@ func isRenderedFrom(repo *git.Repository, at, folder, environment, commit string
 	if _, err := repo.Commit(at); err != nil {
 		return false, fmt.Errorf("%s: %w", at, git.ErrNoRevision)
 	}
-	view, err := repo.View(at)
-	if err != nil {
-		return false, err
-	}
-	made := isRecordedOutput(view.Tree.Sub(folder), environment, commit)
-	return made, view.Err()
+	return git.InspectTree(repo, at, func(t tree.Tree) (bool, error) { return isRecordedOutput(t.Sub(folder), environment, commit), nil })
 }
 
 // isRecordedOutput reports whether the record in a folder names a commit of the base, and the files

@@ -97,14 +97,9 @@ func isMarkedFor(c git.CommitInfo, environment string) bool {
 // clearFolder removes what our record names.
 func clearFolder(ctx context.Context, o publish.Options, environment, branch, head, folder, kept string, merge publish.Merge) (Cleared, error) {
 	repo, ours := o.Remote.Mirror(), o.Prefix+"lever/ephemeral/"+environment
-	view, err := repo.View(head)
-	if err != nil {
-		return Cleared{}, err
-	}
-	files, err := ownedFiles(view.Tree, publish.CleanFolder(folder), environment)
-	if failed := view.Err(); failed != nil {
-		return Cleared{}, failed
-	}
+	files, err := git.InspectTree(repo, head, func(t tree.Tree) (map[string][]byte, error) {
+		return ownedFiles(t, publish.CleanFolder(folder), environment)
+	})
 	if err != nil {
 		return Cleared{}, err
 	}

@@ -52,12 +52,7 @@ func findPerson(repo *git.Repository, head, folder, environment string) (string,
 // holdsOursOnly reports whether a commit holds our output as it was rendered, and nothing
 // beside it.
 func holdsOursOnly(repo *git.Repository, commit, folder, environment string) (bool, error) {
-	view, err := repo.View(commit)
-	if err != nil {
-		return false, err
-	}
-	ours := isOursOnly(view.Tree, folder, environment)
-	return ours, view.Err()
+	return git.InspectTree(repo, commit, func(t tree.Tree) (bool, error) { return isOursOnly(t, folder, environment), nil })
 }
 
 func isOursOnly(whole tree.Tree, folder, environment string) bool {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -176,20 +177,15 @@ func (f *ephemeralLife) checkFree(ctx context.Context, e *environment, to *model
 	if err != nil {
 		return err
 	}
-	view, err := repo.View(head)
-	if err != nil {
+	free, err := git.InspectTree(repo, head, func(t tree.Tree) (bool, error) {
+		there := t.Sub(publish.CleanFolder(to.Path))
+		record, _ := there.Lookup(publish.RecordFile)
+		written, err := publish.ReadRecord(record.Data)
+		own := err == nil && slices.ContainsFunc(written.Environments, func(w publish.Written) bool { return w.Environment == e.name })
+		return own || there.IsEmpty(), nil
+	})
+	if err != nil || free {
 		return err
-	}
-	there := view.Tree.Sub(publish.CleanFolder(to.Path))
-	record, _ := there.Lookup(publish.RecordFile)
-	empty := there.IsEmpty()
-	if err := view.Err(); err != nil || empty {
-		return err
-	}
-	if written, err := publish.ReadRecord(record.Data); err == nil {
-		if slices.ContainsFunc(written.Environments, func(w publish.Written) bool { return w.Environment == e.name }) {
-			return nil
-		}
 	}
 	e.attempt.rendered.Problems.Addf(to.Pos, to.Subject(), "give the ephemeral environment another name",
 		"there is something in the place of its output already, which is not its own")

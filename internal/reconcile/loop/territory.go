@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -182,13 +183,8 @@ func (l *Loop) recordNames(ctx context.Context, environment string, to model.Rep
 	if err != nil {
 		return false, err
 	}
-	view, err := repo.View(head)
-	if err != nil {
-		return false, err
-	}
-	own, err := publish.HasRecord(&l.records, view.Tree.Sub(publish.CleanFolder(to.Path)), environment)
-	if failed := view.Err(); failed != nil {
-		return false, failed
-	}
-	return own && err == nil, nil
+	return git.InspectTree(repo, head, func(t tree.Tree) (bool, error) {
+		own, err := publish.HasRecord(&l.records, t.Sub(publish.CleanFolder(to.Path)), environment)
+		return own && err == nil, nil // a record that cannot be parsed names nothing
+	})
 }

@@ -3,6 +3,7 @@ package promoter
 import (
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
@@ -11,28 +12,25 @@ import (
 // environment from a commit of the base. The record names both, and the files beside it must be
 // those that it names: a person may have reverted the files and left the record.
 func (m *Promoter) isOutputOf(repo *git.Repository, head, folder, environment, commit string) (bool, error) {
-	view, err := repo.View(head)
-	if err != nil {
-		return false, err
-	}
-	now := view.Tree.Sub(folder)
-	e, ok := now.Lookup(publish.RecordFile)
-	if err := view.Err(); err != nil || !ok || e.IsDir() {
-		return false, err
-	}
-	r, err := m.options.Records.Read(e)
-	if err != nil { // a person has edited it; publishing reports that
-		return false, nil
-	}
-	for _, w := range r.Environments {
-		for _, from := range w.From {
-			if w.Environment == environment && from.Layer == "base" && from.Commit == commit {
-				holds := w.IsIn(now)
-				return holds, view.Err()
+	return git.InspectTree(repo, head, func(t tree.Tree) (bool, error) {
+		now := t.Sub(folder)
+		e, ok := now.Lookup(publish.RecordFile)
+		if !ok || e.IsDir() {
+			return false, nil
+		}
+		r, err := m.options.Records.Read(e)
+		if err != nil { // a person has edited it; publishing reports that
+			return false, nil
+		}
+		for _, w := range r.Environments {
+			for _, from := range w.From {
+				if w.Environment == environment && from.Layer == "base" && from.Commit == commit {
+					return w.IsIn(now), nil
+				}
 			}
 		}
-	}
-	return false, nil
+		return false, nil
+	})
 }
 
 // maxFutureCommits bounds how many commits are searched for a time that is not in the future.

@@ -121,25 +121,14 @@ func isActionCommit(repo *git.Repository, s lineStep, own []string) (bool, error
 	if s.before == "" {
 		s.before = info.Parents[0]
 	}
-	var views [2]*git.View
-	for i, at := range []string{s.before, s.commit} {
-		views[i], err = repo.View(at)
-		if err != nil {
-			return false, err
-		}
+	only, err := git.InspectTrees(repo, []string{s.before, s.commit}, func(t []tree.Tree) (bool, error) {
+		return !tree.Equal(t[0], t[1]) && differInOnly("", t[0], t[1], append([]string{source.OwnFolder}, own...)), nil // an empty commit is somebody's
+	})
+	var refused *git.InvalidTreeError
+	if errors.As(err, &refused) { // none that our commands or promotions have written
+		return false, nil
 	}
-	only := differInOnly("", views[0].Tree, views[1].Tree, append([]string{source.OwnFolder}, own...))
-	for _, view := range views {
-		err := view.Err()
-		var refused *git.InvalidTreeError
-		if errors.As(err, &refused) { // none that our commands or promotions have written
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	return only && views[0].Tree.ID() != views[1].Tree.ID(), nil // an empty commit is somebody's
+	return only, err
 }
 
 // differInOnly reports whether all that differs between two folders is in some places. It reads

@@ -83,35 +83,26 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 
 // isHeldBy reports whether a commit adds a Hold, or has ours.
 func isHeldBy(b source.Branch, c git.CommitInfo, environment string) (bool, error) {
-	view, err := b.Repo.View(c.ID)
-	if err != nil {
-		return false, err
-	}
-	if _, held := view.Tree.Lookup(HoldFile(b.Folder)); held {
-		return true, view.Err()
-	}
-	var before tree.Tree
+	before := ""
 	if len(c.Parents) > 0 {
-		parent, err := b.Repo.View(c.Parents[0])
-		if err != nil {
-			return false, err
-		}
-		before = parent.Tree
+		before = c.Parents[0]
 	}
-	var changed tree.Builder
-	for change := range tree.Diff(before.Sub(b.Folder), view.Tree.Sub(b.Folder)) {
-		if change.Removed() {
-			continue
+	return git.InspectTrees(b.Repo, []string{before, c.ID}, func(t []tree.Tree) (bool, error) {
+		if _, held := t[1].Lookup(HoldFile(b.Folder)); held {
+			return true, nil
 		}
-		if err := changed.AddEntry(change.Path, change.New); err != nil {
-			return false, err
+		var changed tree.Builder
+		for change := range tree.Diff(t[0].Sub(b.Folder), t[1].Sub(b.Folder)) {
+			if change.Removed() {
+				continue
+			}
+			if err := changed.AddEntry(change.Path, change.New); err != nil {
+				return false, err
+			}
 		}
-	}
-	if err := view.Err(); err != nil {
-		return false, err
-	}
-	layer := model.Layer{Kind: model.Env, Name: environment, Files: source.Filter(changed.Tree())}
-	return len(model.NewParser().Progress(environment, layer).Holds) > 0, nil
+		layer := model.Layer{Kind: model.Env, Name: environment, Files: source.Filter(changed.Tree())}
+		return len(model.NewParser().Progress(environment, layer).Holds) > 0, nil
+	})
 }
 
 // isPromotion reports whether a commit is a promotion or an action of Fairlead.

@@ -52,9 +52,7 @@ func (e Edit) newCommit(o Options) (*git.Commit, error) {
 	if t.ID() == view.Tree.ID() {
 		return nil, nil
 	}
-	c := &git.Commit{Tree: t, Parents: []string{e.Head}, Author: o.Author, Sign: o.Sign, When: e.When, Message: e.Message}
-	c.Known = append(c.Known, view.Tree)
-	return c, nil
+	return &git.Commit{Tree: t, Parents: []string{e.Head}, Author: o.Author, Sign: o.Sign, When: e.When, Message: e.Message, Known: []tree.Tree{view.Tree}}, nil
 }
 
 // Apply commits an edit to its branch, and returns the branch's head. The error is
@@ -153,19 +151,11 @@ func (e Edit) findKept(o Options, ours string) (string, error) {
 	if err != nil || c == nil || c.Tree.ID().String() != info.Tree {
 		return "", err
 	}
-	var rest [2]tree.ID
-	for i, at := range []string{before, e.Head} {
-		view, err := repo.View(at)
-		if err != nil {
-			return "", err
-		}
-		rest[i] = tree.FromEntries(entriesWithout(view.Tree, e.Independent)).ID()
-		if err := view.Err(); err != nil {
-			return "", err
-		}
-	}
-	if rest[0] != rest[1] {
-		return "", nil
+	same, err := git.InspectTrees(repo, []string{before, e.Head}, func(t []tree.Tree) (bool, error) {
+		return tree.Equal(tree.FromEntries(entriesWithout(t[0], e.Independent)), tree.FromEntries(entriesWithout(t[1], e.Independent))), nil
+	})
+	if err != nil || !same {
+		return "", err
 	}
 	return head, nil
 }

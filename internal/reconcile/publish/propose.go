@@ -147,11 +147,11 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 // commit was made for: another process may have proposed and merged the same since we looked.
 func (w *attempt) pushCommit(ctx context.Context, c git.Commit, head string) error {
 	if head != "" { // what is on our branch was sent before, and need not be sent again
-		view, err := w.repo.LocalView(head)
+		known, err := w.repo.LocalTree(head)
 		if err != nil {
 			return err
 		}
-		c.Known = append(c.Known, view.Tree)
+		c.Known = append(c.Known, known)
 	}
 	pack, err := w.options.Remote.Write(ctx, c)
 	if err != nil {

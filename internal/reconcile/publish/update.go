@@ -36,22 +36,9 @@ func (o ownership) isUpdate(c git.CommitInfo) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var trees [4]tree.Tree
-	var views []*git.View
-	for i, id := range []string{c.ID, base, c.Parents[0], c.Parents[1]} {
-		view, err := o.repo.View(id)
-		if err != nil {
-			return false, err
-		}
-		trees[i], views = view.Tree, append(views, view)
-	}
-	ok := isMerge(trees[0], trees[1], trees[2], trees[3])
-	for _, view := range views {
-		if err := view.Err(); err != nil {
-			return false, err
-		}
-	}
-	return ok, nil
+	return git.InspectTrees(o.repo, []string{c.ID, base, c.Parents[0], c.Parents[1]}, func(t []tree.Tree) (bool, error) {
+		return isMerge(t[0], t[1], t[2], t[3]), nil
+	})
 }
 
 // isMerge reports whether a tree is what comes out if two trees are merged that were made

@@ -42,12 +42,7 @@ func (s *Source) FormerEnvironments() ([]*model.Environment, error) {
 	}
 	var last tree.ID
 	for i, commit := range line {
-		view, err := s.controlPlane.View(commit)
-		if err != nil {
-			return nil, err
-		}
-		folder := view.Tree.Sub(environmentsFolder)
-		err = view.Err()
+		id, err := s.controlPlane.FolderID(commit, environmentsFolder)
 		var refused *git.InvalidTreeError
 		if i > 0 && errors.As(err, &refused) { // it had no environments that anything was written for
 			continue
@@ -55,12 +50,14 @@ func (s *Source) FormerEnvironments() ([]*model.Environment, error) {
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 && folder.ID() == last {
+		if i > 0 && id == last {
 			continue
 		}
-		last = folder.ID()
-		found := parser.Scan("", model.Layer{Kind: model.Base, Name: "main", Files: folder, Prefix: environmentsFolder}).Environments
-		if err := view.Err(); err != nil {
+		last = id
+		found, err := git.InspectTree(s.controlPlane, commit, func(t tree.Tree) ([]*model.Environment, error) {
+			return parser.Scan("", model.Layer{Kind: model.Base, Name: "main", Files: t.Sub(environmentsFolder), Prefix: environmentsFolder}).Environments, nil
+		})
+		if err != nil {
 			return nil, err
 		}
 		for _, e := range found {
@@ -129,14 +126,10 @@ func (s *Source) OutputsAt(ctx context.Context, environment, repo, commit string
 	if err != nil {
 		return nil, err
 	}
-	all, err := from.ReadTree(commit)
+	files, err := from.ReadFiles(commit, isContentWanted)
 	if errors.Is(err, git.ErrNoRevision) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	files, err := from.LoadFiles(all, tree.Tree{}, isContentWanted)
 	if err != nil {
 		return nil, err
 	}

@@ -194,30 +194,25 @@ func (s *Source) readBranch(ctx context.Context, e *model.Environment) (Branch, 
 	if main != nil {
 		b.Record, b.Commit = main.Pos.File, main.Commit
 	}
-	view, err := repo.View(b.Head)
-	if err != nil {
-		return b, err
-	}
-	whole := view.Tree.Sub(b.Folder)
-	hides := main == nil && hidesRecord(whole, files)
 	own, err := s.readOnce(commitFolder{repo, b.Head, b.Folder, true}, func() (tree.Tree, error) { return ownFiles(b, files) })
 	if err != nil {
 		return b, err
 	}
 	promotion := model.Layer{Kind: model.Env, Name: e.Name, Files: own, Prefix: b.Folder}
 	b.Progress = withProblems(s.options.Parser.Progress(e.Name+" promotion", promotion), s.options.Parser.Scan(e.Name+" promotion", promotion).Problems)
-	b.Progress = withProblems(b.Progress, append(checkUnread(e.Name, b.Folder, whole, b.Progress), s.strayFreezes(b)...))
-	above, err := s.strayAbove(ctx, e, b, view.Tree)
+	more, err := git.InspectTree(repo, b.Head, func(t tree.Tree) (problem.List, error) {
+		whole := t.Sub(b.Folder)
+		more := append(checkUnread(e.Name, b.Folder, whole, b.Progress), s.strayFreezes(b)...)
+		if main == nil && hidesRecord(whole, files) {
+			more = append(more, hiddenRecordProblem(e.Name, b.Folder)...)
+		}
+		above, err := s.strayAbove(ctx, e, b, t)
+		return append(more, above...), err
+	})
 	if err != nil {
 		return b, err
 	}
-	b.Progress = withProblems(b.Progress, above)
-	if err := view.Err(); err != nil {
-		return b, err
-	}
-	if hides {
-		b.Progress = withProblems(b.Progress, hiddenRecordProblem(e.Name, b.Folder))
-	}
+	b.Progress = withProblems(b.Progress, more)
 	for _, p := range found.Problems { // a record that cannot be read is not an environment that has none
 		if p.Pos.File == b.Record && !p.Warning {
 			b.Progress = withProblems(b.Progress, problem.List{p})
@@ -229,19 +224,14 @@ func (s *Source) readBranch(ctx context.Context, e *model.Environment) (Branch, 
 // ownFiles returns the files of a branch that have to do with promotion: also what our
 // commands have written and Flux is told to ignore. files is what Flux would load.
 func ownFiles(b Branch, files tree.Tree) (tree.Tree, error) {
-	view, err := b.Repo.View(b.Head)
-	if err != nil {
-		return tree.Tree{}, err
-	}
-	written := tree.FromEntries(view.Tree.Sub(path.Join(b.Folder, OwnFolder)).Entries())
-	if err := view.Err(); err != nil {
-		return tree.Tree{}, err
-	}
-	entries := slices.DeleteFunc(slices.Clone(files.Entries()), func(e tree.Entry) bool { return e.Name == OwnFolder })
-	if !written.IsEmpty() {
-		entries = append(entries, tree.Dir(OwnFolder, written))
-	}
-	return promotionFiles(tree.FromEntries(entries))
+	return git.InspectTree(b.Repo, b.Head, func(t tree.Tree) (tree.Tree, error) {
+		entries := slices.DeleteFunc(slices.Clone(files.Entries()), func(e tree.Entry) bool { return e.Name == OwnFolder })
+		written := tree.FromEntries(t.Sub(path.Join(b.Folder, OwnFolder)).Entries())
+		if !written.IsEmpty() {
+			entries = append(entries, tree.Dir(OwnFolder, written))
+		}
+		return promotionFiles(tree.FromEntries(entries))
+	})
 }
 
 // CommitAt returns the commit that the record names at another head of the branch, as it is

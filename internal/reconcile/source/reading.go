@@ -347,12 +347,9 @@ func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit
 		return nil
 	}
 	if layer.Kind == model.Env {
-		view, err := repo.View(commit)
+		r.recordFolder = clean
+		r.recordHidden, err = git.InspectTree(repo, commit, func(t tree.Tree) (bool, error) { return hidesRecord(t.Sub(clean), files), nil })
 		if err != nil {
-			return err
-		}
-		r.recordFolder, r.recordHidden = clean, hidesRecord(view.Tree.Sub(clean), files)
-		if err := view.Err(); err != nil {
 			return err
 		}
 	}
@@ -368,11 +365,7 @@ func (s *Source) readFolder(env, layer string, repo *git.Repository, commit, sub
 	before := s.previous.layers[key]
 	s.mu.Unlock()
 	t, err := s.readOnce(commitFolder{repo: repo, commit: commit, sub: sub}, func() (tree.Tree, error) {
-		t, err := repo.ReadTree(commit)
-		if err != nil {
-			return tree.Tree{}, err
-		}
-		t, err = repo.LoadFiles(t, tree.Tree{}, func(file string, _ int64) bool { return path.Base(file) == ignoreFile })
+		t, err := repo.ReadFiles(commit, func(file string, _ int64) bool { return path.Base(file) == ignoreFile })
 		if err != nil {
 			return tree.Tree{}, err
 		}

@@ -251,11 +251,7 @@ func (s *Source) baseFiles() (tree.Tree, error) {
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	t, err := s.controlPlane.ReadTree(commit)
-	if err != nil {
-		return tree.Tree{}, err
-	}
-	return s.controlPlane.LoadFiles(t, tree.Tree{}, isContentWanted)
+	return s.controlPlane.ReadFiles(commit, isContentWanted)
 }
 
 // baseCommit resolves a revision of the base; "" is the branch main, or else the

@@ -42,28 +42,24 @@ const MaxDifferent = 100
 // Commit verifies all environments that a commit has the output of, sorted by folder.
 // open returns the source of a control plane, by the location of its base.
 func Commit(ctx context.Context, repo *git.Repository, commit string, open func(ctx context.Context, base string) (*source.Source, error)) ([]Result, error) {
-	view, err := repo.View(commit)
-	if err != nil {
-		return nil, err
-	}
-	records, err := findRecords(view.Tree, "", 0)
-	err = errors.Join(err, view.Err())
-	if err != nil {
-		return nil, err
-	}
-	if len(records) == 0 {
-		return nil, ErrNoRecord
-	}
-	var all []Result
-	for _, r := range records {
-		result, err := r.verifyOutput(ctx, view.Tree, open)
-		err = errors.Join(err, view.Err())
-		if err != nil {
-			return nil, fmt.Errorf("environment %s: %w", r.written.Environment, err)
+	return git.InspectTree(repo, commit, func(t tree.Tree) ([]Result, error) {
+		records, err := findRecords(t, "", 0)
+		if err == nil && len(records) == 0 {
+			err = ErrNoRecord
 		}
-		all = append(all, result)
-	}
-	return all, nil
+		if err != nil {
+			return nil, err
+		}
+		var all []Result
+		for _, r := range records {
+			result, err := r.verifyOutput(ctx, t, open)
+			if err != nil {
+				return nil, fmt.Errorf("environment %s: %w", r.written.Environment, err)
+			}
+			all = append(all, result)
+		}
+		return all, nil
+	})
 }
 
 // foundRecord is one that was found in a folder.
