@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/fairlead-io/fairlead/internal/base/recent"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git/pack"
@@ -125,4 +127,39 @@ func (f *Folder) checkDuplicates(ordered bool) error {
 func (f *Folder) Entries(open func(tree.Entry) tree.Tree) []tree.Entry {
 	entries, _ := tree.ParseTree(f.Text, open) // it was checked
 	return entries
+}
+
+// maxFileBytes bounds the cached content of files, in bytes.
+const maxFileBytes = 16 << 20
+
+// ReadFile returns the content of a file, which must not be changed, or nil if want refuses its
+// size in bytes. Content is cached unless it is large.
+func (s *Store) ReadFile(id tree.ID, want func(size int64) bool) ([]byte, error) {
+	if known, ok := s.files.Find(id); ok {
+		if !want(int64(len(known))) {
+			return nil, nil
+		}
+		return known, nil
+	}
+	size, err := s.EncodedObjectSize(plumbing.Hash(id))
+	if err != nil || !want(size) {
+		return nil, err
+	}
+	data, err := s.ReadLimited(pack.Blob, id, size)
+	if err != nil || len(data) > maxFileBytes/64 {
+		return data, err
+	}
+	s.fileBytes += len(data)
+	if s.fileBytes > maxFileBytes {
+		s.files, s.fileBytes = recent.Map[tree.ID, []byte]{}, len(data)
+	}
+	s.files.Put(id, data)
+	return data, nil
+}
+
+// RotateCaches begins a generation of the caches and drops what was not used in the one that ends.
+func (s *Store) RotateCaches() {
+	s.folders.Rotate()
+	s.files.Rotate()
+	s.folderBytes, s.fileBytes = s.folderBytes/2, s.fileBytes/2 // some of it is used again
 }

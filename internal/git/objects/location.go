@@ -2,7 +2,6 @@ package objects
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,17 +41,6 @@ func FindDir(path string) (string, error) {
 		}
 	}
 	return path, nil
-}
-
-// checkRepository returns ErrNone for a folder that has no objects and shares none.
-func checkRepository(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, "commondir")); err == nil {
-		return nil
-	}
-	if _, err := os.Stat(filepath.Join(dir, "objects")); errors.Is(err, fs.ErrNotExist) {
-		return ErrNoRepository
-	}
-	return nil
 }
 
 // InitMirror makes an empty mirror of a URL in a temporary folder and renames it to dir.

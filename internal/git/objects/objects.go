@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -35,11 +36,14 @@ const (
 // Open opens the data folder of a repository by its full path. go-git's own Open refuses
 // extensions that do not matter to a reader, such as that of sparse checkouts.
 func Open(dir string) (*Store, error) {
-	if err := checkRepository(dir); err != nil {
-		return nil, err
-	}
 	files := osfs.New(dir)
-	if data, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+	data, err := os.ReadFile(filepath.Join(dir, "commondir"))
+	if err != nil {
+		_, err := os.Stat(filepath.Join(dir, "objects"))
+		if errors.Is(err, fs.ErrNotExist) { // it has no objects and shares none
+			return nil, ErrNoRepository
+		}
+	} else {
 		shared := strings.TrimSpace(string(data))
 		if !filepath.IsAbs(shared) {
 			shared = filepath.Join(dir, shared)
@@ -138,20 +142,35 @@ func (s *Store) ReadLimited(kind pack.Kind, id tree.ID, limit int64) ([]byte, er
 	if s.packs == nil {
 		return s.readWithGoGit(kind, id, limit)
 	}
-	found, data, err := s.packs.ReadLimited(id, limit)
-	if err != nil && !errors.Is(err, pack.ErrLarge) && s.refreshPacks() {
+	var found pack.Kind
+	var data []byte
+	err := s.readPacked(id, func() (err error) {
 		found, data, err = s.packs.ReadLimited(id, limit)
-	}
-	if errors.Is(err, pack.ErrNotFound) && s.FetchMissing != nil {
-		if err := s.FetchMissing(kind, []tree.ID{id}); err != nil {
-			return nil, err
-		}
-		found, data, err = s.packs.ReadLimited(id, limit)
-	}
-	if errors.Is(err, pack.ErrNotFound) || err == nil && found != kind {
+		return err
+	}, kind)
+	if err == nil && found != kind {
 		return nil, plumbing.ErrObjectNotFound
 	}
 	return data, err
+}
+
+// readPacked calls read, which reads an object from the packs, once more if it fails and another process
+// has changed the packs. An object of the kind to fetch that a partial mirror lacks is fetched.
+func (s *Store) readPacked(id tree.ID, read func() error, fetch ...pack.Kind) error {
+	err := read()
+	if err != nil && !errors.Is(err, pack.ErrLarge) && s.refreshPacks() {
+		err = read()
+	}
+	if errors.Is(err, pack.ErrNotFound) && s.FetchMissing != nil && len(fetch) > 0 {
+		err = s.FetchMissing(fetch[0], []tree.ID{id})
+		if err == nil {
+			err = read()
+		}
+	}
+	if errors.Is(err, pack.ErrNotFound) {
+		return plumbing.ErrObjectNotFound
+	}
+	return err
 }
 
 // readWithGoGit reads an object with go-git.
@@ -176,20 +195,23 @@ func (s *Store) EncodedObject(kind plumbing.ObjectType, id plumbing.Hash) (plumb
 	if s.packs == nil {
 		return s.Storage.EncodedObject(kind, id)
 	}
-	found, data, err := s.packs.Read(tree.ID(id))
-	if err != nil && s.refreshPacks() {
+	var found pack.Kind
+	o := &plumbing.MemoryObject{}
+	err := s.readPacked(tree.ID(id), func() error {
+		var data []byte
+		var err error
 		found, data, err = s.packs.Read(tree.ID(id))
-	}
-	if errors.Is(err, pack.ErrNotFound) || err == nil && kind != plumbing.AnyObject && kind != plumbing.ObjectType(found) {
-		return nil, plumbing.ErrObjectNotFound
+		_, _ = o.Write(data) // into memory
+		return err
+	})
+	o.SetType(plumbing.ObjectType(found))
+	if err == nil && kind != plumbing.AnyObject && kind != o.Type() {
+		err = plumbing.ErrObjectNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	o := &plumbing.MemoryObject{}
-	o.SetType(plumbing.ObjectType(found))
-	_, err = o.Write(data)
-	return o, err
+	return o, nil
 }
 
 // HasEncodedObject returns nil if the store has the object.
@@ -216,19 +238,11 @@ func (s *Store) EncodedObjectSize(id plumbing.Hash) (int64, error) {
 		}
 		return o.Size(), nil
 	}
-	size, err := s.packs.Size(tree.ID(id))
-	if err != nil && s.refreshPacks() {
+	var size int64
+	err := s.readPacked(tree.ID(id), func() (err error) {
 		size, err = s.packs.Size(tree.ID(id))
-	}
-	if errors.Is(err, pack.ErrNotFound) && s.FetchMissing != nil { // only the sizes of files are read
-		if err := s.FetchMissing(pack.Blob, []tree.ID{tree.ID(id)}); err != nil {
-			return 0, err
-		}
-		size, err = s.packs.Size(tree.ID(id))
-	}
-	if errors.Is(err, pack.ErrNotFound) {
-		err = plumbing.ErrObjectNotFound
-	}
+		return err
+	}, pack.Blob) // only the sizes of files are read
 	return size, err
 }
 

@@ -51,13 +51,6 @@ func newEncoder(to sink) *encoder { return &encoder{to: to, models: map[likeKey]
 // compressors are reused from one pack to the next: a new one takes a megabyte.
 var compressors sync.Pool
 
-func takeCompressor() (*zlib.Writer, error) {
-	if w, ok := compressors.Get().(*zlib.Writer); ok {
-		return w, nil
-	}
-	return zlib.NewWriterLevel(io.Discard, zlib.BestSpeed)
-}
-
 func (e *encoder) close() {
 	if e.deflate != nil {
 		e.deflate.Reset(io.Discard)
@@ -118,13 +111,16 @@ func appendChanged(into []changedEntry, t tree.Tree, known []tree.Tree) (all []c
 		}
 		all = append(all, one)
 	}
-	if len(known) < 2 || isNearly(t.Len(), len(all)-begin) { // what others know besides is not worth looking into them
+	entries, fresh := t.Len(), len(all)-begin
+	if len(known) < 2 || entries > maxAlike && fresh <= entries/maxAlike { // what others know besides is not worth looking into them
 		return all, known[:min(len(known), 1)]
 	}
 	for _, k := range known[1:] {
 		entries, kept := k.Entries(), all[:begin]
 		for _, one := range all[begin:] {
-			entries = skipBefore(entries, one.entry)
+			for len(entries) > 0 && tree.CompareEntries(entries[0], one.entry) < 0 {
+				entries = entries[1:]
+			}
 			if len(entries) > 0 && entries[0].Name == one.entry.Name {
 				if entries[0].ID == one.entry.ID && entries[0].Mode == one.entry.Mode {
 					continue
@@ -177,7 +173,11 @@ var emptyBlob = tree.HashBlob(nil)
 // encodeWhole encodes an object that is not a delta.
 func (e *encoder) encodeWhole(kind Kind, id tree.ID, data []byte) (err error) {
 	if e.deflate == nil {
-		e.deflate, err = takeCompressor()
+		var ok bool
+		e.deflate, ok = compressors.Get().(*zlib.Writer)
+		if !ok {
+			e.deflate, err = zlib.NewWriterLevel(io.Discard, zlib.BestSpeed)
+		}
 		if err != nil {
 			return err
 		}
@@ -209,7 +209,10 @@ func (w *Writer) encodeParallel(ctx context.Context, all []changedEntry) error {
 	}
 	return parallel.EachInOrder(runtime.GOMAXPROCS(0), len(all), encode, func(b *batch) error {
 		err := b.writeTo(w)
-		b.reset()
+		clear(b.index.table)
+		b.index.entries.clear()
+		clear(b.objects)
+		b.objects, b.bodies = b.objects[:0], b.bodies[:0]
 		free.Put(b)
 		return err
 	})
@@ -221,14 +224,6 @@ type batch struct {
 	objects []encoded
 	bodies  []byte
 	err     error
-}
-
-// reset empties the batch, so that it can be used again.
-func (b *batch) reset() {
-	clear(b.index.table)
-	b.index.entries.clear()
-	clear(b.objects)
-	b.objects, b.bodies = b.objects[:0], b.bodies[:0]
 }
 
 func (b *batch) has(id tree.ID) bool { return b.index.has(id) }

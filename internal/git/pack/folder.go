@@ -10,18 +10,6 @@ import (
 // which the server has and which is not in the pack: a folder of 500 deployment targets has
 // 18 kB, and 20 bytes of it change.
 
-// isNearly reports whether another folder has most of a large one, of whose entries so many
-// are fresh.
-func isNearly(entries, fresh int) bool { return entries > maxAlike && fresh <= entries/maxAlike }
-
-// skipBefore drops the entries that come before e.
-func skipBefore(entries []tree.Entry, e tree.Entry) []tree.Entry {
-	for len(entries) > 0 && tree.CompareEntries(entries[0], e) < 0 {
-		entries = entries[1:]
-	}
-	return entries
-}
-
 // breaksChain reports whether a folder is written whole: about one of 32 is, chosen
 // by its id, so that chains of deltas stay short.
 func breaksChain(id tree.ID) bool { return id[0] < 256/32 }
@@ -38,8 +26,17 @@ func (e *encoder) encodeFromKnown(t tree.Tree, known []tree.Tree) (ok bool, err 
 		return false, nil
 	}
 	before, text := base.Text(), t.Text()
-	if len(text) < minFolder || !e.makeFolderDelta(before, text) {
+	if len(text) < minFolder {
 		return false, nil
+	}
+	if len(before) == len(text) { // as many entries come as go: most of what did not change is at the same offset
+		e.script.encodeAligned([]byte(before), []byte(text))
+	}
+	if len(before) != len(text) || len(e.script) >= len(text)/16 {
+		e.script.encodeFolder(before, text)
+		if len(e.script) > len(text)/2 {
+			return false, nil
+		}
 	}
 	e.body = appendUncompressed(e.body[:0], e.script)
 	return true, e.emit(encoded{id: t.ID(), kind: refDelta, base: id, folder: t, size: len(e.script), body: e.body})
@@ -47,20 +44,6 @@ func (e *encoder) encodeFromKnown(t tree.Tree, known []tree.Tree) (ok bool, err 
 
 // minFolder is the shortest text of a folder, in bytes, that is encoded as a delta.
 const minFolder = 1 << 9
-
-// makeFolderDelta writes the instructions that make one folder from another to the script, and reports
-// whether they are much shorter than the text. If as many entries come as go, most of what did
-// not change is at the same offset.
-func (e *encoder) makeFolderDelta(base, text string) bool {
-	if len(base) == len(text) {
-		e.script.encodeAligned([]byte(base), []byte(text))
-		if len(e.script) < len(text)/16 {
-			return true
-		}
-	}
-	e.script.encodeFolder(base, text)
-	return len(e.script) <= len(text)/2
-}
 
 // encodeFolder encodes the text of one tree object as a delta from that of another. Runs of equal
 // entries are copied.

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -148,12 +149,7 @@ func (p *indexedPack) readLayout(size int64) layout {
 	for i := range l.ids {
 		l.ids[i] = int32(i)
 	}
-	slices.SortFunc(l.ids, func(i, j int32) int {
-		if p.offsetAt(int(i)) < p.offsetAt(int(j)) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(l.ids, func(i, j int32) int { return cmp.Compare(p.offsetAt(int(i)), p.offsetAt(int(j))) })
 	for _, i := range l.ids {
 		l.starts = append(l.starts, p.offsetAt(int(i)))
 	}

@@ -3,6 +3,7 @@ package pack
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"encoding/binary"
 	"errors"
@@ -102,7 +103,13 @@ func (s *Set) Refresh() (changed bool, err error) {
 	kept := make([]*indexedPack, 0, len(s.packs))
 	for _, p := range s.packs {
 		if !there[p.name] {
-			err = errors.Join(err, s.removePack(p))
+			for where, base := range s.bases {
+				if where.pack == p {
+					s.basesSize -= len(base.data)
+					delete(s.bases, where)
+				}
+			}
+			err = errors.Join(err, s.closePack(p))
 			changed = true
 			continue
 		}
@@ -118,10 +125,7 @@ func (s *Set) Refresh() (changed bool, err error) {
 		kept, changed = append(kept, p), true
 	}
 	slices.SortStableFunc(kept, func(a, b *indexedPack) int {
-		if a.made != b.made {
-			return int(min(1, max(-1, b.made-a.made)))
-		}
-		return strings.Compare(a.name, b.name)
+		return cmp.Or(cmp.Compare(b.made, a.made), strings.Compare(a.name, b.name))
 	})
 	s.packs = kept
 	s.sortBySize()
@@ -131,17 +135,6 @@ func (s *Set) Refresh() (changed bool, err error) {
 func (s *Set) sortBySize() {
 	s.bySize = slices.Clone(s.packs)
 	slices.SortStableFunc(s.bySize, func(a, b *indexedPack) int { return b.objects - a.objects })
-}
-
-// removePack closes a pack that was removed and drops its cached bases.
-func (s *Set) removePack(p *indexedPack) error {
-	for where, base := range s.bases {
-		if where.pack == p {
-			s.basesSize -= len(base.data)
-			delete(s.bases, where)
-		}
-	}
-	return s.closePack(p)
 }
 
 func (s *Set) closePack(p *indexedPack) error {
@@ -276,8 +269,13 @@ func (s *Set) readObject(where location, limit int64) (object, error) {
 		}
 		if !h.isDelta() {
 			base = object{h.kind, data}
-			if len(deltas) > 0 {
-				s.cacheBase(where, base)
+			if len(deltas) > 0 && len(data) <= maxBases/4 {
+				s.basesSize += len(data)
+				if s.basesSize > maxBases {
+					clear(s.bases)
+					s.basesSize = len(data)
+				}
+				s.bases[where] = base
 			}
 			break
 		}
@@ -305,18 +303,6 @@ func (s *Set) readObject(where location, limit int64) (object, error) {
 		}
 	}
 	return base, nil
-}
-
-func (s *Set) cacheBase(where location, base object) {
-	if len(base.data) > maxBases/4 {
-		return
-	}
-	s.basesSize += len(base.data)
-	if s.basesSize > maxBases {
-		clear(s.bases)
-		s.basesSize = len(base.data)
-	}
-	s.bases[where] = base
 }
 
 // errNoBase means that an object is a delta from one whose offset is not known yet.

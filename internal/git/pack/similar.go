@@ -1,7 +1,7 @@
 package pack
 
 import (
-	"bytes"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
@@ -41,28 +41,20 @@ func (e *encoder) encodeSimilar(kind Kind, key string, id tree.ID, data []byte) 
 	}
 	for i, model := range models {
 		if made, ok := model.encodeDelta(data, limit); ok {
-			copy(models[1:], models[:i])
+			copy(models[1:], models[:i]) // the last used comes first
 			models[0] = model
 			e.body = appendUncompressed(e.body[:0], made)
 			return e.emit(encoded{id: id, kind: offsetDelta, base: model.id, size: len(made), body: e.body})
 		}
 	}
-	if err := e.encodeUnlike(kind, id, data); err != nil {
-		return err
-	}
-	models = append(models, nil)
-	copy(models[1:], models)
-	models[0] = newLikeModel(kind, id, bytes.Clone(data))
+	fresh := &likeModel{data: slices.Clone(data), id: id}
+	models = slices.Insert(models, 0, fresh)
 	e.models[k] = models[:min(len(models), maxModels)]
-	return nil
-}
-
-// encodeUnlike encodes an object that is similar to none before. A small tree is not compressed: that
-// takes ten times as long as everything else, and saves an eighth.
-func (e *encoder) encodeUnlike(kind Kind, id tree.ID, data []byte) error {
 	if kind != Tree {
+		fresh.texts = newDelta(fresh.data)
 		return e.encodeWhole(kind, id, data)
 	}
+	// A small tree is not compressed: that takes ten times as long as everything else, and saves an eighth.
 	e.body = appendUncompressed(e.body[:0], data)
 	return e.emit(encoded{id: id, kind: kind, size: len(data), body: e.body})
 }
@@ -87,14 +79,6 @@ type likeModel struct {
 	texts *delta // nil for trees
 	id    tree.ID
 	out   script
-}
-
-func newLikeModel(kind Kind, id tree.ID, data []byte) *likeModel {
-	m := &likeModel{data: data, id: id}
-	if kind != Tree {
-		m.texts = newDelta(data)
-	}
-	return m
 }
 
 // encodeDelta returns the instructions that make data from the model, or false if they would be

@@ -28,21 +28,17 @@ type FetchRequest struct {
 // Fetch requests objects and calls take with the pack that the server sends, which needs no
 // other.
 func (s Server) Fetch(ctx context.Context, w FetchRequest, take func(pack io.Reader) error) error {
-	var b command
-	b.writeCommand("fetch")
-	b.writeLine("no-progress")
-	b.writeLine("ofs-delta")
+	args := []string{"no-progress", "ofs-delta"}
 	if w.Filter != "" {
-		b.writeLine("filter " + w.Filter)
+		args = append(args, "filter "+w.Filter)
 	}
 	for _, id := range w.Wants {
-		b.writeLine("want " + id.String())
+		args = append(args, "want "+id.String())
 	}
 	for _, id := range w.Haves {
-		b.writeLine("have " + id.String())
+		args = append(args, "have "+id.String())
 	}
-	b.writeLine("done")
-	return s.postUploadPack(ctx, b.finishCommand(), func(answer io.Reader) error { return readPack(answer, take) })
+	return s.postUploadPack(ctx, encodeCommand("fetch", append(args, "done")), func(answer io.Reader) error { return readPack(answer, take) })
 }
 
 // readPack calls take with the pack in an answer.
@@ -56,27 +52,19 @@ func readPack(answer io.Reader, take func(io.Reader) error) error {
 		return ErrUnsupported // nothing, or a page
 	}
 	lines := pktline.NewScanner(in)
-	if !lines.Scan() {
-		return fetchError(lines.Err())
-	}
-	if text := strings.TrimSuffix(string(lines.Bytes()), "\n"); text != "packfile" {
+	ok := lines.Scan()
+	var line *pktline.ErrorLine
+	switch err := lines.Err(); {
+	case errors.As(err, &line) && strings.Contains(line.Text, "not our ref"):
+		return fmt.Errorf("%w: %s", ErrMissingObject, line.Text)
+	case err != nil && line == nil && !errors.Is(err, pktline.ErrInvalidPktLen):
+		return err
+	case !ok, strings.TrimSuffix(string(lines.Bytes()), "\n") != "packfile":
 		return ErrUnsupported
 	}
 	err = take(sideband.NewDemuxer(sideband.Sideband64k, in))
 	if _, rest := io.Copy(io.Discard, in); rest != nil { // so that the connection can be used again
 		err = errors.Join(err, rest)
-	}
-	return err
-}
-
-// fetchError returns the error of an answer without a pack.
-func fetchError(err error) error {
-	var line *pktline.ErrorLine
-	switch {
-	case errors.As(err, &line) && strings.Contains(line.Text, "not our ref"):
-		return fmt.Errorf("%w: %s", ErrMissingObject, line.Text)
-	case errors.As(err, &line), err == nil, errors.Is(err, pktline.ErrInvalidPktLen):
-		return ErrUnsupported
 	}
 	return err
 }

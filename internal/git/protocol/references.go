@@ -34,13 +34,11 @@ const maxAnswer = 64 << 20
 // ListReferences returns the references whose names begin with one of the prefixes, and the target
 // of HEAD.
 func (s Server) ListReferences(ctx context.Context, prefixes []string) (refs *packp.AdvRefs, err error) {
-	var b command
-	b.writeCommand("ls-refs")
-	b.writeLine("symrefs")
+	args := []string{"symrefs"}
 	for _, p := range prefixes {
-		b.writeLine("ref-prefix " + p)
+		args = append(args, "ref-prefix "+p)
 	}
-	err = s.postUploadPack(ctx, b.finishCommand(), func(answer io.Reader) error {
+	err = s.postUploadPack(ctx, encodeCommand("ls-refs", args), func(answer io.Reader) error {
 		refs, err = parseReferences(io.LimitReader(answer, maxAnswer))
 		return err
 	})
@@ -122,22 +120,14 @@ func keepMethod(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// command is the body of a request: a command, a delimiter, arguments, and the end.
-type command struct{ buf bytes.Buffer }
-
-func (r *command) writeLine(text string) {
-	fmt.Fprintf(&r.buf, "%04x%s\n", len(text)+len("0000\n"), text)
-}
-
-func (r *command) writeCommand(command string) {
-	r.writeLine("command=" + command)
-	r.writeLine("agent=" + capability.DefaultAgent())
-	r.buf.WriteString("0001")
-}
-
-func (r *command) finishCommand() []byte {
-	r.buf.WriteString("0000")
-	return r.buf.Bytes()
+// encodeCommand returns the body of a request: a command, a delimiter, arguments, and the end.
+func encodeCommand(command string, args []string) []byte {
+	line := func(text string) string { return fmt.Sprintf("%04x%s\n", len(text)+len("0000\n"), text) }
+	body := []byte(line("command="+command) + line("agent="+capability.DefaultAgent()) + "0001")
+	for _, arg := range args {
+		body = append(body, line(arg)...)
+	}
+	return append(body, "0000"...)
 }
 
 // parseReferences reads references: lines of an id, a name, and attributes.
