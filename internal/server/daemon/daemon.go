@@ -66,45 +66,44 @@ const maxCycles = 20
 // the state at the end.
 func RunOnce(ctx context.Context, o Options) (status.Snapshot, error) {
 	store := &status.Store{}
-	loop, err := newLoop(ctx, o, store, nil, NewLogger(o.Settings.Log, o.Log), openInbox(o))
+	loop, _, err := newLoop(ctx, o, store, nil, NewLogger(o.Settings.Log, o.Log))
 	if err != nil {
 		return status.Snapshot{}, err
 	}
 	defer loop.Close()
 	for range maxCycles {
 		err = loop.Cycle(ctx)
-		if err != nil || !o.Settings.Write || !hasMoves(store.Snapshot().Chain) {
+		if err != nil || !o.Settings.Write {
+			break
+		}
+		promoted := func(s status.Stage) bool { return s.Next.State == promote.Promotes }
+		if !slices.ContainsFunc(store.Snapshot().Chain.Stages, promoted) {
 			break
 		}
 	}
 	return store.Snapshot(), err
 }
 
-func hasMoves(c status.Chain) bool {
-	return slices.ContainsFunc(c.Stages, func(s status.Stage) bool { return s.Next.State == promote.Promotes })
-}
-
-// openInbox reads the reports of clusters that the last process has stored.
-func openInbox(o Options) *observe.Inbox {
+// newLoop returns a loop, and the reports of clusters that it reads: those that the last process has
+// stored, and those that come.
+func newLoop(ctx context.Context, o Options, store *status.Store, m *metrics.Metrics, logger *slog.Logger) (*loop.Loop, *observe.Inbox, error) {
+	if access.HasLocalRepository(o.Settings) {
+		if _, err := program.Version(ctx); err != nil {
+			return nil, nil, fmt.Errorf("repositories on this machine are reached with Git: %w", err)
+		}
+	}
 	reports, err := observe.NewInbox(filepath.Join(o.Settings.DataDir, "reports"))
 	if err != nil {
-		NewLogger(o.Settings.Log, o.Log).Warn("some of what clusters have reported is lost; it is waited for", "error", err)
+		logger.Warn("some of what clusters have reported is lost; it is waited for", "error", err)
 	}
-	return reports
-}
-
-func newLoop(ctx context.Context, o Options, store *status.Store, m *metrics.Metrics, logger *slog.Logger, reports *observe.Inbox) (*loop.Loop, error) {
-	if err := checkGit(ctx, o.Settings); err != nil {
-		return nil, err
-	}
-	return loop.New(ctx, loop.Options{Settings: o.Settings, Store: store, Metrics: m, Logger: logger, Inbox: reports})
+	l, err := loop.New(ctx, loop.Options{Settings: o.Settings, Store: store, Metrics: m, Logger: logger, Inbox: reports})
+	return l, reports, err
 }
 
 // Serve runs cycles and answers requests until ctx ends, which is no error.
 func Serve(ctx context.Context, o Options) error {
 	store, m, logger := &status.Store{}, metrics.New(o.Version), NewLogger(o.Settings.Log, o.Log)
-	reports := openInbox(o)
-	loop, err := newLoop(ctx, o, store, m, logger, reports)
+	loop, reports, err := newLoop(ctx, o, store, m, logger)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -165,15 +164,4 @@ func runUntilDone(ctx context.Context, loop *loop.Loop, store *status.Store, o O
 	stop()
 	wait.Wait()
 	return broken
-}
-
-// checkGit returns an error if repositories on this machine need Git and there is none.
-func checkGit(ctx context.Context, s *config.Settings) error {
-	if !access.HasLocalRepository(s) {
-		return nil
-	}
-	if _, err := program.Version(ctx); err != nil {
-		return fmt.Errorf("repositories on this machine are reached with Git: %w", err)
-	}
-	return nil
 }

@@ -129,20 +129,18 @@ func (r Repositories) setPromotedCommit(branches []scaffold.Branch) ([]scaffold.
 		return nil, err
 	}
 	branches = slices.Clone(branches)
-	for i := 2; i < len(branches); i++ {
-		b := branches[i]
-		var files []tree.Entry
-		for _, e := range b.Files.Entries() {
+	for i, b := range branches[2:] {
+		files := slices.Clone(b.Files.Entries())
+		for at, e := range files {
 			if e.Name == promote.RecordFile {
 				text, err := promote.SetCommit(e.Data, first)
 				if err != nil {
 					return nil, fmt.Errorf("%s of %s: %w", e.Name, b.Name, err)
 				}
-				e = tree.File(e.Name, text)
+				files[at] = tree.File(e.Name, text)
 			}
-			files = append(files, e)
 		}
-		branches[i].Files = tree.FromEntries(files)
+		branches[2+i].Files = tree.FromEntries(files)
 	}
 	return branches, nil
 }
