@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
@@ -117,11 +118,11 @@ var (
 
 // commitLink shows a commit, and leads to its page if it may have one.
 func commitLink(c source.Commit) string {
-	text := codeCell(c.Commit[:min(len(c.Commit), 12)])
+	id := codeCell(c.Commit[:min(len(c.Commit), 12)])
 	if !webPage.MatchString(c.Repo) || !commitID.MatchString(c.Commit) || len(c.Repo) > maxText {
-		return text
+		return id
 	}
-	return fmt.Sprintf("[%s](%s/commit/%s)", text, strings.TrimSuffix(c.Repo, ".git"), c.Commit)
+	return fmt.Sprintf("[%s](%s/commit/%s)", id, strings.TrimSuffix(c.Repo, ".git"), c.Commit)
 }
 
 func writeProblems(b *strings.Builder, problems problem.List, n int) {
@@ -139,19 +140,16 @@ func writeProblems(b *strings.Builder, problems problem.List, n int) {
 
 // codeText shows text from outside, of any length, as code: there nothing is a link, a
 // mention or HTML.
-func codeText(text string) string {
-	text = strings.TrimSpace(strings.Map(printable, text))
-	if text == "" {
+func codeText(code string) string {
+	code = strings.TrimSpace(strings.Map(printable, code))
+	if code == "" {
 		return ""
 	}
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + "…"
-	}
-	return forge.CodeSpan(text)
+	return forge.CodeSpan(text.Shorten(code, maxText))
 }
 
 // codeCell is code in a table, whose cells a bar ends even in code.
-func codeCell(text string) string { return strings.ReplaceAll(codeText(text), "|", `\|`) }
+func codeCell(code string) string { return strings.ReplaceAll(codeText(code), "|", `\|`) }
 
 func printable(r rune) rune {
 	switch {

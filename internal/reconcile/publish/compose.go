@@ -44,9 +44,19 @@ type composed struct {
 // where the record that should say so is not there; nil for no.
 func composeFolder(records *Records, now tree.Tree, written Written, rendered tree.Tree, wasOurs func() (bool, error)) (composed, error) {
 	now = now.Expand() // read once
-	p, err := newComposition(records, now, written.Environment, wasOurs)
+	owned, err := recordedFolders(records, now, written.Environment)
 	if err != nil {
 		return composed{}, err
+	}
+	p := &composition{owned: owned, entries: make([]tree.Entry, 0, now.Len()), replaced: make([]tree.Entry, 0, now.Len())}
+	_, hasRecord := now.Lookup(RecordFile)
+	p.result.adoption.Kalypso = !hasRecord && isKalypso(now)
+	if p.result.adoption.Kalypso && wasOurs != nil {
+		ours, err := wasOurs() // what we write looks like Kalypso's, and a person may have removed the record
+		if err != nil {
+			return composed{}, err
+		}
+		p.result.adoption.Kalypso = !ours
 	}
 	rendered, p.result.promotes = withTracking(now, rendered)
 	if err := checkNoConflict(now, rendered); err != nil {
@@ -75,23 +85,6 @@ type composition struct {
 	result            composed
 	owned             map[string]bool // folders that the record says are ours
 	entries, replaced []tree.Entry
-}
-
-func newComposition(records *Records, now tree.Tree, environment string, wasOurs func() (bool, error)) (*composition, error) {
-	p := &composition{entries: make([]tree.Entry, 0, now.Len()), replaced: make([]tree.Entry, 0, now.Len())}
-	var err error
-	p.owned, err = recordedFolders(records, now, environment)
-	if err != nil {
-		return nil, err
-	}
-	_, hasRecord := now.Lookup(RecordFile)
-	p.result.adoption.Kalypso = !hasRecord && isKalypso(now)
-	if !p.result.adoption.Kalypso || wasOurs == nil {
-		return p, nil
-	}
-	ours, err := wasOurs() // what we write looks like Kalypso's, and a person may have removed the record
-	p.result.adoption.Kalypso = !ours
-	return p, err
 }
 
 // placeEntry finds the place of what is there and of what was rendered under a name; one of them
