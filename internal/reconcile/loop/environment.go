@@ -17,7 +17,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
@@ -65,7 +64,7 @@ type attempt struct {
 // renderEnvironment renders an environment.
 func (l *Loop) renderEnvironment(ctx context.Context, e *environment) {
 	started := l.options.Now()
-	e.attempt = attempt{paused: l.roundTime.Before(e.retryAt) && !l.isOtherwiseWithheld(e) && !l.hasNewHeads(ctx, e)}
+	e.attempt = attempt{paused: l.isPaused(ctx, e)}
 	if e.attempt.paused {
 		return
 	}
@@ -92,7 +91,7 @@ func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	}
 	e.location = ""
 	if to := e.attempt.rendered.Model.OutputRepo(); to != nil {
-		e.location = strings.ToLower(strings.Join([]string{giturl.Identify(l.readLocation(to.Repo)).String(), to.Branch, publish.CleanFolder(to.Path)}, " "))
+		e.location = strings.ToLower(strings.Join([]string{giturl.Identify(l.remotes.ReadLocation(to.Repo)).String(), to.Branch, publish.CleanFolder(to.Path)}, " "))
 	}
 	return nil
 }
@@ -133,7 +132,7 @@ func (l *Loop) ownsLocation(ctx context.Context, e *environment) bool {
 	if to == nil {
 		return false
 	}
-	own, err := l.recordNames(ctx, e.name, to.RepoRef)
+	own, _, err := inspectLocation(ctx, l.remotes, &l.records, e.name, to.RepoRef)
 	return own && err == nil
 }
 
@@ -162,24 +161,26 @@ func (l *Loop) settleAttempt(ctx context.Context, e *environment, err error, qui
 	report := e.report
 	report.Name, report.Checked, report.Took = e.name, l.options.Now(), took
 	e.rateLimited = false
-	if err != nil {
+	if err == nil && !e.waitsForForge {
+		e.failures, e.retryAt = 0, time.Time{}
+	} else {
 		e.failedHeads = l.readHeads(ctx, e)
 		e.failures++
+		if err == nil {
+			e.failures = min(e.failures, maxWaits)
+		}
 		e.retryAt = l.options.Now().Add(repos.BackoffAfter(e.failures, l.options.Random()))
+	}
+	if err == nil {
+		l.options.Store.FinishEnvironment(e.name)
+		l.options.Metrics.SetUnfinishedSince(e.name, time.Time{})
+	} else {
 		var limit *forge.RateLimit
 		if errors.As(err, &limit) && limit.Until.After(e.retryAt) {
 			e.retryAt, e.rateLimited = limit.Until, true
 		}
 		report.State, report.Reason, report.Error = status.Failed, err.Error(), err.Error()
 		e.reported = [sha256.Size]byte{}
-	} else if e.waitsForForge {
-		l.finishEnvironment(e)
-		e.failedHeads = l.readHeads(ctx, e)
-		e.failures = min(e.failures+1, maxWaits)
-		e.retryAt = l.options.Now().Add(repos.BackoffAfter(e.failures, l.options.Random()))
-	} else {
-		l.finishEnvironment(e)
-		e.failures, e.retryAt = 0, time.Time{}
 	}
 	e.report = report
 	l.reportEnvironment(ctx, report, quiet, err)
@@ -234,7 +235,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	var remote *repos.Remote
 	var err error
 	if to != nil {
-		remote, err = l.remotes.OpenOutput(ctx, l.readLocation(to.Repo))
+		remote, err = l.remotes.OpenOutput(ctx, l.remotes.ReadLocation(to.Repo))
 	}
 	if err != nil && !problems.Stops() {
 		return fmt.Errorf("read the GitOps repository: %w", err)
@@ -247,8 +248,11 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 		return nil
 	}
 	report := status.Environment{
-		Problems: problems, Inputs: reportInputs(r.Commits), Since: e.report.Since, ClusterTypes: len(r.Model.ClusterTypes), Assignments: e.cache.Assignments(),
+		Problems: problems, Inputs: make([]status.Input, 0, len(r.Commits)), Since: e.report.Since, ClusterTypes: len(r.Model.ClusterTypes), Assignments: e.cache.Assignments(),
 		Removals: e.report.Removals,
+	}
+	for _, c := range r.Commits {
+		report.Inputs = append(report.Inputs, status.Input{Layer: c.Layer, Repo: c.Repo, Commit: c.Commit, Folder: c.Folder})
 	}
 	if to != nil {
 		report.Output = outputTo(to)
@@ -268,10 +272,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	}
 	e.report = report
 	e.reported, err = l.digestReport(r, problems, to, remote, report.Pull)
-	if err != nil {
-		return err
-	}
-	return nil
+	return err
 }
 
 // digestReport names everything that a report depends on.
@@ -295,9 +296,9 @@ func (l *Loop) digestReport(r source.Rendered, problems problem.List, to *model.
 		fmt.Fprintln(h, to.Repo, to.Branch, to.Path)
 	}
 	if out != nil {
-		for _, branch := range []string{to.Branch, l.options.Settings.Output.BranchPrefix + r.Environment} {
-			head, err := out.Mirror().Branch(branch)
-			if err != nil && !errors.Is(err, git.ErrNoRevision) {
+		for _, branch := range []string{to.Branch, l.options.proposalBranch(r.Environment)} {
+			head, err := out.Mirror().FindBranch(branch)
+			if err != nil {
 				return [sha256.Size]byte{}, err
 			}
 			fmt.Fprintln(h, branch, head)
@@ -313,14 +314,6 @@ func (l *Loop) digestReport(r source.Rendered, problems problem.List, to *model.
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-func reportInputs(commits []source.Commit) []status.Input {
-	all := make([]status.Input, 0, len(commits))
-	for _, c := range commits {
-		all = append(all, status.Input{Layer: c.Layer, Repo: c.Repo, Commit: c.Commit, Folder: c.Folder})
-	}
-	return all
-}
-
 // proposeOutput publishes, and fills in the report.
 func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to *model.GitOpsRepo, out *repos.Remote, report *status.Environment) error {
 	r := a.rendered
@@ -328,16 +321,17 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	if err != nil && l.options.Settings.Write {
 		return l.stopWithProblem(to, report, fmt.Errorf("the GitOps repository: %w", err))
 	}
-	limits := l.orders.Limits(e.name)
-	result, err := publish.Publish(ctx, publish.Options{
-		Remote: out.Remote, Forge: f, Prefix: l.options.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
-		Create: l.options.Settings.Output.Create || e.ephemeral != nil, Write: l.options.Settings.Write, BeforeEffect: l.options.BeforeEffect, Committer: out.Committer(f), Records: &l.records,
-	}, publish.Proposal{
+	limits, o := l.orders.Limits(e.name), l.publishOptions(out, f)
+	o.Create, o.Committer = l.options.Settings.Output.Create || e.ephemeral != nil, out.Committer(f)
+	result, err := publish.Publish(ctx, o, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
 		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]), Withheld: l.orders.Withheld[e.name],
-		Recheck:   func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
-		IsCurrent: func(ctx context.Context) (bool, error) { return l.isCurrent(ctx, e, r.Commits) },
-		Limits:    &limits, Acknowledged: l.source.AcknowledgedChanges(ctx, r),
+		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
+		IsCurrent: func(ctx context.Context) (bool, error) {
+			moved, err := l.hasMoved(ctx, e, r.Commits)
+			return !moved, err
+		},
+		Limits: &limits, Acknowledged: l.source.AcknowledgedChanges(ctx, r),
 		LocationChosen: a.chosen,
 		MovedFrom:      l.retirement.leftBehindFolders(e), IsOurs: l.retirement.isOurs(ctx),
 	})
@@ -346,11 +340,21 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	}
 	e.waitsForForge = result.Again
 	report.State, report.Reason = status.State(result.State), result.Reason
-	report.Withheld = withheldOf(result.Withheld)
+	for _, w := range result.Withheld {
+		report.Withheld = append(report.Withheld, status.Withheld{Cause: string(w.Cause), Reason: w.Reason, Acknowledge: w.ChangeID})
+	}
 	report.Output.Head, report.Output.Commit = result.Head, result.Commit
 	report.Change = result.Change
 	report.Pull = pullOf(result.Pull)
 	return nil
+}
+
+// publishOptions returns the options of what is written to a GitOps repository.
+func (l *Loop) publishOptions(out *repos.Remote, f forge.Forge) publish.Options {
+	return publish.Options{
+		Remote: out.Remote, Forge: f, Prefix: l.options.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
+		Write: l.options.Settings.Write, BeforeEffect: l.options.BeforeEffect, Records: &l.records,
+	}
 }
 
 // pullOf returns a pull request as reports have it; nil for nil.

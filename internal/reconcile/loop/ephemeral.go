@@ -3,13 +3,13 @@ package loop
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
-	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -18,17 +18,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // ephemeralLife is what becomes of environments that are there for a time: when they begin, end,
 // and are removed. What it knows is read anew in each round that reads the control plane.
 type ephemeralLife struct {
-	options  Options
-	remotes  *repos.Set
-	barrier  panics.Barrier
-	promoter *promoter.Promoter
-	orders   *promoter.Policy // of the round
+	settings     *config.Settings
+	remotes      *repos.Set
+	barrier      panics.Barrier
+	logger       *slog.Logger
+	beforeEffect func(what string)
+	promoter     *promoter.Promoter
+	orders       *promoter.Policy // of the round
 
 	source *source.Source // the control plane, as this round has read it
 	now    time.Time      // of the round
@@ -51,7 +52,7 @@ func (f *ephemeralLife) addEphemerals(ctx context.Context, names []string) ([]st
 	if said := fmt.Sprint(problems); said != f.logged {
 		f.logged = said
 		for _, p := range problems {
-			f.options.Logger.Warn("a branch is no ephemeral environment", "problem", p.String(), "hint", p.Hint)
+			f.logger.Warn("a branch is no ephemeral environment", "problem", p.String(), "hint", p.Hint)
 		}
 	}
 	for _, e := range found {
@@ -90,7 +91,7 @@ func (f *ephemeralLife) mergeOf(name string) publish.Merge {
 // isWanted reports whether an ephemeral environment is one to look at: it is named in the
 // settings, or the one is that it was made from.
 func (f *ephemeralLife) isWanted(e *source.Ephemeral, known bool) bool {
-	only := f.options.Settings.Environments
+	only := f.settings.Environments
 	return len(only) == 0 || known || slices.Contains(only, e.Name) || e.Spec != nil && slices.Contains(only, e.Spec.From)
 }
 
@@ -101,37 +102,25 @@ func (f *ephemeralLife) isOver(ctx context.Context, e *source.Ephemeral) (bool, 
 	if !e.Settled() {
 		return false, nil
 	}
-	now := f.now
 	for _, at := range []time.Time{ephemeral.NearEnd(e), e.Spec.Expires} {
-		if at.After(now) {
-			f.wakeAt(at)
+		if at.After(f.now) && (f.next.IsZero() || at.Before(f.next)) {
+			f.next = at
 		}
 	}
-	if e.Spec.Expires.After(now) {
+	if e.Spec.Expires.After(f.now) {
 		return false, nil
 	}
 	gone := retiredOutput{name: e.Name, whole: true, merge: f.mergeOf(e.Name), ended: e}
 	to, err := f.source.OutputOf(ctx, e.Name)
 	if err != nil { // its branch is broken; that must not keep anything else from going on
-		f.options.Logger.Warn("an ephemeral environment that is over cannot be read, and is left as it is", "environment", e.Name, "error", err)
+		f.logger.Warn("an ephemeral environment that is over cannot be read, and is left as it is", "environment", e.Name, "error", err)
 		return false, nil
 	}
 	if to != nil {
-		gone.output = status.Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path)}
+		gone.output = outputTo(to)
 	}
 	f.ended = append(f.ended, gone)
 	return true, nil
-}
-
-func (f *ephemeralLife) wakeAt(at time.Time) {
-	if f.next.IsZero() || at.Before(f.next) {
-		f.next = at
-	}
-}
-
-// isEnded reports whether the time of an environment is over.
-func (f *ephemeralLife) isEnded(name string) bool {
-	return slices.ContainsFunc(f.ended, func(e retiredOutput) bool { return e.name == name })
 }
 
 // checkEphemeral stops an ephemeral environment whose output does not go where it should:
@@ -141,8 +130,11 @@ func (f *ephemeralLife) checkEphemeral(ctx context.Context, e *environment) erro
 	if e.ephemeral == nil || !e.ephemeral.Settled() {
 		return nil
 	}
-	f.warnOfEnd(e)
-	r := &e.attempt.rendered
+	r, spec := &e.attempt.rendered, e.ephemeral.Spec
+	if !f.now.Before(ephemeral.NearEnd(e.ephemeral)) {
+		r.Problems.Warnf(spec.Pos, "Ephemeral/"+e.name, fmt.Sprintf("fairlead ephemeral extend %s --ttl 24h", e.name),
+			"it ends at %s, and is removed then", spec.Expires.UTC().Format(time.RFC3339))
+	}
 	to := r.Model.OutputRepo()
 	from, err := f.source.OutputOf(ctx, e.ephemeral.From.Name)
 	if err != nil || to == nil || from == nil {
@@ -150,7 +142,7 @@ func (f *ephemeralLife) checkEphemeral(ctx context.Context, e *environment) erro
 	}
 	right := *to
 	right.Repo = from.Repo
-	right.Branch, right.Path = ephemeral.OutputLocation(e.name, e.ephemeral.From.Name, from.RepoRef, f.remotes.IsSameRepository(from.Repo, f.options.Settings.ControlPlane.Repo))
+	right.Branch, right.Path = ephemeral.OutputLocation(e.name, e.ephemeral.From.Name, from.RepoRef, f.remotes.IsSameRepository(from.Repo, f.settings.ControlPlane.Repo))
 	if f.remotes.IsSameRepository(to.Repo, right.Repo) && to.Branch == right.Branch && publish.CleanFolder(to.Path) == publish.CleanFolder(right.Path) {
 		return f.checkFree(ctx, e, to)
 	}
@@ -165,40 +157,16 @@ func (f *ephemeralLife) checkEphemeral(ctx context.Context, e *environment) erro
 // checkFree stops an ephemeral environment where something is already that is not its
 // own: it would be replaced, and removed in the end.
 func (f *ephemeralLife) checkFree(ctx context.Context, e *environment, to *model.GitOpsRepo) error {
-	out, err := f.remotes.OpenOutput(ctx, f.remotes.ReadLocation(to.Repo))
-	if err != nil { // publishing reports it
+	if _, err := f.remotes.OpenOutput(ctx, f.remotes.ReadLocation(to.Repo)); err != nil { // publishing reports it
 		return nil
 	}
-	repo := out.Mirror()
-	head, err := repo.Branch(to.Branch)
-	if errors.Is(err, git.ErrNoRevision) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	free, err := git.InspectTree(repo, head, func(t tree.Tree) (bool, error) {
-		there := t.Sub(publish.CleanFolder(to.Path))
-		record, _ := there.Lookup(publish.RecordFile)
-		written, err := publish.ReadRecord(record.Data)
-		own := err == nil && slices.ContainsFunc(written.Environments, func(w publish.Written) bool { return w.Environment == e.name })
-		return own || there.IsEmpty(), nil
-	})
-	if err != nil || free {
+	own, empty, err := inspectLocation(ctx, f.remotes, nil, e.name, to.RepoRef)
+	if err != nil || own || empty {
 		return err
 	}
 	e.attempt.rendered.Problems.Addf(to.Pos, to.Subject(), "give the ephemeral environment another name",
 		"there is something in the place of its output already, which is not its own")
 	return nil
-}
-
-// warnOfEnd adds a warning to the report of an environment whose end is near.
-func (f *ephemeralLife) warnOfEnd(e *environment) {
-	if f.now.Before(ephemeral.NearEnd(e.ephemeral)) {
-		return
-	}
-	e.attempt.rendered.Problems.Warnf(e.ephemeral.Spec.Pos, "Ephemeral/"+e.name, fmt.Sprintf("fairlead ephemeral extend %s --ttl 24h", e.name),
-		"it ends at %s, and is removed then", e.ephemeral.Spec.Expires.UTC().Format(time.RFC3339))
 }
 
 // hasEnded asks the control plane once more: what was read may be old, and a person may
@@ -217,10 +185,10 @@ func (f *ephemeralLife) hasEnded(ctx context.Context, e *source.Ephemeral) (ephe
 // removeBranch removes the branch of an environment whose time is over, last of all. If
 // a person has extended it meanwhile, it stays, and gets its output again.
 func (f *ephemeralLife) removeBranch(ctx context.Context, e *source.Ephemeral) error {
-	f.options.BeforeEffect("remove the branch of an ephemeral environment")
+	f.beforeEffect("remove the branch of an ephemeral environment")
 	if err := f.remotes.ControlPlane().Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + e.Branch, Old: e.Head}); err != nil {
 		return fmt.Errorf("remove the branch %s of the control plane: %w", e.Branch, err)
 	}
-	f.options.Logger.Info("an ephemeral environment is over, and was removed", "environment", e.Name, "from", e.Spec.From, "expired", e.Spec.Expires)
+	f.logger.Info("an ephemeral environment is over, and was removed", "environment", e.Name, "from", e.Spec.From, "expired", e.Spec.Expires)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -35,7 +36,7 @@ func (r *retirement) findFormer() (former []*model.Environment, named []string, 
 
 // isListed reports whether an environment is one that this daemon looks after.
 func (r *retirement) isListed(name string) bool {
-	only := r.options.Settings.Environments
+	only := r.settings.Environments
 	return len(only) == 0 || slices.Contains(only, name)
 }
 
@@ -52,13 +53,17 @@ func (r *retirement) hasLeft(name string, certain bool) (bool, error) {
 		return true, nil
 	}
 	former, err := r.source.FormerEnvironments()
-	return slices.ContainsFunc(former, func(e *model.Environment) bool { return e.Name == name }), err
+	return hasNamed(former, name), err
+}
+
+func hasNamed(all []*model.Environment, name string) bool {
+	return slices.ContainsFunc(all, func(e *model.Environment) bool { return e.Name == name })
 }
 
 // withdrawRecords closes the pull requests, and removes the branches, that propose a commit of
 // the base for environments that have left, whether or not a daemon ran when they did.
 func (r *retirement) withdrawRecords(ctx context.Context) error {
-	if !r.complete || !r.options.Settings.Write {
+	if !r.complete || !r.settings.Write {
 		return nil
 	}
 	proposed, err := r.promoter.ProposedRecords()
@@ -70,7 +75,7 @@ func (r *retirement) withdrawRecords(ctx context.Context) error {
 		return err
 	}
 	proposed = slices.DeleteFunc(proposed, func(name string) bool {
-		return slices.ContainsFunc(present, func(e *model.Environment) bool { return e.Name == name })
+		return hasNamed(present, name)
 	})
 	if len(proposed) == 0 {
 		return nil
@@ -108,7 +113,7 @@ func (s *search) closeFormerIssues(ctx context.Context) {
 				if s.foreign[name] {
 					continue
 				}
-				if err := s.retirement.closeIssues(ctx, f, name); err != nil {
+				if err := closeIssues(ctx, s.retirement.publishOptions(out, f), name); err != nil {
 					return fmt.Errorf("close the issues of %s: %w", name, err)
 				}
 			}
@@ -129,7 +134,7 @@ func (s *search) ephemeralOutput(ctx context.Context, name string, at status.Out
 		if from.ephemeral != nil || !s.retirement.isListed(from.name) && !s.retirement.isListed(name) || from.output.Repo == "" {
 			continue
 		}
-		shared := s.retirement.remotes.IsSameRepository(from.output.Repo, s.retirement.options.Settings.ControlPlane.Repo)
+		shared := s.retirement.remotes.IsSameRepository(from.output.Repo, s.retirement.settings.ControlPlane.Repo)
 		to := status.Output{Repo: from.output.Repo}
 		to.Branch, to.Folder = ephemeral.OutputLocation(name, from.name, model.RepoRef{Repo: from.output.Repo, Branch: from.output.Branch, Path: from.output.Folder}, shared)
 		to.Folder = publish.CleanFolder(to.Folder)
@@ -155,17 +160,12 @@ func (s *search) isKnown(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if slices.ContainsFunc(append(former, lasting...), func(e *model.Environment) bool { return e.Name == name }) {
+	if hasNamed(lasting, name) || hasNamed(former, name) {
 		return true, nil
 	}
 	temporary, _, err := s.retirement.source.Ephemerals(ctx)
-	if err != nil {
-		return false, err
-	}
-	for _, e := range temporary {
-		if e.Name == name {
-			return true, nil
-		}
+	if err != nil || slices.ContainsFunc(temporary, func(e *source.Ephemeral) bool { return e.Name == name }) {
+		return err == nil, err
 	}
 	named, err := s.retirement.source.StillNamed(name)
 	return len(named) > 0, err

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ func (r *retirement) noteOutput(e *environment, now status.Output) {
 
 // leftBehindFolders returns the folders of the branch of an environment's output that it has left.
 func (r *retirement) leftBehindFolders(e *environment) []string {
-	if r.options.Settings.Output.Retired == keepRetired {
+	if r.settings.Output.Retired == "keep" {
 		return nil
 	}
 	var folders []string
@@ -58,16 +59,13 @@ func (r *retirement) leftBehindFolders(e *environment) []string {
 	return slices.Compact(folders)
 }
 
-// keepRetired is the setting that has output stay that no environment has any more.
-const keepRetired = "keep"
-
 // isOurs returns what reports whether something was written by this control plane for one of
 // its environments: from its repository, and from a commit that its base has. Others may
 // write to the same GitOps repository, for environments of the same name.
 func (r *retirement) isOurs(ctx context.Context) func(publish.Written) (bool, error) {
 	return func(w publish.Written) (bool, error) {
 		from := baseOf(w)
-		if from == nil || from.Commit == "" || !r.remotes.IsSameRepository(from.Repo, r.options.Settings.ControlPlane.Repo) {
+		if from == nil || from.Commit == "" || !r.remotes.IsSameRepository(from.Repo, r.settings.ControlPlane.Repo) {
 			return false, nil
 		}
 		base, err := r.source.Base(ctx)
@@ -128,7 +126,7 @@ func (r *retirement) findLeftovers(ctx context.Context) (again bool, err error) 
 // what environments have left goes with what is proposed for them. Of one that could not be read
 // it is looked for once that can be. again reports whether it has to be searched once more.
 func (r *retirement) searchLeftovers(ctx context.Context, all []*environment) (again bool) {
-	if !r.complete || !r.options.Settings.Write {
+	if !r.complete || !r.settings.Write {
 		return false
 	}
 	for _, e := range all {
@@ -148,7 +146,7 @@ func (r *retirement) searchLeftovers(ctx context.Context, all []*environment) (a
 		return false
 	}
 	if err != nil {
-		r.options.Logger.Warn("what environments have left could not be looked for", "error", err)
+		r.logger.Warn("what environments have left could not be looked for", "error", err)
 		return true
 	}
 	return again
@@ -198,7 +196,7 @@ func (s *search) isolatePart(ctx context.Context, repo, branch string, part func
 	if !errors.As(err, &refused) {
 		s.incomplete, s.again = true, true
 	}
-	s.retirement.options.Logger.Warn("what environments have left could not be looked for", "repo", repo, "branch", branch, "error", err)
+	s.retirement.logger.Warn("what environments have left could not be looked for", "repo", repo, "branch", branch, "error", err)
 }
 
 // Limits of a search: how many folders of a branch are looked into, and how deep.
@@ -228,7 +226,7 @@ func (s *search) searchRepository(ctx context.Context, out *repos.Remote, repo s
 // the output of.
 func (s *search) searchBranch(ctx context.Context, out *repos.Remote, repo, branch, head string) error {
 	mirror := out.Mirror()
-	proposed, ours := strings.CutPrefix(branch, s.retirement.options.Settings.Output.BranchPrefix)
+	proposed, ours := strings.CutPrefix(branch, s.retirement.settings.Output.BranchPrefix)
 	if ours {
 		info, err := mirror.Commit(head)
 		if err != nil || s.retirement.environments[proposed] != nil || !publish.IsOurs(info, proposed) {
@@ -323,12 +321,10 @@ func findRecords(view *git.View) map[string]string {
 				return found
 			}
 			own := map[string]bool{}
-			if file, ok := l.t.Lookup(publish.RecordFile); ok && !file.IsDir() {
-				if r, err := publish.ReadRecord(file.Data); err == nil && len(r.Environments) == 1 {
-					found[l.folder] = r.Environments[0].Environment
-					for _, name := range r.Environments[0].Folders {
-						own[name] = true
-					}
+			if r, err := (*publish.Records)(nil).ReadIn(l.t); err == nil && len(r.Environments) == 1 {
+				found[l.folder] = r.Environments[0].Environment
+				for _, name := range r.Environments[0].Folders {
+					own[name] = true
 				}
 			}
 			for _, e := range l.t.Entries() {
@@ -363,12 +359,12 @@ func (r *retirement) retireMoved() {
 // was proposed when they had gone, or had their output elsewhere.
 func (r *retirement) withdrawRemovals(ctx context.Context) {
 	for _, e := range r.environments {
-		if e.output.Repo == "" || !r.options.Settings.Write {
+		if e.output.Repo == "" || !r.settings.Write {
 			continue
 		}
 		err := r.barrier.Run("withdraw a removal", e.name, func() error { return r.withdrawRemoval(ctx, e) })
 		if err != nil && ctx.Err() == nil {
-			r.options.Logger.Warn("the removal of an output that is wanted again could not be withdrawn", "environment", e.name, "error", err)
+			r.logger.Warn("the removal of an output that is wanted again could not be withdrawn", "environment", e.name, "error", err)
 			r.undone = true
 		}
 	}
@@ -377,19 +373,14 @@ func (r *retirement) withdrawRemovals(ctx context.Context) {
 func (r *retirement) withdrawRemoval(ctx context.Context, e *environment) error {
 	out := r.remotes.KnownRemote(r.remotes.ReadLocation(e.output.Repo))
 	removal := publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder}
-	if out == nil || out.Mirror() == nil || !removal.IsProposed(out.Mirror(), r.options.Settings.Output.BranchPrefix) {
+	if out == nil || out.Mirror() == nil || !removal.IsProposed(out.Mirror(), r.settings.Output.BranchPrefix) {
 		return nil
 	}
 	f, err := out.Forge()
 	if err != nil {
 		return err
 	}
-	return publish.WithdrawRemoval(ctx, r.removalOptions(out, f), removal)
-}
-
-// removalOptions returns the options for the removal of an output.
-func (r *retirement) removalOptions(out *repos.Remote, f forge.Forge) publish.Options {
-	return publish.Options{Remote: out.Remote, Forge: f, Prefix: r.options.Settings.Output.BranchPrefix, Author: r.author, Sign: r.sign, Write: true, BeforeEffect: r.options.BeforeEffect}
+	return publish.WithdrawRemoval(ctx, r.publishOptions(out, f), removal)
 }
 
 // isWantedAgain reports whether what was to go is wanted again.
@@ -398,40 +389,33 @@ func (r *retirement) isWantedAgain(e retiredOutput) bool {
 	if e.moved {
 		return there != nil && r.isSameOutput(there.output, e.output)
 	}
-	return there != nil || e.ended == nil && r.ephemerals.isEnded(e.name)
+	return there != nil || e.ended == nil && slices.ContainsFunc(r.ephemerals.ended, func(ended retiredOutput) bool { return ended.name == e.name })
 }
 
 // removalReason returns the reason, in one sentence, why an output is to go.
 func (r *retirement) removalReason(e retiredOutput) string {
 	if there := r.environments[e.name]; e.moved && there != nil {
-		return fmt.Sprintf("The output of the environment %s goes to %s, branch %s, folder %s now", e.name, there.output.Repo, there.output.Branch, folderName(there.output.Folder))
+		return fmt.Sprintf("The output of the environment %s goes to %s, branch %s, folder %s now", e.name, there.output.Repo, there.output.Branch, cmp.Or(there.output.Folder, "."))
 	}
 	return fmt.Sprintf("The environment %s is no longer in the control plane", e.name)
 }
 
-func folderName(folder string) string {
-	if folder == "" {
-		return "."
-	}
-	return folder
-}
-
 // removeOutput proposes to remove the output of an environment that is there no more, or no
 // longer there, unless the settings keep it.
-func (r *retirement) removeOutput(ctx context.Context, e retiredOutput, out *repos.Remote, f forge.Forge) (ephemeral.Cleared, error) {
+func (r *retirement) removeOutput(ctx context.Context, o publish.Options, e retiredOutput) (ephemeral.Cleared, error) {
 	done := ephemeral.Cleared{Done: true}
-	if r.options.Settings.Output.Retired == keepRetired {
-		r.options.Logger.Info("the output of an environment that is gone is kept, as the settings say", "environment", e.name, "branch", e.output.Branch, "folder", e.output.Folder)
+	if r.settings.Output.Retired == "keep" {
+		r.logger.Info("the output of an environment that is gone is kept, as the settings say", "environment", e.name, "branch", e.output.Branch, "folder", e.output.Folder)
 		return done, nil
 	}
-	removed, err := publish.ProposeRemoval(ctx, r.removalOptions(out, f), publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder, Why: r.removalReason(e), IsOurs: r.isOurs(ctx)})
+	removed, err := publish.ProposeRemoval(ctx, o, publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder, Why: r.removalReason(e), IsOurs: r.isOurs(ctx)})
 	switch {
 	case errors.Is(err, git.ErrStale):
 		return ephemeral.Cleared{Again: true, Reason: "its branch has moved meanwhile"}, nil
 	case err != nil || removed.Done:
 		return done, err
 	case removed.Pull.State != forge.Open:
-		r.options.Logger.Info("the removal of an output was declined, and it is kept", "environment", e.name, "pull", removed.Pull.Number)
+		r.logger.Info("the removal of an output was declined, and it is kept", "environment", e.name, "pull", removed.Pull.Number)
 		return done, nil
 	}
 	reason := fmt.Sprintf("pull request %d removes its output; a person merges it, or closes it to keep the files", removed.Pull.Number)

@@ -118,10 +118,12 @@ const lockWait = 2 * time.Second
 // time uses a folder. The loop reads nothing from servers once ctx has ended.
 func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
-	l := &Loop{options: o, environments: map[string]*environment{}, wakes: newWakes(), pullErrors: map[string]string{}}
+	l := &Loop{options: o, environments: map[string]*environment{}, wakes: &wakeRequests{news: make(chan struct{}, 1)}, pullErrors: map[string]string{}}
 	s := o.Settings
 	l.processEnds = func() bool { return ctx.Err() != nil }
-	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: l.reportPanic}
+	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: func(work, of string, e *panics.Error) {
+		o.Logger.Error("panic", "id", e.ID, "work", work, "of", of, "kind", e.Kind, "stack", e.Stack) // people see the id elsewhere
+	}}
 	l.author = git.Signature{Name: s.Author.Name, Email: s.Author.Email}
 	var err error
 	l.sign, err = newSigner(s.Signing)
@@ -145,7 +147,6 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, BeforeEffect: o.BeforeEffect,
 		Barrier: l.barrier,
 	})
-	l.ephemerals = &ephemeralLife{options: o, remotes: l.remotes, barrier: l.barrier, orders: &l.orders}
 	l.previews = preview.New(preview.Options{
 		Settings: s, Remotes: l.remotes, SourceOptions: l.sourceOptions, Author: l.author, Logger: o.Logger, Now: o.Now, Random: o.Random,
 		BeforeEffect: o.BeforeEffect, Barrier: l.barrier,
@@ -155,10 +156,12 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		Author: l.author, Sign: l.sign, BeforeEffect: o.BeforeEffect, OnPromoted: l.Wake, Records: &l.records, Inbox: o.Inbox,
 		Barrier: l.barrier,
 	})
-	l.ephemerals.promoter = l.promoter
+	l.ephemerals = &ephemeralLife{
+		settings: s, remotes: l.remotes, barrier: l.barrier, logger: o.Logger, beforeEffect: o.BeforeEffect, promoter: l.promoter, orders: &l.orders,
+	}
 	l.retirement = &retirement{
-		options: o, remotes: l.remotes, author: l.author, sign: l.sign, barrier: l.barrier, promoter: l.promoter, ephemerals: l.ephemerals,
-		environments: l.environments, recordNames: l.recordNames,
+		settings: s, remotes: l.remotes, publishOptions: l.publishOptions, barrier: l.barrier, logger: o.Logger, store: o.Store, now: o.Now,
+		promoter: l.promoter, ephemerals: l.ephemerals, environments: l.environments,
 	}
 	return l, nil
 }

@@ -42,7 +42,7 @@ func (l *Loop) proposingRemotes() map[*repos.Remote][]*environment {
 		if e.report.Output.Repo == "" {
 			continue
 		}
-		remote := l.remotes.KnownRemote(l.readLocation(e.report.Output.Repo))
+		remote := l.remotes.KnownRemote(l.remotes.ReadLocation(e.report.Output.Repo))
 		if remote == nil || remote.Mirror() == nil || !l.remotes.HasAnswered(remote) {
 			continue
 		}

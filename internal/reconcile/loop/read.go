@@ -49,7 +49,7 @@ func (l *Loop) refreshSource(ctx context.Context) (err error) {
 func (l *Loop) reportControlPlane(err error) {
 	shown := err
 	if shown == nil {
-		shown = l.remotes.RemoteError(l.readLocation(l.options.Settings.ControlPlane.Repo))
+		shown = l.remotes.RemoteError(l.remotes.ReadLocation(l.options.Settings.ControlPlane.Repo))
 	}
 	text := ""
 	if shown != nil {
@@ -66,8 +66,9 @@ func (l *Loop) listEnvironments(ctx context.Context) (names []string, certain bo
 	if err != nil {
 		return nil, false, err
 	}
+	certain = !problems.Stops() && !l.source.HasUnread()
 	for _, e := range found {
-		if len(l.options.Settings.Environments) == 0 || slices.Contains(l.options.Settings.Environments, e.Name) {
+		if l.retirement.isListed(e.Name) {
 			names = append(names, e.Name)
 		}
 	}
@@ -76,7 +77,7 @@ func (l *Loop) listEnvironments(ctx context.Context) (names []string, certain bo
 		if slices.Contains(names, name) {
 			continue
 		}
-		left, err := l.retirement.hasLeft(name, !problems.Stops() && !l.source.HasUnread())
+		left, err := l.retirement.hasLeft(name, certain)
 		if err != nil {
 			return nil, false, err
 		}
@@ -88,7 +89,7 @@ func (l *Loop) listEnvironments(ctx context.Context) (names []string, certain bo
 		hint := "an object of kind Environment in .environments/ of the base makes one"
 		l.options.Logger.Warn("the control plane has no environments", "hint", hint)
 	}
-	return names, !problems.Stops() && !l.source.HasUnread(), nil
+	return names, certain, nil
 }
 
 // forgetRetired drops what is known of environments that are gone. If that is not certain, one may

@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -38,16 +40,16 @@ type retiredOutput struct {
 // those whose time is over, and those that have their output elsewhere now. It remembers nothing
 // that a search of the repositories does not find again.
 type retirement struct {
-	options      Options
-	remotes      *repos.Set
-	author       git.Signature
-	sign         git.Signer
-	barrier      panics.Barrier
-	promoter     *promoter.Promoter
-	ephemerals   *ephemeralLife
-	environments map[string]*environment // those of the loop
-	// recordNames reports whether the record in a location names an environment.
-	recordNames func(ctx context.Context, environment string, to model.RepoRef) (bool, error)
+	settings       *config.Settings
+	remotes        *repos.Set
+	publishOptions func(*repos.Remote, forge.Forge) publish.Options
+	barrier        panics.Barrier
+	logger         *slog.Logger
+	store          *status.Store
+	now            func() time.Time
+	promoter       *promoter.Promoter
+	ephemerals     *ephemeralLife
+	environments   map[string]*environment // those of the loop
 
 	source   *source.Source  // the control plane, as this round has read it
 	retired  []retiredOutput // that are not cleared yet
@@ -80,7 +82,7 @@ func (r *retirement) retireEnvironments(ctx context.Context) (again bool) {
 	r.withdrawRemovals(ctx)
 	err := r.barrier.Run("withdraw records", "", func() error { return r.withdrawRecords(ctx) })
 	if err != nil && ctx.Err() == nil {
-		r.options.Logger.Warn("the records that are proposed for environments that are gone could not be withdrawn", "error", err)
+		r.logger.Warn("the records that are proposed for environments that are gone could not be withdrawn", "error", err)
 		r.undone = true
 	}
 	var left []retiredOutput
@@ -95,7 +97,7 @@ func (r *retirement) retireEnvironments(ctx context.Context) (again bool) {
 			return err
 		})
 		if err != nil && ctx.Err() == nil {
-			r.options.Logger.Warn("an environment that is gone could not be withdrawn", "environment", e.name, "error", err)
+			r.logger.Warn("an environment that is gone could not be withdrawn", "environment", e.name, "error", err)
 			r.undone = true
 			done = ephemeral.Cleared{Reason: err.Error()}
 		}
@@ -112,7 +114,7 @@ func (r *retirement) retireEnvironments(ctx context.Context) (again bool) {
 				Repo: e.output.Repo, Branch: e.output.Branch, Folder: e.output.Folder, Reason: done.Reason, Pull: pullOf(done.Pull),
 			})
 		} else {
-			r.options.Store.SetEnvironment(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Pull: pullOf(done.Pull), Checked: r.options.Now()})
+			r.store.SetEnvironment(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Pull: pullOf(done.Pull), Checked: r.now()})
 		}
 		e.ended = nil // if a person removes its branch meanwhile, the rest goes all the same
 		left = append(left, e)
@@ -121,7 +123,7 @@ func (r *retirement) retireEnvironments(ctx context.Context) (again bool) {
 	for name, e := range r.environments {
 		if e.report.Name != "" && !reflect.DeepEqual(e.report.Removals, removals[name]) {
 			e.report.Removals = removals[name]
-			r.options.Store.SetEnvironment(e.report)
+			r.store.SetEnvironment(e.report)
 		}
 	}
 	return r.undone
@@ -131,7 +133,7 @@ func (r *retirement) retireEnvironments(ctx context.Context) (again bool) {
 // ephemeral.
 func (r *retirement) withdrawEnvironment(ctx context.Context, e retiredOutput) (ephemeral.Cleared, error) {
 	done := ephemeral.Cleared{Done: true}
-	if !r.options.Settings.Write {
+	if !r.settings.Write {
 		return ephemeral.Cleared{Done: e.ended == nil, Reason: "writing is off; write: true has it removed"}, nil
 	}
 	if e.ended != nil {
@@ -140,11 +142,11 @@ func (r *retirement) withdrawEnvironment(ctx context.Context, e retiredOutput) (
 		}
 	}
 	if e.output.Repo != "" {
-		out, err := r.openRetired(ctx, e)
+		out, err := r.remotes.OpenOutput(ctx, r.remotes.ReadLocation(e.output.Repo))
 		if err != nil {
-			return ephemeral.Cleared{}, err
+			return ephemeral.Cleared{}, fmt.Errorf("read the GitOps repository: %w", err)
 		}
-		if out != nil {
+		if out.Mirror() != nil { // or else it was never read
 			done, err = r.clearOutput(ctx, e, out)
 			if err != nil || !done.Done {
 				return done, err
@@ -157,18 +159,6 @@ func (r *retirement) withdrawEnvironment(ctx context.Context, e retiredOutput) (
 	return done, nil
 }
 
-// openRetired returns the repository of an environment's output; nil if it was never read.
-func (r *retirement) openRetired(ctx context.Context, e retiredOutput) (*repos.Remote, error) {
-	out, err := r.remotes.OpenOutput(ctx, r.remotes.ReadLocation(e.output.Repo))
-	if err != nil {
-		return nil, fmt.Errorf("read the GitOps repository: %w", err)
-	}
-	if out.Mirror() == nil {
-		return nil, nil
-	}
-	return out, nil
-}
-
 // clearOutput closes what is open, and removes our branch, and the output of what was there for
 // a time. The output of what was there to stay is proposed to be removed.
 func (r *retirement) clearOutput(ctx context.Context, e retiredOutput, out *repos.Remote) (ephemeral.Cleared, error) {
@@ -176,50 +166,43 @@ func (r *retirement) clearOutput(ctx context.Context, e retiredOutput, out *repo
 	if err != nil {
 		return ephemeral.Cleared{}, err
 	}
-	if !e.moved || !r.proposesTo(e.name, e.output) {
-		if err := r.closePulls(ctx, f, e); err != nil {
+	o, there := r.publishOptions(out, f), r.environments[e.name]
+	// If its output goes to another folder of the same branch now, what is open there is of that.
+	if !e.moved || there == nil || !r.isSameBranch(there.output, e.output) {
+		if err := r.closePulls(ctx, o, e); err != nil {
 			return ephemeral.Cleared{}, err
 		}
 	}
 	if e.moved { // its branch and its issue are those of what is there now
-		if there := r.environments[e.name]; there != nil {
-			holds, err := r.recordNames(ctx, e.name, model.RepoRef{Repo: there.output.Repo, Branch: there.output.Branch, Path: there.output.Folder})
+		if there != nil {
+			holds, _, err := inspectLocation(ctx, r.remotes, o.Records, e.name, model.RepoRef{Repo: there.output.Repo, Branch: there.output.Branch, Path: there.output.Folder})
 			if err != nil || !holds { // it has no other place yet
 				return ephemeral.Cleared{Reason: "its output is not in the new place yet"}, err
 			}
 		}
-		return r.removeOutput(ctx, e, out, f)
+		return r.removeOutput(ctx, o, e)
 	}
-	if err := r.closeIssues(ctx, f, e.name); err != nil {
+	if err := closeIssues(ctx, o, e.name); err != nil {
 		return ephemeral.Cleared{}, err
 	}
-	if err := r.removeProposalBranch(ctx, e, out); err != nil {
+	if err := r.removeProposalBranch(ctx, o, e); err != nil {
 		return ephemeral.Cleared{}, err
 	}
 	if !e.whole {
-		return r.removeOutput(ctx, e, out, f)
+		return r.removeOutput(ctx, o, e)
 	}
-	done, err := ephemeral.ClearOutput(ctx, publish.Options{
-		Remote: out.Remote, Forge: f, Prefix: r.options.Settings.Output.BranchPrefix, Author: r.author, Sign: r.sign, Write: true, BeforeEffect: r.options.BeforeEffect,
-	}, e.name, e.output.Branch, e.output.Folder, e.merge)
+	done, err := ephemeral.ClearOutput(ctx, o, e.name, e.output.Branch, e.output.Folder, e.merge)
 	if err == nil && done.Done && done.Kept != "" {
-		r.options.Logger.Warn("the output of an ephemeral environment is removed, and not its branch", "environment", e.name, "reason", done.Kept)
+		r.logger.Warn("the output of an ephemeral environment is removed, and not its branch", "environment", e.name, "reason", done.Kept)
 	}
 	return done, err
-}
-
-// proposesTo reports whether the output of an environment goes to another folder of the same
-// branch: what is open there is of that.
-func (r *retirement) proposesTo(environment string, left status.Output) bool {
-	e := r.environments[environment]
-	return e != nil && e.output.Branch == left.Branch && giturl.Normalize(r.remotes.ReadLocation(e.output.Repo)) == giturl.Normalize(r.remotes.ReadLocation(left.Repo))
 }
 
 // closePulls closes the pull requests of an environment. Their text goes, with the mark that
 // has content declined: an environment that comes back, or another one of its name, is not
 // to find its content declined.
-func (r *retirement) closePulls(ctx context.Context, f forge.Forge, e retiredOutput) error {
-	pulls, err := f.Pulls(ctx, r.options.proposalBranch(e.name), e.output.Branch)
+func (r *retirement) closePulls(ctx context.Context, o publish.Options, e retiredOutput) error {
+	pulls, err := o.Forge.Pulls(ctx, o.Prefix+e.name, e.output.Branch)
 	if err != nil {
 		return err
 	}
@@ -228,13 +211,13 @@ func (r *retirement) closePulls(ctx context.Context, f forge.Forge, e retiredOut
 		if p.State != forge.Open {
 			continue
 		}
-		r.options.BeforeEffect("edit the pull request of an environment that is gone")
+		o.Announce("edit the pull request of an environment that is gone")
 		p.Body = reason + "\n"
-		if _, err := f.EditPull(ctx, p.Number, p.Proposal); err != nil {
+		if _, err := o.Forge.EditPull(ctx, p.Number, p.Proposal); err != nil {
 			return err
 		}
-		r.options.BeforeEffect("close the pull request of an environment that is gone")
-		if err := f.ClosePull(ctx, p.Number, reason); err != nil {
+		o.Announce("close the pull request of an environment that is gone")
+		if err := o.Forge.ClosePull(ctx, p.Number, reason); err != nil {
 			return err
 		}
 	}
@@ -242,37 +225,35 @@ func (r *retirement) closePulls(ctx context.Context, f forge.Forge, e retiredOut
 }
 
 // removeProposalBranch removes the branch that the output was proposed from, if it is as we left it.
-func (r *retirement) removeProposalBranch(ctx context.Context, e retiredOutput, out *repos.Remote) error {
-	head, err := out.Mirror().Branch(r.options.proposalBranch(e.name))
-	if errors.Is(err, git.ErrNoRevision) {
-		return nil
-	}
-	if err != nil {
+func (r *retirement) removeProposalBranch(ctx context.Context, o publish.Options, e retiredOutput) error {
+	repo, branch := o.Remote.Mirror(), o.Prefix+e.name
+	head, err := repo.FindBranch(branch)
+	if err != nil || head == "" {
 		return err
 	}
 	if head != e.output.Commit {
-		target, err := out.Mirror().Branch(e.output.Branch)
-		if err != nil && !errors.Is(err, git.ErrNoRevision) {
+		target, err := repo.FindBranch(e.output.Branch)
+		if err != nil {
 			return err
 		}
-		known, err := publish.IsOutputOnly(out.Mirror(), head, target, e.name)
+		known, err := publish.IsOutputOnly(repo, head, target, e.name)
 		if err == nil && known && !e.whole {
-			known, err = r.isProposal(ctx, out.Mirror(), head, e)
+			known, err = r.isProposal(ctx, repo, head, e)
 		}
 		if err != nil {
 			return err
 		}
 		if !known {
-			r.options.Logger.Warn("a branch stays, since a commit on it is not ours", "environment", e.name, "branch", r.options.proposalBranch(e.name), "commit", head)
+			r.logger.Warn("a branch stays, since a commit on it is not ours", "environment", e.name, "branch", branch, "commit", head)
 			return nil
 		}
 	}
-	r.options.BeforeEffect("remove the branch of an environment that is gone")
-	err = out.Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + r.options.proposalBranch(e.name), Old: head})
+	o.Announce("remove the branch of an environment that is gone")
+	err = o.Remote.Push(ctx, nil, git.RefUpdate{Ref: "refs/heads/" + branch, Old: head})
 	if errors.Is(err, git.ErrStale) {
 		return nil
 	}
-	r.options.Logger.Info("an environment is gone", "environment", e.name)
+	r.logger.Info("an environment is gone", "environment", e.name)
 	return err
 }
 
@@ -286,24 +267,3 @@ func (r *retirement) isProposal(ctx context.Context, repo *git.Repository, commi
 	written, err := publish.FindWritten(view, e.output.Folder, e.name, r.isOurs(ctx))
 	return written != nil, err
 }
-
-// closeIssues closes the issues of an environment's problems.
-func (r *retirement) closeIssues(ctx context.Context, f forge.Forge, environment string) error {
-	known, err := f.Issues(ctx, issueMark(environment))
-	if err != nil {
-		return err
-	}
-	for _, i := range known {
-		if !i.Open {
-			continue
-		}
-		i.Open = false
-		if _, err := f.PutIssue(ctx, i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// issueMark is the mark of the issue of an environment's problems.
-func issueMark(environment string) string { return "problems of " + environment }

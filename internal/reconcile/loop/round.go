@@ -15,14 +15,18 @@ import (
 // undone, it reads, renders, proposes, promotes, withdraws and previews. Each step reports what it
 // did. A quiet round only looks at promotions that wait for something outside, and at previews.
 func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
-	moved := l.pollRepositories(ctx, poll)
+	moved := l.remotes.Poll(ctx, poll)
+	moved = ctx.Err() == nil && l.checkPulls(ctx) || moved
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	due := l.isTimeUp()
 	if l.opened && !moved && !due && !l.undone {
-		l.promoteWaiting(ctx, poll)
-		l.previewChanges(ctx)
+		// It is time, or a cluster has reported, or a person has done something to a pull request.
+		if l.promoter.IsDue(!poll.IsAll()) || l.promoter.CheckPulls(ctx) {
+			l.promoteCommits(ctx)
+		}
+		l.previews.Preview(ctx, l.source, l.orders.Limits)
 		l.freeMemory()
 		l.reportControlPlane(nil)
 		return nil
@@ -33,14 +37,20 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	if err != nil {
 		return err
 	}
-	all := l.renderEnvironments(ctx, names)
+	var all []*environment
+	for _, name := range names {
+		all = append(all, l.environments[name])
+	}
+	// All are rendered before the first is published: only then is it known whether two would write
+	// to one place.
+	parallel.Each(l.options.Settings.Parallel, all, func(_ int, e *environment) { l.renderEnvironment(ctx, e) })
 	l.checkLocations(ctx, all)
 	l.findRivals(ctx, all)
 	l.undone = l.retirement.searchLeftovers(ctx, all)
 	l.publishEnvironments(ctx, all)
 	l.promoteCommits(ctx)
 	l.undone = l.retirement.retireEnvironments(ctx) || l.undone
-	l.previewChanges(ctx)
+	l.previews.Preview(ctx, l.source, l.orders.Limits)
 	l.remotes.Maintain(ctx)
 	return ctx.Err()
 }
@@ -58,7 +68,11 @@ func (l *Loop) runCycle(ctx context.Context, poll repos.Scope) error {
 	l.roundTime = started
 	l.promoter.StartRound(started)
 	l.options.Store.StartCycle(started)
-	err := l.isolateRound(ctx, poll)
+	err := l.barrier.Run("cycle", "", func() error { return l.Round(ctx, poll) })
+	if panics.Is(err) { // in what all environments share; what is known of the control plane may be half written
+		l.source = nil
+		l.reportControlPlane(err)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -76,35 +90,6 @@ func (l *Loop) runCycle(ctx context.Context, poll repos.Scope) error {
 	l.options.Metrics.RecordCycle(started.Add(c.Took), c.Took, err == nil)
 	l.options.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
 	return err
-}
-
-// isolateRound runs a round. A panic in what all environments share fails the round; the
-// control plane is read anew in the next one, for what is known of it may be half written.
-func (l *Loop) isolateRound(ctx context.Context, poll repos.Scope) error {
-	err := l.barrier.Run("cycle", "", func() error { return l.Round(ctx, poll) })
-	if panics.Is(err) {
-		l.source = nil
-		l.reportControlPlane(err)
-	}
-	return err
-}
-
-// pollRepositories asks repositories for their references, and forges for our pull requests, and
-// reports whether any has moved.
-func (l *Loop) pollRepositories(ctx context.Context, poll repos.Scope) bool {
-	moved := l.remotes.Poll(ctx, poll)
-	return ctx.Err() == nil && l.checkPulls(ctx) || moved
-}
-
-// renderEnvironments renders environments, some at a time, and returns them. All are rendered
-// before the first is published: only then is it known whether two would write to one place.
-func (l *Loop) renderEnvironments(ctx context.Context, names []string) []*environment {
-	var all []*environment
-	for _, name := range names {
-		all = append(all, l.environments[name])
-	}
-	parallel.Each(l.options.Settings.Parallel, all, func(_ int, e *environment) { l.renderEnvironment(ctx, e) })
-	return all
 }
 
 // publishEnvironments brings the outputs up to date, some at a time, and reports them.
@@ -128,19 +113,6 @@ func (l *Loop) promoteCommits(ctx context.Context) {
 	if l.promoter.RunRound(ctx, l.source, l.promotionFacts()) {
 		l.undone = true
 	}
-}
-
-// promoteWaiting does the same though nothing has moved, if it is time, or a cluster has reported,
-// or a person has done something to a pull request.
-func (l *Loop) promoteWaiting(ctx context.Context, poll repos.Scope) {
-	if l.promoter.IsDue(!poll.IsAll()) || l.promoter.CheckPulls(ctx) {
-		l.promoteCommits(ctx)
-	}
-}
-
-// previewChanges previews the open pull requests of the control plane.
-func (l *Loop) previewChanges(ctx context.Context) {
-	l.previews.Preview(ctx, l.source, l.orders.Limits)
 }
 
 // freeMemory returns the memory that rendering and packing have left: once, in the first

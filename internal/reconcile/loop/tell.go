@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -22,8 +23,17 @@ func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rende
 	if !l.options.Settings.Write {
 		return nil
 	}
-	s := forge.Status{Context: "fairlead/" + e.name, Outcome: outcomeOf(report), Description: describeReport(report)}
-	for _, commit := range l.controlPlaneCommits(e, r) {
+	s := forge.Status{Context: "fairlead/" + e.name, Outcome: forge.Success, Description: describeReport(report)}
+	switch {
+	case report.State == status.Problems || report.ExceededLimit() != "":
+		s.Outcome = forge.Failure
+	case len(report.Withheld) > 0:
+		s.Outcome = forge.Pending
+	}
+	for _, commit := range r.Commits {
+		if commit.Commit == "" || commit.Layer != "base" && commit.Layer != e.name { // not of the control plane's repository
+			continue
+		}
 		if err := l.remotes.ReportStatus(ctx, &e.statuses, commit.Repo, commit.Commit, s); err != nil {
 			return err
 		}
@@ -59,16 +69,6 @@ func firstProblem(r *status.Environment) string {
 	return ""
 }
 
-// controlPlaneCommits returns the commits of the control plane's repository.
-func (l *Loop) controlPlaneCommits(e *environment, r source.Rendered) []source.Commit {
-	return slices.DeleteFunc(slices.Clone(r.Commits), func(c source.Commit) bool {
-		return c.Commit == "" || c.Layer != "base" && c.Layer != e.name
-	})
-}
-
-// readLocation returns where a repository is read.
-func (l *Loop) readLocation(repo string) string { return l.remotes.ReadLocation(repo) }
-
 // updateIssue keeps the issue of an environment's problems.
 func (l *Loop) updateIssue(ctx context.Context, e *environment, out *repos.Remote, report *status.Environment) error {
 	stops := report.State == status.Problems
@@ -83,38 +83,58 @@ func (l *Loop) updateIssue(ctx context.Context, e *environment, out *repos.Remot
 	if err != nil {
 		return err
 	}
+	o := l.publishOptions(out, f)
+	if !stops {
+		err := closeIssues(ctx, o, e.name)
+		e.hasNoIssue = err == nil
+		return err
+	}
+	e.hasNoIssue = false
 	mark := issueMark(e.name)
 	known, err := f.Issues(ctx, mark)
 	if err != nil {
 		return fmt.Errorf("read the issues: %w", err)
 	}
-	e.hasNoIssue = !stops
-	open := slices.IndexFunc(known, func(i forge.Issue) bool { return i.Open })
-	var want forge.Issue
-	switch {
-	case !stops && open < 0:
+	var now forge.Issue
+	if open := slices.IndexFunc(known, func(i forge.Issue) bool { return i.Open }); open >= 0 {
+		now = known[open]
+	}
+	n, _ := report.Problems.Count()
+	want := now
+	want.Mark, want.Open = mark, true
+	want.Title = fmt.Sprintf("%s: %s in the control plane", e.name, text.Count(n, "problem"))
+	want.Body = issueBody(report)
+	if want == now {
 		return nil
-	case !stops: // its text stays
-		want = known[open]
-		want.Open = false
-	default:
-		if open >= 0 {
-			want = known[open]
+	}
+	return putIssue(ctx, o, want)
+}
+
+// closeIssues closes the issues of an environment's problems. Their text stays.
+func closeIssues(ctx context.Context, o publish.Options, environment string) error {
+	known, err := o.Forge.Issues(ctx, issueMark(environment))
+	if err != nil {
+		return fmt.Errorf("read the issues: %w", err)
+	}
+	for _, i := range known {
+		if i.Open {
+			i.Open = false
+			err = errors.Join(err, putIssue(ctx, o, i))
 		}
-		n, _ := report.Problems.Count()
-		want.Mark, want.Open = mark, true
-		want.Title = fmt.Sprintf("%s: %s in the control plane", e.name, text.Count(n, "problem"))
-		want.Body = issueBody(report)
 	}
-	if open >= 0 && want == known[open] {
-		return nil
-	}
-	l.options.BeforeEffect("put the issue")
-	if _, err := f.PutIssue(ctx, want); err != nil {
+	return err
+}
+
+func putIssue(ctx context.Context, o publish.Options, i forge.Issue) error {
+	o.Announce("put the issue")
+	if _, err := o.Forge.PutIssue(ctx, i); err != nil {
 		return fmt.Errorf("put the issue: %w", err)
 	}
 	return nil
 }
+
+// issueMark is the mark of the issue of an environment's problems.
+func issueMark(environment string) string { return "problems of " + environment }
 
 func issueBody(r *status.Environment) string {
 	var b strings.Builder

@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -11,11 +10,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 // refusal says why the output of an environment may not go where it says.
-type refusal struct{ sentence, hint string }
+type refusal struct {
+	sentence, hint string
+	always         bool // also for a place that the environment has
+}
 
 // reserved is what no environment may write to: the repositories that the control plane is
 // read from, and in them the branches.
@@ -54,7 +57,7 @@ func (l *Loop) findReserved(ctx context.Context, all []*environment) (reserved, 
 		if !seen[repo] {
 			seen[repo] = true
 			t.addRepo(repo)
-			t.addRepo(l.readLocation(repo))
+			t.addRepo(l.remotes.ReadLocation(repo))
 		}
 	}
 	add(l.options.Settings.ControlPlane.Repo)
@@ -100,15 +103,15 @@ func (l *Loop) checkLocations(ctx context.Context, all []*environment) {
 // checkLocation decides about the place of an environment's output. That of an ephemeral one is
 // beside the place of the environment that it was made from, and is judged as that.
 func (l *Loop) checkLocation(ctx context.Context, e *environment, to model.RepoRef, t reserved) (*refusal, error) {
-	if e.name == "promotion" && (t.hasRepo(to.Repo) || t.hasRepo(l.readLocation(to.Repo))) {
+	if e.name == "promotion" && (t.hasRepo(to.Repo) || t.hasRepo(l.remotes.ReadLocation(to.Repo))) {
 		ours := l.options.proposalBranch(e.name)
 		return &refusal{
 			fmt.Sprintf("Git has no branch %s beside %s/…, which Fairlead proposes the records of environments from", ours, ours),
-			"give the environment another name, or have its output go to a repository of its own",
+			"give the environment another name, or have its output go to a repository of its own", true,
 		}, nil
 	}
 	if no := l.checkAllowed(to, t); no != nil && no.always {
-		return &no.refusal, nil
+		return no, nil
 	}
 	name := e.name
 	if e.ephemeral != nil {
@@ -117,7 +120,7 @@ func (l *Loop) checkLocation(ctx context.Context, e *environment, to model.RepoR
 			return nil, err
 		}
 		name, to = e.ephemeral.From.Name, from.RepoRef
-		e.attempt.chosen, err = l.recordNames(ctx, name, to)
+		e.attempt.chosen, _, err = inspectLocation(ctx, l.remotes, &l.records, name, to)
 		if err != nil {
 			return nil, err
 		}
@@ -127,24 +130,18 @@ func (l *Loop) checkLocation(ctx context.Context, e *environment, to model.RepoR
 		return nil, nil
 	}
 	if no.always {
-		return &no.refusal, nil
+		return no, nil
 	}
-	if own, err := l.recordNames(ctx, name, to); err != nil || own {
+	if own, _, err := inspectLocation(ctx, l.remotes, &l.records, name, to); err != nil || own {
 		return nil, err
 	}
-	return &no.refusal, nil
-}
-
-// verdict is a refusal, and whether it holds also for a place that the environment has.
-type verdict struct {
-	refusal refusal
-	always  bool
+	return no, nil
 }
 
 // checkAllowed returns why nothing of Fairlead's output belongs in a place; nil if it may.
-func (l *Loop) checkAllowed(to model.RepoRef, t reserved) *verdict {
+func (l *Loop) checkAllowed(to model.RepoRef, t reserved) *refusal {
 	lower, shown := strings.ToLower(to.Branch), giturl.Redact(to.Repo)
-	place := l.readLocation(to.Repo)
+	place := l.remotes.ReadLocation(to.Repo)
 	allowed, named, literally := l.options.Settings.AllowsOutput(to.Repo, to.Branch)
 	if !allowed || !named {
 		a, n, b := l.options.Settings.AllowsOutput(place, to.Branch)
@@ -153,38 +150,38 @@ func (l *Loop) checkAllowed(to model.RepoRef, t reserved) *verdict {
 	entry := fmt.Sprintf("output.allow in the settings, as {repo: %s, branches: [%s]}, is what lets output go there", shown, to.Branch)
 	switch {
 	case !allowed:
-		return &verdict{refusal{fmt.Sprintf("the settings do not let output go to branch %s of %s", to.Branch, shown), entry}, true}
+		return &refusal{fmt.Sprintf("the settings do not let output go to branch %s of %s", to.Branch, shown), entry, true}
 	case strings.HasPrefix(lower, strings.ToLower(l.options.Settings.Output.BranchPrefix)):
-		return &verdict{refusal: refusal{
+		return &refusal{
 			fmt.Sprintf("Fairlead proposes changes from branches whose names begin with %s, and output cannot go to %s", l.options.Settings.Output.BranchPrefix, to.Branch),
-			"have the output go to another branch"}}
+			"have the output go to another branch", false}
 	case strings.HasPrefix(lower, source.EphemeralBranches) || strings.HasPrefix(lower, "ephemeral-output/"):
-		return &verdict{refusal: refusal{
-			fmt.Sprintf("%s is where an ephemeral environment is, and the output of another one cannot go there", to.Branch), "have the output go to another branch"}}
+		return &refusal{
+			fmt.Sprintf("%s is where an ephemeral environment is, and the output of another one cannot go there", to.Branch), "have the output go to another branch", false}
 	case !t.hasRepo(to.Repo) && !t.hasRepo(place) || named && (literally || !t.branches[lower]):
 		return nil
 	}
-	return &verdict{refusal: refusal{
+	return &refusal{
 		fmt.Sprintf("the control plane is read from %s, and output does not go there (branch %s) unless the settings say so", shown, to.Branch),
-		"have the output go to a repository of its own; or " + entry}}
+		"have the output go to a repository of its own; or " + entry, false}
 }
 
-// recordNames reports whether the record in a place names an environment.
-func (l *Loop) recordNames(ctx context.Context, environment string, to model.RepoRef) (bool, error) {
-	out, err := l.remotes.OpenOutput(ctx, l.readLocation(to.Repo))
+// inspectLocation reports whether the record in a location names an environment, and whether there
+// is nothing at all.
+func inspectLocation(ctx context.Context, remotes *repos.Set, records *publish.Records, environment string, to model.RepoRef) (own, empty bool, err error) {
+	out, err := remotes.OpenOutput(ctx, remotes.ReadLocation(to.Repo))
 	if err != nil {
-		return false, fmt.Errorf("read the GitOps repository: %w", err)
+		return false, false, fmt.Errorf("read the GitOps repository: %w", err)
 	}
-	repo := out.Mirror()
-	head, err := repo.Branch(to.Branch)
-	if errors.Is(err, git.ErrNoRevision) {
-		return false, nil
+	head, err := out.Mirror().FindBranch(to.Branch)
+	if err != nil || head == "" {
+		return false, true, err
 	}
-	if err != nil {
-		return false, err
-	}
-	return git.InspectTree(repo, head, func(t tree.Tree) (bool, error) {
-		own, err := publish.HasRecord(&l.records, t.Sub(publish.CleanFolder(to.Path)), environment)
+	own, err = git.InspectTree(out.Mirror(), head, func(t tree.Tree) (bool, error) {
+		there := t.Sub(publish.CleanFolder(to.Path))
+		empty = there.IsEmpty()
+		own, err := publish.HasRecord(records, there, environment)
 		return own && err == nil, nil // a record that cannot be parsed names nothing
 	})
+	return own, empty, err
 }

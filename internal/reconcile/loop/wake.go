@@ -17,8 +17,6 @@ type wakeRequests struct {
 	news chan struct{} // has an element if something was asked for
 }
 
-func newWakes() *wakeRequests { return &wakeRequests{news: make(chan struct{}, 1)} }
-
 // add asks for a cycle that polls some repositories.
 func (w *wakeRequests) add(poll repos.Scope) {
 	w.mu.Lock()
@@ -76,7 +74,11 @@ func (l *Loop) Run(ctx context.Context, after func()) {
 		}
 		_ = l.runCycle(ctx, poll) // it is in the report, and logged
 		after()
-		timer := time.NewTimer(l.pauseLength())
+		pause := l.nextPollTime().Sub(l.options.Now())
+		if look := l.promoter.NextRound(); !look.IsZero() {
+			pause = min(pause, max(look.Sub(l.options.Now()), shortestPause))
+		}
+		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
 		case <-l.wakes.news:
@@ -89,22 +91,16 @@ func (l *Loop) Run(ctx context.Context, after func()) {
 // shortestPause bounds how often we look because of the clock alone.
 const shortestPause = time.Second
 
-// pauseLength returns how long to wait for the next cycle.
-func (l *Loop) pauseLength() time.Duration {
-	pause := l.nextPollTime().Sub(l.options.Now())
-	if look := l.promoter.NextRound(); !look.IsZero() {
-		pause = min(pause, max(look.Sub(l.options.Now()), shortestPause))
-	}
-	return pause
-}
-
 // nextPollTime returns when to begin a cycle that asks all repositories: as scheduled, when
 // something becomes of an ephemeral environment, or when a freeze begins or ends.
 func (l *Loop) nextPollTime() time.Time {
-	if at := earlierTime(l.ephemerals.next, l.orders.NextChange); !at.IsZero() && at.Before(l.nextPoll) {
-		return at
+	next := l.nextPoll
+	for _, at := range []time.Time{l.ephemerals.next, l.orders.NextChange} {
+		if !at.IsZero() && at.Before(next) {
+			next = at
+		}
 	}
-	return l.nextPoll
+	return next
 }
 
 // isTimeUp reports, once, whether something becomes of an ephemeral environment now, or a

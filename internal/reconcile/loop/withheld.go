@@ -3,28 +3,23 @@ package loop
 import (
 	"context"
 	"fmt"
-	"time"
 
-	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// isOtherwiseWithheld reports whether an environment is held or frozen now and was not
-// when it was published last, or the other way round: then it is not left alone, so that
-// auto-merge is cancelled when a freeze begins, and merging goes on when it is over.
-func (l *Loop) isOtherwiseWithheld(e *environment) bool {
-	return e.withheld != fmt.Sprint(l.orders.Withheld[e.name])
-}
-
-// hasNewHeads reports whether an environment that has failed has other commits now than those
-// that it failed with: people may have mended it, so it is not left alone.
-func (l *Loop) hasNewHeads(ctx context.Context, e *environment) bool {
+// isPaused reports whether an environment that has failed is left alone for now. It is not if it has
+// other commits than those that it failed with, for people may have mended it; nor if it is held or
+// frozen and was not when it was published last, or the other way round, so that auto-merge is
+// cancelled when a freeze begins, and merging goes on when it is over.
+func (l *Loop) isPaused(ctx context.Context, e *environment) bool {
+	if !l.roundTime.Before(e.retryAt) || e.withheld != fmt.Sprint(l.orders.Withheld[e.name]) {
+		return false
+	}
 	heads := l.readHeads(ctx, e)
-	return heads != "" && heads != e.failedHeads && !e.rateLimited
+	return heads == "" || heads == e.failedHeads || e.rateLimited
 }
 
 // readHeads returns the heads of the base and of an environment's branch as this round has
@@ -44,14 +39,13 @@ func (l *Loop) readHeads(ctx context.Context, e *environment) string {
 // recheckWithheld asks the control plane once more before a merge of ours: a hold or a
 // freeze that is in it already counts.
 func (l *Loop) recheckWithheld(ctx context.Context, e *environment) ([]publish.Withholding, error) {
-	moved, err := l.hasMoved(ctx, e)
+	moved, err := l.hasMoved(ctx, e, nil)
 	if err != nil {
 		return nil, fmt.Errorf("ask the control plane before a merge: %w", err)
 	}
 	if !moved {
 		return l.orders.Withheld[e.name], nil
 	}
-	e.unread.Store(true) // the next round has to read what this one did not
 	fresh, err := source.Open(ctx, l.sourceOptions())
 	if err != nil {
 		return nil, err
@@ -59,9 +53,9 @@ func (l *Loop) recheckWithheld(ctx context.Context, e *environment) ([]publish.W
 	return l.promoter.FindWithholdings(ctx, fresh, e.name)
 }
 
-// hasMoved asks the repositories of the base and of an environment's branch whether one
-// has moved since this round has read it.
-func (l *Loop) hasMoved(ctx context.Context, e *environment) (bool, error) {
+// hasMoved asks the repositories of the base, of an environment's branch, and of inputs whether one
+// has moved since this round has read it. The next round then reads what this one did not.
+func (l *Loop) hasMoved(ctx context.Context, e *environment, inputs []source.Commit) (moved bool, err error) {
 	branch, err := l.source.Branch(ctx, e.name)
 	if err != nil {
 		return false, err
@@ -70,10 +64,15 @@ func (l *Loop) hasMoved(ctx context.Context, e *environment) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	asked, moved := map[*repos.Remote]bool{}, false
-	for _, at := range []struct{ repo, branch, head string }{
-		{l.options.Settings.ControlPlane.Repo, l.options.Settings.ControlPlane.Branch, base.Head}, {branch.URL, branch.Name, branch.Head},
-	} {
+	type place struct{ repo, branch, head string }
+	controlPlane := l.options.Settings.ControlPlane
+	places := []place{{controlPlane.Repo, controlPlane.Branch, base.Head}, {branch.URL, branch.Name, branch.Head}}
+	for _, in := range inputs {
+		places = append(places, place{repo: in.Repo})
+		moved = moved || in.Layer == e.name && branch.Head != in.Commit // it was fetched since this was rendered
+	}
+	asked := map[*repos.Remote]bool{}
+	for _, at := range places {
 		remote := l.remotes.RemoteOf(at.repo)
 		if at.repo == "" || remote == nil || remote.Mirror() == nil {
 			continue
@@ -87,71 +86,15 @@ func (l *Loop) hasMoved(ctx context.Context, e *environment) (bool, error) {
 			if news { // of which the next round would not be told
 				e.unread.Store(true)
 			}
+			moved = moved || news && at.branch == ""
 		}
-		if head, err := remote.Mirror().Branch(at.branch); err != nil || head != at.head {
-			moved = true
+		if at.branch != "" {
+			head, err := remote.Mirror().Branch(at.branch)
+			moved = moved || err != nil || head != at.head
 		}
-	}
-	return moved, nil
-}
-
-// isCurrent asks the repositories that an environment was rendered from once more, and reports
-// whether all are as this round has read them. If not, the next round reads them.
-func (l *Loop) isCurrent(ctx context.Context, e *environment, inputs []source.Commit) (bool, error) {
-	moved, err := l.hasMoved(ctx, e)
-	if err != nil {
-		return false, err
-	}
-	branch, err := l.source.Branch(ctx, e.name)
-	if err != nil {
-		return false, err
-	}
-	asked := map[*repos.Remote]bool{l.remotes.ControlPlane(): true}
-	for _, in := range inputs {
-		remote := l.remotes.RemoteOf(in.Repo)
-		if in.Layer == e.name && branch.Head != in.Commit { // it was fetched since this was rendered
-			moved = true
-		}
-		if in.Repo == "" || asked[remote] {
-			continue
-		}
-		asked[remote] = true
-		news, err := remote.Sync(ctx)
-		if err != nil {
-			return false, fmt.Errorf("%s: %w", giturl.Redact(in.Repo), err)
-		}
-		moved = moved || news
 	}
 	if moved {
 		e.unread.Store(true)
 	}
-	return !moved, nil
-}
-
-// earlierTime returns the earlier of two times of which the zero one is never.
-func earlierTime(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// outcomeOf returns the outcome of the commit status for a report.
-func outcomeOf(r *status.Environment) forge.Outcome {
-	switch {
-	case r.State == status.Problems || r.ExceededLimit() != "":
-		return forge.Failure
-	case len(r.Withheld) > 0:
-		return forge.Pending
-	}
-	return forge.Success
-}
-
-// withheldOf returns why a proposal waits for a person, as reports have it.
-func withheldOf(all []publish.Withholding) []status.Withheld {
-	var withheld []status.Withheld
-	for _, w := range all {
-		withheld = append(withheld, status.Withheld{Cause: string(w.Cause), Reason: w.Reason, Acknowledge: w.ChangeID})
-	}
-	return withheld
+	return moved, nil
 }
