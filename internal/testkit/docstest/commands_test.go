@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/cli"
+	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
 )
 
 // TestMain lets the test's own program be fairlead, under that name.
@@ -29,9 +30,9 @@ func TestMain(m *testing.M) {
 // outside are the programs that a block marked sh may need, which no test has: a
 // cluster, a container, a server of others, or a person's decision in a browser.
 var outside = []string{
-	"kubectl", "flux", "kind", "docker", "gh", "sops", "age-keygen", "systemctl", "sudo", "cosign", "goreleaser",
+	"kubectl", "flux ", "kind ", "docker", "gh ", "sops", "age-keygen", "systemctl", "sudo", "cosign", "goreleaser",
 	// Commands that name a repository or a daemon that only the reader has.
-	"https://github.com/acme/", "fairlead.acme.example", "/etc/fairlead/", "fairlead-new", "../gitops", "COMMIT", "gitops", "oras",
+	"https://github.com/", "fairlead.acme.example", "/etc/fairlead/", "fairlead-new", "../gitops", "COMMIT", "gitops", "oras",
 }
 
 // typed reports whether the commands of a page are typed by a test: those of the
@@ -76,6 +77,7 @@ func (p *page) typeCommands(t *testing.T) {
 	if p.setup == "" {
 		t.Fatalf("%s has commands and no <!-- setup: NAME -->", p.name)
 	}
+	env, replace := p.startServer(t)
 	var script strings.Builder
 	for _, name := range []string{"prelude", p.setup} {
 		text, err := os.ReadFile(filepath.Join("testdata", name+".sh"))
@@ -87,12 +89,11 @@ func (p *page) typeCommands(t *testing.T) {
 	for i, s := range p.steps {
 		fmt.Fprintf(&script, "printf '\\n%s%d\\n'\n%s\n", mark, i, s.command)
 	}
-	home := t.TempDir()
-	output, err := runScript(t, home, script.String())
+	output, err := runScript(t, replace.Replace(script.String()), env)
 	parts := strings.Split(output, "\n"+mark)
 	for i, part := range parts[1:] {
 		_, printed, _ := strings.Cut(part, "\n")
-		p.steps[i].compare(t, p.name, printed)
+		p.steps[i].compare(t, p.name, replace, printed)
 	}
 	if err != nil {
 		at := "its setup"
@@ -104,9 +105,20 @@ func (p *page) typeCommands(t *testing.T) {
 	}
 }
 
-func runScript(t *testing.T, home, script string) (output string, err error) {
+// startServer starts the server that the page is about, if it is about one: what the
+// script finds in its environment, and where the reader's server is in the test.
+func (p *page) startServer(t *testing.T) (env []string, replace *strings.Replacer) {
 	t.Helper()
-	bin := t.TempDir()
+	if p.setup != "gitea" {
+		return nil, strings.NewReplacer()
+	}
+	s := giteatest.Start(t)
+	return []string{"FAIRLEAD_GIT_TOKEN=" + s.UserToken("alice")}, strings.NewReplacer("localhost:3000", strings.TrimPrefix(s.URL, "http://"))
+}
+
+func runScript(t *testing.T, script string, env []string) (output string, err error) {
+	t.Helper()
+	home, bin := t.TempDir(), t.TempDir()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -120,10 +132,10 @@ func runScript(t *testing.T, home, script string) (output string, err error) {
 	}
 	c := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", file)
 	c.Dir = home
-	c.Env = []string{
-		"HOME=" + home, "XDG_CACHE_HOME=" + home + "/.cache", "XDG_STATE_HOME=" + home + "/.state", "PATH=" + bin + ":" + os.Getenv("PATH"),
+	c.Env = append(env,
+		"HOME="+home, "XDG_CACHE_HOME="+home+"/.cache", "XDG_STATE_HOME="+home+"/.state", "PATH="+bin+":"+os.Getenv("PATH"),
 		"GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C.UTF-8", "TERM=dumb",
-	}
+	)
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	err = c.Run()
@@ -137,11 +149,11 @@ var (
 
 // compare reports lines of the page that were not printed, in their order. Commits are
 // as good as other commits, and so is white space.
-func (s step) compare(t *testing.T, name, printed string) {
+func (s step) compare(t *testing.T, name string, replace *strings.Replacer, printed string) {
 	t.Helper()
 	lines := strings.Split(printed, "\n")
 	for _, want := range s.want {
-		pattern := regexp.QuoteMeta(strings.TrimSpace(want))
+		pattern := regexp.QuoteMeta(replace.Replace(strings.TrimSpace(want)))
 		pattern = strings.ReplaceAll(pattern, "…", ".*")
 		pattern = spaces.ReplaceAllString(commitID.ReplaceAllString(pattern, "[0-9a-f]{7,40}"), `\s+`)
 		matching := regexp.MustCompile(`^\s*` + pattern + `\s*$`)
