@@ -120,6 +120,15 @@ func (l List) Stops() bool {
 	return slices.ContainsFunc(l, func(p Problem) bool { return !p.Warning })
 }
 
+// FirstStopping returns the first problem that is no warning; false if there is none.
+func (l List) FirstStopping() (Problem, bool) {
+	i := slices.IndexFunc(l, func(p Problem) bool { return !p.Warning })
+	if i < 0 {
+		return Problem{}, false
+	}
+	return l[i], true
+}
+
 // Count returns the number of problems that stop their environment, and of
 // warnings.
 func (l List) Count() (problems, warnings int) {

@@ -7,12 +7,7 @@ import (
 
 // ReadLocation returns where a repository is read: elsewhere if the settings say so.
 func ReadLocation(settings *config.Settings, repo string) string {
-	for url, location := range settings.Map {
-		if giturl.Normalize(url) == giturl.Normalize(repo) {
-			return location
-		}
-	}
-	return repo
+	return giturl.Relocate(repo, settings.Map)
 }
 
 // HasLocalRepository reports whether the settings name a repository of this machine, which is

@@ -47,10 +47,13 @@ type Stage struct {
 	HoldReason string
 	// StoppedReason is why nothing can be decided about the environment; "" if something can.
 	StoppedReason string
-	// ExternalReason is why another system decides about the environment; "" if none does. Its
-	// state counts for the environments that come after it, and nothing is promoted to it.
-	ExternalReason string
+	// External reports that another system decides about the environment. Its state counts for the
+	// environments that come after it, and nothing is promoted to it.
+	External bool
 }
+
+// ExternalReason is why nothing is promoted to an environment that the settings leave out.
+const ExternalReason = "the settings leave it out, so that others decide about it"
 
 // DecisionState is one word for a decision.
 type DecisionState string
@@ -96,7 +99,7 @@ func CandidateCommits(h History, stages []Stage) map[string]string {
 	c := snapshot{h, stages}
 	asked := map[string]string{}
 	for _, s := range stages {
-		if c.stoppedReason(s) == "" && s.ExternalReason == "" {
+		if c.stoppedReason(s) == "" && !s.External {
 			asked[s.Name], _ = c.findCandidate(s)
 		}
 	}
@@ -115,8 +118,8 @@ func (c snapshot) decideStage(s Stage, enter EvaluateGates, now time.Time) Decis
 		d.State, d.Verdict = Stopped, gate.Verdict{Gate: s.Name, Status: gate.Fail, Reason: why}
 		return d
 	}
-	if s.ExternalReason != "" {
-		d.State, d.Verdict = Held, gate.Verdict{Gate: s.Name, Status: gate.Wait, Reason: s.ExternalReason}
+	if s.External {
+		d.State, d.Verdict = Held, gate.Verdict{Gate: s.Name, Status: gate.Wait, Reason: ExternalReason}
 		return d
 	}
 	d.Candidate, d.Skipped = c.findCandidate(s)

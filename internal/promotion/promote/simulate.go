@@ -143,8 +143,8 @@ func (f simulation) addOwnWaits(s Stage, way *route) {
 	if why := f.chain.stoppedReason(s); why != "" {
 		way.wait(s.Name, "what stops it to be mended: "+why)
 	}
-	if s.ExternalReason != "" {
-		way.wait(s.Name, s.ExternalReason)
+	if s.External {
+		way.wait(s.Name, ExternalReason)
 	}
 	if s.HoldReason != "" {
 		way.wait(s.Name, "its hold to be released: "+s.HoldReason)

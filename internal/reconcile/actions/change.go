@@ -7,9 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
-	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -38,17 +36,6 @@ type change struct {
 	overridden []string
 	files      map[string][]byte // nil if there is nothing to do
 }
-
-// subjectName returns the environment or the freeze that a change is about.
-func (c change) subjectName() string {
-	if c.environment != "" {
-		return c.environment
-	}
-	return c.name
-}
-
-// pullRequestMark returns the mark of the pull request.
-func (c change) pullRequestMark() string { return c.action + " " + c.subjectName() }
 
 // maxText is how long one text of a message may be.
 const maxText = 1000
@@ -100,24 +87,6 @@ func (c change) pullRequestBody() string {
 	return b.String()
 }
 
-func (c change) newResult(branch string) Result {
-	return Result{
-		Action: c.action, Environment: c.environment, Name: c.name, Summary: c.summary, From: c.from, To: c.to, Branch: branch, Forced: c.overridden,
-	}
-}
-
-// objectFile is the form of all objects that actions write.
-type objectFile struct {
-	APIVersion string   `yaml:"apiVersion"`
-	Kind       string   `yaml:"kind"`
-	Metadata   metadata `yaml:"metadata"`
-	Spec       any      `yaml:"spec"`
-}
-
-type metadata struct {
-	Name string `yaml:"name"`
-}
-
 type holdSpec struct {
 	Reason string `yaml:"reason"`
 	Scope  string `yaml:"scope,omitempty"`
@@ -143,11 +112,6 @@ type exceptionSpec struct {
 	Reason string `yaml:"reason"`
 }
 
-// encodeObject returns the text of an object.
-func encodeObject(kind, name string, spec any) ([]byte, error) {
-	return yamldoc.Encode(objectFile{model.OwnAPIVersion, kind, metadata{name}, spec})
-}
-
 // The files of actions are below the folder of an environment or of the base; holds are in
 // [promoter.HoldFile].
 func approvalFile(folder, name string) string {
@@ -157,17 +121,13 @@ func approvalFile(folder, name string) string {
 func freezeFile(name string) string { return path.Join(source.OwnFolder, "freezes", name+".yaml") }
 
 // approvalName returns the name of an approval: the beginning of the commit's id, and the approver.
+// Where the address cannot be part of a name as it is, a digest keeps names apart.
 func approvalName(commit, address string) string {
-	return commit[:min(len(commit), 12)] + "-" + slugify(address)
-}
-
-// slugify makes a text part of a name. Where it changes the text, a digest keeps names apart.
-func slugify(text string) string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	words := strings.FieldsFunc(strings.ToLower(address), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	joined := strings.Join(words, "-")
 	short := strings.Trim(joined[:min(len(joined), 100)], "-")
-	if short == text {
-		return short
+	if short != address {
+		short = fmt.Sprintf("%s-%.4x", short, sha256.Sum256([]byte(address)))
 	}
-	return fmt.Sprintf("%s-%.4x", short, sha256.Sum256([]byte(text)))
+	return commit[:min(len(commit), 12)] + "-" + short
 }

@@ -30,7 +30,7 @@ func (d *Session) Freeze(ctx context.Context, f Freeze) (Result, error) {
 		if there := findFreeze(v, f.Name); there != nil {
 			return change{}, problem.Refusef("take another name, or end it with fairlead freeze "+f.Name+" --remove", "there is a freeze %s in %s already", f.Name, there.Pos.File)
 		}
-		text, err := encodeObject("Freeze", f.Name, freezeSpec{Reason: f.Reason, Scope: f.Scope, Environments: f.Environments, From: f.From, To: f.To})
+		text, err := model.EncodeObject("Freeze", f.Name, freezeSpec{Reason: f.Reason, Scope: f.Scope, Environments: f.Environments, From: f.From, To: f.To})
 		what := "everything"
 		if f.Environments != nil {
 			what = strings.Join(f.Environments, ", ")

@@ -23,7 +23,7 @@ func (d *Session) Hold(ctx context.Context, environment, reason, scope string) (
 			action: holdAction, environment: environment, reason: reason,
 			title: "Hold " + environment, summary: fmt.Sprintf("%s is held until fairlead release %[1]s", environment),
 		}
-		text, err := encodeObject("Hold", "hold", holdSpec{Reason: reason, Scope: scope})
+		text, err := model.EncodeObject("Hold", "hold", holdSpec{Reason: reason, Scope: scope})
 		c.files = map[string][]byte{promoter.HoldFile(v.branch.Folder): text}
 		return c, err
 	})
@@ -53,7 +53,8 @@ func (d *Session) Release(ctx context.Context, environment, reason string) (Resu
 		}
 		switch {
 		case back != nil:
-			c.files, err = releaseFiles(v, back, reason)
+			text, err := model.EncodeObject("Release", "release", approvalSpec{back.Commit, reason})
+			c.files = map[string][]byte{path.Join(v.branch.Folder, source.OwnFolder, "release.yaml"): text} // there is no file of that hold
 			if len(v.branch.Progress.Holds) > 0 || broken {
 				c.files[file] = nil
 			}
@@ -67,13 +68,6 @@ func (d *Session) Release(ctx context.Context, environment, reason string) (Resu
 		c.files = map[string][]byte{file: nil}
 		return c, nil
 	})
-}
-
-// releaseFiles returns the file that ends the hold of a reverted record: there is no file of that
-// hold to remove.
-func releaseFiles(v snapshot, back *promoter.Reversal, reason string) (map[string][]byte, error) {
-	text, err := encodeObject("Release", "release", approvalSpec{back.Commit, reason})
-	return map[string][]byte{path.Join(v.branch.Folder, source.OwnFolder, "release.yaml"): text}, err
 }
 
 // Approve writes a person's approval of a commit for an environment: of a revision, or, if that is
@@ -99,14 +93,17 @@ func (d *Session) Approve(ctx context.Context, environment, revision, reason str
 		}
 		name := approvalName(commit, d.options.Author.Email)
 		file := approvalFile(v.branch.Folder, name)
-		if given, err := v.hasApproved(commit, d.options.Author.Email); err != nil {
+		given, err := promoter.ReadApprovals(v.branch, commit)
+		if err != nil {
 			return c, err
-		} else if given {
+		}
+		if slices.ContainsFunc(given, func(a gate.Approval) bool { return a.Approver == d.options.Author.Email }) { // in any file
 			c.summary = fmt.Sprintf("%s has approved %s for %s already", d.options.Author.Email, what, environment)
 			return c, nil
 		}
+		counts := v.orderProblem != "" || slices.ContainsFunc(v.stage.Proof, func(g model.GateSpec) bool { return g.Kind == "approval" })
 		switch {
-		case commit == present && !v.needsApproval():
+		case commit == present && !counts:
 			c.summary = fmt.Sprintf("%s has %s already, and its proof asks for no approval", environment, what)
 			return c, nil
 		case commit == present:
@@ -114,21 +111,8 @@ func (d *Session) Approve(ctx context.Context, environment, revision, reason str
 		case v.history.IsNewer(present, commit):
 			c.summary += ", which has a newer one already, " + promote.ShortID(present)
 		}
-		text, err := encodeObject("Approval", name, approvalSpec{commit, reason})
+		text, err := model.EncodeObject("Approval", name, approvalSpec{commit, reason})
 		c.files = map[string][]byte{file: text}
 		return c, err
 	})
-}
-
-// needsApproval reports whether an approval of the current commit may count: its proof asks for
-// some, or the order of promotion is unknown.
-func (v snapshot) needsApproval() bool {
-	return v.orderProblem != "" || slices.ContainsFunc(v.stage.Proof, func(g model.GateSpec) bool { return g.Kind == "approval" })
-}
-
-// hasApproved reports whether the person has approved a commit already, in any file: another
-// approval would only be newer.
-func (v snapshot) hasApproved(commit, address string) (bool, error) {
-	all, err := promoter.ReadApprovals(v.branch, commit)
-	return slices.ContainsFunc(all, func(a gate.Approval) bool { return a.Approver == address }), err
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
@@ -36,10 +36,7 @@ func (d *Session) FindOutput(ctx context.Context, environment, commit string, op
 		return Output{}, err
 	}
 	o := Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, From: d.options.Prefix + environment}
-	place := to.Repo
-	if other, ok := d.targets[giturl.Normalize(to.Repo)]; ok {
-		place = other
-	}
+	place := giturl.Relocate(to.Repo, d.options.Map)
 	remote, err := d.options.Mirrors.Fetch(ctx, place)
 	if err != nil {
 		return o, err
@@ -47,7 +44,7 @@ func (d *Session) FindOutput(ctx context.Context, environment, commit string, op
 	repo, folder := remote.Mirror(), publish.CleanFolder(to.Path)
 	head, err := repo.Branch(to.Branch)
 	if err == nil {
-		o.Merged, err = isRenderedFrom(repo, head, folder, environment, commit)
+		o.Merged, err = promoter.IsOutputOf(nil, repo, head, folder, environment, commit)
 	}
 	if err != nil && !errors.Is(err, git.ErrNoRevision) || o.Merged || open == nil {
 		return o, err
@@ -61,14 +58,14 @@ func (d *Session) FindOutput(ctx context.Context, environment, commit string, op
 		return o, fmt.Errorf("look for the pull request from %s: %w", o.From, err)
 	}
 	for _, p := range pulls {
-		if p.State != forge.Open {
+		if _, err := repo.Commit(p.Commit); err != nil || p.State != forge.Open { // it was not fetched
 			continue
 		}
-		brings, err := isRenderedFrom(repo, p.Commit, folder, environment, commit)
-		if err != nil && !errors.Is(err, git.ErrNoRevision) {
+		brings, err := promoter.IsOutputOf(nil, repo, p.Commit, folder, environment, commit)
+		if err != nil {
 			return o, err
 		}
-		if brings && err == nil {
+		if brings {
 			o.Pull, o.commit = &Pull{p.Number, p.URL, p.State}, p.Commit
 		}
 	}
@@ -86,34 +83,4 @@ func (o *Output) Merge(ctx context.Context) error {
 	}
 	o.Merged, o.Pull.State = true, forge.Merged
 	return nil
-}
-
-// isRenderedFrom reports whether a commit holds the output of an environment that was rendered from
-// a commit of the base.
-func isRenderedFrom(repo *git.Repository, at, folder, environment, commit string) (bool, error) {
-	if _, err := repo.Commit(at); err != nil {
-		return false, fmt.Errorf("%s: %w", at, git.ErrNoRevision)
-	}
-	return git.InspectTree(repo, at, func(t tree.Tree) (bool, error) { return isRecordedOutput(t.Sub(folder), environment, commit), nil })
-}
-
-// isRecordedOutput reports whether the record in a folder names a commit of the base, and the files
-// beside it are those that it names.
-func isRecordedOutput(folder tree.Tree, environment, commit string) bool {
-	e, ok := folder.Lookup(publish.RecordFile)
-	if !ok || e.IsDir() {
-		return false
-	}
-	r, err := publish.ReadRecord(e.Data)
-	if err != nil {
-		return false
-	}
-	for _, w := range r.Environments {
-		for _, from := range w.From {
-			if w.Environment == environment && from.Layer == "base" && from.Commit == commit {
-				return w.IsIn(folder)
-			}
-		}
-	}
-	return false
 }

@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,20 +165,13 @@ func (v snapshot) findObjections(p Promotion, present, commit string, now time.T
 		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s reverted it in %s", p.Environment, back.Author, promote.ShortID(back.Commit)))
 	}
 	if frozen := gate.EvaluateFreezes(gate.Facts{Now: now, Environment: p.Environment, Commit: commit, Freezes: v.base.Progress.Freezes}); frozen.Status != gate.Pass {
-		say(fmt.Sprintf("fairlead freeze %s --except %s --reason TEXT makes an exception", waitingGate(frozen), what), frozen.Reason)
+		waiting := slices.IndexFunc(frozen.Parts, func(p gate.Verdict) bool { return p.Status != gate.Pass })
+		say(fmt.Sprintf("fairlead freeze %s --except %s --reason TEXT makes an exception", frozen.Parts[max(waiting, 0)].Gate, what), frozen.Reason)
 	}
-	if why := v.proofObjection(p.Report, commit); why != "" {
-		say("wait for it, or insist with --force --reason TEXT", why)
-	} else if why := v.gatesObjection(p.Report, commit); why != "" {
+	if why := cmp.Or(v.proofObjection(p.Report, commit), v.gatesObjection(p.Report, commit)); why != "" {
 		say("wait for it, or insist with --force --reason TEXT", why)
 	}
 	return all
-}
-
-// waitingGate returns the name of the first part that waits.
-func waitingGate(v gate.Verdict) string {
-	i := slices.IndexFunc(v.Parts, func(p gate.Verdict) bool { return p.Status != gate.Pass })
-	return v.Parts[max(i, 0)].Gate
 }
 
 // proofObjection returns why a commit does not count as proven upstream of the environment; "" if

@@ -36,7 +36,7 @@ func (d *Session) Acknowledge(ctx context.Context, environment, changeID, reason
 			return c, nil
 		}
 		name := "removals-" + approvalName(changeID, d.options.Author.Email)
-		text, err := encodeObject("Approval", name, removalsSpec{changeID, reason})
+		text, err := model.EncodeObject("Approval", name, removalsSpec{changeID, reason})
 		c.files = map[string][]byte{approvalFile(v.branch.Folder, name): text}
 		return c, err
 	})

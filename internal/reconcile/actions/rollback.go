@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 )
@@ -61,7 +62,7 @@ func (d *Session) Rollback(ctx context.Context, b Rollback) (Result, error) {
 		if err != nil {
 			return c, err
 		}
-		c.files[promoter.HoldFile(v.branch.Folder)], err = encodeObject("Hold", "hold", holdSpec{Reason: b.Reason, Commit: to})
+		c.files[promoter.HoldFile(v.branch.Folder)], err = model.EncodeObject("Hold", "hold", holdSpec{Reason: b.Reason, Commit: to})
 		return c, err
 	})
 }

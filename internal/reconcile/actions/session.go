@@ -9,6 +9,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,21 +50,14 @@ type Session struct {
 	options Options
 	source  *source.Source
 	stale   bool // what was read is to be read again
-
-	targets map[string]string // by normalized URL
 }
 
 // Open reads the control plane.
 func Open(ctx context.Context, o Options) (*Session, error) {
-	d := &Session{options: o, targets: map[string]string{}}
-	for url, place := range o.Map {
-		d.targets[giturl.Normalize(url)] = place
-	}
-	var err error
-	d.source, err = source.Open(ctx, source.Options{
-		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: d.options.Mirrors.Open, Parser: model.NewParser(),
+	read, err := source.Open(ctx, source.Options{
+		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: o.Mirrors.Open, Parser: model.NewParser(),
 	})
-	return d, err
+	return &Session{options: o, source: read}, err
 }
 
 // Environments returns the names of the environments, sorted.
@@ -80,10 +74,7 @@ func (d *Session) Environments(ctx context.Context) ([]string, error) {
 // is the control plane itself under another URL.
 func (d *Session) findRemote(url string) (*git.Remote, string) {
 	for _, u := range []string{url, d.options.ControlPlane} {
-		place := u
-		if other, ok := d.targets[giturl.Normalize(u)]; ok {
-			place = other
-		}
+		place := giturl.Relocate(u, d.options.Map)
 		if known := d.options.Mirrors.Known(place); known != nil {
 			return known, place
 		}
@@ -109,19 +100,18 @@ func (d *Session) readSnapshot(ctx context.Context, environment string) (snapsho
 	if err != nil {
 		return v, err
 	}
-	order, problems := model.NewChain(v.base.Progress, v.base.Environments, d.options.Next)
-	problems = append(problems, v.base.Progress.Problems...).Sorted()
-	if problems.Stops() {
-		v.orderProblem = problems[0].String()
+	var problems problem.List
+	v.chain, problems = model.NewChain(v.base.Progress, v.base.Environments, d.options.Next)
+	if p, stops := append(problems, v.base.Progress.Problems...).Sorted().FirstStopping(); stops {
+		v.orderProblem = p.String()
 	}
-	v.chain = order
 	if environment == "" {
 		v.history, err = promoter.ReadHistory(v.base)
 		return v, err
 	}
 	v.stage = model.Stage{Name: environment}
-	if order.Stage(environment) != nil {
-		v.stage = *order.Stage(environment)
+	if s := v.chain.Stage(environment); s != nil {
+		v.stage = *s
 	}
 	v.branch, err = d.source.Branch(ctx, environment)
 	if err != nil {
@@ -153,14 +143,11 @@ func (v snapshot) currentCommit() (string, error) {
 // FindNewerCommit returns the commit that an environment has, if it comes after a revision of the
 // base; "" if it does not, or the base has no such revision.
 func (d *Session) FindNewerCommit(ctx context.Context, environment, revision string) (string, error) {
-	if d.stale {
-		if err := d.source.Refresh(ctx); err != nil {
-			return "", err
-		}
+	err := d.refreshStale(ctx)
+	if err != nil {
+		return "", err
 	}
-	d.stale = true
 	var v snapshot
-	var err error
 	v.base, err = d.source.Base(ctx)
 	if err != nil {
 		return "", err
@@ -180,7 +167,8 @@ func (d *Session) FindNewerCommit(ctx context.Context, environment, revision str
 	if err != nil || commit == has || !source.IsCommit(has) {
 		return "", err
 	}
-	if after, err := v.base.Repo.Contains(has, commit); err != nil || !after {
+	after, err := v.base.Repo.Contains(has, commit)
+	if err != nil || !after {
 		return "", err
 	}
 	return has, nil
@@ -217,18 +205,24 @@ type Pull struct {
 // errForcible means that an operator can insist.
 var errForcible = errors.New("force overrides it")
 
+// refreshStale reads the control plane again, unless nothing was decided on what was read.
+func (d *Session) refreshStale(ctx context.Context) error {
+	if !d.stale {
+		d.stale = true
+		return nil
+	}
+	return d.source.Refresh(ctx)
+}
+
 // maxAttempts bounds how often an action is decided again because someone else pushed first.
 const maxAttempts = 5
 
 // perform decides an action on the current state and writes it, again if someone else pushed first.
 func (d *Session) perform(ctx context.Context, environment string, decide func(v snapshot) (change, error)) (Result, error) {
 	for range maxAttempts {
-		if d.stale {
-			if err := d.source.Refresh(ctx); err != nil {
-				return Result{}, err
-			}
+		if err := d.refreshStale(ctx); err != nil {
+			return Result{}, err
 		}
-		d.stale = true
 		v, err := d.readSnapshot(ctx, environment)
 		if err != nil {
 			return Result{}, err
@@ -251,7 +245,9 @@ func (d *Session) writeChange(ctx context.Context, v snapshot, c change) (Result
 	if v.branch.Repo == nil {
 		url, branch, head = d.options.ControlPlane, v.base.Branch, v.base.Head
 	}
-	r := c.newResult(branch)
+	r := Result{
+		Action: c.action, Environment: c.environment, Name: c.name, Summary: c.summary, From: c.from, To: c.to, Branch: branch, Forced: c.overridden,
+	}
 	if len(c.files) == 0 {
 		return r, nil
 	}
@@ -284,8 +280,9 @@ func (d *Session) proposeChange(ctx context.Context, o publish.Options, e publis
 		return r, err
 	}
 	e.When = info.When
+	subject := cmp.Or(c.environment, c.name)
 	p, err := e.Propose(ctx, o, forge.Proposal{
-		Mark: c.pullRequestMark(), Head: d.options.Prefix + "lever/" + c.action + "/" + c.subjectName(), Base: e.Branch, Title: forge.FitTitle(c.title), Body: c.pullRequestBody(),
+		Mark: c.action + " " + subject, Head: d.options.Prefix + "lever/" + c.action + "/" + subject, Base: e.Branch, Title: forge.FitTitle(c.title), Body: c.pullRequestBody(),
 	})
 	if err == nil && p.Number != 0 {
 		r.Changed, r.Pull = p.State == forge.Open, &Pull{p.Number, p.URL, p.State}

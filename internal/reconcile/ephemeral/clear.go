@@ -73,7 +73,8 @@ func ClearOutput(ctx context.Context, o publish.Options, environment, branch, fo
 const maxOutput = 10_000
 
 // isOwnBranch reports whether a branch is one that we began for an environment: it has a name
-// that nothing else would have, and our commit at its beginning.
+// that nothing else would have, and at its beginning a commit that says it is ours, and for this
+// environment.
 func isOwnBranch(repo *git.Repository, head, branch, environment string) (bool, error) {
 	if branch != source.EphemeralBranches+environment && branch != sharedBranches+environment {
 		return false, nil
@@ -86,12 +87,7 @@ func isOwnBranch(repo *git.Repository, head, branch, environment string) (bool, 
 	if err != nil {
 		return false, err
 	}
-	return len(first.Parents) == 0 && isMarkedFor(first, environment), nil
-}
-
-// isMarkedFor reports whether a commit says that it is ours, and for an environment.
-func isMarkedFor(c git.CommitInfo, environment string) bool {
-	return slices.Equal(publish.Trailers(c.Message)["Fairlead-Environment"], []string{environment})
+	return len(first.Parents) == 0 && slices.Equal(publish.Trailers(first.Message)["Fairlead-Environment"], []string{environment}), nil
 }
 
 // clearFolder removes what our record names.
@@ -127,25 +123,32 @@ func clearFolder(ctx context.Context, o publish.Options, environment, branch, he
 	return mergeRemoval(ctx, o, pull, merge)
 }
 
-// ownedFiles returns the files of an environment's record as those of an edit: to be removed.
-func ownedFiles(whole tree.Tree, folder, environment string) (map[string][]byte, error) {
-	now := whole.Sub(folder)
-	e, ok := now.Lookup(publish.RecordFile)
+// readOwnRecord returns what the record in a folder says of an environment; nil if there is no
+// record, or it is of others too.
+func readOwnRecord(folder tree.Tree, environment string) (*publish.Written, error) {
+	e, ok := folder.Lookup(publish.RecordFile)
 	if !ok {
 		return nil, nil
 	}
 	record, err := publish.ReadRecord(e.Data)
-	if err != nil {
+	if err != nil || len(record.Environments) != 1 || record.Environments[0].Environment != environment {
 		return nil, err
 	}
-	if len(record.Environments) != 1 || record.Environments[0].Environment != environment {
-		return nil, nil
+	return &record.Environments[0], nil
+}
+
+// ownedFiles returns the files of an environment's record as those of an edit: to be removed.
+func ownedFiles(whole tree.Tree, folder, environment string) (map[string][]byte, error) {
+	now := whole.Sub(folder)
+	own, err := readOwnRecord(now, environment)
+	if err != nil || own == nil {
+		return nil, err
 	}
 	files := map[string][]byte{path.Join(folder, publish.RecordFile): nil}
 	if _, ok := now.Lookup(output.TrackingFile); ok {
 		files[path.Join(folder, output.TrackingFile)] = nil
 	}
-	for _, name := range record.Environments[0].Folders {
+	for _, name := range own.Folders {
 		if strings.HasPrefix(name, ".") {
 			continue
 		}

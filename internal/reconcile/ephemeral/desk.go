@@ -99,7 +99,8 @@ func (d *Client) Create(ctx context.Context, c Creation) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	files[source.EphemeralFile], err = encodeEphemeral(c.Name, c.From, d.options.Now().Add(c.TTL), c.ClusterTypes)
+	expires := d.options.Now().Add(c.TTL).UTC().Truncate(time.Second)
+	files[source.EphemeralFile], err = encodeEphemeral(c.Name, c.From, expires, c.ClusterTypes)
 	if err == nil {
 		err = checkReadable(c.Name, files[source.EphemeralFile])
 	}
@@ -107,8 +108,8 @@ func (d *Client) Create(ctx context.Context, c Creation) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{
-		Name: c.Name, Branch: source.EphemeralBranches + c.Name, Expires: d.options.Now().Add(c.TTL).UTC().Truncate(time.Second), Output: to,
-		Says: fmt.Sprintf("%s is a copy of %s until %s; its output goes to %s", c.Name, c.From, timestamp(d.options.Now().Add(c.TTL)), to),
+		Name: c.Name, Branch: source.EphemeralBranches + c.Name, Expires: expires, Output: to,
+		Says: fmt.Sprintf("%s is a copy of %s until %s; its output goes to %s", c.Name, c.From, timestamp(expires), to),
 	}
 	r.Commit, err = d.pushBranch(ctx, branch, r.Branch, files, commitMessage(fmt.Sprintf("Make the ephemeral environment %s from %s", c.Name, c.From)))
 	if errors.Is(err, git.ErrStale) {
@@ -191,7 +192,7 @@ func (d *Client) changedFiles(ctx context.Context, c Creation, branch source.Bra
 	if err != nil {
 		return "", nil, err
 	}
-	place, folder := OutputLocation(c.Name, c.From, to.RepoRef, giturl.Normalize(d.locationOf(to.Repo)) == giturl.Normalize(d.locationOf(d.options.ControlPlane)))
+	place, folder := OutputLocation(c.Name, c.From, to.RepoRef, giturl.Normalize(giturl.Relocate(to.Repo, d.options.Map)) == giturl.Normalize(giturl.Relocate(d.options.ControlPlane, d.options.Map)))
 	files = map[string][]byte{}
 	files[to.Pos.File], err = withOutput(e.Data, place, folder)
 	if err != nil {
@@ -230,16 +231,6 @@ func (d *Client) newRecord(ctx context.Context, revision string, branch source.B
 		return nil, problem.Refusef("have it merged to the base first", "commit %.12s is not on the base's branch", commit)
 	}
 	return branch.WithCommit(commit, branch.URL, base.Branch)
-}
-
-// locationOf returns where a repository is read.
-func (d *Client) locationOf(url string) string {
-	for from, to := range d.options.Map {
-		if giturl.Normalize(from) == giturl.Normalize(url) {
-			return to
-		}
-	}
-	return url
 }
 
 // checkReadable refuses an Ephemeral that cannot be parsed.
@@ -292,11 +283,7 @@ const heads = "refs/heads/"
 func (d *Client) Extend(ctx context.Context, name string, ttl time.Duration) (Result, error) {
 	return d.changeExpiry(ctx, name, func(e *source.Ephemeral) (time.Time, Result, error) {
 		now := d.options.Now()
-		until := now
-		if e.Spec.Expires.After(now) {
-			until = e.Spec.Expires
-		}
-		until = until.Add(ttl).UTC().Truncate(time.Second)
+		until := slices.MaxFunc([]time.Time{now, e.Spec.Expires}, time.Time.Compare).Add(ttl).UTC().Truncate(time.Second)
 		return until, Result{Says: fmt.Sprintf("%s lives until %s", name, timestamp(until)), Expires: until}, checkTime(ttl, until, now)
 	})
 }
@@ -314,11 +301,8 @@ func (d *Client) Remove(ctx context.Context, name string) (Result, error) {
 	}
 	return d.changeExpiry(ctx, name, func(e *source.Ephemeral) (time.Time, Result, error) {
 		now := d.options.Now().UTC().Truncate(time.Second)
-		r := Result{Says: name + " is over; the daemon removes its output, and then its branch", Expires: now}
-		if !e.Spec.Expires.After(now) {
-			r.Expires = e.Spec.Expires
-		}
-		return r.Expires, r, nil
+		end := slices.MinFunc([]time.Time{e.Spec.Expires, now}, time.Time.Compare)
+		return end, Result{Says: name + " is over; the daemon removes its output, and then its branch", Expires: end}, nil
 	})
 }
 

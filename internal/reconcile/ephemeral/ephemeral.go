@@ -86,18 +86,7 @@ func OutputLocation(name, from string, to model.RepoRef, shared bool) (branch, f
 // plane is in the same repository.
 const sharedBranches = "ephemeral-output/"
 
-// object is how an Ephemeral is written.
-type object struct {
-	APIVersion string   `yaml:"apiVersion"`
-	Kind       string   `yaml:"kind"`
-	Metadata   metadata `yaml:"metadata"`
-	Spec       spec     `yaml:"spec"`
-}
-
-type metadata struct {
-	Name string `yaml:"name"`
-}
-
+// spec is that of an Ephemeral, as it is written.
 type spec struct {
 	From         string    `yaml:"from"`
 	Expires      time.Time `yaml:"expires"`
@@ -109,21 +98,21 @@ type selector struct {
 }
 
 type expression struct {
-	Key      string   `yaml:"key"`
-	Operator string   `yaml:"operator"`
-	Values   []string `yaml:"values,omitempty"`
+	Key      string         `yaml:"key"`
+	Operator model.Operator `yaml:"operator"`
+	Values   []string       `yaml:"values,omitempty"`
 }
 
 // encodeEphemeral writes what a branch says of itself.
 func encodeEphemeral(name, from string, expires time.Time, types model.Selector) ([]byte, error) {
-	o := object{model.OwnAPIVersion, "Ephemeral", metadata{name}, spec{From: from, Expires: expires.UTC().Truncate(time.Second)}}
-	for _, r := range types.Requirements {
-		if o.Spec.ClusterTypes == nil {
-			o.Spec.ClusterTypes = &selector{}
-		}
-		o.Spec.ClusterTypes.MatchExpressions = append(o.Spec.ClusterTypes.MatchExpressions, expression{r.Key, string(r.Operator), r.Values})
+	written := spec{From: from, Expires: expires.UTC().Truncate(time.Second)}
+	if len(types.Requirements) > 0 {
+		written.ClusterTypes = &selector{}
 	}
-	return yamldoc.Encode(o)
+	for _, r := range types.Requirements {
+		written.ClusterTypes.MatchExpressions = append(written.ClusterTypes.MatchExpressions, expression(r))
+	}
+	return model.EncodeObject("Ephemeral", name, written)
 }
 
 // withExpires returns the text of an Ephemeral with another end. Comments stay.

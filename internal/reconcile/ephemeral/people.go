@@ -37,7 +37,7 @@ func findPerson(repo *git.Repository, head, folder, environment string) (string,
 			clean[c.Tree] = true
 			continue
 		}
-		ours, err := holdsOursOnly(repo, id, folder, environment)
+		ours, err := git.InspectTree(repo, id, func(t tree.Tree) (bool, error) { return isOursOnly(t, folder, environment), nil })
 		if err != nil {
 			return "", err
 		}
@@ -49,24 +49,16 @@ func findPerson(repo *git.Repository, head, folder, environment string) (string,
 	return "", nil
 }
 
-// holdsOursOnly reports whether a commit holds our output as it was rendered, and nothing
-// beside it.
-func holdsOursOnly(repo *git.Repository, commit, folder, environment string) (bool, error) {
-	return git.InspectTree(repo, commit, func(t tree.Tree) (bool, error) { return isOursOnly(t, folder, environment), nil })
-}
-
+// isOursOnly reports whether a commit's files are our output as it was rendered, and nothing beside
+// it.
 func isOursOnly(whole tree.Tree, folder, environment string) bool {
 	now := whole.Sub(folder)
-	e, ok := now.Lookup(publish.RecordFile)
-	if !ok || e.IsDir() {
-		return false
-	}
-	record, err := publish.ReadRecord(e.Data)
-	if err != nil || len(record.Environments) != 1 || record.Environments[0].Environment != environment || !record.Environments[0].IsIn(now) {
+	own, err := readOwnRecord(now, environment)
+	if err != nil || own == nil || !own.IsIn(now) {
 		return false
 	}
 	for file := range whole.Walk() {
-		if !isPartOf(record.Environments[0], folder, file) {
+		if !isPartOf(*own, folder, file) {
 			return false
 		}
 	}

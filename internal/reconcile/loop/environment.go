@@ -193,10 +193,8 @@ const maxWaits = 5
 // reportEnvironment reports an environment to the store, the metrics and the log.
 func (l *Loop) reportEnvironment(ctx context.Context, r status.Environment, quiet bool, err error) {
 	l.options.Store.SetEnvironment(r)
-	l.options.Metrics.RecordEnvironment(r.Name, string(r.State), r.Took)
-	problems, warnings := r.Problems.Count()
-	l.options.Metrics.SetProblems(r.Name, problems, warnings)
-	l.options.Metrics.SetAssignments(r.Name, r.Assignments)
+	l.options.Metrics.RecordEnvironment(r)
+	problems, _ := r.Problems.Count()
 	args := []any{"environment", r.Name, "state", r.State, "took", r.Took.Round(time.Millisecond)}
 	if r.Change != "" {
 		args = append(args, "change", r.Change)

@@ -74,7 +74,7 @@ func (f *ephemeralLife) addEphemerals(ctx context.Context, names []string) ([]st
 		}
 		f.all[e.Name], names = e, append(names, e.Name)
 		f.orders.Merge[e.Name] = string(f.mergeOf(e.Name))
-		f.promoter.WithholdEnvironment(ctx, f.source, e.Name, f.orders)
+		f.promoter.WithholdEnvironment(ctx, e.Name, f.orders)
 	}
 	return names, nil
 }

@@ -200,7 +200,7 @@ func readOptional(ref *config.SecretRef) (string, error) {
 // gates. It changes nothing. The loop must have done a cycle.
 func (l *Loop) Simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
 	l.promoter.StartRound(l.options.Now())
-	return l.promoter.SimulateArrivals(ctx, l.source, l.promotionFacts(), revision)
+	return l.promoter.SimulateArrivals(ctx, l.orders, l.promotionFacts(), revision)
 }
 
 // KnowsRepository reports whether the loop reads a repository, by its normalized URL.

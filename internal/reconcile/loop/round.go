@@ -110,7 +110,7 @@ func (l *Loop) publishEnvironments(ctx context.Context, all []*environment) {
 // promoteCommits finds out how far commits have got, decides which environment gets which, and
 // applies that.
 func (l *Loop) promoteCommits(ctx context.Context) {
-	if l.promoter.RunRound(ctx, l.source, l.promotionFacts()) {
+	if l.promoter.RunRound(ctx, l.orders, l.promotionFacts()) {
 		l.undone = true
 	}
 }

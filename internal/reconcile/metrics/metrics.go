@@ -15,13 +15,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // Metrics counts what the daemon does, and serves the figures over HTTP. Any
 // number of goroutines may use it; nil is one that does nothing.
 type Metrics struct {
-	registry *prometheus.Registry
-	pages    http.Handler
+	pages http.Handler
 
 	cycles        *prometheus.CounterVec
 	cycleDuration prometheus.Histogram
@@ -50,8 +51,6 @@ type Metrics struct {
 // Go runtime and of the process. The version is that of the program.
 func New(version string) *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-
 		cycles:        newCounterVec("cycles_total", "Cycles that ended.", "outcome"),
 		cycleDuration: prometheus.NewHistogram(histogramOptions("cycle_duration_seconds", "How long a cycle takes.")),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -80,7 +79,8 @@ func New(version string) *Metrics {
 	}
 	info := newGaugeVec("build_info", "1; the label says which version runs.", "version")
 	info.WithLabelValues(version).Set(1)
-	m.registry.MustRegister(
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info,
 		m.cycles, m.cycleDuration, m.waiting, m.cycleEnded, m.unfinished,
 		m.environmentState, m.environmentDuration, m.problems, m.assignments, m.promotions, m.verifications,
@@ -90,7 +90,7 @@ func New(version string) *Metrics {
 		m.cycles.WithLabelValues(outcomeLabel(ok))
 		m.verifications.WithLabelValues(verificationLabel(ok))
 	}
-	m.pages = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	m.pages = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	return m
 }
 
@@ -153,41 +153,21 @@ func (m *Metrics) SetQueueLength(n int) {
 	m.waiting.Set(float64(n))
 }
 
-// environmentStates is every state that an environment can be in, so that each of them is a
-// series from the start. A test of package web compares them with those of status.
-func environmentStates() []string {
-	return []string{"in-sync", "proposed", "declined", "edited", "foreign", "problems", "failed", "dry-run", "waiting"}
-}
-
-// RecordEnvironment counts a pass over an environment, and the state that it left
-// the environment in. A state that is not known makes all of them 0.
-func (m *Metrics) RecordEnvironment(env, state string, took time.Duration) {
+// RecordEnvironment counts a pass over an environment, and notes what it reports: each state is a
+// series from the start.
+func (m *Metrics) RecordEnvironment(r status.Environment) {
 	if m == nil {
 		return
 	}
-	env = safeLabel(env)
-	for _, s := range environmentStates() {
-		m.environmentState.WithLabelValues(env, s).Set(boolValue(s == state))
+	name := safeLabel(r.Name)
+	for _, s := range status.AllStates() {
+		m.environmentState.WithLabelValues(name, string(s)).Set(boolValue(s == r.State))
 	}
-	m.environmentDuration.WithLabelValues(env).Observe(took.Seconds())
-}
-
-// SetProblems sets how many problems and warnings an environment has.
-func (m *Metrics) SetProblems(env string, problems, warnings int) {
-	if m == nil {
-		return
-	}
-	env = safeLabel(env)
-	m.problems.WithLabelValues(env, "problem").Set(float64(problems))
-	m.problems.WithLabelValues(env, "warning").Set(float64(warnings))
-}
-
-// SetAssignments sets how many assignments an environment has.
-func (m *Metrics) SetAssignments(env string, n int) {
-	if m == nil {
-		return
-	}
-	m.assignments.WithLabelValues(safeLabel(env)).Set(float64(n))
+	m.environmentDuration.WithLabelValues(name).Observe(r.Took.Seconds())
+	problems, warnings := r.Problems.Count()
+	m.problems.WithLabelValues(name, "problem").Set(float64(problems))
+	m.problems.WithLabelValues(name, "warning").Set(float64(warnings))
+	m.assignments.WithLabelValues(name).Set(float64(r.Assignments))
 }
 
 // RecordVerification counts a rendering that was made again from nothing, and whether that gave
@@ -211,7 +191,7 @@ func (m *Metrics) RecordPromotion(env string) {
 	if m == nil {
 		return
 	}
-	m.promotions.WithLabelValues(env).Inc()
+	m.promotions.WithLabelValues(safeLabel(env)).Inc()
 }
 
 // ForgetEnvironment removes what is counted of an environment that is no more.
@@ -227,16 +207,13 @@ func (m *Metrics) ForgetEnvironment(env string) {
 	m.promotions.DeletePartialMatch(gone)
 }
 
-// gitOperations is what can be done to a remote.
-func gitOperations() []string { return []string{"poll", "fetch", "push", "read"} }
-
 // RecordGitCall counts a Git operation on a remote: poll, fetch, push or read; any
 // other is counted as "other".
 func (m *Metrics) RecordGitCall(op, remote string, took time.Duration, failed bool) {
 	if m == nil {
 		return
 	}
-	if !slices.Contains(gitOperations(), op) {
+	if !slices.Contains([]string{"poll", "fetch", "push", "read"}, op) {
 		op = "other"
 	}
 	at := hostLabel(remote)
@@ -271,24 +248,17 @@ func (m *Metrics) SetRemoteFailing(remote string, failing bool) {
 	m.failing.WithLabelValues(hostLabel(remote)).Set(boolValue(failing))
 }
 
-// webhookForges and webhookOutcomes are the labels of a delivery. A test of package
-// webhook compares them with those of its answers.
-func webhookForges() []string { return []string{"github", "gitlab", "gitea", "flux"} }
-
-func webhookOutcomes() []string {
-	return []string{"woken", "seen", "ping", "ignored", "unknown-repository", "unauthorized", "too-large", "malformed", "not-set-up", "failed"}
-}
-
 // RecordWebhook counts a delivery of a kind of forge. A kind or an outcome that is not known
-// is counted as "other".
+// is counted as "other". A test of package webhook compares them with those of its answers.
 func (m *Metrics) RecordWebhook(forge, outcome string) {
 	if m == nil {
 		return
 	}
-	if !slices.Contains(webhookForges(), forge) {
+	outcomes := []string{"woken", "seen", "ping", "ignored", "unknown-repository", "unauthorized", "too-large", "malformed", "not-set-up", "failed"}
+	if !slices.Contains([]string{"github", "gitlab", "gitea", "flux"}, forge) {
 		forge = "other"
 	}
-	if !slices.Contains(webhookOutcomes(), outcome) {
+	if !slices.Contains(outcomes, outcome) {
 		outcome = "other"
 	}
 	m.webhooks.WithLabelValues(forge, outcome).Inc()

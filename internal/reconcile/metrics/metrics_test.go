@@ -10,6 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // busy is metrics in which everything was counted.
@@ -26,10 +29,10 @@ func use(m *Metrics) {
 	m.SetUnfinishedSince("prod", time.Unix(1200, 0))
 	m.SetUnfinishedSince("prod", time.Time{})
 	m.SetQueueLength(2)
-	m.RecordEnvironment("dev", "failed", time.Second)
-	m.RecordEnvironment("dev", "in-sync", time.Second)
-	m.SetProblems("dev", 2, 1)
-	m.SetAssignments("dev", 12)
+	m.RecordEnvironment(status.Environment{Name: "dev", State: status.Failed, Took: time.Second})
+	m.RecordEnvironment(status.Environment{
+		Name: "dev", State: status.InSync, Took: time.Second, Problems: problem.List{{}, {}, {Warning: true}}, Assignments: 12,
+	})
 	m.RecordPromotion("dev")
 	m.RecordVerification(false)
 	m.RecordGitCall("fetch", "git.example.com", time.Second, false)
@@ -113,7 +116,7 @@ fairlead_webhooks_total{forge="other",outcome="other"} 1`
 func TestForget(t *testing.T) {
 	m := busy()
 	use(m)
-	m.SetAssignments("prod", 3)
+	m.RecordEnvironment(status.Environment{Name: "prod", Assignments: 3})
 	m.ForgetEnvironment("dev")
 	body := scrape(m).Body.String()
 	if strings.Contains(body, `environment="dev"`) {
@@ -152,9 +155,8 @@ func TestNil(t *testing.T) {
 // TestNotUTF8 names an environment so that the library would panic.
 func TestNotUTF8(t *testing.T) {
 	m := New("")
-	m.RecordEnvironment("de\xff", "in-sync", 0)
-	m.SetProblems("de\xff", 1, 0)
-	m.SetAssignments("de\xff", 1)
+	m.RecordEnvironment(status.Environment{Name: "de\xff", State: status.InSync, Problems: problem.List{{}}, Assignments: 1})
+	m.RecordPromotion("de\xff")
 	if body := scrape(m).Body.String(); !strings.Contains(body, `fairlead_assignments{environment="de`+"\uFFFD"+`"} 1`) {
 		t.Error("the environment is missing")
 	}

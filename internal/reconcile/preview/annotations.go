@@ -33,8 +33,12 @@ func (v *Previewer) annotateChange(ctx context.Context, f forge.Forge, b targetB
 	if !known || was.of != of {
 		v.options.BeforeEffect("say it at the lines of a change")
 		left, err := to.AnnotateChange(ctx, c, statusContext, notes)
-		switch {
-		case v.cannotAnnotate(c, err):
+		var refused *problem.Refusal
+		switch { // of the first two, trying again is of no use
+		case errors.Is(err, git.ErrAccess), errors.As(err, &refused):
+			v.options.Logger.Warn("nothing could be said at the lines of a pull request", "pull", c.Number, "error", err)
+			left = notes
+		case errors.Is(err, forge.ErrUnsupported):
 			left = notes
 		case err != nil:
 			return fmt.Errorf("say it at the lines: %w", err)
@@ -49,16 +53,6 @@ func (v *Previewer) annotateChange(ctx context.Context, f forge.Forge, b targetB
 		})
 	}
 	return nil
-}
-
-// cannotAnnotate reports whether trying again is of no use after an error.
-func (v *Previewer) cannotAnnotate(c forge.Change, err error) bool {
-	var refused *problem.Refusal
-	if errors.Is(err, git.ErrAccess) || errors.As(err, &refused) {
-		v.options.Logger.Warn("nothing could be said at the lines of a pull request", "pull", c.Number, "error", err)
-		return true
-	}
-	return errors.Is(err, forge.ErrUnsupported)
 }
 
 // listAnnotations returns what is wrong in the files of a branch, once though several

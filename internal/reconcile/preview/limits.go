@@ -12,19 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// checkLimits finds out what of a change exceeds the limits. That the output cannot be
-// read is noted in the preview.
-func (v *Previewer) checkLimits(ctx context.Context, p *environmentPreview, old, now source.Rendered) error {
-	var err error
-	p.exceeding, err = v.findExceeding(ctx, old, now)
-	if err == nil || ctx.Err() != nil {
-		return err
-	}
-	v.options.Logger.Warn("whether a change exceeds the limits is not known", "environment", p.environment, "error", err)
-	p.unknown = true
-	return nil
-}
-
 // findExceeding returns what of a change exceeds the limits of its environment and is not
 // acknowledged. The name of the change is known before the merge: it is of what the
 // output's place holds now and of what would be rendered. A change that moves the output

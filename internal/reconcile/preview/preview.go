@@ -70,12 +70,6 @@ const (
 	commentMark   = "preview"
 )
 
-// isDue reports whether something may be there to be previewed: a branch or the
-// head of a pull request has moved since the last pass.
-func (v *Previewer) isDue() bool {
-	return v.options.Settings.Write && v.inputKey() != v.done && !v.options.Now().Before(v.next)
-}
-
 // inputKey names what previews are made from: the heads of pull requests, which
 // forges keep in references, and, while some are open, those of branches. It is "" if
 // the control plane is not read yet.
@@ -98,7 +92,7 @@ func (v *Previewer) inputKey() string {
 // target has moved. src is the control plane as this round has read it, limits those of its
 // environments. What fails is tried again later, and stops nothing else.
 func (v *Previewer) Preview(ctx context.Context, src *source.Source, limits func(environment string) model.Limits) {
-	if !v.isDue() {
+	if !v.options.Settings.Write || v.inputKey() == v.done || v.options.Now().Before(v.next) {
 		return
 	}
 	v.source, v.limits = src, limits
@@ -285,7 +279,9 @@ func (v *Previewer) reportUnread(ctx context.Context, to forge.Reviewer, c forge
 		return err
 	}
 	v.options.Logger.Warn("a pull request from a fork cannot be read", "pull", c.Number, "error", err)
-	if err := to.PutComment(ctx, c.Number, commentMark, unreadComment(c.Commit)); err != nil {
+	text := fmt.Sprintf("**There is no preview**: this repository does not give commit %s of the fork.\n\n"+
+		"Pushed to a branch of this repository, the change is previewed.\n", forge.CodeSpan(c.Commit))
+	if err := to.PutComment(ctx, c.Number, commentMark, text); err != nil {
 		return err
 	}
 	return errForkUnread
@@ -326,7 +322,11 @@ func (v *Previewer) previewEnvironment(ctx context.Context, src *source.Source, 
 	p.listed, p.stops = p.problems, now.Problems.Stops()
 	if !p.stops && !old.Problems.Stops() {
 		p.report = impact.Compare(old.Tree, now.Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model)})
-		err = v.checkLimits(ctx, &p, old, now)
+		p.exceeding, err = v.findExceeding(ctx, old, now)
+	}
+	if err != nil && ctx.Err() == nil { // the comment says so
+		v.options.Logger.Warn("whether a change exceeds the limits is not known", "environment", p.environment, "error", err)
+		p.unknown, err = true, nil
 	}
 	return p, err
 }

@@ -40,12 +40,6 @@ func commentText(all []environmentPreview, before, after string) string {
 	return b.String()
 }
 
-// unreadComment is the comment on a fork's pull request that we cannot read.
-func unreadComment(commit string) string {
-	return fmt.Sprintf("**There is no preview**: this repository does not give commit %s of the fork.\n\n"+
-		"Pushed to a branch of this repository, the change is previewed.\n", forge.CodeSpan(commit))
-}
-
 func writeProblems(b *strings.Builder, problems problem.List) {
 	for i, p := range problems {
 		if i == 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -22,7 +23,7 @@ const recordByPull = "pull-request"
 
 // applyDecision applies the decision for an environment.
 func (m *Promoter) applyDecision(ctx context.Context, s *stageState, d promote.Decision) error {
-	if !m.options.Settings.Write || s.branch.Repo == nil || s.environment == nil {
+	if !m.options.Settings.Write || s.branch.Repo == nil || s.stage.External {
 		return nil
 	}
 	if s.spec.Record == recordByPull {
@@ -64,51 +65,50 @@ func (m *Promoter) recordEdit(s *stageState, d promote.Decision) (publish.Option
 		return publish.Options{}, publish.Edit{}, fmt.Errorf("the repository %s is not known", giturl.Redact(s.branch.URL))
 	}
 	text, err := s.branch.WithCommit(d.Candidate, m.options.Settings.ControlPlane.Repo, m.options.Settings.ControlPlane.Branch)
-	if err != nil {
-		return publish.Options{}, publish.Edit{}, err
-	}
 	o := publish.Options{Remote: remote.Remote, Author: m.options.Author, Sign: m.options.Sign, Write: true, BeforeEffect: m.options.BeforeEffect}
-	e := publish.Edit{
+	return o, publish.Edit{
 		Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{s.branch.Record: text}, When: m.now,
-		Message: recordMessage(s, d),
-	}
-	return o, e, nil
+		Message: recordMessage(s.spec, s.subjectOf(d.Candidate), d),
+	}, err
 }
 
-// recordMessage returns the message of a record's commit, with trailers for machines. A proposed
-// commit has no reasons: they change while people review it, and approvals are of one commit.
-func recordMessage(s *stageState, d promote.Decision) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Promote %s to %s\n\n", promote.ShortID(d.Candidate), s.spec.Name)
-	if info, err := s.base.Repo.Commit(d.Candidate); err == nil {
-		fmt.Fprintf(&b, "%s\n\n", info.Subject())
+// subjectOf returns the subject of a commit of the base; "" if it cannot be read.
+func (s *stageState) subjectOf(commit string) string {
+	info, err := s.base.Repo.Commit(commit)
+	if err != nil {
+		return ""
 	}
-	if s.spec.Record != recordByPull {
-		b.WriteString(decisionReasons(d) + "\n")
-	}
-	fmt.Fprintf(&b, "Fairlead-Promoted: %s\n%s\n", d.Candidate, recordTrailer(s))
-	return b.String()
+	return info.Subject()
 }
 
-// recordTrailer is the last line of the message of a record's commit.
-func recordTrailer(s *stageState) string { return "Fairlead-Promotion: " + s.spec.Name }
-
-// decisionReasons returns why an environment gets a commit, and which others are skipped, a line
-// each.
-func decisionReasons(d promote.Decision) string {
+// recordMessage returns the message of a record's commit: why the environment gets a commit, which
+// others are skipped, and trailers for machines. A proposed commit has no reasons: they change while
+// people review it, and approvals are of one commit.
+func recordMessage(spec model.Stage, subject string, d promote.Decision) string {
 	var b strings.Builder
-	for _, part := range d.Verdict.Parts {
-		fmt.Fprintf(&b, "%s: %s\n", part.Gate, part.Reason)
+	fmt.Fprintf(&b, "Promote %s to %s\n\n", promote.ShortID(d.Candidate), spec.Name)
+	if subject != "" {
+		fmt.Fprintf(&b, "%s\n\n", subject)
 	}
-	if len(d.Skipped) > 0 {
-		short := make([]string, len(d.Skipped))
-		for i, commit := range d.Skipped {
-			short[i] = promote.ShortID(commit)
+	if spec.Record != recordByPull {
+		for _, part := range d.Verdict.Parts {
+			fmt.Fprintf(&b, "%s: %s\n", part.Gate, part.Reason)
 		}
-		fmt.Fprintf(&b, "It takes the place of what was proven before it: %s\n", strings.Join(short, ", "))
+		if len(d.Skipped) > 0 {
+			short := make([]string, len(d.Skipped))
+			for i, commit := range d.Skipped {
+				short[i] = promote.ShortID(commit)
+			}
+			fmt.Fprintf(&b, "It takes the place of what was proven before it: %s\n", strings.Join(short, ", "))
+		}
+		b.WriteByte('\n')
 	}
+	fmt.Fprintf(&b, "Fairlead-Promoted: %s\n%s%s\n", d.Candidate, recordTrailer, spec.Name)
 	return b.String()
 }
+
+// recordTrailer begins the last line of the message of a record's commit.
+const recordTrailer = "Fairlead-Promotion: "
 
 // recordBranch is our branch of the control plane that proposes a record.
 func (m *Promoter) recordBranch(s *stageState) string {
@@ -117,9 +117,6 @@ func (m *Promoter) recordBranch(s *stageState) string {
 
 // recordBranches is what the names of those branches begin with, after the prefix of ours.
 const recordBranches = "promotion/"
-
-// recordMark is the mark of its pull request.
-func recordMark(s *stageState) string { return "promotion of " + s.spec.Name }
 
 // findRecordPull returns the open pull request that proposes a commit; nil if there is none. One
 // that proposes another commit still has the approvals of that.
@@ -133,33 +130,36 @@ func (m *Promoter) findRecordPull(ctx context.Context, s *stageState, to string)
 		return nil, err
 	}
 	pulls, err := f.Pulls(ctx, m.recordBranch(s), s.branch.Name)
-	if err != nil {
-		return nil, err
-	}
 	for _, p := range pulls {
 		if p.State == forge.Open && p.Commit == head {
-			return &gate.Pull{Number: p.Number, URL: p.URL}, nil
+			return &gate.Pull{Number: p.Number, URL: p.URL}, err
 		}
 	}
-	return nil, nil
+	return nil, err
 }
 
 // readProposedRecord returns the head of the branch that proposes a record, and the commit
 // of the base that the record there names; both are "" if there is no such branch.
 func (m *Promoter) readProposedRecord(s *stageState) (head, proposed string, err error) {
+	_, head, err = m.findRecordBranch(s)
+	if err == nil && head != "" {
+		proposed, err = s.branch.CommitAt(head)
+	}
+	return head, proposed, err
+}
+
+// findRecordBranch returns the repository of an environment's branch, and the head of the branch
+// there that proposes a record; "" if there is none.
+func (m *Promoter) findRecordBranch(s *stageState) (*repos.Remote, string, error) {
 	remote := m.options.Remotes.RemoteOf(s.branch.URL)
 	if remote == nil || remote.Mirror() == nil {
-		return "", "", nil
+		return nil, "", nil
 	}
-	head, err = remote.Mirror().Branch(m.recordBranch(s))
+	head, err := remote.Mirror().Branch(m.recordBranch(s))
 	if errors.Is(err, git.ErrNoRevision) {
-		return "", "", nil
+		return remote, "", nil
 	}
-	if err != nil {
-		return "", "", err
-	}
-	proposed, err = s.branch.CommitAt(head)
-	return head, proposed, err
+	return remote, head, err
 }
 
 // applyByPullRequest proposes the decision as a pull request. It opens the pull request when only
@@ -199,8 +199,8 @@ func (m *Promoter) applyByPullRequest(ctx context.Context, s *stageState, d prom
 		edit.Independent = source.OwnFolder
 	}
 	pull, err := edit.Propose(ctx, o, forge.Proposal{
-		Mark: recordMark(s), Head: m.recordBranch(s), Base: s.branch.Name, Title: forge.FitTitle(fmt.Sprintf("Promote %s to %s", promote.ShortID(d.Candidate), s.spec.Name)),
-		Body: recordBody(s, d),
+		Mark: "promotion of " + s.spec.Name, Head: m.recordBranch(s), Base: s.branch.Name, Title: forge.FitTitle(fmt.Sprintf("Promote %s to %s", promote.ShortID(d.Candidate), s.spec.Name)),
+		Body: recordBody(s.spec.Name, s.subjectOf(d.Candidate), d),
 	})
 	if errors.Is(err, git.ErrStale) {
 		return nil
@@ -241,30 +241,27 @@ func stopsMerge(v gate.Verdict, newer bool) bool {
 
 // withdrawRecord closes a proposal that is no longer wanted.
 func (m *Promoter) withdrawRecord(ctx context.Context, s *stageState, reason string) error {
-	remote := m.options.Remotes.RemoteOf(s.branch.URL)
-	if remote == nil || remote.Mirror() == nil {
-		return nil
-	}
-	if _, err := remote.Mirror().Branch(m.recordBranch(s)); errors.Is(err, git.ErrNoRevision) {
-		return nil
+	remote, head, err := m.findRecordBranch(s)
+	if err != nil || head == "" {
+		return err
 	}
 	f, err := remote.Forge()
 	if err != nil {
 		return err
 	}
 	o := publish.Options{Remote: remote.Remote, Forge: f, Author: m.options.Author, BeforeEffect: m.options.BeforeEffect}
-	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, recordTrailer(s), reason)
+	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, recordTrailer+s.spec.Name, reason)
 }
 
-func recordBody(s *stageState, d promote.Decision) string {
+func recordBody(environment, subject string, d promote.Decision) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Merging this gives %s commit %s of the base", forge.CodeSpan(s.spec.Name), forge.CodeSpan(d.Candidate))
+	fmt.Fprintf(&b, "Merging this gives %s commit %s of the base", forge.CodeSpan(environment), forge.CodeSpan(d.Candidate))
 	if d.Current != "" {
 		fmt.Fprintf(&b, ", which has %s now", forge.CodeSpan(d.Current))
 	}
 	b.WriteString(".\n\n")
-	if info, err := s.base.Repo.Commit(d.Candidate); err == nil {
-		fmt.Fprintf(&b, "> %s\n", forge.EscapeMarkdown(info.Subject()))
+	if subject != "" {
+		fmt.Fprintf(&b, "> %s\n", forge.EscapeMarkdown(subject))
 	}
 	return b.String()
 }
@@ -318,36 +315,35 @@ var errMoved = errors.New("the control plane has moved meanwhile")
 // checkUnchanged fetches the control plane again before a promotion, so that a freeze on the base
 // or a hold on an environment's branch is respected at once.
 func (m *Promoter) checkUnchanged(ctx context.Context, base source.Base, all []*stageState, decisions []promote.Decision) error {
-	moves := slices.ContainsFunc(decisions, func(d promote.Decision) bool { return d.State == promote.Promotes })
-	remote := m.options.Remotes.ControlPlane()
-	if !moves || !m.options.Settings.Write || remote == nil {
+	type place struct {
+		remote       *repos.Remote
+		branch, head string
+	}
+	controlPlane := m.options.Remotes.ControlPlane()
+	places := []place{{controlPlane, m.options.Settings.ControlPlane.Branch, base.Head}}
+	for i, s := range all {
+		if decisions[i].State == promote.Promotes {
+			places = append(places, place{m.options.Remotes.RemoteOf(s.branch.URL), s.branch.Name, s.branch.Head})
+		}
+	}
+	if len(places) == 1 || !m.options.Settings.Write || controlPlane == nil {
 		return nil
 	}
 	asked := map[*repos.Remote]bool{}
-	isAt := func(remote *repos.Remote, branch, head string) error {
-		if !asked[remote] {
-			if _, err := remote.Sync(ctx); err != nil {
-				return fmt.Errorf("ask the control plane before a promotion: %w", err)
-			}
-			asked[remote] = true
-		}
-		now, err := remote.Mirror().Branch(branch)
-		if err == nil && now != head {
-			err = errMoved
-		}
-		return err
-	}
-	if err := isAt(remote, m.options.Settings.ControlPlane.Branch, base.Head); err != nil {
-		return err
-	}
-	for i, s := range all {
-		if decisions[i].State != promote.Promotes || s.branch.Repo == nil {
+	for _, p := range places {
+		if p.remote == nil {
 			continue
 		}
-		if remote := m.options.Remotes.RemoteOf(s.branch.URL); remote != nil {
-			if err := isAt(remote, s.branch.Name, s.branch.Head); err != nil {
-				return err
+		if !asked[p.remote] {
+			if _, err := p.remote.Sync(ctx); err != nil {
+				return fmt.Errorf("ask the control plane before a promotion: %w", err)
 			}
+			asked[p.remote] = true
+		}
+		if now, err := p.remote.Mirror().Branch(p.branch); err != nil {
+			return err
+		} else if now != p.head {
+			return errMoved
 		}
 	}
 	return nil

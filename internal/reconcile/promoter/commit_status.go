@@ -3,6 +3,7 @@ package promoter
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -29,63 +30,62 @@ func (m *Promoter) reportPromotion(ctx context.Context, s *stageState) error {
 	if !m.options.Settings.Write {
 		return nil
 	}
-	said := promotedStatus
-	switch {
-	case s.stage.Proof.Status == gate.Fail:
-		said = failedStatus
-	case !s.facts.DeployedAt.IsZero():
-		said = deployedStatus
-	case s.stage.Merged:
-		said = deployingStatus
-	}
-	said.Context = DeployContext(s.spec.Name)
-	if err := m.ensureStatus(ctx, s, said); err != nil {
-		return err
-	}
-	return m.reportProof(ctx, s)
-}
-
-// reportProof records or revokes the proof as a commit status: the last one counts when the
-// environment has another commit.
-func (m *Promoter) reportProof(ctx context.Context, s *stageState) error {
-	said := forge.Status{Context: ProofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name}
-	remembered := slices.ContainsFunc(s.facts.BaseStatuses, func(st gate.CommitStatus) bool {
-		return st.Context == said.Context && st.Outcome == forge.Success
-	})
-	switch status := s.stage.Proof.Status; {
-	case status != gate.Pass && !remembered:
-		return nil
-	case status == gate.Fail:
-		said.Outcome, said.Description = forge.Failure, "It has failed in "+s.spec.Name+" since"
-	case status != gate.Pass:
-		said.Outcome, said.Description = forge.Pending, "It is to be proven anew in "+s.spec.Name
-	}
-	return m.ensureStatus(ctx, s, said)
-}
-
-// ensureStatus sets a status of the current commit if it differs. A status that was set before the
-// promotion belongs to an earlier one.
-func (m *Promoter) ensureStatus(ctx context.Context, s *stageState, want forge.Status) error {
-	i := slices.IndexFunc(s.facts.BaseStatuses, func(st gate.CommitStatus) bool { return st.Context == want.Context })
-	if i >= 0 {
-		is := s.facts.BaseStatuses[i]
-		same := is.Outcome == want.Outcome && is.Description == want.Description
-		if same && !is.Time.Before(s.stage.PromotedAt) {
-			return nil
+	for _, want := range s.wantedStatuses() {
+		steps, anew := statusSteps(s.facts.BaseStatuses, want, s.stage.PromotedAt)
+		if anew {
+			s.memory.published.ForgetStatus(m.options.Settings.ControlPlane.Repo, s.stage.Commit, want.Context)
 		}
-		s.published.ForgetStatus(m.options.Settings.ControlPlane.Repo, s.stage.Commit, want.Context)
-		if same && want.Outcome != forge.Pending { // a status that is set again may keep its time
-			begun := promotedStatus
-			begun.Context = want.Context
-			if err := m.setStatus(ctx, s, begun); err != nil {
+		for _, step := range steps {
+			if err := m.options.Remotes.SetCommitStatus(ctx, &s.memory.published, m.options.Settings.ControlPlane.Repo, s.stage.Commit, step); err != nil {
 				return err
 			}
 		}
 	}
-	return m.setStatus(ctx, s, want)
+	return nil
 }
 
-// setStatus sets a status of the current commit.
-func (m *Promoter) setStatus(ctx context.Context, s *stageState, want forge.Status) error {
-	return m.options.Remotes.SetCommitStatus(ctx, s.published, m.options.Settings.ControlPlane.Repo, s.stage.Commit, want)
+// wantedStatuses returns the statuses that the current commit should have: how far it has got, and,
+// once it was proven, the last verdict on its proof, which counts when the environment has another
+// commit.
+func (s *stageState) wantedStatuses() []forge.Status {
+	deploy := promotedStatus
+	switch {
+	case s.stage.Proof.Status == gate.Fail:
+		deploy = failedStatus
+	case !s.facts.DeployedAt.IsZero():
+		deploy = deployedStatus
+	case s.stage.Merged:
+		deploy = deployingStatus
+	}
+	deploy.Context = DeployContext(s.spec.Name)
+	proof := forge.Status{Context: ProofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name}
+	switch status := s.stage.Proof.Status; {
+	case status != gate.Pass && !isProofRecorded(s.facts.BaseStatuses, s.spec.Name):
+		return []forge.Status{deploy}
+	case status == gate.Fail:
+		proof.Outcome, proof.Description = forge.Failure, "It has failed in "+s.spec.Name+" since"
+	case status != gate.Pass:
+		proof.Outcome, proof.Description = forge.Pending, "It is to be proven anew in "+s.spec.Name
+	}
+	return []forge.Status{deploy, proof}
+}
+
+// statusSteps returns the statuses to set, one after the other, so that a commit has one that it
+// should have; none if it has. A status from before the promotion belongs to an earlier one. anew
+// reports whether the commit has a status of that context.
+func statusSteps(said []gate.CommitStatus, want forge.Status, promotedAt time.Time) (steps []forge.Status, anew bool) {
+	i := slices.IndexFunc(said, func(st gate.CommitStatus) bool { return st.Context == want.Context })
+	if i < 0 {
+		return []forge.Status{want}, false
+	}
+	same := said[i].Outcome == want.Outcome && said[i].Description == want.Description
+	switch {
+	case same && !said[i].Time.Before(promotedAt):
+		return nil, false
+	case same && want.Outcome != forge.Pending: // a status that is set again may keep its time
+		begun := promotedStatus
+		begun.Context = want.Context
+		return []forge.Status{begun, want}, true
+	}
+	return []forge.Status{want}, true
 }

@@ -8,17 +8,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
-// isOutputOf reports whether an output branch holds, in a folder, what was rendered for an
+// IsOutputOf reports whether an output branch holds, in a folder, what was rendered for an
 // environment from a commit of the base. The record names both, and the files beside it must be
-// those that it names: a person may have reverted the files and left the record.
-func (m *Promoter) isOutputOf(repo *git.Repository, head, folder, environment, commit string) (bool, error) {
+// those that it names: a person may have reverted the files and left the record. records may be
+// nil.
+func IsOutputOf(records *publish.Records, repo *git.Repository, head, folder, environment, commit string) (bool, error) {
 	return git.InspectTree(repo, head, func(t tree.Tree) (bool, error) {
 		now := t.Sub(folder)
-		e, ok := now.Lookup(publish.RecordFile)
-		if !ok || e.IsDir() {
-			return false, nil
-		}
-		r, err := m.options.Records.Read(e)
+		r, err := records.ReadIn(now)
 		if err != nil { // a person has edited it; publishing reports that
 			return false, nil
 		}
@@ -53,12 +50,4 @@ func trustedTime(repo *git.Repository, c git.CommitInfo, now time.Time) (time.Ti
 		c = before
 	}
 	return time.Time{}, nil
-}
-
-// earlierTime returns the earlier one of two times.
-func earlierTime(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -2,7 +2,6 @@ package promoter
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -23,7 +22,12 @@ func (m *Promoter) decideStages(ctx context.Context, all []*stageState, h promot
 		if to == "" {
 			return
 		}
-		v := m.evaluateGatesIsolated(ctx, s, to)
+		var v gate.Verdict
+		err := m.runIsolated("ask the gates", s, func() (err error) { v, err = m.evaluateGates(ctx, s, to); return err })
+		if err != nil {
+			s.recordError(err)
+			v = gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: "it cannot be found out: " + err.Error()}
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		verdicts[s.spec.Name] = v
@@ -35,57 +39,62 @@ func (m *Promoter) decideStages(ctx context.Context, all []*stageState, h promot
 }
 
 // evaluateGates returns whether a commit may enter an environment.
-func (m *Promoter) evaluateGates(ctx context.Context, s *stageState, to string) gate.Verdict {
-	f := gate.Facts{Now: m.now, Environment: s.spec.Name, Commit: to, Freezes: s.base.Progress.Freezes}
-	err := m.readCandidateFacts(ctx, s, &f)
+func (m *Promoter) evaluateGates(ctx context.Context, s *stageState, to string) (gate.Verdict, error) {
+	f, err := m.readCandidateFacts(ctx, s, to)
 	if err != nil {
-		s.recordError(err)
-		return gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: "it cannot be found out: " + err.Error()}
+		return gate.Verdict{}, err
 	}
 	f = m.answerNeeds(ctx, s, &s.enterGates, f)
 	gates := s.enterGates.Evaluate(f)
-	return gate.CombineVerdicts("gates", append([]gate.Verdict{gate.EvaluateFreezes(f)}, gates.Parts...))
+	return gate.CombineVerdicts("gates", append([]gate.Verdict{gate.EvaluateFreezes(f)}, gates.Parts...)), nil
 }
 
-func (m *Promoter) readCandidateFacts(ctx context.Context, s *stageState, f *gate.Facts) (err error) {
+// readCandidateFacts returns the facts about a commit that an environment may get.
+func (m *Promoter) readCandidateFacts(ctx context.Context, s *stageState, to string) (gate.Facts, error) {
+	f := gate.Facts{Now: m.now, Environment: s.spec.Name, Commit: to, Freezes: s.base.Progress.Freezes}
 	if len(s.enterGates.Gates) == 0 {
-		return nil
+		return f, nil
 	}
-	f.Approvals, err = ReadApprovals(s.branch, f.Commit)
+	var err error
+	f.Approvals, err = ReadApprovals(s.branch, to)
 	if err != nil {
-		return err
+		return f, err
 	}
-	coming, err := s.promotedCommits(f.Commit)
+	coming, err := s.readCandidateCommits(to)
 	if err != nil {
-		return err
+		return f, err
 	}
-	f.Authors = authorNames(coming)
+	f.Authors = authorNames(coming.commits)
 	if s.spec.Record == recordByPull {
-		f.Pull, err = m.findRecordPull(ctx, s, f.Commit)
+		f.Pull, err = m.findRecordPull(ctx, s, to)
 	}
-	return err
+	return f, err
 }
 
 // maxAuthors bounds the commits whose authors are read.
 const maxAuthors = 100
 
-// promotedCommits returns the commits in (current, candidate]; nil, and so no authors, if there are
-// more than maxAuthors.
-func (s *stageState) promotedCommits(commit string) ([]git.CommitInfo, error) {
-	if s.candidateCommits.commit == commit {
-		return s.candidateCommits.coming, nil
+// candidateCommits are the commits in (current, candidate].
+type candidateCommits struct {
+	candidate string
+	commits   []git.CommitInfo // none if there are too many
+	tooMany   bool             // more than maxAuthors
+}
+
+// readCandidateCommits returns the commits that come with a candidate.
+func (s *stageState) readCandidateCommits(candidate string) (candidateCommits, error) {
+	if s.candidate.candidate == candidate {
+		return s.candidate, nil
 	}
-	coming, err := s.base.Repo.CommitsBetween(s.stage.Commit, commit, maxAuthors+1)
+	coming, err := s.base.Repo.CommitsBetween(s.stage.Commit, candidate, maxAuthors+1)
 	if err != nil {
-		return nil, err
+		return candidateCommits{}, err
 	}
+	s.candidate = candidateCommits{candidate: candidate, commits: coming}
 	if len(coming) > maxAuthors {
-		coming = nil
-	} else if coming == nil {
-		coming = []git.CommitInfo{}
+		s.candidate = candidateCommits{candidate: candidate, tooMany: true}
 	}
-	s.candidateCommits.commit, s.candidateCommits.coming = commit, coming
-	return coming, nil
+	return s.candidate, nil
 }
 
 // authorNames returns the names and addresses of commits' authors.
@@ -100,16 +109,6 @@ func authorNames(commits []git.CommitInfo) []string {
 	}
 	slices.Sort(all)
 	return all
-}
-
-// evaluateGatesIsolated is evaluateGates where a panic keeps the commit waiting.
-func (m *Promoter) evaluateGatesIsolated(ctx context.Context, s *stageState, to string) (v gate.Verdict) {
-	err := m.runIsolated("ask the gates", s, func() error { v = m.evaluateGates(ctx, s, to); return nil })
-	if err != nil {
-		s.recordError(err)
-		v = gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: fmt.Sprintf("it cannot be found out: %v", err)}
-	}
-	return v
 }
 
 // stagesOf returns what decisions need to know of stages.

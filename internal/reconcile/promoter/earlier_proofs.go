@@ -64,55 +64,46 @@ type proofCache struct {
 
 // wasProven reports whether a commit was proven in an environment that has a newer one now.
 func (m *Promoter) wasProven(ctx context.Context, s *stageState, commit string, h promote.History) (bool, error) {
-	m.mu.Lock()
-	if m.proofs[s.spec.Name].head != s.branch.Head {
-		m.proofs[s.spec.Name] = proofCache{s.branch.Head, map[string]bool{}}
+	if s.memory.proofs.head != s.branch.Head {
+		s.memory.proofs = proofCache{s.branch.Head, map[string]bool{}}
 	}
-	remembered := m.proofs[s.spec.Name].proven // of one stage, which one goroutine looks at
-	m.mu.Unlock()
-	if remembered[commit] {
+	if s.memory.proofs.proven[commit] {
 		return true, nil
 	}
 	said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
-	if err != nil {
+	if err != nil || !isProofRecorded(said, s.spec.Name) {
 		return false, err
 	}
-	proven := slices.ContainsFunc(said, func(st gate.CommitStatus) bool {
-		return st.Context == ProofContext(s.spec.Name) && st.Outcome == forge.Success
+	versions, err := s.branch.Repo.FileVersions(s.branch.Head, s.branch.Record, maxRecords, maxVersions)
+	if err != nil || !wasNotReverted(versions, commit, h) {
+		return false, err
+	}
+	s.memory.proofs.proven[commit] = true
+	return true, nil
+}
+
+// isProofRecorded reports whether the statuses of a commit record its proof in an environment.
+func isProofRecorded(said []gate.CommitStatus, environment string) bool {
+	return slices.ContainsFunc(said, func(st gate.CommitStatus) bool {
+		return st.Context == ProofContext(environment) && st.Outcome == forge.Success
 	})
-	if proven {
-		proven, err = wasNotReverted(s, commit, h)
-		if err != nil {
-			return false, err
-		}
-	}
-	if proven {
-		remembered[commit] = true
-	}
-	return proven, nil
 }
 
 // maxVersions bounds how many earlier records are read.
 const maxVersions = 50
 
-// wasNotReverted reports whether an environment that had a commit was never rolled back behind it:
-// a rollback means that the commit is bad, whatever was proven.
-func wasNotReverted(s *stageState, commit string, h promote.History) (bool, error) {
-	versions, err := s.branch.Repo.FileVersions(s.branch.Head, s.branch.Record, maxRecords, maxVersions)
-	if err != nil {
-		return false, err
-	}
-	for _, text := range versions { // newest first
+// wasNotReverted reports whether an environment that had a commit was never rolled back behind it,
+// by the versions of its record, newest first: a rollback means that the commit is bad, whatever was
+// proven.
+func wasNotReverted(versions [][]byte, commit string, h promote.History) bool {
+	for _, text := range versions {
 		had, err := promote.RecordedCommit(text)
 		if err != nil || had == "" {
 			continue
 		}
-		if had == commit {
-			return true, nil
-		}
-		if !h.IsNewer(had, commit) { // or of another line: nobody knows
-			return false, nil
+		if had == commit || !h.IsNewer(had, commit) { // or had is of another line: nobody knows
+			return had == commit
 		}
 	}
-	return false, nil // that is longer ago than what we look at
+	return false // that is longer ago than what we look at
 }

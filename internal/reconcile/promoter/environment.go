@@ -34,8 +34,8 @@ type Environment struct {
 // problem.
 func (e *Environment) renderVerdict() gate.Verdict {
 	v := gate.Verdict{Gate: status.ProblemsGate, Status: gate.Fail, Reason: e.RenderFailure}
-	if e.Problems.Stops() {
-		v.Reason = firstStopping(e.Problems).String()
+	if p, stops := e.Problems.FirstStopping(); stops {
+		v.Reason = p.String()
 		if n, _ := e.Problems.Count(); n > 1 {
 			v.Reason += fmt.Sprintf(", and %d more", n-1)
 		}

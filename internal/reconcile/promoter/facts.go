@@ -47,10 +47,10 @@ func (m *Promoter) answerNeeds(ctx context.Context, s *stageState, gates *gate.S
 
 // answerNeed answers one need.
 func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need, f gate.Facts) (gate.Facts, error) {
+	var err error
 	switch need.Kind {
 	case gate.BaseStatuses, gate.Dispatch: // what a workflow has come to is written there
-		said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), f.Commit)
-		f.BaseStatuses = said
+		f.BaseStatuses, err = m.readStatuses(ctx, m.options.Remotes.ControlPlane(), f.Commit)
 		if err != nil || need.Kind == gate.BaseStatuses {
 			return f, err
 		}
@@ -65,7 +65,6 @@ func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need
 		return m.readTeamMembers(ctx, need.Team, f)
 	}
 	var a gate.Answer
-	var err error
 	if need.Kind == gate.HTTP {
 		a = m.askServer(ctx, need)
 	} else {
@@ -79,10 +78,8 @@ func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need
 
 // withAnswer returns facts with one more answer.
 func withAnswer(f gate.Facts, key string, a gate.Answer) gate.Facts {
-	answers := maps.Clone(f.Answers)
-	if answers == nil {
-		answers = map[string]gate.Answer{}
-	}
+	answers := map[string]gate.Answer{}
+	maps.Copy(answers, f.Answers)
 	answers[key] = a
 	f.Answers = answers
 	return f
@@ -131,20 +128,15 @@ type previousOutput struct {
 // readPreviousStatuses returns the statuses of the previous output. It reads them again only when
 // the statuses of its successor have changed.
 func (m *Promoter) readPreviousStatuses(ctx context.Context, s *stageState, commit string, since []gate.CommitStatus) ([]gate.CommitStatus, error) {
-	m.mu.Lock()
-	known := m.previousOutputs[s.spec.Name]
-	m.mu.Unlock()
+	known := s.memory.previousOutput
 	if known.commit == commit && slices.Equal(known.successorStatuses, since) {
 		return known.statuses, nil
 	}
 	said, err := m.readStatuses(ctx, s.output.remote, commit)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.memory.previousOutput = previousOutput{commit, said, since}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.previousOutputs[s.spec.Name] = previousOutput{commit, said, since}
-	return said, nil
+	return said, err
 }
 
 // readSameOutputs returns the head of an output branch with the commits before it that hold the
@@ -264,13 +256,13 @@ func (m *Promoter) readApprovals(ctx context.Context, s *stageState, f gate.Fact
 	if err != nil {
 		return f, err
 	}
-	coming, err := s.promotedCommits(f.Commit)
-	if err != nil || coming == nil { // without authors nobody is known to be another one
+	coming, err := s.readCandidateCommits(f.Commit)
+	if err != nil || coming.tooMany { // without authors nobody is known to be another one
 		f.Authors = nil
 		return f, err
 	}
 	f.Authors = slices.Clone(f.Authors)
-	for _, c := range coming {
+	for _, c := range coming.commits {
 		author, err := m.authorOf(ctx, m.options.Remotes.ControlPlane(), c.ID)
 		if err != nil {
 			f.Authors = nil
@@ -335,9 +327,7 @@ func (m *Promoter) readTeamMembers(ctx context.Context, team string, f gate.Fact
 		return f, err
 	}
 	teams := map[string][]string{team: logins}
-	for name, known := range f.Teams {
-		teams[name] = known
-	}
+	maps.Copy(teams, f.Teams)
 	f.Teams = teams
 	return f, nil
 }

@@ -222,14 +222,6 @@ func (l *firstParentLine) countContaining(commit string) (int, error) {
 	return searchCount(len(l.commits), func(i int) (bool, error) { return l.repo.Contains(l.commits[i], commit) })
 }
 
-// countOutside returns how many of the commits one does not contain: they are the newest.
-func (l *firstParentLine) countOutside(commit string) (int, error) {
-	return searchCount(len(l.commits), func(i int) (bool, error) {
-		contains, err := l.repo.Contains(commit, l.commits[i])
-		return !contains, err
-	})
-}
-
 // searchCount returns how many of n ordered things satisfy a condition: the first ones.
 func searchCount(n int, is func(i int) (bool, error)) (int, error) {
 	low, high := 0, n
@@ -309,7 +301,10 @@ func (l *firstParentLine) toHistory(leftOut func(lineStep) (bool, error)) (promo
 		if err != nil {
 			return promote.History{}, err
 		}
-		older, err := l.countOutside(commit)
+		older, err := searchCount(len(l.commits), func(i int) (bool, error) { // that are not in it
+			contains, err := l.repo.Contains(commit, l.commits[i])
+			return !contains, err
+		})
 		if err != nil {
 			return promote.History{}, err
 		}

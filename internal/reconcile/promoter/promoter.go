@@ -53,30 +53,50 @@ type Options struct {
 type Promoter struct {
 	options Options
 
+	// Of the round.
+	now          time.Time // when it began: what is decided in it is decided of one time
+	source       *source.Source
+	environments map[string]Environment
+
 	// The fields below are caches, and may be lost.
-	source          *source.Source
-	environments    map[string]Environment
-	mu              sync.Mutex
-	published       map[string]*repos.StatusCache  // by environment
-	answers         map[string]gate.Answer         // of HTTP needs
-	proofs          map[string]proofCache          // by environment
-	previousOutputs map[string]previousOutput      // by environment
-	logins          map[string]string              // of authors, by commit
-	statuses        map[outputLocation]*statusRead // in this look
-	now             time.Time                      // when the round began: what is decided in it is decided of one time
-	historyCache    historyCache                   // of the base's branch
-	loggedProblem   string                         // the problem that was logged last
-	loggedErrors    map[string]string              // by environment, that were logged last
-	reversals       map[string]cachedReversal      // by environment
-	syncedCommits   map[string]string              // by environment, the commit that its output was in sync with
-	schedule        schedule
-	openPulls       string // the open ones of records, in the last round
+	mu            sync.Mutex
+	memories      map[string]*memory            // by environment
+	answers       map[string]gate.Answer        // of HTTP needs
+	logins        map[string]string             // of authors, by commit
+	statuses      map[outputLocation]statusRead // in this round
+	historyCache  historyCache                  // of the base's branch
+	loggedProblem string                        // the problem that was logged last
+	schedule      schedule
+	openPulls     string // the open ones of records, in the last round
+}
+
+// statusRead returns the statuses of a commit, which it reads once.
+type statusRead func() ([]gate.CommitStatus, error)
+
+// memory is what earlier rounds have found of an environment. One goroutine at a time works on an
+// environment.
+type memory struct {
+	published      repos.StatusCache
+	proofs         proofCache
+	previousOutput previousOutput
+	reversal       cachedReversal
+	syncedCommit   string // that its output was in sync with; "" if that is not known
+	loggedError    string // that was logged last
 }
 
 // New returns a Promoter.
 func New(o Options) *Promoter {
 	return &Promoter{
-		options: o, published: map[string]*repos.StatusCache{}, answers: map[string]gate.Answer{}, proofs: map[string]proofCache{},
-		reversals: map[string]cachedReversal{}, syncedCommits: map[string]string{}, previousOutputs: map[string]previousOutput{}, logins: map[string]string{}, statuses: map[outputLocation]*statusRead{}, loggedErrors: map[string]string{},
+		options: o, memories: map[string]*memory{}, answers: map[string]gate.Answer{}, logins: map[string]string{}, statuses: map[outputLocation]statusRead{},
 	}
+}
+
+// memoryOf returns the memory of an environment.
+func (m *Promoter) memoryOf(environment string) *memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.memories[environment] == nil {
+		m.memories[environment] = &memory{}
+	}
+	return m.memories[environment]
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-
-	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
 // CheckPulls reports whether the open pull requests of records have changed since the last round,
@@ -29,21 +27,15 @@ func (m *Promoter) CheckPulls(ctx context.Context) (changed bool) {
 	if err != nil { // a look says so where it matters
 		return false
 	}
-	now := describePulls(pulls, prefix)
-	changed, m.openPulls = now != m.openPulls, now
+	var now strings.Builder
+	for _, p := range pulls {
+		if strings.HasPrefix(p.Head, prefix) {
+			fmt.Fprintln(&now, p.Number, p.Head, p.Base)
+		}
+	}
+	changed, m.openPulls = now.String() != m.openPulls, now.String()
 	return changed
 }
 
 // plainGit is the name of the forge without an API.
 const plainGit = "git"
-
-// describePulls names the pull requests from branches with a prefix.
-func describePulls(pulls []forge.Pull, prefix string) string {
-	var b strings.Builder
-	for _, p := range pulls {
-		if strings.HasPrefix(p.Head, prefix) {
-			fmt.Fprintln(&b, p.Number, p.Head, p.Base)
-		}
-	}
-	return b.String()
-}

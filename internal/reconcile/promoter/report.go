@@ -3,7 +3,6 @@ package promoter
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -28,10 +27,7 @@ func (s *stageState) newReport(d promote.Decision, h promote.History) status.Sta
 	}
 	r := status.Stage{
 		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: s.stage.Merged,
-		Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason, Proof: s.stage.Proof, Next: d,
-	}
-	if s.environment != nil {
-		r.Withheld = s.environment.Withheld
+		Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason, Withheld: s.environment.Withheld, Proof: s.stage.Proof, Next: d,
 	}
 	if s.stage.Commit != "" {
 		r.Behind = h.CountNewer(s.stage.Commit)
@@ -41,12 +37,11 @@ func (s *stageState) newReport(d promote.Decision, h promote.History) status.Sta
 
 // logProblems logs that nothing is promoted, and why, once per problem.
 func (m *Promoter) logProblems(problems problem.List) {
-	i := slices.IndexFunc(problems, func(p problem.Problem) bool { return !p.Warning })
-	if i < 0 {
+	p, stops := problems.FirstStopping()
+	if !stops {
 		m.loggedProblem = ""
 		return
 	}
-	p := problems[i]
 	if p.String() != m.loggedProblem {
 		m.options.Logger.Warn("nothing is promoted until this is mended", "problem", p.String(), "hint", p.Hint)
 	}
@@ -59,10 +54,10 @@ func (m *Promoter) logError(s *stageState) {
 	if s.err != nil {
 		text = s.err.Error()
 	}
-	if text != "" && text != m.loggedErrors[s.spec.Name] {
+	if text != "" && text != s.memory.loggedError {
 		m.options.Logger.Warn("an environment's promotion could not be looked at, or done", "environment", s.spec.Name, "error", s.err)
 	}
-	m.loggedErrors[s.spec.Name] = text
+	s.memory.loggedError = text
 }
 
 // summarizeRound returns what the reports of a round mean for the next one.

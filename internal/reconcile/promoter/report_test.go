@@ -43,7 +43,7 @@ func TestNewReport(t *testing.T) {
 
 // TestReportWithheld: the report says why only a person may merge the output.
 func TestReportWithheld(t *testing.T) {
-	s := &stageState{environment: &Environment{Withheld: []status.Withheld{{Cause: "hold", Reason: "held"}}}}
+	s := &stageState{environment: Environment{Withheld: []status.Withheld{{Cause: "hold", Reason: "held"}}}}
 	if r := s.newReport(promote.Decision{}, promote.History{}); len(r.Withheld) != 1 || r.Withheld[0].Reason != "held" {
 		t.Errorf("withheld: %v", r.Withheld)
 	}

@@ -38,17 +38,23 @@ func (m *Promoter) FindWithholdings(ctx context.Context, src *source.Source, env
 	all := unreadableRestraints(base, branch)
 	has := base.Head
 	if branch.Commit != "" {
-		has = m.resolveOrKeep(base, branch.Commit)
+		has = resolveOrKeep(base, branch.Commit)
 	}
-	held, err := m.activeHolds(base, branch, environment)
+	holds, err := m.findHolds(base, branch, environment)
 	if err != nil {
 		return nil, err
+	}
+	for _, h := range holds {
+		if h.scope != model.ScopePromotion {
+			allowed := promote.Restraint{AllowedCommit: resolveOrKeep(base, h.commit)}
+			all = append(all, restraint{allowed, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + h.reason}})
+		}
 	}
 	frozen, err := m.activeFreezes(base, environment, has)
 	if err != nil {
 		return nil, err
 	}
-	all = append(append(all, held...), frozen...)
+	all = append(all, frozen...)
 	output := ""
 	if slices.ContainsFunc(all, func(r restraint) bool { return r.scope.AllowedCommit != "" }) {
 		output, err = m.outputCommit(ctx, src, environment, has)
@@ -67,8 +73,8 @@ func (m *Promoter) FindWithholdings(ctx context.Context, src *source.Source, env
 
 // WithholdEnvironment adds to a policy why the output of an environment waits. An error keeps the
 // output as it is.
-func (m *Promoter) WithholdEnvironment(ctx context.Context, src *source.Source, environment string, o *Policy) {
-	reasons, err := m.FindWithholdings(ctx, src, environment)
+func (m *Promoter) WithholdEnvironment(ctx context.Context, environment string, o *Policy) {
+	reasons, err := m.FindWithholdings(ctx, o.source, environment)
 	if err != nil {
 		reasons = []publish.Withholding{{Cause: publish.CauseHold, Reason: "it is not known whether it is held or frozen: " + err.Error()}}
 	}
@@ -78,15 +84,15 @@ func (m *Promoter) WithholdEnvironment(ctx context.Context, src *source.Source, 
 }
 
 // withholdEnvironments adds to a policy why the output of environments waits, and when that changes
-// without an event. An error keeps an environment's output as it is.
-func (m *Promoter) withholdEnvironments(ctx context.Context, src *source.Source, base source.Base, o *Policy) {
-	for _, e := range base.Environments {
-		m.WithholdEnvironment(ctx, src, e.Name, o)
+// without an event.
+func (m *Promoter) withholdEnvironments(ctx context.Context, o *Policy) {
+	for _, e := range o.base.Environments {
+		m.WithholdEnvironment(ctx, e.Name, o)
 	}
-	for _, f := range base.Progress.Freezes {
+	for _, f := range o.base.Progress.Freezes {
 		for _, at := range []time.Time{f.From, f.To} {
-			if at.After(m.now) && (o.NextChange.IsZero() || at.Before(o.NextChange)) {
-				o.NextChange = at
+			if at.After(m.now) {
+				o.NextChange = firstTime(o.NextChange, at)
 			}
 		}
 	}
@@ -96,9 +102,9 @@ func (m *Promoter) withholdEnvironments(ctx context.Context, src *source.Source,
 func unreadableRestraints(base source.Base, branch source.Branch) []restraint {
 	var all []restraint
 	add := func(cause publish.Cause, where string, problems problem.List) {
-		if i := slices.IndexFunc(problems, func(p problem.Problem) bool { return !p.Warning }); i >= 0 {
+		if p, stops := problems.FirstStopping(); stops {
 			all = append(all, restraint{withholding: publish.Withholding{
-				Cause: cause, Reason: fmt.Sprintf("what %s says about promotion has a problem, and may be a %s: %s", where, cause, problems[i]),
+				Cause: cause, Reason: fmt.Sprintf("what %s says about promotion has a problem, and may be a %s: %s", where, cause, p),
 			}})
 		}
 	}
@@ -109,28 +115,26 @@ func unreadableRestraints(base source.Base, branch source.Branch) []restraint {
 		}
 	}
 	add(publish.CauseFreeze, "the base", freezes.Sorted())
-	if branch.Progress != nil {
-		add(publish.CauseHold, "its branch", branch.Progress.Problems)
-	}
+	add(publish.CauseHold, "its branch", branch.Progress.Problems)
 	return all
 }
 
-// activeHolds returns the holds of an environment's output, and the reversal of its record.
-func (m *Promoter) activeHolds(base source.Base, branch source.Branch, environment string) ([]restraint, error) {
-	var all []restraint
+// hold is what keeps an environment where it is.
+type hold struct {
+	scope  string // that of a [model.Hold]
+	commit string // whose output may be merged all the same; "" for none
+	reason string // with who holds it, and until when
+}
+
+// findHolds returns the holds of an environment, of which the reversal of its record is one.
+func (m *Promoter) findHolds(base source.Base, branch source.Branch, environment string) ([]hold, error) {
+	var all []hold
 	for _, h := range branch.Progress.Holds {
-		if h.Scope == model.ScopePromotion {
-			continue
-		}
-		text, err := holdText(branch, h, environment)
+		who, err := lastChangedBy(branch.Repo, branch.Head, h.Pos.File)
 		if err != nil {
 			return nil, err
 		}
-		lets := ""
-		if h.Commit != "" {
-			lets = m.resolveOrKeep(base, h.Commit)
-		}
-		all = append(all, restraint{promote.Restraint{AllowedCommit: lets}, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + text}})
+		all = append(all, hold{h.Scope, h.Commit, fmt.Sprintf("%s (by %s, until fairlead release %s)", cmp.Or(h.Reason, noReason), who, environment)})
 	}
 	lasting := slices.ContainsFunc(base.Environments, func(e *model.Environment) bool { return e.Name == environment })
 	if m.options.Settings.Promotion != managedPromotion || !lasting {
@@ -138,33 +142,10 @@ func (m *Promoter) activeHolds(base source.Base, branch source.Branch, environme
 	}
 	back, err := m.findReversal(base, branch, environment)
 	if err == nil && back != nil {
-		lets := m.resolveOrKeep(base, branch.Commit)
-		all = append(all, restraint{promote.Restraint{AllowedCommit: lets}, publish.Withholding{Cause: publish.CauseHold, Reason: "held: " + back.holdReason(environment)}})
+		text := fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", back.Author, promote.ShortID(back.Commit), environment)
+		all = append(all, hold{commit: branch.Commit, reason: text})
 	}
 	return all, err
-}
-
-// holdReason returns why an environment is held; "" if it is not.
-func (m *Promoter) holdReason(s *stageState) (string, error) {
-	var all []string
-	for _, h := range s.branch.Progress.Holds {
-		text, err := holdText(s.branch, h, s.spec.Name)
-		if err != nil {
-			return "", err
-		}
-		all = append(all, text)
-	}
-	back, err := m.findReversal(s.base, s.branch, s.spec.Name)
-	if err == nil && back != nil {
-		all = append(all, back.holdReason(s.spec.Name))
-	}
-	return strings.Join(all, "; "), err
-}
-
-// holdText returns why an environment is held, by whom, and until when.
-func holdText(branch source.Branch, h *model.Hold, environment string) (string, error) {
-	who, err := lastChangedBy(branch.Repo, branch.Head, h.Pos.File)
-	return fmt.Sprintf("%s (by %s, until fairlead release %s)", cmp.Or(h.Reason, noReason), who, environment), err
 }
 
 // noReason stands for a missing reason.
@@ -210,7 +191,7 @@ func (m *Promoter) activeFreezes(base source.Base, environment, has string) ([]r
 
 // resolveOrKeep returns the id of a commit of the base, or the text where the base does not have
 // it.
-func (m *Promoter) resolveOrKeep(base source.Base, commit string) string {
+func resolveOrKeep(base source.Base, commit string) string {
 	if base.Repo == nil || commit == "" {
 		return commit
 	}
@@ -221,25 +202,10 @@ func (m *Promoter) resolveOrKeep(base source.Base, commit string) string {
 	return id
 }
 
-// noteSynced records which commit the output of an environment was in sync with: where a commit
-// changes nothing, its output does not name it.
-func (m *Promoter) noteSynced(environments map[string]Environment) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for name, e := range environments {
-		if e.InSync && e.BaseCommit != "" {
-			m.syncedCommits[name] = e.BaseCommit
-		}
-	}
-}
-
 // outputCommit returns promoted if the output of an environment was rendered from that commit of
 // the base; "" if it was rendered from another one.
 func (m *Promoter) outputCommit(ctx context.Context, src *source.Source, environment, has string) (string, error) {
-	m.mu.Lock()
-	reached := m.syncedCommits[environment]
-	m.mu.Unlock()
-	if reached == has {
+	if m.memoryOf(environment).syncedCommit == has {
 		return has, nil
 	}
 	to, err := src.OutputOf(ctx, environment)
@@ -257,7 +223,7 @@ func (m *Promoter) outputCommit(ctx context.Context, src *source.Source, environ
 	if err != nil {
 		return "", err
 	}
-	holds, err := m.isOutputOf(remote.Mirror(), head, publish.CleanFolder(to.Path), environment, has)
+	holds, err := IsOutputOf(m.options.Records, remote.Mirror(), head, publish.CleanFolder(to.Path), environment, has)
 	if err != nil || !holds {
 		return "", err
 	}

@@ -3,7 +3,6 @@ package promoter
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -23,33 +22,24 @@ type Reversal struct {
 	Author string
 }
 
-// holdReason describes the reversal as the reason of a hold.
-func (r Reversal) holdReason(environment string) string {
-	return fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", r.Author, promote.ShortID(r.Commit), environment)
-}
-
 // cachedReversal is the result of FindReversal for a head.
 type cachedReversal struct {
+	read       bool
 	head, base string
 	found      *Reversal
 }
 
 // findReversal returns the reversal that holds an environment; nil if there is none.
 func (m *Promoter) findReversal(base source.Base, branch source.Branch, environment string) (*Reversal, error) {
-	m.mu.Lock()
-	known, ok := m.reversals[environment]
-	m.mu.Unlock()
-	if ok && known.head == branch.Head && known.base == base.Head {
+	known := &m.memoryOf(environment).reversal
+	if known.read && known.head == branch.Head && known.base == base.Head {
 		return known.found, nil
 	}
 	found, err := FindReversal(base, branch, environment)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		*known = cachedReversal{true, branch.Head, base.Head, found}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.reversals[environment] = cachedReversal{branch.Head, base.Head, found}
-	return found, nil
+	return found, err
 }
 
 // FindReversal returns the commit by which a person took back the record of an environment; nil if
@@ -59,8 +49,12 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 		return nil, nil
 	}
 	by, err := b.Repo.LastChangedBy(b.Head, b.Record, maxRecords)
-	if err != nil || isPromotion(by, environment) || isReleased(b, by.ID) {
+	if err != nil || isReleased(b, by.ID) {
 		return nil, err
+	}
+	trailers := publish.Trailers(by.Message)
+	if slices.Contains(trailers["Fairlead-Promotion"], environment) || len(trailers["Fairlead-Lever"]) > 0 { // it is ours
+		return nil, nil
 	}
 	if held, err := isHeldBy(b, by, environment); err != nil || held { // a rollback that says so itself
 		return nil, err
@@ -69,14 +63,12 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 	if err != nil {
 		return nil, err
 	}
-	var failed error
-	back := promote.IsReverted(were, func(a, b string) bool {
-		var after bool
-		after, failed = base.Repo.Contains(a, b)
+	back := promote.IsReverted(were, func(a, b string) (after bool) {
+		after, err = base.Repo.Contains(a, b)
 		return after
 	})
-	if !back || failed != nil {
-		return nil, failed
+	if !back || err != nil {
+		return nil, err
 	}
 	return &Reversal{by.ID, cmp.Or(by.Author.Email, by.Author.Name, "nobody who is known")}, nil
 }
@@ -105,24 +97,15 @@ func isHeldBy(b source.Branch, c git.CommitInfo, environment string) (bool, erro
 	})
 }
 
-// isPromotion reports whether a commit is a promotion or an action of Fairlead.
-func isPromotion(c git.CommitInfo, environment string) bool {
-	trailers := publish.Trailers(c.Message)
-	return slices.Contains(trailers["Fairlead-Promotion"], environment) || len(trailers["Fairlead-Lever"]) > 0
-}
-
 // isReleased reports whether the branch says that a reversal was released.
 func isReleased(b source.Branch, commit string) bool {
-	for _, r := range b.Progress.Releases {
-		if len(r.Commit) >= minAbbreviation && strings.HasPrefix(commit, r.Commit) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.Progress.Releases, func(r *model.Release) bool { return isAbbreviation(r.Commit, commit) })
 }
 
-// minAbbreviation is the least number of digits of an abbreviated commit.
-const minAbbreviation = 7
+// isAbbreviation reports whether a text, of at least 7 digits, is the beginning of a commit's id.
+func isAbbreviation(short, commit string) bool {
+	return len(short) >= 7 && strings.HasPrefix(commit, short)
+}
 
 // recordedCommits returns the commits of the base that the record named at a commit of the branch
 // and before, newest first; "" first if it names none there. Commits that the base's branch does

@@ -8,9 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
-	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -25,21 +23,25 @@ func (m *Promoter) NextRound() time.Time { return m.schedule.next }
 // the loop.
 func (m *Promoter) IsDue(woken bool) bool { return m.schedule.isDue(m.now, woken) }
 
-// RunRound reads how far commits have been promoted, and promotes them further. It runs after a
-// cycle has rendered all environments, and decides from its results. again reports whether another
-// round is needed though no reference moves.
-func (m *Promoter) RunRound(ctx context.Context, src *source.Source, environments map[string]Environment) (again bool) {
-	m.noteSynced(environments)
+// RunRound reads how far commits have been promoted, and promotes them further, by the policy that
+// was loaded last. It runs after a cycle has rendered all environments, and decides from its
+// results. again reports whether another round is needed though no reference moves.
+func (m *Promoter) RunRound(ctx context.Context, policy Policy, environments map[string]Environment) (again bool) {
+	for name, e := range environments { // where a commit changes nothing, the output does not name it
+		if e.InSync && e.BaseCommit != "" {
+			m.memoryOf(name).syncedCommit = e.BaseCommit
+		}
+	}
 	if m.options.Settings.Promotion != managedPromotion {
 		m.options.Store.SetPromotions(status.Chain{External: true, Checked: m.now})
 		return false
 	}
-	m.source, m.environments = src, environments
+	m.source, m.environments = policy.source, environments
 	m.schedule.start(m.now)
 	var report status.Chain
 	var promoted bool
 	err := m.options.Barrier.Run("promote", "", func() (err error) {
-		report, promoted, err = m.reconcile(ctx)
+		report, promoted, err = m.reconcile(ctx, policy)
 		return err
 	})
 	if ctx.Err() != nil || errors.Is(err, errMoved) {
@@ -58,21 +60,17 @@ func (m *Promoter) RunRound(ctx context.Context, src *source.Source, environment
 // managedPromotion is the setting that makes Fairlead promote.
 const managedPromotion = "managed"
 
-// reconcile evaluates every stage once and applies the decisions: it loads the order of promotion,
-// observes all stages, decides, applies, reports, and plans the next round. promoted reports whether
-// we pushed a promotion, which the remote does not report as news.
-func (m *Promoter) reconcile(ctx context.Context) (report status.Chain, promoted bool, err error) {
-	base, chain, problems, err := m.loadPromotion(ctx, m.source)
-	if err != nil {
-		return status.Chain{}, false, err
-	}
+// reconcile evaluates every stage once and applies the decisions: it observes all stages, decides,
+// applies, reports, and plans the next round. promoted reports whether we pushed a promotion, which
+// the remote does not report as news.
+func (m *Promoter) reconcile(ctx context.Context, policy Policy) (report status.Chain, promoted bool, err error) {
+	base, chain := policy.base, policy.chain
 	report = status.Chain{Inferred: chain.Inferred, External: chain.External, Head: base.Head}
 	if chain.External || base.Repo == nil {
-		report.Problems = problems.Sorted()
+		report.Problems = policy.problems.Sorted()
 		return report, false, nil
 	}
-	stages, more := m.newStages(chain, base)
-	problems = append(problems, more...)
+	stages, problems := m.newStages(policy)
 	report.Problems = problems.Sorted()
 	m.logProblems(report.Problems)
 	if problems.Stops() {
@@ -99,34 +97,47 @@ func (m *Promoter) reconcile(ctx context.Context) (report status.Chain, promoted
 }
 
 // observeStages reads the facts of all stages, and returns the history of the base's branch back to
-// the oldest commit that they have.
+// the oldest commit that they have. A panic in the work for one stage stops that stage, and no
+// other.
 func (m *Promoter) observeStages(ctx context.Context, base source.Base, stages []*stageState) (promote.History, error) {
 	history, err := m.readBranches(ctx, base, stages)
 	if err != nil {
 		return promote.History{}, err
 	}
-	parallel.Each(m.options.Settings.Parallel, stages, func(_ int, s *stageState) { m.evaluateStageIsolated(ctx, s, history) })
+	parallel.Each(m.options.Settings.Parallel, stages, func(_ int, s *stageState) {
+		if err := m.runIsolated("look at the commit", s, func() error { return m.evaluateStage(ctx, s, history) }); err != nil {
+			s.stopUnknown(err)
+		}
+	})
 	m.loadEarlierProofs(ctx, stages, history)
 	return history, nil
 }
 
-// newStages returns the states of a chain's stages, in which nothing is known yet.
-func (m *Promoter) newStages(chain model.Chain, base source.Base) ([]*stageState, problem.List) {
+// runIsolated runs work for one environment, so that a panic in it is that environment's error.
+func (m *Promoter) runIsolated(work string, s *stageState, do func() error) error {
+	return m.options.Barrier.Run(work, s.spec.Name, do)
+}
+
+// newStages returns the states of a chain's stages, in which nothing is known yet, and the problems
+// of the order of promotion and of their gates. What is remembered of others is dropped.
+func (m *Promoter) newStages(policy Policy) ([]*stageState, problem.List) {
 	clear(m.statuses)
-	m.forgetRetired(chain)
-	var problems problem.List
-	all := make([]*stageState, len(chain.Stages))
-	for i, s := range chain.Stages {
-		all[i] = &stageState{spec: s, base: base}
-		if e, ok := m.environments[s.Name]; ok {
-			all[i].environment = &e
+	problems := slices.Clip(policy.problems)
+	all := make([]*stageState, len(policy.chain.Stages))
+	memories := map[string]*memory{}
+	for name := range m.environments {
+		memories[name] = m.memoryOf(name)
+	}
+	for i, spec := range policy.chain.Stages {
+		memories[spec.Name] = m.memoryOf(spec.Name)
+		environment, ours := m.environments[spec.Name]
+		all[i] = &stageState{
+			spec: spec, base: policy.base, memory: memories[spec.Name], environment: environment,
+			stage: promote.Stage{Name: spec.Name, After: spec.After, Queue: spec.Queue, Proven: map[string]bool{}, External: !ours},
 		}
-		if m.published[s.Name] == nil {
-			m.published[s.Name] = &repos.StatusCache{}
-		}
-		all[i].published = m.published[s.Name]
 		problems = append(problems, all[i].compileGates()...)
 	}
+	m.memories = memories
 	return all, problems
 }
 

@@ -3,50 +3,44 @@ package promoter
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
-	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 // SimulateArrivals returns when a commit of the base would reach each environment under the current
 // gates, from what a cycle has found, at the time of [Promoter.StartRound]. It changes nothing.
-func (m *Promoter) SimulateArrivals(ctx context.Context, src *source.Source, environments map[string]Environment, revision string) ([]promote.Arrival, error) {
-	m.source, m.environments = src, environments
-	base, chain, problems, err := m.loadPromotion(ctx, src)
-	if err != nil {
-		return nil, err
-	}
-	if base.Repo == nil {
+func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environments map[string]Environment, revision string) ([]promote.Arrival, error) {
+	m.source, m.environments = policy.source, environments
+	if policy.base.Repo == nil {
 		return nil, fmt.Errorf("the base is a folder, and has no commits")
 	}
-	commit, err := ResolvePromotable(base, revision)
+	commit, err := ResolvePromotable(policy.base, revision)
 	if err != nil {
 		return nil, err
 	}
-	all, more := m.newStages(chain, base)
-	problems = append(problems, more...)
+	all, problems := m.newStages(policy)
 	if problems.Stops() {
 		return nil, &BlockedError{problems.Sorted()}
 	}
-	h, err := m.observeStages(ctx, base, all)
+	h, err := m.observeStages(ctx, policy.base, all)
 	if err != nil {
 		return nil, err
 	}
 	if !h.Contains(commit) {
 		return nil, fmt.Errorf("commit %s is not in the line of the base's branch", promote.ShortID(commit))
 	}
-	find := func(environment string) *stageState {
-		return all[slices.IndexFunc(all, func(s *stageState) bool { return s.spec.Name == environment })]
+	byName := map[string]*stageState{}
+	for _, s := range all {
+		byName[s.spec.Name] = s
 	}
 	enter := func(environment string, from time.Time) gate.Forecast {
-		return m.forecastGates(ctx, find(environment), commit, from)
+		return m.forecastGates(ctx, byName[environment], commit, from)
 	}
 	proof := func(environment string, from time.Time) gate.Forecast {
-		return find(environment).forecastProof(commit, from)
+		return byName[environment].forecastProof(commit, from)
 	}
 	return promote.SimulateArrivals(h, stagesOf(all), commit, enter, proof, m.now), nil
 }
@@ -61,8 +55,8 @@ func (e *BlockedError) Error() string {
 }
 
 func (m *Promoter) forecastGates(ctx context.Context, s *stageState, commit string, from time.Time) gate.Forecast {
-	f := gate.Facts{Now: m.now, Environment: s.spec.Name, Commit: commit, Freezes: s.base.Progress.Freezes}
-	if err := m.readCandidateFacts(ctx, s, &f); err != nil {
+	f, err := m.readCandidateFacts(ctx, s, commit)
+	if err != nil {
 		return gate.Forecast{WaitsFor: err.Error()}
 	}
 	f = m.answerNeeds(ctx, s, &s.enterGates, f)

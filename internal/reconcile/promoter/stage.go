@@ -24,15 +24,14 @@ import (
 // stageState is what one round knows of an environment's promotion.
 type stageState struct {
 	spec        model.Stage
-	environment *Environment // as the cycle has left it; nil if we do not work on it
-	published   *repos.StatusCache
+	environment Environment // as the cycle has left it; zero if another system decides about it
+	memory      *memory
 	base        source.Base
 	branch      source.Branch
 	stage       promote.Stage
 	facts       gate.Facts     // of the commit that it has
 	output      outputLocation // of the GitOps repository
-	mu          sync.Mutex
-	err         error // why something could not be found out
+	err         error          // why something could not be found out
 	// promoted reports whether we promoted a commit in this round, and unmerged that its pull
 	// request could not be merged yet.
 	promoted, unmerged bool
@@ -40,12 +39,7 @@ type stageState struct {
 	declined int
 
 	enterGates, running, soaking gate.Set
-
-	// candidateCommits caches promotedCommits.
-	candidateCommits struct {
-		commit string
-		coming []git.CommitInfo
-	}
+	candidate                    candidateCommits // of the commit that was asked about last
 }
 
 // outputLocation is a folder on a branch of a GitOps repository.
@@ -73,37 +67,42 @@ func (s *stageState) compileGates() problem.List {
 
 // recordError keeps the first error of the stage.
 func (s *stageState) recordError(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.err == nil {
 		s.err = err
 	}
 }
 
+// stopUnknown stops the stage, because what is to be known of its commit could not be found out.
+func (s *stageState) stopUnknown(err error) {
+	s.recordError(err)
+	s.stage.StoppedReason = "it cannot be found out: " + err.Error()
+	s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: s.stage.StoppedReason}
+}
+
 // readBranch reads the record and the holds of an environment's branch.
 func (m *Promoter) readBranch(ctx context.Context, s *stageState) error {
-	s.stage = promote.Stage{Name: s.spec.Name, After: s.spec.After, Queue: s.spec.Queue, Proven: map[string]bool{}}
-	if s.environment == nil {
-		s.stage.ExternalReason = externalReason
-	}
 	var err error
 	s.branch, err = m.source.Branch(ctx, s.spec.Name)
 	if err != nil {
 		return err
 	}
-	switch {
-	case s.branch.Repo == nil:
+	if s.branch.Repo == nil {
 		s.stage.StoppedReason = fmt.Sprintf("its branch %s cannot be read", s.branch.Name)
 		return nil
-	case s.branch.Progress.Problems.Stops():
-		p := firstStopping(s.branch.Progress.Problems)
+	}
+	if p, stops := s.branch.Progress.Problems.FirstStopping(); stops {
 		s.stage.Commit, s.stage.StoppedReason = s.branch.Commit, p.String()+"; "+DescribeRepair(s.branch, p.Pos.File)
 		return nil
 	}
-	s.stage.HoldReason, err = m.holdReason(s)
+	holds, err := m.findHolds(s.base, s.branch, s.spec.Name)
 	if err != nil {
 		return err
 	}
+	reasons := make([]string, len(holds))
+	for i, h := range holds {
+		reasons[i] = h.reason
+	}
+	s.stage.HoldReason = strings.Join(reasons, "; ")
 	if s.branch.Commit == "" {
 		return nil
 	}
@@ -129,9 +128,6 @@ func (m *Promoter) readBranch(ctx context.Context, s *stageState) error {
 	return err
 }
 
-// externalReason is the reason of an environment that the settings leave out.
-const externalReason = "the settings leave it out, so that others decide about it"
-
 // evaluateExternalStage reads the state of an environment that another system manages from what
 // that has written: the record, and the status of a proof.
 func (m *Promoter) evaluateExternalStage(ctx context.Context, s *stageState) error {
@@ -140,18 +136,13 @@ func (m *Promoter) evaluateExternalStage(ctx context.Context, s *stageState) err
 		return err
 	}
 	s.stage.Merged = true // who has not merged it has not proven it
-	s.stage.Proof.Reason = fmt.Sprintf("%s, and nobody has said that it is proven", externalReason)
+	s.stage.Proof.Reason = fmt.Sprintf("%s, and nobody has said that it is proven", promote.ExternalReason)
 	for _, st := range said {
 		if st.Context == ProofContext(s.spec.Name) && st.Outcome == forge.Success && !st.Time.Before(s.stage.PromotedAt) {
 			s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: fmt.Sprintf("%s is proven, says %s", promote.ShortID(s.stage.Commit), st.Context)}
 		}
 	}
 	return nil
-}
-
-// firstStopping returns the first problem that stops; there must be one.
-func firstStopping(all problem.List) problem.Problem {
-	return all[slices.IndexFunc(all, func(p problem.Problem) bool { return !p.Warning })]
 }
 
 // HoldFile is where fairlead hold writes, below the folder of an environment.
@@ -174,23 +165,16 @@ func DescribeRepair(b source.Branch, file string) string {
 const maxRecords = 500
 
 // evaluateStage evaluates the proof of an environment's current commit.
-func (m *Promoter) evaluateStage(ctx context.Context, s *stageState, h promote.History) {
+func (m *Promoter) evaluateStage(ctx context.Context, s *stageState, h promote.History) error {
 	s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: "it has no commit"}
 	if s.stage.Commit == "" || s.stage.StoppedReason != "" || !h.Contains(s.stage.Commit) {
-		return
+		return nil
 	}
-	find := m.readStageFacts
-	if s.environment == nil {
-		find = m.evaluateExternalStage
+	if s.stage.External {
+		return m.evaluateExternalStage(ctx, s)
 	}
-	if err := find(ctx, s); err != nil {
-		s.recordError(err)
-		s.stage.Proof.Reason = "it cannot be found out: " + err.Error()
-		s.stage.StoppedReason = s.stage.Proof.Reason
-		return
-	}
-	if s.environment == nil {
-		return
+	if err := m.readStageFacts(ctx, s); err != nil {
+		return err
 	}
 	if e := s.environment; e.RenderFailure != "" && e.BaseCommit == s.stage.Commit {
 		s.stage.Proof = gate.CombineVerdicts("proof", []gate.Verdict{e.renderVerdict()})
@@ -198,11 +182,12 @@ func (m *Promoter) evaluateStage(ctx context.Context, s *stageState, h promote.H
 		m.evaluateProof(ctx, s)
 	}
 	if s.err != nil { // what is not known takes nothing back
-		return
+		return nil
 	}
 	if err := m.reportPromotion(ctx, s); err != nil {
 		s.recordError(err)
 	}
+	return nil
 }
 
 // evaluateProof evaluates the gates of the proof. Soaking begins when all others have passed.
@@ -275,8 +260,7 @@ func (m *Promoter) findOutput(s *stageState) error {
 		s.facts.Withheld = e.ExceededLimit
 		return nil // whatever the record says: what the commit makes now is not there
 	}
-	record := strings.TrimPrefix(s.output.folder+"/"+publish.RecordFile, "/")
-	holds, err := m.isOutputOf(repo, head, s.output.folder, s.spec.Name, s.stage.Commit)
+	holds, err := IsOutputOf(m.options.Records, repo, head, s.output.folder, s.spec.Name, s.stage.Commit)
 	if err != nil {
 		return err
 	}
@@ -286,22 +270,15 @@ func (m *Promoter) findOutput(s *stageState) error {
 	if !holds && !(compared && s.output.holdsSameOutput(e.Head)) { // somebody may have reverted it
 		return nil
 	}
-	brought, err := repo.LastChangedBy(head, record, maxRecords)
+	brought, err := repo.LastChangedBy(head, path.Join(s.output.folder, publish.RecordFile), maxRecords)
 	if err != nil {
 		return err
 	}
-	s.facts.OutputCommit, s.facts.MergedAt = head, earlierTime(brought.When, m.now)
+	s.facts.OutputCommit, s.facts.MergedAt = head, firstTime(brought.When, m.now)
 	if s.stage.PromotedAt.After(brought.When) { // it changed nothing, so that it was there from the beginning
 		s.facts.MergedAt = s.stage.PromotedAt
 	}
 	return nil
-}
-
-// statusRead is one read of a commit's statuses.
-type statusRead struct {
-	once     sync.Once
-	statuses []gate.CommitStatus
-	err      error
 }
 
 // readStatuses returns the statuses of a commit; none where the forge has none. One round reads
@@ -312,14 +289,14 @@ func (m *Promoter) readStatuses(ctx context.Context, r *repos.Remote, commit str
 	}
 	key := outputLocation{remote: r, head: commit}
 	m.mu.Lock()
-	h := m.statuses[key]
-	if h == nil {
-		h = &statusRead{}
-		m.statuses[key] = h
+	read := m.statuses[key]
+	if read == nil {
+		read = sync.OnceValues(func() ([]gate.CommitStatus, error) { return fetchStatuses(ctx, r, commit) })
+		m.statuses[key] = read
 	}
 	m.mu.Unlock()
-	h.once.Do(func() { h.statuses, h.err = fetchStatuses(ctx, r, commit) })
-	return slices.Clone(h.statuses), h.err
+	said, err := read()
+	return slices.Clone(said), err
 }
 
 func fetchStatuses(ctx context.Context, r *repos.Remote, commit string) ([]gate.CommitStatus, error) {
@@ -327,11 +304,11 @@ func fetchStatuses(ctx context.Context, r *repos.Remote, commit string) ([]gate.
 	if err != nil {
 		return nil, err
 	}
-	witness, ok := f.(forge.StatusReader)
+	reader, ok := f.(forge.StatusReader)
 	if !ok {
 		return nil, nil
 	}
-	said, err := witness.Statuses(ctx, commit)
+	said, err := reader.Statuses(ctx, commit)
 	if err != nil {
 		return nil, fmt.Errorf("read the statuses of %s: %w", commit, err)
 	}
@@ -343,7 +320,7 @@ func fetchStatuses(ctx context.Context, r *repos.Remote, commit string) ([]gate.
 func ReadApprovals(b source.Branch, commit string) ([]gate.Approval, error) {
 	var all []gate.Approval
 	for _, a := range b.Progress.Approvals {
-		if len(a.Commit) < 7 || !strings.HasPrefix(commit, a.Commit) {
+		if !isAbbreviation(a.Commit, commit) {
 			continue
 		}
 		brought, err := b.Repo.LastChangedBy(b.Head, a.Pos.File, maxRecords)

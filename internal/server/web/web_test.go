@@ -216,7 +216,7 @@ func TestWake(t *testing.T) {
 func TestStates(t *testing.T) {
 	m := metrics.New("")
 	for _, state := range status.AllStates() {
-		m.RecordEnvironment(string(state), string(state), 0)
+		m.RecordEnvironment(status.Environment{Name: string(state), State: state})
 		body := ask(m, http.MethodGet, "/metrics").Body.String()
 		if want := `fairlead_environment_state{environment="` + string(state) + `",state="` + string(state) + `"} 1`; !strings.Contains(body, want) {
 			t.Errorf("metrics do not know the state %s", state)
