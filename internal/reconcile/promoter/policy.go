@@ -52,26 +52,41 @@ func (m *Promoter) LoadPolicy(ctx context.Context, src *source.Source) (Policy, 
 	o.problems = append(o.problems, base.Progress.Problems...)
 	maps.Copy(o.Merge, m.options.Settings.Merge)
 	m.withholdEnvironments(ctx, &o)
-	written := len(base.Progress.Promotions) > 0 || base.Progress.Problems.Stops()
-	if !written || o.chain.External || m.options.Settings.Promotion != managedPromotion {
+	if m.options.Settings.Promotion != managedPromotion {
 		return o, nil
 	}
-	if o.problems.Stops() {
-		for _, e := range base.Environments {
-			o.Merge[e.Name] = "manual"
-			m.addWaitReason(ctx, e.Name, "no commit was promoted to it yet, and what is written about promotion has problems", o)
-		}
-		return o, nil
-	}
-	for _, s := range o.chain.Stages {
-		if s.Merge != "" {
-			o.Merge[s.Name] = s.Merge
-		}
-		if len(s.After) > 0 {
-			m.addWaitReason(ctx, s.Name, "no commit was promoted to it yet; it comes after "+strings.Join(s.After, ", "), o)
+	waits := o.applyChain()
+	for _, e := range base.Environments {
+		if why := waits[e.Name]; why != "" {
+			m.addWaitReason(ctx, e.Name, why, o)
 		}
 	}
 	return o, nil
+}
+
+// applyChain sets who merges the output of environments by what is written about promotion, and
+// returns by environment why its output waits if nothing was promoted to it yet.
+func (o *Policy) applyChain() map[string]string {
+	waits := map[string]string{}
+	written := len(o.base.Progress.Promotions) > 0 || o.base.Progress.Problems.Stops()
+	switch {
+	case !written || o.chain.External:
+	case o.problems.Stops():
+		for _, e := range o.base.Environments {
+			o.Merge[e.Name] = "manual"
+			waits[e.Name] = "no commit was promoted to it yet, and what is written about promotion has problems"
+		}
+	default:
+		for _, s := range o.chain.Stages {
+			if s.Merge != "" {
+				o.Merge[s.Name] = s.Merge
+			}
+			if len(s.After) > 0 {
+				waits[s.Name] = "no commit was promoted to it yet; it comes after " + strings.Join(s.After, ", ")
+			}
+		}
+	}
+	return waits
 }
 
 // addWaitReason makes an environment wait that has no record. One whose branch cannot be read is

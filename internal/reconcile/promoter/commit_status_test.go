@@ -1,0 +1,93 @@
+package promoter
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+)
+
+// statusOf returns a status with its context.
+func statusOf(s forge.Status, context string) forge.Status {
+	s.Context = context
+	return s
+}
+
+// TestWantedStatuses: how far a commit has got is Kalypso's status; a proof is on record once it was
+// one, with what has become of it.
+func TestWantedStatuses(t *testing.T) {
+	recorded := []gate.CommitStatus{{Context: "fairlead/dev/proof", Outcome: forge.Success}}
+	revoked := []gate.CommitStatus{{Context: "fairlead/dev/proof", Outcome: forge.Pending}}
+	other := []gate.CommitStatus{{Context: "fairlead/prod/proof", Outcome: forge.Success}}
+	proof := func(outcome forge.Outcome, text string) []forge.Status {
+		return []forge.Status{{Context: "fairlead/dev/proof", Outcome: outcome, Description: text}}
+	}
+	for name, test := range map[string]struct {
+		proof    gate.Status
+		merged   bool
+		deployed time.Time
+		said     []gate.CommitStatus
+		want     forge.Status
+		proofs   []forge.Status
+	}{
+		"promoted":                 {proof: gate.Wait, want: promotedStatus},
+		"merged":                   {proof: gate.Wait, merged: true, want: deployingStatus},
+		"soaking":                  {proof: gate.Wait, merged: true, deployed: noon, want: deployedStatus},
+		"proven":                   {proof: gate.Pass, merged: true, deployed: noon, want: deployedStatus, proofs: proof(forge.Success, "Proven in dev")},
+		"failed":                   {proof: gate.Fail, merged: true, want: failedStatus},
+		"failed after the rollout": {proof: gate.Fail, merged: true, deployed: noon, want: failedStatus},
+		"failed since":             {proof: gate.Fail, merged: true, said: recorded, want: failedStatus, proofs: proof(forge.Failure, "It has failed in dev since")},
+		"to be proven anew":        {proof: gate.Wait, merged: true, said: recorded, want: deployingStatus, proofs: proof(forge.Pending, "It is to be proven anew in dev")},
+		"was revoked":              {proof: gate.Wait, merged: true, said: revoked, want: deployingStatus},
+		"proven elsewhere":         {proof: gate.Wait, merged: true, said: other, want: deployingStatus},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stageState{spec: model.Stage{Name: "dev"}, stage: promote.Stage{Merged: test.merged, Proof: gate.Verdict{Status: test.proof}}}
+			s.facts.DeployedAt, s.facts.BaseStatuses = test.deployed, test.said
+			want := append([]forge.Status{statusOf(test.want, "dev environment")}, test.proofs...)
+			if diff := cmp.Diff(want, s.wantedStatuses()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestStatusSteps: a status is set if the commit has not got it, or got it before the promotion;
+// then it begins anew, since a forge may keep the time of one that is set again.
+func TestStatusSteps(t *testing.T) {
+	const context = "dev environment"
+	deployed, deploying, begun := statusOf(deployedStatus, context), statusOf(deployingStatus, context), statusOf(promotedStatus, context)
+	said := func(s forge.Status, at time.Duration) []gate.CommitStatus {
+		return []gate.CommitStatus{
+			{Context: "ci/test", Outcome: forge.Success, Time: noon},
+			{Context: s.Context, Outcome: s.Outcome, Description: s.Description, Time: noon.Add(at)},
+		}
+	}
+	for name, test := range map[string]struct {
+		said []gate.CommitStatus
+		want forge.Status
+		step []forge.Status
+		anew bool
+	}{
+		"none":                               {nil, deployed, []forge.Status{deployed}, false},
+		"only another context":               {said(deployed, 0)[:1], deployed, []forge.Status{deployed}, false},
+		"the same":                           {said(deployed, time.Second), deployed, nil, false},
+		"the same, as old as the promotion":  {said(deployed, 0), deployed, nil, false},
+		"another":                            {said(deploying, time.Second), deployed, []forge.Status{deployed}, true},
+		"of an earlier promotion":            {said(deployed, -time.Second), deployed, []forge.Status{begun, deployed}, true},
+		"of an earlier one, and not the end": {said(deploying, -time.Second), deploying, []forge.Status{deploying}, true},
+		"another of an earlier promotion":    {said(deployed, -time.Second), deploying, []forge.Status{deploying}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			steps, anew := statusSteps(test.said, test.want, noon)
+			if diff := cmp.Diff(test.step, steps); diff != "" || anew != test.anew {
+				t.Errorf("anew %v, want %v (-want +got):\n%s", anew, test.anew, diff)
+			}
+		})
+	}
+}
