@@ -432,6 +432,21 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// TestOrderUnknown: what stops promotions is named, and not a warning that stands before it.
+func TestOrderUnknown(t *testing.T) {
+	w := newWorld(t)
+	w.work.Pull("main")
+	w.work.Write(".fairlead/promotion.yaml", promotion[:strings.Index(promotion, "  - name: prod")]) // which is a warning
+	w.work.Write(".fairlead/winter.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Freeze\nmetadata: {name: winter}\nspec: {reason: snow, environments: [nowhere]}\n")
+	w.work.Commit("misspell")
+	w.work.Push()
+	var refusal *problem.Refusal
+	_, err := w.open(w.options()).Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Report: w.known()})
+	if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, `there is no environment "nowhere" to freeze`) || strings.Contains(refusal.Reason, "is not promoted") {
+		t.Errorf("the refusal is %v", err)
+	}
+}
+
 // An approval of what is there already says so, and is written only if it counts for
 // something.
 func TestApprovePresent(t *testing.T) {
