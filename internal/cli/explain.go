@@ -163,11 +163,7 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 		}
 		fmt.Fprintf(&b, "  Between the two, %s left out: %s.\n", map[bool]string{true: "one is", false: fmt.Sprintf("%d are", n)}[n == 1], text.Join(skipped, " and "))
 	}
-	at, other := s.Proof.NextChange(), s.Next.Verdict.NextChange() // the zero time is none
-	if at.IsZero() || !other.IsZero() && other.Before(at) {
-		at = other
-	}
-	if at.After(now) {
+	if at := gate.EarlierTime(s.Proof.NextChange(), s.Next.Verdict.NextChange()); at.After(now) {
 		fmt.Fprintf(&b, "\nSomething may change by itself on %s, in %s.\n", display.FormatMoment(at), display.FormatAge(at.Sub(now)))
 	}
 	return b.String()

@@ -203,9 +203,15 @@ func CombineVerdicts(name string, parts []Verdict) Verdict {
 func (v Verdict) NextChange() time.Time {
 	at := v.ValidUntil
 	for _, p := range v.Parts {
-		if w := p.NextChange(); !w.IsZero() && (at.IsZero() || w.Before(at)) {
-			at = w
-		}
+		at = EarlierTime(at, p.NextChange())
 	}
 	return at
+}
+
+// EarlierTime returns the earlier of two times; a zero time is none.
+func EarlierTime(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -197,15 +197,10 @@ func (c snapshot) reachableIndex(s Stage) int {
 // upstreamStages returns the stages that a stage comes after, near ones first, then the others.
 func (c snapshot) upstreamStages(s Stage) []*Stage {
 	var found []*Stage
-	for names := s.After; len(names) > 0; {
-		var further []string
-		for _, name := range names {
-			if u := c.findStage(name); u != nil && !slices.Contains(found, u) {
-				found = append(found, u)
-				further = append(further, u.After...)
-			}
+	for names := slices.Clip(s.After); len(names) > 0; names = names[1:] {
+		if u := c.findStage(names[0]); u != nil && !slices.Contains(found, u) {
+			found, names = append(found, u), append(names, u.After...)
 		}
-		names = further
 	}
 	return found
 }

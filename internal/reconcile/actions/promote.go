@@ -180,8 +180,10 @@ func (v snapshot) proofObjection(known *status.Chain, commit string) string {
 	if len(v.stage.After) == 0 {
 		return ""
 	}
-	if s, ok := findStage(known, v.stage.Name); ok && isProvenUpstream(s.Next, commit) {
-		return ""
+	if s, ok := findStage(known, v.stage.Name); ok && (s.Next.Candidate == commit || slices.Contains(s.Next.Skipped, commit)) {
+		if after, ok := findPart(s.Next, "after"); ok && after.Status == gate.Pass { // what was decided about is proven there
+			return ""
+		}
 	}
 	what := promote.ShortID(commit)
 	for _, name := range v.stage.After {
@@ -201,27 +203,18 @@ func (v snapshot) proofObjection(known *status.Chain, commit string) string {
 			return fmt.Sprintf("%s is not proven in %s yet: %s", what, name, u.Proof.Reason)
 		}
 	}
-	for _, name := range v.upstreamNames() {
-		if u, ok := findStage(known, name); ok && v.history.IsNewer(commit, u.Commit) {
-			return fmt.Sprintf("%s is behind it, with %s", name, promote.ShortID(u.Commit))
+	seen := map[string]bool{}
+	for names := slices.Clip(v.stage.After); len(names) > 0; names = names[1:] { // near ones first, then the others
+		s := v.chain.Stage(names[0])
+		if s == nil || seen[s.Name] {
+			continue
+		}
+		seen[s.Name], names = true, append(names, s.After...)
+		if u, ok := findStage(known, s.Name); ok && v.history.IsNewer(commit, u.Commit) {
+			return fmt.Sprintf("%s is behind it, with %s", s.Name, promote.ShortID(u.Commit))
 		}
 	}
 	return ""
-}
-
-// upstreamNames returns all environments that the environment comes after, near and far.
-func (v snapshot) upstreamNames() []string {
-	var all []string
-	for names := v.stage.After; len(names) > 0; {
-		var further []string
-		for _, name := range names {
-			if s := v.chain.Stage(name); s != nil && !slices.Contains(all, name) {
-				all, further = append(all, name), append(further, s.After...)
-			}
-		}
-		names = further
-	}
-	return all
 }
 
 // findPart returns the part of a decision's verdict that has a name.
@@ -231,13 +224,6 @@ func findPart(d promote.Decision, name string) (gate.Verdict, bool) {
 		return gate.Verdict{}, false
 	}
 	return d.Verdict.Parts[i], true
-}
-
-// isProvenUpstream reports whether a decision was about commits that are proven upstream, and this
-// is one of them.
-func isProvenUpstream(d promote.Decision, commit string) bool {
-	v, ok := findPart(d, "after")
-	return ok && v.Status == gate.Pass && (d.Candidate == commit || slices.Contains(d.Skipped, commit))
 }
 
 // gatesObjection returns why the gates of the environment do not let a commit in; "" if they do, or

@@ -43,22 +43,10 @@ type Client struct {
 
 // Open reads the control plane.
 func Open(ctx context.Context, o Options) (*Client, error) {
-	d := &Client{options: o}
-	opened := func(ctx context.Context, location string) (*git.Repository, error) {
-		remote, err := d.options.Mirrors.Fetch(ctx, location)
-		if err != nil {
-			return nil, err
-		}
-		if d.remote == nil { // the control plane is read first
-			d.remote = remote
-		}
-		return remote.Mirror(), nil
-	}
-	var err error
-	d.source, err = source.Open(ctx, source.Options{
-		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: opened, Parser: model.NewParser(),
+	read, err := source.Open(ctx, source.Options{
+		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: o.Mirrors.Open, Parser: model.NewParser(),
 	})
-	return d, err
+	return &Client{options: o, source: read, remote: o.Mirrors.Known(giturl.Relocate(o.ControlPlane, o.Map))}, err
 }
 
 // Result is what an operation has done.

@@ -74,7 +74,7 @@ const (
 // forges keep in references, and, while some are open, those of branches. It is "" if
 // the control plane is not read yet.
 func (v *Previewer) inputKey() string {
-	cp := v.options.Remotes.KnownRemote(v.options.Remotes.ReadLocation(v.options.Settings.ControlPlane.Repo))
+	cp := v.options.Remotes.ControlPlane()
 	if cp == nil || cp.Mirror() == nil {
 		return ""
 	}
@@ -109,7 +109,7 @@ func (v *Previewer) Preview(ctx context.Context, src *source.Source, limits func
 }
 
 func (v *Previewer) previewAll(ctx context.Context) error {
-	cp := v.options.Remotes.KnownRemote(v.options.Remotes.ReadLocation(v.options.Settings.ControlPlane.Repo))
+	cp := v.options.Remotes.ControlPlane()
 	f, err := cp.Forge()
 	if err != nil {
 		return err

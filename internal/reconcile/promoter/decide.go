@@ -44,7 +44,7 @@ func (m *Promoter) evaluateGates(ctx context.Context, s *stageState, to string) 
 	if err != nil {
 		return gate.Verdict{}, err
 	}
-	f = m.answerNeeds(ctx, s, &s.enterGates, f)
+	m.answerNeeds(ctx, s, &s.enterGates, &f)
 	gates := s.enterGates.Evaluate(f)
 	return gate.CombineVerdicts("gates", append([]gate.Verdict{gate.EvaluateFreezes(f)}, gates.Parts...)), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -20,69 +19,54 @@ import (
 // maxNeedRounds bounds how often gates may ask for more because of an answer.
 const maxNeedRounds = 4
 
-// answerNeeds reads what gates need to know. What cannot be read stays unknown and is waited for;
-// the first error is that of the stage.
-func (m *Promoter) answerNeeds(ctx context.Context, s *stageState, gates *gate.Set, f gate.Facts) gate.Facts {
+// answerNeeds adds to facts what gates need to know. What cannot be read stays unknown and is waited
+// for; the first error is that of the stage.
+func (m *Promoter) answerNeeds(ctx context.Context, s *stageState, gates *gate.Set, f *gate.Facts) {
+	f.Answers, f.Teams = map[string]gate.Answer{}, map[string][]string{}
 	done := map[string]bool{}
 	for range maxNeedRounds {
 		more := false
-		for _, need := range gates.Needs(f) {
+		for _, need := range gates.Needs(*f) {
 			if done[need.Key] {
 				continue
 			}
 			done[need.Key], more = true, true
-			var err error
-			f, err = m.answerNeed(ctx, s, need, f)
-			if err != nil {
+			if err := m.answerNeed(ctx, s, need, f); err != nil {
 				s.recordError(fmt.Errorf("%s: %w", need.Key, err))
-				f = withAnswer(f, need.Key, gate.Answer{Reason: err.Error()})
+				f.Answers[need.Key] = gate.Answer{Reason: err.Error()}
 			}
 		}
 		if !more {
 			break
 		}
 	}
-	return f
 }
 
 // answerNeed answers one need.
-func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need, f gate.Facts) (gate.Facts, error) {
-	var err error
+func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need, f *gate.Facts) (err error) {
 	switch need.Kind {
 	case gate.BaseStatuses, gate.Dispatch: // what a workflow has come to is written there
 		f.BaseStatuses, err = m.readStatuses(ctx, m.options.Remotes.ControlPlane(), f.Commit)
 		if err != nil || need.Kind == gate.BaseStatuses {
-			return f, err
+			return err
 		}
+		a, err := m.runWorkflow(ctx, need, *f)
+		if err == nil {
+			f.Answers[need.Key] = a
+		}
+		return err
 	case gate.OutputStatuses:
 		return m.readOutputStatuses(ctx, s, f)
 	case gate.Clusters:
 		f.Reports = m.clusterReports(s)
-		return f, nil
 	case gate.Approvals:
 		return m.readApprovals(ctx, s, f)
 	case gate.Members:
 		return m.readTeamMembers(ctx, need.Team, f)
+	case gate.HTTP:
+		f.Answers[need.Key] = m.askServer(ctx, need)
 	}
-	var a gate.Answer
-	if need.Kind == gate.HTTP {
-		a = m.askServer(ctx, need)
-	} else {
-		a, err = m.runWorkflow(ctx, need, f)
-	}
-	if err == nil {
-		f = withAnswer(f, need.Key, a)
-	}
-	return f, err
-}
-
-// withAnswer returns facts with one more answer.
-func withAnswer(f gate.Facts, key string, a gate.Answer) gate.Facts {
-	answers := map[string]gate.Answer{}
-	maps.Copy(answers, f.Answers)
-	answers[key] = a
-	f.Answers = answers
-	return f
+	return nil
 }
 
 // maxSameOutputs bounds how many commits with the same output are asked for statuses.
@@ -91,20 +75,20 @@ const maxSameOutputs = 5
 // readOutputStatuses reads the statuses of the commits that hold the output: others may have pushed
 // to the branch after clusters reported on an older one. The newest counts. Contexts that reported
 // on the previous output must report on this one too.
-func (m *Promoter) readOutputStatuses(ctx context.Context, s *stageState, f gate.Facts) (gate.Facts, error) {
+func (m *Promoter) readOutputStatuses(ctx context.Context, s *stageState, f *gate.Facts) error {
 	f.OutputStatuses, f.PreviousStatuses = nil, nil
 	f.OtherEnvironments = m.sharingEnvironments(s)
 	if f.OutputCommit == "" {
-		return f, nil
+		return nil
 	}
 	same, before, err := s.output.readSameOutputs()
 	if err != nil {
-		return f, err
+		return err
 	}
 	for _, commit := range same {
 		said, err := m.readStatuses(ctx, s.output.remote, commit)
 		if err != nil {
-			return f, err
+			return err
 		}
 		for _, st := range said {
 			if !slices.ContainsFunc(f.OutputStatuses, func(k gate.CommitStatus) bool { return k.Context == st.Context }) {
@@ -115,7 +99,7 @@ func (m *Promoter) readOutputStatuses(ctx context.Context, s *stageState, f gate
 	if before != "" {
 		f.PreviousStatuses, err = m.readPreviousStatuses(ctx, s, before, f.OutputStatuses)
 	}
-	return f, err
+	return err
 }
 
 // previousOutput is what was reported on the output before, as read when the output after it had
@@ -231,16 +215,16 @@ func approvalReaderOf(r *repos.Remote) (forge.ApprovalReader, error) {
 }
 
 // readApprovals adds the approvals of the pull request.
-func (m *Promoter) readApprovals(ctx context.Context, s *stageState, f gate.Facts) (gate.Facts, error) {
+func (m *Promoter) readApprovals(ctx context.Context, s *stageState, f *gate.Facts) error {
 	asked, err := approvalReaderOf(m.options.Remotes.RemoteOf(s.branch.URL))
 	if err != nil || asked == nil {
-		return f, err
+		return err
 	}
 	given := len(f.Approvals)
 	if f.Pull != nil {
 		all, err := asked.Approvals(ctx, f.Pull.Number)
 		if err != nil {
-			return f, err
+			return err
 		}
 		pull := *f.Pull
 		for i := range all {
@@ -250,29 +234,29 @@ func (m *Promoter) readApprovals(ctx context.Context, s *stageState, f gate.Fact
 		f.Pull, given = &pull, given+len(all)
 	}
 	if given == 0 { // nobody's login is looked at
-		return f, nil
+		return nil
 	}
 	f.Approvals, err = m.withLogins(ctx, s, f.Approvals)
 	if err != nil {
-		return f, err
+		return err
 	}
 	coming, err := s.readCandidateCommits(f.Commit)
 	if err != nil || coming.tooMany { // without authors nobody is known to be another one
 		f.Authors = nil
-		return f, err
+		return err
 	}
 	f.Authors = slices.Clone(f.Authors)
 	for _, c := range coming.commits {
 		author, err := m.authorOf(ctx, m.options.Remotes.ControlPlane(), c.ID)
 		if err != nil {
 			f.Authors = nil
-			return f, err
+			return err
 		}
 		if author != "" && !slices.Contains(f.Authors, author) {
 			f.Authors = append(f.Authors, author)
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // withLogins returns approvals in files with the logins of those who committed them, where the
@@ -314,22 +298,20 @@ func (m *Promoter) authorOf(ctx context.Context, repo *repos.Remote, commit stri
 	return login, nil
 }
 
-func (m *Promoter) readTeamMembers(ctx context.Context, team string, f gate.Facts) (gate.Facts, error) {
+func (m *Promoter) readTeamMembers(ctx context.Context, team string, f *gate.Facts) error {
 	asked, err := approvalReaderOf(m.options.Remotes.ControlPlane())
 	if err != nil || asked == nil {
-		return f, err
+		return err
 	}
 	logins, err := asked.TeamMembers(ctx, team)
 	if errors.Is(err, forge.ErrNotFound) {
-		return f, fmt.Errorf("there is no team %s, or it may not be seen", team)
+		return fmt.Errorf("there is no team %s, or it may not be seen", team)
 	}
 	if err != nil {
-		return f, err
+		return err
 	}
-	teams := map[string][]string{team: logins}
-	maps.Copy(teams, f.Teams)
-	f.Teams = teams
-	return f, nil
+	f.Teams[team] = logins
+	return nil
 }
 
 // askServer asks an HTTP server, unless its last answer is recent enough.

@@ -11,12 +11,11 @@ import (
 // plane and a branch of ours exists.
 func (m *Promoter) CheckPulls(ctx context.Context) (changed bool) {
 	remote := m.options.Remotes.ControlPlane()
-	if !m.options.Settings.Write || m.options.Settings.Promotion != managedPromotion || remote == nil || remote.Mirror() == nil || !m.options.Remotes.HasAnswered(remote) {
+	if !m.options.Settings.Write || remote == nil || !m.options.Remotes.HasAnswered(remote) {
 		return false
 	}
-	prefix := m.options.Settings.Output.BranchPrefix + recordBranches
-	refs, err := remote.Mirror().Refs("refs/heads/" + prefix)
-	if err != nil || len(refs) == 0 {
+	proposed, err := m.ProposedRecords()
+	if err != nil || len(proposed) == 0 {
 		return false
 	}
 	f, err := remote.Forge()
@@ -29,7 +28,7 @@ func (m *Promoter) CheckPulls(ctx context.Context) (changed bool) {
 	}
 	var now strings.Builder
 	for _, p := range pulls {
-		if strings.HasPrefix(p.Head, prefix) {
+		if strings.HasPrefix(p.Head, m.options.Settings.Output.BranchPrefix+recordBranches) {
 			fmt.Fprintln(&now, p.Number, p.Head, p.Base)
 		}
 	}

@@ -68,7 +68,7 @@ func summarizeRound(stages []*stageState, reports []status.Stage) roundResult {
 		fmt.Fprintln(&observed, s.Environment, s.Commit, s.Merged, s.Proof.Status, s.Proof.Reason, s.Next.State, s.Next.Candidate, s.Next.Verdict.Reason)
 		r.waiting = r.waiting || stages[i].err != nil || stages[i].unmerged || s.Next.State == promote.Waiting || s.Next.State == promote.Held || s.Commit != "" && s.Proof.Status != gate.Pass
 		for _, v := range []gate.Verdict{s.Proof, s.Next.Verdict} {
-			r.nextChange = firstTime(r.nextChange, v.NextChange())
+			r.nextChange = gate.EarlierTime(r.nextChange, v.NextChange())
 		}
 	}
 	r.observed = observed.String()

@@ -92,7 +92,7 @@ func (m *Promoter) withholdEnvironments(ctx context.Context, o *Policy) {
 	for _, f := range o.base.Progress.Freezes {
 		for _, at := range []time.Time{f.From, f.To} {
 			if at.After(m.now) {
-				o.NextChange = firstTime(o.NextChange, at)
+				o.NextChange = gate.EarlierTime(o.NextChange, at)
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 		return nil, nil
 	}
 	by, err := b.Repo.LastChangedBy(b.Head, b.Record, maxRecords)
-	if err != nil || isReleased(b, by.ID) {
+	if err != nil || slices.ContainsFunc(b.Progress.Releases, func(r *model.Release) bool { return isAbbreviation(r.Commit, by.ID) }) {
 		return nil, err
 	}
 	trailers := publish.Trailers(by.Message)
@@ -95,11 +95,6 @@ func isHeldBy(b source.Branch, c git.CommitInfo, environment string) (bool, erro
 		layer := model.Layer{Kind: model.Env, Name: environment, Files: source.Filter(changed.Tree())}
 		return len(model.NewParser().Progress(environment, layer).Holds) > 0, nil
 	})
-}
-
-// isReleased reports whether the branch says that a reversal was released.
-func isReleased(b source.Branch, commit string) bool {
-	return slices.ContainsFunc(b.Progress.Releases, func(r *model.Release) bool { return isAbbreviation(r.Commit, commit) })
 }
 
 // isAbbreviation reports whether a text, of at least 7 digits, is the beginning of a commit's id.

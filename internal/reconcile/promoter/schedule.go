@@ -3,6 +3,7 @@ package promoter
 import (
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
 
@@ -41,7 +42,7 @@ func (s *schedule) isDue(now time.Time, woken bool) bool {
 	}
 	soon := s.lastRound.Add(minInterval)
 	if woken && now.Before(soon) {
-		s.next = firstTime(s.next, soon)
+		s.next = gate.EarlierTime(s.next, soon)
 		return false
 	}
 	return woken
@@ -67,16 +68,8 @@ func (s *schedule) planNext(now time.Time, r roundResult, interval time.Duration
 	switch {
 	case !r.waiting:
 	case s.quiet == 0 && interval > 0:
-		s.next = firstTime(s.next, now.Add(interval))
+		s.next = gate.EarlierTime(s.next, now.Add(interval))
 	default:
-		s.next = firstTime(s.next, now.Add(max(repos.BackoffAfter(max(s.quiet, 1), random()), interval)))
+		s.next = gate.EarlierTime(s.next, now.Add(max(repos.BackoffAfter(max(s.quiet, 1), random()), interval)))
 	}
-}
-
-// firstTime returns the earlier of two times; a zero time is none.
-func firstTime(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -59,7 +59,7 @@ func (m *Promoter) forecastGates(ctx context.Context, s *stageState, commit stri
 	if err != nil {
 		return gate.Forecast{WaitsFor: err.Error()}
 	}
-	f = m.answerNeeds(ctx, s, &s.enterGates, f)
+	m.answerNeeds(ctx, s, &s.enterGates, &f)
 	forecast := s.enterGates.Forecast(f, from)
 	if frozen := gate.EvaluateFreezes(f); frozen.Status == gate.Wait {
 		if frozen.ValidUntil.After(forecast.Time) {

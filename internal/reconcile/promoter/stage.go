@@ -192,7 +192,7 @@ func (m *Promoter) evaluateStage(ctx context.Context, s *stageState, h promote.H
 
 // evaluateProof evaluates the gates of the proof. Soaking begins when all others have passed.
 func (m *Promoter) evaluateProof(ctx context.Context, s *stageState) {
-	s.facts = m.answerNeeds(ctx, s, &s.running, s.facts)
+	m.answerNeeds(ctx, s, &s.running, &s.facts)
 	running := s.running.Evaluate(s.facts)
 	s.stage.Merged = !s.facts.MergedAt.IsZero()
 	if running.Status != gate.Pass {
@@ -274,7 +274,7 @@ func (m *Promoter) findOutput(s *stageState) error {
 	if err != nil {
 		return err
 	}
-	s.facts.OutputCommit, s.facts.MergedAt = head, firstTime(brought.When, m.now)
+	s.facts.OutputCommit, s.facts.MergedAt = head, gate.EarlierTime(brought.When, m.now)
 	if s.stage.PromotedAt.After(brought.When) { // it changed nothing, so that it was there from the beginning
 		s.facts.MergedAt = s.stage.PromotedAt
 	}

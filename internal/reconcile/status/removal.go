@@ -27,8 +27,7 @@ func cloneRemovals(all []Removal) []Removal {
 	all = slices.Clone(all)
 	for i, r := range all {
 		if r.Pull != nil {
-			pull := *r.Pull
-			all[i].Pull = &pull
+			all[i].Pull = new(*r.Pull)
 		}
 	}
 	return all

@@ -185,8 +185,7 @@ func (e Environment) clone() Environment {
 	e.Withheld = slices.Clone(e.Withheld)
 	e.Removals = cloneRemovals(e.Removals)
 	if e.Pull != nil {
-		pull := *e.Pull
-		e.Pull = &pull
+		e.Pull = new(*e.Pull)
 	}
 	return e
 }
