@@ -22,7 +22,8 @@ import (
 // Metrics counts what the daemon does, and serves the figures over HTTP. Any
 // number of goroutines may use it; nil is one that does nothing.
 type Metrics struct {
-	pages http.Handler
+	registry *prometheus.Registry
+	pages    http.Handler
 
 	cycles        *prometheus.CounterVec
 	cycleDuration prometheus.Histogram
@@ -51,6 +52,8 @@ type Metrics struct {
 // Go runtime and of the process. The version is that of the program.
 func New(version string) *Metrics {
 	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+
 		cycles:        newCounterVec("cycles_total", "Cycles that ended.", "outcome"),
 		cycleDuration: prometheus.NewHistogram(histogramOptions("cycle_duration_seconds", "How long a cycle takes.")),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -79,8 +82,7 @@ func New(version string) *Metrics {
 	}
 	info := newGaugeVec("build_info", "1; the label says which version runs.", "version")
 	info.WithLabelValues(version).Set(1)
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(
+	m.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info,
 		m.cycles, m.cycleDuration, m.waiting, m.cycleEnded, m.unfinished,
 		m.environmentState, m.environmentDuration, m.problems, m.assignments, m.promotions, m.verifications,
@@ -90,7 +92,7 @@ func New(version string) *Metrics {
 		m.cycles.WithLabelValues(outcomeLabel(ok))
 		m.verifications.WithLabelValues(verificationLabel(ok))
 	}
-	m.pages = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	m.pages = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	return m
 }
 
