@@ -47,6 +47,6 @@ func (m *Remote) advertisedReferences(ctx context.Context, service string) (adv 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	return s.references(ctx)
 }

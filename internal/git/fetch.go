@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/transport"
 
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 	"github.com/fairlead-io/fairlead/internal/git/partial"
@@ -40,7 +41,7 @@ func (r *Repository) receivePack(ctx context.Context, s session, wants, haves []
 	// A thin pack needs the packs beside it, which the mirror may merge.
 	req.Capabilities.Delete(capability.ThinPack)
 	req.Wants, req.Haves = wants, haves
-	answer, err := s.fetch.UploadPack(ctx, req)
+	answer, err := s.Session.(transport.UploadPackSession).UploadPack(ctx, req)
 	if err != nil {
 		return err
 	}

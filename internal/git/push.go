@@ -82,7 +82,7 @@ func (m *Remote) sendPack(ctx context.Context, pack *Pack, updates []RefUpdate) 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	adv, err := s.references(ctx)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (m *Remote) receivePack(ctx context.Context, s session, req *packp.Referenc
 	if err != nil {
 		return nil, err
 	}
-	return s.push.ReceivePack(ctx, req)
+	return s.Session.(transport.ReceivePackSession).ReceivePack(ctx, req)
 }
 
 func advertisedID(adv *packp.AdvRefs, ref string) string {

@@ -210,7 +210,7 @@ func (m *Remote) syncMirror(ctx context.Context) (moved bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, session.close()) }()
+	defer func() { err = errors.Join(err, session.Close()) }()
 	theirs, err := session.references(ctx)
 	if err != nil {
 		return false, err
@@ -247,7 +247,7 @@ func (m *Remote) Fetch(ctx context.Context, commits ...string) error {
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, session.close()) }()
+		defer func() { err = errors.Join(err, session.Close()) }()
 		theirs, err := session.references(ctx)
 		if err != nil {
 			return err

@@ -45,31 +45,16 @@ func (b *BusyError) Error() string { return fmt.Sprintf("the server is busy: %v"
 // Unwrap returns the error of the server's answer.
 func (b *BusyError) Unwrap() error { return b.err }
 
-// session is a session with one service of a server.
-type session struct {
-	fetch transport.UploadPackSession // one of the two is set
-	push  transport.ReceivePackSession
-}
+// session is a session with one service of a server: a [transport.UploadPackSession] or a
+// [transport.ReceivePackSession].
+type session struct{ transport.Session }
 
 func (s session) references(ctx context.Context) (*packp.AdvRefs, error) {
-	var refs *packp.AdvRefs
-	var err error
-	if s.fetch != nil {
-		refs, err = s.fetch.AdvertisedReferencesContext(ctx)
-	} else {
-		refs, err = s.push.AdvertisedReferencesContext(ctx)
-	}
+	refs, err := s.AdvertisedReferencesContext(ctx)
 	if errors.Is(err, transport.ErrEmptyRemoteRepository) {
 		return packp.NewAdvRefs(), nil
 	}
 	return refs, err
-}
-
-func (s session) close() error {
-	if s.fetch != nil {
-		return s.fetch.Close()
-	}
-	return s.push.Close()
 }
 
 // resolveEndpoint returns the remote's address and the authentication there.
@@ -101,31 +86,25 @@ func (m *Remote) openSession(ctx context.Context, service string) (session, erro
 	if err != nil {
 		return session{}, err
 	}
-	client, err := m.newTransport(endpoint)
-	if err != nil {
-		return session{}, err
-	}
-	if endpoint.Protocol == "ssh" {
-		defer registerDial(ctx, endpoint)()
-	}
-	if service == transport.UploadPackServiceName {
-		s, err := client.NewUploadPackSession(endpoint, auth)
-		return session{fetch: s}, err
-	}
-	s, err := client.NewReceivePackSession(endpoint, auth)
-	return session{push: s}, err
-}
-
-func (m *Remote) newTransport(endpoint *transport.Endpoint) (transport.Transport, error) {
+	var client transport.Transport
 	switch {
 	case isHTTP(endpoint):
-		return githttp.NewClient(protocol.NewClient(m.options.Stall, m.isTrusted)), nil
+		client = githttp.NewClient(protocol.NewClient(m.options.Stall, m.isTrusted))
 	case endpoint.Protocol == "ssh":
-		return gitssh.NewClient(nil), nil
+		client = gitssh.NewClient(nil)
+		defer registerDial(ctx, endpoint)()
 	case endpoint.Protocol == "file":
-		return file.DefaultClient, nil
+		client = file.DefaultClient
+	default:
+		return session{}, fmt.Errorf("%s repositories cannot be reached", endpoint.Protocol)
 	}
-	return nil, fmt.Errorf("%s repositories cannot be reached", endpoint.Protocol)
+	var s session
+	if service == transport.UploadPackServiceName {
+		s.Session, err = client.NewUploadPackSession(endpoint, auth)
+	} else {
+		s.Session, err = client.NewReceivePackSession(endpoint, auth)
+	}
+	return s, err
 }
 
 // authMethod returns the credentials as go-git's method; nil for anonymous access.
@@ -169,7 +148,11 @@ func classifyError(err error) error {
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed), errors.Is(err, transport.ErrInvalidAuthMethod):
 		return fmt.Errorf("%w: %s", ErrAccess, protocol.ShortenReason(err.Error()))
 	case errors.As(err, &answer):
-		return fmt.Errorf("%w: %w", ErrUnreachable, httpError(answer))
+		failed := fmt.Errorf("HTTP status %d %s", answer.StatusCode(), protocol.ShortenReason(answer.Reason))
+		if code := answer.StatusCode(); code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable {
+			failed = &BusyError{protocol.RetryAfter(answer.Response.Header), failed}
+		}
+		return fmt.Errorf("%w: %w", ErrUnreachable, failed)
 	case errors.Is(err, context.Canceled):
 		return err
 	}
@@ -185,15 +168,6 @@ func isClassified(err error) bool {
 		}
 	}
 	return errors.As(err, &busy)
-}
-
-func httpError(a *githttp.Err) error {
-	err := fmt.Errorf("HTTP status %d %s", a.StatusCode(), protocol.ShortenReason(a.Reason))
-	switch a.StatusCode() {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return &BusyError{protocol.RetryAfter(a.Response.Header), err}
-	}
-	return err
 }
 
 // withoutUser removes the user and password from an http URL, which is written to a mirror's

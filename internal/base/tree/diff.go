@@ -22,22 +22,18 @@ func Diff(a, b Tree) iter.Seq[Change] {
 }
 
 func diffTrees(prefix string, a, b Tree, yield func(Change) bool) bool {
-	for x, y := range ZipChanged(a, b) {
-		if !diffEntry(prefix, x, y, yield) {
+	for x, y := range ZipChanged(a, b) { // of one name and kind; one of them may be the zero Entry
+		ok, path := true, prefix+max(x.Name, y.Name)
+		if x.IsDir() || y.IsDir() {
+			ok = diffTrees(path+"/", x.Tree(), y.Tree(), yield)
+		} else {
+			ok = yield(Change{Path: path, Old: x, New: y})
+		}
+		if !ok {
 			return false
 		}
 	}
 	return true
-}
-
-// diffEntry compares two entries of one name and kind; one of them may be the
-// zero Entry.
-func diffEntry(prefix string, x, y Entry, yield func(Change) bool) bool {
-	name := max(x.Name, y.Name)
-	if x.IsDir() || y.IsDir() {
-		return diffTrees(prefix+name+"/", x.Tree(), y.Tree(), yield)
-	}
-	return yield(Change{Path: prefix + name, Old: x, New: y})
 }
 
 // ZipChanged yields the entries of the two directories that differ, merged by name, in Git's

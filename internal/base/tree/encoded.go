@@ -19,14 +19,6 @@ func FromText(id ID, text string, whole func(Entry) Entry) Tree {
 	return Tree{&dir{id: id, encoded: encodedDir{text, whole}}}
 }
 
-func (e encodedDir) allEntries() []Entry {
-	all, _ := ParseTree(e.text, nil) // what Git would write can be read
-	for i, one := range all {
-		all[i] = e.completed(one)
-	}
-	return all
-}
-
 // Text returns the content of the Git tree object of t.
 func (t Tree) Text() string {
 	t = t.Expand()

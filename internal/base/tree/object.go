@@ -54,25 +54,21 @@ func CutEntry(text string) (e Entry, rest string, ok bool) {
 	if !ok {
 		return e, "", false
 	}
-	e.Mode, ok = parseMode(mode)
-	if !ok {
-		return e, "", false
+	switch mode {
+	case "40000":
+		e.Mode = ModeDir
+	case "100644":
+		e.Mode = ModeFile
+	default: // old versions of Git wrote 100664, and some programs 040000
+		n, err := strconv.ParseUint(mode, 8, 32)
+		if err != nil {
+			return e, "", false
+		}
+		e.Mode = Mode(n)
 	}
 	e.Name, rest, ok = strings.Cut(rest, "\x00")
 	if !ok || len(rest) < len(e.ID) {
 		return e, "", false
 	}
 	return e, rest[copy(e.ID[:], rest):], true
-}
-
-// parseMode reads a mode. Old versions of Git wrote 100664, and some programs 040000.
-func parseMode(text string) (Mode, bool) {
-	switch text {
-	case "40000":
-		return ModeDir, true
-	case "100644":
-		return ModeFile, true
-	}
-	n, err := strconv.ParseUint(text, 8, 32)
-	return Mode(n), err == nil
 }

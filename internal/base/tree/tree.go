@@ -107,14 +107,8 @@ func Lazy(id ID, files int, load func() Tree) Tree {
 // trees among them are left out, as Git does. It panics if a name is given
 // twice or cannot be one: the caller checks what comes from outside.
 func FromEntries(entries []Entry) Tree {
-	kept := make([]Entry, 0, len(entries))
-	for _, e := range entries {
-		if e.Mode == ModeDir && e.ID == EmptyID {
-			continue
-		}
-		kept = append(kept, e)
-	}
-	slices.SortFunc(kept, func(a, b Entry) int { return compareNames(a.Name, a.Mode, b.Name, b.Mode) })
+	kept := slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Mode == ModeDir && e.ID == EmptyID })
+	slices.SortFunc(kept, CompareEntries)
 	for i, e := range kept {
 		if !validName(e.Name) {
 			panic(fmt.Sprintf("tree: %q cannot be the name of a file", e.Name))
@@ -162,7 +156,11 @@ func (t Tree) Entries() []Entry {
 	case t.d == nil:
 		return nil
 	case t.d.encoded.text != "":
-		return t.d.encoded.allEntries()
+		all, _ := ParseTree(t.d.encoded.text, nil) // what Git would write can be read
+		for i, e := range all {
+			all[i] = t.d.encoded.completed(e)
+		}
+		return all
 	}
 	return t.d.entries
 }
@@ -192,10 +190,7 @@ func (e Entry) IsDir() bool { return e.Mode == ModeDir }
 func (t Tree) All() iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for path, e := range t.Walk() {
-			if e.Mode != ModeFile && e.Mode != ModeExecutable {
-				continue
-			}
-			if !yield(path, e.Data) {
+			if (e.Mode == ModeFile || e.Mode == ModeExecutable) && !yield(path, e.Data) {
 				return
 			}
 		}
@@ -239,14 +234,13 @@ func (t Tree) Lookup(path string) (Entry, bool) {
 	for c := t.newCursor(); !c.done(); {
 		e := c.next()
 		switch {
-		case e.Name != name && CompareEntries(e, Entry{Name: name, Mode: ModeDir}) > 0:
-			return Entry{}, false
-		case e.Name != name:
-			continue
-		case deeper:
+		case e.Name == name && deeper:
 			return c.dir.completed(e).Tree().Lookup(rest)
+		case e.Name == name:
+			return c.dir.completed(e), true
+		case CompareEntries(e, Entry{Name: name, Mode: ModeDir}) > 0:
+			return Entry{}, false
 		}
-		return c.dir.completed(e), true
 	}
 	return Entry{}, false
 }
@@ -268,18 +262,16 @@ func (t Tree) Count() int {
 	return n
 }
 
-// compareNames is the order of Git's trees: bytes, with directories as if their
-// names ended in a slash. It makes a depth-first walk come out sorted by path.
-func compareNames(a string, am Mode, b string, bm Mode) int {
-	n := min(len(a), len(b))
-	if c := strings.Compare(a[:n], b[:n]); c != 0 {
+// CompareEntries compares two entries by the order of [Tree.Entries], which is that of Git's trees:
+// bytes, with directories as if their names ended in a slash. It makes a depth-first walk come out
+// sorted by path.
+func CompareEntries(a, b Entry) int {
+	n := min(len(a.Name), len(b.Name))
+	if c := strings.Compare(a.Name[:n], b.Name[:n]); c != 0 {
 		return c
 	}
-	return int(endByte(a, am, n)) - int(endByte(b, bm, n))
+	return int(endByte(a.Name, a.Mode, n)) - int(endByte(b.Name, b.Mode, n))
 }
-
-// CompareEntries compares two entries by the order of [Tree.Entries].
-func CompareEntries(a, b Entry) int { return compareNames(a.Name, a.Mode, b.Name, b.Mode) }
 
 func endByte(name string, m Mode, i int) byte {
 	switch {

@@ -23,15 +23,13 @@ func (ask Fetcher) FetchCommits(ctx context.Context, w protocol.FetchRequest, al
 	some.Wants = slices.DeleteFunc(slices.Clone(w.Wants), all)
 	whole.Wants = slices.DeleteFunc(slices.Clone(w.Wants), func(id plumbing.Hash) bool { return !all(id) })
 	whole.Filter = NoFilter
+	var err error
 	for _, w := range []protocol.FetchRequest{some, whole} {
-		if len(w.Wants) == 0 {
-			continue
-		}
-		if err := ask(ctx, w, take); err != nil {
-			return err
+		if err == nil && len(w.Wants) > 0 {
+			err = ask(ctx, w, take)
 		}
 	}
-	return nil
+	return err
 }
 
 // maxWants bounds the objects of one request, of 50 bytes each: servers bound its size.

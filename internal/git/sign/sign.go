@@ -11,6 +11,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,10 @@ type Signer = func(text []byte, when time.Time) (string, error)
 // SSH returns a Signer for an SSH private key (PEM), as Git signs with gpg.format = ssh.
 // It refuses keys whose signatures differ each time.
 func SSH(key []byte, passphrase string) (Signer, error) {
-	signer, err := parseSSHKey(key, passphrase)
+	signer, err := ssh.ParsePrivateKey(key)
+	if passphrase != "" {
+		signer, err = ssh.ParsePrivateKeyWithPassphrase(key, []byte(passphrase))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the SSH key: %w", err)
 	}
@@ -42,19 +46,14 @@ func SSH(key []byte, passphrase string) (Signer, error) {
 		return nil, errors.New("the SSH key cannot sign")
 	}
 	return func(text []byte, _ time.Time) (string, error) {
-		signature, err := withAlgorithm.SignWithAlgorithm(rand.Reader, signedData(text), algorithm)
+		sum := sha512.Sum512(text)
+		signed := append([]byte(sshMagic), ssh.Marshal(struct{ Namespace, Reserved, Hash, Sum string }{sshNamespace, "", sshHash, string(sum[:])})...)
+		signature, err := withAlgorithm.SignWithAlgorithm(rand.Reader, signed, algorithm)
 		if err != nil {
 			return "", err
 		}
 		return armorSignature(signer.PublicKey(), signature), nil
 	}, nil
-}
-
-func parseSSHKey(key []byte, passphrase string) (ssh.Signer, error) {
-	if passphrase != "" {
-		return ssh.ParsePrivateKeyWithPassphrase(key, []byte(passphrase))
-	}
-	return ssh.ParsePrivateKey(key)
 }
 
 // The format of an SSH signature is in PROTOCOL.sshsig of OpenSSH.
@@ -66,11 +65,6 @@ const (
 	armourWidth  = 70
 )
 
-func signedData(text []byte) []byte {
-	sum := sha512.Sum512(text)
-	return append([]byte(sshMagic), ssh.Marshal(struct{ Namespace, Reserved, Hash, Sum string }{sshNamespace, "", sshHash, string(sum[:])})...)
-}
-
 func armorSignature(key ssh.PublicKey, signature *ssh.Signature) string {
 	blob := append([]byte(sshMagic), ssh.Marshal(struct {
 		Version                                   uint32
@@ -79,10 +73,8 @@ func armorSignature(key ssh.PublicKey, signature *ssh.Signature) string {
 	text := base64.StdEncoding.EncodeToString(blob)
 	var b strings.Builder
 	b.WriteString("-----BEGIN SSH SIGNATURE-----\n")
-	for len(text) > 0 {
-		n := min(armourWidth, len(text))
-		b.WriteString(text[:n] + "\n")
-		text = text[n:]
+	for line := range slices.Chunk([]byte(text), armourWidth) {
+		b.WriteString(string(line) + "\n")
 	}
 	return b.String() + "-----END SSH SIGNATURE-----\n"
 }

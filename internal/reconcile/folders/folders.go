@@ -45,11 +45,13 @@ type Location struct {
 }
 
 // String returns "folder of branch", for people.
-func (p Location) String() string {
+func (p Location) String() string { return p.describe(func(name string) string { return name }) }
+
+func (p Location) describe(quote func(string) string) string {
 	if p.Folder == "" {
-		return "branch " + p.Branch
+		return "branch " + quote(p.Branch)
 	}
-	return p.Folder + " of branch " + p.Branch
+	return quote(p.Folder) + " of branch " + quote(p.Branch)
 }
 
 // Copy is what making one folder hold what another one holds comes to.
@@ -96,7 +98,11 @@ func PlanCopy(from, to Location) (Copy, error) {
 	if err := c.composeTrees(fromHead); err != nil {
 		return c, err
 	}
-	c.LastChange, err = lastChangeOf(c.From, fromHead)
+	if c.From.Folder == "" {
+		c.LastChange, err = c.From.Remote.Mirror().Commit(fromHead)
+	} else {
+		c.LastChange, err = c.From.Remote.Mirror().LastChangedBy(fromHead, c.From.Folder, maxHistory)
+	}
 	if err != nil {
 		return c, err
 	}
@@ -151,17 +157,10 @@ func headOf(p Location) (string, error) {
 // maxHistory bounds how far back the commit is looked for that a folder is of.
 const maxHistory = 1000
 
-func lastChangeOf(p Location, commit string) (git.CommitInfo, error) {
-	if p.Folder == "" {
-		return p.Remote.Mirror().Commit(commit)
-	}
-	return p.Remote.Mirror().LastChangedBy(commit, p.Folder, maxHistory)
-}
-
 // composeTrees finds out what the target is to hold: by ids first, and then with the content
 // of what differs.
 func (c *Copy) composeTrees(fromHead string) error {
-	source, err := readFolder(c.From, fromHead)
+	from, err := readFolder(c.From, fromHead)
 	if err != nil {
 		return err
 	}
@@ -169,14 +168,16 @@ func (c *Copy) composeTrees(fromHead string) error {
 	if err != nil {
 		return err
 	}
-	kept, err := c.keptFiles(target)
+	loaded, err := c.To.Remote.Mirror().LoadFiles(target, tree.Tree{}, func(file string, _ int64) bool { return file == KeepFile })
 	if err != nil {
 		return err
 	}
-	if source.IsEmpty() {
+	keep, _ := loaded.Lookup(KeepFile)
+	kept := source.NewIgnoreMatcher(string(keep.Data) + "\n" + alwaysKept)
+	if from.IsEmpty() {
 		return problem.Refusef("check its name; what is to be removed is removed by hand", "there is no folder %s with a file", c.From)
 	}
-	after, err := c.mergeTrees(source, target, kept)
+	after, err := c.mergeTrees(from, target, kept)
 	if err != nil {
 		return err
 	}
@@ -189,27 +190,17 @@ func (c *Copy) composeTrees(fromHead string) error {
 	if err != nil {
 		return err
 	}
-	source, err = c.From.Remote.Mirror().LoadFiles(source, tree.Tree{}, want)
+	from, err = c.From.Remote.Mirror().LoadFiles(from, tree.Tree{}, want)
 	if err != nil {
 		return err
 	}
-	c.After, err = c.mergeTrees(source, c.Before, kept)
+	c.After, err = c.mergeTrees(from, c.Before, kept)
 	return err
 }
 
 func readFolder(p Location, commit string) (tree.Tree, error) {
 	t, err := p.Remote.Mirror().ReadTree(commit)
 	return t.Sub(p.Folder), err
-}
-
-// keptFiles returns a function that reports whether a file is left alone.
-func (c *Copy) keptFiles(target tree.Tree) (func(string) bool, error) {
-	loaded, err := c.To.Remote.Mirror().LoadFiles(target, tree.Tree{}, func(file string, _ int64) bool { return file == KeepFile })
-	if err != nil {
-		return nil, err
-	}
-	e, _ := loaded.Lookup(KeepFile)
-	return source.NewIgnoreMatcher(string(e.Data) + "\n" + alwaysKept), nil
 }
 
 // mergeTrees returns the files of the source, and those of the target that are left alone.

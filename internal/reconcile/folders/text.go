@@ -1,6 +1,7 @@
 package folders
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -33,15 +34,17 @@ func (c Copy) locationsDigest() string {
 // trailerLine is the last line of our commits, by which we know them.
 func (c Copy) trailerLine() string { return "Fairlead-Copy: " + c.locationsDigest() }
 
-// pullMark is that of our pull request.
-func (c Copy) pullMark() string { return "copy " + c.locationsDigest() }
-
 // proposeCopy pushes the commit, and makes the pull request say what it means.
 func (c Copy) proposeCopy(ctx context.Context, o publish.Options, ours, reason string) (Result, error) {
 	e := publish.Edit{
-		Branch: c.To.Branch, Head: c.head, Folders: map[string]tree.Tree{c.To.Folder: c.After}, When: c.when, Message: c.commitMessage(reason),
+		Branch: c.To.Branch, Head: c.head, Folders: map[string]tree.Tree{c.To.Folder: c.After}, When: c.when,
+		Message: fmt.Sprintf("%s\n\nFrom %s of %s, commit %s\n", c.pullTitle(), c.From, c.From.Remote.URL(), c.LastChange.ID),
 	}
-	p := forge.Proposal{Mark: c.pullMark(), Head: ours, Base: c.To.Branch, Title: c.pullTitle(), Body: c.pullBody(reason)}
+	if reason != "" { // in one line, so that none of what people write is a trailer
+		e.Message += fmt.Sprintf("\n%s\n", text.OneLine(reason))
+	}
+	e.Message += fmt.Sprintf("\n%s\n", c.trailerLine())
+	p := forge.Proposal{Mark: "copy " + c.locationsDigest(), Head: ours, Base: c.To.Branch, Title: c.pullTitle(), Body: c.pullBody(reason)}
 	pull, err := e.Propose(ctx, o, p)
 	switch {
 	case err != nil:
@@ -73,16 +76,23 @@ func (c Copy) Summary() string {
 		return "no difference"
 	}
 	var parts []string
-	added, changed, removed := c.Changes()
-	for _, n := range []struct {
-		files []string
-		word  string
-	}{{added, "added"}, {changed, "changed"}, {removed, "removed"}} {
-		if len(n.files) > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", text.Count(len(n.files), "file"), n.word))
+	for _, list := range c.changeLists() {
+		if len(list.files) > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", text.Count(len(list.files), "file"), list.word))
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// changeList is the files of one kind of change.
+type changeList struct {
+	sign, word string
+	files      []string
+}
+
+func (c Copy) changeLists() []changeList {
+	added, changed, removed := c.Changes()
+	return []changeList{{"+", "added", added}, {"~", "changed", changed}, {"-", "removed", removed}}
 }
 
 // Text is the report for a terminal; with lines, also what changes line by line. Texts of
@@ -90,11 +100,7 @@ func (c Copy) Summary() string {
 func (c Copy) Text(lines bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s → %s: %s\n", c.From, c.To, c.Summary())
-	added, changed, removed := c.Changes()
-	for _, list := range []struct {
-		sign  string
-		files []string
-	}{{"+", added}, {"~", changed}, {"-", removed}} {
+	for _, list := range c.changeLists() {
 		for _, file := range list.files {
 			fmt.Fprintf(&b, "  %s %s\n", list.sign, file)
 		}
@@ -112,27 +118,7 @@ func (c Copy) Text(lines bool) string {
 }
 
 func (c Copy) pullTitle() string {
-	return forge.FitTitle(fmt.Sprintf("Promote %s to %s: %s", shortName(c.From), shortName(c.To), c.Summary()))
-}
-
-// shortName is what people call a place: its folder, or else its branch.
-func shortName(p Location) string {
-	if p.Folder == "" {
-		return p.Branch
-	}
-	return p.Folder
-}
-
-// commitMessage returns the text of the commit. What people write is put in one line, so that
-// none of it is a trailer.
-func (c Copy) commitMessage(reason string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nFrom %s of %s, commit %s\n", c.pullTitle(), c.From, c.From.Remote.URL(), c.LastChange.ID)
-	if reason != "" {
-		fmt.Fprintf(&b, "\n%s\n", text.OneLine(reason))
-	}
-	fmt.Fprintf(&b, "\n%s\n", c.trailerLine())
-	return b.String()
+	return forge.FitTitle(fmt.Sprintf("Promote %s to %s: %s", cmp.Or(c.From.Folder, c.From.Branch), cmp.Or(c.To.Folder, c.To.Branch), c.Summary()))
 }
 
 const (
@@ -146,16 +132,12 @@ const (
 // one that was closed is known by it.
 func (c Copy) pullBody(reason string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Merging this makes %s hold what %s holds since commit %s (%s).\n", locationMarkdown(c.To), locationMarkdown(c.From), forge.CodeSpan(c.LastChange.ID),
-		forge.EscapeMarkdown(firstLine(c.LastChange.Message)))
+	fmt.Fprintf(&b, "Merging this makes %s hold what %s holds since commit %s (%s).\n", c.To.describe(forge.CodeSpan), c.From.describe(forge.CodeSpan), forge.CodeSpan(c.LastChange.ID),
+		forge.EscapeMarkdown(c.LastChange.Subject()))
 	if reason != "" {
 		fmt.Fprintf(&b, "\n> %s\n", forge.EscapeMarkdown(reason))
 	}
-	added, changed, removed := c.Changes()
-	for _, list := range []struct {
-		word  string
-		files []string
-	}{{"added", added}, {"changed", changed}, {"removed", removed}} {
+	for _, list := range c.changeLists() {
 		if len(list.files) == 0 {
 			continue
 		}
@@ -194,15 +176,3 @@ func (c Copy) writeDiff(b *strings.Builder) {
 
 // mention is what some forges follow in code as well.
 var mention = regexp.MustCompile(`@(\w)`)
-
-func locationMarkdown(p Location) string {
-	if p.Folder == "" {
-		return "branch " + forge.CodeSpan(p.Branch)
-	}
-	return forge.CodeSpan(p.Folder) + " of branch " + forge.CodeSpan(p.Branch)
-}
-
-func firstLine(message string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
-	return line
-}

@@ -53,7 +53,14 @@ func ProbeURL(ctx context.Context, client *http.Client, probe func(url string) (
 	defer cancel()
 	code, body, err := fetchBody(ctx, clientWithin(client, probe, allowed.URL), need.URL, token)
 	if err != nil {
-		answer.Reason = string(redactToken([]byte(describeError(ctx, err)), token))
+		at := (*url.Error)(nil)
+		switch {
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			err = errors.New("it did not answer in time")
+		case errors.As(err, &at): // without the URL, whose query may hold a secret
+			err = at.Err
+		}
+		answer.Reason = string(redactToken([]byte(strings.TrimSuffix(oneLine(err.Error()), ".")), token))
 		return answer
 	}
 	answer.Code, answer.Body = code, redactToken(body, token)
@@ -96,17 +103,6 @@ func fetchBody(ctx context.Context, client *http.Client, address, token string) 
 		return 0, nil, fmt.Errorf("the answer has more than %d MiB", maxBody>>20)
 	}
 	return answer.StatusCode, body, nil
-}
-
-// describeError returns the text of an error without the URL, whose query may hold a secret.
-func describeError(ctx context.Context, err error) string {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return "it did not answer in time"
-	}
-	if at := (*url.Error)(nil); errors.As(err, &at) {
-		err = at.Err
-	}
-	return strings.TrimSuffix(oneLine(err.Error()), ".")
 }
 
 func redactToken(text []byte, token string) []byte {

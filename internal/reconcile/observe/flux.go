@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -110,18 +111,15 @@ func ParseFlux(body []byte) (Event, error) {
 }
 
 // sourceGroups are the groups of what is fetched and not rolled out.
-var sourceGroups = []string{"source", "image", "notification"}
+var sourceGroups = []string{"source.toolkit.fluxcd.io", "image.toolkit.fluxcd.io", "notification.toolkit.fluxcd.io"}
 
 // rolloutPhase returns what an event means; false if it is not about a rollout. A reason
 // that is not known means that something goes on.
 func (f fluxEvent) rolloutPhase() (rollout.Phase, bool) {
 	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
-	for _, s := range sourceGroups {
-		if group == s+".toolkit.fluxcd.io" {
-			return "", false
-		}
-	}
 	switch {
+	case slices.Contains(sourceGroups, group):
+		return "", false
 	case f.Severity == "error":
 		return rollout.Failed, true
 	case f.Severity != "info":
@@ -146,8 +144,9 @@ func (f fluxEvent) rolloutPhase() (rollout.Phase, bool) {
 func (f fluxEvent) sourceRevision() (branch, commit string) {
 	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
 	for _, key := range []string{group + "/originRevision", "originRevision", group + "/revision", "revision"} {
-		if branch, commit, ok := readRevision(f.Metadata[key]); ok {
-			return branch, commit
+		revision := f.Metadata[key]
+		if m := revisionPattern.FindStringSubmatch(revision); m != nil && len(revision) <= longestName {
+			return strings.TrimPrefix(m[1]+m[2], "refs/heads/"), m[3]
 		}
 	}
 	return "", ""
@@ -155,13 +154,5 @@ func (f fluxEvent) sourceRevision() (branch, commit string) {
 
 // revisionPattern are main@sha1:…, sha1:… and, of Flux before 2.0, main/….
 var revisionPattern = regexp.MustCompile(`^(?:(?:(.+)@)?sha1:|(?:(.+)/)?)([0-9a-f]{40})$`)
-
-func readRevision(text string) (branch, commit string, ok bool) {
-	m := revisionPattern.FindStringSubmatch(text)
-	if m == nil || len(text) > longestName {
-		return "", "", false
-	}
-	return strings.TrimPrefix(m[1]+m[2], "refs/heads/"), m[3], true
-}
 
 func oneLine(message string) string { return text.Shorten(text.OneLine(message), longestMessage) }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,8 +95,10 @@ func (i *Inbox) keepLatest(e Event) bool {
 		return false
 	}
 	i.latest[e.objectKey()] = e
-	if len(i.latest) > maxEvents {
-		i.forgetOldest()
+	if len(i.latest) > maxEvents { // some more go than must, so that it need not be done each time
+		for _, oldest := range i.sortedEvents()[:spareLines] {
+			delete(i.latest, oldest.objectKey())
+		}
 	}
 	return true
 }
@@ -122,24 +125,15 @@ func phaseRank(p rollout.Phase) int {
 	return slices.Index([]rollout.Phase{rollout.Progressing, rollout.Ready, rollout.Failed}, p)
 }
 
-// forgetOldest removes the oldest events, some more than it must, so that it need not do so
-// each time.
-func (i *Inbox) forgetOldest() {
-	for _, e := range i.sortedEvents()[:spareLines] {
-		delete(i.latest, e.objectKey())
-	}
-}
-
-func compareEvents(a, b Event) int {
-	return cmp.Or(a.When.Compare(b.When), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Object, b.Object))
-}
-
 // Reports returns what clusters report, sorted by cluster and object. mine reports whether an
 // event is about what is asked for, and whether the commit that it names holds what is
 // wanted; it may ask Git.
 func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 	var all []rollout.Report
-	for _, e := range i.lockedEvents() {
+	i.mu.Lock()
+	events := i.sortedEvents()
+	i.mu.Unlock()
+	for _, e := range events {
 		if current, ok := mine(e); ok {
 			all = append(all, rollout.Report{
 				Source: e.Cluster, Object: e.Object, Phase: e.Phase, Current: current, Message: e.Message, Time: e.When,
@@ -152,20 +146,11 @@ func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 	return all
 }
 
-// lockedEvents returns all of them, the oldest first.
-func (i *Inbox) lockedEvents() []Event {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.sortedEvents()
-}
-
+// sortedEvents returns all of them, the oldest first. Its caller holds the lock.
 func (i *Inbox) sortedEvents() []Event {
-	all := make([]Event, 0, len(i.latest))
-	for _, e := range i.latest {
-		all = append(all, e)
-	}
-	slices.SortFunc(all, compareEvents)
-	return all
+	return slices.SortedFunc(maps.Values(i.latest), func(a, b Event) int {
+		return cmp.Or(a.When.Compare(b.When), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Object, b.Object))
+	})
 }
 
 // appendLine appends a line.

@@ -104,7 +104,8 @@ func (s workflowStep) startWorkflow(ctx context.Context, n int, before forge.Com
 	if n > 1 {
 		text += fmt.Sprintf(" (%d)", n)
 	}
-	text = forge.OneLine(text, maxText-20) + ", claim " + s.claimWord()
+	claim := sha256.Sum256(fmt.Appendf(nil, "%s %d", s.context, s.now.UnixNano())) // that no other daemon writes at this time
+	text = forge.OneLine(text, maxText-20) + fmt.Sprintf(", claim %.4x", claim)
 	if other, err := s.hasOtherStatus(ctx, before.Description); err != nil || other {
 		return s.leaveToOther(err)
 	}
@@ -121,11 +122,6 @@ func (s workflowStep) startWorkflow(ctx context.Context, n int, before forge.Com
 		return gate.Answer{Time: s.now, Reason: reason}
 	}
 	return gate.Answer{Time: s.now, Outcome: forge.Pending}
-}
-
-// claimWord is a word that no other daemon writes at this time.
-func (s workflowStep) claimWord() string {
-	return fmt.Sprintf("%.4x", sha256.Sum256(fmt.Appendf(nil, "%s %d", s.context, s.now.UnixNano())))
 }
 
 // hasOtherStatus reports whether the run has a status by now with another description than these:
@@ -211,25 +207,18 @@ func parseAttempt(description string) (n int, failed string) {
 // whose title names it, else the oldest. What another status of the commit has is not
 // it.
 func (s workflowStep) pickRun(runs []forge.Run, said forge.CommitStatus, others []forge.CommitStatus) (forge.Run, bool) {
-	var best forge.Run
-	found := false
-	for _, run := range runs {
+	left := slices.DeleteFunc(slices.Clone(runs), func(run forge.Run) bool {
 		if said.URL != "" {
-			if run.URL == said.URL {
-				return run, true
-			}
-			continue
+			return run.URL != said.URL
 		}
-		taken := slices.ContainsFunc(others, func(o forge.CommitStatus) bool { return run.URL != "" && o.URL == run.URL })
-		if !taken && (!found || s.isLikelier(run, best)) {
-			best, found = run, true
-		}
+		return slices.ContainsFunc(others, func(o forge.CommitStatus) bool { return run.URL != "" && o.URL == run.URL })
+	})
+	if len(left) == 0 {
+		return forge.Run{}, false
 	}
-	return best, found
-}
-
-func (s workflowStep) isLikelier(a, b forge.Run) bool {
-	return cmp.Or(cmp.Compare(s.titleLikeness(b), s.titleLikeness(a)), a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID)) < 0
+	return slices.MinFunc(left, func(a, b forge.Run) int {
+		return cmp.Or(cmp.Compare(s.titleLikeness(b), s.titleLikeness(a)), a.Started.Compare(b.Started), cmp.Compare(a.ID, b.ID))
+	}), true
 }
 
 // titleLikeness returns how well the title of a run fits the commit here.

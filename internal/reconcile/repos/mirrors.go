@@ -9,8 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
-// Mirrors opens repositories for a command, each through a mirror in one folder. It may be
-// used concurrently.
+// Mirrors opens repositories, each through a mirror in one folder. It may be used concurrently.
 type Mirrors struct {
 	Dir string
 	// Options returns how to reach a location, but for its URL and folder; nil reaches all
@@ -29,16 +28,7 @@ func (m *Mirrors) Remote(location string) (*git.Remote, error) {
 	if known := m.remotes[key]; known != nil {
 		return known, nil
 	}
-	var o git.RemoteOptions
-	var err error
-	if m.Options != nil {
-		o, err = m.Options(location)
-		if err != nil {
-			return nil, err
-		}
-	}
-	o.URL, o.Dir = location, filepath.Join(m.Dir, giturl.FolderName(location))
-	remote, err := git.NewRemote(o)
+	remote, err := m.newRemote(location)
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +37,19 @@ func (m *Mirrors) Remote(location string) (*git.Remote, error) {
 	}
 	m.remotes[key] = remote
 	return remote, nil
+}
+
+func (m *Mirrors) newRemote(location string) (*git.Remote, error) {
+	var o git.RemoteOptions
+	var err error
+	if m.Options != nil {
+		o, err = m.Options(location)
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.URL, o.Dir = location, filepath.Join(m.Dir, giturl.FolderName(location))
+	return git.NewRemote(o)
 }
 
 // Fetch fetches from a location and returns its remote.

@@ -49,6 +49,7 @@ type Options struct {
 type Set struct {
 	options Options
 	keys    *access.Keyring
+	mirrors Mirrors
 	// within makes the context of what is fetched while something is read.
 	within func(limit time.Duration) (context.Context, context.CancelFunc)
 
@@ -89,10 +90,12 @@ const (
 
 // New makes a Set that knows no remote yet. What is read when ctx has ended is not fetched.
 func New(ctx context.Context, o Options) *Set {
-	within := func(limit time.Duration) (context.Context, context.CancelFunc) {
+	r := &Set{options: o, keys: access.New(o.Settings, o.Now), all: map[string]*Remote{}, hostSlots: map[string]chan struct{}{}}
+	r.within = func(limit time.Duration) (context.Context, context.CancelFunc) {
 		return context.WithTimeout(ctx, limit)
 	}
-	return &Set{options: o, keys: access.New(o.Settings, o.Now), all: map[string]*Remote{}, hostSlots: map[string]chan struct{}{}, within: within}
+	r.mirrors = Mirrors{Dir: filepath.Join(o.Settings.DataDir, "git"), Options: r.remoteOptions}
+	return r
 }
 
 // Poll begins a round: the remotes in a scope are asked for their references at once,
@@ -114,7 +117,7 @@ func (r *Set) beginRound(asked Scope) []*Remote {
 	r.round++
 	var known []*Remote
 	for key, m := range r.all {
-		if asked.has(key) {
+		if asked.all || asked.some[strings.ToLower(key)] {
 			known = append(known, m)
 		} else if m.askedRound > 0 {
 			m.skippedRound = r.round
@@ -139,8 +142,10 @@ func (r *Set) Open(ctx context.Context, place string) (*git.Repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.RequireWhole() { // it was an output so far
-		m.askAgain()
+	if m.RequireWhole() { // it was an output so far, and is asked though this round did already
+		m.mu.Lock()
+		m.askedRound = 0
+		m.mu.Unlock()
 	}
 	return r.openRemote(ctx, m)
 }
@@ -158,33 +163,22 @@ func (r *Set) OpenOutput(ctx context.Context, place string) (*Remote, error) {
 	return m, nil
 }
 
-// askAgain has a remote be asked though this round did already.
-func (m *Remote) askAgain() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.askedRound = 0
-}
-
+// openRemote returns the mirror of a remote, as it was when the error is of the way to the repository,
+// and not of what it holds. One whose first fetch failed has no references, and is not returned.
 func (r *Set) openRemote(ctx context.Context, m *Remote) (*git.Repository, error) {
 	_, err := r.syncOnce(ctx, m)
 	mirror := m.Mirror()
-	if err == nil || mirror != nil && isTransient(err) && hasReferences(mirror) {
+	if err == nil {
 		return mirror, nil
 	}
-	return nil, err
-}
-
-// isTransient reports whether an error is of the way to the repository, and not of what it holds.
-func isTransient(err error) bool {
 	var busy *git.BusyError
-	return errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.Is(err, errBackingOff) || panics.Is(err)
-}
-
-// hasReferences reports whether a mirror was ever as its remote: one whose first fetch
-// failed has no references.
-func hasReferences(mirror *git.Repository) bool {
-	refs, err := mirror.Refs("")
-	return err == nil && len(refs) > 0
+	if mirror != nil && (errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.Is(err, errBackingOff) || panics.Is(err)) {
+		refs, failed := mirror.Refs("")
+		if failed == nil && len(refs) > 0 {
+			return mirror, nil
+		}
+	}
+	return nil, err
 }
 
 // EnsureRemote returns the remote at a place; it is made if it is new.
@@ -196,13 +190,20 @@ func (r *Set) EnsureRemote(place string) (*Remote, error) {
 		m.lastReading = r.reads
 		return m, nil
 	}
-	guard, err := access.GuardLocation(r.options.Settings, place)
+	made, err := r.mirrors.newRemote(place)
 	if err != nil {
 		return nil, err
 	}
-	made, err := git.NewRemote(git.RemoteOptions{
-		Guard: guard, IsTrusted: r.options.Settings.NamesRepository,
-		URL: place, Dir: filepath.Join(r.options.Settings.DataDir, "git", giturl.FolderName(place)), Timeout: r.options.Settings.Timeout,
+	m := &Remote{Remote: made, set: r, location: place, lastReading: r.reads}
+	r.all[key] = m
+	return m, nil
+}
+
+// remoteOptions returns how the remote at a place is reached.
+func (r *Set) remoteOptions(place string) (git.RemoteOptions, error) {
+	guard, err := access.GuardLocation(r.options.Settings, place)
+	return git.RemoteOptions{
+		Guard: guard, IsTrusted: r.options.Settings.NamesRepository, Timeout: r.options.Settings.Timeout,
 		Credentials: r.keys.GitCredentials(place), NarrowPoll: true, Partial: true, NewContext: r.within,
 		OnFilter: func(filter string) {
 			r.options.Logger.Debug("what a mirror leaves at its server", "repo", giturl.Redact(place), "filter", cmp.Or(filter, "nothing"))
@@ -210,13 +211,7 @@ func (r *Set) EnsureRemote(place string) (*Remote, error) {
 		Observe: func(op string, took time.Duration, err error) {
 			r.options.Metrics.RecordGitCall(op, giturl.Redact(place), took, err != nil)
 		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	m := &Remote{Remote: made, set: r, location: place, lastReading: r.reads}
-	r.all[key] = m
-	return m, nil
+	}, err
 }
 
 // errBackingOff is the error for a remote that is not asked before its next try.

@@ -35,5 +35,3 @@ func (s Scope) With(other Scope) Scope {
 
 // IsAll reports whether all repositories are polled.
 func (s Scope) IsAll() bool { return s.all }
-
-func (s Scope) has(normal string) bool { return s.all || s.some[strings.ToLower(normal)] }

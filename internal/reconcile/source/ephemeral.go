@@ -273,12 +273,3 @@ func (e *Ephemeral) selectClusterTypes(m *model.Model) *model.Model {
 	c.ClusterTypes = slices.DeleteFunc(slices.Clone(m.ClusterTypes), func(t *model.ClusterType) bool { return !e.Spec.ClusterTypes.Matches(t.Labels) })
 	return &c
 }
-
-// reportStrayEphemerals reports an Ephemeral in the branch of an environment that is there to stay: it
-// came there by a merge, and the rest of its branch with it.
-func (r *reading) reportStrayEphemerals(layer model.Layer) {
-	for _, o := range r.source.options.Parser.Progress(r.env, layer).Ephemerals {
-		r.problems.Addf(o.Pos, o.Subject(), "remove it, and look at what else came with it: where the output goes, and spec.commit of the BaseRepo",
-			"only a branch %s%s may have it, and this is that of %s", EphemeralBranches, o.Name, r.env)
-	}
-}

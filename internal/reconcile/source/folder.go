@@ -1,13 +1,10 @@
 package source
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
@@ -22,7 +19,7 @@ const (
 
 // isContentWanted reports whether the content of a file is needed.
 func isContentWanted(file string, size int64) bool {
-	if strings.HasSuffix(file, ".yaml") || strings.HasSuffix(file, ".yml") {
+	if isYAML(file) {
 		return size <= maxYAML
 	}
 	return size <= maxOther
@@ -87,15 +84,6 @@ func readEntry(root *os.Root, file string, d fs.DirEntry) (e tree.Entry, ok bool
 		// The id is not Git's, but that of a file that was not read.
 		return tree.Entry{Name: d.Name(), Mode: tree.ModeFile, ID: tree.HashBlob([]byte("not read: " + file))}, true, nil
 	}
-	data, err := readFile(root, file)
+	data, err := root.ReadFile(file)
 	return tree.File(d.Name(), data), true, err
-}
-
-func readFile(root *os.Root, file string) (data []byte, err error) {
-	in, err := root.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	return io.ReadAll(in)
 }

@@ -264,3 +264,25 @@ func (b Branch) WithCommit(commit, repo, branch string) ([]byte, error) {
 	}
 	return text, nil
 }
+
+// AcknowledgedChanges returns what finds the changes of an environment's output that people have
+// acknowledged: by an Approval on the environment's branch, or by an annotation of its
+// GitOpsRepo.
+func (s *Source) AcknowledgedChanges(ctx context.Context, r Rendered) func() ([]string, error) {
+	return func() ([]string, error) {
+		var changes []string
+		if to := r.Model.OutputRepo(); to != nil {
+			changes = strings.FieldsFunc(to.Annotations[model.AcknowledgeAnnotation], func(c rune) bool { return c == ',' || c == ' ' || c == '\n' })
+		}
+		branch, err := s.Branch(ctx, r.Environment)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range branch.Progress.Approvals {
+			if a.Removals != "" {
+				changes = append(changes, a.Removals)
+			}
+		}
+		return changes, nil
+	}
+}

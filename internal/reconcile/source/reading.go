@@ -92,8 +92,11 @@ func (r *reading) readEnvironment(ctx context.Context) error {
 		ref := e.ControlPlane
 		ref.Commit = r.at.Environment
 		err := r.addRepository(ctx, layer, ref, &e.Object, r.at.Environment != "")
-		if r.ephemeral == nil && r.layers != nil {
-			r.reportStrayEphemerals(r.layers[0])
+		if r.ephemeral == nil && r.layers != nil { // an Ephemeral here came by a merge, and the rest of its branch with it
+			for _, o := range r.source.options.Parser.Progress(r.env, r.layers[0]).Ephemerals {
+				r.problems.Addf(o.Pos, o.Subject(), "remove it, and look at what else came with it: where the output goes, and spec.commit of the BaseRepo",
+					"only a branch %s%s may have it, and this is that of %s", EphemeralBranches, o.Name, r.env)
+			}
 		}
 		return err
 	}
@@ -143,7 +146,11 @@ func (r *reading) readBase(ctx context.Context) error {
 	if main == nil {
 		r.problems.Warnf(problem.Pos{Layer: r.env}, "Environment/"+r.env, "nothing has been promoted to it yet",
 			"the environment has no BaseRepo; the head of the base is used")
-		return r.addBaseHead()
+		commit, err := r.source.baseCommit(r.at.Base)
+		if err != nil {
+			return err
+		}
+		return r.addCommit(model.Layer{Kind: model.Base, Name: "main"}, r.source.controlPlane, r.source.options.ControlPlane, commit, "", nil)
 	}
 	for _, b := range found.BaseRepos {
 		ref := b.RepoRef
@@ -171,14 +178,6 @@ func mainBaseRepo(repos []*model.BaseRepo) *model.BaseRepo {
 		}
 	}
 	return first
-}
-
-func (r *reading) addBaseHead() error {
-	commit, err := r.source.baseCommit(r.at.Base)
-	if err != nil {
-		return err
-	}
-	return r.addCommit(model.Layer{Kind: model.Base, Name: "main"}, r.source.controlPlane, r.source.options.ControlPlane, commit, "", nil)
 }
 
 // scanLayers returns what the layers that were read refer to.
@@ -283,42 +282,37 @@ func IsCommit(text string) bool { return commitID.MatchString(text) }
 // revision is the caller's: one that is not there is an error then, and not a
 // mistake of the object.
 func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref model.RepoRef, by *model.Object, asked bool) error {
+	refuse := func(hint, format string, args ...any) error {
+		r.problems.Addf(by.Pos, by.Subject(), hint, format, args...)
+		return nil
+	}
 	repo, err := r.source.repositories.openRepository(ctx, ref.Repo, layer.Kind != model.Workloads)
 	switch {
 	case errors.Is(err, git.ErrNotFound):
-		r.problems.Addf(by.Pos, by.Subject(), "check the URL, and that it may be read; --map reads it elsewhere", "there is no repository at %s", r.source.repositories.displayName(ref.Repo))
-		return nil
+		return refuse("check the URL, and that it may be read; --map reads it elsewhere", "there is no repository at %s", r.source.repositories.displayName(ref.Repo))
 	case errors.Is(err, git.ErrAccess):
-		r.problems.Addf(by.Pos, by.Subject(), "check the URL and the credentials for it; --map reads it elsewhere", "the repository at %s may not be read", r.source.repositories.displayName(ref.Repo))
-		return nil
+		return refuse("check the URL and the credentials for it; --map reads it elsewhere", "the repository at %s may not be read", r.source.repositories.displayName(ref.Repo))
 	case errors.Is(err, errFolder):
-		r.problems.Addf(by.Pos, by.Subject(), "a control plane in a folder can name repositories in the folders beside it; --map reads others", "the folder %s is not beside the control plane", ref.Repo)
-		return nil
+		return refuse("a control plane in a folder can name repositories in the folders beside it; --map reads others", "the folder %s is not beside the control plane", ref.Repo)
 	case errors.Is(err, errLocal):
-		r.problems.Addf(by.Pos, by.Subject(), "a control plane on a server cannot name files of this machine; --map allows it", "%s is not a URL", ref.Repo)
-		return nil
-	}
-	if err != nil {
+		return refuse("a control plane on a server cannot name files of this machine; --map allows it", "%s is not a URL", ref.Repo)
+	case err != nil:
 		return err
 	}
 	revision, resolve := ref.Commit, repo.Resolve
 	if revision != "" && !asked && !IsCommit(revision) {
-		r.problems.Addf(by.Pos, by.Subject(), "write the id of a commit, 40 hexadecimal digits or the beginning of them; a branch is spec.branch",
+		return refuse("write the id of a commit, 40 hexadecimal digits or the beginning of them; a branch is spec.branch",
 			"spec.commit is %q, which is not the id of a commit", revision)
-		return nil
 	}
 	if revision == "" {
 		revision, resolve = ref.Branch, repo.Branch
 	}
 	if revision == "" {
-		r.problems.Addf(by.Pos, by.Subject(), "write the name of one", "it names no branch")
-		return nil
+		return refuse("write the name of one", "it names no branch")
 	}
 	commit, err := resolve(revision)
 	if errors.Is(err, git.ErrNoRevision) && !asked {
-		hint := "check the name; of a shallow clone, fetch all branches (git fetch --unshallow)"
-		r.problems.Addf(by.Pos, by.Subject(), hint, "%s has no branch or commit %q", giturl.Redact(ref.Repo), revision)
-		return nil
+		return refuse("check the name; of a shallow clone, fetch all branches (git fetch --unshallow)", "%s has no branch or commit %q", giturl.Redact(ref.Repo), revision)
 	}
 	if err != nil {
 		return err

@@ -37,8 +37,7 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 		defer cancel()
 		ctx = limited
 	}
-	builtIn := model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()}
-	m, more := s.options.Parser.Parse(read.parsedName(), append(read.Layers, builtIn)...)
+	m, more := s.parseInput(read)
 	r := Rendered{Environment: env, Model: m, Commits: read.Commits}
 	if !hasLayers(read.Layers) {
 		for _, l := range read.Layers {
@@ -72,4 +71,32 @@ func hasLayers(layers []model.Layer) bool {
 		base, env = base || l.Kind == model.Base, env || l.Kind == model.Env
 	}
 	return base && env
+}
+
+// LoadModel reads an environment at some revisions, and does not render it. The model is nil
+// if the problems stop it.
+func (s *Source) LoadModel(ctx context.Context, env string, at Revisions) (*model.Model, problem.List, error) {
+	read, problems, err := s.ReadAt(ctx, env, at)
+	if err != nil {
+		return nil, nil, err
+	}
+	if problems.Stops() || !hasLayers(read.Layers) {
+		return nil, problems, nil
+	}
+	m, more := s.parseInput(read)
+	problems = append(problems, more...)
+	if problems.Stops() {
+		return nil, problems.Sorted(), nil
+	}
+	if read.Ephemeral != nil {
+		m, more = s.selectClusterTypes(m, read.Ephemeral)
+		problems = append(problems, more...)
+	}
+	return m, problems.Sorted(), nil
+}
+
+// parseInput returns the model of an input and of the templates that are built in.
+func (s *Source) parseInput(read Input) (*model.Model, problem.List) {
+	builtIn := model.Layer{Kind: model.BuiltIn, Name: "built-in", Files: templates.Files()}
+	return s.options.Parser.Parse(read.parsedName(), append(read.Layers, builtIn)...)
 }

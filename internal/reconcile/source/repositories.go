@@ -11,11 +11,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
 
 // repositories opens each repository once, however many layers are in it.
 type repositories struct {
-	cacheDir     string
+	mirrors      *repos.Mirrors
 	credentials  git.Credentials
 	locations    map[string]string // by normalized URL
 	openLocation func(context.Context, string) (*git.Repository, error)
@@ -51,7 +52,8 @@ var (
 func (r *repositories) resetOptions(o Options) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.barrier, r.cacheDir, r.credentials, r.locations = o.Barrier, o.CacheDir, o.Credentials, normalizeURLs(o.Map)
+	r.barrier, r.credentials, r.locations = o.Barrier, o.Credentials, map[string]string{}
+	r.mirrors = &repos.Mirrors{Dir: o.CacheDir, Options: r.remoteOptions}
 	r.opened, r.ownURLs, r.anyIsOwn, r.folders = map[string]*opening{}, nil, nil, nil
 	r.tokenHost, r.hostIsSet = giturl.Host(o.ControlPlane), o.CredentialsHost != ""
 	if r.hostIsSet {
@@ -61,7 +63,8 @@ func (r *repositories) resetOptions(o Options) {
 	if r.hostIsSet {
 		r.named = nil
 	}
-	for _, place := range o.Map {
+	for url, place := range o.Map {
+		r.locations[giturl.Normalize(url)] = place
 		r.named = append(r.named, place)
 	}
 	r.remote, r.bounded = giturl.IsRemote(o.ControlPlane), o.Open == nil
@@ -69,14 +72,6 @@ func (r *repositories) resetOptions(o Options) {
 	if r.openLocation == nil {
 		r.openLocation = r.openOrFetch
 	}
-}
-
-func normalizeURLs(maps map[string]string) map[string]string {
-	out := make(map[string]string, len(maps))
-	for url, place := range maps {
-		out[giturl.Normalize(url)] = place
-	}
-	return out
 }
 
 // openControlPlane returns the control plane itself: of a local one, a folder inside
@@ -190,23 +185,21 @@ func (r *repositories) openOrFetch(ctx context.Context, place string) (*git.Repo
 	if !giturl.IsRemote(place) {
 		return git.Open(giturl.LocalPath(place))
 	}
-	remote, err := git.NewRemote(git.RemoteOptions{
-		Guard: !r.isNamed(place), IsTrusted: r.isNamed,
-		URL: place, Dir: filepath.Join(r.cacheDir, giturl.FolderName(place)),
-		Credentials: func(context.Context) (git.Credentials, error) {
-			if host := giturl.Host(place); host != "" && host == r.tokenHost {
-				return r.credentials, nil
-			}
-			return git.Credentials{}, nil
-		},
-	})
-	if err != nil {
-		return nil, err
+	return r.mirrors.Open(ctx, place)
+}
+
+// remoteOptions returns how a remote is reached: only the hosts that who runs this has named may be
+// at any address, and only one is sent the token.
+func (r *repositories) remoteOptions(place string) (git.RemoteOptions, error) {
+	o := git.RemoteOptions{Guard: !r.isNamed(place), IsTrusted: r.isNamed}
+	host := giturl.Host(place)
+	o.Credentials = func(context.Context) (git.Credentials, error) {
+		if host != "" && host == r.tokenHost {
+			return r.credentials, nil
+		}
+		return git.Credentials{}, nil
 	}
-	if _, err := remote.Sync(ctx); err != nil {
-		return nil, err
-	}
-	return remote.Mirror(), nil
+	return o, nil
 }
 
 // isNamed reports whether the host of a place is one that who runs this has named.
