@@ -40,7 +40,6 @@ func (c Commit) ID() (string, error) {
 	return plumbing.ComputeHash(plumbing.CommitObject, data).String(), nil
 }
 
-// encodeText returns the text of the commit object.
 func (c Commit) encodeText() ([]byte, error) {
 	var head bytes.Buffer
 	fmt.Fprintf(&head, "tree %s\n", c.Tree.ID())

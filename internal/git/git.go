@@ -63,7 +63,6 @@ type Repository struct {
 	damaged atomic.Bool // an object that must exist could not be read
 }
 
-// close closes the files of the repository.
 func (r *Repository) close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +133,6 @@ func FindRepository(path string) (*Repository, error) {
 	return nil, fmt.Errorf("open %s: %w", path, ErrNotFound)
 }
 
-// openDir opens the data folder of a repository.
 func openDir(dir string) (*Repository, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

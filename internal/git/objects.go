@@ -80,7 +80,6 @@ func (r *Repository) readTree(id plumbing.Hash) (tree.Tree, int, error) {
 	return read, files, nil
 }
 
-// readFolder reads one folder.
 func (r *Repository) readFolder(id tree.ID) (objects.Folder, error) {
 	f, err := r.store.ReadFolder(id)
 	var refused *objects.InvalidTreeError

@@ -204,7 +204,6 @@ func (m *Remote) fetchPack(ctx context.Context, w protocol.FetchRequest, take fu
 	return err
 }
 
-// fetchObjects fetches the objects that lacks returns.
 func (m *Remote) fetchObjects(ctx context.Context, kind pack.Kind, filter string, lacks func() []tree.ID, take func(io.Reader) error) error {
 	started := time.Now()
 	err := partial.Fetcher(m.fetchPack).FetchObjects(ctx, kind, filter, lacks, take)

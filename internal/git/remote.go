@@ -184,7 +184,6 @@ func (m *Remote) runExchange(ctx context.Context, what string, do func(context.C
 
 var errTimeout = errors.New("it took too long")
 
-// removeMirror deletes the mirror.
 func (m *Remote) removeMirror() error {
 	if m.mirror != nil {
 		_ = m.mirror.close() // what cannot be read may also not be closed
@@ -392,7 +391,6 @@ func isUnder(name string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// applyUpdate writes the references of an update.
 func (r *Repository) applyUpdate(u update) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

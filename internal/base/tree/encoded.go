@@ -66,7 +66,6 @@ func (c *cursor) head() Entry {
 	return e
 }
 
-// next returns the next entry and moves on.
 func (c *cursor) next() Entry {
 	if c.text == "" {
 		e := c.listed[0]

@@ -173,7 +173,6 @@ func (s *Store) readPacked(id tree.ID, read func() error, fetch ...pack.Kind) er
 	return err
 }
 
-// readWithGoGit reads an object with go-git.
 func (s *Store) readWithGoGit(kind pack.Kind, id tree.ID, limit int64) (data []byte, err error) {
 	if size, err := s.EncodedObjectSize(plumbing.Hash(id)); err == nil && size > limit {
 		return nil, pack.ErrLarge

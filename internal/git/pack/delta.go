@@ -180,7 +180,6 @@ func deltaSizes(made []byte) (base, text int, rest []byte, err error) {
 	return base, text, made, nil
 }
 
-// applyDelta makes the text that a delta describes.
 func applyDelta(base, made []byte) ([]byte, error) {
 	from, size, made, err := deltaSizes(made)
 	if err != nil || from != len(base) {

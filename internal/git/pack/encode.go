@@ -170,7 +170,6 @@ func (e *encoder) encodeEntry(ctx context.Context, one changedEntry) error {
 
 var emptyBlob = tree.HashBlob(nil)
 
-// encodeWhole encodes an object that is not a delta.
 func (e *encoder) encodeWhole(kind Kind, id tree.ID, data []byte) (err error) {
 	if e.deflate == nil {
 		var ok bool

@@ -114,7 +114,6 @@ func (p *indexedPack) findID(id tree.ID) (int, bool) {
 	return i, i < p.objects && tree.ID(p.idAt(i)) == id
 }
 
-// findOffset returns the offset of an object.
 func (p *indexedPack) findOffset(id tree.ID) (int64, bool) {
 	i, ok := p.findID(id)
 	if !ok {

@@ -145,10 +145,8 @@ func (w *Writer) WriteObject(kind Kind, id tree.ID, data []byte) error {
 	return w.encoder.encodeWhole(kind, id, data)
 }
 
-// has reports whether the pack has an object.
 func (w *Writer) has(id tree.ID) bool { return w.index.has(id) }
 
-// writeEncoded appends an encoded object.
 func (w *Writer) writeEncoded(o encoded) error {
 	switch o.kind {
 	case offsetDelta:

@@ -121,7 +121,6 @@ func (w *Prefetcher) readFolder(p FolderPair, depth int) (files []tree.ID, below
 	return files, below, nil
 }
 
-// fetchMissing fetches the objects that are missing.
 func (w *Prefetcher) fetchMissing(kind pack.Kind, ids []tree.ID) error {
 	ids = w.Missing(ids)
 	w.requested += len(ids)

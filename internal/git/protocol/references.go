@@ -90,7 +90,6 @@ func (s Server) postUploadPack(ctx context.Context, body []byte, read func(io.Re
 // 502, may be temporary.
 var unsupportedCodes = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusHTTPVersionNotSupported}
 
-// newRequest returns a request to a service of the repository.
 func (s Server) newRequest(ctx context.Context, service string, body io.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.URL, "/")+"/"+service, body)
 	if err != nil {

@@ -14,7 +14,6 @@
 package folders
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -26,7 +25,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
-	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -241,14 +239,4 @@ func (c Copy) branchName(prefix string) string {
 	})
 	readable := strings.Join(slices.Compact(words), "-")
 	return prefix + "copy/" + readable[:min(len(readable), most)] + "-" + c.locationsDigest()
-}
-
-// Propose makes a pull request of the copy, or has the one that there is say it. If there
-// is nothing to do, one that is open is withdrawn.
-func (c Copy) Propose(ctx context.Context, o publish.Options, reason string) (Result, error) {
-	ours := c.branchName(o.Prefix)
-	if c.IsEmpty() {
-		return Result{State: publish.InSync}, publish.Withdraw(ctx, o, ours, c.To.Branch, c.trailerLine(), "There is nothing left to copy: the folder holds it.")
-	}
-	return c.proposeCopy(ctx, o, ours, reason)
 }

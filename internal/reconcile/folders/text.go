@@ -34,8 +34,13 @@ func (c Copy) locationsDigest() string {
 // trailerLine is the last line of our commits, by which we know them.
 func (c Copy) trailerLine() string { return "Fairlead-Copy: " + c.locationsDigest() }
 
-// proposeCopy pushes the commit, and makes the pull request say what it means.
-func (c Copy) proposeCopy(ctx context.Context, o publish.Options, ours, reason string) (Result, error) {
+// Propose makes a pull request of the copy, or has the one that there is say it. If there
+// is nothing to do, one that is open is withdrawn.
+func (c Copy) Propose(ctx context.Context, o publish.Options, reason string) (Result, error) {
+	ours := c.branchName(o.Prefix)
+	if c.IsEmpty() {
+		return Result{State: publish.InSync}, publish.Withdraw(ctx, o, ours, c.To.Branch, c.trailerLine(), "There is nothing left to copy: the folder holds it.")
+	}
 	e := publish.Edit{
 		Branch: c.To.Branch, Head: c.head, Folders: map[string]tree.Tree{c.To.Folder: c.After}, When: c.when,
 		Message: fmt.Sprintf("%s\n\nFrom %s of %s, commit %s\n", c.pullTitle(), c.From, c.From.Remote.URL(), c.LastChange.ID),

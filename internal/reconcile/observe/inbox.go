@@ -153,7 +153,6 @@ func (i *Inbox) sortedEvents() []Event {
 	})
 }
 
-// appendLine appends a line.
 func (i *Inbox) appendLine(e Event) error {
 	line, err := json.Marshal(e)
 	if err != nil {

@@ -141,7 +141,6 @@ func (r *Set) SetCommitStatus(ctx context.Context, said *StatusCache, url, commi
 	return nil
 }
 
-// remember remembers that a status was set.
 func (s *StatusCache) remember(repo, commit string, status forge.Status) {
 	if *s == nil || len(*s) > maxStatuses {
 		*s = StatusCache{}

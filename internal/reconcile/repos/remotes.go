@@ -199,7 +199,6 @@ func (r *Set) EnsureRemote(place string) (*Remote, error) {
 	return m, nil
 }
 
-// remoteOptions returns how the remote at a place is reached.
 func (r *Set) remoteOptions(place string) (git.RemoteOptions, error) {
 	guard, err := access.GuardLocation(r.options.Settings, place)
 	return git.RemoteOptions{

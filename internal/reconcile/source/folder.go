@@ -17,7 +17,6 @@ const (
 	maxOther = 1 << 20
 )
 
-// isContentWanted reports whether the content of a file is needed.
 func isContentWanted(file string, size int64) bool {
 	if isYAML(file) {
 		return size <= maxYAML

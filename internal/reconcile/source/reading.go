@@ -245,7 +245,6 @@ func (r *reading) reportUnknownFolders(registrations []*model.Registration) {
 	}
 }
 
-// addFolder adds a layer from a plain folder.
 func (r *reading) addFolder(layer model.Layer, dir string) error {
 	files, err := ReadFolder(dir)
 	if err != nil {

@@ -230,7 +230,6 @@ func hidesRecord(all, loaded tree.Tree) bool {
 	return there && !record.IsDir() && !read
 }
 
-// hiddenRecordProblem returns the problem that the record of an environment is hidden.
 func hiddenRecordProblem(env, folder string) problem.List {
 	var l problem.List
 	file := path.Join(folder, promote.RecordFile)

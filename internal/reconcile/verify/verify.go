@@ -153,7 +153,6 @@ func (r foundRecord) compareTrees(result *Result, is, should tree.Tree) {
 	slices.Sort(result.Different)
 }
 
-// comparedPart returns the part of a folder that is compared.
 func (r foundRecord) comparedPart(is, should tree.Tree) tree.Tree {
 	var kept []tree.Entry
 	for _, e := range is.Entries() {
