@@ -61,12 +61,10 @@ func newApprovalGate(spec model.GateSpec) (Gate, problem.List) {
 func (g approvalGate) Needs(f Facts) []Need {
 	needs := []Need{{Key: "approvals " + f.Environment, Kind: Approvals}}
 	for _, team := range g.teams {
-		needs = append(needs, memberNeed(team))
+		needs = append(needs, Need{Key: "members " + team, Kind: Members, Team: team})
 	}
 	return needs
 }
-
-func memberNeed(team string) Need { return Need{Key: "members " + team, Kind: Members, Team: team} }
 
 // Evaluate counts those who approved and may.
 func (g approvalGate) Evaluate(f Facts) Verdict {

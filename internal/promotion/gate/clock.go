@@ -28,15 +28,6 @@ var knownZones = []string{
 	"Asia/Dubai", "Asia/Seoul", "Asia/Jerusalem", "Australia/Sydney", "Pacific/Auckland", "Africa/Johannesburg", "Africa/Lagos",
 }
 
-// loadZone loads a time zone; "" is UTC. The machine's zone is refused: verdicts do not depend on
-// where they are made.
-func loadZone(name string) (*time.Location, error) {
-	if name == "Local" {
-		return nil, fmt.Errorf("the zone of the machine may be any")
-	}
-	return time.LoadLocation(name)
-}
-
 // parseCron reads an expression of five fields.
 func parseCron(text string) (cron.Schedule, error) {
 	if strings.Contains(text, "=") {
@@ -81,12 +72,6 @@ func (o opening) nextOpening(after time.Time) time.Time {
 func wallClock(t time.Time, offset int) time.Time { return t.UTC().Add(offsetDuration(offset)) }
 
 func offsetDuration(n int) time.Duration { return time.Duration(n) * time.Second }
-
-// isOpen reports whether the window is open.
-func (o opening) isOpen(now time.Time) bool {
-	next := o.nextOpening(now.Add(-o.length))
-	return !next.IsZero() && !next.After(now)
-}
 
 // closingTime returns when an open window closes unless it opens again before: the length after its
 // last opening.

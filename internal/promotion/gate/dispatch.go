@@ -14,17 +14,14 @@ type dispatchSpec struct {
 	Workflow string            `yaml:"workflow" required:"true"`
 	Ref      string            `yaml:"ref"`
 	Inputs   map[string]string `yaml:"inputs"`
-	Defaults bool              `yaml:"defaults"`
+	Defaults bool              `yaml:"defaults"` // add the inputs of Kalypso
 	Timeout  time.Duration     `yaml:"timeout"`
 }
 
 // dispatchGate waits for a workflow that is started for the commit, once.
 type dispatchGate struct {
 	gateName
-	workflow, ref string
-	inputs        map[string]string
-	defaults      bool // add the inputs of Kalypso
-	timeout       time.Duration
+	spec dispatchSpec
 }
 
 func newDispatchGate(spec model.GateSpec) (Gate, problem.List) {
@@ -36,7 +33,7 @@ func newDispatchGate(spec model.GateSpec) (Gate, problem.List) {
 	if s.Timeout <= 0 {
 		problems = append(problems, spec.Problem("leave it out for an hour", "timeout is 0"))
 	}
-	return dispatchGate{gateNameOf(spec), s.Workflow, s.Ref, s.Inputs, s.Defaults, s.Timeout}, problems
+	return dispatchGate{gateNameOf(spec), s}, problems
 }
 
 func (g dispatchGate) answerKey(f Facts) string {
@@ -46,11 +43,11 @@ func (g dispatchGate) answerKey(f Facts) string {
 // Needs returns the run of the workflow.
 func (g dispatchGate) Needs(f Facts) []Need {
 	inputs := map[string]string{}
-	if g.defaults {
+	if g.spec.Defaults {
 		inputs["environment"], inputs["promoted_commit_id"], inputs["commit_id"] = f.Environment, f.Commit, f.OutputCommit
 	}
-	maps.Copy(inputs, g.inputs)
-	return []Need{{Key: g.answerKey(f), Kind: Dispatch, Workflow: g.workflow, Ref: g.ref, Inputs: inputs, Timeout: g.timeout}}
+	maps.Copy(inputs, g.spec.Inputs)
+	return []Need{{Key: g.answerKey(f), Kind: Dispatch, Workflow: g.spec.Workflow, Ref: g.spec.Ref, Inputs: inputs, Timeout: g.spec.Timeout}}
 }
 
 // Evaluate returns how the run went.
@@ -60,30 +57,21 @@ func (g dispatchGate) Evaluate(f Facts) Verdict {
 	if a.URL != "" {
 		at = " (" + a.URL + ")"
 	}
-	end := a.Time.Add(g.timeout)
+	end := a.Time.Add(g.spec.Timeout)
 	switch {
 	case a.Outcome == Success:
-		return g.pass("%s succeeded%s", g.workflow, at)
+		return g.pass("%s succeeded%s", g.spec.Workflow, at)
 	case a.Outcome == Failure:
-		return g.fail("%s failed%s%s", g.workflow, reasonSuffix(a.Reason), at)
+		return g.fail("%s failed%s%s", g.spec.Workflow, reasonSuffix(a.Reason), at)
 	case a.Outcome == "" && a.Reason != "":
-		return g.wait("%s could not be started: %s", g.workflow, a.Reason)
+		return g.wait("%s could not be started: %s", g.spec.Workflow, a.Reason)
 	case a.Time.IsZero():
-		return g.wait("%s was not started yet", g.workflow)
+		return g.wait("%s was not started yet", g.spec.Workflow)
 	case !f.Now.Before(end):
-		return g.fail("%s did not end within %s%s", g.workflow, rollout.FormatDuration(g.timeout), at)
+		return g.fail("%s did not end within %s%s", g.spec.Workflow, rollout.FormatDuration(g.spec.Timeout), at)
 	default:
-		return g.wait("%s is running%s%s", g.workflow, reasonSuffix(a.Reason), at).withValidUntil(end, f.Now)
+		return g.wait("%s is running%s%s", g.spec.Workflow, reasonSuffix(a.Reason), at).withValidUntil(end, f.Now)
 	}
-}
-
-// waitBehind is the verdict on a workflow that was not asked about, because a gate before it has
-// not passed: the workflow is not started yet, or was started when that gate had passed.
-func (g dispatchGate) waitBehind(f Facts, own, before Verdict) Verdict {
-	if _, asked := f.Answers[g.answerKey(f)]; asked {
-		return own
-	}
-	return g.wait("%s has its turn after %s: %s", g.workflow, before.Gate, before.Reason).withValidUntil(before.ValidUntil, f.Now)
 }
 
 func reasonSuffix(reason string) string {
@@ -95,5 +83,5 @@ func reasonSuffix(reason string) string {
 
 // Forecast has no known end.
 func (g dispatchGate) Forecast(f Facts, from time.Time) Forecast {
-	return forecastVerdict(g.Evaluate(f), from, fmt.Sprintf("workflow %s", g.workflow))
+	return forecastVerdict(g.Evaluate(f), from, fmt.Sprintf("workflow %s", g.spec.Workflow))
 }

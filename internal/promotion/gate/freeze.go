@@ -27,7 +27,7 @@ func EvaluateFreezes(f Facts) Verdict {
 	var next time.Time
 	for _, z := range all {
 		switch {
-		case !coversEnvironment(z, f.Environment) || hasEnded(z, f.Now):
+		case len(z.Environments) > 0 && !slices.Contains(z.Environments, f.Environment), !z.To.IsZero() && !f.Now.Before(z.To):
 		case f.Now.Before(z.From):
 			if next.IsZero() || z.From.Before(next) {
 				next = z.From
@@ -47,12 +47,6 @@ func EvaluateFreezes(f Facts) Verdict {
 	}
 	return v
 }
-
-func coversEnvironment(z *model.Freeze, environment string) bool {
-	return len(z.Environments) == 0 || slices.Contains(z.Environments, environment)
-}
-
-func hasEnded(z *model.Freeze, now time.Time) bool { return !z.To.IsZero() && !now.Before(z.To) }
 
 // evaluateFreeze is for a freeze that is in force.
 func evaluateFreeze(z *model.Freeze, f Facts) Verdict {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,35 +9,30 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// gateKind is how a kind of gate is written and compiled. The result of compile is not used if
-// there are problems that stop.
-type gateKind struct {
-	spec    any
-	compile func(spec model.GateSpec) (Gate, problem.List)
-}
-
-// gateKinds are the gates that people may write.
-var gateKinds = map[string]gateKind{
-	"approval": {approvalSpec{}, newApprovalGate},
-	"dispatch": {dispatchSpec{}, newDispatchGate},
-	"http":     {httpSpec{}, newHTTPGate},
-	"merged":   {mergedSpec{}, newMergedGate},
-	"rollout":  {rolloutSpec{}, newRolloutGate},
-	"soak":     {time.Duration(0), newSoakGate},
-	"status":   {statusSpec{}, newStatusGate},
-	"window":   {windowSpec{}, newWindowGate},
+// gateKinds compile the gates that people may write. A gate is not used if there are problems that
+// stop.
+var gateKinds = map[string]func(model.GateSpec) (Gate, problem.List){
+	"approval": newApprovalGate,
+	"dispatch": newDispatchGate,
+	"http":     newHTTPGate,
+	"merged":   newMergedGate,
+	"rollout":  newRolloutGate,
+	"soak":     newSoakGate,
+	"status":   newStatusGate,
+	"window":   newWindowGate,
 }
 
 // New compiles a gate; nil if a problem stops it.
 func New(spec model.GateSpec) (Gate, problem.List) {
-	k, ok := gateKinds[spec.Kind]
+	compile, ok := gateKinds[spec.Kind]
 	if !ok {
 		return nil, problem.List{unknownKindProblem(spec)}
 	}
-	g, problems := k.compile(spec)
+	g, problems := compile(spec)
 	if problems.Stops() {
 		return nil, problems
 	}
@@ -58,26 +54,18 @@ func unknownKindProblem(spec model.GateSpec) problem.Problem {
 // gateName is the name of a gate, and makes its verdicts.
 type gateName string
 
-func gateNameOf(spec model.GateSpec) gateName {
-	if spec.Name != "" {
-		return gateName(spec.Name)
-	}
-	return gateName(spec.Kind)
-}
+func gateNameOf(spec model.GateSpec) gateName { return gateName(cmp.Or(spec.Name, spec.Kind)) }
 
 // Name returns what people call the gate.
 func (n gateName) Name() string { return string(n) }
 
-func (n gateName) pass(format string, args ...any) Verdict {
-	return Verdict{Gate: string(n), Status: Pass, Reason: formatSentence(format, args...)}
-}
+func (n gateName) pass(format string, args ...any) Verdict { return n.verdictf(Pass, format, args...) }
+func (n gateName) wait(format string, args ...any) Verdict { return n.verdictf(Wait, format, args...) }
+func (n gateName) fail(format string, args ...any) Verdict { return n.verdictf(Fail, format, args...) }
 
-func (n gateName) wait(format string, args ...any) Verdict {
-	return Verdict{Gate: string(n), Status: Wait, Reason: formatSentence(format, args...)}
-}
-
-func (n gateName) fail(format string, args ...any) Verdict {
-	return Verdict{Gate: string(n), Status: Fail, Reason: formatSentence(format, args...)}
+// verdictf returns a verdict whose reason is one line, whatever text of others is in it.
+func (n gateName) verdictf(status Status, format string, args ...any) Verdict {
+	return Verdict{Gate: string(n), Status: status, Reason: text.OneLine(fmt.Sprintf(format, args...))}
 }
 
 // withValidUntil returns the verdict with the time at which it may change, if that is in the
@@ -87,11 +75,6 @@ func (v Verdict) withValidUntil(at, now time.Time) Verdict {
 		v.ValidUntil = at
 	}
 	return v
-}
-
-// formatSentence puts text of others into one line.
-func formatSentence(format string, args ...any) string {
-	return strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 }
 
 // forecastVerdict returns the forecast of a gate without a known end: satisfied at a time if it is

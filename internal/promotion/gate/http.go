@@ -13,7 +13,7 @@ import (
 )
 
 type httpSpec struct {
-	URL     string        `yaml:"url" required:"true"`
+	URL     string        `yaml:"url" required:"true"` // with placeholders
 	Expect  string        `yaml:"expect" required:"true"`
 	Fail    string        `yaml:"fail"`
 	Every   time.Duration `yaml:"every"`
@@ -24,10 +24,8 @@ type httpSpec struct {
 // httpGate asks a server, and evaluates expressions on its response.
 type httpGate struct {
 	gateName
-	url             string // with placeholders
+	spec            httpSpec
 	expect, failure *expression
-	every, timeout  time.Duration
-	secret          string
 }
 
 // Bounds of what may be written.
@@ -42,7 +40,7 @@ func newHTTPGate(spec model.GateSpec) (Gate, problem.List) {
 	if problems.Stops() {
 		return nil, problems
 	}
-	g := httpGate{gateName: gateNameOf(spec), url: s.URL, every: s.Every, timeout: s.Timeout, secret: s.Secret}
+	g := httpGate{gateName: gateNameOf(spec), spec: s}
 	problems = append(problems, checkURL(spec, s)...)
 	compiled := func(name, text string) *expression {
 		e, err := compileExpression(name, text)
@@ -108,26 +106,26 @@ func (g httpGate) answerKey(f Facts) string {
 
 // Needs returns the response of the server.
 func (g httpGate) Needs(f Facts) []Need {
-	return []Need{{Key: g.answerKey(f), Kind: HTTP, URL: g.expandURL(f), MaxAge: g.every, Timeout: g.timeout, Secret: g.secret}}
+	return []Need{{Key: g.answerKey(f), Kind: HTTP, URL: g.expandURL(f), MaxAge: g.spec.Every, Timeout: g.spec.Timeout, Secret: g.spec.Secret}}
 }
 
 // expandURL returns the URL with its placeholders replaced.
 func (g httpGate) expandURL(f Facts) string {
 	escape := func(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
-	return strings.NewReplacer("{environment}", escape(f.Environment), "{commit}", escape(f.Commit), "{output}", escape(f.OutputCommit)).Replace(g.url)
+	return strings.NewReplacer("{environment}", escape(f.Environment), "{commit}", escape(f.Commit), "{output}", escape(f.OutputCommit)).Replace(g.spec.URL)
 }
 
 // Evaluate evaluates the last response. One that is older than twice its maximal age does not
 // count, nor does the response to another URL, which is of another commit.
 func (g httpGate) Evaluate(f Facts) Verdict {
 	a, ok := f.Answers[g.answerKey(f)]
-	next := a.Time.Add(g.every)
+	next := a.Time.Add(g.spec.Every)
 	switch {
 	case !ok, a.URL != "" && a.URL != g.expandURL(f):
 		return g.wait("%s was not asked yet", g.displayHost())
 	case a.Reason != "":
 		return g.wait("%s could not be asked: %s", g.displayHost(), a.Reason).withValidUntil(next, f.Now)
-	case !f.Now.Before(next.Add(g.every)):
+	case !f.Now.Before(next.Add(g.spec.Every)):
 		return g.wait("%s was last asked at %s", g.displayHost(), formatTime(a.Time))
 	}
 	return g.evaluateAnswer(expressionVariables(f, a), a).withValidUntil(next, f.Now)
@@ -156,7 +154,7 @@ func (g httpGate) evaluateAnswer(variables map[string]any, a Answer) Verdict {
 
 // displayHost is what is shown of the URL, whose path may be confidential.
 func (g httpGate) displayHost() string {
-	u, err := url.Parse(placeholder.ReplaceAllString(g.url, "x"))
+	u, err := url.Parse(placeholder.ReplaceAllString(g.spec.URL, "x"))
 	if err != nil {
 		return "the server"
 	}

@@ -9,14 +9,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// mergedSpec is what is written of a gate "merged": nothing.
-type mergedSpec struct{}
-
 // mergedGate waits until the output of the commit is on the output branch.
 type mergedGate struct{ gateName }
 
 func newMergedGate(spec model.GateSpec) (Gate, problem.List) {
-	return mergedGate{gateNameOf(spec)}, spec.Decode(&mergedSpec{})
+	return mergedGate{gateNameOf(spec)}, spec.Decode(&struct{}{}) // it has no fields
 }
 
 // Evaluate returns whether the output is merged, and what its pull request lacks.

@@ -68,8 +68,11 @@ func (s Set) Evaluate(f Facts) Verdict {
 	var first *Verdict // that is not passed
 	for i, g := range s.Gates {
 		parts[i] = g.Evaluate(f)
-		if r, ok := g.(dispatchGate); ok && first != nil {
-			parts[i] = r.waitBehind(f, parts[i], *first)
+		if d, ok := g.(dispatchGate); ok && first != nil {
+			// Unless it was started when the gates before it had passed, it is not started yet.
+			if _, asked := f.Answers[d.answerKey(f)]; !asked {
+				parts[i] = d.wait("%s has its turn after %s: %s", d.spec.Workflow, first.Gate, first.Reason).withValidUntil(first.ValidUntil, f.Now)
+			}
 		}
 		if first == nil && parts[i].Status != Pass {
 			first = &parts[i]

@@ -90,18 +90,13 @@ func (g statusGate) Forecast(f Facts, from time.Time) Forecast {
 
 // latestStatus returns the latest status of a context; of several at one time, the worst.
 func latestStatus(all []CommitStatus, context string) (CommitStatus, bool) {
-	var best CommitStatus
-	found := false
-	for _, s := range all {
-		if s.Context == context && (!found || compareStatuses(s, best) > 0) {
-			best, found = s, true
-		}
+	all = slices.DeleteFunc(slices.Clone(all), func(s CommitStatus) bool { return s.Context != context })
+	if len(all) == 0 {
+		return CommitStatus{}, false
 	}
-	return best, found
-}
-
-func compareStatuses(a, b CommitStatus) int {
-	return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(statusSeverity(a), statusSeverity(b)), cmp.Compare(a.Description, b.Description), cmp.Compare(a.URL, b.URL))
+	return slices.MaxFunc(all, func(a, b CommitStatus) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(statusSeverity(a), statusSeverity(b)), cmp.Compare(a.Description, b.Description), cmp.Compare(a.URL, b.URL))
+	}), true
 }
 
 // statusSeverity orders outcomes: success, unknown, failure.
@@ -117,12 +112,7 @@ func statusSeverity(s CommitStatus) int {
 }
 
 func statusDetails(s CommitStatus) string {
-	var parts []string
-	for _, p := range []string{s.Description, s.URL} {
-		if p != "" {
-			parts = append(parts, p)
-		}
-	}
+	parts := slices.DeleteFunc([]string{s.Description, s.URL}, func(p string) bool { return p == "" })
 	if len(parts) == 0 {
 		return ""
 	}

@@ -58,8 +58,8 @@ func (s openingSpec) compileOpening(spec model.GateSpec) (opening, problem.List)
 		problems = append(problems, spec.Problem("it has five fields: minute, hour, day of the month, month and day of the week, as in 0 9 * * 1-4",
 			"cron cannot be %q: %v", s.Cron, err))
 	}
-	zone, err := loadZone(s.TimeZone)
-	if err != nil {
+	zone, err := time.LoadLocation(s.TimeZone) // "" is UTC
+	if err != nil || s.TimeZone == "Local" {   // the machine's: verdicts do not depend on where they are made
 		hint := problem.DidYouMean(strings.ReplaceAll(s.TimeZone, " ", "_"), knownZones)
 		if hint == "" {
 			hint = "it is a name of the IANA database, as Europe/Berlin; UTC if it is left out"
@@ -119,9 +119,10 @@ func (g windowGate) findOpening(now time.Time) (at time.Time, done bool) {
 	return time.Time{}, false
 }
 
+// firstOpen returns the first of several windows that is open; nil if none is.
 func firstOpen(all []opening, now time.Time) *opening {
-	for i := range all {
-		if all[i].isOpen(now) {
+	for i, o := range all {
+		if next := o.nextOpening(now.Add(-o.length)); !next.IsZero() && !next.After(now) {
 			return &all[i]
 		}
 	}

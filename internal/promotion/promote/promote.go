@@ -130,7 +130,11 @@ func (c snapshot) decideStage(s Stage, enter EvaluateGates, now time.Time) Decis
 	if s.HoldReason != "" {
 		parts = append(parts, gate.Verdict{Gate: "hold", Status: gate.Wait, Reason: heldReason(s)})
 	}
-	parts = append(parts, queueVerdict(s, now), settledVerdict(s), orPending(enter(s.Name, d.Candidate)))
+	gates := enter(s.Name, d.Candidate)
+	if gates.Status == "" {
+		gates = gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: verdictReason(gates)}
+	}
+	parts = append(parts, queueVerdict(s, now), settledVerdict(s), gates)
 	d.Verdict = gate.CombineVerdicts(s.Name, parts)
 	switch {
 	case s.HoldReason != "":
@@ -207,13 +211,10 @@ func (c snapshot) upstreamStages(s Stage) []*Stage {
 
 // isProvenUpstream reports whether a commit is proven in all environments directly before a stage.
 func (c snapshot) isProvenUpstream(s Stage, commit string) bool {
-	for _, name := range s.After {
+	return !slices.ContainsFunc(s.After, func(name string) bool {
 		u := c.findStage(name)
-		if u == nil || !c.isProven(*u, commit) {
-			return false
-		}
-	}
-	return true
+		return u == nil || !c.isProven(*u, commit)
+	})
 }
 
 // isProven reports whether a commit is proven in a stage. The current commit is judged by its proof

@@ -1,6 +1,7 @@
 package promote
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -165,20 +166,7 @@ func settledVerdict(s Stage) gate.Verdict {
 	return v
 }
 
-// orPending returns the verdict, or one that waits if it is empty.
-func orPending(v gate.Verdict) gate.Verdict {
-	if v.Status == "" {
-		return gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: verdictReason(v)}
-	}
-	return v
-}
-
 // verdictReason returns the reason of a verdict, which may be empty.
-func verdictReason(v gate.Verdict) string {
-	if v.Reason == "" {
-		return "nothing is known of it yet"
-	}
-	return v.Reason
-}
+func verdictReason(v gate.Verdict) string { return cmp.Or(v.Reason, "nothing is known of it yet") }
 
 func heldReason(s Stage) string { return "it is held: " + s.HoldReason }

@@ -1,10 +1,12 @@
 package promote
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
@@ -166,7 +168,7 @@ func (f simulation) addOwnWaits(s Stage, way *route) {
 		}
 	case model.QueueEvery:
 		if ahead := f.countAhead(s); ahead > 0 && s.Commit != "" {
-			way.wait(s.Name, fmt.Sprintf("%s before it in the queue", formatCommitCount(ahead)))
+			way.wait(s.Name, fmt.Sprintf("%s before it in the queue", text.Count(ahead, "commit")))
 		}
 	}
 }
@@ -181,13 +183,6 @@ func (f simulation) countAhead(s Stage) int {
 		}
 	}
 	return n
-}
-
-func formatCommitCount(n int) string {
-	if n == 1 {
-		return "1 commit"
-	}
-	return fmt.Sprintf("%d commits", n)
 }
 
 // findOvertaking returns whether a newer commit supersedes the simulated one, certainly or
@@ -212,11 +207,7 @@ type route struct {
 	blockedReason string // why there is no way; "" if there is one
 }
 
-func (r *route) block(reason string) {
-	if r.blockedReason == "" {
-		r.blockedReason = reason
-	}
-}
+func (r *route) block(reason string) { r.blockedReason = cmp.Or(r.blockedReason, reason) }
 
 func (r *route) wait(environment, what string) {
 	if text := environment + ": " + what; !slices.Contains(r.waits, text) {
@@ -249,9 +240,7 @@ func (r *route) join(other route) {
 			r.waits = append(r.waits, w)
 		}
 	}
-	if other.blockedReason != "" {
-		r.block(other.blockedReason)
-	}
+	r.block(other.blockedReason)
 }
 
 // toArrival returns the end of a route, where a newer commit may win, or certainly does.

@@ -105,7 +105,7 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) Summary {
 	s.Ready, s.Failed = len(ready), len(failed)
 	wanted := max(rule.MinClusters, 1)
 	clusters := max(s.Sources, wanted)
-	need := ceilPercent(clusters, rule.ReadyPercent)
+	need := (clusters*cmp.Or(rule.ReadyPercent, 100) + 99) / 100 // rounded up
 	tolerated := clusters - need
 	limited := rule.Timeout > 0 && !merged.IsZero()
 	switch {
@@ -113,7 +113,7 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) Summary {
 		s.Phase, s.Reason = Failed, describeFailure(failed, reports)
 		s.ValidUntil = nthExpiry(failed, s.Failed-tolerated)
 	case s.Ready >= need:
-		s.Phase, s.Reason = Ready, formatClusterCount(s.Ready, clusters)+" ready"
+		s.Phase, s.Reason = Ready, formatReadyCount(s, wanted)
 		s.ValidUntil = nthExpiry(ready, s.Ready-need+1)
 	case limited && !now.Before(merged.Add(rule.Timeout)):
 		s.Phase, s.Reason = Failed, fmt.Sprintf("not rolled out within %s: %s", FormatDuration(rule.Timeout), describeProgress(s, wanted))
@@ -149,7 +149,7 @@ func describeFailure(failed []source, reports []Report) string {
 func findReporter(failure Report, reports []Report) (found Report, ok bool) {
 	for _, r := range reports {
 		switch {
-		case !r.Current || !isSameObject(failure.Object, r.Object):
+		case !r.Current || !strings.EqualFold(kindAndName(failure.Object), kindAndName(r.Object)):
 			continue
 		case r.Anonymous && r.Source != failure.Source, !r.Anonymous && ok && r.Source != found.Source:
 			return Report{}, false
@@ -160,13 +160,8 @@ func findReporter(failure Report, reports []Report) (found Report, ok bool) {
 	return found, ok && found.Phase != Ready
 }
 
-// isSameObject reports whether the object of a commit status, "kustomization/apps", is that of
-// an event, "Kustomization/flux-system/apps", or of another status.
-func isSameObject(status, event string) bool {
-	return strings.EqualFold(kindAndName(status), kindAndName(event))
-}
-
-// kindAndName returns an object without its namespace and its uid.
+// kindAndName returns an object without its namespace and its uid: "kustomization/apps" of a commit
+// status is "Kustomization/flux-system/apps" of an event, but for the case.
 func kindAndName(object string) string {
 	object, _, _ = strings.Cut(object, "@")
 	kind, rest, _ := strings.Cut(object, "/")
@@ -176,14 +171,14 @@ func kindAndName(object string) string {
 // failureText describes the failure of a source in one line.
 func (s *source) failureText() string {
 	object, _, _ := strings.Cut(s.worstReport.Object, "@") // the uid that tells objects of unnamed clusters apart
-	text := cmp.Or(object, s.displayName()) + " failed"
+	failure := cmp.Or(object, s.displayName()) + " failed"
 	if !s.anonymous && s.name != "" && s.name != object {
-		text += " on " + s.name
+		failure += " on " + s.name
 	}
 	if s.worstReport.Message != "" {
-		text += ": " + oneLine(s.worstReport.Message)
+		failure += ": " + text.Shorten(text.OneLine(s.worstReport.Message), 200)
 	}
-	return text
+	return failure
 }
 
 // displayName returns what people call a source.
@@ -203,53 +198,43 @@ func nthExpiry(sources []source, n int) time.Time {
 // maxNamed is how many clusters are named that the rollout waits for.
 const maxNamed = 3
 
-const behindText = "on another commit"
-
 func describeProgress(s Summary, wanted int) string {
 	if s.Sources == 0 {
 		return "no cluster has reported"
 	}
-	text := formatClusterCount(s.Ready, max(s.Sources, wanted)) + " ready"
-	var rest []string
+	behind := "on another commit"
+	if s.Behind <= maxNamed {
+		behind += " (" + strings.Join(s.BehindSources, ", ") + ")"
+	}
+	parts := []string{formatReadyCount(s, wanted)}
 	for _, part := range []struct {
 		n    int
 		what string
 	}{
-		{s.Sources - s.Ready - s.Failed - s.Stale - s.Behind, "in progress"}, {s.Behind, behindText}, {s.Failed, "failed"},
+		{s.Sources - s.Ready - s.Failed - s.Stale - s.Behind, "in progress"}, {s.Behind, behind}, {s.Failed, "failed"},
 		{s.Stale, "not heard of lately"}, {wanted - s.Sources, "not heard of yet"},
 	} {
 		if part.n > 0 {
-			rest = append(rest, fmt.Sprintf("%d %s", part.n, part.what))
-		}
-		if part.what == behindText && part.n > 0 && part.n <= maxNamed {
-			rest[len(rest)-1] += " (" + strings.Join(s.BehindSources, ", ") + ")"
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
 	}
-	if len(rest) > 0 {
-		text += ", " + strings.Join(rest, ", ")
-	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
-func formatClusterCount(n, all int) string {
-	if all == 1 {
-		return fmt.Sprintf("%d of 1 cluster", n)
-	}
-	return fmt.Sprintf("%d of %d clusters", n, all)
-}
-
-// ceilPercent returns a percentage of n, rounded up; 0 percent means all.
-func ceilPercent(n, percent int) int {
-	if percent <= 0 || percent > 100 {
-		return n
-	}
-	return (n*percent + 99) / 100
+func formatReadyCount(s Summary, wanted int) string {
+	return fmt.Sprintf("%d of %s ready", s.Ready, text.Count(max(s.Sources, wanted), "cluster"))
 }
 
 // groupBySource combines the reports of each source: one failed object fails it, and one that is
 // not ready keeps it from being ready.
 func groupBySource(reports []Report, rule Rule, now time.Time) []source {
-	sorted := slices.SortedFunc(slices.Values(reports), compareReports)
+	// The last report of an object counts: the latest, and at the same time the one about this
+	// commit, and the worst. Reconcilers report times in seconds, and often go from one revision to
+	// the next within one.
+	sorted := slices.SortedFunc(slices.Values(reports), func(a, b Report) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Object, b.Object), a.Time.Compare(b.Time),
+			cmp.Compare(reportSeverity(a), reportSeverity(b)), cmp.Compare(a.Message, b.Message))
+	})
 	var all []source
 	for i, r := range sorted {
 		if i+1 < len(sorted) && sorted[i+1].Source == r.Source && sorted[i+1].Object == r.Object {
@@ -261,14 +246,6 @@ func groupBySource(reports []Report, rule Rule, now time.Time) []source {
 		all[len(all)-1].addReport(r, rule, now)
 	}
 	return all
-}
-
-// compareReports orders reports so that the last of an object counts: the latest, and at the same
-// time the one about this commit, and the worst. Reconcilers report times in seconds, and often go
-// from one revision to the next within one.
-func compareReports(a, b Report) int {
-	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Object, b.Object), a.Time.Compare(b.Time),
-		cmp.Compare(reportSeverity(a), reportSeverity(b)), cmp.Compare(a.Message, b.Message))
 }
 
 // reportSeverity orders reports by what they mean for the commit.
@@ -297,27 +274,13 @@ func (s *source) addReport(r Report, rule Rule, now time.Time) {
 		s.behind = true
 	case bad == 3 && s.phase != Failed:
 		s.phase, s.worstReport, s.validUntil = Failed, r, end
-	case bad == 3:
-		s.validUntil = laterExpiry(s.validUntil, end)
+	case bad == 3 && end.After(s.validUntil):
+		s.validUntil = end
 	case bad == 2 && s.phase == Ready:
 		s.phase, s.worstReport = Progressing, r
-	case bad == 1 && s.phase == Ready:
-		s.validUntil = earlierExpiry(s.validUntil, end)
+	case bad == 1 && s.phase == Ready && (s.validUntil.IsZero() || end.Before(s.validUntil)):
+		s.validUntil = end
 	}
-}
-
-func earlierExpiry(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func laterExpiry(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // FormatDuration writes a duration without trailing zeros: "30m", where String returns "30m0s".
@@ -331,5 +294,3 @@ func FormatDuration(d time.Duration) string {
 	}
 	return text
 }
-
-func oneLine(message string) string { return text.Shorten(text.OneLine(message), 200) }
