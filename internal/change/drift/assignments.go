@@ -7,35 +7,24 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// indexByName returns the index of each object in a list by its name.
-func indexByName[T object](list []T) map[string]int {
-	at := make(map[string]int, len(list))
-	for i, o := range list {
-		at[o.ObjectMeta().Name] = i
-	}
-	return at
-}
-
-// assignmentGrid is a side whose assignments can be found by name.
+// assignmentGrid is a side and its assignments.
 type assignmentGrid struct {
-	side                  Side
-	plan                  *schedule.Plan
-	clusterTypes, targets map[string]int
+	side Side
+	plan *schedule.Plan
 }
 
-func newGrid(s Side) assignmentGrid {
-	return assignmentGrid{s, schedule.NewPlan(s.Model, nil), indexByName(s.Model.ClusterTypes), indexByName(s.Model.Targets)}
-}
+func newGrid(s Side) assignmentGrid { return assignmentGrid{s, schedule.NewPlan(s.Model, nil)} }
 
-// findAssignment returns the indexes of an assignment of another grid; known is false if this one does
+// findAssignment returns the indexes of an assignment by its names; known is false if this one does
 // not have the cluster type or the target.
 func (g assignmentGrid) findAssignment(a schedule.Assignment) (i, j int, known bool) {
-	i, one := g.clusterTypes[a.ClusterType.Name]
-	j, two := g.targets[a.Target.Name]
+	i, one := model.IndexOf(g.side.Model.ClusterTypes, a.ClusterType.Name)
+	j, two := model.IndexOf(g.side.Model.Targets, a.Target.Name)
 	return i, j, one && two
 }
 
@@ -90,7 +79,8 @@ func (c *comparison) eachShared(do func(a schedule.Assignment, from, to [2]int))
 	from, to := newGrid(c.from), newGrid(c.to)
 	for a := range from.plan.All() {
 		if i, j, known := to.findAssignment(a); known && to.plan.Targets(i).Has(j) {
-			do(a, [2]int{from.clusterTypes[a.ClusterType.Name], from.targets[a.Target.Name]}, [2]int{i, j})
+			x, y, _ := from.findAssignment(a)
+			do(a, [2]int{x, y}, [2]int{i, j})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -14,7 +15,7 @@ type object interface{ ObjectMeta() *model.Object }
 
 // compareObjects compares two lists that are sorted by name: it finds the objects that only one
 // side has, with the reason that why returns, and the changes of those that both have.
-func compareObjects[T object](c *comparison, f *findings, from, to []T, why func(o T, has, lacks Side) string, changes func(a, b T) []Finding) {
+func compareObjects[T object](c *comparison, f *findings, from, to []T, why func(o T, has, lacks Side) string, compare func(changes *fieldChanges, a, b T)) {
 	for len(from) > 0 || len(to) > 0 {
 		switch {
 		case len(to) == 0 || len(from) > 0 && from[0].ObjectMeta().Name < to[0].ObjectMeta().Name:
@@ -24,7 +25,9 @@ func compareObjects[T object](c *comparison, f *findings, from, to []T, why func
 			f.add(Finding{Only: c.to.name(), Because: why(to[0], c.to, c.from)}, to[0].ObjectMeta().Name)
 			to = to[1:]
 		default:
-			for _, change := range changes(from[0], to[0]) {
+			var changes fieldChanges
+			compare(&changes, from[0], to[0])
+			for _, change := range changes {
 				f.add(change, from[0].ObjectMeta().Name)
 			}
 			from, to = from[1:], to[1:]
@@ -87,35 +90,27 @@ func orNone(text string) string {
 }
 
 func (c *comparison) compareClusterTypes(f *findings) {
-	compareObjects(c, f, c.from.Model.ClusterTypes, c.to.Model.ClusterTypes, whyOnly, func(a, b *model.ClusterType) []Finding {
-		var changes fieldChanges
+	compareObjects(c, f, c.from.Model.ClusterTypes, c.to.Model.ClusterTypes, whyOnly, func(changes *fieldChanges, a, b *model.ClusterType) {
 		changes.addText("reconciler", a.Reconciler, b.Reconciler)
 		changes.addText("namespace service", a.NamespaceService, b.NamespaceService)
 		changes.addText("config type", a.ConfigType, b.ConfigType)
 		changes.addTexts("label", a.Labels, b.Labels)
-		return changes
 	})
 }
 
 // compareTargets compares deployment targets. A workload has its own for each environment, so that
 // the other side may lack one because none was wanted there.
 func (c *comparison) compareTargets(f *findings) {
-	compareObjects(c, f, c.from.Model.Targets, c.to.Model.Targets, whyNoTarget, func(a, b *model.Target) []Finding {
-		var changes fieldChanges
+	compareObjects(c, f, c.from.Model.Targets, c.to.Model.Targets, whyNoTarget, func(changes *fieldChanges, a, b *model.Target) {
 		changes.addText("workspace", a.Workspace, b.Workspace)
 		changes.addTexts("label", a.Labels, b.Labels)
 		changes.addTexts("manifests", a.Manifests, b.Manifests)
 		changes.addText("depends on", dependencyNames(a), dependencyNames(b))
-		return changes
 	})
 }
 
 func dependencyNames(t *model.Target) string {
-	var names []string
-	for _, d := range t.DependsOn {
-		names = append(names, d.Name)
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(list.Convert(t.DependsOn, func(d model.Dependency) string { return d.Name }), ", ")
 }
 
 func whyNoTarget(t *model.Target, has, lacks Side) string {
@@ -133,12 +128,10 @@ func whyNoTarget(t *model.Target, has, lacks Side) string {
 }
 
 func (c *comparison) comparePolicies(f *findings) {
-	compareObjects(c, f, c.from.Model.Policies, c.to.Model.Policies, whyOnly, func(a, b *model.Policy) []Finding {
-		var changes fieldChanges
+	compareObjects(c, f, c.from.Model.Policies, c.to.Model.Policies, whyOnly, func(changes *fieldChanges, a, b *model.Policy) {
 		changes.addText("cluster types", a.ClusterTypes.String(), b.ClusterTypes.String())
 		changes.addText("deployment targets", a.Targets.String(), b.Targets.String())
 		changes.addText("workspace", a.Workspace, b.Workspace)
-		return changes
 	})
 }
 
@@ -151,15 +144,15 @@ func (c *comparison) compareTemplates(f *findings) {
 		})
 	}
 	from, to := c.from.Model, c.to.Model
-	compareObjects(c, f, written(from, to), written(to, from), whyOnly, func(a, b *model.Template) []Finding {
+	compareObjects(c, f, written(from, to), written(to, from), whyOnly, func(changes *fieldChanges, a, b *model.Template) {
 		if sameTemplate(a, b) {
-			return nil
+			return
 		}
 		because := c.from.name() + " has that of " + templateLocation(a) + ", " + c.to.name() + " that of " + templateLocation(b)
 		if a.Pos.Layer == "base" && b.Pos.Layer == "base" {
 			because = "the commits of the base differ: " + templateLocation(a)
 		}
-		return []Finding{{Change: "its text differs", Because: because}}
+		*changes = append(*changes, Finding{Change: "its text differs", Because: because})
 	})
 }
 
@@ -172,20 +165,14 @@ func templateLocation(t *model.Template) string {
 
 func sameTemplate(a, b *model.Template) bool {
 	texts := func(t *model.Template) []string {
-		all := []string{t.Type, t.ContentType, t.Engine}
-		for _, m := range t.Manifests {
-			all = append(all, m.Text)
-		}
-		return all
+		return append(list.Convert(t.Manifests, func(m model.Manifest) string { return m.Text }), t.Type, t.ContentType, t.Engine)
 	}
 	return a.Expansions == b.Expansions && slices.Equal(texts(a), texts(b))
 }
 
 // compareConfigs compares configs and their labels. Their content belongs to the topic of values.
 func (c *comparison) compareConfigs(f *findings) {
-	compareObjects(c, f, c.from.Model.Configs, c.to.Model.Configs, whyOnly, func(a, b *model.Config) []Finding {
-		var changes fieldChanges
+	compareObjects(c, f, c.from.Model.Configs, c.to.Model.Configs, whyOnly, func(changes *fieldChanges, a, b *model.Config) {
 		changes.addTexts("label", a.Labels, b.Labels)
-		return changes
 	})
 }

@@ -1,7 +1,9 @@
 package drift
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -79,12 +81,7 @@ func (c *Base) writeText(b *strings.Builder, r Report) {
 	}
 }
 
-func shortID(commit string) string {
-	if commit == "" {
-		return "none"
-	}
-	return commit[:min(len(commit), 7)]
-}
+func shortID(commit string) string { return cmp.Or(commit[:min(len(commit), 7)], "none") }
 
 // summaryText returns how much is in one environment only, and how much differs.
 func (t Topic) summaryText(r Report) string {
@@ -99,12 +96,7 @@ func (t Topic) summaryText(r Report) string {
 		}
 	}
 	if counts[""] > 0 {
-		changes := 0
-		for _, f := range t.Findings {
-			if f.Only == "" {
-				changes++
-			}
-		}
+		changes := len(slices.DeleteFunc(slices.Clone(t.Findings), func(f Finding) bool { return f.Only != "" }))
 		parts = append(parts, fmt.Sprintf("%s in %s", text.Count(changes, "difference"), text.Count(counts[""], "place")))
 	}
 	return strings.Join(parts, ", ")

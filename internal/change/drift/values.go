@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
@@ -92,10 +93,7 @@ func valueText(v any) string {
 	case nil:
 		return ""
 	case []any:
-		for _, one := range v {
-			parts = append(parts, valueText(one))
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + strings.Join(list.Convert(v, valueText), ", ") + "]"
 	case map[any]any:
 		for key, one := range v {
 			parts = append(parts, valueText(key)+": "+valueText(one))
@@ -122,9 +120,5 @@ func setBy(p values.Provenance, at leaf) string {
 	default:
 		by = by[len(by)-1:]
 	}
-	names := make([]string, len(by))
-	for i, s := range by {
-		names[i] = s.Config.Name + " (" + s.Pos.String() + ")"
-	}
-	return strings.Join(names, " + ")
+	return strings.Join(list.Convert(by, func(s values.Source) string { return s.Config.Name + " (" + s.Pos.String() + ")" }), " + ")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
@@ -53,7 +54,7 @@ type Dependency struct {
 
 func (q *explainer) explainAssignment(i, j int) *Assignment {
 	a := q.assignmentAt(i, j)
-	files := convertList(slotsOf(q.model, a.ClusterType), func(u templateSlot) RenderedFile { return q.renderFile(i, j, u) })
+	files := list.Convert(slotsOf(q.model, a.ClusterType), func(u templateSlot) RenderedFile { return q.renderFile(i, j, u) })
 	return &Assignment{
 		ClusterType: objectOf(a.ClusterType), Target: objectOf(a.Target),
 		Workload: a.Target.Workload, Workspace: a.Target.Workspace, Namespace: q.namespaceName(a),
@@ -73,7 +74,7 @@ func (q *explainer) policyVerdicts(a schedule.Assignment) []Verdict {
 	slices.SortStableFunc(opinions, func(o, p schedule.PolicyVerdict) int {
 		return cmp.Compare(assignmentDistance(o.Policy, a), assignmentDistance(p.Policy, a))
 	})
-	return convertList(opinions, func(o schedule.PolicyVerdict) Verdict {
+	return list.Convert(opinions, func(o schedule.PolicyVerdict) Verdict {
 		return Verdict{objectOf(o.Policy), o.Selected, o.ClusterType, o.Target}
 	})
 }
@@ -90,7 +91,7 @@ func (q *explainer) checkingSchemas(i, j int) []Schema {
 	for _, violation := range violations {
 		messages[violation.Schema] = append(messages[violation.Schema], violation.Message)
 	}
-	return convertList(all, func(s *model.Schema) Schema { return Schema{objectOf(s), messages[s]} })
+	return list.Convert(all, func(s *model.Schema) Schema { return Schema{objectOf(s), messages[s]} })
 }
 
 // resolveDependencies returns the dependencies of a target: for each name the target on the same

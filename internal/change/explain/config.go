@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
@@ -52,12 +53,12 @@ type AssignmentCount struct {
 }
 
 func (q *explainer) explainConfig(name string) *Config {
-	i, _ := indexOf(q.model.Configs, name)
+	i, _ := model.IndexOf(q.model.Configs, name)
 	return q.explainRules(q.model.Configs[i], values.RulesOf(q.model.Configs[i]))
 }
 
 func (q *explainer) explainSchema(name string) *Config {
-	i, _ := indexOf(q.model.Schemas, name)
+	i, _ := model.IndexOf(q.model.Schemas, name)
 	s := q.model.Schemas[i]
 	return q.explainRules(s, []*values.Rule{{Needs: values.NeedsOf(s.Labels)}})
 }

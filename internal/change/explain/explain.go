@@ -12,9 +12,7 @@
 package explain
 
 import (
-	"cmp"
-	"slices"
-
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
@@ -103,11 +101,6 @@ func (q *explainer) assignmentAt(i, j int) schedule.Assignment {
 // object is any kind of the model.
 type object interface{ ObjectMeta() *model.Object }
 
-// indexOf returns the index of the object of that name in one of the model's lists.
-func indexOf[T object](sorted []T, name string) (int, bool) {
-	return slices.BinarySearchFunc(sorted, name, func(o T, name string) int { return cmp.Compare(o.ObjectMeta().Name, name) })
-}
-
-func namesOf[T object](list []T) []string {
-	return convertList(list, func(o T) string { return o.ObjectMeta().Name })
+func namesOf[T object](all []T) []string {
+	return list.Convert(all, func(o T) string { return o.ObjectMeta().Name })
 }

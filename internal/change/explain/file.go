@@ -210,7 +210,7 @@ func (q *explainer) readsTemplates(i, j int, t *render.Template) bool {
 
 // registrationOf returns the registration that a target was read through; nil for others.
 func (q *explainer) registrationOf(t *model.Target) *model.Registration {
-	i, ok := indexOf(q.model.Registrations, t.Pos.Layer)
+	i, ok := model.IndexOf(q.model.Registrations, t.Pos.Layer)
 	if !ok || t.Workspace == "" || q.model.Registrations[i].Workspace != t.Workspace {
 		return nil
 	}

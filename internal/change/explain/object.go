@@ -3,6 +3,7 @@ package explain
 import (
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
@@ -18,9 +19,9 @@ type ClusterType struct {
 }
 
 func (q *explainer) explainClusterType(name string) *ClusterType {
-	i, _ := indexOf(q.model.ClusterTypes, name)
+	i, _ := model.IndexOf(q.model.ClusterTypes, name)
 	c := q.model.ClusterTypes[i]
-	out := &ClusterType{ClusterType: objectOf(c), Labels: ownLabels(c.Labels), Templates: convertList(slotsOf(q.model, c), q.templateUse)}
+	out := &ClusterType{ClusterType: objectOf(c), Labels: ownLabels(c.Labels), Templates: list.Convert(slotsOf(q.model, c), q.templateUse)}
 	var selecting []*model.Policy
 	out.Policies, selecting = clusterTypeSide.policySelections(q.model.Policies, schedule.Assignment{ClusterType: c})
 	for j, t := range q.model.Targets {
@@ -58,10 +59,10 @@ type Target struct {
 }
 
 func (q *explainer) explainTarget(name string) *Target {
-	j, _ := indexOf(q.model.Targets, name)
+	j, _ := model.IndexOf(q.model.Targets, name)
 	t := q.model.Targets[j]
 	out := &Target{Target: objectOf(t), Workload: t.Workload, Workspace: t.Workspace, Labels: ownLabels(t.Labels)}
-	out.DependsOn = convertList(t.DependsOn, func(d model.Dependency) string { return d.Name })
+	out.DependsOn = list.Convert(t.DependsOn, func(d model.Dependency) string { return d.Name })
 	var selecting []*model.Policy
 	out.Policies, selecting = targetSide.policySelections(q.model.Policies, schedule.Assignment{Target: t})
 	for i, c := range q.model.ClusterTypes {

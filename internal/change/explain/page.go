@@ -1,10 +1,12 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
@@ -33,12 +35,8 @@ func (p *page) writeLine(depth int, text string) {
 
 // writeRows writes a table with aligned columns, of at most maxRows rows.
 func (p *page) writeRows(depth int, rows [][]string) {
-	more := len(rows) - maxRows
-	if more > 0 {
-		rows = rows[:maxRows]
-	}
-	p.writeTable(depth, rows)
-	p.writeMore(depth, more)
+	p.writeTable(depth, rows[:min(len(rows), maxRows)])
+	p.writeMore(depth, len(rows)-maxRows)
 }
 
 func (p *page) writeMore(depth, n int) {
@@ -78,10 +76,10 @@ type nameGroup struct {
 }
 
 // groupNames groups names by their description, in the order of the first of each group.
-func groupNames[T any](list []T, name, about func(T) string) []nameGroup {
+func groupNames[T any](all []T, name, about func(T) string) []nameGroup {
 	var groups []nameGroup
 	at := map[string]int{}
-	for _, item := range list {
+	for _, item := range all {
 		said := about(item)
 		i, ok := at[said]
 		if !ok {
@@ -96,12 +94,11 @@ func groupNames[T any](list []T, name, about func(T) string) []nameGroup {
 
 // writeGroups writes each group as a description and a line of names.
 func (p *page) writeGroups(depth int, groups []nameGroup) {
-	more := len(groups) - maxRows
 	for _, g := range groups[:min(len(groups), maxRows)] {
 		p.writeLine(depth, fmt.Sprintf("%s (%d)", g.about, len(g.names)))
 		p.writeLine(depth+1, nameList(g.names, maxNames))
 	}
-	p.writeMore(depth, more)
+	p.writeMore(depth, len(groups)-maxRows)
 }
 
 // nameList returns names on one line, up to a limit.
@@ -112,30 +109,10 @@ func nameList(names []string, limit int) string {
 	return fmt.Sprintf("%s … and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
 }
 
-func objectNames(list []Object) []string {
-	return convertList(list, func(o Object) string { return o.Name })
-}
-
-// convertList returns the result of f for each item of a list; nil for an empty one.
-func convertList[T, R any](list []T, f func(T) R) []R {
-	var results []R
-	for _, item := range list {
-		results = append(results, f(item))
-	}
-	return results
+func objectNames(all []Object) []string {
+	return list.Convert(all, func(o Object) string { return o.Name })
 }
 
 func labelList(labels map[string]string) string {
-	needs := values.NeedsOf(labels)
-	if len(needs) == 0 {
-		return "none"
-	}
-	return strings.Join(convertList(needs, values.Need.String), ", ")
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
+	return cmp.Or(strings.Join(list.Convert(values.NeedsOf(labels), values.Need.String), ", "), "none")
 }

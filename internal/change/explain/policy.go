@@ -19,7 +19,7 @@ type Policy struct {
 }
 
 func (q *explainer) explainPolicy(name string) *Policy {
-	i, _ := indexOf(q.model.Policies, name)
+	i, _ := model.IndexOf(q.model.Policies, name)
 	p := q.model.Policies[i]
 	out := &Policy{
 		Policy: objectOf(p), ClusterTypeSelector: p.ClusterTypes.String(), TargetSelector: p.Targets.String(), Workspace: p.Workspace,

@@ -2,11 +2,11 @@ package explain
 
 import (
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/render/output"
@@ -45,12 +45,9 @@ var kinds = []kind{
 }
 
 func workloadNames(m *model.Model) []string {
-	names := map[string]bool{}
-	for _, t := range m.Targets {
-		names[t.Workload] = true
-	}
-	delete(names, "")
-	return slices.Sorted(maps.Keys(names))
+	names := list.Convert(m.Targets, func(t *model.Target) string { return t.Workload })
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
 // resolveQuery returns the subject of a query. The forms of queries do not overlap: no kind is in
@@ -76,7 +73,7 @@ func resolveQuery(m *model.Model, query string) (subject, error) {
 		return resolveKind(m, kinds[i], rest)
 	}
 	if first != strings.ToLower(first) {
-		names := convertList(kinds, func(k kind) string { return k.name })
+		names := list.Convert(kinds, func(k kind) string { return k.name })
 		return subject{}, queryErrorf(problem.DidYouMean(first, names), "kind %s is not one to ask about; the kinds are %s", first, strings.Join(names, ", "))
 	}
 	return resolvePath(m, first, rest)
@@ -116,14 +113,14 @@ func workloadHint(m *model.Model) string {
 // resolvePath resolves a path that begins with the folder of a cluster type.
 func resolvePath(m *model.Model, clusterType, rest string) (subject, error) {
 	target, file, deeper := strings.Cut(rest, "/")
-	i, ok := indexOf(m.ClusterTypes, clusterType)
+	i, ok := model.IndexOf(m.ClusterTypes, clusterType)
 	switch {
 	case !ok || target != readmeName && !deeper:
 		return resolveAssignment(m, clusterType, target)
 	case target == readmeName && !deeper:
 		return subject{path.Join(clusterType, readmeName), func(q *explainer, a *Answer) { a.File = q.explainReadme(i) }}, nil
 	}
-	j, ok := indexOf(m.Targets, target)
+	j, ok := model.IndexOf(m.Targets, target)
 	if !ok {
 		return resolveAssignment(m, clusterType, target)
 	}
@@ -140,8 +137,8 @@ func resolvePath(m *model.Model, clusterType, rest string) (subject, error) {
 
 // resolveAssignment resolves the names of a cluster type and a deployment target.
 func resolveAssignment(m *model.Model, clusterType, target string) (subject, error) {
-	i, isType := indexOf(m.ClusterTypes, clusterType)
-	j, isTarget := indexOf(m.Targets, target)
+	i, isType := model.IndexOf(m.ClusterTypes, clusterType)
+	j, isTarget := model.IndexOf(m.Targets, target)
 	if isType && isTarget {
 		return subject{clusterType + "/" + target, func(q *explainer, a *Answer) { a.Assignment = q.explainAssignment(i, j) }}, nil
 	}
@@ -201,10 +198,7 @@ func resolveName(m *model.Model, name string) (subject, error) {
 	case 1:
 		return found[0], nil
 	}
-	var queries []string
-	for _, s := range found {
-		queries = append(queries, s.query)
-	}
+	queries := list.Convert(found, func(s subject) string { return s.query })
 	return subject{}, queryErrorf("ask for one of them as it is written here", "%d things are named %q: %s", len(found), name, strings.Join(queries, ", "))
 }
 

@@ -38,14 +38,13 @@ func (q *explainer) explainTemplate(name string) *Template {
 		}
 	}
 	for i, c := range q.model.ClusterTypes {
-		n, used := q.plan.Targets(i).Len(), false
+		n, users := q.plan.Targets(i).Len(), len(out.ClusterTypes)
 		for _, u := range slotsOf(q.model, c) {
 			if u.template == name {
 				out.ClusterTypes = append(out.ClusterTypes, TemplateUser{objectOf(c), u.field, n})
-				used = true
 			}
 		}
-		if used {
+		if len(out.ClusterTypes) > users {
 			out.Assignments += n
 		}
 	}
@@ -56,20 +55,15 @@ func (q *explainer) explainTemplate(name string) *Template {
 type templateSlot struct{ field, template, file string }
 
 func slotsOf(m *model.Model, c *model.ClusterType) []templateSlot {
+	configFile := "platform-config.yaml"
+	if t := m.Template(c.ConfigType); t != nil { // its content type decides
+		configFile = t.ConfigFile()
+	}
 	return []templateSlot{
 		{"spec.reconciler", c.Reconciler, "reconciler.yaml"},
 		{"spec.namespaceService", c.NamespaceService, "namespace.yaml"},
-		{"spec.configType", c.ConfigType, configFile(m, c)},
+		{"spec.configType", c.ConfigType, configFile},
 	}
-}
-
-// configFile returns the name of the file with the values, which depends on the content type
-// of the template.
-func configFile(m *model.Model, c *model.ClusterType) string {
-	if t := m.Template(c.ConfigType); t != nil {
-		return t.ConfigFile()
-	}
-	return "platform-config.yaml"
 }
 
 // TemplateUse is the template that makes a file, and the field of the cluster type that

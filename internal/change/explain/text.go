@@ -1,9 +1,11 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
@@ -40,8 +42,8 @@ func (a *Assignment) writePage(p *page, env string) {
 	p.writeTable(1, [][]string{
 		{"cluster type", a.ClusterType.Name, a.ClusterType.At.String()},
 		{"target", a.Target.Name, a.Target.At.String()},
-		{"workload", orNone(a.Workload), ""},
-		{"workspace", orNone(a.Workspace), ""},
+		{"workload", cmp.Or(a.Workload, "none"), ""},
+		{"workspace", cmp.Or(a.Workspace, "none"), ""},
 		{"namespace", a.Namespace},
 	})
 	writeVerdicts(p, a.Policies)
@@ -50,7 +52,7 @@ func (a *Assignment) writePage(p *page, env string) {
 	a.writeSchemas(p)
 	a.writeDependencies(p)
 	p.writeSection("files")
-	p.writeTable(1, convertList(a.Files, func(m RenderedFile) []string { return append(m.tableRow(), m.WhyNot) }))
+	p.writeTable(1, list.Convert(a.Files, func(m RenderedFile) []string { return append(m.tableRow(), m.WhyNot) }))
 }
 
 func writeVerdicts(p *page, list []Verdict) {
@@ -77,20 +79,16 @@ func writeVerdicts(p *page, list []Verdict) {
 
 // writeValues writes all values: most questions are about them.
 func writeValues(p *page, assigned bool, list []Value) {
+	title := "values that it would have"
 	if assigned {
-		p.writeSection("values: %s", text.Count(len(list), "key"))
-	} else {
-		p.writeSection("values that it would have: %s", text.Count(len(list), "key"))
+		title = "values"
 	}
+	p.writeSection("%s: %s", title, text.Count(len(list), "key"))
 	for _, v := range list {
 		p.writeLine(1, v.Key+" = "+compactText(v.Value))
 		var rows [][]string
 		for _, s := range v.By {
-			because := "for everybody"
-			if len(s.Because) > 0 {
-				because = strings.Join(s.Because, ", ")
-			}
-			row := []string{string(s.Outcome), s.Config.Name, s.Config.At.String(), because}
+			row := []string{string(s.Outcome), s.Config.Name, s.Config.At.String(), cmp.Or(strings.Join(s.Because, ", "), "for everybody")}
 			if s.Outcome == Merged || s.Outcome == Replaced {
 				row = append(row, compactText(s.Value))
 			}
@@ -103,13 +101,13 @@ func writeValues(p *page, assigned bool, list []Value) {
 // maxLacks bounds the labels that are shown of those that a config needs.
 const maxLacks = 2
 
-func writeExclusions(p *page, list []Exclusion) {
-	if len(list) == 0 {
+func writeExclusions(p *page, all []Exclusion) {
+	if len(all) == 0 {
 		return
 	}
-	p.writeSection("configs that do not apply: %d", len(list))
-	p.writeRows(1, convertList(list, func(e Exclusion) []string {
-		lacks := convertList(e.Lacks, func(l Lack) string { return fmt.Sprintf("needs %s, but %s", l.Needs, l.Has) })
+	p.writeSection("configs that do not apply: %d", len(all))
+	p.writeRows(1, list.Convert(all, func(e Exclusion) []string {
+		lacks := list.Convert(e.Lacks, func(l Lack) string { return fmt.Sprintf("needs %s, but %s", l.Needs, l.Has) })
 		if more := len(lacks) - maxLacks; more > 0 {
 			lacks = append(lacks[:maxLacks], fmt.Sprintf("and %d more", more))
 		}
@@ -139,7 +137,7 @@ func (a *Assignment) writeDependencies(p *page) {
 		return
 	}
 	p.writeSection("depends on")
-	p.writeRows(1, convertList(a.DependsOn, func(d Dependency) []string {
+	p.writeRows(1, list.Convert(a.DependsOn, func(d Dependency) []string {
 		found := "nothing of that name is on this cluster type"
 		if len(d.Targets) > 0 {
 			found = "waits for " + nameList(objectNames(d.Targets), maxNames)
@@ -175,7 +173,7 @@ func (f *File) writePage(p *page, env string) {
 		return
 	}
 	p.writeSection("made from")
-	p.writeTable(1, convertList(f.Reads, func(r Read) []string {
+	p.writeTable(1, list.Convert(f.Reads, func(r Read) []string {
 		return []string{r.Object.subject(), r.Object.At.String(), nameList(r.What, maxNames)}
 	}))
 }

@@ -1,8 +1,11 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
@@ -10,11 +13,12 @@ func (c *ClusterType) writePage(p *page, env string) {
 	p.writeTitle("%s in environment %s: %s", c.ClusterType.subject(), env, text.Count(len(c.Targets), "deployment target"))
 	p.writeTable(1, [][]string{{"written at", c.ClusterType.At.String()}, {"labels", labelList(c.Labels)}})
 	p.writeSection("templates")
-	p.writeTable(1, convertList(c.Templates, func(u TemplateUse) []string {
+	p.writeTable(1, list.Convert(c.Templates, func(u TemplateUse) []string {
+		missing := ""
 		if u.Missing {
-			return append(u.tableRow(), "there is no such template")
+			missing = "there is no such template"
 		}
-		return append(u.tableRow(), "")
+		return append(u.tableRow(), missing)
 	}))
 	p.writeSection("policies that select the cluster type: %s", selectedOf(c.Policies))
 	p.writeRows(1, selectionRows(c.Policies))
@@ -43,7 +47,7 @@ func (w *Workload) writePage(p *page, env string) {
 func (t *Target) writePage(p *page, env string) {
 	p.writeTitle("%s in environment %s: on %s", t.Target.subject(), env, text.Count(len(t.ClusterTypes), "cluster type"))
 	rows := [][]string{
-		{"written at", t.Target.At.String()}, {"workload", orNone(t.Workload)}, {"workspace", orNone(t.Workspace)}, {"labels", labelList(t.Labels)},
+		{"written at", t.Target.At.String()}, {"workload", cmp.Or(t.Workload, "none")}, {"workspace", cmp.Or(t.Workspace, "none")}, {"labels", labelList(t.Labels)},
 	}
 	if len(t.DependsOn) > 0 {
 		rows = append(rows, []string{"depends on", nameList(t.DependsOn, maxNames)})
@@ -67,8 +71,8 @@ func selectedOf(list []Selection) string {
 	return fmt.Sprintf("%d of %d", n, len(list))
 }
 
-func selectionRows(list []Selection) [][]string {
-	return convertList(list, func(s Selection) []string {
+func selectionRows(all []Selection) [][]string {
+	return list.Convert(all, func(s Selection) []string {
 		verdict := "does not"
 		if s.Selected {
 			verdict = "selects it"
@@ -125,16 +129,15 @@ func (c *Config) writePage(p *page, env string) {
 	}
 	p.writeTitle("%s in environment %s: %s %s", c.Config.subject(), env, use, text.Count(c.Assignments, "assignment"))
 	p.writeLine(1, "written at "+c.Config.At.String())
-	more := len(c.Rules) - maxRows
 	for _, r := range c.Rules[:min(len(c.Rules), maxRows)] {
 		r.writeSection(p)
 	}
-	p.writeMore(0, more)
+	p.writeMore(0, len(c.Rules)-maxRows)
 	if len(c.ClusterTypes) == 0 {
 		return
 	}
 	p.writeSection("cluster types: %d", len(c.ClusterTypes))
-	p.writeRows(1, convertList(c.ClusterTypes, func(n AssignmentCount) []string {
+	p.writeRows(1, list.Convert(c.ClusterTypes, func(n AssignmentCount) []string {
 		return []string{n.ClusterType, text.Count(n.Assignments, "assignment"), "as " + n.ClusterType + "/" + n.Example}
 	}))
 }
@@ -145,24 +148,24 @@ func (r *Rule) writeSection(p *page) {
 	} else {
 		p.writeSection("for assignments with all of these labels: %d", r.Assignments)
 	}
-	p.writeTable(1, convertList(r.Needs, func(n Need) []string {
+	p.writeTable(1, list.Convert(r.Needs, func(n Need) []string {
 		return []string{n.Label, fmt.Sprintf("on %s, %s", text.Count(n.ClusterTypes, "cluster type"), text.Count(n.Targets, "deployment target")), n.Hint}
 	}))
 	if len(r.Keys) > 0 {
 		p.writeLine(1, "keys")
-		p.writeRows(2, convertList(r.Keys, func(k Key) []string { return []string{k.Key, k.At.String(), compactText(k.Value)} }))
+		p.writeRows(2, list.Convert(r.Keys, func(k Key) []string { return []string{k.Key, k.At.String(), compactText(k.Value)} }))
 	}
 }
 
 func (t *Template) writePage(p *page, env string) {
 	p.writeTitle("%s in environment %s: makes files of %s", t.Template.subject(), env, text.Count(t.Assignments, "assignment"))
-	rows := [][]string{{"written at", locationText(t.Template, t.BuiltIn)}, {"type", orNone(t.Type)}, {"engine", t.Engine}, {"reads", orNone(nameList(t.Reads, len(t.Reads)))}}
+	rows := [][]string{{"written at", locationText(t.Template, t.BuiltIn)}, {"type", cmp.Or(t.Type, "none")}, {"engine", t.Engine}, {"reads", cmp.Or(strings.Join(t.Reads, ", "), "none")}}
 	if t.Broken != "" {
 		rows = append(rows, []string{"broken", t.Broken})
 	}
 	p.writeTable(1, rows)
 	p.writeSection("cluster types that use it: %d", len(t.ClusterTypes))
-	p.writeRows(1, convertList(t.ClusterTypes, func(u TemplateUser) []string {
+	p.writeRows(1, list.Convert(t.ClusterTypes, func(u TemplateUser) []string {
 		return []string{u.ClusterType.Name, u.ClusterType.At.String(), u.Field, text.Count(u.Assignments, "assignment")}
 	}))
 }

@@ -1,6 +1,10 @@
 package explain
 
-import "github.com/fairlead-io/fairlead/internal/controlplane/values"
+import (
+	"reflect"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/values"
+)
 
 // Value is a key of the merged values, and the configs that set it in the order in
 // which they were merged.
@@ -53,8 +57,11 @@ func outcomesOf(by []values.Source) []Outcome {
 	out := make([]Outcome, len(by))
 	last := len(by) - 1
 	first := last // of those that are part of the result
-	for shape := shapeOf(by[last].Value); shape != scalarShape && first > 0 && shapeOf(by[first-1].Value) == shape; {
-		first--
+	kindOf := func(k int) reflect.Kind { return reflect.ValueOf(by[k].Value).Kind() }
+	if kind := kindOf(last); kind == reflect.Slice || kind == reflect.Map {
+		for first > 0 && kindOf(first-1) == kind {
+			first--
+		}
 	}
 	for k := range by {
 		switch {
@@ -67,22 +74,4 @@ func outcomesOf(by []values.Source) []Outcome {
 		}
 	}
 	return out
-}
-
-type valueShape int
-
-const (
-	scalarShape valueShape = iota
-	listShape
-	mappingShape
-)
-
-func shapeOf(v any) valueShape {
-	switch v.(type) {
-	case []any:
-		return listShape
-	case map[any]any:
-		return mappingShape
-	}
-	return scalarShape
 }

@@ -234,7 +234,7 @@ func (m *Model) OutputRepo() *GitOpsRepo {
 func WorkloadOf(models ...*Model) func(target string) string {
 	return func(target string) string {
 		for _, m := range slices.Backward(models) {
-			if t := findByName(m.Targets, target, func(t *Target) *Object { return &t.Object }); t != nil {
+			if t := findByName(m.Targets, target); t != nil {
 				return t.Workload
 			}
 		}
@@ -244,21 +244,24 @@ func WorkloadOf(models ...*Model) func(target string) string {
 
 // Template returns the template of that name; nil if there is none.
 func (m *Model) Template(name string) *Template {
-	return findByName(m.Templates, name, func(t *Template) *Object { return &t.Object })
+	return findByName(m.Templates, name)
 }
 
 // ClusterType returns the cluster type of that name; nil if there is none.
 func (m *Model) ClusterType(name string) *ClusterType {
-	return findByName(m.ClusterTypes, name, func(c *ClusterType) *Object { return &c.Object })
+	return findByName(m.ClusterTypes, name)
 }
 
-// findByName looks a name up in a list that is sorted by name.
-func findByName[T any](sorted []*T, name string, object func(*T) *Object) *T {
-	i, ok := slices.BinarySearchFunc(sorted, name, func(t *T, name string) int { return cmp.Compare(object(t).Name, name) })
-	if !ok {
-		return nil
+// IndexOf returns the index of the object of that name in a list that is sorted by name.
+func IndexOf[T interface{ ObjectMeta() *Object }](sorted []T, name string) (int, bool) {
+	return slices.BinarySearchFunc(sorted, name, func(o T, name string) int { return cmp.Compare(o.ObjectMeta().Name, name) })
+}
+
+func findByName[T interface{ ObjectMeta() *Object }](sorted []T, name string) (found T) {
+	if i, ok := IndexOf(sorted, name); ok {
+		found = sorted[i]
 	}
-	return sorted[i]
+	return found
 }
 
 // Parse reads the layers and returns the model of environment env. The built-in

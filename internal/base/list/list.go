@@ -1,0 +1,14 @@
+// Package list converts lists.
+//
+// What the package keeps true: the result has an element for each element of the list, in its
+// order, and is nil for an empty list.
+package list
+
+// Convert returns the results of f for the elements of a list.
+func Convert[T, R any](all []T, f func(T) R) []R {
+	var results []R
+	for _, one := range all {
+		results = append(results, f(one))
+	}
+	return results
+}

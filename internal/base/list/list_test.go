@@ -1,0 +1,18 @@
+package list_test
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+)
+
+func TestConvert(t *testing.T) {
+	if got := list.Convert([]int{3, 1, 2}, strconv.Itoa); !slices.Equal(got, []string{"3", "1", "2"}) {
+		t.Errorf("the numbers are converted to %q", got)
+	}
+	if got := list.Convert(nil, strconv.Itoa); got != nil {
+		t.Errorf("an empty list is converted to %#v, want nil", got)
+	}
+}
