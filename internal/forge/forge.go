@@ -8,9 +8,9 @@ package forge
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
 
@@ -114,12 +114,12 @@ type Issue struct {
 const MaxTitle = 255
 
 // FitTitle cuts a title to the length that all forges allow.
-func FitTitle(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) <= MaxTitle {
-		return text
+func FitTitle(title string) string {
+	title = text.OneLine(title)
+	if len(title) <= MaxTitle {
+		return title
 	}
-	return strings.ToValidUTF8(text[:MaxTitle-len("…")], "") + "…"
+	return text.Shorten(title, MaxTitle-len("…"))
 }
 
 // EscapeMarkdown makes text from outside harmless in Markdown: it is shown literally, mentions
@@ -132,20 +132,12 @@ func EscapeMarkdown(text string) string {
 }
 
 // CodeSpan shows text from outside as code, whatever backticks it has.
-func CodeSpan(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	longest, run := 0, 0
-	for _, r := range text {
-		if r != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
+func CodeSpan(code string) string {
+	code = text.OneLine(code)
+	longest := text.LongestBackticks(code)
+	if longest > 0 {
+		code = " " + code + " "
 	}
 	fence := strings.Repeat("`", longest+1)
-	if longest > 0 {
-		text = " " + text + " "
-	}
-	return fmt.Sprintf("%s%s%s", fence, text, fence)
+	return fence + code + fence
 }

@@ -22,11 +22,16 @@ type Hosted[P any] struct {
 	calls   Calls[P]
 	dialect Dialect
 
-	statuses  statusCache
 	mu        sync.Mutex
-	unlabeled error  // why no issue is opened any more
-	user      string // of the token, once it was read
+	statuses  map[statusKey]Status // that we have set
+	unlabeled error                // why no issue is opened any more
+	user      string               // of the token, once it was read
 }
+
+type statusKey struct{ commit, context string }
+
+// maxCachedStatuses bounds how many statuses are remembered.
+const maxCachedStatuses = 1024
 
 // Dialect is in what forges differ for [Hosted].
 type Dialect struct {
@@ -84,15 +89,14 @@ type PullChange struct {
 	Close                   bool
 }
 
-func (c PullChange) isEmpty() bool {
-	return c.Title == nil && c.Body == nil && len(c.AddLabels) == 0 && len(c.RemoveLabels) == 0 && !c.Close
-}
-
 // NewHosted returns a Hosted over the requests of a forge.
 func NewHosted[P any](client *Client, calls Calls[P], dialect Dialect) *Hosted[P] {
 	if dialect.Escape == nil {
 		keep := func(text string) string { return text }
 		dialect.Escape, dialect.Unescape = keep, keep
+	}
+	if dialect.CheckLabel == nil {
+		dialect.CheckLabel = func(string) error { return nil }
 	}
 	return &Hosted[P]{client: client, calls: calls, dialect: dialect}
 }
@@ -176,39 +180,29 @@ func (h *Hosted[P]) parsePull(p HostedPull[P]) (Pull, Document, error) {
 	if p.Foreign != nil {
 		return pull, d, p.Foreign
 	}
-	given := pull.Labels
-	pull.Labels = slices.DeleteFunc(slices.Clone(d.Labels), func(name string) bool { return !h.hasLabel(given, name) })
-	if len(pull.Labels) == 0 {
-		pull.Labels = nil
-	}
+	pull.Labels = h.selectLabels(d.Labels, pull.Labels, true)
 	if pull.State == Closed {
 		pull.Reason = d.Reason
 	}
 	return pull, d, nil
 }
 
-func (h *Hosted[P]) hasLabel(all []string, name string) bool {
-	return slices.ContainsFunc(all, func(other string) bool {
-		return other == name || h.dialect.FoldLabels && strings.EqualFold(other, name)
-	})
-}
-
-// withoutLabels returns the names of a list that another lacks; nil for none.
-func (h *Hosted[P]) withoutLabels(names, others []string) (lacks []string) {
+// selectLabels returns the names of a list that another has, or lacks; nil for none.
+func (h *Hosted[P]) selectLabels(names, others []string, has bool) (selected []string) {
 	for _, name := range names {
-		if !h.hasLabel(others, name) {
-			lacks = append(lacks, name)
+		same := func(other string) bool {
+			return other == name || h.dialect.FoldLabels && strings.EqualFold(other, name)
+		}
+		if slices.ContainsFunc(others, same) == has {
+			selected = append(selected, name)
 		}
 	}
-	return lacks
+	return selected
 }
 
 // checkLabels returns names sorted, each once.
 func (h *Hosted[P]) checkLabels(names []string) ([]string, error) {
 	for _, name := range names {
-		if h.dialect.CheckLabel == nil {
-			break
-		}
 		if err := h.dialect.CheckLabel(name); err != nil {
 			return nil, err
 		}
@@ -286,14 +280,14 @@ func (h *Hosted[P]) EditPull(ctx context.Context, number int, o Proposal) (Pull,
 	if err != nil {
 		return Pull{}, err
 	}
-	change := PullChange{AddLabels: h.withoutLabels(labels, before.Pull.Labels), RemoveLabels: h.withoutLabels(pull.Labels, labels)}
+	change := PullChange{AddLabels: h.selectLabels(labels, before.Pull.Labels, false), RemoveLabels: h.selectLabels(pull.Labels, labels, false)}
 	if title := FitTitle(o.Title); title != before.Pull.Title {
 		change.Title = &title
 	}
 	if body != before.Pull.Body {
 		change.Body = &body
 	}
-	if change.isEmpty() {
+	if change.Title == nil && change.Body == nil && change.AddLabels == nil && change.RemoveLabels == nil {
 		return pull, nil
 	}
 	after, err := h.updatePull(ctx, "edit a "+h.dialect.Pull, before, change)
@@ -307,7 +301,9 @@ func (h *Hosted[P]) EditPull(ctx context.Context, number int, o Proposal) (Pull,
 	err = pull.CheckOpen(what, o)
 	if err != nil && pull.State != Open { // its text stays that of what was merged or closed
 		_, failed := h.updatePull(ctx, "put the text of a "+h.dialect.Pull+" back", after, PullChange{Title: &before.Pull.Title, Body: &before.Pull.Body})
-		err = joinErrors(err, failed)
+		if failed != nil {
+			err = fmt.Errorf("%w; and then: %w", err, failed)
+		}
 	}
 	return pull, err
 }
@@ -336,8 +332,8 @@ func (h *Hosted[P]) ClosePull(ctx context.Context, number int, reason string) er
 		return err
 	}
 	pull, _, err = h.parsePull(p)
-	if err == nil {
-		err = pull.CheckEnded(h.operation("close", number))
+	if err == nil && pull.State == Open {
+		err = changedError(h.operation("close", number), "it is open again")
 	}
 	return err
 }
@@ -345,12 +341,21 @@ func (h *Hosted[P]) ClosePull(ctx context.Context, number int, reason string) er
 // SetStatus sets the status of a commit in one context. One that we have set already is
 // not sent again: forges keep every one that they are sent.
 func (h *Hosted[P]) SetStatus(ctx context.Context, commit string, s Status) error {
-	if h.statuses.has(commit, s) {
+	key := statusKey{commit, s.Context}
+	h.mu.Lock()
+	last, ok := h.statuses[key]
+	h.mu.Unlock()
+	if ok && last == s {
 		return nil
 	}
 	if err := h.calls.CreateStatus(ctx, commit, s); err != nil {
 		return err
 	}
-	h.statuses.put(commit, s)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.statuses == nil || len(h.statuses) >= maxCachedStatuses {
+		h.statuses = map[statusKey]Status{}
+	}
+	h.statuses[key] = s
 	return nil
 }

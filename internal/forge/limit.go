@@ -25,14 +25,6 @@ func (l *Limiter) WatchRemaining(f func(left int)) {
 	l.watch = f
 }
 
-func (l *Limiter) reportRemaining(answer *http.Response) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if left, err := strconv.Atoi(limitHeader(answer, "Remaining")); err == nil && l.watch != nil {
-		l.watch(left)
-	}
-}
-
 const (
 	// defaultWait is how long GitHub wants to be left alone if it does not say how long;
 	// GitLab's limits are of a minute.
@@ -66,13 +58,15 @@ func (l *Limiter) checkLimit(now time.Time) error {
 // recordAnswer records the limits that an answer tells. It returns a RateLimit if the request
 // was refused because of them.
 func (l *Limiter) recordAnswer(answer *http.Response, body []byte, now time.Time) error {
-	l.reportRemaining(answer)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if left, err := strconv.Atoi(limitHeader(answer, "Remaining")); err == nil && l.watch != nil {
+		l.watch(left)
+	}
 	wait, refused := answerWait(answer, body)
 	if wait <= 0 {
 		return nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if until := now.Add(min(wait, maxWait)); until.After(l.until) {
 		l.until = until
 	}
@@ -87,12 +81,13 @@ func (l *Limiter) recordAnswer(answer *http.Response, body []byte, now time.Time
 func answerWait(answer *http.Response, body []byte) (wait time.Duration, refused bool) {
 	exhausted := limitHeader(answer, "Remaining") == "0"
 	forbidden, many := answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusTooManyRequests
-	after, asked := retryAfter(answer)
+	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+	asked := err == nil
 	secondary := bytes.Contains(bytes.ToLower(body), []byte("secondary rate limit"))
 	refused = many || forbidden && (exhausted || asked || secondary)
 	switch {
 	case refused && asked:
-		return max(after, time.Second), true
+		return time.Duration(max(1, min(seconds, int(maxWait/time.Second)))) * time.Second, true
 	case exhausted:
 		wait = untilReset(answer)
 		if wait > 0 {
@@ -103,15 +98,6 @@ func answerWait(answer *http.Response, body []byte) (wait time.Duration, refused
 		return defaultWait, true
 	}
 	return 0, false
-}
-
-// retryAfter returns the seconds of a Retry-After.
-func retryAfter(answer *http.Response) (time.Duration, bool) {
-	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
-	if err != nil {
-		return 0, false
-	}
-	return time.Duration(min(seconds, int(maxWait/time.Second))) * time.Second, true
 }
 
 // untilReset returns how long it is until the limit is lifted, by the server's clock.

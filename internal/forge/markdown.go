@@ -108,19 +108,16 @@ func (n nesting) afterInline(line string) nesting {
 			n.hidden = true
 		case m[2] == m[3]:
 			n.tags = append(slices.Clone(n.tags), name)
-		case slices.Contains(n.tags, name):
-			n.tags = slices.Clone(n.tags[:lastIndex(n.tags, name)])
+		default: // with the last tag of that name, those in it end too
+			for i, tag := range slices.Backward(n.tags) {
+				if tag == name {
+					n.tags = slices.Clone(n.tags[:i])
+					break
+				}
+			}
 		}
 		line = line[m[1]:]
 	}
-}
-
-func lastIndex(all []string, one string) int {
-	i := len(all) - 1
-	for i >= 0 && all[i] != one {
-		i--
-	}
-	return i
 }
 
 // withoutCode takes from a line what is between backticks.
@@ -183,19 +180,11 @@ func (n nesting) cutLine(line string, most int) string {
 		return ""
 	}
 	part := string(text[:min(len(text), most)-1])
-	if n.fence == "" {
-		part = part[:indexAny(part, "<`[~")]
+	if i := strings.IndexAny(part, "<`[~"); i >= 0 && n.fence == "" {
+		part = part[:i]
 	}
 	if strings.TrimSpace(part) == "" {
 		return ""
 	}
 	return part + "…"
-}
-
-// indexAny returns where one of some characters is, and the end if none is.
-func indexAny(text, chars string) int {
-	if i := strings.IndexAny(text, chars); i >= 0 {
-		return i
-	}
-	return len(text)
 }

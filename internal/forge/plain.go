@@ -1,16 +1,17 @@
 package forge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // Where the plain-Git forge keeps what it knows.
@@ -49,14 +50,6 @@ type pullHead struct {
 	Commit string   `yaml:"commit,omitempty"` // at the head of its branch when this was written
 	Reason string   `yaml:"reason,omitempty"`
 	By     string   `yaml:"by,omitempty"` // who merged or closed it
-}
-
-func (r record) parsePullHead() (pullHead, error) {
-	var h pullHead
-	if err := yaml.Unmarshal([]byte(r.files[headFile]), &h); err != nil {
-		return h, fmt.Errorf("%s in %s: %w", headFile, r.ref, err)
-	}
-	return h, nil
 }
 
 // Pulls returns the pull requests from head to base, newest first.
@@ -98,12 +91,12 @@ func (p *Plain) readPull(ref, commit string) (record, Pull, error) {
 	if err != nil {
 		return r, Pull{}, err
 	}
-	h, err := r.parsePullHead()
-	if err != nil {
+	var h pullHead
+	if err := r.decode(headFile, &h); err != nil {
 		return r, Pull{}, err
 	}
 	pull := Pull{
-		Proposal: Proposal{h.Mark, h.Head, h.Base, h.Title, r.files[bodyFile], h.Labels},
+		Proposal: Proposal{h.Mark, h.Head, h.Base, h.Title, string(r.files[bodyFile]), h.Labels},
 		Number:   documentNumber(ref, pullPrefix), State: h.State, Commit: h.Commit, Reason: h.Reason,
 	}
 	if pull.State != Open {
@@ -223,10 +216,10 @@ func unmovedBranch(branch, commit string) git.RefUpdate {
 	return git.RefUpdate{Ref: "refs/heads/" + branch, Old: commit, New: commit}
 }
 
-func pullFiles(o Proposal, h pullHead) (map[string]string, error) {
+func pullFiles(o Proposal, h pullHead) (map[string][]byte, error) {
 	h.Title, h.Mark, h.Head, h.Base, h.Labels = FitTitle(o.Title), o.Mark, o.Head, o.Base, slices.Sorted(slices.Values(o.Labels))
-	text, err := encodeYAML(h)
-	return map[string]string{headFile: text, bodyFile: o.Body}, err
+	text, err := yamldoc.Encode(h)
+	return map[string][]byte{headFile: text, bodyFile: []byte(o.Body)}, err
 }
 
 // EditPull sets title, body and labels of an open pull request.
@@ -240,8 +233,8 @@ func (p *Plain) EditPull(ctx context.Context, number int, o Proposal) (edited Pu
 			return err
 		}
 		o.Mark = pull.Mark
-		h, err := r.parsePullHead()
-		if err != nil {
+		var h pullHead
+		if err := r.decode(headFile, &h); err != nil {
 			return err
 		}
 		h.Commit = pull.Commit
@@ -249,7 +242,7 @@ func (p *Plain) EditPull(ctx context.Context, number int, o Proposal) (edited Pu
 		if err != nil {
 			return err
 		}
-		if files[headFile] != r.files[headFile] || files[bodyFile] != r.files[bodyFile] {
+		if !maps.EqualFunc(files, r.files, bytes.Equal) {
 			r.files = files
 			if err := p.store.writeRecord(ctx, r, "Edit: "+o.Title, unmovedBranch(pull.Head, pull.Commit)); err != nil {
 				return err
@@ -275,7 +268,8 @@ func (p *Plain) ClosePull(ctx context.Context, number int, reason string) error 
 // endPull writes that a pull request is no longer open. It does nothing to one that has
 // ended before.
 func (p *Plain) endPull(ctx context.Context, r record, pull Pull, reason string, others ...git.RefUpdate) error {
-	if h, err := r.parsePullHead(); err != nil || h.State != Open {
+	var h pullHead
+	if err := r.decode(headFile, &h); err != nil || h.State != Open {
 		return err
 	}
 	if pull.State == Open {
@@ -350,10 +344,10 @@ func (p *Plain) allIssues() ([]Issue, error) {
 			return nil, err
 		}
 		var h issueHead
-		if err := yaml.Unmarshal([]byte(r.files[issueFile]), &h); err != nil {
-			return nil, fmt.Errorf("%s in %s: %w", issueFile, ref, err)
+		if err := r.decode(issueFile, &h); err != nil {
+			return nil, err
 		}
-		all = append(all, Issue{documentNumber(ref, issuePrefix), h.Mark, h.Title, r.files[bodyFile], h.State == Open, ""})
+		all = append(all, Issue{documentNumber(ref, issuePrefix), h.Mark, h.Title, string(r.files[bodyFile]), h.State == Open, ""})
 	}
 	return sortNewest(all, func(i Issue) int { return i.Number }), nil
 }
@@ -365,11 +359,11 @@ func (p *Plain) PutIssue(ctx context.Context, i Issue) (Issue, error) {
 		if i.Open {
 			h.State = Open
 		}
-		text, err := encodeYAML(h)
+		text, err := yamldoc.Encode(h)
 		if err != nil {
 			return err
 		}
-		files := map[string]string{issueFile: text, bodyFile: i.Body}
+		files := map[string][]byte{issueFile: text, bodyFile: []byte(i.Body)}
 		if i.Number != 0 {
 			ref := fmt.Sprintf("%s%d", issuePrefix, i.Number)
 			refs, err := p.store.listRefs(ref)

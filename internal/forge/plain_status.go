@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"gopkg.in/yaml.v3"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // statusText is a status in the document of a commit.
@@ -22,16 +22,6 @@ type statusText struct {
 	By          string    `yaml:"by,omitempty"`
 }
 
-func (t statusText) toStatus() Status { return Status{t.Context, t.Outcome, t.Description, t.URL} }
-
-func (r record) parseStatus(file string) (statusText, error) {
-	var t statusText
-	if err := yaml.Unmarshal([]byte(r.files[file]), &t); err != nil {
-		return t, fmt.Errorf("%s in %s: %w", file, r.ref, err)
-	}
-	return t, nil
-}
-
 // SetStatus keeps the status in a document of the commit, and when it was set. One
 // that is set again keeps its time.
 func (p *Plain) SetStatus(ctx context.Context, commit string, s Status) error {
@@ -42,10 +32,11 @@ func (p *Plain) SetStatus(ctx context.Context, commit string, s Status) error {
 		if err != nil {
 			return err
 		}
-		if before, err := r.parseStatus(file); r.files[file] != "" && err == nil && before.toStatus() == s {
+		var t statusText
+		if err := r.decode(file, &t); err == nil && r.files[file] != nil && (Status{t.Context, t.Outcome, t.Description, t.URL}) == s {
 			return nil
 		}
-		r.files[file], err = encodeYAML(statusText{s.Context, s.Outcome, s.Description, s.URL, p.store.now().UTC(), p.store.author.Name})
+		r.files[file], err = yamldoc.Encode(statusText{s.Context, s.Outcome, s.Description, s.URL, p.store.now().UTC(), p.store.author.Name})
 		if err != nil {
 			return err
 		}
@@ -61,7 +52,7 @@ func (p *Plain) readStatuses(commit string) (record, error) {
 	ref := statusPrefix + commit
 	refs, err := p.store.listRefs(ref)
 	if err != nil || refs[ref] == "" {
-		return record{ref: ref, files: map[string]string{}}, err
+		return record{ref: ref, files: map[string][]byte{}}, err
 	}
 	return p.store.readRecord(ref, refs[ref])
 }
@@ -79,8 +70,8 @@ func (p *Plain) Statuses(_ context.Context, commit string) ([]CommitStatus, erro
 	}
 	var all []CommitStatus
 	for file := range r.files {
-		t, err := r.parseStatus(file)
-		if err != nil {
+		var t statusText
+		if err := r.decode(file, &t); err != nil {
 			return nil, err
 		}
 		if t.When.IsZero() {

@@ -25,15 +25,6 @@ func (p Pull) CheckOpen(what string, o Proposal) error {
 	return changedError(what, said)
 }
 
-// CheckEnded returns an error that is [ErrChanged] if a pull request is open though it
-// was closed a moment ago. what is what was to be done.
-func (p Pull) CheckEnded(what string) error {
-	if p.State == Open {
-		return changedError(what, "it is open again")
-	}
-	return nil
-}
-
 func changedError(what, said string) error {
 	return &problem.Refusal{Operation: what, Reason: said, Kind: ErrChanged, Advice: "it will be looked at again"}
 }
@@ -43,12 +34,4 @@ func changedError(what, said string) error {
 func sortNewest[T any](all []T, number func(T) int) []T {
 	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(number(b), number(a)) })
 	return slices.CompactFunc(all, func(a, b T) bool { return number(a) == number(b) })
-}
-
-// joinErrors adds the error of cleaning up to the error that was its cause.
-func joinErrors(err, besides error) error {
-	if besides == nil {
-		return err
-	}
-	return fmt.Errorf("%w; and then: %w", err, besides)
 }

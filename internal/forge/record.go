@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"gopkg.in/yaml.v3"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,7 +13,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // recordStore are documents in references of a repository: each is a commit whose tree
@@ -28,7 +29,15 @@ type recordStore struct {
 type record struct {
 	ref    string
 	commit string // "" if it is new
-	files  map[string]string
+	files  map[string][]byte
+}
+
+// decode reads a YAML file of a document.
+func (r record) decode(file string, into any) error {
+	if err := yaml.Unmarshal(r.files[file], into); err != nil {
+		return fmt.Errorf("%s in %s: %w", file, r.ref, err)
+	}
+	return nil
 }
 
 // maxAttempts bounds how often a write is tried again after another writer was faster.
@@ -45,22 +54,14 @@ func (s *recordStore) listRefs(prefix string) (map[string]string, error) {
 // readRecord reads the document at a commit.
 func (s *recordStore) readRecord(ref, commit string) (record, error) {
 	return git.InspectTree(s.remote.Mirror(), commit, func(t tree.Tree) (record, error) {
-		r := record{ref: ref, commit: commit, files: map[string]string{}}
-		for path, data := range t.All() {
-			r.files[path] = string(data)
-		}
-		return r, nil
+		return record{ref, commit, maps.Collect(t.All())}, nil
 	})
 }
 
 // writeRecord stores a document, and moves other references with it: all, or nothing
 // where the server can do that. The error is git.ErrStale if another writer was faster.
 func (s *recordStore) writeRecord(ctx context.Context, r record, message string, others ...git.RefUpdate) error {
-	contents := make(map[string][]byte, len(r.files))
-	for path, text := range r.files {
-		contents[path] = []byte(text)
-	}
-	files, err := tree.FromFiles(contents)
+	files, err := tree.FromFiles(r.files)
 	if err != nil {
 		return err
 	}
@@ -113,10 +114,4 @@ func (s *recordStore) retryStale(ctx context.Context, do func() error) error {
 		}
 	}
 	return err
-}
-
-// encodeYAML returns the YAML of a document's head.
-func encodeYAML(v any) (string, error) {
-	text, err := yamldoc.Encode(v)
-	return string(text), err
 }

@@ -67,7 +67,15 @@ func NewClient(forge string, o Options) (*Client, error) {
 	client.Transport = &apiTransport{
 		next: cmp.Or(client.Transport, http.DefaultTransport), api: at, token: o.Token, limiter: cmp.Or(o.Limiter, &Limiter{}), now: o.Now,
 	}
-	client.CheckRedirect = checkRedirect
+	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		switch {
+		case req.Method != via[0].Method: // a change would become a question
+			return errors.New("it was redirected in a way that changes nothing")
+		case len(via) > 3:
+			return errors.New("it was redirected too often")
+		}
+		return nil
+	}
 	return &Client{Forge: forge, Repo: o.Repo, HTTP: &client, URL: at, observe: o.Observe, now: o.Now}, nil
 }
 
@@ -88,17 +96,6 @@ func SplitRepo(forge, repo string) (owner, name string, err error) {
 		err = fmt.Errorf("%q is not the name of a repository on %s, owner/name", repo, forge)
 	}
 	return owner, name, err
-}
-
-// checkRedirect refuses redirects that would turn a change into a question.
-func checkRedirect(req *http.Request, via []*http.Request) error {
-	switch {
-	case req.Method != via[0].Method:
-		return errors.New("it was redirected in a way that changes nothing")
-	case len(via) > 3:
-		return errors.New("it was redirected too often")
-	}
-	return nil
 }
 
 // apiTransport does requests with the credential: only to the API's host, within

@@ -47,3 +47,17 @@ func Join(words []string, last string) string {
 	}
 	return strings.Join(words, "")
 }
+
+// LongestBackticks returns the length of the longest run of backticks: Markdown shows a text as
+// code between longer ones.
+func LongestBackticks(text string) int {
+	longest, run := 0, 0
+	for i := range len(text) {
+		run++
+		if text[i] != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest
+}

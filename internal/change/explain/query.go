@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -190,10 +191,7 @@ func resolveName(m *model.Model, name string) (subject, error) {
 	found = append(found, kalypsoAssignments(m, name)...)
 	switch len(found) {
 	case 0:
-		hint := problem.DidYouMean(name, known)
-		if hint == "" {
-			hint = workloadHint(m)
-		}
+		hint := cmp.Or(problem.DidYouMean(name, known), workloadHint(m))
 		return subject{}, queryErrorf(hint, "nothing is named %q in environment %s", name, m.Environment)
 	case 1:
 		return found[0], nil

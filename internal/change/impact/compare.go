@@ -103,7 +103,9 @@ func (f format) decodeDocuments(file string, e tree.Entry) (docs []document, err
 
 func compareDocuments(old, new []document) (changes []change, reorder bool) {
 	var w comparison
-	prunes := slices.ContainsFunc(new, document.isPruning)
+	prunes := slices.ContainsFunc(new, func(d document) bool {
+		return isTrue(lookupField(d.object.Node, "spec", "prune")) || isTrue(lookupField(d.object.Node, "spec", "syncPolicy", "automated", "prune"))
+	})
 	w.comparePairs(pairUp(&old, &new, false, func(d document) pairKey { return pairKey{d.group(), d.object.Kind, d.title()} }))
 	w.comparePairs(pairUp(&old, &new, false, func(d document) pairKey { return pairKey{kind: d.object.Kind, name: d.title()} }))
 	renames := pairUp(&old, &new, true, func(d document) pairKey { return pairKey{group: d.group(), kind: d.object.Kind} })
@@ -146,11 +148,6 @@ func (d document) group() string {
 		return "" // the core group has only a version
 	}
 	return group
-}
-
-func (d document) isPruning() bool {
-	return isTrue(lookupField(d.object.Node, "spec", "prune")) ||
-		isTrue(lookupField(d.object.Node, "spec", "syncPolicy", "automated", "prune"))
 }
 
 // pairKey identifies a document in both versions of a unit.

@@ -66,10 +66,12 @@ func (w *comparison) addChange(op operation, old, new, beside *yaml.Node) {
 	})
 }
 
-// withKey calls f with one more key on the path, unless that is the object's own name.
+// withKey calls f with one more key on the path, unless that is the object's own name, which the
+// pairing of objects has compared.
 func (w *comparison) withKey(key string, f func()) {
 	w.path = append(w.path, key)
-	if !w.isName() {
+	isName := w.object && len(w.path) == 2 && w.path[0] == "metadata" && (key == "name" || key == "namespace")
+	if !isName {
 		f()
 	}
 	w.path = w.path[:len(w.path)-1]
@@ -96,12 +98,6 @@ func (w *comparison) compareMappings(old, new *yaml.Node) {
 			w.withKey(key, func() { w.addChange(changed, nil, is[key].value, new) })
 		}
 	}
-}
-
-// isName reports whether the path is that of the object's own name, which the pairing of
-// objects has compared.
-func (w *comparison) isName() bool {
-	return w.object && len(w.path) == 2 && w.path[0] == "metadata" && (w.path[1] == "name" || w.path[1] == "namespace")
 }
 
 type field struct {

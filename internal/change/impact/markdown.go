@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // rung is a level of detail: how many groups, and how much of each.
@@ -27,8 +29,8 @@ var rungs = []rung{
 // HTML.
 func (r Report) Markdown(limit int) string {
 	for _, step := range rungs {
-		if text, ok := r.renderMarkdown(step, limit); ok {
-			return text
+		if report, ok := r.renderMarkdown(step, limit); ok {
+			return report
 		}
 	}
 	// The summary has no text from the trees; it may be cut anywhere.
@@ -70,7 +72,7 @@ func (g Group) writeMarkdown(b *strings.Builder, step rung) {
 
 // writeFenced writes a diff as part of a list item, folded.
 func writeFenced(b *strings.Builder, diff string) {
-	fence := strings.Repeat("`", max(3, longestRun(diff)+1))
+	fence := strings.Repeat("`", max(3, text.LongestBackticks(diff)+1))
 	fmt.Fprintf(b, "\n  <details><summary>example</summary>\n\n  %sdiff\n", fence)
 	for l := range strings.Lines(diff) {
 		fmt.Fprintf(b, "  %s\n", breakMentions(visibleText(l)))
@@ -79,13 +81,13 @@ func writeFenced(b *strings.Builder, diff string) {
 }
 
 // codeSpan returns any text as a code span.
-func codeSpan(text string) string {
-	text = breakMentions(visibleText(text))
-	ticks := strings.Repeat("`", longestRun(text)+1)
-	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
-		text = " " + text + " "
+func codeSpan(code string) string {
+	code = breakMentions(visibleText(code))
+	ticks := strings.Repeat("`", text.LongestBackticks(code)+1)
+	if strings.HasPrefix(code, "`") || strings.HasSuffix(code, "`") {
+		code = " " + code + " "
 	}
-	return ticks + text + ticks
+	return ticks + code + ticks
 }
 
 // mention matches "@" and a name. After a letter or digit, as in an image's digest or a mail
@@ -94,19 +96,6 @@ var mention = regexp.MustCompile(`(^|[^0-9A-Za-z])@(\w)`)
 
 // breakMentions inserts a character of no width between the "@" and the name of a mention,
 // since some forges follow mentions in code as well.
-func breakMentions(text string) string {
-	return mention.ReplaceAllString(text, "$1@\u200b$2")
-}
-
-// longestRun returns the length of the longest run of backticks.
-func longestRun(text string) int {
-	longest, run := 0, 0
-	for i := range len(text) {
-		run++
-		if text[i] != '`' {
-			run = 0
-		}
-		longest = max(longest, run)
-	}
-	return longest
+func breakMentions(code string) string {
+	return mention.ReplaceAllString(code, "$1@\u200b$2")
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
@@ -214,17 +216,9 @@ const mostListed = 3
 // listNames returns names as a list, or their number if they are many: "a, b and c", "12 workloads".
 func listNames(unit string, names []string) string {
 	if len(names) > mostListed {
-		return fmt.Sprintf("%d %ss", len(names), unit)
+		return text.Count(len(names), unit)
 	}
-	shown := make([]string, len(names))
-	for i, name := range names {
-		shown[i] = printableText(name)
-	}
-	last := len(shown) - 1
-	if last < 1 {
-		return strings.Join(shown, "")
-	}
-	return strings.Join(shown[:last], ", ") + " and " + shown[last]
+	return text.Join(list.Convert(names, printableText), " and ")
 }
 
 // countedNames returns names as a list behind what they are: "cluster types a and b".

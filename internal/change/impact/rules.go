@@ -3,6 +3,8 @@ package impact
 import (
 	"slices"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
 )
 
 // rule assigns a class to the changes that it matches. All of its conditions must hold;
@@ -115,11 +117,7 @@ const (
 
 // valuesImages are the fields of Helm values that by custom name an image.
 func valuesImages(under string) string {
-	var fields []string
-	for _, f := range [...]string{"**.image", "**.image.tag", "**.image.repository", "**.image.registry", "**.image.digest"} {
-		fields = append(fields, under+f)
-	}
-	return strings.Join(fields, " ")
+	return under + "**.image " + under + "**.image.tag " + under + "**.image.repository " + under + "**.image.registry " + under + "**.image.digest"
 }
 
 func valuesReplicas(under string) string {
@@ -191,11 +189,7 @@ func groupName(classes []Class) string {
 			}
 		}
 	}
-	names := make([]string, len(classes))
-	for i, c := range classes {
-		names[i] = string(c)
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(list.Convert(classes, func(c Class) string { return string(c) }), ", ")
 }
 
 // riskOf returns the highest risk of the classes.

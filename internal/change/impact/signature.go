@@ -71,8 +71,14 @@ func (s *signer) signFile(c tree.Change) {
 	for _, b := range diffLines(s.was.lines, s.is.lines) {
 		telling = s.signBlock(b, f) && telling
 	}
-	if !telling {
-		s.writeWhole()
+	if telling {
+		return
+	}
+	for _, o := range [...]*outline{&s.was, &s.is} { // the lines do not identify the change: both whole texts do
+		s.writeText("\x00text")
+		for _, l := range o.lines {
+			s.writePlain(l)
+		}
 	}
 }
 
@@ -120,22 +126,20 @@ func (s *signer) signBlock(b block, f format) (telling bool) {
 	return f != formatYAML || !s.cutsDocument(b) && sameKeys(s.was.keysAround(b.a1), s.is.keysAround(b.b1))
 }
 
-// writeWhole writes both whole texts, for changes that their lines do not identify.
-func (s *signer) writeWhole() {
-	for _, o := range [...]*outline{&s.was, &s.is} {
-		s.writeText("\x00text")
-		for _, l := range o.lines {
-			s.writePlain(l)
-		}
-	}
-}
-
-// writeLine writes one changed line, after the keys around it.
+// writeLine writes one changed line, after the keys around it. No names of the unit are replaced
+// in these: the class of a change depends on keys.
 func (s *signer) writeLine(o *outline, i int, sign string, raw []byte, f format, valueOnly bool) {
 	s.writeText(sign)
 	if f == formatYAML {
 		o.seek(i)
-		s.writeKeys(o)
+		for _, l := range o.stack {
+			s.writeText("\x00")
+			if l.isItem() {
+				s.writePlain(l.key)
+			} else {
+				s.shape = append(append(s.shape, l.key...), l.style...)
+			}
+		}
 	}
 	s.writeText("\x00")
 	field, value := cutField(raw, f)
@@ -157,19 +161,6 @@ func (s *signer) writeObject(o *outline, i int) {
 	s.writePlain(id.namespace)
 	s.writeText("\x00")
 	s.writePlain(id.name)
-}
-
-// writeKeys writes the open keys. No names of the unit are replaced in them: the class of a
-// change depends on keys.
-func (s *signer) writeKeys(o *outline) {
-	for _, l := range o.stack {
-		s.writeText("\x00")
-		if l.isItem() {
-			s.writePlain(l.key)
-		} else {
-			s.shape = append(append(s.shape, l.key...), l.style...)
-		}
-	}
 }
 
 func (s *signer) writeText(texts ...string) {

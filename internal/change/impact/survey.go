@@ -76,8 +76,11 @@ func (s *survey) visitAssignment(at location, old, new tree.Tree, withClusterTyp
 	case new.IsEmpty():
 		s.report.Assignments.Removed++
 		classes := []Class{AssignmentRemoved}
-		if s.countRemoved(old) {
-			classes = []Class{CRDRemoved, AssignmentRemoved}
+		for _, e := range old.Walk() {
+			s.report.Files.Removed++
+			if bytes.Contains(e.Data, []byte("CustomResourceDefinition")) {
+				classes = []Class{CRDRemoved, AssignmentRemoved}
+			}
 		}
 		s.wholeGroup(Assignment, cause, classes...).add(at.clusterType, at.path())
 	default:
@@ -88,16 +91,6 @@ func (s *survey) visitAssignment(at location, old, new tree.Tree, withClusterTyp
 		}
 		s.recordChange(at, Assignment, s.changes)
 	}
-}
-
-// countRemoved counts the files of a folder that is removed, and reports whether it
-// defines custom resources.
-func (s *survey) countRemoved(old tree.Tree) (definesResources bool) {
-	for _, e := range old.Walk() {
-		s.report.Files.Removed++
-		definesResources = definesResources || bytes.Contains(e.Data, []byte("CustomResourceDefinition"))
-	}
-	return definesResources
 }
 
 func (s *survey) countFile(c tree.Change) {

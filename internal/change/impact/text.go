@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
@@ -120,10 +121,7 @@ func (g Group) headline() string {
 
 // shownExamples returns up to n examples, formatted by show, and the number of other units.
 func (g Group) shownExamples(n int, show func(string) string) []string {
-	var texts []string
-	for _, e := range g.Examples[:min(n, len(g.Examples))] {
-		texts = append(texts, show(e))
-	}
+	texts := list.Convert(g.Examples[:min(n, len(g.Examples))], show)
 	if more := g.Count - len(texts); more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
