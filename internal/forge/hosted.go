@@ -49,12 +49,15 @@ type Dialect struct {
 // Calls are the requests of a forge. A list has all pages.
 type Calls[P any] struct {
 	// ListPulls may return more than the filter asks for.
-	ListPulls func(ctx context.Context, op string, f PullFilter) ([]HostedPull[P], error)
-	ReadPull  func(ctx context.Context, number int) (HostedPull[P], error)
+	ListPulls func(ctx context.Context, op string, f PullFilter) ([]P, error)
+	ReadPull  func(ctx context.Context, number int) (P, error)
 	// CreatePull opens a pull request with its labels.
-	CreatePull func(ctx context.Context, p Proposal) (HostedPull[P], error)
+	CreatePull func(ctx context.Context, p Proposal) (P, error)
 	// UpdatePull changes labels first: the body names ours until they are gone.
-	UpdatePull func(ctx context.Context, op string, p HostedPull[P], c PullChange) (HostedPull[P], error)
+	UpdatePull func(ctx context.Context, op string, p P, c PullChange) (P, error)
+	// ParsePull returns what the forge tells of a pull request; the zero HostedPull for an
+	// answer that is none.
+	ParsePull func(p P) HostedPull[P]
 	// ListComments returns comments; those of the user are marked.
 	ListComments  func(ctx context.Context, number int, user string) ([]HostedComment, error)
 	CreateComment func(ctx context.Context, number int, text string) error
@@ -131,7 +134,7 @@ func (h *Hosted[P]) listPulls(ctx context.Context, f PullFilter, wanted func(Pul
 	}
 	var all []Pull
 	for _, p := range found {
-		pull, _, err := h.parsePull(p)
+		pull, _, err := h.parsePull(h.calls.ParsePull(p))
 		if errors.Is(err, ErrNotFound) || !wanted(pull) {
 			continue
 		}
@@ -151,7 +154,8 @@ func (h *Hosted[P]) Changes(ctx context.Context, base string) ([]Change, error) 
 		return nil, err
 	}
 	var all []Change
-	for _, p := range found {
+	for _, native := range found {
+		p := h.calls.ParsePull(native)
 		pull := p.Pull
 		if pull.Number == 0 || pull.State != Open || base != "" && pull.Base != base || pull.Commit == "" {
 			continue
@@ -212,10 +216,11 @@ func (h *Hosted[P]) checkLabels(names []string) ([]string, error) {
 
 // FindPull reads one of our pull requests by its number.
 func (h *Hosted[P]) FindPull(ctx context.Context, number int) (HostedPull[P], Pull, Document, error) {
-	p, err := h.calls.ReadPull(ctx, number)
+	native, err := h.calls.ReadPull(ctx, number)
 	if err != nil {
-		return p, Pull{}, Document{}, err
+		return HostedPull[P]{}, Pull{}, Document{}, err
 	}
+	p := h.calls.ParsePull(native)
 	pull, d, err := h.parsePull(p)
 	return p, pull, d, err
 }
@@ -254,7 +259,7 @@ func (h *Hosted[P]) OpenPull(ctx context.Context, o Proposal) (Pull, error) {
 	if err != nil {
 		return Pull{}, err
 	}
-	pull, _, err := h.parsePull(p)
+	pull, _, err := h.parsePull(h.calls.ParsePull(p))
 	if err == nil {
 		err = pull.CheckOpen(fmt.Sprintf("open a %s of %s", h.dialect.Pull, h.client.Repo), o)
 	}
@@ -309,7 +314,11 @@ func (h *Hosted[P]) EditPull(ctx context.Context, number int, o Proposal) (Pull,
 }
 
 func (h *Hosted[P]) updatePull(ctx context.Context, op string, p HostedPull[P], c PullChange) (HostedPull[P], error) {
-	return retryUpdate(ctx, func() (HostedPull[P], error) { return h.calls.UpdatePull(ctx, op, p, c) })
+	after, err := retryUpdate(ctx, func() (P, error) { return h.calls.UpdatePull(ctx, op, p.Native, c) })
+	if err != nil {
+		return p, err
+	}
+	return h.calls.ParsePull(after), nil
 }
 
 // ClosePull closes an open pull request. The reason goes to the end of its body in the

@@ -69,7 +69,10 @@ func (g *Forge) tidyReview(ctx context.Context, c forge.Change, r *sdk.PullRevie
 		wanted = slices.Delete(slices.Clone(wanted), i, i+1)
 	}
 	if len(old) > 0 && len(old) == len(all) {
-		return wanted, g.removeReview(ctx, c.Number, r.ID)
+		err := doAPI(ctx, g, "remove a review", func(api *sdk.Client) (*sdk.Response, error) {
+			return api.DeletePullReview(g.owner, g.name, int64(c.Number), r.ID)
+		})
+		return wanted, unlessGone(err)
 	}
 	for _, n := range old {
 		if err := g.retireComment(ctx, n, all); err != nil {
@@ -79,34 +82,22 @@ func (g *Forge) tidyReview(ctx context.Context, c forge.Change, r *sdk.PullRevie
 	return wanted, nil
 }
 
-func (g *Forge) removeReview(ctx context.Context, number int, review int64) error {
-	_, _, err := callAPI(ctx, g, "remove a review", func(c *sdk.Client) (any, *sdk.Response, error) {
-		answer, err := c.DeletePullReview(g.owner, g.name, int64(number), review)
-		return nil, answer, err
-	})
-	return unlessGone(err)
-}
-
 // retireComment removes a comment, or, if people have answered it, marks it as resolved.
 func (g *Forge) retireComment(ctx context.Context, n *sdk.PullReviewComment, all []*sdk.PullReviewComment) error {
 	answered := slices.ContainsFunc(all, func(o *sdk.PullReviewComment) bool {
 		return o.Path == n.Path && o.LineNum == n.LineNum && (o.Reviewer == nil || o.Reviewer.ID != n.Reviewer.ID)
 	})
 	if !answered {
-		_, _, err := callAPI(ctx, g, "remove a comment", func(c *sdk.Client) (any, *sdk.Response, error) {
-			answer, err := c.DeleteIssueComment(g.owner, g.name, n.ID)
-			return nil, answer, err
-		})
-		return unlessGone(err)
+		return unlessGone(doAPI(ctx, g, "remove a comment", func(c *sdk.Client) (*sdk.Response, error) {
+			return c.DeleteIssueComment(g.owner, g.name, n.ID)
+		}))
 	}
 	if n.Resolver != nil {
 		return nil
 	}
-	_, _, err := callAPI(ctx, g, "resolve a comment", func(c *sdk.Client) (any, *sdk.Response, error) {
-		answer, err := c.ResolvePullReviewComment(g.owner, g.name, n.ID)
-		return nil, answer, err
+	return doAPI(ctx, g, "resolve a comment", func(c *sdk.Client) (*sdk.Response, error) {
+		return c.ResolvePullReviewComment(g.owner, g.name, n.ID)
 	})
-	return err
 }
 
 func unlessGone(err error) error {

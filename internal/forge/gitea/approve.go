@@ -28,7 +28,7 @@ func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, er
 
 // pullWithBranches reads a pull request, ours or not, whose branches are known.
 func (g *Forge) pullWithBranches(ctx context.Context, number int) (*sdk.PullRequest, error) {
-	p, err := g.getPull(ctx, number)
+	p, err := g.readPull(ctx, number)
 	if err == nil && (p.Base == nil || p.Head == nil) {
 		err = &problem.Refusal{Operation: "read a pull request of " + g.api.Repo, Reason: "the server did not say of which branches", Advice: "it will be tried again"}
 	}

@@ -7,25 +7,25 @@ import (
 
 	sdk "code.gitea.io/sdk/gitea"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
 // listComments reads the comments of a pull request. If there is no such, Gitea fails
 // inside.
-func (g *Forge) listComments(ctx context.Context, number int, user string) (all []forge.HostedComment, err error) {
+func (g *Forge) listComments(ctx context.Context, number int, user string) ([]forge.HostedComment, error) {
 	found, err := listAll(ctx, g, "list comments", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Comment, *sdk.Response, error) {
 		return c.ListIssueComments(g.owner, g.name, int64(number), sdk.ListIssueCommentOptions{ListOptions: o})
 	})
 	if err != nil {
-		if _, missing := g.getPull(ctx, number); errors.Is(missing, forge.ErrNotFound) {
+		if _, missing := g.readPull(ctx, number); errors.Is(missing, forge.ErrNotFound) {
 			err = missing
 		}
 		return nil, err
 	}
-	for _, c := range found {
-		all = append(all, forge.HostedComment{ID: c.ID, Text: c.Body, Own: isBy(c.Poster, user)})
-	}
-	return all, nil
+	return list.Convert(found, func(c *sdk.Comment) forge.HostedComment {
+		return forge.HostedComment{ID: c.ID, Text: c.Body, Own: isBy(c.Poster, user)}
+	}), nil
 }
 
 // isBy reports whether a user is who a token is of.

@@ -39,7 +39,15 @@ func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.T
 	if err != nil {
 		return nil, err
 	}
-	all := slices.DeleteFunc(found.WorkflowRuns, func(r *sdk.ActionWorkflowRun) bool { return r == nil || !isOf(r, w) || endedBefore(r, since) })
+	all := slices.DeleteFunc(found.WorkflowRuns, func(r *sdk.ActionWorkflowRun) bool {
+		if r == nil {
+			return true
+		}
+		name, _, _ := strings.Cut(r.Path, "@") // NAME@REF
+		// What had ended before cannot have been made later.
+		ended := r.Status == "completed" && r.CompletedAt.Unix() > 0 && r.CompletedAt.Before(since.Add(-time.Second))
+		return name != w.Name || r.Event != "workflow_dispatch" || ended
+	})
 	slices.SortFunc(all, func(a, b *sdk.ActionWorkflowRun) int { return cmp.Compare(b.ID, a.ID) })
 	var runs []forge.Run
 	for _, r := range all[:min(maxRuns, len(all))] {
@@ -52,18 +60,6 @@ func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.T
 		}
 	}
 	return runs, nil
-}
-
-// isOf reports whether a run is of a workflow: its path is NAME@REF.
-func isOf(r *sdk.ActionWorkflowRun, w forge.Workflow) bool {
-	name, _, _ := strings.Cut(r.Path, "@")
-	return name == w.Name && r.Event == "workflow_dispatch"
-}
-
-// endedBefore reports whether a run had ended before a time, so that it cannot have been
-// made later.
-func endedBefore(r *sdk.ActionWorkflowRun, before time.Time) bool {
-	return r.Status == "completed" && r.CompletedAt.Unix() > 0 && r.CompletedAt.Before(before.Add(-time.Second))
 }
 
 // madeAt returns when a run's first job was made.

@@ -1,7 +1,6 @@
 package gitea
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -9,7 +8,6 @@ import (
 
 	sdk "code.gitea.io/sdk/gitea"
 
-	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -31,13 +29,10 @@ const (
 
 // explainError turns an error of a request into one of package forge.
 func explainError(what string, answer *sdk.Response, err error) error {
-	if err != nil && answer != nil && answer.StatusCode >= http.StatusMultipleChoices {
-		return explainAnswer(what, answer.StatusCode, err.Error())
+	if err == nil || answer == nil || answer.StatusCode < http.StatusMultipleChoices {
+		return forge.WrapError(what, err)
 	}
-	return forge.WrapError(what, err)
-}
-
-func explainAnswer(what string, status int, said string) error {
+	status, said := answer.StatusCode, err.Error()
 	if strings.HasPrefix(said, noMessage) {
 		said = http.StatusText(status)
 	}
@@ -71,13 +66,4 @@ func neededScope(said string) string {
 		return "make a token that has the scope " + m[1]
 	}
 	return "let the token's user write to the repository; the token needs the scopes write:repository, write:issue and read:user"
-}
-
-// setKind makes an error of this status one of a kind.
-func setKind(kind error, status int, answer *sdk.Response, err error) error {
-	var r *problem.Refusal
-	if answer != nil && answer.StatusCode == status && errors.As(err, &r) {
-		r.Kind = kind
-	}
-	return err
 }

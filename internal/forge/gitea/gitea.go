@@ -24,7 +24,7 @@ type Forge struct {
 	*forge.Hosted[*sdk.PullRequest]
 	owner, name string
 	api         *forge.Client
-	hasLabels   atomic.Bool // the label of our issues is there
+	hasLabel    atomic.Bool // the label of our issues is there, which is not asked again
 }
 
 // New makes a Forge of a repository; nothing is read yet. The URL of the API is that of
@@ -41,7 +41,7 @@ func New(o forge.Options) (*Forge, error) {
 	}
 	g := &Forge{owner: owner, name: name, api: api}
 	g.Hosted = forge.NewHosted(api, forge.Calls[*sdk.PullRequest]{
-		ListPulls: g.listPulls, ReadPull: g.readPull, CreatePull: g.createPull, UpdatePull: g.updatePull,
+		ListPulls: g.listPulls, ReadPull: g.readPull, CreatePull: g.createPull, UpdatePull: g.updatePull, ParsePull: g.parsePull,
 		ListComments: g.listComments, CreateComment: g.createComment, UpdateComment: g.updateComment, CreateStatus: g.createStatus,
 		ListIssues: g.listIssues, ReadIssue: g.readIssue, CreateIssue: g.createIssue, UpdateIssue: g.updateIssue, ReadUser: g.readUser,
 	}, forge.Dialect{
@@ -54,15 +54,10 @@ func New(o forge.Options) (*Forge, error) {
 // Name is "gitea".
 func (g *Forge) Name() string { return "gitea" }
 
-// newSDK makes a client for one call: the SDK's clients are for one context. It is not
-// to ask for the server's version before each.
-func (g *Forge) newSDK(ctx context.Context) (*sdk.Client, error) {
-	return sdk.NewClient(g.api.URL.String(), sdk.SetContext(ctx), sdk.SetHTTPClient(g.api.HTTP), sdk.SetGiteaVersion(""), sdk.SetUserAgent("fairlead"))
-}
-
 // callAPI does one request, names the operation in its error, and calls the observer.
 func callAPI[T any](ctx context.Context, g *Forge, op string, do func(*sdk.Client) (T, *sdk.Response, error)) (v T, answer *sdk.Response, err error) {
-	client, err := g.newSDK(ctx)
+	// The SDK's clients are for one context. They are not to ask for the server's version.
+	client, err := sdk.NewClient(g.api.URL.String(), sdk.SetContext(ctx), sdk.SetHTTPClient(g.api.HTTP), sdk.SetGiteaVersion(""), sdk.SetUserAgent("fairlead"))
 	if err != nil {
 		return v, nil, err
 	}
@@ -72,6 +67,15 @@ func callAPI[T any](ctx context.Context, g *Forge, op string, do func(*sdk.Clien
 		return err
 	})
 	return v, answer, err
+}
+
+// doAPI does one request of whose answer nothing is read.
+func doAPI(ctx context.Context, g *Forge, op string, do func(*sdk.Client) (*sdk.Response, error)) error {
+	_, _, err := callAPI(ctx, g, op, func(c *sdk.Client) (any, *sdk.Response, error) {
+		answer, err := do(c)
+		return nil, answer, err
+	})
+	return err
 }
 
 const (

@@ -6,34 +6,24 @@ import (
 
 	sdk "code.gitea.io/sdk/gitea"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-func (g *Forge) listIssues(ctx context.Context, label string) (all []forge.HostedIssue, err error) {
-	there, err := g.labelIsThere(ctx, label)
-	if err != nil || !there { // without the label Gitea would list everything
-		return nil, err
+func (g *Forge) listIssues(ctx context.Context, label string) ([]forge.HostedIssue, error) {
+	if !g.hasLabel.Load() { // without the label Gitea would list everything
+		all, err := g.repoLabels(ctx)
+		if err != nil || !slices.Contains(labelNames(all), label) {
+			return nil, err
+		}
+		g.hasLabel.Store(true)
 	}
 	found, err := listAll(ctx, g, "list issues", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Issue, *sdk.Response, error) {
 		return c.ListRepoIssues(g.owner, g.name, sdk.ListIssueOption{
 			State: sdk.StateAll, Type: sdk.IssueTypeIssue, Labels: []string{label}, ListOptions: o,
 		})
 	})
-	for _, i := range found {
-		all = append(all, parseIssue(i))
-	}
-	return all, err
-}
-
-// labelIsThere reports whether the repository has the label of our issues. Once it has,
-// that is not asked again.
-func (g *Forge) labelIsThere(ctx context.Context, label string) (bool, error) {
-	if g.hasLabels.Load() {
-		return true, nil
-	}
-	all, err := g.repoLabels(ctx)
-	g.hasLabels.Store(err == nil && slices.Contains(labelNames(all), label))
-	return g.hasLabels.Load(), err
+	return list.Convert(found, parseIssue), err
 }
 
 // parseIssue returns what a server tells of an issue, which may be a pull request.

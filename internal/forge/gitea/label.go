@@ -2,12 +2,9 @@ package gitea
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	sdk "code.gitea.io/sdk/gitea"
-
-	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
 func labelNames(labels []*sdk.Label) (names []string) {
@@ -44,7 +41,9 @@ func (g *Forge) labelIDs(ctx context.Context, names []string) ([]int64, error) {
 	for _, name := range names {
 		l := findLabel(there, name)
 		if l == nil {
-			l, err = g.makeLabel(ctx, name)
+			l, _, err = callAPI(ctx, g, "make a label", func(c *sdk.Client) (*sdk.Label, *sdk.Response, error) {
+				return c.CreateLabel(g.owner, g.name, sdk.CreateLabelOption{Name: name, Color: labelColor})
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -58,13 +57,6 @@ func (g *Forge) repoLabels(ctx context.Context) ([]*sdk.Label, error) {
 	return listAll(ctx, g, "list labels", func(c *sdk.Client, o sdk.ListOptions) ([]*sdk.Label, *sdk.Response, error) {
 		return c.ListRepoLabels(g.owner, g.name, sdk.ListLabelsOptions{ListOptions: o})
 	})
-}
-
-func (g *Forge) makeLabel(ctx context.Context, name string) (*sdk.Label, error) {
-	l, _, err := callAPI(ctx, g, "make a label", func(c *sdk.Client) (*sdk.Label, *sdk.Response, error) {
-		return c.CreateLabel(g.owner, g.name, sdk.CreateLabelOption{Name: name, Color: labelColor})
-	})
-	return l, err
 }
 
 // setLabels adds and removes labels of a pull request, and notes that in p.
@@ -87,11 +79,10 @@ func (g *Forge) setLabels(ctx context.Context, p *sdk.PullRequest, add, remove [
 		if l == nil {
 			continue
 		}
-		_, _, err := callAPI(ctx, g, "remove a label", func(c *sdk.Client) (any, *sdk.Response, error) {
-			answer, err := c.DeleteIssueLabel(g.owner, g.name, p.Index, l.ID)
-			return nil, answer, err
+		err := doAPI(ctx, g, "remove a label", func(c *sdk.Client) (*sdk.Response, error) {
+			return c.DeleteIssueLabel(g.owner, g.name, p.Index, l.ID)
 		})
-		if err != nil && !errors.Is(err, forge.ErrNotFound) {
+		if unlessGone(err) != nil {
 			return err
 		}
 		p.Labels = slices.DeleteFunc(p.Labels, func(other *sdk.Label) bool { return other == l })

@@ -56,17 +56,10 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = callAPI(ctx, g, "cancel the auto-merge of a pull request", func(*sdk.Client) (any, *sdk.Response, error) {
-		answer, err := g.sendRequest(ctx, http.MethodDelete, g.repoURL("pulls", strconv.Itoa(number), "merge"), nil, nil)
-		if errors.Is(err, forge.ErrEmptyAnswer) { // which a success has too
-			err = nil
-		}
-		return nil, answer, err
+	err = doAPI(ctx, g, "cancel the auto-merge of a pull request", func(*sdk.Client) (*sdk.Response, error) {
+		return g.sendRequest(ctx, http.MethodDelete, g.repoURL("pulls", strconv.Itoa(number), "merge"), nil, nil)
 	})
-	if errors.Is(err, forge.ErrNotFound) { // nothing was scheduled
-		return nil
-	}
-	return err
+	return unlessGone(err) // nothing was scheduled
 }
 
 // requestMerge asks for a merge, now or later.
@@ -76,12 +69,7 @@ func (g *Forge) requestMerge(ctx context.Context, op string, p *sdk.PullRequest,
 		Head  string `json:"head_commit_id"`
 		Later bool   `json:"merge_when_checks_succeed,omitempty"`
 	}{string(cmp.Or(p.Base.Repository.DefaultMergeStyle, sdk.MergeStyleMerge)), commit, later}
-	_, _, err := callAPI(ctx, g, op, func(*sdk.Client) (any, *sdk.Response, error) {
-		answer, err := g.sendRequest(ctx, http.MethodPost, g.repoURL("pulls", strconv.FormatInt(p.Index, 10), "merge"), want, nil)
-		if errors.Is(err, forge.ErrEmptyAnswer) { // which a success has too
-			err = nil
-		}
-		return nil, answer, err
+	return doAPI(ctx, g, op, func(*sdk.Client) (*sdk.Response, error) {
+		return g.sendRequest(ctx, http.MethodPost, g.repoURL("pulls", strconv.FormatInt(p.Index, 10), "merge"), want, nil)
 	})
-	return err
 }

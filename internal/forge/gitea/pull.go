@@ -2,6 +2,7 @@ package gitea
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	sdk "code.gitea.io/sdk/gitea"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -33,8 +35,8 @@ func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, err
 
 // listPulls reads a list of pull requests. Servers cannot choose by their branch, and the
 // SDK not by the one that they are for.
-func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) (all []pull, err error) {
-	found, err := listAll(ctx, g, op, func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
+func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) ([]*sdk.PullRequest, error) {
+	return listAll(ctx, g, op, func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
 		at := g.repoURL("pulls")
 		query := url.Values{"state": {string(sdk.StateAll)}, "page": {strconv.Itoa(o.Page)}, "limit": {strconv.Itoa(o.PageSize)}}
 		if f.Open {
@@ -48,10 +50,6 @@ func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) (a
 		answer, err := g.sendRequest(ctx, http.MethodGet, at, nil, &page)
 		return page, answer, err
 	})
-	for _, p := range found {
-		all = append(all, g.parsePull(p))
-	}
-	return all, err
 }
 
 // parsePull returns what a server tells of a pull request. One without a branch is as
@@ -80,13 +78,8 @@ func (g *Forge) parsePull(p *sdk.PullRequest) pull {
 	return parsed
 }
 
-func (g *Forge) readPull(ctx context.Context, number int) (pull, error) {
-	p, err := g.getPull(ctx, number)
-	return g.parsePull(p), err
-}
-
-// getPull reads a pull request, ours or not.
-func (g *Forge) getPull(ctx context.Context, number int) (*sdk.PullRequest, error) {
+// readPull reads a pull request, ours or not.
+func (g *Forge) readPull(ctx context.Context, number int) (*sdk.PullRequest, error) {
 	p, _, err := callAPI(ctx, g, "read a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
 		return c.GetPullRequest(g.owner, g.name, int64(number))
 	})
@@ -95,24 +88,29 @@ func (g *Forge) getPull(ctx context.Context, number int) (*sdk.PullRequest, erro
 
 // createPull opens a pull request. After an error inside of the server it may be there
 // all the same.
-func (g *Forge) createPull(ctx context.Context, o forge.Proposal) (pull, error) {
+func (g *Forge) createPull(ctx context.Context, o forge.Proposal) (*sdk.PullRequest, error) {
 	labels, err := g.labelIDs(ctx, o.Labels)
 	if err != nil {
-		return pull{}, err
+		return nil, err
 	}
 	p, answer, err := callAPI(ctx, g, "open a pull request", func(c *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
 		return c.CreatePullRequest(g.owner, g.name, sdk.CreatePullRequestOption{Title: o.Title, Head: o.Head, Base: o.Base, Body: o.Body, Labels: labels})
 	})
-	if err != nil {
-		err = setKind(forge.ErrExists, http.StatusConflict, answer, err)
-		return pull{}, setKind(forge.ErrChanged, http.StatusInternalServerError, answer, err)
+	var r *problem.Refusal
+	if answer != nil && errors.As(err, &r) {
+		switch answer.StatusCode {
+		case http.StatusConflict:
+			r.Kind = forge.ErrExists
+		case http.StatusInternalServerError:
+			r.Kind = forge.ErrChanged
+		}
 	}
-	return g.parsePull(p), nil
+	return p, err
 }
 
-func (g *Forge) updatePull(ctx context.Context, op string, p pull, c forge.PullChange) (pull, error) {
-	if err := g.setLabels(ctx, p.Native, c.AddLabels, c.RemoveLabels); err != nil {
-		return pull{}, err
+func (g *Forge) updatePull(ctx context.Context, op string, p *sdk.PullRequest, c forge.PullChange) (*sdk.PullRequest, error) {
+	if err := g.setLabels(ctx, p, c.AddLabels, c.RemoveLabels); err != nil {
+		return nil, err
 	}
 	to := sdk.EditPullRequestOption{Body: c.Body}
 	if c.Title != nil {
@@ -122,10 +120,10 @@ func (g *Forge) updatePull(ctx context.Context, op string, p pull, c forge.PullC
 		to.State = new(sdk.StateClosed)
 	}
 	if c.Title == nil && c.Body == nil && !c.Close {
-		return g.parsePull(p.Native), nil
+		return p, nil
 	}
 	after, _, err := callAPI(ctx, g, op, func(api *sdk.Client) (*sdk.PullRequest, *sdk.Response, error) {
-		return api.EditPullRequest(g.owner, g.name, p.Native.Index, to)
+		return api.EditPullRequest(g.owner, g.name, p.Index, to)
 	})
-	return g.parsePull(after), err
+	return after, err
 }

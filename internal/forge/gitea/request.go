@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	sdk "code.gitea.io/sdk/gitea"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
 // repoURL returns the URL of something of the repository.
@@ -37,6 +39,9 @@ func (g *Forge) sendRequest(ctx context.Context, method string, at *url.URL, sen
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "fairlead")
 	got, err := g.api.HTTP.Do(req)
+	if into == nil && errors.Is(err, forge.ErrEmptyAnswer) { // which a success has too
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	sdk "code.gitea.io/sdk/gitea"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -21,11 +22,8 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 	}
 	// Gitea counts the statuses of a commit, and calls that the id.
 	slices.SortFunc(found, func(a, b *sdk.Status) int { return cmp.Or(cmp.Compare(a.Context, b.Context), cmp.Compare(b.ID, a.ID)) })
-	var all []forge.CommitStatus
-	for i, s := range found {
-		if i > 0 && s.Context == found[i-1].Context {
-			continue
-		}
+	found = slices.CompactFunc(found, func(a, b *sdk.Status) bool { return a.Context == b.Context })
+	return list.Convert(found, func(s *sdk.Status) forge.CommitStatus {
 		said := forge.CommitStatus{
 			Context: s.Context, Outcome: outcomeOf(string(s.State)), Description: s.Description, URL: s.TargetURL,
 			Time: s.Created,
@@ -33,9 +31,8 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 		if s.Creator != nil {
 			said.Author = s.Creator.UserName
 		}
-		all = append(all, said)
-	}
-	return all, nil
+		return said
+	}), nil
 }
 
 // outcomeOf understands Gitea's words for statuses and how runs end. One that is not

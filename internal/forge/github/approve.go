@@ -12,6 +12,7 @@ import (
 
 	gh "github.com/google/go-github/v57/github"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
@@ -23,7 +24,7 @@ var outsiders = []string{"NONE", "CONTRIBUTOR", "FIRST_TIMER", "FIRST_TIME_CONTR
 // Approvals returns who approves a pull request at the commit that it is at. Of each
 // reviewer the latest word counts; a comment is none.
 func (g *Forge) Approvals(ctx context.Context, number int) ([]forge.Approval, error) {
-	p, err := g.getPull(ctx, number)
+	p, err := g.readPull(ctx, number)
 	if err != nil {
 		return nil, err
 	}
@@ -101,10 +102,7 @@ func (g *Forge) TeamMembers(ctx context.Context, team string) ([]string, error) 
 	if err != nil {
 		return nil, fmt.Errorf("team %s: %w", team, err)
 	}
-	var logins []string
-	for _, u := range found {
-		logins = append(logins, u.GetLogin())
-	}
+	logins := list.Convert(found, (*gh.User).GetLogin)
 	slices.Sort(logins)
 	return slices.Compact(logins), nil
 }

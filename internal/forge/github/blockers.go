@@ -15,7 +15,7 @@ import (
 
 // MergeBlockers returns what a pull request lacks to be merged, as far as GitHub tells.
 func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
-	p, err := g.getPull(ctx, number)
+	p, err := g.readPull(ctx, number)
 	if err != nil || p.GetMerged() {
 		return nil, err
 	}

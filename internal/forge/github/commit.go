@@ -133,7 +133,7 @@ func (g *Forge) treeEntries(ctx context.Context, c forge.Commit) (all []*gh.Tree
 		switch {
 		case change.New.Mode == tree.ModeSubmodule:
 			e.SHA = gh.String(change.New.ID.String())
-		case isText(change.New.Data):
+		case utf8.Valid(change.New.Data) && !slices.Contains(change.New.Data, 0): // JSON can hold it unencoded
 			e.Content = gh.String(string(change.New.Data))
 		default:
 			e.SHA = gh.String(change.New.ID.String())
@@ -154,9 +154,6 @@ func newTreeEntry(path string, e tree.Entry) *gh.TreeEntry {
 	}
 	return &gh.TreeEntry{Path: &path, Mode: gh.String(fmt.Sprintf("%06o", uint32(e.Mode))), Type: &kind}
 }
-
-// isText reports whether JSON can hold a file unencoded.
-func isText(data []byte) bool { return utf8.Valid(data) && !slices.Contains(data, 0) }
 
 func (g *Forge) addBlob(ctx context.Context, data []byte) error {
 	_, _, err := callAPI(g, "make a blob", func() (*gh.Blob, *gh.Response, error) {

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,10 +52,7 @@ func neededScope(h http.Header) string {
 		return "give the token or the App the permission " + forge.Quote(needed)
 	}
 	if needed := h.Get("X-Accepted-OAuth-Scopes"); needed != "" {
-		if has == "" {
-			has = "none"
-		}
-		return fmt.Sprintf("give the token one of the scopes %s (it has: %s)", forge.Quote(needed), forge.Quote(has))
+		return fmt.Sprintf("give the token one of the scopes %s (it has: %s)", forge.Quote(needed), forge.Quote(cmp.Or(has, "none")))
 	}
 	return "see what the token may do, and whether the organisation asks for single sign-on or allows only some addresses"
 }

@@ -9,18 +9,10 @@ import (
 
 	gh "github.com/google/go-github/v57/github"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
-
-// graphqlPath returns where GraphQL is, seen from the REST API: on a server of one's
-// own it is beside it.
-func (g *Forge) graphqlPath() string {
-	if strings.HasSuffix(g.client.BaseURL.Path, "/api/v3/") {
-		return "../graphql"
-	}
-	return "graphql"
-}
 
 // queryGraphQL does what only GraphQL can.
 func queryGraphQL[T any](ctx context.Context, g *Forge, op, query string, variables map[string]any) (T, error) {
@@ -33,7 +25,11 @@ func queryGraphQL[T any](ctx context.Context, g *Forge, op, query string, variab
 		if variables != nil {
 			sent["variables"] = variables
 		}
-		req, err := g.client.NewRequest(http.MethodPost, g.graphqlPath(), sent)
+		path := "graphql"
+		if strings.HasSuffix(g.client.BaseURL.Path, "/api/v3/") { // on a server of one's own it is beside the REST API
+			path = "../graphql"
+		}
+		req, err := g.client.NewRequest(http.MethodPost, path, sent)
 		if err != nil {
 			return answer.Data, nil, err
 		}
@@ -51,20 +47,12 @@ type graphqlErrors []struct{ Type, Message string }
 
 // Error returns all messages in one line.
 func (e graphqlErrors) Error() string {
-	var all []string
-	for _, one := range e {
-		all = append(all, one.Message)
-	}
-	return forge.Quote(strings.Join(all, ": "))
+	messages := list.Convert(e, func(one struct{ Type, Message string }) string { return one.Message })
+	return forge.Quote(strings.Join(messages, ": "))
 }
 
 func (e graphqlErrors) hasType(kinds ...string) bool {
-	for _, one := range e {
-		if slices.Contains(kinds, one.Type) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e, func(one struct{ Type, Message string }) bool { return slices.Contains(kinds, one.Type) })
 }
 
 func explainGraphQL(what string, e graphqlErrors) error {

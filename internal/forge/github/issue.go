@@ -5,19 +5,17 @@ import (
 
 	gh "github.com/google/go-github/v57/github"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-func (g *Forge) listIssues(ctx context.Context, label string) (all []forge.HostedIssue, err error) {
+func (g *Forge) listIssues(ctx context.Context, label string) ([]forge.HostedIssue, error) {
 	found, err := listAll(g, "list issues", func(o gh.ListOptions) ([]*gh.Issue, *gh.Response, error) {
 		return g.client.Issues.ListByRepo(ctx, g.owner, g.name, &gh.IssueListByRepoOptions{
 			State: "all", Labels: []string{label}, Sort: "created", Direction: "desc", ListOptions: o,
 		})
 	})
-	for _, i := range found {
-		all = append(all, parseIssue(i))
-	}
-	return all, err
+	return list.Convert(found, parseIssue), err
 }
 
 // parseIssue returns what GitHub tells of an issue. It lists pull requests as issues too.

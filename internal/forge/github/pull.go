@@ -11,10 +11,11 @@ import (
 
 	gh "github.com/google/go-github/v57/github"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) (all []pull, err error) {
+func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) ([]*gh.PullRequest, error) {
 	options := gh.PullRequestListOptions{State: "all", Base: f.Base, Sort: "created", Direction: "desc"}
 	if f.Open {
 		options.State = "open"
@@ -22,14 +23,10 @@ func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) (a
 	if f.Head != "" {
 		options.Head = g.owner + ":" + f.Head // without the owner, GitHub ignores the branch
 	}
-	found, err := listAll(g, op, func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
+	return listAll(g, op, func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
 		options.ListOptions = o
 		return g.client.PullRequests.List(ctx, g.owner, g.name, &options)
 	})
-	for _, p := range found {
-		all = append(all, g.parsePull(p))
-	}
-	return all, err
 }
 
 // parsePull returns what GitHub tells of a pull request. Its branch is of a fork if that
@@ -59,49 +56,39 @@ func (g *Forge) parsePull(p *gh.PullRequest) pull {
 	return parsed
 }
 
-func labelNames(labels []*gh.Label) (names []string) {
-	for _, l := range labels {
-		names = append(names, l.GetName())
-	}
-	return names
-}
+func labelNames(labels []*gh.Label) []string { return list.Convert(labels, (*gh.Label).GetName) }
 
-func (g *Forge) readPull(ctx context.Context, number int) (pull, error) {
-	p, err := g.getPull(ctx, number)
-	return g.parsePull(p), err
-}
-
-// getPull reads a pull request, ours or not.
-func (g *Forge) getPull(ctx context.Context, number int) (*gh.PullRequest, error) {
+// readPull reads a pull request, ours or not.
+func (g *Forge) readPull(ctx context.Context, number int) (*gh.PullRequest, error) {
 	p, _, err := callAPI(g, "read a pull request", func() (*gh.PullRequest, *gh.Response, error) {
 		return g.client.PullRequests.Get(ctx, g.owner, g.name, number)
 	})
 	return p, err
 }
 
-func (g *Forge) createPull(ctx context.Context, o forge.Proposal) (pull, error) {
+func (g *Forge) createPull(ctx context.Context, o forge.Proposal) (*gh.PullRequest, error) {
 	p, _, err := callAPI(g, "open a pull request", func() (*gh.PullRequest, *gh.Response, error) {
 		return g.client.PullRequests.Create(ctx, g.owner, g.name, &gh.NewPullRequest{Title: &o.Title, Head: &o.Head, Base: &o.Base, Body: &o.Body})
 	})
 	if err == nil {
 		err = g.setLabels(ctx, p, o.Labels, nil)
 	}
-	return g.parsePull(p), err
+	return p, err
 }
 
-func (g *Forge) updatePull(ctx context.Context, op string, p pull, c forge.PullChange) (pull, error) {
-	err := g.setLabels(ctx, p.Native, c.AddLabels, c.RemoveLabels)
+func (g *Forge) updatePull(ctx context.Context, op string, p *gh.PullRequest, c forge.PullChange) (*gh.PullRequest, error) {
+	err := g.setLabels(ctx, p, c.AddLabels, c.RemoveLabels)
 	to := &gh.PullRequest{Title: c.Title, Body: c.Body}
 	if c.Close {
 		to.State = gh.String("closed")
 	}
 	if err != nil || c.Title == nil && c.Body == nil && !c.Close {
-		return g.parsePull(p.Native), err
+		return p, err
 	}
 	after, _, err := callAPI(g, op, func() (*gh.PullRequest, *gh.Response, error) {
-		return g.client.PullRequests.Edit(ctx, g.owner, g.name, p.Pull.Number, to)
+		return g.client.PullRequests.Edit(ctx, g.owner, g.name, p.GetNumber(), to)
 	})
-	return g.parsePull(after), err
+	return after, err
 }
 
 // setLabels adds and removes labels of a pull request, and notes that in p.
@@ -144,14 +131,13 @@ func (g *Forge) addLabels(ctx context.Context, number int, names []string) ([]*g
 	return all, err
 }
 
-func (g *Forge) listComments(ctx context.Context, number int, login string) (all []forge.HostedComment, err error) {
+func (g *Forge) listComments(ctx context.Context, number int, login string) ([]forge.HostedComment, error) {
 	found, err := listAll(g, "list comments", func(o gh.ListOptions) ([]*gh.IssueComment, *gh.Response, error) {
 		return g.client.Issues.ListComments(ctx, g.owner, g.name, number, &gh.IssueListCommentsOptions{ListOptions: o})
 	})
-	for _, c := range found {
-		all = append(all, forge.HostedComment{ID: c.GetID(), Text: c.GetBody(), Own: isBy(c.GetUser(), login)})
-	}
-	return all, err
+	return list.Convert(found, func(c *gh.IssueComment) forge.HostedComment {
+		return forge.HostedComment{ID: c.GetID(), Text: c.GetBody(), Own: isBy(c.GetUser(), login)}
+	}), err
 }
 
 // isBy reports whether a user is who a token is of. GraphQL may name an App without

@@ -59,7 +59,13 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 		if len(d.Notes) == 0 || !d.Notes[0].isBy(user) || !forge.IsComment(d.Notes[0].Body, mark) {
 			continue
 		}
-		if i := slices.IndexFunc(wanted, func(w forge.LineComment) bool { return d.Notes[0].isAt(c.Commit, w) }); i >= 0 {
+		// GitLab moves comments along to newer commits as long as their lines stay as they were.
+		p := d.Notes[0].Position
+		i := slices.IndexFunc(wanted, func(w forge.LineComment) bool {
+			a := w.Annotation
+			return p.Head == c.Commit && p.NewPath == a.File && p.NewLine != nil && *p.NewLine == a.Line && forge.SameComment(d.Notes[0].Body, w.Text)
+		})
+		if i >= 0 {
 			wanted = slices.Delete(wanted, i, i+1)
 			continue
 		}
@@ -71,13 +77,6 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 		return nil, nil
 	}
 	return g.openThreads(ctx, c, at, wanted)
-}
-
-// isAt reports whether a note is a comment at its line at a commit. GitLab moves
-// comments along to newer commits as long as their lines stay as they were.
-func (n lineNote) isAt(commit string, c forge.LineComment) bool {
-	p, a := n.Position, c.Annotation
-	return p.Head == commit && p.NewPath == a.File && p.NewLine != nil && *p.NewLine == a.Line && forge.SameComment(n.Body, c.Text)
 }
 
 // retireThread ends a thread of ours.
@@ -100,7 +99,7 @@ func (g *Forge) retireThread(ctx context.Context, at string, d discussion) error
 
 // openThreads opens threads at lines, and returns what has no line in the diff.
 func (g *Forge) openThreads(ctx context.Context, c forge.Change, at string, wanted []forge.LineComment) (left []forge.Annotation, err error) {
-	m, err := g.getPull(ctx, c.Number)
+	m, err := g.readPull(ctx, c.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -119,9 +118,13 @@ func (g *Forge) openThreads(ctx context.Context, c forge.Change, at string, want
 	}
 	opened := 0
 	for _, w := range wanted {
-		p, ok := shown.positionOf(w.Annotation.File, w.Annotation.Line)
+		file := shown[w.Annotation.File]
+		old, ok := file.lines[w.Annotation.Line]
 		if ok && opened < forge.MaxLineComments {
-			p.diffRefs = m.DiffRefs
+			p := position{diffRefs: m.DiffRefs, Type: "text", OldPath: file.OldPath, NewPath: file.NewPath, NewLine: &w.Annotation.Line}
+			if old != 0 {
+				p.OldLine = &old
+			}
 			ok, err = g.openThread(ctx, at, w.Text, p)
 		}
 		switch {
@@ -155,36 +158,20 @@ type fileDiff struct {
 	OldPath string `json:"old_path"`
 	NewPath string `json:"new_path"`
 	Diff    string `json:"diff"` // "" if it is large
+
+	lines map[int]int // of the new file that the diff shows
 }
 
-// diffLines are the lines of the new files that a diff shows.
-type diffLines map[string]struct {
-	oldPath string
-	lines   map[int]int
-}
-
-// readDiff reads what a merge request changes.
-func (g *Forge) readDiff(ctx context.Context, number int) (diffLines, error) {
+// readDiff reads what a merge request changes, by the names of the new files.
+func (g *Forge) readDiff(ctx context.Context, number int) (map[string]fileDiff, error) {
 	files, err := listAll[fileDiff](ctx, g, "read the diff", mergeRequestPath(number)+"/diffs", func(o gl.ListOptions) any { return &o })
 	if err != nil {
 		return nil, err
 	}
-	shown := diffLines{}
+	shown := map[string]fileDiff{}
 	for _, f := range files {
-		of := shown[f.NewPath]
-		of.oldPath, of.lines = f.OldPath, forge.DiffLines(f.Diff)
-		shown[f.NewPath] = of
+		f.lines = forge.DiffLines(f.Diff)
+		shown[f.NewPath] = f
 	}
 	return shown, nil
-}
-
-// positionOf returns the position of a line; no if the diff does not show it.
-func (d diffLines) positionOf(file string, line int) (position, bool) {
-	of := d[file]
-	old, ok := of.lines[line]
-	p := position{Type: "text", OldPath: of.oldPath, NewPath: file, NewLine: &line}
-	if old != 0 {
-		p.OldLine = &old
-	}
-	return p, ok
 }

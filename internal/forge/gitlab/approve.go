@@ -160,7 +160,7 @@ const stillChecking = "GitLab is still looking whether it can be merged"
 
 // MergeBlockers returns what a merge request lacks to be merged; nil if it lacks nothing.
 func (g *Forge) MergeBlockers(ctx context.Context, number int) ([]string, error) {
-	m, err := g.getPull(ctx, number)
+	m, err := g.readPull(ctx, number)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package gitlab
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	gl "gitlab.com/gitlab-org/api/client-go"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
@@ -32,12 +34,16 @@ func explainError(what string, err error) error {
 }
 
 func explainAnswer(what string, e *gl.ErrorResponse) error {
-	message := readMessage(e.Body)
+	var m message
+	if json.Unmarshal(e.Body, &m) != nil { // not JSON, like a proxy's page
+		m = message{}
+	}
+	texts := slices.DeleteFunc([]string{flattenJSON(m.Message), m.Error, m.Description}, func(s string) bool { return s == "" })
 	status := e.Response.StatusCode
-	r := forge.NewRefusal(what, status, strings.TrimSuffix(fmt.Sprintf("%d: %s", status, message.joinText()), ": "))
+	r := forge.NewRefusal(what, status, strings.TrimSuffix(fmt.Sprintf("%d: %s", status, strings.Join(texts, ": ")), ": "))
 	switch {
 	case status == http.StatusForbidden:
-		r.Advice = message.neededScope()
+		r.Advice = m.neededScope()
 	case status == http.StatusConflict && strings.Contains(r.Reason, "already exists"):
 		r.Kind = forge.ErrExists
 	case status == http.StatusBadRequest && missingBranch.MatchString(r.Reason):
@@ -50,31 +56,12 @@ func explainAnswer(what string, e *gl.ErrorResponse) error {
 // branches is not there.
 var missingBranch = regexp.MustCompile(`\b(source|target)_branch\b.*does not exist`)
 
-// isAlready reports whether an error is that a status cannot become what it is.
-func isAlready(err error, state gl.BuildStateValue) bool {
-	var r *problem.Refusal
-	return errors.As(err, &r) && strings.Contains(r.Reason, "Cannot transition status") && strings.Contains(r.Reason, fmt.Sprintf(" from :%s ", state))
-}
-
 // message is the body of GitLab's errors.
 type message struct {
 	Message     any    `json:"message"` // a text, a list, or what is wrong with each field
 	Error       string `json:"error"`
 	Description string `json:"error_description"`
 	Scope       string `json:"scope"` // that the token lacks
-}
-
-// readMessage reads a body; one that is not JSON, like a proxy's page, counts as empty.
-func readMessage(body []byte) message {
-	var m message
-	if json.Unmarshal(body, &m) != nil {
-		return message{}
-	}
-	return m
-}
-
-func (m message) joinText() string {
-	return strings.Join(slices.DeleteFunc([]string{flattenJSON(m.Message), m.Error, m.Description}, func(s string) bool { return s == "" }), ": ")
 }
 
 // flattenJSON makes one text of all that is in a JSON value.
@@ -84,9 +71,7 @@ func flattenJSON(v any) string {
 	case string:
 		return v
 	case []any:
-		for _, part := range v {
-			parts = append(parts, flattenJSON(part))
-		}
+		parts = list.Convert(v, flattenJSON)
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			parts = append(parts, name+" "+flattenJSON(v[name]))
@@ -98,11 +83,7 @@ func flattenJSON(v any) string {
 // neededScope names what a token lacks.
 func (m message) neededScope() string {
 	if m.Error == "insufficient_scope" {
-		scope := m.Scope
-		if scope == "" {
-			scope = "api"
-		}
-		return "make a token with the scope " + forge.Quote(scope)
+		return "make a token with the scope " + forge.Quote(cmp.Or(m.Scope, "api"))
 	}
 	return "see whether the token has the scope api, and at least the role Developer in the project; protected branches may ask for more"
 }

@@ -7,6 +7,7 @@ import (
 
 	gl "gitlab.com/gitlab-org/api/client-go"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -14,16 +15,13 @@ const issuesPath = "issues"
 
 func issuePath(number int) string { return fmt.Sprintf("%s/%d", issuesPath, number) }
 
-func (g *Forge) listIssues(ctx context.Context, label string) (all []forge.HostedIssue, err error) {
+func (g *Forge) listIssues(ctx context.Context, label string) ([]forge.HostedIssue, error) {
 	found, err := listAll[item](ctx, g, "list issues", issuesPath, func(o gl.ListOptions) any {
 		return &gl.ListProjectIssuesOptions{
 			State: new("all"), Scope: new("all"), Labels: &gl.LabelOptions{label}, OrderBy: new("created_at"), Sort: new("desc"), ListOptions: o,
 		}
 	})
-	for _, i := range found {
-		all = append(all, g.parseIssue(i))
-	}
-	return all, err
+	return list.Convert(found, g.parseIssue), err
 }
 
 func (g *Forge) parseIssue(i item) forge.HostedIssue {

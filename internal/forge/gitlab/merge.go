@@ -52,7 +52,9 @@ func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) 
 		return err
 	}
 	o := gl.AcceptMergeRequestOptions{SHA: &commit}
-	if !m.Native.isDone() {
+	// GitLab does not wait without a pipeline.
+	pipeline := m.Native.HeadPipeline
+	if m.Native.MergeStatus != "mergeable" || pipeline != nil && pipeline.Status != "success" && pipeline.Status != "skipped" {
 		o.AutoMerge = new(true)
 		//lint:ignore SA1019 GitLab before 17.11 knows only this one, which is to go one day
 		o.MergeWhenPipelineSucceeds = new(true)
@@ -80,10 +82,4 @@ func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
 		Operation: op + " of " + g.api.Repo, Reason: forge.Quote(done.Message),
 		Advice: "let the token's user merge into the branch, or cancel it on the merge request",
 	}
-}
-
-// isDone reports whether a merge request can be merged and no pipeline of it runs:
-// GitLab does not wait without a pipeline.
-func (m mergeRequest) isDone() bool {
-	return m.MergeStatus == "mergeable" && (m.HeadPipeline == nil || m.HeadPipeline.Status == "success" || m.HeadPipeline.Status == "skipped")
 }

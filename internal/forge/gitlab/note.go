@@ -8,6 +8,7 @@ import (
 
 	gl "gitlab.com/gitlab-org/api/client-go"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -30,14 +31,13 @@ const maxNote = 1_000_000
 
 func notesPath(number int) string { return mergeRequestPath(number) + "/notes" }
 
-func (g *Forge) listComments(ctx context.Context, number int, user string) (all []forge.HostedComment, err error) {
+func (g *Forge) listComments(ctx context.Context, number int, user string) ([]forge.HostedComment, error) {
 	found, err := listAll[note](ctx, g, "list comments", notesPath(number), func(o gl.ListOptions) any {
 		return &gl.ListMergeRequestNotesOptions{OrderBy: new("created_at"), Sort: new("asc"), ListOptions: o}
 	})
-	for _, n := range found {
-		all = append(all, forge.HostedComment{ID: n.ID, Text: n.Body, Own: n.isBy(user)})
-	}
-	return all, err
+	return list.Convert(found, func(n note) forge.HostedComment {
+		return forge.HostedComment{ID: n.ID, Text: n.Body, Own: n.isBy(user)}
+	}), err
 }
 
 // isBy reports whether a user has written a note, and not GitLab in their name.

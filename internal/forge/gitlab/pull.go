@@ -50,21 +50,17 @@ func mergeRequestPath(number int) string { return fmt.Sprintf("%s/%d", mergeRequ
 
 // listPulls reads a list of merge requests. Those of forks, from branches of that name,
 // are in it too.
-func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) (all []pull, err error) {
+func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) ([]mergeRequest, error) {
 	options := gl.ListProjectMergeRequestsOptions{
 		State: new("all"), Scope: new("all"), SourceBranch: optional(f.Head), TargetBranch: optional(f.Base), OrderBy: new("created_at"), Sort: new("desc"),
 	}
 	if f.Open {
 		options.State = new("opened")
 	}
-	found, err := listAll[mergeRequest](ctx, g, op, mergeRequests, func(o gl.ListOptions) any {
+	return listAll[mergeRequest](ctx, g, op, mergeRequests, func(o gl.ListOptions) any {
 		options.ListOptions = o
 		return &options
 	})
-	for _, m := range found {
-		all = append(all, g.parsePull(m))
-	}
-	return all, err
 }
 
 // optional returns nil for "".
@@ -95,34 +91,29 @@ func (g *Forge) parsePull(m mergeRequest) pull {
 	return parsed
 }
 
-func (g *Forge) readPull(ctx context.Context, number int) (pull, error) {
-	m, err := g.getPull(ctx, number)
-	return g.parsePull(m), err
-}
-
-// getPull reads a merge request, ours or not.
-func (g *Forge) getPull(ctx context.Context, number int) (mergeRequest, error) {
+// readPull reads a merge request, ours or not.
+func (g *Forge) readPull(ctx context.Context, number int) (mergeRequest, error) {
 	m, _, err := callAPI[mergeRequest](ctx, g, "read a merge request", http.MethodGet, mergeRequestPath(number), nil)
 	return m, err
 }
 
 // createPull opens a merge request. GitLab also opens one that has nothing to merge.
-func (g *Forge) createPull(ctx context.Context, o forge.Proposal) (pull, error) {
+func (g *Forge) createPull(ctx context.Context, o forge.Proposal) (mergeRequest, error) {
 	m, _, err := callAPI[mergeRequest](ctx, g, "open a merge request", http.MethodPost, mergeRequests, &gl.CreateMergeRequestOptions{
 		Title: &o.Title, Description: &o.Body, SourceBranch: &o.Head, TargetBranch: &o.Base, Labels: labelOptions(o.Labels),
 	})
-	return g.parsePull(m), err
+	return m, err
 }
 
-func (g *Forge) updatePull(ctx context.Context, op string, p pull, c forge.PullChange) (pull, error) {
+func (g *Forge) updatePull(ctx context.Context, op string, m mergeRequest, c forge.PullChange) (mergeRequest, error) {
 	to := &gl.UpdateMergeRequestOptions{
 		Title: c.Title, Description: c.Body, AddLabels: labelOptions(c.AddLabels), RemoveLabels: labelOptions(c.RemoveLabels),
 	}
 	if c.Close {
 		to.StateEvent = new("close")
 	}
-	m, _, err := callAPI[mergeRequest](ctx, g, op, http.MethodPut, mergeRequestPath(p.Pull.Number), to)
-	return g.parsePull(m), err
+	m, _, err := callAPI[mergeRequest](ctx, g, op, http.MethodPut, mergeRequestPath(m.IID), to)
+	return m, err
 }
 
 // labelOptions returns names as GitLab takes them; nil for none.

@@ -3,12 +3,17 @@ package gitlab
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	gl "gitlab.com/gitlab-org/api/client-go"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -37,13 +42,9 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 	}
 	// Each pipeline of the commit has a latest one of its own.
 	slices.SortFunc(found, func(a, b commitStatus) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(b.ID, a.ID)) })
-	var all []forge.CommitStatus
-	for i, s := range found {
-		if s.ID != 0 && (i == 0 || s.Name != found[i-1].Name) {
-			all = append(all, s.toCommitStatus())
-		}
-	}
-	return all, nil
+	found = slices.CompactFunc(found, func(a, b commitStatus) bool { return a.Name == b.Name })
+	found = slices.DeleteFunc(found, func(s commitStatus) bool { return s.ID == 0 })
+	return list.Convert(found, commitStatus.toCommitStatus), nil
 }
 
 func (s commitStatus) toCommitStatus() forge.CommitStatus {
@@ -57,9 +58,7 @@ func (s commitStatus) toCommitStatus() forge.CommitStatus {
 		Context: s.Name, Outcome: outcomeOf(s.Status), Description: s.Description, URL: s.TargetURL,
 		Time: when, Author: s.Author.Name,
 	}
-	switch {
-	case !s.AllowFailure:
-	case said.Outcome == forge.Failure, s.Status == "manual": // GitLab goes on without it
+	if s.AllowFailure && (said.Outcome == forge.Failure || s.Status == "manual") { // GitLab goes on without it
 		said.Outcome, said.Description = forge.Success, cmp.Or(s.Description, s.Status+", which is allowed")
 	}
 	return said
@@ -91,7 +90,8 @@ func (g *Forge) createStatus(ctx context.Context, commit string, s forge.Status)
 		o.TargetURL = &s.URL
 	}
 	_, _, err := callAPI[struct{}](ctx, g, "set a status", http.MethodPost, "statuses/"+gl.PathEscape(commit), o)
-	if isAlready(err, o.State) {
+	var r *problem.Refusal
+	if errors.As(err, &r) && strings.Contains(r.Reason, "Cannot transition status") && strings.Contains(r.Reason, fmt.Sprintf(" from :%s ", o.State)) {
 		return nil
 	}
 	return err

@@ -105,7 +105,11 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) Summary {
 	s.Ready, s.Failed = len(ready), len(failed)
 	wanted := max(rule.MinClusters, 1)
 	clusters := max(s.Sources, wanted)
-	need := (clusters*cmp.Or(rule.ReadyPercent, 100) + 99) / 100 // rounded up
+	percent := rule.ReadyPercent
+	if percent <= 0 || percent > 100 {
+		percent = 100
+	}
+	need := (clusters*percent + 99) / 100 // rounded up
 	tolerated := clusters - need
 	limited := rule.Timeout > 0 && !merged.IsZero()
 	switch {
