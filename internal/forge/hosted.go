@@ -39,6 +39,8 @@ type Dialect struct {
 	FoldLabels  bool   // labels that differ in case are the same
 	LabelAdvice string // what to do if an issue has lost its label
 	MaxComment  int    // characters
+	// HidesAutoMerge means that the forge does not show whether it merges a pull request later.
+	HidesAutoMerge bool
 	// CheckLabel returns an error for a name that the forge cannot take; nil for any name.
 	CheckLabel func(name string) error
 	// Escape makes a text harmless to the forge, and Unescape makes it the text again;
@@ -58,6 +60,11 @@ type Calls[P any] struct {
 	// ParsePull returns what the forge tells of a pull request; the zero HostedPull for an
 	// answer that is none.
 	ParsePull func(p P) HostedPull[P]
+	// MergePull merges a pull request that was open and at commit a moment ago.
+	MergePull func(ctx context.Context, p P, commit string) error
+	// EnableAutoMerge has the forge merge it later, or merges it if nothing is missing.
+	EnableAutoMerge func(ctx context.Context, p P, commit string) error
+	CancelAutoMerge func(ctx context.Context, p P) error
 	// ListComments returns comments; those of the user are marked.
 	ListComments  func(ctx context.Context, number int, user string) ([]HostedComment, error)
 	CreateComment func(ctx context.Context, number int, text string) error
@@ -79,10 +86,11 @@ type PullFilter struct {
 
 // HostedPull is a pull request of the forge, ours or not. Its body is that of a [Document].
 type HostedPull[P any] struct {
-	Pull    Pull
-	Fork    bool  // its branch is not one of the repository
-	Foreign error // what is wrong if it is of another repository
-	Native  P
+	Pull      Pull
+	Fork      bool  // its branch is not one of the repository
+	Foreign   error // what is wrong if it is of another repository
+	AutoMerge bool  // the forge merges it once nothing is missing
+	Native    P
 }
 
 // PullChange is what is changed in a pull request.
@@ -223,20 +231,6 @@ func (h *Hosted[P]) FindPull(ctx context.Context, number int) (HostedPull[P], Pu
 	p := h.calls.ParsePull(native)
 	pull, d, err := h.parsePull(p)
 	return p, pull, d, err
-}
-
-// PullToMerge reads one of our pull requests that is to be merged at a commit; nil if it
-// is merged.
-func (h *Hosted[P]) PullToMerge(ctx context.Context, number int, commit string) (*HostedPull[P], error) {
-	p, pull, _, err := h.FindPull(ctx, number)
-	if err != nil {
-		return nil, err
-	}
-	merged, err := pull.CheckMergeable(h.operation("merge", number), commit)
-	if merged || err != nil {
-		return nil, err
-	}
-	return &p, nil
 }
 
 // operation names what is done with a pull request, for errors.

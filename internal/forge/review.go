@@ -1,8 +1,6 @@
 package forge
 
 import (
-	"github.com/fairlead-io/fairlead/internal/base/problem"
-
 	"context"
 	"errors"
 )
@@ -31,20 +29,6 @@ type Merger interface {
 
 // maxQuote bounds how much of a forge's answer is shown, in characters.
 const maxQuote = 300
-
-// CheckMergeable returns an error if a pull request is closed, or is not at a commit.
-// merged reports that it is merged already. what names the operation.
-func (p Pull) CheckMergeable(what, commit string) (merged bool, err error) {
-	switch {
-	case p.State == Merged:
-		return true, nil
-	case p.State != Open:
-		return false, &problem.Refusal{Operation: what, Reason: "it is closed", Kind: ErrChanged, Advice: "open it again, or let Fairlead open another one"}
-	case p.Commit != commit:
-		return false, &problem.Refusal{Operation: what, Reason: "it is at " + Quote(p.Commit), Kind: ErrMoved, Advice: "it will be looked at again"}
-	}
-	return false, nil
-}
 
 // Reviewer is a forge on which people propose changes that we comment on.
 type Reviewer interface {

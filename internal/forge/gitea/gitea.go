@@ -42,10 +42,11 @@ func New(o forge.Options) (*Forge, error) {
 	g := &Forge{owner: owner, name: name, api: api}
 	g.Hosted = forge.NewHosted(api, forge.Calls[*sdk.PullRequest]{
 		ListPulls: g.listPulls, ReadPull: g.readPull, CreatePull: g.createPull, UpdatePull: g.updatePull, ParsePull: g.parsePull,
+		MergePull: g.mergePull, EnableAutoMerge: g.enableAutoMerge, CancelAutoMerge: g.cancelAutoMerge,
 		ListComments: g.listComments, CreateComment: g.createComment, UpdateComment: g.updateComment, CreateStatus: g.createStatus,
 		ListIssues: g.listIssues, ReadIssue: g.readIssue, CreateIssue: g.createIssue, UpdateIssue: g.updateIssue, ReadUser: g.readUser,
 	}, forge.Dialect{
-		Pull: "pull request", MaxComment: forge.MaxComment,
+		Pull: "pull request", MaxComment: forge.MaxComment, HidesAutoMerge: true,
 		LabelAdvice: "let the token's user write to the repository and its issues, then start again",
 	})
 	return g, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -14,34 +15,24 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// MergePull merges one of our pull requests, in the way that is the repository's own,
-// if its head is a commit. The error is ErrMoved if it is another one, and ErrNotYet
-// if something is missing, or the server has to look first; Gitea says the same of a
-// conflict. What is merged already stays so.
-func (g *Forge) MergePull(ctx context.Context, number int, commit string) error {
-	p, err := g.PullToMerge(ctx, number, commit)
-	if p == nil || err != nil {
+// mergePull merges a pull request. The error is ErrMoved if its head is another commit, and
+// ErrNotReady if something is missing, or the server has to look first; Gitea says the same
+// of a conflict.
+func (g *Forge) mergePull(ctx context.Context, p *sdk.PullRequest, commit string) error {
+	if err := g.requestMerge(ctx, "merge a pull request", p, commit, false); err != nil {
 		return err
 	}
-	if err := g.requestMerge(ctx, "merge a pull request", p.Native, commit, false); err != nil {
-		return err
-	}
-	_, pull, _, err := g.FindPull(ctx, number)
+	_, pull, _, err := g.FindPull(ctx, int(p.Index))
 	if err == nil && pull.State != forge.Merged {
 		err = &problem.Refusal{Operation: "merge a pull request of " + g.api.Repo, Reason: "the server did not, and did not say why", Advice: "it will be tried again"}
 	}
 	return err
 }
 
-// EnableAutoMerge has the server merge one of our pull requests once nothing that the
-// branch requires is missing. The commit is looked at only now: what is pushed
-// afterwards is merged too.
-func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) error {
-	p, err := g.PullToMerge(ctx, number, commit)
-	if p == nil || err != nil {
-		return err
-	}
-	err = g.requestMerge(ctx, "auto-merge a pull request", p.Native, commit, true)
+// enableAutoMerge has the server merge a pull request once nothing that the branch requires
+// is missing. The commit is looked at only now: what is pushed afterwards is merged too.
+func (g *Forge) enableAutoMerge(ctx context.Context, p *sdk.PullRequest, commit string) error {
+	err := g.requestMerge(ctx, "auto-merge a pull request", p, commit, true)
 	var r *problem.Refusal
 	if errors.As(err, &r) && strings.Contains(strings.ToLower(r.Reason), scheduled) {
 		return nil
@@ -49,17 +40,15 @@ func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) 
 	return err
 }
 
-// CancelAutoMerge has the server not merge one of our pull requests any more on its
-// own. The server does not show whether it would, so that it is always asked.
-func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
-	_, _, _, err := g.FindPull(ctx, number)
-	if err != nil {
-		return err
-	}
-	err = doAPI(ctx, g, "cancel the auto-merge of a pull request", func(*sdk.Client) (*sdk.Response, error) {
-		return g.sendRequest(ctx, http.MethodDelete, g.repoURL("pulls", strconv.Itoa(number), "merge"), nil, nil)
+func (g *Forge) cancelAutoMerge(ctx context.Context, p *sdk.PullRequest) error {
+	err := doAPI(ctx, g, "cancel the auto-merge of a pull request", func(*sdk.Client) (*sdk.Response, error) {
+		return g.sendRequest(ctx, http.MethodDelete, g.mergeURL(p), nil, nil)
 	})
 	return unlessGone(err) // nothing was scheduled
+}
+
+func (g *Forge) mergeURL(p *sdk.PullRequest) *url.URL {
+	return g.repoURL("pulls", strconv.FormatInt(p.Index, 10), "merge")
 }
 
 // requestMerge asks for a merge, now or later.
@@ -70,6 +59,6 @@ func (g *Forge) requestMerge(ctx context.Context, op string, p *sdk.PullRequest,
 		Later bool   `json:"merge_when_checks_succeed,omitempty"`
 	}{string(cmp.Or(p.Base.Repository.DefaultMergeStyle, sdk.MergeStyleMerge)), commit, later}
 	return doAPI(ctx, g, op, func(*sdk.Client) (*sdk.Response, error) {
-		return g.sendRequest(ctx, http.MethodPost, g.repoURL("pulls", strconv.FormatInt(p.Index, 10), "merge"), want, nil)
+		return g.sendRequest(ctx, http.MethodPost, g.mergeURL(p), want, nil)
 	})
 }

@@ -78,8 +78,8 @@ func (g *Forge) readUser(ctx context.Context) (string, error) {
 
 const autoMergeQuery = `mutation($input: EnablePullRequestAutoMergeInput!) { enablePullRequestAutoMerge(input: $input) { pullRequest { number } } }`
 
-// enableAutoMerge has GitHub merge a pull request later, in one of its ways.
-func (g *Forge) enableAutoMerge(ctx context.Context, p *gh.PullRequest, commit, method string) error {
+// requestAutoMerge asks for a merge later, in one of GitHub's ways.
+func (g *Forge) requestAutoMerge(ctx context.Context, p *gh.PullRequest, commit, method string) error {
 	const op = "auto-merge a pull request"
 	done, err := queryGraphQL[struct {
 		EnablePullRequestAutoMerge struct{ PullRequest struct{ Number int } }
@@ -94,8 +94,7 @@ func (g *Forge) enableAutoMerge(ctx context.Context, p *gh.PullRequest, commit, 
 
 const cancelAutoMergeQuery = `mutation($input: DisablePullRequestAutoMergeInput!) { disablePullRequestAutoMerge(input: $input) { pullRequest { number } } }`
 
-// disableAutoMerge has GitHub forget that it was to merge a pull request later.
-func (g *Forge) disableAutoMerge(ctx context.Context, p *gh.PullRequest) error {
+func (g *Forge) cancelAutoMerge(ctx context.Context, p *gh.PullRequest) error {
 	_, err := queryGraphQL[struct {
 		DisablePullRequestAutoMerge struct{ PullRequest struct{ Number int } }
 	}](ctx, g, "cancel the auto-merge of a pull request", cancelAutoMergeQuery, map[string]any{

@@ -25,20 +25,10 @@ const (
 	isInState     = " status"
 )
 
-// MergePull merges one of our pull requests if it is still at commit. What is merged
-// already stays so.
-func (g *Forge) MergePull(ctx context.Context, number int, commit string) error {
-	p, err := g.PullToMerge(ctx, number, commit)
-	if p == nil || err != nil {
-		return err
-	}
-	return g.mergeNow(ctx, number, commit)
-}
-
-func (g *Forge) mergeNow(ctx context.Context, number int, commit string) error {
+func (g *Forge) mergePull(ctx context.Context, p *gh.PullRequest, commit string) error {
 	return tryMethods(func(method string) error {
 		_, answer, err := callAPI(g, "merge a pull request", func() (*gh.PullRequestMergeResult, *gh.Response, error) {
-			return g.client.PullRequests.Merge(ctx, g.owner, g.name, number, "", &gh.PullRequestOptions{SHA: commit, MergeMethod: method})
+			return g.client.PullRequests.Merge(ctx, g.owner, g.name, p.GetNumber(), "", &gh.PullRequestOptions{SHA: commit, MergeMethod: method})
 		})
 		var r *problem.Refusal
 		if answer == nil || !errors.As(err, &r) {
@@ -72,35 +62,14 @@ func isRefused(err error, phrase string) bool {
 	return errors.As(err, &r) && strings.Contains(strings.ToLower(r.Reason), phrase)
 }
 
-// CancelAutoMerge has GitHub not merge one of our pull requests any more on its own.
-func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
-	p, _, _, err := g.FindPull(ctx, number)
-	if err != nil || p.Native.AutoMerge == nil {
-		return err
-	}
-	err = g.disableAutoMerge(ctx, p.Native)
-	var r *problem.Refusal
-	if !errors.As(err, &r) {
-		return err
-	}
-	if p, _, _, again := g.FindPull(ctx, number); again == nil && p.Native.AutoMerge == nil { // it was over meanwhile
-		return nil
-	}
-	return err
-}
-
-// EnableAutoMerge has GitHub merge one of our pull requests once nothing that the branch
-// requires is missing; now, if nothing is.
-func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) error {
-	p, err := g.PullToMerge(ctx, number, commit)
-	if p == nil || err != nil || p.Native.AutoMerge != nil {
-		return err
-	}
-	err = tryMethods(func(method string) error { return g.enableAutoMerge(ctx, p.Native, commit, method) })
+// enableAutoMerge has GitHub merge a pull request once nothing that the branch requires is
+// missing; now, if nothing is.
+func (g *Forge) enableAutoMerge(ctx context.Context, p *gh.PullRequest, commit string) error {
+	err := tryMethods(func(method string) error { return g.requestAutoMerge(ctx, p, commit, method) })
 	var r *problem.Refusal
 	switch {
 	case isRefused(err, isClean) || isRefused(err, isCleanHooked):
-		return g.mergeNow(ctx, number, commit)
+		return g.mergePull(ctx, p, commit)
 	case !errors.As(err, &r) || r.Kind != nil:
 	case isRefused(err, autoRefused):
 		r.Kind, r.Advice = forge.ErrUnsupported, "allow auto-merge in the repository's settings, General, Pull Requests"

@@ -42,7 +42,7 @@ func (g *Forge) parsePull(p *gh.PullRequest) pull {
 			Proposal: forge.Proposal{Head: head.GetRef(), Base: base.GetRef(), Title: p.GetTitle(), Body: p.GetBody(), Labels: labelNames(p.Labels)},
 			Number:   p.GetNumber(), State: forge.Open, Commit: head.GetSHA(), URL: p.GetHTMLURL(),
 		},
-		Fork: !strings.EqualFold(head.GetRepo().GetFullName(), of), Native: p,
+		Fork: !strings.EqualFold(head.GetRepo().GetFullName(), of), AutoMerge: p.AutoMerge != nil, Native: p,
 	}
 	if !strings.EqualFold(of, g.api.Repo) {
 		parsed.Foreign = forge.RenamedError("repository", g.api.Repo, of)

@@ -51,6 +51,7 @@ func New(o forge.Options) (*Forge, error) {
 	g := &Forge{api: api, client: client}
 	g.Hosted = forge.NewHosted(api, forge.Calls[mergeRequest]{
 		ListPulls: g.listPulls, ReadPull: g.readPull, CreatePull: g.createPull, UpdatePull: g.updatePull, ParsePull: g.parsePull,
+		MergePull: g.mergePull, EnableAutoMerge: g.enableAutoMerge, CancelAutoMerge: g.cancelAutoMerge,
 		ListComments: g.listComments, CreateComment: g.createComment, UpdateComment: g.updateComment, CreateStatus: g.createStatus,
 		ListIssues: g.listIssues, ReadIssue: g.readIssue, CreateIssue: g.createIssue, UpdateIssue: g.updateIssue, ReadUser: g.readUser,
 	}, forge.Dialect{

@@ -12,14 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// MergePull merges one of our merge requests, in the way that is the project's own, if
-// it is still at commit. What is merged already stays so.
-func (g *Forge) MergePull(ctx context.Context, number int, commit string) error {
-	m, err := g.PullToMerge(ctx, number, commit)
-	if m == nil || err != nil {
-		return err
-	}
-	return g.acceptMerge(ctx, "merge a merge request", number, gl.AcceptMergeRequestOptions{SHA: &commit})
+func (g *Forge) mergePull(ctx context.Context, m mergeRequest, commit string) error {
+	return g.acceptMerge(ctx, "merge a merge request", m.IID, gl.AcceptMergeRequestOptions{SHA: &commit})
 }
 
 // notReadyCodes are the codes by which GitLab, in all its versions, answers that something is
@@ -44,38 +38,25 @@ func (g *Forge) acceptMerge(ctx context.Context, op string, number int, o gl.Acc
 	return r
 }
 
-// EnableAutoMerge has GitLab merge one of our merge requests once its pipeline has
-// succeeded and nothing else is missing; now, if there is nothing to wait for.
-func (g *Forge) EnableAutoMerge(ctx context.Context, number int, commit string) error {
-	m, err := g.PullToMerge(ctx, number, commit)
-	if m == nil || err != nil || m.Native.AutoMerge {
-		return err
-	}
+// enableAutoMerge has GitLab merge a merge request once its pipeline has succeeded and
+// nothing else is missing; now, if there is nothing to wait for.
+func (g *Forge) enableAutoMerge(ctx context.Context, m mergeRequest, commit string) error {
 	o := gl.AcceptMergeRequestOptions{SHA: &commit}
 	// GitLab does not wait without a pipeline.
-	pipeline := m.Native.HeadPipeline
-	if m.Native.MergeStatus != "mergeable" || pipeline != nil && pipeline.Status != "success" && pipeline.Status != "skipped" {
+	pipeline := m.HeadPipeline
+	if m.MergeStatus != "mergeable" || pipeline != nil && pipeline.Status != "success" && pipeline.Status != "skipped" {
 		o.AutoMerge = new(true)
 		//lint:ignore SA1019 GitLab before 17.11 knows only this one, which is to go one day
 		o.MergeWhenPipelineSucceeds = new(true)
 	}
-	return g.acceptMerge(ctx, "auto-merge a merge request", number, o)
+	return g.acceptMerge(ctx, "auto-merge a merge request", m.IID, o)
 }
 
-// CancelAutoMerge has GitLab not merge one of our merge requests any more on its own.
-func (g *Forge) CancelAutoMerge(ctx context.Context, number int) error {
+func (g *Forge) cancelAutoMerge(ctx context.Context, m mergeRequest) error {
 	const op = "cancel the auto-merge of a merge request"
-	m, _, _, err := g.FindPull(ctx, number)
-	if err != nil || !m.Native.AutoMerge {
-		return err
-	}
 	// GitLab answers 201 to a refusal as well; only the body tells.
-	done, _, err := callAPI[struct{ Status, Message string }](ctx, g, op, http.MethodPost, mergeRequestPath(number)+"/cancel_merge_when_pipeline_succeeds", nil)
+	done, _, err := callAPI[struct{ Status, Message string }](ctx, g, op, http.MethodPost, mergeRequestPath(m.IID)+"/cancel_merge_when_pipeline_succeeds", nil)
 	if err != nil || done.Status == "success" {
-		return err
-	}
-	m, _, _, err = g.FindPull(ctx, number)
-	if err != nil || !m.Native.AutoMerge { // it was over meanwhile
 		return err
 	}
 	return &problem.Refusal{

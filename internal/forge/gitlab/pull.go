@@ -80,7 +80,7 @@ func (g *Forge) parsePull(m mergeRequest) pull {
 			Number:   m.IID, State: forge.Open, Commit: m.SHA, URL: m.WebURL,
 		},
 		Fork:    m.ProjectID == 0 || m.SourceProjectID != m.ProjectID || m.TargetProjectID != m.ProjectID,
-		Foreign: g.checkProject(m.item), Native: m,
+		Foreign: g.checkProject(m.item), AutoMerge: m.AutoMerge, Native: m,
 	}
 	switch m.State {
 	case "merged":

@@ -1,0 +1,63 @@
+package forge
+
+import (
+	"context"
+	"errors"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// MergePull merges one of our pull requests, in the way that is the repository's own, if
+// it is still at commit. What is merged already stays so.
+func (h *Hosted[P]) MergePull(ctx context.Context, number int, commit string) error {
+	p, err := h.pullToMerge(ctx, number, commit)
+	if p == nil || err != nil {
+		return err
+	}
+	return h.calls.MergePull(ctx, p.Native, commit)
+}
+
+// EnableAutoMerge has the forge merge one of our pull requests once nothing is missing.
+func (h *Hosted[P]) EnableAutoMerge(ctx context.Context, number int, commit string) error {
+	p, err := h.pullToMerge(ctx, number, commit)
+	if p == nil || err != nil || p.AutoMerge {
+		return err
+	}
+	return h.calls.EnableAutoMerge(ctx, p.Native, commit)
+}
+
+// pullToMerge reads one of our pull requests that is to be merged at a commit; nil if it
+// is merged.
+func (h *Hosted[P]) pullToMerge(ctx context.Context, number int, commit string) (*HostedPull[P], error) {
+	p, pull, _, err := h.FindPull(ctx, number)
+	r := &problem.Refusal{Operation: h.operation("merge", number)}
+	switch {
+	case err != nil || pull.State == Merged:
+		return nil, err
+	case pull.State != Open:
+		r.Reason, r.Kind, r.Advice = "it is closed", ErrChanged, "open it again, or let Fairlead open another one"
+		return nil, r
+	case pull.Commit != commit:
+		r.Reason, r.Kind, r.Advice = "it is at "+Quote(pull.Commit), ErrMoved, "it will be looked at again"
+		return nil, r
+	}
+	return &p, nil
+}
+
+// CancelAutoMerge has the forge not merge one of our pull requests any more on its own.
+func (h *Hosted[P]) CancelAutoMerge(ctx context.Context, number int) error {
+	p, _, _, err := h.FindPull(ctx, number)
+	if err != nil || !p.AutoMerge && !h.dialect.HidesAutoMerge {
+		return err
+	}
+	err = h.calls.CancelAutoMerge(ctx, p.Native)
+	var r *problem.Refusal
+	if !errors.As(err, &r) || h.dialect.HidesAutoMerge {
+		return err
+	}
+	p, _, _, again := h.FindPull(ctx, number)
+	if again == nil && !p.AutoMerge { // it was over meanwhile
+		return nil
+	}
+	return err
+}
