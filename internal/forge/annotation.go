@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"context"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,19 +27,30 @@ type LineComment struct {
 	Text       string
 }
 
-// FormatNotes returns annotations with the texts of their comments, each once.
-func (h *Hosted[P]) FormatNotes(mark string, notes []Annotation) ([]LineComment, error) {
-	var all []LineComment
+// AnnotateChange makes notes the only comments of ours with this mark at lines of a pull
+// request. Those that are there already stay. One that is out of date is removed; if people
+// have answered it, it is resolved. Lines that the diff does not show are returned, and those
+// that are too many.
+func (h *Hosted[P]) AnnotateChange(ctx context.Context, c Change, mark string, notes []Annotation) ([]Annotation, error) {
+	user, err := h.User(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []LineComment
 	for _, n := range notes {
 		text, err := FormatComment(mark, h.dialect.Escape(n.Markdown()), h.dialect.MaxComment)
 		if err != nil {
 			return nil, err
 		}
-		if c := (LineComment{n, text}); !slices.Contains(all, c) {
-			all = append(all, c)
+		if c := (LineComment{n, text}); !slices.Contains(wanted, c) {
+			wanted = append(wanted, c)
 		}
 	}
-	return all, nil
+	missing, err := h.calls.TidyLineComments(ctx, c, mark, user, wanted)
+	if err != nil || len(missing) == 0 {
+		return nil, err
+	}
+	return h.calls.AddLineComments(ctx, c, missing)
 }
 
 var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)

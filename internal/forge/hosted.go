@@ -69,9 +69,16 @@ type Calls[P any] struct {
 	ListComments  func(ctx context.Context, number int, user string) ([]HostedComment, error)
 	CreateComment func(ctx context.Context, number int, text string) error
 	UpdateComment func(ctx context.Context, number int, id int64, text string) error
-	CreateStatus  func(ctx context.Context, commit string, s Status) error
-	ListIssues    func(ctx context.Context, label string) ([]HostedIssue, error)
-	ReadIssue     func(ctx context.Context, number int) (HostedIssue, error)
+	// TidyLineComments removes the user's comments with a mark that are not wanted, and returns
+	// the wanted ones that are not there. nil for a forge that has no such comments.
+	TidyLineComments func(ctx context.Context, c Change, mark, user string, wanted []LineComment) ([]LineComment, error)
+	// AddLineComments returns what it cannot add, because the diff does not show the line, or
+	// beyond MaxLineComments.
+	AddLineComments func(ctx context.Context, c Change, comments []LineComment) ([]Annotation, error)
+
+	CreateStatus func(ctx context.Context, commit string, s Status) error
+	ListIssues   func(ctx context.Context, label string) ([]HostedIssue, error)
+	ReadIssue    func(ctx context.Context, number int) (HostedIssue, error)
 	// CreateIssue may open an issue that is to be closed.
 	CreateIssue func(ctx context.Context, i HostedIssue) (HostedIssue, error)
 	UpdateIssue func(ctx context.Context, before, after HostedIssue) (HostedIssue, error)

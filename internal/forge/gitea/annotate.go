@@ -13,19 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
-// AnnotateChange makes these the only comments of ours with this mark at lines of a pull
-// request, in one review. Those that are there already stay, and what is out
-// of date is removed; if people have answered it, it is marked as resolved. Lines
-// that the diff does not show are given back, and those that are too many.
-func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) ([]forge.Annotation, error) {
-	user, err := g.User(ctx)
-	if err != nil {
-		return nil, err
-	}
-	wanted, err := g.FormatNotes(mark, notes)
-	if err != nil {
-		return nil, err
-	}
+func (g *Forge) tidyLineComments(ctx context.Context, c forge.Change, mark, user string, wanted []forge.LineComment) ([]forge.LineComment, error) {
 	reviews, err := g.listReviews(ctx, c.Number)
 	if err != nil {
 		return nil, err
@@ -39,10 +27,7 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 			return nil, err
 		}
 	}
-	if len(wanted) == 0 {
-		return nil, nil
-	}
-	return g.createReview(ctx, c, wanted)
+	return wanted, nil
 }
 
 // tidyReview removes what is out of date from a review of ours, and returns the wanted notes
@@ -107,9 +92,8 @@ func unlessGone(err error) error {
 	return err
 }
 
-// createReview makes a review with comments at lines, and returns what has no line in
-// the diff.
-func (g *Forge) createReview(ctx context.Context, c forge.Change, wanted []forge.LineComment) (left []forge.Annotation, err error) {
+// addLineComments makes one review with comments at lines.
+func (g *Forge) addLineComments(ctx context.Context, c forge.Change, wanted []forge.LineComment) (left []forge.Annotation, err error) {
 	p, err := g.pullWithBranches(ctx, c.Number)
 	if err != nil {
 		return nil, err

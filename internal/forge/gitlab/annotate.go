@@ -37,20 +37,10 @@ type position struct {
 	NewLine *int   `json:"new_line,omitempty"`
 }
 
-// AnnotateChange makes these the only threads of ours with this mark at lines of a merge
-// request. Those that are there already stay. One that is out of date is
-// removed; if people have answered in it, it is resolved. Lines that the diff does
-// not show are given back, and those that are too many.
-func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string, notes []forge.Annotation) ([]forge.Annotation, error) {
-	user, err := g.User(ctx)
-	if err != nil {
-		return nil, err
-	}
-	wanted, err := g.FormatNotes(mark, notes)
-	if err != nil {
-		return nil, err
-	}
-	at := mergeRequestPath(c.Number) + "/discussions"
+func discussionsPath(number int) string { return mergeRequestPath(number) + "/discussions" }
+
+func (g *Forge) tidyLineComments(ctx context.Context, c forge.Change, mark, user string, wanted []forge.LineComment) ([]forge.LineComment, error) {
+	at := discussionsPath(c.Number)
 	all, err := listAll[discussion](ctx, g, "list discussions", at, func(o gl.ListOptions) any { return &o })
 	if err != nil {
 		return nil, err
@@ -73,10 +63,7 @@ func (g *Forge) AnnotateChange(ctx context.Context, c forge.Change, mark string,
 			return nil, err
 		}
 	}
-	if len(wanted) == 0 {
-		return nil, nil
-	}
-	return g.openThreads(ctx, c, at, wanted)
+	return wanted, nil
 }
 
 // retireThread ends a thread of ours.
@@ -97,8 +84,8 @@ func (g *Forge) retireThread(ctx context.Context, at string, d discussion) error
 	return err
 }
 
-// openThreads opens threads at lines, and returns what has no line in the diff.
-func (g *Forge) openThreads(ctx context.Context, c forge.Change, at string, wanted []forge.LineComment) (left []forge.Annotation, err error) {
+// addLineComments opens a thread at each line.
+func (g *Forge) addLineComments(ctx context.Context, c forge.Change, wanted []forge.LineComment) (left []forge.Annotation, err error) {
 	m, err := g.readPull(ctx, c.Number)
 	if err != nil {
 		return nil, err
@@ -125,7 +112,7 @@ func (g *Forge) openThreads(ctx context.Context, c forge.Change, at string, want
 			if old != 0 {
 				p.OldLine = &old
 			}
-			ok, err = g.openThread(ctx, at, w.Text, p)
+			ok, err = g.openThread(ctx, discussionsPath(c.Number), w.Text, p)
 		}
 		switch {
 		case err != nil:

@@ -53,6 +53,7 @@ func New(o forge.Options) (*Forge, error) {
 		ListPulls: g.listPulls, ReadPull: g.readPull, CreatePull: g.createPull, UpdatePull: g.updatePull, ParsePull: g.parsePull,
 		MergePull: g.mergePull, EnableAutoMerge: g.enableAutoMerge, CancelAutoMerge: g.cancelAutoMerge,
 		ListComments: g.listComments, CreateComment: g.createComment, UpdateComment: g.updateComment, CreateStatus: g.createStatus,
+		TidyLineComments: g.tidyLineComments, AddLineComments: g.addLineComments,
 		ListIssues: g.listIssues, ReadIssue: g.readIssue, CreateIssue: g.createIssue, UpdateIssue: g.updateIssue, ReadUser: g.readUser,
 	}, forge.Dialect{
 		Pull: "merge request", MaxComment: maxNote,
