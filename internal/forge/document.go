@@ -6,6 +6,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // Document is the body of a pull request or issue of ours: the text, and below it
@@ -42,11 +45,7 @@ func (d Document) Format() (string, error) {
 	if d.Reason != "" {
 		end += "\n\n**Closed:** " + d.Reason
 	}
-	text := []rune(d.Text)
-	if most := maxBody - len([]rune(end)); len(text) > most {
-		text = append(text[:max(0, most-1)], '…')
-	}
-	return string(text) + end, nil
+	return text.Limit(d.Text, maxBody-utf8.RuneCountInString(end)) + end, nil
 }
 
 func checkMark(mark string) error {

@@ -146,23 +146,19 @@ func (h *Hosted[P]) openIssue(ctx context.Context, i Issue) (Issue, error) {
 		return i, err
 	}
 	if !slices.Contains(made.Labels, issueLabel) {
-		return i, h.cannotLabel(made.Issue.Number)
+		// The forge dropped the label, as it does when the token may not set any: we would not
+		// find the issue again, and open another one each time.
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.unlabeled = &problem.Refusal{
+			Operation: "open an issue of " + h.client.Repo,
+			Reason:    fmt.Sprintf("%s took issue %d without its label %q", h.client.Forge, made.Issue.Number, issueLabel),
+			Advice:    h.dialect.LabelAdvice,
+		}
+		return i, h.unlabeled
 	}
 	opened, _ := h.parseIssue(made)
 	return opened, made.Foreign
-}
-
-// cannotLabel notes that the forge dropped the label, as it does when the token may not
-// set any: we would not find the issue again, and open another one each time.
-func (h *Hosted[P]) cannotLabel(number int) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.unlabeled = &problem.Refusal{
-		Operation: "open an issue of " + h.client.Repo,
-		Reason:    fmt.Sprintf("%s took issue %d without its label %q", h.client.Forge, number, issueLabel),
-		Advice:    h.dialect.LabelAdvice,
-	}
-	return h.unlabeled
 }
 
 func (h *Hosted[P]) editIssue(ctx context.Context, i Issue) (Issue, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
@@ -75,12 +76,10 @@ func (p *Plain) removalsBeyond(prefix string, numbers []int, kept int) ([]git.Re
 	if err != nil {
 		return nil, err
 	}
-	var updates []git.RefUpdate
-	for _, n := range numbers[kept:] {
+	return list.Convert(numbers[kept:], func(n int) git.RefUpdate {
 		ref := fmt.Sprintf("%s%d", prefix, n)
-		updates = append(updates, git.RefUpdate{Ref: ref, Old: refs[ref]})
-	}
-	return updates, nil
+		return git.RefUpdate{Ref: ref, Old: refs[ref]}
+	}), nil
 }
 
 // oldStatuses returns the updates that remove statuses which were set long ago, of
@@ -113,9 +112,5 @@ func (p *Plain) oldStatuses(writing string) ([]git.RefUpdate, error) {
 	slices.SortFunc(all, func(a, b status) int {
 		return cmp.Or(b.set.Compare(a.set), strings.Compare(a.ref, b.ref))
 	})
-	var updates []git.RefUpdate
-	for _, s := range all[min(keptStatuses, len(all)):] {
-		updates = append(updates, git.RefUpdate{Ref: s.ref, Old: refs[s.ref]})
-	}
-	return updates, nil
+	return list.Convert(all[min(keptStatuses, len(all)):], func(s status) git.RefUpdate { return git.RefUpdate{Ref: s.ref, Old: refs[s.ref]} }), nil
 }

@@ -2,12 +2,12 @@ package forge
 
 import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -22,13 +22,7 @@ func (r *RateLimit) Error() string {
 }
 
 // OneLine makes a text one line of at most so many characters.
-func OneLine(text string, most int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
-}
+func OneLine(answer string, most int) string { return text.Limit(text.OneLine(answer), most) }
 
 // WrapError returns an error of a request that had no answer, without the URL, which an
 // answer can have chosen; nil for nil.
@@ -59,7 +53,7 @@ func NewRefusal(what string, status int, reason string) *problem.Refusal {
 }
 
 // Quote returns the beginning of an answer's text as one line.
-func Quote(text string) string { return OneLine(text, maxQuote) }
+func Quote(answer string) string { return OneLine(answer, maxQuote) }
 
 // RenamedError returns the error for a repository that the forge now calls otherwise.
 // kind is what the forge calls a repository.

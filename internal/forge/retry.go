@@ -25,12 +25,10 @@ func retryUpdate[T any](ctx context.Context, update func() (T, error)) (T, error
 		if tries == maxTries || !errors.As(err, &r) || !r.Again {
 			return v, err
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return v, err
-		case <-timer.C:
+		case <-time.After(wait):
 		}
 		wait *= 2
 	}

@@ -40,6 +40,15 @@ func QuoteShell(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
+// Limit returns a text of at most so many characters unchanged, and the beginning of a longer one,
+// of which the last character is an ellipsis.
+func Limit(text string, characters int) string {
+	if runes := []rune(text); len(runes) > characters {
+		return string(runes[:max(0, characters-1)]) + "…"
+	}
+	return text
+}
+
 // Join lists words as in "a, b and c"; last is what stands before the last one, as in " and ".
 func Join(words []string, last string) string {
 	if n := len(words); n > 1 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -80,14 +81,7 @@ func keysOf[V any](a, b map[string]V) []string {
 }
 
 // orNone returns a text in one line, shortened; "(none)" for an empty one.
-func orNone(text string) string {
-	const most = 60
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return cmp.Or(text, "(none)")
-}
+func orNone(value string) string { return cmp.Or(text.Limit(text.OneLine(value), 60), "(none)") }
 
 func (c *comparison) compareClusterTypes(f *findings) {
 	compareObjects(c, f, c.from.Model.ClusterTypes, c.to.Model.ClusterTypes, whyOnly, func(changes *fieldChanges, a, b *model.ClusterType) {

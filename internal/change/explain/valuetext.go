@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // jsonValue converts a value that YAML was decoded to, such that JSON can encode it.
@@ -41,10 +43,7 @@ func compactText(v any) string {
 	if !isText || !isClear(s) {
 		s = asJSON(v)
 	}
-	if runes := []rune(s); len(runes) > maxValue {
-		return string(runes[:maxValue-1]) + "…"
-	}
-	return s
+	return text.Limit(s, maxValue)
 }
 
 func asJSON(v any) string {

@@ -12,6 +12,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
@@ -104,7 +105,13 @@ func (c change) describeChange(names []replacement) detail {
 	case opaque:
 		return detail{what: strings.TrimSuffix(subject+": "+plain(c.text), ": ")}
 	}
-	what := strings.TrimSpace(subject + " " + pathText(c.path, plain))
+	path := list.Convert(c.path, func(key string) string {
+		if strings.HasPrefix(key, "[") { // the name of a list item is a text of the unit
+			return plain(key)
+		}
+		return key
+	})
+	what := strings.TrimSpace(subject + " " + strings.ReplaceAll(printableText(strings.Join(path, ".")), ".[", "["))
 	if c.op == reordered {
 		return detail{what, "another order"}
 	}
@@ -135,17 +142,6 @@ func scalarText(n *yaml.Node) string {
 		return ""
 	}
 	return cmp.Or(strings.TrimSpace(yamldoc.ResolveAlias(n).Value), `""`)
-}
-
-// pathText writes a path with dots; names of list items are texts of the unit.
-func pathText(path []string, plain func(string) string) string {
-	shown := slices.Clone(path)
-	for i, key := range path {
-		if strings.HasPrefix(key, "[") {
-			shown[i] = plain(key)
-		}
-	}
-	return strings.ReplaceAll(printableText(strings.Join(shown, ".")), ".[", "[")
 }
 
 // detailTexts returns the details as texts, up to maxDetails of them.

@@ -41,9 +41,6 @@ type Share struct {
 // Exceeds reports whether more than a percentage of the things are removed.
 func (s Share) Exceeds(percent int) bool { return s.Removed*100 > percent*s.Before }
 
-// namespaceLosses has the classes by which a remaining assignment loses its namespace.
-var namespaceLosses = []Class{NamespaceRemoved, NamespaceRenamed}
-
 // IsEmpty reports whether nothing is removed.
 func (r Removals) IsEmpty() bool {
 	return r.Assignments.Removed == 0 && r.ClusterTypes.Removed == 0 && r.Namespaces.Removed == 0
@@ -55,7 +52,7 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 	r := Removals{removedTargets: map[string][]string{}, lostTargets: map[string]bool{}}
 	removesTypes := false
 	for _, g := range report.Groups {
-		if slices.ContainsFunc(namespaceLosses, func(c Class) bool { return slices.Contains(g.Classes, c) }) {
+		if slices.Contains(g.Classes, NamespaceRemoved) || slices.Contains(g.Classes, NamespaceRenamed) {
 			r.Namespaces.Removed += g.Count
 		}
 		removesTypes = removesTypes || slices.Contains(g.Classes, ClusterTypeRemoved)

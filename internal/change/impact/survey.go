@@ -63,7 +63,13 @@ func (s *survey) visitClusterType(name string, old, new tree.Tree) {
 // visitAssignment records an assignment that differs. Those that are added or removed
 // are grouped by the cause: their cluster type, or their target.
 func (s *survey) visitAssignment(at location, old, new tree.Tree, withClusterType bool) {
-	s.addTarget(at.target)
+	if _, known := s.targets[at.target]; !known {
+		s.targets[at.target] = ""
+		if s.opt.Workload != nil {
+			s.targets[at.target] = s.opt.workloadOf(at.target)
+			s.workloads[s.targets[at.target]] = true
+		}
+	}
 	cause := printableText("target " + at.target)
 	if withClusterType {
 		cause = printableText("with cluster type " + at.clusterType)
@@ -120,17 +126,6 @@ func (s *survey) visitFile(c tree.Change) {
 // promotedCommit returns the commit in the tracking file.
 func promotedCommit(e tree.Entry) string {
 	return cmp.Or(printableText(strings.TrimSpace(string(e.Data))), "none")
-}
-
-func (s *survey) addTarget(target string) {
-	if _, known := s.targets[target]; known {
-		return
-	}
-	s.targets[target] = ""
-	if s.opt.Workload != nil {
-		s.targets[target] = cmp.Or(s.opt.Workload(target), target)
-		s.workloads[s.targets[target]] = true
-	}
 }
 
 // location is the location of a unit. Files and folders of the cluster type itself

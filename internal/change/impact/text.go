@@ -20,15 +20,10 @@ func (r Report) Summary() string {
 	if r.IsEmpty() {
 		return "no change"
 	}
-	parts := r.groupCounts()
-	if r.ClusterTypes > 0 {
-		parts = slices.Insert(parts, 0, r.scopeText())
+	summary := strings.Join(r.groupCounts(), "; ")
+	if r.ClusterTypes == 0 {
+		return summary
 	}
-	return strings.Join(parts, "; ")
-}
-
-// scopeText returns the number of cluster types and workloads that the change touches.
-func (r Report) scopeText() string {
 	scope := text.Count(r.ClusterTypes, "cluster type")
 	switch {
 	case r.Workloads > 0:
@@ -36,7 +31,7 @@ func (r Report) scopeText() string {
 	case r.Targets > 0:
 		scope += ", " + text.Count(r.Targets, "deployment target")
 	}
-	return scope
+	return scope + "; " + summary
 }
 
 // groupCounts returns "name: count" for each name of groups. Files outside of cluster types

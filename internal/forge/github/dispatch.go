@@ -21,11 +21,8 @@ func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 	if err := g.checkWorkflow(w); err != nil {
 		return err
 	}
-	event := gh.CreateWorkflowDispatchEventRequest{Ref: w.Ref}
+	event := gh.CreateWorkflowDispatchEventRequest{Ref: w.Ref, Inputs: map[string]any{}}
 	for name, value := range w.Inputs {
-		if event.Inputs == nil {
-			event.Inputs = map[string]any{}
-		}
 		event.Inputs[name] = value
 	}
 	_, answer, err := callAPI(g, "dispatch a workflow", func() (any, *gh.Response, error) {

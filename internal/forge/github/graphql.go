@@ -95,9 +95,7 @@ func (g *Forge) requestAutoMerge(ctx context.Context, p *gh.PullRequest, commit,
 const cancelAutoMergeQuery = `mutation($input: DisablePullRequestAutoMergeInput!) { disablePullRequestAutoMerge(input: $input) { pullRequest { number } } }`
 
 func (g *Forge) cancelAutoMerge(ctx context.Context, p *gh.PullRequest) error {
-	_, err := queryGraphQL[struct {
-		DisablePullRequestAutoMerge struct{ PullRequest struct{ Number int } }
-	}](ctx, g, "cancel the auto-merge of a pull request", cancelAutoMergeQuery, map[string]any{
+	_, err := queryGraphQL[any](ctx, g, "cancel the auto-merge of a pull request", cancelAutoMergeQuery, map[string]any{
 		"input": map[string]any{"pullRequestId": p.GetNodeID()},
 	})
 	return err

@@ -28,7 +28,10 @@ func (g *Forge) Statuses(ctx context.Context, commit string) ([]forge.CommitStat
 	latest := map[string]forge.CommitStatus{}
 	for _, s := range said { // newest first
 		if _, later := latest[s.GetContext()]; !later {
-			latest[s.GetContext()] = readStatus(s)
+			latest[s.GetContext()] = forge.CommitStatus{
+				Context: s.GetContext(), Outcome: outcomeOf(s.GetState()), Description: s.GetDescription(), URL: s.GetTargetURL(),
+				Time: s.GetCreatedAt().Time, Author: s.GetCreator().GetLogin(),
+			}
 		}
 	}
 	for _, run := range runs {
@@ -52,13 +55,6 @@ func (g *Forge) listChecks(ctx context.Context, commit, name string) ([]*gh.Chec
 		}
 		return found.CheckRuns, answer, nil
 	})
-}
-
-func readStatus(s *gh.RepoStatus) forge.CommitStatus {
-	return forge.CommitStatus{
-		Context: s.GetContext(), Outcome: outcomeOf(s.GetState()), Description: s.GetDescription(), URL: s.GetTargetURL(),
-		Time: s.GetCreatedAt().Time, Author: s.GetCreator().GetLogin(),
-	}
 }
 
 func readCheck(run *gh.CheckRun) forge.CommitStatus {

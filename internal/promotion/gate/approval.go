@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -59,11 +60,8 @@ func newApprovalGate(spec model.GateSpec) (Gate, problem.List) {
 
 // Needs returns the approvals, and the members of the teams.
 func (g approvalGate) Needs(f Facts) []Need {
-	needs := []Need{{Key: "approvals " + f.Environment, Kind: Approvals}}
-	for _, team := range g.teams {
-		needs = append(needs, Need{Key: "members " + team, Kind: Members, Team: team})
-	}
-	return needs
+	teams := list.Convert(g.teams, func(team string) Need { return Need{Key: "members " + team, Kind: Members, Team: team} })
+	return append([]Need{{Key: "approvals " + f.Environment, Kind: Approvals}}, teams...)
 }
 
 // Evaluate counts those who approved and may.
@@ -183,10 +181,7 @@ func (g approvalGate) mayApprove(who string, f Facts) bool {
 
 // describeApprovers returns who may approve.
 func (g approvalGate) describeApprovers() string {
-	who := slices.Clone(g.people)
-	for _, team := range g.teams {
-		who = append(who, "team "+team)
-	}
+	who := slices.Concat(g.people, list.Convert(g.teams, func(team string) string { return "team " + team }))
 	if len(who) == 0 {
 		return ""
 	}
