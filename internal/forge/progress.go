@@ -46,16 +46,6 @@ const (
 	RefusedNoAccess  = "does not count: no write access"
 )
 
-// CountApprovals returns how many approvals count.
-func CountApprovals(all []Approval) (n int) {
-	for _, a := range all {
-		if a.Refused == "" {
-			n++
-		}
-	}
-	return n
-}
-
 // Dispatcher is a forge that runs workflows.
 type Dispatcher interface {
 	// DispatchWorkflow starts a workflow.

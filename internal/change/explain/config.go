@@ -129,22 +129,22 @@ const maxHints = 5
 
 // needHint returns a likely correction for a label that nothing has.
 func (q *explainer) needHint(n values.Need) string {
-	seen, keys := map[string]bool{}, map[string]bool{}
+	seen, labels := map[string]bool{}, map[string]string{}
 	for _, c := range q.model.ClusterTypes {
 		if value, ok := n.OfClusterType(c); ok {
 			seen[value] = true
 		}
-		collectKeys(keys, c.Labels)
+		maps.Copy(labels, ownLabels(c.Labels))
 	}
 	for _, t := range q.model.Targets {
 		if value, ok := n.OfTarget(t); ok {
 			seen[value] = true
 		}
-		collectKeys(keys, t.Labels)
+		maps.Copy(labels, ownLabels(t.Labels))
 	}
 	there := slices.Sorted(maps.Keys(seen))
 	if len(there) == 0 {
-		if near := problem.FindNearest(n.Key, slices.Sorted(maps.Keys(keys))); near != "" {
+		if near := problem.FindNearest(n.Key, slices.Sorted(maps.Keys(labels))); near != "" {
 			return fmt.Sprintf("nothing has the label %s; did you mean %s?", n.Key, near)
 		}
 		return "nothing has the label " + n.Key
@@ -153,10 +153,4 @@ func (q *explainer) needHint(n values.Need) string {
 		return fmt.Sprintf("did you mean %s?", values.Need{Key: n.Key, Value: near})
 	}
 	return fmt.Sprintf("there is %s %s", n.Key, nameList(there, maxHints))
-}
-
-func collectKeys(into map[string]bool, labels map[string]string) {
-	for key := range ownLabels(labels) {
-		into[key] = true
-	}
 }

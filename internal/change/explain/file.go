@@ -51,12 +51,6 @@ func (q *explainer) explainTrackingFile() *File {
 	return f
 }
 
-// explainReadme explains the README.md of a cluster type, which always exists.
-func (q *explainer) explainReadme(i int) *File {
-	c := q.model.ClusterTypes[i]
-	return &File{Path: path.Join(c.Name, readmeName), Exists: true, Reads: []Read{{objectOf(c), []string{"metadata.name"}}}}
-}
-
 // explainFile explains the file that a template makes for an assignment.
 func (q *explainer) explainFile(i, j int, u templateSlot) *File {
 	a := q.assignmentAt(i, j)

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
@@ -38,11 +39,8 @@ func (q *explainer) explainClusterType(name string) *ClusterType {
 // ownLabels returns the labels without those that Flux adds to every object.
 func ownLabels(labels map[string]string) map[string]string {
 	own := map[string]string{}
-	for key, value := range labels {
-		if !strings.HasPrefix(key, model.OwnerLabelPrefix) {
-			own[key] = value
-		}
-	}
+	maps.Copy(own, labels)
+	maps.DeleteFunc(own, func(key, _ string) bool { return strings.HasPrefix(key, model.OwnerLabelPrefix) })
 	return own
 }
 

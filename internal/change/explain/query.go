@@ -119,7 +119,9 @@ func resolvePath(m *model.Model, clusterType, rest string) (subject, error) {
 	case !ok || target != readmeName && !deeper:
 		return resolveAssignment(m, clusterType, target)
 	case target == readmeName && !deeper:
-		return subject{path.Join(clusterType, readmeName), func(q *explainer, a *Answer) { a.File = q.explainReadme(i) }}, nil
+		return subject{path.Join(clusterType, readmeName), func(_ *explainer, a *Answer) {
+			a.File = &File{Path: path.Join(clusterType, readmeName), Exists: true, Reads: []Read{{objectOf(m.ClusterTypes[i]), []string{"metadata.name"}}}}
+		}}, nil
 	}
 	j, ok := model.IndexOf(m.Targets, target)
 	if !ok {

@@ -65,16 +65,12 @@ func (g Group) writeMarkdown(b *strings.Builder, step rung) {
 	if step.examples > 0 {
 		fmt.Fprintf(b, "  - in %s\n", strings.Join(g.shownExamples(step.examples, codeSpan), ", "))
 	}
-	if step.diffs && g.Diff != "" {
-		writeFenced(b, g.Diff)
+	if !step.diffs || g.Diff == "" {
+		return
 	}
-}
-
-// writeFenced writes a diff as part of a list item, folded.
-func writeFenced(b *strings.Builder, diff string) {
-	fence := strings.Repeat("`", max(3, text.LongestBackticks(diff)+1))
+	fence := strings.Repeat("`", max(3, text.LongestBackticks(g.Diff)+1))
 	fmt.Fprintf(b, "\n  <details><summary>example</summary>\n\n  %sdiff\n", fence)
-	for l := range strings.Lines(diff) {
+	for l := range strings.Lines(g.Diff) {
 		fmt.Fprintf(b, "  %s\n", breakMentions(visibleText(l)))
 	}
 	fmt.Fprintf(b, "  %s\n\n  </details>\n\n", fence)

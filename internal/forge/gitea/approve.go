@@ -175,7 +175,8 @@ func (g *Forge) branchBlockers(ctx context.Context, p *sdk.PullRequest) (all []s
 		if err != nil {
 			return nil, err
 		}
-		if n := int(branch.RequiredApprovals) - forge.CountApprovals(yes); n > 0 {
+		yes = slices.DeleteFunc(yes, func(a forge.Approval) bool { return a.Refused != "" })
+		if n := int(branch.RequiredApprovals) - len(yes); n > 0 {
 			all = append(all, fmt.Sprintf("it needs %d more of the %d approvals that the branch asks for", n, branch.RequiredApprovals))
 		}
 	}

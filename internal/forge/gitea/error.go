@@ -44,7 +44,10 @@ func explainError(what string, answer *sdk.Response, err error) error {
 	case status == http.StatusUnauthorized:
 		r.Advice = "see whether the token has expired or was removed"
 	case status == http.StatusForbidden:
-		r.Advice = neededScope(said)
+		r.Advice = "let the token's user write to the repository; the token needs the scopes write:repository, write:issue and read:user"
+		if lacks := requiredScopes.FindStringSubmatch(said); lacks != nil {
+			r.Advice = "make a token that has the scope " + lacks[1]
+		}
 	case status == http.StatusMethodNotAllowed && strings.Contains(strings.ToLower(said), notAllowed):
 		r.Advice = "let the token's user merge into the branch: see its protection, and the ways to merge in the repository's settings"
 	case status == http.StatusMethodNotAllowed:
@@ -59,11 +62,3 @@ func explainError(what string, answer *sdk.Response, err error) error {
 }
 
 var requiredScopes = regexp.MustCompile(`required=\[([a-z:, ]+)\]`)
-
-// neededScope names what a token lacks.
-func neededScope(said string) string {
-	if m := requiredScopes.FindStringSubmatch(said); m != nil {
-		return "make a token that has the scope " + m[1]
-	}
-	return "let the token's user write to the repository; the token needs the scopes write:repository, write:issue and read:user"
-}

@@ -137,7 +137,11 @@ func (g *Forge) treeEntries(ctx context.Context, c forge.Commit) (all []*gh.Tree
 			e.Content = gh.String(string(change.New.Data))
 		default:
 			e.SHA = gh.String(change.New.ID.String())
-			err = g.addBlob(ctx, change.New.Data)
+			_, _, err = callAPI(g, "make a blob", func() (*gh.Blob, *gh.Response, error) {
+				return g.client.Git.CreateBlob(ctx, g.owner, g.name, &gh.Blob{
+					Content: gh.String(base64.StdEncoding.EncodeToString(change.New.Data)), Encoding: gh.String("base64"),
+				})
+			})
 		}
 		if err != nil {
 			return nil, err
@@ -153,15 +157,6 @@ func newTreeEntry(path string, e tree.Entry) *gh.TreeEntry {
 		kind = "commit"
 	}
 	return &gh.TreeEntry{Path: &path, Mode: gh.String(fmt.Sprintf("%06o", uint32(e.Mode))), Type: &kind}
-}
-
-func (g *Forge) addBlob(ctx context.Context, data []byte) error {
-	_, _, err := callAPI(g, "make a blob", func() (*gh.Blob, *gh.Response, error) {
-		return g.client.Git.CreateBlob(ctx, g.owner, g.name, &gh.Blob{
-			Content: gh.String(base64.StdEncoding.EncodeToString(data)), Encoding: gh.String("base64"),
-		})
-	})
-	return err
 }
 
 // splitEntries returns entries as they are sent.

@@ -33,14 +33,10 @@ func (g *Forge) DispatchWorkflow(ctx context.Context, w forge.Workflow) error {
 	if answer != nil && answer.StatusCode == http.StatusUnprocessableEntity && errors.As(err, &r) {
 		r.Advice = "have the workflow on the default branch and at " + forge.Quote(w.Ref) + ", with the trigger workflow_dispatch and these inputs"
 	}
-	return workflowError(w, err)
-}
-
-func workflowError(w forge.Workflow, err error) error {
-	if err == nil {
-		return nil
+	if err != nil {
+		return fmt.Errorf("workflow %s: %w", w.Name, err)
 	}
-	return fmt.Errorf("workflow %s: %w", w.Name, err)
+	return nil
 }
 
 func (g *Forge) checkWorkflow(w forge.Workflow) error {
@@ -80,7 +76,7 @@ func (g *Forge) WorkflowRuns(ctx context.Context, w forge.Workflow, since time.T
 		return some.WorkflowRuns, answer, nil
 	})
 	if err != nil {
-		return nil, workflowError(w, err)
+		return nil, fmt.Errorf("workflow %s: %w", w.Name, err)
 	}
 	var all []forge.Run
 	for _, r := range found {

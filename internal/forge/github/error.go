@@ -20,26 +20,22 @@ func explainError(what string, err error) error {
 	switch {
 	case errors.As(err, &refusals):
 		return explainGraphQL(what, refusals)
-	case errors.As(err, &answer):
-		return explainAnswer(what, answer)
+	case !errors.As(err, &answer):
+		return forge.WrapError(what, err)
 	}
-	return forge.WrapError(what, err)
-}
-
-func explainAnswer(what string, e *gh.ErrorResponse) error {
-	status := e.Response.StatusCode
-	r := forge.NewRefusal(what, status, answerText(e))
+	status := answer.Response.StatusCode
+	r := forge.NewRefusal(what, status, answerText(answer))
 	switch {
 	case status == http.StatusNotFound || status == http.StatusGone:
 		r.Kind = forge.ErrNotFound
 		r.Advice = "see whether the name is right and the token may see it: GitHub says the same of what is not there and of what is private"
 	case status == http.StatusForbidden:
-		r.Advice = neededScope(e.Response.Header)
-	case status == http.StatusUnprocessableEntity && hasPhrase(e, "already exists"):
+		r.Advice = neededScope(answer.Response.Header)
+	case status == http.StatusUnprocessableEntity && hasPhrase(answer, "already exists"):
 		r.Kind = forge.ErrExists
-	case status == http.StatusUnprocessableEntity && hasPhrase(e, "no commits between"):
+	case status == http.StatusUnprocessableEntity && hasPhrase(answer, "no commits between"):
 		r.Kind = forge.ErrChanged
-	case status == http.StatusUnprocessableEntity && isMissingBranch(e):
+	case status == http.StatusUnprocessableEntity && isMissingBranch(answer):
 		r.Kind, r.Advice = forge.ErrNotFound, "it will be looked at again"
 	}
 	return r

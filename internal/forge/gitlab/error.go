@@ -27,19 +27,15 @@ func explainError(what string, err error) error {
 			Operation: what, Reason: "404", Kind: forge.ErrNotFound,
 			Advice: "see whether the path is right and the token may see it: GitLab says the same of what is not there and of what is private",
 		}
-	case errors.As(err, &answer):
-		return explainAnswer(what, answer)
+	case !errors.As(err, &answer):
+		return forge.WrapError(what, err)
 	}
-	return forge.WrapError(what, err)
-}
-
-func explainAnswer(what string, e *gl.ErrorResponse) error {
 	var m message
-	if json.Unmarshal(e.Body, &m) != nil { // not JSON, like a proxy's page
+	if json.Unmarshal(answer.Body, &m) != nil { // not JSON, like a proxy's page
 		m = message{}
 	}
 	texts := slices.DeleteFunc([]string{flattenJSON(m.Message), m.Error, m.Description}, func(s string) bool { return s == "" })
-	status := e.Response.StatusCode
+	status := answer.Response.StatusCode
 	r := forge.NewRefusal(what, status, strings.TrimSuffix(fmt.Sprintf("%d: %s", status, strings.Join(texts, ": ")), ": "))
 	switch {
 	case status == http.StatusForbidden:

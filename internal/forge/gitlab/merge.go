@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 
 	gl "gitlab.com/gitlab-org/api/client-go"
 
@@ -16,22 +15,18 @@ func (g *Forge) mergePull(ctx context.Context, m mergeRequest, commit string) er
 	return g.acceptMerge(ctx, "merge a merge request", m.IID, gl.AcceptMergeRequestOptions{SHA: &commit})
 }
 
-// notReadyCodes are the codes by which GitLab, in all its versions, answers that something is
-// missing.
-var notReadyCodes = []int{http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusUnprocessableEntity}
-
 func (g *Forge) acceptMerge(ctx context.Context, op string, number int, o gl.AcceptMergeRequestOptions) error {
 	_, answer, err := callAPI[struct{}](ctx, g, op, http.MethodPut, mergeRequestPath(number)+"/merge", &o)
 	var r *problem.Refusal
 	if answer == nil || !errors.As(err, &r) {
 		return err
 	}
-	switch status := answer.StatusCode; {
-	case status == http.StatusConflict:
+	switch answer.StatusCode {
+	case http.StatusConflict:
 		r.Kind, r.Advice = forge.ErrMoved, "it will be looked at again"
-	case slices.Contains(notReadyCodes, status):
+	case http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusUnprocessableEntity: // by its version
 		r.Kind, r.Advice = forge.ErrNotReady, "see on the merge request what is missing; if nothing is, let the token's user merge into the branch: Settings, Repository, Protected branches"
-	case status == http.StatusUnauthorized: // the token was good for reading it
+	case http.StatusUnauthorized: // the token was good for reading it
 		r.Reason = "the token's user may not merge this: 401"
 		r.Advice = "let it merge into the branch: see the project's settings, Repository, Protected branches"
 	}

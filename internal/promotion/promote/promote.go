@@ -177,7 +177,11 @@ func (c snapshot) eligibleCommits(s Stage) []string {
 	var pool []string
 	reach := c.reachableIndex(s)
 	for i, commit := range c.history.newerCommits(s.Commit) {
-		if i >= reach && c.isProvenUpstream(s, commit) {
+		isUnproven := func(name string) bool {
+			u := c.findStage(name)
+			return u == nil || !c.isProven(*u, commit)
+		}
+		if i >= reach && !slices.ContainsFunc(s.After, isUnproven) {
 			pool = append(pool, commit)
 		}
 	}
@@ -207,14 +211,6 @@ func (c snapshot) upstreamStages(s Stage) []*Stage {
 		}
 	}
 	return found
-}
-
-// isProvenUpstream reports whether a commit is proven in all environments directly before a stage.
-func (c snapshot) isProvenUpstream(s Stage, commit string) bool {
-	return !slices.ContainsFunc(s.After, func(name string) bool {
-		u := c.findStage(name)
-		return u == nil || !c.isProven(*u, commit)
-	})
 }
 
 // isProven reports whether a commit is proven in a stage. The current commit is judged by its proof

@@ -167,22 +167,11 @@ func (f simulation) addOwnWaits(s Stage, way *route) {
 			way.notBefore(s.PromotedAt.Add(s.Queue.Every))
 		}
 	case model.QueueEvery:
-		if ahead := f.countAhead(s); ahead > 0 && s.Commit != "" {
-			way.wait(s.Name, fmt.Sprintf("%s before it in the queue", text.Count(ahead, "commit")))
+		ahead := slices.DeleteFunc(f.chain.eligibleCommits(s), func(c string) bool { return !f.chain.history.IsNewer(f.commit, c) })
+		if len(ahead) > 0 && s.Commit != "" {
+			way.wait(s.Name, fmt.Sprintf("%s before it in the queue", text.Count(len(ahead), "commit")))
 		}
 	}
-}
-
-// countAhead counts the eligible commits of a stage that are older than the simulated one, and so
-// come first.
-func (f simulation) countAhead(s Stage) int {
-	n := 0
-	for _, c := range f.chain.eligibleCommits(s) {
-		if f.chain.history.IsNewer(f.commit, c) {
-			n++
-		}
-	}
-	return n
 }
 
 // findOvertaking returns whether a newer commit supersedes the simulated one, certainly or
