@@ -53,3 +53,19 @@ func TestJoin(t *testing.T) {
 		}
 	}
 }
+
+func TestLimit(t *testing.T) {
+	for limit, want := range map[int]string{0: "…", 1: "…", 3: "äö…", 4: "äöü!", 5: "äöü!"} {
+		if got := text.Limit("äöü!", limit); got != want {
+			t.Errorf("Limit(%d) is %q, want %q", limit, got, want)
+		}
+	}
+}
+
+func TestLongestBackticks(t *testing.T) {
+	for given, want := range map[string]int{"": 0, "none": 0, "`a`": 1, "a``b`": 2, "`a```": 3} {
+		if got := text.LongestBackticks(given); got != want {
+			t.Errorf("LongestBackticks(%q) is %d, want %d", given, got, want)
+		}
+	}
+}

@@ -113,7 +113,10 @@ func (c *comparison) compareValues(f *findings) {
 		class := [2]*values.Values{from.ValuesOf(x[0], x[1]), to.ValuesOf(y[0], y[1])}
 		changes, seen := known[class]
 		if !seen && class[0].Digest != class[1].Digest {
-			changes = c.compareKeys(from.ExplainValues(x[0], x[1]), to.ExplainValues(y[0], y[1]))
+			was, is := byKey(from.ExplainValues(x[0], x[1])), byKey(to.ExplainValues(y[0], y[1]))
+			for _, key := range keysOf(was, is) {
+				changes = append(changes, c.compareLeaves(was[key], is[key], leaf{name: key})...)
+			}
 		}
 		known[class] = changes
 		for _, change := range changes {

@@ -11,16 +11,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 )
 
-// compareKeys returns the keys that differ, with the configs that set them.
-func (c *comparison) compareKeys(from, to []values.Provenance) []Finding {
-	a, b := byKey(from), byKey(to)
-	var changes []Finding
-	for _, key := range keysOf(a, b) {
-		changes = append(changes, c.compareLeaves(a[key], b[key], leaf{name: key})...)
-	}
-	return changes
-}
-
 func byKey(list []values.Provenance) map[string]values.Provenance {
 	all := make(map[string]values.Provenance, len(list))
 	for _, p := range list {
@@ -46,7 +36,8 @@ func (l leaf) valueIn(v any) any {
 	return v
 }
 
-// compareLeaves returns what differs in two values of one key; for mappings, their parts.
+// compareLeaves returns what differs in two values of one key, with the configs that set
+// them; for mappings, their parts.
 func (c *comparison) compareLeaves(a, b values.Provenance, at leaf) []Finding {
 	was, is := at.valueIn(a.Value), at.valueIn(b.Value)
 	if reflect.DeepEqual(was, is) {
