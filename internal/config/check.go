@@ -33,7 +33,11 @@ func (c *checker) checkSettings(s *Settings) {
 	c.checkEnvironments(s.Environments)
 	c.checkListen(s.Listen)
 	c.checkSchedule(&s.Schedule)
-	c.fillOverdueAfter(s)
+	if c.isGiven("overdueAfter") {
+		c.checkLeast("overdueAfter", s.OverdueAfter)
+	} else { // three polls, and no less than a remote's longest pause
+		s.OverdueAfter = max(leastOverdue, 3*s.Schedule.Interval)
+	}
 	c.checkLeast("timeout", s.Timeout)
 	c.checkLeast("renderTimeout", s.RenderTimeout)
 	if (s.Parallel < 1 || s.Parallel > maxParallel) && !c.isBroken("parallel") {

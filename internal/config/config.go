@@ -23,6 +23,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -86,7 +87,7 @@ func parseSettings(name string, data []byte, dir string, env func(string) string
 	s := defaultSettings()
 	r := &reader{file: name, lines: map[string]int{}}
 	if root, ok := r.parseDocument(data); ok {
-		r.decodeSettings(root, s)
+		r.decodeValue(root, reflect.ValueOf(s).Elem(), "")
 		c := &checker{reader: r, dir: dir, env: env}
 		c.checkSettings(s)
 	}

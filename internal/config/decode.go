@@ -91,10 +91,6 @@ func (r *reader) parseDocument(data []byte) (*yaml.Node, bool) {
 	return first.Content[0], true
 }
 
-func (r *reader) decodeSettings(root *yaml.Node, s *Settings) {
-	r.decodeValue(root, reflect.ValueOf(s).Elem(), "")
-}
-
 // decodeValue fills v from n. A null is as good as nothing.
 func (r *reader) decodeValue(n *yaml.Node, v reflect.Value, path string) {
 	n = yamldoc.ResolveAlias(n)
@@ -107,8 +103,10 @@ func (r *reader) decodeValue(n *yaml.Node, v reflect.Value, path string) {
 		r.decodeDuration(n, v, path)
 		return
 	case *SecretRef:
-		r.decodeSecretRef(n, v, path)
-		return
+		if n.Kind != yaml.MappingNode { // it may be the secret itself, which the message does not repeat
+			r.refuseValue(path, "put it into a file or an environment variable, and write {file: PATH} or {env: NAME}; change it if others have seen this file", "a secret cannot be in the settings")
+			return
+		}
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -237,16 +235,6 @@ func (r *reader) decodeDuration(n *yaml.Node, v reflect.Value, path string) {
 	v.SetInt(int64(d))
 }
 
-// decodeSecretRef reads where a secret is. If the file has the secret itself, the message does not
-// repeat it.
-func (r *reader) decodeSecretRef(n *yaml.Node, v reflect.Value, path string) {
-	if n.Kind != yaml.MappingNode {
-		r.refuseValue(path, "put it into a file or an environment variable, and write {file: PATH} or {env: NAME}; change it if others have seen this file", "a secret cannot be in the settings")
-		return
-	}
-	r.decodeStruct(n, v, path)
-}
-
 // joinPath returns the path of a key below path. A key may be a URL with a password in it, which
 // is redacted.
 func joinPath(path, key string) string { return yamldoc.JoinPath(path, giturl.Redact(key)) }
@@ -254,25 +242,8 @@ func joinPath(path, key string) string { return yamldoc.JoinPath(path, giturl.Re
 // describeNode names the type of a value for people. YAML takes a whole number that is too large
 // for a decimal one.
 func describeNode(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
-	case yaml.AliasNode:
-		return "an alias"
-	}
-	switch n.ShortTag() {
-	case "!!int":
-		return "a number"
-	case "!!float":
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!float" {
 		return "a number with decimals or too large"
-	case "!!bool":
-		return "a boolean"
-	case "!!str":
-		return "text"
-	case "!!timestamp":
-		return "a date"
 	}
-	return "of type " + n.ShortTag()
+	return yamldoc.DescribeType(n)
 }

@@ -92,12 +92,3 @@ func parseCron(expression string) (cron.Schedule, error) {
 // leastOverdue is the default of OverdueAfter, unless polls are far apart. It exceeds the ten
 // minutes for which a failing remote is not asked.
 const leastOverdue = 15 * time.Minute
-
-// fillOverdueAfter fills in the default: three polls, and no less than a remote's longest pause.
-func (c *checker) fillOverdueAfter(s *Settings) {
-	if c.isGiven("overdueAfter") {
-		c.checkLeast("overdueAfter", s.OverdueAfter)
-		return
-	}
-	s.OverdueAfter = max(leastOverdue, 3*s.Schedule.Interval)
-}

@@ -149,7 +149,9 @@ func (x *expansion) expandAgain(m *textManifest, dst, text []byte, masked *maske
 		if mistake != nil {
 			return nil, mistake
 		}
-		text, mistake = x.expandOutput(text)
+		m := functionPool.Get().(*meteredFunctions)
+		text, mistake = x.expandOutput(m, nil, text, x.data)
+		functionPool.Put(m)
 		if mistake != nil {
 			return nil, mistake.markInOutput()
 		}
@@ -167,18 +169,17 @@ func (x *expansion) expandAgain(m *textManifest, dst, text []byte, masked *maske
 	return append(dst, masked.showBraces(text)...), nil
 }
 
-// expandOutput expands output as a template of its own.
-func (x *expansion) expandOutput(text []byte) ([]byte, *Mistake) {
-	m := functionPool.Get().(*meteredFunctions)
-	defer functionPool.Put(m)
-	parsed, err := template.New(ownName).Funcs(m.functions).Parse(string(text))
+// expandOutput expands output as a template of its own. decoders are in the place of the functions
+// of their names.
+func (x *expansion) expandOutput(m *meteredFunctions, decoders template.FuncMap, text []byte, d *Data) ([]byte, *Mistake) {
+	parsed, err := template.New(ownName).Funcs(m.functions).Funcs(decoders).Parse(string(text))
 	if err != nil {
 		return nil, mistakeOf(err, 0).clampLine(string(text))
 	}
 	a := analyseTemplate(parsed, parsed.Root)
 	if a.mutates {
-		x.data.detachShared()
+		d.detachShared()
 	}
 	countSteps(parsed)
-	return x.executeTemplate(m, parsed, a.dotValue(x.data), 0)
+	return x.executeTemplate(m, parsed, a.dotValue(d), 0)
 }

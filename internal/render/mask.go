@@ -253,13 +253,7 @@ func (x *expansion) expandMaskedAgain(t *maskedOutput) *Mistake {
 		return nil
 	}
 	m := newMeteredFunctions()
-	parsed, err := template.New(ownName).Funcs(m.functions).Funcs(maskedDecoders(m)).Parse(string(t.text))
-	if err != nil {
-		return dataAsTemplate()
-	}
-	a := analyseTemplate(parsed, parsed.Root)
-	countSteps(parsed)
-	text, mistake := x.executeTemplate(m, parsed, a.dotValue(t.data), 0)
+	text, mistake := x.expandOutput(m, maskedDecoders(m), t.text, t.data)
 	if mistake != nil {
 		return dataAsTemplate()
 	}

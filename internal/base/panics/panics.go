@@ -58,6 +58,18 @@ func (b Barrier) Run(work, owner string, do func() error) (err error) {
 	return do()
 }
 
+// RunLibrary calls do, in which a library parses what users wrote, and returns its error. A panic
+// becomes an error about the text that does not quote it. A stack overflow cannot be recovered:
+// bound the depth before.
+func RunLibrary(name string, do func() error) error {
+	err := Barrier{}.Run(name, "", do)
+	var panicked *Error
+	if errors.As(err, &panicked) {
+		return fmt.Errorf("%s cannot cope with it (%s)", name, panicked.Kind)
+	}
+	return err
+}
+
 // Is reports whether an error is, or comes of, a panic.
 func Is(err error) bool {
 	var e *Error

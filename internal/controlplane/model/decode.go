@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -98,7 +99,7 @@ func (d *decoder) decodeSpecial(n *yaml.Node, v reflect.Value, path string) bool
 		if on := n.Value == "true"; n.ShortTag() == "!!bool" && (on || n.Value == "false") {
 			v.SetBool(on)
 		} else {
-			d.addProblem(n, "it is true or false", "%s should be a boolean, but is %s", path, describeNode(n))
+			d.addProblem(n, "it is true or false", "%s should be a boolean, but is %s", path, yamldoc.DescribeType(n))
 		}
 	case int:
 		number, err := strconv.Atoi(n.Value)
@@ -132,7 +133,7 @@ func showNode(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode && len(n.Value) <= maxShown {
 		return strconv.Quote(n.Value)
 	}
-	return describeNode(n)
+	return yamldoc.DescribeType(n)
 }
 
 // spendBudget takes n nodes off the budget. It returns false if the budget is used up, which it
@@ -154,7 +155,7 @@ func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		d.addProblem(n, "", "%s should be a mapping, but is %s", path, describeNode(n))
+		d.addProblem(n, "", "%s should be a mapping, but is %s", path, yamldoc.DescribeType(n))
 		return
 	}
 	fields := yamldoc.FieldsOf(v.Type())
@@ -163,7 +164,7 @@ func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 	for key, value := range d.uniquePairs(n) {
 		f, ok := fields.Find(key.Value)
 		if !ok {
-			d.addProblem(key, fields.HintFor(key.Value, "its fields are "), "%s has no field %q", orObject(path), key.Value)
+			d.addProblem(key, fields.HintFor(key.Value, "its fields are "), "%s has no field %q", cmp.Or(path, "the object"), key.Value)
 			continue
 		}
 		seen[key.Value] = true
@@ -182,13 +183,6 @@ func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 
 func isRequired(f reflect.StructField) bool { return f.Tag.Get("required") == "true" }
 
-func orObject(path string) string {
-	if path == "" {
-		return "the object"
-	}
-	return path
-}
-
 // locatedText is a text that remembers where it begins.
 type locatedText struct {
 	Text string
@@ -205,7 +199,7 @@ func textLine(n *yaml.Node) int {
 
 func (d *decoder) decodeMap(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind != yaml.MappingNode {
-		d.addProblem(n, "", "%s should be a mapping, but is %s", path, describeNode(n))
+		d.addProblem(n, "", "%s should be a mapping, but is %s", path, yamldoc.DescribeType(n))
 		return
 	}
 	v.Set(reflect.MakeMap(v.Type()))
@@ -218,7 +212,7 @@ func (d *decoder) decodeMap(n *yaml.Node, v reflect.Value, path string) {
 
 func (d *decoder) decodeList(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind != yaml.SequenceNode {
-		d.addProblem(n, "", "%s should be a list, but is %s", path, describeNode(n))
+		d.addProblem(n, "", "%s should be a list, but is %s", path, yamldoc.DescribeType(n))
 		return
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
@@ -233,7 +227,7 @@ func (d *decoder) decodeList(n *yaml.Node, v reflect.Value, path string) {
 func (d *decoder) decodeText(n *yaml.Node, path string, verbatim bool) string {
 	n = yamldoc.ResolveAlias(n)
 	if n.Kind != yaml.ScalarNode {
-		d.addProblem(n, "", "%s should be text, but is %s", path, describeNode(n))
+		d.addProblem(n, "", "%s should be text, but is %s", path, yamldoc.DescribeType(n))
 		return ""
 	}
 	if c, ok := refusedCharacter(n.Value); ok {
@@ -259,7 +253,7 @@ func (d *decoder) decodeText(n *yaml.Node, path string, verbatim bool) string {
 		}
 		return n.Value
 	}
-	d.addProblem(n, fmt.Sprintf("put it in quotes: %q", n.Value), "%s should be text, but %s is %s", path, n.Value, describeNode(n))
+	d.addProblem(n, fmt.Sprintf("put it in quotes: %q", n.Value), "%s should be text, but %s is %s", path, n.Value, yamldoc.DescribeType(n))
 	return ""
 }
 
@@ -277,7 +271,7 @@ func (d *decoder) uniquePairs(n *yaml.Node) func(yield func(key, value *yaml.Nod
 		seen := map[string]bool{}
 		for _, p := range d.mergedPairs(n, nil) {
 			if p.key.Kind != yaml.ScalarNode {
-				d.addProblem(p.key, "", "a key should be text, but is %s", describeNode(p.key))
+				d.addProblem(p.key, "", "a key should be text, but is %s", yamldoc.DescribeType(p.key))
 				continue
 			}
 			if seen[p.key.Value] {
@@ -332,42 +326,4 @@ func (d *decoder) mergedPairs(n *yaml.Node, within []*yaml.Node) []pair {
 		}
 	}
 	return append(own, taken...)
-}
-
-// lookUpPair returns a key of a mapping and its value; nil if it has none. Mistakes are
-// reported by the decoding.
-func lookUpPair(n *yaml.Node, name string) (key, value *yaml.Node) {
-	quiet := &decoder{problems: &problem.List{}, root: n, budget: lookupBudget}
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil, nil
-	}
-	for _, p := range quiet.mergedPairs(n, nil) {
-		if p.key.Value == name {
-			return p.key, p.value
-		}
-	}
-	return nil, nil
-}
-
-// lookupBudget is enough for the head of any object that people write.
-const lookupBudget = 10_000
-
-func describeNode(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
-	}
-	switch n.ShortTag() {
-	case "!!int", "!!float":
-		return "a number"
-	case "!!bool":
-		return "a boolean"
-	case "!!null":
-		return "null"
-	case "!!str":
-		return "text"
-	}
-	return "of type " + n.Tag
 }

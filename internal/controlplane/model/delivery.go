@@ -56,7 +56,7 @@ func (d *decoder) checkKey(key *yaml.Node) {
 		d.addProblem(key, "remove it", "a key has the character %U, which Flux does not take", c)
 	}
 	if tag := key.ShortTag(); tag != "!!str" && tag != "!!merge" && strings.HasPrefix(tag, "!!") {
-		d.addProblem(key, fmt.Sprintf("put it in quotes: %q", key.Value), "a key should be text, but %s is %s", key.Value, describeNode(key))
+		d.addProblem(key, fmt.Sprintf("put it in quotes: %q", key.Value), "a key should be text, but %s is %s", key.Value, yamldoc.DescribeType(key))
 	}
 }
 
@@ -99,13 +99,13 @@ type annotations map[string]locatedText
 
 func (d *decoder) decodeAnnotations(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind != yaml.MappingNode {
-		d.addProblem(n, "", "%s should be a mapping, but is %s", path, describeNode(n))
+		d.addProblem(n, "", "%s should be a mapping, but is %s", path, yamldoc.DescribeType(n))
 		return
 	}
 	all := annotations{}
 	for key, value := range d.uniquePairs(n) {
 		if value.Kind != yaml.ScalarNode {
-			d.addProblem(value, "", "%s should be text, but is %s", yamldoc.JoinPath(path, key.Value), describeNode(value))
+			d.addProblem(value, "", "%s should be text, but is %s", yamldoc.JoinPath(path, key.Value), yamldoc.DescribeType(value))
 			continue
 		}
 		all[key.Value] = locatedText{Text: value.Value, Line: textLine(value)}

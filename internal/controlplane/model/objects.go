@@ -54,8 +54,8 @@ func readObject[S any](r *reader, n *yaml.Node, kind string, d *decoder) (Object
 
 // nameOf finds metadata.name before the object is decoded, for problems.
 func nameOf(n *yaml.Node) string {
-	_, metadata := lookUpPair(n, "metadata")
-	if _, name := lookUpPair(metadata, "name"); name != nil && !yamldoc.IsNull(name) {
+	_, metadata := yamldoc.LookUpPair(n, "metadata")
+	if _, name := yamldoc.LookUpPair(metadata, "name"); name != nil && !yamldoc.IsNull(name) {
 		return name.Value
 	}
 	return ""
@@ -64,8 +64,8 @@ func nameOf(n *yaml.Node) string {
 // emptyName returns the key of a name that is written but empty; nil otherwise. The decoder
 // reports a name that is missing, or is not text.
 func emptyName(n *yaml.Node) *yaml.Node {
-	_, metadata := lookUpPair(n, "metadata")
-	key, name := lookUpPair(metadata, "name")
+	_, metadata := yamldoc.LookUpPair(n, "metadata")
+	key, name := yamldoc.LookUpPair(metadata, "name")
 	if name == nil || name.Kind != yaml.ScalarNode || name.Value != "" && !yamldoc.IsNull(name) {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (r *reader) newPolicy(o Object, s schedulingPolicySpec, d *decoder, n *yaml
 
 // readSelector returns the Selector of a spec of the object n, and reports mistakes in it at that spec.
 func (d *decoder) readSelector(n *yaml.Node, spec selectorSpec) Selector {
-	if key, _ := lookUpPair(n, "spec"); key != nil {
+	if key, _ := yamldoc.LookUpPair(n, "spec"); key != nil {
 		n = key
 	}
 	s, errs := spec.parseSelector()

@@ -357,7 +357,7 @@ func (r *reader) readDocument(doc document, depth int) {
 	d := &decoder{layer: r.layer.displayName(), file: r.file, problems: &r.out.problems, root: n, budget: nodeBudget, folded: !r.built && !doc.listed}
 	if n.Kind != yaml.MappingNode {
 		d.addProblem(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
-			"this is not a Kubernetes object, but %s", describeNode(n))
+			"this is not a Kubernetes object, but %s", yamldoc.DescribeType(n))
 		return
 	}
 	head := headerOf(n)
@@ -378,7 +378,7 @@ func (r *reader) readList(doc document, head header, d *decoder, depth int) {
 	switch {
 	case yamldoc.IsNull(head.items):
 	case head.items.Kind != yaml.SequenceNode:
-		d.addProblem(head.items, "write the objects below it, each with a dash", "items should be a list, but is %s", describeNode(head.items))
+		d.addProblem(head.items, "write the objects below it, each with a dash", "items should be a list, but is %s", yamldoc.DescribeType(head.items))
 	default:
 		listed := doc.listed || head.kind != "List" || !doc.alone
 		for _, item := range head.items.Content {
@@ -395,14 +395,14 @@ type header struct {
 
 func headerOf(n *yaml.Node) header {
 	var h header
-	if _, v := lookUpPair(n, "apiVersion"); v != nil {
+	if _, v := yamldoc.LookUpPair(n, "apiVersion"); v != nil {
 		h.apiVersion = v.Value
 	}
-	if _, v := lookUpPair(n, "kind"); v != nil {
+	if _, v := yamldoc.LookUpPair(n, "kind"); v != nil {
 		h.kind = v.Value
 	}
-	_, h.metadata = lookUpPair(n, "metadata")
-	_, h.items = lookUpPair(n, "items")
+	_, h.metadata = yamldoc.LookUpPair(n, "metadata")
+	_, h.items = yamldoc.LookUpPair(n, "items")
 	return h
 }
 

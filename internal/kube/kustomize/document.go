@@ -93,7 +93,12 @@ const (
 
 func (e *expansion) nodeSize(n *yaml.Node) int {
 	if n.Kind == yaml.AliasNode {
-		return e.aliasSize(n)
+		// What it stands for is before it in the text. A node that is not yet counted contains it.
+		size, counted := e.sizes[n.Alias]
+		if !counted {
+			e.cycle = n
+		}
+		return size
 	}
 	size := nodeCost + len(n.Value)
 	e.written = min(e.written+size, sizeCap)
@@ -102,16 +107,6 @@ func (e *expansion) nodeSize(n *yaml.Node) int {
 	}
 	if n.Anchor != "" {
 		e.sizes[n] = size
-	}
-	return size
-}
-
-// aliasSize returns the size of the node that an alias stands for, which stands before it in
-// the text. A node that is not yet counted contains the alias.
-func (e *expansion) aliasSize(alias *yaml.Node) int {
-	size, counted := e.sizes[alias.Alias]
-	if !counted {
-		e.cycle = alias
 	}
 	return size
 }

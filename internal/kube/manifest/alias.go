@@ -9,14 +9,14 @@ const maxRepeated = 100_000
 
 // checkExpansion returns an error if a document expands without bound. It must be called before a
 // document is walked through its aliases.
-func checkExpansion(root *yaml.Node) *unreadableError {
+func checkExpansion(root *yaml.Node) *Finding {
 	e := expansion{sizes: map[*yaml.Node]int{}}
 	size := e.nodeSize(root)
 	if e.cycle != nil {
-		return &unreadableError{Finding{Line: e.cycle.Line, Summary: "an alias stands for a node that contains it", Hint: hintAliases}}
+		return &Finding{Line: e.cycle.Line, Summary: "an alias stands for a node that contains it", Hint: hintAliases}
 	}
 	if size-e.written > maxRepeated {
-		return &unreadableError{Finding{Line: root.Line, Summary: "the document expands too far through its aliases", Hint: hintAliases}}
+		return &Finding{Line: root.Line, Summary: "the document expands too far through its aliases", Hint: hintAliases}
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package manifest
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"sort"
@@ -40,7 +39,7 @@ func (o Object) displayName() string {
 // error is the finding of [Check] with its line, for text that is not UTF-8, is
 // not YAML, or expands without bound; duplicate keys are no error here.
 func Decode(text []byte) ([]Object, error) {
-	documents, err := parseDocuments(text, nil)
+	documents, err := Documents(text, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -52,24 +51,6 @@ func Decode(text []byte) ([]Object, error) {
 		objects = append(objects, splitLists(root, "", "")...)
 	}
 	return objects, nil
-}
-
-// Documents returns the root nodes of a text's documents that are not empty, up to the first
-// document that cannot be read, with a finding about it; nil if all can be read. It ends early,
-// with some finding, once canceled reports true; a nil canceled never does.
-func Documents(text []byte, canceled func() bool) ([]*yaml.Node, *Finding) {
-	roots, err := parseDocuments(text, canceled)
-	if err != nil {
-		return roots, &err.finding
-	}
-	return roots, nil
-}
-
-// unreadableError is the error of text whose objects cannot be read.
-type unreadableError struct{ finding Finding }
-
-func (e *unreadableError) Error() string {
-	return fmt.Sprintf("line %d: %s", e.finding.Line, e.finding.Summary)
 }
 
 // cancelable is a text that ends with an error once it is canceled: the decoder reads it bit
@@ -89,11 +70,12 @@ func (c *cancelable) Read(p []byte) (int, error) {
 	return c.text.Read(p)
 }
 
-// parseDocuments returns the root nodes of the documents that are not empty, up to the
-// first that cannot be read.
-func parseDocuments(text []byte, canceled func() bool) ([]*yaml.Node, *unreadableError) {
+// Documents returns the root nodes of a text's documents that are not empty, up to the first
+// document that cannot be read, with a finding about it; nil if all can be read. It ends early,
+// with some finding, once canceled reports true; a nil canceled never does.
+func Documents(text []byte, canceled func() bool) ([]*yaml.Node, *Finding) {
 	if line := InvalidLine(text); line > 0 {
-		return nil, &unreadableError{Finding{Line: line, Summary: "the text is not UTF-8", Hint: hintEncoding}}
+		return nil, &Finding{Line: line, Summary: "the text is not UTF-8", Hint: hintEncoding}
 	}
 	var in io.Reader = bytes.NewReader(text)
 	if canceled != nil {
@@ -104,18 +86,14 @@ func parseDocuments(text []byte, canceled func() bool) ([]*yaml.Node, *unreadabl
 		return roots, nil
 	}
 	if canceled != nil && canceled() {
-		return roots, &unreadableError{Finding{Line: 1, Summary: "the text was not read to the end", Hint: hintSyntax}}
+		return roots, &Finding{Line: 1, Summary: "the text was not read to the end", Hint: hintSyntax}
 	}
 	place := messagePrefix.FindStringSubmatch(err.Error())
 	line, _ := strconv.Atoi(place[1])
 	if len(text) <= maxSearched {
 		line = errorLine(text, err)
 	}
-	return roots, &unreadableError{Finding{
-		Line:    max(line, 1),
-		Summary: "the text is not YAML: " + err.Error()[len(place[0]):],
-		Hint:    hintSyntax,
-	}}
+	return roots, &Finding{Line: max(line, 1), Summary: "the text is not YAML: " + err.Error()[len(place[0]):], Hint: hintSyntax}
 }
 
 // messagePrefix matches the beginning of yaml.v3's messages. Its line is often
@@ -193,7 +171,7 @@ func splitLists(n *yaml.Node, apiVersion, kind string) []Object {
 		o.APIVersion, o.Kind = apiVersion, kind
 	}
 	itemKind, isList := strings.CutSuffix(o.Kind, "List")
-	items := fieldValue(o.Node, "items")
+	_, items := yamldoc.LookUpPair(o.Node, "items")
 	if !isList || items == nil || items.Kind != yaml.SequenceNode {
 		return []Object{o}
 	}
@@ -206,15 +184,17 @@ func splitLists(n *yaml.Node, apiVersion, kind string) []Object {
 
 func newObject(n *yaml.Node) Object {
 	n = yamldoc.ResolveAlias(n)
-	metadata := fieldValue(n, "metadata")
+	_, metadata := yamldoc.LookUpPair(n, "metadata")
 	return Object{
-		APIVersion: scalarText(fieldValue(n, "apiVersion")),
-		Kind:       scalarText(fieldValue(n, "kind")),
-		Namespace:  scalarText(fieldValue(metadata, "namespace")),
-		Name:       scalarText(fieldValue(metadata, "name")),
-		Line:       n.Line,
-		Node:       n,
+		APIVersion: textAt(n, "apiVersion"), Kind: textAt(n, "kind"), Namespace: textAt(metadata, "namespace"), Name: textAt(metadata, "name"),
+		Line: n.Line, Node: n,
 	}
+}
+
+// textAt returns the text of a key of a mapping; "" if there is none.
+func textAt(n *yaml.Node, key string) string {
+	_, value := yamldoc.LookUpPair(n, key)
+	return scalarText(value)
 }
 
 // scalarText returns the text of a scalar; "" for null and all other nodes.
@@ -223,38 +203,4 @@ func scalarText(n *yaml.Node) string {
 		return ""
 	}
 	return n.Value
-}
-
-// fieldValue returns the value of a key in a mapping, also of one that is merged into it;
-// nil if there is none.
-func fieldValue(n *yaml.Node, key string) *yaml.Node {
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i < len(n.Content); i += 2 {
-		if k := yamldoc.ResolveAlias(n.Content[i]); k.Kind == yaml.ScalarNode && k.Value == key {
-			return yamldoc.ResolveAlias(n.Content[i+1])
-		}
-	}
-	for i := 0; i < len(n.Content); i += 2 {
-		if n.Content[i].ShortTag() != "!!merge" {
-			continue
-		}
-		if v := mergedValue(yamldoc.ResolveAlias(n.Content[i+1]), key); v != nil {
-			return v
-		}
-	}
-	return nil
-}
-
-func mergedValue(merged *yaml.Node, key string) *yaml.Node {
-	if merged.Kind != yaml.SequenceNode {
-		return fieldValue(merged, key)
-	}
-	for _, m := range merged.Content {
-		if v := fieldValue(yamldoc.ResolveAlias(m), key); v != nil {
-			return v
-		}
-	}
-	return nil
 }

@@ -33,6 +33,9 @@ type Finding struct {
 	Hint string
 }
 
+// Error returns the line and the summary.
+func (f *Finding) Error() string { return fmt.Sprintf("line %d: %s", f.Line, f.Summary) }
+
 const (
 	hintEncoding  = "save the template, and the values that it reads, as UTF-8"
 	hintSyntax    = "check the indentation here, and quote values that hold \": \" or start with one of * & ! % @ ` { [ or a tab"
@@ -54,12 +57,12 @@ func Check(text []byte) []Finding {
 // inspectText is Check by the real decoder.
 func inspectText(text []byte) []Finding {
 	var found []Finding
-	documents, err := parseDocuments(text, nil)
+	documents, err := Documents(text, nil)
 	for _, root := range documents {
 		found = append(found, inspectDocument(root)...)
 	}
 	if err != nil {
-		found = append(found, err.finding)
+		found = append(found, *err)
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Line, b.Line) })
 	return found
@@ -67,7 +70,7 @@ func inspectText(text []byte) []Finding {
 
 func inspectDocument(root *yaml.Node) []Finding {
 	if err := checkExpansion(root); err != nil {
-		return append(findDuplicates(root, nil), err.finding)
+		return append(findDuplicates(root, nil), *err)
 	}
 	objects := splitLists(root, "", "")
 	found := findDuplicates(root, objects)

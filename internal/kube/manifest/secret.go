@@ -18,7 +18,8 @@ func findPlaintextSecret(o Object, root *yaml.Node) (Finding, bool) {
 	}
 	sops := hasSOPS(root) || hasSOPS(o.Node)
 	for _, section := range []string{"data", "stringData"} {
-		value := firstReadable(fieldValue(o.Node, section), sops)
+		_, values := yamldoc.LookUpPair(o.Node, section)
+		value := firstReadable(values, sops)
 		if value == nil {
 			continue
 		}
@@ -33,7 +34,7 @@ func findPlaintextSecret(o Object, root *yaml.Node) (Finding, bool) {
 }
 
 func hasSOPS(n *yaml.Node) bool {
-	sops := fieldValue(yamldoc.ResolveAlias(n), "sops")
+	_, sops := yamldoc.LookUpPair(yamldoc.ResolveAlias(n), "sops")
 	return sops != nil && sops.Kind == yaml.MappingNode
 }
 

@@ -77,6 +77,64 @@ func FindPair(n *yaml.Node, name string) (key, value *yaml.Node) {
 	return nil, nil
 }
 
+// LookUpPair returns a key of a mapping and its value as YAML reads them: with aliases resolved, and
+// also those that are merged into the mapping (<<); nil if there is none.
+func LookUpPair(n *yaml.Node, name string) (key, value *yaml.Node) {
+	return lookUpPair(n, name, map[*yaml.Node]bool{})
+}
+
+// lookUpPair looks into each mapping once: aliases may multiply, or stand for what contains them.
+func lookUpPair(n *yaml.Node, name string, visited map[*yaml.Node]bool) (key, value *yaml.Node) {
+	if n == nil || n.Kind != yaml.MappingNode || visited[n] {
+		return nil, nil
+	}
+	visited[n] = true
+	var merged []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value = ResolveAlias(n.Content[i]), ResolveAlias(n.Content[i+1])
+		switch {
+		case key.ShortTag() == "!!merge" && value.Kind == yaml.SequenceNode:
+			merged = append(merged, value.Content...)
+		case key.ShortTag() == "!!merge" && value.Kind == yaml.MappingNode:
+			merged = append(merged, value)
+		case key.Kind == yaml.ScalarNode && key.Value == name:
+			return key, value
+		}
+	}
+	for _, m := range merged {
+		key, value = lookUpPair(ResolveAlias(m), name, visited)
+		if key != nil {
+			return key, value
+		}
+	}
+	return nil, nil
+}
+
+// DescribeType names the type of a node for people.
+func DescribeType(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return "an alias"
+	}
+	switch n.ShortTag() {
+	case "!!int", "!!float":
+		return "a number"
+	case "!!bool":
+		return "a boolean"
+	case "!!null":
+		return "null"
+	case "!!str":
+		return "text"
+	case "!!timestamp":
+		return "a date"
+	}
+	return "of type " + n.ShortTag()
+}
+
 // FindValue returns the value at the end of keys of nested mappings, with aliases resolved; nil
 // if there is none.
 func FindValue(n *yaml.Node, keys ...string) *yaml.Node {

@@ -54,6 +54,51 @@ func TestFindText(t *testing.T) {
 	}
 }
 
+func TestLookUpPair(t *testing.T) {
+	const text = `
+base: &base {a: base, b: base}
+more: &more {b: more, c: more}
+one: {<<: *base, a: own}
+two: {<<: [*base, *more]}
+deep: {<<: {<<: *more}}
+circle: &circle {<<: *circle, a: own}
+circles: &circles {<<: [*circles, *circles, *circles, {<<: [*circles, *circles]}, *more]}
+plain: {<<: text}
+`
+	documents, err := yamldoc.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for keys, want := range map[string]string{
+		"one a": "own", "one b": "base", "one c": "", "two a": "base", "two b": "base", "two c": "more", "deep c": "more", "deep a": "",
+		"circle a": "own", "circle b": "", "circles c": "more", "circles a": "", "plain a": "", "base b": "base", "base": "", "none a": "",
+	} {
+		names, got := strings.Fields(keys), ""
+		_, mapping := yamldoc.LookUpPair(yamldoc.RootOf(documents[0]), names[0])
+		if _, value := yamldoc.LookUpPair(mapping, names[len(names)-1]); value != nil {
+			got = value.Value
+		}
+		if got != want {
+			t.Errorf("%s is %q, want %q", keys, got, want)
+		}
+	}
+}
+
+func TestDescribeType(t *testing.T) {
+	documents, err := yamldoc.Parse([]byte("[{}, [], 1, 1.5, true, null, x, 2024-01-02, !secret x, &a x, *a]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range yamldoc.RootOf(documents[0]).Content {
+		got = append(got, yamldoc.DescribeType(n))
+	}
+	const want = "a mapping, a list, a number, a number, a boolean, null, text, a date, of type !secret, text, an alias"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("the types are %q, want %q", got, want)
+	}
+}
+
 func TestParseReturnsDocumentsBeforeAnError(t *testing.T) {
 	documents, err := yamldoc.Parse([]byte("kind: A\n---\na: b: c\n"))
 	if err == nil || len(documents) != 1 || yamldoc.FindText(yamldoc.RootOf(documents[0]), "kind") != "A" {

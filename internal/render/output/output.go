@@ -175,11 +175,8 @@ func OwnedTree(t tree.Tree) tree.Tree {
 }
 
 func trackingEntry(commit string) tree.Entry {
-	t, err := tree.FromFiles(map[string][]byte{"tracking/Promoted_Commit_Id": []byte(commit)})
-	if err != nil {
-		panic("output: " + err.Error())
-	}
-	return tree.Dir(".github", t)
+	file := tree.File("Promoted_Commit_Id", []byte(commit))
+	return tree.Dir(".github", tree.FromEntries([]tree.Entry{tree.Dir("tracking", tree.FromEntries([]tree.Entry{file}))}))
 }
 
 // pass is one run over a model.

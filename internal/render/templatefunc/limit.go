@@ -31,11 +31,9 @@ type weight struct {
 	text     int // bytes, keys included
 }
 
-// add adds the weight of v and reports whether it is within the limits. It stops
-// where one of them is passed, and so ends even if v contains itself.
-func (w *weight) add(v any) bool { return w.addAt(v, 0) }
-
-func (w *weight) addAt(v any, depth int) bool {
+// add adds the weight of v, which is depth levels deep, and reports whether it is within the
+// limits. It stops where one of them is passed, and so ends even if v contains itself.
+func (w *weight) add(v any, depth int) bool {
 	switch v := v.(type) {
 	case string:
 		return w.grow(0, len(v))
@@ -57,7 +55,7 @@ func (w *weight) addAt(v any, depth int) bool {
 
 func addList[E any](w *weight, list []E, depth int) bool {
 	for _, e := range list {
-		if !w.grow(1, 0) || !w.addAt(e, depth+1) {
+		if !w.grow(1, 0) || !w.add(e, depth+1) {
 			return false
 		}
 	}
@@ -66,7 +64,7 @@ func addList[E any](w *weight, list []E, depth int) bool {
 
 func addMap[K comparable, V any](w *weight, m map[K]V, depth int) bool {
 	for k, v := range m {
-		if !w.grow(1, 0) || !w.addAt(k, depth+1) || !w.addAt(v, depth+1) {
+		if !w.grow(1, 0) || !w.add(k, depth+1) || !w.add(v, depth+1) {
 			return false
 		}
 	}
@@ -89,7 +87,7 @@ func checkSize(v any) error {
 		return nil
 	}
 	var w weight
-	if !w.add(v) {
+	if !w.add(v, 0) {
 		return errSize
 	}
 	return nil

@@ -14,7 +14,7 @@ var errAddress = errors.New("the format prints an address, which is another one 
 // boundedPrintf is text/template's printf with a bounded result and without addresses.
 func boundedPrintf(format string, args ...any) (string, error) {
 	var w weight
-	if !w.add(args) {
+	if !w.add(args, 0) {
 		return "", errSize
 	}
 	addresses := slices.ContainsFunc(args, holdsPointer)

@@ -12,7 +12,6 @@ import (
 var panics = allowances{
 	"internal/testkit/fleet/fleet.go: newTree":                   "the paths of a fleet are made here, not read",
 	"internal/controlplane/model/decode.go: decoder.decodeValue": "which types the specs are made of is in source",
-	"internal/render/output/output.go: trackingEntry":            "the path is a constant",
 	"internal/base/panics/panics.go: Relay.Raise":                "it has happened in another goroutine, and is carried on to its barrier",
 	"internal/render/part.go: newBlock":                          "the part was cut from a template that did parse",
 	"internal/base/tree/tree.go: FromEntries":                    "the caller checks names that come from outside, as its comment says",
