@@ -1,10 +1,7 @@
 package config
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -62,33 +59,24 @@ func (r *reader) refuseValue(path, hint, format string, args ...any) {
 	r.addProblem(path, hint, format, args...)
 }
 
-var syntaxError = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+var syntaxError = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
 
 // parseDocument parses the file and returns its root; an empty mapping if the file is empty.
 func (r *reader) parseDocument(data []byte) (*yaml.Node, bool) {
-	var first, second yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	err := decoder.Decode(&first)
-	if err == nil {
-		err = decoder.Decode(&second)
-		if err == nil {
-			r.problems.Addf(r.positionAt(second.Line), "", "remove it, and the --- before it", "there is a second document")
-			return nil, false
-		}
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		match := syntaxError.FindStringSubmatch(err.Error())
-		line := 0
-		if match != nil {
-			line, _ = strconv.Atoi(match[1]) // it has none, or digits only
-		}
-		r.problems.Addf(r.positionAt(line), "", "look at the indentation, colons and quotes here and in the line before", "this is not YAML: %s", syntaxError.ReplaceAllString(err.Error(), ""))
+	documents, err := yamldoc.Parse(data)
+	switch {
+	case len(documents) > 1:
+		r.problems.Addf(r.positionAt(documents[1].Line), "", "remove it, and the --- before it", "there is a second document")
 		return nil, false
-	}
-	if len(first.Content) == 0 || yamldoc.IsNull(first.Content[0]) {
+	case err != nil:
+		place := syntaxError.FindStringSubmatch(err.Error())
+		line, _ := strconv.Atoi(place[1]) // 0 if it has none
+		r.problems.Addf(r.positionAt(line), "", "look at the indentation, colons and quotes here and in the line before", "this is not YAML: %s", err.Error()[len(place[0]):])
+		return nil, false
+	case len(documents) == 0 || yamldoc.RootOf(documents[0]) == nil || yamldoc.IsNull(yamldoc.RootOf(documents[0])):
 		return &yaml.Node{Kind: yaml.MappingNode, Line: 1}, true
 	}
-	return first.Content[0], true
+	return yamldoc.RootOf(documents[0]), true
 }
 
 // decodeValue fills v from n. A null is as good as nothing.

@@ -88,7 +88,7 @@ func kustomizeFiles(texts [][]byte) (files tree.Tree, at map[string]int, mistake
 		name := strconv.Itoa(i) + ".yaml"
 		if m := fileLine.FindSubmatch(text); m != nil {
 			name = string(m[1])
-		} else if isKustomization(text) {
+		} else if kustomizationKind.Match(text) && !bytes.Contains(text, []byte("kustomize.toolkit.fluxcd.io/")) { // Flux's kind
 			name = "kustomization.yaml"
 		}
 		if err := b.Add(name, text); err != nil {
@@ -99,13 +99,9 @@ func kustomizeFiles(texts [][]byte) (files tree.Tree, at map[string]int, mistake
 	return b.Tree(), at, nil
 }
 
+// kustomizationKind matches a line of a kustomization, which is not parsed: a broken one must be
+// recognised too.
 var kustomizationKind = regexp.MustCompile(`(?m)^kind: *["']?Kustomization["']?[ \t]*(#.*)?\r?$`)
-
-// isKustomization reports whether a text is a kustomization, by a line of it and without
-// parsing it: a broken one must be recognised too. Flux has a kind of the same name.
-func isKustomization(text []byte) bool {
-	return kustomizationKind.Match(text) && !bytes.Contains(text, []byte("kustomize.toolkit.fluxcd.io/"))
-}
 
 // buildMistakes returns the build's problems as mistakes in the manifests of the files.
 func buildMistakes(problems problem.List, at map[string]int) []Mistake {

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
@@ -239,7 +240,11 @@ func (d *decoder) decodeText(n *yaml.Node, path string, verbatim bool) string {
 	}
 	switch tag := n.ShortTag(); {
 	case tag == "!!str" && d.folded && n.Style&yaml.FoldedStyle != 0:
-		return d.decodeFolded(n, path)
+		text, err := kustomize.FoldedText(n.Value)
+		if err != nil {
+			d.addProblem(n, "write it with | and not >", "%s is folded text that Flux cannot deliver: %v", path, err)
+		}
+		return text
 	case tag == "!!str" || tag == "!!merge" || verbatim || !strings.HasPrefix(tag, "!!"):
 		return n.Value
 	case tag == "!!binary":

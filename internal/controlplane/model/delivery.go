@@ -9,21 +9,11 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // What is YAML is not always what Flux delivers to the API server: it reads files with
 // kustomize, writes them as YAML again, reads that, and writes JSON.
-
-// decodeFolded reads a folded scalar as Flux delivers it.
-func (d *decoder) decodeFolded(n *yaml.Node, path string) string {
-	text, err := kustomize.FoldedText(n.Value)
-	if err != nil {
-		d.addProblem(n, "write it with | and not >", "%s is folded text that Flux cannot deliver: %v", path, err)
-	}
-	return text
-}
 
 // decodeBinary reads text that is written in base64.
 func (d *decoder) decodeBinary(n *yaml.Node, path string) string {

@@ -61,25 +61,15 @@ func nameOf(n *yaml.Node) string {
 	return ""
 }
 
-// emptyName returns the key of a name that is written but empty; nil otherwise. The decoder
-// reports a name that is missing, or is not text.
-func emptyName(n *yaml.Node) *yaml.Node {
-	_, metadata := yamldoc.LookUpPair(n, "metadata")
-	key, name := yamldoc.LookUpPair(metadata, "name")
-	if name == nil || name.Kind != yaml.ScalarNode || name.Value != "" && !yamldoc.IsNull(name) {
-		return nil
-	}
-	return key
-}
-
 // readMetadata checks the metadata and returns the part that all kinds share.
 func (r *reader) readMetadata(n *yaml.Node, kind string, meta metadataSpec, d *decoder) Object {
 	o := Object{Kind: kind, Name: meta.Name, Pos: d.positionOf(n), Labels: map[string]string{}, Annotations: map[string]string{}}
-	if meta.Name != "" {
-		if err := kubename.Check(meta.Name); err != nil {
-			d.addProblem(n, "", "%v", err)
-		}
-	} else if key := emptyName(n); key != nil {
+	_, metadata := yamldoc.LookUpPair(n, "metadata")
+	key, name := yamldoc.LookUpPair(metadata, "name")
+	switch err := kubename.Check(meta.Name); {
+	case meta.Name != "" && err != nil:
+		d.addProblem(n, "", "%v", err)
+	case name != nil && name.Kind == yaml.ScalarNode && (name.Value == "" || yamldoc.IsNull(name)): // others were reported
 		d.addProblem(key, "", "metadata.name is required")
 	}
 	for _, key := range sortedKeys(meta.Labels) {
@@ -148,7 +138,9 @@ func (r *reader) readKalypso(n *yaml.Node, kind string, d *decoder) {
 		c.templates = append(c.templates, r.newTemplate(o, s, meta))
 	case "SchedulingPolicy":
 		o, s, _ := readObject[schedulingPolicySpec](r, n, kind, d)
-		c.policies = append(c.policies, r.newPolicy(o, s, d, n))
+		r.checkLength(o, "the name of a policy becomes a label", o.Name)
+		types, targets := d.readSelector(n, s.ClusterTypeSelector.LabelSelector), d.readSelector(n, s.DeploymentTargetSelector.LabelSelector)
+		c.policies = append(c.policies, &Policy{o, types, targets, s.DeploymentTargetSelector.Workspace})
 	case "WorkloadRegistration":
 		o, s, _ := readObject[workloadRegistrationSpec](r, n, kind, d)
 		if err := kubename.CheckLabelValue(s.Workspace); err != nil {
@@ -173,14 +165,6 @@ func (r *reader) readKalypso(n *yaml.Node, kind string, d *decoder) {
 func (r *reader) checkLength(o Object, why, name string) {
 	if len(name) > kubename.MaxLabel {
 		r.out.problems.Addf(o.Pos, o.Subject(), "", "%s: %q is %d characters long, and %d is the limit", why, name, len(name), kubename.MaxLabel)
-	}
-}
-
-func (r *reader) newPolicy(o Object, s schedulingPolicySpec, d *decoder, n *yaml.Node) *Policy {
-	r.checkLength(o, "the name of a policy becomes a label", o.Name)
-	return &Policy{
-		Object: o, Workspace: s.DeploymentTargetSelector.Workspace,
-		ClusterTypes: d.readSelector(n, s.ClusterTypeSelector.LabelSelector), Targets: d.readSelector(n, s.DeploymentTargetSelector.LabelSelector),
 	}
 }
 

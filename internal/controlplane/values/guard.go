@@ -255,7 +255,11 @@ func measurePart(v any) (parts, depth int) {
 	return parts + 1, depth + 1
 }
 
-var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
+// The characters of keys that JSON pointers escape.
+var (
+	pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+	pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
+)
 
 // resolvePointer returns what a JSON pointer leads to; nil for nothing, which the validator reports.
 func (g *schemaGuard) resolvePointer(pointer string) any {
@@ -295,7 +299,7 @@ func (w *circleWalk) findCircle(at string, v any) (string, bool) {
 			return at, true
 		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if found, ok := w.findCircle("/"+escapePointer(key), v[key]); ok {
+			if found, ok := w.findCircle("/"+pointerEscaper.Replace(key), v[key]); ok {
 				return at + found, true
 			}
 		}
@@ -307,10 +311,6 @@ func (w *circleWalk) findCircle(at string, v any) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-func escapePointer(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
 // leadsToCircle reports whether a part leads to a circle.

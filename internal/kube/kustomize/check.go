@@ -133,22 +133,16 @@ func (c *checker) refuseDecode(s *source, err error) {
 	message := strings.TrimPrefix(oneLine(err.Error()), "invalid Kustomization: json: ")
 	if _, field, unknown := strings.Cut(message, "unknown field "); unknown {
 		field = strings.Trim(field, `"`)
-		c.refuseRef(s.newRef(field, field), cmp.Or(problem.DidYouMean(field, fieldNames()), "remove it, or check its spelling"), "kustomizations have no such field")
+		var known []string
+		for _, f := range reflect.VisibleFields(reflect.TypeFor[types.Kustomization]()) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+				known = append(known, name)
+			}
+		}
+		c.refuseRef(s.newRef(field, field), cmp.Or(problem.DidYouMean(field, known), "remove it, or check its spelling"), "kustomizations have no such field")
 		return
 	}
 	c.refuseFile(s.newRef("", ""), s.file, 0, "look the field up in the documentation of kustomize", "the kustomization cannot be read: %s", message)
-}
-
-// fieldNames returns the fields of a kustomization.
-func fieldNames() []string {
-	var all []string
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[types.Kustomization]()) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name != "" {
-			all = append(all, name)
-		}
-	}
-	return all
 }
 
 // checkContents checks everything that the kustomization names.

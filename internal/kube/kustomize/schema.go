@@ -62,10 +62,15 @@ func (c *checker) checkTypes(r nameRef, docs []*yaml.Node) {
 			types[name.Value] = append(types[name.Value], refs...)
 		}
 	}
+	c.checkCircles(r, "types", types)
+}
+
+// checkCircles reports types of a file that refer to each other without end.
+func (c *checker) checkCircles(r nameRef, what string, types map[string][]string) {
 	w := typeWalk{types: types, sizes: map[string]int{}}
 	for name := range types {
 		if w.typeSize(name) > maxTypes {
-			c.refuseRef(r, hintRef, "the types of %q refer to each other without end", r.value)
+			c.refuseRef(r, hintRef, "the %s of %q refer to each other without end", what, r.value)
 			return
 		}
 	}
@@ -114,13 +119,7 @@ func (c *checker) checkDefinitions(r nameRef, docs []*yaml.Node) {
 			}
 		}
 	}
-	w := typeWalk{types: targets, sizes: map[string]int{}}
-	for name := range targets {
-		if w.typeSize(name) > maxTypes {
-			c.refuseRef(r, hintRef, "the definitions of %q refer to each other without end", r.value)
-			return
-		}
-	}
+	c.checkCircles(r, "definitions", targets)
 }
 
 // collectReferences returns the values of all $ref in a node; false if one of them is

@@ -166,7 +166,12 @@ func errorLine(text []byte, err error) int {
 // Items of a list of one kind need not repeat their apiVersion and kind: an object
 // without a kind gets those of its list.
 func splitLists(n *yaml.Node, apiVersion, kind string) []Object {
-	o := newObject(n)
+	n = yamldoc.ResolveAlias(n)
+	_, metadata := yamldoc.LookUpPair(n, "metadata")
+	o := Object{
+		APIVersion: textAt(n, "apiVersion"), Kind: textAt(n, "kind"), Namespace: textAt(metadata, "namespace"), Name: textAt(metadata, "name"),
+		Line: n.Line, Node: n,
+	}
 	if o.Node.Kind == yaml.MappingNode && o.Kind == "" && kind != "" {
 		o.APIVersion, o.Kind = apiVersion, kind
 	}
@@ -180,15 +185,6 @@ func splitLists(n *yaml.Node, apiVersion, kind string) []Object {
 		objects = append(objects, splitLists(item, o.APIVersion, itemKind)...)
 	}
 	return objects
-}
-
-func newObject(n *yaml.Node) Object {
-	n = yamldoc.ResolveAlias(n)
-	_, metadata := yamldoc.LookUpPair(n, "metadata")
-	return Object{
-		APIVersion: textAt(n, "apiVersion"), Kind: textAt(n, "kind"), Namespace: textAt(metadata, "namespace"), Name: textAt(metadata, "name"),
-		Line: n.Line, Node: n,
-	}
 }
 
 // textAt returns the text of a key of a mapping; "" if there is none.

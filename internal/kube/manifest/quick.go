@@ -126,7 +126,13 @@ func (q *quickReader) readNode(i, column int) int {
 	}
 	from, to, after := q.readKey(i)
 	if after == undecided || !q.isBlank(after) {
-		return q.readLoneValue(i, column)
+		// It has its line, or the rest of it behind a dash, for itself. A document that is only
+		// a value is too rare to bother.
+		top := q.topFrame()
+		if !q.pending || column <= top.column || top.kind == document {
+			return undecided
+		}
+		return q.readValue(i)
 	}
 	if !q.openMapping(column) || !q.addKey(from, to) {
 		return undecided
@@ -135,16 +141,6 @@ func (q *quickReader) readNode(i, column int) int {
 		return undecided
 	}
 	return q.readValue(after)
-}
-
-// readLoneValue reads a value that has its line, or the rest of it behind a dash,
-// for itself. A document that is only a value is too rare to bother.
-func (q *quickReader) readLoneValue(i, column int) int {
-	top := q.topFrame()
-	if !q.pending || column <= top.column || top.kind == document {
-		return undecided
-	}
-	return q.readValue(i)
 }
 
 // openSequence makes the sequence with its dashes in column the innermost

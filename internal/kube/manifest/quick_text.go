@@ -49,7 +49,8 @@ func isOrdinary(text []byte) bool {
 		if c := text[0]; c >= utf8.RuneSelf {
 			var r rune
 			r, size = utf8.DecodeRune(text)
-			if !isOrdinaryRune(r, size) {
+			switch { // control characters, line breaks of other scripts, byte order marks, and what is no character
+			case r == utf8.RuneError && size == 1, r < 0xa0, r == 0x2028, r == 0x2029, r == 0xfeff, r == 0xfffe, r == 0xffff:
 				return false
 			}
 		} else if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
@@ -102,18 +103,6 @@ func countSpaces(text []byte, i int) int {
 		i++
 	}
 	return i - start
-}
-
-// isOrdinaryRune leaves out control characters, the line breaks of other scripts,
-// byte order marks, and what is no character.
-func isOrdinaryRune(r rune, size int) bool {
-	switch {
-	case r == utf8.RuneError && size == 1:
-		return false
-	case r < 0xa0, r == 0x2028, r == 0x2029, r == 0xfeff, r == 0xfffe, r == 0xffff:
-		return false
-	}
-	return true
 }
 
 // hashKey returns equal numbers for equal keys, and almost surely different ones for

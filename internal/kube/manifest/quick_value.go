@@ -124,9 +124,9 @@ func (q *quickReader) readEnclosed(i int) int {
 	case '\'':
 		return q.readSingleQuoted(i + 1)
 	case '[':
-		return q.readFlowSequence(i + 1)
+		return q.readFlow(i+1, ']')
 	default:
-		return q.readFlowMapping(i + 1)
+		return q.readFlow(i+1, '}')
 	}
 }
 
@@ -162,15 +162,23 @@ func (q *quickReader) readSingleQuoted(i int) int {
 	}
 }
 
-func (q *quickReader) readFlowSequence(i int) int {
+// readFlow reads a flow collection from behind its bracket on; end is the one that closes it.
+func (q *quickReader) readFlow(i int, end byte) int {
 	i = q.skipSpaces(i)
-	if q.byteAt(i) == ']' {
+	if q.byteAt(i) == end {
 		return i + 1
 	}
 	if !q.pushFrame(flow, 0) {
 		return undecided
 	}
 	for {
+		if end == '}' {
+			from, to, after := q.readFlowKey(i)
+			if after == undecided || !q.addKey(from, to) {
+				return undecided
+			}
+			i = q.skipSpaces(after)
+		}
 		i = q.readFlowValue(i)
 		if i == undecided {
 			return undecided
@@ -178,36 +186,7 @@ func (q *quickReader) readFlowSequence(i int) int {
 		switch q.byteAt(i) {
 		case ',':
 			i = q.skipSpaces(i + 1)
-		case ']':
-			q.popFrame()
-			return i + 1
-		default:
-			return undecided
-		}
-	}
-}
-
-func (q *quickReader) readFlowMapping(i int) int {
-	i = q.skipSpaces(i)
-	if q.byteAt(i) == '}' {
-		return i + 1
-	}
-	if !q.pushFrame(flow, 0) {
-		return undecided
-	}
-	for {
-		from, to, after := q.readFlowKey(i)
-		if after == undecided || !q.addKey(from, to) {
-			return undecided
-		}
-		i = q.readFlowValue(q.skipSpaces(after))
-		if i == undecided {
-			return undecided
-		}
-		switch q.byteAt(i) {
-		case ',':
-			i = q.skipSpaces(i + 1)
-		case '}':
+		case end:
 			q.popFrame()
 			return i + 1
 		default:

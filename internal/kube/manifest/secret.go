@@ -46,7 +46,9 @@ func firstReadable(n *yaml.Node, sops bool) *yaml.Node {
 	}
 	n = yamldoc.ResolveAlias(n)
 	if n.Kind == yaml.ScalarNode {
-		if v := scalarText(n); v == "" || sops && isEncrypted(v) || isSubstituted(v) {
+		v := scalarText(n)
+		encrypted := sops && strings.HasPrefix(v, "ENC[AES256_GCM,") && strings.HasSuffix(v, "]")
+		if v == "" || encrypted || isSubstituted(v) {
 			return nil
 		}
 		return n
@@ -60,11 +62,6 @@ func firstReadable(n *yaml.Node, sops bool) *yaml.Node {
 		}
 	}
 	return nil
-}
-
-// isEncrypted reports whether a value is one that SOPS has encrypted.
-func isEncrypted(v string) bool {
-	return strings.HasPrefix(v, "ENC[AES256_GCM,") && strings.HasSuffix(v, "]")
 }
 
 // isSubstituted reports whether a value is one that Flux fills in on the cluster, such as

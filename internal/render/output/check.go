@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
-	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
@@ -67,15 +66,6 @@ func (p *pass) reportMistake(t *render.Template, m *render.Mistake, a assignment
 		found.Summary = fmt.Sprintf("Template %q: %s", t.Model.Name, m.Summary)
 	}
 	p.found.addForAssignment(a, found)
-}
-
-func (f *findings) addTextFinding(t *render.Template, file string, finding manifest.Finding, a assignment) {
-	p := t.Problem(&render.Mistake{})
-	p.Summary, p.Hint = fmt.Sprintf("it makes a %s that cannot be published: %s", file, finding.Summary), finding.Hint
-	if finding.Line > 0 {
-		p.Summary = fmt.Sprintf("%s (line %d of it)", p.Summary, finding.Line)
-	}
-	f.addForAssignment(a, p)
 }
 
 // maxProblems bounds the problems of an environment.

@@ -93,12 +93,6 @@ func (p *pass) rowInputs(i int) rowInputs {
 	return c
 }
 
-func labelsDigest(c *model.ClusterType) digest {
-	h := newHasher()
-	h.writeLabels(c.Labels)
-	return h.sum()
-}
-
 // valuesDigest returns the digest of an assignment's values and of the schemas that check
 // them.
 func valuesDigest(v *values.Values) digest {

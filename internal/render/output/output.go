@@ -218,7 +218,11 @@ func newPass(m *model.Model, c *Cache, o Options) *pass {
 	p.found.add(problems...)
 	p.compileTemplates()
 	p.targets = cachedDigests(m.Targets, &c.targets, targetDigest)
-	p.labels = cachedDigests(m.ClusterTypes, &c.labels, labelsDigest)
+	p.labels = cachedDigests(m.ClusterTypes, &c.labels, func(c *model.ClusterType) digest {
+		h := newHasher()
+		h.writeLabels(c.Labels)
+		return h.sum()
+	})
 	p.sets = p.targetSets()
 	p.configs = configDigest(m)
 	return p

@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -384,7 +385,12 @@ func (w *worker) checkTexts(i, j int, texts [3][]byte) {
 		}
 		findings := manifest.Check(text)
 		for _, finding := range findings {
-			p.found.addTextFinding(c.template, names[which], finding, assignment{i, j})
+			found := c.template.Problem(&render.Mistake{})
+			found.Summary, found.Hint = fmt.Sprintf("it makes a %s that cannot be published: %s", names[which], finding.Summary), finding.Hint
+			if finding.Line > 0 {
+				found.Summary = fmt.Sprintf("%s (line %d of it)", found.Summary, finding.Line)
+			}
+			p.found.addForAssignment(assignment{i, j}, found)
 		}
 		if known && findings == nil {
 			c.fine.add(key)

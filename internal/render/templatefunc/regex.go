@@ -3,7 +3,6 @@ package templatefunc
 import (
 	"errors"
 	"regexp"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/pattern"
 )
@@ -53,17 +52,6 @@ func (m *Meter) regexFind(expression, text string) (string, error) {
 	return p.FindString(text), nil
 }
 
-// regexFindAll returns the first n matches, all if n is negative.
-func (m *Meter) regexFindAll(expression, text string, n int) ([]string, error) {
-	return m.regexTexts(expression, text, n, (*regexp.Regexp).FindAllString)
-}
-
-// regexSplit returns the texts between matches, the last of n with all the rest,
-// and all of them if n is negative.
-func (m *Meter) regexSplit(expression, text string, n int) ([]string, error) {
-	return m.regexTexts(expression, text, n, (*regexp.Regexp).Split)
-}
-
 // regexTexts returns what find makes of up to n matches, all if n is negative.
 func (m *Meter) regexTexts(expression, text string, n int, find func(*regexp.Regexp, string, int) []string) ([]string, error) {
 	p, err := m.compilePattern(expression, text)
@@ -74,14 +62,6 @@ func (m *Meter) regexTexts(expression, text string, n int, find func(*regexp.Reg
 		return nil, err
 	}
 	return limitResult(find(p.Regexp, text, boundCount(n)))
-}
-
-func (m *Meter) regexReplaceAll(expression, text, with string) (string, error) {
-	return m.regexReplace(expression, text, with, strings.Count(with, "$"), (*regexp.Regexp).ReplaceAllString)
-}
-
-func (m *Meter) regexReplaceAllLiteral(expression, text, with string) (string, error) {
-	return m.regexReplace(expression, text, with, 0, (*regexp.Regexp).ReplaceAllLiteralString)
 }
 
 // regexReplace replaces all matches, if the result is not too long: each of the groups that

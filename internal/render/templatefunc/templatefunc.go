@@ -36,7 +36,9 @@ package templatefunc
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 	"text/template"
 
 	"github.com/Masterminds/sprig"
@@ -51,12 +53,19 @@ func Map(m *Meter) template.FuncMap {
 	for name, f := range unmetered {
 		metered[name] = m.meterFunction(name, f)
 	}
-	metered["regexMatch"] = m.regexMatch
-	metered["regexFind"] = m.regexFind
-	metered["regexFindAll"] = m.regexFindAll
-	metered["regexSplit"] = m.regexSplit
-	metered["regexReplaceAll"] = m.regexReplaceAll
-	metered["regexReplaceAllLiteral"] = m.regexReplaceAllLiteral
+	metered["regexMatch"], metered["regexFind"] = m.regexMatch, m.regexFind
+	metered["regexFindAll"] = func(expression, text string, n int) ([]string, error) {
+		return m.regexTexts(expression, text, n, (*regexp.Regexp).FindAllString)
+	}
+	metered["regexSplit"] = func(expression, text string, n int) ([]string, error) {
+		return m.regexTexts(expression, text, n, (*regexp.Regexp).Split)
+	}
+	metered["regexReplaceAll"] = func(expression, text, with string) (string, error) {
+		return m.regexReplace(expression, text, with, strings.Count(with, "$"), (*regexp.Regexp).ReplaceAllString)
+	}
+	metered["regexReplaceAllLiteral"] = func(expression, text, with string) (string, error) {
+		return m.regexReplace(expression, text, with, 0, (*regexp.Regexp).ReplaceAllLiteralString)
+	}
 	return metered
 }
 
