@@ -181,13 +181,6 @@ func (m *Metrics) RecordVerification(same bool) {
 	m.verifications.WithLabelValues(verificationLabel(same)).Inc()
 }
 
-func verificationLabel(same bool) string {
-	if same {
-		return "same"
-	}
-	return "different"
-}
-
 // RecordPromotion counts a commit of the base that an environment was given.
 func (m *Metrics) RecordPromotion(env string) {
 	if m == nil {
@@ -266,11 +259,10 @@ func (m *Metrics) RecordWebhook(forge, outcome string) {
 	m.webhooks.WithLabelValues(forge, outcome).Inc()
 }
 
-func outcomeLabel(ok bool) string {
-	if ok {
-		return "ok"
-	}
-	return "failed"
+func outcomeLabel(ok bool) string { return map[bool]string{true: "ok", false: "failed"}[ok] }
+
+func verificationLabel(same bool) string {
+	return map[bool]string{true: "same", false: "different"}[same]
 }
 
 func boolValue(yes bool) float64 {

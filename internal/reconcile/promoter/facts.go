@@ -207,11 +207,8 @@ func approvalReaderOf(r *repos.Remote) (forge.ApprovalReader, error) {
 		return nil, nil
 	}
 	f, err := r.Forge()
-	if err != nil {
-		return nil, err
-	}
 	known, _ := f.(forge.ApprovalReader)
-	return known, nil
+	return known, err
 }
 
 // readApprovals adds the approvals of the pull request.

@@ -301,12 +301,9 @@ func (m *Promoter) readStatuses(ctx context.Context, r *repos.Remote, commit str
 
 func fetchStatuses(ctx context.Context, r *repos.Remote, commit string) ([]gate.CommitStatus, error) {
 	f, err := r.Forge()
-	if err != nil {
-		return nil, err
-	}
 	reader, ok := f.(forge.StatusReader)
-	if !ok {
-		return nil, nil
+	if err != nil || !ok {
+		return nil, err
 	}
 	said, err := reader.Statuses(ctx, commit)
 	if err != nil {
