@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -334,20 +335,12 @@ func (r *Repository) planUpdate(theirs *packp.AdvRefs, asked []string) (update, 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var u update
-	ours := map[plumbing.ReferenceName]plumbing.Hash{}
-	iter, err := r.store.IterReferences()
+	known, err := r.store.HashReferences()
 	if err != nil {
 		return u, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	err = iter.ForEach(func(ref *plumbing.Reference) error {
-		if ref.Type() == plumbing.HashReference && isUnder(ref.Name().String(), asked) {
-			ours[ref.Name()] = ref.Hash()
-		}
-		return nil
-	})
-	if err != nil {
-		return u, fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
+	ours := maps.Clone(known)
+	maps.DeleteFunc(ours, func(name plumbing.ReferenceName, _ plumbing.Hash) bool { return !isUnder(name.String(), asked) })
 	wanted := map[plumbing.Hash]bool{}
 	for text, id := range theirs.References {
 		name := plumbing.ReferenceName(text)

@@ -206,18 +206,17 @@ func (r *Repository) Refs(prefix string) (map[string]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tagsUsed = r.tagsUsed || strings.HasPrefix(prefix, tagPrefix)
-	iter, err := r.store.IterReferences()
+	all, err := r.store.HashReferences()
 	if err != nil {
 		return nil, fmt.Errorf("read the references of %s: %w", r.location, err)
 	}
 	found := map[string]string{}
-	err = iter.ForEach(func(ref *plumbing.Reference) error {
-		if name := ref.Name().String(); ref.Type() == plumbing.HashReference && strings.HasPrefix(name, prefix) {
-			found[name] = ref.Hash().String()
+	for name, id := range all {
+		if strings.HasPrefix(name.String(), prefix) {
+			found[name.String()] = id.String()
 		}
-		return nil
-	})
-	return found, err
+	}
+	return found, nil
 }
 
 // CommitInfo is the metadata of a commit.

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -78,16 +79,8 @@ func FromFiles(files map[string][]byte) (Tree, error) {
 // Union returns the files of all the trees. A file that is in more than one of
 // them is an error, even if its content is the same: two owners are a mistake.
 func Union(trees ...Tree) (Tree, error) {
-	var all []Tree
-	for _, t := range trees {
-		if !t.IsEmpty() {
-			all = append(all, t)
-		}
-	}
-	switch len(all) {
-	case 0:
-		return Tree{}, nil
-	case 1:
+	all := slices.DeleteFunc(slices.Clone(trees), Tree.IsEmpty)
+	if len(all) == 1 {
 		return all[0], nil
 	}
 	return mergeTrees("", all)

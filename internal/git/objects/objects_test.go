@@ -94,18 +94,15 @@ func checkObjects(t *testing.T, dir string, s *objects.Store) {
 // references returns the branches and tags of a store.
 func references(t *testing.T, s *objects.Store) map[string]string {
 	t.Helper()
-	iter, err := s.IterReferences()
+	found, err := s.HashReferences()
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]string{}
-	if err := iter.ForEach(func(r *plumbing.Reference) error {
-		if r.Type() == plumbing.HashReference && r.Name() != plumbing.HEAD {
-			all[r.Name().String()] = r.Hash().String()
+	for name, id := range found {
+		if name != plumbing.HEAD {
+			all[name.String()] = id.String()
 		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
 	}
 	return all
 }

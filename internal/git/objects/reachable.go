@@ -3,6 +3,7 @@ package objects
 import (
 	"bytes"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -20,20 +21,11 @@ const (
 
 // Haves returns commits that the store has, which a server need not send.
 func (s *Store) Haves() ([]plumbing.Hash, error) {
-	var heads []plumbing.Hash
-	iter, err := s.IterReferences()
+	refs, err := s.HashReferences()
 	if err != nil {
 		return nil, err
 	}
-	err = iter.ForEach(func(ref *plumbing.Reference) error {
-		if ref.Type() == plumbing.HashReference {
-			heads = append(heads, ref.Hash())
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
+	heads := slices.Collect(maps.Values(refs))
 	slices.SortFunc(heads, func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) })
 	seen := map[plumbing.Hash]bool{}
 	var haves []plumbing.Hash

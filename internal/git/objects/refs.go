@@ -3,52 +3,53 @@ package objects
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// IterReferences returns the references; those of a mirror without HEAD and other symbolic
-// ones, and from a cache that [Store.ForgetReferences] clears. go-git needs some ten system
-// calls for each reference, to follow links that a mirror does not have.
-func (s *Store) IterReferences() (storer.ReferenceIter, error) {
-	if s.packs == nil {
-		return s.Storage.IterReferences()
-	}
-	if s.references == nil {
-		var err error
-		s.references, err = s.readReferences()
-		if err != nil {
-			return nil, err
+// HashReferences returns the objects that references name, by the names of the references: without
+// symbolic ones. The map must not be changed. That of a mirror is a cache, which
+// [Store.ForgetReferences] clears: go-git needs some ten system calls for each reference, to follow
+// links that a mirror does not have.
+func (s *Store) HashReferences() (found map[plumbing.ReferenceName]plumbing.Hash, err error) {
+	if s.packs != nil {
+		if s.references == nil {
+			s.references, err = s.readReferences()
 		}
+		return s.references, err
 	}
-	return storer.NewReferenceSliceIter(s.references), nil
+	iter, err := s.Storage.IterReferences()
+	if err != nil {
+		return nil, err
+	}
+	found = map[plumbing.ReferenceName]plumbing.Hash{}
+	err = iter.ForEach(func(ref *plumbing.Reference) error {
+		if ref.Type() == plumbing.HashReference {
+			found[ref.Name()] = ref.Hash()
+		}
+		return nil
+	})
+	return found, err
 }
 
-// Reference returns a reference; that of a mirror from the cache of IterReferences.
+// Reference returns a reference; that of a mirror from the cache of HashReferences.
 func (s *Store) Reference(name plumbing.ReferenceName) (*plumbing.Reference, error) {
 	if s.packs == nil || !strings.HasPrefix(name.String(), "refs/") {
 		return s.Storage.Reference(name)
 	}
-	all, err := s.IterReferences()
+	all, err := s.HashReferences()
 	if err != nil {
 		return nil, err
 	}
-	defer all.Close()
-	for {
-		ref, err := all.Next()
-		if errors.Is(err, io.EOF) {
-			return nil, plumbing.ErrReferenceNotFound
-		}
-		if err != nil || ref.Name() == name {
-			return ref, err
-		}
+	id, ok := all[name]
+	if !ok {
+		return nil, plumbing.ErrReferenceNotFound
 	}
+	return plumbing.NewHashReference(name, id), nil
 }
 
 // ForgetReferences makes the next reader read the references again: another process may have
@@ -67,7 +68,7 @@ func (s *Store) RemoveReference(name plumbing.ReferenceName) error {
 	return s.Storage.RemoveReference(name)
 }
 
-func (s *Store) readReferences() ([]*plumbing.Reference, error) {
+func (s *Store) readReferences() (map[plumbing.ReferenceName]plumbing.Hash, error) {
 	dir := s.Filesystem().Root()
 	found, err := readPackedReferences(filepath.Join(dir, "packed-refs"))
 	if err != nil {
@@ -76,11 +77,7 @@ func (s *Store) readReferences() ([]*plumbing.Reference, error) {
 	if err := addLooseReferences(dir, "refs", found); err != nil {
 		return nil, err
 	}
-	all := make([]*plumbing.Reference, 0, len(found))
-	for name, id := range found {
-		all = append(all, plumbing.NewHashReference(name, id))
-	}
-	return all, nil
+	return found, nil
 }
 
 // readPackedReferences reads the references that Git keeps in one file: an id and a name a line.

@@ -133,16 +133,8 @@ func (r foundRecord) verifyOutput(ctx context.Context, whole tree.Tree, open fun
 		return result, fmt.Errorf("it does not render any more: %s", rendered.Problems[0])
 	}
 	result.Files = rendered.Tree.Count()
-	r.compareTrees(&result, whole.Sub(r.folder), rendered.Tree)
-	return result, nil
-}
-
-// compareTrees compares what was rendered with what is there: of folders that are ours, all;
-// of others, what was rendered. The promoted commit is not written again if nothing else
-// changes, so that it may be an older one.
-func (r foundRecord) compareTrees(result *Result, is, should tree.Tree) {
-	for change := range tree.Diff(r.comparedPart(is, should), should) {
-		if change.Path == output.TrackingFile {
+	for change := range tree.Diff(r.comparedPart(whole.Sub(r.folder), rendered.Tree), rendered.Tree) {
+		if change.Path == output.TrackingFile { // it is not written again if nothing else changes, and may name an older commit
 			continue
 		}
 		result.Count++
@@ -151,8 +143,11 @@ func (r foundRecord) compareTrees(result *Result, is, should tree.Tree) {
 		}
 	}
 	slices.Sort(result.Different)
+	return result, nil
 }
 
+// comparedPart returns what is compared with what was rendered: of folders that are ours, all; of
+// others, what was rendered.
 func (r foundRecord) comparedPart(is, should tree.Tree) tree.Tree {
 	var kept []tree.Entry
 	for _, e := range is.Entries() {
