@@ -1,11 +1,11 @@
 package forge
 
 import (
-	"github.com/fairlead-io/fairlead/internal/base/problem"
-
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
 // HostedComment is a comment on a pull request.

@@ -1,11 +1,11 @@
 package forge
 
 import (
-	"github.com/fairlead-io/fairlead/internal/base/problem"
-
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
 // CheckOpen returns an error that is [ErrChanged] if an answer of a forge is not of an

@@ -1,11 +1,11 @@
 package forge
 
 import (
-	"github.com/fairlead-io/fairlead/internal/base/problem"
-
 	"context"
 	"errors"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
 
 const (
