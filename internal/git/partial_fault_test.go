@@ -2,6 +2,7 @@ package git_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -42,6 +43,47 @@ func TestPartialBadGateway(t *testing.T) {
 				t.Errorf("after one 502 the mirror is (%v, %v)\n%s", err, failed, text)
 			}
 		})
+	}
+}
+
+// TestInspectTreesUnreachable: what cannot be read of one of several trees is an error, and
+// is not taken for absent.
+func TestInspectTreesUnreachable(t *testing.T) {
+	r, _, server, work := partialMirror(t)
+	work.Write("type-1/target-1/values.yaml", "other\n")
+	work.Commit("another change")
+	work.Push("main")
+	before := head(t, r)
+	if _, err := r.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after := head(t, r)
+	countFiles := func(trees []tree.Tree) (n int, _ error) {
+		for _, t := range trees {
+			for range t.All() {
+				n++
+			}
+		}
+		return n, nil
+	}
+	for _, read := range []string{"", after} { // what is here already, so that only the other one fails
+		if read != "" {
+			if _, err := git.InspectTrees(r.Mirror(), []string{read}, countFiles); err != nil {
+				t.Fatal(err)
+			}
+		}
+		remove := server.Inject("out", gittest.Fault{Service: "git-upload-pack", Method: http.MethodPost, Status: http.StatusBadGateway})
+		for _, commits := range [][]string{{before, after}, {after, before}} {
+			n, err := git.InspectTrees(r.Mirror(), commits, countFiles)
+			if !errors.Is(err, git.ErrUnreachable) || n != 0 {
+				t.Errorf("of %v, while %q is here: %d files, %v, want ErrUnreachable", commits, read, n, err)
+			}
+		}
+		remove()
+	}
+	n, err := git.InspectTrees(r.Mirror(), []string{before, after}, countFiles)
+	if err != nil || n == 0 {
+		t.Errorf("%d files, %v", n, err)
 	}
 }
 
