@@ -7,7 +7,10 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Packages with goroutines of their own (internal/testkit/archtest has the list): the race
 # detector has nothing to find in the others.
 RACE := $(addprefix ./internal/,base/panics base/parallel render render/output git/... forge server/... \
-	$(addprefix reconcile/,source observe publish status repos promoter loop))
+	$(addprefix reconcile/,source observe publish status repos promoter))
+
+# The tests of the loop take half an hour under the race detector: RACE_LOOP=regexp chooses.
+RACE_LOOP ?= .
 
 # Packages whose tests know -update, and those that have benchmarks or fuzz targets.
 having     = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*_test.go' '$(1)' cmd internal templates schemas))))
@@ -37,6 +40,7 @@ test: ## run all tests
 
 race: ## run the tests of what runs in parallel under the race detector
 	$(GO) test -race -timeout 25m $(TESTFLAGS) $(RACE)
+	$(GO) test -race -timeout 60m $(TESTFLAGS) -run '$(RACE_LOOP)' ./internal/reconcile/loop
 
 lint: ## look for what is badly formatted or probably wrong
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; }
