@@ -72,6 +72,16 @@ func (h History) newerCommits(commit string) []string {
 	return h.commits[:h.positions[commit].newer]
 }
 
+// OldestNewer returns the oldest commit that is newer than one, which an environment with that
+// commit has waited for longest; "" if there is none.
+func (h History) OldestNewer(commit string) string {
+	newer := h.newerCommits(commit)
+	if len(newer) == 0 {
+		return ""
+	}
+	return newer[len(newer)-1]
+}
+
 // reachedIndex returns the index of the newest commit that a commit of the history is or contains.
 func (h History) reachedIndex(commit string) int {
 	if p := h.positions[commit]; p.isSide {

@@ -38,6 +38,7 @@ type Metrics struct {
 	assignments         *prometheus.GaugeVec
 	promotions          *prometheus.CounterVec
 	verifications       *prometheus.CounterVec
+	promotion           *promotionMetrics
 
 	gitCalls      *prometheus.CounterVec
 	gitDuration   *prometheus.HistogramVec
@@ -71,6 +72,7 @@ func New(version string) *Metrics {
 
 		verifications: newCounterVec("verifications_total", "Renderings that were made again from nothing: same or different.", "outcome"),
 		promotions:    newCounterVec("promotions_total", "Commits of the base that an environment was given.", "environment"),
+		promotion:     newPromotionMetrics(),
 
 		gitCalls:      newCounterVec("git_calls_total", "Git operations on remotes.", "operation", "host", "outcome"),
 		gitDuration:   newHistogramVec("git_call_duration_seconds", "How long a Git operation on a remote takes.", "operation", "host"),
@@ -86,8 +88,11 @@ func New(version string) *Metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info,
 		m.cycles, m.cycleDuration, m.waiting, m.cycleEnded, m.unfinished,
 		m.environmentState, m.environmentDuration, m.problems, m.assignments, m.promotions, m.verifications,
-		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks,
+		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks, m.promotion.leadTime,
 	)
+	for _, vec := range m.promotion.gauges() {
+		m.registry.MustRegister(vec)
+	}
 	for _, ok := range []bool{true, false} { // a rate needs a zero to start from
 		m.cycles.WithLabelValues(outcomeLabel(ok))
 		m.verifications.WithLabelValues(verificationLabel(ok))
@@ -130,11 +135,15 @@ func (m *Metrics) SetUnfinishedSince(env string, since time.Time) {
 	if m == nil {
 		return
 	}
-	seconds := 0.0
-	if !since.IsZero() {
-		seconds = float64(since.UnixMilli()) / 1000
+	m.unfinished.WithLabelValues(safeLabel(env)).Set(unixSeconds(since))
+}
+
+// unixSeconds returns a time as Prometheus has them; 0 if it is zero.
+func unixSeconds(at time.Time) float64 {
+	if at.IsZero() {
+		return 0
 	}
-	m.unfinished.WithLabelValues(safeLabel(env)).Set(seconds)
+	return float64(at.UnixMilli()) / 1000
 }
 
 // RecordCycle counts a cycle that ended at a time.
@@ -200,6 +209,7 @@ func (m *Metrics) ForgetEnvironment(env string) {
 	}
 	m.environmentDuration.DeletePartialMatch(gone)
 	m.promotions.DeletePartialMatch(gone)
+	m.promotion.forget(gone)
 }
 
 // RecordGitCall counts a Git operation on a remote: poll, fetch, push or read; any

@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -20,6 +22,14 @@ func busy() *Metrics {
 	m := New("1.2.3")
 	use(m)
 	return m
+}
+
+// waitingStage is a stage that waits for a freeze, for people, and for the environment before it.
+func waitingStage(environment string) status.Stage {
+	return status.Stage{Environment: environment, Commit: "c0ffee", Next: promote.Decision{Verdict: gate.Verdict{Parts: []gate.Verdict{
+		{Gate: "after test", Status: gate.Wait}, {Gate: "queue", Status: gate.Pass},
+		{Gate: "gates", Status: gate.Wait, Parts: []gate.Verdict{{Gate: "freeze", Status: gate.Wait}, {Gate: "smoke", Status: gate.Fail}, {Gate: "window", Status: gate.Pass}}},
+	}}}}
 }
 
 func use(m *Metrics) {
@@ -34,6 +44,11 @@ func use(m *Metrics) {
 		Name: "dev", State: status.InSync, Took: time.Second, Problems: problem.List{{}, {}, {Warning: true}}, Assignments: 12,
 	})
 	m.RecordPromotion("dev")
+	m.SetStage(waitingStage("dev"), time.Unix(900, 0))
+	m.SetStage(status.Stage{Environment: "dev", Commit: "c0ffee", Behind: 2, Hold: "the load test", Proof: gate.Verdict{Status: gate.Pass}}, time.Unix(900, 0))
+	m.SetStage(waitingStage("prod"), time.Time{})
+	m.RecordLeadTime("dev", 2*time.Hour)
+	m.RecordLeadTime("dev", -time.Hour) // a clock that is ahead
 	m.RecordVerification(false)
 	m.RecordGitCall("fetch", "git.example.com", time.Second, false)
 	m.RecordGitCall("fetch", "https://user:secret@git.example.com:8443/org/repo.git", time.Second, true)
@@ -52,8 +67,8 @@ func TestLint(t *testing.T) {
 			ours.WriteString(line)
 		}
 	}
-	if n := strings.Count(ours.String(), "# TYPE"); n != 19 {
-		t.Errorf("%d metrics of ours, want 19", n)
+	if n := strings.Count(ours.String(), "# TYPE"); n != 26 {
+		t.Errorf("%d metrics of ours, want 26", n)
 	}
 	found, err := promlint.New(strings.NewReader(ours.String())).Lint()
 	if err != nil {
@@ -95,6 +110,23 @@ fairlead_git_calls_total{host="git.example.com",operation="fetch",outcome="ok"} 
 fairlead_git_calls_total{host="local",operation="other",outcome="ok"} 1
 fairlead_problems{environment="dev",severity="problem"} 2
 fairlead_problems{environment="dev",severity="warning"} 1
+fairlead_promotion_behind_commits{environment="dev"} 2
+fairlead_promotion_behind_commits{environment="prod"} 0
+fairlead_promotion_frozen{environment="dev"} 0
+fairlead_promotion_frozen{environment="prod"} 1
+fairlead_promotion_held{environment="dev"} 1
+fairlead_promotion_held{environment="prod"} 0
+fairlead_promotion_lead_time_seconds_count{environment="dev"} 2
+fairlead_promotion_verified{environment="dev"} 1
+fairlead_promotion_verified{environment="prod"} 0
+fairlead_promotion_waiting_since_timestamp_seconds{environment="dev"} 900
+fairlead_promotion_waiting_since_timestamp_seconds{environment="prod"} 0
+fairlead_promotion_waiting{environment="dev",gate="after test"} 0
+fairlead_promotion_waiting{environment="dev",gate="freeze"} 0
+fairlead_promotion_waiting{environment="dev",gate="smoke"} 0
+fairlead_promotion_waiting{environment="prod",gate="after test"} 1
+fairlead_promotion_waiting{environment="prod",gate="freeze"} 1
+fairlead_promotion_waiting{environment="prod",gate="smoke"} 1
 fairlead_promotions_total{environment="dev"} 1
 fairlead_remote_failing{host="git.example.com"} 1
 fairlead_verifications_total{outcome="different"} 1

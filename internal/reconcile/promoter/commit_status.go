@@ -40,8 +40,24 @@ func (m *Promoter) reportPromotion(ctx context.Context, s *stageState) error {
 				return err
 			}
 		}
+		if want.Context == ProofContext(s.spec.Name) && want.Outcome == forge.Success && len(steps) > 0 && !anew {
+			m.recordLeadTime(s)
+		}
 	}
 	return nil
+}
+
+// recordLeadTime counts how long the current commit took to be verified, once: it is recorded on
+// the commit for the first time.
+func (m *Promoter) recordLeadTime(s *stageState) {
+	if s.memory.countedCommit == s.stage.Commit {
+		return
+	}
+	s.memory.countedCommit = s.stage.Commit
+	info, err := s.base.Repo.Commit(s.stage.Commit)
+	if err == nil {
+		m.options.Metrics.RecordLeadTime(s.spec.Name, m.now.Sub(info.When))
+	}
 }
 
 // wantedStatuses returns the statuses that the current commit should have: how far it has got, and,

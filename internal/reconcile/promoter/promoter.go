@@ -82,6 +82,7 @@ type memory struct {
 	reversal       cachedReversal
 	syncedCommit   string // that its output was in sync with; "" if that is not known
 	loggedError    string // that was logged last
+	countedCommit  string // whose lead time was counted last
 }
 
 // New returns a Promoter.

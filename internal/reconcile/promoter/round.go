@@ -90,10 +90,26 @@ func (m *Promoter) reconcile(ctx context.Context, policy Policy) (report status.
 	for i, s := range stages {
 		m.logError(s)
 		promoted = promoted || s.promoted
-		report.Stages = append(report.Stages, s.newReport(decisions[i], history))
+		stage := s.newReport(decisions[i], history)
+		m.options.Metrics.SetStage(stage, oldestWaiting(base, history, s.stage.Commit))
+		report.Stages = append(report.Stages, stage)
 	}
 	m.schedule.planNext(m.now, summarizeRound(stages, report.Stages), m.options.Settings.Schedule.Interval, m.options.Random)
 	return report, promoted, nil
+}
+
+// oldestWaiting returns when the oldest commit was made that an environment does not have; zero if
+// it has all, or none yet.
+func oldestWaiting(base source.Base, history promote.History, has string) time.Time {
+	oldest := history.OldestNewer(has)
+	if has == "" || oldest == "" {
+		return time.Time{}
+	}
+	info, err := base.Repo.Commit(oldest)
+	if err != nil { // the round has read it, and a figure is no reason to stop
+		return time.Time{}
+	}
+	return info.When
 }
 
 // observeStages reads the facts of all stages, and returns the history of the base's branch back to
