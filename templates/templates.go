@@ -1,5 +1,5 @@
 // Package templates holds the built-in templates that a cluster type may name: reconcilers,
-// namespaces and formats of platform values. docs/templates.md lists them.
+// namespaces and formats of platform values. docs/reference/templates.md lists them.
 //
 // What the package keeps true: each file is one Kalypso Template, named as the file
 // is, whose head describes what it makes and which manifests keys it reads; text from

@@ -18,7 +18,7 @@ const (
 	exitFailed      = 1 // an operation failed
 	exitUsage       = 2 // the command was called wrongly, or names what does not exist
 	exitProblems    = 3 // the control plane has problems
-	exitDifferences = 4 // diff found differences
+	exitDifferences = 4 // diff found differences, or version a newer release
 )
 
 var (

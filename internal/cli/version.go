@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -22,27 +23,60 @@ type buildInfo struct {
 // information.
 var stampedVersion string
 
+// versionCommand is `fairlead version`.
+type versionCommand struct {
+	app      *app
+	check    bool
+	releases string
+}
+
 func newVersion(a *app) *cobra.Command {
+	v := &versionCommand{app: a}
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
-		Args:  checkArguments(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			b := readBuildInfo()
-			return a.printValue(b, func() string {
-				text := fmt.Sprintf("fairlead %s (%s)", b.Version, b.Go)
-				if b.Commit != "" {
-					text += " " + b.Commit
-				}
-				if b.Changed {
-					text += " with changes"
-				}
-				return text + "\n"
-			})
-		},
+		Short: "Print the version, and check for a newer one",
+		Long: `Version prints the version of this program, and the commit and the Go that it was built
+from. It asks nobody, unless --check is given: then it looks up the newest release, and
+exits with 4 if that is newer.`,
+		Example: `  fairlead version
+  fairlead version --check || echo "upgrade: docs/how-to/upgrade.md"`,
+		Args: checkArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return v.runVersion(c.Context()) },
 	}
+	f := c.Flags()
+	f.SortFlags = false
+	f.BoolVar(&v.check, "check", false, "look up the newest release")
+	f.StringVar(&v.releases, "releases", newestRelease, "`URL` that answers with the newest release, as GitHub does")
 	a.addOutputFlag(c)
 	return c
+}
+
+func (v *versionCommand) runVersion(ctx context.Context) error {
+	b := readBuildInfo()
+	if !v.check {
+		return v.app.printValue(b, b.describe)
+	}
+	found, err := checkRelease(ctx, v.releases, b.Version)
+	if err != nil {
+		return err
+	}
+	err = v.app.printValue(found, found.describe)
+	if err == nil && found.Update {
+		return errDiffers
+	}
+	return err
+}
+
+// describe returns the build in a line.
+func (b buildInfo) describe() string {
+	text := fmt.Sprintf("fairlead %s (%s)", b.Version, b.Go)
+	if b.Commit != "" {
+		text += " " + b.Commit
+	}
+	if b.Changed {
+		text += " with changes"
+	}
+	return text + "\n"
 }
 
 func readBuildInfo() buildInfo {

@@ -13,7 +13,7 @@
 //   - A secret is for the URLs that begin with its remote's, segment by segment, and
 //     for no others.
 //
-// docs/settings.md describes the file, and [Schema] is its JSON Schema; tests hold
+// docs/reference/settings.md describes the file, and [Schema] is its JSON Schema; tests hold
 // both to [Settings].
 package config
 

@@ -132,7 +132,7 @@ func (t *Template) Problem(m *Mistake) problem.Problem {
 	if m.Manifest < len(t.Model.Manifests) && t.Model.Manifests[m.Manifest].Line > 0 && m.Line > 0 {
 		pos.Line = t.Model.Manifests[m.Manifest].Line + m.Line - 1
 	}
-	hint := cmp.Or(m.Hint, "docs/templates.md says how templates are written")
+	hint := cmp.Or(m.Hint, "docs/reference/templates.md says how templates are written")
 	return problem.Problem{Pos: pos, Subject: t.Model.Subject(), Summary: m.Summary, Hint: hint}
 }
 

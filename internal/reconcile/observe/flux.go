@@ -127,9 +127,10 @@ func (f fluxEvent) rolloutPhase() (rollout.Phase, bool) {
 	// What was wanted has been taken back.
 	case f.Reason == "RollbackSucceeded" || f.Reason == "UninstallSucceeded":
 		return rollout.Failed, true
-	// The reason is that of the condition Ready, which is still Progressing when the
-	// checks have passed; and providers that are no forge are not sent the event that
-	// follows. So there is nothing but the message to know it by.
+	// The reason is that of the condition Ready, which is still Progressing when the checks
+	// have passed. The event that follows, "Reconciliation finished", has a reason that ends
+	// with Succeeded; but notification-controller 1.8.0 to 1.8.3 do not forward it, and then
+	// there is nothing but the message to know it by.
 	case strings.HasPrefix(f.Message, "Health check passed"):
 		return rollout.Ready, true
 	case strings.HasSuffix(f.Reason, "Succeeded"), f.Reason == "HealthCheckPassed", f.Reason == "Ready":

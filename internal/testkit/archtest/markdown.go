@@ -1,6 +1,8 @@
 package archtest
 
 import (
+	"go/ast"
+	"go/token"
 	"io/fs"
 	"path"
 	"regexp"
@@ -37,6 +39,8 @@ var (
 	headingPattern  = regexp.MustCompile(`^#+ (.*)$`)
 	headingLink     = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	codeSpanPattern = regexp.MustCompile("`[^`]*`")
+	// namedPage is a page that comments, hints and help texts name.
+	namedPage = regexp.MustCompile(`\bdocs/[\w/-]+\.md\b`)
 )
 
 func newDocument(name, text string) *document {
@@ -93,8 +97,8 @@ func (d *document) eachLink(visit func(line int, target, anchor string)) {
 	}
 }
 
-// checkMarkdown reports lines that are too long, links that lead nowhere, and pages
-// that the index does not link to.
+// checkMarkdown reports lines that are too long, links that lead nowhere, pages that the
+// index does not link to, and pages that the source names and that do not exist.
 func checkMarkdown(src *source) problem.List {
 	var l problem.List
 	byPath := map[string]*document{}
@@ -119,6 +123,11 @@ func checkMarkdown(src *source) problem.List {
 			}
 		})
 	}
+	for _, p := range src.packages {
+		for _, f := range p.files {
+			l = append(l, f.checkNamedPages(src.fsys)...)
+		}
+	}
 	for _, d := range src.documents {
 		if isWithin(d.path, docsFolder) && !linked[d.path] {
 			l.Addf(problem.Pos{File: d.path}, "", "add it to "+docsIndex, "the index does not link to this page")
@@ -137,6 +146,29 @@ func (d *document) checkColumns() problem.List {
 		if n := utf8.RuneCountInString(line); n > maxColumns {
 			l.Addf(problem.Pos{File: d.path, Line: i + 1}, "", "wrap it", "the line has %d columns, more than %d", n, maxColumns)
 		}
+	}
+	return l
+}
+
+// checkNamedPages reports pages that comments and texts of a file name, and that do not
+// exist.
+func (f *file) checkNamedPages(fsys fs.FS) problem.List {
+	var l problem.List
+	report := func(n ast.Node, text string) {
+		for _, name := range namedPage.FindAllString(text, -1) {
+			if _, err := fs.Stat(fsys, name); err != nil {
+				l.Addf(f.pos(n), "", "name a page that exists", "there is no %s", name)
+			}
+		}
+	}
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			report(lit, lit.Value)
+		}
+		return true
+	})
+	for _, group := range f.syntax.Comments {
+		report(group, group.Text())
 	}
 	return l
 }
