@@ -92,6 +92,11 @@ func queryErrorf(hint, format string, args ...any) *QueryError {
 	return &QueryError{fmt.Sprintf(format, args...), hint}
 }
 
+// subject returns the object of this kind with a name, which is there.
+func (k kind) subject(name string) subject {
+	return subject{k.name + "/" + name, func(q *explainer, a *Answer) { k.answer(q, name, a) }}
+}
+
 // resolveKind resolves <Kind>/<name>.
 func resolveKind(m *model.Model, k kind, name string) (subject, error) {
 	names := k.names(m)
@@ -102,7 +107,7 @@ func resolveKind(m *model.Model, k kind, name string) (subject, error) {
 		}
 		return subject{}, queryErrorf(hint, "there is no %s %q in environment %s", k.name, name, m.Environment)
 	}
-	return subject{k.name + "/" + name, func(q *explainer, a *Answer) { k.answer(q, name, a) }}, nil
+	return k.subject(name), nil
 }
 
 // workloadHint returns the likely reason why a workload was not found: a model has the
@@ -178,21 +183,18 @@ func nearestAssignment(m *model.Model, clusterType, target string) string {
 // resolveName resolves a name without a kind.
 func resolveName(m *model.Model, name string) (subject, error) {
 	var found []subject
-	var known []string
 	for _, k := range kinds {
-		names := k.names(m)
-		known = append(known, names...)
-		if slices.Contains(names, name) {
-			s, err := resolveKind(m, k, name)
-			if err != nil {
-				return subject{}, err
-			}
-			found = append(found, s)
+		if slices.Contains(k.names(m), name) {
+			found = append(found, k.subject(name))
 		}
 	}
 	found = append(found, kalypsoAssignments(m, name)...)
 	switch len(found) {
 	case 0:
+		var known []string
+		for _, k := range kinds {
+			known = append(known, k.names(m)...)
+		}
 		hint := cmp.Or(problem.DidYouMean(name, known), workloadHint(m))
 		return subject{}, queryErrorf(hint, "nothing is named %q in environment %s", name, m.Environment)
 	case 1:
