@@ -51,7 +51,14 @@ const (
 	daemonHint = "--url is that of the daemon's page, as in http://daemon:8080"
 )
 
-func (d daemonClient) statusURL() string { return strings.TrimSuffix(d.url, "/") + "/api/v1/status" }
+// statusURL returns the URL of the daemon's status. HOST:PORT is that of a page without TLS.
+func (d daemonClient) statusURL() string {
+	page := strings.TrimSuffix(d.url, "/")
+	if !strings.Contains(page, "://") {
+		page = "http://" + page
+	}
+	return page + "/api/v1/status"
+}
 
 // readStatus decodes the status of the daemon into snapshot.
 func (d daemonClient) readStatus(ctx context.Context, snapshot any) error {

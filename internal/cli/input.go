@@ -79,7 +79,7 @@ func (in *input) openSource(ctx context.Context) error {
 	}
 	in.parser = model.NewParser()
 	in.options.Parser = in.parser
-	in.options.Credentials = envCredentials()
+	in.options.Credentials, in.options.ReportUnreachable = envCredentials(), true
 	in.source, err = source.Open(ctx, in.options)
 	if err != nil && here {
 		return problem.WithHint(err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir")

@@ -295,6 +295,8 @@ func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref mode
 		return refuse("a control plane in a folder can name repositories in the folders beside it; --map reads others", "the folder %s is not beside the control plane", ref.Repo)
 	case errors.Is(err, errLocal):
 		return refuse("a control plane on a server cannot name files of this machine; --map allows it", "%s is not a URL", ref.Repo)
+	case err != nil && r.source.options.ReportUnreachable && ctx.Err() == nil:
+		return refuse("check the URL, and that this machine can reach the host; --map reads it elsewhere", "%v", err)
 	case err != nil:
 		return err
 	}
@@ -311,7 +313,8 @@ func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref mode
 	}
 	commit, err := resolve(revision)
 	if errors.Is(err, git.ErrNoRevision) && !asked {
-		return refuse("check the name; of a shallow clone, fetch all branches (git fetch --unshallow)", "%s has no branch or commit %q", giturl.Redact(ref.Repo), revision)
+		reason, advice := describeMissing(repo, giturl.Redact(ref.Repo), revision)
+		return refuse(advice, "%s", reason)
 	}
 	if err != nil {
 		return err

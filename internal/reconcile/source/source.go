@@ -15,7 +15,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,6 +60,10 @@ type Options struct {
 	// Open returns the repository at a URL or path, as it is now; nil to open what is
 	// on this machine, and to mirror the rest in CacheDir.
 	Open func(ctx context.Context, place string) (*git.Repository, error)
+	// ReportUnreachable makes a repository that cannot be reached a problem of the object that names
+	// it, so that all others are found too: for what runs once. Otherwise it is an error, which is
+	// tried again.
+	ReportUnreachable bool
 	// RenderTimeout bounds rendering one environment, once its layers were read; 0 for no
 	// bound.
 	RenderTimeout time.Duration
@@ -253,30 +256,3 @@ func (s *Source) baseFiles() (tree.Tree, error) {
 	}
 	return s.controlPlane.ReadFiles(commit, isContentWanted)
 }
-
-// baseCommit resolves a revision of the base; "" is the branch main, or else the
-// default branch.
-func (s *Source) baseCommit(revision string) (string, error) {
-	if revision != "" {
-		return s.controlPlane.Resolve(revision)
-	}
-	return s.controlPlane.Branch(s.baseBranch())
-}
-
-// baseBranch returns the name of the base's branch: what the options say, main, or the
-// default branch where there is no main.
-func (s *Source) baseBranch() string {
-	if s.options.BaseBranch != "" {
-		return s.options.BaseBranch
-	}
-	if s.controlPlane == nil {
-		return mainBranch
-	}
-	_, err := s.controlPlane.Branch(mainBranch)
-	if branch := s.controlPlane.DefaultBranch(); errors.Is(err, git.ErrNoRevision) && branch != "" {
-		return branch
-	}
-	return mainBranch
-}
-
-const mainBranch = "main"

@@ -1,0 +1,114 @@
+package source
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+)
+
+const (
+	mainBranch   = "main"
+	masterBranch = "master"
+	originPrefix = "refs/remotes/origin/"
+)
+
+// baseCommit resolves a revision of the base; "" is the head of its branch.
+func (s *Source) baseCommit(revision string) (string, error) {
+	resolve, isNamed := s.controlPlane.Resolve, revision != ""
+	if !isNamed {
+		revision, resolve = s.baseBranch(), s.controlPlane.Branch
+	}
+	commit, err := resolve(revision)
+	if !errors.Is(err, git.ErrNoRevision) {
+		return commit, err
+	}
+	reason, advice := describeMissing(s.controlPlane, giturl.Redact(s.controlPlane.Location()), revision)
+	if !isNamed && len(branchNames(s.controlPlane)) > 0 {
+		advice += "; controlPlane.branch in the settings, or --base, names the branch of the base"
+	}
+	return "", &problem.Refusal{Reason: reason, Advice: advice, Kind: err}
+}
+
+// baseBranch returns the name of the base's branch: what the options say; main; or, where there is no
+// main, the default branch. In a clone that is the branch that is checked out, whatever it is, so that
+// master comes before it.
+func (s *Source) baseBranch() string {
+	if s.options.BaseBranch != "" || s.controlPlane == nil {
+		return cmp.Or(s.options.BaseBranch, mainBranch)
+	}
+	_, err := s.controlPlane.Branch(mainBranch)
+	if !errors.Is(err, git.ErrNoRevision) {
+		return mainBranch
+	}
+	candidates := []string{s.controlPlane.DefaultBranch(), masterBranch}
+	if isClone(s.controlPlane) {
+		slices.Reverse(candidates)
+	}
+	for _, name := range candidates {
+		_, err := s.controlPlane.Branch(name)
+		if !errors.Is(err, git.ErrNoRevision) {
+			return name
+		}
+	}
+	return mainBranch
+}
+
+// isClone reports whether a repository has branches of a remote beside its own, as a person's clone
+// has and a mirror has not.
+func isClone(repo *git.Repository) bool {
+	tracked, err := repo.Refs(originPrefix)
+	return err == nil && len(tracked) > 0
+}
+
+// describeMissing returns that a repository does not have a revision, and what it has instead.
+func describeMissing(repo *git.Repository, place, revision string) (reason, advice string) {
+	names := branchNames(repo)
+	if len(names) == 0 {
+		return fmt.Sprintf("%s is empty: it has no commits", place), "push a first commit to its branch " + mainBranch + "; fairlead init fills an empty control plane"
+	}
+	advice = problem.DidYouMean(revision, names)
+	if more := len(names) - maxBranches; more > 0 {
+		names = append(names[:maxBranches], fmt.Sprintf("%d more", more))
+	}
+	switch {
+	case advice != "":
+	case len(names) == 1:
+		advice = "its only branch is " + names[0]
+	default:
+		advice = "its branches are " + text.Join(names, " and ")
+	}
+	if isClone(repo) {
+		advice += "; if this clone is shallow, fetch all of them: git fetch --unshallow"
+	}
+	return fmt.Sprintf("%s has no branch or commit %q", place, revision), advice
+}
+
+// maxBranches bounds the branches that are named.
+const maxBranches = 8
+
+// branchNames returns the names of the branches of a repository, also of those that only its origin
+// has, sorted. Those that Fairlead proposes from are not among them.
+func branchNames(repo *git.Repository) []string {
+	names := map[string]bool{}
+	for _, prefix := range []string{"refs/heads/", originPrefix} {
+		refs, err := repo.Refs(prefix)
+		if err != nil { // the sentence can do without
+			continue
+		}
+		for ref := range refs {
+			name := strings.TrimPrefix(ref, prefix)
+			if name != "HEAD" && !strings.HasPrefix(name, "fairlead/") {
+				names[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
