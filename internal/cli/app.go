@@ -29,7 +29,11 @@ const (
 // addOutputFlag adds the flag --output to a command: text, json, yaml, and the formats in more.
 func (a *app) addOutputFlag(c *cobra.Command, more ...string) {
 	known := append([]string{"text", "json", "yaml"}, more...)
-	c.Flags().Var(&choice{&a.format, known}, "output", "`format` of what is printed: "+text.Join(known, " or "))
+	shorthand := "o"
+	if c.Flags().ShorthandLookup(shorthand) != nil { // that of render is where it writes
+		shorthand = ""
+	}
+	c.Flags().VarP(&choice{&a.format, known}, "output", shorthand, "`format` of what is printed: "+text.Join(known, " or "))
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 }
 

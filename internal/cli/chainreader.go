@@ -38,7 +38,8 @@ func (cc *commandContext) newChainReader(ctx context.Context) (chainReader, erro
 }
 
 // errNoChainReader means that there is nothing to read the state of the stages from.
-var errNoChainReader = usageErrorf("--config FILE says where the settings are, and --url URL asks a daemon", "it takes the settings, or a daemon, to know how the environments fare")
+var errNoChainReader = usageErrorf("--config FILE reads with the settings, --url URL asks a running daemon; fairlead status also works in a clone of the control plane",
+	"there is no "+defaultSettingsFile+" here, and no --config and no --url")
 
 // daemonClient is the client of a running daemon.
 type daemonClient struct{ url string } // of its page
@@ -66,7 +67,7 @@ func (d daemonClient) readStatus(ctx context.Context, snapshot any) error {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.statusURL(), nil)
 	if err != nil {
-		return usageErrorf("as in --url http://daemon:8080", "--url cannot be read: %v", err)
+		return usageErrorf("as in --url http://daemon:8080", "--url is not a URL: %v", err)
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {

@@ -41,6 +41,9 @@ Of two environments it says what differs and why: other commits of the base, wha
 written for one of them only, what policies say of assignments that one of them lacks, and
 the configs that set other values.
 
+With --worktree B is the work tree here, and A what is checked out, or the revision that
+is named.
+
 A and B are each one of
   FOLDER    a folder that was rendered, or a checkout of the GitOps repository
   ENV@REV   a revision of the branch of environment ENV
@@ -56,9 +59,22 @@ differ.`,
   fairlead diff dev~1 dev                       what the last commit to dev did
   fairlead diff -u dev dev@my-change            what merging my-change into dev would do
   fairlead diff -e dev ../gitops main           what the GitOps repository lacks
-  fairlead diff stage prod                      what differs between two environments`,
-		Args: checkArguments(2, 2), ValidArgsFunction: completeFiles,
-		RunE: func(c *cobra.Command, args []string) error { return d.runDiff(c.Context(), args[0], args[1]) },
+  fairlead diff stage prod                      what differs between two environments
+  fairlead diff --worktree                      what your uncommitted changes would do`,
+		ValidArgsFunction: completeFiles,
+		RunE: func(c *cobra.Command, args []string) error {
+			args, err := d.withWorktree(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			return d.runDiff(c.Context(), args[0], args[1])
+		},
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if d.input.worktree {
+			return checkArguments(0, 1)(c, args)
+		}
+		return checkArguments(2, 2)(c, args)
 	}
 	d.input.addEnvironmentFlag(c, "all that A and B are of")
 	c.Flags().BoolVarP(&d.unified, "unified", "u", false, "also print the changes line by line")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,6 +24,32 @@ type side struct {
 	in       *input       // what a revision is read from; nil for a folder
 	known    []string     // the environments that it has
 	problems problem.List // of the files that declare them
+}
+
+// withWorktree returns the arguments with the work tree as B, and as A what is checked out if no
+// other is named.
+func (d *diffCommand) withWorktree(ctx context.Context, args []string) ([]string, error) {
+	if !d.input.worktree {
+		return args, nil
+	}
+	committed := d.input
+	committed.worktree, committed.stderr = false, func() io.Writer { return io.Discard }
+	if err := committed.openSource(ctx); err != nil {
+		return nil, err
+	}
+	environment, commit, err := committed.findWorktree(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.input.worktree, d.input.stderr = false, committed.stderr
+	prefix := ""
+	if environment != "" {
+		prefix = environment + "@"
+	}
+	if len(args) == 0 {
+		args = []string{prefix + "HEAD"}
+	}
+	return []string{args[0], prefix + commit}, nil
 }
 
 // openSides resolves the two arguments. Two folders need no control plane.

@@ -37,11 +37,20 @@ func usageErrorf(hint, format string, args ...any) error {
 
 // newUnknownError returns the usage error of a name that is none of known.
 func newUnknownError(kind, name string, known []string) error {
+	if kind == "environment" && len(known) == 0 {
+		return newNoEnvironmentsError("there is no environment " + name)
+	}
 	hint := problem.DidYouMean(name, known)
-	if hint == "" && len(known) > 0 {
+	if hint == "" {
 		hint = "the " + kind + "s are " + text.Join(known, " and ")
 	}
 	return usageErrorf(hint, "there is no %s %s", kind, name)
+}
+
+// newNoEnvironmentsError returns the usage error of a repository that is probably no control plane.
+func newNoEnvironmentsError(what string) error {
+	return usageErrorf("a control plane has objects of kind Environment in .environments/ of its base; in another folder, name it with --control-plane",
+		"%s: this control plane has none", what)
 }
 
 // problemsError means that problems stop an environment, or the command.

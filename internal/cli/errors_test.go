@@ -44,7 +44,7 @@ func TestErrors(t *testing.T) {
 		{"not elsewhere", withLocationHint(plain, "--repo names it"), exitFailed, "fairlead: error: the disk is full\n"},
 		{"unknown name", newUnknownError("kind", "Foo", []string{"Bar", "Baz"}), exitUsage, "fairlead: error: there is no kind Foo\nfairlead: hint: the kinds are Bar and Baz\n"},
 		{"misspelled name", newUnknownError("environment", "stagge", []string{"stage", "prod"}), exitUsage, "fairlead: error: there is no environment stagge\nfairlead: hint: " + problem.DidYouMean("stagge", []string{"stage"}) + "\n"},
-		{"name of nothing", newUnknownError("environment", "dev", nil), exitUsage, "fairlead: error: there is no environment dev\n"},
+		{"name of nothing", newUnknownError("environment", "dev", nil), exitUsage, "fairlead: error: there is no environment dev: this control plane has none\nfairlead: hint: a control plane has objects of kind Environment in .environments/ of its base; in another folder, name it with --control-plane\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer

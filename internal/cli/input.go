@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,8 @@ type input struct {
 	options     source.Options
 	workloads   []string // NAME=DIR
 	maps        []string // URL=PATH-or-URL
+	worktree    bool     // read the work tree here
+	stderr      func() io.Writer
 
 	parser *model.Parser
 	source *source.Source
@@ -41,7 +44,9 @@ func (in *input) addInputFlags(c *cobra.Command) {
 	in.options.Barrier.Report = func(work, of string, e *panics.Error) {
 		fmt.Fprintf(c.ErrOrStderr(), "fairlead: panic %s: %s %s: %s\n%s", e.ID, work, of, e.Kind, e.Stack)
 	}
+	in.stderr = c.ErrOrStderr
 	f := c.Flags()
+	f.BoolVar(&in.worktree, "worktree", false, "read the work tree here, with what is not committed, instead of the branch that is checked out")
 	f.StringVar(&in.options.ControlPlane, "control-plane", "", "Git repository of the control plane: a `PATH-or-URL` (default: the repository here)")
 	f.StringVar(&in.options.Base, "base", "", "`revision` of the base (default: what the environment's BaseRepo says)")
 	f.StringVar(&in.options.EnvironmentRevision, "environment-revision", "", "`revision` of the environment's branch (default: its head)")
@@ -81,10 +86,16 @@ func (in *input) openSource(ctx context.Context) error {
 	in.options.Parser = in.parser
 	in.options.Credentials, in.options.ReportUnreachable = envCredentials(), true
 	in.source, err = source.Open(ctx, in.options)
-	if err != nil && here {
+	switch {
+	case err != nil && here:
 		return problem.WithHint(err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir")
+	case err != nil || !here:
+		return err
+	case in.worktree:
+		return in.useWorktree(ctx)
 	}
-	return err
+	in.noteUncommitted(ctx)
+	return nil
 }
 
 // checkFlags returns an error for flags that contradict each other.
@@ -99,6 +110,8 @@ func (in *input) checkFlags() error {
 		return usageErrorf("give --base-dir too, or --control-plane to read the base from", "there is no base")
 	case in.isPlain() && o.EnvironmentDir == "":
 		return usageErrorf("give --environment-dir too, or --control-plane to read the environment from", "there is no environment")
+	case in.worktree && (o.ControlPlane != "" || o.BaseDir != "" || o.EnvironmentDir != ""):
+		return usageErrorf("run it in the clone of the control plane", "--worktree is for the repository here")
 	}
 	return nil
 }
@@ -133,7 +146,7 @@ func (in *input) chooseEnvironments(names []string, problems problem.List) ([]st
 		return nil, newProblemsError(problems)
 	case len(names) == 0:
 		return nil, problem.WithHint(fmt.Errorf("the control plane has no environments"),
-			"an object of kind Environment in .environments/ of the base makes one")
+			"an object of kind Environment in .environments/ of the base makes one; if the repository here is another one, name the control plane with --control-plane")
 	case len(names) > 1 && in.options.EnvironmentRevision != "":
 		return nil, usageErrorf("say with -e which environment it is of: "+text.Join(names, " or "), "--environment-revision is for one environment")
 	case len(names) > 1 && in.options.EnvironmentDir != "":
@@ -192,6 +205,7 @@ func (in *input) workingFile(pos problem.Pos) string {
 
 // completeEnvironments offers the names of the environments to the shell.
 func (in *input) completeEnvironments(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	in.stderr = func() io.Writer { return io.Discard } // the shell would show it in the line that is typed
 	if in.openSource(c.Context()) != nil || in.isPlain() {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

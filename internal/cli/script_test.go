@@ -83,6 +83,7 @@ func commit(ts *testscript.TestScript, neg bool, args []string) {
 	git("add", "--all", folder)
 	git("commit", "--quiet", "--allow-empty", "--message", "change "+branch)
 	git("symbolic-ref", "HEAD", "refs/heads/main")
+	git("config", "core.bare", "true") // what is committed is in no work tree of its own
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,8 +32,9 @@ func newStatus(a *app) *cobra.Command {
 		Short:   "Show how far commits have got",
 		Long: `Status shows the environments in the order of promotion: which commit of the base each has
 and since when, how that fares, how many commits the base has had since, and what comes
-next or why nothing does. It looks itself, with the settings, and changes nothing; or it
-asks a daemon.
+next or why nothing does. It changes nothing. With --url it asks a daemon; with settings it
+reads the repositories and their forges; in a clone of the control plane without settings it
+reads the clone alone, and says what is not known from that.
 
 An environment's commit is unmerged, withheld until a person merges its output, rolling-out,
 failed or proven; or it has problems, so that it is not rendered. Long sentences are cut: --output json, and fairlead explain
@@ -66,6 +68,9 @@ func (cc *commandContext) addObserverFlags(c *cobra.Command) {
 // runStatus shows the chain once, or until ctx ends.
 func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 	who, err := w.context.newChainReader(ctx)
+	if errors.Is(err, errNoChainReader) {
+		who, err = w.context.newGitReader(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -129,7 +134,13 @@ func chainText(c status.Chain, now time.Time) string {
 		if !s.Since.IsZero() {
 			age = display.FormatAge(now.Sub(s.Since))
 		}
-		next := nextText(s.Next)
+		next, state := nextText(s.Next), stateWord(s)
+		if c.FromGit {
+			next, state = "-", gitStateWord(s)
+			if s.Next.Verdict.Reason != notKnownFromGit {
+				next = s.Next.Verdict.Reason
+			}
+		}
 		if s.HasProblems() { // what is wrong with its commit matters more than the next one
 			next += "; " + s.Proof.Reason
 		}
@@ -138,13 +149,16 @@ func chainText(c status.Chain, now time.Time) string {
 		} else if i := slices.IndexFunc(s.Withheld, func(w status.Withheld) bool { return w.Cause == "freeze" }); i >= 0 {
 			next += "; only a person may merge its output: " + s.Withheld[i].Reason
 		}
-		rows = append(rows, []string{s.Environment, commit, age, stateWord(s), fmt.Sprint(s.Behind), forge.OneLine(next, maxNextWidth)})
+		rows = append(rows, []string{s.Environment, commit, age, state, fmt.Sprint(s.Behind), forge.OneLine(next, maxNextWidth)})
 	}
 	b.WriteString(display.FormatTable(rows))
 	for _, s := range c.Stages {
 		for _, r := range s.Removals {
 			fmt.Fprintf(&b, "%s: %s\n", s.Environment, r)
 		}
+	}
+	if c.FromGit {
+		b.WriteString(gitLegend)
 	}
 	return b.String()
 }

@@ -14,8 +14,10 @@ type Chain struct {
 	// Inferred is what the order was inferred from; "" if it is written.
 	Inferred string `json:"inferred,omitempty"`
 	// External reports that another system promotes commits.
-	External bool   `json:"external,omitempty"`
-	Head     string `json:"head,omitempty"` // of the base's branch
+	External bool `json:"external,omitempty"`
+	// FromGit reports that only Git was read: proofs and gates are not known.
+	FromGit bool   `json:"fromGit,omitempty"`
+	Head    string `json:"head,omitempty"` // of the base's branch
 	// Problems stop all promotions.
 	Problems problem.List `json:"problems"`
 	Stages   []Stage      `json:"stages"` // in the order of promotion

@@ -8,6 +8,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,8 +17,10 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/git/program"
@@ -115,7 +118,7 @@ func Serve(ctx context.Context, o Options) error {
 	if o.Settings.Listen != "" {
 		listener, err = net.Listen("tcp", o.Settings.Listen)
 		if err != nil {
-			return fmt.Errorf("listen: %w", err)
+			return describeListenError(o.Settings.Listen, err)
 		}
 		logger.Info("listening", "address", listener.Addr().String())
 	}
@@ -138,6 +141,26 @@ func Serve(ctx context.Context, o Options) error {
 	})
 	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: logger, OverdueAfter: o.Settings.OverdueAfter, Wake: func() { loop.Wake("") }, Webhooks: hooks}))
 	return runUntilDone(ctx, loop, store, o, listener, window)
+}
+
+// describeListenError returns an error of listening on an address, with what to do about it.
+func describeListenError(address string, err error) error {
+	var inner *net.OpError
+	if errors.As(err, &inner) {
+		err = inner.Err // without the address
+	}
+	var cause syscall.Errno
+	errors.As(err, &cause)
+	hint := "listen in the settings is HOST:PORT; :PORT is all addresses of this machine"
+	switch cause {
+	case syscall.EADDRINUSE:
+		hint = "another program has that port, perhaps another fairlead serve: stop it, or write another port into listen of the settings"
+	case syscall.EACCES:
+		hint = "ports below 1024 need special rights: write a higher one into listen of the settings"
+	case syscall.EADDRNOTAVAIL:
+		hint = "this machine does not have that address: write one of its own into listen of the settings, or :PORT for all of them"
+	}
+	return problem.WithHint(fmt.Errorf("listen on %s: %w", address, err), hint)
 }
 
 // runUntilDone runs the loop, and the HTTP server if there is a listener, until ctx ends or the

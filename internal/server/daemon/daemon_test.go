@@ -186,8 +186,17 @@ func TestServeCannotBegin(t *testing.T) {
 		Settings: settings(t, dir, text), Log: io.Discard,
 		After: func(status.Snapshot) { t.Error("a cycle has run") },
 	}
-	if err := daemon.Serve(t.Context(), o); err == nil || !strings.Contains(err.Error(), "address already in use") {
-		t.Errorf("with a port that is taken it ended with %v", err)
+	for address, want := range map[string][2]string{
+		listener.Addr().String(): {"address already in use", "another program has that port"},
+		"192.0.2.1:0":            {"cannot assign requested address", "this machine does not have that address"},
+	} {
+		o := o
+		o.Settings = settings(t, dir, "controlPlane: {repo: plane.git}\ndataDir: data\nlisten: "+address+"\n")
+		err := daemon.Serve(t.Context(), o)
+		var hinted interface{ Hint() string }
+		if !errors.As(err, &hinted) || err.Error() != "listen on "+address+": bind: "+want[0] || !strings.HasPrefix(hinted.Hint(), want[1]) {
+			t.Errorf("with the address %s it ended with %v", address, err)
+		}
 	}
 	unlock, err := lock.AcquireWithPID(t.Context(), filepath.Join(dir, "data", "lock"))
 	if err != nil {

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// gitReader reads how far commits have got from a clone of the control plane alone: what has been
+// promoted, and what is held or frozen.
+type gitReader struct {
+	source *source.Source
+	now    func() time.Time
+}
+
+// newGitReader returns a reader of the repository that the current folder is in. The error is
+// errNoChainReader if there is none.
+func (cc *commandContext) newGitReader(ctx context.Context) (gitReader, error) {
+	s, err := source.Open(ctx, source.Options{ControlPlane: ".", Parser: model.NewParser(), Credentials: envCredentials()})
+	if errors.Is(err, git.ErrNotFound) {
+		err = errNoChainReader
+	}
+	return gitReader{s, cc.now}, err
+}
+
+// Close does nothing: nothing was started.
+func (gitReader) Close() {}
+
+// notKnownFromGit is the reason of all verdicts of a chain that was read from Git alone.
+const notKnownFromGit = "not known from Git alone"
+
+// maxBehind bounds the commits of the base, and those of a branch, that are read.
+const maxBehind = 1000
+
+// Chain reads the base and the environments' branches as they are in the clone.
+func (r gitReader) Chain(ctx context.Context) (status.Chain, error) {
+	base, err := r.source.Base(ctx)
+	if err != nil {
+		return status.Chain{}, err
+	}
+	if len(base.Environments) == 0 && !base.Progress.Problems.Stops() {
+		return status.Chain{}, usageErrorf("run it in a clone of the control plane, or with --config FILE or --url URL", "the repository here has no environments: it is not a control plane")
+	}
+	read, problems := model.NewChain(base.Progress, base.Environments, nil)
+	chain := status.Chain{FromGit: true, External: read.External, Inferred: read.Inferred, Head: base.Head, Checked: r.now(), Problems: base.Progress.Problems, Stages: []status.Stage{}}
+	if read.Inferred == "" {
+		chain.Problems = append(problems, chain.Problems...).Sorted()
+	}
+	for _, spec := range read.Stages {
+		stage, err := r.readStage(ctx, base, spec)
+		if err != nil {
+			return chain, fmt.Errorf("read the branch of %s: %w", spec.Name, err)
+		}
+		chain.Stages = append(chain.Stages, stage)
+	}
+	return chain, nil
+}
+
+func (r gitReader) readStage(ctx context.Context, base source.Base, spec model.Stage) (status.Stage, error) {
+	unknown := gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: notKnownFromGit}
+	stage := status.Stage{Environment: spec.Name, After: spec.After, Proof: unknown, Next: promote.Decision{Verdict: unknown}}
+	branch, err := r.source.Branch(ctx, spec.Name)
+	if err != nil {
+		return stage, err
+	}
+	if branch.Repo == nil {
+		stage.Next = promote.Decision{State: promote.Stopped, Verdict: gate.Verdict{Status: gate.Fail, Reason: "its branch " + branch.Name + " is not in this clone"}}
+		return stage, nil
+	}
+	if i := slices.IndexFunc(branch.Progress.Problems, func(p problem.Problem) bool { return !p.Warning }); i >= 0 {
+		stage.Next = promote.Decision{State: promote.Stopped, Verdict: gate.Verdict{Status: gate.Fail, Reason: branch.Progress.Problems[i].String()}}
+	}
+	if branch.Commit != "" {
+		stage.Commit = branch.Commit
+		changed, err := branch.Repo.LastChangedBy(branch.Head, branch.Record, maxBehind)
+		if err != nil {
+			return stage, err
+		}
+		stage.Since = changed.When
+		line, err := base.Repo.FirstParents(base.Head, maxBehind, func(commit string) bool { return strings.HasPrefix(commit, branch.Commit) })
+		if err != nil {
+			return stage, err
+		}
+		stage.Behind = len(line) - 1
+	}
+	frozen := gate.EvaluateFreezes(gate.Facts{Now: r.now(), Environment: spec.Name, Commit: base.Head, Freezes: base.Progress.Freezes})
+	switch holds := branch.Progress.Holds; {
+	case stage.Next.State == promote.Stopped:
+	case len(holds) > 0:
+		stage.Hold = holds[0].Reason
+		stage.Next = promote.Decision{State: promote.Held, Verdict: gate.Verdict{Gate: "hold", Status: gate.Wait, Reason: "held: " + holds[0].Reason}}
+	case frozen.Status == gate.Wait:
+		stage.Next = promote.Decision{State: promote.Waiting, Verdict: frozen}
+	}
+	return stage, nil
+}
+
+// gitStateWord returns what Git alone says about an environment's commit, in one word.
+func gitStateWord(s status.Stage) string {
+	switch {
+	case s.Next.State == promote.Stopped:
+		return "stopped"
+	case s.Next.State == promote.Held:
+		return "held"
+	case s.Next.State == promote.Waiting:
+		return "frozen"
+	case s.Commit == "":
+		return "empty"
+	}
+	return "promoted"
+}
+
+const gitLegend = `
+Read from this clone alone, as of its last fetch. Not known: what clusters run, whether a commit
+is verified, and what gates wait for. To see it, ask a daemon or name the settings:
+  fairlead status --url URL
+  fairlead status --config FILE
+`
