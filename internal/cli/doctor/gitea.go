@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/forge/gitea"
@@ -39,10 +41,44 @@ func checkGiteaCredential(ctx context.Context, d *examination, a *forgeAPI) bool
 	what := a.credentialName() + ": token"
 	if !said.isGood() {
 		d.addWarning(what, "give the token the scope read:user", "%s does not tell whose it is, so that there are no previews: %s", name, said.message)
-		return true
+	} else {
+		d.addOK(what, "%s takes it; it needs the scopes write:repository, write:issue and read:user", name)
 	}
-	d.addOK(what, "%s takes it; it needs the scopes write:repository, write:issue and read:user", name)
+	d.checkGiteaScopes(ctx, a)
 	return true
+}
+
+// giteaScopes is what Gitea says of a token that may not do something.
+var giteaScopes = regexp.MustCompile(`token scope=([a-z:,-]+)`)
+
+// checkGiteaScopes names each scope that the token lacks. Gitea tells a token's scopes only when it
+// refuses something: what is asked for is for administrators.
+func (d *examination) checkGiteaScopes(ctx context.Context, a *forgeAPI) {
+	said, err := a.getJSON(ctx, nil, "limit=1", "admin", "cron")
+	match := giteaScopes.FindStringSubmatch(said.message)
+	if err != nil || match == nil {
+		return // it may do everything, or the server does not tell
+	}
+	held := strings.Split(match[1], ",")
+	for _, needed := range []struct {
+		scope, purpose string
+		level          Level
+	}{
+		{"write:repository", "to push, to open pull requests and to set statuses", Fail},
+		{"write:issue", "for the labels of pull requests, for comments and for issues", Fail},
+		{"read:user", "to recognize our own comments", Warn},
+	} {
+		more := strings.Replace(needed.scope, "read:", "write:", 1)
+		what := a.credentialName() + ": token scope " + needed.scope
+		if slices.Contains(held, "all") || slices.Contains(held, needed.scope) || slices.Contains(held, more) {
+			continue
+		}
+		level := needed.level
+		if !d.config.Write {
+			level = Warn
+		}
+		d.addFinding(Finding{level, what, "the token lacks it: it is needed " + needed.purpose, "make a token with the scopes write:repository, write:issue and read:user"})
+	}
 }
 
 func checkGiteaRepository(ctx context.Context, d *examination, r *repository) {
@@ -56,6 +92,9 @@ func checkGiteaRepository(ctx context.Context, d *examination, r *repository) {
 	}
 	for _, to := range r.outputs {
 		d.checkGiteaBranch(ctx, r, d.config.Output.BranchPrefix+to.environment)
+		if d.mergesItself(to) {
+			d.checkGiteaMerge(ctx, r, to)
+		}
 	}
 }
 
@@ -70,6 +109,18 @@ func (d *examination) checkGiteaIssues(ctx context.Context, r *repository) {
 		d.addWarning(what, "give the token the scope write:issue", "the server refuses them: %s", said.message)
 	case said.isGood():
 		d.addOK(what, "they can be read")
+	}
+}
+
+// checkGiteaMerge checks whether the protection of an output branch lets us merge.
+func (d *examination) checkGiteaMerge(ctx context.Context, r *repository, to output) {
+	var is struct {
+		CanMerge *bool  `json:"user_can_merge"`
+		Rule     string `json:"effective_branch_protection_name"`
+	}
+	said, err := r.api.getJSON(ctx, &is, "", r.hubPath("branches", to.branch)...)
+	if err == nil && said.isGood() && is.CanMerge != nil {
+		d.addMerge(r, to, *is.CanMerge, "the rule "+cmp.Or(is.Rule, "for it"))
 	}
 }
 

@@ -45,12 +45,19 @@ func TestGitea(t *testing.T) {
 	}{
 		{"all is well", s.UserToken("robot", "write:repository", "write:issue", "read:user"), false, good},
 		{"has no scope for users", s.UserToken("robot", "write:repository", "write:issue"), false, []string{
+			"warn SERVER/: token scope read:user: the token lacks it: it is needed to recognize our own comments",
 			"warn SERVER/: token: Gitea does not tell whose it is, so that there are no previews: 403 Forbidden: ", "ok SERVER/acme/out.git: push: ",
 		}},
 		{"reads only", s.UserToken("robot", "read:repository", "read:issue"), true, []string{
 			"ok SERVER/acme/out.git: read: ", "fail SERVER/acme/out.git: push: access was refused",
+			"fail SERVER/: token scope write:repository: the token lacks it", "fail SERVER/: token scope write:issue: the token lacks it",
 		}},
-		{"has no scope for issues", s.UserToken("robot", "write:repository"), false, []string{
+		{"reads issues only", s.UserToken("robot", "write:repository", "read:issue", "read:user"), true, []string{
+			"ok SERVER/acme/out.git: issues: ", "fail SERVER/: token scope write:issue: the token lacks it: it is needed for the labels of pull requests, for comments and for issues",
+		}},
+		{"may do everything", s.UserToken("robot", "all"), false, good},
+		{"has no scope for issues", s.UserToken("robot", "write:repository"), true, []string{
+			"fail SERVER/: token scope write:issue: the token lacks it",
 			"ok SERVER/acme/out.git: push: ", "warn SERVER/acme/out.git: issues: the server refuses them: 403 Forbidden: ",
 		}},
 		// Gitea lets everybody begin a push, since it may be one to refs/for/: only its

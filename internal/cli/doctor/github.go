@@ -100,6 +100,9 @@ func checkGitHubRepository(ctx context.Context, d *examination, r *repository) {
 	for _, to := range r.outputs {
 		d.checkGitHubRules(ctx, r, d.config.Output.BranchPrefix+to.environment)
 		d.checkGitHubProtection(ctx, r, to.branch)
+		if d.mergesItself(to) {
+			d.checkGitHubMerge(ctx, r, to)
+		}
 	}
 }
 
@@ -160,6 +163,25 @@ func (d *examination) checkGitHubRules(ctx context.Context, r *repository, branc
 		return
 	}
 	d.addWarning(what, "leave the branches "+d.config.Output.BranchPrefix+"** out of the ruleset, or let Fairlead bypass it", "%s", strings.Join(broken, "; "))
+}
+
+// checkGitHubMerge checks whether the rules for an output branch let us merge.
+func (d *examination) checkGitHubMerge(ctx context.Context, r *repository, to output) {
+	var rules []struct {
+		Type string `json:"type"`
+	}
+	said, err := r.api.getJSON(ctx, &rules, "per_page=100", r.hubPath("rules", "branches", to.branch)...)
+	if err != nil || !said.isGood() {
+		return // checkGitHubRules says so
+	}
+	for _, rule := range rules {
+		switch rule.Type {
+		case "update":
+			d.addMerge(r, to, false, "the rule that only some may update the branch")
+		case "merge_queue":
+			d.addMerge(r, to, false, "the merge queue")
+		}
+	}
 }
 
 // checkGitHubProtection checks the protection of the branch that pull requests are for.

@@ -91,15 +91,15 @@ func checkGitLabRepository(ctx context.Context, d *examination, r *repository) {
 type gitlabProtected struct {
 	Name  string         `json:"name"`
 	Push  []gitlabAccess `json:"push_access_levels"`
+	Merge []gitlabAccess `json:"merge_access_levels"`
 	Force bool           `json:"allow_force_push"`
 }
 
 // refusalReason returns why the protection refuses force pushes of an account with an access
 // level; "" if it does not. It cannot see users that are named one by one.
 func (p gitlabProtected) refusalReason(level *int) string {
-	may := level == nil || slices.ContainsFunc(p.Push, func(a gitlabAccess) bool { return a.Level > 0 && a.Level <= *level })
 	switch {
-	case !may:
+	case !isAllowed(p.Push, level):
 		return "may not be pushed to with what our account is in the project"
 	case !p.Force:
 		return "may not be replaced, as force pushes are not allowed"
@@ -107,10 +107,34 @@ func (p gitlabProtected) refusalReason(level *int) string {
 	return ""
 }
 
+// isAllowed reports whether an access level is one of those that may do something; nil is one that
+// is not known, and 0 in the list is nobody.
+func isAllowed(list []gitlabAccess, level *int) bool {
+	return level == nil || slices.ContainsFunc(list, func(a gitlabAccess) bool { return a.Level > 0 && a.Level <= *level })
+}
+
+// matches reports whether the protection is of a branch.
+func (p gitlabProtected) matches(branch string) bool {
+	pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(p.Name), `\*`, ".*") + "$"
+	return regexp.MustCompile(pattern).MatchString(branch)
+}
+
+// checkGitLabMerge checks whether the protection of an output branch lets us merge: one of those
+// that match it is enough.
+func (d *examination) checkGitLabMerge(r *repository, to output, all []gitlabProtected, level *int) {
+	all = slices.DeleteFunc(slices.Clone(all), func(p gitlabProtected) bool { return !p.matches(to.branch) })
+	if len(all) > 0 {
+		d.addMerge(r, to, slices.ContainsFunc(all, func(p gitlabProtected) bool { return isAllowed(p.Merge, level) }), "the protection of "+all[0].Name)
+	}
+}
+
 func (d *examination) checkGitLabProtection(ctx context.Context, r *repository, level *int) {
 	var all []gitlabProtected
 	said, err := r.api.getJSON(ctx, &all, "per_page=100", "projects", r.path, "protected_branches")
 	for _, to := range r.outputs {
+		if d.mergesItself(to) {
+			d.checkGitLabMerge(r, to, all, level)
+		}
 		branch := d.config.Output.BranchPrefix + to.environment
 		what := r.redactedURL() + ": protection of " + branch
 		if err != nil || said.status == http.StatusForbidden || !said.isGood() {
@@ -119,8 +143,7 @@ func (d *examination) checkGitLabProtection(ctx context.Context, r *repository, 
 		}
 		why := ""
 		for _, p := range all {
-			pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(p.Name), `\*`, ".*") + "$"
-			if why == "" && regexp.MustCompile(pattern).MatchString(branch) {
+			if why == "" && p.matches(branch) {
 				why = p.refusalReason(level)
 			}
 		}

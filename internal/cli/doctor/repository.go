@@ -117,6 +117,23 @@ func (d *examination) checkFeatures(r *repository, pulls, issues bool, pullsOff,
 	}
 }
 
+// mergesItself reports whether the daemon, and not a person, merges the output of an environment.
+func (d *examination) mergesItself(to output) bool {
+	how := d.config.Merge[to.environment]
+	return d.config.Write && (how == string(publish.Direct) || how == string(publish.WhenGreen))
+}
+
+// addMerge adds whether the protection of an output branch, which by describes, lets us merge.
+func (d *examination) addMerge(r *repository, to output, allowed bool, by string) {
+	what := r.redactedURL() + ": merge into " + to.branch
+	if allowed {
+		d.addOK(what, "the protection of the branch lets us")
+		return
+	}
+	d.addFinding(Finding{Fail, what, fmt.Sprintf("%s keeps us from merging, and merge is %s for %s", by, d.config.Merge[to.environment], to.environment),
+		"let the account of the token merge into the branch, or write merge: {" + to.environment + ": manual}"})
+}
+
 // checkAutoMerge checks that a repository lets the forge merge, where that is asked for.
 func (d *examination) checkAutoMerge(r *repository, allowed bool) {
 	var asked []string
