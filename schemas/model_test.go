@@ -77,7 +77,7 @@ func compareTime(path string, schema map[string]any, t reflect.Type) []string {
 	if t == reflect.TypeFor[time.Time]() && schema["format"] != "date-time" {
 		out = append(out, path+": the schema does not want a time")
 	}
-	if t == reflect.TypeFor[time.Duration]() && !strings.Contains(pattern, "(ns|us|µs|ms|s|m|h)") {
+	if t == reflect.TypeFor[time.Duration]() && !strings.Contains(pattern, "(ns|us|µs|ms|s|m|h|d)") {
 		out = append(out, path+": the schema does not want a duration")
 	}
 	return out
@@ -195,7 +195,7 @@ func TestCompare(t *testing.T) {
 			"items": map[string]any{"type": "array", "items": item("key")},
 			"on":    map[string]any{"type": "boolean"},
 			"count": map[string]any{"type": "integer"},
-			"long":  map[string]any{"type": "string", "pattern": "([0-9]+(ns|us|µs|ms|s|m|h))+"},
+			"long":  map[string]any{"type": "string", "pattern": "([0-9]+(ns|us|µs|ms|s|m|h|d))+"},
 			"when":  map[string]any{"type": "string", "format": "date-time"},
 			"any":   map[string]any{},
 		}

@@ -39,7 +39,7 @@ to it.`,
 	extend := cc.newEphemeralChange("extend NAME", "Let one live longer", func(ctx context.Context, d *ephemeral.Client, name string) (ephemeral.Result, error) {
 		return d.Extend(ctx, name, ttl)
 	})
-	extend.Flags().DurationVar(&ttl, "ttl", 24*time.Hour, "how much `longer` than it would")
+	addDurationFlag(extend.Flags(), &ttl, "ttl", 24*time.Hour, "how much `longer` than it would")
 	remove := cc.newEphemeralChange("remove NAME", "End one now", func(ctx context.Context, d *ephemeral.Client, name string) (ephemeral.Result, error) {
 		return d.Remove(ctx, name)
 	})
@@ -64,7 +64,7 @@ func newEphemeralCreate(cc *commandContext) *cobra.Command {
 	})
 	f := c.Flags()
 	f.StringVar(&made.From, "from", "", "the `environment` that it is a copy of")
-	f.DurationVar(&made.TTL, "ttl", 48*time.Hour, "how `long` it lives, at most 720h")
+	addDurationFlag(f, &made.TTL, "ttl", 48*time.Hour, "how `long` it lives, at most 720h")
 	f.StringVar(&types, "selector", "", "`labels` of the cluster types that it has, as in size=small,region!=eu (default: all)")
 	f.StringVar(&made.Base, "base", "", "the `commit` of the base that it has (default: that of --from now)")
 	_ = c.RegisterFlagCompletionFunc("from", cc.completeNames)

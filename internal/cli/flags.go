@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -56,6 +57,34 @@ func (s *singleValue) Set(value string) error {
 	}
 	*s.value, s.set = value, true
 	return nil
+}
+
+// duration is a flag for a length of time, which may be in days.
+type duration struct {
+	flag  string
+	value *time.Duration
+}
+
+// String returns the value.
+func (d duration) String() string { return d.value.String() }
+
+// Type returns the word for the value in the help.
+func (d duration) Type() string { return "duration" }
+
+// Set sets the value.
+func (d duration) Set(given string) error {
+	value, err := text.ParseDuration(given)
+	if err != nil {
+		return usageErrorf("as in 90s, 30m, 4h or 7d", "--%s %s is not a length of time", d.flag, given)
+	}
+	*d.value = value
+	return nil
+}
+
+// addDurationFlag adds a flag for a length of time, with its default.
+func addDurationFlag(f *pflag.FlagSet, value *time.Duration, name string, without time.Duration, usage string) {
+	*value = without
+	f.Var(duration{name, value}, name, usage)
 }
 
 // addMissingValuesFlag adds the flag that corresponds to the setting missingValues.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
@@ -23,7 +24,7 @@ promoted, and Fairlead merges no change of the output of the environments, where
 from; with --scope promotion only promotions wait. --except lets one commit of the base
 pass, with a reason that stays on record; --remove ends it.
 
-A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h from now.`,
+A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h or 7d from now.`,
 		Example: `  fairlead freeze outage --reason "payment is down"
   fairlead freeze q4 --environments prod --from 2026-12-20 --to 2027-01-04 --reason "the books"
   fairlead freeze q4 --except 4be1c2d --reason "the fix of the outage"
@@ -97,17 +98,17 @@ func checkFreeze(cc *commandContext, f *actions.Freeze, from, to, except string,
 }
 
 // parseTime parses a date, a time, or a duration from now; "" is the zero time.
-func parseTime(flag, text string, now time.Time) (time.Time, error) {
-	if text == "" {
+func parseTime(flag, value string, now time.Time) (time.Time, error) {
+	if value == "" {
 		return time.Time{}, nil
 	}
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if t, err := time.Parse(layout, text); err == nil {
+		if t, err := time.Parse(layout, value); err == nil {
 			return t, nil
 		}
 	}
-	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+	if d, err := text.ParseDuration(value); err == nil && d > 0 {
 		return now.UTC().Add(d).Truncate(time.Second), nil
 	}
-	return time.Time{}, usageErrorf("as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h", "%s %s is no time", flag, text)
+	return time.Time{}, usageErrorf("as 2026-12-24, 2026-12-24T18:00:00+01:00, 36h or 7d", "%s %s is not a time", flag, value)
 }

@@ -52,8 +52,8 @@ waits until the clusters run it, as fairlead wait does.`,
 	f.StringVar(&r.to, "to", "", "the `commit` to go back to")
 	f.BoolVar(&r.mergeOutput, "merge", false, "merge the pull request of the output")
 	f.BoolVar(&r.waitAfter, "wait", false, "wait until the clusters run it")
-	f.DurationVar(&r.outputTimeout, "timeout", 30*time.Second, "`time` to look for the pull request of the output; 0 looks once")
-	f.DurationVar(&r.wait.timeout, "wait-timeout", 30*time.Minute, "`time` after which --wait gives up")
+	addDurationFlag(f, &r.outputTimeout, "timeout", 30*time.Second, "`time` to look for the pull request of the output; 0 looks once")
+	addDurationFlag(f, &r.wait.timeout, "wait-timeout", 30*time.Minute, "`time` after which --wait gives up")
 	return c
 }
 

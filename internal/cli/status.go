@@ -52,7 +52,7 @@ promotion, have all of them.`,
 	f := c.Flags()
 	f.SortFlags = false
 	f.BoolVar(&again, "watch", false, "show it again and again, until Ctrl-C")
-	f.DurationVar(&w.interval, "interval", 10*time.Second, "`time` between two looks of --watch")
+	addDurationFlag(f, &w.interval, "interval", 10*time.Second, "`time` between two looks of --watch")
 	w.context.addObserverFlags(c)
 	return c
 }

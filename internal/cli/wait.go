@@ -82,8 +82,8 @@ and commit are written to it.`,
 	}
 	f := c.Flags()
 	f.SortFlags = false
-	f.DurationVar(&w.timeout, "timeout", 30*time.Minute, "`time` after which to give up; 0 looks once")
-	f.DurationVar(&w.interval, "interval", 15*time.Second, "`time` between two looks")
+	addDurationFlag(f, &w.timeout, "timeout", 30*time.Minute, "`time` after which to give up; 0 looks once")
+	addDurationFlag(f, &w.interval, "interval", 15*time.Second, "`time` between two looks")
 	w.context.addURLFlag(c)
 	w.context.addControlPlaneFlags(c)
 	w.context.app.addOutputFlag(c)

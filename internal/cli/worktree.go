@@ -16,9 +16,9 @@ import (
 
 // runGit runs Git in the current folder, and returns what it prints.
 func runGit(ctx context.Context, env []string, args ...string) (string, error) {
-	git := exec.CommandContext(ctx, "git", args...)
-	git.Env = append(os.Environ(), env...)
-	out, err := git.Output()
+	command := exec.CommandContext(ctx, "git", args...)
+	command.Env = append(os.Environ(), env...)
+	out, err := command.Output()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) && len(failed.Stderr) > 0 {
 		err = errors.New(text.OneLine(string(failed.Stderr)))

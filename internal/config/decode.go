@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
@@ -210,12 +211,12 @@ func (r *reader) decodeScalar(n *yaml.Node, v reflect.Value, path, tag, words st
 }
 
 func (r *reader) decodeDuration(n *yaml.Node, v reflect.Value, path string) {
-	const hint = `write it with its unit, as in "90s", "5m" or "1h30m"`
+	const hint = `write it with its unit, as in "90s", "5m", "1h30m" or "7d"`
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" && n.Value != "0" {
 		r.refuseValue(path, hint, "should be a duration, but is %s", describeNode(n))
 		return
 	}
-	d, err := time.ParseDuration(n.Value)
+	d, err := text.ParseDuration(n.Value)
 	if err != nil {
 		r.refuseValue(path, hint, "%q is not a duration", n.Value)
 		return

@@ -1,4 +1,4 @@
-// Package text formats counts and messages for sentences.
+// Package text formats counts and messages for sentences, and reads lengths of time.
 //
 // What the package keeps true: its results depend on the arguments only; nothing is escaped, which
 // is left to those who know where the text is shown.

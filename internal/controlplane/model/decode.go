@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
@@ -110,9 +111,9 @@ func (d *decoder) decodeSpecial(n *yaml.Node, v reflect.Value, path string) bool
 		}
 		v.SetInt(int64(number))
 	case time.Duration:
-		length, err := time.ParseDuration(n.Value)
+		length, err := text.ParseDuration(n.Value)
 		if n.Kind != yaml.ScalarNode || err != nil || length < 0 {
-			d.addProblem(n, "as in 30m, 4h or 72h", "%s should be a duration, but is %s", path, showNode(n))
+			d.addProblem(n, "as in 30m, 4h or 3d", "%s should be a duration, but is %s", path, showNode(n))
 			return true
 		}
 		v.SetInt(int64(length))
