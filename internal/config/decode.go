@@ -69,6 +69,9 @@ func (r *reader) parseDocument(data []byte) (*yaml.Node, bool) {
 	case len(documents) > 1:
 		r.problems.Addf(r.positionAt(documents[1].Line), "", "remove it, and the --- before it", "there is a second document")
 		return nil, false
+	case err != nil && yamldoc.ConflictLine(data) > 0:
+		r.problems.Addf(r.positionAt(yamldoc.ConflictLine(data)), "", yamldoc.ConflictHint, "the file has a merge conflict")
+		return nil, false
 	case err != nil:
 		place := syntaxError.FindStringSubmatch(err.Error())
 		line, _ := strconv.Atoi(place[1]) // 0 if it has none

@@ -366,8 +366,13 @@ func (r *reader) readDocument(doc document, depth int) {
 		return
 	}
 	if missing := head.missingField(); missing != "" {
-		d.addProblem(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
-			"this is not a Kubernetes object: it has no %s", missing)
+		at, hint := n, "every YAML file of a control plane is read; leave others out with .sourceignore"
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if key := n.Content[i]; problem.FindNearest(key.Value, []string{missing}) != "" {
+				at, hint = key, fmt.Sprintf("did you mean %q? it has %q", missing, key.Value)
+			}
+		}
+		d.addProblem(at, hint, "this is not a Kubernetes object: it has no %s", missing)
 		return
 	}
 	r.readKind(n, head, d)

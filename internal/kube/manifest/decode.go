@@ -88,6 +88,9 @@ func Documents(text []byte, canceled func() bool) ([]*yaml.Node, *Finding) {
 	if canceled != nil && canceled() {
 		return roots, &Finding{Line: 1, Summary: "the text was not read to the end", Hint: hintSyntax}
 	}
+	if line := yamldoc.ConflictLine(text); line > 0 {
+		return roots, &unreadableError{Finding{Line: line, Summary: "the text has a merge conflict", Hint: yamldoc.ConflictHint}}
+	}
 	place := messagePrefix.FindStringSubmatch(err.Error())
 	line, _ := strconv.Atoi(place[1])
 	if len(text) <= maxSearched {

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 func TestCheckFinds(t *testing.T) {
@@ -27,6 +29,9 @@ func TestCheckFinds(t *testing.T) {
 			{Line: 1, Summary: "the text is not YAML: mapping values are not allowed in this context", Hint: hintSyntax}}},
 		{"too long to search for the line", "a: |\n" + strings.Repeat("  text\n", maxSearched/6) + "b: \"", []Finding{
 			{Line: maxSearched/6 + 2, Summary: "the text is not YAML: found unexpected end of stream", Hint: hintSyntax}}},
+		{"merge conflict", "a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> other\n", []Finding{
+			{Line: 2, Summary: "the text has a merge conflict", Hint: yamldoc.ConflictHint}}},
+		{"marks of a conflict in a text", "a: |\n  <<<<<<< HEAD\n  =======\n", nil},
 		{"unknown alias", "a: 1\nb: *gone\n", []Finding{
 			{Line: 2, Summary: "the text is not YAML: unknown anchor 'gone' referenced", Hint: hintSyntax}}},
 		{"not UTF-8", "a: 1\nb: \xff\n", []Finding{
