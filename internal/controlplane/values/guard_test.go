@@ -126,7 +126,7 @@ func TestSchemaWork(t *testing.T) {
 			continue
 		}
 		got := s.validateData(c.data)
-		if len(got.messages) != 1 || !strings.Contains(got.messages[0], c.want) || got.steps > maxSchemaSteps+1 {
+		if len(got.messages) != 1 || !strings.Contains(got.messages[0].text, c.want) || got.steps > maxSchemaSteps+1 {
 			t.Errorf("%.80s: %d steps, %.300q, want %q", c.schema, got.steps, got.messages, c.want)
 		}
 	}
@@ -139,7 +139,7 @@ func TestManyViolations(t *testing.T) {
 		data[fmt.Sprintf("key%03d", i)] = "text"
 	}
 	got := compileSchema(`{"additionalProperties": {"type": "boolean"}}`).validateData(data).messages
-	if len(got) != maxMessages+1 || got[maxMessages] != "and 900 more" {
+	if len(got) != maxMessages+1 || got[maxMessages].text != "and 900 more" {
 		t.Errorf("%d messages, the last is %q", len(got), got[len(got)-1])
 	}
 }

@@ -54,3 +54,14 @@ func (r *Resolver) ExplainValues(clusterType, target int) []Provenance {
 	}
 	return out
 }
+
+// SourceOf returns the config that decides the value of a key of an assignment, or that was the last
+// to add to it; false if there is none.
+func (r *Resolver) SourceOf(clusterType, target int, key string) (Source, bool) {
+	for _, p := range r.ExplainValues(clusterType, target) {
+		if p.Key == key {
+			return p.By[len(p.By)-1], true
+		}
+	}
+	return Source{}, false
+}

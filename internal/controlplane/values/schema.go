@@ -21,6 +21,7 @@ import (
 // the schema itself cannot be used.
 type Violation struct {
 	Schema  *model.Schema
+	Key     string // of the value that is wrong; "" if it is missing, or not a single one
 	Message string // e.g. "REGION is required"
 	Broken  bool   // the schema cannot be used, whatever the values are
 	// Unchecked is true if the schema is too much work for these values, or that the validator
@@ -43,12 +44,15 @@ type compiledSchema struct {
 	verdicts map[Digest]verdict
 }
 
+// message is what is wrong with the value of a key; "" if there is no such value.
+type message struct{ key, text string }
+
 // maxVerdicts bounds the cached verdicts of a schema.
 const maxVerdicts = 1 << 10
 
 // verdict is the result of checking values against a schema.
 type verdict struct {
-	messages  []string
+	messages  []message
 	steps     int
 	unchecked bool
 }
@@ -59,8 +63,8 @@ type verdict struct {
 func (c *Cache) ValidateValues(v *Values, target *model.Target) (out []Violation, steps int) {
 	check := func(s *model.Schema) {
 		verdict, broken := c.schemas.validateAgainst(s.Text, v)
-		for _, message := range verdict.messages {
-			out = append(out, Violation{s, message, broken, verdict.unchecked})
+		for _, m := range verdict.messages {
+			out = append(out, Violation{s, m.key, m.text, broken, verdict.unchecked})
 		}
 		steps += verdict.steps
 	}
@@ -85,7 +89,7 @@ func (c *schemaCache) validateAgainst(text string, v *Values) (of verdict, broke
 	}
 	c.mu.Unlock()
 	if s.problem != "" {
-		return verdict{messages: []string{s.problem}}, true
+		return verdict{messages: []message{{text: s.problem}}}, true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,27 +166,40 @@ func (s *compiledSchema) validateData(data map[string]any) verdict {
 	}
 	steps, why := s.guard.costOf(document)
 	if why != "" {
-		return verdict{[]string{why}, steps, true}
+		return verdict{[]message{{text: why}}, steps, true}
 	}
-	var messages []string
+	var messages []message
 	err := panics.RunLibrary("the validator", func() error {
 		result, err := s.schema.Validate(gojsonschema.NewGoLoader(document))
 		if err != nil {
 			return err
 		}
 		for _, e := range result.Errors() {
-			messages = append(messages, strings.TrimPrefix(e.String(), "(root): "))
+			messages = append(messages, message{findKey(e), strings.TrimPrefix(e.String(), "(root): ")})
 		}
 		return nil
 	})
 	if err != nil {
-		return verdict{[]string{text.OneLine(err.Error())}, steps, true}
+		return verdict{[]message{{text: text.OneLine(err.Error())}}, steps, true}
 	}
-	slices.Sort(messages)
+	slices.SortFunc(messages, func(a, b message) int { return strings.Compare(a.text, b.text) })
 	if more := len(messages) - maxMessages; more > 0 {
-		messages = append(messages[:maxMessages], fmt.Sprintf("and %d more", more))
+		messages = append(messages[:maxMessages], message{text: fmt.Sprintf("and %d more", more)})
 	}
 	return verdict{messages, steps, false}
+}
+
+// findKey returns the key of the value that a message of the validator is about; "" if that is missing.
+func findKey(e gojsonschema.ResultError) string {
+	path := strings.Split(e.Context().String("\x00"), "\x00") // from the root; a key may have a dot in it
+	if len(path) > 1 {
+		return path[1]
+	}
+	property, _ := e.Details()["property"].(string)
+	if e.Type() == "required" {
+		return ""
+	}
+	return property
 }
 
 // asNumber turns a top-level text into the number that Go reads in it, as Kalypso

@@ -3,6 +3,7 @@ package output
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
@@ -155,8 +156,44 @@ func (p *pass) validateValues(i, j int, v *values.Values) {
 		}
 		found.Summary = "the config data do not satisfy the schema: " + found.Summary
 		found.Hint = "fairlead explain shows where each value comes from"
+		if s, ok := p.findSource(i, j, v, violation.Key); ok {
+			found.Pos, found.Subject = s.Pos, s.Config.Subject()
+			found.Summary = fmt.Sprintf("%s does not satisfy %s: %s", violation.Key, violation.Schema.Subject(), withoutField(violation))
+			found.Hint = fmt.Sprintf("the schema is at %s; fairlead explain shows where each value comes from", violation.Schema.Pos)
+		}
 		p.found.addForAssignment(assignment{i, j}, found)
 	}
+}
+
+// valueKey names a value of a class of assignments.
+type valueKey struct {
+	values *values.Values
+	key    string
+}
+
+// findSource returns the config that a value comes from, which is looked up once for all assignments
+// with the same values.
+func (p *pass) findSource(i, j int, v *values.Values, key string) (values.Source, bool) {
+	if key == "" {
+		return values.Source{}, false
+	}
+	known, ok := p.sources.Load(valueKey{v, key})
+	if !ok {
+		s, _ := p.values.SourceOf(i, j, key)
+		known, _ = p.sources.LoadOrStore(valueKey{v, key}, s)
+	}
+	s := known.(values.Source)
+	return s, s.Config != nil
+}
+
+// withoutField returns the message of a violation without the field before it, if the message names it
+// again or the sentence has named it.
+func withoutField(v values.Violation) string {
+	field, message, ok := strings.Cut(v.Message, ": ")
+	if ok && (field == v.Key || strings.HasPrefix(message, field)) {
+		return message
+	}
+	return v.Message
 }
 
 // stepsOfSchema is how many steps of a template one step of a schema counts as.

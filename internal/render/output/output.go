@@ -200,6 +200,7 @@ type pass struct {
 	mu      sync.Mutex
 	changes map[[2]*members]memberChange
 	workers sync.Pool // for texts that are rendered again
+	sources sync.Map  // the configs that wrong values come from
 }
 
 // templates holds the templates of a cluster type by their text; nil where one is missing.
