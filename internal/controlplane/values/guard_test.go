@@ -187,7 +187,7 @@ func compareVerdicts(text string, data map[string]any, sound bool) string {
 		return ""
 	}
 	got := s.validateData(data)
-	if slices.ContainsFunc(got.messages, isRefusal) {
+	if slices.ContainsFunc(got.messages, func(m message) bool { return isRefusal(m.text) }) {
 		return ""
 	}
 	plain, err := gojsonschema.NewSchema(gojsonschema.NewStringLoader(text))

@@ -43,6 +43,7 @@ type environment struct {
 	leftBehind    []status.Output // where it went before, and may be still
 	searched      bool            // the GitOps repositories were searched for more of those
 	waitsForForge bool            // something waits for the forge
+	unreported    error           // why the forge does not have the last report; nil if it has
 	unread        atomic.Bool     // the control plane has moved since this round has read it
 	withheld      string          // by the orders, when it was published last
 	attempt       attempt
@@ -161,7 +162,8 @@ func (l *Loop) settleAttempt(ctx context.Context, e *environment, err error, qui
 	report := e.report
 	report.Name, report.Checked, report.Took = e.name, l.options.Now(), took
 	e.rateLimited = false
-	if err == nil && !e.waitsForForge {
+	waits := e.waitsForForge || e.unreported != nil
+	if err == nil && !waits {
 		e.failures, e.retryAt = 0, time.Time{}
 	} else {
 		e.failedHeads = l.readHeads(ctx, e)
@@ -175,16 +177,16 @@ func (l *Loop) settleAttempt(ctx context.Context, e *environment, err error, qui
 		l.options.Store.FinishEnvironment(e.name)
 		l.options.Metrics.SetUnfinishedSince(e.name, time.Time{})
 	} else {
-		var limit *forge.RateLimit
-		if errors.As(err, &limit) && limit.Until.After(e.retryAt) {
-			e.retryAt, e.rateLimited = limit.Until, true
-		}
 		report.State, report.Reason, report.Error = status.Failed, err.Error(), err.Error()
 		e.reported = [sha256.Size]byte{}
 	}
+	var limit *forge.RateLimit
+	if errors.As(errors.Join(err, e.unreported), &limit) && limit.Until.After(e.retryAt) {
+		e.retryAt, e.rateLimited = limit.Until, true
+	}
 	e.report = report
 	l.reportEnvironment(ctx, report, quiet, err)
-	return err != nil || e.waitsForForge || e.unread.Swap(false)
+	return err != nil || waits || e.unread.Swap(false)
 }
 
 // maxWaits bounds how long we wait to try again what waits for an approval only.
@@ -242,7 +244,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	if err != nil {
 		return err
 	}
-	if key == e.reported && !e.waitsForForge { // nothing has moved that it is made from, or that it made
+	if key == e.reported && !e.waitsForForge && e.unreported == nil { // nothing has moved that it is made from, or that it made
 		return nil
 	}
 	report := status.Environment{
@@ -265,8 +267,10 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	} else if err := l.proposeOutput(ctx, e, a, to, remote, &report); err != nil {
 		return err
 	}
-	if err := l.reportOnForge(ctx, e, r, remote, &report); err != nil {
-		return err
+	e.unreported = l.reportOnForge(ctx, e, r, remote, &report)
+	if e.unreported != nil { // it is tried again, and takes nothing from what the report says
+		l.options.Logger.Warn("the forge does not have the report of an environment", "environment", e.name, "error", e.unreported)
+		report.Reason = strings.TrimPrefix(report.Reason+"; the forge could not be told: "+e.unreported.Error(), "; ")
 	}
 	e.report = report
 	e.reported, err = l.digestReport(r, problems, to, remote, report.Pull)

@@ -55,6 +55,42 @@ func (f *refusingForge) PutIssue(ctx context.Context, i forge.Issue) (forge.Issu
 	return f.Forge.PutIssue(ctx, i)
 }
 
+// TestReportFails: a forge that refuses issues and statuses does not hide the problems that they are
+// about, and fails nothing. What it was not told, it is told once it takes it.
+func TestReportFails(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev", "prod")
+	d := w.begin(w.data)
+	d.cycle()
+	head := gittest.Refs(t, w.server.Dir("out"))["refs/heads/dev"]
+	refuses := &refusingForge{err: errors.New("403 Forbidden: the token lacks write:issue")}
+	err := d.Wrap(w.server.URL("out"), func(f forge.Forge) forge.Forge {
+		refuses.Forge = f
+		return refuses
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.drop("out", "dev")
+	for range 3 {
+		d.cycle()
+		w.now = w.now.Add(time.Hour)
+		d.want(map[string]status.State{"dev": status.Problems, "prod": status.Proposed})
+		e := d.state("dev")
+		if !e.Problems.Stops() || e.Error != "" || !strings.Contains(e.Reason, "the forge could not be told: put the issue: 403 Forbidden: the token lacks write:issue") {
+			t.Errorf("it says %q, with the problems %v and the error %q", e.Reason, e.Problems, e.Error)
+		}
+	}
+	refuses.err = nil
+	d.cycle()
+	if issues := w.issues("dev"); len(issues) != 1 || !strings.HasPrefix(issues[0], "open") || strings.Contains(d.state("dev").Reason, "403") {
+		t.Errorf("once the forge takes them, the issues are %q, and it says %q", issues, d.state("dev").Reason)
+	}
+	gittest.Git(t, w.server.Dir("out"), "update-ref", "refs/heads/dev", head)
+	w.now = w.now.Add(time.Hour)
+	d.cycle()
+	d.want(map[string]status.State{"dev": status.Proposed, "prod": status.Proposed})
+}
+
 // TestIssueIsClosedLater: an issue that could not be closed when its problems were gone is closed
 // once the forge lets us.
 func TestIssueIsClosedLater(t *testing.T) {

@@ -18,7 +18,8 @@ import (
 
 // reportOnForge reports the state of an environment on the forge: in a status of the commits
 // of the control plane that it is made from, and, if problems stop it, in an issue
-// of the GitOps repository that closes itself.
+// of the GitOps repository that closes itself. One that fails does not keep the others from being
+// tried.
 func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rendered, out *repos.Remote, report *status.Environment) error {
 	if !l.options.Settings.Write {
 		return nil
@@ -30,18 +31,17 @@ func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rende
 	case len(report.Withheld) > 0:
 		s.Outcome = forge.Pending
 	}
+	var failed []error
 	for _, commit := range r.Commits {
 		if commit.Commit == "" || commit.Layer != "base" && commit.Layer != e.name { // not of the control plane's repository
 			continue
 		}
-		if err := l.remotes.ReportStatus(ctx, &e.statuses, commit.Repo, commit.Commit, s); err != nil {
-			return err
-		}
+		failed = append(failed, l.remotes.ReportStatus(ctx, &e.statuses, commit.Repo, commit.Commit, s))
 	}
-	if out == nil || out.Mirror() == nil {
-		return nil
+	if out != nil && out.Mirror() != nil {
+		failed = append(failed, l.updateIssue(ctx, e, out, report))
 	}
-	return l.updateIssue(ctx, e, out, report)
+	return errors.Join(failed...)
 }
 
 // describeReport returns a report in one line.
