@@ -3,6 +3,9 @@ package output
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -57,12 +60,22 @@ func (f *findings) addForAssignment(a assignment, p problem.Problem) {
 	f.grouped[p] = g
 }
 
+// missingManifest matches what templates say of a key of a target's manifests that is not there.
+var missingManifest = regexp.MustCompile(`^manifests\.(\w+) is missing|^\.Manifests\.(\w+) has no value`)
+
 // reportMistake reports a mistake at the template. If that is built in, its data are wrong: the
-// mistake is reported at the target.
+// mistake is reported at the target; so is a key of the target's manifests that is misspelt there.
 func (p *pass) reportMistake(t *render.Template, m *render.Mistake, a assignment) {
 	found := t.Problem(m)
-	if t.Model.BuiltIn {
-		target := p.model.Targets[a.target]
+	target, near := p.model.Targets[a.target], ""
+	if match := missingManifest.FindStringSubmatch(m.Summary); match != nil {
+		wanted := cmp.Or(match[1], match[2])
+		near = problem.FindNearest(wanted, slices.Sorted(maps.Keys(target.Manifests)))
+		if near != "" {
+			found.Hint = fmt.Sprintf("did you mean %q? its manifests have %q", wanted, near)
+		}
+	}
+	if t.Model.BuiltIn || near != "" {
 		found.Pos, found.Subject = target.Pos, target.Subject()
 		found.Summary = fmt.Sprintf("Template %q: %s", t.Model.Name, m.Summary)
 	}
