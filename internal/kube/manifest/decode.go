@@ -89,7 +89,7 @@ func Documents(text []byte, canceled func() bool) ([]*yaml.Node, *Finding) {
 		return roots, &Finding{Line: 1, Summary: "the text was not read to the end", Hint: hintSyntax}
 	}
 	if line := yamldoc.ConflictLine(text); line > 0 {
-		return roots, &unreadableError{Finding{Line: line, Summary: "the text has a merge conflict", Hint: yamldoc.ConflictHint}}
+		return roots, &Finding{Line: line, Summary: "the text has a merge conflict", Hint: yamldoc.ConflictHint}
 	}
 	place := messagePrefix.FindStringSubmatch(err.Error())
 	line, _ := strconv.Atoi(place[1])

@@ -143,6 +143,10 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		}
 		return nil, fmt.Errorf("take the data folder %s: %w", s.DataDir, err)
 	}
+	if err := claimDataFolder(s); err != nil {
+		l.unlock()
+		return nil, err
+	}
 	l.remotes = repos.New(ctx, repos.Options{
 		Settings: o.Settings, Author: l.author, Metrics: o.Metrics, Logger: o.Logger, Now: o.Now, Random: o.Random, BeforeEffect: o.BeforeEffect,
 		Barrier: l.barrier,
