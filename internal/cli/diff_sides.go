@@ -165,7 +165,12 @@ func (d *diffCommand) comparedEnvironments(sides [2]side) ([]string, error) {
 	var names []string
 	var problems problem.List
 	for _, s := range sides {
-		names, problems = append(names, s.known...), append(problems, s.problems...)
+		for _, name := range s.known {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		problems = append(problems, s.problems...)
 		if s.environment == "" {
 			continue
 		}
@@ -177,8 +182,7 @@ func (d *diffCommand) comparedEnvironments(sides [2]side) ([]string, error) {
 	if d.input.environment != "" && d.input.options.EnvironmentDir != "" {
 		return []string{d.input.environment}, nil
 	}
-	slices.Sort(names)
-	names, err := d.input.chooseEnvironments(slices.Compact(names), problems.Sorted())
+	names, err := d.input.chooseEnvironments(names, problems.Sorted())
 	if err == nil && len(names) > 1 && (sides[0].folder || sides[1].folder) {
 		return nil, newAmbiguityError(names)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,7 +156,8 @@ func (in *input) chooseEnvironments(names []string, problems problem.List) ([]st
 	return names, nil
 }
 
-// listEnvironments returns the names of all environments of the control plane, sorted; an ephemeral
+// listEnvironments returns the names of all environments of the control plane, in the order of
+// promotion, and then those that are not promoted; an ephemeral
 // one is among them only if -e names it.
 func (in *input) listEnvironments(ctx context.Context) ([]string, problem.List, error) {
 	found, problems, err := in.source.Environments(ctx)
@@ -166,7 +168,12 @@ func (in *input) listEnvironments(ctx context.Context) ([]string, problem.List, 
 	for _, e := range found {
 		names = append(names, e.Name)
 	}
-	names = slices.Compact(names)
+	base, err := in.source.Base(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	chain, _ := model.NewChain(base.Progress, found, nil) // problems with it are reported by check
+	names = sortByChain(slices.Compact(names), chain)
 	if in.environment == "" || slices.Contains(names, in.environment) {
 		return names, problems, nil
 	}
@@ -175,6 +182,19 @@ func (in *input) listEnvironments(ctx context.Context) ([]string, problem.List, 
 		names = append(names, in.environment)
 	}
 	return names, problems, err
+}
+
+// sortByChain returns names in the order of promotion; those that are not promoted come last.
+func sortByChain(names []string, chain model.Chain) []string {
+	rank := func(name string) int {
+		i := slices.IndexFunc(chain.Stages, func(s model.Stage) bool { return s.Name == name })
+		if i < 0 {
+			return len(chain.Stages)
+		}
+		return i
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	return names
 }
 
 func newAmbiguityError(names []string) error {

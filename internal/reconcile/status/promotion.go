@@ -65,11 +65,20 @@ func (s *Store) SetPromotions(c Chain) {
 
 // FindStage returns the promotion state of an environment.
 func (c Chain) FindStage(environment string) (Stage, bool) {
-	i := slices.IndexFunc(c.Stages, func(s Stage) bool { return s.Environment == environment })
-	if i < 0 {
+	i := c.rank(environment)
+	if i == len(c.Stages) {
 		return Stage{}, false
 	}
 	return c.Stages[i], true
+}
+
+// rank returns the place of an environment in the order of promotion; others come last.
+func (c Chain) rank(environment string) int {
+	i := slices.IndexFunc(c.Stages, func(s Stage) bool { return s.Environment == environment })
+	if i < 0 {
+		return len(c.Stages)
+	}
+	return i
 }
 
 // clone returns a copy that shares nothing that can be written, and has no nil list that JSON would

@@ -94,12 +94,14 @@ func (s *Store) Snapshot() Snapshot {
 	for _, e := range s.environments {
 		now.Environments = append(now.Environments, e.clone())
 	}
-	slices.SortFunc(now.Environments, func(a, b Environment) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(now.Environments, func(a, b Environment) int {
+		return cmp.Or(cmp.Compare(now.Chain.rank(a.Name), now.Chain.rank(b.Name)), strings.Compare(a.Name, b.Name))
+	})
 	return now
 }
 
-// Snapshot is all reports at one time. Environments are sorted by name and remotes by URL; neither
-// is nil.
+// Snapshot is all reports at one time. Environments are in the order of promotion, and then by name;
+// remotes are sorted by URL; neither is nil.
 type Snapshot struct {
 	Environments []Environment `json:"environments"`
 	Remotes      []Remote      `json:"remotes"`
@@ -117,10 +119,8 @@ type Snapshot struct {
 
 // FindEnvironment returns the report of one environment.
 func (s Snapshot) FindEnvironment(name string) (Environment, bool) {
-	i, ok := slices.BinarySearchFunc(s.Environments, name, func(e Environment, name string) int {
-		return strings.Compare(e.Name, name)
-	})
-	if !ok {
+	i := slices.IndexFunc(s.Environments, func(e Environment) bool { return e.Name == name })
+	if i < 0 {
 		return Environment{}, false
 	}
 	return s.Environments[i], true
