@@ -181,8 +181,10 @@ func apiPage(t *testing.T) string {
 		t.Fatalf("there are %d paths", len(api.Paths))
 	}
 	var b strings.Builder
-	b.WriteString("# HTTP API\n\nAfter reading this page you can ask the daemon for everything that its page shows, and wake it.\n" +
-		wrap("It is made from the OpenAPI description that the daemon serves at `/api/v1/openapi.json`. "+api.Info.Description) + "\n\n## Addresses\n")
+	b.WriteString("# HTTP API\n\n" +
+		wrap("After reading this page you can ask the daemon for everything that its page shows, and wake it. "+
+			"It is made from the OpenAPI description that the daemon serves at `/api/v1/openapi.json`. "+api.Info.Description) +
+		"\n\n## Addresses\n")
 	for _, address := range slices.Sorted(maps.Keys(api.Paths)) {
 		for _, method := range slices.Sorted(maps.Keys(api.Paths[address])) {
 			one := api.Paths[address][method]
