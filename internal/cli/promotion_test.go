@@ -77,7 +77,7 @@ func TestChainTextOfProblems(t *testing.T) {
 	reason := "base/configs/level.yaml:3: ConfigMap/level: " + strings.Repeat("it is wrong ", 100)
 	got := chainText(status.Chain{Stages: []status.Stage{{
 		Environment: "dev", Commit: newCommit,
-		Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: status.ProblemsGate, Status: gate.Fail, Reason: reason}}),
+		Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: gate.Problems, Status: gate.Fail, Reason: reason}}),
 		Next:  promote.Decision{State: promote.Current, Verdict: gate.Verdict{Reason: "it has the newest commit of the base"}},
 	}}}, now)
 	_, line, _ := strings.Cut(got, "\n")

@@ -32,6 +32,9 @@ type Verdict struct {
 	Parts      []Verdict `json:"parts,omitempty"`
 }
 
+// Problems is the gate of a verdict that fails because the environment cannot be rendered.
+const Problems = "problems"
+
 // Gate is a condition.
 type Gate interface {
 	// Name returns the name that people gave it, or its kind.

@@ -5,15 +5,14 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -21,7 +20,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
@@ -31,16 +29,16 @@ type environment struct {
 	cache         output.Cache
 	verified      tree.ID           // the last tree that was rendered from nothing too
 	location      string            // where its output goes; "" if that is not known
-	reported      [sha256.Size]byte // digest of what the last report is of
-	report        status.Environment
+	reported      [sha256.Size]byte // digest of what the outcome is of
+	outcome       outcome
 	failures      int
 	retryAt       time.Time // before which it is left alone
 	failedHeads   string    // the heads that it was made from when it failed last; see [Loop.readHeads]
 	rateLimited   bool      // next is the time that the forge asks to wait for
 	statuses      repos.StatusCache
 	hasNoIssue    bool            // it has no open issue
-	output        status.Output   // where its output goes, as far as that was ever known
-	leftBehind    []status.Output // where it went before, and may be still
+	output        model.RepoRef   // where its output goes, as far as that was ever known
+	leftBehind    []model.RepoRef // where it went before, and may be still
 	searched      bool            // the GitOps repositories were searched for more of those
 	waitsForForge bool            // something waits for the forge
 	unreported    error           // why the forge does not have the last report; nil if it has
@@ -159,8 +157,6 @@ func (l *Loop) settleAttempt(ctx context.Context, e *environment, err error, qui
 	if ctx.Err() != nil {
 		return true
 	}
-	report := e.report
-	report.Name, report.Checked, report.Took = e.name, l.options.Now(), took
 	e.rateLimited = false
 	waits := e.waitsForForge || e.unreported != nil
 	if err == nil && !waits {
@@ -177,51 +173,22 @@ func (l *Loop) settleAttempt(ctx context.Context, e *environment, err error, qui
 		l.options.Store.FinishEnvironment(e.name)
 		l.options.Metrics.SetUnfinishedSince(e.name, time.Time{})
 	} else {
-		report.State, report.Reason, report.Error = status.Failed, err.Error(), err.Error()
+		e.outcome.result.State, e.outcome.result.Reason, e.outcome.failed = "", err.Error(), true
 		e.reported = [sha256.Size]byte{}
 	}
 	var limit *forge.RateLimit
 	if errors.As(errors.Join(err, e.unreported), &limit) && limit.Until.After(e.retryAt) {
 		e.retryAt, e.rateLimited = limit.Until, true
 	}
-	e.report = report
-	l.reportEnvironment(ctx, report, quiet, err)
+	l.reportEnvironment(ctx, e, took, quiet, err)
 	return err != nil || waits || e.unread.Swap(false)
 }
 
 // maxWaits bounds how long we wait to try again what waits for an approval only.
 const maxWaits = 5
 
-// reportEnvironment reports an environment to the store, the metrics and the log.
-func (l *Loop) reportEnvironment(ctx context.Context, r status.Environment, quiet bool, err error) {
-	l.options.Store.SetEnvironment(r)
-	l.options.Metrics.RecordEnvironment(r)
-	problems, _ := r.Problems.Count()
-	args := []any{"environment", r.Name, "state", r.State, "took", r.Took.Round(time.Millisecond)}
-	if r.Change != "" {
-		args = append(args, "change", r.Change)
-	}
-	if r.Pull != nil {
-		args = append(args, "pull", r.Pull.Number)
-	}
-	if problems > 0 {
-		args = append(args, "problems", problems, "first", firstProblem(&r))
-	} else if r.Reason != "" && err == nil {
-		args = append(args, "reason", r.Reason)
-	}
-	if err != nil {
-		l.options.Logger.Error("environment", append(args, "error", err)...)
-		return
-	}
-	level := slog.LevelInfo
-	if quiet {
-		level = slog.LevelDebug
-	}
-	l.options.Logger.Log(ctx, level, "environment", args...)
-}
-
 // publishIfChanged publishes what was rendered if something about it has changed, or reports what
-// stops it. The report is in e.
+// stops it. The outcome is in e.
 func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) error {
 	r := a.rendered
 	to := r.Model.OutputRepo()
@@ -240,45 +207,41 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	if err != nil && !problems.Stops() {
 		return fmt.Errorf("read the GitOps repository: %w", err)
 	}
-	key, err := l.digestReport(r, problems, to, remote, e.report.Pull)
+	key, err := l.digestReport(e, r, problems, to, remote, e.outcome.result.Pull)
 	if err != nil {
 		return err
 	}
 	if key == e.reported && !e.waitsForForge && e.unreported == nil { // nothing has moved that it is made from, or that it made
 		return nil
 	}
-	report := status.Environment{
-		Problems: problems, Inputs: make([]status.Input, 0, len(r.Commits)), Since: e.report.Since, ClusterTypes: len(r.Model.ClusterTypes), Assignments: e.cache.Assignments(),
-		Removals: e.report.Removals,
-	}
-	for _, c := range r.Commits {
-		report.Inputs = append(report.Inputs, status.Input{Layer: c.Layer, Repo: c.Repo, Commit: c.Commit, Folder: c.Folder})
-	}
+	o := outcome{problems: problems, commits: r.Commits, clusterTypes: len(r.Model.ClusterTypes), assignments: e.cache.Assignments()}
 	if to != nil {
-		report.Output = outputTo(to)
-		l.retirement.noteOutput(e, report.Output)
-		report.Output.Wanted = r.Tree.ID().String()
+		o.output, o.wanted = outputTo(to), r.Tree.ID().String()
+		l.retirement.noteOutput(e, o.output)
 	}
-	if problems.Stops() {
-		n, _ := problems.Count()
-		report.State, report.Reason = status.Problems, stoppedReason(n)
-	} else if why := l.orders.WaitReasons[e.name]; why != "" {
-		report.State, report.Reason = status.Waiting, why
-	} else if err := l.proposeOutput(ctx, e, a, to, remote, &report); err != nil {
-		return err
+	o.result.Reason = l.orders.WaitReasons[e.name]
+	if !problems.Stops() && o.result.Reason == "" {
+		if err := l.proposeOutput(ctx, e, a, to, remote, &o); err != nil {
+			return err
+		}
 	}
-	e.unreported = l.reportOnForge(ctx, e, r, remote, &report)
+	if n, _ := o.problems.Count(); n == 1 {
+		o.result.Reason = "1 problem stops it; its output stays as it is"
+	} else if n > 1 {
+		o.result.Reason = fmt.Sprintf("%d problems stop it; its output stays as it is", n)
+	}
+	e.unreported = l.reportOnForge(ctx, e, r, remote, &o)
 	if e.unreported != nil { // it is tried again, and takes nothing from what the report says
 		l.options.Logger.Warn("the forge does not have the report of an environment", "environment", e.name, "error", e.unreported)
-		report.Reason = strings.TrimPrefix(report.Reason+"; the forge could not be told: "+e.unreported.Error(), "; ")
+		o.result.Reason = strings.TrimPrefix(o.result.Reason+"; the forge could not be told: "+e.unreported.Error(), "; ")
 	}
-	e.report = report
-	e.reported, err = l.digestReport(r, problems, to, remote, report.Pull)
+	e.outcome = o
+	e.reported, err = l.digestReport(e, r, problems, to, remote, o.result.Pull)
 	return err
 }
 
-// digestReport names everything that a report depends on.
-func (l *Loop) digestReport(r source.Rendered, problems problem.List, to *model.GitOpsRepo, out *repos.Remote, pull *status.Pull) ([sha256.Size]byte, error) {
+// digestReport names everything that an outcome, and so its report, depends on.
+func (l *Loop) digestReport(e *environment, r source.Rendered, problems problem.List, to *model.GitOpsRepo, out *repos.Remote, pull *forge.Pull) ([sha256.Size]byte, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, r.Tree.ID())
 	for _, c := range r.Commits {
@@ -288,10 +251,8 @@ func (l *Loop) digestReport(r source.Rendered, problems problem.List, to *model.
 		fmt.Fprintln(h, p.String())
 	}
 	fmt.Fprintln(h, l.orders.Limits(r.Environment))
-	if e := l.environments[r.Environment]; e != nil {
-		fmt.Fprintf(h, "%q\n", l.retirement.leftBehindFolders(e)) // the root is "", and not nothing
-	}
-	for _, w := range l.orders.Withheld[r.Environment] { // whether we may merge is part of it
+	fmt.Fprintf(h, "%q\n", l.retirement.leftBehindFolders(e)) // the root is "", and not nothing
+	for _, w := range l.orders.Withheld[r.Environment] {      // whether we may merge is part of it
 		fmt.Fprintln(h, w.Cause, w.Reason)
 	}
 	if to != nil {
@@ -316,12 +277,12 @@ func (l *Loop) digestReport(r source.Rendered, problems problem.List, to *model.
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// proposeOutput publishes, and fills in the report.
-func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to *model.GitOpsRepo, out *repos.Remote, report *status.Environment) error {
+// proposeOutput publishes, and fills in the outcome.
+func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to *model.GitOpsRepo, out *repos.Remote, done *outcome) error {
 	r := a.rendered
 	f, err := out.Forge()
 	if err != nil && l.options.Settings.Write {
-		return l.stopWithProblem(to, report, fmt.Errorf("the GitOps repository: %w", err))
+		return l.stopWithProblem(to, done, fmt.Errorf("the GitOps repository: %w", err))
 	}
 	limits, o := l.orders.Limits(e.name), l.publishOptions(out, f)
 	o.Create, o.Committer = l.options.Settings.Output.Create || e.ephemeral != nil, out.Committer(f)
@@ -338,16 +299,11 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 		MovedFrom:      l.retirement.leftBehindFolders(e), IsOurs: l.retirement.isOurs(ctx),
 	})
 	if err != nil {
-		return l.stopWithProblem(to, report, fmt.Errorf("publish: %w", err))
+		return l.stopWithProblem(to, done, fmt.Errorf("publish: %w", err))
 	}
 	e.waitsForForge = result.Again
-	report.State, report.Reason = status.State(result.State), result.Reason
-	for _, w := range result.Withheld {
-		report.Withheld = append(report.Withheld, status.Withheld{Cause: string(w.Cause), Reason: w.Reason, Acknowledge: w.ChangeID})
-	}
-	report.Output.Head, report.Output.Commit = result.Head, result.Commit
-	report.Change = result.Change
-	report.Pull = pullOf(result.Pull)
+	result.Report = impact.Report{} // it is large, and in the pull request
+	done.result = result
 	return nil
 }
 
@@ -359,31 +315,14 @@ func (l *Loop) publishOptions(out *repos.Remote, f forge.Forge) publish.Options 
 	}
 }
 
-// pullOf returns a pull request as reports have it; nil for nil.
-func pullOf(p *forge.Pull) *status.Pull {
-	if p == nil {
-		return nil
-	}
-	return &status.Pull{Number: p.Number, Title: p.Title, URL: p.URL, Head: p.Commit}
-}
-
 // stopWithProblem makes a problem of an error that people must mend in the control plane or in
 // the settings; any other is tried again.
-func (l *Loop) stopWithProblem(to *model.GitOpsRepo, report *status.Environment, err error) error {
+func (l *Loop) stopWithProblem(to *model.GitOpsRepo, done *outcome, err error) error {
 	var unknown *access.UnknownForge
 	var hinted interface{ Hint() string }
 	if !errors.Is(err, publish.ErrBlocked) && !errors.As(err, &unknown) || !errors.As(err, &hinted) {
 		return err
 	}
-	report.Problems.Addf(to.Pos, to.Subject(), hinted.Hint(), "%s", strings.TrimPrefix(err.Error(), "publish: "))
-	report.State, report.Reason = status.Problems, stoppedReason(1)
+	done.problems.Addf(to.Pos, to.Subject(), hinted.Hint(), "%s", strings.TrimPrefix(err.Error(), "publish: "))
 	return nil
-}
-
-func stoppedReason(problems int) string {
-	verb := "stop"
-	if problems == 1 {
-		verb = "stops"
-	}
-	return fmt.Sprintf("%s %s it; its output stays as it is", text.Count(problems, "problem"), verb)
 }

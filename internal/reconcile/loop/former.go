@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // findFormer returns the environments that have left the control plane and are ours to clean up
@@ -74,9 +74,7 @@ func (r *retirement) withdrawRecords(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	proposed = slices.DeleteFunc(proposed, func(name string) bool {
-		return hasNamed(present, name)
-	})
+	proposed = slices.DeleteFunc(proposed, func(name string) bool { return hasNamed(present, name) })
 	if len(proposed) == 0 {
 		return nil
 	}
@@ -126,7 +124,7 @@ func (s *search) closeFormerIssues(ctx context.Context) {
 // longer in the control plane, if what is in a folder is the output of one; nil if not. No
 // commit names it any more: the record is of this control plane, and the place is where such an
 // environment, made from one that is there, has its output and no other one has.
-func (s *search) ephemeralOutput(ctx context.Context, name string, at status.Output, proposed bool, written func() (*publish.Written, error)) (*status.Output, error) {
+func (s *search) ephemeralOutput(ctx context.Context, view *git.View, name string, at model.RepoRef, proposed bool) (*model.RepoRef, error) {
 	if there, err := s.isKnown(ctx, name); err != nil || there {
 		return nil, err
 	}
@@ -135,13 +133,13 @@ func (s *search) ephemeralOutput(ctx context.Context, name string, at status.Out
 			continue
 		}
 		shared := s.retirement.remotes.IsSameRepository(from.output.Repo, s.retirement.settings.ControlPlane.Repo)
-		to := status.Output{Repo: from.output.Repo}
-		to.Branch, to.Folder = ephemeral.OutputLocation(name, from.name, model.RepoRef{Repo: from.output.Repo, Branch: from.output.Branch, Path: from.output.Folder}, shared)
-		to.Folder = publish.CleanFolder(to.Folder)
-		if !s.retirement.remotes.IsSameRepository(to.Repo, at.Repo) || to.Folder != at.Folder || to.Branch != at.Branch && !proposed {
+		to := model.RepoRef{Repo: from.output.Repo}
+		to.Branch, to.Path = ephemeral.OutputLocation(name, from.name, from.output, shared)
+		to.Path = publish.CleanFolder(to.Path)
+		if !s.retirement.remotes.IsSameRepository(to.Repo, at.Repo) || to.Path != at.Path || to.Branch != at.Branch && !proposed {
 			continue
 		}
-		if found, err := written(); err != nil || found == nil {
+		if found, err := publish.FindWritten(view, at.Path, name, s.retirement.isOurs(ctx)); err != nil || found == nil {
 			return nil, err
 		}
 		return &to, nil

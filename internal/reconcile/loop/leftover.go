@@ -18,21 +18,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // isSameOutput reports whether two outputs are one folder of one branch.
-func (r *retirement) isSameOutput(a, b status.Output) bool {
-	return r.isSameBranch(a, b) && a.Folder == b.Folder
+func (r *retirement) isSameOutput(a, b model.RepoRef) bool {
+	return r.isSameBranch(a, b) && a.Path == b.Path
 }
 
-func (r *retirement) isSameBranch(a, b status.Output) bool {
+func (r *retirement) isSameBranch(a, b model.RepoRef) bool {
 	return a.Branch == b.Branch && r.remotes.IsSameRepository(a.Repo, b.Repo)
 }
 
 // noteOutput notes where the output of an environment goes now. Where it went before, what was
 // written there is to go.
-func (r *retirement) noteOutput(e *environment, now status.Output) {
+func (r *retirement) noteOutput(e *environment, now model.RepoRef) {
 	if now.Repo == "" {
 		return
 	}
@@ -41,7 +40,7 @@ func (r *retirement) noteOutput(e *environment, now status.Output) {
 	if before.Repo != "" && !r.isSameOutput(before, now) {
 		e.leftBehind = append(e.leftBehind, before)
 	}
-	e.leftBehind = slices.DeleteFunc(e.leftBehind, func(o status.Output) bool { return r.isSameOutput(o, now) })
+	e.leftBehind = slices.DeleteFunc(e.leftBehind, func(o model.RepoRef) bool { return r.isSameOutput(o, now) })
 }
 
 // leftBehindFolders returns the folders of the branch of an environment's output that it has left.
@@ -52,7 +51,7 @@ func (r *retirement) leftBehindFolders(e *environment) []string {
 	var folders []string
 	for _, o := range e.leftBehind {
 		if r.isSameBranch(o, e.output) {
-			folders = append(folders, o.Folder)
+			folders = append(folders, o.Path)
 		}
 	}
 	slices.Sort(folders)
@@ -153,8 +152,8 @@ func (r *retirement) searchLeftovers(ctx context.Context, all []*environment) (a
 }
 
 // outputTo returns the place that a GitOpsRepo names.
-func outputTo(to *model.GitOpsRepo) status.Output {
-	return status.Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path)}
+func outputTo(to *model.GitOpsRepo) model.RepoRef {
+	return model.RepoRef{Repo: giturl.Redact(to.Repo), Branch: to.Branch, Path: publish.CleanFolder(to.Path)}
 }
 
 // outputRepositories returns the GitOps repositories that are known, sorted.
@@ -241,7 +240,7 @@ func (s *search) searchBranch(ctx context.Context, out *repos.Remote, repo, bran
 	for _, folder := range slices.Sorted(maps.Keys(all)) {
 		if !ours || all[folder] == proposed {
 			s.isolatePart(ctx, repo, branch, func() error {
-				return s.searchFolder(ctx, view, status.Output{Repo: repo, Branch: branch, Folder: folder}, all[folder], ours)
+				return s.searchFolder(ctx, view, model.RepoRef{Repo: repo, Branch: branch, Path: folder}, all[folder], ours)
 			})
 		}
 	}
@@ -250,19 +249,17 @@ func (s *search) searchBranch(ctx context.Context, out *repos.Remote, repo, bran
 
 // searchFolder decides whether the output of an environment, by the record in a folder, is left
 // from before. ours reports whether the branch is one that Fairlead proposes from.
-func (s *search) searchFolder(ctx context.Context, view *git.View, at status.Output, environment string, ours bool) error {
+func (s *search) searchFolder(ctx context.Context, view *git.View, at model.RepoRef, environment string, ours bool) error {
 	there := s.retirement.environments[environment]
-	if there != nil && (there.output.Repo == "" || s.retirement.isSameOutput(there.output, at) || slices.ContainsFunc(there.leftBehind, func(o status.Output) bool { return s.retirement.isSameOutput(o, at) })) {
+	if there != nil && (there.output.Repo == "" || s.retirement.isSameOutput(there.output, at) || slices.ContainsFunc(there.leftBehind, func(o model.RepoRef) bool { return s.retirement.isSameOutput(o, at) })) {
 		return nil
 	}
-	var to *status.Output
+	var to *model.RepoRef
 	var err error
 	if there == nil && !slices.Contains(s.former, environment) {
-		to, err = s.ephemeralOutput(ctx, environment, at, ours, func() (*publish.Written, error) {
-			return publish.FindWritten(view, at.Folder, environment, s.retirement.isOurs(ctx))
-		})
+		to, err = s.ephemeralOutput(ctx, view, environment, at, ours)
 	} else {
-		to, err = s.configuredOutput(ctx, view, at.Repo, at.Folder, environment)
+		to, err = s.configuredOutput(ctx, view, at.Repo, at.Path, environment)
 	}
 	switch {
 	case err != nil:
@@ -279,7 +276,7 @@ func (s *search) searchFolder(ctx context.Context, view *git.View, at status.Out
 // configuredOutput returns where the output in a folder was to go, if the record there is ours and
 // the environment's branch did say so at the commit that the record names; nil if not. What
 // people have copied to a branch or a folder of theirs is not where we have written it.
-func (s *search) configuredOutput(ctx context.Context, view *git.View, repo, folder, environment string) (*status.Output, error) {
+func (s *search) configuredOutput(ctx context.Context, view *git.View, repo, folder, environment string) (*model.RepoRef, error) {
 	written, err := publish.FindWritten(view, folder, environment, func(w publish.Written) (bool, error) {
 		ours, err := s.retirement.isOurs(ctx)(w)
 		if base := baseOf(w); !ours && base != nil && base.Repo != "" {
@@ -296,8 +293,8 @@ func (s *search) configuredOutput(ctx context.Context, view *git.View, repo, fol
 	}
 	said, err := s.retirement.source.OutputsAt(ctx, environment, written.From[i].Repo, written.From[i].Commit)
 	for _, to := range said {
-		at := status.Output{Repo: repo, Branch: to.Branch, Folder: publish.CleanFolder(to.Path)}
-		if at.Folder == folder && s.retirement.isSameBranch(at, status.Output{Repo: to.Repo, Branch: to.Branch}) {
+		at := model.RepoRef{Repo: repo, Branch: to.Branch, Path: publish.CleanFolder(to.Path)}
+		if at.Path == folder && s.retirement.isSameBranch(at, to.RepoRef) {
 			return &at, err
 		}
 	}
@@ -342,12 +339,13 @@ func findRecords(view *git.View) map[string]string {
 // once their output is proposed where it goes now.
 func (r *retirement) retireMoved() {
 	for _, e := range r.environments {
-		if e.report.State != status.InSync && e.report.State != status.Proposed {
+		state := e.outcome.result.State
+		if state != publish.InSync && state != publish.Proposed {
 			continue
 		}
-		e.leftBehind = slices.DeleteFunc(e.leftBehind, func(o status.Output) bool {
+		e.leftBehind = slices.DeleteFunc(e.leftBehind, func(o model.RepoRef) bool {
 			if r.isSameBranch(o, e.output) {
-				return e.report.State == status.InSync // it went with the change
+				return state == publish.InSync // it went with the change
 			}
 			r.retired = append(r.retired, retiredOutput{name: e.name, output: o, moved: true})
 			return true
@@ -372,7 +370,7 @@ func (r *retirement) withdrawRemovals(ctx context.Context) {
 
 func (r *retirement) withdrawRemoval(ctx context.Context, e *environment) error {
 	out := r.remotes.KnownRemote(r.remotes.ReadLocation(e.output.Repo))
-	removal := publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder}
+	removal := publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Path}
 	if out == nil || out.Mirror() == nil || !removal.IsProposed(out.Mirror(), r.settings.Output.BranchPrefix) {
 		return nil
 	}
@@ -395,7 +393,7 @@ func (r *retirement) isWantedAgain(e retiredOutput) bool {
 // removalReason returns the reason, in one sentence, why an output is to go.
 func (r *retirement) removalReason(e retiredOutput) string {
 	if there := r.environments[e.name]; e.moved && there != nil {
-		return fmt.Sprintf("The output of the environment %s goes to %s, branch %s, folder %s now", e.name, there.output.Repo, there.output.Branch, cmp.Or(there.output.Folder, "."))
+		return fmt.Sprintf("The output of the environment %s goes to %s, branch %s, folder %s now", e.name, there.output.Repo, there.output.Branch, cmp.Or(there.output.Path, "."))
 	}
 	return fmt.Sprintf("The environment %s is no longer in the control plane", e.name)
 }
@@ -405,10 +403,10 @@ func (r *retirement) removalReason(e retiredOutput) string {
 func (r *retirement) removeOutput(ctx context.Context, o publish.Options, e retiredOutput) (ephemeral.Cleared, error) {
 	done := ephemeral.Cleared{Done: true}
 	if r.settings.Output.Retired == "keep" {
-		r.logger.Info("the output of an environment that is gone is kept, as the settings say", "environment", e.name, "branch", e.output.Branch, "folder", e.output.Folder)
+		r.logger.Info("the output of an environment that is gone is kept, as the settings say", "environment", e.name, "branch", e.output.Branch, "folder", e.output.Path)
 		return done, nil
 	}
-	removed, err := publish.ProposeRemoval(ctx, o, publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Folder, Why: r.removalReason(e), IsOurs: r.isOurs(ctx)})
+	removed, err := publish.ProposeRemoval(ctx, o, publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Path, Why: r.removalReason(e), IsOurs: r.isOurs(ctx)})
 	switch {
 	case errors.Is(err, git.ErrStale):
 		return ephemeral.Cleared{Again: true, Reason: "its branch has moved meanwhile"}, nil

@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // TestLocationsOverlap: one folder, or one in the other; but others may be below the root, where an
@@ -105,11 +104,11 @@ func TestAsReported(t *testing.T) {
 		"opened again":       {publish.Declined, 7, []forge.Pull{pull(7, "dev")}, false},
 		"nothing to propose": {publish.InSync, 0, []forge.Pull{pull(7, "dev")}, true},
 	} {
-		r := status.Environment{State: status.State(test.state), Output: status.Output{Branch: "dev"}}
+		o := &outcome{output: model.RepoRef{Branch: "dev"}, result: publish.Result{State: test.state}}
 		if test.number > 0 {
-			r.Pull = &status.Pull{Number: test.number}
+			o.result.Pull = &forge.Pull{Number: test.number}
 		}
-		if got := isAsReported(r, "fairlead/dev", test.open); got != test.want {
+		if got := isAsReported(o, "fairlead/dev", test.open); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}

@@ -14,10 +14,10 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -60,12 +60,8 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Store == nil {
-		o.Store = &status.Store{}
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
+	o.Store = cmp.Or(o.Store, &status.Store{})
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -185,19 +181,15 @@ func newSigner(s *config.Signing) (git.Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the signing key: %w", err)
 	}
-	passphrase, err := readOptional(key.Passphrase)
-	if err != nil {
-		return nil, fmt.Errorf("read the signing key's passphrase: %w", err)
+	passphrase := ""
+	if key.Passphrase != nil {
+		secret, err := key.Passphrase.Read()
+		if err != nil {
+			return nil, fmt.Errorf("read the signing key's passphrase: %w", err)
+		}
+		passphrase = secret.Reveal()
 	}
 	return parse([]byte(text.Reveal()+"\n"), passphrase)
-}
-
-func readOptional(ref *config.SecretRef) (string, error) {
-	if ref == nil {
-		return "", nil
-	}
-	secret, err := ref.Read()
-	return secret.Reveal(), err
 }
 
 // Simulate returns when a commit of the base would reach each environment under today's

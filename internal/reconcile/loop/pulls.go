@@ -8,7 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // checkPulls compares our open pull requests with what was reported of them, and reports
@@ -23,7 +22,7 @@ func (l *Loop) checkPulls(ctx context.Context) (changed bool) {
 			continue
 		}
 		for _, e := range environments {
-			if !isAsReported(e.report, l.options.proposalBranch(e.name), pulls) {
+			if !isAsReported(&e.outcome, l.options.proposalBranch(e.name), pulls) {
 				e.reported, changed = [sha256.Size]byte{}, true
 			}
 		}
@@ -39,10 +38,10 @@ func (l *Loop) proposingRemotes() map[*repos.Remote][]*environment {
 		return all
 	}
 	for _, e := range l.environments {
-		if e.report.Output.Repo == "" {
+		if e.outcome.output.Repo == "" {
 			continue
 		}
-		remote := l.remotes.KnownRemote(l.remotes.ReadLocation(e.report.Output.Repo))
+		remote := l.remotes.KnownRemote(l.remotes.ReadLocation(e.outcome.output.Repo))
 		if remote == nil || remote.Mirror() == nil || !l.remotes.HasAnswered(remote) {
 			continue
 		}
@@ -56,8 +55,6 @@ func (l *Loop) proposingRemotes() map[*repos.Remote][]*environment {
 // plainGit is the name of the forge that has no API.
 const plainGit = "git"
 
-var errNoAPI = errors.New("the forge has no API")
-
 // openPulls returns our open pull requests of a repository. That they cannot be read is
 // logged once, until it is for another reason: publishing reports it where it matters.
 func (l *Loop) openPulls(ctx context.Context, remote *repos.Remote) ([]forge.Pull, error) {
@@ -66,7 +63,7 @@ func (l *Loop) openPulls(ctx context.Context, remote *repos.Remote) ([]forge.Pul
 		return nil, err
 	}
 	if f.Name() == plainGit { // there they are references, which were asked for
-		return nil, errNoAPI
+		return nil, errors.New("the forge has no API")
 	}
 	pulls, err := f.OpenPulls(ctx)
 	text := ""
@@ -80,22 +77,22 @@ func (l *Loop) openPulls(ctx context.Context, remote *repos.Remote) ([]forge.Pul
 	return pulls, err
 }
 
-// isAsReported reports whether the open pull requests from a branch are those that a
-// report is of.
-func isAsReported(r status.Environment, head string, open []forge.Pull) bool {
+// isAsReported reports whether the open pull requests from a branch are those that an
+// outcome was reported with.
+func isAsReported(o *outcome, head string, open []forge.Pull) bool {
 	var ours []forge.Pull
 	for _, p := range open {
 		if p.Head == head {
 			ours = append(ours, p)
 		}
 	}
-	switch r.State {
-	case status.State(publish.Proposed), status.State(publish.Edited):
-		if r.Pull == nil {
+	switch o.result.State {
+	case publish.Proposed, publish.Edited:
+		if o.result.Pull == nil {
 			return len(ours) == 0
 		}
-		return len(ours) == 1 && ours[0].Number == r.Pull.Number && ours[0].Base == r.Output.Branch
-	case status.State(publish.Declined):
+		return len(ours) == 1 && ours[0].Number == o.result.Pull.Number && ours[0].Base == o.output.Branch
+	case publish.Declined:
 		return len(ours) == 0
 	}
 	return true // nothing is proposed, or all is looked at again anyway

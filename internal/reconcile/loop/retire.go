@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"slices"
 	"time"
 
@@ -24,8 +23,9 @@ import (
 
 // retiredOutput is an environment that has left the control plane, or whose time is over.
 type retiredOutput struct {
-	name   string
-	output status.Output
+	name     string
+	output   model.RepoRef
+	proposed string // the commit that its output was proposed with last; "" if none
 	// whole is set if its output goes too: the environment was ephemeral.
 	whole bool
 	merge publish.Merge
@@ -34,6 +34,9 @@ type retiredOutput struct {
 	// ended is the one whose branch is still in the control plane, and goes last; nil
 	// if it has gone.
 	ended *source.Ephemeral
+	// reason is what its removal waits for, in one sentence, and pull the pull request for that.
+	reason string
+	pull   *forge.Pull
 }
 
 // retirement withdraws what environments have left: those that are gone from the control plane,
@@ -65,9 +68,9 @@ func (r *retirement) noteRetired(e *environment) {
 		r.searched = false
 		return
 	}
-	output := e.output
-	output.Commit = e.report.Output.Commit
-	r.retired = append(r.retired, retiredOutput{name: e.name, output: output, whole: e.ephemeral != nil, merge: r.ephemerals.mergeOf(e.name)})
+	r.retired = append(r.retired, retiredOutput{
+		name: e.name, output: e.output, proposed: e.outcome.result.Commit, whole: e.ephemeral != nil, merge: r.ephemerals.mergeOf(e.name),
+	})
 	for _, o := range e.leftBehind {
 		r.retired = append(r.retired, retiredOutput{name: e.name, output: o})
 	}
@@ -86,7 +89,6 @@ func (r *retirement) retireEnvironments(ctx context.Context) (again bool) {
 		r.undone = true
 	}
 	var left []retiredOutput
-	removals := map[string][]status.Removal{}
 	for _, e := range slices.Concat(r.retired, r.ephemerals.ended) {
 		if r.isWantedAgain(e) {
 			continue
@@ -105,27 +107,17 @@ func (r *retirement) retireEnvironments(ctx context.Context) (again bool) {
 			continue
 		}
 		r.undone = r.undone || done.Again
-		why := "it is no longer in the control plane: "
+		e.reason, e.pull = done.Reason, done.Pull
 		if e.ended != nil {
-			why = "its time is over: "
-		}
-		if e.moved {
-			removals[e.name] = append(removals[e.name], status.Removal{
-				Repo: e.output.Repo, Branch: e.output.Branch, Folder: e.output.Folder, Reason: done.Reason, Pull: pullOf(done.Pull),
-			})
-		} else {
-			r.store.SetEnvironment(status.Environment{Name: e.name, State: status.Waiting, Reason: why + done.Reason, Output: e.output, Pull: pullOf(done.Pull), Checked: r.now()})
+			e.reason = "its time is over: " + e.reason
+		} else if !e.moved {
+			e.reason = "it is no longer in the control plane: " + e.reason
 		}
 		e.ended = nil // if a person removes its branch meanwhile, the rest goes all the same
 		left = append(left, e)
 	}
 	r.retired = left
-	for name, e := range r.environments {
-		if e.report.Name != "" && !reflect.DeepEqual(e.report.Removals, removals[name]) {
-			e.report.Removals = removals[name]
-			r.store.SetEnvironment(e.report)
-		}
-	}
+	r.reportRetired()
 	return r.undone
 }
 
@@ -175,7 +167,7 @@ func (r *retirement) clearOutput(ctx context.Context, e retiredOutput, out *repo
 	}
 	if e.moved { // its branch and its issue are those of what is there now
 		if there != nil {
-			holds, _, err := inspectLocation(ctx, r.remotes, o.Records, e.name, model.RepoRef{Repo: there.output.Repo, Branch: there.output.Branch, Path: there.output.Folder})
+			holds, _, err := inspectLocation(ctx, r.remotes, o.Records, e.name, there.output)
 			if err != nil || !holds { // it has no other place yet
 				return ephemeral.Cleared{Reason: "its output is not in the new place yet"}, err
 			}
@@ -191,7 +183,7 @@ func (r *retirement) clearOutput(ctx context.Context, e retiredOutput, out *repo
 	if !e.whole {
 		return r.removeOutput(ctx, o, e)
 	}
-	done, err := ephemeral.ClearOutput(ctx, o, e.name, e.output.Branch, e.output.Folder, e.merge)
+	done, err := ephemeral.ClearOutput(ctx, o, e.name, e.output.Branch, e.output.Path, e.merge)
 	if err == nil && done.Done && done.Kept != "" {
 		r.logger.Warn("the output of an ephemeral environment is removed, and not its branch", "environment", e.name, "reason", done.Kept)
 	}
@@ -231,7 +223,7 @@ func (r *retirement) removeProposalBranch(ctx context.Context, o publish.Options
 	if err != nil || head == "" {
 		return err
 	}
-	if head != e.output.Commit {
+	if head != e.proposed {
 		target, err := repo.FindBranch(e.output.Branch)
 		if err != nil {
 			return err
@@ -264,6 +256,6 @@ func (r *retirement) isProposal(ctx context.Context, repo *git.Repository, commi
 	if err != nil {
 		return false, err
 	}
-	written, err := publish.FindWritten(view, e.output.Folder, e.name, r.isOurs(ctx))
+	written, err := publish.FindWritten(view, e.output.Path, e.name, r.isOurs(ctx))
 	return written != nil, err
 }

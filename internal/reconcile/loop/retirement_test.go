@@ -7,11 +7,11 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // newRetirement returns a part of no loop, with settings that read one URL at another.
@@ -25,28 +25,28 @@ func newRetirement(t *testing.T, retired string) *retirement {
 	}
 }
 
-func outputAt(repo, branch, folder string) status.Output {
-	return status.Output{Repo: "https://git.example.com/" + repo, Branch: branch, Folder: folder}
+func outputAt(repo, branch, folder string) model.RepoRef {
+	return model.RepoRef{Repo: "https://git.example.com/" + repo, Branch: branch, Path: folder}
 }
 
 // TestNoteOutput: what an environment has left is where its output was, and where it no longer goes.
 func TestNoteOutput(t *testing.T) {
 	t.Parallel()
-	mirror := status.Output{Repo: "https://mirror.example.com/out", Branch: "dev", Folder: "a"}
+	mirror := model.RepoRef{Repo: "https://mirror.example.com/out", Branch: "dev", Path: "a"}
 	for name, test := range map[string]struct {
-		went    []status.Output // in this order
-		left    []status.Output
+		went    []model.RepoRef // in this order
+		left    []model.RepoRef
 		folders []string // of the branch that it goes to now
 	}{
-		"where it was":                    {[]status.Output{outputAt("out", "dev", "a"), outputAt("out", "dev", "a")}, nil, nil},
-		"by another URL of it":            {[]status.Output{outputAt("out", "dev", "a"), mirror}, nil, nil},
-		"to another folder":               {[]status.Output{outputAt("out", "dev", "a"), outputAt("out", "dev", "b")}, []status.Output{outputAt("out", "dev", "a")}, []string{"a"}},
-		"from the root":                   {[]status.Output{outputAt("out", "dev", ""), outputAt("out", "dev", "b")}, []status.Output{outputAt("out", "dev", "")}, []string{""}},
-		"to another branch":               {[]status.Output{outputAt("out", "dev", "a"), outputAt("out", "main", "a")}, []status.Output{outputAt("out", "dev", "a")}, nil},
-		"to another repository":           {[]status.Output{outputAt("out", "dev", "a"), outputAt("other", "dev", "a")}, []status.Output{outputAt("out", "dev", "a")}, nil},
-		"there and back":                  {[]status.Output{outputAt("out", "dev", "a"), outputAt("out", "dev", "b"), outputAt("out", "dev", "a")}, []status.Output{outputAt("out", "dev", "b")}, []string{"b"}},
-		"nowhere, since it is not known":  {[]status.Output{outputAt("out", "dev", "a"), {}}, nil, nil},
-		"twice, and what is left is kept": {[]status.Output{outputAt("out", "dev", "b"), outputAt("out", "dev", "a"), outputAt("out", "dev", "c")}, []status.Output{outputAt("out", "dev", "b"), outputAt("out", "dev", "a")}, []string{"a", "b"}},
+		"where it was":                    {[]model.RepoRef{outputAt("out", "dev", "a"), outputAt("out", "dev", "a")}, nil, nil},
+		"by another URL of it":            {[]model.RepoRef{outputAt("out", "dev", "a"), mirror}, nil, nil},
+		"to another folder":               {[]model.RepoRef{outputAt("out", "dev", "a"), outputAt("out", "dev", "b")}, []model.RepoRef{outputAt("out", "dev", "a")}, []string{"a"}},
+		"from the root":                   {[]model.RepoRef{outputAt("out", "dev", ""), outputAt("out", "dev", "b")}, []model.RepoRef{outputAt("out", "dev", "")}, []string{""}},
+		"to another branch":               {[]model.RepoRef{outputAt("out", "dev", "a"), outputAt("out", "main", "a")}, []model.RepoRef{outputAt("out", "dev", "a")}, nil},
+		"to another repository":           {[]model.RepoRef{outputAt("out", "dev", "a"), outputAt("other", "dev", "a")}, []model.RepoRef{outputAt("out", "dev", "a")}, nil},
+		"there and back":                  {[]model.RepoRef{outputAt("out", "dev", "a"), outputAt("out", "dev", "b"), outputAt("out", "dev", "a")}, []model.RepoRef{outputAt("out", "dev", "b")}, []string{"b"}},
+		"nowhere, since it is not known":  {[]model.RepoRef{outputAt("out", "dev", "a"), {}}, nil, nil},
+		"twice, and what is left is kept": {[]model.RepoRef{outputAt("out", "dev", "b"), outputAt("out", "dev", "a"), outputAt("out", "dev", "c")}, []model.RepoRef{outputAt("out", "dev", "b"), outputAt("out", "dev", "a")}, []string{"a", "b"}},
 	} {
 		for _, retired := range []string{"remove", "keep"} {
 			r, e := newRetirement(t, retired), &environment{name: "dev"}
@@ -75,34 +75,33 @@ func TestNoteOutput(t *testing.T) {
 func TestRetireMoved(t *testing.T) {
 	t.Parallel()
 	beside, elsewhere := outputAt("out", "dev", "b"), outputAt("out", "main", "a")
-	for _, test := range []struct {
-		state   status.State
-		retired []status.Output
-		left    []status.Output
+	for name, test := range map[string]struct {
+		retired []model.RepoRef
+		left    []model.RepoRef
 	}{
-		{status.InSync, []status.Output{elsewhere}, nil},
-		{status.Proposed, []status.Output{elsewhere}, []status.Output{beside}},
-		{status.Problems, nil, []status.Output{beside, elsewhere}},
-		{status.Waiting, nil, []status.Output{beside, elsewhere}},
-		{status.Failed, nil, []status.Output{beside, elsewhere}},
-		{status.Declined, nil, []status.Output{beside, elsewhere}},
+		"in sync":               {[]model.RepoRef{elsewhere}, nil},
+		"an open pull request":  {[]model.RepoRef{elsewhere}, []model.RepoRef{beside}},
+		"problems that stop it": {nil, []model.RepoRef{beside, elsewhere}},
+		"it waits for its turn": {nil, []model.RepoRef{beside, elsewhere}},
+		"an operation failed":   {nil, []model.RepoRef{beside, elsewhere}},
+		"a closed pull request": {nil, []model.RepoRef{beside, elsewhere}},
 	} {
 		r := newRetirement(t, "remove")
-		e := &environment{name: "dev", output: outputAt("out", "dev", "a"), leftBehind: []status.Output{beside, elsewhere}, report: status.Environment{State: test.state}}
+		e := &environment{name: "dev", output: outputAt("out", "dev", "a"), leftBehind: []model.RepoRef{beside, elsewhere}, outcome: outcomes()[name]}
 		r.environments["dev"] = e
 		r.retireMoved()
-		var retired []status.Output
+		var retired []model.RepoRef
 		for _, o := range r.retired {
 			if !o.moved || o.name != "dev" {
-				t.Errorf("%s: %+v is not of an environment that has moved", test.state, o)
+				t.Errorf("%s: %+v is not of an environment that has moved", name, o)
 			}
 			retired = append(retired, o.output)
 		}
 		if diff := cmp.Diff(test.retired, retired); diff != "" {
-			t.Errorf("%s: retired (-want +got):\n%s", test.state, diff)
+			t.Errorf("%s: retired (-want +got):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(test.left, append([]status.Output(nil), e.leftBehind...)); diff != "" {
-			t.Errorf("%s: left behind (-want +got):\n%s", test.state, diff)
+		if diff := cmp.Diff(test.left, append([]model.RepoRef(nil), e.leftBehind...)); diff != "" {
+			t.Errorf("%s: left behind (-want +got):\n%s", name, diff)
 		}
 	}
 }

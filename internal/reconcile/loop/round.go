@@ -5,10 +5,10 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // Round does all that the daemon does, once: it polls, and if something has moved or was left
@@ -37,10 +37,7 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	if err != nil {
 		return err
 	}
-	var all []*environment
-	for _, name := range names {
-		all = append(all, l.environments[name])
-	}
+	all := list.Convert(names, func(name string) *environment { return l.environments[name] })
 	// All are rendered before the first is published: only then is it known whether two would write
 	// to one place.
 	parallel.Each(l.options.Settings.Parallel, all, func(_ int, e *environment) { l.renderEnvironment(ctx, e) })
@@ -76,19 +73,10 @@ func (l *Loop) runCycle(ctx context.Context, poll repos.Scope) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	c := status.Cycle{Number: l.number, Started: started, Took: l.options.Now().Sub(started), Outcome: status.OutcomeOK}
-	if err != nil {
-		c.Outcome, c.Error = status.OutcomeFailed, err.Error()
-		l.options.Logger.Error("the control plane could not be read", "error", err)
-	}
 	if poll.IsAll() {
 		l.nextPoll = l.options.Settings.NextPoll(l.options.Now(), l.options.Random())
 	}
-	c.Next = l.nextPoll
-	l.options.Store.SetCycle(c)
-	l.options.Store.SetRemotes(l.remotes.Report())
-	l.options.Metrics.RecordCycle(started.Add(c.Took), c.Took, err == nil)
-	l.options.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
+	l.reportCycle(started, err)
 	return err
 }
 

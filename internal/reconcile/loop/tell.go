@@ -7,28 +7,28 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // reportOnForge reports the state of an environment on the forge: in a status of the commits
 // of the control plane that it is made from, and, if problems stop it, in an issue
 // of the GitOps repository that closes itself. One that fails does not keep the others from being
 // tried.
-func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rendered, out *repos.Remote, report *status.Environment) error {
+func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rendered, out *repos.Remote, o *outcome) error {
 	if !l.options.Settings.Write {
 		return nil
 	}
-	s := forge.Status{Context: "fairlead/" + e.name, Outcome: forge.Success, Description: describeReport(report)}
+	s := forge.Status{Context: "fairlead/" + e.name, Outcome: forge.Success, Description: describeOutcome(o)}
 	switch {
-	case report.State == status.Problems || report.ExceededLimit() != "":
+	case o.isStopped() || publish.ExceededLimit(o.result.Withheld) != "":
 		s.Outcome = forge.Failure
-	case len(report.Withheld) > 0:
+	case len(o.result.Withheld) > 0:
 		s.Outcome = forge.Pending
 	}
 	var failed []error
@@ -39,39 +39,31 @@ func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rende
 		failed = append(failed, l.remotes.ReportStatus(ctx, &e.statuses, commit.Repo, commit.Commit, s))
 	}
 	if out != nil && out.Mirror() != nil {
-		failed = append(failed, l.updateIssue(ctx, e, out, report))
+		failed = append(failed, l.updateIssue(ctx, e, out, o))
 	}
 	return errors.Join(failed...)
 }
 
-// describeReport returns a report in one line.
-func describeReport(r *status.Environment) string {
+// describeOutcome returns an outcome in one line.
+func describeOutcome(o *outcome) string {
+	if p, stops := o.problems.FirstStopping(); stops {
+		n, _ := o.problems.Count()
+		return fmt.Sprintf("%s: %s", text.Count(n, "problem"), p)
+	}
 	switch {
-	case r.State == status.Problems && len(r.Problems) > 0:
-		n, _ := r.Problems.Count()
-		return fmt.Sprintf("%s: %s", text.Count(n, "problem"), firstProblem(r))
-	case r.State == status.InSync: // maybe by a pull request that we have merged just now
+	case o.result.State == publish.InSync: // maybe by a pull request that we have merged just now
 		return "The output is up to date"
-	case len(r.Withheld) > 0:
-		return r.Reason
-	case r.Pull != nil:
-		return fmt.Sprintf("Pull request %d: %s", r.Pull.Number, r.Change)
+	case len(o.result.Withheld) > 0:
+		return o.result.Reason
+	case o.result.Pull != nil:
+		return fmt.Sprintf("Pull request %d: %s", o.result.Pull.Number, o.result.Change)
 	}
-	return r.Reason
-}
-
-func firstProblem(r *status.Environment) string {
-	for _, p := range r.Problems {
-		if !p.Warning {
-			return p.String()
-		}
-	}
-	return ""
+	return o.result.Reason
 }
 
 // updateIssue keeps the issue of an environment's problems.
-func (l *Loop) updateIssue(ctx context.Context, e *environment, out *repos.Remote, report *status.Environment) error {
-	stops := report.State == status.Problems
+func (l *Loop) updateIssue(ctx context.Context, e *environment, out *repos.Remote, done *outcome) error {
+	stops := done.isStopped()
 	if !stops && e.hasNoIssue { // there was none when it was last looked for
 		return nil
 	}
@@ -99,11 +91,11 @@ func (l *Loop) updateIssue(ctx context.Context, e *environment, out *repos.Remot
 	if open := slices.IndexFunc(known, func(i forge.Issue) bool { return i.Open }); open >= 0 {
 		now = known[open]
 	}
-	n, _ := report.Problems.Count()
+	n, _ := done.problems.Count()
 	want := now
 	want.Mark, want.Open = mark, true
 	want.Title = fmt.Sprintf("%s: %s in the control plane", e.name, text.Count(n, "problem"))
-	want.Body = issueBody(report)
+	want.Body = issueBody(done.problems)
 	if want == now {
 		return nil
 	}
@@ -136,10 +128,11 @@ func putIssue(ctx context.Context, o publish.Options, i forge.Issue) error {
 // issueMark is the mark of the issue of an environment's problems.
 func issueMark(environment string) string { return "problems of " + environment }
 
-func issueBody(r *status.Environment) string {
+func issueBody(problems problem.List) string {
 	var b strings.Builder
 	b.WriteString("The output of this environment stays as it is until these are mended in the control plane:\n\n")
-	for _, p := range r.ShownProblems() {
+	listed, _, _ := problems.Trimmed(100)
+	for _, p := range listed {
 		if p.Warning {
 			continue
 		}

@@ -66,7 +66,7 @@ func (l *Loop) findReserved(ctx context.Context, all []*environment) (reserved, 
 		t.branches[strings.ToLower(e.ControlPlane.Branch)] = true
 	}
 	for _, e := range all {
-		for _, in := range e.report.Inputs { // of the last cycle, if it could not be read in this one
+		for _, in := range e.outcome.commits { // of the last cycle, if it could not be read in this one
 			add(in.Repo)
 		}
 		for _, c := range e.attempt.rendered.Commits {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
 // Environment is what a cycle has found of an environment: the facts that its promotions are decided
@@ -24,16 +24,14 @@ type Environment struct {
 	// merged by us, so that Head is from before.
 	InSync, JustMerged bool
 	Pull               *gate.Pull // the open pull request of the output
-	// ExceededLimit is why only a person may merge the pull request; "" if nothing requires it.
-	ExceededLimit string
-	// Withheld is passed to the report of promotions.
-	Withheld []status.Withheld
+	// Withheld is why only a person may merge the pull request; nil if nothing requires it.
+	Withheld []publish.Withholding
 }
 
 // renderVerdict is the verdict on a commit that cannot be rendered, with the location of the first
 // problem.
 func (e *Environment) renderVerdict() gate.Verdict {
-	v := gate.Verdict{Gate: status.ProblemsGate, Status: gate.Fail, Reason: e.RenderFailure}
+	v := gate.Verdict{Gate: gate.Problems, Status: gate.Fail, Reason: e.RenderFailure}
 	if p, stops := e.Problems.FirstStopping(); stops {
 		v.Reason = p.String()
 		if n, _ := e.Problems.Count(); n > 1 {

@@ -9,13 +9,14 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 const candidate = "0123456789abcdef0123456789abcdef01234567"
 
-// TestNewReport: a decision that could not be applied is shown as waiting, with the reason.
-func TestNewReport(t *testing.T) {
+// TestSettleDecision: a decision that could not be applied waits, with the reason.
+func TestSettleDecision(t *testing.T) {
 	for name, test := range map[string]struct {
 		state    promote.DecisionState
 		err      error
@@ -33,9 +34,9 @@ func TestNewReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &stageState{spec: model.Stage{Name: "dev"}, err: test.err, declined: test.declined}
 			d := promote.Decision{State: test.state, Candidate: candidate, Verdict: gate.Verdict{Status: gate.Pass, Reason: "decided"}}
-			r := s.newReport(d, promote.History{})
-			if r.Next.State != test.want || r.Next.Verdict.Reason != test.reason {
-				t.Errorf("reported %s, %q, want %s, %q", r.Next.State, r.Next.Verdict.Reason, test.want, test.reason)
+			got := s.settleDecision(d)
+			if got.State != test.want || got.Verdict.Reason != test.reason {
+				t.Errorf("settled as %s, %q, want %s, %q", got.State, got.Verdict.Reason, test.want, test.reason)
 			}
 		})
 	}
@@ -43,52 +44,61 @@ func TestNewReport(t *testing.T) {
 
 // TestReportWithheld: the report says why only a person may merge the output.
 func TestReportWithheld(t *testing.T) {
-	s := &stageState{environment: Environment{Withheld: []status.Withheld{{Cause: "hold", Reason: "held"}}}}
-	if r := s.newReport(promote.Decision{}, promote.History{}); len(r.Withheld) != 1 || r.Withheld[0].Reason != "held" {
+	s := &stageState{environment: Environment{Withheld: []publish.Withholding{{Cause: publish.CauseHold, Reason: "held"}}}}
+	m := &Promoter{options: Options{Store: &status.Store{}}}
+	m.reportChain(Policy{}, chainState{stages: []*stageState{s}, decisions: []promote.Decision{{}}})
+	if r := m.options.Store.Snapshot().Chain.Stages[0]; len(r.Withheld) != 1 || r.Withheld[0].Reason != "held" {
 		t.Errorf("withheld: %v", r.Withheld)
 	}
 }
 
-// TestSummarizeRound: what waits for something outside, and when a verdict may change first.
-func TestSummarizeRound(t *testing.T) {
-	passed := status.Stage{Commit: candidate, Proof: gate.Verdict{Status: gate.Pass}, Next: promote.Decision{State: promote.Current}}
+// TestSummarize: what waits for something outside, and when a verdict may change first.
+func TestSummarize(t *testing.T) {
+	type found struct {
+		stage    promote.Stage
+		decision promote.Decision
+	}
+	passed := found{promote.Stage{Commit: candidate, Proof: gate.Verdict{Status: gate.Pass}}, promote.Decision{State: promote.Current}}
 	unproven := passed
-	unproven.Proof = gate.Verdict{Status: gate.Wait, Parts: []gate.Verdict{{ValidUntil: noon.Add(time.Hour)}}}
+	unproven.stage.Proof = gate.Verdict{Status: gate.Wait, Parts: []gate.Verdict{{ValidUntil: noon.Add(time.Hour)}}}
 	waiting := passed
-	waiting.Next = promote.Decision{State: promote.Waiting, Verdict: gate.Verdict{ValidUntil: noon.Add(time.Minute)}}
+	waiting.decision = promote.Decision{State: promote.Waiting, Verdict: gate.Verdict{ValidUntil: noon.Add(time.Minute)}}
+	summarize := func(err error, unmerged bool, all ...found) roundResult {
+		var c chainState
+		for _, f := range all {
+			c.stages, c.decisions = append(c.stages, &stageState{stage: f.stage, err: err, unmerged: unmerged}), append(c.decisions, f.decision)
+		}
+		return c.summarize()
+	}
 	for name, test := range map[string]struct {
 		err      error
 		unmerged bool
-		reports  []status.Stage
+		found    []found
 		waiting  bool
 		change   time.Time
 	}{
-		"all is done":          {reports: []status.Stage{passed}},
-		"no commit yet":        {reports: []status.Stage{{Next: promote.Decision{State: promote.Current}}}},
-		"a proof is missing":   {reports: []status.Stage{unproven}, waiting: true, change: noon.Add(time.Hour)},
-		"a candidate waits":    {reports: []status.Stage{waiting}, waiting: true, change: noon.Add(time.Minute)},
-		"the first change":     {reports: []status.Stage{unproven, waiting}, waiting: true, change: noon.Add(time.Minute)},
-		"an error":             {err: errors.New("down"), reports: []status.Stage{passed}, waiting: true},
-		"a merge that failed":  {unmerged: true, reports: []status.Stage{passed}, waiting: true},
-		"held by a person":     {reports: []status.Stage{{Next: promote.Decision{State: promote.Held}}}, waiting: true},
-		"stopped by a problem": {reports: []status.Stage{{Next: promote.Decision{State: promote.Stopped}}}},
+		"all is done":          {found: []found{passed}},
+		"no commit yet":        {found: []found{{decision: promote.Decision{State: promote.Current}}}},
+		"a proof is missing":   {found: []found{unproven}, waiting: true, change: noon.Add(time.Hour)},
+		"a candidate waits":    {found: []found{waiting}, waiting: true, change: noon.Add(time.Minute)},
+		"the first change":     {found: []found{unproven, waiting}, waiting: true, change: noon.Add(time.Minute)},
+		"an error":             {err: errors.New("down"), found: []found{passed}, waiting: true},
+		"a merge that failed":  {unmerged: true, found: []found{passed}, waiting: true},
+		"held by a person":     {found: []found{{decision: promote.Decision{State: promote.Held}}}, waiting: true},
+		"stopped by a problem": {found: []found{{decision: promote.Decision{State: promote.Stopped}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stages := make([]*stageState, len(test.reports))
-			for i := range stages {
-				stages[i] = &stageState{err: test.err, unmerged: test.unmerged}
-			}
-			r := summarizeRound(stages, test.reports)
+			r := summarize(test.err, test.unmerged, test.found...)
 			if r.waiting != test.waiting || !r.nextChange.Equal(test.change) {
 				t.Errorf("waiting %v, next change %v, want %v, %v", r.waiting, r.nextChange, test.waiting, test.change)
 			}
-			if r.observed != summarizeRound(stages, test.reports).observed {
-				t.Error("the same reports are summarized in two ways")
+			if r.observed != summarize(test.err, test.unmerged, test.found...).observed {
+				t.Error("what is the same is summarized in two ways")
 			}
 		})
 	}
-	if summarizeRound([]*stageState{{}}, []status.Stage{passed}).observed == summarizeRound([]*stageState{{}}, []status.Stage{waiting}).observed {
-		t.Error("different reports are summarized in one way")
+	if summarize(nil, false, passed).observed == summarize(nil, false, waiting).observed {
+		t.Error("different things are summarized in one way")
 	}
 }
 
@@ -106,7 +116,7 @@ func TestRenderVerdict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := Environment{RenderFailure: "1 problem stops it", Problems: test.problems}
-			if v := e.renderVerdict(); v.Status != gate.Fail || v.Gate != status.ProblemsGate || v.Reason != test.want {
+			if v := e.renderVerdict(); v.Status != gate.Fail || v.Gate != gate.Problems || v.Reason != test.want {
 				t.Errorf("verdict %+v, want %q", v, test.want)
 			}
 		})

@@ -3,14 +3,18 @@ package promoter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // StartRound starts a round. All decisions of the round use this time.
@@ -33,15 +37,17 @@ func (m *Promoter) RunRound(ctx context.Context, policy Policy, environments map
 		}
 	}
 	if m.options.Settings.Promotion != managedPromotion {
-		m.options.Store.SetPromotions(status.Chain{External: true, Checked: m.now})
+		m.reportChain(Policy{chain: model.Chain{External: true}}, chainState{})
 		return false
 	}
 	m.source, m.environments = policy.source, environments
 	m.schedule.start(m.now)
-	var report status.Chain
-	var promoted bool
+	var found chainState
 	err := m.options.Barrier.Run("promote", "", func() (err error) {
-		report, promoted, err = m.reconcile(ctx, policy)
+		found, err = m.reconcile(ctx, policy)
+		if err == nil && ctx.Err() == nil {
+			m.reportChain(policy, found)
+		}
 		return err
 	})
 	if ctx.Err() != nil || errors.Is(err, errMoved) {
@@ -52,64 +58,83 @@ func (m *Promoter) RunRound(ctx context.Context, policy Policy, environments map
 		m.options.Logger.Warn("promotions could not be looked at", "error", err, "next", m.schedule.next)
 		return false
 	}
-	report.Checked = m.now
-	m.options.Store.SetPromotions(report)
-	return promoted
+	return found.promoted
+}
+
+// chainState is what a round has found of the chain of promotions.
+type chainState struct {
+	problems  problem.List // of the order of promotion and of its gates
+	stages    []*stageState
+	decisions []promote.Decision // of the stages, as they were settled; none while problems stop all
+	history   promote.History
+	promoted  bool // we pushed a promotion, which the remote does not report as news
 }
 
 // managedPromotion is the setting that makes Fairlead promote.
 const managedPromotion = "managed"
 
 // reconcile evaluates every stage once and applies the decisions: it observes all stages, decides,
-// applies, reports, and plans the next round. promoted reports whether we pushed a promotion, which
-// the remote does not report as news.
-func (m *Promoter) reconcile(ctx context.Context, policy Policy) (report status.Chain, promoted bool, err error) {
-	base, chain := policy.base, policy.chain
-	report = status.Chain{Inferred: chain.Inferred, External: chain.External, Head: base.Head}
-	if chain.External || base.Repo == nil {
-		report.Problems = policy.problems.Sorted()
-		return report, false, nil
+// applies, and plans the next round.
+func (m *Promoter) reconcile(ctx context.Context, policy Policy) (found chainState, err error) {
+	base := policy.base
+	if policy.chain.External || base.Repo == nil {
+		found.problems = policy.problems.Sorted()
+		return found, nil
 	}
-	stages, problems := m.newStages(policy)
-	report.Problems = problems.Sorted()
-	m.logProblems(report.Problems)
-	if problems.Stops() {
-		return report, false, nil
+	found.stages, found.problems = m.newStages(policy)
+	m.logProblems(found.problems)
+	if found.problems.Stops() {
+		return found, nil
 	}
-	history, err := m.observeStages(ctx, base, stages)
+	found.history, err = m.observeStages(ctx, base, found.stages)
 	if err != nil {
-		return report, false, err
+		return found, err
 	}
-	decisions, err := m.decideStages(ctx, stages, history)
+	found.decisions, err = m.decideStages(ctx, found.stages, found.history)
 	if err != nil {
-		return report, false, err
+		return found, err
 	}
-	if err := m.applyDecisions(ctx, base, stages, decisions); err != nil {
-		return report, false, err
+	if err := m.applyDecisions(ctx, base, found.stages, found.decisions); err != nil {
+		return found, err
 	}
-	for i, s := range stages {
+	for i, s := range found.stages {
 		m.logError(s)
-		promoted = promoted || s.promoted
-		stage := s.newReport(decisions[i], history)
-		m.options.Metrics.SetStage(stage, oldestWaiting(base, history, s.stage.Commit))
-		report.Stages = append(report.Stages, stage)
+		found.promoted = found.promoted || s.promoted
+		found.decisions[i] = s.settleDecision(found.decisions[i])
 	}
-	m.schedule.planNext(m.now, summarizeRound(stages, report.Stages), m.options.Settings.Schedule.Interval, m.options.Random)
-	return report, promoted, nil
+	m.schedule.planNext(m.now, found.summarize(), m.options.Settings.Schedule.Interval, m.options.Random)
+	return found, nil
 }
 
-// oldestWaiting returns when the oldest commit was made that an environment does not have; zero if
-// it has all, or none yet.
-func oldestWaiting(base source.Base, history promote.History, has string) time.Time {
-	oldest := history.OldestNewer(has)
-	if has == "" || oldest == "" {
-		return time.Time{}
+// settleDecision returns what has come of a decision: one that could not be applied waits.
+func (s *stageState) settleDecision(d promote.Decision) promote.Decision {
+	var blocked *problem.Refusal
+	if errors.Is(s.err, publish.ErrBlocked) && errors.As(s.err, &blocked) && (d.State == promote.Promotes || d.State == promote.Waiting) { // by a person, until a person acts
+		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, fmt.Sprintf("%s; %s", s.err, blocked.Hint())
+	} else if s.err != nil && d.State == promote.Promotes {
+		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, "it is tried again: "+s.err.Error()
 	}
-	info, err := base.Repo.Commit(oldest)
-	if err != nil { // the round has read it, and a figure is no reason to stop
-		return time.Time{}
+	if s.declined != 0 && d.State != promote.Held {
+		d.State, d.Verdict.Status = promote.Waiting, gate.Wait
+		d.Verdict.Reason = fmt.Sprintf("pull request %d, which proposes %s, was closed; open it again, or promote another commit", s.declined, promote.ShortID(d.Candidate))
 	}
-	return info.When
+	return d
+}
+
+// summarize returns what the round means for the next one.
+func (c *chainState) summarize() roundResult {
+	var r roundResult
+	var observed strings.Builder
+	for i, d := range c.decisions {
+		s := c.stages[i].stage
+		fmt.Fprintln(&observed, s.Name, s.Commit, s.Merged, s.Proof.Status, s.Proof.Reason, d.State, d.Candidate, d.Verdict.Reason)
+		r.waiting = r.waiting || c.stages[i].err != nil || c.stages[i].unmerged || d.State == promote.Waiting || d.State == promote.Held || s.Commit != "" && s.Proof.Status != gate.Pass
+		for _, v := range []gate.Verdict{s.Proof, d.Verdict} {
+			r.nextChange = gate.EarlierTime(r.nextChange, v.NextChange())
+		}
+	}
+	r.observed = observed.String()
+	return r
 }
 
 // observeStages reads the facts of all stages, and returns the history of the base's branch back to
@@ -134,8 +159,8 @@ func (m *Promoter) runIsolated(work string, s *stageState, do func() error) erro
 	return m.options.Barrier.Run(work, s.spec.Name, do)
 }
 
-// newStages returns the states of a chain's stages, in which nothing is known yet, and the problems
-// of the order of promotion and of their gates. What is remembered of others is dropped.
+// newStages returns the states of a chain's stages, in which nothing is known yet, and the sorted
+// problems of the order of promotion and of their gates. What is remembered of others is dropped.
 func (m *Promoter) newStages(policy Policy) ([]*stageState, problem.List) {
 	clear(m.statuses)
 	problems := slices.Clip(policy.problems)
@@ -154,7 +179,7 @@ func (m *Promoter) newStages(policy Policy) ([]*stageState, problem.List) {
 		problems = append(problems, all[i].compileGates()...)
 	}
 	m.memories = memories
-	return all, problems
+	return all, problems.Sorted()
 }
 
 // readBranches reads the branches of all environments, and the history of the base back to the

@@ -23,7 +23,7 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 	}
 	all, problems := m.newStages(policy)
 	if problems.Stops() {
-		return nil, &BlockedError{problems.Sorted()}
+		return nil, &BlockedError{problems}
 	}
 	h, err := m.observeStages(ctx, policy.base, all)
 	if err != nil {

@@ -256,8 +256,8 @@ func (m *Promoter) findOutput(s *stageState) error {
 	s.output.head = head
 	s.facts.Pull = e.Pull
 	isRendered := e.BaseCommit == s.stage.Commit
-	if e.ExceededLimit != "" && isRendered {
-		s.facts.Withheld = e.ExceededLimit
+	if exceeded := publish.ExceededLimit(e.Withheld); exceeded != "" && isRendered {
+		s.facts.Withheld = exceeded
 		return nil // whatever the record says: what the commit makes now is not there
 	}
 	holds, err := IsOutputOf(m.options.Records, repo, head, s.output.folder, s.spec.Name, s.stage.Commit)

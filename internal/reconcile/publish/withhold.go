@@ -34,6 +34,16 @@ const (
 	CauseLocation Cause = "place"    // the output goes to a place for the first time
 )
 
+// ExceededLimit returns which of the environment's limits a proposal exceeds; "" if none.
+func ExceededLimit(all []Withholding) string {
+	for _, w := range all {
+		if w.Cause == CauseRemovals || w.Cause == CauseChanges {
+			return w.Reason
+		}
+	}
+	return ""
+}
+
 // findWithholdings returns all reasons why only a person may merge what is proposed: the
 // caller's, and those that the change itself shows.
 func (w *attempt) findWithholdings() []Withholding {

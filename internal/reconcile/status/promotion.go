@@ -47,12 +47,9 @@ type Stage struct {
 	Next  promote.Decision `json:"next"`
 }
 
-// ProblemsGate is the part of a proof that fails if the environment cannot be rendered.
-const ProblemsGate = "problems"
-
 // HasProblems reports whether problems keep the commit of an environment from being rendered there.
 func (s Stage) HasProblems() bool {
-	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate == ProblemsGate })
+	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate == gate.Problems })
 }
 
 // SetPromotions replaces the report of promotions.

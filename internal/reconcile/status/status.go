@@ -55,6 +55,7 @@ type Environment struct {
 	// Withheld is why only a person may merge what is proposed; nil if nothing requires it.
 	Withheld []Withheld `json:"withheld,omitempty"`
 	// Removals are the locations that it has left, and whose output is still to be removed.
+	// Store.SetRemovals keeps them.
 	Removals []Removal `json:"removals,omitempty"`
 	// Change is the impact in one line; "" if nothing changes.
 	Change       string `json:"change,omitempty"`
@@ -102,6 +103,16 @@ type Pull struct {
 	URL string `json:"url,omitempty"`
 	// Head is the commit that it proposes.
 	Head string `json:"head"`
+}
+
+// Withheld is a reason why only a person may merge an environment's output.
+type Withheld struct {
+	// Cause is one word: "hold", "freeze", "removals", "changes" or "place".
+	Cause  string `json:"cause"`
+	Reason string `json:"reason"`
+	// Acknowledge names the change for fairlead approve --removals; "" if that does not
+	// end it.
+	Acknowledge string `json:"acknowledge,omitempty"`
 }
 
 // Remote is the state of one remote repository.

@@ -45,19 +45,20 @@ func TestCopies(t *testing.T) {
 	var s status.Store
 	given := status.Environment{
 		Name: "dev", Problems: problem.List{{Summary: "first"}}, Inputs: []status.Input{{Layer: "base"}}, Pull: &status.Pull{Number: 1},
-		Removals: []status.Removal{{Branch: "old", Pull: &status.Pull{Number: 2}}},
 	}
+	removals := []status.Removal{{Branch: "old", Pull: &status.Pull{Number: 2}}}
 	remotes := []status.Remote{{URL: "b"}, {URL: "a"}}
 	s.SetEnvironment(given)
+	s.SetRemovals("dev", removals)
 	s.SetRemotes(remotes)
 	want := s.Snapshot()
-	spoil := func(e status.Environment, remotes []status.Remote) {
-		e.Removals[0].Pull.Number, e.Removals[0].Branch = 666, "spoilt"
+	spoil := func(e status.Environment, removals []status.Removal, remotes []status.Remote) {
+		removals[0].Pull.Number, removals[0].Branch = 666, "spoilt"
 		e.Problems[0].Summary, e.Inputs[0].Layer, e.Pull.Number, remotes[0].URL = "spoilt", "spoilt", 666, "spoilt"
 	}
-	spoil(given, remotes)
+	spoil(given, removals, remotes)
 	got := s.Snapshot()
-	spoil(got.Environments[0], got.Remotes)
+	spoil(got.Environments[0], got.Environments[0].Removals, got.Remotes)
 	if diff := cmp.Diff(want, s.Snapshot()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -67,12 +68,15 @@ func TestCopies(t *testing.T) {
 }
 
 // TestStageShowsRemovals: what an environment has left behind is shown with its promotion too,
-// as its report has it now.
+// as was said last, however often it is checked; and of one without a report it is not kept.
 func TestStageShowsRemovals(t *testing.T) {
 	var s status.Store
 	s.SetPromotions(status.Chain{Stages: []status.Stage{{Environment: "dev"}, {Environment: "stage"}}})
 	for _, removals := range [][]status.Removal{{{Repo: "out", Branch: "old", Reason: "pull request 7 removes it", Pull: &status.Pull{Number: 7}}}, nil} {
-		s.SetEnvironment(status.Environment{Name: "stage", Removals: removals})
+		s.SetEnvironment(status.Environment{Name: "stage"})
+		s.SetRemovals("stage", removals)
+		s.SetRemovals("dev", removals)
+		s.SetEnvironment(status.Environment{Name: "stage", State: status.Failed})
 		now := s.Snapshot().Chain.Stages
 		if diff := cmp.Diff(removals, now[1].Removals); diff != "" || now[0].Removals != nil {
 			t.Errorf("dev has %v; stage (-want +got):\n%s", now[0].Removals, diff)

@@ -23,13 +23,14 @@ type Store struct {
 }
 
 // SetEnvironment replaces the report of an environment. Since stays as it was if State and Reason
-// do, and is Checked otherwise.
+// do, and is Checked otherwise. Removals stay as they were.
 func (s *Store) SetEnvironment(e Environment) {
 	e = e.clone()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e.Since = e.Checked
-	if last, ok := s.environments[e.Name]; ok && last.State == e.State && last.Reason == e.Reason {
+	last, ok := s.environments[e.Name]
+	e.Since, e.Removals = e.Checked, last.Removals
+	if ok && last.State == e.State && last.Reason == e.Reason {
 		e.Since = last.Since
 	}
 	if s.environments == nil {
@@ -38,15 +39,22 @@ func (s *Store) SetEnvironment(e Environment) {
 	s.environments[e.Name] = e
 }
 
+// SetRemovals replaces the locations that an environment has left, if it has a report.
+func (s *Store) SetRemovals(environment string, removals []Removal) {
+	removals = cloneRemovals(removals)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.environments[environment]; ok {
+		e.Removals = removals
+		s.environments[environment] = e
+	}
+}
+
 // RetainEnvironments removes the reports of all environments but those to keep.
 func (s *Store) RetainEnvironments(keep []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name := range s.environments {
-		if !slices.Contains(keep, name) {
-			delete(s.environments, name)
-		}
-	}
+	maps.DeleteFunc(s.environments, func(name string, _ Environment) bool { return !slices.Contains(keep, name) })
 	maps.DeleteFunc(s.unfinished, func(name string, _ time.Time) bool { return !slices.Contains(keep, name) })
 }
 

@@ -48,6 +48,7 @@ var rules = []rule{
 	{"searchable", checkSearchable},
 	{"statements", checkStatements},
 	{"embedding", checkEmbedding},
+	{"reports", checkReports},
 	{"comments", checkComments},
 	{"forbidden", checkForbidden},
 	{"page", checkPage},

@@ -1,0 +1,55 @@
+package loop
+
+import (
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// outcome is what a round has made of an environment. Later rounds and promotions decide from it,
+// and its report is written from it.
+type outcome struct {
+	output   model.RepoRef // where the output goes; none if that was not known
+	commits  []source.Commit
+	problems problem.List
+	result   publish.Result // with a State only if it was published
+	failed   bool           // an operation has failed since, for result.Reason
+
+	wanted                    string // the id of the tree that the output should be
+	assignments, clusterTypes int
+}
+
+// isStopped reports whether problems stop the environment.
+func (o *outcome) isStopped() bool { return !o.failed && o.problems.Stops() }
+
+// promotionFacts returns what promotions are decided from, by environment.
+func (l *Loop) promotionFacts() map[string]promoter.Environment {
+	all := make(map[string]promoter.Environment, len(l.environments))
+	for name, e := range l.environments {
+		all[name] = e.outcome.promotionFacts()
+	}
+	return all
+}
+
+// promotionFacts returns what the environment's promotions are decided from.
+func (o *outcome) promotionFacts() promoter.Environment {
+	f := promoter.Environment{
+		Repo: o.output.Repo, Branch: o.output.Branch, Folder: o.output.Path, Head: o.result.Head,
+		InSync: o.result.State == publish.InSync, JustMerged: o.result.Commit != "", Withheld: o.result.Withheld,
+	}
+	if i := slices.IndexFunc(o.commits, func(c source.Commit) bool { return c.Layer == "base" }); i >= 0 {
+		f.BaseCommit = o.commits[i].Commit
+	}
+	if o.isStopped() {
+		f.RenderFailure, f.Problems = o.result.Reason, o.problems
+	}
+	if p := o.result.Pull; p != nil && o.result.State == publish.Proposed {
+		f.Pull = &gate.Pull{Number: p.Number, URL: p.URL}
+	}
+	return f
+}

@@ -1,0 +1,103 @@
+package loop
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// newReport returns the report of an outcome, without what the store adds to it.
+func (o *outcome) newReport() status.Environment {
+	r := status.Environment{
+		State: cmp.Or(status.State(o.result.State), status.Waiting), Reason: o.result.Reason, Problems: o.problems,
+		Output: newOutput(o.output), Pull: newPull(o.result.Pull), Withheld: list.Convert(o.result.Withheld, promoter.ReportWithholding),
+		Change: o.result.Change, Assignments: o.assignments, ClusterTypes: o.clusterTypes,
+	}
+	for _, c := range o.commits {
+		r.Inputs = append(r.Inputs, status.Input{Layer: c.Layer, Repo: c.Repo, Commit: c.Commit, Folder: c.Folder})
+	}
+	r.Output.Head, r.Output.Wanted, r.Output.Commit = o.result.Head, o.wanted, o.result.Commit
+	if o.failed {
+		r.State, r.Error = status.Failed, o.result.Reason
+	} else if o.isStopped() {
+		r.State = status.Problems
+	}
+	return r
+}
+
+func newOutput(at model.RepoRef) status.Output {
+	return status.Output{Repo: at.Repo, Branch: at.Branch, Folder: at.Path}
+}
+
+func newPull(p *forge.Pull) *status.Pull {
+	if p == nil {
+		return nil
+	}
+	return &status.Pull{Number: p.Number, Title: p.Title, URL: p.URL, Head: p.Commit}
+}
+
+// reportEnvironment reports the outcome of an environment to the store, the metrics and the log.
+func (l *Loop) reportEnvironment(ctx context.Context, e *environment, took time.Duration, quiet bool, err error) {
+	r := e.outcome.newReport()
+	r.Name, r.Checked, r.Took = e.name, l.options.Now(), took
+	l.options.Store.SetEnvironment(r)
+	l.options.Metrics.RecordEnvironment(r)
+	args := []any{"environment", r.Name, "state", r.State, "took", r.Took.Round(time.Millisecond)}
+	if r.Change != "" {
+		args = append(args, "change", r.Change)
+	}
+	if r.Pull != nil {
+		args = append(args, "pull", r.Pull.Number)
+	}
+	if first, stops := r.Problems.FirstStopping(); stops {
+		problems, _ := r.Problems.Count()
+		args = append(args, "problems", problems, "first", first.String())
+	} else if r.Reason != "" && err == nil {
+		args = append(args, "reason", r.Reason)
+	}
+	level := slog.LevelInfo
+	if err != nil {
+		level, args = slog.LevelError, append(args, "error", err)
+	} else if quiet {
+		level = slog.LevelDebug
+	}
+	l.options.Logger.Log(ctx, level, "environment", args...)
+}
+
+// reportRetired reports what is still to be removed: of an environment that is there with its
+// report, and of one that is gone as a report.
+func (r *retirement) reportRetired() {
+	removals := map[string][]status.Removal{}
+	for _, e := range r.retired {
+		at := newOutput(e.output)
+		if e.moved {
+			removals[e.name] = append(removals[e.name], status.Removal{Repo: at.Repo, Branch: at.Branch, Folder: at.Folder, Reason: e.reason, Pull: newPull(e.pull)})
+			continue
+		}
+		at.Commit = e.proposed
+		r.store.SetEnvironment(status.Environment{Name: e.name, State: status.Waiting, Reason: e.reason, Output: at, Pull: newPull(e.pull), Checked: r.now()})
+	}
+	for name := range r.environments {
+		r.store.SetRemovals(name, removals[name])
+	}
+}
+
+// reportCycle reports a cycle that has ended to the store, the metrics and the log.
+func (l *Loop) reportCycle(started time.Time, err error) {
+	c := status.Cycle{Number: l.number, Started: started, Took: l.options.Now().Sub(started), Next: l.nextPoll, Outcome: status.OutcomeOK}
+	if err != nil {
+		c.Outcome, c.Error = status.OutcomeFailed, err.Error()
+		l.options.Logger.Error("the control plane could not be read", "error", err)
+	}
+	l.options.Store.SetCycle(c)
+	l.options.Store.SetRemotes(l.remotes.Report())
+	l.options.Metrics.RecordCycle(started.Add(c.Took), c.Took, err == nil)
+	l.options.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
+}
