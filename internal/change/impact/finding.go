@@ -34,7 +34,10 @@ type finding struct {
 
 // detail is one thing that changes. Its value may differ between units of the
 // same shape.
-type detail struct{ what, value string }
+type detail struct {
+	what, value string
+	class       Class
+}
 
 // inspectUnit decodes the files of one unit, and classifies and describes its change.
 func inspectUnit(at location, files []tree.Change, names []replacement) finding {
@@ -46,7 +49,9 @@ func inspectUnit(at location, files []tree.Change, names []replacement) finding 
 	slices.SortStableFunc(changes, func(a, b change) int { return a.row - b.row })
 	for _, c := range changes {
 		f.classes = append(f.classes, rules[c.row].class)
-		f.details = append(f.details, c.describeChange(names))
+		d := c.describeChange(names)
+		d.class = rules[c.row].class
+		f.details = append(f.details, d)
 	}
 	f.classes = slices.Compact(f.classes)
 	switch {
@@ -101,7 +106,7 @@ func (c change) describeChange(names []replacement) detail {
 	case renamed:
 		return detail{what: subject + " renamed to " + plain(c.text)}
 	case mode:
-		return detail{subject + " mode", c.text}
+		return detail{what: subject + " mode", value: c.text}
 	case opaque:
 		return detail{what: strings.TrimSuffix(subject+": "+plain(c.text), ": ")}
 	}
@@ -113,9 +118,9 @@ func (c change) describeChange(names []replacement) detail {
 	})
 	what := strings.TrimSpace(subject + " " + strings.ReplaceAll(printableText(strings.Join(path, ".")), ".[", "["))
 	if c.op == reordered {
-		return detail{what, "another order"}
+		return detail{what: what, value: "another order"}
 	}
-	return detail{what, c.describeValues(plain)}
+	return detail{what: what, value: c.describeValues(plain)}
 }
 
 // describeValues describes the old and the new value of a field; those of a Secret are left out.

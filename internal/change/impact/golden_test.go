@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the wanted sections of the golden files")
 
 // A golden file holds the trees old/ and new/, and what people are to see of the
-// difference: want.txt, and want.md, want.json or want.diff where they matter.
+// difference: want.txt, and want.title, want.md, want.json or want.diff where they matter.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -42,10 +42,11 @@ func golden(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	got := map[string]string{
-		"want.txt":  report.Text(),
-		"want.md":   report.Markdown(60_000),
-		"want.json": string(encoded) + "\n",
-		"want.diff": strings.Join(slices.Collect(UnifiedDiff(old, new, 3)), ""),
+		"want.title": "dev: " + report.Title(67) + "\n",
+		"want.txt":   report.Text(),
+		"want.md":    report.Markdown(60_000),
+		"want.json":  string(encoded) + "\n",
+		"want.diff":  strings.Join(slices.Collect(UnifiedDiff(old, new, 3)), ""),
 	}
 	for i, f := range archive.Files {
 		text, wanted := got[f.Name]

@@ -32,10 +32,13 @@ type group struct {
 	found  finding
 	last   string   // the cluster type of the unit before
 	others []string // examples on a cluster type that has one already
+	// targets and clusterTypes are those of the units.
+	targets      map[string]bool
+	clusterTypes []string
 }
 
 func newGroup(unit Unit, f finding) *group {
-	return &group{result: Group{Unit: unit}, found: f}
+	return &group{result: Group{Unit: unit}, found: f, targets: map[string]bool{}}
 }
 
 // add counts one more unit. Units come in the order of their paths.
@@ -46,6 +49,11 @@ func (g *group) add(clusterType, path string) {
 	g.last = clusterType
 	if fresh && clusterType != "" {
 		r.ClusterTypes++
+		g.clusterTypes = append(g.clusterTypes, clusterType)
+	}
+	if r.Unit == Assignment {
+		_, target, _ := strings.Cut(path, "/")
+		g.targets[target] = true
 	}
 	switch {
 	case fresh && len(r.Examples) < maxExamples:
@@ -119,18 +127,22 @@ func (s *survey) variantGroup(sh *shape, values digest, at location, changes []t
 	return g
 }
 
-// sortedGroups returns all groups, sorted.
-func (s *survey) sortedGroups() []Group {
-	groups := []Group{}
+// finishGroups sets the groups of the report, sorted, and the phrases of its title.
+func (s *survey) finishGroups() {
+	groups, finished := []Group{}, []*group{}
+	finish := func(g *group, withValues bool) {
+		g.result = g.finishGroup(withValues)
+		groups, finished = append(groups, g.result), append(finished, g)
+	}
 	for _, g := range s.groups {
-		groups = append(groups, g.finishGroup(true))
+		finish(g, true)
 	}
 	for _, sh := range s.shapes {
 		if sh.variants == nil {
-			groups = append(groups, sh.all.finishGroup(false))
+			finish(sh.all, false)
 		}
 		for _, g := range sh.variants {
-			groups = append(groups, g.finishGroup(true))
+			finish(g, true)
 		}
 	}
 	slices.SortFunc(groups, func(a, b Group) int {
@@ -142,5 +154,5 @@ func (s *survey) sortedGroups() []Group {
 			strings.Compare(a.Examples[0], b.Examples[0]),
 		)
 	})
-	return groups
+	s.report.Groups, s.report.phrases = groups, phraseGroups(finished, s.opt)
 }

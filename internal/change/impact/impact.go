@@ -54,6 +54,8 @@ type Report struct {
 	Files Counts `json:"files"`
 	// Groups is sorted by risk, highest first, and then by falling count.
 	Groups []Group `json:"groups"`
+
+	phrases []phrase // of the title
 }
 
 // Counts is how many of a thing differ between the trees.
@@ -145,6 +147,6 @@ func Compare(old, new tree.Tree, opt Options) Report {
 	}
 	s.visitRoot(old, new)
 	s.report.Targets, s.report.Workloads = len(s.targets), len(s.workloads)
-	s.report.Groups = s.sortedGroups()
+	s.finishGroups()
 	return s.report
 }

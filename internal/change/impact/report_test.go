@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -86,12 +87,15 @@ func TestSummaryWithoutWorkloads(t *testing.T) {
 	}
 }
 
+// exported has cmp look into unexported fields as well.
+var exported = cmp.Exporter(func(reflect.Type) bool { return true })
+
 func TestOfIsDeterministic(t *testing.T) {
 	old := fleet(t, 300, "nginx:1.25", constant)
 	new := fleet(t, 300, "nginx:1.27", func(i int) string { return fmt.Sprintf("x%dx\n    extra%d: 1", i%40, i%7) })
 	want := Compare(old, new, Options{})
 	for range 5 {
-		if diff := cmp.Diff(want, Compare(old, new, Options{})); diff != "" {
+		if diff := cmp.Diff(want, Compare(old, new, Options{}), exported); diff != "" {
 			t.Fatalf("another run gives another report:\n%s", diff)
 		}
 	}

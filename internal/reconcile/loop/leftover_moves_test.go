@@ -66,7 +66,7 @@ func TestMovedBetweenRootAndFolder(t *testing.T) {
 		if len(first) != 1 || len(now) != 1 || first[0].Number != now[0].Number || first[0].Commit != now[0].Commit {
 			t.Fatalf("%s: open was %+v, and is %+v; the log:\n%s", step.folder, first, now, w.logs.String())
 		}
-		if p := now[0]; !strings.Contains(p.Body, step.from) || strings.Contains(p.Body, "no change") || !strings.Contains(p.Title, "remove its output from") {
+		if p := now[0]; !strings.Contains(p.Body, step.from) || strings.Contains(p.Body, "no change") || !strings.Contains(p.Title, "REMOVE its output from") {
 			t.Errorf("%s: the pull request %q says\n%s", step.folder, p.Title, p.Body)
 		}
 		w.merge("dev")

@@ -3,6 +3,7 @@ package publish
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -100,16 +101,19 @@ func (w *attempt) changeTitle() string {
 	return forge.FitTitle(w.p.Environment + ": " + w.changeSummary())
 }
 
-// changeSummary returns the change in one line: what is removed, if that exceeds the limits, or
-// is where the output was before.
+// Titles have at most maxTitle characters, so that Git and the lists of forges show all of them.
+// With a long name of the environment, the change still has minSummary of them.
+const maxTitle, minSummary = 72, 32
+
+// changeSummary returns the change as its title says it, removals first.
 func (w *attempt) changeSummary() string {
+	room := max(minSummary, maxTitle-utf8.RuneCountInString(w.p.Environment+": "))
+	moves := w.moveSummary()
 	switch {
 	case w.report.IsEmpty():
-		return w.moveSummary()
-	case w.excess.removal != "":
-		return w.excess.removal
-	case len(w.movedFrom) > 0:
-		return w.moveSummary() + "; " + w.report.Summary()
+		return moves
+	case moves != "":
+		return moves + "; " + w.report.Title(max(minSummary, room-utf8.RuneCountInString(moves+"; ")))
 	}
-	return w.report.Summary()
+	return w.report.Title(room)
 }

@@ -49,5 +49,5 @@ func (w *attempt) moveSummary() string {
 	for _, l := range w.movedFrom {
 		places = append(places, fmt.Sprintf("%s (%s)", folderName(l.folder), text.Count(l.removed, "cluster type")))
 	}
-	return "remove its output from " + strings.Join(places, " and ")
+	return "REMOVE its output from " + strings.Join(places, " and ")
 }

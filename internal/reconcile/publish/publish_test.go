@@ -24,7 +24,7 @@ func TestLifeOfAPullRequest(t *testing.T) {
 	p := w.publisher()
 	first := p.want(publish.Proposed, w.simple("a"))
 	equal(t, "branch", w.branch("fairlead/dev"), first.Commit)
-	equal(t, "title", first.Pull.Title, "dev: 1 cluster type, 1 deployment target; assignment added: 1; cluster type added: 1")
+	equal(t, "title", first.Pull.Title, "dev: add cluster type pier with gull-main")
 	p.want(publish.Proposed, w.simple("a"))
 	equal(t, "calls when nothing changes", strings.Join(p.forge.calls, " "), "open pulls")
 
@@ -348,7 +348,7 @@ func TestRounds(t *testing.T) {
 	}
 	p.want(publish.Proposed, w.simple("b"))
 	equal(t, "pull requests", strings.Join(w.pulls(), "\n"),
-		"open dev: 1 cluster type, 1 deployment target; assignment added: 1; cluster type added: 1\nopen of a person")
+		"open dev: add cluster type pier with gull-main\nopen of a person")
 	equal(t, "branch", w.branch("of-a-person"), theirs)
 }
 

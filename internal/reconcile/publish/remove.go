@@ -59,7 +59,7 @@ func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) 
 		return Removed{}, err
 	}
 	rest, removed := withoutOutput(view.Tree, r.Folder, *found, "")
-	title := forge.FitTitle(fmt.Sprintf("%s: remove its output: %s", r.Environment, text.Count(len(removed), "cluster type")))
+	title := forge.FitTitle(fmt.Sprintf("%s: REMOVE its output (%s)", r.Environment, text.Count(len(removed), "cluster type")))
 	edit := Edit{
 		Branch: r.Branch, Head: head, Folders: map[string]tree.Tree{"": rest}, When: info.When,
 		Message: fmt.Sprintf("%s\n\n%s\n", title, r.trailerLine()),

@@ -51,7 +51,7 @@ func fleet() *status.Store {
 		Withheld: []status.Withheld{{Cause: "removals", Reason: "it removes web from <edge> (the last assignment of workload web)", Acknowledge: proposed.Commit}},
 		Change:   "2 cluster types, 1 workload; image only", Assignments: 12, ClusterTypes: 3, Took: 1200 * time.Millisecond}, 3*time.Hour, 8*time.Second)
 	s.SetRemovals("stage", []status.Removal{{Repo: "https://git.example.com/org/gitops", Branch: "old", Folder: "<clusters>", Reason: "pull request 13 removes its output",
-		Pull: &status.Pull{Number: 13, Title: "stage: remove its output", URL: "https://git.example.com/org/gitops/pull/13", Head: base}}})
+		Pull: &status.Pull{Number: 13, Title: "stage: REMOVE its output (2 cluster types)", URL: "https://git.example.com/org/gitops/pull/13", Head: base}}})
 	broken := status.Environment{Name: "prod", State: status.Problems, Reason: "the control plane has problems; the branch keeps its last good content",
 		Inputs: inputs[:1], Output: output("prod"), Took: 75 * time.Second}
 	broken.Problems.Addf(problem.Pos{Layer: "base", File: "policies/<b>.yaml", Line: 7}, "SchedulingPolicy/web", `did you mean "drone"?`, `no cluster type has the label <script>alert("x")</script>`)

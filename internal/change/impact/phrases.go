@@ -1,0 +1,140 @@
+package impact
+
+import (
+	"cmp"
+	"slices"
+)
+
+// phraseKey identifies a phrase among those of one title, and has its place in it.
+type phraseKey struct {
+	rank int
+	row  int // of the class in the table of rules; 0 where classes share a phrase
+}
+
+// The ranks of phrases.
+const (
+	rankTypesRemoved = iota
+	rankAssignmentsRemoved
+	rankDeletes
+	rankUnknown
+	rankTypesAdded
+	rankAssignmentsAdded
+	rankUpdates
+	rankOthers
+	rankFiles
+)
+
+// phrases builds the phrases of a title.
+type phrases struct {
+	opt   Options
+	found map[phraseKey]*phrase
+}
+
+// phraseGroups returns the phrases for groups, in their order in a title.
+func phraseGroups(groups []*group, opt Options) []phrase {
+	b := phrases{opt: opt, found: map[phraseKey]*phrase{}}
+	whole := map[string]bool{} // cluster types that are added or removed
+	for _, g := range groups {
+		if g.result.Unit == ClusterType {
+			for _, name := range g.clusterTypes {
+				whole[name] = true
+			}
+		}
+	}
+	for _, g := range groups {
+		b.addGroup(g, whole)
+	}
+	keys := make([]phraseKey, 0, len(b.found))
+	for key := range b.found {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b phraseKey) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.row, b.row))
+	})
+	all := make([]phrase, 0, len(keys))
+	for _, key := range keys {
+		p := b.found[key]
+		slices.SortFunc(p.objects, func(a, b *object) int { return cmp.Compare(classRow(a.class), classRow(b.class)) })
+		all = append(all, *p)
+	}
+	return all
+}
+
+// addGroup adds what a group means. whole has the cluster types that are added or removed: what
+// is on them comes with them.
+func (b phrases) addGroup(g *group, whole map[string]bool) {
+	classes := g.result.Classes
+	has := func(c Class) bool { return slices.Contains(classes, c) }
+	withType := !slices.ContainsFunc(g.clusterTypes, func(name string) bool { return !whole[name] })
+	switch {
+	case has(ClusterTypeRemoved) || has(AssignmentRemoved) && withType:
+		b.add(g, phrase{verb: "REMOVE", deletes: true, form: clusterTypeChange}, rankTypesRemoved, 0)
+	case has(AssignmentRemoved):
+		b.add(g, phrase{verb: "REMOVE", deletes: true, form: assignmentsChange}, rankAssignmentsRemoved, 0)
+	case has(ClusterTypeAdded) || has(AssignmentAdded) && withType:
+		b.add(g, phrase{verb: "add", form: clusterTypeChange}, rankTypesAdded, 0)
+	case has(AssignmentAdded):
+		b.add(g, phrase{verb: "add", form: assignmentsChange}, rankAssignmentsAdded, 0)
+	case has(PromotedCommit):
+		b.addFiles(g, noun{name: "the promoted commit", plural: true})
+	case has(Bookkeeping):
+		b.addFiles(g, noun{name: "record", numbered: true})
+	case has(OtherFiles):
+		b.addFiles(g, noun{name: "other file", numbered: true})
+	default:
+		for _, c := range classes {
+			b.addObjects(g, c)
+		}
+	}
+}
+
+// add adds a group to the phrase for it, and returns that.
+func (b phrases) add(g *group, p phrase, rank, row int) *phrase {
+	key := phraseKey{rank, row}
+	if b.found[key] == nil {
+		b.found[key] = &p
+	}
+	b.found[key].scope.addGroup(g, b.opt)
+	return b.found[key]
+}
+
+func (b phrases) addFiles(g *group, n noun) {
+	c := g.result.Classes[0]
+	b.add(g, phrase{verb: "update", form: filesChange}, rankFiles, classRow(c)).object(c, n).files += g.result.Count
+}
+
+// addObjects adds what a group changes that is of a class.
+func (b phrases) addObjects(g *group, c Class) {
+	n, risk := nouns[c], riskOf([]Class{c})
+	p, rank, row := phrase{verb: cmp.Or(n.verb, "update"), deletes: risk == Deletes}, rankOthers, classRow(c)
+	switch {
+	case risk == Deletes:
+		rank = rankDeletes
+	case risk == Unknown:
+		rank = rankUnknown
+	case n.verb == "add":
+		rank = rankAssignmentsAdded
+	case n.verb == "":
+		rank, row = rankUpdates, 0
+	}
+	o := b.add(g, p, rank, row).object(c, n)
+	for _, d := range g.found.details {
+		if d.class == c {
+			o.what[d.what] = true
+		}
+	}
+}
+
+// object returns what of a class the phrase is about.
+func (p *phrase) object(c Class, n noun) *object {
+	i := slices.IndexFunc(p.objects, func(o *object) bool { return o.class == c })
+	if i < 0 {
+		i, p.objects = len(p.objects), append(p.objects, &object{noun: n, class: c, what: map[string]bool{}})
+	}
+	return p.objects[i]
+}
+
+// classRow returns the first row of a class in the table of rules.
+func classRow(c Class) int {
+	return slices.IndexFunc(rules, func(r rule) bool { return r.class == c })
+}

@@ -1,0 +1,276 @@
+package impact
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+)
+
+// Title returns the change in at most limit characters, as the title of a pull request says it:
+// "REMOVE hello-web from cloud and edge", "update 8 values in checkout on 12 cluster types".
+// What deletes things on clusters comes first, with its verb in capitals, and keeps its names
+// longest. Changes that do not fit are counted.
+func (r Report) Title(limit int) string {
+	if len(r.phrases) == 0 {
+		return text.Limit(r.Summary(), limit)
+	}
+	deletions := 0
+	for deletions < len(r.phrases) && r.phrases[deletions].deletes {
+		deletions++
+	}
+	for _, named := range []int{deletions, 0} {
+		for n := len(r.phrases); n >= max(named, 1); n-- {
+			for brevity := range brevities {
+				title := r.formatPhrases(n, named, brevity)
+				if utf8.RuneCountInString(title) <= limit {
+					return title
+				}
+			}
+		}
+	}
+	rest := r.countPhrases(1)
+	room := max(0, limit-utf8.RuneCountInString(rest))
+	return text.Limit(text.Limit(r.phrases[0].format(brevities-1), room)+rest, limit)
+}
+
+// formatPhrases returns the first n phrases, and how many others there are. The first named ones
+// keep their names.
+func (r Report) formatPhrases(n, named, brevity int) string {
+	var parts []string
+	for i, p := range r.phrases[:n] {
+		if i < named {
+			parts = append(parts, p.format(0))
+		} else {
+			parts = append(parts, p.format(brevity))
+		}
+	}
+	return strings.Join(parts, "; ") + r.countPhrases(n)
+}
+
+// countPhrases returns the number of the phrases after the first n, to be put behind these.
+func (r Report) countPhrases(n int) string {
+	deletions := 0
+	for _, p := range r.phrases[n:] {
+		if p.deletes {
+			deletions++
+		}
+	}
+	var more []string
+	if deletions > 0 {
+		more = append(more, text.Count(deletions, "more deletion"))
+	}
+	if others := len(r.phrases) - n - deletions; others > 0 {
+		more = append(more, text.Count(others, "more change"))
+	}
+	if len(more) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(more, ", ")
+}
+
+// brevities is how many ways there are to format a phrase: with all names, with the number of
+// the cluster types, and with the number of the workloads as well.
+const brevities = 3
+
+// phrase is a part of a title: what happens to which workloads on which cluster types.
+type phrase struct {
+	verb    string
+	deletes bool
+	form    form
+	objects []*object // for objectsChange
+	scope   scope
+}
+
+// form is what a phrase is about.
+type form int
+
+const (
+	objectsChange     form = iota // "update 8 values in checkout on cloud"
+	assignmentsChange             // "add checkout to cloud"
+	clusterTypeChange             // "add cluster type cloud with checkout"
+	filesChange                   // "update 2 other files"
+)
+
+// object is what changes in the workloads of a phrase.
+type object struct {
+	noun  noun
+	class Class
+	what  map[string]bool // the different fields or Kubernetes objects
+	files int             // for filesChange
+}
+
+func (o object) count() int { return max(1, len(o.what), o.files) }
+
+// noun is the word for what a class of changes is about. Its verb is "" for "update".
+type noun struct {
+	verb, name string
+	// plural reports that the name is not counted; numbered that it has its number even if
+	// that is one.
+	plural, numbered bool
+}
+
+// nouns are the words for all classes but those of whole assignments, cluster types and files.
+var nouns = map[Class]noun{
+	CRDRemoved:                  {verb: "REMOVE", name: "CRD", numbered: true},
+	NamespaceRemoved:            {verb: "REMOVE", name: "namespace"},
+	NamespaceRenamed:            {verb: "RENAME", name: "namespace"},
+	"object removed":            {verb: "REMOVE", name: "object", numbered: true},
+	"object renamed":            {verb: "RENAME", name: "object", numbered: true},
+	"destination moved":         {verb: "MOVE", name: "destination", plural: true},
+	"pruning switched on":       {verb: "ENABLE", name: "pruning", plural: true},
+	"source moved with pruning": {verb: "MOVE", name: "source", plural: true},
+	Unclassified:                {verb: "change", name: "files", plural: true},
+	"namespace added":           {verb: "add", name: "namespace"},
+	"object added":              {verb: "add", name: "object", numbered: true},
+	"pruning switched off":      {verb: "disable", name: "pruning", plural: true},
+	"source moved":              {verb: "move", name: "source", plural: true},
+	"chart version":             {name: "chart version"},
+	"source revision":           {name: "source revision"},
+	"image":                     {name: "image"},
+	"replicas":                  {name: "replicas", plural: true},
+	"resources":                 {name: "resources", plural: true},
+	"suspension":                {name: "suspension", plural: true},
+	"dependencies":              {name: "dependencies", plural: true},
+	"config values":             {name: "value", numbered: true},
+	"secrets":                   {name: "secret", numbered: true},
+	"labels or annotations":     {name: "label", numbered: true},
+	"timing":                    {name: "timing", plural: true},
+	"API version":               {name: "API version"},
+	"order":                     {verb: "reorder", name: "lists", plural: true},
+	"file mode":                 {name: "file mode"},
+	"readme":                    {name: "readme"},
+	OrderOnly:                   {verb: "reorder", name: "files", plural: true},
+	FormattingOnly:              {verb: "reformat", name: "files", plural: true},
+}
+
+// format returns the phrase. The longer form of brevity 0 names up to three of each thing.
+func (p phrase) format(brevity int) string {
+	switch p.form {
+	case filesChange:
+		return p.verb + " " + p.describeObjects()
+	case clusterTypeChange:
+		text := p.verb + " " + p.scope.countedTypes(brevity)
+		if along := p.scope.describeTargets(brevity); along != "" && brevity < 2 {
+			text += " with " + along
+		}
+		return text
+	case assignmentsChange:
+		place := " to "
+		if p.deletes {
+			place = " from "
+		}
+		return p.verb + " " + p.scope.describeTargets(brevity) + place + p.scope.describeTypes(brevity)
+	}
+	text := p.verb + " " + p.describeObjects()
+	if subjects := p.scope.describeWorkloads(brevity); subjects != "" {
+		text += p.link() + subjects
+	}
+	return text + " on " + p.scope.describeTypes(brevity)
+}
+
+// maxObjects is how many classes of changes a phrase names.
+const maxObjects = 2
+
+// describeObjects returns what changes: "the image", "image and 3 values", "12 fields".
+func (p phrase) describeObjects() string {
+	if len(p.objects) > maxObjects {
+		fields := 0
+		for _, o := range p.objects {
+			fields += o.count()
+		}
+		return text.Count(fields, "field")
+	}
+	return text.Join(list.Convert(p.objects, func(o *object) string {
+		if n := o.count(); n > 1 && !o.noun.plural || o.noun.numbered {
+			return text.Count(n, o.noun.name)
+		}
+		return o.noun.name
+	}), " and ")
+}
+
+// link returns the word between what changes and the workloads.
+func (p phrase) link() string {
+	switch {
+	case len(p.objects) == 1 && !p.objects[0].noun.numbered:
+		return " of "
+	case p.verb == "REMOVE":
+		return " from "
+	case p.verb == "add":
+		return " to "
+	default:
+		return " in "
+	}
+}
+
+// scope is what a phrase touches. Where workloads are not known, they are the targets.
+type scope struct {
+	targets, workloads, clusterTypes map[string]bool
+	unit                             string // of the workloads
+}
+
+func (s *scope) addGroup(g *group, opt Options) {
+	if s.targets == nil {
+		*s = scope{targets: map[string]bool{}, workloads: map[string]bool{}, clusterTypes: map[string]bool{}, unit: "workload"}
+		if opt.Workload == nil {
+			s.unit = "deployment target"
+		}
+	}
+	for target := range g.targets {
+		s.targets[target], s.workloads[opt.workloadOf(target)] = true, true
+	}
+	for _, name := range g.clusterTypes {
+		s.clusterTypes[name] = true
+	}
+}
+
+// limitOf returns how many names are listed.
+func limitOf(isBrief bool) int {
+	if isBrief {
+		return 1
+	}
+	return mostListed
+}
+
+// nameSet returns the names, or their number if they are more than limit.
+func nameSet(names map[string]bool, limit int, unit string) string {
+	if len(names) > limit {
+		return text.Count(len(names), unit)
+	}
+	return text.Join(list.Convert(slices.Sorted(maps.Keys(names)), printableText), " and ")
+}
+
+func (s scope) describeTypes(brevity int) string {
+	return nameSet(s.clusterTypes, limitOf(brevity >= 1), "cluster type")
+}
+
+func (s scope) countedTypes(brevity int) string {
+	names := s.describeTypes(brevity)
+	switch {
+	case len(s.clusterTypes) > limitOf(brevity >= 1):
+		return names
+	case len(s.clusterTypes) > 1:
+		return "cluster types " + names
+	}
+	return "cluster type " + names
+}
+
+func (s scope) describeWorkloads(brevity int) string {
+	return nameSet(s.workloads, limitOf(brevity >= 2), s.unit)
+}
+
+// describeTargets returns the targets; many of them by their workloads.
+func (s scope) describeTargets(brevity int) string {
+	limit := limitOf(brevity >= 2)
+	switch {
+	case len(s.targets) <= limit:
+		return nameSet(s.targets, limit, "")
+	case len(s.workloads) <= limit:
+		return fmt.Sprintf("%d targets of %s", len(s.targets), s.describeWorkloads(brevity))
+	}
+	return s.describeWorkloads(brevity)
+}
