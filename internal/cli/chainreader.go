@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -52,14 +51,7 @@ const (
 	daemonHint = "--url is that of the daemon's page, as in http://daemon:8080"
 )
 
-// statusURL returns the URL of the daemon's status. HOST:PORT is that of a page without TLS.
-func (d daemonClient) statusURL() string {
-	page := strings.TrimSuffix(d.url, "/")
-	if !strings.Contains(page, "://") {
-		page = "http://" + page
-	}
-	return page + "/api/v1/status"
-}
+func (d daemonClient) statusURL() string { return d.pageURL() + "api/v1/status" }
 
 // readStatus decodes the status of the daemon into snapshot.
 func (d daemonClient) readStatus(ctx context.Context, snapshot any) error {

@@ -54,11 +54,11 @@ stage        1111111  2d   rolling-out  2       2222222 waits: 1111111 is not pr
 canary       1111111  -    failed       0       2222222 now
 prod         -        -    empty        0       it is held: a ·[31mload test
 `
-	got := chainText(shown(), now)
+	got := chainText(shown(), now, maxNextWidth)
 	if diff := cmp.Diff(want, strings.Map(plain, got)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if got := chainText(status.Chain{External: true}, now); got != "Others promote commits here; fairlead only renders.\n" {
+	if got := chainText(status.Chain{External: true}, now, maxNextWidth); got != "Others promote commits here; fairlead only renders.\n" {
 		t.Errorf("an external one is %q", got)
 	}
 }
@@ -79,7 +79,7 @@ func TestChainTextOfProblems(t *testing.T) {
 		Environment: "dev", Commit: newCommit,
 		Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: gate.Problems, Status: gate.Fail, Reason: reason}}),
 		Next:  promote.Decision{State: promote.Current, Verdict: gate.Verdict{Reason: "it has the newest commit of the base"}},
-	}}}, now)
+	}}}, now, maxNextWidth)
 	_, line, _ := strings.Cut(got, "\n")
 	if want := "dev          2222222  -    problems  0       - it has the newest commit of the base; base/configs/level.yaml:3: ConfigMap/level: "; !strings.HasPrefix(line, want) {
 		t.Errorf("it says\n%s\nwant\n%s", got, want)
@@ -93,7 +93,7 @@ func TestChainTextOfProblems(t *testing.T) {
 func TestChainTextOfRemovals(t *testing.T) {
 	got := chainText(status.Chain{Stages: []status.Stage{{Environment: "dev", Removals: []status.Removal{
 		{Repo: "https://git.example.com/out", Branch: "old", Reason: "pull request 7 removes its output; a person merges it, or closes it to keep the files"},
-	}}}}, now)
+	}}}}, now, maxNextWidth)
 	want := "\ndev: its old output in branch old, folder . of https://git.example.com/out is to be removed: pull request 7 removes its output; a person merges it, or closes it to keep the files\n"
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("it says\n%s\nwant at the end%s", got, want)
@@ -139,7 +139,7 @@ func TestChainTextOfFreezes(t *testing.T) {
 	chain := shown()
 	chain.Stages[0].Withheld = []status.Withheld{{Cause: "freeze", Reason: "the freeze q4: the year ends"}}
 	want := "it has the newest commit of the base; only a person may merge its output: the freeze q4: the year ends\n"
-	if got := chainText(chain, now); !strings.Contains(got, want) {
+	if got := chainText(chain, now, maxNextWidth); !strings.Contains(got, want) {
 		t.Errorf("it says\n%s", got)
 	}
 }
@@ -251,7 +251,7 @@ func TestStatusOfDaemon(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(store.Snapshot())
 	})
 	code, out, errs := run(ctx, &commandContext{}, url)
-	if code != 0 || errs != "" || out != chainText(shown(), now) {
+	if code != 0 || errs != "" || out != chainText(shown(), now, maxNextWidth) {
 		t.Errorf("code %d, stdout\n%s\nstderr %s", code, out, errs)
 	}
 	broken := shown()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -37,8 +38,8 @@ reads the repositories and their forges; in a clone of the control plane without
 reads the clone alone, and says what is not known from that.
 
 An environment's commit is unmerged, withheld until a person merges its output, rolling-out,
-failed or proven; or it has problems, so that it is not rendered. Long sentences are cut: --output json, and fairlead explain
-promotion, have all of them.`,
+failed or proven; or it has problems, so that it is not rendered. Long sentences are cut:
+--output wide, and fairlead explain promotion, have all of them.`,
 		Example: `  fairlead status
   fairlead status --watch --url http://fairlead.example.com:8080`,
 		Args: checkArguments(0, 0),
@@ -53,16 +54,16 @@ promotion, have all of them.`,
 	f.SortFlags = false
 	f.BoolVar(&again, "watch", false, "show it again and again, until Ctrl-C")
 	addDurationFlag(f, &w.interval, "interval", 10*time.Second, "`time` between two looks of --watch")
-	w.context.addObserverFlags(c)
+	w.context.addObserverFlags(c, "wide", "name")
 	return c
 }
 
 // addObserverFlags adds the flags of a command that only reads.
-func (cc *commandContext) addObserverFlags(c *cobra.Command) {
+func (cc *commandContext) addObserverFlags(c *cobra.Command, formats ...string) {
 	c.Flags().SortFlags = false
 	cc.addURLFlag(c)
 	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+")")
-	cc.app.addOutputFlag(c)
+	cc.app.addOutputFlag(c, formats...)
 }
 
 // runStatus shows the chain once, or until ctx ends.
@@ -106,15 +107,27 @@ func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 
 // printChain prints the chain. Problems are an error, for they stop all promotions.
 func (cc *commandContext) printChain(chain status.Chain) error {
-	err := cc.app.printValue(chain, func() string { return chainText(chain, cc.now()) })
+	err := cc.app.printValue(chain, func() string {
+		switch cc.app.format {
+		case "name":
+			var names []string
+			for _, s := range chain.Stages {
+				names = append(names, s.Environment+"\n")
+			}
+			return strings.Join(names, "")
+		case "wide":
+			return chainText(chain, cc.now(), math.MaxInt)
+		}
+		return chainText(chain, cc.now(), maxNextWidth)
+	})
 	if err == nil && chain.Problems.Stops() {
 		err = newProblemsError(chain.Problems)
 	}
 	return err
 }
 
-// chainText returns the chain as a table.
-func chainText(c status.Chain, now time.Time) string {
+// chainText returns the chain as a table, with the column NEXT at most so many characters wide.
+func chainText(c status.Chain, now time.Time, width int) string {
 	var b strings.Builder
 	switch {
 	case c.External:
@@ -149,7 +162,7 @@ func chainText(c status.Chain, now time.Time) string {
 		} else if i := slices.IndexFunc(s.Withheld, func(w status.Withheld) bool { return w.Cause == "freeze" }); i >= 0 {
 			next += "; only a person may merge its output: " + s.Withheld[i].Reason
 		}
-		rows = append(rows, []string{s.Environment, commit, age, state, fmt.Sprint(s.Behind), forge.OneLine(next, maxNextWidth)})
+		rows = append(rows, []string{s.Environment, commit, age, state, fmt.Sprint(s.Behind), forge.OneLine(next, width)})
 	}
 	b.WriteString(display.FormatTable(rows))
 	for _, s := range c.Stages {

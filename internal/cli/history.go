@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// historyCommand is `fairlead history`.
+type historyCommand struct {
+	context *commandContext
+	limit   uint
+}
+
+func newHistory(a *app) *cobra.Command {
+	h := &historyCommand{context: newCommandContext(a)}
+	c := &cobra.Command{
+		Use:     "history ENVIRONMENT",
+		GroupID: groupPromotion,
+		Short:   "List the commits that an environment had",
+		Long: `History lists the commits of the base that were promoted to an environment, newest first: since
+when it had each, and who changed the record, by promotion, rollback or by hand. It reads the
+record of the environment in Git.`,
+		Example: `  fairlead history prod
+  fairlead history prod --limit 100 --output json`,
+		Args:              checkArguments(1, 1),
+		ValidArgsFunction: h.context.completeEnvironments(1),
+		RunE:              func(c *cobra.Command, args []string) error { return h.runHistory(c.Context(), args[0]) },
+	}
+	c.Flags().SortFlags = false
+	c.Flags().UintVar(&h.limit, "limit", 20, "the most `entries`")
+	h.context.addControlPlaneFlags(c)
+	a.addOutputFlag(c, "wide", "name")
+	return c
+}
+
+func (h *historyCommand) runHistory(ctx context.Context, environment string) error {
+	cc := h.context
+	if err := cc.locateControlPlane(); err != nil {
+		return err
+	}
+	o := source.Options{ControlPlane: cc.controlPlane, Open: cc.newMirrors().Open, Parser: model.NewParser()}
+	if cc.settings != nil {
+		o.BaseBranch, o.Map = cc.settings.ControlPlane.Branch, cc.settings.Map
+	}
+	src, err := source.Open(ctx, o)
+	if err != nil {
+		return cc.withControlPlaneHint(err)
+	}
+	base, err := src.Base(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, e := range base.Environments {
+		names = append(names, e.Name)
+	}
+	if err := checkEnvironments(names, environment); err != nil {
+		return err
+	}
+	branch, err := src.Branch(ctx, environment)
+	if err != nil {
+		return err
+	}
+	if branch.Repo == nil {
+		return usageErrorf("fairlead check names what is wrong with it", "the branch %s of %s cannot be read", branch.Name, environment)
+	}
+	l := listing{columns: []column{{"since", false}, {"commit", false}, {"age", false}, {"by", false}, {"change", false}, {"subject", true}}}
+	for head := branch.Head; head != "" && len(l.rows) < int(h.limit); {
+		changed, err := branch.Repo.LastChangedBy(head, branch.Record, maxBehind)
+		if err != nil {
+			return err
+		}
+		commit, err := branch.CommitAt(changed.ID)
+		if err != nil {
+			return err
+		}
+		if commit == "" { // before the first promotion
+			break
+		}
+		shown := commit
+		if cc.app.format != "json" && cc.app.format != "yaml" {
+			shown = promote.ShortID(commit)
+		}
+		subject := ""
+		if id, err := base.Repo.Resolve(commit); err == nil { // the base may have lost it
+			info, err := base.Repo.Commit(id)
+			if err != nil {
+				return err
+			}
+			subject = info.Subject()
+		}
+		since := changed.When.UTC().Format(time.RFC3339)
+		l.rows = append(l.rows, []any{since, shown, display.FormatAge(cc.now().Sub(changed.When)), changed.Author.Name, changed.Subject(), subject})
+		head = ""
+		if len(changed.Parents) > 0 {
+			head = changed.Parents[0]
+		}
+	}
+	if len(l.rows) == 0 && cc.app.format != "json" && cc.app.format != "yaml" {
+		_, err := fmt.Fprintf(cc.app.stdout, "nothing was promoted to %s yet\n", environment)
+		return err
+	}
+	return cc.app.printListing(l)
+}

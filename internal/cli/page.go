@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// findPage returns the URL of the daemon's page: that of --url, or else of the settings, as seen from
+// this machine.
+func (cc *commandContext) findPage() (string, error) {
+	if cc.daemonURL != "" {
+		return daemonClient{cc.daemonURL}.pageURL(), nil
+	}
+	if err := cc.readSettings(); err != nil {
+		return "", err
+	}
+	if cc.settings == nil {
+		return "", errNoChainReader
+	}
+	host, port, err := net.SplitHostPort(cc.settings.Listen)
+	if err != nil {
+		return "", usageErrorf("write listen: HOST:PORT into the settings, or name a page with --url", "the settings name no address, so that the daemon has no page")
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/", nil
+}
+
+// newPageCommand completes a command that works on the daemon's page.
+func (cc *commandContext) newPageCommand(c *cobra.Command, run func(ctx context.Context, page string) error) *cobra.Command {
+	c.GroupID, c.Args = groupDaemon, checkArguments(0, 0)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		page, err := cc.findPage()
+		if err != nil {
+			return err
+		}
+		return run(c.Context(), page)
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&cc.daemonURL, "url", "", "the `URL` of the daemon's page (default: listen of the settings)")
+	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+")")
+	return c
+}
+
+func newTrigger(a *app) *cobra.Command {
+	cc := newCommandContext(a)
+	return cc.newPageCommand(&cobra.Command{
+		Use:   "trigger",
+		Short: "Start a cycle of a running daemon now",
+		Long: `Trigger asks a running daemon to poll all repositories now, instead of at the next interval.
+It does not wait for the end of the cycle, which the page and fairlead status show.`,
+		Example: `  fairlead trigger
+  fairlead trigger --url http://fairlead.example.com:8080`,
+	}, func(ctx context.Context, page string) error {
+		ctx, cancel := context.WithTimeout(ctx, daemonTimeout)
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, page+"api/v1/wake", nil)
+		if err != nil {
+			return usageErrorf("as in --url http://daemon:8080", "--url is not a URL: %v", err)
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return problem.WithHint(err, "is fairlead serve running? "+daemonHint)
+		}
+		defer answer.Body.Close()
+		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxDaemonAnswer))
+		if answer.StatusCode != http.StatusAccepted {
+			return problem.WithHint(fmt.Errorf("%s answers %s", request.URL, answer.Status), daemonHint)
+		}
+		_, err = fmt.Fprintf(a.stdout, "the daemon at %s starts a cycle\n", page)
+		return err
+	})
+}
+
+func newOpen(a *app) *cobra.Command {
+	cc := newCommandContext(a)
+	return cc.newPageCommand(&cobra.Command{
+		Use:   "open",
+		Short: "Open the page of a running daemon in the browser",
+		Long: `Open shows the page of a running daemon in the browser, and prints its address. Where standard
+output is not a terminal it prints the address alone.`,
+		Example: `  fairlead open
+  fairlead open --url http://fairlead.example.com:8080`,
+	}, func(ctx context.Context, page string) error {
+		if _, err := fmt.Fprintln(a.stdout, page); err != nil || !a.stdout.Terminal {
+			return err
+		}
+		opener := map[string]string{"darwin": "open", "windows": "explorer"}[runtime.GOOS]
+		if opener == "" {
+			opener = "xdg-open"
+		}
+		if err := exec.CommandContext(ctx, opener, page).Run(); err != nil {
+			return problem.WithHint(fmt.Errorf("open the browser with %s: %w", opener, err), "open the address above in a browser")
+		}
+		return nil
+	})
+}
+
+// pageURL returns the URL of the page, with a slash at its end. HOST:PORT is that of a page without TLS.
+func (d daemonClient) pageURL() string {
+	page := strings.TrimSuffix(d.url, "/") + "/"
+	if !strings.Contains(page, "://") {
+		page = "http://" + page
+	}
+	return page
+}
