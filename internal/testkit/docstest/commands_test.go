@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/cli"
@@ -117,6 +118,7 @@ func runScript(t *testing.T, script string, env []string) (output string, err er
 		t.Fatal(err)
 	}
 	c := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", file)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Dir = home
 	c.Env = append(env,
 		"HOME="+home, "XDG_CACHE_HOME="+home+"/.cache", "XDG_STATE_HOME="+home+"/.state", "PATH="+bin+":"+os.Getenv("PATH"),
@@ -124,7 +126,12 @@ func runScript(t *testing.T, script string, env []string) (output string, err er
 	)
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
-	err = c.Run()
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	err = c.Wait()
+	// What a page starts in the background ends with its commands, also when they fail.
+	_ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM)
 	return out.String(), err
 }
 
