@@ -43,7 +43,7 @@ func TestStopped(t *testing.T) {
 				t.Fatal(stderr)
 			}
 			settings := filepath.Join(dir, "fairlead.yaml")
-			appendTo(t, settings, "listen: 127.0.0.1:0\ndataDir: data\n")
+			replaceIn(t, settings, "127.0.0.1:8080", "127.0.0.1:0")
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			stdout, stderr := bytes.Buffer{}, &reader{word: test.at, stop: cancel}
@@ -104,13 +104,16 @@ func checkAdvice(t *testing.T, text string) {
 	}
 }
 
-func appendTo(t *testing.T, file, text string) {
+func replaceIn(t *testing.T, file, old, new string) {
 	t.Helper()
-	old, err := os.ReadFile(file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, append(old, text...), 0o600); err != nil {
+	if !strings.Contains(string(text), old) {
+		t.Fatalf("%s has no %q", file, old)
+	}
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), old, new)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
@@ -23,6 +24,7 @@ import (
 type initCommand struct {
 	app     *app
 	options scaffold.Options
+	forge   string // "" if the hosts of the repositories say it
 	folders bool
 }
 
@@ -31,31 +33,42 @@ func newInit(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "init [FOLDER]",
 		GroupID: groupDaemon,
-		Short:   "Begin a control plane, a GitOps repository and the daemon's settings",
+		Short:   "Create a control plane, a GitOps repository and settings",
 		Long: `Init fills two empty repositories, a control plane and a GitOps repository, and
 writes settings for the daemon to FOLDER/fairlead.yaml (the current folder by default).
-The repositories are bare ones in FOLDER, or those that are named: on this machine
-they are made, on a server they must be there and be empty. To a server it shows the
-token in FAIRLEAD_GIT_TOKEN.
+Then it prints the next steps. On a terminal it asks for what no flag says.
 
-A repository that has branches is left alone.`,
+Without flags the repositories are bare ones in FOLDER. Init creates repositories on
+this machine. Repositories on a server must exist and be empty. A repository that has
+branches is left alone.
+
+Environment variables, for repositories on a server:
+  FAIRLEAD_GIT_TOKEN     the token to log in with; the settings name the variable
+  FAIRLEAD_GIT_USERNAME  the user name that goes with it, if the server needs one
+                         (default: x-access-token, which GitHub, GitLab and Gitea take)`,
 		Example: `  fairlead init --sample fleet
-  fairlead init --control-plane https://git.example.com/team/control-plane \
-    --gitops https://git.example.com/team/gitops --environments dev,prod`,
+  fairlead init fleet --control-plane https://github.com/acme/control-plane \
+    --gitops https://github.com/acme/gitops --environments dev,prod
+  fairlead init fleet --forge gitea --control-plane https://git.example.com/team/control-plane \
+    --gitops https://git.example.com/team/gitops --reconciler argocd`,
 		Args: checkArguments(0, 1), ValidArgsFunction: completeFiles,
-		RunE: func(c *cobra.Command, args []string) error { return i.runInit(c.Context(), args) },
+		RunE: func(c *cobra.Command, args []string) error { return i.runInit(c, args) },
 	}
 	f := c.Flags()
 	f.SortFlags = false
+	f.StringVar(&i.forge, "forge", "", "the `kind` of forge on the server: "+text.Join(forgeKinds, " or ")+" (default: by the host)")
 	f.StringVar(&i.options.ControlPlane, "control-plane", "", "the control plane: a `PATH-or-URL` (default: FOLDER/control-plane.git)")
 	f.StringVar(&i.options.GitOps, "gitops", "", "the GitOps repository: a `PATH-or-URL` (default: FOLDER/gitops.git)")
 	f.StringSliceVar(&i.options.Environments, "environments", nil, "their `names`, in the order of promotion (default dev,stage,prod)")
+	f.StringVar(&i.options.Reconciler, "reconciler", "", "the `name` of what applies workloads on the clusters of the sample: "+text.Join(scaffold.Reconcilers(), " or ")+" (default: flux on one cluster type, argocd on the other)")
 	f.BoolVar(&i.folders, "folders", false, "one branch with a folder for each environment, instead of a branch for each")
-	f.BoolVar(&i.options.Sample, "sample", false, "with two cluster types and a workload, to look at")
+	f.BoolVar(&i.options.Sample, "sample", false, "add two cluster types and a workload")
+	_ = c.RegisterFlagCompletionFunc("forge", cobra.FixedCompletions(forgeKinds, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("reconciler", cobra.FixedCompletions(scaffold.Reconcilers(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-func (i *initCommand) runInit(ctx context.Context, args []string) error {
+func (i *initCommand) runInit(c *cobra.Command, args []string) error {
 	folder, err := filepath.Abs(strings.Join(args, "")) // without an argument the current one
 	if err != nil {
 		return err
@@ -64,21 +77,42 @@ func (i *initCommand) runInit(ctx context.Context, args []string) error {
 	if _, err := os.Stat(settings); !errors.Is(err, fs.ErrNotExist) {
 		return usageErrorf("choose another folder, or delete it", "there is a %s already", settings)
 	}
+	if isTerminal(c.InOrStdin()) && i.app.stdout.Terminal {
+		if err := i.askOptions(c, folder); err != nil {
+			return err
+		}
+	}
 	if err := i.completeOptions(folder); err != nil {
 		return err
 	}
-	if err := createRepositories(ctx, i.options, folder, scaffold.Daemon{Create: true}); err != nil {
+	content := scaffold.Daemon{Create: true, DataDir: "data", Listen: "127.0.0.1:8080"}
+	if content.Remotes, content.Forges, err = i.serverSettings(); err != nil {
 		return err
 	}
-	fmt.Fprintf(i.app.stdout, `The control plane is in      %s
-the GitOps repository in     %s
-and the daemon's settings in %s
-
-Look at what the daemon would do, and then let it, with write: true in its settings:
-
-  fairlead serve --once --config %[4]s
-`, giturl.Redact(i.options.ControlPlane), giturl.Redact(i.options.GitOps), settings, text.QuoteShell(settings))
+	if err := createRepositories(c.Context(), i.options, folder, content); err != nil {
+		return err
+	}
+	fmt.Fprint(i.app.stdout, i.nextSteps(settings))
 	return nil
+}
+
+// nextSteps returns what was created, and the commands that come next.
+func (i *initCommand) nextSteps(settings string) string {
+	file := text.QuoteShell(settings)
+	rows := [][]string{
+		{"  fairlead check --control-plane " + text.QuoteShell(i.options.ControlPlane), "# checks every environment"},
+		{"  fairlead doctor --config " + file, "# checks that the daemon can do its work"},
+		{"  fairlead serve --once --config " + file, "# shows what the daemon would propose"},
+		{"  sed -i.bak 's/^write: false/write: true/' " + file, "# lets it push and open pull requests"},
+		{"  fairlead serve --config " + file, "# starts it; its page is http://127.0.0.1:8080"},
+	}
+	return fmt.Sprintf(`Created the control plane      %s
+        the GitOps repository  %s
+        the settings           %s
+
+Next steps; fairlead doctor shows what is missing after each:
+
+%s`, giturl.Redact(i.options.ControlPlane), giturl.Redact(i.options.GitOps), settings, display.FormatTable(rows))
 }
 
 // completeOptions sets the paths of the repositories that the flags do not name, and checks the
@@ -88,25 +122,31 @@ func (i *initCommand) completeOptions(folder string) error {
 		i.options.Layout = scaffold.Folders
 	}
 	for _, p := range []struct {
-		place *string
-		name  string
-	}{{&i.options.ControlPlane, "control-plane.git"}, {&i.options.GitOps, "gitops.git"}} {
+		location *string
+		name     string
+	}{{&i.options.ControlPlane, controlPlaneName}, {&i.options.GitOps, gitOpsName}} {
 		switch {
-		case *p.place == "":
-			*p.place = filepath.Join(folder, p.name)
-		case !giturl.IsRemote(*p.place):
-			full, err := filepath.Abs(giturl.LocalPath(*p.place))
+		case *p.location == "":
+			*p.location = filepath.Join(folder, p.name)
+		case !giturl.IsRemote(*p.location):
+			full, err := filepath.Abs(giturl.LocalPath(*p.location))
 			if err != nil {
 				return err
 			}
-			*p.place = full
+			*p.location = full
 		}
 	}
 	if problems := i.options.Problems(); problems.Stops() {
-		return &problemsError{"that cannot be begun with", problems, true}
+		return &problemsError{"init cannot use these options", problems, true}
 	}
 	return nil
 }
+
+// The names of the repositories that init makes in its folder.
+const (
+	controlPlaneName = "control-plane.git"
+	gitOpsName       = "gitops.git"
+)
 
 // createRepositories fills the repositories and then writes the settings, whose presence means that all
 // of it is complete.
@@ -126,7 +166,7 @@ func createRepositories(ctx context.Context, o scaffold.Options, folder string, 
 		if errors.Is(err, daemon.ErrNotEmpty) {
 			return problem.WithHint(err, "init fills empty repositories only; name others, or delete what is there")
 		}
-		return withLocationHint(err, "a repository on a server must be there before init; FAIRLEAD_GIT_TOKEN is what it is shown")
+		return withLocationHint(err, "create the repository on the server first; FAIRLEAD_GIT_TOKEN, and FAIRLEAD_GIT_USERNAME if the server needs it, are what init logs in with")
 	}
 	return os.WriteFile(filepath.Join(folder, defaultSettingsFile), []byte(content), 0o644)
 }

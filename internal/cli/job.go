@@ -14,6 +14,9 @@ import (
 // tokenVariable is the variable whose token takes precedence over that of a job.
 const tokenVariable = "FAIRLEAD_GIT_TOKEN"
 
+// usernameVariable is the variable with the user name that goes with that token.
+const usernameVariable = "FAIRLEAD_GIT_USERNAME"
+
 // ciJob is what a CI job knows about the repository that it runs for.
 type ciJob struct {
 	url   string // the URL of the repository; "" outside of a job

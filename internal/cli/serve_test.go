@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,17 +16,10 @@ func TestOnceWithoutControlPlane(t *testing.T) {
 	server.Create("cp")
 	server.Create("out")
 	dir := t.TempDir()
-	if code, _, stderr := run(t.Context(), "init", dir, "--sample", "--control-plane", server.URL("cp"), "--gitops", server.URL("out")); code != 0 {
+	if code, _, stderr := run(t.Context(), "init", dir, "--sample", "--forge", "git", "--control-plane", server.URL("cp"), "--gitops", server.URL("out")); code != 0 {
 		t.Fatal(stderr)
 	}
 	settings := filepath.Join(dir, "fairlead.yaml")
-	text, err := os.ReadFile(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), "dataDir: ") {
-		appendTo(t, settings, "dataDir: data\n")
-	}
 	for name, want := range map[string]int{"there": 0, "away": 1} {
 		remove := func() {}
 		if want != 0 {

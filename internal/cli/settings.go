@@ -44,7 +44,7 @@ func (a *app) loadSettings(file string, load func(string, func(string) string) (
 // envCredentials returns the credentials for the host of the control plane. They come from the
 // process environment, because other users can read command lines.
 func envCredentials() git.Credentials {
-	username := cmp.Or(os.Getenv("FAIRLEAD_GIT_USERNAME"), "x-access-token") // what GitHub calls the holder of a token; others ignore it
+	username := cmp.Or(os.Getenv(usernameVariable), "x-access-token") // what GitHub calls the holder of a token; others ignore it
 	return git.Credentials{Username: username, Secret: os.Getenv(tokenVariable)}
 }
 

@@ -28,6 +28,7 @@ func (o Options) Problems() problem.List {
 	if o.Layout != Branches && o.Layout != Folders {
 		l.Addf(problem.Pos{}, "", "the layouts are branches and folders", "there is no layout %d", o.Layout)
 	}
+	checkReconciler(&l, o.Reconciler)
 	for i, env := range o.Environments {
 		if slices.Contains(o.Environments[:i], env) {
 			l.Addf(problem.Pos{}, "Environment/"+env, "name it once", "the environment is named twice")

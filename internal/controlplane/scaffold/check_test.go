@@ -54,6 +54,8 @@ func TestCheck(t *testing.T) {
 		{"a token", place("https://secret@github.com/harbor-example/control-plane"), []string{token}},
 		{"a password for ssh", place("ssh://git:secret@github.com/harbor-example/control-plane"), []string{token}},
 		{"a password in what is no URL", place("https://me:sec%ret@github.com/harbor-example"), []string{token}},
+		{"a reconciler", func(o *scaffold.Options) { o.Reconciler = "flux-helm" }, nil},
+		{"a reconciler that is not built in", func(o *scaffold.Options) { o.Reconciler = "fluxx" }, []string{`there is no built-in reconciler "fluxx"`}},
 		{"a layout that there is not", func(o *scaffold.Options) { o.Layout = 7 }, []string{"there is no layout 7"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -47,6 +47,9 @@ type Options struct {
 	// Sample adds two cluster types, a workload, and what puts one onto the other.
 	// Without it the same files are examples in the README.md of their folders.
 	Sample bool
+	// Reconciler is the built-in reconciler of both cluster types of the sample, and of the
+	// examples: see [Reconcilers]. "" is flux for one of them and argocd for the other.
+	Reconciler string
 	// Schema is the JSON Schema of all kinds, for editors. It is written to
 	// .fairlead/schema.json; without it a README says how to make that file.
 	Schema []byte
@@ -73,6 +76,28 @@ type Daemon struct {
 	Create bool
 	// Write lets it push, and open pull requests.
 	Write bool
+	// Remotes are the credentials for repositories on servers.
+	Remotes []Remote
+	// Forges are the kinds of forges on the hosts of repositories.
+	Forges []Forge
+}
+
+// Remote is the credential for the repositories whose URLs begin with URL.
+type Remote struct {
+	URL string
+	// TokenVariable is the environment variable that has the token.
+	TokenVariable string
+	// Username goes with the token; "" leaves the choice to the daemon.
+	Username string
+}
+
+// Forge is the kind of forge on a host.
+type Forge struct {
+	Host string
+	// Kind is github, gitlab, gitea or git.
+	Kind string
+	// API is the URL of its API; "" where it follows from the host.
+	API string
 }
 
 // mainBranch is the branch of a control plane that all environments share, and the

@@ -39,7 +39,17 @@ func options(change func(*scaffold.Options)) scaffold.Options {
 // daemons are the least that settings say, and the most.
 var daemons = map[bool]scaffold.Daemon{
 	false: {},
-	true:  {DataDir: "/var/lib/fairlead: data", Listen: "127.0.0.1:9000", Interval: 90 * time.Second, Create: true, Write: true},
+	true: {
+		DataDir: "/var/lib/fairlead: data", Listen: "127.0.0.1:9000", Interval: 90 * time.Second, Create: true, Write: true,
+		Remotes: []scaffold.Remote{
+			{URL: "https://git.example.com:8443/team", TokenVariable: "HOME", Username: "yes"},
+			{URL: "https://github.com/harbor-example", TokenVariable: "HOME"},
+		},
+		Forges: []scaffold.Forge{
+			{Host: "git.example.com:8443", Kind: "github", API: "https://git.example.com:8443/api/v3"},
+			{Host: "github.com", Kind: "github"},
+		},
+	},
 }
 
 // variants are the options that the tests of all files go through.
@@ -57,6 +67,12 @@ var variants = map[string]scaffold.Options{
 		o.Environments = []string{"1", "true", "y", "0x1f", "1e3", "null", "a-b", strings.Repeat("e", 40)}
 		o.Sample = true
 	}),
+}
+
+func init() {
+	for _, name := range scaffold.Reconcilers() {
+		variants[name] = options(func(o *scaffold.Options) { o.Reconciler, o.Sample = name, true })
+	}
 }
 
 func eachVariant(t *testing.T, test func(*testing.T, scaffold.Options)) {

@@ -1,0 +1,79 @@
+package scaffold
+
+import (
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// reconciler is a built-in reconciler, and what the sample needs to use it.
+type reconciler struct {
+	name string
+	tool string // what works on the clusters
+	// manifests are those of the sample's workload.
+	manifests []manifestKey
+	// configType is the format of platform values that goes with it.
+	configType string
+}
+
+// manifestKey is a key of the manifests of a deployment target, with its value.
+type manifestKey struct{ Key, Value string }
+
+var (
+	fromGit = []manifestKey{{"repo", "https://github.com/stefanprodan/podinfo"}, {"branch", "master"}, {"path", "./kustomize"}}
+
+	reconcilers = []reconciler{
+		{"flux", "Flux", fromGit, "configmap"},
+		{"flux-oci", "Flux", []manifestKey{{"url", "oci://ghcr.io/stefanprodan/manifests/podinfo"}, {"tag", "latest"}, {"path", "./"}}, "configmap"},
+		{"flux-helm", "Flux", []manifestKey{{"repo", "https://stefanprodan.github.io/podinfo"}, {"chart", "podinfo"}, {"version", "6.9.0"}}, "helm-values"},
+		{"argocd", "Argo CD", fromGit, "configmap"},
+		{"rancher-fleet", "Fleet", fromGit, "configmap"},
+	}
+)
+
+// Reconcilers returns the names of the built-in reconcilers.
+func Reconcilers() []string {
+	var names []string
+	for _, r := range reconcilers {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// findReconciler returns a built-in reconciler; ok is false if there is none of that name.
+func findReconciler(name string) (found reconciler, ok bool) {
+	i := slices.IndexFunc(reconcilers, func(r reconciler) bool { return r.name == name })
+	if i < 0 {
+		return found, false
+	}
+	return reconcilers[i], true
+}
+
+func checkReconciler(l *problem.List, name string) {
+	if _, ok := findReconciler(name); !ok && name != "" {
+		l.Addf(problem.Pos{}, "", problem.DidYouMean(name, Reconcilers()), "there is no built-in reconciler %q", name)
+	}
+}
+
+// reconcilerOf returns the reconciler of a cluster type of the sample: that of the options, or a
+// different one for each.
+func (p page) reconcilerOf(clusterType string) reconciler {
+	name := p.Options.Reconciler
+	if name == "" {
+		name = map[string]string{"cloud": "flux", "edge": "argocd"}[clusterType]
+	}
+	found, _ := findReconciler(name)
+	return found
+}
+
+// Reconciler returns the name of the reconciler of a cluster type of the sample.
+func (p page) Reconciler(clusterType string) string { return p.reconcilerOf(clusterType).name }
+
+// Tool returns the tool on the clusters of a cluster type of the sample.
+func (p page) Tool(clusterType string) string { return p.reconcilerOf(clusterType).tool }
+
+// ConfigType returns the format of platform values of a cluster type of the sample.
+func (p page) ConfigType(clusterType string) string { return p.reconcilerOf(clusterType).configType }
+
+// Manifests returns the manifests of the sample's workload, which are good for all cluster types.
+func (p page) Manifests() []manifestKey { return p.reconcilerOf("cloud").manifests }
