@@ -85,10 +85,11 @@ func (i *initCommand) runInit(c *cobra.Command, args []string) error {
 	if err := i.completeOptions(folder); err != nil {
 		return err
 	}
-	content := scaffold.Daemon{Create: true, DataDir: "data", Listen: "127.0.0.1:8080"}
-	if content.Remotes, content.Forges, err = i.serverSettings(); err != nil {
+	remotes, forges, err := i.serverSettings()
+	if err != nil {
 		return err
 	}
+	content := scaffold.Daemon{Create: true, DataDir: "data", Listen: "127.0.0.1:8080", Remotes: remotes, Forges: forges}
 	if err := createRepositories(c.Context(), i.options, folder, content); err != nil {
 		return err
 	}

@@ -69,15 +69,17 @@ var variants = map[string]scaffold.Options{
 	}),
 }
 
-func init() {
-	for _, name := range scaffold.Reconcilers() {
-		variants[name] = options(func(o *scaffold.Options) { o.Reconciler, o.Sample = name, true })
-	}
+// withReconciler gives the options of a sample with one reconciler.
+func withReconciler(name string) scaffold.Options {
+	return options(func(o *scaffold.Options) { o.Reconciler, o.Sample = name, true })
 }
 
 func eachVariant(t *testing.T, test func(*testing.T, scaffold.Options)) {
 	for name, o := range variants {
 		t.Run(name, func(t *testing.T) { test(t, o) })
+	}
+	for _, name := range scaffold.Reconcilers() {
+		t.Run(name, func(t *testing.T) { test(t, withReconciler(name)) })
 	}
 }
 

@@ -78,7 +78,7 @@ func TestReconcilers(t *testing.T) {
 		t.Errorf("reconcilers differ (-built in +offered):\n%s", diff)
 	}
 	for _, name := range got {
-		control, _ := branches(t, variants[name])
+		control, _ := branches(t, withReconciler(name))
 		m, _, _ := render(control[0], control[1])
 		for _, c := range m.ClusterTypes {
 			if c.Reconciler != name {
