@@ -57,10 +57,9 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestStoppedDemo sees that what the demo has made is gone, and that it has said
-// what to try, with the numbers that the pull requests have.
+// TestStoppedDemo: Ctrl-C ends the demo at any point, without an error, and what it has made is gone.
 func TestStoppedDemo(t *testing.T) {
-	for _, at := range []string{"Ctrl-C ends it.", "msg=listening"} {
+	for _, at := range []string{"", "Part 1:", "main         gets "} {
 		t.Run("at "+at, func(t *testing.T) {
 			temporary := t.TempDir()
 			t.Setenv("TMPDIR", temporary)
@@ -70,37 +69,17 @@ func TestStoppedDemo(t *testing.T) {
 				cancel()
 			}
 			out := &reader{word: at, stop: cancel}
-			if code := cli.Main(ctx, []string{"demo", "--listen", "127.0.0.1:0"}, out, out); code != 0 {
+			if code := cli.Main(ctx, []string{"demo", "--listen", "127.0.0.1:0", "--pace", "0s"}, out, out); code != 0 {
 				t.Errorf("code %d", code)
 			}
 			if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 				t.Errorf("%v is left (%v)", left, err)
 			}
 			text := out.text.String()
-			if strings.Contains(text, "fairlead: error: ") {
+			if strings.Contains(text, "fairlead: error: ") || !strings.Contains(text, at) {
 				t.Errorf("it said\n%s", text)
 			}
-			if at == "Ctrl-C ends it." {
-				checkAdvice(t, text)
-			}
 		})
-	}
-}
-
-// checkAdvice sees that the commands name the pull request of dev, and the one that
-// comes next.
-func checkAdvice(t *testing.T, text string) {
-	t.Helper()
-	number := ""
-	for line := range strings.Lines(text) {
-		if fields := strings.Fields(line); len(fields) > 2 && fields[0] == "dev" && fields[1] == "proposed" {
-			number = fields[2]
-		}
-	}
-	for _, want := range []string{"fairlead pr show " + number + " ", "fairlead pr merge " + number + "\n", "fairlead pr show 4\n", "http://127.0.0.1:"} {
-		if number == "" || !strings.Contains(text, want) {
-			t.Errorf("there is no %q in\n%s", want, text)
-		}
 	}
 }
 

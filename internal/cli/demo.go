@@ -2,20 +2,20 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
+	"github.com/fairlead-io/fairlead/internal/cli/fluxsim"
 	"github.com/fairlead-io/fairlead/internal/config"
-	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
@@ -25,6 +25,7 @@ type demoCommand struct {
 	app    *app
 	dir    string
 	listen string
+	pace   time.Duration
 	once   bool
 }
 
@@ -33,25 +34,36 @@ func newDemo(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "demo",
 		GroupID: groupDaemon,
-		Short:   "Watch the daemon work on a sample fleet, on this machine",
-		Long: `Demo makes a control plane with a small fleet and a GitOps repository in a temporary
-folder, runs the daemon over them, and says what to try. Nothing leaves this machine.
-It ends with Ctrl-C, and removes the folder. It needs Git.`,
+		Short:   "Show a change going from dev to stage to prod, on this machine",
+		Long: `Demo creates a control plane with three environments and a GitOps repository, both plain
+Git repositories in a temporary folder, and runs the daemon over them. Six simulated
+clusters pull the output and report to the daemon as Flux does, signed.
+
+First a change goes from dev to stage to prod by itself. Then demo prints steps to type in
+a second terminal: change a value, break something, roll back, hold. What happens is shown
+here and on the daemon's page.
+
+Nothing leaves this machine, and no account is needed. Ctrl-C ends the demo and removes
+the folder. It needs Git.`,
+		Example: `  fairlead demo
+  fairlead demo --pace 15s        slow enough to talk about it
+  fairlead demo --once            only the first part, for a script`,
 		Args: checkArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return d.runDemo(c.Context()) },
 	}
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&d.dir, "dir", "", "`folder` to make it in, and to keep")
-	c.Flags().StringVar(&d.listen, "listen", "127.0.0.1:8080", "`host:port` of the status page; another port if it is taken")
-	c.Flags().BoolVar(&d.once, "once", false, "run one cycle, and end")
+	c.Flags().StringVar(&d.dir, "dir", "", "`folder` to create it in, and to keep (default: a temporary one)")
+	c.Flags().StringVar(&d.listen, "listen", "127.0.0.1:8080", "`host:port` of the daemon's page; another port if it is taken")
+	c.Flags().DurationVar(&d.pace, "pace", 2*time.Second, "`time` that a cluster takes to roll out a change")
+	c.Flags().BoolVar(&d.once, "once", false, "end when the first change has reached prod")
 	_ = c.MarkFlagDirname("dir")
 	return c
 }
 
-// demoInterval is short, so that changes show at once.
-const demoInterval = 2 * time.Second
-
 func (d *demoCommand) runDemo(ctx context.Context) error {
+	if d.pace < 0 {
+		return usageErrorf("as in --pace 10s", "--pace %s is in the past", d.pace)
+	}
 	address, err := freeAddress(d.listen)
 	if err != nil {
 		return err
@@ -61,64 +73,87 @@ func (d *demoCommand) runDemo(ctx context.Context) error {
 		return err
 	}
 	defer remove()
-	err = d.runDaemon(ctx, dir, address)
-	if ctx.Err() != nil && !d.once { // that is how it ends
+	f := demoFolder(dir)
+	secret, err := f.create(ctx, address)
+	if err == nil {
+		err = d.runFleet(ctx, f, secret)
+	}
+	if ctx.Err() != nil { // that is how it ends
 		return nil
 	}
 	return err
 }
 
-// runDaemon creates the repositories in a folder and runs the daemon over them.
-func (d *demoCommand) runDaemon(ctx context.Context, dir, listen string) error {
-	o := scaffold.Options{
-		ControlPlane: filepath.Join(dir, "control-plane.git"), GitOps: filepath.Join(dir, "gitops.git"), Sample: true,
-	}
-	daemonSettings := scaffold.Daemon{DataDir: filepath.Join(dir, "data"), Listen: listen, Interval: demoInterval, Write: true}
-	if err := createRepositories(ctx, o, dir, daemonSettings); err != nil {
-		return err
-	}
-	for _, name := range []string{"control-plane", "gitops"} {
-		clone := exec.CommandContext(ctx, "git", "clone", "--quiet", "--config", "user.name=Demo", "--config", "user.email=demo@localhost",
-			filepath.Join(dir, name+".git"), filepath.Join(dir, name))
-		if out, err := clone.CombinedOutput(); err != nil {
-			return fmt.Errorf("git clone: %w: %s", err, out)
-		}
-	}
-	settings, err := d.app.loadSettings(filepath.Join(dir, defaultSettingsFile), config.Load)
+// demoPull is the time between two pulls of a simulated cluster.
+const demoPull = 500 * time.Millisecond
+
+// runFleet runs the daemon and the clusters until ctx ends, one of them fails, or, with --once, the
+// first part is over.
+func (d *demoCommand) runFleet(ctx context.Context, f demoFolder, secret string) error {
+	settings, err := d.app.loadSettings(f.path(defaultSettingsFile), config.Load)
 	if err != nil {
 		return err
 	}
-	options := daemon.Options{Settings: settings, Version: d.app.version, Log: d.app.stderr}
-	if d.once {
-		snapshot, err := daemon.RunOnce(ctx, options)
-		if err != nil {
-			return err
-		}
-		fmt.Fprint(d.app.stdout, statusText(snapshot))
-		return newCycleError(d.app, snapshot)
+	log, err := os.Create(f.path(demoLogFile))
+	if err != nil {
+		return err
 	}
-	address := ""
-	options.Ready = func(a string) { address = a }
-	var once sync.Once
-	options.After = func(s status.Snapshot) { once.Do(func() { fmt.Fprint(d.app.stdout, demoText(dir, address, s)) }) }
-	return daemon.Serve(ctx, options)
+	defer log.Close()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	story := newDemoStory(d.app.stdout, f, stop)
+	story.once = d.once
+	options := daemon.Options{Settings: settings, Version: d.app.version, Log: log, After: func(s status.Snapshot) { story.observeCycle(ctx, s) }}
+	address := make(chan string, 1)
+	options.Ready = func(a string) { address <- a }
+	var failed error
+	serve := func() {
+		defer stop()
+		failed = daemon.Serve(ctx, options)
+	}
+	simulate := func() {
+		select {
+		case <-ctx.Done():
+		case a := <-address:
+			story.begin(a)
+			fluxsim.Run(ctx, fluxsim.Options{
+				Repository: f.path("gitops.git"), Clusters: demoClusters, Address: "http://" + a + "/webhooks/flux", Secret: secret,
+				Interval: demoPull, Rollout: d.pace, Sources: demoSources, Reported: story.observeCluster,
+				Logger: slog.New(slog.NewTextHandler(log, nil)),
+			})
+		}
+	}
+	parallel.Each(2, []func(){serve, simulate}, func(_ int, run func()) { run() })
+	return errors.Join(failed, story.failed)
 }
 
-// makeFolder creates the folder to work in, and returns a function that removes it if it is a
-// temporary one.
+// makeFolder creates the folder to work in. It returns a function that removes it, and what commands
+// have cached of its repositories, if it is a temporary one.
 func (d *demoCommand) makeFolder() (string, func(), error) {
 	if d.dir == "" {
 		dir, err := os.MkdirTemp("", "fairlead-demo-")
-		return dir, func() { _ = os.RemoveAll(dir) }, err
+		return dir, func() { removeDemo(dir) }, err
 	}
 	dir, err := filepath.Abs(d.dir)
 	if err != nil {
 		return "", nil, err
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return "", nil, usageErrorf("name one that is not there yet", "%s is not empty", dir)
+		return "", nil, usageErrorf("name one that does not exist yet", "%s is not empty", dir)
 	}
 	return dir, func() {}, nil
+}
+
+// removeDemo removes the folder, and the mirrors of its repositories in the user's cache.
+func removeDemo(dir string) {
+	_ = os.RemoveAll(dir)
+	for _, name := range []string{"control-plane.git", "gitops.git"} {
+		for _, cache := range []string{"look", "git"} {
+			mirror := cacheFolder(cache, giturl.FolderName(filepath.Join(dir, name)))
+			_ = os.RemoveAll(mirror)
+			_ = os.Remove(mirror + ".lock")
+		}
+	}
 }
 
 // freeAddress returns the address, or one with any free port if the address is in use.
@@ -134,37 +169,18 @@ func freeAddress(address string) (string, error) {
 	return address, listener.Close()
 }
 
-// demoText returns what the demo has created and what to try.
-func demoText(dir, address string, s status.Snapshot) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s\nThe daemon runs, and looks every %s. Its page is http://%s/\n\nTry this in another terminal:\n\n", statusText(s), demoInterval, address)
-	if path, err := os.Executable(); err == nil {
-		if found, err := exec.LookPath("fairlead"); err != nil || found != path {
-			fmt.Fprintf(&b, "  alias fairlead=%s\n", text.QuoteShell(text.QuoteShell(path))) // a shell reads it twice
+// demoClusters are a cluster of each type in each environment of the sample.
+var demoClusters = newDemoClusters([]string{"dev", "stage", "prod"}, []string{"cloud", "edge"})
+
+func newDemoClusters(environments, types []string) []fluxsim.Cluster {
+	var all []fluxsim.Cluster
+	for _, env := range environments {
+		for _, t := range types {
+			all = append(all, fluxsim.Cluster{Name: fmt.Sprintf("%s-%s", env, t), Environment: env, Folder: t})
 		}
 	}
-	first, next := 1, 1
-	for _, e := range s.Environments {
-		if e.Pull == nil {
-			continue
-		}
-		next = max(next, e.Pull.Number+1)
-		if e.Name == "dev" {
-			first = e.Pull.Number
-		}
-	}
-	fmt.Fprintf(&b, `  cd %[1]s
-  fairlead pr list        # one for each environment
-  fairlead pr show %-6[2]d # that of dev: what it means, and its lines
-  fairlead pr merge %[2]d
-
-  cd ../control-plane && git switch dev
-  sed -i.bak 's/debug/info/' configs/*.yaml && git commit -am 'Less noise' && git push
-
-  cd ../gitops            # and, in two seconds, the next one
-  fairlead pr show %[3]d
-
-Ctrl-C ends it.
-`, text.QuoteShell(filepath.Join(dir, "gitops")), first, next)
-	return b.String()
+	return all
 }
+
+// demoSources are the repositories that the sample's workloads come from.
+var demoSources = map[string][]string{"https://github.com/stefanprodan/podinfo": {"master"}}

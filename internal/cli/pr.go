@@ -44,6 +44,7 @@ on disk or over SSH, they are branches, with what is said about them in
 refs/fairlead/pulls. These commands are their review.`,
 		Example: `  fairlead pr list --repo /srv/git/gitops.git
   fairlead pr show 3      what it means, and its lines
+  fairlead pr show dev    the newest one into the branch dev
   fairlead pr merge 3`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -51,12 +52,12 @@ refs/fairlead/pulls. These commands are their review.`,
 	c.PersistentFlags().StringVar(&p.repo, "repo", "", "the GitOps repository: a `PATH-or-URL` (default: what the clone here is of, or the repository here)")
 	list := p.newSubcommand("list", "List the open pull requests", checkArguments(0, 0), p.listPulls)
 	list.Flags().BoolVar(&p.all, "all", false, "also those that are merged or closed")
-	merge := p.newSubcommand("merge NUMBER", "Merge a pull request", checkArguments(1, 1), p.mergePull)
+	merge := p.newSubcommand("merge NUMBER|BRANCH", "Merge a pull request", checkArguments(1, 1), p.mergePull)
 	merge.Flags().StringVar(&p.commit, "commit", "", "only if the pull request is at this `commit`")
-	closing := p.newSubcommand("close NUMBER", "Close a pull request without merging it", checkArguments(1, 1), p.closePull)
+	closing := p.newSubcommand("close NUMBER|BRANCH", "Close a pull request without merging it", checkArguments(1, 1), p.closePull)
 	closing.Flags().StringVar(&p.reason, "reason", "", "`text` that says why")
-	c.AddCommand(list, p.newSubcommand("show NUMBER", "Show a pull request, with the lines that it changes", checkArguments(1, 1), p.showPull), merge, closing,
-		p.newSubcommand("reopen NUMBER", "Open a pull request again that was closed", checkArguments(1, 1), p.reopenPull))
+	c.AddCommand(list, p.newSubcommand("show NUMBER|BRANCH", "Show a pull request, with the lines that it changes", checkArguments(1, 1), p.showPull), merge, closing,
+		p.newSubcommand("reopen NUMBER|BRANCH", "Open a pull request again that was closed", checkArguments(1, 1), p.reopenPull))
 	return c
 }
 
@@ -75,22 +76,11 @@ func (p *prCommand) newSubcommand(use, short string, args cobra.PositionalArgs, 
 	c := &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(c *cobra.Command, args []string) error {
-			number := 0
-			if len(args) == 1 {
-				var err error
-				number, err = strconv.Atoi(strings.TrimPrefix(args[0], "#"))
-				if err != nil || number <= 0 {
-					return usageErrorf("fairlead pr list --all shows the numbers", "%q is not the number of a pull request", args[0])
-				}
-			}
 			if err := p.openRepository(c.Context()); err != nil {
 				return err
 			}
-			answer, err := run(c.Context(), number)
+			answer, err := p.runSubcommand(c.Context(), args, run)
 			p.removeMirror()
-			if errors.Is(err, forge.ErrNotFound) {
-				return usageErrorf("fairlead pr list --all shows the numbers", "there is no pull request %d", number)
-			}
 			if err != nil {
 				return err
 			}
@@ -99,6 +89,40 @@ func (p *prCommand) newSubcommand(use, short string, args cobra.PositionalArgs, 
 	}
 	p.app.addOutputFlag(c)
 	return c
+}
+
+// runSubcommand finds the pull request that the argument names, and calls run.
+func (p *prCommand) runSubcommand(ctx context.Context, args []string, run func(context.Context, int) (pullAnswer, error)) (pullAnswer, error) {
+	if len(args) == 0 {
+		return run(ctx, 0)
+	}
+	number, err := p.findNumber(args[0])
+	if err != nil {
+		return pullAnswer{}, err
+	}
+	answer, err := run(ctx, number)
+	if errors.Is(err, forge.ErrNotFound) {
+		err = usageErrorf("fairlead pr list --all shows the numbers", "there is no pull request %d", number)
+	}
+	return answer, err
+}
+
+// findNumber returns the number of a pull request that is named by its number, or by the branch that it
+// is for: the newest one into that branch.
+func (p *prCommand) findNumber(named string) (int, error) {
+	number, err := strconv.Atoi(strings.TrimPrefix(named, "#"))
+	if err == nil && number > 0 {
+		return number, nil
+	}
+	all, err := p.forge.AllPulls()
+	if err != nil {
+		return 0, err
+	}
+	i := slices.IndexFunc(all, func(pull forge.Pull) bool { return pull.Base == named })
+	if i < 0 {
+		return 0, usageErrorf("fairlead pr list --all shows the numbers and branches", "there is no pull request %s, and none into a branch of that name", named)
+	}
+	return all[i].Number, nil
 }
 
 // openRepository fetches the repository into a temporary mirror.

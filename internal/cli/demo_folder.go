@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+)
+
+// demoFolder is the folder that the demo works in.
+type demoFolder string
+
+// The files of the demo, beside the two bare repositories.
+const (
+	demoClone      = "control-plane" // the clone that the user works in
+	demoLogFile    = "daemon.log"
+	demoStepsFile  = "steps.txt"
+	demoSecretFile = "flux-secret"
+)
+
+// demoInterval is short, so that changes show at once.
+const demoInterval = time.Second
+
+// demoSettings is added to the settings of the daemon. Fairlead merges all pull requests itself.
+const demoSettings = `
+merge: {dev: direct, stage: direct, prod: direct}
+
+webhooks:
+  # The secret of the Providers on the clusters, which are of type generic-hmac.
+  flux:
+    secret: {file: %q}
+`
+
+func (f demoFolder) path(name ...string) string {
+	return filepath.Join(append([]string{string(f)}, name...)...)
+}
+
+// create fills the folder, and returns the secret of the clusters.
+func (f demoFolder) create(ctx context.Context, listen string) (string, error) {
+	o := scaffold.Options{ControlPlane: f.path("control-plane.git"), GitOps: f.path("gitops.git"), Sample: true}
+	d := scaffold.Daemon{DataDir: f.path("data"), Listen: listen, Interval: demoInterval, Write: true}
+	if err := createRepositories(ctx, o, string(f), d); err != nil {
+		return "", err
+	}
+	secret := rand.Text()
+	if err := os.WriteFile(f.path(demoSecretFile), []byte(secret+"\n"), 0o600); err != nil {
+		return "", err
+	}
+	settings, err := os.OpenFile(f.path(defaultSettingsFile), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	_, err = fmt.Fprintf(settings, demoSettings, f.path(demoSecretFile))
+	if closing := settings.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return "", err
+	}
+	return secret, f.cloneControlPlane(ctx)
+}
+
+// cloneControlPlane makes the clone that the user works in, with the settings in it, and a folder with
+// this program under its own name. Nothing in the user's configuration of Git gets in the way: no
+// hooks, no signatures, no editor.
+func (f demoFolder) cloneControlPlane(ctx context.Context) error {
+	args := []string{"clone", "--quiet", "--template="}
+	for _, setting := range []string{
+		"user.name=Demo", "user.email=demo@localhost", "commit.gpgSign=false", "push.gpgSign=false", "push.default=simple", "pull.rebase=true",
+		"core.autocrlf=false", "core.hooksPath=" + os.DevNull,
+	} {
+		args = append(args, "--config", setting)
+	}
+	if _, err := runGit(ctx, nil, append(args, f.path("control-plane.git"), f.path(demoClone))...); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(f.path(demoClone, ".git", "info"), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(f.path(demoClone, ".git", "info", "exclude"), []byte("/"+defaultSettingsFile+"\n*.bak\n"), 0o644); err != nil {
+		return err
+	}
+	if err := os.Symlink(filepath.Join("..", defaultSettingsFile), f.path(demoClone, defaultSettingsFile)); err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(f.path("bin"), 0o755); err != nil {
+		return err
+	}
+	return os.Symlink(program, f.path("bin", "fairlead"))
+}
+
+// demoValue is the value that the first change adds for the whole fleet.
+const demoValue = "  GREETING: welcome\n"
+
+// pushChange commits a change to the base, pushes it, and returns the commit.
+func (f demoFolder) pushChange(ctx context.Context) (string, error) {
+	clone := f.path(demoClone)
+	file, err := os.OpenFile(filepath.Join(clone, "configs", "fleet.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	_, err = file.WriteString(demoValue)
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, args := range [][]string{{"commit", "--quiet", "--all", "--message", "Greet with welcome"}, {"push", "--quiet"}} {
+		if _, err := runGit(ctx, nil, append([]string{"-C", clone}, args...)...); err != nil {
+			return "", err
+		}
+	}
+	return runGit(ctx, nil, "-C", clone, "rev-parse", "HEAD")
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+)
+
+// demoStep is something to do in a second terminal.
+type demoStep struct {
+	title    string
+	commands []string
+	// then is what to wait for before the rest; "" if there is no rest.
+	then string
+	rest []string
+}
+
+// demoGuide is the second part of the demo. It changes main only, which the daemon never pushes to, so
+// that no push is rejected however fast it is typed. There are no comments behind commands: an
+// interactive zsh takes them for arguments.
+var demoGuide = []demoStep{
+	{title: "See which commit each environment has, and why", commands: []string{
+		"fairlead status",
+		"fairlead explain promotion prod",
+	}},
+	{title: "Change a value, wait until prod has it, and read the pull request that brought it", commands: []string{
+		"sed -i.bak 's/GREETING: .*/GREETING: ahoy/' configs/fleet.yaml",
+		"git commit -qam 'Greet with ahoy' && git push -q",
+		"fairlead wait prod $(git rev-parse HEAD) --interval 1s",
+		"fairlead pr list --all --repo ../gitops.git",
+		"fairlead pr show prod --repo ../gitops.git",
+	}},
+	{title: "Mistype a label, so that no policy selects the workload any more", commands: []string{
+		"sed -i.bak 's/app: hello/app: helo/' workloads/hello.yaml",
+		"git commit -qam 'Tidy the labels' && git push -q",
+	}, then: "That would delete the workload everywhere, so the pull request in dev waits for a person.\nWhen the first terminal says so, look at it, and take the mistake back:", rest: []string{
+		"fairlead status",
+		"fairlead pr show dev --repo ../gitops.git",
+		"git revert --no-edit HEAD && git push -q",
+		"fairlead wait prod $(git rev-parse HEAD) --interval 1s",
+	}},
+	{title: "Deploy from a branch that does not exist: the rollout fails in dev, and wait with it", commands: []string{
+		"sed -i.bak 's/branch: master/branch: mastre/' workloads/hello.yaml",
+		"git commit -qam 'Deploy from another branch' && git push -q",
+		"fairlead wait dev $(git rev-parse HEAD) --interval 1s",
+		"fairlead explain promotion stage",
+	}},
+	{title: "Roll dev back, mend main, and release dev", commands: []string{
+		"fairlead rollback dev --reason 'hello does not start'",
+		"git revert --no-edit HEAD && git push -q",
+		"fairlead release dev",
+		"fairlead wait prod $(git rev-parse HEAD) --interval 1s",
+	}},
+	{title: "Hold prod: the next change goes as far as stage", commands: []string{
+		"fairlead hold prod --reason 'the sale ends on Monday'",
+		"sed -i.bak 's/GREETING: .*/GREETING: moin/' configs/fleet.yaml",
+		"git commit -qam 'Greet with moin' && git push -q",
+		"fairlead wait stage $(git rev-parse HEAD) --interval 1s",
+		"fairlead explain promotion prod",
+		"fairlead release prod",
+		"fairlead wait prod $(git rev-parse HEAD) --interval 1s",
+	}},
+	{title: "Ask where each value of an assignment comes from", commands: []string{
+		"git pull -q",
+		"fairlead explain -e dev cloud/hello-web",
+	}},
+}
+
+// demoSteps returns the steps as text.
+func demoSteps(f demoFolder) string {
+	var b strings.Builder
+	b.WriteString("\nPart 2: your turn. Type this in a second terminal:\n\n")
+	bin := f.path("bin")
+	if found, err := exec.LookPath("fairlead"); err != nil || !isThisProgram(found) {
+		fmt.Fprintf(&b, "  export PATH=%s:$PATH\n", text.QuoteShell(bin))
+	}
+	fmt.Fprintf(&b, "  cd %s\n", text.QuoteShell(f.path(demoClone)))
+	for i, step := range demoGuide {
+		fmt.Fprintf(&b, "\n%d. %s\n\n", i+1, step.title)
+		writeCommands(&b, step.commands)
+		if step.then != "" {
+			fmt.Fprintf(&b, "\n%s\n\n", step.then)
+			writeCommands(&b, step.rest)
+		}
+	}
+	fmt.Fprintf(&b, "\nThe steps are in %s too. Ctrl-C ends the demo.\n\n", f.path(demoStepsFile))
+	return b.String()
+}
+
+func writeCommands(b *strings.Builder, commands []string) {
+	for _, command := range commands {
+		fmt.Fprintf(b, "  %s\n", command)
+	}
+}
+
+// isThisProgram reports whether a file is the program that runs.
+func isThisProgram(file string) bool {
+	program, err := os.Executable()
+	if err != nil {
+		return false
+	}
+	a, errA := os.Stat(program)
+	b, errB := os.Stat(file)
+	return errA == nil && errB == nil && os.SameFile(a, b)
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/cli/fluxsim"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// demoStory prints what the daemon and the clusters do, and makes the first change. Its methods may
+// be called at the same time.
+type demoStory struct {
+	out     *display.Stream
+	folder  demoFolder
+	started time.Time
+	once    bool   // end after the first part
+	end     func() // ends the demo
+
+	mu     sync.Mutex
+	part   demoPart
+	change string                  // the commit of the first change
+	stages map[string]status.Stage // as they were printed last
+	told   map[string]bool         // what clusters have reported and was printed
+	failed error
+}
+
+// demoPart is how far the story is.
+type demoPart int
+
+const (
+	demoStarts   demoPart = iota // the first output gets to the clusters
+	demoChanges                  // the first change goes through the environments
+	demoContinue                 // the user's turn
+)
+
+func newDemoStory(out *display.Stream, f demoFolder, end func()) *demoStory {
+	return &demoStory{out: out, folder: f, end: end, started: time.Now(), stages: map[string]status.Stage{}, told: map[string]bool{}}
+}
+
+// begin prints what there is. address is that of the daemon.
+func (s *demoStory) begin(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.out, `A fleet on this machine, in %s
+
+  control plane  control-plane.git  what people write; control-plane is a clone of it
+  output         gitops.git         what clusters apply: a branch for each environment
+  clusters       two in each of dev, stage and prod; simulated, they report as Flux does
+  page           http://%s/
+  log            %s
+
+Part 1: a change goes from dev to stage to prod by itself
+
+`, s.folder, address, demoLogFile)
+}
+
+// observeCluster prints an event of a cluster.
+func (s *demoStory) observeCluster(e fluxsim.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	colours := map[fluxsim.Phase]string{fluxsim.Healthy: display.Dim, fluxsim.Failed: display.Red}
+	colour, shown := colours[e.Phase]
+	key := e.Name + e.Commit + string(e.Phase) // a failure is reported again and again
+	if shown && !s.told[key] {
+		s.printLine(e.Name, colour, e.Message)
+	}
+	s.told[key] = true
+}
+
+// observeCycle prints what a cycle of the daemon has changed, and goes on with the story.
+func (s *demoStory) observeCycle(ctx context.Context, snapshot status.Snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stage := range snapshot.Chain.Stages {
+		s.printStage(s.stages[stage.Environment], stage)
+		s.stages[stage.Environment] = stage
+	}
+	switch {
+	case s.failed != nil || ctx.Err() != nil:
+	case s.part == demoStarts && s.haveAll(snapshot.Chain, snapshot.Chain.Head):
+		s.change, s.failed = s.folder.pushChange(ctx)
+		s.part = demoChanges
+		s.printLine("main", "", fmt.Sprintf("gets %s: %s", promote.ShortID(s.change), s.subject(s.change)))
+	case s.part == demoChanges && s.haveAll(snapshot.Chain, s.change):
+		s.part = demoContinue
+		fmt.Fprintf(s.out, "\n%s is everywhere.\n", promote.ShortID(s.change))
+		if !s.once {
+			s.failed = s.printSteps(ctx)
+		}
+	}
+	if s.failed != nil || s.once && s.part == demoContinue {
+		s.end()
+	}
+}
+
+// haveAll reports whether all environments run a commit.
+func (s *demoStory) haveAll(c status.Chain, commit string) bool {
+	for _, stage := range c.Stages {
+		if stage.Commit != commit || stage.Proof.Status != gate.Pass {
+			return false
+		}
+	}
+	return len(c.Stages) > 0 && commit != ""
+}
+
+// printStage prints what is new of an environment.
+func (s *demoStory) printStage(before, now status.Stage) {
+	what := promote.ShortID(now.Commit)
+	isNew := now.Commit != before.Commit
+	if now.Commit == "" {
+		return
+	}
+	if isNew && s.part != demoStarts {
+		verb := "gets"
+		if s.isOlder(now.Commit, before.Commit) {
+			verb = "goes back to"
+		}
+		s.printLine(now.Environment, "", fmt.Sprintf("%s %s: %s", verb, what, s.subject(now.Commit)))
+	}
+	if now.Hold != before.Hold {
+		text := "is released"
+		if now.Hold != "" {
+			text = "is held: " + now.Hold
+		}
+		s.printLine(now.Environment, display.Yellow, text)
+	}
+	if len(now.Withheld) > 0 && !now.Merged && (isNew || len(before.Withheld) == 0) {
+		s.printLine(now.Environment, display.Yellow, "its pull request waits for a person: "+now.Withheld[0].Reason)
+	}
+	if now.Merged && (isNew || !before.Merged) && s.part != demoStarts {
+		s.printLine(now.Environment, "", "the output of "+what+" is merged")
+	}
+	if now.Proof.Status == before.Proof.Status && !isNew {
+		return
+	}
+	switch now.Proof.Status {
+	case gate.Pass:
+		s.printLine(now.Environment, "", "all clusters run "+what)
+	case gate.Fail:
+		s.printLine(now.Environment, display.Red, what+" fails here and goes no further")
+	}
+}
+
+// printLine prints one line of the story: when, who and what.
+func (s *demoStory) printLine(who, colour, what string) {
+	elapsed := time.Since(s.started).Round(time.Second)
+	text := fmt.Sprintf("  %d:%02d  %-11s  %s", int(elapsed.Minutes()), int(elapsed.Seconds())%60, who, display.SanitizeLine(what))
+	if colour != "" {
+		text = s.out.Paint(colour, text)
+	}
+	fmt.Fprintln(s.out, text)
+}
+
+// subject returns the subject of a commit of the base; "" if it cannot be read.
+func (s *demoStory) subject(commit string) string {
+	repo, err := git.Open(s.folder.path("control-plane.git"))
+	if err != nil {
+		return ""
+	}
+	info, err := repo.Commit(commit)
+	if err != nil {
+		return ""
+	}
+	subject, _, _ := strings.Cut(info.Message, "\n")
+	return subject
+}
+
+// isOlder reports whether a commit of the base is contained in another one.
+func (s *demoStory) isOlder(commit, than string) bool {
+	repo, err := git.Open(s.folder.path("control-plane.git"))
+	if err != nil || than == "" {
+		return false
+	}
+	older, err := repo.Contains(than, commit)
+	return err == nil && older
+}
+
+// printSteps brings the clone up to date, and prints the steps for the user and writes them to a file.
+func (s *demoStory) printSteps(ctx context.Context) error {
+	if _, err := runGit(ctx, nil, "-C", s.folder.path(demoClone), "fetch", "--quiet"); err != nil {
+		return err
+	}
+	text := demoSteps(s.folder)
+	fmt.Fprint(s.out, text)
+	return os.WriteFile(s.folder.path(demoStepsFile), []byte(text), 0o644)
+}
