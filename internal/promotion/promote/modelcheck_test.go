@@ -99,12 +99,13 @@ func (r *referee) decided(e *env, d promote.Decision, readings []reading, all []
 	r.queue(e, d, readings)
 }
 
-// patience: an environment is done with what it has.
+// patience: an environment is done with what it has, or is a first one, which follows the
+// base unless each commit counts.
 func (r *referee) patience(e *env, d promote.Decision, there reading) {
 	v := e.judged(r.world.now)
 	switch {
 	case d.Current == "" || there.readable && v != gate.Wait:
-	case e.merged():
+	case e.merged() && (len(e.after) > 0 || e.queue.Policy == model.QueueEvery):
 		r.failf("%s: a step away from %s, which is merged and not judged", e.name, d.Current)
 	case e.queue.Policy == model.QueueEvery:
 		r.failf("%s: a step away from %s, which was not merged", e.name, d.Current)

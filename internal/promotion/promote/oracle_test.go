@@ -22,7 +22,8 @@ import (
 //  5. Of these it gets the oldest if each counts, else the newest, and what is older is
 //     dropped. One that begins gets the newest, and drops nothing.
 //  6. It has to be done with what it has: that failed; or was merged and is proven; or
-//     was not merged, and not each counts. And it must be sure of what was proven in it.
+//     not each counts, and it was not merged, or the environment comes after none. And it
+//     must be sure of what was proven in it.
 //  7. It gets nothing if it is held or pinned, or the time of a batch is not over, or
 //     its gates do not say yes; nor, if each counts, if it is not known of all commits
 //     whether they were proven right before it.
@@ -144,7 +145,7 @@ func (o oracle) pick(s promote.Stage, pool []string) answer {
 
 func (o oracle) state(s promote.Stage, to string, may, unsure bool, enter gate.Status) promote.DecisionState {
 	each := s.Queue.Policy == model.QueueEvery
-	done := s.Commit == "" || s.Proof.Status == gate.Fail || s.Merged && s.Proof.Status == gate.Pass || !s.Merged && !each
+	done := s.Commit == "" || s.Proof.Status == gate.Fail || s.Merged && s.Proof.Status == gate.Pass || !each && (!s.Merged || len(s.After) == 0)
 	early := s.Queue.Policy == model.QueueBatch && s.Commit != "" && o.now.Sub(s.PromotedAt) < s.Queue.Every
 	switch {
 	case s.HoldReason != "":

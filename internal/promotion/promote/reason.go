@@ -141,8 +141,10 @@ func queueVerdict(s Stage, now time.Time) gate.Verdict {
 	return v
 }
 
-// settledVerdict returns whether a stage is done with its current commit. One that was never merged
-// may be superseded by a newer one, unless the queue takes every commit.
+// settledVerdict returns whether a stage is done with its current commit. Unless the queue takes every
+// commit, a newer one may supersede a commit that was never merged and, in a stage that comes after
+// none, one that is not proven: such a stage follows the base, so that a commit on which no cluster
+// reports keeps nothing back. Stages after it still need the proof.
 func settledVerdict(s Stage) gate.Verdict {
 	v := gate.Verdict{Gate: "settled", Status: gate.Pass}
 	what := ShortID(s.Commit)
@@ -159,6 +161,8 @@ func settledVerdict(s Stage) gate.Verdict {
 		v.Status, v.Reason = gate.Wait, fmt.Sprintf("%s is not merged, and its turn is not over", what)
 	case s.Proof.Status == gate.Pass:
 		v.Reason = fmt.Sprintf("%s is proven", what)
+	case len(s.After) == 0 && s.Queue.Policy != model.QueueEvery:
+		v.Reason = fmt.Sprintf("%s is merged; the first environment follows the base, without waiting for proof", what)
 	default:
 		v.Status, v.ValidUntil, v.Parts = gate.Wait, s.Proof.ValidUntil, s.Proof.Parts
 		v.Reason = fmt.Sprintf("%s is not proven yet: %s", what, verdictReason(s.Proof))

@@ -160,6 +160,42 @@ wait stage: c1 is not proven yet: it soaks for 30m (until 12:20)
   wait settled: c1 is not proven yet: it soaks for 30m (until 12:20)
   pass gates: nothing is in the way
 `},
+		{"a first one follows the base", []promote.Stage{with(at("dev", "c1"), proof(soak))}, `waiting c1 -> c9, drops c4 c3 c2
+wait dev: nobody has approved it
+  pass after: c9 is on the base's branch
+  pass queue: the newest counts
+  pass settled: c1 is merged; the first environment follows the base, without waiting for proof
+  wait approval: nobody has approved it
+`},
+		{"a first one in which each counts", []promote.Stage{with(at("dev", "c1"), proof(soak), queue(model.Queue{Policy: model.QueueEvery}))}, `waiting c1 -> c2
+wait dev: c1 is not proven yet: it soaks for 30m (until 12:20)
+  pass after: c2 is on the base's branch
+  pass queue: every commit, one after the other
+  wait settled: c1 is not proven yet: it soaks for 30m (until 12:20)
+  pass gates: nothing is in the way
+`},
+		{"a first one of a batch", []promote.Stage{with(at("dev", "c3"), proof(soak), queue(model.Queue{Policy: model.QueueBatch, Every: time.Hour}))}, `waiting c3 -> c9, drops c4
+wait dev: nobody has approved it
+  pass after: c9 is on the base's branch
+  pass queue: at most one commit in 1h
+  pass settled: c3 is merged; the first environment follows the base, without waiting for proof
+  wait approval: nobody has approved it
+`},
+		{"a first one that is held", []promote.Stage{with(at("dev", "c3"), proof(soak), func(s *promote.Stage) { s.HoldReason = "incident 7" })}, `held c3 -> c9, drops c4
+wait dev: it is held: incident 7
+  pass after: c9 is on the base's branch
+  wait hold: it is held: incident 7
+  pass queue: the newest counts
+  pass settled: c3 is merged; the first environment follows the base, without waiting for proof
+  wait approval: nobody has approved it
+`},
+		{"going on from a first one needs proof", []promote.Stage{with(at("dev", "c4"), proof(soak), proven("c2")), at("stage", "c1", "dev")}, `moves c1 -> c2
+pass stage: stage may have c2
+  pass after: c2 was proven in dev
+  pass queue: the newest counts
+  pass settled: c1 is proven
+  pass gates: nothing is in the way
+`},
 		{"it failed here", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), proof(bad))}, `moves c1 -> c4
 pass stage: stage may have c4
   pass after: c4 was proven in dev
