@@ -112,7 +112,7 @@ reasons, how long each may last, and when something in them may change by itself
 				}
 				return newUnknownError("environment", args[0], names)
 			}
-			return cc.app.printValue(stage, func() string { return stageText(stage, cc.now(), cc.app.stdout) })
+			return cc.app.printValue(stage, func() string { return stageText(stage, cc.now(), cc.app.stdout) + hintText(*chain) })
 		},
 	}
 	cc.addObserverFlags(c)

@@ -58,6 +58,11 @@ prod         -        -    empty        0       it is held: a ·[31mload test
 	if diff := cmp.Diff(want, strings.Map(plain, got)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	unconnected := shown()
+	unconnected.Unconnected = true
+	if hint, ok := strings.CutPrefix(chainText(unconnected, now, maxNextWidth), got); !ok || hint != "\nNo cluster has reported yet, so nothing goes on to the next environment. docs/how-to/bootstrap-a-cluster.md connects one; proof: [merged] does without.\n" {
+		t.Errorf("without reports it ends with %q", hint)
+	}
 	if got := chainText(status.Chain{External: true}, now, maxNextWidth); got != "Others promote commits here; fairlead only renders.\n" {
 		t.Errorf("an external one is %q", got)
 	}

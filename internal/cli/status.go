@@ -173,7 +173,16 @@ func chainText(c status.Chain, now time.Time, width int) string {
 	if c.FromGit {
 		b.WriteString(gitLegend)
 	}
+	b.WriteString(hintText(c))
 	return b.String()
+}
+
+// hintText returns what to do about a chain to which no cluster reports, below a blank line.
+func hintText(c status.Chain) string {
+	if c.Unconnected {
+		return "\n" + c.ConnectHint() + "\n"
+	}
+	return ""
 }
 
 // maxNextWidth is the width of the column NEXT, in characters.

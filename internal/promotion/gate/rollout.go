@@ -24,9 +24,6 @@ type rolloutSpec struct {
 // apart.
 var fluxContexts = []string{"kustomization/*", "helmrelease/*"}
 
-// connectHint is what to do if no cluster reports.
-const connectHint = "let Flux's notification-controller write commit statuses on the output, or post its events to the daemon"
-
 // rolloutGate waits until clusters have reported the commit as ready.
 type rolloutGate struct {
 	gateName
@@ -75,9 +72,6 @@ func (g rolloutGate) Evaluate(f Facts) Verdict {
 	}
 	s := rollout.Summarize(g.collectReports(f), g.rule, f.MergedAt, f.Now)
 	reason := s.Reason
-	if s.Sources == 0 {
-		reason += "; " + connectHint
-	}
 	switch s.Phase {
 	case rollout.Ready:
 		return g.pass("%s", reason).withValidUntil(s.ValidUntil, f.Now)
@@ -88,6 +82,15 @@ func (g rolloutGate) Evaluate(f Facts) Verdict {
 		reason += f.unansweredReason(need.Key)
 	}
 	return g.wait("%s", reason).withValidUntil(s.ValidUntil, f.Now)
+}
+
+// countClusters returns how many clusters have reported, of this output or of the one before it, and
+// whether they are waited for.
+func (g rolloutGate) countClusters(f Facts) (clusters int, asked bool) {
+	if f.MergedAt.IsZero() || f.OutputCommit == "" {
+		return 0, false
+	}
+	return rollout.Summarize(g.collectReports(f), g.rule, f.MergedAt, f.Now).Sources, true
 }
 
 // Forecast has no known end.

@@ -101,6 +101,18 @@ func (s Set) Needs(f Facts) []Need {
 	return needs
 }
 
+// CountClusters returns how many clusters have reported to the gates, and whether one of them waits for
+// reports.
+func (s Set) CountClusters(f Facts) (clusters int, asked bool) {
+	for _, g := range s.Gates {
+		if r, ok := g.(rolloutGate); ok {
+			n, waits := r.countClusters(f)
+			clusters, asked = max(clusters, n), asked || waits
+		}
+	}
+	return clusters, asked
+}
+
 // Forecast takes all gates as reached at one time. Time is the earliest, if what has no known end
 // is over by then.
 func (s Set) Forecast(f Facts, from time.Time) Forecast {

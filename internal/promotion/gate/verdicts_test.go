@@ -61,9 +61,8 @@ func TestRollout(t *testing.T) {
 	notMerged := func(f *Facts) { f.MergedAt, f.OutputCommit = time.Time{}, "" }
 	checkCases(t, []verdictCase{
 		{"not merged", "rollout", facts(notMerged, report("oslo", rollout.Ready, true)), "wait: clusters get the commit once its output is merged"},
-		{"nobody", "rollout", facts(), "wait: no cluster has reported; let Flux's notification-controller write commit statuses on the output, or post its events to the daemon"},
-		{"nobody in time", "rollout: {timeout: 30m}", facts(), "fail: not rolled out within 30m: no cluster has reported; " +
-			"let Flux's notification-controller write commit statuses on the output, or post its events to the daemon"},
+		{"nobody", "rollout", facts(), "wait: no cluster has reported"},
+		{"nobody in time", "rollout: {timeout: 30m}", facts(), "fail: not rolled out within 30m: no cluster has reported"},
 		{"cannot be asked", "rollout", facts(func(f *Facts) {
 			f.Answers = map[string]Answer{"output stage": {Reason: "403 Forbidden"}}
 		}, report("oslo", rollout.Progressing, true)), "wait: 0 of 1 cluster ready, 1 in progress (it could not be asked: 403 Forbidden)"},
@@ -98,10 +97,10 @@ func TestRollout(t *testing.T) {
 		{"of another environment", "rollout", facts(shared, status("kustomization/apps-stage/0c9c", "success", ""), status("kustomization/apps-prod/0c9c", "failure", "")), "pass: 1 of 1 cluster ready"},
 		{"of an environment with a longer name", "rollout", facts(shared, status("kustomization/apps-stage-eu/0c9c", "failure", ""), status("kustomization/apps-stage/77aa", "success", "")), "pass: 1 of 1 cluster ready"},
 		{"of nobody knows which", "rollout", facts(shared, status("kustomization/apps/0c9c", "success", "")),
-			"wait: no cluster has reported; let Flux's notification-controller write commit statuses on the output, or post its events to the daemon"},
+			"wait: no cluster has reported"},
 		{"that was chosen", "rollout: {contexts: ['kustomization/apps/*']}", facts(shared, status("kustomization/apps/0c9c", "success", "")), "pass: 1 of 1 cluster ready"},
 		{"other contexts", "rollout", facts(status("ci/test", "success", "")),
-			"wait: no cluster has reported; let Flux's notification-controller write commit statuses on the output, or post its events to the daemon"},
+			"wait: no cluster has reported"},
 		{"a plain context", "rollout: {contexts: [e2e]}", facts(status("e2e", "success", ""), status("e2e/more", "failure", "")), "pass: 1 of 1 cluster ready"},
 		{"a plain failure", "rollout: {contexts: ['e2e*']}", facts(status("e2e", "success", ""), status("e2e/more", "failure", "3 of 9")), "fail: e2e/more failed: 3 of 9"},
 		{"an error of the forge", "rollout", facts(status("kustomization/apps/0c9c", "odd", "")), "wait: 0 of 1 cluster ready, 1 in progress"},

@@ -18,6 +18,9 @@ type Chain struct {
 	// FromGit reports that only Git was read: proofs and gates are not known.
 	FromGit bool   `json:"fromGit,omitempty"`
 	Head    string `json:"head,omitempty"` // of the base's branch
+	// Unconnected reports that an environment waits for the reports of clusters, and that no
+	// cluster has reported to any.
+	Unconnected bool `json:"unconnected,omitempty"`
 	// Problems stop all promotions.
 	Problems problem.List `json:"problems"`
 	Stages   []Stage      `json:"stages"` // in the order of promotion
@@ -58,6 +61,14 @@ func (s *Store) SetPromotions(c Chain) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.chain = c
+}
+
+// ConnectHint returns what to do about a chain that is unconnected, as sentences; "" for another one.
+func (c Chain) ConnectHint() string {
+	if !c.Unconnected {
+		return ""
+	}
+	return "No cluster has reported yet, so nothing goes on to the next environment. docs/how-to/bootstrap-a-cluster.md connects one; proof: [merged] does without."
 }
 
 // FindStage returns the promotion state of an environment.

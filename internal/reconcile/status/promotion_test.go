@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite the wanted JSON in testdata")
 func chain() status.Chain {
 	soak := gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 30m", ValidUntil: noon.Add(20 * time.Minute)}
 	return status.Chain{
-		Inferred: "the order of the files in .environments", External: true, Head: "c4", Checked: noon,
+		Inferred: "the order of the files in .environments", External: true, Head: "c4", Unconnected: true, Checked: noon,
 		Problems: problem.List{{Pos: problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}, Subject: "Promotion/fleet",
 			Summary: "environment edge is not promoted", Hint: "list it", Warning: true}},
 		Stages: []status.Stage{

@@ -41,7 +41,7 @@ func chain() status.Chain {
 	window := until(says(gate.Wait, "window", "it opens on Monday at 09:00"), noon.Add(45*time.Hour))
 	approval := says(gate.Wait, "approval", "2 approvals are missing", says(gate.Pass, "alice", "alice has approved it"))
 	c := status.Chain{
-		Inferred: "the order of the files in .environments", Head: c4, Checked: noon.Add(-8 * time.Second),
+		Inferred: "the order of the files in .environments", Head: c4, Unconnected: true, Checked: noon.Add(-8 * time.Second),
 		Stages: []status.Stage{
 			{Environment: "dev", Commit: c4, Since: noon.Add(-10 * time.Minute), Merged: true, Proof: unproven,
 				Next: promote.Decision{Environment: "dev", State: promote.Current, Current: c4, Verdict: says(gate.Pass, "dev", "it has the newest commit of the base")}},
@@ -81,6 +81,20 @@ func stuck() *status.Store {
 	c.Problems.Addf(problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}, "Promotion/fleet", "leave one of them out", "dev comes after prod, and prod after dev")
 	s.SetPromotions(c)
 	return s
+}
+
+// TestUnconnected: that no cluster has reported is said once, above the table, and with the remedy.
+func TestUnconnected(t *testing.T) {
+	for _, unconnected := range []bool{true, false} {
+		s, c := &status.Store{}, chain()
+		c.Unconnected = unconnected
+		s.SetPromotions(c)
+		want := map[bool]int{true: 1}[unconnected]
+		page := ask(open(s), "GET", "/").Body.String()
+		if got := strings.Count(page, "No cluster has reported yet"); got != want || strings.Contains(page, "docs/how-to/bootstrap-a-cluster.md") != unconnected {
+			t.Errorf("it is on the page %d times, want %d:\n%s", got, want, page)
+		}
+	}
 }
 
 // TestLook tells when a stage is looked at again: at the earliest time that any of its
