@@ -29,6 +29,7 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 		m.options.Metrics.SetStage(stage, oldestWaiting(policy.base, found.history, stage.Commit))
 		c.Stages = append(c.Stages, stage)
 	}
+	c.Unconnected = isUnconnected(found.stages)
 	m.options.Store.SetPromotions(c)
 }
 
@@ -44,6 +45,20 @@ func oldestWaiting(base source.Base, history promote.History, has string) time.T
 		return time.Time{}
 	}
 	return info.When
+}
+
+// isUnconnected reports whether an environment waits for the reports of clusters, and no cluster has
+// reported to any. An environment whose reports could not all be read may have some.
+func isUnconnected(stages []*stageState) bool {
+	unconnected := false
+	for _, s := range stages {
+		clusters, asked := s.running.CountClusters(s.facts)
+		if clusters > 0 || s.err != nil {
+			return false
+		}
+		unconnected = unconnected || asked
+	}
+	return unconnected
 }
 
 // logProblems logs that nothing is promoted, and why, once per problem.
