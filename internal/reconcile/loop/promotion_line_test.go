@@ -163,10 +163,11 @@ func TestProofIsAboutContent(t *testing.T) {
 			w.merge("dev")
 			d.settle("dev", "stage")
 			before := w.head("out", "dev")
-			names[w.changeNow(2)] = "2"
 			for range 5 {
 				d.pass(time.Hour)
 			}
+			names[w.changeNow(2)] = "2"
+			d.settle("dev", "stage")
 			w.wantLine(names, "dev=2 stage=1")
 			w.merge("dev")
 			d.settle("dev", "stage")
