@@ -23,57 +23,171 @@ var rungs = []rung{
 	{groups: maxGroups / 10},
 }
 
-// Markdown returns the report for the body of a pull request, in at most limit bytes and
-// with as much detail as fits: from every group with an example of its lines down to the
-// summary. Texts from the trees are in code, where forges ignore mentions, references and
-// HTML.
+// Markdown returns the report in at most limit bytes and with as much detail as fits: what it
+// means, and every group. Texts from the trees are in code, where forges ignore mentions,
+// references and HTML.
 func (r Report) Markdown(limit int) string {
-	for _, step := range rungs {
-		if report, ok := r.renderMarkdown(step, limit); ok {
-			return report
-		}
+	meaning := r.Meaning()
+	if len(meaning)+len("\n") > limit {
+		// The summary has no text from the trees; it may be cut anywhere.
+		summary := r.Summary()
+		return summary[:min(len(summary), max(limit, 0))]
 	}
-	// The summary has no text from the trees; it may be cut anywhere.
-	summary := r.Summary()
-	return summary[:min(len(summary), max(limit, 0))]
+	groups := r.GroupsMarkdown(limit - len(meaning) - len("\n"))
+	if groups == "" {
+		return meaning
+	}
+	return meaning + "\n" + groups
 }
 
-func (r Report) renderMarkdown(step rung, limit int) (string, bool) {
-	var b strings.Builder
-	fmt.Fprintf(&b, "**%s**\n", r.Summary())
-	if !r.IsEmpty() {
-		fmt.Fprintf(&b, "\n%s\n\n", r.totals())
+// maxMeaning bounds what a change does in Meaning, in characters.
+const maxMeaning = 300
+
+// Meaning returns what the change means in Markdown, in three lines: what it does, where, and
+// what is risky about it.
+func (r Report) Meaning() string {
+	if r.IsEmpty() {
+		return "- **What:** nothing changes\n"
 	}
-	for _, g := range r.Groups[:min(step.groups, len(r.Groups))] {
-		g.writeMarkdown(&b, step)
+	return fmt.Sprintf("- **What:** %s\n- **Where:** %s\n- **Risk:** %s\n", r.what(), r.where(), r.riskText())
+}
+
+// what returns the phrases of the title in Markdown, as many as fit.
+func (r Report) what() string {
+	if len(r.phrases) == 0 {
+		return r.Summary()
 	}
-	if more := len(r.Groups) - step.groups; more > 0 {
-		fmt.Fprintf(&b, "- and %d more groups\n", more)
+	for n := len(r.phrases); n > 1; n-- {
+		if line := r.formatPhrases(n, n, 0, codeSpan); len(line) <= maxMeaning {
+			return line
+		}
 	}
-	return b.String(), b.Len() <= limit
+	return r.formatPhrases(1, 1, 0, codeSpan)
+}
+
+// where returns the cluster types and workloads that the change touches, and how many assignments.
+func (r Report) where() string {
+	var all scope
+	for _, p := range r.phrases {
+		all.merge(p.scope)
+	}
+	var parts []string
+	for _, part := range []struct {
+		names map[string]bool
+		unit  string
+	}{{all.clusterTypes, "cluster type"}, {all.workloads, all.unit}} {
+		if len(part.names) > 0 {
+			parts = append(parts, text.Count(len(part.names), part.unit)+" ("+someNames(part.names, codeSpan)+")")
+		}
+	}
+	if counts := r.Assignments.words("assignment"); counts != "" {
+		parts = append(parts, counts)
+	}
+	return strings.Join(append(parts, r.Files.words("file")), "; ")
+}
+
+// words returns the counts that are not zero: "2 assignments added, 1 removed"; "" if all are.
+func (c Counts) words(noun string) string {
+	var parts []string
+	for _, of := range []struct {
+		n    int
+		verb string
+	}{{c.Removed, "removed"}, {c.Added, "added"}, {c.Changed, "changed"}} {
+		switch {
+		case of.n == 0:
+		case len(parts) == 0:
+			parts = append(parts, text.Count(of.n, noun)+" "+of.verb)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", of.n, of.verb))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// riskText returns which groups delete things on clusters, and how many are not classified.
+func (r Report) riskText() string {
+	var deletes []string
+	counts, unknown := map[string]int{}, 0
+	for _, g := range r.Groups {
+		switch g.Risk {
+		case Deletes:
+			if counts[g.Name] == 0 {
+				deletes = append(deletes, g.Name)
+			}
+			counts[g.Name] += g.Count
+		case Unknown:
+			unknown += g.Count
+		}
+	}
+	for i, name := range deletes {
+		deletes[i] = fmt.Sprintf("%s: %d", name, counts[name])
+	}
+	var parts []string
+	if more := len(deletes) - maxExamples; more > 0 {
+		deletes = append(deletes[:maxExamples], text.Count(more, "more group"))
+	}
+	if len(deletes) > 0 {
+		parts = append(parts, "**deletes things on clusters** ("+strings.Join(deletes, "; ")+")")
+	}
+	if unknown > 0 {
+		parts = append(parts, text.Count(unknown, "change")+" of **unknown** kind: read the lines below")
+	}
+	if len(parts) == 0 {
+		return "nothing is deleted"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// GroupsMarkdown returns the groups in at most limit bytes: those with a risk are open, the others
+// folded.
+func (r Report) GroupsMarkdown(limit int) string {
+	for _, step := range rungs {
+		var b strings.Builder
+		for _, g := range r.Groups[:min(step.groups, len(r.Groups))] {
+			g.writeMarkdown(&b, step)
+		}
+		if more := len(r.Groups) - step.groups; more > 0 {
+			fmt.Fprintf(&b, "- and %d more groups\n", more)
+		}
+		if b.Len() <= limit {
+			return b.String()
+		}
+	}
+	return ""
 }
 
 func (g Group) writeMarkdown(b *strings.Builder, step rung) {
-	headline := g.headline()
-	if g.Risk != "" {
-		headline = "**" + headline + "**"
+	switch {
+	case step.details == 0 && g.Risk != "":
+		fmt.Fprintf(b, "- **%s**\n", g.headline())
+	case step.details == 0:
+		fmt.Fprintf(b, "- %s\n", g.headline())
+	case g.Risk != "":
+		fmt.Fprintf(b, "**%s**\n\n", g.headline())
+		g.writeDetails(b, step)
+		b.WriteString("\n")
+	default:
+		fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", g.headline())
+		g.writeDetails(b, step)
+		b.WriteString("\n</details>\n\n")
 	}
-	fmt.Fprintf(b, "- %s\n", headline)
+}
+
+// writeDetails writes what changes in a group, where, and the lines of one unit.
+func (g Group) writeDetails(b *strings.Builder, step rung) {
 	for _, d := range g.Details[:min(step.details, len(g.Details))] {
-		fmt.Fprintf(b, "  - %s\n", codeSpan(d))
+		fmt.Fprintf(b, "- %s\n", codeSpan(d))
 	}
-	if step.examples > 0 {
-		fmt.Fprintf(b, "  - in %s\n", strings.Join(g.shownExamples(step.examples, codeSpan), ", "))
-	}
+	fmt.Fprintf(b, "- in %s\n", strings.Join(g.shownExamples(step.examples, codeSpan), ", "))
 	if !step.diffs || g.Diff == "" {
 		return
 	}
 	fence := strings.Repeat("`", max(3, text.LongestBackticks(g.Diff)+1))
-	fmt.Fprintf(b, "\n  <details><summary>example</summary>\n\n  %sdiff\n", fence)
+	fmt.Fprintf(b, "\n%sdiff\n", fence)
 	for l := range strings.Lines(g.Diff) {
-		fmt.Fprintf(b, "  %s\n", breakMentions(visibleText(l)))
+		fmt.Fprintf(b, "%s\n", breakMentions(visibleText(l)))
 	}
-	fmt.Fprintf(b, "  %s\n\n  </details>\n\n", fence)
+	fmt.Fprintf(b, "%s\n", fence)
 }
 
 // codeSpan returns any text as a code span.

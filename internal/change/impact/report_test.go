@@ -143,7 +143,7 @@ func TestMarkdownKeepsToItsLimit(t *testing.T) {
 		}
 		previous = len(text)
 	}
-	if !strings.Contains(report.Markdown(1_000_000), "\n  +        image: nginx:1.27\n") || !strings.Contains(report.Markdown(30_000), "- image, ") {
+	if !strings.Contains(report.Markdown(1_000_000), "\n+        image: nginx:1.27\n") || !strings.Contains(report.Markdown(30_000), "image, ") {
 		t.Error("a high limit does not tell the lines, or a low one not the classes")
 	}
 }

@@ -26,7 +26,7 @@ func (r Report) Title(limit int) string {
 	for _, named := range []int{deletions, 0} {
 		for n := len(r.phrases); n >= max(named, 1); n-- {
 			for brevity := range brevities {
-				title := r.formatPhrases(n, named, brevity)
+				title := r.formatPhrases(n, named, brevity, printableText)
 				if utf8.RuneCountInString(title) <= limit {
 					return title
 				}
@@ -35,18 +35,18 @@ func (r Report) Title(limit int) string {
 	}
 	rest := r.countPhrases(1)
 	room := max(0, limit-utf8.RuneCountInString(rest))
-	return text.Limit(text.Limit(r.phrases[0].format(brevities-1), room)+rest, limit)
+	return text.Limit(text.Limit(r.phrases[0].format(brevities-1, printableText), room)+rest, limit)
 }
 
 // formatPhrases returns the first n phrases, and how many others there are. The first named ones
-// keep their names.
-func (r Report) formatPhrases(n, named, brevity int) string {
+// keep their names, which show formats.
+func (r Report) formatPhrases(n, named, brevity int, show func(string) string) string {
 	var parts []string
 	for i, p := range r.phrases[:n] {
 		if i < named {
-			parts = append(parts, p.format(0))
+			parts = append(parts, p.format(0, show))
 		} else {
-			parts = append(parts, p.format(brevity))
+			parts = append(parts, p.format(brevity, show))
 		}
 	}
 	return strings.Join(parts, "; ") + r.countPhrases(n)
@@ -149,13 +149,13 @@ var nouns = map[Class]noun{
 }
 
 // format returns the phrase. The longer form of brevity 0 names up to three of each thing.
-func (p phrase) format(brevity int) string {
+func (p phrase) format(brevity int, show func(string) string) string {
 	switch p.form {
 	case filesChange:
 		return p.verb + " " + p.describeObjects()
 	case clusterTypeChange:
-		text := p.verb + " " + p.scope.countedTypes(brevity)
-		if along := p.scope.describeTargets(brevity); along != "" && brevity < 2 {
+		text := p.verb + " " + p.scope.countedTypes(brevity, show)
+		if along := p.scope.describeTargets(brevity, show); along != "" && brevity < 2 {
 			text += " with " + along
 		}
 		return text
@@ -164,13 +164,13 @@ func (p phrase) format(brevity int) string {
 		if p.deletes {
 			place = " from "
 		}
-		return p.verb + " " + p.scope.describeTargets(brevity) + place + p.scope.describeTypes(brevity)
+		return p.verb + " " + p.scope.describeTargets(brevity, show) + place + p.scope.describeTypes(brevity, show)
 	}
 	text := p.verb + " " + p.describeObjects()
-	if subjects := p.scope.describeWorkloads(brevity); subjects != "" {
+	if subjects := p.scope.describeWorkloads(brevity, show); subjects != "" {
 		text += p.link() + subjects
 	}
-	return text + " on " + p.scope.describeTypes(brevity)
+	return text + " on " + p.scope.describeTypes(brevity, show)
 }
 
 // maxObjects is how many classes of changes a phrase names.
@@ -213,9 +213,24 @@ type scope struct {
 	unit                             string // of the workloads
 }
 
+func newScope(unit string) scope {
+	return scope{targets: map[string]bool{}, workloads: map[string]bool{}, clusterTypes: map[string]bool{}, unit: unit}
+}
+
+// merge adds what another scope has.
+func (s *scope) merge(other scope) {
+	if s.targets == nil {
+		*s = newScope(other.unit)
+	}
+	maps.Copy(s.targets, other.targets)
+	maps.Copy(s.workloads, other.workloads)
+	maps.Copy(s.clusterTypes, other.clusterTypes)
+}
+
+// addGroup adds what a group touches.
 func (s *scope) addGroup(g *group, opt Options) {
 	if s.targets == nil {
-		*s = scope{targets: map[string]bool{}, workloads: map[string]bool{}, clusterTypes: map[string]bool{}, unit: "workload"}
+		*s = newScope("workload")
 		if opt.Workload == nil {
 			s.unit = "deployment target"
 		}
@@ -237,19 +252,29 @@ func limitOf(isBrief bool) int {
 }
 
 // nameSet returns the names, or their number if they are more than limit.
-func nameSet(names map[string]bool, limit int, unit string) string {
+func nameSet(names map[string]bool, limit int, unit string, show func(string) string) string {
 	if len(names) > limit {
 		return text.Count(len(names), unit)
 	}
-	return text.Join(list.Convert(slices.Sorted(maps.Keys(names)), printableText), " and ")
+	return text.Join(list.Convert(slices.Sorted(maps.Keys(names)), show), " and ")
 }
 
-func (s scope) describeTypes(brevity int) string {
-	return nameSet(s.clusterTypes, limitOf(brevity >= 1), "cluster type")
+// someNames returns the first names of a set, and how many more there are.
+func someNames(names map[string]bool, show func(string) string) string {
+	sorted := slices.Sorted(maps.Keys(names))
+	shown := list.Convert(sorted[:min(len(sorted), mostListed)], show)
+	if more := len(sorted) - len(shown); more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(shown, ", "), more)
+	}
+	return text.Join(shown, " and ")
 }
 
-func (s scope) countedTypes(brevity int) string {
-	names := s.describeTypes(brevity)
+func (s scope) describeTypes(brevity int, show func(string) string) string {
+	return nameSet(s.clusterTypes, limitOf(brevity >= 1), "cluster type", show)
+}
+
+func (s scope) countedTypes(brevity int, show func(string) string) string {
+	names := s.describeTypes(brevity, show)
 	switch {
 	case len(s.clusterTypes) > limitOf(brevity >= 1):
 		return names
@@ -259,18 +284,18 @@ func (s scope) countedTypes(brevity int) string {
 	return "cluster type " + names
 }
 
-func (s scope) describeWorkloads(brevity int) string {
-	return nameSet(s.workloads, limitOf(brevity >= 2), s.unit)
+func (s scope) describeWorkloads(brevity int, show func(string) string) string {
+	return nameSet(s.workloads, limitOf(brevity >= 2), s.unit, show)
 }
 
 // describeTargets returns the targets; many of them by their workloads.
-func (s scope) describeTargets(brevity int) string {
+func (s scope) describeTargets(brevity int, show func(string) string) string {
 	limit := limitOf(brevity >= 2)
 	switch {
 	case len(s.targets) <= limit:
-		return nameSet(s.targets, limit, "")
+		return nameSet(s.targets, limit, "", show)
 	case len(s.workloads) <= limit:
-		return fmt.Sprintf("%d targets of %s", len(s.targets), s.describeWorkloads(brevity))
+		return fmt.Sprintf("%d targets of %s", len(s.targets), s.describeWorkloads(brevity, show))
 	}
-	return s.describeWorkloads(brevity)
+	return s.describeWorkloads(brevity, show)
 }

@@ -296,6 +296,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 		},
 		Limits: &limits, Acknowledged: l.source.AcknowledgedChanges(ctx, r),
 		LocationChosen: a.chosen,
+		CommitsSince:   l.commitsSince,
 		MovedFrom:      l.retirement.leftBehindFolders(e), IsOurs: l.retirement.isOurs(ctx),
 	})
 	if err != nil {

@@ -189,7 +189,7 @@ func (g *guarded) wantWithheld(environment string) string {
 	change := e.Withheld[0].Acknowledge
 	const says = "REMOVE hello-web from cloud and edge"
 	command := "fairlead approve " + environment + " " + change + " --removals"
-	if p.State != forge.Open || !strings.HasPrefix(p.Title, environment+": "+says) || !strings.HasPrefix(p.Body, "**"+says+"**\n") || !strings.Contains(p.Body, "`"+command+"`") {
+	if p.State != forge.Open || !strings.HasPrefix(p.Title, environment+": "+says) || !strings.HasPrefix(p.Body, "- **What:** REMOVE `hello-web` from `cloud` and `edge`") || !strings.Contains(p.Body, "`"+command+"`") {
 		g.world.Errorf("the pull request is %s, %q:\n%s", p.State, p.Title, p.Body)
 	}
 	if !slices.Contains(p.Labels, "removals") {

@@ -21,33 +21,45 @@ const (
 )
 
 // listLengths is how many lines a list in the body has.
-type listLengths struct{ folders, inputs, problems int }
+type listLengths struct{ commits, folders, inputs, problems int }
 
 // bodyLengths goes from what is shown if there is room to what always fits.
-var bodyLengths = []listLengths{{20, 100, 50}, {20, 40, 10}, {5, 10, 5}, {}}
+var bodyLengths = []listLengths{{20, 20, 100, 50}, {10, 20, 40, 10}, {3, 5, 10, 5}, {}}
 
-// pullBody returns the text of the pull request. The mark is its last line.
+// pullBody returns the text of the pull request: what it means, the commits that it brings, what
+// changes, what it waits for, and how to reproduce it. The mark is its last line.
 func (w *attempt) pullBody() string {
-	var tail, top strings.Builder // all but the report
+	var top, tail strings.Builder // what is before and after the groups of the report
 	for _, n := range bodyLengths {
+		top.Reset()
 		tail.Reset()
+		w.writeMeaning(&top)
+		writeChangelog(&top, w.changelog, n.commits)
 		writeAdoption(&tail, w.next.adoption, n.folders)
-		writeInputs(&tail, w.p.Inputs, n.inputs)
+		w.writeWaiting(&tail)
 		writeProblems(&tail, w.p.Problems, n.problems)
-		writeReproduction(&tail, w.p)
+		writeReproduction(&tail, w.p, n.inputs)
 		fmt.Fprintf(&tail, "\n%s%s%s\n", markBegin, contentDigest(w.p), markEnd)
-		if tail.Len() <= maxTail {
+		if top.Len()+tail.Len() <= maxTail {
 			break
 		}
 	}
-	w.writeWithheld(&top)
-	if left := w.moveSummary(); left != "" {
-		fmt.Fprintf(&top, "**%s**\n\n", forge.EscapeMarkdown(left))
-		if w.report.IsEmpty() {
-			return top.String() + tail.String()
-		}
+	if !w.report.IsEmpty() {
+		const heading = "\n### Changes\n\n"
+		top.WriteString(heading + strings.TrimSpace(w.report.GroupsMarkdown(maxBody-tail.Len()-top.Len()-len(heading))) + "\n")
 	}
-	return top.String() + strings.TrimSpace(w.report.Markdown(maxBody-tail.Len()-top.Len())) + "\n" + tail.String()
+	return top.String() + tail.String()
+}
+
+// writeMeaning writes what the pull request means.
+func (w *attempt) writeMeaning(b *strings.Builder) {
+	moves := w.moveSummary()
+	if moves != "" {
+		fmt.Fprintf(b, "- **Moves:** %s\n", forge.EscapeMarkdown(moves))
+	}
+	if moves == "" || !w.report.IsEmpty() {
+		b.WriteString(w.report.Meaning())
+	}
 }
 
 // The mark is a comment that says which content the pull request proposes.
@@ -97,8 +109,9 @@ func listNames(all []string, n int) string {
 	return strings.Join(names, ", ")
 }
 
+// writeInputs writes what was rendered.
 func writeInputs(b *strings.Builder, inputs []source.Commit, n int) {
-	b.WriteString("\n### Rendered from\n\n| layer | repository | commit |\n|---|---|---|\n")
+	b.WriteString("| layer | repository | commit |\n|---|---|---|\n")
 	for _, c := range inputs[:min(len(inputs), n)] {
 		place := c.Repo
 		if place == "" {
@@ -129,13 +142,14 @@ func writeProblems(b *strings.Builder, problems problem.List, n int) {
 	if len(problems) == 0 {
 		return
 	}
-	b.WriteString("\n### Warnings\n\n")
+	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", text.Count(len(problems), "warning"))
 	for _, p := range problems[:min(len(problems), n)] {
 		fmt.Fprintf(b, "- %s\n", codeText(p.String()))
 	}
 	if more := len(problems) - n; more > 0 {
 		fmt.Fprintf(b, "- %d more\n", more)
 	}
+	b.WriteString("\n</details>\n")
 }
 
 // codeText shows text from outside, of any length, as code: there nothing is a link, a
@@ -161,8 +175,8 @@ func printable(r rune) rune {
 	return '\ufffd'
 }
 
-// writeReproduction writes the command that renders the same files.
-func writeReproduction(b *strings.Builder, p Proposal) {
+// writeReproduction writes the command that renders the same files, and up to n of the inputs.
+func writeReproduction(b *strings.Builder, p Proposal, n int) {
 	command, workloads := "fairlead render -e "+shellWord(p.Environment), false
 	for _, c := range p.Inputs {
 		switch {
@@ -175,10 +189,13 @@ func writeReproduction(b *strings.Builder, p Proposal) {
 			workloads = true
 		}
 	}
-	fmt.Fprintf(b, "\n### Reproduce\n\n```sh\n%s \\\n  -o out\n```\n", command)
+	fmt.Fprintf(b, "\n<details><summary>Reproduce</summary>\n\n```sh\n%s \\\n  --out out\n```\n\n", command)
 	if workloads {
-		b.WriteString("\nIt reads the workloads as they are by then; `--map` reads them elsewhere.\n")
+		b.WriteString("The command reads the newest commits of the workloads; `--map` reads them elsewhere.\n\n")
 	}
+	b.WriteString("Rendered from:\n\n")
+	writeInputs(b, p.Inputs, n)
+	b.WriteString("\n</details>\n")
 }
 
 // shellWord makes text one word for a shell, on one line.

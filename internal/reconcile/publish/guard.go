@@ -18,9 +18,7 @@ const removalsLabel = "removals"
 // excess is what of a proposal exceeds the limits of its environment. The zero excess is
 // of one that does not.
 type excess struct {
-	// removal is what is removed, for the title; "" if the limits of removals hold.
-	removal string
-	causes  []Withholding
+	causes []Withholding
 	// change names the change: from what the output branch holds now to what is proposed.
 	change string
 }
@@ -60,7 +58,6 @@ func (w *attempt) exceededLimits(limits model.Limits) excess {
 	opt := impact.Options{Workload: w.p.Workload}
 	removals := impact.RemovalsOf(w.next.before, withoutDotFolders(w.p.Rendered), w.report, opt)
 	if reasons := removals.Reasons(limits.Removals, limits.Few, limits.Last); len(reasons) > 0 {
-		e.removal = "REMOVE " + removals.String()
 		reason := fmt.Sprintf("it removes %s (%s)", removals, strings.Join(reasons, "; "))
 		e.causes = append(e.causes, Withholding{Cause: CauseRemovals, Reason: reason, Label: removalsLabel})
 	}

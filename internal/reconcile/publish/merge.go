@@ -20,6 +20,17 @@ const (
 	Direct    Merge = "direct"     // we, as soon as the forge lets us
 )
 
+// waitsFor returns what a pull request waits for that is merged in this way.
+func (m Merge) waitsFor() string {
+	switch m {
+	case WhenGreen:
+		return "Its checks and reviews: the forge merges it when they pass (`merge: when-green`)."
+	case Direct:
+		return "Nothing but the rules of the branch: Fairlead merges it (`merge: direct`)."
+	}
+	return "A person, who merges it (`merge: manual`)."
+}
+
 // Apply merges a pull request at a commit, or has the forge do it later.
 func (m Merge) Apply(ctx context.Context, merger forge.Merger, number int, commit string) error {
 	if m == WhenGreen {

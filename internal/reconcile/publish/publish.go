@@ -55,6 +55,9 @@ type Proposal struct {
 	// still the newest. It is called before a proposal that was made from other inputs is
 	// withdrawn: another daemon may be ahead of this one. nil: they are.
 	IsCurrent func(ctx context.Context) (bool, error)
+	// CommitsSince returns the commits that an input has and the one that was rendered before,
+	// which is named by its id, has not: for the text of the pull request. nil shows none.
+	CommitsSince func(input source.Commit, before string) Commits
 	// Limits are those of the environment; nil for the default ones.
 	Limits *model.Limits
 	// Acknowledged returns the changes that people have acknowledged though they exceed
@@ -167,6 +170,7 @@ type attempt struct {
 	next      composed
 	movedFrom []formerFolder // folders of the branch that have output from before
 	report    impact.Report
+	changelog []layerCommits // that the change brings
 
 	excess   excess
 	withheld []Withholding
@@ -211,6 +215,9 @@ func (w *attempt) publishOnce(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	w.withheld = w.findWithholdings()
+	if err := w.findCommits(); err != nil {
+		return Result{}, err
+	}
 	commit := w.newCommit()
 	if err := w.whole.Err(); err != nil {
 		return Result{}, err

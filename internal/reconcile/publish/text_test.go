@@ -59,12 +59,13 @@ func texts(t *testing.T) map[string]*attempt {
 		{Layer: "dev", Folder: "'; rm -rf / '" + hostile}, {Layer: hostile, Repo: hostile, Commit: "c"},
 	}
 	bad.Problems.Warnf(problem.Pos{Layer: "base", File: hostile, Line: 1}, hostile, "", "%s", hostile)
+	evil := Commits{All: []git.CommitInfo{{ID: strings.Repeat("9", 40), Message: hostile, Author: git.Signature{Name: hostile}}, {ID: "8", Message: "closes GH-1, www.evil.example.com"}}}
 	warned := plain
 	warned.Inputs = inputs()[:2]
 	warned.Inputs[1] = source.Commit{Layer: "dev", Folder: "/work/dev"}
 	warned.Problems.Warnf(problem.Pos{Layer: "base", File: "a.yaml", Line: 3}, "Template/x", "remove it", "nobody uses it")
 	return map[string]*attempt{
-		"plain": {p: plain}, "hostile": {p: bad, next: composed{adoption: Adoption{Folders: []string{"a`b|c", "@team"}}}},
+		"plain": {p: plain}, "hostile": {p: bad, changelog: []layerCommits{{input: inputs()[0], before: strings.Repeat("1", 40), Commits: evil}, {input: bad.Inputs[2], before: hostile}}, next: composed{adoption: Adoption{Folders: []string{"a`b|c", "@team"}}}},
 		"warned": {p: warned, next: composed{adoption: Adoption{Kalypso: true, Folders: []string{"pier"}}}},
 	}
 }
@@ -163,6 +164,9 @@ func TestBodyFits(t *testing.T) {
 		long.p.Inputs[i].Repo = strings.Repeat("`|", 5000)
 		long.p.Problems[i%500].Summary = strings.Repeat("`<@", 5000)
 	}
+	for _, in := range long.p.Inputs {
+		long.changelog = append(long.changelog, layerCommits{input: in, before: strings.Repeat("b", 40), Commits: Commits{All: slices.Repeat([]git.CommitInfo{{ID: in.Commit, Message: hostile + strings.Repeat("@", 5000)}}, maxCommits)}})
+	}
 	for name, w := range map[string]*attempt{"many": huge(t), "many and long": long} {
 		body := w.pullBody()
 		if len(body) > 65_536-4096 {
@@ -171,7 +175,7 @@ func TestBodyFits(t *testing.T) {
 		if digest, _ := cutMark(body); digest != contentDigest(w.p) || !strings.HasSuffix(body, markEnd+"\n") {
 			t.Errorf("%s: the mark is %q", name, digest)
 		}
-		for _, want := range []string{"**300 cluster types", " more ", "### Reproduce"} {
+		for _, want := range []string{"300 cluster types (", " more ", "<summary>Reproduce</summary>"} {
 			if !strings.Contains(body, want) {
 				t.Errorf("%s: the body does not have %q:\n%s", name, want, body)
 			}

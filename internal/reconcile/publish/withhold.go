@@ -75,23 +75,20 @@ func (w *attempt) pullLabels() []string {
 	return slices.Compact(labels)
 }
 
-// writeWithheld writes why the pull request waits for a person, above everything else. Its
-// first line is what is removed.
-func (w *attempt) writeWithheld(b *strings.Builder) {
-	if w.excess.removal != "" {
-		fmt.Fprintf(b, "**%s**\n\n", forge.EscapeMarkdown(w.excess.removal))
-	}
+// writeWaiting writes who merges the pull request, and why it waits for a person.
+func (w *attempt) writeWaiting(b *strings.Builder) {
+	b.WriteString("\n### Waiting for\n\n")
 	if len(w.withheld) == 0 {
+		fmt.Fprintf(b, "%s\n", w.p.Merge.waitsFor())
 		return
 	}
-	b.WriteString("> [!IMPORTANT]\n> Fairlead does not merge this pull request:\n")
+	b.WriteString("> [!IMPORTANT]\n> Fairlead does not merge this pull request; a person does:\n")
 	for _, h := range w.withheld {
 		fmt.Fprintf(b, "> - %s\n", forge.EscapeMarkdown(h.Reason))
 	}
 	if w.isForAcknowledgement() {
 		fmt.Fprintf(b, ">\n> To acknowledge exactly this change, merge this pull request, or run\n> `%s`\n", w.acknowledgeCommand())
 	}
-	b.WriteString("\n")
 }
 
 // isForAcknowledgement reports whether a reason is one that a person can acknowledge.
