@@ -71,6 +71,11 @@ func (c Counts) Total() int { return c.Added + c.Changed + c.Removed }
 // IsEmpty reports whether nothing changes.
 func (r Report) IsEmpty() bool { return len(r.Groups) == 0 }
 
+// Deletes reports whether the change deletes things on clusters.
+func (r Report) Deletes() bool {
+	return slices.ContainsFunc(r.Groups, func(g Group) bool { return g.Risk == Deletes })
+}
+
 // Group is one change, made in Count places.
 type Group struct {
 	// Name is what the change is: a class ("image only", "namespace removed"), or

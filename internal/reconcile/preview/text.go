@@ -2,6 +2,7 @@ package preview
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -12,14 +13,19 @@ import (
 const (
 	// maxComment bounds a comment, in bytes; all forges take more.
 	maxComment = 50_000
-	// maxProblems bounds the problems that are listed for one environment.
-	maxProblems = 20
+	// maxProblems bounds the problems that are listed, and maxProblem one of them, in bytes.
+	maxProblems, maxProblem = 20, 400
+	// maxNamed bounds the environments that are named for one problem.
+	maxNamed = 5
 )
 
-// commentText is the comment on a pull request of the control plane.
-func commentText(all []environmentPreview, before, after string) string {
+// commentText is the comment on a pull request of the control plane to a branch: what it removes,
+// what is wrong with it, and what it changes in each environment.
+func commentText(branch targetBranch, all []environmentPreview, before, after string) string {
 	var b strings.Builder
+	writeRemovals(&b, all)
 	b.WriteString("**What merging this means**, once it is promoted to each environment:\n")
+	writeProblems(&b, all)
 	for _, p := range all {
 		fmt.Fprintf(&b, "\n### %s\n\n", forge.EscapeMarkdown(p.environment))
 		switch {
@@ -31,56 +37,151 @@ func commentText(all []environmentPreview, before, after string) string {
 			b.WriteString(strings.TrimSpace(p.report.Markdown(maxComment/len(all))) + "\n")
 		}
 		writeExceeding(&b, p)
-		writeProblems(&b, p.listed)
-		if n := len(p.problems) - len(p.listed); n > 0 {
-			fmt.Fprintf(&b, "\n%s at the lines of this change\n", text.Count(n, "remark"))
-		}
 	}
-	fmt.Fprintf(&b, "\n`fairlead diff %s %s` says the same in a clone of the control plane.\n", before[:min(12, len(before))], after[:min(12, len(after))])
+	fmt.Fprintf(&b, "\nThe same in a clone of the control plane: `%s`\n", branch.diffCommand(before, after))
 	return b.String()
 }
 
-func writeProblems(b *strings.Builder, problems problem.List) {
-	for i, p := range problems {
-		if i == 0 {
-			b.WriteString("\n")
+// diffCommand returns the command that shows what changes between two commits of the branch.
+func (b targetBranch) diffCommand(before, after string) string {
+	prefix := ""
+	if !b.base {
+		prefix = b.environments[0] + "@"
+	}
+	return fmt.Sprintf("fairlead diff %s %s", text.QuoteShell(prefix+before[:min(12, len(before))]), text.QuoteShell(prefix+after[:min(12, len(after))]))
+}
+
+// maxRemovals bounds the environments whose removals are at the top.
+const maxRemovals = 20
+
+// removing returns the environments in which something would be deleted on clusters.
+func removing(all []environmentPreview) []environmentPreview {
+	return slices.DeleteFunc(slices.Clone(all), func(p environmentPreview) bool { return !p.report.Deletes() })
+}
+
+// writeRemovals writes in which environments something would be deleted on clusters.
+func writeRemovals(b *strings.Builder, all []environmentPreview) {
+	found := removing(all)
+	if len(found) == 0 {
+		return
+	}
+	b.WriteString("> [!CAUTION]\n> Merging this deletes things on clusters:\n")
+	for _, p := range found[:min(maxRemovals, len(found))] {
+		fmt.Fprintf(b, "> - %s: %s\n", forge.EscapeMarkdown(p.environment), forge.EscapeMarkdown(p.report.Title(maxTitle)))
+	}
+	if more := len(found) - maxRemovals; more > 0 {
+		fmt.Fprintf(b, "> - and in %s\n", text.Count(more, "more environment"))
+	}
+	b.WriteString("\n")
+}
+
+// The bounds of a change in one line, and of a status, in characters.
+const maxTitle, maxDescription = 72, 140
+
+// sharedProblem is a problem, and the environments that have it.
+type sharedProblem struct {
+	problem.Problem
+	environments []string
+}
+
+// shareProblems returns the problems of environments, each once. listed chooses those of an
+// environment.
+func shareProblems(all []environmentPreview, listed func(environmentPreview) problem.List) []sharedProblem {
+	var found []sharedProblem
+	at := map[string]int{}
+	for _, p := range all {
+		for _, is := range listed(p) {
+			key := is.String() + "\x00" + is.Hint
+			i, known := at[key]
+			if !known {
+				i, at[key] = len(found), len(found)
+				found = append(found, sharedProblem{Problem: is})
+			}
+			if !slices.Contains(found[i].environments, p.environment) {
+				found[i].environments = append(found[i].environments, p.environment)
+			}
 		}
+	}
+	return found
+}
+
+// writeProblems writes what is wrong, once though several environments have it: problems first,
+// and warnings in a fold, since most of them follow from a problem.
+func writeProblems(b *strings.Builder, all []environmentPreview) {
+	var problems, warnings []sharedProblem
+	for _, p := range shareProblems(all, func(p environmentPreview) problem.List { return p.listed }) {
+		if p.Warning {
+			warnings = append(warnings, p)
+		} else {
+			problems = append(problems, p)
+		}
+	}
+	if len(problems) > 0 {
+		fmt.Fprintf(b, "\n### %s\n\n", text.Count(len(problems), "problem"))
+		writeShared(b, problems, len(all))
+	}
+	total := len(shareProblems(all, func(p environmentPreview) problem.List { return p.problems }))
+	if n := total - len(problems) - len(warnings); n > 0 {
+		fmt.Fprintf(b, "\n%s at the lines of this change\n", text.Count(n, "remark"))
+	}
+	if len(warnings) > 0 {
+		fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", text.Count(len(warnings), "warning"))
+		writeShared(b, warnings, len(all))
+		b.WriteString("\n</details>\n")
+	}
+}
+
+// writeShared writes a list of problems. Those that not all environments have name theirs.
+func writeShared(b *strings.Builder, problems []sharedProblem, environments int) {
+	for i, p := range problems {
 		if i == maxProblems {
 			fmt.Fprintf(b, "- and %d more\n", len(problems)-i)
 			return
 		}
-		word := "problem"
-		if p.Warning {
-			word = "warning"
-		}
-		fmt.Fprintf(b, "- %s: %s", word, forge.EscapeMarkdown(p.String()))
+		fmt.Fprintf(b, "- %s", forge.EscapeMarkdown(text.Shorten(p.String(), maxProblem)))
 		if p.Hint != "" {
-			fmt.Fprintf(b, " (%s)", forge.EscapeMarkdown(p.Hint))
+			fmt.Fprintf(b, " (%s)", forge.EscapeMarkdown(text.Shorten(p.Hint, maxProblem)))
+		}
+		if n := len(p.environments); n < environments {
+			fmt.Fprintf(b, " — in %s", forge.EscapeMarkdown(text.Join(p.environments[:min(n, maxNamed)], ", ")))
+			if n > maxNamed {
+				fmt.Fprintf(b, " and %d more", n-maxNamed)
+			}
 		}
 		b.WriteString("\n")
 	}
 }
 
 // commitStatus is the status of a pull request's commit: it fails if the change
-// brings a problem, and not for those that are there anyway.
+// brings a problem, and not for those that are there anyway. It says what is removed.
 func commitStatus(all []environmentPreview) forge.Status {
 	s := forge.Status{Context: statusContext, Outcome: forge.Success}
 	changed, stopped := 0, 0
+	for _, p := range shareProblems(all, func(p environmentPreview) problem.List { return p.problems }) {
+		if !p.Warning {
+			stopped++
+		}
+	}
 	for _, p := range all {
-		n, _ := p.problems.Count()
-		stopped += n
 		if !p.report.IsEmpty() {
 			changed++
 		}
 	}
+	removes := removing(all)
 	switch {
 	case stopped > 0:
 		s.Outcome = forge.Failure
 		s.Description = text.Count(stopped, "problem") + " would come with it"
+	case len(removes) > 0:
+		s.Description = fmt.Sprintf("%s: %s", removes[0].environment, removes[0].report.Title(maxTitle))
+		if more := len(removes) - 1; more > 0 {
+			s.Description += fmt.Sprintf(" (and in %s)", text.Count(more, "more environment"))
+		}
 	case changed == 0:
 		s.Description = "Nothing that is rendered changes"
 	default:
 		s.Description = fmt.Sprintf("Changes the output of %s", text.Count(changed, "environment"))
 	}
+	s.Description = text.Limit(s.Description, maxDescription)
 	return s
 }
