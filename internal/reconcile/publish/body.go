@@ -155,7 +155,7 @@ func writeProblems(b *strings.Builder, problems problem.List, n int) {
 // codeText shows text from outside, of any length, as code: there nothing is a link, a
 // mention or HTML.
 func codeText(code string) string {
-	code = strings.TrimSpace(strings.Map(printable, code))
+	code = strings.TrimSpace(strings.Map(replaceUnprintable, code))
 	if code == "" {
 		return ""
 	}
@@ -165,7 +165,7 @@ func codeText(code string) string {
 // codeCell is code in a table, whose cells a bar ends even in code.
 func codeCell(code string) string { return strings.ReplaceAll(codeText(code), "|", `\|`) }
 
-func printable(r rune) rune {
+func replaceUnprintable(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):
 		return ' '
@@ -200,7 +200,7 @@ func writeReproduction(b *strings.Builder, p Proposal, n int) {
 
 // shellWord makes text one word for a shell, on one line.
 func shellWord(text string) string {
-	text = strings.Map(printable, text)
+	text = strings.Map(replaceUnprintable, text)
 	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+=") == "" && text != "" {
 		return text
 	}

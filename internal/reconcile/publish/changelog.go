@@ -146,6 +146,6 @@ var reference = regexp.MustCompile(`(?i)\b(gh-|www\.)`)
 
 // prose returns a text from outside as a part of a sentence.
 func prose(s string) string {
-	s = forge.EscapeMarkdown(text.Shorten(text.OneLine(strings.Map(printable, s)), maxProse))
+	s = forge.EscapeMarkdown(text.Shorten(text.OneLine(strings.Map(replaceUnprintable, s)), maxProse))
 	return reference.ReplaceAllString(s, "$1\u200b")
 }
