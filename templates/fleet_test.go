@@ -51,8 +51,11 @@ func TestFleet(t *testing.T) {
 			continue
 		}
 		wrong := schemas.Check(text)
-		if strings.HasPrefix(file, "galley/") && path.Base(file) == "reconciler.yaml" {
+		switch reconciler := path.Base(file) == "reconciler.yaml"; {
+		case reconciler && strings.HasPrefix(file, "galley/"):
 			wrong = checkFleet(text)
+		case reconciler && strings.HasPrefix(file, "hulk/"):
+			wrong = checkZarf(text)
 		}
 		for _, w := range wrong {
 			t.Errorf("%s: %s", file, w)
@@ -72,7 +75,7 @@ func TestFleet(t *testing.T) {
 func wantFiles() []string {
 	var want []string
 	for _, c := range []struct{ clusterType, config string }{
-		{"barge", "yaml"}, {"cutter", "sh"}, {"drifter", "yaml"}, {"ferry", "tfvars"}, {"galley", "yaml"},
+		{"barge", "yaml"}, {"cutter", "sh"}, {"drifter", "yaml"}, {"ferry", "tfvars"}, {"galley", "yaml"}, {"hulk", "yaml"},
 	} {
 		want = append(want, c.clusterType+"/README.md")
 		for _, target := range []string{"gull-main", "kelp-main"} {

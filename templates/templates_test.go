@@ -123,6 +123,7 @@ func TestFiles(t *testing.T) {
 		"flux-helm":     "reconciler",
 		"flux-oci":      "reconciler",
 		"rancher-fleet": "reconciler",
+		"zarf":          "reconciler",
 		"default":       "namespace",
 		"restricted":    "namespace",
 		"configmap":     "config",
@@ -211,9 +212,14 @@ func checkFile(t *testing.T, schemas *crdtest.Schemas, o object, text string) {
 	if o.Spec.ContentType != "" {
 		return
 	}
-	wrong := schemas.Check([]byte(text))
-	if o.Metadata.Name == "rancher-fleet" {
+	var wrong []string
+	switch o.Metadata.Name {
+	case "rancher-fleet":
 		wrong = checkFleet([]byte(text))
+	case "zarf":
+		wrong = checkZarf([]byte(text))
+	default:
+		wrong = schemas.Check([]byte(text))
 	}
 	for _, w := range wrong {
 		t.Error(w)
@@ -341,6 +347,7 @@ func TestMissingKeys(t *testing.T) {
 		"flux-helm":     {"repo": "https://example.com/charts", "chart": "gull", "version": "1.2.3"},
 		"argocd":        {"repo": "https://example.com/gull", "branch": "dev", "path": "./main"},
 		"rancher-fleet": {"repo": "https://example.com/gull", "branch": "dev", "path": "./main"},
+		"zarf":          {"repo": "https://example.com/gull", "branch": "dev", "path": "./main"},
 		"default":       {},
 		"restricted":    {},
 	}
@@ -403,7 +410,7 @@ func outside(text string) data {
 		DependsOn:  []string{text},
 	}
 	for _, key := range []string{
-		"branch", "tag", "semver", "commit", "digest", "path", "secretRef", "ignore", "chart", "version", "project", "syncWave", "revision",
+		"branch", "tag", "semver", "commit", "digest", "path", "secretRef", "ignore", "chart", "version", "project", "syncWave", "revision", "architecture",
 	} {
 		d.Manifests[key] = text
 	}

@@ -28,6 +28,7 @@ var (
 		{"flux-helm", "Flux", []manifestKey{{"repo", "https://stefanprodan.github.io/podinfo"}, {"chart", "podinfo"}, {"version", "6.9.0"}}, "helm-values"},
 		{"argocd", "Argo CD", fromGit, "configmap"},
 		{"rancher-fleet", "Fleet", fromGit, "configmap"},
+		{"zarf", "Zarf", fromGit, "configmap"},
 	}
 )
 
