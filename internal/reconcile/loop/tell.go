@@ -130,7 +130,7 @@ func issueMark(environment string) string { return "problems of " + environment 
 
 func issueBody(problems problem.List) string {
 	var b strings.Builder
-	b.WriteString("The output of this environment stays as it is until these are mended in the control plane:\n\n")
+	b.WriteString("The output of this environment does not change until these problems of the control plane are fixed:\n\n")
 	listed, _, _ := problems.Trimmed(100)
 	for _, p := range listed {
 		if p.Warning {
@@ -142,6 +142,6 @@ func issueBody(problems problem.List) string {
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\nFairlead closes this issue once they are gone.\n")
+	b.WriteString("\nFairlead closes this issue when they are fixed.\n")
 	return b.String()
 }

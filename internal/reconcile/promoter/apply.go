@@ -200,7 +200,7 @@ func (m *Promoter) applyByPullRequest(ctx context.Context, s *stageState, d prom
 	}
 	pull, err := edit.Propose(ctx, o, forge.Proposal{
 		Mark: "promotion of " + s.spec.Name, Head: m.recordBranch(s), Base: s.branch.Name, Title: forge.FitTitle(fmt.Sprintf("Promote %s to %s", promote.ShortID(d.Candidate), s.spec.Name)),
-		Body: recordBody(s.spec.Name, s.subjectOf(d.Candidate), d),
+		Body: recordBody(s.spec.Name, s.subjectOf(d.Candidate), m.describeCommits(s, d), d),
 	})
 	if errors.Is(err, git.ErrStale) {
 		return nil
@@ -253,16 +253,29 @@ func (m *Promoter) withdrawRecord(ctx context.Context, s *stageState, reason str
 	return publish.Withdraw(ctx, o, m.recordBranch(s), s.branch.Name, recordTrailer+s.spec.Name, reason)
 }
 
-func recordBody(environment, subject string, d promote.Decision) string {
+// describeCommits returns the commits of the base that a decision brings, as Markdown; "" if the
+// environment has no commit yet.
+func (m *Promoter) describeCommits(s *stageState, d promote.Decision) string {
+	if d.Current == "" {
+		return ""
+	}
+	base := source.Commit{Layer: "base", Repo: m.options.Settings.ControlPlane.Repo, Commit: d.Candidate}
+	return publish.CommitsText(base, d.Current, publish.ReadCommits(s.base.Repo, d.Current, d.Candidate))
+}
+
+// recordBody returns the text of the pull request that proposes a record. commits are those that
+// it brings, as Markdown.
+func recordBody(environment, subject, commits string, d promote.Decision) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Merging this gives %s commit %s of the base", forge.CodeSpan(environment), forge.CodeSpan(d.Candidate))
+	fmt.Fprintf(&b, "Merging this promotes commit %s of the base to %s", forge.CodeSpan(d.Candidate), forge.CodeSpan(environment))
 	if d.Current != "" {
-		fmt.Fprintf(&b, ", which has %s now", forge.CodeSpan(d.Current))
+		fmt.Fprintf(&b, ", which is at %s", forge.CodeSpan(d.Current))
 	}
 	b.WriteString(".\n\n")
 	if subject != "" {
 		fmt.Fprintf(&b, "> %s\n", forge.EscapeMarkdown(subject))
 	}
+	b.WriteString(commits)
 	return b.String()
 }
 

@@ -47,13 +47,13 @@ func TestRecordMessage(t *testing.T) {
 
 // TestRecordBody: what people wrote is no markup in a pull request.
 func TestRecordBody(t *testing.T) {
-	for name, test := range map[string]struct{ current, subject, want string }{
-		"the first":           {"", "Add a team", "Merging this gives `stage` commit `" + candidate + "` of the base.\n\n> Add a team\n"},
-		"another one":         {"89abcde", "", "Merging this gives `stage` commit `" + candidate + "` of the base, which has `89abcde` now.\n\n"},
-		"markup is no markup": {"", "<img> @org/all", "Merging this gives `stage` commit `" + candidate + "` of the base.\n\n> "},
+	for name, test := range map[string]struct{ current, subject, commits, want string }{
+		"the first":           {"", "Add a team", "", "Merging this promotes commit `" + candidate + "` of the base to `stage`.\n\n> Add a team\n"},
+		"another one":         {"89abcde", "", "\n### Why\n", "Merging this promotes commit `" + candidate + "` of the base to `stage`, which is at `89abcde`.\n\n\n### Why\n"},
+		"markup is no markup": {"", "<img> @org/all", "", "Merging this promotes commit `" + candidate + "` of the base to `stage`.\n\n> "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := recordBody("stage", test.subject, promote.Decision{Candidate: candidate, Current: test.current})
+			got := recordBody("stage", test.subject, test.commits, promote.Decision{Candidate: candidate, Current: test.current})
 			if !strings.HasPrefix(got, test.want) || strings.Contains(got, "<img>") || strings.Contains(got, " @org") {
 				t.Errorf("the text is %q, want %q", got, test.want)
 			}

@@ -110,6 +110,14 @@ func writeChangelog(b *strings.Builder, layers []layerCommits, n int) {
 	}
 }
 
+// CommitsText returns the commits that an input has since an older one in Markdown, as the pull
+// request of an output has them.
+func CommitsText(input source.Commit, before string, c Commits) string {
+	var b strings.Builder
+	writeChangelog(&b, []layerCommits{{input, before, c}}, bodyLengths[0].commits)
+	return b.String()
+}
+
 func (l layerCommits) write(b *strings.Builder, n int) {
 	at := func(commit string) string {
 		c := l.input
