@@ -116,13 +116,13 @@ func statusText(s status.Snapshot) string {
 			pull = cmp.Or(e.Pull.URL, fmt.Sprint(e.Pull.Number))
 		}
 		if says == "" || e.State != status.Proposed && e.State != status.DryRun {
-			says = e.Reason
+			says = cmp.Or(e.Reason, e.EmptyReason())
 		}
 		for _, r := range e.Removals {
 			says += "; " + r.String()
 		}
 		off = off || e.State == status.DryRun
-		rows = append(rows, []string{e.Name, string(e.State), pull, says})
+		rows = append(rows, []string{e.Name, e.StateWord(), pull, says})
 	}
 	if len(rows) == 1 {
 		return "the control plane has no environments\n"

@@ -166,6 +166,9 @@ func chainText(c status.Chain, now time.Time, width int) string {
 	}
 	b.WriteString(display.FormatTable(rows))
 	for _, s := range c.Stages {
+		if s.Empty != "" {
+			fmt.Fprintf(&b, "%s: %s\n", s.Environment, s.Empty)
+		}
 		for _, r := range s.Removals {
 			fmt.Fprintf(&b, "%s: %s\n", s.Environment, r)
 		}

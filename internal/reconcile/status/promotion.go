@@ -45,6 +45,9 @@ type Stage struct {
 	// Removals are the locations that the environment has left, and whose output is still to be
 	// removed. Store.Snapshot fills them in.
 	Removals []Removal `json:"removals,omitempty"`
+	// Empty is where to look if nothing is assigned in the environment; "" otherwise.
+	// Store.Snapshot fills it in.
+	Empty string `json:"empty,omitempty"`
 	// Proof is the verdict on the current commit, and Next the decision.
 	Proof gate.Verdict     `json:"proof"`
 	Next  promote.Decision `json:"next"`

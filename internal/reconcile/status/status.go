@@ -10,6 +10,7 @@ package status
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -69,6 +70,24 @@ type Environment struct {
 	Took time.Duration `json:"-"`
 	// Error is what failed, without secrets; "" if nothing did.
 	Error string `json:"error,omitempty"`
+}
+
+// EmptyReason returns where to look if nothing is assigned in the environment, and nothing else is
+// to be said about it; "" otherwise.
+func (e Environment) EmptyReason() string {
+	if e.State != InSync || e.Assignments > 0 || e.Reason != "" {
+		return ""
+	}
+	return fmt.Sprintf("0 assignments: see fairlead check -e %s, and docs/how-to/add-a-workload.md", e.Name)
+}
+
+// StateWord returns the state for people: "empty" for an environment that is in sync because nothing
+// is assigned in it.
+func (e Environment) StateWord() string {
+	if e.EmptyReason() != "" {
+		return "empty"
+	}
+	return string(e.State)
 }
 
 // Input is a commit that the output was made of.

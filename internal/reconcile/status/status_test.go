@@ -194,3 +194,32 @@ func TestConcurrent(t *testing.T) {
 		}
 	}
 }
+
+// TestEmpty: an environment in which nothing is assigned says so, and not that it is in sync; one that
+// has something else to say does not.
+func TestEmpty(t *testing.T) {
+	const empty = "0 assignments: see fairlead check -e dev, and docs/how-to/add-a-workload.md"
+	for _, c := range []struct {
+		name       string
+		report     status.Environment
+		word, want string
+	}{
+		{"nothing assigned", status.Environment{State: status.InSync}, "empty", empty},
+		{"assignments", status.Environment{State: status.InSync, Assignments: 1}, "in-sync", ""},
+		{"its last output is removed", status.Environment{State: status.Proposed}, "proposed", ""},
+		{"just merged", status.Environment{State: status.InSync, Reason: "pull request 1 was merged"}, "in-sync", ""},
+		{"problems", status.Environment{State: status.Problems}, "problems", ""},
+		{"failed", status.Environment{State: status.Failed}, "failed", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.report.Name = "dev"
+			var s status.Store
+			s.SetPromotions(status.Chain{Stages: []status.Stage{{Environment: "dev"}}})
+			s.SetEnvironment(c.report)
+			now := s.Snapshot()
+			if got := now.Environments[0]; got.StateWord() != c.word || got.EmptyReason() != c.want || now.Chain.Stages[0].Empty != c.want {
+				t.Errorf("%q, %q, and %q in the chain; want %q, %q", got.StateWord(), got.EmptyReason(), now.Chain.Stages[0].Empty, c.word, c.want)
+			}
+		})
+	}
+}

@@ -97,7 +97,8 @@ func (s *Store) Snapshot() Snapshot {
 		now.Unfinished = append(now.Unfinished, Unfinished{name, s.unfinished[name]})
 	}
 	for i, stage := range now.Chain.Stages {
-		now.Chain.Stages[i].Removals = cloneRemovals(s.environments[stage.Environment].Removals)
+		e := s.environments[stage.Environment]
+		now.Chain.Stages[i].Removals, now.Chain.Stages[i].Empty = cloneRemovals(e.Removals), e.EmptyReason()
 	}
 	for _, e := range s.environments {
 		now.Environments = append(now.Environments, e.clone())

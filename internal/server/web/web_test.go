@@ -61,6 +61,7 @@ func fleet() *status.Store {
 		Pull: &status.Pull{Number: 9, Title: "</title><script>alert(1)</script>", URL: "javascript:alert(1)", Head: base}, Error: "fetch: connection refused",
 		Assignments: 1, ClusterTypes: 1}, 0, 0)
 	s.SetEnvironment(status.Environment{Name: "later", State: status.Waiting, Reason: "it has not been looked at yet"})
+	set(status.Environment{Name: "west", State: status.InSync, Output: output("west"), Took: 20 * time.Millisecond}, 2*time.Hour, 8*time.Second)
 	s.SetRemotes([]status.Remote{
 		{URL: "https://git.example.com/org/gitops", Checked: noon.Add(-8 * time.Second)},
 		{URL: "https://git.example.com/org/control-plane", Error: "401 Unauthorized", Failures: 3,
