@@ -37,8 +37,8 @@ func newRollback(a *app) *cobra.Command {
 		Short: "Roll an environment back, and hold it there",
 		Long: `Rollback writes an older commit of the base, one that the environment had before, into its
 record, and a hold beside it, in one commit: it stays there until fairlead release. Without
---to it is the last one that it had before and that is older. What the environment went
-back behind counts as proven no more.
+--to it is the last older one whose output was merged. Commits newer than it no longer
+count as verified there.
 
 The daemon then proposes the output of that commit. Rollback says which pull request has to
 be merged, or merges it with --merge, as somebody who may; where the environment's merge

@@ -3,12 +3,15 @@ package actions
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
 // Rollback is a request to roll an environment back.
@@ -50,14 +53,22 @@ func (d *Session) Rollback(ctx context.Context, b Rollback) (Result, error) {
 				return change{}, err
 			}
 		}
-		to, refused := rollbackTarget(v.history, b.Environment, present, to, had)
+		var merged map[string]bool
+		unknown := ""
+		if b.To == "" {
+			merged, err = d.mergedCommits(ctx, b.Environment)
+			if err != nil {
+				unknown = fmt.Sprintf("; whether its output was merged is not known: %v", err)
+			}
+		}
+		to, refused := rollbackTarget(v.history, b.Environment, present, to, had, merged)
 		if refused != nil {
 			return change{}, refused
 		}
 		c, err := v.withRecord(change{
 			action: rollbackAction, environment: b.Environment, from: present, to: to, reason: b.Reason,
 			title:   fmt.Sprintf("Roll %s back to %s", b.Environment, promote.ShortID(to)),
-			summary: fmt.Sprintf("%s goes back to %s, and stays there until fairlead release %[1]s", b.Environment, promote.ShortID(to)),
+			summary: fmt.Sprintf("%s goes back to %s, and stays there until fairlead release %[1]s%[3]s", b.Environment, promote.ShortID(to), unknown),
 		}, d)
 		if err != nil {
 			return c, err
@@ -88,15 +99,55 @@ func (v snapshot) previousCommits() ([]string, error) {
 	return all, nil
 }
 
+// mergedCommits returns the commits of the base whose output was on the output branch of an
+// environment.
+func (d *Session) mergedCommits(ctx context.Context, environment string) (map[string]bool, error) {
+	to, err := d.source.OutputOf(ctx, environment)
+	if err != nil || to == nil {
+		return nil, err
+	}
+	remote, err := d.options.Mirrors.Fetch(ctx, giturl.Relocate(to.Repo, d.options.Map))
+	if err != nil {
+		return nil, err
+	}
+	head, err := remote.Mirror().FindBranch(to.Branch)
+	if err != nil || head == "" {
+		return nil, err
+	}
+	file := path.Join(publish.CleanFolder(to.Path), publish.RecordFile)
+	versions, err := remote.Mirror().FileVersions(head, file, maxRecords, maxVersions)
+	if err != nil {
+		return nil, err
+	}
+	merged := map[string]bool{}
+	for _, text := range versions {
+		r, err := publish.ReadRecord(text)
+		if err != nil {
+			continue // it was edited then
+		}
+		for _, w := range r.Environments {
+			for _, from := range w.From {
+				if w.Environment == environment && from.Layer == "base" {
+					merged[from.Commit] = true
+				}
+			}
+		}
+	}
+	return merged, nil
+}
+
 // rollbackTarget returns the commit to go back to: the requested one, or the last older one that
-// the environment had.
-func rollbackTarget(h promote.History, environment, present, asked string, had []string) (string, *problem.Refusal) {
+// the environment had and whose output was merged. If that is not known of any, it is the last
+// older one: output that changes nothing is not merged, and neither is one that nobody wanted.
+func rollbackTarget(h promote.History, environment, present, asked string, had []string, merged map[string]bool) (string, *problem.Refusal) {
 	older := func(commit string) bool {
 		return h.Contains(commit) && commit != present && (!h.Contains(present) || h.IsNewer(present, commit))
 	}
 	if asked == "" {
-		if i := slices.IndexFunc(had, older); i >= 0 {
-			return had[i], nil
+		for _, fits := range []func(string) bool{func(c string) bool { return merged[c] && older(c) }, older} {
+			if i := slices.IndexFunc(had, fits); i >= 0 {
+				return had[i], nil
+			}
 		}
 		return "", problem.Refusef("fairlead hold "+environment+" keeps it where it is", "%s had no older commit before", environment)
 	}
