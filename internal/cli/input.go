@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
@@ -89,6 +90,9 @@ func (in *input) openSource(ctx context.Context) error {
 	in.source, err = source.Open(ctx, in.options)
 	switch {
 	case err != nil && here:
+		if errors.Is(err, git.ErrNotFound) {
+			err = errors.New("there is no Git repository here")
+		}
 		return problem.WithHint(err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir")
 	case err != nil || !here:
 		return err

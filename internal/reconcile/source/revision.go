@@ -70,6 +70,9 @@ func isClone(repo *git.Repository) bool {
 
 // describeMissing returns that a repository does not have a revision, and what it has instead.
 func describeMissing(repo *git.Repository, place, revision string) (reason, advice string) {
+	if place == "." {
+		place = "the repository here"
+	}
 	names := branchNames(repo)
 	if len(names) == 0 {
 		return fmt.Sprintf("%s is empty: it has no commits", place), "push a first commit to its branch " + mainBranch + "; fairlead init fills an empty control plane"
