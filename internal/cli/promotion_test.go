@@ -60,7 +60,7 @@ prod         -        -    empty        0       it is held: a ·[31mload test
 	}
 	unconnected := shown()
 	unconnected.Unconnected = true
-	if hint, ok := strings.CutPrefix(chainText(unconnected, now, maxNextWidth), got); !ok || hint != "\nNo cluster has reported yet, so nothing goes on to the next environment. docs/how-to/bootstrap-a-cluster.md connects one; proof: [merged] does without.\n" {
+	if hint, ok := strings.CutPrefix(chainText(unconnected, now, maxNextWidth), got); !ok || hint != "\nNo cluster has reported yet, so nothing goes on to the next environment. docs/how-to/bootstrap-a-cluster.md connects one; proof: [merged] in each environment of .fairlead/promotion.yaml does without.\n" {
 		t.Errorf("without reports it ends with %q", hint)
 	}
 	if got := chainText(status.Chain{External: true}, now, maxNextWidth); got != "Others promote commits here; fairlead only renders.\n" {

@@ -77,7 +77,7 @@ and commit are written to it.`,
 			case w.timeout < 0:
 				return usageErrorf("0 looks once", "--timeout %s is in the past", w.timeout)
 			}
-			return w.runWait(c.Context(), args[0], strings.ToLower(args[1]))
+			return w.runWait(c.Context(), args[0], args[1])
 		},
 	}
 	f := c.Flags()
@@ -92,8 +92,14 @@ and commit are written to it.`,
 
 // runWait waits, and reports the end to the user and to the following steps of the job.
 func (w *waitCommand) runWait(ctx context.Context, environment, commit string) error {
+	if w.context.daemonURL == "" && !fullID.MatchString(commit) {
+		return usageErrorf("git rev-parse "+commit+" prints it", "%s is not a full commit id", commit)
+	}
 	look, err := w.newArrivalReader(environment, commit)
 	if err != nil {
+		return err
+	}
+	if err := w.checkEnvironment(ctx, environment); err != nil {
 		return err
 	}
 	result, err := w.waitUntilArrived(ctx, arrival{Environment: environment, Commit: commit}, look)
@@ -198,9 +204,6 @@ func (w *waitCommand) newArrivalReader(environment, commit string) (arrivalReade
 		w.context.useJobSettings()
 		return withSuperseded(environment, ask, w.newNewerReader(environment, commit)), nil
 	}
-	if !fullID.MatchString(commit) {
-		return nil, usageErrorf("git rev-parse "+commit+" gives it", "%s is not a full commit id", commit)
-	}
 	if err := w.context.locateOrUseJob(readJob()); err != nil {
 		return nil, err
 	}
@@ -218,6 +221,24 @@ func (w *waitCommand) newArrivalReader(environment, commit string) (arrivalReade
 		return nil, err
 	}
 	return withSuperseded(environment, newForgeReader(f, remote, environment, commit), w.newNewerReader(environment, commit)), nil
+}
+
+// checkEnvironment returns the usage error of an environment that the control plane does not have,
+// which would be waited for until the time is over. Where the control plane cannot be read, the
+// wait says so; a daemon knows its environments itself.
+func (w *waitCommand) checkEnvironment(ctx context.Context, environment string) error {
+	if w.context.daemonURL != "" {
+		return nil
+	}
+	session, err := w.context.openSession(ctx, git.Signature{})
+	if err != nil {
+		return nil
+	}
+	names, err := session.Environments(ctx)
+	if err != nil {
+		return nil
+	}
+	return checkEnvironments(names, environment)
 }
 
 // useJobSettings derives settings from the CI job, if there are none.

@@ -71,7 +71,7 @@ func (c Chain) ConnectHint() string {
 	if !c.Unconnected {
 		return ""
 	}
-	return "No cluster has reported yet, so nothing goes on to the next environment. docs/how-to/bootstrap-a-cluster.md connects one; proof: [merged] does without."
+	return "No cluster has reported yet, so nothing goes on to the next environment. docs/how-to/bootstrap-a-cluster.md connects one; proof: [merged] in each environment of .fairlead/promotion.yaml does without."
 }
 
 // FindStage returns the promotion state of an environment.

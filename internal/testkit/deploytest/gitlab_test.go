@@ -87,7 +87,7 @@ func TestGitLabTemplates(t *testing.T) {
 	for _, name := range []string{plane, gitops} {
 		fake.Create(name)
 	}
-	fairlead(t, "init", t.TempDir(), "--sample", "--environments", "dev,stage", "--control-plane", fake.Git.URL(plane), "--gitops", fake.Git.URL(gitops))
+	fairlead(t, "init", t.TempDir(), "--sample", "--environments", "dev,stage", "--control-plane", fake.Git.URL(plane), "--forge", "git", "--gitops", fake.Git.URL(gitops))
 	head := func(branch string) string { return gittest.Refs(t, fake.Git.Dir(plane))["refs/heads/"+branch] }
 	self := newJob(t)
 	url, checksum, broken := released(t, "#!/bin/sh\nexec "+filepath.Join(self.bin, "fairlead")+" \"$@\"\n")

@@ -47,7 +47,7 @@ func newSite(t *testing.T) *site {
 	s.fake.Create(plane)
 	s.fake.Create(gitops)
 	fairlead(t, "init", filepath.Dir(s.config), "--sample", "--environments", "dev,stage",
-		"--control-plane", s.fake.Git.URL(plane), "--gitops", s.fake.Git.URL(gitops))
+		"--control-plane", s.fake.Git.URL(plane), "--forge", "git", "--gitops", s.fake.Git.URL(gitops))
 	s.people = s.fake.Git.Work(t, plane)
 	s.people.Pull("main")
 	settings := fmt.Sprintf("controlPlane: {repo: %q}\nwrite: true\npromotion: external\ndataDir: data\nforges: [{host: %q, kind: github, api: %q}]\nremotes: [{url: %q, token: {env: FAIRLEAD_SITE_TOKEN}}]\n",
