@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -170,8 +169,7 @@ func (s *demoStory) subject(commit string) string {
 	if err != nil {
 		return ""
 	}
-	subject, _, _ := strings.Cut(info.Message, "\n")
-	return subject
+	return info.Subject()
 }
 
 // isOlder reports whether a commit of the base is contained in another one.

@@ -149,20 +149,10 @@ var listedKinds = []kindOfListing{
 			return rows
 		}},
 	{[]string{"policies", "policy"}, []column{{"name", false}, {"clusters", false}, {"targets", false}, {"workspace", false}, {"clusterSelector", true}, {"targetSelector", true}},
-		func(m *model.Model, _ *schedule.Plan) (rows [][]any) {
-			for _, p := range m.Policies {
-				clusters, targets := 0, 0
-				for _, c := range m.ClusterTypes {
-					if p.ClusterTypes.Matches(c.Labels) {
-						clusters++
-					}
-				}
-				for _, t := range m.Targets {
-					if (p.Workspace == "" || p.Workspace == t.Workspace) && p.Targets.Matches(t.Labels) {
-						targets++
-					}
-				}
-				rows = append(rows, []any{p.Name, clusters, targets, p.Workspace, p.ClusterTypes.String(), p.Targets.String()})
+		func(m *model.Model, plan *schedule.Plan) (rows [][]any) {
+			for i, p := range m.Policies {
+				clusters, targets := plan.Selected(i)
+				rows = append(rows, []any{p.Name, clusters.Len(), targets.Len(), p.Workspace, p.ClusterTypes.String(), p.Targets.String()})
 			}
 			return rows
 		}},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -95,11 +96,12 @@ func (w *waitCommand) runWait(ctx context.Context, environment, commit string) e
 	if w.context.daemonURL == "" && !fullID.MatchString(commit) {
 		return usageErrorf("git rev-parse "+commit+" prints it", "%s is not a full commit id", commit)
 	}
-	look, err := w.newArrivalReader(environment, commit)
+	open := sync.OnceValues(func() (*actions.Session, error) { return w.context.openSession(ctx, git.Signature{}) })
+	look, err := w.newArrivalReader(environment, commit, open)
 	if err != nil {
 		return err
 	}
-	if err := w.checkEnvironment(ctx, environment); err != nil {
+	if err := w.checkEnvironment(ctx, environment, open); err != nil {
 		return err
 	}
 	result, err := w.waitUntilArrived(ctx, arrival{Environment: environment, Commit: commit}, look)
@@ -128,6 +130,9 @@ func (w *waitCommand) runWait(ctx context.Context, environment, commit string) e
 
 // arrivalReader returns the progress of the commit now.
 type arrivalReader func(ctx context.Context) (state, reason string, err error)
+
+// sessionOpener opens the session with the control plane, once for all that read it.
+type sessionOpener func() (*actions.Session, error)
 
 // maxFailures is how many consecutive failures end the wait. A refusal ends it at once.
 const maxFailures = 5
@@ -180,7 +185,7 @@ func isRefused(err error) bool {
 
 // newArrivalReader returns what reads the progress: from a daemon, or from the forge of the control
 // plane.
-func (w *waitCommand) newArrivalReader(environment, commit string) (arrivalReader, error) {
+func (w *waitCommand) newArrivalReader(environment, commit string, open sessionOpener) (arrivalReader, error) {
 	if w.context.daemonURL != "" {
 		from := daemonClient{w.context.daemonURL}
 		ask := func(ctx context.Context) (string, string, error) {
@@ -202,7 +207,7 @@ func (w *waitCommand) newArrivalReader(environment, commit string) (arrivalReade
 			return ask, nil // without the control plane
 		}
 		w.context.useJobSettings()
-		return withSuperseded(environment, ask, w.newNewerReader(environment, commit)), nil
+		return withSuperseded(environment, ask, w.newNewerReader(environment, commit, open)), nil
 	}
 	if err := w.context.locateOrUseJob(readJob()); err != nil {
 		return nil, err
@@ -220,17 +225,17 @@ func (w *waitCommand) newArrivalReader(environment, commit string) (arrivalReade
 	if err != nil {
 		return nil, err
 	}
-	return withSuperseded(environment, newForgeReader(f, remote, environment, commit), w.newNewerReader(environment, commit)), nil
+	return withSuperseded(environment, newForgeReader(f, remote, environment, commit), w.newNewerReader(environment, commit, open)), nil
 }
 
 // checkEnvironment returns the usage error of an environment that the control plane does not have,
 // which would be waited for until the time is over. Where the control plane cannot be read, the
 // wait says so; a daemon knows its environments itself.
-func (w *waitCommand) checkEnvironment(ctx context.Context, environment string) error {
+func (w *waitCommand) checkEnvironment(ctx context.Context, environment string, open sessionOpener) error {
 	if w.context.daemonURL != "" {
 		return nil
 	}
-	session, err := w.context.openSession(ctx, git.Signature{})
+	session, err := open()
 	if err != nil {
 		return nil
 	}
@@ -268,7 +273,7 @@ func newForgeReader(f forge.Forge, remote *git.Remote, environment, commit strin
 		if !ok {
 			return "", "", &problem.Refusal{Operation: "read the statuses of " + commit, Reason: f.Name() + " has none", Advice: "--url asks a daemon"}
 		}
-		if f.Name() == "git" {
+		if f.Name() == forge.PlainName {
 			if _, err := remote.Sync(ctx); err != nil {
 				return "", "", withLocationHint(err, "--config or --control-plane says where the control plane is")
 			}
@@ -354,20 +359,13 @@ func withSuperseded(environment string, ask arrivalReader, has newerReader) arri
 
 // newNewerReader returns a reader of the environment's record in Git. If the control plane cannot be
 // read, it prints that once, and the wait continues without it.
-func (w *waitCommand) newNewerReader(environment, commit string) newerReader {
-	var desk *actions.Session
+func (w *waitCommand) newNewerReader(environment, commit string, open sessionOpener) newerReader {
 	said := ""
 	return func(ctx context.Context) string {
-		if said != "" && desk == nil {
-			return ""
-		}
-		var other string
-		var err error
-		if desk == nil {
-			desk, err = w.context.openSession(ctx, git.Signature{})
-		}
+		other := ""
+		session, err := open()
 		if err == nil {
-			other, err = desk.FindNewerCommit(ctx, environment, commit)
+			other, err = session.FindNewerCommit(ctx, environment, commit)
 		}
 		if err != nil && err.Error() != said && ctx.Err() == nil {
 			said = err.Error()

@@ -36,8 +36,11 @@ func NewPlain(remote *git.Remote, author git.Signature, now func() time.Time) *P
 	return &Plain{store: recordStore{remote: remote, author: author, now: now}}
 }
 
-// Name is "git".
-func (p *Plain) Name() string { return "git" }
+// PlainName is the name of the forge that has no API.
+const PlainName = "git"
+
+// Name returns [PlainName].
+func (p *Plain) Name() string { return PlainName }
 
 // pullHead is the head of a pull request's document.
 type pullHead struct {

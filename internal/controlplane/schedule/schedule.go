@@ -133,6 +133,12 @@ func (p *Plan) All() iter.Seq[Assignment] {
 	}
 }
 
+// Selected returns the cluster types and the deployment targets that the policy at an index of the
+// model selects, as indexes into the model's. The sets must not be changed.
+func (p *Plan) Selected(policy int) (clusterTypes, targets Set) {
+	return p.selections[policy].clusterTypes, p.selections[policy].targets
+}
+
 // IdlePolicies yields the policies that select nothing, with what they lack: "cluster
 // type", "deployment target", or "cluster type and no deployment target".
 func (p *Plan) IdlePolicies() iter.Seq2[*model.Policy, string] {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -31,13 +32,11 @@ type Output struct {
 // on its branch, or in an open pull request. open opens the forge of a repository; nil searches the
 // branch only.
 func (d *Session) FindOutput(ctx context.Context, environment, commit string, open func(*git.Remote, string) (forge.Forge, error)) (Output, error) {
-	to, err := d.source.OutputOf(ctx, environment)
-	if err != nil || to == nil {
+	to, remote, err := d.fetchOutput(ctx, environment)
+	if to == nil {
 		return Output{}, err
 	}
 	o := Output{Repo: giturl.Redact(to.Repo), Branch: to.Branch, From: d.options.Prefix + environment}
-	place := giturl.Relocate(to.Repo, d.options.Map)
-	remote, err := d.options.Mirrors.Fetch(ctx, place)
 	if err != nil {
 		return o, err
 	}
@@ -49,7 +48,7 @@ func (d *Session) FindOutput(ctx context.Context, environment, commit string, op
 	if err != nil && !errors.Is(err, git.ErrNoRevision) || o.Merged || open == nil {
 		return o, err
 	}
-	o.forge, err = open(remote, place)
+	o.forge, err = open(remote, giturl.Relocate(to.Repo, d.options.Map))
 	if err != nil {
 		return o, err
 	}
@@ -70,6 +69,17 @@ func (d *Session) FindOutput(ctx context.Context, environment, commit string, op
 		}
 	}
 	return o, nil
+}
+
+// fetchOutput fetches the repository that the output of an environment goes to. The location is nil
+// if the environment has none.
+func (d *Session) fetchOutput(ctx context.Context, environment string) (*model.GitOpsRepo, *git.Remote, error) {
+	to, err := d.source.OutputOf(ctx, environment)
+	if err != nil || to == nil {
+		return nil, nil, err
+	}
+	remote, err := d.options.Mirrors.Fetch(ctx, giturl.Relocate(to.Repo, d.options.Map))
+	return to, remote, err
 }
 
 // Merge merges the pull request of an output as it was found.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -102,12 +101,8 @@ func (v snapshot) previousCommits() ([]string, error) {
 // mergedCommits returns the commits of the base whose output was on the output branch of an
 // environment.
 func (d *Session) mergedCommits(ctx context.Context, environment string) (map[string]bool, error) {
-	to, err := d.source.OutputOf(ctx, environment)
+	to, remote, err := d.fetchOutput(ctx, environment)
 	if err != nil || to == nil {
-		return nil, err
-	}
-	remote, err := d.options.Mirrors.Fetch(ctx, giturl.Relocate(to.Repo, d.options.Map))
-	if err != nil {
 		return nil, err
 	}
 	head, err := remote.Mirror().FindBranch(to.Branch)
@@ -126,10 +121,8 @@ func (d *Session) mergedCommits(ctx context.Context, environment string) (map[st
 			continue // it was edited then
 		}
 		for _, w := range r.Environments {
-			for _, from := range w.From {
-				if w.Environment == environment && from.Layer == "base" {
-					merged[from.Commit] = true
-				}
+			if from, ok := w.Input(publish.BaseLayer); ok && w.Environment == environment {
+				merged[from.Commit] = true
 			}
 		}
 	}

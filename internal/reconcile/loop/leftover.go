@@ -63,8 +63,8 @@ func (r *retirement) leftBehindFolders(e *environment) []string {
 // write to the same GitOps repository, for environments of the same name.
 func (r *retirement) isOurs(ctx context.Context) func(publish.Written) (bool, error) {
 	return func(w publish.Written) (bool, error) {
-		from := baseOf(w)
-		if from == nil || from.Commit == "" || !r.remotes.IsSameRepository(from.Repo, r.settings.ControlPlane.Repo) {
+		from, ok := w.Input(publish.BaseLayer)
+		if !ok || from.Commit == "" || !r.remotes.IsSameRepository(from.Repo, r.settings.ControlPlane.Repo) {
 			return false, nil
 		}
 		base, err := r.source.Base(ctx)
@@ -73,15 +73,6 @@ func (r *retirement) isOurs(ctx context.Context) func(publish.Written) (bool, er
 		}
 		return base.Repo.Contains(base.Head, from.Commit)
 	}
-}
-
-// baseOf returns the commit of the base that something was written from; nil if it does not say.
-func baseOf(w publish.Written) *publish.Input {
-	i := slices.IndexFunc(w.From, func(in publish.Input) bool { return in.Layer == "base" })
-	if i < 0 {
-		return nil
-	}
-	return &w.From[i]
 }
 
 // findLeftovers searches the GitOps repositories for output that Fairlead wrote for environments
@@ -279,7 +270,7 @@ func (s *search) searchFolder(ctx context.Context, view *git.View, at model.Repo
 func (s *search) configuredOutput(ctx context.Context, view *git.View, repo, folder, environment string) (*model.RepoRef, error) {
 	written, err := publish.FindWritten(view, folder, environment, func(w publish.Written) (bool, error) {
 		ours, err := s.retirement.isOurs(ctx)(w)
-		if base := baseOf(w); !ours && base != nil && base.Repo != "" {
+		if base, ok := w.Input(publish.BaseLayer); !ours && ok && base.Repo != "" {
 			s.foreign[environment] = true
 		}
 		return ours, err
@@ -287,11 +278,11 @@ func (s *search) configuredOutput(ctx context.Context, view *git.View, repo, fol
 	if err != nil || written == nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(written.From, func(in publish.Input) bool { return in.Layer == environment && in.Commit != "" })
-	if i < 0 {
+	from, ok := written.Input(environment)
+	if !ok || from.Commit == "" {
 		return nil, nil
 	}
-	said, err := s.retirement.source.OutputsAt(ctx, environment, written.From[i].Repo, written.From[i].Commit)
+	said, err := s.retirement.source.OutputsAt(ctx, environment, from.Repo, from.Commit)
 	for _, to := range said {
 		at := model.RepoRef{Repo: repo, Branch: to.Branch, Path: publish.CleanFolder(to.Path)}
 		if at.Path == folder && s.retirement.isSameBranch(at, to.RepoRef) {

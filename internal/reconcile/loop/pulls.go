@@ -52,9 +52,6 @@ func (l *Loop) proposingRemotes() map[*repos.Remote][]*environment {
 	return all
 }
 
-// plainGit is the name of the forge that has no API.
-const plainGit = "git"
-
 // openPulls returns our open pull requests of a repository. That they cannot be read is
 // logged once, until it is for another reason: publishing reports it where it matters.
 func (l *Loop) openPulls(ctx context.Context, remote *repos.Remote) ([]forge.Pull, error) {
@@ -62,7 +59,7 @@ func (l *Loop) openPulls(ctx context.Context, remote *repos.Remote) ([]forge.Pul
 	if err != nil {
 		return nil, err
 	}
-	if f.Name() == plainGit { // there they are references, which were asked for
+	if f.Name() == forge.PlainName { // there they are references, which were asked for
 		return nil, errors.New("the forge has no API")
 	}
 	pulls, err := f.OpenPulls(ctx)

@@ -20,10 +20,9 @@ func IsOutputOf(records *publish.Records, repo *git.Repository, head, folder, en
 			return false, nil
 		}
 		for _, w := range r.Environments {
-			for _, from := range w.From {
-				if w.Environment == environment && from.Layer == "base" && from.Commit == commit {
-					return w.IsIn(now), nil
-				}
+			from, ok := w.Input(publish.BaseLayer)
+			if ok && w.Environment == environment && from.Commit == commit {
+				return w.IsIn(now), nil
 			}
 		}
 		return false, nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
 // CheckPulls reports whether the open pull requests of records have changed since the last round,
@@ -19,7 +21,7 @@ func (m *Promoter) CheckPulls(ctx context.Context) (changed bool) {
 		return false
 	}
 	f, err := remote.Forge()
-	if err != nil || f.Name() == plainGit { // there they are references, which were asked for
+	if err != nil || f.Name() == forge.PlainName { // there they are references, which were asked for
 		return false
 	}
 	pulls, err := f.OpenPulls(ctx)
@@ -35,6 +37,3 @@ func (m *Promoter) CheckPulls(ctx context.Context) (changed bool) {
 	changed, m.openPulls = now.String() != m.openPulls, now.String()
 	return changed
 }
-
-// plainGit is the name of the forge without an API.
-const plainGit = "git"

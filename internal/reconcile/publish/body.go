@@ -181,7 +181,7 @@ func writeReproduction(b *strings.Builder, p Proposal, n int) {
 	for _, c := range p.Inputs {
 		switch {
 		case c.Commit == "" || len(c.Repo) > maxText:
-		case c.Layer == baseLayer:
+		case c.Layer == BaseLayer:
 			command += fmt.Sprintf(" \\\n  --control-plane %s --base %s", shellWord(c.Repo), shellWord(c.Commit))
 		case c.Layer == p.Environment:
 			command += " \\\n  --environment-revision " + shellWord(c.Commit)

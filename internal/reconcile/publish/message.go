@@ -22,9 +22,6 @@ const (
 	trailerDigest       = "Fairlead-Digest"
 )
 
-// baseLayer is the layer of the base in the commits of an input.
-const baseLayer = "base"
-
 // commitMessage returns the text of the commit.
 func commitMessage(p Proposal, title, digest string) string {
 	return fmt.Sprintf("%s\n\n%s%s: %s\n", title, inputTrailers(p), trailerDigest, text.OneLine(digest))
@@ -38,7 +35,7 @@ func inputTrailers(p Proposal) string {
 	for _, c := range p.Inputs {
 		switch {
 		case c.Commit == "":
-		case c.Layer == baseLayer:
+		case c.Layer == BaseLayer:
 			trailer(trailerBase, c.Commit)
 		case c.Layer == p.Environment:
 			trailer(trailerControlPlane, c.Commit)
@@ -83,7 +80,7 @@ func digestOf(parts ...string) string {
 func sortedInputs(environment string, inputs []source.Commit) []source.Commit {
 	rank := func(c source.Commit) int {
 		switch c.Layer {
-		case baseLayer:
+		case BaseLayer:
 			return 0
 		case environment:
 			return 1

@@ -45,6 +45,18 @@ type Input struct {
 	Folder string `json:"folder,omitempty" yaml:"folder,omitempty"`
 }
 
+// BaseLayer is the layer of the base among inputs.
+const BaseLayer = "base"
+
+// Input returns where a layer came from, and reports whether the record names it.
+func (w Written) Input(layer string) (in Input, ok bool) {
+	i := slices.IndexFunc(w.From, func(in Input) bool { return in.Layer == layer })
+	if i < 0 {
+		return Input{}, false
+	}
+	return w.From[i], true
+}
+
 // NewRecord makes a record of environments.
 func NewRecord(written ...Written) Record { return Record{"fairlead.io/v1alpha1", "Output", written} }
 

@@ -2,13 +2,9 @@ package docstest
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // mistake is one that people make on their first day.
@@ -17,8 +13,6 @@ type mistake struct {
 	setup, command string
 	answer         []string // what is said
 }
-
-const firstDayPage = "docs/reference/first-day.md"
 
 // firstDayIntro is how the page begins.
 const firstDayIntro = `# First-day mistakes
@@ -54,15 +48,7 @@ func TestFirstDay(t *testing.T) {
 		}
 		fmt.Fprintf(&page, "| %s | %s | %s |\n", m.what, codeCell(m.command), strings.Join(said, "<br>"))
 	}
-	if *update {
-		if err := os.WriteFile(filepath.Join(root, firstDayPage), []byte(page.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(page.String(), readFile(t, firstDayPage)); diff != "" {
-		t.Errorf("%s is not what is said (go test ./internal/testkit/docstest -update) (-said +page):\n%s", firstDayPage, diff)
-	}
+	checkPage(t, "docs/reference/first-day.md", page.String())
 }
 
 // codeCell returns a text as code in a cell of a table.
