@@ -23,7 +23,7 @@ func TestGitLabPublish(t *testing.T) {
 			Subject: forgetest.Subject{
 				Forge:  gitLab(t, s, forge.Options{Client: &http.Client{Transport: hook}}),
 				Branch: branch,
-				Merge:  func(number int) { s.Merge(project, number, gitlabfake.Merging{RemoveSource: true}) },
+				Merge:  func(number int) { s.Merge(project, number, gitlabfake.Merging{}) },
 				Close:  func(number int) { s.Close(project, number) },
 			},
 			Hook:     hook,

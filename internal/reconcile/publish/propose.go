@@ -33,7 +33,7 @@ func (w *attempt) withdrawProposal(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	if open != nil {
-		if err := w.checkUnmoved(ctx, head); err != nil {
+		if err := w.checkUnmoved(ctx, w.ours, head); err != nil {
 			return Result{}, err
 		}
 		if err := w.options.closePull(ctx, *open, withoutDigest, reasonWithdrawn); err != nil {
@@ -45,16 +45,16 @@ func (w *attempt) withdrawProposal(ctx context.Context) (Result, error) {
 	return done, err
 }
 
-// checkUnmoved fetches, and fails if our branch is not at head any more: the pull request that
-// the forge has found may be for a commit that another daemon has pushed since.
-func (w *attempt) checkUnmoved(ctx context.Context, head string) error {
+// checkUnmoved fetches, and fails if a branch is not at head any more: what the forge has just
+// said of pull requests may come from what was pushed or merged since we read the branch.
+func (w *attempt) checkUnmoved(ctx context.Context, branch, head string) error {
 	_, err := w.options.Remote.Sync(ctx)
 	if err != nil {
 		return err
 	}
-	now, err := w.options.Remote.Mirror().FindBranch(w.ours)
+	now, err := w.options.Remote.Mirror().FindBranch(branch)
 	if err == nil && now != head {
-		return fmt.Errorf("withdraw the proposal from %s: %w", w.ours, git.ErrStale)
+		return fmt.Errorf("%s moved meanwhile: %w", branch, git.ErrStale)
 	}
 	return err
 }
@@ -128,9 +128,11 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 	}
 	if head == "" || head != id {
 		id, err = w.commitTo(ctx, c, head)
-		if err != nil {
-			return Result{}, err
-		}
+	} else if open == nil { // its pull request may have been merged meanwhile
+		err = w.checkUnmoved(ctx, w.p.Branch, w.target)
+	}
+	if err != nil {
+		return Result{}, err
 	}
 	pull, err := w.options.putPull(ctx, open, forge.Proposal{
 		Mark: w.p.Environment, Head: w.ours, Base: w.p.Branch, Title: w.changeTitle(), Body: w.pullBody(), Labels: w.pullLabels(),

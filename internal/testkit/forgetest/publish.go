@@ -78,6 +78,7 @@ type situation struct {
 var situations = []situation{
 	{"first", "", "b", publish.Manual},
 	{"update", "a", "b", publish.Manual},
+	{"unchanged", "a", "a", publish.Manual},
 	{"withdraw", "a", "", publish.Manual},
 	{"merge", "a", "b", publish.Direct},
 }
@@ -207,7 +208,8 @@ func (r *race) mainHead() string {
 }
 
 // settles checks the end after one more cycle: the newest content is proposed by exactly
-// one pull request, is on main, or was declined by who saw it, and nothing is lost.
+// one pull request, is on main, or was declined by who saw it, nothing is lost, and nothing was
+// proposed that main had already.
 func (r *race) settles(s situation, before string) {
 	r.Helper()
 	var result publish.Result
@@ -225,6 +227,13 @@ func (r *race) settles(s situation, before string) {
 	ours, err := r.crowd.People().OpenPulls(r.context())
 	r.must(err)
 	ours = slices.DeleteFunc(ours, func(p forge.Pull) bool { return p.Head != ourBranch })
+	all, err := r.crowd.People().Pulls(r.context(), ourBranch, "main")
+	r.must(err)
+	for _, p := range all {
+		if s.after != "" && p.State == forge.Closed && strings.Contains(p.Reason, "nothing left to propose") {
+			r.Errorf("pull request %d was opened for what was merged", p.Number)
+		}
+	}
 	kept, err := r.crowd.Remote.Mirror().Contains(r.mainHead(), before)
 	r.must(err)
 	if !kept {
