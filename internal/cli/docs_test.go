@@ -15,20 +15,25 @@ import (
 )
 
 // TestDocs: docs/reference/cli.md has all commands and their flags, and the README and it have
-// no others.
+// no others; docs/reference/help.md has a section for each command and no other.
 func TestDocs(t *testing.T) {
 	nobody := display.NewStream(io.Discard)
-	var commands, flags []string
+	var commands, flags, paths []string
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		commands = append(commands, strings.TrimPrefix(c.CommandPath(), "fairlead "))
 		c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
 		for _, sub := range c.Commands() {
-			if sub.Name() != "help" && c.Name() != "completion" {
+			if sub.Name() == "help" {
+				continue
+			}
+			paths = append(paths, sub.CommandPath())
+			if c.Name() != "completion" {
 				walk(sub)
 			}
 		}
 	}
+	paths = append(paths, "fairlead")
 	walk(newRoot(&app{stdout: nobody, stderr: nobody, format: "text"}))
 
 	page := read(t, "../../docs/reference/cli.md")
@@ -36,6 +41,15 @@ func TestDocs(t *testing.T) {
 		if !regexp.MustCompile("`(fairlead )?" + name + "[` ]").MatchString(page) {
 			t.Errorf("docs/reference/cli.md does not have the command %s", name)
 		}
+	}
+	var sections []string
+	for _, m := range regexp.MustCompile(`(?m)^## (fairlead.*)$`).FindAllStringSubmatch(read(t, "../../docs/reference/help.md"), -1) {
+		sections = append(sections, m[1])
+	}
+	slices.Sort(sections)
+	slices.Sort(paths)
+	if !slices.Equal(paths, sections) {
+		t.Errorf("docs/reference/help.md has the sections\n%q, and the commands are\n%q", sections, paths)
 	}
 	cobras, ofGit := []string{"--help"}, []string{"--no-edit"}
 	mentioned := regexp.MustCompile(`(^|[^-\w])(--[a-z][a-z-]*)`)

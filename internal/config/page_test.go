@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,9 +54,30 @@ func TestExample(t *testing.T) {
 	if wrong := validate(t, text); wrong != nil {
 		t.Errorf("the schema says %s", wrong)
 	}
-	for path := range keys("", reflect.TypeFor[config.Settings]()) {
-		if !strings.Contains(page(t), "`"+path+"`") && !strings.HasSuffix(path, ".file") && !strings.HasSuffix(path, ".env") {
-			t.Errorf("the page does not have `%s`", path)
+}
+
+// tableKey is a key in the first column of a table of the page.
+var tableKey = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")
+
+// TestPageKeys: each key that the page describes is in the settings, once.
+func TestPageKeys(t *testing.T) {
+	known := keys("", reflect.TypeFor[config.Settings]())
+	described := map[string]bool{}
+	for _, m := range tableKey.FindAllStringSubmatch(page(t), -1) {
+		if strings.HasPrefix(m[1], "{") {
+			continue // a way to write a secret
+		}
+		if _, ok := known[m[1]]; !ok {
+			t.Errorf("the page describes `%s`, which the settings do not have", m[1])
+		}
+		if described[m[1]] {
+			t.Errorf("the page describes `%s` twice", m[1])
+		}
+		described[m[1]] = true
+	}
+	for path := range known {
+		if !described[path] && !strings.HasSuffix(path, ".file") && !strings.HasSuffix(path, ".env") {
+			t.Errorf("no table of the page describes `%s`", path)
 		}
 	}
 }
