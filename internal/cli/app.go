@@ -16,6 +16,7 @@ type app struct {
 	format         string // of --output: "text", "json", "yaml", or what the command has besides
 	verbose        bool
 	version        string // of the program
+	credentials    credentialReader
 }
 
 // The groups of commands in the help: about a control plane, about promotion, and about the

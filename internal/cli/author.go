@@ -3,11 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -60,7 +62,16 @@ func (cc *commandContext) openForge(remote *git.Remote, place string, who git.Si
 	if settings == nil {
 		settings = readJob().newSettings(place)
 	}
-	return access.New(settings, cc.now).OpenForge(place, access.Observer{}, func() forge.Forge { return forge.NewPlain(remote, who, cc.now) })
+	f, err := access.New(settings, cc.now).OpenForge(place, access.Observer{}, func() forge.Forge { return forge.NewPlain(remote, who, cc.now) })
+	var unknown *access.UnknownForge
+	switch {
+	case cc.settings != nil:
+	case errors.Is(err, access.ErrNoToken):
+		err = problem.WithHint(err, "or set "+tokenVariable+" to a token that may open pull requests there")
+	case errors.As(err, &unknown):
+		err = problem.WithHint(err, fmt.Sprintf("write fairlead.yaml with controlPlane: {repo: …} and forges: [{host: %s, kind: …}], or name such a file with --config; without --pull-request no forge is needed", unknown.Host))
+	}
+	return f, err
 }
 
 // pullText returns the URL of a pull request, or its number.

@@ -150,7 +150,7 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 // Chain runs one cycle.
 func (o observer) Chain(ctx context.Context) (status.Chain, error) {
 	if err := o.loop.Cycle(ctx); err != nil {
-		return status.Chain{}, withLocationHint(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
+		return status.Chain{}, withSettingsHint(err)
 	}
 	if o.settings.Promotion != "managed" {
 		return status.Chain{External: true, Stages: []status.Stage{}}, nil

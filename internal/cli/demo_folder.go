@@ -43,7 +43,7 @@ func (f demoFolder) path(name ...string) string {
 func (f demoFolder) create(ctx context.Context, listen string) (string, error) {
 	o := scaffold.Options{ControlPlane: f.path("control-plane.git"), GitOps: f.path("gitops.git"), Sample: true}
 	d := scaffold.Daemon{DataDir: f.path("data"), Listen: listen, Interval: demoInterval, Write: true}
-	if err := createRepositories(ctx, o, string(f), d); err != nil {
+	if err := createRepositories(ctx, o, string(f), d, nil); err != nil {
 		return "", err
 	}
 	secret := rand.Text()

@@ -110,6 +110,8 @@ func findHint(err error) string {
 		return query.Hint
 	case errors.As(err, &hinted):
 		return hinted.Hint()
+	case errors.Is(err, git.ErrAccess):
+		return accessHint()
 	case errors.Is(err, git.ErrUnreachable):
 		return "--map URL=PATH reads it elsewhere, such as in a clone"
 	case errors.Is(err, git.ErrNoRevision):

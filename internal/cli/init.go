@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
@@ -90,7 +91,7 @@ func (i *initCommand) runInit(c *cobra.Command, args []string) error {
 		return err
 	}
 	content := scaffold.Daemon{Create: true, DataDir: "data", Listen: "127.0.0.1:8080", Remotes: remotes, Forges: forges}
-	if err := createRepositories(c.Context(), i.options, folder, content); err != nil {
+	if err := createRepositories(c.Context(), i.options, folder, content, i.app.readCredentials); err != nil {
 		return err
 	}
 	fmt.Fprint(i.app.stdout, i.nextSteps(settings))
@@ -151,7 +152,7 @@ const (
 
 // createRepositories fills the repositories and then writes the settings, whose presence means that all
 // of it is complete.
-func createRepositories(ctx context.Context, o scaffold.Options, folder string, d scaffold.Daemon) error {
+func createRepositories(ctx context.Context, o scaffold.Options, folder string, d scaffold.Daemon, credentials func(string) func(context.Context) (git.Credentials, error)) error {
 	content, err := scaffold.SettingsFile(o, d)
 	if err != nil {
 		return err
@@ -161,7 +162,7 @@ func createRepositories(ctx context.Context, o scaffold.Options, folder string, 
 	}
 	repositories := daemon.Repositories{
 		Content: o, Author: defaultAuthor(), When: time.Now(),
-		Credentials: readCredentials,
+		Credentials: credentials,
 	}
 	if err := repositories.Create(ctx); err != nil {
 		if errors.Is(err, daemon.ErrNotEmpty) {

@@ -29,6 +29,7 @@ type input struct {
 	maps        []string // URL=PATH-or-URL
 	worktree    bool     // read the work tree here
 	stderr      func() io.Writer
+	credentials *credentialReader
 
 	parser *model.Parser
 	source *source.Source
@@ -46,7 +47,7 @@ func (in *input) addInputFlags(c *cobra.Command) {
 	in.options.Barrier.Report = func(work, of string, e *panics.Error) {
 		fmt.Fprintf(c.ErrOrStderr(), "fairlead: panic %s: %s %s: %s\n%s", e.ID, work, of, e.Kind, e.Stack)
 	}
-	in.stderr = c.ErrOrStderr
+	in.stderr, in.credentials = c.ErrOrStderr, &credentialReader{}
 	f := c.Flags()
 	f.BoolVar(&in.worktree, "worktree", false, "read the work tree here, with what is not committed, instead of the branch that is checked out")
 	f.StringVar(&in.options.ControlPlane, "control-plane", "", "Git repository of the control plane: a `PATH-or-URL` (default: the repository here)")
@@ -86,7 +87,10 @@ func (in *input) openSource(ctx context.Context) error {
 	}
 	in.parser = model.NewParser()
 	in.options.Parser = in.parser
-	in.options.Credentials, in.options.ReportUnreachable = envCredentials(), true
+	in.options.ReportUnreachable = true
+	in.options.Credentials = func(location string) func(context.Context) (git.Credentials, error) {
+		return in.credentials.newSource(in.stderr(), location)
+	}
 	in.source, err = source.Open(ctx, in.options)
 	switch {
 	case err != nil && here:

@@ -137,12 +137,12 @@ func (p *prCommand) openRepository(ctx context.Context) error {
 	}
 	p.removeMirror = func() { _ = os.RemoveAll(mirror) }
 	mirrors := repos.Mirrors{Dir: mirror, Options: func(string) (git.RemoteOptions, error) {
-		return git.RemoteOptions{Credentials: readCredentials}, nil
+		return git.RemoteOptions{Credentials: p.app.readCredentials(place)}, nil
 	}}
 	p.remote, err = mirrors.Fetch(ctx, place)
 	if err != nil {
 		p.removeMirror()
-		return withLocationHint(err, "--repo says where the GitOps repository is; FAIRLEAD_GIT_TOKEN is what a server is shown")
+		return withLocationHint(err, "--repo says where the GitOps repository is")
 	}
 	p.forge = forge.NewPlain(p.remote, defaultAuthor(), time.Now)
 	return nil

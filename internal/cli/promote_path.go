@@ -199,7 +199,7 @@ func (p *copyCommand) openRepository(ctx context.Context, mirrors *repos.Mirrors
 	location := access.ReadLocation(p.context.settings, repo)
 	remote, err := mirrors.Fetch(ctx, location)
 	if err != nil {
-		return copyLocation{}, withLocationHint(err, "--repo and --to-repo say where the repositories are; FAIRLEAD_GIT_TOKEN is what a server is shown without settings")
+		return copyLocation{}, withLocationHint(err, "--repo and --to-repo say where the repositories are")
 	}
 	if branch == "" {
 		branch = remote.Mirror().DefaultBranch()

@@ -133,13 +133,13 @@ func cacheFolder(name ...string) string {
 }
 
 // newMirrors returns the repositories as the settings reach them. Without settings the
-// credentials of the process environment are for the host of the control plane.
+// credentials of the process environment are for the server of the control plane.
 func (cc *commandContext) newMirrors() *repos.Mirrors {
 	credentials := func(location string) func(context.Context) (git.Credentials, error) {
-		if host := giturl.Host(location); host == "" || host != giturl.Host(cc.controlPlane) {
+		if server := giturl.HTTPServer(location); server == "" || server != giturl.HTTPServer(cc.controlPlane) {
 			return nil
 		}
-		return readCredentials
+		return cc.app.readCredentials(location)
 	}
 	if cc.settings != nil {
 		credentials = access.New(cc.settings, cc.now).GitCredentials
@@ -167,9 +167,9 @@ func (cc *commandContext) actionOptions(who git.Signature) (actions.Options, err
 // withControlPlaneHint adds to an error where the location of the control plane is set.
 func (cc *commandContext) withControlPlaneHint(err error) error {
 	if cc.settings != nil {
-		return withLocationHint(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
+		return withSettingsHint(err)
 	}
-	return withLocationHint(err, "--config or --control-plane says where the control plane is; FAIRLEAD_GIT_TOKEN is what a server is shown without settings")
+	return withLocationHint(err, "--config or --control-plane says where the control plane is")
 }
 
 // openSession opens the control plane for operator actions.
@@ -219,7 +219,7 @@ func (cc *commandContext) printResult(r actions.Result, err error) error {
 		err = problem.WithHint(err, "if the branch is protected, --pull-request proposes it")
 	}
 	if err != nil {
-		return err
+		return cc.withControlPlaneHint(err)
 	}
 	return cc.app.printValue(r, func() string { return doneText(r) })
 }

@@ -14,9 +14,9 @@ import (
 )
 
 // withLocationHint adds a hint to an error that means that a repository does not exist or cannot be
-// reached; it returns any other error unchanged.
+// reached; it returns any other error unchanged. Where access is refused, [findHint] knows why.
 func withLocationHint(err error, hint string) error {
-	if errors.Is(err, git.ErrUnreachable) || errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) {
+	if errors.Is(err, git.ErrUnreachable) || errors.Is(err, git.ErrNotFound) {
 		return problem.WithHint(err, hint)
 	}
 	return err
@@ -56,6 +56,15 @@ func findRepository(flag, named, what string) (string, error) {
 		return from, nil
 	}
 	return filepath.Join(root, from), nil
+}
+
+// withSettingsHint is withLocationHint for a control plane that the settings name.
+func withSettingsHint(err error) error {
+	const hint = "controlPlane.repo in the settings says where it is, and remotes how to get in"
+	if errors.Is(err, git.ErrAccess) {
+		return problem.WithHint(err, hint)
+	}
+	return withLocationHint(err, hint)
 }
 
 // defaultAuthor returns the author of commits that record what the user did, such as closing a

@@ -71,7 +71,7 @@ func (s *serveCommand) runServe(ctx context.Context) error {
 	}
 	snapshot, err := daemon.RunOnce(ctx, o)
 	if err != nil {
-		return withLocationHint(err, "controlPlane.repo in the settings says where it is, and remotes how to get in")
+		return withSettingsHint(err)
 	}
 	if err := s.app.printValue(snapshot, func() string { return statusText(snapshot) }); err != nil {
 		return err

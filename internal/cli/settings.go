@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +11,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config"
-	"github.com/fairlead-io/fairlead/internal/git"
 )
 
 // defaultSettingsFile is the default path of the settings.
@@ -40,13 +37,3 @@ func (a *app) loadSettings(file string, load func(string, func(string) string) (
 	fmt.Fprint(a.stderr, display.FormatProblems(problems, a.stderr))
 	return settings, nil
 }
-
-// envCredentials returns the credentials for the host of the control plane. They come from the
-// process environment, because other users can read command lines.
-func envCredentials() git.Credentials {
-	username := cmp.Or(os.Getenv(usernameVariable), "x-access-token") // what GitHub calls the holder of a token; others ignore it
-	return git.Credentials{Username: username, Secret: os.Getenv(tokenVariable)}
-}
-
-// readCredentials is envCredentials for what asks before each connection.
-func readCredentials(context.Context) (git.Credentials, error) { return envCredentials(), nil }

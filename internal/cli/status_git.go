@@ -27,7 +27,7 @@ type gitReader struct {
 // newGitReader returns a reader of the repository that the current folder is in. The error is
 // errNoChainReader if there is none.
 func (cc *commandContext) newGitReader(ctx context.Context) (gitReader, error) {
-	s, err := source.Open(ctx, source.Options{ControlPlane: ".", Parser: model.NewParser(), Credentials: envCredentials()})
+	s, err := source.Open(ctx, source.Options{ControlPlane: ".", Parser: model.NewParser(), Credentials: cc.app.readCredentials})
 	if errors.Is(err, git.ErrNotFound) {
 		err = errNoChainReader
 	}

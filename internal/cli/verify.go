@@ -39,7 +39,7 @@ func newVerify(a *app) *cobra.Command {
 from, renders it again from nothing, and compares every file. Without COMMIT it is what is
 checked out. It is run in a clone of the GitOps repository.
 
-FAIRLEAD_GIT_TOKEN is shown to the host of --control-plane; without it, to that of the
+FAIRLEAD_GIT_TOKEN is shown to the server of --control-plane; without it, to that of the
 clone's origin, and not to where the record says that the control plane is.
 
 It exits with 4 if something is different.`,
@@ -81,15 +81,15 @@ func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 		return err
 	}
 	results, err := verify.Commit(ctx, repo, commit, func(ctx context.Context, base string) (*source.Source, error) {
-		o := source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: envCredentials(), Rendering: v.rendering}
-		origin := giturl.Host(repo.RemoteURL("origin"))
+		o := source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: v.app.readCredentials, Rendering: v.rendering}
+		origin := giturl.HTTPServer(repo.RemoteURL("origin"))
 		switch {
 		case v.controlPlane != "":
 			o.ControlPlane = v.controlPlane
 		case origin != "":
-			o.CredentialsHost = origin
+			o.CredentialsFor = origin
 		default:
-			o.Credentials, o.CredentialsHost = git.Credentials{}, "none"
+			o.Credentials, o.CredentialsFor = nil, "none"
 		}
 		return source.Open(ctx, o)
 	})

@@ -1,11 +1,13 @@
 package config
 
 import (
-	"net/netip"
+	"net"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
 
 // remoteLocation is a URL of a remote, taken apart so that it can be compared: host:path as
@@ -65,11 +67,7 @@ func (l remoteLocation) canonicalURL() string {
 
 // isUnencrypted reports whether what is sent there can be read on the way: plain HTTP to another machine.
 func (l remoteLocation) isUnencrypted() bool {
-	if l.scheme != "http" || l.host == "localhost" {
-		return false
-	}
-	ip, err := netip.ParseAddr(l.host)
-	return err != nil || !ip.IsLoopback()
+	return giturl.IsUnencrypted(l.scheme + "://" + net.JoinHostPort(l.host, l.port))
 }
 
 // Remote returns the remote with the longest URL that url begins with, segment by segment, with

@@ -7,6 +7,7 @@ package giturl
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -47,13 +48,26 @@ func IsRemote(location string) bool {
 // LocalPath returns the path of a location on this machine.
 func LocalPath(location string) string { return strings.TrimPrefix(location, "file://") }
 
-// Host returns the host of an https URL, in lower case; "" for anything else.
-func Host(location string) string {
-	u, err := url.Parse(location)
-	if err != nil || u.Scheme != "https" {
+// HTTPServer returns the scheme, host and port of an http or https URL, as in
+// "https://git.example.com"; "" for anything else. A standard port is left out.
+func HTTPServer(location string) string {
+	u, err := url.Parse(strings.TrimSpace(location))
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return ""
 	}
-	return strings.ToLower(u.Host)
+	host := strings.TrimSuffix(strings.ToLower(u.Host), ":"+map[string]string{"https": "443", "http": "80"}[u.Scheme])
+	return u.Scheme + "://" + strings.TrimSuffix(host, ":")
+}
+
+// IsUnencrypted reports whether what is sent to a location can be read on the way: plain HTTP to
+// another machine.
+func IsUnencrypted(location string) bool {
+	u, err := url.Parse(strings.TrimSpace(location))
+	if err != nil || u.Scheme != "http" || strings.EqualFold(u.Hostname(), "localhost") {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return err != nil || !ip.IsLoopback()
 }
 
 // Redact returns a URL that can be shown: without a user, which may be a token, or a

@@ -48,10 +48,20 @@ func TestRedact(t *testing.T) {
 			t.Errorf("%s is shown as %s, want %s", url, got, want)
 		}
 	}
-	if got := giturl.Host("https://Example.com:8443/x"); got != "example.com:8443" {
-		t.Errorf("the host is %q", got)
-	}
-	if got := giturl.Host("http://example.com/x"); got != "" {
-		t.Errorf("a plain http URL has the host %q: a token would be sent in the clear", got)
+	for location, want := range map[string]string{
+		"https://Example.com:8443/x":  "https://example.com:8443",
+		"https://me@example.com:443/": "https://example.com",
+		"http://example.com/x":        "http://example.com",
+		"http://example.com:80/x":     "http://example.com",
+		"http://example.com:443/x":    "http://example.com:443",
+		"http://[::1]:3000/x":         "http://[::1]:3000",
+		"ssh://example.com/x":         "",
+		"git@example.com:x":           "",
+		"file:///x":                   "",
+		"/srv/x":                      "",
+	} {
+		if got := giturl.HTTPServer(location); got != want {
+			t.Errorf("the server of %s is %q, want %q", location, got, want)
+		}
 	}
 }

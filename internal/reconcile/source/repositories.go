@@ -17,7 +17,7 @@ import (
 // repositories opens each repository once, however many layers are in it.
 type repositories struct {
 	mirrors      *repos.Mirrors
-	credentials  git.Credentials
+	credentials  func(location string) func(context.Context) (git.Credentials, error)
 	locations    map[string]string // by normalized URL
 	openLocation func(context.Context, string) (*git.Repository, error)
 	barrier      panics.Barrier
@@ -28,8 +28,8 @@ type repositories struct {
 	opened    map[string]*opening
 	ownURLs   map[string]*git.Repository // URLs that are the control plane
 	anyIsOwn  *git.Repository            // a local control plane that has no URL
-	tokenHost string                     // the only one that is sent the token
-	hostIsSet bool                       // it is not that of the control plane
+	server    string                     // the only one that is sent the credentials
+	serverSet bool                       // it is not that of the control plane
 	named     []string                   // places that who runs this has named
 	folders   []string                   // the control plane's, and that it was cloned from
 }
@@ -55,13 +55,10 @@ func (r *repositories) resetOptions(o Options) {
 	r.barrier, r.credentials, r.locations = o.Barrier, o.Credentials, map[string]string{}
 	r.mirrors = &repos.Mirrors{Dir: o.CacheDir, Options: r.remoteOptions}
 	r.opened, r.ownURLs, r.anyIsOwn, r.folders = map[string]*opening{}, nil, nil, nil
-	r.tokenHost, r.hostIsSet = giturl.Host(o.ControlPlane), o.CredentialsHost != ""
-	if r.hostIsSet {
-		r.tokenHost = o.CredentialsHost
-	}
+	r.server, r.serverSet = giturl.HTTPServer(o.ControlPlane), o.CredentialsFor != ""
 	r.named = []string{o.ControlPlane}
-	if r.hostIsSet {
-		r.named = nil
+	if r.serverSet {
+		r.server, r.named = giturl.HTTPServer(o.CredentialsFor), nil
 	}
 	for url, place := range o.Map {
 		r.locations[giturl.Normalize(url)] = place
@@ -113,8 +110,8 @@ func (r *repositories) setOwnURLs(location string, repo *git.Repository) {
 		r.folders = append(r.folders, absolutePath(repo.Location(), origin))
 	}
 	r.named = append(r.named, origin)
-	if !r.hostIsSet {
-		r.tokenHost = giturl.Host(origin)
+	if !r.serverSet {
+		r.server = giturl.HTTPServer(origin)
 	}
 	if !remote {
 		r.anyIsOwn = repo
@@ -192,12 +189,14 @@ func (r *repositories) openOrFetch(ctx context.Context, place string) (*git.Repo
 // at any address, and only one is sent the token.
 func (r *repositories) remoteOptions(place string) (git.RemoteOptions, error) {
 	o := git.RemoteOptions{Guard: !r.isNamed(place), IsTrusted: r.isNamed}
-	host := giturl.Host(place)
-	o.Credentials = func(context.Context) (git.Credentials, error) {
-		if host != "" && host == r.tokenHost {
-			return r.credentials, nil
+	if server := giturl.HTTPServer(place); r.credentials != nil && server != "" {
+		shown := r.credentials(place)
+		o.Credentials = func(ctx context.Context) (git.Credentials, error) {
+			if server != r.server { // of a clone it is known once that is open
+				return git.Credentials{}, nil
+			}
+			return shown(ctx)
 		}
-		return git.Credentials{}, nil
 	}
 	return o, nil
 }

@@ -51,12 +51,12 @@ type Options struct {
 	Map map[string]string
 	// CacheDir holds the mirrors of remotes.
 	CacheDir string
-	// Credentials are shown to the host of the control plane, and to no other; of a clone that
-	// is where its origin is.
-	Credentials git.Credentials
-	// CredentialsHost, if not "", is the only host that they are shown to instead: where the
-	// control plane is, was not said by who runs this.
-	CredentialsHost string
+	// Credentials returns the source of the credentials for a location on the server of the control
+	// plane, and is asked for no other; of a clone that is where its origin is. nil if there are none.
+	Credentials func(location string) func(context.Context) (git.Credentials, error)
+	// CredentialsFor, if not "", is a location on the only server that they are shown to instead:
+	// where the control plane is, was not said by who runs this.
+	CredentialsFor string
 	// Open returns the repository at a URL or path, as it is now; nil to open what is
 	// on this machine, and to mirror the rest in CacheDir.
 	Open func(ctx context.Context, place string) (*git.Repository, error)

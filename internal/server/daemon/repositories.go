@@ -22,8 +22,9 @@ import (
 // Repositories describes the two repositories that a new user starts with.
 type Repositories struct {
 	Content scaffold.Options
-	// Credentials is called before each connection; nil connects anonymously.
-	Credentials func(context.Context) (git.Credentials, error)
+	// Credentials returns what is called before each connection to a location; nil connects
+	// anonymously.
+	Credentials func(location string) func(context.Context) (git.Credentials, error)
 	Author      git.Signature
 	When        time.Time
 }
@@ -53,8 +54,11 @@ func (r Repositories) Create(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	mirrors := &repos.Mirrors{Dir: dir, Options: func(string) (git.RemoteOptions, error) {
-		return git.RemoteOptions{Credentials: r.Credentials}, nil
+	mirrors := &repos.Mirrors{Dir: dir, Options: func(location string) (o git.RemoteOptions, err error) {
+		if r.Credentials != nil {
+			o.Credentials = r.Credentials(location)
+		}
+		return o, nil
 	}}
 	var ready []*git.Remote
 	for _, place := range []string{r.Content.ControlPlane, r.Content.GitOps} {
