@@ -18,12 +18,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
 )
 
-// TestMain lets the test's own program be fairlead, under that name.
+// TestMain lets the test's own program be fairlead, or a stand-in, under that name.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "fairlead" {
+	switch program := filepath.Base(os.Args[0]); {
+	case program == "fairlead":
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		defer stop()
 		os.Exit(cli.Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	case slices.Contains(standIns, program):
+		os.Exit(runStandIn(program, os.Args[1:]))
 	}
 	os.Exit(m.Run())
 }
@@ -96,7 +99,12 @@ func (p *page) typeCommands(t *testing.T) {
 // script finds in its environment, and where the reader's server is in the test.
 func (p *page) startServer(t *testing.T) (env []string, replace *strings.Replacer) {
 	t.Helper()
-	if p.setup != "gitea" {
+	switch p.setup {
+	case "github":
+		_, env := startGitHub(t)
+		return env, strings.NewReplacer()
+	case "gitea":
+	default:
 		return nil, strings.NewReplacer()
 	}
 	s := giteatest.Start(t)
@@ -110,8 +118,14 @@ func runScript(t *testing.T, script string, env []string) (output string, err er
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(self, filepath.Join(bin, "fairlead")); err != nil {
-		t.Fatal(err)
+	programs := []string{"fairlead"}
+	if slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, standInVariable+"=") }) {
+		programs = append(programs, standIns...)
+	}
+	for _, name := range programs {
+		if err := os.Symlink(self, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	file := filepath.Join(bin, "script")
 	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {

@@ -5,7 +5,8 @@
 //
 // What its tests keep true: a block marked console runs, and prints what the page shows;
 // a block marked sh needs a cluster, a forge or another network, and names the program
-// that does; nothing on a page is skipped without a reason that a reader can see.
+// that does; where there are stand-ins for these programs, as for the tutorial on GitHub, it is
+// typed too; nothing on a page is skipped without a reason that a reader can see.
 //
 // A page may hold what only the test reads, in comments of HTML: "setup: NAME" begins in
 // testdata/NAME.sh, "run: COMMAND" does what the reader's daemon or forge would do, and
@@ -96,8 +97,11 @@ func readPage(t *testing.T, name string) *page {
 func (p *page) addBlock(t *testing.T, b block) {
 	t.Helper()
 	p.blocks = append(p.blocks, b)
-	if b.language == "console" {
+	switch {
+	case b.language == "console":
 		p.steps = append(p.steps, b.readSteps(t)...)
+	case b.language == "sh" && p.setup == "github": // it has stand-ins for the programs
+		p.steps = append(p.steps, step{line: b.line, command: b.text})
 	}
 }
 

@@ -39,6 +39,8 @@ type Server struct {
 	Token string
 	// PageSize bounds how much a page of a list has; 0 is 100, as on GitHub.
 	PageSize int
+	// Now is the clock; nil for one that is a second later each time that it is read.
+	Now func() time.Time
 
 	t       testing.TB
 	http    *httptest.Server
@@ -113,8 +115,11 @@ func (s *Server) API() string { return s.http.URL + prefix }
 // begin is when the clock of this GitHub starts.
 var begin = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// nextTime returns the time, which is a second later each time.
+// nextTime returns the time of something new.
 func (s *Server) nextTime() time.Time {
+	if s.Now != nil {
+		return s.Now()
+	}
 	s.ticks++
 	return begin.Add(time.Duration(s.ticks) * time.Second)
 }
