@@ -89,6 +89,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	if err != nil && !errors.As(err, &unread) {
 		return err
 	}
+	k.input.noteAhead(ctx, func(base string) string { return "check it with --base " + base })
 	all := problemSet{}
 	report := checkReport{Environments: []checkedEnvironment{}}
 	if unread != nil {

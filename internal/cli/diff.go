@@ -107,6 +107,7 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
+	d.noteAhead(ctx, sides)
 	if a, b := sides[0].environment, sides[1].environment; d.input.environment == "" && a != "" && b != "" && a != b {
 		return d.runDrift(ctx, sides)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -112,6 +113,19 @@ func (d *diffCommand) openSide(ctx context.Context, s *side) (err error) {
 	}
 	s.known, s.problems, err = s.in.listEnvironments(ctx)
 	return err
+}
+
+// noteAhead says that the base has commits that no environment has, where no side is a revision of the
+// base.
+func (d *diffCommand) noteAhead(ctx context.Context, sides [2]side) {
+	environment := sides[0].environment
+	if sides[0].folder {
+		environment = sides[1].environment
+	}
+	if environment == "" || !sides[1].folder && sides[1].environment == "" {
+		return
+	}
+	d.input.noteAhead(ctx, func(base string) string { return fmt.Sprintf("fairlead diff %s %s shows it", environment, base) })
 }
 
 func isFolder(path string) bool {

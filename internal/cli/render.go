@@ -80,6 +80,7 @@ func (r *renderCommand) runRender(ctx context.Context) error {
 	case !r.all && len(names) > 1:
 		return newAmbiguityError(names)
 	}
+	r.input.noteAhead(ctx, func(base string) string { return "render it with --base " + base })
 	done, err := r.renderAll(ctx, names)
 	if err != nil {
 		return err

@@ -312,3 +312,38 @@ func (l *firstParentLine) toHistory(leftOut func(lineStep) (bool, error)) (promo
 	}
 	return promote.NewHistory(kept, beside...), nil
 }
+
+// CountNewer returns how many commits of the base's branch come after all of some that it contains,
+// and would be promoted: those that only our commands and promotions write are not counted.
+func CountNewer(base source.Base, has ...string) (int, error) {
+	l, err := readLine(base.Repo, base.Head, has, false)
+	if err != nil {
+		return 0, err
+	}
+	newer := len(l.commits)
+	for _, commit := range has {
+		n, err := l.countContaining(commit)
+		if err != nil {
+			return 0, err
+		}
+		if slices.Contains(l.commits, commit) { // it contains itself
+			n--
+		}
+		newer = min(newer, n)
+	}
+	count := 0
+	for i, commit := range l.commits[:newer] {
+		s := lineStep{commit: commit}
+		if i+1 < len(l.commits) {
+			s.before = l.commits[i+1]
+		}
+		written, err := isActionCommit(base.Repo, s, base.Own)
+		if err != nil {
+			return 0, err
+		}
+		if !written {
+			count++
+		}
+	}
+	return count, nil
+}
