@@ -53,6 +53,11 @@ func newNoEnvironmentsError(what string) error {
 		"%s: this control plane has none", what)
 }
 
+// newNoControlPlaneError returns the usage error of a folder or a repository that is no control plane.
+func newNoControlPlaneError(what string) error {
+	return usageErrorf("fairlead init creates a control plane; run the command in a clone of one, or name it with --control-plane", "%s", what)
+}
+
 // problemsError means that problems stop an environment, or the command.
 type problemsError struct {
 	summary    string
@@ -115,7 +120,7 @@ func findHint(err error) string {
 	case errors.Is(err, git.ErrUnreachable):
 		return "--map URL=PATH reads it elsewhere, such as in a clone"
 	case errors.Is(err, git.ErrNoRevision):
-		return "check the name; of a shallow clone, fetch all branches (git fetch --unshallow)"
+		return "check the name, and that it was pushed"
 	}
 	return ""
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
@@ -93,10 +94,9 @@ func (in *input) openSource(ctx context.Context) error {
 	}
 	in.source, err = source.Open(ctx, in.options)
 	switch {
+	case errors.Is(err, git.ErrNotFound) && here:
+		return newNoControlPlaneError("there is no Git repository here")
 	case err != nil && here:
-		if errors.Is(err, git.ErrNotFound) {
-			err = errors.New("there is no Git repository here")
-		}
 		return problem.WithHint(err, "run it in a clone of the control plane, or say where it is with --control-plane, or --base-dir and --environment-dir")
 	case err != nil || !here:
 		return err
@@ -154,14 +154,21 @@ func (in *input) chooseEnvironments(names []string, problems problem.List) ([]st
 	case len(names) == 0 && problems.Stops():
 		return nil, newProblemsError(problems)
 	case len(names) == 0:
-		return nil, problem.WithHint(fmt.Errorf("the control plane has no environments"),
-			"an object of kind Environment in .environments/ of the base makes one; if the repository here is another one, name the control plane with --control-plane")
+		return nil, newNoControlPlaneError(in.describeRepository() + " is no control plane: it has no objects of kind Environment in .environments")
 	case len(names) > 1 && in.options.EnvironmentRevision != "":
 		return nil, usageErrorf("say with -e which environment it is of: "+text.Join(names, " or "), "--environment-revision is for one environment")
 	case len(names) > 1 && in.options.EnvironmentDir != "":
 		return nil, usageErrorf("say with -e which environment it is: "+text.Join(names, " or "), "--environment-dir is for one environment")
 	}
 	return names, nil
+}
+
+// describeRepository names the repository of the control plane in a sentence.
+func (in *input) describeRepository() string {
+	if in.options.ControlPlane == "." {
+		return "the repository here"
+	}
+	return giturl.Redact(in.options.ControlPlane)
 }
 
 // listEnvironments returns the names of all environments of the control plane, in the order of

@@ -24,18 +24,20 @@ type gitReader struct {
 	now    func() time.Time
 }
 
-// newGitReader returns a reader of the repository that the current folder is in. The error is
-// errNoChainReader if there is none.
+// newGitReader returns a reader of the repository that the current folder is in.
 func (cc *commandContext) newGitReader(ctx context.Context) (gitReader, error) {
 	s, err := source.Open(ctx, source.Options{ControlPlane: ".", Parser: model.NewParser(), Credentials: cc.app.readCredentials})
 	if errors.Is(err, git.ErrNotFound) {
-		err = errNoChainReader
+		err = usageErrorf(noStatusHint, "there is no Git repository here, and no "+defaultSettingsFile)
 	}
 	return gitReader{s, cc.now}, err
 }
 
 // Close does nothing: nothing was started.
 func (gitReader) Close() {}
+
+// noStatusHint is what to do where status has nothing to read.
+const noStatusHint = "run it in a clone of the control plane, or with --config FILE or --url URL; fairlead init creates a control plane"
 
 // notKnownFromGit is the reason of all verdicts of a chain that was read from Git alone.
 const notKnownFromGit = "not known from Git alone"
@@ -50,7 +52,7 @@ func (r gitReader) Chain(ctx context.Context) (status.Chain, error) {
 		return status.Chain{}, err
 	}
 	if len(base.Environments) == 0 && !base.Progress.Problems.Stops() {
-		return status.Chain{}, usageErrorf("run it in a clone of the control plane, or with --config FILE or --url URL", "the repository here has no environments: it is not a control plane")
+		return status.Chain{}, usageErrorf(noStatusHint, "the repository here is no control plane: it has no objects of kind Environment in .environments")
 	}
 	read, problems := model.NewChain(base.Progress, base.Environments, nil)
 	chain := status.Chain{FromGit: true, External: read.External, Inferred: read.Inferred, Head: base.Head, Checked: r.now(), Problems: base.Progress.Problems, Stages: []status.Stage{}}
@@ -75,7 +77,11 @@ func (r gitReader) readStage(ctx context.Context, base source.Base, spec model.S
 		return stage, err
 	}
 	if branch.Repo == nil {
-		stage.Next = promote.Decision{State: promote.Stopped, Verdict: gate.Verdict{Status: gate.Fail, Reason: "its branch " + branch.Name + " is not in this clone"}}
+		reason := "its branch " + branch.Name + " is not in this clone"
+		if command := base.Repo.FetchCommand(); command != "" {
+			reason += "; fetch it: " + command
+		}
+		stage.Next = promote.Decision{State: promote.Stopped, Verdict: gate.Verdict{Status: gate.Fail, Reason: reason}}
 		return stage, nil
 	}
 	if i := slices.IndexFunc(branch.Progress.Problems, func(p problem.Problem) bool { return !p.Warning }); i >= 0 {

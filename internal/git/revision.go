@@ -65,8 +65,8 @@ func (r *Repository) describeResult(revision string, id plumbing.Hash, err error
 	switch {
 	case err == nil:
 		return id.String(), nil
-	case errors.Is(err, ErrNoRevision):
-		return "", fmt.Errorf("%s in %s: %w", cmp.Or(revision, `""`), r.location, ErrNoRevision)
+	case errors.Is(err, ErrNoRevision), errors.Is(err, plumbing.ErrObjectNotFound) && !errors.Is(err, ErrDamaged) && r.fetchCommand() != "":
+		return "", r.withFetchHint(fmt.Errorf("%s in %s: %w", cmp.Or(revision, `""`), r.location, ErrNoRevision))
 	}
 	return "", fmt.Errorf("read %s of %s: %w", revision, r.location, err)
 }
@@ -193,6 +193,9 @@ func (r *Repository) followSteps(id plumbing.Hash, steps string) (plumbing.Hash,
 				return plumbing.ZeroHash, ErrNoRevision
 			}
 			id = c.ParentHashes[parent-1]
+			if r.mirror == "" && r.store.HasEncodedObject(id) != nil { // a shallow clone ends there
+				return plumbing.ZeroHash, plumbing.ErrObjectNotFound
+			}
 		}
 		steps = rest
 	}
@@ -244,7 +247,7 @@ func (r *Repository) Commit(id string) (CommitInfo, error) {
 	defer r.mu.Unlock()
 	c, err := object.GetCommit(r.store, plumbing.NewHash(id))
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
-		err = ErrNoRevision
+		err = r.withFetchHint(ErrNoRevision)
 	}
 	if err != nil {
 		return CommitInfo{}, fmt.Errorf("read commit %s of %s: %w", id, r.location, err)
@@ -279,7 +282,7 @@ func (r *Repository) Contains(commit, ancestor string) (bool, error) {
 		seen[id] = true
 		c, err := object.GetCommit(r.store, id)
 		if err != nil {
-			return false, fmt.Errorf("read commit %s of %s: %w", id, r.location, err)
+			return false, r.withFetchHint(fmt.Errorf("read commit %s of %s: %w", id, r.location, err))
 		}
 		next = append(next, c.ParentHashes...)
 	}
@@ -300,7 +303,7 @@ func (r *Repository) MergeBase(a, b string) (string, error) {
 		}
 		c, err := object.GetCommit(r.store, id)
 		if err != nil {
-			return fmt.Errorf("read commit %s of %s: %w", id, r.location, err)
+			return r.withFetchHint(fmt.Errorf("read commit %s of %s: %w", id, r.location, err))
 		}
 		seen[id] |= side
 		// The newest first, so that the first common ancestor is the newest.

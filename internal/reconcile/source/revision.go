@@ -70,8 +70,9 @@ func isClone(repo *git.Repository) bool {
 
 // describeMissing returns that a repository does not have a revision, and what it has instead.
 func describeMissing(repo *git.Repository, place, revision string) (reason, advice string) {
+	clone := "this clone of " + place
 	if place == "." {
-		place = "the repository here"
+		place, clone = "the repository here", "the clone here"
 	}
 	names := branchNames(repo)
 	if len(names) == 0 {
@@ -88,8 +89,11 @@ func describeMissing(repo *git.Repository, place, revision string) (reason, advi
 	default:
 		advice = "its branches are " + text.Join(names, " and ")
 	}
-	if isClone(repo) {
-		advice += "; if this clone is shallow, fetch all of them: git fetch --unshallow"
+	switch command := repo.FetchCommand(); {
+	case command != "":
+		place, advice = clone, advice+"; it has only a part of the repository; fetch the rest: "+command
+	case isClone(repo):
+		advice += "; git fetch gets those that are newer"
 	}
 	return fmt.Sprintf("%s has no branch or commit %q", place, revision), advice
 }

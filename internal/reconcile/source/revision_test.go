@@ -38,7 +38,7 @@ func TestMissingRevision(t *testing.T) {
 		{name: "typo", branches: []string{"main", "my-change"}, options: source.Options{Base: "my-chnage"},
 			fails: ` has no branch or commit "my-chnage"`, hint: `did you mean "my-change"?`},
 		{name: "typo in a clone", branches: []string{"main"}, clone: true, options: source.Options{Base: "mian"},
-			fails: ` has no branch or commit "mian"`, hint: `did you mean "main"?; if this clone is shallow, fetch all of them: git fetch --unshallow`},
+			fails: ` has no branch or commit "mian"`, hint: `did you mean "main"?; git fetch gets those that are newer`},
 		{name: "empty", fails: " is empty: it has no commits",
 			hint: "push a first commit to its branch main; fairlead init fills an empty control plane"},
 	} {
