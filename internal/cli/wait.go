@@ -29,8 +29,8 @@ import (
 type arrival struct {
 	Environment string `json:"environment"`
 	Commit      string `json:"commit"`
-	// State is "deployed", "failed", "superseded", or "waiting", which a timeout makes
-	// "timed-out".
+	// State is "deployed", "failed", "superseded", "skipped", or "waiting", which a timeout
+	// makes "timed-out".
 	State  string `json:"state"`
 	Reason string `json:"reason"` // one sentence, without a full stop
 }
@@ -39,6 +39,7 @@ const (
 	hasDeployed  = "deployed"
 	hasFailed    = "failed"
 	isSuperseded = "superseded"
+	isSkipped    = "skipped" // it is never promoted, so that nothing is to be waited for
 	isWaiting    = "waiting"
 	isTimedOut   = "timed-out"
 )
@@ -58,15 +59,16 @@ func newWait(a *app) *cobra.Command {
 		Long: `Wait looks at the commit status "ENVIRONMENT environment" of a commit of the base, which
 Fairlead and Kalypso's workflows set, until it says that the environment has deployed the
 commit. It exits with 1 if the status says that this has failed, if the environment has a
-newer commit, so that this one will not come there any more, or if the time is over.
+newer commit, so that this one will not come there any more, or if the time is over. A
+commit that is not promoted, such as that of a hold or a freeze, is not waited for.
 
 In a job of GitHub Actions, Gitea Actions or GitLab CI it looks at the repository that the
 job runs for, with FAIRLEAD_GIT_TOKEN or else GITHUB_TOKEN; elsewhere at that of the
 settings. COMMIT is a full commit id. With --url it asks a daemon, which knows the commit
 that an environment has now, and no other.
 
-Where GITHUB_OUTPUT names a file, state (deployed, failed, superseded, timed-out), reason
-and commit are written to it.`,
+Where GITHUB_OUTPUT names a file, state (deployed, skipped, failed, superseded, timed-out),
+reason and commit are written to it.`,
 		Example: `  fairlead wait stage "$GITHUB_SHA"
   fairlead wait stage "$GITHUB_SHA" --timeout 2h --url http://fairlead.example.com:8080`,
 		Args:              checkArguments(2, 2),
@@ -104,7 +106,11 @@ func (w *waitCommand) runWait(ctx context.Context, environment, commit string) e
 	if err := w.checkEnvironment(ctx, environment, open); err != nil {
 		return err
 	}
-	result, err := w.waitUntilArrived(ctx, arrival{Environment: environment, Commit: commit}, look)
+	result := arrival{Environment: environment, Commit: commit, State: isSkipped}
+	result.Reason, err = w.findUnpromotable(ctx, environment, commit, open)
+	if err == nil && result.Reason == "" {
+		result, err = w.waitUntilArrived(ctx, result, look)
+	}
 	if err != nil {
 		return err
 	}
@@ -112,12 +118,15 @@ func (w *waitCommand) runWait(ctx context.Context, environment, commit string) e
 		return err
 	}
 	err = w.context.app.printValue(result, func() string {
-		if result.State != hasDeployed {
-			return ""
+		switch result.State {
+		case hasDeployed:
+			return fmt.Sprintf("%s has deployed %s\n", environment, promote.ShortID(commit))
+		case isSkipped:
+			return fmt.Sprintf("nothing to wait for: %s never gets %s: %s\n", environment, promote.ShortID(commit), result.Reason)
 		}
-		return fmt.Sprintf("%s has deployed %s\n", environment, promote.ShortID(commit))
+		return ""
 	})
-	if err != nil || result.State == hasDeployed {
+	if err != nil || result.State == hasDeployed || result.State == isSkipped {
 		return err
 	}
 	over := ""
@@ -244,6 +253,24 @@ func (w *waitCommand) checkEnvironment(ctx context.Context, environment string, 
 		return nil
 	}
 	return checkEnvironments(names, environment)
+}
+
+// findUnpromotable returns why the environment never gets the commit; "" if it may, or if the control
+// plane cannot be read, as with a daemon alone. Of errors it returns those only that end the wait.
+func (w *waitCommand) findUnpromotable(ctx context.Context, environment, commit string, open sessionOpener) (string, error) {
+	if w.context.controlPlane == "" {
+		return "", nil
+	}
+	session, err := open()
+	if err != nil {
+		return "", nil
+	}
+	reason, err := session.DescribeUnpromotable(ctx, environment, commit)
+	var refused *problem.Refusal
+	if err != nil && !errors.As(err, &refused) {
+		return "", nil
+	}
+	return reason, err
 }
 
 // useJobSettings derives settings from the CI job, if there are none.

@@ -140,40 +140,6 @@ func (v snapshot) currentCommit() (string, error) {
 	return commit, err
 }
 
-// FindNewerCommit returns the commit that an environment has, if it comes after a revision of the
-// base; "" if it does not, or the base has no such revision.
-func (d *Session) FindNewerCommit(ctx context.Context, environment, revision string) (string, error) {
-	err := d.refreshStale(ctx)
-	if err != nil {
-		return "", err
-	}
-	var v snapshot
-	v.base, err = d.source.Base(ctx)
-	if err != nil {
-		return "", err
-	}
-	v.branch, err = d.source.Branch(ctx, environment)
-	if err != nil || v.branch.Repo == nil {
-		return "", err
-	}
-	has, err := v.currentCommit()
-	if err != nil || has == "" {
-		return "", err
-	}
-	commit, err := v.base.Repo.Resolve(revision)
-	if errors.Is(err, git.ErrNoRevision) {
-		return "", nil
-	}
-	if err != nil || commit == has || !source.IsCommit(has) {
-		return "", err
-	}
-	after, err := v.base.Repo.Contains(has, commit)
-	if err != nil || !after {
-		return "", err
-	}
-	return has, nil
-}
-
 // Result is the outcome of an action.
 type Result struct {
 	Action      string `json:"lever"`

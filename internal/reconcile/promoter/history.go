@@ -110,6 +110,12 @@ func ResolvePromotable(base source.Base, revision string) (string, error) {
 	return commit, nil
 }
 
+// IsActionCommit reports whether a commit of the base changes only what our commands and promotions
+// write, or what is in some more places, so that it is not promoted.
+func IsActionCommit(base source.Base, commit string, more ...string) (bool, error) {
+	return isActionCommit(base.Repo, lineStep{commit: commit}, append(base.Own[:len(base.Own):len(base.Own)], more...))
+}
+
 // isActionCommit reports whether a commit differs from the one before it only in our folder, and in
 // what environments have on the base's own branch. If none is given, its first parent is the one
 // before it.
