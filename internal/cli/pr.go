@@ -28,9 +28,10 @@ type prCommand struct {
 	all            bool
 	commit, reason string
 
-	remote       *git.Remote
-	forge        *forge.Plain
-	removeMirror func()
+	isTokenWithheld bool // the server of the repository is not that of the control plane which names it
+	remote          *git.Remote
+	forge           *forge.Plain
+	removeMirror    func()
 }
 
 func newPR(a *app) *cobra.Command {
@@ -49,7 +50,7 @@ refs/fairlead/pulls. These commands are their review.`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.PersistentFlags().StringVar(&p.repo, "repo", "", "the GitOps repository: a `PATH-or-URL` (default: what the clone here is of, or the repository here)")
+	c.PersistentFlags().StringVar(&p.repo, "repo", "", "the GitOps repository: a `PATH-or-URL` (default: that of the control plane here, or what the clone here is of, or the repository here)")
 	list := p.newSubcommand("list", "List the open pull requests", checkArguments(0, 0), p.listPulls)
 	list.Flags().BoolVar(&p.all, "all", false, "also those that are merged or closed")
 	merge := p.newSubcommand("merge NUMBER|BRANCH", "Merge a pull request", checkArguments(1, 1), p.mergePull)
@@ -127,7 +128,7 @@ func (p *prCommand) findNumber(named string) (int, error) {
 
 // openRepository fetches the repository into a temporary mirror.
 func (p *prCommand) openRepository(ctx context.Context) error {
-	place, err := findRepository("--repo", p.repo, "the GitOps repository")
+	place, err := p.findRepository(ctx)
 	if err != nil {
 		return err
 	}
@@ -137,6 +138,9 @@ func (p *prCommand) openRepository(ctx context.Context) error {
 	}
 	p.removeMirror = func() { _ = os.RemoveAll(mirror) }
 	mirrors := repos.Mirrors{Dir: mirror, Options: func(string) (git.RemoteOptions, error) {
+		if p.isTokenWithheld {
+			return git.RemoteOptions{}, nil
+		}
 		return git.RemoteOptions{Credentials: p.app.readCredentials(place)}, nil
 	}}
 	p.remote, err = mirrors.Fetch(ctx, place)
