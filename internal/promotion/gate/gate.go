@@ -82,6 +82,8 @@ type Facts struct {
 	// Pull is the pull request of the output, or of the record.
 	Pull    *Pull
 	Reports []rollout.Report
+	// ReportsLost is set while reports may be missing from Reports.
+	ReportsLost LostReports
 	// BaseStatuses and OutputStatuses are the statuses of the commit of the base, and of the
 	// output's.
 	BaseStatuses, OutputStatuses []CommitStatus
@@ -98,6 +100,13 @@ type Facts struct {
 	Teams map[string][]string
 	// Answers are by the key of the need.
 	Answers map[string]Answer
+}
+
+// LostReports says that reports of clusters were lost, and why. A cluster whose report was lost is
+// not counted, so a share of those that are says little.
+type LostReports struct {
+	Reason string    // a clause; "" if none were lost
+	Until  time.Time // when a cluster that has been silent since is not required any more
 }
 
 // Pull is a pull request.

@@ -65,12 +65,17 @@ func (g rolloutGate) Needs(f Facts) []Need {
 	return needs
 }
 
-// Evaluate summarizes what was reported since the output was merged.
+// Evaluate summarizes what was reported since the output was merged. It neither passes nor fails
+// while reports may be missing.
 func (g rolloutGate) Evaluate(f Facts) Verdict {
 	if f.MergedAt.IsZero() || f.OutputCommit == "" {
 		return g.wait("clusters get the commit once its output is merged")
 	}
 	s := rollout.Summarize(g.collectReports(f), g.rule, f.MergedAt, f.Now)
+	if lost := f.ReportsLost; lost.Reason != "" {
+		return g.wait("reports of clusters were lost: %s; without them it does not decide before %s. Of the others: %s",
+			lost.Reason, formatTime(lost.Until.UTC()), s.Reason).withValidUntil(lost.Until, f.Now)
+	}
 	reason := s.Reason
 	switch s.Phase {
 	case rollout.Ready:

@@ -57,6 +57,7 @@ func TestRollout(t *testing.T) {
 			f.PreviousStatuses = append(f.PreviousStatuses, CommitStatus{Context: context, Outcome: "success", Time: before(time.Hour)})
 		}
 	}
+	lost := func(f *Facts) { f.ReportsLost = LostReports{"3 lines were damaged", before(-time.Hour)} }
 	shared := func(f *Facts) { f.OtherEnvironments = []string{"prod", "stage-eu"} }
 	notMerged := func(f *Facts) { f.MergedAt, f.OutputCommit = time.Time{}, "" }
 	checkCases(t, []verdictCase{
@@ -68,6 +69,10 @@ func TestRollout(t *testing.T) {
 		}, report("oslo", rollout.Progressing, true)), "wait: 0 of 1 cluster ready, 1 in progress (it could not be asked: 403 Forbidden)"},
 		{"some", "rollout: {clusters: 3, timeout: 2h}", facts(report("oslo", rollout.Ready, true), report("riga", rollout.Ready, false)),
 			"wait: 1 of 3 clusters ready, 1 on another commit (riga), 1 not heard of yet [11-23 13:00]"},
+		{"reports were lost, and the others are ready", "rollout", facts(lost, report("oslo", rollout.Ready, true)),
+			"wait: reports of clusters were lost: 3 lines were damaged; without them it does not decide before Mon 2026-11-23 13:00 UTC. Of the others: 1 of 1 cluster ready [11-23 13:00]"},
+		{"reports were lost, and the others failed", "rollout", facts(lost, report("oslo", rollout.Failed, true)),
+			"wait: reports of clusters were lost: 3 lines were damaged; without them it does not decide before Mon 2026-11-23 13:00 UTC. Of the others: Kustomization/flux-system/apps failed on oslo [11-23 13:00]"},
 		{"all", "rollout: {clusters: 2}", facts(report("oslo", rollout.Ready, true), report("riga", rollout.Ready, true)), "pass: 2 of 2 clusters ready"},
 		{"grows stale", "rollout: {stale: 1h}", facts(report("oslo", rollout.Ready, true)), "pass: 1 of 1 cluster ready [11-23 12:55]"},
 		{"Flux statuses", "rollout: {clusters: 2}", facts(status("kustomization/apps/0c9c", "success", ""), status("kustomization/infra/0c9c", "success", ""), status("helmrelease/gull/77aa", "success", "")),

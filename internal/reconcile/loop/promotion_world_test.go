@@ -169,7 +169,7 @@ func reasons(d promote.Decision) string {
 // environment, as Flux does.
 func (w *world) reports(inbox *observe.Inbox, branch, environment, cluster string, phase rollout.Phase) {
 	w.Helper()
-	err := inbox.Add(observe.Event{
+	_, err := inbox.Add(observe.Event{
 		Cluster: cluster, Environment: environment, Object: "Kustomization/flux-system/apps", Branch: branch,
 		Commit: w.head("out", branch), Phase: phase, Message: string(phase), When: w.now,
 	})

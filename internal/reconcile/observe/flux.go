@@ -1,19 +1,17 @@
 // Package observe answers what gates need to know from outside: what clusters report, what an
 // HTTP server answers, how a workflow ended.
 //
-// What the package keeps true: an event is a report only if it names the commit that it
-// is about, and what is not known to be ready is not; a server is asked only if the
-// settings allow its URL, and a token goes to no other; what is done about a workflow is
-// written on the commit before it is done, so that it is not started again while it may
-// be running. No answer has a secret in it. What clusters have reported may be lost:
-// gates then wait until they report again.
+// What the package keeps true: nothing is ready but at a revision that its cluster named, and what
+// is not known to be ready is not; a server is asked only if the settings allow its URL, and a
+// token goes to no other; what is done about a workflow is written on the commit before it is done,
+// so that it is not started again while it may be running. No answer has a secret in it. What
+// clusters have reported may be lost: gates are told, and do not decide by what is left of it.
 package observe
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,22 +30,6 @@ var ErrNoTime = errors.New("read an event of Flux: its timestamp is missing, or 
 // UnnamedCluster is the cluster of events that do not name theirs. Clusters without
 // a name count as one.
 const UnnamedCluster = "unnamed"
-
-// Event is what a cluster has reported of one object. It is text from outside.
-type Event struct {
-	Cluster string `json:"cluster"`
-	// Environment is what the Alert names; "" if it names none.
-	Environment string `json:"environment,omitempty"`
-	// Object is "Kustomization/flux-system/apps". Of an unnamed cluster it ends with "@"
-	// and its uid, so that it is not taken for that of another one.
-	Object string        `json:"object"`
-	Branch string        `json:"branch,omitempty"` // "" if it is not known
-	Commit string        `json:"commit"`           // that the cluster has got, 40 digits
-	Phase  rollout.Phase `json:"phase"`
-	// Message is one line.
-	Message string    `json:"message,omitempty"`
-	When    time.Time `json:"when"`
-}
 
 // Bounds of what is kept of an event, in bytes.
 const (
@@ -86,20 +68,25 @@ func ParseFlux(body []byte) (Event, error) {
 	if err := json.Unmarshal(f.Timestamp, &when); err != nil || when.IsZero() {
 		return Event{}, ErrNoTime
 	}
-	cluster, environment := f.Metadata["cluster"], f.Metadata["environment"]
-	for _, name := range []string{f.Object.Kind, f.Object.Namespace, f.Object.Name, f.Object.UID, cluster, environment} {
+	cluster, environment, clusterType := f.Metadata["cluster"], f.Metadata["environment"], f.Metadata["clusterType"]
+	for _, name := range []string{f.Object.Kind, f.Object.Namespace, f.Object.Name, f.Object.UID, cluster, environment, clusterType} {
 		if len(name) > longestName || strings.ContainsFunc(name, unicode.IsControl) {
 			return Event{}, errors.New("read an event of Flux: a name is too long, or has a line break")
 		}
 	}
 	phase, ok := f.rolloutPhase()
-	branch, commit := f.sourceRevision()
-	if !ok || commit == "" {
+	about := f.sourceRevision()
+	// An error may be about something that comes before any revision, such as access; then the
+	// object has failed at the last revision that is known of it.
+	if !ok || about == (revision{}) && phase != rollout.Failed {
 		return Event{}, ErrNoReport
 	}
 	e := Event{
-		Cluster: cluster, Environment: environment, Object: f.Object.Kind + "/" + f.Object.Namespace + "/" + f.Object.Name,
-		Branch: branch, Commit: commit, Phase: phase, Message: oneLine(f.Message), When: when.UTC(),
+		Cluster: cluster, Environment: environment, ClusterType: clusterType, Object: f.Object.Kind + "/" + f.Object.Namespace + "/" + f.Object.Name,
+		Branch: about.branch, Commit: about.commit, Version: about.version, Phase: phase, Message: oneLine(f.Message), When: when.UTC(),
+	}
+	if f.isTakenBack() {
+		e.Branch, e.Commit, e.Version, e.Runs = "", "", "", about.String()
 	}
 	if cluster == "" {
 		e.Cluster = UnnamedCluster
@@ -124,8 +111,7 @@ func (f fluxEvent) rolloutPhase() (rollout.Phase, bool) {
 		return rollout.Failed, true
 	case f.Severity != "info":
 		return "", false
-	// What was wanted has been taken back.
-	case f.Reason == "RollbackSucceeded" || f.Reason == "UninstallSucceeded":
+	case f.isTakenBack():
 		return rollout.Failed, true
 	// The reason is that of the condition Ready, which is still Progressing when the checks
 	// have passed. The event that follows, "Reconciliation finished", has a reason that ends
@@ -140,20 +126,23 @@ func (f fluxEvent) rolloutPhase() (rollout.Phase, bool) {
 	}
 }
 
-// sourceRevision returns the branch and the commit that an event is about. What was packed as
-// an artifact has the revision of its origin.
-func (f fluxEvent) sourceRevision() (branch, commit string) {
-	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
-	for _, key := range []string{group + "/originRevision", "originRevision", group + "/revision", "revision"} {
-		revision := f.Metadata[key]
-		if m := revisionPattern.FindStringSubmatch(revision); m != nil && len(revision) <= longestName {
-			return strings.TrimPrefix(m[1]+m[2], "refs/heads/"), m[3]
-		}
-	}
-	return "", ""
+// isTakenBack reports whether what was wanted has been replaced by what ran before, or removed. The
+// event names that, and not what has failed.
+func (f fluxEvent) isTakenBack() bool {
+	return f.Reason == "RollbackSucceeded" || f.Reason == "UninstallSucceeded"
 }
 
-// revisionPattern are main@sha1:…, sha1:… and, of Flux before 2.0, main/….
-var revisionPattern = regexp.MustCompile(`^(?:(?:(.+)@)?sha1:|(?:(.+)/)?)([0-9a-f]{40})$`)
+// sourceRevision returns the revision that an event is about. What was packed as an artifact has the
+// revision of its origin.
+func (f fluxEvent) sourceRevision() revision {
+	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
+	for _, key := range []string{group + "/originRevision", "originRevision", group + "/revision", "revision"} {
+		found := parseFluxRevision(f.Metadata[key])
+		if found != (revision{}) {
+			return found
+		}
+	}
+	return revision{}
+}
 
 func oneLine(message string) string { return text.Shorten(text.OneLine(message), longestMessage) }

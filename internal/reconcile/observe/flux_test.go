@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 )
 
@@ -76,23 +77,29 @@ func TestRevisions(t *testing.T) {
 		"feature/x/" + commit:            "feature/x",
 		commit:                           "",
 
-		"latest@sha256:" + commit + commit[:24]: "none",
-		"sha256:" + commit:                      "none",
-		"main@sha1:" + commit[:39]:              "none",
-		"main@sha1:" + commit + "0":             "none",
-		"main@sha1:" + strings.ToUpper(commit):  "none",
+		"latest@sha256:" + commit + commit[:24]: "version",
+		"sha256:" + commit:                      "version",
+		"main@sha1:" + commit[:39]:              "version",
+		"main@sha1:" + commit + "0":             "version",
+		"main@sha1:" + strings.ToUpper(commit):  "version",
+		"6.5.4":                                 "version",
+		"6.5.4+" + commit[:12]:                  "version",
 		"main@sha1:" + commit + "\\n":           "none",
-		"6.5.4":                                 "none",
-		"6.5.4+" + commit[:12]:                  "none",
 		strings.Repeat("x", 300) + "/" + commit: "none",
 		"":                                      "none",
 	} {
 		e, err := observe.ParseFlux([]byte(`{"involvedObject": {"kind": "Kustomization", "name": "a"}, "severity": "info", "timestamp": "2026-11-21T12:00:00Z",
 			"metadata": {"revision": "` + revision + `"}}`))
 		switch {
-		case want == "none" && !errors.Is(err, observe.ErrNoReport):
-			t.Errorf("%s is %s of %s, %v", revision, e.Commit, e.Branch, err)
-		case want != "none" && (err != nil || e.Branch != want || e.Commit != commit):
+		case want == "none":
+			if !errors.Is(err, observe.ErrNoReport) {
+				t.Errorf("%s is %s of %s, %v", revision, e.Commit, e.Branch, err)
+			}
+		case want == "version":
+			if err != nil || e.Version != revision || e.Branch+e.Commit != "" {
+				t.Errorf("%s is %+v, %v", revision, e, err)
+			}
+		case err != nil || e.Branch != want || e.Commit != commit || e.Version != "":
 			t.Errorf("%s is %s of %q, %v; want %q", revision, e.Commit, e.Branch, err, want)
 		}
 	}
@@ -114,8 +121,9 @@ func FuzzParseFlux(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(e.Commit) != 40 || e.Cluster == "" || e.When.IsZero() || e.When.Location() != time.UTC || strings.Contains(e.Message, "\n") ||
-			len(e.Cluster)+len(e.Object)+len(e.Environment)+len(e.Message) > 3000 {
+		named := e.Commit != "" || e.Version != "" || e.Runs != ""
+		if len(e.Commit) != 40 && e.Commit != "" || !named && e.Phase != rollout.Failed || e.Cluster == "" || e.When.IsZero() || e.When.Location() != time.UTC || strings.Contains(e.Message, "\n") ||
+			len(e.Cluster)+len(e.Object)+len(e.Environment)+len(e.ClusterType)+len(e.Version)+len(e.Runs)+len(e.Message) > 4000 {
 			t.Errorf("%+v", e)
 		}
 	})

@@ -1,139 +1,131 @@
 package observe
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
 const (
-	// maxEvents bounds how many objects are remembered, and so the memory and the file:
-	// an event is a few hundred bytes.
-	maxEvents = 20_000
-	// spareLines is how many lines the file has at most besides those that count.
-	spareLines = 1000
+	// maxObjects bounds how many objects are remembered, and so the memory (about 150 bytes
+	// each) and the file. A fleet of 10,000 clusters with 20 objects each has 200,000.
+	maxObjects = 500_000
+	// retiredAfter is how long an object may be silent before it makes room for others, once
+	// the Inbox is full.
+	retiredAfter = 30 * 24 * time.Hour
+	// flushInterval is how often it is written that objects have said the same again.
+	flushInterval = time.Minute
+	// silentAfter is how long an object may be silent without its next word being news. By
+	// default Flux reports every ten minutes.
+	silentAfter = 30 * time.Minute
 )
 
-// Inbox has the latest event of each object of each cluster. Any number of goroutines
-// may use it.
+// Inbox has what is known of each object of each cluster, by their events. Any number of goroutines
+// may use it. What it is told in any order, and however often, it knows as if it had come once and
+// in order.
 //
-// Its file has an event in each line, of which the last about an object counts. It is
-// written anew, in the place of the old one, when too many lines do not count.
+// Nothing is forgotten to make room: the Inbox refuses new objects when it is full. That events were
+// refused, or lost with a damaged file, is known too: see [Inbox.FindLoss].
 type Inbox struct {
-	path string
-
 	mu     sync.Mutex
-	latest map[objectKey]Event
-	lines  int  // of the file
-	torn   bool // the file may end in the middle of a line
+	book   *ledger.Book
+	file   reportFile
+	newest time.Time // the time of the newest event, which stands for the time of day
+	// unwritten are the objects that said the same again since the last flush.
+	unwritten map[ledger.Object]bool
+	flushed   time.Time // by newest
+	retired   time.Time // by newest, when silent objects were last searched for
+	losses    map[string]Loss
 }
 
-// objectKey is what an event is about.
-type objectKey struct{ cluster, name string }
-
-func (e Event) objectKey() objectKey { return objectKey{e.Cluster, e.Object} }
+// Loss is when events of an environment were last lost, and why.
+type Loss struct {
+	Environment string    `json:"environment"` // "" if it is not known: of any
+	Time        time.Time `json:"time"`
+	Reason      string    `json:"reason"` // a clause
+}
 
 // NewInbox reads the file of an Inbox, which need not be there. The error is a warning:
 // the Inbox can be used, and has what could be read.
-func NewInbox(file string) (*Inbox, error) {
-	i := &Inbox{path: file, latest: map[objectKey]Event{}}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		i.torn = true // what is there, if anything, is not added to
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		return i, err
-	}
-	damaged := 0
-	for line := range bytes.Lines(data) {
-		var e Event
-		i.lines++
-		if err := json.Unmarshal(line, &e); err != nil || e.Object == "" || e.Commit == "" || e.When.IsZero() {
-			damaged++
-			continue
-		}
-		i.keepLatest(e)
-	}
-	if damaged > 0 {
-		i.torn = true
-		return i, fmt.Errorf("%s: %d of %d lines are damaged, and what they said is forgotten", file, damaged, i.lines)
-	}
-	i.torn = len(data) > 0 && data[len(data)-1] != '\n'
-	return i, nil
+func NewInbox(path string) (*Inbox, error) { return newInbox(path, maxObjects) }
+
+func newInbox(path string, limit int) (*Inbox, error) {
+	i := &Inbox{book: ledger.NewBook(limit), file: reportFile{path: path}, unwritten: map[ledger.Object]bool{}, losses: map[string]Loss{}}
+	return i, i.readFile()
 }
 
-// Add takes an event in, unless a later one of its object is known. If it cannot be written to
-// the file, Add returns an error, and the event is known all the same.
-func (i *Inbox) Add(e Event) error {
+// Add takes an event in, and reports whether it is news: whether the object is in another state than
+// before, or was silent for long. Events that say the same again are written to the file once a
+// minute. If the file cannot be written, Add returns an error, and the event is known all the same.
+func (i *Inbox) Add(e Event) (news bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if !i.keepLatest(e) {
-		return nil
+	if e.When.After(i.newest) {
+		i.newest = e.When
 	}
-	if i.torn || i.lines >= 2*len(i.latest)+spareLines {
-		return i.rewriteFile()
-	}
-	return i.appendLine(e)
-}
-
-// keepLatest reports whether an event is news.
-func (i *Inbox) keepLatest(e Event) bool {
-	old, known := i.latest[e.objectKey()]
-	if known && !e.isNewerThan(old) {
-		return false
-	}
-	i.latest[e.objectKey()] = e
-	if len(i.latest) > maxEvents { // some more go than must, so that it need not be done each time
-		for _, oldest := range i.sortedEvents()[:spareLines] {
-			delete(i.latest, oldest.objectKey())
-		}
-	}
-	return true
-}
-
-// isNewerThan reports whether e is news about its object after old. An object that
-// is ready stays so when its cluster only mends what a person changed there, of which
-// Flux does not say when it is done: it would say that it fails. Flux tells the time by
-// the second, and events of one second come in any order.
-func (e Event) isNewerThan(old Event) bool {
+	done := i.fold(e)
 	switch {
-	case e.When.Before(old.When):
-		return false
-	case e.Commit != old.Commit:
-		return true
-	case e.When.Equal(old.When):
-		return phaseRank(e.Phase) > phaseRank(old.Phase)
-	default:
-		return old.Phase != rollout.Ready || e.Phase != rollout.Progressing
+	case !done.Known:
+		return i.addLoss(Loss{e.Environment, e.When, fmt.Sprintf("%d objects report, and there is no room for more", i.book.Len())})
+	case !done.Newer:
+		return false, nil
+	case !done.Changed:
+		i.unwritten[e.objectKey()] = true
+		if i.newest.Sub(i.flushed) >= flushInterval {
+			err = i.flush()
+		}
+		return e.When.Sub(done.Before.Said) >= silentAfter, err
 	}
+	return true, i.write(e)
 }
 
-// phaseRank orders the events about one commit in one second.
-func phaseRank(p rollout.Phase) int {
-	return slices.Index([]rollout.Phase{rollout.Progressing, rollout.Ready, rollout.Failed}, p)
+// fold takes an event into the book, and makes room for it if there is none.
+func (i *Inbox) fold(e Event) ledger.Outcome {
+	done := i.book.Fold(e.report())
+	if done.Known || i.newest.Sub(i.retired) < time.Hour {
+		return done
+	}
+	i.retired = i.newest
+	if i.book.RemoveSilent(i.newest.Add(-retiredAfter)) == 0 {
+		return done
+	}
+	return i.book.Fold(e.report())
+}
+
+// addLoss remembers a loss, and reports whether its environment had none. It is written to the file
+// when it is the first for an hour.
+func (i *Inbox) addLoss(l Loss) (first bool, err error) {
+	known, ok := i.losses[l.Environment]
+	if ok && l.Time.Sub(known.Time) < time.Hour {
+		return false, nil
+	}
+	i.losses[l.Environment] = l
+	return !ok, i.write(lossLine{&l})
+}
+
+// FindLoss returns the last loss of events that may have been of an environment, unless it is older
+// than a time. Shares of those that report say little then, until they have reported again.
+func (i *Inbox) FindLoss(environment string, since time.Time) (Loss, bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	found, ok := i.losses[environment]
+	if any, known := i.losses[""]; known && any.Time.After(found.Time) {
+		found, ok = any, true
+	}
+	return found, ok && !found.Time.Before(since)
 }
 
 // Reports returns what clusters report, sorted by cluster and object. mine reports whether an
-// event is about what is asked for, and whether the commit that it names holds what is
+// event is about what is asked for, and whether the revision that it names holds what is
 // wanted; it may ask Git.
 func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 	var all []rollout.Report
-	i.mu.Lock()
-	events := i.sortedEvents()
-	i.mu.Unlock()
-	for _, e := range events {
+	for _, e := range i.events() {
 		if current, ok := mine(e); ok {
 			all = append(all, rollout.Report{
 				Source: e.Cluster, Object: e.Object, Phase: e.Phase, Current: current, Message: e.Message, Time: e.When,
@@ -146,49 +138,56 @@ func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 	return all
 }
 
-// sortedEvents returns all of them, the oldest first. Its caller holds the lock.
-func (i *Inbox) sortedEvents() []Event {
-	return slices.SortedFunc(maps.Values(i.latest), func(a, b Event) int {
-		return cmp.Or(a.When.Compare(b.When), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Object, b.Object))
-	})
+// events returns an event for each object: that of its state.
+func (i *Inbox) events() []Event {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	all := make([]Event, 0, i.book.Len())
+	for object, s := range i.book.All() {
+		if s.Phase == ledger.Unstated {
+			continue
+		}
+		all = append(all, eventOf(ledger.Report{Object: object, Group: s.Group, Phase: s.Phase, Target: s.Target(), Message: s.Message, Said: s.Said}))
+	}
+	return all
 }
 
-func (i *Inbox) appendLine(e Event) error {
-	line, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	f, err := os.OpenFile(i.path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil { // it was removed
-		i.torn = true
-		return i.rewriteFile()
-	}
-	_, err = f.Write(append(line, '\n'))
-	i.torn = err != nil
-	i.lines++
-	return errors.Join(err, f.Close())
+// Flush writes to the file what is not in it yet.
+func (i *Inbox) Flush() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.flush()
 }
 
-// rewriteFile puts a file with the events that count in the place of the old one.
-func (i *Inbox) rewriteFile() error {
-	f, err := os.CreateTemp(filepath.Dir(i.path), "."+filepath.Base(i.path)+".")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // it is not there if all went well
-	out := bufio.NewWriter(f)
-	encoder := json.NewEncoder(out)
-	for _, e := range i.sortedEvents() {
-		if err := encoder.Encode(e); err != nil {
-			return errors.Join(err, f.Close())
+func (i *Inbox) flush() error {
+	var lines []any
+	for o := range i.unwritten {
+		for _, r := range i.book.Reports(o) {
+			lines = append(lines, eventOf(r))
 		}
 	}
-	if err := errors.Join(out.Flush(), f.Close()); err != nil {
-		return err
+	err := i.write(lines...)
+	if err == nil {
+		clear(i.unwritten)
+		i.flushed = i.newest
 	}
-	if err := os.Rename(f.Name(), i.path); err != nil {
-		return err
+	return err
+}
+
+// write adds lines to the file. It rewrites the whole file if that cannot be added to, or if too
+// many of its lines do not count.
+func (i *Inbox) write(lines ...any) error {
+	if !i.file.damaged && i.file.lines+len(lines) <= 2*i.book.Len()+spareLines && i.file.appendLines(lines) == nil {
+		return nil
 	}
-	i.lines, i.torn = len(i.latest), false
-	return nil
+	lines = nil
+	for _, l := range i.losses {
+		lines = append(lines, lossLine{&l})
+	}
+	for o := range i.book.All() {
+		for _, r := range i.book.Reports(o) {
+			lines = append(lines, eventOf(r))
+		}
+	}
+	return i.file.replaceLines(lines)
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -59,6 +61,7 @@ func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need
 		return m.readOutputStatuses(ctx, s, f)
 	case gate.Clusters:
 		f.Reports = m.clusterReports(s)
+		f.ReportsLost = m.findLostReports(s)
 	case gate.Approvals:
 		return m.readApprovals(ctx, s, f)
 	case gate.Members:
@@ -154,22 +157,59 @@ func (m *Promoter) clusterReports(s *stageState) []rollout.Report {
 		return nil
 	}
 	alone := len(m.sharingEnvironments(s)) == 0
-	holds := map[string]bool{} // by commit, whether it holds what the head does
+	judged := map[judgedCommit]judgement{}
 	return m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
 		elsewhere := e.Branch != "" && e.Branch != s.output.branch
-		if e.Environment != s.spec.Name && (e.Environment != "" || elsewhere || !alone) {
+		if e.Commit == "" || e.Environment != s.spec.Name && (e.Environment != "" || elsewhere || !alone) {
 			return false, false
 		}
-		if _, err := s.output.remote.Mirror().Commit(e.Commit); err != nil { // it is of another repository
-			return false, false
-		}
-		same, known := holds[e.Commit]
+		key := judgedCommit{e.Commit, e.ClusterType}
+		j, known := judged[key]
 		if !known {
-			same = s.output.holdsSameOutput(e.Commit)
-			holds[e.Commit] = same
+			j = s.output.judgeCommit(key)
+			judged[key] = j
 		}
-		return same, same || m.now.Sub(e.When) < staleClusterAfter
+		return j.current, j.ours && (j.current || m.now.Sub(e.When) < staleClusterAfter)
 	})
+}
+
+// judgedCommit is a commit that clusters of a type report.
+type judgedCommit struct{ commit, clusterType string }
+
+// judgement is what a report of a commit means for an output: whether the commit is of its
+// repository, and holds what the head does.
+type judgement struct{ ours, current bool }
+
+// judgeCommit compares a reported commit with the head, in the folder of the cluster type: a cluster
+// is not behind because those of another type got something new. A report without a cluster type, or
+// with one that has no folder, is held to the whole folder of the environment.
+func (p outputLocation) judgeCommit(c judgedCommit) judgement {
+	mirror := p.remote.Mirror()
+	if _, err := mirror.Commit(c.commit); err != nil {
+		return judgement{}
+	}
+	if c.clusterType != "" && !strings.Contains(c.clusterType, "/") {
+		folder := path.Join(p.folder, c.clusterType)
+		ours, err := mirror.FolderID(p.head, folder)
+		if err == nil && ours != (tree.Tree{}).ID() {
+			theirs, err := mirror.FolderID(c.commit, folder)
+			return judgement{ours: true, current: err == nil && theirs == ours}
+		}
+	}
+	return judgement{ours: true, current: p.holdsSameOutput(c.commit)}
+}
+
+// findLostReports returns whether reports of an environment were lost, within the time in which a
+// cluster that is silent is still required.
+func (m *Promoter) findLostReports(s *stageState) gate.LostReports {
+	if m.options.Inbox == nil {
+		return gate.LostReports{}
+	}
+	loss, ok := m.options.Inbox.FindLoss(s.spec.Name, m.now.Add(-staleClusterAfter))
+	if !ok {
+		return gate.LostReports{}
+	}
+	return gate.LostReports{Reason: loss.Reason, Until: loss.Time.Add(staleClusterAfter)}
 }
 
 // staleClusterAfter is how long a cluster that is silent about this commit is still required. Flux

@@ -132,15 +132,23 @@ func Serve(ctx context.Context, o Options) error {
 				loop.Wake(e.Repo)
 			}
 		},
-		Report: func(e observe.Event) {
-			if err := reports.Add(e); err != nil {
+		Report: func(e observe.Event) bool {
+			news, err := reports.Add(e)
+			if err != nil {
 				logger.Warn("what a cluster has reported could not be written down", "cluster", e.Cluster, "error", err)
 			}
-			loop.WakeWithoutPoll()
+			if news {
+				loop.WakeWithoutPoll()
+			}
+			return news
 		},
 	})
 	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: logger, OverdueAfter: o.Settings.OverdueAfter, Wake: func() { loop.Wake("") }, Webhooks: hooks}))
-	return runUntilDone(ctx, loop, store, o, listener, window)
+	err = runUntilDone(ctx, loop, store, o, listener, window)
+	if lost := reports.Flush(); lost != nil {
+		logger.Warn("when clusters have reported last could not be written down", "error", lost)
+	}
+	return err
 }
 
 // describeListenError returns an error of listening on an address, with what to do about it.

@@ -32,13 +32,13 @@ func (p *receiver) handleReport(body []byte) response {
 		return eventTooOld
 	case e.When.Sub(now) > maxClockSkew:
 		return eventInFuture
-	case !p.deliveries.addNew(now, deliveryKeys(fluxSender.name, "", body)...):
-		return repeated
 	}
 	if e.When.After(now) { // or else it would hide the cluster's next event
 		e.When = now
 	}
-	p.options.Report(e)
+	if !p.options.Report(e) {
+		return repeated
+	}
 	p.options.Wake(Event{Kind: Report, Action: safeWord(string(e.Phase))})
 	return woken
 }

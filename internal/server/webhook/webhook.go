@@ -8,7 +8,8 @@
 // as that cluster's report, unless it is too old. A sender that does not know the secret
 // causes nothing: the signature is checked before the payload is parsed, a missing one
 // is answered like a wrong one, and secrets are compared in constant time. A delivery
-// wakes the loop once, however often it arrives. What is read and what is remembered is
+// wakes the loop once, however often it arrives, and an event that says the same as the
+// one before does not. What is read and what is remembered is
 // bounded. There is no clock and no network in here.
 package webhook
 
@@ -67,9 +68,9 @@ type Options struct {
 	Known func(repo string) bool
 	// Wake is called at most once for a delivery. It must not block.
 	Wake func(Event)
-	// Report is called at most once for an event of a cluster, before Wake. nil means
-	// that "flux" is not set up.
-	Report func(observe.Event)
+	// Report is called for each event of a cluster, however often it arrives, and returns
+	// whether it is news: only then Wake is called. nil means that "flux" is not set up.
+	Report func(observe.Event) (news bool)
 	// Now is the clock by which deliveries are forgotten, and events are too old.
 	Now func() time.Time
 	// Observe counts a delivery: the kind of forge, or flux, and woken, seen, ping, ignored,
@@ -99,6 +100,9 @@ type receiver struct {
 func (p *receiver) serveDelivery(w http.ResponseWriter, r *http.Request) {
 	for _, f := range append(slices.Clone(forgeSenders), fluxSender) {
 		if f.name == r.PathValue("forge") {
+			if f.name == fluxSender.name { // it makes a client for each event, and leaves the connection of each open
+				w.Header().Set("Connection", "close")
+			}
 			a := p.authenticate(w, r, f)
 			p.options.Observe(f.name, a.outcome)
 			a.writeTo(w)

@@ -27,6 +27,7 @@ var folders = []folder{
 	{"schemas", pure},
 	{"internal/render", pure},
 	{"internal/change", pure},
+	{"internal/ledger", pure},
 	{"internal/promotion", pure},
 	{"internal/git", impure},
 	{"internal/forge", impure},

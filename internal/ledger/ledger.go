@@ -1,0 +1,94 @@
+// Package ledger folds what clusters report of their objects into what is known of them: which
+// revision an object runs, which one it is at work on, and how far it has got.
+//
+// What the package keeps true: what is known of an object does not depend on the order in which its
+// reports arrive, nor on how often each one does; a report that is not newer changes nothing; an
+// object is ready only at a revision that its cluster named; and an object that is known is not
+// forgotten to make room for another one. Times of one cluster are never compared with those of
+// another. The reports that make up what is known can be read back, so that they can be stored.
+package ledger
+
+import (
+	"cmp"
+	"time"
+)
+
+// Phase is how far an object has got with a revision.
+type Phase uint8
+
+// The phases. A report without one states only revisions.
+const (
+	Unstated Phase = iota
+	Progressing
+	Ready
+	Failed
+	Suspended
+	Unknown
+)
+
+var phaseNames = [...]string{"", "progressing", "ready", "failed", "suspended", "unknown"}
+
+// String returns the name of a phase; "" for Unstated.
+func (p Phase) String() string { return phaseNames[min(int(p), len(phaseNames)-1)] }
+
+// ParsePhase returns the phase of a name; Unknown for a name that no phase has.
+func ParsePhase(name string) Phase {
+	for p, known := range phaseNames {
+		if known == name {
+			return Phase(p)
+		}
+	}
+	return Unknown
+}
+
+// Object identifies what a report is about.
+type Object struct {
+	Cluster string
+	Name    string // "Kustomization/flux-system/apps"
+}
+
+// Group is the part of the fleet that a cluster says it belongs to.
+type Group struct {
+	Environment string // "" if the report names none
+	ClusterType string // "" if the report names none
+}
+
+// Report is what a cluster says of one object at one time.
+type Report struct {
+	Object Object
+	Group  Group
+	Phase  Phase
+	// Runs is the revision that the object runs; "" if the report does not say. A Ready object
+	// runs its Target.
+	Runs string
+	// Target is the revision that Phase is about; "" if the report does not say. A Ready report
+	// without one states nothing.
+	Target string
+	// Level is set for the state of an object at a time, as an agent reads it. It outweighs events
+	// of the same second.
+	Level   bool
+	Message string    // of a failure; others are not kept
+	Said    time.Time // by the clock of the cluster, in whole seconds
+}
+
+// State is what is known of an object.
+type State struct {
+	Group Group
+	Phase Phase
+	// Revision is the last one that the object was ready at, or was said to run; "" if there was
+	// none yet.
+	Revision string
+	// Attempted is the revision that Phase is about, if that is not Revision.
+	Attempted string
+	Message   string    // of a failure
+	Said      time.Time // when the cluster last said so, by its own clock
+}
+
+// Target returns the revision that Phase is about; "" if none was ever named.
+func (s State) Target() string { return cmp.Or(s.Attempted, s.Revision) }
+
+// isSame reports whether two states differ only in what each report brings anew.
+func (s State) isSame(other State) bool {
+	s.Message, s.Said = other.Message, other.Said
+	return s == other
+}
