@@ -13,7 +13,7 @@ import (
 // app is the state of one run of the program.
 type app struct {
 	stdout, stderr *display.Stream
-	format         string // of --output: "text", "json", "yaml", or what the command has besides
+	format         string // of --output: one of outputFormats, or what the command has besides
 	verbose        bool
 	version        string // of the program
 	credentials    credentialReader
@@ -27,9 +27,12 @@ const (
 	groupDaemon    = "daemon"
 )
 
-// addOutputFlag adds the flag --output to a command: text, json, yaml, and the formats in more.
+// outputFormats are the formats of every command that prints objects.
+var outputFormats = []string{"text", "wide", "json", "yaml", "name"}
+
+// addOutputFlag adds the flag --output to a command: the formats of all, and those in more.
 func (a *app) addOutputFlag(c *cobra.Command, more ...string) {
-	known := append([]string{"text", "json", "yaml"}, more...)
+	known := slices.Concat(outputFormats, more)
 	shorthand := "o"
 	if c.Flags().ShorthandLookup(shorthand) != nil { // that of render is where it writes
 		shorthand = ""
@@ -59,12 +62,19 @@ func (c *choice) Set(word string) error {
 	return nil
 }
 
-// printValue writes a value to standard output in the format of --output; text returns it for
-// people.
-func (a *app) printValue(value any, text func() string) error {
+// isText reports whether the format of --output is for people.
+func (a *app) isText() bool { return a.format == "text" || a.format == "wide" }
+
+// printValue writes a value to standard output in the format of --output: names are those of the
+// objects in it, as other commands take them, and text returns it for people.
+func (a *app) printValue(value any, names []string, text func() string) error {
 	var data []byte
 	var err error
 	switch a.format {
+	case "name":
+		for _, name := range names {
+			data = append(data, display.SanitizeLine(name)+"\n"...)
+		}
 	case "json":
 		data, err = display.EncodeJSON(value)
 	case "yaml":

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
@@ -175,7 +176,8 @@ func (k *checkCommand) printReport(r checkReport) error {
 		}
 		return err
 	}
-	return k.app.printValue(r, func() string { return k.reportText(r) })
+	names := list.Convert(r.Environments, func(e checkedEnvironment) string { return e.Environment })
+	return k.app.printValue(r, names, func() string { return k.reportText(r) })
 }
 
 // reportText returns the problems, then a line for each environment.

@@ -56,7 +56,7 @@ var demoWishes = map[string]demoWish{
 	"5 fairlead wait prod":                      {0, `(?m)^prod has deployed \w+$`},
 	"6 fairlead hold prod":                      {0, `(?m)^prod is held until fairlead release prod `},
 	"6 fairlead wait stage":                     {0, `(?m)^stage has deployed \w+$`},
-	"6 fairlead explain promotion prod":         {0, `(?m)^It is held: the sale ends on Monday `},
+	"6 fairlead explain promotion prod":         {0, `(?m)^Next: held: the sale ends on Monday `},
 	"6 fairlead release prod":                   {0, `(?m)^prod is not held any more `},
 	"6 fairlead wait prod":                      {0, `(?m)^prod has deployed \w+$`},
 	"7 fairlead explain -e dev cloud/hello-web": {0, `(?m)^  GREETING = moin$`},

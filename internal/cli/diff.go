@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -142,7 +143,8 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 // job's summary too.
 func (d *diffCommand) printReport(r diffReport) error {
 	if d.app.format != "github" {
-		return d.app.printValue(r, r.reportText)
+		names := list.Convert(r.Environments, func(e environmentDiff) string { return e.Environment })
+		return d.app.printValue(r, names, r.reportText)
 	}
 	fmt.Fprint(d.app.stdout, r.reportText())
 	return appendJobFile("GITHUB_STEP_SUMMARY", "the summary", r.markdownText())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/cli/doctor"
@@ -52,7 +53,7 @@ func (d *doctorCommand) runDoctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.app.printValue(found, func() string { return findingsText(found, d.app.stdout) }); err != nil {
+	if err := d.app.printValue(found, list.Convert(found, func(f doctor.Finding) string { return f.Subject }), func() string { return findingsText(found, d.app.stdout) }); err != nil {
 		return err
 	}
 	fails := 0
@@ -78,7 +79,7 @@ func findingsText(found []doctor.Finding, to *display.Stream) string {
 		rows = append(rows, []string{string(f.Level), f.Subject, f.Message})
 	}
 	var b strings.Builder
-	for i, line := range strings.Split(strings.TrimSuffix(display.FormatTable(rows), "\n"), "\n") {
+	for i, line := range strings.Split(strings.TrimSuffix(to.FormatTable(make([]display.Column, 3), rows), "\n"), "\n") {
 		f := found[i]
 		b.WriteString(to.Paint(colours[f.Level], string(f.Level)) + strings.TrimPrefix(line, string(f.Level)) + "\n")
 		if f.Hint != "" {

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -91,7 +89,7 @@ func (cc *commandContext) newEphemeralChange(use, short string, do func(context.
 			if err != nil {
 				return err
 			}
-			return cc.app.printValue(r, func() string { return resultText(r) })
+			return cc.app.printValue(r, []string{r.Name}, func() string { return resultText(r) })
 		},
 	}
 	c.Flags().SortFlags = false
@@ -146,7 +144,7 @@ func newEphemeralList(cc *commandContext) *cobra.Command {
 					return err
 				}
 			}
-			return cc.app.printValue(list, func() string { return ephemeralListText(list, cc.now(), cc.daemonURL != "") })
+			return cc.app.printListing(newEphemeralListing(list, cc.now(), cc.daemonURL != ""))
 		},
 	}
 	c.Flags().SortFlags = false
@@ -156,51 +154,41 @@ func newEphemeralList(cc *commandContext) *cobra.Command {
 	return c
 }
 
-// ephemeralListText returns the list as a table. asked is whether it has the states of a daemon.
-func ephemeralListText(list ephemeralList, now time.Time, asked bool) string {
-	var b strings.Builder
-	if len(list.Environments) == 0 {
-		b.WriteString("there are no ephemeral environments\n")
-	} else {
-		rows := [][]string{{"NAME", "FROM", "EXPIRES", "LEFT", "OUTPUT", "STATE"}}
-		for _, e := range list.Environments {
-			rows = append(rows, ephemeralRow(e, now))
-		}
-		b.WriteString(display.FormatTable(rows))
-		if slices.ContainsFunc(rows, func(row []string) bool { return row[5] == "-" }) {
-			unknown := "a daemon knows it; --url URL asks one"
-			if asked {
-				unknown = "the daemon does not know of it yet"
-			}
-			b.WriteString("state -: " + unknown + "\n")
-		}
+// newEphemeralListing returns the list as a listing. asked is whether it has the states of a daemon.
+func newEphemeralListing(all ephemeralList, now time.Time, asked bool) listing {
+	l := listing{value: all, empty: "there are no ephemeral environments\n", columns: []column{
+		{"name", false, display.Keep}, {"from", false, display.Keep}, {"expires", false, display.Keep}, {"left", false, display.Keep},
+		{"output", false, display.Shorten}, {"state", false, display.Keep},
+	}}
+	below := all.Problems
+	unknown := false
+	for _, e := range all.Environments {
+		row := ephemeralRow(e, now)
+		unknown = unknown || row[5] == ""
+		l.rows = append(l.rows, row)
+		below = append(below, e.Problems...)
 	}
-	for _, p := range list.Problems {
-		fmt.Fprintln(&b, display.SanitizeLines(p.String()))
+	switch {
+	case unknown && asked:
+		l.below = "state -: the daemon does not know of it yet\n"
+	case unknown:
+		l.below = "state -: a daemon knows it; --url URL asks one\n"
 	}
-	for _, e := range list.Environments {
-		for _, p := range e.Problems {
-			fmt.Fprintln(&b, display.SanitizeLines(p.String()))
-		}
+	for _, p := range below {
+		l.below += display.SanitizeLines(p.String()) + "\n"
 	}
-	return b.String()
+	return l
 }
 
-func ephemeralRow(e ephemeral.Item, now time.Time) []string {
-	row := []string{e.Name, "-", "-", "-", "-", "-"}
+func ephemeralRow(e ephemeral.Item, now time.Time) []any {
+	row := []any{e.Name, "", "", "", e.Output, e.State}
 	if !e.Expires.IsZero() {
 		row[1], row[2], row[3] = e.From, e.Expires.UTC().Format(time.RFC3339), "over"
 		if e.Expires.After(now) {
 			row[3] = display.FormatAge(e.Expires.Sub(now))
 		}
 	}
-	if e.Output != "" {
-		row[4] = e.Output
-	}
-	switch {
-	case e.State != "":
-		row[5] = e.State
-	case e.Problems.Stops():
+	if e.State == "" && e.Problems.Stops() {
 		row[5] = "problems"
 	}
 	return row

@@ -65,17 +65,19 @@ func TestPrintValue(t *testing.T) {
 	value := map[string]any{"name": "dev", "commits": []string{"<1>"}}
 	for format, wanted := range map[string]string{
 		"text": "it is dev\n",
+		"wide": "it is dev\n",
+		"name": "dev\n",
 		"json": "{\n  \"commits\": [\n    \"<1>\"\n  ],\n  \"name\": \"dev\"\n}\n",
 		"yaml": "commits:\n  - <1>\nname: dev\n",
 	} {
 		var stdout, stderr bytes.Buffer
 		a := &app{stdout: display.NewStream(&stdout), stderr: display.NewStream(&stderr), format: format}
-		err := a.printValue(value, func() string { return "it is dev\n" })
+		err := a.printValue(value, []string{"dev"}, func() string { return "it is dev\n" })
 		if err != nil || stdout.String() != wanted || stderr.Len() > 0 {
 			t.Errorf("%s: %v, stderr %q, stdout\n%s\nwant\n%s", format, err, stderr.String(), stdout.String(), wanted)
 		}
-		if format != "text" {
-			if err := a.printValue(func() {}, nil); err == nil {
+		if format == "json" || format == "yaml" {
+			if err := a.printValue(func() {}, nil, nil); err == nil {
 				t.Errorf("%s: a value that cannot be encoded is no error", format)
 			}
 		}

@@ -79,7 +79,7 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 	if err != nil {
 		return err
 	}
-	return e.app.printValue(answer, answer.Text)
+	return e.app.printValue(answer, []string{answer.Query}, answer.Text)
 }
 
 // newExplainPromotion returns `fairlead explain promotion`.
@@ -112,7 +112,7 @@ reasons, how long each may last, and when something in them may change by itself
 				}
 				return newUnknownError("environment", args[0], names)
 			}
-			return cc.app.printValue(stage, func() string { return stageText(stage, cc.now(), cc.app.stdout) + hintText(*chain) })
+			return cc.app.printValue(stage, []string{stage.Environment}, func() string { return stageText(stage, cc.now(), cc.app.stdout) + hintText(*chain) })
 		},
 	}
 	cc.addObserverFlags(c)
@@ -139,10 +139,8 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 			fmt.Fprintf(&b, "%s%s.\n", what, sinceText(s.Deployed, now))
 		}
 	}
-	if s.Hold != "" {
-		fmt.Fprintf(&b, "It is held: %s\n", display.SanitizeLine(s.Hold))
-	}
 	writeWithheld(&b, s)
+	fmt.Fprintf(&b, "Next: %s\n", display.SanitizeLine(s.NextAction()))
 	if s.Commit != "" {
 		b.WriteString("\nIs it proven?\n")
 		writeVerdict(&b, s.Proof, 1, now, to)

@@ -86,8 +86,8 @@ func TestFlagValues(t *testing.T) {
 		{"none", nil, "text", ""},
 		{"known", []string{"--output", "sarif"}, "sarif", ""},
 		{"the last", []string{"--output", "json", "--output=yaml"}, "yaml", ""},
-		{"unknown", []string{"--output", "jsn"}, "text", "--output jsn: the formats are text, json, yaml and sarif"},
-		{"empty", []string{"--output="}, "text", "--output : the formats are text, json, yaml and sarif"},
+		{"unknown", []string{"--output", "jsn"}, "text", "--output jsn: the formats are text, wide, json, yaml, name and sarif"},
+		{"empty", []string{"--output="}, "text", "--output : the formats are text, wide, json, yaml, name and sarif"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a, c := &app{format: "text"}, &cobra.Command{Use: "fairlead"}

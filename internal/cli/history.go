@@ -37,7 +37,7 @@ record of the environment in Git.`,
 	c.Flags().SortFlags = false
 	c.Flags().UintVar(&h.limit, "limit", 20, "the most `entries`")
 	h.context.addControlPlaneFlags(c)
-	a.addOutputFlag(c, "wide", "name")
+	a.addOutputFlag(c)
 	return c
 }
 
@@ -72,7 +72,7 @@ func (h *historyCommand) runHistory(ctx context.Context, environment string) err
 	if branch.Repo == nil {
 		return usageErrorf("fairlead check names what is wrong with it", "the branch %s of %s cannot be read", branch.Name, environment)
 	}
-	l := listing{columns: []column{{"since", false}, {"commit", false}, {"age", false}, {"by", false}, {"change", false}, {"subject", true}}}
+	l := listing{empty: fmt.Sprintf("nothing was promoted to %s yet\n", environment), columns: []column{{"since", false, display.Keep}, {"commit", false, display.Keep}, {"age", false, display.Keep}, {"by", false, display.Shorten}, {"change", false, display.Shorten}, {"subject", true, display.Shorten}}}
 	for head := branch.Head; head != "" && len(l.rows) < int(h.limit); {
 		changed, err := branch.Repo.LastChangedBy(head, branch.Record, maxBehind)
 		if err != nil {
@@ -86,7 +86,7 @@ func (h *historyCommand) runHistory(ctx context.Context, environment string) err
 			break
 		}
 		shown := commit
-		if cc.app.format != "json" && cc.app.format != "yaml" {
+		if cc.app.isText() {
 			shown = promote.ShortID(commit)
 		}
 		subject := ""
@@ -98,15 +98,12 @@ func (h *historyCommand) runHistory(ctx context.Context, environment string) err
 			subject = info.Subject()
 		}
 		since := changed.When.UTC().Format(time.RFC3339)
+		l.names = append(l.names, commit)
 		l.rows = append(l.rows, []any{since, shown, display.FormatAge(cc.now().Sub(changed.When)), changed.Author.Name, changed.Subject(), subject})
 		head = ""
 		if len(changed.Parents) > 0 {
 			head = changed.Parents[0]
 		}
-	}
-	if len(l.rows) == 0 && cc.app.format != "json" && cc.app.format != "yaml" {
-		_, err := fmt.Fprintf(cc.app.stdout, "nothing was promoted to %s yet\n", environment)
-		return err
 	}
 	return cc.app.printListing(l)
 }

@@ -114,7 +114,7 @@ func (i *initCommand) nextSteps(settings string) string {
 
 Next steps; fairlead doctor shows what is missing after each:
 
-%s`, giturl.Redact(i.options.ControlPlane), giturl.Redact(i.options.GitOps), settings, display.FormatTable(rows))
+%s`, giturl.Redact(i.options.ControlPlane), giturl.Redact(i.options.GitOps), settings, i.app.stdout.FormatTable(make([]display.Column, 2), rows))
 }
 
 // completeOptions sets the paths of the repositories that the flags do not name, and checks the

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
 
@@ -62,11 +63,8 @@ refs/fairlead/pulls. These commands are their review.`,
 	return c
 }
 
-// pullAnswer is the output of a command, for programs and for people.
-type pullAnswer struct {
-	value any
-	text  string
-}
+// pullAnswer prints the output of a command.
+type pullAnswer func() error
 
 // newSubcommand returns a subcommand of pr that opens the repository, calls run with the number
 // of the pull request, and prints the answer.
@@ -85,7 +83,7 @@ func (p *prCommand) newSubcommand(use, short string, args cobra.PositionalArgs, 
 			if err != nil {
 				return err
 			}
-			return p.app.printValue(answer.value, func() string { return answer.text })
+			return answer()
 		},
 	}
 	p.app.addOutputFlag(c)
@@ -99,7 +97,7 @@ func (p *prCommand) runSubcommand(ctx context.Context, args []string, run func(c
 	}
 	number, err := p.findNumber(args[0])
 	if err != nil {
-		return pullAnswer{}, err
+		return nil, err
 	}
 	answer, err := run(ctx, number)
 	if errors.Is(err, forge.ErrNotFound) {
@@ -172,41 +170,39 @@ func newPullReport(p forge.Pull) pullReport {
 func (p *prCommand) listPulls(context.Context, int) (pullAnswer, error) {
 	found, err := p.forge.AllPulls()
 	if err != nil {
-		return pullAnswer{}, err
+		return nil, err
 	}
-	none := "there are no pull requests\n"
+	l := listing{empty: "there are no pull requests\n", columns: []column{
+		{"number", false, display.Keep}, {"state", false, display.Keep}, {"into", false, display.Keep}, {"title", false, display.Shorten},
+		{"from", true, display.Keep}, {"commit", true, display.Keep}, {"labels", true, display.Shorten},
+	}}
 	if !p.all {
-		none = "there are no open pull requests\n"
+		l.empty = "there are no open pull requests\n"
 		found = slices.DeleteFunc(found, func(pull forge.Pull) bool { return pull.State != forge.Open })
 	}
 	shown := make([]pullReport, 0, len(found))
 	for _, pull := range found {
 		shown = append(shown, newPullReport(pull))
+		l.rows = append(l.rows, []any{pull.Number, pull.State, pull.Base, pull.Title, pull.Head, promote.ShortID(pull.Commit), pull.Labels})
 	}
-	if len(shown) == 0 {
-		return pullAnswer{shown, none}, nil
-	}
-	rows := [][]string{{"NUMBER", "STATE", "INTO", "TITLE"}}
-	for _, s := range shown {
-		rows = append(rows, []string{fmt.Sprint(s.Number), string(s.State), s.Base, s.Title})
-	}
-	return pullAnswer{shown, display.FormatTable(rows)}, nil
+	l.value = shown
+	return func() error { return p.app.printListing(l) }, nil
 }
 
 func (p *prCommand) showPull(_ context.Context, number int) (pullAnswer, error) {
 	pull, err := p.forge.PullByNumber(number)
-	if err != nil || p.app.format != "text" {
-		return pullAnswer{value: newPullReport(pull)}, err
+	if err != nil {
+		return nil, err
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s, from %s into %s\n\n%s\n", display.SanitizeLine(pull.Title), pull.State, display.SanitizeLine(pull.Head), display.SanitizeLine(pull.Base), display.SanitizeLines(pull.Body))
 	if pull.Reason != "" {
 		fmt.Fprintf(&b, "%s: %s\n", pull.State, display.SanitizeLine(pull.Reason))
 	}
-	if pull.State == forge.Open {
+	if pull.State == forge.Open && p.app.isText() {
 		err = p.writeDiff(&b, pull)
 	}
-	return pullAnswer{text: b.String()}, err
+	return p.newAnswer(number, newPullReport(pull), b.String()), err
 }
 
 // contextLines is the number of unchanged lines around a change.
@@ -230,13 +226,13 @@ func (p *prCommand) writeDiff(b *strings.Builder, pull forge.Pull) error {
 
 func (p *prCommand) mergePull(ctx context.Context, number int) (pullAnswer, error) {
 	if err := p.checkOpen(number); err != nil {
-		return pullAnswer{}, err
+		return nil, err
 	}
 	err := p.forge.MergePull(ctx, number, p.commit)
 	if errors.Is(err, forge.ErrMoved) {
 		err = problem.WithHint(err, "the next cycle of the daemon brings it up to date: look at it again")
 	}
-	return newPullAnswer(number, forge.Merged), err
+	return p.newStateAnswer(number, forge.Merged), err
 }
 
 func (p *prCommand) reopenPull(ctx context.Context, number int) (pullAnswer, error) {
@@ -244,14 +240,14 @@ func (p *prCommand) reopenPull(ctx context.Context, number int) (pullAnswer, err
 	if err != nil && !errors.Is(err, forge.ErrNotFound) {
 		err = problem.WithHint(err, "a change of the content is proposed anew by the daemon")
 	}
-	return newPullAnswer(number, forge.Open), err
+	return p.newStateAnswer(number, forge.Open), err
 }
 
 func (p *prCommand) closePull(ctx context.Context, number int) (pullAnswer, error) {
 	if err := p.checkOpen(number); err != nil {
-		return pullAnswer{}, err
+		return nil, err
 	}
-	return newPullAnswer(number, forge.Closed), p.forge.ClosePull(ctx, number, p.reason)
+	return p.newStateAnswer(number, forge.Closed), p.forge.ClosePull(ctx, number, p.reason)
 }
 
 // checkOpen returns an error if a pull request is not open.
@@ -263,6 +259,13 @@ func (p *prCommand) checkOpen(number int) error {
 	return err
 }
 
-func newPullAnswer(number int, state forge.State) pullAnswer {
-	return pullAnswer{map[string]any{"number": number, "state": state}, fmt.Sprintf("pull request %d is %s\n", number, state)}
+// newAnswer returns the answer that prints a value of one pull request.
+func (p *prCommand) newAnswer(number int, value any, text string) pullAnswer {
+	return func() error {
+		return p.app.printValue(value, []string{fmt.Sprint(number)}, func() string { return text })
+	}
+}
+
+func (p *prCommand) newStateAnswer(number int, state forge.State) pullAnswer {
+	return p.newAnswer(number, map[string]any{"number": number, "state": state}, fmt.Sprintf("pull request %d is %s\n", number, state))
 }

@@ -96,7 +96,7 @@ func (p *copyCommand) runCopy(ctx context.Context, args []string) error {
 		if !c.IsEmpty() {
 			state = "dry-run"
 		}
-		return p.context.app.printValue(newCopyReport(c, folders.Result{State: state}), func() string { return display.SanitizeLines(c.Text(true)) })
+		return p.context.app.printValue(newCopyReport(c, folders.Result{State: state}), []string{args[1]}, func() string { return display.SanitizeLines(c.Text(true)) })
 	}
 	o := publish.Options{Remote: to.place.Remote, Prefix: p.prefix, Author: who, Write: true}
 	o.Forge, err = p.context.openForge(to.place.Remote, to.url, who)
@@ -108,7 +108,7 @@ func (p *copyCommand) runCopy(ctx context.Context, args []string) error {
 		return err
 	}
 	r := newCopyReport(c, done)
-	return p.context.app.printValue(r, func() string { return display.SanitizeLines(c.Text(false) + r.resultText()) })
+	return p.context.app.printValue(r, []string{args[1]}, func() string { return display.SanitizeLines(c.Text(false) + r.resultText()) })
 }
 
 func newCopyReport(c folders.Copy, done folders.Result) copyReport {

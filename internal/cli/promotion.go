@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -221,8 +222,11 @@ func (cc *commandContext) printResult(r actions.Result, err error) error {
 	if err != nil {
 		return cc.withControlPlaneHint(err)
 	}
-	return cc.app.printValue(r, func() string { return doneText(r) })
+	return cc.app.printValue(r, resultNames(r), func() string { return doneText(r) })
 }
+
+// resultNames returns the name of what an action was on: an environment, or a freeze.
+func resultNames(r actions.Result) []string { return []string{cmp.Or(r.Name, r.Environment)} }
 
 func doneText(r actions.Result) string {
 	text := r.Summary

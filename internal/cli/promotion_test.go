@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -47,23 +48,34 @@ func shown() status.Chain {
 	}}
 }
 
+// chainText returns what status prints to a terminal of a width, without colours; 0 is no terminal.
+func chainText(c status.Chain, width int) string {
+	var out bytes.Buffer
+	a := &app{stdout: display.NewStream(&out), format: "text"}
+	if width > 0 {
+		a.stdout = display.NewTerminal(&out, width)
+	}
+	_ = (&commandContext{app: a, now: func() time.Time { return now }}).printChain(c)
+	return out.String()
+}
+
 func TestChainText(t *testing.T) {
 	want := `ENVIRONMENT  COMMIT   AGE  STATE        BEHIND  NEXT
-dev          2222222  1m   proven       0       - it has the newest commit of the base
+dev          2222222  1m   proven       0       up to date
 stage        1111111  2d   rolling-out  2       2222222 waits: 1111111 is not proven yet
-canary       1111111  -    failed       0       2222222 now
-prod         -        -    empty        0       it is held: a ·[31mload test
+canary       1111111  -    failed       0       gets 2222222 now
+prod         -        -    empty        0       held: a ·[31mload test
 `
-	got := chainText(shown(), now, maxNextWidth)
+	got := chainText(shown(), 0)
 	if diff := cmp.Diff(want, strings.Map(plain, got)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	unconnected := shown()
 	unconnected.Unconnected = true
-	if hint, ok := strings.CutPrefix(chainText(unconnected, now, maxNextWidth), got); !ok || hint != "\nNo cluster has reported yet, so nothing goes on to the next environment. docs/how-to/bootstrap-a-cluster.md connects one; proof: [merged] in each environment of .fairlead/promotion.yaml does without.\n" {
+	if hint, ok := strings.CutPrefix(chainText(unconnected, 0), got); !ok || hint != "\nNo cluster has reported yet, so nothing goes on to the next environment. docs/how-to/bootstrap-a-cluster.md connects one; proof: [merged] in each environment of .fairlead/promotion.yaml does without.\n" {
 		t.Errorf("without reports it ends with %q", hint)
 	}
-	if got := chainText(status.Chain{External: true}, now, maxNextWidth); got != "Others promote commits here; fairlead only renders.\n" {
+	if got := chainText(status.Chain{External: true}, 0); got != "Others promote commits here; fairlead only renders.\n" {
 		t.Errorf("an external one is %q", got)
 	}
 }
@@ -76,29 +88,46 @@ func plain(r rune) rune {
 	return r
 }
 
-// TestChainTextOfProblems: what cannot be rendered has not failed on clusters, and a long
-// reason does not make the table as long.
-func TestChainTextOfProblems(t *testing.T) {
-	reason := "base/configs/level.yaml:3: ConfigMap/level: " + strings.Repeat("it is wrong ", 100)
-	got := chainText(status.Chain{Stages: []status.Stage{{
+// TestChainWidth: what is not for a terminal is never cut. On a terminal the long sentences, which
+// say what to do, go on below themselves, and commands in them stay whole.
+func TestChainWidth(t *testing.T) {
+	t.Setenv("COLUMNS", "")
+	reason := "base/configs/level.yaml:3: ConfigMap/level: " + strings.Repeat("it is wrong ", 30) + "fairlead-rollback-dev-mends-it"
+	c := status.Chain{Stages: []status.Stage{{
 		Environment: "dev", Commit: newCommit,
 		Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: gate.Problems, Status: gate.Fail, Reason: reason}}),
 		Next:  promote.Decision{State: promote.Current, Verdict: gate.Verdict{Reason: "it has the newest commit of the base"}},
-	}}}, now, maxNextWidth)
-	_, line, _ := strings.Cut(got, "\n")
-	if want := "dev          2222222  -    problems  0       - it has the newest commit of the base; base/configs/level.yaml:3: ConfigMap/level: "; !strings.HasPrefix(line, want) {
-		t.Errorf("it says\n%s\nwant\n%s", got, want)
+	}}}
+	if _, line, _ := strings.Cut(chainText(c, 0), "\n"); line != "dev          2222222  -    problems  0       mend: "+reason+"\n" {
+		t.Errorf("a pipe gets\n%s", line)
 	}
-	if n := len([]rune(line)); n > 180 {
-		t.Errorf("the line has %d characters:\n%s", n, line)
+	check := func(text string, width int) {
+		t.Helper()
+		for line := range strings.SplitSeq(text, "\n") {
+			if n := len([]rune(colours.ReplaceAllString(line, ""))); n > width {
+				t.Errorf("a line has %d characters, and the terminal %d:\n%s", n, width, line)
+			}
+		}
+		if got := strings.Join(strings.Fields(text), " "); !strings.HasSuffix(got, strings.Join(strings.Fields(reason), " ")) {
+			t.Errorf("the sentence is not whole:\n%s", text)
+		}
+	}
+	check(chainText(c, 100), 100)
+	t.Setenv("COLUMNS", "80")
+	check(chainText(c, 200), 80)
+	if text := chainText(c, 80); !strings.Contains(text, display.Red+"problems") {
+		t.Errorf("the state has no colour: %q", text)
 	}
 }
+
+// colours are the escape sequences that change a colour.
+var colours = regexp.MustCompile("\x1b\\[[0-9]*m")
 
 // TestChainTextOfRemovals: what an environment has left behind is said below the table, whole.
 func TestChainTextOfRemovals(t *testing.T) {
 	got := chainText(status.Chain{Stages: []status.Stage{{Environment: "dev", Removals: []status.Removal{
 		{Repo: "https://git.example.com/out", Branch: "old", Reason: "pull request 7 removes its output; a person merges it, or closes it to keep the files"},
-	}}}}, now, maxNextWidth)
+	}}}}, 0)
 	want := "\ndev: its old output in branch old, folder . of https://git.example.com/out is to be removed: pull request 7 removes its output; a person merges it, or closes it to keep the files\n"
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("it says\n%s\nwant at the end%s", got, want)
@@ -111,6 +140,7 @@ func TestStageText(t *testing.T) {
 
 It has 1111111 since Sat 2026-01-03 10:00 UTC, for 2d; the base has had 2 commits since.
 It is merged since Mon 2026-01-05 11:30 UTC, for 30m.
+Next: 2222222 waits: 1111111 is not proven yet
 
 Is it proven?
   wait  proof: it soaks for 1h, until Mon 2026-01-05 12:30 UTC (30m more)
@@ -143,8 +173,8 @@ func TestStageTextOfClusters(t *testing.T) {
 func TestChainTextOfFreezes(t *testing.T) {
 	chain := shown()
 	chain.Stages[0].Withheld = []status.Withheld{{Cause: "freeze", Reason: "the freeze q4: the year ends"}}
-	want := "it has the newest commit of the base; only a person may merge its output: the freeze q4: the year ends\n"
-	if got := chainText(chain, now, maxNextWidth); !strings.Contains(got, want) {
+	want := "up to date; only a person may merge its output: the freeze q4: the year ends\n"
+	if got := chainText(chain, 0); !strings.Contains(got, want) {
 		t.Errorf("it says\n%s", got)
 	}
 }
@@ -155,7 +185,7 @@ func TestArrivalsText(t *testing.T) {
 		{Environment: "stage", State: promote.ArrivalExpected, Time: now.Add(time.Hour), Reason: "all that it needs has a known end"},
 		{Environment: "prod", State: promote.ArrivalWaits, WaitsFor: []string{"stage: its hold", "prod: 2 approvals"}, Reason: "it waits for stage: its hold"},
 		{Environment: "live", State: promote.ArrivalNever, Reason: "it does not get to prod"},
-	}, now)
+	}, now, display.NewStream(&bytes.Buffer{}))
 	want := `ENVIRONMENT  WHEN                            WHY
 dev          there for 1h                    it has 2222222
 stage        Mon 2026-01-05 13:00 UTC, in 1h  all that it needs has a known end
@@ -256,7 +286,7 @@ func TestStatusOfDaemon(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(store.Snapshot())
 	})
 	code, out, errs := run(ctx, &commandContext{}, url)
-	if code != 0 || errs != "" || out != chainText(shown(), now, maxNextWidth) {
+	if code != 0 || errs != "" || out != chainText(shown(), 0) {
 		t.Errorf("code %d, stdout\n%s\nstderr %s", code, out, errs)
 	}
 	broken := shown()

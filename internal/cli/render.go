@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -140,10 +142,10 @@ func (r *renderCommand) writeOutput(ctx context.Context, done []source.Rendered)
 	for _, left := range atomicfile.FindLeftovers(r.outPath) {
 		fmt.Fprintf(r.app.stderr, "fairlead: hint: %s is left from a render that was killed, if none is running: it may be deleted\n", left)
 	}
-	if r.app.format == "text" {
+	if r.app.isText() {
 		return nil
 	}
-	return r.app.printValue(r.newRecord(done), nil)
+	return r.app.printValue(r.newRecord(done), []string{r.outPath}, nil)
 }
 
 // combineTrees returns the one tree to write.
@@ -163,12 +165,12 @@ func (r *renderCommand) combineTrees(done []source.Rendered) (tree.Tree, error) 
 // writeStream prints all files: for people as the documents of a YAML stream, each with its path in a
 // comment; for machines as a mapping of paths to texts.
 func (r *renderCommand) writeStream(files tree.Tree) error {
-	if r.app.format != "text" {
+	if !r.app.isText() {
 		texts := map[string]string{}
 		for path, data := range files.All() {
 			texts[path] = string(data)
 		}
-		return r.app.printValue(texts, nil)
+		return r.app.printValue(texts, slices.Sorted(maps.Keys(texts)), nil)
 	}
 	out := bufio.NewWriter(r.app.stdout)
 	for path, data := range files.All() {

@@ -82,7 +82,7 @@ func (r *rollbackCommand) runRollback(ctx context.Context, environment string) e
 		return r.wait.context.printResult(r.result, err)
 	}
 	failed := r.followOutput(ctx)
-	if err := r.wait.context.app.printValue(r.result, func() string { return doneText(r.result) + r.nextSteps() }); err != nil || failed != nil {
+	if err := r.wait.context.app.printValue(r.result, resultNames(r.result), func() string { return doneText(r.result) + r.nextSteps() }); err != nil || failed != nil {
 		return errors.Join(failed, err)
 	}
 	if r.waitAfter {

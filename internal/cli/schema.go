@@ -22,13 +22,13 @@ func newSchema(a *app) *cobra.Command {
 		ValidArgs: append(schemas.Kinds(), "all"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.printValue(schemas.Kinds(), func() string { return strings.Join(schemas.Kinds(), "\n") + "\n" })
+				return a.printValue(schemas.Kinds(), schemas.Kinds(), func() string { return strings.Join(schemas.Kinds(), "\n") + "\n" })
 			}
 			schema, ok := schemas.Schema(args[0])
 			if !ok {
 				return newUnknownError("kind", args[0], schemas.Kinds())
 			}
-			return a.printValue(json.RawMessage(schema), func() string { return strings.TrimSpace(string(schema)) + "\n" })
+			return a.printValue(json.RawMessage(schema), args, func() string { return strings.TrimSpace(string(schema)) + "\n" })
 		},
 	}
 	a.addOutputFlag(c)

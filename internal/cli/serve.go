@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -60,7 +61,7 @@ func (s *serveCommand) runServe(ctx context.Context) error {
 		return err
 	}
 	if s.check {
-		return s.app.printValue(map[string]bool{"valid": true}, func() string { return fmt.Sprintf("%s: the settings are valid\n", s.config) })
+		return s.app.printValue(map[string]bool{"valid": true}, []string{s.config}, func() string { return fmt.Sprintf("%s: the settings are valid\n", s.config) })
 	}
 	o := daemon.Options{Settings: settings, Version: s.app.version, Log: s.app.stderr}
 	if !s.once {
@@ -73,7 +74,8 @@ func (s *serveCommand) runServe(ctx context.Context) error {
 	if err != nil {
 		return withSettingsHint(err)
 	}
-	if err := s.app.printValue(snapshot, func() string { return statusText(snapshot) }); err != nil {
+	names := list.Convert(snapshot.Environments, func(e status.Environment) string { return e.Name })
+	if err := s.app.printValue(snapshot, names, func() string { return statusText(snapshot, s.app.stdout) }); err != nil {
 		return err
 	}
 	return newCycleError(s.app, snapshot)
@@ -108,8 +110,8 @@ func newCycleError(a *app, snapshot status.Snapshot) error {
 }
 
 // statusText shows all environments, a line for each.
-func statusText(s status.Snapshot) string {
-	rows, off := [][]string{{"ENVIRONMENT", "STATE", "PULL REQUEST", ""}}, false
+func statusText(s status.Snapshot, to *display.Stream) string {
+	rows, off := [][]string{}, false
 	for _, e := range s.Environments {
 		pull, says := "-", e.Change
 		if e.Pull != nil {
@@ -124,10 +126,10 @@ func statusText(s status.Snapshot) string {
 		off = off || e.State == status.DryRun
 		rows = append(rows, []string{e.Name, e.StateWord(), pull, says})
 	}
-	if len(rows) == 1 {
+	if len(rows) == 0 {
 		return "the control plane has no environments\n"
 	}
-	text := display.FormatTable(rows)
+	text := to.FormatTable([]display.Column{{Heading: "ENVIRONMENT"}, {Heading: "STATE"}, {Heading: "PULL REQUEST"}, {Fit: display.Wrap}}, rows)
 	if off {
 		text += "Writing is off: nothing was pushed. With write: true in the settings it will be.\n"
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
@@ -44,7 +45,8 @@ or what it would wait. It looks itself, with the settings, and changes nothing.`
 			if err != nil {
 				return err
 			}
-			return cc.app.printValue(arrivals, func() string { return arrivalsText(arrivals, cc.now()) })
+			names := list.Convert(arrivals, func(a promote.Arrival) string { return a.Environment })
+			return cc.app.printValue(arrivals, names, func() string { return arrivalsText(arrivals, cc.now(), cc.app.stdout) })
 		},
 	}
 	c.Flags().SortFlags = false
@@ -54,12 +56,12 @@ or what it would wait. It looks itself, with the settings, and changes nothing.`
 }
 
 // arrivalsText returns a line for each arrival, with what it waits for below.
-func arrivalsText(arrivals []promote.Arrival, now time.Time) string {
-	rows := [][]string{{"ENVIRONMENT", "WHEN", "WHY"}}
+func arrivalsText(arrivals []promote.Arrival, now time.Time, to *display.Stream) string {
+	var rows [][]string
 	for _, a := range arrivals {
 		rows = append(rows, []string{a.Environment, whenText(a, now), a.Reason})
 	}
-	lines := strings.SplitAfter(display.FormatTable(rows), "\n")
+	lines := strings.SplitAfter(to.FormatTable([]display.Column{{Heading: "ENVIRONMENT"}, {Heading: "WHEN"}, {Heading: "WHY"}}, rows), "\n")
 	var b strings.Builder
 	b.WriteString(lines[0])
 	for i, a := range arrivals {

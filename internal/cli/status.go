@@ -1,18 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/cli/display"
-	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -54,16 +52,16 @@ failed or proven; or it has problems, so that it is not rendered. Long sentences
 	f.SortFlags = false
 	f.BoolVar(&again, "watch", false, "show it again and again, until Ctrl-C")
 	addDurationFlag(f, &w.interval, "interval", 10*time.Second, "`time` between two looks of --watch")
-	w.context.addObserverFlags(c, "wide", "name")
+	w.context.addObserverFlags(c)
 	return c
 }
 
 // addObserverFlags adds the flags of a command that only reads.
-func (cc *commandContext) addObserverFlags(c *cobra.Command, formats ...string) {
+func (cc *commandContext) addObserverFlags(c *cobra.Command) {
 	c.Flags().SortFlags = false
 	cc.addURLFlag(c)
 	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+")")
-	cc.app.addOutputFlag(c, formats...)
+	cc.app.addOutputFlag(c)
 }
 
 // runStatus shows the chain once, or until ctx ends.
@@ -90,7 +88,7 @@ func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 		if ctx.Err() != nil { // Ctrl-C is how it ends
 			return nil
 		}
-		if w.context.app.stdout.Terminal && w.context.app.format == "text" {
+		if w.context.app.stdout.Terminal && w.context.app.isText() {
 			fmt.Fprint(w.context.app.stdout, "\x1b[H\x1b[2J")
 		}
 		if err == nil {
@@ -107,77 +105,67 @@ func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 
 // printChain prints the chain. Problems are an error, for they stop all promotions.
 func (cc *commandContext) printChain(chain status.Chain) error {
-	err := cc.app.printValue(chain, func() string {
-		switch cc.app.format {
-		case "name":
-			var names []string
-			for _, s := range chain.Stages {
-				names = append(names, s.Environment+"\n")
-			}
-			return strings.Join(names, "")
-		case "wide":
-			return chainText(chain, cc.now(), math.MaxInt)
-		}
-		return chainText(chain, cc.now(), maxNextWidth)
-	})
+	err := cc.app.printListing(newChainListing(chain, cc.now()))
 	if err == nil && chain.Problems.Stops() {
 		err = newProblemsError(chain.Problems)
 	}
 	return err
 }
 
-// chainText returns the chain as a table, with the column NEXT at most so many characters wide.
-func chainText(c status.Chain, now time.Time, width int) string {
-	var b strings.Builder
+// newChainListing returns the chain as a table.
+func newChainListing(c status.Chain, now time.Time) listing {
+	l := listing{value: c, columns: []column{
+		{"environment", false, display.Keep}, {"commit", false, display.Keep}, {"age", false, display.Keep}, {"state", false, display.Keep},
+		{"behind", false, display.Keep}, {"next", false, display.Wrap}, {"pullRequest", true, display.Keep},
+	}, colour: stateColour}
 	switch {
 	case c.External:
-		b.WriteString("Others promote commits here; fairlead only renders.\n")
+		l.above = "Others promote commits here; fairlead only renders.\n"
 	case c.Inferred != "":
-		fmt.Fprintf(&b, "Nobody has written a Promotion: the order is that of %s.\n", strings.TrimPrefix(c.Inferred, "the order of "))
+		l.above = fmt.Sprintf("Nobody has written a Promotion: the order is that of %s.\n", strings.TrimPrefix(c.Inferred, "the order of "))
 	}
+	l.empty = l.above
 	if len(c.Stages) == 0 {
-		return b.String()
+		return l
 	}
-	rows := [][]string{{"ENVIRONMENT", "COMMIT", "AGE", "STATE", "BEHIND", "NEXT"}}
 	for _, s := range c.Stages {
-		commit, age := "-", "-"
-		if s.Commit != "" {
-			commit = promote.ShortID(s.Commit)
-		}
+		age, pull := "", ""
 		if !s.Since.IsZero() {
 			age = display.FormatAge(now.Sub(s.Since))
 		}
-		next, state := nextText(s.Next), stateWord(s)
-		if c.FromGit {
-			next, state = "-", gitStateWord(s)
-			if s.Next.Verdict.Reason != notKnownFromGit {
-				next = s.Next.Verdict.Reason
-			}
+		if s.Pull != nil {
+			pull = cmp.Or(s.Pull.URL, fmt.Sprint(s.Pull.Number))
 		}
-		if s.HasProblems() { // what is wrong with its commit matters more than the next one
-			next += "; " + s.Proof.Reason
+		state, next := stateWord(s), s.NextAction()
+		if c.FromGit { // what it says of all of them stands below the table, once
+			state, next = gitStateWord(s), s.Action
 		}
-		if len(s.Withheld) > 0 && !s.Merged {
-			next += "; its pull request waits for a person: " + s.Withheld[0].Reason
-		} else if i := slices.IndexFunc(s.Withheld, func(w status.Withheld) bool { return w.Cause == "freeze" }); i >= 0 {
-			next += "; only a person may merge its output: " + s.Withheld[i].Reason
-		}
-		rows = append(rows, []string{s.Environment, commit, age, state, fmt.Sprint(s.Behind), forge.OneLine(next, width)})
-	}
-	b.WriteString(display.FormatTable(rows))
-	for _, s := range c.Stages {
+		l.rows = append(l.rows, []any{s.Environment, promote.ShortID(s.Commit), age, state, s.Behind, next, pull})
 		if s.Empty != "" {
-			fmt.Fprintf(&b, "%s: %s\n", s.Environment, s.Empty)
+			l.below += fmt.Sprintf("%s: %s\n", s.Environment, s.Empty)
 		}
 		for _, r := range s.Removals {
-			fmt.Fprintf(&b, "%s: %s\n", s.Environment, r)
+			l.below += fmt.Sprintf("%s: %s\n", s.Environment, r)
 		}
 	}
 	if c.FromGit {
-		b.WriteString(gitLegend)
+		l.below += gitLegend
 	}
-	b.WriteString(hintText(c))
-	return b.String()
+	l.below += hintText(c)
+	return l
+}
+
+// stateColour returns the colour of the state of an environment's commit.
+func stateColour(cell string) string {
+	switch cell {
+	case "proven":
+		return display.Green
+	case "failed", "problems", "stopped":
+		return display.Red
+	case "withheld", "unmerged", "held", "frozen":
+		return display.Yellow
+	}
+	return ""
 }
 
 // hintText returns what to do about a chain to which no cluster reports, below a blank line.
@@ -187,9 +175,6 @@ func hintText(c status.Chain) string {
 	}
 	return ""
 }
-
-// maxNextWidth is the width of the column NEXT, in characters.
-const maxNextWidth = 120
 
 // stateWord returns the state of an environment's commit in one word.
 func stateWord(s status.Stage) string {
@@ -210,23 +195,4 @@ func stateWord(s status.Stage) string {
 		return "proven"
 	}
 	return "rolling-out"
-}
-
-// nextText returns what comes next, or why nothing does.
-func nextText(d promote.Decision) string {
-	what := ""
-	if d.Candidate != "" {
-		what = promote.ShortID(d.Candidate) + " "
-	}
-	switch d.State {
-	case promote.Promotes:
-		return what + "now"
-	case promote.Waiting:
-		return what + "waits: " + d.Verdict.Reason
-	case promote.Held:
-		return what + d.Verdict.Reason
-	case promote.Stopped:
-		return d.Verdict.Reason
-	}
-	return "- " + d.Verdict.Reason
 }

@@ -82,6 +82,7 @@ func (r gitReader) readStage(ctx context.Context, base source.Base, spec model.S
 			reason += "; fetch it: " + command
 		}
 		stage.Next = promote.Decision{State: promote.Stopped, Verdict: gate.Verdict{Status: gate.Fail, Reason: reason}}
+		stage.Action = stage.NextAction()
 		return stage, nil
 	}
 	if i := slices.IndexFunc(branch.Progress.Problems, func(p problem.Problem) bool { return !p.Warning }); i >= 0 {
@@ -104,10 +105,17 @@ func (r gitReader) readStage(ctx context.Context, base source.Base, spec model.S
 	switch holds := branch.Progress.Holds; {
 	case stage.Next.State == promote.Stopped:
 	case len(holds) > 0:
-		stage.Hold = holds[0].Reason
-		stage.Next = promote.Decision{State: promote.Held, Verdict: gate.Verdict{Gate: "hold", Status: gate.Wait, Reason: "held: " + holds[0].Reason}}
+		changed, err := branch.Repo.LastChangedBy(branch.Head, holds[0].Pos.File, maxBehind)
+		if err != nil {
+			return stage, err
+		}
+		stage.Hold = fmt.Sprintf("%s (by %s, until fairlead release %s)", holds[0].Reason, changed.Author.Email, spec.Name)
+		stage.Next = promote.Decision{State: promote.Held, Verdict: gate.Verdict{Gate: "hold", Status: gate.Wait, Reason: "it is held: " + stage.Hold}}
 	case frozen.Status == gate.Wait:
 		stage.Next = promote.Decision{State: promote.Waiting, Verdict: frozen}
+	}
+	if stage.Next.State != "" {
+		stage.Action = stage.NextAction()
 	}
 	return stage, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
@@ -99,7 +100,8 @@ func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 	if err != nil {
 		return err
 	}
-	if err := v.app.printValue(results, func() string { return verificationText(results) }); err != nil {
+	names := list.Convert(results, func(r verify.Result) string { return r.Environment })
+	if err := v.app.printValue(results, names, func() string { return verificationText(results) }); err != nil {
 		return err
 	}
 	for _, r := range results {

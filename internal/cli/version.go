@@ -54,13 +54,13 @@ exits with 4 if that is newer.`,
 func (v *versionCommand) runVersion(ctx context.Context) error {
 	b := readBuildInfo()
 	if !v.check {
-		return v.app.printValue(b, b.describe)
+		return v.app.printValue(b, []string{b.Version}, b.describe)
 	}
 	found, err := checkRelease(ctx, v.releases, b.Version)
 	if err != nil {
 		return err
 	}
-	err = v.app.printValue(found, found.describe)
+	err = v.app.printValue(found, []string{cmp.Or(found.Newest, found.Version)}, found.describe)
 	if err == nil && found.Update {
 		return errDiffers
 	}

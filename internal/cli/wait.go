@@ -117,7 +117,7 @@ func (w *waitCommand) runWait(ctx context.Context, environment, commit string) e
 	if err := writeJobOutput([2]string{"state", result.State}, [2]string{"reason", result.Reason}, [2]string{"commit", commit}); err != nil {
 		return err
 	}
-	err = w.context.app.printValue(result, func() string {
+	err = w.context.app.printValue(result, []string{environment}, func() string {
 		switch result.State {
 		case hasDeployed:
 			return fmt.Sprintf("%s has deployed %s\n", environment, promote.ShortID(commit))
@@ -350,7 +350,7 @@ var errUnknownStage = errors.New("there is no such environment in its chain")
 func readStage(s status.Stage, commit string) (state, reason string) {
 	switch {
 	case s.Commit == "" || !strings.HasPrefix(s.Commit, commit):
-		return isWaiting, "it has another commit; next: " + nextText(s.Next)
+		return isWaiting, "it has another commit; next: " + s.NextAction()
 	case s.Proof.Status == gate.Fail:
 		return hasFailed, s.Proof.Reason
 	case s.Proof.Status == gate.Pass || !s.Deployed.IsZero():

@@ -9,6 +9,7 @@ package display
 import (
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -19,27 +20,55 @@ import (
 type Stream struct {
 	io.Writer
 	Terminal bool
-	colour   bool // it shows colours, and they are wanted
+	colour   bool       // it shows colours, and they are wanted
+	width    func() int // of the terminal; nil without one
 }
 
 // NewStream returns the stream of a writer, with colour if it is a terminal that shows it.
 func NewStream(w io.Writer) *Stream {
 	f, ok := w.(*os.File)
 	terminal := ok && term.IsTerminal(int(f.Fd()))
-	return &Stream{w, terminal, terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	s := &Stream{Writer: w, Terminal: terminal}
+	if terminal {
+		s.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		s.width = func() int {
+			width, _, _ := term.GetSize(int(f.Fd())) // 0 if that is not known
+			return width
+		}
+	}
+	return s
+}
+
+// NewTerminal returns a stream that is a terminal of a width, with colour.
+func NewTerminal(w io.Writer, width int) *Stream {
+	return &Stream{Writer: w, Terminal: true, colour: true, width: func() int { return width }}
+}
+
+// Width returns how many characters fit into a line; 0 if any number does. The variable COLUMNS of the
+// environment goes before what the terminal says.
+func (s *Stream) Width() int {
+	if s.width == nil {
+		return 0
+	}
+	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
+		return columns
+	}
+	return s.width()
 }
 
 // The colours.
 const (
 	Red    = "\x1b[31m"
+	Green  = "\x1b[32m"
 	Yellow = "\x1b[33m"
+	Bold   = "\x1b[1m"
 	Dim    = "\x1b[2m"
 	reset  = "\x1b[0m"
 )
 
 // Paint returns text in a colour, if the stream shows colours.
 func (s *Stream) Paint(colour, text string) string {
-	if !s.colour {
+	if !s.colour || colour == "" {
 		return text
 	}
 	return colour + text + reset

@@ -3,7 +3,6 @@ package display
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -37,27 +36,4 @@ func CountProblems(problems, warnings int) string {
 		return text.Count(warnings, "warning")
 	}
 	return text.Count(problems, "problem") + " and " + text.Count(warnings, "warning")
-}
-
-// FormatTable writes rows in columns that are as wide as they need to be.
-func FormatTable(rows [][]string) string {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(SanitizeLine(cell)))
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			cell = SanitizeLine(cell)
-			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	return b.String()
 }

@@ -28,14 +28,6 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-func TestTable(t *testing.T) {
-	got := FormatTable([][]string{{"NAME", "STATE", ""}, {"düne", "in\nsync", "x"}, {"a", "b", ""}})
-	want := "NAME  STATE\ndüne  in sync  x\na     b\n"
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // TestProblems: a hint that several in a row share is given once.
 func TestProblems(t *testing.T) {
 	var l problem.List

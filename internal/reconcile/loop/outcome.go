@@ -48,7 +48,7 @@ func (o *outcome) promotionFacts() promoter.Environment {
 	if o.isStopped() {
 		f.RenderFailure, f.Problems = o.result.Reason, o.problems
 	}
-	if p := o.result.Pull; p != nil && o.result.State == publish.Proposed {
+	if p := o.result.Pull; p != nil && (o.result.State == publish.Proposed || o.result.State == publish.DryRun) {
 		f.Pull = &gate.Pull{Number: p.Number, URL: p.URL}
 	}
 	return f

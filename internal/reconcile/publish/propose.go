@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -105,9 +106,7 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 		return w.newResult(Foreign, fmt.Sprintf("the branch %s is not ours: none of its commits has our trailers; rename it", w.ours)), nil
 	}
 	if !w.options.Write {
-		r := w.newResult(DryRun, "writing is off; write: true proposes it")
-		r.Commit = id
-		return r, nil
+		return w.reportDryRun(ctx, id), nil
 	}
 	open, ended, err := w.options.findProposals(ctx, w.ours, w.p.Branch, withoutDigest)
 	if err != nil {
@@ -116,12 +115,8 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 	if whose == ownerEdited {
 		return w.reportEdited(ctx, open, head)
 	}
-	if ended != nil && ended.State == forge.Closed {
-		if digest, _ := cutMark(ended.Body); digest == contentDigest(w.p) {
-			r := w.newResult(Declined, fmt.Sprintf("pull request %d with this content was closed; open it again, or change something", ended.Number))
-			r.Pull = ended
-			return r, nil
-		}
+	if declined := w.findDeclined(ended); declined != nil {
+		return *declined, nil
 	}
 	if err := w.cancelAutoMerge(ctx, open); err != nil {
 		return Result{}, err
@@ -143,6 +138,49 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 	r := w.newResult(Proposed, "")
 	r.Commit, r.Pull = id, &pull
 	return w.mergePull(ctx, r)
+}
+
+// reportDryRun reports what would be proposed, and the pull request that there is. It changes nothing:
+// not even a pull request that findProposals would close.
+func (w *attempt) reportDryRun(ctx context.Context, id string) Result {
+	r := w.newResult(DryRun, "writing is off; write: true proposes it")
+	r.Commit = id
+	if w.options.Forge == nil {
+		return r
+	}
+	all, err := w.options.Forge.Pulls(ctx, w.ours, w.p.Branch)
+	all = slices.DeleteFunc(all, func(p forge.Pull) bool { return strings.HasSuffix(p.Reason, reasonOlder) })
+	open := slices.DeleteFunc(slices.Clone(all), func(p forge.Pull) bool { return p.State != forge.Open })
+	switch {
+	case err != nil: // the rest of the report does not depend on it
+		r.Reason += "; its pull requests are not known: " + err.Error()
+	case len(open) > 0:
+		r.Pull, r.Reason = &open[len(open)-1], "" // the oldest
+		if len(w.withheld) > 0 {
+			return w.reportWithheld(r)
+		} else if w.p.Merge != "" && w.p.Merge != Manual {
+			r.Reason = fmt.Sprintf("the daemon merges it (merge: %s)", w.p.Merge)
+		}
+	case len(all) > 0:
+		if declined := w.findDeclined(&all[0]); declined != nil {
+			return *declined
+		}
+	}
+	return r
+}
+
+// findDeclined returns the result of a proposal whose pull request ended; nil unless a person closed
+// it with this content.
+func (w *attempt) findDeclined(ended *forge.Pull) *Result {
+	if ended == nil || ended.State != forge.Closed {
+		return nil
+	}
+	if digest, _ := cutMark(ended.Body); digest != contentDigest(w.p) {
+		return nil
+	}
+	r := w.newResult(Declined, fmt.Sprintf("pull request %d with this content was closed; open it again, or change something", ended.Number))
+	r.Pull = ended
+	return &r
 }
 
 // pushCommit makes the commit and has our branch be at it, if the output branch still is what the

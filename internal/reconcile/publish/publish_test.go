@@ -117,6 +117,30 @@ func TestDeclined(t *testing.T) {
 	equal(t, "commits", w.above(), "1")
 }
 
+// TestDryRunSeesPullRequests: what only reads knows the pull request that a daemon has opened, who
+// merges it, and that a person has closed it.
+func TestDryRunSeesPullRequests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := w.publisher()
+	a := w.simple("a")
+	a.LocationChosen = true
+	p.want(publish.Proposed, a)
+	p.Write = false
+	seen := p.want(publish.DryRun, a)
+	equal(t, "number", seen.Pull.Number, 1)
+	equal(t, "reason", seen.Reason, "")
+	direct := a
+	direct.Merge = publish.Direct
+	equal(t, "reason of one that we merge", p.want(publish.DryRun, direct).Reason, "the daemon merges it (merge: direct)")
+	direct.Withheld = []publish.Withholding{{Cause: publish.CauseHold, Reason: "held: incident 7"}}
+	equal(t, "reason of one that is withheld", p.want(publish.DryRun, direct).Reason, "held: incident 7")
+	w.close(1)
+	equal(t, "number of the closed one", p.want(publish.Declined, a).Pull.Number, 1)
+	equal(t, "pull request of other content", p.want(publish.DryRun, w.simple("b")).Pull, nil)
+	equal(t, "pull requests", w.states(), "closed")
+}
+
 func TestReopened(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -48,6 +48,12 @@ type Stage struct {
 	// Empty is where to look if nothing is assigned in the environment; "" otherwise.
 	// Store.Snapshot fills it in.
 	Empty string `json:"empty,omitempty"`
+	// Pull is the pull request of the output that is open or was declined; nil without one.
+	// Store.Snapshot fills it in.
+	Pull *Pull `json:"pull,omitempty"`
+	// Action is what a person has to do, or what the environment waits for, in one sentence.
+	// Store.Snapshot fills it in.
+	Action string `json:"action,omitempty"`
 	// Proof is the verdict on the current commit, and Next the decision.
 	Proof gate.Verdict     `json:"proof"`
 	Next  promote.Decision `json:"next"`
@@ -101,6 +107,7 @@ func (c Chain) clone() Chain {
 		s.After = slices.Clone(s.After)
 		s.Withheld = slices.Clone(s.Withheld)
 		s.Removals = cloneRemovals(s.Removals)
+		s.Pull = s.Pull.clone()
 		s.Proof = copyVerdict(s.Proof)
 		s.Next.Skipped = slices.Clone(s.Next.Skipped)
 		s.Next.Verdict = copyVerdict(s.Next.Verdict)

@@ -26,9 +26,7 @@ func (r Removal) String() string {
 func cloneRemovals(all []Removal) []Removal {
 	all = slices.Clone(all)
 	for i, r := range all {
-		if r.Pull != nil {
-			all[i].Pull = new(*r.Pull)
-		}
+		all[i].Pull = r.Pull.clone()
 	}
 	return all
 }

@@ -214,8 +214,14 @@ func (e Environment) clone() Environment {
 	e.Inputs = slices.Clone(e.Inputs)
 	e.Withheld = slices.Clone(e.Withheld)
 	e.Removals = cloneRemovals(e.Removals)
-	if e.Pull != nil {
-		e.Pull = new(*e.Pull)
-	}
+	e.Pull = e.Pull.clone()
 	return e
+}
+
+// clone returns a copy; nil for nil.
+func (p *Pull) clone() *Pull {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
 }

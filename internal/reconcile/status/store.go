@@ -98,7 +98,9 @@ func (s *Store) Snapshot() Snapshot {
 	}
 	for i, stage := range now.Chain.Stages {
 		e := s.environments[stage.Environment]
-		now.Chain.Stages[i].Removals, now.Chain.Stages[i].Empty = cloneRemovals(e.Removals), e.EmptyReason()
+		shown := &now.Chain.Stages[i]
+		shown.Removals, shown.Empty, shown.Pull = cloneRemovals(e.Removals), e.EmptyReason(), e.Pull.clone()
+		shown.Action = describeAction(stage, e)
 	}
 	for _, e := range s.environments {
 		now.Environments = append(now.Environments, e.clone())

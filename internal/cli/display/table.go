@@ -1,0 +1,132 @@
+package display
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Column is a column of a table.
+type Column struct {
+	Heading string // "" for a table without headings
+	Fit     Fit
+	// Colour returns the colour of a cell, "" for none; nil for a column without colours.
+	Colour func(cell string) string
+}
+
+// Fit is what becomes of a column where the terminal is too narrow for the table.
+type Fit int
+
+// The ways to fit. Nothing is ever shortened that is not for a terminal.
+const (
+	Keep    Fit = iota // it stays as wide as its cells
+	Shorten            // it describes, and its cells end in an ellipsis
+	Wrap               // it says what to do, and its cells go on in the next lines
+)
+
+// minFlexible is the width below which a column is not made narrower.
+const minFlexible = 16
+
+// FormatTable returns rows below their headings, in columns that are as wide as they need to be and the
+// stream allows.
+func (s *Stream) FormatTable(columns []Column, rows [][]string) string {
+	headings := make([]string, len(columns))
+	for i, c := range columns {
+		headings[i] = c.Heading
+	}
+	named := slices.ContainsFunc(headings, func(h string) bool { return h != "" })
+	if named {
+		rows = append([][]string{headings}, rows...)
+	}
+	widths := fitWidths(columns, rows, s.Width())
+	var b strings.Builder
+	for i, row := range rows {
+		s.writeRow(&b, columns, widths, row, named && i == 0)
+	}
+	return b.String()
+}
+
+// fitWidths returns the widths of columns, of which those that may become narrower do so until the
+// table is at most limit wide, the widest first; 0 is no limit.
+func fitWidths(columns []Column, rows [][]string, limit int) []int {
+	widths, total := make([]int, len(columns)), -2
+	for i := range columns {
+		for _, row := range rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(SanitizeLine(row[i])))
+		}
+		if widths[i] > 0 {
+			total += widths[i] + 2
+		}
+	}
+	for ; limit > 0 && total > limit; total-- {
+		widest := -1
+		for i, c := range columns {
+			if c.Fit != Keep && widths[i] > minFlexible && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+	}
+	return widths
+}
+
+// writeRow writes a row as one line, or as several where a cell goes on below itself.
+func (s *Stream) writeRow(b *strings.Builder, columns []Column, widths []int, row []string, heading bool) {
+	cells, lines := make([][]string, len(row)), 1
+	for i, c := range columns {
+		cells[i] = fitCell(SanitizeLine(row[i]), widths[i], c.Fit)
+		lines = max(lines, len(cells[i]))
+	}
+	for n := range lines {
+		var line strings.Builder
+		pending := 0 // spaces before the next cell
+		for i, c := range columns {
+			cell := ""
+			if n < len(cells[i]) {
+				cell = cells[i][n]
+			}
+			width := utf8.RuneCountInString(cell)
+			if cell != "" && c.Colour != nil && !heading {
+				cell = s.Paint(c.Colour(row[i]), cell)
+			}
+			if cell != "" {
+				line.WriteString(strings.Repeat(" ", pending) + cell)
+				pending = 0
+			}
+			pending += widths[i] - width + 2
+		}
+		b.WriteString(line.String() + "\n")
+	}
+}
+
+// fitCell returns the lines of a cell in a column of a width.
+func fitCell(cell string, width int, fit Fit) []string {
+	if utf8.RuneCountInString(cell) <= width {
+		return []string{cell}
+	}
+	if fit == Shorten {
+		return []string{string([]rune(cell)[:width-1]) + "…"}
+	}
+	return WrapText(cell, width)
+}
+
+// WrapText breaks a text between words into lines of at most width characters; a longer word, as a
+// command or a URL that people copy, stays whole.
+func WrapText(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+			line += " " + word
+		default:
+			lines, line = append(lines, line), word
+		}
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,130 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+)
+
+// NextAction returns what a person has to do about an environment, or what it waits for, in one
+// sentence without a full stop.
+func (s Stage) NextAction() string {
+	if s.Action == "" { // it is from a daemon that does not report it
+		return describeAction(s, Environment{})
+	}
+	return s.Action
+}
+
+// describeAction returns the action of a stage whose output has the report e; the zero report is
+// none. What asks for a person comes first, and hides what would only follow from it.
+func describeAction(s Stage, e Environment) string {
+	switch s.Next.State {
+	case promote.Stopped:
+		return "mend: " + s.Next.Verdict.Reason
+	case promote.Promotes:
+		return "gets " + promote.ShortID(s.Next.Candidate) + " now"
+	case promote.Current, promote.Waiting, promote.Held:
+	}
+	output := describeOutput(s, e)
+	switch {
+	case s.Next.State == promote.Held && output == "":
+		output = heldText(s)
+	case s.Next.State == promote.Held:
+		output += "; " + heldText(s)
+	case output == "":
+		output = describeWait(s)
+	}
+	i := slices.IndexFunc(s.Withheld, func(w Withheld) bool { return w.Cause == "freeze" })
+	if i >= 0 && s.Merged {
+		output += "; only a person may merge its output: " + s.Withheld[i].Reason
+	}
+	return output
+}
+
+// describeOutput returns what the output of an environment needs from a person; "" if nothing.
+func describeOutput(s Stage, e Environment) string {
+	first, stops := e.Problems.FirstStopping()
+	switch {
+	case s.HasProblems():
+		return "mend: " + s.Proof.Reason
+	case e.State == Problems && stops:
+		return "mend: " + first.String()
+	case e.State == Failed:
+		return "is tried again: " + e.Reason
+	case e.State == Declined && e.Pull != nil:
+		return fmt.Sprintf("declined: open pull request %d again or change something", e.Pull.Number)
+	case e.State == Edited, e.State == Foreign:
+		return "mend: " + e.Reason
+	case e.Pull != nil && (e.State == Proposed || e.State == DryRun):
+		return describePull(s.Environment, e)
+	case !s.Merged && len(s.Withheld) > 0 && s.Hold == "":
+		return "merge its pull request: " + s.Withheld[0].Reason
+	case s.Commit != "" && s.Proof.Status == gate.Fail:
+		return "mend: " + s.Proof.Reason
+	case s.Commit != "" && !s.Merged && e.State == DryRun:
+		return "waits for its pull request, which a daemon with write: true opens"
+	}
+	return ""
+}
+
+// describePull returns who merges the open pull request of an environment, and why a person has to.
+// The command that does without comes before the reasons, which may be long.
+func describePull(environment string, e Environment) string {
+	text := fmt.Sprintf("merge pull request %d", e.Pull.Number)
+	if len(e.Withheld) == 0 {
+		if e.Reason != "" { // Fairlead, or the forge, merges it
+			return fmt.Sprintf("waits for pull request %d: %s", e.Pull.Number, e.Reason)
+		}
+		return text
+	}
+	reasons := make([]string, len(e.Withheld))
+	for i, w := range e.Withheld {
+		reasons[i] = w.Reason
+		if w.Acknowledge != "" && !strings.Contains(text, " or run ") {
+			text += fmt.Sprintf(", or run fairlead approve %s %s --removals", environment, w.Acknowledge)
+		}
+	}
+	return text + ": " + strings.Join(reasons, "; ")
+}
+
+func heldText(s Stage) string { return strings.TrimPrefix(s.Next.Verdict.Reason, "it is ") }
+
+// describeWait returns what a stage waits for whose output needs nothing from a person.
+func describeWait(s Stage) string {
+	d := s.Next
+	switch {
+	case d.State == promote.Waiting && d.Candidate != "":
+		commit, text := promote.ShortID(d.Candidate), waitText(d.Verdict)
+		if strings.HasPrefix(text, "waits: "+commit) {
+			return text
+		}
+		return commit + " " + text
+	case d.State == promote.Waiting:
+		return waitText(d.Verdict)
+	case s.Commit != "" && s.Proof.Status == gate.Wait && s.Proof.Reason != "":
+		return waitText(s.Proof)
+	case s.Commit != "" && s.Behind == 0:
+		return "up to date"
+	case d.Verdict.Reason == "":
+		return ""
+	}
+	return "waits: " + d.Verdict.Reason
+}
+
+// waitText names the gate that decides a verdict, with its reason.
+func waitText(v gate.Verdict) string {
+	of := ""
+	for found := true; found; {
+		i := slices.IndexFunc(v.Parts, func(p gate.Verdict) bool { return p.Status == v.Status && p.Reason == v.Reason })
+		if found = i >= 0; found {
+			of, v = v.Gate, v.Parts[i]
+		}
+	}
+	if of == "gates" || of == "proof" { // the parts of these are gates that people know by name
+		return fmt.Sprintf("waits for gate %s: %s", v.Gate, v.Reason)
+	}
+	return "waits: " + v.Reason
+}

@@ -1,0 +1,85 @@
+package status
+
+import (
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+)
+
+// TestDescribeAction: every view says what a person has to do, or what is waited for.
+func TestDescribeAction(t *testing.T) {
+	is := func(status gate.Status, name, reason string, parts ...gate.Verdict) gate.Verdict {
+		return gate.Verdict{Gate: name, Status: status, Reason: reason, Parts: parts}
+	}
+	newest := promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "dev", "it has the newest commit of the base")}
+	waits := func(parts ...gate.Verdict) promote.Decision {
+		return promote.Decision{State: promote.Waiting, Candidate: "2222222000", Verdict: gate.CombineVerdicts("dev", parts)}
+	}
+	held := promote.Decision{State: promote.Held, Verdict: is(gate.Wait, "dev", "it is held: incident 7 (by ada@example.com, until fairlead release dev)")}
+	proven, unproven := is(gate.Pass, "proof", "1111111 is proven"), gate.CombineVerdicts("proof", []gate.Verdict{is(gate.Wait, "rollout", "1 of 2 clusters ready")})
+	broken := gate.CombineVerdicts("proof", []gate.Verdict{is(gate.Fail, gate.Problems, "base/a.yaml:3: it is wrong")})
+	pull := &Pull{Number: 2, URL: "https://forge/2"}
+	removals := Withheld{Cause: "removals", Reason: "it removes hello-web from cloud", Acknowledge: "4be1c2d"}
+	stage := func(merged bool, proof gate.Verdict, next promote.Decision) Stage {
+		return Stage{Environment: "dev", Commit: "1111111000", Merged: merged, Proof: proof, Next: next}
+	}
+	for _, test := range []struct {
+		name   string
+		stage  Stage
+		output Environment
+		want   string
+	}{
+		{"nothing to do", stage(true, proven, newest), Environment{State: InSync}, "up to date"},
+		{"a pull request that a person merges", stage(false, unproven, newest), Environment{State: Proposed, Pull: pull}, "merge pull request 2"},
+		{"one that merging would follow", stage(false, unproven, waits(is(gate.Wait, "settled", "1111111 is not merged"))), Environment{State: Proposed, Pull: pull}, "merge pull request 2"},
+		{"one of a program that only reads", stage(false, unproven, newest), Environment{State: DryRun, Pull: pull}, "merge pull request 2"},
+		{"one that the daemon still opens", stage(false, unproven, newest), Environment{State: DryRun}, "waits for its pull request, which a daemon with write: true opens"},
+		{"one that the forge merges", stage(false, unproven, newest), Environment{State: Proposed, Pull: pull, Reason: "the forge merges it once nothing is missing"},
+			"waits for pull request 2: the forge merges it once nothing is missing"},
+		{"one of a workload's change", stage(true, proven, newest), Environment{State: Proposed, Pull: pull}, "merge pull request 2"},
+		{"one that removes too much", stage(false, unproven, newest), Environment{State: Proposed, Pull: pull, Reason: "it removes", Withheld: []Withheld{removals}},
+			"merge pull request 2, or run fairlead approve dev 4be1c2d --removals: it removes hello-web from cloud"},
+		{"one that was closed", stage(false, unproven, newest), Environment{State: Declined, Pull: pull}, "declined: open pull request 2 again or change something"},
+		{"somebody else's commit", stage(false, unproven, newest), Environment{State: Edited, Reason: "commit 1 on fairlead/dev is not ours; merge the pull request"},
+			"mend: commit 1 on fairlead/dev is not ours; merge the pull request"},
+		{"problems of its commit", stage(false, broken, newest), Environment{}, "mend: base/a.yaml:3: it is wrong"},
+		{"problems of its branch", stage(true, proven, newest), Environment{State: Problems, Problems: problem.List{{Summary: "it is odd", Warning: true}, {Summary: "it is broken"}}}, "mend: it is broken"},
+		{"a failed operation", stage(true, proven, newest), Environment{State: Failed, Reason: "the server is down"}, "is tried again: the server is down"},
+		{"failed clusters", stage(true, is(gate.Fail, "proof", "edge failed: no such image"), newest), Environment{State: InSync}, "mend: edge failed: no such image"},
+		{"clusters", stage(true, unproven, newest), Environment{State: InSync}, "waits for gate rollout: 1 of 2 clusters ready"},
+		{"a gate", stage(true, proven, waits(is(gate.Pass, "after", "2222222 was proven"), gate.CombineVerdicts("gates", []gate.Verdict{is(gate.Wait, "approval", "1 of 2 approvals")}))),
+			Environment{State: InSync}, "2222222 waits for gate approval: 1 of 2 approvals"},
+		{"the environment before it", stage(true, proven, waits(is(gate.Wait, "after dev", "2222222 is not merged in dev"))), Environment{State: InSync}, "waits: 2222222 is not merged in dev"},
+		{"its turn", Stage{Next: promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "stage", "dev has no commit yet")}}, Environment{}, "waits: dev has no commit yet"},
+		{"it moves", stage(false, broken, promote.Decision{State: promote.Promotes, Candidate: "2222222000"}), Environment{State: Problems}, "gets 2222222 now"},
+		{"a hold", stage(true, proven, held), Environment{State: InSync}, "held: incident 7 (by ada@example.com, until fairlead release dev)"},
+		{"a hold and a pull request", stage(false, unproven, held), Environment{State: Declined, Pull: pull},
+			"declined: open pull request 2 again or change something; held: incident 7 (by ada@example.com, until fairlead release dev)"},
+		{"a record that cannot be read", stage(true, proven, promote.Decision{State: promote.Stopped, Verdict: is(gate.Fail, "dev", "no such commit; fairlead rollback dev mends it")}),
+			Environment{State: Proposed, Pull: pull}, "mend: no such commit; fairlead rollback dev mends it"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := describeAction(test.stage, test.output); got != test.want {
+				t.Errorf("it says %q, want %q", got, test.want)
+			}
+			test.output.Name = "dev"
+			var s Store
+			s.SetEnvironment(test.output)
+			test.stage.Environment = "dev"
+			s.SetPromotions(Chain{Stages: []Stage{test.stage}})
+			if got := s.Snapshot().Chain.Stages[0].NextAction(); got != test.want {
+				t.Errorf("the store says %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestNextActionOfOlderDaemon: what does not report the action is asked for what it has.
+func TestNextActionOfOlderDaemon(t *testing.T) {
+	s := Stage{Environment: "dev", Commit: "1111111000", Withheld: []Withheld{{Reason: "it removes too much"}}}
+	if got, want := s.NextAction(), "merge its pull request: it removes too much"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+}
