@@ -41,7 +41,8 @@ func newExplain(a *app) *cobra.Command {
 fairlead explain promotion ENVIRONMENT answers why a commit is, or is not, where it is;
 what is itself named promotion is asked for as KIND/NAME.
 
-It answers from what can be read, even if the control plane has problems.`,
+Instead of -e ENVIRONMENT, the name may begin with ENVIRONMENT/, as fairlead get -o name
+prints it. It answers from what can be read, even if the control plane has problems.`,
 		Example: `  fairlead explain -e dev large/observability-prometheus
   fairlead explain -e dev large/observability-prometheus/platform-config.yaml
   fairlead explain -e dev SchedulingPolicy/checkout-policy`,
@@ -60,13 +61,17 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 		return err
 	}
 	names, err := e.input.selectEnvironments(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(names) > 1:
-		return newAmbiguityError(names)
 	}
 	name := names[0]
+	if len(names) > 1 { // the name may have its environment with it, as get --output name prints it
+		environment, rest, _ := strings.Cut(query, "/")
+		if !slices.Contains(names, environment) || rest == "" {
+			return newAmbiguityError(names)
+		}
+		name, query = environment, rest
+	}
 	r, err := e.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
 	if err != nil {
 		return err

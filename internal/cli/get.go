@@ -75,7 +75,7 @@ with -e) the cluster types, the deployment targets of workloads, the assignments
 scheduling policies. It reads what is committed, and renders nothing.
 
 --output wide has more columns, and --output name the names alone, as fairlead explain takes
-them: without -e each begins with its environment.`,
+them: those of several environments begin with their environment.`,
 		Example: `  fairlead get environments
   fairlead get assignments -e dev
   fairlead get clusters -e prod -o wide`,
@@ -123,7 +123,7 @@ func (g *getCommand) runGet(ctx context.Context, what string) error {
 		for _, row := range listedKinds[i].rows(m, schedule.NewPlan(m, nil)) {
 			l.rows = append(l.rows, append([]any{name}, row...))
 			of := ""
-			if g.input.environment == "" {
+			if len(names) > 1 {
 				of = name + "/"
 			}
 			l.names = append(l.names, of+listedKinds[i].prefix+cellText(row[0]))

@@ -36,8 +36,8 @@ reads the repositories and their forges; in a clone of the control plane without
 reads the clone alone, and says what is not known from that.
 
 An environment's commit is unmerged, withheld until a person merges its output, rolling-out,
-failed or proven; or it has problems, so that it is not rendered. Long sentences are cut:
---output wide, and fairlead explain promotion, have all of them.`,
+failed or proven; or it has problems, so that it is not rendered. NEXT says what a person
+has to do, or what is waited for; --output wide has the pull requests' addresses too.`,
 		Example: `  fairlead status
   fairlead status --watch --url http://fairlead.example.com:8080`,
 		Args: checkArguments(0, 0),
