@@ -46,7 +46,7 @@ var demoWishes = map[string]demoWish{
 	"2 fairlead wait prod":                      {0, `(?m)^prod has deployed \w+$`},
 	"2 fairlead pr list":                        {0, `(?m)^\d+ +merged +prod +prod: .*\n\d+ +merged +stage .*\n\d+ +merged +dev `},
 	"2 fairlead pr show prod":                   {0, `data\.GREETING: welcome -> ahoy`},
-	"3 fairlead status":                         {0, `(?m)^dev +\w+ +\S+ +withheld .* waits for a person: it removes hello-web from cloud and edge`},
+	"3 fairlead status":                         {0, `(?m)^dev +\w+ +\S+ +withheld .* merge pull request \d+, or run fairlead approve dev \w+ --removals: it removes hello-web from cloud and edge`},
 	"3 fairlead pr show dev":                    {0, `(?s)^dev: REMOVE hello-web from cloud and edge\n\nopen, .*fairlead approve dev \w+ --removals.*\n-  name: "hello-web"\n`},
 	"3 fairlead wait prod":                      {0, `(?m)^prod has deployed \w+$`},
 	"4 fairlead wait dev":                       {1, `(?m)^fairlead: error: dev has not deployed \w+: Failed to deploy$`},

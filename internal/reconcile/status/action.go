@@ -117,11 +117,9 @@ func describeWait(s Stage) string {
 // waitText names the gate that decides a verdict, with its reason.
 func waitText(v gate.Verdict) string {
 	of := ""
-	for found := true; found; {
-		i := slices.IndexFunc(v.Parts, func(p gate.Verdict) bool { return p.Status == v.Status && p.Reason == v.Reason })
-		if found = i >= 0; found {
-			of, v = v.Gate, v.Parts[i]
-		}
+	decides := func(p gate.Verdict) bool { return p.Status == v.Status && p.Reason == v.Reason }
+	for i := slices.IndexFunc(v.Parts, decides); i >= 0; i = slices.IndexFunc(v.Parts, decides) {
+		of, v = v.Gate, v.Parts[i]
 	}
 	if of == "gates" || of == "proof" { // the parts of these are gates that people know by name
 		return fmt.Sprintf("waits for gate %s: %s", v.Gate, v.Reason)
