@@ -61,6 +61,9 @@ type Problem struct {
 	Hint string `json:"hint,omitempty"`
 	// Warning marks what is probably a mistake and stops nothing.
 	Warning bool `json:"warning,omitempty"`
+	// OfAbsence marks what says that something does not exist: where a repository could not be read,
+	// it may be in there.
+	OfAbsence bool `json:"-"`
 }
 
 // String returns "path:line: Kind/name: sentence", without the hint.

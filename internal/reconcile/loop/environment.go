@@ -42,6 +42,7 @@ type environment struct {
 	searched      bool            // the GitOps repositories were searched for more of those
 	waitsForForge bool            // something waits for the forge
 	unreported    error           // why the forge does not have the last report; nil if it has
+	unreachable   error           // of repositories that are problems beside others; nil if there are none
 	unread        atomic.Bool     // the control plane has moved since this round has read it
 	withheld      string          // by the orders, when it was published last
 	attempt       attempt
@@ -78,7 +79,12 @@ func (l *Loop) renderEnvironment(ctx context.Context, e *environment) {
 // tryRender renders an environment, and checks what came of it.
 func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	l.options.Logger.Debug("render", "environment", e.name)
+	e.unreachable = nil
 	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{}, &e.cache)
+	var unreachable *source.UnreachableError
+	if errors.As(err, &unreachable) && unreachable.Beside { // what people can mend is told, and not only that we try again
+		e.unreachable, err = err, nil
+	}
 	if err != nil {
 		return err
 	}
@@ -158,13 +164,13 @@ func (l *Loop) settleAttempt(ctx context.Context, e *environment, err error, qui
 		return true
 	}
 	e.rateLimited = false
-	waits := e.waitsForForge || e.unreported != nil
+	waits := e.waitsForForge || e.unreported != nil || e.unreachable != nil
 	if err == nil && !waits {
 		e.failures, e.retryAt = 0, time.Time{}
 	} else {
 		e.failedHeads = l.readHeads(ctx, e)
 		e.failures++
-		if err == nil {
+		if err == nil && e.unreachable == nil {
 			e.failures = min(e.failures, maxWaits)
 		}
 		e.retryAt = l.options.Now().Add(repos.BackoffAfter(e.failures, l.options.Random()))
@@ -204,8 +210,14 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	if to != nil {
 		remote, err = l.remotes.OpenOutput(ctx, l.remotes.ReadLocation(to.Repo))
 	}
-	if err != nil && !problems.Stops() {
-		return fmt.Errorf("read the GitOps repository: %w", err)
+	if err != nil {
+		err = fmt.Errorf("read the GitOps repository: %w", err)
+		if !problems.Stops() {
+			return err
+		}
+		e.unreachable = errors.Join(e.unreachable, err)
+		problems.Addf(to.Pos, to.Subject(), "check the URL, and the credential for it in remotes of the settings; it is asked again", "the GitOps repository at %s cannot be read", giturl.Redact(to.Repo))
+		problems = problems.Sorted()
 	}
 	key, err := l.digestReport(e, r, problems, to, remote, e.outcome.result.Pull)
 	if err != nil {

@@ -65,6 +65,8 @@ func (l *Loop) reportEnvironment(ctx context.Context, e *environment, took time.
 	level := slog.LevelInfo
 	if err != nil {
 		level, args = slog.LevelError, append(args, "error", err)
+	} else if e.unreachable != nil {
+		level, args = slog.LevelWarn, append(args, "error", e.unreachable)
 	} else if quiet {
 		level = slog.LevelDebug
 	}

@@ -13,7 +13,7 @@ import (
 // rendered from nothing next time.
 func (l *Loop) verifyRendering(ctx context.Context, e *environment) error {
 	r := e.attempt.rendered
-	if r.Tree.ID() == e.verified || !l.options.Settings.ShouldVerify(l.options.Random()) {
+	if e.unreachable != nil || r.Tree.ID() == e.verified || !l.options.Settings.ShouldVerify(l.options.Random()) {
 		return nil
 	}
 	fresh, err := source.Open(ctx, l.sourceOptions())

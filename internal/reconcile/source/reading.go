@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -20,7 +21,25 @@ import (
 // ReadAt returns the input of an environment, at the revisions that the control plane
 // names or at others.
 func (s *Source) ReadAt(ctx context.Context, env string, at Revisions) (Input, problem.List, error) {
+	r, err := s.readInput(ctx, env, at)
+	if err == nil {
+		err = errors.Join(r.failures...)
+	}
+	if err != nil {
+		return Input{}, nil, err
+	}
+	return r.newInput(), r.problems.Sorted().Capped(maxProblems), nil
+}
+
+// readInput is ReadAt, but for the repositories that cannot be reached: they are in the reading.
+func (s *Source) readInput(ctx context.Context, env string, at Revisions) (*reading, error) {
 	r := &reading{source: s, env: env, at: at}
+	return r, r.readLayers(ctx)
+}
+
+// readLayers reads all that can be read.
+func (r *reading) readLayers(ctx context.Context) error {
+	s := r.source
 	if r.at.Base == "" {
 		r.at.Base = s.options.Base
 	}
@@ -28,18 +47,15 @@ func (s *Source) ReadAt(ctx context.Context, env string, at Revisions) (Input, p
 		r.at.Environment = s.options.EnvironmentRevision
 	}
 	if err := r.readEnvironment(ctx); err != nil {
-		return Input{}, nil, err
+		return err
 	}
 	if r.layers == nil { // there is nothing that could point to the rest
-		return r.newInput(), r.problems.Sorted().Capped(maxProblems), nil
+		return nil
 	}
 	if err := r.readBase(ctx); err != nil {
-		return Input{}, nil, err
+		return err
 	}
-	if err := r.readWorkloads(ctx); err != nil {
-		return Input{}, nil, err
-	}
-	return r.newInput(), r.problems.Sorted().Capped(maxProblems), nil
+	return r.readWorkloads(ctx)
 }
 
 // reading is one call of ReadAt.
@@ -51,6 +67,9 @@ type reading struct {
 	layers       []model.Layer
 	commits      []Commit
 	problems     problem.List
+	failures     []error      // of repositories that cannot be reached
+	unreachable  problem.List // the objects that name those
+	lacksBase    bool         // one of those is a part of the base, or the environment's
 	recordFolder string // the folder of the environment, if its record is there and not loaded
 	recordHidden bool   // it is
 }
@@ -205,6 +224,8 @@ func (r *reading) readWorkloads(ctx context.Context) error {
 		r.layers = append(r.layers, parts[i].layers...)
 		r.commits = append(r.commits, parts[i].commits...)
 		r.problems = append(r.problems, parts[i].problems...)
+		r.failures = append(r.failures, parts[i].failures...)
+		r.unreachable = append(r.unreachable, parts[i].unreachable...)
 	}
 	return errors.Join(errs...)
 }
@@ -297,6 +318,12 @@ func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref mode
 		return refuse("a control plane on a server cannot name files of this machine; --map allows it", "%s is not a URL", ref.Repo)
 	case err != nil && r.source.options.ReportUnreachable && ctx.Err() == nil:
 		return refuse("check the URL, and that this machine can reach the host; --map reads it elsewhere", "%v", err)
+	case err != nil && ctx.Err() == nil && !panics.Is(err):
+		r.failures = append(r.failures, err)
+		r.lacksBase = r.lacksBase || layer.Kind != model.Workloads
+		// Why, and when it is asked again, is in the error: that changes from time to time.
+		r.unreachable.Addf(by.Pos, by.Subject(), "check the URL, and that this machine can reach the host; it is asked again", "the repository at %s cannot be reached", r.source.repositories.displayName(ref.Repo))
+		return nil
 	case err != nil:
 		return err
 	}

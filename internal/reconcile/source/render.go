@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -25,13 +26,40 @@ type Rendered struct {
 	Problems    problem.List
 }
 
+// UnreachableError is the error of repositories that cannot be reached.
+type UnreachableError struct {
+	err error
+	// Beside is what was found without them: Rendered has a problem for each of them too, and
+	// others. It is false if they are all that keeps the environment from being rendered.
+	Beside bool
+}
+
+// Error returns why they cannot be reached.
+func (u *UnreachableError) Error() string { return u.err.Error() }
+
+// Unwrap returns the errors of the repositories.
+func (u *UnreachableError) Unwrap() error { return u.err }
+
 // Render reads and renders an environment at some revisions. The cache is that of
-// the environment; nil for none.
+// the environment; nil for none. With an [UnreachableError] it returns the problems that were found
+// without those repositories, and no tree.
 func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *output.Cache) (Rendered, error) {
-	read, problems, err := s.ReadAt(ctx, env, at)
+	read, err := s.readInput(ctx, env, at)
 	if err != nil {
 		return Rendered{}, fmt.Errorf("read environment %s: %w", env, err)
 	}
+	r, err := s.renderInput(ctx, read, cache)
+	if err != nil || read.failures == nil {
+		return r, err
+	}
+	beside := r.Problems.Stops()
+	r.Problems, r.Tree = append(r.Problems, read.unreachable...).Sorted().Capped(maxProblems), tree.Tree{}
+	return r, &UnreachableError{fmt.Errorf("read environment %s: %w", env, errors.Join(read.failures...)), beside}
+}
+
+// renderInput renders what was read of an environment.
+func (s *Source) renderInput(ctx context.Context, from *reading, cache *output.Cache) (Rendered, error) {
+	env, read, problems := from.env, from.newInput(), from.problems
 	if limit := s.options.RenderTimeout; limit > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("render environment %s: timed out after %s; the setting renderTimeout allows more", env, limit))
 		defer cancel()
@@ -39,22 +67,22 @@ func (s *Source) Render(ctx context.Context, env string, at Revisions, cache *ou
 	}
 	m, more := s.parseInput(read)
 	r := Rendered{Environment: env, Model: m, Commits: read.Commits}
-	if !hasLayers(read.Layers) {
+	if !hasLayers(read.Layers) || from.lacksBase {
 		for _, l := range read.Layers {
 			problems = append(problems, s.options.Parser.Scan(read.parsedName(), l).Problems...)
 		}
 		r.Problems = problems.Sorted().Capped(maxProblems)
 		return r, ctx.Err()
 	}
-	stopped := problems.Stops() // something could not be read
+	stopped := problems.Stops() || from.failures != nil // something could not be read
 	problems = append(problems, more...)
 	if read.Ephemeral != nil {
 		m, more = s.selectClusterTypes(m, read.Ephemeral)
 		r.Model, problems = m, append(problems, more...)
 	}
 	files, more := output.Render(m, cache, output.Options{Canceled: func() bool { return ctx.Err() != nil }, Templates: s.options.Rendering})
-	if stopped { // what is not there cannot be warned of: some of the model is missing
-		more = slices.DeleteFunc(slices.Clone(more), func(p problem.Problem) bool { return p.Warning })
+	if stopped { // some of the model is missing, and may be what is not there
+		more = slices.DeleteFunc(slices.Clone(more), func(p problem.Problem) bool { return p.Warning || p.OfAbsence })
 	}
 	r.Problems = append(problems, more...).Sorted().Capped(maxProblems)
 	if !r.Problems.Stops() {

@@ -61,8 +61,7 @@ type Options struct {
 	// on this machine, and to mirror the rest in CacheDir.
 	Open func(ctx context.Context, place string) (*git.Repository, error)
 	// ReportUnreachable makes a repository that cannot be reached a problem of the object that names
-	// it, so that all others are found too: for what runs once. Otherwise it is an error, which is
-	// tried again.
+	// it: for what runs once. Otherwise it is an [UnreachableError], which is tried again.
 	ReportUnreachable bool
 	// RenderTimeout bounds rendering one environment, once its layers were read; 0 for no
 	// bound.

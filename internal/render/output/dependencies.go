@@ -207,7 +207,7 @@ func (p *pass) reportDependencies(c *model.ClusterType, s *targetSet) {
 		}
 		p.found.add(problem.Problem{
 			Pos: m.dependency.Pos, Subject: p.model.Targets[m.target].Subject(), Hint: hint,
-			Summary: fmt.Sprintf("it depends on %q, which is not on cluster type %s", m.dependency.Name, c.Name),
+			Summary: fmt.Sprintf("it depends on %q, which is not on cluster type %s", m.dependency.Name, c.Name), OfAbsence: true,
 		})
 	}
 	for _, circle := range s.cycles {
