@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -202,7 +203,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	if a.rival != "" {
 		problems.Addf(to.Pos, to.Subject(), "give each environment its own branch, or its own path",
 			"environment %s has the same repository, branch and path, or one is in the other", a.rival)
-	} else if a.refusal != nil {
+	} else if a.refusal != nil && !slices.ContainsFunc(problems, func(p problem.Problem) bool { return !p.Warning && p.Subject == to.Subject() }) {
 		problems.Addf(to.Pos, to.Subject(), a.refusal.hint, "%s", a.refusal.sentence)
 	}
 	var remote *repos.Remote

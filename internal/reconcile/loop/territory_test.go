@@ -127,6 +127,10 @@ func TestFirstWriteToPlace(t *testing.T) {
 func TestAllowedPlaces(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev")
 	out, cp := w.server.URL("out"), w.server.URL("cp")
+	w.people.Pull("main")
+	w.people.Write(".sourceignore", "/x/\n")
+	w.people.Commit("what is in x is no part of the control plane")
+	w.people.Push("main")
 	for _, test := range []struct{ allow, repo, branch, want string }{
 		{"{repo: " + out + ", branches: [main]}", out, "dev", "the settings do not let output go to branch dev"},
 		{"{repo: " + out + ", branches: [\"d*\"]}", out, "dev", ""},

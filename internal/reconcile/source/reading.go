@@ -70,8 +70,8 @@ type reading struct {
 	failures     []error      // of repositories that cannot be reached
 	unreachable  problem.List // the objects that name those
 	lacksBase    bool         // one of those is a part of the base, or the environment's
-	recordFolder string // the folder of the environment, if its record is there and not loaded
-	recordHidden bool   // it is
+	recordFolder string       // the folder of the environment, if its record is there and not loaded
+	recordHidden bool         // it is
 }
 
 func (r *reading) newInput() Input {

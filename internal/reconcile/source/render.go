@@ -75,7 +75,11 @@ func (s *Source) renderInput(ctx context.Context, from *reading, cache *output.C
 		return r, ctx.Err()
 	}
 	stopped := problems.Stops() || from.failures != nil // something could not be read
-	problems = append(problems, more...)
+	collisions, err := s.findCollisions(ctx, m)
+	if err != nil {
+		return Rendered{}, err
+	}
+	problems = append(append(problems, collisions...), more...)
 	if read.Ephemeral != nil {
 		m, more = s.selectClusterTypes(m, read.Ephemeral)
 		r.Model, problems = m, append(problems, more...)
