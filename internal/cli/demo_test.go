@@ -109,7 +109,7 @@ func (d *demoProcess) checkReadme() {
 		d.t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(readme), "## Try it\n")
-	section, _, _ = strings.Cut(section, "All tests:")
+	section, _, _ = strings.Cut(section, "\nCtrl-C ends the demo")
 	blocks := regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(section, -1)
 	if len(blocks) != 2 || !strings.Contains(blocks[0][1], "$ go run ./cmd/fairlead demo\n") {
 		d.t.Fatalf("there are %d blocks, or none begins the demo", len(blocks))
