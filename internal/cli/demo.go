@@ -54,7 +54,7 @@ the folder. It needs Git.`,
 	c.Flags().SortFlags = false
 	c.Flags().StringVar(&d.dir, "dir", "", "`folder` to create it in, and to keep (default: a temporary one)")
 	c.Flags().StringVar(&d.listen, "listen", "127.0.0.1:8080", "`host:port` of the daemon's page; another port if it is taken")
-	c.Flags().DurationVar(&d.pace, "pace", 2*time.Second, "`time` that a cluster takes to roll out a change")
+	addDurationFlag(c.Flags(), &d.pace, "pace", 2*time.Second, "`time` that a cluster takes to roll out a change")
 	c.Flags().BoolVar(&d.once, "once", false, "end when the first change has reached prod")
 	_ = c.MarkFlagDirname("dir")
 	return c
@@ -63,6 +63,9 @@ the folder. It needs Git.`,
 func (d *demoCommand) runDemo(ctx context.Context) error {
 	if d.pace < 0 {
 		return usageErrorf("as in --pace 10s", "--pace %s is in the past", d.pace)
+	}
+	if err := checkGitProgram(ctx, "the demo"); err != nil {
+		return err
 	}
 	address, err := freeAddress(d.listen)
 	if err != nil {

@@ -157,6 +157,46 @@ func createRepositories(ctx context.Context, o scaffold.Options, folder string, 
 	if err != nil {
 		return err
 	}
+	for _, location := range []string{o.ControlPlane, o.GitOps} {
+		if !giturl.IsRemote(location) {
+			if err := checkGitProgram(ctx, "a repository on this machine"); err != nil {
+				return err
+			}
+		}
+	}
+	undo := removeNew(folder, o.ControlPlane, o.GitOps)
+	err = fillRepositories(ctx, o, folder, credentials)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, defaultSettingsFile), []byte(content), 0o644)
+	}
+	if err != nil {
+		undo()
+	}
+	return err
+}
+
+// removeNew returns a function that removes those of the paths that do not exist yet, with the folders
+// above them that do not either: what fails leaves nothing half made.
+func removeNew(paths ...string) func() {
+	var created []string
+	for _, path := range paths {
+		for !giturl.IsRemote(path) {
+			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			created = append(created, path)
+			path = filepath.Dir(path)
+		}
+	}
+	return func() {
+		for _, path := range created {
+			_ = os.RemoveAll(path)
+		}
+	}
+}
+
+// fillRepositories makes the folder, and fills the repositories.
+func fillRepositories(ctx context.Context, o scaffold.Options, folder string, credentials func(string) func(context.Context) (git.Credentials, error)) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
@@ -164,11 +204,9 @@ func createRepositories(ctx context.Context, o scaffold.Options, folder string, 
 		Content: o, Author: defaultAuthor(), When: time.Now(),
 		Credentials: credentials,
 	}
-	if err := repositories.Create(ctx); err != nil {
-		if errors.Is(err, daemon.ErrNotEmpty) {
-			return problem.WithHint(err, "init fills empty repositories only; name others, or delete what is there")
-		}
-		return withLocationHint(err, "create the repository on the server first; FAIRLEAD_GIT_TOKEN, and FAIRLEAD_GIT_USERNAME if the server needs it, are what init logs in with")
+	err := repositories.Create(ctx)
+	if errors.Is(err, daemon.ErrNotEmpty) {
+		return problem.WithHint(err, "init fills empty repositories only; name others, or delete what is there")
 	}
-	return os.WriteFile(filepath.Join(folder, defaultSettingsFile), []byte(content), 0o644)
+	return withLocationHint(err, "create the repository on the server first; FAIRLEAD_GIT_TOKEN, and FAIRLEAD_GIT_USERNAME if the server needs it, are what init logs in with")
 }

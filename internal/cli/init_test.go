@@ -1,11 +1,13 @@
 package cli_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/cli"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -75,5 +77,24 @@ func TestInitSettings(t *testing.T) {
 				t.Errorf("the settings are refused:\n%s%s", stdout, stderr)
 			}
 		})
+	}
+}
+
+// TestWithoutGit: where there is no git command, one sentence says so, and nothing is left behind.
+func TestWithoutGit(t *testing.T) {
+	t.Setenv("PATH", "")
+	t.Setenv("TMPDIR", t.TempDir())
+	folder := filepath.Join(t.TempDir(), "fleet")
+	for _, args := range [][]string{{"demo", "--once"}, {"init", folder}} {
+		var out, errs bytes.Buffer
+		code := cli.Main(t.Context(), args, &out, &errs)
+		if code != 1 || !strings.Contains(errs.String(), " needs the git command, which is not installed\nfairlead: hint: install Git") || strings.Count(errs.String(), "\n") != 2 {
+			t.Errorf("%s: code %d, stdout %q, stderr %q", args[0], code, out.String(), errs.String())
+		}
+	}
+	for _, path := range []string{folder, filepath.Join(os.TempDir(), "fairlead-demo-*")} {
+		if left, _ := filepath.Glob(path); left != nil {
+			t.Errorf("it leaves %s", left)
+		}
 	}
 }

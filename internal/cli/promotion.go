@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,11 +125,12 @@ func (cc *commandContext) locateControlPlane() error {
 	return err
 }
 
-// cacheFolder returns a folder in the user's cache.
+// cacheFolder returns a folder in the user's cache; where the user has no home, one of their own among
+// the temporary ones.
 func cacheFolder(name ...string) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		dir = os.TempDir()
+		return filepath.Join(append([]string{os.TempDir(), fmt.Sprintf("fairlead-cache-%d", os.Getuid())}, name...)...)
 	}
 	return filepath.Join(append([]string{dir, "fairlead"}, name...)...)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/git/program"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -27,6 +28,18 @@ func runGit(ctx context.Context, env []string, args ...string) (string, error) {
 		return "", fmt.Errorf("git %s: %w", args[0], err)
 	}
 	return strings.TrimRight(string(out), "\n"), nil
+}
+
+// checkGitProgram returns an error if the git command that a command needs is missing or too old.
+func checkGitProgram(ctx context.Context, who string) error {
+	_, err := program.Version(ctx)
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return problem.WithHint(fmt.Errorf("%s needs the git command, which is not installed", who), "install Git 2.30 or newer, and run it again")
+	case err != nil:
+		return fmt.Errorf("%s needs the git command: %w", who, err)
+	}
+	return nil
 }
 
 // noteUncommitted says that what is not committed is not read, if there is something. Without Git,

@@ -143,12 +143,25 @@ func Serve(ctx context.Context, o Options) error {
 			return news
 		},
 	})
-	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{Store: store, Metrics: m, Version: o.Version, Logger: logger, OverdueAfter: o.Settings.OverdueAfter, Wake: func() { loop.Wake("") }, Webhooks: hooks}))
+	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{
+		Store: store, Metrics: m, Version: o.Version, Logger: logger, OverdueAfter: o.Settings.OverdueAfter, Refresh: pageRefresh(o.Settings.Schedule.Interval),
+		Wake: func() { loop.Wake("") }, Webhooks: hooks,
+	}))
 	err = runUntilDone(ctx, loop, store, o, listener, window)
 	if lost := reports.Flush(); lost != nil {
 		logger.Warn("when clusters have reported last could not be written down", "error", lost)
 	}
 	return err
+}
+
+// pageRefresh returns how often the page reloads itself: as often as the daemon polls, within bounds. An
+// interval of 0 is that of a cron expression.
+func pageRefresh(interval time.Duration) time.Duration {
+	const slowest = 30 * time.Second
+	if interval == 0 {
+		return slowest
+	}
+	return min(max(interval, 2*time.Second), slowest)
 }
 
 // describeListenError returns an error of listening on an address, with what to do about it.

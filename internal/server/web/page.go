@@ -33,6 +33,7 @@ type view struct {
 	Style     template.CSS
 	Version   string
 	Refresh   bool
+	Seconds   int // between two refreshes
 	Ready     bool
 	Reasons   []string // why it is not ready, and what is overdue
 	Counts    []count  // of environments, by state
@@ -52,7 +53,7 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 	all := s.options.Store.Snapshot()
 	reasons, overdue := s.checkReadiness(all)
 	v := view{
-		Snapshot: all, Style: template.CSS(styleSheet), Version: s.options.Version, Refresh: r.URL.Query().Get("refresh") != "off",
+		Snapshot: all, Style: template.CSS(styleSheet), Version: s.options.Version, Refresh: r.URL.Query().Get("refresh") != "off", Seconds: int(s.options.Refresh / time.Second),
 		Ready: len(reasons) == 0, Reasons: reasons, Attention: countAttention(all), now: s.options.Now(),
 	}
 	for _, u := range overdue {

@@ -36,6 +36,8 @@ type Options struct {
 	// OverdueAfter is how long an environment, or the loop, may go without finishing a
 	// cycle before it is reported; 0 for any time.
 	OverdueAfter time.Duration
+	// Refresh is how often the page reloads itself; 0 for 30 seconds.
+	Refresh time.Duration
 	// Now is the clock by which ages are shown.
 	Now func() time.Time
 }
@@ -64,6 +66,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Wake == nil {
 		o.Wake = func() {}
+	}
+	if o.Refresh == 0 {
+		o.Refresh = 30 * time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -163,3 +163,31 @@ func readFile(t *testing.T, name string) string {
 	}
 	return string(data)
 }
+
+// TestEditsLeaveNoCopies: what a page edits with sed, in a form that works with the sed of GNU and of
+// BSD, leaves no copy that counts as uncommitted.
+func TestEditsLeaveNoCopies(t *testing.T) {
+	edit := regexp.MustCompile(`(?m)^(?:\$ )?sed -i(\.bak)? '[^']*' (\S+)`)
+	edits := 0
+	for _, folder := range []string{"docs/tutorial", "docs/how-to"} {
+		entries, err := os.ReadDir(path.Join(root, folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			data, err := os.ReadFile(path.Join(root, folder, entry.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range edit.FindAllStringSubmatch(string(data), -1) {
+				edits++
+				if m[1] == "" || !regexp.MustCompile(`rm .*`+regexp.QuoteMeta(m[2]+".bak")).Match(data) {
+					t.Errorf("%s/%s: %s: use sed -i.bak, and remove %s.bak", folder, entry.Name(), m[0], m[2])
+				}
+			}
+		}
+	}
+	if edits < 4 {
+		t.Errorf("%d edits were found", edits)
+	}
+}
