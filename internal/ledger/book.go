@@ -24,11 +24,11 @@ func NewBook(limit int) *Book { return &Book{limit, map[objectKey]*memory{}} }
 
 // Outcome is what a report has changed.
 type Outcome struct {
-	// Known reports whether the object is in the Book. It is not if the Book was full.
-	Known bool
-	// Newer reports whether anything in the report is newer than what was known.
+	// Refused is set if the object is not known, and the Book is full.
+	Refused bool
+	// Newer is set if anything in the report is newer than what was known.
 	Newer bool
-	// Changed reports whether the state is another one, apart from its time and message.
+	// Changed is set if the state is another one, apart from its time and message.
 	Changed bool
 	// Before is what was known before.
 	Before State
@@ -36,11 +36,14 @@ type Outcome struct {
 
 // Fold takes a report in. A report about an object that is not known is refused if the Book is full.
 func (b *Book) Fold(r Report) Outcome {
+	if r.isEmpty() {
+		return Outcome{}
+	}
 	key := newKey(r.Object)
 	m := b.objects[key]
 	if m == nil {
 		if len(b.objects) >= b.limit {
-			return Outcome{}
+			return Outcome{Refused: true}
 		}
 		m = &memory{}
 		b.objects[key] = m
@@ -48,7 +51,7 @@ func (b *Book) Fold(r Report) Outcome {
 	old := *m
 	before := old.state()
 	m.fold(r)
-	return Outcome{Known: true, Newer: *m != old, Changed: !m.state().isSame(before), Before: before}
+	return Outcome{Newer: *m != old, Changed: !m.state().isSame(before), Before: before}
 }
 
 // Len returns how many objects are known.
@@ -78,7 +81,7 @@ func (b *Book) Reports(o Object) []Report {
 // are.
 func (b *Book) RemoveSilent(since time.Time) (removed int) {
 	for key, m := range b.objects {
-		if m.grouped.time().Before(since) {
+		if timeOf(m.grouped).Before(since) {
 			delete(b.objects, key)
 			removed++
 		}

@@ -53,6 +53,11 @@ type Group struct {
 	ClusterType string // "" if the report names none
 }
 
+// compare orders groups by their text.
+func (g Group) compare(other Group) int {
+	return cmp.Or(cmp.Compare(g.Environment, other.Environment), cmp.Compare(g.ClusterType, other.ClusterType))
+}
+
 // Report is what a cluster says of one object at one time.
 type Report struct {
 	Object Object
@@ -69,6 +74,11 @@ type Report struct {
 	Level   bool
 	Message string    // of a failure; others are not kept
 	Said    time.Time // by the clock of the cluster, in whole seconds
+}
+
+// isEmpty reports whether a report states nothing, or not when.
+func (r Report) isEmpty() bool {
+	return unixSeconds(r.Said) == 0 || r.Target == "" && (r.Phase == Ready || r.Phase == Unstated && r.Runs == "")
 }
 
 // State is what is known of an object.

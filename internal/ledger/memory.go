@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"math"
 	"time"
 	"unique"
 )
@@ -9,16 +10,16 @@ import (
 // memory is what is kept of an object: the newest reports of some kinds. Each is a maximum, and
 // the state follows from them, so that the order of arrival does not matter.
 type memory struct {
-	group   unique.Handle[Group]
-	message string // of decisive
+	group   unique.Handle[Group]  // of the newest report
+	message unique.Handle[string] // of decisive, if that has one
 	// decisive is the newest report of a phase that is not Progressing.
 	decisive point
 	// progress are the newest reports of Progressing with two different revisions, the newest
 	// first. One of them differs from any revision, which is what has to be known: see isOverdue.
 	progress [2]point
-	runs     point // the newest that states the revision that runs
-	target   point // the newest that states which revision it is about
-	grouped  point // the newest of all, which is that of group
+	runs     point  // the newest that states the revision that runs
+	target   point  // the newest that states which revision it is about
+	grouped  uint32 // when the newest of all was said
 }
 
 // point is what orders and counts of a report. Its text is interned: many objects have the same.
@@ -37,7 +38,7 @@ var phaseRanks = [...]uint8{Unstated: 0, Progressing: 1, Unknown: 2, Suspended: 
 
 // newPoint returns the point of a report for a phase and a revision.
 func newPoint(r Report, phase Phase, revision string) point {
-	p := point{revision: unique.Make(revision), said: uint32(r.Said.Unix()), rank: phaseRanks[phase], phase: phase}
+	p := point{revision: unique.Make(revision), said: unixSeconds(r.Said), rank: phaseRanks[phase], phase: phase}
 	if r.Level {
 		p.rank += levelRank
 	}
@@ -61,11 +62,11 @@ func (p *point) keepNewest(other point) bool {
 	return newer
 }
 
-// fold takes a report in.
+// fold takes in a report that is not empty.
 func (m *memory) fold(r Report) {
-	switch {
-	case r.Phase == Unstated, r.Phase == Ready && r.Target == "":
-	case r.Phase == Progressing:
+	switch r.Phase {
+	case Unstated:
+	case Progressing:
 		m.addProgress(newPoint(r, r.Phase, r.Target))
 	default:
 		m.addDecisive(newPoint(r, r.Phase, r.Target), r)
@@ -79,8 +80,9 @@ func (m *memory) fold(r Report) {
 	if r.Target != "" {
 		m.target.keepNewest(newPoint(r, Unstated, r.Target))
 	}
-	if m.grouped.keepNewest(newPoint(r, Unstated, r.Group.Environment+"\n"+r.Group.ClusterType)) {
-		m.group = unique.Make(r.Group)
+	said := unixSeconds(r.Said)
+	if said > m.grouped || said == m.grouped && r.Group.compare(m.group.Value()) > 0 {
+		m.group, m.grouped = unique.Make(r.Group), said
 	}
 }
 
@@ -88,9 +90,16 @@ func (m *memory) addDecisive(p point, r Report) {
 	if r.Phase != Failed {
 		r.Message = ""
 	}
-	if m.decisive.keepNewest(p) || p == m.decisive && r.Message > m.message {
-		m.message = r.Message
+	if m.decisive.keepNewest(p) || p == m.decisive && r.Message > m.messageText() {
+		m.message = unique.Make(r.Message)
 	}
+}
+
+func (m *memory) messageText() string {
+	if m.decisive.said == 0 {
+		return ""
+	}
+	return m.message.Value()
 }
 
 func (m *memory) addProgress(p point) {
@@ -133,7 +142,7 @@ func (p point) isOverdue(decisive point) bool {
 func (m *memory) state() State {
 	now := m.current()
 	s := State{Phase: now.phase, Revision: m.runs.text(), Said: now.time()}
-	if m.grouped.said > 0 {
+	if m.grouped > 0 {
 		s.Group = m.group.Value()
 	}
 	switch target := cmp.Or(now.text(), m.target.text()); {
@@ -143,7 +152,7 @@ func (m *memory) state() State {
 		s.Attempted = target
 	}
 	if now.phase == Failed {
-		s.Message = m.message
+		s.Message = m.messageText()
 	}
 	return s
 }
@@ -155,11 +164,17 @@ func (p point) text() string {
 	return p.revision.Value()
 }
 
-func (p point) time() time.Time {
-	if p.said == 0 {
+func (p point) time() time.Time { return timeOf(p.said) }
+
+// unixSeconds returns a time in seconds since 1970, within the years that those have.
+func unixSeconds(t time.Time) uint32 { return uint32(min(max(t.Unix(), 0), math.MaxUint32)) }
+
+// timeOf is the inverse of unixSeconds; 0 stands for the zero time.
+func timeOf(seconds uint32) time.Time {
+	if seconds == 0 {
 		return time.Time{}
 	}
-	return time.Unix(int64(p.said), 0).UTC()
+	return time.Unix(int64(seconds), 0).UTC()
 }
 
 // reports returns the fewest reports that fold into the same state, now and with whatever comes.
@@ -171,7 +186,7 @@ func (m *memory) reports(o Object) []Report {
 	}
 	targeted := false // by one of the reports
 	if m.decisive.said > 0 {
-		add(m.decisive, Report{Phase: m.decisive.phase, Target: m.decisive.text(), Message: m.message})
+		add(m.decisive, Report{Phase: m.decisive.phase, Target: m.decisive.text(), Message: m.messageText()})
 		targeted = m.target.states(m.decisive)
 	}
 	for _, p := range m.progress {

@@ -19,6 +19,9 @@ func randomReport(random *rand.Rand) Report {
 	if random.IntN(8) == 0 {
 		r.Runs = []string{"A", "B"}[random.IntN(2)]
 	}
+	if r.isEmpty() {
+		r.Target = "A"
+	}
 	if r.Phase == Failed {
 		r.Message = []string{"timeout", "denied"}[random.IntN(2)]
 	}

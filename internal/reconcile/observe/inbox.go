@@ -70,7 +70,7 @@ func (i *Inbox) Add(e Event) (news bool, err error) {
 	}
 	done := i.fold(e)
 	switch {
-	case !done.Known:
+	case done.Refused:
 		return i.addLoss(Loss{e.Environment, e.When, fmt.Sprintf("%d objects report, and there is no room for more", i.book.Len())})
 	case !done.Newer:
 		return false, nil
@@ -87,7 +87,7 @@ func (i *Inbox) Add(e Event) (news bool, err error) {
 // fold takes an event into the book, and makes room for it if there is none.
 func (i *Inbox) fold(e Event) ledger.Outcome {
 	done := i.book.Fold(e.report())
-	if done.Known || i.newest.Sub(i.retired) < time.Hour {
+	if !done.Refused || i.newest.Sub(i.retired) < time.Hour {
 		return done
 	}
 	i.retired = i.newest
