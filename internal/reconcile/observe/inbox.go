@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -20,6 +21,8 @@ const (
 	retiredAfter = 30 * 24 * time.Hour
 	// flushInterval is how often it is written that objects have said the same again.
 	flushInterval = time.Minute
+	// retryAfter is how long the file is left alone after it could not be written.
+	retryAfter = 10 * time.Second
 	// silentAfter is how long an object may be silent without its next word being news. By
 	// default Flux reports every ten minutes.
 	silentAfter = 30 * time.Minute
@@ -38,7 +41,8 @@ type Inbox struct {
 	newest time.Time // the time of the newest event, which stands for the time of day
 	// unwritten are the objects that said the same again since the last flush.
 	unwritten map[ledger.Object]bool
-	flushed   time.Time // by newest
+	flushed   time.Time // by newest, when that was last tried
+	failed    time.Time // by newest, when the file could not be written; zero if it could
 	retired   time.Time // by newest, when silent objects were last searched for
 	losses    map[string]Loss
 }
@@ -156,10 +160,15 @@ func (i *Inbox) events() []Event {
 func (i *Inbox) Flush() error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if len(i.unwritten) == 0 && i.failed.IsZero() {
+		return nil
+	}
+	i.failed = time.Time{}
 	return i.flush()
 }
 
 func (i *Inbox) flush() error {
+	i.flushed = i.newest
 	var lines []any
 	for o := range i.unwritten {
 		for _, r := range i.book.Reports(o) {
@@ -169,16 +178,22 @@ func (i *Inbox) flush() error {
 	err := i.write(lines...)
 	if err == nil {
 		clear(i.unwritten)
-		i.flushed = i.newest
 	}
 	return err
 }
+
+// errUnwritten is the error while the file is left alone. All that is known is written when it is
+// tried again.
+var errUnwritten = errors.New("the file of reports could not be written, and is tried again soon")
 
 // write adds lines to the file. It rewrites the whole file if that cannot be added to, or if too
 // many of its lines do not count.
 func (i *Inbox) write(lines ...any) error {
 	if !i.file.damaged && i.file.lines+len(lines) <= 2*i.book.Len()+spareLines && i.file.appendLines(lines) == nil {
 		return nil
+	}
+	if !i.failed.IsZero() && i.newest.Sub(i.failed) < retryAfter {
+		return errUnwritten
 	}
 	lines = nil
 	for _, l := range i.losses {
@@ -189,5 +204,10 @@ func (i *Inbox) write(lines ...any) error {
 			lines = append(lines, eventOf(r))
 		}
 	}
-	return i.file.replaceLines(lines)
+	err := i.file.replaceLines(lines)
+	i.failed = time.Time{}
+	if err != nil {
+		i.failed, i.file.damaged = i.newest, true
+	}
+	return err
 }

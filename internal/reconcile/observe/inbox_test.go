@@ -162,14 +162,17 @@ func TestUnwritable(t *testing.T) {
 	}
 	west := said(2, "a", rollout.Ready)
 	west.Cluster = "west"
-	add(t, inbox, west)
+	if _, err := inbox.Add(west); err == nil {
+		t.Error("it is tried again at once, which writes all that is known")
+	}
+	add(t, inbox, said(11, "a", rollout.Failed))
 	if got := shown(open(t, filepath.Join(dir, "reports")), "a"); strings.Count(got, "\n") != 2 {
 		t.Errorf("the file has %s", got)
 	}
 	if err := os.Remove(filepath.Join(dir, "reports")); err != nil {
 		t.Fatal(err)
 	}
-	add(t, inbox, said(3, "a", rollout.Ready))
+	add(t, inbox, said(12, "a", rollout.Ready))
 	if got := shown(open(t, filepath.Join(dir, "reports")), "a"); strings.Count(got, "\n") != 2 {
 		t.Errorf("after somebody removed it the file has %s", got)
 	}

@@ -75,6 +75,28 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
+// TestFlushOfNothing: a daemon that no cluster reports to writes no file; one whose file could not be
+// written tries it once more when it ends.
+func TestFlushOfNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	inbox := open(t, filepath.Join(dir, "reports"))
+	if err := inbox.Flush(); err != nil {
+		t.Error(err)
+	}
+	if _, err := inbox.Add(said(1, "a", rollout.Ready)); err == nil {
+		t.Error("it is written to a folder that is not there")
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := inbox.Flush(); err != nil {
+		t.Error(err)
+	}
+	if got := shown(open(t, filepath.Join(dir, "reports")), "a"); !strings.Contains(got, "ready 1 *") {
+		t.Errorf("the file has %q", got)
+	}
+}
+
 // TestErrorWithoutRevision: an error that names no revision fails the object at the last one that is
 // known, whichever event arrives first, and makes nothing known of a commit otherwise.
 func TestErrorWithoutRevision(t *testing.T) {
