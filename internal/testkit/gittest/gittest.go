@@ -8,6 +8,9 @@
 // before the client is given its first byte, so that a test that has seen an answer
 // also sees what the server did and noted.
 //
+// Every question that is answered over HTTP was answered by git once, for a repository that
+// was the same: where nothing has changed, git is not started again for it.
+//
 // It needs the git command, with git-http-backend. People who edit (Work) reach
 // their repository by its path: only what is tested talks to a server.
 package gittest

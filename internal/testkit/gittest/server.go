@@ -19,14 +19,20 @@ import (
 	"testing"
 )
 
-// settings are those of a new bare repository.
-const settings = `[http]
+// settings are those of a new bare repository. What is pushed stays in packs: git would
+// write a file for each object.
+const settings = `[core]
+	repositoryformatversion = 0
+	filemode = true
+	bare = true
+[http]
 	receivepack = true
 [uploadpack]
 	allowAnySHA1InWant = true
 	allowFilter = true
 [receive]
 	autogc = false
+	unpackLimit = 1
 [gc]
 	auto = 0
 `
@@ -44,6 +50,7 @@ type Server struct {
 
 	mu           sync.Mutex
 	repositories map[string]*repository
+	answers      map[state]answer // that git has given
 }
 
 type repository struct {
@@ -69,7 +76,7 @@ type Request struct {
 func Serve(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
-		Root: t.TempDir(), t: t, closing: make(chan struct{}), repositories: map[string]*repository{},
+		Root: t.TempDir(), t: t, closing: make(chan struct{}), repositories: map[string]*repository{}, answers: map[state]answer{},
 		backend: filepath.Join(Git(t, ".", "--exec-path"), "git-http-backend"),
 	}
 	if _, err := os.Stat(s.backend); err != nil {
@@ -89,14 +96,15 @@ func Serve(t testing.TB) *Server {
 func (s *Server) Create(name string) string {
 	s.t.Helper()
 	dir := s.Dir(name)
-	Git(s.t, s.Root, "init", "-q", "--bare", "-b", "main", dir)
-	config, err := os.OpenFile(filepath.Join(dir, "config"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		s.t.Fatal(err)
+	for _, folder := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			s.t.Fatal(err)
+		}
 	}
-	defer config.Close()
-	if _, err := config.WriteString(settings); err != nil {
-		s.t.Fatal(err)
+	for file, text := range map[string]string{"config": settings, "HEAD": "ref: refs/heads/main\n"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	return s.URL(name)
 }
@@ -114,7 +122,7 @@ func (s *Server) Work(t testing.TB, name string) *Work {
 	clock := &s.repositoryOf(name).clock
 	s.mu.Unlock()
 	dir := filepath.Join(t.TempDir(), path.Base(name))
-	Git(t, s.Root, "clone", "-q", s.Dir(name), dir)
+	Git(t, s.Root, "clone", "-q", "--template=", s.Dir(name), dir)
 	return &Work{Dir: dir, t: t, clock: clock}
 }
 
@@ -217,9 +225,17 @@ func (s *Server) arrived(name string, r *Request, asks bool) (f *fault, allowed 
 	return f, true
 }
 
-// pass returns what git answers. The body is passed on with its length, as CGI has
-// no chunks, which git sends packs of over 1 MiB in.
+// pass returns what git answers.
 func (s *Server) pass(req *http.Request, body []byte) answer {
+	if q := s.newQuestion(req, body); q != nil {
+		return s.answerQuestion(q)
+	}
+	return s.askBackend(req, body)
+}
+
+// askBackend returns what git http-backend answers. The body is passed on with its length,
+// as CGI has no chunks, which git sends packs of over 1 MiB in.
+func (s *Server) askBackend(req *http.Request, body []byte) answer {
 	env := slices.Concat(identityVariables(), isolationVariables(), []string{"GIT_PROJECT_ROOT=" + s.Root, "GIT_HTTP_EXPORT_ALL=1"})
 	if p := req.Header.Get("Git-Protocol"); p != "" {
 		env = append(env, "GIT_PROTOCOL="+p)
