@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/cli/display"
-	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -136,7 +135,7 @@ func newChainListing(c status.Chain, now time.Time) listing {
 		if s.Pull != nil {
 			pull = cmp.Or(s.Pull.URL, fmt.Sprint(s.Pull.Number))
 		}
-		state, next := stateWord(s), s.NextAction()
+		state, next := s.StateWord(), s.NextAction()
 		if c.FromGit { // what it says of all of them stands below the table, once
 			state, next = gitStateWord(s), s.Action
 		}
@@ -174,25 +173,4 @@ func hintText(c status.Chain) string {
 		return "\n" + c.ConnectHint() + "\n"
 	}
 	return ""
-}
-
-// stateWord returns the state of an environment's commit in one word.
-func stateWord(s status.Stage) string {
-	switch {
-	case s.Commit == "":
-		return "empty"
-	case s.Next.State == promote.Stopped:
-		return "stopped"
-	case s.HasProblems():
-		return "problems"
-	case s.Proof.Status == gate.Fail:
-		return "failed"
-	case !s.Merged && len(s.Withheld) > 0:
-		return "withheld"
-	case !s.Merged:
-		return "unmerged"
-	case s.Proof.Status == gate.Pass:
-		return "proven"
-	}
-	return "rolling-out"
 }

@@ -64,6 +64,28 @@ func (s Stage) HasProblems() bool {
 	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate == gate.Problems })
 }
 
+// StateWord returns the state of an environment's commit in one word, which the page and the command
+// status show.
+func (s Stage) StateWord() string {
+	switch {
+	case s.Commit == "":
+		return "empty"
+	case s.Next.State == promote.Stopped:
+		return "stopped"
+	case s.HasProblems():
+		return "problems"
+	case s.Proof.Status == gate.Fail:
+		return "failed"
+	case !s.Merged && len(s.Withheld) > 0:
+		return "withheld"
+	case !s.Merged:
+		return "unmerged"
+	case s.Proof.Status == gate.Pass:
+		return "proven"
+	}
+	return "rolling-out"
+}
+
 // SetPromotions replaces the report of promotions.
 func (s *Store) SetPromotions(c Chain) {
 	c = c.clone()

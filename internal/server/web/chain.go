@@ -47,22 +47,21 @@ func behindText(s status.Stage, head string) string {
 	}
 }
 
-// stageTone groups the states like those of environments.
+// stageTone groups the states of commits like those of environments.
 func stageTone(s status.Stage) string {
-	switch s.Next.State {
-	case promote.Current:
-		if s.Commit == "" {
-			return "busy" // nothing is wrong, and nothing is there yet
-		}
+	switch s.StateWord() {
+	case "proven":
 		return "good"
-	case promote.Held:
+	case "withheld":
 		return "stopped"
-	case promote.Stopped:
+	case "failed", "problems", "stopped":
 		return "bad"
 	default:
 		return "busy"
 	}
 }
+
+func isHeld(s status.Stage) bool { return s.Next.State == promote.Held }
 
 // targetText returns which commit a stage gets or waits for, as text; "" if there is none.
 func targetText(d promote.Decision) string {
@@ -72,10 +71,8 @@ func targetText(d promote.Decision) string {
 		return ""
 	case d.State == promote.Promotes:
 		return "gets " + to + " now"
-	case d.State == promote.Waiting:
-		return "for " + to
-	case d.State == promote.Held:
-		return to + " would come"
+	case d.State == promote.Waiting, d.State == promote.Held:
+		return "next: " + to
 	default:
 		return ""
 	}
@@ -106,7 +103,8 @@ func countAttention(all status.Snapshot) int {
 		}
 	}
 	for _, s := range all.Chain.Stages {
-		waits := s.Next.State == promote.Stopped || s.Commit != "" && s.Proof.Status == gate.Fail
+		tone := stageTone(s)
+		waits := tone == "bad" || tone == "stopped" && !isHeld(s)
 		if waits && !slices.Contains(names, s.Environment) {
 			names = append(names, s.Environment)
 		}

@@ -22,9 +22,10 @@ var pageText string
 // pageTemplate has functions that turn parts of reports into words.
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"behind": behindText, "count": text.Count, "elapsed": elapsedText, "link": safeLink, "problemCount": problemCountText,
-	"short": promote.ShortID, "stageTone": stageTone, "target": targetText, "title": pullTitle, "tone": stateTone,
-	"join":    func(names []string) string { return strings.Join(names, ", ") },
-	"unshown": func(e status.Environment) int { return len(e.Problems) - len(e.ShownProblems()) },
+	"short": promote.ShortID, "held": isHeld, "stageTone": stageTone, "target": targetText, "title": pullTitle, "tone": stateTone,
+	"segments": func(path string) []string { return strings.SplitAfter(path, "/") },
+	"join":     func(names []string) string { return strings.Join(names, ", ") },
+	"unshown":  func(e status.Environment) int { return len(e.Problems) - len(e.ShownProblems()) },
 }).Parse(pageText))
 
 // view is the data of page.html.

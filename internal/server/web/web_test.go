@@ -139,7 +139,7 @@ func TestRoutes(t *testing.T) {
 		allow          string
 		body           string // a part of it
 	}{
-		{empty, "GET", "/", 200, "", "No environment has been looked at yet."},
+		{empty, "GET", "/", 200, "", "The first cycle has not finished yet."},
 		{full, "HEAD", "/", 200, "", ""},
 		{full, "POST", "/", 405, "GET, HEAD", "the method POST is not allowed here"},
 		{empty, "GET", "/healthz", 200, "", "ok\n"},

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Takes the screenshots of this folder from "fairlead demo". It needs Go, Git and Chromium:
+#
+#   docs/images/take.sh            writes 1280 pixels wide images here
+#   docs/images/take.sh DIR        writes them to another folder
+#   WIDTH=400 HEIGHT=1600 docs/images/take.sh DIR
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+images=$(realpath "${1:-docs/images}")
+width=${WIDTH:-1280}
+chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+home=$(mktemp -d)
+page=http://127.0.0.1:${PORT:-18080}
+
+go build -o "$home/fairlead" ./cmd/fairlead
+"$home/fairlead" demo --dir "$home/fleet" --listen "${page#http://}" --pace 8s > "$home/demo.log" 2>&1 &
+demo=$!
+trap 'kill -INT $demo 2> /dev/null; wait $demo || true; rm -rf "$home"' EXIT
+
+# until_true waits until a command succeeds, for 5 minutes at most.
+until_true() {
+  local tries=0
+  until "$@"; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 1000 ] || { echo "not so after 5 minutes: $*" >&2; cat "$home/demo.log" >&2; exit 1; }
+    sleep 0.3
+  done
+}
+shows() { "$home/fairlead" status --url "$page" 2> /dev/null | grep -qE "$1"; }
+printed() { grep -qs "$1" "$home/demo.log"; }
+
+# take NAME HEIGHT takes one image.
+take() {
+  "$chromium" --headless --no-sandbox --hide-scrollbars --screenshot="$images/$1.png" \
+    --window-size="$width,$2" "$page/?refresh=off" > /dev/null 2>&1
+  echo "$images/$1.png"
+}
+
+# change COMMAND... edits the control plane, and pushes.
+change() { (cd "$home/fleet/control-plane" && git pull -q && "$@" && git commit -qam "$message" && git push -q); }
+
+until_true printed 'main  *gets'
+until_true shows '^dev .*rolling-out'
+take dev "${HEIGHT:-830}"
+until_true shows '^stage .*rolling-out'
+take stage "${HEIGHT:-830}"
+until_true printed 'Part 2'
+message='Tidy the labels' change sed -i.bak 's/app: hello/app: helo/' workloads/hello.yaml
+until_true shows '^dev .*withheld'
+take deletion "${HEIGHT:-900}"
+message='Take that back' change sed -i.bak 's/app: helo$/app: hello/' workloads/hello.yaml
+until_true shows '^prod .*proven +0 '
+message='Deploy from another branch' change sed -i.bak 's/branch: master/branch: mastre/' workloads/hello.yaml
+until_true shows '^dev .*failed'
+take failed "${HEIGHT:-900}"
