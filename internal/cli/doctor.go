@@ -30,7 +30,8 @@ func newDoctor(a *app) *cobra.Command {
 		Short:   "Check a set-up against the settings, and say what to change",
 		Long: `Doctor reads the settings, and asks every repository that the control plane names,
 and its forge, whether the daemon can do its work there: read, push, open pull
-requests, set statuses. It changes nothing.
+requests, set statuses. It runs the daemon's first cycle without writing, and names
+what would stop an environment. It changes nothing.
 
 It ends with 1 if something fails. What is only a warning the daemon can do without.`,
 		Example: `  fairlead doctor

@@ -3,8 +3,8 @@
 // and what the forges permit the credentials.
 //
 // What the package keeps true: it changes nothing, in no repository and on no forge (it
-// fetches the control plane into a temporary folder, and lists the references of all other
-// repositories); it does not guess what a server does not report; each finding that is not
+// fetches into a temporary folder, and runs the daemon's own cycle there, without writing); it
+// does not guess what a server does not report; each finding that is not
 // OK has a hint; the findings are in the same order in every run; and none has a
 // credential in it.
 package doctor
@@ -69,7 +69,10 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	}}
 	d.checkMachine(ctx)
 	d.checkSettings()
-	d.checkControlPlane(ctx)
+	d.checkDaemon(ctx)
+	if d.checkControlPlane(ctx) {
+		d.rehearseCycle(ctx, dir)
+	}
 	all := d.sortedRepositories()
 	tasks, runTask := make([]func(), 0, 2*len(all)), func(_ int, task func()) { task() }
 	for _, r := range all {
@@ -98,6 +101,8 @@ type examination struct {
 	mirrors      *repos.Mirrors         // temporary
 	repositories map[string]*repository // by normalized URL
 	forges       map[string]*forgeAPI   // by the URL of the remote whose credential is used
+	merge        map[string]string      // who merges the output, by environment
+	dispatches   bool                   // a gate runs workflows
 
 	mu    sync.Mutex
 	found []Finding
@@ -108,12 +113,13 @@ type repository struct {
 	url          string
 	controlPlane bool      // statuses are set there
 	outputs      []output  // of the environments, whose pull requests are there
+	records      []output  // the environments' own branches, which records are pushed to
 	plain        bool      // its forge is Git alone
 	api          *forgeAPI // of its forge; nil if there is none, or no token for it
 	path         string    // on the forge: "owner/name"
 }
 
-// output is where the output of an environment goes.
+// output is a branch of an environment.
 type output struct{ environment, branch string }
 
 func (r *repository) redactedURL() string { return giturl.Redact(r.url) }
@@ -131,9 +137,11 @@ func (d *examination) repositoryAt(place string) *repository {
 
 func (d *examination) sortedRepositories() []*repository {
 	for _, r := range d.repositories {
-		slices.SortFunc(r.outputs, func(a, b output) int {
-			return strings.Compare(a.branch+"\n"+a.environment, b.branch+"\n"+b.environment)
-		})
+		for _, all := range [][]output{r.outputs, r.records} {
+			slices.SortFunc(all, func(a, b output) int {
+				return strings.Compare(a.branch+"\n"+a.environment, b.branch+"\n"+b.environment)
+			})
+		}
 	}
 	return slices.SortedFunc(maps.Values(d.repositories), func(a, b *repository) int { return strings.Compare(a.url, b.url) })
 }

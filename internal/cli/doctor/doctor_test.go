@@ -32,8 +32,9 @@ const secret = "topsecret-0123456789"
 // that says what a case has.
 type world struct {
 	*testing.T
-	git *gittest.Server
-	api *httptest.Server
+	git  *gittest.Server
+	api  *httptest.Server
+	data string // the data folder
 
 	mu       sync.Mutex
 	requests []string
@@ -43,7 +44,7 @@ type world struct {
 // an empty line and a body. What is not there is 404.
 func newWorld(t *testing.T, answers func(path string) string, environments ...string) *world {
 	t.Helper()
-	w := &world{T: t, git: gittest.Serve(t)}
+	w := &world{T: t, git: gittest.Serve(t), data: t.TempDir()}
 	o := scaffold.Options{ControlPlane: w.git.Create("acme/cp"), GitOps: w.git.Create("acme/out"), Environments: environments, Sample: true}
 	controlPlane, err := scaffold.ControlPlaneBranches(o)
 	if err != nil {
@@ -118,7 +119,10 @@ func (w *world) host() string { return strings.TrimSuffix(w.git.URL(""), "/.git"
 // examine gives the findings as the command shows them, with names for the servers.
 func (w *world) examine(more string) string {
 	w.Helper()
-	names := strings.NewReplacer("GITHOST", strings.TrimPrefix(w.host(), "http://"), "GIT", w.host(), "API", w.api.URL, "DIR", w.TempDir())
+	if !strings.Contains(more, "listen:") {
+		more += "listen: 127.0.0.1:0\n"
+	}
+	names := strings.NewReplacer("GITHOST", strings.TrimPrefix(w.host(), "http://"), "GIT", w.host(), "API", w.api.URL, "DIR", w.data)
 	text := names.Replace("controlPlane: {repo: GIT/acme/cp.git}\ndataDir: DIR\ntimeout: 10s\n" + more)
 	settings, problems := config.Parse("fairlead.yaml", []byte(text), w.TempDir(), func(name string) string {
 		return map[string]string{"TOKEN": secret, "KEY": "not a key"}[name]
@@ -143,7 +147,7 @@ func (w *world) examine(more string) string {
 	if strings.Contains(b.String(), secret) {
 		w.Errorf("the output has the token:\n%s", b.String())
 	}
-	return strings.NewReplacer(w.host(), "GIT", strings.TrimPrefix(w.host(), "http://"), "GITHOST", w.api.URL, "API").Replace(b.String())
+	return strings.NewReplacer(w.host(), "GIT", strings.TrimPrefix(w.host(), "http://"), "GITHOST", w.api.URL, "API", w.data, "DIR").Replace(b.String())
 }
 
 // TestFindings has a case for each set-up.

@@ -83,7 +83,11 @@ func (d *examination) checkGiteaScopes(ctx context.Context, a *forgeAPI) {
 
 func checkGiteaRepository(ctx context.Context, d *examination, r *repository) {
 	is, ok := d.checkHubProject(ctx, r)
-	if !ok || r.outputs == nil {
+	if !ok {
+		return
+	}
+	d.checkGiteaRecords(ctx, r)
+	if r.outputs == nil {
 		return
 	}
 	d.checkFeatures(r, is.Pulls, is.Issues, "they are off", "repository")

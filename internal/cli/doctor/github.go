@@ -85,17 +85,22 @@ func checkGitHubRepository(ctx context.Context, d *examination, r *repository) {
 	if !ok {
 		return
 	}
-	d.checkGitHubRead(ctx, r, "statuses", "Commit statuses", "commits", "HEAD", "status")
-	d.checkGitHubRead(ctx, r, "pull requests", "Pull requests", "pulls")
+	d.checkGitHubRead(ctx, r, "statuses", "Commit statuses: read and write", "commits", "HEAD", "status")
+	d.checkGitHubRead(ctx, r, "pull requests", "Pull requests: read and write", "pulls")
+	d.checkGitHubRecords(ctx, r)
+	d.checkGitHubActions(ctx, r)
 	if r.outputs == nil {
 		return
 	}
 	d.checkFeatures(r, true, is.Issues, "", "")
 	if is.Issues {
-		d.checkGitHubRead(ctx, r, "issues", "Issues", "issues")
+		d.checkGitHubRead(ctx, r, "issues", "Issues: read and write", "issues")
 	}
 	if is.AutoMerge != nil {
 		d.checkAutoMerge(r, *is.AutoMerge)
+	}
+	if slices.ContainsFunc(r.outputs, d.mergesItself) {
+		d.checkGitHubRead(ctx, r, "checks", "Checks: read", "commits", "HEAD", "check-runs")
 	}
 	for _, to := range r.outputs {
 		d.checkGitHubRules(ctx, r, d.config.Output.BranchPrefix+to.environment)
@@ -121,7 +126,7 @@ func (d *examination) checkGitHubRead(ctx context.Context, r *repository, aspect
 		if wants := cmp.Or(said.header.Get("X-Accepted-Github-Permissions"), said.header.Get("X-Accepted-Oauth-Scopes")); wants != "" {
 			text += " (it wants " + wants + ")"
 		}
-		d.addFinding(Finding{level, what, text, "give the token, or the App, the permission " + permission + ": read and write"})
+		d.addFinding(Finding{level, what, text, "give the token, or the App, the permission " + permission})
 	case said.isGood():
 		d.addOK(what, "they can be read")
 	}

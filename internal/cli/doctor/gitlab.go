@@ -80,7 +80,11 @@ func checkGitLabRepository(ctx context.Context, d *examination, r *repository) {
 	if level != nil {
 		push = new(*level >= developerLevel)
 	}
-	if !d.checkProject(r, said, err, is.Path, is.Archived, push) || r.outputs == nil {
+	if !d.checkProject(r, said, err, is.Path, is.Archived, push) {
+		return
+	}
+	d.checkGitLabRecords(ctx, r, level)
+	if r.outputs == nil {
 		return
 	}
 	d.checkFeatures(r, is.Requests == nil || *is.Requests, is.Issues == nil || *is.Issues, "merge requests are off", "project")

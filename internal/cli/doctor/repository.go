@@ -51,9 +51,7 @@ func (d *examination) checkBranch(r *repository, to output, exists bool) {
 		d.addOK(what, "it is there, for the output of environment %s", to.environment)
 	case d.config.Output.Create:
 		d.addOK(what, "it is not there, and is made for the output of environment %s", to.environment)
-	default:
-		d.addFailure(what, "write output: {create: true} into the settings, or make the branch", "there is no such branch for the output of environment %s", to.environment)
-	}
+	} // otherwise the rehearsal says so
 }
 
 func (d *examination) checkPush(ctx context.Context, r *repository, remote *git.Remote) {
@@ -119,7 +117,7 @@ func (d *examination) checkFeatures(r *repository, pulls, issues bool, pullsOff,
 
 // mergesItself reports whether the daemon, and not a person, merges the output of an environment.
 func (d *examination) mergesItself(to output) bool {
-	how := d.config.Merge[to.environment]
+	how := d.merge[to.environment]
 	return d.config.Write && (how == string(publish.Direct) || how == string(publish.WhenGreen))
 }
 
@@ -130,7 +128,7 @@ func (d *examination) addMerge(r *repository, to output, allowed bool, by string
 		d.addOK(what, "the protection of the branch lets us")
 		return
 	}
-	d.addFinding(Finding{Fail, what, fmt.Sprintf("%s keeps us from merging, and merge is %s for %s", by, d.config.Merge[to.environment], to.environment),
+	d.addFinding(Finding{Fail, what, fmt.Sprintf("%s keeps us from merging, and merge is %s for %s", by, d.merge[to.environment], to.environment),
 		"let the account of the token merge into the branch, or write merge: {" + to.environment + ": manual}"})
 }
 
@@ -138,7 +136,7 @@ func (d *examination) addMerge(r *repository, to output, allowed bool, by string
 func (d *examination) checkAutoMerge(r *repository, allowed bool) {
 	var asked []string
 	for _, to := range r.outputs {
-		if d.config.Merge[to.environment] == string(publish.WhenGreen) {
+		if d.merge[to.environment] == string(publish.WhenGreen) {
 			asked = append(asked, to.environment)
 		}
 	}

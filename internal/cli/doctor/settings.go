@@ -38,7 +38,7 @@ func (d *examination) checkSettings() {
 		d.addOK("settings: write", "it is on")
 	}
 	var hooks []string
-	for _, kind := range []string{"github", "gitlab", "gitea"} {
+	for _, kind := range []string{"github", "gitlab", "gitea", "flux"} {
 		secrets, err := d.config.WebhookSecrets(kind)
 		switch {
 		case err != nil:
@@ -57,8 +57,9 @@ func (d *examination) checkSettings() {
 	}
 }
 
-// checkControlPlane reads the control plane, and collects the repositories that it names.
-func (d *examination) checkControlPlane(ctx context.Context) {
+// checkControlPlane reads the control plane, and collects the repositories that it names. It reports
+// whether the environments are known.
+func (d *examination) checkControlPlane(ctx context.Context) bool {
 	place := access.ReadLocation(d.config, d.config.ControlPlane.Repo)
 	d.repositoryAt(place).controlPlane = true
 	whole := map[string]bool{giturl.Normalize(place): true} // those that are fetched
@@ -75,12 +76,15 @@ func (d *examination) checkControlPlane(ctx context.Context) {
 	})
 	if err != nil { // the check of the repository reports why
 		d.addFailure("environments", "make the control plane readable first", "they are not known, and what they name is not checked")
-		return
+		return false
 	}
 	found, problems, err := s.Environments(ctx)
+	if err == nil {
+		err = d.readPromotion(ctx, s)
+	}
 	if err != nil {
 		d.addError(Fail, "environments", err)
-		return
+		return false
 	}
 	d.addProblems("environments", problems)
 	names := d.environmentNames(found)
@@ -92,6 +96,7 @@ func (d *examination) checkControlPlane(ctx context.Context) {
 	for _, name := range names {
 		d.checkEnvironment(ctx, s, parser, name)
 	}
+	return len(names) > 0
 }
 
 // environmentNames returns the environments that the daemon works on.
@@ -138,14 +143,6 @@ func (d *examination) checkEnvironment(ctx context.Context, s *source.Source, pa
 			r.controlPlane = true
 		}
 	}
-	byURL, _, _ := d.config.AllowsOutput(to.Repo, to.Branch)
-	byPlace, _, _ := d.config.AllowsOutput(r.url, to.Branch)
-	if !byURL && !byPlace {
-		d.addFailure(what, fmt.Sprintf("add {repo: %s, branches: [%s]} to output.allow, or mend the GitOpsRepo", giturl.Redact(to.Repo), to.Branch),
-			"its output goes to branch %s of %s, which output.allow of the settings does not allow", to.Branch, r.redactedURL())
-		return
-	}
-	d.addOK(what, "its output goes to branch %s of %s", to.Branch, r.redactedURL())
 }
 
 func (d *examination) addProblems(what string, problems problem.List) {

@@ -17,14 +17,29 @@ import (
 const ownerFile = "control-plane"
 
 // claimDataFolder writes into the data folder which control plane it is of, and returns an error if it
-// is of another one. A folder that has a mirror of this control plane is also of this one.
+// is of another one.
 func claimDataFolder(s *config.Settings) error {
+	file := filepath.Join(s.DataDir, ownerFile)
+	err := CheckDataFolder(s)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(file)
+	if err == nil && strings.TrimSpace(string(text)) != "" {
+		return nil
+	}
+	return os.WriteFile(file, []byte(giturl.Redact(s.ControlPlane.Repo)+"\n"), 0o600)
+}
+
+// CheckDataFolder returns an error if the data folder is of another control plane. A folder that has
+// a mirror of this control plane is also of this one.
+func CheckDataFolder(s *config.Settings) error {
 	file, own := filepath.Join(s.DataDir, ownerFile), giturl.Redact(s.ControlPlane.Repo)
 	text, err := os.ReadFile(file)
 	owner := strings.TrimSpace(string(text))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || err == nil && owner == "":
-		return os.WriteFile(file, []byte(own+"\n"), 0o600)
+		return nil
 	case err != nil:
 		return err
 	case giturl.Normalize(owner) == giturl.Normalize(own):

@@ -164,6 +164,15 @@ func pageRefresh(interval time.Duration) time.Duration {
 	return min(max(interval, 2*time.Second), slowest)
 }
 
+// CheckListen returns the error that Serve would return for an address, with what to do about it.
+func CheckListen(address string) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return describeListenError(address, err)
+	}
+	return listener.Close()
+}
+
 // describeListenError returns an error of listening on an address, with what to do about it.
 func describeListenError(address string, err error) error {
 	var inner *net.OpError

@@ -1,0 +1,100 @@
+package doctor_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/git/lock"
+)
+
+// wantFinding checks that one of the findings begins so, and says so.
+func wantFinding(t *testing.T, got, start, says string) {
+	t.Helper()
+	for line := range strings.Lines(got) {
+		if strings.HasPrefix(line, start) && strings.Contains(line, says) {
+			return
+		}
+	}
+	t.Errorf("no line begins with %q and has %q:\n%s", start, says, got)
+}
+
+// TestSaysWhatDaemonSays: what would stop an environment in the daemon fails here, in its words.
+func TestSaysWhatDaemonSays(t *testing.T) {
+	const plain = "write: true\nforges: [{host: \"GITHOST\", kind: git}]\n"
+	output := func(repo, branch string) string {
+		return "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: GitOpsRepo\nmetadata: {name: dev}\nspec: {repo: '" + repo + "', branch: " + branch + ", path: .}\n"
+	}
+	for _, test := range []struct {
+		name, settings           string
+		repo, branch, file, text string // what a person writes; CP is the control plane
+		start, says              string
+	}{
+		{
+			"output in the control plane", plain, "acme/cp", "dev", "gitops-repo.yaml", output("CP", "output"),
+			"fail  environment dev  dev/gitops-repo.yaml:1: GitOpsRepo/dev: ", "output does not go there (branch output) unless the settings say so",
+		},
+		{
+			"output on a branch of the control plane that is read", plain, "acme/cp", "dev", "gitops-repo.yaml", output("CP", "dev"),
+			"fail  environment dev  dev/gitops-repo.yaml:1: GitOpsRepo/dev: ", "the output would be read as a part of it",
+		},
+		{
+			"a place of somebody else", plain, "acme/out", "dev", ".fairlead/output.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Output\nenvironments:\n- environment: prod\n",
+			"fail  environment dev  ", "prod",
+		},
+		{
+			"a place without a record, where we merge", plain + "merge: {dev: direct}\n", "acme/cp", "dev", "gitops-repo.yaml", output("OUT", "fresh"),
+			"warn  environment dev: merge  ", "a person merges the first change",
+		},
+		{
+			"a kind that is not known", plain, "acme/cp", "dev", "cluster-types/edge.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterTypo\nmetadata: {name: edge}\n",
+			"fail  environment dev  dev/cluster-types/edge.yaml:1: ClusterTypo/edge: ", "kind ClusterTypo is not known",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, func(string) string { return "" }, "dev")
+			people := w.git.Work(t, test.repo)
+			people.Switch(test.branch)
+			people.Write(test.file, strings.NewReplacer("CP", w.git.URL("acme/cp"), "OUT", w.git.URL("acme/out")).Replace(test.text))
+			people.Commit("as people do")
+			people.Push(test.branch)
+			wantFinding(t, w.examine("output: {create: true}\n"+test.settings), test.start, test.says)
+		})
+	}
+}
+
+// TestPlacesOfDaemon: the data folder and the address are looked at as the daemon would, and nothing
+// is left there; a daemon that runs is no mistake.
+func TestPlacesOfDaemon(t *testing.T) {
+	w := newWorld(t, func(string) string { return "" }, "dev")
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	const plain = "write: true\nforges: [{host: \"GITHOST\", kind: git}]\n"
+	inUse := plain + "listen: " + taken.Addr().String() + "\n"
+
+	got := w.examine(inUse)
+	wantFinding(t, got, "fail  settings: listen  ", "address already in use")
+	wantFinding(t, got, "      hint: another program has that port", "write another port into listen of the settings")
+	if left, err := os.ReadDir(w.data); err != nil || len(left) > 0 {
+		t.Errorf("the data folder has %v (%v)", left, err)
+	}
+
+	unlock, err := lock.AcquireWithPID(t.Context(), filepath.Join(w.data, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFinding(t, w.examine(inUse), "ok    settings: dataDir  ", "a fairlead serve most likely")
+	unlock()
+	wantFinding(t, w.examine(inUse), "fail  settings: listen  ", "address already in use")
+
+	if err := os.WriteFile(filepath.Join(w.data, "control-plane"), []byte("https://git.example.com/other/fleet\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantFinding(t, w.examine(plain), "fail  settings: dataDir  ", "is that of another control plane, https://git.example.com/other/fleet")
+}

@@ -1,0 +1,66 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/git/lock"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
+	"github.com/fairlead-io/fairlead/internal/server/daemon"
+)
+
+// lockWait is how long a daemon that ends has to leave the data folder.
+const lockWait = 200 * time.Millisecond
+
+// checkDaemon checks the data folder and the address of the daemon, which may run already.
+func (d *examination) checkDaemon(ctx context.Context) {
+	const folder, address = "settings: dataDir", "settings: listen"
+	if err := loop.CheckDataFolder(d.config); err != nil {
+		d.addError(Fail, folder, err)
+		return
+	}
+	running, err := d.findDaemon(ctx)
+	switch {
+	case err != nil:
+		d.addFailure(folder, "let the user who runs fairlead write there, or write another dataDir into the settings", "%v", err)
+		return
+	case running != nil:
+		d.addOK(folder, "%s is in use: %v, a fairlead serve most likely", d.config.DataDir, running)
+		return // its address is in use too
+	}
+	d.addOK(folder, "%s is free for the daemon", d.config.DataDir)
+	if d.config.Listen == "" {
+		return
+	}
+	if err := daemon.CheckListen(d.config.Listen); err != nil {
+		d.addError(Fail, address, err)
+		return
+	}
+	d.addOK(address, "%s is free for the daemon", d.config.Listen)
+}
+
+// findDaemon returns who holds the data folder; nil if nobody does.
+func (d *examination) findDaemon(ctx context.Context) (running *lock.HeldError, err error) {
+	file := filepath.Join(d.config.DataDir, "lock")
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		return nil, nil // it was never used, and nothing is made
+	}
+	limited, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	before, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := lock.AcquireWithPID(limited, file)
+	if errors.As(err, &running) {
+		return running, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	return nil, os.WriteFile(file, before, 0o600)
+}

@@ -1,0 +1,63 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// rehearseCycle runs the daemon's own cycle, without writing, in a temporary folder, and adds what
+// would stop each environment: what it says is what the daemon will say.
+func (d *examination) rehearseCycle(ctx context.Context, dir string) {
+	settings, store := *d.config, &status.Store{}
+	settings.Write, settings.DataDir = false, filepath.Join(dir, "rehearsal")
+	l, err := loop.New(ctx, loop.Options{Settings: &settings, Store: store, Now: d.now, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		d.addError(Fail, "daemon", err)
+		return
+	}
+	defer l.Close()
+	if err := l.Cycle(ctx); err != nil {
+		d.addError(Fail, "daemon", err)
+		return
+	}
+	for _, e := range store.Snapshot().Environments {
+		d.addRehearsed(e)
+	}
+}
+
+// addRehearsed adds what stops an environment.
+func (d *examination) addRehearsed(e status.Environment) {
+	what := "environment " + e.Name
+	switch {
+	case e.Problems.Stops():
+		for _, p := range e.Problems {
+			if !p.Warning {
+				d.addFailure(what, cmp.Or(p.Hint, "fairlead check says more"), "%s", p.String())
+			}
+		}
+	case e.Error != "":
+		d.addFailure(what, "mend what the checks of that repository name; fairlead serve --once says more", "%s", e.Error)
+	default:
+		d.addOK(what, "its output goes to branch %s of %s", e.Output.Branch, access.ReadLocation(d.config, e.Output.Repo))
+		d.addWithheld(e)
+	}
+}
+
+// addWithheld adds why a person has to merge, where the daemon was told to.
+func (d *examination) addWithheld(e status.Environment) {
+	if !d.mergesItself(output{environment: e.Name}) {
+		return
+	}
+	i := slices.IndexFunc(e.Withheld, func(w status.Withheld) bool { return w.Cause == string(publish.CauseLocation) })
+	if i >= 0 {
+		d.addWarning("environment "+e.Name+": merge", "merge its first pull request yourself; the later ones are merged as merge says", "%s", e.Withheld[i].Reason)
+	}
+}
