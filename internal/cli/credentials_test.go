@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -90,5 +91,52 @@ func TestTokenForForge(t *testing.T) {
 	host := strings.TrimPrefix(strings.SplitN(controlPlane, "/team", 2)[0], "http://")
 	if code != 1 || !strings.Contains(stderr, "hint: write fairlead.yaml with controlPlane: {repo: …} and forges: [{host: "+host+", kind: …}]") {
 		t.Errorf("it ends with %d:\n%s", code, stderr)
+	}
+}
+
+// TestMissingScheme: a URL without its scheme is not taken for a folder, nor for SSH; a folder of that
+// name is one.
+func TestMissingScheme(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("HOME", dir)
+	t.Setenv("GIT_AUTHOR_NAME", "ann")
+	t.Setenv("GIT_AUTHOR_EMAIL", "ann@git.example")
+	for _, command := range [][]string{
+		{"check", "--control-plane"}, {"get", "environments", "--control-plane"}, {"diff", "main", "dev", "--control-plane"},
+		{"hold", "dev", "--reason", "x", "--control-plane"}, {"history", "dev", "--control-plane"}, {"promote", "dev", "--control-plane"},
+		{"pr", "list", "--repo"}, {"promote", "--path", "a", "b", "--repo"}, {"init", "fleet", "--control-plane"}, {"init", "fleet", "--gitops"},
+		{"verify", "--control-plane"},
+	} {
+		for location, want := range map[string]string{
+			"git.example.com/team/fleet": "write https://git.example.com/team/fleet, or ./git.example.com/team/fleet for a folder",
+			"localhost:3000/team/fleet":  "write http://localhost:3000/team/fleet, or ./localhost:3000/team/fleet for a folder",
+		} {
+			code, _, stderr := run(t.Context(), append(command, location)...)
+			if code != 2 || !strings.Contains(stderr, "error: "+location+" has no scheme") || !strings.Contains(stderr, "hint: "+want+"\n") {
+				t.Errorf("%s %s ends with %d:\n%s", strings.Join(command, " "), location, code, stderr)
+			}
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("something was made: %v (%v)", left, err)
+	}
+	if err := os.MkdirAll("git.example.com/team/fleet", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, stderr := run(t.Context(), "check", "--control-plane", "git.example.com/team/fleet"); strings.Contains(stderr, "scheme") {
+		t.Errorf("of a folder it says\n%s", stderr)
+	}
+}
+
+// TestOneRepository: init refuses one repository for both, however it is spelt.
+func TestOneRepository(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for _, gitOps := range []string{"https://git.example.com/team/fleet", "https://git.example.com/team/fleet.git/", "git@git.example.com:team/fleet.git"} {
+		code, _, stderr := run(t.Context(), "init", "fleet", "--forge", "gitea", "--control-plane", "https://git.example.com/team/fleet", "--gitops", gitOps)
+		if code != 2 || !strings.Contains(stderr, "the control plane and the GitOps repository are the same") {
+			t.Errorf("%s ends with %d:\n%s", gitOps, code, stderr)
+		}
 	}
 }

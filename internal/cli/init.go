@@ -127,7 +127,10 @@ func (i *initCommand) completeOptions(folder string) error {
 		location *string
 		name     string
 	}{{&i.options.ControlPlane, controlPlaneName}, {&i.options.GitOps, gitOpsName}} {
+		err := checkScheme(*p.location)
 		switch {
+		case err != nil:
+			return err
 		case *p.location == "":
 			*p.location = filepath.Join(folder, p.name)
 		case !giturl.IsRemote(*p.location):
@@ -137,6 +140,9 @@ func (i *initCommand) completeOptions(folder string) error {
 			}
 			*p.location = full
 		}
+	}
+	if giturl.Identify(i.options.ControlPlane).Same(giturl.Identify(i.options.GitOps)) {
+		i.options.GitOps = i.options.ControlPlane // in one spelling, which is a problem
 	}
 	if problems := i.options.Problems(); problems.Stops() {
 		return &problemsError{"init cannot use these options", problems, true}

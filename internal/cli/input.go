@@ -110,6 +110,9 @@ func (in *input) openSource(ctx context.Context) error {
 // checkFlags returns an error for flags that contradict each other.
 func (in *input) checkFlags() error {
 	o := in.options
+	if err := checkScheme(o.ControlPlane); err != nil {
+		return err
+	}
 	switch {
 	case o.Base != "" && o.BaseDir != "":
 		return usageErrorf("a plain folder has no revisions", "--base and --base-dir exclude each other")

@@ -53,6 +53,11 @@ func (c *checker) checkSettings(s *Settings) {
 	}
 	c.checkDestinations(s.Output.Allow)
 	c.checkNetwork(s.Network)
+	for i, name := range s.Hosts {
+		if host, port := splitHost(name); port != "" || strings.ContainsAny(host, "/@?# ") {
+			c.addProblem(fmt.Sprintf("hosts[%d]", i), "write the name alone, as in fairlead.example.com", "%q is not the name of a host", name)
+		}
+	}
 	c.checkRemotes(s.Remotes)
 	c.checkForges(s.Forges)
 	c.checkMap(s.Map)
@@ -176,6 +181,7 @@ func (c *checker) checkRepository(path string, value *string) {
 	u, err := url.Parse(*value)
 	switch {
 	case *value == "":
+	case c.lacksScheme(path, *value):
 	case strings.HasPrefix(*value, "-") || controlCharacter.MatchString(*value) || transportProgram.MatchString(*value):
 		c.addProblem(path, "write a URL or a path", "is neither a URL nor a path")
 	case giturl.IsRemote(*value):
@@ -189,10 +195,37 @@ func (c *checker) checkRepository(path string, value *string) {
 	}
 }
 
+// lacksScheme reports the location of a repository that is a URL but for its scheme, unless there is a
+// folder of that name, and returns true.
+func (c *checker) lacksScheme(path, value string) bool {
+	guess := giturl.GuessRepositoryURL(value)
+	if guess == "" {
+		return false
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, value)); err == nil {
+		return false
+	}
+	c.addProblem(path, "write "+guess+", or ./"+value+" for a folder", "has no scheme, as URLs have")
+	return true
+}
+
+// urlHint returns what to write where a URL belongs: the one that was probably meant, if it only has
+// no scheme.
+func urlHint(value, otherwise string) string {
+	if guess := giturl.GuessURL(value); guess != "" {
+		return "write " + guess
+	}
+	return otherwise
+}
+
 // parseRemoteURL parses the URL of a remote. It reports a URL that cannot be reached, and one that
 // has a secret in it, and returns false.
 func (c *checker) parseRemoteURL(path, value string) (remoteLocation, bool) {
 	l, ok := parseLocation(value)
+	if guess := giturl.GuessURL(value); guess != "" {
+		c.addProblem(path, "write "+guess, "has no scheme, as URLs have")
+		return l, false
+	}
 	if !ok {
 		c.addProblem(path, "write https://HOST/PATH, ssh://USER@HOST/PATH or USER@HOST:PATH", "is not a URL of a kind that fairlead can reach")
 		return l, false
@@ -222,7 +255,7 @@ func (c *checker) checkMap(m map[string]string) {
 		if giturl.IsRemote(from) {
 			c.parseRemoteURL(path, from)
 		} else {
-			c.addProblem(path, "write the URL that the control plane has", "is not a URL of a remote")
+			c.addProblem(path, urlHint(from, "write the URL that the control plane has"), "is not a URL of a remote")
 		}
 		if first, twice := same[giturl.Normalize(from)]; twice {
 			c.addProblem(path, "remove one of them", "is the same repository as %s", giturl.Redact(first))
@@ -260,7 +293,7 @@ func (c *checker) checkAPI(path, value string) {
 	switch {
 	case value == "":
 	case !ok || !strings.HasPrefix(l.scheme, "http") || hasSecret(value, l):
-		c.addProblem(path, "write it as in https://api.github.com, without a user", "is not the URL of an API")
+		c.addProblem(path, urlHint(value, "write it as in https://api.github.com, without a user"), "is not the URL of an API")
 	case l.isUnencrypted():
 		c.addWarning(path, "use https", "secrets are sent to it in the clear")
 	}

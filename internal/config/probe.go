@@ -67,7 +67,7 @@ func (c *checker) parseProbeURL(path, value string) (remoteLocation, bool) {
 	}
 	l, ok := parseProbeLocation(value)
 	if !ok || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		c.addProblem(path, "write it as in https://metrics.example.com/api, without a query", "is not what URLs of http or https begin with")
+		c.addProblem(path, urlHint(value, "write it as in https://metrics.example.com/api, without a query"), "is not what URLs of http or https begin with")
 		return remoteLocation{}, false
 	}
 	return l, true
