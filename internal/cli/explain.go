@@ -3,15 +3,18 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -47,13 +50,45 @@ prints it. It answers from what can be read, even if the control plane has probl
   fairlead explain -e dev large/observability-prometheus/platform-config.yaml
   fairlead explain -e dev SchedulingPolicy/checkout-policy`,
 		Args: checkArguments(1, 1),
-		RunE: func(c *cobra.Command, args []string) error { return e.runExplain(c.Context(), args[0]) },
+		ValidArgsFunction: e.completeObjects,
+		RunE:              func(c *cobra.Command, args []string) error { return e.runExplain(c.Context(), args[0]) },
 	}
 	e.input.addEnvironmentFlag(c, "the only one there is")
 	e.app.addOutputFlag(c)
 	e.input.addInputFlags(c)
 	c.AddCommand(newExplainPromotion(a))
 	return c
+}
+
+// completeObjects offers the names of what an environment has, or of the environments that they begin
+// with.
+func (e *explainCommand) completeObjects(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	e.input.stderr = func() io.Writer { return io.Discard } // the shell would show it in the line that is typed
+	if len(args) > 0 || e.input.openSource(c.Context()) != nil {
+		return nil, completedInOrder
+	}
+	names, err := e.input.selectEnvironments(c.Context())
+	if err != nil {
+		return nil, completedInOrder
+	}
+	name, _, chosen := strings.Cut(begun, "/")
+	switch {
+	case len(names) == 1:
+		name = names[0]
+	case !chosen || !slices.Contains(names, name):
+		return list.Convert(names, func(name string) string { return name + "/" }), completedInOrder | cobra.ShellCompDirectiveNoSpace
+	}
+	m, _, err := e.input.source.LoadModel(c.Context(), name, source.Revisions{})
+	if err != nil || m == nil {
+		return nil, completedInOrder
+	}
+	var found []string
+	for _, kind := range listedKinds {
+		for _, row := range kind.rows(m, schedule.NewPlan(m, nil)) {
+			found = append(found, kind.objectName(name, row, len(names) > 1))
+		}
+	}
+	return found, completedInOrder
 }
 
 func (e *explainCommand) runExplain(ctx context.Context, query string) error {

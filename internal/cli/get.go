@@ -26,6 +26,16 @@ type kindOfListing struct {
 	rows    func(m *model.Model, plan *schedule.Plan) [][]any // without the environment
 }
 
+// objectName returns the name of a row as fairlead explain takes it: with its environment where there
+// are several.
+func (k kindOfListing) objectName(environment string, row []any, several bool) string {
+	name := k.prefix + cellText(row[0])
+	if several {
+		name = environment + "/" + name
+	}
+	return name
+}
+
 var listedKinds = []kindOfListing{
 	{[]string{"clusters", "cluster", "clustertypes"}, "", []column{{"name", false, display.Keep}, {"workloads", false, display.Keep}, {"reconciler", false, display.Keep}, {"labels", false, display.Shorten}, {"namespaceService", true, display.Keep}, {"configType", true, display.Keep}},
 		func(m *model.Model, plan *schedule.Plan) (rows [][]any) {
@@ -122,11 +132,7 @@ func (g *getCommand) runGet(ctx context.Context, what string) error {
 		}
 		for _, row := range listedKinds[i].rows(m, schedule.NewPlan(m, nil)) {
 			l.rows = append(l.rows, append([]any{name}, row...))
-			of := ""
-			if len(names) > 1 {
-				of = name + "/"
-			}
-			l.names = append(l.names, of+listedKinds[i].prefix+cellText(row[0]))
+			l.names = append(l.names, listedKinds[i].objectName(name, row, len(names) > 1))
 		}
 	}
 	return g.app.printListing(l)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -58,11 +59,9 @@ func (h *historyCommand) runHistory(ctx context.Context, environment string) err
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, e := range base.Environments {
-		names = append(names, e.Name)
-	}
-	if err := checkEnvironments(names, environment); err != nil {
+	chain, _ := model.NewChain(base.Progress, base.Environments, nil) // problems with it are reported by check
+	names := list.Convert(base.Environments, func(e *model.Environment) string { return e.Name })
+	if err := checkEnvironments(chain.SortNames(names), environment); err != nil {
 		return err
 	}
 	branch, err := src.Branch(ctx, environment)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,7 +190,7 @@ func (in *input) listEnvironments(ctx context.Context) ([]string, problem.List, 
 		return nil, nil, err
 	}
 	chain, _ := model.NewChain(base.Progress, found, nil) // problems with it are reported by check
-	names = sortByChain(slices.Compact(names), chain)
+	names = chain.SortNames(slices.Compact(names))
 	if in.environment == "" || slices.Contains(names, in.environment) {
 		return names, problems, nil
 	}
@@ -200,19 +199,6 @@ func (in *input) listEnvironments(ctx context.Context) ([]string, problem.List, 
 		names = append(names, in.environment)
 	}
 	return names, problems, err
-}
-
-// sortByChain returns names in the order of promotion; those that are not promoted come last.
-func sortByChain(names []string, chain model.Chain) []string {
-	rank := func(name string) int {
-		i := slices.IndexFunc(chain.Stages, func(s model.Stage) bool { return s.Name == name })
-		if i < 0 {
-			return len(chain.Stages)
-		}
-		return i
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
-	return names
 }
 
 func newAmbiguityError(names []string) error {
@@ -252,8 +238,11 @@ func (in *input) completeEnvironments(c *cobra.Command, _ []string, _ string) ([
 	for _, e := range temporary {
 		names = append(names, e.Name)
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names, completedInOrder
 }
+
+// completedInOrder is for names that are offered in the order in which they are listed.
+const completedInOrder = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 
 // renderEnvironment reads and renders an environment at revisions; cache may be nil. A panic becomes a
 // problem of that environment and does not stop the others.

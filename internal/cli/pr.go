@@ -13,8 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/base/tree"
-	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -45,8 +43,9 @@ func newPR(a *app) *cobra.Command {
 on disk or over SSH, they are branches, with what is said about them in
 refs/fairlead/pulls. These commands are their review.`,
 		Example: `  fairlead pr list --repo /srv/git/gitops.git
-  fairlead pr show 3      what it means, and its lines
-  fairlead pr show dev    the newest one into the branch dev
+  fairlead pr view 3      what it means
+  fairlead pr diff 3      the lines that it changes
+  fairlead pr show dev    both, of the newest one into the branch dev
   fairlead pr merge 3`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -58,7 +57,10 @@ refs/fairlead/pulls. These commands are their review.`,
 	merge.Flags().StringVar(&p.commit, "commit", "", "only if the pull request is at this `commit`")
 	closing := p.newSubcommand("close NUMBER|BRANCH", "Close a pull request without merging it", checkArguments(1, 1), p.closePull)
 	closing.Flags().StringVar(&p.reason, "reason", "", "`text` that says why")
-	c.AddCommand(list, p.newSubcommand("show NUMBER|BRANCH", "Show a pull request, with the lines that it changes", checkArguments(1, 1), p.showPull), merge, closing,
+	c.AddCommand(list,
+		p.newSubcommand("view NUMBER|BRANCH", "Show what a pull request means", checkArguments(1, 1), p.viewPull),
+		p.newSubcommand("diff NUMBER|BRANCH", "Show the lines that a pull request changes", checkArguments(1, 1), p.diffPull),
+		p.newSubcommand("show NUMBER|BRANCH", "Show a pull request, with the lines that it changes", checkArguments(1, 1), p.showPull), merge, closing,
 		p.newSubcommand("reopen NUMBER|BRANCH", "Open a pull request again that was closed", checkArguments(1, 1), p.reopenPull))
 	return c
 }
@@ -86,8 +88,35 @@ func (p *prCommand) newSubcommand(use, short string, args cobra.PositionalArgs, 
 			return answer()
 		},
 	}
+	if strings.Contains(use, " ") {
+		c.ValidArgsFunction = p.completePulls
+	}
 	p.app.addOutputFlag(c)
 	return c
+}
+
+// completePulls offers the numbers of the pull requests that a command works on, newest first, with
+// their titles.
+func (p *prCommand) completePulls(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 || p.openRepository(c.Context()) != nil {
+		return nil, completedInOrder
+	}
+	defer p.removeMirror()
+	all, err := p.forge.AllPulls()
+	if err != nil {
+		return nil, completedInOrder
+	}
+	var found []string
+	for _, pull := range all {
+		wanted := forge.Open
+		if c.Name() == "reopen" {
+			wanted = forge.Closed
+		}
+		if pull.State == wanted || c.Name() == "view" || c.Name() == "show" {
+			found = append(found, cobra.CompletionWithDesc(fmt.Sprint(pull.Number), display.SanitizeLine(pull.Title)))
+		}
+	}
+	return found, completedInOrder
 }
 
 // runSubcommand finds the pull request that the argument names, and calls run.
@@ -187,41 +216,6 @@ func (p *prCommand) listPulls(context.Context, int) (pullAnswer, error) {
 	}
 	l.value = shown
 	return func() error { return p.app.printListing(l) }, nil
-}
-
-func (p *prCommand) showPull(_ context.Context, number int) (pullAnswer, error) {
-	pull, err := p.forge.PullByNumber(number)
-	if err != nil {
-		return nil, err
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s, from %s into %s\n\n%s\n", display.SanitizeLine(pull.Title), pull.State, display.SanitizeLine(pull.Head), display.SanitizeLine(pull.Base), display.SanitizeLines(pull.Body))
-	if pull.Reason != "" {
-		fmt.Fprintf(&b, "%s: %s\n", pull.State, display.SanitizeLine(pull.Reason))
-	}
-	if pull.State == forge.Open && p.app.isText() {
-		err = p.writeDiff(&b, pull)
-	}
-	return p.newAnswer(number, newPullReport(pull), b.String()), err
-}
-
-// contextLines is the number of unchanged lines around a change.
-const contextLines = 3
-
-// writeDiff writes the lines that merging a pull request changes.
-func (p *prCommand) writeDiff(b *strings.Builder, pull forge.Pull) error {
-	repo := p.remote.Mirror()
-	base, err := repo.Branch(pull.Base)
-	if err != nil {
-		return err
-	}
-	_, err = git.InspectTrees(repo, []string{base, pull.Commit}, func(t []tree.Tree) (any, error) {
-		for piece := range impact.UnifiedDiff(t[0], t[1], contextLines) {
-			b.WriteString(display.SanitizeLines(piece))
-		}
-		return nil, nil
-	})
-	return err
 }
 
 func (p *prCommand) mergePull(ctx context.Context, number int) (pullAnswer, error) {

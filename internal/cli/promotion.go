@@ -265,5 +265,5 @@ func (cc *commandContext) completeNames(c *cobra.Command, _ []string, _ string) 
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	names, _ := d.Environments(c.Context())
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names, completedInOrder
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,6 +15,20 @@ type Chain struct {
 	Stages   []Stage
 	// Inferred is what the chain was inferred from; "" if people have written it.
 	Inferred string
+}
+
+// SortNames sorts names of environments in the order of promotion, and returns them; those that are not
+// promoted come last.
+func (c *Chain) SortNames(names []string) []string {
+	rank := func(name string) int {
+		i := slices.IndexFunc(c.Stages, func(s Stage) bool { return s.Name == name })
+		if i < 0 {
+			return len(c.Stages)
+		}
+		return i
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	return names
 }
 
 // Stage returns the stage of an environment; nil if it is not promoted.

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -63,11 +64,15 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 // Environments returns the names of the environments, sorted.
 func (d *Session) Environments(ctx context.Context) ([]string, error) {
 	found, _, err := d.source.Environments(ctx)
-	names := make([]string, len(found))
-	for i, e := range found {
-		names[i] = e.Name
+	if err != nil {
+		return nil, err
 	}
-	return names, err
+	base, err := d.source.Base(ctx)
+	if err != nil {
+		return nil, err
+	}
+	chain, _ := model.NewChain(base.Progress, found, nil) // problems with it are reported where it matters
+	return chain.SortNames(list.Convert(found, func(e *model.Environment) string { return e.Name })), nil
 }
 
 // findRemote returns the repository that a URL of the control plane names. One that was not opened

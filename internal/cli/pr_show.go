@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// viewPull prints what a pull request means.
+func (p *prCommand) viewPull(_ context.Context, number int) (pullAnswer, error) {
+	pull, err := p.forge.PullByNumber(number)
+	if err != nil {
+		return nil, err
+	}
+	return p.newAnswer(number, newPullReport(pull), p.pullText(pull)), nil
+}
+
+// diffPull prints the lines that merging a pull request changes.
+func (p *prCommand) diffPull(_ context.Context, number int) (pullAnswer, error) {
+	pull, err := p.forge.PullByNumber(number)
+	if err != nil {
+		return nil, err
+	}
+	if pull.State != forge.Open {
+		return nil, usageErrorf(fmt.Sprintf("fairlead pr view %d shows what it meant", number), "pull request %d is %s: there is nothing that merging it would change", number, pull.State)
+	}
+	diff, err := p.pullDiff(pull)
+	return p.newAnswer(number, map[string]any{"number": number, "diff": diff}, p.app.stdout.PaintDiff(diff)), err
+}
+
+// showPull prints what a pull request means, and the lines that merging it changes.
+func (p *prCommand) showPull(_ context.Context, number int) (pullAnswer, error) {
+	pull, err := p.forge.PullByNumber(number)
+	if err != nil {
+		return nil, err
+	}
+	text := p.pullText(pull)
+	if pull.State == forge.Open && p.app.isText() {
+		diff, err := p.pullDiff(pull)
+		if err != nil {
+			return nil, err
+		}
+		text += p.app.stdout.PaintDiff(diff)
+	}
+	return p.newAnswer(number, newPullReport(pull), text), nil
+}
+
+// pullText returns a pull request for people.
+func (p *prCommand) pullText(pull forge.Pull) string {
+	out := p.app.stdout
+	text := fmt.Sprintf("%s\n\n%s, from %s into %s\n\n%s\n", out.Paint(display.Bold, display.SanitizeLine(pull.Title)),
+		pull.State, display.SanitizeLine(pull.Head), display.SanitizeLine(pull.Base), out.FormatMarkdown(pull.Body))
+	if pull.Reason != "" {
+		text += fmt.Sprintf("%s: %s\n", pull.State, display.SanitizeLine(pull.Reason))
+	}
+	return text
+}
+
+// contextLines is the number of unchanged lines around a change.
+const contextLines = 3
+
+// pullDiff returns the lines that merging a pull request changes, as a unified diff.
+func (p *prCommand) pullDiff(pull forge.Pull) (string, error) {
+	repo := p.remote.Mirror()
+	base, err := repo.Branch(pull.Base)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	_, err = git.InspectTrees(repo, []string{base, pull.Commit}, func(t []tree.Tree) (any, error) {
+		for piece := range impact.UnifiedDiff(t[0], t[1], contextLines) {
+			b.WriteString(display.SanitizeLines(piece))
+		}
+		return nil, nil
+	})
+	return b.String(), err
+}
