@@ -49,7 +49,7 @@ prints it. It answers from what can be read, even if the control plane has probl
 		Example: `  fairlead explain -e dev large/observability-prometheus
   fairlead explain -e dev large/observability-prometheus/platform-config.yaml
   fairlead explain -e dev SchedulingPolicy/checkout-policy`,
-		Args: checkArguments(1, 1),
+		Args:              checkArguments(1, 1),
 		ValidArgsFunction: e.completeObjects,
 		RunE:              func(c *cobra.Command, args []string) error { return e.runExplain(c.Context(), args[0]) },
 	}
