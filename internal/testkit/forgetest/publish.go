@@ -59,7 +59,7 @@ func RunPublish(t *testing.T, open func(t *testing.T) Crowd, only ...string) {
 						r.Subject = r.crowd.Subject
 						reached = r.happens(s)
 					})
-					if !reached || t.Failed() {
+					if !reached || t.Failed() || a.name == "nothing" { // which is the same before every request
 						break
 					}
 				}

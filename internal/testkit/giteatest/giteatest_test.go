@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,4 +91,27 @@ func TestPeople(t *testing.T) {
 	if left := s.Labels(repo, number); len(left) > 0 {
 		t.Errorf("the labels %q are left", left)
 	}
+}
+
+// TestHooks: what the hooks of a push do is done, though Gitea is not started for each.
+func TestHooks(t *testing.T) {
+	const repo = "acme/gitops"
+	s := giteatest.Start(t)
+	s.Create(repo)
+	s.Protect(repo, "main", "check")
+	dir := t.TempDir()
+	gittest.Git(t, dir, "clone", "-q", s.Remote(repo), ".")
+	gittest.Git(t, dir, "commit", "-q", "--allow-empty", "-m", "x")
+	refused := func(ref, want string) {
+		t.Helper()
+		cmd := exec.Command("git", "push", "-q", "origin", "HEAD:"+ref)
+		cmd.Dir = dir
+		if said, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(said), want) {
+			t.Errorf("push to %s: %v: %s", ref, err, said)
+		}
+	}
+	refused("refs/heads/main", "protected branch")
+	refused("refs/pull/7/head", "rejected")
+	gittest.Git(t, dir, "push", "-q", "origin", "HEAD:refs/heads/dev")
+	s.Propose(repo, "dev", "main", "x") // which the server knows of from the hook
 }
