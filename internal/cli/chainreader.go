@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
@@ -120,6 +121,7 @@ type observer struct {
 	loop     *loop.Loop
 	settings *config.Settings
 	store    *status.Store
+	stderr   *display.Stream
 }
 
 // Close closes the loop.
@@ -144,12 +146,15 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 	}
 	store := &status.Store{}
 	loop, err := loop.New(ctx, loop.Options{Settings: &settings, Store: store, Now: cc.now, Inbox: inbox})
-	return observer{loop, &settings, store}, err
+	return observer{loop, &settings, store, cc.app.stderr}, err
 }
 
 // Chain runs one cycle.
 func (o observer) Chain(ctx context.Context) (status.Chain, error) {
-	if err := o.loop.Cycle(ctx); err != nil {
+	done := o.stderr.ShowProgress("read the repositories and their forges")
+	err := o.loop.Cycle(ctx)
+	done()
+	if err != nil {
 		return status.Chain{}, withSettingsHint(err)
 	}
 	if o.settings.Promotion != "managed" {

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -91,7 +92,9 @@ func (in *input) openSource(ctx context.Context) error {
 	in.options.Credentials = func(location string) func(context.Context) (git.Credentials, error) {
 		return in.credentials.newSource(in.stderr(), location)
 	}
+	done := in.showProgress("read the control plane")
 	in.source, err = source.Open(ctx, in.options)
+	done()
 	switch {
 	case errors.Is(err, git.ErrNotFound) && here:
 		return newNoControlPlaneError("there is no Git repository here")
@@ -104,6 +107,17 @@ func (in *input) openSource(ctx context.Context) error {
 	}
 	in.noteUncommitted(ctx)
 	return nil
+}
+
+// showProgress shows what a command waits for where a person reads standard error.
+func (in *input) showProgress(what string) (stop func()) {
+	if in.stderr == nil {
+		return func() {}
+	}
+	if stream, ok := in.stderr().(*display.Stream); ok {
+		return stream.ShowProgress(what)
+	}
+	return func() {}
 }
 
 // checkFlags returns an error for flags that contradict each other.
@@ -247,6 +261,7 @@ const completedInOrder = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDir
 // renderEnvironment reads and renders an environment at revisions; cache may be nil. A panic becomes a
 // problem of that environment and does not stop the others.
 func (in *input) renderEnvironment(ctx context.Context, env string, at source.Revisions, cache *output.Cache) (r source.Rendered, err error) {
+	defer in.showProgress("render " + env)()
 	err = in.options.Barrier.Run("render", env, func() (err error) {
 		r, err = in.source.Render(ctx, env, at, cache)
 		return err

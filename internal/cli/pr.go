@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
@@ -170,7 +171,9 @@ func (p *prCommand) openRepository(ctx context.Context) error {
 		}
 		return git.RemoteOptions{Credentials: p.app.readCredentials(place)}, nil
 	}}
+	done := p.app.stderr.ShowProgress("fetch " + giturl.Redact(place))
 	p.remote, err = mirrors.Fetch(ctx, place)
+	done()
 	if err != nil {
 		p.removeMirror()
 		return withLocationHint(err, "--repo says where the GitOps repository is")

@@ -11,6 +11,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode"
 
 	"golang.org/x/term"
@@ -20,15 +22,22 @@ import (
 type Stream struct {
 	io.Writer
 	Terminal bool
-	colour   bool       // it shows colours, and they are wanted
-	width    func() int // of the terminal; nil without one
+	// NoProgress is set where programs read the output, so that nobody waits at the terminal.
+	NoProgress bool
+
+	clock  clock
+	busy   atomic.Bool // a progress is shown, or will be
+	mu     sync.Mutex  // guards what is below, and writing where a progress may be shown
+	shown  bool        // there is a progress in the line
+	colour bool        // it shows colours, and they are wanted
+	width  func() int  // of the terminal; nil without one
 }
 
 // NewStream returns the stream of a writer, with colour if it is a terminal that shows it.
 func NewStream(w io.Writer) *Stream {
 	f, ok := w.(*os.File)
 	terminal := ok && term.IsTerminal(int(f.Fd()))
-	s := &Stream{Writer: w, Terminal: terminal}
+	s := &Stream{Writer: w, Terminal: terminal, clock: systemClock}
 	if terminal {
 		s.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 		s.width = func() int {
@@ -41,7 +50,7 @@ func NewStream(w io.Writer) *Stream {
 
 // NewTerminal returns a stream that is a terminal of a width, with colour.
 func NewTerminal(w io.Writer, width int) *Stream {
-	return &Stream{Writer: w, Terminal: true, colour: true, width: func() int { return width }}
+	return &Stream{Writer: w, Terminal: true, clock: systemClock, colour: true, width: func() int { return width }}
 }
 
 // Width returns how many characters fit into a line; 0 if any number does. The variable COLUMNS of the
