@@ -2,10 +2,12 @@ package publish
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
@@ -57,8 +59,30 @@ func (o Options) findProposals(ctx context.Context, head, base string, disown fu
 // reasonOlder ends the reason for which we close the younger of two that propose the same.
 const reasonOlder = ", which is older, proposes the same."
 
-// putPull opens a pull request, or makes the open one say what it should.
+// putPull opens a pull request, or makes the open one say what it should. Labels are for people only:
+// where the forge does not let us set them, it keeps those that it has.
 func (o Options) putPull(ctx context.Context, open *forge.Pull, want forge.Proposal) (forge.Pull, error) {
+	put, err := o.putLabelled(ctx, open, want)
+	var refused *problem.Refusal
+	if !errors.As(err, &refused) {
+		return put, err
+	}
+	without := want
+	without.Labels = nil
+	if open != nil {
+		without.Labels = open.Labels
+	}
+	if slices.Equal(without.Labels, want.Labels) {
+		return put, err
+	}
+	again, failed := o.putLabelled(ctx, open, without)
+	if failed != nil {
+		return put, err
+	}
+	return again, nil
+}
+
+func (o Options) putLabelled(ctx context.Context, open *forge.Pull, want forge.Proposal) (forge.Pull, error) {
 	switch {
 	case open == nil:
 		o.Announce("open the pull request")
