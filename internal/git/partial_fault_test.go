@@ -88,12 +88,12 @@ func TestInspectTreesUnreachable(t *testing.T) {
 }
 
 // TestPrefetchRepeated: folders that hold one folder eight times, level by level, are gone
-// through once; there are 2 million ways through them.
+// through once; there are a billion ways through them.
 func TestPrefetchRepeated(t *testing.T) {
 	server := gittest.Serve(t)
 	url, _ := gitOps(t, server)
 	repeated := tree.FromEntries([]tree.Entry{tree.File("f", []byte("x"))})
-	for range 7 {
+	for range 10 {
 		var entries []tree.Entry
 		for i := range 8 {
 			entries = append(entries, tree.Dir(fmt.Sprintf("d%d", i), repeated))
@@ -106,12 +106,12 @@ func TestPrefetchRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := remoteOf(t, url, partially, func(o *git.RemoteOptions) { o.Dir = filepath.Join(t.TempDir(), "partial") })
-	limited, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	limited, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := r.Prefetch(limited, views(t, r, id)[0].Tree, tree.Tree{}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if limited.Err() != nil {
-		t.Error("it took more than 5 s")
+		t.Error("it took more than a minute")
 	}
 }

@@ -42,7 +42,7 @@ func newWoken(t *testing.T, more ...func(*loop.Options)) (*woken, *gittest.Work)
 // begins the next one.
 func (w *woken) run(steps ...func()) [][]string {
 	w.Helper()
-	ctx, stop := context.WithTimeout(w.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(w.Context(), 5*time.Minute)
 	defer stop()
 	w.asked = nil
 	w.Run(ctx, func() {

@@ -59,7 +59,7 @@ func settings(t *testing.T, dir, text string) *config.Settings {
 
 // limited ends a daemon that does not end by itself.
 func limited(t *testing.T) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), time.Minute)
+	return context.WithTimeout(t.Context(), 5*time.Minute)
 }
 
 // ask gives the status and the body of an answer.

@@ -35,7 +35,7 @@ func (f *flow) awaitAll(what string, last *status.Snapshot, is func(status.Snaps
 		case *last = <-f.cycles:
 		case <-f.Context().Done():
 			f.Fatalf("%s: the test ended", what)
-		case <-time.After(time.Minute):
+		case <-time.After(5 * time.Minute):
 			f.Fatalf("%s: nothing came of it; the stages are %s", what, stagesOf(*last))
 		}
 	}

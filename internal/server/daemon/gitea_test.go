@@ -77,7 +77,7 @@ func (f *flow) await(what string, is func(status.Environment) bool) status.Envir
 			}
 		case <-f.Context().Done():
 			f.Fatalf("%s: the test ended", what)
-		case <-time.After(time.Minute):
+		case <-time.After(5 * time.Minute):
 			f.Fatalf("%s: nothing came of it", what)
 		}
 	}

@@ -211,7 +211,7 @@ func (s *scene) run(program string) (code int, took time.Duration, stderr string
 	waiting.Go(func() { ended <- command.Wait() })
 	defer waiting.Wait()
 	defer func() { _ = command.Process.Kill() }()
-	outer := time.After(time.Minute)
+	outer := time.After(5 * time.Minute)
 	select {
 	case <-s.reached:
 	case err := <-ended:
