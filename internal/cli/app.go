@@ -17,6 +17,8 @@ type app struct {
 	verbose        bool
 	version        string // of the program
 	credentials    credentialReader
+	dryRun         bool
+	rehearsal      *rehearsal // of a command with --dry-run
 }
 
 // The groups of commands in the help: about a control plane, about promotion, and about the
@@ -66,8 +68,19 @@ func (c *choice) Set(word string) error {
 func (a *app) isText() bool { return a.format == "text" || a.format == "wide" }
 
 // printValue writes a value to standard output in the format of --output: names are those of the
-// objects in it, as other commands take them, and text returns it for people.
+// objects in it, as other commands take them, and text returns it for people. With --dry-run that is
+// what the command would do.
 func (a *app) printValue(value any, names []string, text func() string) error {
+	if a.dryRun {
+		says := text
+		a.rehearsal.Result, text = value, func() string { return a.rehearsal.reportText(says()) }
+		value = a.rehearsal
+	}
+	return a.encodeValue(value, names, text)
+}
+
+// encodeValue writes a value in the format of --output.
+func (a *app) encodeValue(value any, names []string, text func() string) error {
 	var data []byte
 	var err error
 	switch a.format {

@@ -51,7 +51,7 @@ its pull request is merged.`,
 				return err
 			}
 			if removals {
-				return cc.printResult(cc.acknowledgeRemovals(ctx, d, environment, named, ahead))
+				return cc.finishAction(ctx)(cc.acknowledgeRemovals(ctx, d, environment, named, ahead))
 			}
 			var chain *status.Chain
 			if len(args) == 1 {
@@ -60,7 +60,7 @@ its pull request is merged.`,
 					return err
 				}
 			}
-			return cc.printResult(d.Approve(ctx, environment, named, cc.reason, chain))
+			return cc.finishAction(ctx)(d.Approve(ctx, environment, named, cc.reason, chain))
 		},
 	}
 	c.Flags().SortFlags = false

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
@@ -70,6 +71,9 @@ func (cc *commandContext) openForge(remote *git.Remote, place string, who git.Si
 		err = problem.WithHint(err, "or set "+tokenVariable+" to a token that may open pull requests there")
 	case errors.As(err, &unknown):
 		err = problem.WithHint(err, fmt.Sprintf("write fairlead.yaml with controlPlane: {repo: …} and forges: [{host: %s, kind: …}], or name such a file with --config; without --pull-request no forge is needed", unknown.Host))
+	}
+	if err == nil && cc.app.dryRun {
+		f = rehearsedForge{cc.app, f, giturl.Redact(place)}
 	}
 	return f, err
 }

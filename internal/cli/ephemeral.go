@@ -94,6 +94,7 @@ func (cc *commandContext) newEphemeralChange(use, short string, do func(context.
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVar(&cc.author, "author", "", "whose commit it is: `\"Name <address>\"` (default: as Git is configured here)")
+	cc.app.addDryRunFlag(c)
 	cc.addControlPlaneFlags(c)
 	cc.app.addOutputFlag(c)
 	return c

@@ -41,12 +41,12 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h or 7d from now.`,
 			case err != nil:
 				return err
 			case remove:
-				return cc.printResult(d.EndFreeze(ctx, f.Name, cc.reason))
+				return cc.finishAction(ctx)(d.EndFreeze(ctx, f.Name, cc.reason))
 			case except != "":
-				return cc.printResult(d.AddException(ctx, f.Name, except, cc.reason))
+				return cc.finishAction(ctx)(d.AddException(ctx, f.Name, except, cc.reason))
 			}
 			f.Reason = cc.reason
-			return cc.printResult(d.Freeze(ctx, f))
+			return cc.finishAction(ctx)(d.Freeze(ctx, f))
 		},
 	}
 	flags := c.Flags()

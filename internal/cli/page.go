@@ -9,10 +9,12 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 )
 
 // findPage returns the URL of the daemon's page: that of --url, or else of the settings, as seen from
@@ -55,7 +57,7 @@ func (cc *commandContext) newPageCommand(c *cobra.Command, run func(ctx context.
 
 func newTrigger(a *app) *cobra.Command {
 	cc := newCommandContext(a)
-	return cc.newPageCommand(&cobra.Command{
+	c := cc.newPageCommand(&cobra.Command{
 		Use:   "trigger",
 		Short: "Start a cycle of a running daemon now",
 		Long: `Trigger asks a running daemon to poll all repositories now, instead of at the next interval.
@@ -63,24 +65,66 @@ It does not wait for the end of the cycle, which the page and fairlead status sh
 		Example: `  fairlead trigger
   fairlead trigger --url http://fairlead.example.com:8080`,
 	}, func(ctx context.Context, page string) error {
-		ctx, cancel := context.WithTimeout(ctx, daemonTimeout)
-		defer cancel()
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, page+"api/v1/wake", nil)
-		if err != nil {
-			return usageErrorf("as in --url http://daemon:8080", "--url is not a URL: %v", err)
+		if err := cc.wakeDaemon(ctx, daemonClient{page}, daemonTimeout); err != nil {
+			return err
 		}
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return problem.WithHint(err, "is fairlead serve running? "+daemonHint)
-		}
-		defer answer.Body.Close()
-		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxDaemonAnswer))
-		if answer.StatusCode != http.StatusAccepted {
-			return problem.WithHint(fmt.Errorf("%s answers %s", request.URL, answer.Status), daemonHint)
-		}
-		_, err = fmt.Fprintf(a.stdout, "the daemon at %s starts a cycle\n", page)
-		return err
+		return a.printValue(nil, nil, func() string { return fmt.Sprintf("the daemon at %s starts a cycle\n", page) })
 	})
+	a.addDryRunFlag(c)
+	return c
+}
+
+// wakeDaemon has a daemon start a cycle.
+func (cc *commandContext) wakeDaemon(ctx context.Context, daemon daemonClient, timeout time.Duration) error {
+	address := daemon.pageURL() + "api/v1/wake"
+	if cc.app.dryRun {
+		cc.app.recordEffect("call POST %s", address)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
+	if err != nil {
+		return usageErrorf("as in --url http://daemon:8080", "--url is not a URL: %v", err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return problem.WithHint(err, "is fairlead serve running? "+daemonHint)
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxDaemonAnswer))
+	if answer.StatusCode != http.StatusAccepted {
+		return problem.WithHint(fmt.Errorf("%s answers %s", request.URL, answer.Status), daemonHint)
+	}
+	return nil
+}
+
+// ownWakeTimeout bounds the call to a daemon that only the settings name: it may not run.
+const ownWakeTimeout = 2 * time.Second
+
+// wakeKnownDaemon has the daemon of --url, or the one that the settings say is on this machine, start a
+// cycle, and returns its page; "" if there is none that answers. It is no error: a daemon looks at its
+// next interval.
+func (cc *commandContext) wakeKnownDaemon(ctx context.Context) string {
+	if cc.daemonURL == "" && (cc.settings == nil || cc.settings.Listen == "") {
+		return ""
+	}
+	page, err := cc.findPage()
+	if err != nil {
+		return ""
+	}
+	timeout := ownWakeTimeout
+	if cc.daemonURL != "" {
+		timeout = daemonTimeout
+	}
+	err = cc.wakeDaemon(ctx, daemonClient{page}, timeout)
+	if err != nil && cc.daemonURL != "" {
+		fmt.Fprintf(cc.app.stderr, "fairlead: note: the daemon was not woken: %s\n", display.SanitizeLine(err.Error()))
+	}
+	if err != nil {
+		return ""
+	}
+	return page
 }
 
 func newOpen(a *app) *cobra.Command {

@@ -58,11 +58,14 @@ refs/fairlead/pulls. These commands are their review.`,
 	merge.Flags().StringVar(&p.commit, "commit", "", "only if the pull request is at this `commit`")
 	closing := p.newSubcommand("close NUMBER|BRANCH", "Close a pull request without merging it", checkArguments(1, 1), p.closePull)
 	closing.Flags().StringVar(&p.reason, "reason", "", "`text` that says why")
+	reopening := p.newSubcommand("reopen NUMBER|BRANCH", "Open a pull request again that was closed", checkArguments(1, 1), p.reopenPull)
+	for _, writing := range []*cobra.Command{merge, closing, reopening} {
+		p.app.addDryRunFlag(writing)
+	}
 	c.AddCommand(list,
 		p.newSubcommand("view NUMBER|BRANCH", "Show what a pull request means", checkArguments(1, 1), p.viewPull),
 		p.newSubcommand("diff NUMBER|BRANCH", "Show the lines that a pull request changes", checkArguments(1, 1), p.diffPull),
-		p.newSubcommand("show NUMBER|BRANCH", "Show a pull request, with the lines that it changes", checkArguments(1, 1), p.showPull), merge, closing,
-		p.newSubcommand("reopen NUMBER|BRANCH", "Open a pull request again that was closed", checkArguments(1, 1), p.reopenPull))
+		p.newSubcommand("show NUMBER|BRANCH", "Show a pull request, with the lines that it changes", checkArguments(1, 1), p.showPull), merge, closing, reopening)
 	return c
 }
 
@@ -167,9 +170,9 @@ func (p *prCommand) openRepository(ctx context.Context) error {
 	p.removeMirror = func() { _ = os.RemoveAll(mirror) }
 	mirrors := repos.Mirrors{Dir: mirror, Options: func(string) (git.RemoteOptions, error) {
 		if p.isTokenWithheld {
-			return git.RemoteOptions{}, nil
+			return p.app.newRemoteOptions(nil), nil
 		}
-		return git.RemoteOptions{Credentials: p.app.readCredentials(place)}, nil
+		return p.app.newRemoteOptions(p.app.readCredentials(place)), nil
 	}}
 	done := p.app.stderr.ShowProgress("fetch " + giturl.Redact(place))
 	p.remote, err = mirrors.Fetch(ctx, place)

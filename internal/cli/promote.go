@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -67,6 +68,11 @@ func (cc *commandContext) readChain(ctx context.Context) (*status.Chain, error) 
 		return nil, err
 	}
 	defer who.Close()
+	from := "the repositories of the settings and their forges"
+	if cc.daemonURL != "" {
+		from = "the daemon at " + daemonClient{cc.daemonURL}.pageURL()
+	}
+	fmt.Fprintf(cc.app.stderr, "asking %s how far commits have got\n", from)
 	chain, err := who.Chain(ctx)
 	return &chain, err
 }
@@ -114,7 +120,7 @@ What was proven is known from the settings, with which it looks itself, or from 
 			if err != nil && !force {
 				return err
 			}
-			return cc.printResult(d.Promote(c.Context(), p))
+			return cc.finishAction(c.Context())(d.Promote(c.Context(), p))
 		},
 	}
 	c.Flags().SortFlags = false

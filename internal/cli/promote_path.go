@@ -18,7 +18,7 @@ import (
 // copyCommand is `fairlead promote --path`.
 type copyCommand struct {
 	context                  *commandContext
-	path, dryRun             bool
+	path                     bool
 	repo, branch             string
 	toRepo, toBranch, prefix string
 }
@@ -33,7 +33,6 @@ func (cc *commandContext) addCopyFlags(c *cobra.Command) {
 	f.StringVar(&p.branch, "branch", "", "with --path, its `branch` (default: the repository's own)")
 	f.StringVar(&p.toRepo, "to-repo", "", "with --path, the repository of TARGET: a `PATH-or-URL` (default: that of SOURCE)")
 	f.StringVar(&p.toBranch, "to-branch", "", "with --path, its `branch` (default: that of SOURCE, or of another repository its own)")
-	f.BoolVar(&p.dryRun, "dry-run", false, "with --path, only say what would change")
 	c.Long += `
 
 With --path it is about repositories without a control plane, in which environments are
@@ -52,7 +51,7 @@ SOURCE holds. Folders called flux-system stay as they are, and so does what the 
 			}
 			return p.runCopy(c.Context(), args)
 		}
-		for _, flag := range []string{"repo", "branch", "to-repo", "to-branch", "dry-run"} {
+		for _, flag := range []string{"repo", "branch", "to-repo", "to-branch"} {
 			if c.Flags().Changed(flag) {
 				return usageErrorf("as in fairlead promote --path clusters/staging clusters/production", "--%s goes with --path", flag)
 			}
@@ -79,7 +78,7 @@ func (p *copyCommand) runCopy(ctx context.Context, args []string) error {
 		return usageErrorf("as in fairlead promote --path clusters/staging clusters/production", "--path needs two folders, SOURCE and TARGET, and there are %d", len(args))
 	}
 	who, err := commitAuthor(ctx, p.context.author)
-	if err != nil && !p.dryRun {
+	if err != nil && !p.context.app.dryRun {
 		return err
 	}
 	from, to, err := p.openLocations(ctx)
@@ -91,12 +90,12 @@ func (p *copyCommand) runCopy(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if p.dryRun {
+	if p.context.app.dryRun {
 		state := publish.InSync
 		if !c.IsEmpty() {
 			state = "dry-run"
 		}
-		return p.context.app.printValue(newCopyReport(c, folders.Result{State: state}), []string{args[1]}, func() string { return display.SanitizeLines(c.Text(true)) })
+		return p.context.app.encodeValue(newCopyReport(c, folders.Result{State: state}), []string{args[1]}, func() string { return display.SanitizeLines(c.Text(true)) })
 	}
 	o := publish.Options{Remote: to.place.Remote, Prefix: p.prefix, Author: who, Write: true}
 	o.Forge, err = p.context.openForge(to.place.Remote, to.url, who)

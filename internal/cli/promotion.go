@@ -67,6 +67,7 @@ func (cc *commandContext) addActionFlags(c *cobra.Command, why string) {
 	f.StringVar(&cc.reason, "reason", "", "`text` that says why"+why)
 	f.BoolVar(&cc.propose, "pull-request", false, "open a pull request instead of committing to the branch")
 	f.StringVar(&cc.author, "author", "", "whose commit it is: `\"Name <address>\"` (default: as Git is configured here)")
+	cc.app.addDryRunFlag(c)
 	cc.addControlPlaneFlags(c)
 	cc.app.addOutputFlag(c)
 }
@@ -79,7 +80,7 @@ func (cc *commandContext) newEnvironmentAction(c *cobra.Command, pull func(conte
 		if err != nil {
 			return err
 		}
-		return cc.printResult(pull(c.Context(), d, args[0]))
+		return cc.finishAction(c.Context())(pull(c.Context(), d, args[0]))
 	}
 	cc.addActionFlags(c, "")
 	return c
@@ -148,7 +149,7 @@ func (cc *commandContext) newMirrors() *repos.Mirrors {
 		credentials = access.New(cc.settings, cc.now).GitCredentials
 	}
 	return &repos.Mirrors{Dir: cacheFolder("git"), Options: func(location string) (git.RemoteOptions, error) {
-		return git.RemoteOptions{Credentials: credentials(location)}, nil
+		return cc.app.newRemoteOptions(credentials(location)), nil
 	}}
 }
 
@@ -229,6 +230,22 @@ func (cc *commandContext) printResult(r actions.Result, err error) error {
 
 // resultNames returns the name of what an action was on: an environment, or a freeze.
 func resultNames(r actions.Result) []string { return []string{cmp.Or(r.Name, r.Environment)} }
+
+// finishAction returns what prints the result of an action, and then has the daemon look at it, if it is
+// known where one is.
+func (cc *commandContext) finishAction(ctx context.Context) func(actions.Result, error) error {
+	return func(r actions.Result, err error) error {
+		changed := err == nil && r.Commit != ""
+		if changed && cc.app.dryRun { // it is printed with the rest
+			cc.wakeKnownDaemon(ctx)
+		}
+		err = cc.printResult(r, err)
+		if err == nil && changed && !cc.app.dryRun {
+			cc.wakeKnownDaemon(ctx)
+		}
+		return err
+	}
+}
 
 func doneText(r actions.Result) string {
 	text := r.Summary

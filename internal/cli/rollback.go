@@ -53,6 +53,7 @@ waits until the clusters run it, as fairlead wait does.`,
 	f.BoolVar(&r.mergeOutput, "merge", false, "merge the pull request of the output")
 	f.BoolVar(&r.waitAfter, "wait", false, "wait until the clusters run it")
 	addDurationFlag(f, &r.outputTimeout, "timeout", 30*time.Second, "`time` to look for the pull request of the output; 0 looks once")
+	f.StringVar(&r.wait.context.daemonURL, "url", "", "wake the daemon whose page is at this `URL` (default: listen of the settings), and ask it with --wait")
 	addDurationFlag(f, &r.wait.timeout, "wait-timeout", 30*time.Minute, "`time` after which --wait gives up")
 	return c
 }
@@ -78,11 +79,20 @@ func (r *rollbackCommand) runRollback(ctx context.Context, environment string) e
 	}
 	r.environment, r.hasForges = environment, r.wait.context.settings != nil
 	r.result, err = r.session.Rollback(ctx, actions.Rollback{Environment: environment, To: r.to, Reason: r.wait.context.reason})
-	if err != nil || r.result.Pull != nil {
+	if err != nil || r.wait.context.propose {
 		return r.wait.context.printResult(r.result, err)
 	}
-	failed := r.followOutput(ctx)
-	if err := r.wait.context.app.printValue(r.result, resultNames(r.result), func() string { return doneText(r.result) + r.nextSteps() }); err != nil || failed != nil {
+	a := r.wait.context.app
+	if a.isText() && !a.dryRun { // what is done is said before anything is waited for
+		fmt.Fprint(a.stdout, doneText(r.result))
+	}
+	page := r.wait.context.wakeKnownDaemon(ctx)
+	if a.dryRun {
+		r.recordFollowing()
+		return r.wait.context.printResult(r.result, nil)
+	}
+	failed := r.followOutput(ctx, page)
+	if err := a.printValue(r.result, resultNames(r.result), r.nextSteps); err != nil || failed != nil {
 		return errors.Join(failed, err)
 	}
 	if r.waitAfter {
@@ -91,9 +101,33 @@ func (r *rollbackCommand) runRollback(ctx context.Context, environment string) e
 	return nil
 }
 
+// recordFollowing records what --merge and --wait would do.
+func (r *rollbackCommand) recordFollowing() {
+	what := promote.ShortID(r.result.To)
+	if r.mergeOutput {
+		r.wait.context.app.recordEffect("merge the pull request of the output of %s, once the daemon has made it", what)
+	}
+	if r.waitAfter {
+		r.wait.context.app.recordEffect("wait until %s has deployed %s", r.environment, what)
+	}
+}
+
+// waitText returns what is waited for, and which daemon was woken for it.
+func (r *rollbackCommand) waitText(o actions.Output, page string) string {
+	does := "for"
+	if r.mergeOutput {
+		does = "to merge"
+	}
+	daemon := "a daemon makes it at its next interval, or after fairlead trigger"
+	if page != "" {
+		daemon = "the daemon at " + page + " starts a cycle"
+	}
+	return fmt.Sprintf("waiting up to %s %s the pull request from %s to %s of %s; %s\n", display.FormatAge(r.outputTimeout), does, o.From, o.Branch, o.Repo, daemon)
+}
+
 // followOutput waits for the output of the commit until it exists or the time is over, and with
-// --merge merges it.
-func (r *rollbackCommand) followOutput(ctx context.Context) error {
+// --merge merges it. page is that of the daemon that was woken.
+func (r *rollbackCommand) followOutput(ctx context.Context, page string) error {
 	deadline, cancel := context.WithTimeout(ctx, r.outputTimeout)
 	defer cancel()
 	tick, stop := r.wait.context.ticks(r.wait.interval)
@@ -104,7 +138,7 @@ func (r *rollbackCommand) followOutput(ctx context.Context) error {
 			return r.wait.context.openForge(remote, place, r.signature)
 		}
 	}
-	for {
+	for said := false; ; said = true {
 		found, err := r.session.FindOutput(ctx, r.environment, r.result.To, open)
 		if err != nil {
 			return problem.WithHint(fmt.Errorf("the rollback is written, but its output was not found: %w", err), r.waitHint())
@@ -118,6 +152,9 @@ func (r *rollbackCommand) followOutput(ctx context.Context) error {
 		}
 		if found.Merged || found.Repo == "" || open == nil || found.Pull != nil && !r.mergeOutput {
 			return nil
+		}
+		if !said && r.outputTimeout > 0 {
+			fmt.Fprint(r.wait.context.app.stderr, display.SanitizeLines(r.waitText(found, page)))
 		}
 		select {
 		case <-tick:

@@ -75,6 +75,8 @@ func oneLine(s string) string {
 type Pack struct {
 	*pack.Pack
 	Commits []string // ids, in the order of the arguments of Write
+
+	rehearsed []Commit // that were not written
 }
 
 // writePack writes the commits and the objects that their known trees lack.
@@ -100,5 +102,5 @@ func writePack(ctx context.Context, dir string, commits []Commit) (*Pack, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Pack{written, ids}, nil
+	return &Pack{Pack: written, Commits: ids}, nil
 }

@@ -26,6 +26,9 @@ type RefUpdate struct {
 // Write writes new commits, and their objects that the remote lacks, to a pack. The mirror must
 // have been synced.
 func (m *Remote) Write(ctx context.Context, commits ...Commit) (*Pack, error) {
+	if m.options.Rehearse != nil {
+		return rehearsePack(commits)
+	}
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	pack, err := writePack(ctx, m.packDir(), commits)
@@ -44,6 +47,10 @@ func (m *Remote) packDir() string { return filepath.Join(m.options.Dir, "objects
 // supports that. The error is [ErrStale] if one of them does not have its old value, and nil if
 // all have their new value already. Afterwards the pack is part of the mirror or removed.
 func (m *Remote) Push(ctx context.Context, pack *Pack, updates ...RefUpdate) error {
+	if m.options.Rehearse != nil {
+		m.rehearsePush(pack, updates)
+		return nil
+	}
 	if pack != nil {
 		defer pack.Discard() // of no effect once it is kept
 	}

@@ -51,6 +51,9 @@ type RemoteOptions struct {
 	// NewContext returns the context of a fetch that reading starts, with a time limit; nil uses
 	// the background context.
 	NewContext func(limit time.Duration) (context.Context, context.CancelFunc)
+	// Rehearse, unless nil, is called instead of a push: nothing is sent, and the mirror stays as
+	// it is.
+	Rehearse func(Rehearsal)
 	// Observe, unless nil, is called after each exchange: "poll" (nothing had moved), "fetch"
 	// or "push", with its duration and error.
 	Observe func(op string, took time.Duration, err error)

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+)
+
+// writesNothing are the commands that change nothing that others use, and why.
+var writesNothing = map[string]string{
+	"render": "a folder of this machine", "check": "", "diff": "", "explain": "", "explain promotion": "", "get": "", "verify": "",
+	"status": "", "history": "", "simulate": "", "wait": "", "ephemeral list": "", "pr list": "", "pr show": "", "pr diff": "", "pr view": "",
+	"doctor": "", "open": "opens a browser", "schema": "", "version": "", "help": "",
+	"completion bash": "", "completion fish": "", "completion powershell": "", "completion zsh": "",
+	"serve": "write: false in the settings is its dry run", "init": "fills what is empty, and refuses all else", "demo": "a folder of its own",
+}
+
+// dryRun is a command that writes. setup are the commands before it, and args what is run with
+// --dry-run and without it.
+type dryRun struct {
+	command string
+	setup   []string
+	args    string
+	does    string // of the first effect
+}
+
+// $CP and $OUT are the control plane and the GitOps repository, $URL a daemon, and $FOLDERS a repository
+// whose environments are folders.
+var dryRuns = []dryRun{
+	{"promote", nil, "promote dev main --control-plane $CP", "commit to dev of "},
+	{"promote", nil, "promote dev main --control-plane $CP --pull-request", "commit to fairlead/lever/promote/dev of "},
+	{"promote", nil, "promote --path one two --repo $FOLDERS", ""},
+	{"approve", nil, "approve stage main --control-plane $CP", "commit to stage of "},
+	{"hold", nil, "hold dev --reason why --control-plane $CP", "commit to dev of "},
+	{"hold", nil, "hold dev --reason why --config $SETTINGS", "commit to dev of "},
+	{"hold", nil, "hold dev --reason why --control-plane $CP --pull-request", "commit to fairlead/lever/hold/dev of "},
+	{"release", []string{"hold dev --reason why --control-plane $CP"}, "release dev --control-plane $CP", "commit to dev of "},
+	{"rollback", []string{"promote dev main~1 --control-plane $CP", "promote dev main --control-plane $CP"}, "rollback dev --reason why --control-plane $CP", "commit to dev of "},
+	{"freeze", nil, "freeze q4 --reason why --control-plane $CP", "commit to main of "},
+	{"freeze", []string{"freeze q4 --reason why --control-plane $CP"}, "freeze q4 --remove --control-plane $CP", "commit to main of "},
+	{"freeze", []string{"freeze q4 --reason why --control-plane $CP"}, "freeze q4 --except main --reason why --control-plane $CP", "commit to main of "},
+	{"ephemeral create", nil, "ephemeral create pr-7 --from dev --control-plane $CP", "commit to ephemeral/pr-7 of "},
+	{"ephemeral extend", []string{"ephemeral create pr-7 --from dev --control-plane $CP"}, "ephemeral extend pr-7 --control-plane $CP", "commit to ephemeral/pr-7 of "},
+	{"ephemeral remove", []string{"ephemeral create pr-7 --from dev --control-plane $CP"}, "ephemeral remove pr-7 --control-plane $CP", "commit to ephemeral/pr-7 of "},
+	{"pr merge", []string{"serve --once --config $SETTINGS"}, "pr merge dev --repo $OUT", "move dev of "},
+	{"pr close", []string{"serve --once --config $SETTINGS"}, "pr close dev --repo $OUT", "commit to refs/fairlead/pulls/"},
+	{"pr reopen", []string{"serve --once --config $SETTINGS", "pr close dev --repo $OUT"}, "pr reopen dev --repo $OUT", "commit to refs/fairlead/pulls/"},
+	{"trigger", nil, "trigger --url $URL", "call POST "},
+}
+
+// TestDryRun: every command either writes nothing, or has --dry-run, with which it changes no
+// repository, calls no daemon, and says what it does without.
+func TestDryRun(t *testing.T) {
+	covered := map[string]bool{}
+	for _, test := range dryRuns {
+		covered[test.command] = true
+	}
+	visitCommands(newRoot(&app{stdout: display.NewStream(&bytes.Buffer{}), stderr: display.NewStream(&bytes.Buffer{})}), func(c *cobra.Command, path string) {
+		_, reads := writesNothing[path]
+		switch has := c.Flags().Lookup("dry-run") != nil; {
+		case has == reads:
+			t.Errorf("%s: --dry-run: %v; listed as a command that writes nothing: %v", path, has, reads)
+		case has && !covered[path]:
+			t.Errorf("%s has --dry-run, and no test of it", path)
+		}
+	})
+	for _, test := range dryRuns {
+		t.Run(test.command, func(t *testing.T) { checkDryRun(t, test) })
+	}
+}
+
+// visitCommands visits the commands that run something themselves.
+func visitCommands(c *cobra.Command, visit func(c *cobra.Command, path string)) {
+	for _, sub := range c.Commands() {
+		visitCommands(sub, visit)
+	}
+	if path, below := strings.CutPrefix(c.CommandPath(), "fairlead "); below && (!c.HasSubCommands() || c.Name() == "explain") {
+		visit(c, path)
+	}
+}
+
+// operatorWorld is what a command can write to.
+type operatorWorld struct {
+	t     *testing.T
+	dir   string
+	calls atomic.Int32 // of the daemon that is not a GET
+	names *strings.Replacer
+}
+
+func newOperatorWorld(t *testing.T) *operatorWorld {
+	w := &operatorWorld{t: t, dir: t.TempDir()}
+	daemon := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			w.calls.Add(1)
+		}
+		answer.WriteHeader(http.StatusAccepted)
+	}))
+	t.Cleanup(daemon.Close)
+	for name, value := range map[string]string{
+		"HOME": w.dir, "XDG_CACHE_HOME": filepath.Join(w.dir, "cache"), "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_AUTHOR_NAME": "author", "GIT_AUTHOR_EMAIL": "author@git.example", "GIT_COMMITTER_NAME": "author", "GIT_COMMITTER_EMAIL": "author@git.example",
+	} {
+		t.Setenv(name, value)
+	}
+	at := func(name string) string { return filepath.Join(w.dir, name) }
+	w.names = strings.NewReplacer("$CP", at("control-plane.git"), "$OUT", at("gitops.git"), "$SETTINGS", at("fairlead.yaml"), "$URL", daemon.URL, "$FOLDERS", at("folders.git"))
+	w.run("init " + w.dir + " --sample --environments dev,stage")
+	w.git("clone", "--quiet", at("control-plane.git"), at("work"))
+	for range 2 {
+		w.git("-C", at("work"), "commit", "--quiet", "--allow-empty", "--message", "more")
+	}
+	w.git("-C", at("work"), "push", "--quiet")
+	w.git("init", "--quiet", "--bare", "--initial-branch", "main", at("folders.git"))
+	w.git("clone", "--quiet", at("folders.git"), at("folders"))
+	for _, folder := range []string{"one", "two"} {
+		w.write("folders/"+folder+"/app.yaml", "in: "+folder+"\n")
+	}
+	w.git("-C", at("folders"), "add", ".")
+	w.git("-C", at("folders"), "commit", "--quiet", "--message", "folders")
+	w.git("-C", at("folders"), "push", "--quiet", "origin", "HEAD:main")
+	settings, err := os.ReadFile(at("fairlead.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen := strings.TrimPrefix(daemon.URL, "http://")
+	w.write("fairlead.yaml", strings.NewReplacer("write: false", "write: true", "127.0.0.1:8080", listen).Replace(string(settings)))
+	return w
+}
+
+func (w *operatorWorld) write(name, text string) {
+	w.t.Helper()
+	file := filepath.Join(w.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *operatorWorld) git(args ...string) string {
+	w.t.Helper()
+	out, err := exec.CommandContext(w.t.Context(), "git", args...).CombinedOutput()
+	if err != nil {
+		w.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// run runs a command of ours, which must succeed, and returns what it prints.
+func (w *operatorWorld) run(command string) string {
+	w.t.Helper()
+	var out, errs bytes.Buffer
+	if code := Main(w.t.Context(), strings.Fields(w.names.Replace(command)), &out, &errs); code != exitOK {
+		w.t.Fatalf("%s: exit code %d\n%s%s", command, code, out.String(), errs.String())
+	}
+	return out.String()
+}
+
+// state returns all references, and how often the daemon was called.
+func (w *operatorWorld) state() string {
+	all := ""
+	for _, repo := range []string{"control-plane.git", "gitops.git", "folders.git"} {
+		all += w.git("--git-dir", filepath.Join(w.dir, repo), "for-each-ref")
+	}
+	return all + string('0'+rune(w.calls.Load()))
+}
+
+func checkDryRun(t *testing.T, test dryRun) {
+	w := newOperatorWorld(t)
+	for _, command := range test.setup {
+		w.run(command)
+	}
+	before := w.state()
+	says := w.run(test.args + " --dry-run")
+	if test.does != "" && !strings.HasPrefix(says, "dry run: nothing was changed. Without --dry-run the command does this:\n- "+test.does) {
+		t.Errorf("it says\n%s", says)
+	}
+	if test.does != "" && test.command != "trigger" {
+		var report struct {
+			DryRun  bool
+			Effects []effect
+		}
+		if err := json.Unmarshal([]byte(w.run(test.args+" --dry-run --output json")), &report); err != nil || !report.DryRun || len(report.Effects) == 0 {
+			t.Errorf("the report %+v (%v)", report, err)
+		}
+	}
+	if after := w.state(); after != before {
+		t.Errorf("a dry run has changed\n%sto\n%s", before, after)
+	}
+	w.run(test.args)
+	if w.state() == before {
+		t.Error("the command changes nothing, so that the test says nothing about its dry run")
+	}
+}
