@@ -64,7 +64,7 @@ func (d *demoCommand) runDemo(ctx context.Context) error {
 	if d.pace < 0 {
 		return usageErrorf("as in --pace 10s", "--pace %s is in the past", d.pace)
 	}
-	if err := checkGitProgram(ctx, "the demo"); err != nil {
+	if err := checkGitProgram(ctx, "the demo"); err != nil && ctx.Err() == nil {
 		return err
 	}
 	address, err := freeAddress(d.listen)

@@ -350,7 +350,11 @@ var errUnknownStage = errors.New("there is no such environment in its chain")
 func readStage(s status.Stage, commit string) (state, reason string) {
 	switch {
 	case s.Commit == "" || !strings.HasPrefix(s.Commit, commit):
-		return isWaiting, "it has another commit; next: " + s.NextAction()
+		reason := "it has another commit"
+		if next := s.NextAction(); next != "" {
+			reason += "; next: " + next
+		}
+		return isWaiting, reason
 	case s.Proof.Status == gate.Fail:
 		return hasFailed, s.Proof.Reason
 	case s.Proof.Status == gate.Pass || !s.Deployed.IsZero():

@@ -157,7 +157,7 @@ func TestReadStage(t *testing.T) {
 		{"deployed, and not proven yet", oldCommit[:7], stage, hasDeployed, "Deployed"},
 		{"proven", newCommit, dev, hasDeployed, "Deployed"},
 		{"failed", oldCommit, canary, hasFailed, "it failed"},
-		{"none", oldCommit, status.Stage{}, isWaiting, "it has another commit; next: - "},
+		{"none", oldCommit, status.Stage{}, isWaiting, "it has another commit"},
 		{"under way", newCommit, status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait, Reason: "it is rolling out"}}, isWaiting, "it is rolling out"},
 	} {
 		state, reason := readStage(test.stage, test.commit)
