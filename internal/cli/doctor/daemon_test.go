@@ -97,4 +97,15 @@ func TestPlacesOfDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFinding(t, w.examine(plain), "fail  settings: dataDir  ", "is that of another control plane, https://git.example.com/other/fleet")
+
+	file := filepath.Join(w.data, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{file, filepath.Join(file, "data")} {
+		w.data = folder
+		got = w.examine(plain)
+		wantFinding(t, got, "fail  settings: dataDir  ", "not a directory")
+		wantFinding(t, got, "      hint: ", "let the user who runs fairlead write there, or write another dataDir into the settings")
+	}
 }

@@ -18,12 +18,19 @@ const lockWait = 200 * time.Millisecond
 // checkDaemon checks the data folder and the address of the daemon, which may run already.
 func (d *examination) checkDaemon(ctx context.Context) {
 	const folder, address = "settings: dataDir", "settings: listen"
-	if err := loop.CheckDataFolder(d.config); err != nil {
+	var running *lock.HeldError
+	err := checkWritable(d.config.DataDir)
+	if err == nil {
+		err = loop.CheckDataFolder(d.config)
+	}
+	if err == nil {
+		running, err = d.findDaemon(ctx)
+	}
+	var hinted interface{ Hint() string }
+	switch {
+	case errors.As(err, &hinted):
 		d.addError(Fail, folder, err)
 		return
-	}
-	running, err := d.findDaemon(ctx)
-	switch {
 	case err != nil:
 		d.addFailure(folder, "let the user who runs fairlead write there, or write another dataDir into the settings", "%v", err)
 		return
@@ -40,6 +47,27 @@ func (d *examination) checkDaemon(ctx context.Context) {
 		return
 	}
 	d.addOK(address, "%s is free for the daemon", d.config.Listen)
+}
+
+// checkWritable returns an error if a folder cannot be written to, or cannot be made. It leaves nothing
+// there.
+func checkWritable(folder string) error {
+	there := folder
+	for {
+		_, err := os.Stat(there)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, os.ErrNotExist) || filepath.Dir(there) == there {
+			return err
+		}
+		there = filepath.Dir(there)
+	}
+	tried, err := os.MkdirTemp(there, ".fairlead-doctor-")
+	if err != nil {
+		return err
+	}
+	return os.Remove(tried)
 }
 
 // findDaemon returns who holds the data folder; nil if nobody does.
