@@ -57,7 +57,8 @@ func newCheck(a *app) *cobra.Command {
 		Short:   "Name every problem of a control plane",
 		Long: `Check reads and renders every environment (or the one named with -e), names all
 problems, each with its file and line, and writes nothing. It exits with 3 if there is
-a problem; warnings alone are fine without --strict.
+an error; warnings alone are fine without --strict. Errors come first. Beside errors, only
+the first five warnings are shown, for most of them follow from the errors; -v shows all.
 
 It also says in which order commits get to the environments, and what is wrong with that:
 a Promotion, its gates, holds, freezes and approvals.
@@ -199,13 +200,28 @@ func (k *checkCommand) reportText(r checkReport) string {
 	return b.String()
 }
 
-// problemsText returns the problems that all environments have, then those of some, under the
-// names of these environments.
+// problemsText returns the errors, and then the warnings: those that all environments have, then
+// those of some, under the names of these environments.
 func (k *checkCommand) problemsText(r checkReport) string {
+	all := r.Problems
+	stops := slices.IndexFunc(all, func(p display.EnvironmentProblem) bool { return p.Warning })
+	if stops < 0 {
+		return k.groupsText(all, len(r.Environments))
+	}
+	mistakes, warnings, folded := all[:stops], all[stops:], ""
+	if more := len(warnings) - display.MaxFollowUps; len(mistakes) > 0 && more > 0 && !k.app.verbose {
+		warnings = warnings[:display.MaxFollowUps]
+		folded = fmt.Sprintf("%s, which may follow from the errors above: fix those first (-v shows all)\n", text.Count(more, "more warning"))
+	}
+	return k.groupsText(mistakes, len(r.Environments)) + k.groupsText(warnings, len(r.Environments)) + folded
+}
+
+// groupsText returns the problems that all environments have, then those of some.
+func (k *checkCommand) groupsText(problems []display.EnvironmentProblem, environments int) string {
 	var shared problem.List
 	some := map[string]problem.List{}
-	for _, p := range r.Problems {
-		if !p.InSome(len(r.Environments)) {
+	for _, p := range problems {
+		if !p.InSome(environments) {
 			shared = append(shared, p.Problem)
 			continue
 		}

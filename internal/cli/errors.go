@@ -97,7 +97,8 @@ func (a *app) reportError(err error) {
 	}
 	var problems *problemsError
 	if errors.As(err, &problems) {
-		fmt.Fprint(a.stderr, display.FormatProblems(problems.list, a.stderr))
+		shown, folded := display.FoldFollowUps(problems.list, a.stderr)
+		fmt.Fprint(a.stderr, display.FormatProblems(shown, a.stderr)+folded)
 	}
 	for line := range strings.Lines(err.Error()) { // one for each of several that were joined
 		fmt.Fprintf(a.stderr, "fairlead: %s%s\n", a.stderr.Paint(display.Red, "error: "), display.SanitizeLine(strings.TrimRight(line, "\n")))

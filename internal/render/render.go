@@ -133,7 +133,7 @@ func (t *Template) Problem(m *Mistake) problem.Problem {
 		pos.Line = t.Model.Manifests[m.Manifest].Line + m.Line - 1
 	}
 	hint := cmp.Or(m.Hint, "docs/reference/templates.md says how templates are written")
-	return problem.Problem{Pos: pos, Subject: t.Model.Subject(), Summary: m.Summary, Hint: hint}
+	return problem.Problem{Pos: pos, Subject: t.Model.Subject(), Summary: m.Summary, Hint: hint, OfAbsence: m.Hint == missingHint}
 }
 
 var separator = []byte("---\n")

@@ -5,9 +5,10 @@
 // what to do. Problems are collected in a [List], so that one run names all of
 // them; Go errors are for operations that failed.
 //
-// What the package keeps true: a sorted list has one order (layer, file, line,
-// subject, summary), whatever order the problems were found in, and holds no
-// duplicates; and a Problem prints the same wherever it is shown.
+// What the package keeps true: a sorted list has one order (problems that stop an environment,
+// and then warnings, most of which follow from those; each by layer, file, line, subject and
+// summary), whatever order the problems were found in, and holds no duplicates; and a Problem
+// prints the same wherever it is shown.
 package problem
 
 import (
@@ -61,8 +62,8 @@ type Problem struct {
 	Hint string `json:"hint,omitempty"`
 	// Warning marks what is probably a mistake and stops nothing.
 	Warning bool `json:"warning,omitempty"`
-	// OfAbsence marks what says that something does not exist: where a repository could not be read,
-	// it may be in there.
+	// OfAbsence marks what says that something does not exist: where a repository or a file could not
+	// be read, it may be in there.
 	OfAbsence bool `json:"-"`
 }
 
@@ -87,6 +88,11 @@ func (p Problem) compare(q Problem) int {
 	)
 }
 
+// order orders problems that stop an environment before warnings, and each of them by place.
+func (p Problem) order(q Problem) int {
+	return cmp.Or(cmp.Compare(severityRank(q), severityRank(p)), p.compare(q))
+}
+
 // List is a collection of problems, in the order in which they were found until
 // it is [List.Sorted].
 type List []Problem
@@ -108,7 +114,9 @@ func (l List) Sorted() List {
 	slices.SortStableFunc(sorted, func(a, b Problem) int {
 		return cmp.Or(a.compare(b), cmp.Compare(severityRank(b), severityRank(a)))
 	})
-	return slices.CompactFunc(sorted, func(a, b Problem) bool { return a.compare(b) == 0 })
+	sorted = slices.CompactFunc(sorted, func(a, b Problem) bool { return a.compare(b) == 0 })
+	slices.SortStableFunc(sorted, Problem.order)
+	return sorted
 }
 
 func severityRank(p Problem) int {
@@ -116,6 +124,20 @@ func severityRank(p Problem) int {
 		return 0
 	}
 	return 1
+}
+
+// WithFollowUps returns the problems with those that the rest may have caused: in that, where
+// something could not be read, what is missing is a warning.
+func (l List) WithFollowUps(more List) List {
+	if !l.Stops() {
+		return append(slices.Clone(l), more...)
+	}
+	all := slices.Clone(l)
+	for _, p := range more {
+		p.Warning = p.Warning || p.OfAbsence
+		all = append(all, p)
+	}
+	return all
 }
 
 // Stops reports whether any of the problems stops its environment.

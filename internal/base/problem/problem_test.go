@@ -34,9 +34,9 @@ func TestSorted(t *testing.T) {
 	want := problem.List{
 		{Pos: at("base", "a.yaml", 2), Summary: "first"},
 		{Pos: at("base", "a.yaml", 10), Subject: "A/a", Summary: "second"},
-		{Pos: at("base", "a.yaml", 10), Subject: "B/a", Summary: "third", Warning: true},
-		{Pos: at("base", "b.yaml", 1), Summary: "fourth"},
-		{Pos: at("dev", "a.yaml", 1), Summary: "fifth"},
+		{Pos: at("base", "b.yaml", 1), Summary: "third"},
+		{Pos: at("dev", "a.yaml", 1), Summary: "fourth"},
+		{Pos: at("base", "a.yaml", 1), Subject: "B/a", Summary: "fifth", Warning: true},
 	}
 	warning := want[1]
 	warning.Warning = true
@@ -51,7 +51,7 @@ func TestSorted(t *testing.T) {
 	if problems, warnings := want.Count(); problems != 4 || warnings != 1 {
 		t.Errorf("%d problems and %d warnings, want 4 and 1", problems, warnings)
 	}
-	if !want.Stops() || want[2:3].Stops() || (problem.List)(nil).Stops() {
+	if !want.Stops() || want[4:].Stops() || (problem.List)(nil).Stops() {
 		t.Error("problems stop, warnings and nothing do not")
 	}
 }

@@ -8,6 +8,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
+// MaxFollowUps bounds the warnings that are shown beside errors: most of them follow from those.
+const MaxFollowUps = 5
+
+// FoldFollowUps returns a sorted list without the warnings that are too many to be shown beside
+// its errors, and a line that counts those; "" if there are none.
+func FoldFollowUps(list problem.List, to *Stream) (shown problem.List, folded string) {
+	stops, warnings := list.Count()
+	if stops == 0 || warnings <= MaxFollowUps {
+		return list, ""
+	}
+	more := text.Count(warnings-MaxFollowUps, "more warning")
+	return list[:stops+MaxFollowUps], to.Paint(Yellow, "warning: ") + more + ", which may follow from the errors above: fix those first\n"
+}
+
 // FormatProblems returns problems as text: location, object and sentence on one line, and the
 // hint below. Adjacent problems with the same hint share it.
 func FormatProblems(list problem.List, to *Stream) string {

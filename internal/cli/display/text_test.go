@@ -70,3 +70,31 @@ func TestEncodings(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestFoldFollowUps: beside errors only the first warnings are shown, and the others counted; alone
+// they are all shown.
+func TestFoldFollowUps(t *testing.T) {
+	for _, c := range []struct {
+		errors, warnings, shown int
+		folded                  string
+	}{
+		{0, 9, 9, ""},
+		{1, 5, 6, ""},
+		{2, 6, 7, "warning: 1 more warning, which may follow from the errors above: fix those first\n"},
+		{1, 15, 6, "warning: 10 more warnings, which may follow from the errors above: fix those first\n"},
+	} {
+		var l problem.List
+		for i := range max(c.errors, c.warnings) {
+			if i < c.warnings {
+				l.Warnf(problem.Pos{File: "a.yaml", Line: i + 1}, "", "", "it selects nothing")
+			}
+			if i < c.errors {
+				l.Addf(problem.Pos{File: "b.yaml", Line: i + 1}, "", "", "it is not YAML")
+			}
+		}
+		shown, folded := FoldFollowUps(l.Sorted(), NewStream(&bytes.Buffer{}))
+		if stops, _ := shown.Count(); stops != c.errors || len(shown) != c.shown || folded != c.folded {
+			t.Errorf("of %d errors and %d warnings it shows %d, and %q", c.errors, c.warnings, len(shown), folded)
+		}
+	}
+}

@@ -41,6 +41,16 @@ func (c *Chain) Stage(environment string) *Stage {
 	return nil
 }
 
+// Rank returns where an environment comes in the order of promotion; one that is not promoted
+// comes after all that are.
+func (c *Chain) Rank(environment string) int {
+	i := slices.IndexFunc(c.Stages, func(s Stage) bool { return s.Name == environment })
+	if i < 0 {
+		return len(c.Stages)
+	}
+	return i
+}
+
 // NewChain returns the chain of a control plane: that of its Promotion, or else that of next
 // (Kalypso's NEXT_ENVIRONMENT: an environment, and the one after it), or else the order
 // in which the environments are written. Problems mean that nothing may be promoted.

@@ -80,3 +80,13 @@ func showProgress(p *model.Progress) string {
 	}
 	return b.String()
 }
+
+// TestRank: environments are in the order of promotion, those that are not promoted last.
+func TestRank(t *testing.T) {
+	c := model.Chain{Stages: []model.Stage{{Name: "dev"}, {Name: "stage"}, {Name: "prod"}}}
+	for name, want := range map[string]int{"dev": 0, "stage": 1, "prod": 2, "lab": 3} {
+		if got := c.Rank(name); got != want {
+			t.Errorf("the rank of %s is %d, want %d", name, got, want)
+		}
+	}
+}

@@ -111,7 +111,7 @@ func (s *search) closeFormerIssues(ctx context.Context) {
 				if s.foreign[name] {
 					continue
 				}
-				if err := closeIssues(ctx, s.retirement.publishOptions(out, f), name); err != nil {
+				if err := closeIssues(ctx, s.retirement.publishOptions(out, f), issueMark(name)); err != nil {
 					return fmt.Errorf("close the issues of %s: %w", name, err)
 				}
 			}

@@ -219,6 +219,21 @@ var disturbances = map[string]struct {
 		w.life(w.data)
 		w.level("loud", "warning")
 	}, "put the issue"},
+	"a shared problem": {[]string{"dev", "prod"}, func(w *world) {
+		w.life(w.data)
+		w.breakBase()
+	}, "put the issue"},
+	"a shared problem, mended": {[]string{"dev", "prod"}, func(w *world) {
+		w.breakBase()
+		w.life(w.data)
+		w.mendBase()
+	}, "put the issue"},
+	"issues from before": {[]string{"dev", "prod"}, func(w *world) {
+		w.life(w.data)
+		w.breakBase()
+		w.oldIssue("dev")
+		w.oldIssue("prod")
+	}, "put the issue"},
 }
 
 // level changes a value of dev for which the schema allows some words only.

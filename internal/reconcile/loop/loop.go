@@ -22,6 +22,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
@@ -104,7 +105,9 @@ type Loop struct {
 	wakes        *wakeRequests
 	promoter     *promoter.Promoter
 	orders       promoter.Policy
-	pullErrors   map[string]string // by repository, why its pull requests could not be read last
+	sharedMu     sync.Mutex
+	shared       map[string]*sharedIssue // by normalized location of a GitOps repository
+	pullErrors   map[string]string       // by repository, why its pull requests could not be read last
 }
 
 // lockWait is how long we wait for another process to leave our data folder.
@@ -114,7 +117,7 @@ const lockWait = 2 * time.Second
 // time uses a folder. The loop reads nothing from servers once ctx has ended.
 func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
-	l := &Loop{options: o, environments: map[string]*environment{}, wakes: &wakeRequests{news: make(chan struct{}, 1)}, pullErrors: map[string]string{}}
+	l := &Loop{options: o, environments: map[string]*environment{}, wakes: &wakeRequests{news: make(chan struct{}, 1)}, pullErrors: map[string]string{}, shared: map[string]*sharedIssue{}}
 	s := o.Settings
 	l.processEnds = func() bool { return ctx.Err() != nil }
 	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: func(work, of string, e *panics.Error) {

@@ -174,7 +174,7 @@ func (r *retirement) clearOutput(ctx context.Context, e retiredOutput, out *repo
 		}
 		return r.removeOutput(ctx, o, e)
 	}
-	if err := closeIssues(ctx, o, e.name); err != nil {
+	if err := closeIssues(ctx, o, issueMark(e.name)); err != nil {
 		return ephemeral.Cleared{}, err
 	}
 	if err := r.removeProposalBranch(ctx, o, e); err != nil {

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 )
 
 // reportOnForge reports the state of an environment on the forge: in a status of the commits
-// of the control plane that it is made from, and, if problems stop it, in an issue
+// of the control plane that it is made from, and, if problems of its own stop it, in an issue
 // of the GitOps repository that closes itself. One that fails does not keep the others from being
 // tried.
 func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rendered, out *repos.Remote, o *outcome) error {
@@ -38,8 +39,11 @@ func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rende
 		}
 		failed = append(failed, l.remotes.ReportStatus(ctx, &e.statuses, commit.Repo, commit.Commit, s))
 	}
+	if out != nil && len(sharedProblems(e.name, o.problems)) > 0 {
+		failed = append(failed, l.sharedIssueOf(out.URL()).err)
+	}
 	if out != nil && out.Mirror() != nil {
-		failed = append(failed, l.updateIssue(ctx, e, out, o))
+		failed = append(failed, l.updateOwnIssue(ctx, e, out, o))
 	}
 	return errors.Join(failed...)
 }
@@ -61,9 +65,11 @@ func describeOutcome(o *outcome) string {
 	return o.result.Reason
 }
 
-// updateIssue keeps the issue of an environment's problems.
-func (l *Loop) updateIssue(ctx context.Context, e *environment, out *repos.Remote, done *outcome) error {
-	stops := done.isStopped()
+// updateOwnIssue keeps the issue of the problems in an environment's own files. Those in files that
+// it shares are in the issue of [Loop.reportSharedProblems].
+func (l *Loop) updateOwnIssue(ctx context.Context, e *environment, out *repos.Remote, done *outcome) error {
+	own := ownProblems(e.name, done.problems)
+	stops := own.Stops() && !done.failed
 	if !stops && e.hasNoIssue { // there was none when it was last looked for
 		return nil
 	}
@@ -76,41 +82,52 @@ func (l *Loop) updateIssue(ctx context.Context, e *environment, out *repos.Remot
 		return err
 	}
 	o := l.publishOptions(out, f)
-	if !stops {
-		err := closeIssues(ctx, o, e.name)
-		e.hasNoIssue = err == nil
-		return err
-	}
 	e.hasNoIssue = false
 	mark := issueMark(e.name)
-	known, err := f.Issues(ctx, mark)
+	switch {
+	case stops:
+		n, _ := own.Count()
+		title := fmt.Sprintf("%s: %s in the control plane", e.name, text.Count(n, "problem"))
+		return updateIssue(ctx, o, forge.Issue{Mark: mark, Title: title, Body: issueBody(own), Open: true})
+	case done.isStopped():
+		err = replaceIssues(ctx, o, mark, movedBody)
+	default:
+		err = closeIssues(ctx, o, mark)
+	}
+	e.hasNoIssue = err == nil
+	return err
+}
+
+// updateIssue makes the open issue of a mark say what is wanted, and opens one if there is none.
+func updateIssue(ctx context.Context, o publish.Options, want forge.Issue) error {
+	known, err := o.Forge.Issues(ctx, want.Mark)
 	if err != nil {
 		return fmt.Errorf("read the issues: %w", err)
 	}
-	var now forge.Issue
 	if open := slices.IndexFunc(known, func(i forge.Issue) bool { return i.Open }); open >= 0 {
-		now = known[open]
-	}
-	n, _ := done.problems.Count()
-	want := now
-	want.Mark, want.Open = mark, true
-	want.Title = fmt.Sprintf("%s: %s in the control plane", e.name, text.Count(n, "problem"))
-	want.Body = issueBody(done.problems)
-	if want == now {
-		return nil
+		now := known[open]
+		want.Number, want.URL = now.Number, now.URL
+		if want == now {
+			return nil
+		}
 	}
 	return putIssue(ctx, o, want)
 }
 
-// closeIssues closes the issues of an environment's problems. Their text stays.
-func closeIssues(ctx context.Context, o publish.Options, environment string) error {
-	known, err := o.Forge.Issues(ctx, issueMark(environment))
+// closeIssues closes the issues of a mark. Their text stays.
+func closeIssues(ctx context.Context, o publish.Options, mark string) error {
+	return replaceIssues(ctx, o, mark, "")
+}
+
+// replaceIssues closes the issues of a mark, and replaces their text by another one; "" keeps it.
+func replaceIssues(ctx context.Context, o publish.Options, mark, body string) error {
+	known, err := o.Forge.Issues(ctx, mark)
 	if err != nil {
 		return fmt.Errorf("read the issues: %w", err)
 	}
 	for _, i := range known {
 		if i.Open {
-			i.Open = false
+			i.Open, i.Body = false, cmp.Or(body, i.Body)
 			err = errors.Join(err, putIssue(ctx, o, i))
 		}
 	}
@@ -128,20 +145,36 @@ func putIssue(ctx context.Context, o publish.Options, i forge.Issue) error {
 // issueMark is the mark of the issue of an environment's problems.
 func issueMark(environment string) string { return "problems of " + environment }
 
+// maxListed bounds the problems that an issue lists.
+const maxListed = 100
+
+const (
+	issueFooter = "\nFairlead closes this issue when they are fixed.\n"
+	// movedBody is the text of an issue whose problems are in another one.
+	movedBody = "The problems that still stop this environment are in files that environments share. They are listed once, in the issue about shared files.\n"
+)
+
 func issueBody(problems problem.List) string {
 	var b strings.Builder
 	b.WriteString("The output of this environment does not change until these problems of the control plane are fixed:\n\n")
-	listed, _, _ := problems.Trimmed(100)
+	listed, more, _ := problems.Sorted().Trimmed(maxListed)
 	for _, p := range listed {
-		if p.Warning {
-			continue
+		if !p.Warning {
+			writeIssueProblem(&b, p)
 		}
-		fmt.Fprintf(&b, "- %s", forge.EscapeMarkdown(p.String()))
-		if p.Hint != "" {
-			fmt.Fprintf(&b, "\n  (%s)", forge.EscapeMarkdown(p.Hint))
-		}
-		b.WriteString("\n")
 	}
-	b.WriteString("\nFairlead closes this issue when they are fixed.\n")
+	if more > 0 {
+		fmt.Fprintf(&b, "- and %d more\n", more)
+	}
+	b.WriteString(issueFooter)
 	return b.String()
+}
+
+// writeIssueProblem writes a problem as an item of a list.
+func writeIssueProblem(b *strings.Builder, p problem.Problem) {
+	fmt.Fprintf(b, "- %s", forge.EscapeMarkdown(p.String()))
+	if p.Hint != "" {
+		fmt.Fprintf(b, "\n  (%s)", forge.EscapeMarkdown(p.Hint))
+	}
+	b.WriteString("\n")
 }

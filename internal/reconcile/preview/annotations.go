@@ -59,11 +59,9 @@ func (v *Previewer) annotateChange(ctx context.Context, f forge.Forge, b targetB
 // environments have it.
 func (b targetBranch) listAnnotations(all []environmentPreview) []forge.Annotation {
 	var notes []forge.Annotation
-	for _, p := range all {
-		for _, is := range p.problems {
-			if n, ok := b.annotationOf(is); ok && !slices.Contains(notes, n) {
-				notes = append(notes, n)
-			}
+	for _, is := range shareProblems(all, func(p environmentPreview) problem.List { return p.problems }) {
+		if n, ok := b.annotationOf(is.Problem); ok && !slices.Contains(notes, n) {
+			notes = append(notes, n)
 		}
 	}
 	return notes

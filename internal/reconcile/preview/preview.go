@@ -210,7 +210,7 @@ func (v *Previewer) targetBranches(ctx context.Context, cp *repos.Remote) ([]tar
 		return nil, err
 	}
 	chain, _ := model.NewChain(base.Progress, found, v.options.Settings.NextEnvironment) // problems with it are reported elsewhere
-	found = sortByChain(found, chain)
+	found = slices.SortedStableFunc(slices.Values(found), func(a, b *model.Environment) int { return cmp.Compare(chain.Rank(a.Name), chain.Rank(b.Name)) })
 	all := []targetBranch{{name: v.options.Settings.ControlPlane.Branch, base: true}}
 	for _, e := range found {
 		if len(v.options.Settings.Environments) > 0 && !slices.Contains(v.options.Settings.Environments, e.Name) {
@@ -228,18 +228,6 @@ func (v *Previewer) targetBranches(ctx context.Context, cp *repos.Remote) ([]tar
 		}
 	}
 	return slices.DeleteFunc(all, func(b targetBranch) bool { return b.head == "" }), nil
-}
-
-// sortByChain returns environments in the order of promotion; those that are not promoted come last.
-func sortByChain(environments []*model.Environment, chain model.Chain) []*model.Environment {
-	rank := func(e *model.Environment) int {
-		i := slices.IndexFunc(chain.Stages, func(s model.Stage) bool { return s.Name == e.Name })
-		if i < 0 {
-			return len(chain.Stages)
-		}
-		return i
-	}
-	return slices.SortedStableFunc(slices.Values(environments), func(a, b *model.Environment) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
 // environmentPreview is what a pull request means for one environment.

@@ -78,37 +78,20 @@ func writeRemovals(b *strings.Builder, all []environmentPreview) {
 // The bounds of a change in one line, and of a status, in characters.
 const maxTitle, maxDescription = 72, 140
 
-// sharedProblem is a problem, and the environments that have it.
-type sharedProblem struct {
-	problem.Problem
-	environments []string
-}
-
 // shareProblems returns the problems of environments, each once. listed chooses those of an
 // environment.
-func shareProblems(all []environmentPreview, listed func(environmentPreview) problem.List) []sharedProblem {
-	var found []sharedProblem
-	at := map[string]int{}
+func shareProblems(all []environmentPreview, listed func(environmentPreview) problem.List) []problem.Shared {
+	var found problem.Sharing
 	for _, p := range all {
-		for _, is := range listed(p) {
-			key := is.String() + "\x00" + is.Hint
-			i, known := at[key]
-			if !known {
-				i, at[key] = len(found), len(found)
-				found = append(found, sharedProblem{Problem: is})
-			}
-			if !slices.Contains(found[i].environments, p.environment) {
-				found[i].environments = append(found[i].environments, p.environment)
-			}
-		}
+		found.Add(p.environment, listed(p))
 	}
-	return found
+	return found.Sorted()
 }
 
 // writeProblems writes what is wrong, once though several environments have it: problems first,
 // and warnings in a fold, since most of them follow from a problem.
 func writeProblems(b *strings.Builder, all []environmentPreview) {
-	var problems, warnings []sharedProblem
+	var problems, warnings []problem.Shared
 	for _, p := range shareProblems(all, func(p environmentPreview) problem.List { return p.listed }) {
 		if p.Warning {
 			warnings = append(warnings, p)
@@ -132,7 +115,7 @@ func writeProblems(b *strings.Builder, all []environmentPreview) {
 }
 
 // writeShared writes a list of problems. Those that not all environments have name theirs.
-func writeShared(b *strings.Builder, problems []sharedProblem, environments int) {
+func writeShared(b *strings.Builder, problems []problem.Shared, environments int) {
 	for i, p := range problems {
 		if i == maxProblems {
 			fmt.Fprintf(b, "- and %d more\n", len(problems)-i)
@@ -142,8 +125,8 @@ func writeShared(b *strings.Builder, problems []sharedProblem, environments int)
 		if p.Hint != "" {
 			fmt.Fprintf(b, " (%s)", forge.EscapeMarkdown(text.Shorten(p.Hint, maxProblem)))
 		}
-		if n := len(p.environments); n < environments {
-			fmt.Fprintf(b, " — in %s", forge.EscapeMarkdown(text.Join(p.environments[:min(n, maxNamed)], ", ")))
+		if n := len(p.Environments); n < environments {
+			fmt.Fprintf(b, " — in %s", forge.EscapeMarkdown(text.Join(p.Environments[:min(n, maxNamed)], ", ")))
 			if n > maxNamed {
 				fmt.Fprintf(b, " and %d more", n-maxNamed)
 			}

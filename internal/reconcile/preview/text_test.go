@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
-	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
@@ -150,22 +149,5 @@ func TestCommentOfSeveralEnvironments(t *testing.T) {
 	}
 	if s := commitStatus(removes); s.Outcome != forge.Success || s.Description != "dev: REMOVE shop from cloud (and in 1 more environment)" {
 		t.Errorf("the status is %s, %q", s.Outcome, s.Description)
-	}
-}
-
-// TestSortByChain: environments are in the order of promotion, those that are not promoted last.
-func TestSortByChain(t *testing.T) {
-	var all []*model.Environment
-	for _, name := range []string{"dev", "lab", "prod", "stage"} {
-		e := &model.Environment{}
-		e.Name = name
-		all = append(all, e)
-	}
-	var got []string
-	for _, e := range sortByChain(all, model.Chain{Stages: []model.Stage{{Name: "dev"}, {Name: "stage"}, {Name: "prod"}}}) {
-		got = append(got, e.Name)
-	}
-	if want := []string{"dev", "stage", "prod", "lab"}; !slices.Equal(got, want) {
-		t.Errorf("the order is %v, want %v", got, want)
 	}
 }

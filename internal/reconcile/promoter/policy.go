@@ -40,6 +40,10 @@ func (o Policy) Limits(environment string) model.Limits {
 	return o.base.Progress.LimitsOf(environment)
 }
 
+// Rank returns where an environment comes in the order of promotion; one that is not promoted
+// comes after all that are.
+func (o Policy) Rank(environment string) int { return o.chain.Rank(environment) }
+
 // LoadPolicy returns the policy that the base sets now. While a written Promotion has problems,
 // only people merge, and what was not promoted waits.
 func (m *Promoter) LoadPolicy(ctx context.Context, src *source.Source) (Policy, error) {

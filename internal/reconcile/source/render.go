@@ -88,7 +88,7 @@ func (s *Source) renderInput(ctx context.Context, from *reading, cache *output.C
 	if stopped { // some of the model is missing, and may be what is not there
 		more = slices.DeleteFunc(slices.Clone(more), func(p problem.Problem) bool { return p.Warning || p.OfAbsence })
 	}
-	r.Problems = append(problems, more...).Sorted().Capped(maxProblems)
+	r.Problems = problems.WithFollowUps(more).Sorted().Capped(maxProblems)
 	if !r.Problems.Stops() {
 		r.Tree = files
 	}

@@ -252,11 +252,11 @@ func TestFolders(t *testing.T) {
 	o := source.Options{BaseDir: base, EnvironmentDir: env, Workloads: map[string]string{"apps": apps, "othr": apps}}
 	want(t, show(t, o, "dev", source.Revisions{}), "2 dev : b.yaml", "1 main : r.yaml", "3 apps : w.yaml",
 		"WorkloadRegistration/othr: --workload names a registration that environment dev does not have",
-		"base/r.yaml:6: WorkloadRegistration/other: its workloads are left out: there is no folder for them",
 		"dev/abs.yaml:1: Symlink/abs.yaml: the symbolic link leads out of the repository, to /etc/passwd",
+		"dev/out.yaml:1: Symlink/out.yaml: the symbolic link leads out of the repository, to ../../secret",
+		"base/r.yaml:6: WorkloadRegistration/other: its workloads are left out: there is no folder for them",
 		"dev/b.yaml:6: BaseRepo/extra: it is not read: --base-dir stands for BaseRepo/main",
-		"dev/in.yaml:1: Symlink/in.yaml: symbolic links are not read, as in Flux",
-		"dev/out.yaml:1: Symlink/out.yaml: the symbolic link leads out of the repository, to ../../secret")
+		"dev/in.yaml:1: Symlink/in.yaml: symbolic links are not read, as in Flux")
 }
 
 // TestEnvironments: each is read once, and what is wrong in .environments is said

@@ -168,7 +168,7 @@ func (p *pass) validateValues(i, j int, v *values.Values) {
 			continue
 		}
 		found.Summary = "the config data do not satisfy the schema: " + found.Summary
-		found.Hint = "fairlead explain shows where each value comes from"
+		found.Hint, found.OfAbsence = "fairlead explain shows where each value comes from", violation.Key == ""
 		if s, ok := p.findSource(i, j, v, violation.Key); ok {
 			found.Pos, found.Subject = s.Pos, s.Config.Subject()
 			found.Summary = fmt.Sprintf("%s does not satisfy %s: %s", violation.Key, violation.Schema.Subject(), withoutField(violation))

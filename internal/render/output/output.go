@@ -318,9 +318,9 @@ func (p *pass) reportMissingTemplate(c *model.ClusterType, field, name string, a
 	for _, t := range p.model.Templates {
 		known = append(known, t.Name)
 	}
-	hint := cmp.Or(problem.DidYouMean(name, known), "the templates are "+strings.Join(known, ", "))
+	near := problem.DidYouMean(name, known)
 	p.found.add(problem.Problem{
-		Pos: c.Pos, Subject: c.Subject(), Hint: hint, Warning: !assigned,
+		Pos: c.Pos, Subject: c.Subject(), Hint: cmp.Or(near, "the templates are "+strings.Join(known, ", ")), Warning: !assigned, OfAbsence: near == "",
 		Summary: fmt.Sprintf("spec.%s: Template %q not found", field, name),
 	})
 }

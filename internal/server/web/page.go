@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,9 +37,10 @@ type view struct {
 	Refresh   bool
 	Seconds   int // between two refreshes
 	Ready     bool
-	Reasons   []string // why it is not ready, and what is overdue
-	Counts    []count  // of environments, by state
-	Attention int      // environments that wait for a person
+	Reasons   []string         // why it is not ready, and what is overdue
+	Counts    []count          // of environments, by state
+	Attention int              // environments that wait for a person
+	Shared    []problem.Shared // problems that several environments have
 	now       time.Time
 }
 
@@ -57,6 +59,7 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 		Snapshot: all, Style: template.CSS(styleSheet), Version: s.options.Version, Refresh: r.URL.Query().Get("refresh") != "off", Seconds: int(s.options.Refresh / time.Second),
 		Ready: len(reasons) == 0, Reasons: reasons, Attention: countAttention(all), now: s.options.Now(),
 	}
+	v.Shared = sharedProblems(all.Environments)
 	for _, u := range overdue {
 		v.Reasons = append(v.Reasons, all.OverdueReason(u))
 	}
@@ -75,6 +78,28 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.writeBody(w, r, http.StatusOK, "text/html; charset=utf-8", body.String())
+}
+
+// sharedProblems returns the problems that more than one environment has. The page shows each once.
+func sharedProblems(environments []status.Environment) []problem.Shared {
+	var all problem.Sharing
+	for _, e := range environments {
+		all.Add(e.Name, e.ShownProblems())
+	}
+	return slices.DeleteFunc(all.Sorted(), func(p problem.Shared) bool { return len(p.Environments) < 2 })
+}
+
+// OwnProblems returns the problems that are shown with an environment: those that no other one has.
+func (v view) OwnProblems(e status.Environment) problem.List {
+	shared := func(p problem.Problem) bool {
+		return slices.ContainsFunc(v.Shared, func(s problem.Shared) bool { return s.Problem == p })
+	}
+	return slices.DeleteFunc(slices.Clone(e.ShownProblems()), shared)
+}
+
+// CountAbove returns how many of an environment's problems are shown with those of several.
+func (v view) CountAbove(e status.Environment) int {
+	return len(e.ShownProblems()) - len(v.OwnProblems(e))
 }
 
 // stateTone groups the states by what they ask of people: nothing (good), patience or

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // TestStyleIsAllowed compares the style in the page, as the browser sees it, with
@@ -89,6 +90,24 @@ func TestCounted(t *testing.T) {
 	} {
 		if got := problemCountText(l); got != want {
 			t.Errorf("%v is %q, want %q", l, got, want)
+		}
+	}
+}
+
+// TestSharedProblems: what several environments have wrong is on the page once, with their names.
+func TestSharedProblems(t *testing.T) {
+	mistake := problem.Problem{Pos: problem.Pos{Layer: "base", File: "a.yaml", Line: 7}, Summary: "the file is not YAML"}
+	own := problem.Problem{Pos: problem.Pos{Layer: "prod", File: "b.yaml"}, Summary: "there is no such policy"}
+	store := &status.Store{}
+	store.RetainEnvironments([]string{"dev", "prod"})
+	store.SetEnvironment(status.Environment{Name: "dev", State: status.Problems, Problems: problem.List{mistake}})
+	store.SetEnvironment(status.Environment{Name: "prod", State: status.Problems, Problems: problem.List{mistake, own}})
+	page := ask(open(store), http.MethodGet, "/").Body.String()
+	for part, want := range map[string]int{
+		"the file is not YAML": 1, "In dev, prod.": 1, "there is no such policy": 1, "1 problem of several environments, above": 2,
+	} {
+		if got := strings.Count(page, part); got != want {
+			t.Errorf("%q is on the page %d times, want %d:\n%s", part, got, want, page)
 		}
 	}
 }

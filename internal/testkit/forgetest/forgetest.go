@@ -464,6 +464,8 @@ func issueMarks(r *run) {
 	r.wantEqual("of dev", r.issues("dev"), []forge.Issue{dev})
 	r.wantEqual("of prod", r.issues("prod"), []forge.Issue{prod})
 	r.wantNone("of de", len(r.issues("de")))
+	long := r.put(issue("problems of main in git.example.com:8443/acme/control-plane_2 for dev, prod"))
+	r.wantEqual("of a mark with other characters", r.issues(long.Mark), []forge.Issue{long})
 }
 
 func findsManyIssues(r *run) {
