@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
@@ -26,6 +27,8 @@ type diffCommand struct {
 	input   input
 	unified bool
 	context uint
+	// worktree is the revision that holds the work tree; "" without --worktree.
+	worktree string
 }
 
 func newDiff(a *app) *cobra.Command {
@@ -92,6 +95,7 @@ type diffReport struct {
 	Drift *drift.Report `json:"drift,omitempty"`
 	// Unified has the lines that differ between these two.
 	Unified string `json:"unified,omitempty"`
+	title   string // what is compared, where the arguments do not name it; "" if they do
 }
 
 // environmentDiff is the report on one environment: what differs, or the problems that prevent
@@ -116,7 +120,7 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	report := diffReport{Environments: []environmentDiff{}}
+	report := diffReport{Environments: []environmentDiff{}, title: d.worktreeTitle(ctx, from)}
 	var failed []string
 	for _, name := range names {
 		r, err := d.compareSides(ctx, name, sides)
@@ -198,12 +202,12 @@ func (d *diffCommand) unifiedText(from, to tree.Tree) string {
 // printProblems prints the problems of each side.
 func (d *diffCommand) printProblems(env string, sides [2]side, problems [2]problem.List) {
 	if slices.Equal(problems[0], problems[1]) {
-		fmt.Fprintf(d.app.stderr, "%s at %s and at %s:\n%s", env, sides[0].argument, sides[1].argument, display.FormatProblems(problems[0], d.app.stderr))
+		fmt.Fprintf(d.app.stderr, "%s at %s and at %s:\n%s", env, d.label(sides[0]), d.label(sides[1]), display.FormatProblems(problems[0], d.app.stderr))
 		return
 	}
 	for i, list := range problems {
 		if list.Stops() {
-			fmt.Fprintf(d.app.stderr, "%s at %s:\n%s", env, sides[i].argument, display.FormatProblems(list, d.app.stderr))
+			fmt.Fprintf(d.app.stderr, "%s at %s:\n%s", env, d.label(sides[i]), display.FormatProblems(list, d.app.stderr))
 		}
 	}
 }
@@ -236,9 +240,12 @@ func (d diffReport) reportText() string {
 		return text
 	}
 	if len(d.Environments) == 0 {
-		return "no differences\n"
+		return strings.TrimPrefix(d.title+": no differences\n", ": ")
 	}
 	var b strings.Builder
+	if d.title != "" {
+		b.WriteString(d.title + ":\n")
+	}
 	for _, r := range d.Environments {
 		if r.Report == nil {
 			continue
@@ -326,6 +333,9 @@ const maxSummary = 100_000
 func (d diffReport) markdownText() string {
 	var b strings.Builder
 	b.WriteString("## What changes\n")
+	if d.title != "" {
+		b.WriteString("\n" + forge.EscapeMarkdown(d.title) + ".\n")
+	}
 	if len(d.Environments) == 0 && d.Drift == nil {
 		b.WriteString("\nNothing.\n")
 	}

@@ -50,7 +50,28 @@ func (d *diffCommand) withWorktree(ctx context.Context, args []string) ([]string
 	if len(args) == 0 {
 		args = []string{prefix + "HEAD"}
 	}
-	return []string{args[0], prefix + commit}, nil
+	d.worktree = prefix + commit
+	return []string{args[0], d.worktree}, nil
+}
+
+// worktreeTitle returns what is compared with the work tree, as a sentence; "" if two revisions are.
+func (d *diffCommand) worktreeTitle(ctx context.Context, from string) string {
+	if d.worktree == "" {
+		return ""
+	}
+	revision := from[strings.LastIndex(from, "@")+1:]
+	if id, err := runGit(ctx, nil, "rev-parse", "--verify", "--quiet", "--short=7", revision+"^{commit}"); err == nil && !strings.HasPrefix(revision, id) {
+		return fmt.Sprintf("Your working tree, compared with %s (commit %s)", from, id)
+	}
+	return "Your working tree, compared with " + from
+}
+
+// label returns a side as people know it.
+func (d *diffCommand) label(s side) string {
+	if s.argument == d.worktree && d.worktree != "" {
+		return "your working tree"
+	}
+	return s.argument
 }
 
 // openSides resolves the two arguments. Two folders need no control plane.

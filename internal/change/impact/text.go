@@ -24,6 +24,11 @@ func (r Report) Summary() string {
 	if r.ClusterTypes == 0 {
 		return summary
 	}
+	return r.scope() + "; " + summary
+}
+
+// scope returns how many cluster types and workloads are touched.
+func (r Report) scope() string {
 	scope := text.Count(r.ClusterTypes, "cluster type")
 	switch {
 	case r.Workloads > 0:
@@ -31,7 +36,7 @@ func (r Report) Summary() string {
 	case r.Targets > 0:
 		scope += ", " + text.Count(r.Targets, "deployment target")
 	}
-	return scope + "; " + summary
+	return scope
 }
 
 // groupCounts returns "name: count" for each name of groups. Files outside of cluster types
@@ -58,9 +63,13 @@ func (r Report) groupCounts() []string {
 	return names
 }
 
-// totals returns how many assignments and files are added, changed and removed.
+// totals returns what is touched, and how many assignments and files are added, changed and removed.
 func (r Report) totals() string {
-	return fmt.Sprintf("assignments: %s; files: %s", r.Assignments, r.Files)
+	counts := fmt.Sprintf("assignments: %s; files: %s", r.Assignments, r.Files)
+	if r.ClusterTypes == 0 {
+		return counts
+	}
+	return r.scope() + "; " + counts
 }
 
 // String returns the counts as "1 added, 2 changed, 3 removed".
@@ -68,14 +77,17 @@ func (c Counts) String() string {
 	return fmt.Sprintf("%d added, %d changed, %d removed", c.Added, c.Changed, c.Removed)
 }
 
-// Text returns the whole report for a terminal, in several lines. A group that deletes
+// maxTextTitle bounds the first line of a report for a terminal, in characters.
+const maxTextTitle = 100
+
+// Text returns the whole report for a terminal, in several lines: its title first. A group that deletes
 // things begins with "!", an unclassified one with "?" and has an example of its lines.
 func (r Report) Text() string {
 	var b strings.Builder
-	b.WriteString(r.Summary() + "\n")
 	if r.IsEmpty() {
-		return b.String()
+		return r.Summary() + "\n"
 	}
+	b.WriteString(r.Title(maxTextTitle) + "\n")
 	b.WriteString(r.totals() + "\n")
 	for _, g := range r.Groups[:min(maxGroups, len(r.Groups))] {
 		b.WriteString("\n" + g.terminalText())
