@@ -92,6 +92,8 @@ problems, 4 diff found differences. NO_COLOR switches colours off.`,
 		SilenceUsage:  true,
 		Args:          checkSubcommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return checkLocations(c) },
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)

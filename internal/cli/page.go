@@ -27,7 +27,8 @@ func (cc *commandContext) findPage() (string, error) {
 		return "", err
 	}
 	if cc.settings == nil {
-		return "", errNoChainReader
+		return "", usageErrorf("--url URL names its page, as in http://fairlead.example.com:8080; --config FILE reads it from the settings",
+			"it is not known where the daemon is: there is no "+defaultSettingsFile+" here, and no --url")
 	}
 	host, port, err := net.SplitHostPort(cc.settings.Listen)
 	if err != nil {

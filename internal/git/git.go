@@ -38,6 +38,8 @@ var (
 	ErrNotFound = objects.ErrNoRepository
 	// ErrAccess means that a server requires credentials, or other ones.
 	ErrAccess = errors.New("access was refused")
+	// ErrNoKey means that a server is to be reached over SSH, and no key was named and no agent runs.
+	ErrNoKey = fmt.Errorf("%w: over SSH, there is no key and no agent", ErrAccess)
 	// ErrUnreachable means that a remote did not answer as it should.
 	ErrUnreachable = errors.New("the repository cannot be reached")
 	// ErrNoRevision means that a repository has no such branch, tag or commit.

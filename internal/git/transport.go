@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -126,6 +128,8 @@ func (c Credentials) authMethod(endpoint *transport.Endpoint) (transport.AuthMet
 			}
 		}
 		return keys, nil
+	case endpoint.Protocol == "ssh" && os.Getenv("SSH_AUTH_SOCK") == "" && runtime.GOOS != "windows": // there the agent is not found by it
+		return nil, ErrNoKey
 	case strings.HasPrefix(endpoint.Protocol, "http") && c.Secret != "":
 		return &githttp.BasicAuth{Username: c.Username, Password: c.Secret}, nil
 	}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+)
+
+// checkLocations checks the values of all flags that take the location of a repository or of a page,
+// which the word for their value in the help says.
+func checkLocations(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if err != nil {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			switch word, _ := pflag.UnquoteUsage(f); word {
+			case "PATH-or-URL":
+				err = checkLocation("--"+f.Name, value)
+			case "URL=PATH-or-URL":
+				err = checkLocation("--"+f.Name, value[strings.LastIndex(value, "=")+1:])
+			case "URL":
+				err = checkPage("--"+f.Name, value)
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	return err
+}
+
+// hostAndPath matches what people write for a URL and leave the scheme out of: a name with a dot, or an
+// address, and a path.
+var hostAndPath = regexp.MustCompile(`^(([a-zA-Z0-9-]+\.)+[a-zA-Z]{2,}|localhost|[0-9]+(\.[0-9]+){3})(:[0-9]+)?/[^/]`)
+
+// checkLocation returns an error for the location of a repository that is a URL without its scheme: it
+// would be taken for a folder of this machine, or for a path over SSH.
+func checkLocation(flag, location string) error {
+	m := hostAndPath.FindStringSubmatch(location)
+	if m == nil || giturl.IsRemote(location) && m[3] == "" {
+		return nil
+	}
+	if _, err := os.Stat(location); err == nil {
+		return nil
+	}
+	scheme := "https://"
+	if m[1] == "localhost" || m[4] != "" {
+		scheme = "http://"
+	}
+	return usageErrorf(fmt.Sprintf("did you mean %s%s? A folder is ./%[2]s", scheme, location), "%s %s has no scheme, and there is no such folder", flag, location)
+}
+
+// checkPage returns an error for what is not the URL of a page; HOST:PORT is one without TLS.
+func checkPage(flag, page string) error {
+	if !strings.Contains(page, "://") {
+		page = "http://" + page
+	}
+	u, err := url.Parse(page)
+	if err == nil && u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https") {
+		return nil
+	}
+	return usageErrorf("as in http://fairlead.example.com:8080", "%s %s is not the URL of a page", flag, strings.TrimPrefix(page, "http://"))
+}
