@@ -107,7 +107,7 @@ func (d *daemon) tell() string {
 			}
 		}
 	}
-	for _, issue := range d.issues("dev") {
+	for _, issue := range append(d.issues(d.sharedMark()), d.issues("dev")...) {
 		state, rest, _ := strings.Cut(issue, " ")
 		number, text, _ := strings.Cut(rest, " ")
 		fmt.Fprintf(&b, "issue %s is %s: %s", number, state, text)
