@@ -64,11 +64,6 @@ var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 func newWorld(t *testing.T, layout scaffold.Layout, environments ...string) *world {
 	t.Helper()
 	t.Parallel()
-	return newLoneWorld(t, layout, environments...)
-}
-
-func newLoneWorld(t *testing.T, layout scaffold.Layout, environments ...string) *world {
-	t.Helper()
 	server := gittest.Serve(t)
 	server.Create("cp")
 	server.Create("out")

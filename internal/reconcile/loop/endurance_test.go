@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,6 +76,8 @@ func resident() uint64 {
 }
 
 const (
+	// aloneVariable is set where TestEndurance has a process of its own.
+	aloneVariable = "CYCLE_TEST_ALONE"
 	// heapPerChange is how much the heap may grow with a change: mirrors keep the indexes of
 	// their packs in memory, some 30 bytes for each object that a change makes.
 	heapPerChange = 1 << 10
@@ -84,9 +88,14 @@ const (
 // TestEndurance: memory, open files, mirrors and references do not grow with the number of
 // cycles, each of which has a change. The people who make them are in the same process: others
 // take their places before memory is measured, so that it is the daemon's.
-// CYCLE_TEST_ENDURANCE says how many cycles there are.
+// CYCLE_TEST_ENDURANCE says how many cycles there are. The process is one of its own, which
+// other tests run beside: what is measured is the process.
 func TestEndurance(t *testing.T) {
-	w := newLoneWorld(t, scaffold.Branches, "dev") // what is measured is the process
+	if os.Getenv(aloneVariable) == "" {
+		endureAlone(t)
+		return
+	}
+	w := newWorld(t, scaffold.Branches, "dev")
 	w.more += fmt.Sprintf("map: {%q: %s, %q: %s}\n", w.server.URL("cp"), w.server.Dir("cp"), w.server.URL("out"), w.server.Dir("out"))
 	d := w.begin(w.data, func(o *loop.Options) { o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil)) })
 	d.cycle()
@@ -139,6 +148,24 @@ func TestEndurance(t *testing.T) {
 	}
 	if late.refs > 180 { // 50 statuses, 100 pull requests, and some that matter
 		t.Error("references grow")
+	}
+}
+
+// endureAlone runs TestEndurance in a process of its own.
+func endureAlone(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	limit := time.Duration(0) // none
+	if end, ok := t.Deadline(); ok {
+		limit = time.Until(end)
+	}
+	alone := exec.CommandContext(t.Context(), os.Args[0],
+		"-test.run=^TestEndurance$", "-test.v", "-test.timeout="+limit.String(), "-test.short="+strconv.FormatBool(testing.Short()))
+	alone.Env = append(os.Environ(), aloneVariable+"=1", "GOGC=100")
+	said, err := alone.CombinedOutput()
+	t.Logf("%s", said)
+	if err != nil || !strings.Contains(string(said), "--- PASS: TestEndurance") {
+		t.Errorf("the process of its own has failed: %v", err)
 	}
 }
 
