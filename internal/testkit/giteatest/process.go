@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -116,7 +117,7 @@ func (s *Server) answers() (bool, error) {
 	return err == nil && status == http.StatusOK, s.t.Context().Err()
 }
 
-// run starts the process. It has ended when the test has.
+// run starts the process. It has ended when the test has, and when our process has.
 func (s *Server) run() error {
 	log, err := os.Create(s.path("log"))
 	if err != nil {
@@ -128,15 +129,22 @@ func (s *Server) run() error {
 	ran := s.prepare("web")
 	ran.Args[0] = s.path(starterName) // hooks run what the server was started as
 	ran.Stdout, ran.Stderr = log, log
-	if err := errors.Join(ran.Start(), log.Close()); err != nil {
-		return err
-	}
-	done := make(chan struct{})
+	endWithUs(ran)
+	started, done := make(chan error), make(chan struct{})
 	s.done = done
 	go func() {
 		defer close(done)
-		_ = ran.Wait() // how it ends says nothing: it is told to
+		runtime.LockOSThread() // the system takes the end of the thread that started it for ours
+		defer runtime.UnlockOSThread()
+		err := ran.Start()
+		started <- err
+		if err == nil {
+			_ = ran.Wait() // how it ends says nothing: it is told to
+		}
 	}()
+	if err := errors.Join(<-started, log.Close()); err != nil {
+		return err
+	}
 	s.t.Cleanup(func() { stop(ran, done) })
 	return nil
 }
@@ -175,11 +183,12 @@ func stop(ran *exec.Cmd, done <-chan struct{}) {
 	}
 }
 
-// prepare makes a command of Gitea's that reads only our settings.
+// prepare makes a command of Gitea's that reads only our settings. It lives too short a time
+// for its garbage to matter.
 func (s *Server) prepare(args ...string) *exec.Cmd {
 	c := exec.Command(filepath.Join(s.bin, "gitea"), append(args, "--config", s.path("app.ini"))...)
 	c.Dir = s.dir
-	c.Env = append(without(os.Environ(), "GIT_", "GITEA_", "XDG_", "HTTP_PROXY", "http_proxy"), "HOME="+s.dir, "GIT_CONFIG_NOSYSTEM=1")
+	c.Env = append(without(os.Environ(), "GIT_", "GITEA_", "XDG_", "HTTP_PROXY", "http_proxy"), "HOME="+s.dir, "GIT_CONFIG_NOSYSTEM=1", "GOGC=400")
 	return c
 }
 
