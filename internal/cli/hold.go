@@ -45,7 +45,7 @@ func checkScope(scope string) error {
 	if scope == "" || scope == model.ScopeOutput || scope == model.ScopePromotion {
 		return nil
 	}
-	return usageErrorf("it is output or promotion", "there is no scope %s", scope)
+	return usageErrorf("write output or promotion", "there is no scope %s", scope)
 }
 
 func newRelease(a *app) *cobra.Command {

@@ -30,16 +30,16 @@ const (
 
 // shown is a chain with a bit of everything.
 func shown() status.Chain {
-	pass := gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: "2222222 is proven"}
+	pass := gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: "2222222 is verified"}
 	soak := gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 1h, until Mon 2026-01-05 12:30 UTC", ValidUntil: now.Add(30 * time.Minute)}
 	return status.Chain{Head: newCommit, Checked: now, Stages: []status.Stage{
 		{Environment: "dev", Commit: newCommit, Since: now.Add(-90 * time.Second), Merged: true, Proof: pass,
-			Next: promote.Decision{State: promote.Current, Verdict: gate.Verdict{Status: gate.Pass, Reason: "it has the newest commit of the base"}}},
+			Next: promote.Decision{State: promote.Current, Verdict: gate.Verdict{Status: gate.Pass, Reason: "up to date"}}},
 		{Environment: "stage", After: []string{"dev"}, Commit: oldCommit, Since: now.Add(-50 * time.Hour), Behind: 2, Merged: true, Deployed: now.Add(-30 * time.Minute),
 			Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: "merged", Status: gate.Pass, Reason: "the output is merged"}, soak}),
 			Next: promote.Decision{State: promote.Waiting, Candidate: newCommit, Skipped: []string{"333333300000"}, Verdict: gate.CombineVerdicts("stage", []gate.Verdict{
-				{Gate: "after", Status: gate.Pass, Reason: "2222222 was proven in dev"},
-				{Gate: "settled", Status: gate.Wait, Reason: "1111111 is not proven yet", ValidUntil: soak.ValidUntil},
+				{Gate: "after", Status: gate.Pass, Reason: "2222222 was verified in dev"},
+				{Gate: "settled", Status: gate.Wait, Reason: "1111111 is not verified yet", ValidUntil: soak.ValidUntil},
 			})}},
 		{Environment: "canary", After: []string{"dev"}, Commit: oldCommit, Merged: true, Proof: gate.Verdict{Status: gate.Fail, Reason: "it failed"},
 			Next: promote.Decision{State: promote.Promotes, Candidate: newCommit}},
@@ -62,7 +62,7 @@ func chainText(c status.Chain, width int) string {
 func TestChainText(t *testing.T) {
 	want := `ENVIRONMENT  COMMIT   AGE  STATE        BEHIND  NEXT
 dev          2222222  1m   proven       0       up to date
-stage        1111111  2d   rolling-out  2       2222222 waits: 1111111 is not proven yet
+stage        1111111  2d   rolling-out  2       2222222 waits: 1111111 is not verified yet
 canary       1111111  -    failed       0       gets 2222222 now
 prod         -        -    empty        0       held: a ·[31mload test
 `
@@ -72,7 +72,7 @@ prod         -        -    empty        0       held: a ·[31mload test
 	}
 	unconnected := shown()
 	unconnected.Unconnected = true
-	if hint, ok := strings.CutPrefix(chainText(unconnected, 0), got); !ok || hint != "\nNo cluster has reported yet, so nothing goes on to the next environment. docs/how-to/bootstrap-a-cluster.md connects one; proof: [merged] in each environment of .fairlead/promotion.yaml does without.\n" {
+	if hint, ok := strings.CutPrefix(chainText(unconnected, 0), got); !ok || hint != "\nNo cluster has reported yet, so nothing goes on to the next environment. https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/bootstrap-a-cluster.md says how to connect one. To promote without clusters, write proof: [merged] in each environment of .fairlead/promotion.yaml.\n" {
 		t.Errorf("without reports it ends with %q", hint)
 	}
 	if got := chainText(status.Chain{External: true}, 0); got != "Others promote commits here; fairlead only renders.\n" {
@@ -96,7 +96,7 @@ func TestChainWidth(t *testing.T) {
 	c := status.Chain{Stages: []status.Stage{{
 		Environment: "dev", Commit: newCommit,
 		Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: gate.Problems, Status: gate.Fail, Reason: reason}}),
-		Next:  promote.Decision{State: promote.Current, Verdict: gate.Verdict{Reason: "it has the newest commit of the base"}},
+		Next:  promote.Decision{State: promote.Current, Verdict: gate.Verdict{Reason: "up to date"}},
 	}}}
 	if _, line, _ := strings.Cut(chainText(c, 0), "\n"); line != "dev          2222222  -    problems  0       mend: "+reason+"\n" {
 		t.Errorf("a pipe gets\n%s", line)
@@ -140,7 +140,7 @@ func TestStageText(t *testing.T) {
 
 It has 1111111 since Sat 2026-01-03 10:00 UTC, for 2d; the base has had 2 commits since.
 It is merged since Mon 2026-01-05 11:30 UTC, for 30m.
-Next: 2222222 waits: 1111111 is not proven yet
+Next: 2222222 waits: 1111111 is not verified yet
 
 Is it proven?
   wait  proof: it soaks for 1h, until Mon 2026-01-05 12:30 UTC (30m more)
@@ -148,9 +148,9 @@ Is it proven?
     wait  soak: it soaks for 1h, until Mon 2026-01-05 12:30 UTC (30m more)
 
 May it have 2222222?
-  wait  stage: 1111111 is not proven yet (until Mon 2026-01-05 12:30 UTC, 30m more)
-    yes   after: 2222222 was proven in dev
-    wait  settled: 1111111 is not proven yet (until Mon 2026-01-05 12:30 UTC, 30m more)
+  wait  stage: 1111111 is not verified yet (until Mon 2026-01-05 12:30 UTC, 30m more)
+    yes   after: 2222222 was verified in dev
+    wait  settled: 1111111 is not verified yet (until Mon 2026-01-05 12:30 UTC, 30m more)
   Between the two, one is left out: 3333333.
 
 Something may change by itself on Mon 2026-01-05 12:30 UTC, in 30m.
@@ -182,17 +182,17 @@ func TestChainTextOfFreezes(t *testing.T) {
 func TestArrivalsText(t *testing.T) {
 	got := arrivalsText([]promote.Arrival{
 		{Environment: "dev", State: promote.ArrivalHas, Time: now.Add(-time.Hour), Reason: "it has 2222222"},
-		{Environment: "stage", State: promote.ArrivalExpected, Time: now.Add(time.Hour), Reason: "all that it needs has a known end"},
+		{Environment: "stage", State: promote.ArrivalExpected, Time: now.Add(time.Hour), Reason: "every gate has a known end"},
 		{Environment: "prod", State: promote.ArrivalWaits, WaitsFor: []string{"stage: its hold", "prod: 2 approvals"}, Reason: "it waits for stage: its hold"},
-		{Environment: "live", State: promote.ArrivalNever, Reason: "it does not get to prod"},
+		{Environment: "live", State: promote.ArrivalNever, Reason: "it does not reach prod"},
 	}, now, display.NewStream(&bytes.Buffer{}))
 	want := `ENVIRONMENT  WHEN                            WHY
 dev          there for 1h                    it has 2222222
-stage        Mon 2026-01-05 13:00 UTC, in 1h  all that it needs has a known end
+stage        Mon 2026-01-05 13:00 UTC, in 1h  every gate has a known end
 prod         not known                       it waits for stage: its hold
   waits for stage: its hold
   waits for prod: 2 approvals
-live         never                           it does not get to prod
+live         never                           it does not reach prod
 `
 	if diff := cmp.Diff(strings.Fields(want), strings.Fields(got)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -37,7 +37,8 @@ It may be killed at any time. Nothing is pushed until the settings say write: tr
 With "listen" in the settings it answers on /healthz, /readyz, /metrics and
 /api/v1/status, and shows a page on /.
 
-docs/reference/settings.md describes the settings.`,
+https://github.com/fairlead-io/fairlead/blob/main/docs/reference/settings.md
+describes the settings.`,
 		Example: `  fairlead serve --check      are the settings right?
   fairlead serve --once       one cycle, for cron jobs and CI
   fairlead serve --config /etc/fairlead/fairlead.yaml`,

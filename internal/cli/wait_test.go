@@ -153,7 +153,7 @@ func TestReadStage(t *testing.T) {
 		stage         status.Stage
 		state, reason string
 	}{
-		{"another commit", newCommit, stage, isWaiting, "it has another commit; next: 2222222 waits: 1111111 is not proven yet"},
+		{"another commit", newCommit, stage, isWaiting, "it has another commit; next: 2222222 waits: 1111111 is not verified yet"},
 		{"deployed, and not proven yet", oldCommit[:7], stage, hasDeployed, "Deployed"},
 		{"proven", newCommit, dev, hasDeployed, "Deployed"},
 		{"failed", oldCommit, canary, hasFailed, "it failed"},

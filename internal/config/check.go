@@ -104,7 +104,7 @@ func (c *checker) checkNextEnvironment(next map[string]string) {
 
 func (c *checker) checkBranch(path, name string) {
 	if c.isGiven(path) && !c.isBroken(path) && gitname.CheckBranch(name) != nil {
-		c.addProblem(path, gitname.BranchHint, "is not good for the name of a branch")
+		c.addProblem(path, gitname.BranchHint, "is not a valid branch name")
 	}
 }
 
@@ -150,7 +150,7 @@ func (c *checker) resolvePath(path string, p *string) bool {
 	switch {
 	case *p == "" || filepath.IsAbs(*p):
 	case strings.HasPrefix(*p, "~"):
-		c.addProblem(path, "write the whole path", "only a shell knows what ~ is")
+		c.addProblem(path, "write the absolute path", "~ is not expanded in the settings")
 		return false
 	default:
 		*p = filepath.Join(c.dir, *p)
@@ -227,11 +227,11 @@ func (c *checker) parseRemoteURL(path, value string) (remoteLocation, bool) {
 		return l, false
 	}
 	if !ok {
-		c.addProblem(path, "write https://HOST/PATH, ssh://USER@HOST/PATH or USER@HOST:PATH", "is not a URL of a kind that fairlead can reach")
+		c.addProblem(path, "write https://HOST/PATH, ssh://USER@HOST/PATH or USER@HOST:PATH", "is not a supported kind of URL")
 		return l, false
 	}
 	if hasSecret(value, l) {
-		c.addProblem(path, "take it out, and say in remotes where it is; change it if others have seen this file", "a secret cannot be in the settings, but this URL has a user or password")
+		c.addProblem(path, "remove it, name a file or an environment variable under remotes, and rotate the secret if others have seen this file", "must not contain a user or password: secrets do not belong in the settings")
 		return l, false
 	}
 	return l, true
@@ -295,7 +295,7 @@ func (c *checker) checkAPI(path, value string) {
 	case !ok || !strings.HasPrefix(l.scheme, "http") || hasSecret(value, l):
 		c.addProblem(path, urlHint(value, "write it as in https://api.github.com, without a user"), "is not the URL of an API")
 	case l.isUnencrypted():
-		c.addWarning(path, "use https", "secrets are sent to it in the clear")
+		c.addWarning(path, "use https", "secrets are sent to it unencrypted")
 	}
 }
 

@@ -67,7 +67,7 @@ func (r *reader) parseDocument(data []byte) (*yaml.Node, bool) {
 	documents, err := yamldoc.Parse(data)
 	switch {
 	case len(documents) > 1:
-		r.problems.Addf(r.positionAt(documents[1].Line), "", "remove it, and the --- before it", "there is a second document")
+		r.problems.Addf(r.positionAt(documents[1].Line), "", "remove it and the --- before it", "there is a second document")
 		return nil, false
 	case err != nil && yamldoc.ConflictLine(data) > 0:
 		r.problems.Addf(r.positionAt(yamldoc.ConflictLine(data)), "", yamldoc.ConflictHint, "the file has a merge conflict")
@@ -128,7 +128,7 @@ func (r *reader) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 	for key, value := range r.uniquePairs(n, path) {
 		field, ok := fields.Find(key.Value)
 		if !ok {
-			r.problems.Addf(r.positionAt(key.Line), joinPath(path, key.Value), fields.HintFor(key.Value, "the keys are "), "there is no such key")
+			r.problems.Addf(r.positionAt(key.Line), joinPath(path, key.Value), fields.HintFor(key.Value, "the keys are "), "unknown key")
 			continue
 		}
 		at := joinPath(path, key.Value)

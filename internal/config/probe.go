@@ -52,7 +52,7 @@ func (c *checker) checkProbes(probes []Probe) {
 		}
 		seen[key] = true
 		if p.Token != nil && l.isUnencrypted() {
-			c.addWarning(path+".url", "use https", "the token is sent in the clear")
+			c.addWarning(path+".url", "use https", "the token is sent unencrypted")
 		}
 	}
 }
@@ -62,12 +62,12 @@ func (c *checker) checkProbes(probes []Probe) {
 func (c *checker) parseProbeURL(path, value string) (remoteLocation, bool) {
 	u, err := url.Parse(value)
 	if err == nil && u.User != nil {
-		c.addProblem(path, "take it out, and say in token where it is; change it if others have seen this file", "a secret cannot be in the settings, but this URL has a user or password")
+		c.addProblem(path, "remove it, name a file or an environment variable under token, and rotate the secret if others have seen this file", "must not contain a user or password: secrets do not belong in the settings")
 		return remoteLocation{}, false
 	}
 	l, ok := parseProbeLocation(value)
 	if !ok || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		c.addProblem(path, urlHint(value, "write it as in https://metrics.example.com/api, without a query"), "is not what URLs of http or https begin with")
+		c.addProblem(path, urlHint(value, "write it as in https://metrics.example.com/api, without a query"), "is not an http or https URL prefix")
 		return remoteLocation{}, false
 	}
 	return l, true

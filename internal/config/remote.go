@@ -30,7 +30,7 @@ func (c *checker) checkRemotes(remotes []Remote) {
 		case l.scheme != "ssh" && r.SSH != nil:
 			c.addProblem(path+".url", "write ssh://USER@HOST/, or token: {file: PATH}", "an SSH key is not for %s", l.scheme)
 		case l.isUnencrypted():
-			c.addWarning(path+".url", "use https", "the token is sent in the clear")
+			c.addWarning(path+".url", "use https", "the token is sent unencrypted")
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (c *checker) checkSchedule(s *Schedule) {
 	step := cronStep
 	switch {
 	case c.isGiven("schedule.interval") && c.isGiven("schedule.cron"):
-		c.addProblem("schedule.cron", "remove one of them", "there is an interval too")
+		c.addProblem("schedule.cron", "remove one of them", "schedule.interval is set too")
 		return
 	case c.isGiven("schedule.cron"):
 		c.checkCron(s)
@@ -74,7 +74,7 @@ func (c *checker) checkCron(s *Schedule) {
 	// From this date on, every possible day comes within the years that the library looks
 	// ahead.
 	if parsed.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		c.addProblem("schedule.cron", "there is no such day, as with 30 February", "%q never comes", s.Cron)
+		c.addProblem("schedule.cron", "the date does not exist, such as 30 February", "%q never matches a date", s.Cron)
 		return
 	}
 	s.cron = parsed

@@ -108,7 +108,7 @@ func (c *checker) checkSecret(path string, r *SecretRef) {
 		c.addProblem(path, "remove file or env", "has both file and env")
 		return
 	case r.File == "" && r.Env == "":
-		c.addProblem(path, "write {file: PATH} or {env: NAME}", "does not say where the secret is")
+		c.addProblem(path, "write {file: PATH} or {env: NAME}", "names neither a file nor an environment variable")
 		return
 	}
 	r.env = c.env
@@ -135,7 +135,7 @@ func (c *checker) reportUnreadable(path, file string, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		c.addProblem(path, "a relative path counts from the folder of the settings file", "there is no file %s", file)
 	case errors.As(err, &because):
-		c.addProblem(path, "it must be a file that the user that fairlead runs as can read", "%s cannot be read (%v)", file, because.Err)
+		c.addProblem(path, "let the user that fairlead runs as read this file", "%s cannot be read (%v)", file, because.Err)
 	default:
 		c.addProblem(path, "name a file that has the secret only", "%v", err)
 	}

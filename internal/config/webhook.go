@@ -45,6 +45,6 @@ func (c *checker) checkWebhooks(s *Settings) {
 		c.checkSecret(path+".previous", hook.Previous)
 	}
 	if some && s.Listen == "" && !c.isBroken("listen") {
-		c.addWarning("webhooks", "write listen: HOST:PORT, or take the webhooks out", "nothing listens, so no webhook arrives")
+		c.addWarning("webhooks", "set listen: HOST:PORT, or remove webhooks", "no webhook can arrive, because listen is off")
 	}
 }

@@ -104,7 +104,7 @@ func (x *expansion) executeTemplate(m *meteredFunctions, t *template.Template, d
 		return out.text.Bytes(), err
 	}
 	if p.Exhausted() {
-		return nil, &Mistake{Line: line, Summary: "the work of rendering the environment is too much"}
+		return nil, &Mistake{Line: line, Summary: "rendering the environment takes too much work"}
 	}
 	text, err := run(t)
 	if err != nil {

@@ -110,7 +110,7 @@ var helmOnly = []string{"include", "tpl", "required", "lookup", "fromYaml", "toT
 
 func functionHint(name string) string {
 	if slices.Contains(helmOnly, name) {
-		return name + " is Helm's; docs/reference/templates.md has the functions that there are"
+		return name + " is a function of Helm; " + templatesPage + " lists the functions of templates"
 	}
 	if why := templatefunc.RemovedReason(name); why != "" {
 		return fmt.Sprintf("%s is not offered: it %s; templates are hermetic", name, why)

@@ -152,7 +152,7 @@ func HasMissing(text []byte) bool { return bytes.Contains(text, noValue) }
 // noValue is what text/template prints for a missing key.
 var noValue = []byte("<no value>")
 
-const missingHint = "give it a value, or write {{ … | default \"…\" }} or {{ with … }}; docs/reference/kalypso.md says how to publish it as Kalypso does meanwhile"
+const missingHint = "give it a value, or write {{ … | default \"…\" }} or {{ with … }}; https://github.com/fairlead-io/fairlead/blob/main/docs/reference/kalypso.md says how to publish it as Kalypso does meanwhile"
 
 // boundedBuffer fails the writes of a template that writes too much, or never ends.
 type boundedBuffer struct {

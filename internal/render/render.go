@@ -126,13 +126,16 @@ func (t *Template) Expand(p *Pass, dst []byte, d *Data, s Scope, shape *Shape) (
 // Reads reports whether the template reads a field of Data, such as "Namespace".
 func (t *Template) Reads(field string) bool { return t.engine != nil && t.engine.Reads(field) }
 
+// templatesPage is where the documentation of templates is.
+const templatesPage = "https://github.com/fairlead-io/fairlead/blob/main/docs/reference/templates.md"
+
 // Problem returns a mistake as a problem at its line in the control plane.
 func (t *Template) Problem(m *Mistake) problem.Problem {
 	pos := t.Model.Pos
 	if m.Manifest < len(t.Model.Manifests) && t.Model.Manifests[m.Manifest].Line > 0 && m.Line > 0 {
 		pos.Line = t.Model.Manifests[m.Manifest].Line + m.Line - 1
 	}
-	hint := cmp.Or(m.Hint, "docs/reference/templates.md says how templates are written")
+	hint := cmp.Or(m.Hint, templatesPage+" describes templates")
 	return problem.Problem{Pos: pos, Subject: t.Model.Subject(), Summary: m.Summary, Hint: hint, OfAbsence: m.Hint == missingHint}
 }
 

@@ -192,7 +192,7 @@ func (l List) Capped(n int) List {
 	count := func(more int, warning bool) {
 		for _, p := range slices.Backward(kept) {
 			if more > 0 && p.Warning == warning {
-				p.Summary, p.Hint = fmt.Sprintf("and %d more", more), "mend those that are shown first"
+				p.Summary, p.Hint = fmt.Sprintf("and %d more", more), "fix those that are shown first"
 				kept = append(kept, p)
 				return
 			}

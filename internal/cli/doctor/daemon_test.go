@@ -50,7 +50,7 @@ func TestSaysWhatDaemonSays(t *testing.T) {
 		},
 		{
 			"a kind that is not known", plain, "acme/cp", "dev", "cluster-types/edge.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterTypo\nmetadata: {name: edge}\n",
-			"fail  environment dev  dev/cluster-types/edge.yaml:1: ClusterTypo/edge: ", "kind ClusterTypo is not known",
+			"fail  environment dev  dev/cluster-types/edge.yaml:1: ClusterTypo/edge: ", "unknown kind ClusterTypo",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func (d *examination) checkSettings() {
 	switch {
 	case hooks == nil:
 	case d.config.Listen == "":
-		d.addWarning(what, "write listen: HOST:PORT, or take the webhooks out", "there are secrets for %s, but nothing listens, so no webhook arrives", strings.Join(hooks, ", "))
+		d.addWarning(what, "set listen: HOST:PORT, or remove webhooks", "there are secrets for %s, but no webhook can arrive, because listen is off", strings.Join(hooks, ", "))
 	default:
 		d.addOK(what, "those of %s are taken at %s", strings.Join(hooks, ", "), d.config.Listen)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // Chain is the environments in the order of their promotion: each follows those that it
@@ -51,6 +52,14 @@ func (c *Chain) Rank(environment string) int {
 	return i
 }
 
+// environmentHint returns what may have been meant by the name of an environment that is not there.
+func environmentHint(name string, known []string) string {
+	if near := problem.DidYouMean(name, known); near != "" || len(known) == 0 {
+		return near
+	}
+	return "the environments are " + text.Join(known, " and ")
+}
+
 // NewChain returns the chain of a control plane: that of its Promotion, or else that of next
 // (Kalypso's NEXT_ENVIRONMENT: an environment, and the one after it), or else the order
 // in which the environments are written. Problems mean that nothing may be promoted.
@@ -94,7 +103,7 @@ func CheckFreezes(p *Progress, environments []*Environment) problem.List {
 	for _, f := range p.Freezes {
 		for _, name := range f.Environments {
 			if !slices.Contains(known, name) {
-				problems.Addf(f.Pos, f.Subject(), problem.DidYouMean(name, known), "there is no environment %q to freeze", name)
+				problems.Addf(f.Pos, f.Subject(), environmentHint(name, known), "there is no environment %q to freeze", name)
 			}
 		}
 	}
@@ -112,7 +121,7 @@ func checkStages(p *Promotion, known []string) problem.List {
 		case slices.Contains(names[:i], s.Name):
 			problems.Addf(s.Pos, p.Subject(), "remove one of them", "environment %s is listed twice", s.Name)
 		case !slices.Contains(known, s.Name):
-			problems.Addf(s.Pos, p.Subject(), problem.DidYouMean(s.Name, known), "there is no environment %s", s.Name)
+			problems.Addf(s.Pos, p.Subject(), environmentHint(s.Name, known), "there is no environment %s", s.Name)
 		}
 		for _, before := range s.After {
 			if !slices.Contains(names, before) {
@@ -122,7 +131,7 @@ func checkStages(p *Promotion, known []string) problem.List {
 	}
 	for _, name := range known {
 		if !slices.Contains(names, name) && !p.External {
-			problems.Warnf(p.Pos, p.Subject(), "list it, if commits are to get to it", "environment %s is not promoted", name)
+			problems.Warnf(p.Pos, p.Subject(), "list it in the Promotion if commits should be promoted to it", "environment %s is not in the Promotion, so no commit is promoted to it", name)
 		}
 	}
 	return problems
@@ -135,7 +144,7 @@ func chainFromNext(next map[string]string, known []string) (Chain, problem.List)
 	for _, from := range sortedKeys(next) {
 		for _, name := range []string{from, next[from]} {
 			if !slices.Contains(known, name) {
-				problems.Addf(problem.Pos{File: "settings"}, "", problem.DidYouMean(name, known), "nextEnvironment names %s, and there is no such environment", name)
+				problems.Addf(problem.Pos{File: "settings"}, "", environmentHint(name, known), "nextEnvironment names %s, which is no environment", name)
 			}
 		}
 	}
@@ -193,7 +202,7 @@ func sortStages(stages []Stage, problems problem.List) ([]Stage, problem.List) {
 			return !slices.ContainsFunc(s.After, func(before string) bool { return !placed(before) })
 		})
 		if i < 0 {
-			problems.Addf(left[0].Pos, "", "remove one of them from after", "environments come after each other in a circle: %s", findCircle(left))
+			problems.Addf(left[0].Pos, "", "remove an environment from the after list of another one", "the order of promotion is circular: %s", findCircle(left))
 			return stages, problems
 		}
 		sorted = append(sorted, left[i])

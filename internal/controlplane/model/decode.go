@@ -101,7 +101,7 @@ func (d *decoder) decodeSpecial(n *yaml.Node, v reflect.Value, path string) bool
 		if on := n.Value == "true"; n.ShortTag() == "!!bool" && (on || n.Value == "false") {
 			v.SetBool(on)
 		} else {
-			d.addProblem(n, "it is true or false", "%s should be a boolean, but is %s", path, yamldoc.DescribeType(n))
+			d.addProblem(n, "write true or false", "%s should be a boolean, but is %s", path, yamldoc.DescribeType(n))
 		}
 	case int:
 		number, err := strconv.Atoi(n.Value)
@@ -113,14 +113,14 @@ func (d *decoder) decodeSpecial(n *yaml.Node, v reflect.Value, path string) bool
 	case time.Duration:
 		length, err := text.ParseDuration(n.Value)
 		if n.Kind != yaml.ScalarNode || err != nil || length < 0 {
-			d.addProblem(n, "as in 30m, 4h or 3d", "%s should be a duration, but is %s", path, showNode(n))
+			d.addProblem(n, "write a duration such as 30m, 4h or 3d", "%s should be a duration, but is %s", path, showNode(n))
 			return true
 		}
 		v.SetInt(int64(length))
 	case time.Time:
 		at, err := time.Parse(time.RFC3339, n.Value)
 		if n.Kind != yaml.ScalarNode || err != nil {
-			d.addProblem(n, "as in 2026-12-24T08:00:00Z", "%s should be a time with its zone, but is %s", path, showNode(n))
+			d.addProblem(n, "write it as 2026-12-24T08:00:00Z", "%s should be a time with its zone, but is %s", path, showNode(n))
 			return true
 		}
 		v.Set(reflect.ValueOf(at))
@@ -146,7 +146,7 @@ func (d *decoder) spendBudget(n int) bool {
 	}
 	d.budget -= n
 	if d.budget < 0 {
-		d.addProblem(d.root, "write it out, or make it smaller", "the object is too large, or its aliases multiply")
+		d.addProblem(d.root, "write it out, or make it smaller", "the object is too large, or its YAML aliases expand to too much")
 	}
 	return d.budget >= 0
 }
@@ -233,7 +233,7 @@ func (d *decoder) decodeText(n *yaml.Node, path string, verbatim bool) string {
 		return ""
 	}
 	if c, ok := refusedCharacter(n.Value); ok {
-		d.addProblem(n, "remove it", "%s has the character %U, which Flux does not take", path, c)
+		d.addProblem(n, "remove it", "%s contains the character %U, which Flux does not accept", path, c)
 	}
 	if len(n.Value) > maxText {
 		d.addProblem(n, "Kubernetes refuses objects over 1 MiB", "%s is %d bytes long, which is over %d", path, len(n.Value), maxText)
@@ -243,7 +243,7 @@ func (d *decoder) decodeText(n *yaml.Node, path string, verbatim bool) string {
 	case tag == "!!str" && d.folded && n.Style&yaml.FoldedStyle != 0:
 		text, err := kustomize.FoldedText(n.Value)
 		if err != nil {
-			d.addProblem(n, "write it with | and not >", "%s is folded text that Flux cannot deliver: %v", path, err)
+			d.addProblem(n, "write it as a literal block (|), not a folded one (>)", "%s is a folded block (>) that Flux cannot deliver: %v", path, err)
 		}
 		return text
 	case tag == "!!str" || tag == "!!merge" || verbatim || !strings.HasPrefix(tag, "!!"):
@@ -325,7 +325,7 @@ func (d *decoder) mergedPairs(n *yaml.Node, within []*yaml.Node) []pair {
 		for _, s := range sources {
 			s = yamldoc.ResolveAlias(s)
 			if slices.Contains(within, s) {
-				d.addProblem(s, "write it out, or make it smaller", "an alias stands for a node that contains it")
+				d.addProblem(s, "write it out, or make it smaller", "a YAML alias refers to a node that contains it")
 			} else if s.Kind == yaml.MappingNode {
 				taken = append(taken, d.mergedPairs(s, within)...)
 			}

@@ -23,7 +23,7 @@ func (d *decoder) decodeBinary(n *yaml.Node, path string) string {
 		err = errors.New("it is not UTF-8")
 	}
 	if err != nil {
-		d.addProblem(n, "a text has no place for other bytes", "%s should be text in base64, but %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+		d.addProblem(n, "the decoded bytes must be UTF-8 text", "%s should be text in base64, but %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
 		return ""
 	}
 	return text
@@ -43,7 +43,7 @@ func refusedCharacter(text string) (rune, bool) {
 // checkKey reports a key that Flux does not take because it is not text.
 func (d *decoder) checkKey(key *yaml.Node) {
 	if c, ok := refusedCharacter(key.Value); ok {
-		d.addProblem(key, "remove it", "a key has the character %U, which Flux does not take", c)
+		d.addProblem(key, "remove it", "a key contains the character %U, which Flux does not accept", c)
 	}
 	if tag := key.ShortTag(); tag != "!!str" && tag != "!!merge" && strings.HasPrefix(tag, "!!") {
 		d.addProblem(key, fmt.Sprintf("put it in quotes: %q", key.Value), "a key should be text, but %s is %s", key.Value, yamldoc.DescribeType(key))
@@ -60,7 +60,7 @@ func (d *decoder) refusesNull(n *yaml.Node, f reflect.StructField, braces bool, 
 	}
 	empty := braces && n.Value == ""
 	if words := wantedOf(f.Type); empty && words != "" {
-		d.addProblem(n, "leave the field out", "%s should be %s, but in braces nothing is an empty text", path, words)
+		d.addProblem(n, "remove the field", "%s should be %s, but an empty value in braces is an empty text", path, words)
 		return true
 	}
 	if !empty && isRequired(f) && strings.HasPrefix(path, "spec") {

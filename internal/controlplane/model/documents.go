@@ -83,7 +83,7 @@ func (r *reader) checkBeginning(piece []byte, line int) bool {
 	begin, rest, _ := bytes.Cut(piece, []byte("\n"))
 	separated := separator.Match(begin)
 	if line > 1 && bytes.HasPrefix(begin, []byte("---")) && !separated {
-		r.out.problems.Addf(r.positionAt(line), "", "begin the document on the next line", "Flux takes nothing but a comment behind \"---\"")
+		r.out.problems.Addf(r.positionAt(line), "", "begin the document on the next line", "Flux accepts nothing but a comment after \"---\"")
 		return false
 	}
 	if separated {
@@ -92,7 +92,7 @@ func (r *reader) checkBeginning(piece []byte, line int) bool {
 	}
 	for text := range bytes.Lines(piece) {
 		if bytes.HasPrefix(text, []byte("%")) {
-			r.out.problems.Addf(r.positionAt(line), "", "remove the line", "Flux takes no directive (a line that begins with %%)")
+			r.out.problems.Addf(r.positionAt(line), "", "remove the line", "Flux accepts no YAML directive (a line that begins with %%)")
 			return false
 		}
 		if !isBlank(text) {
@@ -119,7 +119,7 @@ func (r *reader) blankOut(behind []byte, line int) {
 		}
 	}
 	if !blank {
-		r.out.problems.Warnf(r.positionAt(line), "", `begin the next document with a line "---"`, `what stands behind the line "..." is not read`)
+		r.out.problems.Warnf(r.positionAt(line), "", `begin the next document with a line "---"`, `text after the line "..." is ignored`)
 	}
 }
 

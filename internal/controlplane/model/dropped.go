@@ -61,13 +61,13 @@ func (c *content) withDropped(l Layer) *content {
 	if len(c.problems) > 0 {
 		last = c.problems[len(c.problems)-1].Pos
 	}
-	const hint = "mend those that are shown first"
+	const hint = "fix those that are shown first"
 	if d.warnings > 0 {
 		said.problems.Warnf(last, "", hint, "and %d more", d.warnings)
 	}
 	switch {
 	case d.files > 0:
-		said.problems.Addf(last, "", hint, "and %d more here, and %d files are not read, because there are so many problems", d.stops, d.files)
+		said.problems.Addf(last, "", hint, "and %d more here; %d files were not read, because there are too many problems", d.stops, d.files)
 	case d.stops > 0:
 		said.problems.Addf(last, "", hint, "and %d more", d.stops)
 	}

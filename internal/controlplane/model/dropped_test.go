@@ -26,8 +26,8 @@ func TestManyProblems(t *testing.T) {
 		want  string
 		stops bool
 	}{
-		{"files in one folder", filesOf(many, flat, bad), "files are not read", true},
-		{"files in many folders", filesOf(many, nested, bad), "files are not read", true},
+		{"files in one folder", filesOf(many, flat, bad), "files were not read", true},
+		{"files in many folders", filesOf(many, nested, bad), "files were not read", true},
 		{"warnings", filesOf(5000, flat, warned), "and 4000 more", false},
 		{"documents of one file", map[string][]byte{"a.yaml": []byte(strings.Repeat("---\n"+string(bad), 10_000))}, "more", true},
 		{"labels of one object", map[string][]byte{"a.yaml": []byte(manyLabels(50_000))}, "more", true},

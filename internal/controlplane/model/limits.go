@@ -66,7 +66,7 @@ func (d *decoder) parsePercent(pos problem.Pos, field, text string, otherwise in
 	}
 	found := percentage.FindStringSubmatch(text)
 	if found == nil {
-		d.problems.Addf(pos, d.subject, "a whole number from 0 to 100 and a percent sign, as in 10%", "%s cannot be %q", field, text)
+		d.problems.Addf(pos, d.subject, "write a whole number from 0 to 100 and a percent sign, as in 10%", "%s cannot be %q", field, text)
 		return otherwise
 	}
 	n, _ := strconv.Atoi(found[1]) // 0 to 100

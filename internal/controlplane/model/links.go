@@ -235,8 +235,8 @@ func checkTarget(t *Target, problems *problem.List) {
 	}
 	for _, key := range sortedKeys(t.Manifests) { // Kalypso would expand them
 		if isTemplate(key) || isTemplate(t.Manifests[key]) {
-			problems.Warnf(t.Pos, t.Subject(), "write it out, or have the platform team write it in a template or a config",
-				"manifests.%s contains \"{{\": what a workload's repository writes is data, and is not expanded", key)
+			problems.Warnf(t.Pos, t.Subject(), "write the value out, or ask the platform team to set it in a template or a config",
+				"manifests.%s contains \"{{\", which is not expanded: the manifests of a workload are data", key)
 		}
 	}
 }
@@ -251,6 +251,6 @@ func (m *Model) checkGitOpsRepo(problems *problem.List) {
 	default:
 		second := m.GitOpsRepos[1]
 		problems.Warnf(second.Pos, second.Subject(), "",
-			"an environment has one GitOpsRepo; GitOpsRepo/%s is used", m.GitOpsRepos[0].Name)
+			"this GitOpsRepo is ignored: an environment has one, and GitOpsRepo/%s is used", m.GitOpsRepos[0].Name)
 	}
 }

@@ -238,7 +238,7 @@ func TestParserCanceled(t *testing.T) {
 	_, wanted := model.Parse("dev", layer)
 	parser, asked := model.NewParser(), 0
 	parser.Canceled = func() bool { asked++; return asked > 1 }
-	if _, problems := parser.Parse("dev", layer); !problems.Stops() || !strings.Contains(problems[0].Summary, "not read to the end") {
+	if _, problems := parser.Parse("dev", layer); !problems.Stops() || !strings.Contains(problems[0].Summary, "reading stopped early") {
 		t.Errorf("a canceled parser says %v", problems)
 	}
 	parser.Canceled = nil
@@ -335,7 +335,7 @@ func TestParserCanceledInFile(t *testing.T) {
 		parser := model.NewParser()
 		asked, last := 0, 20
 		parser.Canceled = func() bool { asked++; return asked > last }
-		if _, problems := parser.Parse("dev", layer); !strings.Contains(fmt.Sprint(problems), "because the program ends") || asked > last+5 {
+		if _, problems := parser.Parse("dev", layer); !strings.Contains(fmt.Sprint(problems), "because the program is shutting down") || asked > last+5 {
 			t.Errorf("%s: asked %d times: %v", name, asked, problems)
 		}
 		parser.Canceled = func() bool { return false }

@@ -107,7 +107,7 @@ func (r *reader) checkAnnotation(kind, key string, value locatedText, d *decoder
 	if slices.Contains(known, key) || slices.Contains(ownAnnotations, key) {
 		return
 	}
-	d.problems.Warnf(r.positionAt(value.Line), d.subject, problem.DidYouMean(key, known), "the annotation %s means nothing here", key)
+	d.problems.Warnf(r.positionAt(value.Line), d.subject, problem.DidYouMean(key, known), "the annotation %s has no effect here", key)
 }
 
 // readKalypso reads an object of one of the Kinds.
@@ -144,7 +144,7 @@ func (r *reader) readKalypso(n *yaml.Node, kind string, d *decoder) {
 	case "WorkloadRegistration":
 		o, s, _ := readObject[workloadRegistrationSpec](r, n, kind, d)
 		if err := kubename.CheckLabelValue(s.Workspace); err != nil {
-			d.addProblem(n, "", "spec.workspace becomes a label, and %v", err)
+			d.addProblem(n, "", "spec.workspace is used as a label: %v", err)
 		}
 		r.checkRepo(o, s.Workload)
 		c.registrations = append(c.registrations, &Registration{o, s.Workload.repoRef(), s.Workspace})
@@ -192,14 +192,14 @@ func (r *reader) newTemplate(o Object, s templateSpec, meta metadataSpec) *Templ
 	case "reconciler", "namespace", "config", "":
 	default:
 		r.out.problems.Addf(o.Pos, o.Subject(), problem.DidYouMean(s.Type, []string{"reconciler", "namespace", "config"}),
-			"spec.type is %q; it is one of reconciler, namespace, config", s.Type)
+			"spec.type is %q; write reconciler, namespace or config", s.Type)
 	}
 	for _, m := range s.Manifests {
 		t.Manifests = append(t.Manifests, Manifest(m))
 	}
 	if t.ContentType == "tfvars" && !t.callsTfvars() {
 		r.out.problems.Warnf(o.Pos, o.Subject(), "a template that calls toTfvars makes platform-config.tfvars",
-			"spec.contentType tfvars makes no difference: as in Kalypso, the file is %s", t.ConfigFile())
+			"spec.contentType tfvars has no effect: as in Kalypso, the file is %s", t.ConfigFile())
 	}
 	if engine, ok := meta.Annotations[EngineAnnotation]; ok {
 		t.Engine = engine.Text
@@ -212,7 +212,7 @@ func (r *reader) newTemplate(o Object, s templateSpec, meta metadataSpec) *Templ
 		n, err := strconv.Atoi(passes.Text)
 		if err != nil || n < 1 || n > maxExpansions {
 			r.out.problems.Addf(r.positionAt(passes.Line), o.Subject(), "\"1\" expands the template and leaves its output alone",
-				"%s is %q; it is a number from 1 to %d", ExpansionsAnnotation, passes.Text, maxExpansions)
+				"%s is %q; write a number from 1 to %d", ExpansionsAnnotation, passes.Text, maxExpansions)
 			n = maxExpansions
 		}
 		t.Expansions = n
@@ -243,7 +243,7 @@ func (r *reader) readConfigMap(n *yaml.Node, d *decoder) {
 	}
 	if r.layer.Kind == Workloads {
 		r.ignoreObject(header{apiVersion: "v1", kind: "ConfigMap"}, d, n,
-			"is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
+			"is ignored: the repository of a workload may contain Workloads and DeploymentTargets only")
 		return
 	}
 	config := &Config{Object: o, Platform: platform, App: app}

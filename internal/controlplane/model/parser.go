@@ -197,7 +197,7 @@ func (p *Parser) readLayer(env string, l Layer) *content {
 	read := p.readFolder(env, l, "", l.Files, memory.last)
 	if p.isCanceled() {
 		c := &content{}
-		c.problems.Addf(problem.Pos{Layer: l.displayName()}, "", "", "it was not read to the end, because the program ends")
+		c.problems.Addf(problem.Pos{Layer: l.displayName()}, "", "", "reading stopped early, because the program is shutting down")
 		return c
 	}
 	memory.last = read
@@ -285,7 +285,7 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 	c := &content{}
 	r := reader{env: env, layer: l, file: path.Join(l.Prefix, file), out: c, canceled: p.isCanceled}
 	if e.Data == nil && e.ID != tree.HashBlob(nil) || len(e.Data) > maxFile {
-		c.problems.Addf(r.positionAt(0), "", "a control plane is text for people; leave it out with .sourceignore", "the file is too large to be read")
+		c.problems.Addf(r.positionAt(0), "", "exclude it with .sourceignore", "the file is too large to be read")
 		return c
 	}
 	if line := manifest.InvalidLine(e.Data); line > 0 {
@@ -356,7 +356,7 @@ func (r *reader) readDocument(doc document, depth int) {
 	n := yamldoc.ResolveAlias(doc.root)
 	d := &decoder{layer: r.layer.displayName(), file: r.file, problems: &r.out.problems, root: n, budget: nodeBudget, folded: !r.built && !doc.listed}
 	if n.Kind != yaml.MappingNode {
-		d.addProblem(n, "every YAML file of a control plane is read; leave others out with .sourceignore",
+		d.addProblem(n, "all YAML files of a control plane are read; exclude others with .sourceignore",
 			"this is not a Kubernetes object, but %s", yamldoc.DescribeType(n))
 		return
 	}
@@ -366,7 +366,7 @@ func (r *reader) readDocument(doc document, depth int) {
 		return
 	}
 	if missing := head.missingField(); missing != "" {
-		at, hint := n, "every YAML file of a control plane is read; leave others out with .sourceignore"
+		at, hint := n, "all YAML files of a control plane are read; exclude others with .sourceignore"
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if key := n.Content[i]; problem.FindNearest(key.Value, []string{missing}) != "" {
 				at, hint = key, fmt.Sprintf("did you mean %q? it has %q", missing, key.Value)
@@ -431,13 +431,13 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 	}
 	switch {
 	case group == Group && version != Version:
-		d.addProblem(n, "", "apiVersion %s is not known; the kinds of Kalypso are %s", h.apiVersion, APIVersion)
+		d.addProblem(n, "", "unknown apiVersion %s; the kinds of Kalypso have %s", h.apiVersion, APIVersion)
 	case group == Group && slices.Contains(generatedKinds, h.kind):
-		r.ignoreObject(h, d, n, "is made from the policies, and is not read when written by hand")
+		r.ignoreObject(h, d, n, "is generated from the policies, and ignored when written by hand")
 	case group == Group && !isKind(h.kind, Kinds):
-		d.addProblem(n, kindHint(h.kind, Kinds), "kind %s is not known in %s", h.kind, Group)
+		d.addProblem(n, kindHint(h.kind, Kinds), "unknown kind %s in %s", h.kind, Group)
 	case group == Group && r.layer.Kind == Workloads && h.kind != "Workload" && h.kind != "DeploymentTarget":
-		r.ignoreObject(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
+		r.ignoreObject(h, d, n, "is ignored: the repository of a workload may contain Workloads and DeploymentTargets only")
 	case group == Group:
 		r.readKalypso(n, h.kind, d)
 	case group == OwnGroup:
@@ -447,7 +447,7 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 	default:
 		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
 		if near := problem.FindNearest(group, []string{Group}); near != "" && isKind(h.kind, Kinds) {
-			r.out.problems.Warnf(d.positionOf(n), h.kind+"/"+nameOf(n), fmt.Sprintf("did you mean %q?", APIVersion), "apiVersion %s is not known, so it is not read", h.apiVersion)
+			r.out.problems.Warnf(d.positionOf(n), h.kind+"/"+nameOf(n), fmt.Sprintf("did you mean %q?", APIVersion), "unknown apiVersion %s: the object is ignored", h.apiVersion)
 		}
 	}
 }

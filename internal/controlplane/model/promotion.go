@@ -215,10 +215,10 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	d.problems = &p.Problems
 	switch {
 	case h.apiVersion != OwnAPIVersion:
-		d.addProblem(n, "", "apiVersion %s is not known; it is %s", h.apiVersion, OwnAPIVersion)
+		d.addProblem(n, "", "unknown apiVersion %s; write %s", h.apiVersion, OwnAPIVersion)
 		return
 	case r.layer.Kind == Workloads:
-		r.ignoreObject(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
+		r.ignoreObject(h, d, n, "is ignored: the repository of a workload may contain Workloads and DeploymentTargets only")
 		return
 	}
 	switch h.kind {
@@ -234,8 +234,8 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	case "Approval":
 		o, s, _ := readObject[approvalSpec](r, n, h.kind, d)
 		if (s.Commit == "") == (s.Removals == "") {
-			d.addProblem(n, "spec.commit is a commit of the base, spec.removals what the pull request of the output names",
-				"an Approval is of a commit or of removals, and of one of them")
+			d.addProblem(n, "set spec.commit to a commit of the base, or spec.removals to the name that the pull request of the output shows",
+				"an Approval names either a commit or removals")
 		}
 		p.Approvals = append(p.Approvals, &Approval{o, string(s.Commit), string(s.Removals), s.Reason})
 	case "Release":
@@ -245,7 +245,7 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		o, s, _ := readObject[ephemeralSpec](r, n, h.kind, d)
 		p.Ephemerals = append(p.Ephemerals, &Ephemeral{o, s.From, s.Expires, d.readSelector(n, s.ClusterTypes)})
 	default:
-		d.addProblem(n, kindHint(h.kind, OwnKinds), "kind %s is not known in %s", h.kind, OwnGroup)
+		d.addProblem(n, kindHint(h.kind, OwnKinds), "unknown kind %s in %s", h.kind, OwnGroup)
 	}
 }
 
@@ -262,7 +262,7 @@ func (r *reader) newFreeze(o Object, s freezeSpec, d *decoder, n *yaml.Node) *Fr
 	}
 	_, spec := yamldoc.FindPair(n, "spec")
 	if key, _ := yamldoc.FindPair(spec, "environments"); key != nil && len(f.Environments) == 0 {
-		d.addProblem(key, "name one, or leave environments out for all", "spec.environments names no environment")
+		d.addProblem(key, "list at least one, or remove the field to select all", "spec.environments names no environment")
 	}
 	return f
 }
@@ -275,7 +275,7 @@ func (d *decoder) parseScope(n *yaml.Node, text string) string {
 	case ScopePromotion:
 		return ScopePromotion
 	default:
-		d.addProblem(n, "it is output or promotion", "scope cannot be %q", text)
+		d.addProblem(n, "write output or promotion", "scope cannot be %q", text)
 	}
 	return ScopeOutput
 }
@@ -322,9 +322,9 @@ func queueOf(n *yaml.Node, d *decoder) Queue {
 	q := Queue{Policy: d.decodeText(n, "queue", false)}
 	switch {
 	case q.Policy == QueueBatch:
-		d.addProblem(n, "as in queue: {batch: 4h}", "a batch has a time")
+		d.addProblem(n, "write it as queue: {batch: 4h}", "a batch needs a duration")
 	case !slices.Contains([]string{QueueLatest, QueueEvery, QueuePinned}, q.Policy):
-		d.addProblem(n, "it is latest, every, pinned or {batch: 4h}", "queue cannot be %q", q.Policy)
+		d.addProblem(n, "write latest, every, pinned or {batch: 4h}", "queue cannot be %q", q.Policy)
 	}
 	return q
 }
@@ -346,13 +346,13 @@ func (d *decoder) decodeGates(nodes []yaml.Node) []GateSpec {
 			case key.Value == "name":
 				g.Name = d.decodeText(value, "name", false)
 			case g.Kind != "":
-				d.addProblem(key, "begin another one with a hyphen", "a gate has one kind, and this one is a %s already", g.Kind)
+				d.addProblem(key, "begin the next gate with \"- \" on a line of its own", "this gate is a %s already, and a gate has one kind", g.Kind)
 			default:
 				g.Kind, g.node = key.Value, value
 			}
 		}
 		if g.Kind == "" {
-			d.addProblem(n, "", "a gate has a kind, as in soak: 30m")
+			d.addProblem(n, "", "this gate has no kind; write one, as in soak: 30m")
 			continue
 		}
 		all = append(all, g)

@@ -22,7 +22,7 @@ func (o Options) Problems() problem.List {
 	checkLocation(&l, "control plane", o.ControlPlane)
 	checkLocation(&l, "GitOps repository", o.GitOps)
 	if o.ControlPlane == o.GitOps && o.GitOps != "" {
-		l.Addf(problem.Pos{}, "", "the branches of environments would be in each other's way: make two repositories",
+		l.Addf(problem.Pos{}, "", "create two repositories: both have a branch for each environment",
 			"the control plane and the GitOps repository are the same")
 	}
 	if o.Layout != Branches && o.Layout != Folders {
@@ -43,9 +43,9 @@ func (o Options) Problems() problem.List {
 func checkLocation(l *problem.List, what, place string) {
 	switch {
 	case strings.TrimSpace(place) == "":
-		l.Addf(problem.Pos{}, "", "give a URL, as https://github.com/harbor-example/control-plane, or a path", "it is not said where the %s is", what)
+		l.Addf(problem.Pos{}, "", "give a URL, as https://github.com/harbor-example/control-plane, or a path", "the location of the %s is missing", what)
 	case strings.ContainsFunc(place, func(r rune) bool { return !unicode.IsPrint(r) }) || strings.HasPrefix(place, "-"):
-		l.Addf(problem.Pos{}, "", "", "%q cannot be the place of the %s", place, what)
+		l.Addf(problem.Pos{}, "", "", "%q cannot be the location of the %s", place, what)
 	case hasCredentials(place):
 		l.Addf(problem.Pos{}, "", "leave it out: git and Fairlead take credentials from their own settings",
 			"the URL of the %s has a password or token in it, which would be written into files", what)
@@ -73,11 +73,11 @@ func checkEnvironment(l *problem.List, env string) {
 		l.Addf(problem.Pos{}, subject, "use lower case letters, digits and '-', with a letter or digit at both ends",
 			"%q cannot be the name of an environment", env)
 	case len(env) > maxEnvironment:
-		l.Addf(problem.Pos{}, subject, "the names of namespaces begin with it, and are 63 characters long at most",
+		l.Addf(problem.Pos{}, subject, "namespace names begin with it, and have at most 63 characters",
 			"the name is %d characters long, and %d is the limit", len(env), maxEnvironment)
 	case env == mainBranch:
 		l.Addf(problem.Pos{}, subject, "give the environment another name, as prod",
-			"the branch main is what all environments share, and cannot be one of them")
+			"main is the branch that all environments share, and cannot be an environment")
 	case env == "fairlead":
 		l.Addf(problem.Pos{}, subject, "give the environment another name, as prod",
 			"Git cannot have a branch fairlead beside fairlead/<environment>, where pull requests come from")

@@ -137,7 +137,7 @@ func (p *parsedConfig) reportValue(c *model.Config, v model.Value, read parsedVa
 	const quote = "put it in single quotes to say that it is text"
 	switch {
 	case read.bomb:
-		p.problems.Addf(v.Pos, c.Subject(), "write it out", "the aliases of %s multiply without bound", v.Key)
+		p.problems.Addf(v.Pos, c.Subject(), "write it out", "the YAML aliases of %s expand to too much", v.Key)
 	case read.kept != "":
 		p.problems.Warnf(v.Pos, c.Subject(), quote, "%s looks like YAML but is kept as text: %s", v.Key, read.kept)
 	case read.comments:
@@ -157,7 +157,7 @@ func (p *parsedConfig) appRules(c *model.Config, parsed map[string]any) []*Rule 
 		parts := strings.Split(v.Key, ".")
 		if len(parts)%2 == 0 || slices.Contains(parts, "") {
 			p.problems.Addf(v.Pos, c.Subject(), "write it as label.value.NAME, with as many pairs as are needed",
-				"the key %q is not pairs of label and value, followed by a name", v.Key)
+				"the key %q does not have the form label.value.NAME", v.Key)
 			continue
 		}
 		r := &Rule{config: c, Values: []Setting{{parts[len(parts)-1], v.Text, parsed[v.Key], v.Pos}}}

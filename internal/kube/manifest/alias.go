@@ -13,10 +13,10 @@ func checkExpansion(root *yaml.Node) *Finding {
 	e := expansion{sizes: map[*yaml.Node]int{}}
 	size := e.nodeSize(root)
 	if e.cycle != nil {
-		return &Finding{Line: e.cycle.Line, Summary: "an alias stands for a node that contains it", Hint: hintAliases}
+		return &Finding{Line: e.cycle.Line, Summary: "a YAML alias refers to a node that contains it", Hint: hintAliases}
 	}
 	if size-e.written > maxRepeated {
-		return &Finding{Line: root.Line, Summary: "the document expands too far through its aliases", Hint: hintAliases}
+		return &Finding{Line: root.Line, Summary: "the YAML aliases of the document expand to too much", Hint: hintAliases}
 	}
 	return nil
 }

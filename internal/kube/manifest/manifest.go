@@ -39,7 +39,7 @@ func (f *Finding) Error() string { return fmt.Sprintf("line %d: %s", f.Line, f.S
 const (
 	hintEncoding  = "save the template, and the values that it reads, as UTF-8"
 	hintSyntax    = "check the indentation here, and quote values that hold \": \" or start with one of * & ! % @ ` { [ or a tab"
-	hintDuplicate = "keep one of the two; readers disagree on which of them counts"
+	hintDuplicate = "keep one of the two: programs disagree on which one counts"
 	hintAliases   = "write the values out instead of repeating them through aliases"
 	hintSecret    = "encrypt it with SOPS, or use an ExternalSecret"
 )

@@ -50,12 +50,12 @@ func TestCheckFinds(t *testing.T) {
 			{Line: 5, Summary: `key "b" is given twice in one mapping, first on line 4`, Hint: hintDuplicate},
 			{Line: 7, Summary: "the text is not YAML: did not find expected node content", Hint: hintSyntax}}},
 		{"billion laughs", bomb(30), []Finding{
-			{Line: 1, Summary: "the document expands too far through its aliases", Hint: hintAliases}}},
+			{Line: 1, Summary: "the YAML aliases of the document expand to too much", Hint: hintAliases}}},
 		{"billion laughs over documents", strings.ReplaceAll(bomb(30), "\n", "\n---\n"), []Finding{
-			{Line: 33, Summary: "the document expands too far through its aliases", Hint: hintAliases},
-			{Line: 35, Summary: "the document expands too far through its aliases", Hint: hintAliases}}},
+			{Line: 33, Summary: "the YAML aliases of the document expand to too much", Hint: hintAliases},
+			{Line: 35, Summary: "the YAML aliases of the document expand to too much", Hint: hintAliases}}},
 		{"alias to its own parent", "a: &a\n  b: *a\n", []Finding{
-			{Line: 2, Summary: "an alias stands for a node that contains it", Hint: hintAliases}}},
+			{Line: 2, Summary: "a YAML alias refers to a node that contains it", Hint: hintAliases}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -210,7 +210,7 @@ kind: *k
 func TestDecodeError(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"a: 1\nb: [\n", "line 2: the text is not YAML: did not find expected node content"},
-		{bomb(30), "line 1: the document expands too far through its aliases"},
+		{bomb(30), "line 1: the YAML aliases of the document expand to too much"},
 		{"a: \xc0", "line 1: the text is not UTF-8"},
 	}
 	for _, test := range tests {

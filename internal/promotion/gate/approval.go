@@ -38,7 +38,7 @@ func newApprovalGate(spec model.GateSpec) (Gate, problem.List) {
 		team, ok := strings.CutPrefix(who, teamPrefix)
 		switch {
 		case strings.TrimSpace(team) == "":
-			problems = append(problems, spec.Problem(`as in by: [alice, "team:org/sre"]`, "%q may not approve: it is nobody", who))
+			problems = append(problems, spec.Problem(`write it as by: [alice, "team:org/sre"]`, "%q names neither a user nor a team", who))
 		case ok:
 			g.teams = append(g.teams, team)
 		case !slices.ContainsFunc(g.people, func(p string) bool { return strings.EqualFold(p, who) }):
@@ -48,11 +48,11 @@ func newApprovalGate(spec model.GateSpec) (Gate, problem.List) {
 	switch {
 	case len(problems) > 0:
 	case s.By != nil && len(s.By) == 0:
-		problems = append(problems, spec.Problem("name somebody, or leave by out for everybody", "nobody may approve"))
+		problems = append(problems, spec.Problem("list users or teams, or remove by to accept anyone's approval", "by is an empty list, so no approval counts"))
 	case s.Count < 1:
-		problems = append(problems, spec.Problem("remove the gate if nobody has to approve", "count is 0"))
+		problems = append(problems, spec.Problem("remove the gate if no approval is needed", "count is 0"))
 	case len(g.teams) == 0 && len(g.people) > 0 && len(g.people) < s.Count:
-		problems = append(problems, spec.Problem("name more people, or ask for fewer", "%s are wanted, and only %s may approve",
+		problems = append(problems, spec.Problem("name more people, or ask for fewer", "%s are required, but only %s may approve",
 			text.Count(s.Count, "approval"), text.Join(g.people, " and ")))
 	}
 	return g, problems

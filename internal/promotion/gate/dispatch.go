@@ -28,10 +28,10 @@ func newDispatchGate(spec model.GateSpec) (Gate, problem.List) {
 	s := dispatchSpec{Defaults: true, Timeout: time.Hour}
 	problems := spec.Decode(&s)
 	if len(problems) == 0 && s.Workflow == "" {
-		problems = append(problems, spec.Problem("as in workflow: smoke.yaml", "dispatch does not say which workflow"))
+		problems = append(problems, spec.Problem("write it as workflow: smoke.yaml", "dispatch names no workflow"))
 	}
 	if s.Timeout <= 0 {
-		problems = append(problems, spec.Problem("leave it out for an hour", "timeout is 0"))
+		problems = append(problems, spec.Problem("remove it for the default, 1h", "timeout is 0"))
 	}
 	return dispatchGate{gateNameOf(spec), s}, problems
 }
@@ -66,7 +66,7 @@ func (g dispatchGate) Evaluate(f Facts) Verdict {
 	case a.Outcome == "" && a.Reason != "":
 		return g.wait("%s could not be started: %s", g.spec.Workflow, a.Reason)
 	case a.Time.IsZero():
-		return g.wait("%s was not started yet", g.spec.Workflow)
+		return g.wait("%s has not been started yet", g.spec.Workflow)
 	case !f.Now.Before(end):
 		return g.fail("%s did not end within %s%s", g.spec.Workflow, rollout.FormatDuration(g.spec.Timeout), at)
 	default:

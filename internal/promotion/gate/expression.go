@@ -38,7 +38,7 @@ func compileExpression(name, text string) (*expression, error) {
 		return nil, fmt.Errorf("%s (character %d)", message, first.Location.Column()+1)
 	}
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
-		return nil, fmt.Errorf("it gives %s, and not true or false", t)
+		return nil, fmt.Errorf("it evaluates to %s, not to true or false", t)
 	}
 	program, err := env.Program(checked, cel.CostLimit(maxCost))
 	if err != nil {
@@ -64,11 +64,11 @@ func (e *expression) evaluate(variables map[string]any) (bool, error) {
 	value, _, err := e.program.Eval(variables)
 	if err != nil {
 		message, _, _ := strings.Cut(err.Error(), "\n")
-		return false, fmt.Errorf("%s cannot be told: %s", e.name, message)
+		return false, fmt.Errorf("%s cannot be evaluated: %s", e.name, message)
 	}
 	yes, ok := value.(types.Bool)
 	if !ok {
-		return false, fmt.Errorf("%s gave %s, and not true or false", e.name, value.Type().TypeName())
+		return false, fmt.Errorf("%s evaluated to %s, not to true or false", e.name, value.Type().TypeName())
 	}
 	return bool(yes), nil
 }

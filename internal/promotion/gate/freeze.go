@@ -42,7 +42,7 @@ func EvaluateFreezes(f Facts) Verdict {
 	}
 	v := CombineVerdicts(string(freezeGate), parts)
 	if v.Status == Pass {
-		v.Reason = cmp.Or(strings.Join(passed, "; "), "nothing is frozen")
+		v.Reason = cmp.Or(strings.Join(passed, "; "), "no freeze applies")
 		return v.withValidUntil(next, f.Now)
 	}
 	return v
@@ -56,7 +56,7 @@ func evaluateFreeze(z *model.Freeze, f Facts) Verdict {
 	}
 	text := fmt.Sprintf("freeze %s: %s", z.Name, cmp.Or(z.Reason, "no reason is given"))
 	if z.To.IsZero() {
-		return gate.wait("%s, until somebody ends it", text)
+		return gate.wait("%s, until a person ends it", text)
 	}
 	return gate.wait("%s, until %s", text, formatTime(z.To)).withValidUntil(z.To, f.Now)
 }

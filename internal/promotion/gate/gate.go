@@ -195,7 +195,7 @@ type Answer struct {
 // CombineVerdicts passes if all parts do. A part that failed decides; otherwise the part that waits
 // longest, or without a known end.
 func CombineVerdicts(name string, parts []Verdict) Verdict {
-	v := Verdict{Gate: name, Status: Pass, Reason: "nothing is in the way", Parts: parts}
+	v := Verdict{Gate: name, Status: Pass, Reason: "all gates passed", Parts: parts}
 	for _, p := range parts {
 		if p.Status == Fail {
 			return Verdict{Gate: name, Status: Fail, Reason: p.Reason, ValidUntil: p.ValidUntil, Parts: parts}

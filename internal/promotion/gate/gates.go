@@ -84,7 +84,7 @@ func forecastVerdict(v Verdict, from time.Time, waits string) Forecast {
 	case Pass:
 		return Forecast{Time: from}
 	case Fail:
-		return Forecast{WaitsFor: "another commit, or that somebody mends it: " + v.Reason}
+		return Forecast{WaitsFor: "another commit, or a fix: " + v.Reason}
 	default:
 		return Forecast{WaitsFor: waits}
 	}
@@ -99,7 +99,7 @@ func shortCommit(commit string) string { return commit[:min(len(commit), 7)] }
 // unansweredReason returns why a need could not be answered; "" if that is not known.
 func (f Facts) unansweredReason(key string) string {
 	if a, ok := f.Answers[key]; ok && a.Reason != "" {
-		return fmt.Sprintf(" (it could not be asked: %s)", a.Reason)
+		return fmt.Sprintf(" (request failed: %s)", a.Reason)
 	}
 	return ""
 }

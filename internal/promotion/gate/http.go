@@ -45,7 +45,7 @@ func newHTTPGate(spec model.GateSpec) (Gate, problem.List) {
 	compiled := func(name, text string) *expression {
 		e, err := compileExpression(name, text)
 		if err != nil {
-			problems = append(problems, spec.Problem(`it is CEL over status, body, text, environment, commit and output, as in status == 200 && body.healthy`,
+			problems = append(problems, spec.Problem(`write CEL over status, body, text, environment, commit and output, such as status == 200 && body.healthy`,
 				"%s: %v", name, err))
 		}
 		return e
@@ -55,10 +55,10 @@ func newHTTPGate(spec model.GateSpec) (Gate, problem.List) {
 		g.failure = compiled("fail", s.Fail)
 	}
 	if s.Every < shortestEvery {
-		problems = append(problems, spec.Problem("it is 5s or more", "every cannot be %s", s.Every))
+		problems = append(problems, spec.Problem("write 5s or more", "every cannot be %s", s.Every))
 	}
 	if s.Timeout <= 0 || s.Timeout > longestAnswer {
-		problems = append(problems, spec.Problem("it is up to 1m: other environments wait for the answer too", "timeout cannot be %s", s.Timeout))
+		problems = append(problems, spec.Problem("write at most 1m: other environments wait for the answer too", "timeout cannot be %s", s.Timeout))
 	}
 	return g, problems
 }
@@ -75,7 +75,7 @@ func checkURL(spec model.GateSpec, s httpSpec) problem.List {
 	}
 	for _, p := range placeholder.FindAllString(s.URL, -1) {
 		if !slices.Contains(placeholders, p) {
-			add("there are "+text.Join(placeholders, " and "), "the URL has a placeholder %s, which nothing stands for", p)
+			add("there are "+text.Join(placeholders, " and "), "unknown placeholder %s in the URL", p)
 		}
 	}
 	_, host, _ := strings.Cut(s.URL, "://")
@@ -85,15 +85,15 @@ func checkURL(spec model.GateSpec, s httpSpec) problem.List {
 	u, err := url.Parse(placeholder.ReplaceAllString(s.URL, "x"))
 	switch {
 	case err != nil:
-		add("as in https://tests.example.com/{commit}", "the URL %q cannot be read", s.URL)
+		add("write it as https://tests.example.com/{commit}", "the URL %q cannot be read", s.URL)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		add("as in https://tests.example.com/{commit}", "the URL %q is not one of http or https with a host", s.URL)
+		add("write it as https://tests.example.com/{commit}", "the URL %q is not one of http or https with a host", s.URL)
 	case strings.ContainsAny(host, "{}"):
-		add("write the host out: what answers is not for a commit to choose", "the host of the URL %q has a placeholder", s.URL)
+		add("write the host out: a commit must not choose the server", "the host of the URL %q has a placeholder", s.URL)
 	case u.User != nil:
-		add("put it into the settings, and name it with secret", "the URL has a user or a password in it")
+		add("put it into the settings, and refer to it with secret", "the URL contains a user or a password")
 	case s.Secret != "" && u.Scheme == "http":
-		p := spec.Problem("use https", "the secret %s is sent in the clear", s.Secret)
+		p := spec.Problem("use https", "the secret %s is sent unencrypted", s.Secret)
 		p.Warning = true
 		problems = append(problems, p)
 	}
@@ -122,11 +122,11 @@ func (g httpGate) Evaluate(f Facts) Verdict {
 	next := a.Time.Add(g.spec.Every)
 	switch {
 	case !ok, a.URL != "" && a.URL != g.expandURL(f):
-		return g.wait("%s was not asked yet", g.displayHost())
+		return g.wait("%s has not been requested yet", g.displayHost())
 	case a.Reason != "":
-		return g.wait("%s could not be asked: %s", g.displayHost(), a.Reason).withValidUntil(next, f.Now)
+		return g.wait("the request to %s failed: %s", g.displayHost(), a.Reason).withValidUntil(next, f.Now)
 	case !f.Now.Before(next.Add(g.spec.Every)):
-		return g.wait("%s was last asked at %s", g.displayHost(), formatTime(a.Time))
+		return g.wait("%s was last requested at %s", g.displayHost(), formatTime(a.Time))
 	}
 	return g.evaluateAnswer(expressionVariables(f, a), a).withValidUntil(next, f.Now)
 }
@@ -138,7 +138,7 @@ func (g httpGate) evaluateAnswer(variables map[string]any, a Answer) Verdict {
 		case err != nil:
 			return g.wait("%s answered %d; %v", g.displayHost(), a.Code, err)
 		case failed:
-			return g.fail("%s answered %d, for which fail holds", g.displayHost(), a.Code)
+			return g.fail("%s answered %d, and fail is true", g.displayHost(), a.Code)
 		}
 	}
 	yes, err := g.expect.evaluate(variables)
@@ -146,7 +146,7 @@ func (g httpGate) evaluateAnswer(variables map[string]any, a Answer) Verdict {
 	case err != nil:
 		return g.wait("%s answered %d; %v", g.displayHost(), a.Code, err)
 	case !yes:
-		return g.wait("%s answered %d, which is not what is expected yet", g.displayHost(), a.Code)
+		return g.wait("%s answered %d, and expect is not true yet", g.displayHost(), a.Code)
 	default:
 		return g.pass("%s answered as expected", g.displayHost())
 	}

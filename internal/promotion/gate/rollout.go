@@ -36,10 +36,10 @@ func newRolloutGate(spec model.GateSpec) (Gate, problem.List) {
 	s := rolloutSpec{Clusters: 1, Percent: 100}
 	problems := spec.Decode(&s)
 	if s.Percent < 1 || s.Percent > 100 {
-		problems = append(problems, spec.Problem("leave it out for all of them", "percent is %d, and should be from 1 to 100", s.Percent))
+		problems = append(problems, spec.Problem("remove it to require all of them", "percent is %d, and should be from 1 to 100", s.Percent))
 	}
 	if s.Clusters < 1 {
-		problems = append(problems, spec.Problem("leave it out for one; remove the gate if there are no clusters that report", "clusters is 0"))
+		problems = append(problems, spec.Problem("remove it to require one; remove the gate if no cluster reports", "clusters is 0"))
 	}
 	g := rolloutGate{customContexts: s.Contexts != nil, gateName: gateNameOf(spec), rule: rollout.Rule{MinClusters: s.Clusters, ReadyPercent: s.Percent, StaleAfter: s.Stale, Timeout: s.Timeout}}
 	if !g.customContexts {
@@ -48,7 +48,7 @@ func newRolloutGate(spec model.GateSpec) (Gate, problem.List) {
 	for _, pattern := range s.Contexts {
 		re, err := regexp.Compile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
 		if err != nil || pattern == "" {
-			problems = append(problems, spec.Problem("as in kustomization/* or e2e; * stands for any text", "%q is no pattern of contexts", pattern))
+			problems = append(problems, spec.Problem("write it as kustomization/* or e2e; * matches any text", "%q is not a pattern of contexts", pattern))
 			continue
 		}
 		g.contexts = append(g.contexts, re)

@@ -71,7 +71,7 @@ func (s Set) Evaluate(f Facts) Verdict {
 		if d, ok := g.(dispatchGate); ok && first != nil {
 			// Unless it was started when the gates before it had passed, it is not started yet.
 			if _, asked := f.Answers[d.answerKey(f)]; !asked {
-				parts[i] = d.wait("%s has its turn after %s: %s", d.spec.Workflow, first.Gate, first.Reason).withValidUntil(first.ValidUntil, f.Now)
+				parts[i] = d.wait("%s starts after %s: %s", d.spec.Workflow, first.Gate, first.Reason).withValidUntil(first.ValidUntil, f.Now)
 			}
 		}
 		if first == nil && parts[i].Status != Pass {

@@ -76,7 +76,7 @@ func TestSetForecast(t *testing.T) {
 		{"people", "- approval\n- {name: b, approval: {count: 2, by: [alice, bob]}}\n- soak: 30m", noon, func(f *Facts) { f.Approvals = []Approval{{Approver: "zoe"}} },
 			Forecast{Time: before(-10 * time.Minute), WaitsFor: "2 approvals, of alice or bob"}},
 		{"failed", "- status: {contexts: [ci/test]}", noon, func(f *Facts) { f.BaseStatuses = []CommitStatus{{Context: "ci/test", Outcome: "failure"}} },
-			Forecast{Time: noon, WaitsFor: "another commit, or that somebody mends it: ci/test failed"}},
+			Forecast{Time: noon, WaitsFor: "another commit, or a fix: ci/test failed"}},
 		{"withheld", "- merged", noon, func(f *Facts) { f.MergedAt, f.Withheld = time.Time{}, "it removes web" },
 			Forecast{Time: noon, WaitsFor: "a person to merge or acknowledge it: it removes web"}},
 		{"others", "- merged\n- rollout\n- http: {url: https://example.com/x, expect: 'true'}\n- dispatch: {workflow: smoke.yaml}", noon, func(f *Facts) { f.MergedAt = time.Time{} },
@@ -108,7 +108,7 @@ func TestSetCheckBehind(t *testing.T) {
 	s := setOf(t, "- window: {allow: [{cron: 0 9 * * *, duration: 2h}]}\n- {name: smoke, dispatch: {workflow: smoke.yaml}}")
 	closed := "the window is closed; it opens Tue 2026-11-24 09:00 UTC"
 	v := s.Evaluate(facts())
-	if got := v.Parts[1]; got.Status != Wait || got.Reason != "smoke.yaml has its turn after window: "+closed || !got.ValidUntil.Equal(v.Parts[0].ValidUntil) {
+	if got := v.Parts[1]; got.Status != Wait || got.Reason != "smoke.yaml starts after window: "+closed || !got.ValidUntil.Equal(v.Parts[0].ValidUntil) {
 		t.Errorf("behind a window: %+v", got)
 	}
 	if !strings.Contains(v.Reason, closed) {

@@ -18,7 +18,7 @@ func newSoakGate(spec model.GateSpec) (Gate, problem.List) {
 	g := soakGate{gateName: gateNameOf(spec)}
 	problems := spec.Decode(&g.length)
 	if len(problems) == 0 && g.length == 0 {
-		problems = problem.List{spec.Problem("as in soak: 30m", "soak does not say how long")}
+		problems = problem.List{spec.Problem("write it as soak: 30m", "soak needs a duration")}
 	}
 	return g, problems
 }

@@ -35,11 +35,11 @@ func newStatusGate(spec model.GateSpec) (Gate, problem.List) {
 	problems := spec.Decode(&s)
 	g := statusGate{gateNameOf(spec), slices.Compact(slices.Sorted(slices.Values(s.Contexts))), cmp.Or(s.Of, targetBase)}
 	if g.target != targetBase && g.target != targetOutput {
-		problems = append(problems, spec.Problem("it is base, for the commit that is promoted, or output, for what was rendered from it",
+		problems = append(problems, spec.Problem("write base for the promoted commit, or output for the commit of its rendered output",
 			"of cannot be %q", s.Of))
 	}
 	if len(problems) == 0 && (len(g.contexts) == 0 || g.contexts[0] == "") {
-		problems = append(problems, spec.Problem("as in contexts: [ci/test]", "status does not say which contexts"))
+		problems = append(problems, spec.Problem("write it as contexts: [ci/test]", "status names no contexts"))
 	}
 	return g, problems
 }

@@ -66,9 +66,9 @@ func TestRollout(t *testing.T) {
 		{"nobody in time", "rollout: {timeout: 30m}", facts(), "fail: not rolled out within 30m: no cluster has reported"},
 		{"cannot be asked", "rollout", facts(func(f *Facts) {
 			f.Answers = map[string]Answer{"output stage": {Reason: "403 Forbidden"}}
-		}, report("oslo", rollout.Progressing, true)), "wait: 0 of 1 cluster ready, 1 in progress (it could not be asked: 403 Forbidden)"},
+		}, report("oslo", rollout.Progressing, true)), "wait: 0 of 1 cluster ready, 1 in progress (request failed: 403 Forbidden)"},
 		{"some", "rollout: {clusters: 3, timeout: 2h}", facts(report("oslo", rollout.Ready, true), report("riga", rollout.Ready, false)),
-			"wait: 1 of 3 clusters ready, 1 on another commit (riga), 1 not heard of yet [11-23 13:00]"},
+			"wait: 1 of 3 clusters ready, 1 on another commit (riga), 1 no report yet [11-23 13:00]"},
 		{"reports were lost, and the others are ready", "rollout", facts(lost, report("oslo", rollout.Ready, true)),
 			"wait: reports of clusters were lost: 3 lines were damaged; without them it does not decide before Mon 2026-11-23 13:00 UTC. Of the others: 1 of 1 cluster ready [11-23 13:00]"},
 		{"reports were lost, and the others failed", "rollout", facts(lost, report("oslo", rollout.Failed, true)),
@@ -120,21 +120,21 @@ func TestFreezes(t *testing.T) {
 		change func(*model.Freeze)
 		want   string
 	}{
-		{"none", nil, nil, "pass: nothing is frozen"},
+		{"none", nil, nil, "pass: no freeze applies"},
 		{"all", []model.Freeze{friday}, nil, "wait: freeze black-friday: sales, until Wed 2026-11-25 12:00 UTC [11-25 12:00]"},
-		{"for ever", []model.Freeze{friday}, func(z *model.Freeze) { z.To, z.From = time.Time{}, time.Time{} }, "wait: freeze black-friday: sales, until somebody ends it"},
+		{"for ever", []model.Freeze{friday}, func(z *model.Freeze) { z.To, z.From = time.Time{}, time.Time{} }, "wait: freeze black-friday: sales, until a person ends it"},
 		{"this environment", []model.Freeze{friday}, func(z *model.Freeze) { z.Environments = []string{"prod", "stage"} }, "wait: freeze black-friday: sales, until Wed 2026-11-25 12:00 UTC [11-25 12:00]"},
-		{"another environment", []model.Freeze{friday}, func(z *model.Freeze) { z.Environments = []string{"prod"} }, "pass: nothing is frozen"},
-		{"to come", []model.Freeze{friday}, func(z *model.Freeze) { z.From = before(-time.Hour) }, "pass: nothing is frozen [11-23 13:00]"},
+		{"another environment", []model.Freeze{friday}, func(z *model.Freeze) { z.Environments = []string{"prod"} }, "pass: no freeze applies"},
+		{"to come", []model.Freeze{friday}, func(z *model.Freeze) { z.From = before(-time.Hour) }, "pass: no freeze applies [11-23 13:00]"},
 		{"begins now", []model.Freeze{friday}, func(z *model.Freeze) { z.From = noon }, "wait: freeze black-friday: sales, until Wed 2026-11-25 12:00 UTC [11-25 12:00]"},
-		{"ends now", []model.Freeze{friday}, func(z *model.Freeze) { z.To = noon }, "pass: nothing is frozen"},
+		{"ends now", []model.Freeze{friday}, func(z *model.Freeze) { z.To = noon }, "pass: no freeze applies"},
 		{"excepted", []model.Freeze{friday}, func(z *model.Freeze) { z.Except = map[string]string{"1111111aaaa": "hotfix for CVE"} },
 			"pass: freeze black-friday does not apply to 1111111: hotfix for CVE"},
 		{"excepted by the beginning", []model.Freeze{friday}, func(z *model.Freeze) { z.Except = map[string]string{"1111111": "hotfix for CVE"} },
 			"pass: freeze black-friday does not apply to 1111111: hotfix for CVE"},
 		{"too short a beginning", []model.Freeze{friday}, func(z *model.Freeze) { z.Except = map[string]string{"1111": "", "": ""} },
 			"wait: freeze black-friday: sales, until Wed 2026-11-25 12:00 UTC [11-25 12:00]"},
-		{"two", []model.Freeze{{Object: model.Object{Name: "b"}, Reason: "moving"}, friday}, func(z *model.Freeze) { z.Except = map[string]string{"1111111aaaa": "hotfix"} }, "wait: freeze b: moving, until somebody ends it"},
+		{"two", []model.Freeze{{Object: model.Object{Name: "b"}, Reason: "moving"}, friday}, func(z *model.Freeze) { z.Except = map[string]string{"1111111aaaa": "hotfix"} }, "wait: freeze b: moving, until a person ends it"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := facts(func(*Facts) {})
@@ -177,7 +177,7 @@ func TestApproval(t *testing.T) {
 	checkCases(t, []verdictCase{
 		{"nobody", "approval", facts(), "wait: 1 approval missing"},
 		{"cannot be asked", "approval", facts(func(f *Facts) { f.Answers = map[string]Answer{"approvals stage": {Reason: "403 Forbidden"}} }),
-			"wait: 1 approval missing; there may be others (it could not be asked: 403 Forbidden)"},
+			"wait: 1 approval missing; there may be others (request failed: 403 Forbidden)"},
 		{"a login like the number of one", "approval: {count: 2}", facts(by("foo-bar"), inGit("foo-bar@users.noreply.gitlab.com")), "wait: 1 approval missing; approved by foo-bar"},
 		{"anybody", "approval", facts(by("mallory")), "pass: approved by mallory"},
 		{"the author, who may", "approval", facts(by("wren")), "pass: approved by wren"},
@@ -202,7 +202,7 @@ func TestApproval(t *testing.T) {
 			"wait: 1 approval missing, of alice, bob@example.com or team org/sre; approved by alice; dave@example.com may not approve"},
 		{"a team that nobody asked", two, facts(by("alice"), known("bob@example.com", "bob")), "pass: approved by alice and bob@example.com"},
 		{"a team that cannot be asked", two, facts(by("dave"), func(f *Facts) { f.Answers = map[string]Answer{"members org/sre": {Reason: "403 Forbidden"}} }),
-			"wait: 2 approvals missing, of alice, bob@example.com or team org/sre; dave may not approve; the members of org/sre are not known (it could not be asked: 403 Forbidden)"},
+			"wait: 2 approvals missing, of alice, bob@example.com or team org/sre; dave may not approve; the members of org/sre are not known (request failed: 403 Forbidden)"},
 		{"an author", two, facts(by("alice", "dave"), team, func(f *Facts) { f.Authors = []string{"7+Alice@users.noreply.github.com"} }),
 			"wait: 1 approval missing, of alice, bob@example.com or team org/sre; approved by dave; alice is an author of what is approved"},
 		{"authors that are not known", two, facts(by("alice"), team, func(f *Facts) { f.Authors = nil }),
@@ -222,7 +222,7 @@ func TestStatus(t *testing.T) {
 	checkCases(t, []verdictCase{
 		{"nothing", gate, facts(), "wait: ci/lint is not reported and ci/test is not reported"},
 		{"cannot be asked", gate, facts(func(f *Facts) { f.Answers = map[string]Answer{"base stage": {Reason: "timeout"}} }),
-			"wait: ci/lint is not reported and ci/test is not reported (it could not be asked: timeout)"},
+			"wait: ci/lint is not reported and ci/test is not reported (request failed: timeout)"},
 		{"one", gate, facts(said("ci/test", "success", 0)), "wait: ci/lint is not reported"},
 		{"both", gate, facts(said("ci/test", "success", 0), said("ci/lint", "success", 0)), "pass: ci/lint and ci/test succeeded"},
 		{"pending", gate, facts(said("ci/test", "pending", 0), said("ci/lint", "success", 0)), "wait: ci/test is pending (14 tests, https://ci.example.com/3)"},
@@ -244,23 +244,23 @@ func TestHTTP(t *testing.T) {
 		return answer(Answer{Time: before(20 * time.Second), Code: code, Body: []byte(body)})
 	}
 	checkCases(t, []verdictCase{
-		{"not asked", gate, facts(), "wait: tests.example.com was not asked yet"},
+		{"not asked", gate, facts(), "wait: tests.example.com has not been requested yet"},
 		{"asked of another commit", gate, answer(Answer{Time: before(20 * time.Second), Code: 200, Body: []byte(`{"failed":0,"commit":"1111111aaaa"}`),
-			URL: "https://tests.example.com/stage/0000000?o=2222222bbbb"}), "wait: tests.example.com was not asked yet"},
+			URL: "https://tests.example.com/stage/0000000?o=2222222bbbb"}), "wait: tests.example.com has not been requested yet"},
 		{"asked of this commit", gate, answer(Answer{Time: before(20 * time.Second), Code: 200, Body: []byte(`{"failed":0,"commit":"1111111aaaa"}`),
 			URL: "https://tests.example.com/stage/1111111aaaa?o=2222222bbbb"}), "pass: tests.example.com answered as expected [11-23 12:00]"},
-		{"cannot be asked", gate, answer(Answer{Time: before(20 * time.Second), Reason: "connection refused"}), "wait: tests.example.com could not be asked: connection refused [11-23 12:00]"},
+		{"cannot be asked", gate, answer(Answer{Time: before(20 * time.Second), Reason: "connection refused"}), "wait: the request to tests.example.com failed: connection refused [11-23 12:00]"},
 		{"yes", gate, at(200, `{"failed":0,"commit":"1111111aaaa"}`), "pass: tests.example.com answered as expected [11-23 12:00]"},
-		{"not yet", gate, at(200, `{"failed":2,"commit":"1111111aaaa"}`), "wait: tests.example.com answered 200, which is not what is expected yet [11-23 12:00]"},
-		{"another code", gate, at(503, "<html>"), "wait: tests.example.com answered 503, which is not what is expected yet [11-23 12:00]"},
-		{"no JSON", gate, at(200, "<html>"), "wait: tests.example.com answered 200; expect cannot be told: no such key: failed [11-23 12:00]"},
-		{"no such field", gate, at(200, "{}"), "wait: tests.example.com answered 200; expect cannot be told: no such key: failed [11-23 12:00]"},
-		{"broken", gate, at(500, "all is broken"), "fail: tests.example.com answered 500, for which fail holds [11-23 12:00]"},
-		{"old", gate, answer(Answer{Time: before(2 * time.Minute), Code: 200, Body: []byte(`{"failed":0,"commit":"1111111aaaa"}`)}), "wait: tests.example.com was last asked at Mon 2026-11-23 11:58 UTC"},
+		{"not yet", gate, at(200, `{"failed":2,"commit":"1111111aaaa"}`), "wait: tests.example.com answered 200, and expect is not true yet [11-23 12:00]"},
+		{"another code", gate, at(503, "<html>"), "wait: tests.example.com answered 503, and expect is not true yet [11-23 12:00]"},
+		{"no JSON", gate, at(200, "<html>"), "wait: tests.example.com answered 200; expect cannot be evaluated: no such key: failed [11-23 12:00]"},
+		{"no such field", gate, at(200, "{}"), "wait: tests.example.com answered 200; expect cannot be evaluated: no such key: failed [11-23 12:00]"},
+		{"broken", gate, at(500, "all is broken"), "fail: tests.example.com answered 500, and fail is true [11-23 12:00]"},
+		{"old", gate, answer(Answer{Time: before(2 * time.Minute), Code: 200, Body: []byte(`{"failed":0,"commit":"1111111aaaa"}`)}), "wait: tests.example.com was last requested at Mon 2026-11-23 11:58 UTC"},
 		{"not true or false", "{name: probe, http: {url: https://tests.example.com, expect: body.n}}", at(200, `{"n":3}`),
-			"wait: tests.example.com answered 200; expect gave double, and not true or false [11-23 12:00]"},
+			"wait: tests.example.com answered 200; expect evaluated to double, not to true or false [11-23 12:00]"},
 		{"too much work", "{name: probe, http: {url: https://tests.example.com, expect: 'body.all(a, body.all(b, body.all(c, a+b+c >= 0)))'}}",
-			at(200, "["+strings.Repeat("1,", 300)+"1]"), "wait: tests.example.com answered 200; expect cannot be told: operation cancelled: actual cost limit exceeded [11-23 12:00]"},
+			at(200, "["+strings.Repeat("1,", 300)+"1]"), "wait: tests.example.com answered 200; expect cannot be evaluated: operation cancelled: actual cost limit exceeded [11-23 12:00]"},
 	})
 	f := facts(func(f *Facts) { f.Environment = "a b/../c&d" })
 	want := []Need{{Key: "http a b/../c&d probe", Kind: HTTP, URL: "https://tests.example.com/a%20b%2F..%2Fc%26d/1111111aaaa?o=2222222bbbb",
@@ -277,7 +277,7 @@ func TestDispatch(t *testing.T) {
 	const gate = "{name: smoke, dispatch: {workflow: smoke.yaml, ref: main, inputs: {size: small, environment: staging}}}"
 	started := before(15 * time.Minute)
 	checkCases(t, []verdictCase{
-		{"not started", gate, facts(), "wait: smoke.yaml was not started yet"},
+		{"not started", gate, facts(), "wait: smoke.yaml has not been started yet"},
 		{"cannot be started", gate, answer(Answer{Time: started, Reason: "no such workflow"}), "wait: smoke.yaml could not be started: no such workflow"},
 		{"running", gate, answer(Answer{Time: started, Outcome: "pending", URL: "https://ci.example.com/9"}), "wait: smoke.yaml is running (https://ci.example.com/9) [11-23 12:45]"},
 		{"success", gate, answer(Answer{Time: started, Outcome: "success"}), "pass: smoke.yaml succeeded"},

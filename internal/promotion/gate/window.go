@@ -30,8 +30,8 @@ func newWindowGate(spec model.GateSpec) (Gate, problem.List) {
 	problems := spec.Decode(&s)
 	g := windowGate{gateName: gateNameOf(spec)}
 	if len(problems) == 0 && len(s.Allow) == 0 && len(s.Deny) == 0 {
-		problems = append(problems, spec.Problem("as in window: {allow: [{cron: 0 9 * * 1-4, duration: 8h, timeZone: Europe/Berlin}]}",
-			"a window has times to allow or to deny"))
+		problems = append(problems, spec.Problem("write it as window: {allow: [{cron: 0 9 * * 1-4, duration: 8h, timeZone: Europe/Berlin}]}",
+			"the window has neither allow nor deny"))
 	}
 	if problems.Stops() {
 		return nil, problems
@@ -55,19 +55,19 @@ func (s openingSpec) compileOpening(spec model.GateSpec) (opening, problem.List)
 	var problems problem.List
 	schedule, err := parseCron(s.Cron)
 	if err != nil {
-		problems = append(problems, spec.Problem("it has five fields: minute, hour, day of the month, month and day of the week, as in 0 9 * * 1-4",
+		problems = append(problems, spec.Problem("write five fields: minute, hour, day of the month, month and day of the week, as in 0 9 * * 1-4",
 			"cron cannot be %q: %v", s.Cron, err))
 	}
 	zone, err := time.LoadLocation(s.TimeZone) // "" is UTC
 	if err != nil || s.TimeZone == "Local" {   // the machine's: verdicts do not depend on where they are made
 		hint := problem.DidYouMean(strings.ReplaceAll(s.TimeZone, " ", "_"), knownZones)
 		if hint == "" {
-			hint = "it is a name of the IANA database, as Europe/Berlin; UTC if it is left out"
+			hint = "write a name of the IANA database, such as Europe/Berlin, or nothing for UTC"
 		}
 		problems = append(problems, spec.Problem(hint, "there is no time zone %q", s.TimeZone))
 	}
 	if s.Duration < time.Minute || s.Duration > longestOpening {
-		problems = append(problems, spec.Problem("it is from 1m to 8784h, which is a year", "duration cannot be %s", s.Duration))
+		problems = append(problems, spec.Problem("write 1m to 8784h, which is a year", "duration cannot be %s", s.Duration))
 	}
 	return opening{schedule, s.Duration, zone}, problems
 }
@@ -90,9 +90,9 @@ func (g windowGate) checkOpens(spec model.GateSpec) problem.List {
 	case !at.IsZero():
 		return nil
 	case done:
-		return problem.List{spec.Problem("look for deny that covers all of allow, or a day that no month has", "the window never opens")}
+		return problem.List{spec.Problem("check whether deny covers all of allow, or a day that no month has", "the window never opens")}
 	default:
-		return problem.List{spec.Problem("let its parts open less often, and for longer", "when the window opens is too much to find out")}
+		return problem.List{spec.Problem("let its parts open less often and for longer", "finding out when the window opens takes too long")}
 	}
 }
 
@@ -143,7 +143,7 @@ func earliestOpening(all []opening, now time.Time) time.Time {
 // Evaluate returns whether the window is open, and when it closes or opens.
 func (g windowGate) Evaluate(f Facts) Verdict {
 	if year := f.Now.Year(); year < 1 || year > 9999 {
-		return g.wait("it is not known what time it is")
+		return g.wait("the current time is not known")
 	}
 	denied := firstOpen(g.deny, f.Now)
 	if denied == nil && (len(g.allow) == 0 || firstOpen(g.allow, f.Now) != nil) {
@@ -155,7 +155,7 @@ func (g windowGate) Evaluate(f Facts) Verdict {
 	}
 	why := "the window is closed"
 	if denied != nil {
-		why = "the window is closed for a time that is denied"
+		why = "the window is closed by deny"
 	}
 	return g.wait("%s; it opens %s", why, formatTime(at.In(g.displayZone()))).withValidUntil(at, f.Now)
 }

@@ -223,7 +223,7 @@ func (r *referee) settle() {
 	}
 	for _, e := range w.envs {
 		if e.record != w.base[0] && r.free(e) {
-			r.failf("%s: nothing is in the way, and it stays at %q", e.name, e.record)
+			r.failf("%s: all gates passed, and it stays at %q", e.name, e.record)
 		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 //     dropped. One that begins gets the newest, and drops nothing.
 //  6. It has to be done with what it has: that failed; or was merged and is proven; or
 //     not each counts, and it was not merged, or the environment comes after none. And it
-//     must be sure of what was proven in it.
+//     must be sure of what was verified in it.
 //  7. It gets nothing if it is held or pinned, or the time of a batch is not over, or
 //     its gates do not say yes; nor, if each counts, if it is not known of all commits
 //     whether they were proven right before it.

@@ -53,7 +53,7 @@ type Stage struct {
 }
 
 // ExternalReason is why nothing is promoted to an environment that the settings leave out.
-const ExternalReason = "the settings leave it out, so that others decide about it"
+const ExternalReason = "the settings do not list it, so another daemon promotes to it"
 
 // DecisionState is one word for a decision.
 type DecisionState string

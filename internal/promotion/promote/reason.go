@@ -37,7 +37,7 @@ func (c snapshot) noCandidateReason(s Stage) string {
 	case c.history.Head() == "":
 		return "the base has no commit"
 	case s.Commit == c.history.Head():
-		return "it has the newest commit of the base"
+		return "up to date"
 	}
 	var reasons []string
 	for _, name := range s.After {
@@ -49,7 +49,7 @@ func (c snapshot) noCandidateReason(s Stage) string {
 		case u.Commit == "":
 			reasons = append(reasons, fmt.Sprintf("%s has no commit yet", name))
 		case u.Commit == s.Commit:
-			reasons = append(reasons, fmt.Sprintf("%s has the same commit", name))
+			reasons = append(reasons, fmt.Sprintf("waiting for %s to move first", name))
 		default:
 			reasons = append(reasons, fmt.Sprintf("%s has an older commit, %s", name, ShortID(u.Commit)))
 		}
@@ -75,7 +75,7 @@ func (c snapshot) upstreamVerdicts(s Stage, commit string) []gate.Verdict {
 }
 
 func unknownStageReason(name string) string {
-	return fmt.Sprintf("%s is not among the environments", name)
+	return fmt.Sprintf("there is no environment %s", name)
 }
 
 // upstreamVerdict returns whether a commit is proven in a stage, and if not, why.
@@ -84,7 +84,7 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 	what := ShortID(commit)
 	switch {
 	case c.isProven(u, commit):
-		v.Status, v.Reason = gate.Pass, fmt.Sprintf("%s was proven in %s", what, u.Name)
+		v.Status, v.Reason = gate.Pass, fmt.Sprintf("%s was verified in %s", what, u.Name)
 	case c.stoppedReason(u) != "":
 		v.Reason = fmt.Sprintf("%s is stopped: %s", u.Name, c.stoppedReason(u))
 	case u.Commit == "":
@@ -92,13 +92,13 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 	case u.Commit != commit && c.history.IsNewer(commit, u.Commit):
 		v.Reason = fmt.Sprintf("%s has an older commit, %s", u.Name, ShortID(u.Commit))
 	case u.Commit != commit:
-		v.Reason = fmt.Sprintf("%s was not proven in %s, which has a newer one", what, u.Name)
+		v.Reason = fmt.Sprintf("%s was not verified in %s, which has a newer commit", what, u.Name)
 	case !u.Merged:
 		v.Reason = fmt.Sprintf("%s is not merged in %s", what, u.Name)
 	case u.Proof.Status == gate.Fail:
 		v.Reason, v.Parts = fmt.Sprintf("%s failed in %s: %s", what, u.Name, verdictReason(u.Proof)), u.Proof.Parts
 	default:
-		v.Reason = fmt.Sprintf("%s is not proven in %s yet: %s", what, u.Name, verdictReason(u.Proof))
+		v.Reason = fmt.Sprintf("%s is not verified in %s yet: %s", what, u.Name, verdictReason(u.Proof))
 		v.ValidUntil, v.Parts = u.Proof.ValidUntil, u.Proof.Parts
 	}
 	return v
@@ -109,7 +109,7 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 func (c snapshot) provenVerdict(s Stage, commit string) gate.Verdict {
 	v := gate.Verdict{Gate: "after", Status: gate.Pass, Reason: fmt.Sprintf("%s is on the base's branch", ShortID(commit))}
 	if len(s.After) > 0 {
-		v.Reason = fmt.Sprintf("%s was proven in %s", ShortID(commit), strings.Join(s.After, ", "))
+		v.Reason = fmt.Sprintf("%s was verified in %s", ShortID(commit), strings.Join(s.After, ", "))
 	}
 	for _, name := range s.After {
 		u := c.findStage(name)
@@ -117,7 +117,7 @@ func (c snapshot) provenVerdict(s Stage, commit string) gate.Verdict {
 			v.Parts = append(v.Parts, u.Proof)
 		}
 		if u.PartialProven && s.Queue.Policy == model.QueueEvery && s.Commit != "" {
-			v.Status, v.Reason = gate.Wait, fmt.Sprintf("not all that was proven in %s could be read, and none may be left out", name)
+			v.Status, v.Reason = gate.Wait, fmt.Sprintf("not all commits that were verified in %s could be read, and the queue skips none", name)
 		}
 	}
 	return v
@@ -125,12 +125,12 @@ func (c snapshot) provenVerdict(s Stage, commit string) gate.Verdict {
 
 // queueVerdict returns whether the queue lets a commit through now.
 func queueVerdict(s Stage, now time.Time) gate.Verdict {
-	v := gate.Verdict{Gate: "queue", Status: gate.Pass, Reason: "the newest counts"}
+	v := gate.Verdict{Gate: "queue", Status: gate.Pass, Reason: "the newest commit goes first"}
 	switch s.Queue.Policy {
 	case model.QueueEvery:
-		v.Reason = "every commit, one after the other"
+		v.Reason = "every commit, in order"
 	case model.QueuePinned:
-		v.Status, v.Reason = gate.Wait, "it is pinned: it gets commits by hand only"
+		v.Status, v.Reason = gate.Wait, "pinned: commits are promoted by hand only"
 	case model.QueueBatch:
 		next := s.PromotedAt.Add(s.Queue.Every)
 		v.Reason = fmt.Sprintf("at most one commit in %s", rollout.FormatDuration(s.Queue.Every))
@@ -152,25 +152,25 @@ func settledVerdict(s Stage) gate.Verdict {
 	case s.Commit == "":
 		v.Reason = "it has no commit yet"
 	case s.PartialProven: // it may have gone back behind one of those that were not read
-		v.Status, v.Reason = gate.Wait, "not all that was proven here could be read"
+		v.Status, v.Reason = gate.Wait, "not all commits that were verified here could be read"
 	case s.Proof.Status == gate.Fail:
-		v.Reason = fmt.Sprintf("%s failed, so a newer one may come", what)
+		v.Reason = fmt.Sprintf("%s failed; a newer commit may supersede it", what)
 	case !s.Merged && s.Queue.Policy != model.QueueEvery:
-		v.Reason = fmt.Sprintf("%s is not merged, and a newer one may take its place", what)
+		v.Reason = fmt.Sprintf("%s is not merged; a newer commit may supersede it", what)
 	case !s.Merged:
-		v.Status, v.Reason = gate.Wait, fmt.Sprintf("%s is not merged, and its turn is not over", what)
+		v.Status, v.Reason = gate.Wait, fmt.Sprintf("%s is not merged yet", what)
 	case s.Proof.Status == gate.Pass:
-		v.Reason = fmt.Sprintf("%s is proven", what)
+		v.Reason = fmt.Sprintf("%s is verified", what)
 	case len(s.After) == 0 && s.Queue.Policy != model.QueueEvery:
-		v.Reason = fmt.Sprintf("%s is merged; the first environment follows the base, without waiting for proof", what)
+		v.Reason = fmt.Sprintf("%s is merged; the first environment follows the base without waiting for verification", what)
 	default:
 		v.Status, v.ValidUntil, v.Parts = gate.Wait, s.Proof.ValidUntil, s.Proof.Parts
-		v.Reason = fmt.Sprintf("%s is not proven yet: %s", what, verdictReason(s.Proof))
+		v.Reason = fmt.Sprintf("%s is not verified yet: %s", what, verdictReason(s.Proof))
 	}
 	return v
 }
 
 // verdictReason returns the reason of a verdict, which may be empty.
-func verdictReason(v gate.Verdict) string { return cmp.Or(v.Reason, "nothing is known of it yet") }
+func verdictReason(v gate.Verdict) string { return cmp.Or(v.Reason, "nothing has been reported yet") }
 
 func heldReason(s Stage) string { return "it is held: " + s.HoldReason }

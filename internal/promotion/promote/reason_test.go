@@ -80,141 +80,141 @@ func TestReasons(t *testing.T) {
 	}{
 		{"it moves", []promote.Stage{at("dev", "c3"), at("stage", "c1", "dev")}, `moves c1 -> c3
 pass stage: stage may have c3
-  pass after: c3 was proven in dev
+  pass after: c3 was verified in dev
     pass proof: all clusters are ready
-  pass queue: the newest counts
-  pass settled: c1 is proven
-  pass gates: nothing is in the way
+  pass queue: the newest commit goes first
+  pass settled: c1 is verified
+  pass gates: all gates passed
 `},
 		{"one that begins does not replay history", []promote.Stage{with(at("dev", "c3"), proven("c1", "c2")), at("stage", "", "dev")}, `moves  -> c3
 pass stage: stage may have c3
-  pass after: c3 was proven in dev
+  pass after: c3 was verified in dev
     pass proof: all clusters are ready
-  pass queue: the newest counts
+  pass queue: the newest commit goes first
   pass settled: it has no commit yet
-  pass gates: nothing is in the way
+  pass gates: all gates passed
 `},
 		{"those between are dropped", []promote.Stage{with(at("dev", "c4"), proven("c2", "c3")), with(at("stage", "c1", "dev"), unmerged)}, `moves c1 -> c4, drops c3 c2
 pass stage: stage may have c4
-  pass after: c4 was proven in dev
+  pass after: c4 was verified in dev
     pass proof: all clusters are ready
-  pass queue: the newest counts
-  pass settled: c1 is not merged, and a newer one may take its place
-  pass gates: nothing is in the way
+  pass queue: the newest commit goes first
+  pass settled: c1 is not merged; a newer commit may supersede it
+  pass gates: all gates passed
 `},
 		{"each counts, and its turn is not over", []promote.Stage{with(at("dev", "c4"), proven("c2", "c3")), with(with(at("stage", "c1", "dev"), unmerged), queue(model.Queue{Policy: model.QueueEvery}))}, `waiting c1 -> c2
-wait stage: c1 is not merged, and its turn is not over
-  pass after: c2 was proven in dev
-  pass queue: every commit, one after the other
-  wait settled: c1 is not merged, and its turn is not over
-  pass gates: nothing is in the way
+wait stage: c1 is not merged yet
+  pass after: c2 was verified in dev
+  pass queue: every commit, in order
+  wait settled: c1 is not merged yet
+  pass gates: all gates passed
 `},
 		{"each counts, and not all could be read", []promote.Stage{with(at("dev", "c4"), func(s *promote.Stage) { s.PartialProven = true }), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.QueueEvery}))}, `waiting c1 -> c4
-wait stage: not all that was proven in dev could be read, and none may be left out
-  wait after: not all that was proven in dev could be read, and none may be left out
+wait stage: not all commits that were verified in dev could be read, and the queue skips none
+  wait after: not all commits that were verified in dev could be read, and the queue skips none
     pass proof: all clusters are ready
-  pass queue: every commit, one after the other
-  pass settled: c1 is proven
-  pass gates: nothing is in the way
+  pass queue: every commit, in order
+  pass settled: c1 is verified
+  pass gates: all gates passed
 `},
 		{"what was proven here could not be read", []promote.Stage{with(at("dev", "c1"), func(s *promote.Stage) { s.PartialProven = true })}, `waiting c1 -> c9, drops c4 c3 c2
-wait dev: not all that was proven here could be read
+wait dev: not all commits that were verified here could be read
   pass after: c9 is on the base's branch
-  pass queue: the newest counts
-  wait settled: not all that was proven here could be read
+  pass queue: the newest commit goes first
+  wait settled: not all commits that were verified here could be read
   wait approval: nobody has approved it
 `},
 		{"a batch", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.QueueBatch, Every: 4 * time.Hour}))}, `waiting c1 -> c4
 wait stage: at most one commit in 4h (until 15:00)
-  pass after: c4 was proven in dev
+  pass after: c4 was verified in dev
     pass proof: all clusters are ready
   wait queue: at most one commit in 4h (until 15:00)
-  pass settled: c1 is proven
-  pass gates: nothing is in the way
+  pass settled: c1 is verified
+  pass gates: all gates passed
 `},
 		{"pinned", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), queue(model.Queue{Policy: model.QueuePinned}))}, `waiting c1 -> c4
-wait stage: it is pinned: it gets commits by hand only
-  pass after: c4 was proven in dev
+wait stage: pinned: commits are promoted by hand only
+  pass after: c4 was verified in dev
     pass proof: all clusters are ready
-  wait queue: it is pinned: it gets commits by hand only
-  pass settled: c1 is proven
-  pass gates: nothing is in the way
+  wait queue: pinned: commits are promoted by hand only
+  pass settled: c1 is verified
+  pass gates: all gates passed
 `},
 		{"held", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), func(s *promote.Stage) { s.HoldReason = "incident 7" })}, `held c1 -> c4
 wait stage: it is held: incident 7
-  pass after: c4 was proven in dev
+  pass after: c4 was verified in dev
     pass proof: all clusters are ready
   wait hold: it is held: incident 7
-  pass queue: the newest counts
-  pass settled: c1 is proven
-  pass gates: nothing is in the way
+  pass queue: the newest commit goes first
+  pass settled: c1 is verified
+  pass gates: all gates passed
 `},
 		{"held, and nothing is there", []promote.Stage{at("dev", "c1"), with(at("stage", "c1", "dev"), func(s *promote.Stage) { s.HoldReason = "incident 7" })}, `held c1 -> 
 wait stage: it is held: incident 7
 `},
 		{"it soaks here", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), proof(soak))}, `waiting c1 -> c4
-wait stage: c1 is not proven yet: it soaks for 30m (until 12:20)
-  pass after: c4 was proven in dev
+wait stage: c1 is not verified yet: it soaks for 30m (until 12:20)
+  pass after: c4 was verified in dev
     pass proof: all clusters are ready
-  pass queue: the newest counts
-  wait settled: c1 is not proven yet: it soaks for 30m (until 12:20)
-  pass gates: nothing is in the way
+  pass queue: the newest commit goes first
+  wait settled: c1 is not verified yet: it soaks for 30m (until 12:20)
+  pass gates: all gates passed
 `},
 		{"a first one follows the base", []promote.Stage{with(at("dev", "c1"), proof(soak))}, `waiting c1 -> c9, drops c4 c3 c2
 wait dev: nobody has approved it
   pass after: c9 is on the base's branch
-  pass queue: the newest counts
-  pass settled: c1 is merged; the first environment follows the base, without waiting for proof
+  pass queue: the newest commit goes first
+  pass settled: c1 is merged; the first environment follows the base without waiting for verification
   wait approval: nobody has approved it
 `},
 		{"a first one in which each counts", []promote.Stage{with(at("dev", "c1"), proof(soak), queue(model.Queue{Policy: model.QueueEvery}))}, `waiting c1 -> c2
-wait dev: c1 is not proven yet: it soaks for 30m (until 12:20)
+wait dev: c1 is not verified yet: it soaks for 30m (until 12:20)
   pass after: c2 is on the base's branch
-  pass queue: every commit, one after the other
-  wait settled: c1 is not proven yet: it soaks for 30m (until 12:20)
-  pass gates: nothing is in the way
+  pass queue: every commit, in order
+  wait settled: c1 is not verified yet: it soaks for 30m (until 12:20)
+  pass gates: all gates passed
 `},
 		{"a first one of a batch", []promote.Stage{with(at("dev", "c3"), proof(soak), queue(model.Queue{Policy: model.QueueBatch, Every: time.Hour}))}, `waiting c3 -> c9, drops c4
 wait dev: nobody has approved it
   pass after: c9 is on the base's branch
   pass queue: at most one commit in 1h
-  pass settled: c3 is merged; the first environment follows the base, without waiting for proof
+  pass settled: c3 is merged; the first environment follows the base without waiting for verification
   wait approval: nobody has approved it
 `},
 		{"a first one that is held", []promote.Stage{with(at("dev", "c3"), proof(soak), func(s *promote.Stage) { s.HoldReason = "incident 7" })}, `held c3 -> c9, drops c4
 wait dev: it is held: incident 7
   pass after: c9 is on the base's branch
   wait hold: it is held: incident 7
-  pass queue: the newest counts
-  pass settled: c3 is merged; the first environment follows the base, without waiting for proof
+  pass queue: the newest commit goes first
+  pass settled: c3 is merged; the first environment follows the base without waiting for verification
   wait approval: nobody has approved it
 `},
 		{"going on from a first one needs proof", []promote.Stage{with(at("dev", "c4"), proof(soak), proven("c2")), at("stage", "c1", "dev")}, `moves c1 -> c2
 pass stage: stage may have c2
-  pass after: c2 was proven in dev
-  pass queue: the newest counts
-  pass settled: c1 is proven
-  pass gates: nothing is in the way
+  pass after: c2 was verified in dev
+  pass queue: the newest commit goes first
+  pass settled: c1 is verified
+  pass gates: all gates passed
 `},
 		{"it failed here", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), proof(bad))}, `moves c1 -> c4
 pass stage: stage may have c4
-  pass after: c4 was proven in dev
+  pass after: c4 was verified in dev
     pass proof: all clusters are ready
-  pass queue: the newest counts
-  pass settled: c1 failed, so a newer one may come
-  pass gates: nothing is in the way
+  pass queue: the newest commit goes first
+  pass settled: c1 failed; a newer commit may supersede it
+  pass gates: all gates passed
 `},
 		{"it soaks before it", []promote.Stage{with(at("dev", "c4"), proof(soak)), at("stage", "c1", "dev")}, `waiting c1 -> c4
-wait stage: c4 is not proven in dev yet: it soaks for 30m (until 12:20)
-  wait after dev: c4 is not proven in dev yet: it soaks for 30m (until 12:20)
+wait stage: c4 is not verified in dev yet: it soaks for 30m (until 12:20)
+  wait after dev: c4 is not verified in dev yet: it soaks for 30m (until 12:20)
 `},
 		{"it failed before it", []promote.Stage{with(at("dev", "c4"), proof(bad)), at("stage", "c1", "dev")}, `waiting c1 -> c4
 wait stage: c4 failed in dev: west says that apps is broken
   wait after dev: c4 failed in dev: west says that apps is broken
 `},
 		{"nobody knows yet whether it is proven before it", []promote.Stage{with(at("dev", "c4"), proof(gate.Verdict{})), at("stage", "c1", "dev")}, `waiting c1 -> c4
-wait stage: c4 is not proven in dev yet: nothing is known of it yet
-  wait after dev: c4 is not proven in dev yet: nothing is known of it yet
+wait stage: c4 is not verified in dev yet: nothing has been reported yet
+  wait after dev: c4 is not verified in dev yet: nothing has been reported yet
 `},
 		{"it is not merged before it", []promote.Stage{with(at("dev", "c4"), unmerged), at("stage", "c1", "dev")}, `waiting c1 -> c4
 wait stage: c4 is not merged in dev
@@ -222,22 +222,22 @@ wait stage: c4 is not merged in dev
 `},
 		{"one of two is behind", []promote.Stage{at("east", "c4"), at("west", "c2"), with(at("prod", "c3", "east", "west"), proven("c1"))}, `waiting c3 -> c4
 wait prod: west has an older commit, c2
-  pass after east: c4 was proven in east
+  pass after east: c4 was verified in east
   wait after west: west has an older commit, c2
 `},
 		{"two have dropped different ones", []promote.Stage{with(at("east", "c4"), proven("c2")), with(with(at("west", "c9"), proven("c3")), proof(soak)), at("prod", "c1", "east", "west")}, `waiting c1 -> c9
 wait prod: east has an older commit, c4
   wait after east: east has an older commit, c4
-  wait after west: c9 is not proven in west yet: it soaks for 30m (until 12:20)
+  wait after west: c9 is not verified in west yet: it soaks for 30m (until 12:20)
 `},
 		{"dropped before it", []promote.Stage{at("east", "c3"), with(at("west", "c2"), proof(bad)), at("prod", "c1", "east", "west")}, `waiting c1 -> c3
 wait prod: west has an older commit, c2
-  pass after east: c3 was proven in east
+  pass after east: c3 was verified in east
   wait after west: west has an older commit, c2
 `},
 		{"an environment further up went back", []promote.Stage{at("dev", "c1"), at("stage", "c2", "dev"), at("prod", "c1", "stage")}, `waiting c1 -> c2
 wait prod: dev has an older commit, c1
-  pass after stage: c2 was proven in stage
+  pass after stage: c2 was verified in stage
   wait after dev: dev has an older commit, c1
 `},
 		{"the one before it went back", []promote.Stage{with(at("dev", "c1"), proven("c2", "c3")), at("stage", "c2", "dev")}, `current c2 -> 
@@ -257,10 +257,10 @@ fail stage: commit deadbee is not on the base's branch
 pass stage: dev has no commit yet
 `},
 		{"the one before it is not there", []promote.Stage{at("stage", "c1", "dev")}, `current c1 -> 
-pass stage: dev is not among the environments
+pass stage: there is no environment dev
 `},
 		{"it has the newest", []promote.Stage{at("dev", "c9")}, `current c9 -> 
-pass dev: it has the newest commit of the base
+pass dev: up to date
 `},
 		{"a circle", []promote.Stage{at("a", "c1", "b"), at("b", "c2", "a")}, `current c2 -> 
 pass b: a has an older commit, c1

@@ -191,7 +191,7 @@ func (o *operator) promote(back bool) {
 		if o.freeze.on && o.freeze.lets != commit {
 			return gate.Verdict{Gate: "freeze", Status: gate.Wait, Reason: "all is frozen"}
 		}
-		return gate.Verdict{Gate: "gates", Status: gate.Pass, Reason: "nothing is in the way"}
+		return gate.Verdict{Gate: "gates", Status: gate.Pass, Reason: "all gates passed"}
 	}
 	d := promote.DecideStages(promote.NewHistory(o.base), []promote.Stage{s}, enter, time.Time{})[0]
 	if d.State != promote.Promotes {

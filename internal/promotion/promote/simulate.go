@@ -109,12 +109,12 @@ func (f simulation) routeToProof(u Stage) route {
 	way := route{earliest: f.now, waits: slices.Clone(a.WaitsFor)}
 	switch {
 	case a.State == ArrivalNever:
-		way.block(fmt.Sprintf("it does not get to %s", u.Name))
+		way.block(fmt.Sprintf("it does not reach %s", u.Name))
 	case f.chain.isProven(u, f.commit):
 	case a.State == ArrivalReached:
-		way.block(fmt.Sprintf("it was not proven in %s, which has a newer commit", u.Name))
+		way.block(fmt.Sprintf("it was not verified in %s, which has a newer commit", u.Name))
 	case a.State == ArrivalHas && f.chain.stoppedReason(u) != "":
-		way.wait(u.Name, "what stops it to be mended: "+f.chain.stoppedReason(u))
+		way.wait(u.Name, "a fix of what stops it: "+f.chain.stoppedReason(u))
 	case a.State == ArrivalHas && u.Proof.Status == gate.Fail:
 		way.block(fmt.Sprintf("it failed in %s: %s", u.Name, verdictReason(u.Proof)))
 	default:
@@ -143,7 +143,7 @@ func (f simulation) routeToArrival(u Stage) route {
 // addOwnWaits adds what a stage itself waits for before its gates.
 func (f simulation) addOwnWaits(s Stage, way *route) {
 	if why := f.chain.stoppedReason(s); why != "" {
-		way.wait(s.Name, "what stops it to be mended: "+why)
+		way.wait(s.Name, "a fix of what stops it: "+why)
 	}
 	if s.External {
 		way.wait(s.Name, ExternalReason)
@@ -155,7 +155,7 @@ func (f simulation) addOwnWaits(s Stage, way *route) {
 	case unsettled && !s.Merged:
 		way.wait(s.Name, ShortID(s.Commit)+" to be merged")
 	case unsettled && s.Proof.ValidUntil.IsZero():
-		way.wait(s.Name, ShortID(s.Commit)+" to be proven: "+verdictReason(s.Proof))
+		way.wait(s.Name, ShortID(s.Commit)+" to be verified: "+verdictReason(s.Proof))
 	case unsettled:
 		way.notBefore(s.Proof.ValidUntil)
 	}
@@ -181,10 +181,10 @@ func (f simulation) findOvertaking(s Stage) (certain bool, reason string) {
 		return false, ""
 	}
 	if pool := f.chain.eligibleCommits(s); len(pool) > 0 && f.chain.history.IsNewer(pool[0], f.commit) {
-		return true, fmt.Sprintf("%s comes in its place, which is newer", ShortID(pool[0]))
+		return true, fmt.Sprintf("the newer commit %s supersedes it", ShortID(pool[0]))
 	}
 	if newer := f.chain.history.newerCommits(f.commit); len(newer) > 0 && s.Queue.Policy != model.QueuePinned {
-		return false, fmt.Sprintf("it may be dropped for a newer one, as %s", ShortID(newer[0]))
+		return false, fmt.Sprintf("a newer commit may supersede it, such as %s", ShortID(newer[0]))
 	}
 	return false, ""
 }
@@ -217,7 +217,7 @@ func (r *route) pass(environment string, f gate.Forecast) {
 	case f.WaitsFor != "":
 		r.wait(environment, f.WaitsFor)
 	case f.Time.IsZero():
-		r.wait(environment, "what has no known end")
+		r.wait(environment, "a gate without a known end")
 	}
 }
 
@@ -234,7 +234,7 @@ func (r *route) join(other route) {
 
 // toArrival returns the end of a route, where a newer commit may win, or certainly does.
 func (r *route) toArrival(certain bool, overtaken string) Arrival {
-	a := Arrival{State: ArrivalExpected, Time: r.earliest, WaitsFor: r.waits, Reason: "all that it needs has a known end"}
+	a := Arrival{State: ArrivalExpected, Time: r.earliest, WaitsFor: r.waits, Reason: "every gate has a known end"}
 	switch {
 	case r.blockedReason != "":
 		return Arrival{State: ArrivalNever, Reason: r.blockedReason}

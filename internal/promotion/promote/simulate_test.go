@@ -37,29 +37,29 @@ func TestSimulate(t *testing.T) {
 		want         string
 	}{
 		{"all ends are known", "c4", []promote.Stage{at("dev", "c3"), at("stage", "c3", "dev"), at("prod", "c3", "stage")}, `
-dev expected 12:00: all that it needs has a known end
-stage expected 13:00: all that it needs has a known end
-prod expected 18:00: all that it needs has a known end`},
+dev expected 12:00: every gate has a known end
+stage expected 13:00: every gate has a known end
+prod expected 18:00: every gate has a known end`},
 		{"on its way", "c4", []promote.Stage{with(at("dev", "c4"), proof(soak)), with(at("stage", "c3", "dev"), proof(soak)), at("prod", "c3", "stage")}, `
 dev has 11:00: it has c4
-stage expected 13:00: all that it needs has a known end
-prod expected 18:00: all that it needs has a known end`},
+stage expected 13:00: every gate has a known end
+prod expected 18:00: every gate has a known end`},
 		{"proven, and overtaken", "c3", []promote.Stage{with(at("dev", "c4"), proven("c3"), proof(soak)), at("stage", "c2", "dev")}, `
 dev reached 11:00: it has a newer commit, c4
-stage expected 12:00: all that it needs has a known end; it may be dropped for a newer one, as c4`},
+stage expected 12:00: every gate has a known end; a newer commit may supersede it, such as c4`},
 		{"not proven, and overtaken", "c3", []promote.Stage{at("dev", "c4"), at("stage", "c2", "dev"), at("prod", "c1", "stage")}, `
 dev reached 11:00: it has a newer commit, c4
-stage never: it was not proven in dev, which has a newer commit
-prod never: it does not get to stage`},
+stage never: it was not verified in dev, which has a newer commit
+prod never: it does not reach stage`},
 		{"a newer one is proven", "c3", []promote.Stage{with(at("dev", "c4"), proven("c3")), at("stage", "c2", "dev")}, `
 dev reached 11:00: it has a newer commit, c4
-stage never: c4 comes in its place, which is newer`},
+stage never: the newer commit c4 supersedes it`},
 		{"the base has a newer one", "c3", []promote.Stage{at("dev", "c1"), at("stage", "c1", "dev")}, `
-dev never: c4 comes in its place, which is newer
-stage never: it does not get to dev`},
+dev never: the newer commit c4 supersedes it
+stage never: it does not reach dev`},
 		{"each counts", "c3", []promote.Stage{with(at("dev", "c1"), queue(model.Queue{Policy: model.QueueEvery})), at("stage", "c1", "dev")}, `
 dev waits: it waits for dev: 1 commit before it in the queue [dev: 1 commit before it in the queue]
-stage waits: it waits for dev: 1 commit before it in the queue; it may be dropped for a newer one, as c4 [dev: 1 commit before it in the queue]`},
+stage waits: it waits for dev: 1 commit before it in the queue; a newer commit may supersede it, such as c4 [dev: 1 commit before it in the queue]`},
 		{"people are waited for", "c4", []promote.Stage{with(at("dev", "c4"), unmerged, proof(soak)), at("audit", "c3", "dev"), with(at("prod", "c3", "audit"), func(s *promote.Stage) { s.HoldReason = "incident 7" })}, `
 dev has 11:00: it has c4
 audit waits: it waits for dev: its output to be merged [dev: its output to be merged; audit: 2 approvals]
@@ -69,17 +69,17 @@ dev has 11:00: it has c4
 stage waits: it waits for dev: its output to be merged [dev: its output to be merged; stage: c3 to be merged]`},
 		{"pinned, and a batch", "c4", []promote.Stage{with(at("dev", "c3"), queue(model.Queue{Policy: model.QueuePinned})), with(at("stage", "c3"), queue(model.Queue{Policy: model.QueueBatch, Every: 4 * time.Hour}))}, `
 dev waits: it waits for dev: a promotion by hand: it is pinned [dev: a promotion by hand: it is pinned]
-stage expected 15:00: all that it needs has a known end`},
+stage expected 15:00: every gate has a known end`},
 		{"it failed", "c4", []promote.Stage{with(at("dev", "c4"), proof(bad)), at("stage", "c3", "dev")}, `
 dev has 11:00: it has c4
 stage never: it failed in dev: west says that apps is broken`},
 		{"stopped", "c4", []promote.Stage{with(at("dev", "c4"), func(s *promote.Stage) { s.StoppedReason = "a template has a mistake" }), at("stage", "unknown", "dev")}, `
 dev has 11:00: it has c4
-stage waits: it waits for dev: what stops it to be mended: a template has a mistake [dev: what stops it to be mended: a template has a mistake; stage: what stops it to be mended: commit unknown is not on the base's branch]`},
+stage waits: it waits for dev: a fix of what stops it: a template has a mistake [dev: a fix of what stops it: a template has a mistake; stage: a fix of what stops it: commit unknown is not on the base's branch]`},
 		{"the last of two decides", "c4", []promote.Stage{at("east", "c4"), with(at("west", "c4"), proof(soak)), at("stage", "c3", "east", "west")}, `
 east has 11:00: it has c4
 west has 11:00: it has c4
-stage expected 13:00: all that it needs has a known end`},
+stage expected 13:00: every gate has a known end`},
 		{"further up it went back", "c4", []promote.Stage{with(at("dev", "c3"), func(s *promote.Stage) { s.HoldReason = "c4 is bad" }), at("stage", "c4", "dev"), at("prod", "c3", "stage")}, `
 dev waits: it waits for dev: its hold to be released: c4 is bad [dev: its hold to be released: c4 is bad]
 stage has 11:00: it has c4
@@ -87,9 +87,9 @@ prod waits: it waits for dev: its hold to be released: c4 is bad [dev: its hold 
 		{"not on the base", "other", []promote.Stage{at("dev", "c4")}, `
 dev never: commit other is not on the base's branch`},
 		{"a circle, and one that is not there", "c4", []promote.Stage{at("a", "c3", "b"), at("b", "c3", "a"), at("c", "c3", "nowhere")}, `
-a never: it does not get to b
-b never: it does not get to a
-c never: nowhere is not among the environments`},
+a never: it does not reach b
+b never: it does not reach a
+c never: there is no environment nowhere`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			arrivals := promote.SimulateArrivals(promote.NewHistory([]string{"c4", "c3", "c2", "c1"}), test.stages, test.commit, enterToday, proofToday, noon)

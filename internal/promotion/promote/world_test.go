@@ -279,5 +279,5 @@ func (w *world) enters(e *env, commit string) gate.Verdict {
 	case e.asks && !e.approved[commit] && !w.healed:
 		return gate.Verdict{Gate: "approval", Status: gate.Wait, Reason: "nobody has approved it"}
 	}
-	return gate.Verdict{Gate: "gates", Status: gate.Pass, Reason: "nothing is in the way"}
+	return gate.Verdict{Gate: "gates", Status: gate.Pass, Reason: "all gates passed"}
 }

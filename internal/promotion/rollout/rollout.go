@@ -216,7 +216,7 @@ func describeProgress(s Summary, wanted int) string {
 		what string
 	}{
 		{s.Sources - s.Ready - s.Failed - s.Stale - s.Behind, "in progress"}, {s.Behind, behind}, {s.Failed, "failed"},
-		{s.Stale, "not heard of lately"}, {wanted - s.Sources, "not heard of yet"},
+		{s.Stale, "no recent report"}, {wanted - s.Sources, "no report yet"},
 	} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))

@@ -50,7 +50,7 @@ func TestSummarize(t *testing.T) {
 			"failed: Kustomization/flux-system/apps failed on oslo: health check failed", time.Time{}},
 		{"failed and nothing said", []Report{on("e2e", Failed, 5).of("e2e")}, Rule{}, "failed: e2e failed", time.Time{}},
 
-		{"more are wanted", []Report{on("oslo", Ready, 5)}, Rule{MinClusters: 3}, "progressing: 1 of 3 clusters ready, 2 not heard of yet", time.Time{}},
+		{"more are wanted", []Report{on("oslo", Ready, 5)}, Rule{MinClusters: 3}, "progressing: 1 of 3 clusters ready, 2 no report yet", time.Time{}},
 		{"more report than are wanted", append(many(3, Ready), on("oslo", Progressing, 5)), Rule{MinClusters: 2}, "progressing: 3 of 4 clusters ready, 1 in progress", time.Time{}},
 		{"one fails before the others report", []Report{on("oslo", Failed, 5)}, Rule{MinClusters: 12}, "failed: Kustomization/flux-system/apps failed on oslo", time.Time{}},
 
@@ -76,16 +76,16 @@ func TestSummarize(t *testing.T) {
 		{"a failure beside one that is stale", []Report{on("oslo", Ready, 50).of("infra"), on("oslo", Failed, 5)}, Rule{StaleAfter: 30 * time.Minute},
 			"failed: Kustomization/flux-system/apps failed on oslo", at(25)},
 
-		{"stale", []Report{on("oslo", Ready, 30), on("riga", Ready, 5)}, Rule{StaleAfter: 30 * time.Minute}, "progressing: 1 of 2 clusters ready, 1 not heard of lately", time.Time{}},
-		{"a stale failure", []Report{on("oslo", Failed, 30)}, Rule{StaleAfter: 30 * time.Minute}, "progressing: 0 of 1 cluster ready, 1 not heard of lately", time.Time{}},
+		{"stale", []Report{on("oslo", Ready, 30), on("riga", Ready, 5)}, Rule{StaleAfter: 30 * time.Minute}, "progressing: 1 of 2 clusters ready, 1 no recent report", time.Time{}},
+		{"a stale failure", []Report{on("oslo", Failed, 30)}, Rule{StaleAfter: 30 * time.Minute}, "progressing: 0 of 1 cluster ready, 1 no recent report", time.Time{}},
 		{"one of two objects is stale", []Report{on("oslo", Ready, 30), on("oslo", Ready, 5).of("infra")}, Rule{StaleAfter: 30 * time.Minute},
-			"progressing: 0 of 1 cluster ready, 1 not heard of lately", time.Time{}},
+			"progressing: 0 of 1 cluster ready, 1 no recent report", time.Time{}},
 		{"will be stale", []Report{on("oslo", Ready, 10), on("riga", Ready, 5)}, Rule{StaleAfter: 30 * time.Minute}, "ready: 2 of 2 clusters ready", at(20)},
 		{"one may be stale", []Report{on("oslo", Ready, 10), on("riga", Ready, 5)}, Rule{StaleAfter: 30 * time.Minute, ReadyPercent: 50}, "ready: 2 of 2 clusters ready", at(25)},
 		{"an object will be stale", []Report{on("oslo", Ready, 5), on("oslo", Ready, 20).of("infra")}, Rule{StaleAfter: 30 * time.Minute}, "ready: 1 of 1 cluster ready", at(10)},
 		{"a failure will be stale", []Report{on("oslo", Failed, 5), on("oslo", Failed, 20).of("infra")}, Rule{StaleAfter: 30 * time.Minute},
 			"failed: Kustomization/flux-system/apps failed on oslo", at(25)},
-		{"without a time", []Report{{Source: "oslo", Phase: Ready, Current: true}}, Rule{StaleAfter: time.Hour}, "progressing: 0 of 1 cluster ready, 1 not heard of lately", time.Time{}},
+		{"without a time", []Report{{Source: "oslo", Phase: Ready, Current: true}}, Rule{StaleAfter: time.Hour}, "progressing: 0 of 1 cluster ready, 1 no recent report", time.Time{}},
 
 		{"in time", []Report{on("oslo", Progressing, 5)}, Rule{Timeout: 90 * time.Minute}, "progressing: 0 of 1 cluster ready, 1 in progress", at(30)},
 		{"too late", []Report{on("oslo", Progressing, 5), on("riga", Ready, 5)}, Rule{Timeout: time.Hour}, "failed: not rolled out within 1h: 1 of 2 clusters ready, 1 in progress", time.Time{}},

@@ -51,7 +51,7 @@ func (c change) commitMessage() string {
 		}
 	}
 	for _, text := range c.overridden {
-		fmt.Fprintf(&b, "Against it was: %s\n", forge.OneLine(text, maxText))
+		fmt.Fprintf(&b, "Overrides: %s\n", forge.OneLine(text, maxText))
 	}
 	if c.overridden != nil {
 		b.WriteByte('\n')
@@ -81,7 +81,7 @@ func (c change) pullRequestBody() string {
 	if c.forced != "" {
 		fmt.Fprintf(&b, "\n**Forced**, because: %s\n\n", forge.EscapeMarkdown(forge.OneLine(c.forced, maxText)))
 		for _, text := range c.overridden {
-			fmt.Fprintf(&b, "- against it was: %s\n", forge.EscapeMarkdown(text))
+			fmt.Fprintf(&b, "- overrides: %s\n", forge.EscapeMarkdown(text))
 		}
 	}
 	return b.String()

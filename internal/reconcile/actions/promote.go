@@ -151,7 +151,7 @@ func (v snapshot) findObjections(p Promotion, present, commit string, now time.T
 		all = append(all, &problem.Refusal{Reason: forge.OneLine(reason, maxText), Advice: hint, Kind: errForcible})
 	}
 	if v.orderProblem != "" {
-		say("mend it: fairlead check names all that is wrong", "nobody knows the order of promotion: "+v.orderProblem)
+		say("fairlead check lists them; fix them first", "the order of promotion has problems: "+v.orderProblem)
 	}
 	for _, p := range v.branch.Progress.Problems {
 		if !p.Warning {
@@ -190,17 +190,17 @@ func (v snapshot) proofObjection(known *status.Chain, commit string) string {
 		u, ok := findStage(known, name)
 		switch {
 		case !ok:
-			return fmt.Sprintf("it is not known whether %s was proven in %s", what, name)
+			return fmt.Sprintf("it is not known whether %s was verified in %s", what, name)
 		case u.Commit == "":
 			return fmt.Sprintf("%s has no commit yet", name)
 		case v.history.IsNewer(commit, u.Commit):
 			return fmt.Sprintf("%s has an older commit, %s", name, promote.ShortID(u.Commit))
 		case u.Commit != commit:
-			return fmt.Sprintf("nothing says that %s was proven in %s, which has %s now", what, name, promote.ShortID(u.Commit))
+			return fmt.Sprintf("there is no record that %s was verified in %s, which has %s now", what, name, promote.ShortID(u.Commit))
 		case u.Proof.Status == gate.Fail:
 			return fmt.Sprintf("%s failed in %s: %s", what, name, u.Proof.Reason)
 		case !u.Merged || u.Proof.Status != gate.Pass:
-			return fmt.Sprintf("%s is not proven in %s yet: %s", what, name, u.Proof.Reason)
+			return fmt.Sprintf("%s is not verified in %s yet: %s", what, name, u.Proof.Reason)
 		}
 	}
 	seen := map[string]bool{}
@@ -234,12 +234,12 @@ func (v snapshot) gatesObjection(known *status.Chain, commit string) string {
 	}
 	s, ok := findStage(known, v.stage.Name)
 	if !ok {
-		return fmt.Sprintf("it is not known what the gates of %s say", v.stage.Name)
+		return fmt.Sprintf("the verdict of the gates of %s is not known", v.stage.Name)
 	}
 	gates, ok := findPart(s.Next, "gates")
 	switch {
 	case !ok || s.Next.Candidate != commit:
-		return fmt.Sprintf("the gates of %s were not asked about %s", v.stage.Name, promote.ShortID(commit))
+		return fmt.Sprintf("the gates of %s have not evaluated %s yet", v.stage.Name, promote.ShortID(commit))
 	case gates.Status != gate.Pass:
 		return fmt.Sprintf("%s may not enter %s: %s", promote.ShortID(commit), v.stage.Name, gates.Reason)
 	}

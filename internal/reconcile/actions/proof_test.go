@@ -42,18 +42,18 @@ func TestUnproven(t *testing.T) {
 		want         string
 	}{
 		{"in both", "c3", all, ""},
-		{"in one of them not yet", "c3", with(at("canary", "c3", gate.Verdict{Status: gate.Wait, Reason: "it soaks"}, true)), "c3 is not proven in canary yet: it soaks"},
-		{"a proof of what is not merged", "c3", with(at("stage", "c3", proven, false)), "c3 is not proven in stage yet: it is proven"},
-		{"a verdict that nobody has given", "c3", with(at("stage", "c3", gate.Verdict{}, true)), "c3 is not proven in stage yet: "},
+		{"in one of them not yet", "c3", with(at("canary", "c3", gate.Verdict{Status: gate.Wait, Reason: "it soaks"}, true)), "c3 is not verified in canary yet: it soaks"},
+		{"a proof of what is not merged", "c3", with(at("stage", "c3", proven, false)), "c3 is not verified in stage yet: it is proven"},
+		{"a verdict that nobody has given", "c3", with(at("stage", "c3", gate.Verdict{}, true)), "c3 is not verified in stage yet: "},
 		{"it failed", "c3", with(at("stage", "c3", gate.Verdict{Status: gate.Fail, Reason: "no"}, true)), "c3 failed in stage: no"},
 		{"one has none", "c3", with(at("stage", "", proven, true)), "stage has no commit yet"},
 		{"one has an older one", "c3", with(at("stage", "b2", proven, true)), "stage has an older commit, b2"},
-		{"one has a newer one", "b2", all, "nothing says that b2 was proven in stage, which has c3 now"},
+		{"one has a newer one", "b2", all, "there is no record that b2 was verified in stage, which has c3 now"},
 		{"one that went back further up", "c3", with(at("dev", "b2", proven, true)), "dev is behind it, with b2"},
-		{"one is not known", "c3", all[:2], "it is not known whether c3 was proven in canary"},
+		{"one is not known", "c3", all[:2], "it is not known whether c3 was verified in canary"},
 		{"the daemon would promote it", "b2", append(all, next("b2", gate.Pass)), ""},
 		{"the daemon would leave it out for a newer one", "a1", append(all, next("b2", gate.Pass, "a1")), ""},
-		{"the daemon waits for it", "b2", append(all, next("b2", gate.Wait)), "nothing says that b2 was proven in stage, which has c3 now"},
+		{"the daemon waits for it", "b2", append(all, next("b2", gate.Wait)), "there is no record that b2 was verified in stage, which has c3 now"},
 	} {
 		if got := v.proofObjection(&status.Chain{Stages: test.stages}, test.commit); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
@@ -77,9 +77,9 @@ func TestUngated(t *testing.T) {
 	}{
 		{"they pass", decided("c3", gate.Verdict{Gate: "gates", Status: gate.Pass}), ""},
 		{"they wait", decided("c3", gate.Verdict{Gate: "gates", Status: gate.Wait, Reason: "1 approval missing"}), "c3 may not enter prod: 1 approval missing"},
-		{"they were asked about another", decided("d4", gate.Verdict{Gate: "gates", Status: gate.Pass}), "the gates of prod were not asked about c3"},
-		{"they were not asked", decided("c3"), "the gates of prod were not asked about c3"},
-		{"nobody knows", nil, "it is not known what the gates of prod say"},
+		{"they were asked about another", decided("d4", gate.Verdict{Gate: "gates", Status: gate.Pass}), "the gates of prod have not evaluated c3 yet"},
+		{"they were not asked", decided("c3"), "the gates of prod have not evaluated c3 yet"},
+		{"nobody knows", nil, "the verdict of the gates of prod is not known"},
 	} {
 		if got := v.gatesObjection(test.known, "c3"); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)

@@ -187,14 +187,14 @@ func TestPromoteRefused(t *testing.T) {
 	}{
 		{"not on the base", actions.Promotion{Environment: "dev", Commit: side}, "commit " + side[:7] + " is not on the base's branch", true},
 		{"older", actions.Promotion{Environment: "dev", Commit: "main~1"}, "BASE1 is older than BASE2, which dev has", true},
-		{"nothing is known", actions.Promotion{Environment: "stage", Commit: "main"}, "it is not known whether BASE2 was proven in dev", false},
+		{"nothing is known", actions.Promotion{Environment: "stage", Commit: "main"}, "it is not known whether BASE2 was verified in dev", false},
 		{"it failed", actions.Promotion{Environment: "stage", Commit: "main", Report: failed}, "BASE2 failed in dev: the rollout failed", false},
 		{"dev has another", actions.Promotion{Environment: "prod", Commit: "main", Report: w.known()}, "stage has an older commit, BASE1", false},
 		{"its gates", actions.Promotion{Environment: "prod", Report: w.known()}, "BASE1 may not enter prod: 1 approval missing", false},
 		{"another than that of the gates", actions.Promotion{Environment: "prod", Commit: w.base[0], Report: w.known()},
-			"nothing says that BASE0 was proven in stage, which has BASE1 now", false},
+			"there is no record that BASE0 was verified in stage, which has BASE1 now", false},
 		{"from another commit", actions.Promotion{Environment: "stage", From: "dev", Commit: "main~1", Report: w.known()}, "dev has BASE2, not BASE1", true},
-		{"from where nobody knows how it fares", actions.Promotion{Environment: "stage", From: "dev"}, "it is not known whether BASE2 was proven in dev", false},
+		{"from where nobody knows how it fares", actions.Promotion{Environment: "stage", From: "dev"}, "it is not known whether BASE2 was verified in dev", false},
 		{"from where there is none", actions.Promotion{Environment: "dev", From: "prod"}, "prod has no commit yet", true},
 		{"nobody knows what", actions.Promotion{Environment: "stage"}, "it is not known which commit is next for stage", true},
 	} {
@@ -233,16 +233,16 @@ func TestPromoteForced(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.equal("against it", strings.Join(got.Forced, "\n"), `stage is held: the load test Fairlead-Forced: nothing
-freeze christmas: nobody is here, until somebody ends it
-it is not known whether BASE2 was proven in dev`)
+freeze christmas: nobody is here, until a person ends it
+it is not known whether BASE2 was verified in dev`)
 	w.equal("the message", w.head("stage"), `Alice <alice@example.com>
 Promote BASE2 to stage
 
 Change 2
 
-Against it was: stage is held: the load test Fairlead-Forced: nothing
-Against it was: freeze christmas: nobody is here, until somebody ends it
-Against it was: it is not known whether BASE2 was proven in dev
+Overrides: stage is held: the load test Fairlead-Forced: nothing
+Overrides: freeze christmas: nobody is here, until a person ends it
+Overrides: it is not known whether BASE2 was verified in dev
 
 Fairlead-Promoted: BASE2
 Fairlead-Promotion: stage

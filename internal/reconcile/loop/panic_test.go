@@ -127,7 +127,7 @@ func TestPanicInPromotion(t *testing.T) {
 			d.cycle()
 			w.wantRecords(map[string]string{"dev": second, "east": first, "west": second})
 			stage := d.stage("east")
-			if said := stage.Next.Verdict.Reason; said != "not all that was proven here could be read" {
+			if said := stage.Next.Verdict.Reason; said != "not all commits that were verified here could be read" {
 				w.wantID("the decision", said+stage.Proof.Reason)
 			}
 			if !b.set("", "") {

@@ -61,7 +61,7 @@ func TestEachInFirst(t *testing.T) {
 	names[w.changeNow(2)] = "2"
 	d.settle("dev")
 	w.wantLine(names, "dev=1")
-	d.wantNext("dev", promote.Waiting, "is not proven yet")
+	d.wantNext("dev", promote.Waiting, "is not verified yet")
 	w.reports(inbox, "dev", "dev", "east-1", rollout.Ready)
 	d.settle("dev")
 	w.wantLine(names, "dev=2")

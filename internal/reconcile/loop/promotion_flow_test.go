@@ -29,7 +29,7 @@ func TestFanOut(t *testing.T) {
 	w.wantLine(names, "dev=1 east=1 west=1 prod=-")
 	w.says("east", "kustomization/apps/1", forge.Success, "ready")
 	d.settle(all...)
-	d.wantNext("prod", promote.Waiting, "not proven in west yet")
+	d.wantNext("prod", promote.Waiting, "not verified in west yet")
 	w.says("west", "kustomization/apps/2", forge.Success, "ready")
 	d.settle(all...)
 	w.wantLine(names, "dev=1 east=1 west=1 prod=1")
@@ -161,7 +161,7 @@ func TestRecordWithApproval(t *testing.T) {
 }
 
 // TestRollback: an environment that a person sets back stays there until the hold goes,
-// and what it was set back from is no longer what was proven in it.
+// and what it was set back from is no longer what was verified in it.
 func TestRollback(t *testing.T) {
 	w := fleetOf(t, scaffold.Branches, `
     - {name: dev, merge: direct, proof: [soak: 2h]}

@@ -58,7 +58,7 @@ func TestUnknownCommit(t *testing.T) {
 // rendering, and is said in the chain, and once in the log.
 func TestBrokenPromotion(t *testing.T) {
 	for name, test := range map[string]struct{ chain, want string }{
-		"chain: a circle":          {"    - {name: dev, after: [stage]}\n    - {name: stage, after: [dev]}\n", "in a circle"},
+		"chain: a circle":          {"    - {name: dev, after: [stage]}\n    - {name: stage, after: [dev]}\n", "is circular"},
 		"unknown gate":             {"    - {name: dev, proof: [rolout]}\n    - {name: stage, after: [dev]}\n", `there is no gate "rolout"`},
 		"unknown zone":             {"    - {name: dev, gates: [window: {allow: [{cron: 0 9 * * *, duration: 1h, timeZone: Mars/Base}]}]}\n    - {name: stage, after: [dev]}\n", "Mars/Base"},
 		"never opens":              {"    - {name: dev, gates: [window: {allow: [{cron: 0 9 30 2 *, duration: 1h}]}]}\n    - {name: stage, after: [dev]}\n", "never"},

@@ -19,24 +19,24 @@ func TestLeftOut(t *testing.T) {
 	second := w.begin(t.TempDir())
 	second.settle("dev", "stage")
 	w.wantLine(names, "dev=- stage=-")
-	second.wantNext("dev", promote.Held, "the settings leave it out")
+	second.wantNext("dev", promote.Held, "the settings do not list it")
 	second.wantNext("stage", promote.Current, "dev has no commit yet")
 
 	first.settle("dev")
 	second.settle("stage")
 	w.wantLine(names, "dev=1 stage=-")
-	second.wantNext("stage", promote.Waiting, "is not proven in dev yet: the settings leave it out, so that others decide about it, and nobody has said that it is proven")
+	second.wantNext("stage", promote.Waiting, "is not verified in dev yet: the settings do not list it, so another daemon promotes to it, and no status says that it is verified")
 	for range 5 {
 		first.cycle()
 	}
 	second.settle("stage")
 	w.wantLine(names, "dev=1 stage=1")
-	first.wantNext("stage", promote.Held, "the settings leave it out")
+	first.wantNext("stage", promote.Held, "the settings do not list it")
 
 	// What one has given to dev meanwhile is not proven by what was said of another commit.
 	names[w.changeNow(2)] = "2"
 	first.settle("dev")
 	second.settle("stage")
 	w.wantLine(names, "dev=2 stage=1")
-	second.wantNext("stage", promote.Waiting, "nobody has said that it is proven")
+	second.wantNext("stage", promote.Waiting, "no status says that it is verified")
 }

@@ -99,7 +99,7 @@ func recordMessage(spec model.Stage, subject string, d promote.Decision) string 
 			for i, commit := range d.Skipped {
 				short[i] = promote.ShortID(commit)
 			}
-			fmt.Fprintf(&b, "It takes the place of what was proven before it: %s\n", strings.Join(short, ", "))
+			fmt.Fprintf(&b, "It supersedes the verified commits before it: %s\n", strings.Join(short, ", "))
 		}
 		b.WriteByte('\n')
 	}

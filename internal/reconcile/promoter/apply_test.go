@@ -15,7 +15,7 @@ import (
 // is proposed says nothing that changes while it is reviewed.
 func TestRecordMessage(t *testing.T) {
 	const older = "89abcdef0123456789abcdef0123456789abcdef"
-	verdict := gate.Verdict{Parts: []gate.Verdict{{Gate: "after", Reason: "0123456 was proven in dev"}, {Gate: "queue", Reason: "the newest counts"}}}
+	verdict := gate.Verdict{Parts: []gate.Verdict{{Gate: "after", Reason: "0123456 was verified in dev"}, {Gate: "queue", Reason: "the newest commit goes first"}}}
 	trailers := "Fairlead-Promoted: " + candidate + "\nFairlead-Promotion: stage\n"
 	for name, test := range map[string]struct {
 		record, subject string
@@ -24,11 +24,11 @@ func TestRecordMessage(t *testing.T) {
 	}{
 		"written directly": {
 			subject: "Add a team", decision: promote.Decision{Candidate: candidate, Verdict: verdict},
-			want: "Promote 0123456 to stage\n\nAdd a team\n\nafter: 0123456 was proven in dev\nqueue: the newest counts\n\n" + trailers,
+			want: "Promote 0123456 to stage\n\nAdd a team\n\nafter: 0123456 was verified in dev\nqueue: the newest commit goes first\n\n" + trailers,
 		},
 		"others are left out": {
 			subject: "Add a team", decision: promote.Decision{Candidate: candidate, Skipped: []string{older, candidate}},
-			want: "Promote 0123456 to stage\n\nAdd a team\n\nIt takes the place of what was proven before it: 89abcde, 0123456\n\n" + trailers,
+			want: "Promote 0123456 to stage\n\nAdd a team\n\nIt supersedes the verified commits before it: 89abcde, 0123456\n\n" + trailers,
 		},
 		"proposed": {
 			record: recordByPull, subject: "Add a team", decision: promote.Decision{Candidate: candidate, Skipped: []string{older}, Verdict: verdict},

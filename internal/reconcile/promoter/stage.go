@@ -136,10 +136,10 @@ func (m *Promoter) evaluateExternalStage(ctx context.Context, s *stageState) err
 		return err
 	}
 	s.stage.Merged = true // who has not merged it has not proven it
-	s.stage.Proof.Reason = fmt.Sprintf("%s, and nobody has said that it is proven", promote.ExternalReason)
+	s.stage.Proof.Reason = fmt.Sprintf("%s, and no status says that it is verified", promote.ExternalReason)
 	for _, st := range said {
 		if st.Context == ProofContext(s.spec.Name) && st.Outcome == forge.Success && !st.Time.Before(s.stage.PromotedAt) {
-			s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: fmt.Sprintf("%s is proven, says %s", promote.ShortID(s.stage.Commit), st.Context)}
+			s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: fmt.Sprintf("%s is verified, according to %s", promote.ShortID(s.stage.Commit), st.Context)}
 		}
 	}
 	return nil
@@ -203,7 +203,7 @@ func (m *Promoter) evaluateProof(ctx context.Context, s *stageState) {
 	soaking := s.soaking.Evaluate(s.facts)
 	s.stage.Proof = gate.CombineVerdicts("proof", append(slices.Clone(running.Parts), soaking.Parts...))
 	if s.stage.Proof.Status == gate.Pass {
-		s.stage.Proof.Reason = fmt.Sprintf("%s is proven", promote.ShortID(s.stage.Commit))
+		s.stage.Proof.Reason = fmt.Sprintf("%s is verified", promote.ShortID(s.stage.Commit))
 	}
 }
 

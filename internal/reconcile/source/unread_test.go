@@ -32,8 +32,8 @@ var unreadCheck = map[string]struct{ branch, file, text, want string }{
 
 	"broken":               {"dev", ".fairlead/hold.yaml", "apiVersion: [", "not YAML"},
 	"no reason":            {"dev", ".fairlead/hold.yaml", strings.Replace(aHold, "reason: x", "", 1), "spec.reason is required"},
-	"unknown kind":         {"dev", ".fairlead/hold.yaml", strings.Replace(aHold, "Hold", "Hodl", 1), "kind Hodl is not known"},
-	"other version":        {"dev", ".fairlead/hold.yaml", strings.Replace(aHold, "v1alpha1", "v1", 1), "apiVersion fairlead.io/v1 is not known"},
+	"unknown kind":         {"dev", ".fairlead/hold.yaml", strings.Replace(aHold, "Hold", "Hodl", 1), "unknown kind Hodl"},
+	"other version":        {"dev", ".fairlead/hold.yaml", strings.Replace(aHold, "v1alpha1", "v1", 1), "unknown apiVersion fairlead.io/v1"},
 	"hold.YAML":            {"dev", ".fairlead/hold.YAML", aHold, "hold.YAML: it is not read"},
 	"Hold.Yaml":            {"dev", ".fairlead/Hold.Yaml", aHold, "Hold.Yaml: it is not read"},
 	"hold.json":            {"dev", ".fairlead/hold.json", "{}", "hold.json: it is not read"},
@@ -222,7 +222,7 @@ func TestTimesOfFreezes(t *testing.T) {
 				}
 				continue
 			}
-			if len(read.Problems) != 1 || read.Problems[0].Hint != "as in 2026-12-24T08:00:00Z" || !strings.Contains(read.Problems[0].Summary, "spec."+field+" should be a time with its zone") {
+			if len(read.Problems) != 1 || read.Problems[0].Hint != "write it as 2026-12-24T08:00:00Z" || !strings.Contains(read.Problems[0].Summary, "spec."+field+" should be a time with its zone") {
 				t.Errorf("%s: %s: %v", field, text, read.Problems)
 			}
 		}

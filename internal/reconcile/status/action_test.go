@@ -13,7 +13,7 @@ func TestDescribeAction(t *testing.T) {
 	is := func(status gate.Status, name, reason string, parts ...gate.Verdict) gate.Verdict {
 		return gate.Verdict{Gate: name, Status: status, Reason: reason, Parts: parts}
 	}
-	newest := promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "dev", "it has the newest commit of the base")}
+	newest := promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "dev", "up to date")}
 	waits := func(parts ...gate.Verdict) promote.Decision {
 		return promote.Decision{State: promote.Waiting, Candidate: "2222222000", Verdict: gate.CombineVerdicts("dev", parts)}
 	}

@@ -99,7 +99,7 @@ func (c Chain) ConnectHint() string {
 	if !c.Unconnected {
 		return ""
 	}
-	return "No cluster has reported yet, so nothing goes on to the next environment. docs/how-to/bootstrap-a-cluster.md connects one; proof: [merged] in each environment of .fairlead/promotion.yaml does without."
+	return "No cluster has reported yet, so nothing goes on to the next environment. https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/bootstrap-a-cluster.md says how to connect one. To promote without clusters, write proof: [merged] in each environment of .fairlead/promotion.yaml."
 }
 
 // FindStage returns the promotion state of an environment.

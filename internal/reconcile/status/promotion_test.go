@@ -23,7 +23,7 @@ func chain() status.Chain {
 	return status.Chain{
 		Inferred: "the order of the files in .environments", External: true, Head: "c4", Unconnected: true, Checked: noon,
 		Problems: problem.List{{Pos: problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}, Subject: "Promotion/fleet",
-			Summary: "environment edge is not promoted", Hint: "list it", Warning: true}},
+			Summary: "environment edge is not in the Promotion, so no commit is promoted to it", Hint: "list it", Warning: true}},
 		Stages: []status.Stage{
 			{Environment: "dev"},
 			{

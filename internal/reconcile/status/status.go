@@ -78,7 +78,7 @@ func (e Environment) EmptyReason() string {
 	if e.State != InSync || e.Assignments > 0 || e.Reason != "" {
 		return ""
 	}
-	return fmt.Sprintf("0 assignments: see fairlead check -e %s, and docs/how-to/add-a-workload.md", e.Name)
+	return fmt.Sprintf("0 assignments: see fairlead check -e %s, and https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md", e.Name)
 }
 
 // StateWord returns the state for people: "empty" for an environment that is in sync because nothing

@@ -198,7 +198,7 @@ func TestConcurrent(t *testing.T) {
 // TestEmpty: an environment in which nothing is assigned says so, and not that it is in sync; one that
 // has something else to say does not.
 func TestEmpty(t *testing.T) {
-	const empty = "0 assignments: see fairlead check -e dev, and docs/how-to/add-a-workload.md"
+	const empty = "0 assignments: see fairlead check -e dev, and https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md"
 	for _, c := range []struct {
 		name       string
 		report     status.Environment

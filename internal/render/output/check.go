@@ -157,7 +157,7 @@ func (p *pass) validateValues(i, j int, v *values.Values) {
 	for _, violation := range violations {
 		found := problem.Problem{Pos: violation.Schema.Pos, Subject: violation.Schema.Subject(), Summary: violation.Message}
 		if violation.Broken {
-			found.Hint = "it has to be a JSON Schema of draft 4, 6 or 7, written as JSON"
+			found.Hint = "write a JSON Schema of draft 4, 6 or 7, as JSON"
 			p.found.add(found)
 			continue
 		}
@@ -167,7 +167,7 @@ func (p *pass) validateValues(i, j int, v *values.Values) {
 			p.found.addForAssignment(assignment{i, j}, found)
 			continue
 		}
-		found.Summary = "the config data do not satisfy the schema: " + found.Summary
+		found.Summary = "the platform values do not satisfy the schema: " + found.Summary
 		found.Hint, found.OfAbsence = "fairlead explain shows where each value comes from", violation.Key == ""
 		if s, ok := p.findSource(i, j, v, violation.Key); ok {
 			found.Pos, found.Subject = s.Pos, s.Config.Subject()
@@ -227,8 +227,8 @@ func (p *pass) exhaustedProblem() problem.Problem {
 	if most != nil {
 		found = most.template.Problem(&render.Mistake{})
 	}
-	found.Summary = "rendering the environment was stopped because of the work that it is, most of it in this template"
-	found.Hint = "make its loops shorter, or the texts that its functions read; or make the schemas of the environment simpler, or its configs smaller"
+	found.Summary = "rendering the environment was stopped because it takes too much work, most of it in this template"
+	found.Hint = "shorten its loops, or the texts that its functions read; or simplify the environment's schemas and configs"
 	return found
 }
 

@@ -229,7 +229,7 @@ func (p *pass) reportCycle(c *model.ClusterType, circle []int) {
 	}
 	p.found.add(problem.Problem{
 		Pos: pos, Subject: first.Subject(), Hint: "remove one of the dependencies",
-		Summary: fmt.Sprintf("the dependencies on cluster type %s go round in a circle: %s", c.Name, strings.Join(names, " → ")),
+		Summary: fmt.Sprintf("the dependencies on cluster type %s are circular: %s", c.Name, strings.Join(names, " → ")),
 	})
 }
 

@@ -137,7 +137,7 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 		p.found.add(p.exhaustedProblem())
 	}
 	if p.isCanceled() {
-		p.found.add(problem.Problem{Subject: "Environment/" + m.Environment, Summary: "it was not rendered to the end, because the program ends"})
+		p.found.add(problem.Problem{Subject: "Environment/" + m.Environment, Summary: "rendering stopped early, because the program is shutting down"})
 	}
 	p.warnMissing(rows)
 	problems := p.sortedProblems()

@@ -34,7 +34,7 @@ func until(v gate.Verdict, at time.Time) gate.Verdict {
 
 // chain is one with every state, verdicts of every kind, and all fields but External.
 func chain() status.Chain {
-	proven := says(gate.Pass, "proof", "nothing is in the way", says(gate.Pass, "merged", "it is merged"), says(gate.Pass, "rollout", "3 of 3 clusters are ready"))
+	proven := says(gate.Pass, "proof", "all gates passed", says(gate.Pass, "merged", "it is merged"), says(gate.Pass, "rollout", "3 of 3 clusters are ready"))
 	soak := until(says(gate.Wait, "soak", "it soaks for 30m"), noon.Add(20*time.Minute))
 	unproven := until(says(gate.Wait, "proof", "it soaks for 30m", says(gate.Pass, "merged", "it is merged"), soak), soak.ValidUntil)
 	broken := says(gate.Fail, "proof", `west says that <b>apps</b> is broken`, says(gate.Fail, "rollout", `west says that <b>apps</b> is broken`))
@@ -44,20 +44,20 @@ func chain() status.Chain {
 		Inferred: "the order of the files in .environments", Head: c4, Unconnected: true, Checked: noon.Add(-8 * time.Second),
 		Stages: []status.Stage{
 			{Environment: "dev", Commit: c4, Since: noon.Add(-10 * time.Minute), Merged: true, Proof: unproven,
-				Next: promote.Decision{Environment: "dev", State: promote.Current, Current: c4, Verdict: says(gate.Pass, "dev", "it has the newest commit of the base")}},
+				Next: promote.Decision{Environment: "dev", State: promote.Current, Current: c4, Verdict: says(gate.Pass, "dev", "up to date")}},
 			{Environment: "test", After: []string{"dev"}, Commit: c3, Since: noon.Add(-3 * time.Hour), Behind: 1, Merged: true, Deployed: noon.Add(-2 * time.Hour), Proof: proven,
-				Next: promote.Decision{Environment: "test", State: promote.Waiting, Current: c3, Candidate: c4, Verdict: until(says(gate.Wait, "test", "c4d4e4f is not proven in dev yet: it soaks for 30m",
-					until(says(gate.Wait, "after dev", "c4d4e4f is not proven in dev yet: it soaks for 30m", unproven.Parts...), soak.ValidUntil)), soak.ValidUntil)}},
+				Next: promote.Decision{Environment: "test", State: promote.Waiting, Current: c3, Candidate: c4, Verdict: until(says(gate.Wait, "test", "c4d4e4f is not verified in dev yet: it soaks for 30m",
+					until(says(gate.Wait, "after dev", "c4d4e4f is not verified in dev yet: it soaks for 30m", unproven.Parts...), soak.ValidUntil)), soak.ValidUntil)}},
 			{Environment: "stage", After: []string{"test"}, Commit: c1, Since: noon.Add(-50 * time.Hour), Behind: 3, Merged: true, Deployed: noon.Add(-49 * time.Hour), Proof: proven,
 				Next: promote.Decision{Environment: "stage", State: promote.Promotes, Current: c1, Candidate: c3, Skipped: []string{c2}, Verdict: says(gate.Pass, "stage", "stage may have c3d3e3f",
-					says(gate.Pass, "after", "c3d3e3f was proven in test", proven), says(gate.Pass, "queue", "the newest counts"))}},
+					says(gate.Pass, "after", "c3d3e3f was verified in test", proven), says(gate.Pass, "queue", "the newest commit goes first"))}},
 			{Environment: "east", After: []string{"stage", "test"}, Commit: c1, Since: noon.Add(-30 * time.Hour), Behind: 3, Proof: says(gate.Wait, "proof", "it is not merged"),
 				Hold: "incident <7>", Withheld: []status.Withheld{{Cause: "hold", Reason: "it is held: incident <7>"}}, Next: promote.Decision{Environment: "east", State: promote.Held, Current: c1, Candidate: c3, Verdict: until(says(gate.Wait, "east", "it is held: incident <7>",
 					says(gate.Wait, "hold", "it is held: incident <7>"), window, approval), window.ValidUntil)}},
 			{Environment: "west", After: []string{"stage", "test"}, Commit: c2, Since: noon.Add(-20 * time.Hour), Behind: 2, Merged: true, Proof: broken,
 				Next: promote.Decision{Environment: "west", State: promote.Waiting, Current: c2, Candidate: c3, Verdict: says(gate.Wait, "west", "2 approvals are missing", approval)}},
 			{Environment: "prod", After: []string{"east", "west"}, Commit: strings.Repeat("0f", 20), Since: noon.Add(-time.Hour),
-				Proof: says(gate.Wait, "proof", "nothing is known of it yet"),
+				Proof: says(gate.Wait, "proof", "nothing has been reported yet"),
 				Next:  promote.Decision{Environment: "prod", State: promote.Stopped, Current: strings.Repeat("0f", 20), Verdict: says(gate.Fail, "prod", "commit 0f0f0f0 is not on the base's branch")}},
 			{Environment: "edge", After: []string{"prod"}, Proof: says(gate.Wait, "proof", "it has no commit"),
 				Next: promote.Decision{Environment: "edge", State: promote.Current, Verdict: says(gate.Pass, "edge", "prod is stopped")}},

@@ -149,8 +149,8 @@ func TestFluxRefused(t *testing.T) {
 		strings.Replace(happened(time.Minute), stamp, "yesterday", 1):    "the timestamp of the event is missing, or is no time",
 		strings.Replace(happened(time.Minute), `"`+stamp+`"`, "null", 1): "the timestamp of the event is missing, or is no time",
 		strings.Replace(happened(time.Minute), "timestamp", "time", 1):   "the timestamp of the event is missing, or is no time",
-		"{}": "that is no event of Flux",
-		"{":  "that is no event of Flux",
+		"{}": "the body is not an event of Flux",
+		"{":  "the body is not an event of Flux",
 	} {
 		w := b.deliver(fluxPost(body, "sha256="+mac(secret, body)))
 		if w.Code != 400 || !strings.Contains(w.Body.String(), `"error": "`+want+`"`) {

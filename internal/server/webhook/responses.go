@@ -42,7 +42,7 @@ var (
 	noTimestamp = response{"malformed", http.StatusBadRequest, responseBody{
 		Error: "the timestamp of the event is missing, or is no time", Hint: "it is written as 2026-01-05T12:00:00Z; a Provider of type generic-hmac does so"}}
 	notFluxEvent = response{"malformed", http.StatusBadRequest, responseBody{
-		Error: "that is no event of Flux", Hint: "let a Provider of type generic-hmac post here: docs/reference/settings.md"}}
+		Error: "the body is not an event of Flux", Hint: "send the events with a Provider of type generic-hmac: https://github.com/fairlead-io/fairlead/blob/main/docs/reference/settings.md"}}
 	secretUnreadable = response{"failed", http.StatusServiceUnavailable, responseBody{
 		Error: "the signature cannot be checked", Hint: "the secret that the settings name cannot be read"}}
 	unknownSender = response{code: http.StatusNotFound, body: responseBody{
