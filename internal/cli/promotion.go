@@ -161,6 +161,7 @@ func (cc *commandContext) actionOptions(who git.Signature) (actions.Options, err
 	o := actions.Options{ControlPlane: cc.controlPlane, Mirrors: cc.newMirrors(), Prefix: "fairlead/", Author: who, Now: cc.now}
 	if cc.settings != nil {
 		o.BaseBranch, o.Map, o.Next, o.Prefix = cc.settings.ControlPlane.Branch, cc.settings.Map, cc.settings.NextEnvironment, cc.settings.Output.BranchPrefix
+		o.Rendering.PublishMissing = cc.settings.MissingValues == "publish"
 	}
 	if cc.propose {
 		o.Forge = func(remote *git.Remote, place string) (forge.Forge, error) { return cc.openForge(remote, place, who) }
@@ -258,6 +259,9 @@ func doneText(r actions.Result) string {
 		text = "nothing to do: " + text
 	default:
 		text += " (commit " + promote.ShortID(r.Commit) + " on " + r.Branch + ")"
+	}
+	for _, note := range r.Notes {
+		text += "\n" + note
 	}
 	for _, against := range r.Forced {
 		text += "\nforced, though " + against

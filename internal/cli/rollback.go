@@ -28,6 +28,7 @@ type rollbackCommand struct {
 	signature              git.Signature
 	result                 actions.Result
 	hasForges              bool
+	unchanged              string // that it changes no file; "" if it does, or that is not known
 }
 
 func newRollback(a *app) *cobra.Command {
@@ -37,8 +38,10 @@ func newRollback(a *app) *cobra.Command {
 		Short: "Roll an environment back, and hold it there",
 		Long: `Rollback writes an older commit of the base, one that the environment had before, into its
 record, and a hold beside it, in one commit: it stays there until fairlead release. Without
---to it is the last older one whose output was merged. Commits newer than it no longer
-count as verified there.
+--to it is the last older one whose output was merged: the output branch names it, or it
+renders to the same files as the commit before it that the output branch names. Rollback
+names the commits that it passed over. Commits newer than it no longer count as verified
+there.
 
 The daemon then proposes the output of that commit. Rollback says which pull request has to
 be merged, or merges it with --merge, as somebody who may; where the environment's merge
@@ -65,9 +68,6 @@ func (r *rollbackCommand) runRollback(ctx context.Context, environment string) e
 	case r.outputTimeout < 0 || r.wait.timeout < 0:
 		return usageErrorf("0 looks once", "a time cannot be in the past")
 	}
-	if err := r.wait.context.requireReason("a rollback"); err != nil {
-		return err
-	}
 	var err error
 	r.signature, err = commitAuthor(ctx, r.wait.context.author)
 	if err != nil {
@@ -77,17 +77,29 @@ func (r *rollbackCommand) runRollback(ctx context.Context, environment string) e
 	if err != nil {
 		return err
 	}
+	err = r.wait.context.requireReason("a rollback")
+	if err != nil {
+		return err
+	}
 	r.environment, r.hasForges = environment, r.wait.context.settings != nil
 	r.result, err = r.session.Rollback(ctx, actions.Rollback{Environment: environment, To: r.to, Reason: r.wait.context.reason})
-	if err != nil || r.wait.context.propose {
+	if err != nil {
 		return r.wait.context.printResult(r.result, err)
+	}
+	if r.wait.context.propose {
+		r.compareOutput(ctx)
+		return r.wait.context.printResult(r.result, nil)
 	}
 	a := r.wait.context.app
 	if a.isText() && !a.dryRun { // what is done is said before anything is waited for
 		fmt.Fprint(a.stdout, doneText(r.result))
 	}
 	page := r.wait.context.wakeKnownDaemon(ctx)
+	r.compareOutput(ctx)
 	if a.dryRun {
+		for _, note := range r.result.Notes {
+			fmt.Fprintln(a.stderr, display.SanitizeLine(note))
+		}
 		r.recordFollowing()
 		return r.wait.context.printResult(r.result, nil)
 	}
@@ -101,10 +113,18 @@ func (r *rollbackCommand) runRollback(ctx context.Context, environment string) e
 	return nil
 }
 
+// compareOutput notes in the result if the rollback changes no file of the output.
+func (r *rollbackCommand) compareOutput(ctx context.Context) {
+	if r.session.HoldsOutput(ctx, r.environment, r.result.To) {
+		r.unchanged = fmt.Sprintf("the rollback changes no file of the output of %s", r.environment)
+		r.result.Notes = append(r.result.Notes, r.unchanged)
+	}
+}
+
 // recordFollowing records what --merge and --wait would do.
 func (r *rollbackCommand) recordFollowing() {
 	what := promote.ShortID(r.result.To)
-	if r.mergeOutput {
+	if r.mergeOutput && r.unchanged == "" {
 		r.wait.context.app.recordEffect("merge the pull request of the output of %s, once the daemon has made it", what)
 	}
 	if r.waitAfter {
@@ -143,6 +163,7 @@ func (r *rollbackCommand) followOutput(ctx context.Context, page string) error {
 		if err != nil {
 			return problem.WithHint(fmt.Errorf("the rollback is written, but its output was not found: %w", err), r.waitHint())
 		}
+		found.Merged = found.Merged || r.unchanged != "" // the branch may name another commit with the same output
 		r.result.Output = &found
 		if found.Pull != nil && !found.Merged && r.mergeOutput {
 			err = found.Merge(ctx)
@@ -179,6 +200,9 @@ func (r *rollbackCommand) waitHint() string {
 // nextSteps returns what the user has to do after the rollback was written.
 func (r *rollbackCommand) nextSteps() string {
 	var lines []string
+	if r.unchanged != "" {
+		lines = append(lines, r.unchanged)
+	}
 	what := promote.ShortID(r.result.To)
 	switch o := r.result.Output; {
 	case o == nil || o.Repo == "":

@@ -28,9 +28,10 @@ type change struct {
 	name          string // of a freeze
 	title         string // the first line of the message
 	summary       string
-	reason        string // what the person says
-	commitSubject string // of the commit of the base that it is about
-	from, to      string // commits of the base
+	reason        string   // what the person says
+	commitSubject string   // of the commit of the base that it is about
+	from, to      string   // commits of the base
+	notes         []string // how to was chosen
 	// forced is the reason for forcing it, and overridden the objections.
 	forced     string
 	overridden []string

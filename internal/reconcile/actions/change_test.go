@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
 func TestApprovalName(t *testing.T) {
@@ -49,43 +47,6 @@ func TestWithException(t *testing.T) {
 	} {
 		if _, err := withException([]byte(text), exceptionSpec{}); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
-		}
-	}
-}
-
-func TestTarget(t *testing.T) {
-	h := promote.NewHistory([]string{"d4", "c3", "b2", "a1"})
-	for _, test := range []struct {
-		name, present, asked string
-		had                  []string
-		want                 string // a commit, or a reason
-		merged               string // commits whose output was
-	}{
-		{"the last", "c3", "", []string{"c3", "b2", "a1"}, "b2", ""},
-		{"it went back and forth", "c3", "", []string{"c3", "d4", "c3", "a1"}, "a1", ""},
-		{"it was forced to another branch in between", "c3", "", []string{"c3", "x9", "b2"}, "b2", ""},
-		{"what it has is not on the base", "x9", "", []string{"x9", "c3"}, "c3", ""},
-		{"it had nothing else", "a1", "", []string{"a1"}, "stage had no older commit before", ""},
-		{"it has nothing", "", "", nil, "stage had no older commit before", ""},
-		{"asked for", "d4", "a1", []string{"d4", "c3", "a1"}, "a1", ""},
-		{"what it never had", "d4", "b2", []string{"d4", "c3", "a1"}, "stage never had b2", ""},
-		{"what it has", "d4", "d4", []string{"d4", "c3"}, "stage has d4", ""},
-		{"newer", "b2", "c3", []string{"b2", "c3"}, "c3 is newer than b2, which stage has", ""},
-		{"not on the base", "b2", "x9", []string{"b2", "x9"}, "commit x9 is not on the base's branch", ""},
-		{"one was never merged", "d4", "", []string{"d4", "c3", "b2", "a1"}, "b2", "a1 b2"},
-		{"none but newer ones were merged", "c3", "", []string{"c3", "d4", "b2", "a1"}, "b2", "d4 c3"},
-		{"asked for what was not merged", "d4", "c3", []string{"d4", "c3", "a1"}, "c3", "a1"},
-	} {
-		merged := map[string]bool{}
-		for _, commit := range strings.Fields(test.merged) {
-			merged[commit] = true
-		}
-		got, refusal := rollbackTarget(h, "stage", test.present, test.asked, test.had, merged)
-		if refusal != nil {
-			got = refusal.Reason
-		}
-		if got != test.want {
-			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
 }

@@ -39,42 +39,61 @@ func (d *Session) Rollback(ctx context.Context, b Rollback) (Result, error) {
 		if err != nil {
 			return change{}, err
 		}
-		to := ""
-		if b.To != "" {
-			to, err = promoter.ResolvePromotable(v.base, b.To)
-			if err != nil {
-				return change{}, err
-			}
-		}
-		if to != "" && !v.history.Contains(to) { // the base may have it beside its first parents
-			v.history, err = promoter.ReadHistory(v.base, present, to)
-			if err != nil {
-				return change{}, err
-			}
-		}
-		var merged map[string]bool
-		unknown := ""
+		var target rollbackTarget
 		if b.To == "" {
-			merged, err = d.mergedCommits(ctx, b.Environment)
-			if err != nil {
-				unknown = fmt.Sprintf("; whether its output was merged is not known: %v", err)
-			}
+			target, err = d.findTarget(ctx, v, b.Environment, present, had)
+		} else {
+			target.commit, err = v.resolveTarget(b, present, had)
 		}
-		to, refused := rollbackTarget(v.history, b.Environment, present, to, had, merged)
-		if refused != nil {
-			return change{}, refused
+		if err != nil {
+			return change{}, err
 		}
 		c, err := v.withRecord(change{
-			action: rollbackAction, environment: b.Environment, from: present, to: to, reason: b.Reason,
-			title:   fmt.Sprintf("Roll %s back to %s", b.Environment, promote.ShortID(to)),
-			summary: fmt.Sprintf("%s goes back to %s, and stays there until fairlead release %[1]s%[3]s", b.Environment, promote.ShortID(to), unknown),
+			action: rollbackAction, environment: b.Environment, from: present, to: target.commit, reason: b.Reason,
+			title:   fmt.Sprintf("Roll %s back to %s", b.Environment, promote.ShortID(target.commit)),
+			summary: fmt.Sprintf("%s goes back to %s, and stays there until fairlead release %[1]s", b.Environment, promote.ShortID(target.commit)),
+			notes:   target.notes(b.Environment),
 		}, d)
 		if err != nil {
 			return c, err
 		}
-		c.files[promoter.HoldFile(v.branch.Folder)], err = model.EncodeObject("Hold", "hold", holdSpec{Reason: b.Reason, Commit: to})
+		c.files[promoter.HoldFile(v.branch.Folder)], err = model.EncodeObject("Hold", "hold", holdSpec{Reason: b.Reason, Commit: target.commit})
 		return c, err
 	})
+}
+
+// findTarget returns the commit to go back to where none was asked for.
+func (d *Session) findTarget(ctx context.Context, v snapshot, environment, present string, had []string) (rollbackTarget, error) {
+	merged, err := d.mergedCommits(ctx, environment)
+	if err != nil {
+		return rollbackTarget{}, problem.Refusef(fmt.Sprintf("name one with --to COMMIT: fairlead rollback %s --to COMMIT --reason TEXT", environment),
+			"the GitOps repository cannot be read, so it is not known which commit %s had: %v", environment, err)
+	}
+	outputs := outputComparison{session: d, environment: environment}
+	target := findRollbackTarget(v.history, present, had, merged, func(before, commit string) sameness { return outputs.compare(ctx, before, commit) })
+	if target.commit == "" {
+		return target, problem.Refusef(fmt.Sprintf("fairlead hold %s --reason TEXT keeps it where it is", environment), "%s had no older commit before", environment)
+	}
+	return target, ctx.Err()
+}
+
+// resolveTarget returns the commit that was asked for, if the environment can go back to it.
+func (v snapshot) resolveTarget(b Rollback, present string, had []string) (string, error) {
+	to, err := promoter.ResolvePromotable(v.base, b.To)
+	if err != nil {
+		return "", err
+	}
+	if !v.history.Contains(to) { // the base may have it beside its first parents
+		v.history, err = promoter.ReadHistory(v.base, present, to)
+		if err != nil {
+			return "", err
+		}
+	}
+	refused := checkTarget(v.history, b.Environment, present, to, had)
+	if refused != nil {
+		return "", refused
+	}
+	return to, nil
 }
 
 // previousCommits returns the commits that the environment had, newest first, as far as the base
@@ -129,30 +148,24 @@ func (d *Session) mergedCommits(ctx context.Context, environment string) (map[st
 	return merged, nil
 }
 
-// rollbackTarget returns the commit to go back to: the requested one, or the last older one that
-// the environment had and whose output was merged. If that is not known of any, it is the last
-// older one: output that changes nothing is not merged, and neither is one that nobody wanted.
-func rollbackTarget(h promote.History, environment, present, asked string, had []string, merged map[string]bool) (string, *problem.Refusal) {
-	older := func(commit string) bool {
-		return h.Contains(commit) && commit != present && (!h.Contains(present) || h.IsNewer(present, commit))
-	}
-	if asked == "" {
-		for _, fits := range []func(string) bool{func(c string) bool { return merged[c] && older(c) }, older} {
-			if i := slices.IndexFunc(had, fits); i >= 0 {
-				return had[i], nil
-			}
-		}
-		return "", problem.Refusef("fairlead hold "+environment+" keeps it where it is", "%s had no older commit before", environment)
-	}
+// checkTarget returns why an environment cannot go back to a commit that was asked for; nil if it
+// can.
+func checkTarget(h promote.History, environment, present, asked string, had []string) *problem.Refusal {
 	switch {
 	case !h.Contains(asked):
-		return "", problem.Refusef("", "commit %s is not on the base's branch", promote.ShortID(asked))
+		return problem.Refusef("", "commit %s is not on the base's branch", promote.ShortID(asked))
 	case asked == present:
-		return "", problem.Refusef("fairlead hold "+environment+" keeps it there", "%s has %s", environment, promote.ShortID(asked))
-	case !older(asked):
-		return "", problem.Refusef("fairlead promote goes forward", "%s is newer than %s, which %s has", promote.ShortID(asked), promote.ShortID(present), environment)
+		return problem.Refusef(fmt.Sprintf("fairlead hold %s --reason TEXT keeps it there", environment), "%s has %s", environment, promote.ShortID(asked))
+	case !isOlder(h, asked, present):
+		return problem.Refusef("fairlead promote goes forward", "%s is newer than %s, which %s has", promote.ShortID(asked), promote.ShortID(present), environment)
 	case !slices.Contains(had, asked):
-		return "", problem.Refusef("go back to one that it had: git log of "+environment+"'s branch has them", "%s never had %s", environment, promote.ShortID(asked))
+		return problem.Refusef("go back to one that it had: git log of "+environment+"'s branch has them", "%s never had %s", environment, promote.ShortID(asked))
 	}
-	return asked, nil
+	return nil
+}
+
+// isOlder reports whether a commit is one of the base that is older than the present one. Any is, if
+// the base does not have the present one.
+func isOlder(h promote.History, commit, present string) bool {
+	return h.Contains(commit) && commit != present && (!h.Contains(present) || h.IsNewer(present, commit))
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render"
 )
 
 // Options are the control plane of the actions, and who performs them.
@@ -35,6 +36,7 @@ type Options struct {
 	ControlPlane, BaseBranch string
 	Map, Next                map[string]string
 	Mirrors                  *repos.Mirrors // opens the repositories
+	Rendering                render.Options // as the daemon renders
 	// Forge opens the forge of a repository, to propose changes as pull requests; nil pushes them
 	// directly.
 	Forge  func(remote *git.Remote, place string) (forge.Forge, error)
@@ -56,7 +58,7 @@ type Session struct {
 // Open reads the control plane.
 func Open(ctx context.Context, o Options) (*Session, error) {
 	read, err := source.Open(ctx, source.Options{
-		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: o.Mirrors.Open, Parser: model.NewParser(),
+		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: o.Mirrors.Open, Parser: model.NewParser(), Rendering: o.Rendering,
 	})
 	return &Session{options: o, source: read}, err
 }
@@ -162,6 +164,8 @@ type Result struct {
 	Pull   *Pull  `json:"pull,omitempty"`
 	// Output is how far the output has got with To; nil if it was not asked for.
 	Output *Output `json:"output,omitempty"`
+	// Notes are sentences about how To was chosen, and what it changes, without full stops.
+	Notes []string `json:"notes,omitempty"`
 	// Forced are the refusals that were overridden.
 	Forced []string `json:"forced,omitempty"`
 }
@@ -218,6 +222,7 @@ func (d *Session) writeChange(ctx context.Context, v snapshot, c change) (Result
 	}
 	r := Result{
 		Action: c.action, Environment: c.environment, Name: c.name, Summary: c.summary, From: c.from, To: c.to, Branch: branch, Forced: c.overridden,
+		Notes: c.notes,
 	}
 	if len(c.files) == 0 {
 		return r, nil

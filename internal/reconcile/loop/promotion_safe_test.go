@@ -96,7 +96,7 @@ func TestBranchForACommit(t *testing.T) {
 	w.commitNow("stage", "follow main", map[string]string{"base-repo.yaml": recordText(w, "main")})
 	names[w.changeNow(2)] = "2"
 	d.settle("dev")
-	d.wantNext("stage", promote.Stopped, `names "main", which is not the id of a commit`, "fairlead rollback stage mends it")
+	d.wantNext("stage", promote.Stopped, `names "main", which is not the id of a commit`, "fairlead rollback stage --reason TEXT mends it")
 	e := d.state("stage")
 	if e.State != status.Problems || !strings.Contains(e.Problems[0].String(), `spec.commit is "main"`) {
 		t.Errorf("stage is %s with %v", e.State, e.Problems)

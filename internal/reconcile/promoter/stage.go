@@ -108,13 +108,13 @@ func (m *Promoter) readBranch(ctx context.Context, s *stageState) error {
 	}
 	if !source.IsCommit(s.branch.Commit) {
 		s.stage.Commit = s.branch.Commit
-		s.stage.StoppedReason = fmt.Sprintf("%s names %q, which is not the id of a commit; fairlead rollback %s mends it", s.branch.Record, s.branch.Commit, s.spec.Name)
+		s.stage.StoppedReason = fmt.Sprintf("%s names %q, which is not the id of a commit; fairlead rollback %s --reason TEXT mends it", s.branch.Record, s.branch.Commit, s.spec.Name)
 		return nil
 	}
 	commit, err := s.base.Repo.Resolve(s.branch.Commit)
 	if errors.Is(err, git.ErrNoRevision) {
 		s.stage.Commit = s.branch.Commit
-		s.stage.StoppedReason = fmt.Sprintf("%s names commit %s, which the base does not have; fairlead rollback %s mends it", s.branch.Record, s.branch.Commit, s.spec.Name)
+		s.stage.StoppedReason = fmt.Sprintf("%s names commit %s, which the base does not have; fairlead rollback %s --reason TEXT mends it", s.branch.Record, s.branch.Commit, s.spec.Name)
 		return nil
 	}
 	if err != nil {

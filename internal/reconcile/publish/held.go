@@ -16,3 +16,15 @@ func (w Written) IsIn(folder tree.Tree) bool {
 	// Without a promoted commit there is no file that tells it, but one of Kalypso's may be left.
 	return held.ID().String() == w.Tree || withoutDotFolders(held).ID().String() == w.Tree
 }
+
+// HoldsContent reports whether a folder holds the folders of cluster types of a rendered tree, and
+// nothing else in those that are ours: writing that tree changes no file that a cluster reads.
+func (w Written) HoldsContent(folder, rendered tree.Tree) bool {
+	w.Tree = withoutDotFolders(rendered).ID().String()
+	return w.IsIn(folder)
+}
+
+// EqualContent reports whether two rendered trees are the same but for the commit that they name.
+func EqualContent(a, b tree.Tree) bool {
+	return tree.Equal(withoutDotFolders(a), withoutDotFolders(b))
+}
