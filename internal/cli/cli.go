@@ -93,14 +93,16 @@ problems, 4 diff found differences. NO_COLOR switches colours off.`,
 		Args:          checkSubcommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return checkLocations(c) },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			a.stderr.NoProgress = !a.isText()
+			return checkLocations(c)
+		},
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
 	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say more")
 	root.SetFlagErrorFunc(newFlagError)
-	root.PersistentPreRun = func(*cobra.Command, []string) { a.stderr.NoProgress = !a.isText() }
 	root.AddGroup(
 		&cobra.Group{ID: groupMain, Title: "A control plane, and what comes of it:"},
 		&cobra.Group{ID: groupPromotion, Title: "Promotion, from environment to environment:"},

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // The exit codes, the same for all commands.
@@ -45,6 +47,12 @@ func newUnknownError(kind, name string, known []string) error {
 		hint = "the " + kind + "s are " + text.Join(known, " and ")
 	}
 	return usageErrorf(hint, "there is no %s %s", kind, name)
+}
+
+// newUnknownStageError returns the usage error of an environment that a chain does not have.
+func newUnknownStageError(chain status.Chain, name string) error {
+	names := list.Convert(chain.Stages, func(s status.Stage) string { return s.Environment })
+	return newUnknownError("environment", name, names)
 }
 
 // newNoEnvironmentsError returns the usage error of a repository that is probably no control plane.

@@ -146,11 +146,7 @@ reasons, how long each may last, and when something in them may change by itself
 			}
 			stage, ok := chain.FindStage(args[0])
 			if !ok {
-				var names []string
-				for _, s := range chain.Stages {
-					names = append(names, s.Environment)
-				}
-				return newUnknownError("environment", args[0], names)
+				return newUnknownStageError(*chain, args[0])
 			}
 			return cc.app.printValue(stage, []string{stage.Environment}, func() string { return stageText(stage, cc.now(), cc.app.stdout) + hintText(*chain) })
 		},

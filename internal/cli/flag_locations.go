@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,25 +40,14 @@ func checkLocations(c *cobra.Command) (err error) {
 	return err
 }
 
-// hostAndPath matches what people write for a URL and leave the scheme out of: a name with a dot, or an
-// address, and a path.
-var hostAndPath = regexp.MustCompile(`^(([a-zA-Z0-9-]+\.)+[a-zA-Z]{2,}|localhost|[0-9]+(\.[0-9]+){3})(:[0-9]+)?/[^/]`)
-
-// checkLocation returns an error for the location of a repository that is a URL without its scheme: it
-// would be taken for a folder of this machine, or for a path over SSH.
+// checkLocation returns an error for the location of a repository that is a URL without its scheme,
+// unless there is a folder of that name: it would be taken for one.
 func checkLocation(flag, location string) error {
-	m := hostAndPath.FindStringSubmatch(location)
-	if m == nil || giturl.IsRemote(location) && m[3] == "" {
+	guess := giturl.GuessRepositoryURL(location)
+	if _, err := os.Stat(location); guess == "" || err == nil {
 		return nil
 	}
-	if _, err := os.Stat(location); err == nil {
-		return nil
-	}
-	scheme := "https://"
-	if m[1] == "localhost" || m[4] != "" {
-		scheme = "http://"
-	}
-	return usageErrorf(fmt.Sprintf("did you mean %s%s? A folder is ./%[2]s", scheme, location), "%s %s has no scheme, and there is no such folder", flag, location)
+	return usageErrorf(fmt.Sprintf("did you mean %s? A folder is ./%s", guess, location), "%s %s has no scheme, and there is no such folder", flag, location)
 }
 
 // checkPage returns an error for what is not the URL of a page; HOST:PORT is one without TLS, and "" is

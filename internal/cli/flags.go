@@ -29,11 +29,6 @@ func parsePairs(flag, form string, values []string) (map[string]string, error) {
 		if _, twice := pairs[v[:i]]; twice {
 			return nil, usageErrorf("leave one of them out", "%s is given twice for %s", flag, v[:i])
 		}
-		if strings.HasSuffix(form, "PATH-or-URL") {
-			if err := checkScheme(v[i+1:]); err != nil {
-				return nil, err
-			}
-		}
 		pairs[v[:i]] = v[i+1:]
 	}
 	return pairs, nil

@@ -124,10 +124,11 @@ func (i *initCommand) completeOptions(folder string) error {
 		i.options.Layout = scaffold.Folders
 	}
 	for _, p := range []struct {
+		flag     string
 		location *string
 		name     string
-	}{{&i.options.ControlPlane, controlPlaneName}, {&i.options.GitOps, gitOpsName}} {
-		err := checkScheme(*p.location)
+	}{{"--control-plane", &i.options.ControlPlane, controlPlaneName}, {"--gitops", &i.options.GitOps, gitOpsName}} {
+		err := checkLocation(p.flag, *p.location) // it may be an answer, and of no flag
 		switch {
 		case err != nil:
 			return err

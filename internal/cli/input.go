@@ -123,9 +123,6 @@ func (in *input) showProgress(what string) (stop func()) {
 // checkFlags returns an error for flags that contradict each other.
 func (in *input) checkFlags() error {
 	o := in.options
-	if err := checkScheme(o.ControlPlane); err != nil {
-		return err
-	}
 	switch {
 	case o.Base != "" && o.BaseDir != "":
 		return usageErrorf("a plain folder has no revisions", "--base and --base-dir exclude each other")

@@ -19,6 +19,9 @@ func (p *prCommand) findRepository(ctx context.Context) (string, error) {
 	named := p.repo
 	if named == "" {
 		output, err := findOutputRepository(ctx, p.app)
+		if err == nil {
+			err = checkLocation("the output's repository", output)
+		}
 		if err != nil {
 			return "", err
 		}

@@ -22,23 +22,10 @@ func withLocationHint(err error, hint string) error {
 	return err
 }
 
-// checkScheme returns an error for the location of a repository that is a URL but for its scheme,
-// unless there is a folder of that name.
-func checkScheme(location string) error {
-	guess := giturl.GuessRepositoryURL(location)
-	if _, err := os.Stat(location); guess == "" || err == nil {
-		return nil
-	}
-	return usageErrorf("write "+guess+", or ./"+location+" for a folder", "%s has no scheme, as URLs have", location)
-}
-
 // findRepository returns the path or URL of the repository that a flag names, or else of the
 // one in the current folder; of a clone, that is its origin. what describes the repository
 // in hints.
 func findRepository(flag, named, what string) (string, error) {
-	if err := checkScheme(named); err != nil {
-		return "", err
-	}
 	if named != "" {
 		if giturl.IsRemote(named) {
 			return named, nil

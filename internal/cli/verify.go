@@ -64,9 +64,6 @@ It exits with 4 if something is different.`,
 
 func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 	maps, err := parsePairs("--map", "URL=PATH-or-URL", v.maps)
-	if err == nil {
-		err = checkScheme(v.controlPlane)
-	}
 	if err != nil {
 		return err
 	}

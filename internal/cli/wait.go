@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -64,8 +62,11 @@ commit that is not promoted, such as that of a hold or a freeze, is not waited f
 
 In a job of GitHub Actions, Gitea Actions or GitLab CI it looks at the repository that the
 job runs for, with FAIRLEAD_GIT_TOKEN or else GITHUB_TOKEN; elsewhere at that of the
-settings. COMMIT is a full commit id. With --url it asks a daemon, which knows the commit
-that an environment has now, and no other.
+settings. With --url it asks a daemon, which knows the commit that an environment has now,
+and no other.
+
+COMMIT is a commit id, in full or its first 7 digits or more; in a clone of the control
+plane it may be any revision of it, such as HEAD or a branch.
 
 Where GITHUB_OUTPUT names a file, state (deployed, skipped, failed, superseded, timed-out),
 reason and commit are written to it.`,
@@ -94,11 +95,15 @@ reason and commit are written to it.`,
 }
 
 // runWait waits, and reports the end to the user and to the following steps of the job.
-func (w *waitCommand) runWait(ctx context.Context, environment, commit string) error {
-	if w.context.daemonURL == "" && !fullID.MatchString(commit) {
-		return usageErrorf("git rev-parse "+commit+" prints it", "%s is not a full commit id", commit)
+func (w *waitCommand) runWait(ctx context.Context, environment, revision string) error {
+	if err := w.locate(); err != nil {
+		return err
 	}
 	open := sync.OnceValues(func() (*actions.Session, error) { return w.context.openSession(ctx, git.Signature{}) })
+	commit, err := w.resolveCommit(ctx, revision, open)
+	if err != nil {
+		return err
+	}
 	look, err := w.newArrivalReader(environment, commit, open)
 	if err != nil {
 		return err
@@ -189,7 +194,7 @@ func isRefused(err error) bool {
 	var no *problem.Refusal
 	var unknown *access.UnknownForge
 	return errors.As(err, &no) && no.Advice != "" || errors.As(err, &unknown) ||
-		errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrNotFound) || errors.Is(err, errUnknownStage)
+		errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrNotFound)
 }
 
 // newArrivalReader returns what reads the progress: from a daemon, or from the forge of the control
@@ -204,24 +209,16 @@ func (w *waitCommand) newArrivalReader(environment, commit string, open sessionO
 			}
 			stage, ok := chain.FindStage(environment)
 			if !ok {
-				return "", "", fmt.Errorf("%s: %w", environment, errUnknownStage)
+				return "", "", newUnknownStageError(chain, environment)
 			}
 			state, reason := readStage(stage, commit)
 			return state, reason, nil
 		}
-		if err := w.context.locateOrUseJob(readJob()); err != nil {
-			if w.context.settingsFile != "" || w.context.controlPlaneFlag != "" {
-				return nil, err
-			}
-			return ask, nil // without the control plane
+		if w.context.controlPlane == "" {
+			return ask, nil
 		}
-		w.context.useJobSettings()
 		return withSuperseded(environment, ask, w.newNewerReader(environment, commit, open)), nil
 	}
-	if err := w.context.locateOrUseJob(readJob()); err != nil {
-		return nil, err
-	}
-	w.context.useJobSettings()
 	place := access.ReadLocation(w.context.settings, w.context.controlPlane)
 	remote, err := w.context.newMirrors().Remote(place)
 	if err != nil {
@@ -271,26 +268,6 @@ func (w *waitCommand) findUnpromotable(ctx context.Context, environment, commit 
 		return "", nil
 	}
 	return reason, err
-}
-
-// useJobSettings derives settings from the CI job, if there are none.
-func (cc *commandContext) useJobSettings() {
-	if cc.settings == nil {
-		cc.settings = readJob().newSettings(cc.controlPlane)
-	}
-}
-
-var fullID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-
-// locateOrUseJob sets the control plane; in a job without flags and settings it is the repository
-// that the job runs for.
-func (cc *commandContext) locateOrUseJob(here ciJob) error {
-	_, err := os.Stat(defaultSettingsFile)
-	if here.url == "" || cc.controlPlaneFlag != "" || cc.settingsFile != "" || err == nil {
-		return cc.locateControlPlane()
-	}
-	cc.controlPlane = here.url
-	return nil
 }
 
 // newForgeReader returns what reads the statuses of the commit.
@@ -343,9 +320,6 @@ func findStatus(all []forge.CommitStatus, context string) (forge.CommitStatus, b
 	}
 	return forge.CommitStatus{}, false
 }
-
-// errUnknownStage means that a daemon does not know the environment.
-var errUnknownStage = errors.New("there is no such environment in its chain")
 
 func readStage(s status.Stage, commit string) (state, reason string) {
 	switch {

@@ -3,7 +3,9 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -163,6 +165,35 @@ func TestReadStage(t *testing.T) {
 		state, reason := readStage(test.stage, test.commit)
 		if state != test.state || reason != test.reason {
 			t.Errorf("%s: %s, %q", test.name, state, reason)
+		}
+	}
+}
+
+// TestWaitCommit: what is a commit for wait, with a daemon and with a control plane alike.
+func TestWaitCommit(t *testing.T) {
+	url := serveChain(t, func(w http.ResponseWriter) {
+		store := &status.Store{}
+		store.SetPromotions(shown())
+		_ = json.NewEncoder(w).Encode(store.Snapshot())
+	})
+	t.Chdir(t.TempDir())
+	for _, test := range []struct {
+		environment, revision string
+		code                  int
+		prints                string
+	}{
+		{"dev", newCommit, exitOK, "dev has deployed 2222222\n"},
+		{"dev", newCommit[:7], exitOK, "dev has deployed 2222222\n"},
+		{"dev", newCommit[:6], exitUsage, "fairlead: hint: git rev-parse 222222 prints the id"},
+		{"dev", "HEAD", exitUsage, "fairlead: error: HEAD is not a commit id, and there is no Git repository here that has a revision of that name\n"},
+		{"dev", "", exitUsage, "fairlead: error: '' is not a commit id"},
+		{"dev", "no such", exitUsage, "fairlead: hint: git rev-parse 'no such' prints the id"},
+		{"dve", newCommit, exitUsage, "fairlead: error: there is no environment dve\nfairlead: hint: did you mean \"dev\"?\n"},
+	} {
+		var out bytes.Buffer
+		code := Main(t.Context(), []string{"wait", test.environment, test.revision, "--url", url, "--timeout", "1s"}, &out, &out)
+		if code != test.code || !strings.Contains(out.String(), test.prints) {
+			t.Errorf("wait %s %q: %d\n%s", test.environment, test.revision, code, &out)
 		}
 	}
 }

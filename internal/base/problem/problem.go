@@ -223,23 +223,25 @@ func DidYouMean(name string, candidates []string) string {
 	return ""
 }
 
-// editDistance is the number of insertions, deletions and substitutions that turn a
-// into b (Levenshtein), byte by byte.
+// editDistance is the number of insertions, deletions, substitutions and swaps of neighbours that turn
+// a into b (optimal string alignment), byte by byte.
 func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		before, above, row = above, row, before
 		row[0] = i + 1
 		for j := range len(b) {
-			substitution := diagonal
+			substitution := above[j]
 			if a[i] != b[j] {
 				substitution++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(substitution, row[j]+1, diagonal+1)
+			row[j+1] = min(substitution, row[j]+1, above[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
 	}
 	return row[len(b)]

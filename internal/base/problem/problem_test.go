@@ -57,11 +57,13 @@ func TestSorted(t *testing.T) {
 }
 
 func TestDidYouMean(t *testing.T) {
-	fields := []string{"reconciler", "namespaceService", "configType"}
+	fields := []string{"reconciler", "namespaceService", "configType", "gitlab", "gitea", "dev"}
 	for _, c := range []struct{ name, want string }{
 		{"reconcilier", `did you mean "reconciler"?`},
 		{"configtype", `did you mean "configType"?`},
 		{"namespaceservise", `did you mean "namespaceService"?`},
+		{"gitae", `did you mean "gitea"?`}, // neighbours that are swapped are one mistake
+		{"dve", `did you mean "dev"?`},
 		{"colour", ""},
 		{"", ""},
 		{"reconciler", ""}, // that is the name

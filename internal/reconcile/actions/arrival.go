@@ -13,6 +13,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
+// ResolveCommit returns the id of the commit that a revision of the base's repository names.
+func (d *Session) ResolveCommit(ctx context.Context, revision string) (string, error) {
+	if err := d.refreshStale(ctx); err != nil {
+		return "", err
+	}
+	base, err := d.source.Base(ctx)
+	if err != nil {
+		return "", err
+	}
+	return base.Repo.Resolve(revision)
+}
+
 // FindNewerCommit returns the commit that an environment has, if it comes after a revision of the
 // base; "" if it does not, or the base has no such revision.
 func (d *Session) FindNewerCommit(ctx context.Context, environment, revision string) (string, error) {
