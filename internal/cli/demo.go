@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/fluxsim"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -25,8 +26,11 @@ type demoCommand struct {
 	app    *app
 	dir    string
 	listen string
-	pace   time.Duration
-	once   bool
+	// isListenGiven is whether the flag says so, and no other address will do.
+	isListenGiven bool
+
+	pace time.Duration
+	once bool
 }
 
 func newDemo(a *app) *cobra.Command {
@@ -49,11 +53,14 @@ the folder. It needs Git.`,
   fairlead demo --pace 15s        slow enough to talk about it
   fairlead demo --once            only the first part, for a script`,
 		Args: checkArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error { return d.runDemo(c.Context()) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			d.isListenGiven = c.Flags().Changed("listen")
+			return d.runDemo(c.Context())
+		},
 	}
 	c.Flags().SortFlags = false
 	c.Flags().StringVar(&d.dir, "dir", "", "`folder` to create it in, and to keep (default: a temporary one)")
-	c.Flags().StringVar(&d.listen, "listen", "127.0.0.1:8080", "`host:port` of the daemon's page; another port if it is taken")
+	c.Flags().StringVar(&d.listen, "listen", "127.0.0.1:8080", "`host:port` of the daemon's page; if the default is taken, another port")
 	addDurationFlag(c.Flags(), &d.pace, "pace", 2*time.Second, "`time` that a cluster takes to roll out a change")
 	c.Flags().BoolVar(&d.once, "once", false, "end when the first change has reached prod")
 	_ = c.MarkFlagDirname("dir")
@@ -67,7 +74,7 @@ func (d *demoCommand) runDemo(ctx context.Context) error {
 	if err := checkGitProgram(ctx, "the demo"); err != nil && ctx.Err() == nil {
 		return err
 	}
-	address, err := freeAddress(d.listen)
+	address, err := d.findAddress()
 	if err != nil {
 		return err
 	}
@@ -159,17 +166,21 @@ func removeDemo(dir string) {
 	}
 }
 
-// freeAddress returns the address, or one with any free port if the address is in use.
-func freeAddress(address string) (string, error) {
-	host, _, err := net.SplitHostPort(address)
+// findAddress returns the address of the page: that of the flag, or else the default, with any free port
+// if it is in use.
+func (d *demoCommand) findAddress() (string, error) {
+	host, _, err := net.SplitHostPort(d.listen)
 	if err != nil {
-		return "", usageErrorf("it should be as 127.0.0.1:8080", "--listen %s is not a host and a port", address)
+		return "", usageErrorf("it should be as 127.0.0.1:8080", "--listen %s is not a host and a port", d.listen)
 	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return net.JoinHostPort(host, "0"), nil
+	listener, err := net.Listen("tcp", d.listen)
+	switch {
+	case err == nil:
+		return d.listen, listener.Close()
+	case d.isListenGiven:
+		return "", problem.WithHint(fmt.Errorf("--listen %s: %w", d.listen, err), "name another address, or leave the flag out: then any port will do")
 	}
-	return address, listener.Close()
+	return net.JoinHostPort(host, "0"), nil
 }
 
 // demoClusters are a cluster of each type in each environment of the sample.

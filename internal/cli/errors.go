@@ -92,7 +92,7 @@ func exitCode(err error) int {
 		return exitDifferences
 	case errors.As(err, &problems) && !problems.ofSettings:
 		return exitProblems
-	case problems != nil, errors.As(err, &query), errors.Is(err, errUsage):
+	case problems != nil, errors.As(err, &query), errors.Is(err, errUsage), errors.Is(err, git.ErrNoRevision):
 		return exitUsage
 	}
 	return exitFailed

@@ -74,6 +74,9 @@ func (i *initCommand) runInit(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if c.Flags().Changed("environments") && len(i.options.Environments) == 0 {
+		return usageErrorf("as in --environments dev,prod; without the flag they are dev, stage and prod", "--environments names none")
+	}
 	settings := filepath.Join(folder, defaultSettingsFile)
 	if _, err := os.Stat(settings); !errors.Is(err, fs.ErrNotExist) {
 		return usageErrorf("choose another folder, or delete it", "there is a %s already", settings)
@@ -214,6 +217,9 @@ func fillRepositories(ctx context.Context, o scaffold.Options, folder string, cr
 	err := repositories.Create(ctx)
 	if errors.Is(err, daemon.ErrNotEmpty) {
 		return problem.WithHint(err, "init fills empty repositories only; name others, or delete what is there")
+	}
+	if errors.Is(err, git.ErrUnreachable) {
+		return problem.WithHint(err, "check the URL, that the server is running, and that this machine can reach it")
 	}
 	return withLocationHint(err, "create the repository on the server first; FAIRLEAD_GIT_TOKEN, and FAIRLEAD_GIT_USERNAME if the server needs it, are what init logs in with")
 }

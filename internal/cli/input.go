@@ -51,7 +51,7 @@ func (in *input) addInputFlags(c *cobra.Command) {
 	in.stderr, in.credentials = c.ErrOrStderr, &credentialReader{}
 	f := c.Flags()
 	f.BoolVar(&in.worktree, "worktree", false, "read the work tree here, with what is not committed, instead of the branch that is checked out")
-	f.StringVar(&in.options.ControlPlane, "control-plane", "", "Git repository of the control plane: a `PATH-or-URL` (default: the repository here)")
+	f.StringVar(&in.options.ControlPlane, "control-plane", "", "Git repository of the control plane: a `PATH-or-URL` (default: the repository here, or else that of fairlead.yaml here)")
 	f.StringVar(&in.options.Base, "base", "", "`revision` of the base (default: what the environment's BaseRepo says)")
 	f.StringVar(&in.options.EnvironmentRevision, "environment-revision", "", "`revision` of the environment's branch (default: its head)")
 	f.StringArrayVar(&in.maps, "map", nil, "read a repository elsewhere: `URL=PATH-or-URL` (repeatable)")
@@ -94,8 +94,14 @@ func (in *input) openSource(ctx context.Context) error {
 	}
 	done := in.showProgress("read the control plane")
 	in.source, err = source.Open(ctx, in.options)
+	isOfSettings := false
+	if here && !in.worktree && errors.Is(err, git.ErrNotFound) {
+		isOfSettings, err = in.openOfSettings(ctx, err)
+	}
 	done()
 	switch {
+	case isOfSettings:
+		return withSettingsHint(err)
 	case errors.Is(err, git.ErrNotFound) && here:
 		return newNoControlPlaneError("there is no Git repository here")
 	case err != nil && here:

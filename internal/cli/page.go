@@ -30,14 +30,24 @@ func (cc *commandContext) findPage() (string, error) {
 		return "", usageErrorf("--url URL names its page, as in http://fairlead.example.com:8080; --config FILE reads it from the settings",
 			"it is not known where the daemon is: there is no "+defaultSettingsFile+" here, and no --url")
 	}
-	host, port, err := net.SplitHostPort(cc.settings.Listen)
-	if err != nil {
+	page := pageOf(cc.settings.Listen)
+	if page == "" {
 		return "", usageErrorf("write listen: HOST:PORT into the settings, or name a page with --url", "the settings name no address, so that the daemon has no page")
+	}
+	return page, nil
+}
+
+// pageOf returns the URL, as seen from this machine, of the page of a daemon that listens on an address;
+// "" for none.
+func pageOf(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return ""
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
-	return "http://" + net.JoinHostPort(host, port) + "/", nil
+	return "http://" + net.JoinHostPort(host, port) + "/"
 }
 
 // newPageCommand completes a command that works on the daemon's page.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -134,9 +135,17 @@ func (p *prCommand) runSubcommand(ctx context.Context, args []string, run func(c
 	}
 	answer, err := run(ctx, number)
 	if errors.Is(err, forge.ErrNotFound) {
-		err = usageErrorf("fairlead pr list --all shows the numbers", "there is no pull request %d", number)
+		err = usageErrorf(p.listCommand()+" --all shows the numbers", "there is no pull request %d", number)
 	}
 	return answer, err
+}
+
+// listCommand returns the command that lists the pull requests of the same repository.
+func (p *prCommand) listCommand() string {
+	if p.repo == "" {
+		return "fairlead pr list"
+	}
+	return "fairlead pr list --repo " + text.QuoteShell(giturl.Redact(p.repo))
 }
 
 // findNumber returns the number of a pull request that is named by its number, or by the branch that it
@@ -152,7 +161,7 @@ func (p *prCommand) findNumber(named string) (int, error) {
 	}
 	i := slices.IndexFunc(all, func(pull forge.Pull) bool { return pull.Base == named })
 	if i < 0 {
-		return 0, usageErrorf("fairlead pr list --all shows the numbers and branches", "there is no pull request %s, and none into a branch of that name", named)
+		return 0, usageErrorf(p.listCommand()+" --all shows the numbers and branches", "there is no pull request %s, and none into a branch of that name", named)
 	}
 	return all[i].Number, nil
 }
@@ -254,7 +263,7 @@ func (p *prCommand) closePull(ctx context.Context, number int) (pullAnswer, erro
 func (p *prCommand) checkOpen(number int) error {
 	pull, err := p.forge.PullByNumber(number)
 	if err == nil && pull.State != forge.Open {
-		err = usageErrorf("fairlead pr list shows those that are open", "pull request %d is %s", number, pull.State)
+		err = usageErrorf(p.listCommand()+" shows those that are open", "pull request %d is %s", number, pull.State)
 	}
 	return err
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
@@ -69,17 +71,31 @@ func (s *serveCommand) runServe(ctx context.Context) error {
 		if os.Getenv("GOGC") == "" {
 			debug.SetGCPercent(daemon.GCPercent)
 		}
-		return daemon.Serve(ctx, o)
+		return withRunningHint(daemon.Serve(ctx, o), settings)
 	}
 	snapshot, err := daemon.RunOnce(ctx, o)
 	if err != nil {
-		return withSettingsHint(err)
+		return withSettingsHint(withRunningHint(err, settings))
 	}
 	names := list.Convert(snapshot.Environments, func(e status.Environment) string { return e.Name })
 	if err := s.app.printValue(snapshot, names, func() string { return statusText(snapshot, s.app.stdout) }); err != nil {
 		return err
 	}
 	return newCycleError(s.app, snapshot)
+}
+
+// withRunningHint adds to the error of a data folder that another daemon uses where that one shows what
+// it does; it returns any other error unchanged.
+func withRunningHint(err error, settings *config.Settings) error {
+	var running *lock.HeldError
+	if !errors.As(err, &running) {
+		return err
+	}
+	hint := "for another fleet write another dataDir into the settings"
+	if page := pageOf(settings.Listen); page != "" {
+		hint = "fairlead status --url " + page + " shows what it does; " + hint
+	}
+	return problem.WithHint(err, hint)
 }
 
 // newCycleError returns the error of a cycle in which an environment failed or has problems; nil

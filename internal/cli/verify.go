@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,12 +68,13 @@ func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 	if err != nil {
 		return err
 	}
-	if v.repo == "" {
-		v.repo = "."
+	const hint = "run it in a clone of the GitOps repository, or say where one is with --repo"
+	repo, err := git.FindRepository(cmp.Or(v.repo, "."))
+	if v.repo == "" && errors.Is(err, git.ErrNotFound) {
+		return usageErrorf(hint, "there is no Git repository here")
 	}
-	repo, err := git.FindRepository(v.repo)
 	if err != nil {
-		return problem.WithHint(err, "run it in a clone of the GitOps repository, or say where one is with --repo")
+		return problem.WithHint(err, hint)
 	}
 	if revision == "" {
 		revision = "HEAD"
@@ -96,6 +98,9 @@ func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 	})
 	if errors.Is(err, verify.ErrNoRecord) {
 		return problem.WithHint(fmt.Errorf("commit %s: %w", commit, err), "only what Fairlead has written says what it was rendered from")
+	}
+	if errors.Is(err, git.ErrNoRevision) { // it is the record that names it, and not who calls
+		return problem.Refusef("the history may have been rewritten; --control-plane reads a repository that still has the commit", "%v", err)
 	}
 	if err != nil {
 		return err

@@ -272,15 +272,21 @@ func (w *waitCommand) findUnpromotable(ctx context.Context, environment, commit 
 
 // newForgeReader returns what reads the statuses of the commit.
 func newForgeReader(f forge.Forge, remote *git.Remote, environment, commit string) arrivalReader {
+	wasThere := false
 	return func(ctx context.Context) (string, string, error) {
 		witness, ok := f.(forge.StatusReader)
 		if !ok {
 			return "", "", &problem.Refusal{Operation: "read the statuses of " + commit, Reason: f.Name() + " has none", Advice: "--url asks a daemon"}
 		}
 		if f.Name() == forge.PlainName {
-			if _, err := remote.Sync(ctx); err != nil {
+			_, err := remote.Sync(ctx)
+			if errors.Is(err, git.ErrNotFound) && wasThere {
+				return "", "", problem.WithHint(fmt.Errorf("the control plane is gone: %w", err), "it was there a moment ago; fairlead demo removes its own when it ends")
+			}
+			if err != nil {
 				return "", "", withLocationHint(err, "--config or --control-plane says where the control plane is")
 			}
+			wasThere = true
 		}
 		all, err := witness.Statuses(ctx, commit)
 		if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -195,6 +196,36 @@ func TestWaitCommit(t *testing.T) {
 		if code != test.code || !strings.Contains(out.String(), test.prints) {
 			t.Errorf("wait %s %q: %d\n%s", test.environment, test.revision, code, &out)
 		}
+	}
+}
+
+// TestWaitGone: a control plane that is removed while it is waited for, as by the end of the demo, is said to
+// be gone, and not to be looked for elsewhere.
+func TestWaitGone(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	dir := t.TempDir()
+	var out bytes.Buffer
+	if code := Main(t.Context(), []string{"init", dir, "--sample"}, &out, &out); code != exitOK {
+		t.Fatal(&out)
+	}
+	w := &waitCommand{context: newCommandContext(&app{stderr: display.NewStream(&out)})}
+	w.context.settingsFile = filepath.Join(dir, defaultSettingsFile)
+	if err := w.locate(); err != nil {
+		t.Fatal(err)
+	}
+	look, err := w.newArrivalReader("dev", newCommit, func() (*actions.Session, error) { return nil, git.ErrNotFound })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state, _, err := look(t.Context()); err != nil || state != isWaiting {
+		t.Fatal(state, err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = look(t.Context())
+	if err == nil || !strings.HasPrefix(err.Error(), "the control plane is gone: ") || !strings.Contains(findHint(err), "fairlead demo removes its own") || !isRefused(err) {
+		t.Errorf("%v; hint: %s", err, findHint(err))
 	}
 }
 

@@ -138,7 +138,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	if err != nil {
 		var held *lock.HeldError
 		if errors.As(err, &held) {
-			err = fmt.Errorf("%w, a fairlead serve most likely: it does what is to be done, and fairlead status --url says what it does. For another fleet set another dataDir", held)
+			err = fmt.Errorf("%w, a fairlead serve most likely", held)
 		}
 		return nil, fmt.Errorf("take the data folder %s: %w", s.DataDir, err)
 	}
