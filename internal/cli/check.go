@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
@@ -348,7 +349,19 @@ func (k *checkCommand) progressProblems(ctx context.Context, name string) (probl
 	if err != nil {
 		return problems, err
 	}
-	return append(problems, branch.Progress.Problems...), nil
+	problems = append(problems, branch.Progress.Problems...)
+	if k.input.options.Base != "" || k.input.options.BaseDir != "" { // another base than the one that was promoted from
+		return problems, nil
+	}
+	base, err := k.input.source.Base(ctx)
+	if err != nil {
+		return problems, err
+	}
+	if lost := promoter.DescribeLost(base, branch, name); lost != "" {
+		summary, hint, _ := strings.Cut(lost, ": ")
+		problems = append(problems, problem.Problem{Pos: problem.Pos{Layer: name, File: branch.Record}, Subject: "BaseRepo", Summary: summary, Hint: hint})
+	}
+	return problems, nil
 }
 
 func gateNames(set gate.Set) []string {

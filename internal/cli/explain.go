@@ -166,17 +166,27 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 	if s.Commit == "" {
 		b.WriteString("It has no commit yet.\n")
 	} else {
-		fmt.Fprintf(&b, "It has %s%s; the base has had %s since.\n", promote.ShortID(s.Commit), sinceText(s.Since, now), text.Count(s.Behind, "commit"))
-		if !s.Deployed.IsZero() {
-			what := "It is merged" // without reports of clusters no more is known
-			if slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate != "merged" && v.Gate != "soak" }) {
-				what = "The clusters run it"
-			}
-			fmt.Fprintf(&b, "%s%s.\n", what, sinceText(s.Deployed, now))
+		fmt.Fprintf(&b, "It has %s%s", promote.ShortID(s.Commit), sinceText(s.Since, now))
+		if s.Next.State != promote.Stopped { // or else that is not known
+			fmt.Fprintf(&b, "; the base has had %s since", text.Count(s.Behind, "commit"))
+		}
+		b.WriteString(".\n")
+		hasGate := func(name string) bool {
+			return slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate == name })
+		}
+		switch {
+		case s.Deployed.IsZero() || s.HasProblems():
+		case hasGate("rollout"):
+			fmt.Fprintf(&b, "The clusters run it%s.\n", sinceText(s.Deployed, now))
+		case hasGate("merged"): // without reports of clusters no more is known
+			fmt.Fprintf(&b, "It is merged%s.\n", sinceText(s.Deployed, now))
 		}
 	}
 	writeWithheld(&b, s)
 	fmt.Fprintf(&b, "Next: %s\n", display.SanitizeLine(s.NextAction()))
+	if s.Next.State == promote.Stopped { // what comes next says all
+		return b.String()
+	}
 	if s.Commit != "" {
 		b.WriteString("\nIs it proven?\n")
 		writeVerdict(&b, s.Proof, 1, now, to)
@@ -227,6 +237,9 @@ func writeVerdict(b *strings.Builder, v gate.Verdict, depth int, now time.Time, 
 	}
 	b.WriteByte('\n')
 	for _, part := range v.Parts {
+		if part.Status == gate.Fail && len(part.Parts) == 0 && part.Reason != "" && strings.HasSuffix(v.Reason, part.Reason) {
+			continue // the line above has it
+		}
 		writeVerdict(b, part, depth+1, now, to)
 	}
 }

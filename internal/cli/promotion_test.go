@@ -169,6 +169,20 @@ func TestStageTextOfClusters(t *testing.T) {
 	}
 }
 
+// TestStageTextOfProblems: a failure is said once below the next action, and nothing is said of
+// clusters where none report.
+func TestStageTextOfProblems(t *testing.T) {
+	const reason = "base/configs/bad.yaml:1: the file is not YAML"
+	s, _ := shown().FindStage("stage")
+	failed := gate.Verdict{Gate: gate.Problems, Status: gate.Fail, Reason: reason}
+	s.Proof = gate.CombineVerdicts("proof", []gate.Verdict{failed})
+	s.Next.Verdict = gate.CombineVerdicts("stage", []gate.Verdict{{Gate: "after dev", Status: gate.Fail, Reason: "1111111 failed in dev: " + reason, Parts: []gate.Verdict{failed}}})
+	got := stageText(s, now, display.NewStream(&bytes.Buffer{}))
+	if n := strings.Count(got, reason); n > 3 || strings.Contains(got, "clusters") || strings.Contains(got, "It is merged") {
+		t.Errorf("it says it %d times:\n%s", n, got)
+	}
+}
+
 // TestChainTextOfFreezes: a freeze is shown as a hold is, whatever it is that waits.
 func TestChainTextOfFreezes(t *testing.T) {
 	chain := shown()

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -100,6 +101,10 @@ func (r gitReader) readStage(ctx context.Context, base source.Base, spec model.S
 			return stage, err
 		}
 		stage.Behind = len(line) - 1
+		if lost := promoter.DescribeLost(base, branch, spec.Name); lost != "" {
+			stage.Behind = 0
+			stage.Next = promote.Decision{State: promote.Stopped, Verdict: gate.Verdict{Status: gate.Fail, Reason: lost}}
+		}
 	}
 	frozen := gate.EvaluateFreezes(gate.Facts{Now: r.now(), Environment: spec.Name, Commit: base.Head, Freezes: base.Progress.Freezes})
 	switch holds := branch.Progress.Holds; {

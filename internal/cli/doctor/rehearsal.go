@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -28,8 +29,15 @@ func (d *examination) rehearseCycle(ctx context.Context, dir string) {
 		d.addError(Fail, "daemon", err)
 		return
 	}
-	for _, e := range store.Snapshot().Environments {
+	found := store.Snapshot()
+	for _, e := range found.Environments {
 		d.addRehearsed(e)
+	}
+	for _, s := range found.Chain.Stages {
+		e, ok := found.FindEnvironment(s.Environment)
+		if s.Next.State == promote.Stopped && (!ok || !e.Problems.Stops() && e.Error == "") { // or else that says why
+			d.addFailure("environment "+s.Environment+": promotion", "do what the sentence says, then look at fairlead status", "%s", s.Next.Verdict.Reason)
+		}
 	}
 }
 

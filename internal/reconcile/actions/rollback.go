@@ -158,7 +158,7 @@ func checkTarget(h promote.History, environment, present, asked string, had []st
 		return problem.Refusef(fmt.Sprintf("fairlead hold %s --reason TEXT keeps it there", environment), "%s has %s", environment, promote.ShortID(asked))
 	case !isOlder(h, asked, present):
 		return problem.Refusef("fairlead promote goes forward", "%s is newer than %s, which %s has", promote.ShortID(asked), promote.ShortID(present), environment)
-	case !slices.Contains(had, asked):
+	case h.Contains(present) && !slices.Contains(had, asked): // after a rewrite the base may have none that it had
 		return problem.Refusef("go back to one that it had: git log of "+environment+"'s branch has them", "%s never had %s", environment, promote.ShortID(asked))
 	}
 	return nil

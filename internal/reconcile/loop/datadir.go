@@ -17,7 +17,7 @@ import (
 const ownerFile = "control-plane"
 
 // claimDataFolder writes into the data folder which control plane it is of, and returns an error if it
-// is of another one.
+// is of another one. It is called once the control plane was read: a URL with a typo claims nothing.
 func claimDataFolder(s *config.Settings) error {
 	file := filepath.Join(s.DataDir, ownerFile)
 	err := CheckDataFolder(s)

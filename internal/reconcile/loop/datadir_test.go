@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,7 +9,27 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
+
+// TestMistypedControlPlane: a daemon whose control plane could not be read leaves the data folder to
+// the one that the mended settings name.
+func TestMistypedControlPlane(t *testing.T) {
+	s := &config.Settings{DataDir: t.TempDir()}
+	s.ControlPlane.Repo = filepath.Join(t.TempDir(), "contol-plane.git")
+	l, err := New(t.Context(), Options{Settings: s, Store: &status.Store{}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Cycle(t.Context()); err == nil {
+		t.Error("the control plane is not there, and was read")
+	}
+	l.Close()
+	s.ControlPlane.Repo = filepath.Join(t.TempDir(), "control-plane.git")
+	if err := CheckDataFolder(s); err != nil {
+		t.Error(err)
+	}
+}
 
 // TestClaimDataFolder: a data folder is of one control plane, whatever its URL looks like; another one
 // is refused before anything is written into it, unless its mirror is there already.

@@ -142,7 +142,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		}
 		return nil, fmt.Errorf("take the data folder %s: %w", s.DataDir, err)
 	}
-	if err := claimDataFolder(s); err != nil {
+	if err := CheckDataFolder(s); err != nil {
 		l.unlock()
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package loop_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -114,8 +115,9 @@ func TestForcePush(t *testing.T) {
 	names[third] = "3"
 	d.settle("dev", "stage", "prod")
 	w.wantLine(names, "dev=2 stage=2 prod=2")
-	d.wantNext("dev", promote.Stopped, "is not on the base's branch")
-	d.wantNext("prod", promote.Stopped, "is not on the base's branch")
+	for _, e := range []string{"dev", "prod"} {
+		d.wantNext(e, promote.Stopped, fmt.Sprintf("main was rewritten and has no commit %s any more: push it back to main, or fairlead rollback %s --to COMMIT --reason REASON", lost[:7], e))
+	}
 	for _, e := range []string{"dev", "stage", "prod"} {
 		w.commitNow(e, "after the force-push", map[string]string{"base-repo.yaml": recordText(w, first)})
 	}

@@ -38,6 +38,9 @@ func (l *Loop) refreshSource(ctx context.Context) (err error) {
 	}
 	s, err := source.Open(ctx, l.sourceOptions())
 	if err == nil {
+		err = claimDataFolder(l.options.Settings)
+	}
+	if err == nil {
 		l.source, l.opened = s, true
 		l.ephemerals.source, l.retirement.source = s, s
 	}

@@ -145,6 +145,11 @@ func (m *Promoter) observeStages(ctx context.Context, base source.Base, stages [
 	if err != nil {
 		return promote.History{}, err
 	}
+	for _, s := range stages {
+		if s.stage.Commit != "" && s.stage.StoppedReason == "" && !history.Contains(s.stage.Commit) {
+			s.stage.StoppedReason = describeRewritten(base.Branch, s.stage.Commit, s.spec.Name)
+		}
+	}
 	parallel.Each(m.options.Settings.Parallel, stages, func(_ int, s *stageState) {
 		if err := m.runIsolated("look at the commit", s, func() error { return m.evaluateStage(ctx, s, history) }); err != nil {
 			s.stopUnknown(err)

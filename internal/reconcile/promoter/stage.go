@@ -114,8 +114,8 @@ func (m *Promoter) readBranch(ctx context.Context, s *stageState) error {
 	commit, err := s.base.Repo.Resolve(s.branch.Commit)
 	if errors.Is(err, git.ErrNoRevision) {
 		s.stage.Commit = s.branch.Commit
-		s.stage.StoppedReason = fmt.Sprintf("%s names commit %s, which the base does not have; fairlead rollback %s --reason TEXT mends it", s.branch.Record, s.branch.Commit, s.spec.Name)
-		return nil
+		s.stage.StoppedReason, err = describeMissing(s.base, s.branch, s.spec.Name)
+		return err
 	}
 	if err != nil {
 		return err
@@ -167,7 +167,11 @@ const maxRecords = 500
 // evaluateStage evaluates the proof of an environment's current commit.
 func (m *Promoter) evaluateStage(ctx context.Context, s *stageState, h promote.History) error {
 	s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: "it has no commit"}
-	if s.stage.Commit == "" || s.stage.StoppedReason != "" || !h.Contains(s.stage.Commit) {
+	if s.stage.StoppedReason != "" {
+		s.stage.Proof.Reason = "its promotion is stopped"
+		return nil
+	}
+	if s.stage.Commit == "" || !h.Contains(s.stage.Commit) {
 		return nil
 	}
 	if s.stage.External {

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -341,6 +342,9 @@ func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref mode
 	commit, err := resolve(revision)
 	if errors.Is(err, git.ErrNoRevision) && !asked {
 		reason, advice := describeMissing(repo, giturl.Redact(ref.Repo), revision)
+		if layer.Kind == model.Base && ref.Commit != "" && repo.FetchCommand() == "" && !isClone(repo) {
+			advice = fmt.Sprintf("if %[1]s was rewritten, push the commit back to %[1]s, or fairlead rollback %[2]s --to COMMIT --reason REASON", cmp.Or(ref.Branch, "its branch"), r.env)
+		}
 		return refuse(advice, "%s", reason)
 	}
 	if err != nil {
