@@ -237,9 +237,16 @@ func writeVerdict(b *strings.Builder, v gate.Verdict, depth int, now time.Time, 
 	}
 	b.WriteByte('\n')
 	for _, part := range v.Parts {
-		if part.Status == gate.Fail && len(part.Parts) == 0 && part.Reason != "" && strings.HasSuffix(v.Reason, part.Reason) {
-			continue // the line above has it
+		if repeatsFailure(v.Reason, part) {
+			continue
 		}
 		writeVerdict(b, part, depth+1, now, to)
 	}
+}
+
+// repeatsFailure reports whether a verdict, with all of its parts, only repeats the failure that the
+// line above it ends with.
+func repeatsFailure(above string, v gate.Verdict) bool {
+	return v.Status == gate.Fail && v.Reason != "" && strings.HasSuffix(above, v.Reason) &&
+		!slices.ContainsFunc(v.Parts, func(part gate.Verdict) bool { return !repeatsFailure(v.Reason, part) })
 }
