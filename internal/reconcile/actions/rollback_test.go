@@ -69,6 +69,7 @@ func TestCheckTarget(t *testing.T) {
 	for _, test := range []struct{ name, present, asked, had, want, hint string }{
 		{"one that it had", "d4", "a1", "d4 c3 a1", "", ""},
 		{"what it never had", "d4", "b2", "d4 c3 a1", "stage never had b2", "go back to one that it had: git log of stage's branch has them"},
+		{"the base has none that it had", "x9", "b2", "x9 x8", "", ""},
 		{"what it has", "d4", "d4", "d4 c3", "stage has d4", "fairlead hold stage --reason TEXT keeps it there"},
 		{"newer", "b2", "c3", "b2 c3", "c3 is newer than b2, which stage has", "fairlead promote goes forward"},
 		{"not on the base", "b2", "x9", "b2 x9", "commit x9 is not on the base's branch", ""},
