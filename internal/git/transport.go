@@ -72,11 +72,14 @@ func (m *Remote) resolveEndpoint(ctx context.Context) (*transport.Endpoint, tran
 			return nil, nil, err
 		}
 	}
-	auth, err := who.authMethod(endpoint)
-	if err == nil && m.options.Guard && endpoint.Protocol == "ssh" {
+	guarded := m.options.Guard && endpoint.Protocol == "ssh"
+	if guarded {
 		if err := protocol.CheckHost(ctx, endpoint.Host); err != nil {
 			return nil, nil, err
 		}
+	}
+	auth, err := who.authMethod(endpoint)
+	if err == nil && guarded {
 		auth, err = guardSSH(endpoint, auth)
 	}
 	return endpoint, auth, err
