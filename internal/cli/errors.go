@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -85,6 +86,7 @@ func newProblemsError(list problem.List) *problemsError {
 func exitCode(err error) int {
 	var query *explain.QueryError
 	var problems *problemsError
+	var revision *source.UnknownRevisionError
 	switch {
 	case err == nil:
 		return exitOK
@@ -92,7 +94,7 @@ func exitCode(err error) int {
 		return exitDifferences
 	case errors.As(err, &problems) && !problems.ofSettings:
 		return exitProblems
-	case problems != nil, errors.As(err, &query), errors.Is(err, errUsage), errors.Is(err, git.ErrNoRevision):
+	case problems != nil, errors.As(err, &query), errors.As(err, &revision), errors.Is(err, errUsage):
 		return exitUsage
 	}
 	return exitFailed

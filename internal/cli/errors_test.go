@@ -32,7 +32,7 @@ func TestErrors(t *testing.T) {
 		{"usage without a hint", usageErrorf("", "-e has no name"), exitUsage, "fairlead: error: -e has no name\n"},
 		{"wrapped usage", fmt.Errorf("start: %w", usageErrorf("name one", "no name")), exitUsage, "fairlead: error: start: no name\nfairlead: hint: name one\n"},
 		{"usage with another hint", problem.WithHint(usageErrorf("name one", "no name"), "or two"), exitUsage, "fairlead: error: no name\nfairlead: hint: or two\n"},
-		{"a revision that is none", fmt.Errorf("nope in .: %w", git.ErrNoRevision), exitUsage, "fairlead: error: nope in .: no such revision\nfairlead: hint: check the name, and that it was pushed\n"},
+		{"a branch that is not there", fmt.Errorf("nope in .: %w", git.ErrNoRevision), exitFailed, "fairlead: error: nope in .: no such revision\nfairlead: hint: check the name, and that it was pushed\n"},
 		{"query", &explain.QueryError{Summary: "there is no workload x", Hint: "there is y"}, exitUsage, "fairlead: error: there is no workload x\nfairlead: hint: there is y\n"},
 		{"problems", newProblemsError(list), exitProblems, problemText + "fairlead: error: the control plane has 1 problem\n"},
 		{"problems and a failure", errors.Join(plain, newProblemsError(list)), exitProblems, problemText + "fairlead: error: the disk is full\nfairlead: error: the control plane has 1 problem\n"},

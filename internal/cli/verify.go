@@ -80,6 +80,9 @@ func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 		revision = "HEAD"
 	}
 	commit, err := repo.Resolve(revision)
+	if errors.Is(err, git.ErrNoRevision) {
+		return usageErrorf("check the name, and that it was fetched", "%v", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -347,6 +347,9 @@ func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref mode
 		}
 		return refuse(advice, "%s", reason)
 	}
+	if errors.Is(err, git.ErrNoRevision) {
+		return &UnknownRevisionError{err}
+	}
 	if err != nil {
 		return err
 	}

@@ -34,8 +34,18 @@ func (s *Source) baseCommit(revision string) (string, error) {
 	if !isNamed && len(branchNames(s.controlPlane)) > 0 {
 		advice += "; controlPlane.branch in the settings, or --base, names the branch of the base"
 	}
-	return "", &problem.Refusal{Reason: reason, Advice: advice, Kind: err}
+	err = &problem.Refusal{Reason: reason, Advice: advice, Kind: err}
+	if isNamed {
+		err = &UnknownRevisionError{err}
+	}
+	return "", err
 }
+
+// UnknownRevisionError means that a repository does not have a revision that the caller named.
+type UnknownRevisionError struct{ error }
+
+// Unwrap returns what is wrong with the revision.
+func (e *UnknownRevisionError) Unwrap() error { return e.error }
 
 // baseBranch returns the name of the base's branch: what the options say; main; or, where there is no
 // main, the default branch. In a clone that is the branch that is checked out, whatever it is, so that
