@@ -158,8 +158,8 @@ func newEphemeralList(cc *commandContext) *cobra.Command {
 // newEphemeralListing returns the list as a listing. asked is whether it has the states of a daemon.
 func newEphemeralListing(all ephemeralList, now time.Time, asked bool) listing {
 	l := listing{value: all, empty: "there are no ephemeral environments\n", columns: []column{
-		{"name", false, display.Keep}, {"from", false, display.Keep}, {"expires", false, display.Keep}, {"left", false, display.Keep},
-		{"output", false, display.Shorten}, {"state", false, display.Keep},
+		{key: "name"}, {key: "from"}, {key: "expires"}, {key: "left"},
+		{key: "output", fit: display.Shorten}, {key: "state"},
 	}}
 	below := all.Problems
 	unknown := false

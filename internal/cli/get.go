@@ -37,14 +37,14 @@ func (k kindOfListing) objectName(environment string, row []any, several bool) s
 }
 
 var listedKinds = []kindOfListing{
-	{[]string{"clusters", "cluster", "clustertypes"}, "", []column{{"name", false, display.Keep}, {"workloads", false, display.Keep}, {"reconciler", false, display.Keep}, {"labels", false, display.Shorten}, {"namespaceService", true, display.Keep}, {"configType", true, display.Keep}},
+	{[]string{"clusters", "cluster", "clustertypes"}, "", []column{{key: "name"}, {key: "workloads"}, {key: "reconciler"}, {key: "labels", fit: display.Shorten}, {key: "namespaceService", wide: true}, {key: "configType", wide: true}},
 		func(m *model.Model, plan *schedule.Plan) (rows [][]any) {
 			for i, c := range m.ClusterTypes {
 				rows = append(rows, []any{c.Name, plan.Targets(i).Len(), c.Reconciler, c.Labels, c.NamespaceService, c.ConfigType})
 			}
 			return rows
 		}},
-	{[]string{"workloads", "workload", "targets"}, "", []column{{"name", false, display.Keep}, {"workload", false, display.Keep}, {"workspace", false, display.Keep}, {"clusters", false, display.Keep}, {"labels", true, display.Shorten}, {"manifests", true, display.Shorten}},
+	{[]string{"workloads", "workload", "targets"}, "", []column{{key: "name"}, {key: "workload"}, {key: "workspace"}, {key: "clusters"}, {key: "labels", wide: true, fit: display.Shorten}, {key: "manifests", wide: true, fit: display.Shorten}},
 		func(m *model.Model, plan *schedule.Plan) (rows [][]any) {
 			for i, t := range m.Targets {
 				clusters := 0
@@ -57,14 +57,14 @@ var listedKinds = []kindOfListing{
 			}
 			return rows
 		}},
-	{[]string{"assignments", "assignment"}, "", []column{{"name", false, display.Keep}, {"cluster", false, display.Keep}, {"target", false, display.Keep}, {"workload", true, display.Keep}, {"workspace", true, display.Keep}},
+	{[]string{"assignments", "assignment"}, "", []column{{key: "name"}, {key: "cluster"}, {key: "target"}, {key: "workload", wide: true}, {key: "workspace", wide: true}},
 		func(m *model.Model, plan *schedule.Plan) (rows [][]any) {
 			for a := range plan.All() {
 				rows = append(rows, []any{a.ClusterType.Name + "/" + a.Target.Name, a.ClusterType.Name, a.Target.Name, a.Target.Workload, a.Target.Workspace})
 			}
 			return rows
 		}},
-	{[]string{"policies", "policy"}, "SchedulingPolicy/", []column{{"name", false, display.Keep}, {"clusters", false, display.Keep}, {"targets", false, display.Keep}, {"workspace", false, display.Keep}, {"clusterSelector", true, display.Shorten}, {"targetSelector", true, display.Shorten}},
+	{[]string{"policies", "policy"}, "SchedulingPolicy/", []column{{key: "name"}, {key: "clusters"}, {key: "targets"}, {key: "workspace"}, {key: "clusterSelector", wide: true, fit: display.Shorten}, {key: "targetSelector", wide: true, fit: display.Shorten}},
 		func(m *model.Model, plan *schedule.Plan) (rows [][]any) {
 			for i, p := range m.Policies {
 				clusters, targets := plan.Selected(i)
@@ -121,7 +121,7 @@ func (g *getCommand) runGet(ctx context.Context, what string) error {
 	if i < 0 {
 		return g.listEnvironments(ctx, names)
 	}
-	l := listing{columns: append([]column{{"environment", false, display.Keep}}, listedKinds[i].columns...)}
+	l := listing{columns: append([]column{{key: "environment"}}, listedKinds[i].columns...)}
 	for _, name := range names {
 		m, problems, err := g.input.source.LoadModel(ctx, name, source.Revisions{})
 		switch {
@@ -145,7 +145,7 @@ func (g *getCommand) listEnvironments(ctx context.Context, names []string) error
 		return err
 	}
 	chain, _ := model.NewChain(base.Progress, base.Environments, nil) // problems with it are reported by check
-	l := listing{columns: []column{{"name", false, display.Keep}, {"after", false, display.Keep}, {"branch", false, display.Keep}, {"path", true, display.Keep}, {"repo", true, display.Keep}}}
+	l := listing{columns: []column{{key: "name"}, {key: "after"}, {key: "branch"}, {key: "path", wide: true}, {key: "repo", wide: true}}}
 	for _, name := range names {
 		row := []any{name, []string{}, "", "", ""}
 		if stage := chain.Stage(name); stage != nil && stage.After != nil {

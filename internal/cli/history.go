@@ -71,7 +71,7 @@ func (h *historyCommand) runHistory(ctx context.Context, environment string) err
 	if branch.Repo == nil {
 		return usageErrorf("fairlead check names what is wrong with it", "the branch %s of %s cannot be read", branch.Name, environment)
 	}
-	l := listing{empty: fmt.Sprintf("nothing was promoted to %s yet\n", environment), columns: []column{{"since", false, display.Keep}, {"commit", false, display.Keep}, {"age", false, display.Keep}, {"by", false, display.Shorten}, {"change", false, display.Shorten}, {"subject", true, display.Shorten}}}
+	l := listing{empty: fmt.Sprintf("nothing was promoted to %s yet\n", environment), columns: []column{{key: "since"}, {key: "commit"}, {key: "age"}, {key: "by", fit: display.Shorten}, {key: "change", fit: display.Shorten}, {key: "subject", wide: true, fit: display.Shorten}}}
 	for head := branch.Head; head != "" && len(l.rows) < int(h.limit); {
 		changed, err := branch.Repo.LastChangedBy(head, branch.Record, maxBehind)
 		if err != nil {

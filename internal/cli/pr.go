@@ -217,8 +217,8 @@ func (p *prCommand) listPulls(context.Context, int) (pullAnswer, error) {
 		return nil, err
 	}
 	l := listing{empty: "there are no pull requests\n", columns: []column{
-		{"number", false, display.Keep}, {"state", false, display.Keep}, {"into", false, display.Keep}, {"title", false, display.Shorten},
-		{"from", true, display.Keep}, {"commit", true, display.Keep}, {"labels", true, display.Shorten},
+		{key: "number"}, {key: "state"}, {key: "into"}, {key: "title", fit: display.Shorten},
+		{key: "from", wide: true}, {key: "commit", wide: true}, {key: "labels", wide: true, fit: display.Shorten},
 	}}
 	if !p.all {
 		l.empty = "there are no open pull requests\n"

@@ -114,8 +114,8 @@ func (cc *commandContext) printChain(chain status.Chain) error {
 // newChainListing returns the chain as a table.
 func newChainListing(c status.Chain, now time.Time) listing {
 	l := listing{value: c, columns: []column{
-		{"environment", false, display.Keep}, {"commit", false, display.Keep}, {"age", false, display.Keep}, {"state", false, display.Keep},
-		{"behind", false, display.Keep}, {"next", false, display.Wrap}, {"pullRequest", true, display.Keep},
+		{key: "environment"}, {key: "commit"}, {key: "age"}, {key: "state"},
+		{key: "behind"}, {key: "next", fit: display.Wrap}, {key: "pullRequest", wide: true},
 	}, colour: stateColour}
 	switch {
 	case c.External:

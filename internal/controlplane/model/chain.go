@@ -21,14 +21,7 @@ type Chain struct {
 // SortNames sorts names of environments in the order of promotion, and returns them; those that are not
 // promoted come last.
 func (c *Chain) SortNames(names []string) []string {
-	rank := func(name string) int {
-		i := slices.IndexFunc(c.Stages, func(s Stage) bool { return s.Name == name })
-		if i < 0 {
-			return len(c.Stages)
-		}
-		return i
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(c.Rank(a), c.Rank(b)) })
 	return names
 }
 
