@@ -9,7 +9,13 @@ import (
 // Book has what is known of every object. Its memory is about 150 bytes an object.
 type Book struct {
 	limit   int
-	objects map[objectKey]*memory
+	objects map[objectKey]*record
+}
+
+// record is what is kept of an object.
+type record struct {
+	memory
+	history
 }
 
 // objectKey is an Object with interned names.
@@ -20,7 +26,7 @@ func newKey(o Object) objectKey { return objectKey{unique.Make(o.Cluster), uniqu
 func (k objectKey) object() Object { return Object{k.cluster.Value(), k.name.Value()} }
 
 // NewBook returns a Book that knows at most limit objects.
-func NewBook(limit int) *Book { return &Book{limit, map[objectKey]*memory{}} }
+func NewBook(limit int) *Book { return &Book{limit, map[objectKey]*record{}} }
 
 // Outcome is what a report has changed.
 type Outcome struct {
@@ -36,26 +42,44 @@ type Outcome struct {
 
 // Fold takes a report in. A report about an object that is not known is refused if the Book is full.
 func (b *Book) Fold(r Report) Outcome {
+	done, _ := b.fold(r)
+	return done
+}
+
+// fold is Fold, and returns the record of the object; nil if nothing was done.
+func (b *Book) fold(r Report) (Outcome, *record) {
 	if r.isEmpty() {
-		return Outcome{}
+		return Outcome{}, nil
 	}
 	key := newKey(r.Object)
-	m := b.objects[key]
-	if m == nil {
+	known := b.objects[key]
+	if known == nil {
 		if len(b.objects) >= b.limit {
-			return Outcome{Refused: true}
+			return Outcome{Refused: true}, nil
 		}
-		m = &memory{}
-		b.objects[key] = m
+		known = &record{}
+		b.objects[key] = known
 	}
-	old := *m
+	old := known.memory
 	before := old.state()
-	m.fold(r)
-	return Outcome{Newer: *m != old, Changed: !m.state().isSame(before), Before: before}
+	known.memory.fold(r)
+	return Outcome{Newer: known.memory != old, Changed: !known.state().isSame(before), Before: before}, known
 }
 
 // Len returns how many objects are known.
 func (b *Book) Len() int { return len(b.objects) }
+
+// Find returns what is known of an object, and false if nothing is.
+func (b *Book) Find(o Object) (State, bool) {
+	m := b.objects[newKey(o)]
+	if m == nil {
+		return State{}, false
+	}
+	return m.state(), true
+}
+
+// findSince returns since when the state of a known object is what it is.
+func (b *Book) findSince(o Object) time.Time { return timeOf(b.objects[newKey(o)].open.since) }
 
 // All returns every object with its state, in no order.
 func (b *Book) All() iter.Seq2[Object, State] {

@@ -1,0 +1,153 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+)
+
+// minSilence is the least time after which a cluster counts as silent.
+const minSilence = 3 * time.Minute
+
+// Contact is a cluster that has been in touch, by a credential for a name.
+type Contact struct {
+	Name string
+	// UID identifies the cluster itself, by the uid of its namespace kube-system; "" if it is not
+	// known.
+	UID   string
+	Group Group
+	// Platform is the name of the object that pulls the environment's output; "" if it is not known.
+	Platform string
+	// Every is how often the cluster means to be in touch.
+	Every time.Duration
+	// Boot and Sequence number the contacts of an agent: Boot is another one after each start.
+	// Boot is "" for events.
+	Boot     string
+	Sequence uint64
+	Received time.Time
+}
+
+// Admission is what becomes of a contact.
+type Admission uint8
+
+// The admissions. Only what comes with an admitted contact counts.
+const (
+	Admitted  Admission = iota
+	Replayed            // it is not newer than another one of the same start
+	Contested           // another cluster has the name
+	Renamed             // the cluster has another name by now
+)
+
+var admissionNames = [...]string{"admitted", "replayed", "contested", "renamed"}
+
+// String returns the name of an admission.
+func (a Admission) String() string { return admissionNames[min(int(a), len(admissionNames)-1)] }
+
+// Cluster is what is known of a cluster.
+type Cluster struct {
+	// ID is what its objects are filed under: the name that it was first known by.
+	ID       string
+	Names    []Naming // the oldest first
+	UID      string
+	Group    Group
+	Platform string
+	Every    time.Duration
+	// FirstSeen and LastSeen are times of ours.
+	FirstSeen, LastSeen time.Time
+	// Rival is the uid of another cluster that reports under the same name, and RivalSeen when it
+	// last did.
+	Rival     string
+	RivalSeen time.Time
+
+	boot     string
+	sequence uint64
+}
+
+// Naming is a name that a cluster has since a time.
+type Naming struct {
+	Name  string
+	Since time.Time
+}
+
+// NameAt returns the name that a cluster had at a time; its first one for an earlier time.
+func (c *Cluster) NameAt(at time.Time) string {
+	name := c.Names[0].Name
+	for _, n := range c.Names {
+		if !n.Since.After(at) {
+			name = n.Name
+		}
+	}
+	return name
+}
+
+// Name returns the name that a cluster has now.
+func (c *Cluster) Name() string { return c.Names[len(c.Names)-1].Name }
+
+// IsSilent reports whether a cluster has missed three contacts.
+func (c *Cluster) IsSilent(now time.Time) bool { return now.Sub(c.LastSeen) > c.patience() }
+
+// IsContested reports whether another cluster has lately reported under the same name.
+func (c *Cluster) IsContested(now time.Time) bool {
+	return c.Rival != "" && now.Sub(c.RivalSeen) <= c.patience()
+}
+
+func (c *Cluster) patience() time.Duration { return max(3*c.Every, minSilence) }
+
+// Roster has the clusters that were ever in touch. The zero Roster has none.
+type Roster struct {
+	clusters []*Cluster // in the order of their first contact
+	byName   map[string]*Cluster
+	byUID    map[string]*Cluster
+}
+
+// All returns all clusters, in the order in which they were first in touch.
+func (r *Roster) All() []*Cluster { return slices.Clone(r.clusters) }
+
+// Admit takes a contact in, and returns the cluster that it is of. A cluster under a new name is
+// renamed; one under the name of another cluster is refused.
+func (r *Roster) Admit(c Contact) (*Cluster, Admission) {
+	if r.byName == nil {
+		r.byName, r.byUID = map[string]*Cluster{}, map[string]*Cluster{}
+	}
+	known, same := r.byName[c.Name], r.byUID[c.UID]
+	switch {
+	case known == nil && same == nil:
+		return r.addCluster(c), Admitted
+	case known == nil:
+		same.Names = append(same.Names, Naming{c.Name, c.Received})
+		r.byName[c.Name], known = same, same
+	case known.Name() != c.Name:
+		return known, Renamed
+	case c.UID != "" && known.UID == "" && same == nil:
+		known.UID, r.byUID[c.UID] = c.UID, known
+	case c.UID != "" && known.UID != c.UID:
+		known.Rival, known.RivalSeen = c.UID, c.Received
+		return known, Contested
+	}
+	if c.Boot != "" && c.Boot == known.boot && c.Sequence <= known.sequence {
+		return known, Replayed
+	}
+	known.touch(c)
+	return known, Admitted
+}
+
+func (r *Roster) addCluster(c Contact) *Cluster {
+	added := &Cluster{ID: c.Name, Names: []Naming{{c.Name, c.Received}}, UID: c.UID, FirstSeen: c.Received}
+	added.touch(c)
+	r.clusters = append(r.clusters, added)
+	r.byName[c.Name] = added
+	if c.UID != "" {
+		r.byUID[c.UID] = added
+	}
+	return added
+}
+
+// touch takes in what a contact says of the cluster itself.
+func (c *Cluster) touch(by Contact) {
+	c.Group, c.Every, c.boot, c.sequence = by.Group, by.Every, by.Boot, by.Sequence
+	if by.Platform != "" {
+		c.Platform = by.Platform
+	}
+	if by.Received.After(c.LastSeen) {
+		c.LastSeen = by.Received
+	}
+}
