@@ -104,6 +104,8 @@ func readArrivals(t *testing.T, line string, number int) []arrival {
 		switch {
 		case word == "event":
 			c.UID, c.Boot, c.Every = "", "", 10*time.Minute
+		case word == "sent":
+			c.Sent = clock(t, fields[i+3])
 		case word == "seq":
 			n, err := strconv.Atoi(fields[i+3])
 			if err != nil {
@@ -112,6 +114,8 @@ func readArrivals(t *testing.T, line string, number int) []arrival {
 			c.Sequence = uint64(n) - 1
 		case strings.HasPrefix(word, "uid-"):
 			c.UID = word
+		case word == "boot":
+			c.Boot = fields[i+3]
 		}
 	}
 	from, to, ranged := strings.Cut(fields[0], "-")
@@ -121,6 +125,9 @@ func readArrivals(t *testing.T, line string, number int) []arrival {
 	var all []arrival
 	for at := clock(t, from); !at.After(clock(t, to)); at = at.Add(time.Minute) {
 		c.Received, c.Sequence = at, c.Sequence+1
+		if !strings.Contains(head, " sent ") {
+			c.Sent = at
+		}
 		all = append(all, arrival{c, readReports(t, rest, c)})
 	}
 	return all

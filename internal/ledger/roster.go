@@ -23,7 +23,21 @@ type Contact struct {
 	// Boot is "" for events.
 	Boot     string
 	Sequence uint64
+	// Sent is by the clock of the cluster; zero for events.
+	Sent     time.Time
 	Received time.Time
+}
+
+// isReplay reports whether a contact of an agent is not newer than the last one of its cluster: by
+// its number, or after another start of the agent by its time.
+func (c Contact) isReplay(last *Cluster) bool {
+	switch {
+	case c.Boot == "" || last.boot == "":
+		return false
+	case c.Boot == last.boot:
+		return c.Sequence <= last.sequence
+	}
+	return !c.Sent.After(last.sent)
 }
 
 // Admission is what becomes of a contact.
@@ -32,7 +46,7 @@ type Admission uint8
 // The admissions. Only what comes with an admitted contact counts.
 const (
 	Admitted  Admission = iota
-	Replayed            // it is not newer than another one of the same start
+	Replayed            // it is not newer than the last one
 	Contested           // another cluster has the name
 	Renamed             // the cluster has another name by now
 )
@@ -58,8 +72,10 @@ type Cluster struct {
 	Rival     string
 	RivalSeen time.Time
 
-	boot     string
+	boot     string // of the last contact of an agent
 	sequence uint64
+	sent     time.Time
+	agentAt  time.Time // when that was received
 }
 
 // Naming is a name that a cluster has since a time.
@@ -112,6 +128,8 @@ func (r *Roster) Admit(c Contact) (*Cluster, Admission) {
 	switch {
 	case known == nil && same == nil:
 		return r.addCluster(c), Admitted
+	case known == nil && !same.IsSilent(c.Received):
+		return same, Contested // it still reports under its own name
 	case known == nil:
 		same.Names = append(same.Names, Naming{c.Name, c.Received})
 		r.byName[c.Name], known = same, same
@@ -123,7 +141,7 @@ func (r *Roster) Admit(c Contact) (*Cluster, Admission) {
 		known.Rival, known.RivalSeen = c.UID, c.Received
 		return known, Contested
 	}
-	if c.Boot != "" && c.Boot == known.boot && c.Sequence <= known.sequence {
+	if c.isReplay(known) {
 		return known, Replayed
 	}
 	known.touch(c)
@@ -143,7 +161,13 @@ func (r *Roster) addCluster(c Contact) *Cluster {
 
 // touch takes in what a contact says of the cluster itself.
 func (c *Cluster) touch(by Contact) {
-	c.Group, c.Every, c.boot, c.sequence = by.Group, by.Every, by.Boot, by.Sequence
+	c.Group = by.Group
+	if by.Boot != "" {
+		c.boot, c.sequence, c.sent, c.agentAt = by.Boot, by.Sequence, by.Sent, by.Received
+	}
+	if by.Boot != "" || by.Received.Sub(c.agentAt) > 3*by.Every { // an agent keeps its own time
+		c.Every = by.Every
+	}
 	if by.Platform != "" {
 		c.Platform = by.Platform
 	}
