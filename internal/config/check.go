@@ -72,6 +72,7 @@ func (c *checker) checkSettings(s *Settings) {
 	c.checkIdentity("author.name", s.Author.Name)
 	c.checkIdentity("author.email", s.Author.Email)
 	c.checkWebhooks(s)
+	c.checkLedger(&s.Ledger)
 	c.checkProbes(s.Probes)
 	c.checkOneOf("log.format", s.Log.Format, "text", "json")
 	c.checkOneOf("log.level", s.Log.Level, "info", "debug")

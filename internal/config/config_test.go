@@ -21,10 +21,13 @@ func environment(name string) string {
 }
 
 // folder makes a folder with a good secret, an empty one and one that all can read.
+// longSecret is as long as the secret of the ledger has to be.
+const longSecret = "0123456789abcdef0123456789abcdef"
+
 func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"key": "hunter2\n", "empty": "\n", "open": "hunter2\n", "known_hosts": "host key"} {
+	for name, text := range map[string]string{"key": "hunter2\n", "empty": "\n", "open": "hunter2\n", "known_hosts": "host key", "long": longSecret} {
 		write(t, filepath.Join(dir, name), text)
 	}
 	if err := os.Chmod(filepath.Join(dir, "open"), 0o644); err != nil {
@@ -88,6 +91,7 @@ remotes:
 map: {"https://github.com/acme/app": ../app, "git@h:x": "https://h/x"}
 signing: {gpg: {key: {file: key}}}
 webhooks: {github: {secret: {file: key}, previous: {env: TOKEN}}, gitlab: {secret: {env: TOKEN}}, flux: {secret: {env: TOKEN}}}
+ledger: {secret: {file: long}, previous: {file: long}}
 promotion: external
 missingValues: publish
 nextEnvironment: {dev: stage, stage: prod}
@@ -123,6 +127,7 @@ probes: [{url: "https://metrics.example.com/api", token: {file: key}}, {url: "ht
 			GitLab: &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
 			Flux:   &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
 		},
+		Ledger:    config.Ledger{Secret: &config.SecretRef{File: filepath.Join(dir, "long")}, Previous: &config.SecretRef{File: filepath.Join(dir, "long")}},
 		Promotion: "external", MissingValues: "publish",
 		NextEnvironment: map[string]string{"dev": "stage", "stage": "prod"}, Verify: "1%",
 		Probes: []config.Probe{{URL: "https://metrics.example.com/api", Token: &key}, {URL: "http://tests.example.com"}},

@@ -60,6 +60,8 @@ type Settings struct {
 	Author  Author   `yaml:"author"`
 	// Webhooks are the senders that may wake Fairlead or report what clusters run.
 	Webhooks Webhooks `yaml:"webhooks"`
+	// Ledger is about what is kept of the reports of clusters.
+	Ledger Ledger `yaml:"ledger"`
 	// Probes are what gates may ask: see [Settings.Probe].
 	Probes []Probe `yaml:"probes"`
 	Log    Log     `yaml:"log"`
@@ -191,6 +193,15 @@ type Webhook struct {
 	Secret SecretRef `yaml:"secret" required:"secret: {file: webhook-secret}"`
 	// Previous is a secret that is good as well, until all webhooks have the other;
 	// nil if there is none.
+	Previous *SecretRef `yaml:"previous"`
+}
+
+// Ledger has what the keys are derived from by which clusters prove their names.
+type Ledger struct {
+	// Secret is nil if clusters have no keys of their own.
+	Secret *SecretRef `yaml:"secret"`
+	// Previous is a secret whose keys are good as well, until all clusters have those of the
+	// other; nil if there is none.
 	Previous *SecretRef `yaml:"previous"`
 }
 

@@ -10,9 +10,14 @@ func (s *Settings) WebhookSecrets(forge string) ([]string, error) {
 	if hook == nil {
 		return nil, nil
 	}
-	var secrets []string
+	return readSecrets(&hook.Secret, hook.Previous)
+}
+
+// readSecrets returns the secrets that can be read, in order, and fails if there are some and none can
+// be. A reference that is nil is none.
+func readSecrets(refs ...*SecretRef) (secrets []string, err error) {
 	var failures []error
-	for _, ref := range []*SecretRef{&hook.Secret, hook.Previous} {
+	for _, ref := range refs {
 		if ref == nil {
 			continue
 		}

@@ -1,0 +1,42 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+)
+
+// LedgerSecrets returns the current secrets that the keys of clusters are derived from, the newest
+// first; none if the settings have none. It fails if none of them can be read, or one is too short.
+func (s *Settings) LedgerSecrets() ([]string, error) {
+	secrets, err := readSecrets(s.Ledger.Secret, s.Ledger.Previous)
+	for _, secret := range secrets {
+		if len(secret) < ledger.MinSecret {
+			return nil, fmt.Errorf("read the secrets of the ledger: one has %s", describeLength(secret))
+		}
+	}
+	return secrets, err
+}
+
+func describeLength(secret string) string {
+	return fmt.Sprintf("%d characters, and should have %d or more", len(secret), ledger.MinSecret)
+}
+
+func (c *checker) checkLedger(l *Ledger) {
+	if c.isBroken("ledger") {
+		return
+	}
+	if l.Secret == nil && l.Previous != nil {
+		c.addProblem("ledger.previous", "write secret beside it, or remove it", "is there without a secret")
+	}
+	for path, ref := range map[string]*SecretRef{"ledger.secret": l.Secret, "ledger.previous": l.Previous} {
+		c.checkSecret(path, ref)
+		if ref == nil || !c.isGiven(path) || c.isBroken(path) {
+			continue
+		}
+		secret, err := ref.Read()
+		if err == nil && len(secret.Reveal()) < ledger.MinSecret {
+			c.addProblem(path, "write random text into it, as openssl rand -base64 32 prints it", "has %s", describeLength(secret.Reveal()))
+		}
+	}
+}
