@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"iter"
+	"slices"
 	"time"
 	"unique"
 )
@@ -10,6 +11,8 @@ import (
 type Book struct {
 	limit   int
 	objects map[objectKey]*record
+	// named are the names of the objects of each cluster.
+	named map[unique.Handle[string]][]unique.Handle[string]
 }
 
 // record is what is kept of an object.
@@ -26,7 +29,9 @@ func newKey(o Object) objectKey { return objectKey{unique.Make(o.Cluster), uniqu
 func (k objectKey) object() Object { return Object{k.cluster.Value(), k.name.Value()} }
 
 // NewBook returns a Book that knows at most limit objects.
-func NewBook(limit int) *Book { return &Book{limit, map[objectKey]*record{}} }
+func NewBook(limit int) *Book {
+	return &Book{limit, map[objectKey]*record{}, map[unique.Handle[string]][]unique.Handle[string]{}}
+}
 
 // Outcome is what a report has changed.
 type Outcome struct {
@@ -59,6 +64,7 @@ func (b *Book) fold(r Report) (Outcome, *record) {
 		}
 		known = &record{}
 		b.objects[key] = known
+		b.named[key.cluster] = append(b.named[key.cluster], key.name)
 	}
 	old := known.memory
 	before := old.state()
@@ -106,9 +112,36 @@ func (b *Book) Reports(o Object) []Report {
 func (b *Book) RemoveSilent(since time.Time) (removed int) {
 	for key, m := range b.objects {
 		if timeOf(m.grouped).Before(since) {
-			delete(b.objects, key)
+			b.remove(key.object())
 			removed++
 		}
 	}
 	return removed
+}
+
+// names returns the names of the known objects of a cluster.
+func (b *Book) names(cluster string) []string {
+	var names []string
+	for _, name := range b.named[unique.Make(cluster)] {
+		names = append(names, name.Value())
+	}
+	return names
+}
+
+// remove removes an object, and returns what was kept of it; nil if it was not known.
+func (b *Book) remove(o Object) *record {
+	key := newKey(o)
+	known := b.objects[key]
+	if known == nil {
+		return nil
+	}
+	delete(b.objects, key)
+	names := b.named[key.cluster]
+	names = slices.Delete(names, slices.Index(names, key.name), slices.Index(names, key.name)+1)
+	if len(names) == 0 {
+		delete(b.named, key.cluster)
+	} else {
+		b.named[key.cluster] = names
+	}
+	return known
 }

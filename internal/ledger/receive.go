@@ -1,6 +1,10 @@
 package ledger
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // Ledger has what is known of all clusters and their objects. What becomes of their histories is
 // returned as writes, for a store.
@@ -17,6 +21,11 @@ type Receipt struct {
 	Admission Admission
 	// Writes bring the stored spans up to date.
 	Writes []SpanWrite
+	// Removed are the objects that the cluster no longer has. Their last spans have ended.
+	Removed []Object
+	// WantsEverything is set if what is known is not what the agent assumes: it has to report all
+	// of its objects. Its reports did not count.
+	WantsEverything bool
 	// Refused is how many reports were of objects that are not known, and for which there is no room.
 	Refused int
 }
@@ -29,17 +38,67 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 	if admission != Admitted {
 		return receipt
 	}
+	if c.Scope == Nothing && c.Digest != cluster.digest || c.Scope == Changes && c.Base != cluster.digest {
+		receipt.WantsEverything = true
+		return receipt
+	}
+	changed := false
 	for _, r := range reports {
-		r.Object.Cluster, r.Group = cluster.ID, c.Group
+		r.Object.Cluster, r.Group = cluster.ID, cluster.Group
 		done, known := l.book.fold(r)
 		if done.Refused {
 			receipt.Refused++
 		}
 		if done.Changed {
+			changed = true
 			receipt.Writes = append(receipt.Writes, known.change(r.Object, known.state(), spanStart(r.Said, c.Received))...)
 		}
 	}
+	l.removeObjects(cluster, c, reports, &receipt)
+	switch {
+	case c.Scope != Some:
+		cluster.digest = c.Digest
+	case changed: // an event tells what no digest has told
+		cluster.digest = ""
+	}
 	return receipt
+}
+
+// removeObjects removes what a cluster no longer has.
+func (l *Ledger) removeObjects(cluster *Cluster, c Contact, reports []Report, receipt *Receipt) {
+	gone := c.Gone
+	if c.Scope == Everything {
+		gone = l.findMissing(cluster, c, reports)
+	}
+	for _, name := range gone {
+		o := Object{cluster.ID, name}
+		known := l.book.remove(o)
+		if known == nil {
+			continue
+		}
+		receipt.Removed = append(receipt.Removed, o)
+		if known.open.since > 0 {
+			until := max(unixSeconds(c.Received), known.open.since)
+			receipt.Writes = append(receipt.Writes, SpanWrite{o, EndSpan, Span{Since: timeOf(known.open.since), Until: timeOf(until)}})
+		}
+	}
+}
+
+// findMissing returns the known objects of a cluster that are not among the reports of everything.
+func (l *Ledger) findMissing(cluster *Cluster, c Contact, reports []Report) []string {
+	found := make(map[string]bool, len(reports))
+	for _, r := range reports {
+		found[r.Object.Name] = true
+	}
+	var missing []string
+	for _, name := range l.book.names(cluster.ID) {
+		kind, _, _ := strings.Cut(name, "/")
+		if !found[name] && !slices.Contains(c.Unread, kind) {
+			missing = append(missing, name)
+		}
+	}
+	slices.Sort(missing)
+	return missing
 }
 
 // spanStart returns when a span begins: when its cluster says so, but not after we have heard of it.

@@ -26,7 +26,28 @@ type Contact struct {
 	// Sent is by the clock of the cluster; zero for events.
 	Sent     time.Time
 	Received time.Time
+	// Scope is what the reports that come with the contact are of.
+	Scope Scope
+	// Digest identifies the state of all objects, as an agent has read them; "" for events. Base is
+	// the Digest that Changes are a difference from.
+	Digest, Base string
+	// Gone are the objects that an agent has no longer found, with Changes.
+	Gone []string
+	// Unread are the kinds that an agent could not read, with Everything: their objects stay as
+	// they are known.
+	Unread []string
 }
+
+// Scope is what the reports of a contact are of.
+type Scope uint8
+
+// The scopes.
+const (
+	Some       Scope = iota // of some objects, as events are
+	Nothing                 // of none: all is as it was at Digest
+	Changes                 // of those that differ between Base and Digest
+	Everything              // of all that the cluster has
+)
 
 // isReplay reports whether a contact of an agent is not newer than the last one of its cluster: by
 // its number, or after another start of the agent by its time.
@@ -76,6 +97,7 @@ type Cluster struct {
 	sequence uint64
 	sent     time.Time
 	agentAt  time.Time // when that was received
+	digest   string    // of what is known of the objects; "" if it may differ from what an agent read
 }
 
 // Naming is a name that a cluster has since a time.
@@ -161,14 +183,16 @@ func (r *Roster) addCluster(c Contact) *Cluster {
 
 // touch takes in what a contact says of the cluster itself.
 func (c *Cluster) touch(by Contact) {
-	c.Group = by.Group
+	if by.Group != (Group{}) || by.Scope == Everything {
+		c.Group = by.Group
+	}
 	if by.Boot != "" {
 		c.boot, c.sequence, c.sent, c.agentAt = by.Boot, by.Sequence, by.Sent, by.Received
 	}
 	if by.Boot != "" || by.Received.Sub(c.agentAt) > 3*by.Every { // an agent keeps its own time
 		c.Every = by.Every
 	}
-	if by.Platform != "" {
+	if by.Platform != "" || by.Scope == Everything {
 		c.Platform = by.Platform
 	}
 	if by.Received.After(c.LastSeen) {
