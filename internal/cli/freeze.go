@@ -53,7 +53,7 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h or 7d from now.`,
 	flags.SortFlags = false
 	flags.StringSliceVar(&f.Environments, "environments", nil, "`names` of the environments (default: all)")
 	flags.StringVar(&from, "from", "", "`time` from which it is in force (default: now)")
-	flags.StringVar(&to, "to", "", "`time` at which it ends (default: when somebody removes it)")
+	flags.StringVar(&to, "to", "", "`time` at which it ends (default: when it is removed)")
 	flags.StringVar(&except, "except", "", "let a `commit` of the base pass a freeze that is there")
 	flags.BoolVar(&remove, "remove", false, "end a freeze that is there")
 	addScopeFlag(c, &f.Scope)

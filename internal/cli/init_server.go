@@ -52,7 +52,7 @@ func (i *initCommand) serverSettings() ([]scaffold.Remote, []scaffold.Forge, err
 	return remotes, forges, nil
 }
 
-// newForge returns the forge on a host. kind "" is the one that everybody knows.
+// newForge returns the forge on a host. kind "" is the one that is known by its host.
 func newForge(kind, scheme, host string) (scaffold.Forge, error) {
 	if kind == "" {
 		kind = publicForges[host]

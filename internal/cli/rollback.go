@@ -44,7 +44,7 @@ names the commits that it passed over. Commits newer than it no longer count as 
 there.
 
 The daemon then proposes the output of that commit. Rollback says which pull request has to
-be merged, or merges it with --merge, as somebody who may; where the environment's merge
+be merged, or merges it with --merge, by an account that may; where the environment's merge
 setting is direct, the daemon does, for the hold allows the output of this commit. --wait
 waits until the clusters run it, as fairlead wait does.`,
 		Example: `  fairlead rollback stage --reason "checkout is slow"

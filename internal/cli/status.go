@@ -121,7 +121,7 @@ func newChainListing(c status.Chain, now time.Time) listing {
 	case c.External:
 		l.above = "Others promote commits here; fairlead only renders.\n"
 	case c.Inferred != "":
-		l.above = fmt.Sprintf("Nobody has written a Promotion: the order is that of %s.\n", strings.TrimPrefix(c.Inferred, "the order of "))
+		l.above = fmt.Sprintf("There is no Promotion: the order is that of %s.\n", strings.TrimPrefix(c.Inferred, "the order of "))
 	}
 	l.empty = l.above
 	if len(c.Stages) == 0 {

@@ -36,7 +36,7 @@ func newVersion(a *app) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version, and check for a newer one",
 		Long: `Version prints the version of this program, and the commit and the Go that it was built
-from. It asks nobody, unless --check is given: then it looks up the newest release, and
+from. It asks no server, unless --check is given: then it looks up the newest release, and
 exits with 4 if that is newer.`,
 		Example: `  fairlead version
   fairlead version --check || echo "upgrade: docs/how-to/upgrade.md"`,

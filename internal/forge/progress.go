@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
 
-// StatusReader is a forge that reads the statuses of a commit, whoever has set them.
+// StatusReader is a forge that reads the statuses of a commit, of any author.
 type StatusReader interface {
 	// Statuses returns the latest status of a commit in each context, sorted by
 	// context: also those that others have set, and check runs where the forge has

@@ -45,7 +45,7 @@ var (
 	// ErrNoRevision means that a repository has no such branch, tag or commit.
 	ErrNoRevision = errors.New("no such revision")
 	// ErrStale means that a reference does not have the value that the push was to replace.
-	ErrStale = errors.New("somebody else moved it")
+	ErrStale = errors.New("another process moved it")
 	// ErrRefused means that a server rejected a push: a protected branch, a hook.
 	ErrRefused = errors.New("the server refused it")
 )

@@ -119,7 +119,7 @@ func toError(value any) *Error {
 	if err, ok := value.(runtime.Error); ok {
 		e.Kind = err.Error()
 	}
-	within, _, _ := strings.Cut(e.Stack, barrierName) // whoever has begun the work, it is the same panic
+	within, _, _ := strings.Cut(e.Stack, barrierName) // wherever the work began, it is the same panic
 	sum := sha256.Sum256([]byte(e.Kind + "\n" + within))
 	e.ID = hex.EncodeToString(sum[:6])
 	return e

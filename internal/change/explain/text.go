@@ -88,7 +88,7 @@ func writeValues(p *page, assigned bool, list []Value) {
 		p.writeLine(1, v.Key+" = "+compactText(v.Value))
 		var rows [][]string
 		for _, s := range v.By {
-			row := []string{string(s.Outcome), s.Config.Name, s.Config.At.String(), cmp.Or(strings.Join(s.Because, ", "), "for everybody")}
+			row := []string{string(s.Outcome), s.Config.Name, s.Config.At.String(), cmp.Or(strings.Join(s.Because, ", "), "for all")}
 			if s.Outcome == Merged || s.Outcome == Replaced {
 				row = append(row, compactText(s.Value))
 			}

@@ -144,7 +144,7 @@ func (c *Config) writePage(p *page, env string) {
 
 func (r *Rule) writeSection(p *page) {
 	if len(r.Needs) == 0 {
-		p.writeSection("for everybody: %s", text.Count(r.Assignments, "assignment"))
+		p.writeSection("for all: %s", text.Count(r.Assignments, "assignment"))
 	} else {
 		p.writeSection("for assignments with all of these labels: %d", r.Assignments)
 	}

@@ -22,7 +22,7 @@ import (
 type Stream struct {
 	io.Writer
 	Terminal bool
-	// NoProgress is set where programs read the output, so that nobody waits at the terminal.
+	// NoProgress is set where programs read the output, so that no person waits at the terminal.
 	NoProgress bool
 
 	clock  clock

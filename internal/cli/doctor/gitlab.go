@@ -112,7 +112,7 @@ func (p gitlabProtected) refusalReason(level *int) string {
 }
 
 // isAllowed reports whether an access level is one of those that may do something; nil is one that
-// is not known, and 0 in the list is nobody.
+// is not known, and 0 in the list is no one.
 func isAllowed(list []gitlabAccess, level *int) bool {
 	return level == nil || slices.ContainsFunc(list, func(a gitlabAccess) bool { return a.Level > 0 && a.Level <= *level })
 }

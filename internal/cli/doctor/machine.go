@@ -70,7 +70,7 @@ func checkWritable(folder string) error {
 	return os.Remove(tried)
 }
 
-// findDaemon returns who holds the data folder; nil if nobody does.
+// findDaemon returns who holds the data folder; nil if no process does.
 func (d *examination) findDaemon(ctx context.Context) (running *lock.HeldError, err error) {
 	file := filepath.Join(d.config.DataDir, "lock")
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {

@@ -32,7 +32,7 @@ type ForgeLocation struct {
 	Repo string // the path of the repository on the server: "owner/name"
 }
 
-// LocateForge returns the forge at a location: what the settings say, or what everybody knows.
+// LocateForge returns the forge at a location: what the settings say, or what is well known.
 // The error is an UnknownForge if neither does.
 func LocateForge(settings *config.Settings, location string) (ForgeLocation, error) {
 	host := hostOf(location)
@@ -68,7 +68,7 @@ func newForgeLocation(kind, api, location string) ForgeLocation {
 }
 
 // hostOf returns the host of an http URL, with its port, in lower case; for SSH only
-// that of forges that everybody knows; "" for all else.
+// that of well-known forges; "" for all else.
 func hostOf(location string) string {
 	normal, _, _ := strings.Cut(giturl.Normalize(location), "/")
 	u, err := url.Parse(location)

@@ -39,7 +39,7 @@ func (o Options) Problems() problem.List {
 	return l.Sorted()
 }
 
-// checkLocation reports a URL or path that must not be written into files that everybody reads.
+// checkLocation reports a URL or path that must not be written into files that many people read.
 func checkLocation(l *problem.List, what, place string) {
 	switch {
 	case strings.TrimSpace(place) == "":

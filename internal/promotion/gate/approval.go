@@ -26,7 +26,7 @@ const teamPrefix = "team:"
 type approvalGate struct {
 	gateName
 	count         int
-	people, teams []string // who may; both empty: everybody
+	people, teams []string // who may; both empty: anyone
 	distinct      bool     // authors may not approve
 }
 

@@ -33,7 +33,7 @@ const (
 	ArrivalReached  ArrivalState = "reached"  // it has a newer one
 	ArrivalExpected ArrivalState = "expected" // at a time that is known, if all goes well
 	ArrivalWaits    ArrivalState = "waits"    // for what has no known end
-	ArrivalNever    ArrivalState = "never"    // unless somebody changes something
+	ArrivalNever    ArrivalState = "never"    // unless a person changes something
 )
 
 // ForecastFunc returns when the gates of an environment, or its proof, are satisfied for the commit

@@ -21,7 +21,7 @@ type Freeze struct {
 	Name, Reason string
 	Scope        string    // [model.ScopePromotion] for promotions only; "" for all changes
 	Environments []string  // nil for all
-	From, To     time.Time // zero for now, and until somebody ends it
+	From, To     time.Time // zero for now, and until it is ended
 }
 
 // Freeze writes a freeze into the base.

@@ -211,7 +211,7 @@ func (d *Session) perform(ctx context.Context, environment string, decide func(v
 			return r, err
 		}
 	}
-	return Result{}, problem.Refusef("try again", "somebody else was faster, %d times in a row", maxAttempts)
+	return Result{}, problem.Refusef("try again", "the branch moved while this was written, %d times in a row", maxAttempts)
 }
 
 // writeChange writes a change to the environment's branch, or to that of the base.

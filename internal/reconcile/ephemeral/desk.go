@@ -320,7 +320,7 @@ func (d *Client) changeExpiry(ctx context.Context, name string, decide func(*sou
 			return Result{}, err
 		}
 	}
-	return Result{}, problem.Refusef("try again", "somebody else was faster, %d times in a row", maxRounds)
+	return Result{}, problem.Refusef("try again", "the branch moved while this was written, %d times in a row", maxRounds)
 }
 
 // commitExpiry commits another end to the branch, and returns the commit.

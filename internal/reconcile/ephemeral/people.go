@@ -14,7 +14,7 @@ import (
 
 // findPerson looks for a commit on an output's branch that holds what we have not
 // written, and says which and whose it is; "" if there is none. One that holds our output
-// and nothing else is ours, whoever has merged it.
+// and nothing else is ours, no matter who merged it.
 func findPerson(repo *git.Repository, head, folder, environment string) (string, error) {
 	next, seen := []string{head}, map[string]bool{}
 	clean := map[string]bool{} // by tree

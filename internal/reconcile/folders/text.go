@@ -101,7 +101,7 @@ func (c Copy) changeLists() []changeList {
 }
 
 // Text is the report for a terminal; with lines, also what changes line by line. Texts of
-// the repositories are as they are: whoever prints it makes them harmless.
+// the repositories are as they are: the caller that prints it makes them harmless.
 func (c Copy) Text(lines bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s → %s: %s\n", c.From, c.To, c.Summary())

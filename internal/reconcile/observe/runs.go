@@ -26,7 +26,7 @@ const maxContextLength = 100
 const maxText = 140
 
 // WorkflowRunner runs workflows in a control plane. What it has done is written in a commit status
-// of the base commit, before it is done: whoever comes next, in this process or in
+// of the base commit, before it is done: who comes next, in this process or in
 // another, goes on from there.
 type WorkflowRunner struct {
 	// Dispatcher is nil if the forge runs no workflows.

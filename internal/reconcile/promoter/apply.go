@@ -41,7 +41,7 @@ func (m *Promoter) applyDecision(ctx context.Context, s *stageState, d promote.D
 	}
 	_, err = publish.Apply(ctx, o, edit)
 	if errors.Is(err, git.ErrStale) {
-		return nil // somebody was faster: the next cycle looks again
+		return nil // another process was faster: the next cycle looks again
 	}
 	if err != nil {
 		return fmt.Errorf("promote %s to %s: %w", promote.ShortID(d.Candidate), s.spec.Name, err)

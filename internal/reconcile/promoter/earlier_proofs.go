@@ -101,7 +101,7 @@ func wasNotReverted(versions [][]byte, commit string, h promote.History) bool {
 		if err != nil || had == "" {
 			continue
 		}
-		if had == commit || !h.IsNewer(had, commit) { // or had is of another line: nobody knows
+		if had == commit || !h.IsNewer(had, commit) { // or had is of another line: that is not known
 			return had == commit
 		}
 	}

@@ -270,7 +270,7 @@ func (m *Promoter) readApprovals(ctx context.Context, s *stageState, f *gate.Fac
 		pull.Approvals = all
 		f.Pull, given = &pull, given+len(all)
 	}
-	if given == 0 { // nobody's login is looked at
+	if given == 0 { // no login is read
 		return nil
 	}
 	f.Approvals, err = m.withLogins(ctx, s, f.Approvals)
@@ -278,7 +278,7 @@ func (m *Promoter) readApprovals(ctx context.Context, s *stageState, f *gate.Fac
 		return err
 	}
 	coming, err := s.readCandidateCommits(f.Commit)
-	if err != nil || coming.tooMany { // without authors nobody is known to be another one
+	if err != nil || coming.tooMany { // without authors no approver is known to be another person
 		f.Authors = nil
 		return err
 	}
@@ -323,7 +323,7 @@ func (m *Promoter) authorOf(ctx context.Context, repo *repos.Remote, commit stri
 		return "", err
 	}
 	login, err := asked.CommitAuthor(ctx, commit)
-	if err != nil || login == "" { // somebody may still open an account with that address
+	if err != nil || login == "" { // a person may still open an account with that address
 		return "", err
 	}
 	m.mu.Lock()

@@ -20,7 +20,7 @@ const maxCachedSteps = 20_000
 
 // historyCache is what was last read of the base's branch. It may be lost.
 type historyCache struct {
-	actionCommits map[lineStep]bool // whether a step is one that nobody promotes
+	actionCommits map[lineStep]bool // whether a step is one that is not promoted
 	ownFolders    string            // the places that levers was found with
 	key           string            // what history was found for
 	history       promote.History
@@ -128,7 +128,7 @@ func isActionCommit(repo *git.Repository, s lineStep, own []string) (bool, error
 		s.before = info.Parents[0]
 	}
 	only, err := git.InspectTrees(repo, []string{s.before, s.commit}, func(t []tree.Tree) (bool, error) {
-		return !tree.Equal(t[0], t[1]) && differInOnly("", t[0], t[1], append([]string{source.OwnFolder}, own...)), nil // an empty commit is somebody's
+		return !tree.Equal(t[0], t[1]) && differInOnly("", t[0], t[1], append([]string{source.OwnFolder}, own...)), nil // an empty commit is a person's
 	})
 	var refused *git.InvalidTreeError
 	if errors.As(err, &refused) { // none that our commands or promotions have written

@@ -157,7 +157,7 @@ func lastChangedBy(repo *git.Repository, head, file string) (string, error) {
 		return "a file of " + file, nil
 	}
 	info, err := repo.LastChangedBy(head, file, maxRecords)
-	return cmp.Or(info.Author.Email, info.Author.Name, "nobody who is known"), err
+	return cmp.Or(info.Author.Email, info.Author.Name, "an unknown author"), err
 }
 
 // activeFreezes returns the freezes that cover an environment now.

@@ -70,7 +70,7 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 	if !back || err != nil {
 		return nil, err
 	}
-	return &Reversal{by.ID, cmp.Or(by.Author.Email, by.Author.Name, "nobody who is known")}, nil
+	return &Reversal{by.ID, cmp.Or(by.Author.Email, by.Author.Name, "an unknown author")}, nil
 }
 
 // isHeldBy reports whether a commit adds a Hold, or has ours.

@@ -271,7 +271,7 @@ func (m *Promoter) findOutput(s *stageState) error {
 	// A commit that changes nothing here has no record of its own: then it counts that what was
 	// rendered was compared with what is there. What was merged just now was not, yet.
 	compared := e.InSync && !e.JustMerged && isRendered
-	if !holds && !(compared && s.output.holdsSameOutput(e.Head)) { // somebody may have reverted it
+	if !holds && !(compared && s.output.holdsSameOutput(e.Head)) { // a person may have reverted it
 		return nil
 	}
 	brought, err := repo.LastChangedBy(head, path.Join(s.output.folder, publish.RecordFile), maxRecords)

@@ -142,7 +142,7 @@ func Publish(ctx context.Context, o Options, p Proposal) (Result, error) {
 		}
 	}
 	if errors.Is(err, forge.ErrExists) {
-		err = newBlocked("close it", "somebody else has opened a pull request from %s%s to %s", o.Prefix, p.Environment, p.Branch)
+		err = newBlocked("close it", "another account has opened a pull request from %s%s to %s", o.Prefix, p.Environment, p.Branch)
 	}
 	return Result{}, err
 }

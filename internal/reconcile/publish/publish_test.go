@@ -341,13 +341,13 @@ func TestProtectedBranch(t *testing.T) {
 	equal(t, "pull requests", w.states(), "open")
 }
 
-func TestSomebodyElsesPullRequest(t *testing.T) {
+func TestPullRequestOfAnotherAccount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := w.publisher()
 	p.forge.fail = forge.ErrExists
 	_, err := p.try(w.simple("a"))
-	if err == nil || !strings.Contains(err.Error(), "somebody else has opened a pull request from fairlead/dev to main") {
+	if err == nil || !strings.Contains(err.Error(), "another account has opened a pull request from fairlead/dev to main") {
 		t.Errorf("the error is %v", err)
 	}
 	p.forge.fail = nil

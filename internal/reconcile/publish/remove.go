@@ -27,7 +27,7 @@ type Removal struct {
 type Removed struct {
 	// Done reports whether there is nothing left to remove.
 	Done bool
-	// Pull is the pull request that removes it, open or closed. Nobody but people merges it.
+	// Pull is the pull request that removes it, open or closed. Only people merge it.
 	Pull *forge.Pull
 }
 

@@ -22,7 +22,7 @@ type repositories struct {
 	openLocation func(context.Context, string) (*git.Repository, error)
 	barrier      panics.Barrier
 	remote       bool // the control plane is on a server
-	bounded      bool // folders that it names must be beside it; whoever sets Open decides that
+	bounded      bool // folders that it names must be beside it; the caller that sets Open decides that
 
 	mu        sync.Mutex
 	opened    map[string]*opening
@@ -208,7 +208,7 @@ func (r *repositories) isNamed(place string) bool {
 
 // isBeside reports whether a folder of this machine is beside the control plane, or beside
 // the folder that it was cloned from, or below one that is. A folder inside of a work tree
-// is not: whoever writes the control plane can have it lead to another repository.
+// is not: those who write the control plane can have it lead to another repository.
 func (r *repositories) isBeside(place string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

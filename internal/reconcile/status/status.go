@@ -24,8 +24,8 @@ type State string
 const (
 	InSync   State = "in-sync"  // its output is what it should be
 	Proposed State = "proposed" // a pull request is open
-	Declined State = "declined" // somebody closed the pull request
-	Edited   State = "edited"   // a commit of somebody else on our branch stops updates
+	Declined State = "declined" // a person closed the pull request
+	Edited   State = "edited"   // a commit of another author on our branch stops updates
 	Foreign  State = "foreign"  // the branch that we would write is not ours
 	Problems State = "problems" // the control plane has problems that stop it
 	Failed   State = "failed"   // an operation failed

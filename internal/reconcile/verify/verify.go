@@ -107,7 +107,7 @@ func (r foundRecord) verifyOutput(ctx context.Context, whole tree.Tree, open fun
 	base := ""
 	for _, in := range r.written.From {
 		if in.Commit == "" {
-			return result, fmt.Errorf("its %s was a folder, %s, of which nobody knows what it held", in.Layer, in.Folder)
+			return result, fmt.Errorf("its %s was a folder, %s, whose content at that time is not known", in.Layer, in.Folder)
 		}
 		switch in.Layer {
 		case "base":

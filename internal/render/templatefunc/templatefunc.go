@@ -47,7 +47,7 @@ import (
 // Map returns the functions by name, for [template.Template.Funcs], with their work counted
 // by a meter. The map is the caller's. The functions hold no state but the meter: those of
 // different meters may be called at the same time, as long as those that [Mutates] names
-// get data that nobody else reads.
+// get data that nothing else reads.
 func Map(m *Meter) template.FuncMap {
 	metered := make(template.FuncMap, len(unmetered)+6)
 	for name, f := range unmetered {

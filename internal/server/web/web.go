@@ -5,7 +5,7 @@
 // next cycle starts now, or that a report of a cluster is stored. openapi.json describes
 // the API exactly, which a test checks. All text on the page is escaped, links lead to
 // http and https only, and the page needs no script and no other host.
-// There is no login: whoever reaches the address may read, so callers must remove
+// There is no login: everyone who reaches the address may read, so callers must remove
 // secrets from the state before it gets here.
 package web
 

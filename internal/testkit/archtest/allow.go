@@ -48,7 +48,7 @@ func (a allowances) checkExcept(src *source, list string, found func(f *file, n 
 	return l
 }
 
-// declName gives the name of a function or a method, "Type.Method"; "" for
+// declName returns the name of a function or a method, "Type.Method"; "" for
 // other declarations.
 func declName(d ast.Decl) string {
 	fn, ok := d.(*ast.FuncDecl)
@@ -61,7 +61,7 @@ func declName(d ast.Decl) string {
 	return fn.Name.Name
 }
 
-// receiverName gives the name of a method's type, "" for a function.
+// receiverName returns the name of a method's type, "" for a function.
 func receiverName(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) == 0 {
 		return ""

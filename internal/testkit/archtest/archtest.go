@@ -59,7 +59,7 @@ var rules = []rule{
 
 // Check reads the module whose root is fsys and gives what breaks the rules of
 // the house, sorted; the subject of each problem is the name of its rule. The
-// error says that the source could not be read.
+// error means that the source could not be read.
 func Check(fsys fs.FS) (problem.List, error) {
 	return checkRules(fsys, ourHouse, rules)
 }

@@ -25,7 +25,7 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// TestRules gives each rule a source that breaks it in every way it knows, with
+// TestRules returns each rule a source that breaks it in every way it knows, with
 // what it must let through beside it.
 func TestRules(t *testing.T) {
 	for _, r := range rules {
@@ -54,7 +54,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// split gives the files of a case, and its last one: what is wanted.
+// split returns the files of a case, and its last one: what is wanted.
 func split(archive *txtar.Archive) (files fstest.MapFS, want string) {
 	files = fstest.MapFS{}
 	last := len(archive.Files) - 1

@@ -34,7 +34,7 @@ func checkComments(src *source) problem.List {
 	return l
 }
 
-// packageComment gives the number of lines of the package's comment, which may be
+// packageComment returns the number of lines of the package's comment, which may be
 // in a test if the package has nothing else.
 func packageComment(p *pkg) int {
 	files := p.programFiles()
@@ -61,7 +61,7 @@ func (p *pkg) synopsis() string {
 	return ""
 }
 
-// exportedNames gives what a file exports: package-level names, and methods of
+// exportedNames returns what a file exports: package-level names, and methods of
 // exported types.
 func exportedNames(f *file) []exported {
 	var all []exported

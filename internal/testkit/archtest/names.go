@@ -75,7 +75,7 @@ func startsWord(s string) bool {
 	return s == "" || !unicode.IsLower([]rune(s)[0])
 }
 
-// vagueWord gives the drawer, in singular or plural, that is a whole word of a name.
+// vagueWord returns the drawer, in singular or plural, that is a whole word of a name.
 func vagueWord(name string) string {
 	for _, w := range splitWords(name) {
 		for _, d := range vagueWords {

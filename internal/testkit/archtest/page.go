@@ -25,7 +25,7 @@ type tableLine struct {
 	cells []string
 }
 
-// readTable gives the lines of the tables in a section. The cell whose index is
+// readTable returns the lines of the tables in a section. The cell whose index is
 // quoted is in backquotes; a line where it is not belongs to a head.
 func (s *source) readTable(section string, quoted int) []tableLine {
 	var all []tableLine
@@ -66,7 +66,7 @@ func (s *source) packageTable() string {
 }
 
 // checkPage reports where the page's table of packages is not the one that the
-// source gives.
+// source has.
 func checkPage(src *source) problem.List {
 	var l problem.List
 	want := strings.Split(strings.TrimSuffix(src.packageTable(), "\n"), "\n")[2:]

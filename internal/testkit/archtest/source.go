@@ -112,7 +112,7 @@ func (s *source) addFile(fsys fs.FS, name string) error {
 	return nil
 }
 
-// findPackage gives the package in a folder, or nil.
+// findPackage returns the package in a folder, or nil.
 func (s *source) findPackage(dir string) *pkg {
 	for _, p := range s.packages {
 		if p.dir == dir {
@@ -122,7 +122,7 @@ func (s *source) findPackage(dir string) *pkg {
 	return nil
 }
 
-// programFiles gives the package's files that are part of the program.
+// programFiles returns the package's files that are part of the program.
 func (p *pkg) programFiles() []*file {
 	var code []*file
 	for _, f := range p.files {
@@ -142,7 +142,7 @@ func (s *source) eachFile(visit func(*pkg, *file)) {
 	}
 }
 
-// pos gives the place of a node.
+// pos returns the place of a node.
 func (f *file) pos(n ast.Node) problem.Pos {
 	return problem.Pos{File: f.path, Line: f.line(n.Pos())}
 }
@@ -172,7 +172,7 @@ func (f *file) imports() []imported {
 	return all
 }
 
-// importName gives the name by which the file knows an imported package, or "".
+// importName returns the name by which the file knows an imported package, or "".
 func (f *file) importName(importPath string) string {
 	for _, i := range f.imports() {
 		if i.path == importPath {
@@ -182,7 +182,7 @@ func (f *file) importName(importPath string) string {
 	return ""
 }
 
-// selectedName gives the name in "pkg.name"; "" if n is something else.
+// selectedName returns the name in "pkg.name"; "" if n is something else.
 func selectedName(n ast.Node, pkg string) string {
 	sel, ok := n.(*ast.SelectorExpr)
 	if !ok || pkg == "" {
@@ -194,7 +194,7 @@ func selectedName(n ast.Node, pkg string) string {
 	return sel.Sel.Name
 }
 
-// moduleFolder gives the folder of an import path in this module.
+// moduleFolder returns the folder of an import path in this module.
 func moduleFolder(importPath string) (dir string, ok bool) {
 	return strings.CutPrefix(importPath, module+"/")
 }
