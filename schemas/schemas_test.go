@@ -39,7 +39,8 @@ func compiled(t *testing.T, kind string) *gojsonschema.Schema {
 func TestSchema(t *testing.T) {
 	want := []string{
 		"Approval", "BaseRepo", "ClusterType", "ConfigMap", "ConfigSchema", "DeploymentTarget", "Environment", "Ephemeral", "Freeze", "GitOpsRepo",
-		"Hold", "Promotion", "Release", "SchedulingPolicy", "Template", "Workload", "WorkloadRegistration",
+		"Hold", "PlanApproval", "Promotion", "Release", "SchedulingPolicy", "StackSettings", "Template", "Workload",
+		"WorkloadRegistration",
 	}
 	if diff := cmp.Diff(want, schemas.Kinds()); diff != "" {
 		t.Errorf("kinds: -want +got:\n%s", diff)

@@ -48,6 +48,13 @@ func HashTree(entries []Entry) ID {
 	return h.hashObject("tree", h.encoded)
 }
 
+// HashCommit returns the Git id of the text of a commit.
+func HashCommit(text []byte) ID {
+	h := hashers.Get().(*hasher)
+	defer hashers.Put(h)
+	return h.hashObject("commit", text)
+}
+
 // plainHashers hashers do not look for collisions, which takes four times as long.
 var plainHashers = sync.Pool{New: func() any { return &hasher{h: sha1.New()} }}
 

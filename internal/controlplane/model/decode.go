@@ -28,6 +28,8 @@ type decoder struct {
 	// budget bounds the nodes that are visited, so that aliases that multiply
 	// cannot eat the machine.
 	budget int
+	// foreign is true if the object is of CloudKnit's kinds, some of which have the names of others.
+	foreign bool
 	// folded is true if Flux delivers folded texts (>) as kustomize writes them.
 	folded bool
 }
@@ -46,7 +48,7 @@ func (d *decoder) positionOf(n *yaml.Node) problem.Pos {
 }
 
 func (d *decoder) addProblem(n *yaml.Node, hint, format string, args ...any) {
-	if kind, _, _ := strings.Cut(d.subject, "/"); hint == "" && (isKind(kind, Kinds) || isKind(kind, OwnKinds) || kind == "ConfigMap") {
+	if kind, _, _ := strings.Cut(d.subject, "/"); hint == "" && !d.foreign && (isKind(kind, Kinds) || isKind(kind, OwnKinds) || kind == "ConfigMap") {
 		hint = "fairlead schema " + kind + " prints what it may hold"
 	}
 	d.problems.Addf(d.positionOf(n), d.subject, hint, format, args...)

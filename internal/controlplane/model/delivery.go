@@ -55,7 +55,7 @@ func (d *decoder) checkKey(key *yaml.Node) {
 // for Flux.
 func (d *decoder) refusesNull(n *yaml.Node, f reflect.StructField, braces bool, path string) bool {
 	kind, _, _ := strings.Cut(d.subject, "/")
-	if !isKind(kind, Kinds) && kind != "ConfigMap" {
+	if d.foreign || !isKind(kind, Kinds) && kind != "ConfigMap" {
 		return false
 	}
 	empty := braces && n.Value == ""

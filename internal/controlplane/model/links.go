@@ -32,6 +32,7 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 	m.Registrations = uniqueByName(all.registrations, problems, func(r *Registration) *Object { return &r.Object })
 	m.Configs = uniqueByName(all.configs, problems, func(c *Config) *Object { return &c.Object })
 	m.Schemas = uniqueByName(all.schemas, problems, func(s *Schema) *Object { return &s.Object })
+	m.Stacks = all.stacks.unique(problems)
 	last.workloads = last.workloads.nextList(all.workloads, problems, func(w *workload) *Object { return &w.Object })
 	last.made = last.made.nextLists(m, last.workloads.kept)
 	targets := m.collectTargets(last.made, all.targets, problems)

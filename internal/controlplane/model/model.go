@@ -6,7 +6,8 @@
 // policies, configuration), and the repositories that workload registrations
 // point to; below them lies a layer of built-in templates. Folders inside a layer
 // mean nothing. Objects are those of Kalypso, group scheduler.kalypso.io/v1alpha1,
-// and ConfigMaps; all other kinds are counted and left alone.
+// ConfigMaps, and the stacks that CloudKnit calls environments; all other kinds are
+// counted and left alone.
 //
 // What the package keeps true:
 //   - Every mistake is a problem with file, line and object; all of them are found
@@ -206,6 +207,7 @@ type Model struct {
 	Targets       []*Target
 	Configs       []*Config
 	Schemas       []*Schema
+	Stacks        Stacks
 	// Ignored counts the objects of other kinds, by "apiVersion Kind".
 	Ignored map[string]int
 }

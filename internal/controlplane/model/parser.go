@@ -124,6 +124,7 @@ func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	}
 	lists := last.lists
 	m := linkContent(env, all, &lists) // it adds to the problems
+	m.Stacks.addLayers(layers)
 	problems := all.problems.Sorted().Capped(2 * maxProblems)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,6 +145,7 @@ type content struct {
 	targets       []*Target
 	configs       []*Config
 	schemas       []*Schema
+	stacks        Stacks
 	ignored       map[string]int
 	progress      Progress
 	problems      problem.List
@@ -162,6 +164,7 @@ func (c *content) add(o *content) {
 	c.targets = append(c.targets, o.targets...)
 	c.configs = append(c.configs, o.configs...)
 	c.schemas = append(c.schemas, o.schemas...)
+	c.stacks.add(&o.stacks)
 	c.progress.add(&o.progress)
 	c.problems = append(c.problems, o.problems...)
 	c.dropped.add(o.dropped)
@@ -442,6 +445,8 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 		r.readKalypso(n, h.kind, d)
 	case group == OwnGroup:
 		r.readOwn(n, h, d)
+	case isStackGroup(group):
+		r.readStackKind(n, h, d)
 	case h.apiVersion == "v1" && h.kind == "ConfigMap":
 		r.readConfigMap(n, d)
 	default:

@@ -25,8 +25,10 @@ var OwnKinds = []KindInfo{
 	{"Ephemeral", ephemeralSpec{}},
 	{"Freeze", freezeSpec{}},
 	{"Hold", holdSpec{}},
+	{"PlanApproval", PlanApprovalSpec{}},
 	{"Promotion", promotionSpec{}},
 	{"Release", releaseSpec{}},
+	{"StackSettings", StackSettingsSpec{}},
 }
 
 type promotionSpec struct {
@@ -209,10 +211,12 @@ func (p *Progress) add(o *Progress) {
 func (p *Parser) Progress(env string, l Layer) *Progress { return &p.readLayer(env, l).progress }
 
 // readOwn reads an object of one of the OwnKinds. Its problems stop promotions, and not
-// what is rendered.
+// what is rendered; those of kinds that are about stacks do the opposite.
 func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	p := &r.out.progress
-	d.problems = &p.Problems
+	if h.kind != "StackSettings" && h.kind != "PlanApproval" {
+		d.problems = &p.Problems
+	}
 	switch {
 	case h.apiVersion != OwnAPIVersion:
 		d.addProblem(n, "", "unknown apiVersion %s; write %s", h.apiVersion, OwnAPIVersion)
@@ -241,6 +245,8 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	case "Release":
 		o, s, _ := readObject[releaseSpec](r, n, h.kind, d)
 		p.Releases = append(p.Releases, &Release{o, string(s.Commit), s.Reason})
+	case "StackSettings", "PlanApproval":
+		r.readOwnStackKind(n, h.kind, d)
 	case "Ephemeral":
 		o, s, _ := readObject[ephemeralSpec](r, n, h.kind, d)
 		p.Ephemerals = append(p.Ephemerals, &Ephemeral{o, s.From, s.Expires, d.readSelector(n, s.ClusterTypes)})

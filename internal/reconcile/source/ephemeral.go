@@ -250,8 +250,8 @@ type selectionKey struct {
 	spec  *model.Ephemeral
 }
 
-// selectClusterTypes returns a model with those cluster types only that were chosen: the same one, as
-// long as it is made of the same.
+// selectClusterTypes returns a model with those cluster types only that were chosen, and without
+// stacks: the same one, as long as it is made of the same.
 func (s *Source) selectClusterTypes(m *model.Model, e *Ephemeral) (*model.Model, problem.List) {
 	key := selectionKey{m, e.Spec}
 	s.mu.Lock()
@@ -265,11 +265,16 @@ func (s *Source) selectClusterTypes(m *model.Model, e *Ephemeral) (*model.Model,
 	if len(narrowed.ClusterTypes) == 0 && len(m.ClusterTypes) > 0 {
 		problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, "mend spec.clusterTypes", "none of the %d cluster types of %s is %s", len(m.ClusterTypes), e.From.Name, e.Spec.ClusterTypes)
 	}
+	if len(m.Stacks.List) > 0 {
+		first := m.Stacks.List[0]
+		problems.Warnf(first.Pos, first.Subject(), "remove the file from the branch of the ephemeral environment", "stacks are no part of an ephemeral environment: two environments would have the same state")
+	}
 	return narrowed, problems
 }
 
 func (e *Ephemeral) selectClusterTypes(m *model.Model) *model.Model {
 	c := *m
+	c.Stacks = model.Stacks{}
 	c.ClusterTypes = slices.DeleteFunc(slices.Clone(m.ClusterTypes), func(t *model.ClusterType) bool { return !e.Spec.ClusterTypes.Matches(t.Labels) })
 	return &c
 }

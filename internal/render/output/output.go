@@ -4,7 +4,8 @@
 // The layout is Kalypso's: a folder for every cluster type with a README.md and a
 // folder for each deployment target on it, holding reconciler.yaml, namespace.yaml
 // and, where there are values, platform-config.yaml (or .sh, .tfvars); and
-// .github/tracking/Promoted_Commit_Id with the promoted commit.
+// .github/tracking/Promoted_Commit_Id with the promoted commit. The files of stacks are
+// in folders of their own, see package stackfiles.
 //
 // What the package keeps true:
 //   - [Render] is a function of the model. A [Cache] makes it faster and never
@@ -33,6 +34,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 	"github.com/fairlead-io/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // The names and texts of files that Kalypso writes.
@@ -140,6 +142,8 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 		p.found.add(problem.Problem{Subject: "Environment/" + m.Environment, Summary: "rendering stopped early, because the program is shutting down"})
 	}
 	p.warnMissing(rows)
+	stacks, found := stackfiles.Render(m)
+	p.found.add(found...)
 	problems := p.sortedProblems()
 	if problems.Stops() {
 		return tree.Tree{}, problems
@@ -154,11 +158,11 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 	if commit := m.PromotedCommit(); commit != "" {
 		entries = append(entries, trackingEntry(commit))
 	}
-	return tree.FromEntries(entries), problems
+	return tree.FromEntries(append(entries, stacks.Entries()...)), problems
 }
 
 // OwnedTree returns the part of a GitOps repository's tree that is an environment's output:
-// the folders of cluster types, and the tracking file. It leaves out what people keep
+// the folders of cluster types and of stacks, and the tracking file. It leaves out what people keep
 // beside them: files in the root, and folders that begin with a dot. White space around
 // the promoted commit is trimmed.
 func OwnedTree(t tree.Tree) tree.Tree {

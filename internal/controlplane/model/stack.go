@@ -1,0 +1,352 @@
+package model
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// stackAPIVersions are those that CloudKnit's kinds have had: its group was renamed, its command
+// line has the older version, and one page of its documentation has another domain.
+var stackAPIVersions = []string{
+	"stable.cloudknit.io/v1", "stable.cloudknit.io/v1alpha1", "stable.compuzest.com/v1", "stable.compuzest.com/v1alpha1", "stable.cloudknit.com/v1",
+}
+
+// isStackGroup reports whether a group is one of CloudKnit's.
+func isStackGroup(group string) bool {
+	return slices.ContainsFunc(stackAPIVersions, func(v string) bool { return strings.HasPrefix(v, group+"/") })
+}
+
+// Text is a text with the line on which it begins.
+type Text = locatedText
+
+// Stack is an environment as CloudKnit writes it: components of which each may need others. The
+// word environment has another meaning here.
+type Stack struct {
+	Object
+	Namespace string
+	StackSpec
+}
+
+// PositionAt returns the position of a line of the stack's file.
+func (s *Stack) PositionAt(line int) problem.Pos {
+	return problem.Pos{Layer: s.Pos.Layer, File: s.Pos.File, Line: line}
+}
+
+// StackSpec is the spec of CloudKnit's Environment. It is a superset of the schema of its custom
+// resource: what its README writes instead has fields too.
+type StackSpec struct {
+	TeamName           Text              `yaml:"teamName" required:"true"`
+	EnvName            Text              `yaml:"envName" required:"true"`
+	Description        string            `yaml:"description"`
+	AutoApprove        bool              `yaml:"autoApprove"`
+	Teardown           bool              `yaml:"teardown"`
+	Workspace          string            `yaml:"workspace"`
+	Zlocals            []StackLocal      `yaml:"zlocals"`
+	SelectiveReconcile *SelectiveSpec    `yaml:"selectiveReconcile"`
+	Components         []*StackComponent `yaml:"components" required:"true"`
+}
+
+// StackLocal is a name that stands for a text: ${zlocals.name}.
+type StackLocal struct {
+	Name  Text   `yaml:"name" required:"true"`
+	Value string `yaml:"value" required:"true"`
+	Type  string `yaml:"type"`
+}
+
+// SelectiveSpec selects the components that a run concerns, by their tags.
+type SelectiveSpec struct {
+	SkipMode  bool     `yaml:"skipMode"`
+	TagName   Text     `yaml:"tagName" required:"true"`
+	TagValues []string `yaml:"tagValues" required:"true"`
+}
+
+// StackComponent is one part of a stack.
+type StackComponent struct {
+	Name              Text            `yaml:"name" required:"true"`
+	Type              Text            `yaml:"type" required:"true"`
+	Subtype           Text            `yaml:"subtype"`
+	Module            *StackModule    `yaml:"module"`
+	Source            *ChartSource    `yaml:"source"`
+	DependsOn         []Text          `yaml:"dependsOn"`
+	Tags              []StackTag      `yaml:"tags"`
+	CronSchedule      Text            `yaml:"cronSchedule"`
+	AWS               *AWSSpec        `yaml:"aws"`
+	AutoApprove       *bool           `yaml:"autoApprove"`
+	Destroy           bool            `yaml:"destroy"`
+	DestroyProtection bool            `yaml:"destroyProtection"`
+	VariablesFile     *VariablesFile  `yaml:"variablesFile"`
+	OverlayFiles      []OverlayFiles  `yaml:"overlayFiles"`
+	OverlayData       []OverlayData   `yaml:"overlayData"`
+	Variables         []StackVariable `yaml:"variables"`
+	Secrets           []StackSecret   `yaml:"secrets"`
+	Outputs           []StackOutput   `yaml:"outputs"`
+}
+
+// StackModule is the Terraform module of a component.
+type StackModule struct {
+	Source  Text   `yaml:"source" required:"true"`
+	Name    string `yaml:"name"`
+	Path    string `yaml:"path"`
+	Version Text   `yaml:"version"`
+}
+
+// ChartSource is the chart of a Helm component, as CloudKnit's README writes it: a folder of a Git
+// repository, or a chart of a chart repository.
+type ChartSource struct {
+	Repo    Text   `yaml:"repo" required:"true"`
+	Path    string `yaml:"path"`
+	Ref     string `yaml:"ref"`
+	Chart   string `yaml:"chart"`
+	Version string `yaml:"version"`
+}
+
+// StackTag is a tag of a component.
+type StackTag struct {
+	Name  Text   `yaml:"name"`
+	Value string `yaml:"value"`
+}
+
+// AWSSpec configures the AWS provider of a component.
+type AWSSpec struct {
+	Region     string      `yaml:"region" required:"true"`
+	AssumeRole *AssumeRole `yaml:"assumeRole"`
+}
+
+// AssumeRole is the role that the AWS provider of a component assumes.
+type AssumeRole struct {
+	RoleARN     string `yaml:"roleArn" required:"true"`
+	SessionName string `yaml:"sessionName"`
+	ExternalID  string `yaml:"externalId"`
+}
+
+// VariablesFile is a file of variables. Without a source it is in the repository of the stack.
+type VariablesFile struct {
+	Source Text   `yaml:"source"`
+	Path   Text   `yaml:"path" required:"true"`
+	Ref    string `yaml:"ref"`
+}
+
+// OverlayFiles are files that are put beside the generated ones, or in their place. Path is an
+// older form of Paths.
+type OverlayFiles struct {
+	Source Text   `yaml:"source"`
+	Paths  []Text `yaml:"paths"`
+	Path   Text   `yaml:"path"`
+	Ref    string `yaml:"ref"`
+}
+
+// OverlayData is one such file with its content.
+type OverlayData struct {
+	Name Text `yaml:"name" required:"true"`
+	Data Text `yaml:"data" required:"true"`
+}
+
+// StackVariable is an input of a component's module, or a value of its chart.
+type StackVariable struct {
+	Name      Text  `yaml:"name" required:"true"`
+	Value     *Text `yaml:"value"`
+	ValueFrom *Text `yaml:"valueFrom"`
+}
+
+// StackSecret is an input whose value is a parameter of AWS Systems Manager.
+type StackSecret struct {
+	Name  Text   `yaml:"name" required:"true"`
+	Scope Text   `yaml:"scope" required:"true"`
+	Key   string `yaml:"key" required:"true"`
+}
+
+// StackOutput is an output of a component's module that other components may use.
+type StackOutput struct {
+	Name      Text `yaml:"name" required:"true"`
+	Sensitive bool `yaml:"sensitive"`
+}
+
+// Team is a team as CloudKnit writes it.
+type Team struct {
+	Object
+	TeamSpec
+}
+
+// TeamSpec is the spec of CloudKnit's Team.
+type TeamSpec struct {
+	TeamName           Text       `yaml:"teamName" required:"true"`
+	ConfigRepo         configRepo `yaml:"configRepo" required:"true"`
+	TeardownProtection bool       `yaml:"teardownProtection"`
+	Permissions        []string   `yaml:"permissions"`
+}
+
+// Company is a tenant as CloudKnit writes it.
+type Company struct {
+	Object
+	CompanySpec
+}
+
+// CompanySpec is the spec of CloudKnit's Company.
+type CompanySpec struct {
+	CompanyName Text       `yaml:"companyName" required:"true"`
+	ConfigRepo  configRepo `yaml:"configRepo" required:"true"`
+}
+
+type configRepo struct {
+	Source string `yaml:"source" required:"true"`
+	Path   string `yaml:"path" required:"true"`
+}
+
+// StackSettings is what the stacks of an environment have in common, and CloudKnit had in the
+// settings of its operator.
+type StackSettings struct {
+	Object
+	StackSettingsSpec
+}
+
+// StackSettingsSpec is the spec of StackSettings.
+type StackSettingsSpec struct {
+	Company  string        `yaml:"company"`
+	State    StackState    `yaml:"state" required:"true"`
+	Modules  StackModules  `yaml:"modules"`
+	Source   StackSource   `yaml:"source"`
+	AWS      StackAWS      `yaml:"aws"`
+	Runner   StackRunner   `yaml:"runner"`
+	Interval time.Duration `yaml:"interval"`
+}
+
+// StackState is where Terraform keeps its state.
+type StackState struct {
+	Bucket    string `yaml:"bucket" required:"true"`
+	Region    string `yaml:"region" required:"true"`
+	LockTable string `yaml:"lockTable"`
+	Profile   string `yaml:"profile"`
+}
+
+// StackModules is where the generated root modules are published, and how clusters read them.
+type StackModules struct {
+	Repo   string `yaml:"repo"`
+	Branch string `yaml:"branch"`
+	Secret string `yaml:"secret"`
+}
+
+// StackSource names the GitRepository from which the cluster that runs the stacks reads the output
+// of the environment.
+type StackSource struct {
+	Name      string `yaml:"name"`
+	Namespace string `yaml:"namespace"`
+}
+
+// StackAWS is the default of the AWS providers.
+type StackAWS struct {
+	Region        string `yaml:"region"`
+	Version       string `yaml:"version"`
+	SharedProfile string `yaml:"sharedProfile"`
+}
+
+// StackRunner is what the pods that run Terraform get their credentials from.
+type StackRunner struct {
+	Secret         string `yaml:"secret"`
+	ServiceAccount string `yaml:"serviceAccount"`
+}
+
+// PlanApproval is a person's approval of one plan of one component. The person is the author of the
+// commit that added it.
+type PlanApproval struct {
+	Object
+	PlanApprovalSpec
+}
+
+// PlanApprovalSpec is the spec of a PlanApproval.
+type PlanApprovalSpec struct {
+	Stack     string       `yaml:"stack" required:"true"`
+	Component string       `yaml:"component" required:"true"`
+	Plan      verbatimText `yaml:"plan" required:"true"`
+	Inputs    verbatimText `yaml:"inputs" required:"true"`
+	Reason    string       `yaml:"reason"`
+}
+
+// Stacks is what a model holds of stacks. Its lists are sorted by name.
+type Stacks struct {
+	List      []*Stack
+	Teams     []*Team
+	Companies []*Company
+	Settings  []*StackSettings
+	Approvals []*PlanApproval
+	// Layers are those of the environment by their names in positions, if there is a stack: it may
+	// name files of them.
+	Layers map[string]Layer
+}
+
+func (s *Stacks) add(o *Stacks) {
+	s.List = append(s.List, o.List...)
+	s.Teams = append(s.Teams, o.Teams...)
+	s.Companies = append(s.Companies, o.Companies...)
+	s.Settings = append(s.Settings, o.Settings...)
+	s.Approvals = append(s.Approvals, o.Approvals...)
+}
+
+// unique returns the stacks with sorted lists, and reports objects of one kind and name.
+func (s *Stacks) unique(problems *problem.List) Stacks {
+	return Stacks{
+		List:      uniqueByName(s.List, problems, func(s *Stack) *Object { return &s.Object }),
+		Teams:     uniqueByName(s.Teams, problems, func(t *Team) *Object { return &t.Object }),
+		Companies: uniqueByName(s.Companies, problems, func(c *Company) *Object { return &c.Object }),
+		Settings:  uniqueByName(s.Settings, problems, func(s *StackSettings) *Object { return &s.Object }),
+		Approvals: uniqueByName(s.Approvals, problems, func(a *PlanApproval) *Object { return &a.Object }),
+	}
+}
+
+// addLayers sets the layers, if there is a stack.
+func (s *Stacks) addLayers(layers []Layer) {
+	if len(s.List) == 0 {
+		return
+	}
+	s.Layers = map[string]Layer{}
+	for _, l := range layers {
+		s.Layers[l.displayName()] = l
+	}
+}
+
+// readStackKind reads an object of one of CloudKnit's kinds.
+func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
+	d.subject, d.foreign = h.kind+"/"+nameOf(n), true
+	s := &r.out.stacks
+	switch {
+	case !slices.Contains(stackAPIVersions, h.apiVersion):
+		d.addProblem(n, "the newest is "+stackAPIVersions[0], "apiVersion %s is not known; CloudKnit has %s", h.apiVersion, strings.Join(stackAPIVersions, ", "))
+	case r.layer.Kind == Workloads:
+		r.ignoreObject(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
+	case h.kind == "Environment" && r.layer.Kind != Env:
+		d.addProblem(n, "write it on the branch of one environment", "it would be in all environments, which would share the state of its components")
+	case h.kind == "Environment":
+		o, spec, meta := readObject[StackSpec](r, n, h.kind, d)
+		s.List = append(s.List, &Stack{Object: o, Namespace: meta.Namespace, StackSpec: spec})
+	case h.kind == "Team":
+		o, spec, _ := readObject[TeamSpec](r, n, h.kind, d)
+		s.Teams = append(s.Teams, &Team{o, spec})
+	case h.kind == "Company":
+		o, spec, _ := readObject[CompanySpec](r, n, h.kind, d)
+		s.Companies = append(s.Companies, &Company{o, spec})
+	case h.kind == "TerraformConfig":
+		r.ignoreObject(h, d, n, "is not read: CloudKnit had no controller for it either")
+	default:
+		d.addProblem(n, problem.DidYouMean(h.kind, []string{"Environment", "Team", "Company"}), "kind %s is not known to CloudKnit: its kinds are Environment, Team and Company", h.kind)
+	}
+}
+
+// readOwnStackKind reads an object of one of Fairlead's own kinds that is about stacks. Unlike the
+// others it decides what is rendered, and its problems stop that.
+func (r *reader) readOwnStackKind(n *yaml.Node, kind string, d *decoder) {
+	s := &r.out.stacks
+	switch {
+	case kind == "StackSettings":
+		o, spec, _ := readObject[StackSettingsSpec](r, n, kind, d)
+		s.Settings = append(s.Settings, &StackSettings{o, spec})
+	case r.layer.Kind == Base:
+		d.addProblem(n, "write it on the branch of the environment that the plan is of", "a PlanApproval in the base would be of all environments")
+	default:
+		o, spec, _ := readObject[PlanApprovalSpec](r, n, kind, d)
+		s.Approvals = append(s.Approvals, &PlanApproval{o, spec})
+	}
+}

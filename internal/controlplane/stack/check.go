@@ -1,0 +1,127 @@
+package stack
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// checkComponent reports what a component has that cannot be, or that Fairlead does not do.
+func (r *resolver) checkComponent(c *Component) {
+	s, line := c.Stack, c.StackComponent.Type.Line
+	for _, v := range c.Variables {
+		if v.From != nil {
+			r.checkOutputRef(c, v.From)
+		}
+	}
+	if c.CronSchedule.Text != "" {
+		r.warnf(s, c.CronSchedule.Line, "spec.interval of StackSettings is how often drift is looked for", "component %s: cronSchedule has no effect, as in CloudKnit", c.Name)
+	}
+	switch c.Type {
+	case Terraform:
+		r.checkTerraform(c)
+	case Helm:
+		r.checkHelm(c)
+	case "argocd":
+		r.addf(s, line, "write it as a component of type helm, or as a workload", "component %s: the type argocd is not supported yet", c.Name)
+	case "": // it is missing, or was reported
+	default:
+		r.addf(s, line, problem.DidYouMean(c.Type, []string{Terraform, Helm}), "component %s: the type cannot be %q; it is terraform or helm", c.Name, c.Type)
+	}
+}
+
+// identifier is a name that Terraform takes for a variable or an output.
+var identifier = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]*$`)
+
+// secretScopes are where a secret may be kept, from the widest on.
+var secretScopes = []string{"org", "team", "environment", "component"}
+
+func (r *resolver) checkTerraform(c *Component) {
+	s, line := c.Stack, c.StackComponent.Name.Line
+	switch subtype := c.Subtype.Text; subtype {
+	case "", "il":
+	case "config":
+		r.addf(s, c.Subtype.Line, "make a module of it, and name that", "component %s: subtype config is not supported yet", c.Name)
+	default:
+		r.warnf(s, c.Subtype.Line, "", "component %s: subtype %s has no effect", c.Name, subtype)
+	}
+	if c.Source != nil {
+		r.addf(s, c.Source.Repo.Line, "name the module in module.source", "component %s: source is for components of type helm", c.Name)
+	}
+	if c.Module == nil {
+		r.addf(s, line, "", "component %s: module is required", c.Name)
+	}
+	names := map[string]string{}
+	for _, v := range c.Variables {
+		r.checkIdentifier(c, v.Line, "variable", v.Name)
+		names[v.Name] = "variables"
+	}
+	for _, secret := range c.Secrets {
+		r.checkIdentifier(c, secret.Name.Line, "secret", secret.Name.Text)
+		if where, twice := names[secret.Name.Text]; twice {
+			r.addf(s, secret.Name.Line, "remove one of them", "component %s: %s is in secrets, and in %s too", c.Name, secret.Name.Text, where)
+		}
+		names[secret.Name.Text] = "secrets"
+		if scope := secret.Scope.Text; scope != "" && !slices.Contains(secretScopes, scope) {
+			r.addf(s, secret.Scope.Line, "it is org, team, environment or component", "component %s: the scope of the secret %s cannot be %q", c.Name, secret.Name.Text, scope)
+		}
+		if s.Company == "" {
+			r.addf(s, secret.Name.Line, "write spec.company in StackSettings", "component %s has a secret, and the name of the company, where its path begins, is not known", c.Name)
+		}
+	}
+	outputs := map[string]bool{}
+	for _, o := range c.Outputs {
+		r.checkIdentifier(c, o.Name.Line, "output", o.Name.Text)
+		if outputs[o.Name.Text] {
+			r.addf(s, o.Name.Line, "remove one of them", "component %s has the output %s twice", c.Name, o.Name.Text)
+		}
+		outputs[o.Name.Text] = true
+	}
+}
+
+func (r *resolver) checkIdentifier(c *Component, line int, what, name string) {
+	if line > 0 && !identifier.MatchString(name) {
+		r.addf(c.Stack, line, "it is letters, digits, '_' and '-', and begins with a letter", "component %s: the name of the %s cannot be %q", c.Name, what, name)
+	}
+}
+
+// DefaultBranch is the branch of a repository of charts that is named without a ref.
+const DefaultBranch = "main"
+
+func (r *resolver) checkHelm(c *Component) {
+	s, line := c.Stack, c.StackComponent.Name.Line
+	unsupported := []struct {
+		field string
+		has   bool
+	}{
+		{"module", c.Module != nil}, {"variablesFile", c.VariablesFile != nil}, {"overlayFiles", c.OverlayFiles != nil}, {"overlayData", c.OverlayData != nil},
+		{"secrets", c.Secrets != nil}, {"outputs", c.Outputs != nil}, {"aws", c.AWS != nil}, {"subtype", c.Subtype.Text != ""},
+		{"destroy", c.Destroy}, {"destroyProtection", c.DestroyProtection},
+	}
+	for _, u := range unsupported {
+		if u.has {
+			r.addf(s, line, "remove it", "component %s: a component of type helm cannot have %s", c.Name, u.field)
+		}
+	}
+	if s.Teardown {
+		r.addf(s, line, "remove the component, wait until its release is uninstalled, and tear down then", "component %s: the teardown of a stack with a component of type helm is not supported yet", c.Name)
+	}
+	if c.Source == nil {
+		r.addf(s, line, "as in source: {repo: https://github.com/helm/examples, path: charts/hello-world}", "component %s: source is required", c.Name)
+		return
+	}
+	if (c.Source.Path == "") == (c.Source.Chart == "") {
+		r.addf(s, c.Source.Repo.Line, "path is a folder of a Git repository, chart is the name of a chart in a chart repository", "component %s: source has a path or a chart, and one of them", c.Name)
+	}
+	hint := ""
+	if c.Source.Ref == "" && c.Source.Path != "" {
+		hint = "source is read without credentials, and without a ref from the branch " + DefaultBranch
+	}
+	r.warnf(s, c.StackComponent.Type.Line, hint, "component %s: CloudKnit does not take the type helm; here it is a HelmRelease", c.Name)
+	for _, v := range c.Variables {
+		if v.From != nil && v.From.Index != "" {
+			r.addf(s, v.From.Line, "add an output to the module that is the item", "component %s: a value of a chart cannot be an item of an output yet", c.Name)
+		}
+	}
+}

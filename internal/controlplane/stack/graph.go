@@ -1,0 +1,125 @@
+package stack
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+// linkComponents sets what each component of a stack needs and is needed by, and reports what
+// cannot be an order.
+func (r *resolver) linkComponents(s *Stack) {
+	names := s.componentNames()
+	for _, c := range s.Components {
+		seen := map[string]bool{}
+		for _, d := range c.DependsOn {
+			needed := s.FindComponent(d.Text)
+			switch {
+			case d.Text == c.Name:
+				r.addf(s, d.Line, "remove it", "component %s depends on itself", c.Name)
+			case needed == nil:
+				r.addf(s, d.Line, cmp.Or(problem.DidYouMean(d.Text, names), "the components are "+strings.Join(names, ", ")),
+					"component %s depends on %s, which is no component of this stack", c.Name, d.Text)
+			case seen[d.Text]:
+				r.addf(s, d.Line, "remove one of them", "component %s depends on %s twice", c.Name, d.Text)
+			default:
+				c.Needs, needed.NeededBy = append(c.Needs, needed), append(needed.NeededBy, c)
+			}
+			seen[d.Text] = true
+		}
+	}
+	for _, c := range s.Components {
+		slices.SortFunc(c.Needs, compareNames)
+	}
+	r.checkCycles(s)
+}
+
+func compareNames(a, b *Component) int { return strings.Compare(a.Name, b.Name) }
+
+// checkCycles reports the components that need each other in a circle: no order exists for them.
+func (r *resolver) checkCycles(s *Stack) {
+	open := map[*Component]bool{} // not in an order, so far
+	for _, c := range s.Components {
+		open[c] = true
+	}
+	for {
+		removeOrdered(open)
+		if len(open) == 0 {
+			return
+		}
+		cycle := findCycle(open)
+		names := make([]string, 0, len(cycle)+1)
+		for _, c := range cycle {
+			names = append(names, c.Name)
+			delete(open, c)
+		}
+		first := cycle[0]
+		r.addf(s, first.StackComponent.Name.Line, "remove one of the entries of dependsOn", "components depend on each other in a circle: %s",
+			strings.Join(append(names, first.Name), " -> "))
+	}
+}
+
+// removeOrdered removes the components that need none of the others, until each needs one.
+func removeOrdered(open map[*Component]bool) {
+	for removed := true; removed; {
+		removed = false
+		for c := range open {
+			if !slices.ContainsFunc(c.Needs, func(n *Component) bool { return open[n] }) {
+				delete(open, c)
+				removed = true
+			}
+		}
+	}
+}
+
+// findCycle returns a circle among components of which each needs another one, from its first name
+// on. It is the same one whatever the order of the map.
+func findCycle(open map[*Component]bool) []*Component {
+	c := slices.MinFunc(slices.Collect(maps.Keys(open)), compareNames)
+	var walked []*Component
+	for !slices.Contains(walked, c) {
+		walked = append(walked, c)
+		next := slices.IndexFunc(c.Needs, func(n *Component) bool { return open[n] })
+		c = c.Needs[next]
+	}
+	cycle := walked[slices.Index(walked, c):]
+	first := slices.Index(cycle, slices.MinFunc(cycle, compareNames))
+	return slices.Concat(cycle[first:], cycle[:first])
+}
+
+// decideDestruction decides which components of a stack are destroyed.
+func (r *resolver) decideDestruction(s *Stack, teamProtects bool) {
+	for _, c := range s.Components {
+		if c.DestroyProtection || teamProtects {
+			protect(c)
+		}
+	}
+	for _, c := range s.Components {
+		c.Destroyed = (s.Teardown || c.Destroy) && !c.Protected
+		line := c.StackComponent.Name.Line
+		if c.Destroy && c.Protected {
+			r.warnf(s, line, "remove destroyProtection first, in a change of its own", "component %s is not destroyed: it is protected, or one that needs it is", c.Name)
+		}
+		if c.Destroyed && !s.Teardown {
+			for _, user := range c.NeededBy {
+				if !user.Destroy {
+					r.warnf(s, line, "destroy "+user.Name+" before it", "component %s is destroyed while %s needs it", c.Name, user.Name)
+				}
+			}
+		}
+	}
+}
+
+// protect marks a component as protected, with everything that it needs.
+func protect(c *Component) {
+	if c.Protected {
+		return
+	}
+	c.Protected = true
+	for _, n := range c.Needs {
+		protect(n)
+	}
+}

@@ -1,0 +1,50 @@
+package stack
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+const (
+	maxNamespace = kubename.MaxLabel
+	// maxObjectName leaves room for "-tf-runner", "-outputs" and the like in the names of the pods
+	// and Secrets that controllers derive from an object.
+	maxObjectName = 50
+	// hashDigits is the length of the hash that ends a shortened name.
+	hashDigits = 8
+)
+
+// validName matches the names that CloudKnit's admission takes.
+var validName = regexp.MustCompile(`^[a-zA-Z]+[a-zA-Z0-9]*(-[a-zA-Z0-9]+)*$`)
+
+// checkName reports a name that CloudKnit would not take.
+func (r *resolver) checkName(s *Stack, field string, name model.Text) bool {
+	if name.Line == 0 { // it is missing, which was reported
+		return false
+	}
+	if len(name.Text) > kubename.MaxLabel {
+		r.addf(s, name.Line, "shorten it", "%s is %d characters long, and %d is the limit: %s", field, len(name.Text), kubename.MaxLabel, name.Text)
+		return false
+	}
+	if !validName.MatchString(name.Text) {
+		r.addf(s, name.Line, "it is letters and digits with single hyphens between them, and begins with a letter", "%s cannot be %q", field, name.Text)
+		return false
+	}
+	return true
+}
+
+// shortenName returns a name for objects: in lower case, and at most limit characters long. The end
+// of one that is too long is a hash of all of it.
+func shortenName(name string, limit int) string {
+	lower := strings.ToLower(name)
+	if len(lower) <= limit {
+		return lower
+	}
+	sum := sha256.Sum256([]byte(name))
+	return strings.TrimRight(lower[:limit-hashDigits-1], "-") + "-" + hex.EncodeToString(sum[:hashDigits/2])
+}

@@ -1,0 +1,149 @@
+package stack
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/gitname"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// Settings are what all stacks of an environment have in common, with defaults filled in.
+type Settings struct {
+	State  model.StackState
+	AWS    model.StackAWS
+	Runner model.StackRunner
+	// Modules is the branch that holds the generated root modules, as clusters read it.
+	Modules model.StackModules
+	// Source is the GitRepository of the cluster for the output, and Folder the folder of the output
+	// in it, as "./" or "./folder/".
+	Source   model.StackSource
+	Folder   string
+	Interval time.Duration
+}
+
+// The defaults of settings.
+const (
+	defaultInterval   = 10 * time.Minute
+	defaultSource     = "fleet"
+	defaultNamespace  = "flux-system"
+	defaultRegion     = "us-east-1"
+	defaultAWSVersion = ">= 5.8.0, < 6.0.0"
+	minInterval       = time.Minute
+)
+
+// ResolveSettings returns the settings for the stacks of a model.
+func ResolveSettings(m *model.Model) (*Settings, problem.List) {
+	var problems problem.List
+	switch len(m.Stacks.Settings) {
+	case 0:
+		first := m.Stacks.List[0]
+		problems.Addf(first.Pos, first.Subject(), "add one: fairlead schema StackSettings shows what it may hold",
+			"there is no StackSettings, so it is not known where Terraform keeps its state")
+		return &Settings{}, problems
+	case 1:
+	default:
+		second := m.Stacks.Settings[1]
+		problems.Addf(second.Pos, second.Subject(), "remove one of them", "there is another StackSettings, %s, at %s", m.Stacks.Settings[0].Name, m.Stacks.Settings[0].Pos)
+	}
+	written := m.Stacks.Settings[0]
+	s := &Settings{
+		State: written.State, Runner: written.Runner, Modules: written.Modules, Interval: cmp.Or(written.Interval, defaultInterval),
+		Source: model.StackSource{Name: cmp.Or(written.Source.Name, defaultSource), Namespace: cmp.Or(written.Source.Namespace, defaultNamespace)},
+		AWS:    model.StackAWS{Region: cmp.Or(written.AWS.Region, defaultRegion), Version: cmp.Or(written.AWS.Version, defaultAWSVersion), SharedProfile: written.AWS.SharedProfile},
+		Folder: "./",
+	}
+	addProblem := func(hint, format string, args ...any) {
+		problems.Addf(written.Pos, written.Subject(), hint, format, args...)
+	}
+	if s.State.Bucket == "" || s.State.Region == "" {
+		addProblem("", "spec.state has no bucket, or no region")
+	}
+	if s.Interval < minInterval {
+		addProblem("every component makes a plan at that interval", "spec.interval is %s, and %s is the least", s.Interval, minInterval)
+	}
+	if out := m.OutputRepo(); out != nil {
+		if folder := strings.Trim(path.Clean("/"+out.Path), "/"); folder != "" {
+			s.Folder = "./" + folder + "/"
+		}
+		s.Modules.Repo = cmp.Or(s.Modules.Repo, out.Repo)
+	}
+	address, err := RepositoryURL(s.Modules.Repo)
+	if err != nil && s.Modules.Repo != "" {
+		addProblem("set spec.modules.repo", "clusters cannot read the root modules: %v", err)
+	}
+	s.Modules.Repo = address
+	s.Modules.Branch = cmp.Or(s.Modules.Branch, "fairlead-modules-"+m.Environment)
+	if err := gitname.CheckBranch(s.Modules.Branch); err != nil {
+		addProblem(gitname.BranchHint, "spec.modules.branch: %v", err)
+	} else if strings.Contains(s.Modules.Branch, "/") {
+		addProblem("use hyphens", "spec.modules.branch is %s: its name is a part of the names of plans, which have no slash", s.Modules.Branch)
+	}
+	return s, problems
+}
+
+// scpLike matches user@host:path, as ssh users write it.
+var scpLike = regexp.MustCompile(`^([^@/\s]+@[^:/\s]+):([^/].*|/.*)$`)
+
+// RepositoryURL returns the URL of a repository as Flux takes it: over http, https or ssh.
+func RepositoryURL(location string) (string, error) {
+	location = strings.TrimSpace(location)
+	if found := scpLike.FindStringSubmatch(location); found != nil && !strings.Contains(location, "://") {
+		return "ssh://" + found[1] + "/" + strings.TrimPrefix(found[2], "/"), nil
+	}
+	u, err := url.Parse(location)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "ssh":
+		return "", fmt.Errorf("repositories are read over http, https and ssh, and %q is none of these", location)
+	case u.User != nil && u.Scheme != "ssh":
+		return "", fmt.Errorf("the URL has a user or a password, which would be published")
+	}
+	return location, nil
+}
+
+// PublicURL returns the URL of a repository that is read without credentials. Flux has no other way
+// over ssh than with a key.
+func PublicURL(location string) (string, error) {
+	address, err := RepositoryURL(location)
+	u, ok := strings.CutPrefix(address, "ssh://")
+	if !ok {
+		return address, err
+	}
+	_, u, _ = strings.Cut(u, "@")
+	return "https://" + u, nil
+}
+
+// sameRepository reports whether two locations are those of one repository.
+func sameRepository(a, b string) bool {
+	normalized := func(location string) string {
+		address, err := RepositoryURL(location)
+		if err != nil {
+			return location
+		}
+		u, _ := url.Parse(address) // it was parsed
+		return strings.ToLower(u.Host) + "/" + strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
+	}
+	return a != "" && normalized(a) == normalized(b)
+}
+
+// IsOwnRepository reports whether the files of a repository are those of the stack's own layer: it
+// is the repository of the environment, or the one that a Team names as that of its stacks.
+func (s *Stack) IsOwnRepository(m *model.Model, location string) bool {
+	for _, e := range m.Environments {
+		if e.Name == m.Environment && sameRepository(location, e.ControlPlane.Repo) {
+			return true
+		}
+	}
+	for _, t := range m.Stacks.Teams {
+		if t.TeamName.Text == s.Team && sameRepository(location, t.ConfigRepo.Source) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,224 @@
+// Package stack resolves the stacks of an environment: which components there are, which others
+// each of them needs, which of them are destroyed, and what they inherit.
+//
+// A stack is what CloudKnit calls an environment. Its components need each other, and never in a
+// circle: they are made in that order, and destroyed in the opposite one.
+//
+// What the package keeps true:
+//   - A stack that is returned without problems has a graph without circles, and everything that a
+//     component refers to is a component that it needs.
+//   - A component that is protected is never destroyed, and neither is what it needs: CloudKnit
+//     destroys the network under a protected cluster.
+//   - What CloudKnit does and Fairlead does not do yet is a problem that stops the environment, and
+//     never a component that is left out.
+//   - The names of objects are names that Kubernetes takes, and no two objects have the same one.
+package stack
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// Stack is one stack of an environment.
+type Stack struct {
+	*model.Stack
+	Team, Env string
+	Company   string // "" if nothing names it
+	Namespace string // of its objects
+	// Components are sorted by name.
+	Components []*Component
+}
+
+// Path identifies the stack among all stacks, as "team/environment".
+func (s *Stack) Path() string { return s.Team + "/" + s.Env }
+
+// The types of components.
+const (
+	Terraform = "terraform"
+	Helm      = "helm"
+)
+
+// Component is one component of a stack.
+type Component struct {
+	*model.StackComponent
+	Stack *Stack
+	Name  string
+	Type  string
+	// ObjectName is the name of its objects.
+	ObjectName string
+	// Needs are the components that it depends on, and NeededBy those that depend on it, sorted by
+	// name.
+	Needs, NeededBy []*Component
+	// AutoApprove has plans applied without a person.
+	AutoApprove bool
+	// Protected is true if the component must not be destroyed, or one that needs it must not.
+	Protected bool
+	// Destroyed is true if what the component made is to be destroyed.
+	Destroyed bool
+	Variables []Variable
+	Tags      map[string]string
+}
+
+// After returns the components that must be ready before this one: those that it needs, or, while
+// the stack is torn down, those that need it.
+func (c *Component) After() []*Component {
+	if c.Stack.Teardown {
+		return c.NeededBy
+	}
+	return c.Needs
+}
+
+// Resolve returns the stacks of a model, sorted by team and environment. If a problem stops the
+// environment, they serve only to find more problems.
+func Resolve(m *model.Model) ([]*Stack, problem.List) {
+	r := resolver{model: m}
+	stacks := make([]*Stack, 0, len(m.Stacks.List))
+	for _, s := range m.Stacks.List {
+		stacks = append(stacks, r.resolveStack(s))
+	}
+	slices.SortStableFunc(stacks, func(a, b *Stack) int {
+		return cmp.Or(strings.Compare(a.Team, b.Team), strings.Compare(a.Env, b.Env))
+	})
+	r.checkUnique(stacks)
+	return stacks, r.problems
+}
+
+// resolver collects the problems of the stacks of a model.
+type resolver struct {
+	model    *model.Model
+	problems problem.List
+}
+
+func (r *resolver) resolveStack(written *model.Stack) *Stack {
+	s := &Stack{Stack: written, Team: written.TeamName.Text, Env: written.EnvName.Text, Company: r.findCompany(written)}
+	s.Namespace = shortenName(strings.Trim(s.Company+"-"+s.Team+"-"+s.Env, "-"), maxNamespace)
+	if len(written.Components) == 0 {
+		r.addf(s, written.Pos.Line, "", "a stack has at least one component")
+	}
+	r.checkName(s, "spec.teamName", written.TeamName)
+	r.checkName(s, "spec.envName", written.EnvName)
+	if written.SelectiveReconcile != nil {
+		r.addf(s, written.SelectiveReconcile.TagName.Line, "leave it out: all components are rendered", "spec.selectiveReconcile is not supported yet")
+	}
+	locals := r.readLocals(s)
+	for _, c := range written.Components {
+		if c != nil {
+			r.addComponent(s, c, locals)
+		}
+	}
+	slices.SortFunc(s.Components, func(a, b *Component) int { return strings.Compare(a.Name, b.Name) })
+	r.linkComponents(s)
+	for _, c := range s.Components {
+		r.checkComponent(c)
+	}
+	r.decideDestruction(s, r.isTeamProtected(s))
+	return s
+}
+
+// addComponent adds a component that has a name of its own.
+func (r *resolver) addComponent(s *Stack, written *model.StackComponent, locals locals) {
+	name := written.Name
+	if !r.checkName(s, "the name of a component", name) {
+		return
+	}
+	for _, other := range s.Components {
+		switch {
+		case other.Name == name.Text:
+			r.addf(s, name.Line, "give one of them another name", "two components are named %s, the first one at line %d", name.Text, other.StackComponent.Name.Line)
+			return
+		case strings.EqualFold(other.Name, name.Text):
+			r.addf(s, name.Line, "the names of Kubernetes objects are in lower case: give one of them another name",
+				"the names of the components %s and %s differ in case only", other.Name, name.Text)
+			return
+		}
+	}
+	c := &Component{
+		StackComponent: written, Stack: s, Name: name.Text, Type: written.Type.Text, AutoApprove: s.AutoApprove,
+		ObjectName: shortenName(s.Team+"-"+s.Env+"-"+name.Text, maxObjectName),
+	}
+	if written.AutoApprove != nil {
+		c.AutoApprove = *written.AutoApprove
+	}
+	c.Variables, c.Tags = r.readVariables(c, locals), r.readTags(c, locals)
+	s.Components = append(s.Components, c)
+}
+
+// addf adds a problem at a line of the stack's file.
+func (r *resolver) addf(s *Stack, line int, hint, format string, args ...any) {
+	r.problems.Addf(s.PositionAt(line), s.Subject(), hint, format, args...)
+}
+
+// warnf adds a warning at a line of the stack's file.
+func (r *resolver) warnf(s *Stack, line int, hint, format string, args ...any) {
+	r.problems.Warnf(s.PositionAt(line), s.Subject(), hint, format, args...)
+}
+
+// FindComponent returns the component of that name; nil if there is none.
+func (s *Stack) FindComponent(name string) *Component {
+	i, found := slices.BinarySearchFunc(s.Components, name, func(c *Component, name string) int { return strings.Compare(c.Name, name) })
+	if !found {
+		return nil
+	}
+	return s.Components[i]
+}
+
+// componentNames returns the names of the components, for hints.
+func (s *Stack) componentNames() []string {
+	names := make([]string, len(s.Components))
+	for i, c := range s.Components {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// findCompany returns the company of a stack: that of the settings or of a Company, or what is
+// before "-config" in the namespace, as CloudKnit wants it.
+func (r *resolver) findCompany(s *model.Stack) string {
+	for _, settings := range r.model.Stacks.Settings {
+		if settings.Company != "" {
+			return settings.Company
+		}
+	}
+	for _, c := range r.model.Stacks.Companies {
+		return c.CompanyName.Text
+	}
+	company, _ := strings.CutSuffix(s.Namespace, "-config")
+	if company == s.Namespace {
+		return ""
+	}
+	return company
+}
+
+// isTeamProtected reports whether the team of a stack protects all its components. A team that is
+// missing among those that are written is a problem.
+func (r *resolver) isTeamProtected(s *Stack) bool {
+	var names []string
+	for _, t := range r.model.Stacks.Teams {
+		if t.TeamName.Text == s.Team {
+			return t.TeardownProtection
+		}
+		names = append(names, t.TeamName.Text)
+	}
+	if len(names) > 0 {
+		r.addf(s, s.TeamName.Line, cmp.Or(problem.DidYouMean(s.Team, names), "the teams are "+strings.Join(names, ", ")), "there is no Team with spec.teamName %s", s.Team)
+	}
+	return false
+}
+
+// checkUnique reports stacks that would have the same state or the same objects.
+func (r *resolver) checkUnique(sorted []*Stack) {
+	byPath, byNamespace := map[string]*Stack{}, map[string]*Stack{}
+	for _, s := range sorted {
+		path := strings.ToLower(s.Path())
+		if first := byPath[path]; first != nil {
+			r.addf(s, s.EnvName.Line, "give one of them another envName", "the team %s has another stack %s, at %s: they would share their state", s.Team, s.Env, first.Pos)
+		} else if first := byNamespace[s.Namespace]; first != nil {
+			r.addf(s, s.EnvName.Line, "give one of them another envName", "the objects of this stack and of %s, at %s, would be in one namespace, %s", first.Path(), first.Pos, s.Namespace)
+		}
+		byPath[path], byNamespace[s.Namespace] = s, s
+	}
+}

@@ -1,0 +1,152 @@
+package rootmodule
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+)
+
+// reserved are the arguments of a module block that are not variables of the module.
+var reserved = []string{"source", "version", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"}
+
+// writeModule writes the call of the component's module: inline variables, secrets, and then the
+// file of variables as it stands.
+func (g *generator) writeModule(body *hclwrite.Body) {
+	c := g.component
+	module := body.AppendNewBlock("module", []string{c.Name}).Body()
+	if c.Module == nil { // it was reported
+		return
+	}
+	source, version := g.resolveSource(c.Module)
+	module.SetAttributeValue("source", cty.StringVal(source))
+	if version != "" {
+		module.SetAttributeValue("version", cty.StringVal(version))
+	}
+	names := map[string]bool{}
+	for _, v := range c.Variables {
+		g.checkReserved(c.Stack.PositionAt(v.Line), v.Name)
+		names[v.Name] = true
+		if v.From != nil {
+			module.SetAttributeRaw(v.Name, outputTokens(v.From))
+			continue
+		}
+		tokens, err := quoteTemplate(v.Value)
+		if err != nil {
+			g.addf(v.Line, "write $${ for the text ${, and %%{ for the text %{", "component %s: the value of the variable %s is not a text of Terraform: %s", c.Name, v.Name, err.Error())
+			continue
+		}
+		module.SetAttributeRaw(v.Name, tokens)
+	}
+	for _, secret := range c.Secrets {
+		g.checkReserved(c.Stack.PositionAt(secret.Name.Line), secret.Name.Text)
+		names[secret.Name.Text] = true
+		module.SetAttributeTraversal(secret.Name.Text, traversalOf("data", "aws_ssm_parameter", secret.Name.Text, "value"))
+	}
+	if c.VariablesFile != nil {
+		g.appendVariablesFile(module, c.VariablesFile, names)
+	}
+}
+
+func (g *generator) checkReserved(pos problem.Pos, name string) {
+	if slices.Contains(reserved, name) {
+		g.problems.Addf(pos, g.component.Stack.Subject(), "Terraform has no variables of this name", "component %s: %s cannot be a variable of a module", g.component.Name, name)
+	}
+}
+
+// appendVariablesFile appends a file of variables to a module block, with its comments. It may hold
+// whatever Terraform takes there, and not only constants.
+func (g *generator) appendVariablesFile(module *hclwrite.Body, file *model.VariablesFile, names map[string]bool) {
+	c := g.component
+	found, ok := g.findFile("variablesFile", file.Source, file.Path, file.Ref)
+	if !ok {
+		return
+	}
+	subject := c.Stack.Subject()
+	text := c.Stack.ExpandFile(string(found.entry.Data), func(line int, name string) {
+		g.problems.Warnf(found.positionAt(line), subject, "a zlocal is written ${zlocals.name}, and the text itself $${name}", "component %s: ${%s} refers to nothing that is known", c.Name, name)
+	})
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	parsed, diagnostics := hclsyntax.ParseConfig([]byte(text), found.pos.File, hcl.InitialPos)
+	if diagnostics.HasErrors() {
+		for _, d := range diagnostics {
+			line := 0
+			if d.Subject != nil {
+				line = d.Subject.Start.Line
+			}
+			g.problems.Addf(found.positionAt(line), subject, "it is lines such as name = \"value\"", "component %s: the file of variables cannot be parsed: %s", c.Name, d.Summary)
+		}
+		return
+	}
+	content := parsed.Body.(*hclsyntax.Body) // of native syntax
+	for _, block := range content.Blocks {
+		g.problems.Addf(found.positionAt(block.TypeRange.Start.Line), subject, "a mapping is written with an equals sign: "+block.Type+" = {", "component %s: the file of variables has a block %s", c.Name, block.Type)
+	}
+	sorted := slices.SortedFunc(maps.Values(content.Attributes), func(a, b *hclsyntax.Attribute) int {
+		return cmp.Compare(a.NameRange.Start.Line, b.NameRange.Start.Line)
+	})
+	for _, a := range sorted {
+		at := found.positionAt(a.NameRange.Start.Line)
+		g.checkReserved(at, a.Name)
+		if names[a.Name] {
+			g.problems.Addf(at, subject, "remove one of them", "component %s: %s is in this file, and in the variables or secrets of the component too", c.Name, a.Name)
+		}
+	}
+	if copied, more := hclwrite.ParseConfig([]byte(text), found.pos.File, hcl.InitialPos); !more.HasErrors() {
+		module.AppendUnstructuredTokens(copied.Body().BuildTokens(nil))
+	}
+}
+
+// outputTokens returns the expression that reads an output from the state of its component.
+func outputTokens(ref *stack.OutputRef) hclwrite.Tokens {
+	tokens := hclwrite.TokensForTraversal(traversalOf("data", "terraform_remote_state", ref.Component, "outputs", ref.Output))
+	return append(tokens, &hclwrite.Token{Type: hclsyntax.TokenIdent, Bytes: []byte(ref.Index)})
+}
+
+func traversalOf(names ...string) hcl.Traversal {
+	all := hcl.Traversal{hcl.TraverseRoot{Name: names[0]}}
+	for _, name := range names[1:] {
+		all = append(all, hcl.TraverseAttr{Name: name})
+	}
+	return all
+}
+
+// escapes are what cannot stand in a quoted text.
+var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
+
+// quoteTemplate returns a text as a quoted one of Terraform, in which ${…} and %{…} stay alive, as
+// CloudKnit has them.
+func quoteTemplate(value string) (hclwrite.Tokens, error) {
+	_, diagnostics := hclsyntax.ParseTemplate([]byte(value), "", hcl.InitialPos)
+	if diagnostics.HasErrors() {
+		return nil, errorOf(diagnostics)
+	}
+	lexed, _ := hclsyntax.LexTemplate([]byte(value), "", hcl.InitialPos) // it was parsed
+	var b strings.Builder
+	b.WriteString("value = \"")
+	for _, t := range lexed {
+		switch t.Type {
+		case hclsyntax.TokenStringLit, hclsyntax.TokenQuotedLit:
+			escapes.WriteString(&b, string(t.Bytes))
+		default:
+			b.Write(t.Bytes)
+		}
+	}
+	b.WriteString("\"\n")
+	f, diagnostics := hclwrite.ParseConfig([]byte(b.String()), "", hcl.InitialPos)
+	if diagnostics.HasErrors() {
+		return nil, errorOf(diagnostics)
+	}
+	return f.Body().GetAttribute("value").Expr().BuildTokens(nil), nil
+}

@@ -1,0 +1,132 @@
+package rootmodule
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+)
+
+var (
+	// registrySource matches the address of a module in a registry, as "terraform-aws-modules/vpc/aws".
+	registrySource = regexp.MustCompile(`^([0-9A-Za-z.-]+(:\d+)?/)?[0-9A-Za-z][0-9A-Za-z_-]*/[0-9A-Za-z][0-9A-Za-z_-]*/[0-9a-z]+$`)
+	// archive matches the URL of a file that Terraform unpacks, and does not clone.
+	archive     = regexp.MustCompile(`\.(zip|tar|tgz|tbz2|txz|tar\.(gz|bz2|xz))$`)
+	forcedFetch = regexp.MustCompile(`^[a-z0-9]+::`)
+	bareHost    = regexp.MustCompile(`^(github\.com|gitlab\.com|bitbucket\.org)/`)
+	exactRef    = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._/+-]*$`)
+)
+
+// publicModules is where the modules are that a source "aws" is short for.
+const publicModules = "https://github.com/terraform-aws-modules/terraform-aws-%s.git"
+
+// resolveSource returns the source of a module as Terraform takes it, and the version, which only
+// modules of a registry have. A folder stands before the ref, which CloudKnit gets wrong.
+func (g *generator) resolveSource(m *model.StackModule) (source, version string) {
+	name, line := g.component.Name, m.Source.Line
+	address := strings.TrimSpace(m.Source.Text)
+	if address == "aws" {
+		if m.Name == "" {
+			g.addf(line, "as in name: vpc", "component %s: module.name is required with source: aws", name)
+		}
+		address = fmt.Sprintf(publicModules, m.Name)
+	}
+	folder := strings.Trim(m.Path, "/")
+	switch {
+	case address == "":
+		g.addf(line, "", "component %s: module.source is required", name)
+		return "", ""
+	case strings.HasPrefix(address, ".") || strings.HasPrefix(address, "/"):
+		g.addf(line, "name a repository", "component %s: module.source is a folder, and the generated module is in a repository of its own", name)
+		return "", ""
+	case registrySource.MatchString(address) && !bareHost.MatchString(address):
+		return withFolder(address, folder), m.Version.Text
+	}
+	address, query, _ := strings.Cut(address, "?")
+	address, err := fetchAddress(address)
+	if err != nil {
+		g.addf(line, "", "component %s: module.source: %v", name, err)
+	}
+	parameters, err := url.ParseQuery(query)
+	if err != nil {
+		g.addf(line, "", "component %s: module.source: %v", name, err)
+	}
+	if wanted := m.Version.Text; wanted != "" {
+		query = g.useVersionAsRef(m, parameters)
+	}
+	if folder != "" && strings.Contains(strings.ReplaceAll(address, "://", ""), "//") {
+		g.addf(line, "remove one of them", "component %s: module.source names a folder, and module.path another one", name)
+	}
+	address = withFolder(address, folder)
+	if query != "" {
+		address += "?" + query
+	}
+	return address, ""
+}
+
+// useVersionAsRef returns the query of a source with the version of the module as its ref: Terraform
+// knows versions of modules in registries only.
+func (g *generator) useVersionAsRef(m *model.StackModule, parameters url.Values) string {
+	name, wanted := g.component.Name, m.Version
+	s := g.component.Stack
+	switch {
+	case parameters.Get("ref") != "":
+		g.addf(wanted.Line, "remove module.version", "component %s: module.source has a ref, and module.version is %s", name, wanted.Text)
+	case !exactRef.MatchString(wanted.Text):
+		g.addf(wanted.Line, "name one tag", "component %s: a module that is read with Git has tags, and no range of versions: %s", name, wanted.Text)
+	default:
+		g.problems.Warnf(s.PositionAt(wanted.Line), s.Subject(), "write ?ref="+wanted.Text+" behind module.source", "component %s: module.version is taken for a tag; CloudKnit fails with a version of a module that is read with Git", name)
+		parameters.Set("ref", wanted.Text)
+	}
+	return parameters.Encode()
+}
+
+func withFolder(address, folder string) string {
+	if folder == "" {
+		return address
+	}
+	return address + "//" + folder
+}
+
+// fetchAddress returns an address with the way to fetch it, where Terraform would not see it.
+func fetchAddress(address string) (string, error) {
+	if forcedFetch.MatchString(address) || bareHost.MatchString(address) {
+		return address, nil
+	}
+	scheme := strings.Index(address, "://")
+	begin := 0 // of what is a URL without its scheme
+	if scheme >= 0 {
+		begin = scheme + len("://")
+	}
+	repository, folder := address, ""
+	if i := strings.Index(address[begin:], "//"); i >= 0 {
+		repository, folder = address[:begin+i], address[begin+i:]
+	}
+	if archive.MatchString(repository) {
+		return address, nil
+	}
+	found, err := stack.RepositoryURL(repository)
+	if err != nil && scheme < 0 {
+		err = errors.New("it is neither a module of a registry nor a repository")
+	}
+	if err != nil {
+		return address, err
+	}
+	return "git::" + found + folder, nil
+}
+
+// errorOf returns the first error of diagnostics as one line.
+func errorOf(diagnostics hcl.Diagnostics) error {
+	for _, d := range diagnostics {
+		if d.Severity == hcl.DiagError {
+			return errors.New(strings.TrimSuffix(d.Summary, "."))
+		}
+	}
+	return nil
+}

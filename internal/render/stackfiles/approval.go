@@ -1,0 +1,66 @@
+package stackfiles
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+)
+
+// matchApprovals finds the component of each approval, and reports approvals of what is not there:
+// they would approve it when it comes back.
+func (r *renderer) matchApprovals(stacks []*stack.Stack) {
+	r.approvals = map[*stack.Component]*model.PlanApproval{}
+	for _, a := range r.model.Stacks.Approvals {
+		c, known := findComponent(stacks, a)
+		switch other := r.approvals[c]; {
+		case c == nil:
+			hint := cmp.Or(problem.DidYouMean(a.Stack+"/"+a.Component, known), "remove it")
+			r.problems.Addf(a.Pos, a.Subject(), hint, "the plan is of the component %s of the stack %s, which is not in this environment", a.Component, a.Stack)
+		case c.Type != stack.Terraform:
+			r.problems.Addf(a.Pos, a.Subject(), "remove it", "the component %s has no plans: it is of type %s", a.Component, c.Type)
+		case other != nil:
+			r.problems.Addf(a.Pos, a.Subject(), "remove one of them", "there is another PlanApproval of the component %s, %s, at %s", a.Component, other.Name, other.Pos)
+		default:
+			r.approvals[c] = a
+		}
+	}
+}
+
+func findComponent(stacks []*stack.Stack, a *model.PlanApproval) (found *stack.Component, known []string) {
+	for _, s := range stacks {
+		for _, c := range s.Components {
+			known = append(known, s.Path()+"/"+c.Name)
+			if s.Path() == a.Stack && c.Name == a.Component {
+				return c, nil
+			}
+		}
+	}
+	return nil, known
+}
+
+// approvePlan returns which plan of a component is approved: "auto" for all of them, "" for none.
+//
+// An approval counts for the inputs that it names. If it names others it stops the environment, and
+// is not only left out: rendering sees one commit, and cannot know that the inputs went away
+// between, when they are what they were again.
+func (r *renderer) approvePlan(c *stack.Component, plan, inputs string) string {
+	a := r.approvals[c]
+	switch {
+	case a == nil && c.AutoApprove:
+		return "auto"
+	case a == nil:
+		return ""
+	case c.AutoApprove:
+		r.problems.Addf(a.Pos, a.Subject(), "remove it", "the plans of the component %s are approved without a person", c.Name)
+		return ""
+	case string(a.Inputs) != inputs || string(a.Plan) != plan:
+		r.problems.Addf(a.Pos, a.Subject(), "remove it, and approve the new plan once it was made",
+			"the approval is not for the plan of the component %s: it is for %s with the inputs %s, and the plan is %s with the inputs %s",
+			c.Name, strings.TrimSpace(string(a.Plan)), a.Inputs, plan, inputs)
+		return ""
+	}
+	return plan
+}

@@ -1,0 +1,112 @@
+package stackfiles
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+)
+
+// addHelm adds the objects of a component that is a chart.
+func (r *renderer) addHelm(folder string, c *stack.Component) {
+	if c.Source == nil { // it was reported
+		return
+	}
+	chart := chartSpec{Version: c.Source.Version}
+	if c.Source.Chart != "" {
+		chart.Chart, chart.SourceRef = c.Source.Chart, reference{Kind: "HelmRepository", Name: c.ObjectName}
+		r.addObject(path.Join(folder, "helmrepository.yaml"), &object[helmRepositorySpec]{
+			APIVersion: sourceAPI, Kind: "HelmRepository", Metadata: componentMetadata(c), Spec: r.newHelmRepositorySpec(c),
+		})
+	} else {
+		chart.Chart, chart.ReconcileStrategy = "./"+strings.Trim(path.Clean("/"+c.Source.Path), "/"), "Revision"
+		chart.SourceRef = reference{Kind: "GitRepository", Name: c.ObjectName}
+		address, err := stack.PublicURL(c.Source.Repo.Text)
+		if err != nil {
+			r.problems.Addf(c.Stack.PositionAt(c.Source.Repo.Line), c.Stack.Subject(), "", "component %s: source.repo: %v", c.Name, err)
+		}
+		r.addObject(path.Join(folder, "gitrepository.yaml"), &object[gitRepositorySpec]{
+			APIVersion: sourceAPI, Kind: "GitRepository", Metadata: componentMetadata(c),
+			Spec: gitRepositorySpec{Interval: r.interval(), URL: address, Ref: parseRef(c.Source.Ref)},
+		})
+	}
+	spec := helmReleaseSpec{Interval: r.interval(), Chart: chartTemplate{chart}, Drift: driftDetection{"enabled"}}
+	for _, n := range c.Needs {
+		if n.Type == stack.Helm {
+			spec.DependsOn = append(spec.DependsOn, reference{Name: n.ObjectName})
+		}
+	}
+	r.setValues(c, &spec)
+	r.addObject(path.Join(folder, "helmrelease.yaml"), &object[helmReleaseSpec]{APIVersion: helmAPI, Kind: "HelmRelease", Metadata: componentMetadata(c), Spec: spec})
+}
+
+func (r *renderer) newHelmRepositorySpec(c *stack.Component) helmRepositorySpec {
+	spec := helmRepositorySpec{Interval: r.interval(), URL: c.Source.Repo.Text}
+	switch scheme, _, _ := strings.Cut(spec.URL, "://"); scheme {
+	case "oci":
+		spec.Type = "oci"
+	case "http", "https":
+	default:
+		r.problems.Addf(c.Stack.PositionAt(c.Source.Repo.Line), c.Stack.Subject(), "a repository of charts is at an address that begins with https:// or oci://",
+			"component %s: source.repo cannot be %q", c.Name, spec.URL)
+	}
+	return spec
+}
+
+var (
+	commitID   = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	versionTag = regexp.MustCompile(`^v?[0-9]+\.[0-9]+`)
+)
+
+// parseRef returns what a ref of a chart's repository names: a commit, a full reference, a version,
+// which is a tag, or else a branch.
+func parseRef(ref string) *gitRef {
+	switch {
+	case ref == "":
+		return &gitRef{Branch: stack.DefaultBranch}
+	case commitID.MatchString(ref):
+		return &gitRef{Commit: ref}
+	case strings.HasPrefix(ref, "refs/"):
+		return &gitRef{Name: ref}
+	case versionTag.MatchString(ref):
+		return &gitRef{Tag: ref}
+	}
+	return &gitRef{Branch: ref}
+}
+
+// setValues sets the values of a chart. A name with dots is a path. Outputs of other components are
+// read from the Secret that tofu-controller writes.
+func (r *renderer) setValues(c *stack.Component, spec *helmReleaseSpec) {
+	spec.Values = map[string]any{}
+	for _, v := range c.Variables {
+		if v.From != nil {
+			if from := c.Stack.FindComponent(v.From.Component); from != nil {
+				spec.ValuesFrom = append(spec.ValuesFrom, valuesFrom{Kind: "Secret", Name: outputsName(from), ValuesKey: v.From.Output, TargetPath: v.Name, Literal: true})
+			}
+			continue
+		}
+		if !setPath(spec.Values, strings.Split(v.Name, "."), v.Value) {
+			r.problems.Addf(c.Stack.PositionAt(v.Line), c.Stack.Subject(), "name a value, or values in it, and not both", "component %s: the variable %s is a value, and has values in it", c.Name, v.Name)
+		}
+	}
+	slices.SortFunc(spec.ValuesFrom, func(a, b valuesFrom) int { return strings.Compare(a.TargetPath, b.TargetPath) })
+}
+
+// setPath sets a value at the end of keys of nested mappings; false if there is a value on the way.
+func setPath(values map[string]any, keys []string, value string) bool {
+	inner, isMap := values[keys[0]].(map[string]any)
+	taken := values[keys[0]] != nil
+	switch {
+	case len(keys) == 1 && taken, len(keys) > 1 && taken && !isMap:
+		return false
+	case len(keys) == 1:
+		values[keys[0]] = value
+		return true
+	case !taken:
+		inner = map[string]any{}
+		values[keys[0]] = inner
+	}
+	return setPath(inner, keys[1:], value)
+}

@@ -1,0 +1,140 @@
+package stackfiles
+
+// The types here are the parts of the objects of Flux and of tofu-controller that are rendered; the
+// tests hold them to the definitions of these projects.
+
+const (
+	kustomizationAPI = "kustomize.toolkit.fluxcd.io/v1"
+	sourceAPI        = "source.toolkit.fluxcd.io/v1"
+	helmAPI          = "helm.toolkit.fluxcd.io/v2"
+	terraformAPI     = "infra.contrib.fluxcd.io/v1alpha2"
+)
+
+type metadata struct {
+	Name        string            `yaml:"name"`
+	Namespace   string            `yaml:"namespace,omitempty"`
+	Labels      map[string]string `yaml:"labels,omitempty"`
+	Annotations map[string]string `yaml:"annotations,omitempty"`
+}
+
+type object[S any] struct {
+	APIVersion string   `yaml:"apiVersion"`
+	Kind       string   `yaml:"kind"`
+	Metadata   metadata `yaml:"metadata"`
+	Spec       S        `yaml:"spec,omitempty"`
+}
+
+type reference struct {
+	Kind      string `yaml:"kind,omitempty"`
+	Name      string `yaml:"name"`
+	Namespace string `yaml:"namespace,omitempty"`
+}
+
+type kustomizationSpec struct {
+	DependsOn     []reference  `yaml:"dependsOn,omitempty"`
+	Interval      string       `yaml:"interval"`
+	RetryInterval string       `yaml:"retryInterval"`
+	Timeout       string       `yaml:"timeout"`
+	Path          string       `yaml:"path"`
+	Prune         bool         `yaml:"prune"`
+	Wait          bool         `yaml:"wait"`
+	SourceRef     reference    `yaml:"sourceRef"`
+	HealthChecks  []healthExpr `yaml:"healthCheckExprs,omitempty"`
+}
+
+// healthExpr is when an object of a kind counts as ready, and as failed, in CEL.
+type healthExpr struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string `yaml:"kind"`
+	Failed     string `yaml:"failed,omitempty"`
+	Current    string `yaml:"current"`
+}
+
+type gitRepositorySpec struct {
+	Interval  string     `yaml:"interval"`
+	URL       string     `yaml:"url"`
+	Ref       *gitRef    `yaml:"ref,omitempty"`
+	SecretRef *reference `yaml:"secretRef,omitempty"`
+}
+
+type gitRef struct {
+	Branch string `yaml:"branch,omitempty"`
+	Tag    string `yaml:"tag,omitempty"`
+	Name   string `yaml:"name,omitempty"`
+	Commit string `yaml:"commit,omitempty"`
+}
+
+type helmRepositorySpec struct {
+	Type     string `yaml:"type,omitempty"`
+	Interval string `yaml:"interval"`
+	URL      string `yaml:"url"`
+}
+
+type terraformSpec struct {
+	Interval           string         `yaml:"interval"`
+	RetryInterval      string         `yaml:"retryInterval"`
+	ApprovePlan        string         `yaml:"approvePlan"`
+	Destroy            bool           `yaml:"destroy"`
+	DestroyOnDeletion  bool           `yaml:"destroyResourcesOnDeletion"`
+	Path               string         `yaml:"path"`
+	SourceRef          reference      `yaml:"sourceRef"`
+	Workspace          string         `yaml:"workspace,omitempty"`
+	StoreReadablePlan  string         `yaml:"storeReadablePlan"`
+	BackendConfig      backendConfig  `yaml:"backendConfig"`
+	Outputs            *outputsSecret `yaml:"writeOutputsToSecret,omitempty"`
+	ServiceAccountName string         `yaml:"serviceAccountName,omitempty"`
+	RunnerPodTemplate  *podTemplate   `yaml:"runnerPodTemplate,omitempty"`
+}
+
+type backendConfig struct {
+	CustomConfiguration string `yaml:"customConfiguration"`
+}
+
+type outputsSecret struct {
+	Name    string   `yaml:"name"`
+	Outputs []string `yaml:"outputs"`
+}
+
+type podTemplate struct {
+	Spec podSpec `yaml:"spec"`
+}
+
+type podSpec struct {
+	EnvFrom []envFrom `yaml:"envFrom"`
+}
+
+type envFrom struct {
+	SecretRef reference `yaml:"secretRef"`
+}
+
+type helmReleaseSpec struct {
+	Interval   string         `yaml:"interval"`
+	DependsOn  []reference    `yaml:"dependsOn,omitempty"`
+	Chart      chartTemplate  `yaml:"chart"`
+	Drift      driftDetection `yaml:"driftDetection"`
+	Values     map[string]any `yaml:"values,omitempty"`
+	ValuesFrom []valuesFrom   `yaml:"valuesFrom,omitempty"`
+}
+
+type chartTemplate struct {
+	Spec chartSpec `yaml:"spec"`
+}
+
+type chartSpec struct {
+	Chart             string    `yaml:"chart"`
+	Version           string    `yaml:"version,omitempty"`
+	ReconcileStrategy string    `yaml:"reconcileStrategy,omitempty"`
+	SourceRef         reference `yaml:"sourceRef"`
+}
+
+type driftDetection struct {
+	Mode string `yaml:"mode"`
+}
+
+type valuesFrom struct {
+	Kind       string `yaml:"kind"`
+	Name       string `yaml:"name"`
+	ValuesKey  string `yaml:"valuesKey"`
+	TargetPath string `yaml:"targetPath"`
+	Literal    bool   `yaml:"literal"`
+}

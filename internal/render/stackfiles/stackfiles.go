@@ -1,0 +1,192 @@
+// Package stackfiles renders the stacks of an environment: the objects of Flux and tofu-controller
+// that a cluster runs them with, and the root modules that these run.
+//
+// The objects of a stack are in environments/<team>/<environment>: a kustomization.yaml for Flux to
+// begin with, and a folder for each component, in which flux-kustomization.yaml is the Flux
+// Kustomization of the folder objects beside it. The Kustomizations carry the order, because no
+// other kind can: the dependsOn of Terraform and HelmRelease knows its own kind only, and that of
+// Terraform cannot be reversed for a teardown.
+//
+// The root module of a component is in CloudKnit's folder below team. It is there to be reviewed
+// beside the objects; clusters read it at a commit of its own, in the branch of root modules.
+//
+// What the package keeps true:
+//   - The dependsOn of the Kustomizations is the graph of the components, reversed while the stack
+//     is torn down, and nothing else.
+//   - A GitRepository is pinned to a commit whose id is a function of the component's root module
+//     alone: a change of one component moves its own pin, and an approval moves none.
+//   - A plan is approved only for the inputs that it was made from. An approval for other inputs is
+//     a problem that stops the environment, and is never left for the day when they come back.
+package stackfiles
+
+import (
+	"path"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+)
+
+// The folders of stacks in the output. No cluster type of an environment with stacks can have these
+// names.
+const (
+	ObjectsFolder = "environments"
+	ModulesFolder = "team"
+)
+
+// kustomizationFile is what Flux begins with in a folder.
+const kustomizationFile = "kustomization.yaml"
+
+// Render returns the files of all stacks of a model: none if there are no stacks, or if a problem
+// stops the environment.
+func Render(m *model.Model) (tree.Tree, problem.List) {
+	if len(m.Stacks.List) == 0 {
+		return tree.Tree{}, checkWithoutStacks(m)
+	}
+	settings, problems := stack.ResolveSettings(m)
+	stacks, more := stack.Resolve(m)
+	r := &renderer{model: m, settings: settings, problems: append(problems, more...)}
+	r.checkFolders()
+	r.matchApprovals(stacks)
+	var all []string
+	for _, s := range stacks {
+		r.renderStack(s)
+		all = append(all, path.Join(s.Team, s.Env))
+	}
+	r.addKustomization(ObjectsFolder, all)
+	if r.problems.Stops() {
+		return tree.Tree{}, r.problems
+	}
+	return r.builder.Tree(), r.problems
+}
+
+// checkWithoutStacks warns of objects that have no effect without a stack.
+func checkWithoutStacks(m *model.Model) problem.List {
+	var problems problem.List
+	for _, a := range m.Stacks.Approvals {
+		problems.Addf(a.Pos, a.Subject(), "remove it", "the plan is of the stack %s, which is not in this environment", a.Stack)
+	}
+	return problems
+}
+
+// renderer collects the files of the stacks of one model.
+type renderer struct {
+	model     *model.Model
+	settings  *stack.Settings
+	builder   tree.Builder
+	problems  problem.List
+	approvals map[*stack.Component]*model.PlanApproval
+}
+
+// checkFolders reports cluster types whose folders are those of stacks.
+func (r *renderer) checkFolders() {
+	for _, c := range r.model.ClusterTypes {
+		if c.Name == ObjectsFolder || c.Name == ModulesFolder {
+			r.problems.Addf(c.Pos, c.Subject(), "give the cluster type another name", "the folder %s is that of the environment's stacks", c.Name)
+		}
+	}
+}
+
+func (r *renderer) renderStack(s *stack.Stack) {
+	folder := path.Join(ObjectsFolder, s.Team, s.Env)
+	resources := []string{"namespace.yaml"}
+	r.addObject(path.Join(folder, "namespace.yaml"), &object[struct{}]{
+		APIVersion: "v1", Kind: "Namespace",
+		Metadata: metadata{Name: s.Namespace, Labels: stackLabels(s), Annotations: describe(s.Description)},
+	})
+	for _, c := range s.Components {
+		objects := path.Join(folder, c.Name, "objects")
+		var health []healthExpr
+		if c.Type == stack.Helm {
+			r.addHelm(objects, c)
+		} else {
+			health = append(health, terraformHealth(r.addTerraform(objects, c)))
+		}
+		resources = append(resources, path.Join(c.Name, "flux-kustomization.yaml"))
+		r.addObject(path.Join(folder, c.Name, "flux-kustomization.yaml"), r.newKustomization(c, objects, health))
+	}
+	r.addKustomization(folder, resources)
+}
+
+// addObject adds a file with one object.
+func (r *renderer) addObject(file string, o any) {
+	text, err := yamldoc.Encode(o)
+	if err == nil {
+		err = r.builder.Add(file, text)
+	}
+	r.reportUnrendered(file, err)
+}
+
+// reportUnrendered reports a file that cannot be made. That comes of a name that cannot be one: if a
+// problem was found, it says so better.
+func (r *renderer) reportUnrendered(file string, err error) {
+	if err != nil && !r.problems.Stops() {
+		r.problems.Addf(problem.Pos{}, "Environment/"+r.model.Environment, "", "%s cannot be rendered: %v", file, err)
+	}
+}
+
+// addKustomization adds the file that lists what Flux applies in a folder. Without it, Flux would
+// apply all files below the folder, and in no order.
+func (r *renderer) addKustomization(folder string, resources []string) {
+	r.addObject(path.Join(folder, kustomizationFile), struct {
+		APIVersion string   `yaml:"apiVersion"`
+		Kind       string   `yaml:"kind"`
+		Resources  []string `yaml:"resources"`
+	}{"kustomize.config.k8s.io/v1beta1", "Kustomization", resources})
+}
+
+// The labels of the objects of stacks. They hold the names as they are written.
+const (
+	labelPrefix = model.OwnGroup + "/"
+	tagPrefix   = "tags." + model.OwnGroup + "/"
+)
+
+func stackLabels(s *stack.Stack) map[string]string {
+	labels := map[string]string{labelPrefix + "team": s.Team, labelPrefix + "stack": s.Env}
+	if s.Company != "" && manifestLabel(s.Company) {
+		labels[labelPrefix+"company"] = s.Company
+	}
+	return labels
+}
+
+func componentMetadata(c *stack.Component) metadata {
+	labels := stackLabels(c.Stack)
+	labels[labelPrefix+"component"] = c.Name
+	for name, value := range c.Tags {
+		labels[tagPrefix+name] = value
+	}
+	return metadata{Name: c.ObjectName, Namespace: c.Stack.Namespace, Labels: labels}
+}
+
+func describe(description string) map[string]string {
+	if description == "" {
+		return nil
+	}
+	return map[string]string{labelPrefix + "description": description}
+}
+
+// retryInterval is how soon a component that failed, or waits for approval, is looked at again, and
+// applyTimeout how long one may take to become ready: a cluster takes twenty minutes.
+const (
+	retryInterval = "1m"
+	applyTimeout  = "1h"
+)
+
+func (r *renderer) newKustomization(c *stack.Component, objects string, health []healthExpr) any {
+	var after []reference
+	for _, d := range c.After() {
+		after = append(after, reference{Name: d.ObjectName})
+	}
+	return &object[kustomizationSpec]{
+		APIVersion: kustomizationAPI, Kind: "Kustomization", Metadata: componentMetadata(c),
+		Spec: kustomizationSpec{
+			DependsOn: after, Interval: r.interval(), RetryInterval: retryInterval, Timeout: applyTimeout,
+			Path: r.settings.Folder + objects, Prune: true, Wait: true, HealthChecks: health,
+			SourceRef: reference{Kind: "GitRepository", Name: r.settings.Source.Name, Namespace: r.settings.Source.Namespace},
+		},
+	}
+}
+
+func (r *renderer) interval() string { return shortDuration(r.settings.Interval) }
