@@ -73,6 +73,12 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 			s.Folder = "./" + folder + "/"
 		}
 		s.Modules.Repo = cmp.Or(s.Modules.Repo, out.Repo)
+		if !sameRepository(s.Modules.Repo, out.Repo) {
+			addProblem("name the repository of the GitOpsRepo, "+out.Repo+", or leave spec.modules.repo out", "spec.modules.repo: root modules in a repository of their own are not supported yet")
+		}
+		if s.Modules.Branch == out.Branch {
+			addProblem("name another one", "spec.modules.branch is the branch of the output")
+		}
 	}
 	address, err := RepositoryURL(s.Modules.Repo)
 	if err != nil && s.Modules.Repo != "" {

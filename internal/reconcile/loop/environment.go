@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // environment is what the loop remembers of one; all of it may be lost.
@@ -297,10 +298,14 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	if err != nil && l.options.Settings.Write {
 		return l.stopWithProblem(to, done, fmt.Errorf("the GitOps repository: %w", err))
 	}
+	modules, err := stackfiles.FindModules(r.Model, r.Tree)
+	if err != nil {
+		return fmt.Errorf("find root modules: %w", err)
+	}
 	limits, o := l.orders.Limits(e.name), l.publishOptions(out, f)
 	o.Create, o.Committer = l.options.Settings.Output.Create || e.ephemeral != nil, out.Committer(f)
 	result, err := publish.Publish(ctx, o, publish.Proposal{
-		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems,
+		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems, Modules: modules,
 		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]), Withheld: l.orders.Withheld[e.name],
 		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
 		IsCurrent: func(ctx context.Context) (bool, error) {

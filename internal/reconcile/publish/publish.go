@@ -12,6 +12,8 @@
 //   - It moves only branches that carry its trailers. A commit of another author on
 //     its branch stops it, with a notice in the pull request; so does a pull request that
 //     a person has closed, until the content changes.
+//   - The root modules that the output pins clusters to are pushed before the output is
+//     proposed, and what was pinned once stays where clusters find it.
 //   - Killed at any point and called again, it comes to the same end.
 package publish
 
@@ -32,6 +34,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // Proposal is what a branch should hold.
@@ -42,6 +45,8 @@ type Proposal struct {
 	// Rendered has folders, and files below them only. Those that begin with a dot are put over
 	// what is there, the others take its place.
 	Rendered tree.Tree
+	// Modules are the root modules that Rendered pins clusters to; nil if there are none.
+	Modules  *stackfiles.Modules
 	Inputs   []source.Commit
 	Problems problem.List // that do not stop it
 	Workload func(target string) string
@@ -202,6 +207,9 @@ func (w *attempt) publishOnce(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	if err := w.findMovedFrom(); err != nil {
+		return Result{}, err
+	}
+	if err := w.publishModules(ctx); err != nil {
 		return Result{}, err
 	}
 	if w.next.same && len(w.movedFrom) == 0 {

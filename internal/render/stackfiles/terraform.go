@@ -32,7 +32,7 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 	files, problems := rootmodule.Generate(r.model, c, r.settings)
 	r.problems = append(r.problems, problems...)
 	modules := rootmodule.Folder(c)
-	pin, err := newPin(c, files)
+	pin, err := newPin(modules, files)
 	if err == nil {
 		err = r.builder.AddEntry(modules, tree.Dir("", files))
 	}

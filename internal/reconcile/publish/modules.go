@@ -1,0 +1,95 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// trailerModules marks the commits of a branch of root modules with the environment.
+const trailerModules = "Fairlead-Modules"
+
+// publishModules has the branch of root modules lead to every commit that the output pins clusters
+// to. A commit of the branch has the one before as its first parent, and then the pins of the root
+// modules that it changes: what a cluster was ever pinned to stays there. Its tree is that of all
+// root modules, so that it shows which pins the branch leads to already.
+func (w *attempt) publishModules(ctx context.Context) error {
+	if w.p.Modules == nil || len(w.p.Modules.Pins) == 0 || !w.options.Write {
+		return nil
+	}
+	branch := w.p.Modules.Branch
+	head, err := w.findModules(branch)
+	if err != nil {
+		return err
+	}
+	before, err := w.repo.View(head)
+	if err != nil {
+		return err
+	}
+	next, err := w.p.Modules.Tree()
+	if err != nil || tree.Equal(before.Tree, next) {
+		return err
+	}
+	if err := w.options.Remote.Prefetch(ctx, before.Tree, next, stackfiles.ModuleDepth+1); err != nil {
+		return err
+	}
+	commits := w.modulesCommits(head, before.Tree, next)
+	if err := before.Err(); err != nil { // a folder that could not be read looks as if it had changed
+		return err
+	}
+	pack, err := w.options.Remote.Write(ctx, commits...)
+	if err != nil {
+		return err
+	}
+	w.options.Announce("push the root modules")
+	return w.options.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + branch, Old: head, New: pack.Commits[len(commits)-1]})
+}
+
+// findModules returns the head of the branch of root modules; "" if there is none. It refuses a
+// branch of others.
+func (w *attempt) findModules(branch string) (head string, err error) {
+	head, err = w.repo.FindBranch(branch)
+	if err != nil {
+		return "", err
+	}
+	if head == "" {
+		return "", w.checkName(branch)
+	}
+	info, err := w.repo.Commit(head)
+	if err == nil && !slices.Equal(Trailers(info.Message)[trailerModules], []string{w.p.Environment}) {
+		err = newBlocked("rename the branch, or name another one in spec.modules.branch of the StackSettings",
+			"the branch %s is to hold the root modules of %s, and its last commit is not of them", branch, w.p.Environment)
+	}
+	return head, err
+}
+
+// modulesCommits returns the pins that the branch does not lead to, and the commit that has it lead
+// to them.
+func (w *attempt) modulesCommits(head string, before, all tree.Tree) []git.Commit {
+	next := git.Commit{
+		Tree: all, Author: w.options.Author, Sign: w.options.Sign, When: commitTime(w.p.Inputs), Known: []tree.Tree{before},
+		Message: fmt.Sprintf("Root modules of %s\n\n%s: %s\n", w.p.Environment, trailerModules, w.p.Environment),
+	}
+	if head != "" {
+		next.Parents = []string{head}
+	}
+	var commits []git.Commit
+	for _, p := range w.p.Modules.Pins {
+		if before.Sub(p.Folder).ID() == p.Tree.Sub(p.Folder).ID() {
+			continue
+		}
+		next.Parents = append(next.Parents, p.ID().String())
+		commits = append(commits, newPinCommit(p))
+	}
+	return append(commits, next)
+}
+
+// newPinCommit returns the commit of a pin.
+func newPinCommit(p stackfiles.Pin) git.Commit {
+	return git.Commit{Tree: p.Tree, Author: git.Signature{Name: stackfiles.PinAuthor, Email: stackfiles.PinEmail}, When: time.Unix(0, 0).UTC(), Message: p.Message}
+}
