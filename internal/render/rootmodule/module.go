@@ -126,27 +126,45 @@ func traversalOf(names ...string) hcl.Traversal {
 var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
 
 // quoteTemplate returns a text as a quoted one of Terraform, in which ${…} and %{…} stay alive, as
-// CloudKnit has them.
+// CloudKnit has them. A text that is one expression and nothing else is that expression: it means
+// the same, and Terraform formats it so.
 func quoteTemplate(value string) (hclwrite.Tokens, error) {
-	_, diagnostics := hclsyntax.ParseTemplate([]byte(value), "", hcl.InitialPos)
+	template, diagnostics := hclsyntax.ParseTemplate([]byte(value), "", hcl.InitialPos)
 	if diagnostics.HasErrors() {
 		return nil, errorOf(diagnostics)
 	}
-	lexed, _ := hclsyntax.LexTemplate([]byte(value), "", hcl.InitialPos) // it was parsed
-	var b strings.Builder
-	b.WriteString("value = \"")
-	for _, t := range lexed {
-		switch t.Type {
-		case hclsyntax.TokenStringLit, hclsyntax.TokenQuotedLit:
-			escapes.WriteString(&b, string(t.Bytes))
-		default:
-			b.Write(t.Bytes)
-		}
+	text := "\"" + escapeLiterals(value) + "\""
+	if whole, ok := template.(*hclsyntax.TemplateWrapExpr); ok {
+		text = string(whole.Wrapped.Range().SliceBytes([]byte(value)))
 	}
-	b.WriteString("\"\n")
-	f, diagnostics := hclwrite.ParseConfig([]byte(b.String()), "", hcl.InitialPos)
+	f, diagnostics := hclwrite.ParseConfig([]byte("value = "+text+"\n"), "", hcl.InitialPos)
 	if diagnostics.HasErrors() {
 		return nil, errorOf(diagnostics)
 	}
 	return f.Body().GetAttribute("value").Expr().BuildTokens(nil), nil
+}
+
+// escapeLiterals escapes a template that can be parsed, for quotes. What is in its expressions is
+// left as it is.
+func escapeLiterals(template string) string {
+	tokens, _ := hclsyntax.LexTemplate([]byte(template), "", hcl.InitialPos)
+	var b strings.Builder
+	end, depth := 0, 0 // of the token before, since blanks are no tokens; of expressions
+	for _, t := range tokens {
+		b.WriteString(template[end:t.Range.Start.Byte])
+		end = t.Range.End.Byte
+		text := string(t.Bytes)
+		switch t.Type {
+		case hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+			depth++
+		case hclsyntax.TokenTemplateSeqEnd:
+			depth--
+		case hclsyntax.TokenStringLit:
+			if depth == 0 {
+				text = escapes.Replace(text)
+			}
+		}
+		b.WriteString(text)
+	}
+	return b.String()
 }

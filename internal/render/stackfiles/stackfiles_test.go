@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"sync"
 	"testing"
 
 	"gopkg.in/yaml.v3"
@@ -149,11 +150,13 @@ func summarize(t *testing.T, files tree.Tree) string {
 	return b.String()
 }
 
+var loadSchemas = sync.OnceValues(crdtest.Load)
+
 // checkFiles holds rendered files to the definitions of Flux and tofu-controller, and looks whether
 // Flux reaches all of them from the folder of stacks.
 func checkFiles(t *testing.T, files tree.Tree) {
 	t.Helper()
-	schemas, err := crdtest.Load()
+	schemas, err := loadSchemas()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,167 @@
+package stackfiles_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// approvals is an environment with one stack that is edited, torn down, and whose plans people
+// approve. It remembers what clusters have seen: the last rendering without problems.
+type approvals struct {
+	*testing.T
+	r     *rand.Rand
+	graph *graph
+	files map[string]string // the approvals
+	// published is the last output; inputs is how often the inputs of each component have changed in
+	// it, and approved when each approval was given, by that count.
+	published        tree.Tree
+	inputs, approved map[string]int
+	steps            []string
+}
+
+func newApprovals(t *testing.T, seed uint64) *approvals {
+	r := rand.New(rand.NewPCG(seed, 3))
+	return &approvals{T: t, r: r, graph: newGraph(r), files: map[string]string{}, inputs: map[string]int{}, approved: map[string]int{}}
+}
+
+// terraform returns what is published of the Terraform object of a component.
+func (a *approvals) terraform(files tree.Tree, component string) decoded {
+	e, _ := files.Lookup("environments/checkout/dev/" + component + "/objects/terraform.yaml")
+	return decodeObject(a.T, e.Data)
+}
+
+func (a *approvals) pin(files tree.Tree, component string) string {
+	e, _ := files.Lookup("environments/checkout/dev/" + component + "/objects/gitrepository.yaml")
+	return decodeObject(a.T, e.Data).Spec.Ref.Commit
+}
+
+// render publishes what is written, if it has no problems, and checks what is approved by it.
+func (a *approvals) render() {
+	texts := maps.Clone(a.files)
+	texts["stack.yaml"] = a.graph.text(a.r)
+	files, problems := renderTexts(a.T, texts)
+	if problems.Stops() {
+		return
+	}
+	for _, name := range a.graph.names() {
+		before, now := a.terraform(a.published, name), a.terraform(files, name)
+		if a.pin(a.published, name) != a.pin(files, name) || before.Spec.Destroy != now.Spec.Destroy {
+			a.inputs[name]++
+		}
+		plan := now.Spec.ApprovePlan
+		if plan == "" {
+			continue
+		}
+		if given, ok := a.approved[name]; !ok || given != a.inputs[name] {
+			a.Fatalf("%s: %s is approved, which nobody has seen\n%s", name, plan, strings.Join(a.steps, "\n"))
+		}
+		if want := "plan-fairlead-modules-dev-" + a.pin(files, name)[:10]; plan != want {
+			a.Fatalf("%s: the plan %s is approved at %s", name, plan, want)
+		}
+	}
+	a.published = files
+}
+
+// step does one thing that people do, and returns its name.
+func (a *approvals) step() string {
+	names := a.graph.names()
+	name := names[a.r.IntN(len(names))]
+	file := name + ".yaml"
+	switch a.r.IntN(5) {
+	case 0, 1: // there and back again, often
+		a.graph.values[name] = []string{"a", "b"}[a.r.IntN(2)]
+		return "set " + name + " to " + a.graph.values[name]
+	case 2:
+		a.graph.teardown = !a.graph.teardown
+		return "flip teardown"
+	case 3:
+		delete(a.files, file)
+		return "remove the approval of " + name
+	}
+	o := a.terraform(a.published, name)
+	a.files[file] = fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: PlanApproval\nmetadata: {name: %s}\nspec: {stack: checkout/dev, component: %s, plan: %q, inputs: %q}\n",
+		name, name, "plan-fairlead-modules-dev-"+a.pin(a.published, name)[:10], o.Metadata.Annotations[stackfiles.InputsAnnotation])
+	a.approved[name] = a.inputs[name]
+	return "approve the plan of " + name
+}
+
+// TestApprovals: no sequence of edits, teardowns, approvals and renderings publishes the approval of
+// a plan other than the one that was approved. Several edits may come into one rendering, and what
+// is edited may come back.
+func TestApprovals(t *testing.T) {
+	used := 0
+	for seed := range uint64(60) {
+		a := newApprovals(t, seed)
+		a.render()
+		for range 40 {
+			a.steps = append(a.steps, a.step())
+			if a.r.IntN(4) > 0 {
+				a.render()
+			}
+			for _, name := range a.graph.names() {
+				if a.terraform(a.published, name).Spec.ApprovePlan != "" {
+					used++
+				}
+			}
+		}
+	}
+	if used < 500 {
+		t.Errorf("an approval was in the output %d times only", used)
+	}
+}
+
+// TestApprovalMistakes: an approval that is not for the plan of its component stops the environment,
+// with the plan that there is.
+func TestApprovalMistakes(t *testing.T) {
+	const stack = "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: checkout-dev}\nspec:\n  teamName: checkout\n  envName: dev\n  components:\n" +
+		"    - {name: eks, type: terraform, autoApprove: %v, module: {source: aws, name: eks}}\n    - {name: app, type: helm, source: {repo: \"https://example.com/charts\", chart: app}}\n"
+	files, problems := renderTexts(t, map[string]string{"stack.yaml": fmt.Sprintf(stack, false)})
+	if problems.Stops() {
+		t.Fatal(problems)
+	}
+	a := &approvals{T: t}
+	inputs := a.terraform(files, "eks").Metadata.Annotations[stackfiles.InputsAnnotation]
+	plan := "plan-fairlead-modules-dev-" + a.pin(files, "eks")[:10]
+	approval := func(name, stack, component, plan, inputs string) string {
+		return fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: PlanApproval\nmetadata: {name: %s}\nspec: {stack: %q, component: %q, plan: %q, inputs: %q}\n---\n", name, stack, component, plan, inputs)
+	}
+	for _, c := range []struct {
+		name, text string
+		auto       bool
+		want       string // "" for none
+	}{
+		{"right", approval("a", "checkout/dev", "eks", plan, inputs), false, ""},
+		{"other plan", approval("a", "checkout/dev", "eks", "plan-other-0123456789", inputs), false, "the approval is not for the plan of the component eks"},
+		{"other inputs", approval("a", "checkout/dev", "eks", plan, "0123456789abcdef"), false, "the approval is not for the plan of the component eks"},
+		{"auto", approval("a", "checkout/dev", "eks", "auto", inputs), false, "the approval is not for the plan of the component eks"},
+		{"twice", approval("a", "checkout/dev", "eks", plan, inputs) + approval("b", "checkout/dev", "eks", plan, inputs), false, "there is another PlanApproval of the component eks, a, at dev/approval.yaml:1"},
+		{"without a person", approval("a", "checkout/dev", "eks", plan, inputs), true, "the plans of the component eks are approved without a person"},
+		{"chart", approval("a", "checkout/dev", "app", plan, inputs), false, "the component app has no plans: it is of type helm"},
+		{"no component", approval("a", "checkout/dev", "ek", plan, inputs), false, "the plan is of the component ek of the stack checkout/dev, which is not in this environment"},
+		{"no stack", approval("a", "checkout/prod", "eks", plan, inputs), false, "the plan is of the component eks of the stack checkout/prod, which is not in this environment"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files, problems := renderTexts(t, map[string]string{"stack.yaml": fmt.Sprintf(stack, c.auto), "approval.yaml": c.text})
+			if c.want == "" {
+				if got := a.terraform(files, "eks").Spec.ApprovePlan; got != plan {
+					t.Errorf("approvePlan is %q, want %q; %v", got, plan, problems)
+				}
+				return
+			}
+			first, stops := problems.FirstStopping()
+			if !stops || !strings.HasPrefix(first.Summary, c.want) || !files.IsEmpty() {
+				t.Errorf("the problems are %v, want %q", problems, c.want)
+			}
+		})
+	}
+	_, problems = renderTexts(t, map[string]string{"approval.yaml": approval("a", "checkout/dev", "eks", plan, inputs)})
+	if !problems.Stops() {
+		t.Errorf("an approval without a stack is no problem: %v", problems)
+	}
+}

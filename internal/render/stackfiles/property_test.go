@@ -1,0 +1,197 @@
+package stackfiles_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// graph is a stack of Terraform components, by the names of those that each needs.
+type graph struct {
+	needs    map[string][]string
+	values   map[string]string
+	teardown bool
+	fields   string // of the spec besides
+}
+
+// newGraph returns a random graph without circles: a component needs only some that come before it
+// in a random order.
+func newGraph(r *rand.Rand) *graph {
+	g := &graph{needs: map[string][]string{}, values: map[string]string{}}
+	names := make([]string, 1+r.IntN(12))
+	for i := range names {
+		names[i] = fmt.Sprintf("c%d", i)
+	}
+	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for i, name := range names {
+		g.needs[name], g.values[name] = []string{}, "a"
+		for _, earlier := range names[:i] {
+			if r.IntN(3) == 0 {
+				g.needs[name] = append(g.needs[name], earlier)
+			}
+		}
+		slices.Sort(g.needs[name])
+	}
+	return g
+}
+
+func (g *graph) names() []string {
+	var names []string
+	for name := range g.needs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// text writes the stack; the order of its components is random.
+func (g *graph) text(r *rand.Rand) string {
+	names := g.names()
+	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	var b strings.Builder
+	fmt.Fprintf(&b, "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: checkout-dev}\nspec:\n  teamName: checkout\n  envName: dev\n  teardown: %v\n%s  components:\n", g.teardown, g.fields)
+	for _, name := range names {
+		fmt.Fprintf(&b, "    - {name: %s, type: terraform, dependsOn: [%s], module: {source: aws, name: vpc}, variables: [{name: a, value: %q}]}\n",
+			name, strings.Join(g.needs[name], ", "), g.values[name])
+	}
+	return b.String()
+}
+
+// expectedOrder returns what each component waits for: what it needs, or what needs it.
+func (g *graph) expectedOrder() map[string][]string {
+	if !g.teardown {
+		return g.needs
+	}
+	reversed := map[string][]string{}
+	for _, name := range g.names() {
+		reversed[name] = []string{}
+	}
+	for _, name := range g.names() {
+		for _, n := range g.needs[name] {
+			reversed[n] = append(reversed[n], name)
+		}
+	}
+	return reversed
+}
+
+// renderTexts renders files of an environment, besides the settings.
+func renderTexts(t *testing.T, texts map[string]string) (tree.Tree, problem.List) {
+	t.Helper()
+	var b tree.Builder
+	for name, text := range texts {
+		if err := b.Add(name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, problems := model.Parse("dev", model.Layer{Kind: model.Env, Name: "dev", Files: withFile(t, b.Tree(), "settings.yaml", settingsText)})
+	files, more := stackfiles.Render(m)
+	return files, append(problems, more...).Sorted()
+}
+
+func (g *graph) render(t *testing.T, r *rand.Rand) tree.Tree {
+	t.Helper()
+	files, problems := renderTexts(t, map[string]string{"stack.yaml": g.text(r)})
+	if problems.Stops() {
+		t.Fatalf("%v\n%s", problems, g.text(r))
+	}
+	return files
+}
+
+// renderedOrder returns what each Kustomization depends on, by components.
+func renderedOrder(t *testing.T, files tree.Tree) map[string][]string {
+	t.Helper()
+	order := map[string][]string{}
+	for file, data := range files.Sub(stackfiles.ObjectsFolder).All() {
+		if !strings.HasSuffix(file, "/flux-kustomization.yaml") {
+			continue
+		}
+		o := decodeObject(t, data)
+		after := []string{}
+		for _, d := range o.Spec.DependsOn {
+			after = append(after, strings.TrimPrefix(d.Name, "checkout-dev-"))
+		}
+		order[o.Metadata.Labels["fairlead.io/component"]] = after
+	}
+	return order
+}
+
+// TestOrder: the order of the Kustomizations is the graph of the components, reversed on teardown,
+// whatever the order in which they are written.
+func TestOrder(t *testing.T) {
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		g := newGraph(r)
+		for _, g.teardown = range []bool{false, true} {
+			files := g.render(t, r)
+			if diff := cmp.Diff(g.expectedOrder(), renderedOrder(t, files)); diff != "" {
+				t.Fatalf("seed %d: teardown %v: -want +got:\n%s", seed, g.teardown, diff)
+			}
+			if again := g.render(t, r); !tree.Equal(files, again) {
+				t.Fatalf("seed %d: the same stack in another order is rendered otherwise", seed)
+			}
+			checkReach(t, files)
+		}
+	}
+}
+
+// TestCircle: with an edge back from what a component needs to itself, there is no output.
+func TestCircle(t *testing.T) {
+	circles := 0
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		g := newGraph(r)
+		for _, name := range g.names() {
+			if needs := g.needs[name]; len(needs) > 0 {
+				g.needs[needs[0]] = append(g.needs[needs[0]], name)
+				circles++
+				break
+			}
+		}
+		files, problems := renderTexts(t, map[string]string{"stack.yaml": g.text(r)})
+		found := slices.ContainsFunc(problems, func(p problem.Problem) bool { return strings.Contains(p.Summary, "in a circle") })
+		if wanted := problems.Stops(); found != wanted || wanted != files.IsEmpty() {
+			t.Fatalf("seed %d: %v", seed, problems)
+		}
+	}
+	if circles < 50 {
+		t.Errorf("only %d of the graphs had a circle", circles)
+	}
+}
+
+// TestChangeStays: a change of one component changes the files of that component, and a teardown no
+// root module.
+func TestChangeStays(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		g := newGraph(r)
+		before := g.render(t, r)
+		names := g.names()
+		changed := names[r.IntN(len(names))]
+		g.values[changed] = "b"
+		after := g.render(t, r)
+		count := 0
+		for c := range tree.Diff(before, after) {
+			count++
+			if !strings.Contains(c.Path, "/"+changed+"/") {
+				t.Fatalf("seed %d: the change of %s changes %s", seed, changed, c.Path)
+			}
+		}
+		if count != 4 { // the module, the pin, the health expression, and the inputs of the plan
+			t.Fatalf("seed %d: the change of one value changes %d files", seed, count)
+		}
+		g.teardown = true
+		down := g.render(t, r)
+		if !tree.Equal(after.Sub(stackfiles.ModulesFolder), down.Sub(stackfiles.ModulesFolder)) {
+			t.Fatalf("seed %d: teardown changes root modules", seed)
+		}
+	}
+}
