@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/render/output"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // QueryError is the reason why a question cannot be answered.
@@ -72,6 +73,9 @@ func resolveQuery(m *model.Model, query string) (subject, error) {
 	}
 	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == first }); i >= 0 {
 		return resolveKind(m, kinds[i], rest)
+	}
+	if len(m.Stacks.List) > 0 && (first == stackfiles.ObjectsFolder || first == stackfiles.ModulesFolder) {
+		return subject{}, queryErrorf("fairlead diff shows what changes in them", "%s is a file of a stack, and explain does not know stacks yet", query)
 	}
 	if first != strings.ToLower(first) {
 		names := list.Convert(kinds, func(k kind) string { return k.name })

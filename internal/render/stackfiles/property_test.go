@@ -127,7 +127,7 @@ func renderedOrder(t *testing.T, files tree.Tree) map[string][]string {
 // TestOrder: the order of the Kustomizations is the graph of the components, reversed on teardown,
 // whatever the order in which they are written.
 func TestOrder(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		g := newGraph(r)
 		for _, g.teardown = range []bool{false, true} {
@@ -146,7 +146,7 @@ func TestOrder(t *testing.T) {
 // TestCircle: with an edge back from what a component needs to itself, there is no output.
 func TestCircle(t *testing.T) {
 	circles := 0
-	for seed := range uint64(100) {
+	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		g := newGraph(r)
 		for _, name := range g.names() {
@@ -162,7 +162,7 @@ func TestCircle(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, problems)
 		}
 	}
-	if circles < 50 {
+	if circles < 30 {
 		t.Errorf("only %d of the graphs had a circle", circles)
 	}
 }
