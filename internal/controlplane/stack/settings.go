@@ -73,7 +73,8 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 			s.Folder = "./" + folder + "/"
 		}
 		s.Modules.Repo = cmp.Or(s.Modules.Repo, out.Repo)
-		if !sameRepository(s.Modules.Repo, out.Repo) {
+		_, unreadable := RepositoryURL(out.Repo) // a path: clusters have another name for it
+		if unreadable == nil && !sameRepository(s.Modules.Repo, out.Repo) {
 			addProblem("name the repository of the GitOpsRepo, "+out.Repo+", or leave spec.modules.repo out", "spec.modules.repo: root modules in a repository of their own are not supported yet")
 		}
 		if s.Modules.Branch == out.Branch {

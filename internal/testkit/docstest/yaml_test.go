@@ -105,7 +105,7 @@ func readSettings(text string) []string {
 }
 
 // environmentKinds are the kinds that belong on the branch of an environment.
-var environmentKinds = regexp.MustCompile(`(?m)^kind: (ClusterType|SchedulingPolicy|GitOpsRepo|BaseRepo|Hold|Release|Approval|Ephemeral)$`)
+var environmentKinds = regexp.MustCompile(`(?m)^kind: (ClusterType|SchedulingPolicy|GitOpsRepo|BaseRepo|Hold|Release|Approval|PlanApproval|Ephemeral)$`)
 
 func readControlPlane(text string) []string {
 	files, err := tree.FromFiles(map[string][]byte{"page.yaml": []byte(text)})
