@@ -105,10 +105,12 @@ func (r *resolver) resolveStack(written *model.Stack) *Stack {
 		r.addf(s, written.SelectiveReconcile.TagName.Line, "leave it out: all components are rendered", "spec.selectiveReconcile is not supported yet")
 	}
 	locals := r.readLocals(s)
-	for _, c := range written.Components {
-		if c != nil {
-			r.addComponent(s, c, locals)
+	for i, c := range written.Components {
+		if c == nil {
+			r.addf(s, written.Pos.Line, "write it, or remove it", "spec.components[%d] is null", i)
+			continue
 		}
+		r.addComponent(s, c, locals)
 	}
 	slices.SortFunc(s.Components, func(a, b *Component) int { return strings.Compare(a.Name, b.Name) })
 	r.linkComponents(s)

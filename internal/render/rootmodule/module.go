@@ -78,6 +78,11 @@ func (g *generator) appendVariablesFile(module *hclwrite.Body, file *model.Varia
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
+	tokens, _ := hclsyntax.LexConfig([]byte(text), found.pos.File, hcl.InitialPos) // parsing reports the same
+	if err := checkNesting(tokens); err != nil {
+		g.problems.Addf(found.pos, subject, "write it in parts", "component %s: the file of variables is not read: %v", c.Name, err)
+		return
+	}
 	parsed, diagnostics := hclsyntax.ParseConfig([]byte(text), found.pos.File, hcl.InitialPos)
 	if diagnostics.HasErrors() {
 		for _, d := range diagnostics {
@@ -129,11 +134,15 @@ var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, 
 // CloudKnit has them. A text that is one expression and nothing else is that expression: it means
 // the same, and Terraform formats it so.
 func quoteTemplate(value string) (hclwrite.Tokens, error) {
+	tokens, _ := hclsyntax.LexTemplate([]byte(value), "", hcl.InitialPos) // parsing reports the same
+	if err := checkNesting(tokens); err != nil {
+		return nil, err
+	}
 	template, diagnostics := hclsyntax.ParseTemplate([]byte(value), "", hcl.InitialPos)
 	if diagnostics.HasErrors() {
 		return nil, errorOf(diagnostics)
 	}
-	text := "\"" + escapeLiterals(value) + "\""
+	text := "\"" + escapeLiterals(value, tokens) + "\""
 	if whole, ok := template.(*hclsyntax.TemplateWrapExpr); ok {
 		text = string(whole.Wrapped.Range().SliceBytes([]byte(value)))
 	}
@@ -144,10 +153,9 @@ func quoteTemplate(value string) (hclwrite.Tokens, error) {
 	return f.Body().GetAttribute("value").Expr().BuildTokens(nil), nil
 }
 
-// escapeLiterals escapes a template that can be parsed, for quotes. What is in its expressions is
+// escapeLiterals escapes a template of these tokens, which can be parsed, for quotes. What is in its expressions is
 // left as it is.
-func escapeLiterals(template string) string {
-	tokens, _ := hclsyntax.LexTemplate([]byte(template), "", hcl.InitialPos)
+func escapeLiterals(template string, tokens hclsyntax.Tokens) string {
 	var b strings.Builder
 	end, depth := 0, 0 // of the token before, since blanks are no tokens; of expressions
 	for _, t := range tokens {
