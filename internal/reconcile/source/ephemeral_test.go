@@ -43,6 +43,9 @@ func withEphemerals(t *testing.T) string {
 		if said != "" {
 			files[".fairlead/ephemeral.yaml"] = said
 		}
+		if name == "pr-7" { // a stack of the environment that it is a copy of
+			files["stack.yaml"] = "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: checkout-dev}\nspec: {teamName: checkout, envName: dev, components: []}\n"
+		}
 		branch(t, cp, "ephemeral/"+name, files)
 	}
 	return cp
@@ -101,6 +104,9 @@ func TestEphemerals(t *testing.T) {
 	}
 	if len(r.Model.ClusterTypes) != 1 || r.Model.ClusterTypes[0].Name != "small" || r.Model.Environment != "dev" || r.Environment != "pr-7" {
 		t.Errorf("it is rendered as %s, with %d cluster types", r.Model.Environment, len(r.Model.ClusterTypes))
+	}
+	if r.Model.Stacks.List != nil || !strings.Contains(fmt.Sprint(r.Problems), "pr-7/stack.yaml:1: Environment/checkout-dev: stacks are no part of an ephemeral environment") {
+		t.Errorf("it has %d stacks, and the problems %v", len(r.Model.Stacks.List), r.Problems)
 	}
 	to, err := s.OutputOf(t.Context(), "pr-7")
 	if err != nil || to == nil || to.Branch != "ephemeral/pr-7" {

@@ -1,0 +1,72 @@
+package stack
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// Problems, graphs and what becomes of them are shown by the cases of internal/render/stackfiles.
+
+func TestShortenName(t *testing.T) {
+	for name, want := range map[string]string{
+		"checkout-dev-eks":      "checkout-dev-eks",
+		"Checkout-Dev-EKS":      "checkout-dev-eks",
+		strings.Repeat("a", 50): strings.Repeat("a", 50),
+		strings.Repeat("a", 51): strings.Repeat("a", 41) + "-bfc5fe0e",
+		strings.Repeat("a", 40) + "-" + strings.Repeat("b", 30): strings.Repeat("a", 40) + "-0e567bf1",
+	} {
+		got := shortenName(name, maxObjectName)
+		if got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+		if !kubename.IsDNSLabel(got) || len(got) > maxObjectName {
+			t.Errorf("%s cannot be the name of an object", got)
+		}
+	}
+	if a, b := shortenName(strings.Repeat("a", 60)+"b", maxObjectName), shortenName(strings.Repeat("a", 60)+"c", maxObjectName); a == b {
+		t.Errorf("two names are shortened to %s", a)
+	}
+}
+
+func TestRepositoryURL(t *testing.T) {
+	for location, want := range map[string]string{
+		"https://example.com/x.git": "https://example.com/x.git", "http://127.0.0.1:8080/x": "http://127.0.0.1:8080/x",
+		"ssh://git@example.com/x": "ssh://git@example.com/x", "git@example.com:x/y.git": "ssh://git@example.com/x/y.git",
+		" https://example.com/x ": "https://example.com/x", "git@example.com:/x/y": "ssh://git@example.com/x/y",
+		"": "", "/srv/x": "", "file:///srv/x": "", "./x": "", "git://example.com/x": "", "https://": "",
+		"https://user:hunter2@example.com/x": "", "https://token@example.com/x": "",
+	} {
+		got, err := RepositoryURL(location)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("RepositoryURL(%q) = %q, %v, want %q", location, got, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("the error shows a password: %v", err)
+		}
+	}
+	for location, want := range map[string]string{"git@example.com:x/y.git": "https://example.com/x/y.git", "ssh://git@example.com/x": "https://example.com/x", "https://example.com/x": "https://example.com/x"} {
+		if got, err := PublicURL(location); got != want || err != nil {
+			t.Errorf("PublicURL(%q) = %q, %v, want %q", location, got, err, want)
+		}
+	}
+}
+
+// TestOwnRepository: a file's repository may be written as people write it.
+func TestOwnRepository(t *testing.T) {
+	m := &model.Model{Environment: "dev", Environments: []*model.Environment{
+		{Object: model.Object{Name: "dev"}, ControlPlane: model.RepoRef{Repo: "https://Example.com/acme/plane.git"}},
+		{Object: model.Object{Name: "prod"}, ControlPlane: model.RepoRef{Repo: "https://example.com/acme/other"}},
+	}}
+	s := &Stack{Team: "checkout"}
+	for location, want := range map[string]bool{
+		"https://example.com/acme/plane": true, "git@example.com:acme/plane.git": true, "ssh://git@example.com/acme/plane": true,
+		"https://example.com/acme/other": false, "https://example.com/acme/plane2": false, "": false, "/acme/plane": false,
+	} {
+		if got := s.IsOwnRepository(m, location); got != want {
+			t.Errorf("IsOwnRepository(%q) = %v", location, got)
+		}
+	}
+}
