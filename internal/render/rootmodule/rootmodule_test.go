@@ -36,7 +36,7 @@ func generateWith(t *testing.T, value, file string) (tree.Tree, string) {
 // TestNesting: what would overflow the stack of the parser, and so end the program, is a problem.
 func TestNesting(t *testing.T) {
 	for _, unit := range []string{"[", "(", "{a=", "\"${", "-", "!", "a?", "f(", "a[", "\"%{if ", "\"%{if a}"} {
-		text := strings.Repeat(unit, 900_000/len(unit))
+		text := strings.Repeat(unit, 300_000/len(unit))
 		if _, found := generateWith(t, "", "a = "+text+"\n"); !strings.Contains(found, "is the limit") && !strings.Contains(found, "cannot be parsed") {
 			t.Errorf("a file of %s: %s", unit, found)
 		}
@@ -46,6 +46,23 @@ func TestNesting(t *testing.T) {
 	}
 	if _, found := generateWith(t, "${"+strings.Repeat("[", 100)+strings.Repeat("]", 100)+"}", "b = "+strings.Repeat("(", 150)+"1"+strings.Repeat(")", 150)+"\n"); found != "" {
 		t.Errorf("what is nested less is refused: %s", found)
+	}
+}
+
+func TestIsVersioned(t *testing.T) {
+	for _, c := range []struct {
+		source, version string
+		want            bool
+	}{
+		{"aws", "", false}, {"aws", "v3.19.0", true}, {"https://github.com/x/y", "", false}, {"https://github.com/x/y?ref=v1", "", true},
+		{"git@github.com:x/y.git?depth=1", "", false}, {"git@github.com:x/y.git?ref=v1&depth=1", "", true}, {"https://github.com/x/y?ref=", "", false},
+		{"terraform-aws-modules/vpc/aws", "", false}, {"terraform-aws-modules/vpc/aws", "~> 5.0", false}, {"terraform-aws-modules/vpc/aws", "5.1.2", true},
+		{"github.com/x/y", "", false}, {"https://example.com/vpc-1.2.zip", "", true}, {"https://github.com/x/y?ref=%zz", "", false},
+	} {
+		m := &model.StackModule{Source: model.Text{Text: c.source}, Version: model.Text{Text: c.version}}
+		if got := IsVersioned(m); got != c.want {
+			t.Errorf("IsVersioned(%s %s) = %v", c.source, c.version, got)
+		}
 	}
 }
 

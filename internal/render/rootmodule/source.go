@@ -26,6 +26,20 @@ var (
 // publicModules is where the modules are that a source "aws" is short for.
 const publicModules = "https://github.com/terraform-aws-modules/terraform-aws-%s.git"
 
+// exactVersion matches one version, and no range of them.
+var exactVersion = regexp.MustCompile(`^=?\s*v?[0-9]+\.[0-9]+\.[0-9]+$`)
+
+// IsVersioned reports whether a module is named with its version: one without may be another one
+// whenever Terraform runs.
+func IsVersioned(m *model.StackModule) bool {
+	address, query, _ := strings.Cut(strings.TrimSpace(m.Source.Text), "?")
+	if registrySource.MatchString(address) && !bareHost.MatchString(address) {
+		return exactVersion.MatchString(m.Version.Text)
+	}
+	parameters, err := url.ParseQuery(query)
+	return err == nil && parameters.Get("ref") != "" || m.Version.Text != "" || archive.MatchString(address)
+}
+
 // resolveSource returns the source of a module as Terraform takes it, and the version, which only
 // modules of a registry have. A folder stands before the ref, which CloudKnit gets wrong.
 func (g *generator) resolveSource(m *model.StackModule) (source, version string) {

@@ -7,6 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
 
 // matchApprovals finds the component of each approval, and reports approvals of what is not there:
@@ -55,6 +56,10 @@ func (r *renderer) approvePlan(c *stack.Component, plan, inputs string) string {
 		return ""
 	case c.AutoApprove:
 		r.problems.Addf(a.Pos, a.Subject(), "remove it", "the plans of the component %s are approved without a person", c.Name)
+		return ""
+	case c.Module != nil && !rootmodule.IsVersioned(c.Module):
+		r.problems.Addf(a.Pos, a.Subject(), "write ?ref= and a tag behind module.source, or the exact version of a module of a registry",
+			"the module of the component %s has no version: what is applied could be another plan than the one that was approved", c.Name)
 		return ""
 	case string(a.Inputs) != inputs || string(a.Plan) != plan:
 		r.problems.Addf(a.Pos, a.Subject(), "remove it, and approve the new plan once it was made",

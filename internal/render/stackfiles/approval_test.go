@@ -120,7 +120,7 @@ func TestApprovals(t *testing.T) {
 // with the plan that there is.
 func TestApprovalMistakes(t *testing.T) {
 	const stack = "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: checkout-dev}\nspec:\n  teamName: checkout\n  envName: dev\n  components:\n" +
-		"    - {name: eks, type: terraform, autoApprove: %v, module: {source: aws, name: eks}}\n    - {name: app, type: helm, source: {repo: \"https://example.com/charts\", chart: app}}\n"
+		"    - {name: eks, type: terraform, autoApprove: %v, module: {source: \"https://github.com/x/y?ref=v1\"}}\n    - {name: app, type: helm, source: {repo: \"https://example.com/charts\", chart: app}}\n"
 	files, problems := renderTexts(t, map[string]string{"stack.yaml": fmt.Sprintf(stack, false)})
 	if problems.Stops() {
 		t.Fatal(problems)
@@ -159,6 +159,11 @@ func TestApprovalMistakes(t *testing.T) {
 				t.Errorf("the problems are %v, want %q", problems, c.want)
 			}
 		})
+	}
+	floating := strings.Replace(fmt.Sprintf(stack, false), "?ref=v1", "", 1)
+	_, problems = renderTexts(t, map[string]string{"stack.yaml": floating, "approval.yaml": approval("a", "checkout/dev", "eks", plan, inputs)})
+	if first, _ := problems.FirstStopping(); !strings.HasPrefix(first.Summary, "the module of the component eks has no version") {
+		t.Errorf("the plan of a module without a version is approved: %v", problems)
 	}
 	_, problems = renderTexts(t, map[string]string{"approval.yaml": approval("a", "checkout/dev", "eks", plan, inputs)})
 	if !problems.Stops() {
