@@ -3,6 +3,7 @@ package text
 import (
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -18,4 +19,16 @@ func ParseDuration(text string) (time.Duration, error) {
 		}
 		return strconv.FormatFloat(24*n, 'f', -1, 64) + "h"
 	}))
+}
+
+// FormatDuration writes a duration without trailing zeros: "30m", where String returns "30m0s".
+func FormatDuration(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }

@@ -22,3 +22,14 @@ func TestParseDuration(t *testing.T) {
 		}
 	}
 }
+
+func TestFormatDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", time.Second: "1s", 30 * time.Minute: "30m", 10 * time.Second: "10s", time.Hour: "1h", 90 * time.Minute: "1h30m", time.Hour + time.Second: "1h0m1s",
+		100 * time.Hour: "100h", 1500 * time.Millisecond: "1.5s",
+	} {
+		if got := text.FormatDuration(d); got != want {
+			t.Errorf("%v is written %q, want %q", d, got, want)
+		}
+	}
+}

@@ -81,7 +81,7 @@ func (r *resolver) checkTerraform(c *Component) {
 }
 
 func (r *resolver) checkIdentifier(c *Component, line int, what, name string) {
-	if line > 0 && !identifier.MatchString(name) {
+	if !c.Stack.isMissing(name, line) && !identifier.MatchString(name) {
 		r.addf(c.Stack, line, "it is letters, digits, '_' and '-', and begins with a letter", "component %s: the name of the %s cannot be %q", c.Name, what, name)
 	}
 }

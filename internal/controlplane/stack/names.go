@@ -24,7 +24,7 @@ var validName = regexp.MustCompile(`^[a-zA-Z]+[a-zA-Z0-9]*(-[a-zA-Z0-9]+)*$`)
 
 // checkName reports a name that CloudKnit would not take.
 func (r *resolver) checkName(s *Stack, field string, name model.Text) bool {
-	if name.Line == 0 { // it is missing, which was reported
+	if s.isMissing(name.Text, name.Line) {
 		return false
 	}
 	if len(name.Text) > kubename.MaxLabel {
@@ -36,6 +36,12 @@ func (r *resolver) checkName(s *Stack, field string, name model.Text) bool {
 		return false
 	}
 	return true
+}
+
+// isMissing reports whether a required text is not written, which decoding has reported. What a
+// kustomization builds has no lines.
+func (s *Stack) isMissing(text string, line int) bool {
+	return text == "" && line == 0 && s.Pos.Line > 0
 }
 
 // shortenName returns a name for objects: in lower case, and at most limit characters long. The end

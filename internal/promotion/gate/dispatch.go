@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
 type dispatchSpec struct {
@@ -68,7 +68,7 @@ func (g dispatchGate) Evaluate(f Facts) Verdict {
 	case a.Time.IsZero():
 		return g.wait("%s has not been started yet", g.spec.Workflow)
 	case !f.Now.Before(end):
-		return g.fail("%s did not end within %s%s", g.spec.Workflow, rollout.FormatDuration(g.spec.Timeout), at)
+		return g.fail("%s did not end within %s%s", g.spec.Workflow, text.FormatDuration(g.spec.Timeout), at)
 	default:
 		return g.wait("%s is running%s%s", g.spec.Workflow, reasonSuffix(a.Reason), at).withValidUntil(end, f.Now)
 	}

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
 // soakGate waits until the clusters have run the commit for a time.
@@ -25,7 +25,7 @@ func newSoakGate(spec model.GateSpec) (Gate, problem.List) {
 
 // Evaluate returns whether the time is over.
 func (g soakGate) Evaluate(f Facts) Verdict {
-	length := rollout.FormatDuration(g.length)
+	length := text.FormatDuration(g.length)
 	if f.DeployedAt.IsZero() {
 		return g.wait("it soaks for %s once the clusters run it", length)
 	}

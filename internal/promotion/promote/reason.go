@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
@@ -133,7 +134,7 @@ func queueVerdict(s Stage, now time.Time) gate.Verdict {
 		v.Status, v.Reason = gate.Wait, "pinned: commits are promoted by hand only"
 	case model.QueueBatch:
 		next := s.PromotedAt.Add(s.Queue.Every)
-		v.Reason = fmt.Sprintf("at most one commit in %s", rollout.FormatDuration(s.Queue.Every))
+		v.Reason = fmt.Sprintf("at most one commit in %s", text.FormatDuration(s.Queue.Every))
 		if s.Commit != "" && now.Before(next) {
 			v.Status, v.ValidUntil = gate.Wait, next
 		}

@@ -120,7 +120,7 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) Summary {
 		s.Phase, s.Reason = Ready, formatReadyCount(s, wanted)
 		s.ValidUntil = nthExpiry(ready, s.Ready-need+1)
 	case limited && !now.Before(merged.Add(rule.Timeout)):
-		s.Phase, s.Reason = Failed, fmt.Sprintf("not rolled out within %s: %s", FormatDuration(rule.Timeout), describeProgress(s, wanted))
+		s.Phase, s.Reason = Failed, fmt.Sprintf("not rolled out within %s: %s", text.FormatDuration(rule.Timeout), describeProgress(s, wanted))
 	default:
 		s.Phase, s.Reason = Progressing, describeProgress(s, wanted)
 		if limited {
@@ -285,16 +285,4 @@ func (s *source) addReport(r Report, rule Rule, now time.Time) {
 	case bad == 1 && s.phase == Ready && (s.validUntil.IsZero() || end.Before(s.validUntil)):
 		s.validUntil = end
 	}
-}
-
-// FormatDuration writes a duration without trailing zeros: "30m", where String returns "30m0s".
-func FormatDuration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }

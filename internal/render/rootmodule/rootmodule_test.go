@@ -57,6 +57,7 @@ func TestIsVersioned(t *testing.T) {
 		{"aws", "", false}, {"aws", "v3.19.0", true}, {"https://github.com/x/y", "", false}, {"https://github.com/x/y?ref=v1", "", true},
 		{"git@github.com:x/y.git?depth=1", "", false}, {"git@github.com:x/y.git?ref=v1&depth=1", "", true}, {"https://github.com/x/y?ref=", "", false},
 		{"terraform-aws-modules/vpc/aws", "", false}, {"terraform-aws-modules/vpc/aws", "~> 5.0", false}, {"terraform-aws-modules/vpc/aws", "5.1.2", true},
+		{"https://github.com/x/y?ref=main", "", false}, {"aws", "main", false}, {"github.com/x/y?ref=52a65ab1", "", true},
 		{"github.com/x/y", "", false}, {"https://example.com/vpc-1.2.zip", "", true}, {"https://github.com/x/y?ref=%zz", "", false},
 	} {
 		m := &model.StackModule{Source: model.Text{Text: c.source}, Version: model.Text{Text: c.version}}

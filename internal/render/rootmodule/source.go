@@ -29,15 +29,18 @@ const publicModules = "https://github.com/terraform-aws-modules/terraform-aws-%s
 // exactVersion matches one version, and no range of them.
 var exactVersion = regexp.MustCompile(`^=?\s*v?[0-9]+\.[0-9]+\.[0-9]+$`)
 
-// IsVersioned reports whether a module is named with its version: one without may be another one
-// whenever Terraform runs.
+// fixedRef matches what a tag or a commit is named, and hardly a branch: something with a digit.
+var fixedRef = regexp.MustCompile(`[0-9]`)
+
+// IsVersioned reports whether a module is named with its version: one without, or at a branch, may be
+// another one whenever Terraform runs.
 func IsVersioned(m *model.StackModule) bool {
 	address, query, _ := strings.Cut(strings.TrimSpace(m.Source.Text), "?")
 	if registrySource.MatchString(address) && !bareHost.MatchString(address) {
 		return exactVersion.MatchString(m.Version.Text)
 	}
 	parameters, err := url.ParseQuery(query)
-	return err == nil && parameters.Get("ref") != "" || m.Version.Text != "" || archive.MatchString(address)
+	return err == nil && fixedRef.MatchString(parameters.Get("ref")) || fixedRef.MatchString(m.Version.Text) || archive.MatchString(address)
 }
 
 // resolveSource returns the source of a module as Terraform takes it, and the version, which only

@@ -23,6 +23,7 @@ import (
 	"path"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
@@ -62,7 +63,7 @@ func Render(m *model.Model) (tree.Tree, problem.List) {
 	return r.builder.Tree(), r.problems
 }
 
-// checkWithoutStacks warns of objects that have no effect without a stack.
+// checkWithoutStacks reports approvals: without a stack, none of them is for a plan.
 func checkWithoutStacks(m *model.Model) problem.List {
 	var problems problem.List
 	for _, a := range m.Stacks.Approvals {
@@ -189,4 +190,4 @@ func (r *renderer) newKustomization(c *stack.Component, objects string, health [
 	}
 }
 
-func (r *renderer) interval() string { return shortDuration(r.settings.Interval) }
+func (r *renderer) interval() string { return text.FormatDuration(r.settings.Interval) }

@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
-	"strings"
-	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -103,18 +101,6 @@ func (r *renderer) inputsDigest(commit string, o *object[terraformSpec]) string 
 
 // planID returns the id that tofu-controller gives to a plan made at a commit of a branch.
 func planID(branch, commit string) string { return "plan-" + branch + "-" + commit[:10] }
-
-// shortDuration returns a duration as Kubernetes reads it, without parts that are zero.
-func shortDuration(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
 
 // manifestLabel reports whether a text can be the value of a label.
 func manifestLabel(text string) bool { return kubename.CheckLabelValue(text) == nil }
