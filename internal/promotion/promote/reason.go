@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
-	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
 // decideWithoutCandidate completes the decision for a stage that has no candidate, with the reason.
