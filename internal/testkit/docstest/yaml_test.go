@@ -100,7 +100,7 @@ func (b block) readYAML(clusters *crdtest.Schemas) (reader string, wrong []strin
 func readSettings(text string) []string {
 	text = secretFile.ReplaceAllString(text, "{env: SECRET}")
 	text = hostFile.ReplaceAllString(text, "$1 /dev/null")
-	_, problems := config.Parse("fairlead.yaml", []byte(text), "/nowhere", func(string) string { return "hunter2" })
+	_, problems := config.Parse("fairlead.yaml", []byte(text), "/nowhere", func(string) string { return strings.Repeat("hunter2 ", 5) })
 	return stopping(problems, "fairlead.yaml")
 }
 
