@@ -41,6 +41,7 @@ var commands = []func(*app) *cobra.Command{
 	newRollback,
 	newFreeze,
 	newEphemeral,
+	newFleet,
 	newServe,
 	newDoctor,
 	newTrigger,

@@ -220,13 +220,21 @@ func checkEnvironments(names []string, asked ...string) error {
 
 // printResult prints the result of an action, or returns its error.
 func (cc *commandContext) printResult(r actions.Result, err error) error {
+	if err := cc.explainActionError(err); err != nil {
+		return err
+	}
+	return cc.app.printValue(r, resultNames(r), func() string { return doneText(r) })
+}
+
+// explainActionError returns the error of an action with what to do about it.
+func (cc *commandContext) explainActionError(err error) error {
 	if errors.Is(err, git.ErrRefused) {
 		err = problem.WithHint(err, "if the branch is protected, --pull-request proposes it")
 	}
 	if err != nil {
-		return cc.withControlPlaneHint(err)
+		err = cc.withControlPlaneHint(err)
 	}
-	return cc.app.printValue(r, resultNames(r), func() string { return doneText(r) })
+	return err
 }
 
 // resultNames returns the name of what an action was on: an environment, or a freeze.

@@ -75,6 +75,9 @@ func showProgress(p *model.Progress) string {
 	for _, r := range p.Releases {
 		fmt.Fprintf(&b, "release %q: %s\n", r.Commit, r.Reason)
 	}
+	for _, k := range p.Keys {
+		fmt.Fprintf(&b, "key of %s in epoch %d since %s: %s\n", k.Name, k.Epoch, k.Renewed, k.Reason)
+	}
 	for _, e := range p.Ephemerals {
 		fmt.Fprintf(&b, "ephemeral from %s until %s on %s\n", e.From, e.Expires, e.ClusterTypes)
 	}

@@ -22,6 +22,7 @@ const (
 // OwnKinds are the kinds of fairlead.io/v1alpha1 that people write, sorted.
 var OwnKinds = []KindInfo{
 	{"Approval", approvalSpec{}},
+	{"ClusterKey", clusterKeySpec{}},
 	{"Ephemeral", ephemeralSpec{}},
 	{"Freeze", freezeSpec{}},
 	{"Hold", holdSpec{}},
@@ -77,6 +78,12 @@ type approvalSpec struct {
 type releaseSpec struct {
 	Commit verbatimText `yaml:"commit" required:"true"`
 	Reason string       `yaml:"reason"`
+}
+
+type clusterKeySpec struct {
+	Epoch   int       `yaml:"epoch" required:"true"`
+	Renewed time.Time `yaml:"renewed" required:"true"`
+	Reason  string    `yaml:"reason"`
 }
 
 type ephemeralSpec struct {
@@ -177,6 +184,14 @@ type Release struct {
 	Commit, Reason string
 }
 
+// ClusterKey says which key a cluster has: the cluster is the one of the object's name.
+type ClusterKey struct {
+	Object
+	Epoch   int       // how often it was renewed
+	Renewed time.Time // for the last time
+	Reason  string
+}
+
 // Ephemeral makes the branch that it is in an environment that expires.
 type Ephemeral struct {
 	Object
@@ -194,6 +209,7 @@ type Progress struct {
 	Approvals  []*Approval
 	Ephemerals []*Ephemeral
 	Releases   []*Release
+	Keys       []*ClusterKey
 	Problems   problem.List
 }
 
@@ -204,6 +220,7 @@ func (p *Progress) add(o *Progress) {
 	p.Approvals = append(p.Approvals, o.Approvals...)
 	p.Ephemerals = append(p.Ephemerals, o.Ephemerals...)
 	p.Releases = append(p.Releases, o.Releases...)
+	p.Keys = append(p.Keys, o.Keys...)
 	p.Problems = append(p.Problems, o.Problems...)
 }
 
@@ -247,6 +264,9 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		p.Releases = append(p.Releases, &Release{o, string(s.Commit), s.Reason})
 	case "StackSettings", "PlanApproval":
 		r.readOwnStackKind(n, h.kind, d)
+	case "ClusterKey":
+		o, s, _ := readObject[clusterKeySpec](r, n, h.kind, d)
+		p.Keys = append(p.Keys, &ClusterKey{o, s.Epoch, s.Renewed, s.Reason})
 	case "Ephemeral":
 		o, s, _ := readObject[ephemeralSpec](r, n, h.kind, d)
 		p.Ephemerals = append(p.Ephemerals, &Ephemeral{o, s.From, s.Expires, d.readSelector(n, s.ClusterTypes)})

@@ -19,13 +19,14 @@ const (
 	rollbackAction = "rollback"
 	approveAction  = "approve"
 	freezeAction   = "freeze"
+	renewKeyAction = "renew-key"
 )
 
 // change is what an action writes, and how it is described.
 type change struct {
 	action        string // "promote"
 	environment   string // "" of a freeze
-	name          string // of a freeze
+	name          string // of a freeze, or a cluster
 	title         string // the first line of the message
 	summary       string
 	reason        string   // what the person says
@@ -97,6 +98,12 @@ type holdSpec struct {
 type approvalSpec struct {
 	Commit string `yaml:"commit"`
 	Reason string `yaml:"reason,omitempty"`
+}
+
+type keySpec struct {
+	Epoch   int       `yaml:"epoch"`
+	Renewed time.Time `yaml:"renewed"`
+	Reason  string    `yaml:"reason,omitempty"`
 }
 
 type freezeSpec struct {

@@ -1,5 +1,5 @@
-// Package actions performs what operators do to promotions by hand: promote, hold, release, roll
-// back, approve, freeze.
+// Package actions performs what operators do by hand: promote, hold, release, roll back, approve,
+// freeze, renew the key of a cluster.
 //
 // What the package keeps true: every action is one commit in the control plane, by the person who
 // performs it, with a reason and trailers that name the action, so that it can be reviewed,
@@ -151,7 +151,7 @@ func (v snapshot) currentCommit() (string, error) {
 type Result struct {
 	Action      string `json:"lever"`
 	Environment string `json:"environment,omitempty"`
-	Name        string `json:"name,omitempty"` // of a freeze
+	Name        string `json:"name,omitempty"` // of a freeze, or a cluster
 	// Summary is one sentence, without a full stop.
 	Summary string `json:"says"`
 	// Changed is false if nothing had to change, or the pull request was declined.

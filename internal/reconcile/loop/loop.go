@@ -53,6 +53,8 @@ type Options struct {
 	Random   func() float64 // in [0, 1), for jitter
 	// Inbox has what clusters have reported; nil for nothing.
 	Inbox *observe.Inbox
+	// Keys get the epochs that the base has; nil for none.
+	Keys *observe.KeyRing
 	// BeforeEffect is called before each side effect. Tests end the process there.
 	BeforeEffect func(what string)
 	// BeforeWork is called before each piece of work for one environment, pull request or

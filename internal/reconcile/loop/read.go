@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -12,6 +13,9 @@ import (
 func (l *Loop) readControlPlane(ctx context.Context) (names []string, err error) {
 	defer func() { l.reportControlPlane(err) }()
 	if err := l.refreshSource(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.readKeyEpochs(ctx); err != nil {
 		return nil, err
 	}
 	names, l.retirement.complete, err = l.listEnvironments(ctx)
@@ -43,6 +47,18 @@ func (l *Loop) refreshSource(ctx context.Context) (err error) {
 	if err == nil {
 		l.source, l.opened = s, true
 		l.ephemerals.source, l.retirement.source = s, s
+	}
+	return err
+}
+
+// readKeyEpochs has the keys of clusters derived as the base says now.
+func (l *Loop) readKeyEpochs(ctx context.Context) error {
+	if l.options.Keys == nil {
+		return nil
+	}
+	base, err := l.source.Base(ctx)
+	if err == nil {
+		l.options.Keys.SetEpochs(observe.ReadEpochs(base.Progress))
 	}
 	return err
 }
