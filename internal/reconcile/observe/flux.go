@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
@@ -78,12 +79,12 @@ func ParseFlux(body []byte) (Event, error) {
 	about := f.sourceRevision()
 	// An error may be about something that comes before any revision, such as access; then the
 	// object has failed at the last revision that is known of it.
-	if !ok || about == (revision{}) && phase != rollout.Failed {
+	if !ok || about == (ledger.Revision{}) && phase != rollout.Failed {
 		return Event{}, ErrNoReport
 	}
 	e := Event{
 		Cluster: cluster, Environment: environment, ClusterType: clusterType, Object: f.Object.Kind + "/" + f.Object.Namespace + "/" + f.Object.Name,
-		Branch: about.branch, Commit: about.commit, Version: about.version, Phase: phase, Message: oneLine(f.Message), When: when.UTC(),
+		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Phase: phase, Message: oneLine(f.Message), When: when.UTC(),
 	}
 	if f.isTakenBack() {
 		e.Branch, e.Commit, e.Version, e.Runs = "", "", "", about.String()
@@ -134,15 +135,15 @@ func (f fluxEvent) isTakenBack() bool {
 
 // sourceRevision returns the revision that an event is about. What was packed as an artifact has the
 // revision of its origin.
-func (f fluxEvent) sourceRevision() revision {
+func (f fluxEvent) sourceRevision() ledger.Revision {
 	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
 	for _, key := range []string{group + "/originRevision", "originRevision", group + "/revision", "revision"} {
-		found := parseFluxRevision(f.Metadata[key])
-		if found != (revision{}) {
+		found := ledger.ParseRevision(f.Metadata[key])
+		if found != (ledger.Revision{}) {
 			return found
 		}
 	}
-	return revision{}
+	return ledger.Revision{}
 }
 
 func oneLine(message string) string { return text.Shorten(text.OneLine(message), longestMessage) }

@@ -1,0 +1,143 @@
+package agentapi
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+)
+
+// Entry is one object as an agent has read it. What moves without meaning is not in it: when
+// something was last tried, and how long it took.
+type Entry struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"ns"`
+	Name      string `json:"name"`
+	UID       string `json:"uid,omitempty"`
+	// Phase is the name of a [ledger.Phase].
+	Phase  string `json:"phase"`
+	Reason string `json:"reason,omitempty"`
+	// Revision is what the object runs, and Attempted what Phase is about, if that is another one.
+	Revision  string `json:"rev,omitempty"`
+	Attempted string `json:"attempted,omitempty"`
+	// Origin and AttemptedOrigin are the commits that the artifacts of these revisions were made of.
+	Origin          string `json:"origin,omitempty"`
+	AttemptedOrigin string `json:"attemptedOrigin,omitempty"`
+	// Source is where the object comes from; nil if that is not known.
+	Source *Source `json:"src,omitempty"`
+	// Since is when the object got into its phase; zero if it does not say.
+	Since time.Time `json:"since,omitzero"`
+	// Message is one line.
+	Message string `json:"msg,omitempty"`
+	// Observed is set if the status is about the newest specification.
+	Observed bool `json:"gen"`
+	// Inventory is how many objects it has applied.
+	Inventory int `json:"inv,omitempty"`
+	// App is the version of the application in a chart.
+	App string `json:"app,omitempty"`
+	// Past are earlier states, the newest first. They are sent after an outage of the ledger, and
+	// are not part of the digest.
+	Past []Past `json:"past,omitempty"`
+}
+
+// Source is where an object comes from.
+type Source struct {
+	URL  string `json:"url"`
+	Ref  string `json:"ref,omitempty"`  // a branch, or another reference
+	Path string `json:"path,omitempty"` // the folder
+}
+
+// Past is a state that an object was in.
+type Past struct {
+	Revision string    `json:"rev"`
+	Ready    bool      `json:"ready"`
+	First    time.Time `json:"first"`
+	Last     time.Time `json:"last"`
+}
+
+// ObjectName returns the name of the object in the ledger: "Kustomization/flux-system/apps".
+func (e Entry) ObjectName() string { return e.Kind + "/" + e.Namespace + "/" + e.Name }
+
+// phase returns the phase as the ledger has it.
+func (e Entry) phase() ledger.Phase { return ledger.ParsePhase(e.Phase) }
+
+// compare orders entries by what they are about.
+func (e Entry) compare(other Entry) int {
+	return cmp.Or(cmp.Compare(e.Kind, other.Kind), cmp.Compare(e.Namespace, other.Namespace), cmp.Compare(e.Name, other.Name))
+}
+
+// canonical returns an entry as the line that its digest is made of.
+func (e Entry) canonical() string {
+	e.Past = nil
+	e.Since = e.Since.UTC()
+	line, err := json.Marshal(e)
+	if err != nil { // a time out of the years 0 to 9999
+		return fmt.Sprintf("%+v", e)
+	}
+	return string(line)
+}
+
+// State is all objects of a cluster at a time.
+type State struct {
+	// Digest identifies the state.
+	Digest  string
+	entries []Entry // sorted
+	lines   []string
+}
+
+// NewState returns the state of objects. Of more than MaxEntries the last ones are left out; of two
+// about the same object, one.
+func NewState(entries []Entry) State {
+	s := State{entries: slices.Clone(entries)}
+	slices.SortFunc(s.entries, Entry.compare)
+	s.entries = slices.CompactFunc(s.entries, func(a, b Entry) bool { return a.compare(b) == 0 })
+	s.entries = s.entries[:min(len(s.entries), MaxEntries)]
+	h := sha256.New()
+	for _, e := range s.entries {
+		line := e.canonical()
+		s.lines = append(s.lines, line)
+		h.Write([]byte(line + "\n"))
+	}
+	s.Digest = base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+	return s
+}
+
+// Entries returns all objects, sorted.
+func (s State) Entries() []Entry { return s.entries }
+
+// IsMoving reports whether an object is on its way from one state to another.
+func (s State) IsMoving() bool {
+	return slices.ContainsFunc(s.entries, func(e Entry) bool { return e.phase() == ledger.Progressing })
+}
+
+// Diff returns the entries that differ from those of an earlier state, and the names of the objects
+// that are gone.
+func (s State) Diff(base State) (changed []Entry, gone []string) {
+	i := 0
+	for n, e := range s.entries {
+		for i < len(base.entries) && base.entries[i].compare(e) < 0 {
+			gone = append(gone, base.entries[i].ObjectName())
+			i++
+		}
+		known := i < len(base.entries) && base.entries[i].compare(e) == 0
+		if !known || base.lines[i] != s.lines[n] {
+			changed = append(changed, e)
+		}
+		if known {
+			i++
+		}
+	}
+	for ; i < len(base.entries); i++ {
+		gone = append(gone, base.entries[i].ObjectName())
+	}
+	return changed, gone
+}
+
+// IsOf reports whether an object, by its name in the ledger, is of a kind.
+func IsOf(object, kind string) bool { return strings.HasPrefix(object, kind+"/") }

@@ -1,0 +1,75 @@
+package agentapi
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/ledger"
+)
+
+// Contact returns a request as the ledger has it, without what only its receiver knows: by which name
+// its key is, and to which part of the fleet its cluster belongs.
+func (r Request) Contact(received time.Time) ledger.Contact {
+	every, _ := time.ParseDuration(r.Every) // Decode has checked it
+	c := ledger.Contact{
+		Name: r.Cluster, UID: r.UID, Every: every, Boot: r.Boot, Sequence: r.Sequence, Sent: r.Sent, Received: received,
+		Scope: ledger.Nothing, Digest: r.Digest, Base: r.Base, Gone: r.Gone,
+		Unread: list.Convert(r.Unread, func(u Unread) string { return u.Kind }),
+	}
+	switch {
+	case r.Full:
+		c.Scope = ledger.Everything
+	case r.Base != "":
+		c.Scope = ledger.Changes
+	}
+	return c
+}
+
+// Reports returns the entries of a request as reports, of what each object was before, of when it got
+// into its phase, and of what it is now. shift is added to all times.
+func (r Request) Reports(shift time.Duration) []ledger.Report {
+	var all []ledger.Report
+	for _, e := range r.Entries {
+		all = append(all, e.reports(r.Sent, shift)...)
+	}
+	return all
+}
+
+func (e Entry) reports(sent time.Time, shift time.Duration) []ledger.Report {
+	now := ledger.Report{
+		Object: ledger.Object{Name: e.ObjectName()}, Phase: e.phase(), Message: e.Message, Level: true, Said: sent.Add(shift),
+	}
+	runs := cmp.Or(e.Origin, e.Revision)
+	now.Runs = ledger.ParseRevision(runs).String()
+	now.Target = ledger.ParseRevision(cmp.Or(e.AttemptedOrigin, e.Attempted, runs)).String()
+	if now.Phase == ledger.Ready {
+		now.Runs = ""
+		if now.Target == "" { // it runs something, and nobody knows what
+			now.Phase = ledger.Unknown
+		}
+	}
+	var all []ledger.Report
+	for _, p := range slices.Backward(e.Past) {
+		all = append(all, p.report(now.Object, sent, shift)...)
+	}
+	if !e.Since.IsZero() && e.Since.Before(sent) {
+		then := now
+		then.Said = e.Since.Add(shift)
+		all = append(all, then)
+	}
+	return append(all, now)
+}
+
+// report returns what a state of the past would have been reported as when it began.
+func (p Past) report(o ledger.Object, sent time.Time, shift time.Duration) []ledger.Report {
+	if p.First.IsZero() || p.Revision == "" || !p.First.Before(sent) {
+		return nil
+	}
+	r := ledger.Report{Object: o, Phase: ledger.Failed, Target: ledger.ParseRevision(p.Revision).String(), Level: true, Said: p.First.Add(shift)}
+	if p.Ready {
+		r.Phase = ledger.Ready
+	}
+	return []ledger.Report{r}
+}

@@ -1,0 +1,222 @@
+package kubestatus
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+)
+
+// fluxSource is a GitRepository or an OCIRepository.
+type fluxSource struct {
+	url, ref string
+	revision string
+	origin   string // the commit that the artifact was made of
+}
+
+// fluxStatus is what the status of all of Flux's objects has.
+type fluxStatus struct {
+	ObservedGeneration int64       `json:"observedGeneration"`
+	Conditions         []condition `json:"conditions"`
+}
+
+// readFlux sets what all of Flux's objects have, and returns their phase.
+//
+// The generation that is looked at is that of the condition: the one beside it is only brought up to
+// date when an object becomes ready, and would hide that it fails.
+func readFlux(s fluxStatus, generation int64, suspended bool, e *agentapi.Entry) ledger.Phase {
+	ready := findCondition(s.Conditions, "Ready")
+	observed := ready.ObservedGeneration
+	if observed == 0 {
+		observed = s.ObservedGeneration
+	}
+	e.Observed = observed >= generation
+	e.Reason, e.Message, e.Since = ready.Reason, ready.Message, ready.since()
+	reconciling := findCondition(s.Conditions, "Reconciling")
+	switch {
+	case suspended:
+		return ledger.Suspended
+	case !e.Observed, ready.Status != "True" && ready.Status != "False":
+		return ledger.Progressing
+	case ready.Status == "True":
+		return ledger.Ready
+	case ready.Reason == "DependencyNotReady", ready.Reason == "HealthCheckCanceled":
+		return ledger.Progressing
+	case ready.Reason == "ArtifactFailed" && reconciling.Reason == "Progressing":
+		return ledger.Progressing
+	}
+	return ledger.Failed
+}
+
+// readSource reads a GitRepository or an OCIRepository.
+func (r *reader) readSource(raw json.RawMessage, e *agentapi.Entry) (ledger.Phase, error) {
+	var o struct {
+		Metadata metadata `json:"metadata"`
+		Spec     struct {
+			URL     string `json:"url"`
+			Suspend bool   `json:"suspend"`
+			Ref     struct {
+				Branch, Tag, SemVer, Name, Commit, Digest string
+			} `json:"ref"`
+		} `json:"spec"`
+		Status struct {
+			fluxStatus
+			Artifact struct {
+				Revision string            `json:"revision"`
+				Metadata map[string]string `json:"metadata"`
+			} `json:"artifact"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return ledger.Unknown, err
+	}
+	phase := readFlux(o.Status.fluxStatus, o.Metadata.Generation, o.Spec.Suspend, e)
+	artifact := o.Status.Artifact
+	e.Revision = artifact.Revision
+	s := fluxSource{url: o.Spec.URL, ref: o.Spec.Ref.Branch, revision: artifact.Revision}
+	if s.ref == "" && e.Kind == "GitRepository" && o.Spec.Ref.Tag+o.Spec.Ref.SemVer+o.Spec.Ref.Name+o.Spec.Ref.Commit == "" {
+		s.ref = "master" // as Flux does
+	}
+	if name := o.Spec.Ref.Name; name != "" {
+		s.ref = strings.TrimPrefix(name, "refs/heads/")
+	}
+	if o.Spec.Ref.Tag+o.Spec.Ref.SemVer != "" {
+		s.ref = o.Spec.Ref.Tag + o.Spec.Ref.SemVer
+	}
+	// An artifact that was packed from a repository says which one.
+	s.origin = artifact.Metadata["org.opencontainers.image.revision"]
+	if from := artifact.Metadata["org.opencontainers.image.source"]; from != "" && s.origin != "" {
+		s.url, s.ref = from, ledger.ParseRevision(s.origin).Branch
+	}
+	e.Origin = s.origin
+	e.Source = &agentapi.Source{URL: s.url, Ref: s.ref}
+	r.sources[e.ObjectName()] = s
+	return phase, nil
+}
+
+// readKustomization reads a Kustomization of Flux.
+func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledger.Phase, error) {
+	var o struct {
+		Metadata metadata `json:"metadata"`
+		Spec     struct {
+			Path      string        `json:"path"`
+			Suspend   bool          `json:"suspend"`
+			SourceRef fluxReference `json:"sourceRef"`
+		} `json:"spec"`
+		Status struct {
+			fluxStatus
+			LastAppliedRevision       string `json:"lastAppliedRevision"`
+			LastAppliedOriginRevision string `json:"lastAppliedOriginRevision"`
+			LastAttemptedRevision     string `json:"lastAttemptedRevision"`
+			Inventory                 struct {
+				Entries []json.RawMessage `json:"entries"`
+			} `json:"inventory"`
+			History []fluxPast `json:"history"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return ledger.Unknown, err
+	}
+	phase := readFlux(o.Status.fluxStatus, o.Metadata.Generation, o.Spec.Suspend, e)
+	e.Revision, e.Origin, e.Inventory = o.Status.LastAppliedRevision, o.Status.LastAppliedOriginRevision, len(o.Status.Inventory.Entries)
+	if tried := o.Status.LastAttemptedRevision; tried != e.Revision {
+		e.Attempted = tried
+	}
+	if s, ok := r.sources[o.Spec.SourceRef.objectName(o.Metadata.Namespace)]; ok {
+		e.Source = &agentapi.Source{URL: s.url, Ref: s.ref, Path: o.Spec.Path}
+		if e.Attempted != "" && e.Attempted == s.revision {
+			e.AttemptedOrigin = s.origin
+		}
+	}
+	for _, p := range o.Status.History {
+		e.Past = append(e.Past, p.state())
+	}
+	return phase, nil
+}
+
+// fluxReference refers to a source.
+type fluxReference struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// objectName returns the name of the source in the ledger.
+func (f fluxReference) objectName(namespace string) string {
+	if f.Namespace != "" {
+		namespace = f.Namespace
+	}
+	return agentapi.Entry{Kind: f.Kind, Namespace: namespace, Name: f.Name}.ObjectName()
+}
+
+// fluxPast is an entry of status.history of a Kustomization.
+type fluxPast struct {
+	FirstReconciled      time.Time `json:"firstReconciled"`
+	LastReconciled       time.Time `json:"lastReconciled"`
+	LastReconciledStatus string    `json:"lastReconciledStatus"`
+	Metadata             struct {
+		Revision       string `json:"revision"`
+		OriginRevision string `json:"originRevision"`
+	} `json:"metadata"`
+}
+
+func (p fluxPast) state() agentapi.Past {
+	s := agentapi.Past{
+		Revision: p.Metadata.Revision, Ready: p.LastReconciledStatus == "ReconciliationSucceeded",
+		First: p.FirstReconciled, Last: p.LastReconciled,
+	}
+	if p.Metadata.OriginRevision != "" {
+		s.Revision = p.Metadata.OriginRevision
+	}
+	return s
+}
+
+// readHelmRelease reads a HelmRelease of Flux. What runs is the release that was deployed last: one
+// that was rolled back is not.
+func (r *reader) readHelmRelease(raw json.RawMessage, e *agentapi.Entry) (ledger.Phase, error) {
+	var o struct {
+		Metadata metadata `json:"metadata"`
+		Spec     struct {
+			Suspend  bool           `json:"suspend"`
+			ChartRef *fluxReference `json:"chartRef"`
+			Chart    struct {
+				Spec struct {
+					Chart     string        `json:"chart"`
+					SourceRef fluxReference `json:"sourceRef"`
+				} `json:"spec"`
+			} `json:"chart"`
+		} `json:"spec"`
+		Status struct {
+			fluxStatus
+			LastAttemptedRevision string `json:"lastAttemptedRevision"`
+			History               []struct {
+				ChartVersion string `json:"chartVersion"`
+				AppVersion   string `json:"appVersion"`
+				Status       string `json:"status"`
+			} `json:"history"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return ledger.Unknown, err
+	}
+	phase := readFlux(o.Status.fluxStatus, o.Metadata.Generation, o.Spec.Suspend, e)
+	for _, h := range o.Status.History {
+		if h.Status == "deployed" {
+			e.Revision, e.App = h.ChartVersion, h.AppVersion
+			break
+		}
+	}
+	if tried := o.Status.LastAttemptedRevision; tried != e.Revision {
+		e.Attempted = tried
+	}
+	ref, path := o.Spec.Chart.Spec.SourceRef, o.Spec.Chart.Spec.Chart
+	if o.Spec.ChartRef != nil {
+		ref, path = *o.Spec.ChartRef, ""
+	}
+	if s, ok := r.sources[ref.objectName(o.Metadata.Namespace)]; ok {
+		e.Source = &agentapi.Source{URL: s.url, Ref: s.ref, Path: path}
+	}
+	return phase, nil
+}

@@ -1,0 +1,147 @@
+// Package kubestatus reads how far objects of Flux, Argo CD and Rancher Fleet have got, as an API
+// server has them, and makes entries for the ledger of them.
+//
+// What the package keeps true: an object is ready only if its controller says so of its newest
+// specification; a revision is only named if the controller says that it was applied, or tried; an
+// object whose status cannot be read is unknown, and hides no other one; a message is one line
+// without passwords, and is the same as long as only its numbers of seconds differ.
+package kubestatus
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+)
+
+// patience is how long an object may be off before it counts as failed, where its controller does
+// not tell trouble that will pass from trouble that will not.
+const patience = 5 * time.Minute
+
+// Kind is a kind of objects.
+type Kind struct {
+	Name     string
+	Group    string
+	Resource string
+	Versions []string // the newest first
+}
+
+// Kinds returns all kinds that can be read.
+func Kinds() []Kind {
+	return []Kind{
+		{"Application", "argoproj.io", "applications", []string{"v1alpha1"}},
+		{"BundleDeployment", "fleet.cattle.io", "bundledeployments", []string{"v1alpha1"}},
+		{"GitRepo", "fleet.cattle.io", "gitrepos", []string{"v1alpha1"}},
+		{"GitRepository", "source.toolkit.fluxcd.io", "gitrepositories", []string{"v1", "v1beta2"}},
+		{"HelmRelease", "helm.toolkit.fluxcd.io", "helmreleases", []string{"v2", "v2beta2"}},
+		{"Kustomization", "kustomize.toolkit.fluxcd.io", "kustomizations", []string{"v1", "v1beta2"}},
+		{"OCIRepository", "source.toolkit.fluxcd.io", "ocirepositories", []string{"v1", "v1beta2"}},
+	}
+}
+
+// metadata is what all objects have.
+type metadata struct {
+	Name       string            `json:"name"`
+	Namespace  string            `json:"namespace"`
+	UID        string            `json:"uid"`
+	Generation int64             `json:"generation"`
+	Labels     map[string]string `json:"labels"`
+}
+
+// condition is one of Kubernetes, or one of Rancher, which has another name for its time.
+type condition struct {
+	Type               string    `json:"type"`
+	Status             string    `json:"status"`
+	Reason             string    `json:"reason"`
+	Message            string    `json:"message"`
+	ObservedGeneration int64     `json:"observedGeneration"`
+	LastTransitionTime time.Time `json:"lastTransitionTime"`
+	LastUpdateTime     time.Time `json:"lastUpdateTime"`
+}
+
+// since returns when a condition became what it is.
+func (c condition) since() time.Time {
+	if c.LastTransitionTime.IsZero() {
+		return c.LastUpdateTime
+	}
+	return c.LastTransitionTime
+}
+
+// findCondition returns the condition of a type; the zero condition if there is none.
+func findCondition(all []condition, kind string) condition {
+	for _, c := range all {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return condition{}
+}
+
+// Read returns the entries of objects, which are given as JSON by the names of their kinds.
+func Read(objects map[string][]json.RawMessage, now time.Time) []agentapi.Entry {
+	r := reader{now: now, sources: map[string]fluxSource{}, bundles: map[string][]bundleDeployment{}}
+	var all []agentapi.Entry
+	// What others refer to comes first.
+	for _, kind := range []string{"GitRepository", "OCIRepository", "BundleDeployment", "Kustomization", "HelmRelease", "Application", "GitRepo"} {
+		for _, raw := range objects[kind] {
+			all = append(all, r.readObject(kind, raw))
+		}
+	}
+	return all
+}
+
+// reader reads the objects of a cluster at a time.
+type reader struct {
+	now     time.Time
+	sources map[string]fluxSource         // by kind, namespace and name
+	bundles map[string][]bundleDeployment // by namespace and name of their GitRepo
+}
+
+// readObject returns the entry of an object.
+func (r *reader) readObject(kind string, raw json.RawMessage) agentapi.Entry {
+	var head struct {
+		Metadata metadata `json:"metadata"`
+	}
+	e := agentapi.Entry{Kind: kind}
+	err := json.Unmarshal(raw, &head)
+	e.Namespace, e.Name, e.UID = head.Metadata.Namespace, head.Metadata.Name, head.Metadata.UID
+	phase := ledger.Unknown
+	if err == nil {
+		read := map[string]func(json.RawMessage, *agentapi.Entry) (ledger.Phase, error){
+			"Application": r.readApplication, "BundleDeployment": r.readBundleDeployment, "GitRepo": r.readGitRepo, "GitRepository": r.readSource,
+			"HelmRelease": r.readHelmRelease, "Kustomization": r.readKustomization, "OCIRepository": r.readSource,
+		}[kind]
+		phase, err = read(raw, &e)
+	}
+	if err != nil {
+		phase, e.Message = ledger.Unknown, fmt.Sprintf("its status cannot be read: %s", err)
+	}
+	if phase == ledger.Ready {
+		e.Message = ""
+	}
+	e.Phase, e.Message = phase.String(), cleanMessage(e.Message)
+	return e
+}
+
+// isPast reports whether a time is longer ago than an object may be off.
+func (r *reader) isPast(since time.Time) bool {
+	return !since.IsZero() && r.now.Sub(since) > patience
+}
+
+// nameCommit returns a commit as Flux names it, with the branch or tag that it is of.
+func nameCommit(ref, commit string) string {
+	switch {
+	case !isCommit(commit):
+		return commit
+	case ref == "", ref == "HEAD", isCommit(ref):
+		return "sha1:" + commit
+	}
+	return strings.TrimPrefix(ref, "refs/heads/") + "@sha1:" + commit
+}
+
+func isCommit(text string) bool {
+	return len(text) == 40 && strings.Trim(text, "0123456789abcdef") == ""
+}
