@@ -42,6 +42,7 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 		receipt.WantsEverything = true
 		return receipt
 	}
+	reports = append(slices.Clone(reports), l.findUnread(cluster, c)...)
 	changed := false
 	for _, r := range reports {
 		r.Object.Cluster, r.Group = cluster.ID, cluster.Group
@@ -84,6 +85,21 @@ func (l *Ledger) removeObjects(cluster *Cluster, c Contact, reports []Report, re
 	}
 }
 
+// findUnread returns reports of the known objects of a cluster whose kind could not be read.
+func (l *Ledger) findUnread(cluster *Cluster, c Contact) []Report {
+	if len(c.Unread) == 0 {
+		return nil
+	}
+	var all []Report
+	for _, name := range l.book.names(cluster.ID) {
+		kind, _, _ := strings.Cut(name, "/")
+		if slices.Contains(c.Unread, kind) {
+			all = append(all, Report{Object: Object{Name: name}, Phase: Unknown, Level: true, Said: c.Sent})
+		}
+	}
+	return all
+}
+
 // findMissing returns the known objects of a cluster that are not among the reports of everything.
 func (l *Ledger) findMissing(cluster *Cluster, c Contact, reports []Report) []string {
 	found := make(map[string]bool, len(reports))
@@ -92,8 +108,7 @@ func (l *Ledger) findMissing(cluster *Cluster, c Contact, reports []Report) []st
 	}
 	var missing []string
 	for _, name := range l.book.names(cluster.ID) {
-		kind, _, _ := strings.Cut(name, "/")
-		if !found[name] && !slices.Contains(c.Unread, kind) {
+		if !found[name] {
 			missing = append(missing, name)
 		}
 	}

@@ -24,7 +24,9 @@ func TestScope(t *testing.T) {
 		{"not among everything", "everything 1: K/P=A K/W=a; everything 2: K/P=A", "K/P=A; removed K/W"},
 		{"all are gone", "everything 1: K/P=A; everything 2:", "nothing; removed K/P"},
 		{"back again", "everything 1: K/P=A; changes 1 2: -K/P; changes 2 3: K/P=A", "K/P=A"},
-		{"a kind that was not read", "everything 1: K/P=A H/W=a; everything 2: K/P=B !H", "H/W=a K/P=B"},
+		{"a kind that was not read", "everything 1: K/P=A H/W=a; everything 2: K/P=B !H", "H/W=a unknown K/P=B"},
+		{"a kind that was not read, in a change", "everything 1: K/P=A H/W=a; changes 1 2: !H", "H/W=a unknown K/P=A"},
+		{"a kind that is read again", "everything 1: H/W=a; changes 1 2: !H; changes 2 3: H/W=a", "H/W=a"},
 		{"an event says the same", "everything 1: K/P=A; some: K/P=A; nothing 1:", "K/P=A"},
 		{"an event says something else", "everything 1: K/P=A; some: K/P=B; nothing 1:", "wants everything; K/P=B"},
 		{"an event, and a change of what was before it", "everything 1: K/P=A; some: K/P=B; changes 1 2: K/P=C", "wants everything; K/P=B"},
@@ -80,7 +82,11 @@ func describeReceipt(l *Ledger, last Receipt) string {
 	var known []string
 	for _, name := range []string{"H/W", "K/P", "K/W"} {
 		if s, ok := l.Find(Object{"e1", name}); ok {
-			known = append(known, name+"="+s.Revision)
+			text := name + "=" + s.Revision
+			if s.Phase == Unknown {
+				text += " unknown"
+			}
+			known = append(known, text)
 		}
 	}
 	switch {

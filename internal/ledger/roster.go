@@ -33,8 +33,8 @@ type Contact struct {
 	Digest, Base string
 	// Gone are the objects that an agent has no longer found, with Changes.
 	Gone []string
-	// Unread are the kinds that an agent could not read, with Everything: their objects stay as
-	// they are known.
+	// Unread are the kinds that an agent could not read, with Changes and Everything: nothing is
+	// known of their objects by now.
 	Unread []string
 }
 

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
@@ -83,18 +82,20 @@ func (e Entry) canonical() string {
 	return string(line)
 }
 
-// State is all objects of a cluster at a time.
+// State is all objects of a cluster at a time, as far as they could be read.
 type State struct {
 	// Digest identifies the state.
 	Digest  string
 	entries []Entry // sorted
 	lines   []string
+	unread  []Unread // sorted
 }
 
-// NewState returns the state of objects. Of more than MaxEntries the last ones are left out; of two
-// about the same object, one.
-func NewState(entries []Entry) State {
-	s := State{entries: slices.Clone(entries)}
+// NewState returns the state of objects, and of kinds that could not be read. Of more than MaxEntries
+// objects the last ones are left out; of two entries about the same object, one.
+func NewState(entries []Entry, unread []Unread) State {
+	s := State{entries: slices.Clone(entries), unread: slices.Clone(unread)}
+	slices.SortFunc(s.unread, func(a, b Unread) int { return cmp.Compare(a.Kind, b.Kind) })
 	slices.SortFunc(s.entries, Entry.compare)
 	s.entries = slices.CompactFunc(s.entries, func(a, b Entry) bool { return a.compare(b) == 0 })
 	s.entries = s.entries[:min(len(s.entries), MaxEntries)]
@@ -104,6 +105,9 @@ func NewState(entries []Entry) State {
 		s.lines = append(s.lines, line)
 		h.Write([]byte(line + "\n"))
 	}
+	for _, u := range s.unread {
+		h.Write([]byte("unread " + u.Kind + "\n"))
+	}
 	s.Digest = base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 	return s
 }
@@ -111,18 +115,26 @@ func NewState(entries []Entry) State {
 // Entries returns all objects, sorted.
 func (s State) Entries() []Entry { return s.entries }
 
+// Unread returns the kinds that could not be read.
+func (s State) Unread() []Unread { return s.unread }
+
 // IsMoving reports whether an object is on its way from one state to another.
 func (s State) IsMoving() bool {
 	return slices.ContainsFunc(s.entries, func(e Entry) bool { return e.phase() == ledger.Progressing })
 }
 
 // Diff returns the entries that differ from those of an earlier state, and the names of the objects
-// that are gone.
+// that are gone. Whether objects are gone whose kind could not be read is not known.
 func (s State) Diff(base State) (changed []Entry, gone []string) {
 	i := 0
+	drop := func(e Entry) {
+		if !slices.ContainsFunc(s.unread, func(u Unread) bool { return u.Kind == e.Kind }) {
+			gone = append(gone, e.ObjectName())
+		}
+	}
 	for n, e := range s.entries {
 		for i < len(base.entries) && base.entries[i].compare(e) < 0 {
-			gone = append(gone, base.entries[i].ObjectName())
+			drop(base.entries[i])
 			i++
 		}
 		known := i < len(base.entries) && base.entries[i].compare(e) == 0
@@ -134,10 +146,7 @@ func (s State) Diff(base State) (changed []Entry, gone []string) {
 		}
 	}
 	for ; i < len(base.entries); i++ {
-		gone = append(gone, base.entries[i].ObjectName())
+		drop(base.entries[i])
 	}
 	return changed, gone
 }
-
-// IsOf reports whether an object, by its name in the ledger, is of a kind.
-func IsOf(object, kind string) bool { return strings.HasPrefix(object, kind+"/") }

@@ -51,7 +51,7 @@ func (e Entry) reports(sent time.Time, shift time.Duration) []ledger.Report {
 		}
 	}
 	var all []ledger.Report
-	for _, p := range slices.Backward(e.Past) {
+	for _, p := range slices.SortedFunc(slices.Values(e.Past), func(a, b Past) int { return a.First.Compare(b.First) }) {
 		all = append(all, p.report(now.Object, sent, shift)...)
 	}
 	if !e.Since.IsZero() && e.Since.Before(sent) {

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -44,31 +43,4 @@ func TestSlowClients(t *testing.T) {
 		t.Errorf("a good delivery gets %s", answer.Status)
 	}
 	server.CloseClientConnections()
-}
-
-// TestBodiesAreBounded: where there is no room, no more is taken into memory.
-func TestBodiesAreBounded(t *testing.T) {
-	p := &receiver{pieces: make(chan struct{}, 2)}
-	read := func(ctx context.Context, size int) ([]byte, func(), error) {
-		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat(" ", size))).WithContext(ctx)
-		return p.readBody(httptest.NewRecorder(), r)
-	}
-	body, release, err := read(t.Context(), pieceSize+1)
-	if len(body) != pieceSize+1 || err != nil || len(p.pieces) != 2 {
-		t.Fatalf("%d bytes, %d pieces: %v", len(body), len(p.pieces), err)
-	}
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	if body, none, err := read(gone, 1); err == nil || body != nil {
-		t.Errorf("one too many is read: %v", err)
-	} else {
-		none()
-	}
-	release()
-	if len(p.pieces) != 0 {
-		t.Errorf("%d pieces are kept", len(p.pieces))
-	}
-	if body, _, err := read(t.Context(), 0); len(body) != 0 || err != nil {
-		t.Errorf("an empty body: %v", err)
-	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/server/intake"
 )
 
 // maxBodySize is the size, in bytes, that a body must stay under. GitHub caps payloads at 25 MB.
@@ -84,7 +85,7 @@ func New(o Options) http.Handler {
 	if o.Observe == nil {
 		o.Observe = func(string, string) {}
 	}
-	p := &receiver{options: o, deliveries: newDeliveryLog(), pieces: make(chan struct{}, maxPieces)}
+	p := &receiver{options: o, deliveries: newDeliveryLog(), room: intake.NewRoom(4 * maxBodySize)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /webhooks/{forge}", p.serveDelivery)
 	return mux
@@ -94,7 +95,7 @@ func New(o Options) http.Handler {
 type receiver struct {
 	options    Options
 	deliveries *deliveryLog
-	pieces     chan struct{} // has an element for each piece of a body that is in memory
+	room       *intake.Room
 }
 
 func (p *receiver) serveDelivery(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +129,7 @@ func (p *receiver) authenticate(w http.ResponseWriter, r *http.Request, f sender
 	case !proven || proof.isToken() && !proof.matchesAny(secrets, nil):
 		return unauthorized
 	}
-	body, release, err := p.readBody(w, r)
+	body, release, err := p.room.ReadBody(w, r, maxBodySize-1)
 	defer release()
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
 		return tooLarge

@@ -1,0 +1,149 @@
+// Package agent is the program that runs on a cluster: it reads how far the objects of Flux, Argo CD
+// and Rancher Fleet have got, and reports that to Fairlead's ledger.
+//
+// What the package keeps true: it changes nothing on the cluster, and takes no orders but to report
+// everything, or less often; it claims nothing that it has not just read: where the cluster cannot be
+// read it is silent, and where one kind cannot be read it says so; it keeps the newest state only,
+// however long the ledger is away; its key leaves the process in no request and no log.
+package agent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+)
+
+// Options configures an agent.
+type Options struct {
+	Name    string        // of the cluster
+	Every   time.Duration // how often it reports
+	Version string        // of the program
+	Cluster *Cluster
+	Ledger  *Ledger
+	Logger  *slog.Logger
+	Random  *rand.Rand
+	// Now is the clock, and Wait waits, until ctx ends at the latest.
+	Now  func() time.Time
+	Wait func(ctx context.Context, d time.Duration)
+}
+
+// Agent reads a cluster and reports, round after round.
+type Agent struct {
+	options  Options
+	reporter *reporter
+
+	mu     sync.Mutex
+	health health
+}
+
+// health is what the agent shows of itself.
+type health struct {
+	rounds    uint64
+	lastRound time.Time
+	lastRead  time.Time // zero if the cluster was never read
+	lastSent  time.Time // when a report was last accepted; zero if none was
+	objects   int
+	unread    int
+	readError string // "" if the last round could read the cluster
+	sendError string // "" if the last report was accepted
+	requests  map[string]uint64
+}
+
+// New returns an agent.
+func New(o Options) *Agent {
+	a := &Agent{options: o, reporter: newReporter(o), health: health{requests: map[string]uint64{}}}
+	a.health.lastRound = o.Now()
+	return a
+}
+
+// Run reads and reports until ctx ends.
+func (a *Agent) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		a.runRound(ctx)
+		a.options.Wait(ctx, a.reporter.untilNext(a.options.Now()))
+	}
+}
+
+// runRound reads the cluster, and reports if it is time to.
+func (a *Agent) runRound(ctx context.Context) {
+	now := a.options.Now()
+	state, uid, err := a.options.Cluster.Read(ctx, now)
+	if ctx.Err() != nil {
+		return
+	}
+	a.record(func(h *health) {
+		h.rounds++
+		h.lastRound, h.readError = now, ""
+		if err != nil {
+			h.readError = err.Error()
+			return
+		}
+		h.lastRead, h.objects, h.unread = now, len(state.Entries()), len(state.Unread())
+	})
+	if err != nil {
+		a.options.Logger.Warn("the cluster cannot be read; nothing is reported", "error", err)
+		a.reporter.setUnreadable(now)
+		return
+	}
+	a.reporter.setState(state, uid, now)
+	for a.reporter.isDue(a.options.Now()) && ctx.Err() == nil {
+		a.report(ctx)
+	}
+}
+
+// report sends one request.
+func (a *Agent) report(ctx context.Context) {
+	request := a.reporter.nextRequest(a.options.Now())
+	answer, err := a.options.Ledger.send(ctx, request)
+	if ctx.Err() != nil {
+		return
+	}
+	now := a.options.Now()
+	outcome := "accepted"
+	if err != nil {
+		outcome = "failed"
+		wait := a.reporter.setFailed(err, now)
+		a.options.Logger.Warn("the report was not accepted", "error", err, "retry", wait.Round(time.Second).String())
+	} else {
+		a.reporter.setAccepted(request, answer, now)
+		a.options.Logger.Debug("reported", "objects", request.Count, "entries", len(request.Entries), "full", request.Full, "want", answer.Want)
+	}
+	a.record(func(h *health) {
+		h.requests[outcome]++
+		h.sendError = ""
+		if err != nil {
+			h.sendError = err.Error()
+			return
+		}
+		h.lastSent = now
+	})
+}
+
+func (a *Agent) record(change func(*health)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change(&a.health)
+}
+
+// Wait waits for a time, or until ctx ends.
+func Wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// checkEvery returns why an agent cannot report so often.
+func checkEvery(every time.Duration) error {
+	if every < agentapi.MinEvery || every > agentapi.MaxEvery {
+		return fmt.Errorf("--every is %s, and should be from %s to %s", every, agentapi.MinEvery, agentapi.MaxEvery)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package reports
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+)
+
+// Place is where the output of an environment is.
+type Place struct {
+	Environment string
+	Repo        string // a URL
+	Branch      string
+	Folder      string // "" for the whole branch
+}
+
+// candidate is an object that may be the one that pulls an environment's output.
+type candidate struct {
+	object      string
+	environment string
+	clusterType string
+	depth       int  // of the folder below that of the environment
+	folder      int  // how long the name of the environment's folder is
+	trusted     bool // it is in a namespace that tenants cannot write to
+}
+
+// toolNamespaces are those in which tools keep what the platform team has set up.
+var toolNamespaces = []string{"flux-system", "argocd", "fleet-local"}
+
+// FindPlatform returns to which part of the fleet a cluster belongs, and which of its objects pulls
+// the output of its environment: the one that comes from the environment's repository and branch, out
+// of the folder of a cluster type. Of several, the one whose folder is the closest to that.
+func FindPlatform(entries []agentapi.Entry, places []Place) (ledger.Group, string) {
+	var best *candidate
+	for _, e := range entries {
+		if e.Source == nil || e.Source.Path == "" || e.Kind == "HelmRelease" {
+			continue
+		}
+		for _, p := range places {
+			c, ok := p.match(e)
+			if ok && (best == nil || c.compare(*best) < 0) {
+				best = &c
+			}
+		}
+	}
+	if best == nil {
+		return ledger.Group{}, ""
+	}
+	return ledger.Group{Environment: best.environment, ClusterType: best.clusterType}, best.object
+}
+
+// compare orders candidates, the best one first: one that is of a cluster type, one that no tenant can
+// have made, one whose folder is close to that of its cluster type.
+func (c candidate) compare(other candidate) int {
+	return cmp.Or(compareBool(c.depth > 0, other.depth > 0), compareBool(c.trusted, other.trusted), cmp.Compare(c.depth, other.depth),
+		-cmp.Compare(c.folder, other.folder), cmp.Compare(c.object, other.object), cmp.Compare(c.environment, other.environment))
+}
+
+// compareBool orders true before false.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// match reports whether an object comes from a place, and how.
+func (p Place) match(e agentapi.Entry) (candidate, bool) {
+	if e.Source.Ref != p.Branch || !isSameRepository(e.Source.URL, p.Repo) {
+		return candidate{}, false
+	}
+	below, ok := relativeTo(cleanFolder(e.Source.Path), cleanFolder(p.Folder))
+	if !ok {
+		return candidate{}, false
+	}
+	c := candidate{object: e.ObjectName(), environment: p.Environment, folder: len(p.Folder), trusted: slices.Contains(toolNamespaces, e.Namespace)}
+	if below != "" {
+		c.clusterType, _, _ = strings.Cut(below, "/")
+		c.depth = strings.Count(below, "/") + 1
+	}
+	return c, true
+}
+
+// isSameRepository reports whether what a cluster names is a repository of ours. What is not a URL is
+// not looked for on this machine.
+func isSameRepository(url, ours string) bool {
+	if !giturl.IsRemote(url) || !giturl.IsRemote(ours) {
+		return giturl.Normalize(url) == giturl.Normalize(ours)
+	}
+	return giturl.Identify(url).Same(giturl.Identify(ours))
+}
+
+func cleanFolder(folder string) string { return strings.TrimPrefix(path.Clean("/"+folder), "/") }
+
+// relativeTo returns a folder as it is seen from another one, and false if it is not in that.
+func relativeTo(folder, base string) (string, bool) {
+	if base == "" || folder == base {
+		return strings.TrimPrefix(strings.TrimPrefix(folder, base), "/"), true
+	}
+	return strings.CutPrefix(folder, base+"/")
+}
