@@ -103,7 +103,7 @@ func (p *receiver) receive(w http.ResponseWriter, r *http.Request) response {
 	}
 	switch {
 	case err != nil:
-		return malformed("the body ended too early")
+		return refuseMalformed("the body ended too early")
 	case !agentapi.Verify(r.Header.Get(agentapi.SignatureHeader), keys, r.Method, body):
 		return unauthorized
 	}
@@ -113,7 +113,7 @@ func (p *receiver) receive(w http.ResponseWriter, r *http.Request) response {
 	request, err := agentapi.Decode(body, r.Header.Get("Content-Encoding") == "gzip")
 	switch {
 	case err != nil:
-		return malformed(err.Error())
+		return refuseMalformed(err.Error())
 	case request.Cluster != cluster:
 		return unauthorized
 	}
@@ -152,7 +152,7 @@ func (p *receiver) handOn(request agentapi.Request, now time.Time) response {
 	if receipt.Refused > 0 {
 		p.options.Logger.Warn("there is no room for more objects", "cluster", contact.Name, "objects", receipt.Refused)
 	}
-	return accepted(outcome, answer)
+	return acceptReport(outcome, answer)
 }
 
 var outcomes = map[ledger.Scope]string{ledger.Nothing: "unchanged", ledger.Changes: "changes", ledger.Everything: "everything"}

@@ -40,7 +40,7 @@ var (
 		Hint: "the log of the daemon says why"}, unavailableFor}
 )
 
-func malformed(why string) response {
+func refuseMalformed(why string) response {
 	return refuse("malformed", http.StatusBadRequest, why, "the agent and the daemon may be of versions that do not fit")
 }
 
@@ -50,8 +50,8 @@ func tooMany(wait time.Duration) response {
 	return a
 }
 
-// accepted returns the response to a report that counts.
-func accepted(outcome string, answer agentapi.Answer) response {
+// acceptReport returns the response to a report that counts.
+func acceptReport(outcome string, answer agentapi.Answer) response {
 	if answer == (agentapi.Answer{}) {
 		return response{outcome: outcome, code: http.StatusNoContent}
 	}

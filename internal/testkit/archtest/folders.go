@@ -34,6 +34,7 @@ var folders = []folder{
 	{"internal/config", impure},
 	{"internal/reconcile", impure},
 	{"internal/server", impure},
+	{"internal/agent", impure},
 	{"internal/cli", impure},
 	{"cmd", impure},
 	{testFolder, impure},
