@@ -56,25 +56,46 @@ func (d daemonClient) statusURL() string { return d.pageURL() + "api/v1/status" 
 
 // readStatus decodes the status of the daemon into snapshot.
 func (d daemonClient) readStatus(ctx context.Context, snapshot any) error {
+	code, err := d.fetch(ctx, d.statusURL(), func(code int) any {
+		if code != http.StatusOK {
+			return nil
+		}
+		return snapshot
+	})
+	if err == nil && code != http.StatusOK {
+		err = newAnswerError(d.statusURL(), code)
+	}
+	return err
+}
+
+// fetch decodes what an address of the daemon answers into what target returns for its code; nothing if
+// that is nil.
+func (d daemonClient) fetch(ctx context.Context, address string, target func(code int) any) (code int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, daemonTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.statusURL(), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return usageErrorf("as in --url http://daemon:8080", "--url is not a URL: %v", err)
+		return 0, usageErrorf("as in --url http://daemon:8080", "--url is not a URL: %v", err)
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return problem.WithHint(err, daemonHint)
+		return 0, problem.WithHint(err, daemonHint)
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return problem.WithHint(fmt.Errorf("%s answers %s", d.statusURL(), answer.Status), daemonHint)
+	into := target(answer.StatusCode)
+	if into == nil {
+		return answer.StatusCode, nil
 	}
-	err = json.NewDecoder(io.LimitReader(answer.Body, maxDaemonAnswer)).Decode(snapshot)
+	err = json.NewDecoder(io.LimitReader(answer.Body, maxDaemonAnswer)).Decode(into)
 	if err != nil {
-		return problem.WithHint(fmt.Errorf("%s answers what cannot be read: %w", d.statusURL(), err), daemonHint)
+		err = problem.WithHint(fmt.Errorf("%s answers what cannot be read: %w", address, err), daemonHint)
 	}
-	return nil
+	return answer.StatusCode, err
+}
+
+// newAnswerError returns the error of an address that does not answer as a daemon does.
+func newAnswerError(address string, code int) error {
+	return problem.WithHint(fmt.Errorf("%s answers %d %s", address, code, http.StatusText(code)), daemonHint)
 }
 
 // Chain asks the daemon.

@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
@@ -19,29 +23,16 @@ func newSimulate(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "simulate COMMIT",
 		GroupID: groupPromotion,
-		Short:   "Say when a commit would get to each environment",
-		Long: `Simulate says when a commit of the base would get to each environment, if all goes well
-and today's gates stay as they are: a time where all ends are known, and otherwise for whom
-or what it would wait. It looks itself, with the settings, and changes nothing.`,
-		Example: `  fairlead simulate main`,
-		Args:    checkArguments(1, 1),
+		Short:   "Predict when a commit reaches each environment",
+		Long: `Simulate predicts when a commit of the base reaches each environment, if everything succeeds
+and the gates do not change: a time where all of them have a known end, and otherwise what
+it waits for. It changes nothing. With --url it asks a daemon, which answers from its last
+cycle; otherwise it reads the repositories and their forges with the settings.`,
+		Example: `  fairlead simulate main
+  fairlead simulate 4be1c2d --url http://fairlead.example.com:8080`,
+		Args: checkArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
-			observer, err := cc.newObserver(c.Context())
-			if errors.Is(err, errNoChainReader) {
-				return usageErrorf("--config FILE says where they are", "it takes the settings to know when a commit gets somewhere")
-			}
-			if err != nil {
-				return err
-			}
-			defer observer.Close()
-			if _, err := observer.Chain(c.Context()); err != nil {
-				return err
-			}
-			arrivals, err := observer.loop.Simulate(c.Context(), args[0])
-			var broken *promoter.BlockedError
-			if errors.As(err, &broken) {
-				return newProblemsError(broken.Problems)
-			}
+			arrivals, err := cc.simulate(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -49,10 +40,67 @@ or what it would wait. It looks itself, with the settings, and changes nothing.`
 			return cc.app.printValue(arrivals, names, func() string { return arrivalsText(arrivals, cc.now(), cc.app.stdout) })
 		},
 	}
-	c.Flags().SortFlags = false
-	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+")")
-	cc.app.addOutputFlag(c)
+	cc.addObserverFlags(c)
 	return c
+}
+
+// simulate asks the daemon of --url, or simulates with the settings.
+func (cc *commandContext) simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
+	if cc.daemonURL != "" {
+		return daemonClient{cc.daemonURL}.simulate(ctx, revision)
+	}
+	observer, err := cc.newObserver(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer observer.Close()
+	if _, err := observer.Chain(ctx); err != nil {
+		return nil, err
+	}
+	arrivals, err := observer.loop.Simulate(ctx, revision)
+	var blocked *promoter.BlockedError
+	var unknown *promoter.UnknownCommitError
+	switch {
+	case errors.As(err, &blocked):
+		err = newProblemsError(blocked.Problems)
+	case errors.As(err, &unknown):
+		err = usageErrorf(unknown.Hint(), "%v", unknown)
+	}
+	return arrivals, err
+}
+
+// simulate asks the daemon.
+func (d daemonClient) simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
+	address := d.pageURL() + "api/v1/simulate?commit=" + url.QueryEscape(revision)
+	var arrivals []promote.Arrival
+	var refused struct {
+		Error, Hint string
+		Problems    problem.List
+	}
+	code, err := d.fetch(ctx, address, func(code int) any {
+		switch code {
+		case http.StatusOK:
+			return &arrivals
+		case http.StatusBadRequest, http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+			return &refused
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+	case code == http.StatusOK:
+	case code == http.StatusBadRequest:
+		err = usageErrorf(refused.Hint, "%s", refused.Error)
+	case code == http.StatusConflict:
+		err = newProblemsError(refused.Problems)
+	case refused.Error != "":
+		err = problem.Refusef(refused.Hint, "the daemon does not simulate now: %s", refused.Error)
+	case code == http.StatusNotFound:
+		err = problem.Refusef("update the daemon, or simulate with its settings: --config FILE", "the daemon at %s has no simulation: it is not a daemon of this version", d.pageURL())
+	default:
+		err = newAnswerError(address, code)
+	}
+	return arrivals, err
 }
 
 // arrivalsText returns a line for each arrival, with what it waits for below.

@@ -31,7 +31,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/git/sign"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/preview"
@@ -82,7 +81,7 @@ func (o Options) proposalBranch(environment string) string {
 	return o.Settings.Output.BranchPrefix + environment
 }
 
-// Loop is the daemon's work. Its cycles must not overlap.
+// Loop is the daemon's work. A cycle or a simulation begins when the one that runs is over.
 type Loop struct {
 	options     Options
 	remotes     *repos.Set
@@ -91,7 +90,8 @@ type Loop struct {
 	sign        git.Signer
 	barrier     panics.Barrier
 	unlock      func()
-	processEnds func() bool // the process does
+	processEnds func() bool   // the process does
+	turn        chan struct{} // has an element while a cycle or a simulation runs
 
 	number       int64
 	roundTime    time.Time // the round: what is decided in it is decided of one time
@@ -119,7 +119,7 @@ const lockWait = 2 * time.Second
 // time uses a folder. The loop reads nothing from servers once ctx has ended.
 func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
-	l := &Loop{options: o, environments: map[string]*environment{}, wakes: &wakeRequests{news: make(chan struct{}, 1)}, pullErrors: map[string]string{}, shared: map[string]*sharedIssue{}}
+	l := &Loop{options: o, environments: map[string]*environment{}, wakes: &wakeRequests{news: make(chan struct{}, 1)}, turn: make(chan struct{}, 1), pullErrors: map[string]string{}, shared: map[string]*sharedIssue{}}
 	s := o.Settings
 	l.processEnds = func() bool { return ctx.Err() != nil }
 	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: func(work, of string, e *panics.Error) {
@@ -195,13 +195,6 @@ func newSigner(s *config.Signing) (git.Signer, error) {
 		passphrase = secret.Reveal()
 	}
 	return parse([]byte(text.Reveal()+"\n"), passphrase)
-}
-
-// Simulate returns when a commit of the base would reach each environment under today's
-// gates. It changes nothing. The loop must have done a cycle.
-func (l *Loop) Simulate(ctx context.Context, revision string) ([]promote.Arrival, error) {
-	l.promoter.StartRound(l.options.Now())
-	return l.promoter.SimulateArrivals(ctx, l.orders, l.promotionFacts(), revision)
 }
 
 // KnowsRepository reports whether the loop reads a repository, by its normalized URL.

@@ -61,12 +61,17 @@ func (l *Loop) Cycle(ctx context.Context) error { return l.runCycle(ctx, repos.A
 // runCycle runs a round that polls some of the repositories, and reports it. The others are
 // taken as they were, and the time of the next poll of all does not change.
 func (l *Loop) runCycle(ctx context.Context, poll repos.Scope) error {
+	endTurn, err := l.takeTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer endTurn()
 	l.number++
 	started := l.options.Now()
 	l.roundTime = started
 	l.promoter.StartRound(started)
 	l.options.Store.StartCycle(started)
-	err := l.barrier.Run("cycle", "", func() error { return l.Round(ctx, poll) })
+	err = l.barrier.Run("cycle", "", func() error { return l.Round(ctx, poll) })
 	if panics.Is(err) { // in what all environments share; what is known of the control plane may be half written
 		l.source = nil
 		l.reportControlPlane(err)

@@ -27,7 +27,7 @@ var (
 
 // reportPromotion reports on the commit of the base how far it has been promoted.
 func (m *Promoter) reportPromotion(ctx context.Context, s *stageState) error {
-	if !m.options.Settings.Write {
+	if !m.mayWrite() {
 		return nil
 	}
 	for _, want := range s.wantedStatuses() {

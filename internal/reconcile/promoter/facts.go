@@ -377,7 +377,7 @@ const maxAnswers = 1000
 // runWorkflow runs a workflow once for a commit, and returns its outcome.
 func (m *Promoter) runWorkflow(ctx context.Context, need gate.Need, f gate.Facts) (gate.Answer, error) {
 	remote := m.options.Remotes.ControlPlane()
-	if remote == nil || !m.options.Settings.Write {
+	if remote == nil || !m.mayWrite() {
 		return gate.Answer{Reason: "writing is off"}, nil
 	}
 	found, err := remote.Forge()

@@ -57,6 +57,7 @@ type Promoter struct {
 	now          time.Time // when it began: what is decided in it is decided of one time
 	source       *source.Source
 	environments map[string]Environment
+	simulates    bool // it is a simulation, which writes nothing
 
 	// The fields below are caches, and may be lost.
 	mu            sync.Mutex
@@ -91,6 +92,9 @@ func New(o Options) *Promoter {
 		options: o, memories: map[string]*memory{}, answers: map[string]gate.Answer{}, logins: map[string]string{}, statuses: map[outputLocation]statusRead{},
 	}
 }
+
+// mayWrite reports whether the round may write to a forge.
+func (m *Promoter) mayWrite() bool { return m.options.Settings.Write && !m.simulates }
 
 // memoryOf returns the memory of an environment.
 func (m *Promoter) memoryOf(environment string) *memory {

@@ -2,10 +2,12 @@ package promoter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
@@ -13,11 +15,15 @@ import (
 // SimulateArrivals returns when a commit of the base would reach each environment under the current
 // gates, from what a cycle has found, at the time of [Promoter.StartRound]. It changes nothing.
 func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environments map[string]Environment, revision string) ([]promote.Arrival, error) {
-	m.source, m.environments = policy.source, environments
+	m.source, m.environments, m.simulates = policy.source, environments, true
+	defer func() { m.simulates = false }()
 	if policy.base.Repo == nil {
 		return nil, fmt.Errorf("the base is a folder, and has no commits")
 	}
 	commit, err := ResolvePromotable(policy.base, revision)
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil, &UnknownCommitError{fmt.Sprintf("the base has no revision %s", revision), "check the name, and that it was pushed"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +36,7 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 		return nil, err
 	}
 	if !h.Contains(commit) {
-		return nil, fmt.Errorf("commit %s is not in the line of the base's branch", promote.ShortID(commit))
+		return nil, &UnknownCommitError{fmt.Sprintf("commit %s is not on the base's branch %s", promote.ShortID(commit), policy.base.Branch), "merge it there first: only commits of that branch are promoted"}
 	}
 	byName := map[string]*stageState{}
 	for _, s := range all {
@@ -44,6 +50,15 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 	}
 	return promote.SimulateArrivals(h, stagesOf(all), commit, enter, proof, m.now), nil
 }
+
+// UnknownCommitError means that a revision names no commit that can be promoted.
+type UnknownCommitError struct{ reason, advice string }
+
+// Error returns why it does not.
+func (e *UnknownCommitError) Error() string { return e.reason }
+
+// Hint returns what to do about it.
+func (e *UnknownCommitError) Hint() string { return e.advice }
 
 // BlockedError means that problems stop all promotions.
 type BlockedError struct{ Problems problem.List }

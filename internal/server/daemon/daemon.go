@@ -145,7 +145,7 @@ func Serve(ctx context.Context, o Options) error {
 	})
 	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{
 		Store: store, Metrics: m, Version: o.Version, Logger: logger, OverdueAfter: o.Settings.OverdueAfter, Refresh: pageRefresh(o.Settings.Schedule.Interval),
-		Wake: func() { loop.Wake("") }, Webhooks: hooks,
+		Wake: func() { loop.Wake("") }, Webhooks: hooks, Simulate: loop.Simulate,
 	}))
 	err = runUntilDone(ctx, loop, store, o, listener, window)
 	if lost := reports.Flush(); lost != nil {

@@ -38,7 +38,7 @@ func TestDescribedRoutes(t *testing.T) {
 			described = append(described, strings.ToUpper(method)+" "+path)
 		}
 	}
-	for _, r := range (&site{Options{Webhooks: http.NotFoundHandler()}}).allRoutes() {
+	for _, r := range (&site{options: Options{Webhooks: http.NotFoundHandler(), Simulate: simulateNothing}}).allRoutes() {
 		answered = append(answered, r.method+" "+strings.TrimSuffix(r.path, "{$}"))
 	}
 	slices.Sort(described)
@@ -55,6 +55,8 @@ func TestDescribedAnswers(t *testing.T) {
 	full, empty := open(fleet()), open(&status.Store{})
 	well := &status.Store{}
 	well.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeOK})
+	at := noon
+	simulates := simulating(&at)
 	c := checker{doc: document(t), seen: map[string]bool{}}
 	for _, r := range []struct {
 		h                    http.Handler
@@ -77,10 +79,18 @@ func TestDescribedAnswers(t *testing.T) {
 		{full, "get", "/api/v1/environments/{name}", "/api/v1/environments/none", ""},
 		{full, "post", "/api/v1/wake", "/api/v1/wake", ""},
 		{full, "post", "/api/v1/wake", "/api/v1/wake", "cross-site"},
+		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=main", ""},
+		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate", ""},
+		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=nowhere", ""},
+		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=circle", ""},
+		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=main~1", ""},
 		{full, "get", "/api/v1/openapi.json", "/api/v1/openapi.json", ""},
 	} {
 		c.answer(t, r.method, r.path, ask(r.h, strings.ToUpper(r.method), r.target, r.site))
 		c.answer(t, r.method, r.path, ask(r.h, http.MethodPut, r.target))
+	}
+	for range maxSimulations {
+		c.answer(t, "get", "/api/v1/simulate", ask(simulates, http.MethodGet, "/api/v1/simulate?commit=main"))
 	}
 	for _, d := range deliveries() {
 		w := httptest.NewRecorder()

@@ -2,14 +2,16 @@
 // programs, health checks and metrics for monitoring, and the addresses of webhooks.
 //
 // What the package keeps true: it only reads; all that a request can cause is that the
-// next cycle starts now, or that a report of a cluster is stored. openapi.json describes
-// the API exactly, which a test checks. All text on the page is escaped, links lead to
-// http and https only, and the page needs no script and no other host.
+// next cycle starts now, that a report of a cluster is stored, or, so often within a minute, that
+// forges are asked for what a simulation needs to know. openapi.json describes the API exactly,
+// which a test checks. All text on the page is escaped, links lead to http and https only, and the
+// page needs no script and no other host.
 // There is no login: everyone who reaches the address may read, so callers must remove
 // secrets from the state before it gets here.
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	_ "embed" // the page, its style and the description of the API
 	"encoding/base64"
@@ -17,6 +19,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -28,6 +31,9 @@ type Options struct {
 	// Webhooks answers POST /webhooks/{forge}; nil: not found. Everyone can reach it, so
 	// it must authenticate its callers.
 	Webhooks http.Handler
+	// Simulate answers /api/v1/simulate; nil: not found. It must write nothing, and allow many calls at
+	// once.
+	Simulate func(ctx context.Context, revision string) ([]promote.Arrival, error)
 	Version  string
 	Logger   *slog.Logger
 	// Wake is called when a client asks for a cycle. It must not wait for its end, and
@@ -77,7 +83,10 @@ func (o Options) withDefaults() Options {
 }
 
 // site answers requests.
-type site struct{ options Options }
+type site struct {
+	options     Options
+	simulations simulations
+}
 
 // route is one path and the one method that it answers (GET includes HEAD).
 type route struct {
@@ -107,6 +116,9 @@ func (s *site) allRoutes() []route {
 	}
 	if s.options.Webhooks != nil {
 		all = append(all, route{http.MethodPost, webhooks, s.options.Webhooks})
+	}
+	if s.options.Simulate != nil {
+		all = append(all, route{http.MethodGet, "/api/v1/simulate", http.HandlerFunc(s.serveSimulation)})
 	}
 	return all
 }

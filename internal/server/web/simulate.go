@@ -1,0 +1,93 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+)
+
+const (
+	// maxSimulations is how many simulations may begin within a minute: they ask the forges, and a
+	// cycle waits for them.
+	maxSimulations = 12
+	// simulationTimeout bounds a simulation, with its wait for the cycle that runs.
+	simulationTimeout = 20 * time.Second
+	// maxRevision bounds the text of a revision.
+	maxRevision = 256
+)
+
+// problemsAnswer is the answer where problems stop all promotions.
+type problemsAnswer struct {
+	errorAnswer
+	Problems problem.List `json:"problems"`
+}
+
+func (s *site) serveSimulation(w http.ResponseWriter, r *http.Request) {
+	revision := r.URL.Query().Get("commit")
+	if revision == "" || len(revision) > maxRevision {
+		s.writeJSON(w, r, http.StatusBadRequest, errorAnswer{"the query names no commit", "name one of the base, as in /api/v1/simulate?commit=main"})
+		return
+	}
+	if ready, reasons := s.options.Store.Snapshot().CheckReadiness(); !ready {
+		s.refuseForNow(w, r, http.StatusServiceUnavailable, time.Minute, strings.Join(reasons, "; "))
+		return
+	}
+	if wait := s.simulations.admit(s.options.Now()); wait > 0 {
+		s.refuseForNow(w, r, http.StatusTooManyRequests, wait, fmt.Sprintf("%d simulations began within a minute, which is the most", maxSimulations))
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), simulationTimeout)
+	defer cancel()
+	arrivals, err := s.options.Simulate(ctx, revision)
+	var unknown *promoter.UnknownCommitError
+	var blocked *promoter.BlockedError
+	switch {
+	case err == nil:
+		s.writeJSON(w, r, http.StatusOK, append([]promote.Arrival{}, arrivals...))
+	case errors.As(err, &unknown):
+		s.writeJSON(w, r, http.StatusBadRequest, errorAnswer{unknown.Error(), unknown.Hint()})
+	case errors.As(err, &blocked):
+		s.writeJSON(w, r, http.StatusConflict, problemsAnswer{errorAnswer{blocked.Error(), "fix the problems in the control plane"}, blocked.Problems})
+	case errors.Is(err, context.DeadlineExceeded):
+		s.refuseForNow(w, r, http.StatusServiceUnavailable, time.Minute, "a cycle runs, and the simulation waits for its end")
+	default:
+		s.options.Logger.WarnContext(r.Context(), "a simulation failed", slog.String("commit", revision), slog.Any("error", err))
+		s.refuseForNow(w, r, http.StatusServiceUnavailable, time.Minute, "the simulation failed: "+err.Error())
+	}
+}
+
+// refuseForNow answers what may succeed after a time.
+func (s *site) refuseForNow(w http.ResponseWriter, r *http.Request, code int, wait time.Duration, sentence string) {
+	seconds := int(max(wait, time.Second).Seconds())
+	w.Header().Set("Retry-After", fmt.Sprint(seconds))
+	s.writeJSON(w, r, code, errorAnswer{sentence, fmt.Sprintf("try again in %d s", seconds)})
+}
+
+// simulations bounds how many simulations begin. The zero value is ready.
+type simulations struct {
+	mu    sync.Mutex
+	began []time.Time // within the last minute
+}
+
+// admit counts a simulation, and returns 0; or how long to wait before the next one may begin.
+func (a *simulations) admit(now time.Time) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for len(a.began) > 0 && now.Sub(a.began[0]) >= time.Minute {
+		a.began = a.began[1:]
+	}
+	if len(a.began) >= maxSimulations {
+		return a.began[0].Add(time.Minute).Sub(now)
+	}
+	a.began = append(a.began, now)
+	return 0
+}
