@@ -22,9 +22,11 @@ import (
 
 var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
+func TestMain(m *testing.M) { os.Exit(giteatest.Run(m)) }
+
 // TestGitea runs against a real server.
 func TestGitea(t *testing.T) {
-	server := giteatest.Start(t)
+	server := giteatest.Share(t)
 	token := server.UserToken("fairlead")
 	open := func(t *testing.T) forgetest.Subject {
 		s := server.In(t)
@@ -129,7 +131,7 @@ func newRepo(t *testing.T, s *giteatest.Server) string {
 			return r
 		}
 		return '-'
-	}, strings.ToLower(filepath.Base(t.Name())))
+	}, strings.ToLower(t.Name()))
 	s.Create(repo)
 	s.Join(repo, "fairlead")
 	return repo

@@ -15,7 +15,7 @@ import (
 
 // TestGiteaPublish publishes to a real server while people act between our calls.
 func TestGiteaPublish(t *testing.T) {
-	server := giteatest.Start(t)
+	server := giteatest.Share(t)
 	token := server.UserToken("fairlead")
 	var repos atomic.Int64
 	forgetest.RunPublish(t, func(t *testing.T) forgetest.Crowd {

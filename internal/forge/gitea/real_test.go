@@ -21,7 +21,7 @@ type subject struct {
 
 // TestReal is what only a real server shows.
 func TestReal(t *testing.T) {
-	server := giteatest.Start(t)
+	server := giteatest.Share(t)
 	token := server.UserToken("fairlead")
 	for name, test := range map[string]func(*testing.T, subject){
 		"merge": merges, "merge a conflict": conflicts, "calls": calls, "bodies that people edited": editedBodies, "texts": cuts,

@@ -20,7 +20,7 @@ import (
 // again and again, with a pull request to be opened each time: nothing that they do to each
 // other is an error, and after one more cycle there is one open pull request.
 func TestGiteaTwoPublishers(t *testing.T) {
-	server := giteatest.Start(t)
+	server := giteatest.Share(t)
 	token := server.UserToken("fairlead")
 	server.Create("acme/twins")
 	server.Join("acme/twins", "fairlead")

@@ -3,7 +3,8 @@
 // What it keeps true: the server is a process of the test's own, on this machine
 // only, with its data in the test's folder, and has ended when the test has; it
 // reads no user's settings; tests share nothing but the program, which is built
-// once, from the Go module proxy, and kept in the user's cache folder. Where it can
+// once, from the Go module proxy, and kept in the user's cache folder, and one server
+// for a package if they want (Share). Where it can
 // be neither found nor built the tests are skipped and say why, or fail if
 // FAIRLEAD_GITEA is "require".
 //
@@ -47,6 +48,12 @@ const (
 // Start starts a server, which ends with the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	return start(t, t.TempDir, t.Cleanup)
+}
+
+// start starts a server in the folder that it is given, and says with atEnd what ends it.
+func start(t testing.TB, newDir func() string, atEnd func(func())) *Server {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("a real Gitea takes its time, and -short asks for less")
 	}
@@ -57,8 +64,8 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Skipf("there is no Gitea to test with: %v", err)
 	}
-	s := &Server{t: t, dir: t.TempDir(), bin: bin, making: &sync.Mutex{}}
-	if err := s.startProcess(); err != nil {
+	s := &Server{t: t, dir: newDir(), bin: bin, making: &sync.Mutex{}}
+	if err := s.startProcess(atEnd); err != nil {
 		t.Fatal(err)
 	}
 	s.newCommand("admin", "user", "create", "--admin", "--must-change-password=false",

@@ -80,7 +80,7 @@ ENABLED = false
 
 // startProcess starts the server on a port that was free a moment ago; if it is taken by
 // then, on another one.
-func (s *Server) startProcess() error {
+func (s *Server) startProcess(atEnd func(func())) error {
 	for range 3 {
 		port, err := freePort()
 		if err != nil {
@@ -91,7 +91,7 @@ func (s *Server) startProcess() error {
 		if err := os.WriteFile(s.path("app.ini"), []byte(text), 0o600); err != nil {
 			return err
 		}
-		if err := s.run(); err != nil {
+		if err := s.run(atEnd); err != nil {
 			return err
 		}
 		if err := s.waitUntil("start Gitea", s.answers); !errors.Is(err, errEnded) {
@@ -118,7 +118,7 @@ func (s *Server) answers() (bool, error) {
 }
 
 // run starts the process. It has ended when the test has, and when our process has.
-func (s *Server) run() error {
+func (s *Server) run(atEnd func(func())) error {
 	log, err := os.Create(s.path("log"))
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (s *Server) run() error {
 	if err := errors.Join(<-started, log.Close()); err != nil {
 		return err
 	}
-	s.t.Cleanup(func() { stop(ran, done) })
+	atEnd(func() { stop(ran, done) })
 	return nil
 }
 
