@@ -103,20 +103,20 @@ func TestGiteaPromotion(t *testing.T) {
 	f.server.Team("acme", "sre", "alice")
 	f.server.UserToken("flux")
 	stop := f.serve("managed")
-	first := f.server.Commit(giteaCP, "main", "configs/level.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: level, labels: {platform-config: \"true\"}}\ndata: {LEVEL: \"1\"}\n")
+	first := f.server.Commit(f.cp, "main", "configs/level.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: level, labels: {platform-config: \"true\"}}\ndata: {LEVEL: \"1\"}\n")
 	var last status.Snapshot
 	merge := func(environment string) {
 		t.Helper()
 		f.awaitAll(environment+" is proposed", &last, proposes(environment, first))
 		e, _ := last.FindEnvironment(environment)
-		f.server.Settle(giteaOut)
-		f.server.Merge(giteaOut, e.Pull.Number)
+		f.server.Settle(f.out)
+		f.server.Merge(f.out, e.Pull.Number)
 		f.awaitAll(environment+" is merged", &last, merged(environment))
 	}
 	ready := func(environment string) {
 		t.Helper()
-		head, _, _ := strings.Cut(gittest.Git(t, t.TempDir(), "ls-remote", f.server.Remote(giteaOut), "refs/heads/"+environment), "\t")
-		f.server.SayStatus(giteaOut, "flux", head, giteatest.Status{Context: "kustomization/" + environment + "/1111", State: "success", Description: "ready"})
+		head, _, _ := strings.Cut(gittest.Git(t, t.TempDir(), "ls-remote", f.server.Remote(f.out), "refs/heads/"+environment), "\t")
+		f.server.SayStatus(f.out, "flux", head, giteatest.Status{Context: "kustomization/" + environment + "/1111", State: "success", Description: "ready"})
 		f.awaitAll(environment+" is ready", &last, proven(environment))
 	}
 	f.awaitAll("dev gets the commit", &last, has("dev", first))
@@ -131,7 +131,7 @@ func TestGiteaPromotion(t *testing.T) {
 	f.serve("managed")
 	record := 0
 	f.server.Until(func() bool {
-		pulls, err := f.client(giteaCP).Pulls(t.Context(), "fairlead/promotion/stage", "stage")
+		pulls, err := f.client(f.cp).Pulls(t.Context(), "fairlead/promotion/stage", "stage")
 		must(t, err)
 		for _, p := range pulls {
 			if p.State == forge.Open {
@@ -140,8 +140,8 @@ func TestGiteaPromotion(t *testing.T) {
 		}
 		return record != 0
 	})
-	f.server.Settle(giteaCP)
-	f.server.Review(giteaCP, "alice", record, "APPROVED", true)
+	f.server.Settle(f.cp)
+	f.server.Review(f.cp, "alice", record, "APPROVED", true)
 	f.awaitAll("stage gets the commit", &last, has("stage", first))
 	f.awaitAll("stage is merged", &last, merged("stage"))
 	ready("stage")
@@ -150,7 +150,7 @@ func TestGiteaPromotion(t *testing.T) {
 	ready("prod")
 
 	said := map[string]string{}
-	for _, s := range f.server.Statuses(giteaCP, first) {
+	for _, s := range f.server.Statuses(f.cp, first) {
 		said[s.Context] = s.State + " " + s.Description
 	}
 	for _, environment := range []string{"dev", "stage", "prod"} {

@@ -18,11 +18,11 @@ func TestGiteaWithoutIssues(t *testing.T) {
 			f := newFlow(t, nil, "dev", "prod")
 			s := f.server
 			token := s.UserToken("weak-"+promotion, "write:repository", "read:user")
-			s.Join(giteaCP, "weak-"+promotion)
-			s.Join(giteaOut, "weak-"+promotion)
-			s.Commit(giteaCP, "prod", "cluster-types/more.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterTypo\nmetadata: {name: more}\n")
+			s.Join(f.cp, "weak-"+promotion)
+			s.Join(f.out, "weak-"+promotion)
+			s.Commit(f.cp, "prod", "cluster-types/more.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: ClusterTypo\nmetadata: {name: more}\n")
 			text := fmt.Sprintf("controlPlane: {repo: %q}\ndataDir: %q\nlisten: \"\"\nwrite: true\npromotion: %s\nforges: [{host: %q, kind: gitea}]\nremotes: [{url: %q, token: {env: TOKEN}}]\n",
-				s.URL+"/"+giteaCP+".git", t.TempDir(), promotion, strings.TrimPrefix(s.URL, "http://"), s.URL+"/")
+				s.URL+"/"+f.cp+".git", t.TempDir(), promotion, strings.TrimPrefix(s.URL, "http://"), s.URL+"/")
 			settings, problems := config.Parse("fairlead.yaml", []byte(text), t.TempDir(), func(string) string { return token })
 			if problems.Stops() {
 				t.Fatal(problems)

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,17 +25,33 @@ import (
 )
 
 const (
-	giteaCP     = "acme/control-plane"
-	giteaOut    = "acme/gitops"
 	hookSecret  = "a-webhook-secret"
 	requiredJob = "ci/test"
 )
+
+// organizations counts those on the server that all tests share: each has its own.
+var organizations atomic.Int64
+
+// newGitea makes a control plane and a GitOps repository in an organization of their own.
+func newGitea(t *testing.T) (s *giteatest.Server, cp, out string) {
+	t.Helper()
+	s = giteatest.Share(t)
+	owner := fmt.Sprintf("acme-%d", organizations.Add(1))
+	cp, out = owner+"/control-plane", owner+"/gitops"
+	s.Create(cp)
+	s.Create(out)
+	return s, cp, out
+}
+
+func TestMain(m *testing.M) { os.Exit(giteatest.Run(m)) }
 
 // flow is a daemon that watches repositories of a real Gitea, and is woken by its
 // webhooks only.
 type flow struct {
 	*testing.T
 	server *giteatest.Server
+	cp     string // its repositories
+	out    string
 	log    *strings.Builder
 	cycles chan status.Snapshot
 }
@@ -105,7 +123,7 @@ func (f *flow) comments(repo string, number int) []string {
 func begin(t *testing.T) *flow {
 	t.Helper()
 	f := newFlow(t, nil, "dev")
-	f.server.Protect(giteaOut, "dev", requiredJob)
+	f.server.Protect(f.out, "dev", requiredJob)
 	f.serve("external")
 	return f
 }
@@ -113,10 +131,8 @@ func begin(t *testing.T) *flow {
 // newFlow fills the repositories, with more files in the base.
 func newFlow(t *testing.T, more map[string]string, environments ...string) *flow {
 	t.Helper()
-	s := giteatest.Start(t)
-	s.Create(giteaCP)
-	s.Create(giteaOut)
-	o := scaffold.Options{ControlPlane: s.URL + "/" + giteaCP + ".git", GitOps: s.URL + "/" + giteaOut + ".git", Environments: environments, Sample: true}
+	s, controlPlane, gitOps := newGitea(t)
+	o := scaffold.Options{ControlPlane: s.URL + "/" + controlPlane + ".git", GitOps: s.URL + "/" + gitOps + ".git", Environments: environments, Sample: true}
 	cp, err := scaffold.ControlPlaneBranches(o)
 	must(t, err)
 	out, err := scaffold.GitOpsBranches(o)
@@ -130,9 +146,9 @@ func newFlow(t *testing.T, more map[string]string, environments ...string) *flow
 	}
 	cp[0].Files, err = tree.FromFiles(files)
 	must(t, err)
-	fillGitea(t, s, giteaCP, cp)
-	fillGitea(t, s, giteaOut, out)
-	f := &flow{T: t, server: s, log: &strings.Builder{}, cycles: make(chan status.Snapshot, 1000)}
+	fillGitea(t, s, controlPlane, cp)
+	fillGitea(t, s, gitOps, out)
+	f := &flow{T: t, server: s, cp: controlPlane, out: gitOps, log: &strings.Builder{}, cycles: make(chan status.Snapshot, 1000)}
 	t.Cleanup(func() {
 		if strings.Contains(f.log.String(), s.Token) || strings.Contains(f.log.String(), hookSecret) {
 			t.Error("the log has a secret")
@@ -156,7 +172,7 @@ schedule: {interval: 1h}
 forges: [{host: %q, kind: gitea}]
 remotes: [{url: %q, token: {env: TOKEN}}]
 webhooks: {gitea: {secret: {env: HOOK}}}
-`, f.server.URL+"/"+giteaCP+".git", f.TempDir(), promotion, strings.TrimPrefix(f.server.URL, "http://"), f.server.URL+"/")
+`, f.server.URL+"/"+f.cp+".git", f.TempDir(), promotion, strings.TrimPrefix(f.server.URL, "http://"), f.server.URL+"/")
 	env := map[string]string{"TOKEN": f.server.Token, "HOOK": hookSecret}
 	settings, problems := config.Parse("fairlead.yaml", []byte(text), f.TempDir(), func(name string) string { return env[name] })
 	if problems.Stops() {
@@ -178,8 +194,8 @@ webhooks: {gitea: {secret: {env: HOOK}}}
 	})
 	f.Cleanup(stop)
 	hook := "http://" + <-address + "/webhooks/gitea"
-	f.server.Webhook(giteaCP, hook, hookSecret)
-	f.server.Webhook(giteaOut, hook, hookSecret)
+	f.server.Webhook(f.cp, hook, hookSecret)
+	f.server.Webhook(f.out, hook, hookSecret)
 	return stop
 }
 
@@ -188,7 +204,7 @@ webhooks: {gitea: {secret: {env: HOOK}}}
 func TestGiteaFlow(t *testing.T) {
 	f := begin(t)
 	first := f.await("the first cycle", func(e status.Environment) bool { return e.State == status.Proposed })
-	f.server.Commit(giteaCP, "dev", "configs/more.yaml", `apiVersion: v1
+	f.server.Commit(f.cp, "dev", "configs/more.yaml", `apiVersion: v1
 kind: ConfigMap
 metadata:
   name: more
@@ -201,12 +217,12 @@ data:
 		t.Errorf("pull request %d came, and was %d", second.Pull.Number, first.Pull.Number)
 	}
 	ci, err := gitea.New(forge.Options{
-		API: f.server.URL, Repo: giteaOut, Token: func(context.Context) (string, error) { return f.server.Token, nil }, Now: time.Now,
+		API: f.server.URL, Repo: f.out, Token: func(context.Context) (string, error) { return f.server.Token, nil }, Now: time.Now,
 	})
 	must(t, err)
 	must(t, ci.SetStatus(t.Context(), second.Output.Commit, forge.Status{Context: requiredJob, Outcome: forge.Success, Description: "fine"}))
-	f.server.Settle(giteaOut)
-	f.server.Merge(giteaOut, second.Pull.Number)
+	f.server.Settle(f.out)
+	f.server.Merge(f.out, second.Pull.Number)
 	f.await("the merge", func(e status.Environment) bool { return e.State == status.InSync })
 }
 
@@ -218,19 +234,19 @@ func TestGiteaPreview(t *testing.T) {
 	config := func(value string) string {
 		return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\n  labels: {platform-config: \"true\"}\ndata:\n  MORE: \"" + value + "\"\n"
 	}
-	f.server.Commit(giteaCP, "change", "configs/more.yaml", config("one"))
-	number := f.server.Propose(giteaCP, "change", "main", "please")
+	f.server.Commit(f.cp, "change", "configs/more.yaml", config("one"))
+	number := f.server.Propose(f.cp, "change", "main", "please")
 	said := func(what string) {
 		t.Helper()
 		f.await(what, func(status.Environment) bool {
-			all := f.comments(giteaCP, number)
+			all := f.comments(f.cp, number)
 			return len(all) == 1 && strings.Contains(all[0], what)
 		})
 	}
 	said("MORE")
-	f.server.Commit(giteaCP, "change", "configs/second.yaml", strings.Replace(strings.Replace(config("x"), "MORE", "SECOND", 1), "name: more", "name: second", 1))
+	f.server.Commit(f.cp, "change", "configs/second.yaml", strings.Replace(strings.Replace(config("x"), "MORE", "SECOND", 1), "name: more", "name: second", 1))
 	said("SECOND")
-	if all := f.comments(giteaCP, number); len(all) != 1 {
+	if all := f.comments(f.cp, number); len(all) != 1 {
 		t.Errorf("there are %d comments, want one that is edited: %q", len(all), all)
 	}
 }

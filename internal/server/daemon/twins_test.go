@@ -19,7 +19,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge/gitea"
 	"github.com/fairlead-io/fairlead/internal/forge/github"
 	"github.com/fairlead-io/fairlead/internal/forge/gitlab"
-	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
 	"github.com/fairlead-io/fairlead/internal/testkit/githubfake"
 	"github.com/fairlead-io/fairlead/internal/testkit/gitlabfake"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
@@ -68,9 +67,16 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// host is a forge with the repositories, both named as on Gitea.
+// The repositories on the stand-ins of the other forges.
+const (
+	fakeCP  = "acme/control-plane"
+	fakeOut = "acme/gitops"
+)
+
+// host is a forge with the repositories.
 type host struct {
 	kind, server, api, token string
+	cp, out                  string // the repositories
 	access                   string // the server's URL for people, with what they need to push
 	forge                    forge.Forge
 	merge                    func(number int)
@@ -80,13 +86,11 @@ func (h host) secret(context.Context) (string, error) { return h.token, nil }
 
 func giteaHost(t *testing.T) host {
 	t.Helper()
-	s := giteatest.Start(t)
-	s.Create(giteaCP)
-	s.Create(giteaOut)
-	h := host{kind: "gitea", server: s.URL, token: s.Token, access: strings.TrimSuffix(s.Remote(giteaOut), "/"+giteaOut+".git")}
-	h.merge = func(number int) { s.Merge(giteaOut, number) }
+	s, cp, out := newGitea(t)
+	h := host{kind: "gitea", server: s.URL, token: s.Token, cp: cp, out: out, access: strings.TrimSuffix(s.Remote(out), "/"+out+".git")}
+	h.merge = func(number int) { s.Merge(out, number) }
 	var err error
-	h.forge, err = gitea.New(forge.Options{API: s.URL, Repo: giteaOut, Token: h.secret, Now: time.Now})
+	h.forge, err = gitea.New(forge.Options{API: s.URL, Repo: h.out, Token: h.secret, Now: time.Now})
 	must(t, err)
 	return h
 }
@@ -94,12 +98,12 @@ func giteaHost(t *testing.T) host {
 func githubHost(t *testing.T) host {
 	t.Helper()
 	s := githubfake.Serve(t)
-	s.Create(giteaCP)
-	server := strings.TrimSuffix(s.Create(giteaOut), "/"+giteaOut+".git")
-	h := host{kind: "github", server: server, access: server, api: s.API(), token: s.Token}
-	h.merge = func(number int) { s.Merge(giteaOut, number, false) }
+	s.Create(fakeCP)
+	server := strings.TrimSuffix(s.Create(fakeOut), "/"+fakeOut+".git")
+	h := host{kind: "github", server: server, access: server, api: s.API(), token: s.Token, cp: fakeCP, out: fakeOut}
+	h.merge = func(number int) { s.Merge(fakeOut, number, false) }
 	var err error
-	h.forge, err = github.New(forge.Options{API: s.API(), Repo: giteaOut, Token: h.secret, Now: time.Now})
+	h.forge, err = github.New(forge.Options{API: s.API(), Repo: h.out, Token: h.secret, Now: time.Now})
 	must(t, err)
 	return h
 }
@@ -107,12 +111,12 @@ func githubHost(t *testing.T) host {
 func gitlabHost(t *testing.T) host {
 	t.Helper()
 	s := gitlabfake.Serve(t)
-	s.Create(giteaCP)
-	server := strings.TrimSuffix(s.Create(giteaOut), "/"+giteaOut+".git")
-	h := host{kind: "gitlab", server: server, access: server, api: s.API(), token: s.Token}
-	h.merge = func(number int) { s.Merge(giteaOut, number, gitlabfake.Merging{}) }
+	s.Create(fakeCP)
+	server := strings.TrimSuffix(s.Create(fakeOut), "/"+fakeOut+".git")
+	h := host{kind: "gitlab", server: server, access: server, api: s.API(), token: s.Token, cp: fakeCP, out: fakeOut}
+	h.merge = func(number int) { s.Merge(fakeOut, number, gitlabfake.Merging{}) }
 	var err error
-	h.forge, err = gitlab.New(forge.Options{API: s.API(), Repo: giteaOut, Token: h.secret, Now: time.Now})
+	h.forge, err = gitlab.New(forge.Options{API: s.API(), Repo: h.out, Token: h.secret, Now: time.Now})
 	must(t, err)
 	return h
 }
@@ -129,16 +133,16 @@ type twins struct {
 // fill makes an environment dev, and what people need to look at it and to change it.
 func (s *twins) fill() {
 	s.Helper()
-	o := scaffold.Options{ControlPlane: s.server + "/" + giteaCP + ".git", GitOps: s.server + "/" + giteaOut + ".git", Environments: []string{"dev"}, Sample: true}
+	o := scaffold.Options{ControlPlane: s.server + "/" + s.cp + ".git", GitOps: s.server + "/" + s.out + ".git", Environments: []string{"dev"}, Sample: true}
 	plane, err := scaffold.ControlPlaneBranches(o)
 	must(s.T, err)
 	out, err := scaffold.GitOpsBranches(o)
 	must(s.T, err)
-	fillRemote(s.T, s.access+"/"+giteaCP+".git", plane)
-	fillRemote(s.T, s.access+"/"+giteaOut+".git", out)
+	fillRemote(s.T, s.access+"/"+s.cp+".git", plane)
+	fillRemote(s.T, s.access+"/"+s.out+".git", out)
 	s.plane, s.look = filepath.Join(s.dir, "plane"), filepath.Join(s.dir, "look")
-	gittest.Git(s, s.dir, "clone", "-q", "--branch", "dev", s.access+"/"+giteaCP+".git", s.plane)
-	gittest.Git(s, s.dir, "clone", "-q", "--mirror", s.access+"/"+giteaOut+".git", s.look)
+	gittest.Git(s, s.dir, "clone", "-q", "--branch", "dev", s.access+"/"+s.cp+".git", s.plane)
+	gittest.Git(s, s.dir, "clone", "-q", "--mirror", s.access+"/"+s.out+".git", s.look)
 }
 
 // change commits a new value to the environment's branch, and wakes both daemons at once.
@@ -288,7 +292,7 @@ log: {level: debug, format: json}
 schedule: {interval: 1s}
 forges: [{host: %q, kind: %s%s}]
 remotes: [{url: %q, token: {env: %s}}]
-`, s.server+"/"+giteaCP+".git", filepath.Join(s.dir, fmt.Sprintf("data%d", number)), strings.TrimPrefix(s.server, "http://"), s.kind, api, s.server+"/", twinToken), 0o600))
+`, s.server+"/"+s.cp+".git", filepath.Join(s.dir, fmt.Sprintf("data%d", number)), strings.TrimPrefix(s.server, "http://"), s.kind, api, s.server+"/", twinToken), 0o600))
 	d := &twin{command: exec.Command(s.binary, "serve", "--config", settings), cycles: make(chan struct{}, 10000), read: make(chan struct{})}
 	d.command.Env = append(os.Environ(), twinToken+"="+s.token)
 	stderr, err := d.command.StderrPipe()

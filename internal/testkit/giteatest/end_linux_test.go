@@ -22,7 +22,7 @@ func TestEndsWithItsProcess(t *testing.T) {
 		<-t.Context().Done() // it is killed
 		return
 	}
-	ours := giteatest.Start(t) // there is one, or the test is skipped
+	ours := giteatest.Share(t) // there is one, or the test is skipped
 	other := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEndsWithItsProcess$")
 	other.Env = append(os.Environ(), killedVariable+"=1", "TMPDIR="+t.TempDir())
 	said, err := other.StdoutPipe()

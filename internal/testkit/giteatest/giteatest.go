@@ -2,11 +2,11 @@
 //
 // What it keeps true: the server is a process of the test's own, on this machine
 // only, with its data in the test's folder, and has ended when the test has; it
-// reads no user's settings; tests share nothing but the program, which is built
-// once, from the Go module proxy, and kept in the user's cache folder, and one server
-// for a package if they want (Share). Where it can
-// be neither found nor built the tests are skipped and say why, or fail if
-// FAIRLEAD_GITEA is "require".
+// reads no user's settings; packages share nothing but the program, which is built
+// once, from the Go module proxy, and kept in the user's cache folder. The tests of a
+// package share one server (Share), each with repositories of its own: a start takes
+// longer than most tests. Where the program can be neither found nor built the tests are
+// skipped and say why, or fail if FAIRLEAD_GITEA is "require".
 //
 // It needs the git command.
 package giteatest

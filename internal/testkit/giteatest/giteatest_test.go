@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -16,6 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
+
+func TestMain(m *testing.M) { os.Exit(giteatest.Run(m)) }
 
 // TestServers has two servers at once, which know nothing of each other.
 func TestServers(t *testing.T) {
@@ -35,8 +38,8 @@ func TestServers(t *testing.T) {
 
 // TestWebhook has the server tell of a push and of a merge, signed.
 func TestWebhook(t *testing.T) {
-	const repo, secret = "acme/gitops", "not-a-secret"
-	s := giteatest.Start(t)
+	const repo, secret = "acme/webhook", "not-a-secret"
+	s := giteatest.Share(t)
 	s.Create(repo)
 	told := make(chan string, 100)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
@@ -75,12 +78,12 @@ func TestWebhook(t *testing.T) {
 }
 
 func TestPeople(t *testing.T) {
-	const repo = "acme/gitops"
-	s := giteatest.Start(t)
+	const repo = "acme/people"
+	s := giteatest.Share(t)
 	s.Create(repo)
 	s.UserToken("alice")
 	s.Fork(repo, "alice")
-	s.Commit("alice/gitops", "dev", "file", "a")
+	s.Commit("alice/people", "dev", "file", "a")
 	number := s.Propose(repo, "alice:dev", "main", "x")
 	s.Label(repo, number, "b")
 	s.Label(repo, number, "a")
@@ -95,8 +98,8 @@ func TestPeople(t *testing.T) {
 
 // TestHooks: what the hooks of a push do is done, though Gitea is not started for each.
 func TestHooks(t *testing.T) {
-	const repo = "acme/gitops"
-	s := giteatest.Start(t)
+	const repo = "acme/hooks"
+	s := giteatest.Share(t)
 	s.Create(repo)
 	s.Protect(repo, "main", "check")
 	dir := t.TempDir()
