@@ -63,14 +63,22 @@ func (b *Book) fold(r Report) (Outcome, *record) {
 			return Outcome{Refused: true}, nil
 		}
 		known = &record{}
-		b.objects[key] = known
-		b.named[key.cluster] = append(b.named[key.cluster], key.name)
+		b.add(key, known)
 	}
 	old := known.memory
 	before := old.state()
 	known.memory.fold(r)
 	return Outcome{Newer: known.memory != old, Changed: !known.state().isSame(before), Before: before}, known
 }
+
+// add takes in an object that is not known.
+func (b *Book) add(key objectKey, r *record) {
+	b.objects[key] = r
+	b.named[key.cluster] = append(b.named[key.cluster], key.name)
+}
+
+// countObjects returns how many objects of a cluster are known.
+func (b *Book) countObjects(cluster string) int { return len(b.named[unique.Make(cluster)]) }
 
 // Len returns how many objects are known.
 func (b *Book) Len() int { return len(b.objects) }

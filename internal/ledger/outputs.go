@@ -7,7 +7,7 @@ import (
 
 // Output is a commit of an environment's output branch.
 type Output struct {
-	Revision string // as reports name it
+	Revision string // the commit
 	Merged   time.Time
 	// Folders are the ids of the trees of the cluster types. Types without a folder are missing.
 	Folders map[string]string
@@ -40,6 +40,9 @@ func (o *Outputs) Newest() (Output, bool) {
 // Find returns the output that a report names, and false if it is none of the environment's.
 func (o *Outputs) Find(revision string) (Output, bool) {
 	i, ok := o.index[revision]
+	if !ok {
+		i, ok = o.index[ParseRevision(revision).Commit]
+	}
 	if !ok {
 		return Output{}, false
 	}

@@ -13,12 +13,17 @@ type Ledger struct {
 	book   *Book
 }
 
+// MaxObjects is how many objects of one cluster are known at most.
+const MaxObjects = 4096
+
 // New returns a Ledger that knows at most so many objects.
 func New(limit int) *Ledger { return &Ledger{book: NewBook(limit)} }
 
 // Receipt is what has become of a contact and its reports.
 type Receipt struct {
 	Admission Admission
+	// Cluster is the ID of the cluster that has the name, whether the contact is of it or not.
+	Cluster string
 	// Writes bring the stored spans up to date.
 	Writes []SpanWrite
 	// Removed are the objects that the cluster no longer has. Their last spans have ended.
@@ -34,11 +39,11 @@ type Receipt struct {
 // it was.
 func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 	cluster, admission := l.roster.Admit(c)
-	receipt := Receipt{Admission: admission}
+	receipt := Receipt{Admission: admission, Cluster: cluster.ID}
 	if admission != Admitted {
 		return receipt
 	}
-	if c.Scope == Nothing && c.Digest != cluster.digest || c.Scope == Changes && c.Base != cluster.digest {
+	if c.Scope == Nothing && c.Digest != cluster.Digest || c.Scope == Changes && c.Base != cluster.Digest {
 		receipt.WantsEverything = true
 		return receipt
 	}
@@ -46,7 +51,7 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 	changed := false
 	for _, r := range reports {
 		r.Object.Cluster, r.Group = cluster.ID, cluster.Group
-		done, known := l.book.fold(r)
+		done, known := l.fold(r, cluster)
 		if done.Refused {
 			receipt.Refused++
 		}
@@ -58,9 +63,9 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 	l.removeObjects(cluster, c, reports, &receipt)
 	switch {
 	case c.Scope != Some:
-		cluster.digest = c.Digest
+		cluster.Digest = c.Digest
 	case changed: // an event tells what no digest has told
-		cluster.digest = ""
+		cluster.Digest = ""
 	}
 	return receipt
 }
@@ -116,6 +121,17 @@ func (l *Ledger) findMissing(cluster *Cluster, c Contact, reports []Report) []st
 	return missing
 }
 
+// fold takes in a report, unless it is of one object more than a cluster may have. The whole fleet may
+// report under one name with the credential that all clusters have.
+func (l *Ledger) fold(r Report, of *Cluster) (Outcome, *record) {
+	if !of.Unproven && l.book.countObjects(r.Object.Cluster) >= MaxObjects {
+		if _, known := l.book.Find(r.Object); !known {
+			return Outcome{Refused: true}, nil
+		}
+	}
+	return l.book.fold(r)
+}
+
 // spanStart returns when a span begins: when its cluster says so, but not after we have heard of it.
 func spanStart(said, received time.Time) time.Time {
 	if said.After(received) {
@@ -126,6 +142,9 @@ func spanStart(said, received time.Time) time.Time {
 
 // Clusters returns all clusters, in the order in which they were first in touch.
 func (l *Ledger) Clusters() []*Cluster { return l.roster.All() }
+
+// FindCluster returns what is known of the cluster that has, or had, a name; nil if there is none.
+func (l *Ledger) FindCluster(name string) *Cluster { return l.roster.Find(name) }
 
 // Find returns what is known of an object, and false if nothing is.
 func (l *Ledger) Find(o Object) (State, bool) { return l.book.Find(o) }

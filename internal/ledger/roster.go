@@ -17,6 +17,8 @@ type Contact struct {
 	Group Group
 	// Platform is the name of the object that pulls the environment's output; "" if it is not known.
 	Platform string
+	// Unproven is set if the credential is one that all clusters have.
+	Unproven bool
 	// Every is how often the cluster means to be in touch.
 	Every time.Duration
 	// Boot and Sequence number the contacts of an agent: Boot is another one after each start.
@@ -53,12 +55,12 @@ const (
 // its number, or after another start of the agent by its time.
 func (c Contact) isReplay(last *Cluster) bool {
 	switch {
-	case c.Boot == "" || last.boot == "":
+	case c.Boot == "" || last.Boot == "":
 		return false
-	case c.Boot == last.boot:
-		return c.Sequence <= last.sequence
+	case c.Boot == last.Boot:
+		return c.Sequence <= last.Sequence
 	}
-	return !c.Sent.After(last.sent)
+	return !c.Sent.After(last.Sent)
 }
 
 // Admission is what becomes of a contact.
@@ -70,9 +72,10 @@ const (
 	Replayed            // it is not newer than the last one
 	Contested           // another cluster has the name
 	Renamed             // the cluster has another name by now
+	Unproven            // the cluster has a credential of its own, and this contact another one
 )
 
-var admissionNames = [...]string{"admitted", "replayed", "contested", "renamed"}
+var admissionNames = [...]string{"admitted", "replayed", "contested", "renamed", "unproven"}
 
 // String returns the name of an admission.
 func (a Admission) String() string { return admissionNames[min(int(a), len(admissionNames)-1)] }
@@ -85,6 +88,8 @@ type Cluster struct {
 	UID      string
 	Group    Group
 	Platform string
+	// Unproven is set until the cluster has used a credential of its own.
+	Unproven bool
 	Every    time.Duration
 	// FirstSeen and LastSeen are times of ours.
 	FirstSeen, LastSeen time.Time
@@ -93,11 +98,13 @@ type Cluster struct {
 	Rival     string
 	RivalSeen time.Time
 
-	boot     string // of the last contact of an agent
-	sequence uint64
-	sent     time.Time
-	agentAt  time.Time // when that was received
-	digest   string    // of what is known of the objects; "" if it may differ from what an agent read
+	// Boot, Sequence and Sent are those of the last contact of an agent, and AgentSeen is when it was
+	// received.
+	Boot            string
+	Sequence        uint64
+	Sent, AgentSeen time.Time
+	// Digest is that of what is known of the objects; "" if it may differ from what an agent has read.
+	Digest string
 }
 
 // Naming is a name that a cluster has since a time.
@@ -140,12 +147,12 @@ type Roster struct {
 // All returns all clusters, in the order in which they were first in touch.
 func (r *Roster) All() []*Cluster { return slices.Clone(r.clusters) }
 
+// Find returns the cluster that has, or had, a name; nil if there is none.
+func (r *Roster) Find(name string) *Cluster { return r.byName[name] }
+
 // Admit takes a contact in, and returns the cluster that it is of. A cluster under a new name is
 // renamed; one under the name of another cluster is refused.
 func (r *Roster) Admit(c Contact) (*Cluster, Admission) {
-	if r.byName == nil {
-		r.byName, r.byUID = map[string]*Cluster{}, map[string]*Cluster{}
-	}
 	known, same := r.byName[c.Name], r.byUID[c.UID]
 	switch {
 	case known == nil && same == nil:
@@ -157,6 +164,8 @@ func (r *Roster) Admit(c Contact) (*Cluster, Admission) {
 		r.byName[c.Name], known = same, same
 	case known.Name() != c.Name:
 		return known, Renamed
+	case c.Unproven && !known.Unproven:
+		return known, Unproven
 	case c.UID != "" && known.UID == "" && same == nil:
 		known.UID, r.byUID[c.UID] = c.UID, known
 	case c.UID != "" && known.UID != c.UID:
@@ -171,25 +180,36 @@ func (r *Roster) Admit(c Contact) (*Cluster, Admission) {
 }
 
 func (r *Roster) addCluster(c Contact) *Cluster {
-	added := &Cluster{ID: c.Name, Names: []Naming{{c.Name, c.Received}}, UID: c.UID, FirstSeen: c.Received}
+	added := &Cluster{ID: c.Name, Names: []Naming{{c.Name, c.Received}}, UID: c.UID, Unproven: true, FirstSeen: c.Received}
 	added.touch(c)
-	r.clusters = append(r.clusters, added)
-	r.byName[c.Name] = added
-	if c.UID != "" {
-		r.byUID[c.UID] = added
-	}
+	r.add(added)
 	return added
+}
+
+// add takes in a cluster that is not known.
+func (r *Roster) add(c *Cluster) {
+	if r.byName == nil {
+		r.byName, r.byUID = map[string]*Cluster{}, map[string]*Cluster{}
+	}
+	r.clusters = append(r.clusters, c)
+	for _, n := range c.Names {
+		r.byName[n.Name] = c
+	}
+	if c.UID != "" {
+		r.byUID[c.UID] = c
+	}
 }
 
 // touch takes in what a contact says of the cluster itself.
 func (c *Cluster) touch(by Contact) {
+	c.Unproven = c.Unproven && by.Unproven
 	if by.Group != (Group{}) || by.Scope == Everything {
 		c.Group = by.Group
 	}
 	if by.Boot != "" {
-		c.boot, c.sequence, c.sent, c.agentAt = by.Boot, by.Sequence, by.Sent, by.Received
+		c.Boot, c.Sequence, c.Sent, c.AgentSeen = by.Boot, by.Sequence, by.Sent, by.Received
 	}
-	if by.Boot != "" || by.Received.Sub(c.agentAt) > 3*by.Every { // an agent keeps its own time
+	if by.Boot != "" || by.Received.Sub(c.AgentSeen) > 3*by.Every { // an agent keeps its own time
 		c.Every = by.Every
 	}
 	if by.Platform != "" || by.Scope == Everything {
@@ -198,4 +218,11 @@ func (c *Cluster) touch(by Contact) {
 	if by.Received.After(c.LastSeen) {
 		c.LastSeen = by.Received
 	}
+}
+
+// Clone returns a copy that does not change with the cluster.
+func (c *Cluster) Clone() *Cluster {
+	clone := *c
+	clone.Names = slices.Clone(c.Names)
+	return &clone
 }

@@ -14,6 +14,7 @@ type Class uint8
 const (
 	ClassContested   Class = iota // two clusters report under the name
 	ClassUnheard                  // expected, and never in touch
+	ClassUnproven                 // without a credential of its own
 	ClassSilent                   // not in touch lately
 	ClassFailed                   // it failed at what is wanted
 	ClassUnknown                  // at a revision that is no output of ours
@@ -22,7 +23,7 @@ const (
 	ClassReady
 )
 
-var classNames = [...]string{"contested", "unheard", "silent", "failed", "unknown", "behind", "progressing", "ready"}
+var classNames = [...]string{"contested", "unheard", "unproven", "silent", "failed", "unknown", "behind", "progressing", "ready"}
 
 // String returns the name of a class.
 func (c Class) String() string { return classNames[min(int(c), len(classNames)-1)] }
@@ -86,6 +87,8 @@ func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.
 	switch {
 	case c.IsContested(now):
 		s.Class = ClassContested
+	case c.Unproven:
+		s.Class = ClassUnproven
 	case c.IsSilent(now):
 		s.Class = ClassSilent
 	case !known || !ours:

@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	"iter"
+	"unique"
+)
+
+// Saved is what has to be stored of an object, so that the next process knows the same of it.
+type Saved struct {
+	Object Object
+	State  State
+	// Reports fold into State, now and with whatever comes.
+	Reports []Report
+	// Open is the span that lasts, and Before the one before it; zero if there is none.
+	Open, Before Span
+}
+
+// IsPlain reports whether all that is known follows from State, as it does of most objects: from one
+// report, of a phase at a revision.
+func (s Saved) IsPlain() bool {
+	return len(s.Reports) == 1 && s.Reports[0].Runs == "" && s.Reports[0].Phase == s.State.Phase &&
+		s.Reports[0].Target == s.State.Target() && (s.State.Phase == Ready || s.State.Revision == "")
+}
+
+// Save returns what has to be stored of an object, and false if it is not known.
+func (l *Ledger) Save(o Object) (Saved, bool) {
+	r := l.book.objects[newKey(o)]
+	if r == nil {
+		return Saved{}, false
+	}
+	s := Saved{Object: o, State: r.state(), Reports: r.reports(o), Open: r.open.span(), Before: r.before.span()}
+	s.Open.Message = s.State.Message
+	return s, true
+}
+
+// SaveAll returns what has to be stored of all objects, in no order.
+func (l *Ledger) SaveAll() iter.Seq[Saved] {
+	return func(yield func(Saved) bool) {
+		for o := range l.book.All() {
+			s, _ := l.Save(o)
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// RestoreCluster takes in what was stored of a cluster. It must not be known.
+func (l *Ledger) RestoreCluster(c Cluster) { l.roster.add(&c) }
+
+// RestoreObject takes in what was stored of an object. It must not be known. State is not read: it
+// follows from Reports.
+func (l *Ledger) RestoreObject(s Saved) {
+	r := &record{history: history{open: newMark(s.Open), before: newMark(s.Before)}}
+	for _, report := range s.Reports {
+		r.fold(report)
+	}
+	l.book.add(newKey(s.Object), r)
+}
+
+// newMark is the inverse of mark.span.
+func newMark(s Span) mark {
+	if s.Since.IsZero() {
+		return mark{}
+	}
+	return mark{unique.Make(s.Revision), unique.Make(s.Attempted), unixSeconds(s.Since), s.Phase}
+}
+
+// span returns a mark as a span, without what a mark does not have.
+func (m mark) span() Span {
+	if m.since == 0 {
+		return Span{}
+	}
+	return Span{Since: timeOf(m.since), Phase: m.phase, Revision: m.revision.Value(), Attempted: m.attempted.Value()}
+}

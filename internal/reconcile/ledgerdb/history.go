@@ -1,0 +1,59 @@
+package ledgerdb
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+)
+
+// FindHistory returns the spans of an object of a cluster, the oldest first. Of several clusters that
+// had the name it is the last one.
+func (s *Store) FindHistory(ctx context.Context, o ledger.Object) ([]ledger.Span, error) {
+	var all []ledger.Span
+	err := s.ask(ctx, "history", []any{o.Cluster, o.Name}, func(scan scanFunc) error {
+		span, err := scanSpan(scan)
+		all = append(all, span)
+		return err
+	})
+	return all, err
+}
+
+// Running is what an object of a cluster said at a time.
+type Running struct {
+	Cluster string // the name that it had then
+	Span    ledger.Span
+}
+
+// FindRunning returns what the objects of a name said at a time, in the order of the first contacts of
+// their clusters.
+func (s *Store) FindRunning(ctx context.Context, object string, at time.Time) ([]Running, error) {
+	var all []Running
+	err := s.ask(ctx, "running_at", []any{object, unixOf(at)}, func(scan scanFunc) error {
+		var r Running
+		var err error
+		r.Span, err = scanSpan(scan, &r.Cluster)
+		all = append(all, r)
+		return err
+	})
+	return all, err
+}
+
+// ask runs one statement that reads.
+func (s *Store) ask(ctx context.Context, statement string, args []any, each func(scan scanFunc) error) error {
+	err := s.engine.read(ctx, func(in session) error { return in.query(ctx, statement, args, each) })
+	if err != nil {
+		return fmt.Errorf("ask the ledger: %w", err)
+	}
+	return nil
+}
+
+// scanSpan reads the columns of a span, after others.
+func scanSpan(scan scanFunc, before ...any) (ledger.Span, error) {
+	var s ledger.Span
+	var since, until, phase int64
+	err := scan(append(before, &since, &until, &phase, &s.Revision, &s.Attempted, &s.Message)...)
+	s.Since, s.Until, s.Phase = timeOf(since), timeOf(until), ledger.Phase(phase)
+	return s, err
+}

@@ -1,0 +1,51 @@
+// Package ledgerdb stores what clusters report in a database.
+//
+// What the package keeps true: a batch is written whole or not at all, and may be written again; a
+// database of a newer program is left alone; what is read back is what was known when the last batch
+// was written. The statements are those in queries, which two engines can share; what is of one engine
+// is in its own file. A database may be lost: what the clusters say next makes it right.
+package ledgerdb
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrNewer is the error for a database that a newer program has written.
+var ErrNewer = errors.New("the ledger was written by a newer version of Fairlead")
+
+// ErrDamaged is the error for a file that is no database, or not a whole one.
+var ErrDamaged = errors.New("the ledger is damaged")
+
+// ErrFull is the error where there is no room for a batch.
+var ErrFull = errors.New("there is no room left for the ledger")
+
+// engine is a database. One batch is written at a time.
+type engine interface {
+	// transact calls work in a transaction that may write, and commits unless work fails.
+	transact(ctx context.Context, work func(session) error) error
+	// read calls work in a transaction that only reads; any number may at a time.
+	read(ctx context.Context, work func(session) error) error
+	close() error
+}
+
+// session runs the statements of a transaction, by their names: see queries.
+type session interface {
+	exec(ctx context.Context, statement string, args ...any) error
+	// query calls each for every row, with the function that reads its columns.
+	query(ctx context.Context, statement string, args []any, each func(scan scanFunc) error) error
+}
+
+// scanFunc reads the columns of a row, as that of [database/sql.Rows] does.
+type scanFunc = func(columns ...any) error
+
+// Store is a ledger in a database. Any number of goroutines may read, and one may write.
+type Store struct {
+	engine engine
+	ids    identities
+}
+
+func newStore(e engine) *Store { return &Store{e, newIdentities()} }
+
+// Close closes the database.
+func (s *Store) Close() error { return s.engine.close() }

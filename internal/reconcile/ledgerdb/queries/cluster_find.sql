@@ -1,0 +1,1 @@
+select id from cluster where first_name = $1

@@ -1,0 +1,1 @@
+select cluster, name, since from cluster_name order by cluster, since

@@ -1,0 +1,1 @@
+select id from object where cluster = $1 and name = $2

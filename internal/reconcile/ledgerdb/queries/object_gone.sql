@@ -1,0 +1,1 @@
+update object set gone = $2 where id = $1

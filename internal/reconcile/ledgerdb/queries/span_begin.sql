@@ -1,0 +1,3 @@
+insert into span(object, since, until, phase, revision, attempted, message) values ($1, $2, $3, $4, $5, $6, $7)
+on conflict (object, since) do update set
+  until = excluded.until, phase = excluded.phase, revision = excluded.revision, attempted = excluded.attempted, message = excluded.message

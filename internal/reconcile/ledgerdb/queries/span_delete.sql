@@ -1,0 +1,1 @@
+delete from span where object = $1 and since = $2

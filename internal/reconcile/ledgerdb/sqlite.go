@@ -1,0 +1,199 @@
+package ledgerdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// sqlite3 is an engine: a file of SQLite. Readers do not wait for the writer.
+type sqlite3 struct {
+	files, readers *sql.DB
+	writer         *sql.Conn // the only connection of files
+	statements     map[string]string
+	prepared       map[string]*sql.Stmt // of the writer
+}
+
+const (
+	// sqliteFiles is in the names of the files with SQL for this engine alone.
+	sqliteFiles = "lite"
+	// maxReaders bounds the questions that are answered at a time.
+	maxReaders = 4
+	// busyTimeout is how long another process, such as a command that reads, is waited for.
+	busyTimeout = "5000"
+)
+
+// OpenSQLite opens the ledger in a file, which need not be there. The error is ErrDamaged if it is no
+// ledger, and ErrNewer if it is not for this program.
+func OpenSQLite(ctx context.Context, path string) (*Store, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	e := &sqlite3{prepared: map[string]*sql.Stmt{}}
+	e.statements, err = readStatements(sqliteFiles)
+	if err != nil {
+		return nil, err
+	}
+	e.files, err = openSQLiteFile(path, "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(normal)")
+	if err != nil {
+		return nil, err
+	}
+	e.readers, err = openSQLiteFile(path, "query_only(true)")
+	if err != nil {
+		return nil, errors.Join(err, e.files.Close())
+	}
+	e.readers.SetMaxOpenConns(maxReaders)
+	e.writer, err = e.files.Conn(ctx)
+	if err == nil {
+		err = e.inTransaction(ctx, func() error { return runMigrations(ctx, sqliteMigrator{e.writer}, sqliteFiles) })
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the ledger %s: %w", path, describeSQLiteError(err)), e.close())
+	}
+	return newStore(e), nil
+}
+
+func openSQLiteFile(path string, pragmas ...string) (*sql.DB, error) {
+	query := url.Values{"_pragma": append([]string{"busy_timeout(" + busyTimeout + ")"}, pragmas...)}
+	return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String())
+}
+
+// sqliteMigrator has the version of the schema where SQLite has a number for it.
+type sqliteMigrator struct{ conn *sql.Conn }
+
+func (m sqliteMigrator) version(ctx context.Context) (n int, err error) {
+	err = m.conn.QueryRowContext(ctx, "pragma user_version").Scan(&n)
+	return n, err
+}
+
+func (m sqliteMigrator) migrate(ctx context.Context, text string) error {
+	_, err := m.conn.ExecContext(ctx, text)
+	return err
+}
+
+func (m sqliteMigrator) setVersion(ctx context.Context, version int) error {
+	_, err := m.conn.ExecContext(ctx, fmt.Sprintf("pragma user_version = %d", version))
+	return err
+}
+
+// inTransaction calls work in a transaction of the writer, and commits unless it fails.
+func (e *sqlite3) inTransaction(ctx context.Context, work func() error) error {
+	if _, err := e.writer.ExecContext(ctx, "begin immediate"); err != nil {
+		return describeSQLiteError(err)
+	}
+	err := work()
+	if err == nil {
+		_, err = e.writer.ExecContext(ctx, "commit")
+	}
+	if err != nil {
+		// SQLite has rolled back by itself after some errors.
+		_, _ = e.writer.ExecContext(context.WithoutCancel(ctx), "rollback")
+	}
+	return describeSQLiteError(err)
+}
+
+func (e *sqlite3) transact(ctx context.Context, work func(session) error) error {
+	return e.inTransaction(ctx, func() error { return work(&sqliteSession{e.statements, e.writer, e.prepared}) })
+}
+
+func (e *sqlite3) read(ctx context.Context, work func(session) error) error {
+	tx, err := e.readers.BeginTx(ctx, nil)
+	if err != nil {
+		return describeSQLiteError(err)
+	}
+	err = work(&sqliteSession{e.statements, tx, map[string]*sql.Stmt{}})
+	return errors.Join(describeSQLiteError(err), tx.Rollback())
+}
+
+func (e *sqlite3) close() error {
+	var err error
+	if e.writer != nil {
+		err = e.writer.Close()
+	}
+	return errors.Join(err, e.files.Close(), e.readers.Close())
+}
+
+// sqliteSession is a transaction.
+type sqliteSession struct {
+	statements map[string]string
+	on         preparer
+	prepared   map[string]*sql.Stmt // on that
+}
+
+// preparer is a connection, or a transaction of one.
+type preparer interface {
+	PrepareContext(ctx context.Context, text string) (*sql.Stmt, error)
+}
+
+func (s *sqliteSession) prepare(ctx context.Context, name string) (*sql.Stmt, error) {
+	if known := s.prepared[name]; known != nil {
+		return known, nil
+	}
+	text, ok := s.statements[name]
+	if !ok {
+		return nil, fmt.Errorf("there is no statement %s", name)
+	}
+	stmt, err := s.on.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %s: %w", name, err)
+	}
+	s.prepared[name] = stmt
+	return stmt, nil
+}
+
+func (s *sqliteSession) exec(ctx context.Context, statement string, args ...any) error {
+	stmt, err := s.prepare(ctx, statement)
+	if err != nil {
+		return err
+	}
+	if _, err := stmt.ExecContext(ctx, args...); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}
+
+func (s *sqliteSession) query(ctx context.Context, statement string, args []any, each func(scan scanFunc) error) error {
+	stmt, err := s.prepare(ctx, statement)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := each(rows.Scan); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}
+
+// describeSQLiteError returns an error as one of this package, if it is one.
+func describeSQLiteError(err error) error {
+	var found *sqlite.Error
+	if !errors.As(err, &found) {
+		return err
+	}
+	switch found.Code() & 0xff { // without the details
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	case lib.SQLITE_FULL:
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
+}

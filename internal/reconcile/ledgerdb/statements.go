@@ -1,0 +1,42 @@
+package ledgerdb
+
+import (
+	"embed"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+//go:embed queries/*.sql
+var queryFiles embed.FS
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// readStatements returns the statements of an engine by their names: those in queries/<name>.sql, and
+// those of the engine alone in queries/<name>.<engine>.sql.
+func readStatements(engine string) (map[string]string, error) {
+	all := map[string]string{}
+	err := eachSQLFile(queryFiles, "queries", engine, func(name, text string) { all[name] = text })
+	return all, err
+}
+
+// eachSQLFile calls do for the files of a folder that are for an engine, in the order of their names.
+func eachSQLFile(files embed.FS, folder, engine string, do func(name, text string)) error {
+	entries, err := fs.ReadDir(files, folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name, of, special := strings.Cut(strings.TrimSuffix(e.Name(), ".sql"), ".")
+		if special && of != engine {
+			continue
+		}
+		text, err := fs.ReadFile(files, path.Join(folder, e.Name()))
+		if err != nil {
+			return err
+		}
+		do(name, string(text))
+	}
+	return nil
+}

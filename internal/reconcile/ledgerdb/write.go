@@ -1,0 +1,178 @@
+package ledgerdb
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+)
+
+// Batch is what is written at a time. The clusters of its objects are in it, or were written before.
+type Batch struct {
+	Clusters []ledger.Cluster
+	// Objects and Spans are best sorted by object.
+	Objects []ledger.Saved
+	Spans   []ledger.SpanWrite
+	// Gone are the objects that their clusters no longer have, since a time.
+	Gone      []ledger.Object
+	GoneSince time.Time
+}
+
+// IsEmpty reports whether there is nothing to write.
+func (b *Batch) IsEmpty() bool {
+	return len(b.Clusters) == 0 && len(b.Objects) == 0 && len(b.Spans) == 0 && len(b.Gone) == 0
+}
+
+// Write writes a batch whole or not at all. It may be written again.
+func (s *Store) Write(ctx context.Context, b Batch) error {
+	err := s.engine.transact(ctx, func(in session) error {
+		w := newBatchWriter(in, &s.ids)
+		for i := range b.Clusters {
+			if err := w.writeCluster(ctx, &b.Clusters[i]); err != nil {
+				return err
+			}
+		}
+		for i := range b.Objects {
+			if err := w.writeObject(ctx, &b.Objects[i]); err != nil {
+				return err
+			}
+		}
+		for i := range b.Spans {
+			if err := w.writeSpan(ctx, &b.Spans[i]); err != nil {
+				return err
+			}
+		}
+		for _, o := range b.Gone {
+			if err := w.writeGone(ctx, o, b.GoneSince); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.ids = newIdentities() // some may never have been written
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	return nil
+}
+
+func (w *batchWriter) writeCluster(ctx context.Context, c *ledger.Cluster) error {
+	id, _, err := w.findID(ctx, "cluster_write", c.ID, c.Name(), c.UID, c.Group.Environment, c.Group.ClusterType, c.Platform, c.Unproven, seconds(c.Every),
+		unixOf(c.FirstSeen), unixOf(c.LastSeen), c.Rival, unixOf(c.RivalSeen), c.Boot, int64(c.Sequence), unixOf(c.Sent), unixOf(c.AgentSeen), c.Digest)
+	if err != nil {
+		return err
+	}
+	w.ids.clusters[c.ID] = id
+	for i, n := range c.Names {
+		var until any
+		if i+1 < len(c.Names) {
+			until = unixOf(c.Names[i+1].Since)
+		}
+		if err := w.exec(ctx, "cluster_name_write", id, unixOf(n.Since), until, n.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *batchWriter) writeObject(ctx context.Context, s *ledger.Saved) error {
+	id, err := w.objectID(ctx, s.Object)
+	if err != nil {
+		return err
+	}
+	cluster, err := w.clusterID(ctx, s.Object.Cluster)
+	if err != nil {
+		return err
+	}
+	texts, err := w.textIDs(ctx, s.State.Revision, s.State.Attempted, s.State.Message)
+	if err != nil {
+		return err
+	}
+	level := len(s.Reports) > 0 && s.Reports[0].Level
+	err = w.exec(ctx, "state_write", id, cluster, int64(s.State.Phase), texts[0], texts[1], unixOf(s.Open.Since), unixOf(s.State.Said), level, texts[2])
+	if err != nil {
+		return err
+	}
+	if err := w.exec(ctx, "evidence_delete", id); err != nil || s.IsPlain() {
+		return err
+	}
+	for i, r := range s.Reports {
+		texts, err := w.textIDs(ctx, r.Target, r.Runs, r.Message)
+		if err != nil {
+			return err
+		}
+		if err := w.exec(ctx, "evidence_write", id, int64(i), int64(r.Phase), texts[0], texts[1], unixOf(r.Said), r.Level, texts[2]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeGone ends what is known of an object. Its history stays.
+func (w *batchWriter) writeGone(ctx context.Context, o ledger.Object, since time.Time) error {
+	id, err := w.objectID(ctx, o)
+	if err != nil {
+		return err
+	}
+	delete(w.ids.objects, o) // so that it is revived when it is back
+	if err := w.exec(ctx, "object_gone", id, unixOf(since)); err != nil {
+		return err
+	}
+	if err := w.exec(ctx, "state_delete", id); err != nil {
+		return err
+	}
+	return w.exec(ctx, "evidence_delete", id)
+}
+
+// textIDs returns the ids of two revisions and a message.
+func (w *batchWriter) textIDs(ctx context.Context, first, second, message string) (ids [3]any, err error) {
+	ids[0], err = w.revisionID(ctx, first)
+	if err == nil {
+		ids[1], err = w.revisionID(ctx, second)
+	}
+	if err == nil {
+		ids[2], err = w.messageID(ctx, message)
+	}
+	return ids, err
+}
+
+func (w *batchWriter) writeSpan(ctx context.Context, x *ledger.SpanWrite) error {
+	id, err := w.objectID(ctx, x.Object)
+	if err != nil {
+		return err
+	}
+	since, until := unixOf(x.Span.Since), any(nil)
+	if !x.Span.Until.IsZero() {
+		until = unixOf(x.Span.Until)
+	}
+	switch x.Kind {
+	case ledger.EndSpan:
+		return w.exec(ctx, "span_end", id, since, until)
+	case ledger.DeleteSpan:
+		return w.exec(ctx, "span_delete", id, since)
+	}
+	texts, err := w.textIDs(ctx, x.Span.Revision, x.Span.Attempted, x.Span.Message)
+	if err != nil {
+		return err
+	}
+	return w.exec(ctx, "span_begin", id, since, until, int64(x.Span.Phase), texts[0], texts[1], texts[2])
+}
+
+// unixOf returns a time in seconds since 1970; 0 for the zero time.
+func unixOf(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
+}
+
+// timeOf is the inverse of unixOf.
+func timeOf(unix int64) time.Time {
+	if unix == 0 {
+		return time.Time{}
+	}
+	return time.Unix(unix, 0).UTC()
+}
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }

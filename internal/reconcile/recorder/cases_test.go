@@ -1,0 +1,122 @@
+package recorder_test
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
+	"github.com/fairlead-io/fairlead/internal/testkit/ledgercases"
+)
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// cases is the folder of the cases.
+var cases = filepath.Join("..", "..", "..", ledgercases.Folder)
+
+// TestCases runs the cases of the ledger with its stores. What is reported is written at the end, or
+// after each contact with reports; or the process ends then, and another one reads what was written.
+func TestCases(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		after func(e *sqlEngine)
+	}{
+		{"written at the end", func(*sqlEngine) {}},
+		{"written after each report", func(e *sqlEngine) { e.flush() }},
+		{"ended after each report", func(e *sqlEngine) { e.restart() }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ledgercases.Run(t, cases, false, func(t *testing.T, now func() time.Time) ledgercases.Engine {
+				e := &sqlEngine{T: t, path: filepath.Join(t.TempDir(), "ledger.db"), now: now, after: c.after}
+				e.open()
+				t.Cleanup(func() { e.check(e.recorder.Close()) })
+				return e
+			})
+		})
+	}
+}
+
+// sqlEngine is a Recorder with its store. Questions of the past are asked of the store.
+type sqlEngine struct {
+	*testing.T
+	path     string
+	now      func() time.Time
+	after    func(*sqlEngine)
+	recorder *recorder.Recorder
+	outputs  ledger.Outputs
+}
+
+func (e *sqlEngine) check(err error) {
+	e.Helper()
+	if err != nil {
+		e.Fatal(err)
+	}
+}
+
+func (e *sqlEngine) open() {
+	e.recorder = recorder.Open(e.Context(), recorder.Options{Path: e.path, Now: e.now, Logger: quiet})
+	e.check(e.recorder.Check())
+}
+
+func (e *sqlEngine) flush() { e.check(e.recorder.Flush(e.Context())) }
+
+func (e *sqlEngine) restart() {
+	e.check(e.recorder.Close())
+	e.open()
+}
+
+func (e *sqlEngine) LoseStore() {
+	e.check(e.recorder.Close())
+	e.check(os.Remove(e.path))
+	e.open()
+}
+
+func (e *sqlEngine) AddOutput(o ledger.Output) { e.outputs.Add(o) }
+func (e *sqlEngine) Outputs() *ledger.Outputs  { return &e.outputs }
+
+func (e *sqlEngine) Receive(c ledger.Contact, reports []ledger.Report) ledger.Receipt {
+	receipt, _ := e.recorder.Receive(c, reports)
+	if len(reports) > 0 {
+		e.after(e)
+	}
+	return receipt
+}
+
+func (e *sqlEngine) FindStandings(wanted ledger.Wanted, _ time.Time) []ledger.Standing {
+	return e.recorder.FindStandings(wanted, &e.outputs)
+}
+
+func (e *sqlEngine) Clusters() []ledger.Cluster { return e.recorder.Clusters() }
+
+func (e *sqlEngine) FindHistory(o ledger.Object) (all []ledger.Span) {
+	e.ask(func(s *ledgerdb.Store) (err error) {
+		all, err = s.FindHistory(e.Context(), o)
+		return err
+	})
+	return all
+}
+
+func (e *sqlEngine) FindRunning(object string, at time.Time) (all []ledgercases.Running) {
+	e.ask(func(s *ledgerdb.Store) error {
+		found, err := s.FindRunning(e.Context(), object, at)
+		for _, r := range found {
+			all = append(all, ledgercases.Running(r))
+		}
+		return err
+	})
+	return all
+}
+
+// ask asks the store, as another process does.
+func (e *sqlEngine) ask(question func(*ledgerdb.Store) error) {
+	e.flush()
+	s, err := ledgerdb.OpenSQLite(e.Context(), e.path)
+	e.check(err)
+	e.check(question(s))
+	e.check(s.Close())
+}

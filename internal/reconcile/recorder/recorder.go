@@ -1,0 +1,358 @@
+// Package recorder takes what clusters report into the ledger, and keeps the ledger's store up to
+// date.
+//
+// What the package keeps true: a report counts at once, and is stored soon after; what a store cannot
+// take is held, bounded by the number of objects, until it can; a store that is away, damaged or of a
+// newer program stops nothing that decides, and is named by [Recorder.Check].
+package recorder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+)
+
+const (
+	// maxObjects bounds how many objects are known, and so the memory: about 250 bytes each.
+	maxObjects = 500_000
+	// flushInterval is how often changes are written, and maxPending how many of them are written at
+	// once.
+	flushInterval = time.Second
+	maxPending    = 2000
+	// seenInterval is how often it is written that clusters were in touch and have changed nothing.
+	seenInterval = 30 * time.Second
+	// retryAfter is how long a store is left alone that could not be written.
+	retryAfter = 10 * time.Second
+)
+
+// Options configures a Recorder.
+type Options struct {
+	// Path is the file of the store; it need not be there.
+	Path   string
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Recorder has the ledger of all clusters. Any number of goroutines may use it.
+type Recorder struct {
+	options Options
+	full    chan struct{} // told when there are many changes
+
+	flushing sync.Mutex      // guards the next two
+	store    *ledgerdb.Store // nil if it could not be opened
+	replaced bool            // whether a damaged store makes room for a new one, which is not open yet
+
+	mu      sync.Mutex
+	ledger  *ledger.Ledger
+	pending changes
+	seen    map[string]bool // clusters, by ID, of which only the last contact is to be written
+	written time.Time       // when that was last done
+	failure error           // why the store is not up to date
+	failed  time.Time       // when it was last tried
+	loss    time.Time       // when a part of what was known was lost; zero if none was
+}
+
+// changes are what is to be written.
+type changes struct {
+	clusters map[string]bool // by ID
+	objects  map[ledger.Object]bool
+	spans    ledger.Pending
+}
+
+func newChanges() changes {
+	return changes{clusters: map[string]bool{}, objects: map[ledger.Object]bool{}}
+}
+
+// Open opens the store of a Recorder, and reads what is known. It does not fail: without its store a
+// Recorder knows what is reported from now on.
+func Open(ctx context.Context, o Options) *Recorder {
+	r := &Recorder{
+		options: o, full: make(chan struct{}, 1),
+		ledger: ledger.New(maxObjects), pending: newChanges(), seen: map[string]bool{}, written: o.Now(),
+	}
+	r.store, r.failure = r.openStore(ctx)
+	if r.failure != nil {
+		o.Logger.Error("the ledger is not stored until Fairlead is started again", "error", r.failure)
+	}
+	return r
+}
+
+// openStore opens the store and reads it. One that is damaged makes room for a new one.
+func (r *Recorder) openStore(ctx context.Context) (*ledgerdb.Store, error) {
+	_, err := os.Stat(r.options.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.loss = r.options.Now()
+	}
+	store, err := r.readStore(ctx)
+	if !errors.Is(err, ledgerdb.ErrDamaged) {
+		return store, err
+	}
+	if err := r.moveAside(err); err != nil {
+		return nil, err
+	}
+	r.ledger, r.loss = ledger.New(maxObjects), r.options.Now()
+	return r.readStore(ctx)
+}
+
+func (r *Recorder) readStore(ctx context.Context) (*ledgerdb.Store, error) {
+	store, err := ledgerdb.OpenSQLite(ctx, r.options.Path)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Load(ctx, r.ledger); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+// moveAside gives the files of a damaged store another name.
+func (r *Recorder) moveAside(damage error) error {
+	aside := r.options.Path + ".damaged-" + r.options.Now().UTC().Format("20060102-150405")
+	r.options.Logger.Error("the ledger is damaged: it was moved aside, and a new one begins", "error", damage, "moved", aside)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		err := os.Rename(r.options.Path+suffix, aside+suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("move a damaged ledger aside: %w", err)
+		}
+	}
+	return nil
+}
+
+// Receive takes in what comes with a contact, and reports whether it is news: whether an object is in
+// another state than before, or the cluster was silent.
+func (r *Recorder) Receive(c ledger.Contact, reports []ledger.Report) (receipt ledger.Receipt, news bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.ledger.FindCluster(c.Name)
+	news = before == nil || before.IsSilent(c.Received)
+	names := 0
+	if before != nil {
+		names = len(before.Names)
+	}
+	receipt = r.ledger.Receive(c, reports)
+	for _, w := range receipt.Writes {
+		r.pending.spans.Add(w)
+		r.pending.objects[w.Object] = true
+	}
+	for _, o := range receipt.Removed {
+		r.pending.objects[o] = true
+	}
+	changed := len(receipt.Writes) > 0 || len(receipt.Removed) > 0
+	switch {
+	case receipt.Admission == ledger.Replayed:
+	case changed || before == nil || receipt.Admission != ledger.Admitted || names != len(before.Names):
+		r.pending.clusters[receipt.Cluster] = true
+	default:
+		r.seen[receipt.Cluster] = true
+	}
+	if r.pending.spans.Len() >= maxPending {
+		select {
+		case r.full <- struct{}{}:
+		default:
+		}
+	}
+	return receipt, receipt.Admission == ledger.Admitted && (news || changed)
+}
+
+// Run writes what is to be written, until ctx ends, and then once more.
+func (r *Recorder) Run(ctx context.Context) {
+	ticker := time.NewTicker(flushInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			_ = r.Flush(context.WithoutCancel(ctx)) // it is logged
+			return
+		case <-ticker.C:
+		case <-r.full:
+		}
+		if r.isDue() {
+			_ = r.Flush(ctx) // it is logged, and tried again
+		}
+	}
+}
+
+// isDue reports whether the store may be tried.
+func (r *Recorder) isDue() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failure == nil || r.options.Now().Sub(r.failed) >= retryAfter
+}
+
+// Close writes what is to be written, and closes the store.
+func (r *Recorder) Close() error {
+	r.takeSeen()
+	err := r.Flush(context.Background())
+	r.flushing.Lock()
+	defer r.flushing.Unlock()
+	if r.store == nil {
+		return nil
+	}
+	err = errors.Join(err, r.store.Close())
+	r.store = nil
+	return err
+}
+
+// Check returns why the store is not up to date; nil if it is.
+func (r *Recorder) Check() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failure
+}
+
+// FindStandings returns how each expected cluster stands to what is wanted.
+func (r *Recorder) FindStandings(w ledger.Wanted, outputs *ledger.Outputs) []ledger.Standing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.ledger.FindStandings(w, outputs, r.options.Now())
+	for i, s := range all {
+		if s.Cluster != nil {
+			all[i].Cluster = s.Cluster.Clone()
+		}
+	}
+	return all
+}
+
+// Clusters returns all clusters, in the order in which they were first in touch.
+func (r *Recorder) Clusters() []ledger.Cluster {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []ledger.Cluster
+	for _, c := range r.ledger.Clusters() {
+		all = append(all, *c.Clone())
+	}
+	return all
+}
+
+// Flush writes what is to be written. What could not be written is held.
+func (r *Recorder) Flush(ctx context.Context) error {
+	r.flushing.Lock()
+	defer r.flushing.Unlock()
+	if r.store == nil && !r.replaced {
+		return r.Check()
+	}
+	taken, batch := r.takeBatch()
+	if batch.IsEmpty() && !r.replaced {
+		return nil
+	}
+	err := r.writeBatch(ctx, batch)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil && r.failure != nil {
+		r.options.Logger.Info("the ledger is stored again")
+	}
+	if err != nil && (r.failure == nil || r.failure.Error() != err.Error()) {
+		r.options.Logger.Error("the ledger could not be stored: what clusters report is held in memory", "error", err)
+	}
+	r.failure = err
+	if err != nil {
+		r.failed = r.options.Now()
+		r.holdChanges(taken)
+	}
+	return err
+}
+
+// holdChanges adds what came meanwhile to what could not be written.
+func (r *Recorder) holdChanges(earlier changes) {
+	maps.Copy(earlier.clusters, r.pending.clusters)
+	maps.Copy(earlier.objects, r.pending.objects)
+	earlier.spans.Follow(&r.pending.spans)
+	r.pending = earlier
+}
+
+// takeSeen has the last contacts of all clusters written with the next batch.
+func (r *Recorder) takeSeen() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.Copy(r.pending.clusters, r.seen)
+	clear(r.seen)
+	r.written = r.options.Now()
+}
+
+// takeBatch returns what is to be written, in the order in which it lies in the store.
+func (r *Recorder) takeBatch() (changes, ledgerdb.Batch) {
+	if r.isSeenDue() {
+		r.takeSeen()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken := r.pending
+	r.pending = newChanges()
+	now := r.options.Now()
+	b := ledgerdb.Batch{Spans: taken.spans.All(), GoneSince: now}
+	for o := range taken.objects {
+		taken.clusters[o.Cluster] = true // whose digest is of its objects
+		saved, known := r.ledger.Save(o)
+		if known {
+			b.Objects = append(b.Objects, saved)
+		} else {
+			b.Gone = append(b.Gone, o)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(taken.clusters)) {
+		b.Clusters = append(b.Clusters, *r.ledger.FindCluster(id).Clone())
+	}
+	slices.SortFunc(b.Objects, func(x, y ledger.Saved) int { return x.Object.Compare(y.Object) })
+	slices.SortFunc(b.Gone, ledger.Object.Compare)
+	return taken, b
+}
+
+func (r *Recorder) isSeenDue() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.seen) > 0 && r.options.Now().Sub(r.written) >= seenInterval
+}
+
+// writeBatch writes to the store. In the place of a damaged one it puts a new one, with all that is
+// known.
+func (r *Recorder) writeBatch(ctx context.Context, b ledgerdb.Batch) error {
+	if !r.replaced {
+		err := r.store.Write(ctx, b)
+		if !errors.Is(err, ledgerdb.ErrDamaged) {
+			return err
+		}
+		_ = r.store.Close() // it is damaged
+		r.store, r.replaced = nil, true
+		if err := r.moveAside(err); err != nil {
+			return err
+		}
+	}
+	store, err := ledgerdb.OpenSQLite(ctx, r.options.Path)
+	if err != nil {
+		return err
+	}
+	err = store.Write(ctx, r.batchOfAll())
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	r.store, r.replaced = store, false
+	return nil
+}
+
+func (r *Recorder) batchOfAll() ledgerdb.Batch {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loss = r.options.Now()
+	var b ledgerdb.Batch
+	for _, c := range r.ledger.Clusters() {
+		b.Clusters = append(b.Clusters, *c.Clone())
+	}
+	b.Objects = slices.SortedFunc(r.ledger.SaveAll(), func(x, y ledger.Saved) int { return strings.Compare(x.Object.Cluster, y.Object.Cluster) })
+	for _, o := range b.Objects {
+		if !o.Open.Since.IsZero() {
+			b.Spans = append(b.Spans, ledger.SpanWrite{Object: o.Object, Kind: ledger.BeginSpan, Span: o.Open})
+		}
+	}
+	return b
+}

@@ -1,0 +1,411 @@
+// Package ledgercases runs the cases of the ledger with whatever keeps one: in memory, or in a database.
+//
+// What the package keeps true: an engine is asked only what the text of a case asks, at the time that
+// it names, and has then received all that had arrived by then, and nothing else. The texts are in
+// internal/ledger/testdata.
+package ledgercases
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+)
+
+// Folder is where the cases are, from the root of the module.
+const Folder = "internal/ledger/testdata"
+
+// Engine is a ledger, as it has become by what has arrived. What it cannot do ends its test.
+type Engine interface {
+	AddOutput(ledger.Output)
+	Receive(ledger.Contact, []ledger.Report) ledger.Receipt
+	// LoseStore loses all that is stored, and ends the process.
+	LoseStore()
+	// FindStandings returns how clusters stand to an output, by type and name.
+	FindStandings(wanted ledger.Wanted, now time.Time) []ledger.Standing
+	// FindHistory returns the spans of an object, the oldest first.
+	FindHistory(ledger.Object) []ledger.Span
+	// FindRunning returns what all objects of a name ran at a time, in the order of the first
+	// contacts of their clusters.
+	FindRunning(object string, at time.Time) []Running
+	Clusters() []ledger.Cluster
+	Outputs() *ledger.Outputs
+}
+
+// Running is what an object runs.
+type Running struct {
+	Cluster string // the name that it had then
+	Span    ledger.Span
+}
+
+// Run reads all cases in a folder and compares the answers of an engine with those that they have. A
+// question is asked of a new engine that has received what arrived until its time. If update is set,
+// the answers are written.
+func Run(t *testing.T, folder string, update bool, open func(t *testing.T, now func() time.Time) Engine) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := readCase(t, archive)
+			c.open = open
+			for i := range archive.Files {
+				f := &archive.Files[i]
+				at, question, ok := strings.Cut(f.Name, " ")
+				if !ok {
+					continue
+				}
+				got := c.answer(clock(t, at), strings.Fields(question))
+				if diff := gocmp.Diff(string(f.Data), got); diff != "" && !update {
+					t.Errorf("%s (-want +got):\n%s", f.Name, diff)
+				}
+				f.Data = []byte(got)
+			}
+			if update {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// testCase is a case as it is read.
+type testCase struct {
+	*testing.T
+	open     func(t *testing.T, now func() time.Time) Engine
+	outputs  []ledger.Output
+	versions map[string]string
+	arrivals []arrival
+}
+
+// arrival is what arrives at a time.
+type arrival struct {
+	contact ledger.Contact
+	reports []ledger.Report
+	lost    bool // nothing arrives: the store is lost
+}
+
+func readCase(t *testing.T, archive *txtar.Archive) testCase {
+	c := testCase{T: t, versions: map[string]string{}}
+	for _, f := range archive.Files {
+		for line := range strings.Lines(string(f.Data)) {
+			switch f.Name {
+			case "outputs":
+				fields := strings.Fields(line)
+				c.outputs = append(c.outputs, ledger.Output{Revision: fields[0], Merged: clock(t, fields[1]), Folders: pairs(fields[2:])})
+			case "versions":
+				maps.Copy(c.versions, pairs(strings.Fields(line)))
+			case "arrivals":
+				c.arrivals = append(c.arrivals, readArrivals(t, line, len(c.arrivals))...)
+			}
+		}
+	}
+	return c
+}
+
+// readArrivals reads a line as "12:01 e1/large uid-1 seq 7: P ready B; W failed b2 "text"", where the
+// uid and the number are optional. A time may be a range, with a contact each minute; "event" after
+// the cluster makes it events of Flux instead of an agent's digest, of which each says its own time.
+func readArrivals(t *testing.T, line string, number int) []arrival {
+	head, rest, _ := strings.Cut(strings.TrimSpace(line), ": ")
+	fields := strings.Fields(strings.TrimSuffix(head, ":"))
+	if fields[1] == "lost" {
+		return []arrival{{contact: ledger.Contact{Received: clock(t, fields[0])}, lost: true}}
+	}
+	name, clusterType, _ := strings.Cut(fields[1], "/")
+	c := ledger.Contact{
+		Name: name, UID: "uid-" + name, Group: ledger.Group{Environment: "prod", ClusterType: clusterType}, Platform: "P",
+		Every: time.Minute, Boot: "1", Sequence: uint64(1000 * (number + 1)),
+	}
+	for i, word := range fields[2:] {
+		switch {
+		case word == "event":
+			c.UID, c.Boot, c.Every = "", "", 10*time.Minute
+		case word == "unproven":
+			c.Unproven = true
+		case word == "sent":
+			c.Sent = clock(t, fields[i+3])
+		case word == "seq":
+			n, err := strconv.Atoi(fields[i+3])
+			if err != nil {
+				t.Fatal(line, err)
+			}
+			c.Sequence = uint64(n) - 1
+		case strings.HasPrefix(word, "uid-"):
+			c.UID = word
+		case word == "boot":
+			c.Boot = fields[i+3]
+		}
+	}
+	from, to, ranged := strings.Cut(fields[0], "-")
+	if !ranged {
+		to = from
+	}
+	var all []arrival
+	for at := clock(t, from); !at.After(clock(t, to)); at = at.Add(time.Minute) {
+		c.Received, c.Sequence = at, c.Sequence+1
+		if !strings.Contains(head, " sent ") {
+			c.Sent = at
+		}
+		all = append(all, arrival{contact: c, reports: readReports(t, rest, c)})
+	}
+	return all
+}
+
+func readReports(t *testing.T, text string, c ledger.Contact) []ledger.Report {
+	var all []ledger.Report
+	for entry := range strings.SplitSeq(text, ";") {
+		entry, message, _ := strings.Cut(strings.TrimSpace(entry), ` "`)
+		words := strings.Fields(entry)
+		if len(words) == 0 {
+			continue
+		}
+		r := ledger.Report{
+			Object: ledger.Object{Name: words[0]}, Phase: ledger.ParsePhase(words[1]), Message: strings.TrimSuffix(message, `"`),
+			Level: c.Boot != "", Said: c.Received,
+		}
+		for i := 2; i < len(words); i++ {
+			switch words[i] {
+			case "runs":
+				r.Runs, i = words[i+1], i+1
+			case "said":
+				r.Said, i = clock(t, words[i+1]), i+1
+			default:
+				r.Target = words[i]
+			}
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// clock returns a time of the day of all cases.
+func clock(t *testing.T, text string) time.Time {
+	t.Helper()
+	if strings.Count(text, ":") == 1 {
+		text += ":00"
+	}
+	at, err := time.Parse(time.DateTime, "2026-11-23 "+text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// pairs reads words as "large=1".
+func pairs(words []string) map[string]string {
+	all := map[string]string{}
+	for _, w := range words {
+		name, value, _ := strings.Cut(w, "=")
+		all[name] = value
+	}
+	return all
+}
+
+// world is what a case has come to at a time.
+type world struct {
+	testCase
+	Engine
+	refused []string
+	writes  []time.Time
+}
+
+// replay has an engine receive what arrived until a time.
+func (c testCase) replay(until time.Time) *world {
+	var now time.Time
+	w := &world{testCase: c, Engine: c.open(c.T, func() time.Time { return now })}
+	outputs := c.outputs
+	addOutputs := func(until time.Time) {
+		for len(outputs) > 0 && !outputs[0].Merged.After(until) {
+			now = outputs[0].Merged
+			w.AddOutput(outputs[0])
+			outputs = outputs[1:]
+		}
+	}
+	for _, a := range c.arrivals {
+		if a.contact.Received.After(until) {
+			continue
+		}
+		addOutputs(a.contact.Received)
+		now = a.contact.Received
+		if a.lost {
+			w.LoseStore()
+			continue
+		}
+		receipt := w.Receive(a.contact, a.reports)
+		if receipt.Admission != ledger.Admitted {
+			w.refused = append(w.refused, fmt.Sprintf("%s %s %s: %s", stamp(a.contact.Received), a.contact.Name, a.contact.UID, receipt.Admission))
+		}
+		for range receipt.Writes {
+			w.writes = append(w.writes, a.contact.Received)
+		}
+	}
+	addOutputs(until)
+	now = until
+	return w
+}
+
+// stamp writes a time of the day, without its seconds if they are zero.
+func stamp(t time.Time) string {
+	return strings.TrimSuffix(t.Format("15:04:05"), ":00")
+}
+
+// answer answers a question that is asked at a time.
+func (c testCase) answer(now time.Time, question []string) string {
+	w := c.replay(now)
+	var lines []string
+	switch question[0] {
+	case "standing":
+		lines = w.answerStanding(question[1], question[2:], now)
+	case "where":
+		lines = w.answerWhere(question[1], now)
+	case "history":
+		for _, s := range w.FindHistory(ledger.Object{Cluster: question[2], Name: question[1]}) {
+			lines = append(lines, w.describeSpan(s))
+		}
+	case "clusters":
+		lines = w.answerClusters(now)
+	case "arrivals":
+		lines = w.answerArrivals(question[1])
+	case "refused":
+		lines = w.refused
+	case "writes": // since a time
+		n := 0
+		for _, at := range w.writes {
+			if at.After(clock(c.T, question[2])) {
+				n++
+			}
+		}
+		lines = []string{strconv.Itoa(n)}
+	case "taken": // taken back by
+		for _, o := range w.Outputs().FindRolledBack(question[3]) {
+			lines = append(lines, o.Revision)
+		}
+	default:
+		c.Fatalf("nothing answers %q", question)
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// describeSpan writes a span as "12:03-12:04 failed B, runs A: message".
+func (w *world) describeSpan(s ledger.Span) string {
+	until := ""
+	if !s.Until.IsZero() {
+		until = stamp(s.Until)
+	}
+	text := fmt.Sprintf("%s-%s %s %s", stamp(s.Since), until, s.Phase, cmp.Or(w.version(s.Target()), "at nothing known"))
+	if s.Attempted != "" && s.Revision != "" {
+		text += ", runs " + w.version(s.Revision)
+	}
+	if s.Message != "" {
+		text += ": " + s.Message
+	}
+	return text
+}
+
+func (w *world) version(revision string) string { return cmp.Or(w.versions[revision], revision) }
+
+// answerStanding answers how clusters stand to an output. The words may be "expected large=3" and
+// "objects all".
+func (w *world) answerStanding(output string, words []string, now time.Time) []string {
+	wanted := ledger.Wanted{Environment: "prod", Expected: map[string]int{}}
+	var ok bool
+	wanted.Output, ok = w.Outputs().Find(output)
+	if !ok {
+		w.Fatal("there is no output ", output)
+	}
+	for i, word := range words {
+		switch word {
+		case "expected":
+			for name, n := range pairs(words[i+1:]) {
+				wanted.Expected[name], _ = strconv.Atoi(n)
+			}
+		case "objects":
+			wanted.AllObjects = true
+		}
+	}
+	var lines []string
+	counts := map[ledger.Class]int{}
+	all := w.FindStandings(wanted, now)
+	for _, s := range all {
+		counts[s.Class]++
+		line := s.Type + " a cluster: " + s.Class.String()
+		if s.Cluster != nil {
+			line = fmt.Sprintf("%s %s: %s", s.Type, s.Cluster.Name(), s.Class)
+		}
+		if s.Class == ledger.ClassContested {
+			line += fmt.Sprintf(" by %s and %s", s.Cluster.UID, s.Cluster.Rival)
+		}
+		if s.Object.Name != "" && s.Object.Name != "P" && s.Class != ledger.ClassReady {
+			line += ", " + s.Object.Name
+		}
+		if s.Message != "" {
+			line += ": " + s.Message
+		}
+		lines = append(lines, line)
+	}
+	return append(lines, fmt.Sprintf("%d ready, %d failed of %d", counts[ledger.ClassReady], counts[ledger.ClassFailed], len(all)))
+}
+
+// answerWhere answers which version of an object ran where at a time.
+func (w *world) answerWhere(object string, at time.Time) []string {
+	var lines []string
+	for _, r := range w.FindRunning(object, at) {
+		lines = append(lines, fmt.Sprintf("%s runs %s, %s since %s", r.Cluster, cmp.Or(w.version(r.Span.Revision), "nothing known"), r.Span.Phase, stamp(r.Span.Since)))
+	}
+	return lines
+}
+
+func (w *world) answerClusters(now time.Time) []string {
+	var lines []string
+	for _, c := range w.Clusters() {
+		line := fmt.Sprintf("%s %s type %s, first seen %s, last seen %s", c.Name(), c.UID, c.Group.ClusterType, stamp(c.FirstSeen), stamp(c.LastSeen))
+		for _, n := range c.Names[:len(c.Names)-1] {
+			line += ", was " + n.Name
+		}
+		if c.IsSilent(now) {
+			line += ", silent"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (w *world) answerArrivals(output string) []string {
+	wanted, ok := w.Outputs().Find(output)
+	if !ok {
+		w.Fatal("there is no output ", output)
+	}
+	var lines []string
+	for _, c := range w.Clusters() {
+		a := ledger.FindArrival(w.FindHistory(ledger.Object{Cluster: c.ID, Name: c.Platform}), w.Outputs(), wanted, c.Group.ClusterType)
+		line := c.Name()
+		if a.Failed >= 0 {
+			line += fmt.Sprintf(" failed after %s", a.Failed)
+		}
+		if a.Ready >= 0 {
+			line += fmt.Sprintf(" ready after %s", a.Ready)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
