@@ -213,6 +213,9 @@ type StackSettingsSpec struct {
 	AWS      StackAWS      `yaml:"aws"`
 	Runner   StackRunner   `yaml:"runner"`
 	Interval time.Duration `yaml:"interval"`
+	// Abandoned are deleted stacks, as "team/environment", whose objects are removed although they
+	// are not destroyed.
+	Abandoned []Text `yaml:"abandoned"`
 }
 
 // StackState is where Terraform keeps its state.

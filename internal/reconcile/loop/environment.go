@@ -48,6 +48,8 @@ type environment struct {
 	unread        atomic.Bool     // the control plane has moved since this round has read it
 	withheld      string          // by the orders, when it was published last
 	attempt       attempt
+	deleted       deletedStacks // of the output that was proposed last
+	destroyed     []string      // those of them that were destroyed then
 	// ephemeral is nil if the environment is there to stay.
 	ephemeral *source.Ephemeral
 }
@@ -221,6 +223,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 		problems.Addf(to.Pos, to.Subject(), "check the URL, and the credential for it in remotes of the settings; it is asked again", "the GitOps repository at %s cannot be read", giturl.Redact(to.Repo))
 		problems = problems.Sorted()
 	}
+	e.destroyed = l.destroyedStacks(e)
 	key, err := l.digestReport(e, r, problems, to, remote, e.outcome.result.Pull)
 	if err != nil {
 		return err
@@ -266,7 +269,8 @@ func (l *Loop) digestReport(e *environment, r source.Rendered, problems problem.
 	}
 	fmt.Fprintln(h, l.orders.Limits(r.Environment))
 	fmt.Fprintf(h, "%q\n", l.retirement.leftBehindFolders(e)) // the root is "", and not nothing
-	for _, w := range l.orders.Withheld[r.Environment] {      // whether we may merge is part of it
+	fmt.Fprintf(h, "%q\n", e.destroyed)
+	for _, w := range l.orders.Withheld[r.Environment] { // whether we may merge is part of it
 		fmt.Fprintln(h, w.Cause, w.Reason)
 	}
 	if to != nil {
@@ -298,14 +302,22 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	if err != nil && l.options.Settings.Write {
 		return l.stopWithProblem(to, done, fmt.Errorf("the GitOps repository: %w", err))
 	}
-	modules, err := stackfiles.FindModules(r.Model, r.Tree)
+	rendered, problems, err := l.keepDeletedStacks(e, to, out, r)
+	if err != nil {
+		return err
+	}
+	done.problems, done.wanted = append(slices.Clone(done.problems), problems...).Sorted(), rendered.ID().String()
+	if done.problems.Stops() {
+		return nil
+	}
+	modules, err := stackfiles.FindModules(r.Model, rendered)
 	if err != nil {
 		return fmt.Errorf("find root modules: %w", err)
 	}
 	limits, o := l.orders.Limits(e.name), l.publishOptions(out, f)
 	o.Create, o.Committer = l.options.Settings.Output.Create || e.ephemeral != nil, out.Committer(f)
 	result, err := publish.Publish(ctx, o, publish.Proposal{
-		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: r.Tree, Inputs: r.Commits, Problems: r.Problems, Modules: modules,
+		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: rendered, Inputs: r.Commits, Problems: done.problems, Modules: modules,
 		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]), Withheld: l.orders.Withheld[e.name],
 		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
 		IsCurrent: func(ctx context.Context) (bool, error) {

@@ -2,12 +2,12 @@ package stackfiles
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
-	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
 
 // matchApprovals finds the component of each approval, and reports approvals of what is not there:
@@ -17,6 +17,8 @@ func (r *renderer) matchApprovals(stacks []*stack.Stack) {
 	for _, a := range r.model.Stacks.Approvals {
 		c, known := findComponent(stacks, a)
 		switch other := r.approvals[c]; {
+		case c == nil && !slices.ContainsFunc(stacks, func(s *stack.Stack) bool { return s.Path() == a.Stack }):
+			warnOfDeleted(&r.problems, a)
 		case c == nil:
 			hint := cmp.Or(problem.DidYouMean(a.Stack+"/"+a.Component, known), "remove it")
 			r.problems.Addf(a.Pos, a.Subject(), hint, "the plan is of the component %s of the stack %s, which is not in this environment", a.Component, a.Stack)
@@ -28,6 +30,11 @@ func (r *renderer) matchApprovals(stacks []*stack.Stack) {
 			r.approvals[c] = a
 		}
 	}
+}
+
+// warnOfDeleted warns of an approval of a stack that has no file.
+func warnOfDeleted(problems *problem.List, a *model.PlanApproval) {
+	problems.Warnf(a.Pos, a.Subject(), "remove it, unless the file of the stack was deleted", "no file describes the stack %s: the plan can only be that of its teardown", a.Stack)
 }
 
 func findComponent(stacks []*stack.Stack, a *model.PlanApproval) (found *stack.Component, known []string) {
@@ -42,30 +49,40 @@ func findComponent(stacks []*stack.Stack, a *model.PlanApproval) (found *stack.C
 	return nil, known
 }
 
-// approvePlan returns which plan of a component is approved: "auto" for all of them, "" for none.
+// autoApproved is the approvePlan of a component whose plans are applied without a person.
+const autoApproved = "auto"
+
+// plannedComponent is a component that makes a plan.
+type plannedComponent struct {
+	name         string
+	auto         bool // its plans are approved without a person
+	versioned    bool // its module is named with a version
+	plan, inputs string
+}
+
+// approve returns which plan of a component is approved: "auto" for all of them, "" for none.
 //
 // An approval counts for the inputs that it names. If it names others it stops the environment, and
 // is not only left out: rendering sees one commit, and cannot know that the inputs went away
 // between, when they are what they were again.
-func (r *renderer) approvePlan(c *stack.Component, plan, inputs string) string {
-	a := r.approvals[c]
+func (c plannedComponent) approve(a *model.PlanApproval, problems *problem.List) string {
 	switch {
-	case a == nil && c.AutoApprove:
-		return "auto"
+	case a == nil && c.auto:
+		return autoApproved
 	case a == nil:
 		return ""
-	case c.AutoApprove:
-		r.problems.Addf(a.Pos, a.Subject(), "remove it", "the plans of the component %s are approved without a person", c.Name)
+	case c.auto:
+		problems.Addf(a.Pos, a.Subject(), "remove it", "the plans of the component %s are approved without a person", c.name)
 		return ""
-	case c.Module != nil && !rootmodule.IsVersioned(c.Module):
-		r.problems.Addf(a.Pos, a.Subject(), "write ?ref= and a tag behind module.source, or the exact version of a module of a registry",
-			"the module of the component %s has no version: what is applied could be another plan than the one that was approved", c.Name)
+	case !c.versioned:
+		problems.Addf(a.Pos, a.Subject(), "write ?ref= and a tag behind module.source, or the exact version of a module of a registry",
+			"the module of the component %s has no version: what is applied could be another plan than the one that was approved", c.name)
 		return ""
-	case string(a.Inputs) != inputs || string(a.Plan) != plan:
-		r.problems.Addf(a.Pos, a.Subject(), "remove it, and approve the new plan once it was made",
+	case string(a.Inputs) != c.inputs || string(a.Plan) != c.plan:
+		problems.Addf(a.Pos, a.Subject(), "remove it, and approve the new plan once it was made",
 			"the approval is not for the plan of the component %s: it is for %s with the inputs %s, and the plan is %s with the inputs %s",
-			c.Name, strings.TrimSpace(string(a.Plan)), a.Inputs, plan, inputs)
+			c.name, strings.TrimSpace(string(a.Plan)), a.Inputs, c.plan, c.inputs)
 		return ""
 	}
-	return plan
+	return c.plan
 }

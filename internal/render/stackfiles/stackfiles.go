@@ -21,6 +21,7 @@ package stackfiles
 
 import (
 	"path"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -37,8 +38,13 @@ const (
 	ModulesFolder = "team"
 )
 
-// kustomizationFile is what Flux begins with in a folder.
-const kustomizationFile = "kustomization.yaml"
+// The names of files: what Flux begins with in a folder, the namespace of a stack, and the Flux
+// Kustomization of a component.
+const (
+	kustomizationFile = "kustomization.yaml"
+	namespaceFile     = "namespace.yaml"
+	componentFile     = "flux-kustomization.yaml"
+)
 
 // Render returns the files of all stacks of a model: none if there are no stacks, or if a problem
 // stops the environment.
@@ -50,6 +56,7 @@ func Render(m *model.Model) (tree.Tree, problem.List) {
 	stacks, more := stack.Resolve(m)
 	r := &renderer{model: m, settings: settings, problems: append(problems, more...)}
 	r.checkFolders()
+	r.checkAbandoned(stacks)
 	r.matchApprovals(stacks)
 	var all []string
 	for _, s := range stacks {
@@ -63,11 +70,25 @@ func Render(m *model.Model) (tree.Tree, problem.List) {
 	return r.builder.Tree(), r.problems
 }
 
-// checkWithoutStacks reports approvals: without a stack, none of them is for a plan.
+// checkAbandoned reports stacks that are abandoned and have a file: they would not be destroyed
+// when it is deleted.
+func (r *renderer) checkAbandoned(stacks []*stack.Stack) {
+	for _, settings := range r.model.Stacks.Settings {
+		for _, a := range settings.Abandoned {
+			if i := slices.IndexFunc(stacks, func(s *stack.Stack) bool { return s.Path() == a.Text }); i >= 0 {
+				pos := problem.Pos{Layer: settings.Pos.Layer, File: settings.Pos.File, Line: a.Line}
+				r.problems.Addf(pos, settings.Subject(), "remove it from spec.abandoned", "the stack %s is not deleted: its file is %s", a.Text, stacks[i].Pos)
+			}
+		}
+	}
+}
+
+// checkWithoutStacks warns of approvals: without a stack, they can only be of one whose file was
+// deleted, which [KeepDeleted] knows.
 func checkWithoutStacks(m *model.Model) problem.List {
 	var problems problem.List
 	for _, a := range m.Stacks.Approvals {
-		problems.Addf(a.Pos, a.Subject(), "remove it", "the plan is of the stack %s, which is not in this environment", a.Stack)
+		warnOfDeleted(&problems, a)
 	}
 	return problems
 }
@@ -92,10 +113,10 @@ func (r *renderer) checkFolders() {
 
 func (r *renderer) renderStack(s *stack.Stack) {
 	folder := path.Join(ObjectsFolder, s.Team, s.Env)
-	resources := []string{"namespace.yaml"}
-	r.addObject(path.Join(folder, "namespace.yaml"), &object[struct{}]{
+	resources := []string{namespaceFile}
+	r.addObject(path.Join(folder, namespaceFile), &object[struct{}]{
 		APIVersion: "v1", Kind: "Namespace",
-		Metadata: metadata{Name: s.Namespace, Labels: stackLabels(s), Annotations: describe(s.Description)},
+		Metadata: metadata{Name: s.Namespace, Labels: stackLabels(s), Annotations: stackAnnotations(s)},
 	})
 	for _, c := range s.Components {
 		objects := path.Join(folder, c.Name, "objects")
@@ -105,8 +126,8 @@ func (r *renderer) renderStack(s *stack.Stack) {
 		} else {
 			health = append(health, terraformHealth(r.addTerraform(objects, c)))
 		}
-		resources = append(resources, path.Join(c.Name, "flux-kustomization.yaml"))
-		r.addObject(path.Join(folder, c.Name, "flux-kustomization.yaml"), r.newKustomization(c, objects, health))
+		resources = append(resources, path.Join(c.Name, componentFile))
+		r.addObject(path.Join(folder, c.Name, componentFile), r.newKustomization(c, objects, health))
 	}
 	r.addKustomization(folder, resources)
 }
@@ -131,11 +152,15 @@ func (r *renderer) reportUnrendered(file string, err error) {
 // addKustomization adds the file that lists what Flux applies in a folder. Without it, Flux would
 // apply all files below the folder, and in no order.
 func (r *renderer) addKustomization(folder string, resources []string) {
-	r.addObject(path.Join(folder, kustomizationFile), struct {
+	r.addObject(path.Join(folder, kustomizationFile), newKustomizationFile(resources))
+}
+
+func newKustomizationFile(resources []string) any {
+	return struct {
 		APIVersion string   `yaml:"apiVersion"`
 		Kind       string   `yaml:"kind"`
 		Resources  []string `yaml:"resources"`
-	}{"kustomize.config.k8s.io/v1beta1", "Kustomization", resources})
+	}{"kustomize.config.k8s.io/v1beta1", "Kustomization", resources}
 }
 
 // The labels of the objects of stacks. They hold the names as they are written.
@@ -161,11 +186,21 @@ func componentMetadata(c *stack.Component) metadata {
 	return metadata{Name: c.ObjectName, Namespace: c.Stack.Namespace, Labels: labels}
 }
 
-func describe(description string) map[string]string {
-	if description == "" {
-		return nil
+// The annotations of the namespace of a stack, by which the next rendering knows what it was.
+const (
+	nameAnnotation     = labelPrefix + "environment" // the name of the object in the file
+	teardownAnnotation = labelPrefix + "teardown"    // the stack is torn down, and its order reversed
+)
+
+func stackAnnotations(s *stack.Stack) map[string]string {
+	annotations := map[string]string{nameAnnotation: s.Name}
+	if s.Description != "" {
+		annotations[labelPrefix+"description"] = s.Description
 	}
-	return map[string]string{labelPrefix + "description": description}
+	if s.Teardown {
+		annotations[teardownAnnotation] = "true"
+	}
+	return annotations
 }
 
 // retryInterval is how soon a component that failed, or waits for approval, is looked at again, and

@@ -18,6 +18,8 @@ const (
 	// InputsAnnotation holds the digest of all that its plan is made from, which an approval names.
 	InputsAnnotation = labelPrefix + "inputs"
 	pruneAnnotation  = "kustomize.toolkit.fluxcd.io/prune"
+	// unversionedAnnotation is on a component whose plans cannot be approved: its module has no version.
+	unversionedAnnotation = labelPrefix + "unversioned"
 )
 
 // modulesInterval is how often a source that is pinned to a commit is read again: what a commit
@@ -47,9 +49,15 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 	if c.Protected {
 		terraform.Metadata.Annotations[pruneAnnotation] = "disabled"
 	}
-	inputs := r.inputsDigest(commit, terraform)
+	versioned := c.Module == nil || rootmodule.IsVersioned(c.Module) // without a module it was reported
+	if !versioned {
+		terraform.Metadata.Annotations[unversionedAnnotation] = "true"
+	}
+	inputs, err := digestInputs(commit, terraform)
+	r.reportUnrendered(modules, err)
 	terraform.Metadata.Annotations[InputsAnnotation] = inputs
-	terraform.Spec.ApprovePlan = r.approvePlan(c, planID(r.settings.Modules.Branch, commit), inputs)
+	plan := plannedComponent{name: c.Name, auto: c.AutoApprove, versioned: versioned, plan: planID(r.settings.Modules.Branch, commit), inputs: inputs}
+	terraform.Spec.ApprovePlan = plan.approve(r.approvals[c], &r.problems)
 	r.addObject(path.Join(folder, "gitrepository.yaml"), source)
 	r.addObject(path.Join(folder, "terraform.yaml"), terraform)
 	return commit
@@ -90,13 +98,12 @@ func terraformHealth(commit string) healthExpr {
 	}
 }
 
-// inputsDigest returns the digest of all that the plan of a component is made from: the commit of
+// digestInputs returns the digest of all that the plan of a component is made from: the commit of
 // its root module, and its object before it has an approval.
-func (r *renderer) inputsDigest(commit string, o *object[terraformSpec]) string {
+func digestInputs(commit string, o *object[terraformSpec]) (string, error) {
 	text, err := yamldoc.Encode(o)
-	r.reportUnrendered(o.Metadata.Name, err)
 	sum := sha256.Sum256(append([]byte(commit+"\n"), text...))
-	return hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:8]), err
 }
 
 // planID returns the id that tofu-controller gives to a plan made at a commit of a branch.

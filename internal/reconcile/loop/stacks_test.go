@@ -1,0 +1,111 @@
+package loop_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+)
+
+const stackSettingsText = `apiVersion: fairlead.io/v1alpha1
+kind: StackSettings
+metadata: {name: stacks}
+spec:
+  state: {bucket: zlifecycle-prod-tfstate-zmart, region: us-east-1}
+`
+
+const stackFileText = `apiVersion: stable.cloudknit.io/v1
+kind: Environment
+metadata: {name: zmart-checkout-dev, namespace: zmart-config}
+spec:
+  teamName: checkout
+  envName: dev
+  components:
+    - {name: network, type: terraform, module: {source: "https://github.com/x/y?ref=v1"}}
+    - {name: eks, type: terraform, dependsOn: [network], module: {source: "https://github.com/x/y?ref=v1"}}
+`
+
+// wantStack checks which objects of the stack the output branch has: a part of the Terraform object
+// of eks, or "" for no stack at all.
+func (w *world) wantStack(part string) {
+	w.Helper()
+	files := w.below("dev", "environments/checkout/dev")
+	if got := files["eks/objects/terraform.yaml"]; !strings.Contains(got, part) || (part == "") != (len(files) == 0) {
+		w.Errorf("the output has %d files of the stack, and not %q:\n%s", len(files), part, got)
+	}
+}
+
+// TestDeletedStack: a stack whose file is deleted is torn down, over restarts, until clusters report
+// its teardown as complete: earlier reports, and those of a part of it, are not enough.
+func TestDeletedStack(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	inbox, use := w.inbox()
+	report := func(component string, phase rollout.Phase) {
+		w.add(inbox, observe.Event{Cluster: "one", Environment: "dev", Object: "Kustomization/zmart-checkout-dev/checkout-dev-" + component, Branch: "dev", Commit: w.head("out", "dev"), Phase: phase, When: w.now})
+	}
+	d := w.begin(w.data, use)
+	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	w.wantStack("destroy: false")
+	report("eks", rollout.Ready)
+	report("network", rollout.Ready)
+
+	w.commitNow("dev", "the stack is not needed any more", map[string]string{"stacks/checkout.yaml": ""})
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	w.wantStack("destroy: true")
+	if o := w.below("dev", "environments/checkout/dev")["network/flux-kustomization.yaml"]; !strings.Contains(o, "- name: checkout-dev-eks") {
+		t.Errorf("the network does not wait for eks:\n%s", o)
+	}
+	d = w.begin(t.TempDir(), use) // it remembers nothing
+	d.cycle()
+	report("eks", rollout.Ready)
+	report("network", rollout.Failed) // it waits for approval
+	d.cycle()
+	if all := w.openOf("dev"); len(all) != 0 {
+		t.Fatalf("half destroyed, its removal is proposed: %v", all)
+	}
+	w.now = w.now.Add(1)
+	report("network", rollout.Ready)
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	w.wantStack("")
+
+	// What was reported of the first teardown says nothing of a second one.
+	w.commitNow("dev", "the stack is back", map[string]string{"stacks/checkout.yaml": stackFileText})
+	d.cycle()
+	w.merge("dev")
+	w.commitNow("dev", "and gone", map[string]string{"stacks/checkout.yaml": ""})
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	w.wantStack("destroy: true")
+	if all := w.openOf("dev"); len(all) != 0 {
+		t.Errorf("by reports of the first teardown, its removal is proposed: %v", all)
+	}
+}
+
+// TestDeletedStackProblem: what stops the teardown stops this environment, and the output stays.
+func TestDeletedStackProblem(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	d := w.begin(w.data, func(*loop.Options) {})
+	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
+	d.cycle()
+	w.merge("dev")
+	w.edit("dev", "stacks/checkout.yaml", "teamName: checkout", "teamName: till")
+	d.cycle()
+	d.wantProblem("dev", "spec.teamName and spec.envName of a stack cannot change: it was checkout/dev")
+	w.wantStack("destroy: false")
+	w.edit("dev", "stacks/checkout.yaml", "teamName: till", "teamName: checkout")
+	d.cycle()
+	if n, _ := d.state("dev").Problems.Count(); n != 0 {
+		t.Errorf("mended, it has the problems %v", d.state("dev").Problems)
+	}
+}

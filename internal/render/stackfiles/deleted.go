@@ -1,0 +1,386 @@
+package stackfiles
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+)
+
+// Deleted is a stack whose file was deleted, and that is in the output until it is destroyed: a
+// tombstone. Without it, its objects would be removed at once and in no order, and what they made
+// would stay with nothing to manage it.
+type Deleted struct {
+	Team, Env string
+	Namespace string
+	// Kustomizations are the names of those that carry the teardown: when all of them are ready,
+	// the stack is destroyed.
+	Kustomizations []string
+}
+
+// Path identifies the stack, as "team/environment".
+func (d Deleted) Path() string { return d.Team + "/" + d.Env }
+
+// Folder returns the folder of the stack's objects in the output.
+func (d Deleted) Folder() string { return path.Join(ObjectsFolder, d.Team, d.Env) }
+
+// KeepDeleted compares the rendered output with the previous one, which clusters have. It returns
+// the output with a teardown of each stack that has no file any more, and these stacks. One is left
+// out when isDestroyed reports that its teardown, as it is in the previous output, is complete.
+//
+// The teardown is made from the previous output alone, and made again it is the same: what the file
+// named may be deleted as well.
+func KeepDeleted(m *model.Model, rendered, previous tree.Tree, isDestroyed func(Deleted) bool) (tree.Tree, []Deleted, problem.List, error) {
+	k := &keeper{model: m, rendered: rendered, previous: previous, isDestroyed: isDestroyed}
+	if err := k.findStacks(); err != nil {
+		return rendered, nil, nil, err
+	}
+	k.checkApprovals()
+	if len(k.deleted) == 0 || k.problems.Stops() {
+		return rendered, k.deleted, k.problems.Sorted(), nil
+	}
+	all, err := k.union()
+	return all, k.deleted, k.problems.Sorted(), err
+}
+
+// keeper is one call of KeepDeleted.
+type keeper struct {
+	model              *model.Model
+	rendered, previous tree.Tree
+	isDestroyed        func(Deleted) bool
+	kept               tree.Builder
+	deleted            []Deleted
+	problems           problem.List
+}
+
+// findStacks looks at each stack of the previous output.
+func (k *keeper) findStacks() error {
+	objects := k.previous.Sub(ObjectsFolder)
+	if _, ours := objects.Lookup(kustomizationFile); !ours {
+		return nil
+	}
+	for _, team := range objects.Entries() {
+		for _, env := range team.Tree().Entries() {
+			s, err := readRenderedStack(k.previous, team.Name, env.Name)
+			if err == nil && s != nil {
+				err = k.compareStack(s)
+			}
+			if err != nil {
+				return fmt.Errorf("read the stack %s/%s of the previous output: %w", team.Name, env.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// compareStack reports what is gone of a stack that is rendered again, and keeps one that is not.
+func (k *keeper) compareStack(s *renderedStack) error {
+	if _, again := k.rendered.Lookup(path.Join(s.Folder(), namespaceFile)); again {
+		k.checkOrphans(s)
+		return nil
+	}
+	subject := cmp.Or(s.name, s.Path())
+	if renamed := k.findRenamed(s); renamed != nil {
+		k.problems.Addf(renamed.Pos, renamed.Subject(), "restore them, or give the new stack a metadata.name and a namespace of its own, and the old one is destroyed",
+			"spec.teamName and spec.envName of a stack cannot change: it was %s, and its state is there", s.Path())
+		return nil
+	}
+	if k.isAbandoned(s.Path()) {
+		return nil
+	}
+	pos := problem.Pos{Layer: k.model.Environment}
+	if i := slices.IndexFunc(s.components, func(c *renderedComponent) bool { return c.terraform == nil }); i >= 0 {
+		k.problems.Addf(pos, "Environment/"+subject, "restore the file, remove the components of type helm, and delete it once they are uninstalled",
+			"the file of the stack %s was deleted, and the teardown of a stack with a component of type helm is not supported yet: %s", s.Path(), s.components[i].name)
+		return nil
+	}
+	waits := s.isTornDown() && k.isDestroyed(s.Deleted)
+	switch protected := s.protectedNames(); {
+	case len(protected) > 0:
+		k.problems.Warnf(pos, "Environment/"+subject, "add "+s.Path()+" to spec.abandoned of the StackSettings to remove its objects",
+			"the file of the stack %s was deleted: its components are destroyed, except those that are protected: %s", s.Path(), strings.Join(protected, ", "))
+	case waits && k.findApproval(s.Path(), "") == nil:
+		return nil
+	case waits:
+		k.problems.Warnf(pos, "Environment/"+subject, "remove the approvals of its plans", "the stack %s is destroyed; its objects are removed when no PlanApproval names it", s.Path())
+	default:
+		k.problems.Warnf(pos, "Environment/"+subject, "restore the file to keep the stack", "the file of the stack %s was deleted: its components are destroyed, and its objects are removed after that", s.Path())
+	}
+	k.deleted = append(k.deleted, s.Deleted)
+	return k.addTeardown(s)
+}
+
+// isAbandoned reports whether a deleted stack is not to be destroyed.
+func (k *keeper) isAbandoned(stack string) bool {
+	return slices.ContainsFunc(k.model.Stacks.Settings, func(s *model.StackSettings) bool {
+		return slices.ContainsFunc(s.Abandoned, func(a model.Text) bool { return a.Text == stack })
+	})
+}
+
+// findRenamed returns the stack of the model that was this one: it has its name, or its objects
+// would have the namespace of these.
+func (k *keeper) findRenamed(s *renderedStack) *model.Stack {
+	for _, now := range k.model.Stacks.List {
+		folder := path.Join(ObjectsFolder, now.TeamName.Text, now.EnvName.Text)
+		if _, before := k.previous.Lookup(path.Join(folder, namespaceFile)); before { // it was there beside it
+			continue
+		}
+		rendered, err := readRenderedStack(k.rendered, now.TeamName.Text, now.EnvName.Text)
+		if err == nil && rendered != nil && (now.Name == s.name || rendered.Namespace == s.Namespace) {
+			return now
+		}
+	}
+	return nil
+}
+
+// checkOrphans warns of components that are gone, and were not destroyed before.
+func (k *keeper) checkOrphans(s *renderedStack) {
+	for _, c := range s.components {
+		_, again := k.rendered.Lookup(path.Join(s.Folder(), c.name, componentFile))
+		if again || c.terraform == nil || c.terraform.Spec.Destroy {
+			continue
+		}
+		pos, subject := k.locate(s)
+		k.problems.Warnf(pos, subject, "to have it destroyed, restore the component with destroy: true, and remove it after that",
+			"the component %s is removed and was not destroyed: what it made stays, and nothing manages it any more", c.name)
+	}
+}
+
+// locate returns where the file of a stack is, and its subject in problems.
+func (k *keeper) locate(s *renderedStack) (problem.Pos, string) {
+	for _, now := range k.model.Stacks.List {
+		if now.TeamName.Text == s.Team && now.EnvName.Text == s.Env {
+			return now.Pos, now.Subject()
+		}
+	}
+	return problem.Pos{Layer: k.model.Environment}, "Environment/" + s.name
+}
+
+// addTeardown adds the files of a deleted stack.
+func (k *keeper) addTeardown(s *renderedStack) error {
+	s.reverseOrder()
+	s.namespace.Metadata.Annotations[teardownAnnotation] = "true"
+	if err := k.addObject(path.Join(s.Folder(), namespaceFile), s.namespace); err != nil {
+		return err
+	}
+	resources := []string{namespaceFile}
+	for _, c := range s.components {
+		if err := k.addComponent(s, c); err != nil {
+			return err
+		}
+		resources = append(resources, path.Join(c.name, componentFile))
+	}
+	return k.addObject(path.Join(s.Folder(), kustomizationFile), newKustomizationFile(resources))
+}
+
+func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
+	t := c.terraform
+	protected, auto := t.Metadata.Annotations[pruneAnnotation] != "", t.Spec.ApprovePlan == autoApproved
+	t.Spec.Destroy, t.Spec.ApprovePlan = !protected, ""
+	delete(t.Metadata.Annotations, InputsAnnotation)
+	inputs, err := digestInputs(c.source.Spec.Ref.Commit, t)
+	if err != nil {
+		return err
+	}
+	t.Metadata.Annotations[InputsAnnotation] = inputs
+	plan := plannedComponent{
+		name: c.name, auto: auto, versioned: t.Metadata.Annotations[unversionedAnnotation] == "",
+		plan: planID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit), inputs: inputs,
+	}
+	t.Spec.ApprovePlan = plan.approve(k.findApproval(s.Path(), c.name), &k.problems)
+	folder := path.Join(s.Folder(), c.name)
+	for file, o := range map[string]any{componentFile: c.kustomization, "objects/terraform.yaml": t, "objects/gitrepository.yaml": c.source} {
+		if err := k.addObject(path.Join(folder, file), o); err != nil {
+			return err
+		}
+	}
+	modules := strings.TrimPrefix(t.Spec.Path, "./")
+	for file, e := range k.previous.Sub(modules).Walk() {
+		if err := k.kept.AddEntry(path.Join(modules, file), e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *keeper) addObject(file string, o any) error {
+	text, err := yamldoc.Encode(o)
+	if err != nil {
+		return err
+	}
+	return k.kept.Add(file, text)
+}
+
+// findApproval returns the approval of a plan of a component, or of any of a stack if it is ""; nil
+// if there is none.
+func (k *keeper) findApproval(stack, component string) *model.PlanApproval {
+	i := slices.IndexFunc(k.model.Stacks.Approvals, func(a *model.PlanApproval) bool {
+		return a.Stack == stack && (component == "" || a.Component == component)
+	})
+	if i < 0 {
+		return nil
+	}
+	return k.model.Stacks.Approvals[i]
+}
+
+// checkApprovals reports approvals of stacks that are neither written nor kept, of components that
+// these do not have, and several of one component: an approval must not wait for what comes back.
+func (k *keeper) checkApprovals() {
+	for i, a := range k.model.Stacks.Approvals {
+		written := slices.ContainsFunc(k.model.Stacks.List, func(s *model.Stack) bool { return s.TeamName.Text+"/"+s.EnvName.Text == a.Stack })
+		if written { // rendering has checked it
+			continue
+		}
+		if !slices.ContainsFunc(k.deleted, func(d Deleted) bool { return d.Path() == a.Stack && k.hasKept(d, a.Component) }) {
+			k.problems.Addf(a.Pos, a.Subject(), "remove it", "the plan is of the component %s of the stack %s, which is not in this environment", a.Component, a.Stack)
+		}
+		if j := slices.IndexFunc(k.model.Stacks.Approvals, func(b *model.PlanApproval) bool { return b.Stack == a.Stack && b.Component == a.Component }); j < i {
+			first := k.model.Stacks.Approvals[j]
+			k.problems.Addf(a.Pos, a.Subject(), "remove one of them", "there is another PlanApproval of the component %s, %s, at %s", a.Component, first.Name, first.Pos)
+		}
+	}
+}
+
+func (k *keeper) hasKept(d Deleted, component string) bool {
+	_, ok := k.kept.Tree().Lookup(path.Join(d.Folder(), component, componentFile))
+	return ok
+}
+
+// union returns the rendered output with what is kept.
+func (k *keeper) union() (tree.Tree, error) {
+	kept := k.kept.Tree()
+	objects := slices.DeleteFunc(slices.Clone(k.rendered.Sub(ObjectsFolder).Entries()), func(e tree.Entry) bool { return e.Name == kustomizationFile })
+	stacks, err := tree.Union(tree.FromEntries(objects), kept.Sub(ObjectsFolder))
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	var resources []string
+	for _, team := range stacks.Entries() {
+		for _, env := range team.Tree().Entries() {
+			resources = append(resources, path.Join(team.Name, env.Name))
+		}
+	}
+	slices.SortFunc(resources, func(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) })
+	text, err := yamldoc.Encode(newKustomizationFile(resources))
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	modules, err := tree.Union(k.rendered.Sub(ModulesFolder), kept.Sub(ModulesFolder))
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	entries := slices.DeleteFunc(slices.Clone(k.rendered.Entries()), func(e tree.Entry) bool { return e.Name == ObjectsFolder || e.Name == ModulesFolder })
+	return tree.FromEntries(append(entries,
+		tree.Dir(ObjectsFolder, tree.FromEntries(append(slices.Clone(stacks.Entries()), tree.File(kustomizationFile, text)))), tree.Dir(ModulesFolder, modules))), nil
+}
+
+// renderedStack is a stack as the output has it.
+type renderedStack struct {
+	Deleted
+	name       string // of the object in the file
+	namespace  *object[struct{}]
+	components []*renderedComponent // sorted by name
+}
+
+// renderedComponent is a component as the output has it.
+type renderedComponent struct {
+	name          string
+	kustomization *object[kustomizationSpec]
+	terraform     *object[terraformSpec] // nil for a chart
+	source        *object[gitRepositorySpec]
+}
+
+// readRenderedStack reads a stack of an output; nil if the folder is not of a stack.
+func readRenderedStack(output tree.Tree, team, env string) (*renderedStack, error) {
+	s := &renderedStack{Deleted: Deleted{Team: team, Env: env}}
+	folder := output.Sub(s.Folder())
+	var err error
+	s.namespace, err = decodeObject[struct{}](folder, namespaceFile)
+	if err != nil || s.namespace == nil || s.namespace.Metadata.Labels[labelPrefix+"team"] != team || s.namespace.Metadata.Labels[labelPrefix+"stack"] != env {
+		return nil, err
+	}
+	if s.namespace.Metadata.Annotations == nil {
+		s.namespace.Metadata.Annotations = map[string]string{}
+	}
+	s.Namespace, s.name = s.namespace.Metadata.Name, s.namespace.Metadata.Annotations[nameAnnotation]
+	for _, e := range folder.Entries() {
+		if !e.IsDir() {
+			continue
+		}
+		c := &renderedComponent{name: e.Name}
+		c.kustomization, err = decodeObject[kustomizationSpec](e.Tree(), componentFile)
+		if err != nil || c.kustomization == nil {
+			return nil, cmp.Or(err, fmt.Errorf("there is no %s", path.Join(e.Name, componentFile)))
+		}
+		if c.terraform, err = decodeObject[terraformSpec](e.Tree(), "objects/terraform.yaml"); err != nil {
+			return nil, err
+		}
+		if c.source, err = decodeObject[gitRepositorySpec](e.Tree(), "objects/gitrepository.yaml"); err != nil {
+			return nil, err
+		}
+		if c.terraform != nil && (c.source == nil || c.source.Spec.Ref == nil || len(c.source.Spec.Ref.Commit) < 10) {
+			return nil, fmt.Errorf("the root module of %s has no commit", e.Name)
+		}
+		s.components = append(s.components, c)
+	}
+	slices.SortFunc(s.components, func(a, b *renderedComponent) int { return strings.Compare(a.name, b.name) })
+	for _, c := range s.components {
+		s.Kustomizations = append(s.Kustomizations, c.kustomization.Metadata.Name)
+	}
+	return s, nil
+}
+
+// decodeObject reads a file with one object; nil if there is no such file.
+func decodeObject[S any](folder tree.Tree, file string) (*object[S], error) {
+	e, ok := folder.Lookup(file)
+	if !ok || e.IsDir() {
+		return nil, nil
+	}
+	o := &object[S]{}
+	if err := yaml.Unmarshal(e.Data, o); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return o, nil
+}
+
+// isTornDown reports whether the output destroys the stack already.
+func (s *renderedStack) isTornDown() bool {
+	return s.namespace.Metadata.Annotations[teardownAnnotation] != "" && !slices.ContainsFunc(s.components, func(c *renderedComponent) bool {
+		return c.terraform == nil || !c.terraform.Spec.Destroy
+	})
+}
+
+// protectedNames returns the components that are not destroyed.
+func (s *renderedStack) protectedNames() []string {
+	var names []string
+	for _, c := range s.components {
+		if c.terraform.Metadata.Annotations[pruneAnnotation] != "" {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// reverseOrder reverses the order of the components, unless it is that of a teardown already.
+func (s *renderedStack) reverseOrder() {
+	if s.namespace.Metadata.Annotations[teardownAnnotation] != "" {
+		return
+	}
+	after := map[string][]reference{}
+	for _, c := range s.components {
+		for _, d := range c.kustomization.Spec.DependsOn {
+			after[d.Name] = append(after[d.Name], reference{Name: c.kustomization.Metadata.Name})
+		}
+	}
+	for _, c := range s.components {
+		c.kustomization.Spec.DependsOn = after[c.kustomization.Metadata.Name]
+	}
+}

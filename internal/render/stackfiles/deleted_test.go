@@ -1,0 +1,225 @@
+package stackfiles_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// keepTexts renders files of an environment after a previous output, as the daemon does.
+func keepTexts(t *testing.T, texts map[string]string, previous tree.Tree, destroyed ...string) (tree.Tree, []string, problem.List) {
+	t.Helper()
+	files, err := tree.FromFiles(bytesOf(texts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := texts["settings.yaml"]; !ok {
+		files = withFile(t, files, "settings.yaml", settingsText)
+	}
+	m, problems := model.Parse("dev", model.Layer{Kind: model.Env, Name: "dev", Files: files})
+	rendered, more := output.Render(m, nil, output.Options{})
+	if problems = append(problems, more...); problems.Stops() {
+		return tree.Tree{}, nil, problems.Sorted()
+	}
+	all, deleted, more, err := stackfiles.KeepDeleted(m, rendered, previous, func(d stackfiles.Deleted) bool { return slices.Contains(destroyed, d.Path()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, d := range deleted {
+		paths = append(paths, d.Path())
+	}
+	return all, paths, append(problems, more...).Sorted()
+}
+
+func bytesOf(texts map[string]string) map[string][]byte {
+	files := map[string][]byte{}
+	for name, text := range texts {
+		files[name] = []byte(text)
+	}
+	return files
+}
+
+// stackText writes a stack of a network and a cluster in it.
+func stackText(team, fields, eks string) string {
+	return fmt.Sprintf(`apiVersion: stable.cloudknit.io/v1
+kind: Environment
+metadata: {name: zmart-%[4]s-dev, namespace: zmart-config}
+spec:
+  teamName: %[1]s
+  envName: dev
+  description: the stack of %[1]s
+%[2]s  components:
+    - {name: a-network, type: terraform, module: {source: "https://github.com/x/y?ref=v1"}, outputs: [{name: id}]}
+    - {name: eks, type: terraform, dependsOn: [a-network], module: {source: "https://github.com/x/y?ref=v1"}, variables: [{name: vpc, valueFrom: a-network.id}]%[3]s}
+`, team, fields, eks, strings.ToLower(team))
+}
+
+// TestDeleted is golden case 11: the stack whose file is deleted is torn down as one with teardown:
+// true, for as long as it is not destroyed, and then it is gone.
+func TestDeleted(t *testing.T) {
+	both := map[string]string{"checkout.yaml": stackText("checkout", "", ""), "payment.yaml": stackText("payment", "", "")}
+	one := map[string]string{"payment.yaml": both["payment.yaml"]}
+	first, deleted, problems := keepTexts(t, both, tree.Tree{})
+	if problems.Stops() || deleted != nil {
+		t.Fatal(problems, deleted)
+	}
+	want, _, _ := keepTexts(t, map[string]string{"checkout.yaml": stackText("checkout", "  teardown: true\n", ""), "payment.yaml": both["payment.yaml"]}, tree.Tree{})
+
+	torn, deleted, problems := keepTexts(t, one, first, "checkout/dev") // ready on what was there before says nothing
+	if diff := cmp.Diff(changesOf(want, torn), ""); diff != "" || !slices.Equal(deleted, []string{"checkout/dev"}) {
+		t.Fatalf("%v %v: -teardown: true +deleted:\n%s", problems, deleted, diff)
+	}
+	if !strings.Contains(fmt.Sprint(problems), "the file of the stack checkout/dev was deleted: its components are destroyed") {
+		t.Errorf("nothing is reported: %v", problems)
+	}
+	checkFiles(t, torn)
+	if again, _, _ := keepTexts(t, one, torn); !tree.Equal(torn, again) {
+		t.Errorf("rendered again, it differs:\n%s", changesOf(torn, again))
+	}
+	none, _, problems := keepTexts(t, nil, first)
+	if problems.Stops() || none.Sub("environments/checkout").IsEmpty() || none.Sub("environments/payment").IsEmpty() {
+		t.Errorf("without any file of a stack, they are not kept: %v", problems)
+	}
+	checkFiles(t, none)
+
+	gone, deleted, problems := keepTexts(t, one, torn, "checkout/dev")
+	if alone, _, _ := keepTexts(t, one, tree.Tree{}); !tree.Equal(gone, alone) || deleted != nil || len(problems) > 0 {
+		t.Errorf("destroyed, it is not gone: %v %v\n%s", deleted, problems, changesOf(alone, gone))
+	}
+	if after, deleted, problems := keepTexts(t, one, gone); !tree.Equal(gone, after) || deleted != nil || len(problems) > 0 {
+		t.Errorf("it comes back: %v %v", deleted, problems)
+	}
+	if restored, _, problems := keepTexts(t, both, torn); !tree.Equal(restored, first) || len(problems) > 0 {
+		t.Errorf("with its file restored, it is torn down: %v\n%s", problems, changesOf(first, restored))
+	}
+}
+
+// changesOf lists the files that differ.
+func changesOf(a, b tree.Tree) string {
+	var all strings.Builder
+	for c := range tree.Diff(a, b) {
+		fmt.Fprintf(&all, "%s\n-%s\n+%s\n", c.Path, c.Old.Data, c.New.Data)
+	}
+	return all.String()
+}
+
+// TestDeletedCases: what a deletion comes with.
+func TestDeletedCases(t *testing.T) {
+	settings := func(more string) string { return settingsText + more }
+	chart := stackText("checkout", "", "") + "    - {name: web, type: helm, source: {repo: \"https://example.com/charts\", chart: web}}\n"
+	for _, c := range []struct {
+		name          string
+		before, after map[string]string
+		kept          []string
+		destroyed     bool
+		want          string // the first problem or warning; "" for none
+		stops         bool
+	}{
+		{"protected", map[string]string{"a.yaml": stackText("checkout", "", ", destroyProtection: true")}, nil, []string{"checkout/dev"}, true,
+			"its components are destroyed, except those that are protected: a-network, eks", false},
+		{"chart", map[string]string{"a.yaml": chart}, nil, nil, false, "the teardown of a stack with a component of type helm is not supported yet: web", true},
+		{"abandoned", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"settings.yaml": settings("  abandoned: [checkout/dev]\n")}, nil, false, "", false},
+		{"abandoned with its file", nil, map[string]string{"a.yaml": stackText("checkout", "", ""), "settings.yaml": settings("  abandoned: [checkout/dev]\n")}, nil, false,
+			"the stack checkout/dev is not deleted", true},
+		{"another team", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"a.yaml": strings.Replace(stackText("checkout", "", ""), "teamName: checkout", "teamName: till", 1)}, nil, false,
+			"spec.teamName and spec.envName of a stack cannot change: it was checkout/dev", true},
+		{"another case", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"a.yaml": stackText("Checkout", "", "")}, nil, false,
+			"spec.teamName and spec.envName of a stack cannot change: it was checkout/dev", true},
+		{"another file", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"b.yaml": stackText("checkout", "", "")}, nil, false, "", false},
+		{"component removed", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"a.yaml": withoutLast(stackText("checkout", "", ""))}, nil, false,
+			"the component eks is removed and was not destroyed", false},
+		{"component destroyed and removed", map[string]string{"a.yaml": stackText("checkout", "", ", destroy: true")}, map[string]string{"a.yaml": withoutLast(stackText("checkout", "", ""))}, nil, false, "", false},
+		{"approval of a stack that never was", nil, map[string]string{"p.yaml": approvalText("till/dev", "eks", "plan-a", "b")}, nil, false, "the plan is of the component eks of the stack till/dev, which is not in this environment", true},
+		{"approval of another component", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"p.yaml": approvalText("checkout/dev", "db", "plan-a", "b")}, []string{"checkout/dev"}, false,
+			"the plan is of the component db of the stack checkout/dev, which is not in this environment", true},
+		{"approval of another plan", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"p.yaml": approvalText("checkout/dev", "eks", "plan-a", "b")}, []string{"checkout/dev"}, false,
+			"the approval is not for the plan of the component eks", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before, _, problems := keepTexts(t, c.before, tree.Tree{})
+			if problems.Stops() {
+				t.Fatal(problems)
+			}
+			var destroyed []string
+			if c.destroyed {
+				destroyed = []string{"checkout/dev"}
+			}
+			after, kept, problems := keepTexts(t, c.after, before, destroyed...)
+			if c.destroyed {
+				after, kept, problems = keepTexts(t, c.after, after, destroyed...)
+			}
+			if !slices.Equal(kept, c.kept) || problems.Stops() != c.stops {
+				t.Errorf("kept are %v, want %v; %v", kept, c.kept, problems)
+			}
+			if !strings.Contains(fmt.Sprint(problems), c.want) || c.want == "" && strings.Contains(fmt.Sprint(problems), "checkout") {
+				t.Errorf("the problems are %v, want %q", problems, c.want)
+			}
+			if !c.stops {
+				checkFiles(t, after)
+			}
+		})
+	}
+}
+
+func withoutLast(text string) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	return strings.Join(lines[:len(lines)-1], "\n") + "\n"
+}
+
+func approvalText(stack, component, plan, inputs string) string {
+	return fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: PlanApproval\nmetadata: {name: %s-%s}\nspec: {stack: %s, component: %s, plan: %s, inputs: %q}\n",
+		strings.ReplaceAll(stack, "/", "-"), component, stack, component, plan, inputs)
+}
+
+// TestDeletedApproval: the destruction of a deleted stack is approved as any other plan, and its
+// objects stay until the approval is removed.
+func TestDeletedApproval(t *testing.T) {
+	a := &approvals{T: t}
+	first, _, _ := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "", "")}, tree.Tree{})
+	torn, _, _ := keepTexts(t, nil, first)
+	o := a.terraform(torn, "eks")
+	plan := "plan-fairlead-modules-dev-" + a.pin(torn, "eks")[:10]
+	approval := map[string]string{"p.yaml": approvalText("checkout/dev", "eks", plan, o.Metadata.Annotations[stackfiles.InputsAnnotation])}
+	approved, _, problems := keepTexts(t, approval, torn)
+	if got := a.terraform(approved, "eks").Spec.ApprovePlan; got != plan || !o.Spec.Destroy || o.Spec.ApprovePlan != "" {
+		t.Fatalf("approvePlan is %q, want %q: %v", got, plan, problems)
+	}
+	if kept, _, problems := keepTexts(t, approval, approved, "checkout/dev"); !tree.Equal(kept, approved) || !strings.Contains(fmt.Sprint(problems), "removed when no PlanApproval names it") {
+		t.Errorf("destroyed, with an approval: %v", problems)
+	}
+	if gone, _, problems := keepTexts(t, nil, approved, "checkout/dev"); !gone.Sub("environments").IsEmpty() {
+		t.Errorf("destroyed, it is not gone: %v", problems)
+	}
+	if unapproved, _, _ := keepTexts(t, nil, approved); a.terraform(unapproved, "eks").Spec.ApprovePlan != "" {
+		t.Error("the approval was removed, and the plan is approved")
+	}
+	if _, _, problems := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "", ""), "p.yaml": approval["p.yaml"]}, approved); !problems.Stops() {
+		t.Error("with the file restored, the approval of the destruction stays")
+	}
+}
+
+// TestDeletedOrder: whatever the graph, a deleted stack is torn down in the order of a teardown.
+func TestDeletedOrder(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		g := newGraph(r)
+		before := g.render(t, r)
+		g.teardown = true
+		want := g.render(t, r)
+		torn, _, problems := keepTexts(t, nil, before)
+		if diff := changesOf(want.Sub(stackfiles.ObjectsFolder), torn.Sub(stackfiles.ObjectsFolder)); diff != "" || problems.Stops() {
+			t.Fatalf("seed %d: %v: -teardown: true +deleted:\n%s", seed, problems, diff)
+		}
+	}
+}
