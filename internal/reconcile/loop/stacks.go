@@ -73,7 +73,8 @@ func (d *deletedStacks) findCommits(stack stackfiles.Deleted) []string {
 	}
 	for i, commit := range commits {
 		id, failed := d.mirror.FolderID(commit, folder)
-		if err = cmp.Or(err, failed); err != nil || id != now {
+		err = cmp.Or(err, failed)
+		if err != nil || id != now {
 			commits = commits[:i]
 			break
 		}

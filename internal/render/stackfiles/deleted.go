@@ -2,6 +2,7 @@ package stackfiles
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -315,19 +316,9 @@ func readRenderedStack(output tree.Tree, team, env string) (*renderedStack, erro
 		if !e.IsDir() {
 			continue
 		}
-		c := &renderedComponent{name: e.Name}
-		c.kustomization, err = decodeObject[kustomizationSpec](e.Tree(), componentFile)
-		if err != nil || c.kustomization == nil {
-			return nil, cmp.Or(err, fmt.Errorf("there is no %s", path.Join(e.Name, componentFile)))
-		}
-		if c.terraform, err = decodeObject[terraformSpec](e.Tree(), "objects/terraform.yaml"); err != nil {
+		c, err := readRenderedComponent(e)
+		if err != nil {
 			return nil, err
-		}
-		if c.source, err = decodeObject[gitRepositorySpec](e.Tree(), "objects/gitrepository.yaml"); err != nil {
-			return nil, err
-		}
-		if c.terraform != nil && (c.source == nil || c.source.Spec.Ref == nil || len(c.source.Spec.Ref.Commit) < 10) {
-			return nil, fmt.Errorf("the root module of %s has no commit", e.Name)
 		}
 		s.components = append(s.components, c)
 	}
@@ -336,6 +327,22 @@ func readRenderedStack(output tree.Tree, team, env string) (*renderedStack, erro
 		s.Kustomizations = append(s.Kustomizations, c.kustomization.Metadata.Name)
 	}
 	return s, nil
+}
+
+func readRenderedComponent(e tree.Entry) (*renderedComponent, error) {
+	c := &renderedComponent{name: e.Name}
+	var failed [3]error
+	c.kustomization, failed[0] = decodeObject[kustomizationSpec](e.Tree(), componentFile)
+	c.terraform, failed[1] = decodeObject[terraformSpec](e.Tree(), "objects/terraform.yaml")
+	c.source, failed[2] = decodeObject[gitRepositorySpec](e.Tree(), "objects/gitrepository.yaml")
+	err := errors.Join(failed[:]...)
+	if err == nil && c.kustomization == nil {
+		err = fmt.Errorf("there is no %s", path.Join(e.Name, componentFile))
+	}
+	if err == nil && c.terraform != nil && (c.source == nil || c.source.Spec.Ref == nil || len(c.source.Spec.Ref.Commit) < 10) {
+		err = fmt.Errorf("the root module of %s has no commit", e.Name)
+	}
+	return c, err
 }
 
 // decodeObject reads a file with one object; nil if there is no such file.
