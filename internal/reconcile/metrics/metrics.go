@@ -47,6 +47,7 @@ type Metrics struct {
 	rateLimit     *prometheus.GaugeVec
 	failing       *prometheus.GaugeVec
 	webhooks      *prometheus.CounterVec
+	fleetReports  *prometheus.CounterVec
 }
 
 // New returns metrics with a registry of their own, in which are also those of the
@@ -81,6 +82,7 @@ func New(version string) *Metrics {
 		rateLimit:     newGaugeVec("forge_rate_limit_remaining", "Calls that a forge still allows in its current window.", "host"),
 		failing:       newGaugeVec("remote_failing", "1 while a remote fails and is tried less often, 0 otherwise.", "host"),
 		webhooks:      newCounterVec("webhooks_total", "Webhook deliveries that arrived.", "forge", "outcome"),
+		fleetReports:  newCounterVec("fleet_reports_total", "Reports of clusters that arrived.", "source", "outcome"),
 	}
 	info := newGaugeVec("build_info", "1; the label says which version runs.", "version")
 	info.WithLabelValues(version).Set(1)
@@ -88,7 +90,7 @@ func New(version string) *Metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info,
 		m.cycles, m.cycleDuration, m.waiting, m.cycleEnded, m.unfinished,
 		m.environmentState, m.environmentDuration, m.problems, m.assignments, m.promotions, m.verifications,
-		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks, m.promotion.leadTime,
+		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks, m.fleetReports, m.promotion.leadTime,
 	)
 	for _, vec := range m.promotion.gauges() {
 		m.registry.MustRegister(vec)
@@ -267,6 +269,22 @@ func (m *Metrics) RecordWebhook(forge, outcome string) {
 		outcome = "other"
 	}
 	m.webhooks.WithLabelValues(forge, outcome).Inc()
+}
+
+// RecordFleetReport counts a report of the agent on a cluster. An outcome that is not known is counted
+// as "other".
+func (m *Metrics) RecordFleetReport(outcome string) {
+	if m == nil {
+		return
+	}
+	outcomes := []string{
+		"unchanged", "changes", "everything", "want-everything", "replayed", "contested", "renamed", "unauthorized", "malformed", "too-large", "too-many",
+		"not-set-up", "unavailable",
+	}
+	if !slices.Contains(outcomes, outcome) {
+		outcome = "other"
+	}
+	m.fleetReports.WithLabelValues("agent", outcome).Inc()
 }
 
 func outcomeLabel(ok bool) string { return map[bool]string{true: "ok", false: "failed"}[ok] }

@@ -56,6 +56,8 @@ func use(m *Metrics) {
 	m.RecordForgeCall("api.github.com", "list-pulls", time.Second, false)
 	m.SetRateLimitRemaining("api.github.com", 4999)
 	m.SetRemoteFailing("git.example.com", true)
+	m.RecordFleetReport("everything")
+	m.RecordFleetReport("nonsense")
 	m.RecordWebhook("github", "woken")
 	m.RecordWebhook("https://user:secret@git.example.com", "org/repo")
 }
@@ -67,8 +69,8 @@ func TestLint(t *testing.T) {
 			ours.WriteString(line)
 		}
 	}
-	if n := strings.Count(ours.String(), "# TYPE"); n != 26 {
-		t.Errorf("%d metrics of ours, want 26", n)
+	if n := strings.Count(ours.String(), "# TYPE"); n != 27 {
+		t.Errorf("%d metrics of ours, want 27", n)
 	}
 	found, err := promlint.New(strings.NewReader(ours.String())).Lint()
 	if err != nil {
@@ -100,6 +102,8 @@ fairlead_environment_state{environment="dev",state="waiting"} 0
 fairlead_environment_unfinished_since_timestamp_seconds{environment="dev"} 1200.5
 fairlead_environment_unfinished_since_timestamp_seconds{environment="prod"} 0
 fairlead_environments_waiting 2
+fairlead_fleet_reports_total{outcome="everything",source="agent"} 1
+fairlead_fleet_reports_total{outcome="other",source="agent"} 1
 fairlead_forge_call_duration_seconds_count{forge="api.github.com",operation="list-pulls"} 1
 fairlead_forge_calls_total{forge="api.github.com",operation="list-pulls",outcome="ok"} 1
 fairlead_forge_rate_limit_remaining{host="api.github.com"} 4999

@@ -23,7 +23,7 @@ func TestCheckHost(t *testing.T) {
 		{"fairlead.fairlead.svc:8080", true}, {"fairlead.fairlead.svc.cluster.local", true}, {"fairlead.acme.example", true}, {"fairlead.acme.example.:443", true},
 		{"evil.example", false}, {"evil.example:8080", false}, {"127.0.0.1.evil.example", false}, {"localhost.evil.example", false}, {"x.fairlead.acme.example", false}, {"svc.example", false},
 	} {
-		for path, open := range map[string]bool{"/": false, "/api/v1/status": false, "/api/v1/nothing": false, "/healthz": true, "/readyz": true, "/metrics": true, "/webhooks/github": true} {
+		for path, open := range map[string]bool{"/": false, "/api/v1/status": false, "/api/v1/nothing": false, "/healthz": true, "/readyz": true, "/metrics": true, "/webhooks/github": true, "/api/v1/fleet/reports": true} {
 			req, err := http.NewRequest(http.MethodGet, "http://"+listener.Addr().String()+path, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -38,7 +38,7 @@ func TestDescribedRoutes(t *testing.T) {
 			described = append(described, strings.ToUpper(method)+" "+path)
 		}
 	}
-	for _, r := range (&site{options: Options{Webhooks: http.NotFoundHandler(), Simulate: simulateNothing}}).allRoutes() {
+	for _, r := range (&site{options: Options{Webhooks: http.NotFoundHandler(), Reports: http.NotFoundHandler(), Simulate: simulateNothing}}).allRoutes() {
 		answered = append(answered, r.method+" "+strings.TrimSuffix(r.path, "{$}"))
 	}
 	slices.Sort(described)
@@ -98,6 +98,15 @@ func TestDescribedAnswers(t *testing.T) {
 		c.answer(t, "post", "/webhooks/{forge}", w)
 	}
 	c.answer(t, "post", "/webhooks/{forge}", ask(open(fleet()), http.MethodPut, "/webhooks/github"))
+	for _, r := range fleetReports(t) {
+		w := httptest.NewRecorder()
+		r.to.ServeHTTP(w, r.request)
+		if w.Code != r.code {
+			t.Errorf("%s: %d, want %d\n%s", r.name, w.Code, r.code, w.Body)
+		}
+		c.answer(t, "post", "/api/v1/fleet/reports", w)
+	}
+	c.answer(t, "post", "/api/v1/fleet/reports", ask(New(Options{Reports: http.NotFoundHandler()}), http.MethodPut, "/api/v1/fleet/reports"))
 	c.unused(t)
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
 
 // shutdownGrace is how long requests in flight may continue after the end.
@@ -62,8 +63,8 @@ func shutDown(ctx context.Context, server *http.Server, grace time.Duration) err
 
 // CheckHost refuses requests for the page and the API that name another host than ours,
 // as a browser sends them after DNS rebinding. IP addresses, names that resolve only on
-// this machine or in its cluster, and hosts are ours. Health checks, metrics and webhooks
-// are exempt: their clients are not browsers and may use any name.
+// this machine or in its cluster, and hosts are ours. Health checks, metrics, webhooks and
+// reports of clusters are exempt: their clients are not browsers and may use any name.
 func CheckHost(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isOpenPath(r.URL.Path) && !isOurHost(r.Host, hosts) {
@@ -78,7 +79,7 @@ func CheckHost(hosts []string, next http.Handler) http.Handler {
 }
 
 func isOpenPath(path string) bool {
-	return path == "/healthz" || path == "/readyz" || path == "/metrics" || strings.HasPrefix(path, "/webhooks/")
+	return path == "/healthz" || path == "/readyz" || path == "/metrics" || path == agentapi.Path || strings.HasPrefix(path, "/webhooks/")
 }
 
 // isOurHost reports whether a name, with or without a port, is one of this server.

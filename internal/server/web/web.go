@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -31,6 +32,8 @@ type Options struct {
 	// Webhooks answers POST /webhooks/{forge}; nil: not found. Everyone can reach it, so
 	// it must authenticate its callers.
 	Webhooks http.Handler
+	// Reports answers POST /api/v1/fleet/reports; nil: not found. It must authenticate its callers.
+	Reports http.Handler
 	// Simulate answers /api/v1/simulate; nil: not found. It must write nothing, and allow many calls at
 	// once.
 	Simulate func(ctx context.Context, revision string) ([]promote.Arrival, error)
@@ -59,7 +62,9 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("/", s.refuse(http.StatusNotFound, "there is nothing at this address", "/api/v1/openapi.json says what there is"))
 	sameOrigin := http.NewCrossOriginProtection() // so that other sites cannot make a browser wake us
 	sameOrigin.SetDenyHandler(s.refuse(http.StatusForbidden, "a page of another site sent this request", "send it from a program, or from a page of this address"))
-	sameOrigin.AddInsecureBypassPattern(http.MethodPost + " " + webhooks) // a browser holds no secret of a webhook
+	for _, authenticated := range []string{webhooks, agentapi.Path} { // a browser holds no secret of theirs
+		sameOrigin.AddInsecureBypassPattern(http.MethodPost + " " + authenticated)
+	}
 	return addSecurityHeaders(s.recoverPanics(sameOrigin.Handler(mux)))
 }
 
@@ -119,6 +124,9 @@ func (s *site) allRoutes() []route {
 	}
 	if s.options.Simulate != nil {
 		all = append(all, route{http.MethodGet, "/api/v1/simulate", http.HandlerFunc(s.serveSimulation)})
+	}
+	if s.options.Reports != nil {
+		all = append(all, route{http.MethodPost, agentapi.Path, s.options.Reports})
 	}
 	return all
 }
