@@ -153,3 +153,10 @@ func (b *Book) remove(o Object) *record {
 	}
 	return known
 }
+
+// RemoveCluster removes all objects of a cluster.
+func (b *Book) RemoveCluster(cluster string) {
+	for _, name := range b.names(cluster) {
+		b.remove(Object{cluster, name})
+	}
+}

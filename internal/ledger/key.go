@@ -4,6 +4,7 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -40,10 +41,13 @@ func DeriveKey(secret, cluster string, epoch int) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(key), nil
 }
 
-// CheckClusterName returns why a cluster cannot have a name.
+// ErrClusterName is the error for a name that no cluster can have.
+var ErrClusterName = errors.New("name a cluster")
+
+// CheckClusterName returns why a cluster cannot have a name, which is an ErrClusterName.
 func CheckClusterName(name string) error {
 	if err := kubename.Check(name); err != nil {
-		return fmt.Errorf("name a cluster: %w", err)
+		return fmt.Errorf("%w: %w", ErrClusterName, err)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ const (
 	Progressing Phase = "progressing"
 	Ready       Phase = "ready"
 	Failed      Phase = "failed"
+	Suspended   Phase = "suspended"
 )
 
 // Report is the last report of one reconciler.

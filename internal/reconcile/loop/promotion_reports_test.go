@@ -47,7 +47,7 @@ func TestErrorWithoutRevision(t *testing.T) {
 	d.pass(time.Minute)
 	denied, err := observe.ParseFlux([]byte(`{"involvedObject": {"kind": "Kustomization", "namespace": "flux-system", "name": "fleet", "apiVersion": "kustomize.toolkit.fluxcd.io/v1"},
 		"severity": "error", "reason": "AccessDenied", "message": "can't access 'GitRepository/flux-system/fleet'",
-		"timestamp": "` + w.now.Format(time.RFC3339) + `", "metadata": {"cluster": "one", "environment": "dev"}}`))
+		"timestamp": "`+w.now.Format(time.RFC3339)+`", "metadata": {"cluster": "one", "environment": "dev"}}`), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -261,8 +261,8 @@ func (m *Metrics) RecordWebhook(forge, outcome string) {
 	if m == nil {
 		return
 	}
-	outcomes := []string{"woken", "seen", "ping", "ignored", "unknown-repository", "unauthorized", "too-large", "malformed", "not-set-up", "failed"}
-	if !slices.Contains([]string{"github", "gitlab", "gitea", "flux"}, forge) {
+	outcomes := []string{"woken", "seen", "ping", "ignored", "unknown-repository", "unauthorized", "unproven", "too-large", "malformed", "not-set-up", "failed"}
+	if !slices.Contains([]string{"github", "gitlab", "gitea", "flux", "argocd"}, forge) {
 		forge = "other"
 	}
 	if !slices.Contains(outcomes, outcome) {

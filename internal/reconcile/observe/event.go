@@ -11,6 +11,8 @@ import (
 // Event is what a cluster has reported of one object. It is text from outside.
 type Event struct {
 	Cluster string `json:"cluster"`
+	// Proven is set if the cluster has proven its name with its own key.
+	Proven bool `json:"proven,omitempty"`
 	// Environment and ClusterType are what the Alert names; "" if it names none.
 	Environment string `json:"environment,omitempty"`
 	ClusterType string `json:"clusterType,omitempty"`

@@ -9,6 +9,7 @@
 package observe
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,9 @@ import (
 
 // ErrNoReport is the error for an event of Flux that is not about a rollout.
 var ErrNoReport = errors.New("the event says nothing about a rollout")
+
+// ErrOtherCluster is the error for an event that names another cluster than the one that sent it.
+var ErrOtherCluster = errors.New("the event names another cluster than the one whose key it has")
 
 // ErrNoTime is the error for an event without a time that can be read.
 var ErrNoTime = errors.New("read an event of Flux: its timestamp is missing, or is no time")
@@ -54,10 +58,11 @@ type fluxEvent struct {
 	Metadata  map[string]string `json:"metadata"`
 }
 
-// ParseFlux reads an event of Flux, as its notification-controller posts it. The error
-// is ErrNoReport if it is not about a rollout, ErrNoTime if it has no time that can be
-// read, and another one if it is no event.
-func ParseFlux(body []byte) (Event, error) {
+// ParseFlux reads an event of Flux, as its notification-controller posts it. cluster is the one that
+// has proven its name, or "". The error is ErrNoReport if the event is not about a rollout, ErrNoTime
+// if it has no time that can be read, ErrOtherCluster if it names another cluster than that, and
+// another one if it is no event.
+func ParseFlux(body []byte, cluster string) (Event, error) {
 	var f fluxEvent
 	if err := json.Unmarshal(body, &f); err != nil {
 		return Event{}, fmt.Errorf("read an event of Flux: %w", err)
@@ -69,11 +74,12 @@ func ParseFlux(body []byte) (Event, error) {
 	if err := json.Unmarshal(f.Timestamp, &when); err != nil || when.IsZero() {
 		return Event{}, ErrNoTime
 	}
-	cluster, environment, clusterType := f.Metadata["cluster"], f.Metadata["environment"], f.Metadata["clusterType"]
-	for _, name := range []string{f.Object.Kind, f.Object.Namespace, f.Object.Name, f.Object.UID, cluster, environment, clusterType} {
-		if len(name) > longestName || strings.ContainsFunc(name, unicode.IsControl) {
-			return Event{}, errors.New("read an event of Flux: a name is too long, or has a line break")
-		}
+	named, environment, clusterType := f.Metadata["cluster"], f.Metadata["environment"], f.Metadata["clusterType"]
+	if !areNames(f.Object.Kind, f.Object.Namespace, f.Object.Name, f.Object.UID, named, environment, clusterType) {
+		return Event{}, errors.New("read an event of Flux: a name is too long, or has a line break")
+	}
+	if cluster != "" && named != "" && named != cluster {
+		return Event{}, ErrOtherCluster
 	}
 	phase, ok := f.rolloutPhase()
 	about := f.sourceRevision()
@@ -83,19 +89,26 @@ func ParseFlux(body []byte) (Event, error) {
 		return Event{}, ErrNoReport
 	}
 	e := Event{
-		Cluster: cluster, Environment: environment, ClusterType: clusterType, Object: f.Object.Kind + "/" + f.Object.Namespace + "/" + f.Object.Name,
+		Cluster: cmp.Or(cluster, named), Proven: cluster != "", Environment: environment, ClusterType: clusterType, Object: f.Object.Kind + "/" + f.Object.Namespace + "/" + f.Object.Name,
 		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Phase: phase, Message: oneLine(f.Message), When: when.UTC(),
 	}
 	if f.isTakenBack() {
 		e.Branch, e.Commit, e.Version, e.Runs = "", "", "", about.String()
 	}
-	if cluster == "" {
+	if e.Cluster == "" {
 		e.Cluster = UnnamedCluster
 		if f.Object.UID != "" {
 			e.Object += "@" + f.Object.UID
 		}
 	}
 	return e, nil
+}
+
+// areNames reports whether texts are short enough for names, and of one line.
+func areNames(all ...string) bool {
+	return !slices.ContainsFunc(all, func(name string) bool {
+		return len(name) > longestName || strings.ContainsFunc(name, unicode.IsControl)
+	})
 }
 
 // sourceGroups are the groups of what is fetched and not rolled out.

@@ -52,7 +52,7 @@ func TestParseFlux(t *testing.T) {
 
 func parsed(t *testing.T, body []byte) string {
 	t.Helper()
-	e, err := observe.ParseFlux(body)
+	e, err := observe.ParseFlux(body, "")
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
@@ -89,7 +89,7 @@ func TestRevisions(t *testing.T) {
 		"":                                      "none",
 	} {
 		e, err := observe.ParseFlux([]byte(`{"involvedObject": {"kind": "Kustomization", "name": "a"}, "severity": "info", "timestamp": "2026-11-21T12:00:00Z",
-			"metadata": {"revision": "` + revision + `"}}`))
+			"metadata": {"revision": "`+revision+`"}}`), "")
 		switch {
 		case want == "none":
 			if !errors.Is(err, observe.ErrNoReport) {
@@ -117,7 +117,7 @@ func FuzzParseFlux(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		e, err := observe.ParseFlux(body)
+		e, err := observe.ParseFlux(body, "")
 		if err != nil {
 			return
 		}

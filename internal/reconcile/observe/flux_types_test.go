@@ -47,7 +47,7 @@ func TestFluxTypes(t *testing.T) {
 				"cluster": "west", "environment": "prod",
 			},
 		})
-		got, err := observe.ParseFlux(body)
+		got, err := observe.ParseFlux(body, "")
 		if test.want == "" {
 			if !errors.Is(err, observe.ErrNoReport) {
 				t.Errorf("%s %s: error %v, want ErrNoReport", test.severity, test.reason, err)
@@ -74,7 +74,7 @@ func TestFluxOriginRevision(t *testing.T) {
 			flux.MetaRevisionKey:       "latest@sha256:" + commit + commit[:24],
 			flux.MetaOriginRevisionKey: "main@sha1:" + commit,
 		},
-	}))
+	}), "")
 	if err != nil || got.Branch != "main" || got.Commit != commit {
 		t.Errorf("got %+v, %v, want commit %s of main", got, err, commit)
 	}

@@ -26,7 +26,13 @@ const (
 	// silentAfter is how long an object may be silent without its next word being news. By
 	// default Flux reports every ten minutes.
 	silentAfter = 30 * time.Minute
+	// provenFor is how long after its last report a cluster that has proven its name has it alone.
+	provenFor = 7 * 24 * time.Hour
 )
+
+// ErrNameProven is the error for a report that does not prove the name of its cluster, while another
+// one does.
+var ErrNameProven = errors.New("a cluster of this name reports with its own key")
 
 // Inbox has what is known of each object of each cluster, by their events. Any number of goroutines
 // may use it. What it is told in any order, and however often, it knows as if it had come once and
@@ -45,6 +51,8 @@ type Inbox struct {
 	failed    time.Time // by newest, when the file could not be written; zero if it could
 	retired   time.Time // by newest, when silent objects were last searched for
 	losses    map[string]Loss
+	// proven has when the clusters that have proven their names last reported, by their clocks.
+	proven map[string]time.Time
 }
 
 // Loss is when events of an environment were last lost, and why.
@@ -59,18 +67,22 @@ type Loss struct {
 func NewInbox(path string) (*Inbox, error) { return newInbox(path, maxObjects) }
 
 func newInbox(path string, limit int) (*Inbox, error) {
-	i := &Inbox{book: ledger.NewBook(limit), file: reportFile{path: path}, unwritten: map[ledger.Object]bool{}, losses: map[string]Loss{}}
+	i := &Inbox{book: ledger.NewBook(limit), file: reportFile{path: path}, unwritten: map[ledger.Object]bool{}, losses: map[string]Loss{}, proven: map[string]time.Time{}}
 	return i, i.readFile()
 }
 
 // Add takes an event in, and reports whether it is news: whether the object is in another state than
 // before, or was silent for long. Events that say the same again are written to the file once a
-// minute. If the file cannot be written, Add returns an error, and the event is known all the same.
+// minute. If the file cannot be written, Add returns an error, and the event is known all the same. The
+// error is ErrNameProven if it is not, because its cluster has not proven the name that it takes.
 func (i *Inbox) Add(e Event) (news bool, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if e.When.After(i.newest) {
 		i.newest = e.When
+	}
+	if !i.admit(e) {
+		return false, ErrNameProven
 	}
 	done := i.fold(e)
 	switch {
@@ -86,6 +98,26 @@ func (i *Inbox) Add(e Event) (news bool, err error) {
 		return e.When.Sub(done.Before.Said) >= silentAfter, err
 	}
 	return true, i.write(e)
+}
+
+// admit reports whether an event counts: one that proves the name of its cluster does, and has what
+// others said under that name forgotten; any other does as long as nobody proves the name.
+func (i *Inbox) admit(e Event) bool {
+	last, known := i.proven[e.Cluster]
+	switch {
+	case e.Proven:
+		if !known {
+			i.book.RemoveCluster(e.Cluster)
+		}
+		if e.When.After(last) {
+			i.proven[e.Cluster] = e.When
+		}
+	case known && i.newest.Sub(last) < provenFor:
+		return false
+	case known:
+		delete(i.proven, e.Cluster)
+	}
+	return true
 }
 
 // fold takes an event into the book, and makes room for it if there is none.
@@ -151,7 +183,7 @@ func (i *Inbox) events() []Event {
 		if s.Phase == ledger.Unstated {
 			continue
 		}
-		all = append(all, eventOf(ledger.Report{Object: object, Group: s.Group, Phase: s.Phase, Target: s.Target(), Message: s.Message, Said: s.Said}))
+		all = append(all, i.eventOf(ledger.Report{Object: object, Group: s.Group, Phase: s.Phase, Target: s.Target(), Message: s.Message, Said: s.Said}))
 	}
 	return all
 }
@@ -172,7 +204,7 @@ func (i *Inbox) flush() error {
 	var lines []any
 	for o := range i.unwritten {
 		for _, r := range i.book.Reports(o) {
-			lines = append(lines, eventOf(r))
+			lines = append(lines, i.eventOf(r))
 		}
 	}
 	err := i.write(lines...)
@@ -180,6 +212,13 @@ func (i *Inbox) flush() error {
 		clear(i.unwritten)
 	}
 	return err
+}
+
+// eventOf returns a report of the ledger as an event.
+func (i *Inbox) eventOf(r ledger.Report) Event {
+	e := eventOf(r)
+	_, e.Proven = i.proven[e.Cluster]
+	return e
 }
 
 // errUnwritten is the error while the file is left alone. All that is known is written when it is
@@ -201,7 +240,7 @@ func (i *Inbox) write(lines ...any) error {
 	}
 	for o := range i.book.All() {
 		for _, r := range i.book.Reports(o) {
-			lines = append(lines, eventOf(r))
+			lines = append(lines, i.eventOf(r))
 		}
 	}
 	err := i.file.replaceLines(lines)

@@ -84,7 +84,9 @@ func (i *Inbox) readLine(text []byte) bool {
 	if l.When.After(i.newest) {
 		i.newest = l.When
 	}
-	i.book.Fold(l.report())
+	if i.admit(l.Event) {
+		i.book.Fold(l.report())
+	}
 	return true
 }
 

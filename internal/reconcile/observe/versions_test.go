@@ -34,7 +34,7 @@ func TestVersions(t *testing.T) {
 			if !strings.HasSuffix(f.Name, ".json") || c.withholds != "" && strings.Contains(string(f.Data), c.withholds) {
 				continue
 			}
-			e, err := observe.ParseFlux(f.Data)
+			e, err := observe.ParseFlux(f.Data, "")
 			if err != nil {
 				t.Fatal(f.Name, err)
 			}

@@ -69,7 +69,7 @@ const maxCycles = 20
 // the state at the end.
 func RunOnce(ctx context.Context, o Options) (status.Snapshot, error) {
 	store := &status.Store{}
-	loop, _, err := newLoop(ctx, o, store, nil, NewLogger(o.Settings.Log, o.Log))
+	loop, _, err := newLoop(ctx, o, loop.Options{Store: store, Logger: NewLogger(o.Settings.Log, o.Log)})
 	if err != nil {
 		return status.Snapshot{}, err
 	}
@@ -89,7 +89,7 @@ func RunOnce(ctx context.Context, o Options) (status.Snapshot, error) {
 
 // newLoop returns a loop, and the reports of clusters that it reads: those that the last process has
 // stored, and those that come.
-func newLoop(ctx context.Context, o Options, store *status.Store, m *metrics.Metrics, logger *slog.Logger) (*loop.Loop, *observe.Inbox, error) {
+func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, *observe.Inbox, error) {
 	if access.HasLocalRepository(o.Settings) {
 		if _, err := program.Version(ctx); err != nil {
 			return nil, nil, fmt.Errorf("repositories on this machine are reached with Git: %w", err)
@@ -97,16 +97,18 @@ func newLoop(ctx context.Context, o Options, store *status.Store, m *metrics.Met
 	}
 	reports, err := observe.NewInbox(filepath.Join(o.Settings.DataDir, "reports"))
 	if err != nil {
-		logger.Warn("some of what clusters have reported is lost; it is waited for", "error", err)
+		with.Logger.Warn("some of what clusters have reported is lost; it is waited for", "error", err)
 	}
-	l, err := loop.New(ctx, loop.Options{Settings: o.Settings, Store: store, Metrics: m, Logger: logger, Inbox: reports})
+	with.Settings, with.Inbox = o.Settings, reports
+	l, err := loop.New(ctx, with)
 	return l, reports, err
 }
 
 // Serve runs cycles and answers requests until ctx ends, which is no error.
 func Serve(ctx context.Context, o Options) error {
 	store, m, logger := &status.Store{}, metrics.New(o.Version), NewLogger(o.Settings.Log, o.Log)
-	loop, reports, err := newLoop(ctx, o, store, m, logger)
+	keys := observe.NewKeyRing(o.Settings.LedgerSecrets)
+	loop, reports, err := newLoop(ctx, o, loop.Options{Store: store, Metrics: m, Logger: logger, Keys: keys})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -132,15 +134,19 @@ func Serve(ctx context.Context, o Options) error {
 				loop.Wake(e.Repo)
 			}
 		},
-		Report: func(e observe.Event) bool {
-			news, err := reports.Add(e)
+		ClusterKeys: keys.FindKeys,
+		Report: func(e observe.Event) (news bool, err error) {
+			news, err = reports.Add(e)
+			if errors.Is(err, observe.ErrNameProven) {
+				return false, err
+			}
 			if err != nil {
 				logger.Warn("what a cluster has reported could not be written down", "cluster", e.Cluster, "error", err)
 			}
 			if news {
 				loop.WakeWithoutPoll()
 			}
-			return news
+			return news, nil
 		},
 	})
 	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{

@@ -33,13 +33,15 @@ func happened(ago time.Duration) string {
 }
 
 // fluxBox gives a receiver that hands on what clusters say.
-func fluxBox(secrets func(string) ([]string, error), report func(observe.Event) bool) *box {
+func fluxBox(secrets func(string) ([]string, error), report func(observe.Event) (bool, error)) *box {
 	b := &box{now: noon}
 	o := b.options(secrets)
 	o.Report = report
 	b.Handler = New(o)
 	return b
 }
+
+func acceptReport(observe.Event) (bool, error) { return true, nil }
 
 func fluxPost(body, signature string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "/webhooks/flux", strings.NewReader(body))
@@ -60,10 +62,9 @@ func TestFlux(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := fluxBox(nil, func(e observe.Event) bool {
+	b := fluxBox(nil, func(e observe.Event) (bool, error) {
 		got = append(got, e)
-		news, err := inbox.Add(e)
-		return news && err == nil
+		return inbox.Add(e)
 	})
 	for _, c := range []struct {
 		name, body, signature string
@@ -118,13 +119,13 @@ func TestFluxSetUp(t *testing.T) {
 		name    string
 		secrets []string
 		err     error
-		report  func(observe.Event) bool
+		report  func(observe.Event) (bool, error)
 		code    int
 	}{
-		{"all", []string{secret}, nil, func(observe.Event) bool { return true }, 202},
-		{"no secret", nil, nil, func(observe.Event) bool { return true }, 404},
+		{"all", []string{secret}, nil, acceptReport, 202},
+		{"no secret", nil, nil, acceptReport, 404},
 		{"nobody", []string{secret}, nil, nil, 404},
-		{"broken", nil, errors.New("no"), func(observe.Event) bool { return true }, 503},
+		{"broken", nil, errors.New("no"), acceptReport, 503},
 	} {
 		b := fluxBox(func(kind string) ([]string, error) {
 			if kind != "flux" {
@@ -141,7 +142,7 @@ func TestFluxSetUp(t *testing.T) {
 
 // TestFluxRefused: what is wrong with an event is said, and nothing else.
 func TestFluxRefused(t *testing.T) {
-	b := fluxBox(nil, func(observe.Event) bool { t.Error("it is reported"); return true })
+	b := fluxBox(nil, func(observe.Event) (bool, error) { t.Error("it is reported"); return true, nil })
 	stamp := noon.Add(-time.Minute).Format(time.RFC3339)
 	for body, want := range map[string]string{
 		happened(25 * time.Hour):                                         "the event is older than a day",
@@ -160,9 +161,9 @@ func TestFluxRefused(t *testing.T) {
 }
 
 func TestFluxTooLarge(t *testing.T) {
-	b := fluxBox(nil, func(observe.Event) bool { t.Error("it is reported"); return true })
+	b := fluxBox(nil, func(observe.Event) (bool, error) { t.Error("it is reported"); return true, nil })
 	r := fluxPost("{}", "sha256="+mac(secret, "{}"))
-	r.ContentLength, r.Body = maxBodySize, http.NoBody
+	r.ContentLength, r.Body = maxReportSize, http.NoBody
 	if w := b.deliver(r); w.Code != 413 {
 		t.Errorf("%d", w.Code)
 	}
@@ -171,7 +172,7 @@ func TestFluxTooLarge(t *testing.T) {
 // TestFluxConnections: the notification-controller makes a client for each event and leaves its
 // connection open, so each answer closes the connection, and those to forges do not.
 func TestFluxConnections(t *testing.T) {
-	b := fluxBox(nil, func(observe.Event) bool { return true })
+	b := fluxBox(nil, acceptReport)
 	server := httptest.NewServer(b)
 	defer server.Close()
 	good := happened(0)

@@ -43,6 +43,20 @@ var (
 		Error: "the timestamp of the event is missing, or is no time", Hint: "it is written as 2026-01-05T12:00:00Z; a Provider of type generic-hmac does so"}}
 	notFluxEvent = response{"malformed", http.StatusBadRequest, responseBody{
 		Error: "the body is not an event of Flux", Hint: "send the events with a Provider of type generic-hmac: https://github.com/fairlead-io/fairlead/blob/main/docs/reference/settings.md"}}
+	notArgoCDEvent = response{"malformed", http.StatusBadRequest, responseBody{
+		Error: "the body is not what the template for Argo CD sends", Hint: "fairlead cluster connect NAME --argocd prints the template"}}
+	otherCluster = response{"malformed", http.StatusBadRequest, responseBody{
+		Error: "the event names another cluster than its address", Hint: "write the same name into eventMetadata.cluster of the Alert, or remove it there"}}
+	nameProven = response{"unproven", http.StatusConflict, responseBody{
+		Error: "a cluster of this name reports with its own key", Hint: "give each cluster a name of its own; fairlead cluster connect NAME prints how it reports with its key"}}
+	noClusterKeys = response{"not-set-up", http.StatusNotFound, responseBody{
+		Error: "clusters have no keys of their own", Hint: "write where the secret for them is under ledger in the settings"}}
+	reportTooLarge = response{"too-large", http.StatusRequestEntityTooLarge, responseBody{
+		Error: "the report is too large", Hint: "it must be under 1 MiB"}}
+	keyUnknown = response{"failed", http.StatusServiceUnavailable, responseBody{
+		Error: "it is not known which key the cluster has", Hint: "the control plane was not read yet, or .fairlead/clusters in it has problems; send it again"}}
+	unknownReporter = response{code: http.StatusNotFound, body: responseBody{
+		Error: "clusters do not report in this way", Hint: "flux and argocd are there, each with the name of the cluster after it"}}
 	secretUnreadable = response{"failed", http.StatusServiceUnavailable, responseBody{
 		Error: "the signature cannot be checked", Hint: "the secret that the settings name cannot be read"}}
 	unknownSender = response{code: http.StatusNotFound, body: responseBody{

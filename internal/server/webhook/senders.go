@@ -36,11 +36,8 @@ var forgeSenders = []sender{
 	// X-Gitlab-Event-UUID that of a whole chain of events, so neither identifies a
 	// repeated delivery. GitLab names the event in the payload as well, which is more
 	// precise in system hooks.
-	{"gitlab", readToken, nil, []string{"Idempotency-Key"}, parseGitLab},
+	{"gitlab", readToken("X-Gitlab-Token", ""), nil, []string{"Idempotency-Key"}, parseGitLab},
 }
-
-// fluxSender is not a forge: its deliveries are reports of clusters.
-var fluxSender = sender{name: "flux", readCredential: readHMAC("X-Signature")}
 
 // credential proves that the sender knows a secret: it is a MAC of the body, or else a
 // digest of the secret.
@@ -74,12 +71,14 @@ func readHMAC(headers ...string) func(http.Header) (credential, bool) {
 	}
 }
 
-// readToken reads the secret itself, which GitLab sends. Its digest is compared, because a
-// comparison of texts reveals whether their lengths are equal.
-func readToken(header http.Header) (credential, bool) {
-	value := header.Get("X-Gitlab-Token")
-	sum := sha256.Sum256([]byte(value))
-	return credential{token: sum[:]}, value != ""
+// readToken reads the secret itself, which a header has after a prefix. Its digest is compared,
+// because a comparison of texts reveals whether their lengths are equal.
+func readToken(name, prefix string) func(http.Header) (credential, bool) {
+	return func(header http.Header) (credential, bool) {
+		value, ok := strings.CutPrefix(header.Get(name), prefix)
+		sum := sha256.Sum256([]byte(value))
+		return credential{token: sum[:]}, ok && value != ""
+	}
 }
 
 // maxReferenceLength bounds the names of references, in bytes.

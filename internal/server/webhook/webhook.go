@@ -20,12 +20,18 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/server/intake"
 )
 
-// maxBodySize is the size, in bytes, that a body must stay under. GitHub caps payloads at 25 MB.
-const maxBodySize = 25_000_000
+const (
+	// maxBodySize is the size, in bytes, that a body must stay under. GitHub caps payloads at 25 MB.
+	maxBodySize = 25_000_000
+	// maxReportSize is that of what clusters send. Flux caps the message of an event at 39,000
+	// characters.
+	maxReportSize = 1 << 20
+)
 
 // Kind is the kind of an event.
 type Kind string
@@ -57,7 +63,7 @@ type Event struct {
 	Action string
 }
 
-// Options configures a receiver. Only Report and Observe may be left out.
+// Options configures a receiver. Only ClusterKeys, Report and Observe may be left out.
 type Options struct {
 	// Secrets returns the secrets of a kind of forge ("github", "gitlab", "gitea"), or of
 	// "flux"; a delivery that is signed with one of them is accepted. It is called for
@@ -69,18 +75,23 @@ type Options struct {
 	Known func(repo string) bool
 	// Wake is called at most once for a delivery. It must not block.
 	Wake func(Event)
+	// ClusterKeys returns the keys with which a cluster proves its name at a time; none if clusters
+	// have none, and nil likewise. It is called for each report, with the name that its address has.
+	ClusterKeys func(cluster string, now time.Time) ([]string, error)
 	// Report is called for each event of a cluster, however often it arrives, and returns
-	// whether it is news: only then Wake is called. nil means that "flux" is not set up.
-	Report func(observe.Event) (news bool)
+	// whether it is news: only then Wake is called. The error is [observe.ErrNameProven], or is
+	// nil. nil means that clusters cannot report.
+	Report func(observe.Event) (news bool, err error)
 	// Now is the clock by which deliveries are forgotten, and events are too old.
 	Now func() time.Time
-	// Observe counts a delivery: the kind of forge, or flux, and woken, seen, ping, ignored,
-	// unknown-repository, unauthorized, too-large, malformed, not-set-up or failed.
+	// Observe counts a delivery: the kind of forge, flux or argocd, and woken, seen, ping, ignored,
+	// unknown-repository, unauthorized, unproven, too-large, malformed, not-set-up or failed.
 	Observe func(forge, outcome string)
 }
 
 // New returns the handler of POST /webhooks/github, /webhooks/gitlab, /webhooks/gitea
-// (Forgejo too) and /webhooks/flux. It is safe for concurrent use.
+// (Forgejo too) and /webhooks/flux, and of /webhooks/flux/CLUSTER and /webhooks/argocd/CLUSTER. It is
+// safe for concurrent use.
 func New(o Options) http.Handler {
 	if o.Observe == nil {
 		o.Observe = func(string, string) {}
@@ -88,6 +99,7 @@ func New(o Options) http.Handler {
 	p := &receiver{options: o, deliveries: newDeliveryLog(), room: intake.NewRoom(4 * maxBodySize)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /webhooks/{forge}", p.serveDelivery)
+	mux.HandleFunc("POST /webhooks/{tool}/{cluster}", p.serveReport)
 	return mux
 }
 
@@ -99,40 +111,58 @@ type receiver struct {
 }
 
 func (p *receiver) serveDelivery(w http.ResponseWriter, r *http.Request) {
-	for _, f := range append(slices.Clone(forgeSenders), fluxSender) {
-		if f.name == r.PathValue("forge") {
-			if f.name == fluxSender.name { // it makes a client for each event, and leaves the connection of each open
-				w.Header().Set("Connection", "close")
-			}
-			a := p.authenticate(w, r, f)
-			p.options.Observe(f.name, a.outcome)
+	kind := r.PathValue("forge")
+	for _, f := range forgeSenders {
+		if f.name == kind {
+			secrets, err := p.options.Secrets(kind)
+			a := p.authenticate(w, r, authentication{f.readCredential, secrets, err, maxBodySize, tooLarge, notSetUp}, func(body []byte) response {
+				return p.handleDelivery(f, r.Header, body)
+			})
+			p.options.Observe(kind, a.outcome)
 			a.writeTo(w)
 			return
 		}
 	}
-	unknownSender.writeTo(w)
+	if kind != fluxReporter.name {
+		unknownSender.writeTo(w)
+		return
+	}
+	secrets, err := p.options.Secrets(kind)
+	p.answerReport(w, r, fluxReporter, "", secrets, err)
 }
 
-// authenticate checks that the sender knows a secret, and then handles the delivery. What the
+// authentication is what a sender has to know, and how much it may send.
+type authentication struct {
+	readCredential     func(http.Header) (credential, bool)
+	secrets            []string
+	err                error // why the secrets are not known; nil if they are
+	maxSize            int64
+	tooLarge, notSetUp response
+}
+
+// authenticate checks that the sender knows a secret, and then has the body handled. What the
 // header alone shows to be wrong is refused before the body is read.
-func (p *receiver) authenticate(w http.ResponseWriter, r *http.Request, f sender) response {
-	secrets, err := p.options.Secrets(f.name)
-	proof, proven := f.readCredential(r.Header)
-	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" }) // an empty secret is no secret
+func (p *receiver) authenticate(w http.ResponseWriter, r *http.Request, by authentication, handle func(body []byte) response) response {
+	proof, proven := by.readCredential(r.Header)
+	secrets := slices.DeleteFunc(slices.Clone(by.secrets), func(s string) bool { return s == "" }) // an empty secret is no secret
 	switch {
-	case err != nil:
+	case errors.Is(by.err, ledger.ErrClusterName):
+		return unauthorized
+	case errors.Is(by.err, observe.ErrEpochUnknown):
+		return keyUnknown
+	case by.err != nil:
 		return secretUnreadable
-	case len(secrets) == 0, f.name == fluxSender.name && p.options.Report == nil:
-		return notSetUp
-	case r.ContentLength >= maxBodySize:
-		return tooLarge
+	case len(secrets) == 0:
+		return by.notSetUp
+	case r.ContentLength >= by.maxSize:
+		return by.tooLarge
 	case !proven || proof.isToken() && !proof.matchesAny(secrets, nil):
 		return unauthorized
 	}
-	body, release, err := p.room.ReadBody(w, r, maxBodySize-1)
+	body, release, err := p.room.ReadBody(w, r, by.maxSize-1)
 	defer release()
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-		return tooLarge
+		return by.tooLarge
 	}
 	switch {
 	case err != nil:
@@ -140,14 +170,11 @@ func (p *receiver) authenticate(w http.ResponseWriter, r *http.Request, f sender
 	case !proof.matchesAny(secrets, body):
 		return unauthorized
 	}
-	return p.handleDelivery(f, r.Header, body)
+	return handle(body)
 }
 
 // handleDelivery handles a delivery whose sender knows the secret.
 func (p *receiver) handleDelivery(f sender, header http.Header, body []byte) response {
-	if f.name == fluxSender.name {
-		return p.handleReport(body)
-	}
 	name := firstHeader(header, f.eventHeaders)
 	if name == "ping" {
 		return pong

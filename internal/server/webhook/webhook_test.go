@@ -364,9 +364,13 @@ func TestAddresses(t *testing.T) {
 // TestCounted: metrics know every outcome, and answers are JSON that says what to do.
 func TestCounted(t *testing.T) {
 	m := metrics.New("")
-	for _, a := range []response{woken, repeated, pong, ignored, unknownRepository, unauthorized, tooLarge, malformed, eventTooOld, eventInFuture, noTimestamp, notFluxEvent, notSetUp, secretUnreadable} {
-		for _, f := range append(slices.Clone(forgeSenders), fluxSender) {
+	for _, a := range []response{woken, repeated, pong, ignored, unknownRepository, unauthorized, tooLarge, malformed, eventTooOld, eventInFuture, noTimestamp, notFluxEvent, notSetUp, secretUnreadable,
+		notArgoCDEvent, otherCluster, nameProven, noClusterKeys, reportTooLarge, keyUnknown} {
+		for _, f := range forgeSenders {
 			m.RecordWebhook(f.name, a.outcome)
+		}
+		for _, by := range []reporter{fluxReporter, argoCDReporter} {
+			m.RecordWebhook(by.name, a.outcome)
 		}
 		w := httptest.NewRecorder()
 		a.writeTo(w)
@@ -377,7 +381,7 @@ func TestCounted(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	m.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	if got := strings.Count(w.Body.String(), "fairlead_webhooks_total{"); got != 40 || strings.Contains(w.Body.String(), `"other"`) {
+	if got := strings.Count(w.Body.String(), "fairlead_webhooks_total{"); got != 55 || strings.Contains(w.Body.String(), `"other"`) {
 		t.Errorf("%d series in\n%s", got, w.Body)
 	}
 }

@@ -1,0 +1,80 @@
+package observe
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+)
+
+// argoEvent is the body that our template makes Argo CD's notifications send. It has the state of an
+// Application at a time.
+type argoEvent struct {
+	App         string `json:"app"`
+	Namespace   string `json:"namespace"`
+	Environment string `json:"environment"`
+	ClusterType string `json:"clusterType"`
+	Sync        string `json:"sync"`
+	Health      string `json:"health"`
+	// Phase is that of the last operation, and Attempted the revision that it was about.
+	Phase     string `json:"phase"`
+	Attempted string `json:"attempted"`
+	// Revision is the one that the state was compared with: a commit, or, unless Sync is Synced,
+	// perhaps the name of a branch.
+	Revision string          `json:"revision"`
+	Message  string          `json:"message"`
+	Time     json.RawMessage `json:"time"`
+}
+
+// ParseArgoCD reads what Argo CD's notifications send with the template that fairlead cluster connect
+// prints, of a cluster that has proven its name. The errors are those of [ParseFlux].
+func ParseArgoCD(body []byte, cluster string) (Event, error) {
+	var a argoEvent
+	if err := json.Unmarshal(body, &a); err != nil {
+		return Event{}, fmt.Errorf("read an event of Argo CD: %w", err)
+	}
+	if a.App == "" || a.Namespace == "" || a.Sync == "" || a.Health == "" {
+		return Event{}, errors.New("read an event of Argo CD: the Application or its status is missing")
+	}
+	var when time.Time
+	if err := json.Unmarshal(a.Time, &when); err != nil || when.IsZero() {
+		return Event{}, ErrNoTime
+	}
+	if !areNames(a.App, a.Namespace, a.Environment, a.ClusterType) {
+		return Event{}, errors.New("read an event of Argo CD: a name is too long, or has a line break")
+	}
+	phase, text := a.rolloutPhase()
+	about := ledger.ParseRevision(text)
+	if phase == rollout.Ready && about == (ledger.Revision{}) {
+		return Event{}, ErrNoReport
+	}
+	return Event{
+		Cluster: cluster, Proven: true, Environment: a.Environment, ClusterType: a.ClusterType, Object: "Application/" + a.Namespace + "/" + a.App,
+		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Phase: phase, Message: oneLine(a.Message), When: when.UTC(),
+	}, nil
+}
+
+// rolloutPhase returns how far an Application has got, and with which revision. The revision of its
+// comparison counts only if it is synced.
+func (a argoEvent) rolloutPhase() (phase rollout.Phase, revision string) {
+	synced := a.Sync == "Synced"
+	failed := slices.Contains([]string{"Failed", "Error"}, a.Phase)
+	if synced {
+		revision = a.Revision
+	} else if failed || a.Phase == "Running" {
+		revision = a.Attempted
+	}
+	switch {
+	case synced && a.Health == "Healthy":
+		return rollout.Ready, revision
+	case failed || a.Health == "Degraded":
+		return rollout.Failed, revision
+	case a.Health == "Suspended":
+		return rollout.Suspended, revision
+	}
+	return rollout.Progressing, revision
+}

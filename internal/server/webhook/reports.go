@@ -1,0 +1,100 @@
+package webhook
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+)
+
+const (
+	// maxEventAge is the age from which an event is refused. Flux sends its events when they
+	// happen and stops retrying after some minutes: an older one was recorded and
+	// replayed, and may report as ready what no longer is.
+	maxEventAge = 24 * time.Hour
+	// maxClockSkew is how far the clock of a cluster may be ahead of ours. Such an event counts
+	// from now.
+	maxClockSkew = 10 * time.Minute
+)
+
+// reporter is what differs between the tools by which clusters report.
+type reporter struct {
+	name           string
+	readCredential func(http.Header) (credential, bool)
+	// parse reads the report of a cluster that has proven its name, or, for Flux, of one that
+	// has not, and is "".
+	parse func(body []byte, cluster string) (observe.Event, error)
+	// notReport is the answer to a body that is none.
+	notReport response
+}
+
+var (
+	fluxReporter   = reporter{"flux", readHMAC("X-Signature"), observe.ParseFlux, notFluxEvent}
+	argoCDReporter = reporter{"argocd", readToken("Authorization", "Bearer "), observe.ParseArgoCD, notArgoCDEvent}
+)
+
+// serveReport answers a cluster that proves its name with its own key.
+func (p *receiver) serveReport(w http.ResponseWriter, r *http.Request) {
+	cluster := r.PathValue("cluster")
+	for _, by := range []reporter{fluxReporter, argoCDReporter} {
+		if by.name != r.PathValue("tool") {
+			continue
+		}
+		var keys []string
+		var err error
+		if p.options.ClusterKeys != nil {
+			keys, err = p.options.ClusterKeys(cluster, p.options.Now())
+		}
+		p.answerReport(w, r, by, cluster, keys, err)
+		return
+	}
+	unknownReporter.writeTo(w)
+}
+
+// answerReport answers a report: of a cluster that has one of the keys, or, if that is "", of one that
+// knows one of the secrets of all clusters.
+func (p *receiver) answerReport(w http.ResponseWriter, r *http.Request, by reporter, cluster string, secrets []string, err error) {
+	w.Header().Set("Connection", "close") // senders make a client for each event, and leave its connection open
+	known := authentication{by.readCredential, secrets, err, maxReportSize, reportTooLarge, notSetUp}
+	if cluster != "" {
+		known.notSetUp = noClusterKeys
+	}
+	if p.options.Report == nil {
+		known.secrets, known.err = nil, nil
+	}
+	a := p.authenticate(w, r, known, func(body []byte) response { return p.handleReport(by, body, cluster) })
+	p.options.Observe(by.name, a.outcome)
+	a.writeTo(w)
+}
+
+// handleReport handles a report whose sender is authenticated.
+func (p *receiver) handleReport(by reporter, body []byte, cluster string) response {
+	e, err := by.parse(body, cluster)
+	now := p.options.Now()
+	switch {
+	case errors.Is(err, observe.ErrNoReport):
+		return ignored
+	case errors.Is(err, observe.ErrNoTime):
+		return noTimestamp
+	case errors.Is(err, observe.ErrOtherCluster):
+		return otherCluster
+	case err != nil:
+		return by.notReport
+	case now.Sub(e.When) > maxEventAge:
+		return eventTooOld
+	case e.When.Sub(now) > maxClockSkew:
+		return eventInFuture
+	}
+	if e.When.After(now) { // or else it would hide the cluster's next event
+		e.When = now
+	}
+	switch news, err := p.options.Report(e); {
+	case err != nil:
+		return nameProven
+	case !news:
+		return repeated
+	}
+	p.options.Wake(Event{Kind: Report, Action: safeWord(string(e.Phase))})
+	return woken
+}
