@@ -1,6 +1,7 @@
 package observe_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -200,5 +201,67 @@ func TestTogether(t *testing.T) {
 	wait.Wait()
 	if got := strings.Count(shown(inbox, "a"), " 49 *"); got != 8 {
 		t.Errorf("%d clusters are at their last event, want 8", got)
+	}
+}
+
+// TestProvenNames: a name that a cluster proves is its own, also after a restart, and until it has been
+// silent for a week.
+func TestProvenNames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "reports")
+	for n, c := range []struct {
+		cluster string
+		proven  bool
+		after   time.Duration
+		refused bool
+		want    string
+	}{
+		{"one", false, 0, false, "one/a"},
+		{"two", false, time.Second, false, "one/a two/a"},
+		{"one", true, time.Second, false, "one/a two/a"},
+		{"one", false, 2 * time.Second, true, "one/a two/a"},
+		{"two", false, 3 * time.Second, false, "one/a two/a"},
+		{"one", false, 7*24*time.Hour + time.Second, false, "one/a two/a"},
+		{"one", true, 7*24*time.Hour + 2*time.Second, false, "one/a two/a"},
+		{"one", false, 7*24*time.Hour + 3*time.Second, true, "one/a two/a"},
+	} {
+		i := open(t, path) // each time what was written is read
+		e := observe.Event{Cluster: c.cluster, Proven: c.proven, Object: "a", Commit: "731f7eaddfb6af01cb2173e18f0f75b0ba780ef1", Phase: rollout.Ready, When: noon.Add(c.after)}
+		_, err := i.Add(e)
+		if errors.Is(err, observe.ErrNameProven) != c.refused || err != nil && !c.refused {
+			t.Errorf("event %d: %v", n, err)
+		}
+		if err := i.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		var known []string
+		for _, r := range i.Reports(func(e observe.Event) (bool, bool) {
+			if c.cluster == "one" && e.Cluster == "one" && e.Proven != (c.proven || c.refused) {
+				t.Errorf("event %d: that of one is proven: %t", n, e.Proven)
+			}
+			return true, true
+		}) {
+			known = append(known, r.Source+"/"+r.Object)
+		}
+		if got := strings.Join(known, " "); got != c.want {
+			t.Errorf("event %d: %s, want %s", n, got, c.want)
+		}
+	}
+}
+
+// TestProvenForgets: what others have said under a name does not count for the one that proves it.
+func TestProvenForgets(t *testing.T) {
+	i := open(t, filepath.Join(t.TempDir(), "reports"))
+	for _, e := range []observe.Event{
+		{Cluster: "one", Object: "a", Commit: "731f7eaddfb6af01cb2173e18f0f75b0ba780ef1", Phase: rollout.Ready, When: noon},
+		{Cluster: "one", Object: "b", Commit: "731f7eaddfb6af01cb2173e18f0f75b0ba780ef1", Phase: rollout.Failed, When: noon},
+		{Cluster: "one", Object: "a", Commit: "731f7eaddfb6af01cb2173e18f0f75b0ba780ef1", Phase: rollout.Progressing, When: noon.Add(-time.Hour), Proven: true},
+	} {
+		if news, err := i.Add(e); !news || err != nil {
+			t.Errorf("%+v: %t, %v", e, news, err)
+		}
+	}
+	got := i.Reports(func(observe.Event) (bool, bool) { return true, true })
+	if len(got) != 1 || got[0].Object != "a" || got[0].Phase != rollout.Progressing {
+		t.Errorf("%+v", got)
 	}
 }

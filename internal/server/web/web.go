@@ -29,8 +29,8 @@ import (
 type Options struct {
 	Store   *status.Store
 	Metrics *metrics.Metrics // nil: /metrics is not found
-	// Webhooks answers POST /webhooks/{forge}; nil: not found. Everyone can reach it, so
-	// it must authenticate its callers.
+	// Webhooks answers POST /webhooks/{forge} and /webhooks/{tool}/{cluster}; nil: not found.
+	// Everyone can reach it, so it must authenticate its callers.
 	Webhooks http.Handler
 	// Reports answers POST /api/v1/fleet/reports; nil: not found. It must authenticate its callers.
 	Reports http.Handler
@@ -62,7 +62,7 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("/", s.refuse(http.StatusNotFound, "there is nothing at this address", "/api/v1/openapi.json says what there is"))
 	sameOrigin := http.NewCrossOriginProtection() // so that other sites cannot make a browser wake us
 	sameOrigin.SetDenyHandler(s.refuse(http.StatusForbidden, "a page of another site sent this request", "send it from a program, or from a page of this address"))
-	for _, authenticated := range []string{webhooks, agentapi.Path} { // a browser holds no secret of theirs
+	for _, authenticated := range []string{webhooks, clusterReports, agentapi.Path} { // a browser holds no secret of theirs
 		sameOrigin.AddInsecureBypassPattern(http.MethodPost + " " + authenticated)
 	}
 	return addSecurityHeaders(s.recoverPanics(sameOrigin.Handler(mux)))
@@ -100,8 +100,9 @@ type route struct {
 }
 
 const (
-	webhooks  = "/webhooks/{forge}" // the address of the webhooks of a kind of forge
-	plainText = "text/plain; charset=utf-8"
+	webhooks       = "/webhooks/{forge}"          // the address of the webhooks of a kind of forge
+	clusterReports = "/webhooks/{tool}/{cluster}" // the address of the reports of a cluster with a key
+	plainText      = "text/plain; charset=utf-8"
 )
 
 func (s *site) allRoutes() []route {
@@ -120,7 +121,7 @@ func (s *site) allRoutes() []route {
 		{http.MethodGet, "/api/v1/openapi.json", s.serveFixed("application/json", openAPI)},
 	}
 	if s.options.Webhooks != nil {
-		all = append(all, route{http.MethodPost, webhooks, s.options.Webhooks})
+		all = append(all, route{http.MethodPost, webhooks, s.options.Webhooks}, route{http.MethodPost, clusterReports, s.options.Webhooks})
 	}
 	if s.options.Simulate != nil {
 		all = append(all, route{http.MethodGet, "/api/v1/simulate", http.HandlerFunc(s.serveSimulation)})

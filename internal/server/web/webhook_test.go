@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/webhook"
 )
@@ -28,6 +29,80 @@ func hooks(secrets []string, err error) http.Handler {
 		Wake:    func(webhook.Event) {},
 		Now:     func() time.Time { return noon },
 	})
+}
+
+// clusterHooks gives the real receiver of the reports of clusters, whose key is the secret.
+func clusterHooks(keys []string, err error, name error) http.Handler {
+	reported := false
+	return webhook.New(webhook.Options{
+		Secrets:     func(string) ([]string, error) { return []string{secret}, nil },
+		ClusterKeys: func(string, time.Time) ([]string, error) { return keys, err },
+		Wake:        func(webhook.Event) {},
+		Now:         func() time.Time { return noon },
+		Report: func(observe.Event) (bool, error) {
+			first := !reported
+			reported = true
+			return first, name
+		},
+	})
+}
+
+// clusterDelivery is a report of a cluster.
+type clusterDelivery struct {
+	to           http.Handler
+	target, body string
+	secret       string
+	length       int64 // instead of that of the body; 0 for that
+	code         int
+}
+
+func (d clusterDelivery) request() *http.Request {
+	r := httptest.NewRequest(http.MethodPost, d.target, strings.NewReader(d.body))
+	if d.length > 0 {
+		r.ContentLength = d.length
+	}
+	mac := hmac.New(sha256.New, []byte(d.secret))
+	mac.Write([]byte(d.body))
+	r.Header.Set("X-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	return r
+}
+
+// clusterDeliveries have all answers that there are.
+func clusterDeliveries() []clusterDelivery {
+	with := func(h http.Handler) http.Handler { return New(Options{Store: &status.Store{}, Webhooks: h}) }
+	set, unset, broken := with(clusterHooks([]string{secret}, nil, nil)), with(clusterHooks(nil, nil, nil)), with(clusterHooks(nil, errors.New("no"), nil))
+	event := `{"involvedObject": {"kind": "Kustomization", "name": "fleet", "apiVersion": "kustomize.toolkit.fluxcd.io/v1"}, "severity": "error", "timestamp": "` + noon.Format(time.RFC3339) + `"}`
+	return []clusterDelivery{
+		{set, "/webhooks/flux/east-1", event, secret, 0, 202},
+		{set, "/webhooks/flux/east-1", event, secret, 0, 200},
+		{set, "/webhooks/flux/east-1", strings.Replace(event, "kustomize", "source", 1), secret, 0, 204},
+		{set, "/webhooks/flux/east-1", "{", secret, 0, 400},
+		{set, "/webhooks/flux/east-1", event, "hunter3", 0, 401},
+		{set, "/webhooks/flux/east-1", event, secret, 1 << 20, 413},
+		{set, "/webhooks/rancher/east-1", event, secret, 0, 404},
+		{unset, "/webhooks/flux/east-1", event, secret, 0, 404},
+		{broken, "/webhooks/flux/east-1", event, secret, 0, 503},
+	}
+}
+
+// unprovenDelivery is a report with the secret of all clusters, of a name that a cluster has proven.
+func unprovenDelivery() clusterDelivery {
+	d := clusterDeliveries()[0]
+	d.to, d.target, d.code = New(Options{Store: &status.Store{}, Webhooks: clusterHooks(nil, nil, observe.ErrNameProven)}), "/webhooks/flux", 409
+	return d
+}
+
+// TestClusterReports: what clusters send gets through.
+func TestClusterReports(t *testing.T) {
+	for _, d := range append(clusterDeliveries(), unprovenDelivery()) {
+		r := d.request()
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+		w := httptest.NewRecorder()
+		d.to.ServeHTTP(w, r)
+		if w.Code != d.code {
+			t.Errorf("%s: %d, want %d\n%s", d.target, w.Code, d.code, w.Body)
+		}
+	}
 }
 
 // delivery is one that a forge sends.
