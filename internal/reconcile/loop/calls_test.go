@@ -102,7 +102,7 @@ func TestCalls(t *testing.T) {
 		for _, n := range figures {
 			row += fmt.Sprintf(" %d |", n)
 		}
-		if !strings.Contains(string(page), "\n"+row+"\n") {
+		if !strings.Contains(string(page), "\n"+row+" ") { // TestGiteaCalls of the daemon looks after the last cell
 			t.Errorf("docs/reference/forges.md lacks the row\n%s", row)
 		}
 	}

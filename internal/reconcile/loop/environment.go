@@ -314,11 +314,12 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	if err != nil {
 		return fmt.Errorf("find root modules: %w", err)
 	}
-	limits, o := l.orders.Limits(e.name), l.publishOptions(out, f)
+	limits, o, merge := l.orders.Limits(e.name), l.publishOptions(out, f), publish.Merge(l.orders.Merge[e.name])
+	o.Listed = l.reusablePulls(out, merge)
 	o.Create, o.Committer = l.options.Settings.Output.Create || e.ephemeral != nil, out.Committer(f)
 	result, err := publish.Publish(ctx, o, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: rendered, Inputs: r.Commits, Problems: done.problems, Modules: modules,
-		Workload: model.WorkloadOf(r.Model), Merge: publish.Merge(l.orders.Merge[e.name]), Withheld: l.orders.Withheld[e.name],
+		Workload: model.WorkloadOf(r.Model), Merge: merge, Withheld: l.orders.Withheld[e.name],
 		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
 		IsCurrent: func(ctx context.Context) (bool, error) {
 			moved, err := l.hasMoved(ctx, e, r.Commits)

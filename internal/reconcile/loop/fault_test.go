@@ -127,7 +127,7 @@ func faultsOf(t *testing.T, repo string, cut int64) {
 		if !strings.Contains(r.Error, f.want) || r.Failures != 1 || r.NextTry.Before(w.now) {
 			t.Errorf("%s: the report is %+v", f.name, r)
 		}
-		if log := w.logs.String()[said:]; !strings.Contains(log, f.want) || !strings.Contains(log, "level=WARN") {
+		if log := w.logs.String()[said:]; countFailures(log, "fetch "+w.server.URL(repo), f.want) != 1 {
 			t.Errorf("%s: the log is %s", f.name, log)
 		}
 		if repo != "cp" && !w.has("other", "prod", i+1) {
@@ -136,6 +136,16 @@ func faultsOf(t *testing.T, repo string, cut int64) {
 		remove()
 		d.recovers(f.name, i+1)
 	}
+}
+
+// countFailures counts the lines of a log that tell people that an operation has failed, with some words.
+func countFailures(log, operation, words string) (n int) {
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, operation) && strings.Contains(line, words) && (strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR")) {
+			n++
+		}
+	}
+	return n
 }
 
 // recovers runs the cycle after a fault is gone, in which all must be well.

@@ -30,14 +30,14 @@ func (r *retirement) isSameBranch(a, b model.RepoRef) bool {
 }
 
 // noteOutput notes where the output of an environment goes now. Where it went before, what was
-// written there is to go.
+// written there is to go: nothing, if that repository could never be read.
 func (r *retirement) noteOutput(e *environment, now model.RepoRef) {
 	if now.Repo == "" {
 		return
 	}
 	before := e.output
 	e.output = now
-	if before.Repo != "" && !r.isSameOutput(before, now) {
+	if before.Repo != "" && !r.isSameOutput(before, now) && r.remotes.HasRead(r.remotes.ReadLocation(before.Repo)) {
 		e.leftBehind = append(e.leftBehind, before)
 	}
 	e.leftBehind = slices.DeleteFunc(e.leftBehind, func(o model.RepoRef) bool { return r.isSameOutput(o, now) })

@@ -28,6 +28,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/git/sign"
@@ -109,7 +110,9 @@ type Loop struct {
 	orders       promoter.Policy
 	sharedMu     sync.Mutex
 	shared       map[string]*sharedIssue // by normalized location of a GitOps repository
-	pullErrors   map[string]string       // by repository, why its pull requests could not be read last
+	logged       loggedErrors
+	listedPulls  map[*repos.Remote][]forge.Pull // the open ones, as this round has listed them
+	pullErrors   map[string]string              // by repository, why its pull requests could not be read last
 }
 
 // lockWait is how long we wait for another process to leave our data folder.

@@ -16,11 +16,13 @@ import (
 // references and a branch of ours is among them. An environment whose pull requests are
 // others is published again.
 func (l *Loop) checkPulls(ctx context.Context) (changed bool) {
+	l.listedPulls = map[*repos.Remote][]forge.Pull{}
 	for remote, environments := range l.proposingRemotes() {
 		pulls, err := l.openPulls(ctx, remote)
 		if err != nil {
 			continue
 		}
+		l.listedPulls[remote] = append([]forge.Pull{}, pulls...)
 		for _, e := range environments {
 			if !isAsReported(&e.outcome, l.options.proposalBranch(e.name), pulls) {
 				e.reported, changed = [sha256.Size]byte{}, true
@@ -28,6 +30,16 @@ func (l *Loop) checkPulls(ctx context.Context) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// reusablePulls returns the open pull requests of a repository as this round has listed them, for an
+// environment whose pull requests people merge; nil otherwise: before a merge of its own, Fairlead
+// lists them once more.
+func (l *Loop) reusablePulls(remote *repos.Remote, merge publish.Merge) []forge.Pull {
+	if merge != "" && merge != publish.Manual {
+		return nil
+	}
+	return l.listedPulls[remote]
 }
 
 // proposingRemotes returns the environments whose branch is in a repository that was asked in

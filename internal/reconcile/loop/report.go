@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
@@ -12,6 +13,27 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
+
+// loggedErrors is what a cycle has logged with what it stops.
+type loggedErrors struct {
+	mu  sync.Mutex
+	all []error
+}
+
+func (l *loggedErrors) add(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, err)
+}
+
+// take returns all, and forgets them.
+func (l *loggedErrors) take() []error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	taken := l.all
+	l.all = nil
+	return taken
+}
 
 // newReport returns the report of an outcome, without what the store adds to it.
 func (o *outcome) newReport() status.Environment {
@@ -65,8 +87,10 @@ func (l *Loop) reportEnvironment(ctx context.Context, e *environment, took time.
 	level := slog.LevelInfo
 	if err != nil {
 		level, args = slog.LevelError, append(args, "error", err)
+		l.logged.add(err)
 	} else if e.unreachable != nil {
 		level, args = slog.LevelWarn, append(args, "error", e.unreachable)
+		l.logged.add(e.unreachable)
 	} else if quiet {
 		level = slog.LevelDebug
 	}
@@ -97,7 +121,9 @@ func (l *Loop) reportCycle(started time.Time, err error) {
 	if err != nil {
 		c.Outcome, c.Error = status.OutcomeFailed, err.Error()
 		l.options.Logger.Error("the control plane could not be read", "error", err)
+		l.logged.add(err)
 	}
+	l.remotes.LogFailures(l.logged.take())
 	l.options.Store.SetCycle(c)
 	l.options.Store.SetRemotes(l.remotes.Report())
 	l.options.Metrics.RecordCycle(started.Add(c.Took), c.Took, err == nil)

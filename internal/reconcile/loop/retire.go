@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,11 +55,12 @@ type retirement struct {
 	ephemerals     *ephemeralLife
 	environments   map[string]*environment // those of the loop
 
-	source   *source.Source  // the control plane, as this round has read it
-	retired  []retiredOutput // that are not cleared yet
-	searched bool            // there is no more than is known of that
-	complete bool            // all environments that there are were read
-	undone   bool            // something has to be tried again though no reference moves
+	source   *source.Source    // the control plane, as this round has read it
+	retired  []retiredOutput   // that are not cleared yet
+	searched bool              // there is no more than is known of that
+	complete bool              // all environments that there are were read
+	failures map[string]string // by environment and place, why it could not be cleared last
+	undone   bool              // something has to be tried again though no reference moves
 }
 
 // noteRetired remembers an environment that is gone. If it is not known where its output went, that
@@ -89,6 +91,8 @@ func (r *retirement) retireEnvironments(ctx context.Context) (again bool) {
 		r.undone = true
 	}
 	var left []retiredOutput
+	before := r.failures
+	r.failures = map[string]string{}
 	for _, e := range slices.Concat(r.retired, r.ephemerals.ended) {
 		if r.isWantedAgain(e) {
 			continue
@@ -99,7 +103,12 @@ func (r *retirement) retireEnvironments(ctx context.Context) (again bool) {
 			return err
 		})
 		if err != nil && ctx.Err() == nil {
-			r.logger.Warn("an environment that is gone could not be withdrawn", "environment", e.name, "error", err)
+			key, log := fmt.Sprint(e.name, " ", e.output), r.logger.Warn
+			r.failures[key] = err.Error()
+			if before[key] == err.Error() {
+				log = r.logger.Debug
+			}
+			log("what an environment has left could not be removed", "environment", e.name, "error", err)
 			r.undone = true
 			done = ephemeral.Cleared{Reason: err.Error()}
 		}
@@ -134,21 +143,50 @@ func (r *retirement) withdrawEnvironment(ctx context.Context, e retiredOutput) (
 		}
 	}
 	if e.output.Repo != "" {
-		out, err := r.remotes.OpenOutput(ctx, r.remotes.ReadLocation(e.output.Repo))
-		if err != nil {
-			return ephemeral.Cleared{}, fmt.Errorf("read the GitOps repository: %w", err)
-		}
-		if out.Mirror() != nil { // or else it was never read
+		place := r.remotes.ReadLocation(e.output.Repo)
+		out, err := r.remotes.OpenOutput(ctx, place)
+		if failure := cmp.Or(r.remotes.RemoteError(place), err); failure != nil {
+			done, err = r.awaitRepository(e, failure), nil
+		} else if out.Mirror() != nil { // or else it is empty
 			done, err = r.clearOutput(ctx, e, out)
-			if err != nil || !done.Done {
-				return done, err
-			}
+		}
+		if err != nil || !done.Done {
+			return done, err
 		}
 	}
 	if e.ended != nil {
 		return done, r.ephemerals.removeBranch(ctx, e.ended)
 	}
 	return done, nil
+}
+
+// awaitRepository returns what is left to do in a repository that cannot be read: nothing, if it was
+// never read or had nothing of the environment when it was read last. Otherwise a person has to
+// act; when it answers again, there is another round.
+func (r *retirement) awaitRepository(e retiredOutput, failure error) ephemeral.Cleared {
+	out := r.remotes.KnownRemote(r.remotes.ReadLocation(e.output.Repo))
+	if out == nil || out.Mirror() == nil || !r.mayHold(out.Mirror(), e) {
+		return ephemeral.Cleared{Done: true}
+	}
+	return ephemeral.Cleared{Reason: fmt.Sprintf("Fairlead cannot read the repository of that output (%s): restore its access, or restart Fairlead if the repository is gone for good", failure)}
+}
+
+// mayHold reports whether a mirror has something of an environment: its output, or a branch that
+// its output is proposed from. It does if that cannot be read.
+func (r *retirement) mayHold(mirror *git.Repository, e retiredOutput) bool {
+	proposal, err := mirror.FindBranch(r.settings.Output.BranchPrefix + e.name)
+	if err != nil || proposal != "" && !r.isElsewhereIn(e) {
+		return true
+	}
+	holds, _, err := inspectMirror(mirror, nil, e.name, e.output)
+	return holds || err != nil
+}
+
+// isElsewhereIn reports whether an environment has its output in another place of the repository
+// that it has left: the branch that it is proposed from, and the issue, are those of that place.
+func (r *retirement) isElsewhereIn(e retiredOutput) bool {
+	there := r.environments[e.name]
+	return e.moved && there != nil && r.remotes.IsSameRepository(there.output.Repo, e.output.Repo)
 }
 
 // clearOutput closes what is open, and removes our branch, and the output of what was there for
@@ -165,20 +203,25 @@ func (r *retirement) clearOutput(ctx context.Context, e retiredOutput, out *repo
 			return ephemeral.Cleared{}, err
 		}
 	}
-	if e.moved { // its branch and its issue are those of what is there now
-		if there != nil {
+	if !r.isElsewhereIn(e) {
+		if err := closeIssues(ctx, o, issueMark(e.name)); err != nil {
+			return ephemeral.Cleared{}, err
+		}
+		if err := r.removeProposalBranch(ctx, o, e); err != nil {
+			return ephemeral.Cleared{}, err
+		}
+	}
+	if e.moved {
+		left, _, err := inspectMirror(out.Mirror(), nil, e.name, e.output)
+		if err != nil {
+			return ephemeral.Cleared{}, err
+		}
+		if there != nil && left {
 			holds, _, err := inspectLocation(ctx, r.remotes, o.Records, e.name, there.output)
 			if err != nil || !holds { // it has no other place yet
 				return ephemeral.Cleared{Reason: "its output is not in the new place yet"}, err
 			}
 		}
-		return r.removeOutput(ctx, o, e)
-	}
-	if err := closeIssues(ctx, o, issueMark(e.name)); err != nil {
-		return ephemeral.Cleared{}, err
-	}
-	if err := r.removeProposalBranch(ctx, o, e); err != nil {
-		return ephemeral.Cleared{}, err
 	}
 	if !e.whole {
 		return r.removeOutput(ctx, o, e)
@@ -245,7 +288,7 @@ func (r *retirement) removeProposalBranch(ctx context.Context, o publish.Options
 	if errors.Is(err, git.ErrStale) {
 		return nil
 	}
-	r.logger.Info("an environment is gone", "environment", e.name)
+	r.logger.Info("the branch that an environment's output was proposed from is removed", "environment", e.name, "repo", o.Remote.URL(), "branch", branch)
 	return err
 }
 

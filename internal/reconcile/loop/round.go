@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
@@ -41,6 +42,7 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	// All are rendered before the first is published: only then is it known whether two would write
 	// to one place.
 	parallel.Each(l.options.Settings.Parallel, all, func(_ int, e *environment) { l.renderEnvironment(ctx, e) })
+	complete := !slices.ContainsFunc(all, func(e *environment) bool { return e.attempt.paused })
 	l.checkLocations(ctx, all)
 	l.findRivals(ctx, all)
 	l.undone = l.retirement.searchLeftovers(ctx, all)
@@ -49,6 +51,7 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	l.promoteCommits(ctx)
 	l.undone = l.retirement.retireEnvironments(ctx) || l.undone
 	l.previews.Preview(ctx, l.source, l.orders.Limits)
+	l.remotes.EndReading(complete && ctx.Err() == nil)
 	l.remotes.Maintain(ctx)
 	return ctx.Err()
 }

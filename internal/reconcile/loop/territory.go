@@ -173,11 +173,16 @@ func inspectLocation(ctx context.Context, remotes *repos.Set, records *publish.R
 	if err != nil {
 		return false, false, fmt.Errorf("read the GitOps repository: %w", err)
 	}
-	head, err := out.Mirror().FindBranch(to.Branch)
+	return inspectMirror(out.Mirror(), records, environment, to)
+}
+
+// inspectMirror does what inspectLocation does, in the repository as it was read last.
+func inspectMirror(mirror *git.Repository, records *publish.Records, environment string, to model.RepoRef) (own, empty bool, err error) {
+	head, err := mirror.FindBranch(to.Branch)
 	if err != nil || head == "" {
 		return false, true, err
 	}
-	own, err = git.InspectTree(out.Mirror(), head, func(t tree.Tree) (bool, error) {
+	own, err = git.InspectTree(mirror, head, func(t tree.Tree) (bool, error) {
 		there := t.Sub(publish.CleanFolder(to.Path))
 		empty = there.IsEmpty()
 		own, err := publish.HasRecord(records, there, environment)

@@ -40,11 +40,48 @@ func (m *Promoter) reportPromotion(ctx context.Context, s *stageState) error {
 				return err
 			}
 		}
+		if len(steps) > 0 {
+			s.memory.reported.note(want, m.now)
+		}
 		if want.Context == ProofContext(s.spec.Name) && want.Outcome == forge.Success && len(steps) > 0 && !anew {
 			m.recordLeadTime(s)
 		}
 	}
 	return nil
+}
+
+// reportedStatuses is what this process has set on the commit of one promotion, and when. A forge
+// whose clock is behind ours shows it as older than the promotion.
+type reportedStatuses struct {
+	commit     string
+	promotedAt time.Time
+	statuses   map[string]reportedStatus // by context
+}
+
+type reportedStatus struct {
+	status forge.Status
+	at     time.Time
+}
+
+// note remembers that a status was set.
+func (r *reportedStatuses) note(s forge.Status, at time.Time) {
+	r.statuses[s.Context] = reportedStatus{s, at}
+}
+
+// correctTimes returns the statuses of a commit with the times at which those were set that this
+// process has set since the commit was promoted. It forgets those of other promotions.
+func (r *reportedStatuses) correctTimes(said []gate.CommitStatus, commit string, promotedAt time.Time) []gate.CommitStatus {
+	if r.commit != commit || !r.promotedAt.Equal(promotedAt) {
+		*r = reportedStatuses{commit, promotedAt, map[string]reportedStatus{}}
+	}
+	said = slices.Clone(said) // other environments read them too
+	for i, st := range said {
+		own, set := r.statuses[st.Context]
+		if set && st.Time.Before(promotedAt) && st.Outcome == own.status.Outcome && st.Description == own.status.Description {
+			said[i].Time = own.at
+		}
+	}
+	return said
 }
 
 // recordLeadTime counts how long the current commit took to be verified, once: it is recorded on

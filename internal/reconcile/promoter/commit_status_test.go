@@ -91,3 +91,41 @@ func TestStatusSteps(t *testing.T) {
 		})
 	}
 }
+
+// TestCorrectTimes: a status that was set for this promotion is not older than it, whatever time the
+// forge shows; any other keeps its time.
+func TestCorrectTimes(t *testing.T) {
+	const context = "dev environment"
+	behind, after := noon.Add(-time.Hour), noon.Add(time.Minute)
+	shown := gate.CommitStatus{Context: context, Outcome: forge.Success, Description: "Deployed", Time: behind}
+	for name, test := range map[string]struct {
+		set    forge.Status
+		commit string
+		given  time.Time // when the commit was promoted that the status was set for
+		shown  func(s *gate.CommitStatus)
+		want   time.Time
+	}{
+		"the clock is behind": {statusOf(deployedStatus, context), "c1", noon, func(*gate.CommitStatus) {}, after},
+		"the clock is right":  {statusOf(deployedStatus, context), "c1", noon, func(s *gate.CommitStatus) { s.Time = noon.Add(time.Second) }, noon.Add(time.Second)},
+		"another status":      {statusOf(deployingStatus, context), "c1", noon, func(*gate.CommitStatus) {}, behind},
+		"another context":     {statusOf(deployedStatus, "prod environment"), "c1", noon, func(*gate.CommitStatus) {}, behind},
+		"another commit":      {statusOf(deployedStatus, context), "c2", noon, func(*gate.CommitStatus) {}, behind},
+		"an earlier turn":     {statusOf(deployedStatus, context), "c1", behind, func(*gate.CommitStatus) {}, behind},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r reportedStatuses
+			r.correctTimes(nil, test.commit, test.given)
+			r.note(test.set, after)
+			said := shown
+			test.shown(&said)
+			before := []gate.CommitStatus{said}
+			got := r.correctTimes(before, "c1", noon)
+			if !got[0].Time.Equal(test.want) {
+				t.Errorf("the time is %s, want %s", got[0].Time, test.want)
+			}
+			if before[0] != said {
+				t.Error("what others read has changed")
+			}
+		})
+	}
+}

@@ -78,6 +78,7 @@ type statusRead func() ([]gate.CommitStatus, error)
 // environment.
 type memory struct {
 	published      repos.StatusCache
+	reported       reportedStatuses
 	proofs         proofCache
 	previousOutput previousOutput
 	reversal       cachedReversal

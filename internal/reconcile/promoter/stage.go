@@ -219,6 +219,7 @@ func (m *Promoter) readStageFacts(ctx context.Context, s *stageState) error {
 	if err != nil {
 		return err
 	}
+	said = s.memory.reported.correctTimes(said, s.stage.Commit, s.stage.PromotedAt)
 	f.BaseStatuses = said
 	f.DeployedAt = deployedSince(said, DeployContext(s.spec.Name), s.stage.PromotedAt)
 	if err := m.findOutput(s); err != nil {

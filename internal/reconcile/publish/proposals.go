@@ -17,7 +17,10 @@ import (
 // oldest: all that look find the same. The others are closed. disown returns a body without what
 // would have the content declined.
 func (o Options) findProposals(ctx context.Context, head, base string, disown func(body string) string) (open, ended *forge.Pull, err error) {
-	all, err := o.Forge.OpenPulls(ctx)
+	all := o.Listed
+	if all == nil {
+		all, err = o.Forge.OpenPulls(ctx)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -88,8 +88,11 @@ type Options struct {
 	// Committer makes the commits that are proposed, so that the forge signs them; nil
 	// if we make them.
 	Committer forge.Committer
-	Create    bool // a branch that does not exist
-	Write     bool // or else only say what would be done
+	// Listed are our open pull requests as the caller has listed them in this cycle; nil to list them.
+	// What changes meanwhile is noticed as if it had changed after a listing of our own.
+	Listed []forge.Pull
+	Create bool // a branch that does not exist
+	Write  bool // or else only say what would be done
 	// Records are those of outputs; nil to read each anew.
 	Records *Records
 	// BeforeEffect is called before each side effect; nil for no call. Tests end the process
@@ -142,6 +145,7 @@ func Publish(ctx context.Context, o Options, p Proposal) (Result, error) {
 		if !isOutdated(err) {
 			return result, err
 		}
+		o.Listed = nil
 		if _, err := o.Remote.Sync(ctx); err != nil {
 			return Result{}, err
 		}

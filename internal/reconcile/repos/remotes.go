@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"path/filepath"
@@ -70,6 +69,8 @@ type Remote struct {
 	skippedRound int // the last round that did not ask it
 	lastReading  int // the reading that last wanted it
 	err          error
+	unlogged     error // the last failure, until LogFailures was called
+	logged       error // the failure that was logged last; nil if it has answered since
 	failures     int
 	failingSince time.Time // that it fails
 	retryAt      time.Time // before which it is left alone
@@ -79,14 +80,9 @@ type Remote struct {
 	forge   forge.Forge // once it was asked for
 }
 
-// A remote that fails is left alone for a while, twice as long each time.
-const (
-	firstBackoff   = 5 * time.Second
-	longestBackoff = 10 * time.Minute
-	// forgetAfter is the number of readings after which a repository that nothing
-	// names is no longer asked.
-	forgetAfter = 3
-)
+// forgetAfter is the number of readings after which a repository that nothing
+// names is no longer asked.
+const forgetAfter = 3
 
 // New makes a Set that knows no remote yet. What is read when ctx has ended is not fetched.
 func New(ctx context.Context, o Options) *Set {
@@ -135,6 +131,29 @@ func (r *Set) BeginReading() {
 	maps.DeleteFunc(r.all, func(_ string, m *Remote) bool { return m.lastReading < r.reads-forgetAfter })
 }
 
+// EndReading ends a reading. If all that the control plane names was opened in it, a remote that
+// fails and was not is forgotten: a URL with a mistake is not asked once the mistake is mended.
+func (r *Set) EndReading(complete bool) {
+	if !complete {
+		return
+	}
+	r.mu.Lock()
+	unwanted := maps.Clone(r.all)
+	maps.DeleteFunc(unwanted, func(_ string, m *Remote) bool { return m.lastReading == r.reads })
+	r.mu.Unlock()
+	for key, m := range unwanted {
+		m.mu.Lock()
+		fails := m.err != nil
+		m.mu.Unlock()
+		if fails {
+			r.mu.Lock()
+			delete(r.all, key)
+			r.mu.Unlock()
+			r.options.Metrics.SetRemoteFailing(m.URL(), false)
+		}
+	}
+}
+
 // Open returns the repository at a place as this round has it. One that cannot be
 // reached is as it was when it last could. Its mirror has all, from now on.
 func (r *Set) Open(ctx context.Context, place string) (*git.Repository, error) {
@@ -172,13 +191,30 @@ func (r *Set) openRemote(ctx context.Context, m *Remote) (*git.Repository, error
 		return mirror, nil
 	}
 	var busy *git.BusyError
-	if mirror != nil && (errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.Is(err, errBackingOff) || panics.Is(err)) {
-		refs, failed := mirror.Refs("")
-		if failed == nil && len(refs) > 0 {
-			return mirror, nil
-		}
+	var backingOff *backoffError
+	if (errors.Is(err, git.ErrUnreachable) || errors.As(err, &busy) || errors.As(err, &backingOff) || panics.Is(err)) && hasReferences(mirror) {
+		return mirror, nil
 	}
 	return nil, err
+}
+
+// hasReferences reports whether a mirror has any; nil has none.
+func hasReferences(mirror *git.Repository) bool {
+	if mirror == nil {
+		return false
+	}
+	refs, err := mirror.Refs("")
+	return err == nil && len(refs) > 0
+}
+
+// HasRead reports whether the repository at a place was ever read into the data folder. What was not
+// was never written to either.
+func (r *Set) HasRead(place string) bool {
+	if m := r.KnownRemote(place); m != nil {
+		return hasReferences(m.Mirror())
+	}
+	m, err := r.mirrors.newRemote(place)
+	return err == nil && hasReferences(m.Mirror())
 }
 
 // EnsureRemote returns the remote at a place; it is made if it is new.
@@ -213,9 +249,6 @@ func (r *Set) remoteOptions(place string) (git.RemoteOptions, error) {
 	}, err
 }
 
-// errBackingOff is the error for a remote that is not asked before its next try.
-var errBackingOff = errors.New("it is not asked again yet")
-
 // syncOnce asks a remote, once a round and not in one that passes it over, and fetches
 // what has moved.
 func (r *Set) syncOnce(ctx context.Context, m *Remote) (moved bool, err error) {
@@ -227,7 +260,7 @@ func (r *Set) syncOnce(ctx context.Context, m *Remote) (moved bool, err error) {
 	}
 	now := r.options.Now()
 	if now.Before(m.retryAt) || passed {
-		return false, fmt.Errorf("%w: %w", errBackingOff, m.err)
+		return false, &backoffError{now: now, until: m.retryAt, err: m.err}
 	}
 	leave, err := r.acquireHost(ctx, m.location)
 	if err != nil {
@@ -272,41 +305,6 @@ func (r *Set) acquireHost(ctx context.Context, place string) (leave func(), err 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// recordOutcome notes how an exchange ended. The caller has the lock.
-func (m *Remote) recordOutcome(r *Set, err error) {
-	now := r.options.Now()
-	if err == nil {
-		if m.failures > 0 {
-			r.options.Logger.Info("a repository answers again", "repo", m.URL(), "after", now.Sub(m.failingSince))
-		}
-		m.err, m.failures, m.failingSince, m.retryAt = nil, 0, time.Time{}, time.Time{}
-		r.options.Metrics.SetRemoteFailing(m.URL(), false)
-		return
-	}
-	if m.failures == 0 {
-		m.failingSince = now
-	}
-	m.failures++
-	pause := BackoffAfter(m.failures, r.options.Random())
-	var busy *git.BusyError
-	if errors.As(err, &busy) {
-		pause = max(pause, busy.After)
-	}
-	m.err, m.retryAt = err, now.Add(pause)
-	what := "a repository cannot be reached"
-	if errors.Is(err, git.ErrDamaged) {
-		what = "the mirror of a repository cannot be read"
-	}
-	r.options.Logger.Warn(what, "repo", m.URL(), "error", err, "failures", m.failures, "next", m.retryAt)
-	r.options.Metrics.SetRemoteFailing(m.URL(), true)
-}
-
-// BackoffAfter returns how long to wait after so many failures in a row.
-func BackoffAfter(failures int, random float64) time.Duration {
-	pause := min(longestBackoff, firstBackoff<<min(failures-1, 10))
-	return pause + time.Duration(random*float64(pause)/10)
 }
 
 // HasAnswered reports whether a remote has answered in this round.

@@ -74,12 +74,18 @@ func newSet(t *testing.T, ctx context.Context, server *gittest.Server) *repos.Se
 // newSetWith returns a set with more settings, in which HOST is the server, and a clock.
 func newSetWith(t *testing.T, ctx context.Context, server *gittest.Server, more string, now func() time.Time) *repos.Set {
 	t.Helper()
+	return newSetOf(t, ctx, server, more, now, slog.New(slog.DiscardHandler))
+}
+
+// newSetOf returns one that logs.
+func newSetOf(t *testing.T, ctx context.Context, server *gittest.Server, more string, now func() time.Time, logger *slog.Logger) *repos.Set {
+	t.Helper()
 	more = strings.ReplaceAll(more, "HOST", strings.TrimSuffix(server.URL(""), "/.git"))
 	s, problems := config.Parse("fairlead.yaml", []byte("controlPlane: {repo: "+server.URL("cp")+"}\ndataDir: "+t.TempDir()+"\n"+more), t.TempDir(), func(string) string { return "" })
 	if problems.Stops() {
 		t.Fatal(problems)
 	}
 	return repos.New(ctx, repos.Options{
-		Settings: s, Logger: slog.New(slog.DiscardHandler), Now: now, Random: func() float64 { return 0 }, BeforeEffect: func(string) {},
+		Settings: s, Logger: logger, Now: now, Random: func() float64 { return 0 }, BeforeEffect: func(string) {},
 	})
 }

@@ -1,0 +1,111 @@
+package repos
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// A remote that fails is left alone for a while, twice as long each time.
+const (
+	firstBackoff   = 5 * time.Second
+	longestBackoff = 10 * time.Minute
+)
+
+// backoffError is the error of a remote that failed, and is not asked before its next try.
+type backoffError struct {
+	now, until time.Time
+	err        error
+}
+
+// Error returns why the remote failed, and until when it is left alone.
+func (b *backoffError) Error() string {
+	if !b.now.Before(b.until) { // the round only passes it over
+		return b.err.Error()
+	}
+	return fmt.Sprintf("%s (backing off until %s)", b.err, b.until.UTC().Format("15:04:05 MST"))
+}
+
+// Unwrap returns the failure.
+func (b *backoffError) Unwrap() error { return b.err }
+
+// BackoffAfter returns how long to wait after so many failures in a row.
+func BackoffAfter(failures int, random float64) time.Duration {
+	pause := min(longestBackoff, firstBackoff<<min(failures-1, 10))
+	return pause + time.Duration(random*float64(pause)/10)
+}
+
+// recordOutcome notes how an exchange ended. The caller has the lock.
+func (m *Remote) recordOutcome(r *Set, err error) {
+	now := r.options.Now()
+	if err == nil {
+		if m.failures > 0 {
+			r.options.Logger.Info("a repository answers again", "repo", m.URL(), "after", now.Sub(m.failingSince))
+		}
+		m.err, m.unlogged, m.logged, m.failures, m.failingSince, m.retryAt = nil, nil, nil, 0, time.Time{}, time.Time{}
+		r.options.Metrics.SetRemoteFailing(m.URL(), false)
+		return
+	}
+	if m.failures == 0 {
+		m.failingSince = now
+	}
+	m.failures++
+	pause := BackoffAfter(m.failures, r.options.Random())
+	var busy *git.BusyError
+	if errors.As(err, &busy) {
+		pause = max(pause, busy.After)
+	}
+	m.err, m.unlogged, m.retryAt = err, err, now.Add(pause)
+	r.options.Metrics.SetRemoteFailing(m.URL(), true)
+}
+
+// LogFailures logs the remotes that have failed since it was last called. A failure is a warning
+// once: not if it is among the errors that were logged with what they stop, and not again until
+// the remote has answered, or fails in another way.
+func (r *Set) LogFailures(logged []error) {
+	r.mu.Lock()
+	all := slices.SortedFunc(maps.Values(r.all), func(a, b *Remote) int { return strings.Compare(a.URL(), b.URL()) })
+	r.mu.Unlock()
+	for _, m := range all {
+		m.logFailure(r.options.Logger, logged)
+	}
+}
+
+func (m *Remote) logFailure(logger *slog.Logger, logged []error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	err := m.unlogged
+	if err == nil {
+		return
+	}
+	what, log := "a repository cannot be reached", logger.Warn
+	if errors.Is(err, git.ErrDamaged) {
+		what = "the mirror of a repository cannot be read"
+	}
+	if isSameFailure(err, m.logged) || slices.ContainsFunc(logged, func(l error) bool { return errors.Is(l, err) }) {
+		log = logger.Debug
+	}
+	log(what, "repo", m.URL(), "error", err, "failures", m.failures, "next", m.retryAt)
+	m.unlogged, m.logged = nil, err
+}
+
+// isSameFailure reports whether two failures are of one kind. Their texts may differ in what
+// changes each time, such as a port.
+func isSameFailure(a, b error) bool {
+	var busyA, busyB *git.BusyError
+	if (a == nil) != (b == nil) || errors.As(a, &busyA) != errors.As(b, &busyB) {
+		return false
+	}
+	for _, kind := range []error{git.ErrNotFound, git.ErrAccess, git.ErrUnreachable, git.ErrDamaged} {
+		if errors.Is(a, kind) != errors.Is(b, kind) {
+			return false
+		}
+	}
+	return true
+}
