@@ -119,7 +119,7 @@ func (r *reader) readObject(kind string, raw json.RawMessage) agentapi.Entry {
 	if err != nil {
 		phase, e.Message = ledger.Unknown, fmt.Sprintf("its status cannot be read: %s", err)
 	}
-	if phase == ledger.Ready {
+	if phase == ledger.Ready || phase == ledger.Suspended { // it tells what was done
 		e.Message = ""
 	}
 	e.Phase, e.Message = phase.String(), cleanMessage(e.Message)

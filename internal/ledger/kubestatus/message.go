@@ -29,5 +29,5 @@ func cleanMessage(message string) string {
 	message = secretPattern.ReplaceAllString(message, "$1$2***")
 	message = userPattern.ReplaceAllString(message, "$1:***@")
 	message = durationPattern.ReplaceAllString(message, "#s")
-	return text.Shorten(message, longestMessage)
+	return text.Shorten(message, longestMessage-len("…"))
 }
