@@ -154,7 +154,8 @@ func (r *reporter) setFailed(err error, now time.Time) time.Duration {
 	wait := max(time.Duration(r.random.Int64N(int64(longest))), shortestBackoff)
 	var refused *refusedError
 	if errors.As(err, &refused) && refused.retryAfter > 0 {
-		wait += min(refused.retryAfter, agentapi.MaxEvery)
+		wait = min(refused.retryAfter, agentapi.MaxEvery)
+		wait += time.Duration(r.random.Int64N(int64(wait/5) + 1))
 	}
 	r.retryAt = now.Add(wait)
 	return wait

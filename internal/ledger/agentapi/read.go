@@ -30,10 +30,9 @@ func (r Request) Encode(compress bool) ([]byte, error) {
 	}
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	if _, err := w.Write(body); err != nil {
-		return nil, err
-	}
-	return packed.Bytes(), w.Close()
+	_, err = w.Write(body)
+	err = errors.Join(err, w.Close())
+	return packed.Bytes(), err
 }
 
 // Decode reads the body of a request, and checks its bounds. Fields that are not known are left

@@ -7,6 +7,7 @@ package kubeapi
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -23,13 +24,15 @@ import (
 // Server is the API server of one cluster.
 type Server struct {
 	URL string
+	// CA is the certificate of a server that was started with TLS, as PEM.
+	CA []byte
 
 	mu        sync.Mutex
 	uid       string
-	installed map[string]bool              // resources, as "kustomizations.v1.kustomize.toolkit.fluxcd.io"
-	objects   map[string][]json.RawMessage // by resource
-	refusals  map[string]int               // the status of each list of a resource
-	tokens    []string                     // that are good; none for any
+	installed map[string]bool     // resources, as "kustomizations.v1.kustomize.toolkit.fluxcd.io"
+	objects   map[string][]object // by resource
+	refusals  map[string]int      // the status of each list of a resource
+	tokens    []string            // that are good; none for any
 	requests  []string
 	version   int
 	expired   bool // whether the next continue token has expired
@@ -38,17 +41,37 @@ type Server struct {
 // Start starts a server, and stops it when the test ends. uid is that of the namespace kube-system.
 func Start(t testing.TB, uid string) *Server {
 	t.Helper()
-	s := &Server{uid: uid, installed: map[string]bool{}, objects: map[string][]json.RawMessage{}, refusals: map[string]int{}}
+	s := newServer(uid)
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
 }
 
+// StartTLS is Start, with TLS.
+func StartTLS(t testing.TB, uid string) *Server {
+	t.Helper()
+	s := newServer(uid)
+	server := httptest.NewTLSServer(s)
+	t.Cleanup(server.Close)
+	s.URL, s.CA = server.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	return s
+}
+
+func newServer(uid string) *Server {
+	return &Server{uid: uid, installed: map[string]bool{}, objects: map[string][]object{}, refusals: map[string]int{}}
+}
+
 // resourceNames are the names of the resources of kinds.
 var resourceNames = map[string]string{
 	"Application": "applications", "BundleDeployment": "bundledeployments", "GitRepo": "gitrepos", "GitRepository": "gitrepositories",
 	"HelmRelease": "helmreleases", "Kustomization": "kustomizations", "OCIRepository": "ocirepositories",
+}
+
+// object is an object as it was put in.
+type object struct {
+	head
+	raw json.RawMessage
 }
 
 // head is what a server reads of an object.
@@ -91,7 +114,7 @@ func (s *Server) Put(t testing.TB, documents string) {
 		s.version++
 		s.installed[h.resource()] = true
 		s.remove(h)
-		s.objects[h.resource()] = append(s.objects[h.resource()], content)
+		s.objects[h.resource()] = append(s.objects[h.resource()], object{h, content})
 	}
 }
 
@@ -110,10 +133,7 @@ func (s *Server) Delete(kind, namespace, name string) {
 }
 
 func (s *Server) remove(h head) {
-	s.objects[h.resource()] = slices.DeleteFunc(s.objects[h.resource()], func(raw json.RawMessage) bool {
-		var known head
-		return json.Unmarshal(raw, &known) == nil && known.Metadata == h.Metadata
-	})
+	s.objects[h.resource()] = slices.DeleteFunc(s.objects[h.resource()], func(o object) bool { return o.Metadata == h.Metadata })
 }
 
 // Refuse answers each list of the resource of a kind with a status; 0 ends that.
@@ -204,9 +224,9 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request, name, version
 	if to < len(all) {
 		list["continue"], list["remainingItemCount"] = strconv.Itoa(to), len(all)-to
 	}
-	items := all[from:to]
-	if items == nil {
-		items = []json.RawMessage{}
+	items := []json.RawMessage{}
+	for _, o := range all[from:to] {
+		items = append(items, o.raw)
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"apiVersion": group + "/" + version, "kind": "List", "metadata": list, "items": items})
 }
