@@ -32,8 +32,9 @@ all: build lint test
 # The version that a build is stamped with, where Git can tell.
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null)
 
-build: ## make bin/fairlead
+build: ## make bin/fairlead and bin/fairlead-agent
 	CGO_ENABLED=0 $(GO) build -trimpath $(if $(VERSION),-ldflags '-X github.com/fairlead-io/fairlead/internal/cli.stampedVersion=$(VERSION)') -o bin/fairlead ./cmd/fairlead
+	CGO_ENABLED=0 $(GO) build -trimpath $(if $(VERSION),-ldflags '-X github.com/fairlead-io/fairlead/internal/agent.stampedVersion=$(VERSION)') -o bin/fairlead-agent ./cmd/fairlead-agent
 
 # Tests allocate much and keep little: a quarter of their time would be the collector's.
 test: export GOGC ?= 400

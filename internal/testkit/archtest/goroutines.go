@@ -11,6 +11,7 @@ var goroutineOwners = allowances{
 	"internal/base/parallel/parallel.go: EachInOrder":       "what is encoded for a pack is written in order",
 	"internal/base/parallel/parallel.go: Each":              "environments, stages and repositories are worked on in parallel",
 	"internal/cli/display/progress.go: Stream.ShowProgress": "shows the time while a command waits, and is waited for when it is stopped",
+	"internal/agent/window.go: Agent.runWithWindow":         "health and metrics are answered while the agent runs",
 	"internal/server/daemon/daemon.go: runUntilDone":        "the window is open while the loop runs",
 	"internal/server/web/serve.go: serveUntilDone":          "serves until it is told to end, and waits for that",
 	"internal/testkit/giteatest/process.go: Server.run":     "the server of a test, which the end of the test waits for",

@@ -54,6 +54,9 @@ func runRelease(t *testing.T, dir string, args ...string) (string, error) {
 const (
 	image     = "ghcr.io/fairlead-io/fairlead"
 	manifests = image + "/manifests"
+
+	agentImage     = image + "-agent"
+	agentManifests = agentImage + "/manifests"
 )
 
 // TestReleaseDryRun does every step of a release but what leaves the machine: the notes
@@ -65,6 +68,7 @@ func TestReleaseDryRun(t *testing.T) {
 	for _, step := range [][]string{
 		{"check", "v0.1.0"}, {"tools"}, {"archives", "v0.1.0"},
 		{"image", "v0.1.0", image}, {"manifests", "v0.1.0", image, manifests},
+		{"agent-image", "v0.1.0", agentImage}, {"agent-manifests", "v0.1.0", agentImage, agentManifests},
 	} {
 		if step[0] == "archives" { // the notes are those that check has found
 			if notes, err := os.ReadFile(filepath.Join(dir, "dist/notes.md")); err != nil || strings.TrimSpace(string(notes)) != "- The first." {
@@ -81,13 +85,15 @@ func TestReleaseDryRun(t *testing.T) {
 		"go install github.com/goreleaser/goreleaser/v2@v", "go install github.com/anchore/syft/cmd/syft@v",
 		"go install github.com/sigstore/cosign/v3/cmd/cosign@v", "go install oras.land/oras/cmd/oras@v",
 		"goreleaser release --clean --release-notes ", "docker buildx build --platform linux/amd64,linux/arm64",
+		"cosign sign --yes " + agentImage + "@sha256:", "oras push " + agentManifests + ":v0.1.0 ", "cosign sign --yes " + agentManifests + "@sha256:",
 		"cosign sign --yes " + image + "@sha256:", "oras push " + manifests + ":v0.1.0 ", "cosign sign --yes " + manifests + "@sha256:",
 	} {
 		if !strings.Contains(printed.String(), "would run: "+want) && !strings.Contains(printed.String(), want) {
 			t.Errorf("nothing runs %q:\n%s", want, printed.String())
 		}
 	}
-	checkManifests(t, dir)
+	checkManifests(t, filepath.Join(dir, "dist/manifests.tar.gz"), image)
+	checkManifests(t, filepath.Join(dir, "dist/agent-manifests.tar.gz"), agentImage)
 	before, err := os.ReadFile(filepath.Join(dir, "dist/manifests.digest"))
 	if err != nil {
 		t.Fatal(err)
@@ -101,10 +107,10 @@ func TestReleaseDryRun(t *testing.T) {
 }
 
 // checkManifests unpacks what is published, and builds it as its user does.
-func checkManifests(t *testing.T, dir string) {
+func checkManifests(t *testing.T, archive, image string) {
 	t.Helper()
 	into := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "tar", "-xzf", filepath.Join(dir, "dist/manifests.tar.gz"), "-C", into).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "tar", "-xzf", archive, "-C", into).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	objects, problems := kustomize.Build(files(t, into), "")
@@ -166,7 +172,7 @@ func TestReleaseRefused(t *testing.T) {
 	}
 }
 
-var releaseStep = regexp.MustCompile(`\.ci/release (?:--dry-run )?(\w+)`)
+var releaseStep = regexp.MustCompile(`\.ci/release (?:--dry-run )?([a-z-]+)`)
 
 // TestReleaseWorkflow: it does all steps in their order, with actions that cannot change,
 // and only the job that publishes may write.
@@ -214,7 +220,7 @@ func TestReleaseWorkflow(t *testing.T) {
 			attested++
 		}
 	}
-	if !slices.Equal(steps, []string{"check", "tools", "archives", "image", "manifests"}) || attested != 3 {
+	if !slices.Equal(steps, []string{"check", "tools", "archives", "image", "manifests", "agent-image", "agent-manifests"}) || attested != 5 {
 		t.Errorf("the steps are %q, and %d of what they publish is attested", steps, attested)
 	}
 }

@@ -46,25 +46,27 @@ func readRelease(t *testing.T) release {
 	if err := yaml.Unmarshal([]byte(read(t, ".goreleaser.yaml")), &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Version != 2 || len(r.Builds) != 1 || len(r.Archives) != 1 || len(r.Sboms) != 1 {
-		t.Fatalf("want version 2 with one build, archive and SBOM: %+v", r)
+	if r.Version != 2 || len(r.Builds) != 2 || len(r.Archives) != 1 || len(r.Sboms) != 1 {
+		t.Fatalf("want version 2 with two builds, one archive and SBOM: %+v", r)
 	}
 	return r
 }
 
 // TestReleaseBuild: the programs are static, and the same for the same commit.
 func TestReleaseBuild(t *testing.T) {
-	b := readRelease(t).Builds[0]
-	if b.Main != "./cmd/fairlead" || b.Binary != "fairlead" || !slices.Equal(b.Env, []string{"CGO_ENABLED=0"}) {
-		t.Errorf("it builds %s to %s with %q", b.Main, b.Binary, b.Env)
+	for i, name := range []string{"fairlead", "fairlead-agent"} {
+		b := readRelease(t).Builds[i]
+		if b.Main != "./cmd/"+name || b.Binary != name || !slices.Equal(b.Env, []string{"CGO_ENABLED=0"}) {
+			t.Errorf("it builds %s to %s with %q", b.Main, b.Binary, b.Env)
+		}
+		if !slices.Equal(b.Flags, []string{"-trimpath"}) || b.Time != "{{ .CommitTimestamp }}" {
+			t.Errorf("flags %q, time %q: not the same for the same commit", b.Flags, b.Time)
+		}
+		if !slices.Contains(b.Goos, "linux") || !slices.Equal(b.Goarch, []string{"amd64", "arm64"}) {
+			t.Errorf("it is for %q on %q", b.Goos, b.Goarch)
+		}
+		checkStamp(t, strings.Join(b.Ldflags, " "), "v{{ .Version }}")
 	}
-	if !slices.Equal(b.Flags, []string{"-trimpath"}) || b.Time != "{{ .CommitTimestamp }}" {
-		t.Errorf("flags %q, time %q: not the same for the same commit", b.Flags, b.Time)
-	}
-	if !slices.Contains(b.Goos, "linux") || !slices.Equal(b.Goarch, []string{"amd64", "arm64"}) {
-		t.Errorf("it is for %q on %q", b.Goos, b.Goarch)
-	}
-	checkStamp(t, strings.Join(b.Ldflags, " "), "v{{ .Version }}")
 }
 
 // TestReleaseFiles: what is in an archive is there, and its times are the commit's.
