@@ -12,12 +12,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/testkit/ledgercases"
+	"github.com/fairlead-io/fairlead/internal/testkit/pgtest"
 )
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 // cases is the folder of the cases.
 var cases = filepath.Join("..", "..", "..", ledgercases.Folder)
+
+// TestMain runs the tests with a PostgreSQL, if one can be started.
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 // TestCases runs the cases of the ledger with its stores. What is reported is written at the end, or
 // after each contact with reports; or the process ends then, and another one reads what was written.
@@ -30,11 +34,20 @@ func TestCases(t *testing.T) {
 		{"written after each report", func(e *sqlEngine) { e.flush() }},
 		{"ended after each report", func(e *sqlEngine) { e.restart() }},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		onBothEngines(t, c.name, func(t *testing.T, newStore func(*testing.T) testStore) {
+			engines := map[*testing.T]*sqlEngine{} // of the cases, which ask one question after the other
 			ledgercases.Run(t, cases, false, func(t *testing.T, now func() time.Time) ledgercases.Engine {
-				e := &sqlEngine{T: t, path: filepath.Join(t.TempDir(), "ledger.db"), now: now, after: c.after}
+				e := engines[t]
+				if e == nil {
+					e = &sqlEngine{T: t, store: newStore(t), after: c.after}
+					engines[t] = e
+					t.Cleanup(func() { e.check(e.recorder.Close()) })
+				} else {
+					e.check(e.recorder.Close())
+					e.store.lose()
+				}
+				e.now, e.outputs = now, ledger.Outputs{}
 				e.open()
-				t.Cleanup(func() { e.check(e.recorder.Close()) })
 				return e
 			})
 		})
@@ -44,7 +57,7 @@ func TestCases(t *testing.T) {
 // sqlEngine is a Recorder with its store. Questions of the past are asked of the store.
 type sqlEngine struct {
 	*testing.T
-	path     string
+	store    testStore
 	now      func() time.Time
 	after    func(*sqlEngine)
 	recorder *recorder.Recorder
@@ -59,7 +72,9 @@ func (e *sqlEngine) check(err error) {
 }
 
 func (e *sqlEngine) open() {
-	e.recorder = recorder.Open(e.Context(), recorder.Options{Path: e.path, Now: e.now, Logger: quiet})
+	o := recorder.Options{Now: e.now, Logger: quiet}
+	e.store.set(&o)
+	e.recorder = recorder.Open(e.Context(), o)
 	e.check(e.recorder.Check())
 }
 
@@ -72,7 +87,7 @@ func (e *sqlEngine) restart() {
 
 func (e *sqlEngine) LoseStore() {
 	e.check(e.recorder.Close())
-	e.check(os.Remove(e.path))
+	e.store.lose()
 	e.open()
 }
 
@@ -115,8 +130,7 @@ func (e *sqlEngine) FindRunning(object string, at time.Time) (all []ledgercases.
 // ask asks the store, as another process does.
 func (e *sqlEngine) ask(question func(*ledgerdb.Store) error) {
 	e.flush()
-	s, err := ledgerdb.OpenSQLite(e.Context(), e.path)
-	e.check(err)
+	s := e.store.open()
 	e.check(question(s))
 	e.check(s.Close())
 }

@@ -39,9 +39,12 @@ const (
 // Options configures a Recorder.
 type Options struct {
 	// Path is the file of the store; it need not be there.
-	Path   string
-	Now    func() time.Time
-	Logger *slog.Logger
+	Path string
+	// Postgres returns the address of the PostgreSQL that is the store in the place of Path; nil if
+	// there is none.
+	Postgres func() (string, error)
+	Now      func() time.Time
+	Logger   *slog.Logger
 }
 
 // Recorder has the ledger of all clusters. Any number of goroutines may use it.
@@ -90,9 +93,11 @@ func Open(ctx context.Context, o Options) *Recorder {
 
 // openStore opens the store and reads it. One that is damaged makes room for a new one.
 func (r *Recorder) openStore(ctx context.Context) (*ledgerdb.Store, error) {
-	_, err := os.Stat(r.options.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		r.loss = r.options.Now()
+	if r.options.Postgres == nil {
+		_, err := os.Stat(r.options.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			r.loss = r.options.Now()
+		}
 	}
 	store, err := r.readStore(ctx)
 	if !errors.Is(err, ledgerdb.ErrDamaged) {
@@ -106,7 +111,7 @@ func (r *Recorder) openStore(ctx context.Context) (*ledgerdb.Store, error) {
 }
 
 func (r *Recorder) readStore(ctx context.Context) (*ledgerdb.Store, error) {
-	store, err := ledgerdb.OpenSQLite(ctx, r.options.Path)
+	store, err := r.openEngine(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +119,17 @@ func (r *Recorder) readStore(ctx context.Context) (*ledgerdb.Store, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil
+}
+
+func (r *Recorder) openEngine(ctx context.Context) (*ledgerdb.Store, error) {
+	if r.options.Postgres == nil {
+		return ledgerdb.OpenSQLite(ctx, r.options.Path)
+	}
+	address, err := r.options.Postgres()
+	if err != nil {
+		return nil, err
+	}
+	return ledgerdb.OpenPostgres(ctx, address)
 }
 
 // moveAside gives the files of a damaged store another name.

@@ -15,6 +15,7 @@ var goroutineOwners = allowances{
 	"internal/server/daemon/daemon.go: runUntilDone":        "the window is open while the loop runs",
 	"internal/server/web/serve.go: serveUntilDone":          "serves until it is told to end, and waits for that",
 	"internal/testkit/giteatest/process.go: Server.run":     "the server of a test, which the end of the test waits for",
+	"internal/testkit/pgtest/server.go: server.begin":       "the server of the tests of a package, whose end pgtest.Run waits for",
 	"internal/testkit/gittest/ssh.go: SSHServer.start":      "connections and commands of a test's SSH server, which the end of the test waits for",
 }
 

@@ -17,7 +17,8 @@ create table cluster(
   sequence integer not null,
   sent integer not null,
   agent_seen integer not null,
-  digest text not null             -- of what is known of the objects; "" if an agent may know another state
+  digest text not null,            -- of what is known of the objects; "" if an agent may know another state
+  generation integer not null default 0 -- of the last change; 0 here, where one process writes
 );
 create index cluster_by_type on cluster(environment, cluster_type);
 create table cluster_name(

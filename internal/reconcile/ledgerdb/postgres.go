@@ -1,0 +1,158 @@
+package ledgerdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// postgres is an engine: a database of a PostgreSQL server, of version 13 or later. Several processes
+// may write to it; they do so one after the other.
+type postgres struct {
+	pool       *pgxpool.Pool
+	statements map[string]string
+}
+
+const (
+	// postgresFiles is in the names of the files with SQL for this engine alone.
+	postgresFiles = "pg"
+	// connectTimeout is how long a server is waited for, unless its address says otherwise.
+	connectTimeout = 5 * time.Second
+	// transactionTimeout is how long a transaction may take, with the wait for other processes.
+	transactionTimeout = 30 * time.Second
+)
+
+// beginWriting lets one process write at a time, and one that is cut off from the server not for ever.
+const beginWriting = "set local lock_timeout = '15s'; set local idle_in_transaction_session_timeout = '15s'; " +
+	"select pg_advisory_xact_lock(7811886655208271)"
+
+// ErrAddress is the error for an address that is none of a PostgreSQL database. It does not say which
+// part is wrong, as the password may be in it.
+var ErrAddress = errors.New("the address of the database is not valid: write it as postgres://USER:PASSWORD@HOST:5432/DATABASE, with %XX for characters that a URL cannot have")
+
+// CheckPostgresAddress returns ErrAddress unless a text is the address of a PostgreSQL database.
+func CheckPostgresAddress(address string) error {
+	_, err := parsePostgresAddress(address)
+	return err
+}
+
+func parsePostgresAddress(address string) (*pgxpool.Config, error) {
+	c, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		return nil, ErrAddress
+	}
+	if c.ConnConfig.ConnectTimeout == 0 {
+		c.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	c.ConnConfig.RuntimeParams["application_name"] = "fairlead"
+	c.MaxConns = maxReaders + 1
+	return c, nil
+}
+
+// OpenPostgres opens the ledger in a database of PostgreSQL, which may be empty. The error is ErrNewer
+// if it is not for this program, and ErrAddress if the address is none. No error has the password.
+func OpenPostgres(ctx context.Context, address string) (*Store, error) {
+	config, err := parsePostgresAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	e := &postgres{}
+	e.statements, err = readStatements(postgresFiles)
+	if err != nil {
+		return nil, err
+	}
+	e.pool, err = pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	err = e.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		return runMigrations(ctx, postgresMigrator{tx}, postgresFiles)
+	})
+	if err != nil {
+		e.pool.Close()
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	return newStore(e), nil
+}
+
+// postgresMigrator has the version of the schema in a table of its own.
+type postgresMigrator struct{ tx pgx.Tx }
+
+func (m postgresMigrator) version(ctx context.Context) (n int, err error) {
+	_, err = m.tx.Exec(ctx, "create table if not exists schema_version(version bigint not null)")
+	if err != nil {
+		return 0, err
+	}
+	err = m.tx.QueryRow(ctx, "select coalesce(max(version), 0) from schema_version").Scan(&n)
+	return n, err
+}
+
+func (m postgresMigrator) migrate(ctx context.Context, text string) error {
+	_, err := m.tx.Exec(ctx, text)
+	return err
+}
+
+func (m postgresMigrator) setVersion(ctx context.Context, version int) error {
+	_, err := m.tx.Exec(ctx, "delete from schema_version")
+	if err == nil {
+		_, err = m.tx.Exec(ctx, "insert into schema_version(version) values ($1)", version)
+	}
+	return err
+}
+
+// inTransaction calls work in the transaction of the only process that writes, and commits unless it
+// fails.
+func (e *postgres) inTransaction(ctx context.Context, work func(context.Context, pgx.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, transactionTimeout)
+	defer cancel()
+	err := pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, beginWriting)
+		if err == nil {
+			err = work(ctx, tx)
+		}
+		return err
+	})
+	return describePostgresError(err)
+}
+
+func (e *postgres) transact(ctx context.Context, work func(session) error) error {
+	return e.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		s := &postgresSession{statements: e.statements, tx: tx}
+		err := work(s)
+		if err == nil {
+			err = s.send(ctx)
+		}
+		return err
+	})
+}
+
+func (e *postgres) read(ctx context.Context, work func(session) error) error {
+	ctx, cancel := context.WithTimeout(ctx, transactionTimeout)
+	defer cancel()
+	err := pgx.BeginTxFunc(ctx, e.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		return work(&postgresSession{statements: e.statements, tx: tx})
+	})
+	return describePostgresError(err)
+}
+
+func (e *postgres) close() error {
+	e.pool.Close()
+	return nil
+}
+
+// describePostgresError returns an error as one of this package, if it is one.
+func describePostgresError(err error) error {
+	var found *pgconn.PgError
+	if errors.As(err, &found) && found.Code == diskFull {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
+}
+
+// diskFull is PostgreSQL's code for that.
+const diskFull = "53100"

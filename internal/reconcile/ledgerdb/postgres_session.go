@@ -1,0 +1,113 @@
+package ledgerdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+)
+
+const (
+	// maxQueued is how many statements wait for each other at most.
+	maxQueued = 500
+	// longestText is the greatest length of a text, in bytes: an index of PostgreSQL takes little more.
+	longestText = 2000
+)
+
+// postgresSession is a transaction. Statements that return nothing wait until some can be sent
+// together, as each exchange with the server takes its time.
+type postgresSession struct {
+	statements map[string]string
+	tx         pgx.Tx
+	queued     pgx.Batch
+	names      []string // of the statements that are queued
+}
+
+func (s *postgresSession) exec(ctx context.Context, statement string, args ...any) error {
+	found, err := s.find(statement)
+	if err != nil {
+		return err
+	}
+	s.queued.Queue(found, cleanArguments(args)...)
+	s.names = append(s.names, statement)
+	if len(s.names) < maxQueued {
+		return nil
+	}
+	return s.send(ctx)
+}
+
+func (s *postgresSession) query(ctx context.Context, statement string, args []any, each func(scan scanFunc) error) error {
+	found, err := s.find(statement)
+	if err != nil {
+		return err
+	}
+	s.queued.Queue(found, cleanArguments(args)...)
+	return s.sendBefore(ctx, func(results pgx.BatchResults) error {
+		rows, err := results.Query()
+		if err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			err := each(rows.Scan)
+			if err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+		}
+		err = rows.Err()
+		if err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+		return nil
+	})
+}
+
+func (s *postgresSession) find(statement string) (string, error) {
+	found, ok := s.statements[statement]
+	if !ok {
+		return "", fmt.Errorf("there is no statement %s", statement)
+	}
+	return found, nil
+}
+
+// send runs what is queued.
+func (s *postgresSession) send(ctx context.Context) error {
+	if len(s.names) == 0 {
+		return nil
+	}
+	return s.sendBefore(ctx, func(pgx.BatchResults) error { return nil })
+}
+
+// sendBefore runs what is queued, and reads the results after those of the named statements.
+func (s *postgresSession) sendBefore(ctx context.Context, read func(pgx.BatchResults) error) error {
+	queued, names := s.queued, s.names
+	s.queued, s.names = pgx.Batch{}, nil
+	results := s.tx.SendBatch(ctx, &queued)
+	for _, name := range names {
+		_, err := results.Exec()
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", name, err), results.Close())
+		}
+	}
+	err := read(results)
+	return errors.Join(err, results.Close())
+}
+
+// cleanArguments returns arguments without what a text of PostgreSQL cannot have. One report could
+// otherwise keep all others from being stored.
+func cleanArguments(args []any) []any {
+	cleaned := make([]any, len(args))
+	for i, arg := range args {
+		cleaned[i] = arg
+		value, ok := arg.(string)
+		if ok {
+			value = strings.ReplaceAll(strings.ToValidUTF8(value, "\uFFFD"), "\x00", "\uFFFD")
+			cleaned[i] = text.Shorten(value, longestText)
+		}
+	}
+	return cleaned
+}

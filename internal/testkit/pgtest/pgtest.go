@@ -1,0 +1,130 @@
+// Package pgtest provides tests with a real PostgreSQL.
+//
+// What the package keeps true: the tests of a package share one server, which has ended when they
+// have; each database belongs to one test. Where the programs of PostgreSQL are not installed, tests
+// are skipped and say why, or fail if FAIRLEAD_POSTGRES is "require".
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// common is the server that the tests of this process share, once one has asked for it.
+var common struct {
+	sync.Mutex
+	runs    bool // Run is under way
+	server  *server
+	failure error // why there is none
+	count   int   // of databases
+}
+
+// Run runs the tests of a package that use databases, and returns what TestMain exits with.
+func Run(m *testing.M) int {
+	common.Lock()
+	common.runs = true
+	common.Unlock()
+	code := m.Run()
+	common.Lock()
+	defer common.Unlock()
+	if common.server == nil {
+		return code
+	}
+	err := common.server.stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pgtest:", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// Database is an empty database of a test.
+type Database struct {
+	// Address is its URL.
+	Address string
+
+	t      testing.TB
+	name   string
+	server *server
+}
+
+// Create creates a database, which is dropped when the test ends. TestMain must call Run.
+func Create(t testing.TB) *Database {
+	t.Helper()
+	s, number := share(t)
+	db := &Database{t: t, name: fmt.Sprintf("test%d", number), server: s}
+	db.Address = s.address(db.name)
+	s.exec(t, "create database "+db.name+" template template0")
+	t.Cleanup(func() { s.exec(t, "drop database "+db.name+" with (force)") })
+	return db
+}
+
+// Exec runs statements in the database, as another program.
+func (d *Database) Exec(statements string) {
+	d.t.Helper()
+	execAt(d.t, d.Address, statements)
+}
+
+// CutOff ends all connections to the database, and lets no new one in.
+func (d *Database) CutOff() {
+	d.t.Helper()
+	d.server.exec(d.t, "alter database "+d.name+" allow_connections false")
+	d.server.exec(d.t, "select pg_terminate_backend(pid) from pg_stat_activity where datname = '"+d.name+"'")
+}
+
+// LetIn lets connections in again.
+func (d *Database) LetIn() {
+	d.t.Helper()
+	d.server.exec(d.t, "alter database "+d.name+" allow_connections true")
+}
+
+// share returns the server, and a number that no other test has.
+func share(t testing.TB) (*server, int) {
+	t.Helper()
+	common.Lock()
+	defer common.Unlock()
+	if !common.runs {
+		t.Fatal("pgtest is for packages whose TestMain calls pgtest.Run")
+	}
+	if common.server == nil && common.failure == nil {
+		common.server, common.failure = start()
+	}
+	switch {
+	case common.failure != nil && os.Getenv("FAIRLEAD_POSTGRES") == "require":
+		t.Fatal("there is no PostgreSQL for tests: ", common.failure)
+	case common.failure != nil:
+		t.Skip("there is no PostgreSQL for tests: ", common.failure)
+	}
+	common.count++
+	return common.server, common.count
+}
+
+func (s *server) address(database string) string {
+	return "postgres:///" + database + "?" + url.Values{"host": {s.dir}, "user": {userName}}.Encode()
+}
+
+// exec runs statements in the server's own database.
+func (s *server) exec(t testing.TB, statements string) {
+	t.Helper()
+	execAt(t, s.address("postgres"), statements)
+}
+
+func execAt(t testing.TB, address, statements string) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context()) // also at the end of a test
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.PgConn().Exec(ctx, statements).ReadAll()
+	if err != nil {
+		t.Fatalf("%s: %v", statements, err)
+	}
+}
