@@ -96,12 +96,18 @@ func (r *resolver) decideDestruction(s *Stack, teamProtects bool) {
 		if c.DestroyProtection || teamProtects {
 			protect(c)
 		}
+		if s.Teardown && c.Skipped {
+			keepNeeds(c, c)
+		}
 	}
 	for _, c := range s.Components {
-		c.Destroyed = (s.Teardown || c.Destroy) && !c.Protected
+		c.Destroyed = (s.Teardown || c.Destroy) && !c.Protected && c.keptFor == nil
 		line := c.StackComponent.Name.Line
 		if c.Destroy && c.Protected {
 			r.warnf(s, line, "remove destroyProtection first, in a change of its own", "component %s is not destroyed: it is protected, or one that needs it is", c.Name)
+		}
+		if c.keptFor != nil && !c.Protected {
+			r.warnf(s, line, "", "component %s is not destroyed: selectiveReconcile leaves out %s, which needs it", c.Name, c.keptFor.Name)
 		}
 		if c.Destroyed && !s.Teardown {
 			for _, user := range c.NeededBy {
@@ -109,6 +115,17 @@ func (r *resolver) decideDestruction(s *Stack, teamProtects bool) {
 					r.warnf(s, line, "destroy "+user.Name+" before it", "component %s is destroyed while %s needs it", c.Name, user.Name)
 				}
 			}
+		}
+	}
+}
+
+// keepNeeds has what a component needs outlive it, directly or not: it is left out, and is not
+// destroyed with the stack.
+func keepNeeds(c, leftOut *Component) {
+	for _, n := range c.Needs {
+		if n.keptFor == nil {
+			n.keptFor = leftOut
+			keepNeeds(n, leftOut)
 		}
 	}
 }

@@ -59,6 +59,11 @@ type Component struct {
 	Protected bool
 	// Destroyed is true if what the component made is to be destroyed.
 	Destroyed bool
+	// Skipped is true if selectiveReconcile leaves the component out: it stays as it is on the
+	// cluster, and those that need it do not wait for it.
+	Skipped bool
+	// keptFor is a component that is left out of a teardown and needs this one; nil if there is none.
+	keptFor   *Component
 	Variables []Variable
 	Tags      map[string]string
 }
@@ -101,9 +106,6 @@ func (r *resolver) resolveStack(written *model.Stack) *Stack {
 	}
 	r.checkName(s, "spec.teamName", written.TeamName)
 	r.checkName(s, "spec.envName", written.EnvName)
-	if written.SelectiveReconcile != nil {
-		r.addf(s, written.SelectiveReconcile.TagName.Line, "leave it out: all components are rendered", "spec.selectiveReconcile is not supported yet")
-	}
 	locals := r.readLocals(s)
 	for i, c := range written.Components {
 		if c == nil {
@@ -117,6 +119,7 @@ func (r *resolver) resolveStack(written *model.Stack) *Stack {
 	for _, c := range s.Components {
 		r.checkComponent(c)
 	}
+	r.checkSelection(s)
 	r.decideDestruction(s, r.isTeamProtected(s))
 	return s
 }
@@ -146,6 +149,7 @@ func (r *resolver) addComponent(s *Stack, written *model.StackComponent, locals 
 		c.AutoApprove = *written.AutoApprove
 	}
 	c.Variables, c.Tags = r.readVariables(c, locals), r.readTags(c, locals)
+	c.Skipped = isSkipped(c, locals)
 	s.Components = append(s.Components, c)
 }
 

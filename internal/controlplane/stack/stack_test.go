@@ -70,3 +70,14 @@ func TestOwnRepository(t *testing.T) {
 		}
 	}
 }
+
+// TestCircleOfLeftOut: components in a circle, which is reported, do not make a teardown that leaves
+// some of them out endless.
+func TestCircleOfLeftOut(t *testing.T) {
+	a, b := &Component{Name: "a", Skipped: true}, &Component{Name: "b"}
+	a.Needs, b.Needs = []*Component{b}, []*Component{a}
+	keepNeeds(a, a)
+	if b.keptFor != a || a.keptFor != a {
+		t.Errorf("b is kept for %v", b.keptFor)
+	}
+}

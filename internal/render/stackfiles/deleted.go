@@ -185,7 +185,8 @@ func (k *keeper) addTeardown(s *renderedStack) error {
 func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 	t := c.terraform
 	protected, auto := t.Metadata.Annotations[pruneAnnotation] != "", t.Spec.ApprovePlan == autoApproved
-	t.Spec.Destroy, t.Spec.ApprovePlan = !protected, ""
+	t.Spec.Destroy, t.Spec.ApprovePlan, t.Spec.Suspend = !protected, "", false
+	c.kustomization.Spec.Wait, c.kustomization.Spec.HealthChecks = true, []healthExpr{terraformHealth(c.source.Spec.Ref.Commit)}
 	delete(t.Metadata.Annotations, InputsAnnotation)
 	inputs, err := digestInputs(c.source.Spec.Ref.Commit, t)
 	if err != nil {
@@ -361,7 +362,7 @@ func decodeObject[S any](folder tree.Tree, file string) (*object[S], error) {
 // isTornDown reports whether the output destroys the stack already.
 func (s *renderedStack) isTornDown() bool {
 	return s.namespace.Metadata.Annotations[teardownAnnotation] != "" && !slices.ContainsFunc(s.components, func(c *renderedComponent) bool {
-		return c.terraform == nil || !c.terraform.Spec.Destroy
+		return c.terraform == nil || !c.terraform.Spec.Destroy || c.terraform.Spec.Suspend
 	})
 }
 

@@ -209,6 +209,17 @@ func TestDeletedApproval(t *testing.T) {
 	}
 }
 
+// TestDeletedSelection: a deleted stack is destroyed whole, and what was left out of it is waited for.
+func TestDeletedSelection(t *testing.T) {
+	const selection = "  teardown: true\n  selectiveReconcile: {tagName: a, tagValues: [b]}\n"
+	left, _, _ := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", selection, "")}, tree.Tree{})
+	whole, _, _ := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "  teardown: true\n", "")}, tree.Tree{})
+	torn, deleted, problems := keepTexts(t, nil, left, "checkout/dev")
+	if diff := changesOf(whole, torn); diff != "" || deleted == nil {
+		t.Errorf("%v %v: -teardown: true +deleted:\n%s", deleted, problems, diff)
+	}
+}
+
 // TestDeletedOrder: whatever the graph, a deleted stack is torn down in the order of a teardown.
 func TestDeletedOrder(t *testing.T) {
 	for seed := range uint64(20) {

@@ -32,7 +32,7 @@ func (r *renderer) addHelm(folder string, c *stack.Component) {
 			Spec: gitRepositorySpec{Interval: r.interval(), URL: address, Ref: parseRef(c.Source.Ref)},
 		})
 	}
-	spec := helmReleaseSpec{Interval: r.interval(), Chart: chartTemplate{chart}, Drift: driftDetection{"enabled"}}
+	spec := helmReleaseSpec{Suspend: c.Skipped, Interval: r.interval(), Chart: chartTemplate{chart}, Drift: driftDetection{"enabled"}}
 	for _, n := range c.Needs {
 		if n.Type == stack.Helm {
 			spec.DependsOn = append(spec.DependsOn, reference{Name: n.ObjectName})

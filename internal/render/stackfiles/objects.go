@@ -71,6 +71,7 @@ type helmRepositorySpec struct {
 }
 
 type terraformSpec struct {
+	Suspend            bool           `yaml:"suspend,omitempty"`
 	Interval           string         `yaml:"interval"`
 	RetryInterval      string         `yaml:"retryInterval"`
 	ApprovePlan        string         `yaml:"approvePlan"`
@@ -108,6 +109,7 @@ type envFrom struct {
 }
 
 type helmReleaseSpec struct {
+	Suspend    bool           `yaml:"suspend,omitempty"`
 	Interval   string         `yaml:"interval"`
 	DependsOn  []reference    `yaml:"dependsOn,omitempty"`
 	Chart      chartTemplate  `yaml:"chart"`

@@ -126,6 +126,9 @@ func (r *renderer) renderStack(s *stack.Stack) {
 		} else {
 			health = append(health, terraformHealth(r.addTerraform(objects, c)))
 		}
+		if c.Skipped { // it may never become ready
+			health = nil
+		}
 		resources = append(resources, path.Join(c.Name, componentFile))
 		r.addObject(path.Join(folder, c.Name, componentFile), r.newKustomization(c, objects, health))
 	}
@@ -219,7 +222,7 @@ func (r *renderer) newKustomization(c *stack.Component, objects string, health [
 		APIVersion: kustomizationAPI, Kind: "Kustomization", Metadata: componentMetadata(c),
 		Spec: kustomizationSpec{
 			DependsOn: after, Interval: r.interval(), RetryInterval: retryInterval, Timeout: applyTimeout,
-			Path: r.settings.Folder + objects, Prune: true, Wait: true, HealthChecks: health,
+			Path: r.settings.Folder + objects, Prune: true, Wait: !c.Skipped, HealthChecks: health,
 			SourceRef: reference{Kind: "GitRepository", Name: r.settings.Source.Name, Namespace: r.settings.Source.Namespace},
 		},
 	}

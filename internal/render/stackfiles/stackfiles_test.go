@@ -112,6 +112,8 @@ type decoded struct {
 		Path        string
 		ApprovePlan string `yaml:"approvePlan"`
 		Destroy     bool
+		Suspend     bool
+		Wait        bool
 		Ref         struct{ Branch, Commit string }
 	}
 }
@@ -141,6 +143,9 @@ func summarize(t *testing.T, files tree.Tree) string {
 		if e, ok := files.Lookup(path.Join(path.Dir(file), "objects", "terraform.yaml")); ok {
 			terraform := decodeObject(t, e.Data)
 			fmt.Fprintf(&b, ": destroy %v, approvePlan %q", terraform.Spec.Destroy, terraform.Spec.ApprovePlan)
+			if terraform.Spec.Suspend {
+				fmt.Fprintf(&b, ", suspended, wait %v", o.Spec.Wait)
+			}
 			if p := terraform.Metadata.Annotations["kustomize.toolkit.fluxcd.io/prune"]; p != "" {
 				fmt.Fprintf(&b, ", prune %s", p)
 			}

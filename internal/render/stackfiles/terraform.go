@@ -65,7 +65,7 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 
 func (r *renderer) newTerraformSpec(c *stack.Component, modules string) terraformSpec {
 	spec := terraformSpec{
-		Interval: r.interval(), RetryInterval: retryInterval, Destroy: c.Destroyed, Path: "./" + modules,
+		Suspend: c.Skipped, Interval: r.interval(), RetryInterval: retryInterval, Destroy: c.Destroyed, Path: "./" + modules,
 		SourceRef: reference{Kind: "GitRepository", Name: c.ObjectName}, Workspace: c.Stack.Workspace, StoreReadablePlan: "human",
 		BackendConfig:      backendConfig{CustomConfiguration: rootmodule.Backend(c, r.settings)},
 		ServiceAccountName: r.settings.Runner.ServiceAccount,
