@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newApprovePlan(a *app) *cobra.Command {
+	cc := newCommandContext(a)
+	inputs := ""
+	c := &cobra.Command{
+		Use:     "approve-plan ENVIRONMENT TEAM/STACK/COMPONENT",
+		GroupID: groupPromotion,
+		Short:   "Approve the plan of a component of a stack",
+		Long: `Approve-plan writes an object of kind PlanApproval to the branch of an environment, in a
+commit of yours, so that tofu-controller applies the plan that you have read. --inputs names
+what that plan was made from: copy the annotation fairlead.io/inputs of the Terraform object
+whose plan you have read. If the output has other inputs by now, the approval is refused.
+
+Remove the approval once the plan was applied. When anything that the plan is made from
+changes, the environment stops until the approval is removed.`,
+		Example: `  kubectl get terraform -n zmart-checkout-dev checkout-dev-eks -o yaml
+  fairlead approve-plan dev checkout/dev/eks --inputs feaec16826997273
+  fairlead approve-plan prod checkout/prod/eks --inputs 0e567bf1a2b3c4d5 --pull-request --reason "read with Ana"`,
+		Args:              checkArguments(2, 2),
+		ValidArgsFunction: cc.completeEnvironments(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			last := strings.LastIndex(args[1], "/")
+			if strings.Count(args[1], "/") != 2 {
+				return usageErrorf("as in checkout/dev/eks: the teamName and the envName of the stack, and the component", "%q is not the name of a component", args[1])
+			}
+			if inputs == "" {
+				return usageErrorf("add --inputs with the annotation fairlead.io/inputs of the Terraform object whose plan you have read", "it is not known which plan you have read")
+			}
+			d, err := cc.openForEnvironments(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return cc.finishAction(c.Context())(d.ApprovePlan(c.Context(), args[0], args[1][:last], args[1][last+1:], inputs, cc.reason))
+		},
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&inputs, "inputs", "", "what the plan is made from: a `digest`")
+	cc.addActionFlags(c, "")
+	return c
+}

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// stackCommand is `fairlead stack`.
+type stackCommand struct {
+	app   *app
+	input input
+}
+
+func newStack(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "stack",
+		GroupID: groupMain,
+		Short:   "List, show and draw the stacks of environments",
+		Long: `A stack is Terraform modules and Helm charts that depend on each other: what CloudKnit calls
+an environment. These commands render what is committed, and show what the output does with
+the components: not how far clusters have got, and not the stacks whose files were deleted.`,
+		Example: `  fairlead stack list
+  fairlead stack show checkout/dev -e dev
+  fairlead stack graph checkout/dev -e dev --output mermaid`,
+		Args: checkSubcommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(
+		newStackSubcommand(a, &cobra.Command{Use: "list", Short: "List the stacks", Args: checkArguments(0, 0)}, (*stackCommand).list),
+		newStackSubcommand(a, &cobra.Command{Use: "show TEAM/STACK", Short: "Show the components of a stack, with their plans", Args: checkArguments(1, 1)}, (*stackCommand).show),
+		newStackSubcommand(a, &cobra.Command{Use: "graph TEAM/STACK", Short: "Draw the order of the components of a stack", Args: checkArguments(1, 1)}, (*stackCommand).graph, "mermaid", "dot"))
+	return c
+}
+
+func newStackSubcommand(a *app, c *cobra.Command, run func(*stackCommand, context.Context, []string) error, formats ...string) *cobra.Command {
+	s := &stackCommand{app: a}
+	c.RunE = func(c *cobra.Command, args []string) error { return run(s, c.Context(), args) }
+	s.input.addEnvironmentFlag(c, "all")
+	a.addOutputFlag(c, formats...)
+	s.input.addInputFlags(c)
+	return c
+}
+
+// environmentStack is a stack, and the environment that it is in.
+type environmentStack struct {
+	Environment string `json:"environment"`
+	stackfiles.Summary
+}
+
+// readStacks renders environments, and returns their stacks.
+func (s *stackCommand) readStacks(ctx context.Context) ([]environmentStack, error) {
+	if err := s.input.openSource(ctx); err != nil {
+		return nil, err
+	}
+	names, err := s.input.selectEnvironments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []environmentStack
+	for _, name := range names {
+		r, err := s.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
+		if err != nil {
+			return nil, err
+		}
+		if r.Problems.Stops() {
+			return nil, newProblemsError(r.Problems)
+		}
+		stacks, err := stackfiles.Summarize(r.Tree)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range stacks {
+			all = append(all, environmentStack{name, one})
+		}
+	}
+	return all, nil
+}
+
+func (s *stackCommand) list(ctx context.Context, _ []string) error {
+	all, err := s.readStacks(ctx)
+	if err != nil {
+		return err
+	}
+	l := listing{
+		columns: []column{{key: "environment"}, {key: "stack"}, {key: "components"}, {key: "teardown"}, {key: "namespace", wide: true}},
+		names:   list.Convert(all, func(one environmentStack) string { return one.Stack }),
+		empty:   "there are no stacks\n",
+	}
+	for _, one := range all {
+		l.rows = append(l.rows, []any{one.Environment, one.Stack, len(one.Components), one.Teardown, one.Namespace})
+	}
+	return s.app.printListing(l)
+}
+
+// findStack returns the stack of that name.
+func (s *stackCommand) findStack(ctx context.Context, name string) (environmentStack, error) {
+	all, err := s.readStacks(ctx)
+	if err != nil {
+		return environmentStack{}, err
+	}
+	var found []environmentStack
+	for _, one := range all {
+		if one.Stack == name {
+			found = append(found, one)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return environmentStack{}, newUnknownError("stack", name, list.Convert(all, func(one environmentStack) string { return one.Stack }))
+	case 1:
+		return found[0], nil
+	}
+	environments := list.Convert(found, func(one environmentStack) string { return one.Environment })
+	return environmentStack{}, usageErrorf("name one with -e", "the stack %s is in the environments %s", name, strings.Join(environments, ", "))
+}
+
+func (s *stackCommand) show(ctx context.Context, args []string) error {
+	one, err := s.findStack(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	l := listing{
+		columns: []column{{key: "name"}, {key: "type"}, {key: "after"}, {key: "action"}, {key: "approval"}, {key: "inputs"}, {key: "plan", wide: true}, {key: "protected", wide: true}},
+		value:   one,
+	}
+	for _, c := range one.Components {
+		l.rows = append(l.rows, []any{c.Name, c.Type, c.After, string(c.Action), c.Approval, c.Inputs, c.Plan, c.Protected})
+	}
+	return s.app.printListing(l)
+}
+
+func (s *stackCommand) graph(ctx context.Context, args []string) error {
+	one, err := s.findStack(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	names := list.Convert(one.Components, func(c stackfiles.ComponentSummary) string { return c.Name })
+	return s.app.printValue(one, names, func() string {
+		switch s.app.format {
+		case "mermaid":
+			return one.mermaidText()
+		case "dot":
+			return one.dotText()
+		}
+		return one.graphText()
+	})
+}
+
+// graphText returns a line for each component, in an order in which they can be made.
+func (e environmentStack) graphText() string {
+	var b strings.Builder
+	for _, c := range e.Components {
+		b.WriteString(labelOf(c))
+		if len(c.After) > 0 {
+			b.WriteString(" after " + strings.Join(c.After, ", "))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// mermaidText returns the graph for Mermaid. Names are labels, since some are keywords.
+func (e environmentStack) mermaidText() string {
+	var b strings.Builder
+	ids := map[string]string{}
+	b.WriteString("graph TD\n")
+	for i, c := range e.Components {
+		ids[c.Name] = fmt.Sprintf("c%d", i)
+		fmt.Fprintf(&b, "  %s[\"%s\"]\n", ids[c.Name], labelOf(c))
+	}
+	for _, c := range e.Components {
+		for _, before := range c.After {
+			fmt.Fprintf(&b, "  %s --> %s\n", ids[before], ids[c.Name])
+		}
+	}
+	return b.String()
+}
+
+// dotText returns the graph for Graphviz.
+func (e environmentStack) dotText() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "digraph %q {\n", e.Stack)
+	for _, c := range e.Components {
+		fmt.Fprintf(&b, "  %q [label=%q];\n", c.Name, labelOf(c))
+	}
+	for _, c := range e.Components {
+		for _, before := range c.After {
+			fmt.Fprintf(&b, "  %q -> %q;\n", before, c.Name)
+		}
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// labelOf returns the name of a component, and what is done with it unless it is made.
+func labelOf(c stackfiles.ComponentSummary) string {
+	if c.Action == stackfiles.Apply {
+		return c.Name
+	}
+	return fmt.Sprintf("%s (%s)", c.Name, c.Action)
+}

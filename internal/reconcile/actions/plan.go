@@ -1,0 +1,122 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// planSpec is what is written of an approval of a plan.
+type planSpec struct {
+	Stack     string `yaml:"stack"`
+	Component string `yaml:"component"`
+	Plan      string `yaml:"plan"`
+	Inputs    string `yaml:"inputs"`
+	Reason    string `yaml:"reason,omitempty"`
+}
+
+// ApprovePlan writes a person's approval of the plan that a component of a stack makes from inputs:
+// those on the output branch, which clusters have. Whoever approves names the inputs of the plan that
+// they have read; if the branch has others, the approval is refused.
+func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component, inputs, reason string) (Result, error) {
+	c, err := d.findPlan(ctx, environment, stack, component)
+	if err != nil {
+		return Result{}, err
+	}
+	what := fmt.Sprintf("the plan %s of %s/%s", c.Plan, stack, component)
+	switch {
+	case c.Inputs != inputs:
+		return Result{}, problem.Refusef("read the plan that the component makes now: the annotation "+stackfiles.InputsAnnotation+" of its Terraform object names its inputs",
+			"%s is made from the inputs %s, and not from %s", what, c.Inputs, inputs)
+	case c.Approval == "auto":
+		return Result{}, problem.Refusef("remove autoApprove of the component to approve its plans", "%s is approved without a person", what)
+	case c.Unversioned:
+		return Result{}, problem.Refusef("name the module with a version", "%s cannot be approved: its module has no version, and may be another one when the plan is applied", what)
+	}
+	others, err := d.findPlanApprovals(ctx, environment, stack, component)
+	if err != nil {
+		return Result{}, err
+	}
+	return d.perform(ctx, environment, func(v snapshot) (change, error) {
+		name := strings.ToLower(strings.ReplaceAll(stack, "/", "-") + "-" + component)
+		file := path.Join(v.branch.Folder, source.OwnFolder, "plans", name+".yaml")
+		done := change{
+			action: approveAction, environment: environment, reason: reason,
+			title:   fmt.Sprintf("Approve %s in %s", what, environment),
+			summary: fmt.Sprintf("%s approves %s in %s, which is to %s: remove %s once it was applied", d.options.Author.Email, what, environment, c.Action, file),
+		}
+		for _, a := range others {
+			switch {
+			case string(a.Inputs) == inputs && string(a.Plan) == c.Plan:
+				done.summary = what + " is approved already"
+				return done, nil
+			case a.Pos.File != file:
+				return done, problem.Refusef("remove it", "there is an approval of another plan of %s/%s: PlanApproval/%s in %s", stack, component, a.Name, a.Pos.File)
+			}
+		}
+		text, err := model.EncodeObject("PlanApproval", name, planSpec{stack, component, c.Plan, inputs, reason})
+		done.files = map[string][]byte{file: text}
+		return done, err
+	})
+}
+
+// findPlan returns a component of a stack as the output branch has it.
+func (d *Session) findPlan(ctx context.Context, environment, stack, component string) (stackfiles.ComponentSummary, error) {
+	var none stackfiles.ComponentSummary
+	to, remote, err := d.fetchOutput(ctx, environment)
+	if err != nil {
+		return none, err
+	}
+	if to == nil {
+		return none, problem.Refusef("", "%s has no output", environment)
+	}
+	head, err := remote.Mirror().Branch(to.Branch)
+	if err != nil {
+		return none, fmt.Errorf("read the output of %s: %w", environment, err)
+	}
+	output, err := remote.Mirror().View(head)
+	if err != nil {
+		return none, err
+	}
+	all, err := stackfiles.Summarize(output.Tree.Sub(publish.CleanFolder(to.Path)))
+	if failed := output.Err(); failed != nil {
+		err = failed
+	}
+	if err != nil {
+		return none, fmt.Errorf("read the output of %s: %w", environment, err)
+	}
+	var known []string
+	for _, s := range all {
+		for _, c := range s.Components {
+			known = append(known, s.Stack+"/"+c.Name)
+			if s.Stack == stack && c.Name == component && c.Inputs != "" {
+				return c, nil
+			}
+		}
+	}
+	return none, problem.Refusef(problem.DidYouMean(stack+"/"+component, known), "the output of %s, on the branch %s, has no component %s/%s with plans", environment, to.Branch, stack, component)
+}
+
+// findPlanApprovals returns the approvals of plans of a component.
+func (d *Session) findPlanApprovals(ctx context.Context, environment, stack, component string) ([]*model.PlanApproval, error) {
+	m, problems, err := d.source.LoadModel(ctx, environment, source.Revisions{})
+	if err != nil {
+		return nil, err
+	}
+	if p, stops := problems.FirstStopping(); stops {
+		return nil, problem.Refusef("mend it first", "%s has problems: %s", environment, p)
+	}
+	if m == nil {
+		return nil, fmt.Errorf("read %s: %w", environment, git.ErrNoRevision)
+	}
+	return slices.DeleteFunc(slices.Clone(m.Stacks.Approvals), func(a *model.PlanApproval) bool { return a.Stack != stack || a.Component != component }), nil
+}

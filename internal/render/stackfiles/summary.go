@@ -1,0 +1,129 @@
+package stackfiles
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// Summary is what an output does with one stack.
+type Summary struct {
+	Stack      string             `json:"stack"` // "team/environment"
+	Namespace  string             `json:"namespace"`
+	Teardown   bool               `json:"teardown"`
+	Components []ComponentSummary `json:"components"` // in an order in which they can be made
+}
+
+// ComponentSummary is what an output does with one component.
+type ComponentSummary struct {
+	Name      string   `json:"name"`
+	Type      string   `json:"type"`
+	After     []string `json:"after"` // the components that must be ready before it
+	Action    Action   `json:"action"`
+	Protected bool     `json:"protected,omitempty"`
+	// Approval is "auto", the plan that is approved, or "" for none yet.
+	Approval string `json:"approval,omitempty"`
+	// Plan is the id of the plan that it makes, and Inputs the digest of what that is made from.
+	Plan   string `json:"plan,omitempty"`
+	Inputs string `json:"inputs,omitempty"`
+	// Unversioned reports that its plans cannot be approved, because its module has no version.
+	Unversioned bool `json:"unversioned,omitempty"`
+}
+
+// Action is what is done with a component.
+type Action string
+
+// The actions.
+const (
+	Apply   Action = "apply"
+	Destroy Action = "destroy"
+	Suspend Action = "suspend"
+)
+
+// Summarize returns the stacks of an output, sorted by team and environment.
+func Summarize(output tree.Tree) ([]Summary, error) {
+	var all []Summary
+	objects := output.Sub(ObjectsFolder)
+	if _, ours := objects.Lookup(kustomizationFile); !ours {
+		return nil, nil
+	}
+	for _, team := range objects.Entries() {
+		for _, env := range team.Tree().Entries() {
+			s, err := readRenderedStack(output, team.Name, env.Name)
+			if err != nil {
+				return nil, fmt.Errorf("read the stack %s/%s: %w", team.Name, env.Name, err)
+			}
+			if s != nil {
+				all = append(all, s.summarize())
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Summary) int {
+		return slices.Compare(strings.Split(a.Stack, "/"), strings.Split(b.Stack, "/"))
+	})
+	return all, nil
+}
+
+// FindComponent returns the component of that name.
+func (s Summary) FindComponent(name string) (ComponentSummary, bool) {
+	i := slices.IndexFunc(s.Components, func(c ComponentSummary) bool { return c.Name == name })
+	if i < 0 {
+		return ComponentSummary{}, false
+	}
+	return s.Components[i], true
+}
+
+func (s *renderedStack) summarize() Summary {
+	names := map[string]string{} // of the components, by those of their objects
+	for _, c := range s.components {
+		names[c.kustomization.Metadata.Name] = c.name
+	}
+	all := make([]ComponentSummary, 0, len(s.components))
+	for _, c := range s.components {
+		one := c.summarize()
+		for _, d := range c.kustomization.Spec.DependsOn {
+			one.After = append(one.After, names[d.Name])
+		}
+		slices.Sort(one.After)
+		all = append(all, one)
+	}
+	return Summary{Stack: s.Path(), Namespace: s.Namespace, Teardown: s.namespace.Metadata.Annotations[teardownAnnotation] != "", Components: sortByOrder(all)}
+}
+
+func (c *renderedComponent) summarize() ComponentSummary {
+	one := ComponentSummary{Name: c.name, Type: "helm", After: []string{}, Action: Apply}
+	suspended := !c.kustomization.Spec.Wait
+	if t := c.terraform; t != nil {
+		suspended = t.Spec.Suspend
+		one.Type, one.Approval, one.Inputs = "terraform", t.Spec.ApprovePlan, t.Metadata.Annotations[InputsAnnotation]
+		one.Plan = planID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit)
+		one.Protected, one.Unversioned = t.Metadata.Annotations[pruneAnnotation] != "", t.Metadata.Annotations[unversionedAnnotation] != ""
+		if t.Spec.Destroy {
+			one.Action = Destroy
+		}
+	}
+	if suspended {
+		one.Action = Suspend
+	}
+	return one
+}
+
+// sortByOrder sorts components by how many must be ready one after the other before each, and by
+// name.
+func sortByOrder(all []ComponentSummary) []ComponentSummary {
+	depths := map[string]int{}
+	for range all { // a chain is no longer than this
+		for _, c := range all {
+			for _, before := range c.After {
+				depths[c.Name] = min(max(depths[c.Name], depths[before]+1), len(all))
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b ComponentSummary) int {
+		return cmp.Or(cmp.Compare(depths[a.Name], depths[b.Name]), strings.Compare(a.Name, b.Name))
+	})
+	return all
+}
