@@ -32,19 +32,22 @@ the components: not how far clusters have got, and not the stacks whose files we
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(
-		newStackSubcommand(a, &cobra.Command{Use: "list", Short: "List the stacks", Args: checkArguments(0, 0)}, (*stackCommand).list),
-		newStackSubcommand(a, &cobra.Command{Use: "show TEAM/STACK", Short: "Show the components of a stack, with their plans", Args: checkArguments(1, 1)}, (*stackCommand).show),
-		newStackSubcommand(a, &cobra.Command{Use: "graph TEAM/STACK", Short: "Draw the order of the components of a stack", Args: checkArguments(1, 1)}, (*stackCommand).graph, "mermaid", "dot"))
-	return c
-}
-
-func newStackSubcommand(a *app, c *cobra.Command, run func(*stackCommand, context.Context, []string) error, formats ...string) *cobra.Command {
-	s := &stackCommand{app: a}
-	c.RunE = func(c *cobra.Command, args []string) error { return run(s, c.Context(), args) }
-	s.input.addEnvironmentFlag(c, "all")
-	a.addOutputFlag(c, formats...)
-	s.input.addInputFlags(c)
+	for _, sub := range []struct {
+		command *cobra.Command
+		run     func(ctx context.Context, s *stackCommand, args []string) error
+		formats []string
+	}{
+		{&cobra.Command{Use: "list", Short: "List the stacks", Args: checkArguments(0, 0)}, listStacks, nil},
+		{&cobra.Command{Use: "show TEAM/STACK", Short: "Show the components of a stack, with their plans", Args: checkArguments(1, 1)}, showStack, nil},
+		{&cobra.Command{Use: "graph TEAM/STACK", Short: "Draw the order of the components of a stack", Args: checkArguments(1, 1)}, drawStack, []string{"mermaid", "dot"}},
+	} {
+		s := &stackCommand{app: a}
+		sub.command.RunE = func(c *cobra.Command, args []string) error { return sub.run(c.Context(), s, args) }
+		s.input.addEnvironmentFlag(sub.command, "all")
+		a.addOutputFlag(sub.command, sub.formats...)
+		s.input.addInputFlags(sub.command)
+		c.AddCommand(sub.command)
+	}
 	return c
 }
 
@@ -83,7 +86,7 @@ func (s *stackCommand) readStacks(ctx context.Context) ([]environmentStack, erro
 	return all, nil
 }
 
-func (s *stackCommand) list(ctx context.Context, _ []string) error {
+func listStacks(ctx context.Context, s *stackCommand, _ []string) error {
 	all, err := s.readStacks(ctx)
 	if err != nil {
 		return err
@@ -121,7 +124,7 @@ func (s *stackCommand) findStack(ctx context.Context, name string) (environmentS
 	return environmentStack{}, usageErrorf("name one with -e", "the stack %s is in the environments %s", name, strings.Join(environments, ", "))
 }
 
-func (s *stackCommand) show(ctx context.Context, args []string) error {
+func showStack(ctx context.Context, s *stackCommand, args []string) error {
 	one, err := s.findStack(ctx, args[0])
 	if err != nil {
 		return err
@@ -136,7 +139,7 @@ func (s *stackCommand) show(ctx context.Context, args []string) error {
 	return s.app.printListing(l)
 }
 
-func (s *stackCommand) graph(ctx context.Context, args []string) error {
+func drawStack(ctx context.Context, s *stackCommand, args []string) error {
 	one, err := s.findStack(ctx, args[0])
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func readHelp(t *testing.T, command []string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-var subcommandLine = regexp.MustCompile(`^  ([a-z-]+) {2,}\S`)
+var subcommandLine = regexp.MustCompile(`^  ([a-z-]+) +[A-Z]`)
 
 // listSubcommands returns the commands that a help text lists, except help itself.
 func listSubcommands(text string) []string {
