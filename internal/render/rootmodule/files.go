@@ -7,6 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
 // foundFile is a file, or a folder, of the layer that a stack is in.
@@ -125,4 +126,7 @@ func (g *generator) setOverlay(written model.Text, name string, data []byte, fro
 	}
 	owners[name] = from
 	g.files[name] = data
+	if stack.HasSecret(string(data)) && !strings.HasPrefix(from, "overlayData ") { // those were reported
+		g.addf(written.Line, "read it from a secret, and change it: it is in the history of the repository", "component %s: overlayFiles: %s holds a secret in clear", g.component.Name, from)
+	}
 }

@@ -104,6 +104,7 @@ func (g *generator) appendVariablesFile(module *hclwrite.Body, file *model.Varia
 	for _, a := range sorted {
 		at := found.positionAt(a.NameRange.Start.Line)
 		g.checkReserved(at, a.Name)
+		g.checkClear(at, a)
 		if names[a.Name] {
 			g.problems.Addf(at, subject, "remove one of them", "component %s: %s is in this file, and in the variables or secrets of the component too", c.Name, a.Name)
 		}
@@ -111,6 +112,34 @@ func (g *generator) appendVariablesFile(module *hclwrite.Body, file *model.Varia
 	if copied, more := hclwrite.ParseConfig([]byte(text), found.pos.File, hcl.InitialPos); !more.HasErrors() {
 		module.AppendUnstructuredTokens(copied.Body().BuildTokens(nil))
 	}
+}
+
+// checkClear reports a secret in clear in a file of variables: the root module is published.
+func (g *generator) checkClear(pos problem.Pos, a *hclsyntax.Attribute) {
+	const hint = "put it into secrets, and change it: it is in the history of the repository"
+	name, subject := g.component.Name, g.component.Stack.Subject()
+	value, diagnostics := a.Expr.Value(nil)
+	if diagnostics.HasErrors() { // it refers to something
+		return
+	}
+	switch text := constantText(value); {
+	case stack.HasSecret(text):
+		g.problems.Addf(pos, subject, hint, "component %s: %s holds a secret in clear", name, a.Name)
+	case value.Type() == cty.String && stack.IsSecretName(a.Name, text):
+		g.problems.Warnf(pos, subject, hint, "component %s: %s looks like a secret in clear", name, a.Name)
+	}
+}
+
+// constantText returns the texts in a value, one below the other.
+func constantText(value cty.Value) string {
+	var b strings.Builder
+	_ = cty.Walk(value, func(_ cty.Path, v cty.Value) (bool, error) { // the function returns no error
+		if v.Type() == cty.String && v.IsKnown() && !v.IsNull() {
+			b.WriteString(v.AsString() + "\n")
+		}
+		return true, nil
+	})
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // outputTokens returns the expression that reads an output from the state of its component.

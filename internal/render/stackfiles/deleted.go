@@ -44,6 +44,7 @@ func KeepDeleted(m *model.Model, rendered, previous tree.Tree, isDestroyed func(
 	if err := k.findStacks(); err != nil {
 		return rendered, nil, nil, err
 	}
+	k.checkNew()
 	k.checkApprovals()
 	if len(k.deleted) == 0 || k.problems.Stops() {
 		return rendered, k.deleted, k.problems.Sorted(), nil
@@ -152,6 +153,22 @@ func (k *keeper) checkOrphans(s *renderedStack) {
 		pos, subject := k.locate(s)
 		k.problems.Warnf(pos, subject, "to have it destroyed, restore the component with destroy: true, and remove it after that",
 			"the component %s is removed and was not destroyed: what it made stays, and nothing manages it any more", c.name)
+	}
+}
+
+// checkNew reports components of new stacks that are to be destroyed, as CloudKnit does. Without a
+// previous output, nothing says that they are new.
+func (k *keeper) checkNew() {
+	for _, s := range k.model.Stacks.List {
+		_, before := k.previous.Lookup(path.Join(ObjectsFolder, s.TeamName.Text, s.EnvName.Text, namespaceFile))
+		if before || k.previous.IsEmpty() || s.Teardown {
+			continue
+		}
+		for _, c := range s.Components {
+			if c != nil && c.Destroy {
+				k.problems.Addf(s.PositionAt(c.Name.Line), s.Subject(), "remove the component", "component %s is to be destroyed, and the stack is new", c.Name.Text)
+			}
+		}
 	}
 }
 

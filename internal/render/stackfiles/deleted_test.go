@@ -137,6 +137,8 @@ func TestDeletedCases(t *testing.T) {
 		{"another case", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"a.yaml": stackText("Checkout", "", "")}, nil, false,
 			"spec.teamName and spec.envName of a stack cannot change: it was checkout/dev", true},
 		{"another file", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"b.yaml": stackText("checkout", "", "")}, nil, false, "", false},
+		{"new, and to be destroyed", map[string]string{"a.yaml": stackText("till", "", "")}, map[string]string{"a.yaml": stackText("till", "", ""), "b.yaml": stackText("checkout", "", ", destroy: true")}, nil, false,
+			"component eks is to be destroyed, and the stack is new", true},
 		{"component removed", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"a.yaml": withoutLast(stackText("checkout", "", ""))}, nil, false,
 			"the component eks is removed and was not destroyed", false},
 		{"component destroyed and removed", map[string]string{"a.yaml": stackText("checkout", "", ", destroy: true")}, map[string]string{"a.yaml": withoutLast(stackText("checkout", "", ""))}, nil, false, "", false},
