@@ -20,6 +20,7 @@ import (
 type doctorCommand struct {
 	app    *app
 	config string
+	push   bool
 }
 
 func newDoctor(a *app) *cobra.Command {
@@ -33,14 +34,19 @@ and its forge, whether the daemon can do its work there: read, push, open pull
 requests, set statuses. It runs the daemon's first cycle without writing, and names
 what would stop an environment. It changes nothing.
 
+Hooks and push rules refuse a push only when they see it: with --push, doctor pushes
+a branch to each repository that the daemon pushes to, and removes it at once.
+
 It ends with 1 if something fails. What is only a warning the daemon can do without.`,
 		Example: `  fairlead doctor
-  fairlead doctor --config /etc/fairlead/fairlead.yaml --output json`,
+  fairlead doctor --config /etc/fairlead/fairlead.yaml --output json
+  fairlead doctor --push`,
 		Args: checkArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return d.runDoctor(c.Context()) },
 	}
 	c.Flags().SortFlags = false
 	addConfigFlag(c, &d.config, defaultSettingsFile, "")
+	c.Flags().BoolVar(&d.push, "push", false, "push a branch that is removed at once, to see what hooks and push rules say")
 	a.addOutputFlag(c)
 	return c
 }
@@ -50,7 +56,7 @@ func (d *doctorCommand) runDoctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := doctor.Examine(ctx, doctor.Options{Settings: settings, Now: time.Now})
+	found, err := doctor.Examine(ctx, doctor.Options{Settings: settings, Now: time.Now, Push: d.push})
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,8 @@ type forgeAPI struct {
 	client *http.Client
 	url    *url.URL // with a slash at its end
 	works  bool
+	// hidesPermissions is set if the server does not show what the credential may write.
+	hidesPermissions bool
 }
 
 // credentialName returns the URL that the credential is for.

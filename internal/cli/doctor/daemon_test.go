@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/git/lock"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // wantFinding checks that one of the findings begins so, and says so.
@@ -64,6 +66,26 @@ func TestSaysWhatDaemonSays(t *testing.T) {
 			wantFinding(t, w.examine("output: {create: true}\n"+test.settings), test.start, test.says)
 		})
 	}
+}
+
+// TestSaysWhatStopsPromotion: an environment that can be rendered, and cannot be promoted any more,
+// fails with what stops it: here main was rewritten, and lacks the commit that dev has.
+func TestSaysWhatStopsPromotion(t *testing.T) {
+	w := newWorld(t, func(string) string { return "" }, "dev")
+	dir := w.git.Dir("acme/cp")
+	before := gittest.Git(t, dir, "rev-parse", "main")
+	gittest.Git(t, dir, "update-ref", "refs/heads/old", before)
+	people := w.git.Work(t, "acme/cp")
+	people.Switch("dev")
+	people.Write(promote.RecordFile, string(promote.NewRecord(w.git.URL("acme/cp"), "main", before)))
+	people.Commit("promote")
+	people.Push("dev")
+	rewritten := gittest.Git(t, dir, "-c", "user.name=a", "-c", "user.email=a@git.example", "commit-tree", "-m", "rewritten", "main^{tree}")
+	gittest.Git(t, dir, "update-ref", "refs/heads/main", rewritten)
+	got := w.examine("write: true\nforges: [{host: \"GITHOST\", kind: git}]\n")
+	wantFinding(t, got, "fail  environment dev: promotion  ", before[:7])
+	wantFinding(t, got, "      hint: ", "mend what this names; fairlead explain promotion dev shows the whole of it")
+	wantFinding(t, got, "ok    environment dev  ", "its output goes to branch dev")
 }
 
 // TestPlacesOfDaemon: the data folder and the address are looked at as the daemon would, and nothing

@@ -3,8 +3,8 @@
 // and what the forges permit the credentials.
 //
 // What the package keeps true: it changes nothing, in no repository and on no forge (it
-// fetches into a temporary folder, and runs the daemon's own cycle there, without writing); it
-// does not guess what a server does not report; each finding that is not
+// fetches into a temporary folder, and runs the daemon's own cycle there, without writing), but
+// for the branch that it makes and removes again if it is told to push; it does not guess what a server does not report; each finding that is not
 // OK has a hint; the findings are in the same order in every run; and none has a
 // credential in it.
 package doctor
@@ -52,6 +52,8 @@ type Finding struct {
 type Options struct {
 	Settings *config.Settings
 	Now      func() time.Time
+	// Push has a branch pushed to each repository that the daemon pushes to, and removed at once.
+	Push bool
 }
 
 // Examine runs all checks and returns their findings, sorted by subject. It returns an
@@ -62,7 +64,7 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	d := &examination{config: o.Settings, now: o.Now, keys: access.New(o.Settings, o.Now), repositories: map[string]*repository{}, forges: map[string]*forgeAPI{}}
+	d := &examination{config: o.Settings, now: o.Now, pushes: o.Push, keys: access.New(o.Settings, o.Now), repositories: map[string]*repository{}, forges: map[string]*forgeAPI{}}
 	d.mirrors = &repos.Mirrors{Dir: dir, Options: func(place string) (git.RemoteOptions, error) { // as the daemon reaches it
 		guard, err := access.GuardLocation(o.Settings, place)
 		return git.RemoteOptions{Guard: guard, IsTrusted: o.Settings.NamesRepository, Timeout: o.Settings.Timeout, Credentials: d.keys.GitCredentials(place)}, err
@@ -97,6 +99,7 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 type examination struct {
 	config       *config.Settings
 	now          func() time.Time
+	pushes       bool
 	keys         *access.Keyring
 	mirrors      *repos.Mirrors         // temporary
 	repositories map[string]*repository // by normalized URL

@@ -119,6 +119,12 @@ func (w *world) host() string { return strings.TrimSuffix(w.git.URL(""), "/.git"
 // examine gives the findings as the command shows them, with names for the servers.
 func (w *world) examine(more string) string {
 	w.Helper()
+	return w.examineWith(more, doctor.Options{})
+}
+
+// examineWith does so with more options.
+func (w *world) examineWith(more string, o doctor.Options) string {
+	w.Helper()
 	if !strings.Contains(more, "listen:") {
 		more += "listen: 127.0.0.1:0\n"
 	}
@@ -130,7 +136,8 @@ func (w *world) examine(more string) string {
 	if problems.Stops() {
 		w.Fatalf("%v\n%s", problems, text)
 	}
-	found, err := doctor.Examine(w.Context(), doctor.Options{Settings: settings, Now: func() time.Time { return now }})
+	o.Settings, o.Now = settings, func() time.Time { return now }
+	found, err := doctor.Examine(w.Context(), o)
 	if err != nil {
 		w.Fatal(err)
 	}

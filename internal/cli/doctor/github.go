@@ -42,9 +42,11 @@ func (d *examination) checkGitHubScopes(a *forgeAPI, h http.Header) {
 	has := cmp.Or(strings.Join(held, ", "), "none")
 	switch {
 	case a.remote.GitHubApp != nil:
-		d.addOK(what, "GitHub gives the App one")
+		a.hidesPermissions = true
+		d.addOK(what, "GitHub gives the App one; what the App may write is not shown")
 	case !classic:
-		d.addOK(what, "GitHub takes it, and does not tell its permissions: it needs Contents, Pull requests, Commit statuses and Issues, read and write")
+		a.hidesPermissions = true
+		d.addWarning(what, "compare its permissions with what Fairlead needs: "+d.neededPermissions(), "GitHub takes it, and does not show its permissions: what it may write is not checked")
 	case slices.Contains(held, "repo"):
 		d.addOK(what, "GitHub takes it; its scopes: %s", has)
 	case slices.Contains(held, "public_repo"):
@@ -52,6 +54,15 @@ func (d *examination) checkGitHubScopes(a *forgeAPI, h http.Header) {
 	default:
 		d.addFailure(what, "give it the scope repo", "it lacks the scope repo; its scopes: %s", has)
 	}
+}
+
+// neededPermissions returns the permissions that a fine-grained token needs.
+func (d *examination) neededPermissions() string {
+	write := "Contents, Pull requests, Issues, Commit statuses"
+	if d.dispatches {
+		write += ", Actions"
+	}
+	return write + ": read and write; Metadata, Checks: read; for gates that name teams, Members of the organisation: read"
 }
 
 // hubProject is the description of a repository by GitHub and Gitea.
@@ -127,6 +138,8 @@ func (d *examination) checkGitHubRead(ctx context.Context, r *repository, aspect
 			text += " (it wants " + wants + ")"
 		}
 		d.addFinding(Finding{level, what, text, "give the token, or the App, the permission " + permission})
+	case said.isGood() && r.api.hidesPermissions && strings.HasSuffix(permission, "write"):
+		d.addOK(what, "they can be read; whether they can be written is not shown")
 	case said.isGood():
 		d.addOK(what, "they can be read")
 	}

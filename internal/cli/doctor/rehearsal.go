@@ -36,7 +36,7 @@ func (d *examination) rehearseCycle(ctx context.Context, dir string) {
 	for _, s := range found.Chain.Stages {
 		e, ok := found.FindEnvironment(s.Environment)
 		if s.Next.State == promote.Stopped && (!ok || !e.Problems.Stops() && e.Error == "") { // or else that says why
-			d.addFailure("environment "+s.Environment+": promotion", "do what the sentence says, then look at fairlead status", "%s", s.Next.Verdict.Reason)
+			d.addFailure("environment "+s.Environment+": promotion", "mend what this names; fairlead explain promotion "+s.Environment+" shows the whole of it", "%s", s.Next.Verdict.Reason)
 		}
 	}
 }

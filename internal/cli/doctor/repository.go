@@ -57,8 +57,12 @@ func (d *examination) checkBranch(r *repository, to output, exists bool) {
 func (d *examination) checkPush(ctx context.Context, r *repository, remote *git.Remote) {
 	what := r.redactedURL() + ": push"
 	err := remote.CheckPush(ctx)
+	if err == nil && d.pushes {
+		d.tryPush(ctx, r, remote)
+		return
+	}
 	if err == nil {
-		d.addOK(what, "the server lets us begin a push")
+		d.addOK(what, "the server lets us begin a push; only doctor --push shows whether a hook or a push rule refuses it")
 		return
 	}
 	hint := findHint(err)
@@ -96,6 +100,8 @@ func (d *examination) checkProject(r *repository, said response, err error, name
 		d.addFinding(Finding{d.severity(r), what, "it is archived: nothing can be written to it", "unarchive it, or let the GitOpsRepo name another"})
 	case push == nil:
 		d.addOK(what, "%s shows it, and does not tell what we may do", kind.name)
+	case *push && r.api.hidesPermissions:
+		d.addOK(what, "%s shows it; its account may write to it, and whether the token may is not shown", kind.name)
 	case !*push:
 		hint := "give the account of the token the right to write: pull requests and statuses need it"
 		d.addFinding(Finding{d.severity(r), what, kind.name + " shows it, but we may not write to it", hint})

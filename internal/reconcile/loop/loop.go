@@ -130,7 +130,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	}}
 	l.author = git.Signature{Name: s.Author.Name, Email: s.Author.Email}
 	var err error
-	l.sign, err = newSigner(s.Signing)
+	l.sign, err = NewSigner(s.Signing)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,8 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 // Close releases the data folder.
 func (l *Loop) Close() { l.unlock() }
 
-func newSigner(s *config.Signing) (git.Signer, error) {
+// NewSigner returns what signs commits as the settings say; nil if they do not.
+func NewSigner(s *config.Signing) (git.Signer, error) {
 	if s == nil {
 		return nil, nil
 	}
