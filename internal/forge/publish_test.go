@@ -29,5 +29,5 @@ func TestPlainPublish(t *testing.T) {
 			Reopen: func(number int) { look(); check(t, person.ReopenPull(t.Context(), number)) },
 			Remove: func(branch string) { gittest.Git(t, s.Dir("gitops"), "update-ref", "-d", "refs/heads/"+branch) },
 		}
-	})
+	}, 1)
 }

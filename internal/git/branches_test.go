@@ -20,7 +20,7 @@ import (
 // TestAsk: a remote is asked for its branches, and whether it lets us push, and nothing
 // is fetched or moved.
 func TestAsk(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	dir := filepath.Join(t.TempDir(), "mirror")
 	r, err := git.NewRemote(git.RemoteOptions{URL: server.Create("cp"), Dir: dir})
 	if err != nil {

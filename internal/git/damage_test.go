@@ -15,7 +15,7 @@ import (
 // TestEveryDamageOfAMirror damages every file of a mirror in every way, and has folders become files: a
 // remote that has read it before, and one that begins, have what is right within two rounds.
 func TestEveryDamageOfAMirror(t *testing.T) {
-	s := gittest.Serve(t)
+	s := gittest.ServeGit(t)
 	s.Create("r")
 	w := s.Work(t, "r")
 	for i := range 3 {

@@ -115,7 +115,7 @@ func trustedTLS(t *testing.T) func(http.Handler) *httptest.Server {
 func TestAnswersOfStrangers(t *testing.T) {
 	const secret = "hunter2"
 	line := func(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	url, _ := gitOps(t, server)
 	for _, answer := range []gittest.Fault{
 		{Status: 400, Body: secret}, {Status: 401, Body: secret}, {Status: 403, Body: secret}, {Status: 404, Body: secret}, {Status: 418, Body: secret},

@@ -90,7 +90,7 @@ func TestInspectTreesUnreachable(t *testing.T) {
 // TestPrefetchRepeated: folders that hold one folder eight times, level by level, are gone
 // through once; there are a billion ways through them.
 func TestPrefetchRepeated(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	url, _ := gitOps(t, server)
 	repeated := tree.FromEntries([]tree.Entry{tree.File("f", []byte("x"))})
 	for range 10 {

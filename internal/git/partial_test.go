@@ -95,7 +95,7 @@ func TestLadder(t *testing.T) {
 		{name: "it is cut off", fault: gittest.Fault{Service: "git-upload-pack", Method: http.MethodPost, Times: 2, CutAfter: 100}, told: "tree:0,,blob:none,", want: whole},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			server := gittest.Serve(t)
+			server := gittest.ServeGit(t)
 			url, work := gitOps(t, server)
 			if c.settings != nil {
 				gittest.Git(t, server.Dir("out"), "config", c.settings[0], c.settings[1])

@@ -30,7 +30,7 @@ func asked(server *gittest.Server) (n int) {
 // partialMirror is one of gitOps that has commits alone.
 func partialMirror(t *testing.T) (r *git.Remote, dir string, server *gittest.Server, work *gittest.Work) {
 	t.Helper()
-	server = gittest.Serve(t)
+	server = gittest.ServeGit(t)
 	url, work := gitOps(t, server)
 	dir = filepath.Join(t.TempDir(), "mirror")
 	r = remoteOf(t, url, partially, func(o *git.RemoteOptions) { o.Dir, o.NarrowPoll = dir, true })

@@ -16,7 +16,7 @@ import (
 // TestQuietPoll asks a server with many pull requests and tags: one small request, until
 // somebody wants to know of them.
 func TestQuietPoll(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	url := server.Create("cp")
 	work := server.Work(t, "cp")
 	work.Switch("main")
@@ -83,7 +83,7 @@ func TestQuietPoll(t *testing.T) {
 // small, what is kept is whole, and a server that takes no thin packs gets a whole one.
 func TestThinPush(t *testing.T) {
 	for _, thin := range []bool{true, false} {
-		server := gittest.Serve(t)
+		server := gittest.ServeGit(t)
 		r := remoteOf(t, server.Create("out"))
 		gittest.Git(t, server.Dir("out"), "config", "receive.fsckObjects", "true")
 		files := map[string]string{}

@@ -15,7 +15,7 @@ import (
 func TestPushMoved(t *testing.T) {
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusTemporaryRedirect} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
-			server := gittest.Serve(t)
+			server := gittest.ServeGit(t)
 			base := strings.TrimSuffix(server.Create("out"), "/out.git")
 			old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				http.Redirect(w, req, base+strings.TrimPrefix(req.URL.RequestURI(), "/old"), status)

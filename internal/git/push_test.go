@@ -66,7 +66,7 @@ func push(t *testing.T, r *git.Remote, branch, old string, commits ...git.Commit
 }
 
 func TestPush(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	url := server.Create("out")
 	r := remoteOf(t, url)
 	files := map[string]string{"a/b.yaml": "one\n", "a/c/d.yaml": strings.Repeat("long\n", 1000), "empty": "", "same": "one\n"}
@@ -123,7 +123,7 @@ func mirrorDir(t *testing.T, _ *git.Remote, url string) string {
 }
 
 func TestPushStale(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	a, b := remoteOf(t, server.Create("out")), remoteOf(t, server.URL("out"))
 	id, err := push(t, a, "dev", "", commitOf(treeOf(t, map[string]string{"x": "1"})))
 	if err != nil {
@@ -154,7 +154,7 @@ func TestPushStale(t *testing.T) {
 
 // TestPushTaken: the answer to a push is lost, and the push was taken.
 func TestPushTaken(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	r := remoteOf(t, server.Create("out"))
 	server.Inject("out", gittest.Fault{Service: "git-receive-pack", Method: http.MethodPost, Times: 1, CutAfter: 5})
 	id, err := push(t, r, "dev", "", commitOf(treeOf(t, map[string]string{"x": "1"})))
@@ -167,7 +167,7 @@ func TestPushTaken(t *testing.T) {
 }
 
 func TestPushRefused(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	r := remoteOf(t, server.Create("out"))
 	hook := filepath.Join(server.Dir("out"), "hooks", "update")
 	if err := os.MkdirAll(filepath.Dir(hook), 0o755); err != nil {
@@ -202,7 +202,7 @@ func TestFaults(t *testing.T) {
 		"stalled":   {gittest.Fault{Stall: true}, git.ErrUnreachable, "too long after 300ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := gittest.Serve(t)
+			server := gittest.ServeGit(t)
 			url := server.Create("cp")
 			work := server.Work(t, "cp")
 			work.Switch("main")
@@ -240,7 +240,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	r := remoteOf(t, server.Create("cp"))
 	date := noon.Format(http.TimeFormat)
 	for after, want := range map[string]time.Duration{
@@ -259,7 +259,7 @@ func TestBusy(t *testing.T) {
 
 // TestMaintain: many packs become one, and nothing that is used is lost.
 func TestMaintain(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	url := server.Create("cp")
 	dir := filepath.Join(t.TempDir(), "mirror")
 	r := remoteOf(t, url, func(o *git.RemoteOptions) { o.Dir = dir })
@@ -307,7 +307,7 @@ func TestMaintain(t *testing.T) {
 // TestMaintainBeside: what another process has brought and pointed a branch to since this
 // one looked is kept.
 func TestMaintainBeside(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	url := server.Create("cp")
 	dir := filepath.Join(t.TempDir(), "mirror")
 	in := func(o *git.RemoteOptions) { o.Dir = dir }
@@ -339,7 +339,7 @@ func TestMaintainBeside(t *testing.T) {
 // TestReferences compares the references of a mirror with those that Git sees in it, where
 // Git has packed some of them, and with those of the remote.
 func TestReferences(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	url := server.Create("cp")
 	work := server.Work(t, "cp")
 	work.Switch("main")
@@ -380,7 +380,7 @@ func TestReferences(t *testing.T) {
 }
 
 func TestSSH(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	server.Create("out")
 	ssh := gittest.ServeSSH(t, server.Root)
 	key, err := os.ReadFile(ssh.KeyFile)
@@ -418,7 +418,7 @@ func TestSSH(t *testing.T) {
 }
 
 func TestLocalRemote(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	server.Create("out")
 	for _, url := range []string{server.Dir("out"), "file://" + server.Dir("out")} {
 		r := remoteOf(t, url)
@@ -435,7 +435,7 @@ func TestLocalRemote(t *testing.T) {
 // TestFetchCommits: a pull request's commit is under a reference that mirrors do not
 // have, and is fetched when it is asked for.
 func TestFetchCommits(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	url := server.Create("cp")
 	work := server.Work(t, "cp")
 	work.Switch("main")

@@ -82,7 +82,7 @@ func TestGPGSigner(t *testing.T) {
 // signedCommit makes a commit twice, to see that it is the same, and pushes it.
 func signedCommit(t *testing.T, made git.Signer) (dir, id string) {
 	t.Helper()
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	r := remoteOf(t, server.Create("out"))
 	c := commitOf(treeOf(t, map[string]string{"x": "1"}))
 	c.Sign = made

@@ -13,6 +13,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
 )
 
+// everyRequest is how many requests there are for one that people act before. The stand-ins of
+// the other forges show it at every request; this shows how a real server takes it.
+const everyRequest = 3
+
 // TestGiteaPublish publishes to a real server while people act between our calls.
 func TestGiteaPublish(t *testing.T) {
 	server := giteatest.Share(t)
@@ -41,5 +45,5 @@ func TestGiteaPublish(t *testing.T) {
 			Retarget: func(number int, base string) { s.Retarget(repo, number, base) },
 			Remove:   func(branch string) { s.RemoveBranch(repo, branch) },
 		}
-	}, "update", "merge")
+	}, everyRequest, "update", "merge")
 }

@@ -27,5 +27,5 @@ func TestGitHubPublish(t *testing.T) {
 			Retarget: func(number int, base string) { s.Retarget(repo, number, base) },
 			Remove:   func(branch string) { gittest.Git(t, s.Git.Dir(repo), "update-ref", "-d", "refs/heads/"+branch) },
 		}
-	})
+	}, 1)
 }

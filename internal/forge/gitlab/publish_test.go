@@ -33,5 +33,5 @@ func TestGitLabPublish(t *testing.T) {
 			Retarget: func(number int, base string) { s.Retarget(project, number, base) },
 			Remove:   func(branch string) { gittest.Git(t, s.Git.Dir(project), "update-ref", "-d", "refs/heads/"+branch) },
 		}
-	})
+	}, 1)
 }

@@ -23,7 +23,7 @@ var kinds = map[string]pack.Kind{"commit": pack.Commit, "tree": pack.Tree, "blob
 // newRepository returns the folder of a bare repository with two commits, a branch and a tag.
 func newRepository(t *testing.T) (dir string, work *gittest.Work) {
 	t.Helper()
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	server.Create("r")
 	work = server.Work(t, "r")
 	work.Switch("main")

@@ -24,7 +24,7 @@ import (
 
 // TestFilter writes filters to the settings of a real mirror, and has Git read them.
 func TestFilter(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	dir := filepath.Join(t.TempDir(), "mirror")
 	if got := partial.ReadFilter(dir); got != partial.NoFilter {
 		t.Errorf("the filter of no mirror is %q", got)
@@ -61,7 +61,7 @@ func TestFilter(t *testing.T) {
 
 // TestMarkPromisor has Git accept a mirror that lacks objects.
 func TestMarkPromisor(t *testing.T) {
-	server := gittest.Serve(t)
+	server := gittest.ServeGit(t)
 	url := server.Create("r")
 	work := server.Work(t, "r")
 	work.Switch("main")

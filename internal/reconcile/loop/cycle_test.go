@@ -93,7 +93,7 @@ func worldOn(t *testing.T, server *gittest.Server, cp, out string, layout scaffo
 // fill pushes branches to a new repository.
 func (w *world) fill(name string, branches []scaffold.Branch) {
 	w.Helper()
-	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.Dir(name), Dir: filepath.Join(w.TempDir(), "fill")})
+	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.PeopleURL(name), Dir: filepath.Join(w.TempDir(), "fill")})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func (d *daemon) want(states map[string]status.State) {
 // plain gives the forge of a repository, as it is now. People reach it by its path.
 func (w *world) plain(name string) *forge.Plain {
 	w.Helper()
-	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.Dir(name), Dir: filepath.Join(w.TempDir(), "person")})
+	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.PeopleURL(name), Dir: filepath.Join(w.TempDir(), "person")})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func (w *world) writer(repo, branch string) *writer {
 	if p := w.writers[repo+" "+branch]; p != nil {
 		return p
 	}
-	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.Dir(repo), Dir: filepath.Join(w.TempDir(), "writer")})
+	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.PeopleURL(repo), Dir: filepath.Join(w.TempDir(), "writer")})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -197,7 +197,7 @@ type reviewer struct {
 
 func (w *world) reviewer(repo string) *reviewer {
 	w.Helper()
-	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.Dir(repo), Dir: filepath.Join(w.TempDir(), "reviewer")})
+	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.PeopleURL(repo), Dir: filepath.Join(w.TempDir(), "reviewer")})
 	if err != nil {
 		w.Fatal(err)
 	}

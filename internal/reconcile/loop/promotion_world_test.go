@@ -36,7 +36,7 @@ func (w *world) commitNow(branch, message string, files map[string]string) strin
 // commitFrom is commitNow on another commit: what was on the branch is lost.
 func (w *world) commitFrom(parent, branch, message string, files map[string]string) string {
 	w.Helper()
-	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.Dir(w.cp()), Dir: filepath.Join(w.TempDir(), "now")})
+	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.PeopleURL(w.cp()), Dir: filepath.Join(w.TempDir(), "now")})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func newChaos(t *testing.T) *chaos {
 		seed = n
 	}
 	t.Logf("%s=%d", chaosSeedVariable, seed)
-	c := &chaos{TB: t, random: rand.New(rand.NewPCG(seed, 0)), server: gittest.Serve(t), dir: t.TempDir(), binary: program(t),
+	c := &chaos{TB: t, random: rand.New(rand.NewPCG(seed, 0)), server: gittest.ServeGit(t), dir: t.TempDir(), binary: program(t),
 		clones: map[string]*gittest.Work{}, good: map[string]string{}, length: length, began: time.Now()}
 	for _, name := range []string{"cp", "out", "shop"} {
 		c.server.Create(name)

@@ -45,7 +45,7 @@ func environmentName(i int) string { return fmt.Sprintf("prod%d", i) }
 
 func newSite(t testing.TB, size fleet.Size, environments int) *site {
 	t.Helper()
-	s := &site{rig: &rig{TB: t, dir: t.TempDir(), server: gittest.Serve(t), repos: map[string]*git.Remote{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	s := &site{rig: &rig{TB: t, dir: t.TempDir(), server: gittest.ServeGit(t), repos: map[string]*git.Remote{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
 	s.create()
 	base := map[string][]byte{}
 	for i := range environments {

@@ -67,7 +67,7 @@ type rig struct {
 func newRig(t testing.TB, size fleet.Size, overHTTP bool) *rig {
 	t.Helper()
 	r := &rig{
-		TB: t, fleet: fleet.New(size), dir: t.TempDir(), server: gittest.Serve(t), repos: map[string]*git.Remote{}, store: &status.Store{},
+		TB: t, fleet: fleet.New(size), dir: t.TempDir(), server: gittest.ServeGit(t), repos: map[string]*git.Remote{}, store: &status.Store{},
 		now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), changed: 7,
 	}
 	place, forges := r.server.Dir, ""

@@ -42,17 +42,18 @@ func (h *Hook) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // RunPublish publishes again and again, while somebody acts before the first request, the
-// second, and so on, and wants that nothing is lost. Situations that are named are the only
-// ones: a real server takes its time.
-func RunPublish(t *testing.T, open func(t *testing.T) Crowd, only ...string) {
+// second, and so on, and wants that nothing is lost. A real server takes its time: there every
+// may be more than 1, so that each act comes before one of so many requests, the next act
+// before the requests after those; and situations that are named are the only ones.
+func RunPublish(t *testing.T, open func(t *testing.T) Crowd, every int, only ...string) {
 	for _, s := range situations {
 		if len(only) > 0 && !slices.Contains(only, s.name) {
 			continue
 		}
-		for _, a := range acts {
+		for i, a := range acts {
 			t.Run(s.name+"/"+a.name, func(t *testing.T) {
 				t.Parallel()
-				for nth := 1; ; nth++ {
+				for nth := 1 + i%every; ; nth += every {
 					reached := true
 					t.Run(fmt.Sprint(nth), func(t *testing.T) {
 						r := &race{run: &run{T: t}, crowd: open(t), nth: nth, act: a.do}

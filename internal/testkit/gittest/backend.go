@@ -69,6 +69,11 @@ func unzip(data []byte) ([]byte, error) {
 // answerQuestion asks git, or repeats what git has answered to the same question when the
 // repository was the same.
 func (s *Server) answerQuestion(q *question) answer {
+	if !s.onlyGit {
+		if a, ok := s.answerInside(q); ok {
+			return a
+		}
+	}
 	before, known := s.findState(q)
 	if known {
 		s.mu.Lock()
@@ -79,6 +84,7 @@ func (s *Server) answerQuestion(q *question) answer {
 		}
 	}
 	a, err := s.askGit(q)
+	learnCapabilities(q, a.body)
 	after, still := s.findState(q)
 	if err == nil && known && still && before == after {
 		s.mu.Lock()
@@ -172,24 +178,15 @@ func onlyWants(body []byte, refs []string) bool {
 func (s *Server) askGit(q *question) (answer, error) {
 	name := strings.TrimPrefix(q.service, "git-")
 	args := []string{name, "--stateless-rpc"}
-	kind := "result"
-	var out bytes.Buffer
 	if q.refs {
-		args, kind = append(args, "--http-backend-info-refs"), "advertisement"
-		if !slices.Contains(strings.Split(q.protocol, ":"), "version=2") {
-			first := "# service=" + q.service + "\n"
-			fmt.Fprintf(&out, "%04x%s0000", len(first)+4, first)
-		}
+		args = append(args, "--http-backend-info-refs")
 	}
+	var out bytes.Buffer
 	cmd := exec.Command("git", append(args, ".")...)
 	cmd.Dir = q.dir
 	cmd.Env = append(testEnvironment(), "GIT_PROTOCOL="+q.protocol)
 	cmd.Stdin, cmd.Stdout = bytes.NewReader(q.body), &out
 	cmd.Stderr = messages{s.t} // no file, so that all processes that have it open are waited for
 	err := cmd.Run()
-	return answer{
-		status: http.StatusOK,
-		header: http.Header{"Content-Type": {"application/x-" + q.service + "-" + kind}, "Cache-Control": {"no-cache, max-age=0, must-revalidate"}},
-		body:   out.Bytes(),
-	}, err
+	return q.wrapBody(out.Bytes()), err
 }

@@ -8,8 +8,11 @@
 // before the client is given its first byte, so that a test that has seen an answer
 // also sees what the server did and noted.
 //
-// Every question that is answered over HTTP was answered by git once, for a repository that
-// was the same: where nothing has changed, git is not started again for it.
+// Most questions that clients ask over HTTP are answered in this process, as a start of git
+// takes more time than most answers: lists of references, fetches by commit, and pushes that
+// succeed. Git answers all that is rare or fails, and one that it has answered is not asked
+// again where nothing has changed. TestInside compares the two. Tests of what speaks with git
+// have git answer everything ([ServeGit]), and with GITTEST_ONLY_GIT=1 all tests do.
 //
 // It needs the git command, with git-http-backend. People who edit (Work) reach
 // their repository by its path: only what is tested talks to a server.
@@ -88,10 +91,11 @@ func isolationVariables() []string {
 	return []string{
 		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
 		"HOME=" + os.DevNull, "XDG_CONFIG_HOME=" + os.DevNull, "LC_ALL=C", "TZ=UTC", "no_proxy=*",
-		"GIT_CONFIG_COUNT=3",
+		"GIT_CONFIG_COUNT=4",
 		"GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0",
 		"GIT_CONFIG_KEY_1=core.fsync", "GIT_CONFIG_VALUE_1=none",
 		"GIT_CONFIG_KEY_2=init.defaultBranch", "GIT_CONFIG_VALUE_2=main",
+		"GIT_CONFIG_KEY_3=maintenance.auto", "GIT_CONFIG_VALUE_3=false",
 	}
 }
 
@@ -99,6 +103,12 @@ func isolationVariables() []string {
 func Refs(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	refs := map[string]string{}
+	if all, err := listReferences(dir); err == nil {
+		for name, id := range all.ids {
+			refs[name] = id.String()
+		}
+		return refs
+	}
 	for line := range strings.Lines(mustRun(t, dir, nil, "", "for-each-ref", "--format=%(objectname) %(refname)")) {
 		id, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		refs[name] = id

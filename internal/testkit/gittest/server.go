@@ -51,6 +51,9 @@ type Server struct {
 	mu           sync.Mutex
 	repositories map[string]*repository
 	answers      map[state]answer // that git has given
+	stores       map[string]*store
+	onlyGit      bool         // git answers everything
+	inside       atomic.Int64 // questions that were answered without git
 }
 
 type repository struct {
@@ -71,12 +74,16 @@ type Request struct {
 	BytesOut int64  // of the answer's body
 }
 
+// onlyGitVariable is set where git itself must answer every request of every server.
+const onlyGitVariable = "GITTEST_ONLY_GIT"
+
 // Serve starts a server of a new folder. It ends with the test, after its
 // requests; those that a fault has stalled are reset then.
 func Serve(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
-		Root: t.TempDir(), t: t, closing: make(chan struct{}), repositories: map[string]*repository{}, answers: map[state]answer{},
+		Root: t.TempDir(), t: t, closing: make(chan struct{}), onlyGit: os.Getenv(onlyGitVariable) != "",
+		repositories: map[string]*repository{}, answers: map[state]answer{}, stores: map[string]*store{},
 		backend: filepath.Join(Git(t, ".", "--exec-path"), "git-http-backend"),
 	}
 	if _, err := os.Stat(s.backend); err != nil {
@@ -87,7 +94,16 @@ func Serve(t testing.TB) *Server {
 		close(s.closing)
 		s.http.Close()
 		s.running.Wait()
+		s.closeStores()
 	})
+	return s
+}
+
+// ServeGit is Serve for tests of what speaks with git: git itself answers every request.
+func ServeGit(t testing.TB) *Server {
+	t.Helper()
+	s := Serve(t)
+	s.onlyGit = true
 	return s
 }
 
@@ -111,6 +127,13 @@ func (s *Server) Create(name string) string {
 
 // URL returns the URL of a repository: http://127.0.0.1:PORT/NAME.git.
 func (s *Server) URL(name string) string { return s.http.URL + "/" + name + ".git" }
+
+// peoplePath begins the paths of requests that are not those of what is tested.
+const peoplePath = "/people"
+
+// PeopleURL returns another URL of a repository, for those who work on it beside what is tested:
+// requests for it are not noted, meet no faults, and need no password.
+func (s *Server) PeopleURL(name string) string { return s.http.URL + peoplePath + "/" + name + ".git" }
 
 // Dir returns the path of a bare repository.
 func (s *Server) Dir(name string) string { return filepath.Join(s.Root, name+".git") }
@@ -163,6 +186,11 @@ func (s *Server) serve(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return // the client has gone
+	}
+	if path, ok := strings.CutPrefix(req.URL.Path, peoplePath); ok && !s.closed() {
+		req.URL.Path = path
+		s.pass(req, body).send(w)
+		return
 	}
 	r, name := requested(req, int64(len(body)))
 	fault, allowed := s.arrived(name, r, bytes.Contains(body, []byte("command=ls-refs\n")))
