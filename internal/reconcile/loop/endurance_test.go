@@ -76,7 +76,7 @@ func resident() uint64 {
 }
 
 const (
-	// aloneVariable is set where TestEndurance has a process of its own.
+	// aloneVariable has the address of the server where TestEndurance has a process of its own.
 	aloneVariable = "CYCLE_TEST_ALONE"
 	// heapPerChange is how much the heap may grow with a change: mirrors keep the indexes of
 	// their packs in memory, some 30 bytes for each object that a change makes.
@@ -89,14 +89,17 @@ const (
 // cycles, each of which has a change. The people who make them are in the same process: others
 // take their places before memory is measured, so that it is the daemon's.
 // CYCLE_TEST_ENDURANCE says how many cycles there are. The process is one of its own, which
-// other tests run beside: what is measured is the process.
+// other tests run beside: what is measured is the process. The server is in that of the others.
 func TestEndurance(t *testing.T) {
-	if os.Getenv(aloneVariable) == "" {
+	address := os.Getenv(aloneVariable)
+	if address == "" {
 		endureAlone(t)
 		return
 	}
-	w := newWorld(t, scaffold.Branches, "dev")
-	w.more += fmt.Sprintf("map: {%q: %s, %q: %s}\n", w.server.URL("cp"), w.server.Dir("cp"), w.server.URL("out"), w.server.Dir("out"))
+	server := gittest.Reach(t, address)
+	server.Create("cp")
+	server.Create("out")
+	w := worldOn(t, server, "cp", "out", scaffold.Branches, []string{"dev"})
 	d := w.begin(w.data, func(o *loop.Options) { o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil)) })
 	d.cycle()
 	people, reviewers := w.writer("cp", "dev"), w.reviewer("out")
@@ -161,7 +164,7 @@ func endureAlone(t *testing.T) {
 	}
 	alone := exec.CommandContext(t.Context(), os.Args[0],
 		"-test.run=^TestEndurance$", "-test.v", "-test.timeout="+limit.String(), "-test.short="+strconv.FormatBool(testing.Short()))
-	alone.Env = append(os.Environ(), aloneVariable+"=1", "GOGC=100")
+	alone.Env = append(os.Environ(), aloneVariable+"="+gittest.Serve(t).Address(), "GOGC=100")
 	said, err := alone.CombinedOutput()
 	t.Logf("%s", said)
 	if err != nil || !strings.Contains(string(said), "--- PASS: TestEndurance") {
@@ -181,7 +184,7 @@ func enduranceCycles(t *testing.T) int {
 	if testing.Short() {
 		return 100
 	}
-	return 300
+	return 160 // packs are merged when there are 60, and 50 statuses are kept: both come round
 }
 
 func (u usage) most(v usage) usage {

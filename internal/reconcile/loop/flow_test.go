@@ -25,6 +25,7 @@ func TestFlow(t *testing.T) {
 	for name, l := range layouts {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, l.layout, "dev", "prod")
+			w.server.LeaveToGit()
 			d := w.begin(w.data)
 			d.cycle()
 			d.want(map[string]status.State{"dev": status.Proposed, "prod": status.Proposed})

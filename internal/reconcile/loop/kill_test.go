@@ -317,6 +317,7 @@ func TestTwoDaemons(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, scaffold.Branches, test.environments...)
 			test.before(w)
+			w.server.LeaveToGit()
 			before := w.save()
 			w.life(w.data)
 			want := w.outcome()

@@ -69,7 +69,7 @@ func unzip(data []byte) ([]byte, error) {
 // answerQuestion asks git, or repeats what git has answered to the same question when the
 // repository was the same.
 func (s *Server) answerQuestion(q *question) answer {
-	if !s.onlyGit {
+	if !s.onlyGit.Load() {
 		if a, ok := s.answerInside(q); ok {
 			return a
 		}

@@ -12,7 +12,7 @@
 // takes more time than most answers: lists of references, fetches by commit, and pushes that
 // succeed. Git answers all that is rare or fails, and one that it has answered is not asked
 // again where nothing has changed. TestInside compares the two. Tests of what speaks with git
-// have git answer everything ([ServeGit]), and with GITTEST_ONLY_GIT=1 all tests do.
+// have git answer everything ([ServeGit], [Server.LeaveToGit]), and with GITTEST_ONLY_GIT=1 all tests do.
 //
 // It needs the git command, with git-http-backend. People who edit (Work) reach
 // their repository by its path: only what is tested talks to a server.

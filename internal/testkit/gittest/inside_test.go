@@ -24,7 +24,7 @@ type twoServers struct {
 
 func serveTwo(t *testing.T) *twoServers {
 	w := &twoServers{T: t, here: Serve(t), git: ServeGit(t)}
-	w.here.onlyGit = false
+	w.here.onlyGit.Store(false)
 	for i, s := range []*Server{w.here, w.git} {
 		w.trees[i] = t.TempDir()
 		Git(t, w.trees[i], "clone", "-q", s.URL(editedTwice(t, s)), ".")

@@ -52,7 +52,7 @@ type Server struct {
 	repositories map[string]*repository
 	answers      map[state]answer // that git has given
 	stores       map[string]*store
-	onlyGit      bool         // git answers everything
+	onlyGit      atomic.Bool  // git answers everything
 	inside       atomic.Int64 // questions that were answered without git
 }
 
@@ -82,13 +82,13 @@ const onlyGitVariable = "GITTEST_ONLY_GIT"
 func Serve(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
-		Root: t.TempDir(), t: t, closing: make(chan struct{}), onlyGit: os.Getenv(onlyGitVariable) != "",
-		repositories: map[string]*repository{}, answers: map[state]answer{}, stores: map[string]*store{},
+		Root: t.TempDir(), t: t, closing: make(chan struct{}), repositories: map[string]*repository{}, answers: map[state]answer{}, stores: map[string]*store{},
 		backend: filepath.Join(Git(t, ".", "--exec-path"), "git-http-backend"),
 	}
 	if _, err := os.Stat(s.backend); err != nil {
 		t.Fatalf("%v: it comes with git, in some distributions as a package of its own", err)
 	}
+	s.onlyGit.Store(os.Getenv(onlyGitVariable) != "")
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(func() {
 		close(s.closing)
@@ -103,8 +103,24 @@ func Serve(t testing.TB) *Server {
 func ServeGit(t testing.TB) *Server {
 	t.Helper()
 	s := Serve(t)
-	s.onlyGit = true
+	s.LeaveToGit()
 	return s
+}
+
+// LeaveToGit has git itself answer every request from now on.
+func (s *Server) LeaveToGit() { s.onlyGit.Store(true) }
+
+// Address returns what [Reach] finds the server by.
+func (s *Server) Address() string { return s.http.URL + " " + s.Root }
+
+// Reach returns a server of another process, which notes the requests down and makes the faults.
+func Reach(t testing.TB, address string) *Server {
+	t.Helper()
+	url, root, ok := strings.Cut(address, " ")
+	if !ok {
+		t.Fatalf("%q is not the address of a server", address)
+	}
+	return &Server{Root: root, t: t, http: &httptest.Server{URL: url}, repositories: map[string]*repository{}}
 }
 
 // Create makes the empty bare repository NAME.git, with HEAD at main, which can be
