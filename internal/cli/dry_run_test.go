@@ -19,7 +19,7 @@ import (
 
 // writesNothing are the commands that change nothing that others use, and why.
 var writesNothing = map[string]string{
-	"render": "a folder of this machine", "check": "", "diff": "", "explain": "", "explain promotion": "", "get": "", "verify": "",
+	"render": "a folder of this machine", "check": "", "diff": "", "explain": "", "explain promotion": "", "get": "", "stack list": "", "stack show": "", "stack graph": "", "verify": "",
 	"status": "", "history": "", "simulate": "", "wait": "", "ephemeral list": "", "pr list": "", "pr show": "", "pr diff": "", "pr view": "",
 	"doctor": "", "open": "opens a browser", "schema": "", "version": "", "help": "",
 	"completion bash": "", "completion fish": "", "completion powershell": "", "completion zsh": "",
@@ -35,13 +35,14 @@ type dryRun struct {
 	does    string // of the first effect
 }
 
-// $CP and $OUT are the control plane and the GitOps repository, $URL a daemon, and $FOLDERS a repository
-// whose environments are folders.
+// $CP and $OUT are the control plane and the GitOps repository, $URL a daemon, $FOLDERS a repository
+// whose environments are folders, and $INPUTS those of the plan of a stack.
 var dryRuns = []dryRun{
 	{"promote", nil, "promote dev main --control-plane $CP", "commit to dev of "},
 	{"promote", nil, "promote dev main --control-plane $CP --pull-request", "commit to fairlead/lever/promote/dev of "},
 	{"promote", nil, "promote --path one two --repo $FOLDERS", ""},
 	{"approve", nil, "approve stage main --control-plane $CP", "commit to stage of "},
+	{"approve-plan", nil, "approve-plan dev checkout/dev/eks --inputs $INPUTS --control-plane $CP", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --config $SETTINGS", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP --pull-request", "commit to fairlead/lever/hold/dev of "},
@@ -179,6 +180,9 @@ func (w *operatorWorld) state() string {
 
 func checkDryRun(t *testing.T, test dryRun) {
 	w := newOperatorWorld(t)
+	if test.command == "approve-plan" {
+		w.addStack()
+	}
 	for _, command := range test.setup {
 		w.run(command)
 	}
@@ -203,4 +207,36 @@ func checkDryRun(t *testing.T, test dryRun) {
 	if w.state() == before {
 		t.Error("the command changes nothing, so that the test says nothing about its dry run")
 	}
+}
+
+// addStack adds a stack to the output of dev, and makes $INPUTS known.
+func (w *operatorWorld) addStack() {
+	w.t.Helper()
+	work := filepath.Join(w.dir, "work")
+	w.git("-C", work, "switch", "--quiet", "dev")
+	w.write("work/stack.yaml", `apiVersion: fairlead.io/v1alpha1
+kind: StackSettings
+metadata: {name: stacks}
+spec:
+  state: {bucket: zlifecycle-prod-tfstate-zmart, region: us-east-1}
+  modules: {repo: "https://git.example/gitops"}
+---
+apiVersion: stable.cloudknit.io/v1
+kind: Environment
+metadata: {name: zmart-checkout-dev, namespace: zmart-config}
+spec:
+  teamName: checkout
+  envName: dev
+  components:
+    - {name: eks, type: terraform, module: {source: "https://github.com/x/y?ref=v1"}}
+`)
+	w.git("-C", work, "add", ".")
+	w.git("-C", work, "commit", "--quiet", "--message", "a stack")
+	w.git("-C", work, "push", "--quiet")
+	w.run("serve --once --config $SETTINGS")
+	w.run("pr merge dev --repo $OUT")
+	object := w.git("--git-dir", filepath.Join(w.dir, "gitops.git"), "show", "dev:environments/checkout/dev/eks/objects/terraform.yaml")
+	_, after, _ := strings.Cut(object, "fairlead.io/inputs: ")
+	inputs, _, _ := strings.Cut(after, "\n")
+	w.names = strings.NewReplacer("$CP", filepath.Join(w.dir, "control-plane.git"), "$INPUTS", strings.Trim(inputs, `"`))
 }
