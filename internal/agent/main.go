@@ -29,8 +29,8 @@ const (
 
 const helpIntro = `Fairlead-agent reports what a cluster runs: how far the objects of Flux, Argo CD and Rancher
 Fleet have got, and with which revision. It reads, and changes nothing; it needs a pod with the
-right to list these objects, and the key of the cluster. "fairlead cluster connect NAME --agent"
-prints all of it.
+right to list these objects, and the key of the cluster, which "fairlead fleet token NAME" prints:
+https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/connect-a-cluster.md
 
 Usage:
   fairlead-agent --server URL --name NAME --key-file FILE [flags]

@@ -23,7 +23,7 @@ func refuse(outcome string, code int, sentence, hint string) response {
 
 var (
 	unauthorized = refuse("unauthorized", http.StatusUnauthorized, "the key of the cluster is missing or wrong",
-		"run fairlead cluster connect, and apply what it prints")
+		"give the agent the key that fairlead fleet token prints for this name")
 	replayed = refuse("replayed", http.StatusUnauthorized, "the report is not newer than the last one",
 		"it was recorded and sent again, or the clock of the cluster was put back")
 	renamed = refuse("renamed", http.StatusUnauthorized, "the cluster reports under another name by now",
