@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,8 @@ type Receipt struct {
 // Receive takes in what comes with a contact: reports of objects of its cluster, or none if all is as
 // it was.
 func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
+	before := l.roster.Find(c.Name)
+	unproven := before != nil && before.Unproven
 	cluster, admission := l.roster.Admit(c)
 	receipt := Receipt{Admission: admission, Cluster: cluster.ID}
 	if admission != Admitted {
@@ -48,6 +51,9 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 		return receipt
 	}
 	reports = append(slices.Clone(reports), l.findUnread(cluster, c)...)
+	if unproven && !cluster.Unproven { // others may have reported under its name
+		l.removeNamed(l.book.names(cluster.ID), cluster, c, &receipt)
+	}
 	changed := false
 	for _, r := range reports {
 		r.Object.Cluster, r.Group = cluster.ID, cluster.Group
@@ -76,7 +82,11 @@ func (l *Ledger) removeObjects(cluster *Cluster, c Contact, reports []Report, re
 	if c.Scope == Everything {
 		gone = l.findMissing(cluster, c, reports)
 	}
-	for _, name := range gone {
+	l.removeNamed(gone, cluster, c, receipt)
+}
+
+func (l *Ledger) removeNamed(names []string, cluster *Cluster, c Contact, receipt *Receipt) {
+	for _, name := range names {
 		o := Object{cluster.ID, name}
 		known := l.book.remove(o)
 		if known == nil {
@@ -142,6 +152,12 @@ func spanStart(said, received time.Time) time.Time {
 
 // Clusters returns all clusters, in the order in which they were first in touch.
 func (l *Ledger) Clusters() []*Cluster { return l.roster.All() }
+
+// All returns every object with its state, in no order.
+func (l *Ledger) All() iter.Seq2[Object, State] { return l.book.All() }
+
+// CountObjects returns how many objects are known.
+func (l *Ledger) CountObjects() int { return l.book.Len() }
 
 // FindCluster returns what is known of the cluster that has, or had, a name; nil if there is none.
 func (l *Ledger) FindCluster(name string) *Cluster { return l.roster.Find(name) }

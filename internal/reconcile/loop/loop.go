@@ -52,7 +52,7 @@ type Options struct {
 	Now      func() time.Time
 	Random   func() float64 // in [0, 1), for jitter
 	// Inbox has what clusters have reported; nil for nothing.
-	Inbox *observe.Inbox
+	Inbox observe.ReportSource
 	// Keys get the epochs that the base has; nil for none.
 	Keys *observe.KeyRing
 	// BeforeEffect is called before each side effect. Tests end the process there.

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -46,20 +47,36 @@ func readRevision(text string) ledger.Revision {
 // objectKey returns what an event is about.
 func (e Event) objectKey() ledger.Object { return ledger.Object{Cluster: e.Cluster, Name: e.Object} }
 
-// report returns an event as the ledger has it.
-func (e Event) report() ledger.Report {
+// Report returns an event as the ledger has it.
+func (e Event) Report() ledger.Report {
 	return ledger.Report{
 		Object: e.objectKey(), Group: ledger.Group{Environment: e.Environment, ClusterType: e.ClusterType},
 		Phase: ledger.ParsePhase(string(e.Phase)), Target: ledger.Revision{Branch: e.Branch, Commit: e.Commit, Version: e.Version}.String(), Runs: e.Runs, Message: e.Message, Said: e.When,
 	}
 }
 
-// eventOf returns a report of the ledger as an event.
-func eventOf(r ledger.Report) Event {
+// NewEvent returns a report of the ledger as an event.
+func NewEvent(r ledger.Report) Event {
 	about := readRevision(r.Target)
 	return Event{
 		Cluster: r.Object.Cluster, Object: r.Object.Name, Environment: r.Group.Environment, ClusterType: r.Group.ClusterType,
 		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Runs: r.Runs,
 		Phase: rollout.Phase(r.Phase.String()), Message: r.Message, When: r.Said,
 	}
+}
+
+// nextRun matches the end of what Flux says after each reconciliation.
+var nextRun = regexp.MustCompile(`, next run in ([0-9hms.]+)$`)
+
+// FindInterval returns after how long the object reports again, by its own words; 0 if it does not say.
+func (e Event) FindInterval() time.Duration {
+	m := nextRun.FindStringSubmatch(e.Message)
+	if m == nil {
+		return 0
+	}
+	interval, err := time.ParseDuration(m[1])
+	if err != nil {
+		return 0
+	}
+	return interval
 }

@@ -55,6 +55,13 @@ type Inbox struct {
 	proven map[string]time.Time
 }
 
+// ReportSource has what clusters have reported.
+type ReportSource interface {
+	// Reports and FindLoss are described by the methods of [Inbox].
+	Reports(mine func(Event) (current, ok bool)) []rollout.Report
+	FindLoss(environment string, since time.Time) (Loss, bool)
+}
+
 // Loss is when events of an environment were last lost, and why.
 type Loss struct {
 	Environment string    `json:"environment"` // "" if it is not known: of any
@@ -122,7 +129,7 @@ func (i *Inbox) admit(e Event) bool {
 
 // fold takes an event into the book, and makes room for it if there is none.
 func (i *Inbox) fold(e Event) ledger.Outcome {
-	done := i.book.Fold(e.report())
+	done := i.book.Fold(e.Report())
 	if !done.Refused || i.newest.Sub(i.retired) < time.Hour {
 		return done
 	}
@@ -130,7 +137,7 @@ func (i *Inbox) fold(e Event) ledger.Outcome {
 	if i.book.RemoveSilent(i.newest.Add(-retiredAfter)) == 0 {
 		return done
 	}
-	return i.book.Fold(e.report())
+	return i.book.Fold(e.Report())
 }
 
 // addLoss remembers a loss, and reports whether its environment had none. It is written to the file
@@ -160,8 +167,13 @@ func (i *Inbox) FindLoss(environment string, since time.Time) (Loss, bool) {
 // event is about what is asked for, and whether the revision that it names holds what is
 // wanted; it may ask Git.
 func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
+	return SelectReports(i.Events(), mine)
+}
+
+// SelectReports returns events as reports of a rollout: see [Inbox.Reports].
+func SelectReports(events []Event, mine func(Event) (current, ok bool)) []rollout.Report {
 	var all []rollout.Report
-	for _, e := range i.events() {
+	for _, e := range events {
 		if current, ok := mine(e); ok {
 			all = append(all, rollout.Report{
 				Source: e.Cluster, Object: e.Object, Phase: e.Phase, Current: current, Message: e.Message, Time: e.When,
@@ -174,8 +186,8 @@ func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 	return all
 }
 
-// events returns an event for each object: that of its state.
-func (i *Inbox) events() []Event {
+// Events returns an event for each object, that of its state, in no order.
+func (i *Inbox) Events() []Event {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	all := make([]Event, 0, i.book.Len())
@@ -216,7 +228,7 @@ func (i *Inbox) flush() error {
 
 // eventOf returns a report of the ledger as an event.
 func (i *Inbox) eventOf(r ledger.Report) Event {
-	e := eventOf(r)
+	e := NewEvent(r)
 	_, e.Proven = i.proven[e.Cluster]
 	return e
 }

@@ -85,7 +85,7 @@ func (i *Inbox) readLine(text []byte) bool {
 		i.newest = l.When
 	}
 	if i.admit(l.Event) {
-		i.book.Fold(l.report())
+		i.book.Fold(l.Report())
 	}
 	return true
 }

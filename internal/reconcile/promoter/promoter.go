@@ -44,7 +44,7 @@ type Options struct {
 	// Records caches the records of outputs; nil reads each anew.
 	Records *publish.Records
 	// Inbox has the reports of clusters; nil for none.
-	Inbox *observe.Inbox
+	Inbox observe.ReportSource
 	// Barrier turns a panic in the work for one environment into its error.
 	Barrier panics.Barrier
 }

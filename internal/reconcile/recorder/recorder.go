@@ -21,6 +21,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 )
 
 const (
@@ -59,11 +60,11 @@ type Recorder struct {
 	mu      sync.Mutex
 	ledger  *ledger.Ledger
 	pending changes
-	seen    map[string]bool // clusters, by ID, of which only the last contact is to be written
-	written time.Time       // when that was last done
-	failure error           // why the store is not up to date
-	failed  time.Time       // when it was last tried
-	loss    time.Time       // when a part of what was known was lost; zero if none was
+	seen    map[string]bool         // clusters, by ID, of which only the last contact is to be written
+	written time.Time               // when that was last done
+	failure error                   // why the store is not up to date
+	failed  time.Time               // when it was last tried
+	losses  map[string]observe.Loss // by environment
 }
 
 // changes are what is to be written.
@@ -82,8 +83,9 @@ func newChanges() changes {
 func Open(ctx context.Context, o Options) *Recorder {
 	r := &Recorder{
 		options: o, full: make(chan struct{}, 1),
-		ledger: ledger.New(maxObjects), pending: newChanges(), seen: map[string]bool{}, written: o.Now(),
+		ledger: ledger.New(maxObjects), pending: newChanges(), seen: map[string]bool{}, written: o.Now(), losses: map[string]observe.Loss{},
 	}
+	r.findLostStores()
 	r.store, r.failure = r.openStore(ctx)
 	if r.failure != nil {
 		o.Logger.Error("the ledger is not stored until Fairlead is started again", "error", r.failure)
@@ -93,12 +95,6 @@ func Open(ctx context.Context, o Options) *Recorder {
 
 // openStore opens the store and reads it. One that is damaged makes room for a new one.
 func (r *Recorder) openStore(ctx context.Context) (*ledgerdb.Store, error) {
-	if r.options.Postgres == nil {
-		_, err := os.Stat(r.options.Path)
-		if errors.Is(err, fs.ErrNotExist) {
-			r.loss = r.options.Now()
-		}
-	}
 	store, err := r.readStore(ctx)
 	if !errors.Is(err, ledgerdb.ErrDamaged) {
 		return store, err
@@ -106,7 +102,8 @@ func (r *Recorder) openStore(ctx context.Context) (*ledgerdb.Store, error) {
 	if err := r.moveAside(err); err != nil {
 		return nil, err
 	}
-	r.ledger, r.loss = ledger.New(maxObjects), r.options.Now()
+	r.ledger = ledger.New(maxObjects)
+	r.addLoss("", lostReason)
 	return r.readStore(ctx)
 }
 
@@ -134,7 +131,7 @@ func (r *Recorder) openEngine(ctx context.Context) (*ledgerdb.Store, error) {
 
 // moveAside gives the files of a damaged store another name.
 func (r *Recorder) moveAside(damage error) error {
-	aside := r.options.Path + ".damaged-" + r.options.Now().UTC().Format("20060102-150405")
+	aside := r.nameAside()
 	r.options.Logger.Error("the ledger is damaged: it was moved aside, and a new one begins", "error", damage, "moved", aside)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		err := os.Rename(r.options.Path+suffix, aside+suffix)
@@ -163,6 +160,9 @@ func (r *Recorder) Receive(c ledger.Contact, reports []ledger.Report) (receipt l
 	}
 	for _, o := range receipt.Removed {
 		r.pending.objects[o] = true
+	}
+	if receipt.Refused > 0 {
+		r.refuse(c.Group.Environment)
 	}
 	changed := len(receipt.Writes) > 0 || len(receipt.Removed) > 0
 	switch {
@@ -359,7 +359,7 @@ func (r *Recorder) writeBatch(ctx context.Context, b ledgerdb.Batch) error {
 func (r *Recorder) batchOfAll() ledgerdb.Batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.loss = r.options.Now()
+	r.addLoss("", lostReason)
 	var b ledgerdb.Batch
 	for _, c := range r.ledger.Clusters() {
 		b.Clusters = append(b.Clusters, *c.Clone())

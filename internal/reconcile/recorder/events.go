@@ -1,0 +1,114 @@
+package recorder
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+)
+
+// defaultInterval is how often clusters report by events that do not say how often they do.
+const defaultInterval = 10 * time.Minute
+
+// ReceiveEvent takes in an event of a cluster, and reports whether it is news.
+func (r *Recorder) ReceiveEvent(e observe.Event) (news bool) {
+	return r.receiveEventAt(e, r.options.Now())
+}
+
+func (r *Recorder) receiveEventAt(e observe.Event, received time.Time) (news bool) {
+	every := e.FindInterval()
+	if every == 0 {
+		every = defaultInterval
+	}
+	_, news = r.Receive(ledger.Contact{
+		Name: e.Cluster, Group: ledger.Group{Environment: e.Environment, ClusterType: e.ClusterType}, Unproven: true, Every: every, Received: received,
+	}, []ledger.Report{e.Report()})
+	return news
+}
+
+// Import takes in what an Inbox has, as if it had just been reported, if nothing is known yet.
+func (r *Recorder) Import(from *observe.Inbox) {
+	if len(r.Clusters()) > 0 {
+		return
+	}
+	events := from.Events()
+	slices.SortFunc(events, func(a, b observe.Event) int { return a.When.Compare(b.When) })
+	for _, e := range events {
+		r.receiveEventAt(e, e.When)
+	}
+}
+
+// Reports returns what clusters report: see [observe.Inbox.Reports].
+func (r *Recorder) Reports(mine func(observe.Event) (current, ok bool)) []rollout.Report {
+	return observe.SelectReports(r.events(), mine)
+}
+
+// events returns an event for each object: that of its state.
+func (r *Recorder) events() []observe.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []observe.Event
+	for o, s := range r.ledger.All() {
+		if s.Phase == ledger.Unstated {
+			continue
+		}
+		cluster := r.ledger.FindCluster(o.Cluster)
+		e := observe.NewEvent(ledger.Report{Object: o, Group: cluster.Group, Phase: s.Phase, Target: s.Target(), Message: s.Message, Said: s.Said})
+		e.Cluster = cluster.Name()
+		all = append(all, e)
+	}
+	return all
+}
+
+// FindLoss returns the last loss of reports: see [observe.Inbox.FindLoss].
+func (r *Recorder) FindLoss(environment string, since time.Time) (observe.Loss, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found, ok := r.losses[environment]
+	any, known := r.losses[""]
+	if known && any.Time.After(found.Time) {
+		found, ok = any, true
+	}
+	return found, ok && !found.Time.Before(since)
+}
+
+// addLoss remembers that reports of an environment were lost; of any, if it is "". r.mu is held, or
+// nobody else has r yet.
+func (r *Recorder) addLoss(environment, reason string) {
+	r.losses[environment] = observe.Loss{Environment: environment, Time: r.options.Now(), Reason: reason}
+}
+
+const (
+	asideInfix  = ".damaged-"
+	asideLayout = "20060102-150405"
+	lostReason  = "the ledger was damaged, and a new one has begun"
+)
+
+// nameAside returns the name that a damaged store gets.
+func (r *Recorder) nameAside() string {
+	return r.options.Path + asideInfix + r.options.Now().UTC().Format(asideLayout)
+}
+
+// findLostStores remembers the last time that a damaged store was moved aside, by this process or one
+// before.
+func (r *Recorder) findLostStores() {
+	entries, _ := os.ReadDir(filepath.Dir(r.options.Path)) // without any, there is none
+	for _, e := range entries {
+		stamp, ours := strings.CutPrefix(e.Name(), filepath.Base(r.options.Path)+asideInfix)
+		at, err := time.Parse(asideLayout, stamp)
+		if ours && err == nil && at.After(r.losses[""].Time) {
+			r.losses[""] = observe.Loss{Time: at, Reason: lostReason}
+		}
+	}
+}
+
+// refuse remembers that there was no room for what a cluster has reported. r.mu is held.
+func (r *Recorder) refuse(environment string) {
+	r.addLoss(environment, fmt.Sprintf("%d objects report, and there is no room for more", r.ledger.CountObjects()))
+}
