@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -161,13 +162,21 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 	settings.Write, settings.DataDir, settings.Signing = false, cacheFolder("look", giturl.FolderName(cc.controlPlane)), nil
 	// The reports of clusters to the daemon on this machine, if there is one. They are only
 	// read.
-	inbox, err := observe.NewInbox(filepath.Join(cc.settings.DataDir, "reports"))
+	inbox, err := cc.readReports(ctx)
 	if err != nil {
 		fmt.Fprintf(cc.app.stderr, "fairlead: warning: %v\n", err)
 	}
 	store := &status.Store{}
 	loop, err := loop.New(ctx, loop.Options{Settings: &settings, Store: store, Now: cc.now, Inbox: inbox})
 	return observer{loop, &settings, store, cc.app.stderr}, err
+}
+
+// readReports reads what clusters have reported. The error is a warning.
+func (cc *commandContext) readReports(ctx context.Context) (observe.ReportSource, error) {
+	if cc.settings.HasLedger() {
+		return recorder.Read(ctx, cc.settings.LedgerFile(), cc.now)
+	}
+	return observe.NewInbox(filepath.Join(cc.settings.DataDir, "reports"))
 }
 
 // Chain runs one cycle.

@@ -2,9 +2,16 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
+
+// HasLedger reports whether what clusters report goes into the ledger.
+func (s *Settings) HasLedger() bool { return s.Ledger.Secret != nil }
+
+// LedgerFile returns the file of the ledger.
+func (s *Settings) LedgerFile() string { return filepath.Join(s.DataDir, "ledger.db") }
 
 // LedgerSecrets returns the current secrets that the keys of clusters are derived from, the newest
 // first; none if the settings have none. It fails if none of them can be read, or one is too short.

@@ -35,7 +35,7 @@ func runMigrations(ctx context.Context, m migrator, engine string) error {
 		return err
 	}
 	if version > len(all) {
-		return fmt.Errorf("%w: its schema has version %d, and this program knows %d", ErrNewer, version, len(all))
+		return describeNewer(version, len(all))
 	}
 	for _, next := range all[version:] {
 		if err := m.migrate(ctx, next.text); err != nil {
@@ -43,4 +43,8 @@ func runMigrations(ctx context.Context, m migrator, engine string) error {
 		}
 	}
 	return m.setVersion(ctx, len(all))
+}
+
+func describeNewer(version, known int) error {
+	return fmt.Errorf("%w: its schema has version %d, and this program knows %d", ErrNewer, version, known)
 }

@@ -15,7 +15,7 @@ import (
 // sqlite3 is an engine: a file of SQLite. Readers do not wait for the writer.
 type sqlite3 struct {
 	files, readers *sql.DB
-	writer         *sql.Conn // the only connection of files
+	writer         *sql.Conn // the only connection of files; both nil if nothing is written
 	statements     map[string]string
 	prepared       map[string]*sql.Stmt // of the writer
 }
@@ -61,6 +61,43 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open the ledger %s: %w", path, describeSQLiteError(err)), e.close())
 	}
 	return newStore(e), nil
+}
+
+// ReadSQLite opens the ledger in a file that is there, and writes nothing. The error is ErrNewer if it is
+// not for this program.
+func ReadSQLite(ctx context.Context, path string) (*Store, error) {
+	statements, err := readStatements(sqliteFiles)
+	if err != nil {
+		return nil, err
+	}
+	e := &sqlite3{statements: statements}
+	e.readers, err = openSQLiteFile(path, "query_only(true)")
+	if err != nil {
+		return nil, err
+	}
+	e.readers.SetMaxOpenConns(maxReaders)
+	err = checkVersion(ctx, e.readers)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the ledger %s: %w", path, describeSQLiteError(err)), e.close())
+	}
+	return newStore(e), nil
+}
+
+// checkVersion checks that a database has the schema of this program.
+func checkVersion(ctx context.Context, on *sql.DB) error {
+	all, err := readMigrations(sqliteFiles)
+	if err != nil {
+		return err
+	}
+	var version int
+	err = on.QueryRowContext(ctx, "pragma user_version").Scan(&version)
+	if err != nil || version == len(all) {
+		return err
+	}
+	if version > len(all) {
+		return describeNewer(version, len(all))
+	}
+	return fmt.Errorf("the schema has version %d, and the daemon has not brought it to %d yet", version, len(all))
 }
 
 func openSQLiteFile(path string, pragmas ...string) (*sql.DB, error) {
@@ -120,7 +157,10 @@ func (e *sqlite3) close() error {
 	if e.writer != nil {
 		err = e.writer.Close()
 	}
-	return errors.Join(err, e.files.Close(), e.readers.Close())
+	if e.files != nil {
+		err = errors.Join(err, e.files.Close())
+	}
+	return errors.Join(err, e.readers.Close())
 }
 
 // sqliteSession is a transaction.

@@ -16,20 +16,24 @@ import (
 // defaultInterval is how often clusters report by events that do not say how often they do.
 const defaultInterval = 10 * time.Minute
 
-// ReceiveEvent takes in an event of a cluster, and reports whether it is news.
-func (r *Recorder) ReceiveEvent(e observe.Event) (news bool) {
-	return r.receiveEventAt(e, r.options.Now())
+// Add takes in an event of a cluster, and reports whether it is news: see [observe.Inbox.Add]. That an
+// event is not stored yet is no error.
+func (r *Recorder) Add(e observe.Event) (news bool, err error) {
+	return r.addEvent(e, r.options.Now())
 }
 
-func (r *Recorder) receiveEventAt(e observe.Event, received time.Time) (news bool) {
+func (r *Recorder) addEvent(e observe.Event, received time.Time) (news bool, err error) {
 	every := e.FindInterval()
 	if every == 0 {
 		every = defaultInterval
 	}
-	_, news = r.Receive(ledger.Contact{
-		Name: e.Cluster, Group: ledger.Group{Environment: e.Environment, ClusterType: e.ClusterType}, Unproven: true, Every: every, Received: received,
+	receipt, news := r.Receive(ledger.Contact{
+		Name: e.Cluster, Group: ledger.Group{Environment: e.Environment, ClusterType: e.ClusterType}, Unproven: !e.Proven, Every: every, Received: received,
 	}, []ledger.Report{e.Report()})
-	return news
+	if receipt.Admission == ledger.Unproven {
+		return false, observe.ErrNameProven
+	}
+	return news, nil
 }
 
 // Import takes in what an Inbox has, as if it had just been reported, if nothing is known yet.
@@ -40,7 +44,7 @@ func (r *Recorder) Import(from *observe.Inbox) {
 	events := from.Events()
 	slices.SortFunc(events, func(a, b observe.Event) int { return a.When.Compare(b.When) })
 	for _, e := range events {
-		r.receiveEventAt(e, e.When)
+		_, _ = r.addEvent(e, e.When) // the Inbox has admitted it
 	}
 }
 
@@ -60,7 +64,7 @@ func (r *Recorder) events() []observe.Event {
 		}
 		cluster := r.ledger.FindCluster(o.Cluster)
 		e := observe.NewEvent(ledger.Report{Object: o, Group: cluster.Group, Phase: s.Phase, Target: s.Target(), Message: s.Message, Said: s.Said})
-		e.Cluster = cluster.Name()
+		e.Cluster, e.Proven = cluster.Name(), !cluster.Unproven
 		all = append(all, e)
 	}
 	return all

@@ -81,16 +81,36 @@ func newChanges() changes {
 // Open opens the store of a Recorder, and reads what is known. It does not fail: without its store a
 // Recorder knows what is reported from now on.
 func Open(ctx context.Context, o Options) *Recorder {
-	r := &Recorder{
-		options: o, full: make(chan struct{}, 1),
-		ledger: ledger.New(maxObjects), pending: newChanges(), seen: map[string]bool{}, written: o.Now(), losses: map[string]observe.Loss{},
-	}
-	r.findLostStores()
+	r := newRecorder(o)
 	r.store, r.failure = r.openStore(ctx)
 	if r.failure != nil {
 		o.Logger.Error("the ledger is not stored until Fairlead is started again", "error", r.failure)
 	}
 	return r
+}
+
+func newRecorder(o Options) *Recorder {
+	r := &Recorder{
+		options: o, full: make(chan struct{}, 1),
+		ledger: ledger.New(maxObjects), pending: newChanges(), seen: map[string]bool{}, written: o.Now(), losses: map[string]observe.Loss{},
+	}
+	r.findLostStores()
+	return r
+}
+
+// Read returns a Recorder with what a store has, which may be in use by another process and need not be
+// there. It writes nothing. The error is a warning: the Recorder has what could be read.
+func Read(ctx context.Context, path string, now func() time.Time) (*Recorder, error) {
+	r := newRecorder(Options{Path: path, Now: now, Logger: slog.New(slog.DiscardHandler)})
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	store, err := ledgerdb.ReadSQLite(ctx, path)
+	if err != nil {
+		return r, err
+	}
+	return r, errors.Join(store.Load(ctx, r.ledger), store.Close())
 }
 
 // openStore opens the store and reads it. One that is damaged makes room for a new one.

@@ -14,7 +14,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -69,10 +68,12 @@ const maxCycles = 20
 // the state at the end.
 func RunOnce(ctx context.Context, o Options) (status.Snapshot, error) {
 	store := &status.Store{}
-	loop, _, err := newLoop(ctx, o, loop.Options{Store: store, Logger: NewLogger(o.Settings.Log, o.Log)})
+	logger := NewLogger(o.Settings.Log, o.Log)
+	loop, reports, err := newLoop(ctx, o, loop.Options{Store: store, Logger: logger})
 	if err != nil {
 		return status.Snapshot{}, err
 	}
+	defer closeReports(reports, logger)
 	defer loop.Close()
 	for range maxCycles {
 		err = loop.Cycle(ctx)
@@ -89,19 +90,26 @@ func RunOnce(ctx context.Context, o Options) (status.Snapshot, error) {
 
 // newLoop returns a loop, and the reports of clusters that it reads: those that the last process has
 // stored, and those that come.
-func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, *observe.Inbox, error) {
+func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, clusterReports, error) {
 	if access.HasLocalRepository(o.Settings) {
 		if _, err := program.Version(ctx); err != nil {
 			return nil, nil, fmt.Errorf("repositories on this machine are reached with Git: %w", err)
 		}
 	}
-	reports, err := observe.NewInbox(filepath.Join(o.Settings.DataDir, "reports"))
-	if err != nil {
-		with.Logger.Warn("some of what clusters have reported is lost; it is waited for", "error", err)
-	}
+	reports := openReports(ctx, o.Settings, with.Logger)
 	with.Settings, with.Inbox = o.Settings, reports
 	l, err := loop.New(ctx, with)
+	if err != nil {
+		closeReports(reports, with.Logger)
+	}
 	return l, reports, err
+}
+
+func closeReports(reports clusterReports, logger *slog.Logger) {
+	err := reports.Close()
+	if err != nil {
+		logger.Warn("the last reports of clusters could not be stored", "error", err)
+	}
 }
 
 // Serve runs cycles and answers requests until ctx ends, which is no error.
@@ -115,6 +123,7 @@ func Serve(ctx context.Context, o Options) error {
 		}
 		return err
 	}
+	defer closeReports(reports, logger)
 	defer loop.Close()
 	var listener net.Listener
 	if o.Settings.Listen != "" {
@@ -151,13 +160,9 @@ func Serve(ctx context.Context, o Options) error {
 	})
 	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{
 		Store: store, Metrics: m, Version: o.Version, Logger: logger, OverdueAfter: o.Settings.OverdueAfter, Refresh: pageRefresh(o.Settings.Schedule.Interval),
-		Wake: func() { loop.Wake("") }, Webhooks: hooks, Simulate: loop.Simulate,
+		Wake: func() { loop.Wake("") }, Webhooks: hooks, Simulate: loop.Simulate, CheckLedger: reports.Check,
 	}))
-	err = runUntilDone(ctx, loop, store, o, listener, window)
-	if lost := reports.Flush(); lost != nil {
-		logger.Warn("when clusters have reported last could not be written down", "error", lost)
-	}
-	return err
+	return runUntilDone(ctx, loop, reports, store, o, listener, window)
 }
 
 // pageRefresh returns how often the page reloads itself: as often as the daemon polls, within bounds. An
@@ -199,9 +204,9 @@ func describeListenError(address string, err error) error {
 	return problem.WithHint(fmt.Errorf("listen on %s: %w", address, err), hint)
 }
 
-// runUntilDone runs the loop, and the HTTP server if there is a listener, until ctx ends or the
+// runUntilDone runs the loop, stores the reports of clusters, and runs the HTTP server if there is a listener, until ctx ends or the
 // server fails, and waits for both.
-func runUntilDone(ctx context.Context, loop *loop.Loop, store *status.Store, o Options, listener net.Listener, window http.Handler) error {
+func runUntilDone(ctx context.Context, loop *loop.Loop, reports clusterReports, store *status.Store, o Options, listener net.Listener, window http.Handler) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup
@@ -215,6 +220,7 @@ func runUntilDone(ctx context.Context, loop *loop.Loop, store *status.Store, o O
 			o.Ready(listener.Addr().String())
 		}
 	}
+	wait.Go(func() { reports.Run(ctx) })
 	loop.Run(ctx, func() {
 		if o.After != nil && ctx.Err() == nil {
 			o.After(store.Snapshot())

@@ -43,6 +43,9 @@ func (s *site) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	for _, u := range overdue {
 		lines = append(lines, now.OverdueReason(u))
 	}
+	if err := s.options.CheckLedger(); err != nil {
+		lines = append(lines, "the ledger is not stored: "+err.Error())
+	}
 	s.writeBody(w, r, code, plainText, strings.Join(lines, "\n")+"\n")
 }
 

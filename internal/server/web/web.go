@@ -47,6 +47,8 @@ type Options struct {
 	OverdueAfter time.Duration
 	// Refresh is how often the page reloads itself; 0 for 30 seconds.
 	Refresh time.Duration
+	// CheckLedger returns why what clusters report cannot be stored; nil if it can.
+	CheckLedger func() error
 	// Now is the clock by which ages are shown.
 	Now func() time.Time
 }
@@ -80,6 +82,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Refresh == 0 {
 		o.Refresh = 30 * time.Second
+	}
+	if o.CheckLedger == nil {
+		o.CheckLedger = func() error { return nil }
 	}
 	if o.Now == nil {
 		o.Now = time.Now
