@@ -8,6 +8,9 @@ import (
 // minSilence is the least time after which a cluster counts as silent.
 const minSilence = 3 * time.Minute
 
+// provenFor is how long after its last contact a cluster that has proven its name has it alone.
+const provenFor = 7 * 24 * time.Hour
+
 // Contact is a cluster that has been in touch, by a credential for a name.
 type Contact struct {
 	Name string
@@ -88,7 +91,8 @@ type Cluster struct {
 	UID      string
 	Group    Group
 	Platform string
-	// Unproven is set until the cluster has used a credential of its own.
+	// Unproven is set unless the cluster has used a credential of its own, in its last contact or in
+	// the week before.
 	Unproven bool
 	Every    time.Duration
 	// FirstSeen and LastSeen are times of ours.
@@ -164,7 +168,7 @@ func (r *Roster) Admit(c Contact) (*Cluster, Admission) {
 		r.byName[c.Name], known = same, same
 	case known.Name() != c.Name:
 		return known, Renamed
-	case c.Unproven && !known.Unproven:
+	case c.Unproven && !known.Unproven && c.Received.Sub(known.LastSeen) < provenFor:
 		return known, Unproven
 	case c.UID != "" && known.UID == "" && same == nil:
 		known.UID, r.byUID[c.UID] = c.UID, known
@@ -202,7 +206,7 @@ func (r *Roster) add(c *Cluster) {
 
 // touch takes in what a contact says of the cluster itself.
 func (c *Cluster) touch(by Contact) {
-	c.Unproven = c.Unproven && by.Unproven
+	c.Unproven = by.Unproven
 	if by.Group != (Group{}) || by.Scope == Everything {
 		c.Group = by.Group
 	}
