@@ -102,6 +102,9 @@ func (r *Recorder) nameAside() string {
 // findLostStores remembers the last time that a damaged store was moved aside, by this process or one
 // before.
 func (r *Recorder) findLostStores() {
+	if r.options.Path == "" {
+		return
+	}
 	entries, _ := os.ReadDir(filepath.Dir(r.options.Path)) // without any, there is none
 	for _, e := range entries {
 		stamp, ours := strings.CutPrefix(e.Name(), filepath.Base(r.options.Path)+asideInfix)

@@ -364,7 +364,7 @@ func (r *Recorder) writeBatch(ctx context.Context, b ledgerdb.Batch) error {
 			return err
 		}
 	}
-	store, err := ledgerdb.OpenSQLite(ctx, r.options.Path)
+	store, err := r.openEngine(ctx)
 	if err != nil {
 		return err
 	}

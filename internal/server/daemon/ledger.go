@@ -2,13 +2,18 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	agents "github.com/fairlead-io/fairlead/internal/server/reports"
 )
 
 // clusterReports has what clusters report, and keeps it for the next process.
@@ -49,3 +54,48 @@ func (inboxReports) Check() error { return nil }
 
 // Close stores when objects have reported last.
 func (r inboxReports) Close() error { return r.Flush() }
+
+// agentReports is what the reports of agents need.
+type agentReports struct {
+	keys    func(cluster string, now time.Time) ([]string, error)
+	store   *status.Store
+	wake    func()
+	observe func(outcome string)
+	logger  *slog.Logger
+}
+
+// errNotRead is the error for a report that comes before it is known what clusters there may be: it
+// would be filed under no environment.
+var errNotRead = errors.New("the control plane was not read yet")
+
+// newAgentReports returns the handler of what agents report; nil if there is no ledger.
+func newAgentReports(to clusterReports, a agentReports) http.Handler {
+	r, ok := to.(*recorder.Recorder)
+	if !ok {
+		return nil
+	}
+	return agents.New(agents.Options{
+		Keys: a.keys, Places: a.findPlaces, Now: time.Now, Observe: a.observe, Logger: a.logger,
+		Receive: func(c ledger.Contact, reports []ledger.Report) (ledger.Receipt, error) {
+			if len(a.findPlaces()) == 0 {
+				return ledger.Receipt{}, errNotRead
+			}
+			receipt, news := r.Receive(c, reports)
+			if news {
+				a.wake()
+			}
+			return receipt, r.Check()
+		},
+	})
+}
+
+// findPlaces returns where the outputs of environments are.
+func (a agentReports) findPlaces() []agents.Place {
+	var all []agents.Place
+	for _, e := range a.store.Snapshot().Environments {
+		if e.Output.Repo != "" {
+			all = append(all, agents.Place{Environment: e.Name, Repo: e.Output.Repo, Branch: e.Output.Branch, Folder: e.Output.Folder})
+		}
+	}
+	return all
+}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,7 +17,9 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
@@ -53,7 +56,7 @@ func postEvent(t *testing.T, base, reason, revision string, ago time.Duration) {
 
 // serveTwice runs a daemon until its second cycle, calls between after the first one, and returns its
 // log. The second cycle has to be woken.
-func serveTwice(t *testing.T, dir, text string, between func(base string)) string {
+func serveTwice(t *testing.T, dir, text string, between func(base string, s status.Snapshot)) string {
 	t.Helper()
 	ctx, stop := limited(t)
 	defer stop()
@@ -61,13 +64,13 @@ func serveTwice(t *testing.T, dir, text string, between func(base string)) strin
 	var log bytes.Buffer
 	err := daemon.Serve(ctx, daemon.Options{
 		Settings: settings(t, dir, text), Log: &log, Ready: func(address string) { base = "http://" + address },
-		After: func(status.Snapshot) {
+		After: func(s status.Snapshot) {
 			cycles++
 			if cycles > 1 {
 				stop()
 				return
 			}
-			between(base)
+			between(base, s)
 		},
 	})
 	if err != nil || cycles != 2 {
@@ -91,13 +94,13 @@ func TestLedger(t *testing.T) {
 	dir, _ := began(t)
 	writeSecrets(t, dir)
 	first, second := "main@sha1:"+strings.Repeat("1", 40), "main@sha1:"+strings.Repeat("2", 40)
-	serveTwice(t, dir, ledgerSettings, func(base string) { postEvent(t, base, "ReconciliationSucceeded", first, time.Hour) })
+	serveTwice(t, dir, ledgerSettings, func(base string, _ status.Snapshot) { postEvent(t, base, "ReconciliationSucceeded", first, time.Hour) })
 	file := filepath.Join(dir, "data", "ledger.db")
 	if _, err := os.Stat(file); err == nil {
 		t.Error("there is a ledger without settings for one")
 	}
 	withLedger := ledgerSettings + "ledger: {secret: {file: secret}}\n"
-	serveTwice(t, dir, withLedger, func(base string) {
+	serveTwice(t, dir, withLedger, func(base string, _ status.Snapshot) {
 		if code, body := ask(t, "GET", base+"/readyz"); code != http.StatusOK || body != "ready\n" {
 			t.Errorf("/readyz is %d: %s", code, body)
 		}
@@ -135,7 +138,7 @@ func TestLedgerAway(t *testing.T) {
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	log := serveTwice(t, dir, ledgerSettings+"ledger: {secret: {file: secret}}\n", func(base string) {
+	log := serveTwice(t, dir, ledgerSettings+"ledger: {secret: {file: secret}}\n", func(base string, _ status.Snapshot) {
 		code, body := ask(t, "GET", base+"/readyz")
 		if code != http.StatusOK || !strings.Contains(body, "the ledger is not stored: ") || !strings.Contains(body, "newer version of Fairlead") {
 			t.Errorf("/readyz is %d: %s", code, body)
@@ -144,5 +147,63 @@ func TestLedgerAway(t *testing.T) {
 	})
 	if !strings.Contains(log, "the ledger is not stored until Fairlead is started again") {
 		t.Errorf("the log does not say it:\n%s", log)
+	}
+}
+
+// TestAgentReports: what an agent reports is in the ledger, under the environment whose output its
+// object pulls, and wakes the loop. The answer is 404 without a ledger.
+func TestAgentReports(t *testing.T) {
+	dir, _ := began(t)
+	writeSecrets(t, dir)
+	post := func(base string, output status.Output) int {
+		state := agentapi.NewState([]agentapi.Entry{{
+			Kind: "Kustomization", Namespace: "flux-system", Name: "fleet", Phase: "ready", Revision: "main@sha1:" + strings.Repeat("1", 40), Observed: true,
+			Source: &agentapi.Source{URL: output.Repo, Ref: output.Branch, Path: output.Folder + "/large"},
+		}}, nil)
+		request := agentapi.Request{Version: 1, Cluster: "east-1", UID: "uid-1", Boot: "1", Sequence: 1, Sent: time.Now(), Every: "1m0s", Count: 1, Full: true}
+		request.Digest, request.Entries = state.Digest, state.Entries()
+		body, err := json.Marshal(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := ledger.DeriveKey(strings.Repeat("0123456789", 4), "east-1", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+agentapi.Path, bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set(agentapi.ClusterHeader, "east-1")
+		r.Header.Set(agentapi.SignatureHeader, agentapi.Sign(key, http.MethodPost, body))
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode
+	}
+	var output status.Output
+	serveTwice(t, dir, ledgerSettings, func(base string, s status.Snapshot) {
+		output = s.Environments[0].Output
+		if code := post(base, output); code != http.StatusNotFound {
+			t.Errorf("without a ledger the answer is %d", code)
+		}
+		ask(t, "POST", base+"/api/v1/wake")
+	})
+	serveTwice(t, dir, ledgerSettings+"ledger: {secret: {file: secret}}\n", func(base string, _ status.Snapshot) {
+		if code := post(base, output); code >= 300 {
+			t.Errorf("the answer is %d", code)
+			ask(t, "POST", base+"/api/v1/wake")
+		}
+	})
+	r, err := recorder.Read(t.Context(), filepath.Join(dir, "data", "ledger.db"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := r.Clusters()
+	want := ledger.Group{Environment: "dev", ClusterType: "large"}
+	if len(all) != 1 || all[0].Group != want || all[0].Platform != "Kustomization/flux-system/fleet" || all[0].Unproven {
+		t.Errorf("%+v", all)
 	}
 }
