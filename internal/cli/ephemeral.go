@@ -137,6 +137,9 @@ func newEphemeralList(cc *commandContext) *cobra.Command {
 			}
 			list := ephemeralList{}
 			list.Environments, list.Problems, err = d.List(c.Context())
+			if err == nil && len(list.Environments)+len(list.Problems) == 0 {
+				err = checkControlPlane(c.Context(), d)
+			}
 			if err != nil {
 				return err
 			}
@@ -153,6 +156,16 @@ func newEphemeralList(cc *commandContext) *cobra.Command {
 	cc.addControlPlaneFlags(c)
 	cc.app.addOutputFlag(c)
 	return c
+}
+
+// checkControlPlane returns the usage error of a repository that is no control plane, such as a clone
+// of the GitOps repository.
+func checkControlPlane(ctx context.Context, d *ephemeral.Client) error {
+	has, err := d.HasEnvironments(ctx)
+	if err == nil && !has {
+		return newNoControlPlaneError("the repository is no control plane: it has no objects of kind Environment in .environments")
+	}
+	return err
 }
 
 // newEphemeralListing returns the list as a listing. asked is whether it has the states of a daemon.

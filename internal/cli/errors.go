@@ -87,6 +87,7 @@ func exitCode(err error) int {
 	var query *explain.QueryError
 	var problems *problemsError
 	var revision *source.UnknownRevisionError
+	var ambiguous *git.AmbiguousError
 	switch {
 	case err == nil:
 		return exitOK
@@ -94,7 +95,7 @@ func exitCode(err error) int {
 		return exitDifferences
 	case errors.As(err, &problems) && !problems.ofSettings:
 		return exitProblems
-	case problems != nil, errors.As(err, &query), errors.As(err, &revision), errors.Is(err, errUsage):
+	case problems != nil, errors.As(err, &query), errors.As(err, &revision), errors.As(err, &ambiguous), errors.Is(err, errUsage):
 		return exitUsage
 	}
 	return exitFailed

@@ -136,7 +136,34 @@ func (r *Repository) resolveShortID(prefix string) (plumbing.Hash, error) {
 	case 1:
 		return last, nil
 	}
-	return plumbing.ZeroHash, fmt.Errorf("%d commits begin with these digits; give more of them", len(found))
+	several := &AmbiguousError{}
+	for id := range found {
+		several.Commits = append(several.Commits, id.String())
+	}
+	slices.Sort(several.Commits)
+	return plumbing.ZeroHash, several
+}
+
+// AmbiguousError is the error of a short id that several commits begin with.
+type AmbiguousError struct {
+	Commits []string // sorted
+}
+
+// maxAmbiguous bounds the commits that a hint names.
+const maxAmbiguous = 5
+
+// Error returns how many commits there are.
+func (a *AmbiguousError) Error() string {
+	return fmt.Sprintf("%d commits begin with these digits", len(a.Commits))
+}
+
+// Hint returns the commits.
+func (a *AmbiguousError) Hint() string {
+	hint := "give more digits, as in " + strings.Join(a.Commits[:min(maxAmbiguous, len(a.Commits))], " or ")
+	if more := len(a.Commits) - maxAmbiguous; more > 0 {
+		hint += fmt.Sprintf(", or one of %d more", more)
+	}
+	return hint
 }
 
 // maxTags bounds a chain of tags of tags.

@@ -49,6 +49,13 @@ func Open(ctx context.Context, o Options) (*Client, error) {
 	return &Client{options: o, source: read, remote: o.Mirrors.Known(giturl.Relocate(o.ControlPlane, o.Map))}, err
 }
 
+// HasEnvironments reports whether there may be environments in the repository: if not, it is hardly a
+// control plane.
+func (d *Client) HasEnvironments(ctx context.Context) (bool, error) {
+	all, problems, err := d.source.Environments(ctx)
+	return len(all) > 0 || problems.Stops(), err
+}
+
 // Result is what an operation has done.
 type Result struct {
 	Name string `json:"name"`

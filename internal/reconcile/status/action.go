@@ -111,7 +111,15 @@ func describeWait(s Stage) string {
 	case d.Verdict.Reason == "":
 		return ""
 	}
-	return "waits: " + d.Verdict.Reason
+	return startWithWaits(d.Verdict.Reason)
+}
+
+// startWithWaits returns a reason as what is waited for, said once.
+func startWithWaits(reason string) string {
+	if rest, ok := strings.CutPrefix(reason, "waiting for "); ok {
+		return "waits for " + strings.ReplaceAll(rest, ", and waiting for ", ", and for ")
+	}
+	return "waits: " + reason
 }
 
 // waitText names the gate that decides a verdict, with its reason.
@@ -124,5 +132,5 @@ func waitText(v gate.Verdict) string {
 	if of == "gates" || of == "proof" { // the parts of these are gates that people know by name
 		return fmt.Sprintf("waits for gate %s: %s", v.Gate, v.Reason)
 	}
-	return "waits: " + v.Reason
+	return startWithWaits(v.Reason)
 }

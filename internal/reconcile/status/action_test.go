@@ -25,6 +25,7 @@ func TestDescribeAction(t *testing.T) {
 	stage := func(merged bool, proof gate.Verdict, next promote.Decision) Stage {
 		return Stage{Environment: "dev", Commit: "1111111000", Merged: merged, Proof: proof, Next: next}
 	}
+	behind := func(s Stage) Stage { s.Behind = 1; return s }
 	for _, test := range []struct {
 		name   string
 		stage  Stage
@@ -53,6 +54,11 @@ func TestDescribeAction(t *testing.T) {
 			Environment{State: InSync}, "2222222 waits for gate approval: 1 of 2 approvals"},
 		{"the environment before it", stage(true, proven, waits(is(gate.Wait, "after dev", "2222222 is not merged in dev"))), Environment{State: InSync}, "waits: 2222222 is not merged in dev"},
 		{"its turn", Stage{Next: promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "stage", "dev has no commit yet")}}, Environment{}, "waits: dev has no commit yet"},
+		{"the one before it has the same commit", stage(true, proven, promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "prod", "waiting for stage to move first")}), Environment{State: InSync}, "up to date"},
+		{"a newer one is on its way", behind(stage(true, proven, promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "prod", "waiting for stage to move first")})), Environment{State: InSync},
+			"waits for stage to move first"},
+		{"two before it", behind(stage(true, proven, promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "prod", "waiting for eu to move first, and waiting for us to move first")})), Environment{State: InSync},
+			"waits for eu to move first, and for us to move first"},
 		{"it moves", stage(false, broken, promote.Decision{State: promote.Promotes, Candidate: "2222222000"}), Environment{State: Problems}, "gets 2222222 now"},
 		{"a hold", stage(true, proven, held), Environment{State: InSync}, "held: incident 7 (by ada@example.com, until fairlead release dev)"},
 		{"a hold and a pull request", stage(false, unproven, held), Environment{State: Declined, Pull: pull},
