@@ -13,9 +13,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
 )
 
-// everyRequest is how many requests there are for one that people act before. The stand-ins of
-// the other forges show it at every request; this shows how a real server takes it.
-const everyRequest = 3
+// everyRequest is how many requests there are for one that an act comes before: as many as there
+// are acts, so that one comes before each request. The stand-ins of the other forges show every act
+// before every request; this shows how a real server takes them.
+const everyRequest = 5
 
 // TestGiteaPublish publishes to a real server while people act between our calls.
 func TestGiteaPublish(t *testing.T) {
