@@ -82,6 +82,8 @@ type Facts struct {
 	// Pull is the pull request of the output, or of the record.
 	Pull    *Pull
 	Reports []rollout.Report
+	// Fleets are how the expected clusters stand to the output, by the key of the need.
+	Fleets map[string]rollout.Fleet
 	// ReportsLost is set while reports may be missing from Reports.
 	ReportsLost LostReports
 	// BaseStatuses and OutputStatuses are the statuses of the commit of the base, and of the
@@ -163,6 +165,7 @@ const (
 	BaseStatuses   NeedKind = "base"      // what was said of the commit of the base
 	OutputStatuses NeedKind = "output"    // what was said of the commit of the output
 	Clusters       NeedKind = "clusters"  // what clusters have reported
+	Fleet          NeedKind = "fleet"     // how the expected clusters stand; the answer goes to Facts.Fleets
 	Approvals      NeedKind = "approvals" // of the pull request, and those in Git
 )
 
@@ -179,6 +182,7 @@ type Need struct {
 	Workflow, Ref string
 	Inputs        map[string]string
 	Team          string // for Members
+	AllObjects    bool   // for Fleet: not only the platform object of a cluster counts
 }
 
 // Answer is the answer to a need.

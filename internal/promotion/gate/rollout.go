@@ -17,6 +17,19 @@ type rolloutSpec struct {
 	Stale    time.Duration `yaml:"stale"`
 	Timeout  time.Duration `yaml:"timeout"`
 	Contexts []string      `yaml:"contexts"`
+	Of       string        `yaml:"of"`
+	Objects  string        `yaml:"objects"`
+	Groups   groupsSpec    `yaml:"groups"`
+	Failures failuresSpec  `yaml:"failures"`
+}
+
+type groupsSpec struct {
+	By      string         `yaml:"by"`
+	Percent map[string]int `yaml:"percent"`
+}
+
+type failuresSpec struct {
+	Percent *int `yaml:"percent"`
 }
 
 // fluxContexts are the contexts of the statuses that Flux's notification-controller writes: the
@@ -30,6 +43,9 @@ type rolloutGate struct {
 	rule           rollout.Rule
 	contexts       []*regexp.Regexp
 	customContexts bool // they were written
+	// fleet is the rule for the clusters that are expected; nil to judge those that report.
+	fleet      *rollout.FleetRule
+	allObjects bool // of the fleet's clusters count
 }
 
 func newRolloutGate(spec model.GateSpec) (Gate, problem.List) {
@@ -42,6 +58,10 @@ func newRolloutGate(spec model.GateSpec) (Gate, problem.List) {
 		problems = append(problems, spec.Problem("remove it to require one; remove the gate if no cluster reports", "clusters is 0"))
 	}
 	g := rolloutGate{customContexts: s.Contexts != nil, gateName: gateNameOf(spec), rule: rollout.Rule{MinClusters: s.Clusters, ReadyPercent: s.Percent, StaleAfter: s.Stale, Timeout: s.Timeout}}
+	problems = append(problems, g.applyFleet(spec, s)...)
+	if g.fleet != nil {
+		return g, problems
+	}
 	if !g.customContexts {
 		s.Contexts = fluxContexts
 	}
@@ -58,6 +78,9 @@ func newRolloutGate(spec model.GateSpec) (Gate, problem.List) {
 
 // Needs returns the reports of clusters, and the statuses of the output.
 func (g rolloutGate) Needs(f Facts) []Need {
+	if g.fleet != nil {
+		return []Need{{Key: g.fleetKey(f), Kind: Fleet, AllObjects: g.allObjects}}
+	}
 	needs := []Need{{Key: "clusters " + f.Environment, Kind: Clusters}}
 	if len(g.contexts) > 0 {
 		needs = append(needs, outputNeed(f))
@@ -71,7 +94,7 @@ func (g rolloutGate) Evaluate(f Facts) Verdict {
 	if f.MergedAt.IsZero() || f.OutputCommit == "" {
 		return g.wait("clusters get the commit once its output is merged")
 	}
-	s := rollout.Summarize(g.collectReports(f), g.rule, f.MergedAt, f.Now)
+	s := g.summarize(f)
 	if lost := f.ReportsLost; lost.Reason != "" {
 		return g.wait("reports of clusters were lost: %s; without them it does not decide before %s. Of the others: %s",
 			lost.Reason, formatTime(lost.Until.UTC()), s.Reason).withValidUntil(lost.Until, f.Now)
@@ -95,7 +118,19 @@ func (g rolloutGate) countClusters(f Facts) (clusters int, asked bool) {
 	if f.MergedAt.IsZero() || f.OutputCommit == "" {
 		return 0, false
 	}
-	return rollout.Summarize(g.collectReports(f), g.rule, f.MergedAt, f.Now).Sources, true
+	return g.summarize(f).Sources, true
+}
+
+// summarize returns how far the output has been rolled out.
+func (g rolloutGate) summarize(f Facts) rollout.Summary {
+	if g.fleet == nil {
+		return rollout.Summarize(g.collectReports(f), g.rule, f.MergedAt, f.Now)
+	}
+	fleet, known := f.Fleets[g.fleetKey(f)]
+	if !known {
+		fleet.Unknown = "it is not known how the clusters stand"
+	}
+	return rollout.SummarizeFleet(fleet, *g.fleet, f.MergedAt, f.Now)
 }
 
 // Forecast has no known end.

@@ -100,6 +100,9 @@ func ofSchema(v any, required bool) shape {
 
 func ofType(t reflect.Type, required bool) shape {
 	s := shape{Required: required}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	switch {
 	case t == reflect.TypeFor[time.Duration](), t.Kind() == reflect.String:
 		s.Type = "string"
