@@ -134,6 +134,9 @@ func (c *Cluster) Name() string { return c.Names[len(c.Names)-1].Name }
 // IsSilent reports whether a cluster has missed three contacts.
 func (c *Cluster) IsSilent(now time.Time) bool { return now.Sub(c.LastSeen) > c.patience() }
 
+// SilentAt returns when a cluster counts as silent, unless it is in touch again.
+func (c *Cluster) SilentAt() time.Time { return c.LastSeen.Add(c.patience()) }
+
 // IsContested reports whether another cluster has lately reported under the same name.
 func (c *Cluster) IsContested(now time.Time) bool {
 	return c.Rival != "" && now.Sub(c.RivalSeen) <= c.patience()

@@ -20,6 +20,7 @@ const (
 	DependsOnAnnotation  = "fairlead.io/depends-on"
 	EngineAnnotation     = "fairlead.io/engine"
 	ExpansionsAnnotation = "fairlead.io/expansions"
+	ClustersAnnotation   = "fairlead.io/clusters"
 )
 
 // Labels with a meaning.

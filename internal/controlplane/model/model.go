@@ -96,6 +96,8 @@ type GitOpsRepo struct {
 type ClusterType struct {
 	Object
 	Reconciler, NamespaceService, ConfigType string
+	// Clusters is how many there are of the type, by its annotation; -1 if it has none.
+	Clusters int
 }
 
 // Template is a list of texts to expand.

@@ -101,14 +101,35 @@ func (r *reader) checkAnnotation(kind, key string, value locatedText, d *decoder
 		return
 	}
 	known := ownAnnotations
-	if kind == "GitOpsRepo" {
+	switch kind {
+	case "GitOpsRepo":
 		known = []string{AcknowledgeAnnotation}
+	case "ClusterType":
+		known = []string{ClustersAnnotation}
 	}
 	if slices.Contains(known, key) || slices.Contains(ownAnnotations, key) {
 		return
 	}
 	d.problems.Warnf(r.positionAt(value.Line), d.subject, problem.DidYouMean(key, known), "the annotation %s has no effect here", key)
 }
+
+// countClusters returns how many clusters a cluster type says that there are of it; -1 if it does not
+// say.
+func (r *reader) countClusters(o Object, n *yaml.Node, d *decoder) int {
+	text, written := o.Annotations[ClustersAnnotation]
+	if !written {
+		return -1
+	}
+	count, err := strconv.Atoi(text)
+	if err != nil || count < 0 || count > maxClusters {
+		d.addProblem(n, fmt.Sprintf("write a number from 0 to %d, in quotes, or remove the annotation", maxClusters), "the annotation %s cannot be %q", ClustersAnnotation, text)
+		return -1
+	}
+	return count
+}
+
+// maxClusters is how many clusters there may be of a type.
+const maxClusters = 100_000
 
 // readKalypso reads an object of one of the Kinds.
 func (r *reader) readKalypso(n *yaml.Node, kind string, d *decoder) {
@@ -132,7 +153,7 @@ func (r *reader) readKalypso(n *yaml.Node, kind string, d *decoder) {
 	case "ClusterType":
 		o, s, _ := readObject[clusterTypeSpec](r, n, kind, d)
 		r.checkLength(o, "the name of a cluster type becomes a label", o.Name)
-		c.clusterTypes = append(c.clusterTypes, &ClusterType{o, s.Reconciler, s.NamespaceService, s.ConfigType})
+		c.clusterTypes = append(c.clusterTypes, &ClusterType{o, s.Reconciler, s.NamespaceService, s.ConfigType, r.countClusters(o, n, d)})
 	case "Template":
 		o, s, meta := readObject[templateSpec](r, n, kind, d)
 		c.templates = append(c.templates, r.newTemplate(o, s, meta))

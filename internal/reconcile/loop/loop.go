@@ -53,6 +53,8 @@ type Options struct {
 	Random   func() float64 // in [0, 1), for jitter
 	// Inbox has what clusters have reported; nil for nothing.
 	Inbox observe.ReportSource
+	// Ledger knows how clusters stand to outputs; nil for none.
+	Ledger promoter.Ledger
 	// Keys get the epochs that the base has; nil for none.
 	Keys *observe.KeyRing
 	// BeforeEffect is called before each side effect. Tests end the process there.
@@ -161,7 +163,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	})
 	l.promoter = promoter.New(promoter.Options{
 		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Random: o.Random,
-		Author: l.author, Sign: l.sign, BeforeEffect: o.BeforeEffect, OnPromoted: l.Wake, Records: &l.records, Inbox: o.Inbox,
+		Author: l.author, Sign: l.sign, BeforeEffect: o.BeforeEffect, OnPromoted: l.Wake, Records: &l.records, Inbox: o.Inbox, Ledger: o.Ledger,
 		Barrier: l.barrier,
 	})
 	l.ephemerals = &ephemeralLife{

@@ -3,6 +3,7 @@ package loop
 import (
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -20,8 +21,9 @@ type outcome struct {
 	result   publish.Result // with a State only if it was published
 	failed   bool           // an operation has failed since, for result.Reason
 
-	wanted                    string // the id of the tree that the output should be
-	assignments, clusterTypes int
+	wanted       string // the id of the tree that the output should be
+	assignments  int
+	clusterTypes []promoter.ClusterType
 }
 
 // isStopped reports whether problems stop the environment.
@@ -41,6 +43,7 @@ func (o *outcome) promotionFacts() promoter.Environment {
 	f := promoter.Environment{
 		Repo: o.output.Repo, Branch: o.output.Branch, Folder: o.output.Path, Head: o.result.Head,
 		InSync: o.result.State == publish.InSync, JustMerged: o.result.Commit != "", Withheld: o.result.Withheld,
+		ClusterTypes: o.clusterTypes,
 	}
 	if i := slices.IndexFunc(o.commits, func(c source.Commit) bool { return c.Layer == "base" }); i >= 0 {
 		f.BaseCommit = o.commits[i].Commit
@@ -52,4 +55,11 @@ func (o *outcome) promotionFacts() promoter.Environment {
 		f.Pull = &gate.Pull{Number: p.Number, URL: p.URL}
 	}
 	return f
+}
+
+// listClusterTypes returns what gates need to know of the cluster types of a model.
+func listClusterTypes(m *model.Model) []promoter.ClusterType {
+	return list.Convert(m.ClusterTypes, func(c *model.ClusterType) promoter.ClusterType {
+		return promoter.ClusterType{Name: c.Name, Labels: c.Labels, Clusters: c.Clusters}
+	})
 }

@@ -23,7 +23,7 @@ func outcomes() map[string]outcome {
 	in := func(s publish.State) publish.Result { return publish.Result{State: s} }
 	return map[string]outcome{
 		"not reconciled yet": {},
-		"in sync": {result: in(publish.InSync), assignments: 12, clusterTypes: 3,
+		"in sync": {result: in(publish.InSync), assignments: 12, clusterTypes: make([]promoter.ClusterType, 3),
 			commits: []source.Commit{{Layer: "dev", Commit: "e1", Repo: "cp"}, {Layer: "base", Commit: "b1", Folder: "f"}, {Layer: "base", Commit: "b2"}}},
 		"merged by us just now": {result: publish.Result{State: publish.InSync, Commit: "o2"}},
 		"where the output goes": {output: model.RepoRef{Repo: "r", Branch: "b", Path: "f"}, wanted: "t", result: publish.Result{State: publish.DryRun, Head: "h", Change: "1 workload"}},
@@ -42,7 +42,7 @@ func TestPromotionFacts(t *testing.T) {
 	all := outcomes()
 	for name, want := range map[string]promoter.Environment{
 		"not reconciled yet":    {},
-		"in sync":               {BaseCommit: "b1", InSync: true},
+		"in sync":               {BaseCommit: "b1", InSync: true, ClusterTypes: make([]promoter.ClusterType, 3)},
 		"merged by us just now": {InSync: true, JustMerged: true},
 		"where the output goes": {Repo: "r", Branch: "b", Folder: "f", Head: "h"},
 		"an open pull request":  {Pull: &gate.Pull{Number: 7, URL: "https://forge/7"}},

@@ -24,6 +24,8 @@ type Environment struct {
 	// merged by us, so that Head is from before.
 	InSync, JustMerged bool
 	Pull               *gate.Pull // the open pull request of the output
+	// ClusterTypes are those of the environment.
+	ClusterTypes []ClusterType
 	// Withheld is why only a person may merge the pull request; nil if nothing requires it.
 	Withheld []publish.Withholding
 }
@@ -39,4 +41,11 @@ func (e *Environment) renderVerdict() gate.Verdict {
 		}
 	}
 	return v
+}
+
+// ClusterType is what gates need to know of a cluster type.
+type ClusterType struct {
+	Name     string
+	Labels   map[string]string
+	Clusters int // how many there are by its annotation; -1 if it has none
 }

@@ -24,7 +24,7 @@ const maxNeedRounds = 4
 // answerNeeds adds to facts what gates need to know. What cannot be read stays unknown and is waited
 // for; the first error is that of the stage.
 func (m *Promoter) answerNeeds(ctx context.Context, s *stageState, gates *gate.Set, f *gate.Facts) {
-	f.Answers, f.Teams = map[string]gate.Answer{}, map[string][]string{}
+	f.Answers, f.Teams, f.Fleets = map[string]gate.Answer{}, map[string][]string{}, map[string]rollout.Fleet{}
 	done := map[string]bool{}
 	for range maxNeedRounds {
 		more := false
@@ -61,6 +61,9 @@ func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need
 		return m.readOutputStatuses(ctx, s, f)
 	case gate.Clusters:
 		f.Reports = m.clusterReports(s)
+		f.ReportsLost = m.findLostReports(s)
+	case gate.Fleet:
+		f.Fleets[need.Key] = m.findFleet(s, need, *f)
 		f.ReportsLost = m.findLostReports(s)
 	case gate.Approvals:
 		return m.readApprovals(ctx, s, f)

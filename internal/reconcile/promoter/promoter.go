@@ -45,6 +45,8 @@ type Options struct {
 	Records *publish.Records
 	// Inbox has the reports of clusters; nil for none.
 	Inbox observe.ReportSource
+	// Ledger knows how clusters stand to outputs; nil for none.
+	Ledger Ledger
 	// Barrier turns a panic in the work for one environment into its error.
 	Barrier panics.Barrier
 }

@@ -1,0 +1,120 @@
+package promoter
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+)
+
+// Ledger knows how clusters stand to an output.
+type Ledger interface {
+	// FindStandings returns how each expected cluster stands to what is wanted: see
+	// [ledger.Ledger.FindStandings].
+	FindStandings(w ledger.Wanted, outputs *ledger.Outputs) []ledger.Standing
+	// Clusters returns all clusters that were ever in touch.
+	Clusters() []ledger.Cluster
+	// FindRevision returns the revision that the platform object of a cluster is at, or works on;
+	// "" if it is not known.
+	FindRevision(c ledger.Cluster) string
+	// Since returns when the ledger began to listen.
+	Since() time.Time
+}
+
+// findFleet returns how the clusters of an environment stand to the head of its output.
+func (m *Promoter) findFleet(s *stageState, need gate.Need, f gate.Facts) rollout.Fleet {
+	switch {
+	case m.options.Ledger == nil:
+		return rollout.Fleet{Unknown: "there is no ledger: write where its secret is, as ledger.secret, into the settings of the daemon"}
+	case s.output.remote == nil || s.output.head == "":
+		return rollout.Fleet{Unknown: "it is not known where the output is"}
+	}
+	types := m.environments[s.spec.Name].ClusterTypes
+	outputs := m.findOutputs(s, types)
+	wanted, found := outputs.Find(s.output.head)
+	if !found {
+		return rollout.Fleet{Unknown: "the output cannot be read"}
+	}
+	wanted.Merged = f.MergedAt
+	w := ledger.Wanted{Environment: s.spec.Name, Output: wanted, Expected: map[string]int{}, AllObjects: need.AllObjects}
+	labels := map[string]map[string]string{}
+	for _, t := range types {
+		labels[t.Name] = t.Labels
+		if t.Clusters >= 0 {
+			w.Expected[t.Name] = t.Clusters
+		}
+	}
+	fleet := rollout.Fleet{Since: m.options.Ledger.Since()}
+	for _, one := range m.options.Ledger.FindStandings(w, outputs) {
+		standing := rollout.Standing{ClusterType: one.Type, Labels: labels[one.Type], Class: one.Class, Object: one.Object.Name, Message: one.Message}
+		if one.Cluster != nil {
+			standing.Cluster, standing.LastSeen, standing.SilentAt = one.Cluster.Name(), one.Cluster.LastSeen, one.Cluster.SilentAt()
+		}
+		fleet.Standings = append(fleet.Standings, standing)
+	}
+	return fleet
+}
+
+// findOutputs returns the head of the output, and the commits that clusters of the environment report,
+// as far as they are of its repository.
+func (m *Promoter) findOutputs(s *stageState, types []ClusterType) *ledger.Outputs {
+	commits, names := []string{}, []string{}
+	for _, t := range types {
+		names = append(names, t.Name)
+	}
+	for _, c := range m.options.Ledger.Clusters() {
+		if c.Group.Environment == s.spec.Name {
+			commits = append(commits, ledger.ParseRevision(m.options.Ledger.FindRevision(c)).Commit)
+			names = append(names, c.Group.ClusterType)
+		}
+	}
+	slices.Sort(commits)
+	slices.Sort(names)
+	outputs := &ledger.Outputs{}
+	for _, commit := range append(slices.Compact(commits), s.output.head) {
+		if o, ours := s.output.readOutput(commit, slices.Compact(names)); ours {
+			outputs.Add(o)
+		}
+	}
+	return outputs
+}
+
+// readOutput returns a commit as an output, with the folders of cluster types; false if it is not of the
+// repository. For a type without a folder at the head, and for no type, the whole folder of the
+// environment counts, so that a cluster is not ready because it has a type that does not exist.
+func (p outputLocation) readOutput(commit string, types []string) (ledger.Output, bool) {
+	mirror := p.remote.Mirror()
+	if _, err := mirror.Commit(commit); commit == "" || err != nil {
+		return ledger.Output{}, false
+	}
+	whole, err := mirror.FolderID(commit, p.folder)
+	if err != nil {
+		return ledger.Output{}, false
+	}
+	o := ledger.Output{Revision: commit, Folders: map[string]string{}}
+	for _, name := range types {
+		id := whole
+		if p.hasFolder(name) {
+			id, err = mirror.FolderID(commit, path.Join(p.folder, name))
+			if err != nil {
+				return ledger.Output{}, false
+			}
+		}
+		o.Folders[name] = id.String()
+	}
+	return o, true
+}
+
+// hasFolder reports whether the head has a folder for a cluster type.
+func (p outputLocation) hasFolder(clusterType string) bool {
+	if clusterType == "" || strings.Contains(clusterType, "/") {
+		return false
+	}
+	id, err := p.remote.Mirror().FolderID(p.head, path.Join(p.folder, clusterType))
+	return err == nil && id != (tree.Tree{}).ID()
+}
