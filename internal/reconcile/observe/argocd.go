@@ -30,8 +30,8 @@ type argoEvent struct {
 	Time     json.RawMessage `json:"time"`
 }
 
-// ParseArgoCD reads what Argo CD's notifications send with the template that fairlead cluster connect
-// prints, of a cluster that has proven its name. The errors are those of [ParseFlux].
+// ParseArgoCD reads what Argo CD's notifications send with the template of
+// docs/how-to/bootstrap-a-cluster.md, of a cluster that has proven its name. The errors are those of [ParseFlux].
 func ParseArgoCD(body []byte, cluster string) (Event, error) {
 	var a argoEvent
 	if err := json.Unmarshal(body, &a); err != nil {

@@ -44,11 +44,11 @@ var (
 	notFluxEvent = response{"malformed", http.StatusBadRequest, responseBody{
 		Error: "the body is not an event of Flux", Hint: "send the events with a Provider of type generic-hmac: https://github.com/fairlead-io/fairlead/blob/main/docs/reference/settings.md"}}
 	notArgoCDEvent = response{"malformed", http.StatusBadRequest, responseBody{
-		Error: "the body is not what the template for Argo CD sends", Hint: "fairlead cluster connect NAME --argocd prints the template"}}
+		Error: "the body is not what the template for Argo CD sends", Hint: "https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/bootstrap-a-cluster.md has the template"}}
 	otherCluster = response{"malformed", http.StatusBadRequest, responseBody{
 		Error: "the event names another cluster than its address", Hint: "write the same name into eventMetadata.cluster of the Alert, or remove it there"}}
 	nameProven = response{"unproven", http.StatusConflict, responseBody{
-		Error: "a cluster of this name reports with its own key", Hint: "give each cluster a name of its own; fairlead cluster connect NAME prints how it reports with its key"}}
+		Error: "a cluster of this name reports with its own key", Hint: "give each cluster a name of its own, and its key: https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/bootstrap-a-cluster.md"}}
 	noClusterKeys = response{"not-set-up", http.StatusNotFound, responseBody{
 		Error: "clusters have no keys of their own", Hint: "write where the secret for them is under ledger in the settings"}}
 	reportTooLarge = response{"too-large", http.StatusRequestEntityTooLarge, responseBody{
