@@ -97,7 +97,7 @@ func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, clu
 		}
 	}
 	reports := openReports(ctx, o.Settings, with.Logger)
-	with.Settings, with.Inbox = o.Settings, reports
+	with.Settings, with.Inbox, with.Ledger = o.Settings, reports, findLedger(reports)
 	l, err := loop.New(ctx, with)
 	if err != nil {
 		closeReports(reports, with.Logger)

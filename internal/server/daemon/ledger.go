@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	agents "github.com/fairlead-io/fairlead/internal/server/reports"
@@ -41,6 +42,24 @@ func openReports(ctx context.Context, s *config.Settings, logger *slog.Logger) c
 	r := recorder.Open(ctx, recorder.Options{Path: s.LedgerFile(), Now: time.Now, Logger: logger})
 	r.Import(inbox)
 	return r
+}
+
+// fleetLedger is a ledger since a process listens to clusters.
+type fleetLedger struct {
+	*recorder.Recorder
+	since time.Time
+}
+
+// Since returns when the process began to listen.
+func (l fleetLedger) Since() time.Time { return l.since }
+
+// findLedger returns the ledger among the reports of clusters; nil if there is none.
+func findLedger(reports clusterReports) promoter.Ledger {
+	r, ok := reports.(*recorder.Recorder)
+	if !ok {
+		return nil
+	}
+	return fleetLedger{r, time.Now()}
 }
 
 // inboxReports is an Inbox, which stores all by itself but that objects have said the same again.
