@@ -53,6 +53,16 @@ func (p *Pending) Follow(later *Pending) {
 	}
 }
 
+// RemoveClusters removes the writes of the objects of clusters.
+func (p *Pending) RemoveClusters(isRemoved func(id string) bool) {
+	for o, spans := range p.objects {
+		if isRemoved(o.Cluster) {
+			p.count -= len(spans)
+			delete(p.objects, o)
+		}
+	}
+}
+
 // All returns the writes, by object, and by time for each object.
 func (p *Pending) All() []SpanWrite {
 	all := make([]SpanWrite, 0, p.count)

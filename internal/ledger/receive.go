@@ -164,3 +164,6 @@ func (l *Ledger) FindCluster(name string) *Cluster { return l.roster.Find(name) 
 
 // Find returns what is known of an object, and false if nothing is.
 func (l *Ledger) Find(o Object) (State, bool) { return l.book.Find(o) }
+
+// CountObjectsOf returns how many objects of a cluster are known.
+func (l *Ledger) CountObjectsOf(id string) int { return l.book.countObjects(id) }

@@ -151,7 +151,7 @@ type Roster struct {
 	byUID    map[string]*Cluster
 }
 
-// All returns all clusters, in the order in which they were first in touch.
+// All returns all clusters, in the order in which they were first in touch; of the same time, by ID.
 func (r *Roster) All() []*Cluster { return slices.Clone(r.clusters) }
 
 // Find returns the cluster that has, or had, a name; nil if there is none.
@@ -198,12 +198,53 @@ func (r *Roster) add(c *Cluster) {
 	if r.byName == nil {
 		r.byName, r.byUID = map[string]*Cluster{}, map[string]*Cluster{}
 	}
-	r.clusters = append(r.clusters, c)
+	i := len(r.clusters) // nearly always
+	for i > 0 && c.isFirst(r.clusters[i-1]) {
+		i--
+	}
+	r.clusters = slices.Insert(r.clusters, i, c)
 	for _, n := range c.Names {
 		r.byName[n.Name] = c
 	}
 	if c.UID != "" {
 		r.byUID[c.UID] = c
+	}
+}
+
+// findRivals returns the clusters that cannot be known beside another one, which may be itself.
+func (r *Roster) findRivals(c Cluster) (all []*Cluster) {
+	add := func(known *Cluster) {
+		if known != nil && !slices.Contains(all, known) {
+			all = append(all, known)
+		}
+	}
+	for _, n := range c.Names {
+		add(r.byName[n.Name])
+	}
+	if c.UID != "" {
+		add(r.byUID[c.UID])
+	}
+	return all
+}
+
+// isFirst reports whether a cluster comes before another one.
+func (c *Cluster) isFirst(other *Cluster) bool {
+	if c.FirstSeen.Equal(other.FirstSeen) {
+		return c.ID < other.ID
+	}
+	return c.FirstSeen.Before(other.FirstSeen)
+}
+
+func (r *Roster) remove(c *Cluster) {
+	i := slices.Index(r.clusters, c)
+	r.clusters = slices.Delete(r.clusters, i, i+1)
+	for _, n := range c.Names {
+		if r.byName[n.Name] == c {
+			delete(r.byName, n.Name)
+		}
+	}
+	if r.byUID[c.UID] == c {
+		delete(r.byUID, c.UID)
 	}
 }
 

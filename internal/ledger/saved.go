@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"iter"
+	"slices"
 	"unique"
 )
 
@@ -20,6 +21,11 @@ type Saved struct {
 func (s Saved) IsPlain() bool {
 	return len(s.Reports) == 1 && s.Reports[0].Runs == "" && s.Reports[0].Phase == s.State.Phase &&
 		s.Reports[0].Target == s.State.Target() && (s.State.Phase == Ready || s.State.Revision == "")
+}
+
+// IsSame reports whether the states of two objects differ only in what each report brings anew.
+func (s Saved) IsSame(other Saved) bool {
+	return s.Object == other.Object && s.State.isSame(other.State)
 }
 
 // Save returns what has to be stored of an object, and false if it is not known.
@@ -45,8 +51,40 @@ func (l *Ledger) SaveAll() iter.Seq[Saved] {
 	}
 }
 
+// SaveCluster returns what has to be stored of the objects of a cluster, by name.
+func (l *Ledger) SaveCluster(id string) []Saved {
+	names := l.book.names(id)
+	slices.Sort(names)
+	all := make([]Saved, 0, len(names))
+	for _, name := range names {
+		s, _ := l.Save(Object{id, name})
+		all = append(all, s)
+	}
+	return all
+}
+
 // RestoreCluster takes in what was stored of a cluster. It must not be known.
 func (l *Ledger) RestoreCluster(c Cluster) { l.roster.add(&c) }
+
+// FindReplaced returns the IDs of the clusters that ReplaceCluster would replace.
+func (l *Ledger) FindReplaced(c Cluster) (ids []string) {
+	for _, known := range l.roster.findRivals(c) {
+		ids = append(ids, known.ID)
+	}
+	return ids
+}
+
+// ReplaceCluster takes in what was stored of a cluster in the place of all that is known of it, and of
+// clusters that have one of its names or its uid.
+func (l *Ledger) ReplaceCluster(c Cluster) {
+	for _, known := range l.roster.findRivals(c) {
+		l.roster.remove(known)
+		for _, name := range l.book.names(known.ID) {
+			l.book.remove(Object{known.ID, name})
+		}
+	}
+	l.roster.add(&c)
+}
 
 // RestoreObject takes in what was stored of an object. It must not be known. State is not read: it
 // follows from Reports.

@@ -8,12 +8,25 @@ import (
 
 // identities are the ids that were looked up already.
 type identities struct {
-	clusters map[string]int64 // by their first names
-	objects  map[ledger.Object]int64
+	clusters map[string]int64            // by their first names
+	objects  map[string]map[string]int64 // by the same, and their own
 }
 
 func newIdentities() identities {
-	return identities{map[string]int64{}, map[ledger.Object]int64{}}
+	return identities{map[string]int64{}, map[string]map[string]int64{}}
+}
+
+// forget forgets the ids of a cluster and its objects.
+func (ids *identities) forget(cluster string) {
+	delete(ids.clusters, cluster)
+	delete(ids.objects, cluster)
+}
+
+func (ids *identities) addObject(o ledger.Object, id int64) {
+	if ids.objects[o.Cluster] == nil {
+		ids.objects[o.Cluster] = map[string]int64{}
+	}
+	ids.objects[o.Cluster][o.Name] = id
 }
 
 // batchWriter writes one batch. The ids of revisions and messages are remembered for as long.
@@ -75,7 +88,7 @@ func (w *batchWriter) clusterID(ctx context.Context, firstName string) (int64, e
 // objectID returns the id of an object, which is added if it is new. The objects of a cluster are
 // neighbours, so that a batch touches few pages.
 func (w *batchWriter) objectID(ctx context.Context, o ledger.Object) (int64, error) {
-	if id, ok := w.ids.objects[o]; ok {
+	if id, ok := w.ids.objects[o.Cluster][o.Name]; ok {
 		return id, nil
 	}
 	cluster, err := w.clusterID(ctx, o.Cluster)
@@ -92,7 +105,7 @@ func (w *batchWriter) objectID(ctx context.Context, o ledger.Object) (int64, err
 		id, err = w.addObject(ctx, cluster, o.Name)
 	}
 	if err == nil {
-		w.ids.objects[o] = id
+		w.ids.addObject(o, id)
 	}
 	return id, err
 }

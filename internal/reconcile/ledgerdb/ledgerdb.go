@@ -42,10 +42,13 @@ type scanFunc = func(columns ...any) error
 // Store is a ledger in a database. Any number of goroutines may read, and one may write.
 type Store struct {
 	engine engine
+	shared bool // other processes may write, too
 	ids    identities
+	// generation is that of the last change that was read or written, in a shared database.
+	generation int64
 }
 
-func newStore(e engine) *Store { return &Store{e, newIdentities()} }
+func newStore(e engine) *Store { return &Store{engine: e, ids: newIdentities()} }
 
 // Close closes the database.
 func (s *Store) Close() error { return s.engine.close() }

@@ -10,38 +10,73 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
+// everything is before the first generation.
+const everything = -1
+
 // Load reads what is known of all clusters into a ledger that knows none.
 func (s *Store) Load(ctx context.Context, into *ledger.Ledger) error {
-	err := s.engine.read(ctx, func(in session) error {
-		l := loader{in, map[int64]*ledger.Cluster{}, map[int64]*ledger.Saved{}}
-		for _, step := range []func(context.Context) error{l.loadClusters, l.loadNames, l.loadStates, l.loadEvidence, l.loadSpansBefore} {
-			if err := step(ctx); err != nil {
-				return err
-			}
+	var n News
+	generation := s.generation
+	err := s.engine.read(ctx, func(in session) (err error) {
+		generation, err = loadGeneration(ctx, in)
+		if err == nil {
+			n, err = loadNews(ctx, in, everything)
 		}
-		for _, id := range slices.Sorted(maps.Keys(l.clusters)) {
-			into.RestoreCluster(*l.clusters[id])
-		}
-		for _, o := range l.objects {
-			into.RestoreObject(*o)
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("read the ledger: %w", err)
 	}
+	s.generation = generation
+	for _, c := range n.Clusters {
+		into.RestoreCluster(c)
+	}
+	for _, o := range n.Objects {
+		into.RestoreObject(o)
+	}
 	return nil
+}
+
+// News is what is stored of some clusters, with all of their objects.
+type News struct {
+	Clusters []ledger.Cluster
+	Objects  []ledger.Saved
+}
+
+// loadNews reads what is stored of the clusters that have changed after a generation.
+func loadNews(ctx context.Context, in session, after int64) (News, error) {
+	l := loader{in, after, map[int64]*ledger.Cluster{}, map[int64]*ledger.Saved{}}
+	for _, step := range []func(context.Context) error{l.loadClusters, l.loadNames, l.loadStates, l.loadEvidence, l.loadSpansBefore} {
+		err := step(ctx)
+		if err != nil {
+			return News{}, err
+		}
+	}
+	var n News
+	for _, id := range slices.Sorted(maps.Keys(l.clusters)) {
+		n.Clusters = append(n.Clusters, *l.clusters[id])
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.objects)) {
+		n.Objects = append(n.Objects, *l.objects[id])
+	}
+	return n, nil
+}
+
+func loadGeneration(ctx context.Context, in session) (generation int64, err error) {
+	err = in.query(ctx, "generation_load", nil, func(scan scanFunc) error { return scan(&generation) })
+	return generation, err
 }
 
 // loader has what was read, by id.
 type loader struct {
 	session
+	after    int64 // the generation
 	clusters map[int64]*ledger.Cluster
 	objects  map[int64]*ledger.Saved
 }
 
 func (l loader) loadClusters(ctx context.Context) error {
-	return l.query(ctx, "clusters_load", nil, func(scan scanFunc) error {
+	return l.query(ctx, "clusters_load", []any{l.after}, func(scan scanFunc) error {
 		var c ledger.Cluster
 		var id, every, first, last, rivalSeen, sequence, sent, agent int64
 		var name string
@@ -55,7 +90,7 @@ func (l loader) loadClusters(ctx context.Context) error {
 }
 
 func (l loader) loadNames(ctx context.Context) error {
-	return l.query(ctx, "cluster_names_load", nil, func(scan scanFunc) error {
+	return l.query(ctx, "cluster_names_load", []any{l.after}, func(scan scanFunc) error {
 		var cluster, since int64
 		var name string
 		if err := scan(&cluster, &name, &since); err != nil {
@@ -69,7 +104,7 @@ func (l loader) loadNames(ctx context.Context) error {
 }
 
 func (l loader) loadStates(ctx context.Context) error {
-	return l.query(ctx, "states_load", nil, func(scan scanFunc) error {
+	return l.query(ctx, "states_load", []any{l.after}, func(scan scanFunc) error {
 		var id, cluster, phase, since, said int64
 		var o ledger.Saved
 		var level bool
@@ -90,7 +125,7 @@ func (l loader) loadStates(ctx context.Context) error {
 // loadEvidence puts the reports that were stored in the place of the one that follows from a state.
 func (l loader) loadEvidence(ctx context.Context) error {
 	last := int64(-1)
-	return l.query(ctx, "evidence_load", nil, func(scan scanFunc) error {
+	return l.query(ctx, "evidence_load", []any{l.after}, func(scan scanFunc) error {
 		var id, phase, said int64
 		var r ledger.Report
 		if err := scan(&id, &phase, &r.Target, &r.Runs, &said, &r.Level, &r.Message); err != nil {

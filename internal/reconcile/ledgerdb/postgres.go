@@ -77,7 +77,9 @@ func OpenPostgres(ctx context.Context, address string) (*Store, error) {
 		e.pool.Close()
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
-	return newStore(e), nil
+	store := newStore(e)
+	store.shared = true
+	return store, nil
 }
 
 // postgresMigrator has the version of the schema in a table of its own.

@@ -26,33 +26,77 @@ func (b *Batch) IsEmpty() bool {
 
 // Write writes a batch whole or not at all. It may be written again.
 func (s *Store) Write(ctx context.Context, b Batch) error {
+	return s.Update(ctx, func(News) Batch { return b })
+}
+
+// Update writes the batch that take returns whole or not at all. If other processes may write to the
+// database, take is told of the clusters that they have changed since this one has last read or
+// written, and none of them writes before this is done.
+func (s *Store) Update(ctx context.Context, take func(News) Batch) error {
+	generation := s.generation
 	err := s.engine.transact(ctx, func(in session) error {
-		w := newBatchWriter(in, &s.ids)
-		for i := range b.Clusters {
-			if err := w.writeCluster(ctx, &b.Clusters[i]); err != nil {
+		var n News
+		var err error
+		if s.shared {
+			n, err = loadNews(ctx, in, s.generation)
+			if err != nil {
 				return err
 			}
 		}
-		for i := range b.Objects {
-			if err := w.writeObject(ctx, &b.Objects[i]); err != nil {
-				return err
-			}
+		for _, c := range n.Clusters {
+			s.ids.forget(c.ID)
 		}
-		for i := range b.Spans {
-			if err := w.writeSpan(ctx, &b.Spans[i]); err != nil {
-				return err
-			}
+		err = newBatchWriter(in, &s.ids).writeBatch(ctx, take(n))
+		if err == nil && s.shared {
+			generation, err = loadGeneration(ctx, in)
 		}
-		for _, o := range b.Gone {
-			if err := w.writeGone(ctx, o, b.GoneSince); err != nil {
-				return err
-			}
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		s.ids = newIdentities() // some may never have been written
 		return fmt.Errorf("write the ledger: %w", err)
+	}
+	s.generation = generation
+	return nil
+}
+
+// HasNews reports whether other processes have changed anything since this one has last read or written.
+func (s *Store) HasNews(ctx context.Context) (bool, error) {
+	generation := s.generation
+	err := s.engine.read(ctx, func(in session) (err error) {
+		generation, err = loadGeneration(ctx, in)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("read the ledger: %w", err)
+	}
+	return generation != s.generation, nil
+}
+
+func (w *batchWriter) writeBatch(ctx context.Context, b Batch) error {
+	for i := range b.Clusters {
+		err := w.writeCluster(ctx, &b.Clusters[i])
+		if err != nil {
+			return err
+		}
+	}
+	for i := range b.Objects {
+		err := w.writeObject(ctx, &b.Objects[i])
+		if err != nil {
+			return err
+		}
+	}
+	for i := range b.Spans {
+		err := w.writeSpan(ctx, &b.Spans[i])
+		if err != nil {
+			return err
+		}
+	}
+	for _, o := range b.Gone {
+		err := w.writeGone(ctx, o, b.GoneSince)
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -115,7 +159,7 @@ func (w *batchWriter) writeGone(ctx context.Context, o ledger.Object, since time
 	if err != nil {
 		return err
 	}
-	delete(w.ids.objects, o) // so that it is revived when it is back
+	delete(w.ids.objects[o.Cluster], o.Name) // so that it is revived when it is back
 	if err := w.exec(ctx, "object_gone", id, unixOf(since)); err != nil {
 		return err
 	}

@@ -22,6 +22,15 @@ type testStore interface {
 	lose()
 	// change runs statements.
 	change(statements string)
+	// goAway lets nothing be written until comeBack.
+	goAway()
+	comeBack()
+	// refuseStates lets no state and no span be written.
+	refuseStates()
+	// makeNewer makes it one of a newer program.
+	makeNewer()
+	// dump returns what is stored of clusters, as text.
+	dump() string
 }
 
 // onBothEngines runs a test with stores in SQLite and in PostgreSQL.
@@ -71,6 +80,27 @@ func (s *sqliteStore) change(statements string) {
 	}
 }
 
+func (s *sqliteStore) goAway() {
+	s.change("create trigger away before insert on span begin select raise(fail, 'away'); end")
+}
+
+func (s *sqliteStore) comeBack() { s.change("drop trigger away") }
+
+func (s *sqliteStore) refuseStates() {
+	s.change("create trigger quiet before update on state begin select raise(fail, 'written'); end; " +
+		"create trigger still before insert on span begin select raise(fail, 'written'); end")
+}
+
+func (s *sqliteStore) makeNewer() { s.change("pragma user_version = 9999") }
+
+func (s *sqliteStore) dump() string {
+	text, err := os.ReadFile(s.path)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return string(text)
+}
+
 // postgresStore is a store in a database of PostgreSQL.
 type postgresStore struct {
 	*testing.T
@@ -96,4 +126,19 @@ func (s *postgresStore) lose() { s.change("drop schema public cascade; create sc
 func (s *postgresStore) change(statements string) {
 	s.Helper()
 	s.db.Exec(statements)
+}
+
+func (s *postgresStore) goAway()   { s.db.CutOff() }
+func (s *postgresStore) comeBack() { s.db.LetIn() }
+
+func (s *postgresStore) refuseStates() {
+	s.change("create function refuse() returns trigger language plpgsql as 'begin raise exception ''written''; end';" +
+		"create trigger quiet before update on state for each row execute function refuse();" +
+		"create trigger still before insert on span for each row execute function refuse()")
+}
+
+func (s *postgresStore) makeNewer() { s.change("update schema_version set version = 9999") }
+
+func (s *postgresStore) dump() string {
+	return s.db.Query("select string_agg(c::text, ' ' order by id) from cluster c") + s.db.Query("select string_agg(s::text, ' ' order by object, since) from span s")
 }

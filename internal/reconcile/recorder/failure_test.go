@@ -2,7 +2,6 @@ package recorder_test
 
 import (
 	"bytes"
-	"database/sql"
 	"errors"
 	"log/slog"
 	"os"
@@ -21,21 +20,21 @@ var noon = time.Date(2026, time.November, 23, 12, 0, 0, 0, time.UTC)
 // rig is a Recorder with a clock and a log.
 type rig struct {
 	*testing.T
-	path     string
+	store    testStore
 	now      time.Time
 	log      bytes.Buffer
 	recorder *recorder.Recorder
 }
 
-func newRig(t *testing.T) *rig {
-	return &rig{T: t, path: filepath.Join(t.TempDir(), "ledger.db"), now: noon}
+func newRig(t *testing.T, newStore func(*testing.T) testStore) *rig {
+	return &rig{T: t, store: newStore(t), now: noon}
 }
 
 func (r *rig) open() {
 	r.Helper()
-	r.recorder = recorder.Open(r.Context(), recorder.Options{
-		Path: r.path, Now: func() time.Time { return r.now }, Logger: slog.New(slog.NewTextHandler(&r.log, nil)),
-	})
+	o := recorder.Options{Now: func() time.Time { return r.now }, Logger: slog.New(slog.NewTextHandler(&r.log, nil))}
+	r.store.set(&o)
+	r.recorder = recorder.Open(r.Context(), o)
 	r.Cleanup(func() { _ = r.recorder.Close() })
 }
 
@@ -53,10 +52,7 @@ func (r *rig) report(cluster, phase, revision string) {
 // stored returns what the store says that a cluster ran and runs.
 func (r *rig) stored(cluster string) string {
 	r.Helper()
-	s, err := ledgerdb.OpenSQLite(r.Context(), r.path)
-	if err != nil {
-		r.Fatal(err)
-	}
+	s := r.store.open()
 	defer func() { _ = s.Close() }()
 	spans, err := s.FindHistory(r.Context(), ledger.Object{Cluster: cluster, Name: "P"})
 	if err != nil {
@@ -80,22 +76,12 @@ func (r *rig) wantStored(cluster, want string) {
 	}
 }
 
-// change runs a statement on the store, as another program.
-func (r *rig) change(statement string) {
-	r.Helper()
-	db, err := sql.Open("sqlite", r.path)
-	if err == nil {
-		_, err = db.Exec(statement)
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		r.Fatal(err)
-	}
-}
-
 // TestCrash: a process that ends at any time leaves a store that is right after one more round of
 // reports.
-func TestCrash(t *testing.T) {
-	r := newRig(t)
+func TestCrash(t *testing.T) { onBothEngines(t, "", testCrash) }
+
+func testCrash(t *testing.T, newStore func(*testing.T) testStore) {
+	r := newRig(t, newStore)
 	r.open()
 	r.report("e1", "ready", "A")
 	r.report("e2", "ready", "A")
@@ -119,27 +105,31 @@ func TestCrash(t *testing.T) {
 }
 
 // TestStoreAway: what cannot be written is held, said, and written when it can.
-func TestStoreAway(t *testing.T) {
-	r := newRig(t)
+func TestStoreAway(t *testing.T) { onBothEngines(t, "", testStoreAway) }
+
+func testStoreAway(t *testing.T, newStore func(*testing.T) testStore) {
+	r := newRig(t, newStore)
 	r.open()
 	r.report("e1", "ready", "A")
 	if err := r.recorder.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.change("create trigger away before insert on span begin select raise(fail, 'away'); end")
+	r.store.goAway()
 	r.report("e1", "ready", "B")
-	for range 2 {
+	logged := 0
+	for i := range 4 {
 		if err := r.recorder.Flush(t.Context()); err == nil || r.recorder.Check() == nil {
 			t.Fatal("a batch that was not written is reported as written")
 		}
+		n := strings.Count(r.log.String(), "level=ERROR")
+		if n == 0 || i > 1 && n != logged {
+			t.Errorf("%d errors are logged:\n%s", n, &r.log)
+		}
+		logged = n
 	}
-	r.wantStored("e1", "12:01- ready A")
 	r.report("e1", "failed", "C")
 	r.report("e2", "ready", "B")
-	if n := strings.Count(r.log.String(), "level=ERROR"); n != 1 {
-		t.Errorf("%d errors are logged:\n%s", n, &r.log)
-	}
-	r.change("drop trigger away")
+	r.store.comeBack()
 	if err := errors.Join(r.recorder.Flush(t.Context()), r.recorder.Check()); err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +143,9 @@ func TestStoreAway(t *testing.T) {
 // TestDamagedStore: a damaged store is moved aside, at the start and while the process runs; what is
 // known in memory is written to the new one.
 func TestDamagedStore(t *testing.T) {
-	r := newRig(t)
-	if err := os.WriteFile(r.path, []byte(strings.Repeat("no database", 1000)), 0o600); err != nil {
+	r := newRig(t, newSQLiteStore)
+	path := r.store.(*sqliteStore).path
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r.open()
@@ -167,32 +158,31 @@ func TestDamagedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.now = r.now.Add(time.Hour)
-	r.change("pragma writable_schema = on; update sqlite_master set rootpage = 9999 where name = 'span'; pragma schema_version = 9999")
+	r.store.change("pragma writable_schema = on; update sqlite_master set rootpage = 9999 where name = 'span'; pragma schema_version = 9999")
 	r.report("e1", "ready", "B")
 	if err := errors.Join(r.recorder.Flush(t.Context()), r.recorder.Check()); err != nil {
 		t.Fatal(err)
 	}
 	r.wantStored("e1", "13:03- ready B")
 	r.wantStored("e2", "12:02- ready A")
-	aside, err := filepath.Glob(r.path + ".damaged-*")
+	aside, err := filepath.Glob(path + ".damaged-*")
 	if err != nil || len(aside) < 2 {
 		t.Errorf("moved aside are %q, %v", aside, err)
 	}
 }
 
 // TestNewerStore: a store of a newer program is left alone, and reports count without it.
-func TestNewerStore(t *testing.T) {
-	r := newRig(t)
+func TestNewerStore(t *testing.T) { onBothEngines(t, "", testNewerStore) }
+
+func testNewerStore(t *testing.T, newStore func(*testing.T) testStore) {
+	r := newRig(t, newStore)
 	r.open()
 	r.report("e1", "ready", "A")
 	if err := r.recorder.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r.change("pragma user_version = 9999")
-	before, err := os.ReadFile(r.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r.store.makeNewer()
+	before := r.store.dump()
 	r.open()
 	if err := r.recorder.Check(); !errors.Is(err, ledgerdb.ErrNewer) {
 		t.Error(err)
@@ -204,22 +194,22 @@ func TestNewerStore(t *testing.T) {
 	if n := len(r.recorder.Clusters()); n != 1 {
 		t.Errorf("%d clusters are known", n)
 	}
-	after, err := os.ReadFile(r.path)
-	if err != nil || !bytes.Equal(before, after) {
-		t.Errorf("the file has changed: %v", err)
+	if r.store.dump() != before {
+		t.Error("the store has changed")
 	}
 }
 
 // TestQuiet: clusters that say the same again cost no writes but those of when they were last in touch.
-func TestQuiet(t *testing.T) {
-	r := newRig(t)
+func TestQuiet(t *testing.T) { onBothEngines(t, "", testQuiet) }
+
+func testQuiet(t *testing.T, newStore func(*testing.T) testStore) {
+	r := newRig(t, newStore)
 	r.open()
 	r.report("e1", "ready", "A")
 	if err := r.recorder.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.change("create trigger quiet before update on state begin select raise(fail, 'written'); end; " +
-		"create trigger still before insert on span begin select raise(fail, 'written'); end")
+	r.store.refuseStates()
 	for range 60 {
 		r.report("e1", "ready", "A")
 		if err := r.recorder.Flush(t.Context()); err != nil {

@@ -42,10 +42,13 @@ type Options struct {
 	// Path is the file of the store; it need not be there.
 	Path string
 	// Postgres returns the address of the PostgreSQL that is the store in the place of Path; nil if
-	// there is none.
+	// there is none. Other processes may write to it.
 	Postgres func() (string, error)
-	Now      func() time.Time
-	Logger   *slog.Logger
+	// Changed is called when other processes have changed what is known; nil if nothing has to be
+	// done then.
+	Changed func()
+	Now     func() time.Time
+	Logger  *slog.Logger
 }
 
 // Recorder has the ledger of all clusters. Any number of goroutines may use it.
@@ -65,6 +68,7 @@ type Recorder struct {
 	failure error                   // why the store is not up to date
 	failed  time.Time               // when it was last tried
 	losses  map[string]observe.Loss // by environment
+	held    held                    // of a store that others write to as well
 }
 
 // changes are what is to be written.
@@ -82,6 +86,10 @@ func newChanges() changes {
 // Recorder knows what is reported from now on.
 func Open(ctx context.Context, o Options) *Recorder {
 	r := newRecorder(o)
+	if o.Postgres != nil {
+		_ = r.Flush(ctx) // it is logged, and tried again
+		return r
+	}
 	r.store, r.failure = r.openStore(ctx)
 	if r.failure != nil {
 		o.Logger.Error("the ledger is not stored until Fairlead is started again", "error", r.failure)
@@ -94,7 +102,9 @@ func newRecorder(o Options) *Recorder {
 		options: o, full: make(chan struct{}, 1),
 		ledger: ledger.New(maxObjects), pending: newChanges(), seen: map[string]bool{}, written: o.Now(), losses: map[string]observe.Loss{},
 	}
-	r.findLostStores()
+	if o.Postgres == nil {
+		r.findLostStores()
+	}
 	return r
 }
 
@@ -128,7 +138,7 @@ func (r *Recorder) openStore(ctx context.Context) (*ledgerdb.Store, error) {
 }
 
 func (r *Recorder) readStore(ctx context.Context) (*ledgerdb.Store, error) {
-	store, err := r.openEngine(ctx)
+	store, err := ledgerdb.OpenSQLite(ctx, r.options.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -136,17 +146,6 @@ func (r *Recorder) readStore(ctx context.Context) (*ledgerdb.Store, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil
-}
-
-func (r *Recorder) openEngine(ctx context.Context) (*ledgerdb.Store, error) {
-	if r.options.Postgres == nil {
-		return ledgerdb.OpenSQLite(ctx, r.options.Path)
-	}
-	address, err := r.options.Postgres()
-	if err != nil {
-		return nil, err
-	}
-	return ledgerdb.OpenPostgres(ctx, address)
 }
 
 // moveAside gives the files of a damaged store another name.
@@ -167,6 +166,11 @@ func (r *Recorder) moveAside(damage error) error {
 func (r *Recorder) Receive(c ledger.Contact, reports []ledger.Report) (receipt ledger.Receipt, news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.receive(c, reports)
+}
+
+// receive is Receive. r.mu is held.
+func (r *Recorder) receive(c ledger.Contact, reports []ledger.Report) (receipt ledger.Receipt, news bool) {
 	before := r.ledger.FindCluster(c.Name)
 	news = before == nil || before.IsSilent(c.Received)
 	names := 0
@@ -174,6 +178,9 @@ func (r *Recorder) Receive(c ledger.Contact, reports []ledger.Report) (receipt l
 		names = len(before.Names)
 	}
 	receipt = r.ledger.Receive(c, reports)
+	if r.options.Postgres != nil && (receipt.Admission == ledger.Admitted || receipt.Admission == ledger.Contested) {
+		r.held.add(receipt.Cluster, r.ledger.CountObjectsOf(receipt.Cluster), c, reports)
+	}
 	for _, w := range receipt.Writes {
 		r.pending.spans.Add(w)
 		r.pending.objects[w.Object] = true
@@ -275,6 +282,13 @@ func (r *Recorder) Clusters() []ledger.Cluster {
 func (r *Recorder) Flush(ctx context.Context) error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
+	if r.options.Postgres != nil {
+		err := r.share(ctx)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.noteOutcome(err)
+		return err
+	}
 	if r.store == nil && !r.replaced {
 		return r.Check()
 	}
@@ -285,6 +299,15 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	err := r.writeBatch(ctx, batch)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.noteOutcome(err)
+	if err != nil {
+		r.holdChanges(taken)
+	}
+	return err
+}
+
+// noteOutcome remembers and logs whether the store is up to date. r.mu is held.
+func (r *Recorder) noteOutcome(err error) {
 	if err == nil && r.failure != nil {
 		r.options.Logger.Info("the ledger is stored again")
 	}
@@ -294,9 +317,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	r.failure = err
 	if err != nil {
 		r.failed = r.options.Now()
-		r.holdChanges(taken)
 	}
-	return err
 }
 
 // holdChanges adds what came meanwhile to what could not be written.

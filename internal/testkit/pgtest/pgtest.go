@@ -71,6 +71,16 @@ func (d *Database) Exec(statements string) {
 	execAt(d.t, d.Address, statements)
 }
 
+// Query returns the first column of the first row of an answer, as text.
+func (d *Database) Query(question string) string {
+	d.t.Helper()
+	rows := query(d.t, d.Address, question)
+	if len(rows) == 0 {
+		d.t.Fatal("there is no answer to ", question)
+	}
+	return rows[0]
+}
+
 // CutOff ends all connections to the database, and lets no new one in.
 func (d *Database) CutOff() {
 	d.t.Helper()
@@ -117,14 +127,26 @@ func (s *server) exec(t testing.TB, statements string) {
 
 func execAt(t testing.TB, address, statements string) {
 	t.Helper()
+	query(t, address, statements)
+}
+
+// query runs statements, and returns the first columns of what they return.
+func query(t testing.TB, address, statements string) (first []string) {
+	t.Helper()
 	ctx := context.WithoutCancel(t.Context()) // also at the end of a test
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	_, err = conn.PgConn().Exec(ctx, statements).ReadAll()
+	results, err := conn.PgConn().Exec(ctx, statements).ReadAll()
 	if err != nil {
 		t.Fatalf("%s: %v", statements, err)
 	}
+	for _, r := range results {
+		for _, row := range r.Rows {
+			first = append(first, string(row[0]))
+		}
+	}
+	return first
 }

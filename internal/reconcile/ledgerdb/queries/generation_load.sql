@@ -1,0 +1,1 @@
+select coalesce(max(generation), 0) from cluster

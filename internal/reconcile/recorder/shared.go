@@ -1,0 +1,231 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+)
+
+// contact is a contact with its reports.
+type contact struct {
+	ledger.Contact
+	reports []ledger.Report
+	number  int // in the order of arrival
+}
+
+// held has the contacts that a shared store may not know of, by the IDs of their clusters. When another
+// process has changed a cluster they are received again, on what that has stored.
+type held struct {
+	contacts map[string][]contact
+	last     int // the number of the last one
+	// overflown are the clusters of which some contacts were given up.
+	overflown map[string]bool
+}
+
+// minHeld is how many contacts and reports are held of each cluster at least.
+const minHeld = 64
+
+// add holds a contact of a cluster. What is held of it is bounded by the number of its objects.
+func (h *held) add(id string, objects int, c ledger.Contact, reports []ledger.Report) {
+	if h.contacts == nil {
+		h.contacts, h.overflown = map[string][]contact{}, map[string]bool{}
+	}
+	h.last++
+	all := append(h.contacts[id], contact{c, reports, h.last})
+	size := 0
+	for i, c := range slices.Backward(all) {
+		size += 1 + len(c.reports)
+		if size > minHeld+4*objects && i < len(all)-1 {
+			all = slices.Clone(all[i+1:])
+			h.overflown[id] = true
+			break
+		}
+	}
+	h.contacts[id] = all
+}
+
+// drop gives up the contacts of a cluster up to one, which are stored.
+func (h *held) drop(id string, last int) {
+	left := slices.DeleteFunc(h.contacts[id], func(c contact) bool { return c.number <= last })
+	h.contacts[id] = left
+	if len(left) == 0 {
+		delete(h.contacts, id)
+	}
+	delete(h.overflown, id)
+}
+
+// take returns the contacts that are held of clusters, in the order of their arrival, and holds them no
+// longer.
+func (h *held) take(ids []string) []contact {
+	var all []contact
+	for _, id := range ids {
+		all = append(all, h.contacts[id]...)
+		delete(h.contacts, id)
+		delete(h.overflown, id)
+	}
+	slices.SortStableFunc(all, func(a, b contact) int { return a.Received.Compare(b.Received) })
+	return all
+}
+
+// share brings what is known, and what a store has that others write to, to the same state. After an
+// error it is not known what is stored: the store is opened and read anew.
+func (r *Recorder) share(ctx context.Context) error {
+	changed, err := r.exchange(ctx)
+	if err != nil && r.store != nil {
+		err = errors.Join(err, r.store.Close())
+		r.store = nil
+	}
+	if changed && r.options.Changed != nil {
+		r.options.Changed()
+	}
+	return err
+}
+
+func (r *Recorder) exchange(ctx context.Context) (changed bool, err error) {
+	if r.store == nil {
+		err := r.openShared(ctx)
+		if err != nil {
+			return false, err
+		}
+		changed = true
+	}
+	if !r.hasChanges() {
+		news, err := r.store.HasNews(ctx)
+		if err != nil || !news {
+			return changed, err
+		}
+	}
+	var written []ledger.Cluster
+	last := 0
+	err = r.store.Update(ctx, func(n ledgerdb.News) ledgerdb.Batch {
+		changed = r.acceptNews(n) || changed
+		last = r.findLastHeld()
+		_, b := r.takeBatch()
+		written = b.Clusters
+		return b
+	})
+	if err != nil {
+		return changed, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range written {
+		r.held.drop(c.ID, last)
+	}
+	return changed, nil
+}
+
+func (r *Recorder) findLastHeld() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.held.last
+}
+
+// hasChanges reports whether there is anything to write.
+func (r *Recorder) hasChanges() bool {
+	seen := r.isSeenDue()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return seen || len(r.pending.clusters) > 0 || len(r.pending.objects) > 0 || r.pending.spans.Len() > 0
+}
+
+// openShared opens a store, and makes what it has what is known. What it may not know of is received
+// again.
+func (r *Recorder) openShared(ctx context.Context) error {
+	address, err := r.options.Postgres()
+	if err != nil {
+		return err
+	}
+	store, err := ledgerdb.OpenPostgres(ctx, address)
+	if err != nil {
+		return err
+	}
+	stored := ledger.New(maxObjects)
+	err = store.Load(ctx, stored)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.store = store
+	ids := slices.Sorted(maps.Keys(r.held.contacts))
+	summaries := r.summarize(ids)
+	again := append(r.held.take(ids), summaries...)
+	r.ledger, r.pending = stored, newChanges()
+	clear(r.seen)
+	r.receiveAgain(again)
+	return nil
+}
+
+// acceptNews makes what others have stored of some clusters what is known of them, receives again what
+// they may not know of, and reports whether anything is another state than before.
+func (r *Recorder) acceptNews(n ledgerdb.News) (changed bool) {
+	if len(n.Clusters) == 0 {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := map[string][]ledger.Saved{}
+	replaced := map[string]bool{} // which are known by now
+	for _, c := range n.Clusters {
+		before[c.ID] = r.ledger.SaveCluster(c.ID)
+		for _, id := range r.ledger.FindReplaced(c) {
+			replaced[id] = true
+		}
+	}
+	ids := slices.Sorted(maps.Keys(replaced))
+	summaries := r.summarize(ids)
+	again := append(r.held.take(ids), summaries...)
+	for _, c := range n.Clusters {
+		r.ledger.ReplaceCluster(c)
+	}
+	for _, o := range n.Objects {
+		r.ledger.RestoreObject(o)
+	}
+	isReplaced := func(id string) bool { return replaced[id] }
+	maps.DeleteFunc(r.pending.clusters, func(id string, _ bool) bool { return isReplaced(id) })
+	maps.DeleteFunc(r.pending.objects, func(o ledger.Object, _ bool) bool { return isReplaced(o.Cluster) })
+	r.pending.spans.RemoveClusters(isReplaced)
+	maps.DeleteFunc(r.seen, func(id string, _ bool) bool { return isReplaced(id) })
+	r.receiveAgain(again)
+	for _, c := range n.Clusters {
+		changed = changed || !slices.EqualFunc(before[c.ID], r.ledger.SaveCluster(c.ID), ledger.Saved.IsSame)
+	}
+	return changed
+}
+
+// summarize returns a contact for each cluster of which contacts were given up: with the reports that
+// make up what is known. r.mu is held.
+func (r *Recorder) summarize(ids []string) []contact {
+	var all []contact
+	for _, id := range ids {
+		c := r.ledger.FindCluster(id)
+		if c == nil || !r.held.overflown[id] {
+			continue
+		}
+		var reports []ledger.Report
+		for _, o := range r.ledger.SaveCluster(id) {
+			reports = append(reports, o.Reports...)
+		}
+		summary := ledger.Contact{Name: c.Name(), UID: c.UID, Group: c.Group, Platform: c.Platform, Unproven: c.Unproven, Every: c.Every, Received: c.LastSeen}
+		all = append(all, contact{Contact: summary, reports: reports})
+	}
+	return all
+}
+
+// receiveAgain receives contacts that were received before. What an agent said before another contact
+// that is stored by now counts as events do: it may be out of date. r.mu is held.
+func (r *Recorder) receiveAgain(all []contact) {
+	for _, c := range all {
+		receipt, _ := r.receive(c.Contact, c.reports)
+		if receipt.Admission == ledger.Replayed && len(c.reports) > 0 {
+			event := c.Contact
+			event.Boot, event.Scope, event.Gone, event.Unread = "", ledger.Some, nil, nil
+			_, _ = r.receive(event, c.reports)
+		}
+	}
+}
