@@ -173,6 +173,9 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 
 // readReports reads what clusters have reported. The error is a warning.
 func (cc *commandContext) readReports(ctx context.Context) (observe.ReportSource, error) {
+	if cc.settings.Ledger.Postgres != nil {
+		return recorder.ReadShared(ctx, cc.settings.LedgerAddress, cc.now)
+	}
 	if cc.settings.HasLedger() {
 		return recorder.Read(ctx, cc.settings.LedgerFile(), cc.now)
 	}

@@ -91,7 +91,7 @@ remotes:
 map: {"https://github.com/acme/app": ../app, "git@h:x": "https://h/x"}
 signing: {gpg: {key: {file: key}}}
 webhooks: {github: {secret: {file: key}, previous: {env: TOKEN}}, gitlab: {secret: {env: TOKEN}}, flux: {secret: {env: TOKEN}}}
-ledger: {secret: {file: long}, previous: {file: long}}
+ledger: {secret: {file: long}, previous: {file: long}, postgres: {url: {env: TOKEN}}}
 promotion: external
 missingValues: publish
 nextEnvironment: {dev: stage, stage: prod}
@@ -127,7 +127,7 @@ probes: [{url: "https://metrics.example.com/api", token: {file: key}}, {url: "ht
 			GitLab: &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
 			Flux:   &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
 		},
-		Ledger:    config.Ledger{Secret: &config.SecretRef{File: filepath.Join(dir, "long")}, Previous: &config.SecretRef{File: filepath.Join(dir, "long")}},
+		Ledger:    config.Ledger{Secret: &config.SecretRef{File: filepath.Join(dir, "long")}, Previous: &config.SecretRef{File: filepath.Join(dir, "long")}, Postgres: &config.Postgres{URL: config.SecretRef{Env: "TOKEN"}}},
 		Promotion: "external", MissingValues: "publish",
 		NextEnvironment: map[string]string{"dev": "stage", "stage": "prod"}, Verify: "1%",
 		Probes: []config.Probe{{URL: "https://metrics.example.com/api", Token: &key}, {URL: "http://tests.example.com"}},

@@ -13,6 +13,15 @@ func (s *Settings) HasLedger() bool { return s.Ledger.Secret != nil }
 // LedgerFile returns the file of the ledger.
 func (s *Settings) LedgerFile() string { return filepath.Join(s.DataDir, "ledger.db") }
 
+// LedgerAddress returns the current address of the database of the ledger, with its password.
+func (s *Settings) LedgerAddress() (string, error) {
+	address, err := s.Ledger.Postgres.URL.Read()
+	if err != nil {
+		return "", fmt.Errorf("read the address of the ledger's database: %w", err)
+	}
+	return address.Reveal(), nil
+}
+
 // LedgerSecrets returns the current secrets that the keys of clusters are derived from, the newest
 // first; none if the settings have none. It fails if none of them can be read, or one is too short.
 func (s *Settings) LedgerSecrets() ([]string, error) {
@@ -35,6 +44,12 @@ func (c *checker) checkLedger(l *Ledger) {
 	}
 	if l.Secret == nil && l.Previous != nil {
 		c.addProblem("ledger.previous", "write secret beside it, or remove it", "is there without a secret")
+	}
+	if l.Postgres != nil {
+		if l.Secret == nil {
+			c.addProblem("ledger.postgres", "write secret beside it, or remove it", "is there without a secret")
+		}
+		c.checkSecret("ledger.postgres.url", &l.Postgres.URL)
 	}
 	for path, ref := range map[string]*SecretRef{"ledger.secret": l.Secret, "ledger.previous": l.Previous} {
 		c.checkSecret(path, ref)

@@ -46,7 +46,7 @@ func TestExample(t *testing.T) {
 	}
 	text := strings.ReplaceAll(example(t), "/etc/fairlead", dir)
 	env := func(name string) string {
-		return map[string]string{"SSH_PASSPHRASE": "hunter2", "OLD_WEBHOOK_SECRET": "hunter2", "GITLAB_WEBHOOK_SECRET": "hunter2", "GITEA_WEBHOOK_SECRET": "hunter2", "FLUX_WEBHOOK_SECRET": "hunter2", "OLD_LEDGER_SECRET": longSecret}[name]
+		return map[string]string{"SSH_PASSPHRASE": "hunter2", "OLD_WEBHOOK_SECRET": "hunter2", "GITLAB_WEBHOOK_SECRET": "hunter2", "GITEA_WEBHOOK_SECRET": "hunter2", "FLUX_WEBHOOK_SECRET": "hunter2", "OLD_LEDGER_SECRET": longSecret, "LEDGER_POSTGRES": "postgres://fairlead:hunter2@db/ledger"}[name]
 	}
 	s, problems := config.Parse("fairlead.yaml", []byte(text), dir, env)
 	if len(problems) > 0 || s == nil {

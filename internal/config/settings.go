@@ -203,6 +203,14 @@ type Ledger struct {
 	// Previous is a secret whose keys are good as well, until all clusters have those of the
 	// other; nil if there is none.
 	Previous *SecretRef `yaml:"previous"`
+	// Postgres is the database of the ledger; nil for a file in the data folder.
+	Postgres *Postgres `yaml:"postgres"`
+}
+
+// Postgres is a database of PostgreSQL.
+type Postgres struct {
+	// URL is its address, with the password.
+	URL SecretRef `yaml:"url" required:"url: {env: LEDGER_POSTGRES}"`
 }
 
 // Probe is what URLs begin with that gates may ask.

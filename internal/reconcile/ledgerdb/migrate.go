@@ -45,6 +45,17 @@ func runMigrations(ctx context.Context, m migrator, engine string) error {
 	return m.setVersion(ctx, len(all))
 }
 
+// compareVersion returns why a database cannot be read that has a version of the schema.
+func compareVersion(version, known int) error {
+	switch {
+	case version > known:
+		return describeNewer(version, known)
+	case version < known:
+		return fmt.Errorf("the schema has version %d, and the daemon has not brought it to %d yet", version, known)
+	}
+	return nil
+}
+
 func describeNewer(version, known int) error {
 	return fmt.Errorf("%w: its schema has version %d, and this program knows %d", ErrNewer, version, known)
 }

@@ -57,6 +57,31 @@ func parsePostgresAddress(address string) (*pgxpool.Config, error) {
 // OpenPostgres opens the ledger in a database of PostgreSQL, which may be empty. The error is ErrNewer
 // if it is not for this program, and ErrAddress if the address is none. No error has the password.
 func OpenPostgres(ctx context.Context, address string) (*Store, error) {
+	return openPostgres(ctx, address, func(e *postgres) error {
+		return e.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			return runMigrations(ctx, postgresMigrator{tx}, postgresFiles)
+		})
+	})
+}
+
+// ReadPostgres opens the ledger in a database of PostgreSQL that a daemon uses, and writes nothing. The
+// errors are those of OpenPostgres.
+func ReadPostgres(ctx context.Context, address string) (*Store, error) {
+	return openPostgres(ctx, address, func(e *postgres) error {
+		all, err := readMigrations(postgresFiles)
+		if err != nil {
+			return err
+		}
+		var version int
+		err = e.pool.QueryRow(ctx, "select coalesce(max(version), 0) from schema_version").Scan(&version)
+		if err != nil {
+			return err
+		}
+		return compareVersion(version, len(all))
+	})
+}
+
+func openPostgres(ctx context.Context, address string, prepare func(*postgres) error) (*Store, error) {
 	config, err := parsePostgresAddress(address)
 	if err != nil {
 		return nil, err
@@ -67,14 +92,13 @@ func OpenPostgres(ctx context.Context, address string) (*Store, error) {
 		return nil, err
 	}
 	e.pool, err = pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, fmt.Errorf("open the ledger: %w", err)
+	if err == nil {
+		err = prepare(e)
 	}
-	err = e.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		return runMigrations(ctx, postgresMigrator{tx}, postgresFiles)
-	})
 	if err != nil {
-		e.pool.Close()
+		if e.pool != nil {
+			e.pool.Close()
+		}
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
 	store := newStore(e)

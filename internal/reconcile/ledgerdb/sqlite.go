@@ -91,13 +91,10 @@ func checkVersion(ctx context.Context, on *sql.DB) error {
 	}
 	var version int
 	err = on.QueryRowContext(ctx, "pragma user_version").Scan(&version)
-	if err != nil || version == len(all) {
+	if err != nil {
 		return err
 	}
-	if version > len(all) {
-		return describeNewer(version, len(all))
-	}
-	return fmt.Errorf("the schema has version %d, and the daemon has not brought it to %d yet", version, len(all))
+	return compareVersion(version, len(all))
 }
 
 func openSQLiteFile(path string, pragmas ...string) (*sql.DB, error) {

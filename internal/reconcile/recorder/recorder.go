@@ -385,7 +385,7 @@ func (r *Recorder) writeBatch(ctx context.Context, b ledgerdb.Batch) error {
 			return err
 		}
 	}
-	store, err := r.openEngine(ctx)
+	store, err := ledgerdb.OpenSQLite(ctx, r.options.Path)
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,10 @@ package recorder
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
@@ -51,9 +53,10 @@ func (h *held) add(id string, objects int, c ledger.Contact, reports []ledger.Re
 // drop gives up the contacts of a cluster up to one, which are stored.
 func (h *held) drop(id string, last int) {
 	left := slices.DeleteFunc(h.contacts[id], func(c contact) bool { return c.number <= last })
-	h.contacts[id] = left
 	if len(left) == 0 {
 		delete(h.contacts, id)
+	} else {
+		h.contacts[id] = left
 	}
 	delete(h.overflown, id)
 }
@@ -69,6 +72,21 @@ func (h *held) take(ids []string) []contact {
 	}
 	slices.SortStableFunc(all, func(a, b contact) int { return a.Received.Compare(b.Received) })
 	return all
+}
+
+// ReadShared returns a Recorder with what a PostgreSQL has. It writes nothing. The error is a warning: the
+// Recorder has what could be read.
+func ReadShared(ctx context.Context, postgres func() (string, error), now func() time.Time) (*Recorder, error) {
+	r := newRecorder(Options{Postgres: postgres, Now: now, Logger: slog.New(slog.DiscardHandler)})
+	address, err := postgres()
+	if err != nil {
+		return r, err
+	}
+	store, err := ledgerdb.ReadPostgres(ctx, address)
+	if err != nil {
+		return r, err
+	}
+	return r, errors.Join(store.Load(ctx, r.ledger), store.Close())
 }
 
 // share brings what is known, and what a store has that others write to, to the same state. After an

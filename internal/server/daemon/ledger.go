@@ -39,7 +39,11 @@ func openReports(ctx context.Context, s *config.Settings, logger *slog.Logger) c
 	if !s.HasLedger() {
 		return inboxReports{inbox}
 	}
-	r := recorder.Open(ctx, recorder.Options{Path: s.LedgerFile(), Now: time.Now, Logger: logger})
+	options := recorder.Options{Path: s.LedgerFile(), Now: time.Now, Logger: logger}
+	if s.Ledger.Postgres != nil {
+		options.Postgres = s.LedgerAddress
+	}
+	r := recorder.Open(ctx, options)
 	r.Import(inbox)
 	return r
 }

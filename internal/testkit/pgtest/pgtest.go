@@ -81,6 +81,12 @@ func (d *Database) Query(question string) string {
 	return rows[0]
 }
 
+// QueryAll runs statements, and returns the first columns of all that they return.
+func (d *Database) QueryAll(statements string) []string {
+	d.t.Helper()
+	return query(d.t, d.Address, statements)
+}
+
 // CutOff ends all connections to the database, and lets no new one in.
 func (d *Database) CutOff() {
 	d.t.Helper()
