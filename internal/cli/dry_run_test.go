@@ -58,6 +58,7 @@ var dryRuns = []dryRun{
 	{"pr close", []string{"serve --once --config $SETTINGS"}, "pr close dev --repo $OUT", "commit to refs/fairlead/pulls/"},
 	{"pr reopen", []string{"serve --once --config $SETTINGS", "pr close dev --repo $OUT"}, "pr reopen dev --repo $OUT", "commit to refs/fairlead/pulls/"},
 	{"trigger", nil, "trigger --url $URL", "call POST "},
+	{"fleet token", nil, "fleet token east-1 --renew --reason why --config $SETTINGS", "commit to main of "},
 }
 
 // TestDryRun: every command either writes nothing, or has --dry-run, with which it changes no
@@ -135,7 +136,8 @@ func newOperatorWorld(t *testing.T) *operatorWorld {
 		t.Fatal(err)
 	}
 	listen := strings.TrimPrefix(daemon.URL, "http://")
-	w.write("fairlead.yaml", strings.NewReplacer("write: false", "write: true", "127.0.0.1:8080", listen).Replace(string(settings)))
+	w.write("ledger-secret", "a secret of thirty-two bytes, or more\n")
+	w.write("fairlead.yaml", strings.NewReplacer("write: false", "write: true", "127.0.0.1:8080", listen).Replace(string(settings))+"ledger: {secret: {file: ledger-secret}}\n")
 	return w
 }
 

@@ -125,7 +125,7 @@ func TestRun(t *testing.T) {
 	events := make(chan observe.Event, 10)
 	receiver := webhook.New(webhook.Options{
 		Secrets: func(string) ([]string, error) { return []string{"hunter2"}, nil }, Known: func(string) bool { return false },
-		Wake: func(webhook.Event) {}, Report: func(e observe.Event) bool { events <- e; return true }, Now: time.Now,
+		Wake: func(webhook.Event) {}, Report: func(e observe.Event) (bool, error) { events <- e; return true, nil }, Now: time.Now,
 	})
 	server := httptest.NewServer(receiver)
 	defer server.Close()

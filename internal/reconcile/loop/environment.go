@@ -234,7 +234,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	o := outcome{problems: problems, commits: r.Commits, clusterTypes: listClusterTypes(r.Model), assignments: e.cache.Assignments()}
 	if to != nil {
 		o.output, o.wanted = outputTo(to), r.Tree.ID().String()
-		l.retirement.noteOutput(e, o.output)
+		l.retirement.noteOutput(e, o.output, l.remotes.HasRead)
 	}
 	o.result.Reason = l.orders.WaitReasons[e.name]
 	if !problems.Stops() && o.result.Reason == "" {

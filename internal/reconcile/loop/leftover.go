@@ -30,14 +30,14 @@ func (r *retirement) isSameBranch(a, b model.RepoRef) bool {
 }
 
 // noteOutput notes where the output of an environment goes now. Where it went before, what was
-// written there is to go: nothing, if that repository could never be read.
-func (r *retirement) noteOutput(e *environment, now model.RepoRef) {
+// written there is to go: nothing, if hasRead reports that the repository there was never read.
+func (r *retirement) noteOutput(e *environment, now model.RepoRef, hasRead func(place string) bool) {
 	if now.Repo == "" {
 		return
 	}
 	before := e.output
 	e.output = now
-	if before.Repo != "" && !r.isSameOutput(before, now) && r.remotes.HasRead(r.remotes.ReadLocation(before.Repo)) {
+	if before.Repo != "" && !r.isSameOutput(before, now) && hasRead(r.remotes.ReadLocation(before.Repo)) {
 		e.leftBehind = append(e.leftBehind, before)
 	}
 	e.leftBehind = slices.DeleteFunc(e.leftBehind, func(o model.RepoRef) bool { return r.isSameOutput(o, now) })
@@ -121,7 +121,7 @@ func (r *retirement) searchLeftovers(ctx context.Context, all []*environment) (a
 	}
 	for _, e := range all {
 		if to := e.attempt.rendered.Model.OutputRepo(); e.attempt.err == nil && to != nil {
-			r.noteOutput(e, outputTo(to))
+			r.noteOutput(e, outputTo(to), r.remotes.HasRead)
 			r.searched = r.searched && (e.searched || e.ephemeral != nil) // these do not move
 		}
 	}

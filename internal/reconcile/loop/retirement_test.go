@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,13 +46,14 @@ func TestNoteOutput(t *testing.T) {
 		"to another branch":               {[]model.RepoRef{outputAt("out", "dev", "a"), outputAt("out", "main", "a")}, []model.RepoRef{outputAt("out", "dev", "a")}, nil},
 		"to another repository":           {[]model.RepoRef{outputAt("out", "dev", "a"), outputAt("other", "dev", "a")}, []model.RepoRef{outputAt("out", "dev", "a")}, nil},
 		"there and back":                  {[]model.RepoRef{outputAt("out", "dev", "a"), outputAt("out", "dev", "b"), outputAt("out", "dev", "a")}, []model.RepoRef{outputAt("out", "dev", "b")}, []string{"b"}},
+		"where it could not be read":      {[]model.RepoRef{outputAt("mistyped", "dev", "a"), outputAt("out", "dev", "a")}, nil, nil},
 		"nowhere, since it is not known":  {[]model.RepoRef{outputAt("out", "dev", "a"), {}}, nil, nil},
 		"twice, and what is left is kept": {[]model.RepoRef{outputAt("out", "dev", "b"), outputAt("out", "dev", "a"), outputAt("out", "dev", "c")}, []model.RepoRef{outputAt("out", "dev", "b"), outputAt("out", "dev", "a")}, []string{"a", "b"}},
 	} {
 		for _, retired := range []string{"remove", "keep"} {
 			r, e := newRetirement(t, retired), &environment{name: "dev"}
 			for _, to := range test.went {
-				r.noteOutput(e, to)
+				r.noteOutput(e, to, func(place string) bool { return !strings.HasSuffix(place, "/mistyped") })
 			}
 			if len(e.leftBehind) == 0 {
 				e.leftBehind = nil

@@ -123,7 +123,8 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 	}
 	if head == "" || head != id {
 		id, err = w.commitTo(ctx, c, head)
-	} else if open == nil { // its pull request may have been merged meanwhile
+	}
+	if err == nil && open == nil { // another daemon's pull request with the same may have been merged meanwhile
 		err = w.checkUnmoved(ctx, w.p.Branch, w.target)
 	}
 	if err != nil {
