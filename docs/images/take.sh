@@ -46,10 +46,10 @@ until_true shows '^stage .*rolling-out'
 take stage "${HEIGHT:-830}"
 until_true printed 'Part 2'
 message='Tidy the labels' change sed -i.bak 's/app: hello/app: helo/' workloads/hello.yaml
-until_true shows '^dev .*withheld'
+until_true shows '^dev .*proposed .*removals'
 take deletion "${HEIGHT:-900}"
 message='Take that back' change sed -i.bak 's/app: helo$/app: hello/' workloads/hello.yaml
-until_true shows '^prod .*proven +0 '
+until_true shows '^prod .*verified +0 '
 message='Deploy from another branch' change sed -i.bak 's/branch: master/branch: mastre/' workloads/hello.yaml
 until_true shows '^dev .*failed'
 take failed "${HEIGHT:-900}"

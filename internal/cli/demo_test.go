@@ -41,12 +41,12 @@ type demoWish struct {
 
 // demoWishes are by step and command; other commands end with 0.
 var demoWishes = map[string]demoWish{
-	"1 fairlead status":                         {0, `(?m)^dev +\w+ +\S+ +proven +0 .*\n.*^stage +\w+ +\S+ +proven +0 .*\n.*^prod +\w+ +\S+ +proven +0 `},
+	"1 fairlead status":                         {0, `(?m)^dev +\w+ +\S+ +verified +0 .*\n.*^stage +\w+ +\S+ +verified +0 .*\n.*^prod +\w+ +\S+ +verified +0 `},
 	"1 fairlead explain promotion prod":         {0, `rollout: 2 of 2 clusters ready`},
 	"2 fairlead wait prod":                      {0, `(?m)^prod has deployed \w+$`},
 	"2 fairlead pr list":                        {0, `(?m)^\d+ +merged +prod +prod: .*\n\d+ +merged +stage .*\n\d+ +merged +dev `},
 	"2 fairlead pr show prod":                   {0, `data\.GREETING: welcome -> ahoy`},
-	"3 fairlead status":                         {0, `(?m)^dev +\w+ +\S+ +withheld .* merge pull request \d+, or run fairlead approve dev \w+ --removals: it removes hello-web from cloud and edge`},
+	"3 fairlead status":                         {0, `(?m)^dev +\w+ +\S+ +proposed .* merge pull request \d+, or run fairlead approve dev \w+ --removals: it removes hello-web from cloud and edge`},
 	"3 fairlead pr show dev":                    {0, `(?s)^dev: REMOVE hello-web from cloud and edge\n\nopen, .*fairlead approve dev \w+ --removals.*\n-  name: "hello-web"\n`},
 	"3 fairlead wait prod":                      {0, `(?m)^prod has deployed \w+$`},
 	"4 fairlead wait dev":                       {1, `(?m)^fairlead: error: dev has not deployed \w+: Failed to deploy$`},

@@ -188,16 +188,16 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 		return b.String()
 	}
 	if s.Commit != "" {
-		b.WriteString("\nIs it proven?\n")
+		fmt.Fprintf(&b, "\nVerification of %s:\n", promote.ShortID(s.Commit))
 		writeVerdict(&b, s.Proof, 1, now, to)
 	}
 	switch {
 	case s.Next.Candidate == "":
-		b.WriteString("\nWhat comes next?\n")
+		b.WriteString("\nWhat comes next:\n")
 	case s.Next.State == promote.Promotes:
 		fmt.Fprintf(&b, "\nIt gets %s now.\n", promote.ShortID(s.Next.Candidate))
 	default:
-		fmt.Fprintf(&b, "\nMay it have %s?\n", promote.ShortID(s.Next.Candidate))
+		fmt.Fprintf(&b, "\nWhat %s is waiting for:\n", promote.ShortID(s.Next.Candidate))
 	}
 	writeVerdict(&b, s.Next.Verdict, 1, now, to)
 	if n := len(s.Next.Skipped); n > 0 {
@@ -208,7 +208,7 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 		fmt.Fprintf(&b, "  Between the two, %s left out: %s.\n", map[bool]string{true: "one is", false: fmt.Sprintf("%d are", n)}[n == 1], text.Join(skipped, " and "))
 	}
 	if at := gate.EarlierTime(s.Proof.NextChange(), s.Next.Verdict.NextChange()); at.After(now) {
-		fmt.Fprintf(&b, "\nSomething may change by itself on %s, in %s.\n", display.FormatMoment(at), display.FormatAge(at.Sub(now)))
+		fmt.Fprintf(&b, "\nNext check: %s, in %s.\n", display.FormatMoment(at), display.FormatAge(at.Sub(now)))
 	}
 	return b.String()
 }

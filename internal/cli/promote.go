@@ -89,12 +89,12 @@ its branch, in one commit of yours: the commit that is named, or else the one th
 has, or else the one that the environment waits for.
 
 It is refused if the commit is not on the base's branch, is older than what the
-environment has, was not proven in what the environment comes after, or is kept out by a
-hold, a freeze or a gate of the environment. The last three, and a proof, --force goes
-past; what was to be said against it stays on record, and so does the reason.
+environment has, is not verified in what the environment comes after, or is kept out by a
+hold, a freeze or a gate of the environment. --force overrides holds, freezes, gates and a
+missing verification; what was against it stays on record, and so does the reason.
 
-What was proven is known from the settings, with which it looks itself, or from a daemon.`,
-		Example: `  fairlead promote dev → stage                  what dev has and has proven
+With settings, promote finds out itself what is verified; with --url it asks a daemon.`,
+		Example: `  fairlead promote dev → stage                  what dev has and has verified
   fairlead promote stage 4be1c2d --pull-request
   fairlead promote stage 4be1c2d --force --reason "the fix of the outage"`,
 		Args:              checkArguments(1, 4),

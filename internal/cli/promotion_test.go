@@ -61,7 +61,7 @@ func chainText(c status.Chain, width int) string {
 
 func TestChainText(t *testing.T) {
 	want := `ENVIRONMENT  COMMIT   AGE  STATE        BEHIND  NEXT
-dev          2222222  1m   proven       0       up to date
+dev          2222222  1m   verified     0       up to date
 stage        1111111  2d   rolling-out  2       2222222 waits: 1111111 is not verified yet
 canary       1111111  -    failed       0       gets 2222222 now
 prod         -        -    empty        0       held: a ·[31mload test
@@ -142,18 +142,18 @@ It has 1111111 since Sat 2026-01-03 10:00 UTC, for 2d; the base has had 2 commit
 It is merged since Mon 2026-01-05 11:30 UTC, for 30m.
 Next: 2222222 waits: 1111111 is not verified yet
 
-Is it proven?
+Verification of 1111111:
   wait  proof: it soaks for 1h, until Mon 2026-01-05 12:30 UTC (30m more)
     yes   merged: the output is merged
     wait  soak: it soaks for 1h, until Mon 2026-01-05 12:30 UTC (30m more)
 
-May it have 2222222?
+What 2222222 is waiting for:
   wait  stage: 1111111 is not verified yet (until Mon 2026-01-05 12:30 UTC, 30m more)
     yes   after: 2222222 was verified in dev
     wait  settled: 1111111 is not verified yet (until Mon 2026-01-05 12:30 UTC, 30m more)
   Between the two, one is left out: 3333333.
 
-Something may change by itself on Mon 2026-01-05 12:30 UTC, in 30m.
+Next check: Mon 2026-01-05 12:30 UTC, in 30m.
 `
 	if diff := cmp.Diff(want, stageText(s, now, display.NewStream(&bytes.Buffer{}))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -358,7 +358,7 @@ func TestWatch(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if strings.Count(out.String(), "ENVIRONMENT") < 2 || !strings.Contains(out.String(), "proven  3 ") {
+	if strings.Count(out.String(), "ENVIRONMENT") < 2 || !strings.Contains(out.String(), "verified  3 ") {
 		t.Errorf("stdout\n%s", out.String())
 	}
 	if strings.Count(errs.String(), "500 Internal Server Error") != 1 {

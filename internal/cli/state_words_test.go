@@ -1,41 +1,179 @@
 package cli
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/web"
 )
 
-// TestStateWordsAreDocumented: docs/reference/cli.md has all words that status shows for the state of an
-// environment's commit, and no others.
-func TestStateWordsAreDocumented(t *testing.T) {
-	var wanted, documented []string
-	for file, function := range map[string]string{"../reconcile/status/promotion.go": "func (s Stage) StateWord() string {", "status_git.go": "func gitStateWord("} {
-		_, body, found := strings.Cut(read(t, file), function)
+// stateCases are stages with the state of their output; each state that a daemon knows is met.
+var stateCases = []struct {
+	name   string
+	stage  status.Stage
+	output status.State
+	want   status.StageState
+}{
+	{"no commit", status.Stage{}, status.Waiting, "empty"},
+	{"a record that cannot be read", status.Stage{Commit: newCommit, Next: promote.Decision{State: promote.Stopped}}, status.InSync, "stopped"},
+	{"a commit that cannot be rendered", status.Stage{Commit: newCommit, Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: gate.Problems, Status: gate.Fail}})}, status.Problems, "problems"},
+	{"problems of its branch", status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait}}, status.Problems, "problems"},
+	{"open", status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait}}, status.Proposed, "proposed"},
+	{"open, for a person", status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait}, Withheld: []status.Withheld{{Cause: "removals"}}}, status.Proposed, "proposed"},
+	{"closed", status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait}}, status.Declined, "declined"},
+	{"edited", status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait}}, status.Edited, "edited"},
+	{"a foreign branch", status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait}}, status.Foreign, "foreign"},
+	{"an operation failed", status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait}}, status.Failed, "failed"},
+	{"nothing is written", status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait}}, status.DryRun, "dry-run"},
+	{"its turn", status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait}}, status.Waiting, "waiting"},
+	{"merged just now", status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait}}, status.InSync, "waiting"},
+	{"merged", status.Stage{Commit: newCommit, Merged: true, Proof: gate.Verdict{Status: gate.Wait}}, status.InSync, "rolling-out"},
+	{"a workload's change is open", status.Stage{Commit: newCommit, Merged: true, Proof: gate.Verdict{Status: gate.Wait}}, status.Proposed, "rolling-out"},
+	{"verified", status.Stage{Commit: newCommit, Merged: true, Proof: gate.Verdict{Status: gate.Pass}}, status.InSync, "verified"},
+	{"verification failed", status.Stage{Commit: newCommit, Merged: true, Proof: gate.Verdict{Status: gate.Fail}}, status.InSync, "failed"},
+}
+
+// TestStateWords: status, the page and the API show the same word for the state of a commit, and for
+// that of an output.
+func TestStateWords(t *testing.T) {
+	store, chain := &status.Store{}, status.Chain{Checked: now}
+	met := map[status.StageState]bool{status.StagePromoted: true, status.StageHeld: true, status.StageFrozen: true} // of Git alone
+	for i, c := range stateCases {
+		c.stage.Environment = fmt.Sprintf("env%02d", i)
+		chain.Stages = append(chain.Stages, c.stage)
+		store.SetEnvironment(status.Environment{Name: c.stage.Environment, State: c.output})
+		met[c.want] = true
+	}
+	for _, s := range status.AllStageStates() {
+		if !met[s] {
+			t.Errorf("no case has the state %s", s)
+		}
+	}
+	store.SetPromotions(chain)
+	site := web.New(web.Options{Store: store, Now: func() time.Time { return now }})
+	get := func(path string) string {
+		w := httptest.NewRecorder()
+		site.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
+		return w.Body.String()
+	}
+	var api struct {
+		Chain struct {
+			Stages []struct{ Environment, State string }
+		}
+		Environments []struct{ Name, State string }
+	}
+	if err := json.Unmarshal([]byte(get("/api/v1/status")), &api); err != nil {
+		t.Fatal(err)
+	}
+	rows := func(part string) map[string]string { // of a table of the page
+		words := map[string]string{}
+		for _, m := range regexp.MustCompile(`(?s)<th scope="row">(env\d+)<.*?data-label="State"><span class="badge \w+">([a-z-]+)</span>`).FindAllStringSubmatch(part, -1) {
+			words[m[1]] = m[2]
+		}
+		return words
+	}
+	promotion, environments, found := strings.Cut(get("/"), `<h2 id="environments">`)
+	if !found {
+		t.Fatal("the page has no environments")
+	}
+	page, outputs := rows(promotion), rows(environments)
+	printed := strings.Split(chainText(store.Snapshot().Chain, 0), "\n")
+	once := strings.Split(statusText(store.Snapshot(), &display.Stream{}), "\n")
+	for i, c := range stateCases {
+		name := fmt.Sprintf("env%02d", i)
+		if got := api.Chain.Stages[i]; got.Environment != name || got.State != string(c.want) || page[name] != got.State || !slices.Contains(strings.Fields(printed[i+1]), got.State) {
+			t.Errorf("%s: the API has %s, the page %s, and status prints %q; want %s", c.name, got.State, page[name], printed[i+1], c.want)
+		}
+		if got := api.Environments[i]; got.Name != name || got.State != string(c.output) || outputs[name] != got.State || strings.Fields(once[i+1])[1] != got.State {
+			t.Errorf("%s: of its output the API has %s, the page %s, and serve --once prints %q; want %s", c.name, got.State, outputs[name], once[i+1], c.output)
+		}
+	}
+}
+
+// TestStatesOfOlderDaemons: what a daemon does not report is found from the rest.
+func TestStatesOfOlderDaemons(t *testing.T) {
+	for name, c := range map[string]struct {
+		stage status.Stage
+		want  status.StageState
+	}{
+		"for a person":              {status.Stage{Commit: newCommit, Withheld: []status.Withheld{{}}}, "proposed"},
+		"not merged":                {status.Stage{Commit: newCommit}, "waiting"},
+		"merged":                    {status.Stage{Commit: newCommit, Merged: true}, "rolling-out"},
+		"a state that it does have": {status.Stage{Commit: newCommit, State: status.StageDeclined}, "declined"},
+	} {
+		if got := c.stage.KnownState(); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	looks := status.Stage{Commit: newCommit, Pull: &status.Pull{Number: 1}}
+	if got := looks.FindState(status.DryRun); got != status.StageProposed {
+		t.Errorf("what another daemon proposes is %s", got)
+	}
+}
+
+// TestStatesAreDocumented: docs/reference/cli.md, the glossary and the description of the API have all
+// states of commits and of outputs, and no others.
+func TestStatesAreDocumented(t *testing.T) {
+	words := func(text string) []string {
+		var all []string
+		for _, m := range regexp.MustCompile("[`\"]([a-z-]+)[`\"]").FindAllStringSubmatch(text, -1) {
+			all = append(all, m[1])
+		}
+		slices.Sort(all)
+		return all
+	}
+	between := func(file, start, end string) string {
+		t.Helper()
+		_, text, found := strings.Cut(read(t, "../../"+file), start)
 		if !found {
-			t.Fatalf("%s has no %s", file, function)
+			t.Fatalf("%s has no %q", file, start)
 		}
-		body, _, _ = strings.Cut(body, "\n}\n")
-		for _, m := range regexp.MustCompile(`return "([a-z-]+)"`).FindAllStringSubmatch(body, -1) {
-			wanted = append(wanted, m[1])
+		text, _, _ = strings.Cut(text, end)
+		return text
+	}
+	table := func(start string) string { // its first column
+		var b strings.Builder
+		for row := range strings.Lines(between("docs/reference/cli.md", start+"| state | means |\n|---|---|\n", "\n\n")) {
+			b.WriteString(strings.SplitN(row, "|", 3)[1])
+		}
+		return b.String()
+	}
+	var commits, daemonCommits, outputs []string
+	for _, s := range status.AllStageStates() {
+		commits = append(commits, string(s))
+		if s != status.StagePromoted && s != status.StageHeld && s != status.StageFrozen { // of Git alone
+			daemonCommits = append(daemonCommits, string(s))
 		}
 	}
-	_, table, found := strings.Cut(read(t, "../../docs/reference/cli.md"), "\n| state | means |\n|---|---|\n")
-	if !found || len(wanted) < 10 {
-		t.Fatalf("the page has a table of states: %v; the code has %v", found, wanted)
+	for _, s := range status.AllStates() {
+		outputs = append(outputs, string(s))
 	}
-	table, _, _ = strings.Cut(table, "\n\n")
-	for row := range strings.Lines(table) {
-		for _, m := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(strings.SplitN(row, "|", 3)[1], -1) {
-			documented = append(documented, m[1])
+	const glossary, description = "docs/reference/glossary.md", "internal/server/web/openapi.json"
+	for _, c := range []struct {
+		where, text string
+		want        []string
+	}{
+		{"status of the manual", table("`fairlead/look`.\n\n"), commits},
+		{"serve of the manual", table("as `/api/v1/status`. The states:\n\n"), outputs},
+		{"commits in the glossary", between(glossary, "| state of a commit in an environment |", ";"), commits},
+		{"outputs in the glossary", between(glossary, "| state of an output |", ";"), outputs},
+		{"stages in the API", between(description, `"state": { "type": "string", "enum": ["empty"`, "]") + `"empty"`, daemonCommits},
+	} {
+		slices.Sort(c.want)
+		if diff := cmp.Diff(c.want, words(c.text)); diff != "" {
+			t.Errorf("%s (-code +docs):\n%s", c.where, diff)
 		}
-	}
-	slices.Sort(wanted)
-	slices.Sort(documented)
-	if diff := cmp.Diff(slices.Compact(wanted), documented); diff != "" {
-		t.Errorf("words (-code +docs):\n%s", diff)
 	}
 }

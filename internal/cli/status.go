@@ -29,14 +29,14 @@ func newStatus(a *app) *cobra.Command {
 		GroupID: groupPromotion,
 		Short:   "Show how far commits have got",
 		Long: `Status shows the environments in the order of promotion: which commit of the base each has
-and since when, how that fares, how many commits the base has had since, and what comes
-next or why nothing does. It changes nothing. With --url it asks a daemon; with settings it
+and since when, its state, how many commits the base has had since, and what comes next or
+why nothing does. It changes nothing. With --url it asks a daemon; with settings it
 reads the repositories and their forges; in a clone of the control plane without settings it
 reads the clone alone, and says what is not known from that.
 
-An environment's commit is unmerged, withheld until a person merges its output, rolling-out,
-failed or proven; or it has problems, so that it is not rendered. NEXT says what a person
-has to do, or what is waited for; --output wide has the pull requests' addresses too.`,
+Until the output of a commit is merged, its STATE is that of the output: mostly proposed.
+Then it is rolling-out, verified or failed. The documentation has all states. NEXT says what
+a person has to do, or what is waited for; --output wide has the pull requests' addresses too.`,
 		Example: `  fairlead status
   fairlead status --watch --url http://fairlead.example.com:8080`,
 		Args: checkArguments(0, 0),
@@ -135,9 +135,9 @@ func newChainListing(c status.Chain, now time.Time) listing {
 		if s.Pull != nil {
 			pull = cmp.Or(s.Pull.URL, fmt.Sprint(s.Pull.Number))
 		}
-		state, next := s.StateWord(), s.NextAction()
+		state, next := s.KnownState(), s.NextAction()
 		if c.FromGit { // what it says of all of them stands below the table, once
-			state, next = gitStateWord(s), s.Action
+			next = s.Action
 		}
 		l.rows = append(l.rows, []any{s.Environment, promote.ShortID(s.Commit), age, state, s.Behind, next, pull})
 		if s.Empty != "" {
@@ -156,13 +156,14 @@ func newChainListing(c status.Chain, now time.Time) listing {
 
 // stateColour returns the colour of the state of an environment's commit.
 func stateColour(cell string) string {
-	switch cell {
-	case "proven":
+	switch status.StageState(cell) {
+	case status.StageVerified:
 		return display.Green
-	case "failed", "problems", "stopped":
+	case status.StageFailed, status.StageProblems, status.StageStopped:
 		return display.Red
-	case "withheld", "unmerged", "held", "frozen":
+	case status.StageProposed, status.StageDeclined, status.StageEdited, status.StageForeign, status.StageHeld, status.StageFrozen:
 		return display.Yellow
+	case status.StageEmpty, status.StageDryRun, status.StageWaiting, status.StageRollingOut, status.StagePromoted:
 	}
 	return ""
 }

@@ -65,6 +65,7 @@ func (r gitReader) Chain(ctx context.Context) (status.Chain, error) {
 		if err != nil {
 			return chain, fmt.Errorf("read the branch of %s: %w", spec.Name, err)
 		}
+		stage.State = stage.FindGitState()
 		chain.Stages = append(chain.Stages, stage)
 	}
 	return chain, nil
@@ -123,21 +124,6 @@ func (r gitReader) readStage(ctx context.Context, base source.Base, spec model.S
 		stage.Action = stage.NextAction()
 	}
 	return stage, nil
-}
-
-// gitStateWord returns what Git alone says about an environment's commit, in one word.
-func gitStateWord(s status.Stage) string {
-	switch {
-	case s.Next.State == promote.Stopped:
-		return "stopped"
-	case s.Next.State == promote.Held:
-		return "held"
-	case s.Next.State == promote.Waiting:
-		return "frozen"
-	case s.Commit == "":
-		return "empty"
-	}
-	return "promoted"
 }
 
 const gitLegend = `

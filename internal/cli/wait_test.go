@@ -107,9 +107,9 @@ func TestRead(t *testing.T) {
 		{"on its way", []forge.CommitStatus{say("stage environment", forge.Pending, "Deploying", 1)}, isWaiting, "Deploying"},
 		{"there", []forge.CommitStatus{say("stage environment", forge.Success, "Deployed", 1)}, hasDeployed, "Deployed"},
 		{"failed", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven", 2), say("stage environment", forge.Failure, "", 1)}, hasFailed, "the status is failure"},
-		{"proven", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1), say("stage environment", forge.Pending, "Deploying", 1)}, hasDeployed, "Proven in stage"},
-		{"proven before", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1), say("stage environment", forge.Pending, "Promoted", 2)}, isWaiting, "Promoted"},
-		{"proven alone", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven in stage", 1)}, isWaiting, "it was not promoted to stage yet"},
+		{"verified", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Verified in stage", 1), say("stage environment", forge.Pending, "Deploying", 1)}, hasDeployed, "Verified in stage"},
+		{"verified before", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Verified in stage", 1), say("stage environment", forge.Pending, "Promoted", 2)}, isWaiting, "Promoted"},
+		{"verified alone", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Verified in stage", 1)}, isWaiting, "it was not promoted to stage yet"},
 	} {
 		if state, reason := readStatuses(test.said, "stage"); state != test.state || reason != test.reason {
 			t.Errorf("%s: %s, %q", test.name, state, reason)
@@ -157,8 +157,8 @@ func TestReadStage(t *testing.T) {
 		state, reason string
 	}{
 		{"another commit", newCommit, stage, isWaiting, "it has another commit; next: 2222222 waits: 1111111 is not verified yet"},
-		{"deployed, and not proven yet", oldCommit[:7], stage, hasDeployed, "Deployed"},
-		{"proven", newCommit, dev, hasDeployed, "Deployed"},
+		{"deployed, and not verified yet", oldCommit[:7], stage, hasDeployed, "Deployed"},
+		{"verified", newCommit, dev, hasDeployed, "Deployed"},
 		{"failed", oldCommit, canary, hasFailed, "it failed"},
 		{"none", oldCommit, status.Stage{}, isWaiting, "it has another commit"},
 		{"under way", newCommit, status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait, Reason: "it is rolling out"}}, isWaiting, "it is rolling out"},

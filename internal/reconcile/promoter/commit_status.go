@@ -111,14 +111,14 @@ func (s *stageState) wantedStatuses() []forge.Status {
 		deploy = deployingStatus
 	}
 	deploy.Context = DeployContext(s.spec.Name)
-	proof := forge.Status{Context: ProofContext(s.spec.Name), Outcome: forge.Success, Description: "Proven in " + s.spec.Name}
+	proof := forge.Status{Context: ProofContext(s.spec.Name), Outcome: forge.Success, Description: "Verified in " + s.spec.Name}
 	switch status := s.stage.Proof.Status; {
 	case status != gate.Pass && !isProofRecorded(s.facts.BaseStatuses, s.spec.Name):
 		return []forge.Status{deploy}
 	case status == gate.Fail:
-		proof.Outcome, proof.Description = forge.Failure, "It has failed in "+s.spec.Name+" since"
+		proof.Outcome, proof.Description = forge.Failure, "Failed in "+s.spec.Name+" since"
 	case status != gate.Pass:
-		proof.Outcome, proof.Description = forge.Pending, "It is to be proven anew in "+s.spec.Name
+		proof.Outcome, proof.Description = forge.Pending, "To be verified again in "+s.spec.Name
 	}
 	return []forge.Status{deploy, proof}
 }

@@ -40,6 +40,8 @@ type Stage struct {
 	Merged   bool      `json:"merged"`
 	Deployed time.Time `json:"deployed,omitzero"`
 	Hold     string    `json:"hold,omitempty"`
+	// State is one word for the state of the commit. Store.Snapshot fills it in.
+	State StageState `json:"state,omitempty"`
 	// Withheld is why only a person may merge the output of the commit.
 	Withheld []Withheld `json:"withheld,omitempty"`
 	// Removals are the locations that the environment has left, and whose output is still to be
@@ -62,28 +64,6 @@ type Stage struct {
 // HasProblems reports whether problems keep the commit of an environment from being rendered there.
 func (s Stage) HasProblems() bool {
 	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate == gate.Problems })
-}
-
-// StateWord returns the state of an environment's commit in one word, which the page and the command
-// status show.
-func (s Stage) StateWord() string {
-	switch {
-	case s.Commit == "":
-		return "empty"
-	case s.Next.State == promote.Stopped:
-		return "stopped"
-	case s.HasProblems():
-		return "problems"
-	case s.Proof.Status == gate.Fail:
-		return "failed"
-	case !s.Merged && len(s.Withheld) > 0:
-		return "withheld"
-	case !s.Merged:
-		return "unmerged"
-	case s.Proof.Status == gate.Pass:
-		return "proven"
-	}
-	return "rolling-out"
 }
 
 // SetPromotions replaces the report of promotions.

@@ -195,21 +195,21 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestEmpty: an environment in which nothing is assigned says so, and not that it is in sync; one that
-// has something else to say does not.
+// TestEmpty: an environment in which nothing is assigned says so; one that has something else to say
+// does not.
 func TestEmpty(t *testing.T) {
 	const empty = "0 assignments: see fairlead check -e dev, and https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md"
 	for _, c := range []struct {
-		name       string
-		report     status.Environment
-		word, want string
+		name   string
+		report status.Environment
+		want   string
 	}{
-		{"nothing assigned", status.Environment{State: status.InSync}, "empty", empty},
-		{"assignments", status.Environment{State: status.InSync, Assignments: 1}, "in-sync", ""},
-		{"its last output is removed", status.Environment{State: status.Proposed}, "proposed", ""},
-		{"just merged", status.Environment{State: status.InSync, Reason: "pull request 1 was merged"}, "in-sync", ""},
-		{"problems", status.Environment{State: status.Problems}, "problems", ""},
-		{"failed", status.Environment{State: status.Failed}, "failed", ""},
+		{"nothing assigned", status.Environment{State: status.InSync}, empty},
+		{"assignments", status.Environment{State: status.InSync, Assignments: 1}, ""},
+		{"its last output is removed", status.Environment{State: status.Proposed}, ""},
+		{"just merged", status.Environment{State: status.InSync, Reason: "pull request 1 was merged"}, ""},
+		{"problems", status.Environment{State: status.Problems}, ""},
+		{"failed", status.Environment{State: status.Failed}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.report.Name = "dev"
@@ -217,8 +217,8 @@ func TestEmpty(t *testing.T) {
 			s.SetPromotions(status.Chain{Stages: []status.Stage{{Environment: "dev"}}})
 			s.SetEnvironment(c.report)
 			now := s.Snapshot()
-			if got := now.Environments[0]; got.StateWord() != c.word || got.EmptyReason() != c.want || now.Chain.Stages[0].Empty != c.want {
-				t.Errorf("%q, %q, and %q in the chain; want %q, %q", got.StateWord(), got.EmptyReason(), now.Chain.Stages[0].Empty, c.word, c.want)
+			if got := now.Environments[0]; got.EmptyReason() != c.want || now.Chain.Stages[0].Empty != c.want {
+				t.Errorf("%q, and %q in the chain; want %q", got.EmptyReason(), now.Chain.Stages[0].Empty, c.want)
 			}
 		})
 	}

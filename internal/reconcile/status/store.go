@@ -100,7 +100,7 @@ func (s *Store) Snapshot() Snapshot {
 		e := s.environments[stage.Environment]
 		shown := &now.Chain.Stages[i]
 		shown.Removals, shown.Empty, shown.Pull = cloneRemovals(e.Removals), e.EmptyReason(), e.Pull.clone()
-		shown.Action = describeAction(stage, e)
+		shown.Action, shown.State = describeAction(stage, e), shown.FindState(e.State)
 	}
 	for _, e := range s.environments {
 		now.Environments = append(now.Environments, e.clone())

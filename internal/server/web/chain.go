@@ -49,13 +49,14 @@ func behindText(s status.Stage, head string) string {
 
 // stageTone groups the states of commits like those of environments.
 func stageTone(s status.Stage) string {
-	switch s.StateWord() {
-	case "proven":
+	state := s.KnownState()
+	switch {
+	case state == status.StageVerified:
 		return "good"
-	case "withheld":
-		return "stopped"
-	case "failed", "problems", "stopped":
+	case state == status.StageFailed, state == status.StageProblems, state == status.StageStopped:
 		return "bad"
+	case state == status.StageDeclined, state == status.StageEdited, state == status.StageForeign, !s.Merged && len(s.Withheld) > 0:
+		return "stopped"
 	default:
 		return "busy"
 	}

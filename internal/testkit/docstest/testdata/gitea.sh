@@ -58,5 +58,5 @@ follow_to_production() {
     wait_status $env rolling-out
     report $env success
   done
-  wait_status prod proven
+  wait_status prod verified
 }

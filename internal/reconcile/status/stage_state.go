@@ -1,0 +1,88 @@
+package status
+
+import (
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+)
+
+// StageState is one word for the state of an environment's commit, which the command status, the page
+// and the API show. Until its output is merged it is the [State] of the output.
+type StageState string
+
+// The states of an environment's commit.
+const (
+	StageEmpty      StageState = "empty" // it has no commit yet
+	StageProposed              = StageState(Proposed)
+	StageDeclined              = StageState(Declined)
+	StageEdited                = StageState(Edited)
+	StageForeign               = StageState(Foreign)
+	StageDryRun                = StageState(DryRun)
+	StageWaiting               = StageState(Waiting)
+	StageRollingOut StageState = "rolling-out" // its output is merged, and it is not verified yet
+	StageVerified   StageState = "verified"
+	StageFailed                = StageState(Failed)   // its verification, or an operation
+	StageProblems              = StageState(Problems) // it cannot be rendered
+	StageStopped    StageState = "stopped"            // its record cannot be read
+
+	// What Git alone says.
+	StagePromoted StageState = "promoted" // and nothing keeps the next commit out
+	StageHeld     StageState = "held"
+	StageFrozen   StageState = "frozen"
+)
+
+// AllStageStates returns all states, in the order in which they are declared.
+func AllStageStates() []StageState {
+	return []StageState{
+		StageEmpty, StageProposed, StageDeclined, StageEdited, StageForeign, StageDryRun, StageWaiting, StageRollingOut, StageVerified,
+		StageFailed, StageProblems, StageStopped, StagePromoted, StageHeld, StageFrozen,
+	}
+}
+
+// FindState returns the state of the stage's commit, where the output has a state; "" if that is not
+// known.
+func (s Stage) FindState(output State) StageState {
+	switch {
+	case s.Commit == "":
+		return StageEmpty
+	case s.Next.State == promote.Stopped:
+		return StageStopped
+	case s.HasProblems():
+		return StageProblems
+	case s.Proof.Status == gate.Fail:
+		return StageFailed
+	case s.Merged && s.Proof.Status == gate.Pass:
+		return StageVerified
+	case s.Merged:
+		return StageRollingOut
+	case output == "" && len(s.Withheld) > 0, // of a daemon that does not report it
+		output == DryRun && s.Pull != nil: // what looks writes nothing, and another daemon proposes
+		return StageProposed
+	case output == "", output == InSync: // the next cycle finds it
+		return StageWaiting
+	}
+	return StageState(output)
+}
+
+// FindGitState returns the state of the stage's commit where Git alone was read.
+func (s Stage) FindGitState() StageState {
+	switch {
+	case s.Next.State == promote.Stopped:
+		return StageStopped
+	case s.Next.State == promote.Held:
+		return StageHeld
+	case s.Next.State == promote.Waiting:
+		return StageFrozen
+	case s.Commit == "":
+		return StageEmpty
+	}
+	return StagePromoted
+}
+
+// KnownState returns the state of the stage's commit; of a daemon that does not report it, what the rest
+// of its report says.
+func (s Stage) KnownState() StageState {
+	if s.State == "" {
+		return s.FindState("")
+	}
+	return s.State
+}
