@@ -35,7 +35,7 @@ its pull request is merged.`,
   fairlead approve prod --removals --reason "the shop has moved"
   fairlead approve prod 4be1c2d --reason "looked at the dashboards of stage"`,
 		Args:              checkArguments(1, 2),
-		ValidArgsFunction: cc.completeEnvironments(1),
+		ValidArgsFunction: completeArguments(cc.completeNames, cc.completeCommits),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, environment, named := c.Context(), args[0], strings.Join(args[1:], "")
 			if ahead && !removals {

@@ -41,6 +41,7 @@ to it.`,
 	remove := cc.newEphemeralChange("remove NAME", "End one now", func(ctx context.Context, d *ephemeral.Client, name string) (ephemeral.Result, error) {
 		return d.Remove(ctx, name)
 	})
+	extend.ValidArgsFunction, remove.ValidArgsFunction = completeArguments(cc.completeEphemerals), completeArguments(cc.completeEphemerals)
 	c.AddCommand(newEphemeralCreate(cc), newEphemeralList(cc), extend, remove)
 	return c
 }
@@ -66,6 +67,7 @@ func newEphemeralCreate(cc *commandContext) *cobra.Command {
 	f.StringVar(&types, "selector", "", "`labels` of the cluster types that it has, as in size=small,region!=eu (default: all)")
 	f.StringVar(&made.Base, "base", "", "the `commit` of the base that it has (default: that of --from now)")
 	_ = c.RegisterFlagCompletionFunc("from", cc.completeNames)
+	_ = c.RegisterFlagCompletionFunc("base", cc.completeCommits)
 	return c
 }
 

@@ -133,7 +133,7 @@ on it, and the verdict on the one that comes next, each as a tree of conditions 
 reasons, how long each may last, and when something in them may change by itself.`,
 		Example:           `  fairlead explain promotion stage`,
 		Args:              checkArguments(1, 1),
-		ValidArgsFunction: cc.completeEnvironments(1),
+		ValidArgsFunction: completeArguments(cc.completeNames),
 		RunE: func(c *cobra.Command, args []string) error {
 			chain, err := cc.readChain(c.Context())
 			switch {

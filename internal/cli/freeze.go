@@ -29,7 +29,8 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h or 7d from now.`,
   fairlead freeze q4 --environments prod --from 2026-12-20 --to 2027-01-04 --reason "the books"
   fairlead freeze q4 --except 4be1c2d --reason "the fix of the outage"
   fairlead freeze outage --remove`,
-		Args: checkArguments(1, 1),
+		Args:              checkArguments(1, 1),
+		ValidArgsFunction: completeArguments(cc.completeFreezes),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
 			f.Name = args[0]
@@ -58,6 +59,7 @@ A time is as 2026-12-24, 2026-12-24T18:00:00+01:00, or 36h or 7d from now.`,
 	flags.BoolVar(&remove, "remove", false, "end a freeze that is there")
 	addScopeFlag(c, &f.Scope)
 	_ = c.RegisterFlagCompletionFunc("environments", cc.completeNames)
+	_ = c.RegisterFlagCompletionFunc("except", cc.completeCommits)
 	cc.addActionFlags(c, "; only --remove needs none")
 	return c
 }

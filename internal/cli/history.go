@@ -32,7 +32,7 @@ record of the environment in Git.`,
 		Example: `  fairlead history prod
   fairlead history prod --limit 100 --output json`,
 		Args:              checkArguments(1, 1),
-		ValidArgsFunction: h.context.completeEnvironments(1),
+		ValidArgsFunction: completeArguments(h.context.completeNames),
 		RunE:              func(c *cobra.Command, args []string) error { return h.runHistory(c.Context(), args[0]) },
 	}
 	c.Flags().SortFlags = false

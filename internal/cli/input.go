@@ -258,9 +258,6 @@ func (in *input) completeEnvironments(c *cobra.Command, _ []string, _ string) ([
 	return names, completedInOrder
 }
 
-// completedInOrder is for names that are offered in the order in which they are listed.
-const completedInOrder = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-
 // renderEnvironment reads and renders an environment at revisions; cache may be nil. A panic becomes a
 // problem of that environment and does not stop the others.
 func (in *input) renderEnvironment(ctx context.Context, env string, at source.Revisions, cache *output.Cache) (r source.Rendered, err error) {

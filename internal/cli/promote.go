@@ -98,7 +98,7 @@ With settings, promote finds out itself what is verified; with --url it asks a d
   fairlead promote stage 4be1c2d --pull-request
   fairlead promote stage 4be1c2d --force --reason "the fix of the outage"`,
 		Args:              checkArguments(1, 4),
-		ValidArgsFunction: cc.completeEnvironments(3),
+		ValidArgsFunction: completeArguments(cc.completeNames, cc.completeEither, cc.completeEither, cc.completeCommits),
 		RunE: func(c *cobra.Command, args []string) error {
 			if force && cc.reason == "" {
 				return cc.requireReason("--force")

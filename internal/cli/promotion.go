@@ -74,7 +74,7 @@ func (cc *commandContext) addActionFlags(c *cobra.Command, why string) {
 
 // newEnvironmentAction completes a command that runs one action on one environment.
 func (cc *commandContext) newEnvironmentAction(c *cobra.Command, pull func(context.Context, *actions.Session, string) (actions.Result, error)) *cobra.Command {
-	c.GroupID, c.Args, c.ValidArgsFunction = groupPromotion, checkArguments(1, 1), cc.completeEnvironments(1)
+	c.GroupID, c.Args, c.ValidArgsFunction = groupPromotion, checkArguments(1, 1), completeArguments(cc.completeNames)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		d, err := cc.openForEnvironments(c.Context(), args[0])
 		if err != nil {
@@ -275,24 +275,4 @@ func doneText(r actions.Result) string {
 		text += "\nforced, though " + against
 	}
 	return display.SanitizeLines(text) + "\n"
-}
-
-// completeEnvironments returns a completion of the names of environments for the first most arguments.
-func (cc *commandContext) completeEnvironments(most int) cobra.CompletionFunc {
-	return func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		if len(args) >= most {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return cc.completeNames(c, args, begun)
-	}
-}
-
-// completeNames completes the names of environments.
-func (cc *commandContext) completeNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	d, err := cc.openSession(c.Context(), git.Signature{})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	names, _ := d.Environments(c.Context())
-	return names, completedInOrder
 }

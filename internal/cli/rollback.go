@@ -53,6 +53,7 @@ waits until the clusters run it, as fairlead wait does.`,
 	c.RunE = func(c *cobra.Command, args []string) error { return r.runRollback(c.Context(), args[0]) }
 	f := c.Flags()
 	f.StringVar(&r.to, "to", "", "the `commit` to go back to")
+	_ = c.RegisterFlagCompletionFunc("to", r.wait.context.completeCommits)
 	f.BoolVar(&r.mergeOutput, "merge", false, "merge the pull request of the output")
 	f.BoolVar(&r.waitAfter, "wait", false, "wait until the clusters run it")
 	addDurationFlag(f, &r.outputTimeout, "timeout", 30*time.Second, "`time` to look for the pull request of the output; 0 looks once")

@@ -30,7 +30,8 @@ it waits for. It changes nothing. With --url it asks a daemon, which answers fro
 cycle; otherwise it reads the repositories and their forges with the settings.`,
 		Example: `  fairlead simulate main
   fairlead simulate 4be1c2d --url http://fairlead.example.com:8080`,
-		Args: checkArguments(1, 1),
+		Args:              checkArguments(1, 1),
+		ValidArgsFunction: completeArguments(cc.completeCommits),
 		RunE: func(c *cobra.Command, args []string) error {
 			arrivals, err := cc.simulate(c.Context(), args[0])
 			if err != nil {

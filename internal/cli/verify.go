@@ -48,7 +48,8 @@ It exits with 4 if something is different.`,
 		Example: `  fairlead verify                         what is checked out here
   fairlead verify origin/prod             the head of a branch
   fairlead verify --repo ../gitops 1a2b3c4 --control-plane ../control-plane`,
-		Args: checkArguments(0, 1),
+		Args:              checkArguments(0, 1),
+		ValidArgsFunction: completeArguments(v.completeOutputs),
 		RunE: func(c *cobra.Command, args []string) error {
 			return v.runVerify(c.Context(), strings.Join(args, ""))
 		},

@@ -73,7 +73,7 @@ reason and commit are written to it.`,
 		Example: `  fairlead wait stage "$GITHUB_SHA"
   fairlead wait stage "$GITHUB_SHA" --timeout 2h --url http://fairlead.example.com:8080`,
 		Args:              checkArguments(2, 2),
-		ValidArgsFunction: w.context.completeEnvironments(1),
+		ValidArgsFunction: completeArguments(w.context.completeNames, w.context.completeCommits),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case w.interval < time.Second:

@@ -25,6 +25,22 @@ func (r *Repository) FirstParents(commit string, limit int, stop func(commit str
 	return line, nil
 }
 
+// ListCommits returns a commit and its ancestors by first parents, newest first, at most limit.
+func (r *Repository) ListCommits(commit string, limit int) ([]CommitInfo, error) {
+	var infos []CommitInfo
+	for commit != "" && len(infos) < limit {
+		info, err := r.Commit(commit)
+		if err != nil {
+			return nil, err
+		}
+		infos, commit = append(infos, info), ""
+		if len(info.Parents) > 0 {
+			commit = info.Parents[0]
+		}
+	}
+	return infos, nil
+}
+
 // LastChangedBy returns the commit that last changed a file, by first parents: the oldest in a row
 // from commit back in which the file is the same. It reads at most limit commits.
 func (r *Repository) LastChangedBy(commit, file string, limit int) (CommitInfo, error) {

@@ -56,7 +56,7 @@ func (d *Session) EndFreeze(ctx context.Context, name, reason string) (Result, e
 			c.summary = "there is no freeze " + name
 			return c, nil
 		case there.Pos.File != freezeFile(name):
-			return c, problem.Refusef("remove it from that file", "freeze %s is in %s, which no lever wrote", name, there.Pos.File)
+			return c, problem.Refusef("remove it from that file", "freeze %s is in %s, which no operator action wrote", name, there.Pos.File)
 		}
 		c.files = map[string][]byte{there.Pos.File: nil}
 		return c, nil

@@ -44,7 +44,7 @@ func (d *Session) Release(ctx context.Context, environment, reason string) (Resu
 		}
 		for _, h := range v.branch.Progress.Holds {
 			if h.Pos.File != file {
-				return c, problem.Refusef("remove it from that file", "%s is also held by Hold/%s in %s, which no lever wrote: %s", environment, h.Name, h.Pos.File, h.Reason)
+				return c, problem.Refusef("remove it from that file", "%s is also held by Hold/%s in %s, which no operator action wrote: %s", environment, h.Name, h.Pos.File, h.Reason)
 			}
 		}
 		back, err := promoter.FindReversal(v.base, v.branch, environment)

@@ -29,7 +29,7 @@ func (d *Session) RenewKey(ctx context.Context, cluster, reason string) (ledger.
 		}
 		for _, k := range v.base.Progress.Keys {
 			if k.Name == cluster && k.Pos.File != observe.KeyFile(cluster) {
-				return change{}, problem.Refusef("move it to "+observe.KeyFile(cluster)+", or renew it by hand", "the key of %s is in %s, which no lever wrote", cluster, k.Pos.File)
+				return change{}, problem.Refusef("move it to "+observe.KeyFile(cluster)+", or renew it by hand", "the key of %s is in %s, which no operator action wrote", cluster, k.Pos.File)
 			}
 		}
 		next = last.Next(d.options.Now())

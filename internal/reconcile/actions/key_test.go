@@ -65,7 +65,7 @@ func TestRenewKeyRefused(t *testing.T) {
 	for _, c := range []struct{ name, file, text, want string }{
 		{"no epoch", "clusters/east-1.yaml", "spec: {renewed: 2026-01-01T00:00:00Z}", "it is not known which key the cluster has"},
 		{"not YAML", "clusters/east-1.yaml", "{", "it is not known which key the cluster has"},
-		{"elsewhere", "keys.yaml", "spec: {epoch: 7, renewed: 2026-01-01T00:00:00Z}", "the key of east-1 is in .fairlead/keys.yaml, which no lever wrote"},
+		{"elsewhere", "keys.yaml", "spec: {epoch: 7, renewed: 2026-01-01T00:00:00Z}", "the key of east-1 is in .fairlead/keys.yaml, which no operator action wrote"},
 	} {
 		w := newWorld(t)
 		w.work.Switch("main")

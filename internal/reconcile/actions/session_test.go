@@ -297,7 +297,7 @@ spec:
 	w.work.Push()
 	var refusal *problem.Refusal
 	if _, err := w.open(w.options()).Release(t.Context(), "dev", ""); !errors.As(err, &refusal) ||
-		refusal.Reason != "dev is also held by Hold/mine in mine.yaml, which no lever wrote: by hand" {
+		refusal.Reason != "dev is also held by Hold/mine in mine.yaml, which no operator action wrote: by hand" {
 		t.Errorf("a hold that somebody wrote: %v", err)
 	}
 }

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+)
+
+// completedInOrder is for names that are offered in the order in which they are listed.
+const completedInOrder = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+
+// offeredCommits is how many commits a shell is offered.
+const offeredCommits = 25
+
+// completeArguments returns a completion that has one for each argument, in their order.
+func completeArguments(each ...cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= len(each) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return each[len(args)](c, args, begun)
+	}
+}
+
+// completeNames completes the names of environments.
+func (cc *commandContext) completeNames(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	d, err := cc.openSession(c.Context(), git.Signature{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, _ := d.Environments(c.Context())
+	return names, completedInOrder
+}
+
+// completeCommits completes commits of the base's branch, newest first, with their subjects.
+func (cc *commandContext) completeCommits(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	d, err := cc.openSession(c.Context(), git.Signature{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	commits, _ := d.ListCommits(c.Context(), offeredCommits)
+	return describeCommits(commits, begun), completedInOrder
+}
+
+// describeCommits returns commits as they are offered: as short as what was begun allows.
+func describeCommits(commits []git.CommitInfo, begun string) []string {
+	var found []string
+	for _, commit := range commits {
+		id := promote.ShortID(commit.ID)
+		if len(begun) > len(id) {
+			id = commit.ID
+		}
+		if strings.HasPrefix(id, begun) {
+			found = append(found, cobra.CompletionWithDesc(id, display.SanitizeLine(commit.Subject())))
+		}
+	}
+	return found
+}
+
+// completeEither completes the names of environments, and commits of the base, but not what is there
+// already.
+func (cc *commandContext) completeEither(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	names, directive := cc.completeNames(c, args, begun)
+	commits, _ := cc.completeCommits(c, args, begun)
+	return append(slices.DeleteFunc(names, func(name string) bool { return slices.Contains(args, name) }), commits...), directive
+}
+
+// completeFreezes completes the names of freezes.
+func (cc *commandContext) completeFreezes(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	d, err := cc.openSession(c.Context(), git.Signature{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, _ := d.ListFreezes(c.Context())
+	return names, completedInOrder
+}
+
+// completeEphemerals completes the names of ephemeral environments.
+func (cc *commandContext) completeEphemerals(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	d, err := cc.openEphemerals(c.Context(), git.Signature{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	items, _, _ := d.List(c.Context())
+	var names []string
+	for _, item := range items {
+		names = append(names, item.Name)
+	}
+	return names, completedInOrder
+}
+
+// completeOutputs completes commits of the GitOps repository, newest first, with their subjects.
+func (v *verifyCommand) completeOutputs(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	repo, err := git.FindRepository(cmp.Or(v.repo, "."))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	head, err := repo.Resolve("HEAD")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	commits, _ := repo.ListCommits(head, offeredCommits)
+	return describeCommits(commits, begun), completedInOrder
+}
