@@ -204,17 +204,16 @@ func (k *checkCommand) reportText(r checkReport) string {
 // problemsText returns the errors, and then the warnings: those that all environments have, then
 // those of some, under the names of these environments.
 func (k *checkCommand) problemsText(r checkReport) string {
-	all := r.Problems
-	stops := slices.IndexFunc(all, func(p display.EnvironmentProblem) bool { return p.Warning })
+	isWarning := func(p display.EnvironmentProblem) bool { return p.Warning }
+	all, folded := r.Problems, ""
+	if !k.app.verbose {
+		all, folded = display.FoldFollowUps(all, isWarning, " (-v shows all)", k.app.stdout)
+	}
+	stops := slices.IndexFunc(all, isWarning)
 	if stops < 0 {
-		return k.groupsText(all, len(r.Environments))
+		stops = len(all)
 	}
-	mistakes, warnings, folded := all[:stops], all[stops:], ""
-	if more := len(warnings) - display.MaxFollowUps; len(mistakes) > 0 && more > 0 && !k.app.verbose {
-		warnings = warnings[:display.MaxFollowUps]
-		folded = fmt.Sprintf("%s, which may follow from the errors above: fix those first (-v shows all)\n", text.Count(more, "more warning"))
-	}
-	return k.groupsText(mistakes, len(r.Environments)) + k.groupsText(warnings, len(r.Environments)) + folded
+	return k.groupsText(all[:stops], len(r.Environments)) + k.groupsText(all[stops:], len(r.Environments)) + folded
 }
 
 // groupsText returns the problems that all environments have, then those of some.
@@ -357,9 +356,8 @@ func (k *checkCommand) progressProblems(ctx context.Context, name string) (probl
 	if err != nil {
 		return problems, err
 	}
-	if lost := promoter.DescribeLost(base, branch, name); lost != "" {
-		summary, hint, _ := strings.Cut(lost, ": ")
-		problems = append(problems, problem.Problem{Pos: problem.Pos{Layer: name, File: branch.Record}, Subject: "BaseRepo", Summary: summary, Hint: hint})
+	if lost := promoter.FindLoss(base, branch, name); lost != (promoter.Loss{}) {
+		problems = append(problems, problem.Problem{Pos: problem.Pos{Layer: name, File: branch.Record}, Subject: "BaseRepo", Summary: lost.Reason, Hint: lost.Advice})
 	}
 	return problems, nil
 }

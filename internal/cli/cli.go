@@ -104,7 +104,7 @@ problems, 4 diff found differences. NO_COLOR switches colours off.`,
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v
-	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "say more")
+	root.PersistentFlags().BoolVarP(&a.verbose, "verbose", "v", false, "verbose output")
 	root.SetFlagErrorFunc(newFlagError)
 	root.AddGroup(
 		&cobra.Group{ID: groupMain, Title: "A control plane, and what comes of it:"},

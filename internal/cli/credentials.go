@@ -32,7 +32,7 @@ func (r *credentialReader) newSource(stderr io.Writer, location string) func(con
 		}
 		server := giturl.HTTPServer(location)
 		if _, warned := r.warned.LoadOrStore(server, true); !warned {
-			fmt.Fprintf(stderr, "fairlead: warning: %s is sent to %s in the clear\nfairlead: hint: use https\n", tokenVariable, server)
+			fmt.Fprintf(stderr, "fairlead: warning: %s is sent to %s without encryption\nfairlead: hint: use https\n", tokenVariable, server)
 		}
 		return who, nil
 	}

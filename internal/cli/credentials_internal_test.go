@@ -8,7 +8,7 @@ import (
 // TestTokenInTheClear: a token that others can read on the way is warned of, once for each server,
 // and only if there is one.
 func TestTokenInTheClear(t *testing.T) {
-	const warning = "fairlead: warning: FAIRLEAD_GIT_TOKEN is sent to http://git.example.com in the clear\nfairlead: hint: use https\n"
+	const warning = "fairlead: warning: FAIRLEAD_GIT_TOKEN is sent to http://git.example.com without encryption\nfairlead: hint: use https\n"
 	for _, test := range []struct {
 		token, location, want string
 	}{

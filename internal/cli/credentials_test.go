@@ -77,7 +77,7 @@ func TestTokenAlone(t *testing.T) {
 			t.Errorf("%s with another token ends with %d:\n%s", name, code, stderr)
 		}
 		t.Setenv("FAIRLEAD_GIT_TOKEN", "secret")
-		if code, stdout, stderr := run(t.Context(), command...); code != 0 || strings.Contains(stderr, "in the clear") {
+		if code, stdout, stderr := run(t.Context(), command...); code != 0 || strings.Contains(stderr, "without encryption") {
 			t.Errorf("%s ends with %d:\n%s%s", name, code, stdout, stderr)
 		}
 	}

@@ -108,7 +108,7 @@ func (a *app) reportError(err error) {
 	}
 	var problems *problemsError
 	if errors.As(err, &problems) {
-		shown, folded := display.FoldFollowUps(problems.list, a.stderr)
+		shown, folded := display.FoldFollowUps(problems.list, func(p problem.Problem) bool { return p.Warning }, "", a.stderr)
 		fmt.Fprint(a.stderr, display.FormatProblems(shown, a.stderr)+folded)
 	}
 	for line := range strings.Lines(err.Error()) { // one for each of several that were joined

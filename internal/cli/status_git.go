@@ -102,9 +102,9 @@ func (r gitReader) readStage(ctx context.Context, base source.Base, spec model.S
 			return stage, err
 		}
 		stage.Behind = len(line) - 1
-		if lost := promoter.DescribeLost(base, branch, spec.Name); lost != "" {
+		if lost := promoter.FindLoss(base, branch, spec.Name); lost != (promoter.Loss{}) {
 			stage.Behind = 0
-			stage.Next = promote.Decision{State: promote.Stopped, Verdict: gate.Verdict{Status: gate.Fail, Reason: lost}}
+			stage.Next = promote.Decision{State: promote.Stopped, Verdict: gate.Verdict{Status: gate.Fail, Reason: lost.String()}}
 		}
 	}
 	frozen := gate.EvaluateFreezes(gate.Facts{Now: r.now(), Environment: spec.Name, Commit: base.Head, Freezes: base.Progress.Freezes})

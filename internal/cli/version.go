@@ -39,7 +39,7 @@ func newVersion(a *app) *cobra.Command {
 from. It asks no server, unless --check is given: then it looks up the newest release, and
 exits with 4 if that is newer.`,
 		Example: `  fairlead version
-  fairlead version --check || echo "upgrade: docs/how-to/upgrade.md"`,
+  fairlead version --check || echo "upgrade: https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/upgrade.md"`,
 		Args: checkArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return v.runVersion(c.Context()) },
 	}

@@ -2,6 +2,7 @@ package display
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -11,15 +12,15 @@ import (
 // MaxFollowUps bounds the warnings that are shown beside errors: most of them follow from those.
 const MaxFollowUps = 5
 
-// FoldFollowUps returns a sorted list without the warnings that are too many to be shown beside
-// its errors, and a line that counts those; "" if there are none.
-func FoldFollowUps(list problem.List, to *Stream) (shown problem.List, folded string) {
-	stops, warnings := list.Count()
-	if stops == 0 || warnings <= MaxFollowUps {
-		return list, ""
+// FoldFollowUps returns a sorted list of problems without the warnings that are too many to be shown
+// beside its errors, and a line that counts those and ends with how to see them; "" if there are none.
+func FoldFollowUps[L ~[]P, P any](sorted L, isWarning func(P) bool, seen string, to *Stream) (shown L, folded string) {
+	stops := slices.IndexFunc(sorted, isWarning)
+	if stops <= 0 || len(sorted)-stops <= MaxFollowUps {
+		return sorted, ""
 	}
-	more := text.Count(warnings-MaxFollowUps, "more warning")
-	return list[:stops+MaxFollowUps], to.Paint(Yellow, "warning: ") + more + ", which may follow from the errors above: fix those first\n"
+	more := text.Count(len(sorted)-stops-MaxFollowUps, "more warning")
+	return sorted[:stops+MaxFollowUps], to.Paint(Yellow, "warning: ") + more + ", which may follow from the errors above: fix those first" + seen + "\n"
 }
 
 // FormatProblems returns problems as text: location, object and sentence on one line, and the

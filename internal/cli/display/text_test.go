@@ -92,7 +92,7 @@ func TestFoldFollowUps(t *testing.T) {
 				l.Addf(problem.Pos{File: "b.yaml", Line: i + 1}, "", "", "it is not YAML")
 			}
 		}
-		shown, folded := FoldFollowUps(l.Sorted(), NewStream(&bytes.Buffer{}))
+		shown, folded := FoldFollowUps(l.Sorted(), func(p problem.Problem) bool { return p.Warning }, "", NewStream(&bytes.Buffer{}))
 		if stops, _ := shown.Count(); stops != c.errors || len(shown) != c.shown || folded != c.folded {
 			t.Errorf("of %d errors and %d warnings it shows %d, and %q", c.errors, c.warnings, len(shown), folded)
 		}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -51,6 +52,19 @@ func environmentHint(name string, known []string) string {
 		return near
 	}
 	return "the environments are " + text.Join(known, " and ")
+}
+
+// stageHint returns what to do about a listed environment that is not there: the only one that is not
+// listed is probably meant.
+func stageHint(name string, known, listed []string) string {
+	if near := problem.DidYouMean(name, known); near != "" || len(known) == 0 {
+		return near
+	}
+	unlisted := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return slices.Contains(listed, name) })
+	if len(unlisted) == 1 {
+		return fmt.Sprintf("did you mean %q, which is not listed? Otherwise remove the entry", unlisted[0])
+	}
+	return environmentHint(name, known) + "; write one of them, or remove the entry"
 }
 
 // NewChain returns the chain of a control plane: that of its Promotion, or else that of next
@@ -114,7 +128,7 @@ func checkStages(p *Promotion, known []string) problem.List {
 		case slices.Contains(names[:i], s.Name):
 			problems.Addf(s.Pos, p.Subject(), "remove one of them", "environment %s is listed twice", s.Name)
 		case !slices.Contains(known, s.Name):
-			problems.Addf(s.Pos, p.Subject(), environmentHint(s.Name, known), "there is no environment %s", s.Name)
+			problems.Addf(s.Pos, p.Subject(), stageHint(s.Name, known, names), "there is no environment %s", s.Name)
 		}
 		for _, before := range s.After {
 			if !slices.Contains(names, before) {

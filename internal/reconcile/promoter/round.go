@@ -147,7 +147,7 @@ func (m *Promoter) observeStages(ctx context.Context, base source.Base, stages [
 	}
 	for _, s := range stages {
 		if s.stage.Commit != "" && s.stage.StoppedReason == "" && !history.Contains(s.stage.Commit) {
-			s.stage.StoppedReason = describeRewritten(base.Branch, s.stage.Commit, s.spec.Name)
+			s.stage.StoppedReason = newRewriteLoss(base.Branch, s.stage.Commit, s.spec.Name).String()
 		}
 	}
 	parallel.Each(m.options.Settings.Parallel, stages, func(_ int, s *stageState) {

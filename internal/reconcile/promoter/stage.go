@@ -114,7 +114,8 @@ func (m *Promoter) readBranch(ctx context.Context, s *stageState) error {
 	commit, err := s.base.Repo.Resolve(s.branch.Commit)
 	if errors.Is(err, git.ErrNoRevision) {
 		s.stage.Commit = s.branch.Commit
-		s.stage.StoppedReason, err = describeMissing(s.base, s.branch, s.spec.Name)
+		missing, err := findMissing(s.base, s.branch, s.spec.Name)
+		s.stage.StoppedReason = missing.String()
 		return err
 	}
 	if err != nil {

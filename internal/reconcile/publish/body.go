@@ -198,11 +198,7 @@ func writeReproduction(b *strings.Builder, p Proposal, n int) {
 	b.WriteString("\n</details>\n")
 }
 
-// shellWord makes text one word for a shell, on one line.
-func shellWord(text string) string {
-	text = strings.Map(replaceUnprintable, text)
-	if strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+=") == "" && text != "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+// shellWord makes a value one word for a shell, on one line.
+func shellWord(value string) string {
+	return text.QuoteShell(strings.Map(replaceUnprintable, value))
 }
