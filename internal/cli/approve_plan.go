@@ -24,7 +24,7 @@ changes, the environment stops until the approval is removed.`,
   fairlead approve-plan dev checkout/dev/eks --inputs feaec16826997273
   fairlead approve-plan prod checkout/prod/eks --inputs 0e567bf1a2b3c4d5 --pull-request --reason "read with Ana"`,
 		Args:              checkArguments(2, 2),
-		ValidArgsFunction: cc.completeEnvironments(1),
+		ValidArgsFunction: completeArguments(cc.completeNames),
 		RunE: func(c *cobra.Command, args []string) error {
 			last := strings.LastIndex(args[1], "/")
 			if strings.Count(args[1], "/") != 2 {
