@@ -80,17 +80,17 @@ func (d *doctorCommand) runDoctor(ctx context.Context) error {
 
 // findingsText returns a line for each finding, with its hint below.
 func findingsText(found []doctor.Finding, to *display.Stream) string {
-	colours := map[doctor.Level]string{doctor.Warn: display.Yellow, doctor.Fail: display.Red, doctor.OK: display.Dim}
+	colours := map[string]string{string(doctor.Warn): display.Yellow, string(doctor.Fail): display.Red, string(doctor.OK): display.Dim}
+	columns := []display.Column{{Colour: func(level string) string { return colours[level] }}, {}, {Fit: display.Wrap}}
 	var rows [][]string
 	for _, f := range found {
 		rows = append(rows, []string{string(f.Level), f.Subject, f.Message})
 	}
 	var b strings.Builder
-	for i, line := range strings.Split(strings.TrimSuffix(to.FormatTable(make([]display.Column, 3), rows), "\n"), "\n") {
-		f := found[i]
-		b.WriteString(to.Paint(colours[f.Level], string(f.Level)) + strings.TrimPrefix(line, string(f.Level)) + "\n")
-		if f.Hint != "" {
-			b.WriteString(to.Paint(display.Dim, "      hint: "+display.SanitizeLine(f.Hint)) + "\n")
+	for i, text := range to.FormatRows(columns, rows) {
+		b.WriteString(text)
+		if found[i].Hint != "" {
+			b.WriteString(to.Paint(display.Dim, "      hint: "+display.SanitizeLine(found[i].Hint)) + "\n")
 		}
 	}
 	return b.String()

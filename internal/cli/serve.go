@@ -141,7 +141,7 @@ func statusText(s status.Snapshot, to *display.Stream) string {
 			says += "; " + r.String()
 		}
 		off = off || e.State == status.DryRun
-		rows = append(rows, []string{e.Name, string(e.State), pull, says})
+		rows = append(rows, []string{e.Name, e.StateWord(), pull, says})
 	}
 	if len(rows) == 0 {
 		return "the control plane has no environments\n"

@@ -110,7 +110,7 @@ func arrivalsText(arrivals []promote.Arrival, now time.Time, to *display.Stream)
 	for _, a := range arrivals {
 		rows = append(rows, []string{a.Environment, whenText(a, now), a.Reason})
 	}
-	lines := strings.SplitAfter(to.FormatTable([]display.Column{{Heading: "ENVIRONMENT"}, {Heading: "WHEN"}, {Heading: "WHY"}}, rows), "\n")
+	lines := to.FormatRows([]display.Column{{Heading: "ENVIRONMENT"}, {Heading: "WHEN"}, {Heading: "WHY", Fit: display.Wrap}}, rows)
 	var b strings.Builder
 	b.WriteString(lines[0])
 	for i, a := range arrivals {

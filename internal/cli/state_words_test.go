@@ -53,7 +53,7 @@ func TestStateWords(t *testing.T) {
 	for i, c := range stateCases {
 		c.stage.Environment = fmt.Sprintf("env%02d", i)
 		chain.Stages = append(chain.Stages, c.stage)
-		store.SetEnvironment(status.Environment{Name: c.stage.Environment, State: c.output})
+		store.SetEnvironment(status.Environment{Name: c.stage.Environment, State: c.output, Assignments: 1})
 		met[c.want] = true
 	}
 	for _, s := range status.AllStageStates() {

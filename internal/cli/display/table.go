@@ -30,6 +30,12 @@ const minFlexible = 16
 // FormatTable returns rows below their headings, in columns that are as wide as they need to be and the
 // stream allows.
 func (s *Stream) FormatTable(columns []Column, rows [][]string) string {
+	return strings.Join(s.FormatRows(columns, rows), "")
+}
+
+// FormatRows returns the rows of a table apart, each of them one line or several; the first one has the
+// headings, if there are any.
+func (s *Stream) FormatRows(columns []Column, rows [][]string) []string {
 	headings := make([]string, len(columns))
 	for i, c := range columns {
 		headings[i] = c.Heading
@@ -39,11 +45,13 @@ func (s *Stream) FormatTable(columns []Column, rows [][]string) string {
 		rows = append([][]string{headings}, rows...)
 	}
 	widths := fitWidths(columns, rows, s.Width())
-	var b strings.Builder
+	texts := make([]string, len(rows))
 	for i, row := range rows {
+		var b strings.Builder
 		s.writeRow(&b, columns, widths, row, named && i == 0)
+		texts[i] = b.String()
 	}
-	return b.String()
+	return texts
 }
 
 // fitWidths returns the widths of columns, of which those that may become narrower do so until the

@@ -81,6 +81,15 @@ func (e Environment) EmptyReason() string {
 	return fmt.Sprintf("0 assignments: see fairlead check -e %s, and https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md", e.Name)
 }
 
+// StateWord returns the state for people: "empty" for an environment that is in sync because nothing
+// is assigned in it.
+func (e Environment) StateWord() string {
+	if e.EmptyReason() != "" {
+		return "empty"
+	}
+	return string(e.State)
+}
+
 // Input is a commit that the output was made of.
 type Input struct {
 	// Layer is "base", the environment's name, or that of a workload registration.
