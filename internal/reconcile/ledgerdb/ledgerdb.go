@@ -1,9 +1,18 @@
-// Package ledgerdb stores what clusters report in a database.
+// Package ledgerdb stores in a database what clusters report, and what they should run.
+//
+// What clusters say is in the tables cluster, cluster_name, object, state, evidence, span, revision and
+// message; a span is a time in which an object said the same. What they should run is in environment,
+// cluster_type, output (the commits of output branches, numbered by seq), desired_type (the folder of a
+// cluster type), assignment and desired (the reconciler.yaml of a deployment target on a cluster type),
+// reconciler_file and part (the objects in one), and version. A row of desired or desired_type holds at
+// an output if from_seq <= seq, and to_seq is null or greater than seq. The two sides meet by keys: an
+// object of a cluster of the type is a part by its name, a revision is an output by its sha. In arrival
+// they are brought together: when an output came to a cluster.
 //
 // What the package keeps true: a batch is written whole or not at all, and may be written again; a
 // database of a newer program is left alone; what is read back is what was known when the last batch
 // was written. The statements are those in queries, which two engines can share; what is of one engine
-// is in its own file. A database may be lost: what the clusters say next makes it right.
+// is in its own file. A database may be lost: what the clusters say next, and Git, make it right.
 package ledgerdb
 
 import (
