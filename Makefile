@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Packages with goroutines of their own (internal/testkit/archtest has the list): the race
 # detector has nothing to find in the others.
-RACE := $(addprefix ./internal/,base/panics base/parallel render render/output git/... forge server/... \
+RACE := $(addprefix ./internal/,agent base/panics base/parallel render render/output git/... forge server/... \
 	$(addprefix reconcile/,source observe publish status repos promoter))
 
 # The tests of the loop take half an hour under the race detector: RACE_LOOP=regexp chooses.

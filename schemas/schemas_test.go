@@ -38,7 +38,7 @@ func compiled(t *testing.T, kind string) *gojsonschema.Schema {
 
 func TestSchema(t *testing.T) {
 	want := []string{
-		"Approval", "BaseRepo", "ClusterKey", "ClusterType", "ConfigMap", "ConfigSchema", "DeploymentTarget", "Environment", "Ephemeral", "Freeze", "GitOpsRepo",
+		"Approval", "BaseRepo", "ClusterKey", "ClusterList", "ClusterType", "ConfigMap", "ConfigSchema", "DeploymentTarget", "Environment", "Ephemeral", "Freeze", "GitOpsRepo",
 		"Hold", "PlanApproval", "Promotion", "Release", "SchedulingPolicy", "StackSettings", "Template", "Workload",
 		"WorkloadRegistration",
 	}

@@ -72,11 +72,11 @@ func TestFirstWord(t *testing.T) {
 	if got := w.state("e1", "Kustomization/flux-system/fleet"); got != "ready main@bb" {
 		t.Errorf("the platform object is %s", got)
 	}
-	c := w.ledger.Clusters()[0]
+	c := w.clusters()[0]
 	if c.UID != "uid-1" || c.Group.Environment != "prod" || c.Group.ClusterType != "large" || c.Platform != "Kustomization/flux-system/fleet" {
 		t.Errorf("the cluster is %+v", c)
 	}
-	if w.outcomes["everything"] != 1 {
-		t.Errorf("the ledger has got %v", w.outcomes)
+	if n := w.count("everything"); n != 1 {
+		t.Errorf("the ledger has got everything %d times", n)
 	}
 }

@@ -109,18 +109,18 @@ func TestNothingChanges(t *testing.T) {
 	putWorkload(t, api, isReady, releaseB, releaseB, "12:01")
 	e1 := w.join("e1", api)
 	w.runUntil("12:01:30", e1)
-	before := len(w.writes)
+	before := w.countWrites()
 	w.runUntil("12:59:30", e1)
-	if len(w.writes) != before {
-		t.Errorf("%d spans were written while nothing changed", len(w.writes)-before)
+	if after := w.countWrites(); after != before {
+		t.Errorf("%d spans were written while nothing changed", after-before)
 	}
 	wantText(t, "P", w.describeHistory("e1", platform), "ready main@bb 12:01-")
 	wantText(t, "W", w.describeHistory("e1", workload), "ready dev@22 12:01-")
-	if seen := w.ledger.Clusters()[0].LastSeen; seen.Before(at("12:58:15")) {
+	if seen := w.clusters()[0].LastSeen; seen.Before(at("12:58:15")) {
 		t.Errorf("it was last seen at %s", seen)
 	}
-	if w.outcomes["unchanged"] < 50 || w.outcomes["changes"] > 0 || w.outcomes["everything"] > 6 {
-		t.Errorf("the ledger has got %v", w.outcomes)
+	if unchanged, changes, everything := w.count("unchanged"), w.count("changes"), w.count("everything"); unchanged < 50 || changes > 0 || everything > 6 {
+		t.Errorf("the ledger has got %d digests, %d changes and %d times everything", unchanged, changes, everything)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestReplay(t *testing.T) {
 		answer.Body.Close()
 		return answer.StatusCode
 	}
-	for _, old := range w.bodies {
+	for _, old := range w.requests() {
 		if code := post(old); code != http.StatusUnauthorized {
 			t.Errorf("a replay is answered with %d", code)
 		}
@@ -153,13 +153,13 @@ func TestReplay(t *testing.T) {
 	e1.restart()
 	w.runUntil("11:10", e1)
 	wantText(t, "P", w.state("e1", platform), "failed main@aa, attempted main@bb")
-	seen := w.ledger.Clusters()[0].LastSeen
+	seen := w.clusters()[0].LastSeen
 	w.setClock(at("11:11"))
-	if code := post(w.bodies[0]); code != http.StatusUnauthorized {
+	if code := post(w.requests()[0]); code != http.StatusUnauthorized {
 		t.Errorf("a replay from before the start is answered with %d", code)
 	}
 	wantText(t, "P", w.state("e1", platform), "failed main@aa, attempted main@bb")
-	if !w.ledger.Clusters()[0].LastSeen.Equal(seen) {
+	if !w.clusters()[0].LastSeen.Equal(seen) {
 		t.Error("a replay makes a cluster seen")
 	}
 }
@@ -176,7 +176,7 @@ func TestOneNameTwoClusters(t *testing.T) {
 	w.runUntil("12:03", e1, other)
 	wantText(t, "P", w.describeHistory("e1", platform), "ready main@bb 12:01-")
 	wantText(t, "standing", w.standing("e1", outputB, w.outputs), "contested")
-	c := w.ledger.Clusters()[0]
+	c := w.clusters()[0]
 	if c.UID != "uid-1" || c.Rival != "uid-2" {
 		t.Errorf("%s is contested by %q", c.UID, c.Rival)
 	}
@@ -201,7 +201,7 @@ func TestRenamed(t *testing.T) {
 	w.runUntil("12:30", east)
 	e1.next = at("12:31")
 	w.runUntil("12:31", e1, east)
-	all := w.ledger.Clusters()
+	all := w.clusters()
 	if len(all) != 1 || all[0].Name() != "east-1" || all[0].NameAt(at("12:15")) != "e1" {
 		t.Errorf("the clusters are %+v", all)
 	}
@@ -254,7 +254,7 @@ func TestLedgerAway(t *testing.T) {
   - {digest: "sha256:1", firstReconciled: "2026-11-23T11:01:00Z", lastReconciled: "2026-11-23T11:59:00Z", lastReconciledStatus: ReconciliationSucceeded, metadata: {revision: "`+outputA+`"}}`, 1))
 	putWorkload(t, api, isFailed, releaseA, releaseB, "12:04")
 	w.runUntil("12:55", e1)
-	requests := len(w.bodies)
+	requests := len(w.requests())
 	if requests > 70 {
 		t.Errorf("%d requests were sent", requests)
 	}
@@ -265,6 +265,29 @@ func TestLedgerAway(t *testing.T) {
 	if err := e1.agent.findTrouble(); err != nil {
 		t.Errorf("the agent says %v", err)
 	}
+}
+
+// TestForthAndBack: what happened while the ledger was away is told even if all is as it was before.
+func TestForthAndBack(t *testing.T) {
+	w := newWorld(t)
+	api := kubeapi.Start(t, "uid-1")
+	putPlatform(t, api, "large", "ready", outputA, outputA, "11:00")
+	e1 := w.join("e1", api)
+	w.runUntil("11:55", e1)
+	w.setAway(true)
+	w.runUntil("12:20", e1)
+	api.Put(t, strings.Replace(fmt.Sprintf(fluxPlatform, "large", outputA, outputA, "True", "ReconciliationSucceeded", "2026-11-23T11:00:00Z"), "status:", `status:
+  history:
+  - {digest: "sha256:1", firstReconciled: "2026-11-23T11:00:00Z", lastReconciled: "2026-11-23T12:50:00Z", lastReconciledStatus: ReconciliationSucceeded, metadata: {revision: "`+outputA+`"}}
+  - {digest: "sha256:2", firstReconciled: "2026-11-23T12:03:00Z", lastReconciled: "2026-11-23T12:10:00Z", lastReconciledStatus: HealthCheckFailed, metadata: {revision: "`+outputB+`"}}`, 1))
+	w.runUntil("12:30", e1)
+	w.setAway(false)
+	w.runUntil("12:33", e1)
+	all := w.history("e1", platform)
+	if len(all) != 3 || short(all[1].Target()) != "main@bb" || all[1].Phase != ledger.Failed || !all[1].Since.Equal(at("12:03")) || all[1].Until.IsZero() {
+		t.Errorf("the history is %s", w.describeHistory("e1", platform))
+	}
+	wantText(t, "P", w.state("e1", platform), "ready main@aa")
 }
 
 // TestHelm is case 16.
@@ -311,8 +334,8 @@ func TestLostStore(t *testing.T) {
 	w.runUntil("12:31:10", members...)
 	wantText(t, "e1", w.state("e1", platform)+", "+w.standing("e1", outputB, w.outputs), "ready main@bb, ready")
 	wantText(t, "e2", w.state("e2", platform)+", "+w.standing("e2", outputB, w.outputs), "failed main@aa, attempted main@bb, failed")
-	if w.outcomes["want-everything"] == 0 {
-		t.Errorf("the ledger has got %v", w.outcomes)
+	if w.count("want-everything") == 0 {
+		t.Error("the ledger did not ask for everything")
 	}
 }
 

@@ -101,7 +101,7 @@ func (r *reporter) nextRequest(now time.Time) agentapi.Request {
 		Count: len(r.current.Entries()), Digest: r.current.Digest, Agent: r.version,
 	}
 	switch {
-	case r.assumed == nil || r.random.Int64N(int64(max(fullEvery/r.interval(), 1))) == 0 && r.sequence > 1:
+	case r.assumed == nil || r.isAfterOutage(now) || r.random.Int64N(int64(max(fullEvery/r.interval(), 1))) == 0 && r.sequence > 1:
 		request.Full, request.Entries, request.Unread = true, r.current.Entries(), r.current.Unread()
 	case r.assumed.Digest != r.current.Digest:
 		request.Base = r.assumed.Digest

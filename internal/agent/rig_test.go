@@ -69,7 +69,7 @@ func newWorld(t *testing.T) *world {
 		Places: func() []reports.Place {
 			return []reports.Place{{Environment: "prod", Repo: "https://git.example.com/fleet/gitops", Branch: "main", Folder: "prod"}}
 		},
-		Now: w.clock, Observe: func(outcome string) { w.outcomes[outcome]++ },
+		Now: w.clock, Observe: w.observe,
 	})
 	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if w.isAway() {
@@ -107,6 +107,44 @@ func (w *world) isAway() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.away
+}
+
+func (w *world) observe(outcome string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.outcomes[outcome]++
+}
+
+// count returns how many requests have had an outcome.
+func (w *world) count(outcome string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.outcomes[outcome]
+}
+
+// clusters returns what the ledger knows of clusters.
+func (w *world) clusters() []ledger.Cluster {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []ledger.Cluster
+	for _, c := range w.ledger.Clusters() {
+		all = append(all, *c.Clone())
+	}
+	return all
+}
+
+// requests returns what agents have sent.
+func (w *world) requests() []*recorded {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.bodies)
+}
+
+// countWrites returns how often a span was written.
+func (w *world) countWrites() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.writes)
 }
 
 func (w *world) receive(c ledger.Contact, all []ledger.Report) (ledger.Receipt, error) {

@@ -23,7 +23,8 @@ func TestChain(t *testing.T) {
 			next[from] = to
 		}
 		chain, problems := model.NewChain(progress, p.Scan("", layer).Environments, next)
-		c.Want(t, "problems", golden.Problems(append(problems, progress.Problems...).Sorted()))
+		_, twice := progress.ListClusters()
+		c.Want(t, "problems", golden.Problems(append(append(problems, twice...), progress.Problems...).Sorted()))
 		c.Want(t, "chain", showChain(chain)+showProgress(progress))
 	})
 }
@@ -77,6 +78,10 @@ func showProgress(p *model.Progress) string {
 	}
 	for _, k := range p.Keys {
 		fmt.Fprintf(&b, "key of %s in epoch %d since %s: %s\n", k.Name, k.Epoch, k.Renewed, k.Reason)
+	}
+	listed, _ := p.ListClusters()
+	for _, c := range listed {
+		fmt.Fprintf(&b, "cluster %s of type %s in wave %q with %v\n", c.Name, c.Type, c.Wave, c.Labels)
 	}
 	for _, e := range p.Ephemerals {
 		fmt.Fprintf(&b, "ephemeral from %s until %s on %s\n", e.From, e.Expires, e.ClusterTypes)

@@ -39,6 +39,7 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 	last.targets = last.targets.nextList(targets, problems, func(t *Target) *Object { return &t.Object })
 	m.Targets = last.targets.kept
 	m.checkGitOpsRepo(problems)
+	m.checkClusters(all.progress.Clusters, problems)
 	if err := cmp.Or(kubename.Check(env), gitname.CheckBranch(env)); err != nil { // it is a part of names of branches
 		problems.Addf(problem.Pos{}, "Environment/"+env, "", "%v", err)
 	}

@@ -23,6 +23,7 @@ const (
 var OwnKinds = []KindInfo{
 	{"Approval", approvalSpec{}},
 	{"ClusterKey", clusterKeySpec{}},
+	{"ClusterList", clusterListSpec{}},
 	{"Ephemeral", ephemeralSpec{}},
 	{"Freeze", freezeSpec{}},
 	{"Hold", holdSpec{}},
@@ -210,6 +211,7 @@ type Progress struct {
 	Ephemerals []*Ephemeral
 	Releases   []*Release
 	Keys       []*ClusterKey
+	Clusters   []*ListedCluster // see ListClusters
 	Problems   problem.List
 }
 
@@ -221,6 +223,7 @@ func (p *Progress) add(o *Progress) {
 	p.Ephemerals = append(p.Ephemerals, o.Ephemerals...)
 	p.Releases = append(p.Releases, o.Releases...)
 	p.Keys = append(p.Keys, o.Keys...)
+	p.Clusters = append(p.Clusters, o.Clusters...)
 	p.Problems = append(p.Problems, o.Problems...)
 }
 
@@ -267,6 +270,8 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	case "ClusterKey":
 		o, s, _ := readObject[clusterKeySpec](r, n, h.kind, d)
 		p.Keys = append(p.Keys, &ClusterKey{o, s.Epoch, s.Renewed, s.Reason})
+	case "ClusterList":
+		p.Clusters = append(p.Clusters, r.readClusterList(n, h.kind, d)...)
 	case "Ephemeral":
 		o, s, _ := readObject[ephemeralSpec](r, n, h.kind, d)
 		p.Ephemerals = append(p.Ephemerals, &Ephemeral{o, s.From, s.Expires, d.readSelector(n, s.ClusterTypes)})

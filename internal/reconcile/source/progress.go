@@ -62,7 +62,7 @@ func (s *Source) readBase(ctx context.Context) (*Base, error) {
 	// What cannot be read could have been a Promotion or a Freeze.
 	unread := append(problems[:len(problems):len(problems)], s.options.Parser.Scan("", layer).Problems...)
 	progress = withProblems(progress, unread)
-	progress = withProblems(progress, append(checkUnread("base", "", all, progress), s.strayHolds(progress, found)...))
+	progress = withProblems(progress, append(checkUnread("base", "", all, progress), s.strayObjects(progress, found)...))
 	b := &Base{Repo: s.controlPlane, Environments: found, Progress: progress}
 	if b.Repo != nil && s.options.BaseDir == "" {
 		b.Branch = s.baseBranch()
@@ -212,7 +212,8 @@ func (s *Source) readBranch(ctx context.Context, e *model.Environment) (Branch, 
 	if err != nil {
 		return b, err
 	}
-	b.Progress = withProblems(b.Progress, more)
+	_, twice := b.Progress.ListClusters()
+	b.Progress = withProblems(b.Progress, append(more, twice...))
 	for _, p := range found.Problems { // a record that cannot be read is not an environment that has none
 		if p.Pos.File == b.Record && !p.Warning {
 			b.Progress = withProblems(b.Progress, problem.List{p})

@@ -33,18 +33,27 @@ func checkUnread(layer, folder string, whole tree.Tree, read *model.Progress) pr
 	return u.problems
 }
 
-// strayHolds reports holds in the base that lie in no environment's folder: they hold
-// nothing.
-func (s *Source) strayHolds(read *model.Progress, environments []*model.Environment) problem.List {
+// strayObjects reports holds and listed clusters in the base that lie in no environment's folder: they
+// have no effect.
+func (s *Source) strayObjects(read *model.Progress, environments []*model.Environment) problem.List {
 	var problems problem.List
-	for _, h := range read.Holds {
-		belongs := slices.ContainsFunc(environments, func(e *model.Environment) bool {
+	belongs := func(file string) bool {
+		return slices.ContainsFunc(environments, func(e *model.Environment) bool {
 			folder := path.Clean("/" + e.ControlPlane.Path)[1:]
-			return e.ControlPlane.Branch == s.baseBranch() && (folder == "" || strings.HasPrefix(h.Pos.File, folder+"/"))
+			return e.ControlPlane.Branch == s.baseBranch() && (folder == "" || strings.HasPrefix(file, folder+"/"))
 		})
-		if !belongs {
+	}
+	for _, h := range read.Holds {
+		if !belongs(h.Pos.File) {
 			problems.Addf(h.Pos, h.Subject(), "write it on the environment's branch, as fairlead hold does; a Freeze in the base covers environments by name",
 				"a Hold in the base holds no environment")
+		}
+	}
+	reported := map[string]bool{} // by file
+	for _, c := range read.Clusters {
+		if !belongs(c.Pos.File) && !reported[c.Pos.File] {
+			reported[c.Pos.File] = true
+			problems.Addf(c.Pos, c.Subject, "write it on the environment's branch", "a ClusterList in the base is of no environment")
 		}
 	}
 	return problems

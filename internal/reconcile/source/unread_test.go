@@ -71,12 +71,17 @@ var unreadCheck = map[string]struct{ branch, file, text, want string }{
 	"freeze of a branch":   {"dev", ".fairlead/freezes/q4.yaml", aFreeze, "a Freeze on an environment's branch freezes nothing"},
 	"freeze as a hold":     {"dev", ".fairlead/hold.yaml", aFreeze, "a Freeze on an environment's branch freezes nothing"},
 	"hold in the base":     {"main", ".fairlead/hold.yaml", aHold, "a Hold in the base holds no environment"},
+	"list in the base":     {"main", "clusters.yaml", aList, "a ClusterList in the base is of no environment"},
+	"list of clusters":     {"dev", "clusters.yaml", aList, ""},
+	"listed twice":         {"dev", ".fairlead/clusters/east.yaml", strings.Replace(aList, "[", "[{name: east-1, type: small}, ", 1), "the cluster east-1 is listed twice"},
 	"broken freeze":        {"main", ".fairlead/freezes/q4.yaml", "apiVersion: [", "not YAML"},
 	"freeze.json":          {"main", ".fairlead/freezes/q4.json", "{}", "q4.json: it is not read"},
 	"freeze without a dot": {"main", ".fairlead/freezes/q4", aFreeze, "freezes/q4: it is not read"},
 	"empty freeze":         {"main", ".fairlead/freezes/q4.yaml", "\n", "there is no Hold and no Freeze in it"},
 	"link to a freeze":     {"main", ".fairlead/freezes/q4.yaml", "-> ../q4.yaml", "links are not followed"},
 }
+
+const aList = "apiVersion: fairlead.io/v1alpha1\nkind: ClusterList\nmetadata: {name: east}\nspec: {clusters: [{name: east-1, type: small}]}\n"
 
 // TestUnreadHolds: what people have written as a hold or a freeze counts, or is a problem.
 func TestUnreadHolds(t *testing.T) {
@@ -139,7 +144,7 @@ func wantUnread(t *testing.T, p *model.Progress, file, text, want string) {
 	switch {
 	case want == "" && said != "":
 		t.Errorf("%s is a problem: %s", file, said)
-	case want == "" && strings.Contains(text, "kind:") && len(p.Holds)+len(p.Freezes) != 1:
+	case want == "" && strings.Contains(text, "kind:") && len(p.Holds)+len(p.Freezes)+len(p.Clusters) != 1:
 		t.Errorf("%s does not count", file)
 	case !strings.Contains(said, want):
 		t.Errorf("the problems are %q, want %q", said, want)

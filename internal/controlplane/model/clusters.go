@@ -1,0 +1,94 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+)
+
+type clusterListSpec struct {
+	Clusters []listedClusterSpec `yaml:"clusters" required:"true"`
+}
+
+type listedClusterSpec struct {
+	Name   locatedText            `yaml:"name" required:"true"`
+	Type   locatedText            `yaml:"type" required:"true"`
+	Wave   string                 `yaml:"wave"`
+	Labels map[string]locatedText `yaml:"labels"`
+}
+
+// ListedCluster is a cluster that an environment expects by name.
+type ListedCluster struct {
+	Name, Type string
+	Wave       string // "" if it is in none
+	Labels     map[string]string
+	Pos        problem.Pos
+	Subject    string // the ClusterList, as "Kind/name"
+
+	typePos problem.Pos
+}
+
+// readClusterList reads the clusters of a ClusterList.
+func (r *reader) readClusterList(n *yaml.Node, kind string, d *decoder) []*ListedCluster {
+	o, s, _ := readObject[clusterListSpec](r, n, kind, d)
+	var all []*ListedCluster
+	for _, listed := range s.Clusters {
+		c := &ListedCluster{
+			Name: listed.Name.Text, Type: listed.Type.Text, Wave: listed.Wave, Labels: map[string]string{},
+			Pos: r.positionAt(listed.Name.Line), typePos: r.positionAt(listed.Type.Line), Subject: o.Subject(),
+		}
+		if listed.Name.Line == 0 || listed.Type.Line == 0 { // it was reported as missing
+			continue
+		}
+		for _, name := range []string{c.Name, c.Type} {
+			if err := kubename.Check(name); err != nil {
+				d.problems.Addf(c.Pos, c.Subject, "name clusters as in east-7, and types as their ClusterTypes", "%v", err)
+			}
+		}
+		if err := kubename.CheckLabelValue(c.Wave); err != nil {
+			d.problems.Addf(c.Pos, c.Subject, "write one word, such as canary", "the wave of %s: %v", c.Name, err)
+		}
+		for _, key := range sortedKeys(listed.Labels) {
+			c.Labels[key] = listed.Labels[key].Text
+			if err := cmp.Or(kubename.CheckLabelKey(key), kubename.CheckLabelValue(c.Labels[key])); err != nil {
+				d.problems.Addf(r.positionAt(listed.Labels[key].Line), c.Subject, labelHint, "%v", err)
+			}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// ListClusters returns the clusters of all ClusterLists by name, and problems with those that are listed
+// twice. Of these the first one counts.
+func (p *Progress) ListClusters() ([]*ListedCluster, problem.List) {
+	all := slices.Clone(p.Clusters)
+	slices.SortFunc(all, func(a, b *ListedCluster) int { return cmp.Or(cmp.Compare(a.Name, b.Name), a.Pos.Compare(b.Pos)) })
+	var problems problem.List
+	kept := all[:0]
+	for _, c := range all {
+		if len(kept) > 0 && kept[len(kept)-1].Name == c.Name {
+			problems.Addf(c.Pos, c.Subject, "remove one of them", "the cluster %s is listed twice, first at %s", c.Name, kept[len(kept)-1].Pos)
+			continue
+		}
+		kept = append(kept, c)
+	}
+	return kept, problems
+}
+
+// checkClusters warns of listed clusters of a type that the environment does not have: they are waited for.
+func (m *Model) checkClusters(listed []*ListedCluster, problems *problem.List) {
+	var names []string
+	for _, t := range m.ClusterTypes {
+		names = append(names, t.Name)
+	}
+	for _, c := range listed {
+		if !slices.Contains(names, c.Type) {
+			problems.Warnf(c.typePos, c.Subject, problem.DidYouMean(c.Type, names), "there is no cluster type %s, which cluster %s is listed with", c.Type, c.Name)
+		}
+	}
+}
