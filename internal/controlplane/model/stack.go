@@ -266,7 +266,10 @@ type PlanApprovalSpec struct {
 	Component string       `yaml:"component" required:"true"`
 	Plan      verbatimText `yaml:"plan" required:"true"`
 	Inputs    verbatimText `yaml:"inputs" required:"true"`
-	Reason    string       `yaml:"reason"`
+	// Output is a commit of the output branch at which the plan was read: from there on the
+	// component has made no other plan.
+	Output verbatimText `yaml:"output" required:"true"`
+	Reason string       `yaml:"reason"`
 }
 
 // Stacks is what a model holds of stacks. Its lists are sorted by name.

@@ -57,7 +57,7 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		State: written.State, Runner: written.Runner, Modules: written.Modules, Interval: cmp.Or(written.Interval, defaultInterval),
 		Source: model.StackSource{Name: cmp.Or(written.Source.Name, defaultSource), Namespace: cmp.Or(written.Source.Namespace, defaultNamespace)},
 		AWS:    model.StackAWS{Region: cmp.Or(written.AWS.Region, defaultRegion), Version: cmp.Or(written.AWS.Version, defaultAWSVersion), SharedProfile: written.AWS.SharedProfile},
-		Folder: "./",
+		Folder: OutputFolder(m),
 	}
 	addProblem := func(hint, format string, args ...any) {
 		problems.Addf(written.Pos, written.Subject(), hint, format, args...)
@@ -69,9 +69,6 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		addProblem("every component makes a plan at that interval", "spec.interval is %s, and %s is the least", s.Interval, minInterval)
 	}
 	if out := m.OutputRepo(); out != nil {
-		if folder := strings.Trim(path.Clean("/"+out.Path), "/"); folder != "" {
-			s.Folder = "./" + folder + "/"
-		}
 		s.Modules.Repo = cmp.Or(s.Modules.Repo, out.Repo)
 		_, unreadable := RepositoryURL(out.Repo) // a path: clusters have another name for it
 		if unreadable == nil && !sameRepository(s.Modules.Repo, out.Repo) {
@@ -93,6 +90,19 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		addProblem("use hyphens", "spec.modules.branch is %s: its name is a part of the names of plans, which have no slash", s.Modules.Branch)
 	}
 	return s, problems
+}
+
+// OutputFolder returns the folder of the output in its branch, as "./" or "./folder/".
+func OutputFolder(m *model.Model) string {
+	out := m.OutputRepo()
+	if out == nil {
+		return "./"
+	}
+	folder := strings.Trim(path.Clean("/"+out.Path), "/")
+	if folder == "" {
+		return "./"
+	}
+	return "./" + folder + "/"
 }
 
 // scpLike matches user@host:path, as ssh users write it.

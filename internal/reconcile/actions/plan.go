@@ -21,6 +21,7 @@ type planSpec struct {
 	Component string `yaml:"component"`
 	Plan      string `yaml:"plan"`
 	Inputs    string `yaml:"inputs"`
+	Output    string `yaml:"output"`
 	Reason    string `yaml:"reason,omitempty"`
 }
 
@@ -28,7 +29,7 @@ type planSpec struct {
 // those on the output branch, which clusters have. Whoever approves names the inputs of the plan that
 // they have read; if the branch has others, the approval is refused.
 func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component, inputs, reason string) (Result, error) {
-	c, err := d.findPlan(ctx, environment, stack, component)
+	c, head, err := d.findPlan(ctx, environment, stack, component)
 	if err != nil {
 		return Result{}, err
 	}
@@ -56,54 +57,54 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 		}
 		for _, a := range others {
 			switch {
-			case string(a.Inputs) == inputs && string(a.Plan) == c.Plan:
+			case string(a.Inputs) == inputs && string(a.Plan) == c.Plan && (string(a.Output) == head || c.Approval == c.Plan):
 				done.summary = what + " is approved already"
 				return done, nil
 			case a.Pos.File != file:
 				return done, problem.Refusef("remove it", "there is an approval of another plan of %s/%s: PlanApproval/%s in %s", stack, component, a.Name, a.Pos.File)
 			}
 		}
-		text, err := model.EncodeObject("PlanApproval", name, planSpec{stack, component, c.Plan, inputs, reason})
+		text, err := model.EncodeObject("PlanApproval", name, planSpec{stack, component, c.Plan, inputs, head, reason})
 		done.files = map[string][]byte{file: text}
 		return done, err
 	})
 }
 
-// findPlan returns a component of a stack as the output branch has it.
-func (d *Session) findPlan(ctx context.Context, environment, stack, component string) (stackfiles.ComponentSummary, error) {
+// findPlan returns a component of a stack as the head of the output branch has it, and that commit.
+func (d *Session) findPlan(ctx context.Context, environment, stack, component string) (found stackfiles.ComponentSummary, head string, err error) {
 	var none stackfiles.ComponentSummary
 	to, remote, err := d.fetchOutput(ctx, environment)
 	if err != nil {
-		return none, err
+		return none, "", err
 	}
 	if to == nil {
-		return none, problem.Refusef("", "%s has no output", environment)
+		return none, "", problem.Refusef("", "%s has no output", environment)
 	}
-	head, err := remote.Mirror().Branch(to.Branch)
+	head, err = remote.Mirror().Branch(to.Branch)
 	if err != nil {
-		return none, fmt.Errorf("read the output of %s: %w", environment, err)
+		return none, "", fmt.Errorf("read the output of %s: %w", environment, err)
 	}
 	output, err := remote.Mirror().View(head)
 	if err != nil {
-		return none, err
+		return none, "", err
 	}
 	all, err := stackfiles.Summarize(output.Tree.Sub(publish.CleanFolder(to.Path)))
 	if failed := output.Err(); failed != nil {
 		err = failed
 	}
 	if err != nil {
-		return none, fmt.Errorf("read the output of %s: %w", environment, err)
+		return none, "", fmt.Errorf("read the output of %s: %w", environment, err)
 	}
 	var known []string
 	for _, s := range all {
 		for _, c := range s.Components {
 			known = append(known, s.Stack+"/"+c.Name)
 			if s.Stack == stack && c.Name == component && c.Inputs != "" {
-				return c, nil
+				return c, head, nil
 			}
 		}
 	}
-	return none, problem.Refusef(problem.DidYouMean(stack+"/"+component, known), "the output of %s, on the branch %s, has no component %s/%s with plans", environment, to.Branch, stack, component)
+	return none, "", problem.Refusef(problem.DidYouMean(stack+"/"+component, known), "the output of %s, on the branch %s, has no component %s/%s with plans", environment, to.Branch, stack, component)
 }
 
 // findPlanApprovals returns the approvals of plans of a component.

@@ -41,6 +41,7 @@ type environment struct {
 	hasNoIssue    bool            // it has no open issue
 	output        model.RepoRef   // where its output goes, as far as that was ever known
 	leftBehind    []model.RepoRef // where it went before, and may be still
+	former        []model.RepoRef // where it went before, as far as this process knows
 	searched      bool            // the GitOps repositories were searched for more of those
 	waitsForForge bool            // something waits for the forge
 	unreported    error           // why the forge does not have the last report; nil if it has
@@ -302,7 +303,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	if err != nil && l.options.Settings.Write {
 		return l.stopWithProblem(to, done, fmt.Errorf("the GitOps repository: %w", err))
 	}
-	rendered, problems, err := l.keepDeletedStacks(e, to, out, r)
+	rendered, problems, err := l.followPrevious(e, to, out, r)
 	if err != nil {
 		return err
 	}

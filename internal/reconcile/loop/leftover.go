@@ -39,7 +39,9 @@ func (r *retirement) noteOutput(e *environment, now model.RepoRef, hasRead func(
 	e.output = now
 	if before.Repo != "" && !r.isSameOutput(before, now) && hasRead(r.remotes.ReadLocation(before.Repo)) {
 		e.leftBehind = append(e.leftBehind, before)
+		e.former = append(e.former, before)
 	}
+	e.former = slices.DeleteFunc(e.former, func(o model.RepoRef) bool { return r.isSameOutput(o, now) })
 	e.leftBehind = slices.DeleteFunc(e.leftBehind, func(o model.RepoRef) bool { return r.isSameOutput(o, now) })
 }
 
@@ -260,6 +262,7 @@ func (s *search) searchFolder(ctx context.Context, view *git.View, at model.Repo
 		s.found = append(s.found, retiredOutput{name: environment, output: *to})
 	default:
 		there.leftBehind = append(there.leftBehind, at)
+		there.former = append(there.former, at)
 	}
 	return nil
 }

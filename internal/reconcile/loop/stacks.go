@@ -34,30 +34,114 @@ type deletedStacks struct {
 // of the output.
 const maxTeardownCommits = 50
 
-// keepDeletedStacks returns the rendered output with the teardown of stacks that the output branch has
-// and that have no file any more.
-func (l *Loop) keepDeletedStacks(e *environment, to *model.GitOpsRepo, out *repos.Remote, r source.Rendered) (tree.Tree, problem.List, error) {
+// followPrevious returns the rendered output with the teardown of stacks that the output branch has
+// and that have no file any more, and reports approvals of plans that it does not have.
+func (l *Loop) followPrevious(e *environment, to *model.GitOpsRepo, out *repos.Remote, r source.Rendered) (tree.Tree, problem.List, error) {
 	head, err := out.Mirror().FindBranch(to.Branch)
 	if err != nil {
 		return tree.Tree{}, nil, err
 	}
 	e.deleted = deletedStacks{mirror: out.Mirror(), head: head, folder: publish.CleanFolder(to.Path), commits: map[string][]string{}}
+	former, err := l.findFormerOutputs(e, to, out)
+	if err != nil {
+		return tree.Tree{}, nil, err
+	}
+	var before []tree.Tree
+	for _, f := range former {
+		before = append(before, f.view.Tree.Sub(f.folder))
+	}
 	var problems problem.List
-	keep := func(previous tree.Tree) (all tree.Tree, err error) {
-		all, e.deleted.waiting, problems, err = stackfiles.KeepDeleted(r.Model, r.Tree, previous.Sub(e.deleted.folder), func(d stackfiles.Deleted) bool {
-			return l.isDestroyed(e, d)
+	follow := func(previous tree.Tree) (all tree.Tree, err error) {
+		all, e.deleted.waiting, problems, err = stackfiles.FollowPrevious(r.Model, r.Tree, stackfiles.Previous{
+			Tree: previous.Sub(e.deleted.folder), Former: before, Since: e.deleted.listVersions,
+			IsDestroyed: func(d stackfiles.Deleted) bool { return l.isDestroyed(e, d) },
 		})
+		for _, f := range former {
+			err = cmp.Or(f.view.Err(), err)
+		}
 		return all, cmp.Or(e.deleted.err, err)
 	}
 	if head == "" {
-		all, err := keep(tree.Tree{})
+		all, err := follow(tree.Tree{})
 		return all, problems, err
 	}
-	all, err := git.InspectTree(out.Mirror(), head, keep)
+	all, err := git.InspectTree(out.Mirror(), head, follow)
 	if err != nil {
 		return tree.Tree{}, nil, fmt.Errorf("compare the stacks with the output branch: %w", err)
 	}
 	return all, problems, nil
+}
+
+// formerOutput is a place where the output of an environment was before.
+type formerOutput struct {
+	view   *git.View
+	folder string
+}
+
+// findFormerOutputs returns the places where the output of an environment was before, unless it is in
+// the one that it has now: the stacks that are torn down there are torn down here.
+func (l *Loop) findFormerOutputs(e *environment, to *model.GitOpsRepo, out *repos.Remote) ([]formerOutput, error) {
+	if len(e.former) == 0 {
+		return nil, nil
+	}
+	there, _, err := inspectMirror(out.Mirror(), &l.records, e.name, outputTo(to))
+	if err != nil || there {
+		return nil, err
+	}
+	var all []formerOutput
+	for _, o := range e.former {
+		remote := l.remotes.KnownRemote(l.remotes.ReadLocation(o.Repo))
+		if remote == nil || remote.Mirror() == nil {
+			continue
+		}
+		head, err := remote.Mirror().FindBranch(o.Branch)
+		if err != nil {
+			return nil, err
+		}
+		if head == "" {
+			continue
+		}
+		view, err := remote.Mirror().View(head)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, formerOutput{view, o.Path})
+	}
+	return all, nil
+}
+
+// maxApprovalCommits bounds how many commits of the output branch an approval may be older than its
+// head when it begins to count.
+const maxApprovalCommits = 1_000
+
+// listVersions returns a folder of the output in each commit of its branch from the head back to the
+// given one, newest first, without equal ones behind each other; false if that commit is not among them.
+func (d *deletedStacks) listVersions(commit, folder string) (versions []tree.Tree, found bool) {
+	if d.err != nil || d.head == "" {
+		return nil, false
+	}
+	commits, err := d.mirror.FirstParents(d.head, maxApprovalCommits, func(c string) bool { return c == commit })
+	if err != nil || commits[len(commits)-1] != commit {
+		d.err = err
+		return nil, false
+	}
+	last := tree.ID{}
+	for _, c := range commits {
+		view, err := d.mirror.View(c)
+		if err != nil {
+			d.err = err
+			return nil, false
+		}
+		now := view.Tree.Sub(path.Join(d.folder, folder))
+		if id := now.ID(); id != last {
+			versions, last = append(versions, now.Expand()), id
+		}
+		if err := view.Err(); err != nil {
+			d.err = err
+			return nil, false
+		}
+	}
+	return versions, true
 }
 
 // findCommits returns the last commits of the output branch that hold a stack as its head does.

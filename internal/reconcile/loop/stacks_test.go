@@ -109,3 +109,39 @@ func TestDeletedStackProblem(t *testing.T) {
 		t.Errorf("mended, it has the problems %v", d.state("dev").Problems)
 	}
 }
+
+// TestMovedStack: a stack that is being torn down moves with the output, over a restart, and so does
+// one whose file is deleted when it moves.
+func TestMovedStack(t *testing.T) {
+	for name, before := range map[string]bool{"deleted before": true, "deleted with it": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, scaffold.Branches, "dev")
+			d := w.begin(w.data, func(*loop.Options) {})
+			w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
+			d.cycle()
+			w.merge("dev")
+			d.cycle()
+			w.commitNow("dev", "the stack is not needed any more", map[string]string{"stacks/checkout.yaml": ""})
+			if before {
+				d.cycle()
+				w.merge("dev")
+				d.cycle()
+				w.wantStack("destroy: true")
+			}
+			w.edit("dev", "gitops-repo.yaml", "path: .", "path: moved")
+			d = w.begin(t.TempDir(), func(*loop.Options) {})
+			for range 2 { // proposed, it is not there yet
+				d.cycle()
+			}
+			w.commitNow("dev", "another change meanwhile", map[string]string{"README.md": "a\n"})
+			d.cycle()
+			w.merge("dev")
+			d.cycle()
+			files := w.below("dev", "moved/environments/checkout/dev")
+			if !strings.Contains(files["eks/objects/terraform.yaml"], "destroy: true") || !strings.Contains(files["network/flux-kustomization.yaml"], "path: ./moved/environments/checkout/dev/network/objects") {
+				t.Errorf("the stack is not torn down where the output is:\n%v", files)
+			}
+			w.wantStack("")
+		})
+	}
+}

@@ -12,7 +12,7 @@ import (
 )
 
 // approvals is an environment with one stack that is edited, torn down, and whose plans people
-// approve. It remembers what clusters have seen: the last rendering without problems.
+// approve. It remembers what clusters have seen: the renderings without problems.
 type approvals struct {
 	*testing.T
 	r     *rand.Rand
@@ -20,16 +20,25 @@ type approvals struct {
 	files map[string]string // the approvals
 	// deleted is true while the stack has no file, and destroyed once clusters have torn it down.
 	deleted, destroyed bool
-	// published is the last output; inputs is how often the inputs of each component have changed in
-	// it, and approved when each approval was given, by that count.
-	published        tree.Tree
-	inputs, approved map[string]int
-	steps            []string
+	// history are the outputs, oldest first, and published the last one; plans is how many plans each
+	// component has made in them, or may have, and approved when each approval was given, by that count.
+	history   []tree.Tree
+	published tree.Tree
+	plans     map[string]int
+	approved  map[string]int
+	commits   []commit // what people have written, oldest first
+	steps     []string
+}
+
+// commit is what people have written at one time.
+type commit struct {
+	values, files     map[string]string
+	teardown, deleted bool
 }
 
 func newApprovals(t *testing.T, seed uint64) *approvals {
 	r := rand.New(rand.NewPCG(seed, 3))
-	return &approvals{T: t, r: r, graph: newGraph(r), files: map[string]string{}, inputs: map[string]int{}, approved: map[string]int{}}
+	return &approvals{T: t, r: r, graph: newGraph(r), files: map[string]string{}, plans: map[string]int{}, approved: map[string]int{}}
 }
 
 // terraform returns what is published of the Terraform object of a component.
@@ -53,27 +62,61 @@ func (a *approvals) render() {
 	if a.destroyed {
 		destroyed = []string{"checkout/dev"}
 	}
-	files, _, problems := keepTexts(a.T, texts, a.published, destroyed...)
+	files, _, problems := followTexts(a.T, texts, a.history, destroyed...)
 	if problems.Stops() {
 		return
 	}
 	for _, name := range a.graph.names() {
 		before, now := a.terraform(a.published, name), a.terraform(files, name)
-		if a.pin(a.published, name) != a.pin(files, name) || before.Spec.Destroy != now.Spec.Destroy {
-			a.inputs[name]++
+		plan, applied := now.Spec.ApprovePlan, before.Spec.ApprovePlan != "" && now.Spec.ApprovePlan == ""
+		if a.pin(a.published, name) != a.pin(files, name) || before.Spec.Destroy != now.Spec.Destroy || applied {
+			a.plans[name]++
 		}
-		plan := now.Spec.ApprovePlan
 		if plan == "" {
 			continue
 		}
-		if given, ok := a.approved[name]; !ok || given != a.inputs[name] {
+		if given, ok := a.approved[a.files[name+".yaml"]]; !ok || given != a.plans[name] {
 			a.Fatalf("%s: %s is approved, which nobody has seen\n%s", name, plan, strings.Join(a.steps, "\n"))
 		}
 		if want := "plan-fairlead-modules-dev-" + a.pin(files, name)[:10]; plan != want {
 			a.Fatalf("%s: the plan %s is approved at %s", name, plan, want)
 		}
 	}
-	a.published = files
+	a.published, a.history = files, append(a.history, files)
+}
+
+// commit notes what is written.
+func (a *approvals) commit() {
+	a.commits = append(a.commits, commit{maps.Clone(a.graph.values), maps.Clone(a.files), a.graph.teardown, a.deleted})
+}
+
+// revertCommit takes back what one of the last commits has changed, as git revert does.
+func (a *approvals) revertCommit() string {
+	n := len(a.commits) - 1 - a.r.IntN(min(8, len(a.commits)-1))
+	before, after := a.commits[n-1], a.commits[n]
+	revertMap(a.graph.values, before.values, after.values)
+	revertMap(a.files, before.files, after.files)
+	if before.teardown != after.teardown {
+		a.graph.teardown = before.teardown
+	}
+	if before.deleted != after.deleted {
+		a.deleted = before.deleted
+	}
+	return fmt.Sprintf("revert commit %d", n)
+}
+
+// revertMap takes back in now what differs from before to after.
+func revertMap(now, before, after map[string]string) {
+	for name, text := range before {
+		if after[name] != text {
+			now[name] = text
+		}
+	}
+	for name := range after {
+		if _, was := before[name]; !was {
+			delete(now, name)
+		}
+	}
 }
 
 // step does one thing that people do, and returns its name.
@@ -81,7 +124,7 @@ func (a *approvals) step() string {
 	names := a.graph.names()
 	name := names[a.r.IntN(len(names))]
 	file := name + ".yaml"
-	switch a.r.IntN(7) {
+	switch a.r.IntN(10) {
 	case 0, 1: // there and back again, often
 		a.graph.values[name] = []string{"a", "b"}[a.r.IntN(2)]
 		return "set " + name + " to " + a.graph.values[name]
@@ -97,27 +140,37 @@ func (a *approvals) step() string {
 	case 5:
 		a.destroyed = a.r.IntN(3) == 0
 		return "clusters report"
+	case 6, 7:
+		if len(a.commits) > 1 {
+			return a.revertCommit()
+		}
 	}
 	if a.pin(a.published, name) == "" {
 		return "nothing"
 	}
 	o := a.terraform(a.published, name)
-	a.files[file] = fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: PlanApproval\nmetadata: {name: %s}\nspec: {stack: checkout/dev, component: %s, plan: %q, inputs: %q}\n",
-		name, name, "plan-fairlead-modules-dev-"+a.pin(a.published, name)[:10], o.Metadata.Annotations[stackfiles.InputsAnnotation])
-	a.approved[name] = a.inputs[name]
+	text := fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: PlanApproval\nmetadata: {name: %s}\nspec: {stack: checkout/dev, component: %s, plan: %q, inputs: %q, output: %q}\n",
+		name, name, "plan-fairlead-modules-dev-"+a.pin(a.published, name)[:10], o.Metadata.Annotations[stackfiles.InputsAnnotation], outputCommit(len(a.history)-1))
+	if _, again := a.approved[text]; !again { // or else nothing was published between
+		a.approved[text] = a.plans[name]
+	}
+	a.files[file] = text
 	return "approve the plan of " + name
 }
 
 // TestApprovals: no sequence of edits, teardowns, deletions, approvals and renderings publishes the
 // approval of a plan other than the one that was approved. Several edits may come into one rendering,
-// and what is edited may come back. Rendering remembers nothing: each is one after a restart.
+// and what is edited may come back, by an edit or by a revert, with the approval that it had.
+// Rendering remembers nothing: each is one after a restart.
 func TestApprovals(t *testing.T) {
 	used := 0
 	for seed := range uint64(20) {
 		a := newApprovals(t, seed)
 		a.render()
-		for range 40 {
+		a.commit()
+		for range 60 {
 			a.steps = append(a.steps, a.step())
+			a.commit()
 			if a.r.IntN(4) > 0 {
 				a.render()
 			}
@@ -146,7 +199,7 @@ func TestApprovalMistakes(t *testing.T) {
 	inputs := a.terraform(files, "eks").Metadata.Annotations[stackfiles.InputsAnnotation]
 	plan := "plan-fairlead-modules-dev-" + a.pin(files, "eks")[:10]
 	approval := func(name, stack, component, plan, inputs string) string {
-		return fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: PlanApproval\nmetadata: {name: %s}\nspec: {stack: %q, component: %q, plan: %q, inputs: %q}\n---\n", name, stack, component, plan, inputs)
+		return fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: PlanApproval\nmetadata: {name: %s}\nspec: {stack: %q, component: %q, plan: %q, inputs: %q, output: %q}\n---\n", name, stack, component, plan, inputs, outputCommit(0))
 	}
 	for _, c := range []struct {
 		name, text string

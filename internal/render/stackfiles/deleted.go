@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
@@ -33,50 +34,76 @@ func (d Deleted) Path() string { return d.Team + "/" + d.Env }
 // Folder returns the folder of the stack's objects in the output.
 func (d Deleted) Folder() string { return path.Join(ObjectsFolder, d.Team, d.Env) }
 
-// KeepDeleted compares the rendered output with the previous one, which clusters have. It returns
-// the output with a teardown of each stack that has no file any more, and these stacks. One is left
-// out when isDestroyed reports that its teardown, as it is in the previous output, is complete.
+// Previous is the output that clusters have, and how it came about.
+type Previous struct {
+	Tree tree.Tree
+	// Former is what the output was in other places, if it is in this one for the first time.
+	Former []tree.Tree
+	// IsDestroyed reports whether the teardown of a stack, as it is in Tree, is complete.
+	IsDestroyed func(Deleted) bool
+	// Since returns a folder of the output in each commit from that of Tree back to the given one,
+	// newest first, without equal ones behind each other; false if that commit is not among them.
+	Since func(commit, folder string) (versions []tree.Tree, found bool)
+}
+
+// FollowPrevious compares the rendered output with the previous one. It returns the output with a
+// teardown of each stack that has no file any more, and these stacks, until they are destroyed. An
+// approval of a plan that the previous output has not is a problem.
 //
 // The teardown is made from the previous output alone, and made again it is the same: what the file
 // named may be deleted as well.
-func KeepDeleted(m *model.Model, rendered, previous tree.Tree, isDestroyed func(Deleted) bool) (tree.Tree, []Deleted, problem.List, error) {
-	k := &keeper{model: m, rendered: rendered, previous: previous, isDestroyed: isDestroyed}
-	if err := k.findStacks(); err != nil {
-		return rendered, nil, nil, err
+func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree.Tree, []Deleted, problem.List, error) {
+	k := &keeper{model: m, rendered: rendered, previous: previous, found: map[string]bool{}}
+	for _, output := range append([]tree.Tree{previous.Tree}, previous.Former...) {
+		if err := k.findStacks(output); err != nil {
+			return rendered, nil, nil, err
+		}
 	}
 	k.checkNew()
 	k.checkApprovals()
-	if len(k.deleted) == 0 || k.problems.Stops() {
+	if k.problems.Stops() {
 		return rendered, k.deleted, k.problems.Sorted(), nil
 	}
-	all, err := k.union()
+	all, err := rendered, error(nil)
+	if len(k.deleted) > 0 {
+		all, err = k.union()
+	}
+	if err == nil {
+		err = k.checkSeen(all)
+	}
 	return all, k.deleted, k.problems.Sorted(), err
 }
 
-// keeper is one call of KeepDeleted.
+// keeper is one call of FollowPrevious.
 type keeper struct {
-	model              *model.Model
-	rendered, previous tree.Tree
-	isDestroyed        func(Deleted) bool
-	kept               tree.Builder
-	deleted            []Deleted
-	problems           problem.List
+	model    *model.Model
+	rendered tree.Tree
+	previous Previous
+	found    map[string]bool // stacks of the previous output, by their paths
+	kept     tree.Builder
+	deleted  []Deleted
+	problems problem.List
 }
 
-// findStacks looks at each stack of the previous output.
-func (k *keeper) findStacks() error {
-	objects := k.previous.Sub(ObjectsFolder)
+// findStacks looks at each stack of a previous output that was not found before.
+func (k *keeper) findStacks(output tree.Tree) error {
+	objects := output.Sub(ObjectsFolder)
 	if _, ours := objects.Lookup(kustomizationFile); !ours {
 		return nil
 	}
 	for _, team := range objects.Entries() {
 		for _, env := range team.Tree().Entries() {
-			s, err := readRenderedStack(k.previous, team.Name, env.Name)
+			name := path.Join(team.Name, env.Name)
+			if k.found[name] {
+				continue
+			}
+			s, err := readRenderedStack(output, team.Name, env.Name)
 			if err == nil && s != nil {
+				k.found[name] = true
 				err = k.compareStack(s)
 			}
 			if err != nil {
-				return fmt.Errorf("read the stack %s/%s of the previous output: %w", team.Name, env.Name, err)
+				return fmt.Errorf("read the stack %s of the previous output: %w", name, err)
 			}
 		}
 	}
@@ -104,7 +131,7 @@ func (k *keeper) compareStack(s *renderedStack) error {
 			"the file of the stack %s was deleted, and the teardown of a stack with a component of type helm is not supported yet: %s", s.Path(), s.components[i].name)
 		return nil
 	}
-	waits := s.isTornDown() && k.isDestroyed(s.Deleted)
+	waits := s.isTornDown() && k.previous.IsDestroyed(s.Deleted)
 	switch protected := s.protectedNames(); {
 	case len(protected) > 0:
 		k.problems.Warnf(pos, "Environment/"+subject, "add "+s.Path()+" to spec.abandoned of the StackSettings to remove its objects",
@@ -121,9 +148,9 @@ func (k *keeper) compareStack(s *renderedStack) error {
 }
 
 // isAbandoned reports whether a deleted stack is not to be destroyed.
-func (k *keeper) isAbandoned(stack string) bool {
+func (k *keeper) isAbandoned(name string) bool {
 	return slices.ContainsFunc(k.model.Stacks.Settings, func(s *model.StackSettings) bool {
-		return slices.ContainsFunc(s.Abandoned, func(a model.Text) bool { return a.Text == stack })
+		return slices.ContainsFunc(s.Abandoned, func(a model.Text) bool { return a.Text == name })
 	})
 }
 
@@ -132,7 +159,7 @@ func (k *keeper) isAbandoned(stack string) bool {
 func (k *keeper) findRenamed(s *renderedStack) *model.Stack {
 	for _, now := range k.model.Stacks.List {
 		folder := path.Join(ObjectsFolder, now.TeamName.Text, now.EnvName.Text)
-		if _, before := k.previous.Lookup(path.Join(folder, namespaceFile)); before { // it was there beside it
+		if _, before := k.previous.Tree.Lookup(path.Join(folder, namespaceFile)); before { // it was there beside it
 			continue
 		}
 		rendered, err := readRenderedStack(k.rendered, now.TeamName.Text, now.EnvName.Text)
@@ -160,8 +187,7 @@ func (k *keeper) checkOrphans(s *renderedStack) {
 // previous output, nothing says that they are new.
 func (k *keeper) checkNew() {
 	for _, s := range k.model.Stacks.List {
-		_, before := k.previous.Lookup(path.Join(ObjectsFolder, s.TeamName.Text, s.EnvName.Text, namespaceFile))
-		if before || k.previous.IsEmpty() || s.Teardown {
+		if k.found[s.TeamName.Text+"/"+s.EnvName.Text] || k.previous.Tree.IsEmpty() || s.Teardown {
 			continue
 		}
 		for _, c := range s.Components {
@@ -203,6 +229,8 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 	t := c.terraform
 	protected, auto := t.Metadata.Annotations[pruneAnnotation] != "", t.Spec.ApprovePlan == autoApproved
 	t.Spec.Destroy, t.Spec.ApprovePlan, t.Spec.Suspend = !protected, "", false
+	folder := path.Join(s.Folder(), c.name)
+	c.kustomization.Spec.Path = stack.OutputFolder(k.model) + folder + "/objects" // it may have moved
 	c.kustomization.Spec.Wait, c.kustomization.Spec.HealthChecks = true, []healthExpr{terraformHealth(c.source.Spec.Ref.Commit)}
 	delete(t.Metadata.Annotations, InputsAnnotation)
 	inputs, err := digestInputs(c.source.Spec.Ref.Commit, t)
@@ -215,14 +243,13 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 		plan: planID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit), inputs: inputs,
 	}
 	t.Spec.ApprovePlan = plan.approve(k.findApproval(s.Path(), c.name), &k.problems)
-	folder := path.Join(s.Folder(), c.name)
 	for file, o := range map[string]any{componentFile: c.kustomization, "objects/terraform.yaml": t, "objects/gitrepository.yaml": c.source} {
 		if err := k.addObject(path.Join(folder, file), o); err != nil {
 			return err
 		}
 	}
 	modules := strings.TrimPrefix(t.Spec.Path, "./")
-	for file, e := range k.previous.Sub(modules).Walk() {
+	for file, e := range s.output.Sub(modules).Walk() {
 		if err := k.kept.AddEntry(path.Join(modules, file), e); err != nil {
 			return err
 		}
@@ -240,9 +267,9 @@ func (k *keeper) addObject(file string, o any) error {
 
 // findApproval returns the approval of a plan of a component, or of any of a stack if it is ""; nil
 // if there is none.
-func (k *keeper) findApproval(stack, component string) *model.PlanApproval {
+func (k *keeper) findApproval(name, component string) *model.PlanApproval {
 	i := slices.IndexFunc(k.model.Stacks.Approvals, func(a *model.PlanApproval) bool {
-		return a.Stack == stack && (component == "" || a.Component == component)
+		return a.Stack == name && (component == "" || a.Component == component)
 	})
 	if i < 0 {
 		return nil
@@ -304,7 +331,8 @@ func (k *keeper) union() (tree.Tree, error) {
 // renderedStack is a stack as the output has it.
 type renderedStack struct {
 	Deleted
-	name       string // of the object in the file
+	output     tree.Tree // that has it
+	name       string    // of the object in the file
 	namespace  *object[struct{}]
 	components []*renderedComponent // sorted by name
 }
@@ -319,7 +347,7 @@ type renderedComponent struct {
 
 // readRenderedStack reads a stack of an output; nil if the folder is not of a stack.
 func readRenderedStack(output tree.Tree, team, env string) (*renderedStack, error) {
-	s := &renderedStack{Deleted: Deleted{Team: team, Env: env}}
+	s := &renderedStack{Deleted: Deleted{Team: team, Env: env}, output: output}
 	folder := output.Sub(s.Folder())
 	var err error
 	s.namespace, err = decodeObject[struct{}](folder, namespaceFile)

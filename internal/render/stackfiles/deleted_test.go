@@ -19,6 +19,19 @@ import (
 // keepTexts renders files of an environment after a previous output, as the daemon does.
 func keepTexts(t *testing.T, texts map[string]string, previous tree.Tree, destroyed ...string) (tree.Tree, []string, problem.List) {
 	t.Helper()
+	var history []tree.Tree
+	if !previous.IsEmpty() {
+		history = []tree.Tree{previous}
+	}
+	return followTexts(t, texts, history, destroyed...)
+}
+
+// outputCommit returns the id of the nth commit of the output.
+func outputCommit(n int) string { return fmt.Sprintf("%040x", n) }
+
+// followTexts renders files of an environment after all previous outputs, oldest first.
+func followTexts(t *testing.T, texts map[string]string, history []tree.Tree, destroyed ...string) (tree.Tree, []string, problem.List) {
+	t.Helper()
 	files, err := tree.FromFiles(bytesOf(texts))
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +44,22 @@ func keepTexts(t *testing.T, texts map[string]string, previous tree.Tree, destro
 	if problems = append(problems, more...); problems.Stops() {
 		return tree.Tree{}, nil, problems.Sorted()
 	}
-	all, deleted, more, err := stackfiles.KeepDeleted(m, rendered, previous, func(d stackfiles.Deleted) bool { return slices.Contains(destroyed, d.Path()) })
+	previous := stackfiles.Previous{
+		IsDestroyed: func(d stackfiles.Deleted) bool { return slices.Contains(destroyed, d.Path()) },
+		Since: func(commit, folder string) (versions []tree.Tree, found bool) {
+			for n := len(history) - 1; n >= 0; n-- {
+				versions = append(versions, history[n].Sub(folder))
+				if outputCommit(n) == commit {
+					return versions, true
+				}
+			}
+			return nil, false
+		},
+	}
+	if len(history) > 0 {
+		previous.Tree = history[len(history)-1]
+	}
+	all, deleted, more, err := stackfiles.FollowPrevious(m, rendered, previous)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,8 +208,8 @@ func withoutLast(text string) string {
 }
 
 func approvalText(stack, component, plan, inputs string) string {
-	return fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: PlanApproval\nmetadata: {name: %s-%s}\nspec: {stack: %s, component: %s, plan: %s, inputs: %q}\n",
-		strings.ReplaceAll(stack, "/", "-"), component, stack, component, plan, inputs)
+	return fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: PlanApproval\nmetadata: {name: %s-%s}\nspec: {stack: %s, component: %s, plan: %s, inputs: %q, output: %q}\n",
+		strings.ReplaceAll(stack, "/", "-"), component, stack, component, plan, inputs, outputCommit(0))
 }
 
 // TestDeletedApproval: the destruction of a deleted stack is approved as any other plan, and its
@@ -233,6 +261,91 @@ func TestDeletedOrder(t *testing.T) {
 		torn, _, problems := keepTexts(t, nil, before)
 		if diff := changesOf(want.Sub(stackfiles.ObjectsFolder), torn.Sub(stackfiles.ObjectsFolder)); diff != "" || problems.Stops() {
 			t.Fatalf("seed %d: %v: -teardown: true +deleted:\n%s", seed, problems, diff)
+		}
+	}
+}
+
+// TestSeenApproval: an approval counts for the plan that was read, and once.
+func TestSeenApproval(t *testing.T) {
+	a := &approvals{T: t}
+	texts := func(value, approval string) map[string]string {
+		all := map[string]string{"a.yaml": stackText("checkout", "", ", tags: [{name: a, value: "+value+"}]")}
+		if approval != "" {
+			all["p.yaml"] = approval
+		}
+		return all
+	}
+	render := func(history []tree.Tree, value, approval string) tree.Tree {
+		files, _, problems := followTexts(t, texts(value, approval), history)
+		if problems.Stops() {
+			t.Fatal(problems)
+		}
+		return files
+	}
+	one := render(nil, "one", "")
+	two := render([]tree.Tree{one}, "two", "")
+	approval := func(output int) string {
+		plan := "plan-fairlead-modules-dev-" + a.pin(one, "eks")[:10]
+		text := approvalText("checkout/dev", "eks", plan, a.terraform(one, "eks").Metadata.Annotations[stackfiles.InputsAnnotation])
+		return strings.Replace(text, outputCommit(0), outputCommit(output), 1)
+	}
+	approved := render([]tree.Tree{one}, "one", approval(0))
+	for _, c := range []struct {
+		name    string
+		history []tree.Tree
+		output  int
+		want    string // "" for approved
+	}{
+		{"at once", []tree.Tree{one}, 0, ""},
+		{"later", []tree.Tree{one, one, one}, 0, ""},
+		{"still there", []tree.Tree{one, approved}, 0, ""},
+		{"another commit of the same time", []tree.Tree{one, approved}, 7, ""},
+		{"not in the history", []tree.Tree{one}, 7, "a plan that the component eks made before"},
+		{"the inputs are new", []tree.Tree{two}, 0, "a plan that the component eks made before"},
+		{"nothing was there", nil, 0, "a plan that the component eks made before"},
+		{"the inputs came back", []tree.Tree{one, two, one}, 0, "a plan that the component eks made before"},
+		{"the inputs came back, and the plan was read again", []tree.Tree{one, two, one}, 2, ""},
+		{"removed", []tree.Tree{one, approved, one}, 0, "has counted before, and was removed"},
+		{"removed, and the plan was read again", []tree.Tree{one, approved, one}, 2, ""},
+		{"removed with its change", []tree.Tree{one, approved, two}, 0, "a plan that the component eks made before"},
+		{"reverted in two steps", []tree.Tree{one, approved, two, one}, 0, "a plan that the component eks made before"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files, _, problems := followTexts(t, texts("one", approval(c.output)), c.history)
+			if got := fmt.Sprint(problems); problems.Stops() != (c.want != "") || !strings.Contains(got, c.want) {
+				t.Errorf("the problems are %v, want %q", problems, c.want)
+			}
+			if c.want == "" && a.terraform(files, "eks").Spec.ApprovePlan == "" {
+				t.Error("the plan is not approved")
+			}
+		})
+	}
+}
+
+// TestMovedOutput: when the output moves to another place, a stack that is torn down moves with it,
+// and one whose file is deleted at the same time is torn down there.
+func TestMovedOutput(t *testing.T) {
+	both := map[string]string{"checkout.yaml": stackText("checkout", "", ""), "payment.yaml": stackText("payment", "", "")}
+	first, _, _ := keepTexts(t, both, tree.Tree{})
+	want, _, _ := keepTexts(t, map[string]string{"payment.yaml": both["payment.yaml"]}, first)
+	moved := strings.Replace(settingsText, "branch: dev, path: .}", "branch: other, path: new}", 1)
+	m, _ := model.Parse("dev", model.Layer{Kind: model.Env, Name: "dev", Files: withFile(t, withFile(t, tree.Tree{}, "settings.yaml", moved), "payment.yaml", both["payment.yaml"])})
+	rendered, problems := output.Render(m, nil, output.Options{})
+	never := func(stackfiles.Deleted) bool { return false }
+	for _, former := range []tree.Tree{first, want} {
+		got, deleted, more, err := stackfiles.FollowPrevious(m, rendered, stackfiles.Previous{Former: []tree.Tree{former}, IsDestroyed: never})
+		if err != nil || problems.Stops() || more.Stops() || len(deleted) != 1 {
+			t.Fatal(err, problems, more, deleted)
+		}
+		for c := range tree.Diff(want, got) {
+			if diff := strings.ReplaceAll(string(c.New.Data), "path: ./new/environments/", "path: ./environments/"); diff != string(c.Old.Data) {
+				t.Errorf("%s:\n-%s\n+%s", c.Path, c.Old.Data, c.New.Data)
+			}
+		}
+		checkFiles(t, got)
+		again, _, more, err := stackfiles.FollowPrevious(m, rendered, stackfiles.Previous{Tree: got, Former: []tree.Tree{former}, IsDestroyed: never})
+		if err != nil || !tree.Equal(again, got) {
+			t.Errorf("once it is there, it differs: %v %v", err, more)
 		}
 	}
 }

@@ -15,8 +15,9 @@
 //     is torn down, and nothing else.
 //   - A GitRepository is pinned to a commit whose id is a function of the component's root module
 //     alone: a change of one component moves its own pin, and an approval moves none.
-//   - A plan is approved only for the inputs that it was made from. An approval for other inputs is
-//     a problem that stops the environment, and is never left for the day when they come back.
+//   - A plan is approved only for the inputs that it was made from, and once. An approval for other
+//     inputs is a problem that stops the environment, and is never left for the day when they come
+//     back; nor is one that comes back with them.
 package stackfiles
 
 import (
@@ -84,7 +85,7 @@ func (r *renderer) checkAbandoned(stacks []*stack.Stack) {
 }
 
 // checkWithoutStacks warns of approvals: without a stack, they can only be of one whose file was
-// deleted, which [KeepDeleted] knows.
+// deleted, which [FollowPrevious] knows.
 func checkWithoutStacks(m *model.Model) problem.List {
 	var problems problem.List
 	for _, a := range m.Stacks.Approvals {
