@@ -8,12 +8,14 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
@@ -144,6 +146,16 @@ type observer struct {
 	settings *config.Settings
 	store    *status.Store
 	stderr   *display.Stream
+	// isWriting is whether the daemon of these settings promotes.
+	isWriting bool
+	progress  *atomic.Pointer[display.Progress] // of the cycle that runs; nil if none does
+}
+
+// showStep shows what the loop does, and for how many environments that is done.
+func (o observer) showStep(what string, done, total int) {
+	if p := o.progress.Load(); p != nil {
+		p.Show(display.Step{What: what, Done: done, Total: total, Unit: "environment"})
+	}
 }
 
 // Close closes the loop.
@@ -166,9 +178,9 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 	if err != nil {
 		fmt.Fprintf(cc.app.stderr, "fairlead: warning: %v\n", err)
 	}
-	store := &status.Store{}
-	loop, err := loop.New(ctx, loop.Options{Settings: &settings, Store: store, Now: cc.now, Inbox: inbox})
-	return observer{loop, &settings, store, cc.app.stderr}, err
+	o := observer{settings: &settings, store: &status.Store{}, stderr: cc.app.stderr, isWriting: cc.settings.Write, progress: &atomic.Pointer[display.Progress]{}}
+	o.loop, err = loop.New(ctx, loop.Options{Settings: &settings, Store: o.store, Now: cc.now, Inbox: inbox, Progress: o.showStep})
+	return o, err
 }
 
 // readReports reads what clusters have reported. The error is a warning.
@@ -184,9 +196,11 @@ func (cc *commandContext) readReports(ctx context.Context) (observe.ReportSource
 
 // Chain runs one cycle.
 func (o observer) Chain(ctx context.Context) (status.Chain, error) {
-	done := o.stderr.ShowProgress("read the repositories and their forges")
+	progress := o.stderr.StartProgress(display.Step{What: "read the repositories and their forges"})
+	o.progress.Store(progress)
 	err := o.loop.Cycle(ctx)
-	done()
+	o.progress.Store(nil)
+	progress.Stop()
 	if err != nil {
 		return status.Chain{}, withSettingsHint(err)
 	}
@@ -196,6 +210,13 @@ func (o observer) Chain(ctx context.Context) (status.Chain, error) {
 	chain := o.store.Snapshot().Chain
 	if chain.Checked.IsZero() {
 		return chain, errors.New("it could not be found out how far commits have got; fairlead serve --once says why")
+	}
+	if !o.isWriting {
+		for i, s := range chain.Stages {
+			if s.Next.State == promote.Promotes {
+				chain.Stages[i].Action = "gets " + promote.ShortID(s.Next.Candidate) + " from a daemon with write: true"
+			}
+		}
 	}
 	return chain, nil
 }

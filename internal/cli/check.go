@@ -98,7 +98,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	if unread != nil {
 		all.add("", k.applyStrict(unread.list))
 	}
-	for _, name := range names {
+	err = k.input.forEachEnvironment(names, "check", func(name string) error {
 		e, err := k.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
 		if err != nil {
 			return err
@@ -109,12 +109,11 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		}
 		e.Problems = k.applyStrict(e.Problems)
 		all.add(name, e.Problems)
-		problems, warnings := e.Problems.Count()
-		report.Environments = append(report.Environments, checkedEnvironment{
-			Environment: e.Environment, Ready: problems == 0, Problems: problems, Warnings: warnings,
-			ClusterTypes: len(e.Model.ClusterTypes), Targets: len(e.Model.Targets),
-			Assignments: schedule.NewPlan(e.Model, nil).Len(), Ignored: e.Model.Ignored,
-		})
+		report.Environments = append(report.Environments, newCheckedEnvironment(e))
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if unread == nil {
 		chain, err := k.checkChain(ctx, names, all)
@@ -133,6 +132,16 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		return err
 	}
 	return &problemsError{summary: "the control plane has " + display.CountProblems(list.Count())}
+}
+
+// newCheckedEnvironment returns the report on an environment.
+func newCheckedEnvironment(e source.Rendered) checkedEnvironment {
+	problems, warnings := e.Problems.Count()
+	return checkedEnvironment{
+		Environment: e.Environment, Ready: problems == 0, Problems: problems, Warnings: warnings,
+		ClusterTypes: len(e.Model.ClusterTypes), Targets: len(e.Model.Targets),
+		Assignments: schedule.NewPlan(e.Model, nil).Len(), Ignored: e.Model.Ignored,
+	}
 }
 
 // applyStrict returns the list with warnings made problems, if --strict is set.

@@ -112,6 +112,7 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
+	d.noteBranches(ctx, sides)
 	d.noteAhead(ctx, sides)
 	if a, b := sides[0].environment, sides[1].environment; d.input.environment == "" && a != "" && b != "" && a != b {
 		return d.runDrift(ctx, sides)
@@ -122,7 +123,7 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 	}
 	report := diffReport{Environments: []environmentDiff{}, title: d.worktreeTitle(ctx, from)}
 	var failed []string
-	for _, name := range names {
+	err = d.input.forEachEnvironment(names, "compare", func(name string) error {
 		r, err := d.compareSides(ctx, name, sides)
 		if err != nil {
 			return err
@@ -133,6 +134,10 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 		if r.Problems != nil || !r.IsEmpty() {
 			report.Environments = append(report.Environments, r)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if err := d.printReport(report); err != nil {
 		return err

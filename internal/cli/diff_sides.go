@@ -149,6 +149,28 @@ func (d *diffCommand) noteAhead(ctx context.Context, sides [2]side) {
 	d.input.noteAhead(ctx, func(base string) string { return fmt.Sprintf("fairlead diff %s %s shows it", environment, base) })
 }
 
+// noteBranches says which of the branches that the arguments name differ from those of origin.
+func (d *diffCommand) noteBranches(ctx context.Context, sides [2]side) {
+	if !d.input.isClone {
+		return
+	}
+	base, err := d.input.source.Base(ctx)
+	if err != nil {
+		return
+	}
+	isBase, environments := false, []string(nil)
+	for _, s := range sides {
+		switch name, _, _ := strings.Cut(s.argument, "~"); {
+		case s.folder:
+		case s.environment == "":
+			isBase = isBase || name == base.Branch
+		case !strings.Contains(name, "@") && !strings.HasPrefix(name, "origin/") && !slices.Contains(environments, s.environment):
+			environments = append(environments, s.environment)
+		}
+	}
+	noteBranches(ctx, d.app.stderr, d.input.source, isBase, environments)
+}
+
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()

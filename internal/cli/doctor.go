@@ -56,7 +56,9 @@ func (d *doctorCommand) runDoctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	done := d.app.stderr.ShowProgress("ask the repositories and their forges")
 	found, err := doctor.Examine(ctx, doctor.Options{Settings: settings, Now: time.Now, Push: d.push})
+	done()
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func (g *getCommand) runGet(ctx context.Context, what string) error {
 		return g.listEnvironments(ctx, names)
 	}
 	l := listing{columns: append([]column{{key: "environment"}}, listedKinds[i].columns...)}
-	for _, name := range names {
+	err = g.input.forEachEnvironment(names, "read", func(name string) error {
 		m, problems, err := g.input.source.LoadModel(ctx, name, source.Revisions{})
 		switch {
 		case err != nil:
@@ -134,6 +134,10 @@ func (g *getCommand) runGet(ctx context.Context, what string) error {
 			l.rows = append(l.rows, append([]any{name}, row...))
 			l.names = append(l.names, listedKinds[i].objectName(name, row, len(names) > 1))
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return g.app.printListing(l)
 }

@@ -29,6 +29,7 @@ type input struct {
 	workloads   []string // NAME=DIR
 	maps        []string // URL=PATH-or-URL
 	worktree    bool     // read the work tree here
+	isClone     bool     // the branches of the repository here are read
 	stderr      func() io.Writer
 	credentials *credentialReader
 
@@ -111,19 +112,43 @@ func (in *input) openSource(ctx context.Context) error {
 	case in.worktree:
 		return in.useWorktree(ctx)
 	}
+	in.isClone = true
 	in.noteUncommitted(ctx)
 	return nil
 }
 
 // showProgress shows what a command waits for where a person reads standard error.
 func (in *input) showProgress(what string) (stop func()) {
-	if in.stderr == nil {
-		return func() {}
+	return in.startProgress(display.Step{What: what}).Stop
+}
+
+// startProgress shows what a command does where a person reads standard error.
+func (in *input) startProgress(first display.Step) *display.Progress {
+	stream := display.NewStream(io.Discard)
+	if in.stderr != nil {
+		if known, ok := in.stderr().(*display.Stream); ok {
+			stream = known
+		}
 	}
-	if stream, ok := in.stderr().(*display.Stream); ok {
-		return stream.ShowProgress(what)
+	return stream.StartProgress(first)
+}
+
+// forEachEnvironment calls do for each environment until one fails, and shows how many are done.
+func (in *input) forEachEnvironment(names []string, what string, do func(name string) error) error {
+	step := display.Step{What: what, Total: len(names), Unit: "environment"}
+	if len(names) == 1 {
+		step.Total = 0
 	}
-	return func() {}
+	progress := in.startProgress(step)
+	defer progress.Stop()
+	for i, name := range names {
+		step.What, step.Done = what+" "+name, i
+		progress.Show(step)
+		if err := do(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkFlags returns an error for flags that contradict each other.
@@ -157,7 +182,15 @@ func (in *input) selectEnvironments(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return in.chooseEnvironments(names, problems)
+	names, err = in.chooseEnvironments(names, problems)
+	if err == nil && in.isClone {
+		branches := names
+		if in.options.EnvironmentRevision != "" {
+			branches = nil
+		}
+		noteBranches(ctx, in.stderr(), in.source, in.options.Base == "", branches)
+	}
+	return names, err
 }
 
 // chooseEnvironments returns the ones of names to work on.

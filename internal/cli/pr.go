@@ -15,6 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -33,6 +35,8 @@ type prCommand struct {
 	remote          *git.Remote
 	forge           *forge.Plain
 	removeMirror    func()
+
+	settings *config.Settings // that name the control plane; nil if they were not needed
 }
 
 func newPR(a *app) *cobra.Command {
@@ -52,7 +56,7 @@ refs/fairlead/pulls. These commands are their review.`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.PersistentFlags().StringVar(&p.repo, "repo", "", "the GitOps repository: a `PATH-or-URL` (default: that of the control plane here, or what the clone here is of, or the repository here)")
+	c.PersistentFlags().StringVar(&p.repo, "repo", "", "the GitOps repository: a `PATH-or-URL` (default: that of the control plane here or of fairlead.yaml here, or what the clone here is of, or the repository here)")
 	list := p.newSubcommand("list", "List the open pull requests", checkArguments(0, 0), p.listPulls)
 	list.Flags().BoolVar(&p.all, "all", false, "also those that are merged or closed")
 	merge := p.newSubcommand("merge NUMBER|BRANCH", "Merge a pull request", checkArguments(1, 1), p.mergePull)
@@ -178,14 +182,15 @@ func (p *prCommand) openRepository(ctx context.Context) error {
 	}
 	p.removeMirror = func() { _ = os.RemoveAll(mirror) }
 	mirrors := repos.Mirrors{Dir: mirror, Options: func(string) (git.RemoteOptions, error) {
-		if p.isTokenWithheld {
+		switch {
+		case p.settings != nil:
+			return p.app.newRemoteOptions(access.New(p.settings, time.Now).GitCredentials(place)), nil
+		case p.isTokenWithheld:
 			return p.app.newRemoteOptions(nil), nil
 		}
 		return p.app.newRemoteOptions(p.app.readCredentials(place)), nil
 	}}
-	done := p.app.stderr.ShowProgress("fetch " + giturl.Redact(place))
 	p.remote, err = mirrors.Fetch(ctx, place)
-	done()
 	if err != nil {
 		p.removeMirror()
 		return withLocationHint(err, "--repo says where the GitOps repository is")

@@ -3,9 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -18,7 +21,7 @@ import (
 func (p *prCommand) findRepository(ctx context.Context) (string, error) {
 	named := p.repo
 	if named == "" {
-		output, err := findOutputRepository(ctx, p.app)
+		output, err := p.findOutputRepository(ctx)
 		if err == nil {
 			err = checkLocation("the output's repository", output)
 		}
@@ -27,28 +30,64 @@ func (p *prCommand) findRepository(ctx context.Context) (string, error) {
 		}
 		named = output
 	}
+	if named != p.repo && p.settings != nil {
+		named = access.ReadLocation(p.settings, named)
+	}
 	place, err := findRepository("--repo", named, "the GitOps repository")
 	if err != nil {
 		return "", err
 	}
 	if named != p.repo { // the control plane names it, and may send neither the token nor us anywhere
-		own, err := findRepository("--repo", "", "the control plane")
-		if err != nil {
+		if err := p.checkNamed(place); err != nil {
 			return "", err
 		}
-		if giturl.IsRemote(own) && !giturl.IsRemote(place) {
-			return "", usageErrorf("name the GitOps repository with --repo", "the control plane here is on a server, and names files of this machine for its output: %s", place)
-		}
-		p.isTokenWithheld = giturl.HTTPServer(own) != giturl.HTTPServer(place)
 	}
-	return place, checkPlain(place)
+	return place, p.checkPlain(place)
+}
+
+// checkNamed returns an error for a repository that the control plane may not name, and finds out
+// whether the token is for its server. Settings have a credential for each server.
+func (p *prCommand) checkNamed(place string) error {
+	own, err := "", error(nil)
+	if p.settings != nil {
+		own = access.ReadLocation(p.settings, p.settings.ControlPlane.Repo)
+	} else {
+		own, err = findRepository("--repo", "", "the control plane")
+	}
+	if err != nil {
+		return err
+	}
+	if giturl.IsRemote(own) && !giturl.IsRemote(place) {
+		return usageErrorf("name the GitOps repository with --repo", "the control plane here is on a server, and names files of this machine for its output: %s", place)
+	}
+	p.isTokenWithheld = giturl.HTTPServer(own) != giturl.HTTPServer(place)
+	return nil
+}
+
+// openControlPlane opens the control plane here: the repository that the current folder is in, or else
+// that of the settings in the folder.
+func (p *prCommand) openControlPlane(ctx context.Context) (*source.Source, error) {
+	o := source.Options{ControlPlane: ".", Parser: model.NewParser(), Credentials: p.app.readCredentials}
+	src, err := source.Open(ctx, o)
+	_, missing := os.Stat(defaultSettingsFile)
+	if !errors.Is(err, git.ErrNotFound) || missing != nil {
+		return src, err
+	}
+	p.settings, err = p.app.loadSettings(defaultSettingsFile, config.LoadForCommands)
+	if err != nil {
+		return nil, err
+	}
+	o.ControlPlane, o.BaseBranch, o.Map = p.settings.ControlPlane.Repo, p.settings.ControlPlane.Branch, p.settings.Map
+	o.Credentials = access.New(p.settings, time.Now).GitCredentials
+	src, err = source.Open(ctx, o)
+	return src, withSettingsHint(err)
 }
 
 // findOutputRepository returns the repository that the environments of the control plane here write
-// their output to; "" if the repository here is no control plane. It is an error if there are several.
-func findOutputRepository(ctx context.Context, a *app) (string, error) {
-	src, err := source.Open(ctx, source.Options{ControlPlane: ".", Parser: model.NewParser(), Credentials: a.readCredentials})
-	if errors.Is(err, git.ErrNotFound) {
+// their output to; "" if there is no control plane here. It is an error if there are several.
+func (p *prCommand) findOutputRepository(ctx context.Context) (string, error) {
+	src, err := p.openControlPlane(ctx)
+	if errors.Is(err, git.ErrNotFound) && p.settings == nil {
 		return "", nil
 	}
 	if err != nil {
@@ -76,7 +115,7 @@ func findOutputRepository(ctx context.Context, a *app) (string, error) {
 	}
 	switch len(places) {
 	case 0:
-		return "", usageErrorf("name the GitOps repository with --repo", "the repository here is a control plane, which does not say where output goes")
+		return "", usageErrorf("name the GitOps repository with --repo", "the control plane does not say where its output goes")
 	case 1:
 		return places[0], nil
 	}
@@ -84,12 +123,16 @@ func findOutputRepository(ctx context.Context, a *app) (string, error) {
 	for _, place := range places {
 		shown = append(shown, giturl.Redact(place))
 	}
-	return "", usageErrorf("name one with --repo", "the repository here is a control plane, whose output goes to %s", text.Join(shown, " and "))
+	return "", usageErrorf("name one with --repo", "the output of the control plane goes to %s", text.Join(shown, " and "))
 }
 
 // checkPlain returns an error for a repository on a forge that has pull requests of its own.
-func checkPlain(place string) error {
-	known, err := access.LocateForge(readJob().newSettings(place), place)
+func (p *prCommand) checkPlain(place string) error {
+	settings := p.settings
+	if settings == nil {
+		settings = readJob().newSettings(place)
+	}
+	known, err := access.LocateForge(settings, place)
 	if err != nil || known.Kind == "git" { // what is not known may be Git alone
 		return nil
 	}

@@ -37,9 +37,12 @@ func (a *app) addDryRunFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&a.dryRun, "dry-run", false, "print what would be pushed, opened or called, and change nothing")
 }
 
-// newRemoteOptions returns the options of a repository that a command writes to.
+// newRemoteOptions returns the options of a repository that a command fetches from and pushes to: a
+// person sees what takes long, and with --dry-run nothing is pushed.
 func (a *app) newRemoteOptions(credentials func(context.Context) (git.Credentials, error)) git.RemoteOptions {
-	o := git.RemoteOptions{Credentials: credentials}
+	o := git.RemoteOptions{Credentials: credentials, OnExchange: func(op, url string) func() {
+		return a.stderr.ShowProgress(op + " " + url)
+	}}
 	if a.dryRun {
 		o.Rehearse = a.recordPush
 	}

@@ -95,16 +95,17 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	var done []source.Rendered
 	var problems problem.List
 	var failed []string
-	for _, name := range names {
+	err := r.input.forEachEnvironment(names, "render", func(name string) error {
 		e, err := r.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
-		if err != nil {
-			return nil, err
-		}
 		problems = append(problems, e.Problems...)
 		if e.Problems.Stops() {
 			failed = append(failed, name)
 		}
 		done = append(done, e)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	problems = problems.Sorted()
 	if failed != nil {

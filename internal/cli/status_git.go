@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -23,6 +25,7 @@ import (
 type gitReader struct {
 	source *source.Source
 	now    func() time.Time
+	stderr io.Writer
 }
 
 // newGitReader returns a reader of the repository that the current folder is in.
@@ -31,7 +34,7 @@ func (cc *commandContext) newGitReader(ctx context.Context) (gitReader, error) {
 	if errors.Is(err, git.ErrNotFound) {
 		err = usageErrorf(noStatusHint, "there is no Git repository here, and no "+defaultSettingsFile)
 	}
-	return gitReader{s, cc.now}, err
+	return gitReader{s, cc.now, cc.app.stderr}, err
 }
 
 // Close does nothing: nothing was started.
@@ -68,6 +71,7 @@ func (r gitReader) Chain(ctx context.Context) (status.Chain, error) {
 		stage.State = stage.FindGitState()
 		chain.Stages = append(chain.Stages, stage)
 	}
+	noteBranches(ctx, r.stderr, r.source, true, list.Convert(base.Environments, func(e *model.Environment) string { return e.Name }))
 	return chain, nil
 }
 

@@ -87,6 +87,7 @@ func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 	if err != nil {
 		return err
 	}
+	done := v.app.stderr.ShowProgress("render " + display.SanitizeLine(revision) + " again")
 	results, err := verify.Commit(ctx, repo, commit, func(ctx context.Context, base string) (*source.Source, error) {
 		o := source.Options{ControlPlane: base, Map: maps, Parser: model.NewParser(), Credentials: v.app.readCredentials, Rendering: v.rendering}
 		origin := giturl.HTTPServer(repo.RemoteURL("origin"))
@@ -100,6 +101,7 @@ func (v *verifyCommand) runVerify(ctx context.Context, revision string) error {
 		}
 		return source.Open(ctx, o)
 	})
+	done()
 	if errors.Is(err, verify.ErrNoRecord) {
 		return problem.WithHint(fmt.Errorf("commit %s: %w", commit, err), "only what Fairlead has written says what it was rendered from")
 	}

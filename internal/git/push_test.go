@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -472,5 +473,31 @@ func TestFetchCommits(t *testing.T) {
 	}
 	if err := r.Fetch(context.Background(), strings.Repeat("1", 40)); err == nil {
 		t.Error("a commit that is nowhere is fetched")
+	}
+}
+
+// TestOnExchange: a fetch and a push begin and end, also one that fails, and name the repository without a
+// password.
+func TestOnExchange(t *testing.T) {
+	server := gittest.Serve(t)
+	var told []string
+	tell := func(op, url string) func() {
+		told = append(told, "begin "+op+" "+strings.ReplaceAll(url, server.URL("out"), "out"))
+		return func() { told = append(told, "end "+op) }
+	}
+	r := remoteOf(t, server.Create("out"), func(o *git.RemoteOptions) { o.OnExchange = tell })
+	if _, err := push(t, r, "main", "", commitOf(treeOf(t, map[string]string{"a": "1\n"}))); err != nil {
+		t.Fatal(err)
+	}
+	missing, err := git.NewRemote(git.RemoteOptions{URL: "http://ada:secret@127.0.0.1:1/out", Dir: filepath.Join(t.TempDir(), "mirror"), OnExchange: tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := missing.Sync(t.Context()); err == nil {
+		t.Error("nothing serves it, and it is fetched")
+	}
+	want := []string{"begin fetch out", "end fetch", "begin push to out", "end push to", "begin fetch http://127.0.0.1:1/out", "end fetch"}
+	if !slices.Equal(told, want) {
+		t.Errorf("it says %q, want %q", told, want)
 	}
 }

@@ -54,6 +54,9 @@ type RemoteOptions struct {
 	// Rehearse, unless nil, is called instead of a push: nothing is sent, and the mirror stays as
 	// it is.
 	Rehearse func(Rehearsal)
+	// OnExchange, unless nil, is called before each exchange, "fetch" or "push to", with the URL as people
+	// may see it; what it returns is called after it.
+	OnExchange func(op, url string) (end func())
 	// Observe, unless nil, is called after each exchange: "poll" (nothing had moved), "fetch"
 	// or "push", with its duration and error.
 	Observe func(op string, took time.Duration, err error)
@@ -169,6 +172,9 @@ func (m *Remote) observeExchange(op string, started time.Time, err error) {
 func (m *Remote) runExchange(ctx context.Context, what string, do func(context.Context) error) error {
 	if err := os.MkdirAll(filepath.Dir(m.options.Dir), 0o700); err != nil {
 		return err
+	}
+	if m.options.OnExchange != nil {
+		defer m.options.OnExchange(what, m.shown)()
 	}
 	unlock, err := lock.Acquire(ctx, m.options.Dir+".lock")
 	if err != nil {

@@ -3,12 +3,19 @@ package display
 import (
 	"fmt"
 	"os"
+	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // progressDelay is how long something takes before a person is told what it is.
 const progressDelay = time.Second
+
+// barWidth is how many characters the bar of a progress has.
+const barWidth = 10
 
 // clock returns the time now, the times at which to look again, and a function that ends them.
 type clock func() (now time.Time, ticks <-chan time.Time, end func())
@@ -18,12 +25,40 @@ func systemClock() (time.Time, <-chan time.Time, func()) {
 	return time.Now(), t.C, t.Stop
 }
 
-// ShowProgress shows on a terminal what a command waits for and since when, if that takes more than a
-// second, until the returned function is called, which erases it. What is written meanwhile takes its
-// place. Where something is shown already, another one is not.
+// Step is what a command is doing.
+type Step struct {
+	What string // such as "render stage"
+	// Done of Total units are over, such as 2 of 5 of the unit "environment". A Total of 0 is not
+	// counted.
+	Done, Total int
+	Unit        string
+}
+
+// Progress shows what a command is doing, until it is stopped.
+type Progress struct {
+	step atomic.Pointer[Step]
+	stop func()
+}
+
+// Show replaces the step that is shown. It may be called at the same time by several.
+func (p *Progress) Show(step Step) { p.step.Store(&step) }
+
+// Stop erases what is shown.
+func (p *Progress) Stop() { p.stop() }
+
+// ShowProgress shows one step until the returned function is called, as StartProgress does.
 func (s *Stream) ShowProgress(what string) (stop func()) {
+	return s.StartProgress(Step{What: what}).Stop
+}
+
+// StartProgress shows on a terminal what a command is doing, how much of it is over and since when, if
+// that takes more than a second, until it is stopped, which erases it. What is written meanwhile takes
+// its place. Where something is shown already, another one is not.
+func (s *Stream) StartProgress(first Step) *Progress {
+	p := &Progress{stop: func() {}}
+	p.Show(first)
 	if !s.Terminal || s.NoProgress || os.Getenv("TERM") == "dumb" || !s.busy.CompareAndSwap(false, true) {
-		return func() {}
+		return p
 	}
 	started, ticks, end := s.clock()
 	quit, done := make(chan struct{}), make(chan struct{})
@@ -34,7 +69,7 @@ func (s *Stream) ShowProgress(what string) (stop func()) {
 			case now := <-ticks:
 				waited := now.Sub(started)
 				if waited >= progressDelay {
-					s.replaceProgress(s.progressText(what, waited))
+					s.replaceProgress(s.progressText(*p.step.Load(), waited))
 				}
 			case <-quit:
 				s.replaceProgress("")
@@ -42,12 +77,13 @@ func (s *Stream) ShowProgress(what string) (stop func()) {
 			}
 		}
 	}()
-	return func() {
+	p.stop = func() {
 		end()
 		close(quit)
 		<-done
 		s.busy.Store(false)
 	}
+	return p
 }
 
 // replaceProgress erases what is shown, and shows text instead; "" is nothing.
@@ -68,12 +104,22 @@ func (s *Stream) Write(data []byte) (int, error) {
 	return s.Writer.Write(data)
 }
 
-// progressText returns what is shown, in one line of the terminal.
-func (s *Stream) progressText(what string, waited time.Duration) string {
+// progressText returns what is shown of a step, in one line of the terminal.
+func (s *Stream) progressText(step Step, waited time.Duration) string {
 	since := fmt.Sprintf("… %ds", int(waited.Seconds()))
-	what = SanitizeLine(what)
+	what := step.barText() + SanitizeLine(step.What)
 	if room := s.Width() - utf8.RuneCountInString(since) - 1; s.Width() > 0 && utf8.RuneCountInString(what) > room {
 		what = string([]rune(what)[:max(0, room)])
 	}
 	return what + since
+}
+
+// barText returns how much of a step is over, as a bar and in numbers; "" if it is not counted.
+func (step Step) barText() string {
+	if step.Total <= 0 {
+		return ""
+	}
+	full := min(barWidth, barWidth*step.Done/step.Total)
+	bar := strings.Repeat("#", full) + strings.Repeat("-", barWidth-full)
+	return fmt.Sprintf("[%s] %d of %s: ", bar, step.Done, text.Count(step.Total, step.Unit))
 }

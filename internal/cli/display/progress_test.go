@@ -50,6 +50,46 @@ func TestShowProgress(t *testing.T) {
 	}
 }
 
+// TestProgressCounts: what is counted has a bar and numbers, which stay where the terminal is narrow.
+func TestProgressCounts(t *testing.T) {
+	t.Setenv("COLUMNS", "")
+	for _, test := range []struct {
+		step  Step
+		width int
+		want  string
+	}{
+		{Step{What: "render dev", Done: 0, Total: 3, Unit: "environment"}, 80, "[----------] 0 of 3 environments: render dev… 4s"},
+		{Step{What: "render prod", Done: 2, Total: 3, Unit: "environment"}, 80, "[######----] 2 of 3 environments: render prod… 4s"},
+		{Step{What: "compare", Done: 1, Total: 1, Unit: "environment"}, 80, "[##########] 1 of 1 environment: compare… 4s"},
+		{Step{What: "render a-long-name", Done: 1, Total: 2, Unit: "environment"}, 40, "[#####-----] 1 of 2 environments: r… 4s"},
+		{Step{What: "fetch"}, 80, "fetch… 4s"},
+	} {
+		if got := NewTerminal(&bytes.Buffer{}, test.width).progressText(test.step, 4*time.Second); got != test.want {
+			t.Errorf("it shows %q, want %q", got, test.want)
+		}
+	}
+}
+
+// TestProgressMoves: the line follows the steps, and the time is that of the whole.
+func TestProgressMoves(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	t.Setenv("COLUMNS", "")
+	var out bytes.Buffer
+	s, ticks, start := NewTerminal(&out, 80), make(chan time.Time), time.Now()
+	s.clock = func() (time.Time, <-chan time.Time, func()) { return start, ticks, func() {} }
+	p := s.StartProgress(Step{What: "render dev", Total: 2, Unit: "environment"})
+	s.StartProgress(Step{What: "another one"}).Stop() // is not shown, and ends nothing
+	ticks <- start.Add(time.Second)
+	ticks <- start // the one before it is shown now
+	p.Show(Step{What: "render prod", Done: 1, Total: 2, Unit: "environment"})
+	ticks <- start.Add(3 * time.Second)
+	p.Stop()
+	want := "\r\x1b[K[----------] 0 of 2 environments: render dev… 1s\r\x1b[K[#####-----] 1 of 2 environments: render prod… 3s\r\x1b[K"
+	if got := out.String(); got != want {
+		t.Errorf("it shows %q, want %q", got, want)
+	}
+}
+
 // TestWriteDuringProgress: a warning has a line of its own.
 func TestWriteDuringProgress(t *testing.T) {
 	t.Setenv("TERM", "xterm")

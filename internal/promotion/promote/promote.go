@@ -74,7 +74,8 @@ type Decision struct {
 	Current     string        `json:"from,omitempty"` // the commit that it has
 	// Candidate is the commit that it gets, or waits for; "" if there is none.
 	Candidate string `json:"to,omitempty"`
-	// Skipped are the proven commits between the two that it will not get, newest first.
+	// Skipped are the verified commits between Current and Candidate that the environment skips, newest
+	// first.
 	Skipped []string     `json:"drops,omitempty"`
 	Verdict gate.Verdict `json:"verdict"`
 }

@@ -47,7 +47,7 @@ func (c snapshot) noCandidateReason(s Stage) string {
 		case c.stoppedReason(*u) != "":
 			reasons = append(reasons, fmt.Sprintf("%s is stopped", name))
 		case u.Commit == "":
-			reasons = append(reasons, fmt.Sprintf("%s has no commit yet", name))
+			reasons = append(reasons, fmt.Sprintf("waiting for %s to get its first commit", name))
 		case u.Commit == s.Commit:
 			reasons = append(reasons, fmt.Sprintf("waiting for %s to move first", name))
 		default:
@@ -88,7 +88,7 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 	case c.stoppedReason(u) != "":
 		v.Reason = fmt.Sprintf("%s is stopped: %s", u.Name, c.stoppedReason(u))
 	case u.Commit == "":
-		v.Reason = fmt.Sprintf("%s has no commit yet", u.Name)
+		v.Reason = fmt.Sprintf("waiting for %s to get its first commit", u.Name)
 	case u.Commit != commit && c.history.IsNewer(commit, u.Commit):
 		v.Reason = fmt.Sprintf("%s has an older commit, %s", u.Name, ShortID(u.Commit))
 	case u.Commit != commit:

@@ -254,7 +254,7 @@ pass stage: dev is stopped
 fail stage: commit deadbee is not on the base's branch
 `},
 		{"the one before it has none", []promote.Stage{at("dev", ""), at("stage", "", "dev")}, `current  -> 
-pass stage: dev has no commit yet
+pass stage: waiting for dev to get its first commit
 `},
 		{"the one before it is not there", []promote.Stage{at("stage", "c1", "dev")}, `current c1 -> 
 pass stage: there is no environment dev

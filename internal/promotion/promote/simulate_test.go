@@ -135,7 +135,7 @@ func TestSimulateAgreesWithNext(t *testing.T) {
 			for i, a := range promote.SimulateArrivals(at, stages, c, now, later, w.now) {
 				moves := decisions[i].State == promote.Promotes && decisions[i].Candidate == c
 				soon := a.State == promote.ArrivalExpected && a.Time.Equal(w.now)
-				first := strings.Contains(decisions[i].Verdict.Reason, "has an older commit") || strings.Contains(decisions[i].Verdict.Reason, "has no commit yet")
+				first := strings.Contains(decisions[i].Verdict.Reason, "has an older commit") || strings.Contains(decisions[i].Verdict.Reason, "to get its first commit")
 				if moves != soon && !(soon && first) || a.Reason == "" || (a.State == promote.ArrivalWaits) != (len(a.WaitsFor) > 0) {
 					t.Fatalf("seed %d, %s in %s: Next says %s -> %s (%s), Simulate %v\n%+v", seed, c, a.Environment,
 						decisions[i].State, decisions[i].Candidate, decisions[i].Verdict.Reason, a, stages)

@@ -57,6 +57,9 @@ type Options struct {
 	Ledger promoter.Ledger
 	// Keys get the epochs that the base has; nil for none.
 	Keys *observe.KeyRing
+	// Progress is called with what a round does and, while it works on environments, for how many of
+	// them that is done; nil for none. It may be called at the same time by several.
+	Progress func(what string, done, total int)
 	// BeforeEffect is called before each side effect. Tests end the process there.
 	BeforeEffect func(what string)
 	// BeforeWork is called before each piece of work for one environment, pull request or
@@ -72,6 +75,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Random == nil {
 		o.Random = rand.Float64
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
 	}
 	if o.BeforeEffect == nil {
 		o.BeforeEffect = func(string) {}

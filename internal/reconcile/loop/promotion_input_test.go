@@ -235,7 +235,7 @@ func TestReadOnly(t *testing.T) {
 	if next := d.stage("dev").Next; next.State != promote.Promotes || next.Candidate != commit {
 		t.Errorf("dev is %s for %s", next.State, next.Candidate)
 	}
-	d.wantNext("stage", promote.Current, "dev has no commit yet")
+	d.wantNext("stage", promote.Current, "waiting for dev to get its first commit")
 	d.quiet("cp", "out")
 	if entries, err := os.ReadDir(w.data); err != nil || len(entries) == 0 {
 		t.Errorf("the data folder has %v, %v", entries, err)

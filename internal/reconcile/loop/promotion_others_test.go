@@ -20,7 +20,7 @@ func TestLeftOut(t *testing.T) {
 	second.settle("dev", "stage")
 	w.wantLine(names, "dev=- stage=-")
 	second.wantNext("dev", promote.Held, "the settings do not list it")
-	second.wantNext("stage", promote.Current, "dev has no commit yet")
+	second.wantNext("stage", promote.Current, "waiting for dev to get its first commit")
 
 	first.settle("dev")
 	second.settle("stage")

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/panics"
@@ -16,6 +17,7 @@ import (
 // undone, it reads, renders, proposes, promotes, withdraws and previews. Each step reports what it
 // did. A quiet round only looks at promotions that wait for something outside, and at previews.
 func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
+	l.options.Progress("poll the repositories", 0, 0)
 	moved := l.remotes.Poll(ctx, poll)
 	moved = ctx.Err() == nil && l.checkPulls(ctx) || moved
 	if ctx.Err() != nil {
@@ -34,6 +36,7 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	}
 	l.hasWorked = true
 	l.options.Logger.Debug("there is something to do", "moved", moved, "undone", l.undone)
+	l.options.Progress("read the control plane", 0, 0)
 	names, err := l.readControlPlane(ctx)
 	if err != nil {
 		return err
@@ -41,7 +44,11 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	all := list.Convert(names, func(name string) *environment { return l.environments[name] })
 	// All are rendered before the first is published: only then is it known whether two would write
 	// to one place.
-	parallel.Each(l.options.Settings.Parallel, all, func(_ int, e *environment) { l.renderEnvironment(ctx, e) })
+	rendered := l.countEnvironments("render", len(all))
+	parallel.Each(l.options.Settings.Parallel, all, func(_ int, e *environment) {
+		l.renderEnvironment(ctx, e)
+		rendered()
+	})
 	complete := !slices.ContainsFunc(all, func(e *environment) bool { return e.attempt.paused })
 	l.checkLocations(ctx, all)
 	l.findRivals(ctx, all)
@@ -92,10 +99,12 @@ func (l *Loop) runCycle(ctx context.Context, poll repos.Scope) error {
 // publishEnvironments brings the outputs up to date, some at a time, and reports them.
 func (l *Loop) publishEnvironments(ctx context.Context, all []*environment) {
 	l.options.Metrics.SetQueueLength(len(all))
+	published := l.countEnvironments("compare the outputs", len(all))
 	left := len(all)
 	var mu sync.Mutex
 	parallel.Each(l.options.Settings.Parallel, all, func(_ int, e *environment) {
 		retry := l.publishEnvironment(ctx, e)
+		published()
 		mu.Lock()
 		defer mu.Unlock()
 		left--
@@ -104,9 +113,18 @@ func (l *Loop) publishEnvironments(ctx context.Context, all []*environment) {
 	})
 }
 
+// countEnvironments reports that something is done for none of the environments, and returns what
+// reports that it is done for one more.
+func (l *Loop) countEnvironments(what string, total int) (add func()) {
+	var done atomic.Int64
+	l.options.Progress(what, 0, total)
+	return func() { l.options.Progress(what, int(done.Add(1)), total) }
+}
+
 // promoteCommits finds out how far commits have got, decides which environment gets which, and
 // applies that.
 func (l *Loop) promoteCommits(ctx context.Context) {
+	l.options.Progress("evaluate proof and gates", 0, 0)
 	if l.promoter.RunRound(ctx, l.orders, l.promotionFacts()) {
 		l.undone = true
 	}

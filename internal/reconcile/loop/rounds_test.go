@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 	"github.com/fairlead-io/fairlead/internal/testkit/golden"
 )
@@ -113,4 +116,32 @@ func (d *daemon) tell() string {
 		fmt.Fprintf(&b, "issue %s is %s: %s", number, state, text)
 	}
 	return b.String()
+}
+
+// TestProgress: a cycle says what it does, and for how many environments that is done.
+func TestProgress(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev", "stage", "prod")
+	var mu sync.Mutex
+	last := map[string]string{}
+	var order []string
+	d := w.begin(w.data, func(o *loop.Options) {
+		o.Progress = func(what string, done, total int) {
+			mu.Lock()
+			defer mu.Unlock()
+			if last[what] == "" {
+				order = append(order, what)
+			}
+			last[what] = max(last[what], fmt.Sprintf("%d of %d", done, total)) // calls may overtake each other
+		}
+	})
+	d.cycle()
+	want := []string{"poll the repositories", "read the control plane", "render", "compare the outputs", "evaluate proof and gates"}
+	if !slices.Equal(order, want) {
+		t.Errorf("the cycle does %q, want %q", order, want)
+	}
+	for what, count := range map[string]string{"render": "3 of 3", "compare the outputs": "3 of 3", "read the control plane": "0 of 0"} {
+		if last[what] != count {
+			t.Errorf("%s ends with %s, want %s", what, last[what], count)
+		}
+	}
 }

@@ -53,7 +53,7 @@ func TestDescribeAction(t *testing.T) {
 		{"a gate", stage(true, proven, waits(is(gate.Pass, "after", "2222222 was proven"), gate.CombineVerdicts("gates", []gate.Verdict{is(gate.Wait, "approval", "1 of 2 approvals")}))),
 			Environment{State: InSync}, "2222222 waits for gate approval: 1 of 2 approvals"},
 		{"the environment before it", stage(true, proven, waits(is(gate.Wait, "after dev", "2222222 is not merged in dev"))), Environment{State: InSync}, "waits: 2222222 is not merged in dev"},
-		{"its turn", Stage{Next: promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "stage", "dev has no commit yet")}}, Environment{}, "waits: dev has no commit yet"},
+		{"its turn", Stage{Next: promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "stage", "waiting for dev to get its first commit")}}, Environment{}, "waits for dev to get its first commit"},
 		{"the one before it has the same commit", stage(true, proven, promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "prod", "waiting for stage to move first")}), Environment{State: InSync}, "up to date"},
 		{"a newer one is on its way", behind(stage(true, proven, promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "prod", "waiting for stage to move first")})), Environment{State: InSync},
 			"waits for stage to move first"},

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// noteBranches says of the branches that are read in a clone which of them differ from those of its
+// origin: that of the base, if isBase, and those of the environments. What it cannot find out, it leaves
+// to the command to say.
+func noteBranches(ctx context.Context, to io.Writer, s *source.Source, isBase bool, environments []string) {
+	base, err := s.Base(ctx)
+	if err != nil || base.Repo == nil {
+		return
+	}
+	var names []string
+	if isBase {
+		names = append(names, base.Branch)
+	}
+	for _, environment := range environments {
+		branch, err := s.Branch(ctx, environment)
+		if err == nil && branch.Repo == base.Repo {
+			names = append(names, branch.Name)
+		}
+	}
+	var differ []string
+	isBehind := false
+	for _, name := range names {
+		d, err := compareWithOrigin(base.Repo, name)
+		if err == nil && d.text() != "" {
+			differ, isBehind = append(differ, name+" is "+d.text()), isBehind || d.behind > 0
+		}
+	}
+	if differ == nil {
+		return
+	}
+	remedy := ""
+	if isBehind {
+		remedy = "; git pull brings a branch up to date"
+	}
+	fmt.Fprintf(to, "fairlead: note: the branches of this clone are read: %s%s\n", text.Join(differ, " and "), remedy)
+}
+
+// divergence is how a branch of a clone differs from that of its origin.
+type divergence struct {
+	origin        string
+	ahead, behind int // commits
+}
+
+// compareWithOrigin compares a branch of a clone with that of its origin; without one of them there is
+// no difference.
+func compareWithOrigin(repo *git.Repository, name string) (divergence, error) {
+	d := divergence{origin: "origin/" + name}
+	ours, err := repo.Refs("refs/heads/" + name)
+	if err != nil {
+		return d, err
+	}
+	theirs, err := repo.Refs("refs/remotes/" + d.origin)
+	if err != nil {
+		return d, err
+	}
+	here, there := ours["refs/heads/"+name], theirs["refs/remotes/"+d.origin]
+	if here == "" || there == "" || here == there {
+		return d, nil
+	}
+	d.ahead, err = countMissing(repo, there, here)
+	if err != nil {
+		return d, err
+	}
+	d.behind, err = countMissing(repo, here, there)
+	return d, err
+}
+
+// countMissing returns how many commits of another one a commit lacks, at most [maxBehind].
+func countMissing(repo *git.Repository, commit, other string) (int, error) {
+	has, err := repo.Contains(commit, other)
+	if err != nil || has {
+		return 0, err
+	}
+	missing, err := repo.CommitsBetween(commit, other, maxBehind)
+	return len(missing), err
+}
+
+// text returns the difference as in "2 commits behind origin/main"; "" if there is none.
+func (d divergence) text() string {
+	var parts []string
+	if d.ahead > 0 {
+		parts = append(parts, text.Count(d.ahead, "commit")+" ahead of")
+	}
+	if d.behind > 0 {
+		parts = append(parts, text.Count(d.behind, "commit")+" behind")
+	}
+	if parts == nil {
+		return ""
+	}
+	return strings.Join(parts, " and ") + " " + d.origin
+}
