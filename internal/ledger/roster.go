@@ -1,12 +1,16 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
 
 // minSilence is the least time after which a cluster counts as silent.
 const minSilence = 3 * time.Minute
+
+// defaultEvery is how often clusters are in touch by events that do not say how often they are.
+const defaultEvery = 10 * time.Minute
 
 // provenFor is how long after its last contact a cluster that has proven its name has it alone.
 const provenFor = 7 * 24 * time.Hour
@@ -19,10 +23,12 @@ type Contact struct {
 	UID   string
 	Group Group
 	// Platform is the name of the object that pulls the environment's output; "" if it is not known.
+	// Of a contact by events neither is known: Group is what the cluster says of itself, see
+	// [Ledger.PlaceClusters].
 	Platform string
 	// Unproven is set if the credential is one that all clusters have.
 	Unproven bool
-	// Every is how often the cluster means to be in touch.
+	// Every is how often the cluster means to be in touch; 0 if the contact does not say.
 	Every time.Duration
 	// Boot and Sequence number the contacts of an agent: Boot is another one after each start.
 	// Boot is "" for events.
@@ -91,6 +97,9 @@ type Cluster struct {
 	UID      string
 	Group    Group
 	Platform string
+	// Claim is to what part of the fleet the cluster has last said by an event that it belongs. It may
+	// be lost.
+	Claim Group
 	// Unproven is set unless the cluster has used a credential of its own, in its last contact or in
 	// the week before.
 	Unproven bool
@@ -251,20 +260,38 @@ func (r *Roster) remove(c *Cluster) {
 // touch takes in what a contact says of the cluster itself.
 func (c *Cluster) touch(by Contact) {
 	c.Unproven = by.Unproven
-	if by.Group != (Group{}) || by.Scope == Everything {
-		c.Group = by.Group
-	}
+	c.touchGroup(by)
 	if by.Boot != "" {
 		c.Boot, c.Sequence, c.Sent, c.AgentSeen = by.Boot, by.Sequence, by.Sent, by.Received
 	}
-	if by.Boot != "" || by.Received.Sub(c.AgentSeen) > 3*by.Every { // an agent keeps its own time
-		c.Every = by.Every
+	every := cmp.Or(by.Every, defaultEvery)
+	switch {
+	case by.Boot == "" && by.Received.Sub(c.AgentSeen) <= 3*every: // an agent keeps its own time
+	case by.Every > 0 || c.Every == 0 || by.Boot == "" && c.Boot != "": // what an agent meant says nothing of events
+		c.Every = every
 	}
 	if by.Platform != "" || by.Scope == Everything {
 		c.Platform = by.Platform
 	}
 	if by.Received.After(c.LastSeen) {
 		c.LastSeen = by.Received
+	}
+}
+
+// touchGroup takes in to what part of the fleet a cluster belongs. What it says of itself counts as
+// long as nothing else is known: no event takes it elsewhere.
+func (c *Cluster) touchGroup(by Contact) {
+	switch {
+	case by.Boot != "" || by.Platform != "":
+		if by.Group != (Group{}) || by.Scope == Everything {
+			c.Group = by.Group
+		}
+	case by.Group == (Group{}):
+	default:
+		c.Claim = by.Group
+		if c.Platform == "" && !c.hasAgent(by.Received) {
+			c.Group = by.Group
+		}
 	}
 }
 

@@ -22,6 +22,11 @@ type Ledger interface {
 	// FindRevision returns the revision that the platform object of a cluster is at, or works on;
 	// "" if it is not known.
 	FindRevision(c ledger.Cluster) string
+	// FindRevisions returns the revisions that clusters report by events.
+	FindRevisions() []string
+	// PlaceClusters decides to which environments those clusters belong, by the environments that
+	// revisions are outputs of: see [ledger.Ledger.PlaceClusters].
+	PlaceClusters(origins map[string][]string)
 	// Since returns when the ledger began to listen.
 	Since() time.Time
 }

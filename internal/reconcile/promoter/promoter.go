@@ -71,6 +71,8 @@ type Promoter struct {
 	loggedProblem string                        // the problem that was logged last
 	schedule      schedule
 	openPulls     string // the open ones of records, in the last round
+	// outputLines are those of the locations of outputs, whose heads are left out.
+	outputLines map[outputLocation]outputLine
 }
 
 // statusRead returns the statuses of a commit, which it reads once.
@@ -93,6 +95,7 @@ type memory struct {
 func New(o Options) *Promoter {
 	return &Promoter{
 		options: o, memories: map[string]*memory{}, answers: map[string]gate.Answer{}, logins: map[string]string{}, statuses: map[outputLocation]statusRead{},
+		outputLines: map[outputLocation]outputLine{},
 	}
 }
 

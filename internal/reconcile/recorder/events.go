@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 )
 
-// defaultInterval is how often clusters report by events that do not say how often they do.
-const defaultInterval = 10 * time.Minute
+// longestInterval bounds how long the next event of a cluster may be away, by its own words.
+const longestInterval = 24 * time.Hour
 
 // Add takes in an event of a cluster, and reports whether it is news: see [observe.Inbox.Add]. That an
 // event is not stored yet is no error.
@@ -23,12 +23,9 @@ func (r *Recorder) Add(e observe.Event) (news bool, err error) {
 }
 
 func (r *Recorder) addEvent(e observe.Event, received time.Time) (news bool, err error) {
-	every := e.FindInterval()
-	if every == 0 {
-		every = defaultInterval
-	}
 	receipt, news := r.Receive(ledger.Contact{
-		Name: e.Cluster, Group: ledger.Group{Environment: e.Environment, ClusterType: e.ClusterType}, Unproven: !e.Proven, Every: every, Received: received,
+		Name: e.Cluster, Group: ledger.Group{Environment: e.Environment, ClusterType: e.ClusterType}, Unproven: !e.Proven,
+		Every: min(e.FindInterval(), longestInterval), Received: received,
 	}, []ledger.Report{e.Report()})
 	if receipt.Admission == ledger.Unproven {
 		return false, observe.ErrNameProven

@@ -10,3 +10,20 @@ func (r *Recorder) FindRevision(c ledger.Cluster) string {
 	state, _ := r.ledger.Find(ledger.Object{Cluster: c.ID, Name: c.Platform})
 	return state.Target()
 }
+
+// FindRevisions returns the revisions that clusters without an agent report, each once.
+func (r *Recorder) FindRevisions() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ledger.FindRevisions(r.options.Now())
+}
+
+// PlaceClusters decides to which environments the clusters without an agent belong: see
+// [ledger.Ledger.PlaceClusters].
+func (r *Recorder) PlaceClusters(origins map[string][]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, id := range r.ledger.PlaceClusters(origins, r.options.Now()) {
+		r.pending.clusters[id] = true
+	}
+}

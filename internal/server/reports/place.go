@@ -29,9 +29,6 @@ type candidate struct {
 	trusted     bool // it is in a namespace that tenants cannot write to
 }
 
-// toolNamespaces are those in which tools keep what the platform team has set up.
-var toolNamespaces = []string{"flux-system", "argocd", "fleet-local"}
-
 // FindPlatform returns to which part of the fleet a cluster belongs, and which of its objects pulls
 // the output of its environment: the one that comes from the environment's repository and branch, out
 // of the folder of a cluster type. Of several, the one whose folder is the closest to that.
@@ -81,7 +78,7 @@ func (p Place) match(e agentapi.Entry) (candidate, bool) {
 	if !ok {
 		return candidate{}, false
 	}
-	c := candidate{object: e.ObjectName(), environment: p.Environment, folder: len(p.Folder), trusted: slices.Contains(toolNamespaces, e.Namespace)}
+	c := candidate{object: e.ObjectName(), environment: p.Environment, folder: len(p.Folder), trusted: slices.Contains(ledger.PlatformNamespaces, e.Namespace)}
 	if below != "" {
 		c.clusterType, _, _ = strings.Cut(below, "/")
 		c.depth = strings.Count(below, "/") + 1

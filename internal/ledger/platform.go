@@ -1,0 +1,138 @@
+package ledger
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// PlatformNamespaces are those in which tools keep what the platform team has set up, and tenants
+// nothing.
+var PlatformNamespaces = []string{"flux-system", "argocd", "fleet-local"}
+
+// forgottenAfter is how long an object may say nothing, while others of its cluster do, before another
+// one may be the platform object: events do not say that an object was removed.
+const forgottenAfter = 24 * time.Hour
+
+// FindRevisions returns the revisions that clusters without an agent report, each once.
+func (l *Ledger) FindRevisions(now time.Time) []string {
+	found := map[string]bool{}
+	for _, c := range l.roster.clusters {
+		if !c.isPlacedByEvents(now) {
+			continue
+		}
+		for _, name := range l.book.names(c.ID) {
+			s, _ := l.book.Find(Object{c.ID, name})
+			found[s.Revision], found[s.Target()] = true, true
+		}
+	}
+	delete(found, "")
+	return slices.Sorted(maps.Keys(found))
+}
+
+// PlaceClusters decides to which environment each cluster without an agent belongs, and which of its
+// objects pulls the output of that: one that reports a revision which is an output. origins has the
+// environments that a revision is an output of. What a cluster says of itself decides only between
+// environments that have the same output, and its cluster type. PlaceClusters returns the IDs of the
+// clusters that have another place than before.
+func (l *Ledger) PlaceClusters(origins map[string][]string, now time.Time) (changed []string) {
+	for _, c := range l.roster.clusters {
+		if !c.isPlacedByEvents(now) {
+			continue
+		}
+		group, platform := l.findPlace(c, origins)
+		if group != c.Group || platform != c.Platform {
+			c.Group, c.Platform = group, platform
+			changed = append(changed, c.ID)
+		}
+	}
+	return changed
+}
+
+// isPlacedByEvents reports whether events say where a cluster belongs: an agent knows better, and under
+// the name of a cluster without a key any may have reported.
+func (c *Cluster) isPlacedByEvents(now time.Time) bool {
+	return !c.Unproven && (c.Boot == "" || c.Platform == "" && !c.hasAgent(now))
+}
+
+// hasAgent reports whether an agent on the cluster has been in touch lately.
+func (c *Cluster) hasAgent(now time.Time) bool {
+	return c.Boot != "" && now.Sub(c.AgentSeen) <= c.patience()
+}
+
+// platformCandidate is an object that may pull the output of an environment.
+type platformCandidate struct {
+	name        string
+	environment string
+	isClaimed   bool // the cluster says that it belongs to that environment
+	isTrusted   bool // no tenant can have made the object
+	isForgotten bool
+}
+
+// compare orders candidates, the best one first.
+func (c platformCandidate) compare(other platformCandidate) int {
+	return cmp.Or(compareBool(other.isForgotten, c.isForgotten), compareBool(c.isTrusted, other.isTrusted), compareBool(c.isClaimed, other.isClaimed),
+		cmp.Compare(c.name, other.name), cmp.Compare(c.environment, other.environment))
+}
+
+// compareBool orders true before false.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// findPlace returns where a cluster belongs, and its platform object. An object that has been it goes
+// on to be it, whatever it reports, unless a better one reports an output.
+func (l *Ledger) findPlace(c *Cluster, origins map[string][]string) (Group, string) {
+	claim := c.Claim
+	if claim == (Group{}) {
+		claim = c.Group
+	}
+	var all []platformCandidate
+	said := map[string]time.Time{}
+	newest := time.Time{}
+	for _, name := range l.book.names(c.ID) {
+		s, _ := l.book.Find(Object{c.ID, name})
+		said[name] = s.Said
+		if s.Said.After(newest) {
+			newest = s.Said
+		}
+		environments := origins[s.Target()]
+		if len(environments) == 0 {
+			environments = origins[s.Revision]
+		}
+		if len(environments) == 0 && name == c.Platform {
+			environments = []string{c.Group.Environment}
+		}
+		for _, environment := range environments {
+			all = append(all, platformCandidate{name: name, environment: environment, isClaimed: environment == claim.Environment, isTrusted: isPlatformNamespace(name)})
+		}
+	}
+	if len(all) == 0 {
+		return claim, ""
+	}
+	for i := range all {
+		all[i].isForgotten = newest.Sub(said[all[i].name]) > forgottenAfter
+	}
+	best := slices.MinFunc(all, platformCandidate.compare)
+	isOther := func(other platformCandidate) bool {
+		return other.name == best.name && other.environment != best.environment
+	}
+	if !best.isClaimed && slices.ContainsFunc(all, isOther) { // of several environments, and none of them is claimed
+		return claim, ""
+	}
+	return Group{best.environment, claim.ClusterType}, best.name
+}
+
+// isPlatformNamespace reports whether an object is where tenants have none.
+func isPlatformNamespace(name string) bool {
+	parts := strings.Split(name, "/")
+	return len(parts) == 3 && slices.Contains(PlatformNamespaces, parts[1])
+}
