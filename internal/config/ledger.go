@@ -13,6 +13,9 @@ func (s *Settings) HasLedger() bool { return s.Ledger.Secret != nil }
 // LedgerFile returns the file of the ledger.
 func (s *Settings) LedgerFile() string { return filepath.Join(s.DataDir, "ledger.db") }
 
+// LedgerMark returns the file by which the store of the ledger is known again.
+func (s *Settings) LedgerMark() string { return filepath.Join(s.DataDir, "ledger.mark") }
+
 // LedgerAddress returns the current address of the database of the ledger, with its password.
 func (s *Settings) LedgerAddress() (string, error) {
 	address, err := s.Ledger.Postgres.URL.Read()

@@ -107,8 +107,10 @@ type Facts struct {
 // LostReports says that reports of clusters were lost, and why. A cluster whose report was lost is
 // not counted, so a share of those that are says little.
 type LostReports struct {
-	Reason string    // a clause; "" if none were lost
-	Until  time.Time // when a cluster that has been silent since is not required any more
+	Reason string // a clause; "" if none were lost
+	// Until is when a cluster that has been silent since is not required any more; zero if what was
+	// reported may yet be read.
+	Until time.Time
 }
 
 // Pull is a pull request.

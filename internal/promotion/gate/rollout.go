@@ -95,7 +95,11 @@ func (g rolloutGate) Evaluate(f Facts) Verdict {
 		return g.wait("clusters get the commit once its output is merged")
 	}
 	s := g.summarize(f)
-	if lost := f.ReportsLost; lost.Reason != "" {
+	lost := f.ReportsLost
+	if lost.Reason != "" && lost.Until.IsZero() {
+		return g.wait("it is not known what clusters reported before: %s. Of the others: %s", lost.Reason, s.Reason)
+	}
+	if lost.Reason != "" {
 		return g.wait("reports of clusters were lost: %s; without them it does not decide before %s. Of the others: %s",
 			lost.Reason, formatTime(lost.Until.UTC()), s.Reason).withValidUntil(lost.Until, f.Now)
 	}

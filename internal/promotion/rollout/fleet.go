@@ -30,7 +30,10 @@ type Fleet struct {
 	// Unknown is why it is not known how they stand, a clause; "" if it is.
 	Unknown string
 	// Since is when the ledger began to listen: what clusters said while it did not may be missing.
-	Since     time.Time
+	Since time.Time
+	// Began is when the first cluster of all was in touch; zero if it is known from elsewhere how many
+	// clusters there are. Of a ledger that began lately, not all clusters may be known.
+	Began     time.Time
 	Standings []Standing
 }
 
@@ -77,6 +80,10 @@ func (r FleetRule) percentOf(group string) int {
 	}
 	return r.ReadyPercent
 }
+
+// newFor is for how long after its first contact not all clusters may be known to a ledger: those that
+// report by events do so every ten minutes.
+const newFor = 15 * time.Minute
 
 // leastPatience is how long the ledger must have listened before a rollout may have taken too long.
 const leastPatience = 5 * time.Minute
@@ -128,6 +135,17 @@ func SummarizeFleet(f Fleet, rule FleetRule, merged, now time.Time) Summary {
 			s.Phase, s.Reason, s.ValidUntil = Failed, fmt.Sprintf("not rolled out within %s: %s", text.FormatDuration(rule.Timeout), s.Reason), time.Time{}
 		}
 	}
+	return f.waitForOthers(s, now)
+}
+
+// waitForOthers returns a summary that is not ready while the ledger may not know all clusters yet.
+func (f Fleet) waitForOthers(s Summary, now time.Time) Summary {
+	end := f.Began.Add(newFor)
+	if s.Phase != Ready || f.Began.IsZero() || !now.Before(end) {
+		return s
+	}
+	s.Phase, s.ValidUntil = Progressing, end
+	s.Reason += fmt.Sprintf("; the ledger is new, and other clusters are waited for until %s", end.UTC().Format("15:04 UTC"))
 	return s
 }
 

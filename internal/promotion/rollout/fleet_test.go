@@ -134,6 +134,26 @@ func TestFleetUnknown(t *testing.T) {
 	}
 }
 
+// TestFleetNew: a ledger that began lately may not know all clusters yet, unless something else says how
+// many there are. What has failed has.
+func TestFleetNew(t *testing.T) {
+	for _, c := range []struct {
+		standings string
+		began     time.Duration
+		want      string
+	}{
+		{"3 ready large", 14 * time.Minute, "progressing: 3 of 3 clusters ready; the ledger is new, and other clusters are waited for until 12:01 UTC until 12:01:00"},
+		{"3 ready large", 15 * time.Minute, "ready: 3 of 3 clusters ready until 12:02:57"},
+		{"1 failed large x", time.Minute, "failed: 0 of 1 cluster ready (0%, wants 100%): 1 failed (large-failed-1: x)"},
+	} {
+		f := Fleet{Since: fleetMerged, Began: fleetNoon.Add(-c.began), Standings: standings(t, c.standings)}
+		rule := FleetRule{Rule: Rule{Timeout: time.Minute}, FailurePercent: -1}
+		if got := describeSummary(SummarizeFleet(f, rule, fleetMerged, fleetNoon)); got != c.want {
+			t.Errorf("after %s: %s, want %s", c.began, got, c.want)
+		}
+	}
+}
+
 // TestFleetOrder: the summary is the same each time, in whatever order groups are found.
 func TestFleetOrder(t *testing.T) {
 	all := standings(t, "5 ready large, 2 behind small, 1 failed large x")

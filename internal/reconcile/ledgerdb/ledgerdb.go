@@ -26,6 +26,10 @@ var ErrNewer = errors.New("the ledger was written by a newer version of Fairlead
 // ErrDamaged is the error for a file that is no database, or not a whole one.
 var ErrDamaged = errors.New("the ledger is damaged")
 
+// ErrRestored is the error for a shared database that no longer has what this process has last read or
+// written: it was emptied, or is as it was earlier.
+var ErrRestored = errors.New("the database has lost what was written last")
+
 // ErrFull is the error where there is no room for a batch.
 var ErrFull = errors.New("there is no room left for the ledger")
 

@@ -38,7 +38,10 @@ func (s *Store) Update(ctx context.Context, take func(News) Batch) error {
 		var n News
 		var err error
 		if s.shared {
-			n, err = loadNews(ctx, in, s.generation)
+			err = s.compareGeneration(ctx, in)
+			if err == nil {
+				n, err = loadNews(ctx, in, s.generation)
+			}
 			if err != nil {
 				return err
 			}
@@ -60,6 +63,15 @@ func (s *Store) Update(ctx context.Context, take func(News) Batch) error {
 	return nil
 }
 
+// compareGeneration returns ErrRestored if the database does not have what was last read or written.
+func (s *Store) compareGeneration(ctx context.Context, in session) error {
+	generation, err := loadGeneration(ctx, in)
+	if err == nil && generation < s.generation {
+		err = ErrRestored
+	}
+	return err
+}
+
 // HasNews reports whether other processes have changed anything since this one has last read or written.
 func (s *Store) HasNews(ctx context.Context) (bool, error) {
 	generation := s.generation
@@ -67,6 +79,9 @@ func (s *Store) HasNews(ctx context.Context) (bool, error) {
 		generation, err = loadGeneration(ctx, in)
 		return err
 	})
+	if err == nil && generation < s.generation {
+		err = ErrRestored
+	}
 	if err != nil {
 		return false, fmt.Errorf("read the ledger: %w", err)
 	}

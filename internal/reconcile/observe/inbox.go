@@ -67,6 +67,8 @@ type Loss struct {
 	Environment string    `json:"environment"` // "" if it is not known: of any
 	Time        time.Time `json:"time"`
 	Reason      string    `json:"reason"` // a clause
+	// IsPending is set if what was reported may yet be read.
+	IsPending bool `json:"pending,omitempty"`
 }
 
 // NewInbox reads the file of an Inbox, which need not be there. The error is a warning:
@@ -94,7 +96,7 @@ func (i *Inbox) Add(e Event) (news bool, err error) {
 	done := i.fold(e)
 	switch {
 	case done.Refused:
-		return i.addLoss(Loss{e.Environment, e.When, fmt.Sprintf("%d objects report, and there is no room for more", i.book.Len())})
+		return i.addLoss(Loss{Environment: e.Environment, Time: e.When, Reason: fmt.Sprintf("%d objects report, and there is no room for more", i.book.Len())})
 	case !done.Newer:
 		return false, nil
 	case !done.Changed:

@@ -209,8 +209,11 @@ func (m *Promoter) findLostReports(s *stageState) gate.LostReports {
 		return gate.LostReports{}
 	}
 	loss, ok := m.options.Inbox.FindLoss(s.spec.Name, m.now.Add(-staleClusterAfter))
-	if !ok {
+	switch {
+	case !ok:
 		return gate.LostReports{}
+	case loss.IsPending:
+		return gate.LostReports{Reason: loss.Reason}
 	}
 	return gate.LostReports{Reason: loss.Reason, Until: loss.Time.Add(staleClusterAfter)}
 }

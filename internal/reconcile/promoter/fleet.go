@@ -57,6 +57,9 @@ func (m *Promoter) findFleet(s *stageState, need gate.Need, f gate.Facts) rollou
 		}
 	}
 	fleet := rollout.Fleet{Since: m.options.Ledger.Since()}
+	if len(w.Expected) < len(types) || len(types) == 0 {
+		fleet.Began = m.findFirstContact()
+	}
 	for _, one := range m.options.Ledger.FindStandings(w, outputs) {
 		standing := rollout.Standing{ClusterType: one.Type, Labels: labels[one.Type], Class: one.Class, Object: one.Object.Name, Message: one.Message}
 		if one.Cluster != nil {
@@ -65,6 +68,15 @@ func (m *Promoter) findFleet(s *stageState, need gate.Need, f gate.Facts) rollou
 		fleet.Standings = append(fleet.Standings, standing)
 	}
 	return fleet
+}
+
+// findFirstContact returns when a cluster was first in touch with the ledger; now if none ever was.
+func (m *Promoter) findFirstContact() time.Time {
+	all := m.options.Ledger.Clusters()
+	if len(all) == 0 {
+		return m.now
+	}
+	return all[0].FirstSeen
 }
 
 // findOutputs returns the head of the output, and the commits that clusters of the environment report,

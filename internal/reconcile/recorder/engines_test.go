@@ -25,6 +25,8 @@ type testStore interface {
 	// goAway lets nothing be written until comeBack.
 	goAway()
 	comeBack()
+	// shut keeps the store from being opened until restore is called.
+	shut() (restore func())
 	// refuseStates lets no state and no span be written.
 	refuseStates()
 	// makeNewer makes it one of a newer program.
@@ -86,6 +88,26 @@ func (s *sqliteStore) goAway() {
 
 func (s *sqliteStore) comeBack() { s.change("drop trigger away") }
 
+func (s *sqliteStore) shut() (restore func()) {
+	aside := s.path + ".away"
+	err := os.Rename(s.path, aside)
+	if err == nil {
+		err = os.Mkdir(s.path, 0o700)
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	return func() {
+		err := os.Remove(s.path)
+		if err == nil {
+			err = os.Rename(aside, s.path)
+		}
+		if err != nil {
+			s.Fatal(err)
+		}
+	}
+}
+
 func (s *sqliteStore) refuseStates() {
 	s.change("create trigger quiet before update on state begin select raise(fail, 'written'); end; " +
 		"create trigger still before insert on span begin select raise(fail, 'written'); end")
@@ -130,6 +152,11 @@ func (s *postgresStore) change(statements string) {
 
 func (s *postgresStore) goAway()   { s.db.CutOff() }
 func (s *postgresStore) comeBack() { s.db.LetIn() }
+
+func (s *postgresStore) shut() (restore func()) {
+	s.db.CutOff()
+	return s.db.LetIn
+}
 
 func (s *postgresStore) refuseStates() {
 	s.change("create function refuse() returns trigger language plpgsql as 'begin raise exception ''written''; end';" +

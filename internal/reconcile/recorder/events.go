@@ -33,9 +33,12 @@ func (r *Recorder) addEvent(e observe.Event, received time.Time) (news bool, err
 	return news, nil
 }
 
-// Import takes in what an Inbox has, as if it had just been reported, if nothing is known yet.
+// Import takes in what an Inbox has, as if it had just been reported, if the store has nothing.
 func (r *Recorder) Import(from *observe.Inbox) {
-	if len(r.Clusters()) > 0 {
+	r.mu.Lock()
+	isKnown := r.unread != nil || len(r.ledger.Clusters()) > 0
+	r.mu.Unlock()
+	if isKnown {
 		return
 	}
 	events := from.Events()
@@ -71,6 +74,9 @@ func (r *Recorder) events() []observe.Event {
 func (r *Recorder) FindLoss(environment string, since time.Time) (observe.Loss, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.unread != nil {
+		return observe.Loss{Time: r.options.Now(), Reason: r.unread.Error(), IsPending: true}, true
+	}
 	found, ok := r.losses[environment]
 	any, known := r.losses[""]
 	if known && any.Time.After(found.Time) {

@@ -21,6 +21,8 @@ var noon = time.Date(2026, time.November, 23, 12, 0, 0, 0, time.UTC)
 type rig struct {
 	*testing.T
 	store    testStore
+	mark     string // the file; "" for none
+	changed  func()
 	now      time.Time
 	log      bytes.Buffer
 	recorder *recorder.Recorder
@@ -32,7 +34,7 @@ func newRig(t *testing.T, newStore func(*testing.T) testStore) *rig {
 
 func (r *rig) open() {
 	r.Helper()
-	o := recorder.Options{Now: func() time.Time { return r.now }, Logger: slog.New(slog.NewTextHandler(&r.log, nil))}
+	o := recorder.Options{Mark: r.mark, Changed: r.changed, Now: func() time.Time { return r.now }, Logger: slog.New(slog.NewTextHandler(&r.log, nil))}
 	r.store.set(&o)
 	r.recorder = recorder.Open(r.Context(), o)
 	r.Cleanup(func() { _ = r.recorder.Close() })

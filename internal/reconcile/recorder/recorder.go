@@ -3,7 +3,8 @@
 //
 // What the package keeps true: a report counts at once, and is stored soon after; what a store cannot
 // take is held, bounded by the number of objects, until it can; a store that is away, damaged or of a
-// newer program stops nothing that decides, and is named by [Recorder.Check].
+// newer program is named by [Recorder.Check], and tried again. What was stored and could not be read, or
+// is lost, is reported by [Recorder.FindLoss], so that nothing is decided by what is left.
 package recorder
 
 import (
@@ -41,11 +42,14 @@ const (
 type Options struct {
 	// Path is the file of the store; it need not be there.
 	Path string
+	// Mark is the file by which a store is known that was emptied, exchanged, or restored from a
+	// backup since it was last used; "" for none.
+	Mark string
 	// Postgres returns the address of the PostgreSQL that is the store in the place of Path; nil if
 	// there is none. Other processes may write to it.
 	Postgres func() (string, error)
-	// Changed is called when other processes have changed what is known; nil if nothing has to be
-	// done then.
+	// Changed is called when what is known has changed by what a store has: because it was read, or
+	// because other processes have written to it. nil if nothing has to be done then.
 	Changed func()
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -56,9 +60,12 @@ type Recorder struct {
 	options Options
 	full    chan struct{} // told when there are many changes
 
-	flushing sync.Mutex      // guards the next two
+	flushing sync.Mutex      // guards the next five
 	store    *ledgerdb.Store // nil if it could not be opened
 	replaced bool            // whether a damaged store makes room for a new one, which is not open yet
+	restored bool            // whether the store was seen to have lost what was written last
+	mark     mark
+	unmarked bool // whether the mark is not written
 
 	mu      sync.Mutex
 	ledger  *ledger.Ledger
@@ -67,6 +74,7 @@ type Recorder struct {
 	written time.Time               // when that was last done
 	failure error                   // why the store is not up to date
 	failed  time.Time               // when it was last tried
+	unread  error                   // why it is not known what was stored; nil if it is
 	losses  map[string]observe.Loss // by environment
 	held    held                    // of a store that others write to as well
 }
@@ -82,24 +90,21 @@ func newChanges() changes {
 	return changes{clusters: map[string]bool{}, objects: map[ledger.Object]bool{}}
 }
 
-// Open opens the store of a Recorder, and reads what is known. It does not fail: without its store a
-// Recorder knows what is reported from now on.
+// errUnread is the reason why it is not known what was stored before the store was tried.
+var errUnread = errors.New("the store of the ledger was not read yet")
+
+// Open opens the store of a Recorder, and reads what is known. It does not fail: a store that cannot be
+// opened is tried again.
 func Open(ctx context.Context, o Options) *Recorder {
 	r := newRecorder(o)
-	if o.Postgres != nil {
-		_ = r.Flush(ctx) // it is logged, and tried again
-		return r
-	}
-	r.store, r.failure = r.openStore(ctx)
-	if r.failure != nil {
-		o.Logger.Error("the ledger is not stored until Fairlead is started again", "error", r.failure)
-	}
+	r.readMark()
+	_ = r.Flush(ctx) // it is logged, and tried again
 	return r
 }
 
 func newRecorder(o Options) *Recorder {
 	r := &Recorder{
-		options: o, full: make(chan struct{}, 1),
+		options: o, full: make(chan struct{}, 1), unread: errUnread,
 		ledger: ledger.New(maxObjects), pending: newChanges(), seen: map[string]bool{}, written: o.Now(), losses: map[string]observe.Loss{},
 	}
 	if o.Postgres == nil {
@@ -108,44 +113,60 @@ func newRecorder(o Options) *Recorder {
 	return r
 }
 
-// Read returns a Recorder with what a store has, which may be in use by another process and need not be
-// there. It writes nothing. The error is a warning: the Recorder has what could be read.
+// Read returns a Recorder with what a store has, which may be in use by another process. It writes
+// nothing. The error is a warning: the Recorder knows nothing then, and says so by its FindLoss.
 func Read(ctx context.Context, path string, now func() time.Time) (*Recorder, error) {
 	r := newRecorder(Options{Path: path, Now: now, Logger: slog.New(slog.DiscardHandler)})
-	_, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, nil
-	}
-	store, err := ledgerdb.ReadSQLite(ctx, path)
-	if err != nil {
-		return r, err
-	}
-	return r, errors.Join(store.Load(ctx, r.ledger), store.Close())
+	return r, r.readOnly(ctx, func() (*ledgerdb.Store, error) {
+		_, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		return ledgerdb.ReadSQLite(ctx, path)
+	})
 }
 
-// openStore opens the store and reads it. One that is damaged makes room for a new one.
-func (r *Recorder) openStore(ctx context.Context) (*ledgerdb.Store, error) {
-	store, err := r.readStore(ctx)
-	if !errors.Is(err, ledgerdb.ErrDamaged) {
-		return store, err
+// readOnly reads a store and closes it.
+func (r *Recorder) readOnly(ctx context.Context, open func() (*ledgerdb.Store, error)) error {
+	store, err := open()
+	if err == nil {
+		err = errors.Join(store.Load(ctx, r.ledger), store.Close())
 	}
-	if err := r.moveAside(err); err != nil {
-		return nil, err
-	}
-	r.ledger = ledger.New(maxObjects)
-	r.addLoss("", lostReason)
-	return r.readStore(ctx)
+	r.unread = err
+	return err
 }
 
-func (r *Recorder) readStore(ctx context.Context) (*ledgerdb.Store, error) {
+// openFile opens the store in a file and reads it. One that is damaged makes room for a new one.
+func (r *Recorder) openFile(ctx context.Context) error {
+	store, stored, err := r.readFile(ctx)
+	if errors.Is(err, ledgerdb.ErrDamaged) {
+		err = r.moveAside(err)
+		if err != nil {
+			return err
+		}
+		r.mark = mark{Loss: r.mark.Loss} // the file that was moved aside tells it
+		r.mu.Lock()
+		r.addLoss("", lostReason)
+		r.mu.Unlock()
+		store, stored, err = r.readFile(ctx)
+	}
+	if err == nil {
+		r.adopt(store, stored)
+	}
+	return err
+}
+
+func (r *Recorder) readFile(ctx context.Context) (*ledgerdb.Store, *ledger.Ledger, error) {
 	store, err := ledgerdb.OpenSQLite(ctx, r.options.Path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := store.Load(ctx, r.ledger); err != nil {
-		return nil, errors.Join(err, store.Close())
+	stored := ledger.New(maxObjects)
+	err = store.Load(ctx, stored)
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
 	}
-	return store, nil
+	return store, stored, nil
 }
 
 // moveAside gives the files of a damaged store another name.
@@ -178,7 +199,7 @@ func (r *Recorder) receive(c ledger.Contact, reports []ledger.Report) (receipt l
 		names = len(before.Names)
 	}
 	receipt = r.ledger.Receive(c, reports)
-	if r.options.Postgres != nil && (receipt.Admission == ledger.Admitted || receipt.Admission == ledger.Contested) {
+	if (r.options.Postgres != nil || r.unread != nil) && (receipt.Admission == ledger.Admitted || receipt.Admission == ledger.Contested) {
 		r.held.add(receipt.Cluster, r.ledger.CountObjectsOf(receipt.Cluster), c, reports)
 	}
 	for _, w := range receipt.Writes {
@@ -282,28 +303,43 @@ func (r *Recorder) Clusters() []ledger.Cluster {
 func (r *Recorder) Flush(ctx context.Context) error {
 	r.flushing.Lock()
 	defer r.flushing.Unlock()
+	write := r.writeFile
 	if r.options.Postgres != nil {
-		err := r.share(ctx)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.noteOutcome(err)
-		return err
+		write = r.share
 	}
+	changed, err := write(ctx)
+	r.mu.Lock()
+	r.noteOutcome(err)
+	r.mu.Unlock()
+	if err == nil && r.store != nil {
+		r.updateMark()
+	}
+	if changed && r.options.Changed != nil {
+		r.options.Changed()
+	}
+	return err
+}
+
+// writeFile writes to the store in a file, and reports whether more is known than before.
+func (r *Recorder) writeFile(ctx context.Context) (changed bool, err error) {
 	if r.store == nil && !r.replaced {
-		return r.Check()
+		err := r.openFile(ctx)
+		if err != nil {
+			return false, err
+		}
+		changed = true
 	}
 	taken, batch := r.takeBatch()
 	if batch.IsEmpty() && !r.replaced {
-		return nil
+		return changed, nil
 	}
-	err := r.writeBatch(ctx, batch)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.noteOutcome(err)
+	err = r.writeBatch(ctx, batch)
 	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		r.holdChanges(taken)
 	}
-	return err
+	return changed, err
 }
 
 // noteOutcome remembers and logs whether the store is up to date. r.mu is held.
@@ -317,6 +353,9 @@ func (r *Recorder) noteOutcome(err error) {
 	r.failure = err
 	if err != nil {
 		r.failed = r.options.Now()
+	}
+	if err != nil && r.unread != nil {
+		r.unread = err
 	}
 }
 

@@ -75,32 +75,29 @@ func (h *held) take(ids []string) []contact {
 }
 
 // ReadShared returns a Recorder with what a PostgreSQL has. It writes nothing. The error is a warning: the
-// Recorder has what could be read.
+// Recorder knows nothing then, and says so by its FindLoss.
 func ReadShared(ctx context.Context, postgres func() (string, error), now func() time.Time) (*Recorder, error) {
 	r := newRecorder(Options{Postgres: postgres, Now: now, Logger: slog.New(slog.DiscardHandler)})
-	address, err := postgres()
-	if err != nil {
-		return r, err
-	}
-	store, err := ledgerdb.ReadPostgres(ctx, address)
-	if err != nil {
-		return r, err
-	}
-	return r, errors.Join(store.Load(ctx, r.ledger), store.Close())
+	return r, r.readOnly(ctx, func() (*ledgerdb.Store, error) {
+		address, err := postgres()
+		if err != nil {
+			return nil, err
+		}
+		return ledgerdb.ReadPostgres(ctx, address)
+	})
 }
 
-// share brings what is known, and what a store has that others write to, to the same state. After an
-// error it is not known what is stored: the store is opened and read anew.
-func (r *Recorder) share(ctx context.Context) error {
-	changed, err := r.exchange(ctx)
+// share brings what is known, and what a store has that others write to, to the same state, and reports
+// whether more is known than before. After an error it is not known what is stored: the store is opened
+// and read anew.
+func (r *Recorder) share(ctx context.Context) (changed bool, err error) {
+	changed, err = r.exchange(ctx)
 	if err != nil && r.store != nil {
+		r.restored = r.restored || errors.Is(err, ledgerdb.ErrRestored)
 		err = errors.Join(err, r.store.Close())
 		r.store = nil
 	}
-	if changed && r.options.Changed != nil {
-		r.options.Changed()
-	}
-	return err
+	return changed, err
 }
 
 func (r *Recorder) exchange(ctx context.Context) (changed bool, err error) {
@@ -151,8 +148,7 @@ func (r *Recorder) hasChanges() bool {
 	return seen || len(r.pending.clusters) > 0 || len(r.pending.objects) > 0 || r.pending.spans.Len() > 0
 }
 
-// openShared opens a store, and makes what it has what is known. What it may not know of is received
-// again.
+// openShared opens a store and reads it.
 func (r *Recorder) openShared(ctx context.Context) error {
 	address, err := r.options.Postgres()
 	if err != nil {
@@ -167,16 +163,65 @@ func (r *Recorder) openShared(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}
+	r.adopt(store, stored)
+	return nil
+}
+
+// adopt makes what a store has what is known. What it may not know of is received again. If the store has
+// lost what it had, it gets back what this process knows of that.
+func (r *Recorder) adopt(store *ledgerdb.Store, stored *ledger.Ledger) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.store = store
+	loss := r.mark.describeLoss(stored)
+	if loss == "" && r.restored {
+		loss = "the database of the ledger has lost what was written last"
+	}
+	var kept []string
+	if loss != "" {
+		r.options.Logger.Error("what clusters reported may be lost", "error", loss)
+		r.addLoss("", loss)
+		r.mark = mark{Loss: new(r.losses[""])}
+		r.unmarked = true
+		kept = keepNewer(r.ledger, stored)
+	}
 	ids := slices.Sorted(maps.Keys(r.held.contacts))
 	summaries := r.summarize(ids)
 	again := append(r.held.take(ids), summaries...)
+	r.store, r.restored, r.unread = store, false, nil
 	r.ledger, r.pending = stored, newChanges()
 	clear(r.seen)
+	for _, id := range kept {
+		r.writeAgain(id)
+	}
 	r.receiveAgain(again)
-	return nil
+}
+
+// keepNewer takes the clusters of a ledger over into another one that does not have them, or as they were
+// earlier, and returns their IDs.
+func keepNewer(from, into *ledger.Ledger) (kept []string) {
+	for _, c := range from.Clusters() {
+		there := into.FindCluster(c.ID)
+		if there != nil && !c.LastSeen.After(there.LastSeen) {
+			continue
+		}
+		into.ReplaceCluster(*c.Clone())
+		for _, o := range from.SaveCluster(c.ID) {
+			into.RestoreObject(o)
+		}
+		kept = append(kept, c.ID)
+	}
+	return kept
+}
+
+// writeAgain has all written that is known of a cluster. r.mu is held.
+func (r *Recorder) writeAgain(id string) {
+	r.pending.clusters[id] = true
+	for _, o := range r.ledger.SaveCluster(id) {
+		r.pending.objects[o.Object] = true
+		if !o.Open.Since.IsZero() {
+			r.pending.spans.Add(ledger.SpanWrite{Object: o.Object, Kind: ledger.BeginSpan, Span: o.Open})
+		}
+	}
 }
 
 // acceptNews makes what others have stored of some clusters what is known of them, receives again what

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -37,6 +38,8 @@ type Options struct {
 	Settings *config.Settings
 	Version  string
 	Log      io.Writer
+	// Now is the clock; nil for that of the machine.
+	Now func() time.Time
 	// Ready is called with the address once the server listens; it may be nil.
 	Ready func(address string)
 	// After is called after each cycle that was not interrupted, with the state then; it
@@ -96,12 +99,22 @@ func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, clu
 			return nil, nil, fmt.Errorf("repositories on this machine are reached with Git: %w", err)
 		}
 	}
-	reports := openReports(ctx, o.Settings, with.Logger)
-	with.Settings, with.Inbox, with.Ledger = o.Settings, reports, findLedger(reports)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	var started atomic.Pointer[loop.Loop]
+	reports := openReports(ctx, o, with.Logger, func() {
+		l := started.Load()
+		if l != nil { // or else it reads them when it starts
+			l.WakeWithoutPoll()
+		}
+	})
+	with.Settings, with.Inbox, with.Ledger, with.Now = o.Settings, reports, findLedger(reports, o.Now()), o.Now
 	l, err := loop.New(ctx, with)
 	if err != nil {
 		closeReports(reports, with.Logger)
 	}
+	started.Store(l)
 	return l, reports, err
 }
 
@@ -114,6 +127,9 @@ func closeReports(reports clusterReports, logger *slog.Logger) {
 
 // Serve runs cycles and answers requests until ctx ends, which is no error.
 func Serve(ctx context.Context, o Options) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	store, m, logger := &status.Store{}, metrics.New(o.Version), NewLogger(o.Settings.Log, o.Log)
 	keys := observe.NewKeyRing(o.Settings.LedgerSecrets)
 	loop, reports, err := newLoop(ctx, o, loop.Options{Store: store, Metrics: m, Logger: logger, Keys: keys})
@@ -137,7 +153,7 @@ func Serve(ctx context.Context, o Options) error {
 		logger.Warn("writing is off: nothing is pushed or proposed until the settings say write: true")
 	}
 	hooks := webhook.New(webhook.Options{
-		Secrets: o.Settings.WebhookSecrets, Known: loop.KnowsRepository, Now: time.Now, Observe: m.RecordWebhook,
+		Secrets: o.Settings.WebhookSecrets, Known: loop.KnowsRepository, Now: o.Now, Observe: m.RecordWebhook,
 		Wake: func(e webhook.Event) {
 			if e.Kind != webhook.Report {
 				loop.Wake(e.Repo)
@@ -159,9 +175,9 @@ func Serve(ctx context.Context, o Options) error {
 		},
 	})
 	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{
-		Store: store, Metrics: m, Version: o.Version, Logger: logger, OverdueAfter: o.Settings.OverdueAfter, Refresh: pageRefresh(o.Settings.Schedule.Interval),
+		Store: store, Metrics: m, Version: o.Version, Now: o.Now, Logger: logger, OverdueAfter: o.Settings.OverdueAfter, Refresh: pageRefresh(o.Settings.Schedule.Interval),
 		Wake: func() { loop.Wake("") }, Webhooks: hooks, Simulate: loop.Simulate, CheckLedger: reports.Check,
-		Reports: newAgentReports(reports, agentReports{keys.FindKeys, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
+		Reports: newAgentReports(reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
 	}))
 	return runUntilDone(ctx, loop, reports, store, o, listener, window)
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
@@ -30,8 +29,10 @@ type clusterReports interface {
 }
 
 // openReports opens the reports of clusters: in the ledger, if the settings have one, or else in a file.
-// With a new ledger, those in the file are the first.
-func openReports(ctx context.Context, s *config.Settings, logger *slog.Logger) clusterReports {
+// With a new ledger, those in the file are the first. changed is called when the ledger knows more by what
+// it has stored, or another daemon has.
+func openReports(ctx context.Context, o Options, logger *slog.Logger, changed func()) clusterReports {
+	s := o.Settings
 	inbox, err := observe.NewInbox(filepath.Join(s.DataDir, "reports"))
 	if err != nil {
 		logger.Warn("some of what clusters have reported is lost; it is waited for", "error", err)
@@ -39,7 +40,7 @@ func openReports(ctx context.Context, s *config.Settings, logger *slog.Logger) c
 	if !s.HasLedger() {
 		return inboxReports{inbox}
 	}
-	options := recorder.Options{Path: s.LedgerFile(), Now: time.Now, Logger: logger}
+	options := recorder.Options{Path: s.LedgerFile(), Mark: s.LedgerMark(), Changed: changed, Now: o.Now, Logger: logger}
 	if s.Ledger.Postgres != nil {
 		options.Postgres = s.LedgerAddress
 	}
@@ -58,12 +59,12 @@ type fleetLedger struct {
 func (l fleetLedger) Since() time.Time { return l.since }
 
 // findLedger returns the ledger among the reports of clusters; nil if there is none.
-func findLedger(reports clusterReports) promoter.Ledger {
+func findLedger(reports clusterReports, since time.Time) promoter.Ledger {
 	r, ok := reports.(*recorder.Recorder)
 	if !ok {
 		return nil
 	}
-	return fleetLedger{r, time.Now()}
+	return fleetLedger{r, since}
 }
 
 // inboxReports is an Inbox, which stores all by itself but that objects have said the same again.
@@ -81,6 +82,7 @@ func (r inboxReports) Close() error { return r.Flush() }
 // agentReports is what the reports of agents need.
 type agentReports struct {
 	keys    func(cluster string, now time.Time) ([]string, error)
+	now     func() time.Time
 	store   *status.Store
 	wake    func()
 	observe func(outcome string)
@@ -98,7 +100,7 @@ func newAgentReports(to clusterReports, a agentReports) http.Handler {
 		return nil
 	}
 	return agents.New(agents.Options{
-		Keys: a.keys, Places: a.findPlaces, Now: time.Now, Observe: a.observe, Logger: a.logger,
+		Keys: a.keys, Places: a.findPlaces, Now: a.now, Observe: a.observe, Logger: a.logger,
 		Receive: func(c ledger.Contact, reports []ledger.Report) (ledger.Receipt, error) {
 			if len(a.findPlaces()) == 0 {
 				return ledger.Receipt{}, errNotRead

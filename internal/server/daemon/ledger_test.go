@@ -145,7 +145,7 @@ func TestLedgerAway(t *testing.T) {
 		}
 		postEvent(t, base, "ReconciliationSucceeded", "main@sha1:"+strings.Repeat("1", 40), 0)
 	})
-	if !strings.Contains(log, "the ledger is not stored until Fairlead is started again") {
+	if !strings.Contains(log, "the ledger could not be stored: what clusters report is held in memory") {
 		t.Errorf("the log does not say it:\n%s", log)
 	}
 }
