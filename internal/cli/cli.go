@@ -44,6 +44,7 @@ var commands = []func(*app) *cobra.Command{
 	newFreeze,
 	newEphemeral,
 	newFleet,
+	newCluster,
 	newServe,
 	newDoctor,
 	newTrigger,

@@ -10,7 +10,7 @@ import (
 
 // PlatformNamespaces are those in which tools keep what the platform team has set up, and tenants
 // nothing.
-var PlatformNamespaces = []string{"flux-system", "argocd", "fleet-local"}
+var PlatformNamespaces = []string{"flux-system", "argocd", "openshift-gitops", "fleet-local"}
 
 // forgottenAfter is how long an object may say nothing, while others of its cluster do, before another
 // one may be the platform object: events do not say that an object was removed.

@@ -20,6 +20,7 @@ const (
 	approveAction  = "approve"
 	freezeAction   = "freeze"
 	renewKeyAction = "renew-key"
+	connectAction  = "connect"
 )
 
 // change is what an action writes, and how it is described.

@@ -79,6 +79,9 @@ func (p Place) match(e agentapi.Entry) (candidate, bool) {
 		return candidate{}, false
 	}
 	c := candidate{object: e.ObjectName(), environment: p.Environment, folder: len(p.Folder), trusted: slices.Contains(ledger.PlatformNamespaces, e.Namespace)}
+	if strings.HasPrefix(below, ".") { // no cluster type: what people have put beside them
+		return candidate{}, false
+	}
 	if below != "" {
 		c.clusterType, _, _ = strings.Cut(below, "/")
 		c.depth = strings.Count(below, "/") + 1

@@ -317,6 +317,7 @@ func TestFindPlatform(t *testing.T) {
 		{"a folder below", []agentapi.Entry{entry("flux-system/a", repo, "main", "prod/large/checkout"), entry("flux-system/fleet", repo, "main", "prod/large")}, "prod large flux-system/fleet"},
 		{"a tenant claims another type", []agentapi.Entry{entry("apps/aaa", repo, "main", "prod/small"), entry("flux-system/fleet", repo, "main", "prod/large")}, "prod large flux-system/fleet"},
 		{"a namespace of its own", []agentapi.Entry{entry("platform/fleet", repo, "main", "prod/small")}, "prod small platform/fleet"},
+		{"what lies beside the types", []agentapi.Entry{entry("flux-system/fairlead", repo, "main", "prod/.fairlead/connect/east-1")}, ""},
 		{"no source", []agentapi.Entry{{Kind: "Kustomization", Name: "x"}}, ""},
 		{"nothing", nil, ""},
 	} {

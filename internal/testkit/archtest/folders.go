@@ -23,6 +23,7 @@ var folders = []folder{
 	{"internal/base", pure},
 	{"internal/kube", pure},
 	{"templates", pure},
+	{"deploy", pure},
 	{"internal/controlplane", pure},
 	{"schemas", pure},
 	{"internal/render", pure},

@@ -5,7 +5,7 @@
 // them. An object of a custom kind is taken as the API server takes it: unknown
 // fields are refused, defaults are filled in, then types, required fields, enums,
 // patterns, lists that are maps, and CEL rules are checked. Namespaces,
-// NetworkPolicies and ConfigMaps are decoded strictly into their Go types. The
+// NetworkPolicies, ConfigMaps and what an agent is made of are decoded strictly into their Go types. The
 // name, namespace, labels and annotations of every object are checked too. An
 // object of any other kind is refused: nothing passes unchecked.
 package crdtest
@@ -22,8 +22,10 @@ import (
 	"io"
 	"io/fs"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -68,6 +70,14 @@ func coreKind(apiVersionKind string) (into any, namespaced bool) {
 		return &corev1.ConfigMap{}, true
 	case "networking.k8s.io/v1 NetworkPolicy":
 		return &networkingv1.NetworkPolicy{}, true
+	case "v1 ServiceAccount":
+		return &corev1.ServiceAccount{}, true
+	case "apps/v1 Deployment":
+		return &appsv1.Deployment{}, true
+	case "rbac.authorization.k8s.io/v1 ClusterRole":
+		return &rbacv1.ClusterRole{}, false
+	case "rbac.authorization.k8s.io/v1 ClusterRoleBinding":
+		return &rbacv1.ClusterRoleBinding{}, false
 	}
 	return nil, false
 }

@@ -1,0 +1,30 @@
+// Package agent holds the manifests of the agent on a cluster: a kustomization, which is installed as
+// it is, or rendered by "fairlead cluster connect".
+package agent
+
+import (
+	"embed"
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// Files returns the files of the kustomization.
+func Files() (tree.Tree, error) {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		return tree.Tree{}, fmt.Errorf("list the manifests of the agent: %w", err)
+	}
+	var list []tree.Entry
+	for _, e := range entries {
+		data, err := files.ReadFile(e.Name())
+		if err != nil {
+			return tree.Tree{}, fmt.Errorf("read the manifests of the agent: %w", err)
+		}
+		list = append(list, tree.File(e.Name(), data))
+	}
+	return tree.FromEntries(list), nil
+}

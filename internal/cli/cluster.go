@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/ledger/connect"
+)
+
+func newCluster(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "cluster",
+		GroupID: groupDaemon,
+		Short:   "Connect clusters, so that they report what they run",
+		Long: `A cluster reports what it runs by Flux's events, by Argo CD's notifications, or by an agent,
+and proves its name with a key of its own.`,
+		Example: `  fairlead cluster connect east-1 --agent --server https://fairlead.example.com --image registry.example.com/fairlead-agent:v1
+  fairlead cluster connect east-1 --flux -e prod --type large --server https://fairlead.example.com`,
+		Args: checkSubcommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newClusterConnect(newCommandContext(a)))
+	return c
+}
+
+// connectCommand is `fairlead cluster connect`.
+type connectCommand struct {
+	*commandContext
+	ways    map[connect.Way]*bool
+	options connect.Options
+}
+
+// connectWays are the ways to connect a cluster, in the order of the help.
+var connectWays = []struct {
+	way  connect.Way
+	help string
+}{
+	{connect.Agent, "by an agent, which reports all objects of Flux, Argo CD and Rancher Fleet"},
+	{connect.Flux, "by the events of Flux: a Provider and an Alert"},
+	{connect.ArgoCD, "by the notifications of Argo CD: a ConfigMap"},
+}
+
+func newClusterConnect(cc *commandContext) *cobra.Command {
+	p := &connectCommand{commandContext: cc, ways: map[connect.Way]*bool{}}
+	c := &cobra.Command{
+		Use:   "connect NAME",
+		Short: "Print or propose what a cluster needs to report",
+		Long: `Connect prints the objects that make a cluster report what it runs, and in comments the
+commands that store its key on the cluster. The key is in none of the objects, so that they
+can lie in Git.
+
+--pr proposes them instead, as a pull request for the output branch of the environment, in
+the folder .fairlead/connect/NAME. Fairlead changes nothing there. Let the cluster apply that
+folder beside the folder of its cluster type.`,
+		Example: `  fairlead cluster connect east-1 --agent --server https://fairlead.example.com --image registry.example.com/fairlead-agent:v1 |
+    kubectl apply -f -
+  fairlead cluster connect east-1 --flux -e prod --type large --server https://fairlead.example.com
+  fairlead cluster connect east-1 --argocd -e prod --type large --server https://fairlead.example.com --pr`,
+		Args: checkArguments(1, 1),
+		RunE: func(c *cobra.Command, args []string) error { return p.run(c.Context(), args[0]) },
+	}
+	f := c.Flags()
+	f.SortFlags = false
+	for _, w := range connectWays {
+		p.ways[w.way] = f.Bool(string(w.way), false, w.help)
+	}
+	f.StringVar(&p.options.Server, "server", "", "`URL` of Fairlead, as the cluster reaches it")
+	f.StringVarP(&p.options.Environment, "environment", "e", "", "`name` of the environment; --agent needs it for --pr only")
+	f.StringVar(&p.options.ClusterType, "type", "", "`name` of the cluster type; --agent finds it by itself")
+	f.StringVar(&p.options.Object, "object", "fleet", "`name` of the Kustomization or Application on the cluster that applies the output")
+	f.StringVar(&p.options.Image, "image", "", "`image` of the agent, with its tag or digest")
+	f.BoolVar(&cc.propose, "pr", false, "open a pull request for the GitOps repository instead of printing")
+	f.StringVar(&cc.author, "author", "", "whose commit it is: `\"Name <address>\"` (default: as Git is configured here)")
+	cc.app.addDryRunFlag(c)
+	cc.addControlPlaneFlags(c)
+	cc.app.addOutputFlag(c)
+	_ = c.RegisterFlagCompletionFunc("environment", cc.completeNames)
+	return c
+}
+
+func (p *connectCommand) run(ctx context.Context, cluster string) error {
+	connections, err := p.render(cluster)
+	if err != nil {
+		return err
+	}
+	if !p.propose {
+		return p.print(connections)
+	}
+	files := map[string][]byte{}
+	for _, c := range connections {
+		files[c.File()] = c.Manifests
+	}
+	d, err := p.openForEnvironments(ctx, p.options.Environment)
+	if err != nil {
+		return err
+	}
+	result, err := d.ProposeConnection(ctx, p.options.Environment, cluster, files)
+	if err == nil && p.app.isText() && !p.app.dryRun {
+		defer fmt.Fprint(p.app.stderr, describeCommands("once it is merged, let the cluster apply that folder, and type on it", connections, ""))
+	}
+	return p.printResult(result, err)
+}
+
+// render returns what the cluster needs, in each way that was asked for.
+func (p *connectCommand) render(cluster string) ([]connect.Connection, error) {
+	if err := ledger.CheckClusterName(cluster); err != nil {
+		return nil, usageErrorf("as in east-1", "%v", err)
+	}
+	p.options.Cluster, p.options.TokenCommand = cluster, "fairlead fleet token "+cluster
+	if p.settingsFile != "" {
+		p.options.TokenCommand += " --config " + text.QuoteShell(p.settingsFile)
+	}
+	if err := p.checkFlags(); err != nil {
+		return nil, err
+	}
+	var all []connect.Connection
+	for _, w := range connectWays {
+		if !*p.ways[w.way] {
+			continue
+		}
+		c, err := connect.Render(w.way, p.options)
+		if err != nil {
+			return nil, usageErrorf("fairlead cluster connect --help has examples", "%s", text.OneLine(err.Error()))
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// checkFlags returns which flag is missing.
+func (p *connectCommand) checkFlags() error {
+	events := *p.ways[connect.Flux] || *p.ways[connect.ArgoCD]
+	switch o := p.options; {
+	case !events && !*p.ways[connect.Agent]:
+		return usageErrorf("add --agent, --flux or --argocd", "it is not said how %s reports", o.Cluster)
+	case o.Server == "":
+		return usageErrorf("add --server URL: that of the daemon's page, as the cluster reaches it", "it is not said where Fairlead is")
+	case *p.ways[connect.Agent] && o.Image == "":
+		return usageErrorf("add --image; docker build -f Dockerfile.agent makes one", "it is not said which image the agent has")
+	case o.Environment == "" && (events || p.propose):
+		return usageErrorf("add -e NAME", "it is not said to which environment %s belongs", o.Cluster)
+	case o.ClusterType == "" && events:
+		return usageErrorf("add --type NAME", "it is not said of which cluster type %s is", o.Cluster)
+	}
+	return nil
+}
+
+// print prints the objects, and for people the commands.
+func (p *connectCommand) print(connections []connect.Connection) error {
+	var documents, all []byte
+	for i, c := range connections {
+		if i > 0 {
+			documents, all = append(documents, "---\n"...), append(all, "---\n"...)
+		}
+		documents = append(documents, c.Manifests...)
+		all = append(all, describeCommands("apply this, and then type on the cluster", connections[i:i+1], "# ")...)
+		all = append(all, c.Manifests...)
+	}
+	objects, names, err := decodeObjects(documents)
+	if err != nil {
+		return err
+	}
+	if p.app.format == "yaml" && !p.app.dryRun {
+		_, err = p.app.stdout.Write(documents)
+		return err
+	}
+	value := map[string]any{"apiVersion": "v1", "kind": "List", "items": objects}
+	return p.app.printValue(value, names, func() string { return string(all) })
+}
+
+// describeCommands returns commands with a heading, each line after a prefix.
+func describeCommands(heading string, connections []connect.Connection, prefix string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s:\n", prefix, heading)
+	for _, c := range connections {
+		for _, command := range c.Commands {
+			for line := range strings.Lines(command) {
+				fmt.Fprintf(&b, "%s  %s\n", prefix, strings.TrimRight(line, "\n"))
+			}
+		}
+	}
+	return b.String()
+}
+
+// decodeObjects returns the objects of YAML documents, and their names as kubectl writes them.
+func decodeObjects(documents []byte) (objects []any, names []string, err error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(documents))
+	for {
+		var object map[string]any
+		err := decoder.Decode(&object)
+		if errors.Is(err, io.EOF) {
+			return objects, names, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		objects = append(objects, object)
+		metadata, _ := object["metadata"].(map[string]any)
+		names = append(names, fmt.Sprintf("%s/%s", strings.ToLower(fmt.Sprint(object["kind"])), metadata["name"]))
+	}
+}
