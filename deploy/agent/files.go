@@ -1,5 +1,8 @@
 // Package agent holds the manifests of the agent on a cluster: a kustomization, which is installed as
 // it is, or rendered by "fairlead cluster connect".
+//
+// What the package keeps true: the files beside it are all that there is to the agent, and no key is in
+// them.
 package agent
 
 import (

@@ -5,9 +5,9 @@
 // them. An object of a custom kind is taken as the API server takes it: unknown
 // fields are refused, defaults are filled in, then types, required fields, enums,
 // patterns, lists that are maps, and CEL rules are checked. Namespaces,
-// NetworkPolicies, ConfigMaps and what an agent is made of are decoded strictly into their Go types. The
-// name, namespace, labels and annotations of every object are checked too. An
-// object of any other kind is refused: nothing passes unchecked.
+// NetworkPolicies, ConfigMaps and what an agent is made of are decoded strictly
+// into their Go types. The name, namespace, labels and annotations of every object
+// are checked too. An object of any other kind is refused: nothing passes unchecked.
 package crdtest
 
 import (
