@@ -37,6 +37,7 @@ func newExplain(a *app) *cobra.Command {
   CLUSTER-TYPE/TARGET       an assignment: the policies that chose it, or the label that
                             kept it out; for every value the configs that set it
   CLUSTER-TYPE/TARGET/FILE  a rendered file: its template, and the objects that it read
+                            so too a file of a stack, by its path in the output
   CLUSTER-TYPE              what is on it
   WORKLOAD or TARGET        where it goes
   KIND/NAME                 a policy, a config, a schema, a template, or one of the above

@@ -148,7 +148,7 @@ func drawStack(ctx context.Context, s *stackCommand, args []string) error {
 	return s.app.printValue(one, names, func() string {
 		switch s.app.format {
 		case "mermaid":
-			return one.mermaidText()
+			return one.MermaidGraph(labelOf)
 		case "dot":
 			return one.dotText()
 		}
@@ -165,23 +165,6 @@ func (e environmentStack) graphText() string {
 			b.WriteString(" after " + strings.Join(c.After, ", "))
 		}
 		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// mermaidText returns the graph for Mermaid. Names are labels, since some are keywords.
-func (e environmentStack) mermaidText() string {
-	var b strings.Builder
-	ids := map[string]string{}
-	b.WriteString("graph TD\n")
-	for i, c := range e.Components {
-		ids[c.Name] = fmt.Sprintf("c%d", i)
-		fmt.Fprintf(&b, "  %s[\"%s\"]\n", ids[c.Name], labelOf(c))
-	}
-	for _, c := range e.Components {
-		for _, before := range c.After {
-			fmt.Fprintf(&b, "  %s --> %s\n", ids[before], ids[c.Name])
-		}
 	}
 	return b.String()
 }

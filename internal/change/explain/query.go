@@ -75,7 +75,7 @@ func resolveQuery(m *model.Model, query string) (subject, error) {
 		return resolveKind(m, kinds[i], rest)
 	}
 	if len(m.Stacks.List) > 0 && (first == stackfiles.ObjectsFolder || first == stackfiles.ModulesFolder) {
-		return subject{}, queryErrorf("fairlead diff shows what changes in them", "%s is a file of a stack, and explain does not know stacks yet", query)
+		return resolveStackPath(m, query)
 	}
 	if first != strings.ToLower(first) {
 		names := list.Convert(kinds, func(k kind) string { return k.name })

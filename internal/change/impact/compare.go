@@ -42,6 +42,7 @@ type change struct {
 	// prunes is true if a reconciler in the same files deletes the objects that are
 	// removed from its source.
 	prunes bool
+	stack  bool   // it is in a component of a stack
 	text   string // the description, for operations without nodes
 	row    int    // of the table of rules
 }

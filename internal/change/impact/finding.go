@@ -43,8 +43,12 @@ type detail struct {
 func inspectUnit(at location, files []tree.Change, names []replacement) finding {
 	var f finding
 	changes, reorder := compareFiles(files)
-	for i, c := range changes {
-		changes[i].row = rowOf(c)
+	if at.stack {
+		changes = withoutDerived(changes)
+	}
+	for i := range changes {
+		changes[i].stack = at.stack
+		changes[i].row = rowOf(changes[i])
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return a.row - b.row })
 	for _, c := range changes {

@@ -41,6 +41,9 @@ func newGroup(unit Unit, f finding) *group {
 	return &group{result: Group{Unit: unit}, found: f, targets: map[string]bool{}}
 }
 
+// isOfStack reports whether the units are of stacks.
+func (g *group) isOfStack() bool { return g.result.Unit == Stack || g.result.Unit == Component }
+
 // add counts one more unit. Units come in the order of their paths.
 func (g *group) add(clusterType, path string) {
 	r := &g.result
@@ -48,12 +51,19 @@ func (g *group) add(clusterType, path string) {
 	r.Count++
 	g.last = clusterType
 	if fresh && clusterType != "" {
-		r.ClusterTypes++
+		if g.isOfStack() {
+			r.Stacks++
+		} else {
+			r.ClusterTypes++
+		}
 		g.clusterTypes = append(g.clusterTypes, clusterType)
 	}
-	if r.Unit == Assignment {
+	switch r.Unit {
+	case Assignment:
 		_, target, _ := strings.Cut(path, "/")
 		g.targets[target] = true
+	case Component:
+		g.targets[path[strings.LastIndex(path, "/")+1:]] = true
 	}
 	switch {
 	case fresh && len(r.Examples) < maxExamples:

@@ -22,6 +22,10 @@
 // detail of a group is true for all its members; and text from the trees cannot
 // break out of the format that it is shown in (terminal, Markdown).
 //
+// The folders of stacks are of no cluster type: there, the unit is a component with its objects and
+// its root module. What follows from the change of a root module, as the commit that it is pinned to,
+// is no change of its own.
+//
 // Folders of the root whose names begin with a dot, and files of the root, are
 // not of a cluster type: they are counted per file.
 package impact
@@ -50,10 +54,15 @@ type Report struct {
 	Workloads int `json:"workloads"`
 	// Assignments counts the folders of targets on cluster types.
 	Assignments Counts `json:"assignments"`
+	// Stacks counts the stacks with a change, and Components their components.
+	Stacks     int    `json:"stacks,omitempty"`
+	Components Counts `json:"components,omitzero"`
 	// Files counts all files, also those outside of cluster types.
 	Files Counts `json:"files"`
 	// Groups is sorted by risk, highest first, and then by falling count.
 	Groups []Group `json:"groups"`
+	// StackChanges are the stacks with a change, sorted by name.
+	StackChanges []StackChange `json:"stackChanges,omitempty"`
 
 	phrases []phrase // of the title
 }
@@ -93,6 +102,8 @@ type Group struct {
 	Count int  `json:"count"`
 	// ClusterTypes counts the cluster types that the units are on.
 	ClusterTypes int `json:"clusterTypes"`
+	// Stacks counts the stacks that the units are in.
+	Stacks int `json:"stacks,omitempty"`
 	// Examples are paths of up to five units, on different cluster types if
 	// there are.
 	Examples []string `json:"examples"`
@@ -112,14 +123,20 @@ const (
 	CRDRemoved         Class = "CRD removed"
 	ClusterTypeAdded   Class = "cluster type added"
 	ClusterTypeRemoved Class = "cluster type removed"
-	NamespaceRemoved   Class = "namespace removed"
-	NamespaceRenamed   Class = "namespace renamed"
-	PromotedCommit     Class = "promoted commit"
-	Bookkeeping        Class = "bookkeeping"
-	OtherFiles         Class = "other files"
-	OrderOnly          Class = "order only"
-	FormattingOnly     Class = "formatting only"
-	Unclassified       Class = "unclassified"
+	StackAdded         Class = "stack added"
+	StackRemoved       Class = "stack removed"
+	// The classes of whole components are named apart from their states.
+	ComponentAddedClass   Class = "component added"
+	ComponentRemovedClass Class = "component removed"
+	ComponentClearedClass Class = "destroyed component removed"
+	NamespaceRemoved      Class = "namespace removed"
+	NamespaceRenamed      Class = "namespace renamed"
+	PromotedCommit        Class = "promoted commit"
+	Bookkeeping           Class = "bookkeeping"
+	OtherFiles            Class = "other files"
+	OrderOnly             Class = "order only"
+	FormattingOnly        Class = "formatting only"
+	Unclassified          Class = "unclassified"
 )
 
 // Risk is how closely a change has to be reviewed. The zero Risk is no particular one.
@@ -141,6 +158,8 @@ const (
 	Assignment  Unit = "assignment"
 	ClusterType Unit = "cluster type"
 	File        Unit = "file"
+	Stack       Unit = "stack"
+	Component   Unit = "component" // of a stack
 )
 
 // Compare returns the report of the change from old to new. Its cost grows with what

@@ -3,6 +3,7 @@ package impact
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -32,6 +33,12 @@ func (r Report) Markdown(limit int) string {
 		// The summary has no text from the trees; it may be cut anywhere.
 		summary := r.Summary()
 		return summary[:min(len(summary), max(limit, 0))]
+	}
+	for _, n := range []int{maxStacks, 1, 0} {
+		if longer := meaning + r.StacksMarkdown(n); len(longer)+len("\n") <= limit {
+			meaning = longer
+			break
+		}
 	}
 	groups := r.GroupsMarkdown(limit - len(meaning) - len("\n"))
 	if groups == "" {
@@ -65,25 +72,40 @@ func (r Report) what() string {
 	return r.formatPhrases(1, 1, 0, codeSpan)
 }
 
-// where returns the cluster types and workloads that the change touches, and how many assignments.
+// where returns the cluster types and workloads, stacks and components that the change touches, and
+// how many assignments.
 func (r Report) where() string {
-	var all scope
+	var all, stacks scope
 	for _, p := range r.phrases {
-		all.merge(p.scope)
+		if p.scope.place == stackPlace {
+			stacks.merge(p.scope)
+		} else {
+			all.merge(p.scope)
+		}
 	}
+	parts := slices.Concat(all.countedNames(), nonEmpty(r.Assignments.words("assignment")), stacks.countedNames(), nonEmpty(r.Components.words("component")))
+	return strings.Join(append(parts, r.Files.words("file")), "; ")
+}
+
+// countedNames returns how many places and workloads there are, with the first names.
+func (s scope) countedNames() []string {
 	var parts []string
 	for _, part := range []struct {
 		names map[string]bool
 		unit  string
-	}{{all.clusterTypes, "cluster type"}, {all.workloads, all.unit}} {
+	}{{s.clusterTypes, s.place}, {s.workloads, s.unit}} {
 		if len(part.names) > 0 {
 			parts = append(parts, text.Count(len(part.names), part.unit)+" ("+someNames(part.names, codeSpan)+")")
 		}
 	}
-	if counts := r.Assignments.words("assignment"); counts != "" {
-		parts = append(parts, counts)
+	return parts
+}
+
+func nonEmpty(text string) []string {
+	if text == "" {
+		return nil
 	}
-	return strings.Join(append(parts, r.Files.words("file")), "; ")
+	return []string{text}
 }
 
 // words returns the counts that are not zero: "2 assignments added, 1 removed"; "" if all are.

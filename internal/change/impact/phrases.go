@@ -7,8 +7,9 @@ import (
 
 // phraseKey identifies a phrase among those of one title, and has its place in it.
 type phraseKey struct {
-	rank int
-	row  int // of the class in the table of rules; 0 where classes share a phrase
+	rank  int
+	stack bool // it is of stacks
+	row   int  // of the class in the table of rules; 0 where classes share a phrase
 }
 
 // The ranks of phrases.
@@ -35,7 +36,7 @@ func phraseGroups(groups []*group, opt Options) []phrase {
 	b := phrases{opt: opt, found: map[phraseKey]*phrase{}}
 	whole := map[string]bool{} // cluster types that are added or removed
 	for _, g := range groups {
-		if g.result.Unit == ClusterType {
+		if g.result.Unit == ClusterType || g.result.Unit == Stack && (slices.Contains(g.result.Classes, StackAdded) || slices.Contains(g.result.Classes, StackRemoved)) {
 			for _, name := range g.clusterTypes {
 				whole[name] = true
 			}
@@ -49,7 +50,7 @@ func phraseGroups(groups []*group, opt Options) []phrase {
 		keys = append(keys, key)
 	}
 	slices.SortFunc(keys, func(a, b phraseKey) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.row, b.row))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), compareBools(a.stack, b.stack), cmp.Compare(a.row, b.row))
 	})
 	all := make([]phrase, 0, len(keys))
 	for _, key := range keys {
@@ -75,6 +76,16 @@ func (b phrases) addGroup(g *group, whole map[string]bool) {
 		b.add(g, phrase{verb: "add", form: clusterTypeChange}, rankTypesAdded, 0)
 	case has(AssignmentAdded):
 		b.add(g, phrase{verb: "add", form: assignmentsChange}, rankAssignmentsAdded, 0)
+	case has(StackRemoved) && g.result.Risk == "", has(ComponentClearedClass) && withType:
+		b.add(g, phrase{verb: "remove", form: clusterTypeChange}, rankOthers, 0)
+	case has(ComponentClearedClass):
+		b.add(g, phrase{verb: "remove", form: assignmentsChange}, rankOthers, 1)
+	case has(ComponentRemovedClass):
+		b.add(g, phrase{verb: "REMOVE", deletes: true, form: assignmentsChange}, rankAssignmentsRemoved, 0)
+	case has(StackAdded) || has(ComponentAddedClass) && withType:
+		b.add(g, phrase{verb: "add", form: clusterTypeChange}, rankTypesAdded, 0)
+	case has(ComponentAddedClass):
+		b.add(g, phrase{verb: "add", form: assignmentsChange}, rankAssignmentsAdded, 0)
 	case has(PromotedCommit):
 		b.addFiles(g, noun{name: "the promoted commit", plural: true})
 	case has(Bookkeeping):
@@ -90,7 +101,7 @@ func (b phrases) addGroup(g *group, whole map[string]bool) {
 
 // add adds a group to the phrase for it, and returns that.
 func (b phrases) add(g *group, p phrase, rank, row int) *phrase {
-	key := phraseKey{rank, row}
+	key := phraseKey{rank: rank, row: row, stack: g.isOfStack()}
 	if b.found[key] == nil {
 		b.found[key] = &p
 	}
@@ -132,6 +143,16 @@ func (p *phrase) object(c Class, n noun) *object {
 		i, p.objects = len(p.objects), append(p.objects, &object{noun: n, class: c, what: map[string]bool{}})
 	}
 	return p.objects[i]
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // classRow returns the first row of a class in the table of rules.

@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // Removals counts what a change removes from an environment. The zero Removals is that of a
@@ -20,6 +21,10 @@ type Removals struct {
 	// Namespaces counts the assignments that lose their namespace: with their folder, or
 	// because it is renamed. Each assignment has one.
 	Namespaces Share
+	// Components counts the components of stacks that are destroyed, or removed without that.
+	Components Share
+	// Stacks are those whose last component that was not destroyed goes, sorted.
+	Stacks []string
 	// Workloads are those whose last assignment is removed, sorted. A target whose workload
 	// is not known counts as one.
 	Workloads []string
@@ -30,6 +35,8 @@ type Removals struct {
 	removedTargets map[string][]string // the targets that were on each of these
 	lostTargets    map[string]bool     // targets that are removed from other cluster types
 	losingTypes    []string            // those cluster types, sorted
+	lostComponents []string            // names of the components of Components, sorted
+	losingStacks   []string            // their stacks, sorted
 }
 
 // Share is how many things are removed, of how many there were.
@@ -43,7 +50,7 @@ func (s Share) Exceeds(percent int) bool { return s.Removed*100 > percent*s.Befo
 
 // IsEmpty reports whether nothing is removed.
 func (r Removals) IsEmpty() bool {
-	return r.Assignments.Removed == 0 && r.ClusterTypes.Removed == 0 && r.Namespaces.Removed == 0
+	return r.Components.Removed == 0 && r.Assignments.Removed == 0 && r.ClusterTypes.Removed == 0 && r.Namespaces.Removed == 0
 }
 
 // RemovalsOf returns what the change from old to new removes; report is that of the same
@@ -57,13 +64,14 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 		}
 		removesTypes = removesTypes || slices.Contains(g.Classes, ClusterTypeRemoved)
 	}
+	r.countComponents(old, new, report)
 	if report.Assignments.Removed == 0 && !removesTypes && r.Namespaces.Removed == 0 {
-		return Removals{}
+		return r
 	}
 	assignments, left := countAfter(new, opt)
 	workloads := r.collectLost(old, new, opt)
 	for _, e := range old.Entries() {
-		if isClusterType(e) {
+		if isClusterType(e) && !isOfStacks(e.Name, old, new) {
 			r.ClusterTypes.Before++
 		}
 	}
@@ -79,11 +87,52 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 	return r
 }
 
+// countComponents counts the components that are destroyed or orphaned.
+func (r *Removals) countComponents(old, new tree.Tree, report Report) {
+	for _, s := range report.StackChanges {
+		var lost []string
+		for _, c := range s.Components {
+			if c.Change == ComponentDestroyed || c.Change == ComponentOrphaned {
+				lost = append(lost, c.Name)
+			}
+		}
+		if len(lost) == 0 {
+			continue
+		}
+		r.Components.Removed += len(lost)
+		r.lostComponents, r.losingStacks = append(r.lostComponents, lost...), append(r.losingStacks, s.Stack)
+		if countLiving(new, s.Stack) == 0 {
+			r.Stacks = append(r.Stacks, s.Stack)
+		}
+	}
+	if r.Components.Removed > 0 {
+		r.Components.Before = countLiving(old, "")
+		slices.Sort(r.lostComponents)
+		r.lostComponents = slices.Compact(r.lostComponents)
+	}
+}
+
+// CountComponents returns the number of components in the stacks of an output that are not destroyed.
+func CountComponents(output tree.Tree) int { return countLiving(output, "") }
+
+// countLiving returns how many components of an output, or of one stack of it, are not destroyed.
+func countLiving(output tree.Tree, stack string) (n int) {
+	all, _ := stackfiles.Summarize(output) // what cannot be read has no components, and the change is unclassified
+	for _, s := range all {
+		for _, c := range s.Components {
+			if (stack == "" || s.Stack == stack) && c.Action != stackfiles.Destroy {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // countAfter returns the number of assignments in new, and the names of its workloads.
 func countAfter(new tree.Tree, opt Options) (assignments int, workloads map[string]bool) {
 	workloads, targets := map[string]bool{}, map[string]bool{}
 	for _, e := range new.Entries() {
-		if !isClusterType(e) {
+		if !isClusterType(e) || isOfStacks(e.Name, new, tree.Tree{}) {
 			continue
 		}
 		for _, t := range e.Tree().Entries() {
@@ -104,7 +153,7 @@ func countAfter(new tree.Tree, opt Options) (assignments int, workloads map[stri
 func (r *Removals) collectLost(old, new tree.Tree, opt Options) map[string]bool {
 	workloads := map[string]bool{}
 	for was, is := range tree.ZipChanged(old, new) {
-		if !isClusterType(was) {
+		if !isClusterType(was) || isOfStacks(was.Name, old, new) {
 			continue
 		}
 		clusterType, after := was.Name, is.Tree()
@@ -182,6 +231,9 @@ func (r Removals) String() string {
 	if n := r.Namespaces.Removed - r.Assignments.Removed; n > 0 {
 		parts = append(parts, fmt.Sprintf("the namespaces of %d of %d assignments", n, r.Namespaces.Before))
 	}
+	if r.Components.Removed > 0 {
+		parts = append(parts, listNames("component", r.lostComponents)+" of "+listNames("stack", r.losingStacks))
+	}
 	return strings.Join(parts, "; ")
 }
 
@@ -193,13 +245,16 @@ func (r Removals) Reasons(percent, few int, last bool) []string {
 	if !last && len(r.Workloads) > 0 {
 		reasons = append(reasons, "the last assignment of "+countedNames("workload", r.Workloads))
 	}
+	if !last && len(r.Stacks) > 0 {
+		reasons = append(reasons, "the last component of "+countedNames("stack", r.Stacks))
+	}
 	if !last && len(r.Emptied) > 0 {
 		reasons = append(reasons, "the last assignment of "+countedNames("cluster type", r.Emptied))
 	}
 	for _, kind := range []struct {
 		share Share
 		unit  string
-	}{{r.Assignments, "assignments"}, {r.ClusterTypes, "cluster types"}, {r.Namespaces, "namespaces"}} {
+	}{{r.Assignments, "assignments"}, {r.ClusterTypes, "cluster types"}, {r.Namespaces, "namespaces"}, {r.Components, "components"}} {
 		if s := kind.share; s.Removed > few && s.Exceeds(percent) {
 			reasons = append(reasons, fmt.Sprintf("%d of %d %s, and the limit is %d%%", s.Removed, s.Before, kind.unit, percent))
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
@@ -117,5 +118,35 @@ func TestExceeds(t *testing.T) {
 		if got := test.share.Exceeds(test.percent); got != test.want {
 			t.Errorf("%+v exceeds %d %%: %v", test.share, test.percent, got)
 		}
+	}
+}
+
+// TestComponentsRemoved: the components of stacks that are destroyed, or removed without that, count
+// as removals, and those that were destroyed before do not.
+func TestComponentsRemoved(t *testing.T) {
+	for name, want := range map[string]string{
+		"stack-changes":  "2 of 4: db and old of checkout/dev; 2 of 4 components, and the limit is 10%",
+		"stack-teardown": "2 of 2: eks and network of checkout/dev; the last component of stack checkout/dev; 2 of 2 components, and the limit is 10%",
+		"stack-removed":  "0 of 0: ",
+	} {
+		archive, err := txtar.ParseFile("testdata/" + name + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		old, new := treeOf(t, archive, "old/"), treeOf(t, archive, "new/")
+		r := RemovalsOf(old, new, Compare(old, new, Options{}), Options{})
+		got := fmt.Sprintf("%d of %d: %s", r.Components.Removed, r.Components.Before, strings.Join(append(nonEmpty(r.String()), r.Reasons(10, 0, false)...), "; "))
+		if got != want || CountAssignments(old) != 0 || r.Assignments.Before != 0 || r.ClusterTypes.Before != 0 {
+			t.Errorf("%s removes %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestStackNames: the name of a component cannot break out of the graph.
+func TestStackNames(t *testing.T) {
+	c := StackChange{Stack: "a/b", Components: []ComponentChange{{Name: "x\"]\n```\n@root", Change: ComponentAdded}}}
+	report := Report{StackChanges: []StackChange{c}}
+	if got := report.StacksMarkdown(1); strings.Count(got, "\n```") != 2 || strings.Contains(got, "@root\"") || strings.Count(c.terminalText(), "\n") != 1 {
+		t.Errorf("the report is\n%s", got)
 	}
 }

@@ -40,12 +40,17 @@ var rules = []rule{
 	{class: CRDRemoved, risk: Deletes, op: renamed, kinds: "CustomResourceDefinition"},
 	{class: ClusterTypeRemoved, risk: Deletes, when: neverMatches},
 	{class: AssignmentRemoved, risk: Deletes, when: neverMatches},
+	{class: StackRemoved, when: neverMatches},
+	{class: ComponentRemovedClass, risk: Deletes, when: neverMatches},
+	{class: ComponentClearedClass, when: neverMatches},
 	{class: NamespaceRemoved, risk: Deletes, op: removed, kinds: "Namespace"},
 	{class: NamespaceRenamed, risk: Deletes, op: renamed, kinds: "Namespace"},
 	{class: "object removed", risk: Deletes, op: removed},
 	{class: "object renamed", risk: Deletes, op: renamed},
 	{class: ClusterTypeAdded, when: neverMatches},
 	{class: AssignmentAdded, when: neverMatches},
+	{class: StackAdded, when: neverMatches},
+	{class: ComponentAddedClass, when: neverMatches},
 	{class: "namespace added", op: added, kinds: "Namespace"},
 	{class: "object added", op: added},
 
@@ -83,6 +88,8 @@ var rules = []rule{
 	{class: "replicas", alone: "replicas only", kinds: "Kustomization kustomization.*", fields: "replicas.**"},
 	{class: "resources", alone: "resources only", kinds: workloadKinds, fields: "**.resources.**"},
 	{class: "suspension", alone: "suspension only", kinds: fluxKinds + " " + sourceKinds + " CronJob Job GitRepo", fields: "spec.suspend spec.paused"},
+	{class: "state moved", risk: Unknown, kinds: "Terraform", fields: "spec.backendConfig.** spec.workspace"},
+	{class: "health checks", alone: "health checks only", kinds: "Kustomization", fields: "spec.wait spec.healthChecks.** spec.healthCheckExprs.**"},
 	{class: "dependencies", alone: "dependencies only", kinds: fluxKinds + " fleet.yaml", fields: "spec.dependsOn.** dependsOn.**"},
 
 	// What it runs with.
@@ -101,6 +108,7 @@ var rules = []rule{
 	{class: "API version", alone: "API version only", fields: "apiVersion"},
 	{class: "order", alone: string(OrderOnly), op: reordered},
 	{class: "file mode", alone: "file mode only", op: mode},
+	{class: "root module", alone: "root module only", op: opaque, kinds: "*.tf", when: isOfStack},
 	{class: "readme", alone: "readme only", op: opaque, kinds: "*.md"},
 	{class: OrderOnly, when: neverMatches},
 	{class: FormattingOnly, when: neverMatches},
@@ -129,6 +137,7 @@ func valuesReplicas(under string) string {
 // The conditions. never is that of classes that the survey assigns.
 func neverMatches(change) bool    { return false }
 func isPruned(c change) bool      { return c.prunes }
+func isOfStack(c change) bool     { return c.stack }
 func isSwitchedOn(c change) bool  { return isTrue(c.new) }
 func isBesideChart(c change) bool { return c.beside != nil && lookupField(c.beside, "chart") != nil }
 

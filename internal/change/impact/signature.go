@@ -37,6 +37,9 @@ type replacement struct{ name, placeholder string }
 func namesOf(dst []replacement, at location, workload string) []replacement {
 	dst = dst[:0]
 	for _, r := range [...]replacement{{at.target, "<target>"}, {at.clusterType, "<cluster type>"}, {workload, "<workload>"}} {
+		if at.stack { // its names are parts of many others
+			continue
+		}
 		if len(r.name) > 1 && strings.Trim(r.name, "0123456789.") != "" {
 			dst = append(dst, r)
 		}
@@ -50,6 +53,9 @@ func namesOf(dst []replacement, at location, workload string) []replacement {
 func (s *signer) signUnit(at location, workload string, changes []tree.Change) (shape, values digest) {
 	s.shape, s.values = s.shape[:0], s.values[:0]
 	s.names = namesOf(s.names, at, workload)
+	if at.stack {
+		s.writeText("\x00stack")
+	}
 	for _, c := range changes {
 		s.writeText(c.Path, "\x00")
 		s.shape = strconv.AppendUint(s.shape, uint64(c.Old.Mode)<<32|uint64(c.New.Mode), 8)

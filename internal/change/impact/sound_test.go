@@ -65,7 +65,7 @@ func TestGroupsAreTrueForAllMembers(t *testing.T) {
 	var s signer
 	shared := 0
 	for seed := range uint64(1200) {
-		for _, at := range []location{{"cluster-1", "gull0-main"}, {"image", "tern"}, {"data", "x-y"}} {
+		for _, at := range []location{{clusterType: "cluster-1", target: "gull0-main"}, {clusterType: "image", target: "tern"}, {clusterType: "data", target: "x-y"}} {
 			files := assignmentFiles(at.clusterType, at.target, "nginx:1.25", "1")
 			name := slices.Sorted(maps.Keys(files))[seed%3]
 			old, new := files[name], mutate(seed/3, files[name])

@@ -26,8 +26,13 @@ type survey struct {
 const trackingFile = ".github/tracking/Promoted_Commit_Id"
 
 func (s *survey) visitRoot(old, new tree.Tree) {
+	stacks := false
 	for was, is := range tree.ZipChanged(old, new) {
 		name := cmp.Or(was.Name, is.Name)
+		if isOfStacks(name, old, new) {
+			stacks = true
+			continue
+		}
 		if (was.IsDir() || is.IsDir()) && !strings.HasPrefix(name, ".") {
 			s.visitClusterType(name, was.Tree(), is.Tree())
 			continue
@@ -35,6 +40,9 @@ func (s *survey) visitRoot(old, new tree.Tree) {
 		for c := range tree.Diff(singleEntryTree(was), singleEntryTree(is)) {
 			s.visitFile(c)
 		}
+	}
+	if stacks {
+		s.visitStacks(old, new)
 	}
 }
 
@@ -49,13 +57,13 @@ func (s *survey) visitClusterType(name string, old, new tree.Tree) {
 	for was, is := range tree.ZipChanged(old, new) {
 		entry, isWhole := cmp.Or(was.Name, is.Name), old.IsEmpty() || new.IsEmpty()
 		if was.IsDir() || is.IsDir() {
-			s.visitAssignment(location{name, entry}, was.Tree(), is.Tree(), isWhole)
+			s.visitAssignment(location{clusterType: name, target: entry}, was.Tree(), is.Tree(), isWhole)
 			continue
 		}
 		change := tree.Change{Path: entry, Old: was, New: is}
 		s.countFile(change)
 		if !isWhole {
-			s.recordChange(location{name, ""}, File, []tree.Change{change})
+			s.recordChange(location{clusterType: name}, File, []tree.Change{change})
 		}
 	}
 }
@@ -129,8 +137,11 @@ func promotedCommit(e tree.Entry) string {
 }
 
 // location is the location of a unit. Files and folders of the cluster type itself
-// have no target.
-type location struct{ clusterType, target string }
+// have no target. With stack, it is a stack and a component.
+type location struct {
+	clusterType, target string
+	stack               bool
+}
 
 func (p location) path() string {
 	return strings.TrimSuffix(p.clusterType+"/"+p.target, "/")

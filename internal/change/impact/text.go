@@ -21,22 +21,28 @@ func (r Report) Summary() string {
 		return "no change"
 	}
 	summary := strings.Join(r.groupCounts(), "; ")
-	if r.ClusterTypes == 0 {
+	if r.ClusterTypes == 0 && r.Stacks == 0 {
 		return summary
 	}
 	return r.scope() + "; " + summary
 }
 
-// scope returns how many cluster types and workloads are touched.
+// scope returns how many cluster types and workloads, stacks and components are touched.
 func (r Report) scope() string {
-	scope := text.Count(r.ClusterTypes, "cluster type")
+	var parts []string
+	if r.ClusterTypes > 0 {
+		parts = append(parts, text.Count(r.ClusterTypes, "cluster type"))
+	}
 	switch {
 	case r.Workloads > 0:
-		scope += ", " + text.Count(r.Workloads, "workload")
+		parts = append(parts, text.Count(r.Workloads, "workload"))
 	case r.Targets > 0:
-		scope += ", " + text.Count(r.Targets, "deployment target")
+		parts = append(parts, text.Count(r.Targets, "deployment target"))
 	}
-	return scope
+	if r.Stacks > 0 {
+		parts = append(parts, text.Count(r.Stacks, "stack"), text.Count(r.Components.Total(), "component"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // groupCounts returns "name: count" for each name of groups. Files outside of cluster types
@@ -44,7 +50,7 @@ func (r Report) scope() string {
 func (r Report) groupCounts() []string {
 	counts := map[string]int{}
 	for _, g := range r.Groups {
-		if g.ClusterTypes > 0 || r.ClusterTypes == 0 {
+		if g.ClusterTypes > 0 || g.Stacks > 0 || r.ClusterTypes == 0 && r.Stacks == 0 {
 			counts[g.Name] += g.Count
 		}
 	}
@@ -65,8 +71,14 @@ func (r Report) groupCounts() []string {
 
 // totals returns what is touched, and how many assignments and files are added, changed and removed.
 func (r Report) totals() string {
-	counts := fmt.Sprintf("assignments: %s; files: %s", r.Assignments, r.Files)
-	if r.ClusterTypes == 0 {
+	counts := fmt.Sprintf("files: %s", r.Files)
+	if r.Stacks > 0 {
+		counts = fmt.Sprintf("components: %s; %s", r.Components, counts)
+	}
+	if r.ClusterTypes > 0 || r.Stacks == 0 {
+		counts = fmt.Sprintf("assignments: %s; %s", r.Assignments, counts)
+	}
+	if r.ClusterTypes == 0 && r.Stacks == 0 {
 		return counts
 	}
 	return r.scope() + "; " + counts
@@ -89,6 +101,9 @@ func (r Report) Text() string {
 	}
 	b.WriteString(r.Title(maxTextTitle) + "\n")
 	b.WriteString(r.totals() + "\n")
+	for _, c := range r.StackChanges {
+		b.WriteString(c.terminalText())
+	}
 	for _, g := range r.Groups[:min(maxGroups, len(r.Groups))] {
 		b.WriteString("\n" + g.terminalText())
 	}
@@ -119,6 +134,9 @@ func (g Group) headline() string {
 	line := g.Name + ": " + text.Count(g.Count, string(g.Unit))
 	if g.ClusterTypes > 0 && g.Unit != ClusterType {
 		line += " on " + text.Count(g.ClusterTypes, "cluster type")
+	}
+	if g.Stacks > 0 && g.Unit != Stack {
+		line += " in " + text.Count(g.Stacks, "stack")
 	}
 	if g.Risk == Deletes {
 		line += ", deletes things on clusters"

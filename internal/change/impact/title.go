@@ -137,6 +137,9 @@ var nouns = map[Class]noun{
 	"resources":                 {name: "resources", plural: true},
 	"plan approval":             {name: "plan approval"},
 	"suspension":                {name: "suspension", plural: true},
+	"state moved":               {verb: "move", name: "state", plural: true},
+	"health checks":             {name: "health checks", plural: true},
+	"root module":               {name: "root module"},
 	"dependencies":              {name: "dependencies", plural: true},
 	"config values":             {name: "value", numbered: true},
 	"secrets":                   {name: "secret", numbered: true},
@@ -163,7 +166,7 @@ func (p phrase) format(brevity int, show func(string) string) string {
 		return text
 	case assignmentsChange:
 		place := " to "
-		if p.deletes {
+		if p.verb != "add" {
 			place = " from "
 		}
 		return p.verb + " " + p.scope.describeTargets(brevity, show) + place + p.scope.describeTypes(brevity, show)
@@ -171,6 +174,9 @@ func (p phrase) format(brevity int, show func(string) string) string {
 	text := p.verb + " " + p.describeObjects()
 	if subjects := p.scope.describeWorkloads(brevity, show); subjects != "" {
 		text += p.link() + subjects
+	}
+	if p.scope.place == stackPlace {
+		return text + " in " + p.scope.describeTypes(brevity, show)
 	}
 	return text + " on " + p.scope.describeTypes(brevity, show)
 }
@@ -213,16 +219,23 @@ func (p phrase) link() string {
 type scope struct {
 	targets, workloads, clusterTypes map[string]bool
 	unit                             string // of the workloads
+	place                            string // of the cluster types
 }
 
-func newScope(unit string) scope {
-	return scope{targets: map[string]bool{}, workloads: map[string]bool{}, clusterTypes: map[string]bool{}, unit: unit}
+// The places of a scope: those of stacks are stacks, and their workloads are components.
+const (
+	typePlace  = "cluster type"
+	stackPlace = "stack"
+)
+
+func newScope(place, unit string) scope {
+	return scope{targets: map[string]bool{}, workloads: map[string]bool{}, clusterTypes: map[string]bool{}, place: place, unit: unit}
 }
 
 // merge adds what another scope has.
 func (s *scope) merge(other scope) {
 	if s.targets == nil {
-		*s = newScope(other.unit)
+		*s = newScope(other.place, other.unit)
 	}
 	maps.Copy(s.targets, other.targets)
 	maps.Copy(s.workloads, other.workloads)
@@ -232,13 +245,21 @@ func (s *scope) merge(other scope) {
 // addGroup adds what a group touches.
 func (s *scope) addGroup(g *group, opt Options) {
 	if s.targets == nil {
-		*s = newScope("workload")
-		if opt.Workload == nil {
-			s.unit = "deployment target"
+		switch {
+		case g.isOfStack():
+			*s = newScope(stackPlace, "component")
+		case opt.Workload == nil:
+			*s = newScope(typePlace, "deployment target")
+		default:
+			*s = newScope(typePlace, "workload")
 		}
 	}
 	for target := range g.targets {
-		s.targets[target], s.workloads[opt.workloadOf(target)] = true, true
+		workload := target
+		if s.place == typePlace {
+			workload = opt.workloadOf(target)
+		}
+		s.targets[target], s.workloads[workload] = true, true
 	}
 	for _, name := range g.clusterTypes {
 		s.clusterTypes[name] = true
@@ -272,7 +293,7 @@ func someNames(names map[string]bool, show func(string) string) string {
 }
 
 func (s scope) describeTypes(brevity int, show func(string) string) string {
-	return nameSet(s.clusterTypes, limitOf(brevity >= 1), "cluster type", show)
+	return nameSet(s.clusterTypes, limitOf(brevity >= 1), s.place, show)
 }
 
 func (s scope) countedTypes(brevity int, show func(string) string) string {
@@ -281,9 +302,9 @@ func (s scope) countedTypes(brevity int, show func(string) string) string {
 	case len(s.clusterTypes) > limitOf(brevity >= 1):
 		return names
 	case len(s.clusterTypes) > 1:
-		return "cluster types " + names
+		return s.place + "s " + names
 	}
-	return "cluster type " + names
+	return s.place + " " + names
 }
 
 func (s scope) describeWorkloads(brevity int, show func(string) string) string {

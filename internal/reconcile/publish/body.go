@@ -21,19 +21,20 @@ const (
 )
 
 // listLengths is how many lines a list in the body has.
-type listLengths struct{ commits, folders, inputs, problems int }
+type listLengths struct{ commits, folders, inputs, problems, stacks int }
 
 // bodyLengths goes from what is shown if there is room to what always fits.
-var bodyLengths = []listLengths{{20, 20, 100, 50}, {10, 20, 40, 10}, {3, 5, 10, 5}, {}}
+var bodyLengths = []listLengths{{20, 20, 100, 50, 5}, {10, 20, 40, 10, 2}, {3, 5, 10, 5, 1}, {}}
 
-// pullBody returns the text of the pull request: what it means, the commits that it brings, what
-// changes, what it waits for, and how to reproduce it. The mark is its last line.
+// pullBody returns the text of the pull request: what it means, what it does with stacks, the commits
+// that it brings, what changes, what it waits for, and how to reproduce it. The mark is its last line.
 func (w *attempt) pullBody() string {
 	var top, tail strings.Builder // what is before and after the groups of the report
 	for _, n := range bodyLengths {
 		top.Reset()
 		tail.Reset()
 		w.writeMeaning(&top)
+		top.WriteString(w.report.StacksMarkdown(n.stacks))
 		writeChangelog(&top, w.changelog, n.commits)
 		writeAdoption(&tail, w.next.adoption, n.folders)
 		w.writeWaiting(&tail)

@@ -8,8 +8,10 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // Removal is an output that is to go from a folder of a branch, because its environment has
@@ -59,6 +61,7 @@ func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) 
 		return Removed{}, err
 	}
 	rest, removed := withoutOutput(view.Tree, r.Folder, *found, "")
+	orphans := impact.CountComponents(view.Tree.Sub(CleanFolder(r.Folder)))
 	title := forge.FitTitle(fmt.Sprintf("%s: REMOVE its output (%s)", r.Environment, text.Count(len(removed), "cluster type")))
 	edit := Edit{
 		Branch: r.Branch, Head: head, Folders: map[string]tree.Tree{"": rest}, When: info.When,
@@ -68,7 +71,7 @@ func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) 
 		return Removed{}, err
 	}
 	pull, err := edit.Propose(ctx, o, forge.Proposal{
-		Mark: "removal of " + r.Environment, Head: ours, Base: r.Branch, Title: title, Body: r.pullBody(removed), Labels: []string{removalsLabel},
+		Mark: "removal of " + r.Environment, Head: ours, Base: r.Branch, Title: title, Body: r.pullBody(removed, orphans), Labels: []string{removalsLabel},
 	})
 	if err != nil {
 		return Removed{}, err
@@ -97,14 +100,19 @@ func (r Removal) branchName(prefix string) string {
 // trailerLine returns the last line of the messages of our commits.
 func (r Removal) trailerLine() string { return "Fairlead-Removal: " + text.OneLine(r.Environment) }
 
-// pullBody returns the text of the pull request. It says what is removed first.
-func (r Removal) pullBody(removed []string) string {
+// pullBody returns the text of the pull request. It says what is removed first. orphans are the
+// components of stacks that were not destroyed.
+func (r Removal) pullBody(removed []string, orphans int) string {
 	place := "the root of the branch"
 	if folder := CleanFolder(r.Folder); folder != "" {
 		place = "the folder " + codeText(folder)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "**This removes the whole output of %s** from %s: %s.\n\n", codeText(r.Environment), place, listNames(removed, maxNamed))
+	if orphans > 0 {
+		fmt.Fprintf(&b, "**It has stacks, and %s of them not destroyed:** what Terraform has made for them stays, and nothing manages it any more, unless the same stacks are rendered elsewhere.\n\n",
+			text.Count(orphans, "component"))
+	}
 	fmt.Fprintf(&b, "%s. Clusters that reconcile these files remove what they run of them. Fairlead does not merge this pull request; a person does. "+
 		"Close it to keep the files: Fairlead then leaves them alone.\n\n", forge.EscapeMarkdown(r.Why))
 	b.WriteString("Files that Fairlead has not written stay.\n")
@@ -128,7 +136,7 @@ func FindWritten(view *git.View, folder, environment string, isOurs func(Written
 }
 
 // withoutOutput returns a branch's tree without what was written to a folder of it, and the
-// names of the folders of ours that go. One that the output of another environment is in
+// names of the folders of cluster types that go. One that the output of another environment is in
 // stays, and so does one that has the folder keep in it.
 func withoutOutput(whole tree.Tree, folder string, written Written, keep string) (tree.Tree, []string) {
 	folder = CleanFolder(folder)
@@ -137,12 +145,15 @@ func withoutOutput(whole tree.Tree, folder string, written Written, keep string)
 		ours[name] = !isDot(name)
 	}
 	var removed []string
+	stacks := stackfiles.HasStacks(whole.Sub(folder))
 	rest := removeEntries(whole.Sub(folder), func(e tree.Entry) bool {
 		at := path.Join(folder, e.Name)
 		if !e.IsDir() || !ours[e.Name] || keep != "" && (keep == at || strings.HasPrefix(keep, at+"/")) || holdsRecord(e.Tree(), 1) {
 			return false
 		}
-		removed = append(removed, e.Name)
+		if !stacks || e.Name != stackfiles.ObjectsFolder && e.Name != stackfiles.ModulesFolder {
+			removed = append(removed, e.Name)
+		}
 		return true
 	})
 	return replaceFolder(whole, folder, withoutMetadata(rest)), removed

@@ -203,3 +203,14 @@ func TestNoticeIsThereOnce(t *testing.T) {
 		t.Errorf("another notice gives %q", other)
 	}
 }
+
+// TestRemovalOfStacks: the removal of an output says what of its stacks is not destroyed.
+func TestRemovalOfStacks(t *testing.T) {
+	r := Removal{Environment: "dev", Why: "It is gone"}
+	if got := r.pullBody([]string{"cloud"}, 2); !strings.Contains(got, "**It has stacks, and 2 components of them not destroyed:**") {
+		t.Errorf("the body is\n%s", got)
+	}
+	if got := r.pullBody([]string{"cloud"}, 0); strings.Contains(got, "stacks") {
+		t.Errorf("without stacks, the body is\n%s", got)
+	}
+}

@@ -27,10 +27,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
+// TeamSuffix and EnvSuffix end the names of the folders of root modules.
+const (
+	TeamSuffix = "-team-environment"
+	EnvSuffix  = "-environment-component"
+)
+
 // Folder returns the folder of a component's root module, from the root of the branch that holds
 // root modules. It is CloudKnit's.
 func Folder(c *stack.Component) string {
-	return path.Join("team", c.Stack.Team+"-team-environment", c.Stack.Env+"-environment-component", c.Name, "terraform")
+	return path.Join("team", c.Stack.Team+TeamSuffix, c.Stack.Env+EnvSuffix, c.Name, "terraform")
 }
 
 // Generate returns the root module of a component. After a problem it serves only to find more of

@@ -30,6 +30,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
 
 // The folders of stacks in the output. No cluster type of an environment with stacks can have these
@@ -39,11 +40,21 @@ const (
 	ModulesFolder = "team"
 )
 
+// NamespaceFile is the file of a stack with its namespace, and what it is as a whole.
+const NamespaceFile = "namespace.yaml"
+
+// TeamSuffix and EnvSuffix end the names of folders of root modules, which begin with the team and
+// the environment of the stack.
+const (
+	TeamSuffix = rootmodule.TeamSuffix
+	EnvSuffix  = rootmodule.EnvSuffix
+)
+
 // The names of files: what Flux begins with in a folder, the namespace of a stack, and the Flux
 // Kustomization of a component.
 const (
 	kustomizationFile = "kustomization.yaml"
-	namespaceFile     = "namespace.yaml"
+	namespaceFile     = NamespaceFile
 	componentFile     = "flux-kustomization.yaml"
 )
 

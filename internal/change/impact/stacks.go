@@ -1,0 +1,209 @@
+package impact
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// StackChange is what a change does with one stack.
+type StackChange struct {
+	Stack      string            `json:"stack"` // "team/environment"
+	Components []ComponentChange `json:"components"`
+}
+
+// ComponentChange is what a change does with one component of a stack.
+type ComponentChange struct {
+	Name   string         `json:"name"`
+	Change ComponentState `json:"change,omitempty"` // "" for none
+	After  []string       `json:"after"`            // the components that must be ready before it
+	// Waits is true if the component makes a plan, and waits until a person approves it.
+	Waits bool `json:"waits,omitempty"`
+}
+
+// ComponentState is what a change does with a component.
+type ComponentState string
+
+// The states of components.
+const (
+	ComponentDestroyed ComponentState = "destroyed"
+	ComponentOrphaned  ComponentState = "orphaned" // its objects are removed, and it was not destroyed before
+	ComponentCleared   ComponentState = "removed"  // it was destroyed before
+	ComponentAdded     ComponentState = "added"
+	ComponentChanged   ComponentState = "changed"
+)
+
+// isOfStacks reports whether an entry of the root of one of two outputs is a folder of stacks, and of
+// no cluster type.
+func isOfStacks(name string, old, new tree.Tree) bool {
+	return (name == stackfiles.ObjectsFolder || name == stackfiles.ModulesFolder) && (stackfiles.HasStacks(old) || stackfiles.HasStacks(new))
+}
+
+// stackName is the name of a stack.
+type stackName struct{ team, env string }
+
+func (n stackName) String() string { return n.team + "/" + n.env }
+
+// changedComponents returns the components of which a file differs, by their stacks; "" for the files
+// of a stack itself.
+func changedComponents(old, new tree.Tree) map[stackName]map[string]bool {
+	found := map[stackName]map[string]bool{}
+	add := func(team, env, component string, isDir bool) {
+		name := stackName{team, env}
+		if found[name] == nil {
+			found[name] = map[string]bool{}
+		}
+		if !isDir {
+			component = ""
+		}
+		found[name][component] = true
+	}
+	for _, at := range []struct{ folder, team, env string }{
+		{stackfiles.ObjectsFolder, "", ""}, {stackfiles.ModulesFolder, stackfiles.TeamSuffix, stackfiles.EnvSuffix},
+	} {
+		for was, is := range tree.ZipChanged(old.Sub(at.folder), new.Sub(at.folder)) {
+			team := strings.TrimSuffix(cmp.Or(was.Name, is.Name), at.team)
+			for a, b := range tree.ZipChanged(was.Tree(), is.Tree()) {
+				env := strings.TrimSuffix(cmp.Or(a.Name, b.Name), at.env)
+				for x, y := range tree.ZipChanged(a.Tree(), b.Tree()) {
+					add(team, env, cmp.Or(x.Name, y.Name), x.IsDir() || y.IsDir())
+				}
+			}
+		}
+	}
+	return found
+}
+
+// visitStacks records what differs in the stacks of two outputs. The files that list the others
+// count for nothing.
+func (s *survey) visitStacks(old, new tree.Tree) {
+	all := changedComponents(old, new)
+	names := slices.SortedFunc(maps.Keys(all), func(a, b stackName) int {
+		return cmp.Or(strings.Compare(a.team, b.team), strings.Compare(a.env, b.env))
+	})
+	for _, name := range names {
+		s.visitStack(name, old, new, all[name])
+	}
+}
+
+func (s *survey) visitStack(name stackName, old, new tree.Tree, components map[string]bool) {
+	before, was, failed := stackfiles.SummarizeStack(old, name.team, name.env)
+	after, is, err := stackfiles.SummarizeStack(new, name.team, name.env)
+	if failed != nil || err != nil || !was && !is {
+		s.wholeGroup(File, "", Unclassified).add("", path.Join(stackfiles.ObjectsFolder, name.String()))
+		return
+	}
+	s.report.Stacks++
+	change := StackChange{Stack: name.String()}
+	whole := was != is
+	switch {
+	case !was:
+		s.wholeGroup(Stack, "", StackAdded).add(name.String(), name.String())
+	case !is:
+		s.wholeGroup(Stack, "", StackRemoved).add(name.String(), name.String())
+	default:
+		s.visitNamespace(name, old, new)
+	}
+	for _, c := range mergeComponents(before, after) {
+		one := ComponentChange{Name: c.Name, After: c.After}
+		if components[c.Name] {
+			one.Change = s.visitComponent(name, c.Name, before, after, [2]tree.Tree{
+				stackfiles.ComponentFiles(old, name.team, name.env, c.Name), stackfiles.ComponentFiles(new, name.team, name.env, c.Name),
+			}, whole)
+			now, there := after.FindComponent(c.Name)
+			one.Waits = there && now.Plan != "" && now.Approval == "" && now.Action != stackfiles.Suspend
+		}
+		change.Components = append(change.Components, one)
+	}
+	s.report.StackChanges = append(s.report.StackChanges, change)
+}
+
+// mergeComponents returns the components of a stack after a change, and behind them those that go.
+func mergeComponents(before, after stackfiles.Summary) []stackfiles.ComponentSummary {
+	all := slices.Clone(after.Components)
+	for _, c := range before.Components {
+		if _, there := after.FindComponent(c.Name); !there {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// visitNamespace records what differs in the file of a stack itself.
+func (s *survey) visitNamespace(name stackName, old, new tree.Tree) {
+	folder := path.Join(stackfiles.ObjectsFolder, name.String())
+	for c := range tree.Diff(old.Sub(folder), new.Sub(folder)) {
+		if c.Path == stackfiles.NamespaceFile {
+			s.countFile(c)
+			s.recordChange(location{clusterType: name.String(), stack: true}, Stack, []tree.Change{c})
+		}
+	}
+}
+
+// visitComponent records a component that differs. whole is true if its stack is added or removed.
+func (s *survey) visitComponent(name stackName, component string, before, after stackfiles.Summary, files [2]tree.Tree, whole bool) ComponentState {
+	at := location{name.String(), component, true}
+	was, wasThere := before.FindComponent(component)
+	is, isThere := after.FindComponent(component)
+	cause := printableText("component " + component)
+	if whole {
+		cause = printableText("with stack " + name.String())
+	}
+	destroyed := func(c stackfiles.ComponentSummary) bool { return c.Action == stackfiles.Destroy }
+	switch {
+	case !wasThere:
+		s.report.Components.Added++
+		s.report.Files.Added += files[1].Count()
+		s.wholeGroup(Component, cause, ComponentAddedClass).add(at.clusterType, at.path())
+		return ComponentAdded
+	case !isThere:
+		s.report.Components.Removed++
+		s.report.Files.Removed += files[0].Count()
+		if destroyed(was) {
+			s.wholeGroup(Component, cause, ComponentClearedClass).add(at.clusterType, at.path())
+			return ComponentCleared
+		}
+		s.wholeGroup(Component, cause, ComponentRemovedClass).add(at.clusterType, at.path())
+		return ComponentOrphaned
+	}
+	s.report.Components.Changed++
+	s.changes = slices.AppendSeq(s.changes[:0], tree.Diff(files[0], files[1]))
+	slices.SortStableFunc(s.changes, func(a, b tree.Change) int { // the root module first: the rest follows from it
+		return compareBools(!strings.HasPrefix(a.Path, "terraform/"), !strings.HasPrefix(b.Path, "terraform/"))
+	})
+	for _, c := range s.changes {
+		s.countFile(c)
+	}
+	s.recordChange(at, Component, s.changes)
+	if destroyed(is) && !destroyed(was) {
+		return ComponentDestroyed
+	}
+	return ComponentChanged
+}
+
+// withoutDerived leaves out the changes that follow from others: the pin of a root module, and what
+// names it.
+func withoutDerived(all []change) []change {
+	isDerived := func(c change) bool {
+		at := strings.Join(c.path, ".")
+		switch c.kind {
+		case "Kustomization":
+			return strings.HasPrefix(at, "spec.healthCheckExprs")
+		case "GitRepository":
+			return at == "spec.ref.commit"
+		case "Terraform":
+			return at == "metadata.annotations."+stackfiles.InputsAnnotation
+		}
+		return false
+	}
+	rest := slices.DeleteFunc(slices.Clone(all), isDerived)
+	if len(rest) == 0 {
+		return all
+	}
+	return rest
+}

@@ -1,0 +1,118 @@
+package impact
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// The bounds of what is shown of stacks.
+const (
+	maxStacks     = 5  // that are drawn
+	maxDrawn      = 50 // components of a stack that is drawn
+	maxComponents = 10 // names in a line
+)
+
+// stackLine is what a change does with some components of a stack.
+type stackLine struct {
+	what    string
+	deletes bool
+	names   []string
+}
+
+// lines returns what a change does with the components of a stack, what is destroyed first, and which
+// of them wait for approval.
+func (c StackChange) lines() []stackLine {
+	var all []stackLine
+	add := func(what string, deletes bool, is func(ComponentChange) bool) {
+		var names []string
+		for _, one := range c.Components {
+			if is(one) {
+				names = append(names, one.Name)
+			}
+		}
+		if more := len(names) - maxComponents; more > 0 {
+			names = append(names[:maxComponents:maxComponents], text.Count(more, "more component"))
+		}
+		if len(names) > 0 {
+			all = append(all, stackLine{what, deletes, names})
+		}
+	}
+	for _, state := range []struct {
+		what  string
+		state ComponentState
+	}{
+		{"destroys", ComponentDestroyed}, {"orphans, what they made stays", ComponentOrphaned}, {"removes, destroyed before", ComponentCleared},
+		{"changes", ComponentChanged}, {"adds", ComponentAdded},
+	} {
+		add(state.what, state.state == ComponentDestroyed || state.state == ComponentOrphaned, func(one ComponentChange) bool { return one.Change == state.state })
+	}
+	add("waits for approval", false, func(one ComponentChange) bool { return one.Waits })
+	return all
+}
+
+// terminalText returns the change for a terminal.
+func (c StackChange) terminalText() string {
+	var b strings.Builder
+	for _, l := range c.lines() {
+		fmt.Fprintf(&b, "stack %s %s: %s\n", printableText(c.Stack), l.what, strings.Join(list.Convert(l.names, printableText), ", "))
+	}
+	return b.String()
+}
+
+// StacksMarkdown returns what the change does with the first n of its stacks in Markdown: what is
+// destroyed first, what waits for approval, and the graph of the components.
+func (r Report) StacksMarkdown(n int) string {
+	var b strings.Builder
+	for i, c := range r.StackChanges {
+		if i == n {
+			fmt.Fprintf(&b, "\n%s\n", text.Count(len(r.StackChanges)-n, "more stack"))
+			break
+		}
+		fmt.Fprintf(&b, "\n### Stack %s\n\n", codeSpan(c.Stack))
+		for _, l := range c.lines() {
+			what := strings.ToUpper(l.what[:1]) + l.what[1:]
+			if l.deletes {
+				what = "**" + what + "**"
+			}
+			fmt.Fprintf(&b, "- %s: %s\n", what, strings.Join(list.Convert(l.names, codeSpan), ", "))
+		}
+		if len(c.Components) <= maxDrawn {
+			fmt.Fprintf(&b, "\n```mermaid\n%s```\n", c.mermaidText())
+		}
+	}
+	return b.String()
+}
+
+// mermaidText returns the graph of the components, each with what happens to it.
+func (c StackChange) mermaidText() string {
+	var graph stackfiles.Summary
+	states := map[string]ComponentChange{}
+	for _, one := range c.Components {
+		states[one.Name] = one
+		graph.Components = append(graph.Components, stackfiles.ComponentSummary{Name: one.Name, After: one.After})
+	}
+	return graph.MermaidGraph(func(s stackfiles.ComponentSummary) string {
+		one := states[s.Name]
+		label := strings.Map(replaceUnlabeled, s.Name)
+		if one.Change != "" {
+			label += ": " + string(one.Change)
+		}
+		if one.Waits {
+			label += ", waits for approval"
+		}
+		return label
+	})
+}
+
+// replaceUnlabeled replaces what is not in the name of a component: in a label it could end it.
+func replaceUnlabeled(r rune) rune {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_', r == '.':
+		return r
+	}
+	return '�'
+}
