@@ -3,7 +3,9 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
@@ -37,6 +39,8 @@ func (s *Settings) LedgerSecrets() ([]string, error) {
 	return secrets, err
 }
 
+const day = 24 * time.Hour
+
 func describeLength(secret string) string {
 	return fmt.Sprintf("%d characters, and should have %d or more", len(secret), ledger.MinSecret)
 }
@@ -45,6 +49,7 @@ func (c *checker) checkLedger(l *Ledger) {
 	if c.isBroken("ledger") {
 		return
 	}
+	c.checkKeep(l)
 	if l.Secret == nil && l.Previous != nil {
 		c.addProblem("ledger.previous", "write secret beside it, or remove it", "is there without a secret")
 	}
@@ -62,6 +67,27 @@ func (c *checker) checkLedger(l *Ledger) {
 		secret, err := ref.Read()
 		if err == nil && len(secret.Reveal()) < ledger.MinSecret {
 			c.addProblem(path, "write random text into it, as openssl rand -base64 32 prints it", "has %s", describeLength(secret.Reveal()))
+		}
+	}
+}
+
+// checkKeep checks how long the past is kept. Gates and the page look back for hours, and days are added
+// up from spans.
+func (c *checker) checkKeep(l *Ledger) {
+	if c.isGiven("ledger.keep") && l.Secret == nil {
+		c.addProblem("ledger.keep", "write secret beside it, or remove it", "is there without a secret")
+	}
+	for _, k := range []struct {
+		path  string
+		value time.Duration
+	}{{"ledger.keep.spans", l.Keep.Spans}, {"ledger.keep.days", l.Keep.Days}} {
+		switch {
+		case c.isBroken(k.path) || c.isBroken("ledger.keep"):
+		case k.value < day:
+			c.addProblem(k.path, "write 1d or more", "%s is shorter than a day", text.FormatDuration(k.value))
+		case k.path != "ledger.keep.days" && k.value > l.Keep.Days:
+			c.addProblem(k.path, "write a longer time into ledger.keep.days, or a shorter one here", "%s is longer than the %s of ledger.keep.days",
+				text.FormatDuration(k.value), text.FormatDuration(l.Keep.Days))
 		}
 	}
 }

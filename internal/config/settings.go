@@ -205,6 +205,15 @@ type Ledger struct {
 	Previous *SecretRef `yaml:"previous"`
 	// Postgres is the database of the ledger; nil for a file in the data folder.
 	Postgres *Postgres `yaml:"postgres"`
+	Keep     Keep      `yaml:"keep"`
+}
+
+// Keep is how long the ledger keeps the past.
+type Keep struct {
+	// Spans is how long it keeps what an object said at a time that has ended.
+	Spans time.Duration `yaml:"spans"`
+	// Days is how long it keeps what that was added up to.
+	Days time.Duration `yaml:"days"`
 }
 
 // Postgres is a database of PostgreSQL.
@@ -242,6 +251,7 @@ func defaultSettings() *Settings {
 		MissingValues: "refuse",
 		Verify:        "1%",
 		Author:        Author{Name: "Fairlead", Email: "fairlead@localhost"},
+		Ledger:        Ledger{Keep: Keep{Spans: 90 * day, Days: 400 * day}},
 		Log:           Log{Format: "text", Level: "info"},
 	}
 }

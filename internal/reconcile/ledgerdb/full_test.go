@@ -43,3 +43,43 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestRoomIsMade: in a store for which there is no room, retention makes some for what is new.
+func TestRoomIsMade(t *testing.T) {
+	store, err := OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	fillPast(t, store, 4, 100)
+	size, err := store.Size(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = store.engine.(*sqlite3).writer.ExecContext(t.Context(), fmt.Sprintf("pragma max_page_count = %d", size/4096+1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := func(i int) error {
+		o := ledger.Object{Cluster: "e1", Name: fmt.Sprintf("new %d", i)}
+		return store.Write(t.Context(), Batch{Spans: []ledger.SpanWrite{{Object: o, Span: ledger.Span{Since: noon, Phase: ledger.Ready, Revision: "A"}}}})
+	}
+	written := 0
+	for err == nil {
+		written++
+		err = begin(written)
+	}
+	if !errors.Is(err, ErrFull) {
+		t.Fatal(err)
+	}
+	r := store.NewRetention(keep, noon, 0)
+	for more := true; more; {
+		more, err = r.Step(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := begin(written); err != nil {
+		t.Error(err)
+	}
+}

@@ -39,6 +39,8 @@ type engine interface {
 	transact(ctx context.Context, work func(session) error) error
 	// read calls work in a transaction that only reads; any number may at a time.
 	read(ctx context.Context, work func(session) error) error
+	// shrink gives room that is not used back to the system.
+	shrink(ctx context.Context) error
 	close() error
 }
 

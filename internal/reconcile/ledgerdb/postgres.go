@@ -166,6 +166,9 @@ func (e *postgres) read(ctx context.Context, work func(session) error) error {
 	return describePostgresError(err)
 }
 
+// shrink does nothing: PostgreSQL uses the room of deleted rows again by itself.
+func (e *postgres) shrink(context.Context) error { return nil }
+
 func (e *postgres) close() error {
 	e.pool.Close()
 	return nil

@@ -149,6 +149,14 @@ func (e *sqlite3) read(ctx context.Context, work func(session) error) error {
 	return errors.Join(describeSQLiteError(err), tx.Rollback())
 }
 
+// shrunkPages is how many pages are given back at a time.
+const shrunkPages = 10_000
+
+func (e *sqlite3) shrink(ctx context.Context) error {
+	_, err := e.writer.ExecContext(ctx, fmt.Sprintf("pragma incremental_vacuum(%d)", shrunkPages))
+	return describeSQLiteError(err)
+}
+
 func (e *sqlite3) close() error {
 	var err error
 	if e.writer != nil {

@@ -17,14 +17,17 @@ type Batch struct {
 	// Gone are the objects that their clusters no longer have, since a time.
 	Gone      []ledger.Object
 	GoneSince time.Time
+	// Refusals are added to those that are stored.
+	Refusals []ledger.Refusals
 }
 
 // IsEmpty reports whether there is nothing to write.
 func (b *Batch) IsEmpty() bool {
-	return len(b.Clusters) == 0 && len(b.Objects) == 0 && len(b.Spans) == 0 && len(b.Gone) == 0
+	return len(b.Clusters) == 0 && len(b.Objects) == 0 && len(b.Spans) == 0 && len(b.Gone) == 0 && len(b.Refusals) == 0
 }
 
-// Write writes a batch whole or not at all. It may be written again.
+// Write writes a batch whole or not at all. It may be written again, but for its refusals, which then count
+// again.
 func (s *Store) Write(ctx context.Context, b Batch) error {
 	return s.Update(ctx, func(News) Batch { return b })
 }
@@ -113,7 +116,7 @@ func (w *batchWriter) writeBatch(ctx context.Context, b Batch) error {
 			return err
 		}
 	}
-	return nil
+	return w.writeRefusals(ctx, b.Refusals)
 }
 
 func (w *batchWriter) writeCluster(ctx context.Context, c *ledger.Cluster) error {

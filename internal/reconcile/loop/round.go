@@ -92,6 +92,7 @@ func (l *Loop) runCycle(ctx context.Context, poll repos.Scope) error {
 	if poll.IsAll() {
 		l.nextPoll = l.options.Settings.NextPoll(l.options.Now(), l.options.Random())
 	}
+	l.promoter.CountFleet(l.promotionFacts())
 	l.reportCycle(started, err)
 	return err
 }

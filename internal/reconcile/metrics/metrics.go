@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -47,7 +48,7 @@ type Metrics struct {
 	rateLimit     *prometheus.GaugeVec
 	failing       *prometheus.GaugeVec
 	webhooks      *prometheus.CounterVec
-	fleetReports  *prometheus.CounterVec
+	fleet         *fleetMetrics
 }
 
 // New returns metrics with a registry of their own, in which are also those of the
@@ -82,7 +83,7 @@ func New(version string) *Metrics {
 		rateLimit:     newGaugeVec("forge_rate_limit_remaining", "Calls that a forge still allows in its current window.", "host"),
 		failing:       newGaugeVec("remote_failing", "1 while a remote fails and is tried less often, 0 otherwise.", "host"),
 		webhooks:      newCounterVec("webhooks_total", "Webhook deliveries that arrived.", "forge", "outcome"),
-		fleetReports:  newCounterVec("fleet_reports_total", "Reports of clusters that arrived.", "source", "outcome"),
+		fleet:         newFleetMetrics(),
 	}
 	info := newGaugeVec("build_info", "1; the label says which version runs.", "version")
 	info.WithLabelValues(version).Set(1)
@@ -90,7 +91,7 @@ func New(version string) *Metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info,
 		m.cycles, m.cycleDuration, m.waiting, m.cycleEnded, m.unfinished,
 		m.environmentState, m.environmentDuration, m.problems, m.assignments, m.promotions, m.verifications,
-		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks, m.fleetReports, m.promotion.leadTime,
+		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks, m.promotion.leadTime,
 	)
 	for _, vec := range m.promotion.gauges() {
 		m.registry.MustRegister(vec)
@@ -98,6 +99,10 @@ func New(version string) *Metrics {
 	for _, ok := range []bool{true, false} { // a rate needs a zero to start from
 		m.cycles.WithLabelValues(outcomeLabel(ok))
 		m.verifications.WithLabelValues(verificationLabel(ok))
+	}
+	m.registry.MustRegister(m.fleet.collectors()...)
+	for _, reason := range ledger.RefusalReasons {
+		m.fleet.refusals.WithLabelValues(string(reason))
 	}
 	m.pages = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	return m
@@ -212,6 +217,7 @@ func (m *Metrics) ForgetEnvironment(env string) {
 	m.environmentDuration.DeletePartialMatch(gone)
 	m.promotions.DeletePartialMatch(gone)
 	m.promotion.forget(gone)
+	m.ForgetFleet(env)
 }
 
 // RecordGitCall counts a Git operation on a remote: poll, fetch, push or read; any
@@ -269,22 +275,9 @@ func (m *Metrics) RecordWebhook(forge, outcome string) {
 		outcome = "other"
 	}
 	m.webhooks.WithLabelValues(forge, outcome).Inc()
-}
-
-// RecordFleetReport counts a report of the agent on a cluster. An outcome that is not known is counted
-// as "other".
-func (m *Metrics) RecordFleetReport(outcome string) {
-	if m == nil {
-		return
+	if forge == "flux" || forge == "argocd" {
+		m.fleet.reports.WithLabelValues(forge, outcome).Inc()
 	}
-	outcomes := []string{
-		"unchanged", "changes", "everything", "want-everything", "replayed", "contested", "renamed", "unauthorized", "malformed", "too-large", "too-many",
-		"not-set-up", "unavailable",
-	}
-	if !slices.Contains(outcomes, outcome) {
-		outcome = "other"
-	}
-	m.fleetReports.WithLabelValues("agent", outcome).Inc()
 }
 
 func outcomeLabel(ok bool) string { return map[bool]string{true: "ok", false: "failed"}[ok] }

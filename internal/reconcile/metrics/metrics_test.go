@@ -56,8 +56,7 @@ func use(m *Metrics) {
 	m.RecordForgeCall("api.github.com", "list-pulls", time.Second, false)
 	m.SetRateLimitRemaining("api.github.com", 4999)
 	m.SetRemoteFailing("git.example.com", true)
-	m.RecordFleetReport("everything")
-	m.RecordFleetReport("nonsense")
+	useFleet(m)
 	m.RecordWebhook("github", "woken")
 	m.RecordWebhook("https://user:secret@git.example.com", "org/repo")
 }
@@ -69,8 +68,8 @@ func TestLint(t *testing.T) {
 			ours.WriteString(line)
 		}
 	}
-	if n := strings.Count(ours.String(), "# TYPE"); n != 27 {
-		t.Errorf("%d metrics of ours, want 27", n)
+	if n := strings.Count(ours.String(), "# TYPE"); n != 35 {
+		t.Errorf("%d metrics of ours, want 35", n)
 	}
 	found, err := promlint.New(strings.NewReader(ours.String())).Lint()
 	if err != nil {
@@ -81,7 +80,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestFigures compares all that is ours, of histograms only how much they count.
+// TestFigures compares all that is ours, of histograms only how much they count. TestFleet counts the
+// clusters.
 func TestFigures(t *testing.T) {
 	const want = `fairlead_assignments{environment="dev"} 12
 fairlead_build_info{version="1.2.3"} 1
@@ -102,8 +102,21 @@ fairlead_environment_state{environment="dev",state="waiting"} 0
 fairlead_environment_unfinished_since_timestamp_seconds{environment="dev"} 1200.5
 fairlead_environment_unfinished_since_timestamp_seconds{environment="prod"} 0
 fairlead_environments_waiting 2
+fairlead_fleet_flush_seconds_count 1
+fairlead_fleet_pending_changes 7
+fairlead_fleet_refusals_total{reason="contested"} 0
+fairlead_fleet_refusals_total{reason="objects"} 0
+fairlead_fleet_refusals_total{reason="renamed"} 0
+fairlead_fleet_refusals_total{reason="replayed"} 1
+fairlead_fleet_refusals_total{reason="unauthorized"} 0
+fairlead_fleet_refusals_total{reason="unproven"} 0
 fairlead_fleet_reports_total{outcome="everything",source="agent"} 1
 fairlead_fleet_reports_total{outcome="other",source="agent"} 1
+fairlead_fleet_reports_total{outcome="unauthorized",source="argocd"} 1
+fairlead_fleet_reports_total{outcome="woken",source="flux"} 1
+fairlead_fleet_rollout_age_seconds{environment="dev"} 90
+fairlead_fleet_rollout_percent{environment="dev"} 75
+fairlead_fleet_store_bytes 4096
 fairlead_forge_call_duration_seconds_count{forge="api.github.com",operation="list-pulls"} 1
 fairlead_forge_calls_total{forge="api.github.com",operation="list-pulls",outcome="ok"} 1
 fairlead_forge_rate_limit_remaining{host="api.github.com"} 4999
@@ -135,11 +148,13 @@ fairlead_promotions_total{environment="dev"} 1
 fairlead_remote_failing{host="git.example.com"} 1
 fairlead_verifications_total{outcome="different"} 1
 fairlead_verifications_total{outcome="same"} 0
+fairlead_webhooks_total{forge="argocd",outcome="unauthorized"} 1
+fairlead_webhooks_total{forge="flux",outcome="woken"} 1
 fairlead_webhooks_total{forge="github",outcome="woken"} 1
 fairlead_webhooks_total{forge="other",outcome="other"} 1`
 	var got []string
 	for line := range strings.Lines(scrape(busy()).Body.String()) {
-		if strings.HasPrefix(line, "fairlead_") && !strings.Contains(line, "_bucket{") && !strings.Contains(line, "_seconds_sum") {
+		if strings.HasPrefix(line, "fairlead_") && !strings.Contains(line, "_bucket{") && !strings.Contains(line, "_seconds_sum") && !strings.HasPrefix(line, "fairlead_fleet_clusters") {
 			got = append(got, strings.TrimSpace(line))
 		}
 	}

@@ -70,7 +70,8 @@ type Promoter struct {
 	historyCache  historyCache                  // of the base's branch
 	loggedProblem string                        // the problem that was logged last
 	schedule      schedule
-	openPulls     string // the open ones of records, in the last round
+	openPulls     string    // the open ones of records, in the last round
+	fleetCounted  time.Time // when the clusters of all environments were counted last
 	// outputLines are those of the locations of outputs, whose heads are left out.
 	outputLines map[outputLocation]outputLine
 }
@@ -89,6 +90,7 @@ type memory struct {
 	syncedCommit   string // that its output was in sync with; "" if that is not known
 	loggedError    string // that was logged last
 	countedCommit  string // whose lead time was counted last
+	merged         mergedOutput
 }
 
 // New returns a Promoter.

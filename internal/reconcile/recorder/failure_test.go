@@ -34,8 +34,14 @@ func newRig(t *testing.T, newStore func(*testing.T) testStore) *rig {
 
 func (r *rig) open() {
 	r.Helper()
+	r.openWith(func(*recorder.Options) {})
+}
+
+func (r *rig) openWith(change func(*recorder.Options)) {
+	r.Helper()
 	o := recorder.Options{Mark: r.mark, Changed: r.changed, Now: func() time.Time { return r.now }, Logger: slog.New(slog.NewTextHandler(&r.log, nil))}
 	r.store.set(&o)
+	change(&o)
 	r.recorder = recorder.Open(r.Context(), o)
 	r.Cleanup(func() { _ = r.recorder.Close() })
 }

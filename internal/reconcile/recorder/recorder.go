@@ -22,6 +22,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 )
 
@@ -51,6 +52,9 @@ type Options struct {
 	// Changed is called when what is known has changed by what a store has: because it was read, or
 	// because other processes have written to it. nil if nothing has to be done then.
 	Changed func()
+	// Keep is how long the past is kept; the zero Keep keeps all.
+	Keep    ledgerdb.Keep
+	Metrics *metrics.Metrics // nil for none
 	Now     func() time.Time
 	Logger  *slog.Logger
 }
@@ -59,6 +63,7 @@ type Options struct {
 type Recorder struct {
 	options Options
 	full    chan struct{} // told when there are many changes
+	upkeep  upkeep        // of Run
 
 	flushing sync.Mutex      // guards the next five
 	store    *ledgerdb.Store // nil if it could not be opened
@@ -77,6 +82,8 @@ type Recorder struct {
 	unread  error                   // why it is not known what was stored; nil if it is
 	losses  map[string]observe.Loss // by environment
 	held    held                    // of a store that others write to as well
+	// refusals are those that are not stored yet.
+	refusals map[refusalKey]ledger.Refusals
 }
 
 // changes are what is to be written.
@@ -106,6 +113,7 @@ func newRecorder(o Options) *Recorder {
 	r := &Recorder{
 		options: o, full: make(chan struct{}, 1), unread: errUnread,
 		ledger: ledger.New(maxObjects), pending: newChanges(), seen: map[string]bool{}, written: o.Now(), losses: map[string]observe.Loss{},
+		refusals: map[refusalKey]ledger.Refusals{},
 	}
 	if o.Postgres == nil {
 		r.findLostStores()
@@ -187,7 +195,9 @@ func (r *Recorder) moveAside(damage error) error {
 func (r *Recorder) Receive(c ledger.Contact, reports []ledger.Report) (receipt ledger.Receipt, news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.receive(c, reports)
+	receipt, news = r.receive(c, reports)
+	r.countRefusal(c.Name, receipt.Refusal())
+	return receipt, news
 }
 
 // receive is Receive. r.mu is held.
@@ -244,6 +254,7 @@ func (r *Recorder) Run(ctx context.Context) {
 		if r.isDue() {
 			_ = r.Flush(ctx) // it is logged, and tried again
 		}
+		r.maintain(ctx)
 	}
 }
 
@@ -333,11 +344,15 @@ func (r *Recorder) writeFile(ctx context.Context) (changed bool, err error) {
 	if batch.IsEmpty() && !r.replaced {
 		return changed, nil
 	}
+	started := r.options.Now()
 	err = r.writeBatch(ctx, batch)
+	r.options.Metrics.RecordFlush(r.options.Now().Sub(started))
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
 		r.holdChanges(taken)
+	} else {
+		r.dropRefusals(batch.Refusals)
 	}
 	return changed, err
 }
@@ -386,7 +401,7 @@ func (r *Recorder) takeBatch() (changes, ledgerdb.Batch) {
 	taken := r.pending
 	r.pending = newChanges()
 	now := r.options.Now()
-	b := ledgerdb.Batch{Spans: taken.spans.All(), GoneSince: now}
+	b := ledgerdb.Batch{Spans: taken.spans.All(), GoneSince: now, Refusals: r.listRefusals()}
 	for o := range taken.objects {
 		taken.clusters[o.Cluster] = true // whose digest is of its objects
 		saved, known := r.ledger.Save(o)
@@ -428,7 +443,9 @@ func (r *Recorder) writeBatch(ctx context.Context, b ledgerdb.Batch) error {
 	if err != nil {
 		return err
 	}
-	err = store.Write(ctx, r.batchOfAll())
+	all := r.batchOfAll()
+	all.Refusals = b.Refusals
+	err = store.Write(ctx, all)
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}

@@ -114,21 +114,23 @@ func (r *Recorder) exchange(ctx context.Context) (changed bool, err error) {
 			return changed, err
 		}
 	}
-	var written []ledger.Cluster
+	var written ledgerdb.Batch
 	last := 0
+	started := r.options.Now()
 	err = r.store.Update(ctx, func(n ledgerdb.News) ledgerdb.Batch {
 		changed = r.acceptNews(n) || changed
 		last = r.findLastHeld()
-		_, b := r.takeBatch()
-		written = b.Clusters
-		return b
+		_, written = r.takeBatch()
+		return written
 	})
 	if err != nil {
 		return changed, err
 	}
+	r.options.Metrics.RecordFlush(r.options.Now().Sub(started))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, c := range written {
+	r.dropRefusals(written.Refusals)
+	for _, c := range written.Clusters {
 		r.held.drop(c.ID, last)
 	}
 	return changed, nil
@@ -145,7 +147,7 @@ func (r *Recorder) hasChanges() bool {
 	seen := r.isSeenDue()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return seen || len(r.pending.clusters) > 0 || len(r.pending.objects) > 0 || r.pending.spans.Len() > 0
+	return seen || len(r.pending.clusters) > 0 || len(r.pending.objects) > 0 || r.pending.spans.Len() > 0 || len(r.refusals) > 0
 }
 
 // openShared opens a store and reads it.

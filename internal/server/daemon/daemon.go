@@ -103,7 +103,7 @@ func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, clu
 		o.Now = time.Now
 	}
 	var started atomic.Pointer[loop.Loop]
-	reports := openReports(ctx, o, with.Logger, func() {
+	reports := openReports(ctx, o, with, func() {
 		l := started.Load()
 		if l != nil { // or else it reads them when it starts
 			l.WakeWithoutPoll()
@@ -159,7 +159,7 @@ func Serve(ctx context.Context, o Options) error {
 				loop.Wake(e.Repo)
 			}
 		},
-		ClusterKeys: keys.FindKeys,
+		ClusterKeys: keys.FindKeys, Refuse: reports.RefuseKey,
 		Report: func(e observe.Event) (news bool, err error) {
 			news, err = reports.Add(e)
 			if errors.Is(err, observe.ErrNameProven) {

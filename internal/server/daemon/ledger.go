@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
@@ -23,6 +25,8 @@ type clusterReports interface {
 	Add(observe.Event) (news bool, err error)
 	// Run stores what is added until ctx ends.
 	Run(ctx context.Context)
+	// RefuseKey counts a report under the name of a cluster whose key was missing or wrong.
+	RefuseKey(cluster string)
 	// Check returns why what is added cannot be stored; nil if it can.
 	Check() error
 	Close() error
@@ -31,16 +35,19 @@ type clusterReports interface {
 // openReports opens the reports of clusters: in the ledger, if the settings have one, or else in a file.
 // With a new ledger, those in the file are the first. changed is called when the ledger knows more by what
 // it has stored, or another daemon has.
-func openReports(ctx context.Context, o Options, logger *slog.Logger, changed func()) clusterReports {
+func openReports(ctx context.Context, o Options, with loop.Options, changed func()) clusterReports {
 	s := o.Settings
 	inbox, err := observe.NewInbox(filepath.Join(s.DataDir, "reports"))
 	if err != nil {
-		logger.Warn("some of what clusters have reported is lost; it is waited for", "error", err)
+		with.Logger.Warn("some of what clusters have reported is lost; it is waited for", "error", err)
 	}
 	if !s.HasLedger() {
 		return inboxReports{inbox}
 	}
-	options := recorder.Options{Path: s.LedgerFile(), Mark: s.LedgerMark(), Changed: changed, Now: o.Now, Logger: logger}
+	options := recorder.Options{
+		Path: s.LedgerFile(), Mark: s.LedgerMark(), Changed: changed, Now: o.Now, Logger: with.Logger, Metrics: with.Metrics,
+		Keep: ledgerdb.Keep{Spans: s.Ledger.Keep.Spans, Days: s.Ledger.Keep.Days},
+	}
 	if s.Ledger.Postgres != nil {
 		options.Postgres = s.LedgerAddress
 	}
@@ -73,6 +80,9 @@ type inboxReports struct{ *observe.Inbox }
 // Run waits for the end.
 func (inboxReports) Run(ctx context.Context) { <-ctx.Done() }
 
+// RefuseKey counts nothing: an Inbox has no keys of clusters.
+func (inboxReports) RefuseKey(string) {}
+
 // Check returns nil: an Inbox says with each event what it cannot store.
 func (inboxReports) Check() error { return nil }
 
@@ -100,7 +110,7 @@ func newAgentReports(to clusterReports, a agentReports) http.Handler {
 		return nil
 	}
 	return agents.New(agents.Options{
-		Keys: a.keys, Places: a.findPlaces, Now: a.now, Observe: a.observe, Logger: a.logger,
+		Keys: a.keys, Places: a.findPlaces, Now: a.now, Observe: a.observe, Logger: a.logger, Refuse: r.RefuseKey,
 		Receive: func(c ledger.Contact, reports []ledger.Report) (ledger.Receipt, error) {
 			if len(a.findPlaces()) == 0 {
 				return ledger.Receipt{}, errNotRead

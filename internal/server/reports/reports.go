@@ -43,6 +43,8 @@ type Options struct {
 	Every func(time.Duration) time.Duration
 	// Now is the clock.
 	Now func() time.Time
+	// Refuse counts a request under the name of a cluster whose key was missing or wrong. It may be nil.
+	Refuse func(cluster string)
 	// Observe counts a request by what has become of it: unchanged, changes, everything,
 	// want-everything, replayed, contested, renamed, unauthorized, malformed, too-large, too-many,
 	// not-set-up or unavailable.
@@ -54,6 +56,9 @@ type Options struct {
 func New(o Options) http.Handler {
 	if o.Observe == nil {
 		o.Observe = func(string) {}
+	}
+	if o.Refuse == nil {
+		o.Refuse = func(string) {}
 	}
 	if o.Every == nil {
 		o.Every = func(asked time.Duration) time.Duration { return asked }
@@ -76,6 +81,9 @@ type receiver struct {
 func (p *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := p.receive(w, r)
 	p.options.Observe(a.outcome)
+	if a.outcome == unauthorized.outcome {
+		p.options.Refuse(r.Header.Get(agentapi.ClusterHeader))
+	}
 	a.writeTo(w)
 }
 

@@ -65,6 +65,9 @@ func (p *receiver) answerReport(w http.ResponseWriter, r *http.Request, by repor
 	}
 	a := p.authenticate(w, r, known, func(body []byte) response { return p.handleReport(by, body, cluster) })
 	p.options.Observe(by.name, a.outcome)
+	if a.outcome == unauthorized.outcome {
+		p.options.Refuse(cluster)
+	}
 	a.writeTo(w)
 }
 

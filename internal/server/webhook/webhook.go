@@ -87,6 +87,9 @@ type Options struct {
 	// Observe counts a delivery: the kind of forge, flux or argocd, and woken, seen, ping, ignored,
 	// unknown-repository, unauthorized, unproven, too-large, malformed, not-set-up or failed.
 	Observe func(forge, outcome string)
+	// Refuse counts a report under the name of a cluster whose key was missing or wrong; "" for one of
+	// the secret of all clusters. It may be nil.
+	Refuse func(cluster string)
 }
 
 // New returns the handler of POST /webhooks/github, /webhooks/gitlab, /webhooks/gitea
@@ -95,6 +98,9 @@ type Options struct {
 func New(o Options) http.Handler {
 	if o.Observe == nil {
 		o.Observe = func(string, string) {}
+	}
+	if o.Refuse == nil {
+		o.Refuse = func(string) {}
 	}
 	p := &receiver{options: o, deliveries: newDeliveryLog(), room: intake.NewRoom(4 * maxBodySize)}
 	mux := http.NewServeMux()

@@ -1,0 +1,1 @@
+delete from phase_day where day = $1

@@ -1,0 +1,1 @@
+delete from refusal where day = $1

@@ -1,0 +1,1 @@
+select coalesce(min(day), 0) from refusal where day < $1

@@ -1,0 +1,1 @@
+update retention set round = round + 1

@@ -1,0 +1,1 @@
+select round from retention

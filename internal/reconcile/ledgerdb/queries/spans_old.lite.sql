@@ -1,0 +1,9 @@
+-- The spans that ended before a time, but the last of each object, by object from one on.
+select object.id, cluster.environment, cluster.cluster_type, object.name, span.since, span.until, span.phase, coalesce(span.message, 0)
+from object
+join cluster on cluster.id = object.cluster
+join span on span.object = object.id and span.since < $2 and span.until < $2
+where object.id >= $1
+  and exists (select 1 from span later where later.object = span.object and later.since > span.since and later.until is not null)
+order by object.id, span.since
+limit $3

@@ -1,0 +1,253 @@
+package ledgerdb
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+)
+
+// Keep is how long the past is kept.
+type Keep struct {
+	// Spans is how long spans are kept that have ended, but the last one of each object, which stays.
+	Spans time.Duration
+	// Days is how long the days are kept that spans were added up to, and those of refusals.
+	Days time.Duration
+}
+
+// maxRetained is how many rows one step of retention changes at most.
+const maxRetained = 10_000
+
+// Retention adds up and deletes what is no longer kept, step by step. Whatever is asked of the time that
+// is kept has the same answer before and after. It may end after any step.
+type Retention struct {
+	store *Store
+	keep  Keep
+	now   time.Time
+	limit int
+	next  int64 // the first object that may have spans to delete
+}
+
+// NewRetention returns a Retention that keeps what is kept at a time, and changes at most so many rows in
+// a step; 0 for the default.
+func (s *Store) NewRetention(keep Keep, now time.Time, limit int) *Retention {
+	if limit == 0 {
+		limit = maxRetained
+	}
+	return &Retention{store: s, keep: keep, now: now, limit: limit}
+}
+
+// Step does one step, in one transaction, and reports whether there are more.
+func (r *Retention) Step(ctx context.Context) (more bool, err error) {
+	var found oldSpans
+	err = r.store.engine.read(ctx, func(in session) (err error) {
+		found, err = r.findSpans(ctx, in)
+		return err
+	})
+	if err == nil && len(found.spans) > 0 {
+		err = r.store.engine.transact(ctx, func(in session) error { return r.deleteSpans(ctx, in, found) })
+		more = true
+	}
+	for _, table := range []string{"phase_day", "refusal"} {
+		if err == nil && !more {
+			more, err = r.deleteDay(ctx, table)
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("clean up the ledger: %w", err)
+	}
+	return more, nil
+}
+
+// oldSpans are spans to delete, by what was the number of the last round when they were found.
+type oldSpans struct {
+	round int64
+	spans []oldSpan
+	days  map[phaseDay]*phaseTime
+}
+
+type oldSpan struct{ object, since, message int64 }
+
+// phaseDay identifies what spans are added up to.
+type phaseDay struct {
+	day                              ledger.Day
+	environment, clusterType, object string
+	phase                            ledger.Phase
+}
+
+func (d phaseDay) compare(other phaseDay) int {
+	return cmp.Or(cmp.Compare(d.day, other.day), cmp.Compare(d.environment, other.environment), cmp.Compare(d.clusterType, other.clusterType),
+		cmp.Compare(d.object, other.object), cmp.Compare(d.phase, other.phase))
+}
+
+// phaseTime is how many seconds of a day objects were in a phase, and how often one came into it.
+type phaseTime struct{ seconds, changes int64 }
+
+// findSpans returns spans to delete: as many as make a step.
+func (r *Retention) findSpans(ctx context.Context, in session) (oldSpans, error) {
+	found := oldSpans{days: map[phaseDay]*phaseTime{}}
+	err := in.query(ctx, "retention_round", nil, func(scan scanFunc) error { return scan(&found.round) })
+	if err != nil {
+		return found, err
+	}
+	full := false
+	err = in.query(ctx, "spans_old", []any{r.next, unixOf(r.now.Add(-r.keep.Spans)), int64(r.limit)}, func(scan scanFunc) error {
+		var s oldSpan
+		var of phaseDay
+		var until, phase int64
+		err := scan(&s.object, &of.environment, &of.clusterType, &of.object, &s.since, &until, &phase, &s.message)
+		of.phase = ledger.Phase(phase)
+		rows := len(found.spans) + len(found.days)
+		longest := (until-s.since)/(24*60*60) + 3 // rows: one for each day that it touches, and itself
+		full = full || rows > 0 && int64(rows)+longest > int64(r.limit)
+		if err != nil || full {
+			return err
+		}
+		found.spans = append(found.spans, s)
+		found.addDays(of, time.Unix(s.since, 0), time.Unix(until, 0), ledger.DayOf(r.now.Add(-r.keep.Days)))
+		return nil
+	})
+	return found, err
+}
+
+// addDays adds a span to the days that it touches, from the first one on that is kept.
+func (f *oldSpans) addDays(of phaseDay, since, until time.Time, first ledger.Day) {
+	began := ledger.DayOf(since)
+	for of.day = max(began, first); of.day.Start().Before(until) || of.day == began; of.day++ {
+		if f.days[of] == nil {
+			f.days[of] = &phaseTime{}
+		}
+		from, to := of.day.Start(), (of.day + 1).Start()
+		if since.After(from) {
+			from = since
+		}
+		if until.Before(to) {
+			to = until
+		}
+		f.days[of].seconds += seconds(to.Sub(from))
+		if of.day == began {
+			f.days[of].changes++
+		}
+	}
+}
+
+// deleteSpans deletes spans and adds them up, unless another process has done so since they were found. In
+// a full database there is room for the sums only then.
+func (r *Retention) deleteSpans(ctx context.Context, in session, found oldSpans) error {
+	round := found.round
+	err := in.query(ctx, "retention_round", nil, func(scan scanFunc) error { return scan(&round) })
+	if err != nil || round != found.round {
+		return err
+	}
+	err = in.exec(ctx, "retention_advance")
+	if err != nil {
+		return err
+	}
+	messages := map[int64]bool{}
+	for _, s := range found.spans {
+		err := in.exec(ctx, "span_delete", s.object, s.since)
+		if err != nil {
+			return err
+		}
+		messages[s.message] = true
+		r.next = s.object
+	}
+	delete(messages, 0)
+	for _, id := range slices.Sorted(maps.Keys(messages)) {
+		err := in.exec(ctx, "message_forget", id)
+		if err != nil {
+			return err
+		}
+	}
+	for _, of := range slices.SortedFunc(maps.Keys(found.days), phaseDay.compare) {
+		t := found.days[of]
+		err := in.exec(ctx, "phase_day_add", int64(of.day), of.environment, of.clusterType, of.object, int64(of.phase), t.seconds, t.changes)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteDay deletes the oldest day of a table if it is no longer kept, and reports whether there was one.
+func (r *Retention) deleteDay(ctx context.Context, table string) (deleted bool, err error) {
+	err = r.store.engine.transact(ctx, func(in session) error {
+		day := int64(0)
+		err := in.query(ctx, table+"_oldest", []any{int64(ledger.DayOf(r.now.Add(-r.keep.Days)))}, func(scan scanFunc) error { return scan(&day) })
+		if err != nil || day == 0 {
+			return err
+		}
+		deleted = true
+		return in.exec(ctx, table+"_delete", day)
+	})
+	return deleted, err
+}
+
+// Shrink gives room that is not used back to the system, as far as the database does not do so itself.
+func (s *Store) Shrink(ctx context.Context) error {
+	err := s.engine.shrink(ctx)
+	if err != nil {
+		return fmt.Errorf("shrink the ledger: %w", err)
+	}
+	return nil
+}
+
+// Size returns how many bytes the database has.
+func (s *Store) Size(ctx context.Context) (size int64, err error) {
+	err = s.ask(ctx, "store_size", nil, func(scan scanFunc) error { return scan(&size) })
+	return size, err
+}
+
+// PhaseDay is how many seconds of a day objects of a name were in a phase, on the clusters of a type, and
+// how often one came into it. It is of spans that are no longer kept.
+type PhaseDay struct {
+	Day     ledger.Day
+	Group   ledger.Group
+	Object  string
+	Phase   ledger.Phase
+	Seconds int64
+	Changes int64
+}
+
+// FindPhaseDays returns what spans were added up to, from a day on.
+func (s *Store) FindPhaseDays(ctx context.Context, from ledger.Day) ([]PhaseDay, error) {
+	var all []PhaseDay
+	err := s.ask(ctx, "phase_days", []any{int64(from)}, func(scan scanFunc) error {
+		var d PhaseDay
+		var day, phase int64
+		err := scan(&day, &d.Group.Environment, &d.Group.ClusterType, &d.Object, &phase, &d.Seconds, &d.Changes)
+		d.Day, d.Phase = ledger.Day(day), ledger.Phase(phase)
+		all = append(all, d)
+		return err
+	})
+	return all, err
+}
+
+// FindRefusals returns what was refused from a day on, the newest day first.
+func (s *Store) FindRefusals(ctx context.Context, from ledger.Day) ([]ledger.Refusals, error) {
+	var all []ledger.Refusals
+	err := s.ask(ctx, "refusals", []any{int64(from)}, func(scan scanFunc) error {
+		var r ledger.Refusals
+		var day, count, last int64
+		var reason string
+		err := scan(&day, &r.Cluster, &reason, &count, &last)
+		r.Day, r.Reason, r.Count, r.Last = ledger.Day(day), ledger.RefusalReason(reason), int(count), timeOf(last)
+		all = append(all, r)
+		return err
+	})
+	return all, err
+}
+
+func (w *batchWriter) writeRefusals(ctx context.Context, all []ledger.Refusals) error {
+	for _, r := range all {
+		err := w.exec(ctx, "refusal_add", int64(r.Day), r.Cluster, string(r.Reason), int64(r.Count), unixOf(r.Last))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package recorder
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+)
+
+// refusalKey identifies what refusals are counted by.
+type refusalKey struct {
+	day     ledger.Day
+	cluster string
+	reason  ledger.RefusalReason
+}
+
+// RefuseKey counts a contact under the name of a cluster whose key was missing or wrong. Names that no
+// cluster has are counted together: whoever has no key could make up any number of them.
+func (r *Recorder) RefuseKey(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ledger.FindCluster(name) == nil {
+		name = ""
+	}
+	r.countRefusal(name, ledger.RefusedKey)
+}
+
+// countRefusal counts a refusal, if there is a reason. r.mu is held.
+func (r *Recorder) countRefusal(cluster string, reason ledger.RefusalReason) {
+	if reason == "" {
+		return
+	}
+	r.options.Metrics.RecordRefusal(reason)
+	now := r.options.Now()
+	key := refusalKey{ledger.DayOf(now), cluster, reason}
+	found := r.refusals[key]
+	r.refusals[key] = ledger.Refusals{Day: key.day, Cluster: cluster, Reason: reason, Count: found.Count + 1, Last: now}
+}
+
+// listRefusals returns the refusals that are not stored yet. r.mu is held.
+func (r *Recorder) listRefusals() []ledger.Refusals {
+	var all []ledger.Refusals
+	for _, one := range r.refusals {
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b ledger.Refusals) int {
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Reason, b.Reason))
+	})
+	return all
+}
+
+// dropRefusals takes away refusals that are stored. r.mu is held.
+func (r *Recorder) dropRefusals(stored []ledger.Refusals) {
+	for _, one := range stored {
+		key := refusalKey{one.Day, one.Cluster, one.Reason}
+		left := r.refusals[key]
+		left.Count -= one.Count
+		if left.Count > 0 {
+			r.refusals[key] = left
+		} else {
+			delete(r.refusals, key)
+		}
+	}
+}

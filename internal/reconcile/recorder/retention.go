@@ -1,0 +1,146 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+)
+
+const (
+	// retentionInterval is how often what is no longer kept is added up and deleted.
+	retentionInterval = time.Hour
+	// fullInterval is how often room is made at most while there is none for the store.
+	fullInterval = 10 * time.Minute
+	// sizeInterval is how often the size of the store is read.
+	sizeInterval = time.Minute
+)
+
+// upkeep is when the store was looked after.
+type upkeep struct {
+	cleaned, madeRoom, measured time.Time
+	logged                      string // the last failure
+}
+
+// maintain looks after the store, as far as it is time.
+func (r *Recorder) maintain(ctx context.Context) {
+	now, failure := r.options.Now(), r.Check()
+	r.options.Metrics.SetPendingChanges(r.countPending())
+	switch full := errors.Is(failure, ledgerdb.ErrFull); {
+	case full && now.Sub(r.upkeep.madeRoom) >= fullInterval:
+		r.upkeep.madeRoom = now
+		keep := r.options.Keep
+		keep.Spans /= 2
+		r.logUpkeep(r.cleanUp(ctx, keep))
+		r.retryNow()
+	case failure == nil && now.Sub(r.upkeep.cleaned) >= retentionInterval:
+		r.upkeep.cleaned = now
+		err := r.cleanUp(ctx, r.options.Keep)
+		if err == nil {
+			err = r.shrink(ctx)
+		}
+		r.logUpkeep(err)
+	}
+	if failure == nil && now.Sub(r.upkeep.measured) >= sizeInterval {
+		r.upkeep.measured = now
+		r.logUpkeep(r.measure(ctx))
+	}
+}
+
+// logUpkeep logs a failure once.
+func (r *Recorder) logUpkeep(err error) {
+	if err != nil && err.Error() != r.upkeep.logged {
+		r.options.Logger.Warn("the ledger could not be cleaned up: it grows until it can", "error", err)
+		r.upkeep.logged = err.Error()
+	}
+}
+
+// cleanUp adds up and deletes what is no longer kept. It goes step by step, so that reports are stored in
+// between.
+func (r *Recorder) cleanUp(ctx context.Context, keep ledgerdb.Keep) (err error) {
+	if keep.Spans <= 0 {
+		return nil
+	}
+	store, inUse, err := r.findStore(ctx)
+	if err != nil || store == nil {
+		return err
+	}
+	if !inUse {
+		defer func() { err = errors.Join(err, store.Close()) }()
+	}
+	retention := store.NewRetention(keep, r.options.Now(), 0)
+	for more := true; more && err == nil && ctx.Err() == nil; {
+		more, err = r.cleanStep(ctx, store, inUse, retention)
+	}
+	return err
+}
+
+// findStore returns the store, and whether it is that which is written to. A shared one was closed after
+// the last failure, and is opened for this alone.
+func (r *Recorder) findStore(ctx context.Context) (store *ledgerdb.Store, inUse bool, err error) {
+	r.flushing.Lock()
+	defer r.flushing.Unlock()
+	if r.store != nil || r.options.Postgres == nil {
+		return r.store, true, nil
+	}
+	address, err := r.options.Postgres()
+	if err != nil {
+		return nil, false, err
+	}
+	store, err = ledgerdb.OpenPostgres(ctx, address)
+	return store, false, err
+}
+
+// cleanStep does a step of retention. It does none if the store was the one in use, and no longer is.
+func (r *Recorder) cleanStep(ctx context.Context, store *ledgerdb.Store, inUse bool, retention *ledgerdb.Retention) (more bool, err error) {
+	r.flushing.Lock()
+	defer r.flushing.Unlock()
+	if inUse && r.store != store {
+		return false, nil
+	}
+	return retention.Step(ctx)
+}
+
+func (r *Recorder) shrink(ctx context.Context) error {
+	r.flushing.Lock()
+	defer r.flushing.Unlock()
+	if r.store == nil {
+		return nil
+	}
+	return r.store.Shrink(ctx)
+}
+
+// measure notes the size of the store.
+func (r *Recorder) measure(ctx context.Context) error {
+	r.flushing.Lock()
+	defer r.flushing.Unlock()
+	if r.store == nil {
+		return nil
+	}
+	size, err := r.store.Size(ctx)
+	if err == nil {
+		r.options.Metrics.SetStoreSize(size)
+	}
+	return err
+}
+
+// retryNow has the store tried again at once.
+func (r *Recorder) retryNow() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = time.Time{}
+}
+
+// countPending returns how many changes the store does not have yet.
+func (r *Recorder) countPending() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.pending.spans.Len() + len(r.pending.clusters)
+	if r.options.Postgres != nil && r.failure != nil { // they are received again
+		for _, contacts := range r.held.contacts {
+			n += len(contacts)
+		}
+	}
+	return n
+}
