@@ -62,6 +62,7 @@ func TestDefaults(t *testing.T) {
 		Output:        config.Output{BranchPrefix: "fairlead/", Retired: "remove"},
 		Promotion:     "managed", MissingValues: "refuse", Verify: "1%",
 		Author: config.Author{Name: "Fairlead", Email: "fairlead@localhost"},
+		Ledger: config.Ledger{Keep: config.Keep{Spans: 90 * 24 * time.Hour, Days: 400 * 24 * time.Hour}},
 		Log:    config.Log{Format: "text", Level: "info"},
 	}
 	if diff := cmp.Diff(want, got, plain); diff != "" {
@@ -91,7 +92,7 @@ remotes:
 map: {"https://github.com/acme/app": ../app, "git@h:x": "https://h/x"}
 signing: {gpg: {key: {file: key}}}
 webhooks: {github: {secret: {file: key}, previous: {env: TOKEN}}, gitlab: {secret: {env: TOKEN}}, flux: {secret: {env: TOKEN}}}
-ledger: {secret: {file: long}, previous: {file: long}, postgres: {url: {env: TOKEN}}}
+ledger: {secret: {file: long}, previous: {file: long}, postgres: {url: {env: TOKEN}}, keep: {spans: 30d}}
 promotion: external
 missingValues: publish
 nextEnvironment: {dev: stage, stage: prod}
@@ -127,7 +128,10 @@ probes: [{url: "https://metrics.example.com/api", token: {file: key}}, {url: "ht
 			GitLab: &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
 			Flux:   &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
 		},
-		Ledger:    config.Ledger{Secret: &config.SecretRef{File: filepath.Join(dir, "long")}, Previous: &config.SecretRef{File: filepath.Join(dir, "long")}, Postgres: &config.Postgres{URL: config.SecretRef{Env: "TOKEN"}}},
+		Ledger: config.Ledger{
+			Secret: &config.SecretRef{File: filepath.Join(dir, "long")}, Previous: &config.SecretRef{File: filepath.Join(dir, "long")},
+			Postgres: &config.Postgres{URL: config.SecretRef{Env: "TOKEN"}}, Keep: config.Keep{Spans: 30 * 24 * time.Hour, Days: 400 * 24 * time.Hour},
+		},
 		Promotion: "external", MissingValues: "publish",
 		NextEnvironment: map[string]string{"dev": "stage", "stage": "prod"}, Verify: "1%",
 		Probes: []config.Probe{{URL: "https://metrics.example.com/api", Token: &key}, {URL: "http://tests.example.com"}},

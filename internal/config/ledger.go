@@ -86,8 +86,7 @@ func (c *checker) checkKeep(l *Ledger) {
 		case k.value < day:
 			c.addProblem(k.path, "write 1d or more", "%s is shorter than a day", text.FormatDuration(k.value))
 		case k.path != "ledger.keep.days" && k.value > l.Keep.Days:
-			c.addProblem(k.path, "write a longer time into ledger.keep.days, or a shorter one here", "%s is longer than the %s of ledger.keep.days",
-				text.FormatDuration(k.value), text.FormatDuration(l.Keep.Days))
+			c.addProblem(k.path, "write a longer time into ledger.keep.days, or a shorter one here", "is longer than ledger.keep.days, which is %d days", l.Keep.Days/day)
 		}
 	}
 }

@@ -56,6 +56,7 @@ var values = map[string][]string{
 	"state":    {"in-sync", "proposed", "declined", "edited", "foreign", "problems", "failed", "dry-run", "waiting"},
 	"outcome":  {"ok", "failed", "same", "different", "woken", "seen", "ping", "ignored", "unknown-repository", "unauthorized", "too-large", "malformed", "not-set-up"},
 	"severity": {"problem", "warning"},
+	"standing": {"contested", "unheard", "unproven", "silent", "failed", "unknown", "behind", "progressing", "ready"},
 }
 
 // checkQuery says what a query, and the text beside it, name that does not exist.
@@ -191,6 +192,7 @@ func TestQueriesNoticed(t *testing.T) {
 		{"fairlead_problems", "{{ $labels.host }}"},
 		{"sum by (host) (fairlead_problems)", ""},
 		{"fairlead_problems_bucket", ""},
+		{`fairlead_fleet_clusters{standing="lost"}`, ""},
 		{"up", ""},
 	} {
 		if len(checkQuery(known, c[0], c[1])) == 0 {
