@@ -128,7 +128,7 @@ func (f *oldSpans) addDays(of phaseDay, since, until time.Time, first ledger.Day
 		if until.Before(to) {
 			to = until
 		}
-		f.days[of].seconds += seconds(to.Sub(from))
+		f.days[of].seconds += int64(to.Sub(from) / time.Second)
 		if of.day == began {
 			f.days[of].changes++
 		}
