@@ -139,7 +139,11 @@ func (cc *commandContext) findWaiting(ctx context.Context, environment, named st
 // command that acknowledges it.
 func writeWithheld(b *strings.Builder, s status.Stage) {
 	change := ""
+	next := s.NextAction()
 	for _, w := range s.Withheld {
+		if w.Acknowledge != "" && strings.Contains(next, w.Acknowledge) && strings.Contains(next, w.Reason) { // the next line says it
+			continue
+		}
 		fmt.Fprintf(b, "Only a person may merge its output: %s.\n", display.SanitizeLine(w.Reason))
 		change = max(change, w.Acknowledge)
 	}

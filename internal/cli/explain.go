@@ -168,7 +168,11 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 		b.WriteString("It has no commit yet.\n")
 	} else {
 		fmt.Fprintf(&b, "It has %s%s", promote.ShortID(s.Commit), sinceText(s.Since, now))
-		if s.Next.State != promote.Stopped { // or else that is not known
+		switch {
+		case s.Next.State == promote.Stopped: // it is not known
+		case s.Behind == 0:
+			b.WriteString("; it is the newest commit of the base")
+		default:
 			fmt.Fprintf(&b, "; the base has had %s since", text.Count(s.Behind, "commit"))
 		}
 		b.WriteString(".\n")
@@ -229,7 +233,15 @@ func writeVerdict(b *strings.Builder, v gate.Verdict, depth int, now time.Time, 
 	if !ok {
 		word = "?   "
 	}
-	fmt.Fprintf(b, "%s%s  %s: %s", strings.Repeat("  ", depth), to.Paint(colours[v.Status], word), display.SanitizeLine(v.Gate), display.SanitizeLine(v.Reason))
+	fmt.Fprintf(b, "%s%s  %s", strings.Repeat("  ", depth), to.Paint(colours[v.Status], word), display.SanitizeLine(v.Gate))
+	if isRepeated(v) {
+		b.WriteByte('\n')
+		for _, part := range v.Parts {
+			writeVerdict(b, part, depth+1, now, to)
+		}
+		return
+	}
+	fmt.Fprintf(b, ": %s", display.SanitizeLine(v.Reason))
 	if more := display.FormatAge(v.ValidUntil.Sub(now)) + " more"; v.ValidUntil.After(now) {
 		if !strings.Contains(v.Reason, display.FormatMoment(v.ValidUntil)) {
 			more = "until " + display.FormatMoment(v.ValidUntil) + ", " + more
@@ -243,6 +255,14 @@ func writeVerdict(b *strings.Builder, v gate.Verdict, depth int, now time.Time, 
 		}
 		writeVerdict(b, part, depth+1, now, to)
 	}
+}
+
+// isRepeated reports whether one of the parts of a verdict that waits has its reason: then that is where
+// it is said.
+func isRepeated(v gate.Verdict) bool {
+	return v.Status == gate.Wait && slices.ContainsFunc(v.Parts, func(part gate.Verdict) bool {
+		return part.Status == gate.Wait && part.Reason == v.Reason
+	})
 }
 
 // repeatsFailure reports whether a verdict, with all of its parts, only repeats the failure that the

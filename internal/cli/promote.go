@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -68,11 +67,6 @@ func (cc *commandContext) readChain(ctx context.Context) (*status.Chain, error) 
 		return nil, err
 	}
 	defer who.Close()
-	from := "the repositories of the settings and their forges"
-	if cc.daemonURL != "" {
-		from = "the daemon at " + daemonClient{cc.daemonURL}.pageURL()
-	}
-	fmt.Fprintf(cc.app.stderr, "asking %s how far commits have got\n", from)
 	chain, err := who.Chain(ctx)
 	return &chain, err
 }

@@ -143,12 +143,12 @@ It is merged since Mon 2026-01-05 11:30 UTC, for 30m.
 Next: 2222222 waits: 1111111 is not verified yet
 
 Verification of 1111111:
-  wait  proof: it soaks for 1h, until Mon 2026-01-05 12:30 UTC (30m more)
+  wait  proof
     yes   merged: the output is merged
     wait  soak: it soaks for 1h, until Mon 2026-01-05 12:30 UTC (30m more)
 
 What 2222222 is waiting for:
-  wait  stage: 1111111 is not verified yet (until Mon 2026-01-05 12:30 UTC, 30m more)
+  wait  stage
     yes   after: 2222222 was verified in dev
     wait  settled: 1111111 is not verified yet (until Mon 2026-01-05 12:30 UTC, 30m more)
   Between the two, one is left out: 3333333.

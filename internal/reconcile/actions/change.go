@@ -65,7 +65,7 @@ func (c change) commitMessage() string {
 	if c.forced != "" {
 		fmt.Fprintf(&b, "Fairlead-Forced: %s\n", forge.OneLine(c.forced, maxText))
 	}
-	fmt.Fprintf(&b, "Fairlead-Lever: %s\n", c.action)
+	fmt.Fprintf(&b, "Fairlead-Action: %s\n", c.action)
 	return b.String()
 }
 

@@ -30,7 +30,7 @@ Renew the key of cluster east-1
 
 it was in a log
 
-Fairlead-Lever: renew-key`)
+Fairlead-Action: renew-key`)
 	w.equal("the file", w.file("main", ".fairlead/clusters/east-1.yaml"), `apiVersion: fairlead.io/v1alpha1
 kind: ClusterKey
 metadata:

@@ -29,7 +29,7 @@ func TestAcknowledge(t *testing.T) {
 		!strings.Contains(approvals[1], "removals: \""+change+"\"") || !strings.Contains(approvals[1], "reason: the shop moves") {
 		t.Errorf("the approvals are %q", approvals)
 	}
-	if message := gittest.Git(t, w.server.Dir("plane"), "log", "-1", "--format=%B", "stage"); !strings.Contains(message, "Fairlead-Lever: approve") {
+	if message := gittest.Git(t, w.server.Dir("plane"), "log", "-1", "--format=%B", "stage"); !strings.Contains(message, "Fairlead-Action: approve") {
 		t.Errorf("the message is\n%s", message)
 	}
 	again, err := w.open(w.options()).Acknowledge(t.Context(), "stage", change, "")

@@ -158,7 +158,7 @@ it is urgent
 
 Fairlead-Promoted: BASE2
 Fairlead-Promotion: stage
-Fairlead-Lever: promote`)
+Fairlead-Action: promote`)
 	if diff := cmp.Diff(record(w.server.URL("plane"), w.base[2]), w.file("stage", "base-repo.yaml")); diff != "" {
 		t.Errorf("the record (-want +got):\n%s", diff)
 	}
@@ -247,7 +247,7 @@ Overrides: it is not known whether BASE2 was verified in dev
 Fairlead-Promoted: BASE2
 Fairlead-Promotion: stage
 Fairlead-Forced: the fix of the outage
-Fairlead-Lever: promote`)
+Fairlead-Action: promote`)
 }
 
 // The first environment needs no proof, and what nothing speaks against is not forced,
@@ -282,7 +282,7 @@ metadata:
   name: hold
 spec:
   reason: 'a load test: until five'`)
-	w.equal("the message", w.head("dev"), "Alice <alice@example.com>\nHold dev\n\na load test: until five\n\nFairlead-Lever: hold")
+	w.equal("the message", w.head("dev"), "Alice <alice@example.com>\nHold dev\n\na load test: until five\n\nFairlead-Action: hold")
 	if got, err = d.Hold(t.Context(), "dev", "a load test: until five", ""); err != nil || got.Changed {
 		t.Errorf("held again: %+v, %v", got, err)
 	}
@@ -321,7 +321,7 @@ it is slow
 
 Fairlead-Promoted: BASE1
 Fairlead-Promotion: stage
-Fairlead-Lever: rollback`)
+Fairlead-Action: rollback`)
 	if diff := cmp.Diff(record(w.server.URL("plane"), w.base[1]), w.file("stage", "base-repo.yaml")); diff != "" {
 		t.Errorf("the record (-want +got):\n%s", diff)
 	}
@@ -358,7 +358,7 @@ metadata:
 spec:
   commit: BASE1
   reason: looks good`)
-	w.equal("the message", w.head("prod"), "Alice <alice@example.com>\nApprove BASE1 for prod\n\nlooks good\n\nFairlead-Lever: approve")
+	w.equal("the message", w.head("prod"), "Alice <alice@example.com>\nApprove BASE1 for prod\n\nlooks good\n\nFairlead-Action: approve")
 	if got, err = d.Approve(t.Context(), "prod", w.base[1][:8], "again", nil); err != nil || got.Changed {
 		t.Errorf("again: %+v, %v", got, err)
 	}
@@ -618,7 +618,7 @@ Change 2
 
 Fairlead-Promoted: BASE2
 Fairlead-Promotion: stage
-Fairlead-Lever: promote`)
+Fairlead-Action: promote`)
 }
 
 // An environment may have a repository of its own, which may be read elsewhere.

@@ -122,7 +122,7 @@ func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // commitMessage returns the text of a commit. Its trailer tells what has made it.
 func commitMessage(title string) string { return title + "\n\n" + removalTrailer + "\n" }
 
-const removalTrailer = "Fairlead-Lever: ephemeral"
+const removalTrailer = "Fairlead-Action: ephemeral"
 
 // checkCreation refuses what cannot be made, and returns the environment that it is made from.
 func (d *Client) checkCreation(ctx context.Context, c Creation) (*model.Environment, error) {
@@ -248,7 +248,8 @@ func (d *Client) pushBranch(ctx context.Context, from source.Branch, branch stri
 	own := path.Join(from.Folder, source.OwnFolder) + "/"
 	var b tree.Builder
 	for file, e := range view.Tree.Walk() {
-		if _, other := files[file]; other || strings.HasPrefix(file, own) {
+		isObject := slices.Contains([]string{".yaml", ".yml"}, path.Ext(file)) // the schema for editors is none
+		if _, other := files[file]; other || isObject && strings.HasPrefix(file, own) {
 			continue
 		}
 		if err := b.AddEntry(file, e); err != nil {

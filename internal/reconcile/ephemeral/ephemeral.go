@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ func checkTime(ttl time.Duration, expires, now time.Time) error {
 
 func daysText(d time.Duration) string {
 	if d%(24*time.Hour) != 0 {
-		return fmt.Sprintf("%.1f days", d.Hours()/24)
+		return fmt.Sprintf("%.1f days", math.Ceil(d.Hours()/24*10)/10) // above a limit it must not read as the limit
 	}
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }

@@ -53,7 +53,7 @@ func FindReversal(base source.Base, b source.Branch, environment string) (*Rever
 		return nil, err
 	}
 	trailers := publish.Trailers(by.Message)
-	if slices.Contains(trailers["Fairlead-Promotion"], environment) || len(trailers["Fairlead-Lever"]) > 0 { // it is ours
+	if slices.Contains(trailers["Fairlead-Promotion"], environment) || trailers["Fairlead-Action"] != nil || trailers["Fairlead-Lever"] != nil { // it is ours; the second is of older versions
 		return nil, nil
 	}
 	if held, err := isHeldBy(b, by, environment); err != nil || held { // a rollback that says so itself
