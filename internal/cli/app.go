@@ -43,6 +43,9 @@ func (a *app) addOutputFlag(c *cobra.Command, more ...string) {
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// addTableFlag adds the flag --output to a command that prints one table.
+func (a *app) addTableFlag(c *cobra.Command) { a.addOutputFlag(c, "csv") }
+
 // choice is a flag whose value is one of a few words.
 type choice struct {
 	value *string

@@ -12,19 +12,22 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
-func newFleet(a *app) *cobra.Command {
+func newFleet(a *app) *cobra.Command { return newFleetOf(newCommandContext(a)) }
+
+func newFleetOf(cc *commandContext) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "fleet",
 		GroupID: groupDaemon,
-		Short:   "Print the keys of clusters",
-		Long: `Each cluster has a key of its own, by which it proves its name when it reports what it
-runs. Keys are derived from ledger.secret of the settings, and stored nowhere.`,
-		Example: `  fairlead fleet token east-1
-  fairlead fleet token east-1 --renew --reason "the old one was in a log"`,
+		Short:   "Ask which clusters run what, and print their keys",
+		Long: `The commands of fleet ask what clusters have reported: a running daemon, or where none answers
+the ledger of the settings. Each cluster has a key of its own, by which it proves its name
+when it reports.`,
+		Example: `  fairlead fleet clusters -e prod
+  fairlead fleet token east-1`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newFleetToken(newCommandContext(a)))
+	c.AddCommand(newFleetClusters(cc), newFleetToken(cc))
 	return c
 }
 

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"encoding/csv"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -36,6 +39,9 @@ type listing struct {
 
 // printListing prints a listing in the format of --output.
 func (a *app) printListing(l listing) error {
+	if a.format == "csv" {
+		return l.writeCSV(a.stdout)
+	}
 	value := l.value
 	if value == nil {
 		value = l.objects()
@@ -46,6 +52,38 @@ func (a *app) printListing(l listing) error {
 		}
 		return l.above + l.tableText(a.stdout, a.format == "wide") + l.below
 	})
+}
+
+// writeCSV writes the listing with all of its columns, and their keys in the first line.
+func (l listing) writeCSV(to io.Writer) error {
+	w := csv.NewWriter(to)
+	keys := make([]string, len(l.columns))
+	for i, c := range l.columns {
+		keys[i] = c.key
+	}
+	err := w.Write(keys)
+	for _, row := range l.rows {
+		cells := make([]string, len(row))
+		for i, value := range row {
+			cells[i] = display.SanitizeLine(csvText(value))
+		}
+		err = errors.Join(err, w.Write(cells))
+	}
+	w.Flush()
+	return errors.Join(err, w.Error())
+}
+
+// csvText returns a cell for programs: what people read shortened is whole, and what is missing is "".
+func csvText(value any) string {
+	exact, ok := value.(interface{ exactText() string })
+	if ok {
+		return exact.exactText()
+	}
+	cell := cellText(value)
+	if cell == "-" && fmt.Sprint(value) != "-" {
+		return ""
+	}
+	return cell
 }
 
 // objects returns the rows as programs get them.

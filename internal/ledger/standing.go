@@ -28,6 +28,9 @@ var classNames = [...]string{"contested", "unheard", "unproven", "silent", "fail
 // String returns the name of a class.
 func (c Class) String() string { return classNames[min(int(c), len(classNames)-1)] }
 
+// ClassNames returns the names of all classes.
+func ClassNames() []string { return slices.Clone(classNames[:]) }
+
 // Wanted is what the clusters of an environment should run.
 type Wanted struct {
 	Environment string

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
@@ -97,6 +98,15 @@ type agentReports struct {
 	wake    func()
 	observe func(outcome string)
 	logger  *slog.Logger
+}
+
+// newFleetView returns what answers questions about clusters; nil if there is no ledger.
+func newFleetView(reports clusterReports, now func() time.Time) *fleetview.View {
+	r, ok := reports.(*recorder.Recorder)
+	if !ok {
+		return nil
+	}
+	return &fleetview.View{Ledger: r, Ask: r.Ask, Now: now}
 }
 
 // errNotRead is the error for a report that comes before it is known what clusters there may be: it

@@ -117,6 +117,7 @@ func TestDescribedAnswers(t *testing.T) {
 		c.answer(t, "post", "/api/v1/fleet/reports", w)
 	}
 	c.answer(t, "post", "/api/v1/fleet/reports", ask(New(Options{Reports: http.NotFoundHandler()}), http.MethodPut, "/api/v1/fleet/reports"))
+	c.answerFleet(t)
 	c.unused(t)
 }
 

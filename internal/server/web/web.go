@@ -21,6 +21,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -34,6 +35,8 @@ type Options struct {
 	Webhooks http.Handler
 	// Reports answers POST /api/v1/fleet/reports; nil: not found. It must authenticate its callers.
 	Reports http.Handler
+	// Fleet answers questions about clusters, below /api/v1/fleet; nil if there is no ledger.
+	Fleet *fleetview.View
 	// Simulate answers /api/v1/simulate; nil: not found. It must write nothing, and allow many calls at
 	// once.
 	Simulate func(ctx context.Context, revision string) ([]promote.Arrival, error)
@@ -125,6 +128,7 @@ func (s *site) allRoutes() []route {
 		{http.MethodPost, "/api/v1/wake", http.HandlerFunc(s.serveWake)},
 		{http.MethodGet, "/api/v1/openapi.json", s.serveFixed("application/json", openAPI)},
 	}
+	all = append(all, s.fleetRoutes()...)
 	if s.options.Webhooks != nil {
 		all = append(all, route{http.MethodPost, webhooks, s.options.Webhooks}, route{http.MethodPost, clusterReports, s.options.Webhooks})
 	}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
+)
+
+// fleetAsker asks questions about the clusters of all environments.
+type fleetAsker interface {
+	// askFleet decodes the answer of a question: see [fleetview.View.Answer].
+	askFleet(ctx context.Context, question string, values url.Values, into any) error
+	// Close frees what askFleet used.
+	Close()
+}
+
+// addFleetFlags adds the flags of a command that asks about the fleet.
+func (cc *commandContext) addFleetFlags(c *cobra.Command) {
+	c.Flags().StringVar(&cc.daemonURL, "url", "", "ask the daemon whose page is at this `URL` (default: listen of the settings)")
+	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+")")
+	cc.app.addTableFlag(c)
+}
+
+// openFleet returns what answers questions: the daemon of --url or of the settings, or else the store of
+// the settings, which it says.
+func (cc *commandContext) openFleet(ctx context.Context) (fleetAsker, error) {
+	if cc.daemonURL != "" {
+		return daemonClient{cc.daemonURL}, nil
+	}
+	err := cc.readSettings()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case cc.settings == nil:
+		return nil, usageErrorf("--url URL names its page, as in http://fairlead.example.com:8080; --config FILE reads it from the settings",
+			"it is not known where the daemon is: there is no "+defaultSettingsFile+" here, and no --url")
+	case !cc.settings.HasLedger():
+		return nil, usageErrorf("write where its secret is into the settings, as ledger: {secret: {file: ledger-secret}}; clusters report to the ledger then",
+			"the settings have no ledger")
+	}
+	page := pageOf(cc.settings.Listen)
+	if page == "" {
+		return cc.openLedger(ctx, "the settings name no address of a daemon")
+	}
+	daemon := daemonClient{page}
+	_, err = daemon.fetch(ctx, daemon.pageURL()+"healthz", func(int) any { return nil })
+	var unreachable *net.OpError
+	if errors.As(err, &unreachable) {
+		return cc.openLedger(ctx, "no daemon answers at "+page)
+	}
+	return daemon, err
+}
+
+// askFleet asks the daemon.
+func (d daemonClient) askFleet(ctx context.Context, question string, values url.Values, into any) error {
+	address := d.pageURL() + "api/v1/fleet/" + question
+	if len(values) > 0 {
+		address += "?" + values.Encode()
+	}
+	var refused struct{ Error, Hint string }
+	code, err := d.fetch(ctx, address, func(code int) any {
+		if code == http.StatusOK {
+			return into
+		}
+		return &refused
+	})
+	switch {
+	case code == http.StatusOK || err != nil && code == 0:
+		return err
+	case err != nil || refused.Error == "":
+		return newAnswerError(address, code)
+	case code == http.StatusNotFound, code == http.StatusBadRequest:
+		return usageErrorf(refused.Hint, "%s", refused.Error)
+	}
+	return problem.WithHint(errors.New(refused.Error), refused.Hint)
+}
+
+// storedFleet answers from the store of the settings.
+type storedFleet struct {
+	store *ledgerdb.Store
+	view  fleetview.View
+}
+
+// openLedger opens the store of the settings for reading, and says so, and why no daemon is asked.
+func (cc *commandContext) openLedger(ctx context.Context, why string) (fleetAsker, error) {
+	s, place := &storedFleet{}, cc.settings.LedgerFile()
+	var known *recorder.Recorder
+	var err error
+	if cc.settings.Ledger.Postgres != nil {
+		place = "the database of the settings"
+		var address string
+		address, err = cc.settings.LedgerAddress()
+		if err == nil {
+			s.store, err = ledgerdb.ReadPostgres(ctx, address)
+		}
+		if err == nil {
+			known, err = recorder.ReadShared(ctx, cc.settings.LedgerAddress, cc.now)
+		}
+	} else {
+		s.store, err = ledgerdb.ReadSQLite(ctx, place)
+		if err == nil {
+			known, err = recorder.Read(ctx, place, cc.now)
+		}
+	}
+	if err != nil {
+		s.Close()
+		return nil, problem.WithHint(fmt.Errorf("%s, and the ledger cannot be read: %w", why, err), "--url URL asks a daemon")
+	}
+	fmt.Fprintf(cc.app.stderr, "fairlead: note: %s: these are the last reports in %s\n", why, place)
+	s.view = fleetview.View{
+		Ledger: known, Now: cc.now,
+		Ask: func(_ context.Context, question func(*ledgerdb.Store) error) error { return question(s.store) },
+	}
+	return s, nil
+}
+
+// askFleet asks the store.
+func (s *storedFleet) askFleet(ctx context.Context, question string, values url.Values, into any) error {
+	answer, err := s.view.Answer(ctx, question, values)
+	var unknown *fleetview.UnknownError
+	var unclear *fleetview.QueryError
+	switch {
+	case errors.As(err, &unknown):
+		return usageErrorf(unknown.Hint(), "%v", unknown)
+	case errors.As(err, &unclear):
+		return usageErrorf(unclear.Hint(), "%v", unclear)
+	case err != nil:
+		return err
+	}
+	body, err := json.Marshal(answer)
+	if err == nil {
+		err = json.Unmarshal(body, into)
+	}
+	return err
+}
+
+// Close closes the store.
+func (s *storedFleet) Close() {
+	if s.store != nil {
+		_ = s.store.Close() // it was only read
+	}
+}
+
+// askAll returns all parts of a list.
+func askAll[T any](ctx context.Context, of fleetAsker, question string, values url.Values) ([]T, error) {
+	all := []T{}
+	for {
+		var page fleetview.Page[T]
+		err := of.askFleet(ctx, question, values, &page)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		if page.Next == "" {
+			return all, nil
+		}
+		values.Set("after", page.Next)
+	}
+}
+
+// newValues returns parameters, without those that are "".
+func newValues(pairs ...string) url.Values {
+	values := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return values
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+)
+
+// fleetCommand is a command that asks about the fleet.
+type fleetCommand struct {
+	*commandContext
+	environment, clusterType, cluster string
+}
+
+// addEnvironmentFlag adds the flag that names the environment that a question is about.
+func (f *fleetCommand) addEnvironmentFlag(c *cobra.Command) {
+	c.Flags().StringVarP(&f.environment, "environment", "e", "", "only the clusters of this `environment`")
+	_ = c.RegisterFlagCompletionFunc("environment", f.completeNames)
+}
+
+// ask opens what answers questions, and calls do with it.
+func (f *fleetCommand) ask(ctx context.Context, do func(fleetAsker) error) error {
+	of, err := f.openFleet(ctx)
+	if err != nil {
+		return err
+	}
+	defer of.Close()
+	return do(of)
+}
+
+func newFleetClusters(cc *commandContext) *cobra.Command {
+	f := &fleetCommand{commandContext: cc}
+	silent := false
+	c := &cobra.Command{
+		Use:   "clusters",
+		Short: "List the clusters, and how each stands to what is wanted",
+		Long: `Clusters lists the clusters that were ever in touch. STANDING is how a cluster stands to the
+newest output of its environment: contested, unproven, silent, failed, unknown, behind,
+progressing or ready, the first that fits; WHY says more. A cluster is ready if it runs what
+the folder of its cluster type holds, whichever commit it names.`,
+		Example: `  fairlead fleet clusters
+  fairlead fleet clusters -e prod --silent
+  fairlead fleet clusters -e prod -o csv > clusters.csv`,
+		Args: checkArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			standing := ""
+			if silent {
+				standing = ledger.ClassSilent.String()
+			}
+			return f.ask(c.Context(), func(of fleetAsker) error {
+				values := newValues("environment", f.environment, "type", f.clusterType, "standing", standing)
+				all, err := askAll[fleetview.Cluster](c.Context(), of, "clusters", values)
+				if err != nil {
+					return err
+				}
+				return cc.app.printListing(newClustersListing(all, cc.now()))
+			})
+		},
+	}
+	c.Flags().SortFlags = false
+	f.addEnvironmentFlag(c)
+	c.Flags().StringVar(&f.clusterType, "type", "", "only the clusters of this cluster `type`")
+	c.Flags().BoolVar(&silent, "silent", false, "only those that have missed three reports")
+	cc.addFleetFlags(c)
+	return c
+}
+
+// newClustersListing returns clusters as a table.
+func newClustersListing(all []fleetview.Cluster, now time.Time) listing {
+	l := listing{value: all, empty: "no cluster\n", colour: standingColour, columns: []column{
+		{key: "name"}, {key: "environment"}, {key: "clusterType"}, {key: "standing"}, {key: "revision"}, {key: "since"}, {key: "lastSeen"}, {key: "why", fit: display.Shorten},
+		{key: "attempted", wide: true}, {key: "firstSeen", wide: true},
+	}}
+	for _, c := range all {
+		l.rows = append(l.rows, []any{
+			c.Name, c.Environment, c.Type, c.Standing, revisionCell(c.Revision), age{c.Since, now}, age{c.LastSeen, now}, c.Why, revisionCell(c.Attempted), age{c.FirstSeen, now},
+		})
+	}
+	return l
+}
+
+// standingColour returns the colour of how a cluster stands.
+func standingColour(cell string) string {
+	switch cell {
+	case ledger.ClassReady.String():
+		return display.Green
+	case ledger.ClassFailed.String(), ledger.ClassContested.String():
+		return display.Red
+	case ledger.ClassSilent.String(), ledger.ClassUnproven.String(), ledger.ClassUnheard.String(), ledger.ClassUnknown.String():
+		return display.Yellow
+	}
+	return ""
+}
+
+// revisionCell is a revision in a table: people read a commit's first digits, CSV has all of it.
+type revisionCell string
+
+// String returns a revision for people.
+func (r revisionCell) String() string {
+	parsed := ledger.ParseRevision(string(r))
+	if parsed.Commit == "" {
+		return string(r)
+	}
+	return promote.ShortID(parsed.Commit)
+}
+
+// exactText returns a revision for programs.
+func (r revisionCell) exactText() string { return string(r) }
+
+// age is how long ago a time was, in a table; CSV has the time.
+type age struct{ at, now time.Time }
+
+// String returns the age for people; "" for no time.
+func (a age) String() string {
+	if a.at.IsZero() {
+		return ""
+	}
+	return display.FormatAge(a.now.Sub(a.at))
+}
+
+// exactText returns the time for programs.
+func (a age) exactText() string {
+	if a.at.IsZero() {
+		return ""
+	}
+	return a.at.UTC().Format(time.RFC3339)
+}

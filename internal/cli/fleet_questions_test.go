@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"golang.org/x/tools/txtar"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/server/web"
+	"github.com/fairlead-io/fairlead/internal/testkit/ledgerworld"
+)
+
+var updateFleet = flag.Bool("update-fleet", false, "rewrite the wanted answers in testdata/fleet_questions.txtar")
+
+// fleetRun is what a command about the fleet has printed.
+type fleetRun struct {
+	code        int
+	out, stderr string
+}
+
+// runFleet runs a command about the fleet at the time of the fleet of tests.
+func runFleet(ctx context.Context, args ...string) fleetRun {
+	var out, errs bytes.Buffer
+	a := &app{stdout: display.NewStream(&out), stderr: display.NewStream(&errs), format: "text"}
+	root := &cobra.Command{Use: "fairlead", SilenceErrors: true, SilenceUsage: true}
+	cc := newCommandContext(a)
+	cc.now = func() time.Time { return ledgerworld.Now }
+	root.AddGroup(&cobra.Group{ID: groupDaemon})
+	root.AddCommand(newFleetOf(cc))
+	root.SetArgs(append([]string{"fleet"}, args...))
+	err := root.ExecuteContext(ctx)
+	a.reportError(err)
+	return fleetRun{exitCode(err), out.String(), errs.String()}
+}
+
+// TestFleetQuestions runs the commands in the names of the parts of a text: they print the same with a
+// daemon, and without one, which they say.
+func TestFleetQuestions(t *testing.T) {
+	dir := t.TempDir()
+	w := ledgerworld.NewSQLite(t, filepath.Join(dir, "ledger.db"))
+	server := httptest.NewServer(web.New(web.Options{Fleet: w.View}))
+	defer server.Close()
+	settings := writeFleetSettings(t, dir)
+	const file = "testdata/fleet_questions.txtar"
+	archive, err := txtar.ParseFile(file)
+	if err != nil || len(archive.Files) == 0 {
+		t.Fatal(file, err)
+	}
+	for i, f := range archive.Files {
+		args := strings.Fields(f.Name)
+		asked := runFleet(t.Context(), append(args, "--url", server.URL)...)
+		read := runFleet(t.Context(), append(args, "--config", settings)...)
+		note, rest, _ := strings.Cut(read.stderr, "\n")
+		if read.out != asked.out || rest != asked.stderr || read.code != asked.code || !strings.Contains(note, "no daemon answers at http://127.0.0.1:") {
+			t.Errorf("%s: of a daemon, exit code %d:\n%s%s\nof the store, exit code %d:\n%s%s", f.Name, asked.code, asked.out, asked.stderr, read.code, read.out, read.stderr)
+		}
+		got := asked.out + asked.stderr
+		if diff := cmp.Diff(string(f.Data), got); diff != "" && !*updateFleet {
+			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
+		}
+		archive.Files[i].Data = []byte(got)
+	}
+	if *updateFleet {
+		err := os.WriteFile(file, txtar.Format(archive), 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// writeFleetSettings writes settings of a daemon that does not run, and returns their file.
+func writeFleetSettings(t *testing.T, dir string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	err = listener.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "fairlead.yaml")
+	text := "controlPlane: {repo: https://git.example.com/plane}\ndataDir: .\nlisten: " + address + "\nledger: {secret: {file: secret}}\n"
+	for name, text := range map[string]string{file: text, filepath.Join(dir, "secret"): strings.Repeat("0123456789abcdef", 2)} {
+		err := os.WriteFile(name, []byte(text), 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return file
+}
+
+// TestFleetWithoutLedger: who can be asked nothing says what is missing.
+func TestFleetWithoutLedger(t *testing.T) {
+	none := httptest.NewServer(web.New(web.Options{}))
+	defer none.Close()
+	dir := t.TempDir()
+	empty := writeFleetSettings(t, dir)
+	bare := filepath.Join(dir, "bare.yaml")
+	err := os.WriteFile(bare, []byte("controlPlane: {repo: https://git.example.com/plane}\ndataDir: .\n"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	err = os.Rename(empty, filepath.Join(dir, "settings.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--url", none.URL}, exitUsage, "the daemon has no ledger"},
+		{[]string{"--url", "http://127.0.0.1:1"}, exitFailed, "connection refused"},
+		{[]string{"--config", "bare.yaml"}, exitUsage, "the settings have no ledger"},
+		{nil, exitUsage, "it is not known where the daemon is"},
+		{[]string{"--config", "settings.yaml"}, exitFailed, "and the ledger cannot be read"},
+	} {
+		got := runFleet(t.Context(), append([]string{"clusters"}, c.args...)...)
+		if got.code != c.code || !strings.Contains(got.stderr, c.want) || got.out != "" {
+			t.Errorf("fleet clusters %v: %d\n%s%s\nwant %d with %q", c.args, got.code, got.out, got.stderr, c.code, c.want)
+		}
+	}
+}

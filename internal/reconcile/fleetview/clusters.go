@@ -1,0 +1,148 @@
+package fleetview
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+)
+
+// Cluster is a cluster, and how it stands to what is wanted of it.
+type Cluster struct {
+	Name        string `json:"name"`
+	Environment string `json:"environment"`
+	Type        string `json:"clusterType"`
+	// Standing is one of the classes of the ledger.
+	Standing string `json:"standing"`
+	Why      string `json:"why,omitempty"`
+	// Revision is what it runs, and Attempted what it is at work on, if that is another one.
+	Revision  string    `json:"revision,omitempty"`
+	Attempted string    `json:"attempted,omitempty"`
+	Since     time.Time `json:"since,omitzero"` // when it began to say so
+	FirstSeen time.Time `json:"firstSeen"`
+	LastSeen  time.Time `json:"lastSeen"`
+}
+
+// FindClusters returns clusters, by their names.
+func (v *View) FindClusters(ctx context.Context, q Query) (Page[Cluster], error) {
+	environments, err := v.selectEnvironments(ctx, q.Environment)
+	if err == nil {
+		err = v.checkStanding(q.Standing)
+	}
+	if err == nil {
+		err = v.checkCluster(q)
+	}
+	if err != nil {
+		return Page[Cluster]{}, err
+	}
+	all := []Cluster{}
+	for _, name := range environments {
+		found, err := v.findSituations(ctx, name)
+		if err != nil {
+			return Page[Cluster]{}, err
+		}
+		for _, s := range found.all {
+			if s.Cluster != nil && q.selects(s.Standing) {
+				all = append(all, newCluster(s, found.wants))
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	return newPage(all, q, func(c Cluster) string { return c.Name }), nil
+}
+
+// selects reports whether a question is about a cluster that stands so.
+func (q Query) selects(s ledger.Standing) bool {
+	return (q.Type == "" || q.Type == s.Type) && (q.Cluster == "" || s.Cluster != nil && q.Cluster == s.Cluster.Name()) &&
+		(q.Standing == "" || q.Standing == s.Class.String())
+}
+
+func newCluster(s ledger.Situation, w ledgerdb.Wants) Cluster {
+	return Cluster{
+		Name: s.Cluster.Name(), Environment: s.Cluster.Group.Environment, Type: s.Type, Standing: s.Class.String(), Why: explainSituation(s, w),
+		Revision: s.Platform.Revision, Attempted: s.Platform.Attempted, Since: s.Since, FirstSeen: s.Cluster.FirstSeen, LastSeen: s.Cluster.LastSeen,
+	}
+}
+
+// situations are how the clusters of an environment stand, and to what.
+type situations struct {
+	all   []ledger.Situation
+	wants ledgerdb.Wants
+}
+
+// findSituations returns how the clusters of an environment stand to its newest output.
+func (v *View) findSituations(ctx context.Context, environment string) (situations, error) {
+	wants, err := v.findWants(ctx, environment)
+	if err != nil {
+		return situations{}, err
+	}
+	w := ledger.Wanted{Environment: environment, Output: wants.Newest, Expected: wants.Expected}
+	return situations{v.Ledger.FindSituations(w, &wants.Outputs), wants}, nil
+}
+
+// findWants returns what the clusters of an environment should run.
+func (v *View) findWants(ctx context.Context, environment string) (wants ledgerdb.Wants, err error) {
+	revisions, types := v.Ledger.FindTargets(environment)
+	err = v.Ask(ctx, func(s *ledgerdb.Store) (err error) {
+		wants, err = s.FindWants(ctx, environment, revisions, types)
+		return err
+	})
+	return wants, err
+}
+
+// selectEnvironments returns the environments that a question is about: the one that it names, or all
+// that clusters have named or whose outputs are known.
+func (v *View) selectEnvironments(ctx context.Context, named string) ([]string, error) {
+	var all []string
+	err := v.Ask(ctx, func(s *ledgerdb.Store) (err error) {
+		all, err = s.FindEnvironments(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range v.Ledger.Clusters() {
+		if !slices.Contains(all, c.Group.Environment) {
+			all = append(all, c.Group.Environment)
+		}
+	}
+	if named == "" {
+		return all, nil
+	}
+	if !slices.Contains(all, named) {
+		return nil, &UnknownError{"environment", named, all}
+	}
+	return []string{named}, nil
+}
+
+// checkCluster returns the error of a cluster or a type that is not known.
+func (v *View) checkCluster(q Query) error {
+	if q.Cluster == "" && q.Type == "" {
+		return nil
+	}
+	var names, types []string
+	for _, c := range v.Ledger.Clusters() {
+		names = append(names, c.Name())
+		if !slices.Contains(types, c.Group.ClusterType) {
+			types = append(types, c.Group.ClusterType)
+		}
+	}
+	switch {
+	case q.Cluster != "" && !slices.Contains(names, q.Cluster):
+		return &UnknownError{"cluster", q.Cluster, names}
+	case q.Type != "" && !slices.Contains(types, q.Type):
+		return &UnknownError{"cluster type", q.Type, types}
+	}
+	return nil
+}
+
+// checkStanding returns the error of a standing that there is not.
+func (v *View) checkStanding(named string) error {
+	if named != "" && !slices.Contains(ledger.ClassNames(), named) {
+		return &UnknownError{"standing", named, ledger.ClassNames()}
+	}
+	return nil
+}

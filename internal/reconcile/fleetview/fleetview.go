@@ -1,0 +1,117 @@
+// Package fleetview answers what people ask about the clusters of all environments: from the ledger
+// in memory how they stand now, and from its store what was.
+//
+// What the package keeps true: the daemon and the commands give the same answers; a list is answered in
+// parts of at most [MaxItems], in an order that new items do not disturb; a name that is not known is an
+// error that says which ones are like it; nothing is written.
+package fleetview
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
+)
+
+// MaxItems is how many items a part of a list has at most.
+const MaxItems = 1000
+
+// View answers questions. Any number of goroutines may ask.
+type View struct {
+	Ledger *recorder.Recorder
+	// Ask calls question with the store.
+	Ask func(ctx context.Context, question func(*ledgerdb.Store) error) error
+	// Now is the clock by which a question about the last days is answered.
+	Now func() time.Time
+}
+
+// Query is what a question is about. What it does not name is everything.
+type Query struct {
+	Environment, Other      string // Other is what Environment is compared with
+	Type, Cluster, Workload string
+	Standing                string // only clusters that stand so
+	Since, At               time.Time
+	After                   string // the Next of the part before
+	Limit                   int
+}
+
+// Page is a part of a list.
+type Page[T any] struct {
+	Items []T `json:"items"`
+	// Next is the parameter after of the next part; "" for the last one.
+	Next string `json:"next,omitempty"`
+}
+
+// question is what can be asked, and the parameters that it has.
+type question struct {
+	answer             func(ctx context.Context, q Query) (any, error)
+	required, optional []string
+}
+
+// questions returns all questions, by their names.
+func (v *View) questions() map[string]question {
+	return map[string]question{
+		"clusters": {answerWith(v.FindClusters), nil, []string{"environment", "type", "cluster", "standing", "limit", "after"}},
+	}
+}
+
+// answerWith returns what answers with values of any type.
+func answerWith[T any](find func(ctx context.Context, q Query) (T, error)) func(context.Context, Query) (any, error) {
+	return func(ctx context.Context, q Query) (any, error) { return find(ctx, q) }
+}
+
+// Names returns the names of all questions.
+func Names() []string { return slices.Sorted(maps.Keys((*View)(nil).questions())) }
+
+// Answer answers the question of a name. The error is an *UnknownError for a name that is not known,
+// and a *QueryError for parameters that the question does not have.
+func (v *View) Answer(ctx context.Context, name string, values url.Values) (any, error) {
+	asked, ok := v.questions()[name]
+	if !ok {
+		return nil, &UnknownError{"question", name, Names()}
+	}
+	q, err := asked.parseQuery(values)
+	if err != nil {
+		return nil, err
+	}
+	return asked.answer(ctx, q)
+}
+
+// UnknownError is the error for a name that is not known.
+type UnknownError struct {
+	Kind, Name string
+	Known      []string
+}
+
+// Error says which name is not known.
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("there is no %s %s", e.Kind, strconv.Quote(e.Name))
+}
+
+// Hint says which name may be meant.
+func (e *UnknownError) Hint() string {
+	hint := problem.DidYouMean(e.Name, e.Known)
+	if hint != "" {
+		return hint
+	}
+	if len(e.Known) == 0 {
+		return "the ledger knows none yet"
+	}
+	return "fairlead fleet clusters lists all that the ledger knows"
+}
+
+// QueryError is the error for parameters that a question does not have.
+type QueryError struct{ text, hint string }
+
+// Error says what is wrong.
+func (e *QueryError) Error() string { return e.text }
+
+// Hint says what would be right.
+func (e *QueryError) Hint() string { return e.hint }

@@ -1,0 +1,95 @@
+package fleetview_test
+
+import (
+	"encoding/json"
+	"flag"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/fairlead-io/fairlead/internal/testkit/ledgerworld"
+	"github.com/fairlead-io/fairlead/internal/testkit/pgtest"
+)
+
+// TestMain runs the tests with a PostgreSQL, if one can be started.
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// onBothEngines runs a test with ledgers in SQLite and in PostgreSQL.
+func onBothEngines(t *testing.T, test func(*testing.T, *ledgerworld.World)) {
+	t.Run("SQLite", func(t *testing.T) { test(t, ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))) })
+	t.Run("PostgreSQL", func(t *testing.T) { test(t, ledgerworld.NewPostgres(t, pgtest.Create(t))) })
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite the wanted answers in testdata")
+
+// TestAnswers asks the questions in the names of the parts of each text in testdata, of both engines.
+func TestAnswers(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	onBothEngines(t, func(t *testing.T, w *ledgerworld.World) {
+		for _, file := range files {
+			archive, err := txtar.ParseFile(file)
+			check(t, err)
+			for i, f := range archive.Files {
+				got := answer(t, w, f.Name)
+				if diff := cmp.Diff(string(f.Data), got); diff != "" && !*update {
+					t.Errorf("%s: %s (-want +got):\n%s", file, f.Name, diff)
+				}
+				archive.Files[i].Data = []byte(got)
+			}
+			if *update {
+				check(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+			}
+		}
+	})
+}
+
+// answer answers a question that is written as "clusters?environment=prod": each item of a list in one
+// line.
+func answer(t *testing.T, w *ledgerworld.World, question string) string {
+	t.Helper()
+	name, query, _ := strings.Cut(question, "?")
+	values, err := url.ParseQuery(query)
+	check(t, err)
+	answer, err := w.View.Answer(t.Context(), name, values)
+	if err != nil {
+		text := "error: " + err.Error() + "\n"
+		hinted, ok := err.(interface{ Hint() string })
+		if ok {
+			text += "hint: " + hinted.Hint() + "\n"
+		}
+		return text
+	}
+	body, err := json.Marshal(answer)
+	check(t, err)
+	var list struct {
+		Items []json.RawMessage `json:"items"`
+		Next  string            `json:"next"`
+	}
+	check(t, json.Unmarshal(body, &list))
+	if list.Items == nil {
+		return string(body) + "\n"
+	}
+	text := ""
+	for _, item := range list.Items {
+		text += string(item) + "\n"
+	}
+	if list.Next != "" {
+		text += "next: " + list.Next + "\n"
+	}
+	return text
+}

@@ -1,0 +1,57 @@
+package fleetview
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+)
+
+// explainSituation returns why a cluster is not ready, as a sentence without a full stop; "" for one
+// that is.
+func explainSituation(s ledger.Situation, w ledgerdb.Wants) string {
+	if s.Class == ledger.ClassReady {
+		return ""
+	}
+	object := s.Reason.Object.Name
+	switch s.Reason.Cause {
+	case ledger.CauseSuspended:
+		return fmt.Sprintf("%s is suspended", object)
+	case ledger.CauseContested:
+		return fmt.Sprintf("two clusters report under its name, with the uids %s and %s", s.Cluster.UID, s.Cluster.Rival)
+	case ledger.CauseUnheard:
+		return "it was never in touch"
+	case ledger.CauseUnproven:
+		return "it has not used a key of its own"
+	case ledger.CauseSilent:
+		return "it was last in touch at " + s.Cluster.LastSeen.Format(time.RFC3339)
+	case ledger.CauseSource:
+		return fmt.Sprintf("%s cannot be fetched: %s", object, s.Reason.Message)
+	case ledger.CauseDependency:
+		return fmt.Sprintf("%s has failed: %s", object, s.Reason.Message)
+	case ledger.CauseFailed:
+		return fmt.Sprintf("%s failed: %s", object, s.Reason.Message)
+	case ledger.CauseWaiting:
+		return "the output was merged at " + w.Newest.Merged.Format(time.RFC3339) + ", a short time ago"
+	case ledger.NoCause, ledger.CauseUnknown:
+	}
+	return explainClass(s, w)
+}
+
+// explainClass returns why a cluster is not ready whose objects do not say it.
+func explainClass(s ledger.Situation, w ledgerdb.Wants) string {
+	switch {
+	case w.Newest.Revision == "":
+		return "the outputs of its environment are not known yet"
+	case s.Class == ledger.ClassBehind:
+		return "it has the folder of another output"
+	case s.Class == ledger.ClassProgressing:
+		return fmt.Sprintf("%s is not ready yet", s.Object.Name)
+	case s.Cluster.Platform == "":
+		return "it is not known which of its objects pulls the output"
+	case s.Platform.Phase == ledger.Unstated:
+		return fmt.Sprintf("%s has not reported", s.Cluster.Platform)
+	}
+	return "it has no output of ours, but " + s.Platform.Target()
+}

@@ -1,0 +1,115 @@
+package ledgerdb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+)
+
+// Wants is what the clusters of an environment should run, as far as a question needs it.
+type Wants struct {
+	// Outputs has the newest output, and those that were asked for.
+	Outputs ledger.Outputs
+	// Newest is zero if no output is known.
+	Newest ledger.Output
+	// Base is the commit of the base that the newest output was rendered from; "" if it is not known.
+	Base string
+	// Expected are how many clusters of each type there should be, where something says so.
+	Expected map[string]int
+}
+
+// FindEnvironments returns the environments whose outputs are known.
+func (s *Store) FindEnvironments(ctx context.Context) (names []string, err error) {
+	err = s.ask(ctx, "fleet_environments", nil, collectTexts(&names))
+	return names, err
+}
+
+// FindObjectNames returns the names of all objects, each once, in their order.
+func (s *Store) FindObjectNames(ctx context.Context) (names []string, err error) {
+	err = s.ask(ctx, "fleet_names", nil, collectTexts(&names))
+	return names, err
+}
+
+// collectTexts returns what appends the only column of each row.
+func collectTexts(into *[]string) func(scanFunc) error {
+	return func(scan scanFunc) error {
+		var text string
+		err := scan(&text)
+		*into = append(*into, text)
+		return err
+	}
+}
+
+// FindWants returns the newest output of an environment, and those that are among some revisions. For
+// a type without a folder in the newest one all of an output counts, so that a cluster is not ready
+// because it has a type that does not exist.
+func (s *Store) FindWants(ctx context.Context, environment string, revisions, types []string) (Wants, error) {
+	w := Wants{Expected: map[string]int{}}
+	err := s.engine.read(ctx, func(in session) error {
+		err := in.query(ctx, "fleet_types", []any{environment}, func(scan scanFunc) error {
+			var name string
+			var expected int
+			err := scan(&name, &expected)
+			if expected >= 0 {
+				w.Expected[name] = expected
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		newest, base, err := findOutput(ctx, in, "fleet_output_newest", environment)
+		if err != nil || newest.Revision == "" {
+			return err
+		}
+		w.Newest, w.Base = newest, base
+		missing := slices.DeleteFunc(slices.Clone(types), func(name string) bool { return newest.Folders[name] != "" })
+		add := func(o ledger.Output) {
+			for _, name := range missing {
+				o.Folders[name] = o.Revision
+			}
+			w.Outputs.Add(o)
+		}
+		for _, text := range revisions {
+			commit := ledger.ParseRevision(text).Commit
+			if _, known := w.Outputs.Find(commit); known || commit == "" || commit == newest.Revision {
+				continue
+			}
+			o, _, err := findOutput(ctx, in, "fleet_output_find", environment, commit)
+			if err != nil {
+				return err
+			}
+			if o.Revision != "" {
+				add(o)
+			}
+		}
+		add(newest)
+		return nil
+	})
+	if err != nil {
+		return Wants{}, fmt.Errorf("ask the ledger: %w", err)
+	}
+	return w, nil
+}
+
+// findOutput returns the output that a statement finds, with the commit of the base that it was rendered
+// from; the zero output for none.
+func findOutput(ctx context.Context, in session, statement, environment string, args ...any) (o ledger.Output, base string, err error) {
+	var seq, authored, merged int64
+	err = in.query(ctx, statement, append([]any{environment}, args...), func(scan scanFunc) error {
+		return scan(&o.Revision, &seq, &base, &authored, &merged)
+	})
+	if err != nil || o.Revision == "" {
+		return o, base, err
+	}
+	o.Merged, o.Folders = timeOf(merged), map[string]string{}
+	err = in.query(ctx, "fleet_folders", []any{environment, seq}, func(scan scanFunc) error {
+		var name, folder string
+		err := scan(&name, &folder)
+		o.Folders[name] = folder
+		return err
+	})
+	return o, base, err
+}

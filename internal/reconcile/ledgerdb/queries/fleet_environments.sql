@@ -1,0 +1,1 @@
+select name from environment order by id

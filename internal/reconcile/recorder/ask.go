@@ -1,0 +1,55 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+)
+
+// errNoStore is the error for a question to a store that is not open.
+var errNoStore = errors.New("the ledger is not stored")
+
+// Ask calls question with the store, which lacks what was reported within the last second. The error
+// is that of question, or says why there is no store.
+func (r *Recorder) Ask(ctx context.Context, question func(*ledgerdb.Store) error) error {
+	r.flushing.Lock()
+	store := r.store
+	r.flushing.Unlock()
+	if store == nil {
+		return errors.Join(errNoStore, r.Check())
+	}
+	return question(store)
+}
+
+// FindSituations returns how each expected cluster stands to what is wanted, and why.
+func (r *Recorder) FindSituations(w ledger.Wanted, outputs *ledger.Outputs) []ledger.Situation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.ledger.FindSituations(w, outputs, r.options.Now())
+	for i, s := range all {
+		if s.Cluster != nil {
+			all[i].Cluster = s.Cluster.Clone()
+		}
+	}
+	return all
+}
+
+// FindTargets returns the revisions that the platform objects of the clusters of an environment are at,
+// or work on, and the types of the clusters, each once.
+func (r *Recorder) FindTargets(environment string) (revisions, types []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.ledger.Clusters() {
+		if c.Group.Environment != environment {
+			continue
+		}
+		state, _ := r.ledger.Find(ledger.Object{Cluster: c.ID, Name: c.Platform})
+		revisions, types = append(revisions, state.Target()), append(types, c.Group.ClusterType)
+	}
+	slices.Sort(revisions)
+	slices.Sort(types)
+	return slices.Compact(revisions), slices.Compact(types)
+}

@@ -1,0 +1,79 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+)
+
+// fleetQuestions are below this path.
+const fleetQuestions = "/api/v1/fleet/"
+
+// fleetRoutes returns a route for each question about the fleet.
+func (s *site) fleetRoutes() []route {
+	var all []route
+	for _, name := range fleetview.Names() {
+		all = append(all, route{http.MethodGet, fleetQuestions + name, s.serveFleet(name)})
+	}
+	return all
+}
+
+// serveFleet answers a question about the fleet. A client that has the answer already gets none.
+func (s *site) serveFleet(question string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if s.options.Fleet == nil {
+			s.writeJSON(w, r, http.StatusNotFound, errorAnswer{"the daemon has no ledger", "write where its secret is into its settings, as ledger: {secret: {file: ledger-secret}}"})
+			return
+		}
+		answer, err := s.options.Fleet.Answer(r.Context(), question, r.URL.Query())
+		if err != nil {
+			s.refuseQuestion(w, r, err)
+			return
+		}
+		body, err := json.MarshalIndent(answer, "", "  ")
+		if err != nil {
+			s.serveInternalError(w, r, err)
+			return
+		}
+		digest := sha256.Sum256(body)
+		tag := `"` + base64.RawURLEncoding.EncodeToString(digest[:16]) + `"`
+		w.Header().Set("ETag", tag)
+		w.Header().Set("Cache-Control", "no-cache")
+		if hasTag(r.Header.Get("If-None-Match"), tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		s.writeBody(w, r, http.StatusOK, "application/json", string(body)+"\n")
+	}
+}
+
+// hasTag reports whether a tag is among those of If-None-Match.
+func hasTag(header, tag string) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		if strings.TrimPrefix(strings.TrimSpace(one), "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// refuseQuestion answers a question that has no answer.
+func (s *site) refuseQuestion(w http.ResponseWriter, r *http.Request, err error) {
+	var unknown *fleetview.UnknownError
+	var unclear *fleetview.QueryError
+	switch {
+	case errors.As(err, &unknown):
+		s.writeJSON(w, r, http.StatusNotFound, errorAnswer{unknown.Error(), unknown.Hint()})
+	case errors.As(err, &unclear):
+		s.writeJSON(w, r, http.StatusBadRequest, errorAnswer{unclear.Error(), unclear.Hint()})
+	default:
+		s.options.Logger.WarnContext(r.Context(), "the ledger cannot be asked", slog.String("path", r.URL.Path), slog.Any("error", err))
+		s.writeJSON(w, r, http.StatusServiceUnavailable, errorAnswer{"the ledger cannot be asked now", "/readyz and the log of the daemon say why"})
+	}
+}

@@ -1,0 +1,161 @@
+// Package ledgerworld provides tests with a ledger of a few clusters, each of which stands in another way
+// to what is wanted of it.
+//
+// What the package keeps true: what is wanted and what was reported are the same in each engine; the
+// clock stands still at [Now].
+package ledgerworld
+
+import (
+	"context"
+	"database/sql"
+	_ "embed" // wanted.sql
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
+	"github.com/fairlead-io/fairlead/internal/testkit/pgtest"
+)
+
+//go:embed wanted.sql
+var wanted string
+
+// Now is when questions are asked: 35 minutes after the newest output was merged.
+var Now = time.Date(2026, time.November, 23, 13, 5, 0, 0, time.UTC)
+
+// World is a fleet of a few clusters.
+type World struct {
+	Recorder *recorder.Recorder
+	View     *fleetview.View
+
+	t        testing.TB
+	now      time.Time
+	sequence uint64
+}
+
+// NewSQLite returns a fleet with a ledger in a file.
+func NewSQLite(t testing.TB, path string) *World {
+	return newWorld(t, recorder.Options{Path: path}, func(statements string) {
+		db, err := sql.Open("sqlite", path)
+		if err == nil {
+			_, err = db.ExecContext(t.Context(), statements)
+			err = errors.Join(err, db.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// NewPostgres returns a fleet with a ledger in a database of PostgreSQL.
+func NewPostgres(t testing.TB, db *pgtest.Database) *World {
+	return newWorld(t, recorder.Options{Postgres: func() (string, error) { return db.Address, nil }}, db.Exec)
+}
+
+func newWorld(t testing.TB, o recorder.Options, execute func(statements string)) *World {
+	t.Helper()
+	w := &World{t: t, now: Now}
+	o.Now, o.Logger = func() time.Time { return w.now }, slog.New(slog.DiscardHandler)
+	w.Recorder = recorder.Open(t.Context(), o)
+	w.check(w.Recorder.Check())
+	w.View = &fleetview.View{Ledger: w.Recorder, Ask: w.Recorder.Ask, Now: o.Now}
+	t.Cleanup(func() { w.check(w.Recorder.Close()) })
+	execute(wanted)
+	w.fill()
+	w.check(w.Recorder.Flush(context.WithoutCancel(t.Context())))
+	return w
+}
+
+func (w *World) check(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+const (
+	platform = "Kustomization/flux-system/platform"
+	checkout = "Kustomization/flux-system/checkout-api"
+	payments = "HelmRelease/shop/payments"
+)
+
+// commit returns a revision of a commit of one digit.
+func commit(digit byte) string {
+	text := make([]byte, 40)
+	for i := range text {
+		text[i] = digit
+	}
+	return "main@sha1:" + string(text)
+}
+
+// report is what a cluster says of an object.
+type report struct {
+	object  string
+	phase   ledger.Phase
+	target  string
+	message string
+}
+
+// say has a cluster report objects at a time.
+func (w *World) say(at time.Time, environment, clusterType, cluster string, change func(*ledger.Contact), all ...report) {
+	w.t.Helper()
+	w.now, w.sequence = at, w.sequence+1
+	c := ledger.Contact{
+		Name: cluster, UID: "uid-" + cluster, Group: ledger.Group{Environment: environment, ClusterType: clusterType}, Platform: platform,
+		Every: time.Minute, Boot: "1", Sequence: w.sequence, Sent: at, Received: at,
+	}
+	if change != nil {
+		change(&c)
+	}
+	var reports []ledger.Report
+	for _, r := range all {
+		reports = append(reports, ledger.Report{Object: ledger.Object{Name: r.object}, Phase: r.phase, Target: r.target, Message: r.message, Level: true, Said: at})
+	}
+	w.Recorder.Receive(c, reports)
+}
+
+// at returns a time of the day.
+func (w *World) at(text string) time.Time {
+	parsed, err := time.Parse(time.DateTime, "2026-11-23 "+text+":00")
+	w.check(err)
+	return parsed
+}
+
+// fill has clusters report.
+func (w *World) fill() {
+	a, b, c := commit('a'), commit('b'), commit('c')
+	ready := func(object, target string) report { return report{object, ledger.Ready, target, ""} }
+	for _, name := range []string{"east-1", "east-2", "east-3", "east-4", "east-5", "east-6"} {
+		w.say(w.at("11:05"), "prod", "large", name, nil, ready(platform, a), ready(checkout, commit('1')), ready(payments, "2.1.0"))
+	}
+	for _, name := range []string{"west-1", "west-2"} {
+		w.say(w.at("11:06"), "prod", "small", name, nil, ready(platform, a), ready(checkout, commit('1')))
+	}
+	w.say(w.at("11:07"), "stage", "large", "stage-1", nil, ready(platform, a), ready(checkout, commit('2')), ready(payments, "2.2.0"))
+	w.say(w.at("11:08"), "prod", "large", "east-7", func(c *ledger.Contact) { c.Unproven, c.Boot, c.UID = true, "", "" }, ready(platform, a))
+	w.say(w.at("12:32"), "prod", "large", "east-1", nil, ready(platform, c), ready(checkout, commit('2')))
+	w.say(w.at("12:33"), "prod", "large", "east-2", nil, report{platform, ledger.Failed, c, "timeout waiting for Deployment/x"})
+	w.say(w.at("12:34"), "prod", "large", "east-3", nil, report{platform, ledger.Suspended, b, ""})
+	w.say(w.at("12:35"), "prod", "small", "west-1", nil, ready(platform, b), report{checkout, ledger.Failed, commit('2'), "image not found"})
+	w.say(w.at("12:36"), "prod", "small", "west-2", nil, report{"GitRepository/flux-system/gitops", ledger.Failed, "", "authentication required"})
+	w.say(w.at("12:37"), "prod", "large", "east-4", nil, report{"Kustomization/flux-system/infra", ledger.Failed, b, "no matches for kind"}, report{platform, ledger.Progressing, c, ""})
+	w.say(w.at("13:03"), "prod", "large", "east-5", func(c *ledger.Contact) { c.UID = "uid-other" })
+	for _, name := range []string{"east-1", "east-2", "east-3", "east-4", "east-5", "west-1", "west-2", "stage-1", "east-7"} {
+		environment, clusterType := "prod", "large"
+		if name[0] == 'w' {
+			clusterType = "small"
+		}
+		if name[0] == 's' {
+			environment = "stage"
+		}
+		w.say(w.at("13:04"), environment, clusterType, name, func(c *ledger.Contact) {
+			if name == "east-7" {
+				c.Unproven, c.Boot, c.UID = true, "", ""
+			}
+		})
+	}
+	w.now = Now
+}
