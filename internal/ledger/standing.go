@@ -38,6 +38,8 @@ type Wanted struct {
 	// Expected are how many clusters of each type there should be; a type that is missing here has
 	// those that were in touch.
 	Expected map[string]int
+	// Listed are the types of clusters that are expected by name.
+	Listed map[string]string
 	// AllObjects is set if not only the platform object must be ready, but all objects.
 	AllObjects bool
 }
@@ -45,6 +47,7 @@ type Wanted struct {
 // Standing is how one cluster stands to what is wanted.
 type Standing struct {
 	Cluster *Cluster // nil for one that is expected, and never in touch
+	Listed  string   // the name of such a one; "" if only the number of them is known
 	Type    string
 	Class   Class
 	Object  Object // that decides, for ClassFailed and ClassProgressing
@@ -58,18 +61,25 @@ func (l *Ledger) FindStandings(w Wanted, outputs *Outputs, now time.Time) []Stan
 		objects = l.objectsByCluster()
 	}
 	var all []Standing
-	missing := map[string]int{}
+	missing, heard := map[string]int{}, map[string]bool{}
 	maps.Copy(missing, w.Expected)
 	for _, c := range l.roster.All() {
 		if c.Group.Environment != w.Environment {
 			continue
 		}
+		heard[c.Name()] = true
 		missing[c.Group.ClusterType]--
 		s := l.judgePlatform(c, w, outputs, now)
 		if s.Class == ClassReady {
 			s = l.judgeObjects(s, objects[c.ID], w)
 		}
 		all = append(all, s)
+	}
+	for name, clusterType := range w.Listed {
+		if !heard[name] {
+			missing[clusterType]--
+			all = append(all, Standing{Listed: name, Type: clusterType, Class: ClassUnheard})
+		}
 	}
 	for clusterType, n := range missing {
 		for range n {
@@ -118,7 +128,7 @@ func (l *Ledger) judgeObjects(s Standing, objects []Object, w Wanted) Standing {
 		switch {
 		case state.Phase == Ready:
 		case state.Phase == Failed && !since.Before(w.Output.Merged):
-			return Standing{s.Cluster, s.Type, ClassFailed, o, state.Message}
+			return Standing{Cluster: s.Cluster, Type: s.Type, Class: ClassFailed, Object: o, Message: state.Message}
 		case s.Class == ClassReady:
 			s.Class, s.Object = ClassProgressing, o
 		}
@@ -137,10 +147,10 @@ func (l *Ledger) objectsByCluster() map[string][]Object {
 	return all
 }
 
-// name returns the name of the cluster; "" for one that was never in touch.
+// name returns the name of the cluster; "" for one of which only the number is known.
 func (s Standing) name() string {
 	if s.Cluster == nil {
-		return ""
+		return s.Listed
 	}
 	return s.Cluster.Name()
 }

@@ -64,8 +64,11 @@ func (r *reader) readClusterList(n *yaml.Node, kind string, d *decoder) []*Liste
 }
 
 // ListClusters returns the clusters of all ClusterLists by name, and problems with those that are listed
-// twice. Of these the first one counts.
+// twice. Of these the first one counts. A nil Progress lists none.
 func (p *Progress) ListClusters() ([]*ListedCluster, problem.List) {
+	if p == nil {
+		return nil, nil
+	}
 	all := slices.Clone(p.Clusters)
 	slices.SortFunc(all, func(a, b *ListedCluster) int { return cmp.Or(cmp.Compare(a.Name, b.Name), a.Pos.Compare(b.Pos)) })
 	var problems problem.List

@@ -14,9 +14,10 @@ import (
 
 // Standing is how one expected cluster stands to the output.
 type Standing struct {
-	Cluster     string // "" for one that was never in touch
+	Cluster     string // "" for one that was never in touch, and is not listed by name
 	ClusterType string
-	Labels      map[string]string // of the cluster type
+	Wave        string            // "" for none
+	Labels      map[string]string // of the cluster, or else of its type
 	Class       ledger.Class
 	Object      string // that decides, of a failure
 	Message     string // of a failure
@@ -40,8 +41,8 @@ type Fleet struct {
 // FleetRule is when an output counts as rolled out to a fleet.
 type FleetRule struct {
 	Rule
-	// By is what clusters are grouped by: ByClusterType, or a label of the cluster type after
-	// ByLabel; "" for one group.
+	// By is what clusters are grouped by: ByWave, ByClusterType, or a label after ByLabel; "" for one
+	// group.
 	By string
 	// Percents are those of single groups, and of DefaultGroup; Rule.ReadyPercent is of all others.
 	Percents map[string]int
@@ -52,6 +53,7 @@ type FleetRule struct {
 
 // What clusters are grouped by, and the name that stands for groups without a percentage.
 const (
+	ByWave        = "wave"
 	ByClusterType = "clusterType"
 	ByLabel       = "label:"
 	DefaultGroup  = "default"
@@ -62,7 +64,10 @@ func (r FleetRule) groupOf(s Standing) string {
 	if key, ok := strings.CutPrefix(r.By, ByLabel); ok {
 		return s.Labels[key]
 	}
-	if r.By == ByClusterType {
+	switch r.By {
+	case ByWave:
+		return s.Wave
+	case ByClusterType:
 		return s.ClusterType
 	}
 	return ""

@@ -16,7 +16,8 @@ var (
 )
 
 // standings reads "40 ready large, e2 failed large timeout, 1 unheard small": clusters, or so many,
-// their class, their type, and a message. The label ring of a type is its last letter.
+// their class, their type, and a message. The wave of a cluster is its
+// type, and the label ring its last letter.
 func standings(t *testing.T, list string) []Standing {
 	t.Helper()
 	var all []Standing
@@ -30,7 +31,7 @@ func standings(t *testing.T, list string) []Standing {
 			n = 1
 		}
 		for i := range n {
-			s := Standing{Cluster: words[0], ClusterType: words[2], Labels: map[string]string{"ring": words[2][len(words[2])-1:]}, Message: strings.Join(words[3:], " ")}
+			s := Standing{Cluster: words[0], ClusterType: words[2], Wave: words[2], Labels: map[string]string{"ring": words[2][len(words[2])-1:]}, Message: strings.Join(words[3:], " ")}
 			if err == nil {
 				s.Cluster = fmt.Sprintf("%s-%s-%d", words[2], words[1], i+1)
 			}
@@ -44,7 +45,9 @@ func standings(t *testing.T, list string) []Standing {
 				t.Fatalf("there is no class %s", words[1])
 			}
 			if s.Class == ledger.ClassUnheard {
-				s.Cluster = ""
+				if err == nil {
+					s.Cluster = ""
+				}
 			} else {
 				s.LastSeen = fleetNoon.Add(-time.Duration(i+1) * time.Second)
 				s.SilentAt = s.LastSeen.Add(3 * time.Minute)
@@ -82,6 +85,11 @@ func TestSummarizeFleet(t *testing.T) {
 		{"by a label", "1 ready ring-a, 1 behind ring-b", FleetRule{Rule: Rule{ReadyPercent: 100}, By: "label:ring", FailurePercent: -1}, "progressing: b: 0 of 1 cluster ready (0%, wants 100%): 1 behind (ring-b-behind-1)"},
 		{"by a label that is missing", "1 behind large", FleetRule{Rule: Rule{ReadyPercent: 100}, By: "label:wave", FailurePercent: -1},
 			"progressing: without a name: 0 of 1 cluster ready (0%, wants 100%): 1 behind (large-behind-1)"},
+		{"listed by name, and never heard", "2 ready large, e7 unheard large", percent(100), "progressing: 2 of 3 clusters ready (66.6%, wants 100%): 1 unheard (e7)"},
+		{"by wave", "4 ready canary, 1 behind second, 1 ready none", FleetRule{Rule: Rule{ReadyPercent: 50}, By: ByWave, Percents: map[string]int{"canary": 100}, FailurePercent: -1},
+			"progressing: second: 0 of 1 cluster ready (0%, wants 50%): 1 behind (second-behind-1)"},
+		{"all waves", "4 ready canary, 1 ready second, 1 behind second", FleetRule{Rule: Rule{ReadyPercent: 50}, By: ByWave, Percents: map[string]int{"canary": 100}, FailurePercent: -1},
+			"ready: 5 of 6 clusters ready, and enough in each of 2 groups until 12:02:56"},
 		{"a large fleet", "9412 ready large, 310 behind large, 201 silent large, 77 failed large x", percent(95),
 			"progressing: 9,412 of 10,000 clusters ready (94.1%, wants 95%): 310 behind (large-behind-1, large-behind-2, large-behind-3 and 307 more), 201 silent (large-silent-1, large-silent-2, large-silent-3 and 198 more), 77 failed (large-failed-1: x, large-failed-2, large-failed-3 and 74 more)"},
 		{"two of 40 failed", "38 ready large, 2 failed large x", failures(90, 2), "failed: 2 of 40 clusters failed, and 2% may: large-failed-1: x, large-failed-2"},

@@ -1,12 +1,14 @@
 package promoter
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
@@ -48,7 +50,7 @@ func (m *Promoter) findFleet(s *stageState, need gate.Need, f gate.Facts) rollou
 		return rollout.Fleet{Unknown: "the output cannot be read"}
 	}
 	wanted.Merged = f.MergedAt
-	w := ledger.Wanted{Environment: s.spec.Name, Output: wanted, Expected: map[string]int{}, AllObjects: need.AllObjects}
+	w := ledger.Wanted{Environment: s.spec.Name, Output: wanted, Expected: map[string]int{}, Listed: map[string]string{}, AllObjects: need.AllObjects}
 	labels := map[string]map[string]string{}
 	for _, t := range types {
 		labels[t.Name] = t.Labels
@@ -56,18 +58,39 @@ func (m *Promoter) findFleet(s *stageState, need gate.Need, f gate.Facts) rollou
 			w.Expected[t.Name] = t.Clusters
 		}
 	}
+	listed, _ := s.branch.Progress.ListClusters() // problems are reported where the branch is read
+	byName := map[string]*model.ListedCluster{}
+	count := map[string]int{}
+	for _, c := range listed {
+		w.Listed[c.Name], byName[c.Name] = c.Type, c
+		count[c.Type]++
+		w.Expected[c.Type] = max(w.Expected[c.Type], count[c.Type])
+	}
 	fleet := rollout.Fleet{Since: m.options.Ledger.Since()}
 	if len(w.Expected) < len(types) || len(types) == 0 {
 		fleet.Began = m.findFirstContact()
 	}
 	for _, one := range m.options.Ledger.FindStandings(w, outputs) {
-		standing := rollout.Standing{ClusterType: one.Type, Labels: labels[one.Type], Class: one.Class, Object: one.Object.Name, Message: one.Message}
+		standing := rollout.Standing{Cluster: one.Listed, ClusterType: one.Type, Labels: labels[one.Type], Class: one.Class, Object: one.Object.Name, Message: one.Message}
 		if one.Cluster != nil {
 			standing.Cluster, standing.LastSeen, standing.SilentAt = one.Cluster.Name(), one.Cluster.LastSeen, one.Cluster.SilentAt()
+		}
+		if c := byName[standing.Cluster]; c != nil {
+			standing.Wave, standing.Labels = c.Wave, mergeLabels(standing.Labels, c.Labels)
 		}
 		fleet.Standings = append(fleet.Standings, standing)
 	}
 	return fleet
+}
+
+// mergeLabels returns labels, of which those in over win.
+func mergeLabels(labels, over map[string]string) map[string]string {
+	merged := maps.Clone(labels)
+	if merged == nil {
+		merged = map[string]string{}
+	}
+	maps.Copy(merged, over)
+	return merged
 }
 
 // findFirstContact returns when a cluster was first in touch with the ledger; now if none ever was.

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -324,10 +325,10 @@ func (w *world) describeSpan(s ledger.Span) string {
 
 func (w *world) version(revision string) string { return cmp.Or(w.versions[revision], revision) }
 
-// answerStanding answers how clusters stand to an output. The words may be "expected large=3" and
-// "objects all".
+// answerStanding answers how clusters stand to an output. The words may be "expected large=3", "listed
+// e7=large" and "objects all".
 func (w *world) answerStanding(output string, words []string, now time.Time) []string {
-	wanted := ledger.Wanted{Environment: "prod", Expected: map[string]int{}}
+	wanted := ledger.Wanted{Environment: "prod", Expected: map[string]int{}, Listed: map[string]string{}}
 	var ok bool
 	wanted.Output, ok = w.Outputs().Find(output)
 	if !ok {
@@ -336,9 +337,11 @@ func (w *world) answerStanding(output string, words []string, now time.Time) []s
 	for i, word := range words {
 		switch word {
 		case "expected":
-			for name, n := range pairs(words[i+1:]) {
+			for name, n := range pairs(leadingPairs(words[i+1:])) {
 				wanted.Expected[name], _ = strconv.Atoi(n)
 			}
+		case "listed":
+			wanted.Listed = pairs(leadingPairs(words[i+1:]))
 		case "objects":
 			wanted.AllObjects = true
 		}
@@ -349,6 +352,9 @@ func (w *world) answerStanding(output string, words []string, now time.Time) []s
 	for _, s := range all {
 		counts[s.Class]++
 		line := s.Type + " a cluster: " + s.Class.String()
+		if s.Listed != "" {
+			line = fmt.Sprintf("%s %s: %s", s.Type, s.Listed, s.Class)
+		}
 		if s.Cluster != nil {
 			line = fmt.Sprintf("%s %s: %s", s.Type, s.Cluster.Name(), s.Class)
 		}
@@ -364,6 +370,15 @@ func (w *world) answerStanding(output string, words []string, now time.Time) []s
 		lines = append(lines, line)
 	}
 	return append(lines, fmt.Sprintf("%d ready, %d failed of %d", counts[ledger.ClassReady], counts[ledger.ClassFailed], len(all)))
+}
+
+// leadingPairs returns the words that are pairs, up to the first that is none.
+func leadingPairs(words []string) []string {
+	n := slices.IndexFunc(words, func(word string) bool { return !strings.Contains(word, "=") })
+	if n < 0 {
+		return words
+	}
+	return words[:n]
 }
 
 // answerWhere answers which version of an object ran where at a time.
