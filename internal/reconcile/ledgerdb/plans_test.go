@@ -12,7 +12,10 @@ var scans = regexp.MustCompile(`SCAN (span|arrival|desired)\b`)
 
 var parameters = regexp.MustCompile(`\$\d+`)
 
-// TestPlans: no statement reads a whole history. A statement names these tables without an alias, or
+// rebuilds is the end of the names of statements that a rebuilt ledger begins with.
+const rebuilds = "_clear"
+
+// TestPlans: no statement reads a whole history, unless it is to be rebuilt. A statement names these tables without an alias, or
 // else its plan would not.
 func TestPlans(t *testing.T) {
 	store, err := OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "ledger.db"))
@@ -43,7 +46,7 @@ func TestPlans(t *testing.T) {
 		t.Fatalf("there are %d statements", len(e.statements))
 	}
 	for name, text := range e.statements {
-		if found := plan(text); scans.MatchString(found) {
+		if found := plan(text); scans.MatchString(found) && !strings.HasSuffix(name, rebuilds) {
 			t.Errorf("%s:\n%s", name, found)
 		}
 		if regexp.MustCompile(`(?i)\b(from|join) (span|arrival|desired) (as )?(a|b|d|s|x|old|other)\b`).MatchString(text) {

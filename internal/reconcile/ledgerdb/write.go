@@ -116,6 +116,10 @@ func (w *batchWriter) writeBatch(ctx context.Context, b Batch) error {
 			return err
 		}
 	}
+	err := w.writeArrivals(ctx, b)
+	if err != nil {
+		return err
+	}
 	return w.writeRefusals(ctx, b.Refusals)
 }
 

@@ -40,6 +40,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
 	"github.com/fairlead-io/fairlead/internal/render"
 )
 
@@ -55,6 +56,8 @@ type Options struct {
 	Inbox observe.ReportSource
 	// Ledger knows how clusters stand to outputs; nil for none.
 	Ledger promoter.Ledger
+	// Outputs is told after each cycle where the outputs go. It must not wait; nil for nothing.
+	Outputs func([]wanted.Branch)
 	// Keys get the epochs that the base has; nil for none.
 	Keys *observe.KeyRing
 	// Progress is called with what a round does and, while it works on environments, for how many of
@@ -81,6 +84,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.BeforeEffect == nil {
 		o.BeforeEffect = func(string) {}
+	}
+	if o.Outputs == nil {
+		o.Outputs = func([]wanted.Branch) {}
 	}
 	return o
 }

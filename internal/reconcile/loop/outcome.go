@@ -1,15 +1,18 @@
 package loop
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
 )
 
 // outcome is what a round has made of an environment. Later rounds and promotions decide from it,
@@ -55,6 +58,41 @@ func (o *outcome) promotionFacts() promoter.Environment {
 		f.Pull = &gate.Pull{Number: p.Number, URL: p.URL}
 	}
 	return f
+}
+
+// listBranches returns where the outputs of environments go, by name, as far as those repositories were
+// read.
+func (l *Loop) listBranches() []wanted.Branch {
+	var all []wanted.Branch
+	for _, name := range slices.Sorted(maps.Keys(l.environments)) {
+		o := l.environments[name].outcome
+		if o.output.Repo == "" {
+			continue
+		}
+		remote := l.remotes.KnownRemote(l.remotes.ReadLocation(o.output.Repo))
+		if remote != nil {
+			all = append(all, wanted.Branch{
+				Environment: name, Repo: giturl.Redact(o.output.Repo), Branch: o.output.Branch, Folder: publish.CleanFolder(o.output.Path),
+				Expected: countExpected(o.clusterTypes), Remote: remote.Remote,
+			})
+		}
+	}
+	return all
+}
+
+// countExpected returns how many clusters of a type there should be, where something says so; nil if
+// there are no types.
+func countExpected(types []promoter.ClusterType) map[string]int {
+	if len(types) == 0 {
+		return nil
+	}
+	expected := map[string]int{}
+	for _, t := range types {
+		if t.Clusters >= 0 {
+			expected[t.Name] = t.Clusters
+		}
+	}
+	return expected
 }
 
 // listClusterTypes returns what gates need to know of the cluster types of a model.

@@ -94,6 +94,7 @@ func (l *Loop) runCycle(ctx context.Context, poll repos.Scope) error {
 	}
 	l.promoter.CountFleet(l.promotionFacts())
 	l.reportCycle(started, err)
+	l.options.Outputs(l.listBranches())
 	return err
 }
 

@@ -1,5 +1,5 @@
-// Package recorder takes what clusters report into the ledger, and keeps the ledger's store up to
-// date.
+// Package recorder takes what clusters report, and what they should run, into the ledger, and keeps the
+// ledger's store up to date.
 //
 // What the package keeps true: a report counts at once, and is stored soon after; what a store cannot
 // take is held, bounded by the number of objects, until it can; a store that is away, damaged or of a
@@ -64,6 +64,7 @@ type Recorder struct {
 	options Options
 	full    chan struct{} // told when there are many changes
 	upkeep  upkeep        // of Run
+	told    toldOutputs
 
 	flushing sync.Mutex      // guards the next five
 	store    *ledgerdb.Store // nil if it could not be opened
@@ -111,7 +112,7 @@ func Open(ctx context.Context, o Options) *Recorder {
 
 func newRecorder(o Options) *Recorder {
 	r := &Recorder{
-		options: o, full: make(chan struct{}, 1), unread: errUnread,
+		options: o, full: make(chan struct{}, 1), told: newToldOutputs(), unread: errUnread,
 		ledger: ledger.New(maxObjects), pending: newChanges(), seen: map[string]bool{}, written: o.Now(), losses: map[string]observe.Loss{},
 		refusals: map[refusalKey]ledger.Refusals{},
 	}

@@ -88,6 +88,7 @@ func RunOnce(ctx context.Context, o Options) (status.Snapshot, error) {
 			break
 		}
 	}
+	reports.RecordToldOutputs(ctx)
 	return store.Snapshot(), err
 }
 
@@ -110,6 +111,7 @@ func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, clu
 		}
 	})
 	with.Settings, with.Inbox, with.Ledger, with.Now = o.Settings, reports, findLedger(reports, o.Now()), o.Now
+	with.Outputs = reports.TellOutputs
 	l, err := loop.New(ctx, with)
 	if err != nil {
 		closeReports(reports, with.Logger)
@@ -238,6 +240,7 @@ func runUntilDone(ctx context.Context, loop *loop.Loop, reports clusterReports, 
 		}
 	}
 	wait.Go(func() { reports.Run(ctx) })
+	wait.Go(func() { reports.RecordOutputs(ctx) })
 	loop.Run(ctx, func() {
 		if o.After != nil && ctx.Err() == nil {
 			o.After(store.Snapshot())

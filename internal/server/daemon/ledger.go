@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
 	agents "github.com/fairlead-io/fairlead/internal/server/reports"
 )
 
@@ -28,6 +29,11 @@ type clusterReports interface {
 	Run(ctx context.Context)
 	// RefuseKey counts a report under the name of a cluster whose key was missing or wrong.
 	RefuseKey(cluster string)
+	// TellOutputs has RecordOutputs record what is new on output branches. It does not wait.
+	TellOutputs([]wanted.Branch)
+	// RecordOutputs records what clusters should run until ctx ends, and RecordToldOutputs does it once.
+	RecordOutputs(ctx context.Context)
+	RecordToldOutputs(ctx context.Context)
 	// Check returns why what is added cannot be stored; nil if it can.
 	Check() error
 	Close() error
@@ -83,6 +89,15 @@ func (inboxReports) Run(ctx context.Context) { <-ctx.Done() }
 
 // RefuseKey counts nothing: an Inbox has no keys of clusters.
 func (inboxReports) RefuseKey(string) {}
+
+// TellOutputs does nothing: an Inbox has nothing of what clusters should run.
+func (inboxReports) TellOutputs([]wanted.Branch) {}
+
+// RecordOutputs waits for the end.
+func (inboxReports) RecordOutputs(ctx context.Context) { <-ctx.Done() }
+
+// RecordToldOutputs does nothing.
+func (inboxReports) RecordToldOutputs(context.Context) {}
 
 // Check returns nil: an Inbox says with each event what it cannot store.
 func (inboxReports) Check() error { return nil }

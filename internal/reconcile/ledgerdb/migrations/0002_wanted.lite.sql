@@ -36,6 +36,7 @@ create table desired_type(
   folder text not null,            -- the id of its tree
   primary key(cluster_type, from_seq)
 ) without rowid;
+create index desired_type_now on desired_type(cluster_type, folder) where to_seq is null;
 create index desired_type_by_folder on desired_type(cluster_type, folder, from_seq);
 -- A deployment target on a cluster type.
 create table assignment(
@@ -89,4 +90,5 @@ create table arrival(
   failed integer,
   primary key(output, cluster)
 ) without rowid;
-create index arrival_by_cluster on arrival(cluster, output);
+create index arrival_by_cluster on arrival(cluster, ready);
+create index arrival_by_failure on arrival(cluster, failed) where failed is not null;

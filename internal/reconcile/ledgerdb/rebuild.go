@@ -1,0 +1,65 @@
+package ledgerdb
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// ReplaceOutputs replaces all that is stored of what clusters should run by the outputs of all
+// environments, whole or not at all. When outputs have come to clusters stays known, and is read from
+// what the clusters have said if it was not.
+func (s *Store) ReplaceOutputs(ctx context.Context, all []Outputs) error {
+	err := s.engine.transact(ctx, func(in session) error { return replaceOutputs(ctx, in, all) })
+	if err != nil {
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	return nil
+}
+
+func replaceOutputs(ctx context.Context, in session, all []Outputs) error {
+	former := map[string]map[string][]int64{} // by environment and commit
+	next := int64(1)
+	err := in.query(ctx, "outputs_load", nil, func(scan scanFunc) error {
+		var environment, commit string
+		var id int64
+		err := scan(&environment, &commit, &id)
+		if former[environment] == nil {
+			former[environment] = map[string][]int64{}
+		}
+		former[environment][commit] = append(former[environment][commit], id)
+		next = max(next, id+1)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, table := range []string{"desired", "part", "reconciler_file", "assignment", "desired_type", "output", "cluster_type", "environment"} {
+		err := in.exec(ctx, table+"_clear")
+		if err != nil {
+			return err
+		}
+	}
+	for _, o := range all {
+		for _, c := range o.Changes {
+			err := writeParts(ctx, in, slices.Sorted(maps.Keys(c.Parts)), c.Parts)
+			if err != nil {
+				return err
+			}
+		}
+		w := outputWriter{session: in, next: next, former: former[o.Environment.Name]}
+		_, err := w.writeAll(ctx, o, WantedState{})
+		if err != nil {
+			return err
+		}
+		next = w.next
+	}
+	err = in.exec(ctx, "arrival_clear")
+	for _, o := range all {
+		if err == nil {
+			err = in.exec(ctx, "arrival_of_environment", o.Environment.Name, int64(0))
+		}
+	}
+	return err
+}

@@ -1,0 +1,341 @@
+package ledgerdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+)
+
+// ErrOvertaken is the error for outputs that do not follow those that are stored: another process was
+// faster.
+var ErrOvertaken = errors.New("the ledger has newer outputs")
+
+// Environment is where the output of an environment goes.
+type Environment struct{ Name, Repo, Branch, Folder string }
+
+// WantedState is what is stored of what an environment's clusters should run.
+type WantedState struct {
+	Environment Environment
+	Newest      string            // the commit of the newest output; "" if there is none
+	Folders     map[string]string // the ids of the trees of cluster types then
+	// Expected is how many clusters of a type there should be, where that is known.
+	Expected map[string]int
+
+	seq, line int64
+	merged    time.Time
+}
+
+// Outputs are new outputs of an environment.
+type Outputs struct {
+	Environment Environment
+	// Follows is the newest output that is stored; NewLine is set if the branch does not go on from
+	// there.
+	Follows string
+	NewLine bool
+	Changes []ledger.OutputChange // the oldest first; their Parts were written before
+	// Expected is how many clusters of a type there should be; all others have no number. What is stored
+	// stays if it is nil.
+	Expected map[string]int
+}
+
+// LoadWanted reads what is stored of what an environment's clusters should run.
+func (s *Store) LoadWanted(ctx context.Context, environment string) (w WantedState, err error) {
+	err = s.engine.read(ctx, func(in session) error {
+		w, err = loadWanted(ctx, in, environment)
+		return err
+	})
+	if err != nil {
+		return w, fmt.Errorf("read the ledger: %w", err)
+	}
+	return w, nil
+}
+
+func loadWanted(ctx context.Context, in session, environment string) (WantedState, error) {
+	w := WantedState{Folders: map[string]string{}, Expected: map[string]int{}}
+	err := in.query(ctx, "output_newest", []any{environment}, func(scan scanFunc) error {
+		var merged int64
+		e := &w.Environment
+		err := scan(&e.Name, &e.Repo, &e.Branch, &e.Folder, &w.seq, &w.line, &w.Newest, &merged)
+		w.merged = timeOf(merged)
+		return err
+	})
+	if err != nil {
+		return w, err
+	}
+	return w, in.query(ctx, "types_load", []any{environment}, func(scan scanFunc) error {
+		var name, folder string
+		var expected *int64
+		err := scan(&name, &expected, &folder)
+		if folder != "" {
+			w.Folders[name] = folder
+		}
+		if expected != nil {
+			w.Expected[name] = int(*expected)
+		}
+		return err
+	})
+}
+
+// HasOutput reports whether a commit is stored as an output of an environment.
+func (s *Store) HasOutput(ctx context.Context, environment, commit string) (found bool, err error) {
+	err = s.ask(ctx, "output_find", []any{environment, commit}, func(scan scanFunc) error {
+		var id int64
+		found = true
+		return scan(&id)
+	})
+	return found, err
+}
+
+// maxFiles is how many files are written in one transaction. The clusters that report wait meanwhile.
+const maxFiles = 5000
+
+// WriteParts writes what is in files, by the ids of their blobs. What no output has is of no harm, so
+// that this may end at any time.
+func (s *Store) WriteParts(ctx context.Context, parts map[string][]ledger.Part) error {
+	for digests := range slices.Chunk(slices.Sorted(maps.Keys(parts)), maxFiles) {
+		err := s.engine.transact(ctx, func(in session) error { return writeParts(ctx, in, digests, parts) })
+		if err != nil {
+			return fmt.Errorf("write the ledger: %w", err)
+		}
+	}
+	return nil
+}
+
+func writeParts(ctx context.Context, in session, digests []string, parts map[string][]ledger.Part) error {
+	for _, digest := range digests {
+		err := in.exec(ctx, "reconciler_file_write", digest)
+		if err != nil {
+			return err
+		}
+		for _, p := range parts[digest] {
+			pinned := any(nil)
+			if p.Pinned != "" {
+				pinned = p.Pinned
+			}
+			err := in.exec(ctx, "part_write", digest, p.Object, p.Repo, p.Ref, p.Path, pinned)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// WriteOutputs writes new outputs whole or not at all, and when they came to clusters. The error is
+// ErrOvertaken if they do not follow those that are stored.
+func (s *Store) WriteOutputs(ctx context.Context, o Outputs) error {
+	err := s.engine.transact(ctx, func(in session) error {
+		known, err := loadWanted(ctx, in, o.Environment.Name)
+		if err == nil && known.Newest != o.Follows {
+			err = ErrOvertaken
+		}
+		if err != nil {
+			return err
+		}
+		w := outputWriter{session: in}
+		w.next, err = w.writeRow(ctx, "output_next")
+		if err != nil {
+			return err
+		}
+		since, err := w.writeAll(ctx, o, known)
+		if err != nil || len(o.Changes) == 0 {
+			return err
+		}
+		return w.exec(ctx, "arrival_of_environment", o.Environment.Name, unixOf(since))
+	})
+	if err != nil {
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	return nil
+}
+
+// outputWriter writes the outputs of one environment.
+type outputWriter struct {
+	session
+	environment int64
+	seq, line   int64
+	next        int64 // the id of the next output
+	types       map[string]int64
+	former      map[string][]int64 // ids of outputs that are written again, by their commits
+}
+
+// writeAll writes outputs, and returns when the earliest of them was merged.
+func (w *outputWriter) writeAll(ctx context.Context, o Outputs, known WantedState) (earliest time.Time, err error) {
+	e := o.Environment
+	w.environment, err = w.writeRow(ctx, "environment_write", e.Name, e.Repo, e.Branch, e.Folder)
+	if err != nil {
+		return earliest, err
+	}
+	w.types, w.seq, w.line = map[string]int64{}, known.seq, max(known.line, 1)
+	if o.NewLine && known.Newest != "" {
+		w.line++
+	}
+	for i, c := range o.Changes {
+		if o.NewLine && c.Merged.Before(known.merged) { // it was wanted before, and is wanted again
+			c.Merged = known.merged
+		}
+		if i == 0 || c.Merged.Before(earliest) {
+			earliest = c.Merged
+		}
+		err := w.writeChange(ctx, c)
+		if err != nil {
+			return earliest, err
+		}
+	}
+	return earliest, w.writeExpected(ctx, o.Expected, known.Expected)
+}
+
+// writeRow writes a row, and returns its id.
+func (w *outputWriter) writeRow(ctx context.Context, statement string, args ...any) (id int64, err error) {
+	err = w.query(ctx, statement, args, func(scan scanFunc) error { return scan(&id) })
+	return id, err
+}
+
+func (w *outputWriter) writeChange(ctx context.Context, c ledger.OutputChange) error {
+	w.seq++
+	authored := any(nil)
+	if !c.Authored.IsZero() {
+		authored = unixOf(c.Authored)
+	}
+	err := w.exec(ctx, "output_write", w.takeID(c.Revision), w.environment, w.seq, w.line, c.Revision, c.Base, c.Plane, authored, unixOf(c.Merged))
+	if err != nil {
+		return err
+	}
+	files := map[string][]ledger.FileChange{}
+	for _, f := range c.Files {
+		files[f.ClusterType] = append(files[f.ClusterType], f)
+	}
+	for _, f := range c.Folders {
+		err := w.writeFolder(ctx, f, files[f.ClusterType])
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeID returns the id of an output: the one that it had, if it is written again, as its arrivals have
+// that.
+func (w *outputWriter) takeID(commit string) int64 {
+	ids := w.former[commit]
+	if len(ids) > 0 {
+		w.former[commit] = ids[1:]
+		return ids[0]
+	}
+	w.next++
+	return w.next - 1
+}
+
+func (w *outputWriter) writeFolder(ctx context.Context, f ledger.FolderChange, files []ledger.FileChange) error {
+	id, err := w.findType(ctx, f.ClusterType)
+	if err == nil {
+		err = w.exec(ctx, "desired_type_end", id, w.seq)
+	}
+	if err == nil && f.ID != "" {
+		err = w.exec(ctx, "desired_type_begin", id, w.seq, f.ID)
+	}
+	if err == nil && f.Whole {
+		files, err = w.findDifference(ctx, id, f.ClusterType, files)
+	}
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		err := w.writeFile(ctx, id, file, f.Whole)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *outputWriter) findType(ctx context.Context, name string) (int64, error) {
+	id, known := w.types[name]
+	if known {
+		return id, nil
+	}
+	id, err := w.writeRow(ctx, "type_write", w.environment, name)
+	w.types[name] = id
+	return id, err
+}
+
+// findDifference returns how the files of a cluster type differ from those that are stored. Files that
+// are only stored are gone.
+func (w *outputWriter) findDifference(ctx context.Context, clusterType int64, name string, files []ledger.FileChange) ([]ledger.FileChange, error) {
+	stored := map[string]string{}
+	err := w.query(ctx, "desired_load", []any{clusterType}, func(scan scanFunc) error {
+		var target, digest string
+		err := scan(&target, &digest)
+		stored[target] = digest
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var changed []ledger.FileChange
+	for _, f := range files {
+		digest, known := stored[f.Target]
+		delete(stored, f.Target)
+		switch {
+		case digest == f.Digest:
+			continue
+		case known:
+			changed = append(changed, ledger.FileChange{ClusterType: name, Target: f.Target})
+		}
+		changed = append(changed, f)
+	}
+	for _, target := range slices.Sorted(maps.Keys(stored)) {
+		changed = append(changed, ledger.FileChange{ClusterType: name, Target: target})
+	}
+	return changed, nil
+}
+
+// writeFile ends what a deployment target has had, unless that was done, and begins what it has now.
+func (w *outputWriter) writeFile(ctx context.Context, clusterType int64, f ledger.FileChange, ended bool) error {
+	if !ended || f.Digest == "" {
+		err := w.exec(ctx, "desired_end", clusterType, f.Target, w.seq)
+		if err != nil {
+			return err
+		}
+	}
+	if f.Digest == "" {
+		return nil
+	}
+	err := w.exec(ctx, "assignment_write", clusterType, f.Target)
+	if err != nil {
+		return err
+	}
+	return w.exec(ctx, "desired_begin", clusterType, f.Target, w.seq, f.Digest)
+}
+
+// writeExpected writes how many clusters there should be, where another number is stored.
+func (w *outputWriter) writeExpected(ctx context.Context, wanted, known map[string]int) error {
+	if wanted == nil {
+		return nil
+	}
+	for name := range known {
+		_, ok := wanted[name]
+		if !ok {
+			err := w.exec(ctx, "type_expect", w.environment, name, nil)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		n, ok := known[name]
+		if ok && n == wanted[name] {
+			continue
+		}
+		err := w.exec(ctx, "type_expect", w.environment, name, int64(wanted[name]))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
+)
+
+// Rebuilt is what was read from an output branch.
+type Rebuilt struct {
+	Environment string `json:"environment"`
+	Outputs     int    `json:"outputs"` // its commits
+	// ClusterTypes and Assignments are those that the newest of them has.
+	ClusterTypes int `json:"clusterTypes"`
+	Assignments  int `json:"assignments"`
+}
+
+// RebuildOutputs reads from the output branches of all environments what clusters should run, and puts
+// it into a store in the place of what that has, whole or not at all. Other processes may use the store.
+func RebuildOutputs(ctx context.Context, store *ledgerdb.Store, branches []wanted.Branch) ([]Rebuilt, error) {
+	var all []ledgerdb.Outputs
+	var done []Rebuilt
+	for _, b := range branches {
+		o, r, err := readOutputs(ctx, b)
+		if err != nil {
+			return nil, fmt.Errorf("read the output of %s: %w", b.Environment, err)
+		}
+		if r.Outputs > 0 {
+			all = append(all, o)
+		}
+		done = append(done, r)
+	}
+	return done, store.ReplaceOutputs(ctx, all)
+}
+
+// readOutputs returns all outputs of an environment.
+func readOutputs(ctx context.Context, b wanted.Branch) (ledgerdb.Outputs, Rebuilt, error) {
+	o, r := newOutputs(b, "", false), Rebuilt{Environment: b.Environment}
+	head, err := b.FindHead()
+	if err != nil || head == "" {
+		return o, r, err
+	}
+	commits, _, err := b.ListNew(head, "", func(string) (bool, error) { return false, nil })
+	if err != nil {
+		return o, r, err
+	}
+	reader := wanted.NewReader(b, wanted.Known{})
+	targets := map[string]map[string]bool{} // by cluster type
+	for _, commit := range commits {
+		c, err := reader.ReadChange(ctx, commit)
+		if err != nil {
+			return o, r, err
+		}
+		o.Changes = append(o.Changes, c)
+		applyChange(targets, c)
+	}
+	r.Outputs, r.ClusterTypes = len(commits), len(targets)
+	for _, names := range targets {
+		r.Assignments += len(names)
+	}
+	return o, r, nil
+}
+
+// applyChange brings the deployment targets of cluster types to where they are after a change.
+func applyChange(targets map[string]map[string]bool, c ledger.OutputChange) {
+	for _, f := range c.Folders {
+		switch {
+		case f.ID == "":
+			delete(targets, f.ClusterType)
+		case f.Whole:
+			targets[f.ClusterType] = map[string]bool{}
+		}
+	}
+	for _, f := range c.Files {
+		if f.Digest == "" {
+			delete(targets[f.ClusterType], f.Target)
+		} else {
+			targets[f.ClusterType][f.Target] = true
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
+)
+
+const (
+	// maxChanges is how many commits are written in one transaction, and maxAttempts how often it is
+	// tried when another process was faster.
+	maxChanges  = 50
+	maxAttempts = 5
+)
+
+// errAway is the error while the store is not open.
+var errAway = errors.New("the ledger is not open")
+
+// toldOutputs is where the outputs of environments go, as the last cycle has found.
+type toldOutputs struct {
+	branches chan []wanted.Branch // those that are not recorded yet
+	failures map[string]string    // by environment, as they were logged last
+}
+
+func newToldOutputs() toldOutputs {
+	return toldOutputs{make(chan []wanted.Branch, 1), map[string]string{}}
+}
+
+// TellOutputs has what is new on output branches recorded, by RecordOutputs. It does not wait, and must
+// not be called by two goroutines at a time.
+func (r *Recorder) TellOutputs(all []wanted.Branch) {
+	select {
+	case <-r.told.branches: // they are among those that are told now
+	default:
+	}
+	r.told.branches <- all
+}
+
+// RecordOutputs records what clusters should run, as TellOutputs is told where to find it, until ctx
+// ends. What fails is tried again.
+func (r *Recorder) RecordOutputs(ctx context.Context) {
+	var left []wanted.Branch
+	retry := time.NewTicker(retryAfter)
+	defer retry.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case left = <-r.told.branches:
+		case <-retry.C:
+		}
+		left = r.recordBranches(ctx, left)
+	}
+}
+
+// RecordToldOutputs records once what TellOutputs was told last.
+func (r *Recorder) RecordToldOutputs(ctx context.Context) {
+	select {
+	case all := <-r.told.branches:
+		_ = r.recordBranches(ctx, all) // they are logged
+	default:
+	}
+}
+
+// recordBranches records what is new on branches, and returns those with which it failed. That is logged.
+func (r *Recorder) recordBranches(ctx context.Context, all []wanted.Branch) (failed []wanted.Branch) {
+	for _, b := range all {
+		err := r.recordOutputs(ctx, b)
+		if ctx.Err() != nil {
+			return nil
+		}
+		said := ""
+		if err != nil {
+			said = err.Error()
+			failed = append(failed, b)
+		}
+		if said != "" && said != r.told.failures[b.Environment] && !errors.Is(err, errAway) { // of which it is logged elsewhere
+			r.options.Logger.Warn("what clusters should run could not be recorded in the ledger; it is tried again", "environment", b.Environment, "error", err)
+		}
+		r.told.failures[b.Environment] = said
+	}
+	return failed
+}
+
+// recordOutputs records the commits of an output branch that are not recorded yet.
+func (r *Recorder) recordOutputs(ctx context.Context, b wanted.Branch) error {
+	head, err := b.FindHead()
+	if err != nil || head == "" {
+		return err
+	}
+	for range maxAttempts {
+		err = r.tryRecord(ctx, b, head)
+		if !errors.Is(err, ledgerdb.ErrOvertaken) {
+			return err
+		}
+	}
+	return err
+}
+
+func (r *Recorder) tryRecord(ctx context.Context, b wanted.Branch, head string) error {
+	var known ledgerdb.WantedState
+	err := r.useStore(func(s *ledgerdb.Store) (err error) {
+		known, err = s.LoadWanted(ctx, b.Environment)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	commits, grown, err := r.listNew(ctx, b, head, known)
+	if err != nil {
+		return fmt.Errorf("read the commits of %s: %w", b.Repo, err)
+	}
+	outputs := newOutputs(b, known.Newest, !grown)
+	if len(commits) == 0 && known.Environment == outputs.Environment && (b.Expected == nil || maps.Equal(known.Expected, b.Expected)) {
+		return nil
+	}
+	reader := wanted.NewReader(b, wanted.Known{Newest: known.Newest, Folders: known.Folders})
+	for i, commit := range commits {
+		change, err := reader.ReadChange(ctx, commit)
+		if err != nil {
+			return err
+		}
+		outputs.Changes = append(outputs.Changes, change)
+		if len(outputs.Changes) == maxChanges && i < len(commits)-1 {
+			if err := r.writeOutputs(ctx, outputs); err != nil {
+				return err
+			}
+			outputs = newOutputs(b, commit, false)
+		}
+	}
+	return r.writeOutputs(ctx, outputs)
+}
+
+// listNew returns the commits of a branch that are not recorded yet: see [wanted.Branch.ListNew]. If the
+// folder is another one, all is to be read anew.
+func (r *Recorder) listNew(ctx context.Context, b wanted.Branch, head string, known ledgerdb.WantedState) (commits []string, grown bool, err error) {
+	switch {
+	case known.Newest != head:
+		return b.ListNew(head, known.Newest, func(commit string) (found bool, err error) {
+			err = r.useStore(func(s *ledgerdb.Store) (err error) {
+				found, err = s.HasOutput(ctx, b.Environment, commit)
+				return err
+			})
+			return found, err
+		})
+	case known.Environment.Folder != b.Folder:
+		return []string{head}, false, nil
+	}
+	return nil, true, nil
+}
+
+func newOutputs(b wanted.Branch, follows string, newLine bool) ledgerdb.Outputs {
+	return ledgerdb.Outputs{
+		Environment: ledgerdb.Environment{Name: b.Environment, Repo: b.Repo, Branch: b.Branch, Folder: b.Folder},
+		Follows:     follows, NewLine: newLine, Expected: b.Expected,
+	}
+}
+
+// writeOutputs writes outputs, after what is in their files.
+func (r *Recorder) writeOutputs(ctx context.Context, o ledgerdb.Outputs) error {
+	for _, c := range o.Changes {
+		err := r.useStore(func(s *ledgerdb.Store) error { return s.WriteParts(ctx, c.Parts) })
+		if err != nil {
+			return err
+		}
+	}
+	return r.useStore(func(s *ledgerdb.Store) error { return s.WriteOutputs(ctx, o) })
+}
+
+// useStore calls use with the store, of which there is one writer at a time. The error is errAway if it
+// is not open.
+func (r *Recorder) useStore(use func(*ledgerdb.Store) error) error {
+	r.flushing.Lock()
+	defer r.flushing.Unlock()
+	if r.store == nil {
+		return errAway
+	}
+	return use(r.store)
+}
