@@ -251,6 +251,8 @@ type StackAWS struct {
 type StackRunner struct {
 	Secret         string `yaml:"secret"`
 	ServiceAccount string `yaml:"serviceAccount"`
+	// WaitImage is an image whose entrypoint is kubectl: it waits until a chart is uninstalled.
+	WaitImage string `yaml:"waitImage"`
 }
 
 // PlanApproval is a person's approval of one plan of one component. The person is the author of the

@@ -3,6 +3,7 @@ package stack
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
@@ -31,6 +32,9 @@ func (r *resolver) checkComponent(c *Component) {
 		r.addf(s, line, problem.DidYouMean(c.Type, []string{Terraform, Helm}), "component %s: the type cannot be %q; it is terraform or helm", c.Name, c.Type)
 	}
 }
+
+// reservedOutputs begins the names of outputs that are added to a root module.
+const reservedOutputs = "fairlead_"
 
 // identifier is a name that Terraform takes for a variable or an output.
 var identifier = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]*$`)
@@ -74,6 +78,9 @@ func (r *resolver) checkTerraform(c *Component) {
 	outputs := map[string]bool{}
 	for _, o := range c.Outputs {
 		r.checkIdentifier(c, o.Name.Line, "output", o.Name.Text)
+		if strings.HasPrefix(o.Name.Text, reservedOutputs) {
+			r.addf(s, o.Name.Line, "give it another name", "component %s: the name of the output %s begins with %s, as those that Fairlead adds for charts", c.Name, o.Name.Text, reservedOutputs)
+		}
 		if outputs[o.Name.Text] {
 			r.addf(s, o.Name.Line, "remove one of them", "component %s has the output %s twice", c.Name, o.Name.Text)
 		}
@@ -98,15 +105,11 @@ func (r *resolver) checkHelm(c *Component) {
 	}{
 		{"module", c.Module != nil}, {"variablesFile", c.VariablesFile != nil}, {"overlayFiles", c.OverlayFiles != nil}, {"overlayData", c.OverlayData != nil},
 		{"secrets", c.Secrets != nil}, {"outputs", c.Outputs != nil}, {"aws", c.AWS != nil}, {"subtype", c.Subtype.Text != ""},
-		{"destroy", c.Destroy}, {"destroyProtection", c.DestroyProtection},
 	}
 	for _, u := range unsupported {
 		if u.has {
 			r.addf(s, line, "remove it", "component %s: a component of type helm cannot have %s", c.Name, u.field)
 		}
-	}
-	if s.Teardown {
-		r.addf(s, line, "remove the component, wait until its release is uninstalled, and tear down then", "component %s: the teardown of a stack with a component of type helm is not supported yet", c.Name)
 	}
 	if c.Source == nil {
 		r.addf(s, line, "as in source: {repo: https://github.com/helm/examples, path: charts/hello-world}", "component %s: source is required", c.Name)
@@ -120,9 +123,4 @@ func (r *resolver) checkHelm(c *Component) {
 		hint = "source is read without credentials, and without a ref from the branch " + DefaultBranch
 	}
 	r.warnf(s, c.StackComponent.Type.Line, hint, "component %s: CloudKnit does not take the type helm; here it is a HelmRelease", c.Name)
-	for _, v := range c.Variables {
-		if v.From != nil && v.From.Index != "" {
-			r.addf(s, v.From.Line, "add an output to the module that is the item", "component %s: a value of a chart cannot be an item of an output yet", c.Name)
-		}
-	}
 }

@@ -209,6 +209,7 @@ func (g *generator) writeOutputs(body *hclwrite.Body) {
 			output.SetAttributeValue("sensitive", cty.True)
 		}
 	}
+	g.writeChartValues(body)
 }
 
 func (g *generator) writeSecrets(body *hclwrite.Body) {

@@ -126,11 +126,6 @@ func (k *keeper) compareStack(s *renderedStack) error {
 		return nil
 	}
 	pos := problem.Pos{Layer: k.model.Environment}
-	if i := slices.IndexFunc(s.components, func(c *renderedComponent) bool { return c.terraform == nil }); i >= 0 {
-		k.problems.Addf(pos, "Environment/"+subject, "restore the file, remove the components of type helm, and delete it once they are uninstalled",
-			"the file of the stack %s was deleted, and the teardown of a stack with a component of type helm is not supported yet: %s", s.Path(), s.components[i].name)
-		return nil
-	}
 	waits := s.isTornDown() && k.previous.IsDestroyed(s.Deleted)
 	switch protected := s.protectedNames(); {
 	case len(protected) > 0:
@@ -174,7 +169,7 @@ func (k *keeper) findRenamed(s *renderedStack) *model.Stack {
 func (k *keeper) checkOrphans(s *renderedStack) {
 	for _, c := range s.components {
 		_, again := k.rendered.Lookup(path.Join(s.Folder(), c.name, componentFile))
-		if again || c.terraform == nil || c.terraform.Spec.Destroy {
+		if again || c.terraform == nil || c.terraform.Spec.Destroy { // a chart is uninstalled
 			continue
 		}
 		pos, subject := k.locate(s)
@@ -226,6 +221,9 @@ func (k *keeper) addTeardown(s *renderedStack) error {
 }
 
 func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
+	if c.terraform == nil {
+		return k.addChart(s, c)
+	}
 	t := c.terraform
 	protected, auto := t.Metadata.Annotations[pruneAnnotation] != "", t.Spec.ApprovePlan == autoApproved
 	t.Spec.Destroy, t.Spec.ApprovePlan, t.Spec.Suspend = !protected, "", false
@@ -251,6 +249,33 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 	modules := strings.TrimPrefix(t.Spec.Path, "./")
 	for file, e := range s.output.Sub(modules).Walk() {
 		if err := k.kept.AddEntry(path.Join(modules, file), e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addChart adds the files of a chart of a deleted stack: it stays if it is protected.
+func (k *keeper) addChart(s *renderedStack, c *renderedComponent) error {
+	folder := path.Join(s.Folder(), c.name)
+	c.kustomization.Spec.Path, c.kustomization.Spec.Wait = stack.OutputFolder(k.model)+folder+"/objects", true
+	if err := k.addObject(path.Join(folder, componentFile), c.kustomization); err != nil {
+		return err
+	}
+	if c.isProtected() {
+		for file, e := range c.objects.Walk() {
+			if err := k.kept.AddEntry(path.Join(folder, "objects", file), e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	image, err := uninstallImage(c.objects)
+	if err != nil {
+		return err
+	}
+	for file, o := range uninstallObjects(c.kustomization.Metadata, cmp.Or(image, waitImage(k.model))) {
+		if err := k.addObject(path.Join(folder, "objects", file), o); err != nil {
 			return err
 		}
 	}
@@ -343,6 +368,19 @@ type renderedComponent struct {
 	kustomization *object[kustomizationSpec]
 	terraform     *object[terraformSpec] // nil for a chart
 	source        *object[gitRepositorySpec]
+	release       *object[struct{}] // nil for Terraform, and for a chart that is uninstalled
+	objects       tree.Tree
+}
+
+// isUninstalled reports whether it is a chart that is uninstalled.
+func (c *renderedComponent) isUninstalled() bool { return c.terraform == nil && c.release == nil }
+
+// isProtected reports whether it must not be destroyed.
+func (c *renderedComponent) isProtected() bool {
+	if c.release != nil {
+		return c.release.Metadata.Annotations[pruneAnnotation] != ""
+	}
+	return c.terraform != nil && c.terraform.Metadata.Annotations[pruneAnnotation] != ""
 }
 
 // readRenderedStack reads a stack of an output; nil if the folder is not of a stack.
@@ -377,7 +415,9 @@ func readRenderedStack(output tree.Tree, team, env string) (*renderedStack, erro
 
 func readRenderedComponent(e tree.Entry) (*renderedComponent, error) {
 	c := &renderedComponent{name: e.Name}
-	var failed [3]error
+	var failed [4]error
+	c.objects = e.Tree().Sub("objects")
+	c.release, failed[3] = decodeObject[struct{}](c.objects, releaseFile)
 	c.kustomization, failed[0] = decodeObject[kustomizationSpec](e.Tree(), componentFile)
 	c.terraform, failed[1] = decodeObject[terraformSpec](e.Tree(), "objects/terraform.yaml")
 	c.source, failed[2] = decodeObject[gitRepositorySpec](e.Tree(), "objects/gitrepository.yaml")
@@ -407,7 +447,7 @@ func decodeObject[S any](folder tree.Tree, file string) (*object[S], error) {
 // isTornDown reports whether the output destroys the stack already.
 func (s *renderedStack) isTornDown() bool {
 	return s.namespace.Metadata.Annotations[teardownAnnotation] != "" && !slices.ContainsFunc(s.components, func(c *renderedComponent) bool {
-		return c.terraform == nil || !c.terraform.Spec.Destroy || c.terraform.Spec.Suspend
+		return !c.isUninstalled() && (c.terraform == nil || !c.terraform.Spec.Destroy || c.terraform.Spec.Suspend)
 	})
 }
 
@@ -415,7 +455,7 @@ func (s *renderedStack) isTornDown() bool {
 func (s *renderedStack) protectedNames() []string {
 	var names []string
 	for _, c := range s.components {
-		if c.terraform.Metadata.Annotations[pruneAnnotation] != "" {
+		if c.isProtected() {
 			names = append(names, c.name)
 		}
 	}

@@ -156,7 +156,10 @@ func TestDeletedCases(t *testing.T) {
 	}{
 		{"protected", map[string]string{"a.yaml": stackText("checkout", "", ", destroyProtection: true")}, nil, []string{"checkout/dev"}, true,
 			"its components are destroyed, except those that are protected: a-network, eks", false},
-		{"chart", map[string]string{"a.yaml": chart}, nil, nil, false, "the teardown of a stack with a component of type helm is not supported yet: web", true},
+		{"chart", map[string]string{"a.yaml": chart}, nil, []string{"checkout/dev"}, false, "its components are destroyed, and its objects are removed after that", false},
+		{"chart, destroyed", map[string]string{"a.yaml": chart}, nil, nil, true, "", false},
+		{"chart, protected", map[string]string{"a.yaml": strings.Replace(chart, "type: helm", "type: helm, destroyProtection: true", 1)}, nil, []string{"checkout/dev"}, true,
+			"its components are destroyed, except those that are protected: web", false},
 		{"abandoned", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"settings.yaml": settings("  abandoned: [checkout/dev]\n")}, nil, false, "", false},
 		{"abandoned with its file", nil, map[string]string{"a.yaml": stackText("checkout", "", ""), "settings.yaml": settings("  abandoned: [checkout/dev]\n")}, nil, false,
 			"the stack checkout/dev is not deleted", true},
@@ -247,6 +250,35 @@ func TestDeletedSelection(t *testing.T) {
 	torn, deleted, problems := keepTexts(t, nil, left, "checkout/dev")
 	if diff := changesOf(whole, torn); diff != "" || deleted == nil {
 		t.Errorf("%v %v: -teardown: true +deleted:\n%s", deleted, problems, diff)
+	}
+}
+
+// TestDeletedCharts: a deleted stack with charts is torn down as one with teardown: true, and stays so
+// when the settings go too.
+func TestDeletedCharts(t *testing.T) {
+	const image = "  runner: {waitImage: example.com/kubectl}\n"
+	for _, fields := range []string{"", ", destroyProtection: true", ", destroy: true"} {
+		chart := func(more string) map[string]string {
+			text := stackText("checkout", more, "") + "    - {name: web, type: helm, dependsOn: [eks], source: {repo: \"https://example.com/charts\", chart: web}, variables: [{name: a, value: b}]" + fields + "}\n" +
+				"    - {name: last, type: helm, dependsOn: [web], source: {repo: \"https://example.com/charts\", chart: web}, variables: []}\n"
+			return map[string]string{"a.yaml": text, "settings.yaml": settingsText + image}
+		}
+		alive, _, problems := keepTexts(t, chart(""), tree.Tree{})
+		if problems.Stops() {
+			t.Fatal(problems)
+		}
+		want, _, _ := keepTexts(t, chart("  teardown: true\n"), tree.Tree{})
+		torn, _, problems := keepTexts(t, map[string]string{"settings.yaml": settingsText + image}, alive)
+		if diff := changesOf(want, torn); diff != "" || problems.Stops() {
+			t.Errorf("%v: -teardown: true +deleted:\n%s", problems, diff)
+		}
+		checkFiles(t, torn)
+		if again, _, _ := keepTexts(t, nil, torn); !tree.Equal(again, torn) {
+			t.Errorf("without the settings, it differs:\n%s", changesOf(torn, again))
+		}
+		if order := renderedOrder(t, torn); !slices.Contains(order["a-network"], "eks") || !slices.Contains(order["eks"], "web") || !slices.Contains(order["web"], "last") {
+			t.Errorf("the order is %v", order)
+		}
 	}
 }
 

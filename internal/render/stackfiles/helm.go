@@ -7,11 +7,16 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
 
 // addHelm adds the objects of a component that is a chart.
 func (r *renderer) addHelm(folder string, c *stack.Component) {
 	if c.Source == nil { // it was reported
+		return
+	}
+	if c.Destroyed && !c.Skipped {
+		r.addUninstall(folder, componentMetadata(c))
 		return
 	}
 	chart := chartSpec{Version: c.Source.Version}
@@ -39,7 +44,11 @@ func (r *renderer) addHelm(folder string, c *stack.Component) {
 		}
 	}
 	r.setValues(c, &spec)
-	r.addObject(path.Join(folder, "helmrelease.yaml"), &object[helmReleaseSpec]{APIVersion: helmAPI, Kind: "HelmRelease", Metadata: componentMetadata(c), Spec: spec})
+	release := &object[helmReleaseSpec]{APIVersion: helmAPI, Kind: "HelmRelease", Metadata: componentMetadata(c), Spec: spec}
+	if c.Protected {
+		release.Metadata.Annotations = map[string]string{pruneAnnotation: "disabled"}
+	}
+	r.addObject(path.Join(folder, releaseFile), release)
 }
 
 func (r *renderer) newHelmRepositorySpec(c *stack.Component) helmRepositorySpec {
@@ -77,21 +86,27 @@ func parseRef(ref string) *gitRef {
 }
 
 // setValues sets the values of a chart. A name with dots is a path. Outputs of other components are
-// read from the Secret that tofu-controller writes.
+// read, with their types, from the Secrets that tofu-controller writes: each has them as one text in
+// YAML.
 func (r *renderer) setValues(c *stack.Component, spec *helmReleaseSpec) {
 	spec.Values = map[string]any{}
+	all := map[string]any{}
 	for _, v := range c.Variables {
-		if v.From != nil {
-			if from := c.Stack.FindComponent(v.From.Component); from != nil {
-				spec.ValuesFrom = append(spec.ValuesFrom, valuesFrom{Kind: "Secret", Name: outputsName(from), ValuesKey: v.From.Output, TargetPath: v.Name, Literal: true})
-			}
+		keys := strings.Split(v.Name, ".")
+		if !setPath(all, keys, v.Value) {
+			r.problems.Addf(c.Stack.PositionAt(v.Line), c.Stack.Subject(), "name a value, or values in it, and not both", "component %s: the variable %s is a value, and has values in it", c.Name, v.Name)
 			continue
 		}
-		if !setPath(spec.Values, strings.Split(v.Name, "."), v.Value) {
-			r.problems.Addf(c.Stack.PositionAt(v.Line), c.Stack.Subject(), "name a value, or values in it, and not both", "component %s: the variable %s is a value, and has values in it", c.Name, v.Name)
+		if v.From == nil {
+			setPath(spec.Values, keys, v.Value)
 		}
 	}
-	slices.SortFunc(spec.ValuesFrom, func(a, b valuesFrom) int { return strings.Compare(a.TargetPath, b.TargetPath) })
+	for _, n := range c.Needs {
+		name := rootmodule.ValuesOutput(c)
+		if slices.Contains(rootmodule.ValuesOutputs(n), name) {
+			spec.ValuesFrom = append(spec.ValuesFrom, valuesFrom{Kind: "Secret", Name: outputsName(n), ValuesKey: name})
+		}
+	}
 }
 
 // setPath sets a value at the end of keys of nested mappings; false if there is a value on the way.

@@ -134,9 +134,74 @@ type driftDetection struct {
 }
 
 type valuesFrom struct {
-	Kind       string `yaml:"kind"`
-	Name       string `yaml:"name"`
-	ValuesKey  string `yaml:"valuesKey"`
-	TargetPath string `yaml:"targetPath"`
-	Literal    bool   `yaml:"literal"`
+	Kind      string `yaml:"kind"`
+	Name      string `yaml:"name"`
+	ValuesKey string `yaml:"valuesKey"`
+}
+
+// role and roleBinding have no spec.
+type role struct {
+	APIVersion string   `yaml:"apiVersion"`
+	Kind       string   `yaml:"kind"`
+	Metadata   metadata `yaml:"metadata"`
+	Rules      []rule   `yaml:"rules"`
+}
+
+type rule struct {
+	APIGroups []string `yaml:"apiGroups"`
+	Resources []string `yaml:"resources"`
+	Verbs     []string `yaml:"verbs"`
+}
+
+type roleBinding struct {
+	APIVersion string      `yaml:"apiVersion"`
+	Kind       string      `yaml:"kind"`
+	Metadata   metadata    `yaml:"metadata"`
+	RoleRef    roleRef     `yaml:"roleRef"`
+	Subjects   []reference `yaml:"subjects"`
+}
+
+type roleRef struct {
+	APIGroup string `yaml:"apiGroup"`
+	Kind     string `yaml:"kind"`
+	Name     string `yaml:"name"`
+}
+
+type jobSpec struct {
+	BackoffLimit int         `yaml:"backoffLimit"`
+	Template     jobTemplate `yaml:"template"`
+}
+
+type jobTemplate struct {
+	Spec jobPod `yaml:"spec"`
+}
+
+type jobPod struct {
+	ServiceAccountName string          `yaml:"serviceAccountName"`
+	RestartPolicy      string          `yaml:"restartPolicy"`
+	SecurityContext    securityContext `yaml:"securityContext"`
+	Containers         []container     `yaml:"containers"`
+}
+
+type container struct {
+	Name            string          `yaml:"name"`
+	Image           string          `yaml:"image"`
+	Args            []string        `yaml:"args"`
+	SecurityContext securityContext `yaml:"securityContext"`
+}
+
+type securityContext struct {
+	RunAsNonRoot             *bool           `yaml:"runAsNonRoot,omitempty"`
+	RunAsUser                int             `yaml:"runAsUser,omitempty"`
+	SeccompProfile           *seccompProfile `yaml:"seccompProfile,omitempty"`
+	AllowPrivilegeEscalation *bool           `yaml:"allowPrivilegeEscalation,omitempty"`
+	Capabilities             *capabilities   `yaml:"capabilities,omitempty"`
+}
+
+type seccompProfile struct {
+	Type string `yaml:"type"`
+}
+
+type capabilities struct {
+	Drop []string `yaml:"drop"`
 }

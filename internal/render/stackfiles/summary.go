@@ -105,6 +105,12 @@ func (c *renderedComponent) summarize() ComponentSummary {
 			one.Action = Destroy
 		}
 	}
+	if c.isUninstalled() {
+		one.Action = Destroy
+	}
+	if c.release != nil {
+		one.Protected = c.release.Metadata.Annotations[pruneAnnotation] != ""
+	}
 	if suspended {
 		one.Action = Suspend
 	}

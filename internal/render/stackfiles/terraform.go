@@ -75,6 +75,7 @@ func (r *renderer) newTerraformSpec(c *stack.Component, modules string) terrafor
 		for _, o := range c.Outputs {
 			spec.Outputs.Outputs = append(spec.Outputs.Outputs, o.Name.Text)
 		}
+		spec.Outputs.Outputs = append(spec.Outputs.Outputs, rootmodule.ValuesOutputs(c)...)
 	}
 	if secret := r.settings.Runner.Secret; secret != "" {
 		spec.RunnerPodTemplate = &podTemplate{podSpec{[]envFrom{{reference{Name: secret}}}}}

@@ -80,7 +80,7 @@ func TestTerraformFormat(t *testing.T) {
 func TestTerraformValidate(t *testing.T) {
 	needTerraform(t)
 	count := 0
-	for _, pattern := range []string{"testdata/files/two-components.txtar", "testdata/files/readme.txtar", "testdata/stacks/hello.txtar", "testdata/stacks/settings-all.txtar", "testdata/stacks/live.txtar"} {
+	for _, pattern := range []string{"testdata/files/two-components.txtar", "testdata/files/readme.txtar", "testdata/stacks/hello.txtar", "testdata/stacks/settings-all.txtar", "testdata/stacks/live.txtar", "testdata/stacks/helm.txtar"} {
 		golden.Run(t, pattern, func(t *testing.T, c *golden.Case) {
 			files, problems := renderCase(t, c)
 			if problems.Stops() {

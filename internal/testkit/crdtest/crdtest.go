@@ -23,6 +23,7 @@ import (
 	"io/fs"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -72,6 +73,12 @@ func coreKind(apiVersionKind string) (into any, namespaced bool) {
 		return &networkingv1.NetworkPolicy{}, true
 	case "v1 ServiceAccount":
 		return &corev1.ServiceAccount{}, true
+	case "batch/v1 Job":
+		return &batchv1.Job{}, true
+	case "rbac.authorization.k8s.io/v1 Role":
+		return &rbacv1.Role{}, true
+	case "rbac.authorization.k8s.io/v1 RoleBinding":
+		return &rbacv1.RoleBinding{}, true
 	case "apps/v1 Deployment":
 		return &appsv1.Deployment{}, true
 	case "rbac.authorization.k8s.io/v1 ClusterRole":
