@@ -172,26 +172,33 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 	}
 	settings := *cc.settings
 	settings.Write, settings.DataDir, settings.Signing = false, cacheFolder("look", giturl.FolderName(cc.controlPlane)), nil
-	// The reports of clusters to the daemon on this machine, if there is one. They are only
-	// read.
-	inbox, err := cc.readReports(ctx)
+	o := observer{settings: &settings, store: &status.Store{}, stderr: cc.app.stderr, isWriting: cc.settings.Write, progress: &atomic.Pointer[display.Progress]{}}
+	options := loop.Options{Settings: &settings, Store: o.store, Now: cc.now, Progress: o.showStep}
+	err := cc.readReports(ctx, &options)
 	if err != nil {
 		fmt.Fprintf(cc.app.stderr, "fairlead: warning: %v\n", err)
 	}
-	o := observer{settings: &settings, store: &status.Store{}, stderr: cc.app.stderr, isWriting: cc.settings.Write, progress: &atomic.Pointer[display.Progress]{}}
-	o.loop, err = loop.New(ctx, loop.Options{Settings: &settings, Store: o.store, Now: cc.now, Inbox: inbox, Progress: o.showStep})
+	o.loop, err = loop.New(ctx, options)
 	return o, err
 }
 
-// readReports reads what clusters have reported. The error is a warning.
-func (cc *commandContext) readReports(ctx context.Context) (observe.ReportSource, error) {
+// readReports reads what clusters have reported to the daemon, where its ledger or its data folder can be
+// reached, and writes nothing. The error is a warning.
+func (cc *commandContext) readReports(ctx context.Context, into *loop.Options) error {
+	if !cc.settings.HasLedger() {
+		inbox, err := observe.NewInbox(filepath.Join(cc.settings.DataDir, "reports"))
+		into.Inbox = inbox
+		return err
+	}
+	read := func() (*recorder.Recorder, error) { return recorder.Read(ctx, cc.settings.LedgerFile(), cc.now) }
 	if cc.settings.Ledger.Postgres != nil {
-		return recorder.ReadShared(ctx, cc.settings.LedgerAddress, cc.now)
+		read = func() (*recorder.Recorder, error) {
+			return recorder.ReadShared(ctx, cc.settings.LedgerAddress, cc.now)
+		}
 	}
-	if cc.settings.HasLedger() {
-		return recorder.Read(ctx, cc.settings.LedgerFile(), cc.now)
-	}
-	return observe.NewInbox(filepath.Join(cc.settings.DataDir, "reports"))
+	r, err := read()
+	into.Inbox, into.Ledger = r, r
+	return err
 }
 
 // Chain runs one cycle.

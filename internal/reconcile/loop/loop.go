@@ -109,6 +109,7 @@ type Loop struct {
 	turn        chan struct{} // has an element while a cycle or a simulation runs
 
 	number       int64
+	woken        bool      // the cycle, by an event
 	roundTime    time.Time // the round: what is decided in it is decided of one time
 	nextPoll     time.Time // the next cycle that asks all repositories
 	environments map[string]*environment

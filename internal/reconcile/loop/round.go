@@ -26,7 +26,7 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	due := l.isTimeUp()
 	if l.opened && !moved && !due && !l.undone && !l.hasDestroyedStacks() {
 		// It is time, or a cluster has reported, or a person has done something to a pull request.
-		if l.promoter.IsDue(!poll.IsAll()) || l.promoter.CheckPulls(ctx) {
+		if l.promoter.IsDue(l.woken || !poll.IsAll()) || l.promoter.CheckPulls(ctx) {
 			l.promoteCommits(ctx)
 		}
 		l.previews.Preview(ctx, l.source, l.orders.Limits)

@@ -12,9 +12,10 @@ import (
 
 // wakeRequests is what was asked for since the last cycle began.
 type wakeRequests struct {
-	mu   sync.Mutex
-	poll repos.Scope
-	news chan struct{} // has an element if something was asked for
+	mu    sync.Mutex
+	poll  repos.Scope
+	event bool          // whether something was asked for that is no poll of all
+	news  chan struct{} // has an element if something was asked for
 }
 
 // add asks for a cycle that polls some repositories.
@@ -22,23 +23,25 @@ func (w *wakeRequests) add(poll repos.Scope) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.poll = w.poll.With(poll)
+	w.event = w.event || !poll.IsAll()
 	select {
 	case w.news <- struct{}{}:
 	default: // it is known already
 	}
 }
 
-// take returns what was asked for, for a cycle that begins now.
-func (w *wakeRequests) take() repos.Scope {
+// take returns what was asked for, for a cycle that begins now, and whether an event did: it may be about
+// what no poll shows.
+func (w *wakeRequests) take() (poll repos.Scope, event bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {
 	case <-w.news:
 	default:
 	}
-	taken := w.poll
-	w.poll = repos.Scope{}
-	return taken
+	poll, event = w.poll, w.event
+	w.poll, w.event = repos.Scope{}, false
+	return poll, event
 }
 
 // Wake has [Loop.Run] begin a cycle now, or once the one that runs is over. It polls only this
@@ -68,7 +71,8 @@ func (l *Loop) WakeWithoutPoll() { l.wakes.add(repos.Only()) }
 // so. What goes wrong is in the reports; after is called when a cycle is over.
 func (l *Loop) Run(ctx context.Context, after func()) {
 	for ctx.Err() == nil {
-		poll := l.wakes.take()
+		var poll repos.Scope
+		poll, l.woken = l.wakes.take()
 		if !l.options.Now().Before(l.nextPollTime()) {
 			poll = repos.All
 		}

@@ -36,8 +36,6 @@ type Ledger interface {
 // findFleet returns how the clusters of an environment stand to the head of its output.
 func (m *Promoter) findFleet(s *stageState, need gate.Need, f gate.Facts) rollout.Fleet {
 	switch {
-	case m.options.Ledger == nil && m.options.Settings.HasLedger():
-		return rollout.Fleet{Unknown: "only the daemon reads the ledger: ask it with --url"}
 	case m.options.Ledger == nil:
 		return rollout.Fleet{Unknown: "there is no ledger: write where its secret is, as ledger.secret, into the settings of the daemon"}
 	case s.output.remote == nil || s.output.head == "":

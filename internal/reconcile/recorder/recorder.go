@@ -62,6 +62,7 @@ type Options struct {
 // Recorder has the ledger of all clusters. Any number of goroutines may use it.
 type Recorder struct {
 	options Options
+	since   time.Time     // it listens; zero for always
 	full    chan struct{} // told when there are many changes
 	upkeep  upkeep        // of Run
 	told    toldOutputs
@@ -105,6 +106,7 @@ var errUnread = errors.New("the store of the ledger was not read yet")
 // opened is tried again.
 func Open(ctx context.Context, o Options) *Recorder {
 	r := newRecorder(o)
+	r.since = o.Now()
 	r.readMark()
 	_ = r.Flush(ctx) // it is logged, and tried again
 	return r
@@ -122,15 +124,17 @@ func newRecorder(o Options) *Recorder {
 	return r
 }
 
-// Read returns a Recorder with what a store has, which may be in use by another process. It writes
-// nothing. The error is a warning: the Recorder knows nothing then, and says so by its FindLoss.
+// Read returns a Recorder with what a store has, which may be in use by another process, and need not be
+// there. It writes nothing. The error is a warning: the Recorder knows nothing then, and says so by its
+// FindLoss.
 func Read(ctx context.Context, path string, now func() time.Time) (*Recorder, error) {
 	r := newRecorder(Options{Path: path, Now: now, Logger: slog.New(slog.DiscardHandler)})
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.unread = fmt.Errorf("there is no ledger at %s: ask the daemon with --url", path)
+		return r, nil
+	}
 	return r, r.readOnly(ctx, func() (*ledgerdb.Store, error) {
-		_, err := os.Stat(path)
-		if err != nil {
-			return nil, err
-		}
 		return ledgerdb.ReadSQLite(ctx, path)
 	})
 }
@@ -299,6 +303,9 @@ func (r *Recorder) FindStandings(w ledger.Wanted, outputs *ledger.Outputs) []led
 	}
 	return all
 }
+
+// Since returns when the process began to listen to clusters; the zero time if another one does.
+func (r *Recorder) Since() time.Time { return r.since }
 
 // Clusters returns all clusters, in the order in which they were first in touch.
 func (r *Recorder) Clusters() []ledger.Cluster {

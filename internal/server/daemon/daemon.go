@@ -110,7 +110,7 @@ func newLoop(ctx context.Context, o Options, with loop.Options) (*loop.Loop, clu
 			l.WakeWithoutPoll()
 		}
 	})
-	with.Settings, with.Inbox, with.Ledger, with.Now = o.Settings, reports, findLedger(reports, o.Now()), o.Now
+	with.Settings, with.Inbox, with.Ledger, with.Now = o.Settings, reports, findLedger(reports), o.Now
 	with.Outputs = reports.TellOutputs
 	l, err := loop.New(ctx, with)
 	if err != nil {

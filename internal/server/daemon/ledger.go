@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -44,6 +45,7 @@ type clusterReports interface {
 // it has stored, or another daemon has.
 func openReports(ctx context.Context, o Options, with loop.Options, changed func()) clusterReports {
 	s := o.Settings
+	_ = os.MkdirAll(s.DataDir, 0o700) // what cannot be made there says so
 	inbox, err := observe.NewInbox(filepath.Join(s.DataDir, "reports"))
 	if err != nil {
 		with.Logger.Warn("some of what clusters have reported is lost; it is waited for", "error", err)
@@ -63,22 +65,13 @@ func openReports(ctx context.Context, o Options, with loop.Options, changed func
 	return r
 }
 
-// fleetLedger is a ledger since a process listens to clusters.
-type fleetLedger struct {
-	*recorder.Recorder
-	since time.Time
-}
-
-// Since returns when the process began to listen.
-func (l fleetLedger) Since() time.Time { return l.since }
-
 // findLedger returns the ledger among the reports of clusters; nil if there is none.
-func findLedger(reports clusterReports, since time.Time) promoter.Ledger {
+func findLedger(reports clusterReports) promoter.Ledger {
 	r, ok := reports.(*recorder.Recorder)
 	if !ok {
 		return nil
 	}
-	return fleetLedger{r, since}
+	return r
 }
 
 // inboxReports is an Inbox, which stores all by itself but that objects have said the same again.
