@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/fluxsim"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
@@ -84,9 +85,9 @@ func (d *demoCommand) runDemo(ctx context.Context) error {
 	}
 	defer remove()
 	f := demoFolder(dir)
-	secret, err := f.create(ctx, address)
+	err = f.create(ctx, address)
 	if err == nil {
-		err = d.runFleet(ctx, f, secret)
+		err = d.runFleet(ctx, f)
 	}
 	if ctx.Err() != nil { // that is how it ends
 		return nil
@@ -99,8 +100,12 @@ const demoPull = 500 * time.Millisecond
 
 // runFleet runs the daemon and the clusters until ctx ends, one of them fails, or, with --once, the
 // first part is over.
-func (d *demoCommand) runFleet(ctx context.Context, f demoFolder, secret string) error {
+func (d *demoCommand) runFleet(ctx context.Context, f demoFolder) error {
 	settings, err := d.app.loadSettings(f.path(defaultSettingsFile), config.Load)
+	if err != nil {
+		return err
+	}
+	keys, err := deriveDemoKeys(settings)
 	if err != nil {
 		return err
 	}
@@ -127,7 +132,7 @@ func (d *demoCommand) runFleet(ctx context.Context, f demoFolder, secret string)
 		case a := <-address:
 			story.begin(a)
 			fluxsim.Run(ctx, fluxsim.Options{
-				Repository: f.path("gitops.git"), Clusters: demoClusters, Address: "http://" + a + "/webhooks/flux", Secret: secret,
+				Repository: f.path("gitops.git"), Clusters: demoClusters, Server: "http://" + a, Keys: keys,
 				Interval: demoPull, Rollout: d.pace, Sources: demoSources, Reported: story.observeCluster,
 				Logger: slog.New(slog.NewTextHandler(log, nil)),
 			})
@@ -135,6 +140,22 @@ func (d *demoCommand) runFleet(ctx context.Context, f demoFolder, secret string)
 	}
 	parallel.Each(2, []func(){serve, simulate}, func(_ int, run func()) { run() })
 	return errors.Join(failed, story.failed)
+}
+
+// deriveDemoKeys returns the keys of the simulated clusters, as fairlead fleet token prints them.
+func deriveDemoKeys(settings *config.Settings) (map[string]string, error) {
+	secrets, err := settings.LedgerSecrets()
+	if err != nil {
+		return nil, err
+	}
+	keys := map[string]string{}
+	for _, c := range demoClusters {
+		keys[c.Name], err = ledger.DeriveKey(secrets[0], c.Name, 0)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
 }
 
 // makeFolder creates the folder to work in. It returns a function that removes it, and what commands

@@ -19,7 +19,7 @@ const (
 	demoClone      = "control-plane" // the clone that the user works in
 	demoLogFile    = "daemon.log"
 	demoStepsFile  = "steps.txt"
-	demoSecretFile = "flux-secret"
+	demoSecretFile = "ledger-secret"
 )
 
 // demoInterval is short, so that changes show at once.
@@ -29,39 +29,38 @@ const demoInterval = time.Second
 const demoSettings = `
 merge: {dev: direct, stage: direct, prod: direct}
 
-webhooks:
-  # The secret of the Providers on the clusters, which are of type generic-hmac.
-  flux:
-    secret: {file: %q}
+ledger:
+  # What the keys of the clusters are derived from: fairlead fleet token NAME prints them.
+  secret: {file: %q}
 `
 
 func (f demoFolder) path(name ...string) string {
 	return filepath.Join(append([]string{string(f)}, name...)...)
 }
 
-// create fills the folder, and returns the secret of the clusters.
-func (f demoFolder) create(ctx context.Context, listen string) (string, error) {
+// create fills the folder.
+func (f demoFolder) create(ctx context.Context, listen string) error {
 	o := scaffold.Options{ControlPlane: f.path("control-plane.git"), GitOps: f.path("gitops.git"), Sample: true}
 	d := scaffold.Daemon{DataDir: f.path("data"), Listen: listen, Interval: demoInterval, Write: true}
 	if err := createRepositories(ctx, o, string(f), d, nil); err != nil {
-		return "", err
+		return err
 	}
-	secret := rand.Text()
+	secret := rand.Text() + rand.Text()
 	if err := os.WriteFile(f.path(demoSecretFile), []byte(secret+"\n"), 0o600); err != nil {
-		return "", err
+		return err
 	}
 	settings, err := os.OpenFile(f.path(defaultSettingsFile), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
-		return "", err
+		return err
 	}
 	_, err = fmt.Fprintf(settings, demoSettings, f.path(demoSecretFile))
 	if closing := settings.Close(); err == nil {
 		err = closing
 	}
 	if err != nil {
-		return "", err
+		return err
 	}
-	return secret, f.cloneControlPlane(ctx)
+	return f.cloneControlPlane(ctx)
 }
 
 // cloneControlPlane makes the clone that the user works in, with the settings in it, and a folder with

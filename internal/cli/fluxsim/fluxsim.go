@@ -1,7 +1,7 @@
 // Package fluxsim simulates clusters that run Flux, for "fairlead demo".
 //
 // What the package keeps true: a cluster knows what a real one knows, which is its branch of the
-// GitOps repository, its folder there, and the address and the secret of the daemon's webhook. What
+// GitOps repository, its folder there, its name, its key, and the address of the daemon. What
 // it reports are the events of Flux's kustomize-controller, posted as a Provider of type
 // generic-hmac posts them; one that did not arrive is posted again before the next. It reports a
 // revision as ready only after it has read the objects of that revision. It runs no containers: an
@@ -48,8 +48,9 @@ type Options struct {
 	// Repository is the path of the GitOps repository.
 	Repository string
 	Clusters   []Cluster
-	// Address is the URL of the daemon's webhook for Flux, Secret what events are signed with.
-	Address, Secret string
+	// Server is the URL of the daemon, and Keys are what each cluster signs its events with, by name.
+	Server string
+	Keys   map[string]string
 	// Interval is the time between two pulls, Rollout the time from a new revision to the end
 	// of its health check.
 	Interval, Rollout time.Duration

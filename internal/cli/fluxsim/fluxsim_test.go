@@ -111,7 +111,7 @@ func TestReconcile(t *testing.T) {
 }
 
 // TestRun: what a cluster pulls from a real repository, the daemon's own receiver takes for reports of
-// Flux, once it is signed with the daemon's secret.
+// Flux, once it is signed with the key of the cluster.
 func TestRun(t *testing.T) {
 	git := gittest.Serve(t)
 	git.Create("gitops")
@@ -124,7 +124,7 @@ func TestRun(t *testing.T) {
 
 	events := make(chan observe.Event, 10)
 	receiver := webhook.New(webhook.Options{
-		Secrets: func(string) ([]string, error) { return []string{"hunter2"}, nil }, Known: func(string) bool { return false },
+		Secrets: func(string) ([]string, error) { return nil, nil }, ClusterKeys: func(cluster string, _ time.Time) ([]string, error) { return []string{"key of " + cluster}, nil }, Known: func(string) bool { return false },
 		Wake: func(webhook.Event) {}, Report: func(e observe.Event) (bool, error) { events <- e; return true, nil }, Now: time.Now,
 	})
 	server := httptest.NewServer(receiver)
@@ -136,7 +136,7 @@ func TestRun(t *testing.T) {
 		defer close(ended)
 		Run(ctx, Options{
 			Repository: git.Dir("gitops"), Clusters: []Cluster{{"dev-cloud", "dev", "cloud"}, {"prod-cloud", "prod", "cloud"}},
-			Address: server.URL + "/webhooks/flux", Secret: "hunter2", Interval: time.Millisecond,
+			Server: server.URL, Keys: map[string]string{"dev-cloud": "key of dev-cloud", "prod-cloud": "key of dev-cloud"}, Interval: time.Millisecond,
 			Sources: map[string][]string{podinfo: {"master"}}, Reported: func(e Event) { accepted <- e },
 		})
 	}
@@ -145,7 +145,7 @@ func TestRun(t *testing.T) {
 		t.Helper()
 		e := <-events
 		want := observe.Event{
-			Cluster: "dev-cloud", Environment: "dev", Object: "Kustomization/flux-system/fleet", Branch: "dev", Commit: commit, Phase: phase, Message: message,
+			Cluster: "dev-cloud", Proven: true, Environment: "dev", ClusterType: "cloud", Object: "Kustomization/flux-system/fleet", Branch: "dev", Commit: commit, Phase: phase, Message: message,
 			When: e.When,
 		}
 		e.Message, _, _ = strings.Cut(e.Message, " after ")

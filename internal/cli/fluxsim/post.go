@@ -63,11 +63,12 @@ func (c *cluster) postEvent(ctx context.Context, r report) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.options.Address, bytes.NewReader(body))
+	address := c.options.Server + "/webhooks/flux/" + c.Name
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
-	mac := hmac.New(sha256.New, []byte(c.options.Secret))
+	mac := hmac.New(sha256.New, []byte(c.options.Keys[c.Name]))
 	mac.Write(body)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Gotk-Component", controller)
@@ -78,7 +79,7 @@ func (c *cluster) postEvent(ctx context.Context, r report) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answers %s", c.options.Address, answer.Status)
+		return fmt.Errorf("%s answers %s", address, answer.Status)
 	}
 	return nil
 }
@@ -91,7 +92,7 @@ func (r report) fluxEvent() fluxEvent {
 	}
 	metadata := map[string]string{
 		group + "/revision": r.Environment + "@sha1:" + r.Commit,
-		"cluster":           r.Cluster.Name, "environment": r.Environment,
+		"cluster":           r.Cluster.Name, "environment": r.Environment, "clusterType": r.Folder,
 	}
 	if r.Phase == Finished {
 		metadata[group+"/commit_status"] = "update"

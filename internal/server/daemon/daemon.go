@@ -42,8 +42,8 @@ type Options struct {
 	Now func() time.Time
 	// Ready is called with the address once the server listens; it may be nil.
 	Ready func(address string)
-	// After is called after each cycle that was not interrupted, with the state then; it
-	// may be nil.
+	// After is called after each cycle that was not interrupted, with the state then, when what
+	// clusters have reported is stored, so that commands know it; it may be nil.
 	After func(status.Snapshot)
 }
 
@@ -243,6 +243,7 @@ func runUntilDone(ctx context.Context, loop *loop.Loop, reports clusterReports, 
 	wait.Go(func() { reports.RecordOutputs(ctx) })
 	loop.Run(ctx, func() {
 		if o.After != nil && ctx.Err() == nil {
+			_ = reports.Flush(ctx) // it is logged
 			o.After(store.Snapshot())
 		}
 	})

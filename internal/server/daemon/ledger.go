@@ -37,6 +37,8 @@ type clusterReports interface {
 	RecordToldOutputs(ctx context.Context)
 	// Check returns why what is added cannot be stored; nil if it can.
 	Check() error
+	// Flush stores what is not stored yet.
+	Flush(ctx context.Context) error
 	Close() error
 }
 
@@ -96,7 +98,10 @@ func (inboxReports) RecordToldOutputs(context.Context) {}
 func (inboxReports) Check() error { return nil }
 
 // Close stores when objects have reported last.
-func (r inboxReports) Close() error { return r.Flush() }
+func (r inboxReports) Close() error { return r.Inbox.Flush() }
+
+// Flush stores when objects have reported last.
+func (r inboxReports) Flush(context.Context) error { return r.Inbox.Flush() }
 
 // agentReports is what the reports of agents need.
 type agentReports struct {
