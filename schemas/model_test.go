@@ -35,6 +35,16 @@ func TestModel(t *testing.T) {
 			}
 		}
 	}
+	for name, spec := range map[string]any{"Stack": model.StackSpec{}, "Team": model.TeamSpec{}, "Company": model.CompanySpec{}} {
+		kinds = append(kinds, name)
+		schema := parsed(t, name)
+		if diff := cmp.Diff(model.StackAPIVersions(), versionsOf(schema)); diff != "" {
+			t.Errorf("%s: apiVersion: -model +schema:\n%s", name, diff)
+		}
+		for _, difference := range compare(name+".spec", at(schema, "properties", "spec"), reflect.TypeOf(spec)) {
+			t.Error(difference)
+		}
+	}
 	slices.Sort(kinds)
 	if diff := cmp.Diff(kinds, schemas.Kinds()); diff != "" {
 		t.Errorf("-model +schemas:\n%s", diff)

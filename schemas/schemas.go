@@ -2,8 +2,9 @@
 // a control plane, for editors and for "fairlead schema".
 //
 // What the package keeps true: there is a schema for every kind that internal/controlplane/model
-// reads, with the same fields, of which the same are required; all.json is for a
-// file with objects of several kinds, and allows any object of another kind.
+// reads, with the same fields, of which the same are required; that of CloudKnit's Environment is
+// named Stack. all.json is for a file with objects of several kinds, and allows any object of another
+// kind.
 package schemas
 
 import (

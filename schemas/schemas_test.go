@@ -38,8 +38,8 @@ func compiled(t *testing.T, kind string) *gojsonschema.Schema {
 
 func TestSchema(t *testing.T) {
 	want := []string{
-		"Approval", "BaseRepo", "ClusterKey", "ClusterList", "ClusterType", "ConfigMap", "ConfigSchema", "DeploymentTarget", "Environment", "Ephemeral", "Freeze", "GitOpsRepo",
-		"Hold", "PlanApproval", "Promotion", "Release", "SchedulingPolicy", "StackSettings", "Template", "Workload",
+		"Approval", "BaseRepo", "ClusterKey", "ClusterList", "ClusterType", "Company", "ConfigMap", "ConfigSchema", "DeploymentTarget", "Environment", "Ephemeral", "Freeze", "GitOpsRepo",
+		"Hold", "PlanApproval", "Promotion", "Release", "SchedulingPolicy", "Stack", "StackSettings", "Team", "Template", "Workload",
 		"WorkloadRegistration",
 	}
 	if diff := cmp.Diff(want, schemas.Kinds()); diff != "" {
@@ -61,7 +61,7 @@ func TestSchema(t *testing.T) {
 // TestAll: all.json is made of the others, so that it works without a network.
 func TestAll(t *testing.T) {
 	var conditions []any
-	for _, version := range []string{"scheduler.kalypso.io/v1alpha1", "fairlead.io/v1alpha1"} {
+	for _, version := range append([]string{"scheduler.kalypso.io/v1alpha1", "fairlead.io/v1alpha1"}, versionsOf(parsed(t, "Stack"))...) {
 		conditions = append(conditions, map[string]any{
 			"if":   when("apiVersion", version),
 			"then": map[string]any{"properties": map[string]any{"kind": map[string]any{"enum": kindsOf(t, version)}}},
@@ -70,11 +70,12 @@ func TestAll(t *testing.T) {
 	definitions := map[string]any{}
 	for _, kind := range schemas.Kinds() {
 		schema := parsed(t, kind)
-		apiVersion := at(schema, "properties", "apiVersion", "const").(string)
-		conditions = append(conditions, map[string]any{
-			"if":   when("apiVersion", apiVersion, "kind", kind),
-			"then": map[string]any{"$ref": "#/definitions/" + kind},
-		})
+		for _, apiVersion := range versionsOf(schema) {
+			conditions = append(conditions, map[string]any{
+				"if":   when("apiVersion", apiVersion, "kind", at(schema, "properties", "kind", "const").(string)),
+				"then": map[string]any{"$ref": "#/definitions/" + kind},
+			})
+		}
 		delete(schema, "$schema")
 		delete(schema, "$id")
 		definitions[kind] = schema
@@ -120,11 +121,25 @@ func kindsOf(t *testing.T, apiVersion string) []any {
 	t.Helper()
 	var kinds []any
 	for _, kind := range schemas.Kinds() {
-		if at(parsed(t, kind), "properties", "apiVersion", "const") == apiVersion {
-			kinds = append(kinds, kind)
+		schema := parsed(t, kind)
+		if slices.Contains(versionsOf(schema), apiVersion) {
+			kinds = append(kinds, at(schema, "properties", "kind", "const"))
 		}
 	}
 	return kinds
+}
+
+// versionsOf returns the apiVersions that a kind has: CloudKnit's have several.
+func versionsOf(schema map[string]any) []string {
+	if version, ok := at(schema, "properties", "apiVersion", "const").(string); ok {
+		return []string{version}
+	}
+	var versions []string
+	all, _ := at(schema, "properties", "apiVersion", "enum").([]any)
+	for _, v := range all {
+		versions = append(versions, v.(string))
+	}
+	return versions
 }
 
 func parsed(t *testing.T, kind string) map[string]any {
@@ -282,6 +297,8 @@ func TestOtherKinds(t *testing.T) {
 		{"{apiVersion: scheduler.kalypso.io/v1alpha1, kind: ClusterTyp, metadata: {name: gull}}", false},
 		{"{apiVersion: fairlead.io/v1alpha1, kind: Frieze, metadata: {name: gull}}", false},
 		{"{apiVersion: fairlead.io/v1alpha1, kind: ClusterType, metadata: {name: gull}}", false},
+		{"{apiVersion: stable.cloudknit.io/v1, kind: Enviroment, metadata: {name: gull}}", false},
+		{"{apiVersion: stable.compuzest.com/v1alpha1, kind: Team, metadata: {name: gull}}", false},
 		{"{apiVersion: example.com/v1, kind: ClusterType, metadata: {name: gull}}", true},
 	} {
 		if wrong := validate(t, all, documents(t, []byte(test.object))[0]); (wrong == nil) != test.want {

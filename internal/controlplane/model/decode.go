@@ -50,6 +50,8 @@ func (d *decoder) positionOf(n *yaml.Node) problem.Pos {
 func (d *decoder) addProblem(n *yaml.Node, hint, format string, args ...any) {
 	if kind, _, _ := strings.Cut(d.subject, "/"); hint == "" && !d.foreign && (isKind(kind, Kinds) || isKind(kind, OwnKinds) || kind == "ConfigMap") {
 		hint = "fairlead schema " + kind + " prints what it may hold"
+	} else if schema := stackSchemas[kind]; hint == "" && d.foreign && schema != "" {
+		hint = "fairlead schema " + schema + " prints what it may hold"
 	}
 	d.problems.Addf(d.positionOf(n), d.subject, hint, format, args...)
 }

@@ -16,6 +16,12 @@ var stackAPIVersions = []string{
 	"stable.cloudknit.io/v1", "stable.cloudknit.io/v1alpha1", "stable.compuzest.com/v1", "stable.compuzest.com/v1alpha1", "stable.cloudknit.com/v1",
 }
 
+// stackSchemas are the names of the schemas of CloudKnit's kinds.
+var stackSchemas = map[string]string{"Environment": "Stack", "Team": "Team", "Company": "Company"}
+
+// StackAPIVersions returns the apiVersions of CloudKnit's kinds, the newest first.
+func StackAPIVersions() []string { return slices.Clone(stackAPIVersions) }
+
 // isStackGroup reports whether a group is one of CloudKnit's.
 func isStackGroup(group string) bool {
 	return slices.ContainsFunc(stackAPIVersions, func(v string) bool { return strings.HasPrefix(v, group+"/") })

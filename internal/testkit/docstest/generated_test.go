@@ -138,7 +138,7 @@ func kindsPage(t *testing.T) string {
 		if api == nil {
 			continue // that of all kinds
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\nGroup and version: %s.\n", kind, wrap(s.Description), api.typeName())
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n%s\n", kind, wrap(s.Description), wrap("Group and version: "+api.typeName()+"."))
 		var rows strings.Builder
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			if slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) {
