@@ -8,13 +8,14 @@ type Arrival struct {
 	Ready, Failed time.Duration
 }
 
-// FindArrival returns when an output arrived at a cluster, by the spans of its platform object. Any
-// output with the same folder of the cluster type counts, from the merge on.
+// FindArrival returns when an output arrived at a cluster, by the spans of its platform object. An older
+// output with the same folder of the cluster type counts, from the merge on, and a newer one if none
+// between them has another folder.
 func FindArrival(spans []Span, outputs *Outputs, wanted Output, clusterType string) Arrival {
 	a := Arrival{-1, -1}
 	for _, s := range spans {
 		at, ours := outputs.Find(s.Target())
-		if !ours || !at.Holds(wanted, clusterType) || !s.Until.IsZero() && !s.Until.After(wanted.Merged) {
+		if !ours || !outputs.isArrival(at, wanted, clusterType) || !s.Until.IsZero() && !s.Until.After(wanted.Merged) {
 			continue
 		}
 		took := max(s.Since.Sub(wanted.Merged), 0)

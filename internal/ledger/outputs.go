@@ -54,6 +54,16 @@ func (o Output) Holds(other Output, clusterType string) bool {
 	return o.Folders[clusterType] == other.Folders[clusterType]
 }
 
+// isArrival reports whether a cluster of a type has got an output when it has got another one.
+func (o *Outputs) isArrival(has, wanted Output, clusterType string) bool {
+	for i := o.index[wanted.Revision]; i < o.index[has.Revision]; i++ {
+		if !o.all[i].Holds(wanted, clusterType) {
+			return false // what was wanted had been given up before
+		}
+	}
+	return has.Holds(wanted, clusterType)
+}
+
 // FindRolledBack returns the outputs that an output takes back: those since the newest older one
 // whose folders are all the same. It returns none if there is no such older one, or nothing in
 // between.

@@ -6,36 +6,29 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
+// spanChange is from when on the spans of a platform object are others than before.
+type spanChange struct {
+	since int64 // when the oldest span began that is written
+	from  int64 // before which nothing has changed: that may have ended later than was known
+}
+
 // writeArrivals writes when outputs came to the clusters of a batch, by the spans of their platform
 // objects that the batch has written.
 func (w *batchWriter) writeArrivals(ctx context.Context, b Batch) error {
-	platforms := map[ledger.Object]bool{}
+	changed := findSpanChanges(b)
 	for _, c := range b.Clusters {
-		if c.Platform != "" {
-			platforms[ledger.Object{Cluster: c.ID, Name: c.Platform}] = true
-		}
-	}
-	since := map[string]int64{} // the oldest of them, by cluster
-	for _, s := range b.Spans {
-		if !platforms[s.Object] {
+		s, ok := changed[ledger.Object{Cluster: c.ID, Name: c.Platform}]
+		if !ok {
 			continue
 		}
-		at := unixOf(s.Span.Since)
-		oldest, known := since[s.Object.Cluster]
-		if !known || at < oldest {
-			since[s.Object.Cluster] = at
+		id := w.ids.clusters[c.ID]
+		for _, statement := range []string{"arrival_forget_ready", "arrival_forget_failed"} {
+			err := w.exec(ctx, statement, id, s.from)
+			if err != nil {
+				return err
+			}
 		}
-		err := w.forgetArrivals(ctx, s)
-		if err != nil {
-			return err
-		}
-	}
-	for _, c := range b.Clusters {
-		oldest, known := since[c.ID]
-		if !known {
-			continue
-		}
-		err := w.exec(ctx, "arrival_of_cluster", w.ids.clusters[c.ID], oldest)
+		err := w.exec(ctx, "arrival_of_cluster", id, s.since)
 		if err != nil {
 			return err
 		}
@@ -43,16 +36,28 @@ func (w *batchWriter) writeArrivals(ctx context.Context, b Batch) error {
 	return nil
 }
 
-// forgetArrivals forgets that a span was an arrival, if it was too short to count.
-func (w *batchWriter) forgetArrivals(ctx context.Context, s ledger.SpanWrite) error {
-	if s.Kind == ledger.EndSpan {
-		return nil
-	}
-	for _, statement := range []string{"arrival_forget_ready", "arrival_forget_failed"} {
-		err := w.exec(ctx, statement, w.ids.clusters[s.Object.Cluster], unixOf(s.Span.Since))
-		if err != nil {
-			return err
+// findSpanChanges returns from when on the spans of platform objects are others, by object.
+func findSpanChanges(b Batch) map[ledger.Object]spanChange {
+	changed := map[ledger.Object]spanChange{}
+	platforms := map[ledger.Object]bool{}
+	for _, c := range b.Clusters {
+		if c.Platform != "" {
+			platforms[ledger.Object{Cluster: c.ID, Name: c.Platform}] = true
 		}
 	}
-	return nil
+	for _, s := range b.Spans {
+		if !platforms[s.Object] {
+			continue
+		}
+		next := spanChange{unixOf(s.Span.Since), unixOf(s.Span.Since)}
+		if s.Kind == ledger.EndSpan && !s.Span.Until.IsZero() {
+			next.from = unixOf(s.Span.Until)
+		}
+		known, ok := changed[s.Object]
+		if ok {
+			next = spanChange{min(known.since, next.since), min(known.from, next.from)}
+		}
+		changed[s.Object] = next
+	}
+	return changed
 }

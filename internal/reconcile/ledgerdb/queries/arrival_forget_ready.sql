@@ -1,1 +1,1 @@
-update arrival set ready = null where cluster = $1 and ready = $2
+update arrival set ready = null where cluster = $1 and ready >= $2
