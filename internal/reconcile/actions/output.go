@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
 )
 
 // Output is how far the output of an environment has got with a commit of the base.
@@ -80,6 +81,16 @@ func (d *Session) fetchOutput(ctx context.Context, environment string) (*model.G
 	}
 	remote, err := d.options.Mirrors.Fetch(ctx, giturl.Relocate(to.Repo, d.options.Map))
 	return to, remote, err
+}
+
+// FindOutputBranch fetches the repository that the output of an environment goes to, and returns where it
+// is there, and false if it goes nowhere.
+func (d *Session) FindOutputBranch(ctx context.Context, environment string) (wanted.Branch, bool, error) {
+	to, remote, err := d.fetchOutput(ctx, environment)
+	if err != nil || to == nil {
+		return wanted.Branch{}, false, err
+	}
+	return wanted.Branch{Environment: environment, Repo: giturl.Redact(to.Repo), Branch: to.Branch, Folder: publish.CleanFolder(to.Path), Remote: remote}, true, nil
 }
 
 // Merge merges the pull request of an output as it was found.

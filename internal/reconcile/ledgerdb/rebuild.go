@@ -35,13 +35,24 @@ func replaceOutputs(ctx context.Context, in session, all []Outputs) error {
 	if err != nil {
 		return err
 	}
+	expected := make([]map[string]int, len(all)) // what is stored, if Git alone does not tell it
+	for i, o := range all {
+		known, err := loadWanted(ctx, in, o.Environment.Name)
+		if err != nil {
+			return err
+		}
+		expected[i] = known.Expected
+	}
 	for _, table := range []string{"desired", "part", "reconciler_file", "assignment", "desired_type", "output", "cluster_type", "environment"} {
 		err := in.exec(ctx, table+"_clear")
 		if err != nil {
 			return err
 		}
 	}
-	for _, o := range all {
+	for i, o := range all {
+		if o.Expected == nil {
+			o.Expected = expected[i]
+		}
 		for _, c := range o.Changes {
 			err := writeParts(ctx, in, slices.Sorted(maps.Keys(c.Parts)), c.Parts)
 			if err != nil {
