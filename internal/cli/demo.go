@@ -70,7 +70,7 @@ the folder. It needs Git.`,
 
 func (d *demoCommand) runDemo(ctx context.Context) error {
 	if d.pace < 0 {
-		return usageErrorf("as in --pace 10s", "--pace %s is in the past", d.pace)
+		return usageErrorf("as in --pace 10s", "--pace %s is less than no time", d.pace)
 	}
 	if err := checkGitProgram(ctx, "the demo"); err != nil && ctx.Err() == nil {
 		return err

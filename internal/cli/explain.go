@@ -149,7 +149,10 @@ reasons, how long each may last, and when something in them may change by itself
 			if !ok {
 				return newUnknownStageError(*chain, args[0])
 			}
-			return cc.app.printValue(stage, []string{stage.Environment}, func() string { return stageText(stage, cc.now(), cc.app.stdout) + hintText(*chain) })
+			return cc.app.printValue(stage, []string{stage.Environment}, func() string {
+				text := stageText(stage, cc.now(), cc.app.stdout) + hintText(*chain)
+				return text + cc.commandNote(strings.Contains(text, "fairlead "))
+			})
 		},
 	}
 	cc.addObserverFlags(c)

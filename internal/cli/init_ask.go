@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 )
 
@@ -38,39 +40,88 @@ func (d dialog) ask(question, byDefault string) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
+// question is what init asks for, where no flag says it.
+type question struct {
+	flag, text, byDefault string
+	// check returns what is wrong with an answer other than the default.
+	check  func(answer string) error
+	answer *string
+}
+
+// askUntilValid asks a question until the answer can be used.
+func (d dialog) askUntilValid(q question) error {
+	for {
+		answer, err := d.ask(q.text, q.byDefault)
+		if err != nil {
+			return err
+		}
+		wrong := error(nil)
+		if answer != "" {
+			wrong = q.check(answer)
+		}
+		if wrong == nil {
+			*q.answer = answer
+			return nil
+		}
+		fmt.Fprintf(d.out, "  %s\n", display.SanitizeLine(wrong.Error()))
+	}
+}
+
+// oneOf returns a check for one of a few words.
+func oneOf(words []string) func(string) error {
+	return func(answer string) error {
+		if slices.Contains(words, answer) {
+			return nil
+		}
+		return fmt.Errorf("%s is not one of %s", answer, text.Join(words, " and "))
+	}
+}
+
+// checkEnvironmentNames returns an error for names, separated by commas, that environments cannot have.
+func checkEnvironmentNames(names string) error {
+	o := scaffold.Options{ControlPlane: controlPlaneName, GitOps: gitOpsName, Environments: splitNames(names)}
+	if p, stops := o.Problems().FirstStopping(); stops {
+		return errors.New(p.Summary)
+	}
+	return nil
+}
+
+func splitNames(names string) []string {
+	var all []string
+	for name := range strings.SplitSeq(names, ",") {
+		all = append(all, strings.TrimSpace(name))
+	}
+	return all
+}
+
 // askOptions asks for what no flag says.
 func (i *initCommand) askOptions(c *cobra.Command, folder string) error {
 	d := dialog{bufio.NewReader(c.InOrStdin()), i.app.stdout}
 	fmt.Fprintln(i.app.stdout, "Press Enter for what is in brackets. Nothing is created before the last question.")
 	environments, sample := "", ""
-	for _, q := range []struct {
-		flag, question, byDefault string
-		answer                    *string
-	}{
-		{"forge", "Forge: " + text.Join(forgeKinds, " or "), "by the host of the repositories", &i.forge},
-		{"control-plane", "Control plane, an empty repository: a URL or a path", filepath.Join(folder, controlPlaneName), &i.options.ControlPlane},
-		{"gitops", "GitOps repository, another empty one: a URL or a path", filepath.Join(folder, gitOpsName), &i.options.GitOps},
-		{"environments", "Environments, in the order of promotion", "dev,stage,prod", &environments},
-		{"reconciler", "Reconciler on the clusters: " + text.Join(scaffold.Reconcilers(), " or "), "flux and argocd, one each", &i.options.Reconciler},
-		{"sample", "Sample with two cluster types and a workload: yes or no", "yes", &sample},
+	location := func(flag string) func(string) error {
+		return func(answer string) error { return checkLocation(flag, answer) }
+	}
+	for _, q := range []question{
+		{"forge", "Forge: " + text.Join(forgeKinds, " or "), "by the host of the repositories", oneOf(forgeKinds), &i.forge},
+		{"control-plane", "Control plane, an empty repository: a URL or a path", filepath.Join(folder, controlPlaneName), location("the control plane"), &i.options.ControlPlane},
+		{"gitops", "GitOps repository, another empty one: a URL or a path", filepath.Join(folder, gitOpsName), location("the GitOps repository"), &i.options.GitOps},
+		{"environments", "Environments, in the order of promotion", "dev,stage,prod", checkEnvironmentNames, &environments},
+		{"reconciler", "Reconciler on the clusters: " + text.Join(scaffold.Reconcilers(), " or "), "flux and argocd, one each", oneOf(scaffold.Reconcilers()), &i.options.Reconciler},
+		{"sample", "Sample with two cluster types and a workload: yes or no", "yes", oneOf([]string{"yes", "no", "y", "n"}), &sample},
 	} {
 		if c.Flags().Changed(q.flag) {
 			continue
 		}
-		answer, err := d.ask(q.question, q.byDefault)
-		if err != nil {
+		if err := d.askUntilValid(q); err != nil {
 			return err
 		}
-		*q.answer = answer
 	}
 	if environments != "" {
-		i.options.Environments = nil
-		for name := range strings.SplitSeq(environments, ",") {
-			i.options.Environments = append(i.options.Environments, strings.TrimSpace(name))
-		}
+		i.options.Environments = splitNames(environments)
 	}
 	if !c.Flags().Changed("sample") {
-		i.options.Sample = sample == "" || strings.HasPrefix(strings.ToLower(sample), "y")
+		i.options.Sample = !strings.HasPrefix(sample, "n")
 	}
 	return nil
 }

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -104,11 +106,29 @@ func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 
 // printChain prints the chain. Problems are an error, for they stop all promotions.
 func (cc *commandContext) printChain(chain status.Chain) error {
-	err := cc.app.printListing(newChainListing(chain, cc.now()))
+	l := newChainListing(chain, cc.now())
+	l.below += cc.commandNote(l.namesCommands())
+	err := cc.app.printListing(l)
 	if err == nil && chain.Problems.Stops() {
 		err = newProblemsError(chain.Problems)
 	}
 	return err
+}
+
+// namesCommands reports whether the table has commands of ours in it.
+func (l listing) namesCommands() bool {
+	return slices.ContainsFunc(l.rows, func(row []any) bool {
+		return slices.ContainsFunc(row, func(cell any) bool { return strings.Contains(cellText(cell), "fairlead ") })
+	})
+}
+
+// commandNote returns that the commands in a text need the settings that --config names; "" if there are
+// none, or if they find the settings by themselves.
+func (cc *commandContext) commandNote(hasCommands bool) string {
+	if !hasCommands || cc.settingsFile == "" || cc.daemonURL != "" {
+		return ""
+	}
+	return "The commands above need --config " + text.QuoteShell(cc.settingsFile) + " too.\n"
 }
 
 // newChainListing returns the chain as a table.
