@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -221,7 +222,7 @@ func (o observer) Chain(ctx context.Context) (status.Chain, error) {
 	if !o.isWriting {
 		for i, s := range chain.Stages {
 			if s.Next.State == promote.Promotes {
-				chain.Stages[i].Action = "gets " + promote.ShortID(s.Next.Candidate) + " from a daemon with write: true"
+				chain.Stages[i].Action = "gets " + text.ShortCommit(s.Next.Candidate) + " from a daemon with write: true"
 			}
 		}
 	}

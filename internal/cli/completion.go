@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
 // completedInOrder is for names that are offered in the order in which they are listed.
@@ -52,7 +52,7 @@ func (cc *commandContext) completeCommits(c *cobra.Command, _ []string, begun st
 func describeCommits(commits []git.CommitInfo, begun string) []string {
 	var found []string
 	for _, commit := range commits {
-		id := promote.ShortID(commit.ID)
+		id := text.ShortCommit(commit.ID)
 		if len(begun) > len(id) {
 			id = commit.ID
 		}

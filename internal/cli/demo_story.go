@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/cli/fluxsim"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -88,10 +88,10 @@ func (s *demoStory) observeCycle(ctx context.Context, snapshot status.Snapshot) 
 	case s.part == demoStarts && s.haveAll(snapshot.Chain, snapshot.Chain.Head):
 		s.change, s.failed = s.folder.pushChange(ctx)
 		s.part = demoChanges
-		s.printLine("main", "", fmt.Sprintf("gets %s: %s", promote.ShortID(s.change), s.subject(s.change)))
+		s.printLine("main", "", fmt.Sprintf("gets %s: %s", text.ShortCommit(s.change), s.subject(s.change)))
 	case s.part == demoChanges && s.haveAll(snapshot.Chain, s.change):
 		s.part = demoContinue
-		fmt.Fprintf(s.out, "\n%s is everywhere.\n", promote.ShortID(s.change))
+		fmt.Fprintf(s.out, "\n%s is everywhere.\n", text.ShortCommit(s.change))
 		if !s.once {
 			s.failed = s.printSteps(ctx)
 		}
@@ -113,7 +113,7 @@ func (s *demoStory) haveAll(c status.Chain, commit string) bool {
 
 // printStage prints what is new of an environment.
 func (s *demoStory) printStage(before, now status.Stage) {
-	what := promote.ShortID(now.Commit)
+	what := text.ShortCommit(now.Commit)
 	isNew := now.Commit != before.Commit
 	if now.Commit == "" {
 		return

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 )
 
@@ -103,11 +103,11 @@ func (cc *commandContext) newEphemeralChange(use, short string, do func(context.
 }
 
 func resultText(r ephemeral.Result) string {
-	text := r.Says
+	said := r.Says
 	if r.Commit != "" {
-		text += " (commit " + promote.ShortID(r.Commit) + " on " + r.Branch + ")"
+		said += " (commit " + text.ShortCommit(r.Commit) + " on " + r.Branch + ")"
 	}
-	return display.SanitizeLines(text) + "\n"
+	return display.SanitizeLines(said) + "\n"
 }
 
 // openEphemerals opens the control plane for actions on ephemeral environments.

@@ -170,7 +170,7 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 	if s.Commit == "" {
 		b.WriteString("It has no commit yet.\n")
 	} else {
-		fmt.Fprintf(&b, "It has %s%s", promote.ShortID(s.Commit), sinceText(s.Since, now))
+		fmt.Fprintf(&b, "It has %s%s", text.ShortCommit(s.Commit), sinceText(s.Since, now))
 		switch {
 		case s.Next.State == promote.Stopped: // it is not known
 		case s.Behind == 0:
@@ -196,22 +196,22 @@ func stageText(s status.Stage, now time.Time, to *display.Stream) string {
 		return b.String()
 	}
 	if s.Commit != "" {
-		fmt.Fprintf(&b, "\nVerification of %s:\n", promote.ShortID(s.Commit))
+		fmt.Fprintf(&b, "\nVerification of %s:\n", text.ShortCommit(s.Commit))
 		writeVerdict(&b, s.Proof, 1, now, to)
 	}
 	switch {
 	case s.Next.Candidate == "":
 		b.WriteString("\nWhat comes next:\n")
 	case s.Next.State == promote.Promotes:
-		fmt.Fprintf(&b, "\nIt gets %s now.\n", promote.ShortID(s.Next.Candidate))
+		fmt.Fprintf(&b, "\nIt gets %s now.\n", text.ShortCommit(s.Next.Candidate))
 	default:
-		fmt.Fprintf(&b, "\nWhat %s is waiting for:\n", promote.ShortID(s.Next.Candidate))
+		fmt.Fprintf(&b, "\nWhat %s is waiting for:\n", text.ShortCommit(s.Next.Candidate))
 	}
 	writeVerdict(&b, s.Next.Verdict, 1, now, to)
 	if n := len(s.Next.Skipped); n > 0 {
 		var skipped []string
 		for _, commit := range s.Next.Skipped {
-			skipped = append(skipped, promote.ShortID(commit))
+			skipped = append(skipped, text.ShortCommit(commit))
 		}
 		fmt.Fprintf(&b, "  Between the two, %s left out: %s.\n", map[bool]string{true: "one is", false: fmt.Sprintf("%d are", n)}[n == 1], text.Join(skipped, " and "))
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -86,7 +86,7 @@ func (h *historyCommand) runHistory(ctx context.Context, environment string) err
 		}
 		shown := commit
 		if cc.app.isText() {
-			shown = promote.ShortID(commit)
+			shown = text.ShortCommit(commit)
 		}
 		subject := ""
 		if id, err := base.Repo.Resolve(commit); err == nil { // the base may have lost it

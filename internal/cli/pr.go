@@ -20,7 +20,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
 
@@ -232,7 +231,7 @@ func (p *prCommand) listPulls(context.Context, int) (pullAnswer, error) {
 	shown := make([]pullReport, 0, len(found))
 	for _, pull := range found {
 		shown = append(shown, newPullReport(pull))
-		l.rows = append(l.rows, []any{pull.Number, pull.State, pull.Base, pull.Title, pull.Head, promote.ShortID(pull.Commit), pull.Labels})
+		l.rows = append(l.rows, []any{pull.Number, pull.State, pull.Base, pull.Title, pull.Head, text.ShortCommit(pull.Commit), pull.Labels})
 	}
 	l.value = shown
 	return func() error { return p.app.printListing(l) }, nil

@@ -14,13 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
@@ -257,22 +257,22 @@ func (cc *commandContext) finishAction(ctx context.Context) func(actions.Result,
 }
 
 func doneText(r actions.Result) string {
-	text := r.Summary
+	said := r.Summary
 	switch {
 	case r.Pull != nil && r.Pull.State == forge.Open:
-		text += ", once pull request " + pullText(*r.Pull) + " is merged"
+		said += ", once pull request " + pullText(*r.Pull) + " is merged"
 	case r.Pull != nil:
-		text = "nothing was done: pull request " + pullText(*r.Pull) + ", which says the same, is " + string(r.Pull.State)
+		said = "nothing was done: pull request " + pullText(*r.Pull) + ", which says the same, is " + string(r.Pull.State)
 	case !r.Changed:
-		text = "nothing to do: " + text
+		said = "nothing to do: " + said
 	default:
-		text += " (commit " + promote.ShortID(r.Commit) + " on " + r.Branch + ")"
+		said += " (commit " + text.ShortCommit(r.Commit) + " on " + r.Branch + ")"
 	}
 	for _, note := range r.Notes {
-		text += "\n" + note
+		said += "\n" + note
 	}
 	for _, against := range r.Forced {
-		text += "\nforced, though " + against
+		said += "\nforced, though " + against
 	}
-	return display.SanitizeLines(text) + "\n"
+	return display.SanitizeLines(said) + "\n"
 }

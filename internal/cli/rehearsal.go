@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
 // effect is something that a command would do outside of this process.
@@ -67,7 +67,7 @@ func (a *app) recordPush(r git.Rehearsal) {
 			a.recordEffect("remove %s of %s", ref, r.Repo)
 			continue
 		case !isNew:
-			a.recordEffect("move %s of %s to %s", ref, r.Repo, promote.ShortID(u.New))
+			a.recordEffect("move %s of %s to %s", ref, r.Repo, text.ShortCommit(u.New))
 			continue
 		}
 		e := effect{Summary: fmt.Sprintf("commit to %s of %s", ref, r.Repo), Message: c.Message}

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
@@ -124,7 +124,7 @@ func (r *rollbackCommand) compareOutput(ctx context.Context) {
 
 // recordFollowing records what --merge and --wait would do.
 func (r *rollbackCommand) recordFollowing() {
-	what := promote.ShortID(r.result.To)
+	what := text.ShortCommit(r.result.To)
 	if r.mergeOutput && r.unchanged == "" {
 		r.wait.context.app.recordEffect("merge the pull request of the output of %s, once the daemon has made it", what)
 	}
@@ -204,7 +204,7 @@ func (r *rollbackCommand) nextSteps() string {
 	if r.unchanged != "" {
 		lines = append(lines, r.unchanged)
 	}
-	what := promote.ShortID(r.result.To)
+	what := text.ShortCommit(r.result.To)
 	switch o := r.result.Output; {
 	case o == nil || o.Repo == "":
 	case o.Merged:

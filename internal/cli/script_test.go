@@ -1,12 +1,10 @@
 package cli_test
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -21,9 +19,7 @@ var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fairlead": func() {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		defer stop()
-		os.Exit(cli.Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(cli.RunProcess())
 	}})
 }
 

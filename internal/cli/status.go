@@ -13,7 +13,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -159,7 +158,7 @@ func newChainListing(c status.Chain, now time.Time) listing {
 		if c.FromGit { // what it says of all of them stands below the table, once
 			next = s.Action
 		}
-		l.rows = append(l.rows, []any{s.Environment, promote.ShortID(s.Commit), age, state, s.Behind, next, pull})
+		l.rows = append(l.rows, []any{s.Environment, text.ShortCommit(s.Commit), age, state, s.Behind, next, pull})
 		if s.Empty != "" {
 			l.below += fmt.Sprintf("%s: %s\n", s.Environment, s.Empty)
 		}

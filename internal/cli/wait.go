@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -125,9 +125,9 @@ func (w *waitCommand) runWait(ctx context.Context, environment, revision string)
 	err = w.context.app.printValue(result, []string{environment}, func() string {
 		switch result.State {
 		case hasDeployed:
-			return fmt.Sprintf("%s has deployed %s\n", environment, promote.ShortID(commit))
+			return fmt.Sprintf("%s has deployed %s\n", environment, text.ShortCommit(commit))
 		case isSkipped:
-			return fmt.Sprintf("nothing to wait for: %s never gets %s: %s\n", environment, promote.ShortID(commit), result.Reason)
+			return fmt.Sprintf("nothing to wait for: %s never gets %s: %s\n", environment, text.ShortCommit(commit), result.Reason)
 		}
 		return ""
 	})
@@ -138,7 +138,7 @@ func (w *waitCommand) runWait(ctx context.Context, environment, revision string)
 	if result.State == isTimedOut {
 		over = " in " + display.FormatAge(w.timeout)
 	}
-	return problem.WithHint(fmt.Errorf("%s has not deployed %s%s: %s", environment, promote.ShortID(commit), over, result.Reason),
+	return problem.WithHint(fmt.Errorf("%s has not deployed %s%s: %s", environment, text.ShortCommit(commit), over, result.Reason),
 		"fairlead explain promotion "+environment+" says more, with the settings or from a daemon")
 }
 
@@ -173,7 +173,7 @@ func (w *waitCommand) waitUntilArrived(ctx context.Context, a arrival, ask arriv
 			state, reason = isWaiting, err.Error()
 		}
 		if reason != a.Reason {
-			fmt.Fprintf(w.context.app.stderr, "%s, commit %s: %s\n", a.Environment, promote.ShortID(a.Commit), display.SanitizeLine(reason))
+			fmt.Fprintf(w.context.app.stderr, "%s, commit %s: %s\n", a.Environment, text.ShortCommit(a.Commit), display.SanitizeLine(reason))
 		}
 		a.State, a.Reason = state, reason
 		if state != isWaiting {
@@ -364,7 +364,7 @@ func withSuperseded(environment string, ask arrivalReader, has newerReader) arri
 		if err != nil || state != isWaiting {
 			return state, reason, err
 		}
-		return isSuperseded, fmt.Sprintf("%s has a newer commit, %s, which took its place", environment, promote.ShortID(other)), nil
+		return isSuperseded, fmt.Sprintf("%s has a newer commit, %s, which took its place", environment, text.ShortCommit(other)), nil
 	}
 }
 

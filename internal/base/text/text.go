@@ -21,6 +21,9 @@ func Count(n int, noun string) string {
 // OneLine returns a text on one line, with single spaces between its words.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// ShortCommit returns the beginning of a commit's id, for people.
+func ShortCommit(id string) string { return id[:min(7, len(id))] }
+
 // Shorten returns a text that is at most limit bytes long unchanged, and the beginning of a longer
 // one with an ellipsis.
 func Shorten(text string, limit int) string {

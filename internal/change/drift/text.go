@@ -81,7 +81,7 @@ func (c *Base) writeText(b *strings.Builder, r Report) {
 	}
 }
 
-func shortID(commit string) string { return cmp.Or(commit[:min(len(commit), 7)], "none") }
+func shortID(commit string) string { return cmp.Or(text.ShortCommit(commit), "none") }
 
 // summaryText returns how much is in one environment only, and how much differs.
 func (t Topic) summaryText(r Report) string {

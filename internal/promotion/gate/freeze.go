@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -52,7 +53,7 @@ func EvaluateFreezes(f Facts) Verdict {
 func evaluateFreeze(z *model.Freeze, f Facts) Verdict {
 	gate := gateName(cmp.Or(z.Name, string(freezeGate)))
 	if reason, ok := findException(z, f.Commit); ok {
-		return gate.pass("freeze %s does not apply to %s: %s", z.Name, shortCommit(f.Commit), cmp.Or(reason, "it is an exception"))
+		return gate.pass("freeze %s does not apply to %s: %s", z.Name, text.ShortCommit(f.Commit), cmp.Or(reason, "it is an exception"))
 	}
 	text := fmt.Sprintf("freeze %s: %s", z.Name, cmp.Or(z.Reason, "no reason is given"))
 	if z.To.IsZero() {

@@ -93,9 +93,6 @@ func forecastVerdict(v Verdict, from time.Time, waits string) Forecast {
 // formatTime writes a time for people.
 func formatTime(t time.Time) string { return t.Format("Mon 2006-01-02 15:04 MST") }
 
-// shortCommit returns the beginning of a commit's id, for people.
-func shortCommit(commit string) string { return commit[:min(len(commit), 7)] }
-
 // unansweredReason returns why a need could not be answered; "" if that is not known.
 func (f Facts) unansweredReason(key string) string {
 	if a, ok := f.Answers[key]; ok && a.Reason != "" {

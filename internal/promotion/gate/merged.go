@@ -20,7 +20,7 @@ func newMergedGate(spec model.GateSpec) (Gate, problem.List) {
 func (g mergedGate) Evaluate(f Facts) Verdict {
 	switch {
 	case !f.MergedAt.IsZero() && f.OutputCommit != "":
-		return g.pass("the output is merged, as %s", shortCommit(f.OutputCommit))
+		return g.pass("the output is merged, as %s", text.ShortCommit(f.OutputCommit))
 	case f.Withheld != "" && f.Pull != nil:
 		return g.wait("pull request %d waits for a person: %s", f.Pull.Number, f.Withheld)
 	case f.Withheld != "":

@@ -108,6 +108,3 @@ func (h History) CommitsBetween(a, b string) []string {
 
 // Commits returns all commits of the history, newest first. The caller must not change them.
 func (h History) Commits() []string { return h.commits }
-
-// ShortID returns the beginning of a commit's id, for people.
-func ShortID(commit string) string { return commit[:min(7, len(commit))] }

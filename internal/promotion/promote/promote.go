@@ -21,6 +21,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
@@ -141,7 +142,7 @@ func (c snapshot) decideStage(s Stage, enter EvaluateGates, now time.Time) Decis
 	case s.HoldReason != "":
 		d.State, d.Verdict.Reason = Held, heldReason(s)
 	case d.Verdict.Status == gate.Pass:
-		d.State, d.Verdict.Reason = Promotes, fmt.Sprintf("%s may have %s", s.Name, ShortID(d.Candidate))
+		d.State, d.Verdict.Reason = Promotes, fmt.Sprintf("%s may have %s", s.Name, text.ShortCommit(d.Candidate))
 	default:
 		d.State = Waiting
 	}
@@ -151,7 +152,7 @@ func (c snapshot) decideStage(s Stage, enter EvaluateGates, now time.Time) Decis
 // stoppedReason returns why nothing can be decided about a stage; "" if something can.
 func (c snapshot) stoppedReason(s Stage) string {
 	if s.StoppedReason == "" && s.Commit != "" && !c.history.Contains(s.Commit) {
-		return fmt.Sprintf("commit %s is not on the base's branch", ShortID(s.Commit))
+		return fmt.Sprintf("commit %s is not on the base's branch", text.ShortCommit(s.Commit))
 	}
 	return s.StoppedReason
 }

@@ -51,7 +51,7 @@ func (c snapshot) noCandidateReason(s Stage) string {
 		case u.Commit == s.Commit:
 			reasons = append(reasons, fmt.Sprintf("waiting for %s to move first", name))
 		default:
-			reasons = append(reasons, fmt.Sprintf("%s has an older commit, %s", name, ShortID(u.Commit)))
+			reasons = append(reasons, fmt.Sprintf("%s has an older commit, %s", name, text.ShortCommit(u.Commit)))
 		}
 	}
 	return strings.Join(reasons, ", and ")
@@ -81,7 +81,7 @@ func unknownStageReason(name string) string {
 // upstreamVerdict returns whether a commit is proven in a stage, and if not, why.
 func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 	v := gate.Verdict{Gate: "after " + u.Name, Status: gate.Wait}
-	what := ShortID(commit)
+	what := text.ShortCommit(commit)
 	switch {
 	case c.isProven(u, commit):
 		v.Status, v.Reason = gate.Pass, fmt.Sprintf("%s was verified in %s", what, u.Name)
@@ -90,7 +90,7 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 	case u.Commit == "":
 		v.Reason = fmt.Sprintf("waiting for %s to get its first commit", u.Name)
 	case u.Commit != commit && c.history.IsNewer(commit, u.Commit):
-		v.Reason = fmt.Sprintf("%s has an older commit, %s", u.Name, ShortID(u.Commit))
+		v.Reason = fmt.Sprintf("%s has an older commit, %s", u.Name, text.ShortCommit(u.Commit))
 	case u.Commit != commit:
 		v.Reason = fmt.Sprintf("%s was not verified in %s, which has a newer commit", what, u.Name)
 	case !u.Merged:
@@ -107,9 +107,9 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 // provenVerdict returns where a candidate was proven. A queue that skips none waits until it is
 // known of all commits whether they are proven.
 func (c snapshot) provenVerdict(s Stage, commit string) gate.Verdict {
-	v := gate.Verdict{Gate: "after", Status: gate.Pass, Reason: fmt.Sprintf("%s is on the base's branch", ShortID(commit))}
+	v := gate.Verdict{Gate: "after", Status: gate.Pass, Reason: fmt.Sprintf("%s is on the base's branch", text.ShortCommit(commit))}
 	if len(s.After) > 0 {
-		v.Reason = fmt.Sprintf("%s was verified in %s", ShortID(commit), strings.Join(s.After, ", "))
+		v.Reason = fmt.Sprintf("%s was verified in %s", text.ShortCommit(commit), strings.Join(s.After, ", "))
 	}
 	for _, name := range s.After {
 		u := c.findStage(name)
@@ -147,7 +147,7 @@ func queueVerdict(s Stage, now time.Time) gate.Verdict {
 // reports keeps nothing back. Stages after it still need the proof.
 func settledVerdict(s Stage) gate.Verdict {
 	v := gate.Verdict{Gate: "settled", Status: gate.Pass}
-	what := ShortID(s.Commit)
+	what := text.ShortCommit(s.Commit)
 	switch {
 	case s.Commit == "":
 		v.Reason = "it has no commit yet"

@@ -74,14 +74,14 @@ func (f simulation) findArrival(s Stage) Arrival {
 }
 
 func (f simulation) computeArrival(s Stage) Arrival {
-	what := ShortID(f.commit)
+	what := text.ShortCommit(f.commit)
 	switch {
 	case !f.chain.history.Contains(f.commit):
 		return Arrival{State: ArrivalNever, Reason: fmt.Sprintf("commit %s is not on the base's branch", what)}
 	case s.Commit == f.commit:
 		return Arrival{State: ArrivalHas, Time: s.PromotedAt, Reason: fmt.Sprintf("it has %s", what)}
 	case f.chain.history.IsNewer(s.Commit, f.commit):
-		return Arrival{State: ArrivalReached, Time: s.PromotedAt, Reason: fmt.Sprintf("it has a newer commit, %s", ShortID(s.Commit))}
+		return Arrival{State: ArrivalReached, Time: s.PromotedAt, Reason: fmt.Sprintf("it has a newer commit, %s", text.ShortCommit(s.Commit))}
 	}
 	way := route{earliest: f.now}
 	for _, u := range f.chain.upstreamStages(s) {
@@ -153,9 +153,9 @@ func (f simulation) addOwnWaits(s Stage, way *route) {
 	}
 	switch unsettled := settledVerdict(s).Status == gate.Wait; {
 	case unsettled && !s.Merged:
-		way.wait(s.Name, ShortID(s.Commit)+" to be merged")
+		way.wait(s.Name, text.ShortCommit(s.Commit)+" to be merged")
 	case unsettled && s.Proof.ValidUntil.IsZero():
-		way.wait(s.Name, ShortID(s.Commit)+" to be verified: "+verdictReason(s.Proof))
+		way.wait(s.Name, text.ShortCommit(s.Commit)+" to be verified: "+verdictReason(s.Proof))
 	case unsettled:
 		way.notBefore(s.Proof.ValidUntil)
 	}
@@ -181,10 +181,10 @@ func (f simulation) findOvertaking(s Stage) (certain bool, reason string) {
 		return false, ""
 	}
 	if pool := f.chain.eligibleCommits(s); len(pool) > 0 && f.chain.history.IsNewer(pool[0], f.commit) {
-		return true, fmt.Sprintf("the newer commit %s supersedes it", ShortID(pool[0]))
+		return true, fmt.Sprintf("the newer commit %s supersedes it", text.ShortCommit(pool[0]))
 	}
 	if newer := f.chain.history.newerCommits(f.commit); len(newer) > 0 && s.Queue.Policy != model.QueuePinned {
-		return false, fmt.Sprintf("a newer commit may supersede it, such as %s", ShortID(newer[0]))
+		return false, fmt.Sprintf("a newer commit may supersede it, such as %s", text.ShortCommit(newer[0]))
 	}
 	return false, ""
 }

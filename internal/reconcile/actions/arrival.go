@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
@@ -117,7 +117,7 @@ func (d *Session) describeBranchCommit(ctx context.Context, base source.Base, co
 		}
 		action, err := promoter.IsActionCommit(base, commit, branch.Record, path.Join(branch.Folder, source.OwnFolder))
 		if err == nil && !action {
-			err = problem.Refusef("fairlead wait waits for commits of "+base.Branch, "%s is a commit of the branch of %s, which is not promoted", promote.ShortID(commit), e.Name)
+			err = problem.Refusef("fairlead wait waits for commits of "+base.Branch, "%s is a commit of the branch of %s, which is not promoted", text.ShortCommit(commit), e.Name)
 		}
 		return isNeverPromoted, err
 	}

@@ -10,9 +10,9 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 )
 
@@ -76,11 +76,11 @@ func (d *Session) AddException(ctx context.Context, name, revision, reason strin
 		}
 		c := change{
 			action: freezeAction, name: name, to: commit, reason: reason,
-			title:   fmt.Sprintf("Let %s pass the freeze %s", promote.ShortID(commit), name),
-			summary: fmt.Sprintf("%s may pass the freeze %s", promote.ShortID(commit), name),
+			title:   fmt.Sprintf("Let %s pass the freeze %s", text.ShortCommit(commit), name),
+			summary: fmt.Sprintf("%s may pass the freeze %s", text.ShortCommit(commit), name),
 		}
 		if _, passes := there.Except[commit]; passes {
-			c.summary = fmt.Sprintf("%s may pass the freeze %s already", promote.ShortID(commit), name)
+			c.summary = fmt.Sprintf("%s may pass the freeze %s already", text.ShortCommit(commit), name)
 			return c, nil
 		}
 		e, _, err := v.base.Repo.FindEntry(v.base.Head, there.Pos.File)

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -78,7 +78,7 @@ func (d *Session) Approve(ctx context.Context, environment, revision, reason str
 		if err != nil {
 			return change{}, err
 		}
-		what := promote.ShortID(commit)
+		what := text.ShortCommit(commit)
 		if !v.history.Contains(commit) {
 			return change{}, problem.Refusef("", "commit %s is not on the base's branch", what)
 		}
@@ -109,7 +109,7 @@ func (d *Session) Approve(ctx context.Context, environment, revision, reason str
 		case commit == present:
 			c.summary += ", which has it already: it counts for its proof"
 		case v.history.IsNewer(present, commit):
-			c.summary += ", which has a newer one already, " + promote.ShortID(present)
+			c.summary += ", which has a newer one already, " + text.ShortCommit(present)
 		}
 		text, err := model.EncodeObject("Approval", name, approvalSpec{commit, reason})
 		c.files = map[string][]byte{file: text}

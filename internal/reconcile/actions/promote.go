@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -48,11 +49,11 @@ func (d *Session) Promote(ctx context.Context, p Promotion) (Result, error) {
 		}
 		c := change{
 			action: promoteAction, environment: p.Environment, from: present, to: commit, reason: p.Reason,
-			title:   fmt.Sprintf("Promote %s to %s", promote.ShortID(commit), p.Environment),
-			summary: fmt.Sprintf("%s gets %s", p.Environment, promote.ShortID(commit)),
+			title:   fmt.Sprintf("Promote %s to %s", text.ShortCommit(commit), p.Environment),
+			summary: fmt.Sprintf("%s gets %s", p.Environment, text.ShortCommit(commit)),
 		}
 		if commit == present {
-			c.summary = fmt.Sprintf("%s has %s already", p.Environment, promote.ShortID(commit))
+			c.summary = fmt.Sprintf("%s has %s already", p.Environment, text.ShortCommit(commit))
 			return c, nil
 		}
 		against := v.findObjections(p, present, commit, d.options.Now())
@@ -93,7 +94,7 @@ func (v snapshot) resolveCandidate(p Promotion, from string) (string, error) {
 	if p.Commit != "" {
 		commit, err := promoter.ResolvePromotable(v.base, p.Commit)
 		if err == nil && from != "" && commit != from {
-			return "", problem.Refusef("leave out one of the two", "%s has %s, not %s", p.From, promote.ShortID(from), promote.ShortID(commit))
+			return "", problem.Refusef("leave out one of the two", "%s has %s, not %s", p.From, text.ShortCommit(from), text.ShortCommit(commit))
 		}
 		return commit, err
 	}
@@ -138,13 +139,13 @@ func findStage(c *status.Chain, environment string) (status.Stage, bool) {
 
 // findObjections returns what speaks against promoting a commit, the worst first.
 func (v snapshot) findObjections(p Promotion, present, commit string, now time.Time) []*problem.Refusal {
-	what := promote.ShortID(commit)
+	what := text.ShortCommit(commit)
 	switch {
 	case !v.history.Contains(commit):
 		return []*problem.Refusal{problem.Refusef("merge it there first; only what is there is promoted", "commit %s is not on the base's branch", what)}
 	case v.history.IsNewer(present, commit):
 		return []*problem.Refusal{problem.Refusef(fmt.Sprintf("fairlead rollback %s --to %s --reason TEXT goes back, and stays there", p.Environment, what),
-			"%s is older than %s, which %s has", what, promote.ShortID(present), p.Environment)}
+			"%s is older than %s, which %s has", what, text.ShortCommit(present), p.Environment)}
 	}
 	var all []*problem.Refusal
 	say := func(hint, reason string) {
@@ -162,7 +163,7 @@ func (v snapshot) findObjections(p Promotion, present, commit string, now time.T
 		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s", p.Environment, h.Reason))
 	}
 	if back, err := promoter.FindReversal(v.base, v.branch, p.Environment); err == nil && back != nil {
-		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s reverted it in %s", p.Environment, back.Author, promote.ShortID(back.Commit)))
+		say("fairlead release "+p.Environment+" ends that", fmt.Sprintf("%s is held: %s reverted it in %s", p.Environment, back.Author, text.ShortCommit(back.Commit)))
 	}
 	if frozen := gate.EvaluateFreezes(gate.Facts{Now: now, Environment: p.Environment, Commit: commit, Freezes: v.base.Progress.Freezes}); frozen.Status != gate.Pass {
 		waiting := slices.IndexFunc(frozen.Parts, func(p gate.Verdict) bool { return p.Status != gate.Pass })
@@ -185,7 +186,7 @@ func (v snapshot) proofObjection(known *status.Chain, commit string) string {
 			return ""
 		}
 	}
-	what := promote.ShortID(commit)
+	what := text.ShortCommit(commit)
 	for _, name := range v.stage.After {
 		u, ok := findStage(known, name)
 		switch {
@@ -194,9 +195,9 @@ func (v snapshot) proofObjection(known *status.Chain, commit string) string {
 		case u.Commit == "":
 			return fmt.Sprintf("%s has no commit yet", name)
 		case v.history.IsNewer(commit, u.Commit):
-			return fmt.Sprintf("%s has an older commit, %s", name, promote.ShortID(u.Commit))
+			return fmt.Sprintf("%s has an older commit, %s", name, text.ShortCommit(u.Commit))
 		case u.Commit != commit:
-			return fmt.Sprintf("there is no record that %s was verified in %s, which has %s now", what, name, promote.ShortID(u.Commit))
+			return fmt.Sprintf("there is no record that %s was verified in %s, which has %s now", what, name, text.ShortCommit(u.Commit))
 		case u.Proof.Status == gate.Fail:
 			return fmt.Sprintf("%s failed in %s: %s", what, name, u.Proof.Reason)
 		case !u.Merged || u.Proof.Status != gate.Pass:
@@ -211,7 +212,7 @@ func (v snapshot) proofObjection(known *status.Chain, commit string) string {
 		}
 		seen[s.Name], names = true, append(names, s.After...)
 		if u, ok := findStage(known, s.Name); ok && v.history.IsNewer(commit, u.Commit) {
-			return fmt.Sprintf("%s is behind it, with %s", s.Name, promote.ShortID(u.Commit))
+			return fmt.Sprintf("%s is behind it, with %s", s.Name, text.ShortCommit(u.Commit))
 		}
 	}
 	return ""
@@ -239,9 +240,9 @@ func (v snapshot) gatesObjection(known *status.Chain, commit string) string {
 	gates, ok := findPart(s.Next, "gates")
 	switch {
 	case !ok || s.Next.Candidate != commit:
-		return fmt.Sprintf("the gates of %s have not evaluated %s yet", v.stage.Name, promote.ShortID(commit))
+		return fmt.Sprintf("the gates of %s have not evaluated %s yet", v.stage.Name, text.ShortCommit(commit))
 	case gates.Status != gate.Pass:
-		return fmt.Sprintf("%s may not enter %s: %s", promote.ShortID(commit), v.stage.Name, gates.Reason)
+		return fmt.Sprintf("%s may not enter %s: %s", text.ShortCommit(commit), v.stage.Name, gates.Reason)
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
@@ -50,8 +51,8 @@ func (d *Session) Rollback(ctx context.Context, b Rollback) (Result, error) {
 		}
 		c, err := v.withRecord(change{
 			action: rollbackAction, environment: b.Environment, from: present, to: target.commit, reason: b.Reason,
-			title:   fmt.Sprintf("Roll %s back to %s", b.Environment, promote.ShortID(target.commit)),
-			summary: fmt.Sprintf("%s goes back to %s, and stays there until fairlead release %[1]s", b.Environment, promote.ShortID(target.commit)),
+			title:   fmt.Sprintf("Roll %s back to %s", b.Environment, text.ShortCommit(target.commit)),
+			summary: fmt.Sprintf("%s goes back to %s, and stays there until fairlead release %[1]s", b.Environment, text.ShortCommit(target.commit)),
 			notes:   target.notes(b.Environment),
 		}, d)
 		if err != nil {
@@ -153,13 +154,13 @@ func (d *Session) mergedCommits(ctx context.Context, environment string) (map[st
 func checkTarget(h promote.History, environment, present, asked string, had []string) *problem.Refusal {
 	switch {
 	case !h.Contains(asked):
-		return problem.Refusef("", "commit %s is not on the base's branch", promote.ShortID(asked))
+		return problem.Refusef("", "commit %s is not on the base's branch", text.ShortCommit(asked))
 	case asked == present:
-		return problem.Refusef(fmt.Sprintf("fairlead hold %s --reason TEXT keeps it there", environment), "%s has %s", environment, promote.ShortID(asked))
+		return problem.Refusef(fmt.Sprintf("fairlead hold %s --reason TEXT keeps it there", environment), "%s has %s", environment, text.ShortCommit(asked))
 	case !isOlder(h, asked, present):
-		return problem.Refusef("fairlead promote goes forward", "%s is newer than %s, which %s has", promote.ShortID(asked), promote.ShortID(present), environment)
+		return problem.Refusef("fairlead promote goes forward", "%s is newer than %s, which %s has", text.ShortCommit(asked), text.ShortCommit(present), environment)
 	case h.Contains(present) && !slices.Contains(had, asked): // after a rewrite the base may have none that it had
-		return problem.Refusef("go back to one that it had: git log of "+environment+"'s branch has them", "%s never had %s", environment, promote.ShortID(asked))
+		return problem.Refusef("go back to one that it had: git log of "+environment+"'s branch has them", "%s never had %s", environment, text.ShortCommit(asked))
 	}
 	return nil
 }

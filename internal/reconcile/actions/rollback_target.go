@@ -103,7 +103,7 @@ const maxNamed = 5
 func shortIDs(commits []string) string {
 	var ids []string
 	for _, c := range commits[:min(len(commits), maxNamed)] {
-		ids = append(ids, promote.ShortID(c))
+		ids = append(ids, text.ShortCommit(c))
 	}
 	if more := len(commits) - len(ids); more > 0 {
 		ids = append(ids, fmt.Sprintf("%d more", more))

@@ -28,7 +28,7 @@ type world struct {
 	*testing.T
 	server    *gittest.Server
 	now       time.Time
-	logs      text
+	logs      logText
 	people    *gittest.Work // in the control plane
 	outPeople *gittest.Work // in the GitOps repository; nil until they are there
 	data      string
@@ -40,19 +40,19 @@ type world struct {
 	writers map[string]*writer
 }
 
-// text is what several daemons write.
-type text struct {
+// logText is what several daemons write.
+type logText struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (t *text) Write(p []byte) (int, error) {
+func (t *logText) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.b.Write(p)
 }
 
-func (t *text) String() string {
+func (t *logText) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.b.String()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -148,7 +149,7 @@ func TestRecordWithApproval(t *testing.T) {
 	d.settle("dev", "stage")
 	w.wantLine(names, "dev=1 stage=-")
 	all, err := w.plain("cp").AllPulls()
-	if err != nil || len(all) != 1 || all[0].State != forge.Open || !strings.Contains(all[0].Title, promote.ShortID(first)) {
+	if err != nil || len(all) != 1 || all[0].State != forge.Open || !strings.Contains(all[0].Title, text.ShortCommit(first)) {
 		t.Fatalf("the pull requests of the control plane are %v, %v", all, err)
 	}
 	w.commitNow("stage", "approve", map[string]string{".fairlead/approvals/a.yaml": own("Approval", "a", "{commit: \""+first+"\"}")})

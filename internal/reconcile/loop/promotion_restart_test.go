@@ -213,7 +213,6 @@ func TestTwoPromote(t *testing.T) {
 	for name, test := range turns {
 		t.Run(name, func(t *testing.T) {
 			w := turn(t, test.chain, test.before)
-			w.server.LeaveToGit()
 			before := w.save()
 			w.lives(w.data)
 			want := w.promoted()

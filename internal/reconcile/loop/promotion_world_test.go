@@ -10,6 +10,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -192,7 +193,7 @@ func (w *world) inbox() (*observe.Inbox, func(*loop.Options)) {
 func (w *world) wantTold(commit, want string) {
 	w.Helper()
 	if diff := gocmp.Diff(want, w.told(commit)); diff != "" {
-		w.Fatalf("of commit %s is said (-want +got):\n%s\nthe log:\n%s", promote.ShortID(commit), diff, w.logs.String())
+		w.Fatalf("of commit %s is said (-want +got):\n%s\nthe log:\n%s", text.ShortCommit(commit), diff, w.logs.String())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -44,7 +45,7 @@ func (m *Promoter) applyDecision(ctx context.Context, s *stageState, d promote.D
 		return nil // another process was faster: the next cycle looks again
 	}
 	if err != nil {
-		return fmt.Errorf("promote %s to %s: %w", promote.ShortID(d.Candidate), s.spec.Name, err)
+		return fmt.Errorf("promote %s to %s: %w", text.ShortCommit(d.Candidate), s.spec.Name, err)
 	}
 	m.notePromoted(s, d)
 	return nil
@@ -86,7 +87,7 @@ func (s *stageState) subjectOf(commit string) string {
 // people review it, and approvals are of one commit.
 func recordMessage(spec model.Stage, subject string, d promote.Decision) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Promote %s to %s\n\n", promote.ShortID(d.Candidate), spec.Name)
+	fmt.Fprintf(&b, "Promote %s to %s\n\n", text.ShortCommit(d.Candidate), spec.Name)
 	if subject != "" {
 		fmt.Fprintf(&b, "%s\n\n", subject)
 	}
@@ -97,7 +98,7 @@ func recordMessage(spec model.Stage, subject string, d promote.Decision) string 
 		if len(d.Skipped) > 0 {
 			short := make([]string, len(d.Skipped))
 			for i, commit := range d.Skipped {
-				short[i] = promote.ShortID(commit)
+				short[i] = text.ShortCommit(commit)
 			}
 			fmt.Fprintf(&b, "It supersedes the verified commits before it: %s\n", strings.Join(short, ", "))
 		}
@@ -199,14 +200,14 @@ func (m *Promoter) applyByPullRequest(ctx context.Context, s *stageState, d prom
 		edit.Independent = source.OwnFolder
 	}
 	pull, err := edit.Propose(ctx, o, forge.Proposal{
-		Mark: "promotion of " + s.spec.Name, Head: m.recordBranch(s), Base: s.branch.Name, Title: forge.FitTitle(fmt.Sprintf("Promote %s to %s", promote.ShortID(d.Candidate), s.spec.Name)),
+		Mark: "promotion of " + s.spec.Name, Head: m.recordBranch(s), Base: s.branch.Name, Title: forge.FitTitle(fmt.Sprintf("Promote %s to %s", text.ShortCommit(d.Candidate), s.spec.Name)),
 		Body: recordBody(s.spec.Name, s.subjectOf(d.Candidate), m.describeCommits(s, d), d),
 	})
 	if errors.Is(err, git.ErrStale) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("propose %s for %s: %w", promote.ShortID(d.Candidate), s.spec.Name, err)
+		return fmt.Errorf("propose %s for %s: %w", text.ShortCommit(d.Candidate), s.spec.Name, err)
 	}
 	if pull.State == forge.Closed {
 		s.declined = pull.Number

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -58,7 +58,7 @@ func findMissing(base source.Base, b source.Branch, environment string) (Loss, e
 }
 
 func newRewriteLoss(branch, commit, environment string) Loss {
-	return newLoss(branch, environment, "%s was rewritten and has no commit %s any more", branch, promote.ShortID(commit))
+	return newLoss(branch, environment, "%s was rewritten and has no commit %s any more", branch, text.ShortCommit(commit))
 }
 
 // newLoss returns a loss with how the environment gets a commit again that the base's branch has.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -142,7 +143,7 @@ func (m *Promoter) findHolds(base source.Base, branch source.Branch, environment
 	}
 	back, err := m.findReversal(base, branch, environment)
 	if err == nil && back != nil {
-		text := fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", back.Author, promote.ShortID(back.Commit), environment)
+		text := fmt.Sprintf("reverted by %s in %s (until fairlead release %s)", back.Author, text.ShortCommit(back.Commit), environment)
 		all = append(all, hold{commit: branch.Commit, reason: text})
 	}
 	return all, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -117,7 +118,7 @@ func (s *stageState) settleDecision(d promote.Decision) promote.Decision {
 	}
 	if s.declined != 0 && d.State != promote.Held {
 		d.State, d.Verdict.Status = promote.Waiting, gate.Wait
-		d.Verdict.Reason = fmt.Sprintf("pull request %d, which proposes %s, was closed; open it again, or promote another commit", s.declined, promote.ShortID(d.Candidate))
+		d.Verdict.Reason = fmt.Sprintf("pull request %d, which proposes %s, was closed; open it again, or promote another commit", s.declined, text.ShortCommit(d.Candidate))
 	}
 	return d
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -36,7 +37,7 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 		return nil, err
 	}
 	if !h.Contains(commit) {
-		return nil, &UnknownCommitError{fmt.Sprintf("commit %s is not on the base's branch %s", promote.ShortID(commit), policy.base.Branch), "merge it there first: only commits of that branch are promoted"}
+		return nil, &UnknownCommitError{fmt.Sprintf("commit %s is not on the base's branch %s", text.ShortCommit(commit), policy.base.Branch), "merge it there first: only commits of that branch are promoted"}
 	}
 	byName := map[string]*stageState{}
 	for _, s := range all {

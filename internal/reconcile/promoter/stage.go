@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -140,7 +141,7 @@ func (m *Promoter) evaluateExternalStage(ctx context.Context, s *stageState) err
 	s.stage.Proof.Reason = fmt.Sprintf("%s, and no status says that it is verified", promote.ExternalReason)
 	for _, st := range said {
 		if st.Context == ProofContext(s.spec.Name) && st.Outcome == forge.Success && !st.Time.Before(s.stage.PromotedAt) {
-			s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: fmt.Sprintf("%s is verified, according to %s", promote.ShortID(s.stage.Commit), st.Context)}
+			s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: fmt.Sprintf("%s is verified, according to %s", text.ShortCommit(s.stage.Commit), st.Context)}
 		}
 	}
 	return nil
@@ -159,7 +160,7 @@ func DescribeRepair(b source.Branch, file string) string {
 	if err != nil || len(brought.Parents) == 0 {
 		return fmt.Sprintf("mend %s on branch %s, and push that", file, b.Name)
 	}
-	return fmt.Sprintf("mend %s on branch %s, and push that; git revert %s there takes back the commit that it came with", file, b.Name, promote.ShortID(brought.ID))
+	return fmt.Sprintf("mend %s on branch %s, and push that; git revert %s there takes back the commit that it came with", file, b.Name, text.ShortCommit(brought.ID))
 }
 
 // maxRecords bounds how far back a branch is searched for the last change of a file.
@@ -208,7 +209,7 @@ func (m *Promoter) evaluateProof(ctx context.Context, s *stageState) {
 	soaking := s.soaking.Evaluate(s.facts)
 	s.stage.Proof = gate.CombineVerdicts("proof", append(slices.Clone(running.Parts), soaking.Parts...))
 	if s.stage.Proof.Status == gate.Pass {
-		s.stage.Proof.Reason = fmt.Sprintf("%s is verified", promote.ShortID(s.stage.Commit))
+		s.stage.Proof.Reason = fmt.Sprintf("%s is verified", text.ShortCommit(s.stage.Commit))
 	}
 }
 

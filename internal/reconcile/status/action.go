@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
@@ -25,7 +26,7 @@ func describeAction(s Stage, e Environment) string {
 	case promote.Stopped:
 		return "mend: " + s.Next.Verdict.Reason
 	case promote.Promotes:
-		return "gets " + promote.ShortID(s.Next.Candidate) + " now"
+		return "gets " + text.ShortCommit(s.Next.Candidate) + " now"
 	case promote.Current, promote.Waiting, promote.Held:
 	}
 	output := describeOutput(s, e)
@@ -97,7 +98,7 @@ func describeWait(s Stage) string {
 	d := s.Next
 	switch {
 	case d.State == promote.Waiting && d.Candidate != "":
-		commit, text := promote.ShortID(d.Candidate), waitText(d.Verdict)
+		commit, text := text.ShortCommit(d.Candidate), waitText(d.Verdict)
 		if strings.HasPrefix(text, "waits: "+commit) {
 			return text
 		}

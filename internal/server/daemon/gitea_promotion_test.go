@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/forge/gitea"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
@@ -44,7 +44,7 @@ func (f *flow) awaitAll(what string, last *status.Snapshot, is func(status.Snaps
 func stagesOf(s status.Snapshot) string {
 	var all []string
 	for _, one := range s.Chain.Stages {
-		all = append(all, fmt.Sprintf("%s at %s, %s: %s", one.Environment, promote.ShortID(one.Commit), one.Proof.Reason, one.Next.Verdict.Reason))
+		all = append(all, fmt.Sprintf("%s at %s, %s: %s", one.Environment, text.ShortCommit(one.Commit), one.Proof.Reason, one.Next.Verdict.Reason))
 	}
 	return strings.Join(all, "\n")
 }

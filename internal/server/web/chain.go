@@ -66,7 +66,7 @@ func isHeld(s status.Stage) bool { return s.Next.State == promote.Held }
 
 // targetText returns which commit a stage gets or waits for, as text; "" if there is none.
 func targetText(d promote.Decision) string {
-	to := promote.ShortID(d.Candidate)
+	to := text.ShortCommit(d.Candidate)
 	switch {
 	case to == "":
 		return ""

@@ -13,7 +13,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -23,7 +22,7 @@ var pageText string
 // pageTemplate has functions that turn parts of reports into words.
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"behind": behindText, "count": text.Count, "elapsed": elapsedText, "link": safeLink, "problemCount": problemCountText,
-	"short": promote.ShortID, "held": isHeld, "stageTone": stageTone, "target": targetText, "title": pullTitle, "tone": stateTone,
+	"short": text.ShortCommit, "held": isHeld, "stageTone": stageTone, "target": targetText, "title": pullTitle, "tone": stateTone,
 	"segments": func(path string) []string { return strings.SplitAfter(path, "/") },
 	"join":     func(names []string) string { return strings.Join(names, ", ") },
 	"unshown":  func(e status.Environment) int { return len(e.Problems) - len(e.ShownProblems()) },

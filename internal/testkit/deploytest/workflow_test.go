@@ -2,12 +2,10 @@ package deploytest
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"maps"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,9 +21,7 @@ import (
 // TestMain lets the test's own program be fairlead, under that name.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "fairlead" {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		defer stop()
-		os.Exit(cli.Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(cli.RunProcess())
 	}
 	os.Exit(m.Run())
 }

@@ -2,11 +2,9 @@ package docstest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,9 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	switch program := filepath.Base(os.Args[0]); {
 	case program == "fairlead":
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-		defer stop()
-		os.Exit(cli.Main(ctx, os.Args[1:], os.Stdout, os.Stderr))
+		os.Exit(cli.RunProcess())
 	case slices.Contains(standIns, program):
 		os.Exit(runStandIn(program, os.Args[1:]))
 	}
