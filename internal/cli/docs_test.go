@@ -51,9 +51,9 @@ func TestDocs(t *testing.T) {
 	if !slices.Equal(paths, sections) {
 		t.Errorf("docs/reference/help.md has the sections\n%q, and the commands are\n%q", sections, paths)
 	}
-	cobras, ofGit := []string{"--help"}, []string{"--no-edit"}
+	cobras, ofOthers := []string{"--help"}, []string{"--no-edit", "--from-file"}
 	mentioned := regexp.MustCompile(`(^|[^-\w])(--[a-z][a-z-]*)`)
-	known := slices.Concat(flags, cobras, ofGit)
+	known := slices.Concat(flags, cobras, ofOthers)
 	for _, name := range []string{"docs/reference/cli.md", "README.md", "docs/reference/kalypso.md"} {
 		for _, m := range mentioned.FindAllStringSubmatch(read(t, "../../"+name), -1) {
 			if !slices.Contains(known, m[2]) {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/ledger"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 )
 
@@ -107,7 +107,7 @@ func (r revisionCell) String() string {
 	if parsed.Commit == "" {
 		return string(r)
 	}
-	return promote.ShortID(parsed.Commit)
+	return text.ShortCommit(parsed.Commit)
 }
 
 // exactText returns a revision for programs.
