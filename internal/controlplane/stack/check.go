@@ -16,9 +16,6 @@ func (r *resolver) checkComponent(c *Component) {
 			r.checkOutputRef(c, v.From)
 		}
 	}
-	if c.CronSchedule.Text != "" {
-		r.warnf(s, c.CronSchedule.Line, "spec.interval of StackSettings is how often drift is looked for", "component %s: cronSchedule has no effect, as in CloudKnit", c.Name)
-	}
 	r.checkClear(c)
 	switch c.Type {
 	case Terraform:

@@ -18,6 +18,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -63,9 +64,11 @@ type Component struct {
 	// cluster, and those that need it do not wait for it.
 	Skipped bool
 	// keptFor is a component that is left out of a teardown and needs this one; nil if there is none.
-	keptFor   *Component
-	Variables []Variable
-	Tags      map[string]string
+	keptFor *Component
+	// DriftInterval is how often drift is looked for; 0 for as often as the settings say.
+	DriftInterval time.Duration
+	Variables     []Variable
+	Tags          map[string]string
 }
 
 // After returns the components that must be ready before this one: those that it needs, or, while
@@ -149,7 +152,7 @@ func (r *resolver) addComponent(s *Stack, written *model.StackComponent, locals 
 		c.AutoApprove = *written.AutoApprove
 	}
 	c.Variables, c.Tags = r.readVariables(c, locals), r.readTags(c, locals)
-	c.Skipped = isSkipped(c, locals)
+	c.Skipped, c.DriftInterval = isSkipped(c, locals), r.readSchedule(c)
 	s.Components = append(s.Components, c)
 }
 

@@ -3,6 +3,7 @@ package stack
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -79,5 +80,24 @@ func TestCircleOfLeftOut(t *testing.T) {
 	keepNeeds(a, a)
 	if b.keptFor != a || a.keptFor != a {
 		t.Errorf("b is kept for %v", b.keptFor)
+	}
+}
+
+// TestShortestGap: a schedule becomes the shortest time between two of its runs.
+func TestShortestGap(t *testing.T) {
+	const day = 24 * time.Hour
+	for expression, want := range map[string]time.Duration{
+		"0 * * * *": time.Hour, "*/15 * * * *": 15 * time.Minute, "* * * * *": time.Minute, "0 6 * * *": day, "0 6,8 * * *": 2 * time.Hour,
+		"0 0 1 * *": 28 * day, "0 0 * * 1": 7 * day, "@daily": day, "@every 90m": 90 * time.Minute, "@every 1s": time.Minute,
+		"0 0 29 2 *": 1461 * day, "0 0 1 1 *": 365 * day,
+	} {
+		if got, err := shortestGap(expression); err != nil || got != want {
+			t.Errorf("the shortest gap of %q is %v, %v, want %v", expression, got, err, want)
+		}
+	}
+	for _, expression := range []string{"", " ", "daily", "0 0 30 2 *", "0 0 * *", "0 0 0 * * *", "TZ=", "TZ=UTC 0 0 * * *", "61 * * * *", "@every", "@every x", "*/0 * * * *"} {
+		if got, err := shortestGap(expression); err == nil {
+			t.Errorf("the shortest gap of %q is %v, want an error", expression, got)
+		}
 	}
 }

@@ -1,12 +1,14 @@
 package stackfiles
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"path"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
@@ -65,7 +67,7 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 
 func (r *renderer) newTerraformSpec(c *stack.Component, modules string) terraformSpec {
 	spec := terraformSpec{
-		Suspend: c.Skipped, Interval: r.interval(), RetryInterval: retryInterval, Destroy: c.Destroyed, Path: "./" + modules,
+		Suspend: c.Skipped, Interval: text.FormatDuration(cmp.Or(c.DriftInterval, r.settings.Interval)), RetryInterval: retryInterval, Destroy: c.Destroyed, Path: "./" + modules,
 		SourceRef: reference{Kind: "GitRepository", Name: c.ObjectName}, Workspace: c.Stack.Workspace, StoreReadablePlan: "human",
 		BackendConfig:      backendConfig{CustomConfiguration: rootmodule.Backend(c, r.settings)},
 		ServiceAccountName: r.settings.Runner.ServiceAccount,
