@@ -39,6 +39,8 @@ type engine interface {
 	transact(ctx context.Context, work func(session) error) error
 	// read calls work in a transaction that only reads; any number may at a time.
 	read(ctx context.Context, work func(session) error) error
+	// allowLong lets transactions take as long as it takes to read or write a whole ledger.
+	allowLong()
 	// shrink gives room that is not used back to the system.
 	shrink(ctx context.Context) error
 	close() error

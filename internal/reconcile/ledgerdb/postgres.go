@@ -16,6 +16,7 @@ import (
 type postgres struct {
 	pool       *pgxpool.Pool
 	statements map[string]string
+	long       bool // transactions may take longTimeout
 }
 
 const (
@@ -25,6 +26,8 @@ const (
 	connectTimeout = 5 * time.Second
 	// transactionTimeout is how long a transaction may take, with the wait for other processes.
 	transactionTimeout = 30 * time.Second
+	// longTimeout is how long one may take that reads or writes a whole ledger.
+	longTimeout = 24 * time.Hour
 )
 
 // beginWriting lets one process write at a time, and one that is cut off from the server not for ever.
@@ -134,10 +137,13 @@ func (m postgresMigrator) setVersion(ctx context.Context, version int) error {
 // inTransaction calls work in the transaction of the only process that writes, and commits unless it
 // fails.
 func (e *postgres) inTransaction(ctx context.Context, work func(context.Context, pgx.Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, transactionTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.timeout())
 	defer cancel()
 	err := pgx.BeginFunc(ctx, e.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, beginWriting)
+		if err == nil && e.long { // what is read from may stall
+			_, err = tx.Exec(ctx, "set local idle_in_transaction_session_timeout = 0")
+		}
 		if err == nil {
 			err = work(ctx, tx)
 		}
@@ -158,12 +164,21 @@ func (e *postgres) transact(ctx context.Context, work func(session) error) error
 }
 
 func (e *postgres) read(ctx context.Context, work func(session) error) error {
-	ctx, cancel := context.WithTimeout(ctx, transactionTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.timeout())
 	defer cancel()
 	err := pgx.BeginTxFunc(ctx, e.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		return work(&postgresSession{statements: e.statements, tx: tx})
 	})
 	return describePostgresError(err)
+}
+
+func (e *postgres) allowLong() { e.long = true }
+
+func (e *postgres) timeout() time.Duration {
+	if e.long {
+		return longTimeout
+	}
+	return transactionTimeout
 }
 
 // shrink does nothing: PostgreSQL uses the room of deleted rows again by itself.

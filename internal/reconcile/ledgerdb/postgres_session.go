@@ -25,7 +25,17 @@ type postgresSession struct {
 	tx         pgx.Tx
 	queued     pgx.Batch
 	names      []string // of the statements that are queued
+	done       int      // how many were queued before those, and are done
 }
+
+// queuedError is the error of a statement that had waited for others.
+type queuedError struct {
+	number int // among all that were queued in the transaction, from 1 on
+	err    error
+}
+
+func (e *queuedError) Error() string { return e.err.Error() }
+func (e *queuedError) Unwrap() error { return e.err }
 
 func (s *postgresSession) exec(ctx context.Context, statement string, args ...any) error {
 	found, err := s.find(statement)
@@ -90,8 +100,10 @@ func (s *postgresSession) sendBefore(ctx context.Context, read func(pgx.BatchRes
 	for _, name := range names {
 		_, err := results.Exec()
 		if err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", name, err), results.Close())
+			err = &queuedError{s.done + 1, fmt.Errorf("%s: %w", name, err)}
+			return errors.Join(err, results.Close())
 		}
+		s.done++
 	}
 	err := read(results)
 	return errors.Join(err, results.Close())

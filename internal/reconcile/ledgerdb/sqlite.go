@@ -149,6 +149,9 @@ func (e *sqlite3) read(ctx context.Context, work func(session) error) error {
 	return errors.Join(describeSQLiteError(err), tx.Rollback())
 }
 
+// allowLong does nothing: nothing bounds them here.
+func (e *sqlite3) allowLong() {}
+
 // shrunkPages is how many pages are given back at a time.
 const shrunkPages = 10_000
 

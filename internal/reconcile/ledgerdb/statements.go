@@ -18,6 +18,7 @@ var migrationFiles embed.FS
 func readStatements(engine string) (map[string]string, error) {
 	all := map[string]string{}
 	err := eachSQLFile(queryFiles, "queries", engine, func(name, text string) { all[name] = text })
+	addTransferStatements(all)
 	return all, err
 }
 

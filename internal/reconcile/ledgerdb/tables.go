@@ -1,0 +1,89 @@
+package ledgerdb
+
+import (
+	"fmt"
+	"strings"
+)
+
+// table is a table as Export writes it.
+type table struct {
+	name    string
+	key     string // what rows are sorted by
+	columns []column
+}
+
+type column struct {
+	name string
+	kind columnKind
+}
+
+// columnKind is what the values of a column are, in each database. Any may be null.
+type columnKind uint8
+
+const (
+	numberColumn columnKind = iota
+	textColumn
+	boolColumn
+)
+
+// exportedTables are all tables but those that count changes, in the order in which they are written. A
+// name with $ at its end is that of a text, one with ! that of a boolean.
+var exportedTables = []table{
+	newTable("cluster", "id", "id first_name$ name$ uid$ environment$ cluster_type$ platform$ unproven! every first_seen last_seen rival$ rival_seen boot$ sequence sent agent_seen digest$"),
+	newTable("cluster_name", "cluster, since", "cluster since until name$"),
+	newTable("revision", "id", "id text$ sha$"),
+	newTable("message", "id", "id text$"),
+	newTable("object", "id", "id cluster name$ gone"),
+	newTable("state", "object", "object cluster phase revision attempted since said level! message"),
+	newTable("evidence", "object, number", "object number phase target runs said level! message"),
+	newTable("span", "object, since", "object since until phase revision attempted message"),
+	newTable("environment", "id", "id name$ repo$ branch$ folder$"),
+	newTable("cluster_type", "id", "id environment name$ expected"),
+	newTable("output", "id", "id environment seq line sha$ base$ plane$ authored merged"),
+	newTable("desired_type", "cluster_type, from_seq", "cluster_type from_seq to_seq folder$"),
+	newTable("assignment", "id", "id cluster_type target$"),
+	newTable("reconciler_file", "id", "id digest$"),
+	newTable("part", "file, object", "file object$ repo$ ref$ path$ pinned$"),
+	newTable("desired", "assignment, from_seq", "assignment from_seq to_seq file"),
+	newTable("version", "repo, sha, path", "repo$ sha$ path$ version$ build$ source_sha$ built"),
+	newTable("arrival", "output, cluster", "output cluster ready failed"),
+	newTable("phase_day", "day, environment, cluster_type, object, phase", "day environment$ cluster_type$ object$ phase seconds changes"),
+	newTable("refusal", "day, cluster, reason", "day cluster$ reason$ count last"),
+}
+
+func newTable(name, key, columns string) table {
+	t := table{name: name, key: key}
+	for word := range strings.FieldsSeq(columns) {
+		c := column{name: strings.TrimRight(word, "$!")}
+		switch {
+		case strings.HasSuffix(word, "$"):
+			c.kind = textColumn
+		case strings.HasSuffix(word, "!"):
+			c.kind = boolColumn
+		}
+		t.columns = append(t.columns, c)
+	}
+	return t
+}
+
+const (
+	exportPrefix = "export_"
+	importPrefix = "import_"
+	anyPrefix    = "any_"
+)
+
+// addTransferStatements adds the statements by which each table is exported, imported, and found to be
+// empty.
+func addTransferStatements(to map[string]string) {
+	for _, t := range exportedTables {
+		var names, values []string
+		for i, c := range t.columns {
+			names = append(names, c.name)
+			values = append(values, fmt.Sprintf("$%d", i+1))
+		}
+		columns := strings.Join(names, ", ")
+		to[exportPrefix+t.name] = "select " + columns + " from " + t.name + " order by " + t.key
+		to[importPrefix+t.name] = "insert into " + t.name + "(" + columns + ") values (" + strings.Join(values, ", ") + ")"
+		to[anyPrefix+t.name] = "select 1 from " + t.name + " limit 1"
+	}
+}
