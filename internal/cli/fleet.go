@@ -27,7 +27,7 @@ when it reports.`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newFleetClusters(cc), newFleetToken(cc), newFleetRebuild(cc))
+	c.AddCommand(newFleetClusters(cc), newFleetToken(cc), newFleetRebuild(cc), newFleetExport(cc), newFleetImport(cc))
 	return c
 }
 
