@@ -12,7 +12,7 @@ import (
 )
 
 // printNoObjects are the commands that print no objects: they begin something, or show an address.
-var printNoObjects = []string{"fairlead init", "fairlead demo", "fairlead open", "fairlead trigger"}
+var printNoObjects = []string{"fairlead init", "fairlead demo", "fairlead open", "fairlead trigger", "fairlead fleet export", "fairlead fleet import"}
 
 // TestOutputFlags: all commands that print objects print them in the same formats.
 func TestOutputFlags(t *testing.T) {

@@ -20,7 +20,10 @@ type LineError struct {
 	Err  error
 }
 
+// Error names the line.
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns what is wrong with it.
 func (e *LineError) Unwrap() error { return e.Err }
 
 const (
