@@ -198,3 +198,20 @@ func arrivals(store testStore, names map[string]string) string {
 	slices.Sort(all)
 	return strings.Join(all, "\n")
 }
+
+// away lets nothing be recorded in a store until back.
+func away(store testStore) {
+	if s, ok := store.(*sqliteStore); ok {
+		s.change("create trigger gone before insert on output begin select raise(fail, 'gone'); end")
+		return
+	}
+	store.goAway()
+}
+
+func back(store testStore) {
+	if s, ok := store.(*sqliteStore); ok {
+		s.change("drop trigger gone")
+		return
+	}
+	store.comeBack()
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // writeThree writes the outputs A, B, which changes large and small, C, which changes large only, and D,
@@ -193,5 +194,124 @@ func TestTwoRecordOutputs(t *testing.T) {
 	})
 	if diff := cmp.Diff(dumpWanted(one.store, names), dumpWanted(two.store, names)); diff != "" {
 		t.Errorf("two have recorded (-one +two):\n%s", diff)
+	}
+}
+
+// TestRewrittenOutputs: a branch that does not go on from the last output begins another line, with the
+// commits that are new, or the one that it is set to; what reports name stays known; the folder of another
+// place is read anew.
+func TestRewrittenOutputs(t *testing.T) {
+	onBothEngines(t, "", func(t *testing.T, newStore func(*testing.T) testStore) {
+		o, names := newOutputs(t, false), map[string]string{}
+		r := newRig(t, newStore)
+		r.open()
+		files := func(version string) map[string]string {
+			return map[string]string{"large/api/reconciler.yaml": reconciler("api", "", version)}
+		}
+		a := o.commit("11:00", files("v1"))
+		b := o.commit("12:00", files("v2"))
+		o.record(r.recorder)
+		r.now = noon
+		r.report("e1", "ready", "sha1:"+b)
+		if err := r.recorder.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		o.reset(a)
+		again := o.commitTree("13:00", b) // the trees of B
+		o.record(r.recorder)
+		e := o.commit("14:00", files("v3"))
+		o.record(r.recorder)
+		o.reset(b)
+		o.record(r.recorder)
+		o.record(r.recorder)
+		names[a], names[b], names[again], names[e] = "A", "B", "B'", "E"
+		lines := ask(r.store, "select seq || ' line ' || line || ' ' || sha from output order by seq")
+		types := ask(r.store, "select from_seq || '-' || coalesce(to_seq, 0) from desired_type order by from_seq")
+		got := strings.Join(lines, "\n") + "\n" + strings.Join(types, "\n")
+		for sha, name := range names {
+			got = strings.ReplaceAll(got, sha, name)
+		}
+		if diff := cmp.Diff("1 line 1 A\n2 line 1 B\n3 line 2 B'\n4 line 2 E\n5 line 3 B\n1-2\n2-4\n4-5\n5-0", got); diff != "" {
+			t.Errorf("recorded is (-want +got):\n%s", diff)
+		}
+		// It has been at B all the time, which was wanted again at the end.
+		if diff := cmp.Diff("B e1 ready 12:01:00\nB e1 ready 14:00:00", arrivals(r.store, names)); diff != "" {
+			t.Error(diff)
+		}
+
+		moved := o.branch()
+		moved.Folder = "prod/large"
+		r.recorder.TellOutputs([]wanted.Branch{moved})
+		r.recorder.RecordToldOutputs(t.Context())
+		now := ask(r.store, "select cluster_type.name from desired_type join cluster_type on cluster_type.id = cluster_type where to_seq is null")
+		if diff := cmp.Diff([]string{"api"}, now); diff != "" {
+			t.Errorf("in the other folder there are (-want +got):\n%s", diff)
+		}
+		if r.log.Len() > 0 {
+			t.Error(&r.log)
+		}
+	})
+}
+
+// TestOutputsWhileAway: what could not be recorded is recorded when the store, or the server, is back. It
+// is said once.
+func TestOutputsWhileAway(t *testing.T) {
+	onBothEngines(t, "", func(t *testing.T, newStore func(*testing.T) testStore) {
+		o, names := newOutputs(t, true), map[string]string{}
+		r, steady := newRig(t, newStore), newRig(t, newStore)
+		r.open()
+		steady.open()
+		remove := func() {}
+		number := 0
+		o.writeThree(names, func() {
+			o.record(steady.recorder)
+			number++
+			if number == 2 {
+				away(r.store)
+				o.record(r.recorder)
+				o.record(r.recorder)
+				back(r.store)
+			}
+			if number == 3 {
+				o.remote = o.newRemote(true)
+				o.sync(o.remote)
+				remove = o.server.Inject("out", gittest.Fault{Status: 503})
+				o.record(r.recorder)
+				o.record(r.recorder)
+				remove()
+			}
+		})
+		_ = r.recorder.Flush(t.Context())
+		o.record(r.recorder)
+		if diff := cmp.Diff(dumpWanted(steady.store, names), dumpWanted(r.store, names)); diff != "" {
+			t.Errorf("recorded is (-steady +away):\n%s", diff)
+		}
+		if n := strings.Count(r.log.String(), "what clusters should run could not be recorded"); n < 2 || n > 4 {
+			t.Errorf("it is said %d times:\n%s", n, &r.log)
+		}
+	})
+}
+
+// TestBlobsOfOneAssignment: of a commit that changes one of 1,000 assignments one file is read.
+func TestBlobsOfOneAssignment(t *testing.T) {
+	o := newOutputs(t, false)
+	files := map[string]string{}
+	for i := range 20 {
+		for j := range 50 {
+			target := fmt.Sprintf("target-%d-%d", i, j)
+			files[fmt.Sprintf("type-%d/%s/reconciler.yaml", i, target)] = reconciler(target, "main", "")
+		}
+	}
+	first := o.commit("11:00", files)
+	second := o.commit("12:00", map[string]string{"type-3/target-3-4/reconciler.yaml": reconciler("target-3-4", "", "v2")})
+	reader := wanted.NewReader(o.branch(), wanted.Known{})
+	for _, c := range []struct {
+		commit string
+		blobs  int
+	}{{first, 1000}, {second, 1001}} {
+		change, err := reader.ReadChange(t.Context(), c.commit)
+		if err != nil || reader.Blobs != c.blobs || len(change.Parts) != len(change.Files) {
+			t.Fatalf("%d blobs, %d parts, %v", reader.Blobs, len(change.Parts), err)
+		}
 	}
 }
