@@ -59,6 +59,13 @@ type question struct {
 func (v *View) questions() map[string]question {
 	return map[string]question{
 		"clusters": {answerWith(v.FindClusters), nil, []string{"environment", "type", "cluster", "standing", "limit", "after"}},
+		"standing": {answerWith(v.FindStandings), nil, []string{"environment"}},
+		"behind":   {answerWith(v.FindBehind), []string{"environment"}, []string{"type", "cluster", "standing", "limit", "after"}},
+		"where":    {answerWith(v.FindPlacements), []string{"workload"}, []string{"environment", "type", "cluster", "at", "limit", "after"}},
+		"history":  {answerWith(v.FindHistories), []string{"workload"}, []string{"environment", "type", "cluster", "limit", "after"}},
+		"compare":  {answerWith(v.Compare), []string{"environment", "with"}, []string{"workload", "limit", "after"}},
+		"lead":     {answerWith(v.FindLeadTimes), []string{"environment"}, []string{"since", "limit", "after"}},
+		"drift":    {answerWith(v.FindDrift), []string{"environment"}, []string{"type", "cluster", "limit", "after"}},
 	}
 }
 

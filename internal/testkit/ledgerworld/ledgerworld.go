@@ -8,7 +8,7 @@ package ledgerworld
 import (
 	"context"
 	"database/sql"
-	_ "embed" // wanted.sql
+	_ "embed" // what is wanted
 	"errors"
 	"log/slog"
 	"testing"
@@ -22,6 +22,9 @@ import (
 
 //go:embed wanted.sql
 var wanted string
+
+//go:embed arrivals.sql
+var arrivals string
 
 // Now is when questions are asked: 35 minutes after the newest output was merged.
 var Now = time.Date(2026, time.November, 23, 13, 5, 0, 0, time.UTC)
@@ -66,6 +69,7 @@ func newWorld(t testing.TB, o recorder.Options, execute func(statements string))
 	execute(wanted)
 	w.fill()
 	w.check(w.Recorder.Flush(context.WithoutCancel(t.Context())))
+	execute(arrivals)
 	return w
 }
 
@@ -141,6 +145,7 @@ func (w *World) fill() {
 	w.say(w.at("12:34"), "prod", "large", "east-3", nil, report{platform, ledger.Suspended, b, ""})
 	w.say(w.at("12:35"), "prod", "small", "west-1", nil, ready(platform, b), report{checkout, ledger.Failed, commit('2'), "image not found"})
 	w.say(w.at("12:36"), "prod", "small", "west-2", nil, report{"GitRepository/flux-system/gitops", ledger.Failed, "", "authentication required"})
+	w.say(w.at("12:36"), "prod", "large", "east-6", nil, report{"BundleDeployment/fleet/web", ledger.Failed, "", "Modified(1): deployment.apps shop/web modified"})
 	w.say(w.at("12:37"), "prod", "large", "east-4", nil, report{"Kustomization/flux-system/infra", ledger.Failed, b, "no matches for kind"}, report{platform, ledger.Progressing, c, ""})
 	w.say(w.at("13:03"), "prod", "large", "east-5", func(c *ledger.Contact) { c.UID = "uid-other" })
 	for _, name := range []string{"east-1", "east-2", "east-3", "east-4", "east-5", "west-1", "west-2", "stage-1", "east-7"} {

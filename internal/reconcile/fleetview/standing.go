@@ -1,0 +1,158 @@
+package fleetview
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+)
+
+// Standing is how the clusters of an environment stand to its newest output.
+type Standing struct {
+	Environment string    `json:"environment"`
+	Output      string    `json:"output,omitempty"` // the commit
+	Base        string    `json:"base,omitempty"`   // the commit of the base that it was rendered from
+	Merged      time.Time `json:"merged,omitzero"`
+	// Expected are the clusters that there should be: those that were in touch, or as many as the
+	// control plane says. Each is of one of the classes below.
+	Expected    int `json:"expected"`
+	Ready       int `json:"ready"`
+	Progressing int `json:"progressing"`
+	Behind      int `json:"behind"`
+	Unknown     int `json:"unknown"`
+	Failed      int `json:"failed"`
+	Silent      int `json:"silent"`
+	Unproven    int `json:"unproven"`
+	Unheard     int `json:"unheard"`
+	Contested   int `json:"contested"`
+	// P95 is how many seconds after the merge 95% of the clusters that get something new by the output
+	// were ready; 0 if they are not.
+	P95 int `json:"p95Seconds,omitempty"`
+}
+
+// FindStandings returns how the clusters of each environment stand.
+func (v *View) FindStandings(ctx context.Context, q Query) (Page[Standing], error) {
+	environments, err := v.selectEnvironments(ctx, q.Environment)
+	if err != nil {
+		return Page[Standing]{}, err
+	}
+	page := Page[Standing]{Items: []Standing{}}
+	for _, name := range environments {
+		s, err := v.findStanding(ctx, name)
+		if err != nil {
+			return page, err
+		}
+		if name != "" || s.Expected > 0 {
+			page.Items = append(page.Items, s)
+		}
+	}
+	return page, nil
+}
+
+func (v *View) findStanding(ctx context.Context, environment string) (Standing, error) {
+	found, err := v.findSituations(ctx, environment)
+	if err != nil {
+		return Standing{}, err
+	}
+	s := newStanding(environment, found)
+	var outputs []ledgerdb.FleetOutput
+	err = v.Ask(ctx, func(store *ledgerdb.Store) (err error) {
+		outputs, err = store.FindOutputs(ctx, environment, time.Time{}, math.MaxInt64, 1)
+		return err
+	})
+	if len(outputs) > 0 && 100*s.Ready >= 95*s.Expected {
+		s.P95 = seconds(findPercentile(outputs[0].Ready, 95))
+	}
+	return s, err
+}
+
+// newStanding counts how clusters stand.
+func newStanding(environment string, of situations) Standing {
+	newest := of.wants.Newest
+	s := Standing{Environment: environment, Output: newest.Revision, Base: of.wants.Base, Merged: newest.Merged, Expected: len(of.all)}
+	counts := map[ledger.Class]*int{
+		ledger.ClassReady: &s.Ready, ledger.ClassProgressing: &s.Progressing, ledger.ClassBehind: &s.Behind, ledger.ClassUnknown: &s.Unknown, ledger.ClassFailed: &s.Failed,
+		ledger.ClassSilent: &s.Silent, ledger.ClassUnproven: &s.Unproven, ledger.ClassUnheard: &s.Unheard, ledger.ClassContested: &s.Contested,
+	}
+	for _, one := range of.all {
+		*counts[one.Class]++
+	}
+	return s
+}
+
+// Laggard is a cluster that is not ready, or some that were never in touch.
+type Laggard struct {
+	Cluster  string `json:"cluster,omitempty"` // "" for those that were never in touch
+	Type     string `json:"clusterType"`
+	Clusters int    `json:"clusters"` // how many these are
+	Standing string `json:"standing"`
+	// Cause is one of the causes of the ledger, and Why says it as a sentence.
+	Cause string `json:"cause"`
+	Why   string `json:"why"`
+	// Object shows the cause, and has done so since a time.
+	Object   string    `json:"object,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	LastSeen time.Time `json:"lastSeen,omitzero"`
+	order    ledger.Cause
+}
+
+// key orders those that are not ready by what a person can do about it.
+func (l Laggard) key() string { return fmt.Sprintf("%02d %s %s", l.order, l.Cluster, l.Type) }
+
+// FindBehind returns the clusters of an environment that are not ready, and why.
+func (v *View) FindBehind(ctx context.Context, q Query) (Page[Laggard], error) {
+	_, err := v.selectEnvironments(ctx, q.Environment)
+	if err == nil {
+		err = v.checkCluster(q)
+	}
+	if err != nil {
+		return Page[Laggard]{}, err
+	}
+	found, err := v.findSituations(ctx, q.Environment)
+	if err != nil {
+		return Page[Laggard]{}, err
+	}
+	return newPage(newLaggards(found, q), q, Laggard.key), nil
+}
+
+// newLaggards returns those that are not ready, in the order of their keys.
+func newLaggards(of situations, q Query) []Laggard {
+	all := []Laggard{}
+	unheard := map[string]int{} // by type, where they are among all
+	for _, s := range of.all {
+		if s.Class == ledger.ClassReady || !q.selects(s.Standing) {
+			continue
+		}
+		l := Laggard{
+			Type: s.Type, Clusters: 1, Standing: s.Class.String(), Cause: s.Reason.Cause.String(), Why: explainSituation(s, of.wants),
+			Object: s.Reason.Object.Name, Since: s.Reason.Since, order: s.Reason.Cause,
+		}
+		if s.Cluster != nil {
+			l.Cluster, l.LastSeen = s.Cluster.Name(), s.Cluster.LastSeen
+		} else if i, known := unheard[s.Type]; known {
+			all[i].Clusters++
+			continue
+		} else {
+			unheard[s.Type] = len(all)
+		}
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b Laggard) int { return cmp.Compare(a.key(), b.key()) })
+	return all
+}
+
+// findPercentile returns the least time that so many percent of all are at most; 0 of none.
+func findPercentile(all []time.Duration, percent int) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[(len(sorted)*percent+99)/100-1]
+}
+
+func seconds(d time.Duration) int { return int(d / time.Second) }

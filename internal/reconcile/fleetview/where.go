@@ -1,0 +1,193 @@
+package fleetview
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+)
+
+// Placement is what an object of a cluster says, or said in a time.
+type Placement struct {
+	Cluster     string `json:"cluster"` // its name at that time
+	Environment string `json:"environment"`
+	Type        string `json:"clusterType"`
+	Object      string `json:"object"`
+	// Version is what people call the revision that runs; "" if nothing says it.
+	Version   string    `json:"version,omitempty"`
+	Revision  string    `json:"revision,omitempty"`
+	Attempted string    `json:"attempted,omitempty"` // what it is at work on, if that is another one
+	Phase     string    `json:"phase"`
+	Since     time.Time `json:"since"`
+	Until     time.Time `json:"until,omitzero"` // zero while it lasts
+	Message   string    `json:"message,omitempty"`
+}
+
+// FindPlacements returns where a workload runs, or ran at a time.
+func (v *View) FindPlacements(ctx context.Context, q Query) (Page[Placement], error) {
+	return v.findPlacements(ctx, q, func(s *ledgerdb.Store, object string, f ledgerdb.FleetFilter) ([]ledgerdb.FleetSpan, error) {
+		if q.At.IsZero() {
+			return s.FindStates(ctx, object, f)
+		}
+		return s.FindStatesAt(ctx, object, f, q.At)
+	})
+}
+
+// FindHistories returns what a workload ran, cluster by cluster, the oldest first.
+func (v *View) FindHistories(ctx context.Context, q Query) (Page[Placement], error) {
+	return v.findPlacements(ctx, q, func(s *ledgerdb.Store, object string, f ledgerdb.FleetFilter) ([]ledgerdb.FleetSpan, error) {
+		return s.FindHistories(ctx, object, f)
+	})
+}
+
+// spanFinder returns the spans of an object that a question is about.
+type spanFinder func(s *ledgerdb.Store, object string, f ledgerdb.FleetFilter) ([]ledgerdb.FleetSpan, error)
+
+// findPlacements returns what the objects of a workload say, one object after the other.
+func (v *View) findPlacements(ctx context.Context, q Query, find spanFinder) (Page[Placement], error) {
+	page := Page[Placement]{Items: []Placement{}}
+	err := v.checkPlaces(ctx, q)
+	if err != nil {
+		return page, err
+	}
+	after, err := parsePosition(q.After)
+	if err != nil {
+		return page, err
+	}
+	err = v.Ask(ctx, func(s *ledgerdb.Store) error {
+		objects, err := findObjects(ctx, s, q.Workload)
+		if err != nil {
+			return err
+		}
+		names := versionNames{s, map[[2]string]string{}}
+		for _, object := range objects {
+			if object < after.object {
+				continue
+			}
+			f := ledgerdb.FleetFilter{Environment: q.Environment, ClusterType: q.Type, Cluster: q.Cluster, Limit: q.Limit + 1 - len(page.Items)}
+			if object == after.object {
+				f.After, f.AfterTime = after.cluster, after.since
+			}
+			spans, err := find(s, object, f)
+			if err != nil {
+				return err
+			}
+			for _, span := range spans {
+				if len(page.Items) == q.Limit {
+					return nil
+				}
+				item, err := names.newPlacement(ctx, object, span)
+				if err != nil {
+					return err
+				}
+				page.Items, page.Next = append(page.Items, item), position{object, span.Key, span.Since}.String()
+			}
+		}
+		page.Next = ""
+		return nil
+	})
+	return page, err
+}
+
+// checkPlaces returns the error of an environment, a type or a cluster that is not known.
+func (v *View) checkPlaces(ctx context.Context, q Query) error {
+	_, err := v.selectEnvironments(ctx, q.Environment)
+	if err == nil {
+		err = v.checkCluster(q)
+	}
+	return err
+}
+
+// position is where the next part of a list begins.
+type position struct {
+	object, cluster string
+	since           time.Time
+}
+
+// String returns a position as a parameter.
+func (p position) String() string {
+	return fmt.Sprintf("%s %s %d", p.object, p.cluster, p.since.Unix())
+}
+
+func parsePosition(text string) (position, error) {
+	if text == "" {
+		return position{}, nil
+	}
+	fields := strings.Fields(text)
+	if len(fields) == 3 {
+		since, err := strconv.ParseInt(fields[2], 10, 64)
+		if err == nil {
+			return position{fields[0], fields[1], time.Unix(since, 0)}, nil
+		}
+	}
+	return position{}, &QueryError{fmt.Sprintf("after is %s", strconv.Quote(text)), "it is the next of the part before"}
+}
+
+// findObjects returns the names of the objects of a workload: those of the deployment target of that
+// name, or else the object of that name, or those whose last part it is.
+func findObjects(ctx context.Context, s *ledgerdb.Store, workload string) ([]string, error) {
+	found, err := s.FindTargetObjects(ctx, workload)
+	if err != nil || len(found) > 0 {
+		return found, err
+	}
+	names, err := s.FindObjectNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := []string{}
+	for _, name := range names {
+		short := shortName(name)
+		known = append(known, short)
+		if name == workload || short == workload && !ledger.IsSourceKind(ledger.Object{Name: name}.Kind()) {
+			found = append(found, name)
+		}
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	targets, err := s.FindTargets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known = append(known, targets...)
+	slices.Sort(known)
+	return nil, &UnknownError{"workload", workload, slices.Compact(known)}
+}
+
+// shortName returns the last part of the name of an object.
+func shortName(object string) string { return object[strings.LastIndexByte(object, '/')+1:] }
+
+// versionNames knows what people call revisions, as far as it was asked.
+type versionNames struct {
+	store *ledgerdb.Store
+	known map[[2]string]string // by object and revision
+}
+
+// find returns what people call a revision of an object; "" if nothing says it.
+func (n versionNames) find(ctx context.Context, object, revision string) (string, error) {
+	commit := ledger.ParseRevision(revision).Commit
+	if commit == "" {
+		return "", nil
+	}
+	key := [2]string{object, commit}
+	known, ok := n.known[key]
+	if ok {
+		return known, nil
+	}
+	found, err := n.store.FindVersion(ctx, object, commit)
+	n.known[key] = found
+	return found, err
+}
+
+func (n versionNames) newPlacement(ctx context.Context, object string, s ledgerdb.FleetSpan) (Placement, error) {
+	version, err := n.find(ctx, object, s.Revision)
+	return Placement{
+		Cluster: s.Cluster, Environment: s.Environment, Type: s.ClusterType, Object: object, Version: version, Revision: s.Revision, Attempted: s.Attempted,
+		Phase: s.Phase.String(), Since: s.Since, Until: s.Until, Message: s.Message,
+	}, err
+}
