@@ -2,6 +2,7 @@ package ledgerdb
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
@@ -57,10 +58,27 @@ func (s *Store) FindTargets(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// FindTargetObjects returns the names of the objects that a deployment target has, or had, on clusters.
+// FindTargetObjects returns the names of the objects that a deployment target has on clusters, or had if
+// it has none.
 func (s *Store) FindTargetObjects(ctx context.Context, target string) (names []string, err error) {
 	err = s.ask(ctx, "fleet_target_objects", []any{target}, collectTexts(&names))
-	return names, err
+	if err != nil || len(names) > 0 {
+		return names, err
+	}
+	var assignments []int64
+	err = s.ask(ctx, "fleet_target_assignments", []any{target}, func(scan scanFunc) error {
+		var id int64
+		err := scan(&id)
+		assignments = append(assignments, id)
+		return err
+	})
+	for _, id := range assignments {
+		if err == nil {
+			err = s.ask(ctx, "fleet_assignment_objects", []any{id}, collectTexts(&names))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
 }
 
 // FindVersion returns what people call the commit that an object runs; "" if nothing says it.

@@ -76,6 +76,18 @@ func TestReadPostgres(t *testing.T) {
 	}
 }
 
+// manyRows fill what grows: 20 environments with 10 cluster types each, of which each has 20 targets.
+const manyRows = `
+insert into span(object, since, phase) select o, s, 2 from generate_series(1, 2000) o, generate_series(1, 20) s;
+insert into environment(id, name, repo, branch, folder) select e, 'environment-' || e, 'repo', 'main', e::text from generate_series(1, 20) e;
+insert into cluster_type(id, environment, name) select 10 * e + t, e, 'type-' || t from generate_series(1, 20) e, generate_series(0, 9) t;
+insert into assignment(id, cluster_type, target) select 20 * t + a, t, 'target-' || a from generate_series(10, 209) t, generate_series(0, 19) a;
+insert into desired(assignment, from_seq, to_seq, file) select a, s, nullif(s + 1, 11), 10 * a + s from generate_series(200, 4199) a, generate_series(1, 10) s;
+insert into part(file, object, repo, ref, path) select f, 'Kustomization/flux-system/target-' || f % 200, 'repo', 'main', 'deploy' from generate_series(2000, 42000) f;
+insert into output(id, environment, seq, line, sha, base, plane, merged) select 100 * e + s, e, s, 1, e || '-' || s, '', '', s from generate_series(1, 20) e, generate_series(1, 50) s;
+insert into arrival(output, cluster, ready) select o, c, 1 from generate_series(100, 2050) o, generate_series(1, 20) c;
+analyze`
+
 // TestPostgresPlans: no statement reads a whole history, for lack of an index.
 func TestPostgresPlans(t *testing.T) {
 	db := pgtest.Create(t)
@@ -84,7 +96,7 @@ func TestPostgresPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = store.Close() }()
-	db.Exec("insert into span(object, since, phase) select o, s, 2 from generate_series(1, 2000) o, generate_series(1, 20) s; analyze span")
+	db.Exec(manyRows)
 	plan := func(text string) string {
 		args := "(null"
 		parameters := map[string]bool{}

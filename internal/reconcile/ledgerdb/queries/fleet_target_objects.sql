@@ -1,7 +1,7 @@
--- The objects that the reconciler.yaml of a deployment target has, or had.
+-- The objects that the reconciler.yaml of a deployment target has now.
 select distinct part.object
 from assignment
-join desired on desired.assignment = assignment.id
+join desired on desired.assignment = assignment.id and desired.to_seq is null
 join part on part.file = desired.file
 where assignment.target = $1
 order by part.object

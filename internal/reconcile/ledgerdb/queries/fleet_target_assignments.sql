@@ -1,0 +1,1 @@
+select id from assignment where target = $1 order by id
