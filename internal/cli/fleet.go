@@ -15,19 +15,25 @@ import (
 func newFleet(a *app) *cobra.Command { return newFleetOf(newCommandContext(a)) }
 
 func newFleetOf(cc *commandContext) *cobra.Command {
+	f := &fleetCommand{commandContext: cc}
 	c := &cobra.Command{
 		Use:     "fleet",
 		GroupID: groupDaemon,
 		Short:   "Ask which clusters run what, and print their keys",
-		Long: `The commands of fleet ask what clusters have reported: a running daemon, or where none answers
-the ledger of the settings. Each cluster has a key of its own, by which it proves its name
-when it reports.`,
-		Example: `  fairlead fleet clusters -e prod
-  fairlead fleet token east-1`,
+		Long: `Fleet shows for each environment how many of its clusters run its newest output, and its
+commands ask for more: of a running daemon, or where none answers of the ledger of the
+settings. OTHER are clusters that are unknown, unproven, unheard or contested, P95 is how
+long after the merge 95% of the clusters were ready.`,
+		Example: `  fairlead fleet
+  fairlead fleet behind prod
+  fairlead fleet where checkout-api`,
 		Args: checkSubcommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(c *cobra.Command, _ []string) error { return f.printStandings(c.Context()) },
 	}
-	c.AddCommand(newFleetClusters(cc), newFleetToken(cc), newFleetRebuild(cc), newFleetExport(cc), newFleetImport(cc))
+	c.Flags().SortFlags = false
+	f.addEnvironmentFlag(c)
+	cc.addFleetFlags(c)
+	c.AddCommand(newFleetClusters(cc), newFleetBehind(cc), newFleetWhere(cc), newFleetHistory(cc), newFleetCompare(cc), newFleetLeadTime(cc), newFleetDrift(cc), newFleetRebuild(cc), newFleetExport(cc), newFleetImport(cc), newFleetToken(cc))
 	return c
 }
 

@@ -38,6 +38,9 @@ type Run struct {
 
 // Compare returns what two environments run, by the names of objects.
 func (v *View) Compare(ctx context.Context, q Query) (Page[Comparison], error) {
+	if q.Environment == q.Other {
+		return Page[Comparison]{}, &QueryError{"the two environments are the same", "name another one to compare " + q.Environment + " with"}
+	}
 	for _, name := range []string{q.Environment, q.Other} {
 		_, err := v.selectEnvironments(ctx, name)
 		if err != nil {
@@ -150,10 +153,10 @@ func (v *View) FindLeadTimes(ctx context.Context, q Query) (Page[LeadTime], erro
 func newLeadTime(environment string, o ledgerdb.FleetOutput) LeadTime {
 	l := LeadTime{
 		Environment: environment, Output: o.Revision, Base: o.Base, Authored: o.Authored, Merged: o.Merged, Clusters: len(o.Ready), Failed: len(o.Failed),
-		P50: seconds(findPercentile(o.Ready, 50)), P95: seconds(findPercentile(o.Ready, 95)), Slowest: seconds(findPercentile(o.Ready, 100)),
+		P50: countSeconds(findPercentile(o.Ready, 50)), P95: countSeconds(findPercentile(o.Ready, 95)), Slowest: countSeconds(findPercentile(o.Ready, 100)),
 	}
 	if !o.Authored.IsZero() && l.Clusters > 0 {
-		l.Lead = seconds(o.Merged.Sub(o.Authored)) + l.P95
+		l.Lead = countSeconds(o.Merged.Sub(o.Authored)) + l.P95
 	}
 	return l
 }

@@ -66,7 +66,7 @@ func (v *View) findStanding(ctx context.Context, environment string) (Standing, 
 		return err
 	})
 	if len(outputs) > 0 && 100*s.Ready >= 95*s.Expected {
-		s.P95 = seconds(findPercentile(outputs[0].Ready, 95))
+		s.P95 = countSeconds(findPercentile(outputs[0].Ready, 95))
 	}
 	return s, err
 }
@@ -155,4 +155,4 @@ func findPercentile(all []time.Duration, percent int) time.Duration {
 	return sorted[(len(sorted)*percent+99)/100-1]
 }
 
-func seconds(d time.Duration) int { return int(d / time.Second) }
+func countSeconds(d time.Duration) int { return int(d / time.Second) }

@@ -14,7 +14,7 @@ import (
 var (
 	invocation  = regexp.MustCompile(`(?:^ *(?:\$ )?|&& |; |\()fairlead(?:-new)? ([a-z][^|;&)#]*)`)
 	flagPattern = regexp.MustCompile(`(?:^|\s)(--[a-z][a-z-]*|-[a-zA-Z])\b`)
-	commandWord = regexp.MustCompile(`^[a-z]+$`)
+	commandWord = regexp.MustCompile(`^[a-z][a-z-]*$`)
 )
 
 // TestFlags: each command of Fairlead that a page shows exists, with its flags.

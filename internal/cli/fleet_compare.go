@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+)
+
+func newFleetCompare(cc *commandContext) *cobra.Command {
+	f := &fleetCommand{commandContext: cc}
+	all := false
+	c := &cobra.Command{
+		Use:   "compare ENVIRONMENT ENVIRONMENT",
+		Short: "Compare the versions that the clusters of two environments run",
+		Long: `Compare lists the workloads of which the clusters of two environments run different versions,
+and on how many clusters each runs. A workload that one of the two does not have differs.`,
+		Example: `  fairlead fleet compare stage prod
+  fairlead fleet compare stage prod --all -o csv`,
+		Args:              checkArguments(2, 2),
+		ValidArgsFunction: completeArguments(cc.completeNames, cc.completeNames),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.ask(c.Context(), func(of fleetAsker) error {
+				found, err := askAll[fleetview.Comparison](c.Context(), of, "compare", newValues("environment", args[0], "with", args[1]))
+				if err != nil {
+					return err
+				}
+				return cc.app.printListing(newComparisonsListing(found, args, all))
+			})
+		},
+	}
+	c.Flags().SortFlags = false
+	c.Flags().BoolVar(&all, "all", false, "also the workloads that are the same in both")
+	cc.addFleetFlags(c)
+	return c
+}
+
+// newComparisonsListing returns what environments run as a table: what differs, or all.
+func newComparisonsListing(found []fleetview.Comparison, environments []string, all bool) listing {
+	l := listing{empty: fmt.Sprintf("%s and %s run the same\n", environments[0], environments[1]), columns: []column{
+		{key: "workload"}, {key: environments[0], fit: display.Wrap}, {key: environments[1], fit: display.Wrap}, {key: "object", wide: true},
+	}}
+	shown := []fleetview.Comparison{}
+	for _, c := range found {
+		if !c.Differs && !all {
+			continue
+		}
+		shown = append(shown, c)
+		row := []any{c.Workload}
+		for _, e := range c.Environments {
+			row = append(row, runsText(e.Runs))
+		}
+		l.rows = append(l.rows, append(row, c.Object))
+	}
+	l.value = shown
+	return l
+}
+
+// runsText returns versions, and on how many clusters each runs if there are several.
+func runsText(runs []fleetview.Run) string {
+	var all []string
+	for _, r := range runs {
+		name := shownVersion(r.Version, r.Revision)
+		if name == "" {
+			name = "none"
+		}
+		all = append(all, fmt.Sprintf("%s (%d)", name, r.Clusters))
+	}
+	return strings.Join(all, ", ")
+}
+
+func newFleetLeadTime(cc *commandContext) *cobra.Command {
+	f := &fleetCommand{commandContext: cc}
+	since := ""
+	c := &cobra.Command{
+		Use:   "lead-time",
+		Short: "Show how long outputs took to the clusters",
+		Long: `Lead-time lists the outputs of an environment, or of all, the newest first: how long after the
+merge half and 95% of the clusters that have it were ready with it, and the slowest; LEAD is
+from the newest commit that the output was rendered from to 95%. An output counts for
+the clusters of those types only whose folder it changed.`,
+		Example: `  fairlead fleet lead-time -e prod
+  fairlead fleet lead-time -e prod --since 30d -o csv`,
+		Args: checkArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			from, err := parsePast("--since", since, cc.now())
+			if err != nil {
+				return err
+			}
+			return f.printLeadTimes(c.Context(), from)
+		},
+	}
+	c.Flags().SortFlags = false
+	f.addEnvironmentFlag(c)
+	c.Flags().StringVar(&since, "since", "30d", "only outputs that were merged since a `time`: a date, a time, or how long ago, as 36h or 30d")
+	cc.addFleetFlags(c)
+	return c
+}
+
+func (f *fleetCommand) printLeadTimes(ctx context.Context, since time.Time) error {
+	return f.ask(ctx, func(of fleetAsker) error {
+		standings, err := askAll[fleetview.Standing](ctx, of, "standing", newValues("environment", f.environment))
+		if err != nil {
+			return err
+		}
+		all := []fleetview.LeadTime{}
+		for _, s := range standings {
+			if s.Environment == "" {
+				continue
+			}
+			some, err := askAll[fleetview.LeadTime](ctx, of, "lead", newValues("environment", s.Environment, "since", since.UTC().Format(time.RFC3339)))
+			if err != nil {
+				return err
+			}
+			all = append(all, some...)
+		}
+		return f.app.printListing(newLeadTimesListing(all, f.now()))
+	})
+}
+
+// newLeadTimesListing returns how long outputs took as a table.
+func newLeadTimesListing(all []fleetview.LeadTime, now time.Time) listing {
+	l := listing{value: all, names: []string{}, empty: "no output was merged in this time\n", columns: []column{
+		{key: "environment"}, {key: "output"}, {key: "merged"}, {key: "clusters"}, {key: "failed"}, {key: "p50"}, {key: "p95"}, {key: "slowest"}, {key: "lead"},
+		{key: "base", wide: true}, {key: "authored", wide: true},
+	}}
+	for _, o := range all {
+		l.names = append(l.names, o.Output)
+		l.rows = append(l.rows, []any{
+			o.Environment, revisionCell(o.Output), age{o.Merged, now}, o.Clusters, o.Failed, elapsed(o.P50), elapsed(o.P95), elapsed(o.Slowest), elapsed(o.Lead), revisionCell(o.Base), age{o.Authored, now},
+		})
+	}
+	return l
+}
+
+func newFleetDrift(cc *commandContext) *cobra.Command {
+	f := &fleetCommand{commandContext: cc}
+	c := &cobra.Command{
+		Use:   "drift ENVIRONMENT",
+		Short: "List what differs on clusters from what is wanted",
+		Long: `Drift lists the objects that are missing on clusters that are otherwise ready, that are still
+there although the output no longer has them, and, of Rancher Fleet, that were changed on the
+cluster. Only clusters with an agent say what is missing. Objects that were never in the
+output are other people's, and not listed.`,
+		Example: `  fairlead fleet drift prod
+  fairlead fleet drift prod -o json`,
+		Args:              checkArguments(1, 1),
+		ValidArgsFunction: completeArguments(cc.completeNames),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.ask(c.Context(), func(of fleetAsker) error {
+				all, err := askAll[fleetview.Drift](c.Context(), of, "drift", newValues("environment", args[0], "type", f.clusterType))
+				if err != nil {
+					return err
+				}
+				l := listing{value: all, empty: fmt.Sprintf("no drift on the clusters of %s\n", args[0]), columns: []column{
+					{key: "cluster"}, {key: "clusterType"}, {key: "drift"}, {key: "object"}, {key: "target"}, {key: "message", fit: display.Shorten},
+				}}
+				for _, d := range all {
+					l.rows = append(l.rows, []any{d.Cluster, d.Type, d.Drift, d.Object, d.Target, d.Message})
+				}
+				return cc.app.printListing(l)
+			})
+		},
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&f.clusterType, "type", "", "only the clusters of this cluster `type`")
+	cc.addFleetFlags(c)
+	return c
+}

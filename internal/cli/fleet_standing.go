@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+)
+
+// printStandings prints how the clusters of each environment stand.
+func (f *fleetCommand) printStandings(ctx context.Context) error {
+	return f.ask(ctx, func(of fleetAsker) error {
+		all, err := askAll[fleetview.Standing](ctx, of, "standing", newValues("environment", f.environment))
+		if err != nil {
+			return err
+		}
+		return f.app.printListing(newStandingsListing(all, f.now()))
+	})
+}
+
+// newStandingsListing returns how clusters stand as a table.
+func newStandingsListing(all []fleetview.Standing, now time.Time) listing {
+	l := listing{value: all, empty: "no environment\n", columns: []column{
+		{key: "environment"}, {key: "output"}, {key: "merged"}, {key: "expected"}, {key: "ready"}, {key: "progressing"}, {key: "behind"}, {key: "failed"}, {key: "silent"}, {key: "other"}, {key: "p95"},
+		{key: "unknown", wide: true}, {key: "unproven", wide: true}, {key: "unheard", wide: true}, {key: "contested", wide: true}, {key: "base", wide: true},
+	}}
+	for _, s := range all {
+		other := s.Unknown + s.Unproven + s.Unheard + s.Contested
+		l.rows = append(l.rows, []any{
+			s.Environment, revisionCell(s.Output), age{s.Merged, now}, s.Expected, s.Ready, s.Progressing, s.Behind, s.Failed, s.Silent, other, elapsed(s.P95),
+			s.Unknown, s.Unproven, s.Unheard, s.Contested, revisionCell(s.Base),
+		})
+	}
+	return l
+}
+
+// elapsed is a number of seconds in a table; CSV has the number.
+type elapsed int
+
+// String returns the time for people; "" for 0.
+func (e elapsed) String() string {
+	if e == 0 {
+		return ""
+	}
+	return display.FormatAge(time.Duration(e) * time.Second)
+}
+
+// exactText returns the seconds for programs.
+func (e elapsed) exactText() string {
+	if e == 0 {
+		return ""
+	}
+	return fmt.Sprint(int(e))
+}
+
+func newFleetBehind(cc *commandContext) *cobra.Command {
+	f := &fleetCommand{commandContext: cc}
+	c := &cobra.Command{
+		Use:   "behind ENVIRONMENT",
+		Short: "List the clusters of an environment that are not ready, and why",
+		Long: `Behind lists the clusters that do not run the newest output of their environment, by what keeps
+them: suspended, contested, unheard, unproven, silent, source (it cannot be fetched),
+dependency (another object has failed), failed, waiting (the output was merged a short time
+ago) or unknown.`,
+		Example: `  fairlead fleet behind prod
+  fairlead fleet behind prod -o name`,
+		Args:              checkArguments(1, 1),
+		ValidArgsFunction: completeArguments(cc.completeNames),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.ask(c.Context(), func(of fleetAsker) error {
+				all, err := askAll[fleetview.Laggard](c.Context(), of, "behind", newValues("environment", args[0], "type", f.clusterType))
+				if err != nil {
+					return err
+				}
+				return cc.app.printListing(newLaggardsListing(args[0], all, cc.now()))
+			})
+		},
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&f.clusterType, "type", "", "only the clusters of this cluster `type`")
+	cc.addFleetFlags(c)
+	return c
+}
+
+// newLaggardsListing returns those that are not ready as a table.
+func newLaggardsListing(environment string, all []fleetview.Laggard, now time.Time) listing {
+	l := listing{value: all, names: []string{}, empty: fmt.Sprintf("all clusters of %s are ready\n", environment), colour: standingColour, columns: []column{
+		{key: "cluster"}, {key: "clusterType"}, {key: "standing"}, {key: "cause"}, {key: "since"}, {key: "lastSeen"}, {key: "why", fit: display.Wrap}, {key: "object", wide: true},
+	}}
+	for _, g := range all {
+		name := g.Cluster
+		if name == "" {
+			name = fmt.Sprintf("%d unheard", g.Clusters)
+		} else {
+			l.names = append(l.names, name)
+		}
+		l.rows = append(l.rows, []any{name, g.Type, g.Standing, g.Cause, age{g.Since, now}, age{g.LastSeen, now}, g.Why, g.Object})
+	}
+	return l
+}

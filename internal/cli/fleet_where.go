@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+)
+
+// workloadArgument says what names a workload.
+const workloadArgument = `WORKLOAD is a deployment target, or an object as Kind/namespace/name, or the last part of that.`
+
+// addPlaceFlags adds the flags that say which clusters a question is about.
+func (f *fleetCommand) addPlaceFlags(c *cobra.Command) {
+	c.Flags().SortFlags = false
+	f.addEnvironmentFlag(c)
+	c.Flags().StringVar(&f.clusterType, "type", "", "only the clusters of this cluster `type`")
+	c.Flags().StringVar(&f.cluster, "cluster", "", "only the cluster of this `name`")
+}
+
+func newFleetWhere(cc *commandContext) *cobra.Command {
+	f := &fleetCommand{commandContext: cc}
+	at := ""
+	c := &cobra.Command{
+		Use:   "where WORKLOAD",
+		Short: "List the clusters that run a workload, and which version",
+		Long: `Where lists what the objects of a workload report: the version that each cluster runs, since
+when, and whether it is ready. With --at it lists what they reported at that time.
+` + workloadArgument,
+		Example: `  fairlead fleet where checkout-api
+  fairlead fleet where checkout-api -e prod --at 2026-11-01`,
+		Args: checkArguments(1, 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			then, err := parsePast("--at", at, cc.now())
+			if err != nil {
+				return err
+			}
+			return f.printPlacements(c.Context(), "where", args[0], then)
+		},
+	}
+	f.addPlaceFlags(c)
+	c.Flags().StringVar(&at, "at", "", "what ran at a `time`: a date, a time, or how long ago, as 36h or 7d")
+	cc.addFleetFlags(c)
+	return c
+}
+
+func newFleetHistory(cc *commandContext) *cobra.Command {
+	f := &fleetCommand{commandContext: cc}
+	c := &cobra.Command{
+		Use:   "history WORKLOAD",
+		Short: "List what a workload ran on each cluster, and when",
+		Long: `History lists what the objects of a workload have reported, cluster by cluster, the oldest
+first: each version from a time to a time, whether it was ready, and how it failed.
+` + workloadArgument,
+		Example: `  fairlead fleet history checkout-api --cluster east-1
+  fairlead fleet history checkout-api -e prod -o csv > history.csv`,
+		Args: checkArguments(1, 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return f.printPlacements(c.Context(), "history", args[0], time.Time{})
+		},
+	}
+	f.addPlaceFlags(c)
+	cc.addFleetFlags(c)
+	return c
+}
+
+// parsePast parses a date, a time, or how long ago; "" is the zero time.
+func parsePast(flag, value string, now time.Time) (time.Time, error) {
+	ago, err := text.ParseDuration(value)
+	if err == nil {
+		return now.Add(-ago).UTC().Truncate(time.Second), nil
+	}
+	return parseTime(flag, value, now)
+}
+
+// printPlacements prints the answer of a question about a workload.
+func (f *fleetCommand) printPlacements(ctx context.Context, question, workload string, at time.Time) error {
+	values := newValues("workload", workload, "environment", f.environment, "type", f.clusterType, "cluster", f.cluster)
+	if !at.IsZero() {
+		values.Set("at", at.UTC().Format(time.RFC3339))
+	}
+	return f.ask(ctx, func(of fleetAsker) error {
+		all, err := askAll[fleetview.Placement](ctx, of, question, values)
+		if err != nil {
+			return err
+		}
+		return f.app.printListing(newPlacementsListing(all, question == "history", f.now()))
+	})
+}
+
+// newPlacementsListing returns what objects report as a table; history says until when.
+func newPlacementsListing(all []fleetview.Placement, history bool, now time.Time) listing {
+	l := listing{value: all, empty: "no cluster\n", colour: standingColour, columns: []column{
+		{key: "cluster"}, {key: "environment", wide: history}, {key: "version"}, {key: "phase"}, {key: "since"}, {key: "until", wide: !history}, {key: "message", fit: display.Shorten},
+		{key: "clusterType", wide: true}, {key: "object", wide: true}, {key: "revision", wide: true}, {key: "attempted", wide: true},
+	}}
+	for _, p := range all {
+		since, until := any(age{p.Since, now}), any(age{p.Until, now})
+		if history {
+			since, until = moment(p.Since), moment(p.Until)
+		}
+		l.rows = append(l.rows, []any{
+			p.Cluster, p.Environment, shownVersion(p.Version, p.Revision), p.Phase, since, until, p.Message,
+			p.Type, p.Object, revisionCell(p.Revision), revisionCell(p.Attempted),
+		})
+	}
+	return l
+}
+
+// shownVersion returns a version for people: that of a revision, or else the revision, short.
+func shownVersion(version, revision string) string {
+	return cmp.Or(version, revisionCell(revision).String())
+}
+
+// moment is a time in a table; CSV has its seconds.
+type moment time.Time
+
+// String returns the time for people; "" for none.
+func (m moment) String() string {
+	if time.Time(m).IsZero() {
+		return ""
+	}
+	return time.Time(m).UTC().Format("2006-01-02 15:04")
+}
+
+// exactText returns the time for programs.
+func (m moment) exactText() string { return age{at: time.Time(m)}.exactText() }
