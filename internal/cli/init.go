@@ -64,6 +64,7 @@ Environment variables, for repositories on a server:
 	f.StringVar(&i.options.Reconciler, "reconciler", "", "the `name` of what applies workloads on the clusters of the sample: "+text.Join(scaffold.Reconcilers(), " or ")+" (default: flux on one cluster type, argocd on the other)")
 	f.BoolVar(&i.folders, "folders", false, "one branch with a folder for each environment, instead of a branch for each")
 	f.BoolVar(&i.options.Sample, "sample", false, "add two cluster types and a workload")
+	f.BoolVar(&i.options.Stack, "stack", false, "add a stack of Terraform modules to each environment")
 	_ = c.RegisterFlagCompletionFunc("forge", cobra.FixedCompletions(forgeKinds, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("reconciler", cobra.FixedCompletions(scaffold.Reconcilers(), cobra.ShellCompDirectiveNoFileComp))
 	return c

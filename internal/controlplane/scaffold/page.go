@@ -12,6 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
 //go:embed files
@@ -97,6 +98,16 @@ func (p page) File(file string) (string, error) { return p.expandFile("files/" +
 
 // EditorSchema returns the JSON Schema of all kinds as text.
 func (p page) EditorSchema() string { return string(p.Options.Schema) }
+
+// ClusterURL returns the URL by which clusters read the GitOps repository: an example if it is a path
+// of this machine.
+func (p page) ClusterURL() string {
+	address, err := stack.RepositoryURL(p.Options.GitOps)
+	if err != nil {
+		return "https://git.example.com/gitops"
+	}
+	return address
+}
 
 // ByFolder reports whether the output of environments is in folders.
 func (p page) ByFolder() bool { return p.Options.Layout == Folders }

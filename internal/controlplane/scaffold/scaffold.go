@@ -47,6 +47,8 @@ type Options struct {
 	// Sample adds two cluster types, a workload, and what puts one onto the other.
 	// Without it the same files are examples in the README.md of their folders.
 	Sample bool
+	// Stack adds a stack of Terraform modules to each environment, and its settings.
+	Stack bool
 	// Reconciler is the built-in reconciler of both cluster types of the sample, and of the
 	// examples: see [Reconcilers]. "" is flux for one of them and argocd for the other.
 	Reconciler string
@@ -134,7 +136,11 @@ func ControlPlaneBranches(o Options) ([]Branch, error) {
 	folders := [][]string{{"control-plane/all", "control-plane/main", examples + "/main"}}
 	for _, env := range o.Environments {
 		branches = append(branches, Branch{Name: env, Message: "Start the environment " + env})
-		folders = append(folders, []string{"control-plane/all", "control-plane/environment", examples + "/environment"})
+		all := []string{"control-plane/all", "control-plane/environment", examples + "/environment"}
+		if o.Stack {
+			all = append(all, "stack/environment")
+		}
+		folders = append(folders, all)
 	}
 	return o.fillBranches(branches, folders)
 }

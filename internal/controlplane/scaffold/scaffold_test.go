@@ -59,6 +59,9 @@ var variants = map[string]scaffold.Options{
 	"folders": options(func(o *scaffold.Options) {
 		o.Layout, o.Sample = scaffold.Folders, true
 	}),
+	"stack":              options(func(o *scaffold.Options) { o.Stack, o.Sample = true, true }),
+	"stack in folders":   options(func(o *scaffold.Options) { o.Layout, o.Stack, o.Sample = scaffold.Folders, true, true }),
+	"stack, over a path": options(func(o *scaffold.Options) { o.GitOps, o.Stack, o.Sample = "/srv/gitops.git", true, true }),
 	"one environment, no schema": options(func(o *scaffold.Options) {
 		o.Environments, o.Schema, o.Sample = []string{"prod"}, nil, true
 	}),
