@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+	"github.com/fairlead-io/fairlead/internal/testkit/crdtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the wanted entries in testdata")
@@ -28,6 +29,10 @@ func TestRead(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
+	schemas, err := crdtest.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			archive, err := txtar.ParseFile(file)
@@ -39,6 +44,7 @@ func TestRead(t *testing.T) {
 				f := &archive.Files[i]
 				if f.Name != "entries" {
 					addObjects(t, objects, string(f.Data))
+					checkObjects(t, schemas, string(f.Data))
 					continue
 				}
 				got := describe(t, Read(objects, readAt))
@@ -53,6 +59,20 @@ func TestRead(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// checkObjects wants the objects of YAML documents to be such as an API server stores. Of Rancher Fleet
+// there are no definitions here.
+func checkObjects(t *testing.T, schemas *crdtest.Schemas, documents string) {
+	t.Helper()
+	for document := range strings.SplitSeq(documents, "\n---\n") {
+		if strings.Contains(document, "apiVersion: fleet.cattle.io/") {
+			continue
+		}
+		for _, wrong := range schemas.Check([]byte(document)) {
+			t.Error(wrong)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
@@ -24,8 +25,9 @@ type argoEvent struct {
 	Phase     string `json:"phase"`
 	Attempted string `json:"attempted"`
 	// Revision is the one that the state was compared with: a commit, or, unless Sync is Synced,
-	// perhaps the name of a branch.
+	// perhaps the name of a branch. Branch is what the Application wants; "" if it has several sources.
 	Revision string          `json:"revision"`
+	Branch   string          `json:"branch"`
 	Message  string          `json:"message"`
 	Time     json.RawMessage `json:"time"`
 }
@@ -44,11 +46,14 @@ func ParseArgoCD(body []byte, cluster string) (Event, error) {
 	if err := json.Unmarshal(a.Time, &when); err != nil || when.IsZero() {
 		return Event{}, ErrNoTime
 	}
-	if !areNames(a.App, a.Namespace, a.Environment, a.ClusterType) {
+	if !areNames(a.App, a.Namespace, a.Environment, a.ClusterType, a.Branch) {
 		return Event{}, errors.New("read an event of Argo CD: a name is too long, or has a line break")
 	}
 	phase, text := a.rolloutPhase()
 	about := ledger.ParseRevision(text)
+	if about.Commit != "" && about.Branch == "" && a.Branch != "HEAD" && ledger.ParseRevision(a.Branch).Commit == "" {
+		about.Branch = strings.TrimPrefix(a.Branch, "refs/heads/") // as an agent names it
+	}
 	if phase == rollout.Ready && about == (ledger.Revision{}) {
 		return Event{}, ErrNoReport
 	}

@@ -4,42 +4,91 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"text/template"
 	"time"
 
 	"github.com/Masterminds/sprig"
+	"github.com/rogpeppe/go-internal/txtar"
 	"gopkg.in/yaml.v3"
+	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+	"github.com/fairlead-io/fairlead/internal/ledger/connect"
+	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 )
 
-// argoTemplate returns the template of the body that the how-to guide has for Argo CD's notifications,
-// which expand it with sprig's functions.
+// argoTemplate returns the template of the body that fairlead cluster connect renders for Argo CD's
+// notifications, which expand it with sprig's functions.
 func argoTemplate(t *testing.T) *template.Template {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/how-to/bootstrap-a-cluster.md")
+	rendered, err := connect.Render(connect.ArgoCD, connect.Options{
+		Cluster: "east-1", Server: "https://fairlead.example.com", Environment: "dev", ClusterType: "cloud", Object: "fleet",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for block := range strings.SplitSeq(string(page), "```yaml\n") {
-		var config struct{ Data map[string]string }
-		text, _, _ := strings.Cut(block, "```\n")
-		if yaml.Unmarshal([]byte(text), &config) != nil || config.Data["template.fairlead"] == "" {
-			continue
-		}
-		var notification struct {
-			Webhook map[string]struct{ Body string }
-		}
-		if err := yaml.Unmarshal([]byte(config.Data["template.fairlead"]), &notification); err != nil {
+	var config struct{ Data map[string]string }
+	var notification struct {
+		Webhook map[string]struct{ Body string }
+	}
+	err = yaml.Unmarshal(rendered.Manifests, &config)
+	if err == nil {
+		err = yaml.Unmarshal([]byte(config.Data["template.fairlead"]), &notification)
+	}
+	if err != nil || notification.Webhook["fairlead"].Body == "" {
+		t.Fatalf("there is no template: %v", err)
+	}
+	return template.Must(template.New("").Funcs(sprig.TxtFuncMap()).Parse(notification.Webhook["fairlead"].Body))
+}
+
+// notify returns what Argo CD's notifications send of an Application.
+func notify(t *testing.T, body *template.Template, app map[string]any) []byte {
+	t.Helper()
+	var sent bytes.Buffer
+	err := body.Execute(&sent, map[string]any{"app": app, "time": map[string]any{"Now": func() time.Time { return noon.Add(500 * time.Millisecond).In(time.FixedZone("", 3600)) }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sent.Bytes()
+}
+
+// TestArgoCDAgrees: what Argo CD's notifications say of an Application is what an agent reads of it.
+func TestArgoCDAgrees(t *testing.T) {
+	archive, err := txtar.ParseFile("../../ledger/kubestatus/testdata/argocd.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, compared := argoTemplate(t), 0
+	for document := range strings.SplitSeq(string(archive.Files[0].Data), "\n---\n") {
+		var app map[string]any
+		if err := sigsyaml.Unmarshal([]byte(document), &app); err != nil {
 			t.Fatal(err)
 		}
-		return template.Must(template.New("").Funcs(sprig.TxtFuncMap()).Parse(notification.Webhook["fairlead"].Body))
+		raw, err := json.Marshal(app)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if app["kind"] != "Application" {
+			continue
+		}
+		compared++
+		read := kubestatus.Read(map[string][]json.RawMessage{"Application": {raw}}, noon)
+		request := agentapi.Request{Sent: noon, Entries: read}
+		all := request.Reports(0)
+		want := all[len(all)-1]
+		e, err := observe.ParseArgoCD(notify(t, body, app), "east-1")
+		got := e.Report()
+		if err != nil || got.Object.Name != want.Object.Name || got.Phase != want.Phase || got.Phase == ledger.Ready && got.Target != want.Target {
+			t.Errorf("%s: notifications say %+v, %v; an agent says %+v", want.Object.Name, got, err, want)
+		}
 	}
-	t.Fatal("the page has no template")
-	return nil
+	if compared < 2 {
+		t.Errorf("%d Applications were compared", compared)
+	}
 }
 
 // TestArgoCD expands the template with the status of an Application, as Argo CD's API has it.
@@ -73,23 +122,19 @@ func TestArgoCD(t *testing.T) {
 		{"ready at nothing", `{"sync": {"status": "Synced"}, "health": {"status": "Healthy"}}`, "no report"},
 	} {
 		var app map[string]any
-		if err := json.Unmarshal([]byte(`{"metadata": {"name": "fleet", "namespace": "argocd"}, "status": `+c.status+`}`), &app); err != nil {
+		if err := json.Unmarshal([]byte(`{"metadata": {"name": "fleet", "namespace": "argocd"}, "spec": {"source": {"targetRevision": "refs/heads/dev"}}, "status": `+c.status+`}`), &app); err != nil {
 			t.Fatal(err)
 		}
-		var sent bytes.Buffer
-		err := body.Execute(&sent, map[string]any{"app": app, "time": map[string]any{"Now": func() time.Time { return noon.Add(500 * time.Millisecond).In(time.FixedZone("", 3600)) }}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := observe.ParseArgoCD(sent.Bytes(), "east-1")
+		sent := notify(t, body, app)
+		e, err := observe.ParseArgoCD(sent, "east-1")
 		got := strings.TrimSpace(string(e.Phase) + " " + e.Commit + e.Version + " " + e.Message)
 		if errors.Is(err, observe.ErrNoReport) {
 			got = "no report"
 		}
 		if got != strings.TrimSpace(c.want) || err != nil && got != "no report" {
-			t.Errorf("%s: %s, %v; want %s\n%s", c.name, got, err, c.want, &sent)
+			t.Errorf("%s: %s, %v; want %s\n%s", c.name, got, err, c.want, sent)
 		}
-		if got != "no report" && (e.Cluster != "east-1" || !e.Proven || e.Object != "Application/argocd/fleet" || e.Environment != "dev" || e.ClusterType != "cloud" || !e.When.Equal(noon)) {
+		if got != "no report" && (e.Cluster != "east-1" || !e.Proven || e.Object != "Application/argocd/fleet" || e.Branch != map[bool]string{true: "dev"}[e.Commit != ""] || e.Environment != "dev" || e.ClusterType != "cloud" || !e.When.Equal(noon)) {
 			t.Errorf("%s: %+v", c.name, e)
 		}
 	}
