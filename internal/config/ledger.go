@@ -72,7 +72,7 @@ func (c *checker) checkLedger(l *Ledger) {
 }
 
 // checkKeep checks how long the past is kept. Gates and the page look back for hours, and days are added
-// up from spans.
+// up from spans and arrivals.
 func (c *checker) checkKeep(l *Ledger) {
 	if c.isGiven("ledger.keep") && l.Secret == nil {
 		c.addProblem("ledger.keep", "write secret beside it, or remove it", "is there without a secret")
@@ -80,7 +80,7 @@ func (c *checker) checkKeep(l *Ledger) {
 	for _, k := range []struct {
 		path  string
 		value time.Duration
-	}{{"ledger.keep.spans", l.Keep.Spans}, {"ledger.keep.days", l.Keep.Days}} {
+	}{{"ledger.keep.spans", l.Keep.Spans}, {"ledger.keep.arrivals", l.Keep.Arrivals}, {"ledger.keep.days", l.Keep.Days}} {
 		switch {
 		case c.isBroken(k.path) || c.isBroken("ledger.keep"):
 		case k.value < day:

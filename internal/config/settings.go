@@ -212,7 +212,9 @@ type Ledger struct {
 type Keep struct {
 	// Spans is how long it keeps what an object said at a time that has ended.
 	Spans time.Duration `yaml:"spans"`
-	// Days is how long it keeps what that was added up to.
+	// Arrivals is how long it keeps when each cluster had an output, after that was replaced.
+	Arrivals time.Duration `yaml:"arrivals"`
+	// Days is how long it keeps what both were added up to.
 	Days time.Duration `yaml:"days"`
 }
 
@@ -251,7 +253,7 @@ func defaultSettings() *Settings {
 		MissingValues: "refuse",
 		Verify:        "1%",
 		Author:        Author{Name: "Fairlead", Email: "fairlead@localhost"},
-		Ledger:        Ledger{Keep: Keep{Spans: 90 * day, Days: 400 * day}},
+		Ledger:        Ledger{Keep: Keep{Spans: 90 * day, Arrivals: 30 * day, Days: 400 * day}},
 		Log:           Log{Format: "text", Level: "info"},
 	}
 }

@@ -15,6 +15,9 @@ import (
 type Keep struct {
 	// Spans is how long spans are kept that have ended, but the last one of each object, which stays.
 	Spans time.Duration
+	// Arrivals is how long it is kept when each cluster had an output, after another one has replaced
+	// that for its type; 0 for ever.
+	Arrivals time.Duration
 	// Days is how long the days are kept that spans were added up to, and those of refusals.
 	Days time.Duration
 }
@@ -52,10 +55,16 @@ func (r *Retention) Step(ctx context.Context) (more bool, err error) {
 		err = r.store.engine.transact(ctx, func(in session) error { return r.deleteSpans(ctx, in, found) })
 		more = true
 	}
+	if err == nil && !more && r.keep.Arrivals > 0 {
+		more, err = r.deleteArrivals(ctx)
+	}
 	for _, table := range []string{"phase_day", "refusal"} {
 		if err == nil && !more {
 			more, err = r.deleteDay(ctx, table)
 		}
+	}
+	if err == nil && !more {
+		err = r.deleteArrivalDays(ctx)
 	}
 	if err != nil {
 		return false, fmt.Errorf("clean up the ledger: %w", err)

@@ -348,3 +348,82 @@ func TestShrink(t *testing.T) {
 		t.Errorf("of %d bytes %d are left, %v", before, after, err)
 	}
 }
+
+// TestArrivalRetention: the arrivals of an output are added up once it was replaced for all types long
+// enough ago, what comes later does not count, and the sums are kept for a time.
+func TestArrivalRetention(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *Store) {
+		b := Batch{}
+		for i := range 12 {
+			clusterType := map[bool]string{true: "small", false: "large"}[i >= 10]
+			name := fmt.Sprintf("e%02d", i)
+			b.Clusters = append(b.Clusters, ledger.Cluster{
+				ID: name, Names: []ledger.Naming{{Name: name, Since: noon}}, Group: ledger.Group{Environment: "prod", ClusterType: clusterType}, FirstSeen: noon, LastSeen: noon})
+		}
+		if err := s.Write(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		at := func(days int) int64 { return noon.Add(time.Duration(-days) * day).Unix() }
+		arrive := func(output, days int) string {
+			return fmt.Sprintf(`insert into arrival(output, cluster, ready, failed) select %d, id, case when id = 10 then null else %d + id * 60 end, case when id in (1, 10) then %[2]d + 5 end
+				from cluster where cluster_type = 'large' on conflict (output, cluster) do nothing;`, output, at(days))
+		}
+		err := execute(t, s, fmt.Sprintf(`insert into environment(id, name, repo, branch, folder) values (1, 'prod', '', 'prod', '');
+			insert into cluster_type(id, environment, name, expected) values (1, 1, 'large', null), (2, 1, 'small', null);
+			insert into output(id, environment, seq, line, sha, base, plane, authored, merged) values
+				(1, 1, 1, 1, 'a', '', '', null, %d), (2, 1, 2, 1, 'b', '', '', null, %d), (3, 1, 3, 1, 'c', '', '', null, %d), (4, 1, 4, 1, 'd', '', '', null, %d);
+			insert into desired_type(cluster_type, from_seq, to_seq, folder) values (1, 1, 2, 'f1'), (1, 2, 3, 'f2'), (1, 3, 4, 'f3'), (1, 4, null, 'f4'), (2, 2, null, 'f5');`,
+			at(60), at(30), at(25), at(5))+arrive(1, 60)+arrive(2, 30)+arrive(3, 25)+arrive(4, 5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean := func(at time.Time) {
+			t.Helper()
+			r := s.NewRetention(Keep{Spans: 10 * day, Arrivals: 10 * day, Days: 50 * day}, at, 0)
+			for more := true; more; {
+				var err error
+				more, err = r.Step(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		want := func(what string, left int64, days string) {
+			t.Helper()
+			var arrivals int64
+			err := readRow(t.Context(), s, "select count(*) from arrival", &arrivals)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := s.FindArrivalDays(t.Context(), "prod")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, d := range all {
+				got = append(got, fmt.Sprint(d.Output, " ", d.ClusterType, " ", d.Ready, " ", d.Failed, " ", d.P50, " ", d.P90, " ", d.P95, " ", d.Slowest))
+			}
+			if text := strings.Join(got, "; "); text != days || arrivals != left {
+				t.Errorf("%s: %d arrivals are left, want %d, and the sums are\n%s\nwant\n%s", what, arrivals, left, text, days)
+			}
+		}
+		// b is still wanted by the small ones, c was replaced 5 days ago, and d is wanted.
+		const sums = "a large 9 2 5m0s 9m0s 9m0s 9m0s"
+		clean(noon.Add(-15 * day)) // 15 days earlier nothing but a is old
+		want("a", 30, sums)
+		clean(noon)
+		want("nothing more", 30, "") // and a was merged 60 days ago
+		err = execute(t, s, fmt.Sprintf("update desired_type set to_seq = 4 where cluster_type = 2; update output set merged = %d where id = 4;", at(12))+arrive(1, 60))
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean(noon)
+		want("b and c", 10, "c large 9 2 5m0s 9m0s 9m0s 9m0s; b large 9 2 5m0s 9m0s 9m0s 9m0s")
+		err = execute(t, s, strings.Replace(arrive(3, 25), "60", "600", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean(noon)
+		want("what comes late", 10, "c large 9 2 5m0s 9m0s 9m0s 9m0s; b large 9 2 5m0s 9m0s 9m0s 9m0s")
+	})
+}

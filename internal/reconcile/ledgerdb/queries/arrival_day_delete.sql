@@ -1,0 +1,1 @@
+delete from arrival_day where merged < $1

@@ -1,0 +1,1 @@
+delete from arrival where output = $1
