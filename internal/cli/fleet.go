@@ -33,7 +33,7 @@ long after the merge 95% of the clusters were ready.`,
 	c.Flags().SortFlags = false
 	f.addEnvironmentFlag(c)
 	cc.addFleetFlags(c)
-	c.AddCommand(newFleetClusters(cc), newFleetBehind(cc), newFleetWhere(cc), newFleetHistory(cc), newFleetCompare(cc), newFleetLeadTime(cc), newFleetDrift(cc), newFleetRebuild(cc), newFleetExport(cc), newFleetImport(cc), newFleetToken(cc))
+	c.AddCommand(newFleetClusters(cc), newFleetBehind(cc), newFleetWhere(cc), newFleetHistory(cc), newFleetCompare(cc), newFleetLeadTime(cc), newFleetDrift(cc), newFleetRebuild(cc), newFleetExport(cc), newFleetImport(cc), newFleetToken(cc), newFleetRetire(cc))
 	return c
 }
 

@@ -206,6 +206,8 @@ type Ledger struct {
 	// Postgres is the database of the ledger; nil for a file in the data folder.
 	Postgres *Postgres `yaml:"postgres"`
 	Keep     Keep      `yaml:"keep"`
+	// Retire is after how long a silent cluster is no longer expected.
+	Retire time.Duration `yaml:"retire"`
 }
 
 // Keep is how long the ledger keeps the past.
@@ -253,7 +255,7 @@ func defaultSettings() *Settings {
 		MissingValues: "refuse",
 		Verify:        "1%",
 		Author:        Author{Name: "Fairlead", Email: "fairlead@localhost"},
-		Ledger:        Ledger{Keep: Keep{Spans: 90 * day, Arrivals: 30 * day, Days: 400 * day}},
+		Ledger:        Ledger{Keep: Keep{Spans: 90 * day, Arrivals: 30 * day, Days: 400 * day}, Retire: 7 * day},
 		Log:           Log{Format: "text", Level: "info"},
 	}
 }

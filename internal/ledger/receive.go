@@ -10,8 +10,10 @@ import (
 // Ledger has what is known of all clusters and their objects. What becomes of their histories is
 // returned as writes, for a store.
 type Ledger struct {
-	roster Roster
-	book   *Book
+	roster     Roster
+	book       *Book
+	retirement Retirement
+	heard      time.Time // when a cluster was last in touch
 }
 
 // MaxObjects is how many objects of one cluster are known at most.
@@ -46,6 +48,7 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 	if admission != Admitted {
 		return receipt
 	}
+	l.noteContact(c.Received)
 	if c.Scope == Nothing && c.Digest != cluster.Digest || c.Scope == Changes && c.Base != cluster.Digest {
 		receipt.WantsEverything = true
 		return receipt

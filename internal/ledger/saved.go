@@ -64,7 +64,12 @@ func (l *Ledger) SaveCluster(id string) []Saved {
 }
 
 // RestoreCluster takes in what was stored of a cluster. It must not be known.
-func (l *Ledger) RestoreCluster(c Cluster) { l.roster.add(&c) }
+func (l *Ledger) RestoreCluster(c Cluster) {
+	l.roster.add(&c)
+	if c.LastSeen.After(l.heard) {
+		l.heard = c.LastSeen
+	}
+}
 
 // FindReplaced returns the IDs of the clusters that ReplaceCluster would replace.
 func (l *Ledger) FindReplaced(c Cluster) (ids []string) {
@@ -83,7 +88,7 @@ func (l *Ledger) ReplaceCluster(c Cluster) {
 			l.book.remove(Object{known.ID, name})
 		}
 	}
-	l.roster.add(&c)
+	l.RestoreCluster(c)
 }
 
 // RestoreObject takes in what was stored of an object. It must not be known. State is not read: it

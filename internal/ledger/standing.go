@@ -36,7 +36,7 @@ type Wanted struct {
 	Environment string
 	Output      Output
 	// Expected are how many clusters of each type there should be; a type that is missing here has
-	// those that were in touch.
+	// those that were in touch and are not retired.
 	Expected map[string]int
 	// Listed are the types of clusters that are expected by name.
 	Listed map[string]string
@@ -64,7 +64,8 @@ func (l *Ledger) FindStandings(w Wanted, outputs *Outputs, now time.Time) []Stan
 	missing, heard := map[string]int{}, map[string]bool{}
 	maps.Copy(missing, w.Expected)
 	for _, c := range l.roster.All() {
-		if c.Group.Environment != w.Environment {
+		_, isListed := w.Listed[c.Name()]
+		if c.Group.Environment != w.Environment || l.IsRetired(c, now) && !isListed {
 			continue
 		}
 		heard[c.Name()] = true

@@ -83,7 +83,8 @@ type releaseSpec struct {
 
 type clusterKeySpec struct {
 	Epoch   int       `yaml:"epoch" required:"true"`
-	Renewed time.Time `yaml:"renewed" required:"true"`
+	Renewed time.Time `yaml:"renewed"`
+	Retired time.Time `yaml:"retired"`
 	Reason  string    `yaml:"reason"`
 }
 
@@ -189,7 +190,10 @@ type Release struct {
 type ClusterKey struct {
 	Object
 	Epoch   int       // how often it was renewed
-	Renewed time.Time // for the last time
+	Renewed time.Time // for the last time; zero if it never was
+	// Retired is when the cluster was retired: it is not expected unless it has been in touch since.
+	// Zero if it was not.
+	Retired time.Time
 	Reason  string
 }
 
@@ -269,7 +273,7 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		r.readOwnStackKind(n, h.kind, d)
 	case "ClusterKey":
 		o, s, _ := readObject[clusterKeySpec](r, n, h.kind, d)
-		p.Keys = append(p.Keys, &ClusterKey{o, s.Epoch, s.Renewed, s.Reason})
+		p.Keys = append(p.Keys, &ClusterKey{o, s.Epoch, s.Renewed, s.Retired, s.Reason})
 	case "ClusterList":
 		p.Clusters = append(p.Clusters, r.readClusterList(n, h.kind, d)...)
 	case "Ephemeral":

@@ -20,6 +20,7 @@ const (
 	approveAction  = "approve"
 	freezeAction   = "freeze"
 	renewKeyAction = "renew-key"
+	retireAction   = "retire"
 	connectAction  = "connect"
 )
 
@@ -103,7 +104,8 @@ type approvalSpec struct {
 
 type keySpec struct {
 	Epoch   int       `yaml:"epoch"`
-	Renewed time.Time `yaml:"renewed"`
+	Renewed time.Time `yaml:"renewed,omitempty"`
+	Retired time.Time `yaml:"retired,omitempty"`
 	Reason  string    `yaml:"reason,omitempty"`
 }
 

@@ -41,6 +41,46 @@ spec:
   reason: it was in a log`)
 }
 
+// TestRetireCluster: that a cluster is retired is in its file, beside its key, and stays there when that is
+// renewed.
+func TestRetireCluster(t *testing.T) {
+	w := newWorld(t)
+	d := w.open(w.options())
+	got, err := d.RetireCluster(t.Context(), "east-1", "it was sold")
+	if err != nil || !got.Changed || got.Name != "east-1" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	w.equal("the message", w.head("main"), `Alice <alice@example.com>
+Retire cluster east-1
+
+it was sold
+
+Fairlead-Action: retire`)
+	w.equal("the file", w.file("main", ".fairlead/clusters/east-1.yaml"), `apiVersion: fairlead.io/v1alpha1
+kind: ClusterKey
+metadata:
+  name: east-1
+spec:
+  epoch: 0
+  retired: 2026-01-02T03:04:05Z
+  reason: it was sold`)
+	if epoch, err := d.KeyEpoch(t.Context(), "east-1"); epoch != (ledger.Epoch{}) || err != nil {
+		t.Errorf("the epoch is %+v, %v", epoch, err)
+	}
+	if epoch, _, err := d.RenewKey(t.Context(), "east-1", "it comes back"); epoch.Number != 1 || err != nil {
+		t.Errorf("the next epoch is %+v, %v", epoch, err)
+	}
+	w.equal("the file", w.file("main", ".fairlead/clusters/east-1.yaml"), `apiVersion: fairlead.io/v1alpha1
+kind: ClusterKey
+metadata:
+  name: east-1
+spec:
+  epoch: 1
+  renewed: 2026-01-02T03:04:05Z
+  retired: 2026-01-02T03:04:05Z
+  reason: it comes back`)
+}
+
 // TestRenewKeyRace: of two that renew a key at the same time, each gets an epoch of its own.
 func TestRenewKeyRace(t *testing.T) {
 	w := newWorld(t)

@@ -29,6 +29,8 @@ type Ledger interface {
 	// PlaceClusters decides to which environments those clusters belong, by the environments that
 	// revisions are outputs of: see [ledger.Ledger.PlaceClusters].
 	PlaceClusters(origins map[string][]string)
+	// SetRetired has clusters no longer expected that people have retired, by name, at a time.
+	SetRetired(times map[string]time.Time)
 	// Since returns when the ledger began to listen.
 	Since() time.Time
 }

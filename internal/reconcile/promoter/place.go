@@ -3,8 +3,10 @@ package promoter
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
@@ -17,12 +19,20 @@ type outputLine struct {
 	commits map[string]bool
 }
 
-// placeClusters has the ledger decide to which environments the clusters belong that report by events:
-// by the commits that they report, as far as these are outputs.
-func (m *Promoter) placeClusters() {
+// placeClusters tells the ledger which clusters people have retired, and has it decide to which
+// environments the clusters belong that report by events: by the commits that they report, as far as
+// these are outputs.
+func (m *Promoter) placeClusters(keys []*model.ClusterKey) {
 	if m.options.Ledger == nil {
 		return
 	}
+	retired := map[string]time.Time{}
+	for _, k := range keys {
+		if !k.Retired.IsZero() {
+			retired[k.Name] = k.Retired
+		}
+	}
+	m.options.Ledger.SetRetired(retired)
 	revisions := m.options.Ledger.FindRevisions()
 	origins := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(m.environments)) {

@@ -40,6 +40,14 @@ func (o Policy) Limits(environment string) model.Limits {
 	return o.base.Progress.LimitsOf(environment)
 }
 
+// clusterKeys returns what the base says of single clusters.
+func (o Policy) clusterKeys() []*model.ClusterKey {
+	if o.base.Progress == nil {
+		return nil
+	}
+	return o.base.Progress.Keys
+}
+
 // Rank returns where an environment comes in the order of promotion; one that is not promoted
 // comes after all that are.
 func (o Policy) Rank(environment string) int { return o.chain.Rank(environment) }

@@ -45,7 +45,7 @@ func (m *Promoter) RunRound(ctx context.Context, policy Policy, environments map
 	m.schedule.start(m.now)
 	var found chainState
 	err := m.options.Barrier.Run("promote", "", func() (err error) {
-		m.placeClusters()
+		m.placeClusters(policy.clusterKeys())
 		found, err = m.reconcile(ctx, policy)
 		if err == nil && ctx.Err() == nil {
 			m.reportChain(policy, found)

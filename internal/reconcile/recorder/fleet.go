@@ -1,6 +1,10 @@
 package recorder
 
-import "github.com/fairlead-io/fairlead/internal/ledger"
+import (
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+)
 
 // FindRevision returns the revision that the platform object of a cluster is at, or works on; "" if it is
 // not known.
@@ -25,5 +29,23 @@ func (r *Recorder) PlaceClusters(origins map[string][]string) {
 	defer r.mu.Unlock()
 	for _, id := range r.ledger.PlaceClusters(origins, r.options.Now()) {
 		r.pending.clusters[id] = true
+	}
+}
+
+// SetRetired has clusters no longer expected that people have retired, by name, at a time, and ends what
+// is known of those that are no longer expected: see [ledger.Retirement].
+func (r *Recorder) SetRetired(times map[string]time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.retired = times
+	r.ledger.SetRetirement(ledger.Retirement{After: r.options.Retire, Times: times})
+	for _, receipt := range r.ledger.CloseRetired(r.options.Now()) {
+		r.pending.clusters[receipt.Cluster] = true
+		for _, w := range receipt.Writes {
+			r.pending.spans.Add(w)
+		}
+		for _, o := range receipt.Removed {
+			r.pending.objects[o] = true
+		}
 	}
 }

@@ -29,6 +29,8 @@ const (
 type mark struct {
 	Clusters []markedCluster `json:"clusters"` // the oldest ones
 	LastSeen time.Time       `json:"lastSeen"` // of all
+	// Resumed is when a cluster was in touch after an outage: see [ledger.Retirement].
+	Resumed time.Time `json:"resumed,omitzero"`
 	// Loss is the last loss that was found; nil for none.
 	Loss *observe.Loss `json:"loss,omitempty"`
 }
@@ -96,9 +98,9 @@ func (r *Recorder) readMark() {
 func (r *Recorder) updateMark() {
 	r.mu.Lock()
 	next := newMark(r.ledger.Clusters())
+	next.Loss, next.Resumed = r.mark.Loss, r.ledger.Resumed().UTC()
 	r.mu.Unlock()
-	next.Loss = r.mark.Loss
-	isSame := slices.Equal(next.Clusters, r.mark.Clusters) && next.LastSeen.Sub(r.mark.LastSeen) < markInterval
+	isSame := next.Resumed.Equal(r.mark.Resumed) && slices.Equal(next.Clusters, r.mark.Clusters) && next.LastSeen.Sub(r.mark.LastSeen) < markInterval
 	if isSame && !r.unmarked {
 		return
 	}

@@ -55,8 +55,10 @@ type Options struct {
 	// Keep is how long the past is kept; the zero Keep keeps all.
 	Keep    ledgerdb.Keep
 	Metrics *metrics.Metrics // nil for none
-	Now     func() time.Time
-	Logger  *slog.Logger
+	// Retire is for how long a cluster is silent that is no longer expected; 0 for ever.
+	Retire time.Duration
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // Recorder has the ledger of all clusters. Any number of goroutines may use it.
@@ -81,6 +83,7 @@ type Recorder struct {
 	written time.Time               // when that was last done
 	failure error                   // why the store is not up to date
 	failed  time.Time               // when it was last tried
+	retired map[string]time.Time    // by people, by name
 	unread  error                   // why it is not known what was stored; nil if it is
 	losses  map[string]observe.Loss // by environment
 	held    held                    // of a store that others write to as well
@@ -157,7 +160,7 @@ func (r *Recorder) openFile(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.mark = mark{Loss: r.mark.Loss} // the file that was moved aside tells it
+		r.mark = mark{Loss: r.mark.Loss, Resumed: r.mark.Resumed} // the file that was moved aside tells it
 		r.mu.Lock()
 		r.addLoss("", lostReason)
 		r.mu.Unlock()

@@ -182,7 +182,7 @@ func (r *Recorder) adopt(store *ledgerdb.Store, stored *ledger.Ledger) {
 	if loss != "" {
 		r.options.Logger.Error("what clusters reported may be lost", "error", loss)
 		r.addLoss("", loss)
-		r.mark = mark{Loss: new(r.losses[""])}
+		r.mark = mark{Loss: new(r.losses[""]), Resumed: r.mark.Resumed}
 		r.unmarked = true
 		kept = keepNewer(r.ledger, stored)
 	}
@@ -191,6 +191,7 @@ func (r *Recorder) adopt(store *ledgerdb.Store, stored *ledger.Ledger) {
 	again := append(r.held.take(ids), summaries...)
 	r.store, r.restored, r.unread = store, false, nil
 	r.ledger, r.pending = stored, newChanges()
+	r.ledger.SetRetirement(ledger.Retirement{After: r.options.Retire, Times: r.retired, Resumed: r.mark.Resumed})
 	clear(r.seen)
 	for _, id := range kept {
 		r.writeAgain(id)

@@ -57,7 +57,7 @@ func openReports(ctx context.Context, o Options, with loop.Options, changed func
 	}
 	options := recorder.Options{
 		Path: s.LedgerFile(), Mark: s.LedgerMark(), Changed: changed, Now: o.Now, Logger: with.Logger, Metrics: with.Metrics,
-		Keep: ledgerdb.Keep{Spans: s.Ledger.Keep.Spans, Arrivals: s.Ledger.Keep.Arrivals, Days: s.Ledger.Keep.Days},
+		Retire: s.Ledger.Retire, Keep: ledgerdb.Keep{Spans: s.Ledger.Keep.Spans, Arrivals: s.Ledger.Keep.Arrivals, Days: s.Ledger.Keep.Days},
 	}
 	if s.Ledger.Postgres != nil {
 		options.Postgres = s.LedgerAddress
