@@ -41,3 +41,11 @@ type FileChange struct {
 	ClusterType, Target string
 	Digest              string // the id of its blob; "" if it is gone
 }
+
+// Version is what people call a commit of a workload's repository.
+type Version struct {
+	Name   string
+	Build  string    // the number of its build; "" if nothing says it
+	Commit string    // that it was built from; "" if nothing says it
+	Built  time.Time // zero if nothing says it
+}

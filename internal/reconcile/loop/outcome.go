@@ -7,6 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
@@ -73,11 +74,20 @@ func (l *Loop) listBranches() []wanted.Branch {
 		if remote != nil {
 			all = append(all, wanted.Branch{
 				Environment: name, Repo: giturl.Redact(o.output.Repo), Branch: o.output.Branch, Folder: publish.CleanFolder(o.output.Path),
-				Expected: countExpected(o.clusterTypes), Remote: remote.Remote,
+				Expected: countExpected(o.clusterTypes), Remote: remote.Remote, FindRemote: l.findReadRemote,
 			})
 		}
 	}
 	return all
+}
+
+// findReadRemote returns the repository at a URL, if it is read; nil if it is not.
+func (l *Loop) findReadRemote(url string) *git.Remote {
+	known := l.remotes.KnownRemote(l.remotes.ReadLocation(url))
+	if known == nil {
+		return nil
+	}
+	return known.Remote
 }
 
 // countExpected returns how many clusters of a type there should be, where something says so; nil if

@@ -25,10 +25,11 @@ var errAway = errors.New("the ledger is not open")
 type toldOutputs struct {
 	branches chan []wanted.Branch // those that are not recorded yet
 	failures map[string]string    // by environment, as they were logged last
+	versions versions
 }
 
 func newToldOutputs() toldOutputs {
-	return toldOutputs{make(chan []wanted.Branch, 1), map[string]string{}}
+	return toldOutputs{make(chan []wanted.Branch, 1), map[string]string{}, versions{map[string]time.Time{}, map[ledgerdb.Unnamed]bool{}}}
 }
 
 // TellOutputs has what is new on output branches recorded, by RecordOutputs. It does not wait, and must
@@ -71,6 +72,9 @@ func (r *Recorder) RecordToldOutputs(ctx context.Context) {
 func (r *Recorder) recordBranches(ctx context.Context, all []wanted.Branch) (failed []wanted.Branch) {
 	for _, b := range all {
 		err := r.recordOutputs(ctx, b)
+		if err == nil {
+			err = r.recordVersions(ctx, b)
+		}
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -24,6 +24,8 @@ type Branch struct {
 	Expected map[string]int
 	// Remote is the repository.
 	Remote *git.Remote
+	// FindRemote returns the repository at a URL, if it is read; nil if it is not. It may be nil.
+	FindRemote func(url string) *git.Remote
 }
 
 // Known is what is recorded of a branch.
