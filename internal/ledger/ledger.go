@@ -73,9 +73,7 @@ type Report struct {
 	Target string
 	// Level is set for the state of an object at a time, as an agent reads it. It outweighs events
 	// of the same second.
-	Level bool
-	// Late is set for what was so while nobody listened, and is told afterwards.
-	Late    bool
+	Level   bool
 	Message string    // of a failure; others are not kept
 	Said    time.Time // by the clock of the cluster, in whole seconds
 }

@@ -67,7 +67,7 @@ func (p Past) report(o ledger.Object, sent time.Time, shift time.Duration) []led
 	if p.First.IsZero() || p.Revision == "" || !p.First.Before(sent) {
 		return nil
 	}
-	r := ledger.Report{Object: o, Phase: ledger.Failed, Target: ledger.ParseRevision(p.Revision).String(), Level: true, Late: true, Said: p.First.Add(shift)}
+	r := ledger.Report{Object: o, Phase: ledger.Failed, Target: ledger.ParseRevision(p.Revision).String(), Level: true, Said: p.First.Add(shift)}
 	if p.Ready {
 		r.Phase = ledger.Ready
 	}
