@@ -56,6 +56,7 @@ type Cache struct {
 	targets   digestCache[model.Target]
 	labels    digestCache[model.ClusterType]
 	sets      previousSets
+	stacks    stackfiles.Cache
 	rows      map[string]*row // of the last run, by cluster type
 	rendered  atomic.Int64
 	last      rendering
@@ -142,7 +143,7 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 		p.found.add(problem.Problem{Subject: "Environment/" + m.Environment, Summary: "rendering stopped early, because the program is shutting down"})
 	}
 	p.warnMissing(rows)
-	stacks, found := stackfiles.Render(m)
+	stacks, found := stackfiles.RenderCached(m, &c.stacks)
 	p.found.add(found...)
 	problems := p.sortedProblems()
 	if problems.Stops() {

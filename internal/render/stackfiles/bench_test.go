@@ -10,8 +10,34 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// BenchmarkRender renders 200 components in 50 stacks.
+// BenchmarkRender renders 200 components in 50 stacks: all of them, and after a change of one.
 func BenchmarkRender(b *testing.B) {
+	models := [2]*model.Model{manyStacks(b, "b"), manyStacks(b, "c")}
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			renderModel(b, models[0], nil)
+		}
+	})
+	b.Run("one", func(b *testing.B) {
+		cache, n := &stackfiles.Cache{}, 0
+		renderModel(b, models[n], cache)
+		for b.Loop() {
+			n = 1 - n
+			renderModel(b, models[n], cache)
+		}
+	})
+}
+
+func renderModel(b *testing.B, m *model.Model, cache *stackfiles.Cache) {
+	b.Helper()
+	if _, problems := stackfiles.RenderCached(m, cache); problems.Stops() {
+		b.Fatal(problems)
+	}
+}
+
+// manyStacks returns 200 components in 50 stacks, of which one has a value.
+func manyStacks(b *testing.B, value string) *model.Model {
+	b.Helper()
 	files := map[string][]byte{"settings.yaml": []byte(settingsText)}
 	for s := range 50 {
 		var text strings.Builder
@@ -21,7 +47,7 @@ func BenchmarkRender(b *testing.B) {
 			if c > 0 {
 				needs = fmt.Sprintf("c%d", c-1)
 			}
-			fmt.Fprintf(&text, "    - {name: c%d, type: terraform, dependsOn: [%s], module: {source: aws, name: vpc}, outputs: [{name: a}], variables: [{name: a, value: b}]}\n", c, needs)
+			fmt.Fprintf(&text, "    - {name: c%d, type: terraform, dependsOn: [%s], module: {source: aws, name: vpc}, outputs: [{name: a}], variables: [{name: a, value: %s}]}\n", c, needs, valueOf(s, c, value))
 		}
 		files[fmt.Sprintf("s%d.yaml", s)] = []byte(text.String())
 	}
@@ -33,9 +59,12 @@ func BenchmarkRender(b *testing.B) {
 	if problems.Stops() {
 		b.Fatal(problems)
 	}
-	for b.Loop() {
-		if _, problems := stackfiles.Render(m); problems.Stops() {
-			b.Fatal(problems)
-		}
+	return m
+}
+
+func valueOf(s, c int, value string) string {
+	if s == 7 && c == 3 {
+		return value
 	}
+	return "b"
 }

@@ -21,6 +21,7 @@ type graph struct {
 	values   map[string]string
 	teardown bool
 	fields   string // of the spec besides
+	more     string // of each component besides
 }
 
 // newGraph returns a random graph without circles: a component needs only some that come before it
@@ -60,8 +61,8 @@ func (g *graph) text(r *rand.Rand) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: checkout-dev}\nspec:\n  teamName: checkout\n  envName: dev\n  teardown: %v\n%s  components:\n", g.teardown, g.fields)
 	for _, name := range names {
-		fmt.Fprintf(&b, "    - {name: %s, type: terraform, dependsOn: [%s], module: {source: \"https://github.com/x/y?ref=v1\"}, variables: [{name: a, value: %q}]}\n",
-			name, strings.Join(g.needs[name], ", "), g.values[name])
+		fmt.Fprintf(&b, "    - {name: %s, type: terraform, dependsOn: [%s], module: {source: \"https://github.com/x/y?ref=v1\"}, variables: [{name: a, value: %q}]%s}\n",
+			name, strings.Join(g.needs[name], ", "), g.values[name], g.more)
 	}
 	return b.String()
 }
@@ -195,3 +196,65 @@ func TestChangeStays(t *testing.T) {
 		}
 	}
 }
+
+// TestCache: with what the last rendering has left, a rendering is the same as without, and a change
+// of one component renders that component alone.
+func TestCache(t *testing.T) {
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		g, cache := newGraph(r), &stackfiles.Cache{}
+		files := map[string]string{"settings.yaml": settingsText, "a.tfvars": "x = 1\n", "files/a.tf": "# a\n"}
+		render := func() (changed int) {
+			files["stack.yaml"] = g.text(rand.New(rand.NewPCG(seed, 7))) // the order stays: lines are in problems
+			all, err := tree.FromFiles(bytesOf(files))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, _ := model.Parse("dev", model.Layer{Kind: model.Env, Name: "dev", Files: all})
+			before := cache.Rendered()
+			got, problems := stackfiles.RenderCached(m, cache)
+			want, wanted := stackfiles.Render(m)
+			if !tree.Equal(want, got) || !slices.Equal(wanted.Sorted(), problems.Sorted()) {
+				t.Fatalf("seed %d: -fresh +cached:\n%s\n-%v\n+%v", seed, changesOf(want, got), wanted, problems)
+			}
+			return cache.Rendered() - before
+		}
+		if n := render(); n != len(g.names()) {
+			t.Fatalf("seed %d: %d components are rendered at first", seed, n)
+		}
+		if n := render(); n != 0 {
+			t.Fatalf("seed %d: unchanged, %d components are rendered", seed, n)
+		}
+		name := g.names()[r.IntN(len(g.names()))]
+		g.values[name] = "b"
+		if n := render(); n != 1 {
+			t.Fatalf("seed %d: for a change of one component, %d are rendered", seed, n)
+		}
+		for _, edit := range []func(){
+			func() { g.teardown = true },
+			func() { g.fields = "  workspace: blue\n" },
+			func() { g.fields = "  zlocals: [{name: a, value: b}]\n  autoApprove: true\n" },
+			func() { files["settings.yaml"] += "  interval: 1h\n" },
+			func() { files["team.yaml"] = teamText },
+			func() { g.values[name] = "${x" }, // a problem
+			func() { g.values[name], g.teardown, g.fields = "c", false, "" },
+			func() {
+				g.more = ", variablesFile: {source: \"https://github.com/zl-zmart-tech/checkout-team-config\", path: a.tfvars}, overlayFiles: [{source: \"https://github.com/zl-zmart-tech/checkout-team-config\", paths: [files]}]"
+			},
+			func() { files["a.tfvars"] = "x = 2\n" },
+			func() { files["files/a.tf"] = "# b\n" },
+			func() { files["files/b.tf"] = "# c\n" },
+			func() { delete(files, "a.tfvars") },
+			func() { files["a.tfvars"], g.more = "a = 3\n", g.more+", destroyProtection: true" },
+			func() {
+				files["settings.yaml"] = strings.Replace(files["settings.yaml"], "branch: dev, path: .}", "branch: dev, path: moved}", 1)
+			},
+			func() { files["p.yaml"] = approvalText("checkout/dev", name, "plan-a", "b") },
+		} {
+			edit()
+			render()
+		}
+	}
+}
+
+const teamText = "apiVersion: stable.cloudknit.io/v1\nkind: Team\nmetadata: {name: checkout}\nspec: {teamName: checkout, teardownProtection: true, configRepo: {source: \"https://example.com/a/b\", path: .}}\n"

@@ -60,13 +60,19 @@ const (
 
 // Render returns the files of all stacks of a model: none if there are no stacks, or if a problem
 // stops the environment.
-func Render(m *model.Model) (tree.Tree, problem.List) {
+func Render(m *model.Model) (tree.Tree, problem.List) { return RenderCached(m, nil) }
+
+// RenderCached is [Render] with what the last rendering has left in the cache. It returns the same.
+func RenderCached(m *model.Model, cache *Cache) (tree.Tree, problem.List) {
 	if len(m.Stacks.List) == 0 {
 		return tree.Tree{}, checkWithoutStacks(m)
 	}
 	settings, problems := stack.ResolveSettings(m)
 	stacks, more := stack.Resolve(m)
-	r := &renderer{model: m, settings: settings, problems: append(problems, more...)}
+	r := &renderer{model: m, settings: settings, problems: append(problems, more...), used: map[cacheKey]renderedFiles{}}
+	if cache != nil {
+		r.cached = cache.components
+	}
 	r.checkFolders()
 	r.checkAbandoned(stacks)
 	r.matchApprovals(stacks)
@@ -76,6 +82,9 @@ func Render(m *model.Model) (tree.Tree, problem.List) {
 		all = append(all, path.Join(s.Team, s.Env))
 	}
 	r.addKustomization(ObjectsFolder, all)
+	if cache != nil {
+		cache.components, cache.rendered = r.used, cache.rendered+r.count
+	}
 	if r.problems.Stops() {
 		return tree.Tree{}, r.problems
 	}
@@ -112,6 +121,11 @@ type renderer struct {
 	builder   tree.Builder
 	problems  problem.List
 	approvals map[*stack.Component]*model.PlanApproval
+	stopped   bool // a problem was found before
+	// cached are the components of the last rendering, used those of this one, and count is how many
+	// of them were not cached.
+	cached, used map[cacheKey]renderedFiles
+	count        int
 }
 
 // checkFolders reports cluster types whose folders are those of stacks.
@@ -131,20 +145,25 @@ func (r *renderer) renderStack(s *stack.Stack) {
 		Metadata: metadata{Name: s.Namespace, Labels: stackLabels(s), Annotations: stackAnnotations(s)},
 	})
 	for _, c := range s.Components {
-		objects := path.Join(folder, c.Name, "objects")
-		var health []healthExpr
-		if c.Type == stack.Helm {
-			r.addHelm(objects, c)
-		} else {
-			health = append(health, terraformHealth(r.addTerraform(objects, c)))
-		}
-		if c.Skipped { // it may never become ready
-			health = nil
-		}
 		resources = append(resources, path.Join(c.Name, componentFile))
-		r.addObject(path.Join(folder, c.Name, componentFile), r.newKustomization(c, objects, health))
+		r.addComponent(path.Join(folder, c.Name), c)
 	}
 	r.addKustomization(folder, resources)
+}
+
+// renderComponent adds the files of a component, with its objects in a folder.
+func (r *renderer) renderComponent(folder string, c *stack.Component) {
+	objects := path.Join(folder, "objects")
+	var health []healthExpr
+	if c.Type == stack.Helm {
+		r.addHelm(objects, c)
+	} else {
+		health = append(health, terraformHealth(r.addTerraform(objects, c)))
+	}
+	if c.Skipped { // it may never become ready
+		health = nil
+	}
+	r.addObject(path.Join(folder, componentFile), r.newKustomization(c, objects, health))
 }
 
 // addObject adds a file with one object.
@@ -159,7 +178,7 @@ func (r *renderer) addObject(file string, o any) {
 // reportUnrendered reports a file that cannot be made. That comes of a name that cannot be one: if a
 // problem was found, it says so better.
 func (r *renderer) reportUnrendered(file string, err error) {
-	if err != nil && !r.problems.Stops() {
+	if err != nil && !r.stopped && !r.problems.Stops() {
 		r.problems.Addf(problem.Pos{}, "Environment/"+r.model.Environment, "", "%s cannot be rendered: %v", file, err)
 	}
 }

@@ -1,0 +1,126 @@
+package stackfiles
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+)
+
+// Cache keeps the components of the last rendering, so that the next one costs what has changed. The
+// zero Cache is empty; nil keeps nothing.
+type Cache struct {
+	components map[cacheKey]renderedFiles
+	rendered   int
+}
+
+// Rendered returns the number of components that were rendered since the cache was made. The others
+// were in it.
+func (c *Cache) Rendered() int { return c.rendered }
+
+// cacheKey is a digest of all that the files of a component are made from.
+type cacheKey [sha256.Size]byte
+
+// renderedFiles are the files of a component, and what is wrong with them.
+type renderedFiles struct {
+	files    tree.Tree
+	problems problem.List
+}
+
+// neighbor is what the files of a component say of another one: of a chart, what it takes from it.
+type neighbor struct {
+	Name, Type, ObjectName string
+	Variables              []stack.Variable
+}
+
+func neighborsOf(all []*stack.Component) []neighbor {
+	out := make([]neighbor, len(all))
+	for i, c := range all {
+		out[i] = neighbor{Name: c.Name, Type: c.Type, ObjectName: c.ObjectName}
+		if c.Type == stack.Helm {
+			out[i].Variables = c.Variables
+		}
+	}
+	return out
+}
+
+// keyOf returns the key of a component. Whatever rendering it reads must be in it.
+func (r *renderer) keyOf(c *stack.Component) (cacheKey, error) {
+	s := *c.Stack.Stack
+	s.Components = nil
+	text, err := json.Marshal(struct {
+		Settings                     *stack.Settings
+		WaitImage                    string
+		Stopped                      bool
+		Stack                        model.Stack
+		Team, Env, Company, Space    string
+		Component                    *model.StackComponent
+		Name, ObjectName             string
+		Needs, NeededBy              []neighbor
+		Auto, Protected, Gone, Skips bool
+		Drift                        int64
+		Variables                    []stack.Variable
+		Tags                         map[string]string
+		Approval                     *model.PlanApproval
+		Environments                 []*model.Environment
+		Teams                        []*model.Team
+		Files                        []string
+	}{
+		r.settings, waitImage(r.model), r.stopped || r.problems.Stops(), s, c.Stack.Team, c.Stack.Env, c.Stack.Company, c.Stack.Namespace,
+		c.StackComponent, c.Name, c.ObjectName, neighborsOf(c.Needs), neighborsOf(c.NeededBy), c.AutoApprove, c.Protected, c.Destroyed, c.Skipped,
+		int64(c.DriftInterval), c.Variables, c.Tags, r.approvals[c], r.model.Environments, r.model.Stacks.Teams, r.filesOf(c),
+	})
+	return sha256.Sum256(text), err
+}
+
+// filesOf returns the ids of the files that a component names.
+func (r *renderer) filesOf(c *stack.Component) []string {
+	layer := r.model.Stacks.Layers[c.Stack.Pos.Layer]
+	all := []string{r.model.Environment, layer.Prefix}
+	add := func(file string) {
+		inLayer := strings.TrimPrefix(path.Clean("/"+file), path.Clean("/"+layer.Prefix))
+		e, ok := layer.Files.Lookup(strings.Trim(inLayer, "/"))
+		switch {
+		case ok:
+			all = append(all, e.ID.String(), string(rune(e.Mode)))
+		case strings.Trim(inLayer, "/") == "":
+			all = append(all, layer.Files.ID().String())
+		default:
+			all = append(all, "")
+		}
+	}
+	if c.VariablesFile != nil {
+		add(c.VariablesFile.Path.Text)
+	}
+	for _, o := range c.OverlayFiles {
+		add(o.Path.Text)
+		for _, p := range o.Paths {
+			add(p.Text)
+		}
+	}
+	return all
+}
+
+// addComponent adds the files of a component, from the cache if they are in it.
+func (r *renderer) addComponent(folder string, c *stack.Component) {
+	key, err := r.keyOf(c)
+	r.reportUnrendered(folder, err)
+	done, known := r.cached[key]
+	if !known || err != nil {
+		own := &renderer{model: r.model, settings: r.settings, approvals: r.approvals, stopped: r.stopped || r.problems.Stops()}
+		own.renderComponent(folder, c)
+		done = renderedFiles{own.builder.Tree(), own.problems}
+		r.count++
+	}
+	r.used[key] = done
+	r.problems = append(r.problems, slices.Clone(done.problems)...)
+	for file, e := range done.files.Walk() {
+		r.reportUnrendered(file, r.builder.AddEntry(file, e))
+	}
+}
