@@ -15,9 +15,9 @@ import (
 // fleetQuestions are below this path.
 const fleetQuestions = "/api/v1/fleet/"
 
-// fleetRoutes returns a route for each question about the fleet.
+// fleetRoutes returns a route for each question about the fleet, and that of Kalypso.
 func (s *site) fleetRoutes() []route {
-	var all []route
+	all := []route{{http.MethodPost, "/deployment_state", http.HandlerFunc(s.serveDeploymentState)}}
 	for _, name := range fleetview.Names() {
 		all = append(all, route{http.MethodGet, fleetQuestions + name, s.serveFleet(name)})
 	}
@@ -28,7 +28,7 @@ func (s *site) fleetRoutes() []route {
 func (s *site) serveFleet(question string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.options.Fleet == nil {
-			s.writeJSON(w, r, http.StatusNotFound, errorAnswer{"the daemon has no ledger", "write where its secret is into its settings, as ledger: {secret: {file: ledger-secret}}"})
+			s.refuseWithoutLedger(w, r)
 			return
 		}
 		answer, err := s.options.Fleet.Answer(r.Context(), question, r.URL.Query())
@@ -51,6 +51,11 @@ func (s *site) serveFleet(question string) http.HandlerFunc {
 		}
 		s.writeBody(w, r, http.StatusOK, "application/json", string(body)+"\n")
 	}
+}
+
+// refuseWithoutLedger answers where no cluster can report.
+func (s *site) refuseWithoutLedger(w http.ResponseWriter, r *http.Request) {
+	s.writeJSON(w, r, http.StatusNotFound, errorAnswer{"the daemon has no ledger", "write where its secret is into its settings, as ledger: {secret: {file: ledger-secret}}"})
 }
 
 // hasTag reports whether a tag is among those of If-None-Match.

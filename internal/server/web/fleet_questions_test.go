@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
@@ -56,6 +57,66 @@ func askFleet(q fleetQuestion) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	q.to.ServeHTTP(w, r)
 	return w
+}
+
+// deploymentStates are requests as scripts for Kalypso send them, and the codes that they are answered with.
+func deploymentStates(t *testing.T) []fleetState {
+	w := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
+	full := New(Options{Fleet: w.View})
+	away := New(Options{Fleet: &fleetview.View{
+		Ledger: w.Recorder, Now: w.View.Now,
+		Ask: func(context.Context, func(*ledgerdb.Store) error) error { return errors.New("the disk is full") },
+	}})
+	c, two := strings.Repeat("c", 40), strings.Repeat("2", 40)
+	const none = `"total_subscribers": 0,`
+	return []fleetState{
+		{full, "https://git.example.com/gitops/prod/clusters/large", c, "", 200, `"name": "east-2",
+      "status_message": "timeout waiting for Deployment/x"`},
+		{full, "https://git.example.com/gitops.git/prod/./clusters/large/", "prod@sha1:" + c, "", 200, `"total_subscribers": 7,
+  "total_succeeded_subscribers": 1,
+  "total_failed_subscribers": 1,
+  "total_in_progress_subscribers": 5,`},
+		{full, "https://git.example.com/gitops/prod/clusters", c, "", 200, `"total_subscribers": 9,
+  "total_succeeded_subscribers": 2,`},
+		{full, "https://git.example.com/gitops/prod/clusters/large", strings.Repeat("9", 40), "", 200, `"total_succeeded_subscribers": 0,`},
+		{full, "https://git.example.com/checkout/main/deploy", two, "", 200, `"total_subscribers": 9,
+  "total_succeeded_subscribers": 2,
+  "total_failed_subscribers": 1,`},
+		{full, "https://git.example.com/gitops/prod/clusters/larg_", c, "", 200, none},
+		{full, "%", c, "", 200, none},
+		{full, "", c, "", 400, "cannot be read"},
+		{full, "https://git.example.com/gitops/prod/clusters/large", "main", "", 400, "cannot be read"},
+		{full, "\"", c, "", 400, "is not JSON"},
+		{full, "%", c, "cross-site", 403, "another site"},
+		{New(Options{}), "%", c, "", 404, "no ledger"},
+		{away, "%", c, "", 503, "cannot be asked"},
+	}
+}
+
+// fleetState is a request for a deployment state.
+type fleetState struct {
+	to               http.Handler
+	endpoint, commit string
+	site             string
+	code             int
+	body             string // a part of it
+}
+
+// answerStates checks all answers to requests for deployment states.
+func (c checker) answerStates(t *testing.T) {
+	t.Helper()
+	for _, s := range deploymentStates(t) {
+		body := `{"manifests_endpoint": "` + s.endpoint + `", "commit_id": "` + s.commit + `"}`
+		r := httptest.NewRequest(http.MethodPost, "/deployment_state", strings.NewReader(body))
+		r.Header.Set("Sec-Fetch-Site", s.site)
+		w := httptest.NewRecorder()
+		s.to.ServeHTTP(w, r)
+		if w.Code != s.code || !strings.Contains(w.Body.String(), s.body) {
+			t.Errorf("%s from %q: %d, want %d and %s\n%s", body, s.site, w.Code, s.code, s.body, w.Body)
+		}
+		c.answer(t, "post", "/deployment_state", w)
+	}
+	c.answer(t, "post", "/deployment_state", ask(New(Options{}), http.MethodGet, "/deployment_state"))
 }
 
 // answerFleet checks all answers to questions about the fleet.

@@ -118,6 +118,7 @@ func TestDescribedAnswers(t *testing.T) {
 	}
 	c.answer(t, "post", "/api/v1/fleet/reports", ask(New(Options{Reports: http.NotFoundHandler()}), http.MethodPut, "/api/v1/fleet/reports"))
 	c.answerFleet(t)
+	c.answerStates(t)
 	c.unused(t)
 }
 
