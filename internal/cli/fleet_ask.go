@@ -118,7 +118,10 @@ func (cc *commandContext) openLedger(ctx context.Context, why string) (fleetAske
 		s.Close()
 		return nil, problem.WithHint(fmt.Errorf("%s, and the ledger cannot be read: %w", why, err), "--url URL asks a daemon")
 	}
-	fmt.Fprintf(cc.app.stderr, "fairlead: note: %s: these are the last reports in %s\n", why, place)
+	if !cc.ledgerNoted {
+		fmt.Fprintf(cc.app.stderr, "fairlead: note: %s: these are the last reports in %s\n", why, place)
+		cc.ledgerNoted = true
+	}
 	s.view = fleetview.View{
 		Ledger: known, Now: cc.now,
 		Ask: func(_ context.Context, question func(*ledgerdb.Store) error) error { return question(s.store) },

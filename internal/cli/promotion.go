@@ -38,6 +38,7 @@ type commandContext struct {
 	// ticks returns the times at which to look again, and a function that ends them.
 	ticks func(time.Duration) (<-chan time.Time, func())
 
+	ledgerNoted  bool             // whether it was said that the ledger is read, and no daemon asked
 	settings     *config.Settings // nil if there are none
 	controlPlane string           // path or URL
 }

@@ -46,6 +46,7 @@ const (
 type waitCommand struct {
 	context           *commandContext
 	timeout, interval time.Duration
+	goal              fleetGoal
 }
 
 func newWait(a *app) *cobra.Command {
@@ -65,14 +66,24 @@ job runs for, with FAIRLEAD_GIT_TOKEN or else GITHUB_TOKEN; elsewhere at that of
 settings. With --url it asks a daemon, which knows the commit that an environment has now,
 and no other.
 
+With --fleet it waits until so many --percent of the clusters of an environment run its newest
+output, by what they report to the ledger: of the daemon of --url or of the settings. It
+exits with 1 as soon as more have failed than --percent allows.
+
 COMMIT is a commit id, in full or its first 7 digits or more; in a clone of the control
 plane it may be any revision of it, such as HEAD or a branch.
 
 Where GITHUB_OUTPUT names a file, state (deployed, skipped, failed, superseded, timed-out),
 reason and commit are written to it.`,
 		Example: `  fairlead wait stage "$GITHUB_SHA"
-  fairlead wait stage "$GITHUB_SHA" --timeout 2h --url http://fairlead.example.com:8080`,
-		Args:              checkArguments(2, 2),
+  fairlead wait stage "$GITHUB_SHA" --timeout 2h --url http://fairlead.example.com:8080
+  fairlead wait --fleet prod --percent 95 --of expected --url http://fairlead.example.com:8080`,
+		Args: func(c *cobra.Command, args []string) error {
+			if w.goal.environment != "" {
+				return checkArguments(0, 0)(c, args)
+			}
+			return checkArguments(2, 2)(c, args)
+		},
 		ValidArgsFunction: completeArguments(w.context.completeNames, w.context.completeCommits),
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
@@ -81,6 +92,9 @@ reason and commit are written to it.`,
 			case w.timeout < 0:
 				return usageErrorf("0 looks once", "--timeout %s is in the past", w.timeout)
 			}
+			if w.goal.environment != "" {
+				return w.runFleet(c.Context())
+			}
 			return w.runWait(c.Context(), args[0], args[1])
 		},
 	}
@@ -88,6 +102,7 @@ reason and commit are written to it.`,
 	f.SortFlags = false
 	addDurationFlag(f, &w.timeout, "timeout", 30*time.Minute, "`time` after which to give up; 0 looks once")
 	addDurationFlag(f, &w.interval, "interval", 15*time.Second, "`time` between two looks")
+	w.goal.addFleetFlags(c)
 	w.context.addURLFlag(c)
 	w.context.addControlPlaneFlags(c)
 	w.context.app.addOutputFlag(c)

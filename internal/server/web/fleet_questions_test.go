@@ -3,11 +3,13 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
@@ -57,6 +59,31 @@ func askFleet(q fleetQuestion) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	q.to.ServeHTTP(w, r)
 	return w
+}
+
+// TestFleetPage: the page has the clusters of each environment, and those that are not ready by name, but
+// not all of them; nothing where there is no ledger; and one sentence where that cannot be asked.
+func TestFleetPage(t *testing.T) {
+	w := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
+	page := func(of *fleetview.View) string {
+		h := New(Options{Fleet: of, Version: "1.2.3", Now: func() time.Time { return ledgerworld.Now }})
+		return strings.Replace(ask(h, http.MethodGet, "/?refresh=off").Body.String(), styleSheet, "…", 1)
+	}
+	golden(t, "testdata/fleet.html", page(w.View))
+	away := page(&fleetview.View{Ledger: w.Recorder, Now: w.View.Now, Ask: func(context.Context, func(*ledgerdb.Store) error) error { return errors.New("the disk is full") }})
+	if !strings.Contains(away, "The ledger cannot be asked now") || strings.Contains(away, "disk") {
+		t.Errorf("without its store the page is\n%s", away)
+	}
+	if strings.Contains(page(nil), "clusters") {
+		t.Error("the page speaks of clusters without a ledger")
+	}
+	for n := range 150 {
+		w.AddSilent("prod", fmt.Sprintf("north-%03d", n))
+	}
+	full := page(w.View)
+	if named := strings.Count(full, "<li><strong>"); named != maxLaggards || !strings.Contains(full, "and 57 others;") {
+		t.Errorf("%d clusters are named on\n%s", named, full)
+	}
 }
 
 // deploymentStates are requests as scripts for Kalypso send them, and the codes that they are answered with.

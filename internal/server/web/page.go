@@ -40,6 +40,8 @@ type view struct {
 	Counts    []count          // of environments, by state
 	Attention int              // environments that wait for a person
 	Shared    []problem.Shared // problems that several environments have
+	Fleet     []fleetPart      // the clusters of each environment
+	NoFleet   bool             // whether the ledger cannot be asked about them
 	now       time.Time
 }
 
@@ -59,6 +61,7 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 		Ready: len(reasons) == 0, Reasons: reasons, Attention: countAttention(all), now: s.options.Now(),
 	}
 	v.Shared = sharedProblems(all.Environments)
+	v.Fleet, v.NoFleet = s.findFleet(r.Context())
 	for _, u := range overdue {
 		v.Reasons = append(v.Reasons, all.OverdueReason(u))
 	}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+)
+
+// fleetGoal is how many clusters of an environment are waited for.
+type fleetGoal struct {
+	environment string
+	percent     uint
+	of          string
+}
+
+// The clusters that a percentage is of.
+const (
+	ofExpected = "expected"
+	ofKnown    = "known"
+)
+
+// addFleetFlags adds the flags that wait for clusters.
+func (g *fleetGoal) addFleetFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&g.environment, "fleet", "", "wait for the clusters of this `environment`, and not for a commit")
+	f.UintVar(&g.percent, "percent", 95, "how many `percent` of the clusters must be ready, with --fleet")
+	f.StringVar(&g.of, "of", ofExpected, "of which `clusters`, with --fleet: expected, or known (those that have reported)")
+	_ = c.RegisterFlagCompletionFunc("of", cobra.FixedCompletions([]string{ofExpected, ofKnown}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// check returns the error of flags that cannot be.
+func (g *fleetGoal) check() error {
+	switch {
+	case g.percent < 1 || g.percent > 100:
+		return usageErrorf("as in --percent 95", "--percent %d is not from 1 to 100", g.percent)
+	case g.of != ofExpected && g.of != ofKnown:
+		return usageErrorf(problem.DidYouMean(g.of, []string{ofExpected, ofKnown}), "--of %s: it is expected or known", g.of)
+	}
+	return nil
+}
+
+// judge returns the state of a rollout, and says how far it has got.
+func (g *fleetGoal) judge(s fleetview.Standing) (state, reason string) {
+	total := s.Expected
+	if g.of == ofKnown {
+		total -= s.Unheard
+	}
+	if total == 0 {
+		return isWaiting, "no cluster has reported yet"
+	}
+	reason = fmt.Sprintf("%d of %s ready (wants %d%%): %d behind, %d progressing, %d failed, %d silent",
+		s.Ready, text.Count(total, "cluster"), g.percent, s.Behind, s.Progressing, s.Failed, s.Silent)
+	switch {
+	case s.Ready*100 >= int(g.percent)*total:
+		return hasDeployed, reason
+	case s.Failed*100 > (100-int(g.percent))*total:
+		return hasFailed, reason
+	}
+	return isWaiting, reason
+}
+
+// runFleet waits until enough clusters of an environment are ready.
+func (w *waitCommand) runFleet(ctx context.Context) error {
+	err := w.goal.check()
+	if err != nil {
+		return err
+	}
+	look := func(ctx context.Context) (fleetview.Standing, error) {
+		of, err := w.context.openFleet(ctx)
+		if err != nil {
+			return fleetview.Standing{}, err
+		}
+		defer of.Close()
+		all, err := askAll[fleetview.Standing](ctx, of, "standing", newValues("environment", w.goal.environment))
+		if err != nil || len(all) != 1 {
+			return fleetview.Standing{}, err
+		}
+		return all[0], nil
+	}
+	first, err := look(ctx)
+	if err != nil {
+		return err
+	}
+	result, err := w.waitUntilArrived(ctx, arrival{Environment: w.goal.environment, Commit: first.Output}, func(ctx context.Context) (string, string, error) {
+		s, err := look(ctx)
+		if err != nil {
+			return "", "", err
+		}
+		state, reason := w.goal.judge(s)
+		return state, reason, nil
+	})
+	if err != nil {
+		return err
+	}
+	return w.reportFleet(result)
+}
+
+// reportFleet reports the end to the user and to the following steps of the job.
+func (w *waitCommand) reportFleet(result arrival) error {
+	err := writeJobOutput([2]string{"state", result.State}, [2]string{"reason", result.Reason}, [2]string{"commit", result.Commit})
+	if err != nil {
+		return err
+	}
+	err = w.context.app.printValue(result, []string{result.Environment}, func() string {
+		if result.State == hasDeployed {
+			return fmt.Sprintf("%s: %s\n", result.Environment, result.Reason)
+		}
+		return ""
+	})
+	if err != nil || result.State == hasDeployed {
+		return err
+	}
+	return problem.WithHint(fmt.Errorf("the clusters of %s are not ready: %s", result.Environment, result.Reason),
+		"fairlead fleet behind "+result.Environment+" names them")
+}

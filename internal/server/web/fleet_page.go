@@ -1,0 +1,50 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+)
+
+// maxLaggards is how many clusters of an environment are named that are not ready.
+const maxLaggards = 100
+
+// fleetPart is what the page shows of the clusters of an environment.
+type fleetPart struct {
+	fleetview.Standing
+	Laggards []fleetview.Laggard
+	More     int // how many others are not ready
+}
+
+// Other returns how many clusters are in none of the columns of the page.
+func (p fleetPart) Other() int { return p.Unknown + p.Unproven + p.Unheard + p.Contested }
+
+// findFleet returns what the page shows of clusters; nothing if there is no ledger, or no cluster yet. The
+// page is there although the ledger cannot be asked.
+func (s *site) findFleet(ctx context.Context) (parts []fleetPart, failed bool) {
+	if s.options.Fleet == nil {
+		return nil, false
+	}
+	standings, err := s.options.Fleet.FindStandings(ctx, fleetview.Query{})
+	for _, one := range standings.Items {
+		if err != nil || one.Expected == 0 {
+			continue
+		}
+		part := fleetPart{Standing: one}
+		if one.Ready < one.Expected {
+			var page fleetview.Page[fleetview.Laggard]
+			page, err = s.options.Fleet.FindBehind(ctx, fleetview.Query{Environment: one.Environment, Limit: maxLaggards})
+			part.Laggards, part.More = page.Items, one.Expected-one.Ready
+			for _, l := range page.Items {
+				part.More -= l.Clusters
+			}
+		}
+		parts = append(parts, part)
+	}
+	if err != nil {
+		s.options.Logger.WarnContext(ctx, "the ledger cannot be asked", slog.String("path", "/"), slog.Any("error", err))
+		return nil, true
+	}
+	return parts, false
+}
