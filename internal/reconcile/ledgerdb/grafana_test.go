@@ -95,6 +95,44 @@ func TestGrafana(t *testing.T) {
 	}
 }
 
+// TestStandingView: the view says of each cluster what the program does.
+func TestStandingView(t *testing.T) {
+	db := pgtest.Create(t)
+	fillFleet(t, db)
+	store, err := OpenPostgres(t.Context(), db.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	known := ledger.New(100)
+	if err := store.Load(t.Context(), known); err != nil {
+		t.Fatal(err)
+	}
+	outputs := &ledger.Outputs{}
+	outputs.Add(ledger.Output{Revision: strings.Repeat("a", 40), Folders: map[string]string{"large": "f1", "small": "f3"}})
+	outputs.Add(ledger.Output{Revision: strings.Repeat("b", 40), Folders: map[string]string{"large": "f2", "small": "f3"}})
+	newest, _ := outputs.Newest()
+	var want []string
+	classes := map[ledger.Class]bool{}
+	for _, s := range known.FindStandings(ledger.Wanted{Environment: "prod", Output: newest, Expected: map[string]int{"large": 5}}, outputs, time.Now()) {
+		name := ""
+		if s.Cluster != nil {
+			name = s.Cluster.Name()
+		}
+		want = append(want, s.Type+" "+name+" "+s.Class.String())
+		classes[s.Class] = true
+	}
+	if len(classes) != int(ledger.ClassReady)+1 {
+		t.Errorf("only %d classes of clusters are there: %v", len(classes), classes)
+	}
+	got := db.QueryAll("select cluster_type || ' ' || coalesce(cluster, '') || ' ' || standing from fleet_standing where environment = 'prod'")
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-program +view:\n%s", diff)
+	}
+}
+
 // readQueries returns the queries of all panels and variables, by dashboard and title.
 func readQueries(t *testing.T) map[string]string {
 	t.Helper()
@@ -246,6 +284,14 @@ func fillFleet(t *testing.T, db *pgtest.Database) time.Time {
 	add("e2", "prod", "large", 0)
 	add("e3", "prod", "large", 400)
 	add("w1", "prod", "small", 0)
+	add("w2", "prod", "small", 0)
+	add("w3", "prod", "small", 0)
+	add("w4", "prod", "small", 0)
+	add("w5", "prod", "small", 0)
+	add("w6", "prod", "small", 0)
+	add("e4", "prod", "large", 0)
+	b.Clusters[4].Rival, b.Clusters[4].RivalSeen = "other", ago(2) // w2
+	b.Clusters[5].Unproven = true                                  // w3
 	add("s1", "stage", "large", 0)
 	for i, cluster := range []string{"e1", "e2", "e3", "w1"} {
 		say(cluster, platform, 190, 118-i, ledger.Ready, commit("a"), "")
@@ -254,6 +300,11 @@ func fillFleet(t *testing.T, db *pgtest.Database) time.Time {
 	say("e2", platform, 117, 0, ledger.Failed, commit("b"), "timeout waiting for Deployment/x")
 	say("e3", platform, 116, 0, ledger.Ready, commit("b"), "")
 	say("w1", platform, 115, 0, ledger.Ready, commit("a"), "")
+	say("w2", platform, 115, 0, ledger.Ready, commit("a"), "")
+	say("w3", platform, 115, 0, ledger.Ready, commit("a"), "")
+	say("w4", platform, 115, 0, ledger.Progressing, commit("b"), "")
+	say("w5", platform, 115, 0, ledger.Ready, commit("d"), "")
+	say("e4", platform, 115, 0, ledger.Ready, commit("a"), "") // w6 says nothing
 	say("s1", platform, 150, 0, ledger.Ready, commit("c"), "")
 	say("e1", workload, 180, 118, ledger.Ready, commit("1"), "")
 	say("e1", workload, 118, 0, ledger.Ready, commit("2"), "")
@@ -265,7 +316,7 @@ func fillFleet(t *testing.T, db *pgtest.Database) time.Time {
 	sha := func(letter string) string { return "'" + strings.Repeat(letter, 40) + "'" }
 	at := func(minutes int) int64 { return ago(minutes).Unix() }
 	db.Exec(fmt.Sprintf(`insert into environment(id, name, repo, branch, folder) values (1, 'prod', 'https://git/gitops', 'prod', ''), (2, 'stage', 'https://git/gitops', 'stage', '');
-		insert into cluster_type(id, environment, name, expected) values (1, 1, 'large', 4), (2, 1, 'small', null), (3, 2, 'large', null);
+		insert into cluster_type(id, environment, name, expected) values (1, 1, 'large', 5), (2, 1, 'small', null), (3, 2, 'large', null);
 		insert into output(id, environment, seq, line, sha, base, plane, authored, merged) values
 			(1, 1, 1, 1, %[1]s, 'base1', '', %[4]d, %[5]d), (2, 1, 2, 1, %[2]s, 'base2', '', %[6]d, %[7]d), (3, 2, 1, 1, %[3]s, 'base2', '', null, %[8]d);
 		insert into desired_type(cluster_type, from_seq, to_seq, folder) values (1, 1, 2, 'f1'), (1, 2, null, 'f2'), (2, 1, null, 'f3'), (3, 1, null, 'f4');
@@ -275,7 +326,7 @@ func fillFleet(t *testing.T, db *pgtest.Database) time.Time {
 		insert into desired(assignment, from_seq, to_seq, file) values (1, 1, null, 1), (2, 1, null, 1);
 		insert into version(repo, sha, path, version, build, source_sha, built) values
 			('https://git/checkout', repeat('1', 40), './deploy', '1.4.1', '', '', null), ('https://git/checkout', repeat('2', 40), './deploy', '1.4.2', '', '', null);
-		insert into arrival(output, cluster, ready, failed) select 1, id, %[9]d, null from cluster where environment = 'prod' on conflict (output, cluster) do update set ready = excluded.ready;
+		insert into arrival(output, cluster, ready, failed) select 1, id, %[9]d, null from cluster where name in ('e1', 'e2', 'e3', 'w1') on conflict (output, cluster) do update set ready = excluded.ready;
 		insert into arrival(output, cluster, ready, failed) select 2, id, %[10]d, null from cluster where name in ('e1', 'e3') on conflict (output, cluster) do update set ready = excluded.ready;
 		insert into arrival(output, cluster, ready, failed) select 2, id, null, %[11]d from cluster where name = 'e2' on conflict (output, cluster) do update set failed = excluded.failed;
 		insert into arrival_day(environment, sha, cluster_type, merged, ready, failed, p50, p90, p95, slowest) values ('stage', %[3]s, 'large', %[8]d, 1, 0, 42, 42, 42, 42);
