@@ -155,6 +155,10 @@ func newLeadTime(environment string, o ledgerdb.FleetOutput) LeadTime {
 		Environment: environment, Output: o.Revision, Base: o.Base, Authored: o.Authored, Merged: o.Merged, Clusters: len(o.Ready), Failed: len(o.Failed),
 		P50: countSeconds(findPercentile(o.Ready, 50)), P95: countSeconds(findPercentile(o.Ready, 95)), Slowest: countSeconds(findPercentile(o.Ready, 100)),
 	}
+	if s := o.Summed; s != nil {
+		l.Clusters, l.Failed = s.Ready, s.Failed
+		l.P50, l.P95, l.Slowest = countSeconds(max(s.P50, 0)), countSeconds(max(s.P95, 0)), countSeconds(max(s.Slowest, 0))
+	}
 	if !o.Authored.IsZero() && l.Clusters > 0 {
 		l.Lead = countSeconds(o.Merged.Sub(o.Authored)) + l.P95
 	}

@@ -22,8 +22,22 @@ type ArrivalDay struct {
 
 // FindArrivalDays returns what the arrivals of an environment were added up to, the newest output first.
 func (s *Store) FindArrivalDays(ctx context.Context, environment string) ([]ArrivalDay, error) {
+	return s.askArrivalDays(ctx, "arrival_days", environment)
+}
+
+// findSummed returns what the arrivals of an output were added up to, at the clusters of all types; nil if
+// they were not.
+func (s *Store) findSummed(ctx context.Context, environment, output string) (*ArrivalDay, error) {
+	all, err := s.askArrivalDays(ctx, "arrival_day_find", environment, output)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], nil
+}
+
+func (s *Store) askArrivalDays(ctx context.Context, statement string, args ...any) ([]ArrivalDay, error) {
 	var all []ArrivalDay
-	err := s.ask(ctx, "arrival_days", []any{environment}, func(scan scanFunc) error {
+	err := s.ask(ctx, statement, args, func(scan scanFunc) error {
 		var d ArrivalDay
 		var merged, ready, failed int64
 		var took [4]int64
@@ -37,6 +51,9 @@ func (s *Store) FindArrivalDays(ctx context.Context, environment string) ([]Arri
 	})
 	return all, err
 }
+
+// allTypes stands for the clusters of all types.
+const allTypes = "*"
 
 // typeArrivals are the arrivals of an output at the clusters of a type.
 type typeArrivals struct {
@@ -65,7 +82,7 @@ func (r *Retention) deleteArrivals(ctx context.Context) (deleted bool, err error
 		if err != nil || !deleted {
 			return err
 		}
-		types := map[string]*typeArrivals{}
+		types := map[string]*typeArrivals{allTypes: {}}
 		err = in.query(ctx, "arrivals_of_output", []any{output}, func(scan scanFunc) error {
 			var name string
 			var ready, failed int64
@@ -73,11 +90,13 @@ func (r *Retention) deleteArrivals(ctx context.Context) (deleted bool, err error
 			if types[name] == nil {
 				types[name] = &typeArrivals{}
 			}
-			if ready > 0 {
-				types[name].took = append(types[name].took, ready-merged)
-			}
-			if failed > 0 {
-				types[name].failed++
+			for _, of := range []string{name, allTypes} {
+				if ready > 0 {
+					types[of].took = append(types[of].took, ready-merged)
+				}
+				if failed > 0 {
+					types[of].failed++
+				}
 			}
 			return err
 		})

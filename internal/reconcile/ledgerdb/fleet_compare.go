@@ -32,6 +32,8 @@ type FleetOutput struct {
 	// Ready and Failed are how long it took to the first success, and to the first failure, of each
 	// cluster that had one.
 	Ready, Failed []time.Duration
+	// Summed is what they were added up to, if single ones are no longer kept; nil if they are.
+	Summed *ArrivalDay
 }
 
 // FindOutputs returns the outputs of an environment that were merged since a time and before one of
@@ -50,6 +52,9 @@ func (s *Store) FindOutputs(ctx context.Context, environment string, since time.
 	for i := range all {
 		if err == nil {
 			err = s.findArrivals(ctx, ids[i], &all[i])
+		}
+		if err == nil {
+			all[i].Summed, err = s.findSummed(ctx, environment, all[i].Revision)
 		}
 	}
 	return all, err

@@ -419,6 +419,10 @@ func TestArrivalRetention(t *testing.T) {
 		}
 		clean(noon)
 		want("b and c", 10, "c large 9 2 5m0s 9m0s 9m0s 9m0s; b large 9 2 5m0s 9m0s 9m0s 9m0s")
+		outputs, err := s.FindOutputs(t.Context(), "prod", time.Time{}, 4, 10)
+		if err != nil || len(outputs) != 3 || outputs[0].Summed == nil || outputs[0].Summed.P95 != 9*time.Minute || outputs[0].Summed.Ready != 9 || outputs[2].Summed != nil {
+			t.Errorf("the outputs are %+v, %v", outputs, err)
+		}
 		err = execute(t, s, strings.Replace(arrive(3, 25), "60", "600", 1))
 		if err != nil {
 			t.Fatal(err)

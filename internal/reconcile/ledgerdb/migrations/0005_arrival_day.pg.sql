@@ -3,7 +3,7 @@
 create table arrival_day(
   environment text not null,
   sha text not null,
-  cluster_type text not null,
+  cluster_type text not null,      -- * for all of them together
   merged bigint not null,
   ready bigint not null,              -- how many clusters were ready with it
   failed bigint not null,             -- how many failed at first
