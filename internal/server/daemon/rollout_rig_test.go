@@ -7,9 +7,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -271,6 +274,18 @@ func (w *rollouts) flux(cluster, object, revision, message string) {
 
 func (w *rollouts) postFlux(cluster, object, revision, message string) *http.Response {
 	w.Helper()
+	return w.postSigned("/webhooks/flux/"+cluster, w.key(cluster), cluster, object, revision, message)
+}
+
+// shared has a cluster report with the secret of all clusters.
+func (w *rollouts) shared(cluster, revision, message string) {
+	w.Helper()
+	w.wantCode(w.postSigned("/webhooks/flux", sharedSecret, cluster, "fleet", revision, message), http.StatusAccepted, http.StatusOK)
+}
+
+// postSigned posts an event of Flux.
+func (w *rollouts) postSigned(path, key, cluster, object, revision, message string) *http.Response {
+	w.Helper()
 	severity, reason, text := "info", "ReconciliationSucceeded", "Reconciliation finished in 1.27s, next run in 10m0s"
 	if message != "" {
 		severity, reason, text = "error", "HealthCheckFailed", message
@@ -279,9 +294,9 @@ func (w *rollouts) postFlux(cluster, object, revision, message string) *http.Res
 		"severity": %q, "timestamp": %q, "reason": %q, "message": %q,
 		"metadata": {"revision": %q, "cluster": %q, "environment": "dev", "clusterType": "cloud"}}`,
 		object, severity, w.clock().Format(time.RFC3339), reason, text, revision, cluster)
-	mac := hmac.New(sha256.New, []byte(w.key(cluster)))
+	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write(body)
-	return w.post("/webhooks/flux/"+cluster, body, map[string]string{"X-Signature": "sha256=" + hex.EncodeToString(mac.Sum(nil))})
+	return w.post(path, body, map[string]string{"X-Signature": "sha256=" + hex.EncodeToString(mac.Sum(nil))})
 }
 
 // argoCD has a cluster of the type edge report by Argo CD's notifications.
@@ -330,5 +345,13 @@ func (w *rollouts) page(path string) string {
 	return body
 }
 
-// data returns a file of the data folder.
-func (w *rollouts) data(name string) string { return filepath.Join(w.dir, "data", name) }
+// loseStore removes the database of the ledger.
+func (w *rollouts) loseStore() {
+	w.Helper()
+	for _, name := range []string{"ledger.db", "ledger.db-wal", "ledger.db-shm"} {
+		err := os.Remove(filepath.Join(w.dir, "data", name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			w.Fatal(err)
+		}
+	}
+}
