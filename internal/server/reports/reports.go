@@ -12,7 +12,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
@@ -23,6 +22,10 @@ import (
 const (
 	// maxBodies is how many of the largest bodies are in memory at the same time.
 	maxBodies = 64
+	// burst is how many requests of a cluster may come at once, and refill how long it takes until
+	// there may be one more.
+	burst  = 30
+	refill = time.Second
 	// maxSkew is how far the clock of a cluster may be off before its times are replaced by ours.
 	maxSkew = 10 * time.Minute
 	// unavailableFor is after how long an agent should try again when nothing can be stored.
@@ -66,16 +69,14 @@ func New(o Options) http.Handler {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &receiver{options: o, room: intake.NewRoom(maxBodies * agentapi.MaxBody)}
+	return &receiver{options: o, room: intake.NewRoom(maxBodies * agentapi.MaxBody), rates: intake.NewRates(burst, refill)}
 }
 
 // receiver authenticates reports and hands them on.
 type receiver struct {
 	options Options
 	room    *intake.Room
-
-	mu      sync.Mutex
-	buckets buckets
+	rates   *intake.Rates
 }
 
 func (p *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -115,7 +116,7 @@ func (p *receiver) receive(w http.ResponseWriter, r *http.Request) response {
 	case !agentapi.Verify(r.Header.Get(agentapi.SignatureHeader), keys, r.Method, body):
 		return unauthorized
 	}
-	if wait := p.takeToken(cluster, now); wait > 0 {
+	if wait := p.rates.TakeToken(cluster, now); wait > 0 {
 		return tooMany(wait)
 	}
 	request, err := agentapi.Decode(body, r.Header.Get("Content-Encoding") == "gzip")

@@ -73,8 +73,14 @@ func (p *receiver) answerReport(w http.ResponseWriter, r *http.Request, by repor
 
 // handleReport handles a report whose sender is authenticated.
 func (p *receiver) handleReport(by reporter, body []byte, cluster string) response {
-	e, err := by.parse(body, cluster)
 	now := p.options.Now()
+	if cluster != "" { // all clusters share the other secret
+		wait := p.rates.TakeToken(cluster, now)
+		if wait > 0 {
+			return tooMany(wait)
+		}
+	}
+	e, err := by.parse(body, cluster)
 	switch {
 	case errors.Is(err, observe.ErrNoReport):
 		return ignored

@@ -221,3 +221,37 @@ func TestArgoCDKey(t *testing.T) {
 		t.Errorf("without a cluster: %d", w.Code)
 	}
 }
+
+// TestTooManyEvents: a cluster that sends more events than a rollout has is asked to wait, and no other
+// one; time makes room again.
+func TestTooManyEvents(t *testing.T) {
+	b := newFleetBox(t)
+	body := func(cluster string) string {
+		return fmt.Sprintf(`{"involvedObject": {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "namespace": "flux-system", "name": "fleet"},
+			"severity": "info", "timestamp": %q, "reason": "ReconciliationSucceeded", "message": "x", "metadata": {"revision": "main@sha1:%s", "cluster": %q}}`,
+			noon.Format(time.RFC3339), strings.Repeat("1", 40), cluster)
+	}
+	send := func(cluster string) int { return b.post("/"+cluster, b.key(cluster, 0), body(cluster)) }
+	for i := range burst {
+		if code := send("east-1"); code >= 300 {
+			t.Fatalf("event %d is answered with %d", i, code)
+		}
+	}
+	r := httptest.NewRequest(http.MethodPost, "/webhooks/flux/east-1", strings.NewReader(body("east-1")))
+	r.Header.Set("X-Signature", "sha256="+mac(b.key("east-1", 0), body("east-1")))
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" {
+		t.Errorf("one too many is answered with %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+	}
+	if code := send("west-1"); code >= 300 {
+		t.Errorf("another cluster is answered with %d", code)
+	}
+	if code := b.post("/east-1", "wrong", body("east-1")); code != http.StatusUnauthorized {
+		t.Errorf("without the key the answer is %d", code)
+	}
+	b.now = b.now.Add(refill)
+	if first, second := send("east-1"), send("east-1"); first >= 300 || second != http.StatusTooManyRequests {
+		t.Errorf("a moment later the answers are %d and %d", first, second)
+	}
+}

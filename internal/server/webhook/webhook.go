@@ -31,6 +31,10 @@ const (
 	// maxReportSize is that of what clusters send. Flux caps the message of an event at 39,000
 	// characters.
 	maxReportSize = 1 << 20
+	// burst is how many events of a cluster with a key may come at once, as they do in a rollout, and
+	// refill how long it takes until there may be one more.
+	burst  = 1000
+	refill = 100 * time.Millisecond
 )
 
 // Kind is the kind of an event.
@@ -85,7 +89,7 @@ type Options struct {
 	// Now is the clock by which deliveries are forgotten, and events are too old.
 	Now func() time.Time
 	// Observe counts a delivery: the kind of forge, flux or argocd, and woken, seen, ping, ignored,
-	// unknown-repository, unauthorized, unproven, too-large, malformed, not-set-up or failed.
+	// unknown-repository, unauthorized, unproven, too-large, too-many, malformed, not-set-up or failed.
 	Observe func(forge, outcome string)
 	// Refuse counts a report under the name of a cluster whose key was missing or wrong; "" for one of
 	// the secret of all clusters. It may be nil.
@@ -102,7 +106,7 @@ func New(o Options) http.Handler {
 	if o.Refuse == nil {
 		o.Refuse = func(string) {}
 	}
-	p := &receiver{options: o, deliveries: newDeliveryLog(), room: intake.NewRoom(4 * maxBodySize)}
+	p := &receiver{options: o, deliveries: newDeliveryLog(), room: intake.NewRoom(4 * maxBodySize), rates: intake.NewRates(burst, refill)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /webhooks/{forge}", p.serveDelivery)
 	mux.HandleFunc("POST /webhooks/{tool}/{cluster}", p.serveReport)
@@ -114,6 +118,7 @@ type receiver struct {
 	options    Options
 	deliveries *deliveryLog
 	room       *intake.Room
+	rates      *intake.Rates // of events with the key of a cluster
 }
 
 func (p *receiver) serveDelivery(w http.ResponseWriter, r *http.Request) {
