@@ -315,3 +315,32 @@ func TestBlobsOfOneAssignment(t *testing.T) {
 		}
 	}
 }
+
+// TestLostStoreOfOutputs: with a store that was lost, all is recorded again, and known of the clusters
+// from what they say next.
+func TestLostStoreOfOutputs(t *testing.T) {
+	onBothEngines(t, "", func(t *testing.T, newStore func(*testing.T) testStore) {
+		o, names := newOutputs(t, false), map[string]string{}
+		r := newRig(t, newStore)
+		r.open()
+		o.writeThree(names, func() { o.record(r.recorder) })
+		want := dumpWanted(r.store, names)
+		if err := r.recorder.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r.store.lose()
+		r.open()
+		o.record(r.recorder)
+		if diff := cmp.Diff(want, dumpWanted(r.store, names)); diff != "" {
+			t.Errorf("recorded again is (-before +after):\n%s", diff)
+		}
+		r.now = noon.Add(3 * time.Hour)
+		r.report("e1", "ready", "sha1:"+commitOf(names, "D"))
+		if err := r.recorder.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := arrivals(r.store, names); got != "D e1 ready 15:01:00" {
+			t.Errorf("arrivals are %s", got)
+		}
+	})
+}
