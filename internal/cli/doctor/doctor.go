@@ -106,6 +106,7 @@ type examination struct {
 	forges       map[string]*forgeAPI   // by the URL of the remote whose credential is used
 	merge        map[string]string      // who merges the output, by environment
 	dispatches   bool                   // a gate runs workflows
+	order        []string               // of the environments: that of promotion
 
 	mu    sync.Mutex
 	found []Finding
@@ -197,9 +198,22 @@ func (d *examination) sortedFindings() []Finding {
 		f.Message, f.Hint = clean(f.Message), clean(f.Hint)
 	}
 	slices.SortStableFunc(d.found, func(a, b Finding) int {
-		return strings.Compare(a.Subject+"\n"+a.Message, b.Subject+"\n"+b.Message)
+		return strings.Compare(d.sortKey(a.Subject)+"\n"+a.Message, d.sortKey(b.Subject)+"\n"+b.Message)
 	})
 	return slices.Compact(d.found)
+}
+
+// sortKey returns a text by which subjects are sorted: by their words, and environments among them in the
+// order of promotion.
+func (d *examination) sortKey(subject string) string {
+	words := strings.Fields(subject)
+	for i, word := range words {
+		name := strings.TrimSuffix(word, ":")
+		if at := slices.Index(d.order, name); at >= 0 {
+			words[i] = fmt.Sprintf("%06d%s", at, word[len(name):])
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // newRedactor returns a function that redacts all known secrets in a text.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -18,10 +19,14 @@ import (
 func (d *examination) readPromotion(ctx context.Context, s *source.Source) error {
 	d.merge = maps.Clone(d.config.Merge)
 	base, err := s.Base(ctx)
-	if err != nil || d.config.Promotion != "managed" {
+	if err != nil {
 		return err
 	}
 	chain, problems := model.NewChain(base.Progress, base.Environments, d.config.NextEnvironment)
+	d.order = chain.SortNames(list.Convert(base.Environments, func(e *model.Environment) string { return e.Name }))
+	if d.config.Promotion != "managed" {
+		return nil
+	}
 	if chain.External || problems.Stops() || base.Progress.Problems.Stops() { // the rehearsal says so
 		return nil
 	}
