@@ -99,10 +99,14 @@ func (c typicalPull) attempt(t *testing.T) *attempt {
 	if c.old == nil {
 		return w
 	}
+	newest, promoted := in[0].Commit, "Promote aaaaaaa to prod"
+	if c.back {
+		newest, promoted = strings.Repeat("1", 40), "Roll prod back to aaaaaaa"
+	}
 	w.changelog = []layerCommits{
 		{input: in[0], before: strings.Repeat("1", 40), Commits: Commits{Back: c.back, All: []git.CommitInfo{
-			{ID: in[0].Commit, Message: "Raise what the fleet logs\n\nAs asked in #12.", Author: ada}, {ID: strings.Repeat("2", 40), Message: "Tidy up", Author: ben}}}},
-		{input: in[1], before: strings.Repeat("3", 40), Commits: Commits{All: []git.CommitInfo{{ID: in[1].Commit, Message: "Promote aaaaaaa to prod", Author: git.Signature{Name: "Fairlead"}}}}},
+			{ID: newest, Message: "Raise what the fleet logs\n\nAs asked in #12.", Author: ada}, {ID: strings.Repeat("2", 40), Message: "Tidy up", Author: ben}}}},
+		{input: in[1], before: strings.Repeat("3", 40), Commits: Commits{All: []git.CommitInfo{{ID: in[1].Commit, Message: promoted, Author: git.Signature{Name: "Fairlead"}}}}},
 		{input: in[2]},
 	}
 	return w
