@@ -46,7 +46,7 @@ func (p *prCommand) showPull(_ context.Context, number int) (pullAnswer, error) 
 		if err != nil {
 			return nil, err
 		}
-		text += p.app.stdout.PaintDiff(diff)
+		text += "\n" + p.app.stdout.PaintDiff(diff)
 	}
 	return p.newAnswer(number, newPullReport(pull), text), nil
 }
@@ -55,9 +55,9 @@ func (p *prCommand) showPull(_ context.Context, number int) (pullAnswer, error) 
 func (p *prCommand) pullText(pull forge.Pull) string {
 	out := p.app.stdout
 	text := fmt.Sprintf("%s\n\n%s, from %s into %s\n\n%s\n", out.Paint(display.Bold, display.SanitizeLine(pull.Title)),
-		pull.State, display.SanitizeLine(pull.Head), display.SanitizeLine(pull.Base), out.FormatMarkdown(pull.Body))
+		pull.State, display.SanitizeLine(pull.Head), display.SanitizeLine(pull.Base), strings.TrimRight(out.FormatMarkdown(pull.Body), "\n"))
 	if pull.Reason != "" {
-		text += fmt.Sprintf("%s: %s\n", pull.State, display.SanitizeLine(pull.Reason))
+		text += fmt.Sprintf("\n%s: %s\n", pull.State, display.SanitizeLine(pull.Reason))
 	}
 	return text
 }
