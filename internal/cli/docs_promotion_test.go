@@ -18,6 +18,9 @@ func TestPromotionDocs(t *testing.T) {
 		t.Fatalf("there are %d examples", len(blocks))
 	}
 	for _, m := range blocks {
+		if strings.Contains(m[1], "kind: ClusterList") { // which docstest reads
+			continue
+		}
 		text := strings.ReplaceAll(m[1], "9f31c07d2c…", "9f31c07d2c")
 		if !strings.Contains("\n"+text, "\napiVersion:") { // it is a proof
 			item := strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n      ")
