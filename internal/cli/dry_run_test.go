@@ -22,6 +22,8 @@ var writesNothing = map[string]string{
 	"render": "a folder of this machine", "check": "", "diff": "", "explain": "", "explain promotion": "", "get": "", "stack list": "", "stack show": "", "stack graph": "", "verify": "",
 	"status": "", "history": "", "simulate": "", "wait": "", "ephemeral list": "", "pr list": "", "pr show": "", "pr diff": "", "pr view": "",
 	"doctor": "", "open": "opens a browser", "schema": "", "version": "", "help": "",
+	"fleet behind": "", "fleet clusters": "", "fleet compare": "", "fleet drift": "", "fleet history": "", "fleet lead-time": "", "fleet where": "",
+	"fleet export": "", "fleet import": "fills an empty ledger, and refuses all else", "fleet rebuild": "the ledger, from what Git holds",
 	"completion bash": "", "completion fish": "", "completion powershell": "", "completion zsh": "",
 	"serve": "write: false in the settings is its dry run", "init": "fills what is empty, and refuses all else", "demo": "a folder of its own",
 }
@@ -58,6 +60,8 @@ var dryRuns = []dryRun{
 	{"pr close", []string{"serve --once --config $SETTINGS"}, "pr close dev --repo $OUT", "commit to refs/fairlead/pulls/"},
 	{"pr reopen", []string{"serve --once --config $SETTINGS", "pr close dev --repo $OUT"}, "pr reopen dev --repo $OUT", "commit to refs/fairlead/pulls/"},
 	{"trigger", nil, "trigger --url $URL", "call POST "},
+	{"fleet retire", nil, "fleet retire east-1 --reason why --control-plane $CP", "commit to main of "},
+	{"cluster connect", nil, "cluster connect east-1 --flux -e dev --type cloud --server https://fairlead.example.com --pr --config $SETTINGS", "commit to fairlead/"},
 	{"fleet token", nil, "fleet token east-1 --renew --reason why --config $SETTINGS", "commit to main of "},
 }
 
