@@ -108,6 +108,7 @@ func TestStandingView(t *testing.T) {
 	if err := store.Load(t.Context(), known); err != nil {
 		t.Fatal(err)
 	}
+	known.SetRetirement(ledger.Retirement{After: 7 * day})
 	outputs := &ledger.Outputs{}
 	outputs.Add(ledger.Output{Revision: strings.Repeat("a", 40), Folders: map[string]string{"large": "f1", "small": "f3"}})
 	outputs.Add(ledger.Output{Revision: strings.Repeat("b", 40), Folders: map[string]string{"large": "f2", "small": "f3"}})
@@ -292,6 +293,7 @@ func fillFleet(t *testing.T, db *pgtest.Database) time.Time {
 	add("e4", "prod", "large", 0)
 	b.Clusters[4].Rival, b.Clusters[4].RivalSeen = "other", ago(2) // w2
 	b.Clusters[5].Unproven = true                                  // w3
+	add("r1", "prod", "small", 20*24*60) // and is retired, so that it has no objects
 	add("s1", "stage", "large", 0)
 	for i, cluster := range []string{"e1", "e2", "e3", "w1"} {
 		say(cluster, platform, 190, 118-i, ledger.Ready, commit("a"), "")

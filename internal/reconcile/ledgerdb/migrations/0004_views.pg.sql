@@ -53,7 +53,8 @@ join environment on environment.id = output.environment
 order by output.environment, output.seq desc;
 
 -- How each expected cluster stands to the newest output of its environment. The words are those of the
--- metric fairlead_fleet_clusters. A cluster that was never in touch has no name.
+-- metric fairlead_fleet_clusters. A cluster that was never in touch has no name. One that was retired is
+-- silent, and has no objects any more.
 create view fleet_standing as
 with known as (
   select cluster.id, cluster.environment, cluster.cluster_type, cluster.name as cluster, newest.output, newest.merged,
@@ -82,6 +83,7 @@ with known as (
     on has.cluster_type = cluster_type.id and has.from_seq <= reported.seq and (has.to_seq is null or has.to_seq > reported.seq)
   left join desired_type wanted on wanted.cluster_type = cluster_type.id and wanted.to_seq is null
   where cluster.environment <> ''
+    and (state.object is not null or extract(epoch from now()) - cluster.last_seen <= greatest(3 * cluster.every, 180))
 )
 select environment, cluster_type, cluster, standing, phase, revision, message, since, last_seen, output, merged from known
 union all
@@ -104,7 +106,8 @@ join cluster on cluster.id = arrival.cluster;
 create view fleet_lead as
 select environment.name as environment, output.sha as output, output.base, cluster_type.name as cluster_type,
   to_timestamp(output.authored) as authored, to_timestamp(output.merged) as merged,
-  (select count(*) from cluster where cluster.environment = environment.name and cluster.cluster_type = cluster_type.name) as clusters,
+  (select count(*) from cluster where cluster.environment = environment.name and cluster.cluster_type = cluster_type.name
+    and exists (select 1 from object where object.cluster = cluster.id and object.gone is null)) as clusters,
   arrived.ready, arrived.failed, arrived.p50_seconds, arrived.p90_seconds, arrived.p95_seconds, arrived.slowest_seconds
 from output
 join environment on environment.id = output.environment

@@ -18,7 +18,8 @@ create index arrival_day_by_merged on arrival_day(merged);
 create or replace view fleet_lead as
 select environment.name as environment, output.sha as output, output.base, cluster_type.name as cluster_type,
   to_timestamp(output.authored) as authored, to_timestamp(output.merged) as merged,
-  (select count(*) from cluster where cluster.environment = environment.name and cluster.cluster_type = cluster_type.name) as clusters,
+  (select count(*) from cluster where cluster.environment = environment.name and cluster.cluster_type = cluster_type.name
+    and exists (select 1 from object where object.cluster = cluster.id and object.gone is null)) as clusters,
   coalesce(summed.ready, arrived.ready) as ready, coalesce(summed.failed, arrived.failed) as failed,
   coalesce(summed.p50, arrived.p50) as p50_seconds, coalesce(summed.p90, arrived.p90) as p90_seconds,
   coalesce(summed.p95, arrived.p95) as p95_seconds, coalesce(summed.slowest, arrived.slowest) as slowest_seconds
