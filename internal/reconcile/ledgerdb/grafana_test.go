@@ -293,7 +293,7 @@ func fillFleet(t *testing.T, db *pgtest.Database) time.Time {
 	add("e4", "prod", "large", 0)
 	b.Clusters[4].Rival, b.Clusters[4].RivalSeen = "other", ago(2) // w2
 	b.Clusters[5].Unproven = true                                  // w3
-	add("r1", "prod", "small", 20*24*60) // and is retired, so that it has no objects
+	add("r1", "prod", "small", 20*24*60)                           // and is retired, so that it has no objects
 	add("s1", "stage", "large", 0)
 	for i, cluster := range []string{"e1", "e2", "e3", "w1"} {
 		say(cluster, platform, 190, 118-i, ledger.Ready, commit("a"), "")

@@ -70,4 +70,7 @@ func TestFleetMetrics(t *testing.T) {
 	want("a cluster fails", `clusters{environment="dev",standing="failed"} 1`, `clusters_by_type{cluster_type="cloud",environment="dev",standing="failed"} 1`)
 	d.pass(4 * time.Hour)
 	want("all are silent", `clusters{environment="dev",standing="silent"} 2`, `clusters{environment="dev",standing="failed"} 0`, `rollout_percent{environment="dev"} 0`)
+	w.commitNow("dev", "the clusters", map[string]string{"clusters.yaml": own("ClusterList", "east", "{clusters: [{name: ghost, type: cloud}, {name: east, type: cloud}]}")})
+	d.settle("dev")
+	want("one is listed that was never in touch", `clusters{environment="dev",standing="unheard"} 1`, `clusters_by_type{cluster_type="cloud",environment="dev",standing="unheard"} 1`)
 }

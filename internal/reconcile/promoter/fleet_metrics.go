@@ -61,11 +61,17 @@ func (m *Promoter) countClusters(name string, e Environment) error {
 		return nil
 	}
 	wanted.Merged = merged
-	w := ledger.Wanted{Environment: name, Output: wanted, Expected: map[string]int{}}
+	w := ledger.Wanted{Environment: name, Output: wanted, Expected: map[string]int{}, Listed: map[string]string{}}
 	for _, t := range e.ClusterTypes {
 		if t.Clusters >= 0 {
 			w.Expected[t.Name] = t.Clusters
 		}
+	}
+	count := map[string]int{}
+	for _, c := range m.memoryOf(name).listed {
+		w.Listed[c.Name] = c.Type
+		count[c.Type]++
+		w.Expected[c.Type] = max(w.Expected[c.Type], count[c.Type])
 	}
 	m.options.Metrics.SetFleet(name, m.options.Ledger.FindStandings(w, outputs), m.now.Sub(merged))
 	return nil

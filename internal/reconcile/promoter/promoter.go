@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
@@ -91,6 +92,7 @@ type memory struct {
 	loggedError    string // that was logged last
 	countedCommit  string // whose lead time was counted last
 	merged         mergedOutput
+	listed         []*model.ListedCluster // that the branch expects
 }
 
 // New returns a Promoter.
