@@ -52,6 +52,8 @@ type flow struct {
 	server *giteatest.Server
 	cp     string // its repositories
 	out    string
+	more   string // settings
+	base   string // of the address of the daemon
 	log    *strings.Builder
 	cycles chan status.Snapshot
 }
@@ -173,7 +175,8 @@ forges: [{host: %q, kind: gitea}]
 remotes: [{url: %q, token: {env: TOKEN}}]
 webhooks: {gitea: {secret: {env: HOOK}}}
 `, f.server.URL+"/"+f.cp+".git", f.TempDir(), promotion, strings.TrimPrefix(f.server.URL, "http://"), f.server.URL+"/")
-	env := map[string]string{"TOKEN": f.server.Token, "HOOK": hookSecret}
+	text += f.more
+	env := map[string]string{"TOKEN": f.server.Token, "HOOK": hookSecret, "LEDGER": strings.Repeat("0123456789", 4)}
 	settings, problems := config.Parse("fairlead.yaml", []byte(text), f.TempDir(), func(name string) string { return env[name] })
 	if problems.Stops() {
 		f.Fatal(problems)
@@ -193,7 +196,8 @@ webhooks: {gitea: {secret: {env: HOOK}}}
 		}
 	})
 	f.Cleanup(stop)
-	hook := "http://" + <-address + "/webhooks/gitea"
+	f.base = "http://" + <-address
+	hook := f.base + "/webhooks/gitea"
 	f.server.Webhook(f.cp, hook, hookSecret)
 	f.server.Webhook(f.out, hook, hookSecret)
 	return stop
