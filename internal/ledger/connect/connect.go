@@ -124,7 +124,7 @@ func checkImage(image string) error {
 	return nil
 }
 
-// ImageName, ImageTag and ImageDigest return the parts of the agent's image.
+// ImageName returns the name of the agent's image, without tag and digest.
 func (o Options) ImageName() string { return imagePattern.FindStringSubmatch(o.Image)[1] }
 
 // ImageTag returns the tag of the agent's image; "" if it has none.

@@ -37,7 +37,6 @@ type rollouts struct {
 	server *gittest.Server
 	dir    string
 	people *gittest.Work // of the control plane
-	more   string        // settings
 
 	mu   sync.Mutex
 	now  time.Time
