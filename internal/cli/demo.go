@@ -130,6 +130,11 @@ func (d *demoCommand) runFleet(ctx context.Context, f demoFolder) error {
 		select {
 		case <-ctx.Done():
 		case a := <-address:
+			err = f.recordAddress(settings.Listen, a)
+			if err != nil {
+				stop()
+				return
+			}
 			story.begin(a)
 			fluxsim.Run(ctx, fluxsim.Options{
 				Repository: f.path("gitops.git"), Clusters: demoClusters, Server: "http://" + a, Keys: keys,
@@ -139,7 +144,7 @@ func (d *demoCommand) runFleet(ctx context.Context, f demoFolder) error {
 		}
 	}
 	parallel.Each(2, []func(){serve, simulate}, func(_ int, run func()) { run() })
-	return errors.Join(failed, story.failed)
+	return errors.Join(failed, err, story.failed)
 }
 
 // deriveDemoKeys returns the keys of the simulated clusters, as fairlead fleet token prints them.

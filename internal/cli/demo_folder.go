@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -61,6 +62,18 @@ func (f demoFolder) create(ctx context.Context, listen string) error {
 		return err
 	}
 	return f.cloneControlPlane(ctx)
+}
+
+// recordAddress replaces listen in the settings by the address that the daemon has, which is another one
+// where any port would do, so that commands find the daemon.
+func (f demoFolder) recordAddress(listen, address string) error {
+	file := f.path(defaultSettingsFile)
+	settings, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	settings = bytes.Replace(settings, fmt.Appendf(nil, "\nlisten: %q\n", listen), fmt.Appendf(nil, "\nlisten: %q\n", address), 1)
+	return os.WriteFile(file, settings, 0o644)
 }
 
 // cloneControlPlane makes the clone that the user works in, with the settings in it, and a folder with

@@ -45,6 +45,9 @@ func newComparisonsListing(found []fleetview.Comparison, environments []string, 
 	l := listing{empty: fmt.Sprintf("%s and %s run the same\n", environments[0], environments[1]), columns: []column{
 		{key: "workload"}, {key: environments[0], fit: display.Wrap}, {key: environments[1], fit: display.Wrap}, {key: "object", wide: true},
 	}}
+	if len(found) == 0 { // neither the same, nor different
+		l.empty = fmt.Sprintf("no cluster of %s or %s has reported a workload\n", environments[0], environments[1])
+	}
 	shown := []fleetview.Comparison{}
 	for _, c := range found {
 		if !c.Differs && !all {

@@ -4,7 +4,37 @@ import (
 	"bytes"
 	"context"
 	"testing"
+	"time"
 )
+
+// TestParsePast: the ledger is not asked about the future, of which it would answer with today.
+func TestParsePast(t *testing.T) {
+	now := time.Date(2026, 11, 23, 13, 5, 0, 0, time.UTC)
+	for _, c := range []struct {
+		value string
+		want  string // "" if it is refused
+	}{
+		{"36h", "2026-11-22T01:05:00Z"},
+		{"7d", "2026-11-16T13:05:00Z"},
+		{"2026-11-01", "2026-11-01T00:00:00Z"},
+		{"2026-11-23T14:05:00+01:00", "2026-11-23T13:05:00Z"},
+		{"0s", "2026-11-23T13:05:00Z"},
+		{"-7d", ""},
+		{"2026-11-24", ""},
+		{"2026-11-23T13:05:01Z", ""},
+		{"7", ""},
+		{"yesterday", ""},
+	} {
+		at, err := parsePast("--at", c.value, now)
+		got := at.UTC().Format(time.RFC3339)
+		if err != nil {
+			got = ""
+		}
+		if got != c.want {
+			t.Errorf("parsePast(%s) = %q (%v), want %q", c.value, got, err, c.want)
+		}
+	}
+}
 
 // TestExampleFleet: the example of the README has no problem and no warning.
 func TestExampleFleet(t *testing.T) {

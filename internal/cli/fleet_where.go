@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,13 +70,19 @@ first: each version from a time to a time, whether it was ready, and how it fail
 	return c
 }
 
-// parsePast parses a date, a time, or how long ago; "" is the zero time.
+// parsePast parses a date, a time, or how long ago, which may not be in the future; "" is the zero time.
 func parsePast(flag, value string, now time.Time) (time.Time, error) {
+	var at time.Time
 	ago, err := text.ParseDuration(value)
 	if err == nil {
-		return now.Add(-ago).UTC().Truncate(time.Second), nil
+		at = now.Add(-ago).UTC().Truncate(time.Second)
+	} else {
+		at, err = parseTime(flag, value, now)
 	}
-	return parseTime(flag, value, now)
+	if at.After(now) {
+		return at, usageErrorf("the ledger knows the past: name a date, a time, or how long ago, as 36h or 7d", "%s %s is in the future", flag, value)
+	}
+	return at, err
 }
 
 // printPlacements prints the answer of a question about a workload.
@@ -89,13 +96,13 @@ func (f *fleetCommand) printPlacements(ctx context.Context, question, workload s
 		if err != nil {
 			return err
 		}
-		return f.app.printListing(newPlacementsListing(all, question == "history", f.now()))
+		return f.app.printListing(newPlacementsListing(all, workload, question == "history", f.now()))
 	})
 }
 
 // newPlacementsListing returns what objects report as a table; history says until when.
-func newPlacementsListing(all []fleetview.Placement, history bool, now time.Time) listing {
-	l := listing{value: all, empty: "no cluster\n", colour: standingColour, columns: []column{
+func newPlacementsListing(all []fleetview.Placement, workload string, history bool, now time.Time) listing {
+	l := listing{value: all, empty: fmt.Sprintf("no report about %s\n", display.SanitizeLine(workload)), colour: standingColour, columns: []column{
 		{key: "cluster"}, {key: "environment", wide: history}, {key: "version"}, {key: "phase"}, {key: "since"}, {key: "until", wide: !history}, {key: "message", fit: display.Shorten},
 		{key: "clusterType", wide: true}, {key: "object", wide: true}, {key: "revision", wide: true}, {key: "attempted", wide: true},
 	}}
