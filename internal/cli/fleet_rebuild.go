@@ -44,12 +44,9 @@ it was rewritten, are not found again.`,
 
 // rebuildLedger reads what clusters should run into the ledger of the settings.
 func (cc *commandContext) rebuildLedger(ctx context.Context) ([]recorder.Rebuilt, error) {
-	err := cc.readSettings()
+	err := cc.requireLedger()
 	if err != nil {
 		return nil, err
-	}
-	if cc.settings == nil || !cc.settings.HasLedger() {
-		return nil, usageErrorf("--config FILE names settings with a ledger: {secret: {file: ledger-secret}}", "there is no ledger in the settings")
 	}
 	d, err := cc.openSession(ctx, git.Signature{})
 	if err != nil {
@@ -69,24 +66,12 @@ func (cc *commandContext) rebuildLedger(ctx context.Context) ([]recorder.Rebuilt
 			branches = append(branches, b)
 		}
 	}
-	store, err := cc.openLedgerToWrite(ctx)
+	store, err := cc.openStore(ctx, ledgerdb.OpenSQLite, ledgerdb.OpenPostgres)
 	if err != nil {
 		return nil, err
 	}
 	done, err := recorder.RebuildOutputs(ctx, store, branches)
 	return done, errors.Join(err, store.Close())
-}
-
-// openLedgerToWrite opens the ledger of the settings, which a daemon may use as well.
-func (cc *commandContext) openLedgerToWrite(ctx context.Context) (*ledgerdb.Store, error) {
-	if cc.settings.Ledger.Postgres == nil {
-		return ledgerdb.OpenSQLite(ctx, cc.settings.LedgerFile())
-	}
-	address, err := cc.settings.LedgerAddress()
-	if err != nil {
-		return nil, err
-	}
-	return ledgerdb.OpenPostgres(ctx, address)
 }
 
 // newRebuiltListing returns what was read as a table.
