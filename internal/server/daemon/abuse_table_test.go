@@ -24,6 +24,8 @@ var shownBy = map[string][]string{
 	"a branch is rewritten":                                      {"ledger 18-branch-rewritten"},
 	"reports are out of order":                                   {"ledger 07-out-of-order", "ledger TestFold"},
 	"a workload has failed, and the platform object is ready":    {"server/daemon TestRolloutObjects"},
+	"19 of 20 objects are ready":                                 {"ledger 23-nineteen-of-twenty", "server/daemon TestRolloutObjects"},
+	"the platform object is ready, and a workload is missing":    {"reconcile/fleetview TestAnswers"},
 	"an error names no revision":                                 {"ledger 17-error-without-revision", "reconcile/loop TestErrorWithoutRevision"},
 	"the hub was down":                                           {"agent TestAfterOutage", "ledger TestOutage", "promotion/rollout TestFleetUnknown"},
 	"the disk is full":                                           {"reconcile/ledgerdb TestFullDisk", "reconcile/recorder TestRoomIsMade"},
