@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/ledger"
@@ -21,9 +22,9 @@ type Ledger interface {
 	FindStandings(w ledger.Wanted, outputs *ledger.Outputs) []ledger.Standing
 	// Clusters returns all clusters that were ever in touch.
 	Clusters() []ledger.Cluster
-	// FindRevision returns the revision that the platform object of a cluster is at, or works on;
-	// "" if it is not known.
-	FindRevision(c ledger.Cluster) string
+	// FindTargets returns the revisions that the platform objects of the clusters of an environment
+	// are at, or work on, and the types of the clusters, each once.
+	FindTargets(environment string) (revisions, types []string)
 	// FindRevisions returns the revisions that clusters report by events.
 	FindRevisions() []string
 	// PlaceClusters decides to which environments those clusters belong, by the environments that
@@ -44,27 +45,22 @@ func (m *Promoter) findFleet(s *stageState, need gate.Need, f gate.Facts) rollou
 		return rollout.Fleet{Unknown: "it is not known where the output is"}
 	}
 	types := m.environments[s.spec.Name].ClusterTypes
-	outputs := m.findOutputs(s, types)
+	outputs := m.findOutputs(s.spec.Name, s.output, types)
 	wanted, found := outputs.Find(s.output.head)
 	if !found {
 		return rollout.Fleet{Unknown: "the output cannot be read"}
 	}
 	wanted.Merged = f.MergedAt
-	w := ledger.Wanted{Environment: s.spec.Name, Output: wanted, Expected: map[string]int{}, Listed: map[string]string{}, AllObjects: need.AllObjects}
+	listed, _ := s.branch.Progress.ListClusters() // problems are reported where the branch is read
+	w := newWanted(s.spec.Name, wanted, types, listed)
+	w.AllObjects = need.AllObjects
 	labels := map[string]map[string]string{}
 	for _, t := range types {
 		labels[t.Name] = t.Labels
-		if t.Clusters >= 0 {
-			w.Expected[t.Name] = t.Clusters
-		}
 	}
-	listed, _ := s.branch.Progress.ListClusters() // problems are reported where the branch is read
 	byName := map[string]*model.ListedCluster{}
-	count := map[string]int{}
 	for _, c := range listed {
-		w.Listed[c.Name], byName[c.Name] = c.Type, c
-		count[c.Type]++
-		w.Expected[c.Type] = max(w.Expected[c.Type], count[c.Type])
+		byName[c.Name] = c
 	}
 	fleet := rollout.Fleet{Since: m.options.Ledger.Since()}
 	if len(w.Expected) < len(types) || len(types) == 0 {
@@ -102,24 +98,38 @@ func (m *Promoter) findFirstContact() time.Time {
 	return all[0].FirstSeen
 }
 
+// newWanted returns what the clusters of an environment should have, and which clusters are expected:
+// of a type as many as its annotation says or as are listed, whichever are more.
+func newWanted(environment string, output ledger.Output, types []ClusterType, listed []*model.ListedCluster) ledger.Wanted {
+	w := ledger.Wanted{Environment: environment, Output: output, Expected: map[string]int{}, Listed: map[string]string{}}
+	for _, t := range types {
+		if t.Clusters >= 0 {
+			w.Expected[t.Name] = t.Clusters
+		}
+	}
+	count := map[string]int{}
+	for _, c := range listed {
+		w.Listed[c.Name] = c.Type
+		count[c.Type]++
+		w.Expected[c.Type] = max(w.Expected[c.Type], count[c.Type])
+	}
+	return w
+}
+
 // findOutputs returns the head of the output, and the commits that clusters of the environment report,
 // as far as they are of its repository.
-func (m *Promoter) findOutputs(s *stageState, types []ClusterType) *ledger.Outputs {
-	commits, names := []string{}, []string{}
+func (m *Promoter) findOutputs(environment string, at outputLocation, types []ClusterType) *ledger.Outputs {
+	revisions, names := m.options.Ledger.FindTargets(environment)
+	commits := list.Convert(revisions, func(text string) string { return ledger.ParseRevision(text).Commit })
 	for _, t := range types {
 		names = append(names, t.Name)
 	}
-	for _, c := range m.options.Ledger.Clusters() {
-		if c.Group.Environment == s.spec.Name {
-			commits = append(commits, ledger.ParseRevision(m.options.Ledger.FindRevision(c)).Commit)
-			names = append(names, c.Group.ClusterType)
-		}
-	}
 	slices.Sort(commits)
 	slices.Sort(names)
+	names = slices.Compact(names)
 	outputs := &ledger.Outputs{}
-	for _, commit := range append(slices.Compact(commits), s.output.head) {
-		if o, ours := s.output.readOutput(commit, slices.Compact(names)); ours {
+	for _, commit := range append(slices.Compact(commits), at.head) {
+		if o, ours := at.readOutput(commit, names); ours {
 			outputs.Add(o)
 		}
 	}

@@ -4,9 +4,7 @@ import (
 	"path"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
@@ -36,43 +34,29 @@ func (m *Promoter) CountFleet(environments map[string]Environment) {
 }
 
 func (m *Promoter) countClusters(name string, e Environment) error {
-	s := &stageState{spec: model.Stage{Name: name}}
-	if e.Repo != "" {
-		s.output = outputLocation{remote: m.options.Remotes.KnownRemote(m.options.Remotes.ReadLocation(e.Repo)), branch: e.Branch, folder: e.Folder}
-	}
-	if s.output.remote == nil || s.output.remote.Mirror() == nil {
+	output := m.findLocation(e)
+	if output.remote == nil || output.remote.Mirror() == nil {
 		m.options.Metrics.ForgetFleet(name)
 		return nil
 	}
-	mirror := s.output.remote.Mirror()
+	mirror := output.remote.Mirror()
 	head, err := mirror.Branch(e.Branch)
 	if err != nil {
 		return err
 	}
-	s.output.head = head
-	merged, err := m.findMergeTime(name, mirror, s.output)
+	output.head = head
+	merged, err := m.findMergeTime(name, mirror, output)
 	if err != nil {
 		return err
 	}
-	outputs := m.findOutputs(s, e.ClusterTypes)
+	outputs := m.findOutputs(name, output, e.ClusterTypes)
 	wanted, found := outputs.Find(head)
 	if !found {
 		m.options.Metrics.ForgetFleet(name)
 		return nil
 	}
 	wanted.Merged = merged
-	w := ledger.Wanted{Environment: name, Output: wanted, Expected: map[string]int{}, Listed: map[string]string{}}
-	for _, t := range e.ClusterTypes {
-		if t.Clusters >= 0 {
-			w.Expected[t.Name] = t.Clusters
-		}
-	}
-	count := map[string]int{}
-	for _, c := range m.memoryOf(name).listed {
-		w.Listed[c.Name] = c.Type
-		count[c.Type]++
-		w.Expected[c.Type] = max(w.Expected[c.Type], count[c.Type])
-	}
+	w := newWanted(name, wanted, e.ClusterTypes, m.memoryOf(name).listed)
 	m.options.Metrics.SetFleet(name, m.options.Ledger.FindStandings(w, outputs), m.now.Sub(merged))
 	return nil
 }

@@ -248,7 +248,7 @@ func (m *Promoter) findOutput(s *stageState) error {
 	if e.Repo == "" {
 		return nil
 	}
-	s.output = outputLocation{remote: m.options.Remotes.KnownRemote(m.options.Remotes.ReadLocation(e.Repo)), branch: e.Branch, folder: e.Folder}
+	s.output = m.findLocation(e)
 	if s.output.remote == nil || s.output.remote.Mirror() == nil {
 		return nil
 	}
