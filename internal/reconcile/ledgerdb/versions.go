@@ -29,11 +29,7 @@ func (s *Store) ListUnnamed(ctx context.Context, environment string) ([]Unnamed,
 // WriteVersion writes what people call a commit that clusters report of a part.
 func (s *Store) WriteVersion(ctx context.Context, u Unnamed, v ledger.Version) error {
 	err := s.engine.transact(ctx, func(in session) error {
-		built := any(nil)
-		if !v.Built.IsZero() {
-			built = unixOf(v.Built)
-		}
-		return in.exec(ctx, "version_write", u.Repo, u.Commit, u.Path, v.Name, v.Build, v.Commit, built)
+		return in.exec(ctx, "version_write", u.Repo, u.Commit, u.Path, v.Name, v.Build, v.Commit, unixOrNull(v.Built))
 	})
 	if err != nil {
 		return fmt.Errorf("write the ledger: %w", err)

@@ -198,11 +198,7 @@ func (w *outputWriter) writeRow(ctx context.Context, statement string, args ...a
 
 func (w *outputWriter) writeChange(ctx context.Context, c ledger.OutputChange) error {
 	w.seq++
-	authored := any(nil)
-	if !c.Authored.IsZero() {
-		authored = unixOf(c.Authored)
-	}
-	err := w.exec(ctx, "output_write", w.takeID(c.Revision), w.environment, w.seq, w.line, c.Revision, c.Base, c.Plane, authored, unixOf(c.Merged))
+	err := w.exec(ctx, "output_write", w.takeID(c.Revision), w.environment, w.seq, w.line, c.Revision, c.Base, c.Plane, unixOrNull(c.Authored), unixOf(c.Merged))
 	if err != nil {
 		return err
 	}

@@ -208,10 +208,7 @@ func (w *batchWriter) writeSpan(ctx context.Context, x *ledger.SpanWrite) error 
 	if err != nil {
 		return err
 	}
-	since, until := unixOf(x.Span.Since), any(nil)
-	if !x.Span.Until.IsZero() {
-		until = unixOf(x.Span.Until)
-	}
+	since, until := unixOf(x.Span.Since), unixOrNull(x.Span.Until)
 	switch x.Kind {
 	case ledger.EndSpan:
 		return w.exec(ctx, "span_end", id, since, until)
@@ -229,6 +226,14 @@ func (w *batchWriter) writeSpan(ctx context.Context, x *ledger.SpanWrite) error 
 func unixOf(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
+	}
+	return t.Unix()
+}
+
+// unixOrNull returns a time in seconds since 1970; null for the zero time.
+func unixOrNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
 	}
 	return t.Unix()
 }
