@@ -32,11 +32,6 @@ func (r *Recorder) SetRetired(times map[string]time.Time) {
 	r.ledger.SetRetirement(ledger.Retirement{After: r.options.Retire, Times: times})
 	for _, receipt := range r.ledger.CloseRetired(r.options.Now()) {
 		r.pending.clusters[receipt.Cluster] = true
-		for _, w := range receipt.Writes {
-			r.pending.spans.Add(w)
-		}
-		for _, o := range receipt.Removed {
-			r.pending.objects[o] = true
-		}
+		r.pending.add(receipt)
 	}
 }

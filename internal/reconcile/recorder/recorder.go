@@ -102,6 +102,17 @@ func newChanges() changes {
 	return changes{clusters: map[string]bool{}, objects: map[ledger.Object]bool{}}
 }
 
+// add adds what has become of objects.
+func (c *changes) add(receipt ledger.Receipt) {
+	for _, w := range receipt.Writes {
+		c.spans.Add(w)
+		c.objects[w.Object] = true
+	}
+	for _, o := range receipt.Removed {
+		c.objects[o] = true
+	}
+}
+
 // errUnread is the reason why it is not known what was stored before the store was tried.
 var errUnread = errors.New("the store of the ledger was not read yet")
 
@@ -220,13 +231,7 @@ func (r *Recorder) receive(c ledger.Contact, reports []ledger.Report) (receipt l
 	if (r.options.Postgres != nil || r.unread != nil) && (receipt.Admission == ledger.Admitted || receipt.Admission == ledger.Contested) {
 		r.held.add(receipt.Cluster, r.ledger.CountObjectsOf(receipt.Cluster), c, reports)
 	}
-	for _, w := range receipt.Writes {
-		r.pending.spans.Add(w)
-		r.pending.objects[w.Object] = true
-	}
-	for _, o := range receipt.Removed {
-		r.pending.objects[o] = true
-	}
+	r.pending.add(receipt)
 	if receipt.Refused > 0 {
 		r.refuse(c.Group.Environment)
 	}
