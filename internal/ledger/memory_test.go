@@ -55,7 +55,7 @@ func TestOrder(t *testing.T) {
 		order := append(random.Perm(len(reports)), random.Perm(len(reports))[:random.IntN(len(reports))]...)
 		shuffled := foldAll(reports, order)
 		if got := shuffled.state(); got != want {
-			t.Fatalf("seed %d: %s\nin the order %v: %+v\nwant %+v", seed, list(reports), order, got, want)
+			t.Fatalf("seed %d: %s\nin the order %v: %+v\nwant %+v", seed, describeReports(reports), order, got, want)
 		}
 
 		some := random.IntN(len(order))
@@ -68,7 +68,7 @@ func TestOrder(t *testing.T) {
 			read.fold(r)
 		}
 		if got := read.state(); got != want {
-			t.Fatalf("seed %d: %s\nin the order %v, stored after %d as %s: %+v\nwant %+v", seed, list(reports), order, some, list(stored), got, want)
+			t.Fatalf("seed %d: %s\nin the order %v, stored after %d as %s: %+v\nwant %+v", seed, describeReports(reports), order, some, describeReports(stored), got, want)
 		}
 	}
 }
@@ -92,16 +92,17 @@ func TestReadyAtANamedRevision(t *testing.T) {
 		for _, r := range reports {
 			named = named || r.Phase == Ready && r.Target == s.Revision && r.Said.Equal(s.Said)
 			if r.Said.After(s.Said) && (r.Phase > Ready || r.Phase == Progressing && r.Target != s.Revision) {
-				t.Fatalf("seed %d: %s\n%+v, but it said later %+v", seed, list(reports), s, r)
+				t.Fatalf("seed %d: %s\n%+v, but it said later %+v", seed, describeReports(reports), s, r)
 			}
 		}
 		if !named || s.Revision == "" || s.Attempted != "" {
-			t.Fatalf("seed %d: %s\n%+v", seed, list(reports), s)
+			t.Fatalf("seed %d: %s\n%+v", seed, describeReports(reports), s)
 		}
 	}
 }
 
-func list(reports []Report) string {
+// describeReports returns reports as text.
+func describeReports(reports []Report) string {
 	text := ""
 	for _, r := range reports {
 		text += fmt.Sprintf("%ds %s target %q runs %q level %t %q\n", r.Said.Unix()-noon.Unix(), r.Phase, r.Target, r.Runs, r.Level, r.Message)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
 )
 
 // PlatformNamespaces are those in which tools keep what the platform team has set up, and tenants
@@ -73,19 +75,8 @@ type platformCandidate struct {
 
 // compare orders candidates, the best one first.
 func (c platformCandidate) compare(other platformCandidate) int {
-	return cmp.Or(compareBool(other.isForgotten, c.isForgotten), compareBool(c.isTrusted, other.isTrusted), compareBool(c.isClaimed, other.isClaimed),
+	return cmp.Or(list.CompareBools(other.isForgotten, c.isForgotten), list.CompareBools(c.isTrusted, other.isTrusted), list.CompareBools(c.isClaimed, other.isClaimed),
 		cmp.Compare(c.name, other.name), cmp.Compare(c.environment, other.environment))
-}
-
-// compareBool orders true before false.
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 // findPlace returns where a cluster belongs, and its platform object. An object that has been it goes

@@ -1,7 +1,7 @@
-// Package list converts lists.
+// Package list converts lists, and orders their elements.
 //
-// What the package keeps true: the result has an element for each element of the list, in its
-// order, and is nil for an empty list.
+// What the package keeps true: the result of a conversion has an element for each element of the list,
+// in its order, and is nil for an empty list.
 package list
 
 // Convert returns the results of f for the elements of a list.
@@ -11,4 +11,15 @@ func Convert[T, R any](all []T, f func(T) R) []R {
 		results = append(results, f(one))
 	}
 	return results
+}
+
+// CompareBools orders true before false.
+func CompareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }

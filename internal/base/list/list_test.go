@@ -16,3 +16,11 @@ func TestConvert(t *testing.T) {
 		t.Errorf("an empty list is converted to %#v, want nil", got)
 	}
 }
+
+func TestCompareBools(t *testing.T) {
+	all := []bool{false, true, false, true}
+	slices.SortFunc(all, list.CompareBools)
+	if !slices.Equal(all, []bool{true, true, false, false}) {
+		t.Errorf("the order is %v", all)
+	}
+}

@@ -3,6 +3,8 @@ package impact
 import (
 	"cmp"
 	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
 )
 
 // phraseKey identifies a phrase among those of one title, and has its place in it.
@@ -50,7 +52,7 @@ func phraseGroups(groups []*group, opt Options) []phrase {
 		keys = append(keys, key)
 	}
 	slices.SortFunc(keys, func(a, b phraseKey) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), compareBools(a.stack, b.stack), cmp.Compare(a.row, b.row))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), list.CompareBools(b.stack, a.stack), cmp.Compare(a.row, b.row))
 	})
 	all := make([]phrase, 0, len(keys))
 	for _, key := range keys {
@@ -143,16 +145,6 @@ func (p *phrase) object(c Class, n noun) *object {
 		i, p.objects = len(p.objects), append(p.objects, &object{noun: n, class: c, what: map[string]bool{}})
 	}
 	return p.objects[i]
-}
-
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // classRow returns the first row of a class in the table of rules.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
@@ -174,7 +175,7 @@ func (s *survey) visitComponent(name stackName, component string, before, after 
 	s.report.Components.Changed++
 	s.changes = slices.AppendSeq(s.changes[:0], tree.Diff(files[0], files[1]))
 	slices.SortStableFunc(s.changes, func(a, b tree.Change) int { // the root module first: the rest follows from it
-		return compareBools(!strings.HasPrefix(a.Path, "terraform/"), !strings.HasPrefix(b.Path, "terraform/"))
+		return list.CompareBools(strings.HasPrefix(a.Path, "terraform/"), strings.HasPrefix(b.Path, "terraform/"))
 	})
 	for _, c := range s.changes {
 		s.countFile(c)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
@@ -54,19 +55,8 @@ func FindPlatform(entries []agentapi.Entry, places []Place) (ledger.Group, strin
 // compare orders candidates, the best one first: one that is of a cluster type, one that no tenant can
 // have made, one whose folder is close to that of its cluster type.
 func (c candidate) compare(other candidate) int {
-	return cmp.Or(compareBool(c.depth > 0, other.depth > 0), compareBool(c.trusted, other.trusted), cmp.Compare(c.depth, other.depth),
+	return cmp.Or(list.CompareBools(c.depth > 0, other.depth > 0), list.CompareBools(c.trusted, other.trusted), cmp.Compare(c.depth, other.depth),
 		-cmp.Compare(c.folder, other.folder), cmp.Compare(c.object, other.object), cmp.Compare(c.environment, other.environment))
-}
-
-// compareBool orders true before false.
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 // match reports whether an object comes from a place, and how.
