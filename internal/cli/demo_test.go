@@ -49,7 +49,7 @@ var demoWishes = map[string]demoWish{
 	"3 fairlead status":                         {0, `(?m)^dev +\w+ +\S+ +proposed .* merge pull request \d+, or run fairlead approve dev \w+ --removals: it removes hello-web from cloud and edge`},
 	"3 fairlead pr show dev":                    {0, `(?s)^dev: REMOVE hello-web from cloud and edge\n\nopen, .*fairlead approve dev \w+ --removals.*\n-  name: "hello-web"\n`},
 	"3 fairlead wait prod":                      {0, `(?m)^prod has deployed \w+$`},
-	"4 fairlead wait dev":                       {1, `(?m)^fairlead: error: dev has not deployed \w+: Failed to deploy$`},
+	"4 fairlead wait dev":                       {1, `(?m)^fairlead: error: dev has not deployed \w+: Failed to deploy: \S+ failed on dev-\w+: .*$`},
 	"4 fairlead explain promotion stage":        {0, `failed on dev-cloud: health check failed after .*couldn't find remote ref "refs/heads/mastre"`},
 	"5 fairlead rollback dev":                   {0, `(?m)^dev goes back to \w+, and stays there until fairlead release dev `},
 	"5 fairlead release dev":                    {0, `(?m)^dev is not held any more `},

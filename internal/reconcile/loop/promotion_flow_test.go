@@ -86,7 +86,7 @@ func TestNoOp(t *testing.T) {
 	d.settle("dev", "stage")
 	d.pass(2 * time.Hour)
 	w.wantLine(names, "dev=3 stage=2")
-	w.wantTold(third, "dev environment: failure Failed to deploy")
+	w.wantTold(third, "dev environment: failure Failed to deploy: kustomization/dev failed: it went bad")
 }
 
 // TestSuperseded: a commit that nobody has merged is replaced by a newer one, in the

@@ -155,7 +155,7 @@ func TestFailedRollout(t *testing.T) {
 	w.says("dev", "kustomization/apps/1111", forge.Failure, "image not found")
 	d.pass(time.Hour)
 	w.wantLine(names, "dev=1 stage=-")
-	w.wantTold(first, "dev environment: failure Failed to deploy")
+	w.wantTold(first, "dev environment: failure Failed to deploy: kustomization/apps failed: image not found")
 	d.wantNext("stage", promote.Waiting, "image not found")
 
 	second := w.changeNow(2)
@@ -165,7 +165,7 @@ func TestFailedRollout(t *testing.T) {
 	w.says("dev", "kustomization/apps/1111", forge.Success, "reconciled")
 	d.settle("dev", "stage")
 	w.wantLine(names, "dev=2 stage=2")
-	w.wantTold(first, "dev environment: failure Failed to deploy")
+	w.wantTold(first, "dev environment: failure Failed to deploy: kustomization/apps failed: image not found")
 	w.wantTold(second, "dev environment: success Deployed\nstage environment: success Deployed")
 }
 
@@ -224,7 +224,7 @@ func TestProvenThenBroken(t *testing.T) {
 	w.wantTold(second, "dev environment: success Deployed")
 	w.reports(inbox, "dev", "dev", "one", rollout.Failed)
 	d.told()
-	w.wantTold(second, "dev environment: failure Failed to deploy")
+	w.wantTold(second, "dev environment: failure Failed to deploy: Kustomization/flux-system/apps failed on one: failed")
 	d.Close()
 
 	names[w.changeNow(3)] = "3"

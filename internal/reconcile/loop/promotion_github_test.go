@@ -180,7 +180,7 @@ func TestGitHubPromotion(t *testing.T) {
 	h.looks(2, 20*time.Minute)
 	h.wantLine(map[string]string{first: "1", second: "2"}, "dev=2 stage=1")
 	h.wantNext("stage", promote.Waiting, "smoke.yaml failed")
-	if text := h.said(second); !strings.HasSuffix(text, "dev environment: failure Failed to deploy") {
+	if text := h.said(second); !strings.Contains(text, "dev environment: failure Failed to deploy: smoke.yaml failed: failure") {
 		t.Errorf("of the second commit is said\n%s", text)
 	}
 }

@@ -54,7 +54,7 @@ func journey(w *world, look func(after time.Duration)) {
 	w.says("stage", "kustomization/stage/1", forge.Success, "ready")
 	looks(2, 2*time.Hour)
 	w.wantLine(map[string]string{commits[0]: "1", commits[2]: "3"}, "dev=3 stage=1 prod=1")
-	w.wantTold(commits[1], "dev environment: failure Failed to deploy")
+	w.wantTold(commits[1], "dev environment: failure Failed to deploy: kustomization/dev failed: it is broken")
 	w.wantTold(commits[2], "dev environment: success Deployed\nstage environment: success Deployed")
 }
 

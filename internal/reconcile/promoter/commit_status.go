@@ -3,8 +3,10 @@ package promoter
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
@@ -17,7 +19,7 @@ func DeployContext(environment string) string { return environment + " environme
 // commit.
 func ProofContext(environment string) string { return "fairlead/" + environment + "/proof" }
 
-// The statuses of Kalypso's workflows.
+// The statuses of Kalypso's workflows. That of a failure goes on with its reason.
 var (
 	promotedStatus  = forge.Status{Outcome: forge.Pending, Description: "Promoted"}
 	deployingStatus = forge.Status{Outcome: forge.Pending, Description: "Deploying"}
@@ -104,7 +106,7 @@ func (s *stageState) wantedStatuses() []forge.Status {
 	deploy := promotedStatus
 	switch {
 	case s.stage.Proof.Status == gate.Fail:
-		deploy = failedStatus
+		deploy = s.failureStatus()
 	case !s.facts.DeployedAt.IsZero():
 		deploy = deployedStatus
 	case s.stage.Merged:
@@ -121,6 +123,29 @@ func (s *stageState) wantedStatuses() []forge.Status {
 		proof.Outcome, proof.Description = forge.Pending, "To be verified again in "+s.spec.Name
 	}
 	return []forge.Status{deploy, proof}
+}
+
+// failureKept is for how long a status keeps the reason of a failure, which changes with each cluster
+// that reports: a forge takes 1,000 statuses of one context on a commit.
+const failureKept = 10 * time.Minute
+
+// maxDescription is how many characters of a description all forges show.
+const maxDescription = 140
+
+// failureStatus returns the status of a commit whose proof has failed, with the reason.
+func (s *stageState) failureStatus() forge.Status {
+	failed := failedStatus
+	for _, st := range s.facts.BaseStatuses {
+		isFailure := st.Context == DeployContext(s.spec.Name) && st.Outcome == failed.Outcome && strings.HasPrefix(st.Description, failed.Description)
+		if isFailure && !st.Time.Before(s.stage.PromotedAt) && s.facts.Now.Before(st.Time.Add(failureKept)) {
+			failed.Description = st.Description
+			return failed
+		}
+	}
+	if reason := text.OneLine(s.stage.Proof.Reason); reason != "" {
+		failed.Description = text.Limit(failed.Description+": "+reason, maxDescription)
+	}
+	return failed
 }
 
 // statusSteps returns the statuses to set, one after the other, so that a commit has one that it

@@ -1,6 +1,7 @@
 package promoter
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,38 @@ func TestWantedStatuses(t *testing.T) {
 			s.facts.DeployedAt, s.facts.BaseStatuses = test.deployed, test.said
 			want := append([]forge.Status{statusOf(test.want, "dev environment")}, test.proofs...)
 			if diff := cmp.Diff(want, s.wantedStatuses()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFailureStatus: the status of a failure says why, and is not set anew for each cluster that reports.
+func TestFailureStatus(t *testing.T) {
+	const reason = "2 of 40 clusters failed, and 2% may: c23: no image, c7"
+	said := func(context, description string, at time.Time) gate.CommitStatus {
+		return gate.CommitStatus{Context: context, Outcome: forge.Failure, Description: description, Time: at}
+	}
+	for name, test := range map[string]struct {
+		said         gate.CommitStatus
+		promoted     time.Duration // ago
+		reason, want string
+	}{
+		"the first":               {reason: reason, want: "Failed to deploy: " + reason},
+		"without a reason":        {want: "Failed to deploy"},
+		"of several lines":        {reason: "c7:\n  no image", want: "Failed to deploy: c7: no image"},
+		"a long one":              {reason: strings.Repeat("é", 140), want: "Failed to deploy: " + strings.Repeat("é", 121) + "…"},
+		"said lately":             {said("dev environment", "Failed to deploy: c7", noon.Add(time.Second-failureKept)), time.Hour, reason, "Failed to deploy: c7"},
+		"said a while ago":        {said("dev environment", "Failed to deploy: c7", noon.Add(-failureKept)), time.Hour, reason, "Failed to deploy: " + reason},
+		"of an earlier promotion": {said("dev environment", "Failed to deploy: c7", noon.Add(-2*time.Minute)), time.Minute, reason, "Failed to deploy: " + reason},
+		"of another environment":  {said("prod environment", "Failed to deploy: c7", noon), time.Hour, reason, "Failed to deploy: " + reason},
+		"of other people":         {said("dev environment", "It burns", noon), time.Hour, reason, "Failed to deploy: " + reason},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &stageState{spec: model.Stage{Name: "dev"}, stage: promote.Stage{PromotedAt: noon.Add(-test.promoted), Proof: gate.Verdict{Status: gate.Fail, Reason: test.reason}}}
+			s.facts.Now, s.facts.BaseStatuses = noon, []gate.CommitStatus{test.said}
+			want := forge.Status{Outcome: forge.Failure, Description: test.want}
+			if diff := cmp.Diff(want, s.failureStatus()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
-// TestGiteaRollout: on a real Gitea, a rollout that fails on 2 of 40 clusters stops, and the verdict
-// and the API name them.
+// TestGiteaRollout: on a real Gitea, a rollout that fails on 2 of 40 clusters stops, the verdict and the
+// API name them, and the status of the commit says which failed first.
 func TestGiteaRollout(t *testing.T) {
 	chain := `apiVersion: fairlead.io/v1alpha1
 kind: Promotion
@@ -44,6 +44,16 @@ spec:
 	code, page := ask(t, http.MethodGet, f.base+"/api/v1/status")
 	if code != http.StatusOK || !strings.Contains(page, "c23: timeout waiting for Deployment/web") {
 		t.Errorf("the status is %d, and does not name c23", code)
+	}
+	dev, _ := last.Chain.FindStage("dev")
+	said := ""
+	for _, s := range f.server.Statuses(f.cp, dev.Commit) {
+		if s.Context == "dev environment" {
+			said = s.State + " " + s.Description
+		}
+	}
+	if !strings.HasPrefix(said, "failure Failed to deploy: ") || !strings.Contains(said, " of 40 clusters failed, and 2% may: c") {
+		t.Errorf("the status of the commit is %q", said)
 	}
 	if prod, _ := last.Chain.FindStage("prod"); prod.Commit != "" {
 		t.Errorf("prod has %s", prod.Commit)

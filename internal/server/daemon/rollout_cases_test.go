@@ -71,6 +71,29 @@ func TestRolloutObjects(t *testing.T) {
 	}
 }
 
+// TestRolloutFailureReported: the status of the commit says which clusters a rollout failed on, is renewed
+// when others have failed too, and is that of success as soon as they are mended.
+func TestRolloutFailureReported(t *testing.T) {
+	w, revision := beginRollouts(t, "rollout: {of: expected, failures: {percent: 2}}", "3", "0", ledgerSecret)
+	w.pass(time.Minute)
+	w.flux("e1", "fleet", revision, "timeout")
+	w.awaitVerdict("fail", "1 of 3 clusters failed, and 2% may: e1: timeout")
+	w.wantSaid("dev", "failure Failed to deploy: 1 of 3 clusters failed, and 2% may: e1: timeout")
+	w.flux("e2", "fleet", revision, "timeout")
+	w.awaitVerdict("fail", "2 of 3 clusters failed, and 2% may: e1: timeout, e2")
+	w.wantSaid("dev", "failure Failed to deploy: 1 of 3 clusters failed, and 2% may: e1: timeout")
+	w.pass(10 * time.Minute)
+	w.flux("e3", "fleet", revision, "timeout")
+	w.awaitVerdict("fail", "3 of 3 clusters failed, and 2% may: e1: timeout, e2, e3")
+	w.wantSaid("dev", "failure Failed to deploy: 3 of 3 clusters failed, and 2% may: e1: timeout, e2, e3")
+	w.pass(time.Minute)
+	for _, cluster := range []string{"e1", "e2", "e3"} {
+		w.flux(cluster, "fleet", revision, "")
+	}
+	w.awaitVerdict("pass", "3 of 3 clusters ready")
+	w.wantSaid("dev", "success Deployed")
+}
+
 // TestRolloutWithoutLedger: a gate for those that report gives the same verdict with a ledger as without
 // one.
 func TestRolloutWithoutLedger(t *testing.T) {

@@ -22,6 +22,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -228,6 +230,30 @@ func reasonsOf(stage status.Stage) string {
 func (w *rollouts) head(environment string) string {
 	w.Helper()
 	return gittest.Git(w, w.server.Dir("out"), "rev-parse", environment)
+}
+
+// said returns the status of an environment on the newest commit of the base, as the forge has it.
+func (w *rollouts) said(environment string) string {
+	w.Helper()
+	remote, err := git.NewRemote(git.RemoteOptions{URL: w.server.PeopleURL("cp"), Dir: filepath.Join(w.TempDir(), "person")})
+	must(w.T, err)
+	_, err = remote.Sync(w.Context())
+	must(w.T, err)
+	all, err := forge.NewPlain(remote, git.Signature{Name: "person", Email: "person@localhost"}, w.clock).Statuses(w.Context(), baseHead(w))
+	must(w.T, err)
+	for _, s := range all {
+		if s.Context == environment+" environment" {
+			return fmt.Sprintf("%s %s", s.Outcome, s.Description)
+		}
+	}
+	return ""
+}
+
+func (w *rollouts) wantSaid(environment, want string) {
+	w.Helper()
+	if said := w.said(environment); said != want {
+		w.Errorf("the status of %s is %q, want %q", environment, said, want)
+	}
 }
 
 // key returns the key of a cluster.
