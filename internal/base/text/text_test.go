@@ -1,6 +1,7 @@
 package text_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -66,6 +67,32 @@ func TestLongestBackticks(t *testing.T) {
 	for given, want := range map[string]int{"": 0, "none": 0, "`a`": 1, "a``b`": 2, "`a```": 3} {
 		if got := text.LongestBackticks(given); got != want {
 			t.Errorf("LongestBackticks(%q) is %d, want %d", given, got, want)
+		}
+	}
+}
+
+func TestCleanLine(t *testing.T) {
+	long := strings.Repeat("aB3", 12)
+	for given, want := range map[string]string{
+		"two\n  lines\tand \x1b[31mred\x00":                                   "two lines and [31mred",
+		"login with password=hunter2 failed":                                  "login with password=*** failed",
+		`{"token": "abc def", "name": "x"}`:                                   `{"token": ***, "name": "x"}`,
+		"DB_PASSWORD: hunter2, user: x":                                       "DB_PASSWORD: ***, user: x",
+		"cannot clone https://user:hunter2@git.example.com/x":                 "cannot clone https://***@git.example.com/x",
+		"cannot clone https://" + long + "@git.example.com/x":                 "cannot clone https://***@git.example.com/x",
+		"cannot clone https://user:p@ss@git.example.com/x":                    "cannot clone https://***@git.example.com/x",
+		"cannot clone ssh://git@git.example.com/x":                            "cannot clone ssh://git@git.example.com/x",
+		"get https://x.example.com/a?access_token=abc&b=1 failed":             "get https://x.example.com/a?access_token=***&b=1 failed",
+		"get https://x.example.com/a?X-Amz-Signature=abc&b=1":                 "get https://x.example.com/a?X-Amz-Signature=***&b=1",
+		"Authorization: Bearer " + long + " was refused":                      "Authorization: Bearer *** was refused",
+		"push with ghp_" + long + " and glpat-" + long:                        "push with *** and ***",
+		"a key eyJhbGciOiJI.eyJzdWIiOiIx." + long + " is bad":                 "a key *** is bad",
+		"the secret web/api is missing, and https://x.example.com/a@b is not": "the secret web/api is missing, and https://x.example.com/a@b is not",
+		"basic authentication failed for ghost_writer":                        "basic authentication failed for ghost_writer",
+	} {
+		got := text.CleanLine(given)
+		if got != want {
+			t.Errorf("CleanLine(%q) is %q, want %q", given, got, want)
 		}
 	}
 }

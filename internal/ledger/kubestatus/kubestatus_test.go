@@ -257,7 +257,7 @@ func TestMessages(t *testing.T) {
 		{"login with password=hunter2 failed", "login with password=*** failed"},
 		{`{"token": "abc def", "name": "x"}`, `{"token": ***, "name": "x"}`},
 		{"DB_PASSWORD: hunter2, user: x", "DB_PASSWORD: ***, user: x"},
-		{"cannot clone https://user:hunter2@git.example.com/x", "cannot clone https://user:***@git.example.com/x"},
+		{"cannot clone https://user:hunter2@git.example.com/x", "cannot clone https://***@git.example.com/x"},
 		{"the secret web/api is missing", "the secret web/api is missing"},
 		{"v1.2.3 of 40 objects, 3 more", "v1.2.3 of 40 objects, 3 more"},
 		{strings.Repeat("x", 300), ""},

@@ -59,7 +59,7 @@ func ParseArgoCD(body []byte, cluster string) (Event, error) {
 	}
 	return Event{
 		Cluster: cluster, Proven: true, Environment: a.Environment, ClusterType: a.ClusterType, Object: "Application/" + a.Namespace + "/" + a.App,
-		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Phase: phase, Message: oneLine(a.Message), When: when.UTC(),
+		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Phase: phase, Message: cleanMessage(a.Message), When: when.UTC(),
 	}, nil
 }
 

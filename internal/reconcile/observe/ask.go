@@ -60,7 +60,7 @@ func ProbeURL(ctx context.Context, client *http.Client, probe func(url string) (
 		case errors.As(err, &at): // without the URL, whose query may hold a secret
 			err = at.Err
 		}
-		answer.Reason = string(redactToken([]byte(strings.TrimSuffix(oneLine(err.Error()), ".")), token))
+		answer.Reason = string(redactToken([]byte(strings.TrimSuffix(cleanMessage(err.Error()), ".")), token))
 		return answer
 	}
 	answer.Code, answer.Body = code, redactToken(body, token)

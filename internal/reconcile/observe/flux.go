@@ -90,7 +90,7 @@ func ParseFlux(body []byte, cluster string) (Event, error) {
 	}
 	e := Event{
 		Cluster: cmp.Or(cluster, named), Proven: cluster != "", Environment: environment, ClusterType: clusterType, Object: f.Object.Kind + "/" + f.Object.Namespace + "/" + f.Object.Name,
-		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Phase: phase, Message: oneLine(f.Message), When: when.UTC(),
+		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Phase: phase, Message: cleanMessage(f.Message), When: when.UTC(),
 	}
 	if f.isTakenBack() {
 		e.Branch, e.Commit, e.Version, e.Runs = "", "", "", about.String()
@@ -159,4 +159,7 @@ func (f fluxEvent) sourceRevision() ledger.Revision {
 	return ledger.Revision{}
 }
 
-func oneLine(message string) string { return text.Shorten(text.OneLine(message), longestMessage) }
+// cleanMessage returns a message that can be shown to people, also on public forges, and is not too long.
+func cleanMessage(message string) string {
+	return text.Shorten(text.CleanLine(message), longestMessage)
+}

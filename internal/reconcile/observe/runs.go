@@ -116,7 +116,7 @@ func (s workflowStep) startWorkflow(ctx context.Context, n int, before forge.Com
 		return s.leaveToOther(err)
 	}
 	if err := s.runner.Dispatcher.DispatchWorkflow(ctx, s.workflow); err != nil {
-		reason := oneLine(err.Error())
+		reason := cleanMessage(err.Error())
 		// If this fails, the run is looked for, as if it had been started.
 		_ = s.writeStatus(ctx, forge.Pending, fmt.Sprintf("%s(%d) %s", notStarted, n, reason), "")
 		return gate.Answer{Time: s.now, Reason: reason}
@@ -141,7 +141,7 @@ func (s workflowStep) hasOtherStatus(ctx context.Context, known ...string) (bool
 func (s workflowStep) leaveToOther(err error) gate.Answer {
 	a := gate.Answer{Time: s.now, Outcome: forge.Pending}
 	if err != nil {
-		a.Reason = "what is said of the commit cannot be read: " + oneLine(err.Error())
+		a.Reason = "what is said of the commit cannot be read: " + cleanMessage(err.Error())
 	}
 	return a
 }
@@ -151,7 +151,7 @@ func (s workflowStep) followRun(ctx context.Context, said forge.CommitStatus, ot
 	pending := gate.Answer{Time: said.Time, Outcome: forge.Pending, URL: said.URL}
 	runs, err := s.runner.Dispatcher.WorkflowRuns(ctx, s.workflow, s.searchSince(said))
 	if err != nil {
-		pending.Reason = "its run cannot be looked for: " + oneLine(err.Error())
+		pending.Reason = "its run cannot be looked for: " + cleanMessage(err.Error())
 		return pending
 	}
 	run, ok := s.pickRun(runs, said, others)

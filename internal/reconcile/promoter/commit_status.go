@@ -132,7 +132,8 @@ const failureKept = 10 * time.Minute
 // maxDescription is how many characters of a description all forges show.
 const maxDescription = 140
 
-// failureStatus returns the status of a commit whose proof has failed, with the reason.
+// failureStatus returns the status of a commit whose proof has failed, with the reason: in part it is text
+// from clusters, and others may read statuses than those who may read the page.
 func (s *stageState) failureStatus() forge.Status {
 	failed := failedStatus
 	for _, st := range s.facts.BaseStatuses {
@@ -142,7 +143,8 @@ func (s *stageState) failureStatus() forge.Status {
 			return failed
 		}
 	}
-	if reason := text.OneLine(s.stage.Proof.Reason); reason != "" {
+	reason := text.CleanLine(s.stage.Proof.Reason)
+	if reason != "" {
 		failed.Description = text.Limit(failed.Description+": "+reason, maxDescription)
 	}
 	return failed

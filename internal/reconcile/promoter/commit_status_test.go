@@ -72,6 +72,7 @@ func TestFailureStatus(t *testing.T) {
 		"the first":               {reason: reason, want: "Failed to deploy: " + reason},
 		"without a reason":        {want: "Failed to deploy"},
 		"of several lines":        {reason: "c7:\n  no image", want: "Failed to deploy: c7: no image"},
+		"with a password":         {reason: "c7: cannot clone https://x:hunter2@git.example.com/a", want: "Failed to deploy: c7: cannot clone https://***@git.example.com/a"},
 		"a long one":              {reason: strings.Repeat("é", 140), want: "Failed to deploy: " + strings.Repeat("é", 121) + "…"},
 		"said lately":             {said("dev environment", "Failed to deploy: c7", noon.Add(time.Second-failureKept)), time.Hour, reason, "Failed to deploy: c7"},
 		"said a while ago":        {said("dev environment", "Failed to deploy: c7", noon.Add(-failureKept)), time.Hour, reason, "Failed to deploy: " + reason},
