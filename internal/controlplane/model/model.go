@@ -38,6 +38,10 @@ const (
 	Base
 	Env
 	Workloads
+	// TeamStacks is the repository that a Team names: stacks are read from it, and nothing else.
+	TeamStacks
+	// Files are files of another repository that stacks name. Nothing in it is read as an object.
+	Files
 )
 
 // Layer is the files of one repository that take part in an environment.
@@ -51,6 +55,10 @@ type Layer struct {
 	Files tree.Tree
 	// Prefix is that path; it is put before the files' paths in positions.
 	Prefix string
+	// Commit is the one that Files were read at, and Moves is true if that is the head of a branch.
+	// Other layers do not have them.
+	Commit string
+	Moves  bool
 }
 
 // Object is what all kinds have in common.

@@ -95,6 +95,7 @@ type References struct {
 	Environments  []*Environment
 	BaseRepos     []*BaseRepo
 	Registrations []*Registration
+	HasStacks     bool // or Teams, which name stacks
 	// Problems are those of the layer by itself. [Parser.Parse] reports them too.
 	Problems problem.List
 }
@@ -103,7 +104,7 @@ type References struct {
 // others.
 func (p *Parser) Scan(env string, l Layer) References {
 	c := p.readLayer(env, l)
-	return References{c.environments, c.baseRepos, c.registrations, c.problems}
+	return References{c.environments, c.baseRepos, c.registrations, len(c.stacks.List)+len(c.stacks.Teams) > 0, c.problems}
 }
 
 // Parse returns the model of environment env; see the function [Parse].
@@ -111,7 +112,7 @@ func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	all, of, key := &content{}, make([]*content, 0, len(layers)), env
 	for _, l := range layers {
 		of = append(of, p.readLayer(env, l))
-		key += fmt.Sprintf("\x00%d %s\x00%s", l.Kind, l.Name, l.Prefix)
+		key += fmt.Sprintf("\x00%d %s\x00%s\x00%s %t", l.Kind, l.Name, l.Prefix, l.Commit, l.Moves)
 	}
 	p.mu.Lock()
 	last, _ := p.models.Find(key)
@@ -197,7 +198,10 @@ func (p *Parser) readLayer(env string, l Layer) *content {
 		memory.last = known
 		return known.reported
 	}
-	read := p.readFolder(env, l, "", l.Files, memory.last)
+	read := &fileReading{id: id, content: &content{}} // equal files have one content, and other files another one
+	if l.Kind != Files {
+		read = p.readFolder(env, l, "", l.Files, memory.last)
+	}
 	if p.isCanceled() {
 		c := &content{}
 		c.problems.Addf(problem.Pos{Layer: l.displayName()}, "", "", "reading stopped early, because the program is shutting down")
@@ -433,6 +437,8 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 		d.subject = h.kind + "/" + nameOf(n)
 	}
 	switch {
+	case r.layer.Kind == TeamStacks && !(isStackGroup(group) && h.kind == "Environment"):
+		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
 	case group == Group && version != Version:
 		d.addProblem(n, "", "unknown apiVersion %s; the kinds of Kalypso have %s", h.apiVersion, APIVersion)
 	case group == Group && slices.Contains(generatedKinds, h.kind):

@@ -219,6 +219,7 @@ type StackSettingsSpec struct {
 	AWS      StackAWS      `yaml:"aws"`
 	Runner   StackRunner   `yaml:"runner"`
 	Interval time.Duration `yaml:"interval"`
+	Follow   StackFollow   `yaml:"follow"`
 	// Abandoned are deleted stacks, as "team/environment", whose objects are removed although they
 	// are not destroyed.
 	Abandoned []Text `yaml:"abandoned"`
@@ -244,6 +245,15 @@ type StackModules struct {
 type StackSource struct {
 	Name      string `yaml:"name"`
 	Namespace string `yaml:"namespace"`
+}
+
+// StackFollow selects what is read from repositories of others at their newest commits.
+type StackFollow struct {
+	// Teams has the stacks read that are in the repositories which Teams name.
+	Teams bool `yaml:"teams"`
+	// Modules has all modules read, or none. Without it, those are read that are on a server which
+	// Fairlead was told of.
+	Modules *bool `yaml:"modules"`
 }
 
 // StackAWS is the default of the AWS providers.
@@ -331,7 +341,7 @@ func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
 		d.addProblem(n, "the newest is "+stackAPIVersions[0], "apiVersion %s is not known; CloudKnit has %s", h.apiVersion, strings.Join(stackAPIVersions, ", "))
 	case r.layer.Kind == Workloads:
 		r.ignoreObject(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
-	case h.kind == "Environment" && r.layer.Kind != Env:
+	case h.kind == "Environment" && r.layer.Kind != Env && r.layer.Kind != TeamStacks:
 		d.addProblem(n, "write it on the branch of one environment", "it would be in all environments, which would share the state of its components")
 	case h.kind == "Environment":
 		o, spec, meta := readObject[StackSpec](r, n, h.kind, d)

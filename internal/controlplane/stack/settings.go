@@ -26,6 +26,7 @@ type Settings struct {
 	Source   model.StackSource
 	Folder   string
 	Interval time.Duration
+	Follow   model.StackFollow
 }
 
 // The defaults of settings.
@@ -57,7 +58,7 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		State: written.State, Runner: written.Runner, Modules: written.Modules, Interval: cmp.Or(written.Interval, defaultInterval),
 		Source: model.StackSource{Name: cmp.Or(written.Source.Name, defaultSource), Namespace: cmp.Or(written.Source.Namespace, defaultNamespace)},
 		AWS:    model.StackAWS{Region: cmp.Or(written.AWS.Region, defaultRegion), Version: cmp.Or(written.AWS.Version, defaultAWSVersion), SharedProfile: written.AWS.SharedProfile},
-		Folder: OutputFolder(m),
+		Folder: OutputFolder(m), Follow: written.Follow,
 	}
 	addProblem := func(hint, format string, args ...any) {
 		problems.Addf(written.Pos, written.Subject(), hint, format, args...)
@@ -134,33 +135,4 @@ func PublicURL(location string) (string, error) {
 	}
 	_, u, _ = strings.Cut(u, "@")
 	return "https://" + u, nil
-}
-
-// sameRepository reports whether two locations are those of one repository.
-func sameRepository(a, b string) bool {
-	normalized := func(location string) string {
-		address, err := RepositoryURL(location)
-		if err != nil {
-			return location
-		}
-		u, _ := url.Parse(address) // it was parsed
-		return strings.ToLower(u.Host) + "/" + strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
-	}
-	return a != "" && normalized(a) == normalized(b)
-}
-
-// IsOwnRepository reports whether the files of a repository are those of the stack's own layer: it
-// is the repository of the environment, or the one that a Team names as that of its stacks.
-func (s *Stack) IsOwnRepository(m *model.Model, location string) bool {
-	for _, e := range m.Environments {
-		if e.Name == m.Environment && sameRepository(location, e.ControlPlane.Repo) {
-			return true
-		}
-	}
-	for _, t := range m.Stacks.Teams {
-		if t.TeamName.Text == s.Team && sameRepository(location, t.ConfigRepo.Source) {
-			return true
-		}
-	}
-	return false
 }

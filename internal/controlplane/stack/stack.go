@@ -92,6 +92,7 @@ func Resolve(m *model.Model) ([]*Stack, problem.List) {
 		return cmp.Or(strings.Compare(a.Team, b.Team), strings.Compare(a.Env, b.Env))
 	})
 	r.checkUnique(stacks)
+	r.warnOfBaseTeams()
 	return stacks, r.problems
 }
 
@@ -108,6 +109,7 @@ func (r *resolver) resolveStack(written *model.Stack) *Stack {
 		r.addf(s, written.Pos.Line, "", "a stack has at least one component")
 	}
 	r.checkName(s, "spec.teamName", written.TeamName)
+	r.checkTeamLayer(s)
 	r.checkName(s, "spec.envName", written.EnvName)
 	locals := r.readLocals(s)
 	for i, c := range written.Components {

@@ -37,7 +37,7 @@ func (l *Loop) verifyRendering(ctx context.Context, e *environment) error {
 
 // revisionsOf names the commits that something was rendered from.
 func revisionsOf(r source.Rendered) source.Revisions {
-	at := source.Revisions{Workloads: map[string]string{}}
+	at := source.Revisions{Workloads: map[string]string{}, Recorded: true}
 	for _, c := range r.Commits {
 		switch c.Layer {
 		case "base":

@@ -68,6 +68,9 @@ func (l *Loop) hasMoved(ctx context.Context, e *environment, inputs []source.Com
 	controlPlane := l.options.Settings.ControlPlane
 	places := []place{{controlPlane.Repo, controlPlane.Branch, base.Head}, {branch.URL, branch.Name, branch.Head}}
 	for _, in := range inputs {
+		if in.Optional { // that it cannot be reached stops nothing
+			continue
+		}
 		places = append(places, place{repo: in.Repo})
 		moved = moved || in.Layer == e.name && branch.Head != in.Commit // it was fetched since this was rendered
 	}

@@ -194,7 +194,7 @@ func (s *Source) readBranch(ctx context.Context, e *model.Environment) (Branch, 
 	if main != nil {
 		b.Record, b.Commit = main.Pos.File, main.Commit
 	}
-	own, err := s.readOnce(commitFolder{repo, b.Head, b.Folder, true}, func() (tree.Tree, error) { return ownFiles(b, files) })
+	own, err := s.readOnce(commitFolder{repo: repo, commit: b.Head, sub: b.Folder, promotion: true}, func() (tree.Tree, error) { return ownFiles(b, files) })
 	if err != nil {
 		return b, err
 	}

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 )
@@ -56,7 +56,10 @@ func (r *reading) readLayers(ctx context.Context) error {
 	if err := r.readBase(ctx); err != nil {
 		return err
 	}
-	return r.readWorkloads(ctx)
+	if err := r.readWorkloads(ctx); err != nil {
+		return err
+	}
+	return r.readStacks(ctx)
 }
 
 // reading is one call of ReadAt.
@@ -215,11 +218,18 @@ func (r *reading) scanLayers() model.References {
 func (r *reading) readWorkloads(ctx context.Context) error {
 	registrations := r.scanLayers().Registrations
 	r.reportUnknownFolders(registrations)
-	parts := make([]reading, len(registrations))
-	errs := make([]error, len(registrations))
-	parallel.Each(maxParallel, registrations, func(i int, registration *model.Registration) {
+	return readEach(r, registrations, func(part *reading, registration *model.Registration) error {
+		return part.readRegistration(ctx, registration)
+	})
+}
+
+// readEach reads what several objects name, several at a time, into parts of the reading, in order.
+func readEach[T any](r *reading, all []T, read func(part *reading, one T) error) error {
+	parts := make([]reading, len(all))
+	errs := make([]error, len(all))
+	parallel.Each(maxParallel, all, func(i int, one T) {
 		parts[i] = reading{source: r.source, env: r.env, at: r.at}
-		errs[i] = parts[i].readRegistration(ctx, registration)
+		errs[i] = read(&parts[i], one)
 	})
 	for i := range parts {
 		r.layers = append(r.layers, parts[i].layers...)
@@ -307,26 +317,11 @@ func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref mode
 		r.problems.Addf(by.Pos, by.Subject(), hint, format, args...)
 		return nil
 	}
-	repo, err := r.source.repositories.openRepository(ctx, ref.Repo, layer.Kind != model.Workloads)
-	switch {
-	case errors.Is(err, git.ErrNotFound):
-		return refuse("check the URL, and that it may be read; --map reads it elsewhere", "there is no repository at %s", r.source.repositories.displayName(ref.Repo))
-	case errors.Is(err, git.ErrAccess):
-		return refuse("check the URL and the credentials for it; --map reads it elsewhere", "the repository at %s may not be read", r.source.repositories.displayName(ref.Repo))
-	case errors.Is(err, errFolder):
-		return refuse("a control plane in a folder can name repositories in the folders beside it; --map reads others", "the folder %s is not beside the control plane", ref.Repo)
-	case errors.Is(err, errLocal):
-		return refuse("a control plane on a server cannot name files of this machine; --map allows it", "%s is not a URL", ref.Repo)
-	case err != nil && r.source.options.ReportUnreachable && ctx.Err() == nil:
-		return refuse("check the URL, and that this machine can reach the host; --map reads it elsewhere", "%v", err)
-	case err != nil && ctx.Err() == nil && !panics.Is(err):
-		r.failures = append(r.failures, err)
-		r.lacksBase = r.lacksBase || layer.Kind != model.Workloads
-		// Why, and when it is asked again, is in the error: that changes from time to time.
-		r.unreachable.Addf(by.Pos, by.Subject(), "check the URL, and that this machine can reach the host; it is asked again", "the repository at %s cannot be reached", r.source.repositories.displayName(ref.Repo))
-		return nil
-	case err != nil:
-		return err
+	partOfControlPlane := layer.Kind == model.Base || layer.Kind == model.Env
+	repo, err := r.source.repositories.openRepository(ctx, ref.Repo, partOfControlPlane)
+	if err != nil {
+		r.lacksBase = r.lacksBase || partOfControlPlane && isUnreachable(ctx, err) && !r.source.options.ReportUnreachable
+		return r.reportUnopened(ctx, ref.Repo, by, err)
 	}
 	revision, resolve := ref.Commit, repo.Resolve
 	if revision != "" && !asked && !IsCommit(revision) {
@@ -335,6 +330,13 @@ func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref mode
 	}
 	if revision == "" {
 		revision, resolve = ref.Branch, repo.Branch
+	}
+	if revision == "" && layer.Kind == model.TeamStacks {
+		revision = repo.DefaultBranch()
+	}
+	if revision == "" && layer.Kind == model.TeamStacks {
+		reason, advice := describeMissing(repo, giturl.Redact(ref.Repo), stack.HeadRef)
+		return refuse(advice, "%s", reason)
 	}
 	if revision == "" {
 		return refuse("write the name of one", "it names no branch")

@@ -78,8 +78,11 @@ type Options struct {
 // names.
 type Revisions struct {
 	Base, Environment string
-	// Workloads are those of registrations, by name.
+	// Workloads are those of registrations, by name, and of other layers by their names.
 	Workloads map[string]string
+	// Recorded has repositories that are read only if they can be, as those of modules, left out
+	// unless Workloads has them: what was rendered without them is rendered without them again.
+	Recorded bool
 }
 
 // Input is what an environment is rendered from.
@@ -92,11 +95,13 @@ type Input struct {
 
 // Commit is where a layer came from: its repository and commit, or its folder.
 type Commit struct {
-	Layer  string    `json:"layer"` // "base", the environment, or a registration
+	Layer  string    `json:"layer"` // "base", the environment, a registration, or what stacks name
 	Repo   string    `json:"repo,omitempty"`
 	Commit string    `json:"commit,omitempty"`
 	When   time.Time `json:"-"` // it was committed
 	Folder string    `json:"folder,omitempty"`
+	// Optional is true if the environment could be rendered without it: only modules are read from it.
+	Optional bool `json:"-"`
 }
 
 // Source reads the environments of one control plane. It may be used
@@ -137,7 +142,8 @@ type environments struct {
 type commitFolder struct {
 	repo        *git.Repository
 	commit, sub string
-	promotion   bool // what of it has to do with promotion, and not what Flux would load
+	promotion   bool   // what of it has to do with promotion, and not what Flux would load
+	named       string // the files and folders that stacks name, and not what Flux would load
 }
 
 // Open makes a Source. A remote control plane is fetched.

@@ -103,7 +103,7 @@ func findRecords(t tree.Tree, dir string, depth int) ([]foundRecord, error) {
 
 func (r foundRecord) verifyOutput(ctx context.Context, whole tree.Tree, open func(context.Context, string) (*source.Source, error)) (Result, error) {
 	result := Result{Environment: r.written.Environment, Folder: r.folder, From: r.written.From, Different: []string{}}
-	at := source.Revisions{Workloads: map[string]string{}}
+	at := source.Revisions{Workloads: map[string]string{}, Recorded: true}
 	base := ""
 	for _, in := range r.written.From {
 		if in.Commit == "" {

@@ -1,6 +1,7 @@
 package rootmodule
 
 import (
+	"fmt"
 	"path"
 	"strings"
 
@@ -20,26 +21,59 @@ func (f foundFile) positionAt(line int) problem.Pos {
 	return problem.Pos{Layer: f.pos.Layer, File: f.pos.File, Line: line}
 }
 
+// namedFile is a file or a folder as a component names it.
+type namedFile struct {
+	field        string
+	source, path model.Text
+	ref          string
+}
+
 // findFile returns a file that a component names. It reports one that cannot be read.
-func (g *generator) findFile(field string, source, file model.Text, ref string) (foundFile, bool) {
+func (g *generator) findFile(n namedFile) (foundFile, bool) {
 	c := g.component
 	s := c.Stack
-	line := max(file.Line, source.Line)
-	if source.Text != "" && !s.IsOwnRepository(g.model, source.Text) {
-		g.addf(line, "copy it to the branch of the environment, and leave source out", "component %s: %s: files of other repositories are not supported yet, and %s is one", c.Name, field, source.Text)
+	line := max(n.path.Line, n.source.Line)
+	repo, ref := s.FindSource(g.model, n.source.Text, n.ref)
+	if n.source.Text == "" && n.field != moduleField {
+		g.problems.Warnf(s.PositionAt(line), s.Subject(), "", "component %s: %s has no source, which CloudKnit does not take: it is read from the repository of the stack", c.Name, n.field)
+	}
+	switch {
+	case ref == "":
+	case repo == "":
+		g.problems.Warnf(s.PositionAt(line), s.Subject(), "remove ref", "component %s: %s is read at the commit that is rendered, and not at %s", c.Name, n.field, ref)
+	default:
+		g.problems.Warnf(s.PositionAt(line), s.Subject(), "", "component %s: %s is read at %s; CloudKnit reads the default branch, whatever ref is", c.Name, n.field, ref)
+	}
+	name := s.Pos.Layer
+	if repo != "" {
+		name = stack.SourceName(repo, ref)
+	}
+	layer, read := g.model.Stacks.Layers[name]
+	if !read {
+		g.problems = append(g.problems, problem.Problem{
+			Pos: s.PositionAt(line), Subject: s.Subject(), OfAbsence: true, // why it was not read says another problem
+			Summary: fmt.Sprintf("component %s: %s: %s was not read", c.Name, n.field, name),
+		})
 		return foundFile{}, false
 	}
-	if source.Text == "" {
-		g.problems.Warnf(s.PositionAt(line), s.Subject(), "", "component %s: %s has no source, which CloudKnit does not take: it is read from the repository of the stack", c.Name, field)
+	return g.findInLayer(n, layer, name, line)
+}
+
+// findInLayer returns a file of a layer of that name.
+func (g *generator) findInLayer(n namedFile, layer model.Layer, name string, line int) (foundFile, bool) {
+	c, file := g.component, n.path.Text
+	where := "folder of the environment"
+	if layer.Kind == model.Files {
+		where = "repository"
 	}
-	if ref != "" && ref != "HEAD" {
-		g.problems.Warnf(s.PositionAt(line), s.Subject(), "remove ref", "component %s: %s is read at the commit that is rendered, and not at %s", c.Name, field, ref)
+	inLayer, inside := cutFolder(path.Clean("/" + file)[1:], path.Clean("/" + layer.Prefix)[1:])
+	found := foundFile{pos: problem.Pos{Layer: name, File: path.Clean("/" + file)[1:]}}
+	if !inside || strings.Contains("/"+file+"/", "/../") {
+		g.addf(line, "move it into the "+where, "component %s: %s: %s is outside of the %s", c.Name, n.field, file, where)
+		return found, false
 	}
-	layer := g.model.Stacks.Layers[s.Pos.Layer]
-	inLayer, inside := cutFolder(path.Clean("/" + file.Text)[1:], path.Clean("/" + layer.Prefix)[1:])
-	found := foundFile{pos: problem.Pos{Layer: s.Pos.Layer, File: path.Clean("/" + file.Text)[1:]}}
-	if !inside || strings.Contains("/"+file.Text+"/", "/../") {
-		g.addf(line, "move it into the folder of the environment", "component %s: %s: %s is outside of the folder of the environment", c.Name, field, file.Text)
+	if inLayer == "" && n.field == variablesField {
+		g.addf(line, "", "component %s: %s: %s is a folder", c.Name, n.field, file)
 		return found, false
 	}
 	if inLayer == "" {
@@ -49,20 +83,28 @@ func (g *generator) findFile(field string, source, file model.Text, ref string) 
 	entry, ok := layer.Files.Lookup(inLayer)
 	switch {
 	case !ok:
-		g.addf(line, "the path is from the root of the repository", "component %s: %s: there is no file %s", c.Name, field, file.Text)
+		g.addf(line, "the path is from the root of the repository", "component %s: %s: there is no file %s%s", c.Name, n.field, file, describeLayer(layer))
 		return found, false
 	case entry.Mode == tree.ModeSymlink || entry.Mode == tree.ModeSubmodule:
-		g.addf(line, "", "component %s: %s: %s is a link, and is not read", c.Name, field, file.Text)
+		g.addf(line, "", "component %s: %s: %s is a link, and is not read", c.Name, n.field, file)
 		return found, false
 	case !entry.IsDir() && entry.Data == nil && entry.ID != tree.HashBlob(nil):
-		g.addf(line, "", "component %s: %s: %s is too large to be read", c.Name, field, file.Text)
+		g.addf(line, "", "component %s: %s: %s is too large to be read", c.Name, n.field, file)
 		return found, false
-	case entry.IsDir() && field == "variablesFile":
-		g.addf(line, "", "component %s: %s: %s is a folder", c.Name, field, file.Text)
+	case entry.IsDir() && n.field == variablesField:
+		g.addf(line, "", "component %s: %s: %s is a folder", c.Name, n.field, file)
 		return found, false
 	}
 	found.entry = entry
 	return found, true
+}
+
+// describeLayer returns where a file was looked for, if that is not the branch of the environment.
+func describeLayer(l model.Layer) string {
+	if l.Kind != model.Files {
+		return ""
+	}
+	return " in " + l.Name
 }
 
 // cutFolder returns a path without a folder that it is in.
@@ -86,7 +128,7 @@ func (g *generator) addOverlays() {
 			g.addf(c.StackComponent.Name.Line, "", "component %s: overlayFiles names no paths", c.Name)
 		}
 		for _, p := range paths {
-			if found, ok := g.findFile("overlayFiles", o.Source, p, o.Ref); ok {
+			if found, ok := g.findFile(namedFile{"overlayFiles", o.Source, p, o.Ref}); ok {
 				g.addOverlay(p, found, owners)
 			}
 		}
@@ -107,14 +149,21 @@ func (g *generator) addOverlay(written model.Text, found foundFile, owners map[s
 		g.setOverlay(written, path.Base(written.Text), found.entry.Data, written.Text, owners)
 		return
 	}
+	g.copyFolder("overlayFiles", written, found, func(file string, data []byte) {
+		g.setOverlay(written, file, data, path.Join(written.Text, file), owners)
+	})
+}
+
+// copyFolder calls add for all files of a folder. It reports those that cannot be read.
+func (g *generator) copyFolder(field string, written model.Text, found foundFile, add func(file string, data []byte)) {
 	for file, e := range found.entry.Tree().Walk() {
 		switch {
 		case e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule:
-			g.addf(written.Line, "", "component %s: overlayFiles: %s is a link, and is not read", g.component.Name, path.Join(written.Text, file))
+			g.addf(written.Line, "", "component %s: %s: %s is a link, and is not read", g.component.Name, field, path.Join(written.Text, file))
 		case e.Data == nil && e.ID != tree.HashBlob(nil):
-			g.addf(written.Line, "", "component %s: overlayFiles: %s is too large to be read", g.component.Name, path.Join(written.Text, file))
+			g.addf(written.Line, "", "component %s: %s: %s is too large to be read", g.component.Name, field, path.Join(written.Text, file))
 		default:
-			g.setOverlay(written, file, e.Data, path.Join(written.Text, file), owners)
+			add(file, e.Data)
 		}
 	}
 }
@@ -126,6 +175,7 @@ func (g *generator) setOverlay(written model.Text, name string, data []byte, fro
 	}
 	owners[name] = from
 	g.files[name] = data
+	g.overlays[name] = true
 	if stack.HasSecret(string(data)) && !strings.HasPrefix(from, "overlayData ") { // those were reported
 		g.addf(written.Line, "read it from a secret, and change it: it is in the history of the repository", "component %s: overlayFiles: %s holds a secret in clear", g.component.Name, from)
 	}

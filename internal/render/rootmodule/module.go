@@ -27,16 +27,18 @@ func (g *generator) writeModule(body *hclwrite.Body) {
 	if c.Module == nil { // it was reported
 		return
 	}
-	source, version := g.resolveSource(c.Module)
+	source, version := g.findModule(c.Module)
 	module.SetAttributeValue("source", cty.StringVal(source))
 	if version != "" {
 		module.SetAttributeValue("version", cty.StringVal(version))
 	}
 	names := map[string]bool{}
 	for _, v := range c.Variables {
-		g.checkReserved(c.Stack.PositionAt(v.Line), v.Name)
+		pos := c.Stack.PositionAt(v.Line)
+		g.checkReserved(pos, v.Name)
 		names[v.Name] = true
 		if v.From != nil {
+			g.addInput(pos, v.Name, nil)
 			module.SetAttributeRaw(v.Name, outputTokens(v.From))
 			continue
 		}
@@ -45,15 +47,18 @@ func (g *generator) writeModule(body *hclwrite.Body) {
 			g.addf(v.Line, "write $${ for the text ${, and %%{ for the text %{", "component %s: the value of the variable %s is not a text of Terraform: %s", c.Name, v.Name, err.Error())
 			continue
 		}
+		g.addInput(pos, v.Name, parseTemplate(v.Value))
 		module.SetAttributeRaw(v.Name, tokens)
 	}
 	for _, secret := range c.Secrets {
-		g.checkReserved(c.Stack.PositionAt(secret.Name.Line), secret.Name.Text)
+		pos := c.Stack.PositionAt(secret.Name.Line)
+		g.checkReserved(pos, secret.Name.Text)
+		g.addInput(pos, secret.Name.Text, nil)
 		names[secret.Name.Text] = true
 		module.SetAttributeTraversal(secret.Name.Text, traversalOf("data", "aws_ssm_parameter", secret.Name.Text, "value"))
 	}
 	if c.VariablesFile != nil {
-		g.appendVariablesFile(module, c.VariablesFile, names)
+		g.unread = !g.appendVariablesFile(module, c.VariablesFile, names)
 	}
 }
 
@@ -64,12 +69,12 @@ func (g *generator) checkReserved(pos problem.Pos, name string) {
 }
 
 // appendVariablesFile appends a file of variables to a module block, with its comments. It may hold
-// whatever Terraform takes there, and not only constants.
-func (g *generator) appendVariablesFile(module *hclwrite.Body, file *model.VariablesFile, names map[string]bool) {
+// whatever Terraform takes there, and not only constants. It reports whether the file was read.
+func (g *generator) appendVariablesFile(module *hclwrite.Body, file *model.VariablesFile, names map[string]bool) bool {
 	c := g.component
-	found, ok := g.findFile("variablesFile", file.Source, file.Path, file.Ref)
+	found, ok := g.findFile(namedFile{variablesField, file.Source, file.Path, file.Ref})
 	if !ok {
-		return
+		return false
 	}
 	subject := c.Stack.Subject()
 	text := c.Stack.ExpandFile(string(found.entry.Data), func(line int, name string) {
@@ -81,7 +86,7 @@ func (g *generator) appendVariablesFile(module *hclwrite.Body, file *model.Varia
 	tokens, _ := hclsyntax.LexConfig([]byte(text), found.pos.File, hcl.InitialPos) // parsing reports the same
 	if err := checkNesting(tokens); err != nil {
 		g.problems.Addf(found.pos, subject, "write it in parts", "component %s: the file of variables is not read: %v", c.Name, err)
-		return
+		return false
 	}
 	parsed, diagnostics := hclsyntax.ParseConfig([]byte(text), found.pos.File, hcl.InitialPos)
 	if diagnostics.HasErrors() {
@@ -92,7 +97,7 @@ func (g *generator) appendVariablesFile(module *hclwrite.Body, file *model.Varia
 			}
 			g.problems.Addf(found.positionAt(line), subject, "it is lines such as name = \"value\"", "component %s: the file of variables cannot be parsed: %s", c.Name, d.Summary)
 		}
-		return
+		return false
 	}
 	content := parsed.Body.(*hclsyntax.Body) // of native syntax
 	for _, block := range content.Blocks {
@@ -105,6 +110,7 @@ func (g *generator) appendVariablesFile(module *hclwrite.Body, file *model.Varia
 		at := found.positionAt(a.NameRange.Start.Line)
 		g.checkReserved(at, a.Name)
 		g.checkClear(at, a)
+		g.addInput(at, a.Name, a.Expr)
 		if names[a.Name] {
 			g.problems.Addf(at, subject, "remove one of them", "component %s: %s is in this file, and in the variables or secrets of the component too", c.Name, a.Name)
 		}
@@ -112,6 +118,7 @@ func (g *generator) appendVariablesFile(module *hclwrite.Body, file *model.Varia
 	if copied, more := hclwrite.ParseConfig([]byte(text), found.pos.File, hcl.InitialPos); !more.HasErrors() {
 		module.AppendUnstructuredTokens(copied.Body().BuildTokens(nil))
 	}
+	return true
 }
 
 // checkClear reports a secret in clear in a file of variables: the root module is published.

@@ -6,8 +6,8 @@
 // CloudKnit has made, and does not make it again.
 //
 // What the package keeps true:
-//   - The files are a function of the component, the settings and the files of its layer. A component
-//     whose inputs have not changed has the same bytes.
+//   - The files are a function of the component, the settings, and the files that it names at their
+//     commits. A component whose inputs have not changed has the same bytes.
 //   - What is generated can be parsed by Terraform: texts are escaped, and expressions of people are
 //     parsed before they are taken over.
 //   - Files of people stay within the component's folder.
@@ -42,7 +42,7 @@ func Folder(c *stack.Component) string {
 // Generate returns the root module of a component. After a problem it serves only to find more of
 // them.
 func Generate(m *model.Model, c *stack.Component, settings *stack.Settings) (tree.Tree, problem.List) {
-	g := &generator{model: m, component: c, settings: settings, files: map[string][]byte{}}
+	g := &generator{model: m, component: c, settings: settings, files: map[string][]byte{}, overlays: map[string]bool{}}
 	g.addFile("terraform.tf", g.writeTerraform)
 	g.addFile("versions.tf", g.writeVersions)
 	g.addFile("provider.tf", g.writeProvider)
@@ -60,6 +60,7 @@ func Generate(m *model.Model, c *stack.Component, settings *stack.Settings) (tre
 		g.addFile("secrets.tf", g.writeSecrets)
 	}
 	g.addOverlays()
+	g.checkModule()
 	files, err := tree.FromFiles(g.files)
 	if err != nil { // a file and a folder of one name
 		g.addf(c.StackComponent.Name.Line, "", "the files of component %s: %v", c.Name, err)
@@ -73,7 +74,13 @@ type generator struct {
 	component *stack.Component
 	settings  *stack.Settings
 	files     map[string][]byte
+	overlays  map[string]bool // those of files that are people's
 	problems  problem.List
+	// module holds the files of the component's module, if they were read, and inputs what the module
+	// is given; unread is true if there are inputs that could not be read.
+	module *tree.Tree
+	inputs []input
+	unread bool
 }
 
 // addf adds a problem at a line of the stack's file.

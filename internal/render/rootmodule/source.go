@@ -60,7 +60,7 @@ func (g *generator) resolveSource(m *model.StackModule) (source, version string)
 		g.addf(line, "", "component %s: module.source is required", name)
 		return "", ""
 	case strings.HasPrefix(address, ".") || strings.HasPrefix(address, "/"):
-		g.addf(line, "name a repository", "component %s: module.source is a folder, and the generated module is in a repository of its own", name)
+		g.addf(line, "name a repository, or a folder of the stack's own as ./modules/vpc", "component %s: module.source cannot be %q", name, address)
 		return "", ""
 	case registrySource.MatchString(address) && !bareHost.MatchString(address):
 		return withFolder(address, folder), m.Version.Text

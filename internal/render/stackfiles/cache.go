@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
 
 // Cache keeps the components of the last rendering, so that the next one costs what has changed. The
@@ -98,13 +99,16 @@ func (r *renderer) filesOf(c *stack.Component) []string {
 	if c.VariablesFile != nil {
 		add(c.VariablesFile.Path.Text)
 	}
+	if c.Module != nil {
+		add(path.Join(c.Module.Source.Text, c.Module.Path)) // it may be a folder of the layer
+	}
 	for _, o := range c.OverlayFiles {
 		add(o.Path.Text)
 		for _, p := range o.Paths {
 			add(p.Text)
 		}
 	}
-	return all
+	return append(all, rootmodule.InputFiles(r.model, c)...)
 }
 
 // addComponent adds the files of a component, from the cache if they are in it.

@@ -258,3 +258,47 @@ func TestCache(t *testing.T) {
 }
 
 const teamText = "apiVersion: stable.cloudknit.io/v1\nkind: Team\nmetadata: {name: checkout}\nspec: {teamName: checkout, teardownProtection: true, configRepo: {source: \"https://example.com/a/b\", path: .}}\n"
+
+// TestModuleMoveCached: what the cache has of a component is not used when its module has moved, or when
+// a file that it names in another repository is another one.
+func TestModuleMoveCached(t *testing.T) {
+	stack := "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: a, namespace: zmart-config}\nspec:\n  teamName: checkout\n  envName: dev\n  components:\n" +
+		"    - {name: moves, type: terraform, module: {source: 'https://example.com/acme/vpc'}, variablesFile: {source: 'https://example.com/acme/vars', path: a.tfvars}}\n" +
+		"    - {name: stays, type: terraform, module: {source: './local'}}\n"
+	var cache stackfiles.Cache
+	seen := map[tree.ID]bool{}
+	for i, step := range []struct{ commit, module, vars, local string }{
+		{"1", "variable \"a\" {}\n", "a = 1\n", "# a\n"}, {"2", "variable \"a\" {}\n", "a = 1\n", "# a\n"}, {"2", "variable \"a\" {}\n", "a = 2\n", "# a\n"},
+		{"3", "variable \"a\" {}\nvariable \"b\" { default = 1 }\n", "a = 2\n", "# a\n"}, {"3", "variable \"a\" {}\nvariable \"b\" { default = 1 }\n", "a = 2\n", "# b\n"},
+	} {
+		layers := []model.Layer{
+			{Kind: model.Env, Name: "dev", Files: filesOf(t, map[string]string{"stack.yaml": stack, "settings.yaml": settingsText, "local/main.tf": step.local})},
+			{Kind: model.Files, Name: "example.com/acme/vpc", Commit: strings.Repeat(step.commit, 40), Moves: true, Files: filesOf(t, map[string]string{"main.tf": step.module})},
+			{Kind: model.Files, Name: "example.com/acme/vars", Commit: strings.Repeat("4", 40), Files: filesOf(t, map[string]string{"a.tfvars": step.vars})},
+		}
+		m, problems := model.Parse("dev", layers...)
+		before := cache.Rendered()
+		cached, more := stackfiles.RenderCached(m, &cache)
+		whole, _ := stackfiles.Render(m)
+		if problems.Stops() || more.Stops() || cached.ID() != whole.ID() || seen[whole.ID()] {
+			t.Errorf("step %d: %v %v, the same with a cache: %v, new: %v", i, problems, more, cached.ID() == whole.ID(), !seen[whole.ID()])
+		}
+		if rendered := cache.Rendered() - before; i > 0 && rendered != 1 {
+			t.Errorf("step %d: %d components were rendered, want 1", i, rendered)
+		}
+		seen[whole.ID()] = true
+	}
+}
+
+func filesOf(t *testing.T, files map[string]string) tree.Tree {
+	t.Helper()
+	data := map[string][]byte{}
+	for name, text := range files {
+		data[name] = []byte(text)
+	}
+	all, err := tree.FromFiles(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

@@ -46,9 +46,26 @@ func renderCase(t *testing.T, c *golden.Case) (tree.Tree, problem.List) {
 	if c.Text("env/settings.yaml") == "" {
 		layers[1].Files = withFile(t, layers[1].Files, "settings.yaml", settingsText)
 	}
-	m, problems := model.Parse(c.Environment(), layers...)
+	m, problems := model.Parse(c.Environment(), append(layers, repositoryLayers(t, c)...)...)
 	files, more := output.Render(m, nil, output.Options{})
 	return files, append(problems, more...).Sorted()
+}
+
+// repositoryLayers returns the layers of other repositories: each line of REPOSITORIES is the name of
+// one, its folder in the case, its commit, and "branch" if that is the head of one; of a team it is
+// the name and the folder.
+func repositoryLayers(t *testing.T, c *golden.Case) []model.Layer {
+	t.Helper()
+	var all []model.Layer
+	for line := range strings.Lines(c.Text("REPOSITORIES")) {
+		words := strings.Fields(line)
+		layer := model.Layer{Kind: model.TeamStacks, Name: words[0], Files: c.Tree(t, words[1])}
+		if len(words) > 2 {
+			layer.Kind, layer.Commit, layer.Moves = model.Files, words[2], len(words) > 3
+		}
+		all = append(all, layer)
+	}
+	return all
 }
 
 func withFile(t *testing.T, files tree.Tree, name, text string) tree.Tree {

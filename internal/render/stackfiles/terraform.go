@@ -51,7 +51,7 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 	if c.Protected {
 		terraform.Metadata.Annotations[pruneAnnotation] = "disabled"
 	}
-	versioned := c.Module == nil || rootmodule.IsVersioned(c.Module) // without a module it was reported
+	versioned := c.Module == nil || rootmodule.IsFixed(r.model, c) // without a module it was reported
 	if !versioned {
 		terraform.Metadata.Annotations[unversionedAnnotation] = "true"
 	}

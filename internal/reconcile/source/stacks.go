@@ -1,0 +1,171 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
+)
+
+// readStacks reads the repositories that the stacks of an environment name: first those of their
+// teams, which hold stacks themselves, and then those of files and modules.
+func (r *reading) readStacks(ctx context.Context) error {
+	if !slices.ContainsFunc(r.layers, func(l model.Layer) bool {
+		return r.source.options.Parser.Scan(r.newInput().parsedName(), l).HasStacks
+	}) {
+		return nil
+	}
+	m, _ := r.source.parseInput(r.newInput()) // rendering reports its problems
+	teams := stack.FollowedTeams(m)
+	if err := readEach(r, teams, func(part *reading, team *model.Team) error { return part.readTeam(ctx, team) }); err != nil {
+		return err
+	}
+	if len(teams) > 0 {
+		m, _ = r.source.parseInput(r.newInput())
+	}
+	return readEach(r, rootmodule.ListRepositories(m), func(part *reading, named rootmodule.Repository) error {
+		return part.readNamed(ctx, m, named)
+	})
+}
+
+// readTeam reads the stacks in the repository of a team, at the head of its default branch.
+func (r *reading) readTeam(ctx context.Context, team *model.Team) error {
+	layer := model.Layer{Kind: model.TeamStacks, Name: stack.TeamLayer(team.TeamName.Text)}
+	ref := model.RepoRef{Repo: team.ConfigRepo.Source, Path: team.ConfigRepo.Path, Commit: r.at.Workloads[layer.Name]}
+	if r.source.controlPlane == nil && !r.source.repositories.isMapped(ref.Repo) {
+		r.problems.Addf(team.Pos, team.Subject(), "say --map "+ref.Repo+"=PATH", "its stacks cannot be read: the control plane is read from folders")
+		return nil
+	}
+	return r.addRepository(ctx, layer, ref, &team.Object, ref.Commit != "")
+}
+
+// readNamed reads the files and modules that stacks name of a repository. A module that cannot be
+// read is a warning, since Terraform may read it all the same.
+func (r *reading) readNamed(ctx context.Context, m *model.Model, named rootmodule.Repository) error {
+	commit := r.at.Workloads[named.Name()]
+	if !r.wantsModules(m, named, commit) {
+		named.Modules = nil
+	}
+	required := len(named.Paths) > 0
+	if !required && named.Modules == nil {
+		return nil
+	}
+	repo, err := r.source.repositories.openRepository(ctx, named.URL, false)
+	switch {
+	case err != nil && (required || ctx.Err() != nil || panics.Is(err)):
+		return r.reportUnopened(ctx, named.URL, &named.By, err)
+	case err != nil:
+		r.warnUnreadModule(named, err)
+		return nil
+	}
+	at, moves, err := resolveNamed(repo, named.Ref, commit)
+	if errors.Is(err, git.ErrNoRevision) {
+		reason, advice := describeMissing(repo, giturl.Redact(named.URL), cmp.Or(commit, named.Ref, stack.HeadRef))
+		r.problems.Addf(named.By.Pos, named.By.Subject(), advice, "%s", reason)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.addNamed(repo, named, model.Layer{Kind: model.Files, Name: named.Name(), Commit: at, Moves: moves})
+}
+
+// wantsModules reports whether the modules of a repository are read: as the settings of stacks say, and
+// otherwise if it is on a server that Fairlead was told of. What was rendered without them, at commits
+// that were recorded, is rendered without them.
+func (r *reading) wantsModules(m *model.Model, named rootmodule.Repository, commit string) bool {
+	if len(named.Modules) == 0 {
+		return false
+	}
+	if r.at.Recorded {
+		return commit != ""
+	}
+	if follows, decided := stack.FollowsModules(m); decided {
+		return follows
+	}
+	return r.source.repositories.isMapped(named.URL) || r.source.repositories.isNamed(named.URL)
+}
+
+// warnUnreadModule warns that modules are not checked, and not pinned.
+func (r *reading) warnUnreadModule(named rootmodule.Repository, err error) {
+	shown := r.source.repositories.displayName(named.URL)
+	sentence, _, mistake := describeMistake(shown, err)
+	if !mistake {
+		sentence = "the repository at " + shown + " cannot be reached"
+	}
+	r.problems.Warnf(named.By.Pos, named.By.Subject(), "spec.follow.modules: false in the StackSettings has no modules read",
+		"%s, so the variables of its modules are not checked", sentence)
+}
+
+// resolveNamed returns the commit of a ref, and whether that is the head of a branch. "" is the head of
+// the default branch. recorded is the commit that it had before; "" for the one that it has now.
+func resolveNamed(repo *git.Repository, ref, recorded string) (commit string, moves bool, err error) {
+	branch := ref
+	if ref == "" {
+		branch = repo.DefaultBranch()
+	}
+	head, err := repo.FindBranch(branch)
+	if err != nil {
+		return "", false, err
+	}
+	moves = ref == "" || head != ""
+	switch {
+	case recorded != "":
+		commit, err = repo.Resolve(recorded)
+	case head != "":
+		commit = head
+	default:
+		commit, err = repo.Resolve(branch)
+	}
+	return commit, moves, err
+}
+
+// addNamed adds a layer with the files that stacks name of a repository.
+func (r *reading) addNamed(repo *git.Repository, named rootmodule.Repository, layer model.Layer) error {
+	files, err := r.source.readNamedFiles(repo, named, layer.Commit)
+	if err != nil {
+		return err
+	}
+	info, err := repo.Commit(layer.Commit)
+	if err != nil {
+		return err
+	}
+	for _, folder := range named.Modules {
+		if !rootmodule.HasModule(files, folder) {
+			r.problems.Addf(named.By.Pos, named.By.Subject(), "mend module.source or module.path", "%s has no module in the folder %q at commit %s", giturl.Redact(named.URL), "/"+folder, layer.Commit)
+		}
+	}
+	layer.Files = files
+	r.commits = append(r.commits, Commit{Layer: layer.Name, Repo: giturl.Redact(named.URL), Commit: layer.Commit, When: info.When, Optional: len(named.Paths) == 0})
+	r.layers = append(r.layers, layer)
+	return nil
+}
+
+// readNamedFiles returns the files that stacks name of a commit, and no others.
+func (s *Source) readNamedFiles(repo *git.Repository, named rootmodule.Repository, commit string) (tree.Tree, error) {
+	key := commitFolder{repo: repo, commit: commit, named: strings.Join(named.Paths, "\x00") + "\x00\x00" + strings.Join(named.Modules, "\x00")}
+	return s.readOnce(key, func() (tree.Tree, error) {
+		all, err := repo.ReadFiles(commit, func(file string, size int64) bool { return named.WantsFile(file) && isContentWanted(file, size) })
+		if err != nil {
+			return tree.Tree{}, err
+		}
+		var b tree.Builder
+		for file, e := range all.Walk() {
+			if named.WantsFile(file) {
+				if err := b.AddEntry(file, e); err != nil {
+					return tree.Tree{}, err
+				}
+			}
+		}
+		return b.Tree(), nil
+	})
+}

@@ -1,0 +1,232 @@
+package source_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
+)
+
+// stackWorld is a control plane with the environment dev, and beside it the repositories of a module,
+// of files of variables, and of a team.
+type stackWorld struct {
+	*testing.T
+	*gittest.Server
+	source *source.Source
+	cache  output.Cache
+}
+
+// newStackWorld has what follows StackSettings in the folder env, with the URLs of repositories in the
+// place of their names in braces.
+func newStackWorld(t *testing.T, follow, stacks string) *stackWorld {
+	t.Helper()
+	w := &stackWorld{T: t, Server: gittest.Serve(t)}
+	for _, name := range []string{"cp", "vpc", "vars", "team"} {
+		w.Create(name)
+	}
+	w.push("vpc", "main", map[string]string{"main.tf": "variable \"cidr\" {}\n", "README.yaml": "not: read\n"})
+	w.push("vars", "main", map[string]string{"dev/a.tfvars": "cidr = \"10.0.0.0/16\"\n", "dev/object.yaml": "not: an object\n"})
+	w.push("team", "main", map[string]string{
+		"stacks/dev.yaml": w.expand(stackText("checkout", "prod", "{module: {source: '{vpc}'}, variablesFile: {path: vars/a.tfvars}}")),
+		"vars/a.tfvars":   "cidr = \"10.1.0.0/16\"\n", "vars/other.yaml": "not: an object\n",
+	})
+	w.push("cp", "main", map[string]string{".environments/dev.yaml": strings.ReplaceAll(environment("dev", "dev"), cpURL, w.URL("cp"))})
+	w.push("cp", "dev", map[string]string{
+		"gitops.yaml": object("GitOpsRepo", "dev", "{repo: https://git.example.com/gitops, branch: dev, path: .}"),
+		"settings.yaml": "apiVersion: fairlead.io/v1alpha1\nkind: StackSettings\nmetadata: {name: stacks}\n" +
+			"spec: {state: {bucket: b, region: us-east-1}, follow: {" + follow + "}}\n",
+		"stacks.yaml": w.expand(stacks),
+	})
+	var err error
+	w.source, err = source.Open(t.Context(), source.Options{ControlPlane: w.URL("cp"), CacheDir: t.TempDir(), Parser: model.NewParser()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// stackText is a stack with one component.
+func stackText(team, env, component string) string {
+	return "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: " + team + "-" + env + ", namespace: zmart-config}\n" +
+		"spec:\n  teamName: " + team + "\n  envName: " + env + "\n  components:\n    - " + strings.Replace(component, "{", "{name: net, type: terraform, ", 1) + "\n"
+}
+
+const teamText = "apiVersion: stable.cloudknit.io/v1\nkind: Team\nmetadata: {name: checkout}\nspec: {teamName: checkout, configRepo: {source: '{team}', path: stacks}}\n"
+
+func (w *stackWorld) expand(text string) string {
+	for _, name := range []string{"cp", "vpc", "vars", "team", "nowhere"} {
+		text = strings.ReplaceAll(text, "{"+name+"}", w.URL(name))
+	}
+	return text
+}
+
+// push writes files to a branch of a repository, and returns the commit.
+func (w *stackWorld) push(name, branch string, files map[string]string) string {
+	w.Helper()
+	work := w.Work(w.T, name)
+	work.Switch(branch)
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		work.Write(file, files[file])
+	}
+	commit := work.Commit("change")
+	work.Push(branch)
+	return commit
+}
+
+func (w *stackWorld) render(at source.Revisions) source.Rendered {
+	w.Helper()
+	r, err := w.source.Render(w.Context(), "dev", at, &w.cache)
+	var unreachable *source.UnreachableError
+	if err != nil && !errors.As(err, &unreachable) {
+		w.Fatal(err)
+	}
+	return r
+}
+
+// findModule returns the call of the module of a rendered stack.
+func findModule(files tree.Tree, team, env string) string {
+	e, _ := files.Lookup("team/" + team + "-team-environment/" + env + "-environment-component/net/terraform/module.tf")
+	return string(e.Data)
+}
+
+// recordedOf returns the revisions that something was rendered from, as verifying it names them.
+func recordedOf(r source.Rendered) source.Revisions {
+	at := source.Revisions{Workloads: map[string]string{}, Recorded: true}
+	for _, c := range r.Commits {
+		switch c.Layer {
+		case "base":
+			at.Base = c.Commit
+		case "dev":
+			at.Environment = c.Commit
+		default:
+			at.Workloads[c.Layer] = c.Commit
+		}
+	}
+	return at
+}
+
+// TestModuleMoves: a module that is read at the head of a branch is pinned to its commit, which is
+// recorded; when it moves the output changes, and what was recorded is rendered again as it was.
+func TestModuleMoves(t *testing.T) {
+	w := newStackWorld(t, "", stackText("checkout", "dev", "{module: {source: '{vpc}'}, variablesFile: {source: '{vars}', path: dev/a.tfvars}}"))
+	first := w.render(source.Revisions{})
+	if first.Problems.Stops() {
+		t.Fatal(first.Problems)
+	}
+	recorded := recordedOf(first)
+	if len(recorded.Workloads) != 2 {
+		t.Fatalf("the recorded commits are %v", recorded.Workloads)
+	}
+	moved := w.push("vpc", "main", map[string]string{"more.tf": "variable \"size\" { default = 1 }\n"})
+	if err := w.source.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second := w.render(source.Revisions{})
+	before, after := findModule(first.Tree, "checkout", "dev"), findModule(second.Tree, "checkout", "dev")
+	if !strings.Contains(after, "?ref="+moved) || strings.Contains(before, moved) || !strings.Contains(before, "?ref=") || !strings.Contains(after, "10.0.0.0/16") {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+	if again := w.render(recorded); again.Tree.ID() != first.Tree.ID() {
+		t.Errorf("at the recorded commits it is another output: %v", again.Problems)
+	}
+	delete(recorded.Workloads, strings.TrimPrefix(strings.TrimSuffix(w.URL("vpc"), ".git"), "http://"))
+	if again := w.render(recorded); strings.Contains(findModule(again.Tree, "checkout", "dev"), "ref=") {
+		t.Errorf("a module that was not recorded is pinned:\n%s", findModule(again.Tree, "checkout", "dev"))
+	}
+}
+
+// TestStackRepositories: what is read of other repositories, and what is wrong with them. A module that
+// cannot be read stops nothing.
+func TestStackRepositories(t *testing.T) {
+	for name, test := range map[string]struct {
+		follow, component string
+		want              string // the first problem; "" for none
+		warning           string // a part of a warning; "" if it does not matter
+		module            string // a part of the call of the module
+	}{
+		"module":                {"", "{module: {source: '{vpc}'}, variables: [{name: cidr, value: a}]}", "", "", "?ref="},
+		"unknown variable":      {"", "{module: {source: '{vpc}'}, variables: [{name: cird, value: a}, {name: cidr, value: a}]}", "dev/stacks.yaml:8: Environment/checkout-dev: component net: its module has no variable cird", "", ""},
+		"missing variable":      {"", "{module: {source: '{vpc}'}}", "dev/stacks.yaml:8: Environment/checkout-dev: component net: its module needs the variable cidr, which has no default", "", ""},
+		"no module repository":  {"", "{module: {source: '{nowhere}'}, variables: [{name: b, value: a}]}", "", "there is no repository at", `source = "git::`},
+		"no module read":        {"modules: false", "{module: {source: '{vpc}'}, variables: [{name: b, value: a}]}", "", "", `vpc.git"`},
+		"module elsewhere":      {"", "{module: {source: 'https://git.example.com/vpc'}, variables: [{name: b, value: a}]}", "", "", `com/vpc"`},
+		"module out of reach":   {"modules: true", "{module: {source: 'http://127.0.0.1:1/vpc'}, variables: [{name: b, value: a}]}", "", "cannot be reached", `1/vpc"`},
+		"module of no folder":   {"", "{module: {source: '{vpc}', path: sub}}", "%s has no module in the folder \"/sub\" at commit", "", ""},
+		"module of no ref":      {"", "{module: {source: '{vpc}?ref=v9'}}", "%s has no branch or commit \"v9\"", "", ""},
+		"variables":             {"", "{module: {source: '{vpc}'}, variablesFile: {source: '{vars}', path: dev/a.tfvars, ref: main}}", "", "CloudKnit reads the default branch", "10.0.0.0/16"},
+		"no variables":          {"", "{module: {source: '{vpc}'}, variablesFile: {source: '{vars}', path: dev/b.tfvars}}", "there is no file dev/b.tfvars in", "", ""},
+		"no variables at a ref": {"", "{module: {source: '{vpc}'}, variablesFile: {source: '{vars}', path: dev/a.tfvars, ref: v9}}", "has no branch or commit \"v9\"", "", ""},
+		"no repository":         {"", "{module: {source: '{vpc}'}, variablesFile: {source: '{nowhere}', path: dev/a.tfvars}}", "there is no repository at", "", ""},
+		"overlay":               {"", "{module: {source: '{vpc}'}, variables: [{name: cidr, value: a}], overlayFiles: [{source: '{vars}', paths: [dev]}]}", "", "", "?ref="},
+		"local path":            {"", "{module: {source: '{vpc}'}, variablesFile: {source: /etc, path: passwd}}", "/etc is not a URL", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStackWorld(t, test.follow, stackText("checkout", "dev", test.component))
+			r := w.render(source.Revisions{})
+			first, stops := r.Problems.FirstStopping()
+			if got := first.String(); stops != (test.want != "") || !strings.Contains(got, strings.TrimPrefix(test.want, "%s ")) {
+				t.Errorf("the problem is %q, want %q", got, test.want)
+			}
+			if count, _ := r.Problems.Count(); stops && count != 1 {
+				t.Errorf("one mistake is %d problems: %v", count, r.Problems)
+			}
+			if !stops && !strings.Contains(fmt.Sprint(r.Problems), test.warning) {
+				t.Errorf("the warnings are %v, want %q", r.Problems, test.warning)
+			}
+			if call := findModule(r.Tree, "checkout", "dev"); !strings.Contains(call, test.module) {
+				t.Errorf("want %s in:\n%s", test.module, call)
+			}
+			if asked := len(w.Requests("vpc")) > 0; strings.HasPrefix(test.follow, "modules: false") && asked {
+				t.Error("a module was read that is not to be read")
+			}
+		})
+	}
+}
+
+// TestTeamRepository: stacks are read from the repository that a Team names, with their files, if the
+// settings say so, and nothing of it is left out when it cannot be read.
+func TestTeamRepository(t *testing.T) {
+	w := newStackWorld(t, "teams: true", teamText)
+	r := w.render(source.Revisions{})
+	if call := findModule(r.Tree, "checkout", "prod"); r.Problems.Stops() || !strings.Contains(call, "10.1.0.0/16") || !strings.Contains(call, "?ref=") {
+		t.Errorf("problems: %v, module:\n%s", r.Problems, call)
+	}
+	recorded := recordedOf(r)
+	w.push("team", "main", map[string]string{"vars/a.tfvars": "cidr = \"10.2.0.0/16\"\n"})
+	if err := w.source.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if call := findModule(w.render(source.Revisions{}).Tree, "checkout", "prod"); !strings.Contains(call, "10.2.0.0/16") {
+		t.Errorf("after a change:\n%s", call)
+	}
+	if again := w.render(recorded); again.Tree.ID() != r.Tree.ID() {
+		t.Errorf("at the recorded commits it is another output: %v", again.Problems)
+	}
+	for name, test := range map[string]struct{ follow, team, want string }{
+		"not followed":  {"", teamText, ""},
+		"no repository": {"teams: true", strings.ReplaceAll(teamText, "{team}", "{nowhere}"), "there is no repository at"},
+		"no folder":     {"teams: true", strings.ReplaceAll(teamText, "path: stacks", "path: nothing"), "has no folder \"nothing\" at commit"},
+		"not an object": {"teams: true", strings.ReplaceAll(teamText, "path: stacks", "path: vars"), "this is not a Kubernetes object"},
+		"its own":       {"teams: true", strings.ReplaceAll(teamText, "{team}", "{cp}"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStackWorld(t, test.follow, test.team)
+			r := w.render(source.Revisions{})
+			first, stops := r.Problems.FirstStopping()
+			if stops != (test.want != "") || !strings.Contains(first.String(), test.want) {
+				t.Errorf("the problem is %q, want %q", first, test.want)
+			}
+			if findModule(r.Tree, "checkout", "prod") != "" {
+				t.Error("the stack of the team is there")
+			}
+		})
+	}
+}

@@ -1,0 +1,291 @@
+package rootmodule
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclparse"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+)
+
+const (
+	moduleField    = "module.source"
+	variablesField = "variablesFile"
+	// localFolder is the folder of a root module that holds a module of the stack's own repository.
+	localFolder = "module"
+)
+
+// localModule returns the folder of a module that is in the repository of the stack.
+func localModule(m *model.StackModule) (folder string, local bool) {
+	source := strings.TrimSpace(m.Source.Text)
+	if source != "." && !strings.HasPrefix(source, "./") {
+		return "", false
+	}
+	return path.Join(source, m.Path), true
+}
+
+// findModule returns the source of a component's module as Terraform takes it, and its version. A
+// module of the stack's own repository becomes a part of the root module, and one that is read at
+// the head of a branch gets the commit of that, so that its move is a change of the root module.
+func (g *generator) findModule(m *model.StackModule) (source, version string) {
+	if folder, local := localModule(m); local {
+		written := model.Text{Text: folder, Line: m.Source.Line}
+		found, ok := g.findFile(namedFile{field: moduleField, path: written})
+		switch {
+		case !ok:
+		case !found.entry.IsDir():
+			g.addf(written.Line, "name the folder that it is in", "component %s: %s: %s is a file", g.component.Name, moduleField, folder)
+		default:
+			files := found.entry.Tree()
+			g.module = &files
+			g.copyFolder(moduleField, written, found, func(file string, data []byte) { g.files[path.Join(localFolder, file)] = data })
+		}
+		return "./" + localFolder, ""
+	}
+	source, version = g.resolveSource(m)
+	layer, folder := findModuleLayer(g.model, source)
+	if layer == nil {
+		return source, version
+	}
+	files := layer.Files.Sub(folder)
+	g.module = &files
+	if layer.Moves {
+		source = withCommit(source, layer.Commit)
+	}
+	return source, version
+}
+
+// findModuleLayer returns the layer with the module of a source, and its folder; nil if it was not
+// read.
+func findModuleLayer(m *model.Model, source string) (*model.Layer, string) {
+	git, ok := parseGitAddress(source)
+	if !ok {
+		return nil, ""
+	}
+	layer, read := m.Stacks.Layers[stack.SourceName(git.repo, git.ref)]
+	follows, decided := stack.FollowsModules(m)
+	if !read || decided && !follows || !HasModule(layer.Files, git.folder) {
+		return nil, ""
+	}
+	return &layer, git.folder
+}
+
+// IsFixed reports whether the module of a component is the same one whenever Terraform runs.
+func IsFixed(m *model.Model, c *stack.Component) bool {
+	if _, local := localModule(c.Module); local || IsVersioned(c.Module) {
+		return true
+	}
+	g := &generator{model: m, component: c}
+	source, _ := g.resolveSource(c.Module)
+	layer, _ := findModuleLayer(m, source)
+	return layer != nil
+}
+
+// input is an input of a component's module, and the expression of its value; nil if that is not
+// known before Terraform runs.
+type input struct {
+	pos   problem.Pos
+	name  string
+	value hcl.Expression
+}
+
+func (g *generator) addInput(pos problem.Pos, name string, value hcl.Expression) {
+	g.inputs = append(g.inputs, input{pos, name, value})
+}
+
+// parseTemplate returns the expression of a text in quotes; nil if it cannot be parsed.
+func parseTemplate(value string) hcl.Expression {
+	template, diagnostics := hclsyntax.ParseTemplate([]byte(value), "", hcl.InitialPos)
+	if diagnostics.HasErrors() {
+		return nil
+	}
+	return template
+}
+
+// moduleVariable is a variable of a module.
+type moduleVariable struct {
+	kind       string // string, number, bool, list, set, map, object, tuple or any; "" if it is not known
+	hasDefault bool
+}
+
+// moduleInterface is what a module is given, and what it returns.
+type moduleInterface struct {
+	variables map[string]moduleVariable
+	outputs   map[string]bool
+}
+
+// checkModule reports inputs that the module of the component does not have, those that it lacks,
+// values of other types, and outputs that it does not have.
+func (g *generator) checkModule() {
+	if g.module == nil || g.hasOwnCall() {
+		return
+	}
+	c := g.component
+	found, err := readInterface(*g.module)
+	if err != nil {
+		g.problems.Warnf(c.Stack.PositionAt(c.Module.Source.Line), c.Stack.Subject(), "", "component %s: its variables are not checked: %v", c.Name, err)
+		return
+	}
+	names, given := slices.Sorted(maps.Keys(found.variables)), map[string]bool{}
+	for _, in := range g.inputs {
+		given[in.name] = true
+		v, known := found.variables[in.name]
+		switch {
+		case !known && !slices.Contains(reserved, in.name): // those were reported
+			g.problems.Addf(in.pos, c.Stack.Subject(), hintNames(in.name, names, "variables"), "component %s: its module has no variable %s", c.Name, in.name)
+		case known:
+			g.checkValue(in, v)
+		}
+	}
+	for _, name := range names {
+		if !found.variables[name].hasDefault && !given[name] && !g.unread {
+			g.addf(c.Module.Source.Line, "add it to variables", "component %s: its module needs the variable %s, which has no default", c.Name, name)
+		}
+	}
+	for _, o := range c.Outputs {
+		if !found.outputs[o.Name.Text] {
+			g.addf(o.Name.Line, hintNames(o.Name.Text, slices.Sorted(maps.Keys(found.outputs)), "outputs"), "component %s: its module has no output %s", c.Name, o.Name.Text)
+		}
+	}
+}
+
+// hasOwnCall reports whether an overlay takes the place of the call of the module, or changes it.
+func (g *generator) hasOwnCall() bool {
+	for name := range g.overlays {
+		if name == "module.tf" || name == "override.tf" || strings.HasSuffix(name, "_override.tf") || strings.HasPrefix(name, localFolder+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// maxHintNames bounds the names that a hint lists.
+const maxHintNames = 20
+
+func hintNames(name string, names []string, what string) string {
+	near := problem.DidYouMean(name, names)
+	switch {
+	case near != "":
+		return near
+	case len(names) == 0:
+		return "the module has no " + what
+	case len(names) > maxHintNames:
+		return fmt.Sprintf("the module has %d %s", len(names), what)
+	}
+	return "its " + what + " are " + strings.Join(names, ", ")
+}
+
+// checkValue reports a constant that is not of the type of its variable. CloudKnit has all inline
+// values as texts, and Terraform converts those that are numbers and booleans.
+func (g *generator) checkValue(in input, v moduleVariable) {
+	if in.value == nil {
+		return
+	}
+	value, diagnostics := in.value.Value(nil)
+	if diagnostics.HasErrors() || value.IsNull() || !value.IsWhollyKnown() { // it refers to something
+		return
+	}
+	wanted, isPrimitive := map[string]cty.Type{"string": cty.String, "number": cty.Number, "bool": cty.Bool}[v.kind]
+	var wrong bool
+	switch {
+	case isPrimitive:
+		_, err := convert.Convert(value, wanted)
+		wrong = err != nil
+	case v.kind != "" && v.kind != "any":
+		wrong = value.Type().IsPrimitiveType()
+	}
+	if !wrong {
+		return
+	}
+	hint, article := "", "a"
+	if v.kind == "object" {
+		article = "an"
+	}
+	if !isPrimitive && in.pos.Layer == g.component.Stack.Pos.Layer && in.pos.File == g.component.Stack.Pos.File {
+		hint = "write it in a variablesFile, or as ${[\"a\", \"b\"]}"
+	}
+	g.problems.Addf(in.pos, g.component.Stack.Subject(), hint, "component %s: the variable %s of its module is %s %s, and cannot be %s", g.component.Name, in.name, article, v.kind, describeValue(value))
+}
+
+// describeValue returns a constant for a sentence.
+func describeValue(value cty.Value) string {
+	if !value.Type().IsPrimitiveType() {
+		return "a " + value.Type().FriendlyName()
+	}
+	converted, err := convert.Convert(value, cty.String)
+	if err != nil { // all primitives can be texts
+		return "a " + value.Type().FriendlyName()
+	}
+	return fmt.Sprintf("%q", text.Shorten(converted.AsString(), 40))
+}
+
+var (
+	moduleSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
+		{Type: "variable", LabelNames: []string{"name"}}, {Type: "output", LabelNames: []string{"name"}},
+	}}
+	variableSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "type"}, {Name: "default"}}}
+)
+
+// readInterface reads the blocks of a module that say what it is given and what it returns.
+func readInterface(files tree.Tree) (moduleInterface, error) {
+	found, parser := moduleInterface{map[string]moduleVariable{}, map[string]bool{}}, hclparse.NewParser()
+	for _, e := range files.Entries() {
+		switch {
+		case e.IsDir() || !isModuleFile(e.Name):
+			continue
+		case strings.HasSuffix(e.Name, ".json"):
+			return found, fmt.Errorf("%s of its module is JSON", e.Name)
+		case e.Mode == tree.ModeSymlink || e.Data == nil && e.ID != tree.HashBlob(nil):
+			return found, fmt.Errorf("%s of its module was not read", e.Name)
+		}
+		tokens, _ := hclsyntax.LexConfig(e.Data, e.Name, hcl.InitialPos) // parsing reports the same
+		if err := checkNesting(tokens); err != nil {
+			return found, fmt.Errorf("%s of its module is not read: %w", e.Name, err)
+		}
+		f, diagnostics := parser.ParseHCL(e.Data, e.Name)
+		if diagnostics.HasErrors() {
+			return found, fmt.Errorf("%s of its module cannot be parsed: %w", e.Name, errorOf(diagnostics))
+		}
+		found.addFile(f)
+	}
+	return found, nil
+}
+
+// addFile adds the blocks of a file. A file of overrides may add a default to a variable of another.
+func (i moduleInterface) addFile(f *hcl.File) {
+	content, _, _ := f.Body.PartialContent(moduleSchema) // what else is there is Terraform's
+	for _, block := range content.Blocks {
+		name := block.Labels[0]
+		if block.Type == "output" {
+			i.outputs[name] = true
+			continue
+		}
+		attributes, _, _ := block.Body.PartialContent(variableSchema)
+		v := i.variables[name]
+		if written := attributes.Attributes["type"]; written != nil {
+			v.kind = typeKind(written.Expr)
+		}
+		v.hasDefault = v.hasDefault || attributes.Attributes["default"] != nil
+		i.variables[name] = v
+	}
+}
+
+// typeKind returns the word that a type begins with; "" for one that Terraform has had before 0.12.
+func typeKind(expression hcl.Expression) string {
+	if call, diagnostics := hcl.ExprCall(expression); !diagnostics.HasErrors() {
+		return call.Name
+	}
+	return hcl.ExprAsKeyword(expression)
+}
