@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"time"
@@ -75,6 +76,18 @@ func (b *Book) fold(r Report) (Outcome, *record) {
 func (b *Book) add(key objectKey, r *record) {
 	b.objects[key] = r
 	b.named[key.cluster] = append(b.named[key.cluster], key.name)
+}
+
+// listFailed returns the objects of a cluster that have failed, by name.
+func (b *Book) listFailed(cluster string) (all []Object) {
+	key := objectKey{cluster: unique.Make(cluster)}
+	for _, key.name = range b.named[key.cluster] {
+		if b.objects[key].current().phase == Failed {
+			all = append(all, key.object())
+		}
+	}
+	slices.SortFunc(all, func(x, y Object) int { return cmp.Compare(x.Name, y.Name) })
+	return all
 }
 
 // countObjects returns how many objects of a cluster are known.

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -53,18 +52,9 @@ type Situation struct {
 
 // FindSituations returns how each expected cluster stands to what is wanted, and why, by type and name.
 func (l *Ledger) FindSituations(w Wanted, outputs *Outputs, now time.Time) []Situation {
-	var all []Situation
-	for _, s := range l.FindStandings(w, outputs, now) {
-		found := Situation{Standing: s}
-		if s.Cluster != nil {
-			platform := Object{s.Cluster.ID, s.Cluster.Platform}
-			state, known := l.book.Find(platform)
-			if known {
-				found.Platform, found.Since = state, l.book.findSince(platform)
-			}
-		}
-		found.Reason = l.findReason(found, w.Output.Merged, now)
-		all = append(all, found)
+	all := l.judgeAll(w, outputs, now)
+	for i, s := range all {
+		all[i].Reason = l.findReason(s, w.Output.Merged, now)
 	}
 	return all
 }
@@ -89,7 +79,7 @@ func (l *Ledger) findReason(s Situation, merged, now time.Time) Reason {
 	case ClassSilent:
 		return Reason{Cause: CauseSilent}
 	}
-	failed := l.findFailed(s.Cluster.ID)
+	failed := l.book.listFailed(s.Cluster.ID)
 	i := slices.IndexFunc(failed, Object.isSource)
 	j := slices.IndexFunc(failed, func(o Object) bool { return o != s.Object && !o.isSource() })
 	switch {
@@ -112,20 +102,6 @@ func (l *Ledger) reasonOf(c Cause, o Object) Reason {
 		return Reason{Cause: c}
 	}
 	return Reason{Cause: c, Object: o, Message: state.Message, Since: l.book.findSince(o)}
-}
-
-// findFailed returns the objects of a cluster that have failed, by name.
-func (l *Ledger) findFailed(cluster string) []Object {
-	var all []Object
-	for _, name := range l.book.names(cluster) {
-		o := Object{cluster, name}
-		state, _ := l.book.Find(o)
-		if state.Phase == Failed {
-			all = append(all, o)
-		}
-	}
-	slices.SortFunc(all, func(a, b Object) int { return cmp.Compare(a.Name, b.Name) })
-	return all
 }
 
 // Kind returns the kind in the name of an object.

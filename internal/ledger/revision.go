@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -13,20 +12,30 @@ const longestRevision = 253
 // digest of an artifact.
 type Revision struct{ Branch, Commit, Version string }
 
-// commitPattern matches main@sha1:…, sha1:… and, of Flux before 2.0, main/….
-var commitPattern = regexp.MustCompile(`^(?:(?:(.+)@)?sha1:|(?:(.+)/)?)([0-9a-f]{40})$`)
+// lengthOfCommit is the length of a commit, in bytes.
+const lengthOfCommit = 40
 
-// ParseRevision reads a revision as the tools on clusters write it. The zero Revision stands for text
-// that cannot be one.
+// ParseRevision reads a revision as the tools on clusters write it: a commit as main@sha1:…, sha1:… and,
+// of Flux before 2.0, main/…. The zero Revision stands for text that cannot be one.
 func ParseRevision(text string) Revision {
 	if len(text) > longestRevision || strings.ContainsFunc(text, unicode.IsControl) {
 		return Revision{}
 	}
-	m := commitPattern.FindStringSubmatch(text)
-	if m == nil {
+	at := max(len(text)-lengthOfCommit, 0)
+	branch, commit := text[:at], text[at:]
+	if len(commit) < lengthOfCommit || strings.Trim(commit, "0123456789abcdef") != "" {
 		return Revision{Version: text}
 	}
-	return Revision{Branch: strings.TrimPrefix(m[1]+m[2], "refs/heads/"), Commit: m[3]}
+	if branch == "" || branch == "sha1:" {
+		return Revision{Commit: commit}
+	}
+	for _, end := range []string{"@sha1:", "/"} {
+		name, ok := strings.CutSuffix(branch, end)
+		if ok && name != "" {
+			return Revision{Branch: strings.TrimPrefix(name, "refs/heads/"), Commit: commit}
+		}
+	}
+	return Revision{Version: text}
 }
 
 // String returns a revision in one form, however its cluster writes it: main@sha1:…, sha1:…, or the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -56,48 +57,88 @@ type Standing struct {
 
 // FindStandings returns how each expected cluster stands to what is wanted, by type and name.
 func (l *Ledger) FindStandings(w Wanted, outputs *Outputs, now time.Time) []Standing {
+	var all []Standing
+	for _, s := range l.judgeAll(w, outputs, now) {
+		all = append(all, s.Standing)
+	}
+	return all
+}
+
+// judgeAll returns how each expected cluster stands to what is wanted, by type and name, and not why.
+func (l *Ledger) judgeAll(w Wanted, outputs *Outputs, now time.Time) []Situation {
 	objects := map[string][]Object{}
 	if w.AllObjects {
 		objects = l.objectsByCluster()
 	}
-	var all []Standing
-	missing, heard := map[string]int{}, map[string]bool{}
-	maps.Copy(missing, w.Expected)
-	for _, c := range l.roster.All() {
-		_, isListed := w.Listed[c.Name()]
-		if c.Group.Environment != w.Environment || l.IsRetired(c, now) && !isListed {
+	var all []Situation
+	for _, e := range l.listExpected(w, now) {
+		if e.cluster == nil {
+			all = append(all, Situation{Standing: Standing{Listed: e.name, Type: e.clusterType, Class: ClassUnheard}})
 			continue
 		}
-		heard[c.Name()] = true
-		missing[c.Group.ClusterType]--
-		s := l.judgePlatform(c, w, outputs, now)
+		s := l.judgePlatform(e.cluster, w, outputs, now)
 		if s.Class == ClassReady {
-			s = l.judgeObjects(s, objects[c.ID], w)
+			s.Standing = l.judgeObjects(s.Standing, objects[e.cluster.ID], w)
 		}
 		all = append(all, s)
+	}
+	return all
+}
+
+// expected is a cluster that there should be.
+type expected struct {
+	cluster           *Cluster // nil for one that was never in touch
+	clusterType, name string   // the name is "" for one of which only the number is known
+}
+
+// listExpected returns the clusters that there should be, by type and name.
+func (l *Ledger) listExpected(w Wanted, now time.Time) []expected {
+	var all []expected
+	missing, heard := map[string]int{}, map[string]bool{}
+	maps.Copy(missing, w.Expected)
+	for _, c := range l.roster.clusters {
+		if c.Group.Environment != w.Environment {
+			continue
+		}
+		_, isListed := w.Listed[c.Name()]
+		if l.IsRetired(c, now) && !isListed {
+			continue
+		}
+		if isListed {
+			heard[c.Name()] = true
+		}
+		missing[c.Group.ClusterType]--
+		all = append(all, expected{c, c.Group.ClusterType, c.Name()})
 	}
 	for name, clusterType := range w.Listed {
 		if !heard[name] {
 			missing[clusterType]--
-			all = append(all, Standing{Listed: name, Type: clusterType, Class: ClassUnheard})
+			all = append(all, expected{nil, clusterType, name})
 		}
 	}
 	for clusterType, n := range missing {
 		for range n {
-			all = append(all, Standing{Type: clusterType, Class: ClassUnheard})
+			all = append(all, expected{nil, clusterType, ""})
 		}
 	}
-	slices.SortFunc(all, func(a, b Standing) int {
-		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.name(), b.name()))
+	slices.SortFunc(all, func(a, b expected) int {
+		byType := strings.Compare(a.clusterType, b.clusterType)
+		if byType != 0 {
+			return byType
+		}
+		return strings.Compare(a.name, b.name)
 	})
 	return all
 }
 
 // judgePlatform returns how a cluster stands by its platform object alone.
-func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.Time) Standing {
-	s := Standing{Cluster: c, Type: c.Group.ClusterType, Object: Object{c.ID, c.Platform}}
-	platform, known := l.book.Find(s.Object)
-	at, ours := outputs.Find(platform.Target())
+func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.Time) Situation {
+	s := Situation{Standing: Standing{Cluster: c, Type: c.Group.ClusterType, Object: Object{c.ID, c.Platform}}}
+	known := l.book.objects[newKey(s.Object)]
+	if known != nil {
+		s.Platform, s.Since = known.state(), timeOf(known.open.since)
+	}
+	at, ours := outputs.Find(s.Platform.Target())
 	switch {
 	case c.IsContested(now):
 		s.Class = ClassContested
@@ -105,13 +146,13 @@ func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.
 		s.Class = ClassUnproven
 	case c.IsSilent(now):
 		s.Class = ClassSilent
-	case !known || !ours:
+	case known == nil || !ours:
 		s.Class = ClassUnknown
 	case !at.Holds(w.Output, s.Type):
 		s.Class = ClassBehind
-	case platform.Phase == Failed:
-		s.Class, s.Message = ClassFailed, platform.Message
-	case platform.Phase == Ready:
+	case s.Platform.Phase == Failed:
+		s.Class, s.Message = ClassFailed, s.Platform.Message
+	case s.Platform.Phase == Ready:
 		s.Class = ClassReady
 	default:
 		s.Class = ClassProgressing
@@ -146,12 +187,4 @@ func (l *Ledger) objectsByCluster() map[string][]Object {
 		slices.SortFunc(objects, func(a, b Object) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	return all
-}
-
-// name returns the name of the cluster; "" for one of which only the number is known.
-func (s Standing) name() string {
-	if s.Cluster == nil {
-		return s.Listed
-	}
-	return s.Cluster.Name()
 }

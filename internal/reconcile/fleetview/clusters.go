@@ -104,9 +104,9 @@ func (v *View) selectEnvironments(ctx context.Context, named string) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range v.Ledger.Clusters() {
-		if !slices.Contains(all, c.Group.Environment) {
-			all = append(all, c.Group.Environment)
+	for _, name := range v.Ledger.FindEnvironments() {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
 		}
 	}
 	if named == "" {

@@ -57,12 +57,8 @@ func (v *View) Compare(ctx context.Context, q Query) (Page[Comparison], error) {
 				return err
 			}
 		}
-		runs, err := s.FindRuns(ctx, q.Environment, q.Other)
-		if err != nil {
-			return err
-		}
 		names := versionNames{s, map[[2]string]string{}}
-		for _, r := range runs {
+		for _, r := range v.Ledger.FindRuns(q.Environment, q.Other) {
 			if ledger.IsSourceKind(ledger.Object{Name: r.Object}.Kind()) || objects != nil && !slices.Contains(objects, r.Object) {
 				continue
 			}
@@ -82,7 +78,7 @@ func (v *View) Compare(ctx context.Context, q Query) (Page[Comparison], error) {
 }
 
 // addRun adds a revision to the last comparison, or to a new one if it is of another object.
-func addRun(all []Comparison, q Query, r ledgerdb.Runs, version string) []Comparison {
+func addRun(all []Comparison, q Query, r ledger.Runs, version string) []Comparison {
 	if len(all) == 0 || all[len(all)-1].Object != r.Object {
 		all = append(all, Comparison{Workload: shortName(r.Object), Object: r.Object, Environments: []Environment{{q.Environment, []Run{}}, {q.Other, []Run{}}}})
 	}

@@ -37,38 +37,61 @@ type Standing struct {
 
 // FindStandings returns how the clusters of each environment stand.
 func (v *View) FindStandings(ctx context.Context, q Query) (Page[Standing], error) {
-	environments, err := v.selectEnvironments(ctx, q.Environment)
-	if err != nil {
-		return Page[Standing]{}, err
-	}
 	page := Page[Standing]{Items: []Standing{}}
-	for _, name := range environments {
-		s, err := v.findStanding(ctx, name)
-		if err != nil {
-			return page, err
-		}
-		if name != "" || s.Expected > 0 {
-			page.Items = append(page.Items, s)
-		}
-	}
-	return page, nil
+	err := v.visitStandings(ctx, q.Environment, func(s Standing, _ situations) { page.Items = append(page.Items, s) })
+	return page, err
 }
 
-func (v *View) findStanding(ctx context.Context, environment string) (Standing, error) {
-	found, err := v.findSituations(ctx, environment)
+// Overview is how the clusters of an environment stand, and which are not ready.
+type Overview struct {
+	Standing
+	Laggards Page[Laggard]
+}
+
+// FindOverviews returns how the clusters of each environment stand, and of each a number of those that are
+// not ready.
+func (v *View) FindOverviews(ctx context.Context, limit int) (all []Overview, err error) {
+	err = v.visitStandings(ctx, "", func(s Standing, found situations) {
+		all = append(all, Overview{s, newPage(newLaggards(found, Query{}), Query{Limit: limit}, Laggard.key)})
+	})
+	return all, err
+}
+
+// visitStandings calls visit with how the clusters of an environment stand, or of each if none is named.
+func (v *View) visitStandings(ctx context.Context, named string, visit func(Standing, situations)) error {
+	environments, err := v.selectEnvironments(ctx, named)
 	if err != nil {
-		return Standing{}, err
+		return err
 	}
-	s := newStanding(environment, found)
-	var outputs []ledgerdb.FleetOutput
-	err = v.Ask(ctx, func(store *ledgerdb.Store) (err error) {
-		outputs, err = store.FindOutputs(ctx, environment, time.Time{}, math.MaxInt64, 1)
+	for _, name := range environments {
+		found, err := v.findSituations(ctx, name)
+		if err != nil {
+			return err
+		}
+		s := newStanding(name, found)
+		err = v.addPercentile(ctx, &s)
+		if err != nil {
+			return err
+		}
+		if name != "" || s.Expected > 0 {
+			visit(s, found)
+		}
+	}
+	return nil
+}
+
+// addPercentile sets how long 95% of the clusters took, if they are ready.
+func (v *View) addPercentile(ctx context.Context, s *Standing) error {
+	if 100*s.Ready < 95*s.Expected {
+		return nil
+	}
+	return v.Ask(ctx, func(store *ledgerdb.Store) error {
+		outputs, err := store.FindOutputs(ctx, s.Environment, time.Time{}, math.MaxInt64, 1)
+		if len(outputs) > 0 {
+			s.P95 = countSeconds(findPercentile(outputs[0].Ready, 95))
+		}
 		return err
 	})
-	if len(outputs) > 0 && 100*s.Ready >= 95*s.Expected {
-		s.P95 = countSeconds(findPercentile(outputs[0].Ready, 95))
-	}
-	return s, err
 }
 
 // newStanding counts how clusters stand.
@@ -142,7 +165,9 @@ func newLaggards(of situations, q Query) []Laggard {
 		}
 		all = append(all, l)
 	}
-	slices.SortFunc(all, func(a, b Laggard) int { return cmp.Compare(a.key(), b.key()) })
+	slices.SortFunc(all, func(a, b Laggard) int {
+		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Type, b.Type))
+	})
 	return all
 }
 

@@ -3,6 +3,7 @@ package recorder
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
@@ -42,14 +43,33 @@ func (r *Recorder) FindSituations(w ledger.Wanted, outputs *ledger.Outputs) []le
 func (r *Recorder) FindTargets(environment string) (revisions, types []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	targets, typesSeen := map[string]bool{}, map[string]bool{}
 	for _, c := range r.ledger.Clusters() {
 		if c.Group.Environment != environment {
 			continue
 		}
 		state, _ := r.ledger.Find(ledger.Object{Cluster: c.ID, Name: c.Platform})
-		revisions, types = append(revisions, state.Target()), append(types, c.Group.ClusterType)
+		targets[state.Target()], typesSeen[c.Group.ClusterType] = true, true
 	}
-	slices.Sort(revisions)
-	slices.Sort(types)
-	return slices.Compact(revisions), slices.Compact(types)
+	return slices.Sorted(maps.Keys(targets)), slices.Sorted(maps.Keys(typesSeen))
+}
+
+// FindEnvironments returns the environments that clusters have named, each once, "" among them, in the
+// order in which their first clusters were first in touch.
+func (r *Recorder) FindEnvironments() (names []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.ledger.Clusters() {
+		if !slices.Contains(names, c.Group.Environment) {
+			names = append(names, c.Group.Environment)
+		}
+	}
+	return names
+}
+
+// FindRuns returns what the objects of two environments run: see [ledger.Ledger.FindRuns].
+func (r *Recorder) FindRuns(environment, other string) []ledger.Runs {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ledger.FindRuns(environment, other)
 }

@@ -26,19 +26,14 @@ func (s *site) findFleet(ctx context.Context) (parts []fleetPart, failed bool) {
 	if s.options.Fleet == nil {
 		return nil, false
 	}
-	standings, err := s.options.Fleet.FindStandings(ctx, fleetview.Query{})
-	for _, one := range standings.Items {
-		if err != nil || one.Expected == 0 {
+	all, err := s.options.Fleet.FindOverviews(ctx, maxLaggards)
+	for _, one := range all {
+		if one.Expected == 0 {
 			continue
 		}
-		part := fleetPart{Standing: one}
-		if one.Ready < one.Expected {
-			var page fleetview.Page[fleetview.Laggard]
-			page, err = s.options.Fleet.FindBehind(ctx, fleetview.Query{Environment: one.Environment, Limit: maxLaggards})
-			part.Laggards, part.More = page.Items, one.Expected-one.Ready
-			for _, l := range page.Items {
-				part.More -= l.Clusters
-			}
+		part := fleetPart{one.Standing, one.Laggards.Items, one.Expected - one.Ready}
+		for _, l := range part.Laggards {
+			part.More -= l.Clusters
 		}
 		parts = append(parts, part)
 	}

@@ -5,25 +5,6 @@ import (
 	"time"
 )
 
-// Runs is how many clusters of an environment run a revision of an object.
-type Runs struct {
-	Object, Environment, Revision string
-	Clusters, Ready               int
-}
-
-// FindRuns returns what the objects of two environments run, by object, environment and revision.
-// Platform objects are left out.
-func (s *Store) FindRuns(ctx context.Context, environment, other string) ([]Runs, error) {
-	var all []Runs
-	err := s.ask(ctx, "fleet_compare", []any{environment, other}, func(scan scanFunc) error {
-		var r Runs
-		err := scan(&r.Object, &r.Environment, &r.Revision, &r.Clusters, &r.Ready)
-		all = append(all, r)
-		return err
-	})
-	return all, err
-}
-
 // FleetOutput is an output, and when it came to clusters.
 type FleetOutput struct {
 	Seq              int64

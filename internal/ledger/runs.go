@@ -1,0 +1,54 @@
+package ledger
+
+import (
+	"cmp"
+	"slices"
+	"unique"
+)
+
+// Runs is how many clusters of an environment run a revision of an object.
+type Runs struct {
+	Object, Environment, Revision string
+	Clusters, Ready               int
+}
+
+// FindRuns returns what the objects of two environments run, by object, environment and revision.
+// Platform objects are left out.
+func (l *Ledger) FindRuns(environment, other string) []Runs {
+	type run struct {
+		object                unique.Handle[string]
+		environment, revision string
+	}
+	counts := map[run]*Runs{}
+	for _, c := range l.roster.clusters {
+		in := c.Group.Environment
+		if in != environment && in != other {
+			continue
+		}
+		key, platform := objectKey{cluster: unique.Make(c.ID)}, unique.Make(c.Platform)
+		for _, key.name = range l.book.named[key.cluster] {
+			if key.name == platform {
+				continue
+			}
+			state := l.book.objects[key].state()
+			found := run{key.name, in, state.Revision}
+			count := counts[found]
+			if count == nil {
+				count = &Runs{Object: key.name.Value(), Environment: in, Revision: state.Revision}
+				counts[found] = count
+			}
+			count.Clusters++
+			if state.Phase == Ready {
+				count.Ready++
+			}
+		}
+	}
+	var all []Runs
+	for _, count := range counts {
+		all = append(all, *count)
+	}
+	slices.SortFunc(all, func(a, b Runs) int {
+		return cmp.Or(cmp.Compare(a.Object, b.Object), cmp.Compare(a.Environment, b.Environment), cmp.Compare(a.Revision, b.Revision))
+	})
+	return all
+}
