@@ -40,10 +40,11 @@ func newFleetClusters(cc *commandContext) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "clusters",
 		Short: "List the clusters, and how each stands to what is wanted",
-		Long: `Clusters lists the clusters that were ever in touch. STANDING is how a cluster stands to the
-newest output of its environment: contested, unproven, silent, failed, unknown, behind,
-progressing or ready, the first that fits; WHY says more. A cluster is ready if it runs what
-the folder of its cluster type holds, whichever commit it names.`,
+		Long: `Clusters lists the clusters that were ever in touch, by environment and name. STANDING is how a
+cluster stands to the newest output of its environment: retired (it is no longer expected),
+contested, unproven, silent, failed, unknown, behind, progressing or ready, the first that
+fits; WHY says more. A cluster is ready if it runs what the folder of its cluster type holds,
+whichever commit it names.`,
 		Example: `  fairlead fleet clusters
   fairlead fleet clusters -e prod --silent
   fairlead fleet clusters -e prod -o csv > clusters.csv`,

@@ -3,6 +3,7 @@ package fleetview
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -15,7 +16,7 @@ type Cluster struct {
 	Name        string `json:"name"`
 	Environment string `json:"environment"`
 	Type        string `json:"clusterType"`
-	// Standing is one of the classes of the ledger.
+	// Standing is one of the classes of the ledger, or Retired.
 	Standing string `json:"standing"`
 	Why      string `json:"why,omitempty"`
 	// Revision is what it runs, and Attempted what it is at work on, if that is another one.
@@ -24,9 +25,17 @@ type Cluster struct {
 	Since     time.Time `json:"since,omitzero"` // when it began to say so
 	FirstSeen time.Time `json:"firstSeen"`
 	LastSeen  time.Time `json:"lastSeen"`
+	order     int       // of its environment
 }
 
-// FindClusters returns clusters, by their names.
+// Retired is how a cluster stands that is no longer expected.
+const Retired = "retired"
+
+// key orders clusters by their environments, and then by name.
+func (c Cluster) key() string { return fmt.Sprintf("%04d %s", c.order, c.Name) }
+
+// FindClusters returns clusters, by their environments in the order of [View.FindStandings], and then by
+// name.
 func (v *View) FindClusters(ctx context.Context, q Query) (Page[Cluster], error) {
 	environments, err := v.selectEnvironments(ctx, q.Environment)
 	if err == nil {
@@ -39,25 +48,40 @@ func (v *View) FindClusters(ctx context.Context, q Query) (Page[Cluster], error)
 		return Page[Cluster]{}, err
 	}
 	all := []Cluster{}
-	for _, name := range environments {
+	for order, name := range environments {
 		found, err := v.findSituations(ctx, name)
 		if err != nil {
 			return Page[Cluster]{}, err
 		}
-		for _, s := range found.all {
-			if s.Cluster != nil && q.selects(s.Standing) {
-				all = append(all, newCluster(s, found.wants))
+		add := func(c Cluster) {
+			c.order = order
+			if q.selects(c.Type, c.Name, c.Standing) {
+				all = append(all, c)
 			}
 		}
+		for _, s := range found.all {
+			if s.Cluster != nil {
+				add(newCluster(s, found.wants))
+			}
+		}
+		for _, c := range v.Ledger.FindRetired(name) {
+			add(newRetired(c))
+		}
 	}
-	slices.SortFunc(all, func(a, b Cluster) int { return cmp.Compare(a.Name, b.Name) })
-	return newPage(all, q, func(c Cluster) string { return c.Name }), nil
+	slices.SortFunc(all, func(a, b Cluster) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.Name, b.Name)) })
+	return newPage(all, q, Cluster.key), nil
 }
 
-// selects reports whether a question is about a cluster that stands so.
-func (q Query) selects(s ledger.Standing) bool {
-	return (q.Type == "" || q.Type == s.Type) && (q.Cluster == "" || s.Cluster != nil && q.Cluster == s.Cluster.Name()) &&
-		(q.Standing == "" || q.Standing == s.Class.String())
+// selects reports whether a question is about a cluster of a type and a name that stands so.
+func (q Query) selects(clusterType, name, standing string) bool {
+	return (q.Type == "" || q.Type == clusterType) && (q.Cluster == "" || q.Cluster == name) && (q.Standing == "" || q.Standing == standing)
+}
+
+func newRetired(c ledger.Cluster) Cluster {
+	return Cluster{
+		Name: c.Name(), Environment: c.Group.Environment, Type: c.Group.ClusterType, Standing: Retired, FirstSeen: c.FirstSeen, LastSeen: c.LastSeen,
+		Why: "it was last in touch at " + c.LastSeen.Format(time.RFC3339) + ", and is no longer expected",
+	}
 }
 
 func newCluster(s ledger.Situation, w ledgerdb.Wants) Cluster {
@@ -141,8 +165,9 @@ func (v *View) checkCluster(q Query) error {
 
 // checkStanding returns the error of a standing that there is not.
 func (v *View) checkStanding(named string) error {
-	if named != "" && !slices.Contains(ledger.ClassNames(), named) {
-		return &UnknownError{"standing", named, ledger.ClassNames()}
+	known := append(ledger.ClassNames(), Retired)
+	if named != "" && !slices.Contains(known, named) {
+		return &UnknownError{"standing", named, known}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
@@ -53,6 +54,41 @@ func TestAnswers(t *testing.T) {
 			}
 			if *update {
 				check(t, os.WriteFile(file, txtar.Format(archive), 0o644))
+			}
+		}
+	})
+}
+
+// TestRetired: a cluster that is retired is listed as that, and no longer expected.
+func TestRetired(t *testing.T) {
+	const found = `{"name":"east-9","environment":"prod","clusterType":"large","standing":"retired",` +
+		`"why":"it was last in touch at 2026-11-23T11:09:00Z, and is no longer expected",` +
+		`"firstSeen":"2026-11-23T11:09:00Z","lastSeen":"2026-11-23T11:09:00Z"}` + "\n"
+	onBothEngines(t, func(t *testing.T, w *ledgerworld.World) {
+		questions := []string{"standing", "behind?environment=prod", "clusters?environment=stage"}
+		var before []string
+		for _, question := range questions {
+			before = append(before, answer(t, w, question))
+		}
+		w.AddSilent("prod", "east-9")
+		if got := answer(t, w, "clusters?cluster=east-9"); !strings.Contains(got, `"standing":"silent"`) {
+			t.Errorf("before it is retired: %s", got)
+		}
+		w.Recorder.SetRetired(map[string]time.Time{"east-9": ledgerworld.Now})
+		for _, question := range []string{"clusters?cluster=east-9", "clusters?standing=retired"} {
+			if diff := cmp.Diff(found, answer(t, w, question)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", question, diff)
+			}
+		}
+		if got := answer(t, w, "clusters?limit=8"); strings.Count(got, found) != 0 || !strings.HasSuffix(got, "next: 0001 east-7\n") {
+			t.Errorf("the first part is\n%s", got)
+		}
+		if got := answer(t, w, "clusters?after=0001+east-7"); !strings.HasPrefix(got, found) {
+			t.Errorf("the next part is\n%s", got)
+		}
+		for i, question := range questions {
+			if diff := cmp.Diff(before[i], answer(t, w, question)); diff != "" {
+				t.Errorf("%s (-before +after):\n%s", question, diff)
 			}
 		}
 	})

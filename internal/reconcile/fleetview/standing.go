@@ -148,7 +148,11 @@ func newLaggards(of situations, q Query) []Laggard {
 	all := []Laggard{}
 	unheard := map[string]int{} // by type, where they are among all
 	for _, s := range of.all {
-		if s.Class == ledger.ClassReady || !q.selects(s.Standing) {
+		name := ""
+		if s.Cluster != nil {
+			name = s.Cluster.Name()
+		}
+		if s.Class == ledger.ClassReady || !q.selects(s.Type, name, s.Class.String()) {
 			continue
 		}
 		l := Laggard{
@@ -156,7 +160,7 @@ func newLaggards(of situations, q Query) []Laggard {
 			Object: s.Reason.Object.Name, Since: s.Reason.Since, order: s.Reason.Cause,
 		}
 		if s.Cluster != nil {
-			l.Cluster, l.LastSeen = s.Cluster.Name(), s.Cluster.LastSeen
+			l.Cluster, l.LastSeen = name, s.Cluster.LastSeen
 		} else if i, known := unheard[s.Type]; known {
 			all[i].Clusters++
 			continue

@@ -67,6 +67,19 @@ func (r *Recorder) FindEnvironments() (names []string) {
 	return names
 }
 
+// FindRetired returns the clusters of an environment that are no longer expected, in the order in which
+// they were first in touch.
+func (r *Recorder) FindRetired(environment string) (all []ledger.Cluster) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.ledger.Clusters() {
+		if c.Group.Environment == environment && r.ledger.IsRetired(c, r.options.Now()) {
+			all = append(all, *c.Clone())
+		}
+	}
+	return all
+}
+
 // FindRuns returns what the objects of two environments run: see [ledger.Ledger.FindRuns].
 func (r *Recorder) FindRuns(environment, other string) []ledger.Runs {
 	r.mu.Lock()
