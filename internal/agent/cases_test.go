@@ -75,6 +75,9 @@ func (w *world) describeHistory(cluster, object string) string {
 		if !s.Until.IsZero() {
 			text += s.Until.Format("15:04")
 		}
+		if s.Late {
+			text += " late"
+		}
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", ")
@@ -260,8 +263,8 @@ func TestLedgerAway(t *testing.T) {
 	}
 	w.setAway(false)
 	w.runUntil("12:58", e1)
-	wantText(t, "P", w.describeHistory("e1", platform), "ready main@aa 11:01-12:03, ready main@bb 12:03-")
-	wantText(t, "W", w.describeHistory("e1", workload), "ready dev@11 11:01-12:04, failed dev@22 12:04-")
+	wantText(t, "P", w.describeHistory("e1", platform), "ready main@aa 11:01-12:03, ready main@bb 12:03- late")
+	wantText(t, "W", w.describeHistory("e1", workload), "ready dev@11 11:01-12:04, failed dev@22 12:04- late")
 	if err := e1.agent.findTrouble(); err != nil {
 		t.Errorf("the agent says %v", err)
 	}

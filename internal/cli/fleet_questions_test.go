@@ -17,6 +17,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/server/web"
 	"github.com/fairlead-io/fairlead/internal/testkit/ledgerworld"
 )
@@ -132,6 +133,32 @@ func TestFleetWithoutLedger(t *testing.T) {
 		got := runFleet(t.Context(), append([]string{"clusters"}, c.args...)...)
 		if got.code != c.code || !strings.Contains(got.stderr, c.want) || got.out != "" {
 			t.Errorf("fleet clusters %v: %d\n%s%s\nwant %d with %q", c.args, got.code, got.out, got.stderr, c.code, c.want)
+		}
+	}
+}
+
+// TestLateHistory: a history has a column for what was told of afterwards if there is any, for programs
+// always.
+func TestLateHistory(t *testing.T) {
+	placement := fleetview.Placement{Cluster: "east-1", Version: "1.4.1", Phase: "ready", Since: ledgerworld.Now}
+	late := placement
+	late.Late = true
+	for _, c := range []struct {
+		format string
+		all    []fleetview.Placement
+		want   string
+	}{
+		{"text", []fleetview.Placement{placement}, "CLUSTER  VERSION  PHASE  SINCE             UNTIL  MESSAGE\neast-1   1.4.1    ready  2026-11-23 13:05  -      -\n"},
+		{"text", []fleetview.Placement{placement, late}, "CLUSTER  VERSION  PHASE  SINCE             UNTIL  MESSAGE  LATE\n" +
+			"east-1   1.4.1    ready  2026-11-23 13:05  -      -        -\neast-1   1.4.1    ready  2026-11-23 13:05  -      -        late\n"},
+		{"csv", []fleetview.Placement{placement, late}, "cluster,environment,version,phase,since,until,message,clusterType,object,revision,attempted,late\n" +
+			"east-1,,1.4.1,ready,2026-11-23T13:05:00Z,,,,,,,\neast-1,,1.4.1,ready,2026-11-23T13:05:00Z,,,,,,,late\n"},
+	} {
+		var out bytes.Buffer
+		a := &app{stdout: display.NewStream(&out), format: c.format}
+		err := a.printListing(newPlacementsListing(c.all, "checkout", true, ledgerworld.Now))
+		if diff := cmp.Diff(c.want, out.String()); err != nil || diff != "" {
+			t.Errorf("%s: %v, -want +got:\n%s", c.format, err, diff)
 		}
 	}
 }

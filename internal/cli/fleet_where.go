@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,7 +57,8 @@ func newFleetHistory(cc *commandContext) *cobra.Command {
 		Use:   "history WORKLOAD",
 		Short: "List what a workload ran on each cluster, and when",
 		Long: `History lists what the objects of a workload have reported, cluster by cluster, the oldest
-first: each version from a time to a time, whether it was ready, and how it failed.
+first: each version from a time to a time, whether it was ready, and how it failed. What is
+LATE began while nothing was heard of the cluster, and was told of afterwards.
 ` + workloadArgument,
 		Example: `  fairlead fleet history checkout-api --cluster east-1
   fairlead fleet history checkout-api -e prod -o csv > history.csv`,
@@ -106,15 +108,23 @@ func newPlacementsListing(all []fleetview.Placement, workload string, history bo
 		{key: "cluster"}, {key: "environment", wide: history}, {key: "version"}, {key: "phase"}, {key: "since"}, {key: "until", wide: !history}, {key: "message", fit: display.Shorten},
 		{key: "clusterType", wide: true}, {key: "object", wide: true}, {key: "revision", wide: true}, {key: "attempted", wide: true},
 	}}
+	if history {
+		someLate := slices.ContainsFunc(all, func(p fleetview.Placement) bool { return p.Late })
+		l.columns = append(l.columns, column{key: "late", wide: !someLate})
+	}
 	for _, p := range all {
 		since, until := any(age{p.Since, now}), any(age{p.Until, now})
 		if history {
 			since, until = moment(p.Since), moment(p.Until)
 		}
-		l.rows = append(l.rows, []any{
+		row := []any{
 			p.Cluster, p.Environment, shownVersion(p.Version, p.Revision), p.Phase, since, until, p.Message,
 			p.Type, p.Object, revisionCell(p.Revision), revisionCell(p.Attempted),
-		})
+		}
+		if history {
+			row = append(row, lateCell(p.Late))
+		}
+		l.rows = append(l.rows, row)
 	}
 	return l
 }
@@ -122,6 +132,14 @@ func newPlacementsListing(all []fleetview.Placement, workload string, history bo
 // shownVersion returns a version for people: that of a revision, or else the revision, short.
 func shownVersion(version, revision string) string {
 	return cmp.Or(version, revisionCell(revision).String())
+}
+
+// lateCell returns how a table shows whether something was told of afterwards.
+func lateCell(late bool) string {
+	if late {
+		return "late"
+	}
+	return ""
 }
 
 // moment is a time in a table; CSV has its seconds.

@@ -6,8 +6,9 @@
 // object is ready only at a revision that its cluster named; and an object that is known is not
 // forgotten to make room for another one. Times of one cluster are never compared with those of
 // another. The reports that make up what is known can be read back, so that they can be stored. Spans
-// of one object, which are its history, do not overlap, and at most one lasts. Whether a cluster has
-// what is wanted is judged by the folder of its cluster type, and not by commits.
+// of one object, which are its history, do not overlap, and at most one lasts; those that began while
+// nothing was heard of its cluster are late. Whether a cluster has what is wanted is judged by the
+// folder of its cluster type, and not by commits.
 package ledger
 
 import (

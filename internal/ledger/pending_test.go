@@ -17,10 +17,7 @@ func TestPending(t *testing.T) {
 		var first, second Pending
 		flushed := random.IntN(10)
 		for i := range 2 + random.IntN(20) {
-			r := randomReport(random)
-			r.Said = noon.Add(time.Duration(20*i+random.IntN(200)-100) * time.Second)
-			c := Contact{Name: "east-1", Every: time.Minute, Received: noon.Add(time.Duration(20*i) * time.Second)}
-			for _, w := range l.Receive(c, []Report{r}).Writes {
+			for _, w := range l.Receive(randomContact(random, i)).Writes {
 				writeSpan(want, w)
 				if i < flushed {
 					first.Add(w)

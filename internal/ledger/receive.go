@@ -41,7 +41,7 @@ type Receipt struct {
 // Receive takes in what comes with a contact: reports of objects of its cluster, or none if all is as
 // it was.
 func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
-	before := l.roster.Find(c.Name)
+	before, heard := l.roster.Find(c.Name), l.roster.findAgentSeen(c)
 	unproven := before != nil && before.Unproven
 	cluster, admission := l.roster.Admit(c)
 	receipt := Receipt{Admission: admission, Cluster: cluster.ID}
@@ -57,7 +57,7 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 	if unproven && !cluster.Unproven { // others may have reported under its name
 		l.removeNamed(l.book.names(cluster.ID), cluster, c, &receipt)
 	}
-	changed := false
+	changed, unheard := false, cluster.findGap(heard, c, reports)
 	for _, r := range reports {
 		r.Object.Cluster, r.Group = cluster.ID, cluster.Group
 		done, known := l.fold(r, cluster)
@@ -66,7 +66,7 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 		}
 		if done.Changed {
 			changed = true
-			receipt.Writes = append(receipt.Writes, known.change(r.Object, known.state(), spanStart(r.Said, c.Received))...)
+			receipt.Writes = append(receipt.Writes, known.change(r.Object, known.state(), spanStart(r.Said, c.Received), unheard)...)
 		}
 	}
 	l.removeObjects(cluster, c, reports, &receipt)
@@ -143,6 +143,21 @@ func (l *Ledger) fold(r Report, of *Cluster) (Outcome, *record) {
 		}
 	}
 	return l.book.fold(r)
+}
+
+// findGap returns the time in which nothing was heard of the objects of a cluster, before a contact of its
+// agent, which was last in touch at a time. It is empty for events, of which each tells what is new.
+func (c *Cluster) findGap(heard time.Time, by Contact, reports []Report) gap {
+	if by.Boot == "" {
+		return gap{}
+	}
+	var newest time.Time
+	for _, r := range reports {
+		if r.Said.After(newest) {
+			newest = r.Said
+		}
+	}
+	return gap{heard, newest.Add(-c.patience())}
 }
 
 // spanStart returns when a span begins: when its cluster says so, but not after we have heard of it.

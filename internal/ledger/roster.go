@@ -166,6 +166,16 @@ func (r *Roster) All() []*Cluster { return slices.Clone(r.clusters) }
 // Find returns the cluster that has, or had, a name; nil if there is none.
 func (r *Roster) Find(name string) *Cluster { return r.byName[name] }
 
+// findAgentSeen returns when an agent of the cluster of a contact was last in touch; the zero time if none
+// was.
+func (r *Roster) findAgentSeen(c Contact) time.Time {
+	known := cmp.Or(r.byName[c.Name], r.byUID[c.UID])
+	if known == nil {
+		return time.Time{}
+	}
+	return known.AgentSeen
+}
+
 // Admit takes a contact in, and returns the cluster that it is of. A cluster under a new name is
 // renamed; one under the name of another cluster is refused.
 func (r *Roster) Admit(c Contact) (*Cluster, Admission) {

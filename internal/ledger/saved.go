@@ -106,7 +106,7 @@ func newMark(s Span) mark {
 	if s.Since.IsZero() {
 		return mark{}
 	}
-	return mark{unique.Make(s.Revision), unique.Make(s.Attempted), unixSeconds(s.Since), s.Phase}
+	return mark{unique.Make(s.Revision), unique.Make(s.Attempted), unixSeconds(s.Since), s.Phase, s.Late}
 }
 
 // span returns a mark as a span, without what a mark does not have.
@@ -114,5 +114,5 @@ func (m mark) span() Span {
 	if m.since == 0 {
 		return Span{}
 	}
-	return Span{Since: timeOf(m.since), Phase: m.phase, Revision: m.revision.Value(), Attempted: m.attempted.Value()}
+	return Span{Since: timeOf(m.since), Phase: m.phase, Revision: m.revision.Value(), Attempted: m.attempted.Value(), Late: m.late}
 }

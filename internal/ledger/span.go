@@ -18,6 +18,8 @@ type Span struct {
 	Revision  string // see State
 	Attempted string
 	Message   string // of a failure, as it was first said
+	// Late is set if the span is told of afterwards: when it began, nothing was heard of its cluster.
+	Late bool
 }
 
 // Target returns the revision that Phase is about; "" if none was ever named.
@@ -40,6 +42,11 @@ const (
 	DeleteSpan                  // it was too short to count
 )
 
+// gap is a time in which nothing was heard of the objects of a cluster.
+type gap struct{ from, to time.Time }
+
+func (g gap) contains(t time.Time) bool { return t.After(g.from) && t.Before(g.to) }
+
 // history is the end of the history of an object: the span that lasts, and the one before.
 type history struct{ open, before mark }
 
@@ -48,20 +55,23 @@ type mark struct {
 	revision, attempted unique.Handle[string]
 	since               uint32 // Unix seconds
 	phase               Phase
+	late                bool // is not known of what was restored
 }
 
 // isSame reports whether two spans say the same, whenever they do.
 func (m mark) isSame(other mark) bool {
-	m.since = other.since
+	m.since, m.late = other.since, other.late
 	return m == other
 }
 
 // change makes another state the last one, from a time on, and returns the writes that do the same to
-// the stored spans. Spans of one object never overlap, at most one lasts, and time does not go
-// backwards.
-func (h *history) change(o Object, s State, at time.Time) (writes []SpanWrite) {
+// the stored spans: one that begins in the gap is late. Spans of one object never overlap, at most one
+// lasts, and time does not go backwards.
+func (h *history) change(o Object, s State, at time.Time, unheard gap) (writes []SpanWrite) {
 	since := max(unixSeconds(at), h.open.since)
-	next := mark{unique.Make(s.Revision), unique.Make(s.Attempted), since, s.Phase}
+	span := Span{Since: timeOf(since), Phase: s.Phase, Revision: s.Revision, Attempted: s.Attempted, Message: s.Message}
+	span.Late = unheard.contains(span.Since)
+	next := newMark(span)
 	write := func(kind WriteKind, span Span) { writes = append(writes, SpanWrite{o, kind, span}) }
 	lasted := time.Duration(since-h.open.since) * time.Second
 	if h.open.since > 0 && (lasted == 0 || h.open.phase == Progressing && lasted <= settleTime) {
@@ -77,6 +87,6 @@ func (h *history) change(o Object, s State, at time.Time) (writes []SpanWrite) {
 		write(EndSpan, Span{Since: timeOf(h.open.since), Until: timeOf(since)})
 	}
 	h.before, h.open = h.open, next
-	write(BeginSpan, Span{Since: timeOf(since), Phase: s.Phase, Revision: s.Revision, Attempted: s.Attempted, Message: s.Message})
+	write(BeginSpan, span)
 	return writes
 }

@@ -149,6 +149,7 @@ func TestReports(t *testing.T) {
 		{"an artifact that nothing is known of", Entry{Phase: "failed", Revision: "latest@sha256:1", Origin: a, Attempted: "latest@sha256:2"}, "12:00 failed latest@sha256:2 runs a"},
 		{"a chart", Entry{Phase: "ready", Revision: "2.1.0+0cc9a8446c95"}, "12:00 ready 2.1.0+0cc9a8446c95"},
 		{"its past", Entry{Phase: "ready", Revision: b, Past: []Past{{b, true, minutes(-10), minutes(-1)}, {a, false, minutes(-30), minutes(-20)}}}, "11:30 failed a, 11:50 ready b, 12:00 ready b"},
+		{"a past that lasts", Entry{Phase: "failed", Revision: a, Attempted: b, Message: "denied", Past: []Past{{b, false, minutes(-10), minutes(-1)}}}, "11:50 failed b: denied, 12:00 failed b runs a: denied"},
 		{"a past that is still to come", Entry{Phase: "ready", Revision: b, Past: []Past{{a, true, minutes(1), minutes(2)}}}, "12:00 ready b"},
 	} {
 		c.entry.Kind, c.entry.Name = "Kustomization", "x"
@@ -178,6 +179,9 @@ func describeReport(r ledger.Report) string {
 	}
 	if !r.Level {
 		text += " (an event)"
+	}
+	if r.Message != "" {
+		text += ": " + r.Message
 	}
 	return text
 }

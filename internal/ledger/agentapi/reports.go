@@ -54,6 +54,9 @@ func (e Entry) reports(sent time.Time, shift time.Duration) []ledger.Report {
 	for _, p := range slices.SortedFunc(slices.Values(e.Past), func(a, b Past) int { return a.First.Compare(b.First) }) {
 		all = append(all, p.report(now.Object, sent, shift)...)
 	}
+	if n := len(all); n > 0 && all[n-1].Phase == now.Phase && all[n-1].Target == now.Target { // it lasts
+		all[n-1].Message = now.Message
+	}
 	if !e.Since.IsZero() && e.Since.Before(sent) {
 		then := now
 		then.Said = e.Since.Add(shift)

@@ -26,6 +26,7 @@ type Placement struct {
 	Since     time.Time `json:"since"`
 	Until     time.Time `json:"until,omitzero"` // zero while it lasts
 	Message   string    `json:"message,omitempty"`
+	Late      bool      `json:"late,omitempty"` // of a history: it was told of afterwards
 }
 
 // FindPlacements returns where a workload runs, or ran at a time.
@@ -188,6 +189,6 @@ func (n versionNames) newPlacement(ctx context.Context, object string, s ledgerd
 	version, err := n.find(ctx, object, s.Revision)
 	return Placement{
 		Cluster: s.Cluster, Environment: s.Environment, Type: s.ClusterType, Object: object, Version: version, Revision: s.Revision, Attempted: s.Attempted,
-		Phase: s.Phase.String(), Since: s.Since, Until: s.Until, Message: s.Message,
+		Phase: s.Phase.String(), Since: s.Since, Until: s.Until, Message: s.Message, Late: s.Late,
 	}, err
 }

@@ -30,7 +30,7 @@ const (
 	exportFormat = "fairlead-ledger"
 	// exportVersion is that of the tables and columns. It grows with each migration that changes
 	// them.
-	exportVersion = 1
+	exportVersion = 2
 	// longestLine bounds a line, in bytes.
 	longestLine = 1 << 20
 )

@@ -161,7 +161,7 @@ func TestDamagedExport(t *testing.T) {
 		{"nothing", "", 1, "is missing"},
 		{"another text", "select 1\n", 1, "no export of a ledger"},
 		{"another JSON", "{}\n", 1, "no export of a ledger"},
-		{"of a newer program", replace(1, `{"format":"fairlead-ledger","version":99}`+"\n"), 1, "has version 99, and this program knows 1"},
+		{"of a newer program", replace(1, `{"format":"fairlead-ledger","version":99}`+"\n"), 1, "has version 99, and this program knows 2"},
 		{"half a line", replace(span, lines[span-1][:20]+"\n"), span, "is damaged"},
 		{"a line too few", cut(span) + strings.Join(lines[span:], ""), last - 1, "rows should be before it"},
 		{"a line twice", strings.Replace(replace(span, lines[span-1]+lines[span-1]), fmt.Sprintf(`"rows":%d}`, last-2), fmt.Sprintf(`"rows":%d}`, last-1), 1), span + 1, "does not fit"},

@@ -219,7 +219,7 @@ func (w *batchWriter) writeSpan(ctx context.Context, x *ledger.SpanWrite) error 
 	if err != nil {
 		return err
 	}
-	return w.exec(ctx, "span_begin", id, since, until, int64(x.Span.Phase), texts[0], texts[1], texts[2])
+	return w.exec(ctx, "span_begin", id, since, until, int64(x.Span.Phase), texts[0], texts[1], texts[2], x.Span.Late)
 }
 
 // unixOf returns a time in seconds since 1970; 0 for the zero time.

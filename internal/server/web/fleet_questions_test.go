@@ -46,6 +46,9 @@ func fleetQuestionsOf(t *testing.T) []fleetQuestion {
 			fleetQuestion{full, one.name, "colour=blue", "", 400},
 			fleetQuestion{New(Options{}), one.name, one.query, "", 404}, fleetQuestion{away, one.name, one.query, "", 503})
 	}
+	late := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
+	late.ReportLate()
+	all = append(all, fleetQuestion{New(Options{Fleet: late.View}), "history", "workload=payments&cluster=east-6", "", 200})
 	if len(asked) != len(fleetview.Names()) {
 		t.Errorf("asked are %v, and there are %v", asked, fleetview.Names())
 	}

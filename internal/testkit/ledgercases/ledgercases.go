@@ -307,7 +307,7 @@ func (c testCase) answer(now time.Time, question []string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// describeSpan writes a span as "12:03-12:04 failed B, runs A: message".
+// describeSpan writes a span as "12:03-12:04 failed B, runs A, late: message".
 func (w *world) describeSpan(s ledger.Span) string {
 	until := ""
 	if !s.Until.IsZero() {
@@ -316,6 +316,9 @@ func (w *world) describeSpan(s ledger.Span) string {
 	text := fmt.Sprintf("%s-%s %s %s", stamp(s.Since), until, s.Phase, cmp.Or(w.version(s.Target()), "at nothing known"))
 	if s.Attempted != "" && s.Revision != "" {
 		text += ", runs " + w.version(s.Revision)
+	}
+	if s.Late {
+		text += ", late"
 	}
 	if s.Message != "" {
 		text += ": " + s.Message

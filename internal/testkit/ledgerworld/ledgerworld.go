@@ -135,6 +135,22 @@ func (w *World) AddSilent(environment, cluster string) {
 	w.now = Now
 }
 
+// ReportLate has an agent of east-6, which was last in touch 29 minutes ago, tell that it has had another
+// version of payments for 20 minutes.
+func (w *World) ReportLate() {
+	w.t.Helper()
+	var reports []ledger.Report
+	for _, at := range []time.Time{Now.Add(-20 * time.Minute), Now} {
+		reports = append(reports, ledger.Report{Object: ledger.Object{Name: payments}, Phase: ledger.Ready, Target: "2.2.0", Level: true, Said: at})
+	}
+	w.sequence++
+	w.Recorder.Receive(ledger.Contact{
+		Name: "east-6", UID: "uid-east-6", Group: ledger.Group{Environment: "prod", ClusterType: "large"}, Every: time.Minute,
+		Boot: "1", Sequence: w.sequence, Sent: Now, Received: Now,
+	}, reports)
+	w.check(w.Recorder.Flush(w.t.Context()))
+}
+
 // fill has clusters report.
 func (w *World) fill() {
 	a, b, c := commit('a'), commit('b'), commit('c')

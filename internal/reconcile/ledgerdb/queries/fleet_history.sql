@@ -1,5 +1,5 @@
 -- The histories of the objects of a name, by the names of their clusters.
-select page.name, page.name, page.environment, page.cluster_type, span.since, coalesce(span.until, 0), span.phase, coalesce(revision.text, ''), coalesce(attempted.text, ''), coalesce(message.text, '')
+select page.name, page.name, page.environment, page.cluster_type, span.since, coalesce(span.until, 0), span.phase, coalesce(revision.text, ''), coalesce(attempted.text, ''), coalesce(message.text, ''), span.late
 from (
   select object.id, cluster.name, cluster.environment, cluster.cluster_type
   from object

@@ -1,5 +1,5 @@
 -- What the objects of a name say, by the names of their clusters.
-select cluster.name, cluster.name, cluster.environment, cluster.cluster_type, state.since, 0, state.phase, coalesce(revision.text, ''), coalesce(attempted.text, ''), coalesce(message.text, '')
+select cluster.name, cluster.name, cluster.environment, cluster.cluster_type, state.since, 0, state.phase, coalesce(revision.text, ''), coalesce(attempted.text, ''), coalesce(message.text, ''), false
 from object
 join cluster on cluster.id = object.cluster
 join state on state.object = object.id

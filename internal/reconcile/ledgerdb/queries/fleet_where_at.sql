@@ -1,6 +1,6 @@
 -- What the objects of a name said at a time, by the names of their clusters, with those that they had then.
 select cluster.name, coalesce((select cluster_name.name from cluster_name where cluster_name.cluster = object.cluster and cluster_name.since <= $7 order by cluster_name.since desc limit 1), cluster.name),
-  cluster.environment, cluster.cluster_type, span.since, coalesce(span.until, 0), span.phase, coalesce(revision.text, ''), coalesce(attempted.text, ''), coalesce(message.text, '')
+  cluster.environment, cluster.cluster_type, span.since, coalesce(span.until, 0), span.phase, coalesce(revision.text, ''), coalesce(attempted.text, ''), coalesce(message.text, ''), false
 from object
 join cluster on cluster.id = object.cluster
 join span on span.object = object.id and span.since <= $7 and (span.until is null or span.until > $7)

@@ -1,5 +1,5 @@
 -- The spans of an object of the cluster that has a name, or had it last.
-select span.since, coalesce(span.until, 0), span.phase, coalesce(revision.text, ''), coalesce(attempted.text, ''), coalesce(message.text, '')
+select span.since, coalesce(span.until, 0), span.phase, coalesce(revision.text, ''), coalesce(attempted.text, ''), coalesce(message.text, ''), span.late
 from object
 join span on span.object = object.id
 left join revision on revision.id = span.revision
