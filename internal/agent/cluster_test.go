@@ -93,7 +93,7 @@ func TestUnreadable(t *testing.T) {
 // TestNothingAllowed: an agent without rights is silent, and says why.
 func TestNothingAllowed(t *testing.T) {
 	api := kubeapi.Start(t, "uid-1")
-	for _, kind := range []string{"Application", "BundleDeployment", "GitRepo", "GitRepository", "HelmRelease", "Kustomization", "OCIRepository"} {
+	for _, kind := range []string{"Application", "BundleDeployment", "GitRepo", "GitRepository", "HelmRelease", "Kustomization", "OCIRepository", "Terraform"} {
 		api.Refuse(kind, http.StatusForbidden)
 	}
 	_, _, err := newTestCluster(t, &rest.Config{Host: api.URL}).Read(t.Context(), at("12:00"))

@@ -19,7 +19,7 @@ import (
 
 // writesNothing are the commands that change nothing that others use, and why.
 var writesNothing = map[string]string{
-	"render": "a folder of this machine", "check": "", "diff": "", "explain": "", "explain promotion": "", "get": "", "stack list": "", "stack show": "", "stack graph": "", "verify": "",
+	"render": "a folder of this machine", "check": "", "diff": "", "explain": "", "explain promotion": "", "get": "", "stack list": "", "stack show": "", "stack graph": "", "stack plan": "", "verify": "",
 	"status": "", "history": "", "simulate": "", "wait": "", "ephemeral list": "", "pr list": "", "pr show": "", "pr diff": "", "pr view": "",
 	"doctor": "", "open": "opens a browser", "schema": "", "version": "", "help": "",
 	"fleet behind": "", "fleet clusters": "", "fleet compare": "", "fleet drift": "", "fleet history": "", "fleet lead-time": "", "fleet where": "",
@@ -45,6 +45,7 @@ var dryRuns = []dryRun{
 	{"promote", nil, "promote --path one two --repo $FOLDERS", ""},
 	{"approve", nil, "approve stage main --control-plane $CP", "commit to stage of "},
 	{"approve-plan", nil, "approve-plan dev checkout/dev/eks --inputs $INPUTS --control-plane $CP", "commit to dev of "},
+	{"stack clone", nil, "stack clone dev checkout/dev checkout/green --control-plane $CP", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --config $SETTINGS", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP --pull-request", "commit to fairlead/lever/hold/dev of "},
@@ -186,7 +187,7 @@ func (w *operatorWorld) state() string {
 
 func checkDryRun(t *testing.T, test dryRun) {
 	w := newOperatorWorld(t)
-	if test.command == "approve-plan" {
+	if test.command == "approve-plan" || test.command == "stack clone" {
 		w.addStack()
 	}
 	for _, command := range test.setup {

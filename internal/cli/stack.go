@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // stackCommand is `fairlead stack`.
 type stackCommand struct {
-	app   *app
+	*commandContext
 	input input
 }
 
@@ -22,13 +23,16 @@ func newStack(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "stack",
 		GroupID: groupMain,
-		Short:   "List, show and draw the stacks of environments",
+		Short:   "List, show, draw, plan and clone the stacks of environments",
 		Long: `A stack is Terraform modules and Helm charts that depend on each other: what CloudKnit calls
 an environment. These commands render what is committed, and show what the output does with
-the components: not how far clusters have got, and not the stacks whose files were deleted.`,
+the components, but not the stacks whose files were deleted. STATUS is what clusters report
+of the components, to the daemon or the ledger that fairlead.yaml here or --url names.`,
 		Example: `  fairlead stack list
   fairlead stack show checkout/dev -e dev
-  fairlead stack graph checkout/dev -e dev --output mermaid`,
+  fairlead stack graph checkout/dev -e dev --output mermaid
+  fairlead stack plan checkout/dev dev dev@my-change
+  fairlead stack clone prod checkout/prod-blue checkout/prod-green --set zlocals.cidr=10.2.0.0/16`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -38,16 +42,20 @@ the components: not how far clusters have got, and not the stacks whose files we
 		formats []string
 	}{
 		{&cobra.Command{Use: "list", Short: "List the stacks", Args: checkArguments(0, 0)}, listStacks, nil},
-		{&cobra.Command{Use: "show TEAM/STACK", Short: "Show the components of a stack, with their plans", Args: checkArguments(1, 1)}, showStack, nil},
+		{&cobra.Command{Use: "show TEAM/STACK", Short: "Show the components of a stack, with their plans and status", Args: checkArguments(1, 1)}, showStack, nil},
 		{&cobra.Command{Use: "graph TEAM/STACK", Short: "Draw the order of the components of a stack", Args: checkArguments(1, 1)}, drawStack, []string{"mermaid", "dot"}},
 	} {
-		s := &stackCommand{app: a}
+		s := &stackCommand{commandContext: newCommandContext(a)}
 		sub.command.RunE = func(c *cobra.Command, args []string) error { return sub.run(c.Context(), s, args) }
 		s.input.addEnvironmentFlag(sub.command, "all")
+		if sub.formats == nil {
+			s.addReportFlags(sub.command)
+		}
 		a.addOutputFlag(sub.command, sub.formats...)
 		s.input.addInputFlags(sub.command)
 		c.AddCommand(sub.command)
 	}
+	c.AddCommand(newStackPlan(a), newStackClone(newCommandContext(a)))
 	return c
 }
 
@@ -91,6 +99,10 @@ func listStacks(ctx context.Context, s *stackCommand, _ []string) error {
 	if err != nil {
 		return err
 	}
+	statuses, err := s.readStatuses(ctx, all)
+	if err != nil {
+		return err
+	}
 	l := listing{
 		columns: []column{{key: "environment"}, {key: "stack"}, {key: "components"}, {key: "teardown"}, {key: "namespace", wide: true}},
 		names:   list.Convert(all, func(one environmentStack) string { return one.Stack }),
@@ -98,6 +110,12 @@ func listStacks(ctx context.Context, s *stackCommand, _ []string) error {
 	}
 	for _, one := range all {
 		l.rows = append(l.rows, []any{one.Environment, one.Stack, len(one.Components), one.Teardown, one.Namespace})
+	}
+	if statuses != nil {
+		l.columns = append(l.columns, column{key: "status"})
+		for i, one := range all {
+			l.rows[i] = append(l.rows[i], statuses.summarize(one))
+		}
 	}
 	return s.app.printListing(l)
 }
@@ -129,12 +147,23 @@ func showStack(ctx context.Context, s *stackCommand, args []string) error {
 	if err != nil {
 		return err
 	}
+	statuses, err := s.readStatuses(ctx, []environmentStack{one})
+	if err != nil {
+		return err
+	}
 	l := listing{
 		columns: []column{{key: "name"}, {key: "type"}, {key: "after"}, {key: "action"}, {key: "approval"}, {key: "inputs"}, {key: "plan", wide: true}, {key: "protected", wide: true}},
-		value:   one,
+		value:   newShownStack(one, statuses),
 	}
 	for _, c := range one.Components {
 		l.rows = append(l.rows, []any{c.Name, c.Type, c.After, string(c.Action), c.Approval, c.Inputs, c.Plan, c.Protected})
+	}
+	if statuses != nil {
+		l.columns = append(l.columns, column{key: "status"}, column{key: "cluster", wide: true}, column{key: "message", wide: true, fit: display.Wrap})
+		for i, c := range one.Components {
+			status := statuses[one.key(c)]
+			l.rows[i] = append(l.rows[i], status.Status, status.Cluster, status.Message)
+		}
 	}
 	return s.app.printListing(l)
 }

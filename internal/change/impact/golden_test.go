@@ -2,15 +2,17 @@ package impact
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -47,6 +49,7 @@ func golden(t *testing.T, file string) {
 		"want.md":    report.Markdown(60_000),
 		"want.json":  string(encoded) + "\n",
 		"want.diff":  strings.Join(slices.Collect(UnifiedDiff(old, new, 3)), ""),
+		"want.plan":  planText(t, old, new, report),
 	}
 	for i, f := range archive.Files {
 		text, wanted := got[f.Name]
@@ -57,7 +60,7 @@ func golden(t *testing.T, file string) {
 			archive.Files[i].Data = []byte(text)
 			continue
 		}
-		if diff := cmp.Diff(string(f.Data), text); diff != "" {
+		if diff := gocmp.Diff(string(f.Data), text); diff != "" {
 			t.Errorf("%s of %s (-want +got):\n%s", f.Name, file, diff)
 		}
 	}
@@ -66,6 +69,22 @@ func golden(t *testing.T, file string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// planText shows what clusters do with the components of the stacks that change.
+func planText(t *testing.T, old, new tree.Tree, r Report) string {
+	t.Helper()
+	text := ""
+	for _, s := range r.StackChanges {
+		plan, found, err := PlanStack(old, new, s.Stack)
+		if err != nil || !found {
+			t.Fatal(s.Stack, found, err)
+		}
+		for _, c := range plan.Components {
+			text += fmt.Sprintf("%s %s: %s, next: %s, approval: %s\n", plan.Stack, c.Name, cmp.Or(c.Change, "unchanged"), cmp.Or(c.Next, "nothing"), cmp.Or(c.Approval, "none"))
+		}
+	}
+	return text
 }
 
 // treeOf gives the tree of the files below a prefix. A file cannot be without a

@@ -1,5 +1,5 @@
-// Package kubestatus reads how far objects of Flux, Argo CD and Rancher Fleet have got, as an API
-// server has them, and makes entries for the ledger of them.
+// Package kubestatus reads how far objects of Flux, tofu-controller, Argo CD and Rancher Fleet have
+// got, as an API server has them, and makes entries for the ledger of them.
 //
 // What the package keeps true: an object is ready only if its controller says so of its newest
 // specification; a revision is only named if the controller says that it was applied, or tried; an
@@ -39,6 +39,7 @@ func Kinds() []Kind {
 		{"HelmRelease", "helm.toolkit.fluxcd.io", "helmreleases", []string{"v2", "v2beta2"}},
 		{"Kustomization", "kustomize.toolkit.fluxcd.io", "kustomizations", []string{"v1", "v1beta2"}},
 		{"OCIRepository", "source.toolkit.fluxcd.io", "ocirepositories", []string{"v1", "v1beta2"}},
+		{"Terraform", "infra.contrib.fluxcd.io", "terraforms", []string{"v1alpha2"}},
 	}
 }
 
@@ -85,7 +86,7 @@ func Read(objects map[string][]json.RawMessage, now time.Time) []agentapi.Entry 
 	r := reader{now: now, sources: map[string]fluxSource{}, bundles: map[string][]bundleDeployment{}}
 	var all []agentapi.Entry
 	// What others refer to comes first.
-	for _, kind := range []string{"GitRepository", "OCIRepository", "BundleDeployment", "Kustomization", "HelmRelease", "Application", "GitRepo"} {
+	for _, kind := range []string{"GitRepository", "OCIRepository", "BundleDeployment", "Kustomization", "HelmRelease", "Terraform", "Application", "GitRepo"} {
 		for _, raw := range objects[kind] {
 			all = append(all, r.readObject(kind, raw))
 		}
@@ -112,7 +113,7 @@ func (r *reader) readObject(kind string, raw json.RawMessage) agentapi.Entry {
 	if err == nil {
 		read := map[string]func(json.RawMessage, *agentapi.Entry) (ledger.Phase, error){
 			"Application": r.readApplication, "BundleDeployment": r.readBundleDeployment, "GitRepo": r.readGitRepo, "GitRepository": r.readSource,
-			"HelmRelease": r.readHelmRelease, "Kustomization": r.readKustomization, "OCIRepository": r.readSource,
+			"HelmRelease": r.readHelmRelease, "Kustomization": r.readKustomization, "OCIRepository": r.readSource, "Terraform": r.readTerraform,
 		}[kind]
 		phase, err = read(raw, &e)
 	}

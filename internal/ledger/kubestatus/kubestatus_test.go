@@ -157,6 +157,17 @@ status:
   conditions:
   - {type: Ready, status: "True", reason: UpgradeSucceeded, observedGeneration: 3, lastTransitionTime: "2026-11-23T11:00:00Z"}
 `
+	terraform := `metadata: {name: x, namespace: checkout, generation: 3}
+spec: {approvePlan: ""}
+status:
+  observedGeneration: 3
+  lastAppliedRevision: main@sha1:` + a + `
+  lastAttemptedRevision: main@sha1:` + a + `
+  plan: {lastApplied: plan-main-aaaaaaaaaa, pending: ""}
+  conditions:
+  - {type: Ready, status: "True", reason: NoDrift, message: "No drift", lastTransitionTime: "2026-11-23T11:00:00Z"}
+`
+	planned := []string{`"True", reason: NoDrift`, "Unknown, reason: TerraformPlannedWithChanges", `pending: ""`, "pending: plan-main-bbbbbbbbbb", "lastAttemptedRevision: main@sha1:" + a, "lastAttemptedRevision: main@sha1:" + b}
 	onA, onB := "main@sha1:"+a, "main@sha1:"+b
 	for _, c := range []struct {
 		name, kind, object string
@@ -182,6 +193,19 @@ status:
 		{"a chart that fails", "HelmRelease", helm, []string{"lastAttemptedRevision: 2.1.0+0cc9a8446c95", "lastAttemptedRevision: 2.2.0", "  history:", "  history:\n  - {chartVersion: 2.2.0, appVersion: 6.7.0, status: failed, version: 3}", `"True", reason: UpgradeSucceeded`, `"False", reason: UpgradeFailed`}, "failed 2.1.0+0cc9a8446c95 to 2.2.0 app 6.6.1"},
 		{"a chart that was rolled back", "HelmRelease", helm, []string{"lastAttemptedRevision: 2.1.0+0cc9a8446c95", "lastAttemptedRevision: 2.2.0", "  history:", "  history:\n  - {chartVersion: 2.1.0+0cc9a8446c95, appVersion: 6.6.1, status: deployed, version: 4}\n  - {chartVersion: 2.2.0, appVersion: 6.7.0, status: superseded, version: 3}", `"True", reason: UpgradeSucceeded`, `"False", reason: RollbackSucceeded`}, "failed 2.1.0+0cc9a8446c95 to 2.2.0 app 6.6.1"},
 		{"a chart that was never installed", "HelmRelease", helm, []string{"status: deployed", "status: failed", `"True", reason: UpgradeSucceeded`, `"False", reason: InstallFailed`}, "failed to 2.1.0+0cc9a8446c95"},
+
+		{"applied", "Terraform", terraform, nil, "ready " + onA},
+		{"new, without a status", "Terraform", terraform[:strings.Index(terraform, "status:")], nil, "progressing"},
+		{"suspended, with a plan", "Terraform", terraform, append([]string{`approvePlan: ""`, `approvePlan: "", suspend: true`}, planned...), "suspended " + onA + " to " + onB},
+		{"a plan that waits", "Terraform", terraform, planned, "failed " + onA + " to " + onB},
+		{"a plan that is approved", "Terraform", terraform, append([]string{`approvePlan: ""`, "approvePlan: plan-main-bbbbbbbbbb"}, planned...), "progressing " + onA + " to " + onB},
+		{"a plan that another one was approved before", "Terraform", terraform, append([]string{`approvePlan: ""`, "approvePlan: plan-main-aaaaaaaaaa"}, planned...), "failed " + onA + " to " + onB},
+		{"a plan that nobody has to approve", "Terraform", terraform, append([]string{`approvePlan: ""`, "approvePlan: auto"}, planned...), "progressing " + onA + " to " + onB},
+		{"planning", "Terraform", terraform, []string{`"True", reason: NoDrift`, "Unknown, reason: Progressing"}, "progressing " + onA},
+		{"applied, and a new specification", "Terraform", terraform, []string{"generation: 3}", "generation: 4}"}, "progressing " + onA},
+		{"drift", "Terraform", terraform, []string{`"True", reason: NoDrift`, `"False", reason: DriftDetected`}, "failed " + onA},
+		{"a plan that fails", "Terraform", terraform, []string{`"True", reason: NoDrift`, `"False", reason: TFExecPlanFailed`}, "failed " + onA},
+		{"a status that is none", "Terraform", terraform, []string{"  conditions:", "  conditions: 1\n  others:"}, "unknown"},
 
 		{"synced and healthy", "Application", argo, nil, "ready " + onA},
 		{"synced, and healthy after a failure", "Application", argo, []string{"phase: Succeeded", "phase: Failed"}, "ready " + onA},
@@ -232,6 +256,21 @@ status:
 			if got := describePhase(e); e.Kind == c.kind && got != c.want {
 				t.Errorf("%s: %s, want %s (%s)", c.name, got, c.want, e.Message)
 			}
+		}
+	}
+}
+
+// TestTerraformMessages: what waits for a person says so in words that others look for.
+func TestTerraformMessages(t *testing.T) {
+	for _, c := range []struct{ name, status, want string }{
+		{"a plan", `plan: {pending: plan-main-b}, conditions: [{type: Ready, status: Unknown, reason: TerraformPlannedWithChanges, message: "Plan generated: set approvePlan"}]`, AwaitsApproval + "plan-main-b"},
+		{"drift", `conditions: [{type: Ready, status: "False", reason: DriftDetected, message: "Drift detected.\nnull_resource.a"}]`, HasDrift + "null_resource.a"},
+		{"a failure", `conditions: [{type: Ready, status: "False", reason: TFExecInitFailed, message: "error running Init"}]`, "error running Init"},
+	} {
+		objects := map[string][]json.RawMessage{}
+		addObjects(t, objects, "kind: Terraform\nmetadata: {name: x, namespace: checkout}\nspec: {}\nstatus: {"+c.status+"}\n")
+		if got := Read(objects, readAt)[0]; got.Message != c.want || got.Phase != "failed" {
+			t.Errorf("%s: %s with %q, want %q", c.name, got.Phase, got.Message, c.want)
 		}
 	}
 }

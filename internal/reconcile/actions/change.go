@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"path"
@@ -22,6 +23,7 @@ const (
 	renewKeyAction = "renew-key"
 	retireAction   = "retire"
 	connectAction  = "connect"
+	cloneAction    = "clone-stack"
 )
 
 // change is what an action writes, and how it is described.
@@ -29,6 +31,7 @@ type change struct {
 	action        string // "promote"
 	environment   string // "" of a freeze
 	name          string // of a freeze, or a cluster
+	part          string // of the environment, which a pull request of its own is about; "" for all of it
 	title         string // the first line of the message
 	summary       string
 	reason        string   // what the person says
@@ -68,6 +71,15 @@ func (c change) commitMessage() string {
 	}
 	fmt.Fprintf(&b, "Fairlead-Action: %s\n", c.action)
 	return b.String()
+}
+
+// subject names what the change is about, in the names of branches.
+func (c change) subject() string {
+	subject := cmp.Or(c.environment, c.name)
+	if c.part != "" {
+		subject += "-" + strings.ToLower(strings.ReplaceAll(c.part, "/", "-"))
+	}
+	return subject
 }
 
 // pullRequestBody returns the text of the pull request.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
@@ -51,7 +50,7 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 		name := strings.ToLower(strings.ReplaceAll(stack, "/", "-") + "-" + component)
 		file := path.Join(v.branch.Folder, source.OwnFolder, "plans", name+".yaml")
 		done := change{
-			action: approveAction, environment: environment, reason: reason,
+			action: approveAction, environment: environment, part: stack + "/" + component, reason: reason,
 			title:   fmt.Sprintf("Approve %s in %s", what, environment),
 			summary: fmt.Sprintf("%s approves %s in %s, which is to %s: remove %s once it was applied", d.options.Author.Email, what, environment, c.Action, file),
 		}
@@ -109,15 +108,9 @@ func (d *Session) findPlan(ctx context.Context, environment, stack, component st
 
 // findPlanApprovals returns the approvals of plans of a component.
 func (d *Session) findPlanApprovals(ctx context.Context, environment, stack, component string) ([]*model.PlanApproval, error) {
-	m, problems, err := d.source.LoadModel(ctx, environment, source.Revisions{})
+	m, err := d.loadSoundModel(ctx, environment)
 	if err != nil {
 		return nil, err
-	}
-	if p, stops := problems.FirstStopping(); stops {
-		return nil, problem.Refusef("mend it first", "%s has problems: %s", environment, p)
-	}
-	if m == nil {
-		return nil, fmt.Errorf("read %s: %w", environment, git.ErrNoRevision)
 	}
 	return slices.DeleteFunc(slices.Clone(m.Stacks.Approvals), func(a *model.PlanApproval) bool { return a.Stack != stack || a.Component != component }), nil
 }

@@ -9,7 +9,6 @@
 package actions
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -256,9 +255,8 @@ func (d *Session) proposeChange(ctx context.Context, o publish.Options, e publis
 		return r, err
 	}
 	e.When = info.When
-	subject := cmp.Or(c.environment, c.name)
 	p, err := e.Propose(ctx, o, forge.Proposal{
-		Mark: c.action + " " + subject, Head: d.options.Prefix + "lever/" + c.action + "/" + subject, Base: e.Branch, Title: forge.FitTitle(c.title), Body: c.pullRequestBody(),
+		Mark: c.action + " " + c.subject(), Head: d.options.Prefix + "lever/" + c.action + "/" + c.subject(), Base: e.Branch, Title: forge.FitTitle(c.title), Body: c.pullRequestBody(),
 	})
 	if err == nil && p.Number != 0 {
 		r.Changed, r.Pull = p.State == forge.Open, &Pull{p.Number, p.URL, p.State}

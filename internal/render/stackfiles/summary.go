@@ -20,6 +20,7 @@ type Summary struct {
 // ComponentSummary is what an output does with one component.
 type ComponentSummary struct {
 	Name      string   `json:"name"`
+	Object    string   `json:"object"` // the name of its objects
 	Type      string   `json:"type"`
 	After     []string `json:"after"` // the components that must be ready before it
 	Action    Action   `json:"action"`
@@ -94,7 +95,7 @@ func (s *renderedStack) summarize() Summary {
 }
 
 func (c *renderedComponent) summarize() ComponentSummary {
-	one := ComponentSummary{Name: c.name, Type: "helm", After: []string{}, Action: Apply}
+	one := ComponentSummary{Name: c.name, Object: c.kustomization.Metadata.Name, Type: "helm", After: []string{}, Action: Apply}
 	suspended := !c.kustomization.Spec.Wait
 	if t := c.terraform; t != nil {
 		suspended = t.Spec.Suspend

@@ -65,7 +65,7 @@ func newServer(uid string) *Server {
 // resourceNames are the names of the resources of kinds.
 var resourceNames = map[string]string{
 	"Application": "applications", "BundleDeployment": "bundledeployments", "GitRepo": "gitrepos", "GitRepository": "gitrepositories",
-	"HelmRelease": "helmreleases", "Kustomization": "kustomizations", "OCIRepository": "ocirepositories",
+	"HelmRelease": "helmreleases", "Kustomization": "kustomizations", "OCIRepository": "ocirepositories", "Terraform": "terraforms",
 }
 
 // object is an object as it was put in.

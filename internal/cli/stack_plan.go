@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// stackPlanCommand is `fairlead stack plan`.
+type stackPlanCommand struct {
+	diffCommand
+	plansFile string // "" for none, "-" for standard input
+	stdin     io.Reader
+}
+
+func newStackPlan(a *app) *cobra.Command {
+	p := &stackPlanCommand{diffCommand: diffCommand{app: a}}
+	c := &cobra.Command{
+		Use:   "plan TEAM/STACK A B",
+		Short: "Show what clusters do with a stack when A becomes B",
+		Long: `Plan renders a stack at A and at B, and shows for each component what a cluster does next when
+A becomes B: whether it makes a plan to apply or to destroy, installs, upgrades or uninstalls a
+chart, or leaves what the component made; and which plans wait for approval. A and B are what
+fairlead diff takes.
+
+Only Terraform knows what a plan holds. --plans shows the plans that tofu-controller has made,
+next to the components that they are of.`,
+		Example: `  fairlead stack plan checkout/dev dev dev@my-change
+  fairlead stack plan checkout/dev -e dev --worktree
+  kubectl get configmap -A -l infra.contrib.fluxcd.io/plan-name -o yaml |
+    fairlead stack plan checkout/dev dev~1 dev --plans -`,
+		RunE: func(c *cobra.Command, args []string) error {
+			p.stdin = c.InOrStdin()
+			sides, err := p.withWorktree(c.Context(), args[1:])
+			if err != nil {
+				return err
+			}
+			return p.run(c.Context(), args[0], sides[0], sides[1])
+		},
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if p.input.worktree {
+			return checkArguments(1, 2)(c, args)
+		}
+		return checkArguments(3, 3)(c, args)
+	}
+	p.input.addEnvironmentFlag(c, "the one that has the stack")
+	c.Flags().StringVar(&p.plansFile, "plans", "", "`file` with the ConfigMaps in which tofu-controller keeps plans, as kubectl prints them in YAML; - for standard input")
+	a.addOutputFlag(c)
+	p.input.addInputFlags(c)
+	return c
+}
+
+// plannedStack is what clusters do with the stack of an environment.
+type plannedStack struct {
+	Environment string `json:"environment,omitempty"`
+	Stack       string `json:"stack"`
+	Namespace   string `json:"namespace"`
+
+	Components []plannedComponent `json:"components"`
+}
+
+// plannedComponent is what clusters do with a component, and what its plan holds as far as that is known.
+type plannedComponent struct {
+	impact.ComponentPlan
+	Text string `json:"text,omitempty"` // of the plan, for people
+	// Earlier is the plan that Text is of, if that is not Plan.
+	Earlier string `json:"earlierPlan,omitempty"`
+}
+
+func (p *stackPlanCommand) run(ctx context.Context, stack, from, to string) error {
+	plans, err := p.readPlans()
+	if err != nil {
+		return err
+	}
+	sides, err := p.openSides(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	p.noteBranches(ctx, sides)
+	names, err := p.comparedEnvironments(sides)
+	if err != nil {
+		return err
+	}
+	var found []plannedStack
+	var known []string
+	err = p.input.forEachEnvironment(names, "plan", func(name string) error {
+		trees, err := p.renderSides(ctx, name, sides)
+		if err != nil {
+			return err
+		}
+		for _, t := range trees {
+			all, err := stackfiles.Summarize(t)
+			if err != nil {
+				return err
+			}
+			known = append(known, list.Convert(all, func(s stackfiles.Summary) string { return s.Stack })...)
+		}
+		plan, there, err := impact.PlanStack(trees[0], trees[1], stack)
+		if there {
+			found = append(found, newPlannedStack(name, plan, plans))
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(found) == 0:
+		return newUnknownError("stack", stack, known)
+	case len(found) > 1:
+		environments := list.Convert(found, func(one plannedStack) string { return one.Environment })
+		return usageErrorf("name one with -e", "the stack %s is in the environments %s", stack, text.Join(environments, " and "))
+	}
+	return p.printPlan(found[0])
+}
+
+// renderSides returns the outputs of an environment on both sides. It prints the problems of a side that
+// has some that stop it.
+func (p *stackPlanCommand) renderSides(ctx context.Context, environment string, sides [2]side) (trees [2]tree.Tree, err error) {
+	var problems [2]problem.List
+	var models []*model.Model
+	var cache output.Cache
+	for i, s := range sides {
+		trees[i], problems[i], err = p.readTree(ctx, environment, s, &cache, &models)
+		if err != nil {
+			return trees, err
+		}
+	}
+	if problems[0].Stops() || problems[1].Stops() {
+		p.printProblems(environment, sides, problems)
+		return trees, &problemsError{summary: environment + " cannot be planned: there are problems"}
+	}
+	return trees, nil
+}
+
+// maxPlans bounds, in bytes, the file of --plans.
+const maxPlans = 64 << 20
+
+// readPlans returns the plans in the file of --plans.
+func (p *stackPlanCommand) readPlans() (stackfiles.ReadablePlans, error) {
+	from := p.stdin
+	switch p.plansFile {
+	case "":
+		return nil, nil
+	case "-":
+	default:
+		file, err := os.Open(p.plansFile)
+		if err != nil {
+			return nil, usageErrorf("kubectl get configmap -A -l infra.contrib.fluxcd.io/plan-name -o yaml prints what it has to hold", "--plans: %v", err)
+		}
+		defer func() { _ = file.Close() }() // it was only read
+		from = file
+	}
+	data, err := io.ReadAll(io.LimitReader(from, maxPlans+1))
+	if err == nil && len(data) > maxPlans {
+		err = fmt.Errorf("it is larger than %d MB", maxPlans>>20)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the plans in %s: %w", p.plansFile, err)
+	}
+	plans, err := stackfiles.ReadPlans(data)
+	if err != nil {
+		return nil, problem.WithHint(fmt.Errorf("read the plans in %s: %w", p.plansFile, err),
+			"kubectl get configmap -A -l infra.contrib.fluxcd.io/plan-name -o yaml prints what it has to hold")
+	}
+	return plans, nil
+}
+
+func newPlannedStack(environment string, plan impact.StackPlan, plans stackfiles.ReadablePlans) plannedStack {
+	s := plannedStack{Environment: environment, Stack: plan.Stack, Namespace: plan.Namespace, Components: []plannedComponent{}}
+	for _, c := range plan.Components {
+		one := plannedComponent{ComponentPlan: c}
+		made, known := plans[stackfiles.ObjectName{Namespace: plan.Namespace, Name: c.Object}]
+		if known && c.Plan != "" {
+			one.Text = made.Text
+			if made.ID != c.Plan {
+				one.Earlier = made.ID
+			}
+		}
+		s.Components = append(s.Components, one)
+	}
+	return s
+}
+
+func (p *stackPlanCommand) printPlan(s plannedStack) error {
+	l := listing{
+		columns: []column{{key: "name"}, {key: "type"}, {key: "change"}, {key: "next"}, {key: "after"}, {key: "approval"}, {key: "inputs"}, {key: "plan", wide: true}},
+		value:   s,
+	}
+	var below strings.Builder
+	for _, c := range s.Components {
+		l.rows = append(l.rows, []any{c.Name, c.Type, string(c.Change), string(c.Next), c.After, c.Approval, c.Inputs, c.Plan})
+		below.WriteString(c.planText())
+	}
+	l.below = below.String()
+	return p.app.printListing(l)
+}
+
+// planText returns what the plan of a component holds, for people; "" if that is not known.
+func (c plannedComponent) planText() string {
+	if c.Text == "" {
+		return ""
+	}
+	heading := fmt.Sprintf("%s: %s", c.Name, c.Plan)
+	if c.Earlier != "" {
+		heading = fmt.Sprintf("%s: %s, which was made before; the plan of these revisions is %s", c.Name, c.Earlier, c.Plan)
+	}
+	return "\n" + display.SanitizeLine(heading) + "\n" + display.SanitizeLines(strings.TrimSpace(c.Text)) + "\n"
+}

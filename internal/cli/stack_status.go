@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// addReportFlags adds the flags that name where reports of clusters are.
+func (s *stackCommand) addReportFlags(c *cobra.Command) {
+	c.Flags().StringVar(&s.daemonURL, "url", "", "ask the daemon whose page is at this `URL` for the status (default: listen of the settings)")
+	addConfigFlag(c, &s.settingsFile, "", " (default: "+defaultSettingsFile+", if it is there)")
+}
+
+// The statuses of components, the worst one first.
+const (
+	statusFailed      = "failed"
+	statusDrifted     = "drifted"
+	statusWaits       = "waits for approval"
+	statusUnknown     = "unknown"
+	statusProgressing = "progressing"
+	statusBehind      = "behind" // ready, with a root module of before
+	statusSuspended   = "suspended"
+	statusReady       = "ready"
+)
+
+var worstStatuses = []string{statusFailed, statusDrifted, statusWaits, statusUnknown, statusProgressing, statusBehind, statusSuspended, statusReady}
+
+// componentStatus is what clusters report of a component: the worst of them, if there are several. The
+// zero componentStatus is that none does.
+type componentStatus struct {
+	Status  string    `json:"status"`
+	Cluster string    `json:"cluster"`
+	Since   time.Time `json:"since,omitzero"`
+	Message string    `json:"message,omitempty"`
+}
+
+// componentKey identifies a component among those of all environments.
+type componentKey struct{ environment, namespace, object string }
+
+func (e environmentStack) key(c stackfiles.ComponentSummary) componentKey {
+	return componentKey{e.Environment, e.Namespace, c.Object}
+}
+
+// componentStatuses are what clusters report of components; nil if nobody can be asked.
+type componentStatuses map[componentKey]componentStatus
+
+// readStatuses asks for what clusters report of the components of stacks. Without settings that have a
+// ledger, and without --url, nobody can be asked.
+func (s *stackCommand) readStatuses(ctx context.Context, stacks []environmentStack) (componentStatuses, error) {
+	isNamed := s.daemonURL != "" || s.settingsFile != ""
+	if err := s.readSettings(); err != nil {
+		return nil, err
+	}
+	if !isNamed && (s.settings == nil || !s.settings.HasLedger()) {
+		return nil, nil
+	}
+	of, err := s.openFleet(ctx)
+	if err != nil && isNamed {
+		return nil, err
+	}
+	if err != nil {
+		fmt.Fprintf(s.app.stderr, "fairlead: note: there is no status: %v\n", err)
+		return nil, nil
+	}
+	defer of.Close()
+	all := componentStatuses{}
+	for _, stack := range stacks {
+		for _, c := range stack.Components {
+			reports, err := askPlacements(ctx, of, stack, c)
+			if err != nil {
+				return nil, err
+			}
+			all[stack.key(c)] = findComponentStatus(c, reports)
+		}
+	}
+	return all, nil
+}
+
+// askPlacements returns what clusters report of the objects of a component.
+func askPlacements(ctx context.Context, of fleetAsker, stack environmentStack, c stackfiles.ComponentSummary) ([]fleetview.Placement, error) {
+	reports, err := askAll[fleetview.Placement](ctx, of, "where", newValues("workload", c.Object, "environment", stack.Environment))
+	if errors.Is(err, errUsage) { // no cluster has named the object, or the environment
+		return nil, nil
+	}
+	return slices.DeleteFunc(reports, func(p fleetview.Placement) bool {
+		_, name, _ := strings.Cut(p.Object, "/")
+		return name != stack.Namespace+"/"+c.Object
+	}), err
+}
+
+// findComponentStatus returns the status of a component by what clusters report of its objects. What it is made of
+// counts, a Terraform object or a HelmRelease; its Kustomization counts where that is ready, or not
+// reported.
+func findComponentStatus(c stackfiles.ComponentSummary, reports []fleetview.Placement) componentStatus {
+	byCluster := map[string][]componentStatus{}
+	for _, p := range reports {
+		one := componentStatus{Status: statusOf(c, p), Cluster: p.Cluster, Since: p.Since, Message: p.Message}
+		kind, _, _ := strings.Cut(p.Object, "/")
+		known := byCluster[p.Cluster]
+		if kind == "Kustomization" {
+			byCluster[p.Cluster] = append(known, one)
+		} else {
+			byCluster[p.Cluster] = append([]componentStatus{one}, known...)
+		}
+	}
+	var worst componentStatus
+	for _, all := range byCluster {
+		of := all[0]
+		if of.Status == statusReady {
+			of = all[len(all)-1]
+		}
+		if worst.Status == "" || of.compare(worst) < 0 {
+			worst = of
+		}
+	}
+	return worst
+}
+
+// compare orders statuses, the worst one first.
+func (s componentStatus) compare(other componentStatus) int {
+	return cmp.Or(cmp.Compare(slices.Index(worstStatuses, s.Status), slices.Index(worstStatuses, other.Status)), cmp.Compare(s.Cluster, other.Cluster))
+}
+
+// statusOf returns what a report of an object says of its component.
+func statusOf(c stackfiles.ComponentSummary, p fleetview.Placement) string {
+	kind, _, _ := strings.Cut(p.Object, "/")
+	commit := c.Plan[strings.LastIndex(c.Plan, "-")+1:] // the first digits of it
+	switch phase := ledger.ParsePhase(p.Phase); {
+	case phase == ledger.Failed && strings.HasPrefix(p.Message, kubestatus.AwaitsApproval):
+		return statusWaits
+	case phase == ledger.Failed && strings.HasPrefix(p.Message, kubestatus.HasDrift):
+		return statusDrifted
+	case phase == ledger.Ready && kind == "Terraform" && !strings.HasPrefix(ledger.ParseRevision(p.Revision).Commit, commit):
+		return statusBehind
+	case slices.Contains(worstStatuses, phase.String()):
+		return phase.String()
+	}
+	return statusUnknown
+}
+
+// summarize returns the statuses of the components of a stack in few words.
+func (s componentStatuses) summarize(stack environmentStack) string {
+	counts := map[string]int{}
+	for _, c := range stack.Components {
+		counts[cmp.Or(s[stack.key(c)].Status, "not reported")]++
+	}
+	var parts []string
+	for _, status := range append(slices.Clone(worstStatuses), "not reported") {
+		switch n := counts[status]; n {
+		case 0:
+		case len(stack.Components):
+			return status
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shownStack is a stack as programs get it, with what clusters report.
+type shownStack struct {
+	Environment string `json:"environment"`
+	Stack       string `json:"stack"`
+	Namespace   string `json:"namespace"`
+	Teardown    bool   `json:"teardown"`
+
+	Components []shownComponent `json:"components"`
+}
+
+type shownComponent struct {
+	stackfiles.ComponentSummary
+	Reported *componentStatus `json:"reported,omitempty"` // nil if no cluster reports it, or nobody can be asked
+}
+
+func newShownStack(e environmentStack, statuses componentStatuses) shownStack {
+	shown := shownStack{Environment: e.Environment, Stack: e.Stack, Namespace: e.Namespace, Teardown: e.Teardown, Components: []shownComponent{}}
+	for _, c := range e.Components {
+		one := shownComponent{ComponentSummary: c}
+		if status := statuses[e.key(c)]; status.Status != "" {
+			one.Reported = &status
+		}
+		shown.Components = append(shown.Components, one)
+	}
+	return shown
+}
