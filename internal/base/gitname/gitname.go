@@ -36,10 +36,10 @@ func CheckBranch(name string) error {
 
 // CheckEnvironment returns why an environment cannot have this name, though a branch can; nil
 // if it can. In the GitOps repository Fairlead proposes the output of one from the branch
-// fairlead/<environment>, and other changes from branches below fairlead/lever and fairlead/copy:
+// fairlead/<environment>, and other changes from branches below fairlead/change and fairlead/copy:
 // Git cannot have both.
 func CheckEnvironment(name string) error {
-	if name != "lever" && name != "copy" {
+	if name != "change" && name != "copy" {
 		return nil
 	}
 	return fmt.Errorf("an environment cannot have the name %q: Git has no branch fairlead/%s beside fairlead/%s/…, which Fairlead proposes other changes from", name, name, name)

@@ -37,7 +37,7 @@ func TestCheck(t *testing.T) {
 		{"dash at the end", environments("dev-"), []string{`Environment/dev-: "dev-" cannot be the name of an environment`}},
 		{"long name", environments(strings.Repeat("e", 41)), []string{"Environment/" + strings.Repeat("e", 41) + ": the name is 41 characters long, and 40 is the limit"}},
 		{"main", environments("dev", "main"), []string{"Environment/main: main is the branch that all environments share, and cannot be an environment"}},
-		{"lever", environments("lever"), []string{`Environment/lever: an environment cannot have the name "lever": Git has no branch fairlead/lever beside fairlead/lever/…, which Fairlead proposes other changes from`}},
+		{"change", environments("change"), []string{`Environment/change: an environment cannot have the name "change": Git has no branch fairlead/change beside fairlead/change/…, which Fairlead proposes other changes from`}},
 		{"fairlead", environments("fairlead"), []string{"Environment/fairlead: Git cannot have a branch fairlead beside fairlead/<environment>, where pull requests come from"}},
 		{"the same name again", environments("dev", "stage", "dev"), []string{"Environment/dev: the environment is named twice"}},
 		{"several", environments("main", "Dev"), []string{

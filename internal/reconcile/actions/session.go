@@ -16,6 +16,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -62,7 +63,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	return &Session{options: o, source: read}, err
 }
 
-// Environments returns the names of the environments, sorted.
+// Environments returns the names of the environments, in the order of promotion.
 func (d *Session) Environments(ctx context.Context) ([]string, error) {
 	found, _, err := d.source.Environments(ctx)
 	if err != nil {
@@ -74,6 +75,19 @@ func (d *Session) Environments(ctx context.Context) ([]string, error) {
 	}
 	chain, _ := model.NewChain(base.Progress, found, nil) // problems with it are reported where it matters
 	return chain.SortNames(list.Convert(found, func(e *model.Environment) string { return e.Name })), nil
+}
+
+// ClusterTypes returns the names of the cluster types of an environment, sorted.
+func (d *Session) ClusterTypes(ctx context.Context, environment string) ([]string, error) {
+	m, problems, err := d.source.LoadModel(ctx, environment, source.Revisions{})
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		wrong, _ := problems.Count()
+		return nil, problem.Refusef("fairlead check names them", "%s has %s", environment, text.Count(wrong, "problem"))
+	}
+	return list.Convert(m.ClusterTypes, func(t *model.ClusterType) string { return t.Name }), nil
 }
 
 // findRemote returns the repository that a URL of the control plane names. One that was not opened
@@ -148,7 +162,7 @@ func (v snapshot) currentCommit() (string, error) {
 
 // Result is the outcome of an action.
 type Result struct {
-	Action      string `json:"lever"`
+	Action      string `json:"action"`
 	Environment string `json:"environment,omitempty"`
 	Name        string `json:"name,omitempty"` // of a freeze, or a cluster
 	// Summary is one sentence, without a full stop.
@@ -256,7 +270,7 @@ func (d *Session) proposeChange(ctx context.Context, o publish.Options, e publis
 	}
 	e.When = info.When
 	p, err := e.Propose(ctx, o, forge.Proposal{
-		Mark: c.action + " " + c.subject(), Head: d.options.Prefix + "lever/" + c.action + "/" + c.subject(), Base: e.Branch, Title: forge.FitTitle(c.title), Body: c.pullRequestBody(),
+		Mark: c.action + " " + c.subject(), Head: d.options.Prefix + "change/" + c.action + "/" + c.subject(), Base: e.Branch, Title: forge.FitTitle(c.title), Body: c.pullRequestBody(),
 	})
 	if err == nil && p.Number != 0 {
 		r.Changed, r.Pull = p.State == forge.Open, &Pull{p.Number, p.URL, p.State}

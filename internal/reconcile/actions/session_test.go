@@ -396,7 +396,7 @@ func TestApproveAlike(t *testing.T) {
 	}
 }
 
-// What somebody has broken by hand is mended by a lever, or it is said how Git mends it.
+// What somebody has broken by hand is mended by an action, or it is said how Git mends it.
 func TestBroken(t *testing.T) {
 	w := newWorld(t)
 	spoil := func(branch, file, text string) string {
@@ -607,7 +607,7 @@ func TestPropose(t *testing.T) {
 		t.Error("the branch has moved")
 	}
 	digest := regexp.MustCompile("Fairlead-Digest: sha256:[0-9a-f]{64}\n")
-	message := w.head("fairlead/lever/promote/stage")
+	message := w.head("fairlead/change/promote/stage")
 	if !digest.MatchString(message) {
 		t.Errorf("an amendment would not be noticed:\n%s", message)
 	}

@@ -92,7 +92,7 @@ func isOwnBranch(repo *git.Repository, head, branch, environment string) (bool, 
 
 // clearFolder removes what our record names.
 func clearFolder(ctx context.Context, o publish.Options, environment, branch, head, folder, kept string, merge publish.Merge) (Cleared, error) {
-	repo, ours := o.Remote.Mirror(), o.Prefix+"lever/ephemeral/"+environment
+	repo, ours := o.Remote.Mirror(), o.Prefix+"change/ephemeral/"+environment
 	files, err := git.InspectTree(repo, head, func(t tree.Tree) (map[string][]byte, error) {
 		return ownedFiles(t, publish.CleanFolder(folder), environment)
 	})

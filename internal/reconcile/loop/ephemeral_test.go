@@ -137,7 +137,7 @@ func TestEphemeral(t *testing.T) {
 					t.Errorf("the outputs have changed (-want +got):\n%s", diff)
 				}
 			}
-			if left := w.branches("out"); left["fairlead/pr-7"] != "" || left["fairlead/lever/ephemeral/pr-7"] != "" {
+			if left := w.branches("out"); left["fairlead/pr-7"] != "" || left["fairlead/change/ephemeral/pr-7"] != "" {
 				t.Errorf("there are still branches of ours: %v", left)
 			}
 			if left := w.below(shape.branch("dev"), "clusters/pr-7"); len(left) > 0 {

@@ -156,7 +156,7 @@ func leftRepositoryFails(t *testing.T, fault gittest.Fault, leave func(w *world)
 	remove()
 	d.passMinutes(8)
 	refs := gittest.Refs(t, w.server.Dir("others"))
-	if removals := refsUnder(refs, "refs/heads/fairlead/lever/removal/dev-"); len(removals) > 0 != (there == "output") || refs["refs/heads/fairlead/dev"] != "" {
+	if removals := refsUnder(refs, "refs/heads/fairlead/change/removal/dev-"); len(removals) > 0 != (there == "output") || refs["refs/heads/fairlead/dev"] != "" {
 		t.Errorf("when it answers again, it has %v; the log:\n%s", refs, w.logs.String())
 	}
 }

@@ -117,7 +117,7 @@ func TestEnvironmentsAsFolders(t *testing.T) {
 	}
 	d.wantNext("dev", promote.Current, "")
 
-	// What a lever writes there is none to promote either, and what a person writes is.
+	// What an operator action writes there is none to promote either, and what a person writes is.
 	w.commitNow("main", "hold", map[string]string{"environments/stage/.fairlead/hold.yaml": own("Hold", "hold", "{reason: a demo}")})
 	second := w.levelInFolder("2")
 	for range 5 {

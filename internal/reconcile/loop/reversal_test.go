@@ -71,7 +71,7 @@ func TestRevertIsARollback(t *testing.T) {
 			again.settle("dev", "stage")
 			w.wantLine(names, "dev=3 stage=1")
 
-			o := w.levers()
+			o := w.openActions()
 			if r, err := o.Release(t.Context(), "stage", "it is mended"); err != nil || !r.Changed {
 				t.Fatalf("%+v %v", r, err)
 			}
@@ -91,8 +91,8 @@ func treeOf(w *world, branch string) string {
 	return gittest.Git(w, w.server.Dir("out"), "rev-parse", branch+":cloud")
 }
 
-// levers opens the control plane for a person.
-func (w *world) levers() *actions.Session {
+// openActions opens the control plane for a person.
+func (w *world) openActions() *actions.Session {
 	w.Helper()
 	d, err := actions.Open(w.Context(), actions.Options{
 		ControlPlane: w.place, Mirrors: &repos.Mirrors{Dir: w.TempDir()}, Prefix: "fairlead/", Author: git.Signature{Name: "a", Email: person}, Now: func() time.Time { return w.now },
@@ -116,9 +116,9 @@ func TestNoReversal(t *testing.T) {
 		"rollback and release": func(w *world, _, _ string) {
 			for _, pull := range []func() (actions.Result, error){
 				func() (actions.Result, error) {
-					return w.levers().Rollback(w.Context(), actions.Rollback{Environment: "stage", Reason: "slow"})
+					return w.openActions().Rollback(w.Context(), actions.Rollback{Environment: "stage", Reason: "slow"})
 				},
-				func() (actions.Result, error) { return w.levers().Release(w.Context(), "stage", "mended") },
+				func() (actions.Result, error) { return w.openActions().Release(w.Context(), "stage", "mended") },
 			} {
 				if r, err := pull(); err != nil || !r.Changed {
 					w.Fatalf("%+v %v", r, err)
@@ -158,7 +158,7 @@ func TestRollbackIsMerged(t *testing.T) {
 			old := treeOf(w, "stage")
 			names[w.changeNow(2)] = "2"
 			d.settle("dev", "stage")
-			if _, err := w.levers().Rollback(t.Context(), actions.Rollback{Environment: "stage", Reason: "slow"}); err != nil {
+			if _, err := w.openActions().Rollback(t.Context(), actions.Rollback{Environment: "stage", Reason: "slow"}); err != nil {
 				t.Fatal(err)
 			}
 			if between {

@@ -27,7 +27,7 @@ func (w *world) heads() map[string]string {
 	all := map[string]string{}
 	for _, repo := range []string{"cp", "out"} {
 		for ref, id := range gittest.Refs(w, w.server.Dir(repo)) {
-			removal := strings.HasPrefix(ref, "refs/heads/fairlead/lever/removal/") // what is gone is proposed to be removed
+			removal := strings.HasPrefix(ref, "refs/heads/fairlead/change/removal/") // what is gone is proposed to be removed
 			if strings.HasPrefix(ref, "refs/heads/") && !removal && (repo != "cp" || ref != "refs/heads/dev") {
 				all[repo+" "+ref] = id
 			}

@@ -21,7 +21,7 @@ const maxCachedSteps = 20_000
 // historyCache is what was last read of the base's branch. It may be lost.
 type historyCache struct {
 	actionCommits map[lineStep]bool // whether a step is one that is not promoted
-	ownFolders    string            // the places that levers was found with
+	ownFolders    string            // the places that actionCommits was found with
 	key           string            // what history was found for
 	history       promote.History
 }
@@ -67,15 +67,15 @@ func (m *Promoter) loadHistory(base source.Base, has []string) (promote.History,
 
 // isActionCommit is the function of that name with a cache.
 func (m *Promoter) isActionCommit(base source.Base, s lineStep) (bool, error) {
-	lever, known := m.historyCache.actionCommits[s]
+	isAction, known := m.historyCache.actionCommits[s]
 	if known {
-		return lever, nil
+		return isAction, nil
 	}
-	lever, err := isActionCommit(base.Repo, s, base.Own)
+	isAction, err := isActionCommit(base.Repo, s, base.Own)
 	if err == nil {
-		m.historyCache.actionCommits[s] = lever
+		m.historyCache.actionCommits[s] = isAction
 	}
-	return lever, err
+	return isAction, err
 }
 
 // ReadHistory returns the whole history of the base's branch, with those of some commits that the
@@ -97,15 +97,15 @@ func ResolvePromotable(base source.Base, revision string) (string, error) {
 		return "", err
 	}
 	for range maxHistory {
-		lever, err := isActionCommit(base.Repo, lineStep{commit: commit}, base.Own)
-		if err != nil || !lever {
+		isAction, err := isActionCommit(base.Repo, lineStep{commit: commit}, base.Own)
+		if err != nil || !isAction {
 			return commit, err
 		}
 		info, err := base.Repo.Commit(commit)
 		if err != nil {
 			return "", err
 		}
-		commit = info.Parents[0] // a lever has one
+		commit = info.Parents[0] // the commit of an action has one
 	}
 	return commit, nil
 }

@@ -94,7 +94,7 @@ func WithdrawRemoval(ctx context.Context, o Options, r Removal) error {
 // left several places.
 func (r Removal) branchName(prefix string) string {
 	_, sum, _ := strings.Cut(digestOf(r.Branch, CleanFolder(r.Folder)), ":")
-	return fmt.Sprintf("%slever/removal/%s-%s", prefix, r.Environment, sum[:8])
+	return fmt.Sprintf("%schange/removal/%s-%s", prefix, r.Environment, sum[:8])
 }
 
 // trailerLine returns the last line of the messages of our commits.

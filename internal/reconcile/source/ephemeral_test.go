@@ -27,7 +27,7 @@ func withEphemerals(t *testing.T) string {
 		"stage":    ephemeral("stage", "{from: dev, expires: "+soon+"}"),
 		"Big":      ephemeral("big", "{from: dev, expires: "+soon+"}"),
 		"copied":   ephemeral("pr-7", "{from: dev, expires: "+soon+"}"),
-		"lever":    ephemeral("lever", "{from: dev, expires: "+soon+"}"),
+		"change":   ephemeral("change", "{from: dev, expires: "+soon+"}"),
 		"forever":  ephemeral("forever", "{from: dev, expires: "+late+"}"),
 		"orphan":   ephemeral("orphan", "{from: dve, expires: "+soon+"}"),
 		"timeless": ephemeral("timeless", "{from: dev}"),
@@ -76,12 +76,12 @@ func TestEphemerals(t *testing.T) {
 		fmt.Fprintln(&b, p)
 	}
 	want(t, b.String(),
+		"change false",
+		`  change/.fairlead/ephemeral.yaml: Ephemeral/change: an environment cannot have the name "change": Git has no branch fairlead/change beside fairlead/change/…, which Fairlead proposes other changes from`,
 		"copied false",
 		`  copied/.fairlead/ephemeral.yaml:1: Ephemeral/copied: its name is "pr-7", and that of its branch is "copied"`,
 		"forever false",
 		"  forever/.fairlead/ephemeral.yaml:1: Ephemeral/forever: it would live for 40 days, and 30 are the limit",
-		"lever false",
-		`  lever/.fairlead/ephemeral.yaml: Ephemeral/lever: an environment cannot have the name "lever": Git has no branch fairlead/lever beside fairlead/lever/…, which Fairlead proposes other changes from`,
 		"nothing false",
 		"  nothing/.fairlead/ephemeral.yaml: Ephemeral/nothing: the branch ephemeral/nothing has no .fairlead/ephemeral.yaml",
 		"orphan false",

@@ -15,7 +15,7 @@ import (
 func TestOtherEnvironments(t *testing.T) {
 	for name, file := range map[string]string{
 		"name that is no branch":   environment("x.lock", "stage-eu"),
-		"name of branches of ours": environment("lever", "stage-eu"),
+		"name of branches of ours": environment("change", "stage-eu"),
 		"another one":              environment("copy", "stage-eu"),
 		"name that is a path":      environment("../../x", "stage-eu"),
 		"branch that cannot be":    environment("stage", "a..b"),
