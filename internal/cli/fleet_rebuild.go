@@ -57,12 +57,13 @@ func (cc *commandContext) rebuildLedger(ctx context.Context) ([]recorder.Rebuilt
 		return nil, err
 	}
 	var branches []wanted.Branch
-	for _, name := range names {
+	for i, name := range names {
 		b, found, err := d.FindOutputBranch(ctx, name)
 		if err != nil {
 			return nil, fmt.Errorf("find the output of %s: %w", name, err)
 		}
 		if found {
+			b.Order = i
 			branches = append(branches, b)
 		}
 	}

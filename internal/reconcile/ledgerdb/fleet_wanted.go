@@ -20,7 +20,7 @@ type Wants struct {
 	Expected map[string]int
 }
 
-// FindEnvironments returns the environments whose outputs are known.
+// FindEnvironments returns the environments whose outputs are known, in the order of promotion.
 func (s *Store) FindEnvironments(ctx context.Context) (names []string, err error) {
 	err = s.ask(ctx, "fleet_environments", nil, collectTexts(&names))
 	return names, err

@@ -16,7 +16,10 @@ import (
 var ErrOvertaken = errors.New("the ledger has newer outputs")
 
 // Environment is where the output of an environment goes.
-type Environment struct{ Name, Repo, Branch, Folder string }
+type Environment struct {
+	Name, Repo, Branch, Folder string
+	Order                      int // where it comes in the order of promotion
+}
 
 // WantedState is what is stored of what an environment's clusters should run.
 type WantedState struct {
@@ -60,7 +63,7 @@ func loadWanted(ctx context.Context, in session, environment string) (WantedStat
 	err := in.query(ctx, "output_newest", []any{environment}, func(scan scanFunc) error {
 		var merged int64
 		e := &w.Environment
-		err := scan(&e.Name, &e.Repo, &e.Branch, &e.Folder, &w.seq, &w.line, &w.Newest, &merged)
+		err := scan(&e.Name, &e.Repo, &e.Branch, &e.Folder, &e.Order, &w.seq, &w.line, &w.Newest, &merged)
 		w.merged = timeOf(merged)
 		return err
 	})
@@ -167,7 +170,7 @@ type outputWriter struct {
 // writeAll writes outputs, and returns when the earliest of them was merged.
 func (w *outputWriter) writeAll(ctx context.Context, o Outputs, known WantedState) (earliest time.Time, err error) {
 	e := o.Environment
-	w.environment, err = w.writeRow(ctx, "environment_write", e.Name, e.Repo, e.Branch, e.Folder)
+	w.environment, err = w.writeRow(ctx, "environment_write", e.Name, e.Repo, e.Branch, e.Folder, int64(e.Order))
 	if err != nil {
 		return earliest, err
 	}

@@ -231,3 +231,30 @@ func BenchmarkOutputs(b *testing.B) {
 		}
 	})
 }
+
+// TestOrderOfEnvironments: environments are listed in the order of promotion that was recorded last, and
+// not in that in which their first outputs were.
+func TestOrderOfEnvironments(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, s *Store) {
+		for round, order := range [][]string{{"dev", "stage", "prod"}, {"prod", "dev", "stage"}} {
+			for _, name := range []string{"stage", "prod", "dev"} {
+				o := Outputs{Environment: Environment{Name: name, Order: slices.Index(order, name)}, Follows: "A"}
+				if round == 0 {
+					o.Follows, o.Changes = "", []ledger.OutputChange{{Revision: "A", Merged: noon}}
+				}
+				err := s.WriteOutputs(t.Context(), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				known, err := s.LoadWanted(t.Context(), name)
+				if err != nil || known.Environment != o.Environment {
+					t.Errorf("%s is stored as %+v (%v)", name, known.Environment, err)
+				}
+			}
+			names, err := s.FindEnvironments(t.Context())
+			if err != nil || !slices.Equal(names, order) {
+				t.Errorf("the environments are %v (%v), want %v", names, err, order)
+			}
+		}
+	})
+}

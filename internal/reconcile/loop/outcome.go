@@ -74,7 +74,7 @@ func (l *Loop) listBranches() []wanted.Branch {
 		if remote != nil {
 			all = append(all, wanted.Branch{
 				Environment: name, Repo: giturl.Redact(o.output.Repo), Branch: o.output.Branch, Folder: publish.CleanFolder(o.output.Path),
-				Expected: countExpected(o.clusterTypes), Remote: remote.Remote, FindRemote: l.findReadRemote,
+				Order: l.orders.Rank(name), Expected: countExpected(o.clusterTypes), Remote: remote.Remote, FindRemote: l.findReadRemote,
 			})
 		}
 	}

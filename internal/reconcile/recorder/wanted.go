@@ -160,7 +160,7 @@ func (r *Recorder) listNew(ctx context.Context, b wanted.Branch, head string, kn
 
 func newOutputs(b wanted.Branch, follows string, newLine bool) ledgerdb.Outputs {
 	return ledgerdb.Outputs{
-		Environment: ledgerdb.Environment{Name: b.Environment, Repo: b.Repo, Branch: b.Branch, Folder: b.Folder},
+		Environment: ledgerdb.Environment{Name: b.Environment, Repo: b.Repo, Branch: b.Branch, Folder: b.Folder, Order: b.Order},
 		Follows:     follows, NewLine: newLine, Expected: b.Expected,
 	}
 }

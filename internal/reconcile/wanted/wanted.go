@@ -25,6 +25,7 @@ type Branch struct {
 	Repo        string // its URL, without a password
 	Branch      string
 	Folder      string
+	Order       int // where the environment comes in the order of promotion
 	// Expected is how many clusters of a type there should be, where something says so.
 	Expected map[string]int
 	// Remote is the repository.

@@ -1,1 +1,1 @@
-select name from environment order by id
+select name from environment order by rank, id

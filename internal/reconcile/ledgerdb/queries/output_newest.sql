@@ -1,4 +1,4 @@
-select environment.name, environment.repo, environment.branch, environment.folder, output.seq, output.line, output.sha, output.merged
+select environment.name, environment.repo, environment.branch, environment.folder, environment.rank, output.seq, output.line, output.sha, output.merged
 from environment
 join output on output.environment = environment.id
 where environment.name = $1
