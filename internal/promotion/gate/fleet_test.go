@@ -48,6 +48,7 @@ func TestRolloutOfExpected(t *testing.T) {
 		{"clusters", "rollout: {of: expected, clusters: 3}", facts(withFleet(key, ready, ready)), "wait: 2 of 3 clusters ready (66.6%, wants 100%): 1 not known"},
 		{"all objects", "rollout: {of: expected, objects: all}", facts(withFleet(key, ready), withFleet("fleet with all objects stage", failed)), "fail: 0 of 1 cluster ready (0%, wants 100%): 1 failed (a: timeout)"},
 		{"too late", "rollout: {of: expected, timeout: 10m}", facts(withFleet(key, behind)), "fail: not rolled out within 10m: 0 of 1 cluster ready (0%, wants 100%): 1 behind (a)"},
+		{"others of the environment are among the expected", "rollout: {of: expected}", facts(withFleet(key, ready), func(f *Facts) { f.Uncounted = []string{"east-9"} }), "pass: 1 of 1 cluster ready [11-23 12:02]"},
 		{"the store is away", "rollout: {of: expected}", facts(withFleet(key, ready), func(f *Facts) { f.ReportsLost = LostReports{Reason: "the database does not answer"} }),
 			"wait: it is not known what clusters reported before: the database does not answer. Of the others: 1 of 1 cluster ready"},
 		{"reports were lost", "rollout: {of: expected}", facts(withFleet(key, ready), func(f *Facts) { f.ReportsLost = LostReports{"the ledger was damaged", before(-time.Hour)} }),

@@ -82,6 +82,9 @@ type Facts struct {
 	// Pull is the pull request of the output, or of the record.
 	Pull    *Pull
 	Reports []rollout.Report
+	// Uncounted are the clusters that say they are of the environment, and have reported no output of
+	// it, by name: none of Reports is theirs.
+	Uncounted []string
 	// Fleets are how the expected clusters stand to the output, by the key of the need.
 	Fleets map[string]rollout.Fleet
 	// ReportsLost is set while reports may be missing from Reports.

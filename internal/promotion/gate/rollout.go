@@ -1,12 +1,14 @@
 package gate
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
@@ -103,7 +105,7 @@ func (g rolloutGate) Evaluate(f Facts) Verdict {
 		return g.wait("reports of clusters were lost: %s; without them it does not decide before %s. Of the others: %s",
 			lost.Reason, formatTime(lost.Until.UTC()), s.Reason).withValidUntil(lost.Until, f.Now)
 	}
-	reason := s.Reason
+	reason := s.Reason + g.describeUncounted(f)
 	switch s.Phase {
 	case rollout.Ready:
 		return g.pass("%s", reason).withValidUntil(s.ValidUntil, f.Now)
@@ -114,6 +116,22 @@ func (g rolloutGate) Evaluate(f Facts) Verdict {
 		reason += f.unansweredReason(need.Key)
 	}
 	return g.wait("%s", reason).withValidUntil(s.ValidUntil, f.Now)
+}
+
+// maxUncounted is how many clusters are named that do not count.
+const maxUncounted = 3
+
+// describeUncounted says which clusters of the environment a gate for those that have reported leaves out,
+// with a semicolon before it; "" if there are none. A gate of expected clusters counts them.
+func (g rolloutGate) describeUncounted(f Facts) string {
+	if g.fleet != nil || len(f.Uncounted) == 0 {
+		return ""
+	}
+	names := text.Join(f.Uncounted, " and ")
+	if more := len(f.Uncounted) - maxUncounted; more > 0 {
+		names = fmt.Sprintf("%s and %d more", strings.Join(f.Uncounted[:maxUncounted], ", "), more)
+	}
+	return fmt.Sprintf("; not counted: %s, at no output of %s", names, f.Environment)
 }
 
 // countClusters returns how many clusters have reported, of this output or of the one before it, and
@@ -181,9 +199,9 @@ func namesEnvironment(context string, f Facts) bool {
 }
 
 // hasWords reports whether a text contains words, one after the other.
-func hasWords(text, words string) bool {
+func hasWords(in, words string) bool {
 	separate := strings.NewReplacer("/", " ", "-", " ", "_", " ", ".", " ")
-	return strings.Contains(" "+separate.Replace(text)+" ", " "+separate.Replace(words)+" ")
+	return strings.Contains(" "+separate.Replace(in)+" ", " "+separate.Replace(words)+" ")
 }
 
 // uidPrefix matches the part of a Provider's uid that Flux puts into contexts.

@@ -58,6 +58,7 @@ func TestRollout(t *testing.T) {
 		}
 	}
 	lost := func(f *Facts) { f.ReportsLost = LostReports{"3 lines were damaged", before(-time.Hour)} }
+	uncounted := func(names ...string) func(*Facts) { return func(f *Facts) { f.Uncounted = names } }
 	shared := func(f *Facts) { f.OtherEnvironments = []string{"prod", "stage-eu"} }
 	notMerged := func(f *Facts) { f.MergedAt, f.OutputCommit = time.Time{}, "" }
 	checkCases(t, []verdictCase{
@@ -74,6 +75,9 @@ func TestRollout(t *testing.T) {
 		{"reports were lost, and the others failed", "rollout", facts(lost, report("oslo", rollout.Failed, true)),
 			"wait: reports of clusters were lost: 3 lines were damaged; without them it does not decide before Mon 2026-11-23 13:00 UTC. Of the others: Kustomization/flux-system/apps failed on oslo [11-23 13:00]"},
 		{"all", "rollout: {clusters: 2}", facts(report("oslo", rollout.Ready, true), report("riga", rollout.Ready, true)), "pass: 2 of 2 clusters ready"},
+		{"others of the environment", "rollout", facts(uncounted("east-9"), report("oslo", rollout.Ready, true)), "pass: 1 of 1 cluster ready; not counted: east-9, at no output of stage"},
+		{"many others", "rollout: {clusters: 2}", facts(uncounted("a", "b", "c", "d", "e"), report("oslo", rollout.Ready, true)),
+			"wait: 1 of 2 clusters ready, 1 no report yet; not counted: a, b, c and 2 more, at no output of stage"},
 		{"grows stale", "rollout: {stale: 1h}", facts(report("oslo", rollout.Ready, true)), "pass: 1 of 1 cluster ready [11-23 12:55]"},
 		{"Flux statuses", "rollout: {clusters: 2}", facts(status("kustomization/apps/0c9c", "success", ""), status("kustomization/infra/0c9c", "success", ""), status("helmrelease/gull/77aa", "success", "")),
 			"pass: 2 of 2 clusters ready"},

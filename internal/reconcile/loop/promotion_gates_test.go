@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/server/web"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
@@ -138,6 +139,18 @@ func TestClusters(t *testing.T) {
 	w.wantLine(names, "dev=2 stage=1")
 	if proof := d.stage("dev").Proof; proof.Status != "wait" || !strings.Contains(proof.Reason, "on another commit") {
 		t.Errorf("the proof is %s: %s", proof.Status, proof.Reason)
+	}
+
+	// A cluster of the environment that reports no output of it does not count, and is named.
+	_, err := inbox.Add(observe.Event{
+		Cluster: "four", Environment: "dev", Object: "Kustomization/flux-system/apps", Branch: "dev", Commit: strings.Repeat("f", 40), Phase: rollout.Ready, When: w.now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.pass(time.Hour)
+	if proof := d.stage("dev").Proof; !strings.HasSuffix(proof.Reason, "; not counted: four, at no output of dev") || !strings.Contains(proof.Reason, "of 2 clusters") {
+		t.Errorf("with a cluster at another commit, the proof is %s: %s", proof.Status, proof.Reason)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -60,7 +61,7 @@ func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need
 	case gate.OutputStatuses:
 		return m.readOutputStatuses(ctx, s, f)
 	case gate.Clusters:
-		f.Reports = m.clusterReports(s)
+		f.Reports, f.Uncounted = m.clusterReports(s)
 		f.ReportsLost = m.findLostReports(s)
 	case gate.Fleet:
 		f.Fleets[need.Key] = m.findFleet(s, need, *f)
@@ -154,14 +155,16 @@ func (p outputLocation) readSameOutputs() (same []string, before string, err err
 	return same[:min(maxSameOutputs, len(same))], "", nil
 }
 
-// clusterReports returns what clusters have reported of the output branch.
-func (m *Promoter) clusterReports(s *stageState) []rollout.Report {
+// clusterReports returns what clusters have reported of the output branch, and the names of those that say
+// they are of the environment, and have lately reported something else alone.
+func (m *Promoter) clusterReports(s *stageState) (reports []rollout.Report, uncounted []string) {
 	if m.options.Inbox == nil || s.output.remote == nil || s.output.head == "" {
-		return nil
+		return nil, nil
 	}
 	alone := len(m.sharingEnvironments(s)) == 0
 	judged := map[judgedCommit]judgement{}
-	return m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
+	counted := map[string]bool{} // whether a cluster has reported the output branch
+	reports = m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
 		elsewhere := e.Branch != "" && e.Branch != s.output.branch
 		if e.Commit == "" || e.Environment != s.spec.Name && (e.Environment != "" || elsewhere || !alone) {
 			return false, false
@@ -172,8 +175,18 @@ func (m *Promoter) clusterReports(s *stageState) []rollout.Report {
 			j = s.output.judgeCommit(key)
 			judged[key] = j
 		}
-		return j.current, j.ours && (j.current || m.now.Sub(e.When) < staleClusterAfter)
+		isLate := m.now.Sub(e.When) >= staleClusterAfter
+		if e.Environment == s.spec.Name && !isLate {
+			counted[e.Cluster] = counted[e.Cluster] || j.ours
+		}
+		return j.current, j.ours && (j.current || !isLate)
 	})
+	for _, name := range slices.Sorted(maps.Keys(counted)) {
+		if !counted[name] {
+			uncounted = append(uncounted, name)
+		}
+	}
+	return reports, uncounted
 }
 
 // judgedCommit is a commit that clusters of a type report.
