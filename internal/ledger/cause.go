@@ -85,6 +85,8 @@ func (l *Ledger) findReason(s Situation, merged, now time.Time) Reason {
 	switch {
 	case i >= 0:
 		return l.reasonOf(CauseSource, failed[i])
+	case s.Object.Name == "" && j >= 0: // it may be the platform object itself, of which nothing is known
+		return l.reasonOf(CauseFailed, failed[j])
 	case deciding.Phase != Failed && j >= 0:
 		return l.reasonOf(CauseDependency, failed[j])
 	case deciding.Phase == Failed:

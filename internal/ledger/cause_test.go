@@ -1,0 +1,43 @@
+package ledger_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+)
+
+// TestCauseOfFailure: an object that has failed is the cause itself unless it is known that another one
+// pulls the output, and waits for it.
+func TestCauseOfFailure(t *testing.T) {
+	const fleet, infra = "Kustomization/flux-system/fleet", "Kustomization/flux-system/infra"
+	now := time.Date(2026, time.November, 23, 12, 0, 0, 0, time.UTC)
+	prod := ledger.Group{Environment: "prod", ClusterType: "large"}
+	failed := func(object, revision string) ledger.Report {
+		return ledger.Report{Object: ledger.Object{Name: object}, Phase: ledger.Failed, Target: revision, Message: "no matches for kind", Said: now}
+	}
+	for _, c := range []struct {
+		name     string
+		platform string // "" if it is not known
+		reports  []ledger.Report
+		want     ledger.Cause
+		object   string
+	}{
+		{"the only object, at a revision that is not known", "", []ledger.Report{failed(fleet, "X")}, ledger.CauseFailed, fleet},
+		{"the platform object, at a revision that is not known", fleet, []ledger.Report{failed(fleet, "X")}, ledger.CauseFailed, fleet},
+		{"the platform object, at the output", fleet, []ledger.Report{failed(fleet, "P1"), failed(infra, "P1")}, ledger.CauseFailed, fleet},
+		{"another object", fleet, []ledger.Report{
+			{Object: ledger.Object{Name: fleet}, Phase: ledger.Progressing, Target: "P1", Said: now}, failed(infra, "P1"),
+		}, ledger.CauseDependency, infra},
+	} {
+		l := ledger.New(100)
+		l.Receive(ledger.Contact{Name: "e1", Group: prod, Platform: c.platform, Received: now}, c.reports)
+		newest := ledger.Output{Revision: "P1", Merged: now.Add(-time.Hour), Folders: map[string]string{"large": "l1"}}
+		var outputs ledger.Outputs
+		outputs.Add(newest)
+		all := l.FindSituations(ledger.Wanted{Environment: "prod", Output: newest}, &outputs, now)
+		if len(all) != 1 || all[0].Reason.Cause != c.want || all[0].Reason.Object.Name != c.object {
+			t.Errorf("%s: %+v, want %s by %s", c.name, all, c.want, c.object)
+		}
+	}
+}
