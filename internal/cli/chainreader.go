@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -67,7 +68,7 @@ func (d daemonClient) readStatus(ctx context.Context, snapshot any) error {
 		return snapshot
 	})
 	if err == nil && code != http.StatusOK {
-		err = newAnswerError(d.statusURL(), code)
+		err = d.newAnswerError(d.statusURL(), code)
 	}
 	return err
 }
@@ -98,8 +99,13 @@ func (d daemonClient) fetch(ctx context.Context, address string, target func(cod
 }
 
 // newAnswerError returns the error of an address that does not answer as a daemon does.
-func newAnswerError(address string, code int) error {
-	return problem.WithHint(fmt.Errorf("%s answers %d %s", address, code, http.StatusText(code)), daemonHint)
+func (d daemonClient) newAnswerError(address string, code int) error {
+	hint := daemonHint
+	page, err := url.Parse(d.pageURL())
+	if err == nil && page.Path != "/" && code == http.StatusNotFound {
+		hint = fmt.Sprintf("no daemon answers below %s: its page is at the root of its host, unless a proxy maps that path to it; try --url %s://%s", page.Path, page.Scheme, page.Host)
+	}
+	return problem.WithHint(fmt.Errorf("%s answers %d %s", address, code, http.StatusText(code)), hint)
 }
 
 // Chain asks the daemon.

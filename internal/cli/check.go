@@ -47,7 +47,9 @@ type checkedEnvironment struct {
 	ClusterTypes int            `json:"clusterTypes"`
 	Targets      int            `json:"targets"`
 	Assignments  int            `json:"assignments"`
-	Ignored      map[string]int `json:"ignored,omitempty"` // objects by "apiVersion Kind"
+	Stacks       int            `json:"stacks,omitempty"`
+	Components   int            `json:"components,omitempty"` // of all stacks
+	Ignored      map[string]int `json:"ignored,omitempty"`    // objects by "apiVersion Kind"
 }
 
 func newCheck(a *app) *cobra.Command {
@@ -137,10 +139,15 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 // newCheckedEnvironment returns the report on an environment.
 func newCheckedEnvironment(e source.Rendered) checkedEnvironment {
 	problems, warnings := e.Problems.Count()
+	components := 0
+	for _, s := range e.Model.Stacks.List {
+		components += len(s.Components)
+	}
 	return checkedEnvironment{
 		Environment: e.Environment, Ready: problems == 0, Problems: problems, Warnings: warnings,
 		ClusterTypes: len(e.Model.ClusterTypes), Targets: len(e.Model.Targets),
 		Assignments: schedule.NewPlan(e.Model, nil).Len(), Ignored: e.Model.Ignored,
+		Stacks: len(e.Model.Stacks.List), Components: components,
 	}
 }
 
@@ -196,8 +203,7 @@ func (k *checkCommand) reportText(r checkReport) string {
 	var b strings.Builder
 	b.WriteString(k.problemsText(r))
 	for _, e := range r.Environments {
-		fmt.Fprintf(&b, "%s: %s (%s, %s, %s)\n", e.Environment, display.CountProblems(e.Problems, e.Warnings),
-			text.Count(e.ClusterTypes, "cluster type"), text.Count(e.Targets, "deployment target"), text.Count(e.Assignments, "assignment"))
+		fmt.Fprintf(&b, "%s: %s (%s)\n", e.Environment, display.CountProblems(e.Problems, e.Warnings), e.contentText())
 		if k.app.verbose {
 			for _, kind := range slices.Sorted(maps.Keys(e.Ignored)) {
 				fmt.Fprintf(&b, "  not read: %d %s\n", e.Ignored[kind], display.SanitizeLine(kind))
@@ -208,6 +214,15 @@ func (k *checkCommand) reportText(r checkReport) string {
 		b.WriteString(r.Promotion.orderText())
 	}
 	return b.String()
+}
+
+// contentText says how much there is in the environment; stacks only where there are some.
+func (e checkedEnvironment) contentText() string {
+	content := []string{text.Count(e.ClusterTypes, "cluster type"), text.Count(e.Targets, "deployment target"), text.Count(e.Assignments, "assignment")}
+	if e.Stacks > 0 {
+		content = append(content, text.Count(e.Stacks, "stack"), text.Count(e.Components, "component"))
+	}
+	return strings.Join(content, ", ")
 }
 
 // problemsText returns the errors, and then the warnings: those that all environments have, then

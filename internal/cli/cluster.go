@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/ledger/connect"
 )
@@ -89,6 +92,9 @@ folder beside the folder of its cluster type.`,
 
 func (p *connectCommand) run(ctx context.Context, cluster string) error {
 	connections, err := p.render(cluster)
+	if err == nil {
+		err = p.checkPlace(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -152,6 +158,39 @@ func (p *connectCommand) checkFlags() error {
 		return usageErrorf("add --type NAME", "it is not said of which cluster type %s is", o.Cluster)
 	}
 	return nil
+}
+
+// checkPlace returns the usage error of an environment or a cluster type that the control plane does not
+// have. Where it cannot be read, that is a note: the objects can be printed anywhere.
+func (p *connectCommand) checkPlace(ctx context.Context) error {
+	environment, clusterType := p.options.Environment, p.options.ClusterType
+	if environment == "" {
+		return nil
+	}
+	environments, types, err := p.listPlaces(ctx)
+	switch {
+	case len(environments) > 0 && !slices.Contains(environments, environment):
+		return newUnknownError("environment", environment, environments)
+	case err != nil:
+		fmt.Fprintf(p.app.stderr, "fairlead: note: it was not checked whether -e and --type are right: %s\n", display.SanitizeLine(err.Error()))
+		return nil
+	case clusterType != "" && !slices.Contains(types, clusterType):
+		return newUnknownError("cluster type", clusterType, types)
+	}
+	return nil
+}
+
+// listPlaces returns the environments of the control plane, and if a cluster type is named those of the
+// environment that is.
+func (p *connectCommand) listPlaces(ctx context.Context) (environments, types []string, err error) {
+	d, err := p.openSession(ctx, git.Signature{})
+	if err == nil {
+		environments, err = d.Environments(ctx)
+	}
+	if err == nil && p.options.ClusterType != "" && slices.Contains(environments, p.options.Environment) {
+		types, err = d.ClusterTypes(ctx, p.options.Environment)
+	}
+	return environments, types, err
 }
 
 // print prints the objects, and for people the commands.

@@ -38,6 +38,13 @@ func (cc *commandContext) completeNames(c *cobra.Command, _ []string, _ string) 
 	return names, completedInOrder
 }
 
+// completeClusters completes the names of the clusters that the ledger knows.
+func (cc *commandContext) completeClusters(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	cc.ledgerNoted = true // a shell would show the note
+	names, _ := cc.listClusters(c.Context())
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
 // completeCommits completes commits of the base's branch, newest first, with their subjects.
 func (cc *commandContext) completeCommits(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	d, err := cc.openSession(c.Context(), git.Signature{})

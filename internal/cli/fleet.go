@@ -33,7 +33,7 @@ long after the merge 95% of the clusters were ready.`,
 	c.Flags().SortFlags = false
 	f.addEnvironmentFlag(c)
 	cc.addFleetFlags(c)
-	c.AddCommand(newFleetClusters(cc), newFleetBehind(cc), newFleetWhere(cc), newFleetHistory(cc), newFleetCompare(cc), newFleetLeadTime(cc), newFleetDrift(cc), newFleetRebuild(cc), newFleetExport(cc), newFleetImport(cc), newFleetToken(cc), newFleetRetire(cc))
+	c.AddCommand(newFleetClusters(cc), newFleetBehind(cc), newFleetWhere(cc), newFleetHistory(cc), newFleetCompare(cc), newFleetLeadTime(cc), newFleetDrift(cc), newFleetRefusals(cc), newFleetRebuild(cc), newFleetExport(cc), newFleetImport(cc), newFleetToken(cc), newFleetRetire(cc))
 	return c
 }
 
@@ -89,7 +89,11 @@ func (cc *commandContext) readToken(ctx context.Context, cluster string, renew b
 	if err := cc.readSettings(); err != nil {
 		return token, err
 	}
-	if cc.settings == nil || cc.settings.Ledger.Secret == nil {
+	if cc.settings == nil {
+		return token, usageErrorf("run it where the settings of the daemon are, or name them with --config FILE",
+			"there are no settings here, and the key of %s is derived from ledger.secret of the settings", cluster)
+	}
+	if cc.settings.Ledger.Secret == nil {
 		return token, usageErrorf("write where one is into the settings, as ledger: {secret: {file: ledger-secret}}; openssl rand -base64 32 makes one",
 			"there is no secret to derive keys from")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
+	"github.com/fairlead-io/fairlead/internal/server/web"
 )
 
 // fleetAsker asks questions about the clusters of all environments.
@@ -35,32 +36,57 @@ func (cc *commandContext) addFleetFlags(c *cobra.Command) {
 // openFleet returns what answers questions: the daemon of --url or of the settings, or else the store of
 // the settings, which it says.
 func (cc *commandContext) openFleet(ctx context.Context) (fleetAsker, error) {
-	if cc.daemonURL != "" {
-		return daemonClient{cc.daemonURL}, nil
-	}
-	err := cc.readSettings()
+	daemon, absence, err := cc.findFleetDaemon(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if absence != "" {
+		return cc.openLedger(ctx, absence)
+	}
+	return daemon, nil
+}
+
+// findFleetDaemon returns the daemon of --url or of the settings; absence is why there is none that
+// answers, while the settings have a ledger.
+func (cc *commandContext) findFleetDaemon(ctx context.Context) (daemon daemonClient, absence string, err error) {
+	if cc.daemonURL != "" {
+		return daemonClient{cc.daemonURL}, "", nil
+	}
+	err = cc.readSettings()
+	if err != nil {
+		return daemonClient{}, "", err
+	}
 	switch {
 	case cc.settings == nil:
-		return nil, usageErrorf("--url URL names its page, as in http://fairlead.example.com:8080; --config FILE reads it from the settings",
-			"it is not known where the daemon is: there is no "+defaultSettingsFile+" here, and no --url")
+		return daemonClient{}, "", errNoDaemonKnown
 	case !cc.settings.HasLedger():
-		return nil, usageErrorf("write where its secret is into the settings, as ledger: {secret: {file: ledger-secret}}; clusters report to the ledger then",
+		return daemonClient{}, "", usageErrorf("write where its secret is into the settings, as ledger: {secret: {file: ledger-secret}}; clusters report to the ledger then",
 			"the settings have no ledger")
 	}
 	page := pageOf(cc.settings.Listen)
 	if page == "" {
-		return cc.openLedger(ctx, "the settings name no address of a daemon")
+		return daemonClient{}, "the settings name no address of a daemon", nil
 	}
-	daemon := daemonClient{page}
+	daemon = daemonClient{page}
 	_, err = daemon.fetch(ctx, daemon.pageURL()+"healthz", func(int) any { return nil })
 	var unreachable *net.OpError
 	if errors.As(err, &unreachable) {
-		return cc.openLedger(ctx, "no daemon answers at "+page)
+		return daemonClient{}, "no daemon answers at " + page, nil
 	}
-	return daemon, err
+	return daemon, "", err
+}
+
+// requireFleetDaemon returns the daemon of --url or of the settings. It is an error if none answers: what
+// decides must not decide by the reports of yesterday.
+func (cc *commandContext) requireFleetDaemon(ctx context.Context) (fleetAsker, error) {
+	daemon, absence, err := cc.findFleetDaemon(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if absence != "" {
+		return nil, problem.WithHint(fmt.Errorf("%s, and stored reports may be out of date", absence), "start fairlead serve, or name the daemon with --url; fairlead fleet shows what is stored")
+	}
+	return daemon, nil
 }
 
 // askFleet asks the daemon.
@@ -79,8 +105,8 @@ func (d daemonClient) askFleet(ctx context.Context, question string, values url.
 	switch {
 	case code == http.StatusOK || err != nil && code == 0:
 		return err
-	case err != nil || refused.Error == "":
-		return newAnswerError(address, code)
+	case err != nil || refused.Error == "" || refused.Error == web.NothingHere:
+		return d.newAnswerError(address, code)
 	case code == http.StatusNotFound, code == http.StatusBadRequest:
 		return usageErrorf(refused.Hint, "%s", refused.Error)
 	}

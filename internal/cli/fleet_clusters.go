@@ -75,7 +75,7 @@ whichever commit it names.`,
 // newClustersListing returns clusters as a table.
 func newClustersListing(all []fleetview.Cluster, now time.Time) listing {
 	l := listing{value: all, empty: "no cluster\n", colour: standingColour, columns: []column{
-		{key: "name"}, {key: "environment"}, {key: "clusterType"}, {key: "standing"}, {key: "revision"}, {key: "since"}, {key: "lastSeen"}, {key: "why", fit: display.Shorten},
+		{key: "name"}, {key: "environment"}, {key: "clusterType"}, {key: "standing"}, {key: "revision"}, {key: "since"}, {key: "lastSeen"}, {key: "why", fit: display.Wrap},
 		{key: "attempted", wide: true}, {key: "firstSeen", wide: true},
 	}}
 	for _, c := range all {
@@ -126,9 +126,12 @@ func (a age) String() string {
 }
 
 // exactText returns the time for programs.
-func (a age) exactText() string {
-	if a.at.IsZero() {
+func (a age) exactText() string { return formatTime(a.at) }
+
+// formatTime returns a time as programs read it, and people where an age would not do; "" for no time.
+func formatTime(at time.Time) string {
+	if at.IsZero() {
 		return ""
 	}
-	return a.at.UTC().Format(time.RFC3339)
+	return at.UTC().Format(time.RFC3339)
 }

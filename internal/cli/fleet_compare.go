@@ -30,7 +30,14 @@ and on how many clusters each runs. A workload that one of the two does not have
 				if err != nil {
 					return err
 				}
-				return cc.app.printListing(newComparisonsListing(found, args, all))
+				l := newComparisonsListing(found, args, all)
+				if len(found) == 0 {
+					err = noteAgents(c.Context(), of, &l, args...)
+				}
+				if err != nil {
+					return err
+				}
+				return cc.app.printListing(l)
 			})
 		},
 	}
@@ -139,39 +146,4 @@ func newLeadTimesListing(all []fleetview.LeadTime, now time.Time) listing {
 		})
 	}
 	return l
-}
-
-func newFleetDrift(cc *commandContext) *cobra.Command {
-	f := &fleetCommand{commandContext: cc}
-	c := &cobra.Command{
-		Use:   "drift ENVIRONMENT",
-		Short: "List what differs on clusters from what is wanted",
-		Long: `Drift lists the objects that are missing on clusters that are otherwise ready, that are still
-there although the output no longer has them, and, of Rancher Fleet, that were changed on the
-cluster. Only clusters with an agent say what is missing. Objects that were never in the
-output are other people's, and not listed.`,
-		Example: `  fairlead fleet drift prod
-  fairlead fleet drift prod -o json`,
-		Args:              checkArguments(1, 1),
-		ValidArgsFunction: completeArguments(cc.completeNames),
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.ask(c.Context(), func(of fleetAsker) error {
-				all, err := askAll[fleetview.Drift](c.Context(), of, "drift", newValues("environment", args[0], "type", f.clusterType))
-				if err != nil {
-					return err
-				}
-				l := listing{value: all, empty: fmt.Sprintf("no drift on the clusters of %s\n", args[0]), columns: []column{
-					{key: "cluster"}, {key: "clusterType"}, {key: "drift"}, {key: "object"}, {key: "target"}, {key: "message", fit: display.Shorten},
-				}}
-				for _, d := range all {
-					l.rows = append(l.rows, []any{d.Cluster, d.Type, d.Drift, d.Object, d.Target, d.Message})
-				}
-				return cc.app.printListing(l)
-			})
-		},
-	}
-	c.Flags().SortFlags = false
-	c.Flags().StringVar(&f.clusterType, "type", "", "only the clusters of this cluster `type`")
-	cc.addFleetFlags(c)
-	return c
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -76,6 +77,37 @@ func TestFleetQuestions(t *testing.T) {
 		err := os.WriteFile(file, txtar.Format(archive), 0o644)
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestFleetPath: a URL may have a path that a proxy maps to the daemon, and what a browser shows behind it
+// is left out; a path at which no daemon is, is named.
+func TestFleetPath(t *testing.T) {
+	w := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
+	daemon := web.New(web.Options{Fleet: w.View})
+	mux := http.NewServeMux()
+	mux.Handle("/fairlead/", http.StripPrefix("/fairlead", daemon))
+	proxy, direct := httptest.NewServer(mux), httptest.NewServer(daemon)
+	defer proxy.Close()
+	defer direct.Close()
+	hint := "hint: no daemon answers below /fairlead/: its page is at the root of its host, unless a proxy maps that path to it; try --url " + direct.URL + "\n"
+	for _, c := range []struct {
+		url  string
+		code int
+		want string // of standard error
+	}{
+		{direct.URL, exitOK, ""},
+		{direct.URL + "/?refresh=off#clusters", exitOK, ""},
+		{proxy.URL + "/fairlead", exitOK, ""},
+		{proxy.URL + "/fairlead/", exitOK, ""},
+		{proxy.URL + "/fairlead/#clusters", exitOK, ""},
+		{direct.URL + "/fairlead/", exitFailed, "/fairlead/api/v1/fleet/standing?environment=prod answers 404 Not Found\nfairlead: " + hint},
+		{proxy.URL, exitFailed, "answers 404 Not Found\nfairlead: hint: " + daemonHint},
+	} {
+		got := runFleet(t.Context(), "-e", "prod", "--url", c.url)
+		if got.code != c.code || !strings.Contains(got.stderr, c.want) || c.code == exitOK && !strings.Contains(got.out, "ccccccc") {
+			t.Errorf("fleet --url %s: %d\n%s%s\nwant %d with %q", c.url, got.code, got.out, got.stderr, c.code, c.want)
 		}
 	}
 }

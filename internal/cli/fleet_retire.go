@@ -1,9 +1,18 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 )
 
 func newFleetRetire(cc *commandContext) *cobra.Command {
@@ -16,8 +25,9 @@ so that it outlives the ledger. A cluster that is in touch again is expected aga
 
 Clusters that have been silent for ledger.retire of the settings, 7 days, retire by
 themselves. Those in a ClusterList stay expected: remove them there.`,
-		Example: `  fairlead fleet retire east-1 --reason "the site was closed"`,
-		Args:    checkArguments(1, 1),
+		Example:           `  fairlead fleet retire east-1 --reason "the site was closed"`,
+		Args:              checkArguments(1, 1),
+		ValidArgsFunction: completeArguments(cc.completeClusters),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
 			if err := ledger.CheckClusterName(args[0]); err != nil {
@@ -27,6 +37,9 @@ themselves. Those in a ClusterList stay expected: remove them there.`,
 				return err
 			}
 			d, err := cc.openForEnvironments(ctx)
+			if err == nil {
+				err = cc.checkHasReported(ctx, args[0])
+			}
 			if err != nil {
 				return err
 			}
@@ -36,4 +49,29 @@ themselves. Those in a ClusterList stay expected: remove them there.`,
 	}
 	cc.addActionFlags(c, "")
 	return c
+}
+
+// checkHasReported returns the usage error of a cluster that the ledger does not know. Where no ledger can
+// be asked, that is a note: the base may be changed from anywhere.
+func (cc *commandContext) checkHasReported(ctx context.Context, name string) error {
+	names, err := cc.listClusters(ctx)
+	switch {
+	case err != nil:
+		fmt.Fprintf(cc.app.stderr, "fairlead: note: it was not checked whether a cluster %s has reported: %s\n", name, display.SanitizeLine(err.Error()))
+		return nil
+	case !slices.Contains(names, name):
+		return usageErrorf(cmp.Or(problem.DidYouMean(name, names), "fairlead fleet clusters lists those that have"), "no cluster %s has ever reported", name)
+	}
+	return nil
+}
+
+// listClusters returns the names of the clusters that the ledger knows.
+func (cc *commandContext) listClusters(ctx context.Context) ([]string, error) {
+	of, err := cc.openFleet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer of.Close()
+	all, err := askAll[fleetview.Cluster](ctx, of, "clusters", newValues())
+	return list.Convert(all, func(c fleetview.Cluster) string { return c.Name }), err
 }

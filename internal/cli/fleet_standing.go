@@ -26,13 +26,12 @@ func (f *fleetCommand) printStandings(ctx context.Context) error {
 func newStandingsListing(all []fleetview.Standing, now time.Time) listing {
 	l := listing{value: all, empty: "no environment\n", columns: []column{
 		{key: "environment"}, {key: "output"}, {key: "merged"}, {key: "expected"}, {key: "ready"}, {key: "progressing"}, {key: "behind"}, {key: "failed"}, {key: "silent"}, {key: "other"}, {key: "p95"},
-		{key: "unknown", wide: true}, {key: "unproven", wide: true}, {key: "unheard", wide: true}, {key: "contested", wide: true}, {key: "base", wide: true},
+		{key: "unknown", wide: true}, {key: "unproven", wide: true}, {key: "unheard", wide: true}, {key: "contested", wide: true}, {key: "agents", wide: true}, {key: "base", wide: true},
 	}}
 	for _, s := range all {
-		other := s.Unknown + s.Unproven + s.Unheard + s.Contested
 		l.rows = append(l.rows, []any{
-			s.Environment, revisionCell(s.Output), age{s.Merged, now}, s.Expected, s.Ready, s.Progressing, s.Behind, s.Failed, s.Silent, other, elapsed(s.P95),
-			s.Unknown, s.Unproven, s.Unheard, s.Contested, revisionCell(s.Base),
+			s.Environment, revisionCell(s.Output), age{s.Merged, now}, s.Expected, s.Ready, s.Progressing, s.Behind, s.Failed, s.Silent, s.Other(), elapsed(s.P95),
+			s.Unknown, s.Unproven, s.Unheard, s.Contested, s.Agents, revisionCell(s.Base),
 		})
 	}
 	return l
@@ -57,8 +56,31 @@ func (e elapsed) exactText() string {
 	return fmt.Sprint(int(e))
 }
 
-func newFleetBehind(cc *commandContext) *cobra.Command {
+// newClustersQuestion completes a command that lists what the ledger knows of the clusters of one
+// environment.
+func newClustersQuestion[T any](cc *commandContext, c *cobra.Command, question string, list func(ctx context.Context, of fleetAsker, environment string, all []T) (listing, error)) *cobra.Command {
 	f := &fleetCommand{commandContext: cc}
+	c.Args, c.ValidArgsFunction = checkArguments(1, 1), completeArguments(cc.completeNames)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return f.ask(c.Context(), func(of fleetAsker) error {
+			all, err := askAll[T](c.Context(), of, question, newValues("environment", args[0], "type", f.clusterType))
+			if err != nil {
+				return err
+			}
+			l, err := list(c.Context(), of, args[0], all)
+			if err != nil {
+				return err
+			}
+			return cc.app.printListing(l)
+		})
+	}
+	c.Flags().SortFlags = false
+	c.Flags().StringVar(&f.clusterType, "type", "", "only the clusters of this cluster `type`")
+	cc.addFleetFlags(c)
+	return c
+}
+
+func newFleetBehind(cc *commandContext) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "behind ENVIRONMENT",
 		Short: "List the clusters of an environment that are not ready, and why",
@@ -68,22 +90,10 @@ dependency (another object has failed), failed, waiting (the output was merged a
 ago) or unknown.`,
 		Example: `  fairlead fleet behind prod
   fairlead fleet behind prod -o name`,
-		Args:              checkArguments(1, 1),
-		ValidArgsFunction: completeArguments(cc.completeNames),
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.ask(c.Context(), func(of fleetAsker) error {
-				all, err := askAll[fleetview.Laggard](c.Context(), of, "behind", newValues("environment", args[0], "type", f.clusterType))
-				if err != nil {
-					return err
-				}
-				return cc.app.printListing(newLaggardsListing(args[0], all, cc.now()))
-			})
-		},
 	}
-	c.Flags().SortFlags = false
-	c.Flags().StringVar(&f.clusterType, "type", "", "only the clusters of this cluster `type`")
-	cc.addFleetFlags(c)
-	return c
+	return newClustersQuestion(cc, c, "behind", func(_ context.Context, _ fleetAsker, environment string, all []fleetview.Laggard) (listing, error) {
+		return newLaggardsListing(environment, all, cc.now()), nil
+	})
 }
 
 // newLaggardsListing returns those that are not ready as a table.

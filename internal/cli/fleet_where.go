@@ -22,7 +22,13 @@ func (f *fleetCommand) addPlaceFlags(c *cobra.Command) {
 	c.Flags().SortFlags = false
 	f.addEnvironmentFlag(c)
 	c.Flags().StringVar(&f.clusterType, "type", "", "only the clusters of this cluster `type`")
+	f.addClusterFlag(c)
+}
+
+// addClusterFlag adds the flag that names the cluster that a question is about.
+func (f *fleetCommand) addClusterFlag(c *cobra.Command) {
 	c.Flags().StringVar(&f.cluster, "cluster", "", "only the cluster of this `name`")
+	_ = c.RegisterFlagCompletionFunc("cluster", f.completeClusters)
 }
 
 func newFleetWhere(cc *commandContext) *cobra.Command {
@@ -98,14 +104,21 @@ func (f *fleetCommand) printPlacements(ctx context.Context, question, workload s
 		if err != nil {
 			return err
 		}
-		return f.app.printListing(newPlacementsListing(all, workload, question == "history", f.now()))
+		l := newPlacementsListing(all, workload, question == "history", f.now())
+		if len(all) == 0 {
+			err = noteAgents(ctx, of, &l, f.environment)
+		}
+		if err != nil {
+			return err
+		}
+		return f.app.printListing(l)
 	})
 }
 
 // newPlacementsListing returns what objects report as a table; history says until when.
 func newPlacementsListing(all []fleetview.Placement, workload string, history bool, now time.Time) listing {
 	l := listing{value: all, empty: fmt.Sprintf("no report about %s\n", display.SanitizeLine(workload)), colour: standingColour, columns: []column{
-		{key: "cluster"}, {key: "environment", wide: history}, {key: "version"}, {key: "phase"}, {key: "since"}, {key: "until", wide: !history}, {key: "message", fit: display.Shorten},
+		{key: "cluster"}, {key: "environment", wide: history}, {key: "version"}, {key: "phase"}, {key: "since"}, {key: "until", wide: !history}, {key: "message", fit: display.Wrap},
 		{key: "clusterType", wide: true}, {key: "object", wide: true}, {key: "revision", wide: true}, {key: "attempted", wide: true},
 	}}
 	if history {
@@ -115,7 +128,7 @@ func newPlacementsListing(all []fleetview.Placement, workload string, history bo
 	for _, p := range all {
 		since, until := any(age{p.Since, now}), any(age{p.Until, now})
 		if history {
-			since, until = moment(p.Since), moment(p.Until)
+			since, until = formatTime(p.Since), formatTime(p.Until)
 		}
 		row := []any{
 			p.Cluster, p.Environment, shownVersion(p.Version, p.Revision), p.Phase, since, until, p.Message,
@@ -141,17 +154,3 @@ func lateCell(late bool) string {
 	}
 	return ""
 }
-
-// moment is a time in a table; CSV has its seconds.
-type moment time.Time
-
-// String returns the time for people; "" for none.
-func (m moment) String() string {
-	if time.Time(m).IsZero() {
-		return ""
-	}
-	return time.Time(m).UTC().Format("2006-01-02 15:04")
-}
-
-// exactText returns the time for programs.
-func (m moment) exactText() string { return age{at: time.Time(m)}.exactText() }

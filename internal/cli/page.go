@@ -27,8 +27,7 @@ func (cc *commandContext) findPage() (string, error) {
 		return "", err
 	}
 	if cc.settings == nil {
-		return "", usageErrorf("--url URL names its page, as in http://fairlead.example.com:8080; --config FILE reads it from the settings",
-			"it is not known where the daemon is: there is no "+defaultSettingsFile+" here, and no --url")
+		return "", errNoDaemonKnown
 	}
 	page := pageOf(cc.settings.Listen)
 	if page == "" {
@@ -36,6 +35,10 @@ func (cc *commandContext) findPage() (string, error) {
 	}
 	return page, nil
 }
+
+// errNoDaemonKnown means that neither --url nor settings name a daemon.
+var errNoDaemonKnown = usageErrorf("--url URL names its page, as in http://fairlead.example.com:8080; --config FILE reads it from the settings",
+	"it is not known where the daemon is: there is no "+defaultSettingsFile+" here, and no --url")
 
 // pageOf returns the URL, as seen from this machine, of the page of a daemon that listens on an address;
 // "" for none.
@@ -162,11 +165,13 @@ output is not a terminal it prints the address alone.`,
 	})
 }
 
-// pageURL returns the URL of the page, with a slash at its end. HOST:PORT is that of a page without TLS.
+// pageURL returns the URL of the page, with a slash at its end. HOST:PORT is that of a page without TLS;
+// what a browser shows behind the path, as ?refresh=off or #clusters, is left out.
 func (d daemonClient) pageURL() string {
-	page := strings.TrimSuffix(d.url, "/") + "/"
+	page, _, _ := strings.Cut(d.url, "#")
+	page, _, _ = strings.Cut(page, "?")
 	if !strings.Contains(page, "://") {
 		page = "http://" + page
 	}
-	return page
+	return strings.TrimSuffix(page, "/") + "/"
 }

@@ -99,7 +99,7 @@ func (d daemonClient) simulate(ctx context.Context, revision string) ([]promote.
 	case code == http.StatusNotFound:
 		err = problem.Refusef("update the daemon, or simulate with its settings: --config FILE", "the daemon at %s has no simulation: it is not a daemon of this version", d.pageURL())
 	default:
-		err = newAnswerError(address, code)
+		err = d.newAnswerError(address, code)
 	}
 	return arrivals, err
 }

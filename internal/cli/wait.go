@@ -80,7 +80,7 @@ reason and commit are written to it.`,
   fairlead wait --fleet prod --percent 95 --of expected --url http://fairlead.example.com:8080`,
 		Args: func(c *cobra.Command, args []string) error {
 			if w.goal.environment != "" {
-				return checkArguments(0, 0)(c, args)
+				return w.goal.checkArguments(args)
 			}
 			return checkArguments(2, 2)(c, args)
 		},
@@ -187,7 +187,7 @@ func (w *waitCommand) waitUntilArrived(ctx context.Context, a arrival, ask arriv
 			}
 			state, reason = isWaiting, err.Error()
 		}
-		if reason != a.Reason {
+		if state == isWaiting && w.timeout > 0 && reason != a.Reason { // the end is reported by the caller
 			fmt.Fprintf(w.context.app.stderr, "%s, commit %s: %s\n", a.Environment, text.ShortCommit(a.Commit), display.SanitizeLine(reason))
 		}
 		a.State, a.Reason = state, reason

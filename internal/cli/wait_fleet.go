@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 )
 
@@ -44,24 +45,48 @@ func (g *fleetGoal) check() error {
 	return nil
 }
 
-// judge returns the state of a rollout, and says how far it has got.
+// checkArguments returns the error of arguments beside --fleet, which wait for a commit.
+func (g *fleetGoal) checkArguments(args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageErrorf(fmt.Sprintf("fairlead wait --fleet %s waits for the clusters of %[1]s; fairlead wait %[1]s COMMIT waits for a commit", g.environment),
+		"--fleet %s waits for no commit, and there is %q", g.environment, args[0])
+}
+
+// judge returns the state of a rollout, and says how far it has got. A gate decides by the same rule.
 func (g *fleetGoal) judge(s fleetview.Standing) (state, reason string) {
-	total := s.Expected
+	total, other := s.Expected, s.Other()
 	if g.of == ofKnown {
-		total -= s.Unheard
+		total, other = total-s.Unheard, other-s.Unheard
 	}
 	if total == 0 {
 		return isWaiting, "no cluster has reported yet"
 	}
-	reason = fmt.Sprintf("%d of %s ready (wants %d%%): %d behind, %d progressing, %d failed, %d silent",
-		s.Ready, text.Count(total, "cluster"), g.percent, s.Behind, s.Progressing, s.Failed, s.Silent)
-	switch {
-	case s.Ready*100 >= int(g.percent)*total:
+	reason = fmt.Sprintf("%d of %s ready (wants %d%%): %d behind, %d progressing, %d failed, %d silent, %d other",
+		s.Ready, text.Count(total, "cluster"), g.percent, s.Behind, s.Progressing, s.Failed, s.Silent, other)
+	switch rollout.JudgeShare(total, s.Ready, s.Failed, int(g.percent)) {
+	case rollout.Ready:
 		return hasDeployed, reason
-	case s.Failed*100 > (100-int(g.percent))*total:
+	case rollout.Failed:
 		return hasFailed, reason
 	}
 	return isWaiting, reason
+}
+
+// readStanding asks the daemon how the clusters stand. It never reads the store instead: a pipeline must
+// not go on because of the reports of a daemon that has died.
+func (w *waitCommand) readStanding(ctx context.Context) (fleetview.Standing, error) {
+	of, err := w.context.requireFleetDaemon(ctx)
+	if err != nil {
+		return fleetview.Standing{}, err
+	}
+	defer of.Close()
+	all, err := askAll[fleetview.Standing](ctx, of, "standing", newValues("environment", w.goal.environment))
+	if err != nil || len(all) != 1 {
+		return fleetview.Standing{}, err
+	}
+	return all[0], nil
 }
 
 // runFleet waits until enough clusters of an environment are ready.
@@ -70,24 +95,12 @@ func (w *waitCommand) runFleet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	look := func(ctx context.Context) (fleetview.Standing, error) {
-		of, err := w.context.openFleet(ctx)
-		if err != nil {
-			return fleetview.Standing{}, err
-		}
-		defer of.Close()
-		all, err := askAll[fleetview.Standing](ctx, of, "standing", newValues("environment", w.goal.environment))
-		if err != nil || len(all) != 1 {
-			return fleetview.Standing{}, err
-		}
-		return all[0], nil
-	}
-	first, err := look(ctx)
+	first, err := w.readStanding(ctx)
 	if err != nil {
 		return err
 	}
 	result, err := w.waitUntilArrived(ctx, arrival{Environment: w.goal.environment, Commit: first.Output}, func(ctx context.Context) (string, string, error) {
-		s, err := look(ctx)
+		s, err := w.readStanding(ctx)
 		if err != nil {
 			return "", "", err
 		}

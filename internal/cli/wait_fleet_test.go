@@ -28,20 +28,42 @@ func TestWaitFleet(t *testing.T) {
 		{"--fleet prod --percent 18", "deployed", "prod: 2 of 11 clusters ready", exitOK},
 		{"--fleet prod --percent 19", "timed-out", "fairlead fleet behind prod names them", exitFailed},
 		{"--fleet prod --percent 22 --of known", "deployed", "prod: 2 of 9 clusters ready", exitOK},
-		{"--fleet prod --percent 90", "timed-out", "the clusters of prod are not ready: 2 of 11 clusters ready (wants 90%): 2 behind, 1 progressing, 1 failed, 1 silent", exitFailed},
+		{"--fleet prod --percent 90", "timed-out", "the clusters of prod are not ready: 2 of 11 clusters ready (wants 90%): 2 behind, 1 progressing, 1 failed, 1 silent, 4 other", exitFailed},
+		{"--fleet prod --percent 80 --of known", "timed-out", "2 of 9 clusters ready (wants 80%): 2 behind, 1 progressing, 1 failed, 1 silent, 2 other", exitFailed},
 		{"--fleet prod", "failed", "the clusters of prod are not ready", exitFailed},
 		{"--fleet prod --percent 90 -o json", "timed-out", `"state": "timed-out"`, exitFailed},
 		{"--fleet prd", "", `did you mean "prod"?`, exitUsage},
 		{"--fleet prod --percent 101", "", "--percent 101 is not from 1 to 100", exitUsage},
 		{"--fleet prod --of all", "", "--of all: it is expected or known", exitUsage},
-		{"--fleet prod main", "", "usage", exitUsage},
+		{"--fleet prod main", "", `error: --fleet prod waits for no commit, and there is "main"` + "\n" +
+			"fairlead: hint: fairlead wait --fleet prod waits for the clusters of prod; fairlead wait prod COMMIT waits for a commit", exitUsage},
 	} {
 		_ = os.Remove(output)
 		var out bytes.Buffer
 		code := Main(t.Context(), append([]string{"wait", "--url", server.URL, "--timeout", "0s"}, strings.Fields(c.args)...), &out, &out)
 		told, _ := os.ReadFile(output)
-		if code != c.code || c.want != "usage" && !strings.Contains(out.String(), c.want) || c.state != "" && !strings.Contains(string(told), "state="+c.state+"\n") {
+		if code != c.code || !strings.Contains(out.String(), c.want) || strings.Count(out.String(), " ready (wants ") > 1 && !strings.Contains(c.args, "json") || c.state != "" && !strings.Contains(string(told), "state="+c.state+"\n") {
 			t.Errorf("wait %s: %d\n%s%s\nwant %d, %q and the state %s", c.args, code, out.String(), told, c.code, c.want, c.state)
 		}
+	}
+}
+
+// TestWaitFleetWithoutDaemon: what a daemon that has died had stored lets no pipeline go on, although all
+// clusters of stage were ready.
+func TestWaitFleetWithoutDaemon(t *testing.T) {
+	dir := t.TempDir()
+	ledgerworld.NewSQLite(t, filepath.Join(dir, "ledger.db"))
+	settings := writeFleetSettings(t, dir)
+	listed := runFleet(t.Context(), "-e", "stage", "--config", settings, "-o", "csv")
+	if listed.code != exitOK || !strings.Contains(listed.out, ",1,1,0,") || !strings.Contains(listed.stderr, "these are the last reports") {
+		t.Fatalf("fleet: %d\n%s%s", listed.code, listed.out, listed.stderr)
+	}
+	output := filepath.Join(t.TempDir(), "output")
+	t.Setenv("GITHUB_OUTPUT", output)
+	var out, errs bytes.Buffer
+	code := Main(t.Context(), []string{"wait", "--fleet", "stage", "--config", settings, "--timeout", "0s"}, &out, &errs)
+	_, err := os.Stat(output)
+	if code != exitFailed || out.Len() > 0 || !os.IsNotExist(err) || !strings.Contains(errs.String(), ", and stored reports may be out of date\nfairlead: hint: start fairlead serve, or name the daemon with --url") {
+		t.Errorf("wait --fleet: %d\n%s%s", code, out.String(), errs.String())
 	}
 }

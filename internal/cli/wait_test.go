@@ -63,8 +63,8 @@ func TestUntil(t *testing.T) {
 		said    string
 		fails   string
 	}{
-		{"at once", []answer{done}, hasDeployed, 1, "stage, commit 2222222: Deployed\n", ""},
-		{"said once", []answer{waiting, waiting, waiting, done}, hasDeployed, 4, "stage, commit 2222222: Deploying\nstage, commit 2222222: Deployed\n", ""},
+		{"at once", []answer{done}, hasDeployed, 1, "", ""},
+		{"said once", []answer{waiting, waiting, waiting, done}, hasDeployed, 4, "stage, commit 2222222: Deploying\n", ""},
 		{"failed", []answer{waiting, {state: hasFailed, reason: "a \x1b[31mcrash"}}, hasFailed, 2, "Deploying\n", ""},
 		{"a server that comes back", []answer{down, down, down, down, waiting, down, done}, hasDeployed, 7, "the server is down\n", ""},
 		{"a server that does not", []answer{down, down, down, down, down, done}, "", 5, "the server is down\n", "the server is down"},
@@ -84,11 +84,14 @@ func TestUntil(t *testing.T) {
 			if err != nil || a.State != test.state || looks != test.looks || !strings.Contains(said, test.said) || strings.Contains(said, "\x1b") {
 				t.Errorf("%+v after %d looks (%v); it said\n%s", a, looks, err, said)
 			}
+			if strings.Contains(said, display.SanitizeLine(a.Reason)) {
+				t.Errorf("the end, which the caller reports, is said twice:\n%s", said)
+			}
 		})
 	}
-	a, looks, _, err := waitFor(t, 0, waiting)
-	if err != nil || a.State != isTimedOut || a.Reason != "Deploying" || looks != 1 {
-		t.Errorf("without time: %+v after %d looks (%v)", a, looks, err)
+	a, looks, said, err := waitFor(t, 0, waiting)
+	if err != nil || a.State != isTimedOut || a.Reason != "Deploying" || looks != 1 || said != "" {
+		t.Errorf("without time: %+v after %d looks (%v); it said %q", a, looks, err, said)
 	}
 }
 

@@ -166,12 +166,11 @@ func earlierTime(a, b time.Time) time.Time {
 
 // group has the clusters that must reach one percentage together.
 type group struct {
-	name       string
-	size, need int
-	percent    int
-	classes    map[ledger.Class][]Standing
-	phase      Phase
-	validUntil time.Time // of phase, when it is Ready
+	name          string
+	size, percent int
+	classes       map[ledger.Class][]Standing
+	phase         Phase
+	validUntil    time.Time // of phase, when it is Ready
 }
 
 // splitGroups returns the groups of clusters, by name. There is always one.
@@ -196,7 +195,6 @@ func newGroup(name string, standings []Standing, r FleetRule, now time.Time) gro
 	if r.By == "" {
 		g.size = max(g.size, r.MinClusters)
 	}
-	g.need = (g.size*g.percent + 99) / 100 // rounded up
 	for _, s := range standings {
 		if r.StaleAfter > 0 && !s.LastSeen.IsZero() && s.Class > ledger.ClassSilent {
 			end := s.LastSeen.Add(r.StaleAfter)
@@ -212,18 +210,28 @@ func newGroup(name string, standings []Standing, r FleetRule, now time.Time) gro
 	return g
 }
 
+// JudgeShare returns the phase of so many clusters, of which a percentage must be ready.
+func JudgeShare(clusters, ready, failed, percent int) Phase {
+	need := countNeeded(clusters, percent)
+	switch {
+	case failed > clusters-need:
+		return Failed
+	case ready >= need:
+		return Ready
+	}
+	return Progressing
+}
+
+// countNeeded returns how many clusters a percentage of them is, rounded up.
+func countNeeded(clusters, percent int) int { return (clusters*percent + 99) / 100 }
+
 // judge sets the phase of a group.
 func (g *group) judge() {
 	ready := g.classes[ledger.ClassReady]
-	switch {
-	case len(g.classes[ledger.ClassFailed]) > g.size-g.need:
-		g.phase = Failed
-	case len(ready) >= g.need:
-		g.phase = Ready
+	g.phase = JudgeShare(g.size, len(ready), len(g.classes[ledger.ClassFailed]), g.percent)
+	if g.phase == Ready {
 		ends := slices.SortedFunc(slices.Values(ready), func(a, b Standing) int { return a.SilentAt.Compare(b.SilentAt) })
-		g.validUntil = ends[len(ready)-g.need].SilentAt
-	default:
-		g.phase = Progressing
+		g.validUntil = ends[len(ready)-countNeeded(g.size, g.percent)].SilentAt
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 )
@@ -66,6 +67,7 @@ func (v *View) questions() map[string]question {
 		"compare":  {answerWith(v.Compare), []string{"environment", "with"}, []string{"workload", "limit", "after"}},
 		"lead":     {answerWith(v.FindLeadTimes), []string{"environment"}, []string{"since", "limit", "after"}},
 		"drift":    {answerWith(v.FindDrift), []string{"environment"}, []string{"type", "cluster", "limit", "after"}},
+		"refusals": {answerWith(v.FindRefusals), nil, []string{"since", "cluster", "limit", "after"}},
 	}
 }
 
@@ -102,14 +104,24 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no %s %s", e.Kind, strconv.Quote(e.Name))
 }
 
-// Hint says which name may be meant.
+// maxListed is how many names are listed of which none is like the one that is not known.
+const maxListed = 10
+
+// Hint says which name may be meant, or which ones there are.
 func (e *UnknownError) Hint() string {
-	hint := problem.DidYouMean(e.Name, e.Known)
-	if hint != "" {
-		return hint
-	}
-	if len(e.Known) == 0 {
+	known := slices.DeleteFunc(slices.Clone(e.Known), func(name string) bool { return name == "" })
+	near := problem.DidYouMean(e.Name, known)
+	switch {
+	case near != "":
+		return near
+	case len(known) == 0:
 		return "the ledger knows none yet"
+	case len(known) <= maxListed:
+		return fmt.Sprintf("the %ss are %s", e.Kind, text.Join(known, " and "))
+	case e.Kind == "environment":
+		return "fairlead fleet lists those that the ledger knows"
+	case e.Kind == "workload":
+		return "fairlead fleet compare lists those of two environments"
 	}
 	return "fairlead fleet clusters lists all that the ledger knows"
 }

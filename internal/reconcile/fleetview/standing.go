@@ -30,10 +30,14 @@ type Standing struct {
 	Unproven    int `json:"unproven"`
 	Unheard     int `json:"unheard"`
 	Contested   int `json:"contested"`
+	Agents      int `json:"agents"` // how many of them an agent reports of
 	// P95 is how many seconds after the merge 95% of the clusters that get something new by the output
 	// were ready; 0 if they are not.
 	P95 int `json:"p95Seconds,omitempty"`
 }
+
+// Other returns how many clusters are of the classes that are counted together where there is little room.
+func (s Standing) Other() int { return s.Unknown + s.Unproven + s.Unheard + s.Contested }
 
 // FindStandings returns how the clusters of each environment stand.
 func (v *View) FindStandings(ctx context.Context, q Query) (Page[Standing], error) {
@@ -104,6 +108,9 @@ func newStanding(environment string, of situations) Standing {
 	}
 	for _, one := range of.all {
 		*counts[one.Class]++
+		if one.Cluster != nil && one.Cluster.Boot != "" {
+			s.Agents++
+		}
 	}
 	return s
 }

@@ -143,8 +143,11 @@ func findObjects(ctx context.Context, s *ledgerdb.Store, workload string) ([]str
 	known := []string{}
 	for _, name := range names {
 		short := shortName(name)
-		known = append(known, short)
-		if name == workload || short == workload && !ledger.IsSourceKind(ledger.Object{Name: name}.Kind()) {
+		isSource := ledger.IsSourceKind(ledger.Object{Name: name}.Kind())
+		if !isSource {
+			known = append(known, short)
+		}
+		if name == workload || short == workload && !isSource {
 			found = append(found, name)
 		}
 	}

@@ -17,9 +17,6 @@ type fleetPart struct {
 	More     int // how many others are not ready
 }
 
-// Other returns how many clusters are in none of the columns of the page.
-func (p fleetPart) Other() int { return p.Unknown + p.Unproven + p.Unheard + p.Contested }
-
 // findFleet returns what the page shows of clusters; nothing if there is no ledger, or no cluster yet. The
 // page is there although the ledger cannot be asked.
 func (s *site) findFleet(ctx context.Context) (parts []fleetPart, failed bool) {

@@ -38,6 +38,7 @@ func fleetQuestionsOf(t *testing.T) []fleetQuestion {
 		{"clusters", "limit=8"}, {"standing", ""}, {"behind", "environment=prod&limit=7"}, {"where", "workload=checkout&limit=8"}, {"history", "workload=checkout&limit=11"},
 		{"compare", "environment=stage&with=prod"}, {"compare", "environment=stage&with=prod&limit=2"}, {"lead", "environment=prod&limit=2"},
 		{"drift", "environment=prod"}, {"drift", "environment=prod&limit=2"},
+		{"refusals", ""}, {"refusals", "limit=1"},
 	} {
 		tag := askFleet(fleetQuestion{to: full, question: one.name, query: one.query}).Header().Get("ETag")
 		asked[one.name] = true

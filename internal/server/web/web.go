@@ -56,6 +56,9 @@ type Options struct {
 	Now func() time.Time
 }
 
+// NothingHere is the error of an address that no route has.
+const NothingHere = "there is nothing at this address"
+
 // New returns the handler of all routes.
 func New(o Options) http.Handler {
 	s := &site{options: o.withDefaults()}
@@ -64,7 +67,7 @@ func New(o Options) http.Handler {
 		mux.Handle(r.method+" "+r.path, r.handler)
 		mux.Handle(r.path, s.methodNotAllowed(r.method)) // all methods that no other line is about
 	}
-	mux.HandleFunc("/", s.refuse(http.StatusNotFound, "there is nothing at this address", "/api/v1/openapi.json says what there is"))
+	mux.HandleFunc("/", s.refuse(http.StatusNotFound, NothingHere, "/api/v1/openapi.json says what there is"))
 	sameOrigin := http.NewCrossOriginProtection() // so that other sites cannot make a browser wake us
 	sameOrigin.SetDenyHandler(s.refuse(http.StatusForbidden, "a page of another site sent this request", "send it from a program, or from a page of this address"))
 	for _, authenticated := range []string{webhooks, clusterReports, agentapi.Path} { // a browser holds no secret of theirs

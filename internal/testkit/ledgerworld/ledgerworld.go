@@ -185,5 +185,12 @@ func (w *World) fill() {
 			}
 		})
 	}
+	for _, refused := range []struct {
+		at   time.Time
+		name string
+	}{{w.at("12:00").AddDate(0, 0, -1), "east-1"}, {w.at("12:50"), "east-1"}, {w.at("12:51"), "east-1"}, {w.at("12:52"), "made-up"}} {
+		w.now = refused.at
+		w.Recorder.RefuseKey(refused.name)
+	}
 	w.now = Now
 }
