@@ -33,7 +33,7 @@ changes, the environment stops until the approval is removed.`,
 			if inputs == "" {
 				return usageErrorf("add --inputs with the annotation fairlead.io/inputs of the Terraform object whose plan you have read", "it is not known which plan you have read")
 			}
-			d, err := cc.openForEnvironments(c.Context(), args[0])
+			d, err := cc.openForEphemeral(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -25,7 +25,10 @@ func newEphemeral(a *app) *cobra.Command {
 		Long: `An ephemeral environment is a branch ephemeral/NAME of the control plane, made from the
 branch of an environment: it is rendered as that one is, to a place of its own, until its
 time is over. Then the daemon removes its output, and then the branch. Nothing is promoted
-to it.`,
+to it.
+
+With --stack it has copies of stacks, whose names end in its own: they have a state of their
+own. The daemon destroys them before it removes the output.`,
 		Example: `  fairlead ephemeral create pr-7 --from dev --ttl 48h --selector size=small
   fairlead ephemeral list
   fairlead ephemeral extend pr-7 --ttl 24h
@@ -65,6 +68,7 @@ func newEphemeralCreate(cc *commandContext) *cobra.Command {
 	f.StringVar(&made.From, "from", "", "the `environment` that it is a copy of")
 	addDurationFlag(f, &made.TTL, "ttl", 48*time.Hour, "how `long` it lives, at most 720h")
 	f.StringVar(&types, "selector", "", "`labels` of the cluster types that it has, as in size=small,region!=eu (default: all)")
+	f.StringArrayVar(&made.Stacks, "stack", nil, "a stack that it has a copy of: `TEAM/STACK` (repeatable; default: none)")
 	f.StringVar(&made.Base, "base", "", "the `commit` of the base that it has (default: that of --from now)")
 	_ = c.RegisterFlagCompletionFunc("from", cc.completeNames)
 	_ = c.RegisterFlagCompletionFunc("base", cc.completeCommits)

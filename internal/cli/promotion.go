@@ -209,6 +209,24 @@ func (cc *commandContext) openForEnvironments(ctx context.Context, environments 
 	return d, checkEnvironments(names, environments...)
 }
 
+// openForEphemeral opens the control plane as openForEnvironments, and takes the name of an ephemeral
+// environment too.
+func (cc *commandContext) openForEphemeral(ctx context.Context, environment string) (*actions.Session, error) {
+	d, err := cc.openForEnvironments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	isEphemeral, err := d.IsEphemeral(ctx, environment)
+	if err != nil || isEphemeral {
+		return d, err
+	}
+	names, err := d.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d, checkEnvironments(names, environment)
+}
+
 // checkEnvironments returns an error for an environment that is not one of names.
 func checkEnvironments(names []string, asked ...string) error {
 	for _, name := range asked {

@@ -92,6 +92,7 @@ type ephemeralSpec struct {
 	From         string       `yaml:"from" required:"true"`
 	Expires      time.Time    `yaml:"expires" required:"true"`
 	ClusterTypes selectorSpec `yaml:"clusterTypes"`
+	Stacks       []string     `yaml:"stacks"`
 }
 
 // Promotion is the order in which a commit of the base gets to the environments, and the
@@ -203,6 +204,7 @@ type Ephemeral struct {
 	From         string // the environment that it was cloned from
 	Expires      time.Time
 	ClusterTypes Selector
+	Stacks       []string // that it has copies of, as "team/environment"
 }
 
 // Progress is what people have written about promotion. It is no part of a [Model]: it
@@ -278,7 +280,7 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		p.Clusters = append(p.Clusters, r.readClusterList(n, h.kind, d)...)
 	case "Ephemeral":
 		o, s, _ := readObject[ephemeralSpec](r, n, h.kind, d)
-		p.Ephemerals = append(p.Ephemerals, &Ephemeral{o, s.From, s.Expires, d.readSelector(n, s.ClusterTypes)})
+		p.Ephemerals = append(p.Ephemerals, &Ephemeral{o, s.From, s.Expires, d.readSelector(n, s.ClusterTypes), s.Stacks})
 	default:
 		d.addProblem(n, kindHint(h.kind, OwnKinds), "unknown kind %s in %s", h.kind, OwnGroup)
 	}

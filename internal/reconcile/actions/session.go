@@ -90,6 +90,12 @@ func (d *Session) ClusterTypes(ctx context.Context, environment string) ([]strin
 	return list.Convert(m.ClusterTypes, func(t *model.ClusterType) string { return t.Name }), nil
 }
 
+// IsEphemeral reports whether there is an ephemeral environment of that name.
+func (d *Session) IsEphemeral(ctx context.Context, name string) (bool, error) {
+	e, err := d.source.Ephemeral(ctx, name)
+	return e != nil, err
+}
+
 // findRemote returns the repository that a URL of the control plane names. One that was not opened
 // is the control plane itself under another URL.
 func (d *Session) findRemote(url string) (*git.Remote, string) {

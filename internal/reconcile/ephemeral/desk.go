@@ -73,6 +73,8 @@ type Creation struct {
 	TTL        time.Duration
 	// ClusterTypes are those that it has; all of From if nothing is asked for.
 	ClusterTypes model.Selector
+	// Stacks are those of From that it has copies of, as "team/environment".
+	Stacks []string
 	// Base is a revision of the base; "" for what From has.
 	Base string
 }
@@ -95,7 +97,7 @@ func (d *Client) Create(ctx context.Context, c Creation) (Result, error) {
 		return Result{}, err
 	}
 	expires := d.options.Now().Add(c.TTL).UTC().Truncate(time.Second)
-	files[source.EphemeralFile], err = encodeEphemeral(c.Name, c.From, expires, c.ClusterTypes)
+	files[source.EphemeralFile], err = encodeEphemeral(c.Name, c.From, expires, c.ClusterTypes, c.Stacks)
 	if err == nil {
 		err = checkReadable(c.Name, files[source.EphemeralFile])
 	}

@@ -92,6 +92,7 @@ type spec struct {
 	From         string    `yaml:"from"`
 	Expires      time.Time `yaml:"expires"`
 	ClusterTypes *selector `yaml:"clusterTypes,omitempty"`
+	Stacks       []string  `yaml:"stacks,omitempty"`
 }
 
 type selector struct {
@@ -105,8 +106,8 @@ type expression struct {
 }
 
 // encodeEphemeral writes what a branch says of itself.
-func encodeEphemeral(name, from string, expires time.Time, types model.Selector) ([]byte, error) {
-	written := spec{From: from, Expires: expires.UTC().Truncate(time.Second)}
+func encodeEphemeral(name, from string, expires time.Time, types model.Selector, stacks []string) ([]byte, error) {
+	written := spec{From: from, Expires: expires.UTC().Truncate(time.Second), Stacks: stacks}
 	if len(types.Requirements) > 0 {
 		written.ClusterTypes = &selector{}
 	}

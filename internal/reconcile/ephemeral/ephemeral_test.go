@@ -67,7 +67,7 @@ func TestWithPlace(t *testing.T) {
 func TestText(t *testing.T) {
 	end := time.Date(2026, 3, 1, 12, 0, 0, 5, time.FixedZone("", 3600))
 	types := model.Selector{Requirements: []model.Requirement{{Key: "old", Operator: model.DoesNotExist}, {Key: "size", Operator: model.In, Values: []string{"small"}}}}
-	data, err := encodeEphemeral("pr-7", "dev", end, types)
+	data, err := encodeEphemeral("pr-7", "dev", end, types, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ spec:
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	types.Requirements[1].Values[0] = "a b"
-	if data, err = encodeEphemeral("pr-7", "dev", end, types); err != nil {
+	if data, err = encodeEphemeral("pr-7", "dev", end, types, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := checkReadable("pr-7", data); err == nil {

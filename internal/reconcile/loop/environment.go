@@ -85,7 +85,7 @@ func (l *Loop) renderEnvironment(ctx context.Context, e *environment) {
 func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	l.options.Logger.Debug("render", "environment", e.name)
 	e.unreachable = nil
-	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{}, &e.cache)
+	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{Ending: l.ephemerals.ending[e.name]}, &e.cache)
 	var unreachable *source.UnreachableError
 	if errors.As(err, &unreachable) && unreachable.Beside { // what people can mend is told, and not only that we try again
 		e.unreachable, err = err, nil
@@ -315,7 +315,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	if err != nil {
 		return fmt.Errorf("find root modules: %w", err)
 	}
-	limits, o, merge := l.orders.Limits(e.name), l.publishOptions(out, f), publish.Merge(l.orders.Merge[e.name])
+	o, merge := l.publishOptions(out, f), publish.Merge(l.orders.Merge[e.name])
 	o.Listed = l.reusablePulls(out, merge)
 	o.Create, o.Committer = l.options.Settings.Output.Create || e.ephemeral != nil, out.Committer(f)
 	result, err := publish.Publish(ctx, o, publish.Proposal{
@@ -326,7 +326,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 			moved, err := l.hasMoved(ctx, e, r.Commits)
 			return !moved, err
 		},
-		Limits: &limits, Acknowledged: l.source.AcknowledgedChanges(ctx, r),
+		Limits: l.limitsOf(e), Acknowledged: l.source.AcknowledgedChanges(ctx, r),
 		LocationChosen: a.chosen,
 		CommitsSince:   l.commitsSince,
 		MovedFrom:      l.retirement.leftBehindFolders(e), IsOurs: l.retirement.isOurs(ctx),
@@ -338,6 +338,16 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	result.Report = impact.Report{} // it is large, and in the pull request
 	done.result = result
 	return nil
+}
+
+// limitsOf returns how much a change of an output may remove: everything, of an ephemeral environment
+// whose time is over.
+func (l *Loop) limitsOf(e *environment) *model.Limits {
+	limits := l.orders.Limits(e.name)
+	if l.ephemerals.ending[e.name] {
+		limits = model.Limits{Removals: 100, Few: limits.Few, Last: true, Changes: 100}
+	}
+	return &limits
 }
 
 // publishOptions returns the options of what is written to a GitOps repository.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -18,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // ephemeralLife is what becomes of environments that are there for a time: when they begin, end,
@@ -35,6 +37,7 @@ type ephemeralLife struct {
 	now    time.Time      // of the round
 
 	all    map[string]*source.Ephemeral // that live, by name
+	ending map[string]bool              // whose time is over, and that have stacks to be destroyed first
 	ended  []retiredOutput              // whose time is over
 	next   time.Time                    // when something becomes of one though no reference moves; zero for never
 	logged string                       // the problems that were logged last
@@ -48,7 +51,7 @@ func (f *ephemeralLife) addEphemerals(ctx context.Context, names []string) ([]st
 		return nil, err
 	}
 	before := *f
-	f.all, f.ended, f.next = map[string]*source.Ephemeral{}, nil, time.Time{}
+	f.all, f.ending, f.ended, f.next = map[string]*source.Ephemeral{}, map[string]bool{}, nil, time.Time{}
 	if said := fmt.Sprint(problems); said != f.logged {
 		f.logged = said
 		for _, p := range problems {
@@ -118,9 +121,34 @@ func (f *ephemeralLife) isOver(ctx context.Context, e *source.Ephemeral) (bool, 
 	}
 	if to != nil {
 		gone.output = outputTo(to)
+		f.ending[e.Name], err = f.hasStacks(ctx, e, gone.output)
+	}
+	if err != nil || f.ending[e.Name] {
+		return false, err
 	}
 	f.ended = append(f.ended, gone)
 	return true, nil
+}
+
+// hasStacks reports whether the output of an environment whose time is over has stacks: they are
+// destroyed first, as those whose files are deleted. While its repository cannot be read, that is not
+// known, and the environment stays.
+func (f *ephemeralLife) hasStacks(ctx context.Context, e *source.Ephemeral, output model.RepoRef) (bool, error) {
+	if len(e.Spec.Stacks) == 0 {
+		return false, nil
+	}
+	out, err := f.remotes.OpenOutput(ctx, f.remotes.ReadLocation(output.Repo))
+	if err != nil {
+		f.logger.Warn("an ephemeral environment is over, and stays until its output can be read", "environment", e.Name, "error", err)
+		return true, nil
+	}
+	head, err := out.Mirror().FindBranch(output.Branch)
+	if err != nil || head == "" {
+		return false, err
+	}
+	return git.InspectTree(out.Mirror(), head, func(t tree.Tree) (bool, error) {
+		return stackfiles.HasStacks(t.Sub(publish.CleanFolder(output.Path))), nil
+	})
 }
 
 // checkEphemeral stops an ephemeral environment whose output does not go where it should:
@@ -131,7 +159,10 @@ func (f *ephemeralLife) checkEphemeral(ctx context.Context, e *environment) erro
 		return nil
 	}
 	r, spec := &e.attempt.rendered, e.ephemeral.Spec
-	if !f.now.Before(ephemeral.NearEnd(e.ephemeral)) {
+	if f.ending[e.name] {
+		r.Problems.Warnf(spec.Pos, "Ephemeral/"+e.name, "approve the plans that destroy them, or fairlead ephemeral extend keeps it",
+			"its time is over, and it is removed when its stacks are destroyed")
+	} else if !f.now.Before(ephemeral.NearEnd(e.ephemeral)) {
 		r.Problems.Warnf(spec.Pos, "Ephemeral/"+e.name, fmt.Sprintf("fairlead ephemeral extend %s --ttl 24h", e.name),
 			"it ends at %s, and is removed then", spec.Expires.UTC().Format(time.RFC3339))
 	}

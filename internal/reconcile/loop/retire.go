@@ -71,7 +71,7 @@ func (r *retirement) noteRetired(e *environment) {
 		return
 	}
 	r.retired = append(r.retired, retiredOutput{
-		name: e.name, output: e.output, proposed: e.outcome.result.Commit, whole: e.ephemeral != nil, merge: r.ephemerals.mergeOf(e.name),
+		name: e.name, output: e.output, proposed: e.outcome.result.Commit, whole: e.ephemeral != nil && !e.hasCopiedStacks(), merge: r.ephemerals.mergeOf(e.name),
 	})
 	for _, o := range e.leftBehind {
 		r.retired = append(r.retired, retiredOutput{name: e.name, output: o})

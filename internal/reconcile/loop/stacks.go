@@ -175,13 +175,25 @@ func (l *Loop) isDestroyed(e *environment, d stackfiles.Deleted) bool {
 	}
 	commits, ready := e.deleted.findCommits(d), map[string]bool{}
 	for _, r := range l.options.Inbox.Reports(func(event observe.Event) (current, ok bool) {
-		return slices.Contains(commits, event.Commit), event.Environment == "" || event.Environment == e.name
+		return slices.Contains(commits, event.Commit), event.Environment == "" || event.Environment == e.name || e.isCopyOf(event.Environment)
 	}) {
 		object, _, _ := strings.Cut(r.Object, "@")
 		before, known := ready[object]
 		ready[object] = r.Current && r.Phase == rollout.Ready && (before || !known)
 	}
 	return !slices.ContainsFunc(d.Kustomizations, func(name string) bool { return !ready["Kustomization/"+d.Namespace+"/"+name] })
+}
+
+// isCopyOf reports whether the environment is an ephemeral one that was made from another: clusters of
+// that one run it.
+func (e *environment) isCopyOf(environment string) bool {
+	return e.ephemeral != nil && e.ephemeral.From != nil && e.ephemeral.From.Name == environment
+}
+
+// hasCopiedStacks reports whether an ephemeral environment has copies of stacks: if its branch is deleted,
+// a person decides what becomes of what they made.
+func (e *environment) hasCopiedStacks() bool {
+	return e.ephemeral != nil && e.ephemeral.Spec != nil && len(e.ephemeral.Spec.Stacks) > 0
 }
 
 // destroyedStacks returns the deleted stacks of an environment that are destroyed.

@@ -20,7 +20,9 @@ func (l *Loop) verifyRendering(ctx context.Context, e *environment) error {
 	if err != nil {
 		return err
 	}
-	again, err := fresh.Render(ctx, e.name, revisionsOf(r), nil)
+	at := revisionsOf(r)
+	at.Ending = l.ephemerals.ending[e.name]
+	again, err := fresh.Render(ctx, e.name, at, nil)
 	if err != nil {
 		return err
 	}

@@ -244,37 +244,34 @@ func (i Input) parsedName() string {
 	return i.Environment
 }
 
-// selectionKey is a model, and what chooses some of its cluster types.
+// selectionKey is a model, and what chooses some of its cluster types and stacks.
 type selectionKey struct {
-	model *model.Model
-	spec  *model.Ephemeral
+	model  *model.Model
+	spec   *model.Ephemeral
+	ending bool
 }
 
-// selectClusterTypes returns a model with those cluster types only that were chosen, and without
-// stacks: the same one, as long as it is made of the same.
-func (s *Source) selectClusterTypes(m *model.Model, e *Ephemeral) (*model.Model, problem.List) {
-	key := selectionKey{m, e.Spec}
+// selectParts returns a model with those cluster types and stacks only that were chosen: the same one,
+// as long as it is made of the same.
+func (s *Source) selectParts(m *model.Model, e *Ephemeral, ending bool) (*model.Model, problem.List) {
+	key := selectionKey{m, e.Spec, ending}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	narrowed, ok := s.selected.Find(key)
 	if !ok {
-		narrowed = e.selectClusterTypes(m)
+		narrowed = e.selectParts(m, ending)
 		s.selected.Put(key, narrowed)
 	}
 	var problems problem.List
 	if len(narrowed.ClusterTypes) == 0 && len(m.ClusterTypes) > 0 {
 		problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, "mend spec.clusterTypes", "none of the %d cluster types of %s is %s", len(m.ClusterTypes), e.From.Name, e.Spec.ClusterTypes)
 	}
-	if len(m.Stacks.List) > 0 {
-		first := m.Stacks.List[0]
-		problems.Warnf(first.Pos, first.Subject(), "remove the file from the branch of the ephemeral environment", "stacks are no part of an ephemeral environment: two environments would have the same state")
-	}
-	return narrowed, problems
+	return narrowed, append(problems, e.checkStacks(m)...)
 }
 
-func (e *Ephemeral) selectClusterTypes(m *model.Model) *model.Model {
+func (e *Ephemeral) selectParts(m *model.Model, ending bool) *model.Model {
 	c := *m
-	c.Stacks = model.Stacks{}
+	c.Stacks = e.copyStacks(m.Stacks, ending)
 	c.ClusterTypes = slices.DeleteFunc(slices.Clone(m.ClusterTypes), func(t *model.ClusterType) bool { return !e.Spec.ClusterTypes.Matches(t.Labels) })
 	return &c
 }

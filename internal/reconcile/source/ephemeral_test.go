@@ -105,7 +105,7 @@ func TestEphemerals(t *testing.T) {
 	if len(r.Model.ClusterTypes) != 1 || r.Model.ClusterTypes[0].Name != "small" || r.Model.Environment != "dev" || r.Environment != "pr-7" {
 		t.Errorf("it is rendered as %s, with %d cluster types", r.Model.Environment, len(r.Model.ClusterTypes))
 	}
-	if r.Model.Stacks.List != nil || !strings.Contains(fmt.Sprint(r.Problems), "pr-7/stack.yaml:1: Environment/checkout-dev: stacks are no part of an ephemeral environment") {
+	if r.Model.Stacks.List != nil || !strings.Contains(fmt.Sprint(r.Problems), "pr-7/stack.yaml:1: Environment/checkout-dev: the stack checkout/dev is no part of the ephemeral environment") {
 		t.Errorf("it has %d stacks, and the problems %v", len(r.Model.Stacks.List), r.Problems)
 	}
 	to, err := s.OutputOf(t.Context(), "pr-7")

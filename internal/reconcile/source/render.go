@@ -81,7 +81,7 @@ func (s *Source) renderInput(ctx context.Context, from *reading, cache *output.C
 	}
 	problems = append(append(problems, collisions...), more...)
 	if read.Ephemeral != nil {
-		m, more = s.selectClusterTypes(m, read.Ephemeral)
+		m, more = s.selectParts(m, read.Ephemeral, from.at.Ending)
 		r.Model, problems = m, append(problems, more...)
 	}
 	files, more := output.Render(m, cache, output.Options{Canceled: func() bool { return ctx.Err() != nil }, Templates: s.options.Rendering})
@@ -121,7 +121,7 @@ func (s *Source) LoadModel(ctx context.Context, env string, at Revisions) (*mode
 		return nil, problems.Sorted(), nil
 	}
 	if read.Ephemeral != nil {
-		m, more = s.selectClusterTypes(m, read.Ephemeral)
+		m, more = s.selectParts(m, read.Ephemeral, at.Ending)
 		problems = append(problems, more...)
 	}
 	return m, problems.Sorted(), nil

@@ -83,6 +83,9 @@ type Revisions struct {
 	// Recorded has repositories that are read only if they can be, as those of modules, left out
 	// unless Workloads has them: what was rendered without them is rendered without them again.
 	Recorded bool
+	// Ending is set for an ephemeral environment whose time is over: it is rendered without its stacks,
+	// which are destroyed as those whose files are deleted.
+	Ending bool
 }
 
 // Input is what an environment is rendered from.

@@ -1,0 +1,152 @@
+package loop_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
+)
+
+// TestEphemeralStack: an ephemeral environment has a copy of a stack, with a state of its own. When its
+// time is over, the stack is torn down, over restarts, until clusters of the environment that it was
+// made from report that as complete; only then does the environment go. The stack that it is a copy of
+// stays as it is.
+func TestEphemeralStack(t *testing.T) {
+	for name, shape := range shapes {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, shape.layout, "dev")
+			inbox, use := w.inbox()
+			d := w.begin(w.data, use)
+			protected := strings.Replace(stackFileText, "network, type: terraform,", "network, type: terraform, destroyProtection: true,", 1)
+			w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": protected})
+			d.cycle()
+			w.merge("dev")
+			d.cycle()
+			dev := w.below(shape.branch("dev"), shape.folder("dev"))
+			if _, err := w.desk().Create(t.Context(), ephemeral.Creation{Name: "pr-7", From: "dev", TTL: 48 * time.Hour, Stacks: []string{"checkout/dev"}}); err != nil {
+				t.Fatal(err)
+			}
+			own := func(file string) string {
+				return w.below(shape.branch("pr-7"), shape.folder("pr-7"))["environments/checkout/dev-pr-7/"+file]
+			}
+			d.cycle()
+			d.cycle()
+			d.want(map[string]status.State{"dev": status.InSync, "pr-7": status.InSync})
+			for _, part := range []string{"name: checkout-dev-pr-7-eks", "namespace: zmart-checkout-dev-pr-7", "checkout/dev-pr-7/eks/terraform.tfstate", "destroy: false"} {
+				if o := own("eks/objects/terraform.yaml"); !strings.Contains(o, part) {
+					t.Errorf("there is no %q in\n%s", part, o)
+				}
+			}
+			if o := own("eks/objects/gitrepository.yaml"); !strings.Contains(o, "branch: fairlead-modules-pr-7") {
+				t.Errorf("its root modules are not in a branch of their own:\n%s", o)
+			}
+
+			w.now = w.now.Add(50 * time.Hour)
+			d.cycle()
+			d = w.begin(t.TempDir(), use) // it remembers nothing
+			for range 3 {
+				d.cycle()
+			}
+			for _, component := range []string{"eks", "network"} {
+				if o := own(component + "/objects/terraform.yaml"); !strings.Contains(o, "destroy: true") {
+					t.Fatalf("%s is not torn down:\n%s", component, o)
+				}
+			}
+			if text := w.branches("cp")["ephemeral/pr-7"]; text == "" {
+				t.Fatal("the environment is gone before its stack")
+			}
+			if got := fmt.Sprint(d.state("pr-7").Problems); !strings.Contains(got, "it is removed when its stacks are destroyed") {
+				t.Errorf("nothing says what it waits for: %s", got)
+			}
+			report := func(component string) {
+				w.add(inbox, observe.Event{Cluster: "one", Environment: "dev", Object: "Kustomization/zmart-checkout-dev-pr-7/checkout-dev-pr-7-" + component,
+					Branch: shape.branch("pr-7"), Commit: w.head("out", shape.branch("pr-7")), Phase: rollout.Ready, When: w.now})
+			}
+			report("eks")
+			d.cycle()
+			if o := own("network/objects/terraform.yaml"); !strings.Contains(o, "destroy: true") {
+				t.Fatal("half destroyed, the stack is removed")
+			}
+			report("network")
+			for range 6 {
+				d.cycle()
+			}
+			left := w.branches("out")[shape.branch("pr-7")] != "" && own("eks/objects/terraform.yaml") != ""
+			if left || w.branches("cp")["ephemeral/pr-7"] != "" {
+				t.Errorf("destroyed, the stack or the environment is still there: %v\n%s", w.branches("cp"), w.logs.String())
+			}
+			for file, text := range w.below(shape.branch("dev"), shape.folder("dev")) {
+				if strings.HasPrefix(file, "environments/") && dev[file] != text {
+					t.Errorf("%s of dev has changed", file)
+				}
+			}
+			d.quiet("cp", "out")
+		})
+	}
+}
+
+// TestEphemeralStackExtended: an environment whose time was extended while its stack was torn down has it
+// again.
+func TestEphemeralStackExtended(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	d := w.begin(w.data)
+	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
+	d.cycle()
+	if _, err := w.desk().Create(t.Context(), ephemeral.Creation{Name: "pr-7", From: "dev", TTL: 48 * time.Hour, Stacks: []string{"checkout/dev"}}); err != nil {
+		t.Fatal(err)
+	}
+	d.cycle()
+	d.cycle()
+	wantDestroy := func(want string) {
+		t.Helper()
+		if o := w.below("ephemeral/pr-7", "environments/checkout/dev-pr-7")["eks/objects/terraform.yaml"]; !strings.Contains(o, "destroy: "+want) {
+			t.Errorf("it does not say destroy: %s\n%s", want, o)
+		}
+	}
+	wantDestroy("false")
+	w.now = w.now.Add(50 * time.Hour)
+	d.cycle()
+	d.cycle()
+	wantDestroy("true")
+	if _, err := w.desk().Extend(t.Context(), "pr-7", 24*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	d.cycle()
+	d.cycle()
+	wantDestroy("false")
+}
+
+// TestEphemeralStackWithoutBranch: if the branch of an environment with a stack is deleted, its output
+// stays until a person merges the removal.
+func TestEphemeralStackWithoutBranch(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	d := w.begin(w.data)
+	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
+	d.cycle()
+	if _, err := w.desk().Create(t.Context(), ephemeral.Creation{Name: "pr-7", From: "dev", TTL: 48 * time.Hour, Stacks: []string{"checkout/dev"}}); err != nil {
+		t.Fatal(err)
+	}
+	d.cycle()
+	d.cycle()
+	gittest.Git(t, w.server.Dir("cp"), "update-ref", "-d", "refs/heads/ephemeral/pr-7")
+	for range 3 {
+		d.cycle()
+	}
+	if o := w.below("ephemeral/pr-7", "environments/checkout/dev-pr-7")["eks/objects/terraform.yaml"]; !strings.Contains(o, "destroy: false") {
+		t.Errorf("its stack is gone, and was not destroyed: %s", w.logs.String())
+	}
+	proposed := false
+	for branch := range w.branches("out") {
+		proposed = proposed || strings.HasPrefix(branch, "fairlead/lever/removal/pr-7-")
+	}
+	if !proposed {
+		t.Errorf("its removal is not proposed: %v", w.branches("out"))
+	}
+}

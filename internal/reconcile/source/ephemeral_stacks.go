@@ -1,0 +1,79 @@
+package source
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// stackPath returns the name of a stack, as "team/environment".
+func stackPath(s *model.Stack) string { return s.TeamName.Text + "/" + s.EnvName.Text }
+
+// copyStacks returns copies of the stacks that an ephemeral environment has, none if it ends. Their
+// names end in its own, so that they have a state, objects and a branch of root modules of their own,
+// and nothing protects them: they are there for a time.
+func (e *Ephemeral) copyStacks(all model.Stacks, ending bool) model.Stacks {
+	if len(e.Spec.Stacks) == 0 {
+		return model.Stacks{}
+	}
+	c := all
+	c.List, c.Settings, c.Teams = nil, nil, nil
+	for _, s := range all.List {
+		if !ending && slices.Contains(e.Spec.Stacks, stackPath(s)) {
+			c.List = append(c.List, e.copyStack(s))
+		}
+	}
+	for _, s := range all.Settings {
+		own := *s
+		own.Modules.Branch = "fairlead-modules-" + e.Name
+		c.Settings = append(c.Settings, &own)
+	}
+	for _, t := range all.Teams {
+		own := *t
+		own.TeardownProtection = false
+		c.Teams = append(c.Teams, &own)
+	}
+	return c
+}
+
+func (e *Ephemeral) copyStack(s *model.Stack) *model.Stack {
+	c := *s
+	c.Name += "-" + e.Name
+	c.EnvName.Text += "-" + e.Name
+	c.Components = nil
+	for _, component := range s.Components {
+		if component != nil {
+			own := *component
+			own.DestroyProtection = false
+			component = &own
+		}
+		c.Components = append(c.Components, component)
+	}
+	return &c
+}
+
+// checkStacks reports stacks that are asked for and are not there, and warns of those that nobody has
+// asked for.
+func (e *Ephemeral) checkStacks(m *model.Model) problem.List {
+	var problems problem.List
+	var known []string
+	for _, s := range m.Stacks.List {
+		known = append(known, stackPath(s))
+	}
+	for _, name := range e.Spec.Stacks {
+		if !slices.Contains(known, name) {
+			hint := problem.DidYouMean(name, known)
+			if hint == "" && len(known) > 0 {
+				hint = "the stacks are " + strings.Join(known, ", ")
+			}
+			problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, hint, "there is no stack %s that it could have a copy of", name)
+		}
+	}
+	if len(e.Spec.Stacks) == 0 && len(m.Stacks.List) > 0 {
+		first := m.Stacks.List[0]
+		problems.Warnf(first.Pos, first.Subject(), "write it into spec.stacks of the Ephemeral, as "+stackPath(first), "the stack %s is no part of the ephemeral environment: its state is that of another one", stackPath(first))
+	}
+	return problems
+}

@@ -1,0 +1,79 @@
+package source
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// TestCopyStacks: an ephemeral environment has the stacks that it asks for, under names of its own, and
+// what is asked for and is not there is a problem.
+func TestCopyStacks(t *testing.T) {
+	files, err := tree.FromFiles(map[string][]byte{"stacks.yaml": []byte(`apiVersion: fairlead.io/v1alpha1
+kind: StackSettings
+metadata: {name: stacks}
+spec: {state: {bucket: b, region: r}, modules: {branch: modules}}
+---
+apiVersion: stable.cloudknit.io/v1
+kind: Team
+metadata: {name: checkout}
+spec: {teamName: checkout, teardownProtection: true, configRepo: {source: x, path: .}}
+---
+apiVersion: stable.cloudknit.io/v1
+kind: Environment
+metadata: {name: zmart-checkout-dev, namespace: zmart-config}
+spec: {teamName: checkout, envName: dev, components: [{name: a, type: terraform, destroyProtection: true, module: {source: x}}]}
+---
+apiVersion: stable.cloudknit.io/v1
+kind: Environment
+metadata: {name: zmart-checkout-other, namespace: zmart-config}
+spec: {teamName: checkout, envName: other, components: [{name: a, type: terraform, module: {source: x}}]}
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := model.Parse("dev", model.Layer{Kind: model.Env, Name: "dev", Files: files})
+	if len(m.Stacks.List) != 2 {
+		t.Fatalf("there are %d stacks", len(m.Stacks.List))
+	}
+	for _, c := range []struct {
+		name   string
+		stacks []string
+		ending bool
+		want   []string // the paths of its stacks
+		says   string   // a part of its problems, "" for none
+	}{
+		{"none is asked for", nil, false, nil, "the stack checkout/dev is no part of the ephemeral environment"},
+		{"one", []string{"checkout/dev"}, false, []string{"checkout/dev-pr-7"}, ""},
+		{"both", []string{"checkout/other", "checkout/dev"}, false, []string{"checkout/dev-pr-7", "checkout/other-pr-7"}, ""},
+		{"its time is over", []string{"checkout/dev"}, true, nil, ""},
+		{"one that there is not", []string{"checkout/dve"}, false, nil, "there is no stack checkout/dve that it could have a copy of"},
+	} {
+		e := &Ephemeral{Name: "pr-7", Spec: &model.Ephemeral{Stacks: c.stacks}}
+		own := e.copyStacks(m.Stacks, c.ending)
+		var got []string
+		for _, s := range own.List {
+			got = append(got, stackPath(s))
+			if s.Components[0].DestroyProtection {
+				t.Errorf("%s: %s is protected", c.name, stackPath(s))
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		if len(c.stacks) > 0 && (own.Settings[0].Modules.Branch != "fairlead-modules-pr-7" || own.Teams[0].TeardownProtection) {
+			t.Errorf("%s: the settings are %+v, and the team %+v", c.name, own.Settings[0].Modules, own.Teams[0])
+		}
+		problems := e.checkStacks(m)
+		if text := problems.Sorted(); (c.says == "") != (len(text) == 0) || c.says != "" && !strings.Contains(text[0].String(), c.says) {
+			t.Errorf("%s: the problems are %v", c.name, text)
+		}
+	}
+	if s := m.Stacks; !s.Teams[0].TeardownProtection || s.Settings[0].Modules.Branch != "modules" || !s.List[0].Components[0].DestroyProtection {
+		t.Error("the model that the copies were made of has changed")
+	}
+}
