@@ -33,7 +33,7 @@ long after the merge 95% of the clusters were ready.`,
 	c.Flags().SortFlags = false
 	f.addEnvironmentFlag(c)
 	cc.addFleetFlags(c)
-	c.AddCommand(newFleetClusters(cc), newFleetBehind(cc), newFleetWhere(cc), newFleetHistory(cc), newFleetCompare(cc), newFleetLeadTime(cc), newFleetDrift(cc), newFleetRefusals(cc), newFleetRebuild(cc), newFleetExport(cc), newFleetImport(cc), newFleetToken(cc), newFleetRetire(cc))
+	c.AddCommand(newFleetClusters(cc), newFleetBehind(cc), newFleetWhere(cc), newFleetHistory(cc), newFleetCompare(cc), newFleetLeadTime(cc), newFleetDORA(cc), newFleetDrift(cc), newFleetRefusals(cc), newFleetRebuild(cc), newFleetExport(cc), newFleetImport(cc), newFleetToken(cc), newFleetRetire(cc))
 	return c
 }
 

@@ -93,7 +93,8 @@ func newFleetLeadTime(cc *commandContext) *cobra.Command {
 		Long: `Lead-time lists the outputs of an environment, or of all, the newest first: how long after the
 merge half and 95% of the clusters that have it were ready with it, and the slowest; LEAD is
 from the newest commit that the output was rendered from to 95%. An output counts for
-the clusters of those types only whose folder it changed.`,
+the clusters of those types only whose folder it changed. How long it took is known of clusters
+that were in touch before the merge; of outputs before them all, nothing is.`,
 		Example: `  fairlead fleet lead-time -e prod
   fairlead fleet lead-time -e prod --since 30d -o csv`,
 		Args: checkArguments(0, 0),
@@ -142,8 +143,30 @@ func newLeadTimesListing(all []fleetview.LeadTime, now time.Time) listing {
 	for _, o := range all {
 		l.names = append(l.names, o.Output)
 		l.rows = append(l.rows, []any{
-			o.Environment, revisionCell(o.Output), age{o.Merged, now}, o.Clusters, o.Failed, elapsed(o.P50), elapsed(o.P95), elapsed(o.Slowest), elapsed(o.Lead), revisionCell(o.Base), age{o.Authored, now},
+			o.Environment, revisionCell(o.Output), age{o.Merged, now}, count{o.Clusters, o.Unknown}, count{o.Failed, o.Unknown}, elapsed(o.P50), elapsed(o.P95), elapsed(o.Slowest), elapsed(o.Lead), revisionCell(o.Base), age{o.Authored, now},
 		})
 	}
 	return l
+}
+
+// count is a number in a table that may not be known.
+type count struct {
+	number  int
+	unknown bool
+}
+
+// String returns the number for people.
+func (c count) String() string {
+	if c.unknown {
+		return "unknown"
+	}
+	return fmt.Sprint(c.number)
+}
+
+// exactText returns the number for programs.
+func (c count) exactText() string {
+	if c.unknown {
+		return ""
+	}
+	return fmt.Sprint(c.number)
 }

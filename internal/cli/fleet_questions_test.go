@@ -180,9 +180,9 @@ func TestLateHistory(t *testing.T) {
 		all    []fleetview.Placement
 		want   string
 	}{
-		{"text", []fleetview.Placement{placement}, "CLUSTER  VERSION  PHASE  SINCE             UNTIL  MESSAGE\neast-1   1.4.1    ready  2026-11-23 13:05  -      -\n"},
-		{"text", []fleetview.Placement{placement, late}, "CLUSTER  VERSION  PHASE  SINCE             UNTIL  MESSAGE  LATE\n" +
-			"east-1   1.4.1    ready  2026-11-23 13:05  -      -        -\neast-1   1.4.1    ready  2026-11-23 13:05  -      -        late\n"},
+		{"text", []fleetview.Placement{placement}, "CLUSTER  VERSION  PHASE  SINCE                 UNTIL  MESSAGE\neast-1   1.4.1    ready  2026-11-23T13:05:00Z  -      -\n"},
+		{"text", []fleetview.Placement{placement, late}, "CLUSTER  VERSION  PHASE  SINCE                 UNTIL  MESSAGE  LATE\n" +
+			"east-1   1.4.1    ready  2026-11-23T13:05:00Z  -      -        -\neast-1   1.4.1    ready  2026-11-23T13:05:00Z  -      -        late\n"},
 		{"csv", []fleetview.Placement{placement, late}, "cluster,environment,version,phase,since,until,message,clusterType,object,revision,attempted,late\n" +
 			"east-1,,1.4.1,ready,2026-11-23T13:05:00Z,,,,,,,\neast-1,,1.4.1,ready,2026-11-23T13:05:00Z,,,,,,,late\n"},
 	} {

@@ -3,11 +3,7 @@ package fleetview
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"math"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
@@ -98,65 +94,4 @@ func (e Environment) versions() []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// LeadTime is how long an output took to the clusters that got something new by it.
-type LeadTime struct {
-	Environment string    `json:"environment"`
-	Output      string    `json:"output"`
-	Base        string    `json:"base,omitempty"`
-	Authored    time.Time `json:"authored,omitzero"` // when the newest commit was made that it was rendered from
-	Merged      time.Time `json:"merged"`
-	Clusters    int       `json:"clusters"` // how many have it
-	Failed      int       `json:"failed"`   // how many failed at it at least once
-	// P50, P95 and Slowest are seconds after the merge; of those clusters that have it.
-	P50     int `json:"p50Seconds,omitempty"`
-	P95     int `json:"p95Seconds,omitempty"`
-	Slowest int `json:"slowestSeconds,omitempty"`
-	// Lead is how many seconds P95 is after Authored; 0 if that is not known.
-	Lead int `json:"leadSeconds,omitempty"`
-}
-
-// FindLeadTimes returns how long the outputs of an environment took, the newest first.
-func (v *View) FindLeadTimes(ctx context.Context, q Query) (Page[LeadTime], error) {
-	page := Page[LeadTime]{Items: []LeadTime{}}
-	_, err := v.selectEnvironments(ctx, q.Environment)
-	if err != nil {
-		return page, err
-	}
-	before := int64(math.MaxInt64)
-	if q.After != "" {
-		before, err = strconv.ParseInt(q.After, 10, 64)
-		if err != nil {
-			return page, &QueryError{fmt.Sprintf("after is %s", strconv.Quote(q.After)), "it is the next of the part before"}
-		}
-	}
-	var outputs []ledgerdb.FleetOutput
-	err = v.Ask(ctx, func(s *ledgerdb.Store) (err error) {
-		outputs, err = s.FindOutputs(ctx, q.Environment, q.Since, before, q.Limit+1)
-		return err
-	})
-	if len(outputs) > q.Limit {
-		outputs = outputs[:q.Limit]
-		page.Next = strconv.FormatInt(outputs[q.Limit-1].Seq, 10)
-	}
-	for _, o := range outputs {
-		page.Items = append(page.Items, newLeadTime(q.Environment, o))
-	}
-	return page, err
-}
-
-func newLeadTime(environment string, o ledgerdb.FleetOutput) LeadTime {
-	l := LeadTime{
-		Environment: environment, Output: o.Revision, Base: o.Base, Authored: o.Authored, Merged: o.Merged, Clusters: len(o.Ready), Failed: len(o.Failed),
-		P50: countSeconds(findPercentile(o.Ready, 50)), P95: countSeconds(findPercentile(o.Ready, 95)), Slowest: countSeconds(findPercentile(o.Ready, 100)),
-	}
-	if s := o.Summed; s != nil {
-		l.Clusters, l.Failed = s.Ready, s.Failed
-		l.P50, l.P95, l.Slowest = countSeconds(max(s.P50, 0)), countSeconds(max(s.P95, 0)), countSeconds(max(s.Slowest, 0))
-	}
-	if !o.Authored.IsZero() && l.Clusters > 0 {
-		l.Lead = countSeconds(o.Merged.Sub(o.Authored)) + l.P95
-	}
-	return l
 }

@@ -66,6 +66,7 @@ func (v *View) questions() map[string]question {
 		"history":  {answerWith(v.FindHistories), []string{"workload"}, []string{"environment", "type", "cluster", "limit", "after"}},
 		"compare":  {answerWith(v.Compare), []string{"environment", "with"}, []string{"workload", "limit", "after"}},
 		"lead":     {answerWith(v.FindLeadTimes), []string{"environment"}, []string{"since", "limit", "after"}},
+		"dora":     {answerWith(v.FindMonths), nil, []string{"environment", "since", "limit", "after"}},
 		"drift":    {answerWith(v.FindDrift), []string{"environment"}, []string{"type", "cluster", "limit", "after"}},
 		"refusals": {answerWith(v.FindRefusals), nil, []string{"since", "cluster", "limit", "after"}},
 	}

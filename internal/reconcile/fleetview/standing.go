@@ -32,7 +32,7 @@ type Standing struct {
 	Contested   int `json:"contested"`
 	Agents      int `json:"agents"` // how many of them an agent reports of
 	// P95 is how many seconds after the merge 95% of the clusters that get something new by the output
-	// were ready; 0 if they are not.
+	// were ready; 0 if they are not, or were not in touch before it.
 	P95 int `json:"p95Seconds,omitempty"`
 }
 
@@ -92,7 +92,7 @@ func (v *View) addPercentile(ctx context.Context, s *Standing) error {
 	return v.Ask(ctx, func(store *ledgerdb.Store) error {
 		outputs, err := store.FindOutputs(ctx, s.Environment, time.Time{}, math.MaxInt64, 1)
 		if len(outputs) > 0 {
-			s.P95 = countSeconds(findPercentile(outputs[0].Ready, 95))
+			s.P95 = countSeconds(outputs[0].P95)
 		}
 		return err
 	})
@@ -181,14 +181,3 @@ func newLaggards(of situations, q Query) []Laggard {
 	})
 	return all
 }
-
-// findPercentile returns the least time that so many percent of all are at most; 0 of none.
-func findPercentile(all []time.Duration, percent int) time.Duration {
-	if len(all) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(all))
-	return sorted[(len(sorted)*percent+99)/100-1]
-}
-
-func countSeconds(d time.Duration) int { return int(d / time.Second) }

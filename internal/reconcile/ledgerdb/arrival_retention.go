@@ -7,45 +7,22 @@ import (
 	"time"
 )
 
-// ArrivalDay is how long an output took to the clusters of a type. It is of arrivals that are no longer
-// kept.
+// ArrivalDay is how an output came to the clusters of a type. It is of arrivals that are no longer kept.
 type ArrivalDay struct {
 	Output      string // the commit
 	ClusterType string
 	Merged      time.Time
-	// Ready and Failed are how many clusters were ready with it, and how many failed at first.
-	Ready, Failed int
-	// P50, P90, P95 and Slowest are from the merge until so many percent of those that were ready
-	// were; negative if none was.
-	P50, P90, P95, Slowest time.Duration
+	Arrived
 }
 
 // FindArrivalDays returns what the arrivals of an environment were added up to, the newest output first.
 func (s *Store) FindArrivalDays(ctx context.Context, environment string) ([]ArrivalDay, error) {
-	return s.askArrivalDays(ctx, "arrival_days", environment)
-}
-
-// findSummed returns what the arrivals of an output were added up to, at the clusters of all types; nil if
-// they were not.
-func (s *Store) findSummed(ctx context.Context, environment, output string) (*ArrivalDay, error) {
-	all, err := s.askArrivalDays(ctx, "arrival_day_find", environment, output)
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	return &all[0], nil
-}
-
-func (s *Store) askArrivalDays(ctx context.Context, statement string, args ...any) ([]ArrivalDay, error) {
 	var all []ArrivalDay
-	err := s.ask(ctx, statement, args, func(scan scanFunc) error {
+	err := s.ask(ctx, "arrival_days", []any{environment}, func(scan scanFunc) (err error) {
 		var d ArrivalDay
-		var merged, ready, failed int64
-		var took [4]int64
-		err := scan(&d.Output, &d.ClusterType, &merged, &ready, &failed, &took[0], &took[1], &took[2], &took[3])
-		d.Merged, d.Ready, d.Failed = timeOf(merged), int(ready), int(failed)
-		for i, to := range []*time.Duration{&d.P50, &d.P90, &d.P95, &d.Slowest} {
-			*to = time.Duration(took[i]) * time.Second
-		}
+		var merged int64
+		d.Arrived, err = scanArrived(scan, &d.Output, &d.ClusterType, &merged)
+		d.Merged = timeOf(merged)
 		all = append(all, d)
 		return err
 	})
@@ -54,20 +31,6 @@ func (s *Store) askArrivalDays(ctx context.Context, statement string, args ...an
 
 // allTypes stands for the clusters of all types.
 const allTypes = "*"
-
-// typeArrivals are the arrivals of an output at the clusters of a type.
-type typeArrivals struct {
-	took   []int64 // seconds from the merge, of those that were ready
-	failed int64
-}
-
-// percentile returns the least time in which so many percent were ready; nil if none was.
-func (a *typeArrivals) percentile(percent int) any {
-	if len(a.took) == 0 {
-		return nil
-	}
-	return a.took[(len(a.took)*percent+99)/100-1]
-}
 
 // deleteArrivals adds up the arrivals of an output that are no longer kept and deletes them, and reports
 // whether there were any.
@@ -82,21 +45,17 @@ func (r *Retention) deleteArrivals(ctx context.Context) (deleted bool, err error
 		if err != nil || !deleted {
 			return err
 		}
-		types := map[string]*typeArrivals{allTypes: {}}
-		err = in.query(ctx, "arrivals_of_output", []any{output}, func(scan scanFunc) error {
+		types := map[string]*arrivals{allTypes: {merged: merged}}
+		err = in.query(ctx, "arrivals_of_output", []any{output, merged}, func(scan scanFunc) error {
 			var name string
 			var ready, failed int64
-			err := scan(&name, &ready, &failed)
+			var measured bool
+			err := scan(&name, &ready, &failed, &measured)
 			if types[name] == nil {
-				types[name] = &typeArrivals{}
+				types[name] = &arrivals{merged: merged}
 			}
 			for _, of := range []string{name, allTypes} {
-				if ready > 0 {
-					types[of].took = append(types[of].took, ready-merged)
-				}
-				if failed > 0 {
-					types[of].failed++
-				}
+				types[of].add(ready, failed, measured)
 			}
 			return err
 		})
@@ -104,10 +63,9 @@ func (r *Retention) deleteArrivals(ctx context.Context) (deleted bool, err error
 			return err
 		}
 		for _, name := range slices.Sorted(maps.Keys(types)) {
-			a := types[name]
-			slices.Sort(a.took)
-			err := in.exec(ctx, "arrival_day_add", environment, sha, name, merged, int64(len(a.took)), a.failed,
-				a.percentile(50), a.percentile(90), a.percentile(95), a.percentile(100))
+			a := types[name].sum()
+			err := in.exec(ctx, "arrival_day_add", environment, sha, name, merged, int64(a.Clusters), int64(a.Ready), int64(a.Failed),
+				secondsOrNull(a.P50), secondsOrNull(a.P90), secondsOrNull(a.P95), secondsOrNull(a.Slowest), secondsOrNull(a.FirstFailed))
 			if err != nil {
 				return err
 			}

@@ -331,7 +331,7 @@ func fillFleet(t *testing.T, db *pgtest.Database) time.Time {
 		insert into arrival(output, cluster, ready, failed) select 1, id, %[9]d, null from cluster where name in ('e1', 'e2', 'e3', 'w1') on conflict (output, cluster) do update set ready = excluded.ready;
 		insert into arrival(output, cluster, ready, failed) select 2, id, %[10]d, null from cluster where name in ('e1', 'e3') on conflict (output, cluster) do update set ready = excluded.ready;
 		insert into arrival(output, cluster, ready, failed) select 2, id, null, %[11]d from cluster where name = 'e2' on conflict (output, cluster) do update set failed = excluded.failed;
-		insert into arrival_day(environment, sha, cluster_type, merged, ready, failed, p50, p90, p95, slowest) values ('stage', %[3]s, 'large', %[8]d, 1, 0, 42, 42, 42, 42);
+		insert into arrival_day(environment, sha, cluster_type, merged, clusters, ready, failed, p50, p90, p95, slowest) values ('stage', %[3]s, 'large', %[8]d, 1, 1, 0, 42, 42, 42, 42);
 		insert into phase_day(day, environment, cluster_type, object, phase, seconds, changes) values (%[12]d, 'prod', 'large', '%[13]s', 3, 7200, 1), (%[12]d, 'prod', 'small', '%[13]s', 2, 100, 1)`,
 		sha("a"), sha("b"), sha("c"), at(200), at(195), at(130), at(120), at(160), at(190), at(118), at(117), ledger.DayOf(now.Add(-20*day)), platform))
 	return now

@@ -48,7 +48,7 @@ var exportedTables = []table{
 	newTable("version", "repo, sha, path", "repo$ sha$ path$ version$ build$ source_sha$ built"),
 	newTable("arrival", "output, cluster", "output cluster ready failed"),
 	newTable("phase_day", "day, environment, cluster_type, object, phase", "day environment$ cluster_type$ object$ phase seconds changes"),
-	newTable("arrival_day", "environment, sha, cluster_type", "environment$ sha$ cluster_type$ merged ready failed p50 p90 p95 slowest"),
+	newTable("arrival_day", "environment, sha, cluster_type, merged", "environment$ sha$ cluster_type$ merged clusters ready failed p50 p90 p95 slowest first_failed"),
 	newTable("refusal", "day, cluster, reason", "day cluster$ reason$ count last"),
 }
 

@@ -50,7 +50,7 @@ func fillAll(t *testing.T, s *Store) {
 		insert into version(repo, sha, path, version, build, source_sha, built) values ('r', 's', 'p', '1.2', '', '', 7);
 		insert into arrival(output, cluster, ready, failed) values (1, 1, 9, null);
 		insert into phase_day(day, environment, cluster_type, object, phase, seconds, changes) values (1, 'prod', 'large', 'o', 3, 7200, 1);
-		insert into arrival_day(environment, sha, cluster_type, merged, ready, failed, p50, p90, p95, slowest) values ('prod', 'aa', 'large', 5, 1, 0, 1, 2, 3, null);
+		insert into arrival_day(environment, sha, cluster_type, merged, clusters, ready, failed, p50, p90, p95, slowest, first_failed) values ('prod', 'aa', 'large', 5, 2, 1, 1, 1, 2, 3, null, 7);
 		insert into state(object, cluster, phase, revision, attempted, since, said, level, message) values (1, 1, 2, 1, null, 3, 4, '1', 1);
 		insert into evidence(object, number, phase, target, runs, said, level, message) values (1, 0, 2, 1, null, 4, '0', null)`)
 	if err != nil {

@@ -36,7 +36,7 @@ func fleetQuestionsOf(t *testing.T) []fleetQuestion {
 	asked := map[string]bool{}
 	for _, one := range []struct{ name, query string }{
 		{"clusters", "limit=8"}, {"standing", ""}, {"behind", "environment=prod&limit=7"}, {"where", "workload=checkout&limit=8"}, {"history", "workload=checkout&limit=11"},
-		{"compare", "environment=stage&with=prod"}, {"compare", "environment=stage&with=prod&limit=2"}, {"lead", "environment=prod&limit=2"},
+		{"compare", "environment=stage&with=prod"}, {"compare", "environment=stage&with=prod&limit=2"}, {"lead", "environment=prod&limit=2"}, {"dora", "limit=1"},
 		{"drift", "environment=prod"}, {"drift", "environment=prod&limit=2"},
 		{"refusals", ""}, {"refusals", "limit=1"},
 	} {
@@ -49,7 +49,10 @@ func fleetQuestionsOf(t *testing.T) []fleetQuestion {
 	}
 	late := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
 	late.ReportLate()
-	all = append(all, fleetQuestion{New(Options{Fleet: late.View}), "history", "workload=payments&cluster=east-6", "", 200})
+	late.AddLab()
+	for question, query := range map[string]string{"history": "workload=payments&cluster=east-6", "lead": "environment=lab", "dora": "environment=lab", "standing": ""} {
+		all = append(all, fleetQuestion{New(Options{Fleet: late.View}), question, query, "", 200})
+	}
 	if len(asked) != len(fleetview.Names()) {
 		t.Errorf("asked are %v, and there are %v", asked, fleetview.Names())
 	}

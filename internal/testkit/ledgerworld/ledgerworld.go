@@ -26,6 +26,9 @@ var wanted string
 //go:embed arrivals.sql
 var arrivals string
 
+//go:embed lab.sql
+var lab string
+
 // Now is when questions are asked: 35 minutes after the newest output was merged.
 var Now = time.Date(2026, time.November, 23, 13, 5, 0, 0, time.UTC)
 
@@ -35,6 +38,7 @@ type World struct {
 	View     *fleetview.View
 
 	t        testing.TB
+	execute  func(statements string)
 	now      time.Time
 	sequence uint64
 }
@@ -60,7 +64,7 @@ func NewPostgres(t testing.TB, db *pgtest.Database) *World {
 
 func newWorld(t testing.TB, o recorder.Options, execute func(statements string)) *World {
 	t.Helper()
-	w := &World{t: t, now: Now}
+	w := &World{t: t, execute: execute, now: Now}
 	o.Now, o.Logger = func() time.Time { return w.now }, slog.New(slog.DiscardHandler)
 	w.Recorder = recorder.Open(t.Context(), o)
 	w.check(w.Recorder.Check())
@@ -134,6 +138,9 @@ func (w *World) AddSilent(environment, cluster string) {
 	w.say(w.at("11:09"), environment, "large", cluster, nil)
 	w.now = Now
 }
+
+// AddLab adds an environment lab, with outputs in several months.
+func (w *World) AddLab() { w.execute(lab) }
 
 // ReportLate has an agent of east-6, which was last in touch 29 minutes ago, tell that it has had another
 // version of payments for 20 minutes.

@@ -1,5 +1,5 @@
 -- The outputs of an environment since a time, the newest first.
-select output.id, output.seq, output.sha, output.base, coalesce(output.authored, 0), output.merged
+select output.seq, output.sha, output.base, coalesce(output.authored, 0), output.merged
 from environment
 join output on output.environment = environment.id
 where environment.name = $1 and output.merged >= $2 and output.seq < $3
