@@ -45,14 +45,14 @@ build: ## make bin/fairlead and bin/fairlead-agent
 test: export GOGC ?= 400
 
 # The files of tests live for seconds, and are made on disks at twice the cost: where there is
-# room in memory, and programs may be run there, that is where they are. What Go builds is not.
+# room in memory, and programs may be run there, that is where they are. What Go builds is there,
+# too: with GOTMPDIR elsewhere, t.TempDir would be elsewhere.
 ifndef TMPDIR
 MEMORY := $(shell test "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt 4000000 2>/dev/null && \
 	probe=$$(mktemp /dev/shm/probe.XXXXXX) && chmod +x $$probe && $$probe 2>/dev/null && echo /dev/shm; rm -f $$probe)
 endif
 ifneq ($(MEMORY),)
 test race: export TMPDIR := $(MEMORY)
-test race: export GOTMPDIR ?= /tmp
 endif
 
 test: ## run all tests
