@@ -123,6 +123,7 @@ func TestFiles(t *testing.T) {
 		"flux-helm":     "reconciler",
 		"flux-oci":      "reconciler",
 		"rancher-fleet": "reconciler",
+		"tofu":          "reconciler",
 		"zarf":          "reconciler",
 		"default":       "namespace",
 		"restricted":    "namespace",
@@ -347,6 +348,7 @@ func TestMissingKeys(t *testing.T) {
 		"flux-helm":     {"repo": "https://example.com/charts", "chart": "gull", "version": "1.2.3"},
 		"argocd":        {"repo": "https://example.com/gull", "branch": "dev", "path": "./main"},
 		"rancher-fleet": {"repo": "https://example.com/gull", "branch": "dev", "path": "./main"},
+		"tofu":          {"repo": "https://example.com/gull", "branch": "dev", "module": "./main"},
 		"zarf":          {"repo": "https://example.com/gull", "branch": "dev", "path": "./main"},
 		"default":       {},
 		"restricted":    {},
@@ -411,6 +413,7 @@ func outside(text string) data {
 	}
 	for _, key := range []string{
 		"branch", "tag", "semver", "commit", "digest", "path", "secretRef", "ignore", "chart", "version", "project", "syncWave", "revision", "architecture",
+		"module", "workspace", "backend", "credentials", "serviceAccount",
 	} {
 		d.Manifests[key] = text
 	}

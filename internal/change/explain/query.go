@@ -137,6 +137,12 @@ func resolvePath(m *model.Model, clusterType, rest string) (subject, error) {
 		return resolveAssignment(m, clusterType, target)
 	}
 	var names []string
+	if isOrdered(m, m.ClusterTypes[i]) {
+		names = []string{"kustomization.yaml", reconcilerName}
+		if slices.Contains(names, file) {
+			return subject{path.Join(clusterType, target, file), func(_ *explainer, a *Answer) { a.File = explainOrderFile(m, i, j, file) }}, nil
+		}
+	}
 	for _, u := range slotsOf(m, m.ClusterTypes[i]) {
 		if u.file == file {
 			return subject{path.Join(clusterType, target, file), func(q *explainer, a *Answer) { a.File = q.explainFile(i, j, u) }}, nil

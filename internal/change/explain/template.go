@@ -1,8 +1,11 @@
 package explain
 
 import (
+	"path"
+
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // Template explains which cluster types use a template.
@@ -54,13 +57,37 @@ func (q *explainer) explainTemplate(name string) *Template {
 // templateSlot is one of the three templates of a cluster type, and the file that it makes.
 type templateSlot struct{ field, template, file string }
 
+// reconcilerName is the file of a reconciler, or, if that is ordered, of the Kustomization that applies
+// what it makes.
+const reconcilerName = "reconciler.yaml"
+
+// isOrdered reports whether the reconciler of a cluster type is ordered.
+func isOrdered(m *model.Model, c *model.ClusterType) bool {
+	t := m.Template(c.Reconciler)
+	return t != nil && t.Ordered
+}
+
+// explainOrderFile explains a file that has an ordered deployment target applied in its turn.
+func explainOrderFile(m *model.Model, i, j int, file string) *File {
+	c, t := m.ClusterTypes[i], m.Targets[j]
+	f := &File{Path: path.Join(c.Name, t.Name, file), Exists: true, Reads: []Read{{objectOf(c), []string{"spec.reconciler"}}, {objectOf(t), []string{"metadata.name"}}}}
+	if file == reconcilerName && len(t.DependsOn) > 0 {
+		f.Reads[1].What = append(f.Reads[1].What, model.DependsOnAnnotation)
+	}
+	return f
+}
+
 func slotsOf(m *model.Model, c *model.ClusterType) []templateSlot {
 	configFile := "platform-config.yaml"
 	if t := m.Template(c.ConfigType); t != nil { // its content type decides
 		configFile = t.ConfigFile()
 	}
+	reconcilerFile := reconcilerName
+	if isOrdered(m, c) {
+		reconcilerFile = path.Join(output.ObjectsName, reconcilerName)
+	}
 	return []templateSlot{
-		{"spec.reconciler", c.Reconciler, "reconciler.yaml"},
+		{"spec.reconciler", c.Reconciler, reconcilerFile},
 		{"spec.namespaceService", c.NamespaceService, "namespace.yaml"},
 		{"spec.configType", c.ConfigType, configFile},
 	}

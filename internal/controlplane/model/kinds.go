@@ -21,6 +21,8 @@ const (
 	EngineAnnotation     = "fairlead.io/engine"
 	ExpansionsAnnotation = "fairlead.io/expansions"
 	ClustersAnnotation   = "fairlead.io/clusters"
+	// OrderedAnnotation is on reconcilers whose objects a Flux Kustomization of their own applies.
+	OrderedAnnotation = "fairlead.io/ordered"
 )
 
 // Labels with a meaning.

@@ -117,6 +117,9 @@ type Template struct {
 	Engine      string // "text" or "kustomize"
 	Expansions  int    // how often output that contains "{{" is expanded, at most
 	BuiltIn     bool
+	// Ordered has the objects of a reconciler applied by a Flux Kustomization of their own, which
+	// carries what they depend on.
+	Ordered bool
 }
 
 // ConfigFile returns the name of the file that the template makes as the config

@@ -94,7 +94,7 @@ func (r *reader) readMetadata(n *yaml.Node, kind string, meta metadataSpec, d *d
 	return o
 }
 
-var ownAnnotations = []string{DependsOnAnnotation, EngineAnnotation, ExpansionsAnnotation}
+var ownAnnotations = []string{DependsOnAnnotation, EngineAnnotation, ExpansionsAnnotation, OrderedAnnotation}
 
 func (r *reader) checkAnnotation(kind, key string, value locatedText, d *decoder) {
 	if !strings.HasPrefix(key, "fairlead.io/") {
@@ -237,6 +237,12 @@ func (r *reader) newTemplate(o Object, s templateSpec, meta metadataSpec) *Templ
 			n = maxExpansions
 		}
 		t.Expansions = n
+	}
+	if ordered, ok := meta.Annotations[OrderedAnnotation]; ok {
+		t.Ordered = ordered.Text == "true"
+		if !t.Ordered && ordered.Text != "false" {
+			r.out.problems.Addf(r.positionAt(ordered.Line), o.Subject(), "", "%s is %q; write \"true\", or remove it", OrderedAnnotation, ordered.Text)
+		}
 	}
 	return t
 }

@@ -26,6 +26,7 @@ var (
 		{"flux", "Flux", fromGit, "configmap"},
 		{"flux-oci", "Flux", []manifestKey{{"url", "oci://ghcr.io/stefanprodan/manifests/podinfo"}, {"tag", "latest"}, {"path", "./"}}, "configmap"},
 		{"flux-helm", "Flux", []manifestKey{{"repo", "https://stefanprodan.github.io/podinfo"}, {"chart", "podinfo"}, {"version", "6.9.0"}}, "helm-values"},
+		{"tofu", "Flux", []manifestKey{{"repo", "https://github.com/cloudposse/terraform-null-label"}, {"tag", "0.25.0"}, {"module", "./"}, {"approve", "auto"}}, "configmap"},
 		{"argocd", "Argo CD", fromGit, "configmap"},
 		{"rancher-fleet", "Fleet", fromGit, "configmap"},
 		{"zarf", "Zarf", fromGit, "configmap"},

@@ -56,7 +56,7 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 	written := m.Stacks.Settings[0]
 	s := &Settings{
 		State: written.State, Runner: written.Runner, Modules: written.Modules, Interval: cmp.Or(written.Interval, defaultInterval),
-		Source: model.StackSource{Name: cmp.Or(written.Source.Name, defaultSource), Namespace: cmp.Or(written.Source.Namespace, defaultNamespace)},
+		Source: FindClusterSource(m),
 		AWS:    model.StackAWS{Region: cmp.Or(written.AWS.Region, defaultRegion), Version: cmp.Or(written.AWS.Version, defaultAWSVersion), SharedProfile: written.AWS.SharedProfile},
 		Folder: OutputFolder(m), Follow: written.Follow,
 	}
@@ -91,6 +91,16 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		addProblem("use hyphens", "spec.modules.branch is %s: its name is a part of the names of plans, which have no slash", s.Modules.Branch)
 	}
 	return s, problems
+}
+
+// FindClusterSource returns the GitRepository by which clusters read the output of an environment: that
+// of the StackSettings, or the one that bootstrapping makes.
+func FindClusterSource(m *model.Model) model.StackSource {
+	var written model.StackSource
+	if len(m.Stacks.Settings) > 0 {
+		written = m.Stacks.Settings[0].Source
+	}
+	return model.StackSource{Name: cmp.Or(written.Name, defaultSource), Namespace: cmp.Or(written.Namespace, defaultNamespace)}
 }
 
 // OutputFolder returns the folder of the output in its branch, as "./" or "./folder/".

@@ -7,8 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // TestReadPartsOfTemplates: each built-in template makes one object that reports.
@@ -37,6 +39,19 @@ func TestReadPartsOfTemplates(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
 		}
+	}
+}
+
+// TestReadPartsOfOrdered: the Kustomization that applies the objects of an ordered target is its part.
+func TestReadPartsOfOrdered(t *testing.T) {
+	m, _ := model.Parse("dev")
+	text, err := stackfiles.RenderOrdered(m, stackfiles.Ordered{Name: "gull-main", Folder: "pier/gull-main/objects", After: []string{"kelp-main"}}, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: n}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []ledger.Part{{Object: "Kustomization/flux-system/gull-main", Path: "./pier/gull-main/objects"}}
+	if diff := cmp.Diff(want, wanted.ReadParts(text)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -5,7 +5,9 @@
 // folder for each deployment target on it, holding reconciler.yaml, namespace.yaml
 // and, where there are values, platform-config.yaml (or .sh, .tfvars); and
 // .github/tracking/Promoted_Commit_Id with the promoted commit. The files of stacks are
-// in folders of their own, see package stackfiles.
+// in folders of their own, see package stackfiles. Where a reconciler is ordered, its
+// objects are in the folder objects of the deployment target, reconciler.yaml holds the
+// Kustomization that applies them, and a kustomization.yaml keeps others from doing so.
 //
 // What the package keeps true:
 //   - [Render] is a function of the model. A [Cache] makes it faster and never
@@ -57,7 +59,8 @@ type Cache struct {
 	labels    digestCache[model.ClusterType]
 	sets      previousSets
 	stacks    stackfiles.Cache
-	rows      map[string]*row // of the last run, by cluster type
+	ordered   map[orderedKey]tree.Tree // folders of ordered targets, of the last run
+	rows      map[string]*row          // of the last run, by cluster type
 	rendered  atomic.Int64
 	last      rendering
 	options   render.Options
@@ -154,7 +157,11 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 	entries := make([]tree.Entry, 0, len(rows)+1)
 	for i, r := range rows {
 		c.rows[m.ClusterTypes[i].Name] = r
-		entries = append(entries, tree.Dir(m.ClusterTypes[i].Name, p.clusterTypeFolder(i, r, texts[i])))
+		entries = append(entries, tree.Dir(m.ClusterTypes[i].Name, p.orderFolder(i, r, p.clusterTypeFolder(i, r, texts[i]))))
+	}
+	c.ordered = p.ordered
+	if more := p.sortedProblems(); more.Stops() {
+		return tree.Tree{}, more
 	}
 	if commit := m.PromotedCommit(); commit != "" {
 		entries = append(entries, trackingEntry(commit))
@@ -200,6 +207,7 @@ type pass struct {
 	targets   []digest     // by target: of all that templates read of it
 	labels    []digest     // by cluster type
 	configs   digest
+	ordered   map[orderedKey]tree.Tree
 	found     findings
 
 	mu      sync.Mutex
@@ -212,7 +220,7 @@ type pass struct {
 type templates [3]*compiledTemplate
 
 func newPass(m *model.Model, c *Cache, o Options) *pass {
-	p := &pass{options: o, model: m, cache: c, plan: schedule.NewPlan(m, c.plan), changes: map[[2]*members]memberChange{}}
+	p := &pass{options: o, model: m, cache: c, plan: schedule.NewPlan(m, c.plan), changes: map[[2]*members]memberChange{}, ordered: map[orderedKey]tree.Tree{}}
 	p.texts.Canceled, p.texts.MaxSteps = o.Canceled, o.MaxSteps
 	c.plan = p.plan
 	resolver, problems := values.NewResolver(m, &c.values)

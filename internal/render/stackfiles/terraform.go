@@ -88,14 +88,17 @@ func (r *renderer) newTerraformSpec(c *stack.Component, modules string) terrafor
 // outputsName returns the name of the Secret that holds the outputs of a component.
 func outputsName(c *stack.Component) string { return c.ObjectName + "-outputs" }
 
+// pendingPlan is when a Terraform object waits for the approval of a plan.
+const pendingPlan = "has(status.plan) && has(status.plan.pending) && status.plan.pending != '' && " +
+	"status.conditions.exists(c, c.type == 'Ready' && c.reason == 'TerraformPlannedWithChanges')"
+
 // terraformHealth returns when the Terraform object of a component counts as ready: after it has
 // run at its commit. Without the commit, what depends on it would begin while it is still ready
 // from the one before. One that waits for approval counts as failed, and is looked at again.
 func terraformHealth(commit string) healthExpr {
 	return healthExpr{
 		APIVersion: terraformAPI, Kind: "Terraform",
-		Failed: "has(status.plan) && has(status.plan.pending) && status.plan.pending != '' && " +
-			"status.conditions.exists(c, c.type == 'Ready' && c.reason == 'TerraformPlannedWithChanges')",
+		Failed: pendingPlan,
 		Current: fmt.Sprintf("has(status.lastAttemptedRevision) && status.lastAttemptedRevision.endsWith('%s') && "+
 			"status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')", commit),
 	}

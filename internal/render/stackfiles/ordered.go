@@ -1,0 +1,125 @@
+package stackfiles
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+)
+
+// Ordered is a deployment target whose objects a Flux Kustomization of its own applies: one order for
+// objects of all kinds.
+type Ordered struct {
+	Name   string
+	Folder string   // of its objects, in the output
+	After  []string // the names of those that are ready before it
+}
+
+// objectsAnnotation holds a digest of the objects: whoever follows the file sees that they change.
+const objectsAnnotation = labelPrefix + "objects"
+
+func digestObjects(objects []byte) string {
+	sum := sha256.Sum256(objects)
+	return hex.EncodeToString(sum[:8])
+}
+
+// orderedNamespace is where these Kustomizations are, beside the one that applies them.
+const orderedNamespace = "flux-system"
+
+// RenderOrdered returns the file with the Kustomization of a deployment target that applies the given
+// objects.
+func RenderOrdered(m *model.Model, o Ordered, objects []byte) ([]byte, error) {
+	read, err := manifest.Decode(objects)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range read {
+		if one.Kind == "Kustomization" && one.Namespace == orderedNamespace && one.Name == o.Name {
+			return nil, fmt.Errorf("the Kustomization %s in the namespace %s is the one that applies the objects, and cannot be one of them", o.Name, orderedNamespace)
+		}
+	}
+	source := stack.FindClusterSource(m)
+	k := &object[kustomizationSpec]{
+		APIVersion: kustomizationAPI, Kind: "Kustomization", Metadata: metadata{Name: o.Name, Namespace: orderedNamespace, Annotations: map[string]string{objectsAnnotation: digestObjects(objects)}},
+		Spec: kustomizationSpec{
+			Interval: "10m", RetryInterval: retryInterval, Timeout: applyTimeout, Path: stack.OutputFolder(m) + o.Folder, Prune: true, Wait: true,
+			SourceRef: reference{Kind: "GitRepository", Name: source.Name}, HealthChecks: orderedHealth(read),
+		},
+	}
+	if source.Namespace != orderedNamespace {
+		k.Spec.SourceRef.Namespace = source.Namespace
+	}
+	for _, name := range o.After {
+		k.Spec.DependsOn = append(k.Spec.DependsOn, reference{Name: name})
+	}
+	return yamldoc.Encode(k)
+}
+
+// OrderedSettings identifies what these Kustomizations are made from besides the deployment target.
+func OrderedSettings(m *model.Model) string {
+	source := stack.FindClusterSource(m)
+	return strings.Join([]string{stack.OutputFolder(m), source.Namespace, source.Name}, " ")
+}
+
+// RenderOrderedList returns the file that lists what Flux applies of the folder of such a deployment
+// target. Without it, Flux would apply its objects too, and in no order.
+func RenderOrderedList(files []string) ([]byte, error) {
+	return yamldoc.Encode(newKustomizationFile(files))
+}
+
+// sourcedSpec is what is read of an object that has a source, and of a source.
+type sourcedSpec struct {
+	Spec struct {
+		SourceRef reference `yaml:"sourceRef"`
+		Ref       gitRef    `yaml:"ref"`
+	} `yaml:"spec"`
+}
+
+// orderedHealth returns when objects count as ready: after they have run at the commit or the tag that
+// their source is at. The source alone may change, and an object is still ready from what was before.
+func orderedHealth(objects []manifest.Object) []healthExpr {
+	refs, specs := map[string]gitRef{}, make([]sourcedSpec, len(objects))
+	for i, o := range objects {
+		_ = o.Node.Decode(&specs[i]) // fields of other types are left out
+		if o.Kind == "GitRepository" {
+			refs[o.Namespace+"/"+o.Name] = specs[i].Spec.Ref
+		}
+	}
+	var all []healthExpr
+	seen := map[string]bool{} // one expression is for all objects of a kind
+	for i, o := range objects {
+		revision := map[string]string{terraformAPI + " Terraform": "status.lastAttemptedRevision", kustomizationAPI + " Kustomization": "status.lastAppliedRevision"}[o.APIVersion+" "+o.Kind]
+		if revision == "" || seen[o.Kind] {
+			continue
+		}
+		seen[o.Kind] = true
+		ref := refs[o.Namespace+"/"+specs[i].Spec.SourceRef.Name]
+		h := healthExpr{APIVersion: o.APIVersion, Kind: o.Kind, Current: readyAt(revision, ref)}
+		if o.Kind == "Terraform" {
+			h.Failed = pendingPlan
+		}
+		all = append(all, h)
+	}
+	return all
+}
+
+// celText escapes a text for quotes of CEL.
+var celText = strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`)
+
+// readyAt returns when an object is ready at the revision of its source, which is "branch@sha1:commit"
+// or "tag@sha1:commit". Of a branch, any commit will do.
+func readyAt(field string, ref gitRef) string {
+	const ready = "status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')"
+	switch {
+	case ref.Commit != "":
+		return fmt.Sprintf("has(%s) && %s.endsWith('%s') && %s", field, field, celText.Replace(ref.Commit), ready)
+	case ref.Tag != "":
+		return fmt.Sprintf("has(%s) && %s.startsWith('%s@') && %s", field, field, celText.Replace(ref.Tag), ready)
+	}
+	return "has(status.conditions) && " + ready
+}
