@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // Branch is where the output of an environment goes, in a repository that was fetched.
@@ -235,18 +236,32 @@ func (r *Reader) compareTargets(c *ledger.OutputChange, clusterType string, befo
 		if !old.IsDir() && !e.IsDir() {
 			continue
 		}
-		was, had := old.Tree().Lookup(reconcilerFile)
-		is, has := e.Tree().Lookup(reconcilerFile)
-		if had && has && was.ID == is.ID || !had && !has {
+		_, before := findReconciler(old.Tree())
+		is, after := findReconciler(e.Tree())
+		if before == after {
 			continue
 		}
 		f := ledger.FileChange{ClusterType: clusterType, Target: max(old.Name, e.Name)}
-		if has {
-			f.Digest = is.ID.String()
+		if after != "" {
+			f.Digest = after
 			r.readParts(c, f.Digest, is.Data)
 		}
 		c.Files = append(c.Files, f)
 	}
+}
+
+// findReconciler returns the reconciler.yaml in the folder of a deployment target, and a digest of it
+// with the objects that it applies from a folder beside it; "" if there is none.
+func findReconciler(target tree.Tree) (file tree.Entry, digest string) {
+	file, has := target.Lookup(reconcilerFile)
+	if !has {
+		return file, ""
+	}
+	objects, ordered := target.Lookup(output.ObjectsName)
+	if !ordered {
+		return file, file.ID.String()
+	}
+	return file, tree.HashBlob([]byte(file.ID.String() + objects.ID.String())).String()
 }
 
 // readParts adds the parts of a file, which is read once however many types have it.

@@ -1,8 +1,6 @@
 package stackfiles
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -18,14 +16,6 @@ type Ordered struct {
 	Name   string
 	Folder string   // of its objects, in the output
 	After  []string // the names of those that are ready before it
-}
-
-// objectsAnnotation holds a digest of the objects: whoever follows the file sees that they change.
-const objectsAnnotation = labelPrefix + "objects"
-
-func digestObjects(objects []byte) string {
-	sum := sha256.Sum256(objects)
-	return hex.EncodeToString(sum[:8])
 }
 
 // orderedNamespace is where these Kustomizations are, beside the one that applies them.
@@ -45,7 +35,7 @@ func RenderOrdered(m *model.Model, o Ordered, objects []byte) ([]byte, error) {
 	}
 	source := stack.FindClusterSource(m)
 	k := &object[kustomizationSpec]{
-		APIVersion: kustomizationAPI, Kind: "Kustomization", Metadata: metadata{Name: o.Name, Namespace: orderedNamespace, Annotations: map[string]string{objectsAnnotation: digestObjects(objects)}},
+		APIVersion: kustomizationAPI, Kind: "Kustomization", Metadata: metadata{Name: o.Name, Namespace: orderedNamespace},
 		Spec: kustomizationSpec{
 			Interval: "10m", RetryInterval: retryInterval, Timeout: applyTimeout, Path: stack.OutputFolder(m) + o.Folder, Prune: true, Wait: true,
 			SourceRef: reference{Kind: "GitRepository", Name: source.Name}, HealthChecks: orderedHealth(read),
