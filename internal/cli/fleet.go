@@ -22,8 +22,9 @@ func newFleetOf(cc *commandContext) *cobra.Command {
 		Short:   "Ask which clusters run what, and print their keys",
 		Long: `Fleet shows for each environment how many of its clusters run its newest output, and its
 commands ask for more: of a running daemon, or where none answers of the ledger of the
-settings. OTHER are clusters that are unknown, unproven, unheard or contested, P95 is how
-long after the merge 95% of the clusters were ready.`,
+settings. EXPECTED are the clusters that a gate with of: expected counts, OTHER those that are
+unknown, unproven, unheard or contested, and P95 is how long after the merge 95% of the
+clusters were ready.`,
 		Example: `  fairlead fleet
   fairlead fleet behind prod
   fairlead fleet where checkout-api`,

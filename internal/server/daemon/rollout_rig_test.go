@@ -26,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
@@ -214,6 +215,29 @@ func (w *rollouts) awaitVerdict(status string, words ...string) {
 		}
 		return true
 	})
+}
+
+// wantStanding waits until what people are told of the clusters of dev is what the gate counts: the new
+// output is recorded a little after the cycle.
+func (w *rollouts) wantStanding(want string) {
+	w.Helper()
+	limit := time.After(5 * time.Minute)
+	for tick := time.Tick(10 * time.Millisecond); ; {
+		var answer struct{ Items []fleetview.Standing }
+		must(w.T, json.Unmarshal([]byte(w.page("/api/v1/fleet/standing?environment=dev")), &answer))
+		got := ""
+		for _, s := range answer.Items {
+			got = fmt.Sprintf("ready=%d expected=%d unheard=%d failed=%d", s.Ready, s.Expected, s.Unheard, s.Failed)
+		}
+		if got == want {
+			return
+		}
+		select {
+		case <-tick:
+		case <-limit:
+			w.Fatalf("the clusters stand so: %s, want %s", got, want)
+		}
+	}
 }
 
 type snapshot = status.Snapshot

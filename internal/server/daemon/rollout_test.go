@@ -34,6 +34,7 @@ func TestRolloutStops(t *testing.T) {
 		ready(i)
 	}
 	w.awaitVerdict("wait", "35 of 40 clusters ready", "5 unheard (of edge)")
+	w.wantStanding("ready=35 expected=40 unheard=5 failed=0")
 	for i := range 40 {
 		ready(i)
 	}
@@ -56,6 +57,7 @@ func TestRolloutStops(t *testing.T) {
 		}
 	}
 	w.awaitVerdict("fail", "2 of 40 clusters failed, and 2% may", "flux-20: timeout waiting for Deployment/web", "argo-33")
+	w.wantStanding("ready=38 expected=40 unheard=0 failed=2")
 	for _, path := range []string{"/", "/api/v1/status"} {
 		text := w.page(path)
 		for _, word := range []string{"flux-20: timeout waiting for Deployment/web", "argo-33"} {

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 )
@@ -17,11 +18,14 @@ type fleetPart struct {
 	More     int // how many others are not ready
 }
 
-// findFleet returns what the page shows of clusters; nothing if there is no ledger, or no cluster yet. The
-// page is there although the ledger cannot be asked.
-func (s *site) findFleet(ctx context.Context) (parts []fleetPart, failed bool) {
+// refusedFor is for how long the page counts reports that were refused.
+const refusedFor = 24 * time.Hour
+
+// findFleet returns what the page shows of clusters, and how many reports were refused lately; nothing if
+// there is no ledger, or no cluster yet. The page is there although the ledger cannot be asked.
+func (s *site) findFleet(ctx context.Context) (parts []fleetPart, refused int, failed bool) {
 	if s.options.Fleet == nil {
-		return nil, false
+		return nil, 0, false
 	}
 	all, err := s.options.Fleet.FindOverviews(ctx, maxLaggards)
 	for _, one := range all {
@@ -34,9 +38,16 @@ func (s *site) findFleet(ctx context.Context) (parts []fleetPart, failed bool) {
 		}
 		parts = append(parts, part)
 	}
+	refusals := fleetview.Page[fleetview.Refusal]{}
+	if err == nil {
+		refusals, err = s.options.Fleet.FindRefusals(ctx, fleetview.Query{Since: s.options.Now().Add(-refusedFor), Limit: fleetview.MaxItems})
+	}
+	for _, r := range refusals.Items {
+		refused += r.Count
+	}
 	if err != nil {
 		s.options.Logger.WarnContext(ctx, "the ledger cannot be asked", slog.String("path", "/"), slog.Any("error", err))
-		return nil, true
+		return nil, 0, true
 	}
-	return parts, false
+	return parts, refused, false
 }

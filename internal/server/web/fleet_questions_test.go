@@ -87,8 +87,14 @@ func TestFleetPage(t *testing.T) {
 	for n := range 150 {
 		w.AddSilent("prod", fmt.Sprintf("north-%03d", n))
 	}
+	for n := range 150 {
+		w.AddSilent("", fmt.Sprintf("south-%03d", n))
+	}
 	full := page(w.View)
-	if named := strings.Count(full, "<li><strong>"); named != maxLaggards || !strings.Contains(full, "and 57 others;") {
+	if !strings.Contains(full, "<li>and 50 others; <code>fairlead fleet clusters</code> lists all</li>") || !strings.Contains(full, "<code>fairlead fleet behind prod</code> lists all") {
+		t.Errorf("it is not said what lists the others on\n%s", full)
+	}
+	if named := strings.Count(full, "<li><strong>"); named != 2*maxLaggards || !strings.Contains(full, "and 57 others;") {
 		t.Errorf("%d clusters are named on\n%s", named, full)
 	}
 }

@@ -42,6 +42,7 @@ type view struct {
 	Shared    []problem.Shared // problems that several environments have
 	Fleet     []fleetPart      // the clusters of each environment
 	NoFleet   bool             // whether the ledger cannot be asked about them
+	Refused   int              // how many of their reports were refused lately
 	now       time.Time
 }
 
@@ -61,7 +62,7 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 		Ready: len(reasons) == 0, Reasons: reasons, Attention: countAttention(all), now: s.options.Now(),
 	}
 	v.Shared = sharedProblems(all.Environments)
-	v.Fleet, v.NoFleet = s.findFleet(r.Context())
+	v.Fleet, v.Refused, v.NoFleet = s.findFleet(r.Context())
 	for _, u := range overdue {
 		v.Reasons = append(v.Reasons, all.OverdueReason(u))
 	}

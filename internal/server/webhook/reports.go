@@ -67,6 +67,9 @@ func (p *receiver) answerReport(w http.ResponseWriter, r *http.Request, by repor
 	p.options.Observe(by.name, a.outcome)
 	if a.outcome == unauthorized.outcome {
 		p.options.Refuse(cluster)
+		if cluster != "" {
+			a = wrongKey
+		}
 	}
 	a.writeTo(w)
 }

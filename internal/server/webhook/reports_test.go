@@ -53,13 +53,19 @@ func (b *fleetBox) key(cluster string, epoch int) string {
 	return key
 }
 
-// post sends an event of Flux to an address, signed with a key; "" for no signature.
+// post sends an event of Flux to an address, signed with a key; "" for no signature. A cluster that is
+// refused is told where its key is.
 func (b *fleetBox) post(cluster, key, body string) int {
+	b.t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/webhooks/flux"+cluster, strings.NewReader(body))
 	if key != "" {
 		r.Header.Set("X-Signature", "sha256="+mac(key, body))
 	}
-	return b.deliver(r).Code
+	w := b.deliver(r)
+	if told := strings.Contains(w.Body.String(), "fairlead fleet token prints"); told != (w.Code == 401 && cluster != "") {
+		b.t.Errorf("%s is answered %d: %s", cluster, w.Code, w.Body)
+	}
+	return w.Code
 }
 
 // known is what the inbox has, by cluster.

@@ -32,6 +32,8 @@ var (
 
 	unauthorized = response{outcome: "unauthorized", code: http.StatusUnauthorized, body: responseBody{
 		Error: "the signature is missing or wrong", Hint: "give the webhook the secret that the settings name"}}
+	wrongKey = response{outcome: "unauthorized", code: http.StatusUnauthorized, body: responseBody{
+		Error: "the key of the cluster is missing or wrong", Hint: "store the key that fairlead fleet token prints for this very name on the cluster"}}
 	tooLarge = response{outcome: "too-large", code: http.StatusRequestEntityTooLarge, body: responseBody{
 		Error: "the payload is too large", Hint: "it must be under 25 MB; the next poll finds what has changed"}}
 	malformed = response{outcome: "malformed", code: http.StatusBadRequest, body: responseBody{
