@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -135,10 +136,22 @@ func (l *Loop) promoteCommits(ctx context.Context) {
 // freeMemory returns the memory that rendering and packing have left: once, in the first
 // round in which nothing has moved. Go would keep it for some minutes, and collects it
 // only when as much again was asked for: of 100,000 assignments that is two to four times
-// what we keep. Here nothing waits for the collection.
+// what we keep. Here nothing waits for the collection, which is not worth its time where there is little.
 func (l *Loop) freeMemory() {
-	if l.hasWorked {
+	if l.hasWorked && findUnusedMemory() >= muchUnusedMemory {
 		debug.FreeOSMemory()
-		l.hasWorked = false
 	}
+	l.hasWorked = false
+}
+
+// muchUnusedMemory is how many bytes are worth a collection.
+const muchUnusedMemory = 64 << 20
+
+// findUnusedMemory returns how many bytes the process holds that are free, or were asked for since the
+// last collection.
+func findUnusedMemory() uint64 {
+	found := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	metrics.Read(found)
+	free, objects, live := found[0].Value.Uint64(), found[1].Value.Uint64(), found[2].Value.Uint64()
+	return free + objects - min(objects, live)
 }
