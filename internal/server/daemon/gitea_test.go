@@ -43,7 +43,13 @@ func newGitea(t *testing.T) (s *giteatest.Server, cp, out string) {
 	return s, cp, out
 }
 
-func TestMain(m *testing.M) { os.Exit(giteatest.Run(m)) }
+func TestMain(m *testing.M) {
+	code := giteatest.Run(m)
+	if builtIn != "" {
+		_ = os.RemoveAll(builtIn) // a file that stays there is no failure
+	}
+	os.Exit(code)
+}
 
 // flow is a daemon that watches repositories of a real Gitea, and is woken by its
 // webhooks only.

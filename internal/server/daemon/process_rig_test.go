@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,13 +22,31 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
-// program builds the program, to be run in a process of its own: what is measured of it
+// built builds the program for all tests of this process, in a folder that TestMain removes. What is
+// for debuggers is left out: to link it takes three quarters of the time.
+var built = sync.OnceValues(func() (file string, err error) {
+	dir, err := os.MkdirTemp("", "fairlead")
+	if err != nil {
+		return "", err
+	}
+	builtIn = dir
+	file = filepath.Join(dir, "fairlead")
+	out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", file, "../../../cmd/fairlead").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return file, nil
+})
+
+var builtIn string // the folder, once there is one
+
+// program returns the program, to be run in a process of its own: what is measured of it
 // is not this process.
 func program(t testing.TB) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "fairlead")
-	if out, err := exec.Command("go", "build", "-o", file, "../../../cmd/fairlead").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	file, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return file
 }
