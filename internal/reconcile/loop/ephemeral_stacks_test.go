@@ -144,7 +144,7 @@ func TestEphemeralStackWithoutBranch(t *testing.T) {
 	}
 	proposed := false
 	for branch := range w.branches("out") {
-		proposed = proposed || strings.HasPrefix(branch, "fairlead/lever/removal/pr-7-")
+		proposed = proposed || strings.HasPrefix(branch, "fairlead/change/removal/pr-7-")
 	}
 	if !proposed {
 		t.Errorf("its removal is not proposed: %v", w.branches("out"))

@@ -41,7 +41,7 @@ func (w *world) change(level int) string {
 // head gives the commit of a branch.
 func (w *world) head(repo, branch string) string {
 	w.Helper()
-	return gittest.Git(w, w.server.Dir(repo), "rev-parse", branch)
+	return gittest.Commit(w, w.server.Dir(repo), branch)
 }
 
 // says has a cluster's reconciler say something of the output of an environment, as

@@ -11,7 +11,8 @@
 // Most questions that clients ask over HTTP are answered in this process, as a start of git
 // takes more time than most answers: lists of references, fetches by commit, and pushes that
 // succeed. Git answers all that is rare or fails, and one that it has answered is not asked
-// again where nothing has changed. TestInside compares the two. Tests of what speaks with git
+// again where nothing has changed. What tests ask of a repository is read in this process, too, where
+// it is plainly there. TestInside and TestRead compare the two. Tests of what speaks with git
 // have git answer everything ([ServeGit], [Server.LeaveToGit]), and with GITTEST_ONLY_GIT=1 all tests do.
 //
 // It needs the git command, with git-http-backend. People who edit (Work) reach
@@ -116,15 +117,36 @@ func Refs(t testing.TB, dir string) map[string]string {
 	return refs
 }
 
+// Commit returns the id of the commit that a revision is.
+func Commit(t testing.TB, dir, rev string) string {
+	t.Helper()
+	if id, err := readReference(dir, rev); err == nil {
+		return id.String()
+	}
+	return Git(t, dir, "rev-parse", rev+"^{commit}")
+}
+
 // Show returns the content of a file of a revision.
 func Show(t testing.TB, dir, rev, path string) string {
 	t.Helper()
+	if text, err := readFile(dir, rev, path); err == nil {
+		return text
+	}
 	return mustRun(t, dir, nil, "", "cat-file", "blob", rev+":"+path)
 }
 
 // Files returns the files of a revision: the path of each, and its content. That of
 // a symbolic link is where it points to.
 func Files(t testing.TB, dir, rev string) map[string]string {
+	t.Helper()
+	if files, err := readFiles(dir, rev); err == nil {
+		return files
+	}
+	return showFiles(t, dir, rev)
+}
+
+// showFiles is Files as git answers it.
+func showFiles(t testing.TB, dir, rev string) map[string]string {
 	t.Helper()
 	var paths []string
 	var ids strings.Builder

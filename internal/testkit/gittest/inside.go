@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/git/pack"
 )
@@ -24,8 +25,14 @@ type store struct {
 
 	mu    sync.Mutex // held while a question is answered
 	packs *pack.Set
-	files map[string]string // the size and the time of each file of objects/pack
+	files map[string]fileState // of objects/pack
 	known map[objectID]links
+}
+
+// fileState tells a file from what it was before.
+type fileState struct {
+	size int64
+	time time.Time
 }
 
 // errLeft means that git must answer.
@@ -107,15 +114,16 @@ func (o *store) refreshPacks() error {
 	if err != nil {
 		return err
 	}
-	files := map[string]string{}
+	files := map[string]fileState{}
 	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "pack-") {
+			continue
+		}
 		info, err := e.Info()
 		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(e.Name(), "pack-") {
-			files[e.Name()] = fmt.Sprint(info.Size(), info.ModTime())
-		}
+		files[e.Name()] = fileState{info.Size(), info.ModTime()}
 	}
 	before := o.files
 	o.files = files

@@ -83,10 +83,11 @@ func Serve(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{
 		Root: t.TempDir(), t: t, closing: make(chan struct{}), repositories: map[string]*repository{}, answers: map[state]answer{}, stores: map[string]*store{},
-		backend: filepath.Join(Git(t, ".", "--exec-path"), "git-http-backend"),
 	}
-	if _, err := os.Stat(s.backend); err != nil {
-		t.Fatalf("%v: it comes with git, in some distributions as a package of its own", err)
+	var err error
+	s.backend, err = findBackend()
+	if err != nil {
+		t.Fatalf("%v: git-http-backend comes with git, in some distributions as a package of its own", err)
 	}
 	s.onlyGit.Store(os.Getenv(onlyGitVariable) != "")
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
@@ -98,6 +99,17 @@ func Serve(t testing.TB) *Server {
 	})
 	return s
 }
+
+// findBackend returns the path of git-http-backend.
+var findBackend = sync.OnceValues(func() (string, error) {
+	folder, err := attempt(".", nil, "", "--exec-path")
+	if err != nil {
+		return "", err
+	}
+	backend := filepath.Join(strings.TrimSpace(folder), "git-http-backend")
+	_, err = os.Stat(backend)
+	return backend, err
+})
 
 // ServeGit is Serve for tests of what speaks with git: git itself answers every request.
 func ServeGit(t testing.TB) *Server {

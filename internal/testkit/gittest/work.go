@@ -49,7 +49,7 @@ func (w *Work) Commit(message string) string {
 	at := start.Add(time.Duration(w.clock.Add(1)-1) * time.Second)
 	Git(w.t, w.Dir, "add", "-A")
 	mustRun(w.t, w.Dir, dateVariables(at), "", "commit", "-q", "--allow-empty", "-m", message)
-	return Git(w.t, w.Dir, "rev-parse", "HEAD")
+	return Commit(w.t, w.Dir, "HEAD")
 }
 
 // Push pushes refspecs ("main", "+dev", ":old"), or the current branch.
