@@ -176,6 +176,8 @@ type StackOutput struct {
 type Team struct {
 	Object
 	TeamSpec
+	// InBase is true if it is written in the base, and so is in all environments.
+	InBase bool
 }
 
 // TeamSpec is the spec of CloudKnit's Team.
@@ -348,7 +350,7 @@ func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
 		s.List = append(s.List, &Stack{Object: o, Namespace: meta.Namespace, StackSpec: spec})
 	case h.kind == "Team":
 		o, spec, _ := readObject[TeamSpec](r, n, h.kind, d)
-		s.Teams = append(s.Teams, &Team{o, spec})
+		s.Teams = append(s.Teams, &Team{o, spec, r.layer.Kind == Base})
 	case h.kind == "Company":
 		o, spec, _ := readObject[CompanySpec](r, n, h.kind, d)
 		s.Companies = append(s.Companies, &Company{o, spec})

@@ -45,7 +45,7 @@ func FollowedTeams(m *model.Model) []*model.Team {
 	}
 	var all []*model.Team
 	for _, t := range m.Stacks.Teams {
-		if t.Pos.Layer == m.Environment && t.ConfigRepo.Source != "" && !isEnvironmentRepository(m, t.ConfigRepo.Source) {
+		if !t.InBase && t.ConfigRepo.Source != "" && !isEnvironmentRepository(m, t.ConfigRepo.Source) {
 			all = append(all, t)
 		}
 	}
@@ -118,7 +118,7 @@ func (r *resolver) checkTeamLayer(s *Stack) {
 func (r *resolver) warnOfBaseTeams() {
 	for _, settings := range r.model.Stacks.Settings {
 		for _, t := range r.model.Stacks.Teams {
-			if settings.Follow.Teams && t.Pos.Layer != r.model.Environment {
+			if settings.Follow.Teams && t.InBase {
 				r.problems.Warnf(t.Pos, t.Subject(), "write it on the branch of one environment", "its repository is not read: its stacks would be in all environments, which would share the state of their components")
 			}
 		}

@@ -101,3 +101,38 @@ func TestShortestGap(t *testing.T) {
 		}
 	}
 }
+
+// TestFollowedTeams: a team is followed if the settings say so, it is of one environment, and its
+// repository is another one.
+func TestFollowedTeams(t *testing.T) {
+	team := func(name, repo string, inBase bool) *model.Team {
+		t := &model.Team{Object: model.Object{Name: name}, InBase: inBase}
+		t.TeamName.Text, t.ConfigRepo.Source = name, repo
+		return t
+	}
+	m := &model.Model{Environment: "dev", Environments: []*model.Environment{{Object: model.Object{Name: "dev"}, ControlPlane: model.RepoRef{Repo: "https://example.com/acme/plane"}}}}
+	m.Stacks.Teams = []*model.Team{
+		team("a", "git@example.com:acme/a.git", false), team("base", "https://example.com/acme/b", true),
+		team("none", "", false), team("own", "git@example.com:acme/plane.git", false),
+	}
+	for _, follow := range []bool{false, true} {
+		settings := &model.StackSettings{}
+		settings.Follow.Teams = follow
+		m.Stacks.Settings = []*model.StackSettings{settings}
+		got := ""
+		for _, t := range FollowedTeams(m) {
+			got += t.Name
+		}
+		if want := map[bool]string{false: "", true: "a"}[follow]; got != want {
+			t.Errorf("follow %v: the teams are %q, want %q", follow, got, want)
+		}
+	}
+	for _, c := range []struct{ repo, ref, want string }{
+		{"git@github.com:acme/vars.git", "", "github.com/acme/vars"}, {"https://GitHub.com/acme/vars/", "HEAD", "github.com/acme/vars"},
+		{"ssh://git@github.com/acme/vars.git", "v1", "github.com/acme/vars@v1"}, {"../vars", "v1", "../vars@v1"},
+	} {
+		if got := SourceName(c.repo, c.ref); got != c.want {
+			t.Errorf("SourceName(%q, %q) = %q, want %q", c.repo, c.ref, got, c.want)
+		}
+	}
+}

@@ -230,3 +230,25 @@ func TestTeamRepository(t *testing.T) {
 		})
 	}
 }
+
+// TestBrokenSourceStopsOneEnvironment: a repository that a stack of one environment names, and that is
+// not there, stops no other environment.
+func TestBrokenSourceStopsOneEnvironment(t *testing.T) {
+	w := newStackWorld(t, "", stackText("checkout", "dev", "{module: {source: '{vpc}'}, variablesFile: {source: '{nowhere}', path: dev/a.tfvars}}"))
+	w.push("cp", "main", map[string]string{".environments/stage.yaml": strings.ReplaceAll(environment("stage", "stage"), cpURL, w.URL("cp"))})
+	w.push("cp", "stage", map[string]string{
+		"gitops.yaml":   object("GitOpsRepo", "stage", "{repo: https://git.example.com/gitops, branch: stage, path: .}"),
+		"settings.yaml": "apiVersion: fairlead.io/v1alpha1\nkind: StackSettings\nmetadata: {name: stacks}\nspec: {state: {bucket: b, region: us-east-1}}\n",
+		"stacks.yaml":   w.expand(stackText("checkout", "stage", "{module: {source: '{vpc}'}, variablesFile: {source: '{vars}', path: dev/a.tfvars}}")),
+	})
+	if err := w.source.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if dev := w.render(source.Revisions{}); !dev.Problems.Stops() {
+		t.Errorf("dev renders: %v", dev.Problems)
+	}
+	stage, err := w.source.Render(t.Context(), "stage", source.Revisions{}, nil)
+	if err != nil || stage.Problems.Stops() || !strings.Contains(findModule(stage.Tree, "checkout", "stage"), "?ref=") {
+		t.Errorf("stage: %v %v", err, stage.Problems)
+	}
+}
