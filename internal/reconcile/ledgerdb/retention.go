@@ -13,7 +13,8 @@ import (
 
 // Keep is how long the past is kept.
 type Keep struct {
-	// Spans is how long spans are kept that have ended, but the last one of each object, which stays.
+	// Spans is how long spans are kept that have ended, but the last one of each object, which stays as long
+	// as its environment, and how long environments are that are gone.
 	Spans time.Duration
 	// Arrivals is how long it is kept when each cluster had an output, after another one has replaced
 	// that for its type; 0 for ever.
@@ -62,6 +63,12 @@ func (r *Retention) Step(ctx context.Context) (more bool, err error) {
 		if err == nil && !more {
 			more, err = r.deleteDay(ctx, table)
 		}
+	}
+	if err == nil && !more {
+		more, err = r.deleteObjects(ctx)
+	}
+	if err == nil && !more {
+		more, err = r.deleteEnvironment(ctx)
 	}
 	if err == nil && !more {
 		err = r.deleteArrivalDays(ctx)

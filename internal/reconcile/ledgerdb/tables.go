@@ -37,7 +37,7 @@ var exportedTables = []table{
 	newTable("state", "object", "object cluster phase revision attempted since said level! message"),
 	newTable("evidence", "object, number", "object number phase target runs said level! message"),
 	newTable("span", "object, since", "object since until phase revision attempted message late!"),
-	newTable("environment", "id", "id name$ repo$ branch$ folder$ rank"),
+	newTable("environment", "id", "id name$ repo$ branch$ folder$ rank gone"),
 	newTable("cluster_type", "id", "id environment name$ expected"),
 	newTable("output", "id", "id environment seq line sha$ base$ plane$ authored merged"),
 	newTable("desired_type", "cluster_type, from_seq", "cluster_type from_seq to_seq folder$"),

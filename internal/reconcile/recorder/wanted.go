@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
 )
@@ -53,6 +54,7 @@ func (r *Recorder) RecordOutputs(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case left = <-r.told.branches:
+			r.noteEnvironments(ctx, left)
 		case <-retry.C:
 		}
 		left = r.recordBranches(ctx, left)
@@ -63,8 +65,18 @@ func (r *Recorder) RecordOutputs(ctx context.Context) {
 func (r *Recorder) RecordToldOutputs(ctx context.Context) {
 	select {
 	case all := <-r.told.branches:
+		r.noteEnvironments(ctx, all)
 		_ = r.recordBranches(ctx, all) // they are logged
 	default:
+	}
+}
+
+// noteEnvironments notes which environments there are. What fails is logged, and noted after the next cycle.
+func (r *Recorder) noteEnvironments(ctx context.Context, all []wanted.Branch) {
+	names := list.Convert(all, func(b wanted.Branch) string { return b.Environment })
+	err := r.useStore(func(s *ledgerdb.Store) error { return s.NoteEnvironments(ctx, names, r.options.Now()) })
+	if err != nil && !errors.Is(err, errAway) && ctx.Err() == nil {
+		r.options.Logger.Warn("which environments there are could not be noted in the ledger; it is tried again", "error", err)
 	}
 }
 

@@ -1,9 +1,12 @@
--- The spans that ended before a time, but the last of each object, by object from one on.
+-- The spans that ended before a time, but the last of each object, by object from one on. The last goes, too, if
+-- the object and its environment are gone.
 select object.id, cluster.environment, cluster.cluster_type, object.name, span.since, span.until, span.phase, coalesce(span.message, 0)
 from object
 join cluster on cluster.id = object.cluster
 join span on span.object = object.id and span.since < $2 and span.until < $2
 where object.id >= $1
-  and exists (select 1 from span later where later.object = span.object and later.since > span.since and later.until is not null)
+  and (
+    exists (select 1 from span later where later.object = span.object and later.since > span.since and later.until is not null)
+    or object.gone < $2 and exists (select 1 from environment where environment.name = cluster.environment and environment.gone < $2))
 order by object.id, span.since
 limit $3

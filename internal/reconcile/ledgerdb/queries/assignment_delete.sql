@@ -1,0 +1,1 @@
+delete from assignment where id = $1

@@ -1,0 +1,1 @@
+delete from cluster_type where id = $1

@@ -1,0 +1,1 @@
+delete from desired where assignment = $1

@@ -1,0 +1,1 @@
+delete from desired_type where cluster_type = $1

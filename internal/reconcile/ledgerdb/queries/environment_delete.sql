@@ -1,0 +1,1 @@
+delete from environment where id = $1

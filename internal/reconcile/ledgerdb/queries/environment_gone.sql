@@ -1,0 +1,1 @@
+update environment set gone = $2 where name = $1

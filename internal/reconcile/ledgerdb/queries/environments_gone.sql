@@ -1,0 +1,1 @@
+select name, coalesce(gone, 0) from environment

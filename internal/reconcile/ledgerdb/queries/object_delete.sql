@@ -1,0 +1,1 @@
+delete from object where id = $1

@@ -1,0 +1,1 @@
+delete from output where id = $1
