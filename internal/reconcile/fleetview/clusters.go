@@ -103,7 +103,7 @@ func (v *View) findSituations(ctx context.Context, environment string) (situatio
 	if err != nil {
 		return situations{}, err
 	}
-	w := ledger.Wanted{Environment: environment, Output: wants.Newest, Expected: wants.Expected}
+	w := ledger.Wanted{Environment: environment, Output: wants.Newest, Expected: wants.Expected, Listed: v.Ledger.FindListed(environment)}
 	return situations{v.Ledger.FindSituations(w, &wants.Outputs), wants}, nil
 }
 

@@ -94,6 +94,23 @@ func TestRetired(t *testing.T) {
 	})
 }
 
+// TestListed: clusters that are expected by name are named while they were never in touch, and are among
+// those that are expected.
+func TestListed(t *testing.T) {
+	onBothEngines(t, func(t *testing.T, w *ledgerworld.World) {
+		before := answer(t, w, "standing?environment=prod")
+		w.Recorder.SetListed("prod", map[string]string{"east-1": "large", "east-9": "large"})
+		if diff := cmp.Diff(before, answer(t, w, "standing?environment=prod")); diff != "" {
+			t.Errorf("there are as many as before (-want +got):\n%s", diff)
+		}
+		const want = `{"clusterType":"large","clusters":1,"standing":"unheard","cause":"unheard","why":"it was never in touch"}` + "\n" +
+			`{"cluster":"east-9","clusterType":"large","clusters":1,"standing":"unheard","cause":"unheard","why":"it was never in touch"}` + "\n"
+		if diff := cmp.Diff(want, answer(t, w, "behind?environment=prod&standing=unheard")); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+}
+
 // answer answers a question that is written as "clusters?environment=prod": each item of a list in one
 // line.
 func answer(t *testing.T, w *ledgerworld.World, question string) string {

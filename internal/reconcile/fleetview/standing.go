@@ -117,7 +117,7 @@ func newStanding(environment string, of situations) Standing {
 
 // Laggard is a cluster that is not ready, or some that were never in touch.
 type Laggard struct {
-	Cluster  string `json:"cluster,omitempty"` // "" for those that were never in touch
+	Cluster  string `json:"cluster,omitempty"` // "" for those that were never in touch, and are not listed by name
 	Type     string `json:"clusterType"`
 	Clusters int    `json:"clusters"` // how many these are
 	Standing string `json:"standing"`
@@ -155,7 +155,7 @@ func newLaggards(of situations, q Query) []Laggard {
 	all := []Laggard{}
 	unheard := map[string]int{} // by type, where they are among all
 	for _, s := range of.all {
-		name := ""
+		name := s.Listed
 		if s.Cluster != nil {
 			name = s.Cluster.Name()
 		}
@@ -163,15 +163,16 @@ func newLaggards(of situations, q Query) []Laggard {
 			continue
 		}
 		l := Laggard{
-			Type: s.Type, Clusters: 1, Standing: s.Class.String(), Cause: s.Reason.Cause.String(), Why: explainSituation(s, of.wants),
+			Cluster: name, Type: s.Type, Clusters: 1, Standing: s.Class.String(), Cause: s.Reason.Cause.String(), Why: explainSituation(s, of.wants),
 			Object: s.Reason.Object.Name, Since: s.Reason.Since, order: s.Reason.Cause,
 		}
 		if s.Cluster != nil {
-			l.Cluster, l.LastSeen = name, s.Cluster.LastSeen
-		} else if i, known := unheard[s.Type]; known {
-			all[i].Clusters++
-			continue
-		} else {
+			l.LastSeen = s.Cluster.LastSeen
+		} else if name == "" {
+			if i, known := unheard[s.Type]; known {
+				all[i].Clusters++
+				continue
+			}
 			unheard[s.Type] = len(all)
 		}
 		all = append(all, l)

@@ -74,7 +74,7 @@ func (l *Loop) listBranches() []wanted.Branch {
 		if remote != nil {
 			all = append(all, wanted.Branch{
 				Environment: name, Repo: giturl.Redact(o.output.Repo), Branch: o.output.Branch, Folder: publish.CleanFolder(o.output.Path),
-				Order: l.orders.Rank(name), Expected: countExpected(o.clusterTypes), Remote: remote.Remote, FindRemote: l.findReadRemote,
+				Order: l.orders.Rank(name), Expected: l.promoter.CountExpected(name, o.clusterTypes), Remote: remote.Remote, FindRemote: l.findReadRemote,
 			})
 		}
 	}
@@ -88,21 +88,6 @@ func (l *Loop) findReadRemote(url string) *git.Remote {
 		return nil
 	}
 	return known.Remote
-}
-
-// countExpected returns how many clusters of a type there should be, where something says so; nil if
-// there are no types.
-func countExpected(types []promoter.ClusterType) map[string]int {
-	if len(types) == 0 {
-		return nil
-	}
-	expected := map[string]int{}
-	for _, t := range types {
-		if t.Clusters >= 0 {
-			expected[t.Name] = t.Clusters
-		}
-	}
-	return expected
 }
 
 // listClusterTypes returns what gates need to know of the cluster types of a model.

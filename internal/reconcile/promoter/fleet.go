@@ -32,6 +32,8 @@ type Ledger interface {
 	PlaceClusters(origins map[string][]string)
 	// SetRetired has clusters no longer expected that people have retired, by name, at a time.
 	SetRetired(times map[string]time.Time)
+	// SetListed has clusters of an environment known that are expected by name, with their types.
+	SetListed(environment string, types map[string]string)
 	// Since returns when the ledger began to listen.
 	Since() time.Time
 }
@@ -114,6 +116,24 @@ func newWanted(environment string, output ledger.Output, types []ClusterType, li
 		w.Expected[c.Type] = max(w.Expected[c.Type], count[c.Type])
 	}
 	return w
+}
+
+// CountExpected returns how many clusters of each type of an environment there should be, where something
+// says so, as gates expect them; nil if there are no types.
+func (m *Promoter) CountExpected(environment string, types []ClusterType) map[string]int {
+	if len(types) == 0 {
+		return nil
+	}
+	return newWanted(environment, ledger.Output{}, types, m.memoryOf(environment).listed).Expected
+}
+
+// noteListed remembers which clusters the branch of an environment expects by name, and has the ledger
+// know them.
+func (m *Promoter) noteListed(s *stageState) {
+	s.memory.listed, _ = s.branch.Progress.ListClusters() // problems are reported where the branch is read
+	if m.options.Ledger != nil {
+		m.options.Ledger.SetListed(s.spec.Name, newWanted(s.spec.Name, ledger.Output{}, nil, s.memory.listed).Listed)
+	}
 }
 
 // findOutputs returns the head of the output, and the commits that clusters of the environment report,

@@ -199,7 +199,7 @@ func (m *Promoter) readBranches(ctx context.Context, base source.Base, all []*st
 			s.stage.StoppedReason = "its branch cannot be read: " + err.Error()
 			continue
 		}
-		s.memory.listed, _ = s.branch.Progress.ListClusters() // problems are reported where the branch is read
+		m.noteListed(s)
 		if s.stage.Commit != "" {
 			wanted = append(wanted, s.stage.Commit)
 		}

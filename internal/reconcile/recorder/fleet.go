@@ -23,6 +23,25 @@ func (r *Recorder) PlaceClusters(origins map[string][]string) {
 	}
 }
 
+// SetListed has clusters of an environment known that are expected by name, with their types. They are not
+// stored: Git has them.
+func (r *Recorder) SetListed(environment string, types map[string]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.listed == nil {
+		r.listed = map[string]map[string]string{}
+	}
+	r.listed[environment] = types
+}
+
+// FindListed returns the types of the clusters of an environment that are expected by name, as SetListed
+// has told them last. They must not be changed.
+func (r *Recorder) FindListed(environment string) map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.listed[environment]
+}
+
 // SetRetired has clusters no longer expected that people have retired, by name, at a time, and ends what
 // is known of those that are no longer expected: see [ledger.Retirement].
 func (r *Recorder) SetRetired(times map[string]time.Time) {

@@ -79,14 +79,15 @@ type Recorder struct {
 	mu      sync.Mutex
 	ledger  *ledger.Ledger
 	pending changes
-	seen    map[string]bool         // clusters, by ID, of which only the last contact is to be written
-	written time.Time               // when that was last done
-	failure error                   // why the store is not up to date
-	failed  time.Time               // when it was last tried
-	retired map[string]time.Time    // by people, by name
-	unread  error                   // why it is not known what was stored; nil if it is
-	losses  map[string]observe.Loss // by environment
-	held    held                    // of a store that others write to as well
+	seen    map[string]bool              // clusters, by ID, of which only the last contact is to be written
+	written time.Time                    // when that was last done
+	failure error                        // why the store is not up to date
+	failed  time.Time                    // when it was last tried
+	retired map[string]time.Time         // by people, by name
+	listed  map[string]map[string]string // the types of clusters that are expected by name, by environment
+	unread  error                        // why it is not known what was stored; nil if it is
+	losses  map[string]observe.Loss      // by environment
+	held    held                         // of a store that others write to as well
 	// refusals are those that are not stored yet.
 	refusals map[refusalKey]ledger.Refusals
 }

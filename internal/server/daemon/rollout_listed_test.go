@@ -1,6 +1,9 @@
 package daemon_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestRolloutListed: a ClusterList on the branch of an environment says which clusters a gate waits for, by
 // name and by wave.
@@ -31,6 +34,13 @@ spec:
 	agent("west-1")
 	w.argoCD("shop-1", "Healthy", output)
 	w.awaitVerdict("wait", "canary: 1 of 2 clusters ready", "1 unheard (east-7)")
+	w.wantStanding("ready=3 expected=6 unheard=3 failed=0")
+	behind := w.page("/api/v1/fleet/behind?environment=dev")
+	for _, name := range []string{"east-7", "west-2", "shop-2"} {
+		if !strings.Contains(behind, `"cluster": "`+name+`"`) {
+			t.Errorf("%s is not named in\n%s", name, behind)
+		}
+	}
 	agent("east-7")
 	w.awaitVerdict("pass")
 	w.await("prod has the commit", has("prod", first))
