@@ -39,7 +39,7 @@ func compiled(t *testing.T, kind string) *gojsonschema.Schema {
 func TestSchema(t *testing.T) {
 	want := []string{
 		"Approval", "BaseRepo", "ClusterKey", "ClusterList", "ClusterType", "Company", "ConfigMap", "ConfigSchema", "DeploymentTarget", "Environment", "Ephemeral", "Freeze", "GitOpsRepo",
-		"Hold", "PlanApproval", "Promotion", "Release", "SchedulingPolicy", "Stack", "StackSettings", "Team", "Template", "Workload",
+		"Hold", "PlanApproval", "PlanRequest", "Promotion", "Release", "SchedulingPolicy", "Stack", "StackSettings", "Team", "Template", "Workload",
 		"WorkloadRegistration",
 	}
 	if diff := cmp.Diff(want, schemas.Kinds()); diff != "" {

@@ -28,6 +28,7 @@ var OwnKinds = []KindInfo{
 	{"Freeze", freezeSpec{}},
 	{"Hold", holdSpec{}},
 	{"PlanApproval", PlanApprovalSpec{}},
+	{"PlanRequest", PlanRequestSpec{}},
 	{"Promotion", promotionSpec{}},
 	{"Release", releaseSpec{}},
 	{"StackSettings", StackSettingsSpec{}},
@@ -240,7 +241,7 @@ func (p *Parser) Progress(env string, l Layer) *Progress { return &p.readLayer(e
 // what is rendered; those of kinds that are about stacks do the opposite.
 func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	p := &r.out.progress
-	if h.kind != "StackSettings" && h.kind != "PlanApproval" {
+	if !isStackKind(h.kind) {
 		d.problems = &p.Problems
 	}
 	switch {
@@ -271,7 +272,7 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	case "Release":
 		o, s, _ := readObject[releaseSpec](r, n, h.kind, d)
 		p.Releases = append(p.Releases, &Release{o, string(s.Commit), s.Reason})
-	case "StackSettings", "PlanApproval":
+	case "StackSettings", "PlanApproval", "PlanRequest":
 		r.readOwnStackKind(n, h.kind, d)
 	case "ClusterKey":
 		o, s, _ := readObject[clusterKeySpec](r, n, h.kind, d)

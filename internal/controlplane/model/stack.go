@@ -292,6 +292,22 @@ type PlanApprovalSpec struct {
 	Reason string       `yaml:"reason"`
 }
 
+// PlanRequest asks for another plan of one component, which is made of the same inputs: what was applied
+// has changed since.
+type PlanRequest struct {
+	Object
+	PlanRequestSpec
+}
+
+// PlanRequestSpec is the spec of a PlanRequest.
+type PlanRequestSpec struct {
+	Stack     string `yaml:"stack" required:"true"`
+	Component string `yaml:"component" required:"true"`
+	// After is the commit of the root module that was applied.
+	After  verbatimText `yaml:"after" required:"true"`
+	Reason string       `yaml:"reason"`
+}
+
 // Stacks is what a model holds of stacks. Its lists are sorted by name.
 type Stacks struct {
 	List      []*Stack
@@ -299,6 +315,7 @@ type Stacks struct {
 	Companies []*Company
 	Settings  []*StackSettings
 	Approvals []*PlanApproval
+	Requests  []*PlanRequest
 	// Layers are those of the environment by their names in positions, if there is a stack: it may
 	// name files of them.
 	Layers map[string]Layer
@@ -310,6 +327,7 @@ func (s *Stacks) add(o *Stacks) {
 	s.Companies = append(s.Companies, o.Companies...)
 	s.Settings = append(s.Settings, o.Settings...)
 	s.Approvals = append(s.Approvals, o.Approvals...)
+	s.Requests = append(s.Requests, o.Requests...)
 }
 
 // unique returns the stacks with sorted lists, and reports objects of one kind and name.
@@ -320,6 +338,7 @@ func (s *Stacks) unique(problems *problem.List) Stacks {
 		Companies: uniqueByName(s.Companies, problems, func(c *Company) *Object { return &c.Object }),
 		Settings:  uniqueByName(s.Settings, problems, func(s *StackSettings) *Object { return &s.Object }),
 		Approvals: uniqueByName(s.Approvals, problems, func(a *PlanApproval) *Object { return &a.Object }),
+		Requests:  uniqueByName(s.Requests, problems, func(r *PlanRequest) *Object { return &r.Object }),
 	}
 }
 
@@ -361,6 +380,11 @@ func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
 	}
 }
 
+// isStackKind reports whether a kind of Fairlead's own is about stacks.
+func isStackKind(kind string) bool {
+	return kind == "StackSettings" || kind == "PlanApproval" || kind == "PlanRequest"
+}
+
 // readOwnStackKind reads an object of one of Fairlead's own kinds that is about stacks. Unlike the
 // others it decides what is rendered, and its problems stop that.
 func (r *reader) readOwnStackKind(n *yaml.Node, kind string, d *decoder) {
@@ -370,7 +394,10 @@ func (r *reader) readOwnStackKind(n *yaml.Node, kind string, d *decoder) {
 		o, spec, _ := readObject[StackSettingsSpec](r, n, kind, d)
 		s.Settings = append(s.Settings, &StackSettings{o, spec})
 	case r.layer.Kind == Base:
-		d.addProblem(n, "write it on the branch of the environment that the plan is of", "a PlanApproval in the base would be of all environments")
+		d.addProblem(n, "write it on the branch of the environment that the plan is of", "a %s in the base would be of all environments", kind)
+	case kind == "PlanRequest":
+		o, spec, _ := readObject[PlanRequestSpec](r, n, kind, d)
+		s.Requests = append(s.Requests, &PlanRequest{o, spec})
 	default:
 		o, spec, _ := readObject[PlanApprovalSpec](r, n, kind, d)
 		s.Approvals = append(s.Approvals, &PlanApproval{o, spec})

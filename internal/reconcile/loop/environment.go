@@ -51,6 +51,8 @@ type environment struct {
 	attempt       attempt
 	deleted       deletedStacks // of the output that was proposed last
 	destroyed     []string      // those of them that were destroyed then
+	hasStacks     bool
+	drifts        string // the drift of its stacks that plans were asked for; see driftsOf
 	// ephemeral is nil if the environment is there to stay.
 	ephemeral *source.Ephemeral
 }
@@ -158,6 +160,9 @@ func (l *Loop) publishEnvironment(ctx context.Context, e *environment) (retry bo
 	started, before, err := l.options.Now(), e.reported, a.err
 	if err == nil {
 		err = l.barrier.Run("publish", e.name, func() error { return l.publishIfChanged(ctx, e, a) })
+	}
+	if err == nil {
+		err = l.barrier.Run("ask for plans of", e.name, func() error { return l.proposePlanRequests(ctx, e, a.rendered.Model) })
 	}
 	return l.settleAttempt(ctx, e, err, err == nil && e.reported == before, a.took+l.options.Now().Sub(started))
 }

@@ -59,6 +59,9 @@ func Generate(m *model.Model, c *stack.Component, settings *stack.Settings) (tre
 	if len(c.Secrets) > 0 {
 		g.addFile("secrets.tf", g.writeSecrets)
 	}
+	if request := FindRequest(m, c); request != nil {
+		g.files[requestFile] = fmt.Appendf(nil, "# Planned again after %s.\n", strings.Map(keepHex, string(request.After)))
+	}
 	g.addOverlays()
 	g.checkModule()
 	files, err := tree.FromFiles(g.files)

@@ -15,7 +15,7 @@ import (
 func (r *renderer) matchApprovals(stacks []*stack.Stack) {
 	r.approvals = map[*stack.Component]*model.PlanApproval{}
 	for _, a := range r.model.Stacks.Approvals {
-		c, known := findComponent(stacks, a)
+		c, known := findComponent(stacks, a.Stack, a.Component)
 		switch other := r.approvals[c]; {
 		case c == nil && !slices.ContainsFunc(stacks, func(s *stack.Stack) bool { return s.Path() == a.Stack }):
 			warnOfDeleted(&r.problems, a)
@@ -32,16 +32,35 @@ func (r *renderer) matchApprovals(stacks []*stack.Stack) {
 	}
 }
 
+// checkRequests warns of requests for plans of what is not there, and reports two of one component.
+func (r *renderer) checkRequests(stacks []*stack.Stack) {
+	first := map[string]*model.PlanRequest{}
+	for _, q := range r.model.Stacks.Requests {
+		name := q.Stack + "/" + q.Component
+		c, known := findComponent(stacks, q.Stack, q.Component)
+		switch other := first[name]; {
+		case c == nil:
+			r.problems.Warnf(q.Pos, q.Subject(), cmp.Or(problem.DidYouMean(name, known), "remove it"), "there is no component %s to plan again", name)
+		case c.Type != stack.Terraform:
+			r.problems.Warnf(q.Pos, q.Subject(), "remove it", "the component %s has no plans: it is of type %s", q.Component, c.Type)
+		case other != nil:
+			r.problems.Addf(q.Pos, q.Subject(), "remove one of them", "there is another PlanRequest of the component %s, %s, at %s", q.Component, other.Name, other.Pos)
+		default:
+			first[name] = q
+		}
+	}
+}
+
 // warnOfDeleted warns of an approval of a stack that has no file.
 func warnOfDeleted(problems *problem.List, a *model.PlanApproval) {
 	problems.Warnf(a.Pos, a.Subject(), "remove it, unless the file of the stack was deleted", "no file describes the stack %s: the plan can only be that of its teardown", a.Stack)
 }
 
-func findComponent(stacks []*stack.Stack, a *model.PlanApproval) (found *stack.Component, known []string) {
+func findComponent(stacks []*stack.Stack, path, component string) (found *stack.Component, known []string) {
 	for _, s := range stacks {
 		for _, c := range s.Components {
 			known = append(known, s.Path()+"/"+c.Name)
-			if s.Path() == a.Stack && c.Name == a.Component {
+			if s.Path() == path && c.Name == component {
 				return c, nil
 			}
 		}

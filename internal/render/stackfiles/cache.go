@@ -69,13 +69,14 @@ func (r *renderer) keyOf(c *stack.Component) (cacheKey, error) {
 		Variables                    []stack.Variable
 		Tags                         map[string]string
 		Approval                     *model.PlanApproval
+		Request                      *model.PlanRequest
 		Environments                 []*model.Environment
 		Teams                        []*model.Team
 		Files                        []string
 	}{
 		r.settings, waitImage(r.model), r.stopped || r.problems.Stops(), s, c.Stack.Team, c.Stack.Env, c.Stack.Company, c.Stack.Namespace,
 		c.StackComponent, c.Name, c.ObjectName, neighborsOf(c.Needs), neighborsOf(c.NeededBy), c.AutoApprove, c.Protected, c.Destroyed, c.Skipped,
-		int64(c.DriftInterval), c.Variables, c.Tags, r.approvals[c], r.model.Environments, r.model.Stacks.Teams, r.filesOf(c),
+		int64(c.DriftInterval), c.Variables, c.Tags, r.approvals[c], rootmodule.FindRequest(r.model, c), r.model.Environments, r.model.Stacks.Teams, r.filesOf(c),
 	})
 	return sha256.Sum256(text), err
 }

@@ -76,6 +76,7 @@ func RenderCached(m *model.Model, cache *Cache) (tree.Tree, problem.List) {
 	r.checkFolders()
 	r.checkAbandoned(stacks)
 	r.matchApprovals(stacks)
+	r.checkRequests(stacks)
 	var all []string
 	for _, s := range stacks {
 		r.renderStack(s)

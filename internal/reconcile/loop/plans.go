@@ -1,0 +1,258 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// planReport is what a cluster says of what was applied of a root module.
+type planReport struct {
+	object string // "Terraform/namespace/name"
+	commit string // of the root module
+	drift  string // what differs; "" if nothing does
+}
+
+// readPlanReports returns what clusters say of the Terraform objects of an environment.
+func (l *Loop) readPlanReports(e *environment) []planReport {
+	var all []planReport
+	if l.options.Inbox == nil {
+		return nil
+	}
+	l.options.Inbox.Reports(func(event observe.Event) (current, ok bool) {
+		mine := event.Environment == "" || event.Environment == e.name || e.isCopyOf(event.Environment)
+		object, _, _ := strings.Cut(event.Object, "@")
+		if !mine || event.Commit == "" || !strings.HasPrefix(object, "Terraform/") {
+			return false, false
+		}
+		drift, drifts := strings.CutPrefix(event.Message, kubestatus.HasDrift)
+		switch {
+		case event.Phase == rollout.Failed && drifts:
+			all = append(all, planReport{object, event.Commit, drift})
+		case event.Phase == rollout.Ready:
+			all = append(all, planReport{object, event.Commit, ""})
+		}
+		return false, false
+	})
+	return all
+}
+
+// driftsOf returns which objects differ from what was applied, as one text.
+func driftsOf(reports []planReport) string {
+	var all []string
+	for _, r := range reports {
+		if r.drift != "" {
+			all = append(all, r.object+" "+r.commit)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), "\n")
+}
+
+// hasNewDrift reports whether clusters report other drift than when plans were asked for last.
+func (l *Loop) hasNewDrift() bool {
+	for _, e := range l.environments {
+		if e.hasStacks && driftsOf(l.readPlanReports(e)) != e.drifts {
+			return true
+		}
+	}
+	return false
+}
+
+// requestBranches begins the names of the branches that propose plans of components of an environment.
+func (l *Loop) requestBranches(environment string) string {
+	return l.options.Settings.Output.BranchPrefix + "change/plan/" + environment + "/"
+}
+
+// proposePlanRequests proposes, for each component that has drifted and whose plans a person approves, to
+// make another plan: tofu-controller offers none by itself. It is one pull request for a component, which
+// stays the same one, and is closed when clusters report that the drift is gone.
+func (l *Loop) proposePlanRequests(ctx context.Context, e *environment, m *model.Model) error {
+	e.hasStacks = m != nil && len(m.Stacks.List) > 0
+	if l.options.Inbox == nil || !l.options.Settings.Write || m == nil {
+		return nil
+	}
+	reports := l.readPlanReports(e)
+	branch, err := l.source.Branch(ctx, e.name)
+	if err != nil || branch.Repo == nil {
+		return err
+	}
+	remote := l.remotes.RemoteOf(branch.URL)
+	if remote == nil || remote.Mirror() == nil {
+		return nil
+	}
+	open, err := remote.Mirror().Refs("refs/heads/" + l.requestBranches(e.name))
+	drifts := driftsOf(reports)
+	if err != nil || drifts == "" && len(open) == 0 {
+		e.drifts = drifts
+		return err
+	}
+	components, err := l.readPlannedComponents(ctx, m)
+	if err != nil {
+		return err
+	}
+	f, err := remote.Forge()
+	if err != nil {
+		return err
+	}
+	o := l.publishOptions(remote, f)
+	var failed []error
+	for _, name := range slices.Sorted(maps.Keys(components)) {
+		c := components[name]
+		head := l.requestBranches(e.name) + name
+		delete(open, "refs/heads/"+head)
+		failed = append(failed, l.settlePlanRequest(ctx, o, planRequest{e.name, name, head, branch, c, m}, reports))
+	}
+	for ref := range open {
+		failed = append(failed, publish.Withdraw(ctx, o, strings.TrimPrefix(ref, "refs/heads/"), branch.Name, requestTrailer(e.name, path.Base(ref)), "The component has no plans any more."))
+	}
+	err = errors.Join(failed...)
+	if err == nil {
+		e.drifts = drifts
+	}
+	return err
+}
+
+// plannedComponent is a component as clusters have it.
+type plannedComponent struct {
+	stackfiles.ComponentSummary
+	stack, namespace string
+}
+
+// object returns the name of its Terraform object.
+func (c plannedComponent) object() string { return "Terraform/" + c.namespace + "/" + c.Object }
+
+// readPlannedComponents returns the components with plans in the output branch of an environment, by
+// their names in branches.
+func (l *Loop) readPlannedComponents(ctx context.Context, m *model.Model) (map[string]plannedComponent, error) {
+	all := map[string]plannedComponent{}
+	to := m.OutputRepo()
+	if to == nil {
+		return all, nil
+	}
+	out, err := l.remotes.OpenOutput(ctx, l.remotes.ReadLocation(to.Repo))
+	if err != nil {
+		return nil, err
+	}
+	head, err := out.Mirror().FindBranch(to.Branch)
+	if err != nil || head == "" {
+		return all, err
+	}
+	stacks, err := git.InspectTree(out.Mirror(), head, func(t tree.Tree) ([]stackfiles.Summary, error) {
+		return stackfiles.Summarize(t.Sub(publish.CleanFolder(to.Path)))
+	})
+	for _, s := range stacks {
+		for _, c := range s.Components {
+			if c.Plan != "" {
+				all[strings.ToLower(strings.ReplaceAll(s.Stack, "/", "-")+"-"+c.Name)] = plannedComponent{c, s.Stack, s.Namespace}
+			}
+		}
+	}
+	return all, err
+}
+
+// planRequest is a request for another plan of a component.
+type planRequest struct {
+	environment, name string
+	head              string // the branch that proposes it
+	branch            source.Branch
+	component         plannedComponent
+	model             *model.Model
+}
+
+// requestTrailer returns the last line of the messages of our commits.
+func requestTrailer(environment, name string) string {
+	return "Fairlead-Plan-Request: " + environment + "/" + name
+}
+
+// settlePlanRequest proposes a request if the component has drifted at the root module that it has, and
+// withdraws it if that is known to be gone.
+func (l *Loop) settlePlanRequest(ctx context.Context, o publish.Options, r planRequest, reports []planReport) error {
+	c := r.component
+	applied, drift := "", ""
+	known := false
+	for _, report := range reports {
+		if report.object != c.object() || !strings.HasPrefix(report.commit, c.Plan[strings.LastIndex(c.Plan, "-")+1:]) {
+			continue
+		}
+		known = true
+		if report.drift != "" {
+			applied, drift = report.commit, report.drift
+		}
+	}
+	wanted := drift != "" && c.Action == stackfiles.Apply && c.Approval != "auto"
+	switch {
+	case !wanted && known:
+		return publish.Withdraw(ctx, o, r.head, r.branch.Name, requestTrailer(r.environment, r.name), "There is no drift any more, or nothing to approve.")
+	case !wanted: // nobody has reported what it has now
+		return nil
+	}
+	edit, err := r.newEdit(applied)
+	if err != nil || edit == nil {
+		return err
+	}
+	title := fmt.Sprintf("Plan %s/%s in %s again: it has drifted", c.stack, c.Name, r.environment)
+	edit.Message = fmt.Sprintf("%s\n\n%s\n", forge.OneLine(title, 200), requestTrailer(r.environment, r.name))
+	_, err = edit.Propose(ctx, o, forge.Proposal{
+		Mark: "plan request " + r.environment + "/" + r.name, Head: r.head, Base: r.branch.Name, Title: forge.FitTitle(title), Body: r.body(drift),
+	})
+	if errors.Is(err, git.ErrStale) { // the next round has the branch as it is
+		return nil
+	}
+	return err
+}
+
+// requestSpec is what is written of a request.
+type requestSpec struct {
+	Stack     string `yaml:"stack"`
+	Component string `yaml:"component"`
+	After     string `yaml:"after"`
+	Reason    string `yaml:"reason"`
+}
+
+// newEdit returns the edit that asks for another plan after a commit; nil if people have written a
+// request elsewhere. An approval of the plan before goes with it: it would stop the environment.
+func (r planRequest) newEdit(applied string) (*publish.Edit, error) {
+	own := func(folder string) string {
+		return path.Join(r.branch.Folder, source.OwnFolder, folder, r.name+".yaml")
+	}
+	file := own("plan-requests")
+	for _, q := range r.model.Stacks.Requests {
+		if q.Stack == r.component.stack && q.Component == r.component.Name && q.Pos.File != file {
+			return nil, nil
+		}
+	}
+	text, err := model.EncodeObject("PlanRequest", r.name, requestSpec{r.component.stack, r.component.Name, applied, "drift"})
+	edit := &publish.Edit{Branch: r.branch.Name, Head: r.branch.Head, Files: map[string][]byte{file: text}, When: r.branch.When}
+	for _, a := range r.model.Stacks.Approvals {
+		if a.Stack == r.component.stack && a.Component == r.component.Name && a.Pos.File == own("plans") {
+			edit.Files[a.Pos.File] = nil
+		}
+	}
+	return edit, err
+}
+
+// body returns the text of the pull request.
+func (r planRequest) body(drift string) string {
+	c := r.component
+	return fmt.Sprintf("**The component %s of the stack %s has drifted**: what was applied has changed since.\n\n> %s\n\n"+
+		"Its plans wait for approval, so that nothing corrects it. Merge this to have a new plan made, which is approved as any other:\n\n"+
+		"    fairlead approve-plan %s %s/%s --inputs DIGEST\n\n"+
+		"Close it to leave the component as it is; it is closed by itself when clusters report that the drift is gone.\n",
+		forge.CodeSpan(c.Name), forge.CodeSpan(c.stack), forge.EscapeMarkdown(forge.OneLine(drift, 300)), r.environment, c.stack, c.Name)
+}

@@ -1,0 +1,111 @@
+package loop_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
+)
+
+// planPulls returns the pull requests of the control plane that ask for plans, by their numbers, with
+// their states.
+func (w *world) planPulls() map[int]forge.State {
+	w.Helper()
+	all, err := w.plain("cp").AllPulls()
+	if err != nil {
+		w.Fatal(err)
+	}
+	found := map[int]forge.State{}
+	for _, p := range all {
+		if strings.Contains(p.Head, "change/plan/") {
+			found[p.Number] = p.State
+		}
+	}
+	return found
+}
+
+var pinnedCommit = regexp.MustCompile(`commit: ([0-9a-f]{40})`)
+
+// modulePin returns the commit to which a component of the stack is pinned.
+func (w *world) modulePin(component string) string {
+	w.Helper()
+	found := pinnedCommit.FindStringSubmatch(w.below("dev", "environments/checkout/dev")[component+"/objects/gitrepository.yaml"])
+	if found == nil {
+		w.Fatalf("%s is not pinned", component)
+	}
+	return found[1]
+}
+
+// TestDriftProposal: the drift of a component whose plans wait for approval is proposed as one pull
+// request, which stays the same over restarts and repeated reports, and is closed when the drift is gone.
+// Once it is merged, the component has another plan, and the others have not.
+func TestDriftProposal(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	inbox, use := w.inbox()
+	d := w.begin(w.data, use)
+	auto := strings.Replace(stackFileText, "{name: eks,", "{name: cache, type: terraform, autoApprove: true, module: {source: \"https://github.com/x/y?ref=v1\"}}\n    - {name: eks,", 1)
+	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": auto})
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	report := func(component, commit string, phase rollout.Phase, message string) {
+		w.now = w.now.Add(1e9)
+		w.add(inbox, observe.Event{Cluster: "one", Environment: "dev", Object: "Terraform/zmart-checkout-dev/checkout-dev-" + component, Branch: "fairlead-modules-dev", Commit: commit, Phase: phase, Message: message, When: w.now})
+	}
+	want := func(what string, open, closed int) {
+		t.Helper()
+		states := map[forge.State]int{}
+		for _, s := range w.planPulls() {
+			states[s]++
+		}
+		if states[forge.Open] != open || states[forge.Closed] != closed {
+			t.Fatalf("%s: the pull requests are %v, want %d open and %d closed\n%s", what, w.planPulls(), open, closed, w.logs.String())
+		}
+	}
+	eks, network := w.modulePin("eks"), w.modulePin("network")
+	report("cache", w.modulePin("cache"), rollout.Failed, "drift: it corrects itself")
+	report("network", eks, rollout.Failed, "drift: of another root module")
+	report("eks", eks, rollout.Failed, "error running Plan")
+	d.cycle()
+	want("nothing that waits for a person has drifted", 0, 0)
+
+	report("eks", eks, rollout.Failed, "drift: aws_eks_cluster.this <b>")
+	d.cycle()
+	want("drift", 1, 0)
+	d = w.begin(t.TempDir(), use)
+	report("eks", eks, rollout.Failed, "drift: aws_eks_cluster.this <b>")
+	d.cycle()
+	d.cycle()
+	want("the same drift", 1, 0)
+	report("eks", eks, rollout.Ready, "")
+	d.cycle()
+	want("the drift is gone", 0, 1)
+	d.quiet("cp", "out")
+
+	report("eks", eks, rollout.Failed, "drift: another one")
+	d.cycle()
+	want("drift again", 1, 1)
+	gittest.Git(t, w.server.Dir("cp"), "update-ref", "refs/heads/dev", w.head("cp", "fairlead/change/plan/dev/checkout-dev-eks"))
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	if w.modulePin("eks") == eks || w.modulePin("network") != network {
+		t.Errorf("eks is pinned to %s, and was to %s; network to %s, and was to %s", w.modulePin("eks"), eks, w.modulePin("network"), network)
+	}
+	if file := w.below("dev", "team/checkout-team-environment/dev-environment-component/eks/terraform")["fairlead_request.tf"]; !strings.Contains(file, eks) {
+		t.Errorf("the root module does not say why it is another one: %q", file)
+	}
+	report("eks", w.modulePin("eks"), rollout.Failed, "waits for approval of plan-x")
+	d.cycle()
+	report("eks", w.modulePin("eks"), rollout.Ready, "")
+	for range 2 {
+		d.cycle()
+	}
+	want("corrected", 0, 1)
+	d.quiet("cp", "out")
+}
