@@ -1,37 +1,32 @@
 package ledger
 
 import (
-	"cmp"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 	"unique"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
 )
 
-// Book has what is known of every object. Its memory is about 150 bytes an object.
+// Book has what is known of every object. Its memory is about 130 bytes an object.
 type Book struct {
-	limit   int
-	objects map[objectKey]*record
-	// named are the names of the objects of each cluster.
-	named map[unique.Handle[string]][]unique.Handle[string]
+	limit, count int
+	// clusters have the objects of each cluster, by its ID, sorted by name.
+	clusters map[string][]*record
 }
 
 // record is what is kept of an object.
 type record struct {
-	memory
+	name unique.Handle[string]
+	kept
 	history
 }
 
-// objectKey is an Object with interned names.
-type objectKey struct{ cluster, name unique.Handle[string] }
-
-func newKey(o Object) objectKey { return objectKey{unique.Make(o.Cluster), unique.Make(o.Name)} }
-
-func (k objectKey) object() Object { return Object{k.cluster.Value(), k.name.Value()} }
-
 // NewBook returns a Book that knows at most limit objects.
 func NewBook(limit int) *Book {
-	return &Book{limit, map[objectKey]*record{}, map[unique.Handle[string]][]unique.Handle[string]{}}
+	return &Book{limit: limit, clusters: map[string][]*record{}}
 }
 
 // Outcome is what a report has changed.
@@ -57,63 +52,83 @@ func (b *Book) fold(r Report) (Outcome, *record) {
 	if r.isEmpty() {
 		return Outcome{}, nil
 	}
-	key := newKey(r.Object)
-	known := b.objects[key]
+	known := b.find(r.Object)
 	if known == nil {
-		if len(b.objects) >= b.limit {
+		if b.count >= b.limit {
 			return Outcome{Refused: true}, nil
 		}
 		known = &record{}
-		b.add(key, known)
+		b.add(r.Object, known)
 	}
-	old := known.memory
-	before := old.state()
-	known.memory.fold(r)
-	return Outcome{Newer: known.memory != old, Changed: !known.state().isSame(before), Before: before}, known
+	old := known.memory()
+	before, next := old.state(), old
+	next.fold(r)
+	known.kept = newKept(next)
+	next = known.memory()
+	return Outcome{Newer: next != old, Changed: !next.state().isSame(before), Before: before}, known
+}
+
+// search returns the objects of the cluster of an object, where it is among them, or should be, and whether
+// it is there.
+func (b *Book) search(o Object) (all []*record, i int, known bool) {
+	all = b.clusters[o.Cluster]
+	i, known = slices.BinarySearchFunc(all, o.Name, func(r *record, name string) int { return strings.Compare(r.name.Value(), name) })
+	return all, i, known
+}
+
+// find returns what is kept of an object; nil if it is not known.
+func (b *Book) find(o Object) *record {
+	all, i, known := b.search(o)
+	if !known {
+		return nil
+	}
+	return all[i]
 }
 
 // add takes in an object that is not known.
-func (b *Book) add(key objectKey, r *record) {
-	b.objects[key] = r
-	b.named[key.cluster] = append(b.named[key.cluster], key.name)
+func (b *Book) add(o Object, r *record) {
+	all, i, _ := b.search(o)
+	r.name = unique.Make(o.Name)
+	b.clusters[o.Cluster] = slices.Insert(all, i, r)
+	b.count++
 }
 
 // listFailed returns the objects of a cluster that have failed, by name.
 func (b *Book) listFailed(cluster string) (all []Object) {
-	key := objectKey{cluster: unique.Make(cluster)}
-	for _, key.name = range b.named[key.cluster] {
-		if b.objects[key].current().phase == Failed {
-			all = append(all, key.object())
+	for _, r := range b.clusters[cluster] {
+		if r.state().Phase == Failed {
+			all = append(all, Object{cluster, r.name.Value()})
 		}
 	}
-	slices.SortFunc(all, func(x, y Object) int { return cmp.Compare(x.Name, y.Name) })
 	return all
 }
 
 // countObjects returns how many objects of a cluster are known.
-func (b *Book) countObjects(cluster string) int { return len(b.named[unique.Make(cluster)]) }
+func (b *Book) countObjects(cluster string) int { return len(b.clusters[cluster]) }
 
 // Len returns how many objects are known.
-func (b *Book) Len() int { return len(b.objects) }
+func (b *Book) Len() int { return b.count }
 
 // Find returns what is known of an object, and false if nothing is.
 func (b *Book) Find(o Object) (State, bool) {
-	m := b.objects[newKey(o)]
-	if m == nil {
+	known := b.find(o)
+	if known == nil {
 		return State{}, false
 	}
-	return m.state(), true
+	return known.state(), true
 }
 
 // findSince returns since when the state of a known object is what it is.
-func (b *Book) findSince(o Object) time.Time { return timeOf(b.objects[newKey(o)].open.since) }
+func (b *Book) findSince(o Object) time.Time { return timeOf(b.find(o).open.since) }
 
 // All returns every object with its state, in no order.
 func (b *Book) All() iter.Seq2[Object, State] {
 	return func(yield func(Object, State) bool) {
-		for key, m := range b.objects {
-			if !yield(key.object(), m.state()) {
-				return
+		for cluster, objects := range b.clusters {
+			for _, r := range objects {
+				if !yield(Object{cluster, r.name.Value()}, r.state()) {
+					return
+				}
 			}
 		}
 	}
@@ -121,55 +136,51 @@ func (b *Book) All() iter.Seq2[Object, State] {
 
 // Reports returns the fewest reports that fold into what is known of an object, in any order.
 func (b *Book) Reports(o Object) []Report {
-	m := b.objects[newKey(o)]
-	if m == nil {
+	known := b.find(o)
+	if known == nil {
 		return nil
 	}
+	m := known.memory()
 	return m.reports(o)
 }
 
 // RemoveSilent removes the objects that have said nothing since a time, and returns how many those
 // are.
 func (b *Book) RemoveSilent(since time.Time) (removed int) {
-	for key, m := range b.objects {
-		if timeOf(m.grouped).Before(since) {
-			b.remove(key.object())
-			removed++
+	for cluster, all := range b.clusters {
+		for _, r := range slices.Clone(all) {
+			if timeOf(r.grouped).Before(since) {
+				b.remove(Object{cluster, r.name.Value()})
+				removed++
+			}
 		}
 	}
 	return removed
 }
 
-// names returns the names of the known objects of a cluster.
+// names returns the names of the known objects of a cluster, sorted.
 func (b *Book) names(cluster string) []string {
-	var names []string
-	for _, name := range b.named[unique.Make(cluster)] {
-		names = append(names, name.Value())
-	}
-	return names
+	return list.Convert(b.clusters[cluster], func(r *record) string { return r.name.Value() })
 }
 
 // remove removes an object, and returns what was kept of it; nil if it was not known.
 func (b *Book) remove(o Object) *record {
-	key := newKey(o)
-	known := b.objects[key]
-	if known == nil {
+	all, i, known := b.search(o)
+	if !known {
 		return nil
 	}
-	delete(b.objects, key)
-	names := b.named[key.cluster]
-	names = slices.Delete(names, slices.Index(names, key.name), slices.Index(names, key.name)+1)
-	if len(names) == 0 {
-		delete(b.named, key.cluster)
+	removed := all[i]
+	b.count--
+	if len(all) == 1 {
+		delete(b.clusters, o.Cluster)
 	} else {
-		b.named[key.cluster] = names
+		b.clusters[o.Cluster] = slices.Delete(all, i, i+1)
 	}
-	return known
+	return removed
 }
 
 // RemoveCluster removes all objects of a cluster.
 func (b *Book) RemoveCluster(cluster string) {
-	for _, name := range b.names(cluster) {
-		b.remove(Object{cluster, name})
-	}
+	b.count -= b.countObjects(cluster)
+	delete(b.clusters, cluster)
 }

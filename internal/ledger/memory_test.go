@@ -66,6 +66,8 @@ func TestOrder(t *testing.T) {
 		read := &memory{}
 		for _, r := range stored {
 			read.fold(r)
+			k := newKept(*read)
+			*read = k.memory()
 		}
 		if got := read.state(); got != want {
 			t.Fatalf("seed %d: %s\nin the order %v, stored after %d as %s: %+v\nwant %+v", seed, describeReports(reports), order, some, describeReports(stored), got, want)

@@ -1,9 +1,9 @@
 package ledger
 
 import (
-	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -14,7 +14,7 @@ const maxHeldSpans = 32
 // Pending are the span writes that a store does not have yet: one for each span, whatever has become
 // of it meanwhile. They may be written twice. The zero Pending has none.
 type Pending struct {
-	objects map[Object]map[time.Time]SpanWrite // by Span.Since
+	objects map[Object][]SpanWrite // of each object by Span.Since
 	count   int
 }
 
@@ -24,26 +24,27 @@ func (p *Pending) Len() int { return p.count }
 // Add takes in a write that follows all others.
 func (p *Pending) Add(w SpanWrite) {
 	if p.objects == nil {
-		p.objects = map[Object]map[time.Time]SpanWrite{}
+		p.objects = map[Object][]SpanWrite{}
 	}
 	spans := p.objects[w.Object]
 	if spans == nil {
-		spans = map[time.Time]SpanWrite{}
-		p.objects[w.Object] = spans
+		spans = make([]SpanWrite, 0, 2) // mostly one that ends, and one that begins
 	}
-	held, known := spans[w.Span.Since]
-	if known && held.Kind == BeginSpan && w.Kind == EndSpan {
-		held.Span.Until = w.Span.Until
-		w = held
-	}
-	spans[w.Span.Since] = w
-	if !known {
+	i, known := slices.BinarySearchFunc(spans, w.Span.Since, func(held SpanWrite, since time.Time) int { return held.Span.Since.Compare(since) })
+	switch {
+	case !known:
+		spans = slices.Insert(spans, i, w)
 		p.count++
+	case spans[i].Kind == BeginSpan && w.Kind == EndSpan:
+		spans[i].Span.Until = w.Span.Until
+	default:
+		spans[i] = w
 	}
 	if len(spans) > maxHeldSpans {
-		delete(spans, slices.MinFunc(slices.Collect(maps.Keys(spans)), time.Time.Compare))
+		spans = slices.Delete(spans, 0, 1)
 		p.count--
 	}
+	p.objects[w.Object] = spans
 }
 
 // Follow adds writes that came after those that p has.
@@ -66,18 +67,23 @@ func (p *Pending) RemoveClusters(isRemoved func(id string) bool) {
 // All returns the writes, by object, and by time for each object.
 func (p *Pending) All() []SpanWrite {
 	all := make([]SpanWrite, 0, p.count)
-	for _, spans := range p.objects {
-		for _, w := range spans {
-			all = append(all, w)
-		}
+	for _, o := range SortObjects(p.objects) {
+		all = append(all, p.objects[o]...)
 	}
-	slices.SortFunc(all, func(a, b SpanWrite) int {
-		return cmp.Or(a.Object.Compare(b.Object), a.Span.Since.Compare(b.Span.Since))
-	})
+	return all
+}
+
+// SortObjects returns the objects of a map by cluster and name.
+func SortObjects[V any](of map[Object]V) []Object {
+	all := slices.AppendSeq(make([]Object, 0, len(of)), maps.Keys(of))
+	slices.SortFunc(all, Object.Compare)
 	return all
 }
 
 // Compare orders objects by cluster and name.
 func (o Object) Compare(other Object) int {
-	return cmp.Or(cmp.Compare(o.Cluster, other.Cluster), cmp.Compare(o.Name, other.Name))
+	if o.Cluster != other.Cluster {
+		return strings.Compare(o.Cluster, other.Cluster)
+	}
+	return strings.Compare(o.Name, other.Name)
 }

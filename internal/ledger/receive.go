@@ -65,8 +65,10 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 			receipt.Refused++
 		}
 		if done.Changed {
-			changed = true
-			receipt.Writes = append(receipt.Writes, known.change(r.Object, known.state(), spanStart(r.Said, c.Received), unheard)...)
+			if !changed {
+				changed, receipt.Writes = true, slices.Grow(receipt.Writes, 2*len(reports)) // mostly a span ends, and one begins
+			}
+			receipt.Writes = known.change(receipt.Writes, r.Object, known.state(), spanStart(r.Said, c.Received), unheard)
 		}
 	}
 	l.removeObjects(cluster, c, reports, &receipt)
@@ -130,7 +132,6 @@ func (l *Ledger) findMissing(cluster *Cluster, c Contact, reports []Report) []st
 			missing = append(missing, name)
 		}
 	}
-	slices.Sort(missing)
 	return missing
 }
 

@@ -25,16 +25,16 @@ func (l *Ledger) FindRuns(environment, other string) []Runs {
 		if in != environment && in != other {
 			continue
 		}
-		key, platform := objectKey{cluster: unique.Make(c.ID)}, unique.Make(c.Platform)
-		for _, key.name = range l.book.named[key.cluster] {
-			if key.name == platform {
+		platform := unique.Make(c.Platform)
+		for _, known := range l.book.clusters[c.ID] {
+			if known.name == platform {
 				continue
 			}
-			state := l.book.objects[key].state()
-			found := run{key.name, in, state.Revision}
+			state := known.state()
+			found := run{known.name, in, state.Revision}
 			count := counts[found]
 			if count == nil {
-				count = &Runs{Object: key.name.Value(), Environment: in, Revision: state.Revision}
+				count = &Runs{Object: known.name.Value(), Environment: in, Revision: state.Revision}
 				counts[found] = count
 			}
 			count.Clusters++

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"iter"
-	"slices"
 	"unique"
 )
 
@@ -30,11 +29,12 @@ func (s Saved) IsSame(other Saved) bool {
 
 // Save returns what has to be stored of an object, and false if it is not known.
 func (l *Ledger) Save(o Object) (Saved, bool) {
-	r := l.book.objects[newKey(o)]
+	r := l.book.find(o)
 	if r == nil {
 		return Saved{}, false
 	}
-	s := Saved{Object: o, State: r.state(), Reports: r.reports(o), Open: r.open.span(), Before: r.before.span()}
+	m := r.memory()
+	s := Saved{Object: o, State: m.state(), Reports: m.reports(o), Open: r.open.span(), Before: r.before.span()}
 	s.Open.Message = s.State.Message
 	return s, true
 }
@@ -54,7 +54,6 @@ func (l *Ledger) SaveAll() iter.Seq[Saved] {
 // SaveCluster returns what has to be stored of the objects of a cluster, by name.
 func (l *Ledger) SaveCluster(id string) []Saved {
 	names := l.book.names(id)
-	slices.Sort(names)
 	all := make([]Saved, 0, len(names))
 	for _, name := range names {
 		s, _ := l.Save(Object{id, name})
@@ -94,11 +93,11 @@ func (l *Ledger) ReplaceCluster(c Cluster) {
 // RestoreObject takes in what was stored of an object. It must not be known. State is not read: it
 // follows from Reports.
 func (l *Ledger) RestoreObject(s Saved) {
-	r := &record{history: history{open: newMark(s.Open), before: newMark(s.Before)}}
+	var m memory
 	for _, report := range s.Reports {
-		r.fold(report)
+		m.fold(report)
 	}
-	l.book.add(newKey(s.Object), r)
+	l.book.add(s.Object, &record{kept: newKept(m), history: history{open: newMark(s.Open), before: newMark(s.Before)}})
 }
 
 // newMark is the inverse of mark.span.

@@ -64,10 +64,10 @@ func (m mark) isSame(other mark) bool {
 	return m == other
 }
 
-// change makes another state the last one, from a time on, and returns the writes that do the same to
+// change makes another state the last one, from a time on, and appends the writes that do the same to
 // the stored spans: one that begins in the gap is late. Spans of one object never overlap, at most one
 // lasts, and time does not go backwards.
-func (h *history) change(o Object, s State, at time.Time, unheard gap) (writes []SpanWrite) {
+func (h *history) change(writes []SpanWrite, o Object, s State, at time.Time, unheard gap) []SpanWrite {
 	since := max(unixSeconds(at), h.open.since)
 	span := Span{Since: timeOf(since), Phase: s.Phase, Revision: s.Revision, Attempted: s.Attempted, Message: s.Message}
 	span.Late = unheard.contains(span.Since)

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -66,10 +65,6 @@ func (l *Ledger) FindStandings(w Wanted, outputs *Outputs, now time.Time) []Stan
 
 // judgeAll returns how each expected cluster stands to what is wanted, by type and name, and not why.
 func (l *Ledger) judgeAll(w Wanted, outputs *Outputs, now time.Time) []Situation {
-	objects := map[string][]Object{}
-	if w.AllObjects {
-		objects = l.objectsByCluster()
-	}
 	var all []Situation
 	for _, e := range l.listExpected(w, now) {
 		if e.cluster == nil {
@@ -77,8 +72,8 @@ func (l *Ledger) judgeAll(w Wanted, outputs *Outputs, now time.Time) []Situation
 			continue
 		}
 		s := l.judgePlatform(e.cluster, w, outputs, now)
-		if s.Class == ClassReady {
-			s.Standing = l.judgeObjects(s.Standing, objects[e.cluster.ID], w)
+		if w.AllObjects && s.Class == ClassReady {
+			s.Standing = l.judgeObjects(s.Standing, w)
 		}
 		all = append(all, s)
 	}
@@ -134,7 +129,7 @@ func (l *Ledger) listExpected(w Wanted, now time.Time) []expected {
 // judgePlatform returns how a cluster stands by its platform object alone.
 func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.Time) Situation {
 	s := Situation{Standing: Standing{Cluster: c, Type: c.Group.ClusterType, Object: Object{c.ID, c.Platform}}}
-	known := l.book.objects[newKey(s.Object)]
+	known := l.book.find(s.Object)
 	if known != nil {
 		s.Platform, s.Since = known.state(), timeOf(known.open.since)
 	}
@@ -163,28 +158,18 @@ func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.
 // judgeObjects returns how a cluster stands whose platform object is ready, by its other objects: one
 // that has failed since the output was merged fails it, and any other that is not ready keeps it from
 // being ready.
-func (l *Ledger) judgeObjects(s Standing, objects []Object, w Wanted) Standing {
-	for _, o := range objects {
-		state, _ := l.book.Find(o)
-		since := l.book.findSince(o)
+func (l *Ledger) judgeObjects(s Standing, w Wanted) Standing {
+	for _, name := range l.book.names(s.Cluster.ID) {
+		o := Object{s.Cluster.ID, name}
+		known := l.book.find(o)
+		state := known.state()
 		switch {
 		case state.Phase == Ready:
-		case state.Phase == Failed && !since.Before(w.Output.Merged):
+		case state.Phase == Failed && !timeOf(known.open.since).Before(w.Output.Merged):
 			return Standing{Cluster: s.Cluster, Type: s.Type, Class: ClassFailed, Object: o, Message: state.Message}
 		case s.Class == ClassReady:
 			s.Class, s.Object = ClassProgressing, o
 		}
 	}
 	return s
-}
-
-func (l *Ledger) objectsByCluster() map[string][]Object {
-	all := map[string][]Object{}
-	for o := range l.book.All() {
-		all[o.Cluster] = append(all[o.Cluster], o)
-	}
-	for _, objects := range all {
-		slices.SortFunc(objects, func(a, b Object) int { return cmp.Compare(a.Name, b.Name) })
-	}
-	return all
 }

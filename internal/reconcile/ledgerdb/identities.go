@@ -3,31 +3,38 @@ package ledgerdb
 import (
 	"context"
 
+	"github.com/fairlead-io/fairlead/internal/base/recent"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
 
-// identities are the ids that were looked up already.
+// maxRemembered is of how many clusters the ids of objects are remembered, apart from those that were
+// written before.
+const maxRemembered = 250
+
+// identities are the ids of clusters, and those of the objects of clusters that were written lately, by the
+// first names of the clusters.
 type identities struct {
-	clusters map[string]int64            // by their first names
-	objects  map[string]map[string]int64 // by the same, and their own
+	clusters map[string]int64
+	// objects are nil for a cluster whose objects were changed by another process.
+	objects recent.Map[string, *objectIDs]
 }
 
-func newIdentities() identities {
-	return identities{map[string]int64{}, map[string]map[string]int64{}}
+func newIdentities() identities { return identities{clusters: map[string]int64{}} }
+
+// objectIDs are the ids of the objects of a cluster.
+type objectIDs struct {
+	cluster int64
+	byName  map[string]int64
+	gone    map[string]bool // those that the cluster no longer has
+	evident map[string]bool // those that have rows in evidence
+	last    int64           // the greatest among the ids that the cluster has for itself
 }
 
-// forget forgets the ids of a cluster and its objects.
-func (ids *identities) forget(cluster string) {
-	delete(ids.clusters, cluster)
-	delete(ids.objects, cluster)
-}
+// end is after the ids that the cluster has for itself.
+func (of *objectIDs) end() int64 { return (of.cluster + 1) * ledger.MaxObjects }
 
-func (ids *identities) addObject(o ledger.Object, id int64) {
-	if ids.objects[o.Cluster] == nil {
-		ids.objects[o.Cluster] = map[string]int64{}
-	}
-	ids.objects[o.Cluster][o.Name] = id
-}
+// forget forgets the ids of the objects of a cluster.
+func (ids *identities) forget(cluster string) { ids.objects.Put(cluster, nil) }
 
 // batchWriter writes one batch. The ids of revisions and messages are remembered for as long.
 type batchWriter struct {
@@ -40,87 +47,131 @@ func newBatchWriter(s session, ids *identities) *batchWriter {
 	return &batchWriter{s, ids, map[string]int64{}, map[string]int64{}}
 }
 
-// findID returns the number that a statement returns, and false for none.
-func (w *batchWriter) findID(ctx context.Context, statement string, args ...any) (id int64, found bool, err error) {
-	err = w.query(ctx, statement, args, func(scan scanFunc) error {
-		found = true
-		return scan(&id)
-	})
-	return id, found, err
+// findID returns the number that a statement returns; 0 for none.
+func (w *batchWriter) findID(ctx context.Context, statement string, args ...any) (id int64, err error) {
+	err = w.query(ctx, statement, args, func(scan scanFunc) error { return scan(&id) })
+	return id, err
 }
 
-// revisionID returns the id of a revision, which is added if it is new; nil for "".
-func (w *batchWriter) revisionID(ctx context.Context, text string) (any, error) {
-	return w.textID(ctx, w.revisions, "revision_write", text, text, ledger.ParseRevision(text).Commit)
-}
-
-// messageID returns the id of a message, which is added if it is new; nil for "".
-func (w *batchWriter) messageID(ctx context.Context, text string) (any, error) {
-	return w.textID(ctx, w.messages, "message_write", text, text)
-}
-
-func (w *batchWriter) textID(ctx context.Context, known map[string]int64, statement, text string, args ...any) (any, error) {
-	if text == "" {
-		return nil, nil
-	}
-	if id, ok := known[text]; ok {
+// revisionID returns the id of a revision, which is added if it is new; 0 for "".
+func (w *batchWriter) revisionID(ctx context.Context, text string) (int64, error) {
+	id, known := w.revisions[text]
+	if known || text == "" {
 		return id, nil
 	}
-	id, _, err := w.findID(ctx, statement, args...)
-	if err == nil {
-		known[text] = id
+	id, err := w.findID(ctx, "revision_write", text, ledger.ParseRevision(text).Commit)
+	w.revisions[text] = id
+	return id, err
+}
+
+// messageID returns the id of a message, which is added if it is new; 0 for "".
+func (w *batchWriter) messageID(ctx context.Context, text string) (int64, error) {
+	id, known := w.messages[text]
+	if known || text == "" {
+		return id, nil
 	}
+	id, err := w.findID(ctx, "message_write", text)
+	w.messages[text] = id
 	return id, err
 }
 
 // clusterID returns the id of a cluster that was written.
 func (w *batchWriter) clusterID(ctx context.Context, firstName string) (int64, error) {
-	if id, ok := w.ids.clusters[firstName]; ok {
+	id, known := w.ids.clusters[firstName]
+	if known {
 		return id, nil
 	}
-	id, _, err := w.findID(ctx, "cluster_find", firstName)
-	if err == nil {
-		w.ids.clusters[firstName] = id
-	}
+	id, err := w.findID(ctx, "cluster_find", firstName)
+	w.ids.clusters[firstName] = id
 	return id, err
 }
 
-// objectID returns the id of an object, which is added if it is new. The objects of a cluster are
-// neighbours, so that a batch touches few pages.
-func (w *batchWriter) objectID(ctx context.Context, o ledger.Object) (int64, error) {
-	if id, ok := w.ids.objects[o.Cluster][o.Name]; ok {
-		return id, nil
-	}
-	cluster, err := w.clusterID(ctx, o.Cluster)
+// objectID returns the id of an object, which is added if it is new, and revived if it was gone, and
+// those of its cluster.
+func (w *batchWriter) objectID(ctx context.Context, o ledger.Object) (id int64, of *objectIDs, err error) {
+	of, err = w.findObjects(ctx, o.Cluster)
 	if err != nil {
-		return 0, err
+		return 0, of, err
 	}
-	id, found, err := w.findID(ctx, "object_find", cluster, o.Name)
+	id, known := of.byName[o.Name]
 	switch {
-	case err != nil:
-		return 0, err
-	case found:
+	case !known:
+		id, err = w.addObject(ctx, of, o.Name)
+	case of.gone[o.Name]:
+		delete(of.gone, o.Name)
 		err = w.exec(ctx, "object_revive", id)
-	default:
-		id, err = w.addObject(ctx, cluster, o.Name)
 	}
-	if err == nil {
-		w.ids.addObject(o, id)
+	return id, of, err
+}
+
+// findObjects returns the ids of the objects of a cluster.
+func (w *batchWriter) findObjects(ctx context.Context, cluster string) (*objectIDs, error) {
+	of, _ := w.ids.objects.Find(cluster)
+	if of != nil {
+		return of, nil
 	}
-	return id, err
+	err := w.loadObjects(ctx, []string{cluster})
+	of, _ = w.ids.objects.Find(cluster)
+	return of, err
+}
+
+// loadObjects reads the ids of the objects of clusters that are not remembered.
+func (w *batchWriter) loadObjects(ctx context.Context, clusters []string) error {
+	loaded := map[int64]*objectIDs{}
+	var asked []int64
+	for _, cluster := range clusters {
+		of, _ := w.ids.objects.Find(cluster)
+		if of != nil {
+			continue
+		}
+		id, err := w.clusterID(ctx, cluster)
+		if err != nil {
+			return err
+		}
+		of = &objectIDs{cluster: id, byName: map[string]int64{}, gone: map[string]bool{}, evident: map[string]bool{}, last: id*ledger.MaxObjects - 1}
+		w.ids.objects.Put(cluster, of)
+		loaded[id] = of
+		asked = append(asked, id)
+	}
+	return w.queryEach(ctx, "objects_load", asked, func(scan scanFunc) error {
+		var cluster, object int64
+		var name string
+		var gone, evident bool
+		err := scan(&cluster, &object, &name, &gone, &evident)
+		if err == nil {
+			loaded[cluster].add(object, name, gone, evident)
+		}
+		return err
+	})
+}
+
+func (of *objectIDs) add(id int64, name string, gone, evident bool) {
+	of.byName[name] = id
+	if gone {
+		of.gone[name] = true
+	}
+	if evident {
+		of.evident[name] = true
+	}
+	if id < of.end() {
+		of.last = max(of.last, id)
+	}
 }
 
 // overflow is where the ids of objects begin whose cluster has had more objects than it may have at a
 // time.
 const overflow = 1 << 40
 
-func (w *batchWriter) addObject(ctx context.Context, cluster int64, name string) (int64, error) {
-	id, _, err := w.findID(ctx, "object_next", cluster*ledger.MaxObjects, (cluster+1)*ledger.MaxObjects)
-	if err == nil && id >= (cluster+1)*ledger.MaxObjects {
-		id, _, err = w.findID(ctx, "object_next", overflow, 2*overflow)
+// addObject adds an object of a cluster. The objects of a cluster are neighbours, so that a batch touches
+// few pages.
+func (w *batchWriter) addObject(ctx context.Context, of *objectIDs, name string) (id int64, err error) {
+	id = of.last + 1
+	if id >= of.end() {
+		id, err = w.findID(ctx, "object_next", int64(overflow))
 	}
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = w.exec(ctx, "object_write", id, of.cluster, name)
 	}
-	return id, w.exec(ctx, "object_write", id, cluster, name)
+	of.add(id, name, false, false)
+	return id, err
 }

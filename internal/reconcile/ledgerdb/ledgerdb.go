@@ -49,8 +49,27 @@ type engine interface {
 // session runs the statements of a transaction, by their names: see queries.
 type session interface {
 	exec(ctx context.Context, statement string, args ...any) error
+	// execAll runs a statement for each of some rows of numbers, none of which changes what another one
+	// does.
+	execAll(ctx context.Context, statement string, all rows) error
 	// query calls each for every row, with the function that reads its columns.
 	query(ctx context.Context, statement string, args []any, each func(scan scanFunc) error) error
+	// queryEach is query for each of some ids.
+	queryEach(ctx context.Context, statement string, ids []int64, each func(scan scanFunc) error) error
+}
+
+// rows are rows of numbers, each of the same width. Which of them stand for null if they are 0 is in the
+// statements.
+type rows struct {
+	width  int
+	values []int64
+}
+
+// newRows returns no rows, with room for some.
+func newRows(width, room int) rows { return rows{values: make([]int64, 0, width*room)} }
+
+func (r *rows) add(values ...int64) {
+	r.width, r.values = len(values), append(r.values, values...)
 }
 
 // scanFunc reads the columns of a row, as that of [database/sql.Rows] does.

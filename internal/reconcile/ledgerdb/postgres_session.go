@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -50,6 +51,28 @@ func (s *postgresSession) exec(ctx context.Context, statement string, args ...an
 	return s.send(ctx)
 }
 
+// maxRows is how many rows a statement has at most.
+const maxRows = 5000
+
+// execAll sends rows as one array for each of their columns.
+func (s *postgresSession) execAll(ctx context.Context, statement string, all rows) error {
+	for some := range slices.Chunk(all.values, max(maxRows*all.width, 1)) {
+		columns := make([]any, all.width)
+		for i := range columns {
+			column := make([]int64, 0, len(some)/all.width)
+			for row := range slices.Chunk(some, all.width) {
+				column = append(column, row[i])
+			}
+			columns[i] = column
+		}
+		err := s.exec(ctx, statement, columns...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (s *postgresSession) query(ctx context.Context, statement string, args []any, each func(scan scanFunc) error) error {
 	found, err := s.find(statement)
 	if err != nil {
@@ -74,6 +97,14 @@ func (s *postgresSession) query(ctx context.Context, statement string, args []an
 		}
 		return nil
 	})
+}
+
+// queryEach asks for all ids at once.
+func (s *postgresSession) queryEach(ctx context.Context, statement string, ids []int64, each func(scan scanFunc) error) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.query(ctx, statement, []any{ids}, each)
 }
 
 func (s *postgresSession) find(statement string) (string, error) {

@@ -164,13 +164,15 @@ func (r *Retention) deleteSpans(ctx context.Context, in session, found oldSpans)
 		return err
 	}
 	messages := map[int64]bool{}
+	var deleted rows
 	for _, s := range found.spans {
-		err := in.exec(ctx, "span_delete", s.object, s.since)
-		if err != nil {
-			return err
-		}
+		deleted.add(s.object, s.since)
 		messages[s.message] = true
 		r.next = s.object
+	}
+	err = in.execAll(ctx, "span_delete", deleted)
+	if err != nil {
+		return err
 	}
 	delete(messages, 0)
 	for _, id := range slices.Sorted(maps.Keys(messages)) {

@@ -3,6 +3,7 @@ package ledgerdb
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -17,7 +18,9 @@ type sqlite3 struct {
 	files, readers *sql.DB
 	writer         *sql.Conn // the only connection of files; both nil if nothing is written
 	statements     map[string]string
-	prepared       map[string]*sql.Stmt // of the writer
+	prepared       map[string]*sql.Stmt              // of the writer
+	bulk           map[string]driver.StmtExecContext // by their texts, as the driver has them
+	args           []driver.NamedValue               // of the last of these
 }
 
 const (
@@ -39,7 +42,7 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	e := &sqlite3{prepared: map[string]*sql.Stmt{}}
+	e := &sqlite3{prepared: map[string]*sql.Stmt{}, bulk: map[string]driver.StmtExecContext{}}
 	e.statements, err = readStatements(sqliteFiles)
 	if err != nil {
 		return nil, err
@@ -137,7 +140,7 @@ func (e *sqlite3) inTransaction(ctx context.Context, work func() error) error {
 }
 
 func (e *sqlite3) transact(ctx context.Context, work func(session) error) error {
-	return e.inTransaction(ctx, func() error { return work(&sqliteSession{e.statements, e.writer, e.prepared}) })
+	return e.inTransaction(ctx, func() error { return work(&sqliteSession{e.statements, e.writer, e.prepared, e}) })
 }
 
 func (e *sqlite3) read(ctx context.Context, work func(session) error) error {
@@ -145,7 +148,7 @@ func (e *sqlite3) read(ctx context.Context, work func(session) error) error {
 	if err != nil {
 		return describeSQLiteError(err)
 	}
-	err = work(&sqliteSession{e.statements, tx, map[string]*sql.Stmt{}})
+	err = work(&sqliteSession{e.statements, tx, map[string]*sql.Stmt{}, nil})
 	return errors.Join(describeSQLiteError(err), tx.Rollback())
 }
 
@@ -163,7 +166,7 @@ func (e *sqlite3) shrink(ctx context.Context) error {
 func (e *sqlite3) close() error {
 	var err error
 	if e.writer != nil {
-		err = e.writer.Close()
+		err = errors.Join(e.closeBulk(), e.writer.Close())
 	}
 	if e.files != nil {
 		err = errors.Join(err, e.files.Close())
@@ -176,6 +179,9 @@ type sqliteSession struct {
 	statements map[string]string
 	on         preparer
 	prepared   map[string]*sql.Stmt // on that
+	// writer is set for a transaction that may write. There each statement runs to its end, as one that
+	// may be cut off costs more; the end of a context is noticed before the next one.
+	writer *sqlite3
 }
 
 // preparer is a connection, or a transaction of one.
@@ -183,24 +189,33 @@ type preparer interface {
 	PrepareContext(ctx context.Context, text string) (*sql.Stmt, error)
 }
 
-func (s *sqliteSession) prepare(ctx context.Context, name string) (*sql.Stmt, error) {
-	if known := s.prepared[name]; known != nil {
-		return known, nil
+// prepare returns a statement, and the context to run it with.
+func (s *sqliteSession) prepare(ctx context.Context, name string) (*sql.Stmt, context.Context, error) {
+	if s.writer != nil {
+		err := ctx.Err()
+		if err != nil {
+			return nil, ctx, err
+		}
+		ctx = context.WithoutCancel(ctx)
+	}
+	known := s.prepared[name]
+	if known != nil {
+		return known, ctx, nil
 	}
 	text, ok := s.statements[name]
 	if !ok {
-		return nil, fmt.Errorf("there is no statement %s", name)
+		return nil, ctx, fmt.Errorf("there is no statement %s", name)
 	}
 	stmt, err := s.on.PrepareContext(ctx, text)
 	if err != nil {
-		return nil, fmt.Errorf("prepare %s: %w", name, err)
+		return nil, ctx, fmt.Errorf("prepare %s: %w", name, err)
 	}
 	s.prepared[name] = stmt
-	return stmt, nil
+	return stmt, ctx, nil
 }
 
 func (s *sqliteSession) exec(ctx context.Context, statement string, args ...any) error {
-	stmt, err := s.prepare(ctx, statement)
+	stmt, ctx, err := s.prepare(ctx, statement)
 	if err != nil {
 		return err
 	}
@@ -211,7 +226,7 @@ func (s *sqliteSession) exec(ctx context.Context, statement string, args ...any)
 }
 
 func (s *sqliteSession) query(ctx context.Context, statement string, args []any, each func(scan scanFunc) error) error {
-	stmt, err := s.prepare(ctx, statement)
+	stmt, ctx, err := s.prepare(ctx, statement)
 	if err != nil {
 		return err
 	}
@@ -227,6 +242,16 @@ func (s *sqliteSession) query(ctx context.Context, statement string, args []any,
 	}
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}
+
+func (s *sqliteSession) queryEach(ctx context.Context, statement string, ids []int64, each func(scan scanFunc) error) error {
+	for _, id := range ids {
+		err := s.query(ctx, statement, []any{id}, each)
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package ledgerdb
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
@@ -11,7 +13,7 @@ import (
 // Batch is what is written at a time. The clusters of its objects are in it, or were written before.
 type Batch struct {
 	Clusters []ledger.Cluster
-	// Objects and Spans are best sorted by object.
+	// Objects and Spans are best sorted by object. Of an object or a span there is one of them at most.
 	Objects []ledger.Saved
 	Spans   []ledger.SpanWrite
 	// Gone are the objects that their clusters no longer have, since a time.
@@ -24,6 +26,21 @@ type Batch struct {
 // IsEmpty reports whether there is nothing to write.
 func (b *Batch) IsEmpty() bool {
 	return len(b.Clusters) == 0 && len(b.Objects) == 0 && len(b.Spans) == 0 && len(b.Gone) == 0 && len(b.Refusals) == 0
+}
+
+// listChanged returns the clusters whose objects are in the batch.
+func (b *Batch) listChanged() []string {
+	found := map[string]bool{}
+	for i := range b.Objects {
+		found[b.Objects[i].Object.Cluster] = true
+	}
+	for i := range b.Spans {
+		found[b.Spans[i].Object.Cluster] = true
+	}
+	for _, o := range b.Gone {
+		found[o.Cluster] = true
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 // Write writes a batch whole or not at all. It may be written again, but for its refusals, which then count
@@ -53,6 +70,9 @@ func (s *Store) Update(ctx context.Context, take func(News) Batch) error {
 			s.ids.forget(c.ID)
 		}
 		err = newBatchWriter(in, &s.ids).writeBatch(ctx, take(n))
+		if s.ids.objects.Len() > maxRemembered {
+			s.ids.objects.Rotate()
+		}
 		if err == nil && s.shared {
 			generation, err = loadGeneration(ctx, in)
 		}
@@ -98,25 +118,19 @@ func (w *batchWriter) writeBatch(ctx context.Context, b Batch) error {
 			return err
 		}
 	}
-	for i := range b.Objects {
-		err := w.writeObject(ctx, &b.Objects[i])
-		if err != nil {
-			return err
-		}
+	err := w.loadObjects(ctx, b.listChanged())
+	if err == nil {
+		err = w.writeStates(ctx, b.Objects)
 	}
-	for i := range b.Spans {
-		err := w.writeSpan(ctx, &b.Spans[i])
-		if err != nil {
-			return err
-		}
+	if err == nil {
+		err = w.writeSpans(ctx, b.Spans)
 	}
-	for _, o := range b.Gone {
-		err := w.writeGone(ctx, o, b.GoneSince)
-		if err != nil {
-			return err
-		}
+	if err == nil {
+		err = w.writeGone(ctx, b.Gone, b.GoneSince)
 	}
-	err := w.writeArrivals(ctx, b)
+	if err == nil {
+		err = w.writeArrivals(ctx, b)
+	}
 	if err != nil {
 		return err
 	}
@@ -124,75 +138,94 @@ func (w *batchWriter) writeBatch(ctx context.Context, b Batch) error {
 }
 
 func (w *batchWriter) writeCluster(ctx context.Context, c *ledger.Cluster) error {
-	id, _, err := w.findID(ctx, "cluster_write", c.ID, c.Name(), c.UID, c.Group.Environment, c.Group.ClusterType, c.Platform, c.Unproven, seconds(c.Every),
+	err := w.exec(ctx, "cluster_write", c.ID, c.Name(), c.UID, c.Group.Environment, c.Group.ClusterType, c.Platform, c.Unproven, seconds(c.Every),
 		unixOf(c.FirstSeen), unixOf(c.LastSeen), c.Rival, unixOf(c.RivalSeen), c.Boot, int64(c.Sequence), unixOf(c.Sent), unixOf(c.AgentSeen), c.Digest)
 	if err != nil {
 		return err
 	}
-	w.ids.clusters[c.ID] = id
+	id, err := w.clusterID(ctx, c.ID)
+	if err != nil {
+		return err
+	}
 	for i, n := range c.Names {
 		var until any
 		if i+1 < len(c.Names) {
 			until = unixOf(c.Names[i+1].Since)
 		}
-		if err := w.exec(ctx, "cluster_name_write", id, unixOf(n.Since), until, n.Name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *batchWriter) writeObject(ctx context.Context, s *ledger.Saved) error {
-	id, err := w.objectID(ctx, s.Object)
-	if err != nil {
-		return err
-	}
-	cluster, err := w.clusterID(ctx, s.Object.Cluster)
-	if err != nil {
-		return err
-	}
-	texts, err := w.textIDs(ctx, s.State.Revision, s.State.Attempted, s.State.Message)
-	if err != nil {
-		return err
-	}
-	level := len(s.Reports) > 0 && s.Reports[0].Level
-	err = w.exec(ctx, "state_write", id, cluster, int64(s.State.Phase), texts[0], texts[1], unixOf(s.Open.Since), unixOf(s.State.Said), level, texts[2])
-	if err != nil {
-		return err
-	}
-	if err := w.exec(ctx, "evidence_delete", id); err != nil || s.IsPlain() {
-		return err
-	}
-	for i, r := range s.Reports {
-		texts, err := w.textIDs(ctx, r.Target, r.Runs, r.Message)
+		err := w.exec(ctx, "cluster_name_write", id, unixOf(n.Since), until, n.Name)
 		if err != nil {
 			return err
 		}
-		if err := w.exec(ctx, "evidence_write", id, int64(i), int64(r.Phase), texts[0], texts[1], unixOf(r.Said), r.Level, texts[2]); err != nil {
-			return err
-		}
 	}
 	return nil
 }
 
-// writeGone ends what is known of an object. Its history stays.
-func (w *batchWriter) writeGone(ctx context.Context, o ledger.Object, since time.Time) error {
-	id, err := w.objectID(ctx, o)
-	if err != nil {
-		return err
+// writeStates writes what is known of objects.
+func (w *batchWriter) writeStates(ctx context.Context, all []ledger.Saved) error {
+	var outdated, evidence rows
+	states := newRows(9, len(all))
+	for i := range all {
+		s := &all[i]
+		id, of, err := w.objectID(ctx, s.Object)
+		if err != nil {
+			return err
+		}
+		texts, err := w.textIDs(ctx, s.State.Revision, s.State.Attempted, s.State.Message)
+		if err != nil {
+			return err
+		}
+		level := len(s.Reports) > 0 && s.Reports[0].Level
+		states.add(id, of.cluster, int64(s.State.Phase), texts[0], texts[1], unixOf(s.Open.Since), unixOf(s.State.Said), numberOf(level), texts[2])
+		if of.evident[s.Object.Name] {
+			outdated.add(id)
+			delete(of.evident, s.Object.Name)
+		}
+		if s.IsPlain() {
+			continue
+		}
+		of.evident[s.Object.Name] = true
+		for i, r := range s.Reports {
+			texts, err := w.textIDs(ctx, r.Target, r.Runs, r.Message)
+			if err != nil {
+				return err
+			}
+			evidence.add(id, int64(i), int64(r.Phase), texts[0], texts[1], unixOf(r.Said), numberOf(r.Level), texts[2])
+		}
 	}
-	delete(w.ids.objects[o.Cluster], o.Name) // so that it is revived when it is back
-	if err := w.exec(ctx, "object_gone", id, unixOf(since)); err != nil {
-		return err
+	err := w.execAll(ctx, "state_write", states)
+	if err == nil {
+		err = w.execAll(ctx, "evidence_delete", outdated)
 	}
-	if err := w.exec(ctx, "state_delete", id); err != nil {
-		return err
+	if err == nil {
+		err = w.execAll(ctx, "evidence_write", evidence)
 	}
-	return w.exec(ctx, "evidence_delete", id)
+	return err
+}
+
+// writeGone ends what is known of objects. Their history stays.
+func (w *batchWriter) writeGone(ctx context.Context, all []ledger.Object, since time.Time) error {
+	var gone, ids rows
+	for _, o := range all {
+		id, of, err := w.objectID(ctx, o)
+		if err != nil {
+			return err
+		}
+		of.gone[o.Name] = true
+		delete(of.evident, o.Name)
+		gone.add(id, unixOf(since))
+		ids.add(id)
+	}
+	err := w.execAll(ctx, "object_gone", gone)
+	for _, statement := range []string{"state_delete", "evidence_delete"} {
+		if err == nil {
+			err = w.execAll(ctx, statement, ids)
+		}
+	}
+	return err
 }
 
 // textIDs returns the ids of two revisions and a message.
-func (w *batchWriter) textIDs(ctx context.Context, first, second, message string) (ids [3]any, err error) {
+func (w *batchWriter) textIDs(ctx context.Context, first, second, message string) (ids [3]int64, err error) {
 	ids[0], err = w.revisionID(ctx, first)
 	if err == nil {
 		ids[1], err = w.revisionID(ctx, second)
@@ -203,23 +236,45 @@ func (w *batchWriter) textIDs(ctx context.Context, first, second, message string
 	return ids, err
 }
 
-func (w *batchWriter) writeSpan(ctx context.Context, x *ledger.SpanWrite) error {
-	id, err := w.objectID(ctx, x.Object)
-	if err != nil {
-		return err
+// writeSpans writes what has become of spans.
+func (w *batchWriter) writeSpans(ctx context.Context, all []ledger.SpanWrite) error {
+	begun, ended, deleted := newRows(8, len(all)/2), newRows(3, len(all)/2), rows{}
+	for i := range all {
+		x := &all[i]
+		id, _, err := w.objectID(ctx, x.Object)
+		if err != nil {
+			return err
+		}
+		since, until := unixOf(x.Span.Since), unixOf(x.Span.Until)
+		switch x.Kind {
+		case ledger.EndSpan:
+			ended.add(id, since, until)
+		case ledger.DeleteSpan:
+			deleted.add(id, since)
+		case ledger.BeginSpan:
+			texts, err := w.textIDs(ctx, x.Span.Revision, x.Span.Attempted, x.Span.Message)
+			if err != nil {
+				return err
+			}
+			begun.add(id, since, until, int64(x.Span.Phase), texts[0], texts[1], texts[2], numberOf(x.Span.Late))
+		}
 	}
-	since, until := unixOf(x.Span.Since), unixOrNull(x.Span.Until)
-	switch x.Kind {
-	case ledger.EndSpan:
-		return w.exec(ctx, "span_end", id, since, until)
-	case ledger.DeleteSpan:
-		return w.exec(ctx, "span_delete", id, since)
+	err := w.execAll(ctx, "span_delete", deleted)
+	if err == nil {
+		err = w.execAll(ctx, "span_end", ended)
 	}
-	texts, err := w.textIDs(ctx, x.Span.Revision, x.Span.Attempted, x.Span.Message)
-	if err != nil {
-		return err
+	if err == nil {
+		err = w.execAll(ctx, "span_begin", begun)
 	}
-	return w.exec(ctx, "span_begin", id, since, until, int64(x.Span.Phase), texts[0], texts[1], texts[2], x.Span.Late)
+	return err
+}
+
+// numberOf returns 1 for true, and 0 for false.
+func numberOf(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // unixOf returns a time in seconds since 1970; 0 for the zero time.

@@ -419,7 +419,8 @@ func (r *Recorder) takeBatch() (changes, ledgerdb.Batch) {
 	r.pending = newChanges()
 	now := r.options.Now()
 	b := ledgerdb.Batch{Spans: taken.spans.All(), GoneSince: now, Refusals: r.listRefusals()}
-	for o := range taken.objects {
+	b.Objects = make([]ledger.Saved, 0, len(taken.objects))
+	for _, o := range ledger.SortObjects(taken.objects) {
 		taken.clusters[o.Cluster] = true // whose digest is of its objects
 		saved, known := r.ledger.Save(o)
 		if known {
@@ -431,8 +432,6 @@ func (r *Recorder) takeBatch() (changes, ledgerdb.Batch) {
 	for _, id := range slices.Sorted(maps.Keys(taken.clusters)) {
 		b.Clusters = append(b.Clusters, *r.ledger.FindCluster(id).Clone())
 	}
-	slices.SortFunc(b.Objects, func(x, y ledger.Saved) int { return x.Object.Compare(y.Object) })
-	slices.SortFunc(b.Gone, ledger.Object.Compare)
 	return taken, b
 }
 

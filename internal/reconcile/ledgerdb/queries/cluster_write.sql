@@ -4,4 +4,3 @@ on conflict (first_name) do update set
   name = excluded.name, uid = excluded.uid, environment = excluded.environment, cluster_type = excluded.cluster_type, platform = excluded.platform,
   unproven = excluded.unproven,  every = excluded.every, last_seen = excluded.last_seen, rival = excluded.rival, rival_seen = excluded.rival_seen,
   boot = excluded.boot, sequence = excluded.sequence, sent = excluded.sent, agent_seen = excluded.agent_seen, digest = excluded.digest
-returning id

@@ -1,1 +1,1 @@
-select coalesce(max(id) + 1, $1) from object where id >= $1 and id < $2
+select coalesce(max(id) + 1, $1) from object where id >= $1

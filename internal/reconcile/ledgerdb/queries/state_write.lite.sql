@@ -1,4 +1,5 @@
-insert into state(object, cluster, phase, revision, attempted, since, said, level, message) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+insert into state(object, cluster, phase, revision, attempted, since, said, level, message)
+values ($1, $2, $3, nullif($4, 0), nullif($5, 0), $6, $7, $8, nullif($9, 0))
 on conflict (object) do update set
   phase = excluded.phase, revision = excluded.revision, attempted = excluded.attempted, since = excluded.since, said = excluded.said,
   level = excluded.level, message = excluded.message

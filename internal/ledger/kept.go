@@ -1,0 +1,63 @@
+package ledger
+
+import "unique"
+
+// kept is a memory as it is held, of which there are many: of most objects all follows from one report.
+type kept struct {
+	group    unique.Handle[Group]
+	decisive point
+	grouped  uint32
+	more     *more // nil if nothing but decisive is known
+}
+
+// more is what does not follow from the newest report of an object that is not Progressing: see memory.
+type more struct {
+	message      unique.Handle[string]
+	progress     [2]point
+	runs, target point
+}
+
+// newKept returns a memory without what can no longer count.
+func newKept(m memory) kept {
+	for i, p := range m.progress {
+		if p.said < m.decisive.said {
+			m.progress[i] = point{}
+		}
+	}
+	k := kept{group: m.group, decisive: m.decisive, grouped: m.grouped}
+	if m != k.memory() {
+		k.more = &more{m.message, m.progress, m.runs, m.target}
+	}
+	return k
+}
+
+// memory returns what is kept.
+func (k *kept) memory() memory {
+	m := memory{group: k.group, decisive: k.decisive, grouped: k.grouped}
+	if k.more != nil {
+		m.message, m.progress, m.runs, m.target = k.more.message, k.more.progress, k.more.runs, k.more.target
+		return m
+	}
+	if k.decisive.said > 0 {
+		m.message = noMessage
+	}
+	states := k.decisive
+	states.phase, states.rank = Unstated, phaseRanks[Unstated]
+	if k.decisive.rank >= levelRank {
+		states.rank += levelRank
+	}
+	if k.decisive.phase == Ready {
+		m.runs = states
+	}
+	if k.decisive.text() != "" {
+		m.target = states
+	}
+	return m
+}
+
+var noMessage = unique.Make("")
+
+func (k *kept) state() State {
+	m := k.memory()
+	return m.state()
+}

@@ -1,0 +1,1 @@
+delete from evidence where object = any($1::bigint[])

@@ -1,1 +1,0 @@
-select id from object where cluster = $1 and name = $2

@@ -1,0 +1,1 @@
+delete from state where object = any($1::bigint[])
