@@ -21,14 +21,11 @@ func (w *batchWriter) writeArrivals(ctx context.Context, b Batch) error {
 		if !ok {
 			continue
 		}
-		id := w.ids.clusters[c.ID]
-		for _, statement := range []string{"arrival_forget_ready", "arrival_forget_failed"} {
-			err := w.exec(ctx, statement, id, s.from)
-			if err != nil {
-				return err
-			}
+		id := w.ids.clusters[c.ID].id
+		err := w.exec(ctx, "arrival_forget", id, s.from)
+		if err == nil {
+			err = w.exec(ctx, "arrival_of_cluster", id, s.since)
 		}
-		err := w.exec(ctx, "arrival_of_cluster", id, s.since)
 		if err != nil {
 			return err
 		}

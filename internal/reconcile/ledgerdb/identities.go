@@ -14,12 +14,18 @@ const maxRemembered = 250
 // identities are the ids of clusters, and those of the objects of clusters that were written lately, by the
 // first names of the clusters.
 type identities struct {
-	clusters map[string]int64
+	clusters map[string]writtenCluster
 	// objects are nil for a cluster whose objects were changed by another process.
 	objects recent.Map[string, *objectIDs]
 }
 
-func newIdentities() identities { return identities{clusters: map[string]int64{}} }
+// writtenCluster is a cluster that was written.
+type writtenCluster struct {
+	id    int64
+	named int64 // since when it has the last of its names that is written, in nanoseconds; 0 if none is
+}
+
+func newIdentities() identities { return identities{clusters: map[string]writtenCluster{}} }
 
 // objectIDs are the ids of the objects of a cluster.
 type objectIDs struct {
@@ -33,8 +39,11 @@ type objectIDs struct {
 // end is after the ids that the cluster has for itself.
 func (of *objectIDs) end() int64 { return (of.cluster + 1) * ledger.MaxObjects }
 
-// forget forgets the ids of the objects of a cluster.
-func (ids *identities) forget(cluster string) { ids.objects.Put(cluster, nil) }
+// forget forgets the ids of a cluster and its objects.
+func (ids *identities) forget(cluster string) {
+	ids.objects.Put(cluster, nil)
+	delete(ids.clusters, cluster)
+}
 
 // batchWriter writes one batch. The ids of revisions and messages are remembered for as long.
 type batchWriter struct {
@@ -77,12 +86,12 @@ func (w *batchWriter) messageID(ctx context.Context, text string) (int64, error)
 
 // clusterID returns the id of a cluster that was written.
 func (w *batchWriter) clusterID(ctx context.Context, firstName string) (int64, error) {
-	id, known := w.ids.clusters[firstName]
-	if known {
-		return id, nil
+	known := w.ids.clusters[firstName]
+	if known.id > 0 {
+		return known.id, nil
 	}
 	id, err := w.findID(ctx, "cluster_find", firstName)
-	w.ids.clusters[firstName] = id
+	w.ids.clusters[firstName] = writtenCluster{id: id}
 	return id, err
 }
 

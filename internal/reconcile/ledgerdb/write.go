@@ -144,7 +144,11 @@ func (w *batchWriter) writeCluster(ctx context.Context, c *ledger.Cluster) error
 		return err
 	}
 	id, err := w.clusterID(ctx, c.ID)
-	if err != nil {
+	named := int64(0)
+	if len(c.Names) > 0 {
+		named = c.Names[len(c.Names)-1].Since.UnixNano()
+	}
+	if err != nil || named == w.ids.clusters[c.ID].named {
 		return err
 	}
 	for i, n := range c.Names {
@@ -157,6 +161,7 @@ func (w *batchWriter) writeCluster(ctx context.Context, c *ledger.Cluster) error
 			return err
 		}
 	}
+	w.ids.clusters[c.ID] = writtenCluster{id, named}
 	return nil
 }
 

@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	// maxObjects bounds how many objects are known, and so the memory: about 250 bytes each.
+	// maxObjects bounds how many objects are known, and so the memory: about 150 bytes each.
 	maxObjects = 500_000
 	// flushInterval is how often changes are written, and maxPending how many of them are written at
 	// once.

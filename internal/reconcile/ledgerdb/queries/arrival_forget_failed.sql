@@ -1,1 +1,0 @@
-update arrival set failed = null where cluster = $1 and failed >= $2
