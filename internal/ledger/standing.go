@@ -46,7 +46,7 @@ type Wanted struct {
 
 // Standing is how one cluster stands to what is wanted.
 type Standing struct {
-	Cluster *Cluster // nil for one that is expected, and never in touch
+	Cluster *Cluster // as it was then; nil for one that is expected, and never in touch
 	Listed  string   // the name of such a one; "" if only the number of them is known
 	Type    string
 	Class   Class
@@ -128,7 +128,7 @@ func (l *Ledger) listExpected(w Wanted, now time.Time) []expected {
 
 // judgePlatform returns how a cluster stands by its platform object alone.
 func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.Time) Situation {
-	s := Situation{Standing: Standing{Cluster: c, Type: c.Group.ClusterType, Object: Object{c.ID, c.Platform}}}
+	s := Situation{Standing: Standing{Cluster: c.Clone(), Type: c.Group.ClusterType, Object: Object{c.ID, c.Platform}}}
 	known := l.book.find(s.Object)
 	if known != nil {
 		s.Platform, s.Since = known.state(), timeOf(known.open.since)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -128,27 +129,40 @@ func encodeLines(lines []any) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// replaceLines puts a file with these lines in the place of the old one. It is on disk before the
-// old one goes.
+// replaceLines puts a file with these lines in the place of the old one.
 func (f *reportFile) replaceLines(lines []any) error {
-	out, err := os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+".")
+	err := ReplaceFile(f.path, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		for _, l := range lines {
+			err := encoder.Encode(l)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		f.lines, f.damaged = len(lines), false
+	}
+	return err
+}
+
+// ReplaceFile puts a file with what write writes in the place of one that may be there. It is on disk
+// before the old one goes.
+func ReplaceFile(path string, write func(io.Writer) error) error {
+	out, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(out.Name()) }() // it is not there if all went well
 	buffer := bufio.NewWriter(out)
-	encoder := json.NewEncoder(buffer)
-	for _, l := range lines {
-		if err := encoder.Encode(l); err != nil {
-			return errors.Join(err, out.Close())
-		}
+	err = write(buffer)
+	if err == nil {
+		err = errors.Join(buffer.Flush(), out.Sync())
 	}
-	if err := errors.Join(buffer.Flush(), out.Sync(), out.Close()); err != nil {
+	err = errors.Join(err, out.Close())
+	if err != nil {
 		return err
 	}
-	if err := os.Rename(out.Name(), f.path); err != nil {
-		return err
-	}
-	f.lines, f.damaged = len(lines), false
-	return nil
+	return os.Rename(out.Name(), path)
 }

@@ -29,13 +29,7 @@ func (r *Recorder) Ask(ctx context.Context, question func(*ledgerdb.Store) error
 func (r *Recorder) FindSituations(w ledger.Wanted, outputs *ledger.Outputs) []ledger.Situation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := r.ledger.FindSituations(w, outputs, r.options.Now())
-	for i, s := range all {
-		if s.Cluster != nil {
-			all[i].Cluster = s.Cluster.Clone()
-		}
-	}
-	return all
+	return r.ledger.FindSituations(w, outputs, r.options.Now())
 }
 
 // FindTargets returns the revisions that the platform objects of the clusters of an environment are at,

@@ -3,10 +3,9 @@ package recorder
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -114,28 +113,9 @@ func (r *Recorder) writeMark() {
 	if r.options.Mark == "" {
 		return
 	}
-	err := replaceJSON(r.options.Mark, r.mark)
+	err := observe.ReplaceFile(r.options.Mark, func(w io.Writer) error { return json.NewEncoder(w).Encode(r.mark) })
 	if err != nil {
 		r.unmarked = true
 		r.options.Logger.Warn("the mark of the ledger could not be written: a store that is lost may not be noticed at the next start", "error", err)
 	}
-}
-
-// replaceJSON puts a file with a value in the place of one that may be there.
-func replaceJSON(path string, value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", path, err)
-	}
-	out, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(out.Name()) }() // it is not there if all went well
-	_, err = out.Write(append(text, '\n'))
-	err = errors.Join(err, out.Sync(), out.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(out.Name(), path)
 }

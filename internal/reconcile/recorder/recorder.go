@@ -304,13 +304,7 @@ func (r *Recorder) Check() error {
 func (r *Recorder) FindStandings(w ledger.Wanted, outputs *ledger.Outputs) []ledger.Standing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := r.ledger.FindStandings(w, outputs, r.options.Now())
-	for i, s := range all {
-		if s.Cluster != nil {
-			all[i].Cluster = s.Cluster.Clone()
-		}
-	}
-	return all
+	return r.ledger.FindStandings(w, outputs, r.options.Now())
 }
 
 // Since returns when the process began to listen to clusters; the zero time if another one does.

@@ -26,11 +26,20 @@ var errAway = errors.New("the ledger is not open")
 type toldOutputs struct {
 	branches chan []wanted.Branch // those that are not recorded yet
 	failures map[string]string    // by environment, as they were logged last
+	recorded map[string]recorded  // by environment
 	versions versions
 }
 
+// recorded is what was recorded last of a branch, and where.
+type recorded struct {
+	store       *ledgerdb.Store
+	head        string
+	environment ledgerdb.Environment
+	expected    map[string]int
+}
+
 func newToldOutputs() toldOutputs {
-	return toldOutputs{make(chan []wanted.Branch, 1), map[string]string{}, versions{map[string]time.Time{}, map[ledgerdb.Unnamed]bool{}}}
+	return toldOutputs{make(chan []wanted.Branch, 1), map[string]string{}, map[string]recorded{}, versions{map[string]time.Time{}, map[ledgerdb.Unnamed]bool{}}}
 }
 
 // TellOutputs has what is new on output branches recorded, by RecordOutputs. It does not wait, and must
@@ -109,11 +118,21 @@ func (r *Recorder) recordOutputs(ctx context.Context, b wanted.Branch) error {
 	if err != nil || head == "" {
 		return err
 	}
+	r.flushing.Lock()
+	next := recorded{r.store, head, newOutputs(b, "", false).Environment, b.Expected}
+	r.flushing.Unlock()
+	last := r.told.recorded[b.Environment]
+	if last.store != nil && last.store == next.store && last.head == head && last.environment == next.environment && maps.Equal(last.expected, next.expected) {
+		return nil // the store is not asked in each cycle
+	}
 	for range maxAttempts {
 		err = r.tryRecord(ctx, b, head)
 		if !errors.Is(err, ledgerdb.ErrOvertaken) {
-			return err
+			break
 		}
+	}
+	if err == nil {
+		r.told.recorded[b.Environment] = next
 	}
 	return err
 }

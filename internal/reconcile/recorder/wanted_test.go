@@ -344,3 +344,29 @@ func TestLostStoreOfOutputs(t *testing.T) {
 		}
 	})
 }
+
+// TestQuietOutputs: as long as nothing is new on a branch, the store is not asked what it has of it.
+func TestQuietOutputs(t *testing.T) {
+	onBothEngines(t, "", func(t *testing.T, newStore func(*testing.T) testStore) {
+		o, r := newOutputs(t, false), newRig(t, newStore)
+		r.open()
+		o.commit("11:00", map[string]string{"large/web/reconciler.yaml": reconciler("web", "main", "")})
+		o.record(r.recorder)
+		r.store.change("alter table cluster_type rename to aside")
+		o.record(r.recorder)
+		o.record(r.recorder)
+		if r.log.Len() > 0 {
+			t.Fatalf("nothing was new, and the log has\n%s", r.log.String())
+		}
+		head := o.commit("12:00", map[string]string{"large/web/reconciler.yaml": reconciler("web", "next", "")})
+		o.record(r.recorder)
+		if r.log.Len() == 0 {
+			t.Error("a commit is new, and the store was not asked")
+		}
+		r.store.change("alter table aside rename to cluster_type")
+		o.record(r.recorder)
+		if got := ask(r.store, "select sha from output order by seq desc limit 1"); len(got) != 1 || got[0] != head {
+			t.Errorf("the newest output is %v, want %s", got, head)
+		}
+	})
+}
