@@ -44,6 +44,7 @@ func TestTwins(t *testing.T) {
 	binary := program(t)
 	for name, begin := range twinHosts {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // daemons wait for their next cycle most of the time
 			s := &twins{T: t, host: begin(t), binary: binary, dir: t.TempDir()}
 			s.fill()
 			for i := range s.daemons {
