@@ -55,8 +55,11 @@ ifneq ($(MEMORY),)
 test race: export TMPDIR := $(MEMORY)
 endif
 
+# Tests wait for servers and for the next cycle: two packages a processor keep it busy.
+PACKAGES ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1))))
+
 test: ## run all tests
-	$(GO) test -timeout 25m $(TESTFLAGS) ./...
+	$(GO) test -p $(PACKAGES) -timeout 25m $(TESTFLAGS) ./...
 
 race: ## run the tests of what runs in parallel under the race detector
 	$(GO) test -race -timeout 25m $(TESTFLAGS) $(RACE)
