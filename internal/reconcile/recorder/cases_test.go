@@ -44,7 +44,7 @@ func TestCases(t *testing.T) {
 					t.Cleanup(func() { e.check(e.recorder.Close()) })
 				} else {
 					e.check(e.recorder.Close())
-					e.store.lose()
+					e.store.empty()
 				}
 				e.now, e.outputs = now, ledger.Outputs{}
 				e.open()

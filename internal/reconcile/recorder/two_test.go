@@ -35,7 +35,7 @@ func TestTwoRecorders(t *testing.T) {
 					t.Cleanup(e.close)
 				} else {
 					e.close()
-					e.store.lose()
+					e.store.empty()
 				}
 				e.now, e.outputs, e.turn = now, ledger.Outputs{}, 0
 				e.openOne(0)
