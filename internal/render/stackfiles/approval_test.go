@@ -124,7 +124,7 @@ func (a *approvals) step() string {
 	names := a.graph.names()
 	name := names[a.r.IntN(len(names))]
 	file := name + ".yaml"
-	switch a.r.IntN(10) {
+	switch a.r.IntN(11) {
 	case 0, 1: // there and back again, often
 		a.graph.values[name] = []string{"a", "b"}[a.r.IntN(2)]
 		return "set " + name + " to " + a.graph.values[name]
@@ -140,6 +140,8 @@ func (a *approvals) step() string {
 	case 5:
 		a.destroyed = a.r.IntN(3) == 0
 		return "clusters report"
+	case 10:
+		return a.flipRequest(name)
 	case 6, 7:
 		if len(a.commits) > 1 {
 			return a.revertCommit()
@@ -158,7 +160,19 @@ func (a *approvals) step() string {
 	return "approve the plan of " + name
 }
 
-// TestApprovals: no sequence of edits, teardowns, deletions, approvals and renderings publishes the
+// flipRequest asks for another plan of a component, or takes that back.
+func (a *approvals) flipRequest(name string) string {
+	file := "request-" + name + ".yaml"
+	if a.files[file] != "" {
+		delete(a.files, file)
+		return "remove the request for a plan of " + name
+	}
+	a.files[file] = fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: PlanRequest\nmetadata: {name: %s}\nspec: {stack: checkout/dev, component: %s, after: %q}\n",
+		name, name, []string{"aa", "bb"}[a.r.IntN(2)])
+	return "ask for another plan of " + name
+}
+
+// TestApprovals: no sequence of edits, teardowns, deletions, requests, approvals and renderings publishes the
 // approval of a plan other than the one that was approved. Several edits may come into one rendering,
 // and what is edited may come back, by an edit or by a revert, with the approval that it had.
 // Rendering remembers nothing: each is one after a restart.
