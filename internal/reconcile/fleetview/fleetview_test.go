@@ -26,7 +26,7 @@ func onBothEngines(t *testing.T, test func(*testing.T, *ledgerworld.World)) {
 	t.Run("PostgreSQL", func(t *testing.T) { test(t, ledgerworld.NewPostgres(t, pgtest.Create(t))) })
 }
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ const scanStates = "select count(*) from (select cluster, phase, revision, count
 // fleetTime is when questions about the large fleet are asked.
 func fleetTime() time.Time { return time.Unix(1795437060, 0) }
 
-func newLargeSQLite(t *testing.T) costRig {
+func newLargeSQLite(t testing.TB) costRig {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	check(t, recorder.Open(t.Context(), recorder.Options{Path: path, Now: fleetTime, Logger: slog.New(slog.DiscardHandler)}).Close())
 	db, err := sql.Open("sqlite", path)
@@ -84,7 +84,7 @@ func newCostView(known *recorder.Recorder, store *ledgerdb.Store) *fleetview.Vie
 }
 
 // newLargePostgres returns the fleet in a PostgreSQL that answers each question with one process.
-func newLargePostgres(t *testing.T) costRig {
+func newLargePostgres(t testing.TB) costRig {
 	db := pgtest.Create(t)
 	address := func() (string, error) { return db.Address, nil }
 	check(t, recorder.Open(t.Context(), recorder.Options{Postgres: address, Now: fleetTime, Logger: slog.New(slog.DiscardHandler)}).Close())
@@ -114,7 +114,7 @@ func newLargePostgres(t *testing.T) costRig {
 }
 
 // processorTimeOf returns how much processor time another process has taken.
-func processorTimeOf(t *testing.T, pid string) time.Duration {
+func processorTimeOf(t testing.TB, pid string) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile("/proc/" + pid + "/schedstat")
 	if err != nil {
@@ -136,26 +136,20 @@ func TestCost(t *testing.T) {
 	t.Run("PostgreSQL", func(t *testing.T) { testCost(t, newLargePostgres(t)) })
 }
 
+// costs are the questions, and what each takes at most.
+var costs = []struct {
+	name, query string
+	most        [2]float64 // scans of SQLite and of PostgreSQL, which does one in a third of the time
+}{
+	{"the page", "", [2]float64{1, 3}}, {"standing", "", [2]float64{1, 3}}, {"clusters", "environment=prod", [2]float64{1, 2}}, {"behind", "environment=prod", [2]float64{1, 2}},
+	{"where", "workload=w1", [2]float64{1, 1}}, {"where", "workload=w1&at=2026-11-23T13:00:00Z", [2]float64{1, 1}}, {"history", "workload=w1", [2]float64{1, 3}},
+	{"compare", "environment=stage&with=prod", [2]float64{1.5, 4}}, {"lead", "environment=prod", [2]float64{1, 1}}, {"dora", "", [2]float64{1, 1}}, {"drift", "environment=prod", [2]float64{4, 8}},
+}
+
 func testCost(t *testing.T, of costRig) {
-	view, scan := of.view, of.leastCost(t, of.scan)
-	for _, c := range []struct {
-		name, query string
-		most        [2]float64 // scans of SQLite and of PostgreSQL, which does one in a third of the time
-	}{
-		{"the page", "", [2]float64{1, 3}}, {"standing", "", [2]float64{1, 3}}, {"clusters", "environment=prod", [2]float64{1, 2}}, {"behind", "environment=prod", [2]float64{1, 2}},
-		{"where", "workload=w1", [2]float64{1, 1}}, {"where", "workload=w1&at=2026-11-23T13:00:00Z", [2]float64{1, 1}}, {"history", "workload=w1", [2]float64{1, 3}},
-		{"compare", "environment=stage&with=prod", [2]float64{1.5, 4}}, {"lead", "environment=prod", [2]float64{1, 1}}, {"dora", "", [2]float64{1, 1}}, {"drift", "environment=prod", [2]float64{4, 8}},
-	} {
-		values, err := url.ParseQuery(c.query)
-		check(t, err)
-		cost := of.leastCost(t, func() error {
-			if c.name == "the page" {
-				_, err := view.FindOverviews(t.Context(), 100)
-				return err
-			}
-			_, err := view.Answer(t.Context(), c.name, values)
-			return err
-		})
+	scan := of.leastCost(t, of.scan)
+	for _, c := range costs {
+		cost := of.leastCost(t, func() error { return of.ask(t, c.name, c.query) })
 		ratio := float64(cost) / float64(scan)
 		t.Logf("%s?%s: %.2f of a scan (%v of %v)", c.name, c.query, ratio, cost, scan)
 		if ratio > c.most[of.engine] {
@@ -164,8 +158,48 @@ func testCost(t *testing.T, of costRig) {
 	}
 }
 
+// ask asks a question.
+func (r costRig) ask(t testing.TB, name, query string) error {
+	if name == "the page" {
+		_, err := r.view.FindOverviews(t.Context(), 100)
+		return err
+	}
+	values, err := url.ParseQuery(query)
+	check(t, err)
+	_, err = r.view.Answer(t.Context(), name, values)
+	return err
+}
+
+// BenchmarkQuestions is the processor time of each question about 10,000 clusters, and how many scans of
+// all states that is.
+func BenchmarkQuestions(b *testing.B) {
+	b.Run("SQLite", func(b *testing.B) { benchmarkQuestions(b, newLargeSQLite(b)) })
+	b.Run("PostgreSQL", func(b *testing.B) { benchmarkQuestions(b, newLargePostgres(b)) })
+}
+
+func benchmarkQuestions(b *testing.B, of costRig) {
+	for _, c := range costs {
+		b.Run(c.name+"?"+c.query, func(b *testing.B) {
+			var asked, scanned time.Duration
+			for b.Loop() {
+				start := of.used()
+				check(b, of.ask(b, c.name, c.query))
+				middle := of.used()
+				check(b, of.scan())
+				asked, scanned = asked+middle-start, scanned+of.used()-middle
+			}
+			ratio := float64(asked) / float64(scanned)
+			b.ReportMetric(float64(asked.Microseconds())/1000/float64(b.N), "cpu-ms/question")
+			b.ReportMetric(ratio, "scans")
+			if ratio > c.most[of.engine] {
+				b.Errorf("it takes %.1f times as long as a scan of all states, want %.1f at most", ratio, c.most[of.engine])
+			}
+		})
+	}
+}
+
 // leastCost returns the least processor time that something takes of some tries.
-func (r costRig) leastCost(t *testing.T, do func() error) time.Duration {
+func (r costRig) leastCost(t testing.TB, do func() error) time.Duration {
 	t.Helper()
 	least := time.Duration(0)
 	for range 5 {
@@ -179,7 +213,7 @@ func (r costRig) leastCost(t *testing.T, do func() error) time.Duration {
 	return least
 }
 
-func processorTime(t *testing.T) time.Duration {
+func processorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var used syscall.Rusage
 	check(t, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
