@@ -119,6 +119,7 @@ type Loop struct {
 	opened       bool
 	previews     *preview.Previewer
 	retirement   *retirement
+	planReports  []planReport // of the round
 	ephemerals   *ephemeralLife
 	wakes        *wakeRequests
 	promoter     *promoter.Promoter

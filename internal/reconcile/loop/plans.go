@@ -23,33 +23,55 @@ import (
 
 // planReport is what a cluster says of what was applied of a root module.
 type planReport struct {
-	object string // "Terraform/namespace/name"
-	commit string // of the root module
-	drift  string // what differs; "" if nothing does
+	environment string // that the cluster is of; "" if it does not say
+	object      string // "Terraform/namespace/name"
+	commit      string // of the root module
+	drift       string // what differs; "" if nothing does
 }
 
-// readPlanReports returns what clusters say of the Terraform objects of an environment.
-func (l *Loop) readPlanReports(e *environment) []planReport {
+// readPlanReports returns what clusters say of Terraform objects. It reads all that they say, once for
+// all environments.
+func (l *Loop) readPlanReports() []planReport {
 	var all []planReport
-	if l.options.Inbox == nil {
-		return nil
-	}
 	l.options.Inbox.Reports(func(event observe.Event) (current, ok bool) {
-		mine := event.Environment == "" || event.Environment == e.name || e.isCopyOf(event.Environment)
 		object, _, _ := strings.Cut(event.Object, "@")
-		if !mine || event.Commit == "" || !strings.HasPrefix(object, "Terraform/") {
+		if event.Commit == "" || !strings.HasPrefix(object, "Terraform/") {
 			return false, false
 		}
 		drift, drifts := strings.CutPrefix(event.Message, kubestatus.HasDrift)
 		switch {
 		case event.Phase == rollout.Failed && drifts:
-			all = append(all, planReport{object, event.Commit, drift})
+			all = append(all, planReport{event.Environment, object, event.Commit, drift})
 		case event.Phase == rollout.Ready:
-			all = append(all, planReport{object, event.Commit, ""})
+			all = append(all, planReport{event.Environment, object, event.Commit, ""})
 		}
 		return false, false
 	})
 	return all
+}
+
+// notePlanReports has the round know what clusters say of Terraform objects, if an environment has
+// stacks.
+func (l *Loop) notePlanReports(all []*environment) {
+	l.planReports = nil
+	hasStacks := func(e *environment) bool {
+		m := e.attempt.rendered.Model
+		return e.hasStacks || m != nil && len(m.Stacks.List) > 0
+	}
+	if l.options.Inbox != nil && slices.ContainsFunc(all, hasStacks) {
+		l.planReports = l.readPlanReports()
+	}
+}
+
+// selectReports returns the reports that are of an environment.
+func (e *environment) selectReports(all []planReport) []planReport {
+	var mine []planReport
+	for _, r := range all {
+		if r.environment == "" || r.environment == e.name || e.isCopyOf(r.environment) {
+			mine = append(mine, r)
+		}
+	}
+	return mine
 }
 
 // driftsOf returns which objects differ from what was applied, as one text.
@@ -66,8 +88,16 @@ func driftsOf(reports []planReport) string {
 
 // hasNewDrift reports whether clusters report other drift than when plans were asked for last.
 func (l *Loop) hasNewDrift() bool {
+	var reports []planReport
+	read := false
 	for _, e := range l.environments {
-		if e.hasStacks && driftsOf(l.readPlanReports(e)) != e.drifts {
+		if !e.hasStacks || l.options.Inbox == nil {
+			continue
+		}
+		if !read {
+			reports, read = l.readPlanReports(), true
+		}
+		if driftsOf(e.selectReports(reports)) != e.drifts {
 			return true
 		}
 	}
@@ -84,10 +114,10 @@ func (l *Loop) requestBranches(environment string) string {
 // stays the same one, and is closed when clusters report that the drift is gone.
 func (l *Loop) proposePlanRequests(ctx context.Context, e *environment, m *model.Model) error {
 	e.hasStacks = m != nil && len(m.Stacks.List) > 0
-	if l.options.Inbox == nil || !l.options.Settings.Write || m == nil {
+	if l.options.Inbox == nil || !l.options.Settings.Write || m == nil || !e.hasStacks && e.asksForNone {
 		return nil
 	}
-	reports := l.readPlanReports(e)
+	reports := e.selectReports(l.planReports)
 	branch, err := l.source.Branch(ctx, e.name)
 	if err != nil || branch.Repo == nil {
 		return err
@@ -98,6 +128,7 @@ func (l *Loop) proposePlanRequests(ctx context.Context, e *environment, m *model
 	}
 	open, err := remote.Mirror().Refs("refs/heads/" + l.requestBranches(e.name))
 	drifts := driftsOf(reports)
+	e.asksForNone = err == nil && len(open) == 0
 	if err != nil || drifts == "" && len(open) == 0 {
 		e.drifts = drifts
 		return err

@@ -55,6 +55,7 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	l.findRivals(ctx, all)
 	l.undone = l.retirement.searchLeftovers(ctx, all)
 	l.reportSharedProblems(ctx, all)
+	l.notePlanReports(all)
 	l.publishEnvironments(ctx, all)
 	l.promoteCommits(ctx)
 	l.undone = l.retirement.retireEnvironments(ctx) || l.undone
