@@ -194,3 +194,26 @@ func TestLateHistory(t *testing.T) {
 		}
 	}
 }
+
+// TestNarrowTables: where the terminal is narrow, no word of why a cluster is not ready is cut, nor of what
+// to do about it.
+func TestNarrowTables(t *testing.T) {
+	const why = "Kustomization/flux-system/fleet failed: health check failed after 4s: Deployment/shop/checkout-api is not ready; remove the finalizer"
+	now := ledgerworld.Now
+	for name, l := range map[string]listing{
+		"clusters": newClustersListing([]fleetview.Cluster{{Name: "east-1", Environment: "prod", Type: "large", Standing: "failed", Why: why}}, now),
+		"behind":   newLaggardsListing("prod", []fleetview.Laggard{{Cluster: "east-1", Type: "large", Standing: "failed", Cause: "failed", Why: why}}, now),
+		"where":    newPlacementsListing([]fleetview.Placement{{Cluster: "east-1", Environment: "prod", Phase: "failed", Message: why}}, "checkout", false, now),
+		"drift":    newDriftListing("prod", []fleetview.Drift{{Cluster: "east-1", Type: "large", Drift: "modified", Message: why}}, agentCounts{1, 1}),
+		"refusals": newRefusalsListing([]fleetview.Refusal{{Cluster: "east-1", Reason: "contested", Why: why}}, now),
+	} {
+		var out bytes.Buffer
+		a := &app{stdout: display.NewTerminal(&out, 80), format: "text"}
+		err := a.printListing(l)
+		for _, word := range strings.Fields(why) {
+			if err != nil || !strings.Contains(out.String(), word) {
+				t.Errorf("%s: %q is cut (%v) in\n%s", name, word, err, out.String())
+			}
+		}
+	}
+}
