@@ -123,7 +123,7 @@ func newSQLiteLoad(b testing.TB) loadEngine {
 
 func newPostgresLoad(b testing.TB) loadEngine {
 	db := pgtest.Create(b)
-	db.Exec("create schema plain; create table plain.numbers(a bigint, b bigint, c bigint, d bigint, e bigint, f bigint)")
+	db.Exec("drop schema if exists plain cascade; create schema plain; create table plain.numbers(a bigint, b bigint, c bigint, d bigint, e bigint, f bigint)")
 	return loadEngine{
 		options: recorder.Options{Postgres: func() (string, error) { return db.Address, nil }}, most: 30,
 		insert: func(rows int) { copyPlain(b, db.Address, rows) },
