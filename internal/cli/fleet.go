@@ -34,7 +34,7 @@ clusters were ready.`,
 	c.Flags().SortFlags = false
 	f.addEnvironmentFlag(c)
 	cc.addFleetFlags(c)
-	c.AddCommand(newFleetClusters(cc), newFleetBehind(cc), newFleetWhere(cc), newFleetHistory(cc), newFleetCompare(cc), newFleetLeadTime(cc), newFleetDORA(cc), newFleetDrift(cc), newFleetRefusals(cc), newFleetRebuild(cc), newFleetExport(cc), newFleetImport(cc), newFleetToken(cc), newFleetRetire(cc))
+	c.AddCommand(newFleetClusters(cc), newFleetBehind(cc), newFleetWhere(cc), newFleetHistory(cc), newFleetCompare(cc), newFleetLeadTime(cc), newFleetDORA(cc), newFleetDrift(cc), newFleetRefusals(cc), newFleetRebuild(cc), newFleetExport(cc), newFleetImport(cc), newFleetToken(cc), newFleetRetire(cc), newFleetAdopt(cc))
 	return c
 }
 

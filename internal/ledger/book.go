@@ -22,6 +22,7 @@ type record struct {
 	name unique.Handle[string]
 	kept
 	history
+	identity *identity // nil if no event has told a uid
 }
 
 // NewBook returns a Book that knows at most limit objects.

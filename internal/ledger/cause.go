@@ -48,12 +48,17 @@ type Situation struct {
 	// Platform is the state of the platform object, and Since when it became so.
 	Platform State
 	Since    time.Time
+	// Contest is set if two clusters report under the name.
+	Contest *Contest
 }
 
 // FindSituations returns how each expected cluster stands to what is wanted, and why, by type and name.
 func (l *Ledger) FindSituations(w Wanted, outputs *Outputs, now time.Time) []Situation {
 	all := l.judgeAll(w, outputs, now)
 	for i, s := range all {
+		if s.Cluster != nil {
+			all[i].Contest = l.findContest(s.Cluster, now)
+		}
 		all[i].Reason = l.findReason(s, w.Output.Merged, now)
 	}
 	return all

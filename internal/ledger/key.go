@@ -20,8 +20,8 @@ const (
 	// MinSecret is the least length of a secret, in bytes: whoever has the key of one cluster could
 	// find out a shorter one by trying.
 	MinSecret = 32
-	// keyOverlap is how long the key before the current one is good.
-	keyOverlap = 24 * time.Hour
+	// KeyOverlap is how long the key before the current one is good.
+	KeyOverlap = 24 * time.Hour
 )
 
 // DeriveKey returns the key by which a cluster proves its name in an epoch, as text. It is a function
@@ -68,7 +68,7 @@ func (e Epoch) Next(now time.Time) Epoch {
 // after it has begun that of the one before, with each of the secrets.
 func (e Epoch) DeriveKeys(secrets []string, cluster string, now time.Time) ([]string, error) {
 	first := e.Number
-	if e.Number > 0 && now.Before(e.Renewed.Add(keyOverlap)) {
+	if e.Number > 0 && now.Before(e.Renewed.Add(KeyOverlap)) {
 		first--
 	}
 	var keys []string

@@ -74,7 +74,9 @@ type Report struct {
 	Target string
 	// Level is set for the state of an object at a time, as an agent reads it. It outweighs events
 	// of the same second.
-	Level   bool
+	Level bool
+	// UID is that of the object, in an event; "" if it does not say.
+	UID     string
 	Message string    // of a failure; others are not kept
 	Said    time.Time // by the clock of the cluster, in whole seconds
 }

@@ -34,29 +34,34 @@ type Receipt struct {
 	// WantsEverything is set if what is known is not what the agent assumes: it has to report all
 	// of its objects. Its reports did not count.
 	WantsEverything bool
+	// Identified are the objects with another uid than before.
+	Identified []Object
 	// Refused is how many reports were of objects that are not known, and for which there is no room.
 	Refused int
+	// UID is that of the cluster that has the name; "" if it is not known.
+	UID string
 }
 
 // Receive takes in what comes with a contact: reports of objects of its cluster, or none if all is as
 // it was.
 func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
-	before, heard := l.roster.Find(c.Name), l.roster.findAgentSeen(c)
-	unproven := before != nil && before.Unproven
-	cluster, admission := l.roster.Admit(c)
-	receipt := Receipt{Admission: admission, Cluster: cluster.ID}
+	named, heard := l.roster.Find(c.Name), l.roster.findAgentSeen(c)
+	var before Cluster
+	if named != nil {
+		before = *named
+	}
+	cluster, admission := l.roster.Admit(c, l.findStranger(named, c, reports))
+	receipt := Receipt{Admission: admission, Cluster: cluster.ID, UID: cluster.UID}
 	if admission != Admitted {
 		return receipt
 	}
 	l.noteContact(c.Received)
+	l.removeForeign(before, cluster, c, &receipt)
 	if c.Scope == Nothing && c.Digest != cluster.Digest || c.Scope == Changes && c.Base != cluster.Digest {
 		receipt.WantsEverything = true
 		return receipt
 	}
 	reports = append(slices.Clone(reports), l.findUnread(cluster, c)...)
-	if unproven && !cluster.Unproven { // others may have reported under its name
-		l.removeNamed(l.book.names(cluster.ID), cluster, c, &receipt)
-	}
 	changed, unheard := false, cluster.findGap(heard, c, reports)
 	for _, r := range reports {
 		r.Object.Cluster, r.Group = cluster.ID, cluster.Group
@@ -68,7 +73,10 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 			if !changed {
 				changed, receipt.Writes = true, slices.Grow(receipt.Writes, 2*len(reports)) // mostly a span ends, and one begins
 			}
-			receipt.Writes = known.change(receipt.Writes, r.Object, known.state(), spanStart(r.Said, c.Received), unheard)
+			receipt.Writes = known.change(receipt.Writes, r.Object, known.state(), spanStart(r.Said, c.Received, cluster.Began), unheard)
+		}
+		if known != nil && known.identify(r, cluster, c) {
+			receipt.Identified = append(receipt.Identified, r.Object)
 		}
 	}
 	l.removeObjects(cluster, c, reports, &receipt)
@@ -79,6 +87,17 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 		cluster.Digest = ""
 	}
 	return receipt
+}
+
+// removeForeign removes what is known of the objects of a cluster and may be of another one, as the cluster
+// was before the contact.
+func (l *Ledger) removeForeign(before Cluster, cluster *Cluster, c Contact, receipt *Receipt) {
+	switch {
+	case before.UID != "" && before.UID != cluster.UID: // that was in its place
+		l.removeNamed(l.book.names(cluster.ID), cluster, Contact{Received: before.LastSeen}, receipt)
+	case before.Unproven && !cluster.Unproven: // others may have reported under its name
+		l.removeNamed(l.book.names(cluster.ID), cluster, c, receipt)
+	}
 }
 
 // removeObjects removes what a cluster no longer has.
@@ -161,10 +180,14 @@ func (c *Cluster) findGap(heard time.Time, by Contact, reports []Report) gap {
 	return gap{heard, newest.Add(-c.patience())}
 }
 
-// spanStart returns when a span begins: when its cluster says so, but not after we have heard of it.
-func spanStart(said, received time.Time) time.Time {
-	if said.After(received) {
+// spanStart returns when a span begins: when its cluster says so, but not after we have heard of it, nor
+// while another cluster was in its place.
+func spanStart(said, received, began time.Time) time.Time {
+	switch {
+	case said.After(received):
 		return received
+	case said.Before(began):
+		return began
 	}
 	return said
 }

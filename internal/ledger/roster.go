@@ -28,6 +28,8 @@ type Contact struct {
 	Platform string
 	// Unproven is set if the credential is one that all clusters have.
 	Unproven bool
+	// OldKey is set if the credential is a key that was renewed since, and is still good for a while.
+	OldKey bool
 	// Every is how often the cluster means to be in touch; 0 if the contact does not say.
 	Every time.Duration
 	// Boot and Sequence number the contacts of an agent: Boot is another one after each start.
@@ -107,9 +109,13 @@ type Cluster struct {
 	// FirstSeen and LastSeen are times of ours.
 	FirstSeen, LastSeen time.Time
 	// Rival is the uid of another cluster that reports under the same name, and RivalSeen when it
-	// last did.
-	Rival     string
-	RivalSeen time.Time
+	// last did. Events do not name their cluster: of one that reports by them Rival is the uid of
+	// RivalObject, which is "" otherwise.
+	Rival, RivalObject string
+	RivalSeen          time.Time
+	// Began is when the cluster was last in touch in whose place this one was built; zero if there was
+	// none. What is known of the objects of this one begins then.
+	Began time.Time
 
 	// Boot, Sequence and Sent are those of the last contact of an agent, and AgentSeen is when it was
 	// received.
@@ -158,6 +164,7 @@ type Roster struct {
 	clusters []*Cluster // in the order of their first contact
 	byName   map[string]*Cluster
 	byUID    map[string]*Cluster
+	adopted  map[string]time.Time // see SetAdopted
 }
 
 // All returns all clusters, in the order in which they were first in touch; of the same time, by ID.
@@ -177,8 +184,9 @@ func (r *Roster) findAgentSeen(c Contact) time.Time {
 }
 
 // Admit takes a contact in, and returns the cluster that it is of. A cluster under a new name is
-// renamed; one under the name of another cluster is refused.
-func (r *Roster) Admit(c Contact) (*Cluster, Admission) {
+// renamed; one under the name of another cluster is refused, unless it was built in the place of that.
+// A contact by events is of another cluster if what it reports of is a stranger.
+func (r *Roster) Admit(c Contact, of stranger) (*Cluster, Admission) {
 	known, same := r.byName[c.Name], r.byUID[c.UID]
 	switch {
 	case known == nil && same == nil:
@@ -192,11 +200,18 @@ func (r *Roster) Admit(c Contact) (*Cluster, Admission) {
 		return known, Renamed
 	case c.Unproven && !known.Unproven && c.Received.Sub(known.LastSeen) < provenFor:
 		return known, Unproven
+	case of != stranger{}:
+		known.contest(of.uid, of.object, c.Received)
+		return known, Contested
+	case c.UID == "" && known.UID != "" && known.RivalObject == "" && known.IsContested(c.Received):
+		return known, Contested // it is not known of which of the two
 	case c.UID != "" && known.UID == "" && same == nil:
 		known.UID, r.byUID[c.UID] = c.UID, known
-	case c.UID != "" && known.UID != c.UID:
-		known.Rival, known.RivalSeen = c.UID, c.Received
+	case c.UID != "" && known.UID != c.UID && !r.isAdopted(c, known):
+		known.contest(c.UID, "", c.Received)
 		return known, Contested
+	case c.UID != "" && known.UID != c.UID:
+		r.replace(known, c.UID)
 	}
 	if c.isReplay(known) {
 		return known, Replayed

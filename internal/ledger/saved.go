@@ -13,6 +13,7 @@ type Saved struct {
 	Reports []Report
 	// Open is the span that lasts, and Before the one before it; zero if there is none.
 	Open, Before Span
+	Identity     Identity
 }
 
 // IsPlain reports whether all that is known follows from State, as it does of most objects: from one
@@ -36,6 +37,9 @@ func (l *Ledger) Save(o Object) (Saved, bool) {
 	m := r.memory()
 	s := Saved{Object: o, State: m.state(), Reports: m.reports(o), Open: r.open.span(), Before: r.before.span()}
 	s.Open.Message = s.State.Message
+	if r.identity != nil {
+		s.Identity = r.identity.Identity
+	}
 	return s, true
 }
 
@@ -97,7 +101,11 @@ func (l *Ledger) RestoreObject(s Saved) {
 	for _, report := range s.Reports {
 		m.fold(report)
 	}
-	l.book.add(s.Object, &record{kept: newKept(m), history: history{open: newMark(s.Open), before: newMark(s.Before)}})
+	r := &record{kept: newKept(m), history: history{open: newMark(s.Open), before: newMark(s.Before)}}
+	if of := l.roster.Find(s.Object.Cluster); s.Identity.UID != "" && of != nil {
+		r.identity = &identity{s.Identity, of.LastSeen}
+	}
+	l.book.add(s.Object, r)
 }
 
 // newMark is the inverse of mark.span.

@@ -86,6 +86,7 @@ type clusterKeySpec struct {
 	Epoch   int       `yaml:"epoch" required:"true"`
 	Renewed time.Time `yaml:"renewed"`
 	Retired time.Time `yaml:"retired"`
+	Adopted time.Time `yaml:"adopted"`
 	Reason  string    `yaml:"reason"`
 }
 
@@ -196,6 +197,9 @@ type ClusterKey struct {
 	// Retired is when the cluster was retired: it is not expected unless it has been in touch since.
 	// Zero if it was not.
 	Retired time.Time
+	// Adopted is when people have last said that another cluster, built in the place of this one, has
+	// its name. Zero if they never did.
+	Adopted time.Time
 	Reason  string
 }
 
@@ -276,7 +280,7 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		r.readOwnStackKind(n, h.kind, d)
 	case "ClusterKey":
 		o, s, _ := readObject[clusterKeySpec](r, n, h.kind, d)
-		p.Keys = append(p.Keys, &ClusterKey{o, s.Epoch, s.Renewed, s.Retired, s.Reason})
+		p.Keys = append(p.Keys, &ClusterKey{o, s.Epoch, s.Renewed, s.Retired, s.Adopted, s.Reason})
 	case "ClusterList":
 		p.Clusters = append(p.Clusters, r.readClusterList(n, h.kind, d)...)
 	case "Ephemeral":

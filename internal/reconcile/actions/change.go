@@ -22,6 +22,7 @@ const (
 	freezeAction   = "freeze"
 	renewKeyAction = "renew-key"
 	retireAction   = "retire"
+	adoptAction    = "adopt"
 	connectAction  = "connect"
 	cloneAction    = "clone-stack"
 )
@@ -118,6 +119,7 @@ type keySpec struct {
 	Epoch   int       `yaml:"epoch"`
 	Renewed time.Time `yaml:"renewed,omitempty"`
 	Retired time.Time `yaml:"retired,omitempty"`
+	Adopted time.Time `yaml:"adopted,omitempty"`
 	Reason  string    `yaml:"reason,omitempty"`
 }
 

@@ -41,6 +41,15 @@ func (d *Session) RetireCluster(ctx context.Context, cluster, reason string) (Re
 	}, func(k *keySpec) { k.Retired = d.options.Now().UTC().Truncate(time.Second) })
 }
 
+// AdoptCluster writes into the base that the cluster which reports under a name next has it, if the one
+// before is silent: it was built in the place of that.
+func (d *Session) AdoptCluster(ctx context.Context, cluster, reason string) (Result, error) {
+	return d.changeKey(ctx, cluster, change{
+		action: adoptAction, name: cluster, reason: reason, title: "Adopt cluster " + cluster,
+		summary: fmt.Sprintf("a cluster that reports as %s takes the place of the one before, once that is silent", cluster),
+	}, func(k *keySpec) { k.Adopted = d.options.Now().UTC().Truncate(time.Second) })
+}
+
 // changeKey changes what the base says of a cluster.
 func (d *Session) changeKey(ctx context.Context, cluster string, c change, edit func(*keySpec)) (Result, error) {
 	return d.perform(ctx, "", func(v snapshot) (change, error) {
@@ -54,7 +63,7 @@ func (d *Session) changeKey(ctx context.Context, cluster string, c change, edit 
 				return change{}, problem.Refusef("move it to "+observe.KeyFile(cluster)+", or change it by hand", "the key of %s is in %s, which no operator action wrote", cluster, k.Pos.File)
 			}
 			if k.Name == cluster {
-				spec.Retired = k.Retired
+				spec.Retired, spec.Adopted = k.Retired, k.Adopted
 			}
 		}
 		edit(&spec)

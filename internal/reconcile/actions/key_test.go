@@ -125,3 +125,32 @@ func TestRenewKeyRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestAdoptCluster: that a cluster was adopted is in the file of its name, and stays there when the key is
+// renewed.
+func TestAdoptCluster(t *testing.T) {
+	w := newWorld(t)
+	d := w.open(w.options())
+	got, err := d.AdoptCluster(t.Context(), "east-1", "it was built anew")
+	if err != nil || !got.Changed || got.Name != "east-1" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	w.equal("the message", w.head("main"), `Alice <alice@example.com>
+Adopt cluster east-1
+
+it was built anew
+
+Fairlead-Action: adopt`)
+	if epoch, _, err := d.RenewKey(t.Context(), "east-1", "it was in a log"); epoch.Number != 1 || err != nil {
+		t.Errorf("the next epoch is %+v, %v", epoch, err)
+	}
+	w.equal("the file", w.file("main", ".fairlead/clusters/east-1.yaml"), `apiVersion: fairlead.io/v1alpha1
+kind: ClusterKey
+metadata:
+  name: east-1
+spec:
+  epoch: 1
+  renewed: 2026-01-02T03:04:05Z
+  adopted: 2026-01-02T03:04:05Z
+  reason: it was in a log`)
+}

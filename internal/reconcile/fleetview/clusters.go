@@ -25,7 +25,20 @@ type Cluster struct {
 	Since     time.Time `json:"since,omitzero"` // when it began to say so
 	FirstSeen time.Time `json:"firstSeen"`
 	LastSeen  time.Time `json:"lastSeen"`
-	order     int       // of its environment
+	// Contest is set if two clusters report under the name.
+	Contest *Contest `json:"contest,omitempty"`
+	order   int      // of its environment
+}
+
+// Contest is what is known of two clusters that report under one name.
+type Contest struct {
+	// UID is that of the cluster which has the name, and Rival that of the other one; or those of Object,
+	// if they report by events.
+	UID    string `json:"uid"`
+	Rival  string `json:"rival"`
+	Object string `json:"object"`
+	// Adoptable is set if the first one is silent, so that the other one can be adopted in its place.
+	Adoptable bool `json:"adoptable"`
 }
 
 // Retired is how a cluster stands that is no longer expected.
@@ -85,10 +98,14 @@ func newRetired(c ledger.Cluster) Cluster {
 }
 
 func newCluster(s ledger.Situation, w ledgerdb.Wants) Cluster {
-	return Cluster{
+	found := Cluster{
 		Name: s.Cluster.Name(), Environment: s.Cluster.Group.Environment, Type: s.Type, Standing: s.Class.String(), Why: explainSituation(s, w),
 		Revision: s.Platform.Revision, Attempted: s.Platform.Attempted, Since: s.Since, FirstSeen: s.Cluster.FirstSeen, LastSeen: s.Cluster.LastSeen,
 	}
+	if s.Contest != nil {
+		found.Contest = &Contest{UID: s.Contest.UID, Rival: s.Contest.Rival, Object: s.Contest.Object, Adoptable: s.Contest.IsAdoptable}
+	}
+	return found
 }
 
 // situations are how the clusters of an environment stand, and to what.

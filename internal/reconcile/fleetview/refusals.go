@@ -70,7 +70,7 @@ func explainRefusal(r ledger.RefusalReason) string {
 	case ledger.RefusedReplay:
 		return "the report was not newer than the last one: set the clock of the cluster, and restart the agent"
 	case ledger.RefusedContested:
-		return "another cluster reports under the name: give each a name and a key of its own"
+		return "another cluster reports under the name: give each a name and a key of its own, or adopt one that was rebuilt, with fairlead fleet adopt"
 	case ledger.RefusedRenamed:
 		return "the cluster reports under another name by now: remove what reports under this one"
 	case ledger.RefusedUnproven:

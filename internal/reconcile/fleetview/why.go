@@ -19,7 +19,7 @@ func explainSituation(s ledger.Situation, w ledgerdb.Wants) string {
 	case ledger.CauseSuspended:
 		return fmt.Sprintf("%s is suspended", object)
 	case ledger.CauseContested:
-		return fmt.Sprintf("two clusters report under its name, with the uids %s and %s", s.Cluster.UID, s.Cluster.Rival)
+		return explainContest(s.Cluster, *s.Contest)
 	case ledger.CauseUnheard:
 		return "it was never in touch"
 	case ledger.CauseUnproven:
@@ -37,6 +37,17 @@ func explainSituation(s ledger.Situation, w ledgerdb.Wants) string {
 	case ledger.NoCause, ledger.CauseUnknown:
 	}
 	return explainClass(s, w)
+}
+
+// explainContest returns that two clusters report under one name, and what can be done about it.
+func explainContest(c *ledger.Cluster, of ledger.Contest) string {
+	switch {
+	case of.Object != "":
+		return fmt.Sprintf("two clusters report under its name: %s has the uid %s on one, and %s on the other", of.Object, of.UID, of.Rival)
+	case of.IsAdoptable:
+		return fmt.Sprintf("two clusters report under its name, with the uids %s, which is silent now, and %s: fairlead fleet adopt %s lets that one have it", of.UID, of.Rival, c.Name())
+	}
+	return fmt.Sprintf("two clusters report under its name, with the uids %s and %s", of.UID, of.Rival)
 }
 
 // explainClass returns why a cluster is not ready whose objects do not say it.

@@ -46,7 +46,7 @@ type News struct {
 // loadNews reads what is stored of the clusters that have changed after a generation.
 func loadNews(ctx context.Context, in session, after int64) (News, error) {
 	l := loader{in, after, map[int64]*ledger.Cluster{}, map[int64]*ledger.Saved{}}
-	for _, step := range []func(context.Context) error{l.loadClusters, l.loadNames, l.loadStates, l.loadEvidence, l.loadSpansBefore} {
+	for _, step := range []func(context.Context) error{l.loadClusters, l.loadNames, l.loadStates, l.loadIdentities, l.loadEvidence, l.loadSpansBefore} {
 		err := step(ctx)
 		if err != nil {
 			return News{}, err
@@ -78,12 +78,12 @@ type loader struct {
 func (l loader) loadClusters(ctx context.Context) error {
 	return l.query(ctx, "clusters_load", []any{l.after}, func(scan scanFunc) error {
 		var c ledger.Cluster
-		var id, every, first, last, rivalSeen, sequence, sent, agent int64
+		var id, every, first, last, rivalSeen, sequence, sent, agent, began int64
 		var name string
 		err := scan(&id, &c.ID, &name, &c.UID, &c.Group.Environment, &c.Group.ClusterType, &c.Platform, &c.Unproven, &every, &first, &last, &c.Rival, &rivalSeen,
-			&c.Boot, &sequence, &sent, &agent, &c.Digest)
+			&c.Boot, &sequence, &sent, &agent, &c.Digest, &c.RivalObject, &began)
 		c.Every, c.Sequence = time.Duration(every)*time.Second, uint64(sequence)
-		c.FirstSeen, c.LastSeen, c.RivalSeen, c.Sent, c.AgentSeen = timeOf(first), timeOf(last), timeOf(rivalSeen), timeOf(sent), timeOf(agent)
+		c.FirstSeen, c.LastSeen, c.RivalSeen, c.Sent, c.AgentSeen, c.Began = timeOf(first), timeOf(last), timeOf(rivalSeen), timeOf(sent), timeOf(agent), timeOf(began)
 		l.clusters[id] = &c
 		return err
 	})
@@ -119,6 +119,20 @@ func (l loader) loadStates(ctx context.Context) error {
 		o.Reports = []ledger.Report{{Object: o.Object, Group: s.Group, Phase: s.Phase, Target: s.Target(), Level: level, Message: s.Message, Said: s.Said}}
 		l.objects[id] = &o
 		return nil
+	})
+}
+
+// loadIdentities adds what the uids of objects tell.
+func (l loader) loadIdentities(ctx context.Context) error {
+	return l.query(ctx, "object_uids_load", []any{l.after}, func(scan scanFunc) error {
+		var id, changed int64
+		var found ledger.Identity
+		err := scan(&id, &found.UID, &found.Other, &changed, &found.IsContested)
+		found.Changed = timeOf(changed)
+		if o := l.objects[id]; o != nil {
+			o.Identity = found
+		}
+		return err
 	})
 }
 

@@ -29,13 +29,14 @@ const (
 // exportedTables are all tables but those that count changes, in the order in which they are written. A
 // name with $ at its end is that of a text, one with ! that of a boolean.
 var exportedTables = []table{
-	newTable("cluster", "id", "id first_name$ name$ uid$ environment$ cluster_type$ platform$ unproven! every first_seen last_seen rival$ rival_seen boot$ sequence sent agent_seen digest$"),
+	newTable("cluster", "id", "id first_name$ name$ uid$ environment$ cluster_type$ platform$ unproven! every first_seen last_seen rival$ rival_seen boot$ sequence sent agent_seen digest$ rival_object$ began"),
 	newTable("cluster_name", "cluster, since", "cluster since until name$"),
 	newTable("revision", "id", "id text$ sha$"),
 	newTable("message", "id", "id text$"),
 	newTable("object", "id", "id cluster name$ gone"),
 	newTable("state", "object", "object cluster phase revision attempted since said level! message"),
 	newTable("evidence", "object, number", "object number phase target runs said level! message"),
+	newTable("object_uid", "object", "object uid$ other$ changed contested!"),
 	newTable("span", "object, since", "object since until phase revision attempted message late!"),
 	newTable("environment", "id", "id name$ repo$ branch$ folder$ rank gone"),
 	newTable("cluster_type", "id", "id environment name$ expected"),

@@ -52,6 +52,7 @@ func fillAll(t *testing.T, s *Store) {
 		insert into phase_day(day, environment, cluster_type, object, phase, seconds, changes) values (1, 'prod', 'large', 'o', 3, 7200, 1);
 		insert into arrival_day(environment, sha, cluster_type, merged, clusters, ready, failed, p50, p90, p95, slowest, first_failed) values ('prod', 'aa', 'large', 5, 2, 1, 1, 1, 2, 3, null, 7);
 		insert into state(object, cluster, phase, revision, attempted, since, said, level, message) values (1, 1, 2, 1, null, 3, 4, '1', 1);
+		insert into object_uid(object, uid, other, changed, contested) values (1, 'a', 'b', 5, '1');
 		insert into evidence(object, number, phase, target, runs, said, level, message) values (1, 0, 2, 1, null, 4, '0', null)`)
 	if err != nil {
 		t.Fatal(err)

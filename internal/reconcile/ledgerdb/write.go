@@ -139,7 +139,8 @@ func (w *batchWriter) writeBatch(ctx context.Context, b Batch) error {
 
 func (w *batchWriter) writeCluster(ctx context.Context, c *ledger.Cluster) error {
 	err := w.exec(ctx, "cluster_write", c.ID, c.Name(), c.UID, c.Group.Environment, c.Group.ClusterType, c.Platform, c.Unproven, seconds(c.Every),
-		unixOf(c.FirstSeen), unixOf(c.LastSeen), c.Rival, unixOf(c.RivalSeen), c.Boot, int64(c.Sequence), unixOf(c.Sent), unixOf(c.AgentSeen), c.Digest)
+		unixOf(c.FirstSeen), unixOf(c.LastSeen), c.Rival, unixOf(c.RivalSeen), c.Boot, int64(c.Sequence), unixOf(c.Sent), unixOf(c.AgentSeen), c.Digest,
+		c.RivalObject, unixOf(c.Began))
 	if err != nil {
 		return err
 	}
@@ -181,6 +182,12 @@ func (w *batchWriter) writeStates(ctx context.Context, all []ledger.Saved) error
 		}
 		level := len(s.Reports) > 0 && s.Reports[0].Level
 		states.add(id, of.cluster, int64(s.State.Phase), texts[0], texts[1], unixOf(s.Open.Since), unixOf(s.State.Said), numberOf(level), texts[2])
+		if u := s.Identity; u.UID != "" {
+			err := w.exec(ctx, "object_uid_write", id, u.UID, u.Other, unixOf(u.Changed), u.IsContested)
+			if err != nil {
+				return err
+			}
+		}
 		if of.evident[s.Object.Name] {
 			outdated.add(id)
 			delete(of.evident, s.Object.Name)
@@ -221,7 +228,7 @@ func (w *batchWriter) writeGone(ctx context.Context, all []ledger.Object, since 
 		ids.add(id)
 	}
 	err := w.execAll(ctx, "object_gone", gone)
-	for _, statement := range []string{"state_delete", "evidence_delete"} {
+	for _, statement := range []string{"state_delete", "object_uid_delete", "evidence_delete"} {
 		if err == nil {
 			err = w.execAll(ctx, statement, ids)
 		}

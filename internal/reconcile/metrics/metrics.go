@@ -267,7 +267,7 @@ func (m *Metrics) RecordWebhook(forge, outcome string) {
 	if m == nil {
 		return
 	}
-	outcomes := []string{"woken", "seen", "ping", "ignored", "unknown-repository", "unauthorized", "unproven", "too-large", "too-many", "malformed", "not-set-up", "failed"}
+	outcomes := []string{"woken", "seen", "ping", "ignored", "unknown-repository", "unauthorized", "unproven", "contested", "renamed", "too-large", "too-many", "malformed", "not-set-up", "failed"}
 	if !slices.Contains([]string{"github", "gitlab", "gitea", "flux", "argocd"}, forge) {
 		forge = "other"
 	}

@@ -17,6 +17,7 @@ import (
 type argoEvent struct {
 	App         string `json:"app"`
 	Namespace   string `json:"namespace"`
+	UID         string `json:"uid"` // "" in templates of before it was there
 	Environment string `json:"environment"`
 	ClusterType string `json:"clusterType"`
 	Sync        string `json:"sync"`
@@ -46,7 +47,7 @@ func ParseArgoCD(body []byte, cluster string) (Event, error) {
 	if err := json.Unmarshal(a.Time, &when); err != nil || when.IsZero() {
 		return Event{}, ErrNoTime
 	}
-	if !areNames(a.App, a.Namespace, a.Environment, a.ClusterType, a.Branch) {
+	if !areNames(a.App, a.Namespace, a.UID, a.Environment, a.ClusterType, a.Branch) {
 		return Event{}, errors.New("read an event of Argo CD: a name is too long, or has a line break")
 	}
 	phase, text := a.rolloutPhase()
@@ -58,7 +59,7 @@ func ParseArgoCD(body []byte, cluster string) (Event, error) {
 		return Event{}, ErrNoReport
 	}
 	return Event{
-		Cluster: cluster, Proven: true, Environment: a.Environment, ClusterType: a.ClusterType, Object: "Application/" + a.Namespace + "/" + a.App,
+		Cluster: cluster, Proven: true, Environment: a.Environment, ClusterType: a.ClusterType, Object: "Application/" + a.Namespace + "/" + a.App, UID: a.UID,
 		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Phase: phase, Message: cleanMessage(a.Message), When: when.UTC(),
 	}, nil
 }

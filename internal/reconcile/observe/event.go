@@ -20,6 +20,9 @@ type Event struct {
 	// Object is "Kustomization/flux-system/apps". Of an unnamed cluster it ends with "@"
 	// and its uid, so that it is not taken for that of another one.
 	Object string `json:"object"`
+	// UID is that of the object, in the report of a cluster that has proven its name; "" if it does not
+	// say.
+	UID string `json:"-"`
 	// Commit, of 40 digits, or else Version is the revision that Phase is about. That of a
 	// failure may not be known.
 	Branch  string `json:"branch,omitempty"` // of Commit, if it is known
@@ -51,7 +54,7 @@ func (e Event) objectKey() ledger.Object { return ledger.Object{Cluster: e.Clust
 func (e Event) Report() ledger.Report {
 	return ledger.Report{
 		Object: e.objectKey(), Group: ledger.Group{Environment: e.Environment, ClusterType: e.ClusterType},
-		Phase: ledger.ParsePhase(string(e.Phase)), Target: ledger.Revision{Branch: e.Branch, Commit: e.Commit, Version: e.Version}.String(), Runs: e.Runs, Message: e.Message, Said: e.When,
+		Phase: ledger.ParsePhase(string(e.Phase)), Target: ledger.Revision{Branch: e.Branch, Commit: e.Commit, Version: e.Version}.String(), Runs: e.Runs, Message: e.Message, Said: e.When, UID: e.UID,
 	}
 }
 

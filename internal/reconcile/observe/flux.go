@@ -95,6 +95,9 @@ func ParseFlux(body []byte, cluster string) (Event, error) {
 	if f.isTakenBack() {
 		e.Branch, e.Commit, e.Version, e.Runs = "", "", "", about.String()
 	}
+	if e.Proven {
+		e.UID = f.Object.UID
+	}
 	if e.Cluster == "" {
 		e.Cluster = UnnamedCluster
 		if f.Object.UID != "" {

@@ -34,6 +34,12 @@ const (
 // one does.
 var ErrNameProven = errors.New("a cluster of this name reports with its own key")
 
+// ErrContested is the error for a report of another cluster than the one that has the name.
+var ErrContested = errors.New("another cluster reports under this name")
+
+// ErrRenamed is the error for a report under the old name of a cluster.
+var ErrRenamed = errors.New("the cluster reports under another name by now")
+
 // Inbox has what is known of each object of each cluster, by their events. Any number of goroutines
 // may use it. What it is told in any order, and however often, it knows as if it had come once and
 // in order.

@@ -34,6 +34,9 @@ type Ledger interface {
 	SetRetired(times map[string]time.Time)
 	// SetListed has clusters of an environment known that are expected by name, with their types.
 	SetListed(environment string, types map[string]string)
+	// SetAdopted has clusters take the place of others that were built in their place: see
+	// [ledger.Ledger.SetAdopted].
+	SetAdopted(times map[string]time.Time)
 	// Since returns when the ledger began to listen.
 	Since() time.Time
 }

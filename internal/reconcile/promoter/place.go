@@ -19,20 +19,26 @@ type outputLine struct {
 	commits map[string]bool
 }
 
-// placeClusters tells the ledger which clusters people have retired, and has it decide to which
-// environments the clusters belong that report by events: by the commits that they report, as far as
+// placeClusters tells the ledger which clusters people have retired, and which may take the place of
+// others, and has it decide to which environments the clusters belong that report by events: by the commits that they report, as far as
 // these are outputs.
 func (m *Promoter) placeClusters(keys []*model.ClusterKey) {
 	if m.options.Ledger == nil {
 		return
 	}
-	retired := map[string]time.Time{}
-	for _, k := range keys {
-		if !k.Retired.IsZero() {
-			retired[k.Name] = k.Retired
+	retired, adopted := map[string]time.Time{}, map[string]time.Time{}
+	noteLatest := func(times map[string]time.Time, name string, at time.Time) {
+		if at.After(times[name]) {
+			times[name] = at
 		}
 	}
+	for _, k := range keys {
+		noteLatest(retired, k.Name, k.Retired)
+		noteLatest(adopted, k.Name, k.Adopted)
+		noteLatest(adopted, k.Name, k.Renewed)
+	}
 	m.options.Ledger.SetRetired(retired)
+	m.options.Ledger.SetAdopted(adopted)
 	revisions := m.options.Ledger.FindRevisions()
 	origins := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(m.environments)) {

@@ -3,6 +3,7 @@ package recorder_test
 import (
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -46,7 +47,7 @@ func TestCases(t *testing.T) {
 					e.check(e.recorder.Close())
 					e.store.empty()
 				}
-				e.now, e.outputs = now, ledger.Outputs{}
+				e.now, e.outputs, e.adopted = now, ledger.Outputs{}, nil
 				e.open()
 				return e
 			})
@@ -62,6 +63,7 @@ type sqlEngine struct {
 	after    func(*sqlEngine)
 	recorder *recorder.Recorder
 	outputs  ledger.Outputs
+	adopted  map[string]time.Time // as Git has it
 }
 
 func (e *sqlEngine) check(err error) {
@@ -76,6 +78,12 @@ func (e *sqlEngine) open() {
 	e.store.set(&o)
 	e.recorder = recorder.Open(e.Context(), o)
 	e.check(e.recorder.Check())
+	e.recorder.SetAdopted(e.adopted)
+}
+
+func (e *sqlEngine) SetAdopted(times map[string]time.Time) {
+	e.adopted = maps.Clone(times)
+	e.recorder.SetAdopted(e.adopted)
 }
 
 func (e *sqlEngine) flush() { e.check(e.recorder.Flush(e.Context())) }

@@ -27,8 +27,14 @@ func (r *Recorder) addEvent(e observe.Event, received time.Time) (news bool, err
 		Name: e.Cluster, Group: ledger.Group{Environment: e.Environment, ClusterType: e.ClusterType}, Unproven: !e.Proven,
 		Every: min(e.FindInterval(), longestInterval), Received: received,
 	}, []ledger.Report{e.Report()})
-	if receipt.Admission == ledger.Unproven {
+	switch receipt.Admission {
+	case ledger.Unproven:
 		return false, observe.ErrNameProven
+	case ledger.Contested:
+		return false, observe.ErrContested
+	case ledger.Renamed:
+		return false, observe.ErrRenamed
+	case ledger.Admitted, ledger.Replayed:
 	}
 	return news, nil
 }

@@ -54,3 +54,12 @@ func (r *Recorder) SetRetired(times map[string]time.Time) {
 		r.pending.add(receipt)
 	}
 }
+
+// SetAdopted has clusters take the place of others that were built in their place: see
+// [ledger.Ledger.SetAdopted].
+func (r *Recorder) SetAdopted(times map[string]time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.adopted = times
+	r.ledger.SetAdopted(times)
+}

@@ -84,6 +84,7 @@ type Recorder struct {
 	failure error                        // why the store is not up to date
 	failed  time.Time                    // when it was last tried
 	retired map[string]time.Time         // by people, by name
+	adopted map[string]time.Time         // by people, by name
 	listed  map[string]map[string]string // the types of clusters that are expected by name, by environment
 	unread  error                        // why it is not known what was stored; nil if it is
 	losses  map[string]observe.Loss      // by environment
@@ -109,7 +110,7 @@ func (c *changes) add(receipt ledger.Receipt) {
 		c.spans.Add(w)
 		c.objects[w.Object] = true
 	}
-	for _, o := range receipt.Removed {
+	for _, o := range slices.Concat(receipt.Removed, receipt.Identified) {
 		c.objects[o] = true
 	}
 }

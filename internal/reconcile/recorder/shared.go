@@ -192,6 +192,7 @@ func (r *Recorder) adopt(store *ledgerdb.Store, stored *ledger.Ledger) {
 	r.store, r.restored, r.unread = store, false, nil
 	r.ledger, r.pending = stored, newChanges()
 	r.ledger.SetRetirement(ledger.Retirement{After: r.options.Retire, Times: r.retired, Resumed: r.mark.Resumed})
+	r.ledger.SetAdopted(r.adopted)
 	clear(r.seen)
 	for _, id := range kept {
 		r.writeAgain(id)

@@ -1,6 +1,7 @@
 package recorder_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestTwoRecorders(t *testing.T) {
 					e.close()
 					e.store.empty()
 				}
-				e.now, e.outputs, e.turn = now, ledger.Outputs{}, 0
+				e.now, e.outputs, e.adopted, e.turn = now, ledger.Outputs{}, nil, 0
 				e.openOne(0)
 				e.openOne(1)
 				e.recorder = e.all[0]
@@ -60,6 +61,14 @@ func (e *twoEngine) openOne(i int) {
 	e.store.set(&o)
 	e.all[i] = recorder.Open(e.Context(), o)
 	e.check(e.all[i].Check())
+	e.all[i].SetAdopted(e.adopted)
+}
+
+func (e *twoEngine) SetAdopted(times map[string]time.Time) {
+	e.adopted = maps.Clone(times)
+	for _, r := range e.all {
+		r.SetAdopted(e.adopted)
+	}
 }
 
 func (e *twoEngine) close() {

@@ -19,6 +19,8 @@ var shownBy = map[string][]string{
 	"a digest is replayed":                                       {"agent TestReplay", "ledger 09-replay-after-a-restart"},
 	"a cluster is restored from a backup":                        {"ledger 22-restored-from-backup"},
 	"two clusters have one name":                                 {"agent TestOneNameTwoClusters", "ledger 11-one-name-two-clusters", "server/daemon TestRolloutForged"},
+	"a cluster is rebuilt under its name":                        {"server/daemon TestRolloutRebuilt", "server/reports TestRebuilt", "ledger 24-rebuilt", "ledger 24-rebuilt-early", "ledger 24-rebuilt-key"},
+	"two clusters have one name, and report by events":           {"server/daemon TestRolloutEventsOfTwo", "ledger 25-events-of-two-clusters", "ledger 25-object-made-anew"},
 	"a cluster is renamed":                                       {"agent TestRenamed", "ledger 12-renamed"},
 	"a commit is not known yet":                                  {"agent TestUnknownThenKnown", "ledger 13-unknown-then-known"},
 	"a branch is rewritten":                                      {"ledger 18-branch-rewritten"},

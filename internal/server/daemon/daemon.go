@@ -164,7 +164,7 @@ func Serve(ctx context.Context, o Options) error {
 		ClusterKeys: keys.FindKeys, Refuse: reports.RefuseKey,
 		Report: func(e observe.Event) (news bool, err error) {
 			news, err = reports.Add(e)
-			if errors.Is(err, observe.ErrNameProven) {
+			if webhook.IsRefusal(err) {
 				return false, err
 			}
 			if err != nil {

@@ -50,6 +50,7 @@ type rollouts struct {
 	last   status.Snapshot
 	stop   func()
 	sent   atomic.Uint64 // the reports of agents
+	uid    string        // of the objects in events; "" for none
 }
 
 // newRollouts fills the repositories: dev has a proof, and so many clusters of each type as an
@@ -339,10 +340,10 @@ func (w *rollouts) postSigned(path, key, cluster, object, revision, message stri
 	if message != "" {
 		severity, reason, text = "error", "HealthCheckFailed", message
 	}
-	body := fmt.Appendf(nil, `{"involvedObject": {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "namespace": "flux-system", "name": %q},
+	body := fmt.Appendf(nil, `{"involvedObject": {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "namespace": "flux-system", "name": %q, "uid": %q},
 		"severity": %q, "timestamp": %q, "reason": %q, "message": %q,
 		"metadata": {"revision": %q, "cluster": %q, "environment": "dev", "clusterType": "cloud"}}`,
-		object, severity, w.clock().Format(time.RFC3339), reason, text, revision, cluster)
+		object, w.uid, severity, w.clock().Format(time.RFC3339), reason, text, revision, cluster)
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write(body)
 	return w.post(path, body, map[string]string{"X-Signature": "sha256=" + hex.EncodeToString(mac.Sum(nil))})

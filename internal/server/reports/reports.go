@@ -126,12 +126,23 @@ func (p *receiver) receive(w http.ResponseWriter, r *http.Request) response {
 	case request.Cluster != cluster:
 		return unauthorized
 	}
-	return p.handOn(request, now)
+	return p.handOn(request, p.isOldKey(r, body, keys, now), now)
+}
+
+// isOldKey reports whether a request is signed with a key that was renewed since: one of those that are
+// good now, and not a day later.
+func (p *receiver) isOldKey(r *http.Request, body []byte, keys []string, now time.Time) bool {
+	if len(keys) == 1 {
+		return false
+	}
+	later, err := p.options.Keys(r.Header.Get(agentapi.ClusterHeader), now.Add(ledger.KeyOverlap))
+	return err == nil && !agentapi.Verify(r.Header.Get(agentapi.SignatureHeader), later, r.Method, body)
 }
 
 // handOn hands on what a cluster reports that has proven its name.
-func (p *receiver) handOn(request agentapi.Request, now time.Time) response {
+func (p *receiver) handOn(request agentapi.Request, oldKey bool, now time.Time) response {
 	contact := request.Contact(now)
+	contact.OldKey = oldKey
 	if contact.Sent.After(now) { // or else a clock that is put back would keep the next start out
 		contact.Sent = now
 	}
@@ -145,7 +156,7 @@ func (p *receiver) handOn(request agentapi.Request, now time.Time) response {
 	case ledger.Replayed:
 		return replayed
 	case ledger.Contested:
-		return contested
+		return refuseContested(contact, receipt.UID)
 	case ledger.Renamed:
 		return renamed
 	case ledger.Admitted:

@@ -29,14 +29,16 @@ type box struct {
 	reports  []ledger.Report
 	outcome  string
 	broken   error
+	keys     func(cluster string, now time.Time) ([]string, error)
 }
 
 func newBox() *box {
 	b := &box{now: noon, ledger: ledger.New(10_000)}
+	b.keys = func(cluster string, now time.Time) ([]string, error) {
+		return ledger.Epoch{}.DeriveKeys([]string{secretOfTests}, cluster, now)
+	}
 	b.handler = New(Options{
-		Keys: func(cluster string, now time.Time) ([]string, error) {
-			return ledger.Epoch{}.DeriveKeys([]string{secretOfTests}, cluster, now)
-		},
+		Keys: func(cluster string, now time.Time) ([]string, error) { return b.keys(cluster, now) },
 		Receive: func(c ledger.Contact, all []ledger.Report) (ledger.Receipt, error) {
 			b.contacts, b.reports = append(b.contacts, c), all
 			return b.ledger.Receive(c, all), b.broken

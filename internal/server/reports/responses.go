@@ -2,10 +2,12 @@ package reports
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
 
@@ -28,8 +30,6 @@ var (
 		"it was recorded and sent again, or the clock of the cluster was put back")
 	renamed = refuse("renamed", http.StatusUnauthorized, "the cluster reports under another name by now",
 		"give the agent its new name and key")
-	contested = refuse("contested", http.StatusConflict, "another cluster reports under this name",
-		"give each cluster a name and a key of its own; if this one has taken the other's place, renew the key")
 	tooLarge = refuse("too-large", http.StatusRequestEntityTooLarge, "the report is too large",
 		"at most 4,096 objects and 1 MiB are read")
 	notSetUp = refuse("not-set-up", http.StatusNotFound, "reports of agents are not set up",
@@ -39,6 +39,15 @@ var (
 	unavailable = response{"unavailable", http.StatusServiceUnavailable, agentapi.Refusal{Error: "the report cannot be stored",
 		Hint: "the log of the daemon says why"}, unavailableFor}
 )
+
+// refuseContested refuses a cluster because another one has its name.
+func refuseContested(c ledger.Contact, owner string) response {
+	if owner == c.UID {
+		return refuse("contested", http.StatusConflict, "the cluster still reports under another name", "stop the agent that has the other name; this one is heard once that is silent")
+	}
+	return refuse("contested", http.StatusConflict, fmt.Sprintf("another cluster reports as %s: that one has the uid %s, and this one %s", c.Name, owner, c.UID),
+		fmt.Sprintf("give each cluster a name and a key of its own; if this one was built in the place of the other one, run fairlead fleet adopt %s once that is off", c.Name))
+}
 
 func refuseMalformed(why string) response {
 	return refuse("malformed", http.StatusBadRequest, why, "the agent and the daemon may be of versions that do not fit")

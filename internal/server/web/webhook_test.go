@@ -82,6 +82,8 @@ func clusterDeliveries() []clusterDelivery {
 		{set, "/webhooks/rancher/east-1", event, secret, 0, 404},
 		{unset, "/webhooks/flux/east-1", event, secret, 0, 404},
 		{broken, "/webhooks/flux/east-1", event, secret, 0, 503},
+		{with(clusterHooks([]string{secret}, nil, observe.ErrContested)), "/webhooks/flux/east-1", event, secret, 0, 409},
+		{with(clusterHooks([]string{secret}, nil, observe.ErrRenamed)), "/webhooks/flux/east-1", event, secret, 0, 401},
 	}
 }
 

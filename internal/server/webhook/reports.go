@@ -34,6 +34,11 @@ var (
 	argoCDReporter = reporter{"argocd", readToken("Authorization", "Bearer "), observe.ParseArgoCD, notArgoCDEvent}
 )
 
+// IsRefusal reports whether an error says that a report does not count.
+func IsRefusal(err error) bool {
+	return errors.Is(err, observe.ErrNameProven) || errors.Is(err, observe.ErrContested) || errors.Is(err, observe.ErrRenamed)
+}
+
 // serveReport answers a cluster that proves its name with its own key.
 func (p *receiver) serveReport(w http.ResponseWriter, r *http.Request) {
 	cluster := r.PathValue("cluster")
@@ -101,7 +106,12 @@ func (p *receiver) handleReport(by reporter, body []byte, cluster string) respon
 	if e.When.After(now) { // or else it would hide the cluster's next event
 		e.When = now
 	}
-	switch news, err := p.options.Report(e); {
+	news, err := p.options.Report(e)
+	switch {
+	case errors.Is(err, observe.ErrContested):
+		return contested
+	case errors.Is(err, observe.ErrRenamed):
+		return renamed
 	case err != nil:
 		return nameProven
 	case !news:

@@ -54,6 +54,10 @@ var (
 		Error: "the event names another cluster than its address", Hint: "write the same name into eventMetadata.cluster of the Alert, or remove it there"}}
 	nameProven = response{outcome: "unproven", code: http.StatusConflict, body: responseBody{
 		Error: "a cluster of this name reports with its own key", Hint: "give each cluster a name of its own, and its key: https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/bootstrap-a-cluster.md"}}
+	contested = response{outcome: "contested", code: http.StatusConflict, body: responseBody{
+		Error: "another cluster reports under this name", Hint: "give each cluster a name and a key of its own"}}
+	renamed = response{outcome: "renamed", code: http.StatusUnauthorized, body: responseBody{
+		Error: "the cluster reports under another name by now", Hint: "send its reports with its new name and key"}}
 	noClusterKeys = response{outcome: "not-set-up", code: http.StatusNotFound, body: responseBody{
 		Error: "clusters have no keys of their own", Hint: "write where the secret for them is under ledger in the settings"}}
 	reportTooLarge = response{outcome: "too-large", code: http.StatusRequestEntityTooLarge, body: responseBody{

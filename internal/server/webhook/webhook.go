@@ -83,13 +83,13 @@ type Options struct {
 	// have none, and nil likewise. It is called for each report, with the name that its address has.
 	ClusterKeys func(cluster string, now time.Time) ([]string, error)
 	// Report is called for each event of a cluster, however often it arrives, and returns
-	// whether it is news: only then Wake is called. The error is [observe.ErrNameProven], or is
-	// nil. nil means that clusters cannot report.
+	// whether it is news: only then Wake is called. The error is one of [IsRefusal], or is nil. nil
+	// means that clusters cannot report.
 	Report func(observe.Event) (news bool, err error)
 	// Now is the clock by which deliveries are forgotten, and events are too old.
 	Now func() time.Time
 	// Observe counts a delivery: the kind of forge, flux or argocd, and woken, seen, ping, ignored,
-	// unknown-repository, unauthorized, unproven, too-large, too-many, malformed, not-set-up or failed.
+	// unknown-repository, unauthorized, unproven, contested, renamed, too-large, too-many, malformed, not-set-up or failed.
 	Observe func(forge, outcome string)
 	// Refuse counts a report under the name of a cluster whose key was missing or wrong; "" for one of
 	// the secret of all clusters. It may be nil.

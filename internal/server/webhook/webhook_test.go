@@ -365,7 +365,7 @@ func TestAddresses(t *testing.T) {
 func TestCounted(t *testing.T) {
 	m := metrics.New("")
 	for _, a := range []response{woken, repeated, pong, ignored, unknownRepository, unauthorized, tooLarge, malformed, eventTooOld, eventInFuture, noTimestamp, notFluxEvent, notSetUp, secretUnreadable,
-		notArgoCDEvent, otherCluster, nameProven, noClusterKeys, reportTooLarge, keyUnknown} {
+		notArgoCDEvent, otherCluster, nameProven, contested, renamed, noClusterKeys, reportTooLarge, keyUnknown} {
 		for _, f := range forgeSenders {
 			m.RecordWebhook(f.name, a.outcome)
 		}
@@ -381,7 +381,7 @@ func TestCounted(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	m.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	if got := strings.Count(w.Body.String(), "fairlead_webhooks_total{"); got != 55 || strings.Contains(w.Body.String(), `"other"`) {
+	if got := strings.Count(w.Body.String(), "fairlead_webhooks_total{"); got != 65 || strings.Contains(w.Body.String(), `"other"`) {
 		t.Errorf("%d series in\n%s", got, w.Body)
 	}
 }

@@ -30,6 +30,8 @@ const Folder = "internal/ledger/testdata"
 type Engine interface {
 	AddOutput(ledger.Output)
 	Receive(ledger.Contact, []ledger.Report) ledger.Receipt
+	// SetAdopted is that of [ledger.Ledger].
+	SetAdopted(times map[string]time.Time)
 	// LoseStore loses all that is stored, and ends the process.
 	LoseStore()
 	// FindStandings returns how clusters stand to an output, by type and name.
@@ -100,6 +102,7 @@ type arrival struct {
 	contact ledger.Contact
 	reports []ledger.Report
 	lost    bool // nothing arrives: the store is lost
+	adopted bool // nothing arrives: people let another cluster have the name of the contact
 }
 
 func readCase(t *testing.T, archive *txtar.Archive) testCase {
@@ -123,11 +126,15 @@ func readCase(t *testing.T, archive *txtar.Archive) testCase {
 // readArrivals reads a line as "12:01 e1/large uid-1 seq 7: P ready B; W failed b2 "text"", where the
 // uid and the number are optional. A time may be a range, with a contact each minute; "event" after
 // the cluster makes it events of Flux instead of an agent's digest, of which each says its own time.
+// "12:05 adopted e1" lets another cluster have a name from then on.
 func readArrivals(t *testing.T, line string, number int) []arrival {
 	head, rest, _ := strings.Cut(strings.TrimSpace(line), ": ")
 	fields := strings.Fields(strings.TrimSuffix(head, ":"))
-	if fields[1] == "lost" {
+	switch fields[1] {
+	case "lost":
 		return []arrival{{contact: ledger.Contact{Received: clock(t, fields[0])}, lost: true}}
+	case "adopted":
+		return []arrival{{contact: ledger.Contact{Name: fields[2], Received: clock(t, fields[0])}, adopted: true}}
 	}
 	name, clusterType, _ := strings.Cut(fields[1], "/")
 	c := ledger.Contact{
@@ -140,6 +147,8 @@ func readArrivals(t *testing.T, line string, number int) []arrival {
 			c.UID, c.Boot, c.Every = "", "", 10*time.Minute
 		case word == "unproven":
 			c.Unproven = true
+		case word == "old-key":
+			c.OldKey = true
 		case word == "sent":
 			c.Sent = clock(t, fields[i+3])
 		case word == "seq":
@@ -187,6 +196,8 @@ func readReports(t *testing.T, text string, c ledger.Contact) []ledger.Report {
 				r.Runs, i = words[i+1], i+1
 			case "said":
 				r.Said, i = clock(t, words[i+1]), i+1
+			case "uid":
+				r.UID, i = words[i+1], i+1
 			default:
 				r.Target = words[i]
 			}
@@ -232,6 +243,7 @@ func (c testCase) replay(until time.Time) *world {
 	var now time.Time
 	w := &world{testCase: c, Engine: c.open(c.T, func() time.Time { return now })}
 	outputs := c.outputs
+	adopted := map[string]time.Time{}
 	addOutputs := func(until time.Time) {
 		for len(outputs) > 0 && !outputs[0].Merged.After(until) {
 			now = outputs[0].Merged
@@ -247,6 +259,11 @@ func (c testCase) replay(until time.Time) *world {
 		now = a.contact.Received
 		if a.lost {
 			w.LoseStore()
+			continue
+		}
+		if a.adopted {
+			adopted[a.contact.Name] = now
+			w.SetAdopted(adopted)
 			continue
 		}
 		receipt := w.Receive(a.contact, a.reports)
@@ -361,7 +378,11 @@ func (w *world) answerStanding(output string, words []string, now time.Time) []s
 		if s.Cluster != nil {
 			line = fmt.Sprintf("%s %s: %s", s.Type, s.Cluster.Name(), s.Class)
 		}
-		if s.Class == ledger.ClassContested {
+		switch {
+		case s.Class != ledger.ClassContested:
+		case s.Cluster.RivalObject != "":
+			line += fmt.Sprintf(", %s is %s elsewhere", s.Cluster.RivalObject, s.Cluster.Rival)
+		default:
 			line += fmt.Sprintf(" by %s and %s", s.Cluster.UID, s.Cluster.Rival)
 		}
 		if s.Object.Name != "" && s.Object.Name != "P" && s.Class != ledger.ClassReady {

@@ -1,0 +1,1 @@
+delete from object_uid where object = $1

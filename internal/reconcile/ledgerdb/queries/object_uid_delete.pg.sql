@@ -1,0 +1,1 @@
+delete from object_uid where object = any($1::bigint[])
