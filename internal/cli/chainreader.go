@@ -84,7 +84,7 @@ func (d daemonClient) fetch(ctx context.Context, address string, target func(cod
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return 0, problem.WithHint(err, daemonHint)
+		return 0, problem.WithHint(unreachable{err}, daemonHint)
 	}
 	defer answer.Body.Close()
 	into := target(answer.StatusCode)
@@ -105,8 +105,18 @@ func (d daemonClient) newAnswerError(address string, code int) error {
 	if err == nil && page.Path != "/" && code == http.StatusNotFound {
 		hint = fmt.Sprintf("no daemon answers below %s: its page is at the root of its host, unless a proxy maps that path to it; try --url %s://%s", page.Path, page.Scheme, page.Host)
 	}
-	return problem.WithHint(fmt.Errorf("%s answers %d %s", address, code, http.StatusText(code)), hint)
+	err = fmt.Errorf("%s answers %d %s", address, code, http.StatusText(code))
+	if code >= http.StatusInternalServerError { // as a proxy does while the daemon starts
+		err = unreachable{err}
+	}
+	return problem.WithHint(err, hint)
 }
+
+// unreachable is the error of a daemon that may answer when it is asked again.
+type unreachable struct{ error }
+
+// Unwrap returns the error.
+func (u unreachable) Unwrap() error { return u.error }
 
 // Chain asks the daemon.
 func (d daemonClient) Chain(ctx context.Context) (status.Chain, error) {

@@ -84,7 +84,7 @@ func (cc *commandContext) requireFleetDaemon(ctx context.Context) (fleetAsker, e
 		return nil, err
 	}
 	if absence != "" {
-		return nil, problem.WithHint(fmt.Errorf("%s, and stored reports may be out of date", absence), "start fairlead serve, or name the daemon with --url; fairlead fleet shows what is stored")
+		return nil, problem.WithHint(unreachable{fmt.Errorf("%s, and stored reports may be out of date", absence)}, "start fairlead serve, or name the daemon with --url; fairlead fleet shows what is stored")
 	}
 	return daemon, nil
 }

@@ -206,6 +206,10 @@ func (w *waitCommand) waitUntilArrived(ctx context.Context, a arrival, ask arriv
 
 // isRefused reports whether asking again is useless, because a person has to act first.
 func isRefused(err error) bool {
+	var later unreachable
+	if errors.As(err, &later) {
+		return false
+	}
 	var no *problem.Refusal
 	var unknown *access.UnknownForge
 	return errors.As(err, &no) && no.Advice != "" || errors.As(err, &unknown) ||

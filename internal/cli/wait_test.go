@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,10 +52,24 @@ func waitFor(t *testing.T, timeout time.Duration, answers ...answer) (a arrival,
 	return a, looks, errs.String(), err
 }
 
+// askChain returns the error of a daemon that is asked how far commits have got.
+func askChain(t *testing.T, address string) error {
+	t.Helper()
+	_, err := daemonClient{address}.Chain(t.Context())
+	if err == nil {
+		t.Fatal("it answers")
+	}
+	return err
+}
+
 func TestUntil(t *testing.T) {
 	waiting, done := answer{state: isWaiting, reason: "Deploying"}, answer{state: hasDeployed, reason: "Deployed"}
 	down, limited := answer{err: errors.New("the server is down")}, answer{err: &forge.RateLimit{Until: now}}
 	failing := answer{err: &problem.Refusal{Operation: "look", Reason: "502"}}
+	server := httptest.NewServer(http.NotFoundHandler())
+	stranger := answer{err: askChain(t, server.URL)}
+	server.Close()
+	restarting, behindProxy := answer{err: askChain(t, server.URL)}, answer{err: daemonClient{server.URL}.newAnswerError("the daemon", http.StatusBadGateway)}
 	for _, test := range []struct {
 		name    string
 		answers []answer
@@ -69,6 +84,8 @@ func TestUntil(t *testing.T) {
 		{"a server that comes back", []answer{down, down, down, down, waiting, down, done}, hasDeployed, 7, "the server is down\n", ""},
 		{"a server that does not", []answer{down, down, down, down, down, done}, "", 5, "the server is down\n", "the server is down"},
 		{"a server that is worked on", []answer{failing, failing, failing, done}, hasDeployed, 4, "look: 502\n", ""},
+		{"a daemon that starts again", []answer{waiting, restarting, behindProxy, restarting, restarting, done}, hasDeployed, 6, "connection refused", ""},
+		{"what is no daemon", []answer{stranger, done}, "", 1, "", "404"},
 		{"a limit", []answer{limited, limited, limited, limited, limited, limited, limited, done}, hasDeployed, 8, "takes no more requests until", ""},
 		{"refused", []answer{{err: &problem.Refusal{Operation: "look", Reason: "no", Advice: "another token"}}, done}, "", 1, "", "look: no"},
 		{"no access", []answer{{err: git.ErrAccess}, done}, "", 1, "", "access was refused"},
