@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,4 +71,23 @@ func oldSchema(t *testing.T, engine string) string {
 		t.Fatal(err)
 	}
 	return all[0].text
+}
+
+// TestNumbersOfMigrations: no two migrations have one number, or it would be chance which of them comes
+// first, and databases would have done others than they count.
+func TestNumbersOfMigrations(t *testing.T) {
+	for _, engine := range []string{sqliteFiles, postgresFiles} {
+		all, err := readMigrations(engine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := "0000"
+		for _, m := range all {
+			number, _, _ := strings.Cut(m.name, "_")
+			if len(number) != 4 || number <= last {
+				t.Errorf("%s: the migration %s comes after %s", engine, m.name, last)
+			}
+			last = number
+		}
+	}
 }
