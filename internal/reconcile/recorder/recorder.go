@@ -81,6 +81,7 @@ type Recorder struct {
 	pending changes
 	seen    map[string]bool              // clusters, by ID, of which only the last contact is to be written
 	written time.Time                    // when that was last done
+	flushed time.Time                    // when all was stored that was known then
 	failure error                        // why the store is not up to date
 	failed  time.Time                    // when it was last tried
 	retired map[string]time.Time         // by people, by name
@@ -131,7 +132,7 @@ func Open(ctx context.Context, o Options) *Recorder {
 func newRecorder(o Options) *Recorder {
 	r := &Recorder{
 		options: o, full: make(chan struct{}, 1), told: newToldOutputs(), unread: errUnread,
-		ledger: ledger.New(maxObjects), pending: newChanges(), seen: map[string]bool{}, written: o.Now(), losses: map[string]observe.Loss{},
+		ledger: ledger.New(maxObjects), pending: newChanges(), seen: map[string]bool{}, written: o.Now(), flushed: o.Now(), losses: map[string]observe.Loss{},
 		refusals: map[refusalKey]ledger.Refusals{},
 	}
 	if o.Postgres == nil {
@@ -330,8 +331,12 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	if r.options.Postgres != nil {
 		write = r.share
 	}
+	began := r.options.Now()
 	changed, err := write(ctx)
 	r.mu.Lock()
+	if err == nil {
+		r.flushed = began
+	}
 	r.noteOutcome(err)
 	r.mu.Unlock()
 	if err == nil && r.store != nil {

@@ -133,7 +133,7 @@ func newAgentReports(to clusterReports, a agentReports) http.Handler {
 		return nil
 	}
 	return agents.New(agents.Options{
-		Keys: a.keys, Places: a.findPlaces, Now: a.now, Observe: a.observe, Logger: a.logger, Refuse: r.RefuseKey,
+		Keys: a.keys, Places: a.findPlaces, Now: a.now, Observe: a.observe, Logger: a.logger, Refuse: r.RefuseKey, Every: r.FindPace,
 		Receive: func(c ledger.Contact, reports []ledger.Report) (ledger.Receipt, error) {
 			if len(a.findPlaces()) == 0 {
 				return ledger.Receipt{}, errNotRead

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,7 @@ type box struct {
 	outcome  string
 	broken   error
 	keys     func(cluster string, now time.Time) ([]string, error)
+	every    time.Duration // to be asked for; 0 for what agents mean
 }
 
 func newBox() *box {
@@ -44,6 +46,7 @@ func newBox() *box {
 			return b.ledger.Receive(c, all), b.broken
 		},
 		Places:  func() []Place { return places },
+		Every:   func(asked time.Duration) time.Duration { return cmp.Or(b.every, asked) },
 		Now:     func() time.Time { return b.now },
 		Observe: func(outcome string) { b.outcome = outcome },
 	})
@@ -235,6 +238,16 @@ func TestTooOften(t *testing.T) {
 	b.now = b.now.Add(time.Hour)
 	if w := send("east-1", keyOf(t, "east-1")); w.Code != http.StatusNoContent {
 		t.Errorf("an hour later: %d", w.Code)
+	}
+}
+
+// TestPace: an agent is asked to report less often.
+func TestPace(t *testing.T) {
+	b := newBox()
+	b.every = 2 * time.Minute
+	w := b.send("east-1", keyOf(t, "east-1"), encode(t, newRequest(), false), nil)
+	if w.Code != http.StatusOK || strings.TrimSpace(w.Body.String()) != `{"every":"2m0s"}` {
+		t.Errorf("%d: %s", w.Code, w.Body)
 	}
 }
 
