@@ -8,10 +8,14 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 )
 
-// PieceSize is how much of a body is read at a time, in bytes.
+// PieceSize is how much memory is reserved at a time, in bytes.
 const PieceSize = 32 << 10
+
+// usualSize is what most bodies need, in bytes: those of clusters of which nothing has changed.
+const usualSize = 512
 
 // Room is the memory for the bodies of requests.
 type Room struct {
@@ -31,9 +35,9 @@ func (m *Room) ReadBody(w http.ResponseWriter, r *http.Request, limit int64) (bo
 		}
 	}
 	in := http.MaxBytesReader(w, r.Body, limit)
-	var piece [PieceSize]byte
+	body = make([]byte, 0, usualSize)
 	for {
-		n, err := in.Read(piece[:])
+		n, err := in.Read(body[len(body):cap(body)])
 		for len(body)+n > taken*PieceSize {
 			select {
 			case m.pieces <- struct{}{}:
@@ -42,12 +46,15 @@ func (m *Room) ReadBody(w http.ResponseWriter, r *http.Request, limit int64) (bo
 				return nil, release, r.Context().Err()
 			}
 		}
-		body = append(body, piece[:n]...)
+		body = body[:len(body)+n]
 		if errors.Is(err, io.EOF) {
 			return body, release, nil
 		}
 		if err != nil {
 			return nil, release, err
+		}
+		if len(body) == cap(body) {
+			body = slices.Grow(body, 1)
 		}
 	}
 }
