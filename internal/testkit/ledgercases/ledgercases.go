@@ -92,9 +92,15 @@ func Run(t *testing.T, folder string, update bool, open func(t *testing.T, now f
 type testCase struct {
 	*testing.T
 	open     func(t *testing.T, now func() time.Time) Engine
-	outputs  []ledger.Output
+	outputs  []output
 	versions map[string]string
 	arrivals []arrival
+}
+
+// output is an output, and when Fairlead sees it.
+type output struct {
+	ledger.Output
+	seen time.Time
 }
 
 // arrival is what arrives at a time.
@@ -112,7 +118,12 @@ func readCase(t *testing.T, archive *txtar.Archive) testCase {
 			switch f.Name {
 			case "outputs":
 				fields := strings.Fields(line)
-				c.outputs = append(c.outputs, ledger.Output{Revision: fields[0], Merged: clock(t, fields[1]), Folders: pairs(fields[2:])})
+				o := output{ledger.Output{Revision: fields[0], Merged: clock(t, fields[1]), Folders: pairs(fields[2:])}, clock(t, fields[1])}
+				if at, late := o.Folders["seen"]; late {
+					o.seen = clock(t, at)
+					delete(o.Folders, "seen")
+				}
+				c.outputs = append(c.outputs, o)
 			case "versions":
 				maps.Copy(c.versions, pairs(strings.Fields(line)))
 			case "arrivals":
@@ -245,9 +256,9 @@ func (c testCase) replay(until time.Time) *world {
 	outputs := c.outputs
 	adopted := map[string]time.Time{}
 	addOutputs := func(until time.Time) {
-		for len(outputs) > 0 && !outputs[0].Merged.After(until) {
-			now = outputs[0].Merged
-			w.AddOutput(outputs[0])
+		for len(outputs) > 0 && !outputs[0].seen.After(until) {
+			now = outputs[0].seen
+			w.AddOutput(outputs[0].Output)
 			outputs = outputs[1:]
 		}
 	}
