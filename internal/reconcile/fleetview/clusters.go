@@ -74,7 +74,7 @@ func (v *View) FindClusters(ctx context.Context, q Query) (Page[Cluster], error)
 		}
 		for _, s := range found.all {
 			if s.Cluster != nil {
-				add(newCluster(s, found.wants))
+				add(newCluster(s, found))
 			}
 		}
 		for _, c := range v.Ledger.FindRetired(name) {
@@ -97,9 +97,9 @@ func newRetired(c ledger.Cluster) Cluster {
 	}
 }
 
-func newCluster(s ledger.Situation, w ledgerdb.Wants) Cluster {
+func newCluster(s ledger.Situation, of situations) Cluster {
 	found := Cluster{
-		Name: s.Cluster.Name(), Environment: s.Cluster.Group.Environment, Type: s.Type, Standing: s.Class.String(), Why: explainSituation(s, w),
+		Name: s.Cluster.Name(), Environment: s.Cluster.Group.Environment, Type: s.Type, Standing: s.Class.String(), Why: explainSituation(s, of),
 		Revision: s.Platform.Revision, Attempted: s.Platform.Attempted, Since: s.Since, FirstSeen: s.Cluster.FirstSeen, LastSeen: s.Cluster.LastSeen,
 	}
 	if s.Contest != nil {
@@ -108,10 +108,11 @@ func newCluster(s ledger.Situation, w ledgerdb.Wants) Cluster {
 	return found
 }
 
-// situations are how the clusters of an environment stand, and to what.
+// situations are how the clusters of an environment stand at a time, and to what.
 type situations struct {
 	all   []ledger.Situation
 	wants ledgerdb.Wants
+	now   time.Time
 }
 
 // findSituations returns how the clusters of an environment stand to its newest output.
@@ -121,7 +122,7 @@ func (v *View) findSituations(ctx context.Context, environment string) (situatio
 		return situations{}, err
 	}
 	w := ledger.Wanted{Environment: environment, Output: wants.Newest, Expected: wants.Expected, Listed: v.Ledger.FindListed(environment)}
-	return situations{v.Ledger.FindSituations(w, &wants.Outputs), wants}, nil
+	return situations{v.Ledger.FindSituations(w, &wants.Outputs), wants, v.Now()}, nil
 }
 
 // findWants returns what the clusters of an environment should run.

@@ -163,7 +163,7 @@ func newLaggards(of situations, q Query) []Laggard {
 			continue
 		}
 		l := Laggard{
-			Cluster: name, Type: s.Type, Clusters: 1, Standing: s.Class.String(), Cause: s.Reason.Cause.String(), Why: explainSituation(s, of.wants),
+			Cluster: name, Type: s.Type, Clusters: 1, Standing: s.Class.String(), Cause: s.Reason.Cause.String(), Why: explainSituation(s, of),
 			Object: s.Reason.Object.Name, Since: s.Reason.Since, order: s.Reason.Cause,
 		}
 		if s.Cluster != nil {

@@ -5,12 +5,11 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
-	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
 // explainSituation returns why a cluster is not ready, as a sentence without a full stop; "" for one
 // that is.
-func explainSituation(s ledger.Situation, w ledgerdb.Wants) string {
+func explainSituation(s ledger.Situation, of situations) string {
 	if s.Class == ledger.ClassReady {
 		return ""
 	}
@@ -33,10 +32,10 @@ func explainSituation(s ledger.Situation, w ledgerdb.Wants) string {
 	case ledger.CauseFailed:
 		return fmt.Sprintf("%s failed: %s", object, s.Reason.Message)
 	case ledger.CauseWaiting:
-		return "the output was merged at " + w.Newest.Merged.Format(time.RFC3339) + ", a short time ago"
+		return "the output was merged at " + of.wants.Newest.Merged.Format(time.RFC3339) + ", a short time ago"
 	case ledger.NoCause, ledger.CauseUnknown:
 	}
-	return explainClass(s, w)
+	return explainClass(s, of)
 }
 
 // explainContest returns that two clusters report under one name, and what can be done about it.
@@ -51,9 +50,9 @@ func explainContest(c *ledger.Cluster, of ledger.Contest) string {
 }
 
 // explainClass returns why a cluster is not ready whose objects do not say it.
-func explainClass(s ledger.Situation, w ledgerdb.Wants) string {
+func explainClass(s ledger.Situation, of situations) string {
 	switch {
-	case w.Newest.Revision == "":
+	case of.wants.Newest.Revision == "":
 		return "the outputs of its environment are not known yet"
 	case s.Class == ledger.ClassBehind:
 		return "it has the folder of another output"
@@ -63,6 +62,11 @@ func explainClass(s ledger.Situation, w ledgerdb.Wants) string {
 		return "it is not known which of its objects pulls the output"
 	case s.Platform.Phase == ledger.Unstated:
 		return fmt.Sprintf("%s has not reported", s.Cluster.Platform)
+	case of.now.Sub(s.Since) < outputLag:
+		return fmt.Sprintf("it has %s, which is no output that is known yet", s.Platform.Target())
 	}
-	return "it has no output of ours, but " + s.Platform.Target()
+	return fmt.Sprintf("it has %s, which is not one of ours", s.Platform.Target())
 }
+
+// outputLag is how much earlier than Fairlead a cluster may see an output.
+const outputLag = 10 * time.Minute

@@ -22,7 +22,7 @@ var shownBy = map[string][]string{
 	"a cluster is rebuilt under its name":                        {"server/daemon TestRolloutRebuilt", "server/reports TestRebuilt", "ledger 24-rebuilt", "ledger 24-rebuilt-early", "ledger 24-rebuilt-key"},
 	"two clusters have one name, and report by events":           {"server/daemon TestRolloutEventsOfTwo", "ledger 25-events-of-two-clusters", "ledger 25-object-made-anew"},
 	"a cluster is renamed":                                       {"agent TestRenamed", "ledger 12-renamed"},
-	"a commit is not known yet":                                  {"agent TestUnknownThenKnown", "ledger 13-unknown-then-known"},
+	"a commit is not known yet":                                  {"agent TestUnknownThenKnown", "ledger 13-unknown-then-known", "reconcile/fleetview TestExplainUnknown"},
 	"a branch is rewritten":                                      {"ledger 18-branch-rewritten"},
 	"reports are out of order":                                   {"ledger 07-out-of-order", "ledger TestFold"},
 	"a workload has failed, and the platform object is ready":    {"server/daemon TestRolloutObjects"},

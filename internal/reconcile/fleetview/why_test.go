@@ -1,0 +1,28 @@
+package fleetview
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+)
+
+// TestExplainUnknown: a cluster may see an output before Fairlead does, but not for long.
+func TestExplainUnknown(t *testing.T) {
+	since := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	s := ledger.Situation{
+		Standing: ledger.Standing{Cluster: &ledger.Cluster{Platform: "Kustomization/flux-system/platform"}, Class: ledger.ClassUnknown},
+		Platform: ledger.State{Phase: ledger.Ready, Revision: "prod@sha1:0a1b"}, Since: since,
+	}
+	for after, want := range map[time.Duration]string{
+		0:                            "it has prod@sha1:0a1b, which is no output that is known yet",
+		10*time.Minute - time.Second: "it has prod@sha1:0a1b, which is no output that is known yet",
+		10 * time.Minute:             "it has prod@sha1:0a1b, which is not one of ours",
+	} {
+		of := situations{wants: ledgerdb.Wants{Newest: ledger.Output{Revision: "prod@sha1:0c0d"}}, now: since.Add(after)}
+		if got := explainSituation(s, of); got != want {
+			t.Errorf("after %s: %q, want %q", after, got, want)
+		}
+	}
+}
