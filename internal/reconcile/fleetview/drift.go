@@ -3,25 +3,17 @@ package fleetview
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
-// The kinds of drift.
-const (
-	DriftMissing  = "missing"  // it is wanted, and not there
-	DriftUnwanted = "unwanted" // it is there, and was wanted once
-	DriftModified = "modified" // it was changed on the cluster
-)
-
 // Drift is an object of a cluster that is not as wanted.
 type Drift struct {
 	Cluster string `json:"cluster"`
 	Type    string `json:"clusterType"`
-	Drift   string `json:"drift"` // one of the kinds
+	Drift   string `json:"drift"` // one of the kinds of the ledger
 	Object  string `json:"object"`
 	Target  string `json:"target,omitempty"` // the deployment target that it is of, or was
 	Message string `json:"message,omitempty"`
@@ -47,24 +39,20 @@ func (v *View) FindDrift(ctx context.Context, q Query) (Page[Drift], error) {
 			ready[s.Cluster.Name()] = true
 		}
 	}
+	var wanted []ledger.WantedObject
+	err = v.Ask(ctx, func(s *ledgerdb.Store) (err error) {
+		wanted, err = s.FindWantedObjects(ctx, q.Environment)
+		return err
+	})
+	if err != nil {
+		return Page[Drift]{}, err
+	}
 	all := []Drift{}
-	add := func(kind string, drifts []ledgerdb.Drift) {
-		for _, d := range drifts {
-			wanted := (q.Type == "" || q.Type == d.ClusterType) && (q.Cluster == "" || q.Cluster == d.Cluster)
-			if wanted && (kind == DriftModified || ready[d.Cluster]) {
-				all = append(all, Drift{d.Cluster, d.ClusterType, kind, d.Object, d.Target, d.Message})
-			}
+	for _, d := range v.Ledger.FindDrift(q.Environment, wanted) {
+		if q.selects(d.ClusterType, d.Cluster, "") && (d.Kind == ledger.DriftModified || ready[d.Cluster]) {
+			all = append(all, Drift{d.Cluster, d.ClusterType, d.Kind, d.Object, d.Target, d.Message})
 		}
 	}
-	err = v.Ask(ctx, func(s *ledgerdb.Store) error {
-		missing, err := s.FindMissing(ctx, q.Environment)
-		unwanted, err2 := s.FindUnwanted(ctx, q.Environment)
-		modified, err3 := s.FindModified(ctx, q.Environment)
-		add(DriftMissing, missing)
-		add(DriftUnwanted, unwanted)
-		add(DriftModified, modified)
-		return errors.Join(err, err2, err3)
-	})
 	slices.SortFunc(all, func(a, b Drift) int { return cmp.Compare(a.key(), b.key()) })
-	return newPage(all, q, Drift.key), err
+	return newPage(all, q, Drift.key), nil
 }

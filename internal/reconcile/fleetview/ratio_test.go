@@ -143,7 +143,7 @@ var costs = []struct {
 }{
 	{"the page", "", [2]float64{1, 3}}, {"standing", "", [2]float64{1, 3}}, {"clusters", "environment=prod", [2]float64{1, 2}}, {"behind", "environment=prod", [2]float64{1, 2}},
 	{"where", "workload=w1", [2]float64{1, 1}}, {"where", "workload=w1&at=2026-11-23T13:00:00Z", [2]float64{1, 1}}, {"history", "workload=w1", [2]float64{1, 3}},
-	{"compare", "environment=stage&with=prod", [2]float64{1.5, 4}}, {"lead", "environment=prod", [2]float64{1, 1}}, {"dora", "", [2]float64{1, 1}}, {"drift", "environment=prod", [2]float64{4, 8}},
+	{"compare", "environment=stage&with=prod", [2]float64{1.5, 4}}, {"lead", "environment=prod", [2]float64{1, 1}}, {"dora", "", [2]float64{1, 1}}, {"drift", "environment=prod", [2]float64{1, 2}},
 }
 
 func testCost(t *testing.T, of costRig) {

@@ -80,3 +80,11 @@ func (r *Recorder) FindRuns(environment, other string) []ledger.Runs {
 	defer r.mu.Unlock()
 	return r.ledger.FindRuns(environment, other)
 }
+
+// FindDrift returns what differs on the clusters of an environment from what is wanted: see
+// [ledger.Ledger.FindDrift].
+func (r *Recorder) FindDrift(environment string, wanted []ledger.WantedObject) []ledger.Drift {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ledger.FindDrift(environment, wanted)
+}
