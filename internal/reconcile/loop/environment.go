@@ -53,7 +53,7 @@ type environment struct {
 	destroyed     []string      // those of them that were destroyed then
 	hasStacks     bool
 	asksForNone   bool   // no pull request asks for a plan of it
-	drifts        string // the drift of its stacks that plans were asked for; see driftsOf
+	drifts        string // the drift of its stacks in the last round that read it; see driftsOf
 	// ephemeral is nil if the environment is there to stay.
 	ephemeral *source.Ephemeral
 }

@@ -131,12 +131,9 @@ func (f *ephemeralLife) isOver(ctx context.Context, e *source.Ephemeral) (bool, 
 }
 
 // hasStacks reports whether the output of an environment whose time is over has stacks: they are
-// destroyed first, as those whose files are deleted. While its repository cannot be read, that is not
-// known, and the environment stays.
+// destroyed first, as those whose files are deleted, and so are those that spec.stacks no longer names.
+// While its repository cannot be read, that is not known, and the environment stays.
 func (f *ephemeralLife) hasStacks(ctx context.Context, e *source.Ephemeral, output model.RepoRef) (bool, error) {
-	if len(e.Spec.Stacks) == 0 {
-		return false, nil
-	}
 	out, err := f.remotes.OpenOutput(ctx, f.remotes.ReadLocation(output.Repo))
 	if err != nil {
 		f.logger.Warn("an ephemeral environment is over, and stays until its output can be read", "environment", e.Name, "error", err)

@@ -2,6 +2,7 @@ package loop_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ephemeral"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
@@ -148,5 +150,45 @@ func TestEphemeralStackWithoutBranch(t *testing.T) {
 	}
 	if !proposed {
 		t.Errorf("its removal is not proposed: %v", w.branches("out"))
+	}
+}
+
+// TestEphemeralStackTakenOut: an environment whose stack is taken out of spec.stacks stays, as its output
+// does, until the stack is destroyed: when its time is over, and when its branch is deleted.
+func TestEphemeralStackTakenOut(t *testing.T) {
+	list := regexp.MustCompile(`(?m)^ +stacks:\n( +- .*\n)+`)
+	for _, end := range []string{"its time is over", "its branch is deleted"} {
+		t.Run(end, func(t *testing.T) {
+			w := newWorld(t, scaffold.Branches, "dev")
+			d := w.begin(w.data)
+			w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
+			d.cycle()
+			if _, err := w.desk().Create(t.Context(), ephemeral.Creation{Name: "pr-7", From: "dev", TTL: 48 * time.Hour, Stacks: []string{"checkout/dev"}}); err != nil {
+				t.Fatal(err)
+			}
+			d.cycle()
+			d.cycle()
+			text := gittest.Git(t, w.server.Dir("cp"), "show", "ephemeral/pr-7:"+source.EphemeralFile) + "\n"
+			without := list.ReplaceAllString(text, "")
+			if without == text {
+				t.Fatalf("there is no spec.stacks in\n%s", text)
+			}
+			w.commitNow("ephemeral/pr-7", "without the stack", map[string]string{source.EphemeralFile: without})
+			d.cycle()
+			if end == "its branch is deleted" {
+				gittest.Git(t, w.server.Dir("cp"), "update-ref", "-d", "refs/heads/ephemeral/pr-7")
+			} else {
+				w.now = w.now.Add(50 * time.Hour)
+			}
+			for range 3 {
+				d.cycle()
+			}
+			if w.below("ephemeral/pr-7", "environments/checkout/dev-pr-7")["eks/objects/terraform.yaml"] == "" {
+				t.Errorf("its stack is gone, and was not destroyed: %s", w.logs.String())
+			}
+			if end == "its time is over" && w.branches("cp")["ephemeral/pr-7"] == "" {
+				t.Error("the environment is gone before its stack")
+			}
+		})
 	}
 }

@@ -50,8 +50,9 @@ func (l *Loop) readPlanReports() []planReport {
 	return all
 }
 
-// notePlanReports has the round know what clusters say of Terraform objects, if an environment has
-// stacks.
+// notePlanReports stores what clusters say of Terraform objects for the round, if an environment has
+// stacks. An environment that does not get to its proposals now does so in a round of its own, and not
+// because the same drift looks new again.
 func (l *Loop) notePlanReports(all []*environment) {
 	l.planReports = nil
 	hasStacks := func(e *environment) bool {
@@ -60,6 +61,9 @@ func (l *Loop) notePlanReports(all []*environment) {
 	}
 	if l.options.Inbox != nil && slices.ContainsFunc(all, hasStacks) {
 		l.planReports = l.readPlanReports()
+	}
+	for _, e := range all {
+		e.drifts = driftsOf(e.selectReports(l.planReports))
 	}
 }
 
@@ -86,7 +90,7 @@ func driftsOf(reports []planReport) string {
 	return strings.Join(slices.Compact(all), "\n")
 }
 
-// hasNewDrift reports whether clusters report other drift than when plans were asked for last.
+// hasNewDrift reports whether clusters report other drift than in the last round that read it.
 func (l *Loop) hasNewDrift() bool {
 	var reports []planReport
 	read := false
@@ -110,7 +114,7 @@ func (l *Loop) requestBranches(environment string) string {
 }
 
 // proposePlanRequests proposes, for each component that has drifted and whose plans a person approves, to
-// make another plan: tofu-controller offers none by itself. It is one pull request for a component, which
+// make another plan: tofu-controller offers none after drift. It is one pull request for a component, which
 // stays the same one, and is closed when clusters report that the drift is gone.
 func (l *Loop) proposePlanRequests(ctx context.Context, e *environment, m *model.Model) error {
 	e.hasStacks = m != nil && len(m.Stacks.List) > 0
@@ -127,10 +131,8 @@ func (l *Loop) proposePlanRequests(ctx context.Context, e *environment, m *model
 		return nil
 	}
 	open, err := remote.Mirror().Refs("refs/heads/" + l.requestBranches(e.name))
-	drifts := driftsOf(reports)
 	e.asksForNone = err == nil && len(open) == 0
-	if err != nil || drifts == "" && len(open) == 0 {
-		e.drifts = drifts
+	if err != nil || e.drifts == "" && len(open) == 0 {
 		return err
 	}
 	components, err := l.readPlannedComponents(ctx, m)
@@ -152,11 +154,7 @@ func (l *Loop) proposePlanRequests(ctx context.Context, e *environment, m *model
 	for ref := range open {
 		failed = append(failed, publish.Withdraw(ctx, o, strings.TrimPrefix(ref, "refs/heads/"), branch.Name, requestTrailer(e.name, path.Base(ref)), "The component has no plans any more."))
 	}
-	err = errors.Join(failed...)
-	if err == nil {
-		e.drifts = drifts
-	}
-	return err
+	return errors.Join(failed...)
 }
 
 // plannedComponent is a component as clusters have it.
@@ -230,7 +228,7 @@ func (l *Loop) settlePlanRequest(ctx context.Context, o publish.Options, r planR
 	switch {
 	case !wanted && known:
 		return publish.Withdraw(ctx, o, r.head, r.branch.Name, requestTrailer(r.environment, r.name), "There is no drift any more, or nothing to approve.")
-	case !wanted: // nobody has reported what it has now
+	case !wanted: // no cluster has reported the root module that it has now
 		return nil
 	}
 	edit, err := r.newEdit(applied)
@@ -284,6 +282,6 @@ func (r planRequest) body(drift string) string {
 	return fmt.Sprintf("**The component %s of the stack %s has drifted**: what was applied has changed since.\n\n> %s\n\n"+
 		"Its plans wait for approval, so that nothing corrects it. Merge this to have a new plan made, which is approved as any other:\n\n"+
 		"    fairlead approve-plan %s %s/%s --inputs DIGEST\n\n"+
-		"Close it to leave the component as it is; it is closed by itself when clusters report that the drift is gone.\n",
+		"Close it to leave the component as it is; Fairlead closes it when clusters report that the drift is gone.\n",
 		forge.CodeSpan(c.Name), forge.CodeSpan(c.stack), forge.EscapeMarkdown(forge.OneLine(drift, 300)), r.environment, c.stack, c.Name)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
@@ -75,6 +76,18 @@ func TestDriftProposal(t *testing.T) {
 	want("nothing that waits for a person has drifted", 0, 0)
 
 	report("eks", eks, rollout.Failed, "drift: aws_eks_cluster.this <b>")
+	readOnly := w.begin(t.TempDir(), func(o *loop.Options) {
+		use(o)
+		o.Settings.Write = false
+	})
+	readOnly.cycle()
+	readOnly.cycle()
+	said := len(w.logs.String())
+	readOnly.cycle()
+	if strings.Contains(w.logs.String()[said:], "there is something to do") {
+		t.Errorf("a daemon that writes nothing takes the same drift for news again: %s", w.logs.String()[said:])
+	}
+	want("nothing may be written", 0, 0)
 	d.cycle()
 	want("drift", 1, 0)
 	d = w.begin(t.TempDir(), use)

@@ -190,10 +190,10 @@ func (e *environment) isCopyOf(environment string) bool {
 	return e.ephemeral != nil && e.ephemeral.From != nil && e.ephemeral.From.Name == environment
 }
 
-// hasCopiedStacks reports whether an ephemeral environment has copies of stacks: if its branch is deleted,
-// a person decides what becomes of what they made.
+// hasCopiedStacks reports whether an ephemeral environment has copies of stacks, or some that are not
+// destroyed yet: if its branch is deleted, a person decides what becomes of what they made.
 func (e *environment) hasCopiedStacks() bool {
-	return e.ephemeral != nil && e.ephemeral.Spec != nil && len(e.ephemeral.Spec.Stacks) > 0
+	return e.ephemeral != nil && (e.ephemeral.Spec != nil && len(e.ephemeral.Spec.Stacks) > 0 || len(e.deleted.waiting) > 0)
 }
 
 // destroyedStacks returns the deleted stacks of an environment that are destroyed.

@@ -54,8 +54,8 @@ func (e *Ephemeral) copyStack(s *model.Stack) *model.Stack {
 	return &c
 }
 
-// checkStacks reports stacks that are asked for and are not there, and warns of those that nobody has
-// asked for.
+// checkStacks reports names in spec.stacks that no stack has, and warns if there are stacks and
+// spec.stacks is empty.
 func (e *Ephemeral) checkStacks(m *model.Model) problem.List {
 	var problems problem.List
 	var known []string
