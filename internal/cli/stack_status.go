@@ -38,7 +38,7 @@ const (
 var worstStatuses = []string{statusFailed, statusDrifted, statusWaits, statusUnknown, statusProgressing, statusBehind, statusSuspended, statusReady}
 
 // componentStatus is what clusters report of a component: the worst of them, if there are several. The
-// zero componentStatus is that none does.
+// zero componentStatus stands for no report.
 type componentStatus struct {
 	Status  string    `json:"status"`
 	Cluster string    `json:"cluster"`
@@ -53,11 +53,11 @@ func (e environmentStack) key(c stackfiles.ComponentSummary) componentKey {
 	return componentKey{e.Environment, e.Namespace, c.Object}
 }
 
-// componentStatuses are what clusters report of components; nil if nobody can be asked.
+// componentStatuses are what clusters report of components; nil if there is no ledger to ask.
 type componentStatuses map[componentKey]componentStatus
 
-// readStatuses asks for what clusters report of the components of stacks. Without settings that have a
-// ledger, and without --url, nobody can be asked.
+// readStatuses returns what clusters report of the components of stacks; nil without settings that have
+// a ledger, and without --url.
 func (s *stackCommand) readStatuses(ctx context.Context, stacks []environmentStack) (componentStatuses, error) {
 	isNamed := s.daemonURL != "" || s.settingsFile != ""
 	if err := s.readSettings(); err != nil {
@@ -100,8 +100,8 @@ func askPlacements(ctx context.Context, of fleetAsker, stack environmentStack, c
 	}), err
 }
 
-// findComponentStatus returns the status of a component by what clusters report of its objects. What it is made of
-// counts, a Terraform object or a HelmRelease; its Kustomization counts where that is ready, or not
+// findComponentStatus returns the status of a component by what clusters report of its objects. What it
+// is made of counts, a Terraform object or a HelmRelease; its Kustomization counts where that is ready, or not
 // reported.
 func findComponentStatus(c stackfiles.ComponentSummary, reports []fleetview.Placement) componentStatus {
 	byCluster := map[string][]componentStatus{}
@@ -181,7 +181,7 @@ type shownStack struct {
 
 type shownComponent struct {
 	stackfiles.ComponentSummary
-	Reported *componentStatus `json:"reported,omitempty"` // nil if no cluster reports it, or nobody can be asked
+	Reported *componentStatus `json:"reported,omitempty"` // nil if no cluster reports it, or there is no ledger to ask
 }
 
 func newShownStack(e environmentStack, statuses componentStatuses) shownStack {

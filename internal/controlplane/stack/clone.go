@@ -247,12 +247,23 @@ func (c *cloner) copyFile(p *yaml.Node) error {
 		return nil
 	}
 	if !e.IsDir() {
-		c.copy.Files[to] = e.Data
-		return nil
+		return c.addFile(to, e)
 	}
 	for file, inner := range e.Tree().Walk() {
-		c.copy.Files[path.Join(to, file)] = inner.Data
+		if err := c.addFile(path.Join(to, file), inner); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// addFile adds a copy of a file. An empty one is not nil, which would remove it.
+func (c *cloner) addFile(to string, e tree.Entry) error {
+	isLink := e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule
+	if isLink || e.Data == nil && e.ID != tree.HashBlob(nil) {
+		return problem.Refusef("write it by hand first", "%s cannot be copied: what it is a copy of is a link, or too large to be read", to)
+	}
+	c.copy.Files[to] = append([]byte{}, e.Data...)
 	return nil
 }
 

@@ -164,7 +164,8 @@ func (g *generator) checkModule() {
 // hasOwnCall reports whether an overlay takes the place of the call of the module, or changes it.
 func (g *generator) hasOwnCall() bool {
 	for name := range g.overlays {
-		if name == "module.tf" || name == "override.tf" || strings.HasSuffix(name, "_override.tf") || strings.HasPrefix(name, localFolder+"/") {
+		base := strings.TrimSuffix(name, ".json")
+		if name == "module.tf" || base == "override.tf" || strings.HasSuffix(base, "_override.tf") || strings.HasPrefix(name, localFolder+"/") {
 			return true
 		}
 	}

@@ -160,13 +160,15 @@ func parseGitAddress(source string) (gitAddress, bool) {
 	return gitAddress{repo, strings.Trim(path.Clean("/"+folder), "/"), parameters.Get("ref")}, true
 }
 
-// withCommit returns the source of a module that is read with Git with a commit as its ref.
+// withCommit returns the source of a module that is read with Git with a commit as its ref. It drops
+// depth: Terraform clones to a depth only what has a name.
 func withCommit(source, commit string) string {
 	address, query, _ := strings.Cut(source, "?")
 	parameters, err := url.ParseQuery(query)
 	if err != nil { // it was parsed
 		return source
 	}
+	parameters.Del("depth")
 	parameters.Set("ref", commit)
 	return address + "?" + parameters.Encode()
 }
