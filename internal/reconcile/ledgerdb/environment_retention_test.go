@@ -127,5 +127,11 @@ func TestGoneEnvironments(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("when it is back", noon.Add(50*day), "prod 1, outputs 5, objects 2, spans 2; lab 1, outputs 1, objects 0, spans 0; types 3 and 11, assignments 11 and 11")
+		err = s.Write(t.Context(), Batch{Spans: []ledger.SpanWrite{{
+			Object: ledger.Object{Cluster: "lab-1", Name: "Kustomization/flux-system/fleet"}, Span: ledger.Span{Since: noon.Add(50 * day), Phase: ledger.Ready, Revision: "lab9"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want("when its cluster reports again", noon.Add(51*day), "prod 1, outputs 5, objects 2, spans 2; lab 1, outputs 1, objects 1, spans 1; types 3 and 11, assignments 11 and 11")
 	})
 }

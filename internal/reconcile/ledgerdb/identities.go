@@ -108,7 +108,10 @@ func (w *batchWriter) objectID(ctx context.Context, o ledger.Object) (id int64, 
 		id, err = w.addObject(ctx, of, o.Name)
 	case of.gone[o.Name]:
 		delete(of.gone, o.Name)
-		err = w.exec(ctx, "object_revive", id)
+		err = w.exec(ctx, "object_restore", id, of.cluster, o.Name)
+		if err == nil {
+			err = w.exec(ctx, "object_revive", id)
+		}
 	}
 	return id, of, err
 }
