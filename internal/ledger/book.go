@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 )
 
-// Book has what is known of every object. Its memory is about 130 bytes an object.
+// Book has what is known of every object. Its memory is about 150 bytes an object.
 type Book struct {
 	limit, count int
 	// clusters have the objects of each cluster, by its ID, sorted by name.

@@ -2,6 +2,7 @@ package fluxsim
 
 import (
 	"context"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -145,7 +146,7 @@ func TestRun(t *testing.T) {
 		t.Helper()
 		e := <-events
 		want := observe.Event{
-			Cluster: "dev-cloud", Proven: true, Environment: "dev", ClusterType: "cloud", Object: "Kustomization/flux-system/fleet", Branch: "dev", Commit: commit, Phase: phase, Message: message,
+			Cluster: "dev-cloud", Proven: true, Environment: "dev", ClusterType: "cloud", Object: "Kustomization/flux-system/fleet", UID: fmt.Sprintf("%x", "dev-cloud"), Branch: "dev", Commit: commit, Phase: phase, Message: message,
 			When: e.When,
 		}
 		e.Message, _, _ = strings.Cut(e.Message, " after ")

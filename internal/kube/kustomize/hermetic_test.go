@@ -133,6 +133,7 @@ func TestNothingIsReached(t *testing.T) {
 // TestTrapsWork shows that krusty by itself falls into the traps.
 func TestTrapsWork(t *testing.T) {
 	tr := setTraps(t)
+	t.Setenv("TMPDIR", t.TempDir()) // krusty leaves folders there
 	for name, want := range map[string]string{
 		"https://example.com/a.yaml": "https://example.com/a.yaml",
 		"git@example.com:o/r.git":    "git\n",

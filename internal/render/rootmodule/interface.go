@@ -50,7 +50,10 @@ func (g *generator) findModule(m *model.StackModule) (source, version string) {
 		default:
 			files := found.entry.Tree()
 			g.module = &files
-			g.copyFolder(moduleField, written, found, func(file string, data []byte) { g.files[path.Join(localFolder, file)] = data })
+			g.copyFolder(moduleField, written, found, func(file string, data []byte) {
+				g.checkLocalFile(written, file, data)
+				g.files[path.Join(localFolder, file)] = data
+			})
 		}
 		return "./" + localFolder, ""
 	}
@@ -65,6 +68,47 @@ func (g *generator) findModule(m *model.StackModule) (source, version string) {
 		source = withCommit(source, layer.Commit)
 	}
 	return source, version
+}
+
+// checkLocalFile reports what a file of a local module cannot have: a secret in clear, since it is
+// published, and the source of a module that is not published with it.
+func (g *generator) checkLocalFile(written model.Text, file string, data []byte) {
+	name := g.component.Name
+	if stack.HasSecret(string(data)) {
+		g.addf(written.Line, "read it from a secret, and change it: it is in the history of the repository", "component %s: %s: %s holds a secret in clear", name, moduleField, path.Join(written.Text, file))
+	}
+	for _, source := range listSources(file, data) {
+		if folder := path.Join(path.Dir(file), source); folder == ".." || strings.HasPrefix(folder, "../") {
+			g.addf(written.Line, "only that folder is published: move the other module into it", "component %s: %s: %s has the source %s, which is outside of %s", name, moduleField, path.Join(written.Text, file), source, written.Text)
+		}
+	}
+}
+
+// listSources returns the sources of modules in a file of Terraform that are folders beside it. That it
+// cannot be parsed is reported elsewhere, or by Terraform.
+func listSources(file string, data []byte) []string {
+	tokens, _ := hclsyntax.LexConfig(data, file, hcl.InitialPos)
+	if !strings.HasSuffix(file, ".tf") || checkNesting(tokens) != nil {
+		return nil
+	}
+	parsed, diagnostics := hclparse.NewParser().ParseHCL(data, file)
+	if diagnostics.HasErrors() {
+		return nil
+	}
+	var all []string
+	content, _, _ := parsed.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "module", LabelNames: []string{"name"}}}})
+	for _, block := range content.Blocks {
+		attributes, _, _ := block.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "source"}}})
+		written := attributes.Attributes["source"]
+		if written == nil {
+			continue
+		}
+		value, diagnostics := written.Expr.Value(nil)
+		if !diagnostics.HasErrors() && value.Type() == cty.String && value.IsKnown() && !value.IsNull() && strings.HasPrefix(value.AsString(), ".") {
+			all = append(all, value.AsString())
+		}
+	}
+	return all
 }
 
 // findModuleLayer returns the layer with the module of a source, and its folder; nil if it was not

@@ -67,6 +67,9 @@ func ReadPlans(documents []byte) (ReadablePlans, error) {
 		if chunks[name] == nil {
 			chunks[name] = map[int]planChunk{}
 		}
+		if _, twice := chunks[name][at]; twice {
+			return nil, fmt.Errorf("the plan of %s/%s has its part %d twice", name.Namespace, name.Name, at)
+		}
 		chunks[name][at] = c
 	}
 	return joinPlans(chunks)

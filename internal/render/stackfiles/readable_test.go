@@ -33,6 +33,7 @@ func TestReadPlans(t *testing.T) {
 		{"nothing", "", stackfiles.ReadablePlans{}, ""},
 		{"a part is missing", configMap("db", "0", "plan-1", "a") + configMap("db", "2", "plan-1", "c"), nil, "the plan of checkout/db lacks its part 1"},
 		{"parts of two plans", configMap("db", "0", "plan-1", "a") + configMap("db", "1", "plan-2", "b"), nil, "the parts of the plan of checkout/db are of two plans, plan-1 and plan-2"},
+		{"a part that is there twice", configMap("db", "", "plan-1", "a") + configMap("db", "0", "plan-2", "b"), nil, "the plan of checkout/db has its part 0 twice"},
 		{"a part without a number", configMap("db", "x", "plan-1", "a"), nil, "the annotation infra.contrib.fluxcd.io/plan-chunk is no number"},
 		{"a part below zero", configMap("db", "-1", "plan-1", "a"), nil, "the annotation infra.contrib.fluxcd.io/plan-chunk is no number"},
 		{"data of another type", strings.Replace(configMap("db", "", "plan-1", "text"), "{tfplan: text}", "[1]", 1), nil, "ConfigMap/tfplan-default-x: yaml: unmarshal errors"},
