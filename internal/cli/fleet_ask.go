@@ -69,8 +69,8 @@ func (cc *commandContext) findFleetDaemon(ctx context.Context) (daemon daemonCli
 	}
 	daemon = daemonClient{page}
 	_, err = daemon.fetch(ctx, daemon.pageURL()+"healthz", func(int) any { return nil })
-	var unreachable *net.OpError
-	if errors.As(err, &unreachable) {
+	var refused *net.OpError
+	if errors.As(err, &refused) {
 		return daemonClient{}, "no daemon answers at " + page, nil
 	}
 	return daemon, "", err

@@ -136,13 +136,12 @@ func (s componentStatus) compare(other componentStatus) int {
 // statusOf returns what a report of an object says of its component.
 func statusOf(c stackfiles.ComponentSummary, p fleetview.Placement) string {
 	kind, _, _ := strings.Cut(p.Object, "/")
-	commit := c.Plan[strings.LastIndex(c.Plan, "-")+1:] // the first digits of it
 	switch phase := ledger.ParsePhase(p.Phase); {
 	case phase == ledger.Failed && strings.HasPrefix(p.Message, kubestatus.AwaitsApproval):
 		return statusWaits
 	case phase == ledger.Failed && strings.HasPrefix(p.Message, kubestatus.HasDrift):
 		return statusDrifted
-	case phase == ledger.Ready && kind == "Terraform" && !strings.HasPrefix(ledger.ParseRevision(p.Revision).Commit, commit):
+	case phase == ledger.Ready && kind == "Terraform" && !c.IsPlannedAt(ledger.ParseRevision(p.Revision).Commit):
 		return statusBehind
 	case slices.Contains(worstStatuses, phase.String()):
 		return phase.String()

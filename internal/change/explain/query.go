@@ -138,7 +138,7 @@ func resolvePath(m *model.Model, clusterType, rest string) (subject, error) {
 	}
 	var names []string
 	if isOrdered(m, m.ClusterTypes[i]) {
-		names = []string{"kustomization.yaml", reconcilerName}
+		names = []string{"kustomization.yaml", output.ReconcilerName}
 		if slices.Contains(names, file) {
 			return subject{path.Join(clusterType, target, file), func(_ *explainer, a *Answer) { a.File = explainOrderFile(m, i, j, file) }}, nil
 		}

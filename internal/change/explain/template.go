@@ -57,10 +57,6 @@ func (q *explainer) explainTemplate(name string) *Template {
 // templateSlot is one of the three templates of a cluster type, and the file that it makes.
 type templateSlot struct{ field, template, file string }
 
-// reconcilerName is the file of a reconciler, or, if that is ordered, of the Kustomization that applies
-// what it makes.
-const reconcilerName = "reconciler.yaml"
-
 // isOrdered reports whether the reconciler of a cluster type is ordered.
 func isOrdered(m *model.Model, c *model.ClusterType) bool {
 	t := m.Template(c.Reconciler)
@@ -71,7 +67,7 @@ func isOrdered(m *model.Model, c *model.ClusterType) bool {
 func explainOrderFile(m *model.Model, i, j int, file string) *File {
 	c, t := m.ClusterTypes[i], m.Targets[j]
 	f := &File{Path: path.Join(c.Name, t.Name, file), Exists: true, Reads: []Read{{objectOf(c), []string{"spec.reconciler"}}, {objectOf(t), []string{"metadata.name"}}}}
-	if file == reconcilerName && len(t.DependsOn) > 0 {
+	if file == output.ReconcilerName && len(t.DependsOn) > 0 {
 		f.Reads[1].What = append(f.Reads[1].What, model.DependsOnAnnotation)
 	}
 	return f
@@ -82,9 +78,9 @@ func slotsOf(m *model.Model, c *model.ClusterType) []templateSlot {
 	if t := m.Template(c.ConfigType); t != nil { // its content type decides
 		configFile = t.ConfigFile()
 	}
-	reconcilerFile := reconcilerName
+	reconcilerFile := output.ReconcilerName
 	if isOrdered(m, c) {
-		reconcilerFile = path.Join(output.ObjectsName, reconcilerName)
+		reconcilerFile = path.Join(output.ObjectsName, output.ReconcilerName)
 	}
 	return []templateSlot{
 		{"spec.reconciler", c.Reconciler, reconcilerFile},

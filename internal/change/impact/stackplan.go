@@ -3,7 +3,6 @@ package impact
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -92,7 +91,7 @@ type componentVersion struct {
 
 func newComponentVersion(output tree.Tree, s stackfiles.Summary, name string) componentVersion {
 	c, exists := s.FindComponent(name)
-	return componentVersion{c, exists, output.Sub(path.Join(stackfiles.ObjectsFolder, s.Stack, name, "objects")).ID()}
+	return componentVersion{c, exists, stackfiles.FindObjects(output, s.Stack, name).ID()}
 }
 
 // isLive reports whether clusters work on the component.

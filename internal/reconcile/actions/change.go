@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // The actions, as trailers name them.
@@ -78,7 +79,7 @@ func (c change) commitMessage() string {
 func (c change) subject() string {
 	subject := cmp.Or(c.environment, c.name)
 	if c.part != "" {
-		subject += "-" + strings.ToLower(strings.ReplaceAll(c.part, "/", "-"))
+		subject += "-" + stackfiles.FlatName(c.part)
 	}
 	return subject
 }

@@ -3,9 +3,7 @@ package actions
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -47,8 +45,8 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 		return Result{}, err
 	}
 	return d.perform(ctx, environment, func(v snapshot) (change, error) {
-		name := strings.ToLower(strings.ReplaceAll(stack, "/", "-") + "-" + component)
-		file := path.Join(v.branch.Folder, source.OwnFolder, "plans", name+".yaml")
+		name := stackfiles.FlatName(stack + "/" + component)
+		file := source.PlanFile(v.branch.Folder, name)
 		done := change{
 			action: approveAction, environment: environment, part: stack + "/" + component, reason: reason,
 			title:   fmt.Sprintf("Approve %s in %s", what, environment),

@@ -71,7 +71,7 @@ func (l *Loop) notePlanReports(all []*environment) {
 func (e *environment) selectReports(all []planReport) []planReport {
 	var mine []planReport
 	for _, r := range all {
-		if r.environment == "" || r.environment == e.name || e.isCopyOf(r.environment) {
+		if e.isReportedFrom(r.environment) {
 			mine = append(mine, r)
 		}
 	}
@@ -92,20 +92,17 @@ func driftsOf(reports []planReport) string {
 
 // hasNewDrift reports whether clusters report other drift than in the last round that read it.
 func (l *Loop) hasNewDrift() bool {
-	var reports []planReport
-	read := false
+	var withStacks []*environment
 	for _, e := range l.environments {
-		if !e.hasStacks || l.options.Inbox == nil {
-			continue
-		}
-		if !read {
-			reports, read = l.readPlanReports(), true
-		}
-		if driftsOf(e.selectReports(reports)) != e.drifts {
-			return true
+		if e.hasStacks {
+			withStacks = append(withStacks, e)
 		}
 	}
-	return false
+	if l.options.Inbox == nil || len(withStacks) == 0 {
+		return false
+	}
+	reports := l.readPlanReports()
+	return slices.ContainsFunc(withStacks, func(e *environment) bool { return driftsOf(e.selectReports(reports)) != e.drifts })
 }
 
 // requestBranches begins the names of the branches that propose plans of components of an environment.
@@ -188,7 +185,7 @@ func (l *Loop) readPlannedComponents(ctx context.Context, m *model.Model) (map[s
 	for _, s := range stacks {
 		for _, c := range s.Components {
 			if c.Plan != "" {
-				all[strings.ToLower(strings.ReplaceAll(s.Stack, "/", "-")+"-"+c.Name)] = plannedComponent{c, s.Stack, s.Namespace}
+				all[stackfiles.FlatName(s.Stack+"/"+c.Name)] = plannedComponent{c, s.Stack, s.Namespace}
 			}
 		}
 	}
@@ -216,7 +213,7 @@ func (l *Loop) settlePlanRequest(ctx context.Context, o publish.Options, r planR
 	applied, drift := "", ""
 	known := false
 	for _, report := range reports {
-		if report.object != c.object() || !strings.HasPrefix(report.commit, c.Plan[strings.LastIndex(c.Plan, "-")+1:]) {
+		if report.object != c.object() || !c.IsPlannedAt(report.commit) {
 			continue
 		}
 		known = true
@@ -257,10 +254,7 @@ type requestSpec struct {
 // newEdit returns the edit that asks for another plan after a commit; nil if people have written a
 // request elsewhere. An approval of the plan before goes with it: it would stop the environment.
 func (r planRequest) newEdit(applied string) (*publish.Edit, error) {
-	own := func(folder string) string {
-		return path.Join(r.branch.Folder, source.OwnFolder, folder, r.name+".yaml")
-	}
-	file := own("plan-requests")
+	file := path.Join(r.branch.Folder, source.OwnFolder, "plan-requests", r.name+".yaml")
 	for _, q := range r.model.Stacks.Requests {
 		if q.Stack == r.component.stack && q.Component == r.component.Name && q.Pos.File != file {
 			return nil, nil
@@ -269,7 +263,7 @@ func (r planRequest) newEdit(applied string) (*publish.Edit, error) {
 	text, err := model.EncodeObject("PlanRequest", r.name, requestSpec{r.component.stack, r.component.Name, applied, "drift"})
 	edit := &publish.Edit{Branch: r.branch.Name, Head: r.branch.Head, Files: map[string][]byte{file: text}, When: r.branch.When}
 	for _, a := range r.model.Stacks.Approvals {
-		if a.Stack == r.component.stack && a.Component == r.component.Name && a.Pos.File == own("plans") {
+		if a.Stack == r.component.stack && a.Component == r.component.Name && a.Pos.File == source.PlanFile(r.branch.Folder, r.name) {
 			edit.Files[a.Pos.File] = nil
 		}
 	}

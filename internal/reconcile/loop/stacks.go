@@ -175,7 +175,7 @@ func (l *Loop) isDestroyed(e *environment, d stackfiles.Deleted) bool {
 	}
 	commits, ready := e.deleted.findCommits(d), map[string]bool{}
 	for _, r := range l.options.Inbox.Reports(func(event observe.Event) (current, ok bool) {
-		return slices.Contains(commits, event.Commit), event.Environment == "" || event.Environment == e.name || e.isCopyOf(event.Environment)
+		return slices.Contains(commits, event.Commit), e.isReportedFrom(event.Environment)
 	}) {
 		object, _, _ := strings.Cut(r.Object, "@")
 		before, known := ready[object]
@@ -184,10 +184,10 @@ func (l *Loop) isDestroyed(e *environment, d stackfiles.Deleted) bool {
 	return !slices.ContainsFunc(d.Kustomizations, func(name string) bool { return !ready["Kustomization/"+d.Namespace+"/"+name] })
 }
 
-// isCopyOf reports whether the environment is an ephemeral one that was made from another: clusters of
-// that one run it.
-func (e *environment) isCopyOf(environment string) bool {
-	return e.ephemeral != nil && e.ephemeral.From != nil && e.ephemeral.From.Name == environment
+// isReportedFrom reports whether a cluster of an environment, "" for one that does not say of which it is,
+// may run this one: that is so, too, of the environment that an ephemeral one was made from.
+func (e *environment) isReportedFrom(environment string) bool {
+	return environment == "" || environment == e.name || e.ephemeral != nil && e.ephemeral.From != nil && e.ephemeral.From.Name == environment
 }
 
 // hasCopiedStacks reports whether an ephemeral environment has copies of stacks, or some that are not

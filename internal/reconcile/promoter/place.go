@@ -20,8 +20,8 @@ type outputLine struct {
 }
 
 // placeClusters tells the ledger which clusters people have retired, and which may take the place of
-// others, and has it decide to which environments the clusters belong that report by events: by the commits that they report, as far as
-// these are outputs.
+// others, and has it decide to which environments the clusters belong that report by events: by the
+// commits that they report, as far as these are outputs.
 func (m *Promoter) placeClusters(keys []*model.ClusterKey) {
 	if m.options.Ledger == nil {
 		return

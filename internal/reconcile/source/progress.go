@@ -22,6 +22,10 @@ import (
 // though Flux may be told to ignore it.
 const OwnFolder = ".fairlead"
 
+// PlanFile returns the file in which "fairlead approve-plan" writes the approval of a name, in the folder of
+// an environment.
+func PlanFile(folder, name string) string { return path.Join(folder, OwnFolder, "plans", name+".yaml") }
+
 // Base is the head of the base's branch, and what it says about promotion. What is
 // promoted has no say in that: it would take a promotion to stop one.
 type Base struct {

@@ -227,9 +227,6 @@ func (r *Reader) compareTypes(c *ledger.OutputChange, types map[string]string, n
 	}
 }
 
-// reconcilerFile is the file with the objects that are made on clusters.
-const reconcilerFile = "reconciler.yaml"
-
 // compareTargets adds the files of the deployment targets of a type that differ.
 func (r *Reader) compareTargets(c *ledger.OutputChange, clusterType string, before, now tree.Tree) {
 	for old, e := range tree.ZipChanged(before, now) {
@@ -253,7 +250,7 @@ func (r *Reader) compareTargets(c *ledger.OutputChange, clusterType string, befo
 // findReconciler returns the reconciler.yaml in the folder of a deployment target, and a digest of it
 // with the objects that it applies from a folder beside it; "" if there is none.
 func findReconciler(target tree.Tree) (file tree.Entry, digest string) {
-	file, has := target.Lookup(reconcilerFile)
+	file, has := target.Lookup(output.ReconcilerName)
 	if !has {
 		return file, ""
 	}

@@ -10,7 +10,9 @@ import (
 )
 
 const (
-	reconcilerName = "reconciler.yaml"
+	// ReconcilerName is the file of a deployment target with the objects that its reconciler makes, or, if
+	// that is ordered, with the Kustomization that applies them.
+	ReconcilerName = "reconciler.yaml"
 	// ObjectsName is the folder of an ordered deployment target with the objects that its reconciler
 	// makes.
 	ObjectsName = "objects"
@@ -63,7 +65,7 @@ func (p *pass) orderTarget(key orderedKey, at assignment, files tree.Tree) tree.
 	var listed []string
 	var objects tree.Entry
 	for _, e := range files.Entries() {
-		if e.Name == reconcilerName {
+		if e.Name == ReconcilerName {
 			objects = e
 		} else {
 			entries = append(entries, e)
@@ -82,6 +84,6 @@ func (p *pass) orderTarget(key orderedKey, at assignment, files tree.Tree) tree.
 	if err != nil {
 		return fail(err)
 	}
-	return tree.FromEntries(append(entries, tree.File("kustomization.yaml", list), tree.File(reconcilerName, wrapper),
+	return tree.FromEntries(append(entries, tree.File("kustomization.yaml", list), tree.File(ReconcilerName, wrapper),
 		tree.Dir(ObjectsName, tree.FromEntries([]tree.Entry{objects}))))
 }

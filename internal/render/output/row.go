@@ -244,7 +244,7 @@ func (p *pass) assignmentFolder(i, k int, c *cell) tree.Tree {
 
 // fileNames returns the names of the texts of an assignment on cluster type i.
 func (p *pass) fileNames(i int) [3]string {
-	names := [...]string{namespaceText: "namespace.yaml", reconcilerText: "reconciler.yaml"}
+	names := [...]string{namespaceText: "namespace.yaml", reconcilerText: ReconcilerName}
 	if config := p.templates[i][configText]; config != nil {
 		names[configText] = config.template.Model.ConfigFile()
 	}

@@ -258,13 +258,13 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 // addChart adds the files of a chart of a deleted stack: it stays if it is protected.
 func (k *keeper) addChart(s *renderedStack, c *renderedComponent) error {
 	folder := path.Join(s.Folder(), c.name)
-	c.kustomization.Spec.Path, c.kustomization.Spec.Wait = stack.OutputFolder(k.model)+folder+"/objects", true
+	c.kustomization.Spec.Path, c.kustomization.Spec.Wait = stack.OutputFolder(k.model)+path.Join(folder, objectsName), true
 	if err := k.addObject(path.Join(folder, componentFile), c.kustomization); err != nil {
 		return err
 	}
 	if c.isProtected() {
 		for file, e := range c.objects.Walk() {
-			if err := k.kept.AddEntry(path.Join(folder, "objects", file), e); err != nil {
+			if err := k.kept.AddEntry(path.Join(folder, objectsName, file), e); err != nil {
 				return err
 			}
 		}
@@ -275,7 +275,7 @@ func (k *keeper) addChart(s *renderedStack, c *renderedComponent) error {
 		return err
 	}
 	for file, o := range uninstallObjects(c.kustomization.Metadata, cmp.Or(image, waitImage(k.model))) {
-		if err := k.addObject(path.Join(folder, "objects", file), o); err != nil {
+		if err := k.addObject(path.Join(folder, objectsName, file), o); err != nil {
 			return err
 		}
 	}
@@ -416,7 +416,7 @@ func readRenderedStack(output tree.Tree, team, env string) (*renderedStack, erro
 func readRenderedComponent(e tree.Entry) (*renderedComponent, error) {
 	c := &renderedComponent{name: e.Name}
 	var failed [4]error
-	c.objects = e.Tree().Sub("objects")
+	c.objects = e.Tree().Sub(objectsName)
 	c.release, failed[3] = decodeObject[struct{}](c.objects, releaseFile)
 	c.kustomization, failed[0] = decodeObject[kustomizationSpec](e.Tree(), componentFile)
 	c.terraform, failed[1] = decodeObject[terraformSpec](e.Tree(), "objects/terraform.yaml")

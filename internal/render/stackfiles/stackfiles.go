@@ -58,6 +58,14 @@ const (
 	componentFile     = "flux-kustomization.yaml"
 )
 
+// objectsName is the folder of a component with the objects that its Kustomization applies.
+const objectsName = "objects"
+
+// FindObjects returns the objects of a component of a stack in an output; an empty tree if it has none.
+func FindObjects(output tree.Tree, stack, component string) tree.Tree {
+	return output.Sub(path.Join(ObjectsFolder, stack, component, objectsName))
+}
+
 // Render returns the files of all stacks of a model: none if there are no stacks, or if a problem
 // stops the environment.
 func Render(m *model.Model) (tree.Tree, problem.List) { return RenderCached(m, nil) }
@@ -154,7 +162,7 @@ func (r *renderer) renderStack(s *stack.Stack) {
 
 // renderComponent adds the files of a component, with its objects in a folder.
 func (r *renderer) renderComponent(folder string, c *stack.Component) {
-	objects := path.Join(folder, "objects")
+	objects := path.Join(folder, objectsName)
 	var health []healthExpr
 	if c.Type == stack.Helm {
 		r.addHelm(objects, c)

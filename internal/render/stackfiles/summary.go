@@ -34,6 +34,15 @@ type ComponentSummary struct {
 	Unversioned bool `json:"unversioned,omitempty"`
 }
 
+// IsPlannedAt reports whether the plan that the component makes is one of a commit of its root module.
+func (c ComponentSummary) IsPlannedAt(commit string) bool {
+	return strings.HasPrefix(commit, c.Plan[strings.LastIndex(c.Plan, "-")+1:]) // the plan has its first digits
+}
+
+// FlatName returns the name of a stack, or of a component as "team/environment/component", as one part of a
+// path: so it is in the names of objects, files and branches.
+func FlatName(name string) string { return strings.ToLower(strings.ReplaceAll(name, "/", "-")) }
+
 // Action is what is done with a component.
 type Action string
 
