@@ -23,23 +23,30 @@ func newCluster(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "cluster",
 		GroupID: groupDaemon,
-		Short:   "Connect clusters, so that they report what they run",
-		Long: `A cluster reports what it runs by Flux's events, by Argo CD's notifications, or by an agent,
-and proves its name with a key of its own.`,
-		Example: `  fairlead cluster connect east-1 --agent --server https://fairlead.example.com --image registry.example.com/fairlead-agent:v1
+		Short:   "Bootstrap and connect clusters",
+		Long: `A new cluster needs to know which output it applies; bootstrap prints that. A cluster reports
+what it runs by Flux's events, by Argo CD's notifications, or by an agent, and proves its name
+with a key of its own; connect prints what it needs for that.`,
+		Example: `  fairlead cluster bootstrap east-1 -e prod --type large --server https://fairlead.example.com
+  fairlead cluster connect east-1 --agent --server https://fairlead.example.com --image registry.example.com/fairlead-agent:v1
   fairlead cluster connect east-1 --flux -e prod --type large --server https://fairlead.example.com`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newClusterConnect(newCommandContext(a)))
+	c.AddCommand(newClusterBootstrap(newCommandContext(a)), newClusterConnect(newCommandContext(a)))
 	return c
+}
+
+// clusterCommand is a command that renders what a cluster needs.
+type clusterCommand struct {
+	*commandContext
+	options connect.Options
 }
 
 // connectCommand is `fairlead cluster connect`.
 type connectCommand struct {
-	*commandContext
-	ways    map[connect.Way]*bool
-	options connect.Options
+	clusterCommand
+	ways map[connect.Way]*bool
 }
 
 // connectWays are the ways to connect a cluster, in the order of the help.
@@ -53,7 +60,7 @@ var connectWays = []struct {
 }
 
 func newClusterConnect(cc *commandContext) *cobra.Command {
-	p := &connectCommand{commandContext: cc, ways: map[connect.Way]*bool{}}
+	p := &connectCommand{clusterCommand{commandContext: cc}, map[connect.Way]*bool{}}
 	c := &cobra.Command{
 		Use:   "connect NAME",
 		Short: "Print or propose what a cluster needs to report",
@@ -81,13 +88,19 @@ folder beside the folder of its cluster type.`,
 	f.StringVar(&p.options.ClusterType, "type", "", "`name` of the cluster type; --agent finds it by itself")
 	f.StringVar(&p.options.Object, "object", "fleet", "`name` of the Kustomization or Application on the cluster that applies the output")
 	f.StringVar(&p.options.Image, "image", "", "`image` of the agent, with its tag or digest")
-	f.BoolVar(&cc.propose, "pr", false, "open a pull request for the GitOps repository instead of printing")
-	f.StringVar(&cc.author, "author", "", "whose commit it is: `\"Name <address>\"` (default: as Git is configured here)")
-	cc.app.addDryRunFlag(c)
-	cc.addControlPlaneFlags(c)
-	cc.app.addOutputFlag(c)
-	_ = c.RegisterFlagCompletionFunc("environment", cc.completeNames)
+	p.addProposalFlags(c)
 	return c
+}
+
+// addProposalFlags adds the flags of a command whose objects are printed or proposed.
+func (p *clusterCommand) addProposalFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.BoolVar(&p.propose, "pr", false, "open a pull request for the GitOps repository instead of printing")
+	f.StringVar(&p.author, "author", "", "whose commit it is: `\"Name <address>\"` (default: as Git is configured here)")
+	p.app.addDryRunFlag(c)
+	p.addControlPlaneFlags(c)
+	p.app.addOutputFlag(c)
+	_ = c.RegisterFlagCompletionFunc("environment", p.completeNames)
 }
 
 func (p *connectCommand) run(ctx context.Context, cluster string) error {
@@ -98,6 +111,11 @@ func (p *connectCommand) run(ctx context.Context, cluster string) error {
 	if err != nil {
 		return err
 	}
+	return p.printOrPropose(ctx, connections)
+}
+
+// printOrPropose prints what a cluster needs, or proposes it in a pull request.
+func (p *clusterCommand) printOrPropose(ctx context.Context, connections []connect.Connection) error {
 	if !p.propose {
 		return p.print(connections)
 	}
@@ -109,7 +127,7 @@ func (p *connectCommand) run(ctx context.Context, cluster string) error {
 	if err != nil {
 		return err
 	}
-	result, err := d.ProposeConnection(ctx, p.options.Environment, cluster, files)
+	result, err := d.ProposeConnection(ctx, p.options.Environment, p.options.Cluster, files)
 	if err == nil && p.app.isText() && !p.app.dryRun {
 		defer fmt.Fprint(p.app.stderr, describeCommands("once it is merged, let the cluster apply that folder, and type on it", connections, ""))
 	}
@@ -118,12 +136,8 @@ func (p *connectCommand) run(ctx context.Context, cluster string) error {
 
 // render returns what the cluster needs, in each way that was asked for.
 func (p *connectCommand) render(cluster string) ([]connect.Connection, error) {
-	if err := ledger.CheckClusterName(cluster); err != nil {
-		return nil, usageErrorf("as in east-1", "%v", err)
-	}
-	p.options.Cluster, p.options.TokenCommand = cluster, "fairlead fleet token "+cluster
-	if p.settingsFile != "" {
-		p.options.TokenCommand += " --config " + text.QuoteShell(p.settingsFile)
+	if err := p.setCluster(cluster); err != nil {
+		return nil, err
 	}
 	if err := p.checkFlags(); err != nil {
 		return nil, err
@@ -140,6 +154,18 @@ func (p *connectCommand) render(cluster string) ([]connect.Connection, error) {
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// setCluster sets which cluster the command is about, and the command that prints its key.
+func (p *clusterCommand) setCluster(cluster string) error {
+	if err := ledger.CheckClusterName(cluster); err != nil {
+		return usageErrorf("as in east-1", "%v", err)
+	}
+	p.options.Cluster, p.options.TokenCommand = cluster, "fairlead fleet token "+cluster
+	if p.settingsFile != "" {
+		p.options.TokenCommand += " --config " + text.QuoteShell(p.settingsFile)
+	}
+	return nil
 }
 
 // checkFlags returns which flag is missing.
@@ -162,7 +188,7 @@ func (p *connectCommand) checkFlags() error {
 
 // checkPlace returns the usage error of an environment or a cluster type that the control plane does not
 // have. Where it cannot be read, that is a note: the objects can be printed anywhere.
-func (p *connectCommand) checkPlace(ctx context.Context) error {
+func (p *clusterCommand) checkPlace(ctx context.Context) error {
 	environment, clusterType := p.options.Environment, p.options.ClusterType
 	if environment == "" {
 		return nil
@@ -182,7 +208,7 @@ func (p *connectCommand) checkPlace(ctx context.Context) error {
 
 // listPlaces returns the environments of the control plane, and if a cluster type is named those of the
 // environment that is.
-func (p *connectCommand) listPlaces(ctx context.Context) (environments, types []string, err error) {
+func (p *clusterCommand) listPlaces(ctx context.Context) (environments, types []string, err error) {
 	d, err := p.openSession(ctx, git.Signature{})
 	if err == nil {
 		environments, err = d.Environments(ctx)
@@ -194,7 +220,7 @@ func (p *connectCommand) listPlaces(ctx context.Context) (environments, types []
 }
 
 // print prints the objects, and for people the commands.
-func (p *connectCommand) print(connections []connect.Connection) error {
+func (p *clusterCommand) print(connections []connect.Connection) error {
 	var documents, all []byte
 	for i, c := range connections {
 		if i > 0 {

@@ -63,6 +63,7 @@ var dryRuns = []dryRun{
 	{"trigger", nil, "trigger --url $URL", "call POST "},
 	{"fleet retire", nil, "fleet retire east-1 --reason why --control-plane $CP", "commit to main of "},
 	{"fleet adopt", nil, "fleet adopt east-1 --reason why --control-plane $CP", "commit to main of "},
+	{"cluster bootstrap", nil, "cluster bootstrap east-1 -e dev --type cloud --repo https://git.example.com/acme/gitops --server https://fairlead.example.com --pr --config $SETTINGS", "commit to fairlead/"},
 	{"cluster connect", nil, "cluster connect east-1 --flux -e dev --type cloud --server https://fairlead.example.com --pr --config $SETTINGS", "commit to fairlead/"},
 	{"fleet token", nil, "fleet token east-1 --renew --reason why --config $SETTINGS", "commit to main of "},
 }

@@ -1,5 +1,5 @@
-// Package connect renders what a cluster needs to report to the ledger: the objects that it applies,
-// and the commands that give it its key.
+// Package connect renders what a cluster needs to apply its output and to report what it runs: the
+// objects that it applies, and the commands that give it its keys.
 //
 // What the package keeps true: no key is in what is rendered, so that all of it may lie in Git; names
 // and addresses are checked before they become part of a text, and cannot change its structure; the
@@ -69,7 +69,7 @@ func Render(way Way, o Options) (Connection, error) {
 	if err := o.check(way); err != nil {
 		return Connection{}, fmt.Errorf("connect cluster %s: %w", o.Cluster, err)
 	}
-	text, err := o.expandFile(string(way) + ".yaml")
+	text, err := expandFile(string(way)+".yaml", o)
 	if err != nil {
 		return Connection{}, fmt.Errorf("connect cluster %s: %w", o.Cluster, err)
 	}
@@ -134,7 +134,7 @@ func (o Options) ImageTag() string { return imagePattern.FindStringSubmatch(o.Im
 func (o Options) ImageDigest() string { return imagePattern.FindStringSubmatch(o.Image)[3] }
 
 // expandFile returns a file of files/, with what differs from cluster to cluster.
-func (o Options) expandFile(name string) ([]byte, error) {
+func expandFile(name string, data any) ([]byte, error) {
 	source, err := files.ReadFile("files/" + name)
 	if err != nil {
 		return nil, err
@@ -144,15 +144,15 @@ func (o Options) expandFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	var out strings.Builder
-	err = t.Execute(&out, o)
+	err = t.Execute(&out, data)
 	return []byte(out.String()), err
 }
 
-// namePattern matches names that YAML reads as text without quotes, but for those in the list below.
-var namePattern = regexp.MustCompile(`^[a-z][a-z0-9.-]*[a-z0-9]$`)
+// namePattern matches names and paths that YAML reads as text without quotes, but for those in the list
+// below.
+var namePattern = regexp.MustCompile(`^(\./)?[a-z][a-z0-9./-]*[a-z0-9]$`)
 
-// quoteName returns a name of Kubernetes as a YAML scalar, in quotes where it would not be read as text
-// without them.
+// quoteName returns a name as a YAML scalar, in quotes where it would not be read as text without them.
 func quoteName(name string) string {
 	switch name {
 	case "yes", "no", "on", "off", "true", "false", "null":

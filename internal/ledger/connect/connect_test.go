@@ -50,6 +50,106 @@ func TestGuide(t *testing.T) {
 	}
 }
 
+// newBootstrap returns what the how-to guide bootstraps.
+func newBootstrap() connect.Bootstrap {
+	o := newOptions()
+	o.Server = ""
+	return connect.Bootstrap{Options: o, Repo: "https://github.com/acme/gitops", Branch: "dev", Secret: "gitops", Forge: "github"}
+}
+
+// TestBootstrapGuide: the how-to guide has what is rendered, to the letter, and the commands.
+func TestBootstrapGuide(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/how-to/bootstrap-a-cluster.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := connect.RenderBootstrap(newBootstrap())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"```yaml\n" + string(c.Manifests) + "```\n", "\n" + strings.Join(c.Commands, "\n") + "\n"} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("docs/how-to/bootstrap-a-cluster.md does not have this:\n%s", want)
+		}
+	}
+}
+
+// TestBootstrap: an API server accepts what a new cluster applies, and reads names and paths as they are.
+func TestBootstrap(t *testing.T) {
+	schemas, err := crdtest.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*connect.Bootstrap)
+		want   []string
+	}{
+		{"a branch", func(b *connect.Bootstrap) { b.Branch = "team/dev" }, []string{"\n    branch: team/dev\n"}},
+		{"a branch of digits", func(b *connect.Bootstrap) { b.Branch = "2026" }, []string{"\n    branch: \"2026\"\n"}},
+		{"a branch of signs", func(b *connect.Bootstrap) { b.Branch = "a#b" }, []string{"\n    branch: \"a#b\"\n"}},
+		{"a folder", func(b *connect.Bootstrap) { b.Folder = "clusters/dev" }, []string{"\n  path: ./clusters/dev/cloud\n"}},
+		{"a folder in capitals", func(b *connect.Bootstrap) { b.Folder = "Dev" }, []string{"\n  path: \"./Dev/cloud\"\n"}},
+		{"a type of digits", func(b *connect.Bootstrap) { b.Options.ClusterType = "7" }, []string{"\n  path: \"./7\"\n"}},
+		{"SSH", func(b *connect.Bootstrap) { b.Repo = "git@github.com:acme/gitops.git" }, []string{"\n  url: ssh://git@github.com/acme/gitops.git\n", "\n  address: https://github.com/acme/gitops\n"}},
+		{"SSH on a port", func(b *connect.Bootstrap) { b.Repo = "ssh://git@git.example.com:2222/acme/gitops"; b.Forge = "gitea" }, []string{"\n  url: ssh://git@git.example.com:2222/acme/gitops\n", "\n  address: https://git.example.com/acme/gitops\n"}},
+		{"events", func(b *connect.Bootstrap) { b.Options.Server, b.Forge = "https://fairlead.acme.example/", "" }, []string{"\n  address: https://fairlead.acme.example/webhooks/flux/east-1\n"}},
+		{"an artifact", func(b *connect.Bootstrap) {
+			b.Artifact, b.Options.Server = "oci://localhost:5000/fleet/cloud", "https://fairlead.acme.example"
+		}, []string{"kind: OCIRepository\n", "\n  url: oci://localhost:5000/fleet/cloud\n", "\n    tag: dev\n", "\n  path: ./\n"}},
+		{"a folder that all may read", func(b *connect.Bootstrap) { b.Secret = "" }, []string{"\n    branch: dev\n---\n"}},
+	} {
+		b := newBootstrap()
+		c.change(&b)
+		got, err := connect.RenderBootstrap(b)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		for _, wrong := range schemas.Check(got.Manifests) {
+			t.Errorf("%s: %s", c.name, wrong)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(string(got.Manifests), want) {
+				t.Errorf("%s: %q is not in\n%s", c.name, want, got.Manifests)
+			}
+		}
+	}
+}
+
+// TestBootstrapRefused: what would change the structure of a text, or what no cluster can read, is
+// refused.
+func TestBootstrapRefused(t *testing.T) {
+	for name, change := range map[string]func(*connect.Bootstrap){
+		"no repository":     func(b *connect.Bootstrap) { b.Repo = "" },
+		"a folder":          func(b *connect.Bootstrap) { b.Repo = "/srv/gitops.git" },
+		"a password":        func(b *connect.Bootstrap) { b.Repo = "https://me:x@github.com/acme/gitops" },
+		"a token":           func(b *connect.Bootstrap) { b.Repo = "https://x@github.com/acme/gitops" },
+		"lines":             func(b *connect.Bootstrap) { b.Repo = "https://github.com/acme/gitops\n  x: y" },
+		"a command":         func(b *connect.Bootstrap) { b.Repo = "https://github.com/$(rm)" },
+		"a comment":         func(b *connect.Bootstrap) { b.Repo = "https://github.com/acme/gitops #" },
+		"no branch":         func(b *connect.Bootstrap) { b.Branch = "" },
+		"a branch of lines": func(b *connect.Bootstrap) { b.Branch = "a\nb" },
+		"a folder above":    func(b *connect.Bootstrap) { b.Folder = "../x" },
+		"a secret":          func(b *connect.Bootstrap) { b.Secret = "A b" },
+		"no forge":          func(b *connect.Bootstrap) { b.Forge = "" },
+		"Git alone":         func(b *connect.Bootstrap) { b.Forge = "git" },
+		"a long object":     func(b *connect.Bootstrap) { b.Options.Object = strings.Repeat("a", 250) },
+		"a type":            func(b *connect.Bootstrap) { b.Options.ClusterType = "../x" },
+		"an artifact": func(b *connect.Bootstrap) {
+			b.Artifact, b.Options.Server = "registry.example.com/x", "https://fairlead.acme.example"
+		},
+		"a silent artifact":  func(b *connect.Bootstrap) { b.Artifact = "oci://registry.example.com/x" },
+		"a server's comment": func(b *connect.Bootstrap) { b.Options.Server = "https://fairlead.example.com/ #" },
+	} {
+		b := newBootstrap()
+		change(&b)
+		if c, err := connect.RenderBootstrap(b); err == nil {
+			t.Errorf("%s is not refused:\n%s", name, c.Manifests)
+		}
+	}
+}
+
 // TestValid: an API server accepts what is rendered, whatever a cluster and its environment are called,
 // and reads the names as they are.
 func TestValid(t *testing.T) {

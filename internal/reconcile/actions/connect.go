@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -18,15 +19,25 @@ func ConnectionFolder(environment, cluster string) string {
 	return path.Join(environment, source.OwnFolder, "connect", cluster)
 }
 
+// OutputOf returns where the output of an environment goes; it is an error if it goes nowhere.
+func (d *Session) OutputOf(ctx context.Context, environment string) (*model.GitOpsRepo, error) {
+	to, err := d.source.OutputOf(ctx, environment)
+	if err == nil && to == nil {
+		err = problem.Refusef("add a GitOpsRepo to the environment's branch", "it is not known where the output of %s goes", environment)
+	}
+	return to, err
+}
+
 // ProposeConnection opens a pull request for the output branch of an environment, with files that a
 // cluster needs to report.
 func (d *Session) ProposeConnection(ctx context.Context, environment, cluster string, files map[string][]byte) (Result, error) {
-	to, remote, err := d.fetchOutput(ctx, environment)
+	to, err := d.OutputOf(ctx, environment)
 	if err != nil {
 		return Result{}, err
 	}
-	if to == nil {
-		return Result{}, problem.Refusef("add a GitOpsRepo to the environment's branch", "it is not known where the output of %s goes", environment)
+	remote, err := d.options.Mirrors.Fetch(ctx, giturl.Relocate(to.Repo, d.options.Map))
+	if err != nil {
+		return Result{}, err
 	}
 	head, err := remote.Mirror().Branch(to.Branch)
 	if errors.Is(err, git.ErrNoRevision) {

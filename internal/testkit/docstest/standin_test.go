@@ -401,15 +401,17 @@ func TestStandInsNotice(t *testing.T) {
 		_, err := w.runCall(standInCall{Program: program, Args: args, Stdin: stdin})
 		return err
 	}
-	secret := func(token string) error {
-		return run("", "kubectl", "--context", "kind-dev", "--namespace", "flux-system", "create", "secret", "generic", "gitops",
-			"--from-literal=username=git", "--from-literal=password="+token, "--from-literal=token="+token)
+	secret := func(name string, literals ...string) error {
+		return run("", "kubectl", append([]string{"--context", "kind-dev", "--namespace", "flux-system", "create", "secret", "generic", name}, literals...)...)
+	}
+	login := func(token string) error {
+		return secret("gitops", "--from-literal=username=git", "--from-literal=password="+token)
 	}
 	apply := func(text string) error { return run(text, "kubectl", "--context", "kind-dev", "apply", "-f", "-") }
 	manifest := ""
-	for _, b := range readPage(t, "docs/tutorial/github.md").blocks {
-		if strings.Contains(b.text, "branch: ENVIRONMENT") {
-			manifest = strings.ReplaceAll(b.text, "ENVIRONMENT", "dev")
+	for _, b := range readPage(t, "docs/how-to/bootstrap-a-cluster.md").blocks {
+		if strings.Contains(b.text, "kind: GitRepository") {
+			manifest = b.text
 		}
 	}
 	steps := []struct {
@@ -417,15 +419,17 @@ func TestStandInsNotice(t *testing.T) {
 		do   func() error
 		want string // of the error; "" for none
 	}{
-		{"a secret without a cluster", func() error { return secret("x") }, `no cluster "kind-dev"`},
+		{"a secret without a cluster", func() error { return login("x") }, `no cluster "kind-dev"`},
 		{"a cluster", func() error { return run("", "kind", "create", "cluster", "--name", "dev") }, ""},
-		{"a secret without Flux", func() error { return secret("x") }, "no namespace"},
+		{"a secret without Flux", func() error { return login("x") }, "no namespace"},
 		{"Flux", func() error { return run("", "flux", "install", "--context", "kind-dev") }, ""},
-		{"an empty token", func() error { return secret("") }, "is empty"},
+		{"an empty token", func() error { return login("") }, "is empty"},
 		{"no repository", func() error { return apply(manifest) }, "no repository"},
 		{"a repository", func() error { return run("", "gh", "repo", "create", "acme/gitops", "--private") }, ""},
 		{"no secret", func() error { return apply(manifest) }, "no username and password"},
-		{"a secret", func() error { return secret("x") }, ""},
+		{"a secret", func() error { return login("x") }, ""},
+		{"no token", func() error { return apply(manifest) }, "does not report"},
+		{"a token", func() error { return secret("fleet-status", "--from-literal=token=x") }, ""},
 		{"a misspelt field", func() error { return apply(strings.Replace(manifest, "interval", "intervall", 1)) }, "intervall"},
 		{"no pull request", func() error { return run("", "gh", "pr", "merge", "--repo", "acme/gitops", "--merge", "fairlead/dev") }, "no pull requests found"},
 	}

@@ -1,0 +1,144 @@
+package connect
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/gitname"
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+)
+
+// Bootstrap says what a cluster applies, and how it reports that.
+type Bootstrap struct {
+	// Options has the cluster, its environment and its type, and the name of the objects. Where Server is
+	// "", the cluster reports by commit statuses.
+	Options Options
+	// Repo is the URL of the GitOps repository as the cluster reaches it, and Folder that of the
+	// environment in its branch, "" for the whole.
+	Repo, Branch, Folder string
+	// Artifact is the URL of the OCI artifact with the folder of the cluster type, tagged with the name of
+	// the environment; "" if the cluster reads the GitOps repository.
+	Artifact string
+	// Secret is the name of the Secret that opens the repository or the artifact; "" if all may read it.
+	Secret string
+	// Forge is the type of Flux's Provider that sets commit statuses.
+	Forge string
+}
+
+// Path returns the path of the cluster type's folder, as a Kustomization names it.
+func (b Bootstrap) Path() string { return "./" + path.Join(b.Folder, b.Options.ClusterType) }
+
+// StatusSecret returns the name of the Secret whose token sets commit statuses.
+func (b Bootstrap) StatusSecret() string { return b.Options.Object + "-status" }
+
+// StatusForges are the forges whose commit statuses Flux sets.
+var StatusForges = []string{"github", "gitlab", "gitea"}
+
+// RenderBootstrap returns what a cluster needs, that has Flux and nothing else, to apply the folder of its
+// cluster type and to report.
+func RenderBootstrap(b Bootstrap) (Connection, error) {
+	fail := func(err error) (Connection, error) {
+		return Connection{}, fmt.Errorf("bootstrap cluster %s: %w", b.Options.Cluster, err)
+	}
+	var err error
+	if b.Artifact == "" {
+		b.Repo, err = convertRepo(b.Repo)
+	} else if !artifactPattern.MatchString(b.Artifact) {
+		err = fmt.Errorf("%q is no artifact such as oci://registry.example.com/fleet/large", b.Artifact)
+	}
+	if err := errors.Join(err, b.check()); err != nil {
+		return fail(err)
+	}
+	c := Connection{Way: "bootstrap"}
+	c.Manifests, err = expandFile("bootstrap.yaml", b)
+	if err != nil {
+		return fail(err)
+	}
+	if b.Secret != "" {
+		c.Commands = append(c.Commands, b.secretCommand())
+	}
+	var reports []byte
+	if b.Options.Server != "" {
+		flux, err := Render(Flux, b.Options)
+		if err != nil {
+			return Connection{}, err
+		}
+		reports, c.Commands = flux.Manifests, append(c.Commands, flux.Commands...)
+	} else {
+		b.Repo = httpsOf(b.Repo)
+		reports, err = expandFile("statuses.yaml", b)
+		c.Commands = append(c.Commands, fmt.Sprintf(`kubectl -n flux-system create secret generic %s --from-literal=token="$STATUS_TOKEN"`, b.StatusSecret()))
+	}
+	c.Manifests = slices.Concat(c.Manifests, []byte("---\n"), reports)
+	return c, err
+}
+
+// secretCommand returns the command that stores what opens the repository or the artifact.
+func (b Bootstrap) secretCommand() string {
+	create := func(kind, url, rest string) string {
+		return fmt.Sprintf("flux create secret %s %s --namespace flux-system \\\n  --url %s %s", kind, b.Secret, url, rest)
+	}
+	switch {
+	case b.Artifact != "":
+		registry, _, _ := strings.Cut(strings.TrimPrefix(b.Artifact, "oci://"), "/")
+		return create("oci", registry, `--username "$READ_USER" --password "$READ_TOKEN"`)
+	case strings.HasPrefix(b.Repo, "ssh://"):
+		return create("git", b.Repo, `--private-key-file "$READ_KEY"`)
+	}
+	return create("git", b.Repo, `--username git --password "$READ_TOKEN"`)
+}
+
+// check returns why nothing can be rendered, but for the URLs.
+func (b Bootstrap) check() error {
+	errs := []error{gitname.CheckBranch(b.Branch), kubename.Check(b.StatusSecret())}
+	if b.Folder != "" {
+		errs = append(errs, gitname.CheckFolder(b.Folder))
+	}
+	for _, name := range []string{b.Options.Environment, b.Options.ClusterType, b.Options.Object} {
+		errs = append(errs, kubename.Check(name))
+	}
+	if b.Secret != "" {
+		errs = append(errs, kubename.Check(b.Secret))
+	}
+	if b.Options.Server == "" && (b.Artifact != "" || !slices.Contains(StatusForges, b.Forge)) {
+		errs = append(errs, errors.New("a cluster reports by events, or by commit statuses of GitHub, GitLab or Gitea"))
+	}
+	return errors.Join(errs...)
+}
+
+// Patterns of URLs that are safe in YAML and in a shell.
+var (
+	repoPattern     = regexp.MustCompile(`^(https?|ssh)://([A-Za-z0-9._-]+@)?[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~%+-]+)+/?$`)
+	scpPattern      = regexp.MustCompile(`^([A-Za-z0-9._-]+@)?([A-Za-z0-9.-]+):/?([A-Za-z0-9._~+/-]+)$`)
+	artifactPattern = regexp.MustCompile(`^oci://[A-Za-z0-9.:\[\]-]+(/[a-z0-9._-]+)+$`)
+)
+
+// convertRepo returns the URL of a repository as Flux takes it: git@host:path is ssh://git@host/path.
+func convertRepo(repo string) (string, error) {
+	if m := scpPattern.FindStringSubmatch(repo); m != nil && !strings.Contains(repo, "://") {
+		user := m[1]
+		if user == "" {
+			user = "git@"
+		}
+		repo = "ssh://" + user + m[2] + "/" + m[3]
+	}
+	u, err := url.Parse(repo)
+	if err != nil || !repoPattern.MatchString(repo) || u.Scheme != "ssh" && u.User != nil {
+		return "", errors.New("the GitOps repository has no URL that a cluster can read, such as https://github.com/acme/gitops")
+	}
+	return repo, nil
+}
+
+// httpsOf returns the URL of a repository at its forge.
+func httpsOf(repo string) string {
+	u, err := url.Parse(repo)
+	if err != nil || u.Scheme != "ssh" {
+		return repo
+	}
+	return "https://" + u.Hostname() + strings.TrimSuffix(u.Path, ".git")
+}
