@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
 )
+
+func TestMain(m *testing.M) { os.Exit(giteatest.Run(m)) }
 
 // TestGitea asks a real Gitea, with the tokens of several people.
 func TestGitea(t *testing.T) {

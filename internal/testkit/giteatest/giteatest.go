@@ -36,6 +36,8 @@ type Server struct {
 	bin  string        // folder of the program
 	done chan struct{} // closed when it has ended
 
+	internalToken string // of its hooks
+
 	making *sync.Mutex // held while what is there once is made
 }
 
@@ -45,9 +47,12 @@ const (
 	patience = 5 * time.Minute // a busy machine starts it slowly
 )
 
-// Start starts a server, which ends with the test.
+// Start starts a server, which ends with the test. TestMain must call Run.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	common.Lock()
+	checkRuns(t)
+	common.Unlock()
 	return start(t, t.TempDir, t.Cleanup)
 }
 
@@ -64,7 +69,7 @@ func start(t testing.TB, newDir func() string, atEnd func(func())) *Server {
 	if err != nil {
 		t.Skipf("there is no Gitea to test with: %v", err)
 	}
-	s := &Server{t: t, dir: newDir(), bin: bin, making: &sync.Mutex{}}
+	s := &Server{t: t, dir: newDir(), bin: bin, internalToken: rand.Text(), making: &sync.Mutex{}}
 	if err := s.startProcess(atEnd); err != nil {
 		t.Fatal(err)
 	}

@@ -42,12 +42,16 @@ SQLITE_JOURNAL_MODE = WAL
 [security]
 INSTALL_LOCK = true
 SECRET_KEY = not-a-secret
+INTERNAL_TOKEN = %[5]s
 PASSWORD_HASH_ALGO = pbkdf2$1$50
 
 [repository]
 SCRIPT_TYPE = sh
 ROOT = %[1]s/repositories
 DEFAULT_BRANCH = main
+
+[git.config]
+core.hooksPath = %[6]s
 
 [indexer]
 ISSUE_INDEXER_TYPE = db
@@ -87,7 +91,8 @@ func (s *Server) startProcess(atEnd func(func())) error {
 			return err
 		}
 		s.URL = fmt.Sprintf("http://127.0.0.1:%d", port)
-		text := fmt.Sprintf(settings, filepath.ToSlash(s.dir), port, filepath.ToSlash(filepath.Join(s.bin, "static")), PageSize)
+		text := fmt.Sprintf(settings, filepath.ToSlash(s.dir), port, filepath.ToSlash(filepath.Join(s.bin, "static")), PageSize,
+			s.internalToken, filepath.ToSlash(s.path(hooksName)))
 		if err := os.WriteFile(s.path("app.ini"), []byte(text), 0o600); err != nil {
 			return err
 		}
@@ -123,11 +128,10 @@ func (s *Server) run(atEnd func(func())) error {
 	if err != nil {
 		return err
 	}
-	if err := s.writeStarter(); err != nil {
+	if err := s.writeHooks(); err != nil {
 		return err
 	}
 	ran := s.prepare("web")
-	ran.Args[0] = s.path(starterName) // hooks run what the server was started as
 	ran.Stdout, ran.Stderr = log, log
 	endWithUs(ran)
 	started, done := make(chan error), make(chan struct{})
@@ -147,29 +151,6 @@ func (s *Server) run(atEnd func(func())) error {
 	}
 	atEnd(func() { stop(ran, done) })
 	return nil
-}
-
-const starterName = "gitea"
-
-// starter is what the server's hooks run. Each push has three hooks, and each start of
-// Gitea takes longer than all the rest of it: so it is not started where its own code
-// (cmd/hook.go) returns at once. The update hook only refuses what is pushed below
-// refs/pull, and none does anything for a push that is Gitea's own.
-const starter = `#!/bin/sh
-# hook --config=FILE NAME
-case "$1 $3 $GITEA_INTERNAL_PUSH" in
-"hook pre-receive true" | "hook update true" | "hook post-receive true") exit 0 ;;
-"hook update "*)
-	case $4 in refs/pull/*) exit 1 ;; esac
-	exit 0
-	;;
-esac
-exec '%s' "$@"
-`
-
-func (s *Server) writeStarter() error {
-	text := fmt.Sprintf(starter, filepath.Join(s.bin, "gitea"))
-	return os.WriteFile(s.path(starterName), []byte(text), 0o700)
 }
 
 // stop ends a process: it is asked to, and killed if it goes on.

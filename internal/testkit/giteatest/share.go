@@ -16,8 +16,12 @@ var common struct {
 	atEnd  []func()
 }
 
-// Run runs the tests of a package that share a server, and returns what TestMain exits with.
+// Run runs the tests of a package with servers, and returns what TestMain exits with. The
+// program of these tests is also a hook of the servers.
 func Run(m *testing.M) int {
+	if name := os.Getenv(hookVariable); name != "" {
+		return runHook(name)
+	}
 	common.Lock()
 	common.runs = true
 	common.Unlock()
@@ -36,9 +40,7 @@ func Share(t testing.TB) *Server {
 	t.Helper()
 	common.Lock()
 	defer common.Unlock()
-	if !common.runs {
-		t.Fatal("giteatest.Share is for packages whose TestMain calls giteatest.Run")
-	}
+	checkRuns(t)
 	if common.server == nil {
 		atEnd := func(end func()) { common.atEnd = append(common.atEnd, end) }
 		common.server = start(t, func() string {
@@ -56,4 +58,11 @@ func Share(t testing.TB) *Server {
 		}, atEnd)
 	}
 	return common.server.In(t)
+}
+
+func checkRuns(t testing.TB) {
+	t.Helper()
+	if !common.runs {
+		t.Fatal("a server is for packages whose TestMain calls giteatest.Run")
+	}
 }
