@@ -1,0 +1,284 @@
+package provision
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// AcceptAnnotation on an InputManifest names consequences that would otherwise keep a change from being
+// merged.
+const AcceptAnnotation = model.OwnGroup + "/accept"
+
+// Edit is a change of one manifest.
+type Edit struct {
+	Current, Desired *State
+	Annotations      map[string]string // of the manifest as it is written now
+	// PositionOf returns where a field of the spec is written. The path is keys (string) and indexes of
+	// lists (int).
+	PositionOf func(path ...any) problem.Pos
+}
+
+// accepts reports whether the manifest accepts a consequence by name.
+func (e *Edit) accepts(consequence string) bool {
+	accepted := strings.FieldsFunc(e.Annotations[AcceptAnnotation], func(c rune) bool { return c == ',' || c == ' ' || c == '\n' })
+	return slices.Contains(accepted, consequence)
+}
+
+// editCheck is the check of one edit.
+type editCheck struct {
+	Edit
+	now, want *stateIndex
+	problems  problem.List
+}
+
+// CheckEdit reports what of a change must not be merged as it is: what Claudie would refuse, what would
+// destroy more than was said, and what needs two steps.
+func CheckEdit(e Edit) problem.List {
+	if e.Current.Name == "" {
+		return nil
+	}
+	g := &editCheck{Edit: e, now: newStateIndex(e.Current), want: newStateIndex(e.Desired)}
+	removed := g.checkRemovals()
+	if e.Desired.Name == "" {
+		return g.problems
+	}
+	g.checkExecutor()
+	g.checkProviders()
+	g.checkPools()
+	for i := range e.Desired.Spec.Kubernetes.Clusters {
+		is := &e.Desired.Spec.Kubernetes.Clusters[i]
+		if was := g.now.clusters[is.Name]; was != nil {
+			g.checkCluster(i, was, is)
+		}
+	}
+	g.checkMachines()
+	g.checkRoles()
+	if g.isDecommissioning() && !removed && len(e.Desired.Spec.Kubernetes.Clusters) > 0 {
+		g.problems.Warnf(g.PositionOf(), g.subject(), "remove the annotation: with it, the next cluster that is removed is destroyed without a question",
+			"%s is set, and no cluster is removed", model.DecommissionAnnotation)
+	}
+	return g.problems
+}
+
+func (g *editCheck) subject() string { return claudie.InputManifestKind + "/" + g.Current.Name }
+
+func (g *editCheck) addf(path []any, hint, format string, args ...any) {
+	g.problems.Addf(g.PositionOf(path...), g.subject(), hint, format, args...)
+}
+
+func (g *editCheck) isDecommissioning() bool {
+	return g.Annotations[model.DecommissionAnnotation] == "true"
+}
+
+// acceptHint returns how a consequence is accepted.
+func acceptHint(consequence string) string {
+	return fmt.Sprintf("annotate the manifest with %s: %s", AcceptAnnotation, consequence)
+}
+
+// checkRemovals reports clusters that go without leave, and returns whether any goes.
+func (g *editCheck) checkRemovals() bool {
+	removed := false
+	for i := range g.Current.Spec.Kubernetes.Clusters {
+		name := g.Current.Spec.Kubernetes.Clusters[i].Name
+		if g.want.clusters[name] != nil {
+			continue
+		}
+		removed = true
+		switch {
+		case g.Desired.Name == "":
+			g.addf(nil, fmt.Sprintf("bring the manifest back without its clusters and with the annotation %s: \"true\", and remove it after they are gone", model.DecommissionAnnotation),
+				"the manifest is removed, and cluster %s would be destroyed", name)
+		case !g.isDecommissioning():
+			hint := fmt.Sprintf("annotate the manifest with %s: \"true\" if it is to go", model.DecommissionAnnotation)
+			if successor := g.findSuccessor(name); successor != "" {
+				hint = fmt.Sprintf("a cluster cannot be renamed: %s would be a new one; keep the name, or add %s, move what runs on %s, and then %s", successor, successor, name, hint)
+			}
+			g.addf([]any{"kubernetes", "clusters"}, hint, "cluster %s is removed, and would be destroyed", name)
+		}
+	}
+	return removed
+}
+
+// findSuccessor returns a cluster that is new and has the control pools of one that goes; "" if there is
+// none.
+func (g *editCheck) findSuccessor(gone string) string {
+	pools := g.now.clusters[gone].Pools.Control
+	for i := range g.Desired.Spec.Kubernetes.Clusters {
+		c := &g.Desired.Spec.Kubernetes.Clusters[i]
+		if g.now.clusters[c.Name] == nil && slices.Equal(c.Pools.Control, pools) {
+			return c.Name
+		}
+	}
+	return ""
+}
+
+func (g *editCheck) checkExecutor() {
+	consequence := "executor/" + g.Desired.Executor
+	if g.Current.Executor == g.Desired.Executor || len(g.Current.Spec.Kubernetes.Clusters) == 0 || g.accepts(consequence) {
+		return
+	}
+	g.addf(nil, fmt.Sprintf("keep %s: %s, and write new clusters in a manifest of their own; or %s", model.ExecutorAnnotation, g.Current.Executor, acceptHint(consequence)),
+		"the executor changes from %s to %s, which would make all clusters anew", g.Current.Executor, g.Desired.Executor)
+}
+
+// checkProviders reports providers that are removed or become others while machines or DNS records of
+// theirs are there.
+func (g *editCheck) checkProviders() {
+	users := findProviderUsers(g.now)
+	for i := range g.Current.Spec.Providers {
+		was := &g.Current.Spec.Providers[i]
+		user := users[was.Name]
+		if user == "" {
+			continue
+		}
+		is := g.want.providers[was.Name]
+		switch {
+		case is == nil && !slices.Contains(g.Desired.Unused, was.Name):
+			g.addf([]any{"providers"}, fmt.Sprintf("two commits: keep %s until the change that removes what it made is done, then remove it with its Secret", was.Name),
+				"provider %s is removed while %s is made with it: its credentials are needed to remove that", was.Name, user)
+		case is != nil && is.Type != was.Type:
+			g.addf([]any{"providers", g.findProvider(is.Name), "providerType"}, "add a provider with another name, and pools that use it",
+				"provider %s changes from %s to %s while %s is made with it", was.Name, was.Type, is.Type, user)
+		}
+	}
+}
+
+func (g *editCheck) findProvider(name string) int {
+	return slices.IndexFunc(g.Desired.Spec.Providers, func(p claudie.Provider) bool { return p.Name == name })
+}
+
+// findProviderUsers returns one thing that is made with each provider.
+func findProviderUsers(x *stateIndex) map[string]string {
+	users := map[string]string{}
+	use := func(provider, user string) {
+		if users[provider] == "" {
+			users[provider] = user
+		}
+	}
+	for _, ref := range x.poolReferences() {
+		if p := x.dynamic[ref.pool]; p != nil {
+			use(p.ProviderSpec.Name, fmt.Sprintf("pool %s of %s", ref.pool, ref.owner))
+		}
+	}
+	for i := range x.Spec.LoadBalancers.Clusters {
+		lb := &x.Spec.LoadBalancers.Clusters[i]
+		use(lb.DNS.Provider, "the DNS name of load balancer "+lb.Name)
+	}
+	return users
+}
+
+// poolReference is a pool with what it is a part of.
+type poolReference struct{ pool, role, owner, cluster string }
+
+// poolReferences returns the pools of all clusters and load balancers.
+func (x *stateIndex) poolReferences() []poolReference {
+	var all []poolReference
+	for i := range x.Spec.Kubernetes.Clusters {
+		c := &x.Spec.Kubernetes.Clusters[i]
+		for _, pool := range c.Pools.Control {
+			all = append(all, poolReference{pool, Control, "cluster " + c.Name, c.Name})
+		}
+		for _, pool := range c.Pools.Compute {
+			all = append(all, poolReference{pool, Compute, "cluster " + c.Name, c.Name})
+		}
+	}
+	for i := range x.Spec.LoadBalancers.Clusters {
+		lb := &x.Spec.LoadBalancers.Clusters[i]
+		for _, pool := range lb.Pools {
+			all = append(all, poolReference{pool, Balancing, "load balancer " + lb.Name, lb.TargetedK8s})
+		}
+	}
+	return all
+}
+
+// checkCluster reports what a cluster that stays cannot become.
+func (g *editCheck) checkCluster(i int, was, is *claudie.Cluster) {
+	path := func(keys ...any) []any { return append([]any{"kubernetes", "clusters", i}, keys...) }
+	if was.Network != is.Network {
+		g.addf(path("network"), "keep it; for another network, add a cluster with another name, and move what runs on this one",
+			"cluster %s: the network cannot change (%s → %s)", is.Name, was.Network, is.Network)
+	}
+	if reason, hint := checkUpgrade(was.Version, is.Version); reason != "" {
+		g.addf(path("version"), hint, "cluster %s: %s (%s → %s)", is.Name, reason, was.Version, is.Version)
+	}
+	g.checkControlPlane(path("pools", "control"), was, is)
+}
+
+// checkRoles reports roles that begin or cease to answer for the API server: roles that stay are changed
+// after nodes are removed, and the one that answers now may forward to these.
+func (g *editCheck) checkRoles() {
+	for i := range g.Desired.Spec.LoadBalancers.Roles {
+		is := &g.Desired.Spec.LoadBalancers.Roles[i]
+		was := g.now.roles[is.Name]
+		if was == nil || isAPIRole(*was) == isAPIRole(*is) {
+			continue
+		}
+		verb := "cease to forward"
+		if isAPIRole(*is) {
+			verb = "begin to forward"
+		}
+		g.addf([]any{"loadBalancers", "roles", i, "targetPort"}, fmt.Sprintf("write a role with another name, and name that in place of %s: it is added before the other one is deleted", is.Name),
+			"role %s cannot %s to the API server", is.Name, verb)
+	}
+}
+
+// checkUpgrade returns why a version cannot follow another one, and what to do; "" if it can.
+func checkUpgrade(was, is string) (reason, hint string) {
+	old, isOld := parseVersion(was)
+	new, isNew := parseVersion(is)
+	switch {
+	case !isOld || !isNew:
+		return "", ""
+	case slices.Compare(new, old) < 0:
+		return "Kubernetes cannot be downgraded", "keep " + was + "; a cluster of an older version is a new one"
+	case new[0] != old[0] || new[1] > old[1]+1:
+		return "Kubernetes is upgraded one minor version at a time", fmt.Sprintf("two commits: %d.%d first, and the next one after it is done", old[0], old[1]+1)
+	}
+	return "", ""
+}
+
+// parseVersion reads the numbers of a version such as v1.35.0.
+func parseVersion(text string) ([]int, bool) {
+	text, _, _ = strings.Cut(strings.TrimPrefix(text, "v"), "-")
+	text, _, _ = strings.Cut(text, "+")
+	var numbers []int
+	for part := range strings.SplitSeq(text, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return nil, false
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, len(numbers) >= 2
+}
+
+// checkControlPlane reports a control plane that loses its last node, or so many that etcd may lose its
+// quorum while they go.
+func (g *editCheck) checkControlPlane(path []any, was, is *claudie.Cluster) {
+	before, after := g.now.countFewest(was.Pools.Control), g.want.countFewest(is.Pools.Control)
+	consequence := "shrink-control-plane/" + is.Name
+	switch {
+	case before == 0:
+	case after == 0:
+		g.addf(path, "keep one, or add another one in the same commit", "cluster %s loses its last control node", is.Name)
+	case (before-after)*2 >= before && !g.accepts(consequence):
+		g.addf(path, fmt.Sprintf("several commits, each of which removes fewer than half; or %s", acceptHint(consequence)),
+			"cluster %s loses %d of %d control nodes: etcd may lose its quorum", is.Name, before-after, before)
+	}
+}
+
+// countFewest counts the nodes that pools have at least.
+func (x *stateIndex) countFewest(pools []string) int {
+	n := 0
+	for _, pool := range pools {
+		machines, _ := x.newMachines(pool)
+		n += machines.count
+	}
+	return n
+}

@@ -1,0 +1,127 @@
+package provision
+
+// Kind is what a step does.
+type Kind string
+
+// The kinds of steps.
+const (
+	// Of a cluster that is new, and of one that goes.
+	CreateNetwork      Kind = "create-network"
+	CreatePool         Kind = "create-pool"
+	CreateLB           Kind = "create-lb"
+	CreateDNS          Kind = "create-dns"
+	Bootstrap          Kind = "bootstrap"
+	PublishKubeconfig  Kind = "publish-kubeconfig"
+	AttachClusterType  Kind = "attach-cluster-type"
+	DetachClusterType  Kind = "detach-cluster-type"
+	DropKubeconfig     Kind = "drop-kubeconfig"
+	DestroyCluster     Kind = "destroy-cluster"
+	MoveAPIEndpoint    Kind = "move-api-endpoint"
+	Open6443           Kind = "open-6443"
+	Close6443          Kind = "close-6443"
+	TransferAPINode    Kind = "transfer-api-endpoint"
+	ReplaceDNS         Kind = "replace-dns"
+	AddNodes           Kind = "add-nodes"
+	RemoveNodes        Kind = "remove-nodes"
+	JoinLB             Kind = "join-lb"
+	DeleteLB           Kind = "delete-lb"
+	AddRole            Kind = "add-role"
+	DeleteRole         Kind = "delete-role"
+	RetargetLB         Kind = "retarget-lb"
+	ChangeRoleInternal Kind = "role-internal"
+	ChangeRoleExternal Kind = "role-external"
+	UpgradeKubernetes  Kind = "upgrade-k8s"
+	ChangeProxy        Kind = "proxy"
+	PatchNodes         Kind = "patch-nodes"
+	ToAutoscaled       Kind = "to-autoscaled"
+	ToFixed            Kind = "to-fixed"
+	SetAutoscaler      Kind = "set-autoscaler"
+	// Of the whole manifest.
+	RotateCredentials Kind = "rotate-credentials"
+	DropProvider      Kind = "drop-provider"
+	DropCredentials   Kind = "drop-credentials"
+)
+
+// Disruption is what the users of a cluster notice of a step.
+type Disruption string
+
+// The disruptions.
+const (
+	NoDisruption Disruption = "none"
+	Rolling      Disruption = "rolling" // nodes are drained or restarted, one after another
+	Outage       Disruption = "outage"  // something that answered does not for a time, or not any more
+)
+
+// Phase is the part of a change that a step belongs to: what is needed is added, then used, and what is
+// not used any more is removed.
+type Phase string
+
+// The phases, in their order.
+const (
+	Expand   Phase = "expand"
+	Switch   Phase = "switch"
+	Contract Phase = "contract"
+)
+
+// traits are what is true of all steps of a kind.
+type traits struct {
+	phase      Phase
+	disruption Disruption
+	final      bool // it cannot be undone, but only tried again
+	sentence   string
+}
+
+var traitsOf = map[Kind]traits{
+	CreateNetwork:      {Expand, NoDisruption, false, "create the network of"},
+	CreatePool:         {Expand, NoDisruption, false, "create the machines of"},
+	CreateLB:           {Expand, NoDisruption, false, "create"},
+	CreateDNS:          {Expand, NoDisruption, false, "create the DNS records of"},
+	Bootstrap:          {Expand, NoDisruption, false, "install Kubernetes"},
+	PublishKubeconfig:  {Expand, NoDisruption, false, "publish the kubeconfig"},
+	AttachClusterType:  {Switch, NoDisruption, false, "attach the cluster type"},
+	DetachClusterType:  {Contract, Outage, false, "detach the cluster type"},
+	DropKubeconfig:     {Contract, NoDisruption, true, "drop the kubeconfig"},
+	DestroyCluster:     {Contract, Outage, true, "destroy the cluster"},
+	MoveAPIEndpoint:    {Switch, Outage, true, "move the API endpoint to"},
+	Open6443:           {Expand, NoDisruption, false, "open port 6443 on the control nodes"},
+	Close6443:          {Contract, NoDisruption, false, "close port 6443 on the control nodes"},
+	TransferAPINode:    {Switch, Outage, true, "transfer the API endpoint to"},
+	ReplaceDNS:         {Switch, Outage, false, "replace the DNS records of"},
+	AddNodes:           {Expand, NoDisruption, false, "add nodes to"},
+	RemoveNodes:        {Contract, Rolling, true, "drain and remove nodes of"},
+	JoinLB:             {Expand, NoDisruption, false, "create and join"},
+	DeleteLB:           {Contract, Outage, true, "delete"},
+	AddRole:            {Expand, NoDisruption, false, "add"},
+	DeleteRole:         {Contract, Outage, true, "delete"},
+	RetargetLB:         {Switch, NoDisruption, false, "change the target pools of"},
+	ChangeRoleInternal: {Switch, Rolling, false, "change the target port or the settings of"},
+	ChangeRoleExternal: {Switch, Outage, false, "change the port or the protocol of"},
+	UpgradeKubernetes:  {Switch, Rolling, true, "upgrade Kubernetes"},
+	ChangeProxy:        {Switch, Rolling, false, "change the installation proxy"},
+	PatchNodes:         {Switch, NoDisruption, false, "change labels, annotations and taints of nodes"},
+	ToAutoscaled:       {Switch, NoDisruption, false, "let the autoscaler scale"},
+	ToFixed:            {Switch, NoDisruption, false, "fix the number of nodes of"},
+	SetAutoscaler:      {Switch, NoDisruption, false, "change the bounds of the autoscaler of"},
+	RotateCredentials:  {Switch, NoDisruption, false, "use other credentials for"},
+	DropProvider:       {Contract, NoDisruption, false, "drop"},
+	DropCredentials:    {Contract, NoDisruption, true, "drop the credentials of"},
+}
+
+// Sentence returns what the step does, in the imperative.
+func (s Step) Sentence() string {
+	sentence := traitsOf[s.Kind].sentence
+	if subject := s.Subject.String(); subject != "" {
+		sentence += " " + subject
+	}
+	return sentence
+}
+
+func newStep(kind Kind, cluster string, subject Subject, reason ...Change) Step {
+	t := traitsOf[kind]
+	id := string(kind) + subject.id()
+	if cluster != "" {
+		id = cluster + "/" + id
+	}
+	return Step{ID: id, Kind: kind, Cluster: cluster, Subject: subject, Reason: reason,
+		Phase: t.phase, Disruption: t.disruption, Reversible: !t.final}
+}

@@ -1,0 +1,171 @@
+package provision
+
+import (
+	"fmt"
+	"slices"
+)
+
+// A rule looks for the first step of one kind that is eligible, applies it to the unit and returns it.
+type rule func(*unit) (Step, bool)
+
+// order is the order of Claudie's manager: after each step, the first rule that has one takes the next.
+// Capacity comes first, what uses it next, what is not used any more last; and only when nothing else is
+// left, what changes all nodes.
+var order = []rule{
+	(*unit).moveEndpoint,
+	(*unit).replaceDNS,
+	(*unit).addBalancerNodes,
+	(*unit).removeBalancerNodes,
+	(*unit).transferEndpoint,
+	(*unit).addNodes,
+	(*unit).joinBalancer,
+	(*unit).addRole,
+	(*unit).deleteRole,
+	(*unit).retargetRole,
+	(*unit).deleteBalancer,
+	(*unit).closePort,
+	(*unit).removeNodes,
+	(*unit).changeRoleInternals,
+	(*unit).changeRoleExternals,
+	(*unit).rollBalancer,
+	(*unit).upgradeKubernetes,
+	(*unit).changeProxy,
+	(*unit).patchNodes,
+	(*unit).scaleNodes,
+	(*unit).rollNodes,
+	(*unit).detachClusterType,
+	(*unit).attachClusterType,
+}
+
+// simulate takes steps until the unit is as wanted. An error is a mistake in this package.
+func (u *unit) simulate() error {
+	for range u.limit {
+		step, ok := u.takeStep()
+		if !ok {
+			if what := u.findRest(); what != "" {
+				return fmt.Errorf("plan cluster %s: no step is eligible after %d, and %s; this is a mistake in Fairlead", u.name, len(u.steps), what)
+			}
+			return nil
+		}
+		u.appendStep(step)
+	}
+	return fmt.Errorf("plan cluster %s: it is not as wanted after %d steps; this is a mistake in Fairlead", u.name, u.limit)
+}
+
+func (u *unit) takeStep() (Step, bool) {
+	for _, take := range order {
+		if step, ok := take(u); ok {
+			return step, true
+		}
+	}
+	return Step{}, false
+}
+
+// findRest returns what of the unit is not as wanted; "" if all of it is.
+func (u *unit) findRest() string {
+	for _, s := range u.allSlots() {
+		if s.now == nil != (s.want == nil) || s.old != nil || s.now != nil && !s.now.equals(s.want) {
+			return s.subject.String() + " differs"
+		}
+	}
+	for _, b := range u.balancers {
+		if !b.now.equals(b.want) {
+			return "load balancer " + b.name + " differs"
+		}
+	}
+	switch {
+	case u.endpoint.Endpoint != u.wanted || u.endpoint.old:
+		return fmt.Sprintf("the API endpoint is %s instead of %s", u.endpoint, u.wanted)
+	case u.open != (u.wanted.LoadBalancer == ""):
+		return "port 6443 of the control nodes is in the wrong state"
+	case u.version.now != u.version.want, u.types.now != u.types.want, u.proxy.now != u.proxy.want, len(u.patches) > 0:
+		return "the version, the cluster type, the proxy or marks of nodes differ"
+	}
+	return ""
+}
+
+func (u *unit) allSlots() []*slot {
+	all := slices.Clone(u.slots)
+	for _, b := range u.balancers {
+		all = append(all, b.slots...)
+	}
+	return all
+}
+
+func (m *machines) equals(o *machines) bool {
+	return m.templates == o.templates && m.count == o.count && slices.Equal(m.addresses, o.addresses) &&
+		(m.scaler == nil) == (o.scaler == nil) && (m.scaler == nil || *m.scaler == *o.scaler)
+}
+
+func (b *balancing) equals(o *balancing) bool {
+	if b == nil || o == nil {
+		return b == o
+	}
+	if !equalDNS(b.dns, o.dns) || len(b.roles) != len(o.roles) {
+		return false
+	}
+	for i := range b.roles {
+		other := o.findRole(b.roles[i].Name)
+		if other == nil || !equalInternals(&b.roles[i], other) || !equalExternals(&b.roles[i], other) || !slices.Equal(b.roles[i].TargetPools, other.TargetPools) {
+			return false
+		}
+	}
+	return true
+}
+
+func (u *unit) newStep(kind Kind, subject Subject, reason ...Change) Step {
+	return newStep(kind, u.name, subject, reason...)
+}
+
+// upgradeKubernetes changes the version.
+func (u *unit) upgradeKubernetes() (Step, bool) {
+	if u.version.now == u.version.want {
+		return Step{}, false
+	}
+	step := u.newStep(UpgradeKubernetes, Subject{}, Change{"version", u.version.now, u.version.want})
+	u.version.now = u.version.want
+	return step, true
+}
+
+// changeProxy switches the installation proxy on or off, or refreshes it.
+func (u *unit) changeProxy() (Step, bool) {
+	now, want := u.proxy.now, u.proxy.want
+	if now == want {
+		return Step{}, false
+	}
+	step := u.newStep(ChangeProxy, Subject{})
+	if now.used != want.used {
+		step.Reason = append(step.Reason, Change{"proxy", describeSwitch(now.used), describeSwitch(want.used)})
+	}
+	if now.noProxy != want.noProxy {
+		step.Reason = append(step.Reason, Change{"noProxy", now.noProxy, want.noProxy})
+	}
+	u.proxy.now = want
+	return step, true
+}
+
+func describeSwitch(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// detachClusterType removes the cluster type that the cluster has and is not to have.
+func (u *unit) detachClusterType() (Step, bool) {
+	if u.types.now == "" || u.types.now == u.types.want {
+		return Step{}, false
+	}
+	step := u.newStep(DetachClusterType, Subject{}, Change{"clusterType", u.types.now, u.types.want})
+	u.types.now = ""
+	return step, true
+}
+
+func (u *unit) attachClusterType() (Step, bool) {
+	if u.types.now == u.types.want {
+		return Step{}, false
+	}
+	step := u.newStep(AttachClusterType, Subject{}, Change{"clusterType", "", u.types.want})
+	u.types.now = u.types.want
+	return step, true
+}

@@ -1,0 +1,201 @@
+package provision
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+)
+
+// NewPlan returns the steps that lead from one state to another. An error is a mistake in this package:
+// what must not be done is reported by [CheckEdit].
+func NewPlan(current, desired *State) (Plan, error) {
+	now, want := newStateIndex(current), newStateIndex(desired)
+	plan := Plan{Endpoints: map[string]Endpoint{}}
+	plan.Steps = append(plan.Steps, planRotations(now, want)...)
+	last := map[string]string{} // the last step of each cluster that removes something
+	for i := range desired.Spec.Kubernetes.Clusters {
+		c := &desired.Spec.Kubernetes.Clusters[i]
+		if want.clusters[c.Name] != c {
+			continue
+		}
+		if now.clusters[c.Name] == nil {
+			u := newUnitToCreate(want, c)
+			plan.Steps = append(plan.Steps, u.steps...)
+			plan.Endpoints[c.Name] = u.endpoint.Endpoint
+			continue
+		}
+		u := newUnit(now, want, c.Name)
+		if err := u.simulate(); err != nil {
+			return Plan{}, err
+		}
+		plan.Steps = append(plan.Steps, u.steps...)
+		plan.Endpoints[c.Name] = u.endpoint.Endpoint
+	}
+	for i := range current.Spec.Kubernetes.Clusters {
+		if c := &current.Spec.Kubernetes.Clusters[i]; want.clusters[c.Name] == nil && now.clusters[c.Name] == c {
+			plan.Steps = append(plan.Steps, planRemoval(now, c)...)
+		}
+	}
+	for _, s := range plan.Steps {
+		if s.Cluster != "" && s.Phase == Contract {
+			last[s.Cluster] = s.ID
+		}
+	}
+	plan.Steps = append(plan.Steps, planDrops(now, want, last)...)
+	return plan, nil
+}
+
+// newUnitToCreate returns the unit of a cluster that is new, with the steps that create it.
+func newUnitToCreate(x *stateIndex, c *claudie.Cluster) *unit {
+	u := &unit{name: c.Name, ids: map[string]int{}, endpoint: endpoint{Endpoint: chooseEndpoint(x, c)}}
+	networks := map[Subject]string{}
+	createPool := func(subject Subject) string {
+		step := u.newStep(CreatePool, subject)
+		if p := x.dynamic[subject.Pool]; p != nil {
+			network := Subject{Provider: p.ProviderSpec.Name, Region: p.ProviderSpec.Region}
+			if networks[network] == "" {
+				create := u.newStep(CreateNetwork, network, Change{"network", "", c.Network})
+				networks[network] = create.ID
+				u.steps = append(u.steps, create)
+			}
+			step.After = []string{networks[network]}
+		}
+		machines, _ := x.newMachines(subject.Pool)
+		step.Reason = []Change{{"nodes", "", machines.describeSize()}}
+		u.steps = append(u.steps, step)
+		return step.ID
+	}
+	var before []string
+	for _, pool := range c.Pools.Control {
+		before = append(before, createPool(Subject{PoolRole: Control, Pool: pool}))
+	}
+	for _, pool := range c.Pools.Compute {
+		before = append(before, createPool(Subject{PoolRole: Compute, Pool: pool}))
+	}
+	for _, lb := range x.balancers[c.Name] {
+		var pools []string
+		for _, pool := range lb.Pools {
+			pools = append(pools, createPool(Subject{PoolRole: Balancing, LoadBalancer: lb.Name, Pool: pool}))
+		}
+		subject := Subject{LoadBalancer: lb.Name}
+		create := u.newStep(CreateLB, subject, Change{"loadBalancers", "", lb.Name})
+		create.After = pools
+		dns := u.newStep(CreateDNS, subject, Change{"dns.dnsZone", "", lb.DNS.Zone})
+		dns.After = []string{create.ID}
+		u.steps = append(u.steps, create, dns)
+		before = append(before, dns.ID)
+	}
+	bootstrap := u.newStep(Bootstrap, Subject{}, Change{"version", "", c.Version})
+	bootstrap.After = before
+	publish := u.newStep(PublishKubeconfig, Subject{}, Change{"apiEndpoint", "", u.endpoint.String()})
+	publish.After = []string{bootstrap.ID}
+	u.steps = append(u.steps, bootstrap, publish)
+	if t := x.ClusterTypes[c.Name]; t != "" {
+		attach := u.newStep(AttachClusterType, Subject{}, Change{"clusterType", "", t})
+		attach.After = []string{publish.ID}
+		u.steps = append(u.steps, attach)
+	}
+	return u
+}
+
+// planRemoval returns the steps that take a cluster away.
+func planRemoval(x *stateIndex, c *claudie.Cluster) []Step {
+	var steps []Step
+	add := func(kind Kind, reason ...Change) {
+		step := newStep(kind, c.Name, Subject{}, reason...)
+		if len(steps) > 0 {
+			step.After = []string{steps[len(steps)-1].ID}
+		}
+		steps = append(steps, step)
+	}
+	if t := x.ClusterTypes[c.Name]; t != "" {
+		add(DetachClusterType, Change{"clusterType", t, ""})
+	}
+	add(DestroyCluster, Change{"clusters", c.Name, ""})
+	add(DropKubeconfig)
+	return steps
+}
+
+// planRotations returns the steps that change which credentials a provider or a static pool uses, or how
+// its machines are reached.
+func planRotations(now, want *stateIndex) []Step {
+	var steps []Step
+	for i := range want.Spec.Providers {
+		is := &want.Spec.Providers[i]
+		if was := now.providers[is.Name]; was != nil && was.SecretRef != is.SecretRef {
+			steps = append(steps, newStep(RotateCredentials, "", Subject{Provider: is.Name}, Change{"secretRef", describeRef(was.SecretRef), describeRef(is.SecretRef)}))
+		}
+	}
+	for i := range want.Spec.NodePools.Static {
+		is := &want.Spec.NodePools.Static[i]
+		was := now.static[is.Name]
+		if was == nil {
+			continue
+		}
+		if reason := diffAccess(was, is); len(reason) > 0 {
+			steps = append(steps, newStep(RotateCredentials, "", Subject{PoolRole: "static", Pool: is.Name}, reason...))
+		}
+	}
+	return steps
+}
+
+// How Claudie reaches a static machine unless something else is written.
+const (
+	defaultSSHPort = 22
+	defaultUser    = "root"
+)
+
+// diffAccess returns how the access to the machines changes that are in both versions of a pool.
+func diffAccess(was, is *claudie.StaticPool) []Change {
+	var all []Change
+	if a, b := cmp.Or(was.SSHPort, defaultSSHPort), cmp.Or(is.SSHPort, defaultSSHPort); a != b {
+		all = append(all, Change{"sshPort", strconv.Itoa(a), strconv.Itoa(b)})
+	}
+	for i := range is.Nodes {
+		n := &is.Nodes[i]
+		j := slices.IndexFunc(was.Nodes, func(o claudie.StaticNode) bool { return o.Endpoint == n.Endpoint })
+		if j < 0 {
+			continue
+		}
+		o := &was.Nodes[j]
+		if o.SecretRef != n.SecretRef {
+			all = append(all, Change{n.Endpoint + ".secretRef", describeRef(o.SecretRef), describeRef(n.SecretRef)})
+		}
+		if a, b := cmp.Or(o.Username, defaultUser), cmp.Or(n.Username, defaultUser); a != b {
+			all = append(all, Change{n.Endpoint + ".username", a, b})
+		}
+	}
+	return all
+}
+
+func describeRef(r claudie.Reference) string { return r.Namespace + "/" + r.Name }
+
+// planDrops returns the steps that drop providers and credentials that nothing uses any more. They depend
+// on the last step of every cluster that removes something.
+func planDrops(now, want *stateIndex, last map[string]string) []Step {
+	after := slices.Sorted(maps.Values(last))
+	var steps []Step
+	kept := map[claudie.Reference]bool{}
+	for i := range want.Spec.Providers {
+		kept[want.Spec.Providers[i].SecretRef] = true
+	}
+	for i := range now.Spec.Providers {
+		p := &now.Spec.Providers[i]
+		if want.providers[p.Name] != nil {
+			continue
+		}
+		drop := newStep(DropProvider, "", Subject{Provider: p.Name}, Change{"providers", p.Name, ""})
+		drop.After = after
+		steps = append(steps, drop)
+		if kept[p.SecretRef] {
+			continue
+		}
+		secret := newStep(DropCredentials, "", Subject{Provider: p.Name}, Change{"secretRef", describeRef(p.SecretRef), ""})
+		secret.After = []string{drop.ID}
+		steps = append(steps, secret)
+	}
+	return steps
+}

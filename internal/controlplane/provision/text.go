@@ -1,0 +1,43 @@
+package provision
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Text returns the plan for a terminal: a line for each step, in the order of the plan.
+func (p Plan) Text() string {
+	var b strings.Builder
+	cluster := ""
+	for i, s := range p.Steps {
+		if s.Cluster != cluster || i == 0 {
+			cluster = s.Cluster
+			fmt.Fprintf(&b, "%s\n", s.heading())
+		}
+		fmt.Fprintf(&b, "  %d. %s [%s]\n", i+1, s.Sentence(), s.marks())
+		for _, c := range s.Reason {
+			fmt.Fprintf(&b, "       %s\n", c)
+		}
+	}
+	return b.String()
+}
+
+// heading returns what the step is a part of.
+func (s Step) heading() string {
+	if s.Cluster == "" {
+		return "manifest"
+	}
+	return "cluster " + s.Cluster
+}
+
+// marks returns what a reader of the plan should know of the step.
+func (s Step) marks() string {
+	marks := []string{string(s.Phase)}
+	if s.Disruption != NoDisruption {
+		marks = append(marks, string(s.Disruption))
+	}
+	if !s.Reversible {
+		marks = append(marks, "not reversible")
+	}
+	return strings.Join(marks, ", ")
+}
