@@ -77,18 +77,14 @@ func TestStateWords(t *testing.T) {
 	if err := json.Unmarshal([]byte(get("/api/v1/status")), &api); err != nil {
 		t.Fatal(err)
 	}
-	rows := func(part string) map[string]string { // of a table of the page
-		words := map[string]string{}
-		for _, m := range regexp.MustCompile(`(?s)<th scope="row">(env\d+)<.*?data-label="State"><span class="badge \w+">([a-z-]+)</span>`).FindAllStringSubmatch(part, -1) {
-			words[m[1]] = m[2]
+	words := func(path, pattern string) map[string]string { // of a page
+		found := map[string]string{}
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(get(path), -1) {
+			found[m[1]] = m[2]
 		}
-		return words
+		return found
 	}
-	promotion, environments, found := strings.Cut(get("/"), `<h2 id="environments">`)
-	if !found {
-		t.Fatal("the page has no environments")
-	}
-	page, outputs := rows(promotion), rows(environments)
+	page := words("/", `(?s)data-state="(env\d+)"><span class="tag \w+">.*?</svg>([a-z-]+)</span>`)
 	printed := strings.Split(chainText(store.Snapshot().Chain, 0), "\n")
 	once := strings.Split(statusText(store.Snapshot(), &display.Stream{}), "\n")
 	for i, c := range stateCases {
@@ -96,6 +92,7 @@ func TestStateWords(t *testing.T) {
 		if got := api.Chain.Stages[i]; got.Environment != name || got.State != string(c.want) || page[name] != got.State || !slices.Contains(strings.Fields(printed[i+1]), got.State) {
 			t.Errorf("%s: the API has %s, the page %s, and status prints %q; want %s", c.name, got.State, page[name], printed[i+1], c.want)
 		}
+		outputs := words("/environments/"+name, `(env\d+)</li>(?s).*<h2 id="output">Output</h2>\n<p>([a-z-]+)`)
 		if got := api.Environments[i]; got.Name != name || got.State != string(c.output) || outputs[name] != got.State || strings.Fields(once[i+1])[1] != got.State {
 			t.Errorf("%s: of its output the API has %s, the page %s, and serve --once prints %q; want %s", c.name, got.State, outputs[name], once[i+1], c.output)
 		}

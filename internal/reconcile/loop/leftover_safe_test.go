@@ -229,7 +229,7 @@ func TestMoved(t *testing.T) {
 func (d *daemon) showsRemoval(environment, branch string, pull int) {
 	d.Helper()
 	page := httptest.NewRecorder()
-	web.New(web.Options{Store: d.store}).ServeHTTP(page, httptest.NewRequest("GET", "http://localhost/", nil))
+	web.New(web.Options{Store: d.store}).ServeHTTP(page, httptest.NewRequest("GET", "http://localhost/environments/"+environment, nil))
 	all := d.state(environment).Removals
 	if branch == "" {
 		if len(all) > 0 || strings.Contains(page.Body.String(), "its old output") {

@@ -69,6 +69,7 @@ type Promoter struct {
 	logins        map[string]string             // of authors, by commit
 	statuses      map[outputLocation]statusRead // in this round
 	historyCache  historyCache                  // of the base's branch
+	described     describedCommits              // of the base's branch
 	loggedProblem string                        // the problem that was logged last
 	schedule      schedule
 	openPulls     string    // the open ones of records, in the last round

@@ -1,10 +1,14 @@
 package promoter
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -30,6 +34,7 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 		c.Stages = append(c.Stages, stage)
 	}
 	c.Unconnected = isUnconnected(found.stages)
+	c.Commits = m.reportCommits(policy.base, found.history, c.Stages)
 	m.options.Store.SetPromotions(c)
 }
 
@@ -84,4 +89,78 @@ func (m *Promoter) logError(s *stageState) {
 		m.options.Logger.Warn("an environment's promotion could not be looked at, or done", "environment", s.spec.Name, "error", s.err)
 	}
 	s.memory.loggedError = text
+}
+
+const (
+	// maxDescribed bounds the commits of the base that are described to people, and maxOlder those of
+	// them that all environments have already.
+	maxDescribed, maxOlder = 100, 20
+	// maxSubject and maxAuthor bound what is shown of a commit.
+	maxSubject, maxAuthor = 200, 100
+)
+
+// describedCommits is what was last described. It may be lost.
+type describedCommits struct {
+	key     string
+	commits []status.Commit
+}
+
+// reportCommits returns what people know commits of the base by: the newest that are promoted, some older
+// ones, the head, and those that environments have or get. One that cannot be read is left out: the round
+// has read those that matter, and this is no reason to stop.
+func (m *Promoter) reportCommits(base source.Base, history promote.History, stages []status.Stage) []status.Commit {
+	if base.Repo == nil {
+		return nil
+	}
+	ids := slices.Clone(history.Commits())
+	ids = ids[:min(len(ids), maxDescribed)]
+	named := []string{base.Head}
+	for _, s := range stages {
+		named = append(named, s.Commit, s.Next.Candidate)
+	}
+	key := strings.Join(append(named, ids...), " ")
+	if m.described.key == key {
+		return m.described.commits
+	}
+	ids = append(ids, m.findOlder(base, ids)...)
+	for _, id := range named {
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	var all []status.Commit
+	for _, id := range ids {
+		info, err := base.Repo.Commit(id)
+		if err == nil {
+			all = append(all, describeCommit(info))
+		}
+	}
+	m.described = describedCommits{key, all}
+	return all
+}
+
+// findOlder returns commits that are promoted, newest first, from before the oldest of some; none if there
+// are many already.
+func (m *Promoter) findOlder(base source.Base, ids []string) (older []string) {
+	if len(ids) == 0 || len(ids) == maxDescribed {
+		return nil
+	}
+	infos, err := base.Repo.ListCommits(ids[len(ids)-1], 2*maxOlder)
+	if err != nil {
+		return nil
+	}
+	for _, info := range infos[1:] {
+		isAction, err := m.isActionCommit(base, lineStep{commit: info.ID})
+		if err == nil && !isAction && len(older) < maxOlder {
+			older = append(older, info.ID)
+		}
+	}
+	return older
+}
+
+// describeCommit returns what people know a commit by.
+func describeCommit(info git.CommitInfo) status.Commit {
+	return status.Commit{
+		ID: info.ID, Subject: text.Limit(text.CleanLine(info.Subject()), maxSubject), Author: text.Limit(text.CleanLine(info.Author.Name), maxAuthor), When: info.When,
+	}
 }

@@ -24,8 +24,28 @@ type Chain struct {
 	// Problems stop all promotions.
 	Problems problem.List `json:"problems"`
 	Stages   []Stage      `json:"stages"` // in the order of promotion
+	// Commits are the newest of the base's branch that are promoted, newest first, and then those that
+	// environments have besides. They have an answer of their own in the API.
+	Commits []Commit `json:"-"`
 	// Checked is when the report was made.
 	Checked time.Time `json:"checked,omitzero"`
+}
+
+// Commit is what people know a commit of the base by.
+type Commit struct {
+	ID      string    `json:"id"`
+	Subject string    `json:"subject"` // the first line of its message, without what looks like a secret
+	Author  string    `json:"author"`  // the name alone
+	When    time.Time `json:"when,omitzero"`
+}
+
+// FindCommit returns a commit of the base; with its id alone if nothing else is known of it.
+func (c Chain) FindCommit(id string) Commit {
+	i := slices.IndexFunc(c.Commits, func(one Commit) bool { return one.ID == id })
+	if i < 0 {
+		return Commit{ID: id}
+	}
+	return c.Commits[i]
 }
 
 // Stage is the promotion state of an environment.
@@ -72,6 +92,7 @@ func (s *Store) SetPromotions(c Chain) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.chain = c
+	s.announceChange()
 }
 
 // ConnectHint returns what to do about a chain that is unconnected, as sentences; "" for another one.
@@ -104,6 +125,7 @@ func (c Chain) rank(environment string) int {
 // show.
 func (c Chain) clone() Chain {
 	c.Problems = append(problem.List{}, c.Problems...)
+	c.Commits = slices.Clone(c.Commits)
 	stages := make([]Stage, len(c.Stages))
 	for i, s := range c.Stages {
 		s.After = slices.Clone(s.After)

@@ -199,6 +199,32 @@ func (e Environment) MarshalJSON() ([]byte, error) {
 	}{shown, len(e.Problems), e.Took.Seconds()})
 }
 
+// UnmarshalJSON reads what MarshalJSON has written. The problems are those that it shows.
+func (e *Environment) UnmarshalJSON(data []byte) error {
+	type fields Environment
+	var read struct {
+		fields
+		TookSeconds float64 `json:"tookSeconds"`
+	}
+	err := json.Unmarshal(data, &read)
+	*e = Environment(read.fields)
+	e.Took = time.Duration(read.TookSeconds * float64(time.Second)).Round(time.Microsecond)
+	return err
+}
+
+// UnmarshalJSON reads what MarshalJSON has written.
+func (c *Cycle) UnmarshalJSON(data []byte) error {
+	type fields Cycle
+	var read struct {
+		fields
+		TookSeconds float64 `json:"tookSeconds"`
+	}
+	err := json.Unmarshal(data, &read)
+	*c = Cycle(read.fields)
+	c.Took = time.Duration(read.TookSeconds * float64(time.Second)).Round(time.Microsecond)
+	return err
+}
+
 // MarshalJSON returns the cycle with its duration in seconds.
 func (c Cycle) MarshalJSON() ([]byte, error) {
 	type fields Cycle

@@ -20,6 +20,28 @@ type Store struct {
 	controlPlane string
 	began        time.Time            // the cycle that runs; zero if none does
 	unfinished   map[string]time.Time // environments, by when their work began that has not ended well since
+	version      uint64               // counts the changes
+	changed      chan struct{}        // closed at the next change; nil if there is no reader
+}
+
+// Version returns a number that is another one after each change, and a channel that is closed at the
+// next one.
+func (s *Store) Version() (version uint64, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.version, s.changed
+}
+
+// announceChange wakes all that wait for a change. The caller holds the lock.
+func (s *Store) announceChange() {
+	s.version++
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
 }
 
 // SetEnvironment replaces the report of an environment. Since stays as it was if State and Reason
@@ -37,6 +59,7 @@ func (s *Store) SetEnvironment(e Environment) {
 		s.environments = map[string]Environment{}
 	}
 	s.environments[e.Name] = e
+	s.announceChange()
 }
 
 // SetRemovals replaces the locations that an environment has left, if it has a report.
@@ -47,6 +70,7 @@ func (s *Store) SetRemovals(environment string, removals []Removal) {
 	if e, ok := s.environments[environment]; ok {
 		e.Removals = removals
 		s.environments[environment] = e
+		s.announceChange()
 	}
 }
 
@@ -56,6 +80,7 @@ func (s *Store) RetainEnvironments(keep []string) {
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.environments, func(name string, _ Environment) bool { return !slices.Contains(keep, name) })
 	maps.DeleteFunc(s.unfinished, func(name string, _ time.Time) bool { return !slices.Contains(keep, name) })
+	s.announceChange()
 }
 
 // SetRemotes replaces the reports of all remotes.
@@ -64,6 +89,7 @@ func (s *Store) SetRemotes(remotes []Remote) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remotes = sorted
+	s.announceChange()
 }
 
 // SetCycle records a finished cycle.
@@ -71,6 +97,7 @@ func (s *Store) SetCycle(c Cycle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cycle, s.began = c, time.Time{}
+	s.announceChange()
 }
 
 // SetControlPlane records why the control plane cannot be read; "" means that it was read.
@@ -78,6 +105,7 @@ func (s *Store) SetControlPlane(err string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.controlPlane = err
+	s.announceChange()
 }
 
 // Snapshot returns a copy of all reports, which nothing changes.

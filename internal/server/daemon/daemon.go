@@ -177,21 +177,11 @@ func Serve(ctx context.Context, o Options) error {
 		},
 	})
 	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{
-		Store: store, Metrics: m, Version: o.Version, Now: o.Now, Logger: logger, OverdueAfter: o.Settings.OverdueAfter, Refresh: pageRefresh(o.Settings.Schedule.Interval),
+		Store: store, Metrics: m, Version: o.Version, Now: o.Now, Logger: logger, OverdueAfter: o.Settings.OverdueAfter,
 		Wake: func() { loop.Wake("") }, Webhooks: hooks, Simulate: loop.Simulate, CheckLedger: reports.Check,
 		Fleet: newFleetView(reports, o.Now), Reports: newAgentReports(reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
 	}))
 	return runUntilDone(ctx, loop, reports, store, o, listener, window)
-}
-
-// pageRefresh returns how often the page reloads itself: as often as the daemon polls, within bounds. An
-// interval of 0 is that of a cron expression.
-func pageRefresh(interval time.Duration) time.Duration {
-	const slowest = 30 * time.Second
-	if interval == 0 {
-		return slowest
-	}
-	return min(max(interval, 2*time.Second), slowest)
 }
 
 // CheckListen returns the error that Serve would return for an address, with what to do about it.

@@ -1,8 +1,9 @@
 package web
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -10,22 +11,11 @@ import (
 
 	_ "embed" // openapi.json
 
-	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 //go:embed openapi.json
 var openAPI string
-
-// statusAnswer is the answer of /api/v1/status.
-type statusAnswer struct {
-	Version string   `json:"version"`
-	Ready   bool     `json:"ready"`
-	Reasons []string `json:"reasons"` // why it is not ready
-	// Overdue are the environments that have not finished a cycle for too long.
-	Overdue []status.Unfinished `json:"overdue"`
-	status.Snapshot
-}
 
 // errorAnswer is every answer that is not what was asked for.
 type errorAnswer struct {
@@ -49,49 +39,15 @@ func (s *site) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	s.writeBody(w, r, code, plainText, strings.Join(lines, "\n")+"\n")
 }
 
-// checkReadiness returns why the daemon is not ready, and the environments that are overdue,
-// which do not make it unready.
-func (s *site) checkReadiness(now status.Snapshot) (reasons []string, overdue []status.Unfinished) {
-	_, reasons = now.CheckReadiness()
-	overdue = []status.Unfinished{}
-	if s.options.OverdueAfter > 0 {
-		var loop string
-		overdue, loop = now.FindOverdue(s.options.Now(), s.options.OverdueAfter)
-		if loop != "" {
-			reasons = append(reasons, loop)
-		}
-	}
-	return reasons, overdue
-}
-
 func (s *site) serveStatus(w http.ResponseWriter, r *http.Request) {
-	now := s.options.Store.Snapshot()
-	reasons, overdue := s.checkReadiness(now)
-	s.writeJSON(w, r, http.StatusOK, statusAnswer{s.options.Version, len(reasons) == 0, append([]string{}, reasons...), overdue, now})
+	s.writeTaggedJSON(w, r, s.readState().Status())
 }
 
 // serveReport answers with a part of the reports.
 func (s *site) serveReport(part func(status.Snapshot) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s.writeJSON(w, r, http.StatusOK, part(s.options.Store.Snapshot()))
+		s.writeTaggedJSON(w, r, part(s.options.Store.Snapshot()))
 	}
-}
-
-func (s *site) serveEnvironment(w http.ResponseWriter, r *http.Request) {
-	name, now := r.PathValue("name"), s.options.Store.Snapshot()
-	if e, ok := now.FindEnvironment(name); ok {
-		s.writeJSON(w, r, http.StatusOK, e)
-		return
-	}
-	var names []string
-	for _, e := range now.Environments {
-		names = append(names, e.Name)
-	}
-	hint := problem.DidYouMean(name, names)
-	if hint == "" {
-		hint = "/api/v1/environments lists those that there are"
-	}
-	s.writeJSON(w, r, http.StatusNotFound, errorAnswer{fmt.Sprintf("there is no environment %q", name), hint})
 }
 
 func (s *site) serveWake(w http.ResponseWriter, r *http.Request) {
@@ -130,6 +86,38 @@ func (s *site) writeJSON(w http.ResponseWriter, r *http.Request, code int, v any
 		return
 	}
 	s.writeBody(w, r, code, "application/json", string(body)+"\n")
+}
+
+// writeTaggedJSON answers with a value, whose tag is another one when the value is.
+func (s *site) writeTaggedJSON(w http.ResponseWriter, r *http.Request, v any) {
+	body, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		s.serveInternalError(w, r, err)
+		return
+	}
+	digest := sha256.Sum256(body)
+	s.writeTagged(w, r, "application/json", `"`+base64.RawURLEncoding.EncodeToString(digest[:16])+`"`, string(body)+"\n")
+}
+
+// writeTagged answers with a body; a client that has it already gets none.
+func (s *site) writeTagged(w http.ResponseWriter, r *http.Request, contentType, tag, body string) {
+	w.Header().Set("ETag", tag)
+	w.Header().Set("Cache-Control", "private, no-cache")
+	if hasTag(r.Header.Get("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	s.writeBody(w, r, http.StatusOK, contentType, body)
+}
+
+// hasTag reports whether a tag is among those of If-None-Match.
+func hasTag(header, tag string) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		if strings.TrimPrefix(strings.TrimSpace(one), "W/") == tag {
+			return true
+		}
+	}
+	return false
 }
 
 // serveInternalError answers when the response could not be generated.

@@ -2,7 +2,6 @@ package web
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +62,9 @@ func chain() status.Chain {
 				Next: promote.Decision{Environment: "edge", State: promote.Current, Verdict: says(gate.Pass, "edge", "prod is stopped")}},
 		},
 	}
+	for i, id := range []string{c4, c3, c2, c1} {
+		c.Commits = append(c.Commits, status.Commit{ID: id, Subject: fmt.Sprintf("Change <%d>", 4-i), Author: "alice <i>", When: noon.Add(-time.Duration(i) * 13 * time.Hour)})
+	}
 	c.Problems.Warnf(problem.Pos{Layer: "base", File: ".environments"}, "", "write an object of kind Promotion (fairlead schema Promotion)", "nobody has said that <edge> comes last")
 	return c
 }
@@ -71,6 +73,15 @@ func chain() status.Chain {
 func external() *status.Store {
 	s := &status.Store{}
 	s.SetPromotions(status.Chain{External: true, Head: c4, Checked: noon})
+	return s
+}
+
+// hosted is a store whose base is at a forge, and which has a failure of each kind.
+func hosted() *status.Store {
+	s, c := fleet(), chain()
+	c.Problems.Addf(problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}, "Promotion/fleet", "leave one of them out", "dev comes after prod, and prod after dev")
+	s.SetPromotions(c)
+	s.SetEnvironment(status.Environment{Name: "dev", State: status.InSync, Checked: noon, Inputs: []status.Input{{Layer: "base", Repo: "https://github.com/acme/fleet", Commit: c4}}})
 	return s
 }
 
@@ -83,7 +94,7 @@ func stuck() *status.Store {
 	return s
 }
 
-// TestUnconnected: that no cluster has reported is said once, above the table, and with the remedy.
+// TestUnconnected: that no cluster has reported is said once, above the environments, and with the remedy.
 func TestUnconnected(t *testing.T) {
 	for _, unconnected := range []bool{true, false} {
 		s, c := &status.Store{}, chain()
@@ -93,68 +104,6 @@ func TestUnconnected(t *testing.T) {
 		page := ask(open(s), "GET", "/").Body.String()
 		if got := strings.Count(page, "No cluster has reported yet"); got != want || strings.Contains(page, "docs/how-to/bootstrap-a-cluster.md") != unconnected {
 			t.Errorf("it is on the page %d times, want %d:\n%s", got, want, page)
-		}
-	}
-}
-
-// TestLook tells when a stage is looked at again: at the earliest time that any of its
-// verdicts names, and now if that has come.
-func TestLook(t *testing.T) {
-	in := func(d time.Duration) gate.Verdict { return until(says(gate.Wait, "soak", "it soaks"), noon.Add(d)) }
-	for name, test := range map[string]struct {
-		proof, next gate.Verdict
-		want        string
-	}{
-		"no time is known":    {says(gate.Wait, "approval", "nobody has approved it"), gate.Verdict{}, ""},
-		"the proof is first":  {in(time.Minute), in(time.Hour), "in 1 min"},
-		"a part is first":     {in(time.Hour), says(gate.Wait, "all", "it soaks", in(2*time.Minute)), "in 2 min"},
-		"it has come already": {in(-time.Minute), gate.Verdict{}, "now"},
-	} {
-		s := status.Stage{Proof: test.proof, Next: promote.Decision{Verdict: test.next}}
-		if got := (view{now: noon}).NextDecision(s).Text; got != test.want {
-			t.Errorf("%s: looked at %q, want %q", name, got, test.want)
-		}
-	}
-}
-
-// TestAttention counts every environment once, and none for a hold.
-func TestAttention(t *testing.T) {
-	all := status.Snapshot{
-		Environments: []status.Environment{{Name: "dev", State: status.InSync}, {Name: "prod", State: status.Failed}, {Name: "west", State: status.Proposed}},
-		Chain:        chain(), // prod is stopped, west has failed, east is held
-	}
-	if got := countAttention(all); got != 2 {
-		t.Errorf("%d environments wait for a person, want prod and west", got)
-	}
-}
-
-// TestSaidOnce looks for what one environment's row says twice.
-func TestSaidOnce(t *testing.T) {
-	const change = "2 cluster types, 1 workload; image only"
-	for name, test := range map[string]struct {
-		e    status.Environment
-		want []string // title and error
-	}{
-		"ours":        {status.Environment{Name: "dev", Change: change, Pull: &status.Pull{Title: "dev: " + change}}, []string{"", ""}},
-		"ours, cut":   {status.Environment{Name: "dev", Change: change, Pull: &status.Pull{Title: "dev: 2 cluster types, 1 wo…"}}, []string{"", ""}},
-		"theirs":      {status.Environment{Name: "dev", Change: change, Pull: &status.Pull{Title: "Do not merge"}}, []string{"Do not merge", ""}},
-		"no change":   {status.Environment{Name: "dev", Pull: &status.Pull{Title: "dev: " + change}}, []string{"dev: " + change, ""}},
-		"one error":   {status.Environment{Reason: "401", Error: "401"}, []string{"", ""}},
-		"two reasons": {status.Environment{Reason: "somebody closed it", Error: "401"}, []string{"", "401"}},
-	} {
-		var page strings.Builder
-		if err := pageTemplate.Execute(&page, view{Snapshot: status.Snapshot{Environments: []status.Environment{test.e}}}); err != nil {
-			t.Fatal(err)
-		}
-		shown := func(pattern string) string {
-			return strings.Join(regexp.MustCompile(pattern).FindStringSubmatch(page.String())[1:], "")
-		}
-		title := ""
-		if test.e.Pull != nil {
-			title = shown(`<p>Pull request #0(?:: (.*))?</p>`)
-		}
-		if diff := cmp.Diff(test.want, []string{title, shown(`(?s)data-label="What">.*?(?:<p class="error">(.*?)</p>|</td>)`)}); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

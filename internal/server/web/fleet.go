@@ -1,13 +1,9 @@
 package web
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 )
@@ -36,36 +32,13 @@ func (s *site) serveFleet(question string) http.HandlerFunc {
 			s.refuseQuestion(w, r, err)
 			return
 		}
-		body, err := json.MarshalIndent(answer, "", "  ")
-		if err != nil {
-			s.serveInternalError(w, r, err)
-			return
-		}
-		digest := sha256.Sum256(body)
-		tag := `"` + base64.RawURLEncoding.EncodeToString(digest[:16]) + `"`
-		w.Header().Set("ETag", tag)
-		w.Header().Set("Cache-Control", "no-cache")
-		if hasTag(r.Header.Get("If-None-Match"), tag) {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-		s.writeBody(w, r, http.StatusOK, "application/json", string(body)+"\n")
+		s.writeTaggedJSON(w, r, answer)
 	}
 }
 
 // refuseWithoutLedger answers where no cluster can report.
 func (s *site) refuseWithoutLedger(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusNotFound, errorAnswer{"the daemon has no ledger", "write where its secret is into its settings, as ledger: {secret: {file: ledger-secret}}"})
-}
-
-// hasTag reports whether a tag is among those of If-None-Match.
-func hasTag(header, tag string) bool {
-	for one := range strings.SplitSeq(header, ",") {
-		if strings.TrimPrefix(strings.TrimSpace(one), "W/") == tag {
-			return true
-		}
-	}
-	return false
 }
 
 // refuseQuestion answers a question that has no answer.

@@ -1,20 +1,29 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xeipuuv/gojsonschema"
 
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/page"
+	"github.com/fairlead-io/fairlead/internal/testkit/ledgerworld"
 )
 
 // object is a JSON object.
@@ -63,7 +72,6 @@ func TestDescribedAnswers(t *testing.T) {
 		method, path, target string
 		site                 string
 	}{
-		{full, "get", "/", "/", ""},
 		{full, "get", "/healthz", "/healthz", ""},
 		{full, "get", "/readyz", "/readyz", ""},
 		{open(well), "get", "/readyz", "/readyz", ""},
@@ -73,10 +81,6 @@ func TestDescribedAnswers(t *testing.T) {
 		{full, "get", "/api/v1/chain", "/api/v1/chain", ""},
 		{empty, "get", "/api/v1/chain", "/api/v1/chain", ""},
 		{open(external()), "get", "/api/v1/chain", "/api/v1/chain", ""},
-		{full, "get", "/api/v1/environments", "/api/v1/environments", ""},
-		{empty, "get", "/api/v1/environments", "/api/v1/environments", ""},
-		{full, "get", "/api/v1/environments/{name}", "/api/v1/environments/prod", ""},
-		{full, "get", "/api/v1/environments/{name}", "/api/v1/environments/none", ""},
 		{full, "post", "/api/v1/wake", "/api/v1/wake", ""},
 		{full, "post", "/api/v1/wake", "/api/v1/wake", "cross-site"},
 		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=main", ""},
@@ -89,6 +93,7 @@ func TestDescribedAnswers(t *testing.T) {
 		c.answer(t, r.method, r.path, ask(r.h, strings.ToUpper(r.method), r.target, r.site))
 		c.answer(t, r.method, r.path, ask(r.h, http.MethodPut, r.target))
 	}
+	c.answerPages(t, full, empty)
 	for range maxSimulations {
 		c.answer(t, "get", "/api/v1/simulate", ask(simulates, http.MethodGet, "/api/v1/simulate?commit=main"))
 	}
@@ -120,6 +125,70 @@ func TestDescribedAnswers(t *testing.T) {
 	c.answerFleet(t)
 	c.answerStates(t)
 	c.unused(t)
+}
+
+// answerPages gets pages, their answers, and what they need.
+func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
+	w := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
+	fleetOf := func(ask func(context.Context, func(*ledgerdb.Store) error) error) http.Handler {
+		view := &fleetview.View{Ledger: w.Recorder, Now: w.View.Now, Ask: ask}
+		return New(Options{Store: fleet(), Fleet: view, Now: func() time.Time { return ledgerworld.Now }, OverdueAfter: time.Minute})
+	}
+	for n := range maxLaggards {
+		w.AddSilent("prod", fmt.Sprintf("north-%03d", n))
+	}
+	handlers := []http.Handler{full, empty, open(external()), open(hosted()), fleetOf(w.View.Ask), fleetOf(func(context.Context, func(*ledgerdb.Store) error) error { return errors.New("the disk is full") })}
+	for _, p := range pagePaths {
+		path := strings.TrimSuffix(p.page, "{$}")
+		targets := []string{path}
+		switch path {
+		case "/environments/{name}":
+			targets = []string{"/environments/prod", "/environments/stage", "/environments/east", "/environments/test", "/environments/none"}
+		case "/commits/{commit}":
+			targets = []string{"/commits/" + c4, "/commits/" + c2, "/commits/" + c4[:7], "/commits/none"}
+		case "/search":
+			targets = []string{"/search?q=st", "/search?q=stage", "/search?q=chan"}
+		}
+		for _, h := range handlers {
+			for _, target := range targets {
+				below := api + target
+				if target == "/" {
+					below = api + p.answer
+				}
+				for described, address := range map[string]string{path: target, api + p.answer: below} {
+					first := ask(h, http.MethodGet, address)
+					c.answer(t, "get", described, first)
+					c.answer(t, "get", described, askTagged(h, address, first.Header().Get("ETag")))
+					c.answer(t, "get", described, ask(h, http.MethodPut, address))
+				}
+			}
+		}
+	}
+	for _, path := range []string{"/api/v1/status", "/api/v1/chain"} {
+		c.answer(t, "get", path, askTagged(full, path, ask(full, http.MethodGet, path).Header().Get("ETag")))
+	}
+	for _, target := range []string{"/assets/" + page.Build + "/fairlead.css", "/assets/" + page.Build + "/fairlead.js", "/assets/" + page.Build + "/icon.svg", "/assets/none/fairlead.css"} {
+		c.answer(t, "get", "/assets/{build}/{file}", ask(full, http.MethodGet, target))
+		c.answer(t, "get", "/assets/{build}/{file}", ask(full, http.MethodPut, target))
+	}
+	c.answerEvents(t)
+}
+
+// answerEvents follows a page whose reader has gone already, and with too many others.
+func (c checker) answerEvents(t *testing.T) {
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	s := &site{options: Options{Store: fleet()}.withDefaults()}
+	for _, target := range []string{"/events?page=/", "/events"} {
+		w := httptest.NewRecorder()
+		s.serveEvents(w, httptest.NewRequestWithContext(gone, http.MethodGet, target, nil))
+		c.answer(t, "get", "/events", w)
+	}
+	s.streams.open.Store(maxStreams)
+	w := httptest.NewRecorder()
+	s.serveEvents(w, httptest.NewRequest(http.MethodGet, "/events?page=/", nil))
+	c.answer(t, "get", "/events", w)
+	c.answer(t, "get", "/events", ask(New(Options{}), http.MethodPut, "/events"))
 }
 
 // checker compares answers with the document, and notes what it has met.

@@ -1,95 +1,104 @@
 package web
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
+	"encoding/json"
 	"net/http"
-	"regexp"
+	"reflect"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
-// TestStyleIsAllowed compares the style in the page, as the browser sees it, with
-// the hash in the header; and looks for styles and scripts that are not allowed.
-func TestStyleIsAllowed(t *testing.T) {
-	w := ask(open(fleet()), http.MethodGet, "/")
-	body := w.Body.String()
-	parts := regexp.MustCompile(`(?s)<style>(.*)</style>`).FindStringSubmatch(body)
-	if parts == nil {
-		t.Fatal("there is no style")
-	}
-	hash := sha256.Sum256([]byte(parts[1]))
-	if want := "style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"; !strings.Contains(w.Header().Get("Content-Security-Policy"), want) {
-		t.Errorf("%s is not in %s", want, w.Header().Get("Content-Security-Policy"))
-	}
-	for _, no := range []string{" style=", "<script", " onclick", "ZgotmplZ", "javascript:"} {
-		if strings.Contains(body, no) {
-			t.Errorf("%s is in the page", no)
+// allPages are the pages of the store of fleet.
+var allPages = []string{
+	"/", "/environments", "/environments/dev", "/environments/prod", "/environments/east", "/environments/stage", "/environments/test", "/environments/edge",
+	"/commits", "/commits/" + c4, "/commits/" + c2, "/problems", "/problems?env=prod&kind=mistake&q=drone", "/search?q=chan", "/health",
+}
+
+// TestPagesAreAnswers: a page is the same when it is made from the JSON of its answer.
+func TestPagesAreAnswers(t *testing.T) {
+	s := &site{options: Options{Store: fleet()}.withDefaults()}
+	src := s.readState()
+	for _, address := range allPages {
+		path, query := splitAddress(t, address)
+		f := findAnswer(src, path, query)
+		data, err := json.Marshal(f.answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := reflect.New(reflect.TypeOf(f.answer))
+		if err := json.Unmarshal(data, read.Interface()); err != nil {
+			t.Fatal(err)
+		}
+		render := func(of any) string {
+			body, _, err := page.Render(page.Frame{Path: path}, newPage(of, src.Names(), query))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(body)
+		}
+		if diff := cmp.Diff(render(f.answer), render(read.Elem().Interface())); diff != "" {
+			t.Errorf("%s says what its answer does not (-page +answer):\n%s", address, diff)
 		}
 	}
 }
 
-func TestLink(t *testing.T) {
-	for raw, want := range map[string]string{
-		"https://git.example.com/a/b/pull/1": "https://git.example.com/a/b/pull/1",
-		"http://localhost:3000/x?y=z#w":      "http://localhost:3000/x?y=z#w",
-		"HTTPS://git.example.com/":           "https://git.example.com/",
-		"javascript:alert(1)":                "",
-		"data:text/html,x":                   "",
-		"ssh://git@git.example.com/a":        "",
-		"git@git.example.com:a/b":            "",
-		"https://user:secret@example.com/":   "",
-		"https:///path":                      "",
-		"//example.com/":                     "",
-		"/srv/git":                           "",
-		"http://%zz/":                        "",
-		"":                                   "",
-	} {
-		if got := safeLink(raw); got != want {
-			t.Errorf("link(%q) is %q, want %q", raw, got, want)
+// TestNothingInline looks for styles and scripts that the policy does not allow, and for what html/template
+// has refused to write.
+func TestNothingInline(t *testing.T) {
+	h := open(fleet())
+	for _, address := range allPages {
+		body := ask(h, http.MethodGet, address).Body.String()
+		for _, no := range []string{" style=", "<style", "<script>", " onclick", " onload", "ZgotmplZ", "javascript:", "<no value>"} {
+			if strings.Contains(body, no) {
+				t.Errorf("%s is in %s", no, address)
+			}
 		}
 	}
 }
 
-func TestTimes(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0:                               "now",
-		400 * time.Millisecond:          "now",
-		-400 * time.Millisecond:         "now",
-		59 * time.Second:                "59 s ago",
-		-time.Minute:                    "in 1 min",
-		59*time.Minute + 59*time.Second: "59 min ago",
-		47 * time.Hour:                  "47 h ago",
-		48 * time.Hour:                  "2 days ago",
-		-240 * time.Hour:                "in 10 days",
-	} {
-		if got := newMoment(noon.Add(-d), noon); got.Text != want || got.Exact == "" {
-			t.Errorf("%v before now is %+v, want %q", d, got, want)
-		}
-	}
-	if got := newMoment(time.Time{}, noon); got != (moment{}) {
-		t.Errorf("no time is %+v", got)
-	}
-	for d, want := range map[time.Duration]string{0: "0 ms", 1500 * time.Millisecond: "1.5 s", 75400 * time.Millisecond: "1m15s"} {
-		if got := elapsedText(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
-		}
-	}
+// hostile are texts as people and repositories may have them, to harm who reads the page.
+var hostile = []string{
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `javascript:alert(1)`, `</title></style></svg><svg/onload=alert(1)>`,
+	"{{.}}", "${7*7}", "a?b#c/../../d", "%2e%2e%2f", "\x00\x1b[2J", "\u202egnp.exe", "&lt;b&gt;", "<!--", "]]>", strings.Repeat("w", 300),
 }
 
-func TestCounted(t *testing.T) {
-	stop, warning := problem.Problem{}, problem.Problem{Warning: true}
-	for want, l := range map[string]problem.List{
-		"1 problem":             {stop},
-		"2 warnings":            {warning, warning},
-		"2 problems, 1 warning": {stop, warning, stop},
-	} {
-		if got := problemCountText(l); got != want {
-			t.Errorf("%v is %q, want %q", l, got, want)
+// TestHostileTexts writes hostile texts into all that the page shows: no element, attribute or link is made
+// of them.
+func TestHostileTexts(t *testing.T) {
+	for _, text := range hostile {
+		s, id := &status.Store{}, strings.Repeat("0a", 20)
+		e := status.Environment{Name: text, State: status.Proposed, Reason: text, Error: text, Change: text,
+			Inputs: []status.Input{{Layer: text, Repo: text, Commit: text, Folder: text}}, Output: status.Output{Repo: text, Branch: text, Folder: text, Head: text},
+			Pull:     &status.Pull{Title: text, URL: text},
+			Withheld: []status.Withheld{{Cause: text, Reason: text, Acknowledge: text}}}
+		e.Problems.Addf(problem.Pos{Layer: text, File: text, Line: 1}, text, text, "%s", text)
+		s.SetEnvironment(e)
+		s.SetRemovals(text, []status.Removal{{Repo: text, Branch: text, Folder: text, Reason: text, Pull: &status.Pull{URL: text}}})
+		s.SetRemotes([]status.Remote{{URL: text, Error: text}})
+		s.SetControlPlane(text)
+		s.SetCycle(status.Cycle{Outcome: text, Error: text})
+		verdict := says(gate.Wait, text, text, says(gate.Fail, text, text))
+		s.SetPromotions(status.Chain{Inferred: text, Head: id, Problems: e.Problems, Commits: []status.Commit{{ID: id, Subject: text, Author: text}}, Stages: []status.Stage{
+			{Environment: text, After: []string{text}, Commit: id, Hold: text, Proof: verdict, Next: promote.Decision{State: promote.Held, Candidate: text, Skipped: []string{text}, Verdict: verdict}}}})
+		site := &site{options: Options{Store: s}.withDefaults()}
+		src := site.readState()
+		one, _ := src.Environment(text)
+		journey, _ := src.Journey(id)
+		for _, of := range []any{src.Overview(), src.Environments(), one, newPage(src.Problems(newProblemFilter(nil, "")), src.Names(), nil),
+			newPage(src.Commits(commitsOf(text)), nil, map[string][]string{"q": {text}}), journey, src.Search(text), src.Status(), page.Missing{Error: text, Hint: text}} {
+			body, _, err := page.Render(page.Frame{Path: "/x?" + text, API: text, Product: text, Query: text}, of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkMarkup(t, text, string(body))
 		}
 	}
 }
@@ -99,15 +108,70 @@ func TestSharedProblems(t *testing.T) {
 	mistake := problem.Problem{Pos: problem.Pos{Layer: "base", File: "a.yaml", Line: 7}, Summary: "the file is not YAML"}
 	own := problem.Problem{Pos: problem.Pos{Layer: "prod", File: "b.yaml"}, Summary: "there is no such policy"}
 	store := &status.Store{}
-	store.RetainEnvironments([]string{"dev", "prod"})
-	store.SetEnvironment(status.Environment{Name: "dev", State: status.Problems, Problems: problem.List{mistake}})
+	store.SetEnvironment(status.Environment{Name: "dev", State: status.Problems, Problems: problem.List{mistake},
+		Inputs: []status.Input{{Layer: "base", Repo: "https://github.com/acme/fleet", Commit: c1}}})
 	store.SetEnvironment(status.Environment{Name: "prod", State: status.Problems, Problems: problem.List{mistake, own}})
-	page := ask(open(store), http.MethodGet, "/").Body.String()
+	body := ask(open(store), http.MethodGet, "/problems").Body.String()
 	for part, want := range map[string]int{
-		"the file is not YAML": 1, "In dev, prod.": 1, "there is no such policy": 1, "1 problem of several environments, above": 2,
+		"the file is not YAML": 1, "there is no such policy": 1, `<a href="./environments/dev">dev</a>, <a href="./environments/prod">prod</a>: `: 1,
+		"https://github.com/acme/fleet/blob/" + c1 + "/a.yaml#L7": 1,
 	} {
-		if got := strings.Count(page, part); got != want {
-			t.Errorf("%q is on the page %d times, want %d:\n%s", part, got, want, page)
+		if got := strings.Count(body, part); got != want {
+			t.Errorf("%q is on the page %d times, want %d:\n%s", part, got, want, body)
 		}
+	}
+}
+
+// TestPaths: a part of a commit's id and a whole name lead to the page, what there is not is said with what
+// to do, and all works below the path of a proxy.
+func TestPaths(t *testing.T) {
+	h := open(fleet())
+	for _, c := range []struct {
+		target   string
+		code     int
+		location string
+		body     string
+	}{
+		{"/commits/" + c4[:7], 302, "./../commits/" + c4, ""},
+		{"/api/v1/commits/" + c4[:4], 302, "./../../../api/v1/commits/" + c4, ""},
+		{"/commits/c", 404, "", "is not among the newest"},
+		{"/api/v1/commits/main", 404, "", `"error": "commit`},
+		{"/search?q=stage", 302, "./environments/stage", ""},
+		{"/search?q=" + c3[:8], 302, "./commits/" + c3, ""},
+		{"/search?q=", 200, "", "Type the name"},
+		{"/search?q=nothing-of-this", 200, "", "Nothing is called"},
+		{"/environments/pord", 404, "", "did you mean"},
+		{"/environments/a%2Fb", 404, "", "there is no environment"},
+		{"/problems?kind=warning&q=zzz", 200, "", "Show all"},
+		{"/commits?q=zzz", 200, "", "None of the newest"},
+		{"/assets/old/fairlead.css", 404, "", "load the page again"},
+		{"/assets/" + page.Build + "/page.go", 404, "", NothingHere},
+		{"/assets/" + page.Build + "/fairlead.js", 200, "", "use strict"},
+	} {
+		w := ask(h, http.MethodGet, c.target)
+		if w.Code != c.code || w.Header().Get("Location") != c.location || !strings.Contains(w.Body.String(), c.body) {
+			t.Errorf("%s: %d, Location %q, want %d, %q and %q in\n%s", c.target, w.Code, w.Header().Get("Location"), c.code, c.location, c.body, w.Body)
+		}
+	}
+	for _, address := range allPages {
+		checkLinks(t, h, address)
+	}
+}
+
+// TestTags: a browser that has a page gets it again only if it has changed.
+func TestTags(t *testing.T) {
+	store := fleet()
+	h := open(store)
+	for _, address := range append([]string{"/api/v1/status", "/api/v1/environments/dev", "/api/v1/overview", "/api/v1/commits"}, allPages...) {
+		tag := ask(h, http.MethodGet, address).Header().Get("ETag")
+		again := askTagged(h, address, "W/"+tag)
+		if tag == "" || again.Code != http.StatusNotModified || again.Body.Len() > 0 {
+			t.Errorf("%s with the tag %q is %d", address, tag, again.Code)
+		}
+	}
+	old := ask(h, http.MethodGet, "/environments/dev").Header().Get("ETag")
+	store.SetEnvironment(status.Environment{Name: "dev", State: status.Failed, Reason: "it broke", Checked: noon})
+	if now := askTagged(h, "/environments/dev", old); now.Code != http.StatusOK || !strings.Contains(now.Body.String(), "it broke") {
+		t.Errorf("the changed page is %d:\n%s", now.Code, now.Body)
 	}
 }

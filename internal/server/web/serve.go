@@ -26,6 +26,10 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	return serveUntilDone(ctx, listener, handler, shutdownGrace)
 }
 
+// serverEnds is the key of what is closed in the context of a request when the server ends: what
+// streams stops then, so that the others have the time that is left.
+type serverEnds struct{}
+
 func serveUntilDone(ctx context.Context, listener net.Listener, handler http.Handler, grace time.Duration) error {
 	server := &http.Server{
 		Handler:           handler,
@@ -34,6 +38,9 @@ func serveUntilDone(ctx context.Context, listener net.Listener, handler http.Han
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		BaseContext: func(net.Listener) context.Context {
+			return context.WithValue(context.WithoutCancel(ctx), serverEnds{}, ctx.Done())
+		},
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

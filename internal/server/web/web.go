@@ -1,20 +1,19 @@
-// Package web serves the state of the daemon over HTTP: a page for people, a JSON API for
+// Package web serves the state of the daemon over HTTP: pages for people, a JSON API for
 // programs, health checks and metrics for monitoring, and the addresses of webhooks.
 //
 // What the package keeps true: it only reads; all that a request can cause is that the
 // next cycle starts now, that a report of a cluster is stored, or, so often within a minute, that
 // forges are asked for what a simulation needs to know. openapi.json describes the API exactly,
-// which a test checks. All text on the page is escaped, links lead to http and https only, and the
-// page needs no script and no other host.
+// which a test checks. Each page is made from the answer of the same path below /api/v1. A page needs no
+// script and no other host; one that follows the state is told of each version of itself, and a reader
+// that is too slow is cut off.
 // There is no login: everyone who reaches the address may read, so callers must remove
 // secrets from the state before it gets here.
 package web
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	_ "embed" // the page, its style and the description of the API
-	"encoding/base64"
 	"log/slog"
 	"net/http"
 	"time"
@@ -48,8 +47,9 @@ type Options struct {
 	// OverdueAfter is how long an environment, or the loop, may go without finishing a
 	// cycle before it is reported; 0 for any time.
 	OverdueAfter time.Duration
-	// Refresh is how often the page reloads itself; 0 for 30 seconds.
-	Refresh time.Duration
+	// StreamPace is the least time between two events of a page that follows the state, and StreamTimeout how
+	// long it may take for one before it is cut off; 0 for 1 and 10 seconds.
+	StreamPace, StreamTimeout time.Duration
 	// CheckLedger returns why what clusters report cannot be stored; nil if it can.
 	CheckLedger func() error
 	// Now is the clock by which ages are shown.
@@ -86,9 +86,7 @@ func (o Options) withDefaults() Options {
 	if o.Wake == nil {
 		o.Wake = func() {}
 	}
-	if o.Refresh == 0 {
-		o.Refresh = 30 * time.Second
-	}
+	o.StreamPace, o.StreamTimeout = cmp.Or(o.StreamPace, streamPace), cmp.Or(o.StreamTimeout, streamTimeout)
 	if o.CheckLedger == nil {
 		o.CheckLedger = func() error { return nil }
 	}
@@ -102,6 +100,8 @@ func (o Options) withDefaults() Options {
 type site struct {
 	options     Options
 	simulations simulations
+	pages       pageCache
+	streams     streams
 }
 
 // route is one path and the one method that it answers (GET includes HEAD).
@@ -114,23 +114,23 @@ const (
 	webhooks       = "/webhooks/{forge}"          // the address of the webhooks of a kind of forge
 	clusterReports = "/webhooks/{tool}/{cluster}" // the address of the reports of a cluster with a key
 	plainText      = "text/plain; charset=utf-8"
+	htmlText       = "text/html; charset=utf-8"
 )
 
 func (s *site) allRoutes() []route {
 	all := []route{
-		{http.MethodGet, "/{$}", http.HandlerFunc(s.servePage)},
 		{http.MethodGet, "/healthz", s.serveFixed(plainText, "ok\n")},
 		{http.MethodGet, "/readyz", http.HandlerFunc(s.serveReadiness)},
 		{http.MethodGet, "/metrics", s.options.Metrics},
 		{http.MethodGet, "/api/v1/status", http.HandlerFunc(s.serveStatus)},
 		{http.MethodGet, "/api/v1/chain", s.serveReport(func(now status.Snapshot) any { return now.Chain })},
-		{http.MethodGet, "/api/v1/environments", s.serveReport(func(now status.Snapshot) any {
-			return map[string]any{"environments": now.Environments}
-		})},
-		{http.MethodGet, "/api/v1/environments/{name}", http.HandlerFunc(s.serveEnvironment)},
 		{http.MethodPost, "/api/v1/wake", http.HandlerFunc(s.serveWake)},
 		{http.MethodGet, "/api/v1/openapi.json", s.serveFixed("application/json", openAPI)},
 	}
+	for _, p := range pagePaths {
+		all = append(all, route{http.MethodGet, p.page, http.HandlerFunc(s.servePage)}, route{http.MethodGet, api + p.answer, http.HandlerFunc(s.serveAnswer)})
+	}
+	all = append(all, route{http.MethodGet, "/events", http.HandlerFunc(s.serveEvents)}, route{http.MethodGet, "/assets/{build}/{file}", http.HandlerFunc(s.serveAsset)})
 	all = append(all, s.fleetRoutes()...)
 	if s.options.Webhooks != nil {
 		all = append(all, route{http.MethodPost, webhooks, s.options.Webhooks}, route{http.MethodPost, clusterReports, s.options.Webhooks})
@@ -144,15 +144,13 @@ func (s *site) allRoutes() []route {
 	return all
 }
 
-//go:embed style.css
-var styleSheet string
+// policy lets browsers load the style and the script of this server, and nothing else, and lets no text
+// become HTML but by the one rule of the script.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; " +
+	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types fairlead"
 
-// addSecurityHeaders sets headers that let browsers only show the page. The style is inline, so that
-// the page works below any path of a proxy; its hash allows this one style and no other.
+// addSecurityHeaders sets headers that let browsers only show the page.
 func addSecurityHeaders(next http.Handler) http.Handler {
-	hash := sha256.Sum256([]byte(styleSheet))
-	policy := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) +
-		"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)

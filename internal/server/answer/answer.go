@@ -1,0 +1,201 @@
+// Package answer is what the page and the API say of the daemon's state.
+//
+// What the package keeps true: an answer is a value that JSON can carry, and the page is made from it
+// alone; an environment has one state, whichever answer it is in; what clusters run is what they have
+// reported, and nothing where there is no ledger.
+package answer
+
+import (
+	"slices"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// Source is what answers are made from.
+type Source struct {
+	Snapshot status.Snapshot
+	Version  string
+	// Reasons are why the daemon is not ready.
+	Reasons []string
+	// Overdue are the environments that have not finished a cycle for too long.
+	Overdue []status.Unfinished
+	// Ledger reports whether clusters can report, and LedgerFails whether they cannot be asked about now.
+	Ledger, LedgerFails bool
+	// Clusters are those of each environment, and Refused is how many of their reports were refused in the
+	// last 24 hours.
+	Clusters []fleetview.Overview
+	Refused  int
+}
+
+// Status is the answer of /api/v1/status.
+type Status struct {
+	Version string   `json:"version"`
+	Ready   bool     `json:"ready"`
+	Reasons []string `json:"reasons"` // why it is not ready
+	// Overdue are the environments that have not finished a cycle for too long.
+	Overdue []status.Unfinished `json:"overdue"`
+	status.Snapshot
+}
+
+// Status returns the whole state.
+func (s Source) Status() Status {
+	return Status{s.Version, len(s.Reasons) == 0, append([]string{}, s.Reasons...), append([]status.Unfinished{}, s.Overdue...), s.Snapshot}
+}
+
+// Tone is how much a state asks of people.
+type Tone string
+
+// The tones, by rising urgency.
+const (
+	Good    Tone = "good"
+	Busy    Tone = "busy"    // it goes on without people
+	Waiting Tone = "waiting" // it waits, perhaps for a person
+	Unknown Tone = "unknown"
+	Stopped Tone = "stopped" // a person has stopped it
+	Bad     Tone = "bad"     // a person must mend it
+)
+
+// AllTones returns all tones, by rising urgency.
+func AllTones() []Tone { return []Tone{Good, Busy, Waiting, Unknown, Stopped, Bad} }
+
+// State is the one state of an environment.
+type State struct {
+	Tone Tone   `json:"tone"`
+	Word string `json:"word"` // as fairlead status shows it
+}
+
+// Environment is what all pages say of an environment.
+type Environment struct {
+	Name  string   `json:"name"`
+	After []string `json:"after,omitempty"`
+	// Promoted reports whether it is in the order of promotion.
+	Promoted bool  `json:"promoted"`
+	State    State `json:"state"`
+	// Reason is what a person has to do, or what it waits for, in one sentence.
+	Reason string `json:"reason,omitempty"`
+	// Commit is the commit of the base that it has, and Next the one that it gets or waits for.
+	Commit *Commit      `json:"commit,omitempty"`
+	Since  time.Time    `json:"since,omitzero"`
+	Behind int          `json:"behind"`
+	Next   *Commit      `json:"next,omitempty"`
+	Hold   string       `json:"hold,omitempty"`
+	Pull   *status.Pull `json:"pull,omitempty"`
+	// Clusters is how those stand that should have its output; nil if nothing is known of any.
+	Clusters *fleetview.Standing `json:"clusters,omitempty"`
+}
+
+// Commit is a commit of the base, with its page at the forge.
+type Commit struct {
+	status.Commit
+	URL string `json:"url,omitempty"`
+}
+
+// describeCommit returns what people know a commit by; nil for none.
+func (s Source) describeCommit(id string) *Commit {
+	if id == "" {
+		return nil
+	}
+	return &Commit{s.Snapshot.Chain.FindCommit(id), giturl.CommitPage(s.findRepo("base"), id)}
+}
+
+// findRepo returns the repository of a layer, and the commit of it that was read last; "" if it is not known.
+func (s Source) findRepo(layer string) string {
+	for _, e := range s.Snapshot.Environments {
+		for _, in := range e.Inputs {
+			if in.Layer == layer {
+				return in.Repo
+			}
+		}
+	}
+	return ""
+}
+
+// listEnvironments returns all environments, those that are promoted to first.
+func (s Source) listEnvironments() []Environment {
+	all := []Environment{}
+	for _, stage := range s.Snapshot.Chain.Stages {
+		report, _ := s.Snapshot.FindEnvironment(stage.Environment)
+		report.Name = stage.Environment
+		all = append(all, s.describeEnvironment(report, &stage))
+	}
+	for _, e := range s.Snapshot.Environments {
+		if _, promoted := s.Snapshot.Chain.FindStage(e.Name); !promoted {
+			all = append(all, s.describeEnvironment(e, nil))
+		}
+	}
+	return all
+}
+
+// describeEnvironment returns what pages say of an environment; stage is nil if it is not promoted to.
+func (s Source) describeEnvironment(e status.Environment, stage *status.Stage) Environment {
+	shown := Environment{Name: e.Name, State: findState(e, stage), Reason: e.Reason, Since: e.Since}
+	if e.State != status.InSync { // a merged one is no news
+		shown.Pull = e.Pull
+	}
+	if i := slices.IndexFunc(s.Clusters, func(o fleetview.Overview) bool { return o.Environment == e.Name && o.Expected > 0 }); i >= 0 {
+		shown.Clusters = &s.Clusters[i].Standing
+	}
+	if stage == nil {
+		return shown
+	}
+	shown.Promoted, shown.After, shown.Commit, shown.Since, shown.Behind = true, stage.After, s.describeCommit(stage.Commit), stage.Since, stage.Behind
+	shown.Hold, shown.Reason = stage.Hold, stage.NextAction()
+	if stage.Next.Candidate != stage.Commit {
+		shown.Next = s.describeCommit(stage.Next.Candidate)
+	}
+	if e.EmptyReason() != "" && stage.Commit != "" {
+		shown.Reason = e.EmptyReason()
+	}
+	return shown
+}
+
+// findState returns the one state of an environment: that of its commit, or that of its output if this is
+// more urgent.
+func findState(e status.Environment, stage *status.Stage) State {
+	output := State{findTone(status.StageState(e.State)), e.StateWord()}
+	if e.EmptyReason() != "" {
+		output.Tone = Unknown
+	}
+	if e.State == status.Proposed && len(e.Withheld) > 0 {
+		output.Tone = Waiting
+	}
+	if stage == nil {
+		return output
+	}
+	known := stage.KnownState()
+	state := State{findTone(known), string(known)}
+	if known == status.StageProposed && len(stage.Withheld)+len(e.Withheld) > 0 {
+		state.Tone = Waiting
+	}
+	if stage.Next.State == promote.Held && isMoreUrgent(Stopped, state.Tone) {
+		state = State{Stopped, string(status.StageHeld)}
+	}
+	if e.State != "" && isMoreUrgent(output.Tone, state.Tone) {
+		return output
+	}
+	return state
+}
+
+func isMoreUrgent(a, b Tone) bool { return slices.Index(AllTones(), a) > slices.Index(AllTones(), b) }
+
+// findTone returns how much a state asks of people.
+func findTone(s status.StageState) Tone {
+	switch s {
+	case status.StageVerified, status.StageState(status.InSync):
+		return Good
+	case status.StageProposed, status.StageRollingOut:
+		return Busy
+	case status.StageDryRun, status.StageWaiting, status.StagePromoted:
+		return Waiting
+	case status.StageDeclined, status.StageEdited, status.StageForeign, status.StageHeld, status.StageFrozen:
+		return Stopped
+	case status.StageFailed, status.StageProblems, status.StageStopped:
+		return Bad
+	case status.StageEmpty:
+	}
+	return Unknown
+}

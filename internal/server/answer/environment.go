@@ -1,0 +1,124 @@
+package answer
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// OneEnvironment is the answer of /api/v1/environments/{name}: the report of an environment, and what belongs
+// to it of the other answers.
+type OneEnvironment struct {
+	Report status.Environment
+	EnvironmentParts
+}
+
+// EnvironmentParts is what OneEnvironment has besides the report. JSON has both in one object.
+type EnvironmentParts struct {
+	// ProblemCount counts all problems, of which the report has those that are shown.
+	ProblemCount int         `json:"problemCount"`
+	Situation    Environment `json:"situation"`
+	// Stage is how far it has got; nil if it is not promoted to.
+	Stage *status.Stage `json:"stage,omitempty"`
+	// Coming are the commits that come with the next one, newest first.
+	Coming []Commit `json:"coming,omitempty"`
+	// Laggards are clusters that are not ready, and MoreLaggards counts those that are not named.
+	Laggards     []fleetview.Laggard `json:"laggards,omitempty"`
+	MoreLaggards int                 `json:"moreLaggards,omitempty"`
+	Ledger       bool                `json:"ledger"`
+	LedgerFails  bool                `json:"ledgerFails,omitempty"`
+}
+
+// MarshalJSON returns one object of both.
+func (e OneEnvironment) MarshalJSON() ([]byte, error) {
+	report, err := json.Marshal(e.Report)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := json.Marshal(e.EnvironmentParts)
+	if err != nil {
+		return nil, err
+	}
+	var all map[string]json.RawMessage
+	for _, data := range [][]byte{report, parts} {
+		err = json.Unmarshal(data, &all)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(all)
+}
+
+// UnmarshalJSON reads what MarshalJSON has written.
+func (e *OneEnvironment) UnmarshalJSON(data []byte) error {
+	err := json.Unmarshal(data, &e.Report)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, &e.EnvironmentParts)
+}
+
+// Environment returns what is known of one environment, and whether there is one of that name.
+func (s Source) Environment(name string) (OneEnvironment, bool) {
+	report, reported := s.Snapshot.FindEnvironment(name)
+	stage, promoted := s.Snapshot.Chain.FindStage(name)
+	if !reported && !promoted {
+		return OneEnvironment{}, false
+	}
+	report.Name = name
+	parts := EnvironmentParts{ProblemCount: len(report.Problems), Ledger: s.Ledger, LedgerFails: s.LedgerFails}
+	if promoted {
+		parts.Stage = &stage
+		parts.Coming = s.listComing(stage)
+	}
+	parts.Situation = s.describeEnvironment(report, parts.Stage)
+	if !reported { // the next cycle looks at it
+		report.State = status.Waiting
+	}
+	i := slices.IndexFunc(s.Clusters, func(o fleetview.Overview) bool { return o.Environment == name })
+	if i >= 0 {
+		one := s.Clusters[i]
+		parts.Laggards, parts.MoreLaggards = one.Laggards.Items, one.Expected-one.Ready
+		for _, l := range parts.Laggards {
+			parts.MoreLaggards -= l.Clusters
+		}
+	}
+	return OneEnvironment{report, parts}, true
+}
+
+// Names returns the names of all environments.
+func (s Source) Names() []string {
+	var names []string
+	for _, e := range s.listEnvironments() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// listComing returns the commits that come with the next one of an environment, newest first.
+func (s Source) listComing(stage status.Stage) []Commit {
+	all := s.Snapshot.Chain.Commits
+	index := func(id string) int { return slices.IndexFunc(all, func(c status.Commit) bool { return c.ID == id }) }
+	from, to := index(stage.Next.Candidate), index(stage.Commit)
+	if stage.Next.Candidate == "" || from < 0 || to < from {
+		return nil
+	}
+	var coming []Commit
+	for _, c := range all[from:to] {
+		coming = append(coming, *s.describeCommit(c.ID))
+	}
+	return coming
+}
+
+// Environments is the answer of /api/v1/environments: their reports, and what all pages say of them.
+type Environments struct {
+	Reports    []status.Environment `json:"environments"`
+	Situations []Environment        `json:"situations"`
+}
+
+// Environments returns what is known of all environments.
+func (s Source) Environments() Environments {
+	return Environments{s.Snapshot.Environments, s.listEnvironments()}
+}

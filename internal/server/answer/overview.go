@@ -1,0 +1,110 @@
+package answer
+
+import (
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// Overview is the answer of /api/v1/overview: what needs a person, and where commits are.
+type Overview struct {
+	Ready bool `json:"ready"`
+	// Head is the newest commit of the base.
+	Head *Commit `json:"head,omitempty"`
+	// Inferred is what the order was inferred from; "" if it is written.
+	Inferred string `json:"inferred,omitempty"`
+	// External reports that another system promotes commits.
+	External bool `json:"external,omitempty"`
+	// Hint is how to connect a cluster, where that is what all wait for.
+	Hint         string        `json:"hint,omitempty"`
+	Needs        []Need        `json:"needs"`
+	Environments []Environment `json:"environments"`
+	// Ledger reports whether clusters can report, and LedgerFails whether they cannot be asked about now.
+	Ledger      bool `json:"ledger"`
+	LedgerFails bool `json:"ledgerFails,omitempty"`
+	// Refused is how many reports of clusters were refused in the last 24 hours.
+	Refused int `json:"refusedReports,omitempty"`
+}
+
+// Need is what stays as it is until a person acts.
+type Need struct {
+	State State `json:"state"`
+	// Environment is the one that it is about; "" for all of them.
+	Environment string       `json:"environment,omitempty"`
+	Reason      string       `json:"reason"`
+	Pull        *status.Pull `json:"pull,omitempty"`
+}
+
+// Overview returns what needs a person, and where commits are.
+func (s Source) Overview() Overview {
+	c := s.Snapshot.Chain
+	return Overview{
+		Ready: len(s.Reasons) == 0, Head: s.describeCommit(c.Head), Inferred: c.Inferred, External: c.External, Hint: c.ConnectHint(), Needs: s.findNeeds(),
+		Environments: s.listEnvironments(), Ledger: s.Ledger, LedgerFails: s.LedgerFails, Refused: s.Refused,
+	}
+}
+
+// findNeeds returns what needs a person, the most urgent first. A hold is not among it: the person who holds
+// knows.
+func (s Source) findNeeds() []Need {
+	needs := []Need{}
+	for _, reason := range s.Reasons {
+		needs = append(needs, Need{State: failing, Reason: reason})
+	}
+	first, stops := s.Snapshot.Chain.Problems.FirstStopping()
+	if stops {
+		needs = append(needs, Need{State: failing, Reason: "nothing is promoted until this is mended: " + first.String()})
+	}
+	for _, u := range s.Overdue {
+		needs = append(needs, Need{State: failing, Environment: u.Environment, Reason: s.Snapshot.OverdueReason(u)})
+	}
+	all := s.listEnvironments()
+	for _, tone := range []Tone{Bad, Stopped, Waiting} {
+		for _, e := range all {
+			stage, _ := s.Snapshot.Chain.FindStage(e.Name)
+			isHeld := e.State.Word == string(status.StageHeld)
+			switch {
+			case e.State.Tone == tone && tone == Bad, e.State.Tone == tone && tone == Stopped && !isHeld,
+				e.State.Tone == tone && tone == Waiting && e.State.Word == string(status.StageProposed),
+				tone == Waiting && isMoreUrgent(Stopped, e.State.Tone) && waitsForApproval(stage):
+				needs = append(needs, Need{needState(e.State, tone), e.Name, e.Reason, e.Pull})
+			}
+		}
+	}
+	for _, r := range s.Snapshot.Remotes {
+		if r.Error != "" {
+			needs = append(needs, Need{State: failing, Reason: r.URL + ": " + r.Error})
+		}
+	}
+	return needs
+}
+
+// failing is the state of what is not an environment.
+var failing = State{Bad, "fails"}
+
+// needState returns the state that is shown with what an environment needs: its own, or that it waits.
+func needState(own State, tone Tone) State {
+	if tone == Waiting && own.Tone != Waiting {
+		return State{Waiting, "waits"}
+	}
+	return own
+}
+
+// waitsForApproval reports whether people have to approve the next commit of an environment.
+func waitsForApproval(s status.Stage) bool {
+	return s.Next.State == promote.Waiting && hasMissingApproval(s.Next.Verdict)
+}
+
+func hasMissingApproval(v gate.Verdict) bool {
+	if v.Status != gate.Wait {
+		return false
+	}
+	for _, p := range v.Parts {
+		if hasMissingApproval(p) {
+			return true
+		}
+	}
+	return len(v.Parts) == 0 && strings.Contains(v.Reason, "approval")
+}

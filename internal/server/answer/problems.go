@@ -1,0 +1,143 @@
+package answer
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// The kinds of problems, by falling urgency.
+const (
+	Mistake  = "mistake" // in what people wrote; it stops an environment
+	Failure  = "error"   // an operation failed, and is tried again
+	Report   = "report"  // a cluster, or a verification, reports a failure
+	Declined = "stopped" // a person has stopped it
+	Warning  = "warning" // probably a mistake; it stops nothing
+)
+
+// ProblemKinds returns all kinds, by falling urgency.
+func ProblemKinds() []string { return []string{Mistake, Failure, Report, Declined, Warning} }
+
+// Problems is the answer of /api/v1/problems.
+type Problems struct {
+	// Total is how many there are, and Counts of each kind, whatever is asked for.
+	Total  int            `json:"total"`
+	Counts map[string]int `json:"counts"`
+	Items  []Problem      `json:"items"`
+}
+
+// Problem is one thing that is wrong, in all environments that have it.
+type Problem struct {
+	Kind         string   `json:"kind"`
+	Environments []string `json:"environments"`
+	// Place is "layer/file:line", and URL its page at the forge.
+	Place   string       `json:"place,omitempty"`
+	URL     string       `json:"url,omitempty"`
+	Subject string       `json:"subject,omitempty"` // the object, as "Kind/name"
+	Summary string       `json:"summary"`
+	Hint    string       `json:"hint,omitempty"`
+	Since   time.Time    `json:"since,omitzero"`
+	Pull    *status.Pull `json:"pull,omitempty"`
+}
+
+// ProblemFilter selects problems; "" is any.
+type ProblemFilter struct{ Environment, Kind, Text string }
+
+// Problems returns all that is wrong, the most urgent first.
+func (s Source) Problems(f ProblemFilter) Problems {
+	all := append(s.findMistakes(), s.findFailures()...)
+	slices.SortStableFunc(all, func(a, b Problem) int {
+		return cmp.Compare(slices.Index(ProblemKinds(), a.Kind), slices.Index(ProblemKinds(), b.Kind))
+	})
+	answer := Problems{Total: len(all), Counts: map[string]int{}, Items: []Problem{}}
+	for _, p := range all {
+		answer.Counts[p.Kind]++
+		if f.selects(p) {
+			answer.Items = append(answer.Items, p)
+		}
+	}
+	return answer
+}
+
+func (f ProblemFilter) selects(p Problem) bool {
+	text := strings.ToLower(strings.Join([]string{p.Place, p.Subject, p.Summary, p.Hint, strings.Join(p.Environments, " ")}, " "))
+	return (f.Environment == "" || len(p.Environments) == 0 || slices.Contains(p.Environments, f.Environment)) &&
+		(f.Kind == "" || f.Kind == p.Kind) && strings.Contains(text, strings.ToLower(f.Text))
+}
+
+// findMistakes returns what is wrong in what people wrote, each mistake once.
+func (s Source) findMistakes() []Problem {
+	var all []Problem
+	for _, p := range s.Snapshot.Chain.Problems {
+		all = append(all, s.describeProblem(p, nil))
+	}
+	var shared problem.Sharing
+	for _, e := range s.Snapshot.Environments {
+		shared.Add(e.Name, e.ShownProblems())
+	}
+	for _, one := range shared.Sorted() {
+		p := s.describeProblem(one.Problem, one.Environments)
+		for _, name := range one.Environments {
+			e, _ := s.Snapshot.FindEnvironment(name)
+			if e.State == status.Problems && (p.Since.IsZero() || e.Since.Before(p.Since)) {
+				p.Since = e.Since
+			}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// describeProblem returns a problem with its place at the forge.
+func (s Source) describeProblem(p problem.Problem, environments []string) Problem {
+	shown := Problem{Kind: Mistake, Environments: append([]string{}, environments...), Place: p.Pos.String(), Subject: p.Subject, Summary: p.Summary, Hint: p.Hint}
+	if p.Warning {
+		shown.Kind = Warning
+	}
+	for _, e := range s.Snapshot.Environments {
+		for _, in := range e.Inputs {
+			if in.Layer == p.Pos.Layer && shown.URL == "" {
+				shown.URL = giturl.FilePage(in.Repo, in.Commit, p.Pos.File, p.Pos.Line)
+			}
+		}
+	}
+	return shown
+}
+
+// findFailures returns what failed or was stopped.
+func (s Source) findFailures() []Problem {
+	var all []Problem
+	for _, e := range s.listEnvironments() {
+		report, _ := s.Snapshot.FindEnvironment(e.Name)
+		one := Problem{Environments: []string{e.Name}, Summary: e.Reason, Since: e.Since, Pull: e.Pull}
+		switch {
+		case report.State == status.Failed, report.Error != "" && report.State != status.Problems:
+			one.Kind, one.Summary, one.Since = Failure, cmp.Or(report.Error, report.Reason), report.Since
+		case e.State.Tone == Stopped:
+			one.Kind = Declined
+		case e.State.Tone == Bad && report.State != status.Problems:
+			one.Kind = Report
+		default:
+			continue
+		}
+		all = append(all, one)
+	}
+	for _, o := range s.Clusters {
+		for _, l := range o.Laggards.Items {
+			if l.Standing == "failed" {
+				all = append(all, Problem{Kind: Report, Environments: []string{o.Environment}, Subject: l.Cluster, Summary: l.Why, Since: l.Since})
+			}
+		}
+	}
+	for _, r := range s.Snapshot.Remotes {
+		if r.Error != "" {
+			all = append(all, Problem{Kind: Failure, Environments: []string{}, Place: r.URL, Summary: r.Error, Since: r.Since})
+		}
+	}
+	return all
+}

@@ -1,0 +1,39 @@
+package answer
+
+import (
+	"strings"
+)
+
+// maxFound bounds what is found of each kind.
+const maxFound = 10
+
+// Found is the answer of /api/v1/search.
+type Found struct {
+	Text         string        `json:"text"`
+	Environments []Environment `json:"environments"`
+	Commits      []Commit      `json:"commits"`
+	Problems     []Problem     `json:"problems"`
+}
+
+// Search returns what has a text in its name.
+func (s Source) Search(text string) Found {
+	found := Found{Text: text, Environments: []Environment{}, Commits: []Commit{}, Problems: []Problem{}}
+	if text == "" {
+		return found
+	}
+	for _, e := range s.listEnvironments() {
+		if strings.Contains(strings.ToLower(e.Name), strings.ToLower(text)) {
+			found.Environments = append(found.Environments, e)
+		}
+	}
+	for _, c := range s.Snapshot.Chain.Commits {
+		if (CommitFilter{Text: text}).selects(c) {
+			found.Commits = append(found.Commits, *s.describeCommit(c.ID))
+		}
+	}
+	found.Problems = s.Problems(ProblemFilter{Text: text}).Items
+	found.Environments, found.Commits, found.Problems = firstOf(found.Environments), firstOf(found.Commits), firstOf(found.Problems)
+	return found
+}
+
+func firstOf[T any](all []T) []T { return all[:min(len(all), maxFound)] }

@@ -1,0 +1,124 @@
+// The script of the page. It adds four things to what works without it: relative times, lists that follow
+// while one types, news without a reload that keep focus, open parts and typed text, and shortcuts.
+"use strict";
+(() => {
+  const page = document.documentElement;
+  const root = page.dataset.root;
+  const html = window.trustedTypes
+    ? trustedTypes.createPolicy("fairlead", { createHTML: (text) => text }) // of this server, which escapes
+    : { createHTML: (text) => text };
+
+  // Times: the server writes them exactly, and here they become relative.
+  const units = [["day", 86400, 172800], ["hour", 3600, 3600], ["minute", 60, 60], ["second", 1, 0]];
+  const relative = new Intl.RelativeTimeFormat("en", { numeric: "always", style: "short" });
+  function showTimes() {
+    for (const time of document.querySelectorAll("time[datetime]")) {
+      const seconds = (Date.parse(time.dateTime) - Date.now()) / 1000;
+      const [unit, size] = units.find(([, , from]) => Math.abs(seconds) >= from);
+      time.textContent = Math.abs(seconds) < 1 ? "now" : relative.format(Math.trunc(seconds / size), unit);
+    }
+  }
+
+  // News: the server says which version a page has, and the page fetches itself if it has another one.
+  function readStates() {
+    const states = new Map();
+    for (const e of document.querySelectorAll("main [data-state]")) states.set(e.dataset.state, e.textContent.trim());
+    return states;
+  }
+  function announce(before) {
+    const news = [];
+    for (const [name, word] of readStates()) if (before.has(name) && before.get(name) !== word) news.push(name + " is " + word);
+    if (news.length > 0) document.getElementById("news").textContent = news.join(", ");
+  }
+  function show(text) {
+    const fresh = new DOMParser().parseFromString(html.createHTML(text), "text/html");
+    const main = fresh.querySelector("main");
+    if (!main) return;
+    if (fresh.documentElement.dataset.build !== page.dataset.build) {
+      location.reload();
+      return;
+    }
+    const before = readStates();
+    const keep = { // what a person has opened or typed stays
+      morphStyle: "outerHTML",
+      ignoreActiveValue: true,
+      callbacks: {
+        beforeAttributeUpdated: (name, node) => !(name === "open" && node.nodeName === "DETAILS") && !(name === "value" && node === document.activeElement),
+      },
+    };
+    Idiomorph.morph(document.querySelector("main"), main, keep);
+    const links = fresh.querySelector("nav"), shown = document.querySelector("nav");
+    if (links && shown) Idiomorph.morph(shown, links, keep);
+    document.title = fresh.title;
+    page.dataset.version = fresh.documentElement.dataset.version;
+    page.dataset.page = fresh.documentElement.dataset.page;
+    showTimes();
+    announce(before);
+  }
+  async function load(address) {
+    const answer = await fetch(address, { headers: { Accept: "text/html" } });
+    if (answer.ok) show(await answer.text());
+    return answer.ok;
+  }
+
+  let stream, wait = 1000, retry;
+  function listen() {
+    clearTimeout(retry);
+    if (stream || document.hidden) return;
+    stream = new EventSource(root + "events?page=" + encodeURIComponent(page.dataset.page));
+    stream.addEventListener("version", (event) => {
+      wait = 1000;
+      page.dataset.live = "on";
+      if (event.data !== page.dataset.version) load(location.href).catch(lose);
+    });
+    stream.onerror = lose;
+  }
+  function lose() {
+    unlisten();
+    retry = setTimeout(listen, wait * (0.5 + Math.random()));
+    wait = Math.min(2 * wait, 60000);
+  }
+  function unlisten() {
+    if (stream) stream.close();
+    stream = undefined;
+    page.dataset.live = "off";
+  }
+  document.addEventListener("visibilitychange", () => (document.hidden ? unlisten() : listen()));
+  addEventListener("pagehide", unlisten);
+  addEventListener("pageshow", listen);
+
+  // Filters answer while one types; the address follows, and is all there is of state.
+  let typing;
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("form.filter");
+    if (!form) return;
+    clearTimeout(typing);
+    typing = setTimeout(async () => {
+      const asked = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+      const address = form.getAttribute("action") + (asked.size > 0 ? "?" + asked : "");
+      history.replaceState(null, "", address);
+      if (await load(location.href)) {
+        unlisten();
+        listen();
+      }
+    }, 200);
+  });
+
+  // Shortcuts: / searches, g and a letter goes to a page.
+  const pages = { o: "", e: "environments", c: "commits", p: "problems", h: "health" };
+  let going = false;
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    if (event.key === "/") {
+      event.preventDefault();
+      document.querySelector("header input").focus();
+    } else if (going && event.key in pages) {
+      location.href = root + pages[event.key];
+    }
+    going = event.key === "g";
+  });
+
+  showTimes();
+  setInterval(showTimes, 10000);
+  listen();
+})();

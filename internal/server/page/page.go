@@ -1,0 +1,171 @@
+// Package page makes the pages that people see.
+//
+// What the package keeps true: a page is made from an answer of the API and its [Frame] alone, so that it
+// says nothing that the API does not; it has no clock, and the same answer is the same page; all text is
+// escaped; links lead to pages of Fairlead and to http and https; there is no inline style or script; and
+// the page works without its script.
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+)
+
+//go:embed assets templates
+var files embed.FS
+
+// Build identifies the style, the script and the templates of this program.
+var Build = hashFiles()
+
+func hashFiles() string {
+	sum := sha256.New()
+	for _, folder := range []string{"assets", "templates"} {
+		names, _ := files.ReadDir(folder) // of the program itself
+		for _, f := range names {
+			data, _ := files.ReadFile(folder + "/" + f.Name())
+			_, _ = sum.Write(append([]byte(f.Name()+"\x00"), data...))
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:12]
+}
+
+// Asset returns a file that pages need, and its type; "" for one that there is not.
+func Asset(name string) (data []byte, contentType string) {
+	types := map[string]string{"fairlead.css": "text/css; charset=utf-8", "fairlead.js": "text/javascript; charset=utf-8", "idiomorph.min.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"}
+	data, err := files.ReadFile("assets/" + name)
+	if err != nil {
+		return nil, ""
+	}
+	return data, types[name]
+}
+
+// Frame is what is around every page.
+type Frame struct {
+	// Path is the escaped path of the page, with its query.
+	Path string
+	// API is the path of the answer, without a slash before it.
+	API string
+	// Product is the version of the program.
+	Product string
+	// Needs counts what needs a person, and Problems what is wrong.
+	Needs, Problems int
+	// Refresh has a browser without script load the page again each minute.
+	Refresh bool
+	// Query is what was searched for.
+	Query string
+}
+
+// pageLinks are the pages in the head of each.
+var pageLinks = []struct{ name, address string }{
+	{"Overview", ""}, {"Environments", "environments"}, {"Commits", "commits"}, {"Problems", "problems"}, {"Health", "health"},
+}
+
+// navLink is a page in the head of another.
+type navLink struct {
+	Name, Address string
+	Here          bool
+	Count         int
+}
+
+// framed is the data of frame.html.
+type framed struct {
+	Frame
+	Build, Title string
+	Links        []navLink
+	Answer       any
+}
+
+// versionMark stands in a page for its version until that is known.
+const versionMark = "fairlead-version-of-this-page"
+
+// Render returns the page of an answer, and its version, which is another one when the page is.
+func Render(f Frame, of any) (body []byte, version string, err error) {
+	name, title, view := newView(of)
+	data := framed{Frame: f, Build: Build, Title: title, Answer: view}
+	here := strings.SplitN(strings.TrimPrefix(f.Path, "/"), "/", 2)[0]
+	here, _, _ = strings.Cut(here, "?")
+	for _, l := range pageLinks {
+		link := navLink{l.name, l.address, l.address == here && name != "missing", 0}
+		if l.address == "problems" {
+			link.Count = f.Problems
+		}
+		data.Links = append(data.Links, link)
+	}
+	t, err := loadTemplate(name, findRoot(f.Path))
+	if err != nil {
+		return nil, "", err
+	}
+	var buffer bytes.Buffer
+	err = t.ExecuteTemplate(&buffer, "frame", data)
+	if err != nil {
+		return nil, "", fmt.Errorf("make the page %s: %w", name, err)
+	}
+	sum := sha256.Sum256(buffer.Bytes())
+	version = hex.EncodeToString(sum[:12])
+	return bytes.Replace(buffer.Bytes(), []byte(versionMark), []byte(version), 1), version, nil
+}
+
+// findRoot returns the way from a page to the root of the site, so that pages work below any path of a proxy.
+func findRoot(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	depth := strings.Count(path, "/") - 1
+	if depth <= 0 {
+		return "./"
+	}
+	return strings.Repeat("../", depth)
+}
+
+// templates are those that were parsed, by page and root: a function of theirs returns the root.
+var templates sync.Map
+
+type templateKey struct{ name, root string }
+
+func loadTemplate(name, root string) (*template.Template, error) {
+	if kept, ok := templates.Load(templateKey{name, root}); ok {
+		return kept.(*template.Template), nil
+	}
+	t, err := template.New(name).Funcs(newFuncs(root)).ParseFS(files, "templates/frame.html", "templates/stations.html", "templates/"+name+".html")
+	if err == nil {
+		templates.Store(templateKey{name, root}, t)
+	}
+	return t, err
+}
+
+// newFuncs returns the functions that turn parts of answers into words.
+func newFuncs(root string) template.FuncMap {
+	funcs := template.FuncMap{
+		"root": func() string { return root }, "segment": url.PathEscape, "link": safeLink, "page": giturl.CommitPage,
+		"short": text.ShortCommit, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
+		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
+		"gateState": gateState, "kindState": kindState, "problemState": problemState, "stopState": stopState, "markText": markText,
+	}
+	for name, state := range map[string]answer.State{
+		"heldState": {Tone: answer.Stopped, Word: "held"}, "unknownState": {Tone: answer.Unknown, Word: "unknown"},
+		"readyState": {Tone: answer.Good, Word: "ready"}, "unreadyState": {Tone: answer.Bad, Word: "not ready"},
+		"answersState": {Tone: answer.Good, Word: "answers"}, "failingState": {Tone: answer.Bad, Word: "fails"},
+	} {
+		funcs[name] = func() answer.State { return state }
+	}
+	return funcs
+}
+
+// safeLink returns a URL that is safe to follow: http or https, without a password; "" for
+// any other.
+func safeLink(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
+		return ""
+	}
+	return u.String()
+}

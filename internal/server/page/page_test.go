@@ -1,0 +1,60 @@
+package page
+
+import (
+	"testing"
+	"time"
+)
+
+// TestTemplates: every template can be read.
+func TestTemplates(t *testing.T) {
+	for _, name := range []string{"overview", "environments", "environment", "problems", "commits", "commit", "health", "search", "missing"} {
+		if _, err := loadTemplate(name, "../"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLink: links lead to pages of web servers alone, and tell no password.
+func TestLink(t *testing.T) {
+	for raw, want := range map[string]string{
+		"https://git.example.com/a/b/pull/1": "https://git.example.com/a/b/pull/1",
+		"http://localhost:3000/x?y=z#w":      "http://localhost:3000/x?y=z#w",
+		"HTTPS://git.example.com/":           "https://git.example.com/",
+		"javascript:alert(1)":                "",
+		"data:text/html,x":                   "",
+		"ssh://git@git.example.com/a":        "",
+		"git@git.example.com:a/b":            "",
+		"https://user:secret@example.com/":   "",
+		"https:///path":                      "",
+		"//example.com/":                     "",
+		"/srv/git":                           "",
+		"http://%zz/":                        "",
+		"":                                   "",
+	} {
+		if got := safeLink(raw); got != want {
+			t.Errorf("link(%q) is %q, want %q", raw, got, want)
+		}
+	}
+}
+
+// TestWords: times are exact, since the script makes them relative, and durations short.
+func TestWords(t *testing.T) {
+	at := time.Date(2026, 11, 23, 10, 0, 0, 0, time.FixedZone("", 3600))
+	if got, want := plainTime(at)+" "+exactTime(at), "Mon 2026-11-23 09:00 UTC 2026-11-23T09:00:00Z"; got != want {
+		t.Errorf("the time is %s, want %s", got, want)
+	}
+	for d, want := range map[time.Duration]string{0: "0 ms", 1500 * time.Millisecond: "1.5 s", 75400 * time.Millisecond: "1m15s"} {
+		if got := elapsedText(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
+
+// TestRoot: pages find the root of the site wherever a proxy has it.
+func TestRoot(t *testing.T) {
+	for path, want := range map[string]string{"/": "./", "/commits?q=a/b": "./", "/commits/4a9a": "../", "/environments/a%2Fb": "../"} {
+		if got := findRoot(path); got != want {
+			t.Errorf("the root of %s is %s, want %s", path, got, want)
+		}
+	}
+}

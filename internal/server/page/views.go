@@ -1,0 +1,235 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/picture"
+)
+
+// newView returns the template, the title and the data of an answer's page.
+func newView(of any) (name, title string, view any) {
+	switch a := of.(type) {
+	case answer.Overview:
+		return "overview", "Overview", newOverviewView(a)
+	case answer.Environments:
+		return "environments", "Environments", a
+	case answer.OneEnvironment:
+		return "environment", a.Report.Name, environmentView{a}
+	case Problems:
+		return "problems", "Problems", a
+	case Commits:
+		return "commits", "Commits", a
+	case answer.Journey:
+		return "commit", text.ShortCommit(a.Commit.ID) + " " + a.Commit.Subject, a
+	case answer.Status:
+		return "health", "Health", healthView{a}
+	case answer.Found:
+		return "search", "Search", searchView{a}
+	default:
+		return "missing", "Not found", of
+	}
+}
+
+// Missing is the page of what there is not.
+type Missing struct{ Error, Hint string }
+
+// Problems is the page of problems: the answer, and how it was asked for.
+type Problems struct {
+	answer.Problems
+	Filter       answer.ProblemFilter
+	Environments []string
+}
+
+// kindChoice is a kind of problems that may be asked for.
+type kindChoice struct {
+	Name     string
+	Count    int
+	Selected bool
+}
+
+// Kinds returns the kinds that may be asked for.
+func (p Problems) Kinds() (all []kindChoice) {
+	for _, kind := range answer.ProblemKinds() {
+		if n := p.Counts[kind]; n > 0 || kind == p.Filter.Kind {
+			all = append(all, kindChoice{kind, n, kind == p.Filter.Kind})
+		}
+	}
+	return all
+}
+
+// Commits is the page of commits: the answer, and how it was asked for.
+type Commits struct {
+	answer.Commits
+	Filter answer.CommitFilter
+}
+
+// overviewView is the data of overview.html.
+type overviewView struct {
+	answer.Overview
+	// Graph is the picture of the order of promotion; nil where a list says as much.
+	Graph *graphView
+	// Recent are the last promotions.
+	Recent []answer.Environment
+}
+
+// maxRecent is how many of the last promotions are shown, and maxDrawn how many environments are drawn.
+const maxRecent, maxDrawn = 5, 60
+
+func newOverviewView(a answer.Overview) overviewView {
+	v := overviewView{Overview: a}
+	var promoted []answer.Environment
+	for _, e := range a.Environments {
+		if e.Promoted {
+			promoted = append(promoted, e)
+		}
+		if e.Promoted && e.Commit != nil && !e.Since.IsZero() {
+			v.Recent = append(v.Recent, e)
+		}
+	}
+	slices.SortStableFunc(v.Recent, func(a, b answer.Environment) int { return b.Since.Compare(a.Since) })
+	v.Recent = v.Recent[:min(len(v.Recent), maxRecent)]
+	if len(promoted) > 1 && len(promoted) <= maxDrawn {
+		v.Graph = newGraphView(promoted)
+	}
+	return v
+}
+
+// graphView is the picture of environments, with their words.
+type graphView struct {
+	picture.Picture
+	Arrows []arrowView
+	Boxes  []boxView
+}
+
+// arrowView is an arrow, with its head and the number of commits that are on their way.
+type arrowView struct {
+	picture.Arrow
+	Head  string
+	Count string
+}
+
+// boxView is the box of an environment.
+type boxView struct {
+	picture.Box
+	State        answer.State
+	Title        string
+	Has, Word    string
+	TextX        int
+	MarkX, MarkY int
+}
+
+// Line returns where the n-th line of a box is.
+func (b boxView) Line(n int) int { return b.Y + 6 + 20*n }
+
+// The most characters of the lines of a box.
+const maxTitle, maxLine = 19, 25
+
+func newGraphView(all []answer.Environment) *graphView {
+	nodes := make([]picture.Node, len(all))
+	behind := map[string]int{}
+	for i, e := range all {
+		nodes[i] = picture.Node{Name: e.Name, After: e.After}
+		if e.Commit != nil {
+			behind[e.Name] = e.Behind
+		}
+	}
+	p := picture.NewPicture(nodes)
+	v := &graphView{Picture: p}
+	for i, b := range p.Boxes {
+		e := all[i]
+		box := boxView{Box: b, State: e.State, Title: text.Limit(e.Name, maxTitle), TextX: b.X + 12, MarkX: b.X + b.Width - 26, MarkY: b.Y + 12, Has: "no commit yet"}
+		if e.Commit != nil {
+			box.Has = text.Limit(text.ShortCommit(e.Commit.ID)+" "+e.Commit.Subject, 22)
+		}
+		box.Word = e.State.Word
+		if e.Clusters != nil && e.State.Tone != answer.Stopped {
+			box.Word += fmt.Sprintf(", %d of %d clusters", e.Clusters.Ready, e.Clusters.Expected)
+		}
+		box.Word = text.Limit(box.Word, maxLine)
+		v.Boxes = append(v.Boxes, box)
+	}
+	for _, a := range p.Arrows {
+		shown := arrowView{Arrow: a}
+		to := p.Boxes[slices.IndexFunc(p.Boxes, func(b picture.Box) bool { return b.Name == a.To })]
+		x, y := to.X, to.Y+to.Height/2
+		shown.Head = fmt.Sprintf("M%d %dl-9 -4.5v9z", x, y)
+		from, known := behind[a.From]
+		here, too := behind[a.To]
+		if known && too && here > from {
+			shown.Count = fmt.Sprint(here - from)
+			shown.MiddleY += 4
+		}
+		v.Arrows = append(v.Arrows, shown)
+	}
+	return v
+}
+
+// environmentView is the data of environment.html.
+type environmentView struct{ answer.OneEnvironment }
+
+// ProofParts returns what the verification of the commit consists of.
+func (v environmentView) ProofParts() []gate.Verdict {
+	proof := v.Stage.Proof
+	if len(proof.Parts) > 0 {
+		return proof.Parts
+	}
+	return []gate.Verdict{proof}
+}
+
+// Check returns the earliest time at which a decision on the environment may change; zero if none is known.
+func (v environmentView) Check() time.Time {
+	var first time.Time
+	for _, at := range []time.Time{v.Stage.Next.Verdict.NextChange(), v.Stage.Proof.NextChange()} {
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
+}
+
+// PullTitle returns the title of the pull request; "" where it only repeats the change, as the titles that
+// Fairlead writes do, truncated to what a forge accepts.
+func (v environmentView) PullTitle() string {
+	e := v.Report
+	title := strings.TrimSuffix(strings.TrimPrefix(e.Pull.Title, e.Name+": "), "…")
+	if title != "" && strings.HasPrefix(e.Change, title) {
+		return ""
+	}
+	return e.Pull.Title
+}
+
+// Unshown returns how many problems are not listed.
+func (v environmentView) Unshown() int { return v.ProblemCount - len(v.Report.Problems) }
+
+// ReadyWidth and FailedWidth return how many of a hundred clusters are ready, and have failed.
+func (v environmentView) ReadyWidth() int {
+	return 100 * v.Situation.Clusters.Ready / max(1, v.Situation.Clusters.Expected)
+}
+
+// FailedWidth is described at ReadyWidth.
+func (v environmentView) FailedWidth() int {
+	return 100 * v.Situation.Clusters.Failed / max(1, v.Situation.Clusters.Expected)
+}
+
+// healthView is the data of health.html.
+type healthView struct{ answer.Status }
+
+// OverdueReasons returns why environments are overdue.
+func (v healthView) OverdueReasons() (all []string) {
+	for _, u := range v.Overdue {
+		all = append(all, v.OverdueReason(u))
+	}
+	return all
+}
+
+// searchView is the data of search.html.
+type searchView struct{ answer.Found }
+
+// HasFound reports whether anything was found.
+func (v searchView) HasFound() bool { return len(v.Environments)+len(v.Commits)+len(v.Problems) > 0 }

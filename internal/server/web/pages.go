@@ -1,0 +1,156 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/page"
+)
+
+// rendered is a page. It is the same for all who read it.
+type rendered struct {
+	code     int
+	redirect string
+	body     []byte
+	version  string // another one when the page is
+}
+
+const (
+	// maxCached is how many pages are kept, and cachedFor how long at most: what clusters run, and what is
+	// overdue, changes without the state.
+	maxCached = 256
+	cachedFor = 10 * time.Second
+)
+
+// pageCache keeps pages until the state changes. The zero value is ready.
+type pageCache struct {
+	mu    sync.Mutex
+	pages map[string]*cachedPage
+}
+
+// cachedPage is one page. Its readers wait for the one who makes it.
+type cachedPage struct {
+	mu    sync.Mutex
+	state uint64 // the version of the state that it was made of
+	made  time.Time
+	page  rendered
+	err   error
+}
+
+// find returns the cached page of an address, which may have been made of an older state.
+func (c *pageCache) find(address string) *cachedPage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one := c.pages[address]
+	if one == nil {
+		if c.pages == nil || len(c.pages) >= maxCached {
+			c.pages = map[string]*cachedPage{}
+		}
+		one = &cachedPage{}
+		c.pages[address] = one
+	}
+	return one
+}
+
+// loadPage returns the page of an address, made of the state of a version.
+func (s *site) loadPage(ctx context.Context, target *url.URL, state uint64) (rendered, error) {
+	one := s.pages.find(target.EscapedPath() + "?" + target.RawQuery)
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	now := s.options.Now()
+	if !one.made.IsZero() && one.state == state && now.Sub(one.made) < cachedFor {
+		return one.page, one.err
+	}
+	one.page, one.err = s.renderPage(ctx, target)
+	one.state, one.made = state, now
+	return one.page, one.err
+}
+
+func (s *site) renderPage(ctx context.Context, target *url.URL) (rendered, error) {
+	src, path, query := s.readSource(ctx), target.EscapedPath(), target.Query()
+	f := findAnswer(src, path, query)
+	if f.redirect != "" {
+		return rendered{code: http.StatusFound, redirect: f.redirect}, nil
+	}
+	frame := page.Frame{
+		Path: path, API: strings.TrimPrefix(answerPath(path), "/"), Product: src.Version, Needs: len(src.Overview().Needs), Refresh: query.Get("refresh") != "off",
+	}
+	if target.RawQuery != "" {
+		frame.Path += "?" + target.RawQuery
+		frame.API += "?" + target.RawQuery
+	}
+	for kind, n := range src.Problems(answer.ProblemFilter{}).Counts {
+		if kind != answer.Warning {
+			frame.Problems += n
+		}
+	}
+	if path == "/search" {
+		frame.Query = query.Get("q")
+	}
+	body, version, err := page.Render(frame, newPage(f.answer, src.Names(), query))
+	return rendered{code: f.code, body: body, version: version}, err
+}
+
+// answerPath returns the path of the answer of a page.
+func answerPath(path string) string {
+	if path == "/" {
+		return api + "/overview"
+	}
+	return api + path
+}
+
+// servePage answers with a page. A browser that has it already gets none.
+func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
+	state, _ := s.options.Store.Version()
+	p, err := s.loadPage(r.Context(), r.URL, state)
+	if err != nil {
+		s.serveInternalError(w, r, err)
+		return
+	}
+	if p.redirect != "" {
+		redirectBelow(w, r, p.redirect)
+		return
+	}
+	if p.code != http.StatusOK {
+		s.writeBody(w, r, p.code, htmlText, string(p.body))
+		return
+	}
+	s.writeTagged(w, r, htmlText, `"`+p.version+`"`, string(p.body))
+}
+
+// serveAnswer answers with what a page is made from.
+func (s *site) serveAnswer(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.EscapedPath(), api)
+	f := findAnswer(s.readSource(r.Context()), path, r.URL.Query())
+	switch {
+	case f.answer == nil:
+		redirectBelow(w, r, strings.TrimPrefix(api, "/")+"/"+f.redirect)
+	case f.code != http.StatusOK:
+		s.writeJSON(w, r, f.code, f.answer)
+	default:
+		s.writeTaggedJSON(w, r, f.answer)
+	}
+}
+
+// redirectBelow leads to a path of the site, which may be below a path of a proxy.
+func redirectBelow(w http.ResponseWriter, r *http.Request, path string) {
+	up := max(0, strings.Count(r.URL.EscapedPath(), "/")-1)
+	w.Header().Set("Location", "./"+strings.Repeat("../", up)+path)
+	w.WriteHeader(http.StatusFound)
+}
+
+// serveAsset answers with a file that pages need. Its path is another one in another build.
+func (s *site) serveAsset(w http.ResponseWriter, r *http.Request) {
+	data, contentType := page.Asset(r.PathValue("file"))
+	if contentType == "" || r.PathValue("build") != page.Build {
+		s.refuse(http.StatusNotFound, NothingHere, "load the page again")(w, r)
+		return
+	}
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	s.writeBody(w, r, http.StatusOK, contentType, string(data))
+}

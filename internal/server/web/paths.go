@@ -1,0 +1,136 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/page"
+)
+
+// api is before the path of a page where it is the path of the page's answer.
+const api = "/api/v1"
+
+// pagePaths are the paths of pages, and those of their answers below /api/v1.
+var pagePaths = []struct{ page, answer string }{
+	{"/{$}", "/overview"},
+	{"/environments", "/environments"},
+	{"/environments/{name}", "/environments/{name}"},
+	{"/commits", "/commits"},
+	{"/commits/{commit}", "/commits/{commit}"},
+	{"/problems", "/problems"},
+	{"/search", "/search"},
+	{"/health", "/health"},
+}
+
+// maxQuery bounds the text of a question.
+const maxQuery = 256
+
+// found is what there is at a path.
+type found struct {
+	answer any
+	// code is that of the answer.
+	code int
+	// redirect is the path, from the root of the site, of the page that says more; "" if there is none.
+	redirect string
+}
+
+// findAnswer returns what there is at the path of a page. The page is made from the same answer as the one
+// that the API gives.
+func findAnswer(src answer.Source, path string, query url.Values) found {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	for i, p := range parts {
+		name, err := url.PathUnescape(p)
+		if err != nil {
+			return missing(NothingHere, "")
+		}
+		parts[i] = name
+	}
+	text := query.Get("q")
+	text = text[:min(len(text), maxQuery)]
+	switch first := parts[0]; {
+	case len(parts) == 1 && (first == "" || first == "overview"):
+		return found{src.Overview(), http.StatusOK, ""}
+	case len(parts) == 1 && first == "environments":
+		return found{src.Environments(), http.StatusOK, ""}
+	case len(parts) == 2 && first == "environments":
+		return findEnvironment(src, parts[1])
+	case len(parts) == 1 && first == "commits":
+		return found{src.Commits(answer.CommitFilter{Text: text, Author: query.Get("author")}), http.StatusOK, ""}
+	case len(parts) == 2 && first == "commits":
+		return findCommit(src, parts[1])
+	case len(parts) == 1 && first == "problems":
+		return found{src.Problems(newProblemFilter(query, text)), http.StatusOK, ""}
+	case len(parts) == 1 && first == "search":
+		return searchNames(src, text)
+	case len(parts) == 1 && first == "health":
+		return found{src.Status(), http.StatusOK, ""}
+	}
+	return missing(NothingHere, "")
+}
+
+func newProblemFilter(query url.Values, text string) answer.ProblemFilter {
+	return answer.ProblemFilter{Environment: query.Get("env"), Kind: query.Get("kind"), Text: text}
+}
+
+func missing(sentence, hint string) found {
+	return found{errorAnswer{sentence, hint}, http.StatusNotFound, ""}
+}
+
+func findEnvironment(src answer.Source, name string) found {
+	one, ok := src.Environment(name)
+	if ok {
+		return found{one, http.StatusOK, ""}
+	}
+	hint := problem.DidYouMean(name, src.Names())
+	if hint == "" {
+		hint = "/api/v1/environments lists those that there are"
+	}
+	return missing(fmt.Sprintf("there is no environment %q", name), hint)
+}
+
+// findCommit returns where a commit is. A part of its id leads to the whole one.
+func findCommit(src answer.Source, id string) found {
+	journey, ok := src.Journey(id)
+	if ok {
+		return found{journey, http.StatusOK, ""}
+	}
+	switch ids := src.FindCommits(id); len(ids) {
+	case 0:
+		return missing(fmt.Sprintf("commit %q is not among the newest of the base", id), "fairlead explain promotion says more of older ones")
+	case 1:
+		return found{nil, http.StatusFound, "commits/" + ids[0]}
+	default:
+		return missing(fmt.Sprintf("several commits begin with %q", id), "write more of its id")
+	}
+}
+
+// searchNames returns what has a text in its name; a whole name leads there.
+func searchNames(src answer.Source, text string) found {
+	f := found{src.Search(text), http.StatusOK, ""}
+	_, isEnvironment := src.Environment(text)
+	ids := src.FindCommits(text)
+	switch {
+	case isEnvironment:
+		f.redirect = "environments/" + url.PathEscape(text)
+	case len(ids) == 1:
+		f.redirect = "commits/" + ids[0]
+	}
+	return f
+}
+
+// newPage returns the page of an answer: with how it was asked for, where it can be asked in several ways.
+func newPage(of any, names []string, query url.Values) any {
+	switch a := of.(type) {
+	case answer.Problems:
+		return page.Problems{Problems: a, Filter: newProblemFilter(query, query.Get("q")), Environments: names}
+	case answer.Commits:
+		return page.Commits{Commits: a, Filter: answer.CommitFilter{Text: query.Get("q")}}
+	case errorAnswer:
+		return page.Missing{Error: a.Error, Hint: a.Hint}
+	}
+	return of
+}
