@@ -14,6 +14,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/schemas"
@@ -23,7 +25,7 @@ import (
 // both directions.
 func TestModel(t *testing.T) {
 	kinds := []string{"ConfigMap"} // it has no spec; see its cases
-	for version, all := range map[string][]model.KindInfo{model.APIVersion: model.Kinds, model.OwnAPIVersion: model.OwnKinds} {
+	for version, all := range map[string][]model.KindInfo{model.APIVersion: model.Kinds, model.OwnAPIVersion: model.OwnKinds, claudie.APIVersion: model.ClaudieKinds} {
 		for _, k := range all {
 			kinds = append(kinds, k.Kind)
 			schema := parsed(t, k.Kind)
@@ -167,7 +169,11 @@ func problemsOf(kind, text string) problem.List {
 	case "Environment", "Freeze", "Promotion", "Template", "WorkloadRegistration":
 		layer.Kind, layer.Name = model.Base, "main"
 	}
-	_, all := model.Parse("dev", layer)
+	m, all := model.Parse("dev", layer)
+	if kind == claudie.InputManifestKind {
+		_, problems := clusters.Resolve(m)
+		all = append(all, problems...)
+	}
 	progress := model.NewParser().Progress("dev", layer)
 	all = append(all, progress.Problems...)
 	for _, p := range progress.Promotions {

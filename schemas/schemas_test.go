@@ -38,8 +38,8 @@ func compiled(t *testing.T, kind string) *gojsonschema.Schema {
 
 func TestSchema(t *testing.T) {
 	want := []string{
-		"Approval", "BaseRepo", "ClusterKey", "ClusterList", "ClusterType", "Company", "ConfigMap", "ConfigSchema", "DeploymentTarget", "Environment", "Ephemeral", "Freeze", "GitOpsRepo",
-		"Hold", "PlanApproval", "PlanRequest", "Promotion", "Release", "SchedulingPolicy", "Stack", "StackSettings", "Team", "Template", "Workload",
+		"Approval", "BaseRepo", "ClusterBinding", "ClusterKey", "ClusterList", "ClusterType", "Company", "ConfigMap", "ConfigSchema", "DeploymentTarget", "Environment", "Ephemeral", "Freeze", "GitOpsRepo",
+		"Hold", "InputManifest", "PlanApproval", "PlanRequest", "Promotion", "Release", "SchedulingPolicy", "Stack", "StackSettings", "Team", "Template", "TemplateGitReference", "Workload",
 		"WorkloadRegistration",
 	}
 	if diff := cmp.Diff(want, schemas.Kinds()); diff != "" {

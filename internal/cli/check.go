@@ -49,7 +49,9 @@ type checkedEnvironment struct {
 	Assignments  int            `json:"assignments"`
 	Stacks       int            `json:"stacks,omitempty"`
 	Components   int            `json:"components,omitempty"` // of all stacks
-	Ignored      map[string]int `json:"ignored,omitempty"`    // objects by "apiVersion Kind"
+	Manifests    int            `json:"manifests,omitempty"`
+	Provisioned  int            `json:"provisionedClusters,omitempty"` // of all manifests
+	Ignored      map[string]int `json:"ignored,omitempty"`             // objects by "apiVersion Kind"
 }
 
 func newCheck(a *app) *cobra.Command {
@@ -143,11 +145,16 @@ func newCheckedEnvironment(e source.Rendered) checkedEnvironment {
 	for _, s := range e.Model.Stacks.List {
 		components += len(s.Components)
 	}
+	provisioned := 0
+	for _, m := range e.Model.Clusters.Manifests {
+		provisioned += len(m.Spec.Kubernetes.Clusters)
+	}
 	return checkedEnvironment{
 		Environment: e.Environment, Ready: problems == 0, Problems: problems, Warnings: warnings,
 		ClusterTypes: len(e.Model.ClusterTypes), Targets: len(e.Model.Targets),
 		Assignments: schedule.NewPlan(e.Model, nil).Len(), Ignored: e.Model.Ignored,
 		Stacks: len(e.Model.Stacks.List), Components: components,
+		Manifests: len(e.Model.Clusters.Manifests), Provisioned: provisioned,
 	}
 }
 
@@ -216,11 +223,15 @@ func (k *checkCommand) reportText(r checkReport) string {
 	return b.String()
 }
 
-// contentText says how much there is in the environment; stacks only where there are some.
+// contentText says how much there is in the environment; stacks and manifests of clusters only where
+// there are some.
 func (e checkedEnvironment) contentText() string {
 	content := []string{text.Count(e.ClusterTypes, "cluster type"), text.Count(e.Targets, "deployment target"), text.Count(e.Assignments, "assignment")}
 	if e.Stacks > 0 {
 		content = append(content, text.Count(e.Stacks, "stack"), text.Count(e.Components, "component"))
+	}
+	if e.Manifests > 0 {
+		content = append(content, text.Count(e.Manifests, "InputManifest"), text.Count(e.Provisioned, "provisioned cluster"))
 	}
 	return strings.Join(content, ", ")
 }

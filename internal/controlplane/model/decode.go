@@ -30,6 +30,8 @@ type decoder struct {
 	budget int
 	// foreign is true if the object is of CloudKnit's kinds, some of which have the names of others.
 	foreign bool
+	// pruned is true if an API server drops unknown fields of the kind: one that is null changes nothing.
+	pruned bool
 	// folded is true if Flux delivers folded texts (>) as kustomize writes them.
 	folded bool
 }
@@ -48,7 +50,7 @@ func (d *decoder) positionOf(n *yaml.Node) problem.Pos {
 }
 
 func (d *decoder) addProblem(n *yaml.Node, hint, format string, args ...any) {
-	if kind, _, _ := strings.Cut(d.subject, "/"); hint == "" && !d.foreign && (isKind(kind, Kinds) || isKind(kind, OwnKinds) || kind == "ConfigMap") {
+	if kind, _, _ := strings.Cut(d.subject, "/"); hint == "" && !d.foreign && (isKind(kind, Kinds) || isKind(kind, OwnKinds) || isKind(kind, ClaudieKinds) || kind == "ConfigMap") {
 		hint = "fairlead schema " + kind + " prints what it may hold"
 	} else if schema := stackSchemas[kind]; hint == "" && d.foreign && schema != "" {
 		hint = "fairlead schema " + schema + " prints what it may hold"
@@ -169,6 +171,10 @@ func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 	braces := n.Style&yaml.FlowStyle != 0
 	for key, value := range d.uniquePairs(n) {
 		f, ok := fields.Find(key.Value)
+		if !ok && d.pruned && yamldoc.IsNull(value) {
+			d.problems.Warnf(d.positionOf(key), d.subject, "remove it", "%s has no field %q; it is null, and has no effect", cmp.Or(path, "the object"), key.Value)
+			continue
+		}
 		if !ok {
 			d.addProblem(key, fields.HintFor(key.Value, "its fields are "), "%s has no field %q", cmp.Or(path, "the object"), key.Value)
 			continue

@@ -1,9 +1,13 @@
 package model
 
 import (
+	"slices"
+
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // Annotations that Fairlead reads on an InputManifest.
@@ -15,25 +19,32 @@ const (
 	// VersionsAnnotation is the first and the last minor version of Kubernetes that the installed
 	// Claudie takes, as "1.34-1.36".
 	VersionsAnnotation = OwnGroup + "/kubernetes-versions"
+	// ExistingSecretsAnnotation names Secrets, as "namespace/name", that the management cluster has
+	// without the control plane.
+	ExistingSecretsAnnotation = OwnGroup + "/existing-secrets"
 )
 
+var manifestAnnotations = []string{ExecutorAnnotation, DecommissionAnnotation, VersionsAnnotation, ExistingSecretsAnnotation}
+
+// ClaudieKinds are the kinds of Claudie that people write, sorted.
+var ClaudieKinds = []KindInfo{
+	{claudie.InputManifestKind, claudie.Spec{}},
+	{claudie.TemplateGitReferenceKind, claudie.TemplateSpec{}},
+}
+
 // Clusters is what a model holds of the clusters that are provisioned. Its lists are sorted by namespace
-// and name, and each object is composed of the base's and the environment's.
+// and name. A manifest is the environment's if a part of it is on the environment's branch: what is in
+// the base only is a blueprint.
 type Clusters struct {
 	Manifests []*InputManifest
 	Templates []*TemplateGitReference
 	Bindings  []*ClusterBinding
+	// Credentials are those of the control plane, if there is a manifest, sorted by Secret.
+	Credentials []*Credential
 }
 
-// Composed is an object that is written in the base, in the environment, or in both.
-type Composed struct {
-	Object
-	Namespace string
-	// Node is the composed spec, with the comments and the order of what is written.
-	Node *yaml.Node
-}
-
-// InputManifest is a composed manifest of clusters.
+// InputManifest is a composed manifest of clusters. Pools, roles and providers of the base that nothing
+// uses are left out.
 type InputManifest struct {
 	Composed
 	Spec claudie.Spec
@@ -62,4 +73,131 @@ type BoundCluster struct {
 	Name        string            `yaml:"name" required:"true"`
 	ClusterType string            `yaml:"clusterType"`
 	Values      map[string]string `yaml:"values"`
+}
+
+// clusterParts is what files hold of clusters.
+type clusterParts struct {
+	manifests, templates, bindings []*objectPart
+	credentials                    []*Credential
+}
+
+func (c *clusterParts) add(o *clusterParts) {
+	c.manifests = append(c.manifests, o.manifests...)
+	c.templates = append(c.templates, o.templates...)
+	c.bindings = append(c.bindings, o.bindings...)
+	c.credentials = append(c.credentials, o.credentials...)
+}
+
+// readClaudieKind reads an object of one of Claudie's kinds.
+func (r *reader) readClaudieKind(n *yaml.Node, h header, d *decoder) {
+	d.subject = h.kind + "/" + nameOf(n)
+	c := &r.out.clusters
+	switch {
+	case r.layer.Kind == Workloads:
+		r.ignoreObject(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
+	case h.apiVersion != claudie.APIVersion:
+		d.addProblem(n, "", "unknown apiVersion %s; the kinds of Claudie have %s", h.apiVersion, claudie.APIVersion)
+	case h.kind == claudie.InputManifestKind:
+		c.manifests = append(c.manifests, readPart[claudie.Spec](r, n, h.kind, d))
+	case h.kind == claudie.TemplateGitReferenceKind:
+		c.templates = append(c.templates, readPart[claudie.TemplateSpec](r, n, h.kind, d))
+	case problem.FindNearest(h.kind, []string{claudie.InputManifestKind, claudie.TemplateGitReferenceKind}) != "":
+		d.addProblem(n, kindHint(h.kind, ClaudieKinds), "unknown kind %s in %s", h.kind, claudie.Group)
+	default:
+		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
+	}
+}
+
+// compose returns the clusters of an environment, and counts the manifests that are in the base only.
+func (c *clusterParts) compose(all *content) Clusters {
+	var clusters Clusters
+	problems := &all.problems
+	for _, o := range composeObjects(c.manifests, problems) {
+		if !o.isOfEnvironment() {
+			all.countIgnored(claudie.APIVersion+" "+o.Kind, 1)
+			continue
+		}
+		m := &InputManifest{o, decodeNode[claudie.Spec](o.Node)}
+		m.dropUnused()
+		clusters.Manifests = append(clusters.Manifests, m)
+	}
+	for _, o := range composeObjects(c.templates, problems) {
+		clusters.Templates = append(clusters.Templates, &TemplateGitReference{o, decodeNode[claudie.TemplateSpec](o.Node)})
+	}
+	for _, o := range composeObjects(c.bindings, problems) {
+		clusters.Bindings = append(clusters.Bindings, &ClusterBinding{o, decodeNode[ClusterBindingSpec](o.Node)})
+	}
+	if len(clusters.Manifests) > 0 {
+		clusters.Credentials = sortCredentials(c.credentials, problems)
+	}
+	return clusters
+}
+
+// dropUnused leaves out what only the base has and nothing uses: it is for other environments.
+func (m *InputManifest) dropUnused() {
+	if m.ofBase == nil {
+		return
+	}
+	roles, pools, providers := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, lb := range m.Spec.LoadBalancers.Clusters {
+		markNames(roles, lb.Roles)
+		markNames(pools, lb.Pools)
+		providers[lb.DNS.Provider] = true
+	}
+	for _, c := range m.Spec.Kubernetes.Clusters {
+		markNames(pools, c.Pools.Control)
+		markNames(pools, c.Pools.Compute)
+	}
+	m.Spec.LoadBalancers.Roles = dropNamed(m, m.Spec.LoadBalancers.Roles, roles, "loadBalancers", "roles")
+	m.Spec.NodePools.Static = dropNamed(m, m.Spec.NodePools.Static, pools, "nodePools", "static")
+	m.Spec.NodePools.Dynamic = dropNamed(m, m.Spec.NodePools.Dynamic, pools, "nodePools", "dynamic")
+	for _, p := range m.Spec.NodePools.Dynamic {
+		providers[p.ProviderSpec.Name] = true
+	}
+	m.Spec.Providers = dropNamed(m, m.Spec.Providers, providers, "providers")
+}
+
+func markNames(marked map[string]bool, names []string) {
+	for _, name := range names {
+		marked[name] = true
+	}
+}
+
+// dropNamed leaves those elements of a list, and of its node, out that are of the base only and not
+// used.
+func dropNamed[T any](m *InputManifest, all []T, used map[string]bool, keys ...string) []T {
+	n := yamldoc.FindValue(m.Node, keys...)
+	if n == nil || n.Kind != yaml.SequenceNode || len(n.Content) != len(all) {
+		return all
+	}
+	var kept []T
+	var nodes []*yaml.Node
+	for i, item := range n.Content {
+		if m.ofBase[item] && !used[yamldoc.FindText(item, "name")] {
+			continue
+		}
+		kept, nodes = append(kept, all[i]), append(nodes, item)
+	}
+	if len(kept) < len(all) {
+		m.Node = replaceValue(m.Node, &yaml.Node{Kind: n.Kind, Tag: n.Tag, Style: n.Style, Line: n.Line, Content: nodes}, keys...)
+	}
+	return kept
+}
+
+// replaceValue returns a mapping in which the value at the keys is another one. The mapping itself is
+// not changed.
+func replaceValue(mapping, value *yaml.Node, keys ...string) *yaml.Node {
+	replaced := *mapping
+	replaced.Content = slices.Clone(mapping.Content)
+	for i := 0; i+1 < len(replaced.Content); i += 2 {
+		if replaced.Content[i].Value != keys[0] {
+			continue
+		}
+		if len(keys) > 1 {
+			value = replaceValue(replaced.Content[i+1], value, keys[1:]...)
+		}
+		replaced.Content[i+1] = value
+		break
+	}
+	return &replaced
 }

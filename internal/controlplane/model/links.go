@@ -21,7 +21,7 @@ type linkedLists struct {
 // linkContent makes the model of the objects of all layers and checks them against each
 // other. It appends problems to all.problems.
 func linkContent(env string, all *content, last *linkedLists) *Model {
-	m := &Model{Environment: env, Ignored: all.ignored}
+	m := &Model{Environment: env}
 	problems := &all.problems
 	m.Environments = uniqueByName(all.environments, problems, func(e *Environment) *Object { return &e.Object })
 	m.BaseRepos = uniqueByName(all.baseRepos, problems, func(b *BaseRepo) *Object { return &b.Object })
@@ -33,6 +33,8 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 	m.Configs = uniqueByName(all.configs, problems, func(c *Config) *Object { return &c.Object })
 	m.Schemas = uniqueByName(all.schemas, problems, func(s *Schema) *Object { return &s.Object })
 	m.Stacks = all.stacks.unique(problems)
+	m.Clusters = all.clusters.compose(all)
+	m.Ignored = all.ignored
 	last.workloads = last.workloads.nextList(all.workloads, problems, func(w *workload) *Object { return &w.Object })
 	last.made = last.made.nextLists(m, last.workloads.kept)
 	targets := m.collectTargets(last.made, all.targets, problems)

@@ -221,6 +221,7 @@ type Model struct {
 	Configs       []*Config
 	Schemas       []*Schema
 	Stacks        Stacks
+	Clusters      Clusters
 	// Ignored counts the objects of other kinds, by "apiVersion Kind".
 	Ignored map[string]int
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
@@ -106,6 +107,8 @@ func (r *reader) checkAnnotation(kind, key string, value locatedText, d *decoder
 		known = []string{AcknowledgeAnnotation}
 	case "ClusterType":
 		known = []string{ClustersAnnotation}
+	case claudie.InputManifestKind:
+		known = manifestAnnotations
 	}
 	if slices.Contains(known, key) || slices.Contains(ownAnnotations, key) {
 		return

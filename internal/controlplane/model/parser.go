@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/recent"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/kube/kustomize"
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
@@ -147,6 +148,7 @@ type content struct {
 	configs       []*Config
 	schemas       []*Schema
 	stacks        Stacks
+	clusters      clusterParts
 	ignored       map[string]int
 	progress      Progress
 	problems      problem.List
@@ -166,6 +168,7 @@ func (c *content) add(o *content) {
 	c.configs = append(c.configs, o.configs...)
 	c.schemas = append(c.schemas, o.schemas...)
 	c.stacks.add(&o.stacks)
+	c.clusters.add(&o.clusters)
 	c.progress.add(&o.progress)
 	c.problems = append(c.problems, o.problems...)
 	c.dropped.add(o.dropped)
@@ -299,6 +302,7 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 		c.problems.Addf(r.positionAt(line), "", "save it as UTF-8", "the file is not UTF-8 text")
 		return c
 	}
+	r.text = e.Data
 	r.readText(e.Data)
 	return c
 }
@@ -325,7 +329,8 @@ type reader struct {
 	layer Layer
 	file  string
 	out   *content
-	built bool // the text is the output of a build, and its lines are meaningless
+	text  []byte // of the file
+	built bool   // the text is the output of a build, and its lines are meaningless
 	// canceled reports whether what is read is thrown away: one file may take a minute.
 	canceled func() bool
 }
@@ -335,6 +340,7 @@ func (r *reader) positionAt(line int) problem.Pos {
 }
 
 func (r *reader) readText(data []byte) {
+	objects, known := 0, len(r.out.clusters.credentials)
 	for _, doc := range r.parseDocuments(data) {
 		if r.canceled() {
 			return
@@ -345,7 +351,11 @@ func (r *reader) readText(data []byte) {
 		if r.built {
 			clearLines(doc.root)
 		}
+		objects++
 		r.readDocument(doc, 0)
+	}
+	for _, c := range r.out.clusters.credentials[known:] {
+		c.Mixed = c.Mixed || objects > len(r.out.clusters.credentials)-known
 	}
 }
 
@@ -453,6 +463,10 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 		r.readOwn(n, h, d)
 	case isStackGroup(group):
 		r.readStackKind(n, h, d)
+	case group == claudie.Group:
+		r.readClaudieKind(n, h, d)
+	case isCredential(h):
+		r.readCredential(n, h)
 	case h.apiVersion == "v1" && h.kind == "ConfigMap":
 		r.readConfigMap(n, d)
 	default:

@@ -22,6 +22,7 @@ const (
 // OwnKinds are the kinds of fairlead.io/v1alpha1 that people write, sorted.
 var OwnKinds = []KindInfo{
 	{"Approval", approvalSpec{}},
+	{"ClusterBinding", ClusterBindingSpec{}},
 	{"ClusterKey", clusterKeySpec{}},
 	{"ClusterList", clusterListSpec{}},
 	{"Ephemeral", ephemeralSpec{}},
@@ -245,7 +246,7 @@ func (p *Parser) Progress(env string, l Layer) *Progress { return &p.readLayer(e
 // what is rendered; those of kinds that are about stacks do the opposite.
 func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 	p := &r.out.progress
-	if !isStackKind(h.kind) {
+	if !isStackKind(h.kind) && h.kind != "ClusterBinding" {
 		d.problems = &p.Problems
 	}
 	switch {
@@ -278,6 +279,8 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		p.Releases = append(p.Releases, &Release{o, string(s.Commit), s.Reason})
 	case "StackSettings", "PlanApproval", "PlanRequest":
 		r.readOwnStackKind(n, h.kind, d)
+	case "ClusterBinding":
+		r.out.clusters.bindings = append(r.out.clusters.bindings, readPart[ClusterBindingSpec](r, n, h.kind, d))
 	case "ClusterKey":
 		o, s, _ := readObject[clusterKeySpec](r, n, h.kind, d)
 		p.Keys = append(p.Keys, &ClusterKey{o, s.Epoch, s.Renewed, s.Retired, s.Adopted, s.Reason})

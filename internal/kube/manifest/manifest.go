@@ -75,7 +75,7 @@ func inspectDocument(root *yaml.Node) []Finding {
 	objects := splitLists(root, "", "")
 	found := findDuplicates(root, objects)
 	for _, o := range objects {
-		if f, ok := findPlaintextSecret(o, root); ok {
+		if f, ok := FindPlaintextSecret(o, root); ok {
 			found = append(found, f)
 		}
 	}

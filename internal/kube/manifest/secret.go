@@ -9,10 +9,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// findPlaintextSecret finds the first value of a Secret that anyone can read. The
+// FindPlaintextSecret finds the first value of a Secret that anyone can read. The
 // metadata of SOPS stands in the document or in the object, as the document may
 // be a list.
-func findPlaintextSecret(o Object, root *yaml.Node) (Finding, bool) {
+func FindPlaintextSecret(o Object, root *yaml.Node) (Finding, bool) {
 	if o.APIVersion != "v1" || o.Kind != "Secret" {
 		return Finding{}, false
 	}

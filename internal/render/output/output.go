@@ -32,6 +32,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
@@ -147,6 +148,8 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 	}
 	p.warnMissing(rows)
 	stacks, found := stackfiles.RenderCached(m, &c.stacks)
+	p.found.add(found...)
+	_, found = clusters.Resolve(m)
 	p.found.add(found...)
 	problems := p.sortedProblems()
 	if problems.Stops() {

@@ -122,7 +122,7 @@ func kindsPage(t *testing.T) string {
 		wrap("After reading this page you know every kind of object that a control plane may hold, with all fields. "+
 			"It is made from the JSON Schemas that `fairlead schema KIND` prints, which editors use as well.") + "\n\n" +
 		wrap("Every object has `apiVersion`, `kind` and `metadata` with a `name`; labels and annotations are text. "+
-			"A `namespace` has no effect: objects belong to the environment whose branch they are in. "+
+			"A `namespace` has no effect, except with Claudie's kinds: objects belong to the environment whose branch they are in. "+
 			"Fields that are not listed are problems.") + "\n")
 	kinds := schemas.Kinds()
 	if len(kinds) < 15 {

@@ -1,0 +1,192 @@
+package clusters
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// checker reports what is wrong with one object.
+type checker struct {
+	*resolver
+	object   *model.Composed
+	manifest *Manifest
+	spec     *claudie.Spec
+}
+
+// fieldPath is the way to a field of a spec: keys, and indexes of lists.
+type fieldPath []any
+
+// child returns the path of a field inside of another.
+func (p fieldPath) child(steps ...any) fieldPath {
+	return append(p[:len(p):len(p)], steps...)
+}
+
+// The longest names, so that the names of nodes are at most 63 characters long: cluster, hash, pool,
+// hash and two digits.
+const (
+	maxProviderName = 15
+	maxPoolName     = 14
+	maxClusterName  = 28
+	maxLabel        = kubename.MaxLabel
+)
+
+const nameHint = "lower case letters, digits and hyphens, with a letter or digit at both ends"
+
+func (c *checker) addf(path fieldPath, hint, format string, args ...any) {
+	c.problems.Addf(c.object.PositionOf(path...), c.object.Subject(), hint, format, args...)
+}
+
+func (c *checker) warnf(path fieldPath, hint, format string, args ...any) {
+	c.problems.Warnf(c.object.PositionOf(path...), c.object.Subject(), hint, format, args...)
+}
+
+// isWritten reports whether a field of the spec is written.
+func (c *checker) isWritten(path fieldPath) bool { return c.object.IsWritten(path...) }
+
+// String returns the keys at the end of the path, as a field of the nearest element of a list.
+func (p fieldPath) String() string {
+	var keys []string
+	for _, step := range p {
+		key, ok := step.(string)
+		if !ok {
+			keys = nil
+			continue
+		}
+		keys = append(keys, key)
+	}
+	return strings.Join(keys, ".")
+}
+
+// isMisread reports whether a field with the zero value has another one in the file, which is of a wrong
+// type: that was reported where the file was read.
+func (c *checker) isMisread(path fieldPath) bool {
+	text, written := c.object.TextOf(path...)
+	return written && text != "" && text != "0" && text != "null" && text != "~"
+}
+
+// requireText reports a field without text, and returns whether it has one.
+func (c *checker) requireText(what string, path fieldPath, text string) bool {
+	if text == "" && !c.isMisread(path) {
+		c.addf(path, "", "%s%s is required", prefixOf(what), path)
+	}
+	return text != ""
+}
+
+// prefixOf returns how a sentence about a part of an object begins; "" if it is about all of it.
+func prefixOf(what string) string {
+	if what == "" {
+		return ""
+	}
+	return what + ": "
+}
+
+// checkName reports a name that is too long or no DNS label. What has no name was reported.
+func (c *checker) checkName(kind string, path fieldPath, name string, limit int) {
+	switch {
+	case name == "":
+		c.requireText(kind, path, name)
+	case len(name) > limit:
+		c.addf(path, "shorten it: it is a part of the names of nodes", "%s %s: the name is %d characters long, and %d is the limit", kind, name, len(name), limit)
+	case !kubename.IsDNSLabel(name):
+		c.addf(path, nameHint, "%s: the name cannot be %q", kind, name)
+	}
+}
+
+// checkTwice reports a name that an earlier element of its list has.
+func (c *checker) checkTwice(kind string, path fieldPath, name string, seen map[string]fieldPath) {
+	if name == "" {
+		return
+	}
+	if first, twice := seen[name]; twice {
+		c.addf(path, "give one of them another name", "%s %s is written twice, first at %s", kind, name, c.object.PositionOf(first...))
+		return
+	}
+	seen[name] = path
+}
+
+// checkNames reports names of a list that are there twice, or that nothing has.
+func (c *checker) checkNames(what string, path fieldPath, names []string, kind string, known []string) {
+	seen := map[string]bool{}
+	for i, name := range names {
+		switch at := path.child(i); {
+		case name == "":
+			c.addf(at, "remove it", "%s: %s has an empty name", what, path)
+		case seen[name]:
+			c.addf(at, "remove one of them", "%s: %s has %s twice", what, path, name)
+		default:
+			c.checkKnown(what, at, name, kind, known)
+		}
+		seen[name] = true
+	}
+}
+
+// checkKnown reports a name that nothing has.
+func (c *checker) checkKnown(what string, path fieldPath, name, kind string, known []string) bool {
+	if slices.Contains(known, name) {
+		return true
+	}
+	hint := problem.DidYouMean(name, known)
+	if hint == "" && len(known) > 0 && len(known) <= 12 {
+		hint = "there is " + strings.Join(known, ", ")
+	}
+	c.addf(path, hint, "%s: there is no %s %s", what, kind, name)
+	return false
+}
+
+// checkSecret reports a Secret that is not named, that nothing provides, or that has not all keys.
+func (c *checker) checkSecret(what string, path fieldPath, ref claudie.Reference, keys ...string) {
+	if ref.Name == "" || ref.Namespace == "" {
+		c.addf(path, "write both", "%s%s has no name, or no namespace", prefixOf(what), path)
+		return
+	}
+	if kubename.Check(ref.Name) != nil || !kubename.IsDNSLabel(ref.Namespace) {
+		c.addf(path, "name the Secret as it is on the management cluster", "%s%s cannot be %q in the namespace %q", prefixOf(what), path, ref.Name, ref.Namespace)
+		return
+	}
+	name := ref.Namespace + "/" + ref.Name
+	if c.manifest != nil && c.manifest.hasSecret(name) {
+		return
+	}
+	found := c.secrets[name]
+	if found == nil {
+		c.addf(path, "add it as a Secret that SOPS encrypts, or as an ExternalSecret; or, if the management cluster has it, to the annotation "+model.ExistingSecretsAnnotation,
+			"%snothing in the control plane provides the Secret %s", prefixOf(what), name)
+		return
+	}
+	if found.Mixed && !found.IsExternal() {
+		c.problems.Addf(found.Pos, found.Subject(), "move it there, outside of kustomizations: what SOPS encrypted is passed on byte for byte", "a manifest of clusters needs the Secret, which is not in a file of its own")
+	}
+	if found.Keys == nil && found.IsExternal() {
+		return
+	}
+	for _, key := range keys {
+		if !slices.Contains(found.Keys, key) {
+			c.addf(path, cmp.Or(problem.DidYouMean(key, found.Keys), "add it to "+found.Subject()+" at "+found.Pos.String()), "%sthe Secret %s has no key %s", prefixOf(what), name, key)
+		}
+	}
+}
+
+// hasSecret reports whether the manifest says that the management cluster has a Secret.
+func (m *Manifest) hasSecret(name string) bool {
+	return slices.Contains(splitWords(m.Annotations[model.ExistingSecretsAnnotation]), name)
+}
+
+// splitWords returns the words of a list with commas, spaces or lines between them.
+func splitWords(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
+}
+
+// namesOf returns the names of the elements of a list.
+func namesOf[T any](all []T, nameOf func(*T) string) []string {
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = nameOf(&all[i])
+	}
+	return names
+}

@@ -1,0 +1,127 @@
+// Package clusters resolves the clusters that an environment provisions: what is written about them in
+// Claudie's InputManifests is checked, and each cluster is put together with its load balancers and its
+// cluster type.
+//
+// What the package keeps true:
+//   - A manifest that is returned without problems is one that Claudie's admission accepts, as far as the
+//     control plane can know, and every name in it is of something that exists.
+//   - Manifests are checked against each other: two of them never have the same machine, DNS name or
+//     project.
+//   - No problem holds a value of a Secret.
+package clusters
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// The executors, which carry a manifest out.
+const (
+	Claudie = "claudie"
+	Tofu    = "tofu"
+	CAPI    = "capi"
+)
+
+// Manifest is one manifest of an environment.
+type Manifest struct {
+	*model.InputManifest
+	Executor string
+	// Decommissioned permits that clusters of the manifest are destroyed.
+	Decommissioned bool
+	// Units are the clusters, in the order of the manifest.
+	Units []*Unit
+}
+
+// Project returns the name that Claudie gives the manifest. It must never change: another project is
+// another infrastructure.
+func (m *Manifest) Project() string { return m.Namespace + "-" + m.Name }
+
+// Unit is a Kubernetes cluster with all load balancers that target it.
+type Unit struct {
+	*claudie.Cluster
+	LoadBalancers []*claudie.LoadBalancer
+	// Binding is the cluster type of the cluster; nil if none is written.
+	Binding *model.BoundCluster
+}
+
+// Resolve returns the manifests of a model, sorted by namespace and name. If a problem stops the
+// environment, they serve only to find more problems.
+func Resolve(m *model.Model) ([]*Manifest, problem.List) {
+	if len(m.Clusters.Manifests)+len(m.Clusters.Bindings) == 0 {
+		return nil, nil
+	}
+	r := resolver{model: m, secrets: map[string]*model.Credential{}}
+	for _, c := range m.Clusters.Credentials {
+		r.secrets[c.Path()] = c
+	}
+	var all []*Manifest
+	for _, written := range m.Clusters.Manifests {
+		all = append(all, r.resolveManifest(written))
+	}
+	r.checkTemplates(all)
+	r.checkAcross(all)
+	r.bindClusters(all)
+	return all, r.problems
+}
+
+// resolver collects the problems of the manifests of a model.
+type resolver struct {
+	model    *model.Model
+	secrets  map[string]*model.Credential
+	problems problem.List
+}
+
+func (r *resolver) resolveManifest(written *model.InputManifest) *Manifest {
+	m := &Manifest{InputManifest: written, Executor: cmp.Or(written.Annotations[model.ExecutorAnnotation], Claudie)}
+	c := checker{resolver: r, object: &written.Composed, manifest: m, spec: &written.Spec}
+	c.checkAnnotations()
+	c.checkProviders()
+	c.checkPools()
+	c.checkRoles()
+	c.checkClusters()
+	c.checkLoadBalancers()
+	for i := range m.Spec.Kubernetes.Clusters {
+		cluster := &m.Spec.Kubernetes.Clusters[i]
+		m.Units = append(m.Units, &Unit{Cluster: cluster, LoadBalancers: m.Spec.LoadBalancersOf(cluster.Name)})
+	}
+	return m
+}
+
+// FindUnit returns the cluster of that name; nil if there is none.
+func (m *Manifest) FindUnit(cluster string) *Unit {
+	i := slices.IndexFunc(m.Units, func(u *Unit) bool { return u.Name == cluster })
+	if i < 0 {
+		return nil
+	}
+	return m.Units[i]
+}
+
+// checkAnnotations reports what the annotations of a manifest cannot be.
+func (c *checker) checkAnnotations() {
+	m := c.manifest
+	executors := []string{Claudie, Tofu, CAPI}
+	if !slices.Contains(executors, m.Executor) {
+		c.addf(nil, cmp.Or(problem.DidYouMean(m.Executor, executors), "the executors are claudie, tofu and capi"), "the annotation %s cannot be %q", model.ExecutorAnnotation, m.Executor)
+	}
+	switch text := m.Annotations[model.DecommissionAnnotation]; text {
+	case "", "false":
+	case "true":
+		m.Decommissioned = true
+	default:
+		c.addf(nil, `write "true", or remove it`, "the annotation %s cannot be %q", model.DecommissionAnnotation, text)
+	}
+	for _, name := range splitWords(m.Annotations[model.ExistingSecretsAnnotation]) {
+		if namespace, secret, ok := strings.Cut(name, "/"); !ok || !kubename.IsDNSLabel(namespace) || kubename.Check(secret) != nil {
+			c.addf(nil, "as namespace/name", "the annotation %s cannot have %q", model.ExistingSecretsAnnotation, name)
+		}
+	}
+	if project := m.Project(); len(project) > maxLabel {
+		c.addf(nil, "shorten the name or the namespace", "Claudie labels Secrets with %s: the namespace and the name are %d characters long together, and %d is the limit", project, len(project), maxLabel)
+	}
+}

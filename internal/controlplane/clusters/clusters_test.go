@@ -1,0 +1,147 @@
+package clusters_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/testkit/golden"
+)
+
+// resolve reads layers, and returns the manifests with all problems.
+func resolve(env string, layers ...model.Layer) ([]*clusters.Manifest, problem.List) {
+	m, problems := model.Parse(env, layers...)
+	all, more := clusters.Resolve(m)
+	return all, append(problems, more...).Sorted()
+}
+
+// TestRules breaks a sound control plane in one way at a time. Each file below edit/ has lines with "-"
+// that are replaced by the lines with "+" after them; want/ has the problems.
+func TestRules(t *testing.T) {
+	golden.Run(t, "testdata/rules/*.txtar", func(t *testing.T, c *golden.Case) {
+		sound := c.Text("sound.yaml")
+		if _, problems := resolveText(sound); len(problems) > 0 {
+			t.Fatalf("the sound control plane has problems:\n%s", golden.Problems(problems))
+		}
+		for _, e := range c.Tree(t, "edit").Entries() {
+			t.Run(e.Name, func(t *testing.T) {
+				_, problems := resolveText(applyEdit(t, sound, string(e.Data)))
+				if len(problems) == 0 {
+					t.Errorf("no problem")
+				}
+				c.Want(t, "want/"+e.Name, golden.Problems(problems))
+			})
+		}
+	})
+}
+
+// resolveText resolves an environment of one file.
+func resolveText(text string) ([]*clusters.Manifest, problem.List) {
+	files := tree.FromEntries([]tree.Entry{tree.File("clusters.yaml", []byte(text)), tree.File("secrets.yaml", []byte(sealed(text)))})
+	return resolve("dev", model.Layer{Kind: model.Env, Name: "dev", Files: files})
+}
+
+// sealed returns the Secrets that the comments "# sealed: namespace/name keys" of a text ask for, as
+// SOPS writes them.
+func sealed(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		words, ok := strings.CutPrefix(line, "# sealed: ")
+		if !ok {
+			continue
+		}
+		fields := strings.Fields(words)
+		namespace, name, _ := strings.Cut(fields[0], "/")
+		fmt.Fprintf(&b, "apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData:\n", name, namespace)
+		for _, key := range fields[1:] {
+			fmt.Fprintf(&b, "  %s: ENC[AES256_GCM,data:b3U=,iv:aXY=,tag:dGFn,type:str]\n", key)
+		}
+		b.WriteString("sops: {version: 3.9.0}\n---\n")
+	}
+	return b.String()
+}
+
+// applyEdit replaces each block of lines with "-" by the lines with "+" that come after it.
+func applyEdit(t *testing.T, text, edit string) string {
+	t.Helper()
+	var before, after strings.Builder
+	replaceBlock := func() {
+		if n := strings.Count(text, before.String()); n != 1 {
+			t.Fatalf("the text is there %d times:\n%s", n, before.String())
+		}
+		text = strings.Replace(text, before.String(), after.String(), 1)
+		before.Reset()
+		after.Reset()
+	}
+	for line := range strings.Lines(edit) {
+		switch {
+		case strings.HasPrefix(line, "+"):
+			after.WriteString(line[1:])
+			continue
+		case after.Len() > 0:
+			replaceBlock()
+		}
+		before.WriteString(line[1:])
+	}
+	replaceBlock()
+	return text
+}
+
+// TestManifests resolves whole control planes: those of Claudie's documentation, its test sets, and
+// compositions.
+func TestManifests(t *testing.T) {
+	golden.Run(t, "testdata/manifests/*.txtar", func(t *testing.T, c *golden.Case) {
+		layers := c.Layers(t)
+		var secrets strings.Builder
+		for _, l := range layers {
+			for _, data := range l.Files.All() {
+				secrets.WriteString(sealed(string(data)))
+			}
+		}
+		if secrets.Len() > 0 {
+			files, err := tree.Union(layers[1].Files, tree.FromEntries([]tree.Entry{tree.File("sealed.yaml", []byte(secrets.String()))}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			layers[1].Files = files
+		}
+		all, problems := resolve(c.Environment(), layers...)
+		c.Want(t, "problems", golden.Problems(problems))
+		c.Want(t, "manifests", summarize(all))
+	})
+}
+
+// summarize returns what matters of manifests.
+func summarize(all []*clusters.Manifest) string {
+	var b strings.Builder
+	for _, m := range all {
+		fmt.Fprintf(&b, "%s, project %s, executor %s, decommissioned %t\n", m.Path(), m.Project(), m.Executor, m.Decommissioned)
+		for _, p := range m.Spec.Providers {
+			fmt.Fprintf(&b, "  provider %s: %s, secret %s/%s, templates %s/%s\n", p.Name, p.Type, p.SecretRef.Namespace, p.SecretRef.Name, p.TemplatesName().Namespace, p.TemplatesName().Name)
+		}
+		for _, p := range m.Spec.NodePools.Dynamic {
+			fewest, most := p.CountNodes()
+			fmt.Fprintf(&b, "  dynamic pool %s: %d to %d of %s %s in %s, disk %d, labels %v\n", p.Name, fewest, most, p.ServerType, p.Image, p.ProviderSpec.Region, p.DiskSize(), p.Labels)
+		}
+		for _, p := range m.Spec.NodePools.Static {
+			fmt.Fprintf(&b, "  static pool %s: %d nodes\n", p.Name, len(p.Nodes))
+		}
+		for _, r := range m.Spec.LoadBalancers.Roles {
+			fmt.Fprintf(&b, "  role %s: %s %d to %d of %v, %+v\n", r.Name, r.Protocol, r.Port, r.TargetPort, r.TargetPools, r.EffectiveSettings())
+		}
+		for _, u := range m.Units {
+			fmt.Fprintf(&b, "  cluster %s: %s in %s, control %v, compute %v\n", u.Name, u.Version, u.Network, u.Pools.Control, u.Pools.Compute)
+			if u.Binding != nil {
+				fmt.Fprintf(&b, "    of type %s with %v\n", u.Binding.ClusterType, u.Binding.Values)
+			}
+			for _, lb := range u.LoadBalancers {
+				fmt.Fprintf(&b, "    load balancer %s: roles %v, %s.%s by %s\n", lb.Name, lb.Roles, lb.DNS.Hostname, lb.DNS.Zone, lb.DNS.Provider)
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,189 @@
+package clusters
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+const (
+	maxClusters = 100
+	maxNetwork  = 50
+)
+
+// reservedNetworks are the networks of every cluster that Claudie makes.
+var reservedNetworks = []struct {
+	network netip.Prefix
+	of      string
+	clouds  bool // of machines in clouds only
+}{
+	{netip.MustParsePrefix("10.244.0.0/16"), "the network of pods", false},
+	{netip.MustParsePrefix("10.96.0.0/12"), "the network of services", false},
+	{netip.MustParsePrefix("10.0.0.0/16"), "the network of the machines in a cloud", true},
+}
+
+func (c *checker) checkClusters() {
+	all := c.spec.Kubernetes.Clusters
+	if len(all) > maxClusters {
+		c.addf(fieldPath{"kubernetes", "clusters", maxClusters}, "make several manifests of it", "there are %d clusters, and %d is the limit", len(all), maxClusters)
+	}
+	seen, users := map[string]fieldPath{}, map[string]string{}
+	for i := range all {
+		cluster, path := &all[i], fieldPath{"kubernetes", "clusters", i}
+		what := "cluster " + cluster.Name
+		c.checkName("cluster", path.child("name"), cluster.Name, maxClusterName)
+		c.checkTwice("cluster", path.child("name"), strings.ToLower(cluster.Name), seen)
+		c.checkVersion(what, path.child("version"), cluster.Version)
+		c.checkNetwork(what, path.child("network"), cluster)
+		c.checkClusterPools(what, path.child("pools"), cluster)
+		c.checkStaticUse(what, path.child("pools"), cluster, users)
+		if proxy := cluster.InstallationProxy; proxy != nil && !slices.Contains([]string{"on", "off", "default"}, proxy.Mode) {
+			c.addf(path.child("installationProxy", "mode"), `it is "on", "off" or "default"`, "%s: installationProxy.mode cannot be %q", what, proxy.Mode)
+		}
+	}
+	c.checkStaticBalancers(users)
+}
+
+// versionPattern matches a version of Kubernetes.
+var versionPattern = regexp.MustCompile(`^v?1\.([0-9]{1,3})\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+
+// versionWindow matches the first and the last minor version that are allowed.
+var versionWindow = regexp.MustCompile(`^1\.([0-9]{1,3})-1\.([0-9]{1,3})$`)
+
+// The minor versions of Kubernetes that the current version of Claudie takes.
+const (
+	firstMinor = 34
+	lastMinor  = 36
+)
+
+// checkVersion reports a version that the installed Claudie does not take.
+func (c *checker) checkVersion(what string, path fieldPath, version string) {
+	if !c.requireText(what, path, version) {
+		return
+	}
+	found := versionPattern.FindStringSubmatch(version)
+	if found == nil {
+		c.addf(path, "as 1.36.0", "%s: version %q is no version of Kubernetes", what, version)
+		return
+	}
+	first, last := firstMinor, lastMinor
+	if text, ok := c.object.Annotations[model.VersionsAnnotation]; ok {
+		window := versionWindow.FindStringSubmatch(text)
+		if window == nil {
+			c.addf(nil, "as 1.34-1.36", "the annotation %s cannot be %q", model.VersionsAnnotation, text)
+			return
+		}
+		first, _ = strconv.Atoi(window[1]) // it matched
+		last, _ = strconv.Atoi(window[2])
+	}
+	if minor, _ := strconv.Atoi(found[1]); minor < first || minor > last {
+		c.addf(path, fmt.Sprintf("if another version of Claudie is installed, annotate the manifest with %s: %q", model.VersionsAnnotation, "1.33-1.35"),
+			"%s: Claudie takes Kubernetes 1.%d to 1.%d, and not %s", what, first, last, version)
+	}
+}
+
+// checkNetwork reports a network that cannot be that of the cluster's nodes.
+func (c *checker) checkNetwork(what string, path fieldPath, cluster *claudie.Cluster) {
+	if !c.requireText(what, path, cluster.Network) {
+		return
+	}
+	network, err := netip.ParsePrefix(cluster.Network)
+	if err != nil || !network.Addr().Is4() || len(cluster.Network) > maxNetwork {
+		c.addf(path, "as 192.168.2.0/24", "%s: network %q is no range of IPv4 addresses", what, cluster.Network)
+		return
+	}
+	nodes, dynamic := c.countNodes(cluster)
+	for _, r := range reservedNetworks {
+		if (dynamic || !r.clouds) && r.network.Overlaps(network) {
+			c.addf(path, "take another one, as 192.168.2.0/24: it cannot be changed later", "%s: network %s overlaps with %s, %s", what, cluster.Network, r.network, r.of)
+		}
+	}
+	if room := 1 << (32 - network.Bits()); nodes+2 > room {
+		c.addf(path, "take a larger one: it cannot be changed later", "%s: network %s has %d addresses, and the nodes of the cluster and of its load balancers take up to %d", what, cluster.Network, room, nodes+2)
+	}
+}
+
+// countNodes returns the most nodes that a cluster and its load balancers have, and whether any of them
+// is made by a cloud.
+func (c *checker) countNodes(cluster *claudie.Cluster) (most int, dynamic bool) {
+	pools := slices.Concat(cluster.Pools.Control, cluster.Pools.Compute)
+	for _, lb := range c.spec.LoadBalancersOf(cluster.Name) {
+		pools = append(pools, lb.Pools...)
+	}
+	for _, name := range pools {
+		_, n := c.spec.CountNodes(name)
+		most += n
+		dynamic = dynamic || c.spec.FindDynamicPool(name) != nil
+	}
+	return most, dynamic
+}
+
+func (c *checker) poolNames() []string {
+	return append(namesOf(c.spec.NodePools.Dynamic, func(p *claudie.DynamicPool) string { return p.Name }),
+		namesOf(c.spec.NodePools.Static, func(p *claudie.StaticPool) string { return p.Name })...)
+}
+
+// checkClusterPools reports pools that a cluster cannot have.
+func (c *checker) checkClusterPools(what string, path fieldPath, cluster *claudie.Cluster) {
+	known := c.poolNames()
+	c.checkNames(what, path.child("control"), cluster.Pools.Control, "pool", known)
+	c.checkNames(what, path.child("compute"), cluster.Pools.Compute, "pool", known)
+	if len(cluster.Pools.Control) == 0 {
+		c.addf(path, "", "%s: pools.control has no pool", what)
+		return
+	}
+	fewest, most := 0, 0
+	for i, name := range cluster.Pools.Control {
+		low, high := c.spec.CountNodes(name)
+		fewest, most = fewest+low, most+high
+		if p := c.spec.FindDynamicPool(name); p != nil && p.Spot {
+			c.addf(path.child("control", i), "a cloud takes spot machines away at any time", "%s: pool %s is of spot machines, and cannot be a control pool", what, name)
+		}
+	}
+	if fewest == most && fewest > 0 && fewest%2 == 0 {
+		c.warnf(path.child("control"), "make it an odd number", "%s has %d control nodes: etcd is as safe with %d", what, fewest, fewest-1)
+	}
+}
+
+// checkStaticUse reports static pools that are used more than once. Users are the clusters that have
+// each of them.
+func (c *checker) checkStaticUse(what string, path fieldPath, cluster *claudie.Cluster, users map[string]string) {
+	for _, list := range []struct {
+		key   string
+		names []string
+	}{{"control", cluster.Pools.Control}, {"compute", cluster.Pools.Compute}} {
+		for i, name := range list.names {
+			if c.spec.FindStaticPool(name) == nil || slices.Contains(list.names[:i], name) {
+				continue
+			}
+			if user, used := users[name]; used && user != what {
+				c.addf(path.child(list.key, i), "make two pools of it", "%s: the static pool %s is of %s too", what, name, user)
+			} else if used {
+				c.addf(path.child(list.key, i), "remove it from one of them", "%s: the static pool %s is in control and in compute", what, name)
+			}
+			users[name] = what
+		}
+	}
+}
+
+// checkStaticBalancers reports static pools of load balancers that something else has too.
+func (c *checker) checkStaticBalancers(users map[string]string) {
+	for i := range c.spec.LoadBalancers.Clusters {
+		lb := &c.spec.LoadBalancers.Clusters[i]
+		for k, name := range lb.Pools {
+			if c.spec.FindStaticPool(name) == nil || slices.Contains(lb.Pools[:k], name) {
+				continue
+			}
+			if user, used := users[name]; used {
+				c.addf(fieldPath{"loadBalancers", "clusters", i, "pools", k}, "make two pools of it", "load balancer %s: the static pool %s is of %s too", lb.Name, name, user)
+			}
+			users[name] = "load balancer " + lb.Name
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+)
+
+// externalSecretGroup is that of the External Secrets Operator.
+const externalSecretGroup = "external-secrets.io"
+
+// Credential provides a Secret: a Secret that SOPS encrypted, or an ExternalSecret.
+type Credential struct {
+	Object
+	// Namespace and SecretName are those of the Secret.
+	Namespace, SecretName string
+	// Keys are those of the Secret, sorted; nil if they are not known.
+	Keys []string
+	// Text is the file: what SOPS encrypted is passed on byte for byte.
+	Text []byte
+	// Mixed is true if the file has other objects, or is the output of a kustomization.
+	Mixed bool
+
+	clear problem.List // values that anyone can read
+}
+
+// Path returns the namespace and the name of the Secret.
+func (c *Credential) Path() string { return c.Namespace + "/" + c.SecretName }
+
+// IsExternal reports whether an operator on the cluster fetches the Secret.
+func (c *Credential) IsExternal() bool { return c.Kind != "Secret" }
+
+// isCredential reports whether an object may be a Credential.
+func isCredential(h header) bool {
+	group, _, _ := strings.Cut(h.apiVersion, "/")
+	return h.apiVersion == "v1" && h.kind == "Secret" || group == externalSecretGroup && h.kind == "ExternalSecret"
+}
+
+// readCredential reads a Secret or an ExternalSecret. Both are counted like other kinds too: without a
+// manifest of clusters they mean nothing here.
+func (r *reader) readCredential(n *yaml.Node, h header) {
+	r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
+	if r.layer.Kind == Workloads {
+		return
+	}
+	pos := r.positionAt(n.Line)
+	c := &Credential{
+		Object: Object{Kind: h.kind, Name: nameOf(n), Pos: pos}, SecretName: nameOf(n),
+		Namespace: cmp.Or(yamldoc.FindText(n, "metadata", "namespace"), defaultNamespace), Text: r.text, Mixed: r.built,
+	}
+	if c.IsExternal() {
+		c.SecretName = cmp.Or(yamldoc.FindText(n, "spec", "target", "name"), c.Name)
+		c.Keys = externalKeys(n)
+	} else {
+		c.Keys = append(keysOf(n, "data"), keysOf(n, "stringData")...)
+		found, clear := manifest.FindPlaintextSecret(manifest.Object{APIVersion: h.apiVersion, Kind: h.kind, Name: c.Name, Node: n}, n)
+		if clear {
+			c.clear.Addf(r.positionAt(found.Line), c.Subject(), "encrypt it with SOPS, or use an ExternalSecret, and change it: it is in the history of the repository", "%s", strings.TrimPrefix(found.Summary, found.Object+" "))
+		}
+	}
+	slices.Sort(c.Keys)
+	r.out.clusters.credentials = append(r.out.clusters.credentials, c)
+}
+
+// externalKeys returns the keys of the Secret that an ExternalSecret makes; nil if the store decides.
+func externalKeys(n *yaml.Node) []string {
+	if yamldoc.FindValue(n, "spec", "dataFrom") != nil {
+		return nil
+	}
+	if keys := keysOf(n, "spec", "target", "template", "data"); keys != nil {
+		return keys
+	}
+	if yamldoc.FindValue(n, "spec", "target", "template", "templateFrom") != nil {
+		return nil
+	}
+	keys := []string{}
+	if data := yamldoc.FindValue(n, "spec", "data"); data != nil {
+		for _, item := range data.Content {
+			keys = append(keys, yamldoc.FindText(yamldoc.ResolveAlias(item), "secretKey"))
+		}
+	}
+	return keys
+}
+
+// keysOf returns the keys of a mapping inside an object.
+func keysOf(n *yaml.Node, path ...string) []string {
+	mapping := yamldoc.FindValue(n, path...)
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return nil
+	}
+	keys := []string{}
+	for i := 0; i < len(mapping.Content); i += 2 {
+		keys = append(keys, mapping.Content[i].Value)
+	}
+	return keys
+}
+
+// sortCredentials returns credentials sorted by the Secrets that they provide. It reports values that
+// anyone can read, and Secrets that two objects provide.
+func sortCredentials(written []*Credential, problems *problem.List) []*Credential {
+	sorted := slices.SortedFunc(slices.Values(written), func(a, b *Credential) int {
+		return cmp.Or(cmp.Compare(a.Path(), b.Path()), a.Pos.Compare(b.Pos))
+	})
+	for i, c := range sorted {
+		*problems = append(*problems, c.clear...)
+		if i > 0 && sorted[i-1].Path() == c.Path() {
+			problems.Addf(c.Pos, c.Subject(), "remove one of them", "the Secret %s is provided twice, first at %s", c.Path(), sorted[i-1].Pos)
+		}
+	}
+	return sorted
+}
