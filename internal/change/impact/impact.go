@@ -63,6 +63,8 @@ type Report struct {
 	Groups []Group `json:"groups"`
 	// StackChanges are the stacks with a change, sorted by name.
 	StackChanges []StackChange `json:"stackChanges,omitempty"`
+	// ClusterChanges are the manifests whose clusters change.
+	ClusterChanges []ClusterChange `json:"clusterChanges,omitempty"`
 
 	phrases []phrase // of the title
 }
@@ -172,5 +174,6 @@ func Compare(old, new tree.Tree, opt Options) Report {
 	s.visitRoot(old, new)
 	s.report.Targets, s.report.Workloads = len(s.targets), len(s.workloads)
 	s.finishGroups()
+	s.report.ClusterChanges = compareClusters(old, new)
 	return s.report
 }

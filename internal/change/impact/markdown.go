@@ -40,6 +40,7 @@ func (r Report) Markdown(limit int) string {
 			break
 		}
 	}
+	meaning += r.ClustersMarkdown((limit - len(meaning)) / 2)
 	groups := r.GroupsMarkdown(limit - len(meaning) - len("\n"))
 	if groups == "" {
 		return meaning

@@ -104,6 +104,9 @@ func (r Report) Text() string {
 	for _, c := range r.StackChanges {
 		b.WriteString(c.terminalText())
 	}
+	for _, c := range r.ClusterChanges {
+		b.WriteString(c.terminalText())
+	}
 	for _, g := range r.Groups[:min(maxGroups, len(r.Groups))] {
 		b.WriteString("\n" + g.terminalText())
 	}

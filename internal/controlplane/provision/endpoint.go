@@ -111,7 +111,7 @@ func (u *unit) closePort() (Step, bool) {
 		return Step{}, false
 	}
 	u.open = false
-	return u.newStep(Close6443, Subject{}, Change{"apiEndpoint", "", u.endpoint.String()}), true
+	return u.newStep(Close6443, Subject{}, Change{"apiEndpoint", "control nodes", u.endpoint.String()}), true
 }
 
 func (u *unit) findBalancer(name string) *balancer {

@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -51,7 +52,7 @@ func (g *editCheck) checkPools() {
 		}
 		for _, f := range immutables {
 			if a, b := f.textOf(was), f.textOf(is); a != b {
-				g.addf(append([]any{"nodePools", "dynamic", i}, f.path...), g.renameHint(is.Name), "pool %s: %s cannot change (%s → %s)", is.Name, f.name, describeValue(a), describeValue(b))
+				g.addf(append([]any{"nodePools", "dynamic", i}, f.path...), g.renameHint(is.Name), "pool %s: %s cannot change (%s → %s)", is.Name, f.name, cmp.Or(a, "none"), cmp.Or(b, "none"))
 			}
 		}
 	}
@@ -60,13 +61,6 @@ func (g *editCheck) checkPools() {
 			g.addf([]any{"nodePools", "static", i}, g.renameHint(name), "pool %s cannot become static", name)
 		}
 	}
-}
-
-func describeValue(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
 }
 
 // renameHint returns the recipe for a pool that is to be another one.

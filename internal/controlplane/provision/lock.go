@@ -17,8 +17,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// LockFile is the name of the file that holds the state of a manifest on the GitOps branch.
-const LockFile = "lock.yaml"
+// A lock is in a folder of its manifest, in this folder of the cluster type that manages clusters.
+const (
+	LockFolder = "claudie"
+	LockFile   = "lock.yaml"
+)
 
 // LockKind is the kind of a lock.
 const LockKind = "ClusterLock"

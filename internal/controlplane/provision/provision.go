@@ -12,6 +12,7 @@
 package provision
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -34,6 +35,14 @@ type State struct {
 	Endpoints map[string]Endpoint `yaml:"endpoints"`
 	// Unused is the providers that are written and left out, as nothing uses them.
 	Unused []string `yaml:"-"`
+}
+
+// Path returns the namespace and the name of the manifest; "" if it is not there.
+func (s *State) Path() string {
+	if s.Name == "" {
+		return ""
+	}
+	return s.Namespace + "/" + s.Name
 }
 
 // Endpoint is what answers for an API server: a load balancer, or a control node.
@@ -148,13 +157,7 @@ type Change struct {
 
 // String returns "field: old → new".
 func (c Change) String() string {
-	switch {
-	case c.Old == "":
-		return c.Field + ": " + c.New
-	case c.New == "":
-		return c.Field + ": no longer " + c.Old
-	}
-	return c.Field + ": " + c.Old + " → " + c.New
+	return fmt.Sprintf("%s: %s → %s", c.Field, cmp.Or(c.Old, "none"), cmp.Or(c.New, "none"))
 }
 
 // stateIndex finds the parts of a state by name.

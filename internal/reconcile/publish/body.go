@@ -20,11 +20,11 @@ const (
 	maxText = 500    // of one text from outside
 )
 
-// listLengths is how many lines a list in the body has.
-type listLengths struct{ commits, folders, inputs, problems, stacks int }
+// listLengths is how many lines a list in the body has, and how many bytes the plans for clusters.
+type listLengths struct{ commits, folders, inputs, problems, stacks, clusters int }
 
 // bodyLengths goes from what is shown if there is room to what always fits.
-var bodyLengths = []listLengths{{20, 20, 100, 50, 5}, {10, 20, 40, 10, 2}, {3, 5, 10, 5, 1}, {}}
+var bodyLengths = []listLengths{{20, 20, 100, 50, 5, 20_000}, {10, 20, 40, 10, 2, 10_000}, {3, 5, 10, 5, 1, 2_000}, {}}
 
 // pullBody returns the text of the pull request: what it means, what it does with stacks, the commits
 // that it brings, what changes, what it waits for, and how to reproduce it. The mark is its last line.
@@ -35,6 +35,7 @@ func (w *attempt) pullBody() string {
 		tail.Reset()
 		w.writeMeaning(&top)
 		top.WriteString(w.report.StacksMarkdown(n.stacks))
+		top.WriteString(w.report.ClustersMarkdown(n.clusters))
 		writeChangelog(&top, w.changelog, n.commits)
 		writeAdoption(&tail, w.next.adoption, n.folders)
 		w.writeWaiting(&tail)

@@ -1,0 +1,88 @@
+package impact
+
+import (
+	"cmp"
+	"path"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+)
+
+// ClusterChange is what a change does with the clusters of one manifest.
+type ClusterChange struct {
+	Manifest string           `json:"manifest"` // "namespace/name"
+	Steps    []provision.Step `json:"steps"`
+	Clouds   []CloudChange    `json:"clouds"`
+	// Unknown is why the steps are not known; "" if they are.
+	Unknown string `json:"unknown,omitempty"`
+}
+
+// CloudChange is how many nodes there are in a cloud, before and after a change.
+type CloudChange struct {
+	Cloud  string               `json:"cloud"`
+	Before provision.CloudCount `json:"before"`
+	After  provision.CloudCount `json:"after"`
+}
+
+// compareClusters returns what a change from one output to another does with clusters, in the order of the
+// output's folders. Of each manifest, the outputs have a lock.
+func compareClusters(old, new tree.Tree) []ClusterChange {
+	var all []ClusterChange
+	for was, is := range tree.ZipChanged(old, new) {
+		before, after := was.Tree().Sub(provision.LockFolder), is.Tree().Sub(provision.LockFolder)
+		for a, b := range tree.ZipChanged(before, after) {
+			folder := path.Join(cmp.Or(was.Name, is.Name), provision.LockFolder, cmp.Or(a.Name, b.Name))
+			if c, changed := newClusterChange(folder, a.Tree(), b.Tree()); changed {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// newClusterChange returns what a change does with the clusters whose lock is in a folder; false if it
+// does nothing with them.
+func newClusterChange(folder string, old, new tree.Tree) (ClusterChange, bool) {
+	current, desired := provision.State{}, provision.State{}
+	for _, side := range []struct {
+		files tree.Tree
+		state *provision.State
+	}{{old, &current}, {new, &desired}} {
+		lock, there := side.files.Lookup(provision.LockFile)
+		if !there {
+			continue
+		}
+		state, err := provision.ParseLock(lock.Data)
+		if err != nil {
+			return ClusterChange{Manifest: folder, Unknown: err.Error()}, true
+		}
+		*side.state = state
+	}
+	c := ClusterChange{Manifest: cmp.Or(desired.Path(), current.Path())}
+	plan, err := provision.NewPlan(&current, &desired)
+	if err != nil {
+		c.Unknown = err.Error()
+		return c, true
+	}
+	c.Steps, c.Clouds = plan.Steps, compareClouds(provision.CountClouds(&current), provision.CountClouds(&desired))
+	return c, len(c.Steps) > 0
+}
+
+// compareClouds pairs counts of nodes by cloud. Both are sorted.
+func compareClouds(before, after []provision.CloudCount) []CloudChange {
+	var all []CloudChange
+	for len(before)+len(after) > 0 {
+		switch {
+		case len(after) == 0, len(before) > 0 && before[0].Cloud < after[0].Cloud:
+			all = append(all, CloudChange{before[0].Cloud, before[0], provision.CloudCount{Cloud: before[0].Cloud}})
+			before = before[1:]
+		case len(before) == 0 || after[0].Cloud < before[0].Cloud:
+			all = append(all, CloudChange{after[0].Cloud, provision.CloudCount{Cloud: after[0].Cloud}, after[0]})
+			after = after[1:]
+		default:
+			all = append(all, CloudChange{after[0].Cloud, before[0], after[0]})
+			before, after = before[1:], after[1:]
+		}
+	}
+	return all
+}

@@ -1,0 +1,169 @@
+package impact
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+)
+
+// The bounds of what is shown of plans for clusters.
+const (
+	maxRows    = 40 // steps in a table
+	maxReasons = 3  // fields that change in a row
+)
+
+// describeSteps returns what a plan is, in a sentence: how many steps, and what is risky about them.
+func (c ClusterChange) describeSteps() string {
+	if c.Unknown != "" {
+		return "**the steps are not known**: " + codeSpan(c.Unknown)
+	}
+	counts := map[string]int{}
+	for _, s := range c.Steps {
+		counts[string(s.Disruption)]++
+		if !s.Reversible {
+			counts["final"]++
+		}
+	}
+	parts := []string{text.Count(len(c.Steps), "step")}
+	for _, part := range []struct{ key, words string }{
+		{string(provision.Outage), "with an **outage**"}, {string(provision.Rolling), "that drain or restart nodes one after another"}, {"final", "that **cannot be reverted**, only retried"},
+	} {
+		if n := counts[part.key]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, part.words))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Markdown returns the plan as a table of at most so many steps, the counts of nodes, and, if the whole
+// plan fits, its graph.
+func (c ClusterChange) Markdown(steps int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n### Clusters of %s\n\n%s\n", codeSpan(c.Manifest), c.describeSteps())
+	if len(c.Steps) == 0 || steps == 0 {
+		return b.String()
+	}
+	b.WriteString("\n| # | cluster | step | why | disruption | reversible |\n|---|---|---|---|---|---|\n")
+	for i, s := range c.Steps[:min(steps, len(c.Steps))] {
+		reversible := "yes"
+		if !s.Reversible {
+			reversible = "**no**"
+		}
+		disruption := string(s.Disruption)
+		if s.Disruption == provision.Outage {
+			disruption = "**" + disruption + "**"
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s |\n", i+1, tableCell(s.Cluster), tableCell(s.Sentence()), describeReason(s.Reason), disruption, reversible)
+	}
+	if more := len(c.Steps) - steps; more > 0 {
+		fmt.Fprintf(&b, "\nand %s\n", text.Count(more, "more step"))
+	}
+	b.WriteString("\n| cloud | nodes before | nodes after |\n|---|---|---|\n")
+	for _, cloud := range c.Clouds {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", tableCell(cloud.Cloud), countNodes(cloud.Before), countNodes(cloud.After))
+	}
+	if len(c.Steps) <= steps {
+		fmt.Fprintf(&b, "\n```mermaid\n%s```\n", c.mermaidGraph())
+	}
+	return b.String()
+}
+
+// tableCell returns any text as a code span in a table; "" for none.
+func tableCell(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ReplaceAll(codeSpan(printableText(s)), "|", `\|`)
+}
+
+// describeReason returns the first of some changes in one cell.
+func describeReason(reason []provision.Change) string {
+	cells := list.Convert(reason[:min(maxReasons, len(reason))], func(c provision.Change) string { return tableCell(c.String()) })
+	if more := len(reason) - maxReasons; more > 0 {
+		cells = append(cells, text.Count(more, "more change"))
+	}
+	return strings.Join(cells, "<br>")
+}
+
+// countNodes returns the number of nodes, or its bounds.
+func countNodes(c provision.CloudCount) string {
+	if c.Fewest == c.Most {
+		return fmt.Sprint(c.Fewest)
+	}
+	return fmt.Sprintf("%d to %d", c.Fewest, c.Most)
+}
+
+// mermaidGraph returns the graph of the steps: an arrow leads from each step to those that wait for it. An
+// outage is drawn with a thick border.
+func (c ClusterChange) mermaidGraph() string {
+	var b strings.Builder
+	b.WriteString("graph TD\n")
+	number := map[string]int{}
+	for i, s := range c.Steps {
+		number[s.ID] = i + 1
+		fmt.Fprintf(&b, "  s%d[\"%d. %s\"]\n", i+1, i+1, strings.Map(replaceUndrawn, s.Sentence()))
+	}
+	for i, s := range c.Steps {
+		for _, id := range s.After {
+			fmt.Fprintf(&b, "  s%d --> s%d\n", number[id], i+1)
+		}
+	}
+	var outages []string
+	for i, s := range c.Steps {
+		if s.Disruption == provision.Outage {
+			outages = append(outages, fmt.Sprintf("s%d", i+1))
+		}
+	}
+	if len(outages) > 0 {
+		fmt.Fprintf(&b, "  classDef outage stroke-width:4px\n  class %s outage\n", strings.Join(outages, ","))
+	}
+	return b.String()
+}
+
+// replaceUndrawn replaces what could end the label of a step.
+func replaceUndrawn(r rune) rune {
+	if slices.Contains([]rune(" ,()"), r) {
+		return r
+	}
+	return replaceUnlabeled(r)
+}
+
+// ClustersMarkdown returns what the change does with clusters, in at most limit bytes and with as much
+// detail as fits.
+func (r Report) ClustersMarkdown(limit int) string {
+	if len(r.ClusterChanges) == 0 {
+		return ""
+	}
+	for _, rows := range []int{maxRows, maxRows / 4, 0} {
+		var b strings.Builder
+		for _, c := range r.ClusterChanges {
+			b.WriteString(c.Markdown(rows))
+		}
+		if b.Len() <= limit {
+			return b.String()
+		}
+	}
+	line := fmt.Sprintf("\n%s with changes of clusters\n", text.Count(len(r.ClusterChanges), "manifest"))
+	return line[:min(len(line), max(limit, 0))]
+}
+
+// terminalText returns the plan for a terminal.
+func (c ClusterChange) terminalText() string {
+	var b strings.Builder
+	if c.Unknown != "" {
+		fmt.Fprintf(&b, "clusters of %s: the steps are not known: %s\n", printableText(c.Manifest), printableText(c.Unknown))
+		return b.String()
+	}
+	fmt.Fprintf(&b, "clusters of %s: %s\n", printableText(c.Manifest), text.Count(len(c.Steps), "step"))
+	for line := range strings.Lines(provision.Plan{Steps: c.Steps[:min(maxRows, len(c.Steps))]}.Text()) {
+		b.WriteString("  " + printableText(strings.TrimSuffix(line, "\n")) + "\n")
+	}
+	if more := len(c.Steps) - maxRows; more > 0 {
+		fmt.Fprintf(&b, "  and %s\n", text.Count(more, "more step"))
+	}
+	return b.String()
+}

@@ -1,0 +1,48 @@
+package provision
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// CloudCount is how many nodes the clusters and load balancers of a manifest have in one cloud. Of pools
+// that are autoscaled only bounds are known.
+type CloudCount struct {
+	Cloud  string `json:"cloud"` // the type of the provider, or Static
+	Fewest int    `json:"fewest"`
+	Most   int    `json:"most"`
+}
+
+// Static is the cloud of machines that nobody makes.
+const Static = "static"
+
+// CountClouds counts the nodes of a state by cloud, sorted.
+func CountClouds(s *State) []CloudCount {
+	x := newStateIndex(s)
+	counts := map[string]CloudCount{}
+	for _, ref := range x.poolReferences() {
+		cloud := x.findCloud(ref.pool)
+		fewest, most := 0, 0
+		if p := x.static[ref.pool]; p != nil {
+			fewest, most = len(p.Nodes), len(p.Nodes)
+		} else if p := x.dynamic[ref.pool]; p != nil {
+			fewest, most = p.CountNodes()
+		}
+		c := counts[cloud]
+		counts[cloud] = CloudCount{cloud, c.Fewest + fewest, c.Most + most}
+	}
+	return slices.SortedFunc(maps.Values(counts), func(a, b CloudCount) int { return strings.Compare(a.Cloud, b.Cloud) })
+}
+
+// findCloud returns the cloud that the machines of a pool are in.
+func (x *stateIndex) findCloud(pool string) string {
+	p := x.dynamic[pool]
+	switch {
+	case p == nil:
+		return Static
+	case x.providers[p.ProviderSpec.Name] == nil:
+		return p.ProviderSpec.Name
+	}
+	return x.providers[p.ProviderSpec.Name].Type
+}
