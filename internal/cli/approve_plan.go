@@ -4,11 +4,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
 func newApprovePlan(a *app) *cobra.Command {
 	cc := newCommandContext(a)
-	inputs := ""
+	var read actions.ReadPlan
 	c := &cobra.Command{
 		Use:     "approve-plan ENVIRONMENT TEAM/STACK/COMPONENT",
 		GroupID: groupPromotion,
@@ -18,10 +21,15 @@ commit of yours, so that tofu-controller applies the plan that you have read. --
 what that plan was made from: copy the annotation fairlead.io/inputs of the Terraform object
 whose plan you have read. If the output has other inputs by now, the approval is refused.
 
+With spec.plans.webhook in StackSettings, --digest names the plan itself: it is what
+fairlead stack plan --plans shows. If the plan that tofu-controller makes before it applies
+has another digest, it is not applied.
+
 Remove the approval once the plan was applied. When anything that the plan is made from
 changes, the environment stops until the approval is removed.`,
 		Example: `  kubectl get terraform -n zmart-checkout-dev checkout-dev-eks -o yaml
   fairlead approve-plan dev checkout/dev/eks --inputs feaec16826997273
+  fairlead approve-plan dev checkout/dev/eks --inputs feaec16826997273 --digest sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
   fairlead approve-plan prod checkout/prod/eks --inputs 0e567bf1a2b3c4d5 --pull-request --reason "read with Ana"`,
 		Args:              checkArguments(2, 2),
 		ValidArgsFunction: completeArguments(cc.completeNames),
@@ -30,18 +38,22 @@ changes, the environment stops until the approval is removed.`,
 			if strings.Count(args[1], "/") != 2 {
 				return usageErrorf("as in checkout/dev/eks: the teamName and the envName of the stack, and the component", "%q is not the name of a component", args[1])
 			}
-			if inputs == "" {
+			if read.Inputs == "" {
 				return usageErrorf("add --inputs with the annotation fairlead.io/inputs of the Terraform object whose plan you have read", "it is not known which plan you have read")
+			}
+			if read.Digest != "" && !model.IsPlanDigest(read.Digest) {
+				return usageErrorf("copy what fairlead stack plan --plans shows: sha256: and 64 hexadecimal digits", "%q is not the digest of a plan", read.Digest)
 			}
 			d, err := cc.openForEphemeral(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return cc.finishAction(c.Context())(d.ApprovePlan(c.Context(), args[0], args[1][:last], args[1][last+1:], inputs, cc.reason))
+			return cc.finishAction(c.Context())(d.ApprovePlan(c.Context(), args[0], args[1][:last], args[1][last+1:], read, cc.reason))
 		},
 	}
 	c.Flags().SortFlags = false
-	c.Flags().StringVar(&inputs, "inputs", "", "what the plan is made from: a `digest`")
+	c.Flags().StringVar(&read.Inputs, "inputs", "", "what the plan is made from: a `digest`")
+	c.Flags().StringVar(&read.Digest, "digest", "", "the `digest` of the plan, where plans are compared before they are applied")
 	cc.addActionFlags(c, "")
 	return c
 }

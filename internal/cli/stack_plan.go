@@ -38,10 +38,11 @@ chart, or leaves what the component made; and which plans wait for approval. A a
 fairlead diff takes.
 
 Only Terraform knows what a plan holds. --plans shows the plans that tofu-controller has made,
-next to the components that they are of.`,
+next to the components that they are of. Plans that are compared before they are applied are in
+Secrets, and are shown with the digest to approve them by.`,
 		Example: `  fairlead stack plan checkout/dev dev dev@my-change
   fairlead stack plan checkout/dev -e dev --worktree
-  kubectl get configmap -A -l infra.contrib.fluxcd.io/plan-name -o yaml |
+  kubectl get configmap,secret -A -l infra.contrib.fluxcd.io/plan-name -o yaml |
     fairlead stack plan checkout/dev dev~1 dev --plans -`,
 		RunE: func(c *cobra.Command, args []string) error {
 			p.stdin = c.InOrStdin()
@@ -59,7 +60,7 @@ next to the components that they are of.`,
 		return checkArguments(3, 3)(c, args)
 	}
 	p.input.addEnvironmentFlag(c, "the one that has the stack")
-	c.Flags().StringVar(&p.plansFile, "plans", "", "`file` with the ConfigMaps in which tofu-controller keeps plans, as kubectl prints them in YAML; - for standard input")
+	c.Flags().StringVar(&p.plansFile, "plans", "", "`file` with the ConfigMaps and Secrets in which tofu-controller keeps plans, as kubectl prints them in YAML; - for standard input")
 	a.addOutputFlag(c)
 	p.input.addInputFlags(c)
 	return c
@@ -77,7 +78,8 @@ type plannedStack struct {
 // plannedComponent is what clusters do with a component, and what its plan holds as far as that is known.
 type plannedComponent struct {
 	impact.ComponentPlan
-	Text string `json:"text,omitempty"` // of the plan, for people
+	Text   string `json:"text,omitempty"`   // of the plan, for people
+	Digest string `json:"digest,omitempty"` // of the plan, by which it is approved
 	// Earlier is the plan that Text is of, if that is not Plan.
 	Earlier string `json:"earlierPlan,omitempty"`
 }
@@ -160,7 +162,7 @@ func (p *stackPlanCommand) readPlans() (stackfiles.ReadablePlans, error) {
 	default:
 		file, err := os.Open(p.plansFile)
 		if err != nil {
-			return nil, usageErrorf("kubectl get configmap -A -l infra.contrib.fluxcd.io/plan-name -o yaml prints what it has to hold", "--plans: %v", err)
+			return nil, usageErrorf("kubectl get configmap,secret -A -l infra.contrib.fluxcd.io/plan-name -o yaml prints what it has to hold", "--plans: %v", err)
 		}
 		defer func() { _ = file.Close() }() // it was only read
 		from = file
@@ -175,7 +177,7 @@ func (p *stackPlanCommand) readPlans() (stackfiles.ReadablePlans, error) {
 	plans, err := stackfiles.ReadPlans(data)
 	if err != nil {
 		return nil, problem.WithHint(fmt.Errorf("read the plans in %s: %w", p.plansFile, err),
-			"kubectl get configmap -A -l infra.contrib.fluxcd.io/plan-name -o yaml prints what it has to hold")
+			"kubectl get configmap,secret -A -l infra.contrib.fluxcd.io/plan-name -o yaml prints what it has to hold")
 	}
 	return plans, nil
 }
@@ -186,7 +188,7 @@ func newPlannedStack(environment string, plan impact.StackPlan, plans stackfiles
 		one := plannedComponent{ComponentPlan: c}
 		made, known := plans[stackfiles.ObjectName{Namespace: plan.Namespace, Name: c.Object}]
 		if known && c.Plan != "" {
-			one.Text = made.Text
+			one.Text, one.Digest = made.Text, made.Digest
 			if made.ID != c.Plan {
 				one.Earlier = made.ID
 			}
@@ -219,5 +221,8 @@ func (c plannedComponent) planText() string {
 	if c.Earlier != "" {
 		heading = fmt.Sprintf("%s: %s, which was made before; the plan of these revisions is %s", c.Name, c.Earlier, c.Plan)
 	}
-	return "\n" + display.SanitizeLine(heading) + "\n" + display.SanitizeLines(strings.TrimSpace(c.Text)) + "\n"
+	if c.Digest != "" {
+		heading += "\ndigest " + c.Digest
+	}
+	return "\n" + display.SanitizeLines(heading) + "\n" + display.SanitizeLines(strings.TrimSpace(c.Text)) + "\n"
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
 // addReportFlags adds the flags that name where reports of clusters are.
@@ -26,6 +27,7 @@ func (s *stackCommand) addReportFlags(c *cobra.Command) {
 // The statuses of components, the worst one first.
 const (
 	statusFailed      = "failed"
+	statusDiffers     = "plan differs" // from the one that was approved: it is not applied
 	statusDrifted     = "drifted"
 	statusWaits       = "waits for approval"
 	statusUnknown     = "unknown"
@@ -35,7 +37,7 @@ const (
 	statusReady       = "ready"
 )
 
-var worstStatuses = []string{statusFailed, statusDrifted, statusWaits, statusUnknown, statusProgressing, statusBehind, statusSuspended, statusReady}
+var worstStatuses = []string{statusFailed, statusDiffers, statusDrifted, statusWaits, statusUnknown, statusProgressing, statusBehind, statusSuspended, statusReady}
 
 // componentStatus is what clusters report of a component: the worst of them, if there are several. The
 // zero componentStatus stands for no report.
@@ -139,6 +141,8 @@ func statusOf(c stackfiles.ComponentSummary, p fleetview.Placement) string {
 	switch phase := ledger.ParsePhase(p.Phase); {
 	case phase == ledger.Failed && strings.HasPrefix(p.Message, kubestatus.AwaitsApproval):
 		return statusWaits
+	case phase == ledger.Failed && strings.HasPrefix(p.Message, tfplan.Differs):
+		return statusDiffers
 	case phase == ledger.Failed && strings.HasPrefix(p.Message, kubestatus.HasDrift):
 		return statusDrifted
 	case phase == ledger.Ready && kind == "Terraform" && !c.IsPlannedAt(ledger.ParseRevision(p.Revision).Commit):

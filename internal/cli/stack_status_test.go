@@ -35,6 +35,7 @@ func TestComponentStatus(t *testing.T) {
 		{"a Kustomization that is not ready yet", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Kustomization", "progressing", "", ""), report("a", "Terraform", "ready", now, "")}, "progressing a"},
 		{"a plan that waits", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Kustomization", "failed", "", "health check failed"), report("a", "Terraform", "failed", before, "waits for approval of plan-x-aaaaaaaaaa")}, "waits for approval a"},
 		{"drift", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Terraform", "failed", now, "drift: aws_instance.a")}, "drifted a"},
+		{"another plan than the approved one", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Kustomization", "failed", "", "health check failed"), report("a", "Terraform", "failed", before, "the plan differs from the approved one: it is sha256:1, and sha256:2 was approved")}, "plan differs a"},
 		{"a failure", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Terraform", "failed", now, "error running Init: drift: no")}, "failed a"},
 		{"without an agent", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Kustomization", "failed", "", "health check failed")}, "failed a"},
 		{"a chart", "", []fleetview.Placement{report("a", "HelmRelease", "ready", "1.2.0", ""), report("a", "Kustomization", "ready", "", "")}, "ready a"},

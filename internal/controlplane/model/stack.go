@@ -1,6 +1,7 @@
 package model
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -222,6 +223,7 @@ type StackSettingsSpec struct {
 	Runner   StackRunner   `yaml:"runner"`
 	Interval time.Duration `yaml:"interval"`
 	Follow   StackFollow   `yaml:"follow"`
+	Plans    StackPlans    `yaml:"plans"`
 	// Abandoned are deleted stacks, as "team/environment", whose objects are removed although they
 	// are not destroyed.
 	Abandoned []Text `yaml:"abandoned"`
@@ -258,6 +260,12 @@ type StackFollow struct {
 	Modules *bool `yaml:"modules"`
 }
 
+// StackPlans is how plans that a person approves are compared with those that are applied.
+type StackPlans struct {
+	// Webhook is the URL at which tofu-controller asks the daemon before it applies a plan.
+	Webhook string `yaml:"webhook"`
+}
+
 // StackAWS is the default of the AWS providers.
 type StackAWS struct {
 	Region        string `yaml:"region"`
@@ -289,8 +297,16 @@ type PlanApprovalSpec struct {
 	// Output is a commit of the output branch at which the plan was read: from there on the
 	// component has made no other plan.
 	Output verbatimText `yaml:"output" required:"true"`
-	Reason string       `yaml:"reason"`
+	// Digest is that of the plan that was read; "" if plans are not compared.
+	Digest string `yaml:"digest"`
+	Reason string `yaml:"reason"`
 }
+
+// planDigest matches the digests of plans.
+var planDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// IsPlanDigest reports whether a text can be the digest of a plan.
+func IsPlanDigest(text string) bool { return planDigest.MatchString(text) }
 
 // PlanRequest asks for another plan of one component, which is made of the same inputs: what was applied
 // has changed since.
@@ -400,6 +416,9 @@ func (r *reader) readOwnStackKind(n *yaml.Node, kind string, d *decoder) {
 		s.Requests = append(s.Requests, &PlanRequest{o, spec})
 	default:
 		o, spec, _ := readObject[PlanApprovalSpec](r, n, kind, d)
+		if spec.Digest != "" && !IsPlanDigest(spec.Digest) {
+			d.addProblem(n, "copy what fairlead stack plan --plans shows", "spec.digest is %q, which is not sha256: and 64 hexadecimal digits", spec.Digest)
+		}
 		s.Approvals = append(s.Approvals, &PlanApproval{o, spec})
 	}
 }

@@ -27,6 +27,8 @@ type Settings struct {
 	Folder   string
 	Interval time.Duration
 	Follow   model.StackFollow
+	// PlanWebhook is the URL at which tofu-controller asks before it applies a plan; "" for none.
+	PlanWebhook string
 }
 
 // The defaults of settings.
@@ -59,12 +61,16 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		Source: FindClusterSource(m),
 		AWS:    model.StackAWS{Region: cmp.Or(written.AWS.Region, defaultRegion), Version: cmp.Or(written.AWS.Version, defaultAWSVersion), SharedProfile: written.AWS.SharedProfile},
 		Folder: OutputFolder(m), Follow: written.Follow,
+		PlanWebhook: written.Plans.Webhook,
 	}
 	addProblem := func(hint, format string, args ...any) {
 		problems.Addf(written.Pos, written.Subject(), hint, format, args...)
 	}
 	if s.State.Bucket == "" || s.State.Region == "" {
 		addProblem("", "spec.state has no bucket, or no region")
+	}
+	if u, err := url.Parse(s.PlanWebhook); s.PlanWebhook != "" && (err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https") {
+		addProblem("write it as http://fairlead.fairlead.svc/webhooks/plans, as clusters reach the daemon", "spec.plans.webhook is not a URL of http or https without a password")
 	}
 	if s.Interval < minInterval {
 		addProblem("every component makes a plan at that interval", "spec.interval is %s, and %s is the least", s.Interval, minInterval)

@@ -19,13 +19,19 @@ type planSpec struct {
 	Plan      string `yaml:"plan"`
 	Inputs    string `yaml:"inputs"`
 	Output    string `yaml:"output"`
+	Digest    string `yaml:"digest,omitempty"`
 	Reason    string `yaml:"reason,omitempty"`
 }
+
+// ReadPlan is what a person knows of the plan that they have read: what it was made from, and the digest
+// of the plan; "" if plans are not compared.
+type ReadPlan struct{ Inputs, Digest string }
 
 // ApprovePlan writes a person's approval of the plan that a component of a stack makes from inputs:
 // those on the output branch, which clusters have. Whoever approves names the inputs of the plan that
 // they have read; if the branch has others, the approval is refused.
-func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component, inputs, reason string) (Result, error) {
+func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component string, read ReadPlan, reason string) (Result, error) {
+	inputs := read.Inputs
 	c, head, err := d.findPlan(ctx, environment, stack, component)
 	if err != nil {
 		return Result{}, err
@@ -35,6 +41,14 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 	case c.Inputs != inputs:
 		return Result{}, problem.Refusef("read the plan that the component makes now: the annotation "+stackfiles.InputsAnnotation+" of its Terraform object names its inputs",
 			"%s is made from the inputs %s, and not from %s", what, c.Inputs, inputs)
+	case c.Compared && read.Digest == "":
+		return Result{}, problem.Refusef("read it with fairlead stack plan --plans, and add --digest with the digest that is shown",
+			"tofu-controller has %s compared before it applies it, and the digest of the plan that was read is missing", what)
+	case !c.Compared && read.Digest != "":
+		return Result{}, problem.Refusef("set spec.plans.webhook of the StackSettings, or leave out --digest", "%s is not compared with a digest before it is applied", what)
+	case c.Approval == c.Plan && c.Digest != read.Digest:
+		return Result{}, problem.Refusef("remove the approval, and read the plan that the component makes then",
+			"%s was approved with the digest %s", what, c.Digest)
 	case c.Approval == "auto":
 		return Result{}, problem.Refusef("remove autoApprove of the component to approve its plans", "%s is approved without a person", what)
 	case c.Unversioned:
@@ -54,14 +68,14 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 		}
 		for _, a := range others {
 			switch {
-			case string(a.Inputs) == inputs && string(a.Plan) == c.Plan && (string(a.Output) == head || c.Approval == c.Plan):
+			case string(a.Inputs) == inputs && string(a.Plan) == c.Plan && a.Digest == read.Digest && (string(a.Output) == head || c.Approval == c.Plan):
 				done.summary = what + " is approved already"
 				return done, nil
 			case a.Pos.File != file:
 				return done, problem.Refusef("remove it", "there is an approval of another plan of %s/%s: PlanApproval/%s in %s", stack, component, a.Name, a.Pos.File)
 			}
 		}
-		text, err := model.EncodeObject("PlanApproval", name, planSpec{stack, component, c.Plan, inputs, head, reason})
+		text, err := model.EncodeObject("PlanApproval", name, planSpec{stack, component, c.Plan, inputs, head, read.Digest, reason})
 		done.files = map[string][]byte{file: text}
 		return done, err
 	})

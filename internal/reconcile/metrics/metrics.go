@@ -267,8 +267,8 @@ func (m *Metrics) RecordWebhook(forge, outcome string) {
 	if m == nil {
 		return
 	}
-	outcomes := []string{"woken", "seen", "ping", "ignored", "unknown-repository", "unauthorized", "unproven", "contested", "renamed", "too-large", "too-many", "malformed", "not-set-up", "failed"}
-	if !slices.Contains([]string{"github", "gitlab", "gitea", "flux", "argocd"}, forge) {
+	outcomes := []string{"woken", "seen", "ping", "ignored", "unknown-repository", "unauthorized", "unproven", "contested", "renamed", "too-large", "too-many", "malformed", "not-set-up", "failed", "passed", "refused"}
+	if !slices.Contains([]string{"github", "gitlab", "gitea", "flux", "argocd", "tofu-controller"}, forge) {
 		forge = "other"
 	}
 	if !slices.Contains(outcomes, outcome) {

@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
 // matchApprovals finds the component of each approval, and reports approvals of what is not there:
@@ -77,6 +78,25 @@ type plannedComponent struct {
 	auto         bool // its plans are approved without a person
 	versioned    bool // its module is named with a version
 	plan, inputs string
+}
+
+// setApproval sets which plan of a Terraform object is approved, and its digest if that is compared.
+func (c plannedComponent) setApproval(o *object[terraformSpec], a *model.PlanApproval, problems *problem.List) {
+	o.Spec.ApprovePlan = c.approve(a, problems)
+	if o.Spec.ApprovePlan != c.plan {
+		return
+	}
+	isCompared := len(o.Spec.Webhooks) > 0
+	switch {
+	case isCompared && a.Digest == "":
+		problems.Addf(a.Pos, a.Subject(), "read the plan with fairlead stack plan --plans, and write its digest into spec.digest",
+			"the approval has no digest of the plan of the component %s, which tofu-controller has compared before it applies the plan", c.name)
+		o.Spec.ApprovePlan = ""
+	case isCompared:
+		o.Metadata.Annotations[tfplan.DigestAnnotation] = a.Digest
+	case a.Digest != "":
+		problems.Warnf(a.Pos, a.Subject(), "set spec.plans.webhook of the StackSettings", "the digest of the plan of the component %s is not compared with anything", c.name)
+	}
 }
 
 // approve returns which plan of a component is approved: "auto" for all of them, "" for none.

@@ -28,6 +28,8 @@ type approvals struct {
 	approved  map[string]int
 	commits   []commit // what people have written, oldest first
 	steps     []string
+	// compared has plans compared with what was approved, by a tofu-controller that the test stands in for.
+	compared *comparedPlans
 }
 
 // commit is what people have written at one time.
@@ -55,6 +57,9 @@ func (a *approvals) pin(files tree.Tree, component string) string {
 // render publishes what is written, if it has no problems, and checks what is approved by it.
 func (a *approvals) render() {
 	texts := maps.Clone(a.files)
+	if a.compared != nil {
+		texts["settings.yaml"] = comparedSettings
+	}
 	if !a.deleted {
 		texts["stack.yaml"] = a.graph.text(a.r)
 	}
@@ -83,6 +88,9 @@ func (a *approvals) render() {
 		}
 	}
 	a.published, a.history = files, append(a.history, files)
+	if a.compared != nil {
+		a.runPlans()
+	}
 }
 
 // commit notes what is written.
@@ -124,6 +132,10 @@ func (a *approvals) step() string {
 	names := a.graph.names()
 	name := names[a.r.IntN(len(names))]
 	file := name + ".yaml"
+	if a.compared != nil && a.r.IntN(3) == 0 {
+		a.compared.world[name] = a.r.IntN(3)
+		return "the world of " + name + " changes"
+	}
 	switch a.r.IntN(11) {
 	case 0, 1: // there and back again, often
 		a.graph.values[name] = []string{"a", "b"}[a.r.IntN(2)]
@@ -151,8 +163,8 @@ func (a *approvals) step() string {
 		return "nothing"
 	}
 	o := a.terraform(a.published, name)
-	text := fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: PlanApproval\nmetadata: {name: %s}\nspec: {stack: checkout/dev, component: %s, plan: %q, inputs: %q, output: %q}\n",
-		name, name, "plan-fairlead-modules-dev-"+a.pin(a.published, name)[:10], o.Metadata.Annotations[stackfiles.InputsAnnotation], outputCommit(len(a.history)-1))
+	text := fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: PlanApproval\nmetadata: {name: %s}\nspec: {stack: checkout/dev, component: %s, plan: %q, inputs: %q, output: %q%s}\n",
+		name, name, "plan-fairlead-modules-dev-"+a.pin(a.published, name)[:10], o.Metadata.Annotations[stackfiles.InputsAnnotation], outputCommit(len(a.history)-1), a.compared.digestField(name))
 	if _, again := a.approved[text]; !again { // or else nothing was published between
 		a.approved[text] = a.plans[name]
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
 // Deleted is a stack whose file was deleted, and that is in the output until it is destroyed: a
@@ -231,6 +232,7 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 	c.kustomization.Spec.Path = stack.OutputFolder(k.model) + folder + "/objects" // it may have moved
 	c.kustomization.Spec.Wait, c.kustomization.Spec.HealthChecks = true, []healthExpr{terraformHealth(c.source.Spec.Ref.Commit)}
 	delete(t.Metadata.Annotations, InputsAnnotation)
+	delete(t.Metadata.Annotations, tfplan.DigestAnnotation)
 	inputs, err := digestInputs(c.source.Spec.Ref.Commit, t)
 	if err != nil {
 		return err
@@ -240,7 +242,7 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 		name: c.name, auto: auto, versioned: t.Metadata.Annotations[unversionedAnnotation] == "",
 		plan: planID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit), inputs: inputs,
 	}
-	t.Spec.ApprovePlan = plan.approve(k.findApproval(s.Path(), c.name), &k.problems)
+	plan.setApproval(t, k.findApproval(s.Path(), c.name), &k.problems)
 	for file, o := range map[string]any{componentFile: c.kustomization, "objects/terraform.yaml": t, "objects/gitrepository.yaml": c.source} {
 		if err := k.addObject(path.Join(folder, file), o); err != nil {
 			return err

@@ -337,7 +337,7 @@ func TestSeenApproval(t *testing.T) {
 		{"nothing was there", nil, 0, "a plan that the component eks made before"},
 		{"the inputs came back", []tree.Tree{one, two, one}, 0, "a plan that the component eks made before"},
 		{"the inputs came back, and the plan was read again", []tree.Tree{one, two, one}, 2, ""},
-		{"removed", []tree.Tree{one, approved, one}, 0, "has counted before, and was removed"},
+		{"removed", []tree.Tree{one, approved, one}, 0, "has counted before: each counts once"},
 		{"removed, and the plan was read again", []tree.Tree{one, approved, one}, 2, ""},
 		{"removed with its change", []tree.Tree{one, approved, two}, 0, "a plan that the component eks made before"},
 		{"reverted in two steps", []tree.Tree{one, approved, two, one}, 0, "a plan that the component eks made before"},

@@ -85,6 +85,16 @@ type terraformSpec struct {
 	Outputs            *outputsSecret `yaml:"writeOutputsToSecret,omitempty"`
 	ServiceAccountName string         `yaml:"serviceAccountName,omitempty"`
 	RunnerPodTemplate  *podTemplate   `yaml:"runnerPodTemplate,omitempty"`
+	Webhooks           []planWebhook  `yaml:"webhooks,omitempty"`
+}
+
+// planWebhook is whom tofu-controller asks whether it may go on with a plan.
+type planWebhook struct {
+	Stage                string `yaml:"stage"`
+	URL                  string `yaml:"url"`
+	PayloadType          string `yaml:"payloadType"`
+	TestExpression       string `yaml:"testExpression"`
+	ErrorMessageTemplate string `yaml:"errorMessageTemplate"`
 }
 
 type backendConfig struct {

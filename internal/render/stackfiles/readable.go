@@ -2,13 +2,17 @@ package stackfiles
 
 import (
 	"cmp"
+	"compress/gzip"
+	"encoding/base64"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
 // ObjectName identifies an object among those of its kind.
@@ -18,71 +22,88 @@ type ObjectName struct{ Namespace, Name string }
 type ReadablePlan struct {
 	ID   string // "plan-<branch>-<commit>"
 	Text string
+	// Digest is that of the plan; "" if only its text is kept.
+	Digest string
 }
 
 // ReadablePlans are plans, by the Terraform objects that they are of.
 type ReadablePlans map[ObjectName]ReadablePlan
 
-// What tofu-controller writes on the ConfigMaps of a plan. A plan of more than a megabyte is in several.
+// What tofu-controller writes on the ConfigMaps and Secrets of a plan. A plan of more than a megabyte is
+// in several.
 const (
 	planNameLabel       = "infra.contrib.fluxcd.io/plan-name"
 	planChunkAnnotation = "infra.contrib.fluxcd.io/plan-chunk"
 	planIDAnnotation    = "savedPlan"
 	planKey             = "tfplan"
+	// jsonSuffix ends the name of a plan in JSON, compressed, in Secrets. Those without it hold a plan
+	// that only Terraform can read.
+	jsonSuffix = ".json"
 )
 
-// planChunk is a ConfigMap with a part of a plan.
+// maxPlanSize bounds a plan in JSON, in bytes.
+const maxPlanSize = 64 << 20
+
+// planChunk is a ConfigMap or a Secret with a part of a plan.
 type planChunk struct {
 	Metadata metadata          `yaml:"metadata"`
 	Data     map[string]string `yaml:"data"`
 }
 
-// ReadPlans returns the plans in YAML documents of ConfigMaps, or of lists of them. Other objects are
-// left out.
+// planKind is one of the forms in which the plan of an object is kept.
+type planKind struct {
+	object ObjectName
+	isJSON bool
+}
+
+// ReadPlans returns the plans in YAML documents of ConfigMaps and Secrets, or of lists of them. Other
+// objects are left out. Of a plan that is kept as text and in JSON, it returns the latter.
 func ReadPlans(documents []byte) (ReadablePlans, error) {
 	objects, err := manifest.Decode(documents)
 	if err != nil {
 		return nil, err
 	}
-	chunks := map[ObjectName]map[int]planChunk{}
+	chunks := map[planKind]map[int]planChunk{}
 	for _, o := range objects {
-		if o.Kind != "ConfigMap" {
+		if o.Kind != "ConfigMap" && o.Kind != "Secret" {
 			continue
 		}
 		var c planChunk
 		if err := o.Node.Decode(&c); err != nil {
-			return nil, fmt.Errorf("ConfigMap/%s: %w", o.Name, err)
+			return nil, fmt.Errorf("%s/%s: %w", o.Kind, o.Name, err)
 		}
-		name := ObjectName{c.Metadata.Namespace, c.Metadata.Labels[planNameLabel]}
-		if name.Name == "" {
+		name, isJSON := strings.CutSuffix(c.Metadata.Labels[planNameLabel], jsonSuffix)
+		isJSON = isJSON && o.Kind == "Secret"
+		if name == "" || isJSON != (o.Kind == "Secret") {
 			continue
 		}
+		kind := planKind{ObjectName{c.Metadata.Namespace, name}, isJSON}
 		at := 0
 		if chunk := c.Metadata.Annotations[planChunkAnnotation]; chunk != "" {
 			at, err = strconv.Atoi(chunk)
 		}
 		if err != nil || at < 0 {
-			return nil, fmt.Errorf("ConfigMap/%s: the annotation %s is no number", o.Name, planChunkAnnotation)
+			return nil, fmt.Errorf("%s/%s: the annotation %s is no number", o.Kind, o.Name, planChunkAnnotation)
 		}
-		if chunks[name] == nil {
-			chunks[name] = map[int]planChunk{}
+		if chunks[kind] == nil {
+			chunks[kind] = map[int]planChunk{}
 		}
-		if _, twice := chunks[name][at]; twice {
-			return nil, fmt.Errorf("the plan of %s/%s has its part %d twice", name.Namespace, name.Name, at)
+		if _, twice := chunks[kind][at]; twice {
+			return nil, fmt.Errorf("the plan of %s/%s has its part %d twice", kind.object.Namespace, name, at)
 		}
-		chunks[name][at] = c
+		chunks[kind][at] = c
 	}
 	return joinPlans(chunks)
 }
 
 // joinPlans returns plans whose parts are given by their numbers.
-func joinPlans(chunks map[ObjectName]map[int]planChunk) (ReadablePlans, error) {
+func joinPlans(chunks map[planKind]map[int]planChunk) (ReadablePlans, error) {
 	plans := ReadablePlans{}
-	names := slices.SortedFunc(maps.Keys(chunks), func(a, b ObjectName) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	kinds := slices.SortedFunc(maps.Keys(chunks), func(a, b planKind) int {
+		return cmp.Or(strings.Compare(a.object.Namespace, b.object.Namespace), strings.Compare(a.object.Name, b.object.Name), compareJSON(a, b))
 	})
-	for _, name := range names {
-		parts := chunks[name]
+	for _, kind := range kinds {
+		name, parts := kind.object, chunks[kind]
 		var b strings.Builder
 		id := ""
 		for i, at := range slices.Sorted(maps.Keys(parts)) {
@@ -95,9 +116,57 @@ func joinPlans(chunks map[ObjectName]map[int]planChunk) (ReadablePlans, error) {
 			default:
 				id = made
 			}
-			b.WriteString(part.Data[planKey])
+			text, err := part.text(kind.isJSON)
+			if err != nil {
+				return nil, fmt.Errorf("the plan of %s/%s: %w", name.Namespace, name.Name, err)
+			}
+			b.WriteString(text)
 		}
-		plans[name] = ReadablePlan{id, b.String()}
+		plan := ReadablePlan{ID: id, Text: b.String()}
+		if kind.isJSON {
+			read, err := readCompressedPlan(plan.Text)
+			if err != nil {
+				return nil, fmt.Errorf("the plan of %s/%s: %w", name.Namespace, name.Name, err)
+			}
+			plan.Text, plan.Digest = read.Text(), read.Digest
+		}
+		plans[name] = plan
 	}
 	return plans, nil
+}
+
+// compareJSON orders the forms of a plan, JSON last.
+func compareJSON(a, b planKind) int {
+	switch {
+	case a.isJSON == b.isJSON:
+		return 0
+	case b.isJSON:
+		return -1
+	}
+	return 1
+}
+
+// text returns the part of a plan that a ConfigMap, or a Secret, has.
+func (c planChunk) text(isSecret bool) (string, error) {
+	if !isSecret {
+		return c.Data[planKey], nil
+	}
+	text, err := base64.StdEncoding.DecodeString(c.Data[planKey])
+	return string(text), err
+}
+
+// readCompressedPlan reads a plan in JSON that gzip has compressed.
+func readCompressedPlan(compressed string) (*tfplan.Plan, error) {
+	in, err := gzip.NewReader(strings.NewReader(compressed))
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxPlanSize+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxPlanSize:
+		return nil, fmt.Errorf("it has more than %d MB", maxPlanSize>>20)
+	}
+	return tfplan.Read(text)
 }

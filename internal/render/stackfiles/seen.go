@@ -6,10 +6,11 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
 // seenPlan is what an output says of the plan of a component.
-type seenPlan struct{ inputs, approved string }
+type seenPlan struct{ inputs, approved, digest string }
 
 // readPlan returns what the folder of a component's objects says of its plan; false if it has none.
 func readPlan(objects tree.Tree) (seenPlan, bool, error) {
@@ -17,7 +18,7 @@ func readPlan(objects tree.Tree) (seenPlan, bool, error) {
 	if err != nil || t == nil {
 		return seenPlan{}, false, err
 	}
-	return seenPlan{t.Metadata.Annotations[InputsAnnotation], t.Spec.ApprovePlan}, true, nil
+	return seenPlan{t.Metadata.Annotations[InputsAnnotation], t.Spec.ApprovePlan, t.Metadata.Annotations[tfplan.DigestAnnotation]}, true, nil
 }
 
 // checkSeen reports the approvals that are new in an output and do not name a time from which on the
@@ -58,7 +59,7 @@ func (k *keeper) checkPlan(a *model.PlanApproval, folder string, now seenPlan) e
 		k.problems.Addf(a.Pos, a.Subject(), hint, "the approval is of a plan that the component %s made before: since the commit %s of the output, that has had other inputs, or it is not in its history",
 			a.Component, a.Output)
 	case spent:
-		k.problems.Addf(a.Pos, a.Subject(), hint, "the approval of the plan of the component %s has counted before, and was removed: it counts once", a.Component)
+		k.problems.Addf(a.Pos, a.Subject(), hint, "an approval of the plan of the component %s has counted before: each counts once", a.Component)
 	}
 	return nil
 }

@@ -131,7 +131,10 @@ type decoded struct {
 		Destroy     bool
 		Suspend     bool
 		Wait        bool
-		Ref         struct{ Branch, Commit string }
+		// StoreReadablePlan and Webhooks are those of a Terraform object.
+		StoreReadablePlan string `yaml:"storeReadablePlan"`
+		Webhooks          []any
+		Ref               struct{ Branch, Commit string }
 	}
 }
 

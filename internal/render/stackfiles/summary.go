@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
 // Summary is what an output does with one stack.
@@ -30,6 +31,10 @@ type ComponentSummary struct {
 	// Plan is the id of the plan that it makes, and Inputs the digest of what that is made from.
 	Plan   string `json:"plan,omitempty"`
 	Inputs string `json:"inputs,omitempty"`
+	// Compared reports that tofu-controller has plans compared with what was approved before it applies
+	// them, and Digest is that of the approved plan.
+	Compared bool   `json:"compared,omitempty"`
+	Digest   string `json:"digest,omitempty"`
 	// Unversioned reports that its plans cannot be approved, because its module has no version.
 	Unversioned bool `json:"unversioned,omitempty"`
 }
@@ -110,6 +115,7 @@ func (c *renderedComponent) summarize() ComponentSummary {
 		suspended = t.Spec.Suspend
 		one.Type, one.Approval, one.Inputs = "terraform", t.Spec.ApprovePlan, t.Metadata.Annotations[InputsAnnotation]
 		one.Plan = planID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit)
+		one.Compared, one.Digest = len(t.Spec.Webhooks) > 0, t.Metadata.Annotations[tfplan.DigestAnnotation]
 		one.Protected, one.Unversioned = t.Metadata.Annotations[pruneAnnotation] != "", t.Metadata.Annotations[unversionedAnnotation] != ""
 		if t.Spec.Destroy {
 			one.Action = Destroy

@@ -59,7 +59,7 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 	r.reportUnrendered(modules, err)
 	terraform.Metadata.Annotations[InputsAnnotation] = inputs
 	plan := plannedComponent{name: c.Name, auto: c.AutoApprove, versioned: versioned, plan: planID(r.settings.Modules.Branch, commit), inputs: inputs}
-	terraform.Spec.ApprovePlan = plan.approve(r.approvals[c], &r.problems)
+	plan.setApproval(terraform, r.approvals[c], &r.problems)
 	r.addObject(path.Join(folder, "gitrepository.yaml"), source)
 	r.addObject(path.Join(folder, "terraform.yaml"), terraform)
 	return commit
@@ -72,6 +72,9 @@ func (r *renderer) newTerraformSpec(c *stack.Component, modules string) terrafor
 		BackendConfig:      backendConfig{CustomConfiguration: rootmodule.Backend(c, r.settings)},
 		ServiceAccountName: r.settings.Runner.ServiceAccount,
 	}
+	if r.settings.PlanWebhook != "" && !c.AutoApprove {
+		spec.StoreReadablePlan, spec.Webhooks = "json", newPlanWebhooks(r.settings.PlanWebhook)
+	}
 	if len(c.Outputs) > 0 {
 		spec.Outputs = &outputsSecret{Name: outputsName(c)}
 		for _, o := range c.Outputs {
@@ -83,6 +86,14 @@ func (r *renderer) newTerraformSpec(c *stack.Component, modules string) terrafor
 		spec.RunnerPodTemplate = &podTemplate{podSpec{[]envFrom{{reference{Name: secret}}}}}
 	}
 	return spec
+}
+
+// newPlanWebhooks returns whom tofu-controller asks before it goes on with a plan.
+func newPlanWebhooks(url string) []planWebhook {
+	return []planWebhook{{
+		Stage: "post-planning", URL: url, PayloadType: "SpecAndPlan",
+		TestExpression: "${{ .passed }}", ErrorMessageTemplate: "${{ .reason }}",
+	}}
 }
 
 // outputsName returns the name of the Secret that holds the outputs of a component.

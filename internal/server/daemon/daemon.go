@@ -178,7 +178,7 @@ func Serve(ctx context.Context, o Options) error {
 	})
 	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{
 		Store: store, Metrics: m, Version: o.Version, Now: o.Now, Logger: logger, OverdueAfter: o.Settings.OverdueAfter,
-		Wake: func() { loop.Wake("") }, Webhooks: hooks, Simulate: loop.Simulate, CheckLedger: reports.Check,
+		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, CheckLedger: reports.Check,
 		Fleet: newFleetView(reports, o.Now), Reports: newAgentReports(reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
 	}))
 	return runUntilDone(ctx, loop, reports, store, o, listener, window)

@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/page"
+	"github.com/fairlead-io/fairlead/internal/server/webhook"
 	"github.com/fairlead-io/fairlead/internal/testkit/ledgerworld"
 )
 
@@ -47,7 +48,7 @@ func TestDescribedRoutes(t *testing.T) {
 			described = append(described, strings.ToUpper(method)+" "+path)
 		}
 	}
-	for _, r := range (&site{options: Options{Webhooks: http.NotFoundHandler(), Reports: http.NotFoundHandler(), Simulate: simulateNothing}}).allRoutes() {
+	for _, r := range (&site{options: Options{Webhooks: http.NotFoundHandler(), Plans: http.NotFoundHandler(), Reports: http.NotFoundHandler(), Simulate: simulateNothing}}).allRoutes() {
 		answered = append(answered, r.method+" "+strings.TrimSuffix(r.path, "{$}"))
 	}
 	slices.Sort(described)
@@ -106,6 +107,11 @@ func TestDescribedAnswers(t *testing.T) {
 		w := httptest.NewRecorder()
 		d.to.ServeHTTP(w, d.request())
 		c.answer(t, "post", "/webhooks/{tool}/{cluster}", w)
+	}
+	for _, q := range planRequests(t) {
+		w := httptest.NewRecorder()
+		New(Options{Webhooks: http.NotFoundHandler(), Plans: webhook.NewPlanReviewer(nil)}).ServeHTTP(w, q)
+		c.answer(t, "post", planQuestions, w)
 	}
 	w := httptest.NewRecorder()
 	d := unprovenDelivery()

@@ -32,6 +32,9 @@ type Options struct {
 	// Webhooks answers POST /webhooks/{forge} and /webhooks/{tool}/{cluster}; nil: not found.
 	// Everyone can reach it, so it must authenticate its callers.
 	Webhooks http.Handler
+	// Plans answers POST /webhooks/plans; nil: not found. Everyone can reach it: it must say nothing but
+	// what follows from the request, and change nothing.
+	Plans http.Handler
 	// Reports answers POST /api/v1/fleet/reports; nil: not found. It must authenticate its callers.
 	Reports http.Handler
 	// Fleet answers questions about clusters, below /api/v1/fleet; nil if there is no ledger.
@@ -65,7 +68,9 @@ func New(o Options) http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range s.allRoutes() {
 		mux.Handle(r.method+" "+r.path, r.handler)
-		mux.Handle(r.path, s.methodNotAllowed(r.method)) // all methods that no other line is about
+		if r.path != planQuestions { // the line of webhooks is about its other methods
+			mux.Handle(r.path, s.methodNotAllowed(r.method)) // all methods that no other line is about
+		}
 	}
 	mux.HandleFunc("/", s.refuse(http.StatusNotFound, NothingHere, "/api/v1/openapi.json says what there is"))
 	sameOrigin := http.NewCrossOriginProtection() // so that other sites cannot make a browser wake us
@@ -113,6 +118,7 @@ type route struct {
 const (
 	webhooks       = "/webhooks/{forge}"          // the address of the webhooks of a kind of forge
 	clusterReports = "/webhooks/{tool}/{cluster}" // the address of the reports of a cluster with a key
+	planQuestions  = "/webhooks/plans"            // the address at which tofu-controller asks about plans
 	plainText      = "text/plain; charset=utf-8"
 	htmlText       = "text/html; charset=utf-8"
 )
@@ -134,6 +140,9 @@ func (s *site) allRoutes() []route {
 	all = append(all, s.fleetRoutes()...)
 	if s.options.Webhooks != nil {
 		all = append(all, route{http.MethodPost, webhooks, s.options.Webhooks}, route{http.MethodPost, clusterReports, s.options.Webhooks})
+	}
+	if s.options.Plans != nil {
+		all = append(all, route{http.MethodPost, planQuestions, s.options.Plans})
 	}
 	if s.options.Simulate != nil {
 		all = append(all, route{http.MethodGet, "/api/v1/simulate", http.HandlerFunc(s.serveSimulation)})

@@ -1,5 +1,5 @@
 // Package webhook receives the webhooks of forges and the events of clusters, and wakes
-// the loop for them.
+// the loop for them; and answers tofu-controller whether a plan is the one that was approved.
 //
 // What the package keeps true: a delivery of a forge is a hint and decides nothing. It
 // only makes the loop poll a repository now instead of at the next poll; what the loop
@@ -10,7 +10,8 @@
 // is answered like a wrong one, and secrets are compared in constant time. A delivery
 // wakes the loop once, however often it arrives, and an event that says the same as the
 // one before does not. What is read and what is remembered is
-// bounded. There is no clock and no network in here.
+// bounded. There is no clock and no network in here. A question about a plan needs no
+// secret: its answer says nothing but what follows from the question, and nothing comes of it.
 package webhook
 
 import (

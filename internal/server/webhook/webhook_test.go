@@ -379,9 +379,12 @@ func TestCounted(t *testing.T) {
 			t.Errorf("%s: %s, %v", a.outcome, w.Body, err)
 		}
 	}
+	for _, outcome := range planOutcomes {
+		m.RecordWebhook(planSender, outcome)
+	}
 	w := httptest.NewRecorder()
 	m.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	if got := strings.Count(w.Body.String(), "fairlead_webhooks_total{"); got != 65 || strings.Contains(w.Body.String(), `"other"`) {
+	if got := strings.Count(w.Body.String(), "fairlead_webhooks_total{"); got != 69 || strings.Contains(w.Body.String(), `"other"`) {
 		t.Errorf("%d series in\n%s", got, w.Body)
 	}
 }

@@ -1,0 +1,85 @@
+package tfplan
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// DigestAnnotation is the annotation of a Terraform object that holds the digest of the plan that is
+// approved.
+const DigestAnnotation = "fairlead.io/plan-digest"
+
+// Differs is what the reason begins with if the plan is not the one that was approved.
+const Differs = "the plan differs from the approved one"
+
+// Answer is the answer to a question of tofu-controller: whether it may go on with a plan.
+type Answer struct {
+	Passed bool   `json:"passed"`
+	Reason string `json:"reason"`
+	Digest string `json:"digest,omitempty"` // of the plan, if that was read
+}
+
+// question is what tofu-controller sends to a webhook of the stage post-planning, with the payload type
+// SpecAndPlan: the Terraform object, with the plan in place of its status.
+type question struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Annotations       map[string]string `json:"annotations"`
+		DeletionTimestamp string            `json:"deletionTimestamp"`
+	} `json:"metadata"`
+	Spec struct {
+		ApprovePlan       string `json:"approvePlan"`
+		Force             bool   `json:"force"`
+		PlanOnly          bool   `json:"planOnly"`
+		DestroyOnDeletion bool   `json:"destroyResourcesOnDeletion"`
+	} `json:"spec"`
+	Status struct {
+		Plan json.RawMessage `json:"tfplan"`
+	} `json:"status"`
+}
+
+// AnswerQuestion answers what tofu-controller sends after it has made a plan. It sends the same before
+// it applies an approved plan, which it makes again: only a yes has that applied. The answer depends on
+// nothing but the question. The error says that the text is no question.
+func AnswerQuestion(text []byte) (Answer, error) {
+	var q question
+	err := json.Unmarshal(text, &q)
+	switch {
+	case err != nil:
+		return Answer{}, fmt.Errorf("it is not a Terraform object in JSON: %w", err)
+	case q.Kind != "Terraform" || !strings.HasPrefix(q.APIVersion, "infra.contrib.fluxcd.io/"):
+		return Answer{}, errors.New("it is not a Terraform object of tofu-controller")
+	case len(q.Status.Plan) == 0:
+		return Answer{}, errors.New("it has no plan: the payloadType of the webhook must be SpecAndPlan")
+	}
+	return q.answer(), nil
+}
+
+func (q question) answer() Answer {
+	approved := q.Metadata.Annotations[DigestAnnotation]
+	switch {
+	case q.Spec.Force || q.Spec.ApprovePlan == "auto":
+		return Answer{Reason: "the object is not as Fairlead has rendered it: it applies every plan"}
+	case q.Spec.DestroyOnDeletion && q.Metadata.DeletionTimestamp != "":
+		return Answer{Reason: "the object is not as Fairlead has rendered it: it destroys without approval when it is deleted"}
+	case q.Spec.ApprovePlan == "" || q.Spec.ApprovePlan == "disable" || q.Spec.PlanOnly:
+		return Answer{Passed: true, Reason: "the plan is not applied: it waits for approval"}
+	}
+	p, err := Read(q.Status.Plan)
+	switch {
+	case err != nil:
+		return Answer{Reason: "the plan cannot be read: " + err.Error()}
+	case p.Errored:
+		return Answer{Reason: "planning ended with an error", Digest: p.Digest}
+	case p.ChangesNothing():
+		return Answer{Passed: true, Reason: "the plan changes nothing", Digest: p.Digest}
+	case approved == "":
+		return Answer{Reason: "the approval names no digest of the plan", Digest: p.Digest}
+	case approved != p.Digest:
+		return Answer{Reason: fmt.Sprintf("%s: it is %s, and %s was approved; remove the approval, and read the new plan", Differs, p.Digest, approved), Digest: p.Digest}
+	}
+	return Answer{Passed: true, Reason: "the plan is the approved one", Digest: p.Digest}
+}
