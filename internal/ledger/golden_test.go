@@ -39,6 +39,12 @@ func (e *memoryEngine) Receive(c ledger.Contact, reports []ledger.Report) ledger
 	for _, w := range receipt.Writes {
 		e.writeSpan(w)
 	}
+	for _, late := range receipt.Late {
+		writes, _ := e.PutBetween(late.Object, e.FindHistory(late.Object), []ledger.Span{late.Span})
+		for _, w := range writes {
+			e.writeSpan(w)
+		}
+	}
 	return receipt
 }
 

@@ -7,7 +7,8 @@
 // forgotten to make room for another one. Times of one cluster are never compared with those of
 // another. The reports that make up what is known can be read back, so that they can be stored. Spans
 // of one object, which are its history, do not overlap, and at most one lasts; those that began while
-// nothing was heard of its cluster are late. Whether a cluster has what is wanted is judged by the
+// nothing was heard of its cluster are late. What is told of such a time when more is known already is put
+// between what is known, and the history is the same as if it had been told in its order. Whether a cluster has what is wanted is judged by the
 // folder of its cluster type, and not by commits.
 package ledger
 
@@ -79,6 +80,8 @@ type Report struct {
 	UID     string
 	Message string    // of a failure; others are not kept
 	Said    time.Time // by the clock of the cluster, in whole seconds
+	// Until is when the object began to say something else, by the same clock; zero if that is not known.
+	Until time.Time
 }
 
 // isEmpty reports whether a report states nothing, or not when.

@@ -29,6 +29,8 @@ type Receipt struct {
 	Cluster string
 	// Writes bring the stored spans up to date.
 	Writes []SpanWrite
+	// Late are spans that are to be put between those that are stored then, by PutBetween.
+	Late []LateSpan
 	// Removed are the objects that the cluster no longer has. Their last spans have ended.
 	Removed []Object
 	// WantsEverything is set if what is known is not what the agent assumes: it has to report all
@@ -36,6 +38,9 @@ type Receipt struct {
 	WantsEverything bool
 	// Identified are the objects with another uid than before.
 	Identified []Object
+	// Confirmed are the objects that say the same as before, and of which it has to be stored until when
+	// they are known to: what is told later of the time before that is put between.
+	Confirmed []Object
 	// Refused is how many reports were of objects that are not known, and for which there is no room.
 	Refused int
 	// UID is that of the cluster that has the name; "" if it is not known.
@@ -68,6 +73,13 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 		done, known := l.fold(r, cluster)
 		if done.Refused {
 			receipt.Refused++
+		}
+		late, isLate := cluster.lateSpan(r, c.Received, done.Before, unheard)
+		if isLate {
+			receipt.Late = append(receipt.Late, late)
+		}
+		if done.Newer && !done.Changed && !r.Until.IsZero() {
+			receipt.Confirmed = append(receipt.Confirmed, r.Object)
 		}
 		if done.Changed {
 			if !changed {
@@ -168,7 +180,10 @@ func (l *Ledger) fold(r Report, of *Cluster) (Outcome, *record) {
 // findGap returns the time in which nothing was heard of the objects of a cluster, before a contact of its
 // agent, which was last in touch at a time. It is empty for events, of which each tells what is new.
 func (c *Cluster) findGap(heard time.Time, by Contact, reports []Report) gap {
-	if by.Boot == "" {
+	switch {
+	case !by.AgentSeen.IsZero():
+		heard = by.AgentSeen
+	case by.Boot == "":
 		return gap{}
 	}
 	var newest time.Time

@@ -39,6 +39,9 @@ type Contact struct {
 	// Sent is by the clock of the cluster; zero for events.
 	Sent     time.Time
 	Received time.Time
+	// AgentSeen is when the agent was in touch before, if the contact is received once more, after others;
+	// zero otherwise.
+	AgentSeen time.Time
 	// Scope is what the reports that come with the contact are of.
 	Scope Scope
 	// Digest identifies the state of all objects, as an agent has read them; "" for events. Base is

@@ -148,8 +148,9 @@ func TestReports(t *testing.T) {
 		{"an artifact that fails", Entry{Phase: "failed", Revision: "latest@sha256:1", Origin: a, Attempted: "latest@sha256:2", AttemptedOrigin: b}, "12:00 failed b runs a"},
 		{"an artifact that nothing is known of", Entry{Phase: "failed", Revision: "latest@sha256:1", Origin: a, Attempted: "latest@sha256:2"}, "12:00 failed latest@sha256:2 runs a"},
 		{"a chart", Entry{Phase: "ready", Revision: "2.1.0+0cc9a8446c95"}, "12:00 ready 2.1.0+0cc9a8446c95"},
-		{"its past", Entry{Phase: "ready", Revision: b, Past: []Past{{b, true, minutes(-10), minutes(-1)}, {a, false, minutes(-30), minutes(-20)}}}, "11:30 failed a, 11:50 ready b, 12:00 ready b"},
-		{"a past that lasts", Entry{Phase: "failed", Revision: a, Attempted: b, Message: "denied", Past: []Past{{b, false, minutes(-10), minutes(-1)}}}, "11:50 failed b: denied, 12:00 failed b runs a: denied"},
+		{"its past", Entry{Phase: "ready", Revision: b, Past: []Past{{b, true, minutes(-10), minutes(-1)}, {a, false, minutes(-30), minutes(-20)}}}, "11:30-11:50 failed a, 11:50-12:00 ready b, 12:00 ready b"},
+		{"its past, up to what it is", Entry{Phase: "ready", Revision: b, Since: minutes(-15), Past: []Past{{a, false, minutes(-30), minutes(-20)}}}, "11:30-11:45 failed a, 11:45 ready b, 12:00 ready b"},
+		{"a past that lasts", Entry{Phase: "failed", Revision: a, Attempted: b, Message: "denied", Past: []Past{{b, false, minutes(-10), minutes(-1)}}}, "11:50-12:00 failed b: denied, 12:00 failed b runs a: denied"},
 		{"a past that is still to come", Entry{Phase: "ready", Revision: b, Past: []Past{{a, true, minutes(1), minutes(2)}}}, "12:00 ready b"},
 	} {
 		c.entry.Kind, c.entry.Name = "Kustomization", "x"
@@ -164,7 +165,11 @@ func TestReports(t *testing.T) {
 }
 
 func describeReport(r ledger.Report) string {
-	text := r.Said.Format("15:04") + " " + r.Phase.String()
+	text := r.Said.Format("15:04")
+	if !r.Until.IsZero() {
+		text += r.Until.Format("-15:04")
+	}
+	text += " " + r.Phase.String()
 	short := func(revision string) string {
 		if commit, ok := strings.CutPrefix(revision, "main@sha1:"); ok {
 			return commit[:1]

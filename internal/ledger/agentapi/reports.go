@@ -27,8 +27,8 @@ func (r Request) Contact(received time.Time) ledger.Contact {
 	return c
 }
 
-// Reports returns the entries of a request as reports, of what each object was before, of when it got
-// into its phase, and of what it is now. shift is added to all times.
+// Reports returns the entries of a request as reports, of what each object was before, and until when, of
+// when it got into its phase, and of what it is now. shift is added to all times.
 func (r Request) Reports(shift time.Duration) []ledger.Report {
 	var all []ledger.Report
 	for _, e := range r.Entries {
@@ -54,13 +54,25 @@ func (e Entry) reports(sent time.Time, shift time.Duration) []ledger.Report {
 	for _, p := range slices.SortedFunc(slices.Values(e.Past), func(a, b Past) int { return a.First.Compare(b.First) }) {
 		all = append(all, p.report(now.Object, sent, shift)...)
 	}
-	if n := len(all); n > 0 && all[n-1].Phase == now.Phase && all[n-1].Target == now.Target { // it lasts
+	n := len(all)
+	lasts := n > 0 && all[n-1].Phase == now.Phase && all[n-1].Target == now.Target
+	if lasts {
 		all[n-1].Message = now.Message
 	}
+	then := now
 	if !e.Since.IsZero() && e.Since.Before(sent) {
-		then := now
 		then.Said = e.Since.Add(shift)
 		all = append(all, then)
+	}
+	for i := range n { // each lasted until the next one began
+		switch {
+		case i+1 < n:
+			all[i].Until = all[i+1].Said
+		case !lasts && then.Said.After(all[i].Said):
+			all[i].Until = then.Said
+		default:
+			all[i].Until = now.Said
+		}
 	}
 	return append(all, now)
 }

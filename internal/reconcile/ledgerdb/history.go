@@ -20,6 +20,18 @@ func (s *Store) FindHistory(ctx context.Context, o ledger.Object) ([]ledger.Span
 	return all, err
 }
 
+// FindSpansSince returns the spans of an object since a time, the oldest first, and before them the one that
+// began before. The object is named by the ID of its cluster.
+func (s *Store) FindSpansSince(ctx context.Context, o ledger.Object, since time.Time) ([]ledger.Span, error) {
+	var all []ledger.Span
+	err := s.ask(ctx, "spans_since", []any{o.Cluster, o.Name, unixOf(since)}, func(scan scanFunc) error {
+		span, err := scanSpan(scan)
+		all = append(all, span)
+		return err
+	})
+	return all, err
+}
+
 // Running is what an object of a cluster said at a time.
 type Running struct {
 	Cluster string // the name that it had then

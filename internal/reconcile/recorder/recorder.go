@@ -8,6 +8,7 @@
 package recorder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,10 +100,11 @@ type changes struct {
 	clusters map[string]bool // by ID
 	objects  map[ledger.Object]bool
 	spans    ledger.Pending
+	late     map[ledger.Object][]ledger.Span // to be put between those that are stored
 }
 
 func newChanges() changes {
-	return changes{clusters: map[string]bool{}, objects: map[ledger.Object]bool{}}
+	return changes{clusters: map[string]bool{}, objects: map[ledger.Object]bool{}, late: map[ledger.Object][]ledger.Span{}}
 }
 
 // add adds what has become of objects.
@@ -111,8 +113,11 @@ func (c *changes) add(receipt ledger.Receipt) {
 		c.spans.Add(w)
 		c.objects[w.Object] = true
 	}
-	for _, o := range slices.Concat(receipt.Removed, receipt.Identified) {
+	for _, o := range slices.Concat(receipt.Removed, receipt.Identified, receipt.Confirmed) {
 		c.objects[o] = true
+	}
+	for _, s := range receipt.Late {
+		c.addLate(s)
 	}
 }
 
@@ -226,13 +231,14 @@ func (r *Recorder) Receive(c ledger.Contact, reports []ledger.Report) (receipt l
 func (r *Recorder) receive(c ledger.Contact, reports []ledger.Report) (receipt ledger.Receipt, news bool) {
 	before := r.ledger.FindCluster(c.Name)
 	news = before == nil || before.IsSilent(c.Received)
-	names := 0
+	names, again := 0, c
 	if before != nil {
 		names = len(before.Names)
+		again.AgentSeen = cmp.Or(c.AgentSeen, before.AgentSeen)
 	}
 	receipt = r.ledger.Receive(c, reports)
 	if (r.options.Postgres != nil || r.unread != nil) && (receipt.Admission == ledger.Admitted || receipt.Admission == ledger.Contested) {
-		r.held.add(receipt.Cluster, r.ledger.CountObjectsOf(receipt.Cluster), c, reports)
+		r.held.add(receipt.Cluster, r.ledger.CountObjectsOf(receipt.Cluster), again, reports)
 	}
 	r.pending.add(receipt)
 	if receipt.Refused > 0 {
@@ -333,6 +339,9 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	}
 	began := r.options.Now()
 	changed, err := write(ctx)
+	if err == nil {
+		err = r.putLate(ctx, write)
+	}
 	r.mu.Lock()
 	if err == nil {
 		r.flushed = began
@@ -396,6 +405,7 @@ func (r *Recorder) holdChanges(earlier changes) {
 	maps.Copy(earlier.clusters, r.pending.clusters)
 	maps.Copy(earlier.objects, r.pending.objects)
 	earlier.spans.Follow(&r.pending.spans)
+	earlier.late = r.pending.late
 	r.pending = earlier
 }
 
@@ -417,6 +427,7 @@ func (r *Recorder) takeBatch() (changes, ledgerdb.Batch) {
 	defer r.mu.Unlock()
 	taken := r.pending
 	r.pending = newChanges()
+	r.pending.late = taken.late // they follow what is written now
 	now := r.options.Now()
 	b := ledgerdb.Batch{Spans: taken.spans.All(), GoneSince: now, Refusals: r.listRefusals()}
 	b.Objects = make([]ledger.Saved, 0, len(taken.objects))

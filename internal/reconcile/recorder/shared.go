@@ -131,7 +131,9 @@ func (r *Recorder) exchange(ctx context.Context) (changed bool, err error) {
 	defer r.mu.Unlock()
 	r.dropRefusals(written.Refusals)
 	for _, c := range written.Clusters {
-		r.held.drop(c.ID, last)
+		if !r.pending.hasLate(c.ID) {
+			r.held.drop(c.ID, last)
+		}
 	}
 	return changed, nil
 }
@@ -257,6 +259,7 @@ func (r *Recorder) acceptNews(n ledgerdb.News) (changed bool) {
 	maps.DeleteFunc(r.pending.clusters, func(id string, _ bool) bool { return isReplaced(id) })
 	maps.DeleteFunc(r.pending.objects, func(o ledger.Object, _ bool) bool { return isReplaced(o.Cluster) })
 	r.pending.spans.RemoveClusters(isReplaced)
+	maps.DeleteFunc(r.pending.late, func(o ledger.Object, _ []ledger.Span) bool { return isReplaced(o.Cluster) })
 	maps.DeleteFunc(r.seen, func(id string, _ bool) bool { return isReplaced(id) })
 	r.receiveAgain(again)
 	for _, c := range n.Clusters {

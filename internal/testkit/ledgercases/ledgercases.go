@@ -207,6 +207,8 @@ func readReports(t *testing.T, text string, c ledger.Contact) []ledger.Report {
 				r.Runs, i = words[i+1], i+1
 			case "said":
 				r.Said, i = clock(t, words[i+1]), i+1
+			case "until":
+				r.Until, i = clock(t, words[i+1]), i+1
 			case "uid":
 				r.UID, i = words[i+1], i+1
 			default:
