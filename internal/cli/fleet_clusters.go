@@ -42,8 +42,8 @@ func newFleetClusters(cc *commandContext) *cobra.Command {
 		Short: "List the clusters, and how each stands to what is wanted",
 		Long: `Clusters lists the clusters that were ever in touch, by environment and name. STANDING is how a
 cluster stands to the newest output of its environment: retired (it is no longer expected),
-contested, unproven, silent, failed, unknown, behind, progressing or ready, the first that
-fits; WHY says more. A cluster is ready if it runs what the folder of its cluster type holds,
+moved (it has lately left for another environment), contested, unproven, silent, failed,
+unknown, behind, progressing or ready, the first that fits; WHY says more. A cluster is ready if it runs what the folder of its cluster type holds,
 whichever commit it names.`,
 		Example: `  fairlead fleet clusters
   fairlead fleet clusters -e prod --silent
@@ -76,11 +76,15 @@ whichever commit it names.`,
 func newClustersListing(all []fleetview.Cluster, now time.Time) listing {
 	l := listing{value: all, empty: "no cluster\n", colour: standingColour, columns: []column{
 		{key: "name"}, {key: "environment"}, {key: "clusterType"}, {key: "standing"}, {key: "revision"}, {key: "since"}, {key: "lastSeen"}, {key: "why", fit: display.Wrap},
-		{key: "attempted", wide: true}, {key: "firstSeen", wide: true},
+		{key: "attempted", wide: true}, {key: "firstSeen", wide: true}, {key: "movedFrom", wide: true}, {key: "moved", wide: true},
 	}}
 	for _, c := range all {
+		from, moved := "", time.Time{}
+		if c.MovedFrom != nil {
+			from, moved = c.MovedFrom.Environment+"/"+c.MovedFrom.Type, c.MovedFrom.Until
+		}
 		l.rows = append(l.rows, []any{
-			c.Name, c.Environment, c.Type, c.Standing, revisionCell(c.Revision), age{c.Since, now}, age{c.LastSeen, now}, c.Why, revisionCell(c.Attempted), age{c.FirstSeen, now},
+			c.Name, c.Environment, c.Type, c.Standing, revisionCell(c.Revision), age{c.Since, now}, age{c.LastSeen, now}, c.Why, revisionCell(c.Attempted), age{c.FirstSeen, now}, from, age{moved, now},
 		})
 	}
 	return l

@@ -14,12 +14,13 @@ type LateSpan struct {
 
 // lateSpan returns what a report tells of the past that is not newer than what was known, and false if it
 // tells nothing of it: until when the object said so has to be known, and nothing may have been heard of its
-// cluster when it began to.
+// cluster when it began to. It tells nothing of another place than where the cluster belongs.
 func (c *Cluster) lateSpan(r Report, received time.Time, known State, unheard gap) (LateSpan, bool) {
 	since, until := spanStart(r.Said, received, c.Began), spanStart(r.Until, received, c.Began)
 	span := Span{Since: timeOf(unixSeconds(since)), Until: timeOf(unixSeconds(until)), Phase: r.Phase, Revision: r.Runs, Attempted: r.Target, Message: r.Message, Late: true}
 	isStated := r.Phase != Unstated && r.Phase != Progressing
-	return LateSpan{r.Object, span}, isStated && !r.isEmpty() && known.Said.After(r.Said) && r.Said.After(unheard.from) && span.Until.After(span.Since)
+	return LateSpan{r.Object, span}, isStated && !r.isEmpty() && known.Said.After(r.Said) && r.Said.After(unheard.from) &&
+		span.Until.After(span.Since) && span.Since.After(c.LastMoved())
 }
 
 // PutBetween puts late spans of an object in their places among those that are stored, the oldest first, and

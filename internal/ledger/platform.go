@@ -37,17 +37,19 @@ func (l *Ledger) FindRevisions(now time.Time) []string {
 // PlaceClusters decides to which environment each cluster without an agent belongs, and which of its
 // objects pulls the output of that: one that reports a revision which is an output. origins has the
 // environments that a revision is an output of. What a cluster says of itself decides only between
-// environments that have the same output, and its cluster type. PlaceClusters returns the IDs of the
-// clusters that have another place than before.
-func (l *Ledger) PlaceClusters(origins map[string][]string, now time.Time) (changed []string) {
+// environments that have the same output, and its cluster type. PlaceClusters returns a receipt
+// for each cluster that has another place than before.
+func (l *Ledger) PlaceClusters(origins map[string][]string, now time.Time) (changed []Receipt) {
 	for _, c := range l.roster.clusters {
 		if !c.isPlacedByEvents(now) {
 			continue
 		}
 		group, platform := l.findPlace(c, origins)
 		if group != c.Group || platform != c.Platform {
+			before, receipt := *c, Receipt{Cluster: c.ID}
 			c.Group, c.Platform = group, platform
-			changed = append(changed, c.ID)
+			l.noteMove(before, c, now, &receipt)
+			changed = append(changed, receipt)
 		}
 	}
 	return changed

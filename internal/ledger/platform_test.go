@@ -78,7 +78,7 @@ func TestPlaceClustersLeaves(t *testing.T) {
 		t.Errorf("asked for are %q", all)
 	}
 	if all := l.PlaceClusters(map[string][]string{"D1": {"dev"}}, now.Add(time.Hour)); all != nil {
-		t.Errorf("placed are %q", all)
+		t.Errorf("placed are %v", all)
 	}
 	for _, c := range l.Clusters() {
 		if c.Group != prod {

@@ -102,6 +102,8 @@ type Cluster struct {
 	UID      string
 	Group    Group
 	Platform string
+	// Places are those that the cluster has left, the oldest first: see Ledger.noteMove.
+	Places []Place
 	// Claim is to what part of the fleet the cluster has last said by an event that it belongs. It may
 	// be lost.
 	Claim Group
@@ -298,7 +300,7 @@ func (c *Cluster) touch(by Contact) {
 	case by.Every > 0 || c.Every == 0 || by.Boot == "" && c.Boot != "": // what an agent meant says nothing of events
 		c.Every = every
 	}
-	if by.Platform != "" || by.Scope == Everything {
+	if by.Platform != "" || by.knowsPlace() {
 		c.Platform = by.Platform
 	}
 	if by.Received.After(c.LastSeen) {
@@ -306,12 +308,15 @@ func (c *Cluster) touch(by Contact) {
 	}
 }
 
+// knowsPlace reports whether a contact that names no place says that there is none.
+func (c Contact) knowsPlace() bool { return c.Scope == Everything && len(c.Unread) == 0 }
+
 // touchGroup takes in to what part of the fleet a cluster belongs. What it says of itself counts as
 // long as nothing else is known: no event takes it elsewhere.
 func (c *Cluster) touchGroup(by Contact) {
 	switch {
 	case by.Boot != "" || by.Platform != "":
-		if by.Group != (Group{}) || by.Scope == Everything {
+		if by.Group != (Group{}) || by.knowsPlace() {
 			c.Group = by.Group
 		}
 	case by.Group == (Group{}):
@@ -326,6 +331,6 @@ func (c *Cluster) touchGroup(by Contact) {
 // Clone returns a copy that does not change with the cluster.
 func (c *Cluster) Clone() *Cluster {
 	clone := *c
-	clone.Names = slices.Clone(c.Names)
+	clone.Names, clone.Places = slices.Clone(c.Names), slices.Clone(c.Places)
 	return &clone
 }

@@ -102,8 +102,12 @@ func (l *Ledger) RestoreObject(s Saved) {
 		m.fold(report)
 	}
 	r := &record{kept: newKept(m), history: history{open: newMark(s.Open), before: newMark(s.Before)}}
-	if of := l.roster.Find(s.Object.Cluster); s.Identity.UID != "" && of != nil {
+	of := l.roster.Find(s.Object.Cluster)
+	if of != nil && s.Identity.UID != "" {
 		r.identity = &identity{s.Identity, of.LastSeen}
+	}
+	if of != nil && r.open.since == unixSeconds(of.LastMoved()) { // see history.cut
+		r.before = mark{}
 	}
 	l.book.add(s.Object, r)
 }

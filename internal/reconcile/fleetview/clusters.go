@@ -16,7 +16,7 @@ type Cluster struct {
 	Name        string `json:"name"`
 	Environment string `json:"environment"`
 	Type        string `json:"clusterType"`
-	// Standing is one of the classes of the ledger, or Retired.
+	// Standing is one of the classes of the ledger, Retired, or Moved.
 	Standing string `json:"standing"`
 	Why      string `json:"why,omitempty"`
 	// Revision is what it runs, and Attempted what it is at work on, if that is another one.
@@ -25,6 +25,8 @@ type Cluster struct {
 	Since     time.Time `json:"since,omitzero"` // when it began to say so
 	FirstSeen time.Time `json:"firstSeen"`
 	LastSeen  time.Time `json:"lastSeen"`
+	// MovedFrom is where it belonged before; nil if it was nowhere else.
+	MovedFrom *MovedFrom `json:"movedFrom,omitempty"`
 	// Contest is set if two clusters report under the name.
 	Contest *Contest `json:"contest,omitempty"`
 	order   int      // of its environment
@@ -41,8 +43,22 @@ type Contest struct {
 	Adoptable bool `json:"adoptable"`
 }
 
-// Retired is how a cluster stands that is no longer expected.
-const Retired = "retired"
+// MovedFrom is a part of the fleet that a cluster belonged to until a time.
+type MovedFrom struct {
+	Environment string    `json:"environment"`
+	Type        string    `json:"clusterType"`
+	Until       time.Time `json:"until"`
+}
+
+const (
+	// Retired is how a cluster stands that is no longer expected.
+	Retired = "retired"
+	// Moved is how a cluster stands in an environment that it has lately left.
+	Moved = "moved"
+)
+
+// movedShown is for how long a cluster is shown as moved.
+const movedShown = 7 * 24 * time.Hour
 
 // key orders clusters by their environments, and then by name.
 func (c Cluster) key() string { return fmt.Sprintf("%04d %s", c.order, c.Name) }
@@ -80,6 +96,12 @@ func (v *View) FindClusters(ctx context.Context, q Query) (Page[Cluster], error)
 		for _, c := range v.Ledger.FindRetired(name) {
 			add(newRetired(c))
 		}
+		for _, c := range v.Ledger.Clusters() {
+			left, ok := findLeft(&c, name, v.Now())
+			if ok {
+				add(newMoved(&c, left))
+			}
+		}
 	}
 	slices.SortFunc(all, func(a, b Cluster) int { return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.Name, b.Name)) })
 	return newPage(all, q, Cluster.key), nil
@@ -100,7 +122,8 @@ func newRetired(c ledger.Cluster) Cluster {
 func newCluster(s ledger.Situation, of situations) Cluster {
 	found := Cluster{
 		Name: s.Cluster.Name(), Environment: s.Cluster.Group.Environment, Type: s.Type, Standing: s.Class.String(), Why: explainSituation(s, of),
-		Revision: s.Platform.Revision, Attempted: s.Platform.Attempted, Since: s.Since, FirstSeen: s.Cluster.FirstSeen, LastSeen: s.Cluster.LastSeen,
+		MovedFrom: newMovedFrom(s.Cluster),
+		Revision:  s.Platform.Revision, Attempted: s.Platform.Attempted, Since: s.Since, FirstSeen: s.Cluster.FirstSeen, LastSeen: s.Cluster.LastSeen,
 	}
 	if s.Contest != nil {
 		found.Contest = &Contest{UID: s.Contest.UID, Rival: s.Contest.Rival, Object: s.Contest.Object, Adoptable: s.Contest.IsAdoptable}
@@ -108,11 +131,49 @@ func newCluster(s ledger.Situation, of situations) Cluster {
 	return found
 }
 
+// findLeft returns the place in an environment that a cluster has lately left, and false if it has left none, or
+// belongs there again.
+func findLeft(c *ledger.Cluster, environment string, now time.Time) (ledger.Place, bool) {
+	for _, p := range slices.Backward(c.Places) {
+		if p.Group.Environment == environment && c.Group.Environment != environment {
+			return p, now.Sub(p.Until) <= movedShown
+		}
+	}
+	return ledger.Place{}, false
+}
+
+// newMoved returns a cluster as it is shown where it has been.
+func newMoved(c *ledger.Cluster, left ledger.Place) Cluster {
+	return Cluster{
+		Name: c.Name(), Environment: left.Group.Environment, Type: left.Group.ClusterType, Standing: Moved, FirstSeen: c.FirstSeen, LastSeen: c.LastSeen,
+		Why: describeMove(c, left.Until),
+	}
+}
+
+// describeMove returns where a cluster belongs since it was moved.
+func describeMove(c *ledger.Cluster, since time.Time) string {
+	if c.Group.Environment == "" {
+		return "it has left at " + since.Format(time.RFC3339) + ", and belongs to no environment"
+	}
+	return fmt.Sprintf("it belongs to %s, type %s, since %s", c.Group.Environment, c.Group.ClusterType, since.Format(time.RFC3339))
+}
+
+// newMovedFrom returns where a cluster belonged before; nil if it was nowhere else.
+func newMovedFrom(c *ledger.Cluster) *MovedFrom {
+	n := len(c.Places)
+	if n == 0 {
+		return nil
+	}
+	last := c.Places[n-1]
+	return &MovedFrom{last.Group.Environment, last.Group.ClusterType, last.Until}
+}
+
 // situations are how the clusters of an environment stand at a time, and to what.
 type situations struct {
 	all   []ledger.Situation
 	wants ledgerdb.Wants
 	now   time.Time
+	moved map[string]string // why clusters that are expected by name belong elsewhere
 }
 
 // findSituations returns how the clusters of an environment stand to its newest output.
@@ -122,7 +183,27 @@ func (v *View) findSituations(ctx context.Context, environment string) (situatio
 		return situations{}, err
 	}
 	w := ledger.Wanted{Environment: environment, Output: wants.Newest, Expected: wants.Expected, Listed: v.Ledger.FindListed(environment)}
-	return situations{v.Ledger.FindSituations(w, &wants.Outputs), wants, v.Now()}, nil
+	all := v.Ledger.FindSituations(w, &wants.Outputs)
+	return situations{all, wants, v.Now(), v.findMoved(all, environment)}, nil
+}
+
+// findMoved returns why clusters that an environment expects by name, and does not have, belong elsewhere.
+func (v *View) findMoved(all []ledger.Situation, environment string) map[string]string {
+	missing := slices.ContainsFunc(all, func(s ledger.Situation) bool { return s.Listed != "" })
+	if !missing {
+		return nil
+	}
+	why := map[string]string{}
+	for _, c := range v.Ledger.Clusters() {
+		if c.Group.Environment != "" && c.Group.Environment != environment {
+			since := c.LastMoved()
+			if since.IsZero() {
+				since = c.FirstSeen
+			}
+			why[c.Name()] = describeMove(&c, since)
+		}
+	}
+	return why
 }
 
 // findWants returns what the clusters of an environment should run.
@@ -183,7 +264,7 @@ func (v *View) checkCluster(q Query) error {
 
 // checkStanding returns the error of a standing that there is not.
 func (v *View) checkStanding(named string) error {
-	known := append(ledger.ClassNames(), Retired)
+	known := append(ledger.ClassNames(), Retired, Moved)
 	if named != "" && !slices.Contains(known, named) {
 		return &UnknownError{"standing", named, known}
 	}

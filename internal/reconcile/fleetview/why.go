@@ -20,6 +20,10 @@ func explainSituation(s ledger.Situation, of situations) string {
 	case ledger.CauseContested:
 		return explainContest(s.Cluster, *s.Contest)
 	case ledger.CauseUnheard:
+		why, moved := of.moved[s.Listed]
+		if moved && s.Listed != "" {
+			return why
+		}
 		return "it was never in touch"
 	case ledger.CauseUnproven:
 		return "it has not used a key of its own"

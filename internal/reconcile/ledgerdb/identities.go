@@ -23,6 +23,7 @@ type identities struct {
 type writtenCluster struct {
 	id    int64
 	named int64 // since when it has the last of its names that is written, in nanoseconds; 0 if none is
+	moved int64 // when it left the last of the places that are written; 0 if none is
 }
 
 func newIdentities() identities { return identities{clusters: map[string]writtenCluster{}} }

@@ -46,7 +46,7 @@ type News struct {
 // loadNews reads what is stored of the clusters that have changed after a generation.
 func loadNews(ctx context.Context, in session, after int64) (News, error) {
 	l := loader{in, after, map[int64]*ledger.Cluster{}, map[int64]*ledger.Saved{}}
-	for _, step := range []func(context.Context) error{l.loadClusters, l.loadNames, l.loadStates, l.loadIdentities, l.loadEvidence, l.loadSpansBefore} {
+	for _, step := range []func(context.Context) error{l.loadClusters, l.loadNames, l.loadPlaces, l.loadStates, l.loadIdentities, l.loadEvidence, l.loadSpansBefore} {
 		err := step(ctx)
 		if err != nil {
 			return News{}, err
@@ -100,6 +100,20 @@ func (l loader) loadNames(ctx context.Context) error {
 			c.Names = append(c.Names, ledger.Naming{Name: name, Since: timeOf(since)})
 		}
 		return nil
+	})
+}
+
+// loadPlaces adds the places that clusters have left.
+func (l loader) loadPlaces(ctx context.Context) error {
+	return l.query(ctx, "cluster_places_load", []any{l.after}, func(scan scanFunc) error {
+		var cluster, until int64
+		var p ledger.Place
+		err := scan(&cluster, &until, &p.Group.Environment, &p.Group.ClusterType)
+		p.Until = timeOf(until)
+		if c := l.clusters[cluster]; c != nil {
+			c.Places = append(c.Places, p)
+		}
+		return err
 	})
 }
 

@@ -31,6 +31,7 @@ const (
 var exportedTables = []table{
 	newTable("cluster", "id", "id first_name$ name$ uid$ environment$ cluster_type$ platform$ unproven! every first_seen last_seen rival$ rival_seen boot$ sequence sent agent_seen digest$ rival_object$ began"),
 	newTable("cluster_name", "cluster, since", "cluster since until name$"),
+	newTable("cluster_place", "cluster, until", "cluster until environment$ cluster_type$"),
 	newTable("revision", "id", "id text$ sha$"),
 	newTable("message", "id", "id text$"),
 	newTable("object", "id", "id cluster name$ gone"),

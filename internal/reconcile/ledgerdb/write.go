@@ -145,24 +145,53 @@ func (w *batchWriter) writeCluster(ctx context.Context, c *ledger.Cluster) error
 		return err
 	}
 	id, err := w.clusterID(ctx, c.ID)
-	named := int64(0)
-	if len(c.Names) > 0 {
-		named = c.Names[len(c.Names)-1].Since.UnixNano()
-	}
-	if err != nil || named == w.ids.clusters[c.ID].named {
+	if err != nil {
 		return err
 	}
-	for i, n := range c.Names {
+	known := w.ids.clusters[c.ID]
+	err = w.writeNames(ctx, id, c.Names, &known)
+	if err == nil {
+		err = w.writePlaces(ctx, id, c.Places, &known)
+	}
+	w.ids.clusters[c.ID] = known
+	return err
+}
+
+// writeNames writes the names of a cluster, unless it is known that they are written.
+func (w *batchWriter) writeNames(ctx context.Context, id int64, all []ledger.Naming, known *writtenCluster) error {
+	named := int64(0)
+	if len(all) > 0 {
+		named = all[len(all)-1].Since.UnixNano()
+	}
+	if named == known.named {
+		return nil
+	}
+	for i, n := range all {
 		var until any
-		if i+1 < len(c.Names) {
-			until = unixOf(c.Names[i+1].Since)
+		if i+1 < len(all) {
+			until = unixOf(all[i+1].Since)
 		}
 		err := w.exec(ctx, "cluster_name_write", id, unixOf(n.Since), until, n.Name)
 		if err != nil {
 			return err
 		}
 	}
-	w.ids.clusters[c.ID] = writtenCluster{id, named}
+	known.named = named
+	return nil
+}
+
+// writePlaces writes the places that a cluster has left, unless it is known that they are written.
+func (w *batchWriter) writePlaces(ctx context.Context, id int64, all []ledger.Place, known *writtenCluster) error {
+	for _, p := range all {
+		if unixOf(p.Until) <= known.moved {
+			continue
+		}
+		err := w.exec(ctx, "cluster_place_write", id, unixOf(p.Until), p.Group.Environment, p.Group.ClusterType)
+		if err != nil {
+			return err
+		}
+		known.moved = unixOf(p.Until)
+	}
 	return nil
 }
 

@@ -18,8 +18,9 @@ func (r *Recorder) FindRevisions() []string {
 func (r *Recorder) PlaceClusters(origins map[string][]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, id := range r.ledger.PlaceClusters(origins, r.options.Now()) {
-		r.pending.clusters[id] = true
+	for _, receipt := range r.ledger.PlaceClusters(origins, r.options.Now()) {
+		r.pending.clusters[receipt.Cluster] = true
+		r.pending.add(receipt)
 	}
 }
 

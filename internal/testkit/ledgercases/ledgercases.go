@@ -170,6 +170,8 @@ func readArrivals(t *testing.T, line string, number int) []arrival {
 			c.Sequence = uint64(n) - 1
 		case strings.HasPrefix(word, "uid-"):
 			c.UID = word
+		case word == "in":
+			c.Group.Environment = fields[i+3]
 		case word == "boot":
 			c.Boot = fields[i+3]
 		}
@@ -433,6 +435,9 @@ func (w *world) answerClusters(now time.Time) []string {
 		line := fmt.Sprintf("%s %s type %s, first seen %s, last seen %s", c.Name(), c.UID, c.Group.ClusterType, stamp(c.FirstSeen), stamp(c.LastSeen))
 		for _, n := range c.Names[:len(c.Names)-1] {
 			line += ", was " + n.Name
+		}
+		for _, p := range c.Places {
+			line += fmt.Sprintf(", was %s in %s until %s", p.Group.ClusterType, p.Group.Environment, stamp(p.Until))
 		}
 		if c.IsSilent(now) {
 			line += ", silent"

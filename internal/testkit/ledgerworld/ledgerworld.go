@@ -139,6 +139,13 @@ func (w *World) AddSilent(environment, cluster string) {
 	w.now = Now
 }
 
+// MoveCluster has a cluster belong to another part of the fleet from now on.
+func (w *World) MoveCluster(environment, clusterType, cluster string) {
+	w.t.Helper()
+	w.say(Now, environment, clusterType, cluster, nil)
+	w.check(w.Recorder.Flush(w.t.Context()))
+}
+
 // AddLab adds an environment lab, with outputs in several months.
 func (w *World) AddLab() { w.execute(lab) }
 

@@ -1,9 +1,11 @@
 -- The spans that ended before a time, but the last of each object, by object from one on. The last goes, too, if
 -- the object and its environment are gone.
-select object.id, cluster.environment, cluster.cluster_type, object.name, span.since, span.until, span.phase, coalesce(span.message, 0)
+select object.id, coalesce(place.environment, cluster.environment), coalesce(place.cluster_type, cluster.cluster_type), object.name, span.since, span.until, span.phase, coalesce(span.message, 0)
 from object
 join cluster on cluster.id = object.cluster
 join span on span.object = object.id and span.since < $2 and span.until < $2
+left join cluster_place place on place.cluster = cluster.id
+  and place.until = (select min(until) from cluster_place where cluster_place.cluster = cluster.id and cluster_place.until > span.since)
 where object.id >= $1
   and (
     exists (select 1 from span later where later.object = span.object and later.since > span.since and later.until is not null)

@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+)
+
+// maxPlaces is how many places are known that a cluster has left.
+const maxPlaces = 32
+
+// Place is a part of the fleet that a cluster belonged to until a time.
+type Place struct {
+	Group Group
+	Until time.Time
+}
+
+// PlaceAt returns where a cluster belonged at a time.
+func (c *Cluster) PlaceAt(at time.Time) Group {
+	for _, p := range c.Places {
+		if at.Before(p.Until) {
+			return p.Group
+		}
+	}
+	return c.Group
+}
+
+// LastMoved returns when a cluster left the last place that it has left; the zero time if it never did.
+func (c *Cluster) LastMoved() time.Time {
+	if len(c.Places) == 0 {
+		return time.Time{}
+	}
+	return c.Places[len(c.Places)-1].Until
+}
+
+// noteMove closes the spans of the objects of a cluster, as it was before a contact, if it belongs somewhere
+// else since, and begins new ones: what its objects say is from then on about the other place.
+func (l *Ledger) noteMove(before Cluster, cluster *Cluster, at time.Time, receipt *Receipt) {
+	if before.Platform == "" || before.Group.Environment == "" || before.Group == cluster.Group {
+		return
+	}
+	moved := timeOf(unixSeconds(at))
+	if !moved.After(cluster.LastMoved()) { // it was nowhere else for a second
+		return
+	}
+	cluster.Places = append(cluster.Places, Place{before.Group, moved})
+	cluster.Places = slices.Clone(cluster.Places[max(len(cluster.Places)-maxPlaces, 0):])
+	for _, name := range l.book.names(cluster.ID) {
+		o := Object{cluster.ID, name}
+		r := l.book.find(o)
+		receipt.Writes = r.cut(receipt.Writes, o, r.state().Message, unixSeconds(moved))
+	}
+}
+
+// cut has the last span end at a time, and one begin that says the same. It appends the writes that do this to
+// the stored spans. What comes later does not make the two one again.
+func (h *history) cut(writes []SpanWrite, o Object, message string, at uint32) []SpanWrite {
+	if h.open.since == 0 || at <= h.open.since {
+		return writes
+	}
+	ended := Span{Since: timeOf(h.open.since), Until: timeOf(at)}
+	h.before = mark{}
+	h.open.since, h.open.late = at, false
+	begun := h.open.span()
+	begun.Message = message
+	return append(writes, SpanWrite{o, EndSpan, ended}, SpanWrite{o, BeginSpan, begun})
+}
