@@ -43,6 +43,7 @@ func fillAll(t *testing.T, s *Store) {
 		insert into cluster_type(id, environment, name, expected) values (1, 1, 'large', 4), (2, 1, 'small', null);
 		insert into output(id, environment, seq, line, sha, base, plane, authored, merged) values (1, 1, 1, 1, 'aa', 'bb', '', null, 5);
 		insert into desired_type(cluster_type, from_seq, to_seq, folder) values (1, 1, null, 'f1');
+		insert into cluster_place(cluster, until, environment, cluster_type) values (1, 3, 'stage', 'large');
 		insert into assignment(id, cluster_type, target) values (1, 1, 'checkout "<größe>" \n');
 		insert into reconciler_file(id, digest) values (1, 'd1');
 		insert into part(file, object, repo, ref, path, pinned) values (1, 'o', 'r', '', '', null);
