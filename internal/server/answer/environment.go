@@ -24,6 +24,8 @@ type EnvironmentParts struct {
 	Stage *status.Stage `json:"stage,omitempty"`
 	// Coming are the commits that come with the next one, newest first.
 	Coming []Commit `json:"coming,omitempty"`
+	// Problems are those of the report, with their places at the forge.
+	Problems []Problem `json:"problemPlaces,omitempty"`
 	// Laggards are clusters that are not ready, and MoreLaggards counts those that are not named.
 	Laggards     []fleetview.Laggard `json:"laggards,omitempty"`
 	MoreLaggards int                 `json:"moreLaggards,omitempty"`
@@ -72,6 +74,9 @@ func (s Source) Environment(name string) (OneEnvironment, bool) {
 	if promoted {
 		parts.Stage = &stage
 		parts.Coming = s.listComing(stage)
+	}
+	for _, p := range report.ShownProblems() {
+		parts.Problems = append(parts.Problems, s.describeProblem(p, []string{name}))
 	}
 	parts.Situation = s.describeEnvironment(report, parts.Stage)
 	if !reported { // the next cycle looks at it

@@ -148,7 +148,7 @@ func newFuncs(root string) template.FuncMap {
 		"root": func() string { return root }, "segment": url.PathEscape, "link": safeLink, "page": giturl.CommitPage,
 		"short": text.ShortCommit, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
-		"gateState": gateState, "kindState": kindState, "problemState": problemState, "stopState": stopState, "markText": markText,
+		"gateState": gateState, "kindState": kindState, "stopState": stopState, "markText": markText,
 	}
 	for name, state := range map[string]answer.State{
 		"heldState": {Tone: answer.Stopped, Word: "held"}, "unknownState": {Tone: answer.Unknown, Word: "unknown"},

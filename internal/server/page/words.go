@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
@@ -47,13 +46,6 @@ func kindState(kind string) answer.State {
 		return answer.State{Tone: answer.Waiting, Word: kind}
 	}
 	return answer.State{Tone: answer.Bad, Word: kind}
-}
-
-func problemState(p problem.Problem) answer.State {
-	if p.Warning {
-		return kindState(answer.Warning)
-	}
-	return kindState(answer.Mistake)
 }
 
 // stopState returns the state of a commit in an environment: that of the environment where it has it.

@@ -1,0 +1,38 @@
+package browsertest
+
+import (
+	_ "embed"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// axe is axe-core 4.14.1 (MPL-2.0, testdata/axe.LICENSE), as it is published.
+//
+//go:embed testdata/axe.min.js
+var axe string
+
+// violation is a rule of WCAG 2.2 that a page breaks, and where.
+type violation struct {
+	ID    string   `json:"id"`
+	Help  string   `json:"help"`
+	Nodes []string `json:"nodes"`
+}
+
+// checkAccessible checks a page by the rules of axe-core.
+func checkAccessible(t *testing.T, w *Window, path string) {
+	t.Helper()
+	w.Run(chromedp.Evaluate(axe, nil))
+	var found struct {
+		Passed     int         `json:"passed"`
+		Violations []violation `json:"violations"`
+	}
+	w.Ask(`axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
+		.then(r => ({passed: r.passes.length, violations: r.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.map(n => n.html.slice(0, 200))}))}))`, &found)
+	for _, v := range found.Violations {
+		t.Errorf("%s: %s: %s: %q", path, v.ID, v.Help, v.Nodes)
+	}
+	if found.Passed < 10 {
+		t.Errorf("%s was checked by %d rules", path, found.Passed)
+	}
+}

@@ -1,0 +1,134 @@
+package browsertest
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/web"
+)
+
+var (
+	noon   = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	newest = strings.Repeat("9f31c07e", 5)
+	older  = strings.Repeat("0a77d15b", 5)
+)
+
+// setFleet fills a store: dev has the newest commit, prod waits for it, and stage cannot be rendered.
+func setFleet(s *status.Store) {
+	passed := gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: "all gates passed"}
+	soak := gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 30m", ValidUntil: noon.Add(time.Hour)}
+	waits := gate.Verdict{Gate: "prod", Status: gate.Wait, Reason: "it soaks for 30m", Parts: []gate.Verdict{soak}}
+	s.SetPromotions(status.Chain{Head: newest, Checked: noon,
+		Commits: []status.Commit{{ID: newest, Subject: "Less noise", Author: "alice", When: noon.Add(-time.Hour)}, {ID: older, Subject: "Raise limits", Author: "bob", When: noon.Add(-48 * time.Hour)}},
+		Stages: []status.Stage{
+			{Environment: "dev", Commit: newest, Merged: true, Since: noon.Add(-time.Hour), Proof: passed, Next: promote.Decision{State: promote.Current}},
+			{Environment: "stage", After: []string{"dev"}, Commit: older, Behind: 1, Merged: true, Since: noon.Add(-48 * time.Hour), Proof: passed, Next: promote.Decision{State: promote.Current}},
+			{Environment: "prod", After: []string{"dev"}, Commit: older, Behind: 1, Merged: true, Since: noon.Add(-48 * time.Hour), Proof: passed,
+				Next: promote.Decision{State: promote.Waiting, Candidate: newest, Verdict: waits}},
+		}})
+	for _, name := range []string{"dev", "prod"} {
+		s.SetEnvironment(status.Environment{Name: name, State: status.InSync, Assignments: 12, ClusterTypes: 3, Checked: noon})
+	}
+	broken := status.Environment{Name: "stage", State: status.Problems, Reason: "the control plane has problems", Assignments: 12, Checked: noon,
+		Inputs: []status.Input{{Layer: "base", Repo: "https://github.com/acme/fleet", Commit: newest}}}
+	broken.Problems.Addf(problem.Pos{Layer: "base", File: "values.yaml", Line: 7}, "", "write one of them", "LOG_LEVEL must be one of debug and info")
+	s.SetEnvironment(broken)
+	s.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeOK, Started: noon, Next: noon.Add(time.Minute)})
+}
+
+// pages are all kinds of pages.
+var pages = []string{"/", "/environments", "/environments/prod", "/environments/stage", "/commits", "/commits/" + newest, "/problems", "/search?q=limits", "/health"}
+
+// TestPage goes through the page in a real browser. Its parts share the browser, which is what takes time.
+func TestPage(t *testing.T) {
+	browser, store := Start(t), &status.Store{}
+	setFleet(store)
+	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", StreamPace: 10 * time.Millisecond}))
+	t.Cleanup(server.Close)
+	t.Run("without script", func(t *testing.T) { readWithoutScript(t, browser.Open(t, View{Width: 400}), server.URL) })
+	t.Run("live", func(t *testing.T) {
+		followChanges(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL, store)
+	})
+	for _, v := range []View{{1280, false, true}, {400, true, true}} { // the other two have the same boxes, and the same colors
+		t.Run(fmt.Sprintf("%d dark %v", v.Width, v.Dark), func(t *testing.T) {
+			w := browser.Open(t, v)
+			for _, path := range pages {
+				w.Visit(server.URL + path)
+				checkWidth(t, w, v.Width, path)
+				checkAccessible(t, w, path)
+				if dir := os.Getenv("FAIRLEAD_PICTURES"); dir != "" {
+					w.Picture(filepath.Join(dir, fmt.Sprintf("%s-%d-%v.png", strings.Trim(strings.NewReplacer("/", "-", "?", "-").Replace(path[:min(len(path), 20)]), "-"), v.Width, v.Dark)))
+				}
+			}
+		})
+	}
+}
+
+// readWithoutScript answers the first questions of the design with links and forms alone, in two clicks each.
+func readWithoutScript(t *testing.T, w *Window, root string) {
+	w.Visit(root + "/")
+	w.WaitFor("main", "LOG_LEVEL must be one of") // what needs me
+	w.Click(`main a[href="./commits/` + newest + `"]`)
+	w.WaitFor("main", "it soaks for 30m") // where is my commit, and why is it not in prod
+	w.Click(`nav a[href="../problems"]`)
+	w.WaitFor(`main a[href="https://github.com/acme/fleet/blob/`+newest+`/values.yaml#L7"]`, "values.yaml:7") // what failed
+	w.Submit(`header input`, "limits")
+	w.WaitFor("main", "Raise limits")
+	w.Visit(root + "/health")
+	w.Submit(`header input`, "prod")
+	if got := w.Address(); got != "/environments/prod" {
+		t.Errorf("the search for a name leads to %s", got)
+	}
+	w.WaitFor("main time", "2026-11-21 12:00 UTC")
+}
+
+// followChanges changes the state while a person reads: the page follows, and what they opened, typed and
+// focused stays.
+func followChanges(t *testing.T, w *Window, root string, store *status.Store) {
+	w.Visit(root + "/environments/prod")
+	w.WaitFor("time", "ago")
+	w.Run(chromedp.Evaluate(`
+		document.querySelector("#gates summary").click();
+		window.kept = document.querySelector("#proof summary");
+		kept.focus();`, nil))
+	store.SetEnvironment(status.Environment{Name: "prod", State: status.Failed, Reason: "the registry is away", Assignments: 12, Checked: noon})
+	w.WaitFor(".title .tag", "failed")
+	w.WaitFor("#news", "prod is failed")
+	var kept bool
+	w.Ask(`document.activeElement === kept && kept.isConnected && !document.querySelector("#gates").open`, &kept)
+	if !kept {
+		t.Error("what a person has focused or opened is not as it was")
+	}
+	w.WaitFor("time", "ago")
+	w.Visit(root + "/problems")
+	w.Run(chromedp.SendKeys(`main input[name="q"]`, "registry", chromedp.ByQuery))
+	w.WaitUntil(`location.search === "?q=registry" && !document.querySelector("main ul.list").textContent.includes("LOG_LEVEL")`)
+	w.WaitFor("main ul.list", "the registry is away")
+	w.Run(chromedp.KeyEvent("\t"), chromedp.Evaluate(`document.activeElement.blur()`, nil), chromedp.KeyEvent("/"))
+	w.Ask(`document.activeElement.getAttribute("name") === "q" && document.activeElement.closest("header") !== null`, &kept)
+	if !kept {
+		t.Error("/ does not lead to the search")
+	}
+	setFleet(store)
+}
+
+// checkWidth checks that a page does not scroll sideways.
+func checkWidth(t *testing.T, w *Window, width int, path string) {
+	t.Helper()
+	var wider int
+	w.Ask(fmt.Sprintf("document.documentElement.scrollWidth - %d", width), &wider)
+	if wider > 0 {
+		t.Errorf("%s is %d pixels too wide", path, wider)
+	}
+}
