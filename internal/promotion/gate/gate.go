@@ -103,6 +103,8 @@ type Facts struct {
 	Approvals []Approval
 	// Teams are the members of the teams that gates name.
 	Teams map[string][]string
+	// Plans are those of the stacks of the environment; nil if they are not known.
+	Plans *Plans
 	// Answers are by the key of the need.
 	Answers map[string]Answer
 }
@@ -164,7 +166,8 @@ type NeedKind string
 
 // The kinds of needs.
 const (
-	HTTP           NeedKind = "http"      // GET a URL
+	HTTP           NeedKind = "http"      // GET a URL, or POST to it if there is a body
+	StackPlans     NeedKind = "plans"     // the plans of the environment's stacks; the answer goes to Facts.Plans
 	Dispatch       NeedKind = "dispatch"  // run a workflow, once for a commit, and wait for its end
 	Members        NeedKind = "members"   // of a team; the answer goes to Facts.Teams
 	BaseStatuses   NeedKind = "base"      // what was said of the commit of the base
@@ -181,6 +184,8 @@ type Need struct {
 	// URL is for HTTP, MaxAge how old its answer may be, and Timeout how long the request may take.
 	URL             string
 	MaxAge, Timeout time.Duration
+	// Body is JSON to send to the URL; nil for none.
+	Body []byte
 	// Secret names the headers in the settings to send; "" for none.
 	Secret string
 	// Workflow, Ref and Inputs are for Dispatch.

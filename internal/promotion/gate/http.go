@@ -19,6 +19,7 @@ type httpSpec struct {
 	Every   time.Duration `yaml:"every"`
 	Timeout time.Duration `yaml:"timeout"`
 	Secret  string        `yaml:"secret"`
+	Send    []string      `yaml:"send"` // what is posted; without it, the URL is got
 }
 
 // httpGate asks a server, and evaluates expressions on its response.
@@ -42,6 +43,7 @@ func newHTTPGate(spec model.GateSpec) (Gate, problem.List) {
 	}
 	g := httpGate{gateName: gateNameOf(spec), spec: s}
 	problems = append(problems, checkURL(spec, s)...)
+	problems = append(problems, checkSend(spec, s.Send)...)
 	compiled := func(name, text string) *expression {
 		e, err := compileExpression(name, text)
 		if err != nil {
@@ -104,9 +106,13 @@ func (g httpGate) answerKey(f Facts) string {
 	return "http " + f.Environment + " " + string(g.gateName)
 }
 
-// Needs returns the response of the server.
+// Needs returns the response of the server, and before that what is sent to it.
 func (g httpGate) Needs(f Facts) []Need {
-	return []Need{{Key: g.answerKey(f), Kind: HTTP, URL: g.expandURL(f), MaxAge: g.spec.Every, Timeout: g.spec.Timeout, Secret: g.spec.Secret}}
+	body, reason := g.findBody(f)
+	if reason != "" {
+		return []Need{{Key: plansKey(f), Kind: StackPlans}}
+	}
+	return []Need{{Key: g.answerKey(f), Kind: HTTP, URL: g.expandURL(f), Body: body, MaxAge: g.spec.Every, Timeout: g.spec.Timeout, Secret: g.spec.Secret}}
 }
 
 // expandURL returns the URL with its placeholders replaced.
@@ -118,9 +124,12 @@ func (g httpGate) expandURL(f Facts) string {
 // Evaluate evaluates the last response. One that is older than twice its maximal age does not
 // count, nor does the response to another URL, which is of another commit.
 func (g httpGate) Evaluate(f Facts) Verdict {
+	_, unsent := g.findBody(f)
 	a, ok := f.Answers[g.answerKey(f)]
 	next := a.Time.Add(g.spec.Every)
 	switch {
+	case unsent != "":
+		return g.wait("%s has not been requested yet: %s", g.displayHost(), unsent)
 	case !ok, a.URL != "" && a.URL != g.expandURL(f):
 		return g.wait("%s has not been requested yet", g.displayHost())
 	case a.Reason != "":

@@ -25,8 +25,8 @@ const (
 // probeLookup returns the probe that the settings have for a URL; false if it may not be asked.
 type probeLookup = func(url string) (config.Probe, bool)
 
-// ProbeURL answers a need of kind [gate.HTTP]: it requests the URL with GET, and with the token of
-// its probe, which [config.Settings.Probe] returns. Of the client only the transport is
+// ProbeURL answers a need of kind [gate.HTTP]: it requests the URL with GET, or posts the body of the
+// need to it, with the token of its probe, which [config.Settings.Probe] returns. Of the client only the transport is
 // used. What went wrong is the Reason of the answer; neither it nor the body has the
 // token.
 func ProbeURL(ctx context.Context, client *http.Client, probe func(url string) (config.Probe, bool), need gate.Need, now time.Time) gate.Answer {
@@ -51,7 +51,7 @@ func ProbeURL(ctx context.Context, client *http.Client, probe func(url string) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(need.Timeout, askTimeout))
 	defer cancel()
-	code, body, err := fetchBody(ctx, clientWithin(client, probe, allowed.URL), need.URL, token)
+	code, body, err := fetchBody(ctx, clientWithin(client, probe, allowed.URL), need, token)
 	if err != nil {
 		at := (*url.Error)(nil)
 		switch {
@@ -73,6 +73,8 @@ func clientWithin(client *http.Client, probe probeLookup, allowed string) *http.
 		switch to, ok := probe(req.URL.String()); {
 		case !ok || to.URL != allowed:
 			return fmt.Errorf("it redirects to %s://%s, which is not within its probe", req.URL.Scheme, req.URL.Host)
+		case req.Method != via[0].Method:
+			return errors.New("it redirects without what was sent: answer with 307 or 308")
 		case len(via) > maxRedirects:
 			return errors.New("it redirects too often")
 		}
@@ -80,10 +82,17 @@ func clientWithin(client *http.Client, probe probeLookup, allowed string) *http.
 	}}
 }
 
-func fetchBody(ctx context.Context, client *http.Client, address, token string) (code int, body []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+func fetchBody(ctx context.Context, client *http.Client, need gate.Need, token string) (code int, body []byte, err error) {
+	method := http.MethodGet
+	if need.Body != nil {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(ctx, method, need.URL, bytes.NewReader(need.Body))
 	if err != nil {
 		return 0, nil, err
+	}
+	if need.Body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Accept", "application/json, text/plain;q=0.9, */*;q=0.1")
 	req.Header.Set("User-Agent", "fairlead")

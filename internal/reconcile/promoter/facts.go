@@ -2,6 +2,7 @@ package promoter
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,6 +26,7 @@ const maxNeedRounds = 4
 // answerNeeds adds to facts what gates need to know. What cannot be read stays unknown and is waited
 // for; the first error is that of the stage.
 func (m *Promoter) answerNeeds(ctx context.Context, s *stageState, gates *gate.Set, f *gate.Facts) {
+	f.Plans = nil
 	f.Answers, f.Teams, f.Fleets = map[string]gate.Answer{}, map[string][]string{}, map[string]rollout.Fleet{}
 	done := map[string]bool{}
 	for range maxNeedRounds {
@@ -70,6 +72,8 @@ func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need
 		return m.readApprovals(ctx, s, f)
 	case gate.Members:
 		return m.readTeamMembers(ctx, need.Team, f)
+	case gate.StackPlans:
+		return s.readPlans(f)
 	case gate.HTTP:
 		f.Answers[need.Key] = m.askServer(ctx, need)
 	}
@@ -372,7 +376,7 @@ func (m *Promoter) readTeamMembers(ctx context.Context, team string, f *gate.Fac
 
 // askServer asks an HTTP server, unless its last answer is recent enough.
 func (m *Promoter) askServer(ctx context.Context, need gate.Need) gate.Answer {
-	asked := need.URL + " " + need.Secret
+	asked := fmt.Sprintf("%s %s %x", need.URL, need.Secret, sha256.Sum256(need.Body))
 	m.mu.Lock()
 	last, ok := m.answers[asked]
 	m.mu.Unlock()

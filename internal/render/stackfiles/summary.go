@@ -35,6 +35,8 @@ type ComponentSummary struct {
 	// them, and Digest is that of the approved plan.
 	Compared bool   `json:"compared,omitempty"`
 	Digest   string `json:"digest,omitempty"`
+	// Module is where clusters read its root module; nil for a chart.
+	Module *ModuleSource `json:"module,omitempty"`
 	// Unversioned reports that its plans cannot be approved, because its module has no version.
 	Unversioned bool `json:"unversioned,omitempty"`
 }
@@ -47,6 +49,14 @@ func (c ComponentSummary) IsPlannedAt(commit string) bool {
 // FlatName returns the name of a stack, or of a component as "team/environment/component", as one part of a
 // path: so it is in the names of objects, files and branches.
 func FlatName(name string) string { return strings.ToLower(strings.ReplaceAll(name, "/", "-")) }
+
+// ModuleSource is a folder of a commit.
+type ModuleSource struct {
+	Repo   string `json:"repo"`
+	Branch string `json:"branch"`
+	Commit string `json:"commit"`
+	Path   string `json:"path"`
+}
 
 // Action is what is done with a component.
 type Action string
@@ -115,6 +125,7 @@ func (c *renderedComponent) summarize() ComponentSummary {
 		suspended = t.Spec.Suspend
 		one.Type, one.Approval, one.Inputs = "terraform", t.Spec.ApprovePlan, t.Metadata.Annotations[InputsAnnotation]
 		one.Plan = planID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit)
+		one.Module = &ModuleSource{c.source.Spec.URL, c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit, strings.TrimPrefix(t.Spec.Path, "./")}
 		one.Compared, one.Digest = len(t.Spec.Webhooks) > 0, t.Metadata.Annotations[tfplan.DigestAnnotation]
 		one.Protected, one.Unversioned = t.Metadata.Annotations[pruneAnnotation] != "", t.Metadata.Annotations[unversionedAnnotation] != ""
 		if t.Spec.Destroy {
