@@ -33,9 +33,11 @@ const (
 // beginWriting lets one process write at a time, and one that is cut off from the server not for ever.
 // What is written is found by keys: a plan is kept for as long as a connection, and one that was made for a
 // table that was nearly empty would go on to read all of it. Where there is no key, the cost that stands
-// for that would have the plan compiled, which takes longer than to run it.
+// for that would have the plan compiled, which takes longer than to run it. Tables are joined in the order
+// of the statement, which goes from key to key: to look for a better one takes longer, too.
 const beginWriting = "set local lock_timeout = '15s'; set local idle_in_transaction_session_timeout = '15s'; " +
 	"set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off; set local jit = off; " +
+	"set local join_collapse_limit = 1; " +
 	"select pg_advisory_xact_lock(7811886655208271)"
 
 // ErrAddress is the error for an address that is none of a PostgreSQL database. It does not say which

@@ -1,8 +1,9 @@
 // Package pgtest provides tests with a real PostgreSQL.
 //
 // What the package keeps true: the tests of a package share one server, which has ended when they
-// have; each database belongs to one test, and is empty when that begins. Where the programs of PostgreSQL are not installed, tests
-// are skipped and say why, or fail if FAIRLEAD_POSTGRES is "require".
+// have; each database belongs to one test, and is empty when that begins, or has empty tables only.
+// Where the programs of PostgreSQL are not installed, tests are skipped and say why, or fail if
+// FAIRLEAD_POSTGRES is "require".
 package pgtest
 
 import (
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -21,10 +23,16 @@ var common struct {
 	sync.Mutex
 	runs    bool // Run is under way
 	server  *server
-	failure error    // why there is none
-	count   int      // of databases that tests were given
-	left    []string // databases of tests that have ended
+	failure error  // why there is none
+	count   int    // of databases that tests were given
+	left    []left // databases of tests that have ended
 }
+
+// left is a database that a test has had.
+type left struct{ name, emptying string }
+
+// dropTables are the statements that leave nothing.
+const dropTables = "drop schema public cascade; create schema public"
 
 // Run runs the tests of a package that use databases, and returns what TestMain exits with.
 func Run(m *testing.M) int {
@@ -53,6 +61,8 @@ type Database struct {
 	t      testing.TB
 	name   string
 	server *server
+
+	emptying string // the statements that empty it for the next test
 }
 
 // Create creates an empty database, which nobody can use any more when the test ends. TestMain must
@@ -62,24 +72,42 @@ type Database struct {
 // to drop it. It gets another name, so that what that test has left running does not find it.
 func Create(t testing.TB) *Database {
 	t.Helper()
-	s, number, left := share(t)
-	db := &Database{t: t, name: fmt.Sprintf("test%d", number), server: s}
+	return create(t, dropTables)
+}
+
+// CreateWithTables is Create for tests that all make the same tables, which takes longer than to delete what
+// is in them: a test gets those of the one before, emptied by the given statements.
+func CreateWithTables(t testing.TB, emptying string) *Database {
+	t.Helper()
+	return create(t, emptying)
+}
+
+func create(t testing.TB, emptying string) *Database {
+	t.Helper()
+	s, number, found := share(t, emptying)
+	db := &Database{t: t, name: fmt.Sprintf("test%d", number), server: s, emptying: emptying}
 	db.Address = s.address(db.name)
-	if left == "" {
+	if found.name == "" {
 		s.exec(t, "create database "+db.name+" template template0")
 	} else {
-		s.exec(t, "alter database "+left+" rename to "+db.name)
+		s.exec(t, "alter database "+found.name+" rename to "+db.name)
 		db.LetIn()
-		db.Exec("drop schema public cascade; create schema public")
+		if found.emptying != emptying {
+			found.emptying = dropTables
+		}
+		db.Exec(found.emptying)
 	}
 	t.Cleanup(func() {
 		db.CutOff()
 		common.Lock()
 		defer common.Unlock()
-		common.left = append(common.left, db.name)
+		common.left = append(common.left, left{db.name, db.emptying})
 	})
 	return db
 }
+
+// ForgetTables has the next test make its tables itself: those of this one are not as they were made.
+func (d *Database) ForgetTables() { d.emptying = dropTables }
 
 // Exec runs statements in the database, as another program.
 func (d *Database) Exec(statements string) {
@@ -116,9 +144,9 @@ func (d *Database) LetIn() {
 	d.server.exec(d.t, "alter database "+d.name+" allow_connections true")
 }
 
-// share returns the server, a number that no other test has, and a database that another test has left,
-// or "".
-func share(t testing.TB) (s *server, number int, left string) {
+// share returns the server, a number that no other test has, and a database that another test has left, if
+// there is one: preferably one that can be emptied by the statements.
+func share(t testing.TB, emptying string) (s *server, number int, found left) {
 	t.Helper()
 	common.Lock()
 	defer common.Unlock()
@@ -135,10 +163,12 @@ func share(t testing.TB) (s *server, number int, left string) {
 		t.Skip("there is no PostgreSQL for tests: ", common.failure)
 	}
 	common.count++
-	if last := len(common.left) - 1; last >= 0 {
-		left, common.left = common.left[last], common.left[:last]
+	if len(common.left) > 0 {
+		at := max(0, slices.IndexFunc(common.left, func(l left) bool { return l.emptying == emptying }))
+		found = common.left[at]
+		common.left = slices.Delete(common.left, at, at+1)
 	}
-	return common.server, common.count, left
+	return common.server, common.count, found
 }
 
 func (s *server) address(database string) string {
