@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	case slices.Contains(standIns, program):
 		os.Exit(runStandIn(program, os.Args[1:]))
 	}
-	os.Exit(m.Run())
+	os.Exit(giteatest.Run(m))
 }
 
 // outside are the programs that a block marked sh may need, which no test has: a
