@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/fluxsim"
@@ -30,8 +31,9 @@ type demoCommand struct {
 	// isListenGiven is whether the flag says so, and no other address will do.
 	isListenGiven bool
 
-	pace time.Duration
-	once bool
+	pace  time.Duration
+	once  bool
+	stack bool
 }
 
 func newDemo(a *app) *cobra.Command {
@@ -48,9 +50,14 @@ First a change goes from dev to stage to prod by itself. Then demo prints steps 
 a second terminal: change a value, break something, roll back, hold. What happens is shown
 here and on the daemon's page.
 
+With --stack it shows a stack: a network, a cluster and a database, which Terraform makes, and
+a Helm chart on top. One simulated cluster runs them as tofu-controller and Flux do. You
+approve plans, change a component, correct its drift, and tear the stack down.
+
 Nothing leaves this machine, and no account is needed. Ctrl-C ends the demo and removes
 the folder. It needs Git.`,
 		Example: `  fairlead demo
+  fairlead demo --stack
   fairlead demo --pace 15s        slow enough to talk about it
   fairlead demo --once            only the first part, for a script`,
 		Args: checkArguments(0, 0),
@@ -63,7 +70,8 @@ the folder. It needs Git.`,
 	c.Flags().StringVar(&d.dir, "dir", "", "`folder` to create it in, and to keep (default: a temporary one)")
 	c.Flags().StringVar(&d.listen, "listen", "127.0.0.1:8080", "`host:port` of the daemon's page; if the default is taken, another port")
 	addDurationFlag(c.Flags(), &d.pace, "pace", 2*time.Second, "`time` that a cluster takes to roll out a change")
-	c.Flags().BoolVar(&d.once, "once", false, "end when the first change has reached prod")
+	c.Flags().BoolVar(&d.once, "once", false, "end after the first part")
+	c.Flags().BoolVar(&d.stack, "stack", false, "show a stack of Terraform modules and a Helm chart instead")
 	_ = c.MarkFlagDirname("dir")
 	return c
 }
@@ -85,9 +93,9 @@ func (d *demoCommand) runDemo(ctx context.Context) error {
 	}
 	defer remove()
 	f := demoFolder(dir)
-	err = f.create(ctx, address)
+	err = f.create(ctx, address, d.stack)
 	if err == nil {
-		err = d.runFleet(ctx, f)
+		err = d.runDaemon(ctx, f)
 	}
 	if ctx.Err() != nil { // that is how it ends
 		return nil
@@ -98,14 +106,41 @@ func (d *demoCommand) runDemo(ctx context.Context) error {
 // demoPull is the time between two pulls of a simulated cluster.
 const demoPull = 500 * time.Millisecond
 
-// runFleet runs the daemon and the clusters until ctx ends, one of them fails, or, with --once, the
-// first part is over.
-func (d *demoCommand) runFleet(ctx context.Context, f demoFolder) error {
-	settings, err := d.app.loadSettings(f.path(defaultSettingsFile), config.Load)
-	if err != nil {
-		return err
+// demoPlay is what a demo shows. Its methods may be called at the same time.
+type demoPlay interface {
+	// begin prints what there is. address is that of the daemon.
+	begin(address string)
+	// observeCycle prints what a cycle of the daemon has changed.
+	observeCycle(ctx context.Context, snapshot status.Snapshot)
+	// simulate runs clusters that report to the server at a URL, until ctx ends.
+	simulate(ctx context.Context, server string, logger *slog.Logger)
+	// failure returns why the demo cannot go on; nil if it can.
+	failure() error
+}
+
+// newPlay returns what the demo shows. end ends it.
+func (d *demoCommand) newPlay(f demoFolder, settings *config.Settings, end func()) (demoPlay, error) {
+	names := list.Convert(demoClusters, func(c fluxsim.Cluster) string { return c.Name })
+	if d.stack {
+		names = []string{stackCluster}
 	}
-	keys, err := deriveDemoKeys(settings)
+	keys, err := deriveDemoKeys(settings, names)
+	if err != nil {
+		return nil, err
+	}
+	lines := demoLines{d.app.stdout, time.Now()}
+	if d.stack {
+		return &stackDemo{demoLines: lines, folder: f, once: d.once, end: end, pace: d.pace, key: keys[stackCluster], shown: map[string]bool{}}, nil
+	}
+	s := newDemoStory(lines, f, end)
+	s.once, s.pace, s.keys = d.once, d.pace, keys
+	return s, nil
+}
+
+// runDaemon runs the daemon and the clusters until ctx ends, one of them fails, or, with --once, the
+// first part is over.
+func (d *demoCommand) runDaemon(ctx context.Context, f demoFolder) error {
+	settings, err := d.app.loadSettings(f.path(defaultSettingsFile), config.Load)
 	if err != nil {
 		return err
 	}
@@ -116,9 +151,11 @@ func (d *demoCommand) runFleet(ctx context.Context, f demoFolder) error {
 	defer log.Close()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	story := newDemoStory(d.app.stdout, f, stop)
-	story.once = d.once
-	options := daemon.Options{Settings: settings, Version: d.app.version, Log: log, After: func(s status.Snapshot) { story.observeCycle(ctx, s) }}
+	play, err := d.newPlay(f, settings, stop)
+	if err != nil {
+		return err
+	}
+	options := daemon.Options{Settings: settings, Version: d.app.version, Log: log, After: func(s status.Snapshot) { play.observeCycle(ctx, s) }}
 	address := make(chan string, 1)
 	options.Ready = func(a string) { address <- a }
 	var failed error
@@ -135,27 +172,23 @@ func (d *demoCommand) runFleet(ctx context.Context, f demoFolder) error {
 				stop()
 				return
 			}
-			story.begin(a)
-			fluxsim.Run(ctx, fluxsim.Options{
-				Repository: f.path("gitops.git"), Clusters: demoClusters, Server: "http://" + a, Keys: keys,
-				Interval: demoPull, Rollout: d.pace, Sources: demoSources, Reported: story.observeCluster,
-				Logger: slog.New(slog.NewTextHandler(log, nil)),
-			})
+			play.begin(a)
+			play.simulate(ctx, "http://"+a, slog.New(slog.NewTextHandler(log, nil)))
 		}
 	}
 	parallel.Each(2, []func(){serve, simulate}, func(_ int, run func()) { run() })
-	return errors.Join(failed, err, story.failed)
+	return errors.Join(failed, err, play.failure())
 }
 
 // deriveDemoKeys returns the keys of the simulated clusters, as fairlead fleet token prints them.
-func deriveDemoKeys(settings *config.Settings) (map[string]string, error) {
+func deriveDemoKeys(settings *config.Settings, clusters []string) (map[string]string, error) {
 	secrets, err := settings.LedgerSecrets()
 	if err != nil {
 		return nil, err
 	}
 	keys := map[string]string{}
-	for _, c := range demoClusters {
-		keys[c.Name], err = ledger.DeriveKey(secrets[0], c.Name, 0)
+	for _, name := range clusters {
+		keys[name], err = ledger.DeriveKey(secrets[0], name, 0)
 		if err != nil {
 			return nil, err
 		}

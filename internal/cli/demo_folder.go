@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 )
 
@@ -28,7 +30,7 @@ const demoInterval = time.Second
 
 // demoSettings is added to the settings of the daemon. Fairlead merges all pull requests itself.
 const demoSettings = `
-merge: {dev: direct, stage: direct, prod: direct}
+merge: {%s}
 
 ledger:
   # What the keys of the clusters are derived from: fairlead fleet token NAME prints them.
@@ -39,9 +41,12 @@ func (f demoFolder) path(name ...string) string {
 	return filepath.Join(append([]string{string(f)}, name...)...)
 }
 
-// create fills the folder.
-func (f demoFolder) create(ctx context.Context, listen string) error {
-	o := scaffold.Options{ControlPlane: f.path("control-plane.git"), GitOps: f.path("gitops.git"), Sample: true}
+// create fills the folder: with a sample for three environments, or a stack for one.
+func (f demoFolder) create(ctx context.Context, listen string, stack bool) error {
+	o := scaffold.Options{ControlPlane: f.path("control-plane.git"), GitOps: f.path("gitops.git"), Sample: !stack, Environments: []string{"dev", "stage", "prod"}}
+	if stack {
+		o.Environments = []string{stackEnvironment}
+	}
 	d := scaffold.Daemon{DataDir: f.path("data"), Listen: listen, Interval: demoInterval, Write: true}
 	if err := createRepositories(ctx, o, string(f), d, nil); err != nil {
 		return err
@@ -54,14 +59,19 @@ func (f demoFolder) create(ctx context.Context, listen string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(settings, demoSettings, f.path(demoSecretFile))
+	merge := list.Convert(o.Environments, func(name string) string { return name + ": direct" })
+	_, err = fmt.Fprintf(settings, demoSettings, strings.Join(merge, ", "), f.path(demoSecretFile))
 	if closing := settings.Close(); err == nil {
 		err = closing
 	}
 	if err != nil {
 		return err
 	}
-	return f.cloneControlPlane(ctx)
+	err = f.cloneControlPlane(ctx)
+	if err == nil && stack {
+		err = os.Mkdir(f.path(stackFolder), 0o755)
+	}
+	return err
 }
 
 // recordAddress replaces listen in the settings by the address that the daemon has, which is another one

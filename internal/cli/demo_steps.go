@@ -1,21 +1,27 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 )
 
 // demoStep is something to do in a second terminal.
 type demoStep struct {
 	title    string
 	commands []string
-	// then is what to wait for before the rest; "" if there is no rest.
-	then string
-	rest []string
+	rest     []demoRest
+}
+
+// demoRest is what to do later in a step.
+type demoRest struct {
+	then     string // what to wait for before
+	commands []string
 }
 
 // demoGuide is the second part of the demo. It changes main only, which the daemon never pushes to, so
@@ -36,12 +42,12 @@ var demoGuide = []demoStep{
 	{title: "Mistype a label, so that no policy selects the workload any more", commands: []string{
 		"sed -i.bak 's/app: hello/app: helo/' workloads/hello.yaml",
 		"git commit -qam 'Tidy the labels' && git push -q",
-	}, then: "That would delete the workload everywhere, so the pull request in dev waits for a person.\nWhen the first terminal says so, look at it, and take the mistake back:", rest: []string{
+	}, rest: []demoRest{{"That would delete the workload everywhere, so the pull request in dev waits for a person.\nWhen the first terminal says so, look at it, and take the mistake back:", []string{
 		"fairlead status",
 		"fairlead pr show dev --repo ../gitops.git",
 		"git revert --no-edit HEAD && git push -q",
 		"fairlead wait prod $(git rev-parse HEAD) --interval 1s",
-	}},
+	}}}},
 	{title: "Deploy from a branch that does not exist: the rollout fails in dev, and wait with it", commands: []string{
 		"sed -i.bak 's/branch: master/branch: mastre/' workloads/hello.yaml",
 		"git commit -qam 'Deploy from another branch' && git push -q",
@@ -69,8 +75,8 @@ var demoGuide = []demoStep{
 	}},
 }
 
-// demoSteps returns the steps as text.
-func demoSteps(f demoFolder) string {
+// describeSteps returns steps as text.
+func (f demoFolder) describeSteps(guide []demoStep) string {
 	var b strings.Builder
 	b.WriteString("\nPart 2: your turn. Type this in a second terminal:\n\n")
 	bin := f.path("bin")
@@ -78,16 +84,26 @@ func demoSteps(f demoFolder) string {
 		fmt.Fprintf(&b, "  export PATH=%s:$PATH\n", text.QuoteShell(bin))
 	}
 	fmt.Fprintf(&b, "  cd %s\n", text.QuoteShell(f.path(demoClone)))
-	for i, step := range demoGuide {
+	for i, step := range guide {
 		fmt.Fprintf(&b, "\n%d. %s\n\n", i+1, step.title)
 		writeCommands(&b, step.commands)
-		if step.then != "" {
-			fmt.Fprintf(&b, "\n%s\n\n", step.then)
-			writeCommands(&b, step.rest)
+		for _, rest := range step.rest {
+			fmt.Fprintf(&b, "\n%s\n\n", rest.then)
+			writeCommands(&b, rest.commands)
 		}
 	}
 	fmt.Fprintf(&b, "\nThe steps are in %s too. Ctrl-C ends the demo.\n\n", f.path(demoStepsFile))
 	return b.String()
+}
+
+// printSteps brings the clone up to date, and prints steps for the user and writes them to a file.
+func (f demoFolder) printSteps(ctx context.Context, out *display.Stream, guide []demoStep) error {
+	if _, err := runGit(ctx, nil, "-C", f.path(demoClone), "fetch", "--quiet"); err != nil {
+		return err
+	}
+	text := f.describeSteps(guide)
+	fmt.Fprint(out, text)
+	return os.WriteFile(f.path(demoStepsFile), []byte(text), 0o644)
 }
 
 func writeCommands(b *strings.Builder, commands []string) {

@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -18,11 +18,12 @@ import (
 // demoStory prints what the daemon and the clusters do, and makes the first change. Its methods may
 // be called at the same time.
 type demoStory struct {
-	out     *display.Stream
-	folder  demoFolder
-	started time.Time
-	once    bool   // end after the first part
-	end     func() // ends the demo
+	demoLines
+	folder demoFolder
+	once   bool   // end after the first part
+	end    func() // ends the demo
+	pace   time.Duration
+	keys   map[string]string // of the clusters, by their names
 
 	mu     sync.Mutex
 	part   demoPart
@@ -41,9 +42,19 @@ const (
 	demoContinue                 // the user's turn
 )
 
-func newDemoStory(out *display.Stream, f demoFolder, end func()) *demoStory {
-	return &demoStory{out: out, folder: f, end: end, started: time.Now(), stages: map[string]status.Stage{}, told: map[string]bool{}}
+func newDemoStory(lines demoLines, f demoFolder, end func()) *demoStory {
+	return &demoStory{demoLines: lines, folder: f, end: end, stages: map[string]status.Stage{}, told: map[string]bool{}}
 }
+
+// simulate runs the clusters of all environments.
+func (s *demoStory) simulate(ctx context.Context, server string, logger *slog.Logger) {
+	fluxsim.Run(ctx, fluxsim.Options{
+		Repository: s.folder.path("gitops.git"), Clusters: demoClusters, Server: server, Keys: s.keys,
+		Interval: demoPull, Rollout: s.pace, Sources: demoSources, Reported: s.observeCluster, Logger: logger,
+	})
+}
+
+func (s *demoStory) failure() error { return s.failed }
 
 // begin prints what there is. address is that of the daemon.
 func (s *demoStory) begin(address string) {
@@ -93,7 +104,7 @@ func (s *demoStory) observeCycle(ctx context.Context, snapshot status.Snapshot) 
 		s.part = demoContinue
 		fmt.Fprintf(s.out, "\n%s is everywhere.\n", text.ShortCommit(s.change))
 		if !s.once {
-			s.failed = s.printSteps(ctx)
+			s.failed = s.folder.printSteps(ctx, s.out, demoGuide)
 		}
 	}
 	if s.failed != nil || s.once && s.part == demoContinue {
@@ -149,14 +160,20 @@ func (s *demoStory) printStage(before, now status.Stage) {
 	}
 }
 
+// demoLines prints the lines of a story.
+type demoLines struct {
+	out     *display.Stream
+	started time.Time
+}
+
 // printLine prints one line of the story: when, who and what.
-func (s *demoStory) printLine(who, colour, what string) {
-	elapsed := time.Since(s.started).Round(time.Second)
+func (l demoLines) printLine(who, colour, what string) {
+	elapsed := time.Since(l.started).Round(time.Second)
 	text := fmt.Sprintf("  %d:%02d  %-11s  %s", int(elapsed.Minutes()), int(elapsed.Seconds())%60, who, display.SanitizeLine(what))
 	if colour != "" {
-		text = s.out.Paint(colour, text)
+		text = l.out.Paint(colour, text)
 	}
-	fmt.Fprintln(s.out, text)
+	fmt.Fprintln(l.out, text)
 }
 
 // subject returns the subject of a commit of the base; "" if it cannot be read.
@@ -180,14 +197,4 @@ func (s *demoStory) isOlder(commit, than string) bool {
 	}
 	older, err := repo.Contains(than, commit)
 	return err == nil && older
-}
-
-// printSteps brings the clone up to date, and prints the steps for the user and writes them to a file.
-func (s *demoStory) printSteps(ctx context.Context) error {
-	if _, err := runGit(ctx, nil, "-C", s.folder.path(demoClone), "fetch", "--quiet"); err != nil {
-		return err
-	}
-	text := demoSteps(s.folder)
-	fmt.Fprint(s.out, text)
-	return os.WriteFile(s.folder.path(demoStepsFile), []byte(text), 0o644)
 }

@@ -77,6 +77,7 @@ func TestDemoSteps(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			d := startDemo(t, test.config)
+			d.wishes = demoWishes
 			d.waitFor(regexp.MustCompile(`Ctrl-C ends the demo\.\n`))
 			printed := d.text()
 			for _, c := range parseDemoSteps(printed) {
@@ -94,25 +95,25 @@ func TestDemoSteps(t *testing.T) {
 			d.checkPage()
 			d.interrupt()
 			if test.patient {
-				d.checkReadme()
+				d.checkDocument("../../README.md", "## Try it\n", "\nCtrl-C ends the demo", 2)
 			}
 		})
 	}
 }
 
-// checkReadme sees that the section of the README shows what the demo prints and has typed, and what
-// the commands print, apart from what is another in each demo.
-func (d *demoProcess) checkReadme() {
+// checkDocument sees that a section of a document shows what the demo prints and has typed, in so many
+// blocks, and what the commands print, apart from what is another in each demo.
+func (d *demoProcess) checkDocument(file, begin, end string, wanted int) {
 	d.t.Helper()
-	readme, err := os.ReadFile("../../README.md")
+	content, err := os.ReadFile(file)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(readme), "## Try it\n")
-	section, _, _ = strings.Cut(section, "\nCtrl-C ends the demo")
+	_, section, _ := strings.Cut(string(content), begin)
+	section, _, _ = strings.Cut(section, end)
 	blocks := regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(section, -1)
-	if len(blocks) != 2 || !strings.Contains(blocks[0][1], "$ go run ./cmd/fairlead demo\n") {
-		d.t.Fatalf("there are %d blocks, or none begins the demo", len(blocks))
+	if len(blocks) != wanted || !regexp.MustCompile(`(?m)^\$ (go run ./cmd/)?fairlead demo\b`).MatchString(blocks[0][1]) {
+		d.t.Fatalf("%s has %d blocks, or none begins the demo", file, len(blocks))
 	}
 	seen := strings.Split(maskDemo(d.text()), "\n")
 	typed := []string{}
@@ -161,16 +162,18 @@ func parseDemoSteps(printed string) []demoCommand {
 	steps, _, _ = strings.Cut(steps, "\nThe steps are in ")
 	step := "0"
 	title := regexp.MustCompile(`^(\d+)\. `)
-	for line := range strings.Lines(steps) {
-		line = strings.TrimSuffix(line, "\n")
-		if m := title.FindStringSubmatch(line); m != nil {
+	await := regexp.MustCompile(`When the first terminal says (so|"[^"]+")`)
+	for paragraph := range strings.SplitSeq(steps, "\n\n") {
+		if m := title.FindStringSubmatch(paragraph); m != nil {
 			step = m[1]
 		}
-		switch command, ok := strings.CutPrefix(line, "  "); {
-		case ok:
-			all = append(all, demoCommand{step: step, text: command})
-		case strings.HasPrefix(line, "When the first terminal says so"):
-			all = append(all, demoCommand{step: step, await: line})
+		if m := await.FindStringSubmatch(strings.Join(strings.Fields(paragraph), " ")); m != nil {
+			all = append(all, demoCommand{step: step, await: strings.Trim(m[1], `"`)})
+		}
+		for line := range strings.Lines(paragraph) {
+			if command, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  "); ok {
+				all = append(all, demoCommand{step: step, text: command})
+			}
 		}
 	}
 	return all
@@ -183,6 +186,7 @@ type demoProcess struct {
 	home, temporary string
 	env, shell      []string // shell is what was typed that stays, such as cd
 	typed           []demoCommand
+	wishes          map[string]demoWish
 	ended           chan struct{}
 	failed          error
 	mu              sync.Mutex
@@ -190,9 +194,9 @@ type demoProcess struct {
 	news            chan struct{} // closed when more is printed
 }
 
-// startDemo starts the demo of the README with clusters that take no time. Its machine is fresh: nobody
-// has ever used Git or Fairlead there, unless there is a configuration of Git.
-func startDemo(t *testing.T, config string) *demoProcess {
+// startDemo starts a demo with clusters that take no time. Its machine is fresh: nobody has ever used Git
+// or Fairlead there, unless there is a configuration of Git.
+func startDemo(t *testing.T, config string, flags ...string) *demoProcess {
 	t.Helper()
 	program, err := exec.LookPath("fairlead")
 	if err != nil {
@@ -207,7 +211,7 @@ func startDemo(t *testing.T, config string) *demoProcess {
 	path := filepath.SplitList(os.Getenv("PATH"))
 	path = slices.DeleteFunc(path, func(dir string) bool { return dir == filepath.Dir(program) })
 	d.env = []string{"HOME=" + d.home, "TMPDIR=" + d.temporary, "PATH=" + strings.Join(path, string(filepath.ListSeparator)), "GIT_CONFIG_NOSYSTEM=1"}
-	d.process = exec.Command(program, "demo", "--pace", "0s", "--listen", "127.0.0.1:0")
+	d.process = exec.Command(program, append([]string{"demo", "--pace", "0s", "--listen", "127.0.0.1:0"}, flags...)...)
 	d.process.Env, d.process.Dir, d.process.Stdout, d.process.Stderr = d.env, d.home, d, d
 	if err := d.process.Start(); err != nil {
 		t.Fatal(err)
@@ -249,15 +253,19 @@ func (d *demoProcess) text() string {
 }
 
 // waitFor waits until the demo has printed what matches.
-func (d *demoProcess) waitFor(pattern *regexp.Regexp) {
+func (d *demoProcess) waitFor(pattern *regexp.Regexp) { d.waitAfter(0, pattern) }
+
+// waitAfter waits until the demo has printed what matches behind so many bytes, and returns where that
+// ends.
+func (d *demoProcess) waitAfter(offset int, pattern *regexp.Regexp) int {
 	d.t.Helper()
 	limit := time.After(demoLimit)
 	for {
 		d.mu.Lock()
 		text, news := d.printed.String(), d.news
 		d.mu.Unlock()
-		if pattern.MatchString(text) {
-			return
+		if found := pattern.FindStringIndex(text[offset:]); found != nil {
+			return offset + found[1]
 		}
 		select {
 		case <-news:
@@ -291,7 +299,7 @@ func (d *demoProcess) typeCommand(c demoCommand, patient bool) {
 		d.t.Fatal(err)
 	}
 	wish := demoWish{}
-	for key, w := range demoWishes {
+	for key, w := range d.wishes {
 		if strings.HasPrefix(c.step+" "+c.text, key) {
 			wish = w
 		}

@@ -1,0 +1,68 @@
+package cli_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// stackWishes are what commands of the demo of a stack print; other commands print nothing, and all of
+// them end with 0.
+var stackWishes = map[string]demoWish{
+	"1 fairlead stack list":                          {0, `(?m)^dev +shop/dev +4 +false +1 waits for approval|^dev +shop/dev +4 +false +2 waits for approval`},
+	"1 fairlead stack show":                          {0, `(?m)^networking .* auto .* ready$\n^cluster +terraform +networking +apply +- +\w+ +waits for approval$\n^database +terraform +networking +apply +- +\w+ +waits for approval$\n^website .* progressing$`},
+	"1 fairlead stack graph":                         {0, `^networking\ncluster after networking\ndatabase after networking\nwebsite after cluster, database\n$`},
+	"2 fairlead stack plan":                          {0, `(?s)cluster +terraform +added.*# module\.cluster will be created\n  \+ nodes = "3"\n.*# module\.database will be created\n`},
+	"2 fairlead approve-plan dev shop/dev/cluster ":  {0, `approves the plan plan-fairlead-modules-dev-\w{10} of shop/dev/cluster in dev, which is to apply`},
+	"2 fairlead approve-plan dev shop/dev/database ": {0, `of shop/dev/database in dev, which is to apply`},
+	"2 fairlead stack show":                          {0, `(?m)^website .* ready$`},
+	"3 fairlead stack plan":                          {0, `(?s)networking +terraform +- .*# module\.database will be updated in-place\n  ~ size = "small" -> "large"\n\nPlan: 0 to add, 1 to change, 0 to destroy\.\n$`},
+	"3 fairlead approve-plan":                        {0, `of shop/dev/database in dev, which is to apply`},
+	"3 fairlead stack show":                          {0, `(?m)^database .* plan-fairlead-modules-dev-\w{10} `},
+	"4 fairlead stack show":                          {0, `(?m)^cluster .* drifted$`},
+	"4 fairlead pr show":                             {0, `(?s)Plan shop/dev/cluster in dev again: it has drifted\n.*somebody has removed a node.*kind: PlanRequest`},
+	"4 fairlead pr merge":                            {0, `merged`},
+	"4 fairlead approve-plan":                        {0, `of shop/dev/cluster in dev, which is to apply`},
+	"5 fairlead stack graph":                         {0, `(?m)^website \(destroy\)\ncluster \(destroy\) after website\ndatabase \(destroy\) after website\nnetworking \(destroy\) after cluster, database$`},
+	"5 fairlead pr view":                             {0, `(?s)REMOVE.*- Destroys: `},
+	"5 fairlead pr merge":                            {0, `merged`},
+	"5 fairlead approve-plan":                        {0, `in dev, which is to destroy`},
+	"5 fairlead stack show":                          {0, `(?m)^networking .* destroy .* ready$`},
+}
+
+// TestDemoStackSteps types what the demo of a stack prints, literally, with a configuration of Git that is
+// in the way, and waits where the demo says so. It ends with Ctrl-C.
+func TestDemoStackSteps(t *testing.T) {
+	t.Parallel()
+	d := startDemo(t, hostileGitConfig, "--stack")
+	d.wishes = stackWishes
+	d.waitFor(regexp.MustCompile(`Ctrl-C ends the demo\.\n`))
+	printed := d.text()
+	step, offset := "", 0
+	for _, c := range parseDemoSteps(printed) {
+		if c.step != step {
+			step, offset = c.step, len(d.text())
+		}
+		if c.await != "" {
+			offset = d.waitAfter(offset, regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(c.await), " ", `\s+`)))
+			continue
+		}
+		d.typeCommand(c, true)
+	}
+	if want := len(stackWishes) + 10; len(d.typed) < want {
+		t.Errorf("%d commands were typed, fewer than %d, of\n%s", len(d.typed), want, printed)
+	}
+	for _, approved := range []string{"cluster", "database"} { // nothing but what was approved is applied
+		applied := regexp.MustCompile(`(?m)  `+approved+` +is (applied|destroyed)$`).FindAllString(d.text(), -1)
+		typed := 0
+		for _, c := range d.typed {
+			if strings.Contains(c.text, "approve-plan dev shop/dev/"+approved+" ") {
+				typed++
+			}
+		}
+		if typed == 0 || len(applied) != typed {
+			t.Errorf("%d plans of %s were approved, and %d applied:\n%s", typed, approved, len(applied), d.text())
+		}
+	}
+	d.interrupt()
+}

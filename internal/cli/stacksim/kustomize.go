@@ -1,0 +1,279 @@
+package stacksim
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+// objectsFolder is the folder of the output that the cluster applies.
+const objectsFolder = "environments"
+
+// condition is the condition Ready of an object.
+type condition struct {
+	status, reason, message string
+	since                   time.Time
+}
+
+func (c *condition) set(now time.Time, status, reason, message string) {
+	if c.status != status || c.reason != reason || c.message != message {
+		*c = condition{status, reason, message, now}
+	}
+}
+
+// kustomization is a Flux Kustomization of a component, and what it has applied.
+type kustomization struct {
+	*object
+	ready     condition
+	applied   string // the revision that was ready last
+	attempted string // the revision that was applied last
+	owned     map[objectKey]*object
+}
+
+// cluster is the state of the simulated cluster.
+type cluster struct {
+	options Options
+
+	head           string
+	root           condition // of the Kustomization that applies the others
+	kustomizations map[objectKey]*kustomization
+	terraforms     map[objectKey]*terraform
+	releases       map[objectKey]*release
+	secrets        map[objectKey]map[string]string
+	reporter       reporter
+	events         []Event // that the daemon does not know yet
+	written        map[string]string
+}
+
+func newCluster(o Options) *cluster {
+	return &cluster{
+		options: o, kustomizations: map[objectKey]*kustomization{}, terraforms: map[objectKey]*terraform{}, releases: map[objectKey]*release{},
+		secrets: map[objectKey]map[string]string{}, reporter: newReporter(), written: map[string]string{},
+	}
+}
+
+// readsModule returns the root module in a folder of a commit.
+type readsModule func(commit, folder string) (module, error)
+
+// reconcile has all controllers do what is due at a time.
+func (c *cluster) reconcile(head string, output tree.Tree, now time.Time, read readsModule) error {
+	if head != c.head {
+		if err := c.applyRoot(output); err != nil {
+			return err
+		}
+		c.head = head
+		c.root.set(now, "True", "ReconciliationSucceeded", "Applied revision: "+c.revision())
+	}
+	for _, k := range sorted(c.kustomizations) {
+		if err := c.applyKustomization(k, output, now); err != nil {
+			return err
+		}
+	}
+	for _, t := range sorted(c.terraforms) {
+		if err := c.runTerraform(t, now, read); err != nil {
+			return err
+		}
+	}
+	for _, r := range sorted(c.releases) {
+		c.runRelease(r, now)
+	}
+	for _, k := range sorted(c.kustomizations) {
+		c.checkHealth(k, now)
+	}
+	return nil
+}
+
+// sorted returns the values of a map, in the order of their keys.
+func sorted[V any](all map[objectKey]V) []V {
+	keys := slices.SortedFunc(maps.Keys(all), func(a, b objectKey) int { return strings.Compare(a.String(), b.String()) })
+	values := make([]V, len(keys))
+	for i, key := range keys {
+		values[i] = all[key]
+	}
+	return values
+}
+
+// revision returns the head of the branch as Flux names it.
+func (c *cluster) revision() string { return c.options.Environment + "@sha1:" + c.head }
+
+// addEvent notes what has happened to a component.
+func (c *cluster) addEvent(of *object, needsPerson bool, message string) {
+	c.events = append(c.events, Event{of.component(), message, needsPerson})
+}
+
+// applyRoot applies the Kustomizations of the components, and prunes those that are gone.
+func (c *cluster) applyRoot(output tree.Tree) error {
+	wanted, err := readObjects(output.Sub(objectsFolder), func(file string) bool { return path.Base(file) == "flux-kustomization.yaml" })
+	if err != nil {
+		return err
+	}
+	for key, o := range wanted {
+		known := c.kustomizations[key]
+		if known == nil {
+			known = &kustomization{owned: map[objectKey]*object{}}
+			c.kustomizations[key] = known
+		}
+		known.object = o.after(known.object)
+	}
+	for key, k := range c.kustomizations {
+		if wanted[key] == nil {
+			delete(c.kustomizations, key)
+			for _, o := range k.owned {
+				c.prune(o)
+			}
+		}
+	}
+	return nil
+}
+
+// after returns an object with the generation that follows that of the one before; nil for none.
+func (o *object) after(before *object) *object {
+	if before != nil {
+		o.generation = before.generation
+		if before.digest != o.digest {
+			o.generation++
+		}
+	}
+	return o
+}
+
+// applyKustomization applies the objects of a component, unless it has applied this revision, or waits
+// for another component.
+func (c *cluster) applyKustomization(k *kustomization, output tree.Tree, now time.Time) error {
+	if k.attempted == c.head {
+		return nil
+	}
+	for _, d := range k.spec.DependsOn {
+		before := c.kustomizations[objectKey{"Kustomization", k.namespace, d.Name}]
+		if before == nil || before.applied != c.head {
+			k.ready.set(now, "False", "DependencyNotReady", fmt.Sprintf("dependency '%s/%s' is not ready", k.namespace, d.Name))
+			return nil
+		}
+	}
+	wanted, err := readObjects(output.Sub(strings.Trim(path.Clean("/"+k.spec.Path), "/")), func(string) bool { return true })
+	if err != nil {
+		return err
+	}
+	for key, o := range wanted {
+		o.after(k.owned[key])
+		c.apply(o)
+	}
+	for key, o := range k.owned {
+		if wanted[key] == nil {
+			c.prune(o)
+		}
+	}
+	k.owned, k.attempted = wanted, c.head
+	k.ready.set(now, "Unknown", "Progressing", "Running health checks for revision "+c.revision())
+	return nil
+}
+
+// apply brings an object to its controller.
+func (c *cluster) apply(o *object) {
+	switch o.kind {
+	case "Terraform":
+		if c.terraforms[o.objectKey] == nil {
+			c.terraforms[o.objectKey] = &terraform{}
+		}
+		c.terraforms[o.objectKey].object = o
+	case "HelmRelease":
+		if c.releases[o.objectKey] == nil {
+			c.releases[o.objectKey] = &release{}
+		}
+		c.releases[o.objectKey].object = o
+	}
+}
+
+// prune removes an object, unless it is protected. What a Terraform object has made stays.
+func (c *cluster) prune(o *object) {
+	if o.notes["kustomize.toolkit.fluxcd.io/prune"] == "disabled" {
+		return
+	}
+	delete(c.terraforms, o.objectKey)
+	if r := c.releases[o.objectKey]; r != nil {
+		r.isDeleted = true
+	}
+}
+
+// checkHealth sets whether a component is ready, by its objects.
+func (c *cluster) checkHealth(k *kustomization, now time.Time) {
+	if k.attempted != c.head || k.applied == c.head {
+		return
+	}
+	for _, o := range sorted(k.owned) {
+		switch c.healthOf(o) {
+		case failed:
+			k.ready.set(now, "False", "HealthCheckFailed", fmt.Sprintf("health check failed: failed early due to stalled resources: [%s status: 'Failed']", o))
+			return
+		case inProgress:
+			k.ready.set(now, "Unknown", "Progressing", "Running health checks for revision "+c.revision())
+			return
+		}
+	}
+	k.applied = c.head
+	k.ready.set(now, "True", "ReconciliationSucceeded", "Applied revision: "+c.revision())
+}
+
+// health is whether an object is as it should be.
+type health int
+
+const (
+	healthy health = iota
+	inProgress
+	failed
+)
+
+// healthOf returns the health of an object, as the expressions of its Kustomization and Flux have it.
+func (c *cluster) healthOf(o *object) health {
+	switch o.kind {
+	case "Terraform":
+		t := c.terraforms[o.objectKey]
+		switch {
+		case t == nil || t.observed != o.generation:
+			return inProgress
+		case t.pending != "" && t.ready.reason == plannedWithChanges:
+			return failed
+		case t.ready.status == "True" && t.attempted.commit == c.commitOf(o):
+			return healthy
+		}
+		return inProgress
+	case "HelmRelease":
+		r := c.releases[o.objectKey]
+		switch {
+		case r == nil || r.installed != o.digest && r.ready.status != "False":
+			return inProgress
+		case r.ready.status == "False":
+			return failed
+		}
+	case "Job": // it waits until the HelmRelease of its name is gone
+		if c.releases[objectKey{"HelmRelease", o.namespace, o.name}] != nil {
+			return inProgress
+		}
+	}
+	return healthy
+}
+
+// commitOf returns the commit that the source of an object is pinned to.
+func (c *cluster) commitOf(o *object) string {
+	for _, k := range c.kustomizations {
+		if source := k.owned[objectKey{"GitRepository", o.namespace, o.spec.SourceRef.Name}]; source != nil && k.owned[o.objectKey] != nil {
+			return source.spec.Ref.Commit
+		}
+	}
+	return ""
+}
+
+// branchOf returns the branch that the source of an object is of.
+func (c *cluster) branchOf(o *object) string {
+	for _, k := range c.kustomizations {
+		if source := k.owned[objectKey{"GitRepository", o.namespace, o.spec.SourceRef.Name}]; source != nil {
+			return source.spec.Ref.Branch
+		}
+	}
+	return ""
+}

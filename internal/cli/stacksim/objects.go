@@ -1,0 +1,154 @@
+package stacksim
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+)
+
+// objectKey identifies an object of the cluster.
+type objectKey struct{ kind, namespace, name string }
+
+// String returns the key as Flux writes it.
+func (k objectKey) String() string { return path.Join(k.kind, k.namespace, k.name) }
+
+// object is an object as it was applied.
+type object struct {
+	objectKey
+	digest     tree.ID // of its file
+	generation int
+	content    map[string]any
+	spec       spec
+	labels     map[string]string
+	notes      map[string]string // its annotations
+}
+
+// spec is what the controllers read of the objects, of all kinds.
+type spec struct {
+	DependsOn []named `yaml:"dependsOn"`
+	Path      string  `yaml:"path"`
+	SourceRef named   `yaml:"sourceRef"`
+	Suspend   bool    `yaml:"suspend"`
+
+	Ref struct {
+		Branch string `yaml:"branch"`
+		Tag    string `yaml:"tag"`
+		Commit string `yaml:"commit"`
+	} `yaml:"ref"`
+
+	ApprovePlan string `yaml:"approvePlan"`
+	Destroy     bool   `yaml:"destroy"`
+	Outputs     *struct {
+		Name    string   `yaml:"name"`
+		Outputs []string `yaml:"outputs"`
+	} `yaml:"writeOutputsToSecret"`
+
+	ValuesFrom []struct {
+		Name string `yaml:"name"`
+		Key  string `yaml:"valuesKey"`
+	} `yaml:"valuesFrom"`
+}
+
+// named refers to an object.
+type named struct {
+	Kind      string `yaml:"kind"`
+	Name      string `yaml:"name"`
+	Namespace string `yaml:"namespace"`
+}
+
+// component returns the name of the component that an object is of.
+func (o *object) component() string {
+	return path.Join(o.labels["fairlead.io/team"], o.labels["fairlead.io/stack"], o.labels["fairlead.io/component"])
+}
+
+// encode returns the object with a status, as an API server has it.
+func (o *object) encode(status any) (json.RawMessage, error) {
+	all := map[string]any{}
+	for key, value := range o.content {
+		all[key] = value
+	}
+	meta := map[string]any{"uid": fmt.Sprintf("%x", o.String()), "generation": o.generation}
+	if written, ok := o.content["metadata"].(map[string]any); ok {
+		for key, value := range written {
+			meta[key] = value
+		}
+	}
+	all["metadata"], all["status"] = meta, status
+	return json.Marshal(all)
+}
+
+// readObjects returns the objects in a folder.
+func readObjects(t tree.Tree, want func(file string) bool) (map[objectKey]*object, error) {
+	found := map[objectKey]*object{}
+	for file, e := range t.Walk() {
+		if path.Ext(file) != ".yaml" || !want(file) {
+			continue
+		}
+		decoded, err := manifest.Decode(e.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for _, d := range decoded {
+			o, err := newObject(d.Node)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+			o.objectKey, o.digest = objectKey{d.Kind, d.Namespace, d.Name}, e.ID
+			found[o.objectKey] = o
+		}
+	}
+	return found, nil
+}
+
+func newObject(n *yaml.Node) (*object, error) {
+	var read struct {
+		Metadata struct {
+			Labels      map[string]string `yaml:"labels"`
+			Annotations map[string]string `yaml:"annotations"`
+		} `yaml:"metadata"`
+		Spec spec `yaml:"spec"`
+	}
+	o := &object{generation: 1}
+	if err := n.Decode(&read); err != nil {
+		return nil, err
+	}
+	o.spec, o.labels, o.notes = read.Spec, read.Metadata.Labels, read.Metadata.Annotations
+	return o, n.Decode(&o.content)
+}
+
+// module is what a root module makes: its inputs by their names, and all that decides what is made.
+type module struct {
+	inputs map[string]string
+	digest string
+}
+
+// readModule returns the root module in a folder of a commit.
+func readModule(repo *git.Repository, commit, folder string) (module, error) {
+	view, err := repo.View(commit)
+	if err != nil {
+		return module{}, err
+	}
+	files := view.Tree.Sub(strings.Trim(path.Clean("/"+folder), "/"))
+	main, ok := files.Lookup("module.tf")
+	m := module{inputs: map[string]string{}, digest: files.Sub("module").ID().String() + string(main.Data)}
+	if err := view.Err(); err != nil {
+		return m, err
+	}
+	if !ok {
+		return m, fmt.Errorf("there is no module.tf in %s at %s", folder, commit)
+	}
+	for line := range strings.Lines(string(main.Data)) {
+		name, value, isInput := strings.Cut(strings.TrimSpace(line), "=")
+		if name = strings.TrimSpace(name); isInput && name != "source" && name != "version" {
+			m.inputs[name] = strings.TrimSpace(value)
+		}
+	}
+	return m, nil
+}

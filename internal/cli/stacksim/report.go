@@ -1,0 +1,75 @@
+package stacksim
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+)
+
+// reportTimeout bounds a report.
+const reportTimeout = 30 * time.Second
+
+// reporter is what an agent on the cluster remembers.
+type reporter struct {
+	boot     string
+	sequence uint64
+	digest   string // that the daemon knows
+	sent     time.Time
+}
+
+func newReporter() reporter { return reporter{boot: rand.Text()} }
+
+// report posts everything that an agent reads, if it is new or has not been posted for long, and then
+// reports the events.
+func (c *cluster) report(ctx context.Context, now time.Time) error {
+	state, err := c.readState(now)
+	if err != nil {
+		return err
+	}
+	if state.Digest != c.reporter.digest || now.Sub(c.reporter.sent) >= agentapi.MinEvery {
+		if err := c.postState(ctx, state, now); err != nil {
+			return err
+		}
+		c.reporter.digest, c.reporter.sent = state.Digest, now
+	}
+	for _, e := range c.events {
+		c.options.Reported(e)
+	}
+	c.events = nil
+	return nil
+}
+
+// postState posts a state as an agent does.
+func (c *cluster) postState(ctx context.Context, state agentapi.State, now time.Time) error {
+	c.reporter.sequence++
+	body, err := agentapi.Request{
+		Version: agentapi.Version, Cluster: c.options.Cluster, UID: "uid-of-" + c.options.Cluster, Boot: c.reporter.boot, Sequence: c.reporter.sequence,
+		Sent: now.UTC(), Every: agentapi.MinEvery.String(), Count: len(state.Entries()), Digest: state.Digest, Full: true, Entries: state.Entries(), Agent: "simulated",
+	}.Encode(false)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.options.Server+agentapi.Path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set(agentapi.ClusterHeader, c.options.Cluster)
+	request.Header.Set(agentapi.SignatureHeader, agentapi.Sign(c.options.Key, http.MethodPost, body))
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode/100 != 2 {
+		return fmt.Errorf("%s answers %s", agentapi.Path, answer.Status)
+	}
+	return nil
+}

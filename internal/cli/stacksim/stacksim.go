@@ -1,0 +1,96 @@
+// Package stacksim simulates a cluster that runs the stacks of an environment, for
+// "fairlead demo --stack": Flux's kustomize-controller and helm-controller, and tofu-controller.
+//
+// What the package keeps true: the cluster knows what a real one knows, which is its branch of the
+// GitOps repository, the branch of root modules, its name, its key, and the address of the daemon. A
+// component begins when those that its Kustomization depends on are ready at the same revision. A plan
+// is applied only if the Terraform object approves that plan, or all plans. What an agent on the cluster
+// would read of the objects is reported as an agent does, signed. No Terraform and no Helm runs: a plan
+// is what differs between two root modules, and an output is a name.
+package stacksim
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+)
+
+// Options describes the cluster. All fields are needed but Reported and Logger.
+type Options struct {
+	// Repository is the path of the GitOps repository, and Environment the branch that the cluster pulls.
+	Repository, Environment string
+	// Cluster is its name, Server the URL of the daemon, and Key what it signs its reports with.
+	Cluster, Server, Key string
+	// Folder is where it shows what kubectl would print: its Terraform objects, and their plans. A file
+	// "<object>.drift" there says what somebody has changed of what the object has made.
+	Folder string
+	// Interval is the time between two rounds, Pace how long a plan, an installation and the like take.
+	Interval, Pace time.Duration
+	// Reported is called for what has happened to a component, once the daemon knows it.
+	Reported func(Event)
+	Logger   *slog.Logger
+}
+
+// Event is what has happened to a component.
+type Event struct {
+	Component string // "team/stack/component"
+	Message   string
+	// NeedsPerson is set if nothing goes on without a person.
+	NeedsPerson bool
+}
+
+// Run pulls, applies and reports until ctx ends.
+func Run(ctx context.Context, o Options) {
+	if o.Reported == nil {
+		o.Reported = func(Event) {}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := newCluster(o)
+	tick := time.NewTicker(o.Interval)
+	defer tick.Stop()
+	for {
+		if err := c.runRound(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			o.Logger.Warn("the simulated cluster has failed; it tries again", "cluster", o.Cluster, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// runRound pulls the branch, has the controllers do what is due, and reports.
+func (c *cluster) runRound(ctx context.Context, now time.Time) error {
+	repo, err := git.Open(c.options.Repository)
+	if err != nil {
+		return err
+	}
+	head, err := repo.Branch(c.options.Environment)
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	view, err := repo.View(head)
+	if err != nil {
+		return err
+	}
+	err = c.reconcile(head, view.Tree, now, func(commit, folder string) (module, error) { return readModule(repo, commit, folder) })
+	if failed := view.Err(); failed != nil {
+		err = failed
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.writeFolder(); err != nil {
+		return err
+	}
+	return c.report(ctx, now)
+}

@@ -1,0 +1,122 @@
+package stacksim
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
+)
+
+// The names of the source and of the Kustomization that Flux begins with.
+const (
+	rootNamespace = "flux-system"
+	rootSource    = "fleet"
+	rootName      = "stacks"
+)
+
+// conditionOf returns what status.conditions holds.
+func conditionOf(c condition, generation int) []map[string]any {
+	if c.status == "" {
+		return nil
+	}
+	return []map[string]any{{
+		"type": "Ready", "status": c.status, "reason": c.reason, "message": c.message, "observedGeneration": generation,
+		"lastTransitionTime": c.since.UTC().Truncate(time.Second),
+	}}
+}
+
+// status is what an object has below status.
+type status map[string]any
+
+func newStatus(c condition, generation int) status {
+	return status{"observedGeneration": generation, "conditions": conditionOf(c, generation)}
+}
+
+// with returns a status with a field, unless that is empty.
+func (s status) with(field, value string) status {
+	if value != "" {
+		s[field] = value
+	}
+	return s
+}
+
+// statusOf returns the status of a Terraform object.
+func (c *cluster) statusOf(t *terraform) status {
+	branch := c.branchOf(t.object)
+	revision := func(commit string) string {
+		if commit == "" {
+			return ""
+		}
+		return branch + "@sha1:" + commit
+	}
+	s := newStatus(t.ready, t.observed).with("lastAppliedRevision", revision(t.applied)).with("lastAttemptedRevision", revision(t.attempted.commit))
+	s["plan"] = status{}.with("pending", t.pending)
+	return s
+}
+
+// newRoot returns the objects that Flux begins with.
+func (c *cluster) newRoot() (source, root *object) {
+	meta := func(name string) map[string]any { return map[string]any{"name": name, "namespace": rootNamespace} }
+	source = &object{objectKey: objectKey{"GitRepository", rootNamespace, rootSource}, generation: 1, content: map[string]any{
+		"metadata": meta(rootSource), "spec": map[string]any{"url": c.options.Repository, "ref": map[string]any{"branch": c.options.Environment}},
+	}}
+	root = &object{objectKey: objectKey{"Kustomization", rootNamespace, rootName}, generation: 1, content: map[string]any{
+		"metadata": meta(rootName), "spec": map[string]any{"path": "./" + objectsFolder, "sourceRef": map[string]any{"kind": "GitRepository", "name": rootSource}},
+	}}
+	return source, root
+}
+
+// readState returns the state of the objects, as an agent reads it.
+func (c *cluster) readState(now time.Time) (agentapi.State, error) {
+	all := map[string][]json.RawMessage{}
+	var failed error
+	add := func(o *object, s status) {
+		raw, err := o.encode(s)
+		if err != nil {
+			failed = err
+		}
+		all[o.kind] = append(all[o.kind], raw)
+	}
+	source, root := c.newRoot()
+	fetched := newStatus(c.root, 1)
+	fetched["artifact"] = map[string]any{"revision": c.revision()}
+	add(source, fetched)
+	add(root, newStatus(c.root, 1).with("lastAppliedRevision", c.revision()).with("lastAttemptedRevision", c.revision()))
+	for _, k := range sorted(c.kustomizations) {
+		revision := func(commit string) string {
+			if commit == "" {
+				return ""
+			}
+			return c.options.Environment + "@sha1:" + commit
+		}
+		add(k.object, newStatus(k.ready, k.generation).with("lastAppliedRevision", revision(k.applied)).with("lastAttemptedRevision", revision(k.attempted)))
+		for _, o := range sorted(k.owned) {
+			if o.kind == "GitRepository" {
+				fetched := newStatus(condition{status: "True", reason: "Succeeded", since: k.ready.since}, o.generation)
+				fetched["artifact"] = map[string]any{"revision": sourceRevision(o)}
+				add(o, fetched)
+			}
+		}
+	}
+	for _, t := range sorted(c.terraforms) {
+		add(t.object, c.statusOf(t))
+	}
+	for _, r := range sorted(c.releases) {
+		s := newStatus(r.ready, r.generation).with("lastAttemptedRevision", chartVersion)
+		if r.installed != (tree.ID{}) {
+			s["history"] = []map[string]any{{"chartVersion": chartVersion, "status": "deployed"}}
+		}
+		add(r.object, s)
+	}
+	return agentapi.NewState(kubestatus.Read(all, now), nil), failed
+}
+
+// sourceRevision returns what Flux has fetched of a source.
+func sourceRevision(o *object) string {
+	if commit := o.spec.Ref.Commit; commit != "" {
+		return o.spec.Ref.Branch + "@sha1:" + commit
+	}
+	return o.spec.Ref.Branch + o.spec.Ref.Tag + "@sha1:0000000000000000000000000000000000000000"
+}

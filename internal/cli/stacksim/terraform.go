@@ -1,0 +1,215 @@
+package stacksim
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// plannedWithChanges is the reason of tofu-controller for a plan that waits, or is about to be applied.
+const plannedWithChanges = "TerraformPlannedWithChanges"
+
+// terraform is a Terraform object, and what it has made.
+type terraform struct {
+	*object
+	ready    condition
+	observed int // the generation that was looked at
+
+	attempted attempt // that the last plan was made of
+	work      work
+	due       time.Time // when the work ends
+	pending   string    // the id of the plan that waits
+	plan      string    // that plan, for people
+	planned   module
+	drift     string // what somebody has changed; "" for nothing
+
+	made    *module // what was made; nil for nothing
+	applied string  // the commit that it was made at
+}
+
+// attempt is what a plan is made of.
+type attempt struct {
+	commit  string
+	destroy bool
+}
+
+// work is what tofu-controller does with an object.
+type work int
+
+const (
+	idle work = iota
+	planning
+	applying
+)
+
+// runTerraform does what tofu-controller does with an object.
+func (c *cluster) runTerraform(t *terraform, now time.Time, read readsModule) error {
+	wanted := attempt{c.commitOf(t.object), t.spec.Destroy}
+	switch {
+	case wanted.commit == "" || t.spec.Suspend || t.work != idle && now.Before(t.due):
+		return nil
+	case t.work == applying:
+		c.endApply(t, now)
+		return c.removeDrift(t)
+	case t.attempted != wanted: // also while it plans something else
+		m, err := read(wanted.commit, t.spec.Path)
+		if err != nil {
+			return err
+		}
+		t.attempted, t.planned, t.pending, t.plan = wanted, m, "", ""
+		c.begin(t, planning, now, "Terraform Planning")
+	case t.work == planning:
+		if err := c.readDrift(t); err != nil {
+			return err
+		}
+		c.endPlan(t, now)
+	case t.pending != "" && (t.spec.ApprovePlan == t.pending || t.spec.ApprovePlan == "auto"):
+		t.observed = t.generation
+		c.begin(t, applying, now, "Applying")
+	case t.pending == "":
+		t.observed = t.generation
+		return c.detectDrift(t, now)
+	default:
+		t.observed = t.generation
+	}
+	return nil
+}
+
+func (c *cluster) begin(t *terraform, w work, now time.Time, message string) {
+	t.work, t.due, t.observed = w, now.Add(c.options.Pace), t.generation
+	t.ready.set(now, "Unknown", "Progressing", message)
+}
+
+// endPlan ends a plan: it waits for approval if it changes something.
+func (c *cluster) endPlan(t *terraform, now time.Time) {
+	t.work, t.observed = idle, t.generation
+	t.plan = t.describePlan()
+	if t.plan == "" {
+		t.ready.set(now, "True", "TerraformPlannedNoChanges", "Plan no changes")
+		return
+	}
+	t.pending = "plan-" + c.branchOf(t.object) + "-" + t.attempted.commit[:10]
+	t.ready.set(now, "Unknown", plannedWithChanges, fmt.Sprintf("Plan generated: set approvePlan: %q to approve this plan.", t.pending))
+	if t.spec.ApprovePlan != "auto" && t.spec.ApprovePlan != t.pending {
+		c.addEvent(t.object, true, fmt.Sprintf("waits for the approval of %s, which is to %s", t.pending, t.verb()))
+	}
+}
+
+// verb returns what the plan is to do.
+func (t *terraform) verb() string {
+	if t.attempted.destroy {
+		return "destroy"
+	}
+	return "apply"
+}
+
+// describePlan returns what a plan changes, for people; "" for nothing.
+func (t *terraform) describePlan() string {
+	component := t.labels["fairlead.io/component"]
+	before, after := map[string]string{}, t.planned.inputs
+	if t.made != nil {
+		before = t.made.inputs
+	}
+	verb, counts := "created", "1 to add, 0 to change, 0 to destroy"
+	switch {
+	case t.attempted.destroy && t.made == nil:
+		return ""
+	case t.attempted.destroy:
+		after, verb, counts = map[string]string{}, "destroyed", "0 to add, 0 to change, 1 to destroy"
+	case t.made != nil && t.made.digest == t.planned.digest && t.drift == "":
+		return ""
+	case t.made != nil:
+		verb, counts = "updated in-place", "0 to add, 1 to change, 0 to destroy"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  # module.%s will be %s\n", component, verb)
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		switch old, now := before[name], after[name]; {
+		case old == now:
+		case old == "":
+			fmt.Fprintf(&b, "  + %s = %s\n", name, now)
+		case now == "":
+			fmt.Fprintf(&b, "  - %s = %s\n", name, old)
+		default:
+			fmt.Fprintf(&b, "  ~ %s = %s -> %s\n", name, old, now)
+		}
+	}
+	if t.drift != "" && !t.attempted.destroy {
+		fmt.Fprintf(&b, "  ~ %s\n", t.drift)
+	}
+	fmt.Fprintf(&b, "\nPlan: %s.\n", counts)
+	return b.String()
+}
+
+// endApply ends the applying of a plan, and writes the outputs.
+func (c *cluster) endApply(t *terraform, now time.Time) {
+	t.work, t.pending, t.plan, t.drift, t.observed, t.applied = idle, "", "", "", t.generation, t.attempted.commit
+	if t.attempted.destroy {
+		t.made = nil
+		t.ready.set(now, "True", "TerraformAppliedSucceed", "Destroy applied successfully")
+		c.addEvent(t.object, false, "is destroyed")
+		return
+	}
+	made := t.planned
+	t.made = &made
+	if o := t.spec.Outputs; o != nil {
+		values := map[string]string{}
+		for _, name := range o.Outputs {
+			values[name] = t.name + "-" + name
+		}
+		c.secrets[objectKey{"Secret", t.namespace, o.Name}] = values
+	}
+	t.ready.set(now, "True", "TerraformOutputsWritten", "Outputs written: "+c.branchOf(t.object)+"@sha1:"+t.applied)
+	c.addEvent(t.object, false, "is applied")
+}
+
+// driftFile returns the file that says what somebody has changed of what an object has made.
+func (c *cluster) driftFile(t *terraform) string {
+	return filepath.Join(c.options.Folder, t.name+".drift")
+}
+
+// readDrift reads what somebody has changed of what an object has made.
+func (c *cluster) readDrift(t *terraform) error {
+	text, err := os.ReadFile(c.driftFile(t))
+	if os.IsNotExist(err) || t.made == nil {
+		t.drift = ""
+		return nil
+	}
+	t.drift = strings.Join(strings.Fields(string(text)), " ")
+	return err
+}
+
+// removeDrift mends what somebody has changed of what an object has made.
+func (c *cluster) removeDrift(t *terraform) error {
+	if err := os.Remove(c.driftFile(t)); !os.IsNotExist(err) {
+		return err
+	}
+	return nil
+}
+
+// detectDrift looks for drift. It is corrected if all plans are approved; otherwise tofu-controller says
+// so, and offers no plan.
+func (c *cluster) detectDrift(t *terraform, now time.Time) error {
+	before := t.drift
+	if err := c.readDrift(t); err != nil || t.attempted.destroy {
+		return err
+	}
+	switch {
+	case t.drift == "" && before != "":
+		t.ready.set(now, "True", "NoDrift", "No drift")
+		c.addEvent(t.object, false, "has no drift any more")
+	case t.drift == "" || t.drift == before:
+	case t.spec.ApprovePlan == "auto":
+		c.begin(t, applying, now, "Applying")
+	default:
+		t.ready.set(now, "False", "DriftDetected", "Drift detected.\n"+t.drift)
+		c.addEvent(t.object, true, "has drifted: "+t.drift)
+	}
+	return nil
+}
