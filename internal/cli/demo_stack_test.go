@@ -1,7 +1,9 @@
 package cli_test
 
 import (
+	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -65,4 +67,31 @@ func TestDemoStackSteps(t *testing.T) {
 		}
 	}
 	d.interrupt()
+	d.checkTutorial()
+}
+
+// checkTutorial sees that the blocks of text in the tutorial show what the demo has printed and typed, apart
+// from what is another in each demo.
+func (d *demoProcess) checkTutorial() {
+	d.t.Helper()
+	content, err := os.ReadFile("../../docs/tutorial/stack.md")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(string(content), -1)
+	if len(blocks) < 5 {
+		d.t.Fatalf("the tutorial has %d blocks of text", len(blocks))
+	}
+	seen := maskDemo(d.text()) + "\n$ fairlead demo --stack\n…\n"
+	for _, c := range d.typed {
+		seen += "$ " + maskDemo(c.text) + "\n" + maskDemo(c.out)
+	}
+	lines := strings.Split(seen, "\n")
+	for _, block := range blocks {
+		for line := range strings.Lines(maskDemo(block[1])) {
+			if !slices.Contains(lines, strings.TrimSuffix(line, "\n")) {
+				d.t.Errorf("the demo has no line %q", line)
+			}
+		}
+	}
 }

@@ -1,0 +1,213 @@
+package stacksim
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+)
+
+var noon = time.Date(2026, time.November, 23, 12, 0, 0, 0, time.UTC)
+
+// component is a component as the output has it.
+type component struct {
+	name    string
+	after   string // another one that it needs
+	commit  string // a letter that is repeated: of its root module
+	approve string // approvePlan
+	destroy bool
+	chart   bool // a HelmRelease that needs the output "address" of db
+}
+
+const kustomizationText = `apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: %[1]s, namespace: shop, labels: {fairlead.io/team: shop, fairlead.io/stack: dev, fairlead.io/component: %[1]s}}
+spec: {path: ./environments/shop/dev/%[1]s/objects, dependsOn: [%[2]s]}
+`
+
+const terraformText = `apiVersion: infra.contrib.fluxcd.io/v1alpha2
+kind: Terraform
+metadata: {name: %[1]s, namespace: shop, labels: {fairlead.io/team: shop, fairlead.io/stack: dev, fairlead.io/component: %[1]s}}
+spec: {approvePlan: %[3]q, destroy: %[4]t, sourceRef: {kind: GitRepository, name: %[1]s}, writeOutputsToSecret: {name: %[1]s-outputs, outputs: [address]}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: %[1]s, namespace: shop}
+spec: {url: "https://git.example.com/gitops", ref: {branch: modules, commit: %[2]s}}
+`
+
+const releaseText = `apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: %[1]s, namespace: shop, labels: {fairlead.io/team: shop, fairlead.io/stack: dev, fairlead.io/component: %[1]s}}
+spec: {valuesFrom: [{kind: Secret, name: db-outputs, valuesKey: address}]}
+`
+
+const uninstallText = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: %[1]s, namespace: shop}\nspec: {}\n"
+
+// newOutput returns an output with components.
+func newOutput(t *testing.T, all []component) tree.Tree {
+	t.Helper()
+	var b tree.Builder
+	for _, c := range all {
+		folder := "environments/shop/dev/" + c.name + "/"
+		after := ""
+		if c.after != "" {
+			after = "{name: " + c.after + "}"
+		}
+		text := fmt.Sprintf(terraformText, c.name, strings.Repeat(c.commit, 40), c.approve, c.destroy)
+		switch {
+		case c.chart && c.destroy:
+			text = fmt.Sprintf(uninstallText, c.name)
+		case c.chart:
+			text = fmt.Sprintf(releaseText, c.name)
+		}
+		for file, content := range map[string]string{"flux-kustomization.yaml": fmt.Sprintf(kustomizationText, c.name, after), "objects/all.yaml": text} {
+			if err := b.Add(folder+file, []byte(content)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return b.Tree()
+}
+
+// planOf returns the id of the plan of a root module at a commit.
+func planOf(commit string) string { return "plan-modules-" + strings.Repeat(commit, 10) }
+
+// TestReconcile: components begin in their order, and no plan is applied but the one that is approved.
+func TestReconcile(t *testing.T) {
+	const apply, destroy = "waits for the approval of plan-modules-%s, which is to apply", "waits for the approval of plan-modules-%s, which is to destroy"
+	waits := func(name, text, commit string) string {
+		return name + " " + fmt.Sprintf(text, strings.Repeat(commit, 10))
+	}
+	type step struct {
+		output []component
+		drift  string // of db, from now on
+		want   []string
+	}
+	for _, test := range []struct {
+		name  string
+		steps []step
+	}{
+		{"in order, each after what it needs", []step{
+			{[]component{{name: "db", commit: "a", approve: "auto"}, {name: "web", after: "db", chart: true}}, "", []string{"db is applied", "web is installed"}},
+		}},
+		{"what needs a component waits with it", []step{
+			{[]component{{name: "db", commit: "a"}, {name: "web", after: "db", chart: true}}, "", []string{waits("db", apply, "a")}},
+			{[]component{{name: "db", commit: "a", approve: planOf("a")}, {name: "web", after: "db", chart: true}}, "", []string{"db is applied", "web is installed"}},
+		}},
+		{"an approval of another plan counts for nothing", []step{
+			{[]component{{name: "db", commit: "a", approve: planOf("b")}}, "", []string{waits("db", apply, "a")}},
+			{[]component{{name: "db", commit: "b", approve: planOf("a")}}, "", []string{waits("db", apply, "b")}},
+			{[]component{{name: "db", commit: "b", approve: planOf("b")}}, "", []string{"db is applied"}},
+			{[]component{{name: "db", commit: "b"}}, "", nil},
+		}},
+		{"a stale approval approves a destroy, as in tofu-controller", []step{
+			{[]component{{name: "db", commit: "a", approve: planOf("a")}}, "", []string{"db is applied"}},
+			{[]component{{name: "db", commit: "a", approve: planOf("a"), destroy: true}}, "", []string{"db is destroyed"}},
+		}},
+		{"a root module that makes the same has nothing to approve", []step{
+			{[]component{{name: "db", commit: "a", approve: "auto"}}, "", []string{"db is applied"}},
+			{[]component{{name: "db", commit: "A"}}, "", nil},
+		}},
+		{"a teardown in the reverse order", []step{
+			{[]component{{name: "db", commit: "a", approve: "auto"}, {name: "web", after: "db", chart: true}}, "", []string{"db is applied", "web is installed"}},
+			{[]component{{name: "db", after: "web", commit: "a", destroy: true}, {name: "web", chart: true, destroy: true}}, "", []string{"web is uninstalled", waits("db", destroy, "a")}},
+			{[]component{{name: "db", after: "web", commit: "a", destroy: true, approve: planOf("a")}, {name: "web", chart: true, destroy: true}}, "", []string{"db is destroyed"}},
+		}},
+		{"drift is corrected without a person", []step{
+			{[]component{{name: "db", commit: "a", approve: "auto"}}, "", []string{"db is applied"}},
+			{nil, "a node is gone", []string{"db is applied"}},
+		}},
+		{"drift waits for another root module, and has no plan before", []step{
+			{[]component{{name: "db", commit: "a", approve: planOf("a")}}, "", []string{"db is applied"}},
+			{nil, "a node is gone", []string{"db has drifted: a node is gone"}},
+			{[]component{{name: "db", commit: "A"}}, "a node is gone", []string{waits("db", apply, "A")}},
+			{[]component{{name: "db", commit: "A", approve: planOf("A")}}, "a node is gone", []string{"db is applied"}},
+		}},
+		{"drift that goes away", []step{
+			{[]component{{name: "db", commit: "a", approve: planOf("a")}}, "", []string{"db is applied"}},
+			{nil, "a node is gone", []string{"db has drifted: a node is gone"}},
+			{nil, "", []string{"db has no drift any more"}},
+		}},
+		{"a component that is removed leaves what it made", []step{
+			{[]component{{name: "db", commit: "a", approve: "auto"}, {name: "web", after: "db", chart: true}}, "", []string{"db is applied", "web is installed"}},
+			{[]component{{name: "db", commit: "a", approve: "auto"}}, "", []string{"web is uninstalled"}},
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newCluster(Options{Environment: "dev", Cluster: "one", Folder: t.TempDir(), Pace: time.Second})
+			read := func(commit, _ string) (module, error) { // commits that differ in case make the same
+				return module{inputs: map[string]string{"size": strings.ToLower(commit[:1])}, digest: strings.ToLower(commit)}, nil
+			}
+			now, output := noon, tree.Tree{}
+			for i, s := range test.steps {
+				head := c.head
+				if s.output != nil {
+					output, head = newOutput(t, s.output), fmt.Sprint(i)
+				}
+				drift := filepath.Join(c.options.Folder, "db.drift")
+				if s.drift == "" {
+					_ = os.Remove(drift) // it need not be there
+				} else if err := os.WriteFile(drift, []byte(s.drift+"\n"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				c.events = nil
+				for range 40 { // more than anything takes
+					if err := c.reconcile(head, output, now, read); err != nil {
+						t.Fatal(err)
+					}
+					now = now.Add(time.Second)
+				}
+				var got []string
+				for _, e := range c.events {
+					got = append(got, strings.TrimPrefix(e.Component, "shop/dev/")+" "+e.Message)
+				}
+				if diff := cmp.Diff(s.want, got); diff != "" {
+					t.Fatalf("step %d (-want +got):\n%s", i, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestState: what an agent reads of the cluster is what the controllers say.
+func TestState(t *testing.T) {
+	c := newCluster(Options{Repository: "/srv/gitops.git", Environment: "dev", Cluster: "one", Folder: t.TempDir()})
+	read := func(commit, _ string) (module, error) { return module{digest: commit}, nil }
+	output := newOutput(t, []component{{name: "db", commit: "a"}, {name: "web", after: "db", chart: true}})
+	for i := range 9 {
+		if err := c.reconcile(strings.Repeat("1", 40), output, noon.Add(time.Duration(i)*time.Second), read); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.writeFolder(); err != nil {
+		t.Fatal(err)
+	}
+	state, err := c.readState(noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range state.Entries() {
+		got = append(got, strings.TrimSpace(e.ObjectName()+": "+e.Phase+" "+e.Message))
+	}
+	want := []string{
+		"GitRepository/flux-system/fleet: ready", "GitRepository/shop/db: ready", "Kustomization/flux-system/stacks: ready",
+		"Kustomization/shop/db: failed health check failed: failed early due to stalled resources: [Terraform/shop/db status: 'Failed']",
+		"Kustomization/shop/web: progressing dependency 'shop/db' is not ready", "Terraform/shop/db: failed waits for approval of " + planOf("a"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	plans, err := os.ReadFile(filepath.Join(c.options.Folder, plansFile))
+	if err != nil || !strings.Contains(string(plans), "savedPlan: "+planOf("a")) || !slices.Contains(strings.Split(string(plans), "\n"), "    Plan: 1 to add, 0 to change, 0 to destroy.") {
+		t.Errorf("the plans are (%v)\n%s", err, plans)
+	}
+}

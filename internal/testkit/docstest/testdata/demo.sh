@@ -1,0 +1,1 @@
+# The page makes all that it needs itself.
