@@ -224,5 +224,5 @@ func (c plannedComponent) planText() string {
 	if c.Digest != "" {
 		heading += "\ndigest " + c.Digest
 	}
-	return "\n" + display.SanitizeLines(heading) + "\n" + display.SanitizeLines(strings.TrimSpace(c.Text)) + "\n"
+	return "\n" + display.SanitizeLines(heading) + "\n" + display.SanitizeLines(strings.Trim(c.Text, "\n")) + "\n"
 }

@@ -16,7 +16,7 @@ const plansFile = "plans.yaml"
 func (c *cluster) writeFolder() error {
 	wanted := map[string]string{}
 	var plans []any
-	for _, t := range sorted(c.terraforms) {
+	for _, t := range sortValues(c.terraforms) {
 		content := maps.Clone(t.content)
 		content["status"] = c.statusOf(t)
 		text, err := yamldoc.Encode(content)

@@ -69,27 +69,27 @@ func (c *cluster) reconcile(head string, output tree.Tree, now time.Time, read r
 		c.head = head
 		c.root.set(now, "True", "ReconciliationSucceeded", "Applied revision: "+c.revision())
 	}
-	for _, k := range sorted(c.kustomizations) {
+	for _, k := range sortValues(c.kustomizations) {
 		if err := c.applyKustomization(k, output, now); err != nil {
 			return err
 		}
 	}
-	for _, t := range sorted(c.terraforms) {
+	for _, t := range sortValues(c.terraforms) {
 		if err := c.runTerraform(t, now, read); err != nil {
 			return err
 		}
 	}
-	for _, r := range sorted(c.releases) {
+	for _, r := range sortValues(c.releases) {
 		c.runRelease(r, now)
 	}
-	for _, k := range sorted(c.kustomizations) {
+	for _, k := range sortValues(c.kustomizations) {
 		c.checkHealth(k, now)
 	}
 	return nil
 }
 
-// sorted returns the values of a map, in the order of their keys.
-func sorted[V any](all map[objectKey]V) []V {
+// sortValues returns the values of a map, in the order of their keys.
+func sortValues[V any](all map[objectKey]V) []V {
 	keys := slices.SortedFunc(maps.Keys(all), func(a, b objectKey) int { return strings.Compare(a.String(), b.String()) })
 	values := make([]V, len(keys))
 	for i, key := range keys {
@@ -205,7 +205,7 @@ func (c *cluster) checkHealth(k *kustomization, now time.Time) {
 	if k.attempted != c.head || k.applied == c.head {
 		return
 	}
-	for _, o := range sorted(k.owned) {
+	for _, o := range sortValues(k.owned) {
 		switch c.healthOf(o) {
 		case failed:
 			k.ready.set(now, "False", "HealthCheckFailed", fmt.Sprintf("health check failed: failed early due to stalled resources: [%s status: 'Failed']", o))

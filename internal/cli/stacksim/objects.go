@@ -3,6 +3,7 @@ package stacksim
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"strings"
 
@@ -70,16 +71,10 @@ func (o *object) component() string {
 
 // encode returns the object with a status, as an API server has it.
 func (o *object) encode(status any) (json.RawMessage, error) {
-	all := map[string]any{}
-	for key, value := range o.content {
-		all[key] = value
-	}
+	all := maps.Clone(o.content)
 	meta := map[string]any{"uid": fmt.Sprintf("%x", o.String()), "generation": o.generation}
-	if written, ok := o.content["metadata"].(map[string]any); ok {
-		for key, value := range written {
-			meta[key] = value
-		}
-	}
+	written, _ := o.content["metadata"].(map[string]any)
+	maps.Copy(meta, written)
 	all["metadata"], all["status"] = meta, status
 	return json.Marshal(all)
 }
@@ -138,15 +133,16 @@ func readModule(repo *git.Repository, commit, folder string) (module, error) {
 	files := view.Tree.Sub(strings.Trim(path.Clean("/"+folder), "/"))
 	main, ok := files.Lookup("module.tf")
 	m := module{inputs: map[string]string{}, digest: files.Sub("module").ID().String() + string(main.Data)}
-	if err := view.Err(); err != nil {
-		return m, err
+	if view.Err() != nil {
+		return m, view.Err()
 	}
 	if !ok {
 		return m, fmt.Errorf("there is no module.tf in %s at %s", folder, commit)
 	}
 	for line := range strings.Lines(string(main.Data)) {
 		name, value, isInput := strings.Cut(strings.TrimSpace(line), "=")
-		if name = strings.TrimSpace(name); isInput && name != "source" && name != "version" {
+		name = strings.TrimSpace(name)
+		if isInput && name != "source" && name != "version" {
 			m.inputs[name] = strings.TrimSpace(value)
 		}
 	}

@@ -84,7 +84,7 @@ func (c *cluster) readState(now time.Time) (agentapi.State, error) {
 	fetched["artifact"] = map[string]any{"revision": c.revision()}
 	add(source, fetched)
 	add(root, newStatus(c.root, 1).with("lastAppliedRevision", c.revision()).with("lastAttemptedRevision", c.revision()))
-	for _, k := range sorted(c.kustomizations) {
+	for _, k := range sortValues(c.kustomizations) {
 		revision := func(commit string) string {
 			if commit == "" {
 				return ""
@@ -92,7 +92,7 @@ func (c *cluster) readState(now time.Time) (agentapi.State, error) {
 			return c.options.Environment + "@sha1:" + commit
 		}
 		add(k.object, newStatus(k.ready, k.generation).with("lastAppliedRevision", revision(k.applied)).with("lastAttemptedRevision", revision(k.attempted)))
-		for _, o := range sorted(k.owned) {
+		for _, o := range sortValues(k.owned) {
 			if o.kind == "GitRepository" {
 				fetched := newStatus(condition{status: "True", reason: "Succeeded", since: k.ready.since}, o.generation)
 				fetched["artifact"] = map[string]any{"revision": sourceRevision(o)}
@@ -100,10 +100,10 @@ func (c *cluster) readState(now time.Time) (agentapi.State, error) {
 			}
 		}
 	}
-	for _, t := range sorted(c.terraforms) {
+	for _, t := range sortValues(c.terraforms) {
 		add(t.object, c.statusOf(t))
 	}
-	for _, r := range sorted(c.releases) {
+	for _, r := range sortValues(c.releases) {
 		s := newStatus(r.ready, r.generation).with("lastAttemptedRevision", chartVersion)
 		if r.installed != (tree.ID{}) {
 			s["history"] = []map[string]any{{"chartVersion": chartVersion, "status": "deployed"}}
