@@ -3,6 +3,7 @@ package stack
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -103,11 +104,17 @@ func newCloner(m *model.Model, from, to string) (*cloner, error) {
 		if root == nil || yamldoc.FindText(root, "kind") != "Environment" || yamldoc.FindText(root, "spec", "envName") != c.from.Env || yamldoc.FindText(root, "spec", "teamName") != c.from.Team {
 			continue
 		}
-		c.document, c.root, c.spec = d, root, yamldoc.FindValue(root, "spec")
+		c.document = d
 	}
 	if c.document == nil {
 		return nil, problem.Refusef("write it in a YAML document of its own", "the stack %s cannot be copied out of %s", from, c.from.Pos.File)
 	}
+	if hasAliases(c.document) {
+		expandAliases(c.document)
+		c.copy.Notes = append(c.copy.Notes, fmt.Sprintf("the aliases of %s are written out in the copy", c.from.Pos.File))
+	}
+	c.root = yamldoc.RootOf(c.document)
+	c.spec = yamldoc.FindValue(c.root, "spec")
 	c.copy.File = c.newFile()
 	if _, taken := c.layer.Files.Lookup(c.inLayer(c.copy.File)); taken {
 		return nil, problem.Refusef("rename it, or take another name for the stack", "there is a file %s already", c.copy.File)
@@ -334,7 +341,7 @@ func setVariable(component *yaml.Node, name, value string) error {
 	return nil
 }
 
-// check returns the first problem of the copy.
+// check returns the first problem that the environment would have with the copy, and has not without it.
 func (c *cloner) check() error {
 	var b tree.Builder
 	for file, e := range c.layer.Files.Walk() {
@@ -347,14 +354,32 @@ func (c *cloner) check() error {
 			return err
 		}
 	}
-	layer := c.layer
-	layer.Files = b.Tree()
-	m, problems := model.Parse(c.model.Environment, layer)
-	_, more := Resolve(m)
-	for _, p := range append(problems, more...).Sorted() {
-		if p.Pos.File == c.copy.File && !p.Warning {
+	known := map[string]bool{}
+	for _, p := range c.findProblems(c.layer) {
+		known[p.String()] = true
+	}
+	changed := c.layer
+	changed.Files = b.Tree()
+	for _, p := range c.findProblems(changed) {
+		if !p.Warning && !known[p.String()] {
 			return problem.Refusef(p.Hint, "the copy would have a problem: %s", p)
 		}
 	}
 	return nil
+}
+
+// findProblems returns the problems of the environment with another layer in the place of that of the
+// stack.
+func (c *cloner) findProblems(own model.Layer) problem.List {
+	var layers []model.Layer
+	for _, name := range slices.Sorted(maps.Keys(c.model.Stacks.Layers)) {
+		layer := c.model.Stacks.Layers[name]
+		if name == c.from.Pos.Layer {
+			layer = own
+		}
+		layers = append(layers, layer)
+	}
+	m, problems := model.Parse(c.model.Environment, layers...)
+	_, more := Resolve(m)
+	return append(problems, more...).Sorted()
 }

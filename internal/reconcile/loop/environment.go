@@ -162,7 +162,7 @@ func (l *Loop) publishEnvironment(ctx context.Context, e *environment) (retry bo
 	if err == nil {
 		err = l.barrier.Run("publish", e.name, func() error { return l.publishIfChanged(ctx, e, a) })
 	}
-	if err == nil {
+	if err == nil && !e.outcome.problems.Stops() { // what stops it may keep stacks and approvals from being read
 		err = l.barrier.Run("ask for plans of", e.name, func() error { return l.proposePlanRequests(ctx, e, a.rendered.Model) })
 	}
 	return l.settleAttempt(ctx, e, err, err == nil && e.reported == before, a.took+l.options.Now().Sub(started))

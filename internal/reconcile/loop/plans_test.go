@@ -122,3 +122,47 @@ func TestDriftProposal(t *testing.T) {
 	want("corrected", 0, 1)
 	d.quiet("cp", "out")
 }
+
+// TestDriftWhileStopped: while problems stop an environment, no plan is asked for, and no request is
+// withdrawn: what they are about is read in part only.
+func TestDriftWhileStopped(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	inbox, use := w.inbox()
+	d := w.begin(w.data, use)
+	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	report := func(component string) {
+		w.now = w.now.Add(1e9)
+		w.add(inbox, observe.Event{Cluster: "one", Environment: "dev", Object: "Terraform/zmart-checkout-dev/checkout-dev-" + component, Branch: "fairlead-modules-dev",
+			Commit: w.modulePin(component), Phase: rollout.Failed, Message: "drift: a node is gone", When: w.now})
+	}
+	want := func(what string, open int) {
+		t.Helper()
+		found := 0
+		for _, s := range w.planPulls() {
+			if s == forge.Open {
+				found++
+			}
+		}
+		if found != open || len(w.planPulls()) != open {
+			t.Fatalf("%s: the pull requests are %v, want %d open\n%s", what, w.planPulls(), open, w.logs.String())
+		}
+	}
+	report("eks")
+	d.cycle()
+	want("drift", 1)
+	w.commitNow("dev", "a typo", map[string]string{"stacks/approval.yaml": "kind: PlanApproval\n  metadata: {\n"})
+	report("network")
+	for range 2 {
+		d.cycle()
+	}
+	want("stopped by problems", 1)
+	d = w.begin(t.TempDir(), use)
+	d.cycle()
+	want("stopped by problems, after a restart", 1)
+	w.commitNow("dev", "mended", map[string]string{"stacks/approval.yaml": ""})
+	d.cycle()
+	want("mended", 2)
+}

@@ -13,13 +13,20 @@ func stackPath(s *model.Stack) string { return s.TeamName.Text + "/" + s.EnvName
 
 // copyStacks returns copies of the stacks that an ephemeral environment has, none if it ends. Their
 // names end in its own, so that they have a state, objects and a branch of root modules of their own,
-// and nothing protects them: they are there for a time.
+// and nothing protects them: they are there for a time. What approves plans of the stacks that they are
+// copies of, or asks for them, is none of theirs.
 func (e *Ephemeral) copyStacks(all model.Stacks, ending bool) model.Stacks {
 	if len(e.Spec.Stacks) == 0 {
 		return model.Stacks{}
 	}
 	c := all
 	c.List, c.Settings, c.Teams = nil, nil, nil
+	isOther := func(stack string) bool {
+		name, own := strings.CutSuffix(stack, "-"+e.Name)
+		return !own || !slices.Contains(e.Spec.Stacks, name)
+	}
+	c.Approvals = slices.DeleteFunc(slices.Clone(all.Approvals), func(a *model.PlanApproval) bool { return isOther(a.Stack) })
+	c.Requests = slices.DeleteFunc(slices.Clone(all.Requests), func(q *model.PlanRequest) bool { return isOther(q.Stack) })
 	for _, s := range all.List {
 		if !ending && slices.Contains(e.Spec.Stacks, stackPath(s)) {
 			c.List = append(c.List, e.copyStack(s))

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,12 +33,27 @@ apiVersion: stable.cloudknit.io/v1
 kind: Environment
 metadata: {name: zmart-checkout-other, namespace: zmart-config}
 spec: {teamName: checkout, envName: other, components: [{name: a, type: terraform, module: {source: x}}]}
+---
+apiVersion: fairlead.io/v1alpha1
+kind: PlanApproval
+metadata: {name: of-the-first}
+spec: {stack: checkout/dev, component: a, plan: plan-modules-0123456789, inputs: "0123456789abcdef", output: "` + strings.Repeat("a", 40) + `"}
+---
+apiVersion: fairlead.io/v1alpha1
+kind: PlanApproval
+metadata: {name: of-its-copy}
+spec: {stack: checkout/dev-pr-7, component: a, plan: plan-modules-0123456789, inputs: "0123456789abcdef", output: "` + strings.Repeat("a", 40) + `"}
+---
+apiVersion: fairlead.io/v1alpha1
+kind: PlanRequest
+metadata: {name: of-the-first}
+spec: {stack: checkout/dev, component: a, after: "` + strings.Repeat("a", 40) + `"}
 `)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m, _ := model.Parse("dev", model.Layer{Kind: model.Env, Name: "dev", Files: files})
-	if len(m.Stacks.List) != 2 {
+	if len(m.Stacks.List) != 2 || len(m.Stacks.Approvals) != 2 || len(m.Stacks.Requests) != 1 {
 		t.Fatalf("there are %d stacks", len(m.Stacks.List))
 	}
 	for _, c := range []struct {
@@ -67,6 +83,16 @@ spec: {teamName: checkout, envName: other, components: [{name: a, type: terrafor
 		}
 		if len(c.stacks) > 0 && (own.Settings[0].Modules.Branch != "fairlead-modules-pr-7" || own.Teams[0].TeardownProtection) {
 			t.Errorf("%s: the settings are %+v, and the team %+v", c.name, own.Settings[0].Modules, own.Teams[0])
+		}
+		approvals := 0
+		for _, a := range own.Approvals {
+			if a.Stack != "checkout/dev-pr-7" {
+				t.Errorf("%s: the approval of a plan of %s is kept", c.name, a.Stack)
+			}
+			approvals++
+		}
+		if wanted := slices.Contains(c.stacks, "checkout/dev"); wanted != (approvals == 1) || len(own.Requests) != 0 {
+			t.Errorf("%s: %d approvals of its own, and the requests %v", c.name, approvals, own.Requests)
 		}
 		problems := e.checkStacks(m)
 		if text := problems.Sorted(); (c.says == "") != (len(text) == 0) || c.says != "" && !strings.Contains(text[0].String(), c.says) {

@@ -47,8 +47,15 @@ func (c ComponentSummary) IsPlannedAt(commit string) bool {
 }
 
 // FlatName returns the name of a stack, or of a component as "team/environment/component", as one part of a
-// path: so it is in the names of objects, files and branches.
-func FlatName(name string) string { return strings.ToLower(strings.ReplaceAll(name, "/", "-")) }
+// path: so it is in the names of objects, files and branches. No other stack or component has it: the parts
+// of a name have single hyphens only, and if one has some, two are between the parts.
+func FlatName(name string) string {
+	between := "-"
+	if strings.Contains(name, "-") {
+		between = "--"
+	}
+	return strings.ToLower(strings.ReplaceAll(name, "/", between))
+}
 
 // ModuleSource is a folder of a commit.
 type ModuleSource struct {
