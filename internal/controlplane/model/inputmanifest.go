@@ -22,9 +22,12 @@ const (
 	// ExistingSecretsAnnotation names Secrets, as "namespace/name", that the management cluster has
 	// without the control plane.
 	ExistingSecretsAnnotation = OwnGroup + "/existing-secrets"
+	// AcceptAnnotation names consequences that would otherwise keep a change of clusters from being
+	// merged.
+	AcceptAnnotation = OwnGroup + "/accept"
 )
 
-var manifestAnnotations = []string{ExecutorAnnotation, DecommissionAnnotation, VersionsAnnotation, ExistingSecretsAnnotation}
+var manifestAnnotations = []string{ExecutorAnnotation, DecommissionAnnotation, VersionsAnnotation, ExistingSecretsAnnotation, AcceptAnnotation}
 
 // ClaudieKinds are the kinds of Claudie that people write, sorted.
 var ClaudieKinds = []KindInfo{
@@ -48,6 +51,8 @@ type Clusters struct {
 type InputManifest struct {
 	Composed
 	Spec claudie.Spec
+	// UnusedProviders are those that were left out.
+	UnusedProviders []string
 }
 
 // TemplateGitReference is a composed reference to Claudie's templates.
@@ -117,7 +122,7 @@ func (c *clusterParts) compose(all *content) Clusters {
 			all.countIgnored(claudie.APIVersion+" "+o.Kind, 1)
 			continue
 		}
-		m := &InputManifest{o, decodeNode[claudie.Spec](o.Node)}
+		m := &InputManifest{Composed: o, Spec: decodeNode[claudie.Spec](o.Node)}
 		m.dropUnused()
 		clusters.Manifests = append(clusters.Manifests, m)
 	}
@@ -154,7 +159,13 @@ func (m *InputManifest) dropUnused() {
 	for _, p := range m.Spec.NodePools.Dynamic {
 		providers[p.ProviderSpec.Name] = true
 	}
+	written := m.Spec.Providers
 	m.Spec.Providers = dropNamed(m, m.Spec.Providers, providers, "providers")
+	for _, p := range written {
+		if m.Spec.FindProvider(p.Name) == nil {
+			m.UnusedProviders = append(m.UnusedProviders, p.Name)
+		}
+	}
 }
 
 func markNames(marked map[string]bool, names []string) {

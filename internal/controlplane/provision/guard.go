@@ -11,22 +11,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// AcceptAnnotation on an InputManifest names consequences that would otherwise keep a change from being
-// merged.
-const AcceptAnnotation = model.OwnGroup + "/accept"
-
 // Edit is a change of one manifest.
 type Edit struct {
 	Current, Desired *State
 	Annotations      map[string]string // of the manifest as it is written now
-	// PositionOf returns where a field of the spec is written. The path is keys (string) and indexes of
-	// lists (int).
+	// PositionOf returns where a field of the spec is written: a path of keys (string) and indexes of
+	// lists (int). That of no field is where the manifest begins.
 	PositionOf func(path ...any) problem.Pos
+	// Unused are the providers that are written, and left out as nothing uses them.
+	Unused []string
 }
 
 // accepts reports whether the manifest accepts a consequence by name.
 func (e *Edit) accepts(consequence string) bool {
-	accepted := strings.FieldsFunc(e.Annotations[AcceptAnnotation], func(c rune) bool { return c == ',' || c == ' ' || c == '\n' })
+	accepted := strings.FieldsFunc(e.Annotations[model.AcceptAnnotation], func(c rune) bool { return c == ',' || c == ' ' || c == '\n' })
 	return slices.Contains(accepted, consequence)
 }
 
@@ -78,7 +76,7 @@ func (g *editCheck) isDecommissioning() bool {
 
 // acceptHint returns how a consequence is accepted.
 func acceptHint(consequence string) string {
-	return fmt.Sprintf("annotate the manifest with %s: %s", AcceptAnnotation, consequence)
+	return fmt.Sprintf("annotate the manifest with %s: %s", model.AcceptAnnotation, consequence)
 }
 
 // checkRemovals reports clusters that go without leave, and returns whether any goes.
@@ -139,7 +137,7 @@ func (g *editCheck) checkProviders() {
 		}
 		is := g.want.providers[was.Name]
 		switch {
-		case is == nil && !slices.Contains(g.Desired.Unused, was.Name):
+		case is == nil && !slices.Contains(g.Unused, was.Name):
 			g.addf([]any{"providers"}, fmt.Sprintf("two commits: keep %s until the change that removes what it made is done, then remove it with its Secret", was.Name),
 				"provider %s is removed while %s is made with it: its credentials are needed to remove that", was.Name, user)
 		case is != nil && is.Type != was.Type:

@@ -5,16 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"gopkg.in/yaml.v3"
-
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
-	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+	"github.com/google/go-cmp/cmp"
 )
 
 // guarded is the manifest that the cases of TestCheckEdit change.
-const guarded = `kind: InputManifest
+const guarded = `apiVersion: claudie.io/v1beta1
+kind: InputManifest
 metadata:
   name: m
   namespace: fleet
@@ -76,39 +75,39 @@ func TestCheckEdit(t *testing.T) {
 		{"a provider that nothing uses", "    - {name: idle-1, providerType: gcp, secretRef: {name: gcp, namespace: s}}\n", "", ""},
 		{"a pool replaced", "workers", "workers-v2", ""},
 
-		{"network", "192.168.2.0/24", "192.168.4.0/24", "36: cluster one: the network cannot change (192.168.2.0/24 → 192.168.4.0/24) (keep it; for another network, add a cluster with another name, and move what runs on this one)"},
-		{"image", "        image: ami-1\n        spot", "        image: ami-2\n        spot", "22: pool workers: the image cannot change (ami-1 → ami-2) (rename the pool: write it as workers-v2 with the new value, name that in place of workers, and remove workers, in one commit: nodes are added before others are removed)"},
-		{"server type", "t3.large", "t3.small", "21: pool workers: the server type cannot change (t3.large → t3.small) "},
-		{"zone", "region: eu, zone: a", "region: eu", "14: pool ctrl: the zone cannot change (a → none) "},
-		{"region", "region: eu}", "region: us}", "19: pool workers: the region cannot change (eu → us) "},
-		{"provider of a pool", "{name: aws-1, region: eu}", "{name: idle-1, region: eu}", "19: pool workers: the provider cannot change (aws-1 → idle-1) "},
-		{"spot", "        spot: true\n", "", "18: pool workers: spot cannot change (true → false) "},
-		{"disk", "spot: true", "spot: true\n        storageDiskSize: 60", "24: pool workers: the size of the disk cannot change (50 → 60) "},
+		{"network", "192.168.2.0/24", "192.168.4.0/24", "37: cluster one: the network cannot change (192.168.2.0/24 → 192.168.4.0/24) (keep it; for another network, add a cluster with another name, and move what runs on this one)"},
+		{"image", "        image: ami-1\n        spot", "        image: ami-2\n        spot", "23: pool workers: the image cannot change (ami-1 → ami-2) (rename the pool: write it as workers-v2 with the new value, name that in place of workers, and remove workers, in one commit: nodes are added before others are removed)"},
+		{"server type", "t3.large", "t3.small", "22: pool workers: the server type cannot change (t3.large → t3.small) "},
+		{"zone", "region: eu, zone: a", "region: eu", "15: pool ctrl: the zone cannot change (a → none) "},
+		{"region", "region: eu}", "region: us}", "20: pool workers: the region cannot change (eu → us) "},
+		{"provider of a pool", "{name: aws-1, region: eu}", "{name: idle-1, region: eu}", "20: pool workers: the provider cannot change (aws-1 → idle-1) "},
+		{"spot", "        spot: true\n", "", "19: pool workers: spot cannot change (true → false) "},
+		{"disk", "spot: true", "spot: true\n        storageDiskSize: 60", "25: pool workers: the size of the disk cannot change (50 → 60) "},
 		{"disk written as its default", "spot: true", "spot: true\n        storageDiskSize: 50", ""},
-		{"machine", "spot: true", "spot: true\n        machineSpec: {cpuCount: 2, memory: 4}", "24: pool workers: the memory cannot change (0 → 4) |24: pool workers: the number of CPUs cannot change (0 → 2) "},
-		{"GPUs", "spot: true", "spot: true\n        machineSpec: {nvidiaGpuCount: 1, nvidiaGpuType: t4}", "24: pool workers: the number of GPUs cannot change (0 → 1) |24: pool workers: the type of the GPUs cannot change (none → t4) "},
-		{"the type of a pool", "      - name: workers\n        providerSpec: {name: aws-1, region: eu}\n        count: 2\n        serverType: t3.large\n        image: ami-1\n        spot: true\n    static:\n", "    static:\n      - name: workers\n        nodes: [{endpoint: 192.0.2.99}]\n", "19: pool workers cannot become static "},
+		{"machine", "spot: true", "spot: true\n        machineSpec: {cpuCount: 2, memory: 4}", "25: pool workers: the memory cannot change (0 → 4) |25: pool workers: the number of CPUs cannot change (0 → 2) "},
+		{"GPUs", "spot: true", "spot: true\n        machineSpec: {nvidiaGpuCount: 1, nvidiaGpuType: t4}", "25: pool workers: the number of GPUs cannot change (0 → 1) |25: pool workers: the type of the GPUs cannot change (none → t4) "},
+		{"the type of a pool", "      - name: workers\n        providerSpec: {name: aws-1, region: eu}\n        count: 2\n        serverType: t3.large\n        image: ami-1\n        spot: true\n    static:\n", "    static:\n      - name: workers\n        nodes: [{endpoint: 192.0.2.99}]\n", "20: pool workers cannot become static "},
 
-		{"a downgrade", "1.35.0", "1.34.0", "39: cluster two: Kubernetes cannot be downgraded (1.35.0 → 1.34.0) (keep 1.35.0; a cluster of an older version is a new one)"},
-		{"an older patch", "1.34.2", "1.34.1", "35: cluster one: Kubernetes cannot be downgraded (1.34.2 → 1.34.1) "},
-		{"a version left out", "1.34.2", "v1.36.0", "35: cluster one: Kubernetes is upgraded one minor version at a time (1.34.2 → v1.36.0) (two commits: 1.35 first, and the next one after it is done)"},
+		{"a downgrade", "1.35.0", "1.34.0", "40: cluster two: Kubernetes cannot be downgraded (1.35.0 → 1.34.0) (keep 1.35.0; a cluster of an older version is a new one)"},
+		{"an older patch", "1.34.2", "1.34.1", "36: cluster one: Kubernetes cannot be downgraded (1.34.2 → 1.34.1) "},
+		{"a version left out", "1.34.2", "v1.36.0", "36: cluster one: Kubernetes is upgraded one minor version at a time (1.34.2 → v1.36.0) (two commits: 1.35 first, and the next one after it is done)"},
 
-		{"half of the control plane", "count: 3", "count: 1", "37: cluster one loses 2 of 3 control nodes: etcd may lose its quorum (several commits, each of which removes fewer than half; or annotate the manifest with fairlead.io/accept: shrink-control-plane/one)|41: cluster two loses 2 of 3 control nodes: etcd may lose its quorum "},
-		{"half of the control plane, accepted for one", "annotations: {}#count: 3", "annotations: {fairlead.io/accept: \"shrink-control-plane/two, x\"}#count: 1", "37: cluster one loses 2 of 3 control nodes: etcd may lose its quorum "},
-		{"the last control pool", "control: [ctrl], compute: [workers, own]", "control: [], compute: [workers, own]", "37: cluster one loses its last control node (keep one, or add another one in the same commit)"},
+		{"half of the control plane", "count: 3", "count: 1", "38: cluster one loses 2 of 3 control nodes: etcd may lose its quorum (several commits, each of which removes fewer than half; or annotate the manifest with fairlead.io/accept: shrink-control-plane/one)|42: cluster two loses 2 of 3 control nodes: etcd may lose its quorum "},
+		{"half of the control plane, accepted for one", "annotations: {}#count: 3", "annotations: {fairlead.io/accept: \"shrink-control-plane/two, x\"}#count: 1", "38: cluster one loses 2 of 3 control nodes: etcd may lose its quorum "},
+		{"the last control pool", "control: [ctrl], compute: [workers, own]", "control: [], compute: [workers, own]", "38: cluster one loses its last control node (keep one, or add another one in the same commit)"},
 
-		{"a cluster removed", "      - name: two\n        version: 1.35.0\n        network: 192.168.3.0/24\n        pools: {control: [ctrl], compute: [other]}\n", "", "33: cluster two is removed, and would be destroyed (annotate the manifest with fairlead.io/decommission: \"true\" if it is to go)"},
+		{"a cluster removed", "      - name: two\n        version: 1.35.0\n        network: 192.168.3.0/24\n        pools: {control: [ctrl], compute: [other]}\n", "", "34: cluster two is removed, and would be destroyed (annotate the manifest with fairlead.io/decommission: \"true\" if it is to go)"},
 		{"a cluster decommissioned", "annotations: {}#      - name: two\n        version: 1.35.0\n        network: 192.168.3.0/24\n        pools: {control: [ctrl], compute: [other]}\n", "annotations: {fairlead.io/decommission: \"true\"}#", ""},
-		{"a cluster renamed", "name: two", "name: three", "31: machine 192.0.2.9 moves from compute pool other of cluster two to compute pool other of cluster three |33: cluster two is removed, and would be destroyed (a cluster cannot be renamed: three would be a new one; keep the name, or add three, move what runs on two, and then annotate the manifest with fairlead.io/decommission: \"true\" if it is to go)"},
+		{"a cluster renamed", "name: two", "name: three", "32: machine 192.0.2.9 moves from compute pool other of cluster two to compute pool other of cluster three |34: cluster two is removed, and would be destroyed (a cluster cannot be renamed: three would be a new one; keep the name, or add three, move what runs on two, and then annotate the manifest with fairlead.io/decommission: \"true\" if it is to go)"},
 		{"an annotation that is left", "annotations: {}", "annotations: {fairlead.io/decommission: \"true\"}", "1: warning: fairlead.io/decommission is set, and no cluster is removed "},
 
-		{"a provider removed with its pools", "    - {name: cf-1, providerType: cloudflare, secretRef: {name: cf, namespace: s}}\n#    clusters:\n      - {name: lb, roles: [web], dns: {dnsZone: z, provider: cf-1}, targetedK8s: one, pools: [workers]}\n", "#", "7: provider cf-1 is removed while the DNS name of load balancer lb is made with it: its credentials are needed to remove that (two commits: keep cf-1 until the change that removes what it made is done, then remove it with its Secret)"},
-		{"a provider of another type", "name: aws-1, providerType: aws", "name: aws-1, providerType: gcp", "8: provider aws-1 changes from aws to gcp while pool ctrl of cluster one is made with it (add a provider with another name, and pools that use it)"},
+		{"a provider removed with its pools", "    - {name: cf-1, providerType: cloudflare, secretRef: {name: cf, namespace: s}}\n#    clusters:\n      - {name: lb, roles: [web], dns: {dnsZone: z, provider: cf-1}, targetedK8s: one, pools: [workers]}\n", "#", "8: provider cf-1 is removed while the DNS name of load balancer lb is made with it: its credentials are needed to remove that (two commits: keep cf-1 until the change that removes what it made is done, then remove it with its Secret)"},
+		{"a provider of another type", "name: aws-1, providerType: aws", "name: aws-1, providerType: gcp", "9: provider aws-1 changes from aws to gcp while pool ctrl of cluster one is made with it (add a provider with another name, and pools that use it)"},
 
-		{"a machine in another role", "control: [ctrl], compute: [workers, own]", "control: [ctrl, own], compute: [workers]", "27: machine 192.0.2.1 moves from compute pool own of cluster one to control pool own of cluster one (two commits: remove the machine from where it is, and add it after that is done)|28: machine 192.0.2.2 moves "},
-		{"a machine in another pool", "{endpoint: 192.0.2.2,#192.0.2.9", "{endpoint: 192.0.2.3,#192.0.2.2", "31: machine 192.0.2.2 moves from compute pool own of cluster one to compute pool other of cluster two "},
+		{"a machine in another role", "control: [ctrl], compute: [workers, own]", "control: [ctrl, own], compute: [workers]", "28: machine 192.0.2.1 moves from compute pool own of cluster one to control pool own of cluster one (two commits: remove the machine from where it is, and add it after that is done)|29: machine 192.0.2.2 moves "},
+		{"a machine in another pool", "{endpoint: 192.0.2.2,#192.0.2.9", "{endpoint: 192.0.2.3,#192.0.2.2", "32: machine 192.0.2.2 moves from compute pool own of cluster one to compute pool other of cluster two "},
 
-		{"a role of the API server", "port: 443, targetPort: 30443, targetPools: [workers]", "port: 6443, targetPort: 6443, targetPools: [ctrl]", "44: role web cannot begin to forward to the API server (write a role with another name, and name that in place of web: it is added before the other one is deleted)"},
+		{"a role of the API server", "port: 443, targetPort: 30443, targetPools: [workers]", "port: 6443, targetPort: 6443, targetPools: [ctrl]", "45: role web cannot begin to forward to the API server (write a role with another name, and name that in place of web: it is added before the other one is deleted)"},
 		{"executor", "annotations: {}", "annotations: {fairlead.io/executor: tofu}", "1: the executor changes from claudie to tofu, which would make all clusters anew (keep fairlead.io/executor: claudie, and write new clusters in a manifest of their own; or annotate the manifest with fairlead.io/accept: executor/tofu)"},
 		{"executor, accepted", "annotations: {}", "annotations: {fairlead.io/executor: tofu, fairlead.io/accept: executor/tofu}", ""},
 	} {
@@ -130,15 +129,15 @@ func TestCheckEdit(t *testing.T) {
 func TestRemovedManifest(t *testing.T) {
 	compareProblems(t, "the manifest is removed, and cluster one would be destroyed (bring the manifest back without its clusters and with the annotation fairlead.io/decommission: \"true\", and remove it after they are gone)|"+
 		"the manifest is removed, and cluster two would be destroyed ", provision.CheckEdit(readEdit(t, guarded, "")))
-	compareProblems(t, "", provision.CheckEdit(readEdit(t, "kind: InputManifest\nmetadata: {name: m}\nspec: {}\n", "")))
+	compareProblems(t, "", provision.CheckEdit(readEdit(t, "apiVersion: claudie.io/v1beta1\nkind: InputManifest\nmetadata: {name: m}\nspec: {}\n", "")))
 	compareProblems(t, "", provision.CheckEdit(readEdit(t, "", guarded)))
 }
 
 // TestCheckMoves: a cluster does not move between environments, unless the one that it comes to says so.
 func TestCheckMoves(t *testing.T) {
 	accepting := strings.Replace(guarded, "annotations: {}", "annotations: {fairlead.io/accept: move-from/dev}", 1)
-	problems := "34: cluster one cannot move from environment dev to prod: it would be destroyed, and made anew (keep it in dev, or give the new one another name; if it is to be destroyed there (fairlead.io/decommission: \"true\") and made anew here, annotate the manifest with fairlead.io/accept: move-from/dev)|" +
-		"38: cluster two cannot move from environment dev to prod: it would be destroyed, and made anew "
+	problems := "35: cluster one cannot move from environment dev to prod: it would be destroyed, and made anew (keep it in dev, or give the new one another name; if it is to be destroyed there (fairlead.io/decommission: \"true\") and made anew here, annotate the manifest with fairlead.io/accept: move-from/dev)|" +
+		"39: cluster two cannot move from environment dev to prod: it would be destroyed, and made anew "
 	for _, c := range []struct {
 		name                         string
 		devWas, devIs, prodWas, prod string
@@ -165,34 +164,11 @@ func TestCheckMoves(t *testing.T) {
 // readEdit reads the change from one manifest to another one; "" is one that is not there.
 func readEdit(t *testing.T, current, desired string) provision.Edit {
 	t.Helper()
-	now, want := readState(t, current), readState(t, desired)
-	e := newEdit(&now, &want)
-	var document struct {
-		Metadata struct{ Annotations map[string]string }
-		Spec     yaml.Node
+	edits := provision.NewEdits(provision.NewStates(readModel(t, current)), readModel(t, desired))
+	if len(edits) == 0 {
+		return provision.Edit{Current: &provision.State{}, Desired: &provision.State{}}
 	}
-	if err := yaml.Unmarshal([]byte(desired), &document); err != nil {
-		t.Fatal(err)
-	}
-	e.Annotations = document.Metadata.Annotations
-	e.PositionOf = func(path ...any) problem.Pos {
-		n, line := &document.Spec, 0
-		for _, step := range path {
-			var at, value *yaml.Node
-			switch step := step.(type) {
-			case string:
-				at, value = yamldoc.FindPair(n, step)
-			case int:
-				at, value = n.Content[step], n.Content[step]
-			}
-			if value == nil {
-				return problem.Pos{Line: line}
-			}
-			n, line = value, at.Line
-		}
-		return problem.Pos{Line: max(line, min(1, len(desired)))}
-	}
-	return e
+	return edits[0]
 }
 
 // compareProblems compares problems, sorted, with wanted ones: "line: sentence (hint)", separated by "|".
@@ -222,4 +198,31 @@ func compareProblems(t *testing.T, want string, got problem.List) {
 	if diff := cmp.Diff(wanted, all); diff != "" {
 		t.Errorf("problems differ (-want +got):\n%s", diff)
 	}
+}
+
+// TestUnusedProvider: a provider of the base that an environment uses no more is not one that somebody
+// removed.
+func TestUnusedProvider(t *testing.T) {
+	const base = `apiVersion: claudie.io/v1beta1
+kind: InputManifest
+metadata: {name: m, namespace: fleet}
+spec:
+  providers:
+    - {name: aws-1, providerType: aws, secretRef: {name: aws, namespace: s}}
+    - {name: gcp-1, providerType: gcp, secretRef: {name: gcp, namespace: s}}
+  nodePools:
+    dynamic:
+      - {name: ctrl, providerSpec: {name: aws-1, region: eu}, count: 3, serverType: t, image: i}
+      - {name: workers, providerSpec: {name: gcp-1, region: eu}, count: 3, serverType: t, image: i}
+`
+	read := func(compute string) *model.Model {
+		env := "apiVersion: claudie.io/v1beta1\nkind: InputManifest\nmetadata: {name: m, namespace: fleet}\nspec:\n  kubernetes:\n    clusters:\n" +
+			"      - {name: c, version: 1.35.0, network: 192.168.2.0/24, pools: {control: [ctrl], compute: [" + compute + "]}}\n"
+		return readLayers(t, base, env)
+	}
+	now, want := read("workers"), read("")
+	if providers := want.Clusters.Manifests[0].Spec.Providers; len(providers) != 1 {
+		t.Fatalf("it has the providers %v", providers)
+	}
+	compareProblems(t, "", provision.CheckModel(provision.NewStates(now), want))
 }

@@ -1,14 +1,11 @@
 package provision_test
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v3"
-
-	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/testkit/golden"
@@ -58,48 +55,37 @@ func describePlan(p provision.Plan) string {
 	return strings.Join(lines, "")
 }
 
-// readState reads the documents of a manifest.
-func readState(t *testing.T, text string) provision.State {
+// readModel reads the model of an environment that has one file.
+func readModel(t *testing.T, text string) *model.Model {
 	t.Helper()
-	var m *model.InputManifest
-	var all model.Clusters
-	for d := yaml.NewDecoder(bytes.NewReader([]byte(text))); ; {
-		var document struct {
-			Kind     string
-			Metadata struct {
-				Name, Namespace string
-				Annotations     map[string]string
-			}
-			Spec yaml.Node
-		}
-		if d.Decode(&document) != nil {
-			break
-		}
-		object := model.Object{Kind: document.Kind, Name: document.Metadata.Name, Annotations: document.Metadata.Annotations}
-		composed := model.Composed{Object: object, Namespace: document.Metadata.Namespace}
-		switch document.Kind {
-		case claudie.InputManifestKind:
-			m = &model.InputManifest{Composed: composed}
-			decodeSpec(t, &document.Spec, &m.Spec)
-		case claudie.TemplateGitReferenceKind:
-			r := &model.TemplateGitReference{Composed: composed}
-			decodeSpec(t, &document.Spec, &r.Spec)
-			all.Templates = append(all.Templates, r)
-		case "ClusterBinding":
-			b := &model.ClusterBinding{Composed: composed}
-			decodeSpec(t, &document.Spec, &b.Spec)
-			all.Bindings = append(all.Bindings, b)
-		}
-	}
-	if m == nil {
-		return provision.State{}
-	}
-	return provision.NewState(m, &all)
+	return readLayers(t, "", text)
 }
 
-func decodeSpec(t *testing.T, n *yaml.Node, spec any) {
+// readLayers reads the model of a base and an environment that have one file each.
+func readLayers(t *testing.T, base, env string) *model.Model {
 	t.Helper()
-	if err := n.Decode(spec); err != nil {
-		t.Fatal(err)
+	layers := []model.Layer{{Kind: model.Base, Name: "main"}, {Kind: model.Env, Name: "dev"}}
+	for i, text := range []string{base, env} {
+		files, err := tree.FromFiles(map[string][]byte{"clusters.yaml": []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers[i].Files = files
 	}
+	m, problems := model.NewParser().Parse("dev", layers...)
+	for _, p := range problems {
+		if p.Pos.File != "" {
+			t.Fatal(p)
+		}
+	}
+	return m
+}
+
+// readState reads the documents of one manifest; "" is one that is not there.
+func readState(t *testing.T, text string) provision.State {
+	t.Helper()
+	for _, s := range provision.NewStates(readModel(t, text)) {
+		return s
+	}
+	return provision.State{}
 }

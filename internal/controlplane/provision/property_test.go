@@ -35,7 +35,7 @@ func TestRandomPlans(t *testing.T) {
 			}
 			if risk == "" {
 				sound++
-			} else if !provision.CheckEdit(newEdit(&current, &desired)).Stops() {
+			} else if !provision.CheckEdit(provision.Edit{Current: &current, Desired: &desired, PositionOf: func(...any) problem.Pos { return problem.Pos{} }}).Stops() {
 				t.Fatalf("seed %d, change %d: %s, and no guard rail says so\n%s", seed, change, risk, plan.Text())
 			}
 			steps += len(plan.Steps)
@@ -43,10 +43,6 @@ func TestRandomPlans(t *testing.T) {
 		}
 	}
 	t.Logf("%d changes with %d steps; %d need no guard rail for control planes", manifests*changes, steps, sound)
-}
-
-func newEdit(current, desired *provision.State) provision.Edit {
-	return provision.Edit{Current: current, Desired: desired, PositionOf: func(...any) problem.Pos { return problem.Pos{} }}
 }
 
 // checkPlan returns what is wrong with a plan, and what a guard rail must keep it from; "" if it leads to

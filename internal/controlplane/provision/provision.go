@@ -33,8 +33,6 @@ type State struct {
 	// Endpoints is what answers for the API server of each cluster. A plan finds it, and the state
 	// after the plan has it.
 	Endpoints map[string]Endpoint `yaml:"endpoints"`
-	// Unused is the providers that are written and left out, as nothing uses them.
-	Unused []string `yaml:"-"`
 }
 
 // Path returns the namespace and the name of the manifest; "" if it is not there.

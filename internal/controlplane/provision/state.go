@@ -3,6 +3,7 @@ package provision
 import (
 	"cmp"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
@@ -23,7 +24,7 @@ func NewState(m *model.InputManifest, all *model.Clusters) State {
 	}
 	for _, b := range all.Bindings {
 		ref := b.Spec.InputManifest
-		if ref.Name != m.Name || cmp.Or(ref.Namespace, b.Namespace) != m.Namespace {
+		if ref.Name != m.Name || cmp.Or(ref.Namespace, m.Namespace) != m.Namespace {
 			continue
 		}
 		for _, c := range b.Spec.Clusters {
@@ -34,6 +35,15 @@ func NewState(m *model.InputManifest, all *model.Clusters) State {
 		}
 	}
 	return s
+}
+
+// NewStates returns the states that all manifests of a model ask for, in the order of the model.
+func NewStates(m *model.Model) []State {
+	var all []State
+	for _, manifest := range m.Clusters.Manifests {
+		all = append(all, NewState(manifest, &m.Clusters))
+	}
+	return all
 }
 
 // describeTemplates returns which templates the machines of a provider are made from: a repository and a
@@ -49,4 +59,54 @@ func describeTemplates(p *claudie.Provider, all []*model.TemplateGitReference) s
 		}
 	}
 	return describeRef(ref)
+}
+
+// CheckModel reports what of the changes from some states to those that a model asks for must not be
+// merged as it is.
+func CheckModel(current []State, m *model.Model) problem.List {
+	var problems problem.List
+	for _, e := range NewEdits(current, m) {
+		problems = append(problems, CheckEdit(e)...)
+	}
+	return problems
+}
+
+// NewEdits returns the changes from some states to those that a model asks for: of the states in their
+// order, and behind them of the manifests that are new.
+func NewEdits(current []State, m *model.Model) []Edit {
+	written := map[string]*model.InputManifest{}
+	for _, manifest := range m.Clusters.Manifests {
+		written[manifest.Path()] = manifest
+	}
+	var all []Edit
+	for i := range current {
+		path := current[i].Path()
+		all = append(all, newEdit(&current[i], written[path], m))
+		delete(written, path)
+	}
+	for _, manifest := range m.Clusters.Manifests {
+		if written[manifest.Path()] != nil {
+			all = append(all, newEdit(&State{}, manifest, m))
+		}
+	}
+	return all
+}
+
+// newEdit returns the change of a manifest; nil for one that is not written any more.
+func newEdit(current *State, written *model.InputManifest, m *model.Model) Edit {
+	if written == nil {
+		return Edit{Current: current, Desired: &State{}, PositionOf: func(...any) problem.Pos { return problem.Pos{Layer: m.Environment} }}
+	}
+	desired := NewState(written, &m.Clusters)
+	return Edit{Current: current, Desired: &desired, Annotations: written.Annotations, PositionOf: positionsIn(written), Unused: written.UnusedProviders}
+}
+
+// positionsIn returns what finds the positions of fields in a manifest.
+func positionsIn(m *model.InputManifest) func(path ...any) problem.Pos {
+	return func(path ...any) problem.Pos {
+		if len(path) == 0 {
+			return m.Pos
+		}
+		return m.PositionOf(path...)
+	}
 }

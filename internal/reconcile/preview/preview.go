@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -317,16 +318,18 @@ func (v *Previewer) previewEnvironment(ctx context.Context, src *source.Source, 
 	for _, was := range old.Problems {
 		known[was.String()] = true
 	}
-	found := now.Problems
+	found, stops := now.Problems, now.Problems.Stops()
 	if !old.Problems.Stops() && !now.Problems.Stops() {
 		found = output.WithIdleSince(old.Model, now.Model, found)
+		guards := provision.CheckModel(provision.NewStates(old.Model), now.Model)
+		found, stops = append(found, guards...), guards.Stops()
 	}
 	for _, is := range found {
 		if !known[is.String()] {
 			p.problems = append(p.problems, is)
 		}
 	}
-	p.listed, p.stops = p.problems, now.Problems.Stops()
+	p.listed, p.stops = p.problems, stops
 	if !p.stops && !old.Problems.Stops() {
 		p.report = impact.Compare(old.Tree, now.Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model)})
 		p.exceeding, err = v.findExceeding(ctx, old, now)
