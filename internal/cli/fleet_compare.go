@@ -75,7 +75,7 @@ func newComparisonsListing(found []fleetview.Comparison, environments []string, 
 func runsText(runs []fleetview.Run) string {
 	var all []string
 	for _, r := range runs {
-		name := shownVersion(r.Version, r.Revision)
+		name := versionCell{r.Version, r.Revision, r.App}.String()
 		if name == "" {
 			name = "none"
 		}

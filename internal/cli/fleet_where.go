@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -120,6 +121,7 @@ func newPlacementsListing(all []fleetview.Placement, workload string, history bo
 	l := listing{value: all, empty: fmt.Sprintf("no report about %s\n", display.SanitizeLine(workload)), colour: standingColour, columns: []column{
 		{key: "cluster"}, {key: "environment", wide: history}, {key: "version"}, {key: "phase"}, {key: "since"}, {key: "until", wide: !history}, {key: "message", fit: display.Wrap},
 		{key: "clusterType", wide: true}, {key: "object", wide: true}, {key: "revision", wide: true}, {key: "attempted", wide: true},
+		{key: "appVersion", wide: true},
 	}}
 	if history {
 		someLate := slices.ContainsFunc(all, func(p fleetview.Placement) bool { return p.Late })
@@ -131,8 +133,8 @@ func newPlacementsListing(all []fleetview.Placement, workload string, history bo
 			since, until = formatTime(p.Since), formatTime(p.Until)
 		}
 		row := []any{
-			p.Cluster, p.Environment, shownVersion(p.Version, p.Revision), p.Phase, since, until, p.Message,
-			p.Type, p.Object, revisionCell(p.Revision), revisionCell(p.Attempted),
+			p.Cluster, p.Environment, versionCell{p.Version, p.Revision, p.App}, p.Phase, since, until, p.Message,
+			p.Type, p.Object, revisionCell(p.Revision), revisionCell(p.Attempted), p.App,
 		}
 		if history {
 			row = append(row, lateCell(p.Late))
@@ -142,9 +144,25 @@ func newPlacementsListing(all []fleetview.Placement, workload string, history bo
 	return l
 }
 
-// shownVersion returns a version for people: that of a revision, or else the revision, short.
-func shownVersion(version, revision string) string {
-	return cmp.Or(version, revisionCell(revision).String())
+// versionCell is a version in a table: that of a revision, or else the revision, short; with that of the
+// application in a chart.
+type versionCell struct{ version, revision, app string }
+
+// chartDigest is what Flux adds to the version of a chart from a registry.
+var chartDigest = regexp.MustCompile(`\+[0-9a-f]{12}$`)
+
+// String returns a version for people.
+func (v versionCell) String() string {
+	shown := v.exactText()
+	if v.app == "" {
+		return shown
+	}
+	return chartDigest.ReplaceAllString(shown, "") + " (" + v.app + ")"
+}
+
+// exactText returns a version for programs.
+func (v versionCell) exactText() string {
+	return cmp.Or(v.version, revisionCell(v.revision).String())
 }
 
 // lateCell returns how a table shows whether something was told of afterwards.

@@ -146,7 +146,7 @@ func joinSpans(all []Span, i int) []Span {
 			i++
 			continue
 		}
-		all[i].Until, all[i].Message = all[i+1].Until, cmp.Or(all[i].Message, all[i+1].Message)
+		all[i].Until, all[i].Message, all[i].App = all[i+1].Until, cmp.Or(all[i].Message, all[i+1].Message), cmp.Or(all[i].App, all[i+1].App)
 		all = slices.Delete(all, i+1, i+2)
 	}
 	return all

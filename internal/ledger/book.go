@@ -38,6 +38,8 @@ type Outcome struct {
 	Newer bool
 	// Changed is set if the state is another one, apart from its time and message.
 	Changed bool
+	// Named is set if it is known by now what the revision that runs is called, and was not before.
+	Named bool
 	// Before is what was known before.
 	Before State
 }
@@ -66,7 +68,18 @@ func (b *Book) fold(r Report) (Outcome, *record) {
 	next.fold(r)
 	known.kept = newKept(next)
 	next = known.memory()
-	return Outcome{Newer: next != old, Changed: !next.state().isSame(before), Before: before}, known
+	state := next.state()
+	return Outcome{Newer: next != old, Changed: !state.isSame(before), Named: state.App != "" && state.App != before.App, Before: before}, known
+}
+
+// rename appends the write that has the last span say what the revision that runs is called.
+func (r *record) rename(writes []SpanWrite, o Object) []SpanWrite {
+	if r.open.since == 0 {
+		return writes
+	}
+	state, open := r.state(), r.open.span()
+	open.App, open.Message = state.App, state.Message
+	return append(writes, SpanWrite{o, BeginSpan, open})
 }
 
 // search returns the objects of the cluster of an object, where it is among them, or should be, and whether

@@ -15,6 +15,8 @@ type more struct {
 	message      unique.Handle[string]
 	progress     [2]point
 	runs, target point
+	named        point
+	app          unique.Handle[string]
 }
 
 // newKept returns a memory without what can no longer count.
@@ -24,9 +26,12 @@ func newKept(m memory) kept {
 			m.progress[i] = point{}
 		}
 	}
+	if m.named.said > 0 && m.state().App == "" {
+		m.named, m.app = point{}, unique.Handle[string]{}
+	}
 	k := kept{group: m.group, decisive: m.decisive, grouped: m.grouped}
 	if m != k.memory() {
-		k.more = &more{m.message, m.progress, m.runs, m.target}
+		k.more = &more{m.message, m.progress, m.runs, m.target, m.named, m.app}
 	}
 	return k
 }
@@ -36,6 +41,7 @@ func (k *kept) memory() memory {
 	m := memory{group: k.group, decisive: k.decisive, grouped: k.grouped}
 	if k.more != nil {
 		m.message, m.progress, m.runs, m.target = k.more.message, k.more.progress, k.more.runs, k.more.target
+		m.named, m.app = k.more.named, k.more.app
 		return m
 	}
 	if k.decisive.said > 0 {

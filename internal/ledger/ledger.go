@@ -73,6 +73,9 @@ type Report struct {
 	// Target is the revision that Phase is about; "" if the report does not say. A Ready report
 	// without one states nothing.
 	Target string
+	// App is the version of the application in the chart that the object runs; "" if the report does not
+	// say, or if it runs no chart.
+	App string
 	// Level is set for the state of an object at a time, as an agent reads it. It outweighs events
 	// of the same second.
 	Level bool
@@ -98,6 +101,7 @@ type State struct {
 	Revision string
 	// Attempted is the revision that Phase is about, if that is not Revision.
 	Attempted string
+	App       string    // the version of the application in Revision, if that is a chart; "" if it is not known
 	Message   string    // of a failure
 	Said      time.Time // when the cluster last said so, by its own clock
 }
@@ -105,8 +109,9 @@ type State struct {
 // Target returns the revision that Phase is about; "" if none was ever named.
 func (s State) Target() string { return cmp.Or(s.Attempted, s.Revision) }
 
-// isSame reports whether two states differ only in what each report brings anew.
+// isSame reports whether two states differ only in what each report brings anew, and in what a revision is
+// called.
 func (s State) isSame(other State) bool {
-	s.Message, s.Said = other.Message, other.Said
+	s.Message, s.Said, s.App = other.Message, other.Said, other.App
 	return s == other
 }

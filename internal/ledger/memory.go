@@ -20,6 +20,9 @@ type memory struct {
 	runs     point  // the newest that states the revision that runs
 	target   point  // the newest that states which revision it is about
 	grouped  uint32 // when the newest of all was said
+	// named is the newest that says which application is in the revision that runs, which is app.
+	named point
+	app   unique.Handle[string]
 }
 
 // point is what orders and counts of a report. Its text is interned: many objects have the same.
@@ -76,6 +79,7 @@ func (m *memory) fold(r Report) {
 	}
 	if r.Runs != "" {
 		m.runs.keepNewest(newPoint(r, Unstated, r.Runs))
+		m.addApp(newPoint(r, Unstated, r.Runs), r.App)
 	}
 	if r.Target != "" {
 		m.target.keepNewest(newPoint(r, Unstated, r.Target))
@@ -92,6 +96,13 @@ func (m *memory) addDecisive(p point, r Report) {
 	}
 	if m.decisive.keepNewest(p) || p == m.decisive && r.Message > m.messageText() {
 		m.message = unique.Make(r.Message)
+	}
+}
+
+// addApp takes in which application is in a revision that runs.
+func (m *memory) addApp(p point, app string) {
+	if app != "" && (m.named.keepNewest(p) || p == m.named && app > m.app.Value()) {
+		m.app = unique.Make(app)
 	}
 }
 
@@ -154,6 +165,9 @@ func (m *memory) state() State {
 	if now.phase == Failed {
 		s.Message = m.messageText()
 	}
+	if m.named.said > 0 && m.named.text() == s.Revision {
+		s.App = m.app.Value()
+	}
 	return s
 }
 
@@ -180,7 +194,11 @@ func timeOf(seconds uint32) time.Time {
 // reports returns the fewest reports that fold into the same state, now and with whatever comes.
 func (m *memory) reports(o Object) []Report {
 	var all []Report
+	app := m.state().App
 	add := func(p point, r Report) {
+		if app != "" && (r.Runs == m.named.text() || r.Phase == Ready && r.Target == m.named.text()) {
+			r.App = app
+		}
 		r.Object, r.Group, r.Said, r.Level = o, m.group.Value(), p.time(), p.rank >= levelRank
 		all = append(all, r)
 	}

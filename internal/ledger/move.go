@@ -47,13 +47,13 @@ func (l *Ledger) noteMove(before Cluster, cluster *Cluster, at time.Time, receip
 	for _, name := range l.book.names(cluster.ID) {
 		o := Object{cluster.ID, name}
 		r := l.book.find(o)
-		receipt.Writes = r.cut(receipt.Writes, o, r.state().Message, unixSeconds(moved))
+		receipt.Writes = r.cut(receipt.Writes, o, r.state(), unixSeconds(moved))
 	}
 }
 
 // cut has the last span end at a time, and one begin that says the same. It appends the writes that do this to
 // the stored spans. What comes later does not make the two one again.
-func (h *history) cut(writes []SpanWrite, o Object, message string, at uint32) []SpanWrite {
+func (h *history) cut(writes []SpanWrite, o Object, s State, at uint32) []SpanWrite {
 	if h.open.since == 0 || at <= h.open.since {
 		return writes
 	}
@@ -61,6 +61,6 @@ func (h *history) cut(writes []SpanWrite, o Object, message string, at uint32) [
 	h.before = mark{}
 	h.open.since, h.open.late = at, false
 	begun := h.open.span()
-	begun.Message = message
+	begun.Message, begun.App = s.Message, s.App
 	return append(writes, SpanWrite{o, EndSpan, ended}, SpanWrite{o, BeginSpan, begun})
 }

@@ -88,6 +88,9 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 			}
 			receipt.Writes = known.change(receipt.Writes, r.Object, known.state(), spanStart(r.Said, c.Received, cluster.Began), unheard)
 		}
+		if !done.Changed && done.Named {
+			receipt.Writes = known.rename(receipt.Writes, r.Object)
+		}
 		if known != nil && known.identify(r, cluster, c) {
 			receipt.Identified = append(receipt.Identified, r.Object)
 		}

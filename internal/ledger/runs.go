@@ -9,6 +9,7 @@ import (
 // Runs is how many clusters of an environment run a revision of an object.
 type Runs struct {
 	Object, Environment, Revision string
+	App                           string // see State
 	Clusters, Ready               int
 }
 
@@ -38,6 +39,7 @@ func (l *Ledger) FindRuns(environment, other string) []Runs {
 				counts[found] = count
 			}
 			count.Clusters++
+			count.App = max(count.App, state.App)
 			if state.Phase == Ready {
 				count.Ready++
 			}

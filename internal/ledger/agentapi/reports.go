@@ -44,6 +44,9 @@ func (e Entry) reports(sent time.Time, shift time.Duration) []ledger.Report {
 	runs := cmp.Or(e.Origin, e.Revision)
 	now.Runs = ledger.ParseRevision(runs).String()
 	now.Target = ledger.ParseRevision(cmp.Or(e.AttemptedOrigin, e.Attempted, runs)).String()
+	if now.Phase != ledger.Ready || now.Target == now.Runs {
+		now.App = e.App
+	}
 	if now.Phase == ledger.Ready {
 		now.Runs = ""
 		if now.Target == "" { // it runs something, and nobody knows what

@@ -28,6 +28,7 @@ type Environment struct {
 type Run struct {
 	Version  string `json:"version,omitempty"` // what people call the revision
 	Revision string `json:"revision,omitempty"`
+	App      string `json:"appVersion,omitempty"` // of the application in the revision, if that is a chart
 	Clusters int    `json:"clusters"`
 	Ready    int    `json:"ready"`
 }
@@ -82,7 +83,7 @@ func addRun(all []Comparison, q Query, r ledger.Runs, version string) []Comparis
 	if r.Environment != q.Environment {
 		of = &all[len(all)-1].Environments[1]
 	}
-	of.Runs = append(of.Runs, Run{version, r.Revision, r.Clusters, r.Ready})
+	of.Runs = append(of.Runs, Run{version, r.Revision, r.App, r.Clusters, r.Ready})
 	return all
 }
 

@@ -19,8 +19,10 @@ type Placement struct {
 	Type        string `json:"clusterType"`
 	Object      string `json:"object"`
 	// Version is what people call the revision that runs; "" if nothing says it.
-	Version   string    `json:"version,omitempty"`
-	Revision  string    `json:"revision,omitempty"`
+	Version  string `json:"version,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	// App is the version of the application in the revision, if that is a chart; "" if it is not known.
+	App       string    `json:"appVersion,omitempty"`
 	Attempted string    `json:"attempted,omitempty"` // what it is at work on, if that is another one
 	Phase     string    `json:"phase"`
 	Since     time.Time `json:"since"`
@@ -191,7 +193,7 @@ func (n versionNames) find(ctx context.Context, object, revision string) (string
 func (n versionNames) newPlacement(ctx context.Context, object string, s ledgerdb.FleetSpan) (Placement, error) {
 	version, err := n.find(ctx, object, s.Revision)
 	return Placement{
-		Cluster: s.Cluster, Environment: s.Environment, Type: s.ClusterType, Object: object, Version: version, Revision: s.Revision, Attempted: s.Attempted,
+		Cluster: s.Cluster, Environment: s.Environment, Type: s.ClusterType, Object: object, Version: version, Revision: s.Revision, App: s.App, Attempted: s.Attempted,
 		Phase: s.Phase.String(), Since: s.Since, Until: s.Until, Message: s.Message, Late: s.Late,
 	}, err
 }

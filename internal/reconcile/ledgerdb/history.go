@@ -65,7 +65,7 @@ func (s *Store) ask(ctx context.Context, statement string, args []any, each func
 func scanSpan(scan scanFunc, before ...any) (ledger.Span, error) {
 	var s ledger.Span
 	var since, until, phase int64
-	err := scan(append(before, &since, &until, &phase, &s.Revision, &s.Attempted, &s.Message, &s.Late)...)
+	err := scan(append(before, &since, &until, &phase, &s.Revision, &s.Attempted, &s.Message, &s.Late, &s.App)...)
 	s.Since, s.Until, s.Phase = timeOf(since), timeOf(until), ledger.Phase(phase)
 	return s, err
 }

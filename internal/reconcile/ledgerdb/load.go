@@ -123,14 +123,14 @@ func (l loader) loadStates(ctx context.Context) error {
 		var o ledger.Saved
 		var level bool
 		s := &o.State
-		err := scan(&id, &cluster, &o.Object.Name, &phase, &s.Revision, &s.Attempted, &since, &said, &level, &s.Message)
+		err := scan(&id, &cluster, &o.Object.Name, &phase, &s.Revision, &s.Attempted, &since, &said, &level, &s.Message, &s.App)
 		c := l.clusters[cluster]
 		if err != nil || c == nil {
 			return err
 		}
 		o.Object.Cluster, s.Group, s.Phase, s.Said = c.ID, c.Group, ledger.Phase(phase), timeOf(said)
 		o.Open = ledger.Span{Since: timeOf(since), Phase: s.Phase, Revision: s.Revision, Attempted: s.Attempted}
-		o.Reports = []ledger.Report{{Object: o.Object, Group: s.Group, Phase: s.Phase, Target: s.Target(), Level: level, Message: s.Message, Said: s.Said}}
+		o.Reports = []ledger.Report{{Object: o.Object, Group: s.Group, Phase: s.Phase, Target: s.Target(), Level: level, App: s.App, Message: s.Message, Said: s.Said}}
 		l.objects[id] = &o
 		return nil
 	})
@@ -167,6 +167,9 @@ func (l loader) loadEvidence(ctx context.Context) error {
 			o.Reports, last = nil, id
 		}
 		r.Object, r.Group, r.Phase, r.Said = o.Object, o.State.Group, ledger.Phase(phase), timeOf(said)
+		if r.Runs == o.State.Revision || r.Phase == ledger.Ready && r.Target == o.State.Revision {
+			r.App = o.State.App
+		}
 		o.Reports = append(o.Reports, r)
 		return nil
 	})

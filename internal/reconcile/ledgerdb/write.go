@@ -198,7 +198,7 @@ func (w *batchWriter) writePlaces(ctx context.Context, id int64, all []ledger.Pl
 // writeStates writes what is known of objects.
 func (w *batchWriter) writeStates(ctx context.Context, all []ledger.Saved) error {
 	var outdated, evidence rows
-	states := newRows(9, len(all))
+	states := newRows(10, len(all))
 	for i := range all {
 		s := &all[i]
 		id, of, err := w.objectID(ctx, s.Object)
@@ -209,8 +209,12 @@ func (w *batchWriter) writeStates(ctx context.Context, all []ledger.Saved) error
 		if err != nil {
 			return err
 		}
+		app, err := w.revisionID(ctx, s.State.App)
+		if err != nil {
+			return err
+		}
 		level := len(s.Reports) > 0 && s.Reports[0].Level
-		states.add(id, of.cluster, int64(s.State.Phase), texts[0], texts[1], unixOf(s.Open.Since), unixOf(s.State.Said), numberOf(level), texts[2])
+		states.add(id, of.cluster, int64(s.State.Phase), texts[0], texts[1], unixOf(s.Open.Since), unixOf(s.State.Said), numberOf(level), texts[2], app)
 		if u := s.Identity; u.UID != "" {
 			err := w.exec(ctx, "object_uid_write", id, u.UID, u.Other, unixOf(u.Changed), u.IsContested)
 			if err != nil {
@@ -279,7 +283,7 @@ func (w *batchWriter) textIDs(ctx context.Context, first, second, message string
 
 // writeSpans writes what has become of spans.
 func (w *batchWriter) writeSpans(ctx context.Context, all []ledger.SpanWrite) error {
-	begun, ended, deleted := newRows(8, len(all)/2), newRows(3, len(all)/2), rows{}
+	begun, ended, deleted := newRows(9, len(all)/2), newRows(3, len(all)/2), rows{}
 	for i := range all {
 		x := &all[i]
 		id, _, err := w.objectID(ctx, x.Object)
@@ -297,7 +301,11 @@ func (w *batchWriter) writeSpans(ctx context.Context, all []ledger.SpanWrite) er
 			if err != nil {
 				return err
 			}
-			begun.add(id, since, until, int64(x.Span.Phase), texts[0], texts[1], texts[2], numberOf(x.Span.Late))
+			app, err := w.revisionID(ctx, x.Span.App)
+			if err != nil {
+				return err
+			}
+			begun.add(id, since, until, int64(x.Span.Phase), texts[0], texts[1], texts[2], numberOf(x.Span.Late), app)
 		}
 	}
 	err := w.execAll(ctx, "span_delete", deleted)

@@ -29,7 +29,9 @@ type Event struct {
 	Commit  string `json:"commit,omitempty"`
 	Version string `json:"version,omitempty"` // a chart version, or a digest
 	// Runs is the revision that the object runs, if the event says so and it is another one.
-	Runs  string        `json:"runs,omitempty"`
+	Runs string `json:"runs,omitempty"`
+	// App is the version of the application in the chart that runs; "" if the event does not say.
+	App   string        `json:"app,omitempty"`
 	Phase rollout.Phase `json:"phase,omitempty"`
 	// Message is one line.
 	Message string    `json:"message,omitempty"`
@@ -54,7 +56,8 @@ func (e Event) objectKey() ledger.Object { return ledger.Object{Cluster: e.Clust
 func (e Event) Report() ledger.Report {
 	return ledger.Report{
 		Object: e.objectKey(), Group: ledger.Group{Environment: e.Environment, ClusterType: e.ClusterType},
-		Phase: ledger.ParsePhase(string(e.Phase)), Target: ledger.Revision{Branch: e.Branch, Commit: e.Commit, Version: e.Version}.String(), Runs: e.Runs, Message: e.Message, Said: e.When, UID: e.UID,
+		Phase: ledger.ParsePhase(string(e.Phase)), Target: ledger.Revision{Branch: e.Branch, Commit: e.Commit, Version: e.Version}.String(), Runs: e.Runs, App: e.App,
+		Message: e.Message, Said: e.When, UID: e.UID,
 	}
 }
 
@@ -63,7 +66,7 @@ func NewEvent(r ledger.Report) Event {
 	about := readRevision(r.Target)
 	return Event{
 		Cluster: r.Object.Cluster, Object: r.Object.Name, Environment: r.Group.Environment, ClusterType: r.Group.ClusterType,
-		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Runs: r.Runs,
+		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Runs: r.Runs, App: r.App,
 		Phase: rollout.Phase(r.Phase.String()), Message: r.Message, When: r.Said,
 	}
 }

@@ -90,7 +90,7 @@ func ParseFlux(body []byte, cluster string) (Event, error) {
 	}
 	e := Event{
 		Cluster: cmp.Or(cluster, named), Proven: cluster != "", Environment: environment, ClusterType: clusterType, Object: f.Object.Kind + "/" + f.Object.Namespace + "/" + f.Object.Name,
-		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Phase: phase, Message: cleanMessage(f.Message), When: when.UTC(),
+		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Phase: phase, App: f.appVersion(), Message: cleanMessage(f.Message), When: when.UTC(),
 	}
 	if f.isTakenBack() {
 		e.Branch, e.Commit, e.Version, e.Runs = "", "", "", about.String()
@@ -160,6 +160,16 @@ func (f fluxEvent) sourceRevision() ledger.Revision {
 		}
 	}
 	return ledger.Revision{}
+}
+
+// appVersion returns the version of the application in the chart that an event is about; "" if it says none.
+func (f fluxEvent) appVersion() string {
+	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
+	app := cmp.Or(f.Metadata[group+"/app-version"], f.Metadata["app-version"])
+	if !areNames(app) {
+		return ""
+	}
+	return app
 }
 
 // cleanMessage returns a message that can be shown to people, also on public forges, and is not too long.

@@ -213,6 +213,8 @@ func readReports(t *testing.T, text string, c ledger.Contact) []ledger.Report {
 				r.Until, i = clock(t, words[i+1]), i+1
 			case "uid":
 				r.UID, i = words[i+1], i+1
+			case "app":
+				r.App, i = words[i+1], i+1
 			default:
 				r.Target = words[i]
 			}
@@ -349,6 +351,9 @@ func (w *world) describeSpan(s ledger.Span) string {
 	if s.Attempted != "" && s.Revision != "" {
 		text += ", runs " + w.version(s.Revision)
 	}
+	if s.App != "" {
+		text += " (" + s.App + ")"
+	}
 	if s.Late {
 		text += ", late"
 	}
@@ -424,7 +429,11 @@ func leadingPairs(words []string) []string {
 func (w *world) answerWhere(object string, at time.Time) []string {
 	var lines []string
 	for _, r := range w.FindRunning(object, at) {
-		lines = append(lines, fmt.Sprintf("%s runs %s, %s since %s", r.Cluster, cmp.Or(w.version(r.Span.Revision), "nothing known"), r.Span.Phase, stamp(r.Span.Since)))
+		runs := cmp.Or(w.version(r.Span.Revision), "nothing known")
+		if r.Span.App != "" {
+			runs += " (" + r.Span.App + ")"
+		}
+		lines = append(lines, fmt.Sprintf("%s runs %s, %s since %s", r.Cluster, runs, r.Span.Phase, stamp(r.Span.Since)))
 	}
 	return lines
 }

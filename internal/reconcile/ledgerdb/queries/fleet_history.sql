@@ -1,6 +1,6 @@
 -- The histories of the objects of a name, by the names of their clusters, with the places where these were former.
 select page.name, page.name, coalesce(place.environment, page.environment), coalesce(place.cluster_type, page.cluster_type),
-  span.since, coalesce(span.until, 0), span.phase, coalesce(revision.text, ''), coalesce(attempted.text, ''), coalesce(message.text, ''), span.late
+  span.since, coalesce(span.until, 0), span.phase, coalesce(revision.text, ''), coalesce(attempted.text, ''), coalesce(message.text, ''), span.late, coalesce(app.text, '')
 from (
   select object.id, object.cluster, cluster.name, cluster.environment, cluster.cluster_type
   from object
@@ -20,6 +20,7 @@ left join cluster_place place on place.cluster = page.cluster
   and place.until = (select min(until) from cluster_place where cluster_place.cluster = page.cluster and cluster_place.until > span.since)
 left join revision on revision.id = span.revision
 left join revision attempted on attempted.id = span.attempted
+left join revision app on app.id = span.app
 left join message on message.id = span.message
 where ($2 = '' or coalesce(place.environment, page.environment) = $2) and ($3 = '' or coalesce(place.cluster_type, page.cluster_type) = $3)
 order by page.name, span.since limit $6
