@@ -148,6 +148,7 @@ func (cc *commandContext) openLedger(ctx context.Context, why string) (fleetAske
 		fmt.Fprintf(cc.app.stderr, "fairlead: note: %s: these are the last reports in %s\n", why, place)
 		cc.ledgerNoted = true
 	}
+	known.ReadMark(cc.settings.LedgerMark())
 	s.view = fleetview.View{
 		Ledger: known, Now: cc.now,
 		Ask: func(_ context.Context, question func(*ledgerdb.Store) error) error { return question(s.store) },

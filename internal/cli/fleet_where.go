@@ -65,7 +65,8 @@ func newFleetHistory(cc *commandContext) *cobra.Command {
 		Short: "List what a workload ran on each cluster, and when",
 		Long: `History lists what the objects of a workload have reported, cluster by cluster, the oldest
 first: each version from a time to a time, whether it was ready, and how it failed. What is
-LATE began while nothing was heard of the cluster, and was told of afterwards.
+LATE began while nothing was heard of the cluster, and was told of afterwards. If the ledger
+was lost, and a new one has begun, the last line says when.
 ` + workloadArgument,
 		Example: `  fairlead fleet history checkout-api --cluster east-1
   fairlead fleet history checkout-api -e prod -o csv > history.csv`,
@@ -125,7 +126,8 @@ func newPlacementsListing(all []fleetview.Placement, workload string, history bo
 	}}
 	if history {
 		someLate := slices.ContainsFunc(all, func(p fleetview.Placement) bool { return p.Late })
-		l.columns = append(l.columns, column{key: "late", wide: !someLate})
+		l.columns = append(l.columns, column{key: "late", wide: !someLate}, column{key: "lost", wide: true})
+		l.below = noteLoss(all)
 	}
 	for _, p := range all {
 		since, until := any(age{p.Since, now}), any(age{p.Until, now})
@@ -137,7 +139,7 @@ func newPlacementsListing(all []fleetview.Placement, workload string, history bo
 			p.Type, p.Object, revisionCell(p.Revision), revisionCell(p.Attempted), p.App,
 		}
 		if history {
-			row = append(row, lateCell(p.Late))
+			row = append(row, lateCell(p.Late), formatTime(p.Lost))
 		}
 		l.rows = append(l.rows, row)
 	}
@@ -163,6 +165,16 @@ func (v versionCell) String() string {
 // exactText returns a version for programs.
 func (v versionCell) exactText() string {
 	return cmp.Or(v.version, revisionCell(v.revision).String())
+}
+
+// noteLoss returns what people read below histories of which some may be lost; "" if none is.
+func noteLoss(all []fleetview.Placement) string {
+	for _, p := range all {
+		if !p.Lost.IsZero() {
+			return "The ledger was lost at " + formatTime(p.Lost) + ": what was before may be missing.\n"
+		}
+	}
+	return ""
 }
 
 // lateCell returns how a table shows whether something was told of afterwards.

@@ -147,7 +147,8 @@ func TestReports(t *testing.T) {
 		{"an artifact", Entry{Phase: "ready", Revision: "latest@sha256:1", Origin: a}, "12:00 ready a"},
 		{"an artifact that fails", Entry{Phase: "failed", Revision: "latest@sha256:1", Origin: a, Attempted: "latest@sha256:2", AttemptedOrigin: b}, "12:00 failed b runs a"},
 		{"an artifact that nothing is known of", Entry{Phase: "failed", Revision: "latest@sha256:1", Origin: a, Attempted: "latest@sha256:2"}, "12:00 failed latest@sha256:2 runs a"},
-		{"a chart", Entry{Phase: "ready", Revision: "2.1.0+0cc9a8446c95"}, "12:00 ready 2.1.0+0cc9a8446c95"},
+		{"a chart", Entry{Phase: "ready", Revision: "2.1.0+0cc9a8446c95", App: "6.6.1"}, "12:00 ready 2.1.0+0cc9a8446c95 (6.6.1)"},
+		{"a chart that fails", Entry{Phase: "failed", Revision: "2.1.0", Attempted: "2.2.0", App: "6.6.1"}, "12:00 failed 2.2.0 runs 2.1.0 (6.6.1)"},
 		{"its past", Entry{Phase: "ready", Revision: b, Past: []Past{{b, true, minutes(-10), minutes(-1)}, {a, false, minutes(-30), minutes(-20)}}}, "11:30-11:50 failed a, 11:50-12:00 ready b, 12:00 ready b"},
 		{"its past, up to what it is", Entry{Phase: "ready", Revision: b, Since: minutes(-15), Past: []Past{{a, false, minutes(-30), minutes(-20)}}}, "11:30-11:45 failed a, 11:45 ready b, 12:00 ready b"},
 		{"a past that lasts", Entry{Phase: "failed", Revision: a, Attempted: b, Message: "denied", Past: []Past{{b, false, minutes(-10), minutes(-1)}}}, "11:50-12:00 failed b: denied, 12:00 failed b runs a: denied"},
@@ -181,6 +182,9 @@ func describeReport(r ledger.Report) string {
 	}
 	if r.Runs != "" {
 		text += " runs " + short(r.Runs)
+	}
+	if r.App != "" {
+		text += " (" + r.App + ")"
 	}
 	if !r.Level {
 		text += " (an event)"

@@ -29,6 +29,9 @@ type Placement struct {
 	Until     time.Time `json:"until,omitzero"` // zero while it lasts
 	Message   string    `json:"message,omitempty"`
 	Late      bool      `json:"late,omitempty"` // of a history: it was told of afterwards
+	// Lost is when the ledger was lost, of the first that a history has since: what was before may be
+	// missing. It is zero if nothing was lost.
+	Lost time.Time `json:"lost,omitzero"`
 }
 
 // FindPlacements returns where a workload runs, or ran at a time.
@@ -43,9 +46,11 @@ func (v *View) FindPlacements(ctx context.Context, q Query) (Page[Placement], er
 
 // FindHistories returns what a workload ran, cluster by cluster, the oldest first.
 func (v *View) FindHistories(ctx context.Context, q Query) (Page[Placement], error) {
-	return v.findPlacements(ctx, q, func(s *ledgerdb.Store, object string, f ledgerdb.FleetFilter) ([]ledgerdb.FleetSpan, error) {
+	page, err := v.findPlacements(ctx, q, func(s *ledgerdb.Store, object string, f ledgerdb.FleetFilter) ([]ledgerdb.FleetSpan, error) {
 		return s.FindHistories(ctx, object, f)
 	})
+	v.markLost(page.Items, q.After)
+	return page, err
 }
 
 // spanFinder returns the spans of an object that a question is about.

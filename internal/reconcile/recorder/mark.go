@@ -93,6 +93,12 @@ func (r *Recorder) readMark() {
 	}
 }
 
+// ReadMark reads the mark of the process that writes, so that FindLoss knows which losses that has found.
+func (r *Recorder) ReadMark(path string) {
+	r.options.Mark = path
+	r.readMark()
+}
+
 // updateMark has the mark say what the store has by now. r.flushing is held.
 func (r *Recorder) updateMark() {
 	r.mu.Lock()

@@ -90,6 +90,9 @@ const (
 	payments = "HelmRelease/shop/payments"
 )
 
+// apps are the versions of the applications in charts.
+var apps = map[string]string{"2.2.0": "6.7.0"}
+
 // commit returns a revision of a commit of one digit.
 func commit(digit byte) string {
 	text := make([]byte, 40)
@@ -120,7 +123,7 @@ func (w *World) say(at time.Time, environment, clusterType, cluster string, chan
 	}
 	var reports []ledger.Report
 	for _, r := range all {
-		reports = append(reports, ledger.Report{Object: ledger.Object{Name: r.object}, Phase: r.phase, Target: r.target, Message: r.message, Level: true, Said: at})
+		reports = append(reports, ledger.Report{Object: ledger.Object{Name: r.object}, Phase: r.phase, Target: r.target, App: apps[r.target], Message: r.message, Level: true, Said: at})
 	}
 	w.Recorder.Receive(c, reports)
 }

@@ -1,0 +1,42 @@
+package fleetview
+
+import (
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+)
+
+const (
+	// returnsWithin is how long after a loss a cluster is first in touch that was known before.
+	returnsWithin = 24 * time.Hour
+	// toldWithin is how long after its first contact a cluster has told of all objects that it had then.
+	toldWithin = 10 * time.Minute
+)
+
+// markLost marks the first items of histories that may have begun before the ledger was lost. All items of a
+// history follow each other; the first may go on from the part before.
+func (v *View) markLost(all []Placement, after string) {
+	loss, lost := v.Ledger.FindLoss("", time.Time{})
+	if !lost || loss.IsPending {
+		return
+	}
+	known := map[string]ledger.Cluster{}
+	for _, c := range v.Ledger.Clusters() {
+		known[c.Name()] = c
+	}
+	before, _ := parsePosition(after) // it was parsed before
+	for i, p := range all {
+		isFirst := p.Object != before.object || p.Cluster != before.cluster
+		before = position{object: p.Object, cluster: p.Cluster}
+		c, found := known[p.Cluster]
+		switch {
+		case !found:
+		case c.FirstSeen.Before(loss.Time): // some of it is left
+			if p.Since.Before(loss.Time) && (p.Until.IsZero() || p.Until.After(loss.Time)) {
+				all[i].Lost = loss.Time
+			}
+		case isFirst && c.FirstSeen.Sub(loss.Time) <= returnsWithin && p.Since.Sub(c.FirstSeen) <= toldWithin:
+			all[i].Lost = loss.Time
+		}
+	}
+}
