@@ -122,12 +122,14 @@ func newPlacementsListing(all []fleetview.Placement, workload string, history bo
 	l := listing{value: all, empty: fmt.Sprintf("no report about %s\n", display.SanitizeLine(workload)), colour: standingColour, columns: []column{
 		{key: "cluster"}, {key: "environment", wide: history}, {key: "version"}, {key: "phase"}, {key: "since"}, {key: "until", wide: !history}, {key: "message", fit: display.Wrap},
 		{key: "clusterType", wide: true}, {key: "object", wide: true}, {key: "revision", wide: true}, {key: "attempted", wide: true},
-		{key: "appVersion", wide: true},
 	}}
+	appVersion := column{key: "appVersion", wide: true}
 	if history {
 		someLate := slices.ContainsFunc(all, func(p fleetview.Placement) bool { return p.Late })
-		l.columns = append(l.columns, column{key: "late", wide: !someLate}, column{key: "lost", wide: true})
+		l.columns = append(l.columns, column{key: "late", wide: !someLate}, appVersion, column{key: "lost", wide: true})
 		l.below = noteLoss(all)
+	} else {
+		l.columns = append(l.columns, appVersion)
 	}
 	for _, p := range all {
 		since, until := any(age{p.Since, now}), any(age{p.Until, now})
@@ -136,10 +138,12 @@ func newPlacementsListing(all []fleetview.Placement, workload string, history bo
 		}
 		row := []any{
 			p.Cluster, p.Environment, versionCell{p.Version, p.Revision, p.App}, p.Phase, since, until, p.Message,
-			p.Type, p.Object, revisionCell(p.Revision), revisionCell(p.Attempted), p.App,
+			p.Type, p.Object, revisionCell(p.Revision), revisionCell(p.Attempted),
 		}
 		if history {
-			row = append(row, lateCell(p.Late), formatTime(p.Lost))
+			row = append(row, lateCell(p.Late), p.App, formatTime(p.Lost))
+		} else {
+			row = append(row, p.App)
 		}
 		l.rows = append(l.rows, row)
 	}
