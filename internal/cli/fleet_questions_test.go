@@ -170,11 +170,11 @@ func TestFleetWithoutLedger(t *testing.T) {
 }
 
 // TestLateHistory: a history has a column for what was told of afterwards if there is any, for programs
-// always.
+// always, and a last line if the ledger was lost.
 func TestLateHistory(t *testing.T) {
 	placement := fleetview.Placement{Cluster: "east-1", Version: "1.4.1", Phase: "ready", Since: ledgerworld.Now}
-	late := placement
-	late.Late = true
+	late, lost := placement, placement
+	late.Late, lost.Lost = true, ledgerworld.Now.Add(-time.Hour)
 	for _, c := range []struct {
 		format string
 		all    []fleetview.Placement
@@ -183,8 +183,10 @@ func TestLateHistory(t *testing.T) {
 		{"text", []fleetview.Placement{placement}, "CLUSTER  VERSION  PHASE  SINCE                 UNTIL  MESSAGE\neast-1   1.4.1    ready  2026-11-23T13:05:00Z  -      -\n"},
 		{"text", []fleetview.Placement{placement, late}, "CLUSTER  VERSION  PHASE  SINCE                 UNTIL  MESSAGE  LATE\n" +
 			"east-1   1.4.1    ready  2026-11-23T13:05:00Z  -      -        -\neast-1   1.4.1    ready  2026-11-23T13:05:00Z  -      -        late\n"},
-		{"csv", []fleetview.Placement{placement, late}, "cluster,environment,version,phase,since,until,message,clusterType,object,revision,attempted,late\n" +
-			"east-1,,1.4.1,ready,2026-11-23T13:05:00Z,,,,,,,\neast-1,,1.4.1,ready,2026-11-23T13:05:00Z,,,,,,,late\n"},
+		{"csv", []fleetview.Placement{placement, late}, "cluster,environment,version,phase,since,until,message,clusterType,object,revision,attempted,late,appVersion,lost\n" +
+			"east-1,,1.4.1,ready,2026-11-23T13:05:00Z,,,,,,,,,\neast-1,,1.4.1,ready,2026-11-23T13:05:00Z,,,,,,,late,,\n"},
+		{"text", []fleetview.Placement{lost}, "CLUSTER  VERSION  PHASE  SINCE                 UNTIL  MESSAGE\neast-1   1.4.1    ready  2026-11-23T13:05:00Z  -      -\n" +
+			"The ledger was lost at 2026-11-23T12:05:00Z: what was before may be missing.\n"},
 	} {
 		var out bytes.Buffer
 		a := &app{stdout: display.NewStream(&out), format: c.format}
