@@ -73,11 +73,11 @@ func (b *Book) fold(r Report) (Outcome, *record) {
 }
 
 // rename appends the write that has the last span say what the revision that runs is called.
-func (r *record) rename(writes []SpanWrite, o Object) []SpanWrite {
-	if r.open.since == 0 {
+func (known *record) rename(writes []SpanWrite, o Object) []SpanWrite {
+	if known.open.since == 0 {
 		return writes
 	}
-	state, open := r.state(), r.open.span()
+	state, open := known.state(), known.open.span()
 	open.App, open.Message = state.App, state.Message
 	return append(writes, SpanWrite{o, BeginSpan, open})
 }
