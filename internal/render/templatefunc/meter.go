@@ -117,14 +117,25 @@ func (m *Meter) Weigh(v reflect.Value) (reflect.Value, error) {
 
 var errorType = reflect.TypeFor[error]()
 
+// plainFunction is a function without a meter, and without bounds of its results.
+type plainFunction struct {
+	call    reflect.Value
+	metered reflect.Type // of the function with a meter, which can also fail: to make it for each meter is slow
+}
+
+func newPlainFunction(f any) plainFunction {
+	t := reflect.TypeOf(f)
+	return plainFunction{reflect.ValueOf(f), reflect.FuncOf(slices.Collect(t.Ins()), []reflect.Type{t.Out(0), errorType}, t.IsVariadic())}
+}
+
 // meterFunction returns the function with its work counted, and its result bounded.
-func (m *Meter) meterFunction(name string, f any) any {
-	call, t, surcharge, price := reflect.ValueOf(f), reflect.TypeOf(f), surcharges[name], cmp.Or(prices[name], usualPrice)
+func (m *Meter) meterFunction(name string, f plainFunction) any {
+	call, t, surcharge, price := f.call, f.call.Type(), surcharges[name], cmp.Or(prices[name], usualPrice)
 	refuse, bounded := refusals[name], t.Out(0).Kind() == reflect.String || slices.Contains(builders, name)
 	if bounded && t.IsVariadic() && t.In(0) == reflect.TypeFor[[]any]() { // a call may pass one big value a thousand times
 		refuse = func(args []reflect.Value) error { return checkSize(args[0].Interface()) }
 	}
-	return reflect.MakeFunc(reflect.FuncOf(slices.Collect(t.Ins()), []reflect.Type{t.Out(0), errorType}, t.IsVariadic()), func(args []reflect.Value) []reflect.Value {
+	return reflect.MakeFunc(f.metered, func(args []reflect.Value) []reflect.Value {
 		size := 0
 		for _, arg := range args {
 			size += m.measureValue(arg, 0)

@@ -74,8 +74,8 @@ func Names() []string {
 	return slices.Sorted(maps.Keys(Map(&Meter{})))
 }
 
-// unmetered holds the functions without a meter, and without bounds of their results.
-var unmetered = func() template.FuncMap {
+// unmetered holds the functions without a meter.
+var unmetered = func() map[string]plainFunction {
 	m := sprig.TxtFuncMap()
 	maps.DeleteFunc(m, func(name string, _ any) bool { return RemovedReason(name) != "" })
 	maps.Copy(m, template.FuncMap{
@@ -101,7 +101,11 @@ var unmetered = func() template.FuncMap {
 		"js":       template.JSEscaper,
 		"urlquery": template.URLQueryEscaper,
 	})
-	return m
+	plain := make(map[string]plainFunction, len(m))
+	for name, f := range m {
+		plain[name] = newPlainFunction(f)
+	}
+	return plain
 }()
 
 // Mutates reports whether the named function changes its arguments. A template
