@@ -71,7 +71,7 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 	assignments, left := countAfter(new, opt)
 	workloads := r.collectLost(old, new, opt)
 	for _, e := range old.Entries() {
-		if isClusterType(e) && !isOfStacks(e.Name, old, new) {
+		if isClusterType(e) && !isOfNoType(e.Name, old, new) {
 			r.ClusterTypes.Before++
 		}
 	}
@@ -132,7 +132,7 @@ func countLiving(output tree.Tree, stack string) (n int) {
 func countAfter(new tree.Tree, opt Options) (assignments int, workloads map[string]bool) {
 	workloads, targets := map[string]bool{}, map[string]bool{}
 	for _, e := range new.Entries() {
-		if !isClusterType(e) || isOfStacks(e.Name, new, tree.Tree{}) {
+		if !isClusterType(e) || isOfNoType(e.Name, new, tree.Tree{}) {
 			continue
 		}
 		for _, t := range e.Tree().Entries() {
@@ -153,7 +153,7 @@ func countAfter(new tree.Tree, opt Options) (assignments int, workloads map[stri
 func (r *Removals) collectLost(old, new tree.Tree, opt Options) map[string]bool {
 	workloads := map[string]bool{}
 	for was, is := range tree.ZipChanged(old, new) {
-		if !isClusterType(was) || isOfStacks(was.Name, old, new) {
+		if !isClusterType(was) || isOfNoType(was.Name, old, new) {
 			continue
 		}
 		clusterType, after := was.Name, is.Tree()

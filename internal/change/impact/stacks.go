@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
@@ -43,6 +44,17 @@ const (
 // no cluster type.
 func isOfStacks(name string, old, new tree.Tree) bool {
 	return (name == stackfiles.ObjectsFolder || name == stackfiles.ModulesFolder) && (stackfiles.HasStacks(old) || stackfiles.HasStacks(new))
+}
+
+// isOfClusters reports whether an entry of the root of one of two outputs is the folder of the clusters
+// that the environment provisions, and of no cluster type.
+func isOfClusters(name string, old, new tree.Tree) bool {
+	return name == clusterfiles.Folder && (clusterfiles.HasClusters(old) || clusterfiles.HasClusters(new))
+}
+
+// isOfNoType reports whether an entry of the root of one of two outputs is a folder of no cluster type.
+func isOfNoType(name string, old, new tree.Tree) bool {
+	return isOfStacks(name, old, new) || isOfClusters(name, old, new)
 }
 
 // stackName is the name of a stack.

@@ -33,7 +33,7 @@ func (s *survey) visitRoot(old, new tree.Tree) {
 			stacks = true
 			continue
 		}
-		if (was.IsDir() || is.IsDir()) && !strings.HasPrefix(name, ".") {
+		if (was.IsDir() || is.IsDir()) && !strings.HasPrefix(name, ".") && !isOfClusters(name, old, new) {
 			s.visitClusterType(name, was.Tree(), is.Tree())
 			continue
 		}

@@ -24,6 +24,8 @@ type Credential struct {
 	Keys []string
 	// Text is the file: what SOPS encrypted is passed on byte for byte.
 	Text []byte
+	// Node is the object of an ExternalSecret, without aliases.
+	Node *yaml.Node
 	// Mixed is true if the file has other objects, or is the output of a kustomization.
 	Mixed bool
 
@@ -57,6 +59,7 @@ func (r *reader) readCredential(n *yaml.Node, h header) {
 	if c.IsExternal() {
 		c.SecretName = cmp.Or(yamldoc.FindText(n, "spec", "target", "name"), c.Name)
 		c.Keys = externalKeys(n)
+		c.Node = (&decoder{problems: &problem.List{}, root: n, budget: nodeBudget}).copyNode(n)
 	} else {
 		c.Keys = append(keysOf(n, "data"), keysOf(n, "stringData")...)
 		found, clear := manifest.FindPlaintextSecret(manifest.Object{APIVersion: h.apiVersion, Kind: h.kind, Name: c.Name, Node: n}, n)

@@ -44,9 +44,9 @@ func (s *Stack) isMissing(text string, line int) bool {
 	return text == "" && line == 0 && s.Pos.Line > 0
 }
 
-// shortenName returns a name for objects: in lower case, and at most limit characters long. The end
+// ShortenName returns a name for objects: in lower case, and at most limit characters long. The end
 // of one that is too long is a hash of all of it.
-func shortenName(name string, limit int) string {
+func ShortenName(name string, limit int) string {
 	lower := strings.ToLower(name)
 	if len(lower) <= limit {
 		return lower

@@ -104,7 +104,7 @@ type resolver struct {
 
 func (r *resolver) resolveStack(written *model.Stack) *Stack {
 	s := &Stack{Stack: written, Team: written.TeamName.Text, Env: written.EnvName.Text, Company: r.findCompany(written)}
-	s.Namespace = shortenName(strings.Trim(s.Company+"-"+s.Team+"-"+s.Env, "-"), maxNamespace)
+	s.Namespace = ShortenName(strings.Trim(s.Company+"-"+s.Team+"-"+s.Env, "-"), maxNamespace)
 	if len(written.Components) == 0 {
 		r.addf(s, written.Pos.Line, "", "a stack has at least one component")
 	}
@@ -148,7 +148,7 @@ func (r *resolver) addComponent(s *Stack, written *model.StackComponent, locals 
 	}
 	c := &Component{
 		StackComponent: written, Stack: s, Name: name.Text, Type: written.Type.Text, AutoApprove: s.AutoApprove,
-		ObjectName: shortenName(s.Team+"-"+s.Env+"-"+name.Text, maxObjectName),
+		ObjectName: ShortenName(s.Team+"-"+s.Env+"-"+name.Text, maxObjectName),
 	}
 	if written.AutoApprove != nil {
 		c.AutoApprove = *written.AutoApprove

@@ -19,7 +19,7 @@ func TestShortenName(t *testing.T) {
 		strings.Repeat("a", 51): strings.Repeat("a", 41) + "-bfc5fe0e",
 		strings.Repeat("a", 40) + "-" + strings.Repeat("b", 30): strings.Repeat("a", 40) + "-0e567bf1",
 	} {
-		got := shortenName(name, maxObjectName)
+		got := ShortenName(name, maxObjectName)
 		if got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
@@ -27,7 +27,7 @@ func TestShortenName(t *testing.T) {
 			t.Errorf("%s cannot be the name of an object", got)
 		}
 	}
-	if a, b := shortenName(strings.Repeat("a", 60)+"b", maxObjectName), shortenName(strings.Repeat("a", 60)+"c", maxObjectName); a == b {
+	if a, b := ShortenName(strings.Repeat("a", 60)+"b", maxObjectName), ShortenName(strings.Repeat("a", 60)+"c", maxObjectName); a == b {
 		t.Errorf("two names are shortened to %s", a)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
@@ -35,7 +36,8 @@ type deletedStacks struct {
 const maxTeardownCommits = 50
 
 // followPrevious returns the rendered output with the teardown of stacks that the output branch has
-// and that have no file any more, and reports approvals of plans that it does not have.
+// and that have no file any more. It reports approvals of plans that the branch does not have, and what
+// would destroy clusters that it has.
 func (l *Loop) followPrevious(e *environment, to *model.GitOpsRepo, out *repos.Remote, r source.Rendered) (tree.Tree, problem.List, error) {
 	head, err := out.Mirror().FindBranch(to.Branch)
 	if err != nil {
@@ -56,6 +58,7 @@ func (l *Loop) followPrevious(e *environment, to *model.GitOpsRepo, out *repos.R
 			Tree: previous.Sub(e.deleted.folder), Former: before, Since: e.deleted.listVersions,
 			IsDestroyed: func(d stackfiles.Deleted) bool { return l.isDestroyed(e, d) },
 		})
+		problems = append(problems, clusterfiles.CheckPrevious(r.Model, previous.Sub(e.deleted.folder))...)
 		for _, f := range former {
 			err = cmp.Or(f.view.Err(), err)
 		}
@@ -67,7 +70,7 @@ func (l *Loop) followPrevious(e *environment, to *model.GitOpsRepo, out *repos.R
 	}
 	all, err := git.InspectTree(out.Mirror(), head, follow)
 	if err != nil {
-		return tree.Tree{}, nil, fmt.Errorf("compare the stacks with the output branch: %w", err)
+		return tree.Tree{}, nil, fmt.Errorf("compare with the output branch: %w", err)
 	}
 	return all, problems, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
@@ -145,13 +146,14 @@ func withoutOutput(whole tree.Tree, folder string, written Written, keep string)
 		ours[name] = !isDot(name)
 	}
 	var removed []string
-	stacks := stackfiles.HasStacks(whole.Sub(folder))
+	stacks, clusters := stackfiles.HasStacks(whole.Sub(folder)), clusterfiles.HasClusters(whole.Sub(folder))
 	rest := removeEntries(whole.Sub(folder), func(e tree.Entry) bool {
 		at := path.Join(folder, e.Name)
 		if !e.IsDir() || !ours[e.Name] || keep != "" && (keep == at || strings.HasPrefix(keep, at+"/")) || holdsRecord(e.Tree(), 1) {
 			return false
 		}
-		if !stacks || e.Name != stackfiles.ObjectsFolder && e.Name != stackfiles.ModulesFolder {
+		apart := stacks && (e.Name == stackfiles.ObjectsFolder || e.Name == stackfiles.ModulesFolder) || clusters && e.Name == clusterfiles.Folder
+		if !apart {
 			removed = append(removed, e.Name)
 		}
 		return true

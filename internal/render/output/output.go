@@ -5,7 +5,8 @@
 // folder for each deployment target on it, holding reconciler.yaml, namespace.yaml
 // and, where there are values, platform-config.yaml (or .sh, .tfvars); and
 // .github/tracking/Promoted_Commit_Id with the promoted commit. The files of stacks are
-// in folders of their own, see package stackfiles. Where a reconciler is ordered, its
+// in folders of their own, see package stackfiles, and so are those of clusters that are
+// provisioned, see package clusterfiles. Where a reconciler is ordered, its
 // objects are in the folder objects of the deployment target, reconciler.yaml holds the
 // Kustomization that applies them, and a kustomization.yaml keeps others from doing so.
 //
@@ -32,11 +33,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
-	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 	"github.com/fairlead-io/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
@@ -149,7 +150,7 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 	p.warnMissing(rows)
 	stacks, found := stackfiles.RenderCached(m, &c.stacks)
 	p.found.add(found...)
-	_, found = clusters.Resolve(m)
+	provisioned, found := clusterfiles.Render(m)
 	p.found.add(found...)
 	problems := p.sortedProblems()
 	if problems.Stops() {
@@ -169,7 +170,7 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 	if commit := m.PromotedCommit(); commit != "" {
 		entries = append(entries, trackingEntry(commit))
 	}
-	return tree.FromEntries(append(entries, stacks.Entries()...)), problems
+	return tree.FromEntries(slices.Concat(entries, stacks.Entries(), provisioned.Entries())), problems
 }
 
 // OwnedTree returns the part of a GitOps repository's tree that is an environment's output:

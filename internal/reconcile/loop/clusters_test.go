@@ -1,0 +1,60 @@
+package loop_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+)
+
+const inputManifestText = `apiVersion: claudie.io/v1beta1
+kind: InputManifest
+metadata:
+  name: edge
+  namespace: fleet
+  annotations: {fairlead.io/existing-secrets: fleet/hetzner}
+spec:
+  providers:
+    - {name: hetzner-1, providerType: hetzner, secretRef: {name: hetzner, namespace: fleet}}
+  nodePools:
+    dynamic:
+      - {name: control, providerSpec: {name: hetzner-1, region: hel1}, count: 3, serverType: cpx22, image: ubuntu-24.04}
+  kubernetes:
+    clusters:
+      - {name: one, version: 1.36.0, network: 192.168.2.0/24, pools: {control: [control], compute: []}}
+      - {name: two, version: 1.36.0, network: 192.168.3.0/24, pools: {control: [control], compute: []}}
+`
+
+// TestProvisionedClusters: a cluster that is removed without leave stops the environment, over a restart,
+// and its output stays; with leave it is removed.
+func TestProvisionedClusters(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	const file = "20-inputmanifest/input-manifest.yaml"
+	wantClusters := func(one, two bool) {
+		t.Helper()
+		text := w.below("dev", "clusters/claudie/fleet-edge")[file]
+		if strings.Contains(text, "name: one") != one || strings.Contains(text, "name: two") != two {
+			t.Errorf("the manifest of the output is\n%s", text)
+		}
+	}
+	d := w.begin(w.data)
+	w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": inputManifestText})
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	wantClusters(true, true)
+
+	lines := strings.SplitAfter(inputManifestText, "\n")
+	removed := strings.Join(lines[:len(lines)-2], "")
+	w.commitNow("dev", "one cluster less", map[string]string{"clusters/edge.yaml": removed})
+	d.cycle()
+	d = w.begin(t.TempDir()) // it remembers nothing
+	d.cycle()
+	wantClusters(true, true)
+	d.wantProblem("dev", "cluster two is removed, and would be destroyed")
+
+	w.commitNow("dev", "it is to go", map[string]string{"clusters/edge.yaml": strings.Replace(removed, "annotations: {", "annotations: {fairlead.io/decommission: \"true\", ", 1)})
+	d.cycle()
+	w.merge("dev")
+	wantClusters(true, false)
+}

@@ -1,0 +1,267 @@
+// Package clusterfiles renders the clusters that an environment provisions: the objects that a
+// management cluster with Flux and Claudie makes them with.
+//
+// The files of a manifest are in clusters/claudie/<namespace>-<name>. In flux.yaml are the Flux
+// Kustomizations of what is beside it, each after the one before: credentials, the manifest, the
+// kubeconfigs of its clusters under fixed names, and the cluster types of the clusters. In lock.yaml is
+// what the clusters are, for the plan of the next change.
+//
+// What the package keeps true:
+//   - Credentials are applied, and ready, before the manifest: Claudie's admission refuses it otherwise.
+//   - What SOPS encrypted is passed on byte for byte.
+//   - No object of a manifest is ever replaced by force: for Claudie that is to destroy the clusters. A
+//     manifest that is no longer rendered stays on the management cluster unless it is decommissioned.
+package clusterfiles
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+)
+
+// Folder is the folder of clusters in the output. No cluster type of an environment that provisions
+// clusters can have this name.
+const Folder = "clusters"
+
+const (
+	kustomizationFile = "kustomization.yaml"
+	fluxFile          = "flux.yaml"
+
+	credentialsFolder = "10-credentials"
+	manifestFolder    = "20-inputmanifest"
+	kubeconfigsFolder = "30-kubeconfigs"
+)
+
+// Render returns the files of all manifests of a model: none if there are no manifests, or if a problem
+// stops the environment.
+func Render(m *model.Model) (tree.Tree, problem.List) {
+	manifests, problems := clusters.Resolve(m)
+	if len(manifests) == 0 {
+		return tree.Tree{}, problems
+	}
+	r := &renderer{model: m, source: stack.FindClusterSource(m), problems: problems}
+	for _, c := range m.ClusterTypes {
+		if c.Name == Folder {
+			r.problems.Addf(c.Pos, c.Subject(), "give the cluster type another name", "the folder %s is that of the clusters which the environment provisions", c.Name)
+		}
+	}
+	var listed []string
+	for _, manifest := range manifests {
+		r.checkManifest(manifest)
+		if !r.problems.Stops() {
+			r.renderManifest(manifest)
+			listed = append(listed, path.Join(provision.LockFolder, manifest.Project(), fluxFile))
+		}
+	}
+	r.addKustomization(Folder, listed)
+	if r.problems.Stops() {
+		return tree.Tree{}, r.problems
+	}
+	return r.builder.Tree(), r.problems
+}
+
+// renderer collects the files of the manifests of one model.
+type renderer struct {
+	model    *model.Model
+	source   model.StackSource
+	builder  tree.Builder
+	problems problem.List
+}
+
+// forceAnnotation has Flux delete and make an object again that cannot be changed.
+const (
+	fluxGroup       = "kustomize.toolkit.fluxcd.io"
+	forceAnnotation = fluxGroup + "/force"
+	pruneAnnotation = fluxGroup + "/prune"
+)
+
+// checkManifest reports what a manifest asks for and cannot be rendered.
+func (r *renderer) checkManifest(m *clusters.Manifest) {
+	if m.Executor != clusters.Claudie {
+		r.problems.Addf(m.Pos, m.Subject(), "remove the annotation, and Claudie carries the manifest out", "the executor %s is not supported yet", m.Executor)
+	}
+	if _, forced := m.Annotations[forceAnnotation]; forced {
+		r.problems.Addf(m.Pos, m.Subject(), "remove it", "the annotation %s would have Flux replace the manifest where it cannot be changed: its clusters would be destroyed", forceAnnotation)
+	}
+}
+
+func (r *renderer) renderManifest(m *clusters.Manifest) {
+	folder := path.Join(Folder, provision.LockFolder, m.Project())
+	given := r.renderCredentials(path.Join(folder, credentialsFolder), m)
+	r.addObject(path.Join(folder, manifestFolder, "input-manifest.yaml"), newInputManifest(m))
+	r.addKustomization(path.Join(folder, manifestFolder), []string{"input-manifest.yaml"})
+	r.renderKubeconfigs(path.Join(folder, kubeconfigsFolder), m)
+	r.addObjects(path.Join(folder, fluxFile), r.newKustomizations(folder, m, given))
+	lock, err := newLock(m, r.model)
+	if err == nil {
+		err = r.builder.Add(path.Join(folder, provision.LockFile), lock)
+	}
+	r.reportUnrendered(m.Subject(), err)
+}
+
+// newLock returns the lock of a manifest. The endpoints of its API servers are those that it would be
+// made with: the output is a function of what is written, and of nothing before it.
+func newLock(m *clusters.Manifest, all *model.Model) ([]byte, error) {
+	state := provision.NewState(m.InputManifest, &all.Clusters)
+	plan, err := provision.NewPlan(&provision.State{}, &state)
+	if err != nil {
+		return nil, err
+	}
+	state.Endpoints = plan.Endpoints
+	return provision.EncodeLock(&state)
+}
+
+// credentials is whether anything comes before a manifest, and whether SOPS encrypted any of it.
+type credentials struct{ any, sealed bool }
+
+// renderCredentials adds what must be on the management cluster before the manifest: the Secrets that it
+// names, and its references to templates.
+func (r *renderer) renderCredentials(folder string, m *clusters.Manifest) (c credentials) {
+	var files []string
+	templates := map[string]*model.TemplateGitReference{}
+	refs := secretsOf(&m.Spec)
+	for _, t := range r.model.Clusters.Templates {
+		if usesTemplates(&m.Spec, t.Path()) {
+			templates[t.Path()] = t
+			if t.Spec.Auth != nil {
+				refs[t.Spec.Auth.SecretRef.Namespace+"/"+t.Spec.Auth.SecretRef.Name] = true
+			}
+		}
+	}
+	written := map[problem.Pos]bool{} // files
+	for _, secret := range r.model.Clusters.Credentials {
+		file := problem.Pos{Layer: secret.Pos.Layer, File: secret.Pos.File}
+		if !refs[secret.Path()] || !secret.IsExternal() && written[file] {
+			continue
+		}
+		name := strings.ToLower(secret.Kind) + "-" + secret.Namespace + "-" + secret.Name + ".yaml"
+		files = append(files, name)
+		if secret.IsExternal() {
+			r.addObject(path.Join(folder, name), secret.Node)
+			continue
+		}
+		c.sealed, written[file] = true, true
+		r.reportUnrendered(secret.Subject(), r.builder.Add(path.Join(folder, name), secret.Text))
+	}
+	for _, p := range slices.Sorted(maps.Keys(templates)) {
+		t := templates[p]
+		name := "templates-" + t.Namespace + "-" + t.Name + ".yaml"
+		files = append(files, name)
+		r.addObject(path.Join(folder, name), claudieObject{
+			APIVersion: claudie.APIVersion, Kind: t.Kind,
+			Metadata: metadata{Name: t.Name, Namespace: t.Namespace, Labels: t.Labels, Annotations: withoutOwn(t.Annotations)}, Spec: withoutNulls(t.Node),
+		})
+	}
+	c.any = len(files) > 0
+	if c.any {
+		r.addKustomization(folder, files)
+	}
+	return c
+}
+
+// secretsOf returns the Secrets that a manifest names, as "namespace/name".
+func secretsOf(spec *claudie.Spec) map[string]bool {
+	refs := map[string]bool{}
+	for _, p := range spec.Providers {
+		refs[p.SecretRef.Namespace+"/"+p.SecretRef.Name] = true
+	}
+	for _, p := range spec.NodePools.Static {
+		for _, n := range p.Nodes {
+			refs[n.SecretRef.Namespace+"/"+n.SecretRef.Name] = true
+		}
+	}
+	return refs
+}
+
+func usesTemplates(spec *claudie.Spec, name string) bool {
+	return slices.ContainsFunc(spec.Providers, func(p claudie.Provider) bool {
+		ref := p.TemplatesName()
+		return ref.Namespace+"/"+ref.Name == name
+	})
+}
+
+// newInputManifest returns the manifest as it is applied. Flux removes it only if it is decommissioned.
+func newInputManifest(m *clusters.Manifest) claudieObject {
+	annotations := withoutOwn(m.Annotations)
+	if !m.Decommissioned {
+		annotations[pruneAnnotation] = "disabled"
+	}
+	return claudieObject{
+		APIVersion: claudie.APIVersion, Kind: claudie.InputManifestKind,
+		Metadata: metadata{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: annotations}, Spec: withoutNulls(m.Node),
+	}
+}
+
+// withoutOwn returns annotations without those that are for Fairlead.
+func withoutOwn(annotations map[string]string) map[string]string {
+	kept := map[string]string{}
+	for key, value := range annotations {
+		if !strings.HasPrefix(key, model.OwnGroup+"/") {
+			kept[key] = value
+		}
+	}
+	return kept
+}
+
+// withoutNulls returns a node without the pairs whose value is null.
+func withoutNulls(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.Content = nil
+	for i := 0; i < len(n.Content); i++ {
+		if n.Kind == yaml.MappingNode {
+			i++
+			if yamldoc.IsNull(n.Content[i]) {
+				continue
+			}
+			c.Content = append(c.Content, n.Content[i-1])
+		}
+		c.Content = append(c.Content, withoutNulls(n.Content[i]))
+	}
+	return &c
+}
+
+// addObject adds a file with one object.
+func (r *renderer) addObject(file string, o any) { r.addObjects(file, []any{o}) }
+
+// addObjects adds a file with objects.
+func (r *renderer) addObjects(file string, objects []any) {
+	text, err := yamldoc.Encode(objects...)
+	if err == nil {
+		err = r.builder.Add(file, text)
+	}
+	r.reportUnrendered(file, err)
+}
+
+func (r *renderer) reportUnrendered(what string, err error) {
+	if err != nil {
+		r.problems.Addf(problem.Pos{Layer: r.model.Environment}, "Environment/"+r.model.Environment, "", "%s cannot be rendered: %v", what, err)
+	}
+}
+
+// addKustomization adds the file that lists what Flux applies in a folder.
+func (r *renderer) addKustomization(folder string, resources []string) {
+	r.addObject(path.Join(folder, kustomizationFile), struct {
+		APIVersion string   `yaml:"apiVersion"`
+		Kind       string   `yaml:"kind"`
+		Resources  []string `yaml:"resources"`
+	}{"kustomize.config.k8s.io/v1beta1", "Kustomization", resources})
+}
+
+// KubeconfigName returns the name of the Secret with the kubeconfig of a cluster, under the key value. It
+// is in the namespace of the GitRepository by which the management cluster reads the output.
+func KubeconfigName(m *clusters.Manifest, cluster string) string {
+	return stack.ShortenName(fmt.Sprintf("%s-%s-kubeconfig", m.Project(), cluster), maxName)
+}

@@ -1,0 +1,128 @@
+package clusterfiles
+
+import (
+	"maps"
+	"path"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+)
+
+const (
+	// maxName bounds the names of Kustomizations: they become the values of labels.
+	maxName = kubename.MaxLabel
+	// createTimeout is how long Claudie may take: clusters are made in 20 to 40 minutes.
+	createTimeout = "90m"
+	// decryptionSecret is the Secret with the key of SOPS, as the guide to secrets names it.
+	decryptionSecret = "sops-age"
+	// outputsStore is the SecretStore that reads the namespace of Claudie.
+	outputsStore = "claudie-outputs"
+)
+
+// newKustomizations returns the Flux Kustomizations of a manifest in their order.
+func (r *renderer) newKustomizations(folder string, m *clusters.Manifest, given credentials) []any {
+	var all []any
+	var before []*object[kustomizationSpec]
+	if given.any {
+		before = append(before, r.newKustomization(stepName(m, "10-credentials"), path.Join(folder, credentialsFolder)))
+		all = append(all, before[0])
+	}
+	if given.sealed {
+		before[0].Spec.Decryption = &decryption{Provider: "sops", SecretRef: reference{Name: decryptionSecret}}
+	}
+	manifest := r.newKustomization(stepName(m, "20-inputmanifest"), path.Join(folder, manifestFolder), before...)
+	manifest.Spec.Timeout, manifest.Spec.Prune, manifest.Spec.DeletionPolicy = createTimeout, true, "WaitForTermination"
+	manifest.Spec.HealthChecks = []healthExpr{newHealth(len(m.Units) > 0)}
+	all = append(all, manifest)
+	if len(m.Units) == 0 {
+		return all
+	}
+	kubeconfigs := r.newKustomization(stepName(m, "30-kubeconfigs"), path.Join(folder, kubeconfigsFolder), manifest)
+	kubeconfigs.Spec.Prune = true
+	all = append(all, kubeconfigs)
+	for _, u := range m.Units {
+		if u.Binding != nil {
+			all = append(all, r.newAttachment(m, u, manifest))
+		}
+	}
+	return all
+}
+
+// stepName returns the name of a Kustomization of a manifest.
+func stepName(m *clusters.Manifest, step string) string {
+	return stack.ShortenName("im-"+m.Project()+"-"+step, maxName)
+}
+
+// newKustomization returns a Kustomization that applies a folder after others.
+func (r *renderer) newKustomization(name, folder string, after ...*object[kustomizationSpec]) *object[kustomizationSpec] {
+	k := &object[kustomizationSpec]{
+		APIVersion: kustomizationAPI, Kind: "Kustomization", Metadata: metadata{Name: name, Namespace: r.source.Namespace},
+		Spec: kustomizationSpec{
+			Interval: "10m", RetryInterval: "1m", Timeout: "10m", Path: stack.OutputFolder(r.model) + folder, Wait: true,
+			SourceRef: reference{Kind: "GitRepository", Name: r.source.Name},
+		},
+	}
+	for _, a := range after {
+		k.Spec.DependsOn = append(k.Spec.DependsOn, reference{Name: a.Metadata.Name})
+	}
+	return k
+}
+
+// newHealth returns when a manifest counts as carried out. Claudie has no conditions; what it is at work
+// on, or could not do, is in texts. Before it looks at a manifest with clusters it shows none.
+func newHealth(hasClusters bool) healthExpr {
+	const done = "status.clusters.all(c, status.clusters[c].state == 'DONE')"
+	all := "has(status.clusters) && size(status.clusters) > 0 && " + done
+	if !hasClusters {
+		all = "(!has(status.clusters) || " + done + ")"
+	}
+	return healthExpr{
+		APIVersion: claudie.APIVersion, Kind: claudie.InputManifestKind,
+		Failed: "has(status.state) && (status.state == 'ERROR' || status.state.startsWith('WATCHING_FOR_CHANGES (') || " +
+			"(has(status.clusters) && status.clusters.exists(c, status.clusters[c].state == 'ERROR')))",
+		InProgress: "!has(status.state) || status.state in ['IN_PROGRESS', 'SCHEDULED_FOR_DELETION']",
+		Current:    "status.state in ['DONE', 'WATCHING_FOR_CHANGES'] && " + all,
+	}
+}
+
+// renderKubeconfigs adds what copies the kubeconfigs of clusters, whose Secrets Claudie names at random.
+func (r *renderer) renderKubeconfigs(folder string, m *clusters.Manifest) {
+	if len(m.Units) == 0 {
+		return
+	}
+	var files []string
+	for _, u := range m.Units {
+		file, name := u.Name+".yaml", KubeconfigName(m, u.Name)
+		files = append(files, file)
+		r.addObject(path.Join(folder, file), object[externalSecretSpec]{
+			APIVersion: externalSecretAPI, Kind: "ExternalSecret", Metadata: metadata{Name: name, Namespace: r.source.Namespace},
+			Spec: externalSecretSpec{
+				RefreshInterval: "1m", StoreRef: reference{Kind: "SecretStore", Name: outputsStore},
+				Target: secretTarget{Name: name, Template: secretTemplate{
+					Metadata: templateMetadata{Labels: map[string]string{"reconcile.fluxcd.io/watch": "Enabled"}},
+					Data:     map[string]string{"value": "{{ range $k, $v := . }}{{ ($v | fromJson).kubeconfig }}{{ end }}"},
+				}},
+				DataFrom: []dataFrom{{Find: find{Tags: map[string]string{
+					"claudie.io/cluster": u.Name, "claudie.io/project": m.Project(), "claudie.io/output": "kubeconfig",
+				}}}},
+			},
+		})
+	}
+	r.addKustomization(folder, files)
+}
+
+// newAttachment returns the Kustomization that applies the folder of its cluster type to a new cluster.
+// It waits for the Secret with the kubeconfig by trying again.
+func (r *renderer) newAttachment(m *clusters.Manifest, u *clusters.Unit, after *object[kustomizationSpec]) *object[kustomizationSpec] {
+	k := r.newKustomization(stack.ShortenName("im-"+m.Project()+"-40-"+u.Name, maxName), u.Binding.ClusterType, after)
+	k.Spec.Prune, k.Spec.Wait = true, false
+	k.Spec.KubeConfig = &kubeConfig{SecretRef: reference{Name: KubeconfigName(m, u.Name)}}
+	if len(u.Binding.Values) > 0 {
+		substitute := map[string]string{"CLUSTER_NAME": u.Name}
+		maps.Copy(substitute, u.Binding.Values)
+		k.Spec.PostBuild = &postBuild{Substitute: substitute}
+	}
+	return k
+}
