@@ -29,6 +29,11 @@ func CleanLine(text string) string {
 		}
 		return c
 	}, text))
+	return MaskSecrets(text)
+}
+
+// MaskSecrets returns a text without what looks like a password or a token, also in URLs.
+func MaskSecrets(text string) string {
 	text = userPattern.ReplaceAllStringFunc(text, func(user string) string {
 		if user == "://git@" { // whom all have in common
 			return user

@@ -178,10 +178,32 @@ func Serve(ctx context.Context, o Options) error {
 	})
 	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{
 		Store: store, Metrics: m, Version: o.Version, Now: o.Now, Logger: logger, OverdueAfter: o.Settings.OverdueAfter,
-		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, CheckLedger: reports.Check,
+		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, Explain: explainText(loop), Compare: compareText(loop), CheckLedger: reports.Check,
 		Fleet: newFleetView(reports, o.Now), Reports: newAgentReports(reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
 	}))
 	return runUntilDone(ctx, loop, reports, store, o, listener, window)
+}
+
+// explainText returns what answers a question about an environment with the text that the command prints.
+func explainText(l *loop.Loop) func(ctx context.Context, environment, query string) (string, error) {
+	return func(ctx context.Context, environment, query string) (string, error) {
+		answer, err := l.Explain(ctx, environment, query)
+		if err != nil {
+			return "", err
+		}
+		return answer.Text(), nil
+	}
+}
+
+// compareText returns what compares two environments with the text that the command prints.
+func compareText(l *loop.Loop) func(ctx context.Context, from, to string) (string, error) {
+	return func(ctx context.Context, from, to string) (string, error) {
+		report, err := l.CompareEnvironments(ctx, from, to)
+		if err != nil {
+			return "", err
+		}
+		return report.Text(), nil
+	}
 }
 
 // CheckListen returns the error that Serve would return for an address, with what to do about it.

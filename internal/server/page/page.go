@@ -62,13 +62,15 @@ type Frame struct {
 	Needs, Problems int
 	// Refresh has a browser without script load the page again each minute.
 	Refresh bool
+	// Follow has the page follow the state, and Questions reports whether there are pages that explain.
+	Follow, Questions bool
 	// Query is what was searched for.
 	Query string
 }
 
 // pageLinks are the pages in the head of each.
 var pageLinks = []struct{ name, address string }{
-	{"Overview", ""}, {"Environments", "environments"}, {"Commits", "commits"}, {"Problems", "problems"}, {"Health", "health"},
+	{"Overview", ""}, {"Environments", "environments"}, {"Commits", "commits"}, {"Problems", "problems"}, {"Explain", "explain"}, {"Differences", "diff"}, {"Health", "health"},
 }
 
 // navLink is a page in the head of another.
@@ -91,11 +93,14 @@ const versionMark = "fairlead-version-of-this-page"
 
 // Render returns the page of an answer, and its version, which is another one when the page is.
 func Render(f Frame, of any) (body []byte, version string, err error) {
-	name, title, view := newView(of)
+	name, title, view := newView(of, f)
 	data := framed{Frame: f, Build: Build, Title: title, Answer: view}
 	here := strings.SplitN(strings.TrimPrefix(f.Path, "/"), "/", 2)[0]
 	here, _, _ = strings.Cut(here, "?")
 	for _, l := range pageLinks {
+		if !f.Questions && (l.address == "explain" || l.address == "diff") {
+			continue
+		}
 		link := navLink{l.name, l.address, l.address == here && name != "missing", 0}
 		if l.address == "problems" {
 			link.Count = f.Problems

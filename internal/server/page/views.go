@@ -13,14 +13,14 @@ import (
 )
 
 // newView returns the template, the title and the data of an answer's page.
-func newView(of any) (name, title string, view any) {
+func newView(of any, f Frame) (name, title string, view any) {
 	switch a := of.(type) {
 	case answer.Overview:
 		return "overview", "Overview", newOverviewView(a)
 	case answer.Environments:
 		return "environments", "Environments", a
 	case answer.OneEnvironment:
-		return "environment", a.Report.Name, environmentView{a}
+		return "environment", a.Report.Name, environmentView{a, f.Questions}
 	case Problems:
 		return "problems", "Problems", a
 	case Commits:
@@ -29,6 +29,10 @@ func newView(of any) (name, title string, view any) {
 		return "commit", text.ShortCommit(a.Commit.ID) + " " + a.Commit.Subject, a
 	case answer.Status:
 		return "health", "Health", healthView{a}
+	case Explain:
+		return "explain", "Explain", a
+	case Diff:
+		return "diff", "Differences", a
 	case answer.Found:
 		return "search", "Search", searchView{a}
 	default:
@@ -44,6 +48,20 @@ type Problems struct {
 	answer.Problems
 	Filter       answer.ProblemFilter
 	Environments []string
+}
+
+// Explain is the page of an explanation: the answer, or why there is none.
+type Explain struct {
+	answer.Explanation
+	Environments []string
+	Refusal      Missing
+}
+
+// Diff is the page of differences: the answer, or why there is none.
+type Diff struct {
+	answer.Differences
+	Environments []string
+	Refusal      Missing
 }
 
 // kindChoice is a kind of problems that may be asked for.
@@ -171,7 +189,10 @@ func newGraphView(all []answer.Environment) *graphView {
 }
 
 // environmentView is the data of environment.html.
-type environmentView struct{ answer.OneEnvironment }
+type environmentView struct {
+	answer.OneEnvironment
+	Questions bool // whether there are pages that explain
+}
 
 // ProofParts returns what the verification of the commit consists of.
 func (v environmentView) ProofParts() []gate.Verdict {

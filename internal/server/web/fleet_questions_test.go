@@ -50,6 +50,9 @@ func fleetQuestionsOf(t *testing.T) []fleetQuestion {
 	late := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
 	late.ReportLate()
 	late.AddLab()
+	moved := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
+	moved.MoveCluster("stage", "large", "east-1")
+	all = append(all, fleetQuestion{New(Options{Fleet: moved.View}), "clusters", "", "", 200})
 	for question, query := range map[string]string{"history": "workload=payments&cluster=east-6", "lead": "environment=lab", "dora": "environment=lab", "standing": ""} {
 		all = append(all, fleetQuestion{New(Options{Fleet: late.View}), question, query, "", 200})
 	}

@@ -26,7 +26,7 @@ type streams struct{ open atomic.Int64 }
 // that is lost costs nothing, for the next one says the same.
 func (s *site) serveEvents(w http.ResponseWriter, r *http.Request) {
 	target, err := url.Parse(r.URL.Query().Get("page"))
-	if err != nil || !strings.HasPrefix(target.Path, "/") || target.Host != "" {
+	if err != nil || !strings.HasPrefix(target.Path, "/") || target.Host != "" || isQuestion(target.Path) {
 		s.writeJSON(w, r, http.StatusBadRequest, errorAnswer{"the query names no page", "name its path, as in /events?page=/environments"})
 		return
 	}

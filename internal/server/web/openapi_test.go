@@ -48,7 +48,7 @@ func TestDescribedRoutes(t *testing.T) {
 			described = append(described, strings.ToUpper(method)+" "+path)
 		}
 	}
-	for _, r := range (&site{options: Options{Webhooks: http.NotFoundHandler(), Plans: http.NotFoundHandler(), Reports: http.NotFoundHandler(), Simulate: simulateNothing}}).allRoutes() {
+	for _, r := range (&site{options: Options{Webhooks: http.NotFoundHandler(), Plans: http.NotFoundHandler(), Reports: http.NotFoundHandler(), Simulate: simulateNothing, Explain: explainNothing, Compare: compareNothing}}).allRoutes() {
 		answered = append(answered, r.method+" "+strings.TrimSuffix(r.path, "{$}"))
 	}
 	slices.Sort(described)
@@ -144,7 +144,11 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		w.AddSilent("prod", fmt.Sprintf("north-%03d", n))
 	}
 	handlers := []http.Handler{full, empty, open(external()), open(hosted()), fleetOf(w.View.Ask), fleetOf(func(context.Context, func(*ledgerdb.Store) error) error { return errors.New("the disk is full") })}
+	c.answerQuestions(t, full)
 	for _, p := range pagePaths {
+		if isQuestion(p.page) {
+			continue
+		}
 		path := strings.TrimSuffix(p.page, "{$}")
 		targets := []string{path}
 		switch path {
@@ -178,6 +182,28 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		c.answer(t, "get", "/assets/{build}/{file}", ask(full, http.MethodPut, target))
 	}
 	c.answerEvents(t)
+}
+
+// answerQuestions asks all that has another answer, and too much.
+func (c checker) answerQuestions(t *testing.T, h http.Handler) {
+	targets := []string{"/explain?env=dev&q=large/web", "/explain", "/explain?env=dev&q=nothing", "/explain?env=dev&q=slow", "/diff?from=dev&to=prod", "/diff?from=dev", "/diff?from=dev&to=none", "/diff?from=dev&to=west"}
+	slow := New(Options{Store: fleet(), Explain: explainNothing, Compare: func(context.Context, string, string) (string, error) { return "", context.DeadlineExceeded }})
+	for range 2 {
+		for _, before := range []string{"", api} {
+			for _, target := range targets {
+				path, _, _ := strings.Cut(target, "?")
+				first := ask(h, http.MethodGet, before+target)
+				c.answer(t, "get", before+path, first)
+				c.answer(t, "get", before+path, askTagged(h, before+target, first.Header().Get("ETag")))
+				c.answer(t, "get", before+path, ask(h, http.MethodPut, before+target))
+			}
+			c.answer(t, "get", before+diffPath, ask(slow, http.MethodGet, before+"/diff?from=dev&to=prod"))
+		}
+		for range maxQuestions {
+			ask(h, http.MethodGet, api+"/diff?from=dev&to=prod")
+		}
+		targets = []string{"/explain?env=prod&q=large/web", "/diff?from=dev&to=east"}
+	}
 }
 
 // answerEvents follows a page whose reader has gone already, and with too many others.

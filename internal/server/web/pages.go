@@ -73,12 +73,16 @@ func (s *site) loadPage(ctx context.Context, target *url.URL, state uint64) (ren
 
 func (s *site) renderPage(ctx context.Context, target *url.URL) (rendered, error) {
 	src, path, query := s.readSource(ctx), target.EscapedPath(), target.Query()
-	f := findAnswer(src, path, query)
+	f := s.findAt(ctx, src, path, query)
+	if isQuestion(path) && f.code == http.StatusBadRequest { // the page has a form for it
+		f.code = http.StatusOK
+	}
 	if f.redirect != "" {
 		return rendered{code: http.StatusFound, redirect: f.redirect}, nil
 	}
 	frame := page.Frame{
-		Path: path, API: strings.TrimPrefix(answerPath(path), "/"), Product: src.Version, Needs: len(src.Overview().Needs), Refresh: query.Get("refresh") != "off",
+		Path: path, API: strings.TrimPrefix(answerPath(path), "/"), Product: src.Version, Needs: len(src.Overview().Needs), Questions: s.options.Explain != nil,
+		Refresh: query.Get("refresh") != "off" && !isQuestion(path), Follow: !isQuestion(path),
 	}
 	if target.RawQuery != "" {
 		frame.Path += "?" + target.RawQuery
@@ -92,7 +96,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL) (rendered, error
 	if path == "/search" {
 		frame.Query = query.Get("q")
 	}
-	body, version, err := page.Render(frame, newPage(f.answer, src.Names(), query))
+	body, version, err := page.Render(frame, newPage(f.answer, src.Names(), path, query))
 	return rendered{code: f.code, body: body, version: version}, err
 }
 
@@ -126,7 +130,7 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 // serveAnswer answers with what a page is made from.
 func (s *site) serveAnswer(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), api)
-	f := findAnswer(s.readSource(r.Context()), path, r.URL.Query())
+	f := s.findAt(r.Context(), s.readSource(r.Context()), path, r.URL.Query())
 	switch {
 	case f.answer == nil:
 		redirectBelow(w, r, strings.TrimPrefix(api, "/")+"/"+f.redirect)

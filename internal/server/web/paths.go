@@ -22,6 +22,8 @@ var pagePaths = []struct{ page, answer string }{
 	{"/commits", "/commits"},
 	{"/commits/{commit}", "/commits/{commit}"},
 	{"/problems", "/problems"},
+	{"/explain", "/explain"},
+	{"/diff", "/diff"},
 	{"/search", "/search"},
 	{"/health", "/health"},
 }
@@ -123,14 +125,26 @@ func searchNames(src answer.Source, text string) found {
 }
 
 // newPage returns the page of an answer: with how it was asked for, where it can be asked in several ways.
-func newPage(of any, names []string, query url.Values) any {
+func newPage(of any, names []string, path string, query url.Values) any {
+	refusal, _ := of.(errorAnswer)
+	missing := page.Missing{Error: refusal.Error, Hint: refusal.Hint}
+	switch path {
+	case explainPath:
+		explanation, _ := of.(answer.Explanation)
+		explanation.Environment, explanation.Query = query.Get("env"), query.Get("q")
+		return page.Explain{Explanation: explanation, Environments: names, Refusal: missing}
+	case diffPath:
+		differences, _ := of.(answer.Differences)
+		differences.From, differences.To = query.Get("from"), query.Get("to")
+		return page.Diff{Differences: differences, Environments: names, Refusal: missing}
+	}
 	switch a := of.(type) {
 	case answer.Problems:
 		return page.Problems{Problems: a, Filter: newProblemFilter(query, query.Get("q")), Environments: names}
 	case answer.Commits:
 		return page.Commits{Commits: a, Filter: answer.CommitFilter{Text: query.Get("q")}}
 	case errorAnswer:
-		return page.Missing{Error: a.Error, Hint: a.Hint}
+		return missing
 	}
 	return of
 }

@@ -41,7 +41,7 @@ func (s *site) serveSimulation(w http.ResponseWriter, r *http.Request) {
 		s.refuseForNow(w, r, http.StatusServiceUnavailable, time.Minute, strings.Join(reasons, "; "))
 		return
 	}
-	if wait := s.simulations.admit(s.options.Now()); wait > 0 {
+	if wait := s.simulations.admit(s.options.Now(), maxSimulations); wait > 0 {
 		s.refuseForNow(w, r, http.StatusTooManyRequests, wait, fmt.Sprintf("%d simulations began within a minute, which is the most", maxSimulations))
 		return
 	}
@@ -72,20 +72,21 @@ func (s *site) refuseForNow(w http.ResponseWriter, r *http.Request, code int, wa
 	s.writeJSON(w, r, code, errorAnswer{sentence, fmt.Sprintf("try again in %d s", seconds)})
 }
 
-// simulations bounds how many simulations begin. The zero value is ready.
-type simulations struct {
+// admissions bounds how many questions begin that are work. The zero value is ready.
+type admissions struct {
 	mu    sync.Mutex
 	began []time.Time // within the last minute
 }
 
-// admit counts a simulation, and returns 0; or how long to wait before the next one may begin.
-func (a *simulations) admit(now time.Time) time.Duration {
+// admit counts a question, and returns 0; or how long to wait before the next one may begin, where as many
+// as may begin within a minute have.
+func (a *admissions) admit(now time.Time, most int) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for len(a.began) > 0 && now.Sub(a.began[0]) >= time.Minute {
 		a.began = a.began[1:]
 	}
-	if len(a.began) >= maxSimulations {
+	if len(a.began) >= most {
 		return a.began[0].Add(time.Minute).Sub(now)
 	}
 	a.began = append(a.began, now)

@@ -42,8 +42,12 @@ type Options struct {
 	// Simulate answers /api/v1/simulate; nil: not found. It must write nothing, and allow many calls at
 	// once.
 	Simulate func(ctx context.Context, revision string) ([]promote.Arrival, error)
-	Version  string
-	Logger   *slog.Logger
+	// Explain and Compare answer questions about what is rendered, as text; nil: they have no pages. They must
+	// write nothing, and allow many calls at once.
+	Explain func(ctx context.Context, environment, query string) (string, error)
+	Compare func(ctx context.Context, from, to string) (string, error)
+	Version string
+	Logger  *slog.Logger
 	// Wake is called when a client asks for a cycle. It must not wait for its end, and
 	// must allow many calls at once.
 	Wake func()
@@ -104,7 +108,8 @@ func (o Options) withDefaults() Options {
 // site answers requests.
 type site struct {
 	options     Options
-	simulations simulations
+	simulations admissions
+	questions   admissions
 	pages       pageCache
 	streams     streams
 }
@@ -134,6 +139,9 @@ func (s *site) allRoutes() []route {
 		{http.MethodGet, "/api/v1/openapi.json", s.serveFixed("application/json", openAPI)},
 	}
 	for _, p := range pagePaths {
+		if isQuestion(p.page) && (s.options.Explain == nil || s.options.Compare == nil) {
+			continue
+		}
 		all = append(all, route{http.MethodGet, p.page, http.HandlerFunc(s.servePage)}, route{http.MethodGet, api + p.answer, http.HandlerFunc(s.serveAnswer)})
 	}
 	all = append(all, route{http.MethodGet, "/events", http.HandlerFunc(s.serveEvents)}, route{http.MethodGet, "/assets/{build}/{file}", http.HandlerFunc(s.serveAsset)})

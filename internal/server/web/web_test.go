@@ -75,7 +75,8 @@ func fleet() *status.Store {
 }
 
 func open(store *status.Store) http.Handler {
-	return New(Options{Store: store, Metrics: metrics.New("1.2.3"), Version: "1.2.3", OverdueAfter: time.Minute, Now: func() time.Time { return noon }, Webhooks: hooks(nil, nil)})
+	return New(Options{Store: store, Metrics: metrics.New("1.2.3"), Version: "1.2.3", OverdueAfter: time.Minute, Now: func() time.Time { return noon }, Webhooks: hooks(nil, nil),
+		Explain: explainNothing, Compare: compareNothing})
 }
 
 // ask sends a request, of a page of the site if one is given: "same-origin" or
@@ -123,6 +124,8 @@ func TestGolden(t *testing.T) {
 		{full, "/health", "testdata/health.html"},
 		{full, "/search?q=st", "testdata/search.html"},
 		{full, "/environments/pord", "testdata/missing.html"},
+		{full, "/explain?env=dev&q=large/web", "testdata/explain.html"},
+		{full, "/diff?from=dev&to=prod", "testdata/diff.html"},
 		{empty, "/?refresh=off", "testdata/empty.html"},
 		{full, "/api/v1/status", "testdata/status.json"},
 		{empty, "/api/v1/status", "testdata/empty.json"},

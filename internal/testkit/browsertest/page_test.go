@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"context"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -48,13 +49,18 @@ func setFleet(s *status.Store) {
 }
 
 // pages are all kinds of pages.
-var pages = []string{"/", "/environments", "/environments/prod", "/environments/stage", "/commits", "/commits/" + newest, "/problems", "/search?q=limits", "/health"}
+var pages = []string{"/", "/environments", "/environments/prod", "/environments/stage", "/commits", "/commits/" + newest, "/problems", "/search?q=limits", "/explain?env=dev&q=large/web", "/diff?from=dev&to=prod", "/health"}
 
 // TestPage goes through the page in a real browser. Its parts share the browser, which is what takes time.
 func TestPage(t *testing.T) {
 	browser, store := Start(t), &status.Store{}
 	setFleet(store)
-	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", StreamPace: 10 * time.Millisecond}))
+	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", StreamPace: 10 * time.Millisecond,
+		Explain: func(_ context.Context, environment, query string) (string, error) {
+			return query + " in " + environment + "\n", nil
+		},
+		Compare: func(_ context.Context, from, to string) (string, error) { return from + " → " + to + "\n", nil },
+	}))
 	t.Cleanup(server.Close)
 	t.Run("without script", func(t *testing.T) { readWithoutScript(t, browser.Open(t, View{Width: 400}), server.URL) })
 	t.Run("live", func(t *testing.T) {
@@ -91,6 +97,12 @@ func readWithoutScript(t *testing.T, w *Window, root string) {
 		t.Errorf("the search for a name leads to %s", got)
 	}
 	w.WaitFor("main time", "2026-11-21 12:00 UTC")
+	w.Click(`main a[href="../diff?from=dev&to=prod"]`)
+	w.WaitFor("main pre", "dev → prod") // what is different
+	w.Click(`nav a[href="./environments"]`)
+	w.Click(`main a[href="./environments/prod"]`)
+	w.Submit(`main input[name="q"]`, "large/web")
+	w.WaitFor("main pre", "large/web in prod") // why has it this value
 }
 
 // followChanges changes the state while a person reads: the page follows, and what they opened, typed and

@@ -64,7 +64,7 @@
   let stream, wait = 1000, retry;
   function listen() {
     clearTimeout(retry);
-    if (stream || document.hidden) return;
+    if (stream || document.hidden || !page.dataset.page) return;
     stream = new EventSource(root + "events?page=" + encodeURIComponent(page.dataset.page));
     stream.addEventListener("version", (event) => {
       wait = 1000;

@@ -1,0 +1,99 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/change/drift"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// maxAhead bounds the commits between two commits of the base.
+const maxAhead = 1000
+
+// Explain answers a question about an environment, as it is rendered now. Any goroutine may call it: it
+// waits, until ctx ends, for the cycle that runs. For a question that has no answer the error is an
+// [*explain.QueryError].
+func (l *Loop) Explain(ctx context.Context, environment, query string) (explain.Answer, error) {
+	endTurn, err := l.takeTurn(ctx)
+	if err != nil {
+		return explain.Answer{}, err
+	}
+	defer endTurn()
+	var answer explain.Answer
+	err = l.barrier.Run("explain", environment, func() error {
+		r, err := l.renderAgain(ctx, environment)
+		if err == nil {
+			answer, err = explain.AnswerQuery(r.Model, query, l.sourceOptions().Rendering)
+		}
+		return err
+	})
+	return answer, err
+}
+
+// CompareEnvironments returns what differs between two environments as they are rendered now, and why. It
+// waits as Explain does.
+func (l *Loop) CompareEnvironments(ctx context.Context, from, to string) (drift.Report, error) {
+	endTurn, err := l.takeTurn(ctx)
+	if err != nil {
+		return drift.Report{}, err
+	}
+	defer endTurn()
+	var report drift.Report
+	err = l.barrier.Run("compare", from, func() error {
+		var sides [2]drift.Side
+		for i, name := range []string{from, to} {
+			r, err := l.renderAgain(ctx, name)
+			if err != nil {
+				return err
+			}
+			if p, stops := r.Problems.FirstStopping(); stops {
+				return problem.WithHint(fmt.Errorf("%s cannot be compared: %s", name, p), "mend its problems first")
+			}
+			sides[i] = drift.Side{Model: r.Model, Tree: r.Tree}
+			at := slices.IndexFunc(r.Commits, func(c source.Commit) bool { return c.Layer == "base" })
+			if at >= 0 {
+				sides[i].Base = r.Commits[at].Commit
+			}
+		}
+		err := l.findAhead(ctx, &sides)
+		if err == nil {
+			report = drift.Compare(sides[0], sides[1])
+		}
+		return err
+	})
+	return report, err
+}
+
+// renderAgain renders an environment of the last cycle from what that has read, mostly from its cache.
+func (l *Loop) renderAgain(ctx context.Context, name string) (source.Rendered, error) {
+	e := l.environments[name]
+	if l.source == nil || e == nil {
+		return source.Rendered{}, ErrNotRead
+	}
+	return l.source.Render(ctx, name, source.Revisions{Ending: l.ephemerals.ending[name]}, &e.cache)
+}
+
+// findAhead adds to each side the commits of the base that the other side lacks.
+func (l *Loop) findAhead(ctx context.Context, sides *[2]drift.Side) error {
+	if sides[0].Base == sides[1].Base || sides[0].Base == "" || sides[1].Base == "" {
+		return nil
+	}
+	base, err := l.source.Base(ctx)
+	if err != nil || base.Repo == nil {
+		return err
+	}
+	for i := range sides {
+		commits, err := base.Repo.CommitsBetween(sides[1-i].Base, sides[i].Base, maxAhead)
+		if err != nil {
+			return err
+		}
+		for _, c := range commits {
+			sides[i].Ahead = append(sides[i].Ahead, drift.Commit{ID: c.ID, Title: c.Subject()})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package loop_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
+)
+
+// TestQuestions: what is rendered is explained and compared without a change of it, and not before the
+// first cycle.
+func TestQuestions(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, "    - {name: dev, merge: direct}\n    - {name: stage, after: [dev], merge: direct}\n", "dev", "stage")
+	d := w.begin(w.data)
+	if _, err := d.Explain(t.Context(), "dev", "ClusterType/cloud"); !errors.Is(err, loop.ErrNotRead) {
+		t.Errorf("before the first cycle: %v", err)
+	}
+	w.changeNow(1)
+	d.settle("dev")
+	m, err := d.Explain(t.Context(), "dev", "nothing/of-this")
+	var unknown *explain.QueryError
+	if !errors.As(err, &unknown) {
+		t.Errorf("what is not there is %+v, %v", m, err)
+	}
+	report, err := d.CompareEnvironments(t.Context(), "dev", "stage")
+	if err != nil || report.From != "dev" || report.To != "stage" || !strings.Contains(report.Text(), "dev") {
+		t.Errorf("the report is %+v, %v", report, err)
+	}
+	before := d.state("dev").Output.Head
+	d.settle("dev")
+	if after := d.state("dev").Output.Head; after != before {
+		t.Errorf("after questions dev is at %s, and was at %s", after, before)
+	}
+	if _, err := d.Explain(t.Context(), "none", "x"); !errors.Is(err, loop.ErrNotRead) {
+		t.Errorf("of no environment: %v", err)
+	}
+}

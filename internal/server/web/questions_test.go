@@ -1,0 +1,73 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
+)
+
+// explainNothing answers by the question.
+func explainNothing(_ context.Context, environment, query string) (string, error) {
+	switch query {
+	case "nothing":
+		return "", &explain.QueryError{Summary: `"nothing" is not in ` + environment, Hint: `did you mean "northing"?`}
+	case "slow":
+		return "", context.DeadlineExceeded
+	case "broken":
+		return "", errors.New("read: token=abcdefgh12345678")
+	}
+	return query + " in " + environment + ": assigned\n  LOG_LEVEL  <info>\n  password=hunter2-and-more\x1b[2J\n", nil
+}
+
+// compareNothing answers by the names.
+func compareNothing(_ context.Context, from, to string) (string, error) {
+	if to == "west" {
+		return "", problem.WithHint(errors.New("west cannot be compared: a.yaml:7: no"), "mend its problems first")
+	}
+	return from + " → " + to + "\n  values: 2\n", nil
+}
+
+// TestQuestions: what is explained and compared, and what is refused; nothing that looks like a secret is
+// shown, and no more is asked of the loop than it bears.
+func TestQuestions(t *testing.T) {
+	h := open(fleet())
+	for _, c := range []struct {
+		target string
+		code   int
+		body   string // a part of the API's answer
+		page   string // a part of the page
+	}{
+		{"/explain?env=dev&q=large/web", 200, `"query": "large/web"`, "LOG_LEVEL  &lt;info&gt;"},
+		{"/explain?env=dev&q=nothing", 404, "did you mean", "did you mean"},
+		{"/explain?env=dev&q=slow", 503, "waits for its end", "waits for its end"},
+		{"/explain?env=dev&q=broken", 503, "token=***", "token=***"},
+		{"/explain?env=none&q=x", 404, "there is no environment", "there is no environment"},
+		{"/explain?env=dev", 400, "names not all", "<button>Explain</button>"},
+		{"/explain?env=dev&q=" + strings.Repeat("a", 257), 400, "too long", "too long"},
+		{"/diff?from=dev&to=prod", 200, "dev → prod", "fairlead diff dev prod"},
+		{"/diff?from=dev&to=west", 409, "mend its problems first", "mend its problems first"},
+		{"/diff?from=dev&to=none", 404, "there is no environment", "there is no environment"},
+	} {
+		answer, page := ask(h, http.MethodGet, api+c.target), ask(h, http.MethodGet, c.target)
+		if answer.Code != c.code || page.Code != c.code && (c.code != 400 || page.Code != 200) || !strings.Contains(answer.Body.String(), c.body) || !strings.Contains(page.Body.String(), c.page) {
+			t.Errorf("%s: %d, page %d, want %d\n%s\n%s", c.target, answer.Code, page.Code, c.code, answer.Body, mainOf(page.Body.String()))
+		}
+		if all := answer.Body.String() + page.Body.String(); strings.Contains(all, "hunter2") || strings.Contains(all, "abcdefgh") || strings.Contains(all, "\x1b") {
+			t.Errorf("%s shows a secret, or a control character:\n%s", c.target, all)
+		}
+	}
+	for range maxQuestions {
+		ask(h, http.MethodGet, api+"/diff?from=dev&to=prod")
+	}
+	if w := ask(h, http.MethodGet, api+"/diff?from=dev&to=prod"); w.Code != http.StatusTooManyRequests {
+		t.Errorf("after %d questions the next is %d", maxQuestions, w.Code)
+	}
+	if w := ask(New(Options{Store: fleet()}), http.MethodGet, "/explain"); w.Code != http.StatusNotFound {
+		t.Errorf("without what answers it the page is %d", w.Code)
+	}
+}
