@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
@@ -12,6 +13,7 @@ import (
 func newApprovePlan(a *app) *cobra.Command {
 	cc := newCommandContext(a)
 	var read actions.ReadPlan
+	plansFile := ""
 	c := &cobra.Command{
 		Use:     "approve-plan ENVIRONMENT TEAM/STACK/COMPONENT",
 		GroupID: groupPromotion,
@@ -23,7 +25,9 @@ whose plan you have read. If the output has other inputs by now, the approval is
 
 With spec.plans.webhook in StackSettings, --digest names the plan itself: it is what
 fairlead stack plan --plans shows. If the plan that tofu-controller makes before it applies
-has another digest, it is not applied.
+has another digest, it is not applied. --plans names a file with what tofu-controller keeps
+of the plans; the digest is taken from it, and a pull request shows the plan to those who
+review it.
 
 Remove the approval once the plan was applied. When anything that the plan is made from
 changes, the environment stops until the approval is removed.`,
@@ -44,6 +48,15 @@ changes, the environment stops until the approval is removed.`,
 			if read.Digest != "" && !model.IsPlanDigest(read.Digest) {
 				return usageErrorf("copy what fairlead stack plan --plans shows: sha256: and 64 hexadecimal digits", "%q is not the digest of a plan", read.Digest)
 			}
+			var err error
+			read.Plans, err = readPlans(plansFile, c.InOrStdin())
+			if err != nil {
+				return err
+			}
+			for name, plan := range read.Plans {
+				plan.Text = display.SanitizeLines(plan.Text)
+				read.Plans[name] = plan
+			}
 			d, err := cc.openForEphemeral(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -54,6 +67,7 @@ changes, the environment stops until the approval is removed.`,
 	c.Flags().SortFlags = false
 	c.Flags().StringVar(&read.Inputs, "inputs", "", "what the plan is made from: a `digest`")
 	c.Flags().StringVar(&read.Digest, "digest", "", "the `digest` of the plan, where plans are compared before they are applied")
+	c.Flags().StringVar(&plansFile, "plans", "", "`file` with the ConfigMaps and Secrets in which tofu-controller keeps plans, as kubectl prints them in YAML; - for standard input")
 	cc.addActionFlags(c, "")
 	return c
 }

@@ -85,7 +85,7 @@ type plannedComponent struct {
 }
 
 func (p *stackPlanCommand) run(ctx context.Context, stack, from, to string) error {
-	plans, err := p.readPlans()
+	plans, err := readPlans(p.plansFile, p.stdin)
 	if err != nil {
 		return err
 	}
@@ -152,15 +152,15 @@ func (p *stackPlanCommand) renderSides(ctx context.Context, environment string, 
 // maxPlans bounds, in bytes, the file of --plans.
 const maxPlans = 64 << 20
 
-// readPlans returns the plans in the file of --plans.
-func (p *stackPlanCommand) readPlans() (stackfiles.ReadablePlans, error) {
-	from := p.stdin
-	switch p.plansFile {
+// readPlans returns the plans in the file of --plans; "" for none, and "-" for standard input.
+func readPlans(name string, stdin io.Reader) (stackfiles.ReadablePlans, error) {
+	from := stdin
+	switch name {
 	case "":
 		return nil, nil
 	case "-":
 	default:
-		file, err := os.Open(p.plansFile)
+		file, err := os.Open(name)
 		if err != nil {
 			return nil, usageErrorf("kubectl get configmap,secret -A -l infra.contrib.fluxcd.io/plan-name -o yaml prints what it has to hold", "--plans: %v", err)
 		}
@@ -172,11 +172,11 @@ func (p *stackPlanCommand) readPlans() (stackfiles.ReadablePlans, error) {
 		err = fmt.Errorf("it is larger than %d MB", maxPlans>>20)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the plans in %s: %w", p.plansFile, err)
+		return nil, fmt.Errorf("read the plans in %s: %w", name, err)
 	}
 	plans, err := stackfiles.ReadPlans(data)
 	if err != nil {
-		return nil, problem.WithHint(fmt.Errorf("read the plans in %s: %w", p.plansFile, err),
+		return nil, problem.WithHint(fmt.Errorf("read the plans in %s: %w", name, err),
 			"kubectl get configmap,secret -A -l infra.contrib.fluxcd.io/plan-name -o yaml prints what it has to hold")
 	}
 	return plans, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
@@ -37,6 +38,7 @@ type change struct {
 	title         string // the first line of the message
 	summary       string
 	reason        string   // what the person says
+	shown         string   // a text of several lines that its pull request shows
 	commitSubject string   // of the commit of the base that it is about
 	from, to      string   // commits of the base
 	notes         []string // how to was chosen
@@ -48,6 +50,9 @@ type change struct {
 
 // maxText is how long one text of a message may be.
 const maxText = 1000
+
+// maxShown is how many characters of a text a pull request shows: less than all forges take.
+const maxShown = 50_000
 
 // commitMessage returns the message of the commit. Texts of people are put in one line, so that
 // none of it is a trailer. The last line identifies our own commits.
@@ -91,15 +96,20 @@ func (c change) pullRequestBody() string {
 	if c.from != "" && c.to != "" {
 		fmt.Fprintf(&b, "\nFrom %s to %s.\n", forge.CodeSpan(c.from), forge.CodeSpan(c.to))
 	}
-	for _, text := range []string{c.commitSubject, c.reason} {
-		if text != "" {
-			fmt.Fprintf(&b, "\n> %s\n", forge.EscapeMarkdown(forge.OneLine(text, maxText)))
+	for _, said := range []string{c.commitSubject, c.reason} {
+		if said != "" {
+			fmt.Fprintf(&b, "\n> %s\n", forge.EscapeMarkdown(forge.OneLine(said, maxText)))
 		}
+	}
+	if c.shown != "" { // as code, in which Markdown is inert
+		shown := text.Limit(strings.TrimRight(c.shown, "\n"), maxShown)
+		fence := strings.Repeat("`", max(3, text.LongestBackticks(shown)+1))
+		fmt.Fprintf(&b, "\n%s\n%s\n%s\n", fence, shown, fence)
 	}
 	if c.forced != "" {
 		fmt.Fprintf(&b, "\n**Forced**, because: %s\n\n", forge.EscapeMarkdown(forge.OneLine(c.forced, maxText)))
-		for _, text := range c.overridden {
-			fmt.Fprintf(&b, "- overrides: %s\n", forge.EscapeMarkdown(text))
+		for _, objection := range c.overridden {
+			fmt.Fprintf(&b, "- overrides: %s\n", forge.EscapeMarkdown(objection))
 		}
 	}
 	return b.String()

@@ -50,3 +50,17 @@ func TestWithException(t *testing.T) {
 		}
 	}
 }
+
+// TestPullRequestShowsPlan: a plan is shown as it is, in a block that it cannot end, and not longer than
+// forges take.
+func TestPullRequestShowsPlan(t *testing.T) {
+	plan := "  ~ note: \"```\" -> \"# not a heading\"\n"
+	body := change{title: "Approve the plan", shown: plan}.pullRequestBody()
+	if !strings.Contains(body, "\n````\n"+plan+"````\n") {
+		t.Errorf("the text is\n%s", body)
+	}
+	long := change{title: "Approve the plan", shown: strings.Repeat("+ resource\n", 10_000)}.pullRequestBody()
+	if !strings.HasSuffix(long, "\n```\n") || len(long) > 60_000 {
+		t.Errorf("the text has %d bytes, and ends with %q", len(long), long[len(long)-20:])
+	}
+}

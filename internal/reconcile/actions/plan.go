@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,16 +24,45 @@ type planSpec struct {
 	Reason    string `yaml:"reason,omitempty"`
 }
 
-// ReadPlan is what a person knows of the plan that they have read: what it was made from, and the digest
-// of the plan; "" if plans are not compared.
-type ReadPlan struct{ Inputs, Digest string }
+// ReadPlan is what a person knows of the plan that they have read.
+type ReadPlan struct {
+	Inputs string // what it was made from
+	Digest string // of the plan; "" if plans are not compared, or Plans has it
+	// Plans are what tofu-controller keeps, the plan among them; nil if that is not at hand. A pull
+	// request shows it.
+	Plans stackfiles.ReadablePlans
+}
+
+// findPlan returns the text and the digest of the plan of a component among those at hand.
+func (r ReadPlan) findPlan(c stackfiles.ComponentSummary, namespace string) (text, digest string, err error) {
+	if r.Plans == nil {
+		return "", r.Digest, nil
+	}
+	name := namespace + "/" + c.Object
+	made, known := r.Plans[stackfiles.ObjectName{Namespace: namespace, Name: c.Object}]
+	switch {
+	case !known:
+		return "", "", problem.Refusef("kubectl get configmap,secret -n "+namespace+" -l infra.contrib.fluxcd.io/plan-name -o yaml prints them", "there is no plan of the Terraform object %s among the plans", name)
+	case made.ID != c.Plan:
+		return "", "", problem.Refusef("read it again once the cluster has made "+c.Plan, "the plan of the Terraform object %s is %s, and the output has it make %s", name, made.ID, c.Plan)
+	case r.Digest != "" && r.Digest != made.Digest:
+		return "", "", problem.Refusef("read it again", "the plan of the Terraform object %s has the digest %s, and not %s", name, cmp.Or(made.Digest, "of no plan in JSON"), r.Digest)
+	case !c.Compared:
+		return made.Text, r.Digest, nil
+	}
+	return made.Text, made.Digest, nil
+}
 
 // ApprovePlan writes a person's approval of the plan that a component of a stack makes from inputs:
 // those on the output branch, which clusters have. Whoever approves names the inputs of the plan that
 // they have read; if the branch has others, the approval is refused.
 func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component string, read ReadPlan, reason string) (Result, error) {
 	inputs := read.Inputs
-	c, head, err := d.findPlan(ctx, environment, stack, component)
+	c, namespace, head, err := d.findPlan(ctx, environment, stack, component)
+	if err != nil {
+		return Result{}, err
+	}
+	text, digest, err := read.findPlan(c, namespace)
 	if err != nil {
 		return Result{}, err
 	}
@@ -41,12 +71,12 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 	case c.Inputs != inputs:
 		return Result{}, problem.Refusef("read the plan that the component makes now: the annotation "+stackfiles.InputsAnnotation+" of its Terraform object names its inputs",
 			"%s is made from the inputs %s, and not from %s", what, c.Inputs, inputs)
-	case c.Compared && read.Digest == "":
-		return Result{}, problem.Refusef("read it with fairlead stack plan --plans, and add --digest with the digest that is shown",
+	case c.Compared && digest == "":
+		return Result{}, problem.Refusef("read it with fairlead stack plan --plans, and add --digest with the digest that is shown, or --plans",
 			"tofu-controller has %s compared before it applies it, and the digest of the plan that was read is missing", what)
-	case !c.Compared && read.Digest != "":
+	case !c.Compared && digest != "":
 		return Result{}, problem.Refusef("set spec.plans.webhook of the StackSettings, or leave out --digest", "%s is not compared with a digest before it is applied", what)
-	case c.Approval == c.Plan && c.Digest != read.Digest:
+	case c.Approval == c.Plan && c.Digest != digest:
 		return Result{}, problem.Refusef("remove the approval, and read the plan that the component makes then",
 			"%s was approved with the digest %s", what, c.Digest)
 	case c.Approval == "auto":
@@ -63,59 +93,60 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 		file := source.PlanFile(v.branch.Folder, name)
 		done := change{
 			action: approveAction, environment: environment, part: stack + "/" + component, reason: reason,
-			title:   fmt.Sprintf("Approve %s in %s", what, environment),
+			shown: text, title: fmt.Sprintf("Approve %s in %s", what, environment),
 			summary: fmt.Sprintf("%s approves %s in %s, which is to %s: remove %s once it was applied", d.options.Author.Email, what, environment, c.Action, file),
 		}
 		for _, a := range others {
 			switch {
-			case string(a.Inputs) == inputs && string(a.Plan) == c.Plan && a.Digest == read.Digest && (string(a.Output) == head || c.Approval == c.Plan):
+			case string(a.Inputs) == inputs && string(a.Plan) == c.Plan && a.Digest == digest && (string(a.Output) == head || c.Approval == c.Plan):
 				done.summary = what + " is approved already"
 				return done, nil
 			case a.Pos.File != file:
 				return done, problem.Refusef("remove it", "there is an approval of another plan of %s/%s: PlanApproval/%s in %s", stack, component, a.Name, a.Pos.File)
 			}
 		}
-		text, err := model.EncodeObject("PlanApproval", name, planSpec{stack, component, c.Plan, inputs, head, read.Digest, reason})
+		text, err := model.EncodeObject("PlanApproval", name, planSpec{stack, component, c.Plan, inputs, head, digest, reason})
 		done.files = map[string][]byte{file: text}
 		return done, err
 	})
 }
 
-// findPlan returns a component of a stack as the head of the output branch has it, and that commit.
-func (d *Session) findPlan(ctx context.Context, environment, stack, component string) (found stackfiles.ComponentSummary, head string, err error) {
+// findPlan returns a component of a stack as the head of the output branch has it, with the namespace of
+// its objects, and that commit.
+func (d *Session) findPlan(ctx context.Context, environment, stack, component string) (found stackfiles.ComponentSummary, namespace, head string, err error) {
 	var none stackfiles.ComponentSummary
 	to, remote, err := d.fetchOutput(ctx, environment)
 	if err != nil {
-		return none, "", err
+		return none, "", "", err
 	}
 	if to == nil {
-		return none, "", problem.Refusef("", "%s has no output", environment)
+		return none, "", "", problem.Refusef("", "%s has no output", environment)
 	}
 	head, err = remote.Mirror().Branch(to.Branch)
 	if err != nil {
-		return none, "", fmt.Errorf("read the output of %s: %w", environment, err)
+		return none, "", "", fmt.Errorf("read the output of %s: %w", environment, err)
 	}
 	output, err := remote.Mirror().View(head)
 	if err != nil {
-		return none, "", err
+		return none, "", "", err
 	}
 	all, err := stackfiles.Summarize(output.Tree.Sub(publish.CleanFolder(to.Path)))
 	if failed := output.Err(); failed != nil {
 		err = failed
 	}
 	if err != nil {
-		return none, "", fmt.Errorf("read the output of %s: %w", environment, err)
+		return none, "", "", fmt.Errorf("read the output of %s: %w", environment, err)
 	}
 	var known []string
 	for _, s := range all {
 		for _, c := range s.Components {
 			known = append(known, s.Stack+"/"+c.Name)
 			if s.Stack == stack && c.Name == component && c.Inputs != "" {
-				return c, head, nil
+				return c, s.Namespace, head, nil
 			}
 		}
 	}
-	return none, "", problem.Refusef(problem.DidYouMean(stack+"/"+component, known), "the output of %s, on the branch %s, has no component %s/%s with plans", environment, to.Branch, stack, component)
+	return none, "", "", problem.Refusef(problem.DidYouMean(stack+"/"+component, known), "the output of %s, on the branch %s, has no component %s/%s with plans", environment, to.Branch, stack, component)
 }
 
 // findPlanApprovals returns the approvals of plans of a component.
