@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -97,6 +98,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		return err
 	}
 	k.input.noteAhead(ctx, func(base string) string { return "check it with --base " + base })
+	var models []*model.Model
 	all := problemSet{}
 	report := checkReport{Environments: []checkedEnvironment{}}
 	if unread != nil {
@@ -114,10 +116,18 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		e.Problems = k.applyStrict(e.Problems)
 		all.add(name, e.Problems)
 		report.Environments = append(report.Environments, newCheckedEnvironment(e))
+		models = append(models, e.Model)
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	shared := clusters.CheckEnvironments(models)
+	for i := range report.Environments {
+		e := &report.Environments[i]
+		found := shared[e.Environment]
+		all.addNew(e.Environment, found)
+		e.Problems, e.Ready = e.Problems+len(found), e.Ready && len(found) == 0
 	}
 	if unread == nil {
 		chain, err := k.checkChain(ctx, names, all)

@@ -145,3 +145,74 @@ func summarize(all []*clusters.Manifest) string {
 	}
 	return b.String()
 }
+
+// TestSets resolves each step of Claudie's test sets: those of the planner, and those here, the later steps
+// of which are edits of the one before. Nothing is wrong with any that can be seen without a cloud.
+func TestSets(t *testing.T) {
+	settings, _, _ := strings.Cut(limitsText[strings.Index(limitsText, "apiVersion"):], "apiVersion: claudie.io")
+	for pattern, fewest := range map[string]int{"testdata/sets/*.txtar": 8, "../provision/testdata/plan/[ast]*[1345].txtar": 6} {
+		sets := 0
+		golden.Run(t, pattern, func(t *testing.T, c *golden.Case) {
+			sets++
+			text := ""
+			for step := 1; ; step++ {
+				name := fmt.Sprintf("%d.yaml", step)
+				switch edit := c.Text(fmt.Sprintf("%d.edit", step)); {
+				case c.Text(name) != "":
+					text = c.Text(name)
+				case edit != "":
+					text = applyEdit(t, text, edit)
+				default:
+					return
+				}
+				all, problems := resolveText(settings + text)
+				if len(all) == 0 {
+					t.Errorf("step %d: there is no manifest", step)
+				}
+				for _, p := range problems {
+					if !p.Warning && !strings.Contains(p.Summary, "nothing in the control plane provides the Secret") {
+						t.Errorf("step %d: %s", step, p)
+					}
+				}
+			}
+		})
+		if sets < fewest {
+			t.Errorf("%s: there are %d sets", pattern, sets)
+		}
+	}
+}
+
+// TestCheckEnvironments: a machine and a DNS name are in one environment. What two manifests of one
+// environment both have was reported before.
+func TestCheckEnvironments(t *testing.T) {
+	manifest := func(name, address, hostname string) string {
+		return fmt.Sprintf(`apiVersion: claudie.io/v1beta1
+kind: InputManifest
+metadata: {name: %s}
+spec:
+  nodePools: {static: [{name: machines, nodes: [{endpoint: %s}]}]}
+  loadBalancers: {clusters: [{name: lb, dns: {dnsZone: example.com, hostname: %s}}]}
+---
+`, name, address, hostname)
+	}
+	var models []*model.Model
+	for _, e := range []struct{ name, text string }{
+		{"dev", manifest("edge", "192.0.2.1", "dev")},
+		{"stage", manifest("edge", "192.0.2.1", "stage") + manifest("other", "192.0.2.3", "stage")},
+		{"prod", manifest("edge", "192.0.2.9", "DEV")},
+	} {
+		files := tree.FromEntries([]tree.Entry{tree.File("edge.yaml", []byte(e.text))})
+		m, _ := model.Parse(e.name, model.Layer{Kind: model.Env, Name: e.name, Files: files})
+		models = append(models, m)
+	}
+	found := clusters.CheckEnvironments(models)
+	for name, want := range map[string]string{
+		"dev":   "",
+		"stage": "stage/edge.yaml:5: InputManifest/edge: pool machines: the machine 192.0.2.1 is in InputManifest/edge of environment dev too, at dev/edge.yaml:5\n  hint: a machine is in one cluster: remove one of them\n",
+		"prod":  "prod/edge.yaml:6: InputManifest/edge: load balancer lb: the DNS name dev.example.com is of InputManifest/edge of environment dev too, at dev/edge.yaml:6\n  hint: a DNS name leads to one load balancer: choose another one\n",
+	} {
+		if got := golden.Problems(found[name]); got != want {
+			t.Errorf("%s: got\n%swant\n%s", name, got, want)
+		}
+	}
+}

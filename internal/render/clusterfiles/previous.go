@@ -1,7 +1,6 @@
 package clusterfiles
 
 import (
-	"errors"
 	"path"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -19,32 +18,19 @@ func HasClusters(output tree.Tree) bool {
 // of the change must not be merged as it is: what would destroy more than was said, or cannot be done.
 func CheckPrevious(m *model.Model, previous tree.Tree) problem.List {
 	var problems problem.List
-	written := map[string]*model.InputManifest{}
-	for _, manifest := range m.Clusters.Manifests {
-		written[manifest.Path()] = manifest
-	}
-	environment := problem.Pos{Layer: m.Environment}
+	var states []provision.State
 	for _, e := range previous.Sub(path.Join(Folder, provision.LockFolder)).Entries() {
 		lock, there := e.Tree().Lookup(provision.LockFile)
 		if !there {
 			continue
 		}
-		file := path.Join(Folder, provision.LockFolder, e.Name, provision.LockFile)
-		current, err := provision.ParseLock(lock.Data)
+		state, err := provision.ParseLock(lock.Data)
 		if err != nil {
-			hint := "restore it from the last commit of the output branch that Fairlead made"
-			if !errors.Is(err, provision.ErrEdited) {
-				hint = ""
-			}
-			problems.Addf(environment, "Environment/"+m.Environment, hint, "what clusters there are is not known: %s of the output: %v", file, err)
+			problems.Addf(problem.Pos{Layer: m.Environment}, "Environment/"+m.Environment, "restore the file from the last commit of the output branch that Fairlead made",
+				"what clusters there are is not known: %s of the output: %v", path.Join(Folder, provision.LockFolder, e.Name, provision.LockFile), err)
 			continue
 		}
-		edit := provision.Edit{Current: &current, Desired: &provision.State{}, PositionOf: func(...any) problem.Pos { return environment }}
-		if manifest := written[current.Namespace+"/"+current.Name]; manifest != nil {
-			desired := provision.NewState(manifest, &m.Clusters)
-			edit.Desired, edit.Annotations, edit.PositionOf = &desired, manifest.Annotations, manifest.PositionOf
-		}
-		problems = append(problems, provision.CheckEdit(edit)...)
+		states = append(states, state)
 	}
-	return problems
+	return append(problems, provision.CheckModel(states, m)...)
 }
