@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 	"github.com/fairlead-io/fairlead/internal/testkit/crdtest"
 )
 
@@ -265,6 +266,7 @@ func TestTerraformMessages(t *testing.T) {
 	for _, c := range []struct{ name, status, want string }{
 		{"a plan", `plan: {pending: plan-main-b}, conditions: [{type: Ready, status: Unknown, reason: TerraformPlannedWithChanges, message: "Plan generated: set approvePlan"}]`, AwaitsApproval + "plan-main-b"},
 		{"drift", `conditions: [{type: Ready, status: "False", reason: DriftDetected, message: "Drift detected.\nnull_resource.a"}]`, HasDrift + "null_resource.a"},
+		{"another plan than the approved one", `plan: {pending: plan-main-b}, conditions: [{type: Plan, status: "False", reason: PostPlanningWebhookFailed, message: "` + tfplan.Differs + `: it is x"}, {type: Ready, status: "False", reason: PostPlanningWebhookFailed, message: "` + tfplan.Differs + `: it is x"}]`, tfplan.Differs + ": it is x"},
 		{"a failure", `conditions: [{type: Ready, status: "False", reason: TFExecInitFailed, message: "error running Init"}]`, "error running Init"},
 	} {
 		objects := map[string][]json.RawMessage{}

@@ -50,6 +50,10 @@ var ignoredParts = []string{
 	"resource_drift", "relevant_attributes", "checks", "applyable", "complete", "errored",
 }
 
+// maxValues bounds how many values the parts of a plan may have that are compared: those of some
+// thousand resources. Anyone may send a plan to be compared.
+const maxValues = 500_000
+
 // sensitiveValue stands for a value that Terraform marks as sensitive.
 const sensitiveValue = "(sensitive value)"
 
@@ -71,10 +75,14 @@ func Read(text []byte) (*Plan, error) {
 		return nil, errors.New("it is not a plan of format 1, as terraform show -json prints it")
 	}
 	p := &Plan{Errored: head.Errored}
-	digested := map[string]any{}
+	digested, values := map[string]any{}, 0
 	for name, raw := range parts {
 		if slices.Contains(ignoredParts, name) {
 			continue
+		}
+		values += countValues(raw)
+		if values > maxValues {
+			return nil, fmt.Errorf("it has more than %d values", maxValues)
 		}
 		var value any
 		if err := json.Unmarshal(raw, &value); err != nil {
@@ -209,6 +217,25 @@ func hideSensitive(value, marks any) any {
 		}
 	}
 	return value
+}
+
+// countValues returns about how many values a JSON text has: how much memory they take depends on that, and
+// not on the length of the text.
+func countValues(text []byte) int {
+	n, inString, escaped := 0, false, false
+	for _, c := range text {
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case c == '"':
+			inString = !inString
+		case !inString && (c == ',' || c == ':' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
 }
 
 // isEmpty reports whether a JSON value holds nothing.

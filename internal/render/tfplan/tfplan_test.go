@@ -104,6 +104,8 @@ func TestReadMistakes(t *testing.T) {
 		"no address":     `{"format_version":"1.2","resource_changes":[{"change":{"actions":["create"]}}]}`,
 		"outputs":        `{"format_version":"1.2","output_changes":[1]}`,
 		"output":         `{"format_version":"1.2","output_changes":{"a":null}}`,
+		"too many":       `{"format_version":"1.2","x":[` + strings.Repeat("0,", 500_000) + `0]}`,
+		"too many parts": `{"format_version":"1.2","x":[` + strings.Repeat("0,", 300_000) + `0],"y":{` + strings.Repeat(`"a":0,`, 100_000) + `"a":0}}`,
 		"nested too far": `{"format_version":"1.2","configuration":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`,
 	} {
 		if p, err := tfplan.Read([]byte(text)); err == nil {
@@ -222,4 +224,13 @@ func FuzzAnswerQuestion(f *testing.F) {
 			t.Errorf("%+v, %v", answer, err)
 		}
 	})
+}
+
+// TestLongTexts: texts are no values, whatever is in them.
+func TestLongTexts(t *testing.T) {
+	text := strings.Repeat(`[{,:\"\\`, 200_000)
+	p := readPlan(t, []byte(`{"format_version":"1.2","resource_changes":[{"address":"a","change":{"actions":["create"],"after":{"user_data":"`+text+`"}}}]}`))
+	if len(p.Changes) != 1 {
+		t.Errorf("%+v", p.Count())
+	}
 }
