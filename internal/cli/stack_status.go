@@ -77,29 +77,55 @@ func (s *stackCommand) readStatuses(ctx context.Context, stacks []environmentSta
 		return nil, nil
 	}
 	defer of.Close()
+	reports, err := askPlacements(ctx, of, stacks)
+	if err != nil {
+		return nil, err
+	}
 	all := componentStatuses{}
 	for _, stack := range stacks {
 		for _, c := range stack.Components {
-			reports, err := askPlacements(ctx, of, stack, c)
-			if err != nil {
-				return nil, err
-			}
-			all[stack.key(c)] = findComponentStatus(c, reports)
+			all[stack.key(c)] = findComponentStatus(c, reports[stack.key(c)])
 		}
 	}
 	return all, nil
 }
 
-// askPlacements returns what clusters report of the objects of a component.
-func askPlacements(ctx context.Context, of fleetAsker, stack environmentStack, c stackfiles.ComponentSummary) ([]fleetview.Placement, error) {
-	reports, err := askAll[fleetview.Placement](ctx, of, "where", newValues("workload", c.Object, "environment", stack.Environment))
-	if errors.Is(err, errUsage) { // no cluster has named the object, or the environment
-		return nil, nil
+// askPlacements returns what clusters report of the objects of all components, in one question: so much
+// names some four hundred of them, and what is more is asked in another one.
+func askPlacements(ctx context.Context, of fleetAsker, stacks []environmentStack) (map[componentKey][]fleetview.Placement, error) {
+	var questions []string
+	asked := map[string]bool{}
+	for _, stack := range stacks {
+		for _, c := range stack.Components {
+			last := len(questions) - 1
+			switch {
+			case asked[c.Object]:
+			case last < 0 || len(questions[last])+1+len(c.Object) > fleetview.MaxWorkloads:
+				questions = append(questions, c.Object)
+			default:
+				questions[last] += "," + c.Object
+			}
+			asked[c.Object] = true
+		}
 	}
-	return slices.DeleteFunc(reports, func(p fleetview.Placement) bool {
-		_, name, _ := strings.Cut(p.Object, "/")
-		return name != stack.Namespace+"/"+c.Object
-	}), err
+	all := map[componentKey][]fleetview.Placement{}
+	for _, names := range questions {
+		reports, err := askAll[fleetview.Placement](ctx, of, "where", newValues("workload", names))
+		if errors.Is(err, errUsage) { // no cluster has named any of the objects
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range reports {
+			parts := strings.Split(p.Object, "/")
+			if len(parts) == 3 {
+				key := componentKey{p.Environment, parts[1], parts[2]}
+				all[key] = append(all[key], p)
+			}
+		}
+	}
+	return all, nil
 }
 
 // findComponentStatus returns the status of a component by what clusters report of its objects. What it

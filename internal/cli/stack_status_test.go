@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
@@ -102,6 +104,22 @@ func TestReadStatuses(t *testing.T) {
 		if got := strings.TrimSpace(status.Status + " " + status.Cluster); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+	var asked int
+	counting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		server.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer counting.Close()
+	many := []environmentStack{stack("prod", "shop", "payments"), stack("stage", "flux-system", "checkout-api"), stack("prod", "shop", "none")}
+	for i := range 100 {
+		many[0].Components = append(many[0].Components, stackfiles.ComponentSummary{Object: fmt.Sprint("checkout-prod-", i)})
+	}
+	once := &stackCommand{commandContext: newCommandContext(a)}
+	once.daemonURL = counting.URL
+	all, err := once.readStatuses(t.Context(), many)
+	if err != nil || asked != 1 || all.summarize(many[1]) != "ready" || all[many[0].key(many[0].Components[0])].Cluster != "east-1" {
+		t.Errorf("of %d stacks: %d questions, %v (%v)", len(many), asked, all, err)
 	}
 	silent := &stackCommand{commandContext: newCommandContext(a)}
 	silent.daemonURL = "http://127.0.0.1:1"

@@ -10,8 +10,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
-// maxParameter is the greatest length of a parameter.
-const maxParameter = 512
+// maxParameter is the greatest length of a parameter, and MaxWorkloads that of one that names workloads.
+const (
+	maxParameter = 512
+	MaxWorkloads = 8 << 10
+)
 
 // parseQuery returns the query of parameters.
 func (a question) parseQuery(values url.Values) (Query, error) {
@@ -21,7 +24,11 @@ func (a question) parseQuery(values url.Values) (Query, error) {
 		if !slices.Contains(known, name) {
 			return q, &QueryError{fmt.Sprintf("there is no parameter %s", strconv.Quote(name)), "the parameters are " + text.Join(known, " and ")}
 		}
-		if len(given) != 1 || len(given[0]) > maxParameter {
+		limit := maxParameter
+		if name == "workload" {
+			limit = MaxWorkloads
+		}
+		if len(given) != 1 || len(given[0]) > limit {
 			return q, &QueryError{fmt.Sprintf("the parameter %s is not one short text", name), "name it once"}
 		}
 		err := q.set(name, given[0])

@@ -136,12 +136,18 @@ func parsePosition(text string) (position, error) {
 	return position{}, &QueryError{fmt.Sprintf("after is %s", strconv.Quote(text)), "it is the next of the part before"}
 }
 
-// findObjects returns the names of the objects of a workload: those of the deployment target of that
-// name, or else the object of that name, or those whose last part it is.
-func findObjects(ctx context.Context, s *ledgerdb.Store, workload string) ([]string, error) {
-	found, err := s.FindTargetObjects(ctx, workload)
-	if err != nil || len(found) > 0 {
-		return found, err
+// findObjects returns the names of the objects of a workload, or of several with commas between them,
+// sorted: those of the deployment target of that name, or else the object of that name, or those whose last
+// part it is. It is an error if nothing has any of the names.
+func findObjects(ctx context.Context, s *ledgerdb.Store, workloads string) ([]string, error) {
+	wanted, found := map[string]bool{}, []string{}
+	for workload := range strings.SplitSeq(workloads, ",") {
+		objects, err := s.FindTargetObjects(ctx, workload)
+		if err != nil {
+			return nil, err
+		}
+		wanted[workload] = len(objects) == 0
+		found = append(found, objects...)
 	}
 	names, err := s.FindObjectNames(ctx)
 	if err != nil {
@@ -154,12 +160,13 @@ func findObjects(ctx context.Context, s *ledgerdb.Store, workload string) ([]str
 		if !isSource {
 			known = append(known, short)
 		}
-		if name == workload || short == workload && !isSource {
+		if wanted[name] || wanted[short] && !isSource {
 			found = append(found, name)
 		}
 	}
 	if len(found) > 0 {
-		return found, nil
+		slices.Sort(found)
+		return slices.Compact(found), nil
 	}
 	targets, err := s.FindTargets(ctx)
 	if err != nil {
@@ -167,7 +174,7 @@ func findObjects(ctx context.Context, s *ledgerdb.Store, workload string) ([]str
 	}
 	known = append(known, targets...)
 	slices.Sort(known)
-	return nil, &UnknownError{"workload", workload, slices.Compact(known)}
+	return nil, &UnknownError{"workload", workloads, slices.Compact(known)}
 }
 
 // shortName returns the last part of the name of an object.
