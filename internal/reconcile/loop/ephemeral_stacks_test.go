@@ -50,6 +50,7 @@ func TestEphemeralStack(t *testing.T) {
 				t.Errorf("its root modules are not in a branch of their own:\n%s", o)
 			}
 
+			w.wantVerified(shape.branch("pr-7"))
 			w.now = w.now.Add(50 * time.Hour)
 			d.cycle()
 			d = w.begin(t.TempDir(), use) // it remembers nothing
@@ -64,6 +65,7 @@ func TestEphemeralStack(t *testing.T) {
 			if text := w.branches("cp")["ephemeral/pr-7"]; text == "" {
 				t.Fatal("the environment is gone before its stack")
 			}
+			w.wantVerified(shape.branch("pr-7"))
 			if got := fmt.Sprint(d.state("pr-7").Problems); !strings.Contains(got, "it is removed when its stacks are destroyed") {
 				t.Errorf("nothing says what it waits for: %s", got)
 			}

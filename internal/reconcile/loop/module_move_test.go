@@ -47,6 +47,7 @@ func TestModuleMove(t *testing.T) {
 	w.merge("dev")
 	d.cycle()
 	wantPin(second)
+	w.wantVerified("dev")
 
 	push("variable \"b\" {}\n") // which nothing sets
 	d.cycle()

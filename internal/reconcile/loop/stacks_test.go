@@ -1,13 +1,18 @@
 package loop_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/verify"
 )
 
 const stackSettingsText = `apiVersion: fairlead.io/v1alpha1
@@ -38,6 +43,28 @@ func (w *world) wantStack(part string) {
 	}
 }
 
+// wantVerified checks that what a branch of the output holds is rendered again from what its record names.
+func (w *world) wantVerified(branch string) {
+	w.Helper()
+	src, err := source.Open(w.Context(), source.Options{ControlPlane: w.server.URL("cp"), CacheDir: w.TempDir(), Parser: model.NewParser()})
+	if err != nil {
+		w.Fatal(err)
+	}
+	repo, err := git.Open(w.server.Dir("out"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	all, err := verify.Commit(w.Context(), repo, w.head("out", branch), func(context.Context, string) (*source.Source, error) { return src, nil })
+	if err != nil || len(all) == 0 {
+		w.Fatalf("%s is not verified: %v (%v)", branch, all, err)
+	}
+	for _, r := range all {
+		if r.Count > 0 {
+			w.Errorf("of %s, rendered again, these differ: %v", r.Environment, r.Different)
+		}
+	}
+}
+
 // TestDeletedStack: a stack whose file is deleted is torn down, over restarts, until clusters report
 // its teardown as complete: earlier reports, and those of a part of it, are not enough.
 func TestDeletedStack(t *testing.T) {
@@ -60,6 +87,7 @@ func TestDeletedStack(t *testing.T) {
 	w.merge("dev")
 	d.cycle()
 	w.wantStack("destroy: true")
+	w.wantVerified("dev")
 	if o := w.below("dev", "environments/checkout/dev")["network/flux-kustomization.yaml"]; !strings.Contains(o, "- name: checkout-dev-eks") {
 		t.Errorf("the network does not wait for eks:\n%s", o)
 	}

@@ -20,7 +20,7 @@ func (l *Loop) verifyRendering(ctx context.Context, e *environment) error {
 	if err != nil {
 		return err
 	}
-	at := revisionsOf(r)
+	at := source.RecordedRevisions(r.Environment, r.Commits)
 	at.Ending = l.ephemerals.ending[e.name]
 	again, err := fresh.Render(ctx, e.name, at, nil)
 	if err != nil {
@@ -35,20 +35,4 @@ func (l *Loop) verifyRendering(ctx context.Context, e *environment) error {
 	e.cache = output.Cache{}
 	l.source.Forget()
 	return fmt.Errorf("rendered from memory, the tree is %s, and rendered from nothing it is %s; please report this with the commits that it was made from", r.Tree.ID(), again.Tree.ID())
-}
-
-// revisionsOf names the commits that something was rendered from.
-func revisionsOf(r source.Rendered) source.Revisions {
-	at := source.Revisions{Workloads: map[string]string{}, Recorded: true}
-	for _, c := range r.Commits {
-		switch c.Layer {
-		case "base":
-			at.Base = c.Commit
-		case r.Environment:
-			at.Environment = c.Commit
-		default:
-			at.Workloads[c.Layer] = c.Commit
-		}
-	}
-	return at
 }

@@ -43,6 +43,8 @@ type Input struct {
 	Repo   string `json:"repo,omitempty" yaml:"repo,omitempty"`
 	Commit string `json:"commit,omitempty" yaml:"commit,omitempty"`
 	Folder string `json:"folder,omitempty" yaml:"folder,omitempty"`
+	// Moves is set if modules of stacks are read from it that are named by a branch.
+	Moves bool `json:"moves,omitempty" yaml:"moves,omitempty"`
 }
 
 // BaseLayer is the layer of the base among inputs.
@@ -64,7 +66,7 @@ func NewRecord(written ...Written) Record { return Record{"fairlead.io/v1alpha1"
 func Inputs(commits []source.Commit) []Input {
 	inputs := make([]Input, 0, len(commits))
 	for _, c := range commits {
-		inputs = append(inputs, Input{c.Layer, c.Repo, c.Commit, c.Folder})
+		inputs = append(inputs, Input{c.Layer, c.Repo, c.Commit, c.Folder, c.Moves})
 	}
 	return inputs
 }

@@ -83,6 +83,9 @@ type Revisions struct {
 	// Recorded has repositories that are read only if they can be, as those of modules, left out
 	// unless Workloads has them: what was rendered without them is rendered without them again.
 	Recorded bool
+	// Moving are, among the layers of Workloads that are recorded, those that were read at the head of a
+	// branch: what names one of these today may be a tag.
+	Moving map[string]bool
 	// Ending is set for an ephemeral environment whose time is over: it is rendered without its stacks,
 	// which are destroyed as those whose files are deleted.
 	Ending bool
@@ -103,8 +106,26 @@ type Commit struct {
 	Commit string    `json:"commit,omitempty"`
 	When   time.Time `json:"-"` // it was committed
 	Folder string    `json:"folder,omitempty"`
+	// Moves is true if modules are read from it that are named by a branch, and so pinned to the commit.
+	Moves bool `json:"-"`
 	// Optional is true if the environment could be rendered without it: only modules are read from it.
 	Optional bool `json:"-"`
+}
+
+// RecordedRevisions returns the revisions that an environment was rendered from.
+func RecordedRevisions(environment string, commits []Commit) Revisions {
+	at := Revisions{Workloads: map[string]string{}, Recorded: true, Moving: map[string]bool{}}
+	for _, c := range commits {
+		switch c.Layer {
+		case "base":
+			at.Base = c.Commit
+		case environment:
+			at.Environment = c.Commit
+		default:
+			at.Workloads[c.Layer], at.Moving[c.Layer] = c.Commit, c.Moves
+		}
+	}
+	return at
 }
 
 // Source reads the environments of one control plane. It may be used

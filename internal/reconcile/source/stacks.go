@@ -76,6 +76,9 @@ func (r *reading) readNamed(ctx context.Context, m *model.Model, named rootmodul
 	if err != nil {
 		return err
 	}
+	if r.at.Recorded {
+		moves = r.at.Moving[named.Name()]
+	}
 	return r.addNamed(repo, named, model.Layer{Kind: model.Files, Name: named.Name(), Commit: at, Moves: moves})
 }
 
@@ -145,7 +148,7 @@ func (r *reading) addNamed(repo *git.Repository, named rootmodule.Repository, la
 		}
 	}
 	layer.Files = files
-	r.commits = append(r.commits, Commit{Layer: layer.Name, Repo: giturl.Redact(named.URL), Commit: layer.Commit, When: info.When, Optional: len(named.Paths) == 0})
+	r.commits = append(r.commits, Commit{Layer: layer.Name, Repo: giturl.Redact(named.URL), Commit: layer.Commit, When: info.When, Moves: layer.Moves && len(named.Modules) > 0, Optional: len(named.Paths) == 0})
 	r.layers = append(r.layers, layer)
 	return nil
 }

@@ -99,18 +99,40 @@ func findModule(files tree.Tree, team, env string) string {
 
 // recordedOf returns the revisions that something was rendered from, as verifying it names them.
 func recordedOf(r source.Rendered) source.Revisions {
-	at := source.Revisions{Workloads: map[string]string{}, Recorded: true}
-	for _, c := range r.Commits {
-		switch c.Layer {
-		case "base":
-			at.Base = c.Commit
-		case "dev":
-			at.Environment = c.Commit
-		default:
-			at.Workloads[c.Layer] = c.Commit
+	return source.RecordedRevisions("dev", r.Commits)
+}
+
+// TestRefBecomesTag: what was rendered with a module of a branch is rendered again as it was when the branch
+// is gone and a tag has its name, and what was rendered with the tag when that is a branch.
+func TestRefBecomesTag(t *testing.T) {
+	w := newStackWorld(t, "", stackText("checkout", "dev", "{module: {source: '{vpc}?ref=next'}}"))
+	w.push("vpc", "next", map[string]string{"more.tf": "variable \"size\" { default = 1 }\n"})
+	turn := func(from, to string) source.Rendered {
+		t.Helper()
+		if from != "" {
+			gittest.Git(t, w.Dir("vpc"), "update-ref", to, from)
+			gittest.Git(t, w.Dir("vpc"), "update-ref", "-d", from)
 		}
+		if err := w.source.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return w.render(source.Revisions{})
 	}
-	return at
+	branch := turn("", "")
+	tag := turn("refs/heads/next", "refs/tags/next")
+	if text := findModule(branch.Tree, "checkout", "dev"); !strings.Contains(text, "?ref=") || strings.Contains(text, "?ref=next") {
+		t.Errorf("the module of a branch is not pinned:\n%s", text)
+	}
+	if text := findModule(tag.Tree, "checkout", "dev"); !strings.Contains(text, "?ref=next") {
+		t.Errorf("the module of a tag is pinned:\n%s", text)
+	}
+	if again := w.render(recordedOf(branch)); again.Tree.ID() != branch.Tree.ID() {
+		t.Errorf("the branch is a tag, and the output another one:\n%s", findModule(again.Tree, "checkout", "dev"))
+	}
+	turn("refs/tags/next", "refs/heads/next")
+	if again := w.render(recordedOf(tag)); again.Tree.ID() != tag.Tree.ID() {
+		t.Errorf("the tag is a branch, and the output another one:\n%s", findModule(again.Tree, "checkout", "dev"))
+	}
 }
 
 // TestModuleMoves: a module that is read at the head of a branch is pinned to its commit, which is

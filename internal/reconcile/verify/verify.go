@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // ErrNoRecord is the error for a commit in which Fairlead has written nothing.
@@ -103,21 +104,18 @@ func findRecords(t tree.Tree, dir string, depth int) ([]foundRecord, error) {
 
 func (r foundRecord) verifyOutput(ctx context.Context, whole tree.Tree, open func(context.Context, string) (*source.Source, error)) (Result, error) {
 	result := Result{Environment: r.written.Environment, Folder: r.folder, From: r.written.From, Different: []string{}}
-	at := source.Revisions{Workloads: map[string]string{}, Recorded: true}
 	base := ""
+	var commits []source.Commit
 	for _, in := range r.written.From {
 		if in.Commit == "" {
 			return result, fmt.Errorf("its %s was a folder, %s, whose content at that time is not known", in.Layer, in.Folder)
 		}
-		switch in.Layer {
-		case "base":
-			at.Base, base = in.Commit, in.Repo
-		case r.written.Environment:
-			at.Environment = in.Commit
-		default:
-			at.Workloads[in.Layer] = in.Commit
+		if in.Layer == publish.BaseLayer {
+			base = in.Repo
 		}
+		commits = append(commits, source.Commit{Layer: in.Layer, Repo: in.Repo, Commit: in.Commit, Moves: in.Moves})
 	}
+	at := source.RecordedRevisions(r.written.Environment, commits)
 	if base == "" || at.Environment == "" {
 		return result, errors.New("its record does not name the commits of the base and of the environment")
 	}
@@ -125,25 +123,68 @@ func (r foundRecord) verifyOutput(ctx context.Context, whole tree.Tree, open fun
 	if err != nil {
 		return result, err
 	}
-	rendered, err := src.Render(ctx, r.written.Environment, at, &output.Cache{})
+	is := whole.Sub(r.folder)
+	should, different, err := r.renderAgain(ctx, src, at, is)
 	if err != nil {
 		return result, err
 	}
-	if rendered.Problems.Stops() {
-		return result, fmt.Errorf("it does not render any more: %s", rendered.Problems[0])
-	}
-	result.Files = rendered.Tree.Count()
-	for change := range tree.Diff(r.comparedPart(whole.Sub(r.folder), rendered.Tree), rendered.Tree) {
-		if change.Path == output.TrackingFile { // it is not written again if nothing else changes, and may name an older commit
-			continue
-		}
-		result.Count++
-		if len(result.Different) < MaxDifferent {
-			result.Different = append(result.Different, change.Path)
-		}
-	}
-	slices.Sort(result.Different)
+	result.Files, result.Count = should.Count(), len(different)
+	slices.Sort(different)
+	result.Different = append(result.Different, different[:min(len(different), MaxDifferent)]...)
 	return result, nil
+}
+
+// renderAgain returns what the record says was rendered, and the paths that differ from it. An ephemeral
+// environment without its stacks is one whose time was over, which is no part of its commits.
+func (r foundRecord) renderAgain(ctx context.Context, src *source.Source, at source.Revisions, is tree.Tree) (tree.Tree, []string, error) {
+	should, err := r.renderAt(ctx, src, at, is)
+	if err != nil {
+		return should, nil, err
+	}
+	different := r.findDifferent(is, should)
+	if len(different) == 0 {
+		return should, nil, nil
+	}
+	at.Ending = true
+	ended, err := r.renderAt(ctx, src, at, is)
+	if err == nil && len(r.findDifferent(is, ended)) == 0 {
+		return ended, nil, nil
+	}
+	return should, different, nil
+}
+
+// findDifferent returns the paths of files that are not as they should be.
+func (r foundRecord) findDifferent(is, should tree.Tree) []string {
+	var paths []string
+	for change := range tree.Diff(r.comparedPart(is, should), should) {
+		if change.Path != output.TrackingFile { // it is not written again if nothing else changes, and may name an older commit
+			paths = append(paths, change.Path)
+		}
+	}
+	return paths
+}
+
+// renderAt renders an environment, with the stacks that the output tears down because they have no file:
+// their teardown, made again from the output that has it, is the same.
+func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source.Revisions, is tree.Tree) (tree.Tree, error) {
+	rendered, err := src.Render(ctx, r.written.Environment, at, &output.Cache{})
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	problems, should := rendered.Problems, rendered.Tree
+	if !problems.Stops() {
+		previous := stackfiles.Previous{
+			Tree: is, IsDestroyed: func(stackfiles.Deleted) bool { return false }, Since: func(string, string) ([]tree.Tree, bool) { return nil, true },
+		}
+		should, _, problems, err = stackfiles.FollowPrevious(rendered.Model, rendered.Tree, previous)
+	}
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	if p, stops := problems.FirstStopping(); stops {
+		return tree.Tree{}, fmt.Errorf("it does not render any more: %s", p)
+	}
+	return should, nil
 }
 
 // comparedPart returns what is compared with what was rendered: of folders that are ours, all; of
