@@ -23,17 +23,22 @@ func newCluster(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "cluster",
 		GroupID: groupDaemon,
-		Short:   "Bootstrap and connect clusters",
+		Short:   "Provision, bootstrap and connect clusters",
 		Long: `A new cluster needs to know which output it applies; bootstrap prints that. A cluster reports
 what it runs by Flux's events, by Argo CD's notifications, or by an agent, and proves its name
-with a key of its own; connect prints what it needs for that.`,
-		Example: `  fairlead cluster bootstrap east-1 -e prod --type large --server https://fairlead.example.com
+with a key of its own; connect prints what it needs for that.
+
+List, show and plan are about the clusters that InputManifests of the control plane describe.`,
+		Example: `  fairlead cluster list
+  fairlead cluster plan dev dev@my-change
+  fairlead cluster bootstrap east-1 -e prod --type large --server https://fairlead.example.com
   fairlead cluster connect east-1 --agent --server https://fairlead.example.com --image registry.example.com/fairlead-agent:v1
   fairlead cluster connect east-1 --flux -e prod --type large --server https://fairlead.example.com`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newClusterBootstrap(newCommandContext(a)), newClusterConnect(newCommandContext(a)))
+	c.AddCommand(newClusterBootstrap(newCommandContext(a)), newClusterConnect(newCommandContext(a)), newClusterPlan(a))
+	c.AddCommand(newClusterLists(a)...)
 	return c
 }
 

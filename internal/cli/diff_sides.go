@@ -11,8 +11,10 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // side is A or B of diff: a folder, or revisions.
@@ -244,4 +246,22 @@ func (d *diffCommand) comparedEnvironments(sides [2]side) ([]string, error) {
 		return nil, newAmbiguityError(names)
 	}
 	return names, err
+}
+
+// renderSides returns the outputs of an environment on both sides, and the models that they were rendered
+// from. It prints the problems of a side that has some that stop it.
+func (d *diffCommand) renderSides(ctx context.Context, environment string, sides [2]side) (trees [2]tree.Tree, models []*model.Model, err error) {
+	var problems [2]problem.List
+	var cache output.Cache
+	for i, s := range sides {
+		trees[i], problems[i], err = d.readTree(ctx, environment, s, &cache, &models)
+		if err != nil {
+			return trees, nil, err
+		}
+	}
+	if problems[0].Stops() || problems[1].Stops() {
+		d.printProblems(environment, sides, problems)
+		return trees, nil, &problemsError{summary: environment + " cannot be planned: there are problems"}
+	}
+	return trees, models, nil
 }

@@ -12,11 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
-	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
-	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/render/output"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
@@ -101,7 +98,7 @@ func (p *stackPlanCommand) run(ctx context.Context, stack, from, to string) erro
 	var found []plannedStack
 	var known []string
 	err = p.input.forEachEnvironment(names, "plan", func(name string) error {
-		trees, err := p.renderSides(ctx, name, sides)
+		trees, _, err := p.renderSides(ctx, name, sides)
 		if err != nil {
 			return err
 		}
@@ -128,25 +125,6 @@ func (p *stackPlanCommand) run(ctx context.Context, stack, from, to string) erro
 		return usageErrorf("name one with -e", "the stack %s is in the environments %s", stack, text.Join(environments, " and "))
 	}
 	return p.printPlan(found[0])
-}
-
-// renderSides returns the outputs of an environment on both sides. It prints the problems of a side that
-// has some that stop it.
-func (p *stackPlanCommand) renderSides(ctx context.Context, environment string, sides [2]side) (trees [2]tree.Tree, err error) {
-	var problems [2]problem.List
-	var models []*model.Model
-	var cache output.Cache
-	for i, s := range sides {
-		trees[i], problems[i], err = p.readTree(ctx, environment, s, &cache, &models)
-		if err != nil {
-			return trees, err
-		}
-	}
-	if problems[0].Stops() || problems[1].Stops() {
-		p.printProblems(environment, sides, problems)
-		return trees, &problemsError{summary: environment + " cannot be planned: there are problems"}
-	}
-	return trees, nil
 }
 
 // maxPlans bounds, in bytes, the file of --plans.

@@ -24,9 +24,9 @@ type CloudChange struct {
 	After  provision.CloudCount `json:"after"`
 }
 
-// compareClusters returns what a change from one output to another does with clusters, in the order of the
+// CompareClusters returns what a change from one output to another does with clusters, in the order of the
 // output's folders. Of each manifest, the outputs have a lock.
-func compareClusters(old, new tree.Tree) []ClusterChange {
+func CompareClusters(old, new tree.Tree) []ClusterChange {
 	var all []ClusterChange
 	for was, is := range tree.ZipChanged(old, new) {
 		before, after := was.Tree().Sub(provision.LockFolder), is.Tree().Sub(provision.LockFolder)
@@ -58,14 +58,48 @@ func newClusterChange(folder string, old, new tree.Tree) (ClusterChange, bool) {
 		}
 		*side.state = state
 	}
+	c := compareStates(&current, &desired)
+	return c, len(c.Steps) > 0 || c.Unknown != ""
+}
+
+// CompareStates returns what a change from some manifests to others does with clusters: of those that
+// there are in their order, and behind them of those that go.
+func CompareStates(old, new []provision.State) []ClusterChange {
+	var all []ClusterChange
+	compare := func(current, desired *provision.State) {
+		if c := compareStates(current, desired); len(c.Steps) > 0 || c.Unknown != "" {
+			all = append(all, c)
+		}
+	}
+	find := func(states []provision.State, path string) *provision.State {
+		for i := range states {
+			if states[i].Path() == path {
+				return &states[i]
+			}
+		}
+		return nil
+	}
+	for i := range new {
+		compare(cmp.Or(find(old, new[i].Path()), &provision.State{}), &new[i])
+	}
+	for i := range old {
+		if find(new, old[i].Path()) == nil {
+			compare(&old[i], &provision.State{})
+		}
+	}
+	return all
+}
+
+// compareStates returns what a change of one manifest does with its clusters.
+func compareStates(current, desired *provision.State) ClusterChange {
 	c := ClusterChange{Manifest: cmp.Or(desired.Path(), current.Path())}
-	plan, err := provision.NewPlan(&current, &desired)
+	plan, err := provision.NewPlan(current, desired)
 	if err != nil {
 		c.Unknown = err.Error()
-		return c, true
+		return c
 	}
-	c.Steps, c.Clouds = plan.Steps, compareClouds(provision.CountClouds(&current), provision.CountClouds(&desired))
-	return c, len(c.Steps) > 0
+	c.Steps, c.Clouds = plan.Steps, compareClouds(provision.CountClouds(current), provision.CountClouds(desired))
+	return c
 }
 
 // compareClouds pairs counts of nodes by cloud. Both are sorted.

@@ -67,7 +67,7 @@ func (c ClusterChange) Markdown(steps int) string {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", tableCell(cloud.Cloud), countNodes(cloud.Before), countNodes(cloud.After))
 	}
 	if len(c.Steps) <= steps {
-		fmt.Fprintf(&b, "\n```mermaid\n%s```\n", c.mermaidGraph())
+		fmt.Fprintf(&b, "\n```mermaid\n%s```\n", c.MermaidGraph())
 	}
 	return b.String()
 }
@@ -97,9 +97,9 @@ func countNodes(c provision.CloudCount) string {
 	return fmt.Sprintf("%d to %d", c.Fewest, c.Most)
 }
 
-// mermaidGraph returns the graph of the steps: an arrow leads from each step to those that wait for it. An
+// MermaidGraph returns the graph of the steps: an arrow leads from each step to those that wait for it. An
 // outage is drawn with a thick border.
-func (c ClusterChange) mermaidGraph() string {
+func (c ClusterChange) MermaidGraph() string {
 	var b strings.Builder
 	b.WriteString("graph TD\n")
 	number := map[string]int{}

@@ -174,6 +174,6 @@ func Compare(old, new tree.Tree, opt Options) Report {
 	s.visitRoot(old, new)
 	s.report.Targets, s.report.Workloads = len(s.targets), len(s.workloads)
 	s.finishGroups()
-	s.report.ClusterChanges = compareClusters(old, new)
+	s.report.ClusterChanges = CompareClusters(old, new)
 	return s.report
 }

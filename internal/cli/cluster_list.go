@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// clusterListCommand is `fairlead cluster list` and `fairlead cluster show`.
+type clusterListCommand struct {
+	*commandContext
+	input input
+}
+
+// newClusterLists returns the commands that show the clusters of a control plane.
+func newClusterLists(a *app) []*cobra.Command {
+	var all []*cobra.Command
+	for _, sub := range []struct {
+		command *cobra.Command
+		run     func(ctx context.Context, c *clusterListCommand, args []string) error
+	}{
+		{&cobra.Command{Use: "list", Short: "List the clusters that environments provision", Args: checkArguments(0, 0)}, listProvisioned},
+		{&cobra.Command{Use: "show NAME", Short: "Show the pools and load balancers of a provisioned cluster", Args: checkArguments(1, 1)}, showProvisioned},
+	} {
+		c := &clusterListCommand{commandContext: newCommandContext(a)}
+		sub.command.RunE = func(command *cobra.Command, args []string) error { return sub.run(command.Context(), c, args) }
+		c.input.addEnvironmentFlag(sub.command, "all")
+		a.addOutputFlag(sub.command)
+		c.input.addInputFlags(sub.command)
+		all = append(all, sub.command)
+	}
+	return all
+}
+
+// provisionedCluster is a cluster of a manifest of an environment.
+type provisionedCluster struct {
+	environment string
+	manifest    *clusters.Manifest
+	*clusters.Unit
+}
+
+// readClusters reads environments, and returns the clusters that they provision.
+func (c *clusterListCommand) readClusters(ctx context.Context) ([]provisionedCluster, error) {
+	if err := c.input.openSource(ctx); err != nil {
+		return nil, err
+	}
+	names, err := c.input.selectEnvironments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []provisionedCluster
+	for _, name := range names {
+		r, err := c.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
+		if err != nil {
+			return nil, err
+		}
+		if r.Problems.Stops() {
+			return nil, newProblemsError(r.Problems)
+		}
+		manifests, _ := clusters.Resolve(r.Model)
+		for _, m := range manifests {
+			for _, u := range m.Units {
+				all = append(all, provisionedCluster{name, m, u})
+			}
+		}
+	}
+	return all, nil
+}
+
+// clusterType returns the cluster type of the cluster; "" for none.
+func (p provisionedCluster) clusterType() string {
+	if p.Binding == nil {
+		return ""
+	}
+	return p.Binding.ClusterType
+}
+
+// countNodes returns how many nodes pools have, as a number or its bounds.
+func (p provisionedCluster) countNodes(pools ...string) string {
+	fewest, most := 0, 0
+	for _, pool := range pools {
+		a, b := p.manifest.Spec.CountNodes(pool)
+		fewest, most = fewest+a, most+b
+	}
+	if fewest == most {
+		return fmt.Sprint(fewest)
+	}
+	return fmt.Sprintf("%d to %d", fewest, most)
+}
+
+func listProvisioned(ctx context.Context, c *clusterListCommand, _ []string) error {
+	all, err := c.readClusters(ctx)
+	if err != nil {
+		return err
+	}
+	l := listing{
+		columns: []column{
+			{key: "environment"}, {key: "cluster"}, {key: "version"}, {key: "control"}, {key: "compute"}, {key: "clusterType"},
+			{key: "manifest"}, {key: "executor", wide: true}, {key: "network", wide: true}, {key: "loadBalancers", wide: true},
+		},
+		names: list.Convert(all, func(p provisionedCluster) string { return p.Name }),
+		empty: "no clusters are provisioned\n",
+	}
+	for _, p := range all {
+		balancers := list.Convert(p.LoadBalancers, func(lb *claudie.LoadBalancer) string { return lb.Name })
+		l.rows = append(l.rows, []any{
+			p.environment, p.Name, p.Version, p.countNodes(p.Pools.Control...), p.countNodes(p.Pools.Compute...), p.clusterType(),
+			p.manifest.Path(), p.manifest.Executor, p.Network, balancers,
+		})
+	}
+	return c.app.printListing(l)
+}
+
+func showProvisioned(ctx context.Context, c *clusterListCommand, args []string) error {
+	all, err := c.readClusters(ctx)
+	if err != nil {
+		return err
+	}
+	var found []provisionedCluster
+	for _, p := range all {
+		if p.Name == args[0] {
+			found = append(found, p)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return newUnknownError("cluster", args[0], list.Convert(all, func(p provisionedCluster) string { return p.Name }))
+	case 1:
+	default:
+		return usageErrorf("name one with -e", "the cluster %s is in the environments %s", args[0], strings.Join(list.Convert(found, func(p provisionedCluster) string { return p.environment }), ", "))
+	}
+	return c.app.printListing(found[0].newPoolListing())
+}
+
+// newPoolListing returns the pools of the cluster and of its load balancers as a table.
+func (p provisionedCluster) newPoolListing() listing {
+	l := listing{columns: []column{
+		{key: "pool"}, {key: "of"}, {key: "nodes"}, {key: "provider"}, {key: "region"}, {key: "serverType"}, {key: "zone", wide: true}, {key: "image", wide: true}, {key: "roles", wide: true},
+	}}
+	add := func(pool, of string, roles []string) {
+		row := []any{pool, of, p.countNodes(pool), "static", "", "", "", "", roles}
+		if d := p.manifest.Spec.FindDynamicPool(pool); d != nil {
+			row = []any{pool, of, p.countNodes(pool), d.ProviderSpec.Name, d.ProviderSpec.Region, d.ServerType, d.ProviderSpec.Zone, d.Image, roles}
+		}
+		l.rows = append(l.rows, row)
+	}
+	for _, pool := range p.Pools.Control {
+		add(pool, "control", nil)
+	}
+	for _, pool := range p.Pools.Compute {
+		add(pool, "compute", nil)
+	}
+	for _, lb := range p.LoadBalancers {
+		for _, pool := range lb.Pools {
+			add(pool, "load balancer "+lb.Name, lb.Roles)
+		}
+	}
+	return l
+}

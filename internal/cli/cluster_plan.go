@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+)
+
+// clusterPlanCommand is `fairlead cluster plan`.
+type clusterPlanCommand struct {
+	diffCommand
+	guards problem.List
+}
+
+func newClusterPlan(a *app) *cobra.Command {
+	p := &clusterPlanCommand{diffCommand: diffCommand{app: a}}
+	c := &cobra.Command{
+		Use:   "plan A B",
+		Short: "Show in which order clusters change when A becomes B",
+		Long: `Plan renders A and B, and shows in which order the clusters that InputManifests describe
+change when A becomes B: what is added, switched and removed, what is disruptive meanwhile,
+and what cannot be reverted. A and B are what fairlead diff takes. If A is a checkout of the
+GitOps repository, the plan begins with the clusters that it has.
+
+It exits with 3 if the change must not be merged as it is, and says what to do instead.`,
+		Example: `  fairlead cluster plan dev dev@my-change
+  fairlead cluster plan -e dev --worktree
+  fairlead cluster plan -e dev ../gitops dev --output mermaid`,
+		ValidArgsFunction: completeFiles,
+		RunE: func(c *cobra.Command, args []string) error {
+			sides, err := p.withWorktree(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			return p.runPlan(c.Context(), sides[0], sides[1])
+		},
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if p.input.worktree {
+			return checkArguments(0, 1)(c, args)
+		}
+		return checkArguments(2, 2)(c, args)
+	}
+	p.input.addEnvironmentFlag(c, "all that A and B are of")
+	a.addOutputFlag(c, "mermaid")
+	p.input.addInputFlags(c)
+	return c
+}
+
+// plannedClusters is what a change does with the clusters of one manifest of an environment.
+type plannedClusters struct {
+	Environment string `json:"environment,omitempty"`
+	impact.ClusterChange
+}
+
+func (p *clusterPlanCommand) runPlan(ctx context.Context, from, to string) error {
+	sides, err := p.openSides(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	p.noteBranches(ctx, sides)
+	names, err := p.comparedEnvironments(sides)
+	if err != nil {
+		return err
+	}
+	all := []plannedClusters{}
+	err = p.input.forEachEnvironment(names, "plan", func(name string) error {
+		trees, models, err := p.renderSides(ctx, name, sides)
+		if err != nil {
+			return err
+		}
+		changes := impact.CompareClusters(trees[0], trees[1])
+		if len(models) == len(sides) {
+			states := provision.NewStates(models[0])
+			changes = impact.CompareStates(states, provision.NewStates(models[1]))
+			p.guards = append(p.guards, provision.CheckModel(states, models[1])...)
+		}
+		for _, c := range changes {
+			all = append(all, plannedClusters{name, c})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.printClusters(all); err != nil {
+		return err
+	}
+	if len(p.guards) > 0 {
+		fmt.Fprint(p.app.stderr, display.FormatProblems(p.guards.Sorted(), p.app.stderr))
+	}
+	if p.guards.Stops() {
+		return &problemsError{summary: "the change must not be merged as it is"}
+	}
+	return nil
+}
+
+// printClusters prints a row for each step, or the graphs.
+func (p *clusterPlanCommand) printClusters(all []plannedClusters) error {
+	if p.app.format == "mermaid" {
+		var b strings.Builder
+		for _, c := range all {
+			b.WriteString(c.MermaidGraph())
+		}
+		_, err := fmt.Fprint(p.app.stdout, b.String())
+		return err
+	}
+	l := listing{
+		columns: []column{
+			{key: "environment", wide: true}, {key: "cluster"}, {key: "step"}, {key: "why"}, {key: "phase"}, {key: "disruption"}, {key: "reversible"},
+			{key: "id", wide: true}, {key: "after", wide: true},
+		},
+		names: []string{}, value: all, empty: "no cluster changes\n",
+	}
+	var below strings.Builder
+	for _, c := range all {
+		for _, s := range c.Steps {
+			why := strings.Join(list.Convert(s.Reason, provision.Change.String), "; ")
+			l.rows = append(l.rows, []any{c.Environment, s.Cluster, s.Sentence(), why, string(s.Phase), string(s.Disruption), s.Reversible, s.ID, s.After})
+			l.names = append(l.names, s.ID)
+		}
+		if c.Unknown != "" {
+			fmt.Fprintf(&below, "%s: the steps are not known: %s\n", display.SanitizeLines(c.Manifest), display.SanitizeLines(c.Unknown))
+		}
+	}
+	l.below = below.String()
+	return p.app.printListing(l)
+}
