@@ -271,7 +271,7 @@ func (s *Source) selectParts(m *model.Model, e *Ephemeral, ending bool) (*model.
 
 func (e *Ephemeral) selectParts(m *model.Model, ending bool) *model.Model {
 	c := *m
-	c.Stacks = e.copyStacks(m.Stacks, ending)
+	c.Stacks, c.Clusters = e.copyStacks(m.Stacks, ending), model.Clusters{} // two environments must not provision one cluster
 	c.ClusterTypes = slices.DeleteFunc(slices.Clone(m.ClusterTypes), func(t *model.ClusterType) bool { return !e.Spec.ClusterTypes.Matches(t.Labels) })
 	return &c
 }
