@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Takes the screenshots of this folder from "fairlead demo". It needs Go, Git and Chromium:
+# Takes the screenshots of this folder from "fairlead demo". It needs Go, Git, curl and Chromium:
 #
 #   docs/images/take.sh            writes 1280 pixels wide images here
 #   docs/images/take.sh DIR        writes them to another folder
@@ -29,27 +29,32 @@ until_true() {
 shows() { "$home/fairlead" status --url "$page" 2> /dev/null | grep -qE "$1"; }
 printed() { grep -qs "$1" "$home/demo.log"; }
 
-# take NAME HEIGHT takes one image.
+# take NAME HEIGHT [PATH] takes one image, of the overview or of another page.
 take() {
-  "$chromium" --headless --no-sandbox --hide-scrollbars --screenshot="$images/$1.png" \
-    --window-size="$width,$2" "$page/?refresh=off" > /dev/null 2>&1
+  "$chromium" --headless --no-sandbox --hide-scrollbars --user-data-dir="$home/browser" --screenshot="$images/$1.png" \
+    --window-size="$width,$2" "$page/${3:-}?refresh=off" > /dev/null 2>&1
   echo "$images/$1.png"
 }
+
+# pull_of ENVIRONMENT prints the number of its open pull request.
+pull_of() { curl -fsS "$page/api/v1/environments/$1" | sed -n 's/^ *"number": \([0-9]*\),$/\1/p' | head -1; }
 
 # change COMMAND... edits the control plane, and pushes.
 change() { (cd "$home/fleet/control-plane" && git pull -q && "$@" && git commit -qam "$message" && git push -q); }
 
 until_true printed 'main  *gets'
 until_true shows '^dev .*rolling-out'
-take dev "${HEIGHT:-830}"
+take dev "${HEIGHT:-900}"
 until_true shows '^stage .*rolling-out'
-take stage "${HEIGHT:-830}"
+take stage "${HEIGHT:-900}"
 until_true printed 'Part 2'
 message='Tidy the labels' change sed -i.bak 's/app: hello/app: helo/' workloads/hello.yaml
 until_true shows '^dev .*proposed .*removals'
 take deletion "${HEIGHT:-900}"
+take pull "${HEIGHT:-620}" "environments/dev/pulls/$(pull_of dev)"
 message='Take that back' change sed -i.bak 's/app: helo$/app: hello/' workloads/hello.yaml
 until_true shows '^prod .*verified +0 '
 message='Deploy from another branch' change sed -i.bak 's/branch: master/branch: mastre/' workloads/hello.yaml
 until_true shows '^dev .*failed'
 take failed "${HEIGHT:-900}"
+take commit "${HEIGHT:-620}" "commits/$(cd "$home/fleet/control-plane" && git rev-parse HEAD)"

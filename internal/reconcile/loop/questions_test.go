@@ -29,6 +29,11 @@ func TestQuestions(t *testing.T) {
 	if err != nil || report.From != "dev" || report.To != "stage" || !strings.Contains(report.Text(), "dev") {
 		t.Errorf("the report is %+v, %v", report, err)
 	}
+	chain := d.store.Snapshot().Chain
+	has := chain.FindCommit(chain.Stages[0].Commit)
+	if has.Subject == "" || has.Author == "" || has.When.IsZero() || has.ID != chain.Stages[0].Commit {
+		t.Errorf("of the commit of dev is known %+v, of %+v", has, chain.Commits)
+	}
 	before := d.state("dev").Output.Head
 	d.settle("dev")
 	if after := d.state("dev").Output.Head; after != before {

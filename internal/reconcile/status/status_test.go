@@ -223,3 +223,32 @@ func TestEmpty(t *testing.T) {
 		})
 	}
 }
+
+// TestVersion: each change of what is kept is announced, and waking a reader costs it nothing.
+func TestVersion(t *testing.T) {
+	s := &status.Store{}
+	for name, change := range map[string]func(){
+		"an environment": func() { s.SetEnvironment(status.Environment{Name: "dev"}) },
+		"removals": func() {
+			s.SetEnvironment(status.Environment{Name: "dev"})
+			s.SetRemovals("dev", []status.Removal{{Reason: "x"}})
+		},
+		"those retained": func() { s.RetainEnvironments(nil) },
+		"remotes":        func() { s.SetRemotes(nil) },
+		"a cycle":        func() { s.SetCycle(status.Cycle{Number: 1}) },
+		"an error":       func() { s.SetControlPlane("401") },
+		"promotions":     func() { s.SetPromotions(status.Chain{}) },
+	} {
+		before, changed := s.Version()
+		select {
+		case <-changed:
+			t.Fatalf("before %s something has changed", name)
+		default:
+		}
+		change()
+		<-changed
+		if after, _ := s.Version(); after == before {
+			t.Errorf("%s is no other version", name)
+		}
+	}
+}

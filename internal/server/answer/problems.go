@@ -8,6 +8,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -109,6 +111,15 @@ func (s Source) describeProblem(p problem.Problem, environments []string) Proble
 	return shown
 }
 
+// hasFailedCluster reports whether a cluster of an environment is named that has failed.
+func (s Source) hasFailedCluster(environment string) bool {
+	return slices.ContainsFunc(s.Clusters, func(o fleetview.Overview) bool {
+		return o.Environment == environment && slices.ContainsFunc(o.Laggards.Items, isFailed)
+	})
+}
+
+func isFailed(l fleetview.Laggard) bool { return l.Standing == ledger.ClassFailed.String() }
+
 // findFailures returns what failed or was stopped.
 func (s Source) findFailures() []Problem {
 	var all []Problem
@@ -120,7 +131,7 @@ func (s Source) findFailures() []Problem {
 			one.Kind, one.Summary, one.Since = Failure, cmp.Or(report.Error, report.Reason), report.Since
 		case e.State.Tone == Stopped:
 			one.Kind = Declined
-		case e.State.Tone == Bad && report.State != status.Problems:
+		case e.State.Tone == Bad && report.State != status.Problems && !s.hasFailedCluster(e.Name): // which say it themselves
 			one.Kind = Report
 		default:
 			continue
@@ -129,7 +140,7 @@ func (s Source) findFailures() []Problem {
 	}
 	for _, o := range s.Clusters {
 		for _, l := range o.Laggards.Items {
-			if l.Standing == "failed" {
+			if isFailed(l) {
 				all = append(all, Problem{Kind: Report, Environments: []string{o.Environment}, Subject: l.Cluster, Summary: l.Why, Since: l.Since})
 			}
 		}

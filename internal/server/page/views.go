@@ -167,7 +167,7 @@ func newGraphView(all []answer.Environment) *graphView {
 		}
 		box.Word = e.State.Word
 		if e.Clusters != nil && e.State.Tone != answer.Stopped {
-			box.Word += fmt.Sprintf(", %d of %d clusters", e.Clusters.Ready, e.Clusters.Expected)
+			box.Word += fmt.Sprintf(", %d/%d ready", e.Clusters.Ready, e.Clusters.Expected)
 		}
 		box.Word = text.Limit(box.Word, maxLine)
 		v.Boxes = append(v.Boxes, box)
