@@ -11,6 +11,9 @@ type Output struct {
 	Merged   time.Time
 	// Folders are the ids of the trees of the cluster types. Types without a folder are missing.
 	Folders map[string]string
+	// Abandoned are the cluster types whose folder no output of the branch has had, since the branch was
+	// rewritten: what it holds is known no longer. It is nil for an output of the branch as it is.
+	Abandoned map[string]bool
 }
 
 // Outputs are the outputs of one environment, in the order in which they were merged. Outputs of a

@@ -141,7 +141,7 @@ func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.
 		s.Class = ClassUnproven
 	case c.IsSilent(now):
 		s.Class = ClassSilent
-	case known == nil || !ours:
+	case known == nil || !ours || at.Abandoned[s.Type]:
 		s.Class = ClassUnknown
 	case !at.Holds(w.Output, s.Type):
 		s.Class = ClassBehind

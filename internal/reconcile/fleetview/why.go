@@ -66,10 +66,18 @@ func explainClass(s ledger.Situation, of situations) string {
 		return "it is not known which of its objects pulls the output"
 	case s.Platform.Phase == ledger.Unstated:
 		return fmt.Sprintf("%s has not reported", s.Cluster.Platform)
+	case isAbandoned(s, of):
+		return fmt.Sprintf("it has %s, which is of before the output branch was rewritten", s.Platform.Target())
 	case of.now.Sub(s.Since) < outputLag:
 		return fmt.Sprintf("it has %s, which is no output that is known yet", s.Platform.Target())
 	}
 	return fmt.Sprintf("it has %s, which is not one of ours", s.Platform.Target())
+}
+
+// isAbandoned reports whether a cluster has what its branch held before that was rewritten, and not since.
+func isAbandoned(s ledger.Situation, of situations) bool {
+	at, known := of.wants.Outputs.Find(s.Platform.Target())
+	return known && at.Abandoned[s.Type]
 }
 
 // outputLag is how much earlier than Fairlead a cluster may see an output.

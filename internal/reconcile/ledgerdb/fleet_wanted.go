@@ -98,11 +98,18 @@ func (s *Store) FindWants(ctx context.Context, environment string, revisions, ty
 // from; the zero output for none.
 func findOutput(ctx context.Context, in session, statement, environment string, args ...any) (o ledger.Output, base string, err error) {
 	var seq, authored, merged int64
+	abandoned := false // whether its branch was rewritten since
 	err = in.query(ctx, statement, append([]any{environment}, args...), func(scan scanFunc) error {
-		return scan(&o.Revision, &seq, &base, &authored, &merged)
+		return scan(&o.Revision, &seq, &abandoned, &base, &authored, &merged)
 	})
 	if err != nil || o.Revision == "" {
 		return o, base, err
+	}
+	if abandoned {
+		o.Abandoned, err = findAbandoned(ctx, in, environment, seq)
+		if err != nil {
+			return o, base, err
+		}
 	}
 	o.Merged, o.Folders = timeOf(merged), map[string]string{}
 	err = in.query(ctx, "fleet_folders", []any{environment, seq}, func(scan scanFunc) error {
@@ -112,4 +119,16 @@ func findOutput(ctx context.Context, in session, statement, environment string, 
 		return err
 	})
 	return o, base, err
+}
+
+// findAbandoned returns the cluster types whose folder in an output no output of the branch has, as it is.
+func findAbandoned(ctx context.Context, in session, environment string, seq int64) (map[string]bool, error) {
+	types := map[string]bool{}
+	err := in.query(ctx, "fleet_abandoned", []any{environment, seq}, func(scan scanFunc) error {
+		var name string
+		err := scan(&name)
+		types[name] = true
+		return err
+	})
+	return types, err
 }

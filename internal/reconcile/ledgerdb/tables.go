@@ -41,7 +41,7 @@ var exportedTables = []table{
 	newTable("span", "object, since", "object since until phase revision attempted message late! app"),
 	newTable("environment", "id", "id name$ repo$ branch$ folder$ rank gone"),
 	newTable("cluster_type", "id", "id environment name$ expected"),
-	newTable("output", "id", "id environment seq line sha$ base$ plane$ authored merged"),
+	newTable("output", "id", "id environment seq line sha$ base$ plane$ authored merged abandoned"),
 	newTable("desired_type", "cluster_type, from_seq", "cluster_type from_seq to_seq folder$"),
 	newTable("assignment", "id", "id cluster_type target$"),
 	newTable("reconciler_file", "id", "id digest$"),

@@ -37,10 +37,10 @@ type WantedState struct {
 type Outputs struct {
 	Environment Environment
 	// Follows is the newest output that is stored; NewLine is set if the branch does not go on from
-	// there.
-	Follows string
-	NewLine bool
-	Changes []ledger.OutputChange // the oldest first; their Parts were written before
+	// there, but from Fork, which is "" if it goes on from none that is stored.
+	Follows, Fork string
+	NewLine       bool
+	Changes       []ledger.OutputChange // the oldest first; their Parts were written before
 	// Expected is how many clusters of a type there should be; all others have no number. What is stored
 	// stays if it is nil.
 	Expected map[string]int
@@ -177,6 +177,13 @@ func (w *outputWriter) writeAll(ctx context.Context, o Outputs, known WantedStat
 	w.types, w.seq, w.line = map[string]int64{}, known.seq, max(known.line, 1)
 	if o.NewLine && known.Newest != "" {
 		w.line++
+		err := w.exec(ctx, "output_abandon", w.environment, w.line, o.Fork)
+		if err == nil {
+			err = w.exec(ctx, "output_return", w.environment, o.Fork)
+		}
+		if err != nil {
+			return earliest, err
+		}
 	}
 	for i, c := range o.Changes {
 		if o.NewLine && c.Merged.Before(known.merged) { // it was wanted before, and is wanted again

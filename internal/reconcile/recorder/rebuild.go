@@ -38,18 +38,18 @@ func RebuildOutputs(ctx context.Context, store *ledgerdb.Store, branches []wante
 
 // readOutputs returns all outputs of an environment.
 func readOutputs(ctx context.Context, b wanted.Branch) (ledgerdb.Outputs, Rebuilt, error) {
-	o, r := newOutputs(b, "", false), Rebuilt{Environment: b.Environment}
+	o, r := newOutputs(b, ""), Rebuilt{Environment: b.Environment}
 	head, err := b.FindHead()
 	if err != nil || head == "" {
 		return o, r, err
 	}
-	commits, _, err := b.ListNew(head, "", func(string) (bool, error) { return false, nil })
+	news, err := b.ListNew(head, "", func(string) (bool, error) { return false, nil })
 	if err != nil {
 		return o, r, err
 	}
 	reader := wanted.NewReader(b, wanted.Known{})
 	targets := map[string]map[string]bool{} // by cluster type
-	for _, commit := range commits {
+	for _, commit := range news.Commits {
 		c, err := reader.ReadChange(ctx, commit)
 		if err != nil {
 			return o, r, err
@@ -57,7 +57,7 @@ func readOutputs(ctx context.Context, b wanted.Branch) (ledgerdb.Outputs, Rebuil
 		o.Changes = append(o.Changes, c)
 		applyChange(targets, c)
 	}
-	r.Outputs, r.ClusterTypes = len(commits), len(targets)
+	r.Outputs, r.ClusterTypes = len(news.Commits), len(targets)
 	for _, names := range targets {
 		r.Assignments += len(names)
 	}

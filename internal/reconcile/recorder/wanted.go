@@ -119,7 +119,7 @@ func (r *Recorder) recordOutputs(ctx context.Context, b wanted.Branch) error {
 		return err
 	}
 	r.flushing.Lock()
-	next := recorded{r.store, head, newOutputs(b, "", false).Environment, b.Expected}
+	next := recorded{r.store, head, newOutputs(b, "").Environment, b.Expected}
 	r.flushing.Unlock()
 	last := r.told.recorded[b.Environment]
 	if last.store != nil && last.store == next.store && last.head == head && last.environment == next.environment && maps.Equal(last.expected, next.expected) {
@@ -146,11 +146,12 @@ func (r *Recorder) tryRecord(ctx context.Context, b wanted.Branch, head string) 
 	if err != nil {
 		return err
 	}
-	commits, grown, err := r.listNew(ctx, b, head, known)
+	news, err := r.listNew(ctx, b, head, known)
 	if err != nil {
 		return fmt.Errorf("read the commits of %s: %w", b.Repo, err)
 	}
-	outputs := newOutputs(b, known.Newest, !grown)
+	outputs, commits := newOutputs(b, known.Newest), news.Commits
+	outputs.NewLine, outputs.Fork = news.Rewritten, news.Fork
 	if len(commits) == 0 && known.Environment == outputs.Environment && (b.Expected == nil || maps.Equal(known.Expected, b.Expected)) {
 		return nil
 	}
@@ -165,7 +166,7 @@ func (r *Recorder) tryRecord(ctx context.Context, b wanted.Branch, head string) 
 			if err := r.writeOutputs(ctx, outputs); err != nil {
 				return err
 			}
-			outputs = newOutputs(b, commit, false)
+			outputs = newOutputs(b, commit)
 		}
 	}
 	return r.writeOutputs(ctx, outputs)
@@ -173,7 +174,7 @@ func (r *Recorder) tryRecord(ctx context.Context, b wanted.Branch, head string) 
 
 // listNew returns the commits of a branch that are not recorded yet: see [wanted.Branch.ListNew]. If the
 // folder is another one, all is to be read anew.
-func (r *Recorder) listNew(ctx context.Context, b wanted.Branch, head string, known ledgerdb.WantedState) (commits []string, grown bool, err error) {
+func (r *Recorder) listNew(ctx context.Context, b wanted.Branch, head string, known ledgerdb.WantedState) (wanted.News, error) {
 	switch {
 	case known.Newest != head:
 		return b.ListNew(head, known.Newest, func(commit string) (found bool, err error) {
@@ -184,15 +185,15 @@ func (r *Recorder) listNew(ctx context.Context, b wanted.Branch, head string, kn
 			return found, err
 		})
 	case known.Environment.Folder != b.Folder:
-		return []string{head}, false, nil
+		return wanted.News{Commits: []string{head}, Rewritten: true, Fork: head}, nil
 	}
-	return nil, true, nil
+	return wanted.News{}, nil
 }
 
-func newOutputs(b wanted.Branch, follows string, newLine bool) ledgerdb.Outputs {
+func newOutputs(b wanted.Branch, follows string) ledgerdb.Outputs {
 	return ledgerdb.Outputs{
 		Environment: ledgerdb.Environment{Name: b.Environment, Repo: b.Repo, Branch: b.Branch, Folder: b.Folder, Order: b.Order},
-		Follows:     follows, NewLine: newLine, Expected: b.Expected,
+		Follows:     follows, Expected: b.Expected,
 	}
 }
 

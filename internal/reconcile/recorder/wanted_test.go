@@ -219,12 +219,26 @@ func TestRewrittenOutputs(t *testing.T) {
 		o.reset(a)
 		again := o.commitTree("13:00", b) // the trees of B
 		o.record(r.recorder)
+		names[a], names[b], names[again] = "A", "B", "B'"
+		abandoned := func() (all []string) {
+			for _, line := range ask(r.store, "select sha || ' ' || abandoned from output where abandoned is not null order by seq") {
+				sha, at, _ := strings.Cut(line, " ")
+				all = append(all, names[sha]+" "+at)
+			}
+			return all
+		}
+		if diff := cmp.Diff([]string{"B 2"}, abandoned()); diff != "" {
+			t.Errorf("the branch has no longer (-want +got):\n%s", diff)
+		}
 		e := o.commit("14:00", files("v3"))
 		o.record(r.recorder)
 		o.reset(b)
 		o.record(r.recorder)
 		o.record(r.recorder)
-		names[a], names[b], names[again], names[e] = "A", "B", "B'", "E"
+		names[e] = "E"
+		if diff := cmp.Diff([]string{"B' 3", "E 3"}, abandoned()); diff != "" {
+			t.Errorf("the branch has B again, and no longer (-want +got):\n%s", diff)
+		}
 		lines := ask(r.store, "select seq || ' line ' || line || ' ' || sha from output order by seq")
 		types := ask(r.store, "select from_seq || '-' || coalesce(to_seq, 0) from desired_type order by from_seq")
 		got := strings.Join(lines, "\n") + "\n" + strings.Join(types, "\n")

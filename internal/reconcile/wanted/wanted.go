@@ -50,32 +50,42 @@ func (b Branch) FindHead() (string, error) {
 	return mirror.FindBranch(b.Branch)
 }
 
-// ListNew returns the commits of a branch that follow the newest that is recorded, the oldest first, and
-// false if the head does not descend from it: then the branch was rewritten, and the commits are those
-// that were never recorded, or its head alone.
-func (b Branch) ListNew(head, newest string, isRecorded func(commit string) (bool, error)) (commits []string, grown bool, err error) {
+// News are commits of a branch that are not recorded.
+type News struct {
+	Commits []string // the oldest first
+	// Rewritten is set if the head does not descend from the newest commit that is recorded. Fork is then
+	// the newest recorded one that the branch has; "" if it has none.
+	Rewritten bool
+	Fork      string
+}
+
+// ListNew returns the commits of a branch that follow the newest that is recorded. If the branch was
+// rewritten, they are those that were never recorded, or its head alone.
+func (b Branch) ListNew(head, newest string, isRecorded func(commit string) (bool, error)) (News, error) {
 	repo := b.Remote.Mirror()
 	line, err := repo.FirstParents(head, maxCommits, func(commit string) bool { return commit == newest })
 	if err != nil {
-		return nil, false, err
+		return News{}, err
 	}
 	if line[len(line)-1] == newest {
 		line = line[:len(line)-1]
 		slices.Reverse(line)
-		return line, true, nil
+		return News{Commits: line}, nil
 	}
+	found := News{Rewritten: newest != ""}
 	for i, commit := range line {
 		recorded, err := isRecorded(commit)
 		if err != nil {
-			return nil, false, err
+			return News{}, err
 		}
 		if recorded {
-			line = line[:max(i, 1)]
+			found.Fork, line = commit, line[:max(i, 1)]
 			break
 		}
 	}
 	slices.Reverse(line)
-	return line, newest == "", nil
+	found.Commits = line
+	return found, nil
 }
 
 // maxCommits bounds the commits of one branch.

@@ -23,7 +23,7 @@ var shownBy = map[string][]string{
 	"two clusters have one name, and report by events":           {"server/daemon TestRolloutEventsOfTwo", "ledger 25-events-of-two-clusters", "ledger 25-object-made-anew"},
 	"a cluster is renamed":                                       {"agent TestRenamed", "ledger 12-renamed"},
 	"a commit is not known yet":                                  {"agent TestUnknownThenKnown", "ledger 13-unknown-then-known", "reconcile/fleetview TestExplainUnknown"},
-	"a branch is rewritten":                                      {"ledger 18-branch-rewritten"},
+	"a branch is rewritten":                                      {"ledger 18-branch-rewritten", "reconcile/ledgerdb TestAbandoned", "reconcile/recorder TestRewrittenOutputs"},
 	"reports are out of order":                                   {"ledger 07-out-of-order", "ledger TestFold", "ledger TestToldInAnyOrder", "ledger 14-hub-away-and-events", "reconcile/recorder TestToldInAnyOrder"},
 	"a workload has failed, and the platform object is ready":    {"server/daemon TestRolloutObjects"},
 	"19 of 20 objects are ready":                                 {"ledger 23-nineteen-of-twenty", "server/daemon TestRolloutObjects"},

@@ -101,6 +101,7 @@ type testCase struct {
 type output struct {
 	ledger.Output
 	seen time.Time
+	line int // another one after each time that the branch was rewritten
 }
 
 // arrival is what arrives at a time.
@@ -118,7 +119,11 @@ func readCase(t *testing.T, archive *txtar.Archive) testCase {
 			switch f.Name {
 			case "outputs":
 				fields := strings.Fields(line)
-				o := output{ledger.Output{Revision: fields[0], Merged: clock(t, fields[1]), Folders: pairs(fields[2:])}, clock(t, fields[1])}
+				o := output{ledger.Output{Revision: fields[0], Merged: clock(t, fields[1]), Folders: pairs(fields[2:])}, clock(t, fields[1]), 0}
+				if line, rewritten := o.Folders["line"]; rewritten {
+					o.line, _ = strconv.Atoi(line)
+					delete(o.Folders, "line")
+				}
 				if at, late := o.Folders["seen"]; late {
 					o.seen = clock(t, at)
 					delete(o.Folders, "seen")
@@ -267,6 +272,7 @@ func (c testCase) replay(until time.Time) *world {
 			w.AddOutput(outputs[0].Output)
 			outputs = outputs[1:]
 		}
+		w.noteAbandoned(c.outputs[:len(c.outputs)-len(outputs)])
 	}
 	for _, a := range c.arrivals {
 		if a.contact.Received.After(until) {
@@ -294,6 +300,24 @@ func (c testCase) replay(until time.Time) *world {
 	addOutputs(until)
 	now = until
 	return w
+}
+
+// noteAbandoned has the engine know the outputs that were seen, as they are since the branch was rewritten.
+func (w *world) noteAbandoned(seen []output) {
+	if len(seen) == 0 || seen[len(seen)-1].line == 0 {
+		return
+	}
+	newest := seen[len(seen)-1].line
+	*w.Outputs() = ledger.Outputs{}
+	for _, o := range seen {
+		o.Abandoned = map[string]bool{}
+		for clusterType, folder := range o.Folders {
+			o.Abandoned[clusterType] = o.line != newest && !slices.ContainsFunc(seen, func(since output) bool {
+				return since.line == newest && since.Folders[clusterType] == folder
+			})
+		}
+		w.AddOutput(o.Output)
+	}
 }
 
 // stamp writes a time of the day, without its seconds if they are zero.

@@ -1,4 +1,4 @@
-select output.sha, output.seq, output.base, coalesce(output.authored, 0), output.merged
+select output.sha, output.seq, output.abandoned is not null, output.base, coalesce(output.authored, 0), output.merged
 from environment
 join output on output.environment = environment.id
 where environment.name = $1
