@@ -49,16 +49,6 @@ func (s *Spec) LoadBalancersOf(cluster string) []*LoadBalancer {
 	return all
 }
 
-// HasAPIRole reports whether a load balancer is the endpoint of the API server of its cluster.
-func (s *Spec) HasAPIRole(lb *LoadBalancer) bool {
-	for _, name := range lb.Roles {
-		if r := s.FindRole(name); r != nil && r.IsAPI() {
-			return true
-		}
-	}
-	return false
-}
-
 // CountNodes returns the fewest and the most nodes that a pool has; 0 for an unknown pool.
 func (s *Spec) CountNodes(pool string) (fewest, most int) {
 	if p := s.FindDynamicPool(pool); p != nil {

@@ -13,7 +13,7 @@ const (
 )
 
 func (c *checker) checkRoles() {
-	seen, known := map[string]fieldPath{}, c.poolNames()
+	seen, known := map[string]fieldPath{}, c.index.poolNames()
 	for i := range c.spec.LoadBalancers.Roles {
 		role, path := &c.spec.LoadBalancers.Roles[i], fieldPath{"loadBalancers", "roles", i}
 		what := "role " + role.Name
@@ -60,17 +60,16 @@ func (c *checker) checkLoadBalancers() {
 		what := "load balancer " + lb.Name
 		c.checkName("load balancer", path.child("name"), lb.Name, maxClusterName)
 		c.checkTwice("load balancer", path.child("name"), lb.Name, seen)
-		c.checkNames(what, path.child("pools"), lb.Pools, "pool", c.poolNames())
+		c.checkNames(what, path.child("pools"), lb.Pools, "pool", c.index.poolNames())
 		if len(lb.Pools) == 0 {
 			c.addf(path, "", "%s has no pools", what)
 		}
-		clusters := namesOf(c.spec.Kubernetes.Clusters, func(k *claudie.Cluster) string { return k.Name })
 		if at := path.child("targetedK8s"); c.requireText(what, at, lb.TargetedK8s) {
-			c.checkKnown(what, at, lb.TargetedK8s, "cluster", clusters)
+			c.checkKnown(what, at, lb.TargetedK8s, "cluster", c.index.clusters.names())
 		}
 		c.checkBalancerRoles(what, path.child("roles"), lb)
 		c.checkDNS(what, path.child("dns"), lb)
-		if !c.spec.HasAPIRole(lb) {
+		if !c.index.hasAPIRole(lb) {
 			continue
 		}
 		if first, twice := endpoints[lb.TargetedK8s]; twice {
@@ -82,8 +81,7 @@ func (c *checker) checkLoadBalancers() {
 
 // checkBalancerRoles reports roles that a load balancer cannot have, or not together.
 func (c *checker) checkBalancerRoles(what string, path fieldPath, lb *claudie.LoadBalancer) {
-	known := namesOf(c.spec.LoadBalancers.Roles, func(r *claudie.Role) string { return r.Name })
-	c.checkNames(what, path, lb.Roles, "role", known)
+	c.checkNames(what, path, lb.Roles, "role", c.index.roles.names())
 	switch {
 	case len(lb.Roles) == 0:
 		c.addf(path, "", "%s has no roles", what)
@@ -95,9 +93,9 @@ func (c *checker) checkBalancerRoles(what string, path fieldPath, lb *claudie.Lo
 		port     int
 	}
 	listeners := map[listener]string{}
-	cluster := c.spec.FindCluster(lb.TargetedK8s)
+	cluster := c.index.clusters.find(lb.TargetedK8s)
 	for i, name := range lb.Roles {
-		role := c.spec.FindRole(name)
+		role := c.index.roles.find(name)
 		if role == nil || slices.Contains(lb.Roles[:i], name) {
 			continue
 		}
@@ -114,11 +112,10 @@ func (c *checker) checkBalancerRoles(what string, path fieldPath, lb *claudie.Lo
 
 // checkTargets reports target pools of a role that its cluster does not have, or that have no API server.
 func (c *checker) checkTargets(what string, path fieldPath, role *claudie.Role, cluster *claudie.Cluster) {
-	known := c.poolNames()
 	for _, name := range role.TargetPools {
 		control := slices.Contains(cluster.Pools.Control, name)
 		switch {
-		case !slices.Contains(known, name): // it was reported
+		case !c.index.hasPool(name): // it was reported
 		case !control && !slices.Contains(cluster.Pools.Compute, name):
 			c.addf(path, "add the pool to the cluster, or remove it from the role", "%s: role %s targets pool %s, which cluster %s does not have", what, role.Name, name, cluster.Name)
 		case !control && role.IsAPI():
@@ -130,8 +127,8 @@ func (c *checker) checkTargets(what string, path fieldPath, role *claudie.Role, 
 // checkDNS reports names under which a load balancer cannot be found.
 func (c *checker) checkDNS(what string, path fieldPath, lb *claudie.LoadBalancer) {
 	c.requireText(what, path.child("dnsZone"), lb.DNS.Zone)
-	if at := path.child("provider"); c.requireText(what, at, lb.DNS.Provider) && c.checkKnown(what, at, lb.DNS.Provider, "provider", c.providerNames()) {
-		provider := c.spec.FindProvider(lb.DNS.Provider)
+	if at := path.child("provider"); c.requireText(what, at, lb.DNS.Provider) && c.checkKnown(what, at, lb.DNS.Provider, "provider", c.index.providers.names()) {
+		provider := c.index.providers.find(lb.DNS.Provider)
 		if ability, known := claudie.FindAbility(provider.Type); known && !ability.DNS {
 			c.addf(at, "", "%s: provider %s is of type %s, which has no DNS", what, provider.Name, provider.Type)
 		}
@@ -147,7 +144,7 @@ func (c *checker) checkDNS(what string, path fieldPath, lb *claudie.LoadBalancer
 		}
 		seen[name] = true
 	}
-	if len(lb.DNS.AlternativeNames) > 0 && c.spec.HasAPIRole(lb) {
+	if len(lb.DNS.AlternativeNames) > 0 && c.index.hasAPIRole(lb) {
 		c.addf(path.child("alternativeNames"), "move them to another load balancer", "%s: the endpoint of the API server has no alternative names", what)
 	}
 }

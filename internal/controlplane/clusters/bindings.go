@@ -31,7 +31,7 @@ func (r *resolver) bindClusters(all []*Manifest) {
 		case len(found) == 0 && b.Pos == b.InBase: // it is for other environments
 			continue
 		case len(found) == 0:
-			c.checkKnown("inputManifest", path, cmp.Or(ref.Namespace, "default")+"/"+ref.Name, "InputManifest", manifests)
+			c.checkKnown("inputManifest", path, cmp.Or(ref.Namespace, "default")+"/"+ref.Name, "InputManifest", newNames(manifests))
 			continue
 		case len(found) > 1:
 			c.addf(path, "write inputManifest.namespace", "two manifests are named %s", ref.Name)
@@ -63,11 +63,11 @@ func (c *checker) bindManifest(m *Manifest, b *model.ClusterBinding) {
 	for i := range b.Spec.Clusters {
 		bound, path := &b.Spec.Clusters[i], fieldPath{"clusters", i}
 		what := "cluster " + bound.Name
-		if bound.Name == "" || !c.checkKnown(m.Subject(), path, bound.Name, "cluster", clusters) {
+		if bound.Name == "" || !c.checkKnown(m.Subject(), path, bound.Name, "cluster", newNames(clusters)) {
 			continue
 		}
 		if c.requireText(what, path.child("clusterType"), bound.ClusterType) {
-			c.checkKnown(what, path.child("clusterType"), bound.ClusterType, "ClusterType", types)
+			c.checkKnown(what, path.child("clusterType"), bound.ClusterType, "ClusterType", newNames(types))
 		}
 		for _, key := range slices.Sorted(maps.Keys(bound.Values)) {
 			if !variableName.MatchString(key) {

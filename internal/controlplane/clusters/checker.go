@@ -17,6 +17,7 @@ type checker struct {
 	object   *model.Composed
 	manifest *Manifest
 	spec     *claudie.Spec
+	index    *index
 }
 
 // fieldPath is the way to a field of a spec: keys, and indexes of lists.
@@ -35,6 +36,9 @@ const (
 	maxClusterName  = 28
 	maxLabel        = kubename.MaxLabel
 )
+
+// maxListed is how many names a hint lists at most.
+const maxListed = 12
 
 const nameHint = "lower case letters, digits and hyphens, with a letter or digit at both ends"
 
@@ -111,9 +115,9 @@ func (c *checker) checkTwice(kind string, path fieldPath, name string, seen map[
 }
 
 // checkNames reports names of a list that are there twice, or that nothing has.
-func (c *checker) checkNames(what string, path fieldPath, names []string, kind string, known []string) {
+func (c *checker) checkNames(what string, path fieldPath, written []string, kind string, known names) {
 	seen := map[string]bool{}
-	for i, name := range names {
+	for i, name := range written {
 		switch at := path.child(i); {
 		case name == "":
 			c.addf(at, "remove it", "%s: %s has an empty name", what, path)
@@ -127,13 +131,14 @@ func (c *checker) checkNames(what string, path fieldPath, names []string, kind s
 }
 
 // checkKnown reports a name that nothing has.
-func (c *checker) checkKnown(what string, path fieldPath, name, kind string, known []string) bool {
-	if slices.Contains(known, name) {
+func (c *checker) checkKnown(what string, path fieldPath, name, kind string, known names) bool {
+	if known.has(name) {
 		return true
 	}
-	hint := problem.DidYouMean(name, known)
-	if hint == "" && len(known) > 0 && len(known) <= 12 {
-		hint = "there is " + strings.Join(known, ", ")
+	list := known.list()
+	hint := problem.DidYouMean(name, list)
+	if hint == "" && len(list) > 0 && len(list) <= maxListed {
+		hint = "there is " + strings.Join(list, ", ")
 	}
 	c.addf(path, hint, "%s: there is no %s %s", what, kind, name)
 	return false
@@ -182,11 +187,7 @@ func splitWords(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
 }
 
-// namesOf returns the names of the elements of a list.
-func namesOf[T any](all []T, nameOf func(*T) string) []string {
-	names := make([]string, len(all))
-	for i := range all {
-		names[i] = nameOf(&all[i])
-	}
-	return names
+// newNames returns the names that a field may have.
+func newNames(all []string) names {
+	return names{func(name string) bool { return slices.Contains(all, name) }, func() []string { return all }}
 }

@@ -79,7 +79,7 @@ type resolver struct {
 
 func (r *resolver) resolveManifest(written *model.InputManifest) *Manifest {
 	m := &Manifest{InputManifest: written, Executor: cmp.Or(written.Annotations[model.ExecutorAnnotation], Claudie)}
-	c := checker{resolver: r, object: &written.Composed, manifest: m, spec: &written.Spec}
+	c := checker{resolver: r, object: &written.Composed, manifest: m, spec: &written.Spec, index: newIndex(&written.Spec)}
 	c.checkAnnotations()
 	c.checkProviders()
 	c.checkPools()
@@ -88,7 +88,7 @@ func (r *resolver) resolveManifest(written *model.InputManifest) *Manifest {
 	c.checkLoadBalancers()
 	for i := range m.Spec.Kubernetes.Clusters {
 		cluster := &m.Spec.Kubernetes.Clusters[i]
-		m.Units = append(m.Units, &Unit{Cluster: cluster, LoadBalancers: m.Spec.LoadBalancersOf(cluster.Name)})
+		m.Units = append(m.Units, &Unit{Cluster: cluster, LoadBalancers: c.index.balancers[cluster.Name]})
 	}
 	return m
 }

@@ -113,25 +113,20 @@ func (c *checker) checkNetwork(what string, path fieldPath, cluster *claudie.Clu
 // is made by a cloud.
 func (c *checker) countNodes(cluster *claudie.Cluster) (most int, dynamic bool) {
 	pools := slices.Concat(cluster.Pools.Control, cluster.Pools.Compute)
-	for _, lb := range c.spec.LoadBalancersOf(cluster.Name) {
+	for _, lb := range c.index.balancers[cluster.Name] {
 		pools = append(pools, lb.Pools...)
 	}
 	for _, name := range pools {
-		_, n := c.spec.CountNodes(name)
+		_, n := c.index.countNodes(name)
 		most += n
-		dynamic = dynamic || c.spec.FindDynamicPool(name) != nil
+		dynamic = dynamic || c.index.dynamic.find(name) != nil
 	}
 	return most, dynamic
 }
 
-func (c *checker) poolNames() []string {
-	return append(namesOf(c.spec.NodePools.Dynamic, func(p *claudie.DynamicPool) string { return p.Name }),
-		namesOf(c.spec.NodePools.Static, func(p *claudie.StaticPool) string { return p.Name })...)
-}
-
 // checkClusterPools reports pools that a cluster cannot have.
 func (c *checker) checkClusterPools(what string, path fieldPath, cluster *claudie.Cluster) {
-	known := c.poolNames()
+	known := c.index.poolNames()
 	c.checkNames(what, path.child("control"), cluster.Pools.Control, "pool", known)
 	c.checkNames(what, path.child("compute"), cluster.Pools.Compute, "pool", known)
 	if len(cluster.Pools.Control) == 0 {
@@ -140,9 +135,9 @@ func (c *checker) checkClusterPools(what string, path fieldPath, cluster *claudi
 	}
 	fewest, most := 0, 0
 	for i, name := range cluster.Pools.Control {
-		low, high := c.spec.CountNodes(name)
+		low, high := c.index.countNodes(name)
 		fewest, most = fewest+low, most+high
-		if p := c.spec.FindDynamicPool(name); p != nil && p.Spot {
+		if p := c.index.dynamic.find(name); p != nil && p.Spot {
 			c.addf(path.child("control", i), "a cloud takes spot machines away at any time", "%s: pool %s is of spot machines, and cannot be a control pool", what, name)
 		}
 	}
@@ -159,7 +154,7 @@ func (c *checker) checkStaticUse(what string, path fieldPath, cluster *claudie.C
 		names []string
 	}{{"control", cluster.Pools.Control}, {"compute", cluster.Pools.Compute}} {
 		for i, name := range list.names {
-			if c.spec.FindStaticPool(name) == nil || slices.Contains(list.names[:i], name) {
+			if c.index.static.find(name) == nil || slices.Contains(list.names[:i], name) {
 				continue
 			}
 			if user, used := users[name]; used && user != what {
@@ -177,7 +172,7 @@ func (c *checker) checkStaticBalancers(users map[string]string) {
 	for i := range c.spec.LoadBalancers.Clusters {
 		lb := &c.spec.LoadBalancers.Clusters[i]
 		for k, name := range lb.Pools {
-			if c.spec.FindStaticPool(name) == nil || slices.Contains(lb.Pools[:k], name) {
+			if c.index.static.find(name) == nil || slices.Contains(lb.Pools[:k], name) {
 				continue
 			}
 			if user, used := users[name]; used {

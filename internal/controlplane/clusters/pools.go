@@ -76,10 +76,10 @@ func (c *checker) checkDynamicPool(path fieldPath, p *claudie.DynamicPool) {
 func (c *checker) checkProviderSpec(what string, path fieldPath, p *claudie.DynamicPool) {
 	c.requireText(what, path.child("region"), p.ProviderSpec.Region)
 	at := path.child("name")
-	if !c.requireText(what, at, p.ProviderSpec.Name) || !c.checkKnown(what, at, p.ProviderSpec.Name, "provider", c.providerNames()) {
+	if !c.requireText(what, at, p.ProviderSpec.Name) || !c.checkKnown(what, at, p.ProviderSpec.Name, "provider", c.index.providers.names()) {
 		return
 	}
-	provider := c.spec.FindProvider(p.ProviderSpec.Name)
+	provider := c.index.providers.find(p.ProviderSpec.Name)
 	ability, known := claudie.FindAbility(provider.Type)
 	if !known { // it was reported
 		return
@@ -97,10 +97,6 @@ func (c *checker) checkProviderSpec(what string, path fieldPath, p *claudie.Dyna
 	if external && !openstack {
 		c.warnf(path.child("externalNetworkName"), "remove it", "%s: externalNetworkName has no effect: provider %s is of type %s", what, provider.Name, provider.Type)
 	}
-}
-
-func (c *checker) providerNames() []string {
-	return namesOf(c.spec.Providers, func(p *claudie.Provider) string { return p.Name })
 }
 
 // checkCount reports a number of nodes that a pool cannot have.
@@ -142,7 +138,7 @@ func (c *checker) checkMachine(what string, path fieldPath, p *claudie.DynamicPo
 	if spec.NvidiaGPU > 0 {
 		c.warnf(path.child("nvidiaGpu"), "write nvidiaGpuCount", "%s: machineSpec.nvidiaGpu is the older name of nvidiaGpuCount", what)
 	}
-	provider := c.spec.FindProvider(p.ProviderSpec.Name)
+	provider := c.index.providers.find(p.ProviderSpec.Name)
 	if provider != nil && provider.Type == "gcp" && spec.GPUs() > 0 && spec.NvidiaGPUType == "" {
 		c.addf(path, "as nvidia-tesla-t4", "%s: machineSpec.nvidiaGpuType is required for gcp with GPUs", what)
 	}

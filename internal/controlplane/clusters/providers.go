@@ -54,7 +54,7 @@ func (c *checker) checkTemplatesRef(what string, path fieldPath, p *claudie.Prov
 	for _, t := range c.model.Clusters.Templates {
 		known = append(known, t.Path())
 	}
-	c.checkKnown(what, path.child("templatesRef"), ref.Namespace+"/"+ref.Name, claudie.TemplateGitReferenceKind, known)
+	c.checkKnown(what, path.child("templatesRef"), ref.Namespace+"/"+ref.Name, claudie.TemplateGitReferenceKind, newNames(known))
 }
 
 // checkInlineTemplates reports templates as older versions of Claudie have them.
