@@ -1,10 +1,12 @@
 package actions
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -26,6 +28,40 @@ func (d *Session) CloneStack(ctx context.Context, environment, from, to string, 
 			summary: fmt.Sprintf("%s is a copy of %s, in %s", to, from, copied.File),
 		}, err
 	})
+}
+
+// FindStack returns the environment that has a stack, and the name of that in full, as "team/environment": the
+// team may be left out of what is asked for. Environments that cannot be read are passed over.
+func (d *Session) FindStack(ctx context.Context, name string) (environment, stack string, err error) {
+	environments, err := d.Environments(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	var found, known []string
+	for _, e := range environments {
+		m, _, err := d.source.LoadModel(ctx, e, source.Revisions{})
+		if err != nil {
+			return "", "", err
+		}
+		if m == nil {
+			continue
+		}
+		for _, s := range m.Stacks.List {
+			full := s.TeamName.Text + "/" + s.EnvName.Text
+			known = append(known, full)
+			if full == name || s.EnvName.Text == name {
+				environment, stack = e, full
+				found = append(found, full+" in "+e)
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", "", problem.Refusef(cmp.Or(problem.DidYouMean(name, known), "fairlead stack list lists the stacks"), "no environment has a stack %s", name)
+	case 1:
+		return environment, stack, nil
+	}
+	return "", "", problem.Refusef("name the environment too, and the stack as TEAM/STACK", "there are several stacks %s: %s", name, text.Join(found, " and "))
 }
 
 // loadSoundModel returns the model of an environment that no problem stops.
