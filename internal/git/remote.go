@@ -75,6 +75,7 @@ type Remote struct {
 	shown   string // the URL, without a password
 
 	writing sync.Mutex // one pack at a time: each uses all processors
+	key     sshKey
 
 	mu        sync.Mutex // one exchange with the remote at a time
 	mirror    *Repository

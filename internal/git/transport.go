@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -16,6 +18,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport/file"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
+	"golang.org/x/crypto/ssh"
 
 	"github.com/fairlead-io/fairlead/internal/git/protocol"
 )
@@ -78,7 +81,7 @@ func (m *Remote) resolveEndpoint(ctx context.Context) (*transport.Endpoint, tran
 			return nil, nil, err
 		}
 	}
-	auth, err := who.authMethod(endpoint)
+	auth, err := who.authMethod(endpoint, &m.key)
 	if err == nil && guarded {
 		auth, err = guardSSH(endpoint, auth)
 	}
@@ -112,18 +115,41 @@ func (m *Remote) openSession(ctx context.Context, service string) (session, erro
 	return s, err
 }
 
+// sshKey is the key that was used last: to read one with a passphrase takes a tenth of a second.
+type sshKey struct {
+	mu     sync.Mutex
+	from   Credentials
+	signer ssh.Signer
+}
+
+// read returns the key of the credentials, which it reads only if it is another one than the last.
+func (k *sshKey) read(c Credentials) (ssh.Signer, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.signer != nil && bytes.Equal(k.from.Key, c.Key) && k.from.Passphrase == c.Passphrase {
+		return k.signer, nil
+	}
+	keys, err := gitssh.NewPublicKeys("", c.Key, c.Passphrase)
+	if err != nil {
+		return nil, err
+	}
+	k.from, k.signer = Credentials{Key: bytes.Clone(c.Key), Passphrase: c.Passphrase}, keys.Signer
+	return k.signer, nil
+}
+
 // authMethod returns the credentials as go-git's method; nil for anonymous access.
-func (c Credentials) authMethod(endpoint *transport.Endpoint) (transport.AuthMethod, error) {
+func (c Credentials) authMethod(endpoint *transport.Endpoint, key *sshKey) (transport.AuthMethod, error) {
 	switch {
 	case endpoint.Protocol == "ssh" && c.Key != nil:
 		user := endpoint.User
 		if user == "" {
 			user = gitssh.DefaultUsername
 		}
-		keys, err := gitssh.NewPublicKeys(user, c.Key, c.Passphrase)
+		signer, err := key.read(c)
 		if err != nil {
 			return nil, fmt.Errorf("read the SSH key: %w", err)
 		}
+		keys := &gitssh.PublicKeys{User: user, Signer: signer}
 		if c.KnownHosts != "" {
 			keys.HostKeyCallback, err = gitssh.NewKnownHostsCallback(c.KnownHosts)
 			if err != nil {
