@@ -70,7 +70,7 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		addProblem("", "spec.state has no bucket, or no region")
 	}
 	if u, err := url.Parse(s.PlanWebhook); s.PlanWebhook != "" && (err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https") {
-		addProblem("write it as http://fairlead.fairlead.svc/webhooks/plans, as clusters reach the daemon", "spec.plans.webhook is not a URL of http or https without a password")
+		addProblem("write it as http://fairlead.fairlead.svc:8080/webhooks/plans, as clusters reach the daemon", "spec.plans.webhook is not a URL of http or https without a password")
 	}
 	if s.Interval < minInterval {
 		addProblem("every component makes a plan at that interval", "spec.interval is %s, and %s is the least", s.Interval, minInterval)

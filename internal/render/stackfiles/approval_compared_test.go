@@ -15,7 +15,7 @@ import (
 )
 
 // comparedSettings are those of an environment whose plans are compared before they are applied.
-const comparedSettings = settingsText + "  plans: {webhook: \"http://fairlead.fairlead.svc/webhooks/plans\"}\n"
+const comparedSettings = settingsText + "  plans: {webhook: \"http://fairlead.fairlead.svc:8080/webhooks/plans\"}\n"
 
 // comparedPlans stands in for tofu-controller in an environment whose plans are compared: it makes plans
 // that depend on what there is in the world, keeps one for people while none is approved, makes it again

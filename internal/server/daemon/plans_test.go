@@ -23,7 +23,7 @@ metadata: {name: stacks}
 spec:
   state: {bucket: states, region: us-east-1}
   modules: {repo: "https://git.example/gitops"}
-  plans: {webhook: "http://fairlead.fairlead.svc/webhooks/plans"}
+  plans: {webhook: "http://fairlead.fairlead.svc:8080/webhooks/plans"}
 ---
 apiVersion: stable.cloudknit.io/v1
 kind: Environment
@@ -116,7 +116,7 @@ func askAboutPlan(t *testing.T, base, object, approved, digest string, plan []by
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := base + strings.TrimPrefix(hook["url"].(string), "http://fairlead.fairlead.svc")
+	address := base + strings.TrimPrefix(hook["url"].(string), "http://fairlead.fairlead.svc:8080")
 	response, err := http.Post(address, "application/json", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
