@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
 
 // clusterPlanCommand is `fairlead cluster plan`.
@@ -82,6 +83,9 @@ func (p *clusterPlanCommand) runPlan(ctx context.Context, from, to string) error
 			states := provision.NewStates(models[0])
 			changes = impact.CompareStates(states, provision.NewStates(models[1]))
 			p.guards = append(p.guards, provision.CheckModel(states, models[1])...)
+		}
+		if len(models) == 1 && sides[0].folder {
+			p.guards = append(p.guards, clusterfiles.CheckPrevious(models[0], trees[0], nil)...)
 		}
 		for _, c := range changes {
 			all = append(all, plannedClusters{name, c})

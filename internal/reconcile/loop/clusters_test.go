@@ -1,6 +1,8 @@
 package loop_test
 
 import (
+	"fmt"
+	"path"
 	"strings"
 	"testing"
 
@@ -57,4 +59,35 @@ func TestProvisionedClusters(t *testing.T) {
 	d.cycle()
 	w.merge("dev")
 	wantClusters(true, false)
+}
+
+// TestEditedLock: a lock that somebody edited is named, and what counts is what Fairlead wrote; the next
+// change writes it again.
+func TestEditedLock(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	const lock = "clusters/claudie/fleet-edge/lock.yaml"
+	d := w.begin(w.data)
+	w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": inputManifestText})
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	written := w.below("dev", path.Dir(lock))[path.Base(lock)]
+	people := w.server.Work(t, "out")
+	people.Pull("dev")
+	people.Write(lock, strings.Replace(written, "192.168.2.0/24", "192.168.9.0/24", 1))
+	people.Commit("a lock that suits")
+	people.Push("dev")
+
+	w.edit("dev", "clusters/edge.yaml", "192.168.2.0/24", "192.168.9.0/24")
+	d.cycle()
+	d.wantProblem("dev", "cluster one: the network cannot change (192.168.2.0/24 → 192.168.9.0/24)")
+	if all := d.state("dev").Problems; !strings.Contains(fmt.Sprint(all), lock+" of the output: read lock.yaml: it was edited by hand") {
+		t.Errorf("the lock is not named: %v", all)
+	}
+	w.edit("dev", "clusters/edge.yaml", "192.168.9.0/24", "192.168.2.0/24")
+	d.cycle()
+	w.merge("dev")
+	if now := w.below("dev", path.Dir(lock))[path.Base(lock)]; now != written {
+		t.Errorf("the lock is\n%s\nwant\n%s", now, written)
+	}
 }

@@ -58,7 +58,7 @@ func (l *Loop) followPrevious(e *environment, to *model.GitOpsRepo, out *repos.R
 			Tree: previous.Sub(e.deleted.folder), Former: before, Since: e.deleted.listVersions,
 			IsDestroyed: func(d stackfiles.Deleted) bool { return l.isDestroyed(e, d) },
 		})
-		problems = append(problems, clusterfiles.CheckPrevious(r.Model, previous.Sub(e.deleted.folder))...)
+		problems = append(problems, clusterfiles.CheckPrevious(r.Model, previous.Sub(e.deleted.folder), e.deleted.restoreLock)...)
 		for _, f := range former {
 			err = cmp.Or(f.view.Err(), err)
 		}
