@@ -219,7 +219,8 @@ func (s *secretive) cycle(what string) {
 	s.Helper()
 	s.now = s.now.Add(time.Hour)
 	s.show(what, s.loop.Cycle(s.Context()))
-	for _, path := range []string{"/", "/readyz", "/metrics", "/api/v1/status", "/api/v1/environments", "/api/v1/environments/dev"} {
+	for _, path := range []string{"/", "/readyz", "/metrics", "/api/v1/status", "/api/v1/environments", "/api/v1/environments/dev",
+		"/environments", "/environments/dev", "/commits", "/problems", "/health", "/search?q=dev", "/api/v1/overview", "/api/v1/commits", "/api/v1/problems", "/api/v1/health", "/api/v1/search?q=dev"} {
 		s.ask(httptest.NewRequest(http.MethodGet, path, nil))
 	}
 }

@@ -38,6 +38,9 @@ func (s *site) serveEvents(w http.ResponseWriter, r *http.Request) {
 	defer s.streams.open.Add(-1)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // so that proxies pass each event on
+	if r.Method == http.MethodHead {
+		return
+	}
 	s.followPage(w, r, target)
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
@@ -133,6 +134,16 @@ func TestManyStreams(t *testing.T) {
 	}
 	waitUntil(t, "no stream is open", func() bool { return s.streams.open.Load() == 0 })
 	waitUntil(t, "no goroutine of them is left", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+// TestHeadOfStream: who asks for the head alone gets no stream.
+func TestHeadOfStream(t *testing.T) {
+	s := &site{options: Options{Store: fleet()}.withDefaults()}
+	w := httptest.NewRecorder()
+	s.serveEvents(w, httptest.NewRequest(http.MethodHead, "/events?page=/", nil))
+	if w.Body.Len() > 0 || s.streams.open.Load() != 0 {
+		t.Errorf("the head has %q, and %d streams are open", w.Body, s.streams.open.Load())
+	}
 }
 
 // TestUnchangedPage: a change that a page does not show is no event.
