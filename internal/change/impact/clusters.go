@@ -6,6 +6,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
 
 // ClusterChange is what a change does with the clusters of one manifest.
@@ -25,16 +26,13 @@ type CloudChange struct {
 }
 
 // CompareClusters returns what a change from one output to another does with clusters, in the order of the
-// output's folders. Of each manifest, the outputs have a lock.
+// manifests' folders. Of each manifest, the outputs have a lock.
 func CompareClusters(old, new tree.Tree) []ClusterChange {
 	var all []ClusterChange
-	for was, is := range tree.ZipChanged(old, new) {
-		before, after := was.Tree().Sub(provision.LockFolder), is.Tree().Sub(provision.LockFolder)
-		for a, b := range tree.ZipChanged(before, after) {
-			folder := path.Join(cmp.Or(was.Name, is.Name), provision.LockFolder, cmp.Or(a.Name, b.Name))
-			if c, changed := newClusterChange(folder, a.Tree(), b.Tree()); changed {
-				all = append(all, c)
-			}
+	folder := path.Join(clusterfiles.Folder, provision.LockFolder)
+	for was, is := range tree.ZipChanged(old.Sub(folder), new.Sub(folder)) {
+		if c, changed := newClusterChange(path.Join(folder, cmp.Or(was.Name, is.Name)), was.Tree(), is.Tree()); changed {
+			all = append(all, c)
 		}
 	}
 	return all

@@ -39,6 +39,27 @@ func (c ClusterChange) describeSteps() string {
 	return strings.Join(parts, ", ")
 }
 
+// clusterRisks returns what the change destroys or removes of clusters.
+func (r Report) clusterRisks() []string {
+	counts := map[provision.Kind]int{}
+	for _, c := range r.ClusterChanges {
+		for _, s := range c.Steps {
+			counts[s.Kind]++
+		}
+	}
+	var parts []string
+	if n := counts[provision.DestroyCluster]; n > 0 {
+		parts = append(parts, "**destroys "+text.Count(n, "cluster")+"**")
+	}
+	if n := counts[provision.RemoveNodes]; n > 0 {
+		parts = append(parts, "removes nodes of "+text.Count(n, "pool"))
+	}
+	if n := counts[provision.DeleteLB]; n > 0 {
+		parts = append(parts, "**deletes "+text.Count(n, "load balancer")+"**")
+	}
+	return parts
+}
+
 // Markdown returns the plan as a table of at most so many steps, the counts of nodes, and, if the whole
 // plan fits, its graph.
 func (c ClusterChange) Markdown(steps int) string {

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// A lock is in a folder of its manifest, in this folder of the cluster type that manages clusters.
+// A lock is in the folder of its manifest, which is in this folder of those of clusters.
 const (
 	LockFolder = "claudie"
 	LockFile   = "lock.yaml"
