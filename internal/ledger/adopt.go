@@ -59,8 +59,8 @@ func (l *Ledger) findContest(c *Cluster, now time.Time) *Contest {
 	}
 	found := Contest{UID: c.UID, Rival: c.Rival, Object: c.RivalObject, IsAdoptable: c.RivalObject == "" && c.isAway(now)}
 	known := l.book.find(Object{c.ID, c.RivalObject})
-	if known != nil && known.identity != nil {
-		found.UID = known.identity.UID
+	if told := l.book.identities[known]; told != nil {
+		found.UID = told.UID
 	}
 	return &found
 }

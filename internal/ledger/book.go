@@ -15,6 +15,8 @@ type Book struct {
 	limit, count int
 	// clusters have the objects of each cluster, by its ID, sorted by name.
 	clusters map[string][]*record
+	// identities are those of the objects of which an event has told a uid.
+	identities map[*record]*identity
 }
 
 // record is what is kept of an object.
@@ -22,12 +24,11 @@ type record struct {
 	name unique.Handle[string]
 	kept
 	history
-	identity *identity // nil if no event has told a uid
 }
 
 // NewBook returns a Book that knows at most limit objects.
 func NewBook(limit int) *Book {
-	return &Book{limit: limit, clusters: map[string][]*record{}}
+	return &Book{limit: limit, clusters: map[string][]*record{}, identities: map[*record]*identity{}}
 }
 
 // Outcome is what a report has changed.
@@ -184,6 +185,7 @@ func (b *Book) remove(o Object) *record {
 		return nil
 	}
 	removed := all[i]
+	delete(b.identities, removed)
 	b.count--
 	if len(all) == 1 {
 		delete(b.clusters, o.Cluster)
@@ -196,5 +198,8 @@ func (b *Book) remove(o Object) *record {
 // RemoveCluster removes all objects of a cluster.
 func (b *Book) RemoveCluster(cluster string) {
 	b.count -= b.countObjects(cluster)
+	for _, r := range b.clusters[cluster] {
+		delete(b.identities, r)
+	}
 	delete(b.clusters, cluster)
 }

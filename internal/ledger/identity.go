@@ -65,7 +65,7 @@ func (l *Ledger) findStranger(cluster *Cluster, c Contact, reports []Report) str
 	}
 	for _, r := range reports {
 		known := l.book.find(Object{cluster.ID, r.Object.Name})
-		if known != nil && r.UID != "" && known.identity.judge(r.UID, cluster, c.Received) == rivalUID {
+		if known != nil && r.UID != "" && l.book.identities[known].judge(r.UID, cluster, c.Received) == rivalUID {
 			return stranger{r.Object.Name, r.UID}
 		}
 	}
@@ -74,20 +74,22 @@ func (l *Ledger) findStranger(cluster *Cluster, c Contact, reports []Report) str
 
 // identify takes in the uid of an object in a contact by events, and reports whether it is another one
 // than before.
-func (known *record) identify(r Report, cluster *Cluster, c Contact) (changed bool) {
+func (b *Book) identify(known *record, r Report, cluster *Cluster, c Contact) (changed bool) {
 	if c.UID != "" || c.Unproven || r.UID == "" {
 		return false
 	}
-	kind := known.identity.judge(r.UID, cluster, c.Received)
-	if known.identity == nil {
-		known.identity = &identity{}
+	told := b.identities[known]
+	kind := told.judge(r.UID, cluster, c.Received)
+	if told == nil {
+		told = &identity{}
+		b.identities[known] = told
 	}
 	if kind != sameUID {
-		known.identity.Identity = Identity{UID: r.UID, Other: known.identity.UID, Changed: c.Received, IsContested: kind == backUID}
+		told.Identity = Identity{UID: r.UID, Other: told.UID, Changed: c.Received, IsContested: kind == backUID}
 	}
 	if kind == backUID {
-		cluster.contest(known.identity.Other, r.Object.Name, c.Received)
+		cluster.contest(told.Other, r.Object.Name, c.Received)
 	}
-	known.identity.seen = c.Received
+	told.seen = c.Received
 	return kind != sameUID
 }

@@ -14,22 +14,21 @@ type Place struct {
 	Until time.Time
 }
 
-// PlaceAt returns where a cluster belonged at a time.
-func (c *Cluster) PlaceAt(at time.Time) Group {
-	for _, p := range c.Places {
-		if at.Before(p.Until) {
-			return p.Group
-		}
+// Places returns the places that a cluster has left, the oldest first.
+func (c *Cluster) Places() []Place {
+	if c.Left == nil {
+		return nil
 	}
-	return c.Group
+	return *c.Left
 }
 
 // LastMoved returns when a cluster left the last place that it has left; the zero time if it never did.
 func (c *Cluster) LastMoved() time.Time {
-	if len(c.Places) == 0 {
+	all := c.Places()
+	if len(all) == 0 {
 		return time.Time{}
 	}
-	return c.Places[len(c.Places)-1].Until
+	return all[len(all)-1].Until
 }
 
 // noteMove closes the spans of the objects of a cluster, as it was before a contact, if it belongs somewhere
@@ -42,8 +41,9 @@ func (l *Ledger) noteMove(before Cluster, cluster *Cluster, at time.Time, receip
 	if !moved.After(cluster.LastMoved()) { // it was nowhere else for a second
 		return
 	}
-	cluster.Places = append(cluster.Places, Place{before.Group, moved})
-	cluster.Places = slices.Clone(cluster.Places[max(len(cluster.Places)-maxPlaces, 0):])
+	all := append(slices.Clone(cluster.Places()), Place{before.Group, moved})
+	all = all[max(len(all)-maxPlaces, 0):]
+	cluster.Left = &all
 	for _, name := range l.book.names(cluster.ID) {
 		o := Object{cluster.ID, name}
 		r := l.book.find(o)

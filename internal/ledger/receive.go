@@ -91,7 +91,7 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 		if !done.Changed && done.Named {
 			receipt.Writes = known.rename(receipt.Writes, r.Object)
 		}
-		if known != nil && known.identify(r, cluster, c) {
+		if known != nil && l.book.identify(known, r, cluster, c) {
 			receipt.Identified = append(receipt.Identified, r.Object)
 		}
 	}

@@ -102,8 +102,9 @@ type Cluster struct {
 	UID      string
 	Group    Group
 	Platform string
-	// Places are those that the cluster has left, the oldest first: see Ledger.noteMove.
-	Places []Place
+	// Left are the places that the cluster has left, the oldest first: see Ledger.noteMove. It is nil for
+	// none, as of most clusters, and not changed once it is set.
+	Left *[]Place
 	// Claim is to what part of the fleet the cluster has last said by an event that it belongs. It may
 	// be lost.
 	Claim Group
@@ -331,6 +332,6 @@ func (c *Cluster) touchGroup(by Contact) {
 // Clone returns a copy that does not change with the cluster.
 func (c *Cluster) Clone() *Cluster {
 	clone := *c
-	clone.Names, clone.Places = slices.Clone(c.Names), slices.Clone(c.Places)
+	clone.Names = slices.Clone(c.Names)
 	return &clone
 }

@@ -37,8 +37,8 @@ func (l *Ledger) Save(o Object) (Saved, bool) {
 	m := r.memory()
 	s := Saved{Object: o, State: m.state(), Reports: m.reports(o), Open: r.open.span(), Before: r.before.span()}
 	s.Open.Message, s.Open.App = s.State.Message, s.State.App
-	if r.identity != nil {
-		s.Identity = r.identity.Identity
+	if found := l.book.identities[r]; found != nil {
+		s.Identity = found.Identity
 	}
 	return s, true
 }
@@ -104,7 +104,7 @@ func (l *Ledger) RestoreObject(s Saved) {
 	r := &record{kept: newKept(m), history: history{open: newMark(s.Open), before: newMark(s.Before)}}
 	of := l.roster.Find(s.Object.Cluster)
 	if of != nil && s.Identity.UID != "" {
-		r.identity = &identity{s.Identity, of.LastSeen}
+		l.book.identities[r] = &identity{s.Identity, of.LastSeen}
 	}
 	if of != nil && r.open.since == unixSeconds(of.LastMoved()) { // see history.cut
 		r.before = mark{}

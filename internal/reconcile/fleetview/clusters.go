@@ -134,7 +134,7 @@ func newCluster(s ledger.Situation, of situations) Cluster {
 // findLeft returns the place in an environment that a cluster has lately left, and false if it has left none, or
 // belongs there again.
 func findLeft(c *ledger.Cluster, environment string, now time.Time) (ledger.Place, bool) {
-	for _, p := range slices.Backward(c.Places) {
+	for _, p := range slices.Backward(c.Places()) {
 		if p.Group.Environment == environment && c.Group.Environment != environment {
 			return p, now.Sub(p.Until) <= movedShown
 		}
@@ -160,11 +160,11 @@ func describeMove(c *ledger.Cluster, since time.Time) string {
 
 // newMovedFrom returns where a cluster belonged before; nil if it was nowhere else.
 func newMovedFrom(c *ledger.Cluster) *MovedFrom {
-	n := len(c.Places)
-	if n == 0 {
+	all := c.Places()
+	if len(all) == 0 {
 		return nil
 	}
-	last := c.Places[n-1]
+	last := all[len(all)-1]
 	return &MovedFrom{last.Group.Environment, last.Group.ClusterType, last.Until}
 }
 

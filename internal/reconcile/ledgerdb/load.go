@@ -111,7 +111,8 @@ func (l loader) loadPlaces(ctx context.Context) error {
 		err := scan(&cluster, &until, &p.Group.Environment, &p.Group.ClusterType)
 		p.Until = timeOf(until)
 		if c := l.clusters[cluster]; c != nil {
-			c.Places = append(c.Places, p)
+			all := append(c.Places(), p)
+			c.Left = &all
 		}
 		return err
 	})

@@ -151,7 +151,7 @@ func (w *batchWriter) writeCluster(ctx context.Context, c *ledger.Cluster) error
 	known := w.ids.clusters[c.ID]
 	err = w.writeNames(ctx, id, c.Names, &known)
 	if err == nil {
-		err = w.writePlaces(ctx, id, c.Places, &known)
+		err = w.writePlaces(ctx, id, c.Places(), &known)
 	}
 	w.ids.clusters[c.ID] = known
 	return err

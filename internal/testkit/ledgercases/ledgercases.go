@@ -356,7 +356,7 @@ func (w *world) answerClusters(now time.Time) []string {
 		for _, n := range c.Names[:len(c.Names)-1] {
 			line += ", was " + n.Name
 		}
-		for _, p := range c.Places {
+		for _, p := range c.Places() {
 			line += fmt.Sprintf(", was %s in %s until %s", p.Group.ClusterType, p.Group.Environment, stamp(p.Until))
 		}
 		if c.IsSilent(now) {
