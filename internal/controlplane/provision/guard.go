@@ -140,6 +140,8 @@ func (g *editCheck) checkProviders() {
 		case is == nil && !slices.Contains(g.Unused, was.Name):
 			g.addf([]any{"providers"}, fmt.Sprintf("two commits: keep %s until the change that removes what it made is done, then remove it with its Secret", was.Name),
 				"provider %s is removed while %s is made with it: its credentials are needed to remove that", was.Name, user)
+		case is != nil && is.Type == was.Type && strings.HasPrefix(user, "pool ") && g.now.Templates[was.Name] != g.want.Templates[was.Name]:
+			g.problems.Warnf(g.PositionOf("providers", g.findProvider(is.Name)), g.subject(), "", "the templates of provider %s change: every node that is made with it is replaced", was.Name)
 		case is != nil && is.Type != was.Type:
 			g.addf([]any{"providers", g.findProvider(is.Name), "providerType"}, "add a provider with another name, and pools that use it",
 				"provider %s changes from %s to %s while %s is made with it", was.Name, was.Type, is.Type, user)
@@ -206,6 +208,9 @@ func (g *editCheck) checkCluster(i int, was, is *claudie.Cluster) {
 		g.addf(path("version"), hint, "cluster %s: %s (%s → %s)", is.Name, reason, was.Version, is.Version)
 	}
 	g.checkControlPlane(path("pools", "control"), was, is)
+	if a, b := was.InstallationProxy, is.InstallationProxy; a != nil && b != nil && a.Endpoint != b.Endpoint && newProxy(g.now, was) == newProxy(g.want, is) {
+		g.problems.Warnf(g.PositionOf(path("installationProxy", "endpoint")...), g.subject(), "", "cluster %s: Claudie ignores another address of the installation proxy while nothing else of the proxy changes", is.Name)
+	}
 }
 
 // checkRoles reports roles that begin or cease to answer for the API server: roles that stay are changed

@@ -104,6 +104,9 @@ func TestCheckEdit(t *testing.T) {
 		{"a provider removed with its pools", "    - {name: cf-1, providerType: cloudflare, secretRef: {name: cf, namespace: s}}\n#    clusters:\n      - {name: lb, roles: [web], dns: {dnsZone: z, provider: cf-1}, targetedK8s: one, pools: [workers]}\n", "#", "8: provider cf-1 is removed while the DNS name of load balancer lb is made with it: its credentials are needed to remove that (two commits: keep cf-1 until the change that removes what it made is done, then remove it with its Secret)"},
 		{"a provider of another type", "name: aws-1, providerType: aws", "name: aws-1, providerType: gcp", "9: provider aws-1 changes from aws to gcp while pool ctrl of cluster one is made with it (add a provider with another name, and pools that use it)"},
 
+		{"other templates", "providerType: aws, secretRef", "providerType: aws, templatesRef: {name: mine, namespace: s}, secretRef", "9: warning: the templates of provider aws-1 change: every node that is made with it is replaced "},
+		{"other templates of a provider that nothing uses", "providerType: gcp, secretRef", "providerType: gcp, templatesRef: {name: mine, namespace: s}, secretRef", ""},
+
 		{"a machine in another role", "control: [ctrl], compute: [workers, own]", "control: [ctrl, own], compute: [workers]", "28: machine 192.0.2.1 moves from compute pool own of cluster one to control pool own of cluster one (two commits: remove the machine from where it is, and add it after that is done)|29: machine 192.0.2.2 moves "},
 		{"a machine in another pool", "{endpoint: 192.0.2.2,#192.0.2.9", "{endpoint: 192.0.2.3,#192.0.2.2", "32: machine 192.0.2.2 moves from compute pool own of cluster one to compute pool other of cluster two "},
 
@@ -197,6 +200,18 @@ func compareProblems(t *testing.T, want string, got problem.List) {
 	}
 	if diff := cmp.Diff(wanted, all); diff != "" {
 		t.Errorf("problems differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestProxyAddress: Claudie does not look at the address of the proxy alone.
+func TestProxyAddress(t *testing.T) {
+	before := strings.Replace(guarded, "network: 192.168.2.0/24", "network: 192.168.2.0/24\n        installationProxy: {mode: \"on\", endpoint: \"http://a\"}", 1)
+	for _, c := range []struct{ old, new, want string }{
+		{"http://a", "http://b", "38: warning: cluster one: Claudie ignores another address of the installation proxy while nothing else of the proxy changes ()"},
+		{"endpoint: \"http://a\"", "endpoint: \"http://b\", noProxy: x", ""},
+		{"mode: \"on\", endpoint: \"http://a\"", "mode: \"off\", endpoint: \"http://b\"", ""},
+	} {
+		compareProblems(t, c.want, provision.CheckEdit(readEdit(t, before, strings.Replace(before, c.old, c.new, 1))))
 	}
 }
 
