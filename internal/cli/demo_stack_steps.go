@@ -41,9 +41,11 @@ var stackGuide = []demoStep{
 		"fairlead pr merge dev --repo ../control-plane.git",
 	}}, {"When the first terminal says \"cluster waits for the approval\":", []string{
 		stackApproval("cluster"),
+	}}, {"When the first terminal says \"cluster is applied\":", []string{
+		"git pull -q",
+		"fairlead stack list",
 	}}}},
 	{title: "Tear the stack down: in the reverse order, and behind approval", commands: []string{
-		"git pull -q",
 		"sed -i.bak 's/teardown: false/teardown: true/' stacks/shop.yaml",
 		"git rm -q -r .fairlead/plans",
 		"git commit -qam 'The shop closes' && git push -q",

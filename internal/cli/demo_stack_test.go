@@ -22,6 +22,7 @@ var stackWishes = map[string]demoWish{
 	"3 fairlead approve-plan":                        {0, `of shop/dev/database in dev, which is to apply`},
 	"3 fairlead stack show":                          {0, `(?m)^database .* plan-fairlead-modules-dev-\w{10} `},
 	"4 fairlead stack show":                          {0, `(?m)^cluster .* drifted$`},
+	"4 fairlead stack list":                          {0, `(?m)^dev +shop/dev +4 +false +ready$`},
 	"4 fairlead pr show":                             {0, `(?s)Plan shop/dev/cluster in dev again: it has drifted\n.*somebody has removed a node.*kind: PlanRequest`},
 	"4 fairlead pr merge":                            {0, `merged`},
 	"4 fairlead approve-plan":                        {0, `of shop/dev/cluster in dev, which is to apply`},
