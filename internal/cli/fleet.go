@@ -34,7 +34,24 @@ clusters were ready.`,
 	c.Flags().SortFlags = false
 	f.addEnvironmentFlag(c)
 	cc.addFleetFlags(c)
-	c.AddCommand(newFleetClusters(cc), newFleetBehind(cc), newFleetWhere(cc), newFleetHistory(cc), newFleetCompare(cc), newFleetLeadTime(cc), newFleetDORA(cc), newFleetDrift(cc), newFleetRefusals(cc), newFleetRebuild(cc), newFleetExport(cc), newFleetImport(cc), newFleetToken(cc), newFleetRetire(cc), newFleetAdopt(cc))
+	c.AddCommand(newFleetList(cc), newFleetClusters(cc), newFleetBehind(cc), newFleetWhere(cc), newFleetHistory(cc), newFleetCompare(cc), newFleetLeadTime(cc), newFleetDORA(cc), newFleetDrift(cc), newFleetRefusals(cc), newFleetRebuild(cc), newFleetExport(cc), newFleetImport(cc), newFleetToken(cc), newFleetRetire(cc), newFleetAdopt(cc))
+	return c
+}
+
+func newFleetList(cc *commandContext) *cobra.Command {
+	f := &fleetCommand{commandContext: cc}
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the environments, and how many of their clusters run what is newest",
+		Long:  "List prints what fairlead fleet prints without a command.",
+		Example: `  fairlead fleet list
+  fairlead fleet list -e prod -o json`,
+		Args: checkArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return f.printStandings(c.Context()) },
+	}
+	c.Flags().SortFlags = false
+	f.addEnvironmentFlag(c)
+	cc.addFleetFlags(c)
 	return c
 }
 
