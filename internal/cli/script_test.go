@@ -52,6 +52,7 @@ func unpackFleet(env *testscript.Env) error {
 		"HOME":                env.WorkDir,
 		"GIT_CONFIG_GLOBAL":   os.DevNull,
 		"GIT_CONFIG_NOSYSTEM": "1",
+		"GOGC":                "400", // a command lives too short a time for its garbage to matter
 		"GIT_AUTHOR_NAME":     "author", "GIT_AUTHOR_EMAIL": "author@git.example", "GIT_AUTHOR_DATE": "2024-01-01T00:00:00Z",
 		"GIT_COMMITTER_NAME": "author", "GIT_COMMITTER_EMAIL": "author@git.example", "GIT_COMMITTER_DATE": "2024-01-01T00:00:00Z",
 	} {

@@ -341,6 +341,9 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 		return l.stopWithProblem(to, done, fmt.Errorf("publish: %w", err))
 	}
 	e.waitsForForge = result.Again
+	if result.Pull != nil && !result.Report.IsEmpty() {
+		done.impact = result.Report.Text()
+	}
 	result.Report = impact.Report{} // it is large, and in the pull request
 	done.result = result
 	return nil

@@ -26,6 +26,7 @@ type outcome struct {
 	failed   bool           // an operation has failed since, for result.Reason
 
 	wanted       string // the id of the tree that the output should be
+	impact       string // what the pull request changes, as text
 	assignments  int
 	clusterTypes []promoter.ClusterType
 }

@@ -59,7 +59,10 @@ type Environment struct {
 	// Store.SetRemovals keeps them.
 	Removals []Removal `json:"removals,omitempty"`
 	// Change is the impact in one line; "" if nothing changes.
-	Change       string `json:"change,omitempty"`
+	Change string `json:"change,omitempty"`
+	// Impact is what the pull request changes, as text of several lines. It has an answer of its own in the
+	// API.
+	Impact       string `json:"-"`
 	Assignments  int    `json:"assignments"`
 	ClusterTypes int    `json:"clusterTypes"`
 	// Since is when State or Reason last changed. Store.SetEnvironment keeps it.

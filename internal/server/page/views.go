@@ -25,6 +25,8 @@ func newView(of any, f Frame) (name, title string, view any) {
 		return "problems", "Problems", a
 	case Commits:
 		return "commits", "Commits", a
+	case answer.PullImpact:
+		return "pull", fmt.Sprintf("%s: pull request %d", a.Environment, a.Pull.Number), a
 	case answer.Journey:
 		return "commit", text.ShortCommit(a.Commit.ID) + " " + a.Commit.Subject, a
 	case answer.Status:

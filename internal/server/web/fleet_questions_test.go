@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,7 +53,14 @@ func fleetQuestionsOf(t *testing.T) []fleetQuestion {
 	late.AddLab()
 	moved := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
 	moved.MoveCluster("stage", "large", "east-1")
-	all = append(all, fleetQuestion{New(Options{Fleet: moved.View}), "clusters", "", "", 200})
+	mark := filepath.Join(t.TempDir(), "ledger.mark")
+	if err := os.WriteFile(mark, []byte(`{"clusters":null,"lastSeen":"2026-11-23T11:00:00Z","loss":{"time":"2026-11-23T11:00:00Z","reason":"emptied"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	moved.Recorder.ReadMark(mark)
+	for question, query := range map[string]string{"clusters": "", "history": "workload=checkout", "where": "workload=payments"} {
+		all = append(all, fleetQuestion{New(Options{Fleet: moved.View}), question, query, "", 200})
+	}
 	for question, query := range map[string]string{"history": "workload=payments&cluster=east-6", "lead": "environment=lab", "dora": "environment=lab", "standing": ""} {
 		all = append(all, fleetQuestion{New(Options{Fleet: late.View}), question, query, "", 200})
 	}

@@ -154,6 +154,8 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		switch path {
 		case "/environments/{name}":
 			targets = []string{"/environments/prod", "/environments/stage", "/environments/east", "/environments/test", "/environments/none"}
+		case "/environments/{name}/pulls/{number}":
+			targets = []string{"/environments/stage/pulls/12", "/environments/stage/pulls/1"}
 		case "/commits/{commit}":
 			targets = []string{"/commits/" + c4, "/commits/" + c2, "/commits/" + c4[:7], "/commits/none"}
 		case "/search":

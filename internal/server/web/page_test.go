@@ -19,7 +19,7 @@ import (
 
 // allPages are the pages of the store of fleet.
 var allPages = []string{
-	"/", "/environments", "/environments/dev", "/environments/prod", "/environments/east", "/environments/stage", "/environments/test", "/environments/edge",
+	"/", "/environments", "/environments/dev", "/environments/prod", "/environments/east", "/environments/stage", "/environments/stage/pulls/12", "/environments/test", "/environments/edge",
 	"/commits", "/commits/" + c4, "/commits/" + c2, "/problems", "/problems?env=prod&kind=mistake&q=drone", "/search?q=chan", "/health",
 	"/explain?env=dev&q=large/web", "/diff?from=dev&to=prod", "/explain",
 }
@@ -77,7 +77,7 @@ var hostile = []string{
 func TestHostileTexts(t *testing.T) {
 	for _, text := range hostile {
 		s, id := &status.Store{}, strings.Repeat("0a", 20)
-		e := status.Environment{Name: text, State: status.Proposed, Reason: text, Error: text, Change: text,
+		e := status.Environment{Name: text, State: status.Proposed, Reason: text, Error: text, Change: text, Impact: text,
 			Inputs: []status.Input{{Layer: text, Repo: text, Commit: text, Folder: text}}, Output: status.Output{Repo: text, Branch: text, Folder: text, Head: text},
 			Pull:     &status.Pull{Title: text, URL: text},
 			Withheld: []status.Withheld{{Cause: text, Reason: text, Acknowledge: text}}}
@@ -93,8 +93,9 @@ func TestHostileTexts(t *testing.T) {
 		site := &site{options: Options{Store: s}.withDefaults()}
 		src := site.readState()
 		one, _ := src.Environment(text)
+		pull, _ := src.Pull(text, 0)
 		journey, _ := src.Journey(id)
-		for _, of := range []any{src.Overview(), src.Environments(), one, newPage(src.Problems(newProblemFilter(nil, "")), src.Names(), "", nil),
+		for _, of := range []any{src.Overview(), src.Environments(), one, pull, newPage(src.Problems(newProblemFilter(nil, "")), src.Names(), "", nil),
 			newPage(src.Commits(commitsOf(text)), nil, "", map[string][]string{"q": {text}}),
 			newPage(answer.Explanation{Text: text}, src.Names(), explainPath, map[string][]string{"env": {text}, "q": {text}}), newPage(errorAnswer{text, text}, src.Names(), diffPath, map[string][]string{"from": {text}, "to": {text}}), journey, src.Search(text), src.Status(), page.Missing{Error: text, Hint: text}} {
 			body, _, err := page.Render(page.Frame{Path: "/x?" + text, Questions: true, Follow: true, API: text, Product: text, Query: text}, of)
@@ -137,6 +138,8 @@ func TestPaths(t *testing.T) {
 	}{
 		{"/commits/" + c4[:7], 302, "./../commits/" + c4, ""},
 		{"/api/v1/commits/" + c4[:4], 302, "./../../../api/v1/commits/" + c4, ""},
+		{"/environments/stage/pulls/13", 404, "", "has no open pull request"},
+		{"/environments/none/pulls/x", 404, "", "has no open pull request"},
 		{"/commits/c", 404, "", "is not among the newest"},
 		{"/api/v1/commits/main", 404, "", `"error": "commit`},
 		{"/search?q=stage", 302, "./environments/stage", ""},

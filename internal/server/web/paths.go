@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -19,6 +20,7 @@ var pagePaths = []struct{ page, answer string }{
 	{"/{$}", "/overview"},
 	{"/environments", "/environments"},
 	{"/environments/{name}", "/environments/{name}"},
+	{"/environments/{name}/pulls/{number}", "/environments/{name}/pulls/{number}"},
 	{"/commits", "/commits"},
 	{"/commits/{commit}", "/commits/{commit}"},
 	{"/problems", "/problems"},
@@ -60,6 +62,8 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 		return found{src.Environments(), http.StatusOK, ""}
 	case len(parts) == 2 && first == "environments":
 		return findEnvironment(src, parts[1])
+	case len(parts) == 4 && first == "environments" && parts[2] == "pulls":
+		return findPull(src, parts[1], parts[3])
 	case len(parts) == 1 && first == "commits":
 		return found{src.Commits(answer.CommitFilter{Text: text, Author: query.Get("author")}), http.StatusOK, ""}
 	case len(parts) == 2 && first == "commits":
@@ -92,6 +96,16 @@ func findEnvironment(src answer.Source, name string) found {
 		hint = "/api/v1/environments lists those that there are"
 	}
 	return missing(fmt.Sprintf("there is no environment %q", name), hint)
+}
+
+// findPull returns what a pull request changes. A page links to it while it is open.
+func findPull(src answer.Source, name, number string) found {
+	n, err := strconv.Atoi(number)
+	one, ok := src.Pull(name, n)
+	if err != nil || !ok {
+		return missing(fmt.Sprintf("environment %q has no open pull request %q", name, number), "its forge knows those that were merged")
+	}
+	return found{one, http.StatusOK, ""}
 }
 
 // findCommit returns where a commit is. A part of its id leads to the whole one.

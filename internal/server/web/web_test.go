@@ -49,7 +49,7 @@ func fleet() *status.Store {
 	set(status.Environment{Name: "stage", State: status.Proposed, Reason: "pull request #12 waits for a merge", Inputs: inputs, Output: proposed,
 		Pull:     &status.Pull{Number: 12, Title: "stage: 2 cluster types, 1 workload; image only", URL: "https://git.example.com/org/gitops/pull/12", Head: proposed.Commit},
 		Withheld: []status.Withheld{{Cause: "removals", Reason: "it removes web from <edge> (the last assignment of workload web)", Acknowledge: proposed.Commit}},
-		Change:   "2 cluster types, 1 workload; image only", Assignments: 12, ClusterTypes: 3, Took: 1200 * time.Millisecond}, 3*time.Hour, 8*time.Second)
+		Change:   "2 cluster types, 1 workload; image only", Impact: "2 cluster types, 1 workload; image only\n\nimage only 2\n    in edge/<web>\n", Assignments: 12, ClusterTypes: 3, Took: 1200 * time.Millisecond}, 3*time.Hour, 8*time.Second)
 	s.SetRemovals("stage", []status.Removal{{Repo: "https://git.example.com/org/gitops", Branch: "old", Folder: "<clusters>", Reason: "pull request 13 removes its output",
 		Pull: &status.Pull{Number: 13, Title: "stage: REMOVE its output (2 cluster types)", URL: "https://git.example.com/org/gitops/pull/13", Head: base}}})
 	broken := status.Environment{Name: "prod", State: status.Problems, Reason: "the control plane has problems; the branch keeps its last good content",
@@ -118,6 +118,7 @@ func TestGolden(t *testing.T) {
 		{full, "/environments", "testdata/environments.html"},
 		{full, "/environments/stage", "testdata/environment.html"},
 		{full, "/environments/prod", "testdata/problems-of-prod.html"},
+		{full, "/environments/stage/pulls/12", "testdata/pull.html"},
 		{full, "/commits", "testdata/commits.html"},
 		{full, "/commits/" + c4, "testdata/commit.html"},
 		{full, "/problems", "testdata/problems.html"},

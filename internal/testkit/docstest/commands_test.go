@@ -133,6 +133,7 @@ func runScript(t *testing.T, script string, env []string) (output string, err er
 	c.Env = append(env,
 		"HOME="+home, "XDG_CACHE_HOME="+home+"/.cache", "XDG_STATE_HOME="+home+"/.state", "PATH="+bin+":"+os.Getenv("PATH"),
 		"GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C.UTF-8", "TERM=dumb",
+		"GOGC=400", // most programs live too short a time for their garbage to matter
 	)
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out

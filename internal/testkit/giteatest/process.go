@@ -52,6 +52,9 @@ DEFAULT_BRANCH = main
 
 [git.config]
 core.hooksPath = %[6]s
+gc.auto = 0
+maintenance.auto = false
+receive.autogc = false
 
 [indexer]
 ISSUE_INDEXER_TYPE = db
