@@ -23,7 +23,7 @@ var writesNothing = map[string]string{
 	"status": "", "history": "", "simulate": "", "wait": "", "ephemeral list": "", "pr list": "", "pr show": "", "pr diff": "", "pr view": "",
 	"doctor": "", "open": "opens a browser", "schema": "", "version": "", "help": "",
 	"cluster list": "", "cluster plan": "", "cluster show": "",
-	"fleet behind": "", "fleet clusters": "", "fleet compare": "", "fleet dora": "", "fleet drift": "", "fleet refusals": "", "fleet history": "", "fleet lead-time": "", "fleet where": "",
+	"fleet behind": "", "fleet clusters": "", "fleet compare": "", "fleet dora": "", "fleet drift": "", "fleet refusals": "", "fleet history": "", "fleet lead-time": "", "fleet list": "", "fleet where": "",
 	"fleet export": "", "fleet import": "fills an empty ledger, and refuses all else", "fleet rebuild": "the ledger, from what Git holds",
 	"completion bash": "", "completion fish": "", "completion powershell": "", "completion zsh": "",
 	"serve": "write: false in the settings is its dry run", "init": "fills what is empty, and refuses all else", "demo": "a folder of its own",
