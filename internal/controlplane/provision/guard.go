@@ -90,7 +90,7 @@ func (g *editCheck) checkRemovals() bool {
 		removed = true
 		switch {
 		case g.Desired.Name == "":
-			g.addf(nil, fmt.Sprintf("bring the manifest back without its clusters and with the annotation %s: \"true\", and remove it after they are gone", model.DecommissionAnnotation),
+			g.addf(nil, fmt.Sprintf("bring the manifest back without its clusters and with the annotation %s: \"true\", and remove it after they are gone; in another environment they are made anew", model.DecommissionAnnotation),
 				"the manifest is removed, and cluster %s would be destroyed", name)
 		case !g.isDecommissioning():
 			hint := fmt.Sprintf("annotate the manifest with %s: \"true\" if it is to go", model.DecommissionAnnotation)

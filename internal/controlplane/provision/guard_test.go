@@ -130,38 +130,10 @@ func TestCheckEdit(t *testing.T) {
 
 // TestRemovedManifest: a manifest that is removed with its clusters destroys them; an empty one may go.
 func TestRemovedManifest(t *testing.T) {
-	compareProblems(t, "the manifest is removed, and cluster one would be destroyed (bring the manifest back without its clusters and with the annotation fairlead.io/decommission: \"true\", and remove it after they are gone)|"+
+	compareProblems(t, "the manifest is removed, and cluster one would be destroyed (bring the manifest back without its clusters and with the annotation fairlead.io/decommission: \"true\", and remove it after they are gone; in another environment they are made anew)|"+
 		"the manifest is removed, and cluster two would be destroyed ", provision.CheckEdit(readEdit(t, guarded, "")))
 	compareProblems(t, "", provision.CheckEdit(readEdit(t, "apiVersion: claudie.io/v1beta1\nkind: InputManifest\nmetadata: {name: m}\nspec: {}\n", "")))
 	compareProblems(t, "", provision.CheckEdit(readEdit(t, "", guarded)))
-}
-
-// TestCheckMoves: a cluster does not move between environments, unless the one that it comes to says so.
-func TestCheckMoves(t *testing.T) {
-	accepting := strings.Replace(guarded, "annotations: {}", "annotations: {fairlead.io/accept: move-from/dev}", 1)
-	problems := "35: cluster one cannot move from environment dev to prod: it would be destroyed, and made anew (keep it in dev, or give the new one another name; if it is to be destroyed there (fairlead.io/decommission: \"true\") and made anew here, annotate the manifest with fairlead.io/accept: move-from/dev)|" +
-		"39: cluster two cannot move from environment dev to prod: it would be destroyed, and made anew "
-	for _, c := range []struct {
-		name                         string
-		devWas, devIs, prodWas, prod string
-		want                         string
-	}{
-		{"moved", guarded, "", "", guarded, problems},
-		{"moved, and accepted", guarded, "", "", accepting, ""},
-		{"promoted", guarded, guarded, "", guarded, ""},
-		{"in both, and removed from one", guarded, "", guarded, guarded, ""},
-		{"new in both", "", guarded, "", guarded, ""},
-		{"gone before", "", "", "", guarded, ""},
-	} {
-		got := provision.CheckMoves([]provision.EnvironmentEdits{
-			{Environment: "dev", Edits: []provision.Edit{readEdit(t, c.devWas, c.devIs)}},
-			{Environment: "prod", Edits: []provision.Edit{readEdit(t, c.prodWas, c.prod)}},
-		})
-		if len(got["dev"]) > 0 {
-			t.Errorf("%s: in dev: %v", c.name, got["dev"])
-		}
-		compareProblems(t, c.want, got["prod"])
-	}
 }
 
 // readEdit reads the change from one manifest to another one; "" is one that is not there.
