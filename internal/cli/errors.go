@@ -44,7 +44,10 @@ func newUnknownError(kind, name string, known []string) error {
 		return newNoEnvironmentsError("there is no environment " + name)
 	}
 	hint := problem.DidYouMean(name, known)
-	if hint == "" {
+	switch {
+	case len(known) == 0:
+		hint = "there are no " + kind + "s"
+	case hint == "":
 		hint = "the " + kind + "s are " + text.Join(known, " and ")
 	}
 	return usageErrorf(hint, "there is no %s %s", kind, name)

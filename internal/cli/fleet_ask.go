@@ -142,7 +142,7 @@ func (cc *commandContext) openLedger(ctx context.Context, why string) (fleetAske
 	}
 	if err != nil {
 		s.Close()
-		return nil, problem.WithHint(fmt.Errorf("%s, and the ledger cannot be read: %w", why, err), "--url URL asks a daemon")
+		return nil, problem.WithHint(fmt.Errorf("%s, and the ledger cannot be read: %w", why, err), "start fairlead serve, or name the daemon with --url")
 	}
 	if !cc.ledgerNoted {
 		fmt.Fprintf(cc.app.stderr, "fairlead: note: %s: these are the last reports in %s\n", why, place)

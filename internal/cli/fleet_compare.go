@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,9 +32,7 @@ and on how many clusters each runs. A workload that one of the two does not have
 					return err
 				}
 				l := newComparisonsListing(found, args, all)
-				if len(found) == 0 {
-					err = noteAgents(c.Context(), of, &l, args...)
-				}
+				err = noteAgents(c.Context(), of, &l, findSilentEnvironments(found, args)...)
 				if err != nil {
 					return err
 				}
@@ -45,6 +44,15 @@ and on how many clusters each runs. A workload that one of the two does not have
 	c.Flags().BoolVar(&all, "all", false, "also the workloads that are the same in both")
 	cc.addFleetFlags(c)
 	return c
+}
+
+// findSilentEnvironments returns the environments of which no workload is known.
+func findSilentEnvironments(found []fleetview.Comparison, environments []string) []string {
+	return slices.DeleteFunc(slices.Clone(environments), func(name string) bool {
+		return slices.ContainsFunc(found, func(c fleetview.Comparison) bool {
+			return slices.ContainsFunc(c.Environments, func(e fleetview.Environment) bool { return e.Name == name && len(e.Runs) > 0 })
+		})
+	})
 }
 
 // newComparisonsListing returns what environments run as a table: what differs, or all.

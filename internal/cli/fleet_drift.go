@@ -38,7 +38,7 @@ func newDriftListing(environment string, all []fleetview.Drift, counts agentCoun
 	}
 	switch without := counts.clusters - counts.agents; {
 	case counts.clusters == 0:
-		l.empty = fmt.Sprintf("no cluster of %s has reported\n", environment)
+		l.empty = sayNoCluster(environment)
 	case without == 0:
 		l.empty = fmt.Sprintf("no drift on the clusters of %s\n", environment)
 	case counts.agents == 0:
@@ -51,34 +51,51 @@ func newDriftListing(environment string, all []fleetview.Drift, counts agentCoun
 	return l
 }
 
+// sayNoCluster says that nothing is known of an environment.
+func sayNoCluster(environment string) string {
+	return fmt.Sprintf("no cluster of %s has reported\n", environment)
+}
+
 // connectAgent says how an agent is connected.
 const connectAgent = "Connect one:\n  fairlead cluster connect NAME --agent --server URL --image IMAGE\n"
 
 // agentCounts are how many clusters have reported, and how many of them have an agent.
 type agentCounts struct{ clusters, agents int }
 
-// countAgents counts the clusters of environments; "" stands for all.
-func countAgents(ctx context.Context, of fleetAsker, environments ...string) (agentCounts, error) {
+// countAgents counts the clusters of an environment; "" stands for all.
+func countAgents(ctx context.Context, of fleetAsker, environment string) (agentCounts, error) {
 	var counts agentCounts
-	for _, name := range environments {
-		all, err := askAll[fleetview.Standing](ctx, of, "standing", newValues("environment", name))
-		if err != nil {
-			return counts, err
-		}
-		for _, s := range all {
-			counts.clusters += s.Expected - s.Unheard
-			counts.agents += s.Agents
-		}
+	all, err := askAll[fleetview.Standing](ctx, of, "standing", newValues("environment", environment))
+	for _, s := range all {
+		counts.clusters += s.Expected - s.Unheard
+		counts.agents += s.Agents
 	}
-	return counts, nil
+	return counts, err
 }
 
-// noteAgents adds to a listing in which no workload was found that the clusters have no agent, if that is
-// why.
+// noteAgents adds to a listing in which environments have no workload that their clusters have no agent, if
+// that is why; "" stands for all environments.
 func noteAgents(ctx context.Context, of fleetAsker, l *listing, environments ...string) error {
-	counts, err := countAgents(ctx, of, environments...)
-	if counts.clusters > 0 && counts.agents == 0 {
-		l.below += "None of the clusters has an agent, which alone reports workloads. " + connectAgent
+	var without []string
+	for _, name := range environments {
+		counts, err := countAgents(ctx, of, name)
+		if err != nil {
+			return err
+		}
+		if counts.clusters > 0 && counts.agents == 0 {
+			without = append(without, name)
+		}
 	}
-	return err
+	if len(without) == 0 {
+		return nil
+	}
+	which := ""
+	if without[0] != "" {
+		which = " of " + text.Join(without, " and ")
+	}
+	if len(l.rows) > 0 {
+		l.below += "\n"
+	}
+	l.below += "None of the clusters" + which + " has an agent, which alone reports workloads. " + connectAgent
+	return nil
 }

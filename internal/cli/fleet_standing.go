@@ -91,8 +91,13 @@ ago) or unknown.`,
 		Example: `  fairlead fleet behind prod
   fairlead fleet behind prod -o name`,
 	}
-	return newClustersQuestion(cc, c, "behind", func(_ context.Context, _ fleetAsker, environment string, all []fleetview.Laggard) (listing, error) {
-		return newLaggardsListing(environment, all, cc.now()), nil
+	return newClustersQuestion(cc, c, "behind", func(ctx context.Context, of fleetAsker, environment string, all []fleetview.Laggard) (listing, error) {
+		l := newLaggardsListing(environment, all, cc.now())
+		counts, err := countAgents(ctx, of, environment)
+		if counts.clusters == 0 {
+			l.empty = sayNoCluster(environment)
+		}
+		return l, err
 	})
 }
 

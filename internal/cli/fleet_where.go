@@ -107,7 +107,11 @@ func (f *fleetCommand) printPlacements(ctx context.Context, question, workload s
 			return err
 		}
 		l := newPlacementsListing(all, workload, question == "history", f.now())
-		if len(all) == 0 {
+		switch {
+		case len(all) > 0:
+		case !at.IsZero():
+			l.empty = fmt.Sprintf("no report about %s at %s\n", display.SanitizeLine(workload), formatTime(at))
+		default:
 			err = noteAgents(ctx, of, &l, f.environment)
 		}
 		if err != nil {

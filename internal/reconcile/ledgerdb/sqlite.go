@@ -69,11 +69,15 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 // ReadSQLite opens the ledger in a file that is there, and writes nothing. The error is ErrNewer if it is
 // not for this program.
 func ReadSQLite(ctx context.Context, path string) (*Store, error) {
-	statements, err := readStatements(sqliteFiles)
+	_, err := os.Stat(path) // SQLite would make a file
+	if err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
+	}
+	e := &sqlite3{}
+	e.statements, err = readStatements(sqliteFiles)
 	if err != nil {
 		return nil, err
 	}
-	e := &sqlite3{statements: statements}
 	e.readers, err = openSQLiteFile(path, "query_only(true)")
 	if err != nil {
 		return nil, err

@@ -36,6 +36,20 @@ func TestSimulationWritesNothing(t *testing.T) {
 	}
 }
 
+// TestSimulationOfPassedCommit: a commit that is older than those of all environments is on the base's branch
+// all the same.
+func TestSimulationOfPassedCommit(t *testing.T) {
+	h := newHub(t, "    - {name: dev, merge: direct}\n", "dev")
+	passed := h.changeNow(1)
+	h.looks(3, time.Minute)
+	h.changeNow(2)
+	h.looks(3, time.Minute)
+	arrivals, err := h.Simulate(t.Context(), passed)
+	if err != nil || len(arrivals) != 1 || arrivals[0].State != promote.ArrivalReached {
+		t.Errorf("arrivals %+v (%v)", arrivals, err)
+	}
+}
+
 // TestSimulationTurn: a simulation before the first cycle is refused, and one that is asked for during a
 // cycle waits for its end, or for that of who asks.
 func TestSimulationTurn(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -33,6 +34,12 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 		return nil, &BlockedError{problems}
 	}
 	h, err := m.observeStages(ctx, policy.base, all)
+	if err != nil {
+		return nil, err
+	}
+	if !h.Contains(commit) { // a round looks back no further than to the oldest commit that an environment has
+		h, err = ReadHistory(policy.base, list.Convert(all, func(s *stageState) string { return s.stage.Commit })...)
+	}
 	if err != nil {
 		return nil, err
 	}

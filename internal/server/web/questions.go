@@ -43,7 +43,11 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 		_, known := src.Environment(name)
 		switch {
 		case name == "" || asked == "":
-			return found{errorAnswer{"the query names not all that is asked for", "write /api/v1/explain?env=ENVIRONMENT&q=QUESTION, or /api/v1/diff?from=ENVIRONMENT&to=ENVIRONMENT"}, http.StatusBadRequest, ""}
+			verb, example := "explain", "explain?env=ENVIRONMENT&q=NAME"
+			if path == diffPath {
+				verb, example = "compare", "diff?from=ENVIRONMENT&to=ENVIRONMENT"
+			}
+			return found{errorAnswer{"the query does not say what to " + verb, "write /api/v1/" + example}, http.StatusBadRequest, ""}
 		case !known:
 			return findEnvironment(src, name)
 		}
