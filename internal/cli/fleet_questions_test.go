@@ -3,7 +3,9 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -166,6 +168,21 @@ func TestFleetWithoutLedger(t *testing.T) {
 		if got.code != c.code || !strings.Contains(got.stderr, c.want) || got.out != "" {
 			t.Errorf("fleet clusters %v: %d\n%s%s\nwant %d with %q", c.args, got.code, got.out, got.stderr, c.code, c.want)
 		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ledger.db")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a question has made the ledger's file: %v", err)
+	}
+}
+
+// TestBehindWithoutClusters: where no cluster has reported, none is ready.
+func TestBehindWithoutClusters(t *testing.T) {
+	w := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
+	w.AddLab()
+	page := httptest.NewServer(web.New(web.Options{Fleet: w.View}))
+	defer page.Close()
+	got := runFleet(t.Context(), "behind", "lab", "--url", page.URL)
+	if got.code != 0 || got.out != "no cluster of lab has reported\n" {
+		t.Errorf("%d\n%s%s", got.code, got.out, got.stderr)
 	}
 }
 

@@ -21,6 +21,8 @@ type sqlite3 struct {
 	prepared       map[string]*sql.Stmt              // of the writer
 	bulk           map[string]driver.StmtExecContext // by their texts, as the driver has them
 	args           []driver.NamedValue               // of the last of these
+	path           string
+	opened         os.FileInfo // of the file that is written
 }
 
 const (
@@ -39,10 +41,11 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
-	if err := f.Close(); err != nil {
-		return nil, err
+	opened, err := f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
-	e := &sqlite3{prepared: map[string]*sql.Stmt{}, bulk: map[string]driver.StmtExecContext{}}
+	e := &sqlite3{prepared: map[string]*sql.Stmt{}, bulk: map[string]driver.StmtExecContext{}, path: path, opened: opened}
 	e.statements, err = readStatements(sqliteFiles)
 	if err != nil {
 		return nil, err
@@ -144,7 +147,20 @@ func (e *sqlite3) inTransaction(ctx context.Context, work func() error) error {
 }
 
 func (e *sqlite3) transact(ctx context.Context, work func(session) error) error {
+	if err := e.checkFile(); err != nil {
+		return err
+	}
 	return e.inTransaction(ctx, func() error { return work(&sqliteSession{e.statements, e.writer, e.prepared, e}) })
+}
+
+// checkFile returns ErrDamaged if the file was removed or replaced since it was opened: what is written to it
+// then, nobody finds again.
+func (e *sqlite3) checkFile() error {
+	now, err := os.Stat(e.path)
+	if err == nil && os.SameFile(now, e.opened) {
+		return nil
+	}
+	return fmt.Errorf("%w: its file was removed or replaced: %s", ErrDamaged, e.path)
 }
 
 func (e *sqlite3) read(ctx context.Context, work func(session) error) error {

@@ -3,6 +3,7 @@ package recorder_test
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -144,6 +145,33 @@ func testStoreAway(t *testing.T, newStore func(*testing.T) testStore) {
 	r.wantStored("e1", "12:01-12:02 ready A, 12:02-12:03 ready B, 12:03- failed C")
 	r.wantStored("e2", "12:04- ready B")
 	if !strings.Contains(r.log.String(), "stored again") {
+		t.Errorf("it is not logged:\n%s", &r.log)
+	}
+}
+
+// TestRemovedStore: a store whose file is removed while the process runs begins anew with what is known in
+// memory, when something is written next.
+func TestRemovedStore(t *testing.T) {
+	r := newRig(t, newSQLiteStore)
+	r.open()
+	r.report("e1", "ready", "A")
+	r.report("e2", "ready", "A")
+	if err := r.recorder.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	path := r.store.(*sqliteStore).path
+	for _, file := range []string{path, path + "-wal", path + "-shm"} {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	r.report("e1", "ready", "B")
+	if err := errors.Join(r.recorder.Flush(t.Context()), r.recorder.Check()); err != nil {
+		t.Fatal(err)
+	}
+	r.wantStored("e1", "12:03- ready B")
+	r.wantStored("e2", "12:02- ready A")
+	if !strings.Contains(r.log.String(), "its file was removed or replaced") {
 		t.Errorf("it is not logged:\n%s", &r.log)
 	}
 }
