@@ -166,3 +166,26 @@ func TestDriftWhileStopped(t *testing.T) {
 	d.cycle()
 	want("mended", 2)
 }
+
+// TestTerraformIsNotBehind: what an agent reports of a component's Terraform object, which runs its root
+// module, does not say that the cluster is behind the output.
+func TestTerraformIsNotBehind(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, "    - {name: dev, merge: direct}\n", "dev")
+	inbox, use := w.inbox()
+	d := w.begin(w.data, use)
+	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
+	for range 4 {
+		d.cycle()
+	}
+	report := func(object, branch, commit string) {
+		w.now = w.now.Add(1e9)
+		w.add(inbox, observe.Event{Cluster: "one", Environment: "dev", Object: object, Branch: branch, Commit: commit, Phase: rollout.Ready, When: w.now})
+	}
+	report("Terraform/zmart-checkout-dev/checkout-dev-eks", "fairlead-modules-dev", w.modulePin("eks"))
+	report("Kustomization/flux-system/fleet", "dev", w.head("out", "dev"))
+	d.cycle()
+	d.cycle()
+	if proof := d.stage("dev").Proof; proof.Status != "pass" {
+		t.Errorf("the proof is %+v\n%s", proof, w.logs.String())
+	}
+}
