@@ -90,26 +90,48 @@ const (
 
 // checkManifest reports what a manifest asks for and cannot be rendered.
 func (r *renderer) checkManifest(m *clusters.Manifest) {
-	if m.Executor != clusters.Claudie {
+	switch e, there := executors[m.Executor]; {
+	case !there:
 		r.problems.Addf(m.Pos, m.Subject(), "remove the annotation, and Claudie carries the manifest out", "the executor %s is not supported yet", m.Executor)
+	case e.check != nil:
+		e.check(r, m)
 	}
 	if _, forced := m.Annotations[forceAnnotation]; forced {
 		r.problems.Addf(m.Pos, m.Subject(), "remove it", "the annotation %s would have Flux replace the manifest where it cannot be changed: its clusters would be destroyed", forceAnnotation)
 	}
 }
 
+// executor renders the manifests that one of the programs that make clusters carries out.
+type executor struct {
+	// check reports what the executor cannot do; nil if it takes what Claudie takes.
+	check func(*renderer, *clusters.Manifest)
+	// render adds the files of a manifest to a folder: its objects, and fluxFile.
+	render func(r *renderer, folder string, m *clusters.Manifest)
+}
+
+// executors are those that there are, by the name that the annotation has.
+var executors = map[string]executor{
+	clusters.Claudie: {render: (*renderer).renderClaudie},
+}
+
+// renderManifest adds the files of a manifest, with the lock that all executors have.
 func (r *renderer) renderManifest(m *clusters.Manifest) {
 	folder := path.Join(Folder, provision.LockFolder, m.Project())
-	given := r.renderCredentials(path.Join(folder, credentialsFolder), m)
-	r.addObject(path.Join(folder, manifestFolder, "input-manifest.yaml"), newInputManifest(m))
-	r.addKustomization(path.Join(folder, manifestFolder), []string{"input-manifest.yaml"})
-	r.renderKubeconfigs(path.Join(folder, kubeconfigsFolder), m)
-	r.addObjects(path.Join(folder, fluxFile), r.newKustomizations(folder, m, given))
+	executors[m.Executor].render(r, folder, m)
 	lock, err := newLock(m, r.model)
 	if err == nil {
 		err = r.builder.Add(path.Join(folder, provision.LockFile), lock)
 	}
 	r.reportUnrendered(m.Subject(), err)
+}
+
+// renderClaudie adds the objects that Claudie carries a manifest out by.
+func (r *renderer) renderClaudie(folder string, m *clusters.Manifest) {
+	given := r.renderCredentials(path.Join(folder, credentialsFolder), m)
+	r.addObject(path.Join(folder, manifestFolder, "input-manifest.yaml"), newInputManifest(m))
+	r.addKustomization(path.Join(folder, manifestFolder), []string{"input-manifest.yaml"})
+	r.renderKubeconfigs(path.Join(folder, kubeconfigsFolder), m)
+	r.addObjects(path.Join(folder, fluxFile), r.newKustomizations(folder, m, given))
 }
 
 // newLock returns the lock of a manifest. The endpoints of its API servers are those that it would be
