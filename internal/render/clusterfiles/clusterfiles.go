@@ -29,6 +29,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
@@ -37,8 +38,7 @@ import (
 const Folder = "clusters"
 
 const (
-	kustomizationFile = "kustomization.yaml"
-	fluxFile          = "flux.yaml"
+	fluxFile = "flux.yaml"
 
 	credentialsFolder = "10-credentials"
 	manifestFolder    = "20-inputmanifest"
@@ -184,7 +184,7 @@ func (r *renderer) renderCredentials(folder string, m *clusters.Manifest) (c cre
 		files = append(files, name)
 		r.addObject(path.Join(folder, name), claudieObject{
 			APIVersion: claudie.APIVersion, Kind: t.Kind,
-			Metadata: metadata{Name: t.Name, Namespace: t.Namespace, Labels: t.Labels, Annotations: withoutOwn(t.Annotations)}, Spec: withoutNulls(t.Node),
+			Metadata: kubeobject.Metadata{Name: t.Name, Namespace: t.Namespace, Labels: t.Labels, Annotations: withoutOwn(t.Annotations)}, Spec: withoutNulls(t.Node),
 		})
 	}
 	c.any = len(files) > 0
@@ -223,7 +223,7 @@ func newInputManifest(m *clusters.Manifest) claudieObject {
 	}
 	return claudieObject{
 		APIVersion: claudie.APIVersion, Kind: claudie.InputManifestKind,
-		Metadata: metadata{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: annotations}, Spec: withoutNulls(m.Node),
+		Metadata: kubeobject.Metadata{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: annotations}, Spec: withoutNulls(m.Node),
 	}
 }
 
@@ -275,11 +275,7 @@ func (r *renderer) reportUnrendered(what string, err error) {
 
 // addKustomization adds the file that lists what Flux applies in a folder.
 func (r *renderer) addKustomization(folder string, resources []string) {
-	r.addObject(path.Join(folder, kustomizationFile), struct {
-		APIVersion string   `yaml:"apiVersion"`
-		Kind       string   `yaml:"kind"`
-		Resources  []string `yaml:"resources"`
-	}{"kustomize.config.k8s.io/v1beta1", "Kustomization", resources})
+	r.addObject(path.Join(folder, kubeobject.KustomizationFile), kubeobject.NewKustomization(resources))
 }
 
 // KubeconfigName returns the name of the Secret with the kubeconfig of a cluster, under the key value. It

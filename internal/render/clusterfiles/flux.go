@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
 const (
@@ -24,17 +25,17 @@ const (
 // newKustomizations returns the Flux Kustomizations of a manifest in their order.
 func (r *renderer) newKustomizations(folder string, m *clusters.Manifest, given credentials) []any {
 	var all []any
-	var before []*object[kustomizationSpec]
+	var before []*kubeobject.Object[kustomizationSpec]
 	if given.any {
 		before = append(before, r.newKustomization(stepName(m, "10-credentials"), path.Join(folder, credentialsFolder)))
 		all = append(all, before[0])
 	}
 	if given.sealed {
-		before[0].Spec.Decryption = &decryption{Provider: "sops", SecretRef: reference{Name: decryptionSecret}}
+		before[0].Spec.Decryption = &decryption{Provider: "sops", SecretRef: kubeobject.Reference{Name: decryptionSecret}}
 	}
 	manifest := r.newKustomization(stepName(m, "20-inputmanifest"), path.Join(folder, manifestFolder), before...)
 	manifest.Spec.Timeout, manifest.Spec.Prune, manifest.Spec.DeletionPolicy = createTimeout, true, "WaitForTermination"
-	manifest.Spec.HealthChecks = []healthExpr{newHealth(len(m.Units) > 0)}
+	manifest.Spec.HealthChecks = []kubeobject.HealthExpr{newHealth(len(m.Units) > 0)}
 	all = append(all, manifest)
 	if len(m.Units) == 0 {
 		return all
@@ -56,29 +57,29 @@ func stepName(m *clusters.Manifest, step string) string {
 }
 
 // newKustomization returns a Kustomization that applies a folder after others.
-func (r *renderer) newKustomization(name, folder string, after ...*object[kustomizationSpec]) *object[kustomizationSpec] {
-	k := &object[kustomizationSpec]{
-		APIVersion: kustomizationAPI, Kind: "Kustomization", Metadata: metadata{Name: name, Namespace: r.source.Namespace},
+func (r *renderer) newKustomization(name, folder string, after ...*kubeobject.Object[kustomizationSpec]) *kubeobject.Object[kustomizationSpec] {
+	k := &kubeobject.Object[kustomizationSpec]{
+		APIVersion: kubeobject.FluxKustomization, Kind: "Kustomization", Metadata: kubeobject.Metadata{Name: name, Namespace: r.source.Namespace},
 		Spec: kustomizationSpec{
 			Interval: "10m", RetryInterval: "1m", Timeout: "10m", Path: stack.OutputFolder(r.model) + folder, Wait: true,
-			SourceRef: reference{Kind: "GitRepository", Name: r.source.Name},
+			SourceRef: kubeobject.Reference{Kind: "GitRepository", Name: r.source.Name},
 		},
 	}
 	for _, a := range after {
-		k.Spec.DependsOn = append(k.Spec.DependsOn, reference{Name: a.Metadata.Name})
+		k.Spec.DependsOn = append(k.Spec.DependsOn, kubeobject.Reference{Name: a.Metadata.Name})
 	}
 	return k
 }
 
 // newHealth returns when a manifest counts as carried out. Claudie has no conditions; what it is at work
 // on, or could not do, is in texts. Before it looks at a manifest with clusters it shows none.
-func newHealth(hasClusters bool) healthExpr {
+func newHealth(hasClusters bool) kubeobject.HealthExpr {
 	const done = "status.clusters.all(c, status.clusters[c].state == 'DONE')"
 	all := "has(status.clusters) && size(status.clusters) > 0 && " + done
 	if !hasClusters {
 		all = "(!has(status.clusters) || " + done + ")"
 	}
-	return healthExpr{
+	return kubeobject.HealthExpr{
 		APIVersion: claudie.APIVersion, Kind: claudie.InputManifestKind,
 		Failed: "has(status.state) && (status.state == 'ERROR' || status.state.startsWith('WATCHING_FOR_CHANGES (') || " +
 			"(has(status.clusters) && status.clusters.exists(c, status.clusters[c].state == 'ERROR')))",
@@ -96,10 +97,10 @@ func (r *renderer) renderKubeconfigs(folder string, m *clusters.Manifest) {
 	for _, u := range m.Units {
 		file, name := u.Name+".yaml", KubeconfigName(m, u.Name)
 		files = append(files, file)
-		r.addObject(path.Join(folder, file), object[externalSecretSpec]{
-			APIVersion: externalSecretAPI, Kind: "ExternalSecret", Metadata: metadata{Name: name, Namespace: r.source.Namespace},
+		r.addObject(path.Join(folder, file), kubeobject.Object[externalSecretSpec]{
+			APIVersion: externalSecretAPI, Kind: "ExternalSecret", Metadata: kubeobject.Metadata{Name: name, Namespace: r.source.Namespace},
 			Spec: externalSecretSpec{
-				RefreshInterval: "1m", StoreRef: reference{Kind: "SecretStore", Name: outputsStore},
+				RefreshInterval: "1m", StoreRef: kubeobject.Reference{Kind: "SecretStore", Name: outputsStore},
 				Target: secretTarget{Name: name, Template: secretTemplate{
 					Metadata: templateMetadata{Labels: map[string]string{"reconcile.fluxcd.io/watch": "Enabled"}},
 					Data:     map[string]string{"value": "{{ range $k, $v := . }}{{ ($v | fromJson).kubeconfig }}{{ end }}"},
@@ -115,10 +116,10 @@ func (r *renderer) renderKubeconfigs(folder string, m *clusters.Manifest) {
 
 // newAttachment returns the Kustomization that applies the folder of its cluster type to a new cluster.
 // It waits for the Secret with the kubeconfig by trying again.
-func (r *renderer) newAttachment(m *clusters.Manifest, u *clusters.Unit, after *object[kustomizationSpec]) *object[kustomizationSpec] {
+func (r *renderer) newAttachment(m *clusters.Manifest, u *clusters.Unit, after *kubeobject.Object[kustomizationSpec]) *kubeobject.Object[kustomizationSpec] {
 	k := r.newKustomization(stack.ShortenName("im-"+m.Project()+"-40-"+u.Name, maxName), u.Binding.ClusterType, after)
 	k.Spec.Prune, k.Spec.Wait = true, false
-	k.Spec.KubeConfig = &kubeConfig{SecretRef: reference{Name: KubeconfigName(m, u.Name)}}
+	k.Spec.KubeConfig = &kubeConfig{SecretRef: kubeobject.Reference{Name: KubeconfigName(m, u.Name)}}
 	if len(u.Binding.Values) > 0 {
 		substitute := map[string]string{"CLUSTER_NAME": u.Name}
 		maps.Copy(substitute, u.Binding.Values)

@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
@@ -81,7 +82,7 @@ type plannedComponent struct {
 }
 
 // setApproval sets which plan of a Terraform object is approved, and its digest if that is compared.
-func (c plannedComponent) setApproval(o *object[terraformSpec], a *model.PlanApproval, problems *problem.List) {
+func (c plannedComponent) setApproval(o *kubeobject.Object[terraformSpec], a *model.PlanApproval, problems *problem.List) {
 	o.Spec.ApprovePlan = c.approve(a, problems)
 	if o.Spec.ApprovePlan != c.plan {
 		return

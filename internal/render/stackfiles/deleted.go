@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
@@ -89,7 +90,7 @@ type keeper struct {
 // findStacks looks at each stack of a previous output that was not found before.
 func (k *keeper) findStacks(output tree.Tree) error {
 	objects := output.Sub(ObjectsFolder)
-	if _, ours := objects.Lookup(kustomizationFile); !ours {
+	if _, ours := objects.Lookup(kubeobject.KustomizationFile); !ours {
 		return nil
 	}
 	for _, team := range objects.Entries() {
@@ -218,7 +219,7 @@ func (k *keeper) addTeardown(s *renderedStack) error {
 		}
 		resources = append(resources, path.Join(c.name, componentFile))
 	}
-	return k.addObject(path.Join(s.Folder(), kustomizationFile), newKustomizationFile(resources))
+	return k.addObject(path.Join(s.Folder(), kubeobject.KustomizationFile), kubeobject.NewKustomization(resources))
 }
 
 func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
@@ -230,7 +231,7 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 	t.Spec.Destroy, t.Spec.ApprovePlan, t.Spec.Suspend = !protected, "", false
 	folder := path.Join(s.Folder(), c.name)
 	c.kustomization.Spec.Path = stack.OutputFolder(k.model) + folder + "/objects" // it may have moved
-	c.kustomization.Spec.Wait, c.kustomization.Spec.HealthChecks = true, []healthExpr{terraformHealth(c.source.Spec.Ref.Commit)}
+	c.kustomization.Spec.Wait, c.kustomization.Spec.HealthChecks = true, []kubeobject.HealthExpr{terraformHealth(c.source.Spec.Ref.Commit)}
 	delete(t.Metadata.Annotations, InputsAnnotation)
 	delete(t.Metadata.Annotations, tfplan.DigestAnnotation)
 	inputs, err := digestInputs(c.source.Spec.Ref.Commit, t)
@@ -330,7 +331,7 @@ func (k *keeper) hasKept(d Deleted, component string) bool {
 // union returns the rendered output with what is kept.
 func (k *keeper) union() (tree.Tree, error) {
 	kept := k.kept.Tree()
-	objects := slices.DeleteFunc(slices.Clone(k.rendered.Sub(ObjectsFolder).Entries()), func(e tree.Entry) bool { return e.Name == kustomizationFile })
+	objects := slices.DeleteFunc(slices.Clone(k.rendered.Sub(ObjectsFolder).Entries()), func(e tree.Entry) bool { return e.Name == kubeobject.KustomizationFile })
 	stacks, err := tree.Union(tree.FromEntries(objects), kept.Sub(ObjectsFolder))
 	if err != nil {
 		return tree.Tree{}, err
@@ -342,7 +343,7 @@ func (k *keeper) union() (tree.Tree, error) {
 		}
 	}
 	slices.SortFunc(resources, func(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) })
-	text, err := yamldoc.Encode(newKustomizationFile(resources))
+	text, err := yamldoc.Encode(kubeobject.NewKustomization(resources))
 	if err != nil {
 		return tree.Tree{}, err
 	}
@@ -352,7 +353,7 @@ func (k *keeper) union() (tree.Tree, error) {
 	}
 	entries := slices.DeleteFunc(slices.Clone(k.rendered.Entries()), func(e tree.Entry) bool { return e.Name == ObjectsFolder || e.Name == ModulesFolder })
 	return tree.FromEntries(append(entries,
-		tree.Dir(ObjectsFolder, tree.FromEntries(append(slices.Clone(stacks.Entries()), tree.File(kustomizationFile, text)))), tree.Dir(ModulesFolder, modules))), nil
+		tree.Dir(ObjectsFolder, tree.FromEntries(append(slices.Clone(stacks.Entries()), tree.File(kubeobject.KustomizationFile, text)))), tree.Dir(ModulesFolder, modules))), nil
 }
 
 // renderedStack is a stack as the output has it.
@@ -360,17 +361,17 @@ type renderedStack struct {
 	Deleted
 	output     tree.Tree // that has it
 	name       string    // of the object in the file
-	namespace  *object[struct{}]
+	namespace  *kubeobject.Object[struct{}]
 	components []*renderedComponent // sorted by name
 }
 
 // renderedComponent is a component as the output has it.
 type renderedComponent struct {
 	name          string
-	kustomization *object[kustomizationSpec]
-	terraform     *object[terraformSpec] // nil for a chart
-	source        *object[gitRepositorySpec]
-	release       *object[struct{}] // nil for Terraform, and for a chart that is uninstalled
+	kustomization *kubeobject.Object[kustomizationSpec]
+	terraform     *kubeobject.Object[terraformSpec] // nil for a chart
+	source        *kubeobject.Object[gitRepositorySpec]
+	release       *kubeobject.Object[struct{}] // nil for Terraform, and for a chart that is uninstalled
 	objects       tree.Tree
 }
 
@@ -434,12 +435,12 @@ func readRenderedComponent(e tree.Entry) (*renderedComponent, error) {
 }
 
 // decodeObject reads a file with one object; nil if there is no such file.
-func decodeObject[S any](folder tree.Tree, file string) (*object[S], error) {
+func decodeObject[S any](folder tree.Tree, file string) (*kubeobject.Object[S], error) {
 	e, ok := folder.Lookup(file)
 	if !ok || e.IsDir() {
 		return nil, nil
 	}
-	o := &object[S]{}
+	o := &kubeobject.Object[S]{}
 	if err := yaml.Unmarshal(e.Data, o); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -469,10 +470,10 @@ func (s *renderedStack) reverseOrder() {
 	if s.namespace.Metadata.Annotations[teardownAnnotation] != "" {
 		return
 	}
-	after := map[string][]reference{}
+	after := map[string][]kubeobject.Reference{}
 	for _, c := range s.components {
 		for _, d := range c.kustomization.Spec.DependsOn {
-			after[d.Name] = append(after[d.Name], reference{Name: c.kustomization.Metadata.Name})
+			after[d.Name] = append(after[d.Name], kubeobject.Reference{Name: c.kustomization.Metadata.Name})
 		}
 	}
 	for _, c := range s.components {

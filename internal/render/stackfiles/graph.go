@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
 // HasStacks reports whether an output has stacks: then its folders [ObjectsFolder] and
 // [ModulesFolder] are of no cluster type.
 func HasStacks(output tree.Tree) bool {
 	objects := output.Sub(ObjectsFolder)
-	if _, ours := objects.Lookup(kustomizationFile); !ours {
+	if _, ours := objects.Lookup(kubeobject.KustomizationFile); !ours {
 		return false
 	}
 	for _, team := range objects.Entries() {

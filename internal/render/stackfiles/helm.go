@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
 
@@ -21,18 +22,18 @@ func (r *renderer) addHelm(folder string, c *stack.Component) {
 	}
 	chart := chartSpec{Version: c.Source.Version}
 	if c.Source.Chart != "" {
-		chart.Chart, chart.SourceRef = c.Source.Chart, reference{Kind: "HelmRepository", Name: c.ObjectName}
-		r.addObject(path.Join(folder, "helmrepository.yaml"), &object[helmRepositorySpec]{
+		chart.Chart, chart.SourceRef = c.Source.Chart, kubeobject.Reference{Kind: "HelmRepository", Name: c.ObjectName}
+		r.addObject(path.Join(folder, "helmrepository.yaml"), &kubeobject.Object[helmRepositorySpec]{
 			APIVersion: sourceAPI, Kind: "HelmRepository", Metadata: componentMetadata(c), Spec: r.newHelmRepositorySpec(c),
 		})
 	} else {
 		chart.Chart, chart.ReconcileStrategy = "./"+strings.Trim(path.Clean("/"+c.Source.Path), "/"), "Revision"
-		chart.SourceRef = reference{Kind: "GitRepository", Name: c.ObjectName}
+		chart.SourceRef = kubeobject.Reference{Kind: "GitRepository", Name: c.ObjectName}
 		address, err := stack.PublicURL(c.Source.Repo.Text)
 		if err != nil {
 			r.problems.Addf(c.Stack.PositionAt(c.Source.Repo.Line), c.Stack.Subject(), "", "component %s: source.repo: %v", c.Name, err)
 		}
-		r.addObject(path.Join(folder, "gitrepository.yaml"), &object[gitRepositorySpec]{
+		r.addObject(path.Join(folder, "gitrepository.yaml"), &kubeobject.Object[gitRepositorySpec]{
 			APIVersion: sourceAPI, Kind: "GitRepository", Metadata: componentMetadata(c),
 			Spec: gitRepositorySpec{Interval: r.interval(), URL: address, Ref: parseRef(c.Source.Ref)},
 		})
@@ -40,11 +41,11 @@ func (r *renderer) addHelm(folder string, c *stack.Component) {
 	spec := helmReleaseSpec{Suspend: c.Skipped, Interval: r.interval(), Chart: chartTemplate{chart}, Drift: driftDetection{"enabled"}}
 	for _, n := range c.Needs {
 		if n.Type == stack.Helm {
-			spec.DependsOn = append(spec.DependsOn, reference{Name: n.ObjectName})
+			spec.DependsOn = append(spec.DependsOn, kubeobject.Reference{Name: n.ObjectName})
 		}
 	}
 	r.setValues(c, &spec)
-	release := &object[helmReleaseSpec]{APIVersion: helmAPI, Kind: "HelmRelease", Metadata: componentMetadata(c), Spec: spec}
+	release := &kubeobject.Object[helmReleaseSpec]{APIVersion: helmAPI, Kind: "HelmRelease", Metadata: componentMetadata(c), Spec: spec}
 	if c.Protected {
 		release.Metadata.Annotations = map[string]string{pruneAnnotation: "disabled"}
 	}

@@ -1,60 +1,33 @@
 package stackfiles
 
+import "github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+
 // The types here are the parts of the objects of Flux and of tofu-controller that are rendered; the
 // tests hold them to the definitions of these projects.
 
 const (
-	kustomizationAPI = "kustomize.toolkit.fluxcd.io/v1"
-	sourceAPI        = "source.toolkit.fluxcd.io/v1"
-	helmAPI          = "helm.toolkit.fluxcd.io/v2"
-	terraformAPI     = "infra.contrib.fluxcd.io/v1alpha2"
+	sourceAPI    = "source.toolkit.fluxcd.io/v1"
+	helmAPI      = "helm.toolkit.fluxcd.io/v2"
+	terraformAPI = "infra.contrib.fluxcd.io/v1alpha2"
 )
 
-type metadata struct {
-	Name        string            `yaml:"name"`
-	Namespace   string            `yaml:"namespace,omitempty"`
-	Labels      map[string]string `yaml:"labels,omitempty"`
-	Annotations map[string]string `yaml:"annotations,omitempty"`
-}
-
-type object[S any] struct {
-	APIVersion string   `yaml:"apiVersion"`
-	Kind       string   `yaml:"kind"`
-	Metadata   metadata `yaml:"metadata"`
-	Spec       S        `yaml:"spec,omitempty"`
-}
-
-type reference struct {
-	Kind      string `yaml:"kind,omitempty"`
-	Name      string `yaml:"name"`
-	Namespace string `yaml:"namespace,omitempty"`
-}
-
 type kustomizationSpec struct {
-	DependsOn     []reference  `yaml:"dependsOn,omitempty"`
-	Interval      string       `yaml:"interval"`
-	RetryInterval string       `yaml:"retryInterval"`
-	Timeout       string       `yaml:"timeout"`
-	Path          string       `yaml:"path"`
-	Prune         bool         `yaml:"prune"`
-	Wait          bool         `yaml:"wait"`
-	SourceRef     reference    `yaml:"sourceRef"`
-	HealthChecks  []healthExpr `yaml:"healthCheckExprs,omitempty"`
-}
-
-// healthExpr is when an object of a kind counts as ready, and as failed, in CEL.
-type healthExpr struct {
-	APIVersion string `yaml:"apiVersion"`
-	Kind       string `yaml:"kind"`
-	Failed     string `yaml:"failed,omitempty"`
-	Current    string `yaml:"current"`
+	DependsOn     []kubeobject.Reference  `yaml:"dependsOn,omitempty"`
+	Interval      string                  `yaml:"interval"`
+	RetryInterval string                  `yaml:"retryInterval"`
+	Timeout       string                  `yaml:"timeout"`
+	Path          string                  `yaml:"path"`
+	Prune         bool                    `yaml:"prune"`
+	Wait          bool                    `yaml:"wait"`
+	SourceRef     kubeobject.Reference    `yaml:"sourceRef"`
+	HealthChecks  []kubeobject.HealthExpr `yaml:"healthCheckExprs,omitempty"`
 }
 
 type gitRepositorySpec struct {
-	Interval  string     `yaml:"interval"`
-	URL       string     `yaml:"url"`
-	Ref       *gitRef    `yaml:"ref,omitempty"`
-	SecretRef *reference `yaml:"secretRef,omitempty"`
+	Interval  string                `yaml:"interval"`
+	URL       string                `yaml:"url"`
+	Ref       *gitRef               `yaml:"ref,omitempty"`
+	SecretRef *kubeobject.Reference `yaml:"secretRef,omitempty"`
 }
 
 type gitRef struct {
@@ -71,21 +44,21 @@ type helmRepositorySpec struct {
 }
 
 type terraformSpec struct {
-	Suspend            bool           `yaml:"suspend,omitempty"`
-	Interval           string         `yaml:"interval"`
-	RetryInterval      string         `yaml:"retryInterval"`
-	ApprovePlan        string         `yaml:"approvePlan"`
-	Destroy            bool           `yaml:"destroy"`
-	DestroyOnDeletion  bool           `yaml:"destroyResourcesOnDeletion"`
-	Path               string         `yaml:"path"`
-	SourceRef          reference      `yaml:"sourceRef"`
-	Workspace          string         `yaml:"workspace,omitempty"`
-	StoreReadablePlan  string         `yaml:"storeReadablePlan"`
-	BackendConfig      backendConfig  `yaml:"backendConfig"`
-	Outputs            *outputsSecret `yaml:"writeOutputsToSecret,omitempty"`
-	ServiceAccountName string         `yaml:"serviceAccountName,omitempty"`
-	RunnerPodTemplate  *podTemplate   `yaml:"runnerPodTemplate,omitempty"`
-	Webhooks           []planWebhook  `yaml:"webhooks,omitempty"`
+	Suspend            bool                 `yaml:"suspend,omitempty"`
+	Interval           string               `yaml:"interval"`
+	RetryInterval      string               `yaml:"retryInterval"`
+	ApprovePlan        string               `yaml:"approvePlan"`
+	Destroy            bool                 `yaml:"destroy"`
+	DestroyOnDeletion  bool                 `yaml:"destroyResourcesOnDeletion"`
+	Path               string               `yaml:"path"`
+	SourceRef          kubeobject.Reference `yaml:"sourceRef"`
+	Workspace          string               `yaml:"workspace,omitempty"`
+	StoreReadablePlan  string               `yaml:"storeReadablePlan"`
+	BackendConfig      backendConfig        `yaml:"backendConfig"`
+	Outputs            *outputsSecret       `yaml:"writeOutputsToSecret,omitempty"`
+	ServiceAccountName string               `yaml:"serviceAccountName,omitempty"`
+	RunnerPodTemplate  *podTemplate         `yaml:"runnerPodTemplate,omitempty"`
+	Webhooks           []planWebhook        `yaml:"webhooks,omitempty"`
 }
 
 // planWebhook is whom tofu-controller asks whether it may go on with a plan.
@@ -115,17 +88,17 @@ type podSpec struct {
 }
 
 type envFrom struct {
-	SecretRef reference `yaml:"secretRef"`
+	SecretRef kubeobject.Reference `yaml:"secretRef"`
 }
 
 type helmReleaseSpec struct {
-	Suspend    bool           `yaml:"suspend,omitempty"`
-	Interval   string         `yaml:"interval"`
-	DependsOn  []reference    `yaml:"dependsOn,omitempty"`
-	Chart      chartTemplate  `yaml:"chart"`
-	Drift      driftDetection `yaml:"driftDetection"`
-	Values     map[string]any `yaml:"values,omitempty"`
-	ValuesFrom []valuesFrom   `yaml:"valuesFrom,omitempty"`
+	Suspend    bool                   `yaml:"suspend,omitempty"`
+	Interval   string                 `yaml:"interval"`
+	DependsOn  []kubeobject.Reference `yaml:"dependsOn,omitempty"`
+	Chart      chartTemplate          `yaml:"chart"`
+	Drift      driftDetection         `yaml:"driftDetection"`
+	Values     map[string]any         `yaml:"values,omitempty"`
+	ValuesFrom []valuesFrom           `yaml:"valuesFrom,omitempty"`
 }
 
 type chartTemplate struct {
@@ -133,10 +106,10 @@ type chartTemplate struct {
 }
 
 type chartSpec struct {
-	Chart             string    `yaml:"chart"`
-	Version           string    `yaml:"version,omitempty"`
-	ReconcileStrategy string    `yaml:"reconcileStrategy,omitempty"`
-	SourceRef         reference `yaml:"sourceRef"`
+	Chart             string               `yaml:"chart"`
+	Version           string               `yaml:"version,omitempty"`
+	ReconcileStrategy string               `yaml:"reconcileStrategy,omitempty"`
+	SourceRef         kubeobject.Reference `yaml:"sourceRef"`
 }
 
 type driftDetection struct {
@@ -151,10 +124,10 @@ type valuesFrom struct {
 
 // role and roleBinding have no spec.
 type role struct {
-	APIVersion string   `yaml:"apiVersion"`
-	Kind       string   `yaml:"kind"`
-	Metadata   metadata `yaml:"metadata"`
-	Rules      []rule   `yaml:"rules"`
+	APIVersion string              `yaml:"apiVersion"`
+	Kind       string              `yaml:"kind"`
+	Metadata   kubeobject.Metadata `yaml:"metadata"`
+	Rules      []rule              `yaml:"rules"`
 }
 
 type rule struct {
@@ -164,11 +137,11 @@ type rule struct {
 }
 
 type roleBinding struct {
-	APIVersion string      `yaml:"apiVersion"`
-	Kind       string      `yaml:"kind"`
-	Metadata   metadata    `yaml:"metadata"`
-	RoleRef    roleRef     `yaml:"roleRef"`
-	Subjects   []reference `yaml:"subjects"`
+	APIVersion string                 `yaml:"apiVersion"`
+	Kind       string                 `yaml:"kind"`
+	Metadata   kubeobject.Metadata    `yaml:"metadata"`
+	RoleRef    roleRef                `yaml:"roleRef"`
+	Subjects   []kubeobject.Reference `yaml:"subjects"`
 }
 
 type roleRef struct {

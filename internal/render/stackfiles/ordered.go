@@ -6,6 +6,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
@@ -34,18 +35,18 @@ func RenderOrdered(m *model.Model, o Ordered, objects []byte) ([]byte, error) {
 		}
 	}
 	source := stack.FindClusterSource(m)
-	k := &object[kustomizationSpec]{
-		APIVersion: kustomizationAPI, Kind: "Kustomization", Metadata: metadata{Name: o.Name, Namespace: orderedNamespace},
+	k := &kubeobject.Object[kustomizationSpec]{
+		APIVersion: kubeobject.FluxKustomization, Kind: "Kustomization", Metadata: kubeobject.Metadata{Name: o.Name, Namespace: orderedNamespace},
 		Spec: kustomizationSpec{
 			Interval: "10m", RetryInterval: retryInterval, Timeout: applyTimeout, Path: stack.OutputFolder(m) + o.Folder, Prune: true, Wait: true,
-			SourceRef: reference{Kind: "GitRepository", Name: source.Name}, HealthChecks: orderedHealth(read),
+			SourceRef: kubeobject.Reference{Kind: "GitRepository", Name: source.Name}, HealthChecks: orderedHealth(read),
 		},
 	}
 	if source.Namespace != orderedNamespace {
 		k.Spec.SourceRef.Namespace = source.Namespace
 	}
 	for _, name := range o.After {
-		k.Spec.DependsOn = append(k.Spec.DependsOn, reference{Name: name})
+		k.Spec.DependsOn = append(k.Spec.DependsOn, kubeobject.Reference{Name: name})
 	}
 	return yamldoc.Encode(k)
 }
@@ -59,20 +60,20 @@ func OrderedSettings(m *model.Model) string {
 // RenderOrderedList returns the file that lists what Flux applies of the folder of such a deployment
 // target. Without it, Flux would apply its objects too, and in no order.
 func RenderOrderedList(files []string) ([]byte, error) {
-	return yamldoc.Encode(newKustomizationFile(files))
+	return yamldoc.Encode(kubeobject.NewKustomization(files))
 }
 
 // sourcedSpec is what is read of an object that has a source, and of a source.
 type sourcedSpec struct {
 	Spec struct {
-		SourceRef reference `yaml:"sourceRef"`
-		Ref       gitRef    `yaml:"ref"`
+		SourceRef kubeobject.Reference `yaml:"sourceRef"`
+		Ref       gitRef               `yaml:"ref"`
 	} `yaml:"spec"`
 }
 
 // orderedHealth returns when objects count as ready: after they have run at the commit or the tag that
 // their source is at. The source alone may change, and an object is still ready from what was before.
-func orderedHealth(objects []manifest.Object) []healthExpr {
+func orderedHealth(objects []manifest.Object) []kubeobject.HealthExpr {
 	refs, specs := map[string]gitRef{}, make([]sourcedSpec, len(objects))
 	for i, o := range objects {
 		_ = o.Node.Decode(&specs[i]) // fields of other types are left out
@@ -80,16 +81,16 @@ func orderedHealth(objects []manifest.Object) []healthExpr {
 			refs[o.Namespace+"/"+o.Name] = specs[i].Spec.Ref
 		}
 	}
-	var all []healthExpr
+	var all []kubeobject.HealthExpr
 	seen := map[string]bool{} // one expression is for all objects of a kind
 	for i, o := range objects {
-		revision := map[string]string{terraformAPI + " Terraform": "status.lastAttemptedRevision", kustomizationAPI + " Kustomization": "status.lastAppliedRevision"}[o.APIVersion+" "+o.Kind]
+		revision := map[string]string{terraformAPI + " Terraform": "status.lastAttemptedRevision", kubeobject.FluxKustomization + " Kustomization": "status.lastAppliedRevision"}[o.APIVersion+" "+o.Kind]
 		if revision == "" || seen[o.Kind] {
 			continue
 		}
 		seen[o.Kind] = true
 		ref := refs[o.Namespace+"/"+specs[i].Spec.SourceRef.Name]
-		h := healthExpr{APIVersion: o.APIVersion, Kind: o.Kind, Current: readyAt(revision, ref)}
+		h := kubeobject.HealthExpr{APIVersion: o.APIVersion, Kind: o.Kind, Current: readyAt(revision, ref)}
 		if o.Kind == "Terraform" {
 			h.Failed = pendingPlan
 		}

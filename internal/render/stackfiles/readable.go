@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
@@ -46,8 +47,8 @@ const maxPlanSize = 64 << 20
 
 // planChunk is a ConfigMap or a Secret with a part of a plan.
 type planChunk struct {
-	Metadata metadata          `yaml:"metadata"`
-	Data     map[string]string `yaml:"data"`
+	Metadata kubeobject.Metadata `yaml:"metadata"`
+	Data     map[string]string   `yaml:"data"`
 }
 
 // planKind is one of the forms in which the plan of an object is kept.

@@ -29,6 +29,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
@@ -53,9 +54,8 @@ const (
 // The names of files: what Flux begins with in a folder, the namespace of a stack, and the Flux
 // Kustomization of a component.
 const (
-	kustomizationFile = "kustomization.yaml"
-	namespaceFile     = NamespaceFile
-	componentFile     = "flux-kustomization.yaml"
+	namespaceFile = NamespaceFile
+	componentFile = "flux-kustomization.yaml"
 )
 
 // objectsName is the folder of a component with the objects that its Kustomization applies.
@@ -149,9 +149,9 @@ func (r *renderer) checkFolders() {
 func (r *renderer) renderStack(s *stack.Stack) {
 	folder := path.Join(ObjectsFolder, s.Team, s.Env)
 	resources := []string{namespaceFile}
-	r.addObject(path.Join(folder, namespaceFile), &object[struct{}]{
+	r.addObject(path.Join(folder, namespaceFile), &kubeobject.Object[struct{}]{
 		APIVersion: "v1", Kind: "Namespace",
-		Metadata: metadata{Name: s.Namespace, Labels: stackLabels(s), Annotations: stackAnnotations(s)},
+		Metadata: kubeobject.Metadata{Name: s.Namespace, Labels: stackLabels(s), Annotations: stackAnnotations(s)},
 	})
 	for _, c := range s.Components {
 		resources = append(resources, path.Join(c.Name, componentFile))
@@ -163,7 +163,7 @@ func (r *renderer) renderStack(s *stack.Stack) {
 // renderComponent adds the files of a component, with its objects in a folder.
 func (r *renderer) renderComponent(folder string, c *stack.Component) {
 	objects := path.Join(folder, objectsName)
-	var health []healthExpr
+	var health []kubeobject.HealthExpr
 	if c.Type == stack.Helm {
 		r.addHelm(objects, c)
 	} else {
@@ -195,15 +195,7 @@ func (r *renderer) reportUnrendered(file string, err error) {
 // addKustomization adds the file that lists what Flux applies in a folder. Without it, Flux would
 // apply all files below the folder, and in no order.
 func (r *renderer) addKustomization(folder string, resources []string) {
-	r.addObject(path.Join(folder, kustomizationFile), newKustomizationFile(resources))
-}
-
-func newKustomizationFile(resources []string) any {
-	return struct {
-		APIVersion string   `yaml:"apiVersion"`
-		Kind       string   `yaml:"kind"`
-		Resources  []string `yaml:"resources"`
-	}{"kustomize.config.k8s.io/v1beta1", "Kustomization", resources}
+	r.addObject(path.Join(folder, kubeobject.KustomizationFile), kubeobject.NewKustomization(resources))
 }
 
 // The labels of the objects of stacks. They hold the names as they are written.
@@ -220,13 +212,13 @@ func stackLabels(s *stack.Stack) map[string]string {
 	return labels
 }
 
-func componentMetadata(c *stack.Component) metadata {
+func componentMetadata(c *stack.Component) kubeobject.Metadata {
 	labels := stackLabels(c.Stack)
 	labels[labelPrefix+"component"] = c.Name
 	for name, value := range c.Tags {
 		labels[tagPrefix+name] = value
 	}
-	return metadata{Name: c.ObjectName, Namespace: c.Stack.Namespace, Labels: labels}
+	return kubeobject.Metadata{Name: c.ObjectName, Namespace: c.Stack.Namespace, Labels: labels}
 }
 
 // The annotations of the namespace of a stack, by which the next rendering knows what it was.
@@ -253,17 +245,17 @@ const (
 	applyTimeout  = "1h"
 )
 
-func (r *renderer) newKustomization(c *stack.Component, objects string, health []healthExpr) any {
-	var after []reference
+func (r *renderer) newKustomization(c *stack.Component, objects string, health []kubeobject.HealthExpr) any {
+	var after []kubeobject.Reference
 	for _, d := range c.After() {
-		after = append(after, reference{Name: d.ObjectName})
+		after = append(after, kubeobject.Reference{Name: d.ObjectName})
 	}
-	return &object[kustomizationSpec]{
-		APIVersion: kustomizationAPI, Kind: "Kustomization", Metadata: componentMetadata(c),
+	return &kubeobject.Object[kustomizationSpec]{
+		APIVersion: kubeobject.FluxKustomization, Kind: "Kustomization", Metadata: componentMetadata(c),
 		Spec: kustomizationSpec{
 			DependsOn: after, Interval: r.interval(), RetryInterval: retryInterval, Timeout: applyTimeout,
 			Path: r.settings.Folder + objects, Prune: true, Wait: !c.Skipped, HealthChecks: health,
-			SourceRef: reference{Kind: "GitRepository", Name: r.settings.Source.Name, Namespace: r.settings.Source.Namespace},
+			SourceRef: kubeobject.Reference{Kind: "GitRepository", Name: r.settings.Source.Name, Namespace: r.settings.Source.Namespace},
 		},
 	}
 }

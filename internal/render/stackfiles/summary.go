@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
@@ -79,7 +80,7 @@ const (
 func Summarize(output tree.Tree) ([]Summary, error) {
 	var all []Summary
 	objects := output.Sub(ObjectsFolder)
-	if _, ours := objects.Lookup(kustomizationFile); !ours {
+	if _, ours := objects.Lookup(kubeobject.KustomizationFile); !ours {
 		return nil, nil
 	}
 	for _, team := range objects.Entries() {

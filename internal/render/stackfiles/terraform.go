@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
@@ -40,13 +41,13 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 	}
 	r.reportUnrendered(modules, err)
 	commit = pin.ID().String()
-	source := &object[gitRepositorySpec]{APIVersion: sourceAPI, Kind: "GitRepository", Metadata: componentMetadata(c), Spec: gitRepositorySpec{
+	source := &kubeobject.Object[gitRepositorySpec]{APIVersion: sourceAPI, Kind: "GitRepository", Metadata: componentMetadata(c), Spec: gitRepositorySpec{
 		Interval: modulesInterval, URL: r.settings.Modules.Repo, Ref: &gitRef{Branch: r.settings.Modules.Branch, Commit: commit},
 	}}
 	if r.settings.Modules.Secret != "" {
-		source.Spec.SecretRef = &reference{Name: r.settings.Modules.Secret}
+		source.Spec.SecretRef = &kubeobject.Reference{Name: r.settings.Modules.Secret}
 	}
-	terraform := &object[terraformSpec]{APIVersion: terraformAPI, Kind: "Terraform", Metadata: componentMetadata(c), Spec: r.newTerraformSpec(c, modules)}
+	terraform := &kubeobject.Object[terraformSpec]{APIVersion: terraformAPI, Kind: "Terraform", Metadata: componentMetadata(c), Spec: r.newTerraformSpec(c, modules)}
 	terraform.Metadata.Annotations = map[string]string{}
 	if c.Protected {
 		terraform.Metadata.Annotations[pruneAnnotation] = "disabled"
@@ -68,7 +69,7 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 func (r *renderer) newTerraformSpec(c *stack.Component, modules string) terraformSpec {
 	spec := terraformSpec{
 		Suspend: c.Skipped, Interval: text.FormatDuration(cmp.Or(c.DriftInterval, r.settings.Interval)), RetryInterval: retryInterval, Destroy: c.Destroyed, Path: "./" + modules,
-		SourceRef: reference{Kind: "GitRepository", Name: c.ObjectName}, Workspace: c.Stack.Workspace, StoreReadablePlan: "human",
+		SourceRef: kubeobject.Reference{Kind: "GitRepository", Name: c.ObjectName}, Workspace: c.Stack.Workspace, StoreReadablePlan: "human",
 		BackendConfig:      backendConfig{CustomConfiguration: rootmodule.Backend(c, r.settings)},
 		ServiceAccountName: r.settings.Runner.ServiceAccount,
 	}
@@ -83,7 +84,7 @@ func (r *renderer) newTerraformSpec(c *stack.Component, modules string) terrafor
 		spec.Outputs.Outputs = append(spec.Outputs.Outputs, rootmodule.ValuesOutputs(c)...)
 	}
 	if secret := r.settings.Runner.Secret; secret != "" {
-		spec.RunnerPodTemplate = &podTemplate{podSpec{[]envFrom{{reference{Name: secret}}}}}
+		spec.RunnerPodTemplate = &podTemplate{podSpec{[]envFrom{{kubeobject.Reference{Name: secret}}}}}
 	}
 	return spec
 }
@@ -106,8 +107,8 @@ const pendingPlan = "has(status.plan) && has(status.plan.pending) && status.plan
 // terraformHealth returns when the Terraform object of a component counts as ready: after it has
 // run at its commit. Without the commit, what depends on it would begin while it is still ready
 // from the one before. One that waits for approval counts as failed, and is looked at again.
-func terraformHealth(commit string) healthExpr {
-	return healthExpr{
+func terraformHealth(commit string) kubeobject.HealthExpr {
+	return kubeobject.HealthExpr{
 		APIVersion: terraformAPI, Kind: "Terraform",
 		Failed: pendingPlan,
 		Current: fmt.Sprintf("has(status.lastAttemptedRevision) && status.lastAttemptedRevision.endsWith('%s') && "+
@@ -117,7 +118,7 @@ func terraformHealth(commit string) healthExpr {
 
 // digestInputs returns the digest of all that the plan of a component is made from: the commit of
 // its root module, and its object before it has an approval.
-func digestInputs(commit string, o *object[terraformSpec]) (string, error) {
+func digestInputs(commit string, o *kubeobject.Object[terraformSpec]) (string, error) {
 	text, err := yamldoc.Encode(o)
 	sum := sha256.Sum256(append([]byte(commit+"\n"), text...))
 	return hex.EncodeToString(sum[:8]), err

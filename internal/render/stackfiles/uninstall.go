@@ -6,6 +6,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
 // Helm uninstalls a chart when its HelmRelease is gone, and Flux does not wait for that when it
@@ -32,20 +33,20 @@ func waitImage(m *model.Model) string {
 }
 
 // uninstallObjects returns the files that wait until the HelmRelease with this metadata is gone.
-func uninstallObjects(meta metadata, image string) map[string]any {
+func uninstallObjects(meta kubeobject.Metadata, image string) map[string]any {
 	meta.Annotations = nil
 	off, on := false, true
 	return map[string]any{
-		"serviceaccount.yaml": &object[struct{}]{APIVersion: "v1", Kind: "ServiceAccount", Metadata: meta},
+		"serviceaccount.yaml": &kubeobject.Object[struct{}]{APIVersion: "v1", Kind: "ServiceAccount", Metadata: meta},
 		"role.yaml": &role{
 			APIVersion: "rbac.authorization.k8s.io/v1", Kind: "Role", Metadata: meta,
 			Rules: []rule{{APIGroups: []string{"helm.toolkit.fluxcd.io"}, Resources: []string{"helmreleases"}, Verbs: []string{"get", "list", "watch"}}},
 		},
 		"rolebinding.yaml": &roleBinding{
 			APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding", Metadata: meta,
-			RoleRef: roleRef{"rbac.authorization.k8s.io", "Role", meta.Name}, Subjects: []reference{{Kind: "ServiceAccount", Name: meta.Name, Namespace: meta.Namespace}},
+			RoleRef: roleRef{"rbac.authorization.k8s.io", "Role", meta.Name}, Subjects: []kubeobject.Reference{{Kind: "ServiceAccount", Name: meta.Name, Namespace: meta.Namespace}},
 		},
-		uninstallFile: &object[jobSpec]{APIVersion: "batch/v1", Kind: "Job", Metadata: meta, Spec: jobSpec{
+		uninstallFile: &kubeobject.Object[jobSpec]{APIVersion: "batch/v1", Kind: "Job", Metadata: meta, Spec: jobSpec{
 			BackoffLimit: uninstallRetries,
 			Template: jobTemplate{jobPod{
 				ServiceAccountName: meta.Name, RestartPolicy: "Never",
@@ -71,7 +72,7 @@ func uninstallImage(objects tree.Tree) (string, error) {
 }
 
 // addUninstall adds the objects that wait until a chart is uninstalled.
-func (r *renderer) addUninstall(folder string, meta metadata) {
+func (r *renderer) addUninstall(folder string, meta kubeobject.Metadata) {
 	for file, o := range uninstallObjects(meta, waitImage(r.model)) {
 		r.addObject(path.Join(folder, file), o)
 	}
