@@ -112,8 +112,8 @@ func (m *Promoter) reportCommits(base source.Base, history promote.History, stag
 	if base.Repo == nil {
 		return nil
 	}
-	ids := slices.Clone(history.Commits())
-	ids = ids[:min(len(ids), maxDescribed)]
+	ids := history.Commits()
+	ids = slices.Clone(ids[:min(len(ids), maxDescribed)])
 	named := []string{base.Head}
 	for _, s := range stages {
 		named = append(named, s.Commit, s.Next.Candidate)

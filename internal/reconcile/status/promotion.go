@@ -41,11 +41,16 @@ type Commit struct {
 
 // FindCommit returns a commit of the base; with its id alone if nothing else is known of it.
 func (c Chain) FindCommit(id string) Commit {
-	i := slices.IndexFunc(c.Commits, func(one Commit) bool { return one.ID == id })
+	i := c.IndexCommit(id)
 	if i < 0 {
 		return Commit{ID: id}
 	}
 	return c.Commits[i]
+}
+
+// IndexCommit returns the index of a commit in Commits; -1 if it is not among them.
+func (c Chain) IndexCommit(id string) int {
+	return slices.IndexFunc(c.Commits, func(one Commit) bool { return one.ID == id })
 }
 
 // Stage is the promotion state of an environment.

@@ -117,15 +117,14 @@ func (s Source) findRepo(layer string) string {
 // listEnvironments returns all environments, those that are promoted to first.
 func (s Source) listEnvironments() []Environment {
 	all := []Environment{}
-	for _, stage := range s.Snapshot.Chain.Stages {
-		report, _ := s.Snapshot.FindEnvironment(stage.Environment)
-		report.Name = stage.Environment
-		all = append(all, s.describeEnvironment(report, &stage))
-	}
-	for _, e := range s.Snapshot.Environments {
-		if _, promoted := s.Snapshot.Chain.FindStage(e.Name); !promoted {
-			all = append(all, s.describeEnvironment(e, nil))
+	for _, name := range s.Names() {
+		report, _ := s.Snapshot.FindEnvironment(name)
+		report.Name = name
+		var shown *status.Stage
+		if stage, promoted := s.Snapshot.Chain.FindStage(name); promoted {
+			shown = &stage
 		}
+		all = append(all, s.describeEnvironment(report, shown))
 	}
 	return all
 }

@@ -83,13 +83,9 @@ func (s Source) listPromoted() []Environment {
 
 // findMark returns what the i-th commit is to an environment.
 func (s Source) findMark(i int, stage status.Stage) string {
-	all := s.Snapshot.Chain.Commits
-	index := func(id string) int { return slices.IndexFunc(all, func(c status.Commit) bool { return c.ID == id }) }
-	has, next := index(stage.Commit), -1
-	if stage.Next.Candidate != "" {
-		next = index(stage.Next.Candidate)
-	}
-	switch id := all[i].ID; {
+	chain := s.Snapshot.Chain
+	has, next := chain.IndexCommit(stage.Commit), chain.IndexCommit(stage.Next.Candidate)
+	switch id := chain.Commits[i].ID; {
 	case id == stage.Commit:
 		return MarkHas
 	case has >= 0 && i > has:
@@ -116,7 +112,7 @@ func (s Source) FindCommits(prefix string) (ids []string) {
 
 // Journey returns where a commit is, and whether it is known.
 func (s Source) Journey(id string) (Journey, bool) {
-	i := slices.IndexFunc(s.Snapshot.Chain.Commits, func(c status.Commit) bool { return c.ID == id })
+	i := s.Snapshot.Chain.IndexCommit(id)
 	if i < 0 {
 		return Journey{}, false
 	}

@@ -93,25 +93,29 @@ func (s Source) Environment(name string) (OneEnvironment, bool) {
 	return OneEnvironment{report, parts}, true
 }
 
-// Names returns the names of all environments.
+// Names returns the names of all environments, those that are promoted to first.
 func (s Source) Names() []string {
 	var names []string
-	for _, e := range s.listEnvironments() {
-		names = append(names, e.Name)
+	for _, stage := range s.Snapshot.Chain.Stages {
+		names = append(names, stage.Environment)
+	}
+	for _, e := range s.Snapshot.Environments {
+		if _, promoted := s.Snapshot.Chain.FindStage(e.Name); !promoted {
+			names = append(names, e.Name)
+		}
 	}
 	return names
 }
 
 // listComing returns the commits that come with the next one of an environment, newest first.
 func (s Source) listComing(stage status.Stage) []Commit {
-	all := s.Snapshot.Chain.Commits
-	index := func(id string) int { return slices.IndexFunc(all, func(c status.Commit) bool { return c.ID == id }) }
-	from, to := index(stage.Next.Candidate), index(stage.Commit)
-	if stage.Next.Candidate == "" || from < 0 || to < from {
+	chain := s.Snapshot.Chain
+	from, to := chain.IndexCommit(stage.Next.Candidate), chain.IndexCommit(stage.Commit)
+	if from < 0 || to < from {
 		return nil
 	}
 	var coming []Commit
-	for _, c := range all[from:to] {
+	for _, c := range chain.Commits[from:to] {
 		coming = append(coming, *s.describeCommit(c.ID))
 	}
 	return coming

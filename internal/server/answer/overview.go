@@ -39,16 +39,19 @@ type Need struct {
 
 // Overview returns what needs a person, and where commits are.
 func (s Source) Overview() Overview {
-	c := s.Snapshot.Chain
+	c, all := s.Snapshot.Chain, s.listEnvironments()
 	return Overview{
-		Ready: len(s.Reasons) == 0, Head: s.describeCommit(c.Head), Inferred: c.Inferred, External: c.External, Hint: c.ConnectHint(), Needs: s.findNeeds(),
-		Environments: s.listEnvironments(), Ledger: s.Ledger, LedgerFails: s.LedgerFails, Refused: s.Refused,
+		Ready: len(s.Reasons) == 0, Head: s.describeCommit(c.Head), Inferred: c.Inferred, External: c.External, Hint: c.ConnectHint(), Needs: s.findNeeds(all),
+		Environments: all, Ledger: s.Ledger, LedgerFails: s.LedgerFails, Refused: s.Refused,
 	}
 }
 
-// findNeeds returns what needs a person, the most urgent first. A hold is not among it: the person who holds
+// Needs returns what needs a person, the most urgent first. A hold is not among it: the person who holds
 // knows.
-func (s Source) findNeeds() []Need {
+func (s Source) Needs() []Need { return s.findNeeds(s.listEnvironments()) }
+
+// findNeeds returns what Needs does, of environments that are described already.
+func (s Source) findNeeds(all []Environment) []Need {
 	needs := []Need{}
 	for _, reason := range s.Reasons {
 		needs = append(needs, Need{State: failing, Reason: reason})
@@ -60,7 +63,6 @@ func (s Source) findNeeds() []Need {
 	for _, u := range s.Overdue {
 		needs = append(needs, Need{State: failing, Environment: u.Environment, Reason: s.Snapshot.OverdueReason(u)})
 	}
-	all := s.listEnvironments()
 	for _, tone := range []Tone{Bad, Stopped, Waiting} {
 		for _, e := range all {
 			stage, _ := s.Snapshot.Chain.FindStage(e.Name)

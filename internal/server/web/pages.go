@@ -81,7 +81,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL) (rendered, error
 		return rendered{code: http.StatusFound, redirect: f.redirect}, nil
 	}
 	frame := page.Frame{
-		Path: path, API: strings.TrimPrefix(answerPath(path), "/"), Product: src.Version, Needs: len(src.Overview().Needs), Questions: s.options.Explain != nil,
+		Path: path, API: strings.TrimPrefix(answerPath(path), "/"), Product: src.Version, Needs: len(src.Needs()), Questions: s.options.Explain != nil,
 		Refresh: query.Get("refresh") != "off" && !isQuestion(path), Follow: !isQuestion(path),
 	}
 	if target.RawQuery != "" {
