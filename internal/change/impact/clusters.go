@@ -29,10 +29,11 @@ type CloudChange struct {
 // manifests' folders. Of each manifest, the outputs have a lock.
 func CompareClusters(old, new tree.Tree) []ClusterChange {
 	var all []ClusterChange
-	folder := path.Join(clusterfiles.Folder, provision.LockFolder)
-	for was, is := range tree.ZipChanged(old.Sub(folder), new.Sub(folder)) {
-		if c, changed := newClusterChange(path.Join(folder, cmp.Or(was.Name, is.Name)), was.Tree(), is.Tree()); changed {
-			all = append(all, c)
+	for _, folder := range clusterfiles.ExecutorFolders() {
+		for was, is := range tree.ZipChanged(old.Sub(folder), new.Sub(folder)) {
+			if c, changed := newClusterChange(path.Join(folder, cmp.Or(was.Name, is.Name)), was.Tree(), is.Tree()); changed {
+				all = append(all, c)
+			}
 		}
 	}
 	return all

@@ -28,6 +28,9 @@ const (
 	CAPI    = "capi"
 )
 
+// Executors are all of them.
+var Executors = []string{Claudie, Tofu, CAPI}
+
 // Manifest is one manifest of an environment.
 type Manifest struct {
 	*model.InputManifest
@@ -105,9 +108,8 @@ func (m *Manifest) FindUnit(cluster string) *Unit {
 // checkAnnotations reports what the annotations of a manifest cannot be.
 func (c *checker) checkAnnotations() {
 	m := c.manifest
-	executors := []string{Claudie, Tofu, CAPI}
-	if !slices.Contains(executors, m.Executor) {
-		c.addf(nil, cmp.Or(problem.DidYouMean(m.Executor, executors), "the executors are claudie, tofu and capi"), "the annotation %s cannot be %q", model.ExecutorAnnotation, m.Executor)
+	if !slices.Contains(Executors, m.Executor) {
+		c.addf(nil, cmp.Or(problem.DidYouMean(m.Executor, Executors), "the executors are claudie, tofu and capi"), "the annotation %s cannot be %q", model.ExecutorAnnotation, m.Executor)
 	}
 	switch text := m.Annotations[model.DecommissionAnnotation]; text {
 	case "", "false":

@@ -17,11 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
-// A lock is in the folder of its manifest, which is in this folder of those of clusters.
-const (
-	LockFolder = "claudie"
-	LockFile   = "lock.yaml"
-)
+// LockFile is the lock in the folder of its manifest.
+const LockFile = "lock.yaml"
 
 // LockKind is the kind of a lock.
 const LockKind = "ClusterLock"

@@ -1,7 +1,7 @@
 // Package clusterfiles renders the clusters that an environment provisions: the objects that a
 // management cluster with Flux and Claudie makes them with.
 //
-// The files of a manifest are in clusters/claudie/<namespace>-<name>. In flux.yaml are the Flux
+// The files of a manifest are in clusters/<executor>/<namespace>-<name>. For Claudie, in flux.yaml are the Flux
 // Kustomizations of what is beside it, each after the one before: credentials, the manifest, the
 // kubeconfigs of its clusters under fixed names, and the cluster types of the clusters. In lock.yaml is
 // what the clusters are, for the plan of the next change.
@@ -63,7 +63,7 @@ func Render(m *model.Model) (tree.Tree, problem.List) {
 		r.checkManifest(manifest)
 		if !r.problems.Stops() {
 			r.renderManifest(manifest)
-			listed = append(listed, path.Join(provision.LockFolder, manifest.Project(), fluxFile))
+			listed = append(listed, path.Join(manifest.Executor, manifest.Project(), fluxFile))
 		}
 	}
 	r.addKustomization(Folder, listed)
@@ -116,7 +116,7 @@ var executors = map[string]executor{
 
 // renderManifest adds the files of a manifest, with the lock that all executors have.
 func (r *renderer) renderManifest(m *clusters.Manifest) {
-	folder := path.Join(Folder, provision.LockFolder, m.Project())
+	folder := path.Join(Folder, m.Executor, m.Project())
 	executors[m.Executor].render(r, folder, m)
 	lock, err := newLock(m, r.model)
 	if err == nil {

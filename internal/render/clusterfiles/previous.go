@@ -1,17 +1,39 @@
 package clusterfiles
 
 import (
+	"iter"
 	"path"
+	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 )
 
 // HasClusters reports whether an output provisions clusters.
 func HasClusters(output tree.Tree) bool {
-	return !output.Sub(path.Join(Folder, provision.LockFolder)).IsEmpty()
+	return slices.ContainsFunc(ExecutorFolders(), func(folder string) bool { return !output.Sub(folder).IsEmpty() })
+}
+
+// ExecutorFolders returns the folders of the output that have a folder of each manifest of one executor.
+func ExecutorFolders() []string {
+	return list.Convert(clusters.Executors, func(executor string) string { return path.Join(Folder, executor) })
+}
+
+// listManifests yields the folders of all manifests of an output, with their paths.
+func listManifests(output tree.Tree) iter.Seq2[string, tree.Tree] {
+	return func(yield func(string, tree.Tree) bool) {
+		for _, folder := range ExecutorFolders() {
+			for _, e := range output.Sub(folder).Entries() {
+				if !yield(path.Join(folder, e.Name), e.Tree()) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // RestoreLock returns the state of a lock as it was before somebody edited it, and the commit of the
@@ -25,12 +47,12 @@ func CheckPrevious(m *model.Model, previous tree.Tree, restore RestoreLock) prob
 	var problems problem.List
 	var current []provision.State
 	environment := problem.Pos{Layer: m.Environment}
-	for _, e := range previous.Sub(path.Join(Folder, provision.LockFolder)).Entries() {
-		lock, there := e.Tree().Lookup(provision.LockFile)
+	for folder, files := range listManifests(previous) {
+		lock, there := files.Lookup(provision.LockFile)
 		if !there {
 			continue
 		}
-		file := path.Join(Folder, provision.LockFolder, e.Name, provision.LockFile)
+		file := path.Join(folder, provision.LockFile)
 		state, err := provision.ParseLock(lock.Data)
 		commit := ""
 		if err != nil && restore != nil {
