@@ -7,11 +7,11 @@ import "slices"
 func (u *unit) moveEndpoint() (Step, bool) {
 	from, to := u.endpoint.LoadBalancer, u.wanted.LoadBalancer
 	switch {
-	case from == to:
-		return Step{}, false
-	case to == "" && !u.open:
+	case u.wantedOpen && !u.open && (from != to || u.chosen):
 		u.open = true
 		return u.newStep(Open6443, Subject{}, Change{"apiEndpoint", u.endpoint.String(), u.findDetached().String()}), true
+	case from == to:
+		return Step{}, false
 	case to == "":
 		return u.moveEndpointTo(MoveAPIEndpoint, u.findDetached()), true
 	}
@@ -94,7 +94,8 @@ func (u *unit) findControl(pool string) *slot {
 
 // transferEndpoint moves the endpoint from a node that goes to one that stays, as soon as that is there.
 func (u *unit) transferEndpoint() (Step, bool) {
-	if u.endpoint.LoadBalancer != "" || !u.isEndpointLeaving() || !u.hasNode(u.wantedNode) {
+	moves := u.isEndpointLeaving() || u.chosen && u.endpoint.Endpoint != u.wantedNode
+	if u.endpoint.LoadBalancer != "" || !moves || !u.hasNode(u.wantedNode) {
 		return Step{}, false
 	}
 	return u.moveEndpointTo(TransferAPINode, u.wantedNode), true
@@ -107,7 +108,7 @@ func (u *unit) isEndpointLeaving() bool {
 
 // closePort closes the port of the API server on the control nodes once a load balancer is its endpoint.
 func (u *unit) closePort() (Step, bool) {
-	if u.endpoint.LoadBalancer == "" || u.wanted.LoadBalancer == "" || !u.open {
+	if u.endpoint.LoadBalancer == "" || u.wantedOpen || !u.open {
 		return Step{}, false
 	}
 	u.open = false

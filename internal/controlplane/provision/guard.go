@@ -207,7 +207,7 @@ func (g *editCheck) checkCluster(i int, was, is *claudie.Cluster) {
 	if reason, hint := checkUpgrade(was.Version, is.Version); reason != "" {
 		g.addf(path("version"), hint, "cluster %s: %s (%s → %s)", is.Name, reason, was.Version, is.Version)
 	}
-	g.checkControlPlane(path("pools", "control"), was, is)
+	g.checkControlPlane(path("pools", "control"), is)
 	if a, b := was.InstallationProxy, is.InstallationProxy; a != nil && b != nil && a.Endpoint != b.Endpoint && newProxy(g.now, was) == newProxy(g.want, is) {
 		g.problems.Warnf(g.PositionOf(path("installationProxy", "endpoint")...), g.subject(), "", "cluster %s: Claudie ignores another address of the installation proxy while nothing else of the proxy changes", is.Name)
 	}
@@ -263,8 +263,19 @@ func parseVersion(text string) ([]int, bool) {
 
 // checkControlPlane reports a control plane that loses its last node, or so many that etcd may lose its
 // quorum while they go.
-func (g *editCheck) checkControlPlane(path []any, was, is *claudie.Cluster) {
-	before, after := g.now.countFewest(was.Pools.Control), g.want.countFewest(is.Pools.Control)
+//
+// While a rollout is under way, what counts is what was there before it: nodes that it adds are there to
+// take the place of those that go.
+func (g *editCheck) checkControlPlane(path []any, is *claudie.Cluster) {
+	settled := g.now
+	if before := g.Current.beforeRollout(); before != g.Current {
+		settled = newStateIndex(before)
+	}
+	was := settled.clusters[is.Name]
+	if was == nil {
+		return
+	}
+	before, after := settled.countFewest(was.Pools.Control), g.want.countFewest(is.Pools.Control)
 	consequence := "shrink-control-plane/" + is.Name
 	switch {
 	case before == 0:

@@ -76,7 +76,7 @@ func (u *unit) findRest() string {
 	switch {
 	case u.endpoint.Endpoint != u.wanted || u.endpoint.old:
 		return fmt.Sprintf("the API endpoint is %s instead of %s", u.endpoint, u.wanted)
-	case u.open != (u.wanted.LoadBalancer == ""):
+	case u.open != u.wantedOpen:
 		return "port 6443 of the control nodes is in the wrong state"
 	case u.version.now != u.version.want, u.types.now != u.types.want, u.proxy.now != u.proxy.want, len(u.patches) > 0:
 		return "the version, the cluster type, the proxy or marks of nodes differ"

@@ -33,6 +33,9 @@ type State struct {
 	// Endpoints is what answers for the API server of each cluster. A plan finds it, and the state
 	// after the plan has it.
 	Endpoints map[string]Endpoint `yaml:"endpoints"`
+	// Rollout is nil unless more than this state is needed for what is written. The endpoints of a
+	// state with a Rollout are those that it is to have.
+	Rollout *Rollout `yaml:"rollout"`
 }
 
 // Path returns the namespace and the name of the manifest; "" if it is not there.

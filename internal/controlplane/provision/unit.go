@@ -21,7 +21,9 @@ type unit struct {
 	wanted    Endpoint
 	// wantedNode is the node that answers for the API server unless a load balancer does.
 	wantedNode Endpoint
+	chosen     bool // whether the wanted endpoint is one that was chosen for a phase, and not found by a rule
 	open       bool // whether the control nodes answer on port 6443
+	wantedOpen bool
 	version    versions
 	proxy      proxies
 	patches    []patch
@@ -136,10 +138,22 @@ func newUnit(now, want *stateIndex, name string) *unit {
 	if u.wanted.LoadBalancer == "" {
 		u.wanted = u.wantedNode
 	}
-	u.open = current.LoadBalancer == ""
+	if e, phased := want.Endpoints[name]; want.Rollout != nil && phased {
+		u.wanted, u.chosen = e, true
+		if e.LoadBalancer == "" {
+			u.wantedNode = e
+		}
+	}
+	u.open = current.LoadBalancer == "" || now.isHeldOpen(name)
+	u.wantedOpen = u.wanted.LoadBalancer == "" || want.isHeldOpen(name)
 	u.proxy = proxies{newProxy(now, was), newProxy(want, is)}
 	u.findPatches(now, want)
 	return u
+}
+
+// isHeldOpen reports whether the control nodes of a cluster answer on port 6443 during a phase.
+func (s *State) isHeldOpen(cluster string) bool {
+	return s.Rollout != nil && slices.Contains(s.Rollout.Open, cluster)
 }
 
 // newSlots pairs the pools of two lists by name: those that are wanted in their order, and behind them

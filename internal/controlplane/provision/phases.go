@@ -1,0 +1,99 @@
+package provision
+
+import (
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+)
+
+// expandSpec returns a spec with all that another one adds to it. What both have is as it was, except that
+// pools have as many nodes as the larger of both.
+func expandSpec(was, is *stateIndex) claudie.Spec {
+	s := was.Spec
+	s.Providers = union(s.Providers, is.Spec.Providers, nameOfProvider, nil)
+	s.NodePools.Dynamic = union(s.NodePools.Dynamic, is.Spec.NodePools.Dynamic, nameOfDynamic, growDynamic)
+	s.NodePools.Static = union(s.NodePools.Static, is.Spec.NodePools.Static, nameOfStatic, func(p, other *claudie.StaticPool) {
+		p.Nodes = union(p.Nodes, other.Nodes, addressOf, nil)
+	})
+	s.LoadBalancers.Roles = union(s.LoadBalancers.Roles, is.Spec.LoadBalancers.Roles, nameOfRole, nil)
+	s.Kubernetes.Clusters = union(s.Kubernetes.Clusters, is.Spec.Kubernetes.Clusters, nameOfCluster, joinPools)
+	s.LoadBalancers.Clusters = union(s.LoadBalancers.Clusters, is.Spec.LoadBalancers.Clusters, nameOfBalancer, joinBalancerParts)
+	return s
+}
+
+// switchSpec returns a spec with all that another one has and it lacks. What both have is as it is to be,
+// except that pools have as many nodes as the larger of both.
+func switchSpec(was, is *stateIndex) claudie.Spec {
+	s := is.Spec
+	s.Providers = union(s.Providers, was.Spec.Providers, nameOfProvider, nil)
+	s.NodePools.Dynamic = union(s.NodePools.Dynamic, was.Spec.NodePools.Dynamic, nameOfDynamic, keepDynamic)
+	s.NodePools.Static = union(s.NodePools.Static, was.Spec.NodePools.Static, nameOfStatic, func(p, other *claudie.StaticPool) {
+		p.Nodes = union(p.Nodes, other.Nodes, addressOf, nil)
+	})
+	s.LoadBalancers.Roles = union(s.LoadBalancers.Roles, was.Spec.LoadBalancers.Roles, nameOfRole, nil)
+	s.Kubernetes.Clusters = union(s.Kubernetes.Clusters, was.Spec.Kubernetes.Clusters, nameOfCluster, joinPools)
+	s.LoadBalancers.Clusters = union(s.LoadBalancers.Clusters, was.Spec.LoadBalancers.Clusters, nameOfBalancer, joinBalancerParts)
+	return s
+}
+
+// union returns copies of all, and behind them of those of more whose names are new. join changes a copy
+// by the one of more that has its name.
+func union[T any](all, more []T, nameOf func(*T) string, join func(one, other *T)) []T {
+	result := slices.Clone(all)
+	index := map[string]int{}
+	for i := range result {
+		index[nameOf(&result[i])] = i
+	}
+	for i := range more {
+		other := &more[i]
+		at, known := index[nameOf(other)]
+		switch {
+		case !known:
+			index[nameOf(other)] = len(result)
+			result = append(result, *other)
+		case join != nil:
+			join(&result[at], other)
+		}
+	}
+	return result
+}
+
+func nameOfProvider(p *claudie.Provider) string      { return p.Name }
+func nameOfDynamic(p *claudie.DynamicPool) string    { return p.Name }
+func nameOfStatic(p *claudie.StaticPool) string      { return p.Name }
+func addressOf(n *claudie.StaticNode) string         { return n.Endpoint }
+func nameOfRole(r *claudie.Role) string              { return r.Name }
+func nameOfCluster(c *claudie.Cluster) string        { return c.Name }
+func nameOfBalancer(lb *claudie.LoadBalancer) string { return lb.Name }
+
+func nameItself(name *string) string { return *name }
+
+// growDynamic gives a pool that is to have more nodes these.
+func growDynamic(p, desired *claudie.DynamicPool) {
+	if p.Autoscaler != nil {
+		return
+	}
+	fewest, _ := desired.CountNodes()
+	p.Count = max(p.Count, fewest)
+}
+
+// keepDynamic leaves a pool that is to have fewer nodes those that it had.
+func keepDynamic(p, previous *claudie.DynamicPool) {
+	_, most := p.CountNodes()
+	fewest, _ := previous.CountNodes()
+	if most < fewest {
+		p.Count, p.Autoscaler = previous.Count, previous.Autoscaler
+	}
+}
+
+// joinPools gives a cluster the pools of another version of it.
+func joinPools(c, other *claudie.Cluster) {
+	c.Pools.Control = union(c.Pools.Control, other.Pools.Control, nameItself, nil)
+	c.Pools.Compute = union(c.Pools.Compute, other.Pools.Compute, nameItself, nil)
+}
+
+// joinBalancerParts gives a load balancer the pools and the roles of another version of it.
+func joinBalancerParts(lb, other *claudie.LoadBalancer) {
+	lb.Pools = union(lb.Pools, other.Pools, nameItself, nil)
+	lb.Roles = union(lb.Roles, other.Roles, nameItself, nil)
+}
