@@ -96,9 +96,9 @@ func TestEphemeralStack(t *testing.T) {
 	}
 }
 
-// TestEphemeralStackExtended: an environment whose time was extended while its stack was torn down has it
-// again.
-func TestEphemeralStackExtended(t *testing.T) {
+// withEphemeralStack returns a world in which pr-7 has a copy of the stack checkout/dev.
+func withEphemeralStack(t *testing.T) (*world, *daemon) {
+	t.Helper()
 	w := newWorld(t, scaffold.Branches, "dev")
 	d := w.begin(w.data)
 	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
@@ -108,6 +108,13 @@ func TestEphemeralStackExtended(t *testing.T) {
 	}
 	d.cycle()
 	d.cycle()
+	return w, d
+}
+
+// TestEphemeralStackExtended: an environment whose time was extended while its stack was torn down has it
+// again.
+func TestEphemeralStackExtended(t *testing.T) {
+	w, d := withEphemeralStack(t)
 	wantDestroy := func(want string) {
 		t.Helper()
 		if o := w.below("ephemeral/pr-7", "environments/checkout/dev-pr-7")["eks/objects/terraform.yaml"]; !strings.Contains(o, "destroy: "+want) {
@@ -130,15 +137,7 @@ func TestEphemeralStackExtended(t *testing.T) {
 // TestEphemeralStackWithoutBranch: if the branch of an environment with a stack is deleted, its output
 // stays until a person merges the removal.
 func TestEphemeralStackWithoutBranch(t *testing.T) {
-	w := newWorld(t, scaffold.Branches, "dev")
-	d := w.begin(w.data)
-	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
-	d.cycle()
-	if _, err := w.desk().Create(t.Context(), ephemeral.Creation{Name: "pr-7", From: "dev", TTL: 48 * time.Hour, Stacks: []string{"checkout/dev"}}); err != nil {
-		t.Fatal(err)
-	}
-	d.cycle()
-	d.cycle()
+	w, d := withEphemeralStack(t)
 	gittest.Git(t, w.server.Dir("cp"), "update-ref", "-d", "refs/heads/ephemeral/pr-7")
 	for range 3 {
 		d.cycle()
@@ -161,15 +160,7 @@ func TestEphemeralStackTakenOut(t *testing.T) {
 	list := regexp.MustCompile(`(?m)^ +stacks:\n( +- .*\n)+`)
 	for _, end := range []string{"its time is over", "its branch is deleted"} {
 		t.Run(end, func(t *testing.T) {
-			w := newWorld(t, scaffold.Branches, "dev")
-			d := w.begin(w.data)
-			w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
-			d.cycle()
-			if _, err := w.desk().Create(t.Context(), ephemeral.Creation{Name: "pr-7", From: "dev", TTL: 48 * time.Hour, Stacks: []string{"checkout/dev"}}); err != nil {
-				t.Fatal(err)
-			}
-			d.cycle()
-			d.cycle()
+			w, d := withEphemeralStack(t)
 			text := gittest.Git(t, w.server.Dir("cp"), "show", "ephemeral/pr-7:"+source.EphemeralFile) + "\n"
 			without := list.ReplaceAllString(text, "")
 			if without == text {

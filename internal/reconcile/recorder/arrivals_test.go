@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+	"github.com/fairlead-io/fairlead/internal/testkit/ledgercases"
 )
 
 // commitNamed returns a commit for the name of an output, which is one letter.
@@ -34,18 +35,6 @@ func newArrivalRig(t *testing.T, newStore func(*testing.T) testStore) *arrivalRi
 	r := &arrivalRig{rig: newRig(t, newStore), changed: map[string][]string{}, names: map[string]string{}, folders: map[string]string{}}
 	r.open()
 	return r
-}
-
-func dayTime(t *testing.T, text string) time.Time {
-	t.Helper()
-	if strings.Count(text, ":") == 1 {
-		text += ":00"
-	}
-	at, err := time.Parse(time.DateTime, "2026-11-23 "+text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
 }
 
 // addOutput records an output, as "12:00 output B large=2 small=2".
@@ -91,7 +80,7 @@ func (r *arrivalRig) flush() {
 func (r *arrivalRig) step(line string) {
 	r.Helper()
 	words := strings.Fields(line)
-	at := dayTime(r.T, words[0])
+	at := ledgercases.Clock(r.T, words[0])
 	if words[1] == "output" {
 		r.addOutput(at, words[2], words[3:])
 		return
@@ -197,7 +186,7 @@ func TestArrivalsOfRandomHistories(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 17))
 		r := newArrivalRig(t, newSQLiteStore)
-		at := dayTime(t, "08:00")
+		at := ledgercases.Clock(t, "08:00")
 		outputs := 0
 		for range 60 {
 			at = at.Add(time.Duration(random.IntN(3)) * time.Duration(random.IntN(90)) * time.Second)

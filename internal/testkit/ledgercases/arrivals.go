@@ -18,9 +18,9 @@ func readArrivals(t *testing.T, line string, number int) []arrival {
 	fields := strings.Fields(strings.TrimSuffix(head, ":"))
 	switch fields[1] {
 	case "lost":
-		return []arrival{{contact: ledger.Contact{Received: clock(t, fields[0])}, lost: true}}
+		return []arrival{{contact: ledger.Contact{Received: Clock(t, fields[0])}, lost: true}}
 	case "adopted":
-		return []arrival{{contact: ledger.Contact{Name: fields[2], Received: clock(t, fields[0])}, adopted: true}}
+		return []arrival{{contact: ledger.Contact{Name: fields[2], Received: Clock(t, fields[0])}, adopted: true}}
 	}
 	name, clusterType, _ := strings.Cut(fields[1], "/")
 	c := ledger.Contact{
@@ -36,7 +36,7 @@ func readArrivals(t *testing.T, line string, number int) []arrival {
 		case word == "old-key":
 			c.OldKey = true
 		case word == "sent":
-			c.Sent = clock(t, fields[i+3])
+			c.Sent = Clock(t, fields[i+3])
 		case word == "seq":
 			n, err := strconv.Atoi(fields[i+3])
 			if err != nil {
@@ -56,7 +56,7 @@ func readArrivals(t *testing.T, line string, number int) []arrival {
 		to = from
 	}
 	var all []arrival
-	for at := clock(t, from); !at.After(clock(t, to)); at = at.Add(time.Minute) {
+	for at := Clock(t, from); !at.After(Clock(t, to)); at = at.Add(time.Minute) {
 		c.Received, c.Sequence = at, c.Sequence+1
 		if !strings.Contains(head, " sent ") {
 			c.Sent = at
@@ -83,9 +83,9 @@ func readReports(t *testing.T, text string, c ledger.Contact) []ledger.Report {
 			case "runs":
 				r.Runs, i = words[i+1], i+1
 			case "said":
-				r.Said, i = clock(t, words[i+1]), i+1
+				r.Said, i = Clock(t, words[i+1]), i+1
 			case "until":
-				r.Until, i = clock(t, words[i+1]), i+1
+				r.Until, i = Clock(t, words[i+1]), i+1
 			case "uid":
 				r.UID, i = words[i+1], i+1
 			case "app":
@@ -99,8 +99,8 @@ func readReports(t *testing.T, text string, c ledger.Contact) []ledger.Report {
 	return all
 }
 
-// clock returns a time of the day of all cases.
-func clock(t *testing.T, text string) time.Time {
+// Clock returns a time of the day of all cases, as "12:00" or "12:00:30".
+func Clock(t *testing.T, text string) time.Time {
 	t.Helper()
 	if strings.Count(text, ":") == 1 {
 		text += ":00"

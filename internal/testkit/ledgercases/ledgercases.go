@@ -73,7 +73,7 @@ func Run(t *testing.T, folder string, update bool, open func(t *testing.T, now f
 				if !ok {
 					continue
 				}
-				got := c.answer(clock(t, at), strings.Fields(question))
+				got := c.answer(Clock(t, at), strings.Fields(question))
 				if diff := gocmp.Diff(string(f.Data), got); diff != "" && !update {
 					t.Errorf("%s (-want +got):\n%s", f.Name, diff)
 				}
@@ -119,13 +119,13 @@ func readCase(t *testing.T, archive *txtar.Archive) testCase {
 			switch f.Name {
 			case "outputs":
 				fields := strings.Fields(line)
-				o := output{ledger.Output{Revision: fields[0], Merged: clock(t, fields[1]), Folders: pairs(fields[2:])}, clock(t, fields[1]), 0}
+				o := output{ledger.Output{Revision: fields[0], Merged: Clock(t, fields[1]), Folders: pairs(fields[2:])}, Clock(t, fields[1]), 0}
 				if line, rewritten := o.Folders["line"]; rewritten {
 					o.line, _ = strconv.Atoi(line)
 					delete(o.Folders, "line")
 				}
 				if at, late := o.Folders["seen"]; late {
-					o.seen = clock(t, at)
+					o.seen = Clock(t, at)
 					delete(o.Folders, "seen")
 				}
 				c.outputs = append(c.outputs, o)
@@ -234,7 +234,7 @@ func (c testCase) answer(now time.Time, question []string) string {
 	case "writes": // since a time
 		n := 0
 		for _, at := range w.writes {
-			if at.After(clock(c.T, question[2])) {
+			if at.After(Clock(c.T, question[2])) {
 				n++
 			}
 		}
