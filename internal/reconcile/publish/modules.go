@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 )
 
 // trailerModules marks the commits of a branch of root modules with the environment.
@@ -90,6 +91,6 @@ func (w *attempt) modulesCommits(head string, before, all tree.Tree) []git.Commi
 }
 
 // newPinCommit returns the commit of a pin.
-func newPinCommit(p stackfiles.Pin) git.Commit {
-	return git.Commit{Tree: p.Tree, Author: git.Signature{Name: stackfiles.PinAuthor, Email: stackfiles.PinEmail}, When: time.Unix(0, 0).UTC(), Message: p.Message}
+func newPinCommit(p tfobject.Pin) git.Commit {
+	return git.Commit{Tree: p.Tree, Author: git.Signature{Name: tfobject.PinAuthor, Email: tfobject.PinEmail}, When: time.Unix(0, 0).UTC(), Message: p.Message}
 }

@@ -3,13 +3,10 @@ package stackfiles
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
-	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
-	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
 // matchApprovals finds the component of each approval, and reports approvals of what is not there:
@@ -68,61 +65,4 @@ func findComponent(stacks []*stack.Stack, path, component string) (found *stack.
 		}
 	}
 	return nil, known
-}
-
-// autoApproved is the approvePlan of a component whose plans are applied without a person.
-const autoApproved = "auto"
-
-// plannedComponent is a component that makes a plan.
-type plannedComponent struct {
-	name         string
-	auto         bool // its plans are approved without a person
-	versioned    bool // its module is named with a version
-	plan, inputs string
-}
-
-// setApproval sets which plan of a Terraform object is approved, and its digest if that is compared.
-func (c plannedComponent) setApproval(o *kubeobject.Object[terraformSpec], a *model.PlanApproval, problems *problem.List) {
-	o.Spec.ApprovePlan = c.approve(a, problems)
-	if o.Spec.ApprovePlan != c.plan {
-		return
-	}
-	isCompared := len(o.Spec.Webhooks) > 0
-	switch {
-	case isCompared && a.Digest == "":
-		problems.Addf(a.Pos, a.Subject(), "read the plan with fairlead stack plan --plans, and write its digest into spec.digest",
-			"the approval has no digest of the plan of the component %s, which tofu-controller has compared before it applies the plan", c.name)
-		o.Spec.ApprovePlan = ""
-	case isCompared:
-		o.Metadata.Annotations[tfplan.DigestAnnotation] = a.Digest
-	case a.Digest != "":
-		problems.Warnf(a.Pos, a.Subject(), "set spec.plans.webhook of the StackSettings", "the digest of the plan of the component %s is not compared with anything", c.name)
-	}
-}
-
-// approve returns which plan of a component is approved: "auto" for all of them, "" for none.
-//
-// An approval counts for the inputs that it names. If it names others it stops the environment, and
-// is not only left out: rendering sees one commit, and cannot know that the inputs went away
-// between, when they are what they were again.
-func (c plannedComponent) approve(a *model.PlanApproval, problems *problem.List) string {
-	switch {
-	case a == nil && c.auto:
-		return autoApproved
-	case a == nil:
-		return ""
-	case c.auto:
-		problems.Addf(a.Pos, a.Subject(), "remove it", "the plans of the component %s are approved without a person", c.name)
-		return ""
-	case !c.versioned:
-		problems.Addf(a.Pos, a.Subject(), "write ?ref= and a tag behind module.source, or the exact version of a module of a registry",
-			"the module of the component %s has no version: what is applied could be another plan than the one that was approved", c.name)
-		return ""
-	case string(a.Inputs) != c.inputs || string(a.Plan) != c.plan:
-		problems.Addf(a.Pos, a.Subject(), "remove it, and approve the new plan once it was made",
-			"the approval is not for the plan of the component %s: it is for %s with the inputs %s, and the plan is %s with the inputs %s",
-			c.name, strings.TrimSpace(string(a.Plan)), a.Inputs, c.plan, c.inputs)
-		return ""
-	}
-	return c.plan
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
@@ -227,23 +228,23 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 		return k.addChart(s, c)
 	}
 	t := c.terraform
-	protected, auto := t.Metadata.Annotations[pruneAnnotation] != "", t.Spec.ApprovePlan == autoApproved
+	protected, auto := t.Metadata.Annotations[pruneAnnotation] != "", t.Spec.ApprovePlan == tfobject.AutoApproved
 	t.Spec.Destroy, t.Spec.ApprovePlan, t.Spec.Suspend = !protected, "", false
 	folder := path.Join(s.Folder(), c.name)
 	c.kustomization.Spec.Path = stack.OutputFolder(k.model) + folder + "/objects" // it may have moved
-	c.kustomization.Spec.Wait, c.kustomization.Spec.HealthChecks = true, []kubeobject.HealthExpr{terraformHealth(c.source.Spec.Ref.Commit)}
+	c.kustomization.Spec.Wait, c.kustomization.Spec.HealthChecks = true, []kubeobject.HealthExpr{tfobject.Health(c.source.Spec.Ref.Commit)}
 	delete(t.Metadata.Annotations, InputsAnnotation)
 	delete(t.Metadata.Annotations, tfplan.DigestAnnotation)
-	inputs, err := digestInputs(c.source.Spec.Ref.Commit, t)
+	inputs, err := tfobject.DigestInputs(c.source.Spec.Ref.Commit, t)
 	if err != nil {
 		return err
 	}
 	t.Metadata.Annotations[InputsAnnotation] = inputs
-	plan := plannedComponent{
-		name: c.name, auto: auto, versioned: t.Metadata.Annotations[unversionedAnnotation] == "",
-		plan: planID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit), inputs: inputs,
+	plan := tfobject.Plan{
+		Component: c.name, Auto: auto, Versioned: t.Metadata.Annotations[tfobject.UnversionedAnnotation] == "",
+		ID: tfobject.PlanID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit), Inputs: inputs,
 	}
-	plan.setApproval(t, k.findApproval(s.Path(), c.name), &k.problems)
+	plan.SetApproval(t, k.findApproval(s.Path(), c.name), &k.problems)
 	for file, o := range map[string]any{componentFile: c.kustomization, "objects/terraform.yaml": t, "objects/gitrepository.yaml": c.source} {
 		if err := k.addObject(path.Join(folder, file), o); err != nil {
 			return err

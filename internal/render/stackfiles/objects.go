@@ -1,14 +1,17 @@
 package stackfiles
 
-import "github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+import (
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+	"github.com/fairlead-io/fairlead/internal/render/tfobject"
+)
 
 // The types here are the parts of the objects of Flux and of tofu-controller that are rendered; the
 // tests hold them to the definitions of these projects.
 
 const (
-	sourceAPI    = "source.toolkit.fluxcd.io/v1"
+	sourceAPI    = tfobject.SourceAPI
 	helmAPI      = "helm.toolkit.fluxcd.io/v2"
-	terraformAPI = "infra.contrib.fluxcd.io/v1alpha2"
+	terraformAPI = tfobject.API
 )
 
 type kustomizationSpec struct {
@@ -23,72 +26,17 @@ type kustomizationSpec struct {
 	HealthChecks  []kubeobject.HealthExpr `yaml:"healthCheckExprs,omitempty"`
 }
 
-type gitRepositorySpec struct {
-	Interval  string                `yaml:"interval"`
-	URL       string                `yaml:"url"`
-	Ref       *gitRef               `yaml:"ref,omitempty"`
-	SecretRef *kubeobject.Reference `yaml:"secretRef,omitempty"`
-}
-
-type gitRef struct {
-	Branch string `yaml:"branch,omitempty"`
-	Tag    string `yaml:"tag,omitempty"`
-	Name   string `yaml:"name,omitempty"`
-	Commit string `yaml:"commit,omitempty"`
-}
+// What stacks and clusters have in common.
+type (
+	gitRepositorySpec = tfobject.GitRepositorySpec
+	gitRef            = tfobject.GitRef
+	terraformSpec     = tfobject.Spec
+)
 
 type helmRepositorySpec struct {
 	Type     string `yaml:"type,omitempty"`
 	Interval string `yaml:"interval"`
 	URL      string `yaml:"url"`
-}
-
-type terraformSpec struct {
-	Suspend            bool                 `yaml:"suspend,omitempty"`
-	Interval           string               `yaml:"interval"`
-	RetryInterval      string               `yaml:"retryInterval"`
-	ApprovePlan        string               `yaml:"approvePlan"`
-	Destroy            bool                 `yaml:"destroy"`
-	DestroyOnDeletion  bool                 `yaml:"destroyResourcesOnDeletion"`
-	Path               string               `yaml:"path"`
-	SourceRef          kubeobject.Reference `yaml:"sourceRef"`
-	Workspace          string               `yaml:"workspace,omitempty"`
-	StoreReadablePlan  string               `yaml:"storeReadablePlan"`
-	BackendConfig      backendConfig        `yaml:"backendConfig"`
-	Outputs            *outputsSecret       `yaml:"writeOutputsToSecret,omitempty"`
-	ServiceAccountName string               `yaml:"serviceAccountName,omitempty"`
-	RunnerPodTemplate  *podTemplate         `yaml:"runnerPodTemplate,omitempty"`
-	Webhooks           []planWebhook        `yaml:"webhooks,omitempty"`
-}
-
-// planWebhook is whom tofu-controller asks whether it may go on with a plan.
-type planWebhook struct {
-	Stage                string `yaml:"stage"`
-	URL                  string `yaml:"url"`
-	PayloadType          string `yaml:"payloadType"`
-	TestExpression       string `yaml:"testExpression"`
-	ErrorMessageTemplate string `yaml:"errorMessageTemplate"`
-}
-
-type backendConfig struct {
-	CustomConfiguration string `yaml:"customConfiguration"`
-}
-
-type outputsSecret struct {
-	Name    string   `yaml:"name"`
-	Outputs []string `yaml:"outputs"`
-}
-
-type podTemplate struct {
-	Spec podSpec `yaml:"spec"`
-}
-
-type podSpec struct {
-	EnvFrom []envFrom `yaml:"envFrom"`
-}
-
-type envFrom struct {
-	SecretRef kubeobject.Reference `yaml:"secretRef"`
 }
 
 type helmReleaseSpec struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 )
 
 // Ordered is a deployment target whose objects a Flux Kustomization of its own applies: one order for
@@ -92,7 +93,7 @@ func orderedHealth(objects []manifest.Object) []kubeobject.HealthExpr {
 		ref := refs[o.Namespace+"/"+specs[i].Spec.SourceRef.Name]
 		h := kubeobject.HealthExpr{APIVersion: o.APIVersion, Kind: o.Kind, Current: readyAt(revision, ref)}
 		if o.Kind == "Terraform" {
-			h.Failed = pendingPlan
+			h.Failed = tfobject.PendingPlan
 		}
 		all = append(all, h)
 	}

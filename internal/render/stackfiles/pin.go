@@ -1,42 +1,16 @@
 package stackfiles
 
 import (
-	"fmt"
 	"path"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 )
 
-// Pin is the commit that a component's GitRepository is pinned to. It has no parents, a fixed
-// author and a fixed time, and holds the root module and nothing else: its id is a function of the
-// root module, so that rendering knows it before anything is written, and a change of another
-// component does not move it.
-type Pin struct {
-	Folder  string // of the root module
-	Tree    tree.Tree
-	Message string
-}
-
-// The author of all pins, who commits them at the beginning of 1970.
-const (
-	PinAuthor = "Fairlead"
-	PinEmail  = "fairlead@localhost"
-)
-
-// newPin returns the pin of the root module in a folder.
-func newPin(folder string, module tree.Tree) (Pin, error) {
-	var b tree.Builder
-	err := b.AddEntry(folder, tree.Dir("", module))
-	return Pin{Folder: folder, Tree: b.Tree(), Message: fmt.Sprintf("Root module %s\n", folder)}, err
-}
-
-// ID returns the id of the commit.
-func (p Pin) ID() tree.ID {
-	who := fmt.Sprintf("%s <%s> 0 +0000", PinAuthor, PinEmail)
-	return tree.HashCommit(fmt.Appendf(nil, "tree %s\nauthor %s\ncommitter %s\n\n%s", p.Tree.ID(), who, who, p.Message))
-}
+// Pin is the commit that a component's GitRepository is pinned to.
+type Pin = tfobject.Pin
 
 // Modules is what the branch of root modules has to lead to.
 type Modules struct {
@@ -71,7 +45,7 @@ const ModuleDepth = 4
 // addPins adds the root modules that are so far below a folder.
 func (m *Modules) addPins(folder string, t tree.Tree, depth int) error {
 	if depth == 0 {
-		pin, err := newPin(folder, t)
+		pin, err := tfobject.NewPin(folder, t)
 		m.Pins = append(m.Pins, pin)
 		return err
 	}

@@ -32,6 +32,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
+	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 )
 
 // The folders of stacks in the output. No cluster type of an environment with stacks can have these
@@ -167,7 +168,7 @@ func (r *renderer) renderComponent(folder string, c *stack.Component) {
 	if c.Type == stack.Helm {
 		r.addHelm(objects, c)
 	} else {
-		health = append(health, terraformHealth(r.addTerraform(objects, c)))
+		health = append(health, tfobject.Health(r.addTerraform(objects, c)))
 	}
 	if c.Skipped { // it may never become ready
 		health = nil

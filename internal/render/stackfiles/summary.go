@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
@@ -132,10 +133,10 @@ func (c *renderedComponent) summarize() ComponentSummary {
 	if t := c.terraform; t != nil {
 		suspended = t.Spec.Suspend
 		one.Type, one.Approval, one.Inputs = "terraform", t.Spec.ApprovePlan, t.Metadata.Annotations[InputsAnnotation]
-		one.Plan = planID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit)
+		one.Plan = tfobject.PlanID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit)
 		one.Module = &ModuleSource{c.source.Spec.URL, c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit, strings.TrimPrefix(t.Spec.Path, "./")}
 		one.Compared, one.Digest = len(t.Spec.Webhooks) > 0, t.Metadata.Annotations[tfplan.DigestAnnotation]
-		one.Protected, one.Unversioned = t.Metadata.Annotations[pruneAnnotation] != "", t.Metadata.Annotations[unversionedAnnotation] != ""
+		one.Protected, one.Unversioned = t.Metadata.Annotations[pruneAnnotation] != "", t.Metadata.Annotations[tfobject.UnversionedAnnotation] != ""
 		if t.Spec.Destroy {
 			one.Action = Destroy
 		}

@@ -1,0 +1,67 @@
+package tfobject
+
+import (
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
+)
+
+// AutoApproved is the approvePlan of a component whose plans are applied without a person.
+const AutoApproved = "auto"
+
+// Plan is the plan of a component.
+type Plan struct {
+	Component  string
+	Auto       bool // its plans are approved without a person
+	Versioned  bool // its module is named with a version
+	ID, Inputs string
+}
+
+// SetApproval sets which plan of a Terraform object is approved, and its digest if that is compared.
+func (c Plan) SetApproval(o *kubeobject.Object[Spec], a *model.PlanApproval, problems *problem.List) {
+	o.Spec.ApprovePlan = c.approve(a, problems)
+	if o.Spec.ApprovePlan != c.ID {
+		return
+	}
+	isCompared := len(o.Spec.Webhooks) > 0
+	switch {
+	case isCompared && a.Digest == "":
+		problems.Addf(a.Pos, a.Subject(), "read the plan with fairlead stack plan --plans, and write its digest into spec.digest",
+			"the approval has no digest of the plan of the component %s, which tofu-controller has compared before it applies the plan", c.Component)
+		o.Spec.ApprovePlan = ""
+	case isCompared:
+		o.Metadata.Annotations[tfplan.DigestAnnotation] = a.Digest
+	case a.Digest != "":
+		problems.Warnf(a.Pos, a.Subject(), "set spec.plans.webhook of the StackSettings", "the digest of the plan of the component %s is not compared with anything", c.Component)
+	}
+}
+
+// approve returns which plan of a component is approved: "auto" for all of them, "" for none.
+//
+// An approval counts for the inputs that it names. If it names others it stops the environment, and
+// is not only left out: rendering sees one commit, and cannot know that the inputs went away
+// between, when they are what they were again.
+func (c Plan) approve(a *model.PlanApproval, problems *problem.List) string {
+	switch {
+	case a == nil && c.Auto:
+		return AutoApproved
+	case a == nil:
+		return ""
+	case c.Auto:
+		problems.Addf(a.Pos, a.Subject(), "remove it", "the plans of the component %s are approved without a person", c.Component)
+		return ""
+	case !c.Versioned:
+		problems.Addf(a.Pos, a.Subject(), "write ?ref= and a tag behind module.source, or the exact version of a module of a registry",
+			"the module of the component %s has no version: what is applied could be another plan than the one that was approved", c.Component)
+		return ""
+	case string(a.Inputs) != c.Inputs || string(a.Plan) != c.ID:
+		problems.Addf(a.Pos, a.Subject(), "remove it, and approve the new plan once it was made",
+			"the approval is not for the plan of the component %s: it is for %s with the inputs %s, and the plan is %s with the inputs %s",
+			c.Component, strings.TrimSpace(string(a.Plan)), a.Inputs, c.ID, c.Inputs)
+		return ""
+	}
+	return c.ID
+}
