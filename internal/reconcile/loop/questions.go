@@ -51,7 +51,7 @@ func (l *Loop) CompareEnvironments(ctx context.Context, from, to string) (drift.
 				return err
 			}
 			if p, stops := r.Problems.FirstStopping(); stops {
-				return problem.WithHint(fmt.Errorf("%s cannot be compared: %s", name, p), "mend its problems first")
+				return problem.WithHint(fmt.Errorf("environment %s cannot be compared: %s", name, p), "mend its problems first")
 			}
 			sides[i] = drift.Side{Model: r.Model, Tree: r.Tree}
 			at := slices.IndexFunc(r.Commits, func(c source.Commit) bool { return c.Layer == "base" })

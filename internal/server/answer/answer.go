@@ -179,6 +179,9 @@ func findState(e status.Environment, stage *status.Stage) State {
 	return state
 }
 
+// isHeld reports whether a hold is what is most urgent of an environment.
+func (e Environment) isHeld() bool { return e.State.Word == string(status.StageHeld) }
+
 func isMoreUrgent(a, b Tone) bool { return slices.Index(AllTones(), a) > slices.Index(AllTones(), b) }
 
 // findTone returns how much a state asks of people.

@@ -24,6 +24,8 @@ type EnvironmentParts struct {
 	Stage *status.Stage `json:"stage,omitempty"`
 	// Coming are the commits that come with the next one, newest first.
 	Coming []Commit `json:"coming,omitempty"`
+	// LeftOut are those that it does not get because the next one contains them.
+	LeftOut []Commit `json:"leftOut,omitempty"`
 	// Problems are those of the report, with their places at the forge.
 	Problems []Problem `json:"problemPlaces,omitempty"`
 	// Laggards are clusters that are not ready, and MoreLaggards counts those that are not named.
@@ -74,6 +76,9 @@ func (s Source) Environment(name string) (OneEnvironment, bool) {
 	if promoted {
 		parts.Stage = &stage
 		parts.Coming = s.listComing(stage)
+		for _, id := range stage.Next.Skipped {
+			parts.LeftOut = append(parts.LeftOut, *s.describeCommit(id))
+		}
 	}
 	for _, p := range report.ShownProblems() {
 		parts.Problems = append(parts.Problems, s.describeProblem(p, []string{name}))

@@ -66,9 +66,8 @@ func (s Source) findNeeds(all []Environment) []Need {
 	for _, tone := range []Tone{Bad, Stopped, Waiting} {
 		for _, e := range all {
 			stage, _ := s.Snapshot.Chain.FindStage(e.Name)
-			isHeld := e.State.Word == string(status.StageHeld)
 			switch {
-			case e.State.Tone == tone && tone == Bad, e.State.Tone == tone && tone == Stopped && !isHeld,
+			case e.State.Tone == tone && tone == Bad, e.State.Tone == tone && tone == Stopped && !e.isHeld(),
 				e.State.Tone == tone && tone == Waiting && e.State.Word == string(status.StageProposed),
 				tone == Waiting && isMoreUrgent(Stopped, e.State.Tone) && waitsForApproval(stage):
 				needs = append(needs, Need{needState(e.State, tone), e.Name, e.Reason, e.Pull})

@@ -45,6 +45,18 @@ type Problem struct {
 	Hint    string       `json:"hint,omitempty"`
 	Since   time.Time    `json:"since,omitzero"`
 	Pull    *status.Pull `json:"pull,omitempty"`
+	isHold  bool
+}
+
+// CountUrgent returns how much is wrong that stays so until somebody acts: warnings are no hurry, and who
+// holds an environment knows.
+func (s Source) CountUrgent() (n int) {
+	for _, p := range s.Problems(ProblemFilter{}).Items {
+		if p.Kind != Warning && !p.isHold {
+			n++
+		}
+	}
+	return n
 }
 
 // ProblemFilter selects problems; "" is any.
@@ -130,7 +142,7 @@ func (s Source) findFailures() []Problem {
 		case report.State == status.Failed, report.Error != "" && report.State != status.Problems:
 			one.Kind, one.Summary, one.Since = Failure, cmp.Or(report.Error, report.Reason), report.Since
 		case e.State.Tone == Stopped:
-			one.Kind = Declined
+			one.Kind, one.isHold = Declined, e.isHeld()
 		case e.State.Tone == Bad && report.State != status.Problems && !s.hasFailedCluster(e.Name): // which say it themselves
 			one.Kind = Report
 		default:

@@ -68,24 +68,13 @@ type Frame struct {
 	Query string
 }
 
-// pageLinks are the pages in the head of each.
-var pageLinks = []struct{ name, address string }{
-	{"Overview", ""}, {"Environments", "environments"}, {"Commits", "commits"}, {"Problems", "problems"}, {"Explain", "explain"}, {"Differences", "diff"}, {"Health", "health"},
-}
-
-// navLink is a page in the head of another.
-type navLink struct {
-	Name, Address string
-	Here          bool
-	Count         int
-}
-
 // framed is the data of frame.html.
 type framed struct {
 	Frame
-	Build, Title string
-	Links        []navLink
-	Answer       any
+	Build, Title, Here string
+	// Links are the pages that the head names, and More those that it names when asked.
+	Links, More []navLink
+	Answer      any
 }
 
 // versionMark stands in a page for its version until that is known.
@@ -95,18 +84,10 @@ const versionMark = "fairlead-version-of-this-page"
 func Render(f Frame, of any) (body []byte, version string, err error) {
 	name, title, view := newView(of, f)
 	data := framed{Frame: f, Build: Build, Title: title, Answer: view}
-	here := strings.SplitN(strings.TrimPrefix(f.Path, "/"), "/", 2)[0]
-	here, _, _ = strings.Cut(here, "?")
-	for _, l := range pageLinks {
-		if !f.Questions && (l.address == "explain" || l.address == "diff") {
-			continue
-		}
-		link := navLink{l.name, l.address, l.address == here && name != "missing", 0}
-		if l.address == "problems" {
-			link.Count = f.Problems
-		}
-		data.Links = append(data.Links, link)
+	if name != "missing" {
+		data.Here = findHere(f.Path)
 	}
+	data.Links, data.More = f.listLinks(pageLinks, data.Here), f.listLinks(moreLinks, data.Here)
 	t, err := loadTemplate(name, findRoot(f.Path))
 	if err != nil {
 		return nil, "", err
@@ -151,7 +132,7 @@ func loadTemplate(name, root string) (*template.Template, error) {
 func newFuncs(root string) template.FuncMap {
 	funcs := template.FuncMap{
 		"root": func() string { return root }, "segment": url.PathEscape, "link": safeLink, "page": giturl.CommitPage,
-		"short": text.ShortCommit, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
+		"short": text.ShortCommit, "sentence": formatSentence, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "stopState": stopState, "markText": markText,
 	}

@@ -2,7 +2,10 @@ package page
 
 import (
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
@@ -12,6 +15,19 @@ import (
 func exactTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func plainTime(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 UTC") }
+
+// formatSentence returns a message of a program as a sentence.
+func formatSentence(message string) string {
+	first, size := utf8.DecodeRuneInString(message)
+	if size == 0 {
+		return ""
+	}
+	message = string(unicode.ToUpper(first)) + message[size:]
+	if strings.HasSuffix(message, "?") {
+		return message
+	}
+	return message + "."
+}
 
 // elapsedText returns how long something took, as text.
 func elapsedText(d time.Duration) string {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
@@ -74,24 +73,23 @@ func (s *site) loadPage(ctx context.Context, target *url.URL, state uint64) (ren
 func (s *site) renderPage(ctx context.Context, target *url.URL) (rendered, error) {
 	src, path, query := s.readSource(ctx), target.EscapedPath(), target.Query()
 	f := s.findAt(ctx, src, path, query)
-	if isQuestion(path) && f.code == http.StatusBadRequest { // the page has a form for it
+	isUnasked := isQuestion(path) && f.code == http.StatusBadRequest
+	if isUnasked { // the page has a form for it
 		f.code = http.StatusOK
 	}
 	if f.redirect != "" {
 		return rendered{code: http.StatusFound, redirect: f.redirect}, nil
 	}
 	frame := page.Frame{
-		Path: path, API: strings.TrimPrefix(answerPath(path), "/"), Product: src.Version, Needs: len(src.Needs()), Questions: s.options.Explain != nil,
+		Path: path, API: strings.TrimPrefix(answerPath(path), "/"), Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil,
 		Refresh: query.Get("refresh") != "off" && !isQuestion(path), Follow: !isQuestion(path),
 	}
 	if target.RawQuery != "" {
 		frame.Path += "?" + target.RawQuery
 		frame.API += "?" + target.RawQuery
 	}
-	for kind, n := range src.Problems(answer.ProblemFilter{}).Counts {
-		if kind != answer.Warning {
-			frame.Problems += n
-		}
+	if isUnasked {
+		frame.API = ""
 	}
 	if path == "/search" {
 		frame.Query = query.Get("q")

@@ -116,7 +116,7 @@ func findCommit(src answer.Source, id string) found {
 	}
 	switch ids := src.FindCommits(id); len(ids) {
 	case 0:
-		return missing(fmt.Sprintf("commit %q is not among the newest of the base", id), "fairlead explain promotion says more of older ones")
+		return missing(fmt.Sprintf("commit %q is not among the newest of the base", id), "ask fairlead explain promotion about older ones")
 	case 1:
 		return found{nil, http.StatusFound, "commits/" + ids[0]}
 	default:

@@ -27,7 +27,7 @@ func explainNothing(_ context.Context, environment, query string) (string, error
 // compareNothing answers by the names.
 func compareNothing(_ context.Context, from, to string) (string, error) {
 	if to == "west" {
-		return "", problem.WithHint(errors.New("west cannot be compared: a.yaml:7: no"), "mend its problems first")
+		return "", problem.WithHint(errors.New("environment west cannot be compared: a.yaml:7: no"), "mend its problems first")
 	}
 	return from + " → " + to + "\n  values: 2\n", nil
 }
@@ -43,16 +43,16 @@ func TestQuestions(t *testing.T) {
 		page   string // a part of the page
 	}{
 		{"/explain?env=dev&q=large/web", 200, `"query": "large/web"`, "LOG_LEVEL  &lt;info&gt;"},
-		{"/explain?env=dev&q=nothing", 404, "did you mean", "did you mean"},
-		{"/explain?env=dev&q=slow", 503, "waits for its end", "waits for its end"},
+		{"/explain?env=dev&q=nothing", 404, "did you mean", "Did you mean"},
+		{"/explain?env=dev&q=slow", 503, "waits for its end", "A cycle runs, and the question waits for its end."},
 		{"/explain?env=dev&q=broken", 503, "token=***", "token=***"},
-		{"/explain?env=none&q=x", 404, "there is no environment", "there is no environment"},
+		{"/explain?env=none&q=x", 404, "there is no environment", "There is no environment"},
 		{"/explain?env=dev", 400, "the query does not say what to explain", "<button>Explain</button>"},
 		{"/diff?from=dev", 400, "the query does not say what to compare", "<button>Compare</button>"},
 		{"/explain?env=dev&q=" + strings.Repeat("a", 257), 400, "too long", "too long"},
 		{"/diff?from=dev&to=prod", 200, "dev → prod", "fairlead diff dev prod"},
-		{"/diff?from=dev&to=west", 409, "mend its problems first", "mend its problems first"},
-		{"/diff?from=dev&to=none", 404, "there is no environment", "there is no environment"},
+		{"/diff?from=dev&to=west", 409, "mend its problems first", "Mend its problems first."},
+		{"/diff?from=dev&to=none", 404, "there is no environment", "There is no environment"},
 	} {
 		answer, page := ask(h, http.MethodGet, api+c.target), ask(h, http.MethodGet, c.target)
 		if answer.Code != c.code || page.Code != c.code && (c.code != 400 || page.Code != 200) || !strings.Contains(answer.Body.String(), c.body) || !strings.Contains(page.Body.String(), c.page) {

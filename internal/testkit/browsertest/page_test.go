@@ -99,6 +99,7 @@ func readWithoutScript(t *testing.T, w *Window, root string) {
 	w.WaitFor("main time", "2026-11-21 12:00 UTC")
 	w.Click(`main a[href="../diff?from=dev&to=prod"]`)
 	w.WaitFor("main pre", "dev → prod") // what is different
+	w.Run(chromedp.Click("nav .more summary", chromedp.ByQuery))
 	w.Click(`nav a[href="./environments"]`)
 	w.Click(`main a[href="./environments/prod"]`)
 	w.Submit(`main input[name="q"]`, "large/web")

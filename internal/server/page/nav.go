@@ -1,0 +1,49 @@
+package page
+
+import (
+	"slices"
+	"strings"
+)
+
+// pageLink is a page that the head of each names.
+type pageLink struct{ name, address string }
+
+// pageLinks are the pages that people look for most, and moreLinks the others.
+var (
+	pageLinks = []pageLink{{"Overview", ""}, {"Commits", "commits"}, {"Problems", "problems"}}
+	moreLinks = []pageLink{{"Environments", "environments"}, {"Explain", "explain"}, {"Differences", "diff"}, {"Health", "health"}}
+)
+
+// navLink is a page in the head of another.
+type navLink struct {
+	Name, Address string
+	Here          bool
+	Count         int
+}
+
+// listLinks returns the links to pages; here is the address of the one that they are on.
+func (f Frame) listLinks(all []pageLink, here string) (links []navLink) {
+	for _, l := range all {
+		if !f.Questions && (l.address == "explain" || l.address == "diff") {
+			continue
+		}
+		link := navLink{l.name, l.address, l.address == here, 0}
+		if l.address == "problems" {
+			link.Count = f.Problems
+		}
+		links = append(links, link)
+	}
+	return links
+}
+
+// findHere returns the address of the page in the head that a path belongs to.
+func findHere(path string) string {
+	here := strings.SplitN(strings.TrimPrefix(path, "/"), "/", 2)[0]
+	here, _, _ = strings.Cut(here, "?")
+	return here
+}
+
+// IsMore reports whether the page is one that the head names only when asked.
+func (d framed) IsMore() bool {
+	return slices.ContainsFunc(d.More, func(l navLink) bool { return l.Here })
+}
