@@ -96,6 +96,23 @@ func (r *resolver) resolveManifest(written *model.InputManifest) *Manifest {
 	return m
 }
 
+// WithSpec returns the manifest with another spec: its clusters are those of that spec, with the cluster
+// types that they have in this one.
+func (m *Manifest) WithSpec(spec claudie.Spec) *Manifest {
+	written, other := *m.InputManifest, *m
+	written.Spec, other.InputManifest, other.Units = spec, &written, nil
+	x := newIndex(&written.Spec)
+	for i := range written.Spec.Kubernetes.Clusters {
+		u := &Unit{Cluster: &written.Spec.Kubernetes.Clusters[i]}
+		u.LoadBalancers = x.balancers[u.Name]
+		if known := m.FindUnit(u.Name); known != nil {
+			u.Binding = known.Binding
+		}
+		other.Units = append(other.Units, u)
+	}
+	return &other
+}
+
 // FindUnit returns the cluster of that name; nil if there is none.
 func (m *Manifest) FindUnit(cluster string) *Unit {
 	i := slices.IndexFunc(m.Units, func(u *Unit) bool { return u.Name == cluster })

@@ -1,5 +1,7 @@
 package provision
 
+import "strings"
+
 // Kind is what a step does.
 type Kind string
 
@@ -111,9 +113,9 @@ var traitsOf = map[Kind]traits{
 func (s Step) Sentence() string {
 	sentence := traitsOf[s.Kind].sentence
 	if subject := s.Subject.String(); subject != "" {
-		sentence += " " + subject
+		return sentence + " " + subject
 	}
-	return sentence
+	return strings.TrimSuffix(sentence, " of")
 }
 
 func newStep(kind Kind, cluster string, subject Subject, reason ...Change) Step {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
@@ -36,7 +37,7 @@ func NewPlan(current, desired *State) (Plan, error) {
 	}
 	for i := range current.Spec.Kubernetes.Clusters {
 		if c := &current.Spec.Kubernetes.Clusters[i]; want.clusters[c.Name] == nil && now.clusters[c.Name] == c {
-			plan.Steps = append(plan.Steps, planRemoval(now, c)...)
+			plan.Steps = append(plan.Steps, planRemoval(now, c, want.isLeaving(c.Name))...)
 		}
 	}
 	for _, s := range plan.Steps {
@@ -45,6 +46,7 @@ func NewPlan(current, desired *State) (Plan, error) {
 		}
 	}
 	plan.Steps = append(plan.Steps, planDrops(now, want, last)...)
+	plan.Steps = append(plan.Steps, planRest(now, want)...)
 	return plan, nil
 }
 
@@ -101,8 +103,40 @@ func newUnitToCreate(x *stateIndex, c *claudie.Cluster) *unit {
 	return u
 }
 
-// planRemoval returns the steps that take a cluster away.
-func planRemoval(x *stateIndex, c *claudie.Cluster) []Step {
+// isLeaving reports whether a cluster is being destroyed, and its kubeconfig is still there.
+func (s *State) isLeaving(cluster string) bool {
+	return s.Rollout != nil && slices.Contains(s.Rollout.Leaving, cluster)
+}
+
+// planRest returns the steps that drop what was kept until clusters were destroyed.
+func planRest(now, want *stateIndex) []Step {
+	if now.Rollout == nil || want.Rollout != nil && len(want.Rollout.Dropped) > 0 {
+		return nil
+	}
+	var steps []Step
+	for _, cluster := range now.Rollout.Leaving {
+		if want.clusters[cluster] == nil {
+			steps = append(steps, newStep(DropKubeconfig, cluster, Subject{}))
+		}
+	}
+	secrets := newStep(DropCredentials, "", Subject{})
+	for _, file := range now.Rollout.Dropped {
+		if name, isSecret := strings.CutPrefix(file, credentialsFolder); isSecret {
+			secrets.Reason = append(secrets.Reason, Change{"secretRef", strings.TrimSuffix(name, ".yaml"), ""})
+		}
+	}
+	if len(secrets.Reason) > 0 {
+		secrets.ID += "/kept"
+		steps = append(steps, secrets)
+	}
+	return steps
+}
+
+// credentialsFolder begins the paths of credentials that are kept.
+const credentialsFolder = "10-credentials/"
+
+// planRemoval returns the steps that take a cluster away. The kubeconfig of one that leaves is kept.
+func planRemoval(x *stateIndex, c *claudie.Cluster, leaves bool) []Step {
 	var steps []Step
 	add := func(kind Kind, reason ...Change) {
 		step := newStep(kind, c.Name, Subject{}, reason...)
@@ -115,7 +149,9 @@ func planRemoval(x *stateIndex, c *claudie.Cluster) []Step {
 		add(DetachClusterType, Change{"clusterType", t, ""})
 	}
 	add(DestroyCluster, Change{"clusters", c.Name, ""})
-	add(DropKubeconfig)
+	if !leaves {
+		add(DropKubeconfig)
+	}
 	return steps
 }
 
@@ -190,7 +226,7 @@ func planDrops(now, want *stateIndex, last map[string]string) []Step {
 		drop := newStep(DropProvider, "", Subject{Provider: p.Name}, Change{"providers", p.Name, ""})
 		drop.After = after
 		steps = append(steps, drop)
-		if kept[p.SecretRef] {
+		if kept[p.SecretRef] || want.Rollout != nil && len(want.Rollout.Dropped) > 0 {
 			continue
 		}
 		secret := newStep(DropCredentials, "", Subject{Provider: p.Name}, Change{"secretRef", describeRef(p.SecretRef), ""})

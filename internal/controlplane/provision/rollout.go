@@ -20,7 +20,8 @@ type Rollout struct {
 	// beside the lock.
 	Leaving []string `yaml:"leaving"`
 	Dropped []string `yaml:"dropped"`
-	// From is the state before the rollout.
+	// From is the state before the rollout; nil if the executor orders all steps itself, and the rollout
+	// only keeps what it needs for that.
 	From *State `yaml:"from"`
 }
 
@@ -34,6 +35,13 @@ type Stage struct {
 	// Waits is set if State is the previous one, because the clusters have not reported it as done and
 	// the next phase would remove what they may still use.
 	Waits bool
+}
+
+// NewRemoval returns the rollout of a state that an executor carries out at once, while files stay beside
+// the lock that are dropped after that, and clusters are being destroyed.
+func NewRemoval(state *State, leaving, dropped []string) (*Rollout, error) {
+	target, err := digestState(state)
+	return &Rollout{Phase: Contract, Target: target, Leaving: leaving, Dropped: dropped}, err
 }
 
 // NextStage returns what follows the previous state of a manifest on the way to the desired one, for

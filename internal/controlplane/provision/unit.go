@@ -138,7 +138,7 @@ func newUnit(now, want *stateIndex, name string) *unit {
 	if u.wanted.LoadBalancer == "" {
 		u.wanted = u.wantedNode
 	}
-	if e, phased := want.Endpoints[name]; want.Rollout != nil && phased {
+	if e, phased := want.Endpoints[name]; want.Rollout != nil && want.Rollout.From != nil && phased {
 		u.wanted, u.chosen = e, true
 		if e.LoadBalancer == "" {
 			u.wantedNode = e

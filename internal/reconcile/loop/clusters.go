@@ -4,8 +4,33 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
+
+// followClusters returns the output with what of the previous one must outlive the change of clusters,
+// and problems with those that it finds.
+func (l *Loop) followClusters(e *environment, r source.Rendered, output, previous tree.Tree, problems problem.List) (tree.Tree, problem.List) {
+	followed, carriers, more := clusterfiles.FollowPrevious(r.Model, output, clusterfiles.Previous{
+		Tree: previous, Restore: e.deleted.restoreLock, IsCarriedOut: func(c clusterfiles.Carrier) bool { return l.isCarriedOut(e, c) },
+	})
+	e.deleted.carriers = carriers
+	return followed, append(problems, more...)
+}
+
+// isCarriedOut reports whether the management cluster has reported what carries a manifest out as ready,
+// at commits that have its folders as the head of the output branch has them.
+func (l *Loop) isCarriedOut(e *environment, c clusterfiles.Carrier) bool {
+	for i, name := range c.Kustomizations {
+		if !l.findReady(e, e.deleted.findCommits(c.Folders[i]))["Kustomization/"+c.Namespace+"/"+name] {
+			return false
+		}
+	}
+	return true
+}
 
 // maxLockCommits bounds how far back a lock is looked for that nobody edited.
 const maxLockCommits = 1_000

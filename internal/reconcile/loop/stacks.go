@@ -23,12 +23,13 @@ import (
 // deletedStacks are the stacks that an environment's output tears down because their files were
 // deleted.
 type deletedStacks struct {
-	waiting []stackfiles.Deleted
-	mirror  *git.Repository
-	head    string // of the output branch
-	folder  string
-	commits map[string][]string // see findCommits
-	err     error               // the first one
+	waiting  []stackfiles.Deleted
+	carriers []clusterfiles.Carrier
+	mirror   *git.Repository
+	head     string // of the output branch
+	folder   string
+	commits  map[string][]string // see findCommits
+	err      error               // the first one
 }
 
 // maxTeardownCommits bounds how far back a report on a teardown may be: clusters report on each commit
@@ -58,7 +59,9 @@ func (l *Loop) followPrevious(e *environment, to *model.GitOpsRepo, out *repos.R
 			Tree: previous.Sub(e.deleted.folder), Former: before, Since: e.deleted.listVersions,
 			IsDestroyed: func(d stackfiles.Deleted) bool { return l.isDestroyed(e, d) },
 		})
-		problems = append(problems, clusterfiles.CheckPrevious(r.Model, previous.Sub(e.deleted.folder), e.deleted.restoreLock)...)
+		if err == nil {
+			all, problems = l.followClusters(e, r, all, previous.Sub(e.deleted.folder), problems)
+		}
 		for _, f := range former {
 			err = cmp.Or(f.view.Err(), err)
 		}
@@ -147,13 +150,14 @@ func (d *deletedStacks) listVersions(commit, folder string) (versions []tree.Tre
 	return versions, true
 }
 
-// findCommits returns the last commits of the output branch that hold a stack as its head does.
-func (d *deletedStacks) findCommits(stack stackfiles.Deleted) []string {
-	commits, known := d.commits[stack.Path()]
+// findCommits returns the last commits of the output branch that hold a folder of the output as its head
+// does.
+func (d *deletedStacks) findCommits(name string) []string {
+	commits, known := d.commits[name]
 	if known || d.err != nil {
 		return commits
 	}
-	folder := path.Join(d.folder, stack.Folder())
+	folder := path.Join(d.folder, name)
 	now, err := d.mirror.FolderID(d.head, folder)
 	if err == nil {
 		commits, err = d.mirror.FirstParents(d.head, maxTeardownCommits, func(string) bool { return false })
@@ -166,17 +170,24 @@ func (d *deletedStacks) findCommits(stack stackfiles.Deleted) []string {
 			break
 		}
 	}
-	d.commits[stack.Path()], d.err = commits, err
+	d.commits[name], d.err = commits, err
 	return commits
 }
 
 // isDestroyed reports whether clusters have reported every Kustomization of a deleted stack as ready,
 // at a commit that tears it down as the head of the output branch does.
 func (l *Loop) isDestroyed(e *environment, d stackfiles.Deleted) bool {
+	ready := l.findReady(e, e.deleted.findCommits(d.Folder()))
+	return !slices.ContainsFunc(d.Kustomizations, func(name string) bool { return !ready["Kustomization/"+d.Namespace+"/"+name] })
+}
+
+// findReady returns, for the objects that clusters report at one of some commits, whether all clusters
+// report them as ready.
+func (l *Loop) findReady(e *environment, commits []string) map[string]bool {
+	ready := map[string]bool{}
 	if l.options.Inbox == nil {
-		return false
+		return ready
 	}
-	commits, ready := e.deleted.findCommits(d), map[string]bool{}
 	for _, r := range l.options.Inbox.Reports(func(event observe.Event) (current, ok bool) {
 		return slices.Contains(commits, event.Commit), e.isReportedFrom(event.Environment)
 	}) {
@@ -184,7 +195,7 @@ func (l *Loop) isDestroyed(e *environment, d stackfiles.Deleted) bool {
 		before, known := ready[object]
 		ready[object] = r.Current && r.Phase == rollout.Ready && (before || !known)
 	}
-	return !slices.ContainsFunc(d.Kustomizations, func(name string) bool { return !ready["Kustomization/"+d.Namespace+"/"+name] })
+	return ready
 }
 
 // isReportedFrom reports whether a cluster of an environment, "" for one that does not say of which it is,
@@ -199,12 +210,18 @@ func (e *environment) hasCopiedStacks() bool {
 	return e.ephemeral != nil && (e.ephemeral.Spec != nil && len(e.ephemeral.Spec.Stacks) > 0 || len(e.deleted.waiting) > 0)
 }
 
-// destroyedStacks returns the deleted stacks of an environment that are destroyed.
+// destroyedStacks returns the deleted stacks of an environment that are destroyed, and the manifests of
+// clusters that are carried out and were waited for.
 func (l *Loop) destroyedStacks(e *environment) []string {
 	var all []string
 	for _, d := range e.deleted.waiting {
 		if l.isDestroyed(e, d) {
 			all = append(all, d.Path())
+		}
+	}
+	for _, c := range e.deleted.carriers {
+		if l.isCarriedOut(e, c) {
+			all = append(all, c.Manifest)
 		}
 	}
 	return all

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
@@ -177,6 +178,11 @@ func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source
 			Tree: is, IsDestroyed: func(stackfiles.Deleted) bool { return false }, Since: func(string, string) ([]tree.Tree, bool) { return nil, true },
 		}
 		should, _, problems, err = stackfiles.FollowPrevious(rendered.Model, rendered.Tree, previous)
+		if err == nil && !problems.Stops() {
+			should, _, problems = clusterfiles.FollowPrevious(rendered.Model, should, clusterfiles.Previous{
+				Tree: is, IsCarriedOut: func(clusterfiles.Carrier) bool { return false },
+			})
+		}
 	}
 	if err != nil {
 		return tree.Tree{}, err

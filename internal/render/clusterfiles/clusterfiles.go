@@ -42,6 +42,7 @@ const (
 
 	credentialsFolder = "10-credentials"
 	manifestFolder    = "20-inputmanifest"
+	manifestFile      = "input-manifest.yaml"
 	kubeconfigsFolder = "30-kubeconfigs"
 )
 
@@ -52,25 +53,18 @@ func Render(m *model.Model) (tree.Tree, problem.List) {
 	if len(manifests) == 0 {
 		return tree.Tree{}, problems
 	}
-	r := &renderer{model: m, source: stack.FindClusterSource(m), problems: problems}
+	r := newRenderer(m)
+	r.problems = problems
 	for _, c := range m.ClusterTypes {
 		if c.Name == Folder {
 			r.problems.Addf(c.Pos, c.Subject(), "give the cluster type another name", "the folder %s is that of the clusters which the environment provisions", c.Name)
 		}
 	}
-	var listed []string
-	for _, manifest := range manifests {
-		r.checkManifest(manifest)
-		if !r.problems.Stops() {
-			r.renderManifest(manifest)
-			listed = append(listed, path.Join(manifest.Executor, manifest.Project(), fluxFile))
-		}
-	}
-	r.addKustomization(Folder, listed)
+	files := r.renderManifests(manifests)
 	if r.problems.Stops() {
 		return tree.Tree{}, r.problems
 	}
-	return r.builder.Tree(), r.problems
+	return files, r.problems
 }
 
 // renderer collects the files of the manifests of one model.
@@ -79,6 +73,41 @@ type renderer struct {
 	source   model.StackSource
 	builder  tree.Builder
 	problems problem.List
+	follow   following
+}
+
+// following is what the previous output has to do with the manifests, by their paths; nothing if they are
+// rendered as they are written.
+type following struct {
+	states  map[string]provision.State
+	kept    map[string]kept
+	deleted []*previousManifest
+}
+
+func newRenderer(m *model.Model) *renderer {
+	return &renderer{model: m, source: stack.FindClusterSource(m), follow: following{states: map[string]provision.State{}, kept: map[string]kept{}}}
+}
+
+// renderManifests returns the files of manifests, and of deleted ones that are kept.
+func (r *renderer) renderManifests(manifests []*clusters.Manifest) tree.Tree {
+	var listed []string
+	for _, manifest := range manifests {
+		r.checkManifest(manifest)
+		if !r.problems.Stops() {
+			r.renderManifest(manifest)
+			listed = append(listed, path.Join(manifest.Executor, manifest.Project(), fluxFile))
+		}
+	}
+	for _, deleted := range r.follow.deleted {
+		for file, e := range deleted.files.Walk() {
+			r.reportUnrendered(file, r.builder.AddEntry(path.Join(deleted.folder, file), e))
+		}
+		listed = append(listed, strings.TrimPrefix(path.Join(deleted.folder, fluxFile), Folder+"/"))
+	}
+	if len(listed) > 0 {
+		r.addKustomization(Folder, listed)
+	}
+	return r.builder.Tree()
 }
 
 // forceAnnotation has Flux delete and make an object again that cannot be changed.
@@ -105,8 +134,12 @@ func (r *renderer) checkManifest(m *clusters.Manifest) {
 type executor struct {
 	// check reports what the executor cannot do; nil if it takes what Claudie takes.
 	check func(*renderer, *clusters.Manifest)
-	// render adds the files of a manifest to a folder: its objects, and fluxFile.
+	// render adds the files of a manifest to a folder: its objects, and fluxFile. What is rendered now of
+	// the manifest is in renderer.findState.
 	render func(r *renderer, folder string, m *clusters.Manifest)
+	// phased is set if the executor carries out what it is given in no order of its own, so that it is
+	// given one phase after the other: see [provision.NextStage].
+	phased bool
 }
 
 // executors are those that there are, by the name that the annotation has.
@@ -117,8 +150,12 @@ var executors = map[string]executor{
 // renderManifest adds the files of a manifest, with the lock that all executors have.
 func (r *renderer) renderManifest(m *clusters.Manifest) {
 	folder := path.Join(Folder, m.Executor, m.Project())
-	executors[m.Executor].render(r, folder, m)
-	lock, err := newLock(m, r.model)
+	state, err := r.findState(m)
+	var lock []byte
+	if err == nil {
+		executors[m.Executor].render(r, folder, m.WithSpec(state.Spec))
+		lock, err = provision.EncodeLock(&state)
+	}
 	if err == nil {
 		err = r.builder.Add(path.Join(folder, provision.LockFile), lock)
 	}
@@ -128,22 +165,28 @@ func (r *renderer) renderManifest(m *clusters.Manifest) {
 // renderClaudie adds the objects that Claudie carries a manifest out by.
 func (r *renderer) renderClaudie(folder string, m *clusters.Manifest) {
 	given := r.renderCredentials(path.Join(folder, credentialsFolder), m)
-	r.addObject(path.Join(folder, manifestFolder, "input-manifest.yaml"), newInputManifest(m))
-	r.addKustomization(path.Join(folder, manifestFolder), []string{"input-manifest.yaml"})
+	r.addObject(path.Join(folder, manifestFolder, manifestFile), newInputManifest(m))
+	r.addKustomization(path.Join(folder, manifestFolder), []string{manifestFile})
 	r.renderKubeconfigs(path.Join(folder, kubeconfigsFolder), m)
 	r.addObjects(path.Join(folder, fluxFile), r.newKustomizations(folder, m, given))
 }
 
-// newLock returns the lock of a manifest. The endpoints of its API servers are those that it would be
-// made with: the output is a function of what is written, and of nothing before it.
-func newLock(m *clusters.Manifest, all *model.Model) ([]byte, error) {
-	state := provision.NewState(m.InputManifest, &all.Clusters)
-	plan, err := provision.NewPlan(&provision.State{}, &state)
-	if err != nil {
-		return nil, err
+// findState returns the state of a manifest that is rendered now. Unless it follows from the previous
+// output, the endpoints of its API servers are those that it would be made with: it is a function of what
+// is written, and of nothing before it.
+func (r *renderer) findState(m *clusters.Manifest) (provision.State, error) {
+	state, follows := r.follow.states[m.Path()]
+	if !follows {
+		state = provision.NewState(m.InputManifest, &r.model.Clusters)
 	}
+	if state.Endpoints != nil {
+		return state, nil
+	}
+	bare := state
+	bare.Rollout = nil
+	plan, err := provision.NewPlan(&provision.State{}, &bare)
 	state.Endpoints = plan.Endpoints
-	return provision.EncodeLock(&state)
+	return state, err
 }
 
 // credentials is whether anything comes before a manifest, and whether SOPS encrypted any of it.
@@ -186,6 +229,10 @@ func (r *renderer) renderCredentials(folder string, m *clusters.Manifest) (c cre
 			APIVersion: claudie.APIVersion, Kind: t.Kind,
 			Metadata: kubeobject.Metadata{Name: t.Name, Namespace: t.Namespace, Labels: t.Labels, Annotations: withoutOwn(t.Annotations)}, Spec: withoutNulls(t.Node),
 		})
+	}
+	for _, name := range r.addKept(folder, r.follow.kept[m.Path()].credentials) {
+		files = append(files, name)
+		c.sealed = c.sealed || strings.HasPrefix(name, sealedPrefix)
 	}
 	c.any = len(files) > 0
 	if c.any {

@@ -113,15 +113,18 @@ func TestHealth(t *testing.T) {
 		{"begun", `{state: IN_PROGRESS, clusters: {dev: {state: IN_PROGRESS}}}`, "in progress", "in progress"},
 		{"before it is picked up", `{state: WATCHING_FOR_CHANGES}`, "in progress", "current"},
 		{"no clusters", `{state: WATCHING_FOR_CHANGES, clusters: {}}`, "in progress", "current"},
-		{"steady", `{state: WATCHING_FOR_CHANGES, clusters: {dev: {state: DONE}}}`, "current", "current"},
-		{"version 0.9", `{state: DONE, clusters: {dev: {state: DONE}, prod: {state: DONE}}}`, "current", "current"},
-		{"one waits", `{state: WATCHING_FOR_CHANGES, clusters: {dev: {state: DONE}, prod: {state: WAIT_FOR_PICKUP}}}`, "in progress", "in progress"},
+		{"steady, or still to be destroyed", `{state: WATCHING_FOR_CHANGES, clusters: {dev: {state: DONE}}}`, "current", "in progress"},
+		{"version 0.9", `{state: DONE, clusters: {dev: {state: DONE}}}`, "current", "in progress"},
+		{"another one is still to be destroyed", `{state: DONE, clusters: {dev: {state: DONE}, prod: {state: DONE}}}`, "in progress", "in progress"},
+		{"another one was made before", `{state: DONE, clusters: {prod: {state: DONE}}}`, "in progress", "in progress"},
+		{"it waits", `{state: WATCHING_FOR_CHANGES, clusters: {dev: {state: WAIT_FOR_PICKUP}}}`, "in progress", "in progress"},
 		{"one failed, others go on", `{state: IN_PROGRESS, clusters: {dev: {state: IN_PROGRESS}, prod: {state: ERROR}}}`, "in progress", "in progress"},
 		{"one failed", `{state: WATCHING_FOR_CHANGES, clusters: {dev: {state: DONE}, prod: {state: ERROR}}}`, "failed", "failed"},
 		{"failed", `{state: ERROR}`, "failed", "failed"},
 		{"a Secret is missing", `{state: "WATCHING_FOR_CHANGES (describe resource for detailed report)\n\nno secret"}`, "failed", "failed"},
 		{"deleted", `{state: SCHEDULED_FOR_DELETION, clusters: {dev: {state: IN_PROGRESS}}}`, "in progress", "in progress"},
 	}
+	with := map[string]any{"kubernetes": map[string]any{"clusters": []any{map[string]any{"name": "dev"}}}}
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, c *golden.Case) {
 		_, files, _ := renderCase(t, c)
 		for file, data := range files.All() {
@@ -147,20 +150,22 @@ func TestHealth(t *testing.T) {
 						if err := yaml.Unmarshal([]byte(s.status), &status); err != nil {
 							t.Fatal(err)
 						}
-						got := "in progress" // as in Flux
-						switch {
-						case evaluate(t, h.InProgress, status):
-						case evaluate(t, h.Failed, status):
-							got = "failed"
-						case evaluate(t, h.Current, status):
-							got = "current"
-						}
-						want := s.with
-						if !strings.Contains(h.Current, "size(") {
-							want = s.without
-						}
-						if got != want {
-							t.Errorf("%s: %s: got %q, want %q", file, s.name, got, want)
+						for _, side := range []struct {
+							spec any
+							want string
+						}{{with, s.with}, {map[string]any{"providers": []any{}}, s.without}, {map[string]any{"kubernetes": map[string]any{}}, s.without}} {
+							got := "in progress" // as in Flux
+							object := map[string]any{"status": status, "spec": side.spec}
+							switch {
+							case evaluate(t, h.InProgress, object):
+							case evaluate(t, h.Failed, object):
+								got = "failed"
+							case evaluate(t, h.Current, object):
+								got = "current"
+							}
+							if got != side.want {
+								t.Errorf("%s: %s, with the spec %v: got %q, want %q", file, s.name, side.spec, got, side.want)
+							}
 						}
 					}
 				}
@@ -169,9 +174,9 @@ func TestHealth(t *testing.T) {
 	})
 }
 
-func evaluate(t *testing.T, expression string, status any) bool {
+func evaluate(t *testing.T, expression string, object map[string]any) bool {
 	t.Helper()
-	env, err := cel.NewEnv(cel.Variable("status", cel.DynType))
+	env, err := cel.NewEnv(cel.Variable("status", cel.DynType), cel.Variable("spec", cel.DynType))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +188,7 @@ func evaluate(t *testing.T, expression string, status any) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, _, err := program.Eval(map[string]any{"status": status})
+	result, _, err := program.Eval(object)
 	return err == nil && result.Value() == true
 }
 

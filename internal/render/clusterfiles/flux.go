@@ -35,13 +35,14 @@ func (r *renderer) newKustomizations(folder string, m *clusters.Manifest, given 
 	}
 	manifest := r.newKustomization(stepName(m, "20-inputmanifest"), path.Join(folder, manifestFolder), before...)
 	manifest.Spec.Timeout, manifest.Spec.Prune, manifest.Spec.DeletionPolicy = createTimeout, true, "WaitForTermination"
-	manifest.Spec.HealthChecks = []kubeobject.HealthExpr{newHealth(len(m.Units) > 0)}
+	manifest.Spec.HealthChecks = []kubeobject.HealthExpr{newHealth()}
 	all = append(all, manifest)
-	if len(m.Units) == 0 {
+	leaving := len(r.follow.kept[m.Path()].kubeconfigs)
+	if len(m.Units)+leaving == 0 {
 		return all
 	}
 	kubeconfigs := r.newKustomization(stepName(m, "30-kubeconfigs"), path.Join(folder, kubeconfigsFolder), manifest)
-	kubeconfigs.Spec.Prune = true
+	kubeconfigs.Spec.Prune, kubeconfigs.Spec.Wait = true, leaving == 0 // Claudie removes what they are copies of
 	all = append(all, kubeconfigs)
 	for _, u := range m.Units {
 		if u.Binding != nil {
@@ -71,28 +72,26 @@ func (r *renderer) newKustomization(name, folder string, after ...*kubeobject.Ob
 	return k
 }
 
-// newHealth returns when a manifest counts as carried out. Claudie has no conditions; what it is at work
-// on, or could not do, is in texts. Before it looks at a manifest with clusters it shows none.
-func newHealth(hasClusters bool) kubeobject.HealthExpr {
-	const done = "status.clusters.all(c, status.clusters[c].state == 'DONE')"
-	all := "has(status.clusters) && size(status.clusters) > 0 && " + done
-	if !hasClusters {
-		all = "(!has(status.clusters) || " + done + ")"
-	}
+// newHealth returns when a manifest counts as carried out: when its clusters, and no others, are done.
+// Claudie has no conditions; what it is at work on, or could not do, is in texts. Before it looks at a
+// manifest it shows what was before, so that clusters are compared with those of the spec.
+func newHealth() kubeobject.HealthExpr {
+	const (
+		written  = "has(spec.kubernetes) && has(spec.kubernetes.clusters)"
+		onlyOurs = "(!has(status.clusters) || status.clusters.all(c, status.clusters[c].state == 'DONE' && " + written + " && spec.kubernetes.clusters.exists(k, k.name == c)))"
+		allOurs  = "(!(" + written + ") || spec.kubernetes.clusters.all(k, has(status.clusters) && k.name in status.clusters))"
+	)
 	return kubeobject.HealthExpr{
 		APIVersion: claudie.APIVersion, Kind: claudie.InputManifestKind,
 		Failed: "has(status.state) && (status.state == 'ERROR' || status.state.startsWith('WATCHING_FOR_CHANGES (') || " +
 			"(has(status.clusters) && status.clusters.exists(c, status.clusters[c].state == 'ERROR')))",
 		InProgress: "!has(status.state) || status.state in ['IN_PROGRESS', 'SCHEDULED_FOR_DELETION']",
-		Current:    "status.state in ['DONE', 'WATCHING_FOR_CHANGES'] && " + all,
+		Current:    "status.state in ['DONE', 'WATCHING_FOR_CHANGES'] && " + onlyOurs + " && " + allOurs,
 	}
 }
 
 // renderKubeconfigs adds what copies the kubeconfigs of clusters, whose Secrets Claudie names at random.
 func (r *renderer) renderKubeconfigs(folder string, m *clusters.Manifest) {
-	if len(m.Units) == 0 {
-		return
-	}
 	var files []string
 	for _, u := range m.Units {
 		file, name := u.Name+".yaml", KubeconfigName(m, u.Name)
@@ -111,7 +110,10 @@ func (r *renderer) renderKubeconfigs(folder string, m *clusters.Manifest) {
 			},
 		})
 	}
-	r.addKustomization(folder, files)
+	files = append(files, r.addKept(folder, r.follow.kept[m.Path()].kubeconfigs)...)
+	if len(files) > 0 {
+		r.addKustomization(folder, files)
+	}
 }
 
 // newAttachment returns the Kustomization that applies the folder of its cluster type to a new cluster.

@@ -48,16 +48,11 @@ func CheckPrevious(m *model.Model, previous tree.Tree, restore RestoreLock) prob
 	var current []provision.State
 	environment := problem.Pos{Layer: m.Environment}
 	for folder, files := range listManifests(previous) {
-		lock, there := files.Lookup(provision.LockFile)
-		if !there {
+		file := path.Join(folder, provision.LockFile)
+		if _, there := files.Lookup(provision.LockFile); !there {
 			continue
 		}
-		file := path.Join(folder, provision.LockFile)
-		state, err := provision.ParseLock(lock.Data)
-		commit := ""
-		if err != nil && restore != nil {
-			state, commit = restore(file)
-		}
+		state, commit, err := readLock(folder, files, restore)
 		switch {
 		case err == nil:
 		case commit == "":
@@ -71,4 +66,15 @@ func CheckPrevious(m *model.Model, previous tree.Tree, restore RestoreLock) prob
 		current = append(current, state)
 	}
 	return append(problems, provision.CheckModel(current, m)...)
+}
+
+// readLock returns the state in the lock of a manifest. For one that somebody edited it also returns an
+// error, and the commit that has the state; "" if the state is not known.
+func readLock(folder string, files tree.Tree, restore RestoreLock) (state provision.State, commit string, err error) {
+	lock, _ := files.Lookup(provision.LockFile)
+	state, err = provision.ParseLock(lock.Data)
+	if err != nil && restore != nil {
+		state, commit = restore(path.Join(folder, provision.LockFile))
+	}
+	return state, commit, err
 }

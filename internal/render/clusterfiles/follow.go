@@ -1,0 +1,245 @@
+package clusterfiles
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+)
+
+// Carrier is what carries out a manifest of the previous output: when the clusters report the
+// Kustomizations as ready, at a commit in which the folders are as they are now, it is done.
+type Carrier struct {
+	Manifest string // "namespace/name"
+	// Namespace and Kustomizations name the objects of Flux on the management cluster.
+	Namespace      string
+	Kustomizations []string
+	Folders        []string
+}
+
+// Previous is the output that clusters have, and how far they have got with it.
+type Previous struct {
+	Tree tree.Tree
+	// Restore restores a lock that somebody edited; nil if that is not possible.
+	Restore RestoreLock
+	// IsCarriedOut reports whether the clusters have carried out a manifest as it is in Tree.
+	IsCarriedOut func(Carrier) bool
+}
+
+// FollowPrevious compares the rendered output with the previous one. It returns the output with what must
+// outlive a change: the credentials and the kubeconfigs by which clusters are destroyed, manifests whose
+// files were deleted, and pools that are in use until others have taken their place. It returns what it
+// waits for, and reports what must not be merged as it is; see [CheckPrevious].
+//
+// What is kept is made from the previous output and the model: made again from the output that has it, it
+// is the same.
+func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree.Tree, []Carrier, problem.List) {
+	before, problems := readManifests(m, previous)
+	problems = append(problems, CheckPrevious(m, previous.Tree, previous.Restore)...)
+	if problems.Stops() {
+		return rendered, nil, problems
+	}
+	f := &follower{previous: previous, renderer: newRenderer(m)}
+	manifests, _ := clusters.Resolve(m) // rendering has reported the problems
+	written := map[string]bool{}
+	for _, manifest := range manifests {
+		written[manifest.Path()] = true
+		if b := before[manifest.Path()]; b != nil && b.state.Executor == manifest.Executor {
+			f.follow(manifest, b)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if !written[name] {
+			f.keepDeleted(before[name])
+		}
+	}
+	if len(f.waiting) == 0 && len(f.renderer.follow.states) == 0 {
+		return rendered, nil, append(problems, f.problems...)
+	}
+	files := f.renderer.renderManifests(manifests)
+	problems = append(problems, f.problems...)
+	if f.renderer.problems.Stops() { // what rendering warns of it has reported before
+		problems = append(problems, f.renderer.problems...)
+	}
+	if problems.Stops() {
+		return rendered, f.waiting, problems
+	}
+	entries := slices.DeleteFunc(slices.Clone(rendered.Entries()), func(e tree.Entry) bool { return e.Name == Folder })
+	return tree.FromEntries(append(entries, files.Entries()...)), f.waiting, problems
+}
+
+// previousManifest is a manifest of the previous output.
+type previousManifest struct {
+	folder string
+	files  tree.Tree
+	state  provision.State
+}
+
+// readManifests returns the manifests of the previous output by their paths. What cannot be read, and not
+// be restored, is reported by CheckPrevious.
+func readManifests(m *model.Model, previous Previous) (map[string]*previousManifest, problem.List) {
+	all := map[string]*previousManifest{}
+	var problems problem.List
+	for folder, files := range listManifests(previous.Tree) {
+		state, commit, err := readLock(folder, files, previous.Restore)
+		if err != nil && commit == "" || state.Name == "" {
+			continue
+		}
+		if other := all[state.Path()]; other != nil {
+			problems.Addf(problem.Pos{Layer: m.Environment}, "Environment/"+m.Environment, "remove the folder that Fairlead did not write",
+				"%s and %s of the output are both of the manifest %s", other.folder, folder, state.Path())
+		}
+		all[state.Path()] = &previousManifest{folder, files, state}
+	}
+	return all, problems
+}
+
+// follower is one call of FollowPrevious.
+type follower struct {
+	previous Previous
+	renderer *renderer
+	waiting  []Carrier
+	problems problem.List
+}
+
+// follow finds what the previous output has of a manifest that is written again, and that must stay.
+func (f *follower) follow(m *clusters.Manifest, before *previousManifest) {
+	if executors[m.Executor].phased {
+		f.enterStage(m, before)
+		return
+	}
+	rendered := f.renderer.renderAlone(m)
+	kept := findKept(before, rendered)
+	if kept.isEmpty() {
+		return
+	}
+	carrier, err := before.findCarrier()
+	if err == nil && before.asksFor(carrier, rendered) && f.previous.IsCarriedOut(carrier) {
+		return
+	}
+	state := provision.NewState(m.InputManifest, &f.renderer.model.Clusters)
+	if err == nil {
+		state.Rollout, err = provision.NewRemoval(&state, kept.clusters(), kept.files())
+	}
+	if err != nil {
+		f.reportUnread(before, err)
+		return
+	}
+	f.renderer.follow.kept[m.Path()], f.renderer.follow.states[m.Path()] = kept, state
+	f.wait(carrier, "what is left is removed by another change after that", describeRemoval(kept))
+}
+
+// asksFor reports whether what carries the manifest out is the same in what is rendered now.
+func (b *previousManifest) asksFor(c Carrier, rendered tree.Tree) bool {
+	return !slices.ContainsFunc(c.Folders, func(folder string) bool {
+		folder = strings.TrimPrefix(folder, b.folder+"/")
+		return rendered.Sub(folder).ID() != b.files.Sub(folder).ID()
+	})
+}
+
+// describeRemoval returns what becomes of the clusters of a manifest.
+func describeRemoval(kept kept) string {
+	leaving := kept.clusters()
+	switch len(leaving) {
+	case 0:
+		return "its credentials " + text.Join(slices.Sorted(maps.Keys(kept.credentials)), " and ") + " stay"
+	case 1:
+		return "cluster " + leaving[0] + " is destroyed; its kubeconfig and the credentials stay"
+	}
+	return "clusters " + text.Join(leaving, " and ") + " are destroyed; their kubeconfigs and the credentials stay"
+}
+
+// enterStage finds the phase of a manifest that is carried out in phases.
+func (f *follower) enterStage(m *clusters.Manifest, before *previousManifest) {
+	desired := provision.NewState(m.InputManifest, &f.renderer.model.Clusters)
+	carrier, err := before.findCarrier()
+	if err != nil {
+		f.reportUnread(before, err)
+		return
+	}
+	stage, err := provision.NextStage(&before.state, &desired, func() bool { return f.previous.IsCarriedOut(carrier) })
+	if err != nil {
+		f.reportUnread(before, err)
+		return
+	}
+	f.renderer.follow.states[m.Path()] = stage.State
+	if stage.Waits {
+		f.wait(carrier, "what comes next may remove what is in use", "the next phase waits")
+	} else if stage.Phase != "" {
+		f.waiting = append(f.waiting, carrier)
+	}
+}
+
+// keepDeleted keeps a manifest whose file was deleted until the clusters report that it has none any more.
+func (f *follower) keepDeleted(before *previousManifest) {
+	carrier, err := before.findCarrier()
+	if err != nil {
+		f.reportUnread(before, err)
+		return
+	}
+	if f.previous.IsCarriedOut(carrier) {
+		return
+	}
+	f.renderer.follow.deleted = append(f.renderer.follow.deleted, before)
+	f.wait(carrier, "restore the file to keep it", "its file was deleted; its objects stay")
+}
+
+// wait notes what the output waits for.
+func (f *follower) wait(c Carrier, hint, what string) {
+	f.waiting = append(f.waiting, c)
+	objects := make([]string, len(c.Kustomizations))
+	for i, name := range c.Kustomizations {
+		objects[i] = "Kustomization/" + c.Namespace + "/" + name
+	}
+	environment := f.renderer.model.Environment
+	f.problems.Warnf(problem.Pos{Layer: environment}, "Environment/"+environment, hint,
+		"manifest %s: %s until the management cluster reports %s as ready", c.Manifest, what, text.Join(objects, " and "))
+}
+
+func (f *follower) reportUnread(before *previousManifest, err error) {
+	environment := f.renderer.model.Environment
+	f.problems.Addf(problem.Pos{Layer: environment}, "Environment/"+environment, "restore the folder from the last commit of the output branch that Fairlead made",
+		"%s of the output: %v", before.folder, err)
+}
+
+// renderAlone returns the files of one manifest as it is written.
+func (r *renderer) renderAlone(m *clusters.Manifest) tree.Tree {
+	alone := newRenderer(r.model)
+	alone.renderManifest(m)
+	return alone.builder.Tree().Sub(path.Join(Folder, m.Executor, m.Project()))
+}
+
+// findCarrier returns what carries the manifest out: the Kustomizations that apply its folders, without
+// those of credentials and kubeconfigs, and of cluster types.
+func (b *previousManifest) findCarrier() (Carrier, error) {
+	c := Carrier{Manifest: b.state.Path()}
+	flux, _ := b.files.Lookup(fluxFile)
+	decoder := yaml.NewDecoder(strings.NewReader(string(flux.Data)))
+	for {
+		var k kubeobject.Object[kustomizationSpec]
+		if err := decoder.Decode(&k); err != nil {
+			break // the end, or what somebody wrote: then nothing carries it out
+		}
+		_, below, ours := strings.Cut(k.Spec.Path, b.folder+"/")
+		if k.Kind != "Kustomization" || k.Spec.KubeConfig != nil || !ours || below == credentialsFolder || below == kubeconfigsFolder {
+			continue
+		}
+		c.Namespace = k.Metadata.Namespace
+		c.Kustomizations, c.Folders = append(c.Kustomizations, k.Metadata.Name), append(c.Folders, path.Join(b.folder, below))
+	}
+	if len(c.Kustomizations) == 0 {
+		return c, fmt.Errorf("%s has no Kustomization that applies the manifest", fluxFile)
+	}
+	return c, nil
+}

@@ -1,0 +1,77 @@
+package clusterfiles_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+	"github.com/fairlead-io/fairlead/internal/testkit/golden"
+)
+
+// renderAll renders an environment without problems.
+func renderAll(t *testing.T, layers ...model.Layer) (*model.Model, tree.Tree) {
+	t.Helper()
+	m, problems := model.Parse("dev", layers...)
+	files, more := output.Render(m, nil, output.Options{})
+	if problems = append(problems, more...); problems.Stops() {
+		t.Fatal(golden.Problems(problems))
+	}
+	return m, files
+}
+
+// TestFollowPrevious shows what stays of a previous output below "before", and what the last step removes.
+func TestFollowPrevious(t *testing.T) {
+	golden.Run(t, "testdata/follow/*.txtar", func(t *testing.T, c *golden.Case) {
+		_, before := renderAll(t, model.Layer{Kind: model.Env, Name: "dev", Files: c.Tree(t, "before")})
+		m, rendered := renderAll(t, c.Layers(t)...)
+		follow := func(previous tree.Tree, done bool) (tree.Tree, []clusterfiles.Carrier) {
+			now, waiting, problems := clusterfiles.FollowPrevious(m, rendered, clusterfiles.Previous{
+				Tree: previous, IsCarriedOut: func(clusterfiles.Carrier) bool { return done },
+			})
+			if problems.Stops() {
+				t.Fatal(golden.Problems(problems))
+			}
+			if !done {
+				c.Want(t, "problems", golden.Problems(problems))
+			}
+			return now, waiting
+		}
+		first, waiting := follow(before, false)
+		checkObjects(t, first.Sub(clusterfiles.Folder))
+		checkReached(t, first.Sub(clusterfiles.Folder))
+		if again, _ := follow(first, false); again.ID() != first.ID() {
+			t.Error("made again from itself, it is another one")
+		}
+		c.Want(t, "kept", fmt.Sprintf("waits for %+v\n", waiting)+describeDiff(rendered, first)+describePlan(before, first))
+		last, waiting := follow(first, true)
+		if last.ID() != rendered.ID() || len(waiting) > 0 {
+			t.Errorf("in the end there is more than is rendered, and it waits for %v:\n%s", waiting, describeDiff(rendered, last))
+		}
+		c.Want(t, "last", describeDiff(last, first)+describePlan(first, last))
+	})
+}
+
+// describeDiff returns what the second of two outputs has, and the first has not.
+func describeDiff(without, with tree.Tree) string {
+	var b strings.Builder
+	for change := range tree.Diff(without, with) {
+		fmt.Fprintf(&b, "%s\n", change.Path)
+	}
+	return b.String()
+}
+
+func describePlan(before, after tree.Tree) string {
+	var b strings.Builder
+	for _, c := range impact.CompareClusters(before, after) {
+		fmt.Fprintf(&b, "%s %s\n", c.Manifest, c.Unknown)
+		for _, s := range c.Steps {
+			fmt.Fprintf(&b, "  %s %v\n", s.ID, s.Reason)
+		}
+	}
+	return b.String()
+}
