@@ -43,8 +43,8 @@ func (r *resolver) checkTerraform(c *Component) {
 	s, line := c.Stack, c.StackComponent.Name.Line
 	switch subtype := c.Subtype.Text; subtype {
 	case "", "il":
-	case "config":
-		r.addf(s, c.Subtype.Line, "make a module of it, and name that", "component %s: subtype config is not supported yet", c.Name)
+	case copiedSubtype:
+		r.checkCopied(c)
 	default:
 		r.warnf(s, c.Subtype.Line, "", "component %s: subtype %s has no effect", c.Name, subtype)
 	}
@@ -68,7 +68,7 @@ func (r *resolver) checkTerraform(c *Component) {
 		if scope := secret.Scope.Text; scope != "" && !slices.Contains(secretScopes, scope) {
 			r.addf(s, secret.Scope.Line, "it is org, team, environment or component", "component %s: the scope of the secret %s cannot be %q", c.Name, secret.Name.Text, scope)
 		}
-		if s.Company == "" {
+		if s.Company == "" && !c.IsCopied() {
 			r.addf(s, secret.Name.Line, "write spec.company in StackSettings", "component %s has a secret, and the name of the company, where its path begins, is not known", c.Name)
 		}
 	}
@@ -82,6 +82,18 @@ func (r *resolver) checkTerraform(c *Component) {
 			r.addf(s, o.Name.Line, "remove one of them", "component %s has the output %s twice", c.Name, o.Name.Text)
 		}
 		outputs[o.Name.Text] = true
+	}
+}
+
+// checkCopied warns of what has no effect on a root module that is copied.
+func (r *resolver) checkCopied(c *Component) {
+	for _, ignored := range []struct {
+		field string
+		has   bool
+	}{{"variables", c.StackComponent.Variables != nil}, {"variablesFile", c.VariablesFile != nil}, {"secrets", c.Secrets != nil}, {"aws", c.AWS != nil}} {
+		if ignored.has {
+			r.warnf(c.Stack, c.StackComponent.Name.Line, "write it in the root module", "component %s: %s has no effect with subtype %s, in CloudKnit neither", c.Name, ignored.field, copiedSubtype)
+		}
 	}
 }
 

@@ -71,6 +71,13 @@ type Component struct {
 	Tags          map[string]string
 }
 
+// IsCopied reports whether the root module of the component is one that people wrote, and that is
+// copied as it is.
+func (c *Component) IsCopied() bool { return c.Type == Terraform && c.Subtype.Text == copiedSubtype }
+
+// copiedSubtype is the subtype of such a component.
+const copiedSubtype = "config"
+
 // After returns the components that must be ready before this one: those that it needs, or, while
 // the stack is torn down, those that need it.
 func (c *Component) After() []*Component {

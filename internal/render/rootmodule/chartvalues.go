@@ -85,13 +85,18 @@ func (g *generator) writeChartValues(body *hclwrite.Body) {
 			if v.From == nil || v.From.Component != g.component.Name {
 				continue
 			}
-			tokens := hclwrite.TokensForTraversal(traversalOf("module", g.component.Name, v.From.Output))
-			all.add(strings.Split(v.Name, "."), append(tokens, &hclwrite.Token{Type: hclsyntax.TokenIdent, Bytes: []byte(v.From.Index)}))
+			tokens, own := g.values[v.From.Output]
+			if !own {
+				tokens = hclwrite.TokensForTraversal(traversalOf("module", g.component.Name, v.From.Output))
+			}
+			all.add(strings.Split(v.Name, "."), append(slices.Clone(tokens), &hclwrite.Token{Type: hclsyntax.TokenIdent, Bytes: []byte(v.From.Index)}))
 			for _, o := range g.component.Outputs {
 				sensitive = sensitive || o.Name.Text == v.From.Output && o.Sensitive
 			}
 		}
-		body.AppendNewline()
+		if len(body.Blocks()) > 0 {
+			body.AppendNewline()
+		}
 		output := body.AppendNewBlock("output", []string{ValuesOutput(chart)}).Body()
 		output.SetAttributeRaw("value", hclwrite.TokensForFunctionCall("yamlencode", all.expression()))
 		if sensitive {

@@ -41,7 +41,7 @@ func (g *generator) findFile(n namedFile) (foundFile, bool) {
 	case ref == "":
 	case repo == "":
 		g.problems.Warnf(s.PositionAt(line), s.Subject(), "remove ref", "component %s: %s is read at the commit that is rendered, and not at %s", c.Name, n.field, ref)
-	default:
+	case n.field != moduleField:
 		g.problems.Warnf(s.PositionAt(line), s.Subject(), "", "component %s: %s is read at %s; CloudKnit reads the default branch, whatever ref is", c.Name, n.field, ref)
 	}
 	name := s.Pos.Layer

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -87,25 +86,19 @@ func (g *generator) checkLocalFile(written model.Text, file string, data []byte)
 // listSources returns the sources of modules in a file of Terraform that are folders beside it. That it
 // cannot be parsed is reported elsewhere, or by Terraform.
 func listSources(file string, data []byte) []string {
-	tokens, _ := hclsyntax.LexConfig(data, file, hcl.InitialPos)
-	if !strings.HasSuffix(file, ".tf") || checkNesting(tokens) != nil {
+	if !strings.HasSuffix(file, ".tf") {
 		return nil
 	}
-	parsed, diagnostics := hclparse.NewParser().ParseHCL(data, file)
-	if diagnostics.HasErrors() {
+	parsed, err := parseFile(file, data)
+	if err != nil {
 		return nil
 	}
 	var all []string
 	content, _, _ := parsed.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "module", LabelNames: []string{"name"}}}})
 	for _, block := range content.Blocks {
 		attributes, _, _ := block.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "source"}}})
-		written := attributes.Attributes["source"]
-		if written == nil {
-			continue
-		}
-		value, diagnostics := written.Expr.Value(nil)
-		if !diagnostics.HasErrors() && value.Type() == cty.String && value.IsKnown() && !value.IsNull() && strings.HasPrefix(value.AsString(), ".") {
-			all = append(all, value.AsString())
+		if source := constantAttribute(attributes, "source"); strings.HasPrefix(source, ".") {
+			all = append(all, source)
 		}
 	}
 	return all
@@ -126,14 +119,13 @@ func findModuleLayer(m *model.Model, source string) (*model.Layer, string) {
 	return &layer, git.folder
 }
 
-// IsFixed reports whether the module of a component is the same one whenever Terraform runs.
-func IsFixed(m *model.Model, c *stack.Component) bool {
-	if _, local := localModule(c.Module); local || IsVersioned(c.Module) {
+// isFixed reports whether the module of the component is the same one whenever Terraform runs.
+func (g *generator) isFixed(m *model.StackModule) bool {
+	if _, local := localModule(m); local || IsVersioned(m) {
 		return true
 	}
-	g := &generator{model: m, component: c}
-	source, _ := g.resolveSource(c.Module)
-	layer, _ := findModuleLayer(m, source)
+	source, _ := (&generator{model: g.model, component: g.component}).resolveSource(m) // its problems were reported
+	layer, _ := findModuleLayer(g.model, source)
 	return layer != nil
 }
 
@@ -208,8 +200,7 @@ func (g *generator) checkModule() {
 // hasOwnCall reports whether an overlay takes the place of the call of the module, or changes it.
 func (g *generator) hasOwnCall() bool {
 	for name := range g.overlays {
-		base := strings.TrimSuffix(name, ".json")
-		if name == "module.tf" || base == "override.tf" || strings.HasSuffix(base, "_override.tf") || strings.HasPrefix(name, localFolder+"/") {
+		if name == "module.tf" || overrideRank(name) > 0 || strings.HasPrefix(name, localFolder+"/") {
 			return true
 		}
 	}
@@ -285,7 +276,7 @@ var (
 
 // readInterface reads the blocks of a module that say what it is given and what it returns.
 func readInterface(files tree.Tree) (moduleInterface, error) {
-	found, parser := moduleInterface{map[string]moduleVariable{}, map[string]bool{}}, hclparse.NewParser()
+	found := moduleInterface{map[string]moduleVariable{}, map[string]bool{}}
 	for _, e := range files.Entries() {
 		switch {
 		case e.IsDir() || !isModuleFile(e.Name):
@@ -295,13 +286,9 @@ func readInterface(files tree.Tree) (moduleInterface, error) {
 		case e.Mode == tree.ModeSymlink || e.Data == nil && e.ID != tree.HashBlob(nil):
 			return found, fmt.Errorf("%s of its module was not read", e.Name)
 		}
-		tokens, _ := hclsyntax.LexConfig(e.Data, e.Name, hcl.InitialPos) // parsing reports the same
-		if err := checkNesting(tokens); err != nil {
-			return found, fmt.Errorf("%s of its module is not read: %w", e.Name, err)
-		}
-		f, diagnostics := parser.ParseHCL(e.Data, e.Name)
-		if diagnostics.HasErrors() {
-			return found, fmt.Errorf("%s of its module cannot be parsed: %w", e.Name, errorOf(diagnostics))
+		f, err := parseFile(e.Name, e.Data)
+		if err != nil {
+			return found, fmt.Errorf("%s of its module cannot be read: %w", e.Name, err)
 		}
 		found.addFile(f)
 	}

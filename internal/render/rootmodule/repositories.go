@@ -86,8 +86,13 @@ func (l repositoryList) addComponent(m *model.Model, c *stack.Component) {
 		return
 	}
 	g := &generator{model: m, component: c}
-	address, _ := g.resolveSource(c.Module)
-	if git, ok := parseGitAddress(address); ok && !g.problems.Stops() {
+	git, ok := g.resolveRepository(c.Module)
+	switch {
+	case !ok || g.problems.Stops():
+	case c.IsCopied():
+		line := c.Module.Source.Line
+		add(model.Text{Text: git.repo, Line: line}, model.Text{Text: git.folder, Line: line}, git.ref)
+	default:
 		r := l.find(c, git.repo, git.ref, c.Module.Source.Line)
 		r.Modules = append(r.Modules, git.folder)
 	}

@@ -39,10 +39,45 @@ func Folder(c *stack.Component) string {
 	return path.Join("team", c.Stack.Team+TeamSuffix, c.Stack.Env+EnvSuffix, c.Name, "terraform")
 }
 
+// Module is the root module of a component.
+type Module struct {
+	Files tree.Tree
+	// Backend is its backend block, alone: tofu-controller would put one of its own in its place.
+	Backend string
+	// State identifies the state that it leads to; "" if that is not known.
+	State string
+	// Fixed is true if what it consists of is the same whenever Terraform runs.
+	Fixed bool
+}
+
 // Generate returns the root module of a component. After a problem it serves only to find more of
 // them.
-func Generate(m *model.Model, c *stack.Component, settings *stack.Settings) (tree.Tree, problem.List) {
-	g := &generator{model: m, component: c, settings: settings, files: map[string][]byte{}, overlays: map[string]bool{}}
+func Generate(m *model.Model, c *stack.Component, settings *stack.Settings) (Module, problem.List) {
+	g := newGenerator(m, c, settings)
+	module := Module{Fixed: true}
+	if c.IsCopied() {
+		module = g.generateCopied()
+	} else {
+		module = g.generateCall()
+	}
+	if request := FindRequest(m, c); request != nil && !g.overlays[requestFile] {
+		g.files[requestFile] = fmt.Appendf(nil, "# Planned again after %s.\n", strings.Map(keepHex, string(request.After)))
+	}
+	files, err := tree.FromFiles(g.files)
+	if err != nil { // a file and a folder of one name
+		g.addf(c.StackComponent.Name.Line, "", "the files of component %s: %v", c.Name, err)
+	}
+	module.Files = files
+	return module, g.problems
+}
+
+func newGenerator(m *model.Model, c *stack.Component, settings *stack.Settings) *generator {
+	return &generator{model: m, component: c, settings: settings, files: map[string][]byte{}, overlays: map[string]bool{}, origins: map[string]problem.Pos{}}
+}
+
+// generateCall generates a root module that calls the module of the component.
+func (g *generator) generateCall() Module {
+	c, settings := g.component, g.settings
 	g.addFile("terraform.tf", g.writeTerraform)
 	g.addFile("versions.tf", g.writeVersions)
 	g.addFile("provider.tf", g.writeProvider)
@@ -59,16 +94,10 @@ func Generate(m *model.Model, c *stack.Component, settings *stack.Settings) (tre
 	if len(c.Secrets) > 0 {
 		g.addFile("secrets.tf", g.writeSecrets)
 	}
-	if request := FindRequest(m, c); request != nil {
-		g.files[requestFile] = fmt.Appendf(nil, "# Planned again after %s.\n", strings.Map(keepHex, string(request.After)))
-	}
 	g.addOverlays()
 	g.checkModule()
-	files, err := tree.FromFiles(g.files)
-	if err != nil { // a file and a folder of one name
-		g.addf(c.StackComponent.Name.Line, "", "the files of component %s: %v", c.Name, err)
-	}
-	return files, g.problems
+	b := generatedBackend(c, settings)
+	return Module{Backend: b.text(), State: b.state(c.Stack.Workspace), Fixed: c.Module == nil || g.isFixed(c.Module)}
 }
 
 // generator writes the files of one component.
@@ -84,6 +113,10 @@ type generator struct {
 	module *tree.Tree
 	inputs []input
 	unread bool
+	// origins are where the files of a copied root module come from, and values the expressions of
+	// the outputs that it has itself.
+	origins map[string]problem.Pos
+	values  map[string]hclwrite.Tokens
 }
 
 // addf adds a problem at a line of the stack's file.
@@ -99,45 +132,8 @@ func (g *generator) addFile(name string, write func(body *hclwrite.Body)) {
 	g.files[name] = hclwrite.Format(f.Bytes())
 }
 
-// Backend returns the backend block of a component, alone: tofu-controller would put one of its own
-// in its place.
-func Backend(c *stack.Component, settings *stack.Settings) string {
-	f := hclwrite.NewEmptyFile()
-	appendBackend(f.Body(), c, settings)
-	return string(hclwrite.Format(f.Bytes()))
-}
-
-func appendBackend(body *hclwrite.Body, c *stack.Component, settings *stack.Settings) {
-	backend := body.AppendNewBlock("backend", []string{"s3"}).Body()
-	for _, a := range backendAttributes(c, settings) {
-		backend.SetAttributeValue(a.name, a.value)
-	}
-	backend.SetAttributeValue("encrypt", cty.True)
-	if table := settings.State.LockTable; table != "" {
-		backend.SetAttributeValue("dynamodb_table", cty.StringVal(table))
-	}
-}
-
-type attribute struct {
-	name  string
-	value cty.Value
-}
-
-// backendAttributes returns what it takes to find the state of a component.
-func backendAttributes(c *stack.Component, settings *stack.Settings) []attribute {
-	all := []attribute{
-		{"bucket", cty.StringVal(settings.State.Bucket)},
-		{"key", cty.StringVal(path.Join(c.Stack.Team, c.Stack.Env, c.Name, "terraform.tfstate"))},
-		{"region", cty.StringVal(settings.State.Region)},
-	}
-	if settings.State.Profile != "" {
-		all = append(all, attribute{"profile", cty.StringVal(settings.State.Profile)})
-	}
-	return all
-}
-
 func (g *generator) writeTerraform(body *hclwrite.Body) {
-	appendBackend(body.AppendNewBlock("terraform", nil).Body(), g.component, g.settings)
+	generatedBackend(g.component, g.settings).appendTo(body.AppendNewBlock("terraform", nil).Body())
 }
 
 func (g *generator) writeVersions(body *hclwrite.Body) {
@@ -195,21 +191,28 @@ func (g *generator) writeData(body *hclwrite.Body) {
 		if i > 0 {
 			body.AppendNewline()
 		}
+		from := backend{"s3", backendAttributes(needed, g.settings)}
+		if needed.IsCopied() {
+			from = g.copiedBackend(needed)
+		}
 		data := body.AppendNewBlock("data", []string{"terraform_remote_state", needed.Name}).Body()
-		data.SetAttributeValue("backend", cty.StringVal("s3"))
+		data.SetAttributeValue("backend", cty.StringVal(from.kind))
 		if workspace := g.component.Stack.Workspace; workspace != "" {
 			data.SetAttributeValue("workspace", cty.StringVal(workspace))
 		}
 		config := map[string]cty.Value{}
-		for _, a := range backendAttributes(needed, g.settings) {
+		for _, a := range from.attributes {
 			config[a.name] = a.value
 		}
 		data.SetAttributeValue("config", cty.ObjectVal(config))
 	}
 }
 
-func (g *generator) writeOutputs(body *hclwrite.Body) {
-	for i, o := range g.component.Outputs {
+func (g *generator) writeOutputs(body *hclwrite.Body) { g.appendOutputs(body, g.component.Outputs) }
+
+// appendOutputs appends outputs of the component's module, and those that charts read.
+func (g *generator) appendOutputs(body *hclwrite.Body, outputs []model.StackOutput) {
+	for i, o := range outputs {
 		if i > 0 {
 			body.AppendNewline()
 		}

@@ -30,7 +30,7 @@ func generateWith(t *testing.T, value, file string) (tree.Tree, string) {
 	m := &model.Model{Stacks: model.Stacks{Layers: map[string]model.Layer{"dev": {Files: files}}}}
 	module, problems := Generate(m, c, &stack.Settings{})
 	first, _ := problems.FirstStopping()
-	return module, first.Summary
+	return module.Files, first.Summary
 }
 
 // TestNesting: what would overflow the stack of the parser, and so end the program, is a problem.

@@ -257,7 +257,7 @@ func TestApprovalMistakes(t *testing.T) {
 	}
 	floating := strings.Replace(fmt.Sprintf(stack, false), "?ref=v1", "", 1)
 	_, problems = renderTexts(t, map[string]string{"stack.yaml": floating, "approval.yaml": approval("a", "checkout/dev", "eks", plan, inputs)})
-	if first, _ := problems.FirstStopping(); !strings.HasPrefix(first.Summary, "the module of the component eks has no version") {
+	if first, _ := problems.FirstStopping(); !strings.HasPrefix(first.Summary, "a module of the component eks has no version") {
 		t.Errorf("the plan of a module without a version is approved: %v", problems)
 	}
 }

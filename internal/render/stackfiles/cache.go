@@ -32,20 +32,27 @@ type cacheKey [sha256.Size]byte
 type renderedFiles struct {
 	files    tree.Tree
 	problems problem.List
+	state    string // that its root module leads to; "" if it has none, or that is not known
 }
 
 // neighbor is what the files of a component say of another one: of a chart, what it takes from it.
 type neighbor struct {
 	Name, Type, ObjectName string
 	Variables              []stack.Variable
+	// Component and Files are what the root module of a copied one is made from: its backend is read.
+	Component *model.StackComponent
+	Files     []string
 }
 
-func neighborsOf(all []*stack.Component) []neighbor {
+func (r *renderer) neighborsOf(all []*stack.Component) []neighbor {
 	out := make([]neighbor, len(all))
 	for i, c := range all {
 		out[i] = neighbor{Name: c.Name, Type: c.Type, ObjectName: c.ObjectName}
 		if c.Type == stack.Helm {
 			out[i].Variables = c.Variables
+		}
+		if c.IsCopied() {
+			out[i].Component, out[i].Files = c.StackComponent, r.filesOf(c)
 		}
 	}
 	return out
@@ -75,7 +82,7 @@ func (r *renderer) keyOf(c *stack.Component) (cacheKey, error) {
 		Files                        []string
 	}{
 		r.settings, waitImage(r.model), r.stopped || r.problems.Stops(), s, c.Stack.Team, c.Stack.Env, c.Stack.Company, c.Stack.Namespace,
-		c.StackComponent, c.Name, c.ObjectName, neighborsOf(c.Needs), neighborsOf(c.NeededBy), c.AutoApprove, c.Protected, c.Destroyed, c.Skipped,
+		c.StackComponent, c.Name, c.ObjectName, r.neighborsOf(c.Needs), r.neighborsOf(c.NeededBy), c.AutoApprove, c.Protected, c.Destroyed, c.Skipped,
 		int64(c.DriftInterval), c.Variables, c.Tags, r.approvals[c], rootmodule.FindRequest(r.model, c), r.model.Environments, r.model.Stacks.Teams, r.filesOf(c),
 	})
 	return sha256.Sum256(text), err
@@ -100,8 +107,8 @@ func (r *renderer) filesOf(c *stack.Component) []string {
 	if c.VariablesFile != nil {
 		add(c.VariablesFile.Path.Text)
 	}
-	if c.Module != nil {
-		add(path.Join(c.Module.Source.Text, c.Module.Path)) // it may be a folder of the layer
+	if folder, own := rootmodule.OwnFolder(r.model, c); own {
+		add(folder)
 	}
 	for _, o := range c.OverlayFiles {
 		add(o.Path.Text)
@@ -120,12 +127,27 @@ func (r *renderer) addComponent(folder string, c *stack.Component) {
 	if !known || err != nil {
 		own := &renderer{model: r.model, settings: r.settings, approvals: r.approvals, stopped: r.stopped || r.problems.Stops()}
 		own.renderComponent(folder, c)
-		done = renderedFiles{own.builder.Tree(), own.problems}
+		done = renderedFiles{own.builder.Tree(), own.problems, own.state}
 		r.count++
 	}
 	r.used[key] = done
+	r.checkState(c, done.state)
 	r.problems = append(r.problems, slices.Clone(done.problems)...)
 	for file, e := range done.files.Walk() {
 		r.reportUnrendered(file, r.builder.AddEntry(file, e))
+	}
+}
+
+// checkState reports a component whose state is that of another one: each would destroy what the other
+// has made. Only copied root modules name their states themselves.
+func (r *renderer) checkState(c *stack.Component, state string) {
+	other := r.states[state]
+	switch {
+	case state == "":
+	case other == nil:
+		r.states[state] = c
+	case c.IsCopied() || other.IsCopied():
+		r.problems.Addf(c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), "give the backend of its root module another key",
+			"component %s: its state is that of the component %s of the stack %s: each would destroy what the other has made", c.Name, other.Name, other.Stack.Path())
 	}
 }

@@ -78,7 +78,7 @@ func RenderCached(m *model.Model, cache *Cache) (tree.Tree, problem.List) {
 	}
 	settings, problems := stack.ResolveSettings(m)
 	stacks, more := stack.Resolve(m)
-	r := &renderer{model: m, settings: settings, problems: append(problems, more...), used: map[cacheKey]renderedFiles{}}
+	r := &renderer{model: m, settings: settings, problems: append(problems, more...), used: map[cacheKey]renderedFiles{}, states: map[string]*stack.Component{}}
 	if cache != nil {
 		r.cached = cache.components
 	}
@@ -136,6 +136,9 @@ type renderer struct {
 	// of them were not cached.
 	cached, used map[cacheKey]renderedFiles
 	count        int
+	// states are the components by their states, and state is that of the one that is rendered.
+	states map[string]*stack.Component
+	state  string
 }
 
 // checkFolders reports cluster types whose folders are those of stacks.

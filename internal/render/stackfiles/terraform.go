@@ -22,40 +22,40 @@ const pruneAnnotation = "kustomize.toolkit.fluxcd.io/prune"
 // addTerraform adds the root module of a component, and the objects that run it. It returns the
 // commit that they are pinned to.
 func (r *renderer) addTerraform(folder string, c *stack.Component) (commit string) {
-	files, problems := rootmodule.Generate(r.model, c, r.settings)
+	module, problems := rootmodule.Generate(r.model, c, r.settings)
+	r.state = module.State
 	r.problems = append(r.problems, problems...)
 	modules := rootmodule.Folder(c)
-	pin, err := tfobject.NewPin(modules, files)
+	pin, err := tfobject.NewPin(modules, module.Files)
 	if err == nil {
-		err = r.builder.AddEntry(modules, tree.Dir("", files))
+		err = r.builder.AddEntry(modules, tree.Dir("", module.Files))
 	}
 	r.reportUnrendered(modules, err)
 	commit = pin.ID().String()
 	source := tfobject.NewSource(componentMetadata(c), r.settings.Modules, commit)
-	terraform := &kubeobject.Object[terraformSpec]{APIVersion: terraformAPI, Kind: "Terraform", Metadata: componentMetadata(c), Spec: r.newTerraformSpec(c, modules)}
+	terraform := &kubeobject.Object[terraformSpec]{APIVersion: terraformAPI, Kind: "Terraform", Metadata: componentMetadata(c), Spec: r.newTerraformSpec(c, modules, module.Backend)}
 	terraform.Metadata.Annotations = map[string]string{}
 	if c.Protected {
 		terraform.Metadata.Annotations[pruneAnnotation] = "disabled"
 	}
-	versioned := c.Module == nil || rootmodule.IsFixed(r.model, c) // without a module it was reported
-	if !versioned {
+	if !module.Fixed {
 		terraform.Metadata.Annotations[tfobject.UnversionedAnnotation] = "true"
 	}
 	inputs, err := tfobject.DigestInputs(commit, terraform)
 	r.reportUnrendered(modules, err)
 	terraform.Metadata.Annotations[InputsAnnotation] = inputs
-	plan := tfobject.Plan{Component: c.Name, Auto: c.AutoApprove, Versioned: versioned, ID: tfobject.PlanID(r.settings.Modules.Branch, commit), Inputs: inputs}
+	plan := tfobject.Plan{Component: c.Name, Auto: c.AutoApprove, Versioned: module.Fixed, ID: tfobject.PlanID(r.settings.Modules.Branch, commit), Inputs: inputs}
 	plan.SetApproval(terraform, r.approvals[c], &r.problems)
 	r.addObject(path.Join(folder, "gitrepository.yaml"), source)
 	r.addObject(path.Join(folder, "terraform.yaml"), terraform)
 	return commit
 }
 
-func (r *renderer) newTerraformSpec(c *stack.Component, modules string) terraformSpec {
+func (r *renderer) newTerraformSpec(c *stack.Component, modules, backend string) terraformSpec {
 	spec := terraformSpec{
 		Suspend: c.Skipped, Interval: text.FormatDuration(cmp.Or(c.DriftInterval, r.settings.Interval)), RetryInterval: retryInterval, Destroy: c.Destroyed, Path: "./" + modules,
 		SourceRef: kubeobject.Reference{Kind: "GitRepository", Name: c.ObjectName}, Workspace: c.Stack.Workspace, StoreReadablePlan: "human",
-		BackendConfig:      &tfobject.BackendConfig{CustomConfiguration: rootmodule.Backend(c, r.settings)},
+		BackendConfig:      &tfobject.BackendConfig{CustomConfiguration: backend},
 		ServiceAccountName: r.settings.Runner.ServiceAccount,
 	}
 	if r.settings.PlanWebhook != "" && !c.AutoApprove {

@@ -54,8 +54,8 @@ func (c Plan) approve(a *model.PlanApproval, problems *problem.List) string {
 		problems.Addf(a.Pos, a.Subject(), "remove it", "the plans of the component %s are approved without a person", c.Component)
 		return ""
 	case !c.Versioned:
-		problems.Addf(a.Pos, a.Subject(), "write ?ref= and a tag behind module.source, or the exact version of a module of a registry",
-			"the module of the component %s has no version: what is applied could be another plan than the one that was approved", c.Component)
+		problems.Addf(a.Pos, a.Subject(), "write ?ref= and a tag behind the source of each module that it calls, or the exact version of a module of a registry",
+			"a module of the component %s has no version: what is applied could be another plan than the one that was approved", c.Component)
 		return ""
 	case string(a.Inputs) != c.Inputs || string(a.Plan) != c.ID:
 		problems.Addf(a.Pos, a.Subject(), "remove it, and approve the new plan once it was made",

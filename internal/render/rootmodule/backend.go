@@ -1,0 +1,86 @@
+package rootmodule
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+)
+
+// backend is where the state of a root module is.
+type backend struct {
+	kind       string
+	attributes []attribute
+}
+
+type attribute struct {
+	name  string
+	value cty.Value
+}
+
+// stateAttributes are the attributes of a backend without which nothing says where the state is.
+var stateAttributes = map[string][]string{
+	"s3": {"bucket", "key"}, "gcs": {"bucket"}, "azurerm": {"storage_account_name", "container_name", "key"},
+}
+
+// find returns an attribute; false if the backend does not have it.
+func (b backend) find(name string) (cty.Value, bool) {
+	i := slices.IndexFunc(b.attributes, func(a attribute) bool { return a.name == name })
+	if i < 0 {
+		return cty.NilVal, false
+	}
+	return b.attributes[i].value, true
+}
+
+func (b backend) appendTo(body *hclwrite.Body) {
+	block := body.AppendNewBlock("backend", []string{b.kind}).Body()
+	for _, a := range b.attributes {
+		block.SetAttributeValue(a.name, a.value)
+	}
+}
+
+// text returns the backend block, alone.
+func (b backend) text() string {
+	f := hclwrite.NewEmptyFile()
+	b.appendTo(f.Body())
+	return string(hclwrite.Format(f.Bytes()))
+}
+
+// state identifies the state that a backend leads to in a workspace: in an S3 bucket by its key, and
+// elsewhere by all that is written.
+func (b backend) state(workspace string) string {
+	parts := []string{b.kind, workspace}
+	for _, a := range b.attributes {
+		if b.kind != "s3" || slices.Contains(stateAttributes[b.kind], a.name) {
+			parts = append(parts, a.name+"="+string(hclwrite.TokensForValue(a.value).Bytes()))
+		}
+	}
+	slices.Sort(parts[2:])
+	return strings.Join(parts, " ")
+}
+
+// generatedBackend returns the backend of a component whose root module is generated.
+func generatedBackend(c *stack.Component, settings *stack.Settings) backend {
+	b := backend{"s3", append(backendAttributes(c, settings), attribute{"encrypt", cty.True})}
+	if table := settings.State.LockTable; table != "" {
+		b.attributes = append(b.attributes, attribute{"dynamodb_table", cty.StringVal(table)})
+	}
+	return b
+}
+
+// backendAttributes returns what it takes to find the state of a component.
+func backendAttributes(c *stack.Component, settings *stack.Settings) []attribute {
+	all := []attribute{
+		{"bucket", cty.StringVal(settings.State.Bucket)},
+		{"key", cty.StringVal(path.Join(c.Stack.Team, c.Stack.Env, c.Name, "terraform.tfstate"))},
+		{"region", cty.StringVal(settings.State.Region)},
+	}
+	if settings.State.Profile != "" {
+		all = append(all, attribute{"profile", cty.StringVal(settings.State.Profile)})
+	}
+	return all
+}
