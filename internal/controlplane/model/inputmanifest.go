@@ -25,9 +25,12 @@ const (
 	// AcceptAnnotation names consequences that would otherwise keep a change of clusters from being
 	// merged.
 	AcceptAnnotation = OwnGroup + "/accept"
+	// CAPISettingsAnnotation has what Cluster API needs and a manifest has no field for, as
+	// "gcp-1.project=acme-dev".
+	CAPISettingsAnnotation = OwnGroup + "/capi-settings"
 )
 
-var manifestAnnotations = []string{ExecutorAnnotation, DecommissionAnnotation, VersionsAnnotation, ExistingSecretsAnnotation, AcceptAnnotation}
+var manifestAnnotations = []string{ExecutorAnnotation, DecommissionAnnotation, VersionsAnnotation, ExistingSecretsAnnotation, AcceptAnnotation, CAPISettingsAnnotation}
 
 // ClaudieKinds are the kinds of Claudie that people write, sorted.
 var ClaudieKinds = []KindInfo{

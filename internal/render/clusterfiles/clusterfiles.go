@@ -74,6 +74,7 @@ type renderer struct {
 	builder  tree.Builder
 	problems problem.List
 	follow   following
+	taken    map[string]string // the names of objects of Cluster API, with what has them
 }
 
 // following is what the previous output has to do with the manifests, by their paths; nothing if they are
@@ -145,6 +146,7 @@ type executor struct {
 // executors are those that there are, by the name that the annotation has.
 var executors = map[string]executor{
 	clusters.Claudie: {render: (*renderer).renderClaudie},
+	clusters.CAPI:    {(*renderer).checkCAPI, (*renderer).renderCAPI},
 }
 
 // renderManifest adds the files of a manifest, with the lock that all executors have.

@@ -1,0 +1,119 @@
+package clusterfiles
+
+import (
+	"path"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+)
+
+// clustersFolder has the objects of Cluster API, a file for each cluster.
+const clustersFolder = "20-clusters"
+
+// capiCluster is a cluster that Cluster API makes: it has one control pool, and machines in one cloud.
+type capiCluster struct {
+	*clusters.Unit
+	manifest *clusters.Manifest
+	provider *claudie.Provider
+	cloud    *infrastructure
+	settings capiSettings
+	control  *claudie.DynamicPool
+	compute  []*claudie.DynamicPool
+}
+
+// newCAPICluster returns a cluster of a manifest that was checked.
+func newCAPICluster(m *clusters.Manifest, u *clusters.Unit) *capiCluster {
+	c := &capiCluster{Unit: u, manifest: m, control: m.Spec.FindDynamicPool(u.Pools.Control[0])}
+	for _, name := range u.Pools.Compute {
+		c.compute = append(c.compute, m.Spec.FindDynamicPool(name))
+	}
+	c.provider = m.Spec.FindProvider(c.control.ProviderSpec.Name)
+	c.cloud = infrastructures[c.provider.Type]
+	c.settings, _ = readCAPISettings(m)
+	return c
+}
+
+// renderCAPI adds the objects that Cluster API carries a manifest out by.
+func (r *renderer) renderCAPI(folder string, m *clusters.Manifest) {
+	var before []*kubeobject.Object[kustomizationSpec]
+	var all []any
+	if given := r.renderCredentials(path.Join(folder, credentialsFolder), m); given.any {
+		before = append(before, r.newKustomization(stepName(m, credentialsFolder), path.Join(folder, credentialsFolder)))
+		all = append(all, before[0])
+		if given.sealed {
+			before[0].Spec.Decryption = &decryption{Provider: "sops", SecretRef: kubeobject.Reference{Name: decryptionSecret}}
+		}
+	}
+	if len(m.Units) > 0 {
+		r.renderCAPIClusters(path.Join(folder, clustersFolder), m)
+		all = append(all, r.newCAPIKustomization(folder, m, before))
+	}
+	for _, u := range m.Units {
+		if u.Binding != nil {
+			all = append(all, r.newCAPIAttachment(m, u))
+		}
+	}
+	if len(all) == 0 {
+		r.addKustomization(path.Join(folder, fluxFile), nil)
+		return
+	}
+	r.addObjects(path.Join(folder, fluxFile), all)
+}
+
+// renderCAPIClusters adds a file for each cluster, and one for each identity that clusters share.
+func (r *renderer) renderCAPIClusters(folder string, m *clusters.Manifest) {
+	var files []string
+	for _, u := range m.Units {
+		c := newCAPICluster(m, u)
+		if c.cloud.newIdentity != nil {
+			file := "identity-" + c.provider.Name + ".yaml"
+			if !slices.Contains(files, file) {
+				files = append(files, file)
+				r.addObject(path.Join(folder, file), c.cloud.newIdentity(c))
+			}
+		}
+		file := "cluster-" + u.Name + ".yaml"
+		files = append(files, file)
+		r.addObjects(path.Join(folder, file), c.newObjects())
+	}
+	r.addKustomization(folder, files)
+}
+
+// newCAPIKustomization returns the Kustomization of all clusters of a manifest. What its end leaves
+// behind goes on: clusters are deleted only if the manifest is decommissioned.
+func (r *renderer) newCAPIKustomization(folder string, m *clusters.Manifest, before []*kubeobject.Object[kustomizationSpec]) *kubeobject.Object[kustomizationSpec] {
+	k := r.newKustomization(stepName(m, clustersFolder), path.Join(folder, clustersFolder), before...)
+	k.Spec.Timeout, k.Spec.Prune, k.Spec.DeletionPolicy = createTimeout, true, "Orphan"
+	if m.Decommissioned {
+		k.Spec.DeletionPolicy = "WaitForTermination"
+	}
+	k.Spec.HealthChecks = []kubeobject.HealthExpr{capiHealth}
+	return k
+}
+
+// capiHealth is when a cluster counts as made: Cluster API has no condition Ready.
+var capiHealth = kubeobject.HealthExpr{
+	APIVersion: capiCoreGroup + "/" + capiVersion, Kind: "Cluster",
+	Failed:     "has(status.phase) && status.phase == 'Failed'",
+	InProgress: "!has(status.observedGeneration) || status.observedGeneration != metadata.generation || !has(status.conditions)",
+	Current: "status.conditions.exists(c, c.type == 'Available' && c.status == 'True') && " +
+		"!status.conditions.exists(c, c.type in ['RollingOut', 'Deleting'] && c.status == 'True')",
+}
+
+// newCAPIAttachment returns the Kustomization that applies the folder of its cluster type to a cluster.
+// It waits for nothing but the Secret with the kubeconfig, which Cluster API makes beside the Cluster: a
+// cluster is available only with the network that the folder brings.
+func (r *renderer) newCAPIAttachment(m *clusters.Manifest, u *clusters.Unit) *kubeobject.Object[kustomizationSpec] {
+	k := r.newAttachment(m, u)
+	k.Metadata.Namespace = m.Namespace
+	k.Spec.KubeConfig.SecretRef.Name = u.Name + "-kubeconfig"
+	if m.Namespace != r.source.Namespace {
+		k.Spec.SourceRef.Namespace = r.source.Namespace
+	}
+	if m.Decommissioned {
+		k.Spec.DeletionPolicy = "Orphan" // it goes with the cluster
+	}
+	return k
+}
