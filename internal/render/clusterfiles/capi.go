@@ -55,11 +55,19 @@ func (r *renderer) renderCAPI(folder string, m *clusters.Manifest) {
 			all = append(all, r.newCAPIAttachment(m, u))
 		}
 	}
-	if len(all) == 0 {
-		r.addKustomization(path.Join(folder, fluxFile), nil)
-		return
+	if len(all) == 0 { // kustomize refuses a folder without objects
+		all = append(all, configMap{APIVersion: "v1", Kind: "ConfigMap", Data: map[string]string{"clusters": "none"},
+			Metadata: kubeobject.Metadata{Name: stepName(m, "none"), Namespace: r.source.Namespace}})
 	}
 	r.addObjects(path.Join(folder, fluxFile), all)
+}
+
+// configMap is what is applied of a manifest that has no clusters.
+type configMap struct {
+	APIVersion string              `yaml:"apiVersion"`
+	Kind       string              `yaml:"kind"`
+	Metadata   kubeobject.Metadata `yaml:"metadata"`
+	Data       map[string]string   `yaml:"data"`
 }
 
 // renderCAPIClusters adds a file for each cluster, and one for each identity that clusters share.

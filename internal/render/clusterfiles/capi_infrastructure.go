@@ -170,7 +170,6 @@ func newHetznerCluster(c *capiCluster) fields {
 	region := c.control.ProviderSpec.Region
 	return fields{
 		"controlPlaneRegions":      []string{region},
-		"controlPlaneEndpoint":     fields{"host": "", "port": 443},
 		"controlPlaneLoadBalancer": fields{"region": region},
 		"hcloudNetwork": fields{
 			"enabled": true, "cidrBlock": c.Network, "subnetCidrBlock": c.Network, "networkZone": hetznerZone(region),

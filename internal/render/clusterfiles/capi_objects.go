@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
-
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 

@@ -146,7 +146,7 @@ type executor struct {
 // executors are those that there are, by the name that the annotation has.
 var executors = map[string]executor{
 	clusters.Claudie: {render: (*renderer).renderClaudie},
-	clusters.CAPI:    {(*renderer).checkCAPI, (*renderer).renderCAPI},
+	clusters.CAPI:    {check: (*renderer).checkCAPI, render: (*renderer).renderCAPI},
 }
 
 // renderManifest adds the files of a manifest, with the lock that all executors have.

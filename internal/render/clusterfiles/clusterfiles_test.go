@@ -1,6 +1,8 @@
 package clusterfiles_test
 
 import (
+	"errors"
+	"io"
 	"path"
 	"strings"
 	"testing"
@@ -131,41 +133,18 @@ func TestHealth(t *testing.T) {
 			if path.Base(file) != "flux.yaml" {
 				continue
 			}
-			decoder := yaml.NewDecoder(strings.NewReader(string(data)))
-			for {
-				var k struct {
-					Spec struct {
-						HealthCheckExprs []struct {
-							Failed, Current string
-							InProgress      string `yaml:"inProgress"`
-						} `yaml:"healthCheckExprs"`
+			for _, h := range healthOf(t, string(data)) {
+				for _, s := range statuses {
+					var status any
+					if err := yaml.Unmarshal([]byte(s.status), &status); err != nil {
+						t.Fatal(err)
 					}
-				}
-				if decoder.Decode(&k) != nil {
-					break
-				}
-				for _, h := range k.Spec.HealthCheckExprs {
-					for _, s := range statuses {
-						var status any
-						if err := yaml.Unmarshal([]byte(s.status), &status); err != nil {
-							t.Fatal(err)
-						}
-						for _, side := range []struct {
-							spec any
-							want string
-						}{{with, s.with}, {map[string]any{"providers": []any{}}, s.without}, {map[string]any{"kubernetes": map[string]any{}}, s.without}} {
-							got := "in progress" // as in Flux
-							object := map[string]any{"status": status, "spec": side.spec}
-							switch {
-							case evaluate(t, h.InProgress, object):
-							case evaluate(t, h.Failed, object):
-								got = "failed"
-							case evaluate(t, h.Current, object):
-								got = "current"
-							}
-							if got != side.want {
-								t.Errorf("%s: %s, with the spec %v: got %q, want %q", file, s.name, side.spec, got, side.want)
-							}
+					for _, side := range []struct {
+						spec any
+						want string
+					}{{with, s.with}, {map[string]any{"providers": []any{}}, s.without}, {map[string]any{"kubernetes": map[string]any{}}, s.without}} {
+						if got := h.evaluate(t, map[string]any{"status": status, "spec": side.spec}); got != side.want {
+							t.Errorf("%s: %s, with the spec %v: got %q, want %q", file, s.name, side.spec, got, side.want)
 						}
 					}
 				}
@@ -174,9 +153,50 @@ func TestHealth(t *testing.T) {
 	})
 }
 
+// health is when an object counts as failed, as in progress, and as ready.
+type health struct {
+	Failed, Current string
+	InProgress      string `yaml:"inProgress"`
+}
+
+// healthOf returns the conditions of health of a file of Kustomizations.
+func healthOf(t *testing.T, text string) []health {
+	t.Helper()
+	var all []health
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	for {
+		var k struct {
+			Spec struct {
+				HealthCheckExprs []health `yaml:"healthCheckExprs"`
+			}
+		}
+		err := decoder.Decode(&k)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, k.Spec.HealthCheckExprs...)
+	}
+}
+
+// evaluate returns what an object counts as, as Flux finds it.
+func (h health) evaluate(t *testing.T, object map[string]any) string {
+	t.Helper()
+	switch {
+	case evaluate(t, h.InProgress, object):
+	case evaluate(t, h.Failed, object):
+		return "failed"
+	case evaluate(t, h.Current, object):
+		return "current"
+	}
+	return "in progress"
+}
+
 func evaluate(t *testing.T, expression string, object map[string]any) bool {
 	t.Helper()
-	env, err := cel.NewEnv(cel.Variable("status", cel.DynType), cel.Variable("spec", cel.DynType))
+	env, err := cel.NewEnv(cel.Variable("metadata", cel.DynType), cel.Variable("spec", cel.DynType), cel.Variable("status", cel.DynType))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -89,8 +90,12 @@ func coreKind(apiVersionKind string) (into any, namespaced bool) {
 	return nil, false
 }
 
-// Load reads the custom resource definitions of testdata/crds.
-func Load() (*Schemas, error) {
+// Load returns the custom resource definitions of testdata/crds. They are read once.
+func Load() (*Schemas, error) { return loadOnce() }
+
+var loadOnce = sync.OnceValues(load)
+
+func load() (*Schemas, error) {
 	names, err := fs.Glob(files, "testdata/crds/*.yaml.gz")
 	if err != nil {
 		return nil, err
