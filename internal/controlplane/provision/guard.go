@@ -57,7 +57,7 @@ func CheckEdit(e Edit) problem.List {
 	}
 	g.checkMachines()
 	g.checkRoles()
-	if g.isDecommissioning() && !removed && e.Current.Rollout == nil && len(e.Desired.Spec.Kubernetes.Clusters) > 0 {
+	if g.isDecommissioning() && !removed && e.Current.Rollout == nil && e.Desired.Executor != capiExecutor && len(e.Desired.Spec.Kubernetes.Clusters) > 0 {
 		g.problems.Warnf(g.PositionOf(), g.subject(), "remove the annotation: with it, the next cluster that is removed is destroyed without a question",
 			"%s is set, and no cluster is removed", model.DecommissionAnnotation)
 	}

@@ -2,6 +2,7 @@ package provision
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -250,7 +251,8 @@ func (u *unit) findPatches(now, want *stateIndex) {
 		u.patches = append(u.patches, diffMarks(pool+".labels", was.labels, is.labels)...)
 		u.patches = append(u.patches, diffMarks(pool+".annotations", was.annotations, is.annotations)...)
 		u.patches = append(u.patches, diffTaints(pool+".taints", was.taints, is.taints)...)
-		if evicts(was.taints, is.taints) {
+		joinsAnew := want.Executor == capiExecutor && !(maps.Equal(was.labels, is.labels) && slices.Equal(was.taints, is.taints))
+		if joinsAnew || evicts(was.taints, is.taints) {
 			u.patched = Rolling
 		}
 	}

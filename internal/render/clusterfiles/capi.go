@@ -46,23 +46,17 @@ func (r *renderer) renderCAPI(folder string, m *clusters.Manifest) {
 			before[0].Spec.Decryption = &decryption{Provider: "sops", SecretRef: kubeobject.Reference{Name: decryptionSecret}}
 		}
 	}
-	if len(m.Units) > 0 {
-		r.renderCAPIClusters(path.Join(folder, clustersFolder), m)
-		all = append(all, r.newCAPIKustomization(folder, m, before))
-	}
+	r.renderCAPIClusters(path.Join(folder, clustersFolder), m)
+	all = append(all, r.newCAPIKustomization(folder, m, before))
 	for _, u := range m.Units {
 		if u.Binding != nil {
 			all = append(all, r.newCAPIAttachment(m, u))
 		}
 	}
-	if len(all) == 0 { // kustomize refuses a folder without objects
-		all = append(all, configMap{APIVersion: "v1", Kind: "ConfigMap", Data: map[string]string{"clusters": "none"},
-			Metadata: kubeobject.Metadata{Name: stepName(m, "none"), Namespace: r.source.Namespace}})
-	}
 	r.addObjects(path.Join(folder, fluxFile), all)
 }
 
-// configMap is what is applied of a manifest that has no clusters.
+// configMap is what is applied of a manifest that has no clusters: kustomize refuses an empty folder.
 type configMap struct {
 	APIVersion string              `yaml:"apiVersion"`
 	Kind       string              `yaml:"kind"`
@@ -82,9 +76,14 @@ func (r *renderer) renderCAPIClusters(folder string, m *clusters.Manifest) {
 				r.addObject(path.Join(folder, file), c.cloud.newIdentity(c))
 			}
 		}
-		file := "cluster-" + u.Name + ".yaml"
+		file := clusterFile(u.Name)
 		files = append(files, file)
 		r.addObjects(path.Join(folder, file), c.newObjects())
+	}
+	if len(files) == 0 {
+		files = append(files, "none.yaml")
+		r.addObject(path.Join(folder, files[0]), configMap{APIVersion: "v1", Kind: "ConfigMap", Data: map[string]string{"clusters": "none"},
+			Metadata: kubeobject.Metadata{Name: stepName(m, "none"), Namespace: m.Namespace}})
 	}
 	r.addKustomization(folder, files)
 }

@@ -146,7 +146,7 @@ func TestTemplatesNeverChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 6))
 	ever := map[string]string{}
 	pools := []capiPool{randomPool(r), randomPool(r), randomPool(r)}
-	for range 500 {
+	for range 120 {
 		files, problems := renderManifests(capiManifest(pools, 34+r.IntN(3)))
 		if problems.Stops() {
 			t.Fatalf("%s", golden.Problems(problems))
