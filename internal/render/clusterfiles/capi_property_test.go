@@ -175,7 +175,7 @@ func TestTemplatesNeverChange(t *testing.T) {
 // TestCAPIHealth evaluates the conditions of health of a cluster as Flux does.
 func TestCAPIHealth(t *testing.T) {
 	files, _ := renderManifests(capiManifest([]capiPool{randomPool(rand.New(rand.NewPCG(1, 1)))}, 36))
-	flux, _ := files.Lookup("clusters/claudie/fleet-edge/flux.yaml")
+	flux, _ := files.Lookup("clusters/capi/fleet-edge/flux.yaml")
 	health := healthOf(t, string(flux.Data))
 	if len(health) != 1 {
 		t.Fatalf("there are %d conditions of health", len(health))

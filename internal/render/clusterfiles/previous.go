@@ -64,7 +64,7 @@ func CheckPrevious(m *model.Model, previous tree.Tree, restore RestoreLock) prob
 				"%s of the output: %v; what commit %.7s has counts", file, err, commit)
 		}
 		current = append(current, state)
-		problems = append(problems, checkProtected(m, &state, e.Tree())...)
+		problems = append(problems, checkProtected(m, &state, files)...)
 	}
 	return append(problems, provision.CheckModel(current, m)...)
 }
