@@ -224,6 +224,8 @@ type StackSettingsSpec struct {
 	Interval time.Duration `yaml:"interval"`
 	Follow   StackFollow   `yaml:"follow"`
 	Plans    StackPlans    `yaml:"plans"`
+	// Applications is how the clusters and the repositories are reached that Applications of Argo CD name.
+	Applications StackApplications `yaml:"applications"`
 	// Abandoned are deleted stacks, as "team/environment", whose objects are removed although they
 	// are not destroyed.
 	Abandoned []Text `yaml:"abandoned"`
@@ -264,6 +266,27 @@ type StackFollow struct {
 type StackPlans struct {
 	// Webhook is the URL at which tofu-controller asks the daemon before it applies a plan.
 	Webhook string `yaml:"webhook"`
+}
+
+// StackApplications is what Argo CD has in Secrets of its own.
+type StackApplications struct {
+	Clusters     []StackCluster    `yaml:"clusters"`
+	Repositories []StackRepository `yaml:"repositories"`
+}
+
+// StackCluster is a cluster that Applications name by its name or by the address of its API server.
+type StackCluster struct {
+	Name   string `yaml:"name"`
+	Server string `yaml:"server"`
+	// Secret holds the kubeconfig, in the namespace of the stack, and Key is its key there.
+	Secret string `yaml:"secret" required:"true"`
+	Key    string `yaml:"key"`
+}
+
+// StackRepository is a repository, or all below an address, and the Secret that it is read with.
+type StackRepository struct {
+	URL    string `yaml:"url" required:"true"`
+	Secret string `yaml:"secret" required:"true"`
 }
 
 // StackAWS is the default of the AWS providers.

@@ -22,11 +22,11 @@ func (r *resolver) checkComponent(c *Component) {
 		r.checkTerraform(c)
 	case Helm:
 		r.checkHelm(c)
-	case "argocd":
-		r.addf(s, line, "write it as a component of type helm, or as a workload", "component %s: the type argocd is not supported yet", c.Name)
+	case ArgoCD:
+		r.checkArgoCD(c)
 	case "": // it is missing, or was reported
 	default:
-		r.addf(s, line, problem.DidYouMean(c.Type, []string{Terraform, Helm}), "component %s: the type cannot be %q; it is terraform or helm", c.Name, c.Type)
+		r.addf(s, line, problem.DidYouMean(c.Type, []string{Terraform, Helm, ArgoCD}), "component %s: the type cannot be %q; it is terraform, helm or argocd", c.Name, c.Type)
 	}
 }
 
@@ -108,18 +108,10 @@ const DefaultBranch = "main"
 
 func (r *resolver) checkHelm(c *Component) {
 	s, line := c.Stack, c.StackComponent.Name.Line
-	unsupported := []struct {
-		field string
-		has   bool
-	}{
+	r.refuse(c, Helm, []refusedField{
 		{"module", c.Module != nil}, {"variablesFile", c.VariablesFile != nil}, {"overlayFiles", c.OverlayFiles != nil}, {"overlayData", c.OverlayData != nil},
 		{"secrets", c.Secrets != nil}, {"outputs", c.Outputs != nil}, {"aws", c.AWS != nil}, {"subtype", c.Subtype.Text != ""},
-	}
-	for _, u := range unsupported {
-		if u.has {
-			r.addf(s, line, "remove it", "component %s: a component of type helm cannot have %s", c.Name, u.field)
-		}
-	}
+	})
 	if c.Source == nil {
 		r.addf(s, line, "as in source: {repo: https://github.com/helm/examples, path: charts/hello-world}", "component %s: source is required", c.Name)
 		return

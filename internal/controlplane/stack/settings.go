@@ -27,6 +27,8 @@ type Settings struct {
 	Folder   string
 	Interval time.Duration
 	Follow   model.StackFollow
+	// Applications is how clusters and repositories are reached that Applications of Argo CD name.
+	Applications model.StackApplications
 	// PlanWebhook is the URL at which tofu-controller asks before it applies a plan; "" for none.
 	PlanWebhook string
 }
@@ -61,7 +63,7 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		Source: FindClusterSource(m),
 		AWS:    model.StackAWS{Region: cmp.Or(written.AWS.Region, defaultRegion), Version: cmp.Or(written.AWS.Version, defaultAWSVersion), SharedProfile: written.AWS.SharedProfile},
 		Folder: OutputFolder(m), Follow: written.Follow,
-		PlanWebhook: written.Plans.Webhook,
+		PlanWebhook: written.Plans.Webhook, Applications: written.Applications,
 	}
 	addProblem := func(hint, format string, args ...any) {
 		problems.Addf(written.Pos, written.Subject(), hint, format, args...)

@@ -41,6 +41,7 @@ func (s *Stack) Path() string { return s.Team + "/" + s.Env }
 const (
 	Terraform = "terraform"
 	Helm      = "helm"
+	ArgoCD    = "argocd"
 )
 
 // Component is one component of a stack.

@@ -49,8 +49,11 @@ func ListRepositories(m *model.Model) []Repository {
 	all := repositoryList{byName: map[string]*Repository{}}
 	for _, s := range stacks {
 		for _, c := range s.Components {
-			if c.Type == stack.Terraform {
+			switch c.Type {
+			case stack.Terraform:
 				all.addComponent(m, c)
+			case stack.ArgoCD:
+				all.addApplications(m, c)
 			}
 		}
 	}
@@ -180,11 +183,13 @@ func withCommit(source, commit string) string {
 
 // InputFiles returns what identifies the files of other repositories that a component is made from.
 func InputFiles(m *model.Model, c *stack.Component) []string {
-	if c.Type != stack.Terraform {
-		return nil
-	}
 	own := repositoryList{byName: map[string]*Repository{}}
-	own.addComponent(m, c)
+	switch c.Type {
+	case stack.Terraform:
+		own.addComponent(m, c)
+	case stack.ArgoCD:
+		own.addApplications(m, c)
+	}
 	var all []string
 	for _, r := range own.sorted() {
 		layer, read := m.Stacks.Layers[r.Name()]

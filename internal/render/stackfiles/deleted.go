@@ -267,19 +267,27 @@ func (k *keeper) addChart(s *renderedStack, c *renderedComponent) error {
 		return err
 	}
 	if c.isProtected() {
-		for file, e := range c.objects.Walk() {
-			if err := k.kept.AddEntry(path.Join(folder, objectsName, file), e); err != nil {
-				return err
-			}
-		}
-		return nil
+		return k.keepObjects(folder, c)
 	}
 	image, err := uninstallImage(c.objects)
 	if err != nil {
 		return err
 	}
-	for file, o := range uninstallObjects(c.kustomization.Metadata, cmp.Or(image, waitImage(k.model))) {
+	if c.isUninstalled() {
+		return k.keepObjects(folder, c)
+	}
+	for file, o := range uninstallObjects(c.kustomization.Metadata, cmp.Or(image, waitImage(k.model)), c.deployments()) {
 		if err := k.addObject(path.Join(folder, objectsName, file), o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepObjects adds the objects of a component as they are.
+func (k *keeper) keepObjects(folder string, c *renderedComponent) error {
+	for file, e := range c.objects.Walk() {
+		if err := k.kept.AddEntry(path.Join(folder, objectsName, file), e); err != nil {
 			return err
 		}
 	}
@@ -373,16 +381,24 @@ type renderedComponent struct {
 	terraform     *kubeobject.Object[terraformSpec] // nil for a chart
 	source        *kubeobject.Object[gitRepositorySpec]
 	release       *kubeobject.Object[struct{}] // nil for Terraform, and for a chart that is uninstalled
-	objects       tree.Tree
+	// apps are what deploys the Applications of Argo CD that it is.
+	apps    []kubeobject.Object[struct{}]
+	objects tree.Tree
 }
 
-// isUninstalled reports whether it is a chart that is uninstalled.
-func (c *renderedComponent) isUninstalled() bool { return c.terraform == nil && c.release == nil }
+// isUninstalled reports whether it is a chart, or Applications, that are uninstalled.
+func (c *renderedComponent) isUninstalled() bool {
+	_, ok := c.objects.Lookup(uninstallFile)
+	return ok
+}
 
 // isProtected reports whether it must not be destroyed.
 func (c *renderedComponent) isProtected() bool {
 	if c.release != nil {
 		return c.release.Metadata.Annotations[pruneAnnotation] != ""
+	}
+	if len(c.apps) > 0 {
+		return c.apps[0].Metadata.Annotations[pruneAnnotation] != ""
 	}
 	return c.terraform != nil && c.terraform.Metadata.Annotations[pruneAnnotation] != ""
 }
@@ -419,9 +435,10 @@ func readRenderedStack(output tree.Tree, team, env string) (*renderedStack, erro
 
 func readRenderedComponent(e tree.Entry) (*renderedComponent, error) {
 	c := &renderedComponent{name: e.Name}
-	var failed [4]error
+	var failed [5]error
 	c.objects = e.Tree().Sub(objectsName)
 	c.release, failed[3] = decodeObject[struct{}](c.objects, releaseFile)
+	c.apps, failed[4] = readApps(c.objects)
 	c.kustomization, failed[0] = decodeObject[kustomizationSpec](e.Tree(), componentFile)
 	c.terraform, failed[1] = decodeObject[terraformSpec](e.Tree(), "objects/terraform.yaml")
 	c.source, failed[2] = decodeObject[gitRepositorySpec](e.Tree(), "objects/gitrepository.yaml")

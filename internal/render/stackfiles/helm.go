@@ -17,7 +17,7 @@ func (r *renderer) addHelm(folder string, c *stack.Component) {
 		return
 	}
 	if c.Destroyed && !c.Skipped {
-		r.addUninstall(folder, componentMetadata(c))
+		r.addUninstall(folder, componentMetadata(c), []kubeobject.Reference{{Kind: releaseKind, Name: c.ObjectName}})
 		return
 	}
 	chart := chartSpec{Version: c.Source.Version}
@@ -45,7 +45,7 @@ func (r *renderer) addHelm(folder string, c *stack.Component) {
 		}
 	}
 	r.setValues(c, &spec)
-	release := &kubeobject.Object[helmReleaseSpec]{APIVersion: helmAPI, Kind: "HelmRelease", Metadata: componentMetadata(c), Spec: spec}
+	release := &kubeobject.Object[helmReleaseSpec]{APIVersion: helmAPI, Kind: releaseKind, Metadata: componentMetadata(c), Spec: spec}
 	if c.Protected {
 		release.Metadata.Annotations = map[string]string{pruneAnnotation: "disabled"}
 	}

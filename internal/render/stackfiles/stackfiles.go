@@ -168,9 +168,12 @@ func (r *renderer) renderStack(s *stack.Stack) {
 func (r *renderer) renderComponent(folder string, c *stack.Component) {
 	objects := path.Join(folder, objectsName)
 	var health []kubeobject.HealthExpr
-	if c.Type == stack.Helm {
+	switch c.Type {
+	case stack.Helm:
 		r.addHelm(objects, c)
-	} else {
+	case stack.ArgoCD:
+		r.addApplications(objects, c)
+	default:
 		health = append(health, tfobject.Health(r.addTerraform(objects, c)))
 	}
 	if c.Skipped { // it may never become ready
@@ -254,8 +257,12 @@ func (r *renderer) newKustomization(c *stack.Component, objects string, health [
 	for _, d := range c.After() {
 		after = append(after, kubeobject.Reference{Name: d.ObjectName})
 	}
+	meta := componentMetadata(c)
+	if c.Type == stack.ArgoCD {
+		meta.Annotations = map[string]string{typeAnnotation: c.Type}
+	}
 	return &kubeobject.Object[kustomizationSpec]{
-		APIVersion: kubeobject.FluxKustomization, Kind: "Kustomization", Metadata: componentMetadata(c),
+		APIVersion: kubeobject.FluxKustomization, Kind: "Kustomization", Metadata: meta,
 		Spec: kustomizationSpec{
 			DependsOn: after, Interval: r.interval(), RetryInterval: retryInterval, Timeout: applyTimeout,
 			Path: r.settings.Folder + objects, Prune: true, Wait: !c.Skipped, HealthChecks: health,

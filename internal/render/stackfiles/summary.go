@@ -128,7 +128,7 @@ func (s *renderedStack) summarize() Summary {
 }
 
 func (c *renderedComponent) summarize() ComponentSummary {
-	one := ComponentSummary{Name: c.name, Object: c.kustomization.Metadata.Name, Type: "helm", After: []string{}, Action: Apply}
+	one := ComponentSummary{Name: c.name, Object: c.kustomization.Metadata.Name, Type: c.typeName(), After: []string{}, Action: Apply}
 	suspended := !c.kustomization.Spec.Wait
 	if t := c.terraform; t != nil {
 		suspended = t.Spec.Suspend
@@ -144,8 +144,8 @@ func (c *renderedComponent) summarize() ComponentSummary {
 	if c.isUninstalled() {
 		one.Action = Destroy
 	}
-	if c.release != nil {
-		one.Protected = c.release.Metadata.Annotations[pruneAnnotation] != ""
+	if c.terraform == nil {
+		one.Protected = c.isProtected()
 	}
 	if suspended {
 		one.Action = Suspend

@@ -2,7 +2,10 @@ package stackfiles
 
 import (
 	"cmp"
+	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -32,15 +35,37 @@ func waitImage(m *model.Model) string {
 	return defaultWaitImage
 }
 
-// uninstallObjects returns the files that wait until the HelmRelease with this metadata is gone.
-func uninstallObjects(meta kubeobject.Metadata, image string) map[string]any {
+// uninstalledKinds are the kinds whose objects take down what they have deployed, and their resources.
+var uninstalledKinds = map[string]struct{ group, resource string }{
+	releaseKind: {"helm.toolkit.fluxcd.io", "helmreleases"}, appKind: {"kustomize.toolkit.fluxcd.io", "kustomizations"},
+}
+
+// uninstallObjects returns the files that wait until objects are gone: HelmReleases, and Kustomizations.
+// Their names are that of the component, or begin with it.
+func uninstallObjects(meta kubeobject.Metadata, image string, gone []kubeobject.Reference) map[string]any {
 	meta.Annotations = nil
 	off, on := false, true
+	var rules []rule
+	var containers []container
+	for i, o := range gone {
+		kind, name := uninstalledKinds[o.Kind], "wait"
+		if i > 0 {
+			name = fmt.Sprintf("wait-%d", i+1)
+		}
+		if !slices.ContainsFunc(rules, func(r rule) bool { return r.Resources[0] == kind.resource }) {
+			rules = append(rules, rule{APIGroups: []string{kind.group}, Resources: []string{kind.resource}, Verbs: []string{"get", "list", "watch"}})
+		}
+		containers = append(containers, container{
+			Name: name, Image: image,
+			Args:            []string{"wait", "--for=delete", strings.ToLower(o.Kind) + "." + kind.group + "/" + o.Name, "--namespace=" + meta.Namespace, "--timeout=" + uninstallTimeout},
+			SecurityContext: securityContext{AllowPrivilegeEscalation: &off, Capabilities: &capabilities{[]string{"ALL"}}},
+		})
+	}
 	return map[string]any{
 		"serviceaccount.yaml": &kubeobject.Object[struct{}]{APIVersion: "v1", Kind: "ServiceAccount", Metadata: meta},
 		"role.yaml": &role{
 			APIVersion: "rbac.authorization.k8s.io/v1", Kind: "Role", Metadata: meta,
-			Rules: []rule{{APIGroups: []string{"helm.toolkit.fluxcd.io"}, Resources: []string{"helmreleases"}, Verbs: []string{"get", "list", "watch"}}},
+			Rules: rules,
 		},
 		"rolebinding.yaml": &roleBinding{
 			APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding", Metadata: meta,
@@ -51,11 +76,7 @@ func uninstallObjects(meta kubeobject.Metadata, image string) map[string]any {
 			Template: jobTemplate{jobPod{
 				ServiceAccountName: meta.Name, RestartPolicy: "Never",
 				SecurityContext: securityContext{RunAsNonRoot: &on, RunAsUser: 65532, SeccompProfile: &seccompProfile{"RuntimeDefault"}},
-				Containers: []container{{
-					Name: "wait", Image: image,
-					Args:            []string{"wait", "--for=delete", "helmrelease.helm.toolkit.fluxcd.io/" + meta.Name, "--namespace=" + meta.Namespace, "--timeout=" + uninstallTimeout},
-					SecurityContext: securityContext{AllowPrivilegeEscalation: &off, Capabilities: &capabilities{[]string{"ALL"}}},
-				}},
+				Containers:      containers,
 			}},
 		}},
 	}
@@ -71,9 +92,9 @@ func uninstallImage(objects tree.Tree) (string, error) {
 	return job.Spec.Template.Spec.Containers[0].Image, nil
 }
 
-// addUninstall adds the objects that wait until a chart is uninstalled.
-func (r *renderer) addUninstall(folder string, meta kubeobject.Metadata) {
-	for file, o := range uninstallObjects(meta, waitImage(r.model)) {
+// addUninstall adds the objects that wait until others are gone.
+func (r *renderer) addUninstall(folder string, meta kubeobject.Metadata, gone []kubeobject.Reference) {
+	for file, o := range uninstallObjects(meta, waitImage(r.model), gone) {
 		r.addObject(path.Join(folder, file), o)
 	}
 }

@@ -1,0 +1,99 @@
+package stackfiles
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+	"github.com/fairlead-io/fairlead/internal/render/argocd"
+	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
+)
+
+// A component of type argocd holds Applications of Argo CD. Each becomes objects of Flux in a folder of
+// its own, which the component's Kustomization applies, and waits for, with all others.
+
+// The kinds of what deploys a component: a chart, and manifests of an Application.
+const (
+	releaseKind = "HelmRelease"
+	appKind     = "Kustomization"
+)
+
+// typeAnnotation is on the Kustomization of a component whose objects do not tell its type.
+const typeAnnotation = labelPrefix + "type"
+
+// addApplications adds the objects of a component that is Applications.
+func (r *renderer) addApplications(folder string, c *stack.Component) {
+	files, problems := rootmodule.FindApplications(r.model, c)
+	apps, more := argocd.Read(files)
+	r.problems = append(append(r.problems, problems...), more...)
+	component := argocd.Component{
+		Metadata: componentMetadata(c), Interval: text.FormatDuration(cmp.Or(c.DriftInterval, r.settings.Interval)), Suspended: c.Skipped, Protected: c.Protected,
+		Settings: r.settings.Applications,
+	}
+	var deployed []kubeobject.Reference
+	owners := map[string]string{} // Applications, by folder
+	for _, a := range apps {
+		objects, found := argocd.Translate(a, component)
+		r.problems = append(r.problems, found...)
+		for _, o := range objects {
+			into := path.Dir(o.File)
+			if other := owners[into]; other != "" && other != a.Name() {
+				r.problems.Addf(c.Stack.PositionAt(c.Module.Source.Line), c.Stack.Subject(), "give one of them another name",
+					"component %s: objects of the Applications %s and %s have the same name", c.Name, other, a.Name())
+				return
+			}
+			owners[into] = a.Name()
+			if argocd.IsDeployment(o.File) {
+				deployed = append(deployed, o.Deployment)
+			}
+			if !c.Destroyed || c.Skipped {
+				r.addObject(path.Join(folder, o.File), o.Value)
+			}
+		}
+	}
+	if c.Destroyed && !c.Skipped && len(deployed) > 0 {
+		r.addUninstall(folder, componentMetadata(c), deployed)
+	}
+}
+
+// readApps reads what deploys Applications in the folder of a component's objects.
+func readApps(objects tree.Tree) ([]kubeobject.Object[struct{}], error) {
+	var all []kubeobject.Object[struct{}]
+	for file, data := range objects.All() {
+		if path.Dir(file) == "." || !argocd.IsDeployment(file) {
+			continue
+		}
+		var o kubeobject.Object[struct{}]
+		if err := yaml.Unmarshal(data, &o); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+// deployments returns the objects that are gone when a chart, or Applications, are uninstalled.
+func (c *renderedComponent) deployments() []kubeobject.Reference {
+	if c.typeName() != stack.ArgoCD {
+		return []kubeobject.Reference{{Kind: releaseKind, Name: c.kustomization.Metadata.Name}}
+	}
+	all := make([]kubeobject.Reference, len(c.apps))
+	for i, o := range c.apps {
+		all[i] = kubeobject.Reference{Kind: o.Kind, Name: o.Metadata.Name}
+	}
+	return all
+}
+
+// typeName returns the type of the component.
+func (c *renderedComponent) typeName() string {
+	if c.terraform != nil {
+		return stack.Terraform
+	}
+	return cmp.Or(c.kustomization.Metadata.Annotations[typeAnnotation], stack.Helm)
+}
