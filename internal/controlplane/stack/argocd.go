@@ -1,5 +1,38 @@
 package stack
 
+import (
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// checkApplications reports clusters and repositories of Applications that name nothing, and Secrets that
+// cannot be.
+func checkApplications(s *model.StackSettings, report func(hint, format string, args ...any)) {
+	checkSecret := func(field string, i int, secret string) {
+		if err := kubename.Check(secret); err != nil {
+			report("", "spec.applications.%s[%d].secret: %v", field, i, err)
+		}
+	}
+	for i, c := range s.Applications.Clusters {
+		checkSecret("clusters", i, c.Secret)
+		if (c.Name == "") == (c.Server == "") {
+			report("write the one that Applications have in spec.destination", "spec.applications.clusters[%d] has a name or a server, and one of them", i)
+		}
+		if c.Key != "" && !kubename.IsDataKey(c.Key) {
+			report("", "spec.applications.clusters[%d].key cannot be %q", i, text.Shorten(c.Key, 100))
+		}
+	}
+	for i, r := range s.Applications.Repositories {
+		checkSecret("repositories", i, r.Secret)
+		if _, err := RepositoryURL(r.URL); err != nil && !strings.HasPrefix(r.URL, "oci://") {
+			report("", "spec.applications.repositories[%d].url: %s", i, text.CleanLine(err.Error()))
+		}
+	}
+}
+
 // checkArgoCD reports what a component cannot have that is Applications of Argo CD.
 func (r *resolver) checkArgoCD(c *Component) {
 	s, line := c.Stack, c.StackComponent.Name.Line

@@ -18,6 +18,9 @@ func (r *resolver) readSchedule(c *Component) time.Duration {
 	switch {
 	case written.Text == "":
 		return 0
+	case c.Type == ArgoCD:
+		r.warnf(s, written.Line, "", "component %s: cronSchedule has no effect on Applications of Argo CD: their drift is looked for every spec.interval of StackSettings", c.Name)
+		return 0
 	case c.Type != Terraform:
 		r.warnf(s, written.Line, "", "component %s: cronSchedule has no effect on a chart: its drift is corrected at once", c.Name)
 		return 0

@@ -71,6 +71,7 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 	if s.State.Bucket == "" || s.State.Region == "" {
 		addProblem("", "spec.state has no bucket, or no region")
 	}
+	checkApplications(written, addProblem)
 	if u, err := url.Parse(s.PlanWebhook); s.PlanWebhook != "" && (err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https") {
 		addProblem("write it as http://fairlead.fairlead.svc:8080/webhooks/plans, as clusters reach the daemon", "spec.plans.webhook is not a URL of http or https without a password")
 	}

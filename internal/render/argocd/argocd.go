@@ -18,6 +18,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
@@ -130,13 +131,10 @@ func (r *reader) readObject(f File, o manifest.Object) {
 
 // describeKind returns what an object is.
 func describeKind(o manifest.Object) string {
-	switch {
-	case o.Kind == "":
+	if o.Kind == "" {
 		return "no object of Kubernetes"
-	case o.APIVersion == "":
-		return fmt.Sprintf("a %s without apiVersion", o.Kind)
 	}
-	return fmt.Sprintf("a %s of %s", o.Kind, o.APIVersion)
+	return fmt.Sprintf("of kind %s, apiVersion %q", text.Shorten(o.Kind, 100), text.Shorten(o.APIVersion, 100))
 }
 
 // findSecret returns the line of a text that can be nothing but a secret; 0 if there is none.

@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
 
 // retryAnyway is how soon Flux tries again if the Application does not say it, and deployTimeout how
@@ -60,6 +61,9 @@ func (t *translator) warnOfKustomization(p part, spec kustomizationSpec) {
 	}
 	if spec.TargetNamespace != "" && (p.Kustomize == nil || p.Kustomize.Namespace.Text == "") {
 		t.warnf(line, "", "all objects are put into the namespace %s, those too that name another one, which Argo CD leaves there", spec.TargetNamespace)
+	}
+	if t.component.Destroyed && spec.DeletionPolicy == "Orphan" {
+		t.warnf(line, "", "the objects stay when the component is destroyed: as in Argo CD, since the Application has no finalizer")
 	}
 	if p.Kustomize == nil && p.Directory == nil {
 		t.warnf(p.Path.Line, "write helm: {} if it is a chart", "%s of %s is taken for manifests", text.Shorten(p.Path.Text, 100), p.shownURL())
@@ -153,8 +157,12 @@ func (t *translator) setPatches(k *kustomizeSource, spec *kustomizationSpec) {
 		if len(p.Options) > 0 {
 			t.addf(p.Patch.Line, "", "kustomize.patches[%d].options cannot be translated", i)
 		}
+		for _, finding := range manifest.Check([]byte(p.Patch.Text)) {
+			t.addf(p.Patch.Line+finding.Line-1, finding.Hint, "kustomize.patches[%d].patch: %s", i, finding.Summary)
+		}
 		one := inlinePatch{Patch: p.Patch.Text}
 		if p.Target != nil {
+			t.checkPatterns(p.Patch.Line, i, p.Target)
 			target := objectTarget(*p.Target)
 			one.Target = &target
 		}
@@ -173,6 +181,15 @@ func (t *translator) setPatches(k *kustomizeSource, spec *kustomizationSpec) {
 			Patch:  fmt.Sprintf("- op: add\n  path: /spec/replicas\n  value: %s\n", r.Count.Value),
 			Target: &objectTarget{Kind: scaled, Name: regexp.QuoteMeta(r.Name.Text)},
 		})
+	}
+}
+
+// checkPatterns reports names of a target that are no regular expressions.
+func (t *translator) checkPatterns(line, i int, target *patchTarget) {
+	for _, pattern := range []string{target.Group, target.Version, target.Kind, target.Name, target.Namespace} {
+		if _, err := regexp.Compile(pattern); err != nil {
+			t.addf(line, "", "kustomize.patches[%d].target: %q is not a regular expression", i, text.Shorten(pattern, 100))
+		}
 	}
 }
 

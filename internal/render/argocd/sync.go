@@ -114,7 +114,7 @@ func (t *translator) readRetry(line int, r *retry) {
 	}
 	t.policy.retryInterval = text.FormatDuration(interval)
 	if len(without) > 0 {
-		t.warnf(line, "", "spec.syncPolicy.retry: Flux tries again every %s, without an end: %s would have no effect", t.policy.retryInterval, text.Join(without, "and"))
+		t.warnf(line, "", "spec.syncPolicy.retry: Flux tries again every %s, without an end: %s cannot be translated", t.policy.retryInterval, text.Join(without, " and "))
 	}
 }
 

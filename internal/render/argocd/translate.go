@@ -20,8 +20,9 @@ type Component struct {
 	// Metadata is that of all objects. Its name begins theirs.
 	Metadata kubeobject.Metadata
 	Interval string
-	// Suspended objects stay as they are, and Protected ones are not removed with the component.
-	Suspended, Protected bool
+	// Suspended objects stay as they are, Protected ones are not removed with the component, and Destroyed
+	// ones are removed.
+	Suspended, Protected, Destroyed bool
 	// Settings say how clusters and repositories are reached that Argo CD has credentials for.
 	Settings model.StackApplications
 }
@@ -121,7 +122,7 @@ func (t *translator) readMetadata() {
 		parts = append(parts, "annotations")
 	}
 	if len(parts) > 0 {
-		t.warnf(line, "", "the %s of the Application have no effect: there is no Application any more", text.Join(parts, "and"))
+		t.warnf(line, "", "the %s of the Application have no effect: there is no Application any more", text.Join(parts, " and "))
 	}
 	if _, wave := m.Annotations["argocd.argoproj.io/sync-wave"]; wave {
 		t.warnf(line, "make components of the Applications, with dependsOn", "the sync wave of the Application has no effect: all Applications of a component are deployed at once")
@@ -203,7 +204,8 @@ func (t *translator) listSources() []*source {
 // addSource adds the objects of a source that is deployed, the i-th one that is written.
 func (t *translator) addSource(i int, s *source, releases map[string]bool) {
 	p := part{source: s, name: t.component.Metadata.Name + "--" + t.app.Name()}
-	if t.deployed++; t.deployed > 1 {
+	t.deployed++
+	if t.deployed > 1 {
 		suffix := strconv.Itoa(i + 1)
 		if s.Name.Text != "" {
 			suffix = s.Name.Text

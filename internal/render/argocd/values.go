@@ -16,10 +16,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
+// buildVariable begins the names of variables that Argo CD replaces.
+const buildVariable = "$ARGOCD_"
+
 // mergeValues returns the values of a chart, with the parameters set in them; nil if there are none.
 func (t *translator) mergeValues(p part, h *helmSource) *yaml.Node {
 	values := t.readValues(h)
 	for _, one := range h.Parameters {
+		if strings.Contains(one.Value.Text, buildVariable) {
+			t.addf(one.Value.Line, "write the value", "helm.parameters: %s has a variable of Argo CD, which Flux does not have", text.Shorten(one.Name.Text, 100))
+		}
 		err := setParameter(values, one, len(h.ValueFiles) > 0)
 		if err != nil {
 			t.addf(one.Name.Line, "write it into helm.valuesObject", "helm.parameters: %s: %v", text.Shorten(one.Name.Text, 100), err)

@@ -60,6 +60,16 @@ func FindApplications(m *model.Model, c *stack.Component) ([]argocd.File, proble
 	return files, g.problems
 }
 
+// applicationInputs returns what identifies the files of a component of type argocd.
+func applicationInputs(m *model.Model, c *stack.Component) []string {
+	files, _ := FindApplications(m, c) // rendering reports its problems
+	var all []string
+	for _, f := range files {
+		all = append(all, f.Layer, f.Name, tree.HashBlob(f.Data).String())
+	}
+	return all
+}
+
 // findApplicationSource returns the repository, the folder and the ref that a component of type argocd
 // names; repo is "" if it is the stack's own.
 func (g *generator) findApplicationSource() (gitAddress, bool) {

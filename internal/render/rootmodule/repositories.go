@@ -183,13 +183,15 @@ func withCommit(source, commit string) string {
 
 // InputFiles returns what identifies the files of other repositories that a component is made from.
 func InputFiles(m *model.Model, c *stack.Component) []string {
-	own := repositoryList{byName: map[string]*Repository{}}
 	switch c.Type {
 	case stack.Terraform:
-		own.addComponent(m, c)
 	case stack.ArgoCD:
-		own.addApplications(m, c)
+		return applicationInputs(m, c)
+	default:
+		return nil
 	}
+	own := repositoryList{byName: map[string]*Repository{}}
+	own.addComponent(m, c)
 	var all []string
 	for _, r := range own.sorted() {
 		layer, read := m.Stacks.Layers[r.Name()]

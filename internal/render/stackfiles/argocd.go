@@ -7,7 +7,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
@@ -33,7 +32,7 @@ func (r *renderer) addApplications(folder string, c *stack.Component) {
 	apps, more := argocd.Read(files)
 	r.problems = append(append(r.problems, problems...), more...)
 	component := argocd.Component{
-		Metadata: componentMetadata(c), Interval: text.FormatDuration(cmp.Or(c.DriftInterval, r.settings.Interval)), Suspended: c.Skipped, Protected: c.Protected,
+		Metadata: componentMetadata(c), Interval: r.interval(), Suspended: c.Skipped, Protected: c.Protected, Destroyed: c.Destroyed && !c.Skipped,
 		Settings: r.settings.Applications,
 	}
 	var deployed []kubeobject.Reference
@@ -52,12 +51,12 @@ func (r *renderer) addApplications(folder string, c *stack.Component) {
 			if argocd.IsDeployment(o.File) {
 				deployed = append(deployed, o.Deployment)
 			}
-			if !c.Destroyed || c.Skipped {
+			if !component.Destroyed {
 				r.addObject(path.Join(folder, o.File), o.Value)
 			}
 		}
 	}
-	if c.Destroyed && !c.Skipped && len(deployed) > 0 {
+	if component.Destroyed && len(deployed) > 0 {
 		r.addUninstall(folder, componentMetadata(c), deployed)
 	}
 }

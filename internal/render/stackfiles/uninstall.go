@@ -61,6 +61,10 @@ func uninstallObjects(meta kubeobject.Metadata, image string, gone []kubeobject.
 			SecurityContext: securityContext{AllowPrivilegeEscalation: &off, Capabilities: &capabilities{[]string{"ALL"}}},
 		})
 	}
+	job := meta
+	if gone[0].Name != meta.Name { // Applications, which may be others later: a Job cannot change
+		job.Annotations = map[string]string{"kustomize.toolkit.fluxcd.io/force": "enabled"}
+	}
 	return map[string]any{
 		"serviceaccount.yaml": &kubeobject.Object[struct{}]{APIVersion: "v1", Kind: "ServiceAccount", Metadata: meta},
 		"role.yaml": &role{
@@ -71,7 +75,7 @@ func uninstallObjects(meta kubeobject.Metadata, image string, gone []kubeobject.
 			APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding", Metadata: meta,
 			RoleRef: roleRef{"rbac.authorization.k8s.io", "Role", meta.Name}, Subjects: []kubeobject.Reference{{Kind: "ServiceAccount", Name: meta.Name, Namespace: meta.Namespace}},
 		},
-		uninstallFile: &kubeobject.Object[jobSpec]{APIVersion: "batch/v1", Kind: "Job", Metadata: meta, Spec: jobSpec{
+		uninstallFile: &kubeobject.Object[jobSpec]{APIVersion: "batch/v1", Kind: "Job", Metadata: job, Spec: jobSpec{
 			BackoffLimit: uninstallRetries,
 			Template: jobTemplate{jobPod{
 				ServiceAccountName: meta.Name, RestartPolicy: "Never",
