@@ -55,6 +55,7 @@ func (q *explainer) explainStackFile(query string, s *stack.Stack, c *stack.Comp
 		}
 	}
 	f.Reads = append(f.Reads, Read{objectOf(s.Stack), fields})
+	f.Reads = append(f.Reads, q.findApplications(query, c)...)
 	for _, settings := range q.model.Stacks.Settings {
 		f.Reads = append(f.Reads, Read{objectOf(settings), []string{"spec"}})
 	}

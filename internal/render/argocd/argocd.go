@@ -48,6 +48,9 @@ type Application struct {
 // Name returns the name of the Application.
 func (a *Application) Name() string { return a.Metadata.Name.Text }
 
+// Position returns where the Application is.
+func (a *Application) Position() problem.Pos { return a.positionAt(a.Metadata.Name.Line) }
+
 // positionAt returns the position of a line of the Application's file.
 func (a *Application) positionAt(line int) problem.Pos {
 	return problem.Pos{Layer: a.layer, File: a.file, Line: line}

@@ -52,6 +52,12 @@ const pruneAnnotation = "kustomize.toolkit.fluxcd.io/prune"
 // maxName leaves room for what controllers add to the names of objects.
 const maxName = 63
 
+// ObjectName returns the name of the objects of an Application, or of a source of it that is not the first,
+// and of the folder that they are in.
+func ObjectName(component string, names ...string) string {
+	return stack.ShortenName(strings.Join(append([]string{component}, names...), "--"), maxName)
+}
+
 // Translate returns the objects of Flux that do what an Application does, sorted by file.
 func Translate(a *Application, c Component) ([]Object, problem.List) {
 	t := &translator{app: a, component: c}
@@ -203,7 +209,7 @@ func (t *translator) listSources() []*source {
 
 // addSource adds the objects of a source that is deployed, the i-th one that is written.
 func (t *translator) addSource(i int, s *source, releases map[string]bool) {
-	p := part{source: s, name: t.component.Metadata.Name + "--" + t.app.Name()}
+	suffixes := []string{t.app.Name()}
 	t.deployed++
 	if t.deployed > 1 {
 		suffix := strconv.Itoa(i + 1)
@@ -214,9 +220,9 @@ func (t *translator) addSource(i int, s *source, releases map[string]bool) {
 			t.addf(s.Name.Line, "", "the name of a source cannot be %q", text.Shorten(suffix, 100))
 			return
 		}
-		p.name += "--" + suffix
+		suffixes = append(suffixes, suffix)
 	}
-	p.name = stack.ShortenName(p.name, maxName)
+	p := part{source: s, name: ObjectName(t.component.Metadata.Name, suffixes...)}
 	if s.Plugin.Kind != 0 {
 		t.addf(s.Plugin.Line, "render it in a job, and name the result", "a plugin of Argo CD cannot be translated")
 		return
@@ -302,7 +308,7 @@ func (t *translator) addNamespace() {
 		}
 		o.Metadata.Labels = meta.Labels
 	}
-	folder := stack.ShortenName(t.component.Metadata.Name+"--"+t.app.Name(), maxName)
+	folder := ObjectName(t.component.Metadata.Name, t.app.Name())
 	t.objects = append(t.objects, Object{File: path.Join(folder, "namespace.yaml"), Value: o})
 }
 
