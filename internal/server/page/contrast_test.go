@@ -4,21 +4,16 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"strings"
 	"testing"
 )
 
 // TestContrast: every text can be read on its ground, in light and dark (WCAG 2.2, 1.4.3 and 1.4.11).
 func TestContrast(t *testing.T) {
 	data, _ := Asset("fairlead.css")
-	light, dark, found := strings.Cut(string(data), "@media (prefers-color-scheme: dark)")
-	if !found {
-		t.Fatal("there is no dark theme")
-	}
-	for theme, text := range map[string]string{"light": light, "dark": dark[:strings.Index(dark, "\n  }\n}")]} {
+	for i, theme := range []string{"light", "dark"} {
 		colors := map[string]string{}
-		for _, m := range regexp.MustCompile(`--([a-z-]+): (#[0-9a-f]{6});`).FindAllStringSubmatch(text, -1) {
-			colors[m[1]] = m[2]
+		for _, m := range regexp.MustCompile(`--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);`).FindAllStringSubmatch(string(data), -1) {
+			colors[m[1]] = m[2+i]
 		}
 		for _, pair := range []struct {
 			text, ground string

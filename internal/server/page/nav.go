@@ -19,7 +19,11 @@ type navLink struct {
 	Name, Address string
 	Here          bool
 	Count         int
+	Key           string // after g, it leads there
 }
+
+// pageKeys are the keys of pages.
+var pageKeys = map[string]string{"": "o", "commits": "c", "fleet": "f", "problems": "p", "history": "h", "environments": "e"}
 
 // listLinks returns the links to pages; here is the address of the one that they are on.
 func (f Frame) listLinks(all []pageLink, here string) (links []navLink) {
@@ -27,7 +31,7 @@ func (f Frame) listLinks(all []pageLink, here string) (links []navLink) {
 		if !f.Questions && (l.address == "explain" || l.address == "diff") {
 			continue
 		}
-		link := navLink{l.name, l.address, l.address == here, 0}
+		link := navLink{l.name, l.address, l.address == here, 0, pageKeys[l.address]}
 		if l.address == "problems" {
 			link.Count = f.Problems
 		}
@@ -42,6 +46,14 @@ func findHere(path string) string {
 	here, _, _ = strings.Cut(here, "?")
 	return here
 }
+
+// Keyed returns the pages that have a key.
+func (d framed) Keyed() []navLink {
+	return slices.DeleteFunc(slices.Concat(d.Links, d.More), func(l navLink) bool { return l.Key == "" })
+}
+
+// IsLive reports whether the page follows the state.
+func (d framed) IsLive() bool { return d.Follow && !d.View.Paused }
 
 // IsMore reports whether the page is one that the head names only when asked.
 func (d framed) IsMore() bool {

@@ -64,6 +64,8 @@ type Frame struct {
 	Refresh bool
 	// Follow has the page follow the state, and Questions reports whether there are pages that explain.
 	Follow, Questions bool
+	// View is how the reader wants to see pages.
+	View View
 	// Query is what was searched for.
 	Query string
 }

@@ -35,6 +35,8 @@ func newView(of any, f Frame) (name, title string, view any) {
 		return "explain", "Explain", a
 	case Diff:
 		return "diff", "Differences", a
+	case Settings:
+		return "settings", "Settings", a
 	case answer.Found:
 		return "search", "Search", searchView{a}
 	default:

@@ -11,6 +11,7 @@ import (
 
 	_ "embed" // openapi.json
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -62,15 +63,12 @@ func (s *site) serveFixed(contentType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { s.writeBody(w, r, http.StatusOK, contentType, body) }
 }
 
-// methodNotAllowed answers a method that the address does not have.
-func (s *site) methodNotAllowed(method string) http.HandlerFunc {
-	allow := method
-	if method == http.MethodGet {
-		allow = "GET, HEAD"
-	}
+// methodNotAllowed answers a method that the address does not have beside those that it has.
+func (s *site) methodNotAllowed(methods []string) http.HandlerFunc {
+	allow := strings.Replace(strings.Join(methods, ", "), http.MethodGet, "GET, HEAD", 1)
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
-		s.writeJSON(w, r, http.StatusMethodNotAllowed, errorAnswer{"the method " + r.Method + " is not allowed here", "use " + method})
+		s.writeJSON(w, r, http.StatusMethodNotAllowed, errorAnswer{"the method " + r.Method + " is not allowed here", "use " + text.Join(methods, " or ")})
 	}
 }
 
@@ -96,24 +94,34 @@ func (s *site) writeTaggedJSON(w http.ResponseWriter, r *http.Request, v any) {
 		return
 	}
 	digest := sha256.Sum256(body)
-	s.writeTagged(w, r, "application/json", `"`+base64.RawURLEncoding.EncodeToString(digest[:16])+`"`, string(body)+"\n")
-}
-
-// writeTagged answers with a body; a client that has it already gets none.
-func (s *site) writeTagged(w http.ResponseWriter, r *http.Request, contentType, tag, body string) {
-	w.Header().Set("ETag", tag)
-	w.Header().Set("Cache-Control", "private, no-cache")
-	if hasTag(r.Header.Get("If-None-Match"), tag) {
-		w.WriteHeader(http.StatusNotModified)
+	if hasTagged(w, r, `W/"`+base64.RawURLEncoding.EncodeToString(digest[:16])+`"`) {
 		return
 	}
-	s.writeBody(w, r, http.StatusOK, contentType, body)
+	body = append(body, '\n')
+	var packed []byte
+	if acceptsGzip(r) {
+		packed = pack(body)
+	}
+	s.writePacked(w, r, http.StatusOK, "application/json", body, packed)
+}
+
+// hasTagged sets the tag of an answer, and reports whether the client has that answer already, which it is
+// told then. Tags are weak: an answer that is packed has other bytes.
+func hasTagged(w http.ResponseWriter, r *http.Request, tag string) bool {
+	w.Header().Set("ETag", tag)
+	w.Header().Set("Cache-Control", "private, no-cache")
+	w.Header().Add("Vary", "Accept-Encoding")
+	if hasTag(r.Header.Get("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return true
+	}
+	return false
 }
 
 // hasTag reports whether a tag is among those of If-None-Match.
 func hasTag(header, tag string) bool {
 	for one := range strings.SplitSeq(header, ",") {
-		if strings.TrimPrefix(strings.TrimSpace(one), "W/") == tag {
+		if strings.TrimPrefix(strings.TrimSpace(one), "W/") == strings.TrimPrefix(tag, "W/") {
 			return true
 		}
 	}

@@ -44,7 +44,7 @@ func fleetQuestionsOf(t *testing.T) []fleetQuestion {
 		tag := askFleet(fleetQuestion{to: full, question: one.name, query: one.query}).Header().Get("ETag")
 		asked[one.name] = true
 		all = append(all,
-			fleetQuestion{full, one.name, one.query, "", 200}, fleetQuestion{full, one.name, one.query, `"old"`, 200}, fleetQuestion{full, one.name, one.query, `"old", W/` + tag, 304},
+			fleetQuestion{full, one.name, one.query, "", 200}, fleetQuestion{full, one.name, one.query, `"old"`, 200}, fleetQuestion{full, one.name, one.query, `"old", ` + tag, 304},
 			fleetQuestion{full, one.name, "colour=blue", "", 400},
 			fleetQuestion{New(Options{}), one.name, one.query, "", 404}, fleetQuestion{away, one.name, one.query, "", 503})
 	}

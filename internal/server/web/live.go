@@ -51,7 +51,7 @@ func (s *site) followPage(w http.ResponseWriter, r *http.Request, target *url.UR
 	last := ""
 	for {
 		state, changed := s.options.Store.Version()
-		p, err := s.loadPage(r.Context(), target, state)
+		p, err := s.loadPage(r.Context(), target, readView(r), state)
 		event := ": beat\n\n"
 		if err == nil && p.version != last {
 			last, event = p.version, "event: version\ndata: "+p.version+"\n\n"

@@ -118,6 +118,7 @@ func TestDescribedAnswers(t *testing.T) {
 	d.to.ServeHTTP(w, d.request())
 	c.answer(t, "post", "/webhooks/{forge}", w)
 	c.answer(t, "post", "/webhooks/{tool}/{cluster}", ask(open(fleet()), http.MethodPut, "/webhooks/flux/east-1"))
+	c.answerSettings(t)
 	c.answer(t, "post", "/webhooks/{forge}", ask(open(fleet()), http.MethodPut, "/webhooks/github"))
 	for _, r := range fleetReports(t) {
 		w := httptest.NewRecorder()

@@ -170,7 +170,7 @@ func TestTags(t *testing.T) {
 	h := open(store)
 	for _, address := range append([]string{"/api/v1/status", "/api/v1/environments/dev", "/api/v1/overview", "/api/v1/commits"}, allPages[:len(allPages)-1]...) {
 		tag := ask(h, http.MethodGet, address).Header().Get("ETag")
-		again := askTagged(h, address, "W/"+tag)
+		again := askTagged(h, address, strings.TrimPrefix(tag, "W/"))
 		if tag == "" || again.Code != http.StatusNotModified || again.Body.Len() > 0 {
 			t.Errorf("%s with the tag %q is %d", address, tag, again.Code)
 		}

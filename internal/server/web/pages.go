@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
@@ -16,6 +17,7 @@ type rendered struct {
 	code     int
 	redirect string
 	body     []byte
+	packed   []byte // body, as gzip
 	version  string // another one when the page is
 }
 
@@ -57,20 +59,20 @@ func (c *pageCache) find(address string) *cachedPage {
 }
 
 // loadPage returns the page of an address, made of the state of a version.
-func (s *site) loadPage(ctx context.Context, target *url.URL, state uint64) (rendered, error) {
-	one := s.pages.find(target.EscapedPath() + "?" + target.RawQuery)
+func (s *site) loadPage(ctx context.Context, target *url.URL, view page.View, state uint64) (rendered, error) {
+	one := s.pages.find(view.String() + " " + target.EscapedPath() + "?" + target.RawQuery)
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	now := s.options.Now()
 	if !one.made.IsZero() && one.state == state && now.Sub(one.made) < cachedFor {
 		return one.page, one.err
 	}
-	one.page, one.err = s.renderPage(ctx, target)
+	one.page, one.err = s.renderPage(ctx, target, view)
 	one.state, one.made = state, now
 	return one.page, one.err
 }
 
-func (s *site) renderPage(ctx context.Context, target *url.URL) (rendered, error) {
+func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) (rendered, error) {
 	src, path, query := s.readSource(ctx), target.EscapedPath(), target.Query()
 	f := s.findAt(ctx, src, path, query)
 	isUnasked := isQuestion(path) && f.code == http.StatusBadRequest
@@ -80,10 +82,9 @@ func (s *site) renderPage(ctx context.Context, target *url.URL) (rendered, error
 	if f.redirect != "" {
 		return rendered{code: http.StatusFound, redirect: f.redirect}, nil
 	}
-	frame := page.Frame{
-		Path: path, API: strings.TrimPrefix(answerPath(path), "/"), Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil,
-		Refresh: query.Get("refresh") != "off" && !isQuestion(path), Follow: !isQuestion(path),
-	}
+	frame := s.newFrame(src, path, view)
+	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path)
+	frame.Refresh = frame.Follow && query.Get("refresh") != "off"
 	if target.RawQuery != "" {
 		frame.Path += "?" + target.RawQuery
 		frame.API += "?" + target.RawQuery
@@ -95,7 +96,12 @@ func (s *site) renderPage(ctx context.Context, target *url.URL) (rendered, error
 		frame.Query = query.Get("q")
 	}
 	body, version, err := page.Render(frame, newPage(f.answer, src.Names(), path, query))
-	return rendered{code: f.code, body: body, version: version}, err
+	return rendered{code: f.code, body: body, packed: pack(body), version: version}, err
+}
+
+// newFrame returns what is around the page of a path.
+func (s *site) newFrame(src answer.Source, path string, view page.View) page.Frame {
+	return page.Frame{View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil}
 }
 
 // answerPath returns the path of the answer of a page.
@@ -109,7 +115,7 @@ func answerPath(path string) string {
 // servePage answers with a page. A browser that has it already gets none.
 func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 	state, _ := s.options.Store.Version()
-	p, err := s.loadPage(r.Context(), r.URL, state)
+	p, err := s.loadPage(r.Context(), r.URL, readView(r), state)
 	if err != nil {
 		s.serveInternalError(w, r, err)
 		return
@@ -119,10 +125,12 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if p.code != http.StatusOK {
-		s.writeBody(w, r, p.code, htmlText, string(p.body))
+		s.writePacked(w, r, p.code, htmlText, p.body, p.packed)
 		return
 	}
-	s.writeTagged(w, r, htmlText, `"`+p.version+`"`, string(p.body))
+	if !hasTagged(w, r, `W/"`+p.version+`"`) {
+		s.writePacked(w, r, http.StatusOK, htmlText, p.body, p.packed)
+	}
 }
 
 // serveAnswer answers with what a page is made from.
@@ -148,11 +156,12 @@ func redirectBelow(w http.ResponseWriter, r *http.Request, path string) {
 
 // serveAsset answers with a file that pages need. Its path is another one in another build.
 func (s *site) serveAsset(w http.ResponseWriter, r *http.Request) {
-	data, contentType := page.Asset(r.PathValue("file"))
+	name := r.PathValue("file")
+	data, contentType := page.Asset(name)
 	if contentType == "" || r.PathValue("build") != page.Build {
 		s.refuse(http.StatusNotFound, NothingHere, "load the page again")(w, r)
 		return
 	}
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	s.writeBody(w, r, http.StatusOK, contentType, string(data))
+	s.writePacked(w, r, http.StatusOK, contentType, data, packAsset(name))
 }

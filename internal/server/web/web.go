@@ -70,11 +70,14 @@ const NothingHere = "there is nothing at this address"
 func New(o Options) http.Handler {
 	s := &site{options: o.withDefaults()}
 	mux := http.NewServeMux()
+	methods := map[string][]string{} // by path
 	for _, r := range s.allRoutes() {
 		mux.Handle(r.method+" "+r.path, r.handler)
-		if r.path != planQuestions { // the line of webhooks is about its other methods
-			mux.Handle(r.path, s.methodNotAllowed(r.method)) // all methods that no other line is about
-		}
+		methods[r.path] = append(methods[r.path], r.method)
+	}
+	delete(methods, planQuestions) // the line of webhooks is about its other methods
+	for path, allowed := range methods {
+		mux.Handle(path, s.methodNotAllowed(allowed)) // all methods that no other line is about
 	}
 	mux.HandleFunc("/", s.refuse(http.StatusNotFound, NothingHere, "/api/v1/openapi.json says what there is"))
 	sameOrigin := http.NewCrossOriginProtection() // so that other sites cannot make a browser wake us
@@ -114,7 +117,7 @@ type site struct {
 	streams     streams
 }
 
-// route is one path and the one method that it answers (GET includes HEAD).
+// route is one path and a method that it answers (GET includes HEAD).
 type route struct {
 	method, path string
 	handler      http.Handler
@@ -144,7 +147,8 @@ func (s *site) allRoutes() []route {
 		}
 		all = append(all, route{http.MethodGet, p.page, http.HandlerFunc(s.servePage)}, route{http.MethodGet, api + p.answer, http.HandlerFunc(s.serveAnswer)})
 	}
-	all = append(all, route{http.MethodGet, "/events", http.HandlerFunc(s.serveEvents)}, route{http.MethodGet, "/assets/{build}/{file}", http.HandlerFunc(s.serveAsset)})
+	all = append(all, route{http.MethodGet, "/events", http.HandlerFunc(s.serveEvents)}, route{http.MethodGet, "/assets/{build}/{file}", http.HandlerFunc(s.serveAsset)},
+		route{http.MethodGet, settingsPath, http.HandlerFunc(s.serveSettings)}, route{http.MethodPost, settingsPath, http.HandlerFunc(s.serveView)})
 	all = append(all, s.fleetRoutes()...)
 	if s.options.Webhooks != nil {
 		all = append(all, route{http.MethodPost, webhooks, s.options.Webhooks}, route{http.MethodPost, clusterReports, s.options.Webhooks})

@@ -66,6 +66,8 @@ func TestPage(t *testing.T) {
 	t.Run("live", func(t *testing.T) {
 		followChanges(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL, store)
 	})
+	t.Run("keys", func(t *testing.T) { useKeys(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
+	t.Run("settings", func(t *testing.T) { changeView(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
 	for _, v := range []View{{1280, false, true}, {400, true, true}} { // the other two have the same boxes, and the same colors
 		t.Run(fmt.Sprintf("%d dark %v", v.Width, v.Dark), func(t *testing.T) {
 			w := browser.Open(t, v)
@@ -89,10 +91,10 @@ func readWithoutScript(t *testing.T, w *Window, root string) {
 	w.WaitFor("main", "it soaks for 30m") // where is my commit, and why is it not in prod
 	w.Click(`nav a[href="../problems"]`)
 	w.WaitFor(`main a[href="https://github.com/acme/fleet/blob/`+newest+`/values.yaml#L7"]`, "values.yaml:7") // what failed
-	w.Submit(`header input`, "limits")
+	w.Submit(`header [role="search"] input`, "limits")
 	w.WaitFor("main", "Raise limits")
 	w.Visit(root + "/health")
-	w.Submit(`header input`, "prod")
+	w.Submit(`header [role="search"] input`, "prod")
 	if got := w.Address(); got != "/environments/prod" {
 		t.Errorf("the search for a name leads to %s", got)
 	}

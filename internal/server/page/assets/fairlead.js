@@ -104,18 +104,50 @@
     }, 200);
   });
 
-  // Shortcuts: / searches, g and a letter goes to a page.
-  const pages = { o: "", e: "environments", c: "commits", p: "problems", h: "health" };
+  // Shortcuts: ? lists them; a reader may have turned them off.
+  const help = document.getElementById("keys");
+  const rowsOfPage = "main tbody tr, main .list > li, main .needs > li";
+  const find = (selector, inside = document) => [...inside.querySelectorAll(selector)].find((e) => e.checkVisibility());
+  function moveRow(step) {
+    const rows = [...document.querySelectorAll(rowsOfPage)].filter((row) => row.checkVisibility() && find("a[href], summary", row));
+    if (rows.length === 0) return;
+    const now = rows.indexOf(document.activeElement.closest(rowsOfPage));
+    const row = rows[now < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.min(Math.max(now + step, 0), rows.length - 1)];
+    find("a[href], summary", row).focus();
+    row.scrollIntoView({ block: "nearest" });
+  }
+  function explain() {
+    const cell = document.activeElement.closest("td, tr, li"), link = 'a[href*="explain?"]';
+    const to = (cell && cell.querySelector(link)) || document.querySelector("main " + link) || document.querySelector('nav a[href$="explain"]');
+    if (to) to.click();
+  }
   let going = false;
+  const keys = {
+    "/": () => find('form[role="search"] input').focus(),
+    "?": () => help.showModal(),
+    j: () => moveRow(1),
+    k: () => moveRow(-1),
+    e: explain,
+    l: () => (find('main a[href*="levers/"], main form[action*="levers/"] button') || document.getElementById("main")).focus(),
+  };
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
-    if (event.key === "/") {
-      event.preventDefault();
-      document.querySelector("header input").focus();
-    } else if (going && event.key in pages) {
-      location.href = root + pages[event.key];
-    }
+    if (!help || help.open || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    const leads = going && help.querySelector('[data-key="' + CSS.escape(event.key) + '"]');
     going = event.key === "g";
+    if (leads) {
+      location.href = leads.href;
+    } else if (Object.hasOwn(keys, event.key)) {
+      event.preventDefault();
+      keys[event.key]();
+    }
+  });
+
+  // Paper has no parts to open.
+  addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll("main details:not([open])")) {
+      part.open = true;
+      addEventListener("afterprint", () => (part.open = false), { once: true });
+    }
   });
 
   showTimes();

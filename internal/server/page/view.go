@@ -1,0 +1,74 @@
+package page
+
+import "net/url"
+
+// View is how a reader wants to see all pages.
+type View struct {
+	// Theme is "light" or "dark"; "" follows the system.
+	Theme string
+	// Paused keeps pages from following the state, and NoKeys turns the shortcuts off.
+	Paused, NoKeys bool
+}
+
+// autoTheme is what forms call the theme of the system.
+const autoTheme = "auto"
+
+// ParseView returns what a text of String says; of any other text, what it understands.
+func ParseView(text string) View {
+	values, err := url.ParseQuery(text)
+	if err != nil {
+		return View{}
+	}
+	return View{}.With(values)
+}
+
+// With returns the view with the changes of a form.
+func (v View) With(form url.Values) View {
+	switch theme := form.Get("theme"); theme {
+	case "light", "dark":
+		v.Theme = theme
+	case autoTheme:
+		v.Theme = ""
+	}
+	v.Paused, v.NoKeys = isOff(form.Get("live"), v.Paused), isOff(form.Get("keys"), v.NoKeys)
+	return v
+}
+
+func isOff(value string, before bool) bool {
+	switch value {
+	case "off":
+		return true
+	case "on":
+		return false
+	}
+	return before
+}
+
+// String returns the view as a text for a cookie.
+func (v View) String() string {
+	values := url.Values{}
+	if v.Theme != "" {
+		values.Set("theme", v.Theme)
+	}
+	if v.Paused {
+		values.Set("live", "off")
+	}
+	if v.NoKeys {
+		values.Set("keys", "off")
+	}
+	return values.Encode()
+}
+
+// Settings is the page on which a reader changes the view.
+type Settings struct{ View }
+
+// themeChoice is a theme that may be chosen.
+type themeChoice struct {
+	Name, Words string
+	Selected    bool
+}
+
+// Themes returns the themes that may be chosen.
+func (s Settings) Themes() []themeChoice {
+	return []themeChoice{{autoTheme, "as the system", s.Theme == ""}, {"light", "light", s.Theme == "light"}, {"dark", "dark", s.Theme == "dark"}}
+}

@@ -1,0 +1,73 @@
+package browsertest
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// press types a key that no field is to get.
+func (w *Window) press(key string) { w.t.Helper(); w.Run(chromedp.KeyEvent(key)) }
+
+// useKeys goes through the page without a mouse.
+func useKeys(t *testing.T, w *Window, root string) {
+	w.Visit(root + "/")
+	w.WaitFor("time", "ago")
+	w.press("?")
+	w.WaitUntil(`document.querySelector("dialog").open`)
+	checkAccessible(t, w, "the list of shortcuts")
+	w.press("\x1b")
+	w.WaitUntil(`!document.querySelector("dialog").open`)
+	w.press("g")
+	w.press("c")
+	w.WaitUntil(`location.pathname === "/commits" && document.readyState === "complete"`)
+	w.WaitFor("time", "ago")
+	w.press("j")
+	w.press("j")
+	w.WaitUntil(`document.activeElement.getAttribute("href") === "./commits/` + older + `"`)
+	w.press("k")
+	w.WaitUntil(`document.activeElement.getAttribute("href") === "./commits/` + newest + `"`)
+	w.press("\r")
+	w.WaitUntil(`location.pathname === "/commits/` + newest + `" && document.readyState === "complete"`)
+	w.WaitFor("time", "ago")
+	w.press("e")
+	w.WaitUntil(`location.pathname === "/explain" && document.readyState === "complete"`)
+}
+
+// changeView chooses a theme, pauses changes, and turns the shortcuts off: pages are so from then on, and
+// nothing else is remembered.
+func changeView(t *testing.T, w *Window, root string) {
+	ground := func() (color string) {
+		w.Ask("getComputedStyle(document.body).backgroundColor", &color)
+		return color
+	}
+	w.Visit(root + "/settings")
+	light := ground()
+	checkAccessible(t, w, "/settings")
+	w.Run(chromedp.Click(`input[value="dark"]`, chromedp.ByQuery), chromedp.Click(`input[name="keys"][value="off"]`, chromedp.ByQuery))
+	w.Click("main button")
+	if dark := ground(); dark == light {
+		t.Errorf("dark pages are %s as light ones are", dark)
+	}
+	w.Visit(root + "/problems?q=LOG")
+	w.press("g")
+	w.press("c")
+	w.Run(chromedp.Click("nav .more summary", chromedp.ByQuery))
+	w.Click(`nav button[name="live"]`)
+	if got := w.Address(); got != "/problems?q=LOG" {
+		t.Errorf("to pause leads to %s", got)
+	}
+	var is bool
+	w.Ask(`document.documentElement.dataset.page === "" && document.querySelector("dialog") === null && document.documentElement.dataset.theme === "dark"`, &is)
+	if !is {
+		t.Errorf("the page does not remember its settings")
+	}
+	w.Visit(root + "/settings")
+	for _, name := range []string{"theme", "live", "keys"} {
+		w.Run(chromedp.Click(`input[name="`+name+`"]`, chromedp.ByQuery))
+	}
+	w.Click("main button")
+	if again := ground(); again != light {
+		t.Errorf("pages that are light again are %s, and were %s", again, light)
+	}
+}
