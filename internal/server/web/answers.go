@@ -100,7 +100,7 @@ func (s *site) writeTaggedJSON(w http.ResponseWriter, r *http.Request, v any) {
 	body = append(body, '\n')
 	var packed []byte
 	if acceptsGzip(r) {
-		packed = pack(body)
+		packed = packBody(body)
 	}
 	s.writePacked(w, r, http.StatusOK, "application/json", body, packed)
 }

@@ -13,8 +13,8 @@ import (
 // minPacked is the least size of what is worth packing: less fits into one packet anyway.
 const minPacked = 1 << 10
 
-// pack returns a body as gzip; nil if this is not worth it.
-func pack(body []byte) []byte {
+// packBody returns a body as gzip; nil if this is not worth it.
+func packBody(body []byte) []byte {
 	if len(body) < minPacked {
 		return nil
 	}
@@ -33,7 +33,7 @@ func packAsset(name string) []byte {
 		return kept.([]byte)
 	}
 	data, _ := page.Asset(name)
-	packed := pack(data)
+	packed := packBody(data)
 	packedAssets.Store(name, packed)
 	return packed
 }

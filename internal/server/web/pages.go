@@ -96,7 +96,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 		frame.Query = query.Get("q")
 	}
 	body, version, err := page.Render(frame, newPage(f.answer, src.Names(), path, query))
-	return rendered{code: f.code, body: body, packed: pack(body), version: version}, err
+	return rendered{code: f.code, body: body, packed: packBody(body), version: version}, err
 }
 
 // newFrame returns what is around the page of a path.

@@ -35,7 +35,7 @@ func (s *site) serveSettings(w http.ResponseWriter, r *http.Request) {
 		s.serveInternalError(w, r, err)
 		return
 	}
-	s.writePacked(w, r, http.StatusOK, htmlText, body, pack(body))
+	s.writePacked(w, r, http.StatusOK, htmlText, body, packBody(body))
 }
 
 // serveView remembers how a reader wants to see pages, and leads back to the page that it came from.
