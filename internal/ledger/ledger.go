@@ -109,6 +109,15 @@ type State struct {
 // Target returns the revision that Phase is about; "" if none was ever named.
 func (s State) Target() string { return cmp.Or(s.Attempted, s.Revision) }
 
+// Report returns a state as one report of an object.
+func (s State) Report(o Object, g Group) Report {
+	r := Report{Object: o, Group: g, Phase: s.Phase, Target: s.Target(), Message: s.Message, Said: s.Said}
+	if s.Attempted != "" {
+		r.Runs = s.Revision
+	}
+	return r
+}
+
 // isSame reports whether two states differ only in what each report brings anew, and in what a revision is
 // called.
 func (s State) isSame(other State) bool {

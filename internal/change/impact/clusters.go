@@ -2,8 +2,11 @@ package impact
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
@@ -14,6 +17,9 @@ type ClusterChange struct {
 	Manifest string           `json:"manifest"` // "namespace/name"
 	Steps    []provision.Step `json:"steps"`
 	Clouds   []CloudChange    `json:"clouds"`
+	// Rollout is which part of several changes this one is, and what the next one waits for, in
+	// sentences; "" if it is all.
+	Rollout string `json:"rollout,omitempty"`
 	// Unknown is why the steps are not known; "" if they are.
 	Unknown string `json:"unknown,omitempty"`
 }
@@ -58,6 +64,7 @@ func newClusterChange(folder string, old, new tree.Tree) (ClusterChange, bool) {
 		*side.state = state
 	}
 	c := compareStates(&current, &desired)
+	c.Rollout = describeRollout(&current, &desired)
 	return c, len(c.Steps) > 0 || c.Unknown != ""
 }
 
@@ -118,4 +125,19 @@ func compareClouds(before, after []provision.CloudCount) []CloudChange {
 		}
 	}
 	return all
+}
+
+// describeRollout returns which part of several changes a change of a manifest is.
+func describeRollout(current, desired *provision.State) string {
+	switch was, is := current.Rollout, desired.Rollout; {
+	case is != nil && is.From != nil:
+		return fmt.Sprintf("This is the phase %s of expand, switch and contract. The next phase is proposed when the management cluster reports this one as ready.", is.Phase)
+	case is != nil && len(is.Leaving) > 0:
+		return fmt.Sprintf("This is the first of two changes. The kubeconfig of %s and the credentials stay; what nothing needs any more is removed by the second change, which is proposed when the management cluster reports that the clusters are destroyed.", text.Join(list.Convert(is.Leaving, codeSpan), " and "))
+	case is != nil:
+		return "This is the first of two changes. The credentials stay; they are removed by the second change, which is proposed when the management cluster reports this one as ready."
+	case was != nil:
+		return fmt.Sprintf("This is the last change of those that began with the phase %s.", was.Phase)
+	}
+	return ""
 }

@@ -65,6 +65,9 @@ func (r Report) clusterRisks() []string {
 func (c ClusterChange) Markdown(steps int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n### Clusters of %s\n\n%s\n", codeSpan(c.Manifest), c.describeSteps())
+	if c.Rollout != "" {
+		fmt.Fprintf(&b, "\n%s\n", c.Rollout)
+	}
 	if len(c.Steps) == 0 || steps == 0 {
 		return b.String()
 	}
@@ -180,6 +183,9 @@ func (c ClusterChange) terminalText() string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "clusters of %s: %s\n", printableText(c.Manifest), text.Count(len(c.Steps), "step"))
+	if c.Rollout != "" {
+		fmt.Fprintf(&b, "  %s\n", printableText(c.Rollout))
+	}
 	for line := range strings.Lines(provision.Plan{Steps: c.Steps[:min(maxRows, len(c.Steps))]}.Text()) {
 		b.WriteString("  " + printableText(strings.TrimSuffix(line, "\n")) + "\n")
 	}

@@ -203,7 +203,7 @@ func (i *Inbox) Events() []Event {
 		if s.Phase == ledger.Unstated {
 			continue
 		}
-		all = append(all, i.eventOf(ledger.Report{Object: object, Group: s.Group, Phase: s.Phase, Target: s.Target(), Message: s.Message, Said: s.Said}))
+		all = append(all, i.eventOf(s.Report(object, s.Group)))
 	}
 	return all
 }

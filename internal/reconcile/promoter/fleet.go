@@ -10,9 +10,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
 
 // Ledger knows how clusters stand to an output.
@@ -56,7 +59,7 @@ func (m *Promoter) findFleet(s *stageState, need gate.Need, f gate.Facts) rollou
 		return rollout.Fleet{Unknown: "the output cannot be read"}
 	}
 	wanted.Merged = f.MergedAt
-	listed, _ := s.branch.Progress.ListClusters() // problems are reported where the branch is read
+	listed := s.memory.listed
 	w := newWanted(s.spec.Name, wanted, types, listed)
 	w.AllObjects = need.AllObjects
 	labels := map[string]map[string]string{}
@@ -130,13 +133,65 @@ func (m *Promoter) CountExpected(environment string, types []ClusterType) map[st
 	return newWanted(environment, ledger.Output{}, types, m.memoryOf(environment).listed).Expected
 }
 
-// noteListed remembers which clusters the branch of an environment expects by name, and has the ledger
-// know them.
+// noteListed remembers which clusters of an environment are expected by name: those that its branch lists,
+// and those that its output provisions and that are up. It has the ledger know them.
 func (m *Promoter) noteListed(s *stageState) {
 	s.memory.listed, _ = s.branch.Progress.ListClusters() // problems are reported where the branch is read
+	for _, a := range m.findAttached(s) {
+		if !slices.ContainsFunc(s.memory.listed, func(c *model.ListedCluster) bool { return c.Name == a.Cluster }) {
+			s.memory.listed = append(s.memory.listed, &model.ListedCluster{Name: a.Cluster, Type: a.ClusterType})
+		}
+	}
 	if m.options.Ledger != nil {
 		m.options.Ledger.SetListed(s.spec.Name, newWanted(s.spec.Name, ledger.Output{}, nil, s.memory.listed).Listed)
 	}
+}
+
+// attachedClusters are the clusters that an output attaches.
+type attachedClusters struct {
+	at  outputLocation
+	all []clusterfiles.Attached
+}
+
+// findAttached returns the clusters that the output provisions, and to which the management cluster has
+// applied the folder of their type.
+func (m *Promoter) findAttached(s *stageState) []clusterfiles.Attached {
+	if m.options.Inbox == nil || s.output.remote == nil || s.output.head == "" || s.output.remote.Mirror() == nil {
+		return nil
+	}
+	known := &s.memory.attached
+	if known.at != s.output {
+		folder := path.Join(s.output.folder, clusterfiles.Folder)
+		all, err := git.InspectTree(s.output.remote.Mirror(), s.output.head, func(output tree.Tree) ([]clusterfiles.Attached, error) {
+			if output.Sub(folder).IsEmpty() {
+				return nil, nil
+			}
+			return clusterfiles.ListAttached(output.Sub(s.output.folder)), nil
+		})
+		if err != nil { // publishing reports it
+			m.options.Logger.Debug("the provisioned clusters of an output cannot be read", "environment", s.spec.Name, "error", err)
+			return nil
+		}
+		*known = attachedClusters{s.output, all}
+	}
+	if len(known.all) == 0 {
+		return nil
+	}
+	applied := map[string]bool{}
+	m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
+		object, _, _ := strings.Cut(e.Object, "@")
+		if (e.Environment == s.spec.Name || e.Environment == "") && (e.Phase == rollout.Ready || e.Runs != "") {
+			applied[object] = true
+		}
+		return false, false
+	})
+	var up []clusterfiles.Attached
+	for _, a := range known.all {
+		if applied[a.Object] {
+			up = append(up, a)
+		}
+	}
+	return up
 }
 
 // findOutputs returns the head of the output, and the commits that clusters of the environment report,

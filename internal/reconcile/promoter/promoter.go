@@ -93,7 +93,8 @@ type memory struct {
 	loggedError    string // that was logged last
 	countedCommit  string // whose lead time was counted last
 	merged         mergedOutput
-	listed         []*model.ListedCluster // that the branch expects
+	listed         []*model.ListedCluster // that are expected
+	attached       attachedClusters
 }
 
 // New returns a Promoter.

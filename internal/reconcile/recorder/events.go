@@ -69,7 +69,7 @@ func (r *Recorder) events() []observe.Event {
 			continue
 		}
 		cluster := r.ledger.FindCluster(o.Cluster)
-		e := observe.NewEvent(ledger.Report{Object: o, Group: cluster.Group, Phase: s.Phase, Target: s.Target(), Message: s.Message, Said: s.Said})
+		e := observe.NewEvent(s.Report(o, cluster.Group))
 		e.Cluster, e.Proven = cluster.Name(), !cluster.Unproven
 		all = append(all, e)
 	}

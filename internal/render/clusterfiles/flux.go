@@ -119,7 +119,7 @@ func (r *renderer) renderKubeconfigs(folder string, m *clusters.Manifest) {
 // newAttachment returns the Kustomization that applies the folder of its cluster type to a new cluster.
 // It waits for the Secret with the kubeconfig by trying again.
 func (r *renderer) newAttachment(m *clusters.Manifest, u *clusters.Unit, after ...*kubeobject.Object[kustomizationSpec]) *kubeobject.Object[kustomizationSpec] {
-	k := r.newKustomization(stack.ShortenName("im-"+m.Project()+"-40-"+u.Name, maxName), u.Binding.ClusterType, after...)
+	k := r.newKustomization(attachmentName(m.Project(), u.Name), u.Binding.ClusterType, after...)
 	k.Spec.Prune, k.Spec.Wait = true, false
 	k.Spec.KubeConfig = &kubeConfig{SecretRef: kubeobject.Reference{Name: KubeconfigName(m, u.Name)}}
 	if len(u.Binding.Values) > 0 {

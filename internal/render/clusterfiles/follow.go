@@ -1,7 +1,9 @@
 package clusterfiles
 
 import (
+	"bytes"
 	"fmt"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -224,15 +226,9 @@ func (r *renderer) renderAlone(m *clusters.Manifest) tree.Tree {
 // those of credentials and kubeconfigs, and of cluster types.
 func (b *previousManifest) findCarrier() (Carrier, error) {
 	c := Carrier{Manifest: b.state.Path()}
-	flux, _ := b.files.Lookup(fluxFile)
-	decoder := yaml.NewDecoder(strings.NewReader(string(flux.Data)))
-	for {
-		var k kubeobject.Object[kustomizationSpec]
-		if err := decoder.Decode(&k); err != nil {
-			break // the end, or what somebody wrote: then nothing carries it out
-		}
+	for k := range readKustomizations(b.files) {
 		_, below, ours := strings.Cut(k.Spec.Path, b.folder+"/")
-		if k.Kind != "Kustomization" || k.Spec.KubeConfig != nil || !ours || below == credentialsFolder || below == kubeconfigsFolder {
+		if k.Spec.KubeConfig != nil || !ours || below == credentialsFolder || below == kubeconfigsFolder {
 			continue
 		}
 		c.Namespace = k.Metadata.Namespace
@@ -242,4 +238,18 @@ func (b *previousManifest) findCarrier() (Carrier, error) {
 		return c, fmt.Errorf("%s has no Kustomization that applies the manifest", fluxFile)
 	}
 	return c, nil
+}
+
+// readKustomizations yields the Kustomizations of Flux of a manifest, up to one that cannot be read.
+func readKustomizations(files tree.Tree) iter.Seq[kubeobject.Object[kustomizationSpec]] {
+	return func(yield func(kubeobject.Object[kustomizationSpec]) bool) {
+		flux, _ := files.Lookup(fluxFile)
+		decoder := yaml.NewDecoder(bytes.NewReader(flux.Data))
+		for {
+			var k kubeobject.Object[kustomizationSpec]
+			if decoder.Decode(&k) != nil || k.Kind == "Kustomization" && !yield(k) {
+				return
+			}
+		}
+	}
 }

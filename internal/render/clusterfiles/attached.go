@@ -1,0 +1,45 @@
+package clusterfiles
+
+import (
+	"path"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+)
+
+// Attached is a cluster of a manifest to which the management cluster applies the folder of a cluster
+// type.
+type Attached struct {
+	Cluster, ClusterType string
+	Object               string // "Kustomization/namespace/name", which applies it
+}
+
+// ListAttached returns the clusters that an output provisions and attaches, in the order of the folders of
+// the manifests. What of it cannot be read is left out.
+func ListAttached(output tree.Tree) []Attached {
+	var all []Attached
+	for folder, files := range listManifests(output) {
+		state, _, err := readLock(folder, files, nil)
+		if err != nil {
+			continue
+		}
+		attachments := map[string]string{} // the namespaces of Kustomizations with a kubeconfig
+		for k := range readKustomizations(files) {
+			if k.Spec.KubeConfig != nil {
+				attachments[k.Metadata.Name] = k.Metadata.Namespace
+			}
+		}
+		for _, c := range state.Spec.Kubernetes.Clusters {
+			name := attachmentName(path.Base(folder), c.Name)
+			if namespace, there := attachments[name]; there && state.ClusterTypes[c.Name] != "" {
+				all = append(all, Attached{c.Name, state.ClusterTypes[c.Name], "Kustomization/" + namespace + "/" + name})
+			}
+		}
+	}
+	return all
+}
+
+// attachmentName returns the name of the Kustomization that attaches a cluster of a project.
+func attachmentName(project, cluster string) string {
+	return stack.ShortenName("im-"+project+"-40-"+cluster, maxName)
+}
