@@ -26,16 +26,17 @@ import (
 // on them.
 type world struct {
 	*testing.T
-	server    *gittest.Server
-	now       time.Time
-	logs      logText
-	people    *gittest.Work // in the control plane
-	outPeople *gittest.Work // in the GitOps repository; nil until they are there
-	data      string
-	more      string // settings
-	place     string // of the control plane
-	kind      string // of the forge, in the settings
-	secret    map[string]string
+	server      *gittest.Server
+	now         time.Time
+	logs        logText
+	people      *gittest.Work // in the control plane
+	outPeople   *gittest.Work // in the GitOps repository; nil until they are there
+	data        string
+	more        string // settings
+	place       string // of the control plane
+	kind        string // of the forge, in the settings
+	secret      map[string]string
+	reportsFile string // a file with what clusters have reported; "" for none
 
 	writers map[string]*writer
 }
@@ -145,6 +146,11 @@ func (w *world) begin(data string, more ...func(*loop.Options)) *daemon {
 		Settings: w.settings(data), Store: d.store, Now: func() time.Time { return w.now }, Random: func() float64 { return 0 },
 		Logger: slog.New(slog.NewTextHandler(&w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
+	inbox, err := openReports(w.reportsFile)
+	if err != nil {
+		w.Fatal(err)
+	}
+	o.Inbox = inbox
 	for _, f := range more {
 		f(&o)
 	}

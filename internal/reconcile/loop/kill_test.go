@@ -24,6 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -33,6 +34,7 @@ const (
 	settingsVariable = "CYCLE_TEST_SETTINGS"
 	timeVariable     = "CYCLE_TEST_TIME"
 	stepVariable     = "CYCLE_TEST_STEP"
+	reportsVariable  = "CYCLE_TEST_REPORTS" // a file with what clusters have reported; "" for none
 	killed           = 137
 )
 
@@ -52,8 +54,14 @@ func daemonProcess() int {
 		fmt.Fprintln(os.Stderr, problems, err)
 		return 1
 	}
+	inbox, err := openReports(os.Getenv(reportsVariable))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	var step atomic.Int64
 	loop, err := loop.New(context.Background(), loop.Options{
+		Inbox:    inbox,
 		Settings: s, Now: func() time.Time { return now }, Random: func() float64 { return 0 },
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		BeforeEffect: func(what string) {
@@ -72,6 +80,14 @@ func daemonProcess() int {
 		return 1
 	}
 	return 0
+}
+
+// openReports returns what is in a file of reports; nil without a file.
+func openReports(file string) (observe.ReportSource, error) {
+	if file == "" {
+		return nil, nil
+	}
+	return observe.NewInbox(file)
 }
 
 // diesAt runs a cycle in a process of its own that dies at a step, and gives what it
@@ -93,7 +109,7 @@ func (w *world) diesAt(step int, data string) string {
 // command is a daemon's process.
 func (w *world) command(data string, more ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), settingsVariable+"="+w.settingsText(data), timeVariable+"="+w.now.Format(time.RFC3339), stepVariable+"=0")
+	cmd.Env = append(os.Environ(), settingsVariable+"="+w.settingsText(data), timeVariable+"="+w.now.Format(time.RFC3339), stepVariable+"=0", reportsVariable+"="+w.reportsFile)
 	cmd.Env = append(cmd.Env, more...)
 	return cmd
 }
@@ -273,6 +289,26 @@ func (w *world) drop(repo, branch string) {
 	gittest.Git(w, w.server.Dir(repo), "update-ref", "-d", "refs/heads/"+branch)
 }
 
+// killAtEveryStep runs a cycle that dies at each of its steps in turn, and checks that the next one comes to
+// the same end. It returns the steps.
+func (w *world) killAtEveryStep(before saved, want outcome) (steps []string) {
+	w.Helper()
+	for {
+		w.restore(before)
+		step := w.diesAt(len(steps)+1, w.data)
+		if step == "" {
+			return steps
+		}
+		steps = append(steps, step)
+		dead := w.save()
+		w.life(w.data)
+		w.wantOutcome(fmt.Sprintf("killed at step %d (%s), and begun again", len(steps), step), want)
+		w.restore(dead)
+		w.life(w.TempDir())
+		w.wantOutcome(fmt.Sprintf("killed at step %d (%s), and begun with nothing", len(steps), step), want)
+	}
+}
+
 // TestKilledAtEveryStep: whenever the process dies, the next one comes to the same
 // end, with the data folder that was left behind and without.
 func TestKilledAtEveryStep(t *testing.T) {
@@ -288,21 +324,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			w.life(w.data)
 			w.wantOutcome("a second cycle", want)
 
-			var steps []string
-			for {
-				w.restore(before)
-				step := w.diesAt(len(steps)+1, w.data)
-				if step == "" {
-					break
-				}
-				steps = append(steps, step)
-				dead := w.save()
-				w.life(w.data)
-				w.wantOutcome(fmt.Sprintf("killed at step %d (%s), and begun again", len(steps), step), want)
-				w.restore(dead)
-				w.life(t.TempDir())
-				w.wantOutcome(fmt.Sprintf("killed at step %d (%s), and begun with nothing", len(steps), step), want)
-			}
+			steps := w.killAtEveryStep(before, want)
 			w.wantOutcome("never killed", want)
 			if !slices.Contains(steps, test.want) {
 				t.Errorf("the steps were %q, without %q", steps, test.want)

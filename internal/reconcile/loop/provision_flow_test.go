@@ -1,0 +1,124 @@
+package loop_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+)
+
+const fleetManifestText = `apiVersion: claudie.io/v1beta1
+kind: InputManifest
+metadata:
+  name: edge
+  namespace: fleet
+  annotations: {fairlead.io/existing-secrets: fleet/hetzner}
+spec:
+  providers:
+    - {name: hetzner-1, providerType: hetzner, secretRef: {name: hetzner, namespace: fleet}}
+  nodePools:
+    dynamic:
+      - {name: control, providerSpec: {name: hetzner-1, region: hel1}, count: 3, serverType: cpx22, image: ubuntu-24.04}
+      - {name: work, providerSpec: {name: hetzner-1, region: hel1}, count: 2, serverType: cpx22, image: ubuntu-24.04}
+  kubernetes:
+    clusters:
+      - {name: one, version: 1.36.0, network: 192.168.2.0/24, pools: {control: [control], compute: [work]}}
+      - {name: two, version: 1.36.0, network: 192.168.3.0/24, pools: {control: [control], compute: []}}
+      - {name: three, version: 1.36.0, network: 192.168.4.0/24, pools: {control: [control], compute: [work]}}
+`
+
+const fleetBindingText = `apiVersion: fairlead.io/v1alpha1
+kind: ClusterBinding
+metadata: {name: edge}
+spec:
+  inputManifest: {name: edge}
+  clusters:
+    - {name: one, clusterType: cloud}
+    - {name: two, clusterType: edge}
+    - {name: three, clusterType: edge}
+`
+
+// reportManifest reports, as Flux on the management cluster does, how far the manifest is at the head of the
+// output.
+func (w *world) reportManifest(phase rollout.Phase) {
+	w.Helper()
+	inbox, err := observe.NewInbox(w.reportsFile)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.now = w.now.Add(time.Minute)
+	w.add(inbox, observe.Event{
+		Cluster: "management", Environment: "dev", Object: "Kustomization/flux-system/im-fleet-edge-20-inputmanifest",
+		Branch: "dev", Commit: w.head("out", "dev"), Phase: phase, When: w.now,
+	})
+}
+
+// TestProvisionedFleet: three clusters, of which one gets another pool and another one is decommissioned
+// in two changes, of which the second one comes after the first was reported as done. Whenever the process
+// dies, the next one comes to the same end.
+func TestProvisionedFleet(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.more += "parallel: 1\n"
+	w.reportsFile = filepath.Join(t.TempDir(), "reports")
+	const kubeconfig, attachment = "30-kubeconfigs/three.yaml", "name: im-fleet-edge-40-three"
+	change := func(text string) func() {
+		return func() { w.commitNow("dev", "change", map[string]string{"clusters/edge.yaml": text}) }
+	}
+	swapped := strings.NewReplacer("{name: work, ", "{name: work-v2, ", "serverType: cpx22, image: ubuntu-24.04}\n  kub", "serverType: cpx32, image: ubuntu-24.04}\n  kub", "[work]", "[work-v2]").Replace(fleetManifestText)
+	lines := strings.SplitAfter(swapped, "\n")
+	removed := strings.Replace(strings.Join(lines[:len(lines)-2], ""), "annotations: {", "annotations: {fairlead.io/decommission: \"true\", ", 1)
+	binding := strings.Join(strings.SplitAfter(fleetBindingText, "\n")[:8], "")
+	for _, step := range []struct {
+		name    string
+		before  func()
+		changes bool // something is proposed
+		body    string
+		has     string // what the output has then, and hasNot
+		hasNot  string
+	}{
+		{"made", func() {
+			w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": fleetManifestText, "clusters/binding.yaml": fleetBindingText})
+		}, true, "create the machines of compute pool work", attachment, "rollout:"},
+		{"pool swapped", change(swapped), true, "drain and remove nodes of compute pool work", "work-v2", "name: work\n"},
+		{"reported", func() { w.reportManifest(rollout.Ready) }, false, "", attachment, "rollout:"},
+		{"decommissioned", func() {
+			w.commitNow("dev", "three goes", map[string]string{"clusters/edge.yaml": removed, "clusters/binding.yaml": binding})
+		}, true, "This is the first of two changes. The kubeconfig of `three` and the credentials stay", kubeconfig, attachment},
+		{"at work", func() { w.reportManifest(rollout.Progressing) }, false, "", kubeconfig, attachment},
+		{"failed", func() { w.reportManifest(rollout.Failed) }, false, "", kubeconfig, attachment},
+		{"destroyed", func() { w.reportManifest(rollout.Ready) }, true, "This is the last change of those that began with the phase contract.", "30-kubeconfigs/two.yaml", kubeconfig},
+		{"quiet", func() {}, false, "", "30-kubeconfigs/two.yaml", "rollout:"},
+	} {
+		step.before()
+		w.now = w.now.Add(time.Hour)
+		before, head := w.save(), w.head("out", "dev")
+		w.life(w.data)
+		want := w.outcome()
+		steps := w.killAtEveryStep(before, want)
+		w.wantOutcome(step.name+": never killed", want)
+		if proposed := len(w.openOf("dev")) > 0; proposed != step.changes {
+			t.Fatalf("%s: something is proposed: %v; the steps were %v; the log:\n%s", step.name, proposed, steps, w.logs.String())
+		}
+		if step.changes {
+			if body := w.open("dev").Body; !strings.Contains(body, step.body) {
+				t.Errorf("%s: the pull request does not say %q:\n%s", step.name, step.body, body)
+			}
+			w.merge("dev")
+			w.life(w.data)
+			w.wantVerified("dev")
+		} else if w.head("out", "dev") != head {
+			t.Errorf("%s: the output changes", step.name)
+		}
+		var all strings.Builder
+		for file, text := range w.below("dev", "clusters/claudie/fleet-edge") {
+			all.WriteString(file + "\n" + text)
+		}
+		if !strings.Contains(all.String(), step.has) || strings.Contains(all.String(), step.hasNot) {
+			t.Errorf("%s: the output has not %q, or has %q:\n%s", step.name, step.has, step.hasNot, all.String())
+		}
+	}
+}
