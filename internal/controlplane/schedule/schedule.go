@@ -111,6 +111,9 @@ func inWorkspace(policy *model.Policy, t *model.Target) bool {
 // of the model, as indexes into the model's targets. The set must not be changed.
 func (p *Plan) Targets(clusterType int) Set { return p.rows[clusterType] }
 
+// Model returns the model that the plan is of.
+func (p *Plan) Model() *model.Model { return p.model }
+
 // Len returns the number of assignments.
 func (p *Plan) Len() int {
 	n := 0

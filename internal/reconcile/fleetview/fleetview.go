@@ -31,6 +31,8 @@ type View struct {
 	Ask func(ctx context.Context, question func(*ledgerdb.Store) error) error
 	// Now is the clock by which a question about the last days is answered.
 	Now func() time.Time
+
+	memory assignedMemory
 }
 
 // Query is what a question is about. What it does not name is everything.

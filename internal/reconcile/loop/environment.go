@@ -99,6 +99,9 @@ func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	if err := l.verifyRendering(ctx, e); err != nil {
 		return err
 	}
+	if !e.attempt.rendered.Problems.Stops() {
+		l.options.Store.SetPlan(e.name, e.cache.Plan())
+	}
 	if err := l.ephemerals.checkEphemeral(ctx, e); err != nil {
 		return err
 	}

@@ -29,6 +29,9 @@ func TestQuestions(t *testing.T) {
 	if err != nil || report.From != "dev" || report.To != "stage" || !strings.Contains(report.Text(), "dev") {
 		t.Errorf("the report is %+v, %v", report, err)
 	}
+	if plan := d.store.Snapshot().Plans["dev"]; plan == nil || plan.Len() != d.state("dev").Assignments || plan.Len() == 0 {
+		t.Errorf("the plan of dev is %+v, which has %d assignments", plan, d.state("dev").Assignments)
+	}
 	chain := d.store.Snapshot().Chain
 	has := chain.FindCommit(chain.Stages[0].Commit)
 	if has.Subject == "" || has.Author == "" || has.When.IsZero() || has.ID != chain.Stages[0].Commit {

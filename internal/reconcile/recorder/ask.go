@@ -88,3 +88,11 @@ func (r *Recorder) FindDrift(environment string, wanted []ledger.WantedObject) [
 	defer r.mu.Unlock()
 	return r.ledger.FindDrift(environment, wanted)
 }
+
+// VisitObjects calls visit with what each object of the clusters of an environment says, while nothing is
+// reported: see [ledger.Ledger.VisitObjects].
+func (r *Recorder) VisitObjects(environment string, visit func(c *ledger.Cluster, object string, s ledger.State)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ledger.VisitObjects(environment, visit)
+}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 )
 
 // Store keeps the latest reports. The zero Store is ready, and may be used by any number of
@@ -18,10 +20,11 @@ type Store struct {
 	cycle        Cycle
 	chain        Chain
 	controlPlane string
-	began        time.Time            // the cycle that runs; zero if none does
-	unfinished   map[string]time.Time // environments, by when their work began that has not ended well since
-	version      uint64               // counts the changes
-	changed      chan struct{}        // closed at the next change; nil if there is no reader
+	began        time.Time                 // the cycle that runs; zero if none does
+	plans        map[string]*schedule.Plan // by environment
+	unfinished   map[string]time.Time      // environments, by when their work began that has not ended well since
+	version      uint64                    // counts the changes
+	changed      chan struct{}             // closed at the next change; nil if there is no reader
 }
 
 // Version returns a number that is another one after each change, and a channel that is closed at the
@@ -62,6 +65,21 @@ func (s *Store) SetEnvironment(e Environment) {
 	s.announceChange()
 }
 
+// SetPlan replaces the assignments of an environment: those that it was rendered with when that had no
+// problems last.
+func (s *Store) SetPlan(environment string, p *schedule.Plan) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.plans[environment] == p {
+		return
+	}
+	if s.plans == nil {
+		s.plans = map[string]*schedule.Plan{}
+	}
+	s.plans[environment] = p
+	s.announceChange()
+}
+
 // SetRemovals replaces the locations that an environment has left, if it has a report.
 func (s *Store) SetRemovals(environment string, removals []Removal) {
 	removals = cloneRemovals(removals)
@@ -79,6 +97,7 @@ func (s *Store) RetainEnvironments(keep []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.environments, func(name string, _ Environment) bool { return !slices.Contains(keep, name) })
+	maps.DeleteFunc(s.plans, func(name string, _ *schedule.Plan) bool { return !slices.Contains(keep, name) })
 	maps.DeleteFunc(s.unfinished, func(name string, _ time.Time) bool { return !slices.Contains(keep, name) })
 	s.announceChange()
 }
@@ -118,6 +137,7 @@ func (s *Store) Snapshot() Snapshot {
 		Cycle:             s.cycle,
 		Chain:             s.chain.clone(),
 		ControlPlaneError: s.controlPlane,
+		Plans:             maps.Clone(s.plans),
 		Began:             s.began,
 		Unfinished:        make([]Unfinished, 0, len(s.unfinished)),
 	}
@@ -150,6 +170,9 @@ type Snapshot struct {
 	Chain Chain `json:"chain"`
 	// ControlPlaneError is why the control plane could not be read; "" if it was.
 	ControlPlaneError string `json:"controlPlaneError,omitempty"`
+	// Plans are the assignments of environments, by their names: those that each was rendered with when that
+	// had no problems last, in this process. Nothing may change them.
+	Plans map[string]*schedule.Plan `json:"-"`
 	// Began is when the running cycle began; zero if none runs.
 	Began time.Time `json:"-"`
 	// Unfinished are the environments whose work has not succeeded, sorted by name.

@@ -95,6 +95,9 @@ func (c *Cache) Assignments() int {
 	return c.plan.Len()
 }
 
+// Plan returns the assignments of the last run; nil if there was none.
+func (c *Cache) Plan() *schedule.Plan { return c.plan }
+
 // Options are the conditions of one run.
 type Options struct {
 	// Canceled reports whether the caller no longer wants the result; nil if it always

@@ -29,6 +29,8 @@ type Source struct {
 	// last 24 hours.
 	Clusters []fleetview.Overview
 	Refused  int
+	// Assigned is how clusters stand to what is assigned, by environment; nil where that was not asked.
+	Assigned map[string]*fleetview.AssignedRuns
 }
 
 // Status is the answer of /api/v1/status.

@@ -10,8 +10,8 @@ type pageLink struct{ name, address string }
 
 // pageLinks are the pages that people look for most, and moreLinks the others.
 var (
-	pageLinks = []pageLink{{"Overview", ""}, {"Commits", "commits"}, {"Problems", "problems"}}
-	moreLinks = []pageLink{{"Environments", "environments"}, {"Explain", "explain"}, {"Differences", "diff"}, {"Health", "health"}}
+	pageLinks = []pageLink{{"Overview", ""}, {"Commits", "commits"}, {"Fleet", "fleet"}, {"Problems", "problems"}}
+	moreLinks = []pageLink{{"Environments", "environments"}, {"Workloads", "workloads"}, {"Explain", "explain"}, {"Differences", "diff"}, {"Health", "health"}}
 )
 
 // navLink is a page in the head of another.

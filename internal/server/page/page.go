@@ -123,7 +123,7 @@ func loadTemplate(name, root string) (*template.Template, error) {
 	if kept, ok := templates.Load(templateKey{name, root}); ok {
 		return kept.(*template.Template), nil
 	}
-	t, err := template.New(name).Funcs(newFuncs(root)).ParseFS(files, "templates/frame.html", "templates/stations.html", "templates/"+name+".html")
+	t, err := template.New(name).Funcs(newFuncs(root)).ParseFS(files, "templates/frame.html", "templates/stations.html", "templates/matrix.html", "templates/"+name+".html")
 	if err == nil {
 		templates.Store(templateKey{name, root}, t)
 	}
@@ -137,9 +137,11 @@ func newFuncs(root string) template.FuncMap {
 		"short": text.ShortCommit, "sentence": formatSentence, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "stopState": stopState, "markText": markText,
+		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState,
 	}
 	for name, state := range map[string]answer.State{
-		"heldState": {Tone: answer.Stopped, Word: "held"}, "unknownState": {Tone: answer.Unknown, Word: "unknown"},
+		"notAssignedState": {Tone: answer.Unknown, Word: "not assigned"},
+		"heldState":        {Tone: answer.Stopped, Word: "held"}, "unknownState": {Tone: answer.Unknown, Word: "unknown"},
 		"readyState": {Tone: answer.Good, Word: "ready"}, "unreadyState": {Tone: answer.Bad, Word: "not ready"},
 		"answersState": {Tone: answer.Good, Word: "answers"}, "failingState": {Tone: answer.Bad, Word: "fails"},
 	} {

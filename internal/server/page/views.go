@@ -40,7 +40,7 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case answer.Found:
 		return "search", "Search", searchView{a}
 	default:
-		return "missing", "Not found", of
+		return newFleetView(of, f)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
@@ -92,4 +93,12 @@ func markText(mark string) string {
 		return "left out"
 	}
 	return ""
+}
+
+// shortVersion returns a version where little room is: a whole commit is shortened.
+func shortVersion(version string) string {
+	if len(version) == 40 && strings.Trim(version, "0123456789abcdef") == "" {
+		return text.ShortCommit(version)
+	}
+	return text.Limit(version, 24)
 }

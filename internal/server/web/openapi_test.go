@@ -159,6 +159,12 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 			targets = []string{"/environments/stage/pulls/12", "/environments/stage/pulls/1"}
 		case "/commits/{commit}":
 			targets = []string{"/commits/" + c4, "/commits/" + c2, "/commits/" + c4[:7], "/commits/none"}
+		case "/fleet":
+			targets = []string{"/fleet", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?env=later"}
+		case "/workloads/{workload}":
+			targets = []string{"/workloads/checkout", "/workloads/jobs", "/workloads/none"}
+		case "/assignments/{environment}/{clusterType}/{target}":
+			targets = []string{"/assignments/prod/large/checkout", "/assignments/dev/large/checkout", "/assignments/prod/small/search", "/assignments/prod/none/search"}
 		case "/search":
 			targets = []string{"/search?q=st", "/search?q=stage", "/search?q=chan"}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ var allPages = []string{
 func TestPagesAreAnswers(t *testing.T) {
 	s := &site{options: Options{Store: fleet(), Explain: explainNothing, Compare: compareNothing}.withDefaults()}
 	src := s.readState()
-	for _, address := range allPages {
+	for _, address := range append(slices.Clone(allPages), fleetPages...) {
 		path, query := splitAddress(t, address)
 		f := s.findAt(t.Context(), src, path, query)
 		data, err := json.Marshal(f.answer)
@@ -56,7 +57,7 @@ func TestPagesAreAnswers(t *testing.T) {
 // has refused to write.
 func TestNothingInline(t *testing.T) {
 	h := open(fleet())
-	for _, address := range allPages {
+	for _, address := range append(slices.Clone(allPages), fleetPages...) {
 		body := ask(h, http.MethodGet, address).Body.String()
 		for _, no := range []string{" style=", "<style", "<script>", " onclick", " onload", "ZgotmplZ", "javascript:", "<no value>"} {
 			if strings.Contains(body, no) {
@@ -159,7 +160,7 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%s: %d, Location %q, want %d, %q and %q in\n%s", c.target, w.Code, w.Header().Get("Location"), c.code, c.location, c.body, w.Body)
 		}
 	}
-	for _, address := range allPages {
+	for _, address := range append(slices.Clone(allPages), fleetPages...) {
 		checkLinks(t, h, address)
 	}
 }

@@ -24,6 +24,10 @@ var pagePaths = []struct{ page, answer string }{
 	{"/commits", "/commits"},
 	{"/commits/{commit}", "/commits/{commit}"},
 	{"/problems", "/problems"},
+	{"/fleet", "/fleet"},
+	{"/assignments/{environment}/{clusterType}/{target}", "/assignments/{environment}/{clusterType}/{target}"},
+	{"/workloads", "/workloads"},
+	{"/workloads/{workload}", "/workloads/{workload}"},
 	{"/explain", "/explain"},
 	{"/diff", "/diff"},
 	{"/search", "/search"},
@@ -49,7 +53,7 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 	for i, p := range parts {
 		name, err := url.PathUnescape(p)
 		if err != nil {
-			return missing(NothingHere, "")
+			return answerMissing(NothingHere, "")
 		}
 		parts[i] = name
 	}
@@ -75,14 +79,14 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 	case len(parts) == 1 && first == "health":
 		return found{src.Status(), http.StatusOK, ""}
 	}
-	return missing(NothingHere, "")
+	return findFleetAnswer(src, parts, query)
 }
 
 func newProblemFilter(query url.Values, text string) answer.ProblemFilter {
 	return answer.ProblemFilter{Environment: query.Get("env"), Kind: query.Get("kind"), Text: text}
 }
 
-func missing(sentence, hint string) found {
+func answerMissing(sentence, hint string) found {
 	return found{errorAnswer{sentence, hint}, http.StatusNotFound, ""}
 }
 
@@ -95,7 +99,7 @@ func findEnvironment(src answer.Source, name string) found {
 	if hint == "" {
 		hint = "/api/v1/environments lists those that there are"
 	}
-	return missing(fmt.Sprintf("there is no environment %q", name), hint)
+	return answerMissing(fmt.Sprintf("there is no environment %q", name), hint)
 }
 
 // findPull returns what a pull request changes. A page links to it while it is open.
@@ -103,7 +107,7 @@ func findPull(src answer.Source, name, number string) found {
 	n, err := strconv.Atoi(number)
 	one, ok := src.Pull(name, n)
 	if err != nil || !ok {
-		return missing(fmt.Sprintf("environment %q has no open pull request %q", name, number), "its forge knows those that were merged")
+		return answerMissing(fmt.Sprintf("environment %q has no open pull request %q", name, number), "its forge knows those that were merged")
 	}
 	return found{one, http.StatusOK, ""}
 }
@@ -116,11 +120,11 @@ func findCommit(src answer.Source, id string) found {
 	}
 	switch ids := src.FindCommits(id); len(ids) {
 	case 0:
-		return missing(fmt.Sprintf("commit %q is not among the newest of the base", id), "ask fairlead explain promotion about older ones")
+		return answerMissing(fmt.Sprintf("commit %q is not among the newest of the base", id), "ask fairlead explain promotion about older ones")
 	case 1:
 		return found{nil, http.StatusFound, "commits/" + ids[0]}
 	default:
-		return missing(fmt.Sprintf("several commits begin with %q", id), "write more of its id")
+		return answerMissing(fmt.Sprintf("several commits begin with %q", id), "write more of its id")
 	}
 }
 
@@ -157,6 +161,10 @@ func newPage(of any, names []string, path string, query url.Values) any {
 		return page.Problems{Problems: a, Filter: newProblemFilter(query, query.Get("q")), Environments: names}
 	case answer.Commits:
 		return page.Commits{Commits: a, Filter: answer.CommitFilter{Text: query.Get("q")}}
+	case answer.Fleet:
+		return page.Fleet{Fleet: a, Filter: page.ParseFleetFilter(query), Environments: names}
+	case answer.Workloads:
+		return page.Workloads{Workloads: a, Filter: page.ParseWorkloadFilter(query)}
 	case errorAnswer:
 		return missing
 	}

@@ -115,6 +115,7 @@ type site struct {
 	questions   admissions
 	pages       pageCache
 	streams     streams
+	assigned    assignedCache
 }
 
 // route is one path and a method that it answers (GET includes HEAD).

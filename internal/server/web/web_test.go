@@ -71,6 +71,7 @@ func fleet() *status.Store {
 		Outcome: status.OutcomeFailed, Error: "1 of 5 environments failed"})
 	s.SetControlPlane("401 Unauthorized")
 	s.SetPromotions(chain())
+	setPlans(s)
 	return s
 }
 

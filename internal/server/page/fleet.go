@@ -1,0 +1,364 @@
+package page
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+)
+
+// newFleetView returns the template, the title and the data of the page of an answer about what is assigned.
+func newFleetView(of any, f Frame) (name, title string, view any) {
+	switch a := of.(type) {
+	case Fleet:
+		return "fleet", "Fleet", a
+	case Workloads:
+		return "workloads", "Workloads", a
+	case answer.Assignment:
+		return "assignment", a.ClusterType + "/" + a.Target + " in " + a.Environment, assignmentView{a, f.Questions}
+	case answer.Workload:
+		return "workload", a.Name, newWorkloadView(a, f.Questions)
+	}
+	return "missing", "Not found", of
+}
+
+// Fleet is the page of the fleet: the answer, and how it was asked for.
+type Fleet struct {
+	answer.Fleet
+	Filter       answer.FleetFilter
+	Environments []string
+}
+
+// fleetParameters are the parameters of the fleet, and the fields of a filter that they set.
+var fleetParameters = []struct {
+	name  string
+	field func(f *answer.FleetFilter) *string
+}{
+	{"rows", func(f *answer.FleetFilter) *string { return &f.Rows }},
+	{"cols", func(f *answer.FleetFilter) *string { return &f.Columns }},
+	{"q", func(f *answer.FleetFilter) *string { return &f.Text }},
+	{"env", func(f *answer.FleetFilter) *string { return &f.Environment }},
+	{"team", func(f *answer.FleetFilter) *string { return &f.Team }},
+	{"workload", func(f *answer.FleetFilter) *string { return &f.Workload }},
+	{"target", func(f *answer.FleetFilter) *string { return &f.Target }},
+	{"type", func(f *answer.FleetFilter) *string { return &f.ClusterType }},
+	{"region", func(f *answer.FleetFilter) *string { return &f.Region }},
+	{"version", func(f *answer.FleetFilter) *string { return &f.Version }},
+}
+
+// ParseFleetFilter returns the filter that the parameters of an address mean.
+func ParseFleetFilter(query url.Values) answer.FleetFilter {
+	var f answer.FleetFilter
+	for _, p := range fleetParameters {
+		*p.field(&f) = query.Get(p.name)
+	}
+	if tone := answer.Tone(query.Get("state")); slices.Contains(answer.AllTones(), tone) {
+		f.State = tone
+	}
+	f.Differs = query.Get("differs") != ""
+	f.Page, _ = strconv.Atoi(query.Get("page")) // another text is the first page
+	f.ColumnPage, _ = strconv.Atoi(query.Get("cpage"))
+	return f
+}
+
+// addressOf returns the address of the fleet as a filter asks for it, from the root of the site.
+func addressOf(f answer.FleetFilter) string {
+	query := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	for _, p := range fleetParameters {
+		set(p.name, *p.field(&f))
+	}
+	set("state", string(f.State))
+	if f.Differs {
+		set("differs", "on")
+	}
+	for name, page := range map[string]int{"page": f.Page, "cpage": f.ColumnPage} {
+		if page > 1 {
+			set(name, strconv.Itoa(page))
+		}
+	}
+	if len(query) == 0 {
+		return "fleet"
+	}
+	return "fleet?" + query.Encode()
+}
+
+// narrow returns a filter for what is at a row or a column.
+func narrow(f answer.FleetFilter, side, name string) answer.FleetFilter {
+	f.Page, f.ColumnPage, f.Differs = 0, 0, false
+	switch side {
+	case answer.ByTeam:
+		f.Team = name
+	case answer.ByWorkload:
+		f.Workload = name
+	case answer.ByTarget:
+		f.Target = name
+	case answer.ByEnvironment:
+		f.Environment = name
+	case answer.ByClusterType:
+		f.ClusterType = name
+	case answer.ByRegion:
+		f.Region = name
+	}
+	return f
+}
+
+// nextLevel returns a filter with the rows and columns that say more of what it selects.
+func nextLevel(f answer.FleetFilter) answer.FleetFilter {
+	f.Rows, f.Columns = answer.ByTarget, answer.ByClusterType
+	if f.Workload == "" && f.Target == "" {
+		f.Rows = answer.ByWorkload
+	}
+	if f.Environment == "" {
+		f.Columns = answer.ByEnvironment
+	}
+	return f
+}
+
+// CellLink returns the way from a cell to what it is made of: the assignment, or the same one level down.
+func (v Fleet) CellLink(row answer.FleetRow, column int) string {
+	f := narrow(narrow(v.Filter, v.Rows, row.Name), v.Columns, v.Heads[column].Name)
+	if f.Environment != "" && f.ClusterType != "" && f.Target != "" {
+		return assignmentPath(f.Environment, f.ClusterType, f.Target)
+	}
+	return addressOf(nextLevel(f))
+}
+
+// RowLink returns the page of a row.
+func (v Fleet) RowLink(row answer.FleetRow) string { return v.sideLink(v.Rows, row.Name) }
+
+// HeadLink returns the page of a column.
+func (v Fleet) HeadLink(h answer.FleetHead) string { return v.sideLink(v.Columns, h.Name) }
+
+func (v Fleet) sideLink(side, name string) string {
+	switch {
+	case side == answer.ByWorkload && name != "":
+		return "workloads/" + url.PathEscape(name)
+	case side == answer.ByEnvironment:
+		return "environments/" + url.PathEscape(name)
+	}
+	return addressOf(nextLevel(narrow(v.Filter, side, name)))
+}
+
+// ShownState returns what a cell shows of its state: nil where all is well, or nothing is known.
+func (v Fleet) ShownState(c answer.FleetCell) *answer.State {
+	return worstOf(c.State, c.Worst, c.Assignments)
+}
+
+// worstOf returns the worst state with how many of all are in it; nil where all is well, or nothing is known.
+func worstOf(s *answer.State, worst, all int) *answer.State {
+	if s == nil || s.Tone == answer.Good {
+		return nil
+	}
+	word := s.Word
+	if all > 1 {
+		word = fmt.Sprintf("%s %d/%d", word, worst, all)
+	}
+	return &answer.State{Tone: s.Tone, Word: word}
+}
+
+// choice is one of several values that a person may choose.
+type choice struct {
+	Value, Text string
+	Selected    bool
+}
+
+func choicesOf(values []string, selected string) (all []choice) {
+	for _, v := range values {
+		all = append(all, choice{v, sideText(v), v == selected})
+	}
+	return all
+}
+
+// sideText returns what a side of the fleet is called.
+func sideText(side string) string {
+	if side == answer.ByClusterType {
+		return "cluster type"
+	}
+	return side
+}
+
+// RowChoices returns what rows may be.
+func (v Fleet) RowChoices() []choice { return choicesOf(answer.FleetSides(), v.Rows) }
+
+// ColumnChoices returns what columns may be.
+func (v Fleet) ColumnChoices() []choice { return choicesOf(answer.FleetSides(), v.Columns) }
+
+// StateChoices returns the states that may be asked for.
+func (v Fleet) StateChoices() (all []choice) {
+	for _, s := range answer.AssignedStates() {
+		all = append(all, choice{string(s.Tone), s.Word, s.Tone == v.Filter.State})
+	}
+	return all
+}
+
+// chip is a state with a count, or a part of the filter that a link takes away.
+type chip struct {
+	State *answer.State
+	Text  string
+	Link  string
+}
+
+// Counts returns how many assignments are in each state, the most urgent first.
+func (v Fleet) Counts() (all []chip) {
+	for _, s := range v.States {
+		f := v.Filter
+		f.State, f.Page, f.ColumnPage = s.State.Tone, 0, 0
+		all = append(all, chip{&answer.State{Tone: s.State.Tone, Word: s.State.Word + " " + groupDigits(s.Assignments)}, "", addressOf(f)})
+	}
+	return all
+}
+
+// kept are the parameters that have no field of the form: they are chips, and hidden fields.
+var kept = []string{"env", "workload", "target", "type", "region", "version"}
+
+// Kept returns the parts of the filter that have no field, with links to the fleet without them.
+func (v Fleet) Kept() (all []chip) {
+	for _, p := range fleetParameters {
+		f := v.Filter
+		value := *p.field(&f)
+		if value == "" || !slices.Contains(kept, p.name) {
+			continue
+		}
+		*p.field(&f) = ""
+		f.Page, f.ColumnPage = 0, 0
+		all = append(all, chip{nil, p.name + ": " + value, addressOf(f)})
+	}
+	return all
+}
+
+// Hidden returns the same as fields of the form.
+func (v Fleet) Hidden() (all []answer.Label) {
+	for _, p := range fleetParameters {
+		f := v.Filter
+		if value := *p.field(&f); value != "" && slices.Contains(kept, p.name) {
+			all = append(all, answer.Label{Key: p.name, Value: value})
+		}
+	}
+	return all
+}
+
+// pager is the way to the pages before and after.
+type pager struct {
+	Page, Pages      int
+	Newer, Later     string // addresses; "" for none
+	First, Last, All int    // of the items
+	What             string
+}
+
+func newPager(page, size, total int, what string, address func(page int) string) pager {
+	p := pager{Page: page, Pages: max(1, (total+size-1)/size), All: total, What: what, First: min(total, (page-1)*size+1), Last: min(total, page*size)}
+	if page > 1 {
+		p.Newer = address(page - 1)
+	}
+	if page < p.Pages {
+		p.Later = address(page + 1)
+	}
+	return p
+}
+
+// RowPager returns the way to other rows.
+func (v Fleet) RowPager() pager {
+	return newPager(v.Page, answer.FleetRows, v.Total, sideText(v.Rows)+"s", func(page int) string {
+		f := v.Filter
+		f.Page = page
+		return addressOf(f)
+	})
+}
+
+// ColumnPager returns the way to other columns.
+func (v Fleet) ColumnPager() pager {
+	return newPager(v.ColumnPage, answer.FleetColumns, v.TotalColumns, sideText(v.Columns)+"s", func(page int) string {
+		f := v.Filter
+		f.ColumnPage = page
+		return addressOf(f)
+	})
+}
+
+// IsExact reports whether a cell is one deployment target on one cluster type of one environment.
+func (v Fleet) IsExact() bool {
+	return v.Filter.Environment != "" && (v.Rows == answer.ByTarget && v.Columns == answer.ByClusterType || v.Rows == answer.ByClusterType && v.Columns == answer.ByTarget)
+}
+
+// IsFiltered reports whether anything is asked for but all.
+func (v Fleet) IsFiltered() bool {
+	return v.Filter.AssignmentFilter != answer.AssignmentFilter{} || v.Filter.Differs
+}
+
+func assignmentPath(environment, clusterType, target string) string {
+	return "assignments/" + url.PathEscape(environment) + "/" + url.PathEscape(clusterType) + "/" + url.PathEscape(target)
+}
+
+// groupDigits returns a number with commas between groups of digits.
+func groupDigits(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// Workloads is the page of workloads: the answer, and how it was asked for.
+type Workloads struct {
+	answer.Workloads
+	Filter answer.WorkloadFilter
+}
+
+// ParseWorkloadFilter returns the filter that the parameters of an address mean.
+func ParseWorkloadFilter(query url.Values) answer.WorkloadFilter {
+	page, _ := strconv.Atoi(query.Get("page")) // another text is the first page
+	return answer.WorkloadFilter{Text: query.Get("q"), Team: query.Get("team"), Page: page}
+}
+
+// Pager returns the way to other workloads.
+func (v Workloads) Pager() pager {
+	return newPager(v.Page, answer.FleetRows, v.Total, "workloads", func(page int) string {
+		return "workloads?" + url.Values{"q": {v.Filter.Text}, "team": {v.Filter.Team}, "page": {strconv.Itoa(page)}}.Encode()
+	})
+}
+
+// IsFiltered reports whether anything is asked for but all.
+func (v Workloads) IsFiltered() bool { return v.Filter.Text != "" || v.Filter.Team != "" }
+
+// ShownState returns what a workload shows of its state: nil where all is well, or nothing is known.
+func (v Workloads) ShownState(w answer.WorkloadPart) *answer.State {
+	return worstOf(w.State, w.Worst, w.Assignments)
+}
+
+// workloadView is the data of workload.html.
+type workloadView struct {
+	answer.Workload
+	Fleet     Fleet
+	Questions bool // whether there are pages that explain
+}
+
+func newWorkloadView(a answer.Workload, questions bool) workloadView {
+	f := answer.FleetFilter{Rows: answer.ByTarget, Columns: answer.ByEnvironment}
+	f.Workload = a.Name
+	return workloadView{a, Fleet{Fleet: a.Where, Filter: f}, questions}
+}
+
+// assignmentView is the data of assignment.html.
+type assignmentView struct {
+	answer.Assignment
+	Questions bool // whether there are pages that explain
+}
+
+// AsFleet returns what is known of clusters, as the fleet has it.
+func (v assignmentView) AsFleet() answer.Fleet {
+	return answer.Fleet{Ledger: v.Ledger, LedgerFails: v.LedgerFails, Environments: 1}
+}
+
+// policyState returns whether a policy selects an assignment.
+func policyState(p answer.PolicyOpinion) answer.State {
+	if p.Selected {
+		return answer.State{Tone: answer.Good, Word: "selects it"}
+	}
+	return answer.State{Tone: answer.Unknown, Word: "does not"}
+}

@@ -1,0 +1,94 @@
+package browsertest
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/web"
+	"github.com/fairlead-io/fairlead/internal/testkit/ledgerworld"
+)
+
+// setPlans has it known what is assigned in dev and prod.
+func setPlans(s *status.Store) {
+	for environment, tag := range map[string]string{"dev": "1.5.0", "prod": "1.4.2"} {
+		pos := problem.Pos{Layer: "base", File: "workloads/checkout.yaml", Line: 9}
+		m := &model.Model{Environment: environment, Policies: []*model.Policy{{Object: model.Object{Name: "everywhere", Pos: pos}, Workspace: "shop"}}}
+		for _, name := range []string{"large", "site-01", "site-02", "site-03", "site-04", "small"} {
+			m.ClusterTypes = append(m.ClusterTypes, &model.ClusterType{Object: model.Object{Name: name, Labels: map[string]string{"region": "west"}, Pos: pos}, Clusters: -1})
+		}
+		for _, name := range []string{"checkout", "payments", "search"} {
+			team := "shop"
+			if name == "search" {
+				team = ""
+			}
+			m.Targets = append(m.Targets, &model.Target{Object: model.Object{Name: name, Pos: pos}, Workload: name, Workspace: team, Manifests: map[string]string{"tag": tag}})
+		}
+		s.SetPlan(environment, schedule.NewPlan(m, nil))
+	}
+}
+
+// fleetPages are all kinds of pages about what is assigned, with and without assignments.
+var fleetPages = []string{
+	"/fleet", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?q=nothing-like-that", "/workloads", "/workloads/checkout", "/assignments/prod/small/checkout", "/assignments/prod/small/search",
+}
+
+// openFleet serves a site whose clusters have reported.
+func openFleet(t *testing.T) string {
+	t.Helper()
+	store, w := &status.Store{}, ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
+	setFleet(store)
+	setPlans(store)
+	view := &fleetview.View{Ledger: w.Recorder, Ask: w.View.Ask, Now: w.View.Now}
+	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", Fleet: view, Now: w.View.Now}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestFleet reads the pages about what is assigned in a real browser.
+func TestFleet(t *testing.T) {
+	browser, root := Start(t), openFleet(t)
+	t.Run("without script", func(t *testing.T) { readFleet(t, browser.Open(t, View{Width: 400}), root) })
+	for _, v := range []View{{1280, false, true}, {400, true, true}} {
+		t.Run(fmt.Sprintf("%d dark %v", v.Width, v.Dark), func(t *testing.T) {
+			w := browser.Open(t, v)
+			for i, path := range fleetPages {
+				w.Visit(root + path)
+				checkWidth(t, w, v.Width, path)
+				checkAccessible(t, w, path)
+				if dir := os.Getenv("FAIRLEAD_PICTURES"); dir != "" {
+					w.Picture(filepath.Join(dir, fmt.Sprintf("fleet-%d-%d-%v.png", i, v.Width, v.Dark)))
+				}
+			}
+		})
+	}
+}
+
+// readFleet asks what runs where, and why, with links and forms alone.
+func readFleet(t *testing.T, w *Window, root string) {
+	w.Visit(root + "/")
+	w.Click(`nav a[href="./fleet"]`)
+	w.WaitFor("main", "failed 1/6") // what runs where
+	w.Click(`main td[data-label="prod"] a`)
+	w.WaitFor(`main td[data-label="small"]`, "1.4.1")
+	w.Click(`main td[data-label="small"] a`)
+	w.WaitFor("h1", "small/checkout in prod")
+	w.WaitFor("main", "everywhere") // why it is there
+	w.Visit(root + "/fleet")
+	w.Submit(`main input[name="q"]`, "search")
+	if got := w.Address(); !strings.Contains(got, "q=search") {
+		t.Errorf("the filter is not in the address %s", got)
+	}
+	w.WaitFor("main", "Nothing that is assigned is like that")
+	w.Visit(root + "/workloads")
+	w.Click(`main a[href="./workloads/checkout"]`)
+	w.WaitFor("main #where", "1.5.0")
+}
