@@ -153,27 +153,37 @@ type attachedClusters struct {
 	all []clusterfiles.Attached
 }
 
+// readAttached returns the clusters that the head of an output attaches, which may be known.
+func (p outputLocation) readAttached(known *attachedClusters) (attachedClusters, error) {
+	mirror := p.remote.Mirror()
+	head, err := mirror.FindBranch(p.branch)
+	p.head = head
+	if err != nil || head == "" || known.at == p {
+		return *known, err
+	}
+	all, err := git.InspectTree(mirror, head, func(output tree.Tree) ([]clusterfiles.Attached, error) {
+		if output.Sub(path.Join(p.folder, clusterfiles.Folder)).IsEmpty() {
+			return nil, nil
+		}
+		return clusterfiles.ListAttached(output.Sub(p.folder)), nil
+	})
+	return attachedClusters{p, all}, err
+}
+
 // findAttached returns the clusters that the output provisions, and to which the management cluster has
 // applied the folder of their type.
 func (m *Promoter) findAttached(s *stageState) []clusterfiles.Attached {
-	if m.options.Inbox == nil || s.output.remote == nil || s.output.head == "" || s.output.remote.Mirror() == nil {
+	at := m.findLocation(s.environment)
+	if m.options.Inbox == nil || s.environment.Repo == "" || at.remote == nil || at.remote.Mirror() == nil {
 		return nil
 	}
 	known := &s.memory.attached
-	if known.at != s.output {
-		folder := path.Join(s.output.folder, clusterfiles.Folder)
-		all, err := git.InspectTree(s.output.remote.Mirror(), s.output.head, func(output tree.Tree) ([]clusterfiles.Attached, error) {
-			if output.Sub(folder).IsEmpty() {
-				return nil, nil
-			}
-			return clusterfiles.ListAttached(output.Sub(s.output.folder)), nil
-		})
-		if err != nil { // publishing reports it
-			m.options.Logger.Debug("the provisioned clusters of an output cannot be read", "environment", s.spec.Name, "error", err)
-			return nil
-		}
-		*known = attachedClusters{s.output, all}
+	all, err := at.readAttached(known)
+	if err != nil { // publishing reports it
+		m.options.Logger.Debug("the provisioned clusters of an output cannot be read", "environment", s.spec.Name, "error", err)
+		return nil
 	}
+	*known = all
 	if len(known.all) == 0 {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
+	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
@@ -61,8 +62,9 @@ type cycler struct {
 	now   time.Time
 }
 
-// newCycler makes one that calls the API at a URL.
-func (f *flow) newCycler(api string) *cycler {
+// newCycler makes one that calls the API at a URL, and that has what clusters have reported to a file; "" for
+// none.
+func (f *flow) newCycler(api, reports string) *cycler {
 	f.Helper()
 	text := fmt.Sprintf("controlPlane: {repo: %q}\ndataDir: %q\nwrite: true\nforges: [{host: %q, kind: gitea, api: %q}]\nremotes: [{url: %q, token: {env: TOKEN}}]\n",
 		f.server.URL+"/"+f.cp+".git", f.TempDir(), strings.TrimPrefix(f.server.URL, "http://"), api, f.server.URL+"/")
@@ -72,7 +74,13 @@ func (f *flow) newCycler(api string) *cycler {
 	}
 	c := &cycler{flow: f, store: &status.Store{}, now: time.Now()}
 	var err error
+	var inbox observe.ReportSource
+	if reports != "" {
+		inbox, err = observe.NewInbox(reports)
+		must(f.T, err)
+	}
 	c.loop, err = loop.New(f.Context(), loop.Options{
+		Inbox:    inbox,
 		Settings: settings, Store: c.store, Now: func() time.Time { return c.now }, Random: func() float64 { return 0 },
 		Logger: slog.New(slog.NewTextHandler(f.log, nil)),
 	})
@@ -120,7 +128,7 @@ spec:
 `}, "dev", "stage")
 	f.server.UserToken("flux")
 	api := logCalls(t, f.server.URL)
-	c := f.newCycler(api.URL)
+	c := f.newCycler(api.URL, "")
 	page, err := os.ReadFile("../../../docs/reference/forges.md")
 	must(t, err)
 	counted := func(event string, n int) {
