@@ -28,9 +28,13 @@ const (
 	// CAPISettingsAnnotation has what Cluster API needs and a manifest has no field for, as
 	// "gcp-1.project=acme-dev".
 	CAPISettingsAnnotation = OwnGroup + "/capi-settings"
+	// ModulesAnnotation names the ClusterModules of a manifest that tofu carries out, if there are several.
+	ModulesAnnotation = OwnGroup + "/modules"
 )
 
-var manifestAnnotations = []string{ExecutorAnnotation, DecommissionAnnotation, VersionsAnnotation, ExistingSecretsAnnotation, AcceptAnnotation, CAPISettingsAnnotation}
+var manifestAnnotations = []string{
+	ExecutorAnnotation, DecommissionAnnotation, VersionsAnnotation, ExistingSecretsAnnotation, AcceptAnnotation, CAPISettingsAnnotation, ModulesAnnotation,
+}
 
 // ClaudieKinds are the kinds of Claudie that people write, sorted.
 var ClaudieKinds = []KindInfo{
@@ -45,6 +49,7 @@ type Clusters struct {
 	Manifests []*InputManifest
 	Templates []*TemplateGitReference
 	Bindings  []*ClusterBinding
+	Modules   []*ClusterModules
 	// Credentials are those of the control plane, if there is a manifest, sorted by Secret.
 	Credentials []*Credential
 }
@@ -85,14 +90,15 @@ type BoundCluster struct {
 
 // clusterParts is what files hold of clusters.
 type clusterParts struct {
-	manifests, templates, bindings []*objectPart
-	credentials                    []*Credential
+	manifests, templates, bindings, modules []*objectPart
+	credentials                             []*Credential
 }
 
 func (c *clusterParts) add(o *clusterParts) {
 	c.manifests = append(c.manifests, o.manifests...)
 	c.templates = append(c.templates, o.templates...)
 	c.bindings = append(c.bindings, o.bindings...)
+	c.modules = append(c.modules, o.modules...)
 	c.credentials = append(c.credentials, o.credentials...)
 }
 
@@ -134,6 +140,9 @@ func (c *clusterParts) compose(all *content) Clusters {
 	}
 	for _, o := range composeObjects(c.bindings, problems) {
 		clusters.Bindings = append(clusters.Bindings, &ClusterBinding{o, decodeNode[ClusterBindingSpec](o.Node)})
+	}
+	for _, o := range composeObjects(c.modules, problems) {
+		clusters.Modules = append(clusters.Modules, &ClusterModules{o, decodeNode[ClusterModulesSpec](o.Node)})
 	}
 	if len(clusters.Manifests) > 0 {
 		clusters.Credentials = sortCredentials(c.credentials, problems)

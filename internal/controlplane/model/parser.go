@@ -97,6 +97,7 @@ type References struct {
 	BaseRepos     []*BaseRepo
 	Registrations []*Registration
 	HasStacks     bool // or Teams, which name stacks
+	HasModules    bool // of clusters
 	// Problems are those of the layer by itself. [Parser.Parse] reports them too.
 	Problems problem.List
 }
@@ -105,7 +106,7 @@ type References struct {
 // others.
 func (p *Parser) Scan(env string, l Layer) References {
 	c := p.readLayer(env, l)
-	return References{c.environments, c.baseRepos, c.registrations, len(c.stacks.List)+len(c.stacks.Teams) > 0, c.problems}
+	return References{c.environments, c.baseRepos, c.registrations, len(c.stacks.List)+len(c.stacks.Teams) > 0, len(c.clusters.modules) > 0, c.problems}
 }
 
 // Parse returns the model of environment env; see the function [Parse].
@@ -126,7 +127,9 @@ func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	}
 	lists := last.lists
 	m := linkContent(env, all, &lists) // it adds to the problems
-	m.Stacks.addLayers(layers)
+	if len(m.Stacks.List) > 0 || m.Clusters.UsesModules() {
+		m.Stacks.addLayers(layers)
+	}
 	problems := all.problems.Sorted().Capped(2 * maxProblems)
 	p.mu.Lock()
 	defer p.mu.Unlock()

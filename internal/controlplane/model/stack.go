@@ -355,8 +355,8 @@ type Stacks struct {
 	Settings  []*StackSettings
 	Approvals []*PlanApproval
 	Requests  []*PlanRequest
-	// Layers are those of the environment by their names in positions, if there is a stack: it may
-	// name files of them.
+	// Layers are those of the environment by their names in positions, if there is a stack, or a
+	// manifest that modules carry out: these name files of them.
 	Layers map[string]Layer
 }
 
@@ -381,11 +381,8 @@ func (s *Stacks) unique(problems *problem.List) Stacks {
 	}
 }
 
-// addLayers sets the layers, if there is a stack.
+// addLayers sets the layers.
 func (s *Stacks) addLayers(layers []Layer) {
-	if len(s.List) == 0 {
-		return
-	}
 	s.Layers = map[string]Layer{}
 	for _, l := range layers {
 		s.Layers[l.displayName()] = l
