@@ -1,5 +1,7 @@
 package claudie
 
+import "cmp"
+
 // APIPort is the port of the API server: a role that forwards to it makes its load balancer the
 // endpoint of the cluster.
 const APIPort = 6443
@@ -84,6 +86,18 @@ func (p *DynamicPool) DiskSize() int {
 	}
 	return *p.StorageDiskSize
 }
+
+// How static machines are reached unless something else is written.
+const (
+	defaultSSHPort = 22
+	defaultUser    = "root"
+)
+
+// Port returns the port of SSH of the machines of the pool.
+func (p *StaticPool) Port() int { return cmp.Or(p.SSHPort, defaultSSHPort) }
+
+// User returns the user as whom the machine is reached.
+func (n *StaticNode) User() string { return cmp.Or(n.Username, defaultUser) }
 
 // GPUs returns the number of GPUs of a machine.
 func (m *MachineSpec) GPUs() int {

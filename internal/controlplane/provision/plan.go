@@ -1,7 +1,6 @@
 package provision
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -178,16 +177,10 @@ func planRotations(now, want *stateIndex) []Step {
 	return steps
 }
 
-// How Claudie reaches a static machine unless something else is written.
-const (
-	defaultSSHPort = 22
-	defaultUser    = "root"
-)
-
 // diffAccess returns how the access to the machines changes that are in both versions of a pool.
 func diffAccess(was, is *claudie.StaticPool) []Change {
 	var all []Change
-	if a, b := cmp.Or(was.SSHPort, defaultSSHPort), cmp.Or(is.SSHPort, defaultSSHPort); a != b {
+	if a, b := was.Port(), is.Port(); a != b {
 		all = append(all, Change{"sshPort", strconv.Itoa(a), strconv.Itoa(b)})
 	}
 	for i := range is.Nodes {
@@ -200,7 +193,7 @@ func diffAccess(was, is *claudie.StaticPool) []Change {
 		if o.SecretRef != n.SecretRef {
 			all = append(all, Change{n.Endpoint + ".secretRef", describeRef(o.SecretRef), describeRef(n.SecretRef)})
 		}
-		if a, b := cmp.Or(o.Username, defaultUser), cmp.Or(n.Username, defaultUser); a != b {
+		if a, b := o.User(), n.User(); a != b {
 			all = append(all, Change{n.Endpoint + ".username", a, b})
 		}
 	}

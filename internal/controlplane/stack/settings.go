@@ -78,28 +78,43 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 	if s.Interval < minInterval {
 		addProblem("every component makes a plan at that interval", "spec.interval is %s, and %s is the least", s.Interval, minInterval)
 	}
+	s.Modules = resolveModules(m, s.Modules, addProblem)
+	return s, problems
+}
+
+// ResolveModules returns the branch that holds the root modules of an environment, as clusters read it:
+// that of the StackSettings, if there is one. Problems are added by addProblem.
+func ResolveModules(m *model.Model, addProblem func(hint, format string, args ...any)) model.StackModules {
+	var written model.StackModules
+	if len(m.Stacks.Settings) > 0 {
+		written = m.Stacks.Settings[0].Modules
+	}
+	return resolveModules(m, written, addProblem)
+}
+
+func resolveModules(m *model.Model, modules model.StackModules, addProblem func(hint, format string, args ...any)) model.StackModules {
 	if out := m.OutputRepo(); out != nil {
-		s.Modules.Repo = cmp.Or(s.Modules.Repo, out.Repo)
+		modules.Repo = cmp.Or(modules.Repo, out.Repo)
 		_, unreadable := RepositoryURL(out.Repo) // a path: clusters have another name for it
-		if unreadable == nil && !sameRepository(s.Modules.Repo, out.Repo) {
+		if unreadable == nil && !sameRepository(modules.Repo, out.Repo) {
 			addProblem("name the repository of the GitOpsRepo, "+out.Repo+", or leave spec.modules.repo out", "spec.modules.repo: root modules in a repository of their own are not supported yet")
 		}
-		if s.Modules.Branch == out.Branch {
+		if modules.Branch == out.Branch {
 			addProblem("name another one", "spec.modules.branch is the branch of the output")
 		}
 	}
-	address, err := RepositoryURL(s.Modules.Repo)
-	if err != nil && s.Modules.Repo != "" {
-		addProblem("set spec.modules.repo", "clusters cannot read the root modules: %v", err)
+	address, err := RepositoryURL(modules.Repo)
+	if err != nil && modules.Repo != "" {
+		addProblem("set spec.modules.repo of the StackSettings", "clusters cannot read the root modules: %v", err)
 	}
-	s.Modules.Repo = address
-	s.Modules.Branch = cmp.Or(s.Modules.Branch, "fairlead-modules-"+m.Environment)
-	if err := gitname.CheckBranch(s.Modules.Branch); err != nil {
+	modules.Repo = address
+	modules.Branch = cmp.Or(modules.Branch, "fairlead-modules-"+m.Environment)
+	if err := gitname.CheckBranch(modules.Branch); err != nil {
 		addProblem(gitname.BranchHint, "spec.modules.branch: %v", err)
-	} else if strings.Contains(s.Modules.Branch, "/") {
-		addProblem("use hyphens", "spec.modules.branch is %s: its name is a part of the names of plans, which have no slash", s.Modules.Branch)
+	} else if strings.Contains(modules.Branch, "/") {
+		addProblem("use hyphens", "spec.modules.branch is %s: its name is a part of the names of plans, which have no slash", modules.Branch)
 	}
-	return s, problems
+	return modules
 }
 
 // FindClusterSource returns the GitRepository by which clusters read the output of an environment: that

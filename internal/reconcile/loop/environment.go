@@ -21,8 +21,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/output"
-	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // environment is what the loop remembers of one; all of it may be lost.
@@ -320,7 +320,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	if done.problems.Stops() {
 		return nil
 	}
-	modules, err := stackfiles.FindModules(r.Model, rendered)
+	modules, err := clusterfiles.FindModules(r.Model, rendered)
 	if err != nil {
 		return fmt.Errorf("find root modules: %w", err)
 	}

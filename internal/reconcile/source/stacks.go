@@ -13,14 +13,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/render/clustermodule"
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
 
-// readStacks reads the repositories that the stacks of an environment name: first those of their
-// teams, which hold stacks themselves, and then those of files and modules.
+// readStacks reads the repositories that the stacks of an environment name, and those of the modules of
+// clusters: first those of teams, which hold stacks themselves, and then those of files and modules.
 func (r *reading) readStacks(ctx context.Context) error {
 	if !slices.ContainsFunc(r.layers, func(l model.Layer) bool {
-		return r.source.options.Parser.Scan(r.newInput().parsedName(), l).HasStacks
+		found := r.source.options.Parser.Scan(r.newInput().parsedName(), l)
+		return found.HasStacks || found.HasModules
 	}) {
 		return nil
 	}
@@ -32,7 +34,7 @@ func (r *reading) readStacks(ctx context.Context) error {
 	if len(teams) > 0 {
 		m, _ = r.source.parseInput(r.newInput())
 	}
-	return readEach(r, rootmodule.ListRepositories(m), func(part *reading, named rootmodule.Repository) error {
+	return readEach(r, rootmodule.ListRepositories(m, clustermodule.ListRepositories(m)...), func(part *reading, named rootmodule.Repository) error {
 		return part.readNamed(ctx, m, named)
 	})
 }

@@ -147,6 +147,7 @@ type executor struct {
 var executors = map[string]executor{
 	clusters.Claudie: {render: (*renderer).renderClaudie},
 	clusters.CAPI:    {check: (*renderer).checkCAPI, render: (*renderer).renderCAPI},
+	clusters.Tofu:    {check: (*renderer).checkTofu, render: (*renderer).renderTofu},
 }
 
 // renderManifest adds the files of a manifest, with the lock that all executors have.
@@ -201,7 +202,7 @@ func (r *renderer) renderCredentials(folder string, m *clusters.Manifest) (c cre
 	templates := map[string]*model.TemplateGitReference{}
 	refs := secretsOf(&m.Spec)
 	for _, t := range r.model.Clusters.Templates {
-		if usesTemplates(&m.Spec, t.Path()) {
+		if m.Executor == clusters.Claudie && usesTemplates(&m.Spec, t.Path()) {
 			templates[t.Path()] = t
 			if t.Spec.Auth != nil {
 				refs[t.Spec.Auth.SecretRef.Namespace+"/"+t.Spec.Auth.SecretRef.Name] = true

@@ -27,11 +27,8 @@ func (r *renderer) newKustomizations(folder string, m *clusters.Manifest, given 
 	var all []any
 	var before []*kubeobject.Object[kustomizationSpec]
 	if given.any {
-		before = append(before, r.newKustomization(stepName(m, "10-credentials"), path.Join(folder, credentialsFolder)))
+		before = append(before, r.newCredentialsKustomization(folder, m, given))
 		all = append(all, before[0])
-	}
-	if given.sealed {
-		before[0].Spec.Decryption = &decryption{Provider: "sops", SecretRef: kubeobject.Reference{Name: decryptionSecret}}
 	}
 	manifest := r.newKustomization(stepName(m, "20-inputmanifest"), path.Join(folder, manifestFolder), before...)
 	manifest.Spec.Timeout, manifest.Spec.Prune, manifest.Spec.DeletionPolicy = createTimeout, true, "WaitForTermination"
@@ -50,6 +47,15 @@ func (r *renderer) newKustomizations(folder string, m *clusters.Manifest, given 
 		}
 	}
 	return all
+}
+
+// newCredentialsKustomization returns the Kustomization of the credentials of a manifest.
+func (r *renderer) newCredentialsKustomization(folder string, m *clusters.Manifest, given credentials) *kubeobject.Object[kustomizationSpec] {
+	k := r.newKustomization(stepName(m, "10-credentials"), path.Join(folder, credentialsFolder))
+	if given.sealed {
+		k.Spec.Decryption = &decryption{Provider: "sops", SecretRef: kubeobject.Reference{Name: decryptionSecret}}
+	}
+	return k
 }
 
 // stepName returns the name of a Kustomization of a manifest.

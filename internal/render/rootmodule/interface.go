@@ -233,26 +233,34 @@ func (g *generator) checkValue(in input, v moduleVariable) {
 	if diagnostics.HasErrors() || value.IsNull() || !value.IsWhollyKnown() { // it refers to something
 		return
 	}
-	wanted, isPrimitive := map[string]cty.Type{"string": cty.String, "number": cty.Number, "bool": cty.Bool}[v.kind]
-	var wrong bool
-	switch {
-	case isPrimitive:
-		_, err := convert.Convert(value, wanted)
-		wrong = err != nil
-	case v.kind != "" && v.kind != "any":
-		wrong = value.Type().IsPrimitiveType()
-	}
-	if !wrong {
+	if v.takes(value) {
 		return
 	}
 	hint, article := "", "a"
 	if v.kind == "object" {
 		article = "an"
 	}
-	if !isPrimitive && in.pos.Layer == g.component.Stack.Pos.Layer && in.pos.File == g.component.Stack.Pos.File {
+	if !v.isPrimitive() && in.pos.Layer == g.component.Stack.Pos.Layer && in.pos.File == g.component.Stack.Pos.File {
 		hint = "write it in a variablesFile, or as ${[\"a\", \"b\"]}"
 	}
 	g.problems.Addf(in.pos, g.component.Stack.Subject(), hint, "component %s: the variable %s of its module is %s %s, and cannot be %s", g.component.Name, in.name, article, v.kind, describeValue(value))
+}
+
+// primitives are the types of variables that have no parts.
+var primitives = map[string]cty.Type{"string": cty.String, "number": cty.Number, "bool": cty.Bool}
+
+func (v moduleVariable) isPrimitive() bool {
+	_, is := primitives[v.kind]
+	return is
+}
+
+// takes reports whether a constant can be the value of the variable, as far as its type is known.
+func (v moduleVariable) takes(value cty.Value) bool {
+	if v.isPrimitive() {
+		_, err := convert.Convert(value, primitives[v.kind])
+		return err == nil
+	}
+	return v.kind == "" || v.kind == "any" || !value.Type().IsPrimitiveType()
 }
 
 // describeValue returns a constant for a sentence.

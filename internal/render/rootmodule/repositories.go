@@ -43,8 +43,9 @@ func HasModule(files tree.Tree, folder string) bool {
 // parentFolder returns the folder of a file; "" for the root.
 func parentFolder(file string) string { return path.Dir("/" + file)[1:] }
 
-// ListRepositories returns the other repositories that the stacks of a model name, sorted by name.
-func ListRepositories(m *model.Model) []Repository {
+// ListRepositories returns the other repositories that the stacks of a model name, with those of more,
+// sorted by name.
+func ListRepositories(m *model.Model, more ...Repository) []Repository {
 	stacks, _ := stack.Resolve(m) // rendering reports its problems
 	all := repositoryList{byName: map[string]*Repository{}}
 	for _, s := range stacks {
@@ -56,6 +57,10 @@ func ListRepositories(m *model.Model) []Repository {
 				all.addApplications(m, c)
 			}
 		}
+	}
+	for _, r := range more {
+		found := all.findFor(r.By, r.URL, r.Ref)
+		found.Paths, found.Modules = append(found.Paths, r.Paths...), append(found.Modules, r.Modules...)
 	}
 	return all.sorted()
 }
@@ -103,11 +108,16 @@ func (l repositoryList) addComponent(m *model.Model, c *stack.Component) {
 
 // find returns a repository of the list, which it adds if it is new.
 func (l repositoryList) find(c *stack.Component, repo, ref string, line int) *Repository {
+	by := c.Stack.Object
+	by.Pos = c.Stack.PositionAt(line)
+	return l.findFor(by, repo, ref)
+}
+
+// findFor returns a repository of the list, which it adds for an object if it is new.
+func (l repositoryList) findFor(by model.Object, repo, ref string) *Repository {
 	name := stack.SourceName(repo, ref)
 	r := l.byName[name]
 	if r == nil {
-		by := c.Stack.Object
-		by.Pos = c.Stack.PositionAt(line)
 		r = &Repository{URL: repo, Ref: ref, By: by}
 		l.byName[name] = r
 	}

@@ -1,0 +1,229 @@
+package clusterfiles
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+	"github.com/fairlead-io/fairlead/internal/render/clustermodule"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+	"github.com/fairlead-io/fairlead/internal/render/tfobject"
+)
+
+// The folders of a manifest that tofu carries out have a folder for each part: the objects that run its
+// root module, and the root module.
+const (
+	objectsFolder = "objects"
+	modulesFolder = "modules"
+)
+
+// The labels of the objects of a part.
+const (
+	manifestLabel = model.OwnGroup + "/input-manifest"
+	clusterLabel  = model.OwnGroup + "/cluster"
+)
+
+// driftInterval is how often tofu-controller compares a part with what there is.
+const driftInterval = 30 * time.Minute
+
+// checkTofu reports what tofu-controller cannot do.
+func (r *renderer) checkTofu(m *clusters.Manifest) {
+	_, problems := clustermodule.Find(r.model, m)
+	r.problems = append(r.problems, problems...)
+	const hint = "tofu-controller reads Secrets beside its own objects: put them into one namespace"
+	for i, p := range m.Spec.Providers {
+		if p.SecretRef.Namespace != m.Namespace && p.SecretRef.Name != "" {
+			r.problems.Addf(m.PositionOf("providers", i, "secretRef", "namespace"), m.Subject(), hint, "provider %s: its Secret is in the namespace %s, and the manifest in %s", p.Name, p.SecretRef.Namespace, m.Namespace)
+		}
+	}
+	for i, p := range m.Spec.NodePools.Static {
+		for j, n := range p.Nodes {
+			if n.SecretRef.Namespace != m.Namespace && n.SecretRef.Name != "" {
+				r.problems.Addf(m.PositionOf("nodePools", "static", i, "nodes", j, "secretRef", "namespace"), m.Subject(), hint, "pool %s: the Secret of %s is in the namespace %s, and the manifest in %s", p.Name, n.Endpoint, n.SecretRef.Namespace, m.Namespace)
+			}
+		}
+	}
+}
+
+// renderTofu adds the objects by which tofu-controller carries a manifest out: for each part of a cluster
+// a Flux Kustomization, after those of the parts that it needs.
+func (r *renderer) renderTofu(folder string, m *clusters.Manifest) {
+	modules, problems := clustermodule.Find(r.model, m)
+	if problems.Stops() { // checkTofu has reported them
+		return
+	}
+	t := &tofuRenderer{renderer: r, folder: folder, manifest: m, modules: modules, approvals: map[string]*model.PlanApproval{}, kustomizations: map[*clustermodule.Part]*fluxKustomization{}}
+	t.branch = stack.ResolveModules(r.model, func(hint, format string, args ...any) {
+		r.problems.Addf(m.Pos, m.Subject(), hint, format, args...)
+	})
+	given := r.renderCredentials(path.Join(folder, credentialsFolder), m)
+	if given.any {
+		t.credentials = append(t.credentials, r.newCredentialsKustomization(folder, m, given))
+		t.flux = append(t.flux, t.credentials[0])
+	}
+	all := clustermodule.NewClusters(r.model, m, modules, func(cluster string) string { return KubeconfigName(m, cluster) })
+	t.matchApprovals(all)
+	for _, c := range all {
+		for _, p := range c.Parts {
+			t.addPart(c, p)
+		}
+	}
+	for _, c := range all {
+		if c.Binding != nil {
+			t.flux = append(t.flux, t.newTofuAttachment(c))
+		}
+	}
+	r.addObjects(path.Join(folder, fluxFile), t.flux)
+}
+
+type fluxKustomization = kubeobject.Object[kustomizationSpec]
+
+// tofuRenderer renders one manifest.
+type tofuRenderer struct {
+	*renderer
+	folder         string
+	manifest       *clusters.Manifest
+	modules        *model.ClusterModules
+	branch         model.StackModules
+	approvals      map[string]*model.PlanApproval // by the name of the part
+	credentials    []*fluxKustomization           // at most one
+	kustomizations map[*clustermodule.Part]*fluxKustomization
+	flux           []any
+}
+
+// addPart adds the root module of a part, and the objects that run it.
+func (t *tofuRenderer) addPart(c *clustermodule.Cluster, p *clustermodule.Part) {
+	files, fixed, problems := clustermodule.Generate(t.model, t.manifest, t.modules, p)
+	t.problems = append(t.problems, problems...)
+	module := path.Join(t.folder, modulesFolder, p.Name)
+	pin, err := tfobject.NewPin(module, files)
+	if err == nil {
+		err = t.builder.AddEntry(module, tree.Dir("", files))
+	}
+	t.reportUnrendered(module, err)
+	commit := pin.ID().String()
+	meta := kubeobject.Metadata{Name: p.Name, Namespace: t.manifest.Namespace, Labels: map[string]string{manifestLabel: t.manifest.Name, clusterLabel: c.Name}}
+	terraform := &kubeobject.Object[tfobject.Spec]{APIVersion: tfobject.API, Kind: "Terraform", Metadata: meta, Spec: t.newTofuSpec(c, p, module)}
+	terraform.Metadata.Annotations = map[string]string{}
+	if !fixed {
+		terraform.Metadata.Annotations[tfobject.UnversionedAnnotation] = "true"
+	}
+	inputs, err := tfobject.DigestInputs(commit, terraform)
+	t.reportUnrendered(module, err)
+	terraform.Metadata.Annotations[tfobject.InputsAnnotation] = inputs
+	plan := tfobject.Plan{Component: p.Name, Auto: t.modules.Spec.AutoApprove, Versioned: fixed, ID: tfobject.PlanID(t.branch.Branch, commit), Inputs: inputs}
+	plan.SetApproval(terraform, t.approvals[p.Name], &t.problems)
+	objects := path.Join(t.folder, objectsFolder, p.Name)
+	t.addObject(path.Join(objects, "gitrepository.yaml"), tfobject.NewSource(meta, t.branch, commit))
+	t.addObject(path.Join(objects, "terraform.yaml"), terraform)
+	t.addKustomization(objects, []string{"gitrepository.yaml", "terraform.yaml"})
+
+	after := slices.Clone(t.credentials)
+	for _, before := range p.After {
+		after = append(after, t.kustomizations[before])
+	}
+	k := t.newKustomization(stepName(t.manifest, p.Name), objects, after...)
+	k.Spec.Timeout, k.Spec.Prune, k.Spec.HealthChecks = createTimeout, true, []kubeobject.HealthExpr{tfobject.Health(commit)}
+	t.kustomizations[p] = k
+	t.flux = append(t.flux, k)
+}
+
+// newTofuSpec returns the spec of the Terraform object of a part. What the part made is destroyed with the
+// object: the plan of the pull request says so, and guards refuse what nobody asked for.
+func (t *tofuRenderer) newTofuSpec(c *clustermodule.Cluster, p *clustermodule.Part, module string) tfobject.Spec {
+	spec := tfobject.Spec{
+		Interval: text.FormatDuration(driftInterval), RetryInterval: "1m", DestroyOnDeletion: true, Path: "./" + module,
+		SourceRef: kubeobject.Reference{Kind: "GitRepository", Name: p.Name}, StoreReadablePlan: "human",
+		ServiceAccountName: t.modules.Spec.ServiceAccount,
+	}
+	for _, secret := range p.Secrets() {
+		spec.VarsFrom = append(spec.VarsFrom, tfobject.VarsFrom{Kind: "Secret", Name: secret.Name, Keys: secret.Keys})
+	}
+	if len(p.Outputs) > 0 {
+		spec.Outputs = &tfobject.OutputsSecret{Name: p.OutputsSecret, Outputs: p.Outputs}
+	}
+	if p == c.Bootstrap {
+		spec.Outputs.Labels = map[string]string{"reconcile.fluxcd.io/watch": "Enabled"}
+	}
+	return spec
+}
+
+// newTofuAttachment returns the Kustomization that applies the folder of its cluster type to a new cluster.
+// It is beside the Secret with the kubeconfig: Flux reads that of its own namespace only.
+func (t *tofuRenderer) newTofuAttachment(c *clustermodule.Cluster) *fluxKustomization {
+	k := t.newAttachment(t.manifest, c.Unit, t.kustomizations[c.Bootstrap])
+	if k.Metadata.Namespace != t.manifest.Namespace {
+		k.Spec.SourceRef.Namespace = k.Metadata.Namespace
+		for i := range k.Spec.DependsOn {
+			k.Spec.DependsOn[i].Namespace = k.Metadata.Namespace
+		}
+		k.Metadata.Namespace = t.manifest.Namespace
+	}
+	return k
+}
+
+// approvalStack returns how a PlanApproval names a manifest, in the place of a stack.
+func approvalStack(m *clusters.Manifest) string { return path.Join(Folder, m.Project()) }
+
+// matchApprovals finds the approval of each part, and reports approvals of parts that are not there: they
+// would approve them when they come back.
+func (t *tofuRenderer) matchApprovals(all []*clustermodule.Cluster) {
+	known := map[string]bool{}
+	for _, c := range all {
+		for _, p := range c.Parts {
+			known[p.Name] = true
+		}
+	}
+	for _, a := range t.model.Stacks.Approvals {
+		if a.Stack != approvalStack(t.manifest) {
+			continue
+		}
+		switch other := t.approvals[a.Component]; {
+		case !known[a.Component]:
+			hint := problem.DidYouMean(a.Component, slices.Sorted(maps.Keys(known)))
+			if hint == "" {
+				hint = "remove it"
+			}
+			t.problems.Addf(a.Pos, a.Subject(), hint, "the plan is of the component %s of %s, which is not in this environment", a.Component, t.manifest.Subject())
+		case other != nil:
+			t.problems.Addf(a.Pos, a.Subject(), "remove one of them", "there is another PlanApproval of the component %s, %s, at %s", a.Component, other.Name, other.Pos)
+		default:
+			t.approvals[a.Component] = a
+		}
+	}
+}
+
+// FindModules returns what the rendered output of a model is pinned to, of stacks and of clusters; nil if
+// it has neither.
+func FindModules(m *model.Model, rendered tree.Tree) (*stackfiles.Modules, error) {
+	all, err := stackfiles.FindModules(m, rendered)
+	if err != nil {
+		return nil, err
+	}
+	for folder, files := range listManifests(rendered) {
+		for _, e := range files.Sub(modulesFolder).Entries() {
+			if all == nil {
+				branch := stack.ResolveModules(m, func(string, string, ...any) {}) // rendering reports its problems
+				all = &stackfiles.Modules{Branch: branch.Branch}
+			}
+			pin, err := tfobject.NewPin(path.Join(folder, modulesFolder, e.Name), e.Tree())
+			if err != nil {
+				return nil, err
+			}
+			all.Pins = append(all.Pins, pin)
+		}
+	}
+	if all != nil {
+		slices.SortFunc(all.Pins, func(a, b tfobject.Pin) int { return strings.Compare(a.Folder, b.Folder) })
+	}
+	return all, nil
+}

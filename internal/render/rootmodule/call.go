@@ -1,0 +1,88 @@
+package rootmodule
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// Module is a module that a root module calls.
+type Module struct {
+	// Source is how Terraform finds it: at a commit, if it was read at the head of a branch.
+	Source string
+	// Fixed reports whether it is the same module whenever Terraform runs.
+	Fixed bool
+
+	found *moduleInterface // nil if it was not read
+}
+
+// FindModule returns the module of a source that is read with Git. An error says why its variables are
+// not known, though its files were read.
+func FindModule(m *model.Model, source string) (Module, error) {
+	module := Module{Source: source, Fixed: IsVersioned(&model.StackModule{Source: model.Text{Text: source}})}
+	layer, folder := findModuleLayer(m, source)
+	if layer == nil {
+		return module, nil
+	}
+	if layer.Moves {
+		module.Source = withCommit(source, layer.Commit)
+	}
+	module.Fixed = true
+	found, err := readInterface(layer.Files.Sub(folder))
+	if err == nil {
+		module.found = &found
+	}
+	return module, err
+}
+
+// IsRead reports whether the variables and outputs of the module are known.
+func (m Module) IsRead() bool { return m.found != nil }
+
+// Variables returns the names of the variables, sorted, and whether each has a default.
+func (m Module) Variables() (names []string, hasDefault func(name string) bool) {
+	return slices.Sorted(maps.Keys(m.found.variables)), func(name string) bool { return m.found.variables[name].hasDefault }
+}
+
+// HasVariable reports whether the module has a variable.
+func (m Module) HasVariable(name string) bool {
+	_, known := m.found.variables[name]
+	return known
+}
+
+// Kind returns the type of a variable as a sentence names it; "" if it is not known.
+func (m Module) Kind(name string) string { return m.found.variables[name].kind }
+
+// Takes reports whether a value can be that of a variable, as far as its type is known.
+func (m Module) Takes(name string, value cty.Value) bool { return m.found.variables[name].takes(value) }
+
+// Outputs returns the names of the outputs, sorted.
+func (m Module) Outputs() []string { return slices.Sorted(maps.Keys(m.found.outputs)) }
+
+// IsReserved reports whether a name is an argument of a module block that is no variable of the module.
+func IsReserved(name string) bool { return slices.Contains(reserved, name) }
+
+// HintNames returns a hint for a name that is none of a module's variables or outputs.
+func HintNames(name string, names []string, what string) string { return hintNames(name, names, what) }
+
+// GitModule returns the repository that is read for the module of a source; false if it is not read
+// with Git.
+func GitModule(source string, by model.Object) (Repository, bool) {
+	git, ok := parseGitAddress(source)
+	return Repository{URL: git.repo, Ref: git.ref, Modules: []string{git.folder}, By: by}, ok
+}
+
+// GitSource returns the source of a module in a folder of a repository, as Terraform takes it.
+func GitSource(repo, folder, ref string) (string, error) {
+	address, err := fetchAddress(repo)
+	if err != nil {
+		return "", err
+	}
+	source := withFolder(address, folder)
+	if ref != "" {
+		source += "?ref=" + ref
+	}
+	return source, nil
+}
