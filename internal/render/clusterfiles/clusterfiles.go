@@ -147,7 +147,7 @@ type executor struct {
 var executors = map[string]executor{
 	clusters.Claudie: {render: (*renderer).renderClaudie},
 	clusters.CAPI:    {check: (*renderer).checkCAPI, render: (*renderer).renderCAPI},
-	clusters.Tofu:    {check: (*renderer).checkTofu, render: (*renderer).renderTofu},
+	clusters.Tofu:    {check: (*renderer).checkTofu, render: (*renderer).renderTofu, phased: true},
 }
 
 // renderManifest adds the files of a manifest, with the lock that all executors have.

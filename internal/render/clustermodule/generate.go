@@ -40,7 +40,7 @@ type generator struct {
 	manifest *clusters.Manifest
 	modules  *model.ClusterModules
 	part     *Part
-	module   rootmodule.Module
+	module   rootmodule.CalledModule
 	problems problem.List
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// Module is a module that a root module calls.
-type Module struct {
+// CalledModule is a module that a root module calls.
+type CalledModule struct {
 	// Source is how Terraform finds it: at a commit, if it was read at the head of a branch.
 	Source string
 	// Fixed reports whether it is the same module whenever Terraform runs.
@@ -21,8 +21,8 @@ type Module struct {
 
 // FindModule returns the module of a source that is read with Git. An error says why its variables are
 // not known, though its files were read.
-func FindModule(m *model.Model, source string) (Module, error) {
-	module := Module{Source: source, Fixed: IsVersioned(&model.StackModule{Source: model.Text{Text: source}})}
+func FindModule(m *model.Model, source string) (CalledModule, error) {
+	module := CalledModule{Source: source, Fixed: IsVersioned(&model.StackModule{Source: model.Text{Text: source}})}
 	layer, folder := findModuleLayer(m, source)
 	if layer == nil {
 		return module, nil
@@ -39,27 +39,29 @@ func FindModule(m *model.Model, source string) (Module, error) {
 }
 
 // IsRead reports whether the variables and outputs of the module are known.
-func (m Module) IsRead() bool { return m.found != nil }
+func (m CalledModule) IsRead() bool { return m.found != nil }
 
 // Variables returns the names of the variables, sorted, and whether each has a default.
-func (m Module) Variables() (names []string, hasDefault func(name string) bool) {
+func (m CalledModule) Variables() (names []string, hasDefault func(name string) bool) {
 	return slices.Sorted(maps.Keys(m.found.variables)), func(name string) bool { return m.found.variables[name].hasDefault }
 }
 
 // HasVariable reports whether the module has a variable.
-func (m Module) HasVariable(name string) bool {
+func (m CalledModule) HasVariable(name string) bool {
 	_, known := m.found.variables[name]
 	return known
 }
 
 // Kind returns the type of a variable as a sentence names it; "" if it is not known.
-func (m Module) Kind(name string) string { return m.found.variables[name].kind }
+func (m CalledModule) Kind(name string) string { return m.found.variables[name].kind }
 
 // Takes reports whether a value can be that of a variable, as far as its type is known.
-func (m Module) Takes(name string, value cty.Value) bool { return m.found.variables[name].takes(value) }
+func (m CalledModule) Takes(name string, value cty.Value) bool {
+	return m.found.variables[name].takes(value)
+}
 
 // Outputs returns the names of the outputs, sorted.
-func (m Module) Outputs() []string { return slices.Sorted(maps.Keys(m.found.outputs)) }
+func (m CalledModule) Outputs() []string { return slices.Sorted(maps.Keys(m.found.outputs)) }
 
 // IsReserved reports whether a name is an argument of a module block that is no variable of the module.
 func IsReserved(name string) bool { return slices.Contains(reserved, name) }
