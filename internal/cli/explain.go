@@ -14,17 +14,21 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
 
 // explainCommand is `fairlead explain`.
 type explainCommand struct {
 	app   *app
 	input input
+	from  string // what a plan for clusters begins with
 }
 
 func newExplain(a *app) *cobra.Command {
@@ -41,6 +45,13 @@ func newExplain(a *app) *cobra.Command {
   CLUSTER-TYPE              what is on it
   WORKLOAD or TARGET        where it goes
   KIND/NAME                 a policy, a config, a schema, a template, or one of the above
+  NodePool/MANIFEST/POOL    where the fields of a node pool are written, what uses it, and
+                            the steps of the plan that are about it
+  Step/ID                   a step of the plan for clusters: why it is there, why in this
+                            order, and what blocks it
+
+A plan leads from --from, or with --worktree from what is checked out, to the environment;
+without both, it makes all clusters. fairlead cluster plan --output name prints the ids.
 
 fairlead explain promotion ENVIRONMENT answers why a commit is, or is not, where it is;
 what is itself named promotion is asked for as KIND/NAME.
@@ -49,7 +60,9 @@ Instead of -e ENVIRONMENT, the name may begin with ENVIRONMENT/, as fairlead get
 prints it. It answers from what can be read, even if the control plane has problems.`,
 		Example: `  fairlead explain -e dev large/observability-prometheus
   fairlead explain -e dev large/observability-prometheus/platform-config.yaml
-  fairlead explain -e dev SchedulingPolicy/checkout-policy`,
+  fairlead explain -e dev SchedulingPolicy/checkout-policy
+  fairlead explain -e dev NodePool/fleet/edge/workers
+  fairlead explain -e dev --worktree Step/edge-one/add-nodes/compute/workers-v2`,
 		Args:              checkArguments(1, 1),
 		ValidArgsFunction: e.completeObjects,
 		RunE:              func(c *cobra.Command, args []string) error { return e.runExplain(c.Context(), args[0]) },
@@ -57,6 +70,7 @@ prints it. It answers from what can be read, even if the control plane has probl
 	e.input.addEnvironmentFlag(c, "the only one there is")
 	e.app.addOutputFlag(c)
 	e.input.addInputFlags(c)
+	c.Flags().StringVar(&e.from, "from", "", "what a plan for clusters begins with: a `revision`, or a checkout of the GitOps repository, as fairlead diff takes it")
 	c.AddCommand(newExplainPromotion(a))
 	return c
 }
@@ -93,6 +107,7 @@ func (e *explainCommand) completeObjects(c *cobra.Command, args []string, begun 
 }
 
 func (e *explainCommand) runExplain(ctx context.Context, query string) error {
+	written := e.input
 	if err := e.input.openSource(ctx); err != nil {
 		return err
 	}
@@ -116,11 +131,45 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 		fmt.Fprintf(e.app.stderr, "fairlead: %s%s has %s, which fairlead check names; the answer is from what could be read\n",
 			e.app.stderr.Paint(display.Yellow, "warning: "), name, text.Count(problems, "problem"))
 	}
-	answer, err := explain.AnswerQuery(r.Model, query, e.input.options.Rendering)
+	o := explain.Options{Rendering: e.input.options.Rendering}
+	if len(r.Model.Clusters.Manifests) > 0 {
+		o.Clusters, err = e.findClusters(ctx, name, written)
+		if err != nil {
+			return err
+		}
+	}
+	answer, err := explain.AnswerQuery(r.Model, query, o)
 	if err != nil {
 		return err
 	}
 	return e.app.printValue(answer, []string{answer.Query}, answer.Text)
+}
+
+// findClusters returns the clusters that a plan for an environment begins with; none if nothing says which.
+// The input is as it was written.
+func (e *explainCommand) findClusters(ctx context.Context, name string, written input) ([]provision.State, error) {
+	d := diffCommand{app: e.app, input: written}
+	var args []string
+	if e.from != "" {
+		args = append(args, e.from)
+	}
+	args, err := d.withWorktree(ctx, args)
+	if err != nil || len(args) == 0 {
+		return nil, err
+	}
+	sides, err := d.openSides(ctx, args[0], args[0])
+	if err != nil {
+		return nil, err
+	}
+	var models []*model.Model
+	files, _, err := d.readTree(ctx, name, sides[0], nil, &models)
+	if err != nil {
+		return nil, err
+	}
+	if len(models) == 0 {
+		return clusterfiles.ReadStates(files), nil
+	}
+	return provision.NewStates(models[0]), nil
 }
 
 // newExplainPromotion returns `fairlead explain promotion`.

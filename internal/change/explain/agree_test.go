@@ -24,7 +24,7 @@ import (
 
 func find(t testing.TB, m *model.Model, query string) explain.Answer {
 	t.Helper()
-	a, err := explain.AnswerQuery(m, query, render.Options{})
+	a, err := explain.AnswerQuery(m, query, explain.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
@@ -290,7 +290,7 @@ func BenchmarkFind(b *testing.B) {
 			b.Run(fmt.Sprintf("workloads=%d/%s", size.Workloads, strings.ReplaceAll(query, "/", "_")), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if a, err := explain.AnswerQuery(m, query, render.Options{}); err == nil {
+					if a, err := explain.AnswerQuery(m, query, explain.Options{}); err == nil {
 						_ = a.Text()
 					}
 				}

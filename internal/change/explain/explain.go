@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 	"github.com/fairlead-io/fairlead/internal/render"
@@ -32,6 +33,15 @@ type Answer struct {
 	Policy      *Policy      `json:"policy,omitempty" yaml:"policy,omitempty"`
 	Config      *Config      `json:"config,omitempty" yaml:"config,omitempty"` // of a ConfigMap or a ConfigSchema
 	Template    *Template    `json:"template,omitempty" yaml:"template,omitempty"`
+	Pool        *Pool        `json:"pool,omitempty" yaml:"pool,omitempty"`
+	Step        *Step        `json:"step,omitempty" yaml:"step,omitempty"`
+}
+
+// Options are what answers depend on beside the model.
+type Options struct {
+	Rendering render.Options
+	// Clusters are the clusters that there are: what a plan for clusters begins with.
+	Clusters []provision.State
 }
 
 // Object identifies an object of the control plane, and where it is written.
@@ -57,6 +67,9 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 //	<cluster type>/<target>/<file>                a rendered file
 //	<cluster type>/README.md                      the same
 //	.github/tracking/Promoted_Commit_Id           the same
+//	clusters/<executor>/<manifest>/<file>         the same
+//	NodePool/<namespace>/<manifest>/<pool>        a pool of a manifest of clusters
+//	Step/<id>                                     a step of the plan for clusters
 //	<Kind>/<name>                                 an object: see below
 //	<name>                                        an object, if only one has the name
 //
@@ -64,13 +77,17 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 // ConfigMap, ConfigSchema and Template; a deployment target has its full name,
 // <workload>-<target>. For a query that names nothing, or more than one thing, the error
 // is a [*QueryError].
-func AnswerQuery(m *model.Model, query string, o render.Options) (Answer, error) {
+func AnswerQuery(m *model.Model, query string, o Options) (Answer, error) {
 	s, err := resolveQuery(m, query)
 	if err != nil {
 		return Answer{}, err
 	}
 	a := Answer{Query: query, Environment: m.Environment}
-	s.answer(&explainer{model: m, plan: schedule.NewPlan(m, nil), options: o}, &a)
+	q := &explainer{model: m, plan: schedule.NewPlan(m, nil), options: o.Rendering, clusters: o.Clusters}
+	s.answer(q, &a)
+	if q.err != nil {
+		return Answer{}, q.err
+	}
 	return a, nil
 }
 
@@ -81,6 +98,9 @@ type explainer struct {
 	options  render.Options
 	cache    values.Cache
 	resolver *values.Resolver
+	clusters []provision.State
+	plans    []manifestPlan // of the clusters; nil if they are not made yet
+	err      error          // why there is no answer after all
 }
 
 // valueResolver returns the resolver of the model, created on first use. It ignores problems of the

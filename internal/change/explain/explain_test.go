@@ -8,7 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/testkit/golden"
 )
 
@@ -23,14 +23,17 @@ func modelOf(t *testing.T, c *golden.Case) *model.Model {
 	return m
 }
 
-// A case asks the lines of the file queries, one after the other.
+// A case asks the lines of the file queries, one after the other. The clusters that there are, are those of
+// the files below before.
 func TestText(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, c *golden.Case) {
 		m := modelOf(t, c)
+		before, _ := model.Parse(c.Environment(), model.Layer{Kind: model.Env, Name: c.Environment(), Files: c.Tree(t, "before")})
+		o := explain.Options{Clusters: provision.NewStates(before)}
 		var b strings.Builder
 		for query := range strings.SplitSeq(strings.TrimSuffix(c.Text("queries"), "\n"), "\n") {
 			fmt.Fprintf(&b, "=== %s\n", query)
-			a, err := explain.AnswerQuery(m, query, render.Options{})
+			a, err := explain.AnswerQuery(m, query, o)
 			var unknown *explain.QueryError
 			switch {
 			case errors.As(err, &unknown):

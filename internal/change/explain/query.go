@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
@@ -44,6 +45,7 @@ var kinds = []kind{
 	{"ConfigMap", func(m *model.Model) []string { return namesOf(m.Configs) }, func(q *explainer, name string, a *Answer) { a.Config = q.explainConfig(name) }},
 	{"ConfigSchema", func(m *model.Model) []string { return namesOf(m.Schemas) }, func(q *explainer, name string, a *Answer) { a.Config = q.explainSchema(name) }},
 	{"Template", func(m *model.Model) []string { return namesOf(m.Templates) }, func(q *explainer, name string, a *Answer) { a.Template = q.explainTemplate(name) }},
+	{poolKind, poolNames, func(q *explainer, name string, a *Answer) { a.Pool = q.explainPool(name) }},
 }
 
 func workloadNames(m *model.Model) []string {
@@ -74,11 +76,17 @@ func resolveQuery(m *model.Model, query string) (subject, error) {
 	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == first }); i >= 0 {
 		return resolveKind(m, kinds[i], rest)
 	}
+	if first == stepKind {
+		return subject{query, func(q *explainer, a *Answer) { a.Step, q.err = q.explainStep(rest) }}, nil
+	}
+	if first == clusterfiles.Folder && len(m.Clusters.Manifests) > 0 {
+		return resolveClusterPath(m, query)
+	}
 	if len(m.Stacks.List) > 0 && (first == stackfiles.ObjectsFolder || first == stackfiles.ModulesFolder) {
 		return resolveStackPath(m, query)
 	}
 	if first != strings.ToLower(first) {
-		names := list.Convert(kinds, func(k kind) string { return k.name })
+		names := append(list.Convert(kinds, func(k kind) string { return k.name }), stepKind)
 		return subject{}, queryErrorf(problem.DidYouMean(first, names), "kind %s is not one to ask about; the kinds are %s", first, strings.Join(names, ", "))
 	}
 	return resolvePath(m, first, rest)
@@ -196,6 +204,11 @@ func resolveName(m *model.Model, name string) (subject, error) {
 	for _, k := range kinds {
 		if slices.Contains(k.names(m), name) {
 			found = append(found, k.subject(name))
+		}
+	}
+	for _, pool := range poolNames(m) {
+		if path.Base(pool) == name {
+			found = append(found, subject{poolKind + "/" + pool, func(q *explainer, a *Answer) { a.Pool = q.explainPool(pool) }})
 		}
 	}
 	found = append(found, kalypsoAssignments(m, name)...)

@@ -29,6 +29,10 @@ func (a Answer) Text() string {
 		a.Config.writePage(p, a.Environment)
 	case a.Template != nil:
 		a.Template.writePage(p, a.Environment)
+	case a.Pool != nil:
+		a.Pool.writePage(p, a.Environment)
+	case a.Step != nil:
+		a.Step.writePage(p, a.Environment)
 	}
 	return p.b.String()
 }

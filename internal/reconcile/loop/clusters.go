@@ -7,6 +7,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
@@ -19,6 +20,16 @@ func (l *Loop) followClusters(e *environment, r source.Rendered, output, previou
 	})
 	e.deleted.carriers = carriers
 	return followed, append(problems, more...)
+}
+
+// readClusters returns the clusters that the output branch had when it was looked at last.
+func (e *environment) readClusters() ([]provision.State, error) {
+	if e.deleted.mirror == nil || e.deleted.head == "" {
+		return nil, nil
+	}
+	return git.InspectTree(e.deleted.mirror, e.deleted.head, func(t tree.Tree) ([]provision.State, error) {
+		return clusterfiles.ReadStates(t.Sub(e.deleted.folder)), nil
+	})
 }
 
 // isCarriedOut reports whether the management cluster has reported what carries a manifest out as ready,

@@ -26,9 +26,17 @@ func (l *Loop) Explain(ctx context.Context, environment, query string) (explain.
 	var answer explain.Answer
 	err = l.barrier.Run("explain", environment, func() error {
 		r, err := l.renderAgain(ctx, environment)
-		if err == nil {
-			answer, err = explain.AnswerQuery(r.Model, query, l.sourceOptions().Rendering)
+		if err != nil {
+			return err
 		}
+		o := explain.Options{Rendering: l.sourceOptions().Rendering}
+		if len(r.Model.Clusters.Manifests) > 0 {
+			o.Clusters, err = l.environments[environment].readClusters()
+			if err != nil {
+				return err
+			}
+		}
+		answer, err = explain.AnswerQuery(r.Model, query, o)
 		return err
 	})
 	return answer, err

@@ -215,7 +215,7 @@ func (r *renderer) renderCredentials(folder string, m *clusters.Manifest) (c cre
 		if !refs[secret.Path()] || !secret.IsExternal() && written[file] {
 			continue
 		}
-		name := strings.ToLower(secret.Kind) + "-" + secret.Namespace + "-" + secret.Name + ".yaml"
+		name := CredentialFile(secret)
 		files = append(files, name)
 		if secret.IsExternal() {
 			r.addObject(path.Join(folder, name), secret.Node)
@@ -243,6 +243,14 @@ func (r *renderer) renderCredentials(folder string, m *clusters.Manifest) (c cre
 	}
 	return c
 }
+
+// CredentialFile returns the name of the file that provides a Secret, in the folder of credentials.
+func CredentialFile(c *model.Credential) string {
+	return strings.ToLower(c.Kind) + "-" + c.Namespace + "-" + c.Name + ".yaml"
+}
+
+// IsCredentialFolder reports whether a folder of a manifest is that of its credentials.
+func IsCredentialFolder(name string) bool { return name == credentialsFolder }
 
 // secretsOf returns the Secrets that a manifest names, as "namespace/name".
 func secretsOf(spec *claudie.Spec) map[string]bool {

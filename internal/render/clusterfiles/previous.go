@@ -36,6 +36,17 @@ func listManifests(output tree.Tree) iter.Seq2[string, tree.Tree] {
 	}
 }
 
+// ReadStates returns the states of the manifests of an output, as far as their locks can be read.
+func ReadStates(output tree.Tree) []provision.State {
+	var all []provision.State
+	for folder, files := range listManifests(output) {
+		if state, _, err := readLock(folder, files, nil); err == nil && state.Name != "" {
+			all = append(all, state)
+		}
+	}
+	return all
+}
+
 // RestoreLock returns the state of a lock as it was before somebody edited it, and the commit of the
 // output branch that has it; "" if none has.
 type RestoreLock func(file string) (state provision.State, commit string)

@@ -1,0 +1,88 @@
+package explain
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
+)
+
+// resolveClusterPath resolves the path of a file or folder of a manifest of clusters.
+func resolveClusterPath(m *model.Model, query string) (subject, error) {
+	manifests, _ := clusters.Resolve(m) // its problems are those of rendering
+	folderOf := func(o *clusters.Manifest) string { return path.Join(clusterfiles.Folder, o.Executor, o.Project()) }
+	i := slices.IndexFunc(manifests, func(o *clusters.Manifest) bool { return strings.HasPrefix(query+"/", folderOf(o)+"/") })
+	if i < 0 {
+		folders := list.Convert(manifests, folderOf)
+		hint := problem.DidYouMean(query, folders)
+		if hint == "" {
+			hint = "the folders of manifests are " + strings.Join(folders, ", ")
+		}
+		return subject{}, queryErrorf(hint, "%s is not of a manifest of clusters that environment %s has", query, m.Environment)
+	}
+	below := strings.TrimPrefix(strings.TrimPrefix(query, folderOf(manifests[i])), "/")
+	return subject{query, func(q *explainer, a *Answer) { a.File = q.explainClusterFile(query, below, manifests[i]) }}, nil
+}
+
+// explainClusterFile explains a file of a manifest, by its path below the folder of the manifest.
+func (q *explainer) explainClusterFile(query, below string, m *clusters.Manifest) *File {
+	f := &File{Path: query}
+	files, problems := clusterfiles.Render(q.model)
+	first, stops := problems.FirstStopping()
+	f.Exists = hasPath(files, query)
+	switch {
+	case stops:
+		f.WhyNot = "a problem stops the clusters: " + first.Summary
+	case !f.Exists:
+		f.WhyNot = "the manifest has no such file"
+	}
+	folder, name, _ := strings.Cut(below, "/")
+	if clusterfiles.IsCredentialFolder(folder) {
+		f.Reads = append(f.Reads, Read{objectOf(m), []string{"spec.providers[].secretRef", "spec.nodePools.static[].nodes[].secretRef"}})
+		for _, c := range q.model.Clusters.Credentials {
+			if name == "" || clusterfiles.CredentialFile(c) == name {
+				f.Reads = append(f.Reads, Read{objectOf(c), []string{"the whole object"}})
+			}
+		}
+		return f
+	}
+	if u := findUnitOfFile(m, name); u != nil {
+		f.Reads = append(f.Reads, Read{objectOf(m), unitFields(u)})
+		return f
+	}
+	f.Reads = append(f.Reads, Read{objectOf(m), []string{"metadata", "spec"}})
+	for _, b := range q.model.Clusters.Bindings {
+		if folder != "" && (strings.HasSuffix(folder, ".yaml")) && b.Spec.InputManifest.Name == m.Name && (b.Spec.InputManifest.Namespace == "" || b.Spec.InputManifest.Namespace == m.Namespace) {
+			f.Reads = append(f.Reads, Read{objectOf(b), []string{"spec.clusters"}})
+		}
+	}
+	return f
+}
+
+// findUnitOfFile returns the cluster that a file is about; nil for one about all.
+func findUnitOfFile(m *clusters.Manifest, name string) *clusters.Unit {
+	base := strings.TrimSuffix(path.Base(name), ".yaml")
+	if u := m.FindUnit(base); u != nil {
+		return u
+	}
+	return m.FindUnit(strings.TrimPrefix(base, "cluster-"))
+}
+
+// unitFields returns the fields of a manifest that a cluster is made of.
+func unitFields(u *clusters.Unit) []string {
+	fields := []string{"spec.kubernetes.clusters[" + u.Name + "]"}
+	for _, pool := range slices.Concat(u.Pools.Control, u.Pools.Compute) {
+		if field := "spec.nodePools[" + pool + "]"; !slices.Contains(fields, field) {
+			fields = append(fields, field)
+		}
+	}
+	for _, lb := range u.LoadBalancers {
+		fields = append(fields, "spec.loadBalancers.clusters["+lb.Name+"]")
+	}
+	return fields
+}

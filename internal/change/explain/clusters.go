@@ -1,0 +1,292 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+)
+
+// The kinds of what is asked about clusters. Neither is a kind of objects.
+const (
+	poolKind = "NodePool"
+	stepKind = "Step"
+)
+
+// Pool explains a node pool of a manifest: where its fields are written, what uses it, and what becomes
+// of it.
+type Pool struct {
+	Pool     Object      `json:"pool" yaml:"pool"` // its name is "namespace/manifest/pool"
+	Manifest Object      `json:"manifest" yaml:"manifest"`
+	Executor string      `json:"executor" yaml:"executor"`
+	Static   bool        `json:"static" yaml:"static"`
+	Cloud    string      `json:"cloud,omitempty" yaml:"cloud,omitempty"` // the type of the provider
+	Fewest   int         `json:"fewestNodes" yaml:"fewestNodes"`         // of each use
+	Most     int         `json:"mostNodes" yaml:"mostNodes"`
+	Fields   []PoolField `json:"fields" yaml:"fields"`
+	Uses     []PoolUse   `json:"uses,omitempty" yaml:"uses,omitempty"`
+	// Steps are those of the plan that are about the pool.
+	Steps []StepReference `json:"steps,omitempty" yaml:"steps,omitempty"`
+}
+
+// PoolField is a field of a pool, and where it is written.
+type PoolField struct {
+	Name  string      `json:"name" yaml:"name"`
+	Value string      `json:"value" yaml:"value"`
+	At    problem.Pos `json:"at" yaml:"at"`
+	// Fixed is true if only a pool with another name can have another value.
+	Fixed bool `json:"fixed,omitempty" yaml:"fixed,omitempty"`
+}
+
+// PoolUse is a list of pools that has the pool, or a role that forwards to it.
+type PoolUse struct {
+	What string      `json:"what" yaml:"what"`
+	At   problem.Pos `json:"at" yaml:"at"`
+}
+
+// Step explains a step of the plan for the clusters of a manifest.
+type Step struct {
+	Manifest string `json:"manifest" yaml:"manifest"`
+	// Number is which of the steps of the plan it is, from 1 on.
+	Number         int    `json:"number" yaml:"number"`
+	Steps          int    `json:"steps" yaml:"steps"`
+	Sentence       string `json:"sentence" yaml:"sentence"`
+	Place          string `json:"place" yaml:"place"` // why it is where it is
+	provision.Step `yaml:",inline"`
+	WaitsFor       []StepReference `json:"waitsFor,omitempty" yaml:"waitsFor,omitempty"`
+	Blocks         []StepReference `json:"blocks,omitempty" yaml:"blocks,omitempty"`
+	// Refused is what keeps the change from being merged.
+	Refused []string `json:"refused,omitempty" yaml:"refused,omitempty"`
+}
+
+// StepReference names a step.
+type StepReference struct {
+	ID       string `json:"id" yaml:"id"`
+	Number   int    `json:"number" yaml:"number"`
+	Sentence string `json:"sentence" yaml:"sentence"`
+}
+
+// poolNames returns the names of all pools, sorted.
+func poolNames(m *model.Model) []string {
+	var names []string
+	for _, manifest := range m.Clusters.Manifests {
+		for _, pool := range manifest.Spec.NodePools.Dynamic {
+			names = append(names, manifest.Path()+"/"+pool.Name)
+		}
+		for _, pool := range manifest.Spec.NodePools.Static {
+			names = append(names, manifest.Path()+"/"+pool.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// explainPool explains a pool that is there.
+func (q *explainer) explainPool(name string) *Pool {
+	manifestPath, pool := path.Split(name)
+	manifestPath = strings.TrimSuffix(manifestPath, "/")
+	i := slices.IndexFunc(q.model.Clusters.Manifests, func(m *model.InputManifest) bool { return m.Path() == manifestPath })
+	m := q.model.Clusters.Manifests[i]
+	out := &Pool{Manifest: objectOf(m), Executor: cmp.Or(m.Annotations[model.ExecutorAnnotation], clusters.Claudie)}
+	out.Fewest, out.Most = m.Spec.CountNodes(pool)
+	at := []any{"nodePools", "dynamic", slices.IndexFunc(m.Spec.NodePools.Dynamic, func(p claudie.DynamicPool) bool { return p.Name == pool })}
+	if p := m.Spec.FindDynamicPool(pool); p != nil {
+		if provider := m.Spec.FindProvider(p.ProviderSpec.Name); provider != nil {
+			out.Cloud = provider.Type
+		}
+	} else {
+		out.Static = true
+		at = []any{"nodePools", "static", slices.IndexFunc(m.Spec.NodePools.Static, func(p claudie.StaticPool) bool { return p.Name == pool })}
+	}
+	out.Pool = Object{poolKind, name, m.PositionOf(at...)}
+	out.Fields = poolFields(m, at)
+	out.Uses = poolUses(m, pool)
+	for _, p := range q.planClusters() {
+		if p.manifest != m.Path() {
+			continue
+		}
+		for k, s := range p.steps {
+			if s.Subject.Pool == pool || slices.ContainsFunc(s.Reason, func(c provision.Change) bool { return strings.HasPrefix(c.Field, pool+".") }) {
+				out.Steps = append(out.Steps, newStepReference(k, s))
+			}
+		}
+	}
+	return out
+}
+
+// fixedFields are those that a pool keeps as long as it has its name.
+var fixedFields = []string{"providerSpec", "serverType", "image", "storageDiskSize", "machineSpec", "spot"}
+
+// poolPaths are the fields of pools that have one value.
+var poolPaths = [][]string{
+	{"providerSpec", "name"}, {"providerSpec", "region"}, {"providerSpec", "zone"}, {"providerSpec", "externalNetworkName"},
+	{"count"}, {"autoscaler", "min"}, {"autoscaler", "max"}, {"serverType"}, {"image"}, {"storageDiskSize"},
+	{"machineSpec", "cpuCount"}, {"machineSpec", "memory"}, {"machineSpec", "nvidiaGpuCount"}, {"machineSpec", "nvidiaGpuType"}, {"spot"}, {"sshPort"},
+}
+
+// poolFields returns the fields of a pool that are written; of lists and mappings only where they are.
+func poolFields(m *model.InputManifest, at []any) []PoolField {
+	var all []PoolField
+	for _, keys := range append(poolPaths, []string{"nodes"}, []string{"labels"}, []string{"annotations"}, []string{"taints"}) {
+		field := at[:len(at):len(at)]
+		for _, key := range keys {
+			field = append(field, key)
+		}
+		if value, written := m.TextOf(field...); written {
+			all = append(all, PoolField{strings.Join(keys, "."), value, m.PositionOf(field...), slices.Contains(fixedFields, keys[0])})
+		}
+	}
+	return all
+}
+
+// poolUses returns what has a pool, in the order of the manifest.
+func poolUses(m *model.InputManifest, pool string) []PoolUse {
+	var all []PoolUse
+	add := func(names []string, what string, at ...any) {
+		if k := slices.Index(names, pool); k >= 0 {
+			all = append(all, PoolUse{what, m.PositionOf(append(at, k)...)})
+		}
+	}
+	for i, c := range m.Spec.Kubernetes.Clusters {
+		add(c.Pools.Control, "control nodes of cluster "+c.Name, "kubernetes", "clusters", i, "pools", "control")
+		add(c.Pools.Compute, "compute nodes of cluster "+c.Name, "kubernetes", "clusters", i, "pools", "compute")
+	}
+	for i, lb := range m.Spec.LoadBalancers.Clusters {
+		add(lb.Pools, "load balancer "+lb.Name, "loadBalancers", "clusters", i, "pools")
+	}
+	for i, r := range m.Spec.LoadBalancers.Roles {
+		add(r.TargetPools, "target of role "+r.Name, "loadBalancers", "roles", i, "targetPools")
+	}
+	return all
+}
+
+// manifestPlan is the plan for the clusters of one manifest, with what keeps it from being merged.
+type manifestPlan struct {
+	manifest string
+	steps    []provision.Step
+	refused  []string
+}
+
+// planClusters returns the plans that lead from the clusters that there are to those that are written. It
+// makes them once.
+func (q *explainer) planClusters() []manifestPlan {
+	if q.plans != nil {
+		return q.plans
+	}
+	q.plans = []manifestPlan{}
+	for _, e := range provision.NewEdits(q.clusters, q.model) {
+		p, err := provision.NewPlan(e.Current, e.Desired)
+		if err != nil { // a mistake, which the change reports
+			continue
+		}
+		plan := manifestPlan{manifest: cmp.Or(e.Desired.Path(), e.Current.Path()), steps: p.Steps}
+		for _, wrong := range provision.CheckEdit(e) {
+			if !wrong.Warning {
+				plan.refused = append(plan.refused, wrong.Summary)
+			}
+		}
+		q.plans = append(q.plans, plan)
+	}
+	return q.plans
+}
+
+func newStepReference(i int, s provision.Step) StepReference {
+	return StepReference{s.ID, i + 1, s.Sentence()}
+}
+
+// explainStep explains a step by its id.
+func (q *explainer) explainStep(id string) (*Step, error) {
+	var ids []string
+	for _, p := range q.planClusters() {
+		for i, s := range p.steps {
+			if s.ID == id {
+				return newStepAnswer(p, i), nil
+			}
+			ids = append(ids, s.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, queryErrorf("name what the plan begins with, as fairlead cluster plan does", "no cluster of environment %s changes", q.model.Environment)
+	}
+	return nil, queryErrorf(cmp.Or(problem.DidYouMean(id, ids), "fairlead cluster plan --output name lists them"), "the plan for the clusters of environment %s has no step %s", q.model.Environment, strconv.Quote(id))
+}
+
+func newStepAnswer(p manifestPlan, i int) *Step {
+	s := p.steps[i]
+	out := &Step{Manifest: p.manifest, Number: i + 1, Steps: len(p.steps), Sentence: s.Sentence(), Place: s.Place(), Step: s, Refused: p.refused}
+	for k, other := range p.steps {
+		if slices.Contains(s.After, other.ID) {
+			out.WaitsFor = append(out.WaitsFor, newStepReference(k, other))
+		}
+		if slices.Contains(other.After, s.ID) {
+			out.Blocks = append(out.Blocks, newStepReference(k, other))
+		}
+	}
+	return out
+}
+
+func (o *Pool) writePage(p *page, env string) {
+	nodes := fmt.Sprint(o.Fewest)
+	if o.Most != o.Fewest {
+		nodes = fmt.Sprintf("%d to %d", o.Fewest, o.Most)
+	}
+	kind := "machines in " + cmp.Or(o.Cloud, "a cloud")
+	if o.Static {
+		kind = "machines that exist"
+	}
+	p.writeTitle("%s in environment %s: %s nodes for each use, %s", o.Pool.subject(), env, nodes, kind)
+	p.writeTable(1, [][]string{{"written at", o.Pool.At.String()}, {"manifest", o.Manifest.subject()}, {"carried out by", o.Executor}})
+	p.writeSection("fields")
+	p.writeRows(1, list.Convert(o.Fields, func(f PoolField) []string {
+		note := ""
+		if f.Fixed {
+			note = "another value needs a pool with another name"
+		}
+		return []string{f.Name, f.Value, f.At.String(), note}
+	}))
+	p.writeSection("used by")
+	p.writeRows(1, list.Convert(o.Uses, func(u PoolUse) []string { return []string{u.What, u.At.String()} }))
+	writeSteps(p, "steps of the plan about it", o.Steps)
+}
+
+func writeSteps(p *page, title string, steps []StepReference) {
+	if len(steps) == 0 {
+		return
+	}
+	p.writeSection("%s", title)
+	p.writeRows(1, list.Convert(steps, func(s StepReference) []string {
+		return []string{fmt.Sprintf("%d.", s.Number), s.Sentence, s.ID}
+	}))
+}
+
+func (o *Step) writePage(p *page, env string) {
+	p.writeTitle("step %d of %d for the clusters of %s in environment %s: %s", o.Number, o.Steps, o.Manifest, env, o.Sentence)
+	reversible := "yes"
+	if !o.Reversible {
+		reversible = "no: it can only be tried again"
+	}
+	rows := [][]string{{"id", o.ID}, {"phase", string(o.Phase)}, {"disruption", string(o.Disruption)}, {"reversible", reversible}, {"comes here because", o.Place}}
+	if o.Cluster != "" {
+		rows = append([][]string{{"cluster", o.Cluster}}, rows...)
+	}
+	p.writeTable(1, rows)
+	if len(o.Reason) > 0 {
+		p.writeSection("is there because of")
+		p.writeRows(1, list.Convert(o.Reason, func(c provision.Change) []string { return []string{c.String()} }))
+	}
+	writeSteps(p, "waits for", o.WaitsFor)
+	writeSteps(p, "is waited for by", o.Blocks)
+	if len(o.Refused) > 0 {
+		p.writeSection("the change must not be merged as it is")
+		p.writeRows(1, list.Convert(o.Refused, func(s string) []string { return []string{s} }))
+	}
+}
