@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -56,6 +58,7 @@ func (r *renderer) addApplications(folder string, c *stack.Component) {
 			}
 		}
 	}
+	slices.SortFunc(deployed, compareReferences)
 	if component.Destroyed && len(deployed) > 0 {
 		r.addUninstall(folder, componentMetadata(c), deployed)
 	}
@@ -86,8 +89,11 @@ func (c *renderedComponent) deployments() []kubeobject.Reference {
 	for i, o := range c.apps {
 		all[i] = kubeobject.Reference{Kind: o.Kind, Name: o.Metadata.Name}
 	}
+	slices.SortFunc(all, compareReferences)
 	return all
 }
+
+func compareReferences(a, b kubeobject.Reference) int { return strings.Compare(a.Name, b.Name) }
 
 // typeName returns the type of the component.
 func (c *renderedComponent) typeName() string {
