@@ -42,6 +42,8 @@ func (r *resolver) checkArgoCD(c *Component) {
 	})
 	if c.Module == nil {
 		r.addf(s, line, "as in module: {source: https://github.com/acme/apps, path: dev/shop.yaml}", "component %s: module is required", c.Name)
+	} else if c.Module.Name != "" && c.Module.Source.Text != "aws" {
+		r.warnf(s, c.Module.Source.Line, "name a file or a folder in module.path", "component %s: module.name has no effect", c.Name)
 	}
 }
 

@@ -222,7 +222,7 @@ func (r *resolver) isTeamProtected(s *Stack) bool {
 		}
 		names = append(names, t.TeamName.Text)
 	}
-	if len(names) > 0 {
+	if len(names) > 0 && s.Team != "" {
 		r.addf(s, s.TeamName.Line, cmp.Or(problem.DidYouMean(s.Team, names), "the teams are "+strings.Join(names, ", ")), "there is no Team with spec.teamName %s", s.Team)
 	}
 	return false

@@ -163,7 +163,10 @@ func (r *resolver) checkOutputRef(c *Component, ref *OutputRef) {
 	for i, o := range from.Outputs {
 		outputs[i] = o.Name.Text
 	}
-	if !slices.Contains(outputs, ref.Output) {
+	switch {
+	case from.Type == Helm || from.Type == ArgoCD:
+		r.addf(s, ref.Line, "name a component of type terraform", "component %s: valueFrom names %s, which is of type %s and has no outputs", c.Name, from.Name, from.Type)
+	case !slices.Contains(outputs, ref.Output):
 		r.addf(s, ref.Line, cmp.Or(problem.DidYouMean(ref.Output, outputs), "add it to the outputs of "+from.Name), "component %s: valueFrom names the output %s, which %s does not have", c.Name, ref.Output, from.Name)
 	}
 	if !slices.Contains(c.Needs, from) {
