@@ -32,9 +32,9 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case answer.Status:
 		return "health", "Health", healthView{a}
 	case Explain:
-		return "explain", "Explain", a
+		return "explain", a.title(), a
 	case Diff:
-		return "diff", "Differences", a
+		return "diff", a.title(), a
 	case Settings:
 		return "settings", "Settings", a
 	case answer.Found:
@@ -66,6 +66,20 @@ type Diff struct {
 	answer.Differences
 	Environments []string
 	Refusal      Missing
+}
+
+func (e Explain) title() string {
+	if e.Query == "" {
+		return "Explain"
+	}
+	return "Explain " + e.Query + " in " + e.Environment
+}
+
+func (d Diff) title() string {
+	if d.From == "" || d.To == "" {
+		return "Differences"
+	}
+	return "Differences: " + d.From + " and " + d.To
 }
 
 // kindChoice is a kind of problems that may be asked for.

@@ -77,34 +77,48 @@ var hostile = []string{
 // of them.
 func TestHostileTexts(t *testing.T) {
 	for _, text := range hostile {
-		s, id := &status.Store{}, strings.Repeat("0a", 20)
-		e := status.Environment{Name: text, State: status.Proposed, Reason: text, Error: text, Change: text, Impact: text,
-			Inputs: []status.Input{{Layer: text, Repo: text, Commit: text, Folder: text}}, Output: status.Output{Repo: text, Branch: text, Folder: text, Head: text},
-			Pull:     &status.Pull{Title: text, URL: text},
-			Withheld: []status.Withheld{{Cause: text, Reason: text, Acknowledge: text}}}
-		e.Problems.Addf(problem.Pos{Layer: text, File: text, Line: 1}, text, text, "%s", text)
-		s.SetEnvironment(e)
-		s.SetRemovals(text, []status.Removal{{Repo: text, Branch: text, Folder: text, Reason: text, Pull: &status.Pull{URL: text}}})
-		s.SetRemotes([]status.Remote{{URL: text, Error: text}})
-		s.SetControlPlane(text)
-		s.SetCycle(status.Cycle{Outcome: text, Error: text})
-		verdict := says(gate.Wait, text, text, says(gate.Fail, text, text))
-		s.SetPromotions(status.Chain{Inferred: text, Head: id, Problems: e.Problems, Commits: []status.Commit{{ID: id, Subject: text, Author: text}}, Stages: []status.Stage{
-			{Environment: text, After: []string{text}, Commit: id, Hold: text, Proof: verdict, Next: promote.Decision{State: promote.Held, Candidate: text, Skipped: []string{text}, Verdict: verdict}}}})
-		site := &site{options: Options{Store: s}.withDefaults()}
-		src := site.readState()
-		one, _ := src.Environment(text)
-		pull, _ := src.Pull(text, 0)
-		journey, _ := src.Journey(id)
-		for _, of := range []any{src.Overview(), src.Environments(), one, pull, newPage(src.Problems(newProblemFilter(nil, "")), src.Names(), "", nil),
-			newPage(src.Commits(commitsOf(text)), nil, "", map[string][]string{"q": {text}}),
-			newPage(answer.Explanation{Text: text}, src.Names(), explainPath, map[string][]string{"env": {text}, "q": {text}}), newPage(errorAnswer{text, text}, src.Names(), diffPath, map[string][]string{"from": {text}, "to": {text}}), journey, src.Search(text), src.Status(), page.Missing{Error: text, Hint: text}} {
-			body, _, err := page.Render(page.Frame{Path: "/x?" + text, Questions: true, Follow: true, API: text, Product: text, Query: text}, of)
-			if err != nil {
-				t.Fatal(err)
-			}
-			checkMarkup(t, text, string(body))
+		checkHostile(t, text)
+	}
+}
+
+// FuzzTexts writes any text into all that the page shows.
+func FuzzTexts(f *testing.F) {
+	for _, text := range hostile {
+		f.Add(text)
+	}
+	f.Fuzz(checkHostile)
+}
+
+// checkHostile checks the pages of a state that has a text in all of its fields.
+func checkHostile(t *testing.T, text string) {
+	t.Helper()
+	s, id := &status.Store{}, strings.Repeat("0a", 20)
+	e := status.Environment{Name: text, State: status.Proposed, Reason: text, Error: text, Change: text, Impact: text,
+		Inputs: []status.Input{{Layer: text, Repo: text, Commit: text, Folder: text}}, Output: status.Output{Repo: text, Branch: text, Folder: text, Head: text},
+		Pull:     &status.Pull{Title: text, URL: text},
+		Withheld: []status.Withheld{{Cause: text, Reason: text, Acknowledge: text}}}
+	e.Problems.Addf(problem.Pos{Layer: text, File: text, Line: 1}, text, text, "%s", text)
+	s.SetEnvironment(e)
+	s.SetRemovals(text, []status.Removal{{Repo: text, Branch: text, Folder: text, Reason: text, Pull: &status.Pull{URL: text}}})
+	s.SetRemotes([]status.Remote{{URL: text, Error: text}})
+	s.SetControlPlane(text)
+	s.SetCycle(status.Cycle{Outcome: text, Error: text})
+	verdict := says(gate.Wait, text, text, says(gate.Fail, text, text))
+	s.SetPromotions(status.Chain{Inferred: text, Head: id, Problems: e.Problems, Commits: []status.Commit{{ID: id, Subject: text, Author: text}}, Stages: []status.Stage{
+		{Environment: text, After: []string{text}, Commit: id, Hold: text, Proof: verdict, Next: promote.Decision{State: promote.Held, Candidate: text, Skipped: []string{text}, Verdict: verdict}}}})
+	site := &site{options: Options{Store: s}.withDefaults()}
+	src := site.readState()
+	one, _ := src.Environment(text)
+	pull, _ := src.Pull(text, 0)
+	journey, _ := src.Journey(id)
+	for _, of := range []any{src.Overview(), src.Environments(), one, pull, newPage(src.Problems(newProblemFilter(nil, "")), src.Names(), "", nil),
+		newPage(src.Commits(commitsOf(text)), nil, "", map[string][]string{"q": {text}}),
+		newPage(answer.Explanation{Text: text}, src.Names(), explainPath, map[string][]string{"env": {text}, "q": {text}}), newPage(errorAnswer{text, text}, src.Names(), diffPath, map[string][]string{"from": {text}, "to": {text}}), journey, src.Search(text), src.Status(), page.Missing{Error: text, Hint: text}} {
+		body, _, err := page.Render(page.Frame{Path: "/x?" + text, Questions: true, Follow: true, API: text, Product: text, Query: text}, of)
+		if err != nil {
+			t.Fatal(err)
 		}
+		checkMarkup(t, text, string(body))
 	}
 }
 

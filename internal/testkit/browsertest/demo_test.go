@@ -1,0 +1,167 @@
+package browsertest
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/cli"
+)
+
+// demoPatience bounds what the demo takes, on any machine.
+const demoPatience = 5 * time.Minute
+
+// output is what a command prints. Its methods may be called at the same time.
+type output struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	until string
+	found chan struct{} // closed when until is printed
+}
+
+// Write takes in what the command prints.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, err := o.text.Write(p)
+	if o.until != "" && strings.Contains(o.text.String(), o.until) {
+		o.until = ""
+		close(o.found)
+	}
+	return n, err
+}
+
+// String returns what the command has printed.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// startDemo starts fairlead demo, waits for the end of its first part, and returns the URL of its page. The
+// test then is in the clone of the control plane.
+func startDemo(t *testing.T) string {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	dir, printed := filepath.Join(t.TempDir(), "demo"), &output{until: "Ctrl-C ends the demo.", found: make(chan struct{})}
+	ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan int, 1)
+	go func() {
+		ended <- cli.Main(ctx, []string{"demo", "--pace", "0s", "--listen", "127.0.0.1:0", "--dir", dir}, printed, printed)
+		close(ended)
+	}()
+	t.Cleanup(func() { end(); <-ended })
+	select {
+	case <-printed.found:
+	case code := <-ended:
+		t.Fatalf("the demo ends with %d:\n%s", code, printed)
+	case <-time.After(demoPatience):
+		t.Fatalf("the demo does not go on:\n%s", printed)
+	}
+	t.Chdir(filepath.Join(dir, "control-plane"))
+	return strings.TrimSuffix(regexp.MustCompile(`http://127[0-9.:]+/`).FindString(printed.String()), "/")
+}
+
+// runFairlead runs a command in the clone, which must end with a code.
+func runFairlead(t *testing.T, code int, arguments ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), demoPatience)
+	defer cancel()
+	printed := &output{}
+	if got := cli.Main(ctx, arguments, printed, printed); got != code {
+		t.Fatalf("fairlead %s ends with %d, not %d:\n%s", strings.Join(arguments, " "), got, code, printed)
+	}
+}
+
+// pushChange replaces a text in a file of the control plane, and returns the commit.
+func pushChange(t *testing.T, file, from, to, subject string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := regexp.MustCompile(from).ReplaceAllString(string(content), to)
+	if changed == string(content) {
+		t.Fatalf("%s has no %s:\n%s", file, from, content)
+	}
+	if err := os.WriteFile(file, []byte(changed), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	runGit(t, "commit", "-qam", subject)
+	runGit(t, "push", "-q")
+	return runGit(t, "rev-parse", "HEAD")
+}
+
+func runGit(t *testing.T, arguments ...string) string {
+	t.Helper()
+	out, err := exec.Command("git", arguments...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(arguments, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// visit counts the clicks with which a newcomer finds an answer, beginning at the overview.
+type visit struct {
+	*Window
+	question string
+	clicks   int
+}
+
+func (w *Window) ask(root, question string) *visit {
+	w.t.Helper()
+	w.Visit(root + "/")
+	return &visit{w, question, 0}
+}
+
+func (v *visit) click(selector string) *visit {
+	v.t.Helper()
+	v.clicks++
+	v.Click(selector)
+	return v
+}
+
+// answers checks that the page says something, and that it was found with two clicks at most.
+func (v *visit) answers(text string) {
+	v.t.Helper()
+	v.WaitFor("main", text)
+	if v.clicks > 2 {
+		v.t.Errorf("%s takes %d clicks", v.question, v.clicks)
+	}
+}
+
+// TestDemo: a newcomer finds the answers to the questions that people ask most on the pages of the demo,
+// without script, with two clicks each at most; each link of the pages leads to a page.
+func TestDemo(t *testing.T) {
+	browser := Start(t)
+	root := startDemo(t)
+	runFairlead(t, 0, "hold", "prod", "--reason", "the sale ends on Monday")
+	mine := pushChange(t, "configs/fleet.yaml", "GREETING: .*", "GREETING: moin", "Greet with moin")
+	runFairlead(t, 0, "wait", "stage", mine, "--interval", "1s")
+	broken := pushChange(t, "workloads/hello.yaml", "branch: master", "branch: mastre", "Deploy from another branch")
+	runFairlead(t, 1, "wait", "dev", broken, "--interval", "1s")
+	w := browser.Open(t, View{Width: 1280})
+	w.ask(root, "1: what needs me now?").answers("couldn't find remote ref")
+	w.ask(root, "2: where is my commit?").click(`main a[href="./commits/` + mine + `"]`).answers("has it since")
+	w.ask(root, "3: why is it not in prod?").click(`main a[href="./commits/` + mine + `"]`).answers("the sale ends on Monday")
+	w.ask(root, "4: what failed?").click(`nav a[href="./problems"]`).answers("couldn't find remote ref")
+	w.ask(root, "7: what is different between stage and prod?").click(`main a[href="./environments/prod"]`).click(`main a[href="../diff?from=stage&to=prod"]`).answers("GREETING: moin → welcome")
+	explained := w.ask(root, "8: why has it this value?").click(`main a[href="./environments/prod"]`)
+	explained.clicks++
+	explained.Submit(`main input[name="q"]`, "cloud/hello-web")
+	explained.answers("GREETING = welcome")
+	pushChange(t, "workloads/hello.yaml", "app: hello", "app: helo", "Tidy the labels")
+	live := browser.Open(t, View{Width: 1280, Script: true})
+	live.Visit(root + "/environments/dev")
+	live.WaitFor("main", "what it changes")
+	w.ask(root, "6: what does this pull request change?").click(`main .needs a[href*="/pulls/"]`).answers("REMOVE")
+	crawl(t, root)
+}
