@@ -73,6 +73,7 @@ func (c *checker) checkSettings(s *Settings) {
 	c.checkIdentity("author.email", s.Author.Email)
 	c.checkWebhooks(s)
 	c.checkLedger(&s.Ledger)
+	c.checkWeb(s)
 	c.checkProbes(s.Probes)
 	c.checkOneOf("log.format", s.Log.Format, "text", "json")
 	c.checkOneOf("log.level", s.Log.Level, "info", "debug")

@@ -47,10 +47,10 @@ func Load(path string, env func(string) string) (*Settings, problem.List, error)
 }
 
 // LoadForCommands is Load for the commands of people. It leaves out problems with what only the
-// daemon uses: the secrets of webhooks, of probes, of the ledger, and of signing.
+// daemon uses: the secrets of webhooks, of probes, of the ledger, of the page, and of signing.
 func LoadForCommands(path string, env func(string) string) (*Settings, problem.List, error) {
 	return loadSettings(path, env, func(p problem.Problem) bool {
-		return strings.HasPrefix(p.Subject, "webhooks.") || strings.HasPrefix(p.Subject, "probes[") || strings.HasPrefix(p.Subject, "ledger.") || strings.HasPrefix(p.Subject, "signing.")
+		return strings.HasPrefix(p.Subject, "webhooks.") || strings.HasPrefix(p.Subject, "probes[") || strings.HasPrefix(p.Subject, "ledger.") || strings.HasPrefix(p.Subject, "web.") || strings.HasPrefix(p.Subject, "signing.")
 	})
 }
 

@@ -63,6 +63,7 @@ func TestDefaults(t *testing.T) {
 		Promotion:     "managed", MissingValues: "refuse", Verify: "1%",
 		Author: config.Author{Name: "Fairlead", Email: "fairlead@localhost"},
 		Ledger: config.Ledger{Keep: config.Keep{Spans: 90 * 24 * time.Hour, Arrivals: 30 * 24 * time.Hour, Days: 400 * 24 * time.Hour}, Retire: 7 * 24 * time.Hour},
+		Web:    config.Web{Read: "everybody", Session: config.WebSession{Idle: 8 * time.Hour, Life: 24 * time.Hour}},
 		Log:    config.Log{Format: "text", Level: "info"},
 	}
 	if diff := cmp.Diff(want, got, plain); diff != "" {
@@ -128,6 +129,7 @@ probes: [{url: "https://metrics.example.com/api", token: {file: key}}, {url: "ht
 			GitLab: &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
 			Flux:   &config.Webhook{Secret: config.SecretRef{Env: "TOKEN"}},
 		},
+		Web: config.Web{Read: "everybody", Session: config.WebSession{Idle: 8 * time.Hour, Life: 24 * time.Hour}},
 		Ledger: config.Ledger{
 			Secret: &config.SecretRef{File: filepath.Join(dir, "long")}, Previous: &config.SecretRef{File: filepath.Join(dir, "long")},
 			Postgres: &config.Postgres{URL: config.SecretRef{Env: "TOKEN"}}, Keep: config.Keep{Spans: 30 * 24 * time.Hour, Arrivals: 30 * 24 * time.Hour, Days: 400 * 24 * time.Hour}, Retire: 7 * 24 * time.Hour,

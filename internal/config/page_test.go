@@ -41,12 +41,13 @@ func example(t *testing.T) string {
 func TestExample(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "ledger-secret"), longSecret)
+	write(t, filepath.Join(dir, "session-key"), longSecret)
 	for _, name := range []string{"gitlab-token", "app.pem", "id_ed25519", "known_hosts", "signing_key", "webhook-secret", "metrics-token"} {
 		write(t, filepath.Join(dir, name), "hunter2")
 	}
 	text := strings.ReplaceAll(example(t), "/etc/fairlead", dir)
 	env := func(name string) string {
-		return map[string]string{"SSH_PASSPHRASE": "hunter2", "OLD_WEBHOOK_SECRET": "hunter2", "GITLAB_WEBHOOK_SECRET": "hunter2", "GITEA_WEBHOOK_SECRET": "hunter2", "FLUX_WEBHOOK_SECRET": "hunter2", "OLD_LEDGER_SECRET": longSecret, "LEDGER_POSTGRES": "postgres://fairlead:hunter2@db/ledger"}[name]
+		return map[string]string{"SSH_PASSPHRASE": "hunter2", "OLD_WEBHOOK_SECRET": "hunter2", "GITLAB_WEBHOOK_SECRET": "hunter2", "GITEA_WEBHOOK_SECRET": "hunter2", "FLUX_WEBHOOK_SECRET": "hunter2", "OLD_LEDGER_SECRET": longSecret, "OLD_SESSION_KEY": longSecret, "OIDC_SECRET": "hunter2", "LEDGER_POSTGRES": "postgres://fairlead:hunter2@db/ledger"}[name]
 	}
 	s, problems := config.Parse("fairlead.yaml", []byte(text), dir, env)
 	if len(problems) > 0 || s == nil {

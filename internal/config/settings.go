@@ -62,6 +62,8 @@ type Settings struct {
 	Webhooks Webhooks `yaml:"webhooks"`
 	// Ledger is about what is kept of the reports of clusters.
 	Ledger Ledger `yaml:"ledger"`
+	// Web is about people at the page.
+	Web Web `yaml:"web"`
 	// Probes are what gates may ask: see [Settings.Probe].
 	Probes []Probe `yaml:"probes"`
 	Log    Log     `yaml:"log"`
@@ -256,6 +258,7 @@ func defaultSettings() *Settings {
 		Verify:        "1%",
 		Author:        Author{Name: "Fairlead", Email: "fairlead@localhost"},
 		Ledger:        Ledger{Keep: Keep{Spans: 90 * day, Arrivals: 30 * day, Days: 400 * day}, Retire: 7 * day},
+		Web:           Web{Read: ReadEverybody, Session: WebSession{Idle: 8 * time.Hour, Life: 24 * time.Hour}},
 		Log:           Log{Format: "text", Level: "info"},
 	}
 }

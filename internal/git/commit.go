@@ -19,9 +19,11 @@ type Commit struct {
 	Tree    tree.Tree
 	Parents []string
 	Author  Signature
-	When    time.Time // to the second; written in UTC
-	Message string
-	Sign    Signer // nil for none
+	// Committer is who commits for the author; the zero value is the author.
+	Committer Signature
+	When      time.Time // to the second; written in UTC
+	Message   string
+	Sign      Signer // nil for none
 	// Known are trees that the remote has. Objects that they have at the same path are not
 	// written.
 	Known []tree.Tree
@@ -46,8 +48,16 @@ func (c Commit) encodeText() ([]byte, error) {
 	for _, p := range c.Parents {
 		fmt.Fprintf(&head, "parent %s\n", p)
 	}
-	who := fmt.Sprintf("%s <%s> %d +0000", oneLine(c.Author.Name), oneLine(c.Author.Email), c.When.Unix())
-	fmt.Fprintf(&head, "author %s\ncommitter %s\n", who, who)
+	committer := c.Committer
+	if committer == (Signature{}) {
+		committer = c.Author
+	}
+	for _, who := range []struct {
+		role string
+		Signature
+	}{{"author", c.Author}, {"committer", committer}} {
+		fmt.Fprintf(&head, "%s %s <%s> %d +0000\n", who.role, oneLine(who.Name), oneLine(who.Email), c.When.Unix())
+	}
 	body := "\n" + c.Message
 	if c.Sign != nil {
 		signature, err := c.Sign([]byte(head.String()+body), c.When)

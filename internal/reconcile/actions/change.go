@@ -46,6 +46,7 @@ type change struct {
 	forced     string
 	overridden []string
 	files      map[string][]byte // nil if there is nothing to do
+	trailers   []string          // beside those of the action
 }
 
 // maxText is how long one text of a message may be.
@@ -75,6 +76,9 @@ func (c change) commitMessage() string {
 	}
 	if c.forced != "" {
 		fmt.Fprintf(&b, "Fairlead-Forced: %s\n", forge.OneLine(c.forced, maxText))
+	}
+	for _, line := range c.trailers {
+		fmt.Fprintf(&b, "%s\n", forge.OneLine(line, maxText))
 	}
 	fmt.Fprintf(&b, "Fairlead-Action: %s\n", c.action)
 	return b.String()

@@ -58,7 +58,7 @@ func (d *Session) Promote(ctx context.Context, p Promotion) (Result, error) {
 		}
 		against := v.findObjections(p, present, commit, d.options.Now())
 		for _, r := range against {
-			if !p.Force || !errors.Is(r, errForcible) {
+			if !p.Force || !errors.Is(r, ErrForcible) {
 				return change{}, r
 			}
 			c.overridden = append(c.overridden, r.Reason)
@@ -149,7 +149,7 @@ func (v snapshot) findObjections(p Promotion, present, commit string, now time.T
 	}
 	var all []*problem.Refusal
 	say := func(hint, reason string) {
-		all = append(all, &problem.Refusal{Reason: forge.OneLine(reason, maxText), Advice: hint, Kind: errForcible})
+		all = append(all, &problem.Refusal{Reason: forge.OneLine(reason, maxText), Advice: hint, Kind: ErrForcible})
 	}
 	if v.orderProblem != "" {
 		say("fairlead check lists them; fix them first", "the order of promotion has problems: "+v.orderProblem)

@@ -42,8 +42,14 @@ type Options struct {
 	Forge  func(remote *git.Remote, place string) (forge.Forge, error)
 	Prefix string // of the branches of pull requests
 	Author git.Signature
-	Sign   git.Signer // nil for none
-	Now    func() time.Time
+	// Committer commits for the author; the zero value is the author.
+	Committer git.Signature
+	Sign      git.Signer // nil for none
+	// Trailers are lines for the end of each message.
+	Trailers []string
+	// Confirm is called with each change before it is written; its error stops that. nil disables it.
+	Confirm func(context.Context, Plan) error
+	Now     func() time.Time
 	// BeforeEffect is called before each side effect; nil disables it.
 	BeforeEffect func(what string)
 }
@@ -196,8 +202,8 @@ type Pull struct {
 	State  forge.State `json:"state"`
 }
 
-// errForcible means that an operator can insist.
-var errForcible = errors.New("force overrides it")
+// ErrForcible means that an operator can insist.
+var ErrForcible = errors.New("force overrides it")
 
 // refreshStale reads the control plane again, unless nothing was decided on what was read.
 func (d *Session) refreshStale(ctx context.Context) error {
@@ -243,6 +249,16 @@ func (d *Session) writeChange(ctx context.Context, v snapshot, c change) (Result
 		Action: c.action, Environment: c.environment, Name: c.name, Summary: c.summary, From: c.from, To: c.to, Branch: branch, Forced: c.overridden,
 		Notes: c.notes,
 	}
+	c.trailers = d.options.Trailers
+	if d.options.Confirm != nil {
+		p, err := v.newPlan(r, c, url, head)
+		if err == nil {
+			err = d.options.Confirm(ctx, p)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
 	if len(c.files) == 0 {
 		return r, nil
 	}
@@ -250,7 +266,7 @@ func (d *Session) writeChange(ctx context.Context, v snapshot, c change) (Result
 	if remote == nil {
 		return Result{}, fmt.Errorf("the repository %s was not read", giturl.Redact(url))
 	}
-	o := publish.Options{Remote: remote, Author: d.options.Author, Sign: d.options.Sign, Write: true, BeforeEffect: d.options.BeforeEffect}
+	o := publish.Options{Remote: remote, Author: d.options.Author, Through: d.options.Committer, Sign: d.options.Sign, Write: true, BeforeEffect: d.options.BeforeEffect}
 	e := publish.Edit{Branch: branch, Head: head, Files: c.files, Message: c.commitMessage(), When: d.options.Now()}
 	if d.options.Forge != nil {
 		return d.proposeChange(ctx, o, e, c, r, place)

@@ -13,6 +13,7 @@ func useFleet(m *Metrics) {
 	m.RecordFleetReport("everything")
 	m.RecordFleetReport("nonsense")
 	m.RecordWebhook("flux", "woken")
+	m.RecordLever("hold", "done")
 	m.RecordWebhook("argocd", "unauthorized")
 	m.SetFleet("dev", []ledger.Standing{{Type: "large", Class: ledger.ClassSilent}, {Type: "left", Class: ledger.ClassReady}}, time.Minute)
 	m.SetFleet("dev", []ledger.Standing{

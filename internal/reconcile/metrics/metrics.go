@@ -48,6 +48,7 @@ type Metrics struct {
 	rateLimit     *prometheus.GaugeVec
 	failing       *prometheus.GaugeVec
 	webhooks      *prometheus.CounterVec
+	levers        *prometheus.CounterVec
 	fleet         *fleetMetrics
 }
 
@@ -83,6 +84,7 @@ func New(version string) *Metrics {
 		rateLimit:     newGaugeVec("forge_rate_limit_remaining", "Calls that a forge still allows in its current window.", "host"),
 		failing:       newGaugeVec("remote_failing", "1 while a remote fails and is tried less often, 0 otherwise.", "host"),
 		webhooks:      newCounterVec("webhooks_total", "Webhook deliveries that arrived.", "forge", "outcome"),
+		levers:        newCounterVec("levers_total", "Operator actions at the page and its API, whether they were done or not.", "lever", "outcome"),
 		fleet:         newFleetMetrics(),
 	}
 	info := newGaugeVec("build_info", "1; the label says which version runs.", "version")
@@ -91,7 +93,7 @@ func New(version string) *Metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info,
 		m.cycles, m.cycleDuration, m.waiting, m.cycleEnded, m.unfinished,
 		m.environmentState, m.environmentDuration, m.problems, m.assignments, m.promotions, m.verifications,
-		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks, m.promotion.leadTime,
+		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks, m.levers, m.promotion.leadTime,
 	)
 	for _, vec := range m.promotion.gauges() {
 		m.registry.MustRegister(vec)
@@ -259,6 +261,20 @@ func (m *Metrics) SetRemoteFailing(remote string, failing bool) {
 		return
 	}
 	m.failing.WithLabelValues(hostLabel(remote)).Set(boolValue(failing))
+}
+
+// RecordLever counts an attempt to perform an operator action. One that is not known is counted as "other".
+func (m *Metrics) RecordLever(lever, outcome string) {
+	if m == nil {
+		return
+	}
+	if !slices.Contains([]string{"approve", "hold", "release", "rollback", "promote", "freeze", "end-freeze"}, lever) {
+		lever = "other"
+	}
+	if !slices.Contains([]string{"done", "unchanged", "not-allowed", "too-many", "moved", "malformed", "refused"}, outcome) {
+		outcome = "failed"
+	}
+	m.levers.WithLabelValues(lever, outcome).Inc()
 }
 
 // RecordWebhook counts a delivery of a kind of forge. A kind or an outcome that is not known

@@ -68,8 +68,8 @@ func TestLint(t *testing.T) {
 			ours.WriteString(line)
 		}
 	}
-	if n := strings.Count(ours.String(), "# TYPE"); n != 35 {
-		t.Errorf("%d metrics of ours, want 35", n)
+	if n := strings.Count(ours.String(), "# TYPE"); n != 36 {
+		t.Errorf("%d metrics of ours, want 36", n)
 	}
 	found, err := promlint.New(strings.NewReader(ours.String())).Lint()
 	if err != nil {
@@ -125,6 +125,7 @@ fairlead_git_call_duration_seconds_count{host="local",operation="other"} 1
 fairlead_git_calls_total{host="git.example.com",operation="fetch",outcome="failed"} 1
 fairlead_git_calls_total{host="git.example.com",operation="fetch",outcome="ok"} 1
 fairlead_git_calls_total{host="local",operation="other",outcome="ok"} 1
+fairlead_levers_total{lever="hold",outcome="done"} 1
 fairlead_problems{environment="dev",severity="problem"} 2
 fairlead_problems{environment="dev",severity="warning"} 1
 fairlead_promotion_behind_commits{environment="dev"} 2

@@ -52,7 +52,7 @@ func (e Edit) newCommit(o Options) (*git.Commit, error) {
 	if t.ID() == view.Tree.ID() {
 		return nil, nil
 	}
-	return &git.Commit{Tree: t, Parents: []string{e.Head}, Author: o.Author, Sign: o.Sign, When: e.When, Message: e.Message, Known: []tree.Tree{view.Tree}}, nil
+	return &git.Commit{Tree: t, Parents: []string{e.Head}, Author: o.Author, Committer: o.Through, Sign: o.Sign, When: e.When, Message: e.Message, Known: []tree.Tree{view.Tree}}, nil
 }
 
 // Apply commits an edit to its branch, and returns the branch's head. The error is

@@ -84,7 +84,9 @@ type Options struct {
 	Forge  forge.Forge
 	Prefix string // of our branches: "fairlead/"
 	Author git.Signature
-	Sign   git.Signer // nil for none
+	// Through commits the edits of the author; the zero value is the author.
+	Through git.Signature
+	Sign    git.Signer // nil for none
 	// Committer makes the commits that are proposed, so that the forge signs them; nil
 	// if we make them.
 	Committer forge.Committer

@@ -104,6 +104,9 @@ func (s Source) describeCommit(id string) *Commit {
 	return &Commit{s.Snapshot.Chain.FindCommit(id), giturl.CommitPage(s.findRepo("base"), id)}
 }
 
+// Commit returns what people know a commit of the base by.
+func (s Source) Commit(id string) *Commit { return s.describeCommit(id) }
+
 // findRepo returns the repository of a layer, and the commit of it that was read last; "" if it is not known.
 func (s Source) findRepo(layer string) string {
 	for _, e := range s.Snapshot.Environments {

@@ -176,8 +176,13 @@ func Serve(ctx context.Context, o Options) error {
 			return news, nil
 		},
 	})
-	window := web.CheckHost(o.Settings.Hosts, web.New(web.Options{
-		Store: store, Metrics: m, Version: o.Version, Now: o.Now, Logger: logger, OverdueAfter: o.Settings.OverdueAfter,
+	people, err := newPeople(o, store, m, logger, func() { loop.Wake("") })
+	if err != nil {
+		return err
+	}
+	window := web.CheckHost(o.Settings.WebHosts(), web.New(web.Options{
+		People: people,
+		Store:  store, Metrics: m, Version: o.Version, Now: o.Now, Logger: logger, OverdueAfter: o.Settings.OverdueAfter,
 		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, Explain: explainText(loop), Compare: compareText(loop), CheckLedger: reports.Check,
 		Fleet: newFleetView(reports, o.Now), Reports: newAgentReports(reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
 	}))

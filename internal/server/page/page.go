@@ -68,6 +68,26 @@ type Frame struct {
 	View View
 	// Query is what was searched for.
 	Query string
+	// SignIn reports whether the reader can sign in, and Person is the name of one who has.
+	SignIn bool
+	Person string
+	// Levers are what the person may do, by environment; nil where the page is only read.
+	Levers map[string][]LeverLink
+	// Written is the commit that an action of the person has just written; "" for none.
+	Written string
+}
+
+// LeverLink is an operator action, and whether the reader may perform it.
+type LeverLink struct {
+	Lever   string
+	Allowed bool
+	Reason  string
+}
+
+// Title returns the name of the action on a button.
+func (l LeverLink) Title() string {
+	titles := map[string]string{"approve": "Approve", "promote": "Promote", "hold": "Hold", "release": "Release", "rollback": "Roll back"}
+	return titles[l.Lever]
 }
 
 // framed is the data of frame.html.
@@ -138,6 +158,7 @@ func newFuncs(root string) template.FuncMap {
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "stopState": stopState, "markText": markText,
 		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState,
+		"lines": splitLines, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
 	}
 	for name, state := range map[string]answer.State{
 		"notAssignedState": {Tone: answer.Unknown, Word: "not assigned"},

@@ -16,11 +16,17 @@ import (
 func newView(of any, f Frame) (name, title string, view any) {
 	switch a := of.(type) {
 	case answer.Overview:
-		return "overview", "Overview", newOverviewView(a)
+		return "overview", "Overview", newOverviewView(a, f)
 	case answer.Environments:
 		return "environments", "Environments", a
 	case answer.OneEnvironment:
-		return "environment", a.Report.Name, environmentView{a, f.Questions}
+		return "environment", a.Report.Name, environmentView{a, f.Questions, f.Levers[a.Report.Name], f.Written}
+	case answer.Lever:
+		return "lever", a.Question, a
+	case answer.Me:
+		return "me", "Me", a
+	case Refused:
+		return "refused", "Refused", a
 	case Problems:
 		return "problems", "Problems", a
 	case Commits:
@@ -112,13 +118,15 @@ type overviewView struct {
 	Graph *graphView
 	// Recent are the last promotions.
 	Recent []answer.Environment
+	// Levers are what the reader may do, by environment.
+	Levers map[string][]LeverLink
 }
 
 // maxRecent is how many of the last promotions are shown, and maxDrawn how many environments are drawn.
 const maxRecent, maxDrawn = 5, 60
 
-func newOverviewView(a answer.Overview) overviewView {
-	v := overviewView{Overview: a}
+func newOverviewView(a answer.Overview, f Frame) overviewView {
+	v := overviewView{Overview: a, Levers: f.Levers}
 	var promoted []answer.Environment
 	for _, e := range a.Environments {
 		if e.Promoted {
@@ -210,6 +218,8 @@ func newGraphView(all []answer.Environment) *graphView {
 type environmentView struct {
 	answer.OneEnvironment
 	Questions bool // whether there are pages that explain
+	Levers    []LeverLink
+	Written   string // the commit that the reader has just written
 }
 
 // ProofParts returns what the verification of the commit consists of.

@@ -8,11 +8,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
-// rendered is a page. It is the same for all who read it.
+// rendered is a page. It is the same for all who have not signed in.
 type rendered struct {
 	code     int
 	redirect string
@@ -60,7 +61,7 @@ func (c *pageCache) find(address string) *cachedPage {
 
 // loadPage returns the page of an address, made of the state of a version.
 func (s *site) loadPage(ctx context.Context, target *url.URL, view page.View, state uint64) (rendered, error) {
-	one := s.pages.find(view.String() + " " + target.EscapedPath() + "?" + target.RawQuery)
+	one := s.pages.find(view.String() + " " + target.EscapedPath() + "?" + target.RawQuery + "\x00" + personKey(findViewer(ctx)))
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	now := s.options.Now()
@@ -84,6 +85,8 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 		return rendered{code: http.StatusFound, redirect: f.redirect}, nil
 	}
 	frame := s.newFrame(src, path, view)
+	frame.Written = readWritten(target)
+	s.addPerson(&frame, src.Names(), findViewer(ctx))
 	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path)
 	frame.Refresh = frame.Follow && query.Get("refresh") != "off"
 	if target.RawQuery != "" {
@@ -103,6 +106,15 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 // newFrame returns what is around the page of a path.
 func (s *site) newFrame(src answer.Source, path string, view page.View) page.Frame {
 	return page.Frame{View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil}
+}
+
+// readWritten returns the commit that an action has just written; "" for none.
+func readWritten(target *url.URL) string {
+	written := target.Query().Get("written")
+	if !source.IsCommit(written) {
+		return ""
+	}
+	return written
 }
 
 // answerPath returns the path of the answer of a page.

@@ -1,14 +1,15 @@
 // Package web serves the state of the daemon over HTTP: pages for people, a JSON API for
 // programs, health checks and metrics for monitoring, and the addresses of webhooks.
 //
-// What the package keeps true: it only reads; all that a request can cause is that the
+// What the package keeps true: but for operator actions it only reads; all that another request can cause is that the
 // next cycle starts now, that a report of a cluster is stored, or, so often within a minute, that
 // forges are asked for what a simulation needs to know. openapi.json describes the API exactly,
 // which a test checks. Each page is made from the answer of the same path below /api/v1. A page needs no
 // script and no other host; one that follows the state is told of each version of itself, and a reader
 // that is too slow is cut off.
-// There is no login: everyone who reaches the address may read, so callers must remove
-// secrets from the state before it gets here.
+// Everyone who reaches the address may read, unless the settings let only people read who signed in, so
+// callers must remove secrets from the state before it gets here. Where people sign in, those whom a role
+// permits it may perform operator actions: nothing else writes, and nobody else.
 package web
 
 import (
@@ -57,6 +58,8 @@ type Options struct {
 	// StreamPace is the least time between two events of a page that follows the state, and StreamTimeout how
 	// long it may take for one before it is cut off; 0 for 1 and 10 seconds.
 	StreamPace, StreamTimeout time.Duration
+	// People is about those who sign in; nil if nobody does.
+	People *People
 	// CheckLedger returns why what clusters report cannot be stored; nil if it can.
 	CheckLedger func() error
 	// Now is the clock by which ages are shown.
@@ -85,7 +88,7 @@ func New(o Options) http.Handler {
 	for _, authenticated := range []string{webhooks, clusterReports, agentapi.Path} { // a browser holds no secret of theirs
 		sameOrigin.AddInsecureBypassPattern(http.MethodPost + " " + authenticated)
 	}
-	return addSecurityHeaders(s.recoverPanics(sameOrigin.Handler(mux)))
+	return addSecurityHeaders(s.recoverPanics(sameOrigin.Handler(s.identify(mux))))
 }
 
 func (o Options) withDefaults() Options {
@@ -113,6 +116,7 @@ type site struct {
 	options     Options
 	simulations admissions
 	questions   admissions
+	previews    admissions
 	pages       pageCache
 	streams     streams
 	assigned    assignedCache
@@ -151,6 +155,7 @@ func (s *site) allRoutes() []route {
 	all = append(all, route{http.MethodGet, "/events", http.HandlerFunc(s.serveEvents)}, route{http.MethodGet, "/assets/{build}/{file}", http.HandlerFunc(s.serveAsset)},
 		route{http.MethodGet, settingsPath, http.HandlerFunc(s.serveSettings)}, route{http.MethodPost, settingsPath, http.HandlerFunc(s.serveView)})
 	all = append(all, s.fleetRoutes()...)
+	all = append(all, s.peopleRoutes()...)
 	if s.options.Webhooks != nil {
 		all = append(all, route{http.MethodPost, webhooks, s.options.Webhooks}, route{http.MethodPost, clusterReports, s.options.Webhooks})
 	}

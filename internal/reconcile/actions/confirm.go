@@ -1,0 +1,124 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+// Plan is what an action is about to write.
+type Plan struct {
+	Result
+	// Repo is the repository of the branch, and Head the commit of it that the action was decided on.
+	Repo, Head string
+	// Current is the commit of the base that the environment has.
+	Current string
+	// Held are the reasons why the environment is held.
+	Held []string
+	// Approvals are the people who approved To for the environment.
+	Approvals []gate.Approval
+	Message   string
+	// Files are those that the action writes, sorted by path; none if there is nothing to do.
+	Files []FileEdit
+}
+
+// FileEdit is one file that an action writes.
+type FileEdit struct {
+	Path string `json:"path"`
+	// Before is what it holds, and After what it is to hold; "" for no file.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// newPlan returns what a change is about to write.
+func (v snapshot) newPlan(r Result, c change, repo, head string) (Plan, error) {
+	p := Plan{Result: r, Repo: giturl.Redact(repo), Head: head, Message: c.commitMessage()}
+	from := v.base.Repo
+	if v.branch.Repo != nil {
+		from = v.branch.Repo
+		var err error
+		p.Current, err = v.currentCommit()
+		if err != nil {
+			return p, err
+		}
+		for _, h := range v.branch.Progress.Holds {
+			p.Held = append(p.Held, h.Reason)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(c.files)) {
+		e, found, err := from.FindEntry(head, path)
+		if err != nil {
+			return p, err
+		}
+		edit := FileEdit{Path: path, After: string(c.files[path])}
+		if found {
+			edit.Before = string(e.Data)
+		}
+		p.Files = append(p.Files, edit)
+	}
+	return p, nil
+}
+
+// ListPrevious returns the commits that an environment had and can go back to, newest first, at most limit.
+func (d *Session) ListPrevious(ctx context.Context, environment string, limit int) ([]git.CommitInfo, error) {
+	v, err := d.readSnapshot(ctx, environment)
+	if err != nil {
+		return nil, err
+	}
+	present, err := v.currentCommit()
+	if err != nil {
+		return nil, err
+	}
+	had, err := v.previousCommits()
+	if err != nil {
+		return nil, err
+	}
+	var all []git.CommitInfo
+	for i, commit := range had {
+		if !isOlder(v.history, commit, present) || slices.Contains(had[:i], commit) {
+			continue
+		}
+		info, err := v.base.Repo.Commit(commit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, info)
+		if len(all) == limit {
+			break
+		}
+	}
+	return all, nil
+}
+
+// CompareCommits returns what changes in the output of an environment when it gets one commit of the base
+// after another one; from "" is an environment without a commit.
+func (d *Session) CompareCommits(ctx context.Context, environment, from, to string) (impact.Report, error) {
+	var cache output.Cache
+	var sides [2]source.Rendered
+	for i, commit := range []string{from, to} {
+		if commit == "" {
+			continue
+		}
+		r, err := d.source.Render(ctx, environment, source.Revisions{Base: commit}, &cache)
+		if err != nil {
+			return impact.Report{}, fmt.Errorf("render %s with %s: %w", environment, text.ShortCommit(commit), err)
+		}
+		if p, stops := r.Problems.FirstStopping(); stops {
+			return impact.Report{}, problem.Refusef("", "%s cannot be rendered with %s: %s", environment, text.ShortCommit(commit), p)
+		}
+		sides[i] = r
+	}
+	models := slices.DeleteFunc([]*model.Model{sides[0].Model, sides[1].Model}, func(m *model.Model) bool { return m == nil })
+	return impact.Compare(sides[0].Tree, sides[1].Tree, impact.Options{Workload: model.WorkloadOf(models...)}), nil
+}

@@ -1,0 +1,232 @@
+package lever
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/session"
+)
+
+// maxChoices is how many commits to roll back to are listed.
+const maxChoices = 10
+
+// newLever returns what is known of an action before it is decided.
+func (o *Operator) newLever(who *session.Person, q Request) answer.Lever {
+	l := answer.Lever{
+		Lever: q.Lever, Environment: q.Environment, Fields: map[string]string{}, Question: question(q), Effects: []string{}, NeedsReason: q.needsReason(),
+		Author: fmt.Sprintf("%s <%s>", who.Name, who.Email), Command: commandLine(q),
+	}
+	for name, value := range map[string]string{"commit": q.Commit, "scope": q.Scope} {
+		if value != "" {
+			l.Fields[name] = value
+		}
+	}
+	if q.Force {
+		l.Fields["force"] = "true"
+	}
+	return l
+}
+
+func question(q Request) string {
+	e := q.Environment
+	switch q.Lever {
+	case Approve:
+		return "Approve a commit for " + e + "?"
+	case Promote:
+		return "Promote a commit to " + e + "?"
+	case Hold:
+		return "Hold " + e + "?"
+	case Release:
+		return "Release " + e + "?"
+	default:
+		return "Roll " + e + " back?"
+	}
+}
+
+// commandLine returns the command that does the same.
+func commandLine(q Request) string {
+	words := []string{"fairlead", q.Lever, q.Environment}
+	switch {
+	case q.Commit == "":
+	case q.Lever == Rollback:
+		words = append(words, "--to", q.Commit)
+	default:
+		words = append(words, q.Commit)
+	}
+	if q.Scope != "" {
+		words = append(words, "--scope", q.Scope)
+	}
+	if q.Force {
+		words = append(words, "--force")
+	}
+	return strings.Join(append(words, "--reason TEXT"), " ")
+}
+
+// describePlan fills in what an action that was decided leads to, and what identifies it.
+func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Request, p actions.Plan, l *answer.Lever) {
+	now := o.options.Store.Snapshot()
+	stage, _ := now.Chain.FindStage(q.Environment)
+	l.Repo, l.Branch, l.Head, l.Message, l.Files, l.Forced = p.Repo, p.Branch, p.Head, p.Message, p.Files, p.Forced
+	l.Question = strings.TrimSuffix(firstLine(p.Message), ".") + "?"
+	if len(p.Files) == 0 {
+		l.Nothing = p.Summary
+	}
+	source := answer.Source{Snapshot: now}
+	if p.To != "" {
+		l.To = source.Commit(p.To)
+	}
+	if p.Current != "" && p.Current != p.To {
+		l.From = source.Commit(p.Current)
+	}
+	if l.To != nil && p.Current != p.To {
+		report, err := d.CompareCommits(ctx, q.Environment, p.Current, p.To)
+		if err != nil {
+			l.Unknown = answer.CleanText(err.Error())
+		} else {
+			l.Impact, l.Deletes = answer.CleanText(report.Text()), report.Deletes()
+		}
+	}
+	l.Effects = append(findEffects(q, p, stage, now.Chain), p.Notes...)
+	l.Seen = digest(q, *l)
+}
+
+// digest identifies what an action was decided on, and what it leads to; the reason is not part of it.
+func digest(q Request, l answer.Lever) string {
+	var paths []string
+	for _, f := range l.Files {
+		paths = append(paths, f.Path)
+	}
+	seen, _ := json.Marshal([]any{q.Lever, q.Environment, q.Commit, q.Scope, q.Force, l.Repo, l.Branch, l.Head, l.From, l.To, l.Effects, l.Impact, l.Unknown, l.Forced, paths}) // texts
+	sum := sha256.Sum256(seen)
+	return hex.EncodeToString(sum[:16])
+}
+
+// findEffects returns what an action leads to, one sentence each.
+func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Chain) []string {
+	e := q.Environment
+	var all []string
+	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	next := stage.Next.Candidate
+	if next == stage.Commit {
+		next = ""
+	}
+	switch q.Lever {
+	case Hold:
+		if q.Scope == "promotion" {
+			add("Nothing is promoted to %s until somebody releases it. Changes of its own branch and of workloads go on.", e)
+		} else {
+			add("Nothing is promoted to %s, and Fairlead merges no change of its output, until somebody releases it.", e)
+		}
+		if next != "" {
+			add("Waits behind it: %s.", name(chain, next))
+		}
+		all = append(all, describeDownstream(e, chain)...)
+	case Release:
+		switch {
+		case len(p.Files) == 0:
+		case next == "":
+			add("No newer commit is ready for %s: it keeps %s.", e, name(chain, stage.Commit))
+		default:
+			add("Comes then: %s.", name(chain, next))
+			all = append(all, describeGates(stage)...)
+		}
+		for _, reason := range p.Held {
+			add("It was held because: %s", strings.TrimSpace(reason))
+		}
+	case Approve:
+		for _, a := range p.Approvals {
+			add("Approved already by %s.", a.Approver)
+		}
+		all = append(all, describeGates(stage)...)
+	case Promote:
+		for _, objection := range p.Forced {
+			add("Overrides: %s.", objection)
+		}
+		if stage.After != nil {
+			add("%s comes after %s.", e, text.Join(stage.After, " and "))
+		}
+	case Rollback:
+		if p.Current != "" {
+			add("%s, and commits between it and %s, are no longer treated as verified in %s.", name(chain, p.Current), text.ShortCommit(p.To), e)
+		}
+		add("%s is then held until somebody releases it.", e)
+		all = append(all, describeDownstream(e, chain)...)
+	}
+	return all
+}
+
+// describeGates returns the gates of the next commit that do not pass.
+func describeGates(stage status.Stage) []string {
+	var all []string
+	var walk func(v gate.Verdict)
+	walk = func(v gate.Verdict) {
+		switch {
+		case v.Status == gate.Pass:
+		case len(v.Parts) > 0:
+			for _, p := range v.Parts {
+				walk(p)
+			}
+		case v.Reason != "":
+			all = append(all, fmt.Sprintf("The gate %s does not pass yet: %s.", v.Gate, v.Reason))
+		}
+	}
+	if stage.Next.State == promote.Waiting || stage.Next.State == promote.Held {
+		walk(stage.Next.Verdict)
+	}
+	return all
+}
+
+// describeDownstream returns which environments get nothing new meanwhile.
+func describeDownstream(environment string, chain status.Chain) []string {
+	var after []string
+	for _, s := range chain.Stages {
+		if slices.Contains(s.After, environment) {
+			after = append(after, s.Environment)
+		}
+	}
+	if after == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s gets no commit that %s has not had.", text.Join(after, " and "), environment)}
+}
+
+// name returns the short id and the subject of a commit.
+func name(chain status.Chain, commit string) string {
+	c := chain.FindCommit(commit)
+	if c.Subject == "" {
+		return text.ShortCommit(commit)
+	}
+	return fmt.Sprintf("%s %q", text.ShortCommit(commit), c.Subject)
+}
+
+func firstLine(message string) string {
+	line, _, _ := strings.Cut(message, "\n")
+	return line
+}
+
+// addChoices adds the commits that an environment can be rolled back to. Without them it goes back to what
+// it had before.
+func (o *Operator) addChoices(ctx context.Context, d *actions.Session, l *answer.Lever) {
+	had, err := d.ListPrevious(ctx, l.Environment, maxChoices)
+	if err != nil {
+		l.Unknown = answer.CleanText(errors.Join(errors.New("what it had before is not known"), err).Error())
+		return
+	}
+	l.Choices = list.Convert(had, func(c git.CommitInfo) answer.Commit {
+		return answer.Commit{Commit: status.Commit{ID: c.ID, Subject: c.Subject(), Author: c.Author.Name, When: c.When}}
+	})
+}

@@ -1,0 +1,351 @@
+// Package lever performs operator actions for people who signed in at the page.
+//
+// What the package keeps true: an action is the same as the command's, one commit by the person, which
+// Fairlead commits for them; what a person may not do is not done, and they are told why; what they confirm
+// is what is done: an action is performed on what they have seen, or not at all; and every attempt is
+// logged and counted.
+package lever
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/permit"
+	"github.com/fairlead-io/fairlead/internal/server/session"
+)
+
+// The levers.
+const (
+	Approve  = "approve"
+	Hold     = "hold"
+	Release  = "release"
+	Rollback = "rollback"
+	Promote  = "promote"
+)
+
+// Names returns the levers of environments, in the order in which they are shown.
+func Names() []string { return []string{Approve, Promote, Hold, Release, Rollback} }
+
+// Unseen is in the place of what was seen in a request that is performed whatever there is.
+const Unseen = "force"
+
+// Options are what an operator needs. All must be there but Sign, Metrics and Wake.
+type Options struct {
+	// Actions are the control plane and the committer. Author, Trailers and Confirm are set for each action.
+	Actions actions.Options
+	Policy  permit.Policy
+	Store   *status.Store
+	Metrics *metrics.Metrics
+	Logger  *slog.Logger
+	// Wake is called after each commit; nil for nothing.
+	Wake func()
+}
+
+// Operator performs actions, one at a time. It is safe for several goroutines.
+type Operator struct {
+	options Options
+	turn    chan struct{} // has an element while an action is performed or previewed
+	mu      sync.Mutex
+	recent  map[string][]time.Time // by person, when they acted within the last minute
+}
+
+// New returns an operator.
+func New(o Options) *Operator {
+	if o.Wake == nil {
+		o.Wake = func() {}
+	}
+	return &Operator{options: o, turn: make(chan struct{}, 1), recent: map[string][]time.Time{}}
+}
+
+// Request is what somebody wants to do.
+type Request struct {
+	Lever, Environment string
+	// Commit is the one to approve, to promote, or to roll back to; "" for the one that is next, or was before.
+	Commit string
+	Scope  string // of a hold
+	Reason string
+	// Force overrides objections.
+	Force bool
+	// Address is where the request is from, for the log.
+	Address string
+}
+
+// Errors of requests that are refused. Each is the kind of a [problem.Refusal].
+var (
+	ErrNotAllowed = errors.New("not allowed")
+	ErrTooMany    = errors.New("too many actions")
+	ErrMoved      = errors.New("it is not what was seen")
+	ErrUnknown    = errors.New("there is no such thing")
+	ErrMalformed  = errors.New("the request cannot be read")
+)
+
+// errPreviewed ends an action that is only previewed.
+var errPreviewed = errors.New("only a preview")
+
+// maxReason is how long a reason may be.
+const maxReason = 1000
+
+var commitID = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
+
+// check returns why a request cannot be read.
+func (q Request) check() error {
+	refuse := func(sentence, hint string) error {
+		return &problem.Refusal{Reason: sentence, Advice: hint, Kind: ErrMalformed}
+	}
+	switch {
+	case !slices.Contains(Names(), q.Lever):
+		return &problem.Refusal{Reason: "there is no lever " + q.Lever, Advice: "the levers are " + strings.Join(Names(), ", "), Kind: ErrUnknown}
+	case q.Environment == "":
+		return refuse("the request names no environment", "write env=ENVIRONMENT")
+	case q.Commit != "" && !commitID.MatchString(q.Commit):
+		return refuse("the commit is not an id", "write 4 or more of its hexadecimal digits")
+	case q.Scope != "" && q.Scope != "output" && q.Scope != "promotion":
+		return refuse("there is no such scope", "write output or promotion")
+	case len(q.Reason) > maxReason:
+		return refuse("the reason is too long", "write 1000 characters at most")
+	}
+	return nil
+}
+
+// needsReason reports whether a person has to say why.
+func (q Request) needsReason() bool {
+	return q.Lever == Hold || q.Lever == Rollback || q.Lever == Promote && q.Force
+}
+
+// Allowed returns whether a person may do something; who is nil for nobody.
+func (o *Operator) Allowed(who *session.Person, q Request) permit.Verdict {
+	var groups *permit.Person
+	if who != nil {
+		groups = &permit.Person{Groups: who.Groups}
+	}
+	v := o.options.Policy.Decide(groups, q.Lever, q.Environment)
+	if v.Allowed && q.Force {
+		v = o.options.Policy.Decide(groups, permit.Force, q.Environment)
+	}
+	return v
+}
+
+// Preview returns what an action would do. It writes nothing.
+func (o *Operator) Preview(ctx context.Context, who *session.Person, q Request) (answer.Lever, error) {
+	err := o.checkAllowed(who, q)
+	if err != nil {
+		return answer.Lever{}, err
+	}
+	end, err := o.takeTurn(ctx)
+	if err != nil {
+		return answer.Lever{}, err
+	}
+	defer end()
+	return o.preview(ctx, who, q)
+}
+
+func (o *Operator) checkAllowed(who *session.Person, q Request) error {
+	err := q.check()
+	if err != nil {
+		return err
+	}
+	v := o.Allowed(who, q)
+	if !v.Allowed {
+		return &problem.Refusal{Reason: v.Reason, Advice: "web.roles in the settings say who may", Kind: ErrNotAllowed}
+	}
+	return nil
+}
+
+// preview decides an action and describes it.
+func (o *Operator) preview(ctx context.Context, who *session.Person, q Request) (answer.Lever, error) {
+	shown := o.newLever(who, q)
+	d, err := o.open(ctx, who, func(ctx context.Context, d *actions.Session, p actions.Plan) error {
+		o.describePlan(ctx, d, q, p, &shown)
+		return errPreviewed
+	})
+	if err != nil {
+		return shown, err
+	}
+	err = o.checkEnvironment(ctx, d, q)
+	if err != nil {
+		return shown, err
+	}
+	written := q
+	if strings.TrimSpace(written.Reason) == "" {
+		written.Reason = "…"
+	}
+	_, err = o.run(ctx, d, written)
+	var refused *problem.Refusal
+	switch {
+	case errors.Is(err, errPreviewed), err == nil:
+	case errors.As(err, &refused) && !errors.Is(err, git.ErrRefused):
+		shown.Refusal, shown.Hint = refused.Error(), refused.Hint()
+		shown.MayForce = errors.Is(err, actions.ErrForcible) && o.options.Policy.Decide(&permit.Person{Groups: who.Groups}, permit.Force, q.Environment).Allowed
+	default:
+		return shown, err
+	}
+	if q.Lever == Rollback {
+		o.addChoices(ctx, d, &shown)
+	}
+	return shown, nil
+}
+
+// Perform does what a person wants to do, if that is still what they have seen. For an [ErrMoved], it
+// returns what it is now.
+func (o *Operator) Perform(ctx context.Context, who *session.Person, q Request, seen string) (actions.Result, answer.Lever, error) {
+	r, now, err := o.perform(ctx, who, q, seen)
+	o.record(ctx, who, q, r, err)
+	if err == nil && r.Changed {
+		o.options.Wake()
+	}
+	return r, now, err
+}
+
+func (o *Operator) perform(ctx context.Context, who *session.Person, q Request, seen string) (r actions.Result, now answer.Lever, err error) {
+	err = o.checkAllowed(who, q)
+	if err != nil {
+		return r, now, err
+	}
+	if wait := o.admit(who.Actor()); wait > 0 {
+		return r, now, &problem.Refusal{Reason: "you have performed 10 actions within a minute, which is the most", Advice: "try again in a minute", Kind: ErrTooMany}
+	}
+	switch {
+	case q.needsReason() && strings.TrimSpace(q.Reason) == "":
+		return r, now, &problem.Refusal{Reason: "the reason is missing", Advice: "it is there for all who wonder later", Kind: ErrMalformed}
+	case seen == "":
+		return r, now, &problem.Refusal{Reason: "the request does not say what was seen", Advice: "GET says it in the field seen", Kind: ErrMalformed}
+	}
+	end, err := o.takeTurn(ctx)
+	if err != nil {
+		return r, now, err
+	}
+	defer end()
+	d, err := o.open(ctx, who, func(ctx context.Context, d *actions.Session, p actions.Plan) error {
+		if seen == Unseen {
+			return nil
+		}
+		now = o.newLever(who, q)
+		o.describePlan(ctx, d, q, p, &now)
+		if now.Seen != seen {
+			return &problem.Refusal{Reason: "it is not any more what you have seen, so nothing was done", Advice: "look again, and confirm what there is now", Kind: ErrMoved}
+		}
+		return nil
+	})
+	if err != nil {
+		return r, now, err
+	}
+	err = o.checkEnvironment(ctx, d, q)
+	if err != nil {
+		return r, now, err
+	}
+	r, err = o.run(ctx, d, q)
+	now.Moved = errors.Is(err, ErrMoved)
+	return r, now, err
+}
+
+// open opens the control plane for a person.
+func (o *Operator) open(ctx context.Context, who *session.Person, confirm func(context.Context, *actions.Session, actions.Plan) error) (*actions.Session, error) {
+	var d *actions.Session
+	with := o.options.Actions
+	with.Author = who.Signature()
+	with.Trailers = []string{"Fairlead-Via: web", "Fairlead-Actor: " + who.Actor()}
+	with.Confirm = func(ctx context.Context, p actions.Plan) error { return confirm(ctx, d, p) }
+	var err error
+	d, err = actions.Open(ctx, with)
+	return d, err
+}
+
+// checkEnvironment returns an error if there is no such environment.
+func (o *Operator) checkEnvironment(ctx context.Context, d *actions.Session, q Request) error {
+	names, err := d.Environments(ctx)
+	if err != nil || slices.Contains(names, q.Environment) {
+		return err
+	}
+	return &problem.Refusal{Reason: "there is no environment " + q.Environment, Advice: problem.DidYouMean(q.Environment, names), Kind: ErrUnknown}
+}
+
+// run performs an action.
+func (o *Operator) run(ctx context.Context, d *actions.Session, q Request) (actions.Result, error) {
+	chain := o.options.Store.Snapshot().Chain
+	switch q.Lever {
+	case Approve:
+		return d.Approve(ctx, q.Environment, q.Commit, q.Reason, &chain)
+	case Promote:
+		return d.Promote(ctx, actions.Promotion{Environment: q.Environment, Commit: q.Commit, Reason: q.Reason, Force: q.Force, Report: &chain})
+	case Hold:
+		return d.Hold(ctx, q.Environment, q.Reason, q.Scope)
+	case Release:
+		return d.Release(ctx, q.Environment, q.Reason)
+	default:
+		return d.Rollback(ctx, actions.Rollback{Environment: q.Environment, To: q.Commit, Reason: q.Reason})
+	}
+}
+
+// takeTurn waits until no other action is performed.
+func (o *Operator) takeTurn(ctx context.Context) (end func(), err error) {
+	select {
+	case o.turn <- struct{}{}:
+		return func() { <-o.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// maxActions is how many actions a person may perform within a minute.
+const maxActions = 10
+
+// admit counts an action of a person, and returns 0; or how long to wait if there were too many.
+func (o *Operator) admit(actor string) time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := o.options.Actions.Now()
+	for who, times := range o.recent {
+		times = slices.DeleteFunc(times, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
+		if len(times) == 0 {
+			delete(o.recent, who)
+		} else {
+			o.recent[who] = times
+		}
+	}
+	mine := o.recent[actor]
+	if len(mine) >= maxActions {
+		return mine[0].Add(time.Minute).Sub(now)
+	}
+	o.recent[actor] = append(mine, now)
+	return 0
+}
+
+// record logs and counts an attempt.
+func (o *Operator) record(ctx context.Context, who *session.Person, q Request, r actions.Result, err error) {
+	outcome := "done"
+	switch {
+	case errors.Is(err, ErrNotAllowed):
+		outcome = "not-allowed"
+	case errors.Is(err, ErrTooMany):
+		outcome = "too-many"
+	case errors.Is(err, ErrMoved):
+		outcome = "moved"
+	case errors.Is(err, ErrUnknown), errors.Is(err, ErrMalformed):
+		outcome = "malformed"
+	case err != nil && errors.As(err, new(*problem.Refusal)):
+		outcome = "refused"
+	case err != nil:
+		outcome = "failed"
+	case !r.Changed:
+		outcome = "unchanged"
+	}
+	o.options.Metrics.RecordLever(q.Lever, outcome)
+	actor := "nobody"
+	if who != nil {
+		actor = who.Actor()
+	}
+	o.options.Logger.InfoContext(ctx, "lever", slog.String("lever", q.Lever), slog.String("environment", q.Environment), slog.String("actor", actor),
+		slog.String("outcome", outcome), slog.Bool("force", q.Force), slog.String("commit", r.Commit), slog.String("address", q.Address), slog.Any("error", err))
+}

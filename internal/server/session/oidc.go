@@ -1,0 +1,244 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+)
+
+// signInFor is how long somebody may take to sign in at the issuer.
+const signInFor = 10 * time.Minute
+
+// CallbackPath is the path to which the issuer sends people back.
+const CallbackPath = "/sign-in/callback"
+
+// pendingSignIn is what is known of somebody who was sent to the issuer. It is in a cookie of the browser,
+// so that no other browser can use the answer.
+type pendingSignIn struct {
+	State    string    `json:"state"`
+	Nonce    string    `json:"nonce"`
+	Verifier string    `json:"verifier"`
+	Return   string    `json:"return"`
+	Ends     time.Time `json:"ends"`
+}
+
+// provider returns the issuer. It is asked where its parts are until it has answered once.
+func (k *Keeper) provider(ctx context.Context, issuer string) (*oidc.Provider, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.issuer != nil {
+		return k.issuer, nil
+	}
+	p, err := oidc.NewProvider(k.withClient(ctx), issuer)
+	if err != nil {
+		return nil, fmt.Errorf("ask the issuer %s: %w", issuer, err)
+	}
+	if token := p.Endpoint().TokenURL; token != "" && giturl.IsUnencrypted(token) {
+		return nil, fmt.Errorf("ask the issuer %s: its token endpoint is reached without encryption", issuer)
+	}
+	k.issuer = p
+	return p, nil
+}
+
+// flow returns the authorization code flow at the issuer.
+func (k *Keeper) flow(p *oidc.Provider) (*oauth2.Config, error) {
+	o := k.options.OIDC
+	secret, err := o.ClientSecret.Read()
+	if err != nil {
+		return nil, fmt.Errorf("read the secret of the client: %w", err)
+	}
+	return &oauth2.Config{
+		ClientID: o.ClientID, ClientSecret: secret.Reveal(), Endpoint: p.Endpoint(), RedirectURL: k.options.URL + strings.TrimPrefix(CallbackPath, "/"),
+		Scopes: append([]string{oidc.ScopeOpenID, "profile", "email"}, o.Scopes...),
+	}, nil
+}
+
+// Begin returns the address at which somebody signs in, and sets the cookie without which the answer is
+// refused. path is the page to return to.
+func (k *Keeper) Begin(w http.ResponseWriter, r *http.Request, path string) (address string, err error) {
+	p, err := k.provider(r.Context(), k.options.OIDC.Issuer)
+	if err != nil {
+		return "", err
+	}
+	flow, err := k.flow(p)
+	if err != nil {
+		return "", err
+	}
+	pending := pendingSignIn{State: newToken(), Nonce: newToken(), Verifier: oauth2.GenerateVerifier(), Return: CleanReturn(path), Ends: k.options.Now().Add(signInFor)}
+	value, err := k.sealer.seal(statePurpose, pending)
+	if err != nil {
+		return "", err
+	}
+	http.SetCookie(w, k.cookie(statePurpose, value, signInFor))
+	return flow.AuthCodeURL(pending.State, oidc.Nonce(pending.Nonce), oauth2.S256ChallengeOption(pending.Verifier)), nil
+}
+
+// Finish signs in whom the issuer has sent back, and returns the page to return to.
+func (k *Keeper) Finish(w http.ResponseWriter, r *http.Request) (path string, who Person, err error) {
+	var pending pendingSignIn
+	known := k.readCookie(r, statePurpose, &pending)
+	http.SetCookie(w, k.cookie(statePurpose, "", 0)) // an answer is good once
+	query := r.URL.Query()
+	switch {
+	case !known:
+		return "", who, &refusal{"this browser did not begin to sign in, or has done so already"}
+	case !k.options.Now().Before(pending.Ends):
+		return "", who, &refusal{"signing in took too long"}
+	case subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(pending.State)) != 1:
+		return "", who, &refusal{"the answer of the issuer is for another sign-in"}
+	case query.Get("error") != "":
+		return "", who, &refusal{"the issuer refuses: " + cleanName(query.Get("error")+" "+query.Get("error_description"))}
+	case query.Get("iss") != "" && query.Get("iss") != k.options.OIDC.Issuer:
+		return "", who, &refusal{"the answer is of another issuer"}
+	}
+	who, err = k.exchange(r.Context(), query.Get("code"), pending)
+	if err == nil {
+		err = k.begin(w, who)
+	}
+	return pending.Return, who, err
+}
+
+// exchange asks the issuer for the person that a code stands for.
+func (k *Keeper) exchange(ctx context.Context, code string, pending pendingSignIn) (Person, error) {
+	p, err := k.provider(ctx, k.options.OIDC.Issuer)
+	if err != nil {
+		return Person{}, err
+	}
+	flow, err := k.flow(p)
+	if err != nil {
+		return Person{}, err
+	}
+	token, err := flow.Exchange(k.withClient(ctx), code, oauth2.VerifierOption(pending.Verifier))
+	var refused *oauth2.RetrieveError
+	if errors.As(err, &refused) {
+		return Person{}, &refusal{"the issuer refuses: " + cleanName(refused.ErrorCode+" "+refused.ErrorDescription)}
+	}
+	if err != nil {
+		return Person{}, fmt.Errorf("ask the issuer for a token: %w", err)
+	}
+	raw, _ := token.Extra("id_token").(string)
+	id, err := p.Verifier(k.verifierConfig(k.options.OIDC.ClientID)).Verify(k.withClient(ctx), raw)
+	if err != nil {
+		return Person{}, &refusal{"the token of the issuer is refused: " + cleanName(err.Error())}
+	}
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(pending.Nonce)) != 1 {
+		return Person{}, &refusal{"the token of the issuer is for another sign-in"}
+	}
+	return k.readClaims(id, k.options.OIDC.Groups, k.options.OIDC.TrustEmail)
+}
+
+func (k *Keeper) verifierConfig(audience string) *oidc.Config {
+	return &oidc.Config{ClientID: audience, Now: k.options.Now}
+}
+
+// readToken returns the person of a bearer token, which is an ID token of the issuer for Fairlead.
+func (k *Keeper) readToken(ctx context.Context, raw string) (*Person, error) {
+	p, err := k.provider(ctx, k.options.OIDC.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	id, err := p.Verifier(k.verifierConfig(k.options.OIDC.ClientID)).Verify(k.withClient(ctx), raw)
+	if err != nil {
+		return nil, &refusal{"the bearer token is refused: " + cleanName(err.Error())}
+	}
+	who, err := k.readClaims(id, k.options.OIDC.Groups, k.options.OIDC.TrustEmail)
+	return &who, err
+}
+
+// readClaims returns the person that a token is about.
+func (k *Keeper) readClaims(id *oidc.IDToken, groupsClaim string, trustEmail bool) (Person, error) {
+	var claims struct {
+		Name     string `json:"name"`
+		Login    string `json:"preferred_username"`
+		Email    string `json:"email"`
+		Verified any    `json:"email_verified"`
+	}
+	var all map[string]any
+	err := errors.Join(id.Claims(&claims), id.Claims(&all))
+	if err != nil || id.Subject == "" || len(id.Subject) > 255 || strings.ContainsFunc(id.Subject, unicode.IsControl) {
+		return Person{}, &refusal{"the token of the issuer does not say who you are"}
+	}
+	if !trustEmail && claims.Verified != true && claims.Verified != "true" {
+		claims.Email = ""
+	}
+	var groups []string
+	switch list := all[groupsClaim].(type) {
+	case string:
+		groups = []string{list}
+	case []any:
+		for _, one := range list {
+			name, ok := one.(string)
+			if ok {
+				groups = append(groups, name)
+			}
+		}
+	}
+	return k.newPerson(id.Issuer, id.Subject, []string{claims.Name, claims.Login}, claims.Email, groups), nil
+}
+
+// newPerson returns a person whose name and address can be those of a commit. names are tried in their
+// order.
+func (k *Keeper) newPerson(issuer, subject string, names []string, email string, groups []string) Person {
+	p := Person{Issuer: issuer, Subject: subject, Groups: k.options.FilterGroups(groups)}
+	if isAddress(email) {
+		p.Email = email
+	} else { // an address of nobody else
+		sum := sha256.Sum256([]byte(p.Actor()))
+		host := "localhost"
+		if u, err := url.Parse(k.options.URL); err == nil {
+			host = u.Hostname()
+		}
+		p.Email = hex.EncodeToString(sum[:8]) + "@noreply." + host
+	}
+	for _, name := range append(slices.Clone(names), subject) {
+		p.Name = cleanName(name)
+		if p.Name != "" {
+			break
+		}
+	}
+	if p.Name == "" {
+		p.Name = p.Email
+	}
+	return p
+}
+
+// maxName is how many characters a name has at most.
+const maxName = 100
+
+// cleanName returns a text in one line that Git takes as a name.
+func cleanName(name string) string {
+	kept := strings.Map(func(c rune) rune {
+		switch {
+		case c == '<' || c == '>' || unicode.Is(unicode.Cf, c) || c == unicode.ReplacementChar:
+			return -1
+		case unicode.IsSpace(c) || unicode.IsControl(c):
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(name, ""))
+	return text.Limit(strings.Trim(strings.Join(strings.Fields(kept), " "), ".,:;\"' "), maxName)
+}
+
+// isAddress reports whether a text is an e-mail address that Git takes.
+func isAddress(address string) bool {
+	local, host, ok := strings.Cut(address, "@")
+	strange := func(c rune) bool {
+		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`<>()[]\,;:"@`, c)
+	}
+	return ok && local != "" && host != "" && len(address) <= 254 && !strings.ContainsFunc(local+host, strange)
+}

@@ -1,0 +1,170 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/lever"
+)
+
+const (
+	// maxLeverBody bounds the body of a request for an action.
+	maxLeverBody = 64 << 10
+	// maxPreviews is how many actions may be previewed within a minute: each fetches and renders.
+	maxPreviews = 60
+)
+
+// leverBody is the body of a request for an action.
+type leverBody struct {
+	Environment string `json:"env"`
+	Commit      string `json:"commit,omitempty"`
+	Scope       string `json:"scope,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+	Force       bool   `json:"force,omitempty"`
+	// Seen is what GET says in the field seen, or "force".
+	Seen string `json:"seen"`
+}
+
+func (b leverBody) request(r *http.Request) lever.Request {
+	return lever.Request{Lever: r.PathValue("lever"), Environment: b.Environment, Commit: b.Commit, Scope: b.Scope, Reason: b.Reason, Force: b.Force, Address: r.RemoteAddr}
+}
+
+// readLeverForm reads what a form, or a query, asks for.
+func readLeverForm(values url.Values) leverBody {
+	return leverBody{
+		Environment: values.Get("env"), Commit: values.Get("commit"), Scope: values.Get("scope"), Reason: values.Get("reason"),
+		Force: values.Get("force") == "true", Seen: values.Get("seen"),
+	}
+}
+
+// previewLever returns what an action would do.
+func (s *site) previewLever(r *http.Request) (answer.Lever, error) {
+	who := findViewer(r.Context())
+	if who != nil {
+		if wait := s.previews.admit(s.options.Now(), maxPreviews); wait > 0 {
+			return answer.Lever{}, &problem.Refusal{Reason: "60 actions were looked at within a minute, which is the most", Advice: "try again in a minute", Kind: lever.ErrTooMany}
+		}
+	}
+	return s.options.People.Operator.Preview(r.Context(), who, readLeverForm(r.URL.Query()).request(r))
+}
+
+// serveLever shows what an action would do.
+func (s *site) serveLever(w http.ResponseWriter, r *http.Request) {
+	if findViewer(r.Context()) == nil {
+		s.demandSignIn(w, r)
+		return
+	}
+	l, err := s.previewLever(r)
+	if err != nil {
+		s.refuseLever(w, r, err)
+		return
+	}
+	s.writePage(w, r, http.StatusOK, l)
+}
+
+func (s *site) serveLeverAnswer(w http.ResponseWriter, r *http.Request) {
+	l, err := s.previewLever(r)
+	if err != nil {
+		s.refuseLever(w, r, err)
+		return
+	}
+	s.writeJSON(w, r, http.StatusOK, l)
+}
+
+// extendDeadlines gives an action the time that it needs: it fetches, renders and pushes.
+func extendDeadlines(w http.ResponseWriter) {
+	out := http.NewResponseController(w)
+	until := time.Now().Add(leverTimeout)
+	_ = out.SetWriteDeadline(until) // tests have none
+	_ = out.SetReadDeadline(until)
+}
+
+// leverTimeout bounds one action.
+const leverTimeout = 2 * time.Minute
+
+// serveLeverForm performs the action that a person has confirmed.
+func (s *site) serveLeverForm(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxLeverBody)
+	err := r.ParseForm()
+	if err != nil {
+		s.refusePerson(w, r, http.StatusBadRequest, "the form cannot be read", "open the page again")
+		return
+	}
+	body := readLeverForm(r.PostForm)
+	extendDeadlines(w)
+	done, now, err := s.options.People.Operator.Perform(r.Context(), findViewer(r.Context()), body.request(r), body.Seen)
+	switch {
+	case errors.Is(err, lever.ErrMoved):
+		s.writePage(w, r, http.StatusConflict, now)
+	case err != nil:
+		s.refuseLever(w, r, err)
+	default:
+		w.Header().Set("Location", "../environments/"+url.PathEscape(body.Environment)+"?written="+url.QueryEscape(done.Commit))
+		w.WriteHeader(http.StatusSeeOther)
+	}
+}
+
+// movedAnswer is the answer to an action on what is not there any more.
+type movedAnswer struct {
+	errorAnswer
+	Now answer.Lever `json:"now"`
+}
+
+// serveLeverRequest performs an action that a program asks for.
+func (s *site) serveLeverRequest(w http.ResponseWriter, r *http.Request) {
+	var body leverBody
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxLeverBody))
+	decoder.DisallowUnknownFields()
+	if r.Header.Get("Content-Type") != "application/json" || decoder.Decode(&body) != nil {
+		s.writeJSON(w, r, http.StatusBadRequest, errorAnswer{"the request cannot be read", `send application/json, as in {"env": "prod", "reason": "a test", "seen": "force"}`})
+		return
+	}
+	extendDeadlines(w)
+	done, now, err := s.options.People.Operator.Perform(r.Context(), findViewer(r.Context()), body.request(r), body.Seen)
+	switch {
+	case errors.Is(err, lever.ErrMoved):
+		s.writeJSON(w, r, http.StatusConflict, movedAnswer{errorAnswer{err.Error(), "look again"}, now})
+	case err != nil:
+		s.refuseLever(w, r, err)
+	default:
+		s.writeJSON(w, r, http.StatusOK, done)
+	}
+}
+
+// refuseLever answers that an action is refused, or has failed.
+func (s *site) refuseLever(w http.ResponseWriter, r *http.Request, err error) {
+	var refused *problem.Refusal
+	hint := ""
+	if errors.As(err, &refused) {
+		hint = refused.Hint()
+	}
+	code := http.StatusServiceUnavailable
+	switch {
+	case findViewer(r.Context()) == nil:
+		code = http.StatusUnauthorized
+	case errors.Is(err, lever.ErrNotAllowed):
+		code = http.StatusForbidden
+	case errors.Is(err, lever.ErrTooMany):
+		code = http.StatusTooManyRequests
+		w.Header().Set("Retry-After", "60")
+	case errors.Is(err, lever.ErrUnknown):
+		code = http.StatusNotFound
+	case errors.Is(err, lever.ErrMalformed):
+		code = http.StatusBadRequest
+	case errors.Is(err, git.ErrRefused):
+		code, hint = http.StatusConflict, "the server of the control plane lets nobody push to this branch: use the command with --pull-request"
+	case refused != nil:
+		code = http.StatusConflict
+	default:
+		s.options.Logger.WarnContext(r.Context(), "an action failed", slog.String("path", r.URL.Path), slog.Any("error", err))
+		hint = "the log of the daemon says more"
+	}
+	s.refusePerson(w, r, code, answer.CleanText(err.Error()), hint)
+}

@@ -1,0 +1,241 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/lever"
+	"github.com/fairlead-io/fairlead/internal/server/page"
+	"github.com/fairlead-io/fairlead/internal/server/permit"
+	"github.com/fairlead-io/fairlead/internal/server/session"
+)
+
+// People is about those who sign in.
+type People struct {
+	Keeper *session.Keeper
+	Policy permit.Policy
+	// SignedInOnly lets nobody read who has not signed in.
+	SignedInOnly bool
+	// Operator performs actions; nil if the page is only read.
+	Operator *lever.Operator
+}
+
+// The paths of signing in and out, of the page about oneself, and of operator actions.
+const (
+	signInPath  = "/sign-in"
+	signOutPath = "/sign-out"
+	mePath      = "/me"
+	leverPath   = "/levers/{lever}"
+)
+
+// peopleRoutes returns the routes of people who sign in.
+func (s *site) peopleRoutes() []route {
+	if s.options.People == nil {
+		return nil
+	}
+	all := []route{
+		{http.MethodGet, mePath, http.HandlerFunc(s.serveMe)},
+		{http.MethodGet, api + mePath, http.HandlerFunc(s.serveMeAnswer)},
+	}
+	if s.options.People.Keeper.HasPage() {
+		all = append(all, route{http.MethodGet, signInPath, http.HandlerFunc(s.serveSignIn)}, route{http.MethodGet, session.CallbackPath, http.HandlerFunc(s.serveCallback)},
+			route{http.MethodPost, signOutPath, http.HandlerFunc(s.serveSignOut)})
+	}
+	if s.options.People.Operator != nil {
+		all = append(all, route{http.MethodGet, leverPath, http.HandlerFunc(s.serveLever)}, route{http.MethodPost, leverPath, http.HandlerFunc(s.serveLeverForm)},
+			route{http.MethodGet, api + leverPath, http.HandlerFunc(s.serveLeverAnswer)}, route{http.MethodPost, api + leverPath, http.HandlerFunc(s.serveLeverRequest)})
+	}
+	return all
+}
+
+// viewerKey is the key of the person in the context of a request.
+type viewerKey struct{}
+
+// findViewer returns who sent a request; nil for nobody.
+func findViewer(ctx context.Context) *session.Person {
+	who, _ := ctx.Value(viewerKey{}).(*session.Person)
+	return who
+}
+
+// identify finds out who sends a request, and refuses it where nobody may read who has not signed in.
+func (s *site) identify(next http.Handler) http.Handler {
+	if s.options.People == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.Path
+		if isOpenPath(path) || strings.HasPrefix(path, "/assets/") || path == signInPath || path == session.CallbackPath {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Vary", "Cookie, Accept-Encoding")
+		who, err := s.options.People.Keeper.Identify(w, r)
+		switch {
+		case errors.Is(err, session.ErrRefused):
+			s.refusePerson(w, r, http.StatusUnauthorized, err.Error(), "sign in again")
+		case err != nil:
+			s.options.Logger.WarnContext(r.Context(), "it cannot be found out who sends a request", slog.Any("error", err))
+			s.refusePerson(w, r, http.StatusServiceUnavailable, "it cannot be found out now who you are", "the log of the daemon says why")
+		case who == nil && s.options.People.SignedInOnly:
+			s.demandSignIn(w, r)
+		default:
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), viewerKey{}, who)))
+		}
+	})
+}
+
+// demandSignIn leads somebody to where one signs in, who reads a page.
+func (s *site) demandSignIn(w http.ResponseWriter, r *http.Request) {
+	if !s.options.People.Keeper.HasPage() {
+		s.refusePerson(w, r, http.StatusUnauthorized, "the proxy before Fairlead does not say who you are", "sign in there")
+		return
+	}
+	if r.Method != http.MethodGet || isForProgram(r.URL.Path) {
+		s.refusePerson(w, r, http.StatusUnauthorized, "only people who signed in may do this", "sign in at "+signInPath+", or send a bearer token of the issuer")
+		return
+	}
+	redirectBelow(w, r, strings.TrimPrefix(signInPath, "/")+"?from="+url.QueryEscape(r.URL.RequestURI()))
+}
+
+// isForProgram reports whether an address is not that of a page.
+func isForProgram(path string) bool { return strings.HasPrefix(path, "/api/") || path == "/events" }
+
+// refusePerson answers a person, or a program, that something is refused.
+func (s *site) refusePerson(w http.ResponseWriter, r *http.Request, code int, sentence, hint string) {
+	if code == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	if isForProgram(r.URL.Path) {
+		s.writeJSON(w, r, code, errorAnswer{sentence, hint})
+		return
+	}
+	s.writePage(w, r, code, page.Refused{Error: sentence, Hint: hint})
+}
+
+// writePage answers with a page that is one person's, and is not kept.
+func (s *site) writePage(w http.ResponseWriter, r *http.Request, code int, of any) {
+	src := s.readState()
+	frame := s.newFrame(src, r.URL.EscapedPath(), readView(r))
+	s.addPerson(&frame, src.Names(), findViewer(r.Context()))
+	if _, isRefused := of.(page.Refused); !isRefused {
+		frame.API = strings.TrimPrefix(answerPath(frame.Path), "/")
+	}
+	if r.URL.RawQuery != "" && r.Method == http.MethodGet {
+		frame.Path += "?" + r.URL.RawQuery
+		if frame.API != "" {
+			frame.API += "?" + r.URL.RawQuery
+		}
+	}
+	body, _, err := page.Render(frame, of)
+	if err != nil {
+		s.serveInternalError(w, r, err)
+		return
+	}
+	s.writePacked(w, r, code, htmlText, body, nil)
+}
+
+// serveSignIn leads to where people sign in.
+func (s *site) serveSignIn(w http.ResponseWriter, r *http.Request) {
+	address, err := s.options.People.Keeper.Begin(w, r, r.URL.Query().Get("from"))
+	if err != nil {
+		s.options.Logger.WarnContext(r.Context(), "nobody can sign in", slog.Any("error", err))
+		s.writePage(w, r, http.StatusServiceUnavailable, page.Refused{Error: "nobody can sign in now", Hint: "the log of the daemon says why"})
+		return
+	}
+	http.Redirect(w, r, address, http.StatusSeeOther)
+}
+
+// serveCallback signs in whom the issuer has sent back.
+func (s *site) serveCallback(w http.ResponseWriter, r *http.Request) {
+	keeper := s.options.People.Keeper
+	path, who, err := keeper.Finish(w, r)
+	switch {
+	case errors.Is(err, session.ErrRefused):
+		s.options.Logger.InfoContext(r.Context(), "sign-in refused", slog.Any("error", err), slog.String("address", r.RemoteAddr))
+		s.writePage(w, r, http.StatusForbidden, page.Refused{Error: err.Error(), Hint: "sign in again"})
+	case err != nil:
+		s.options.Logger.WarnContext(r.Context(), "sign-in failed", slog.Any("error", err))
+		s.writePage(w, r, http.StatusServiceUnavailable, page.Refused{Error: "nobody can sign in now", Hint: "the log of the daemon says why"})
+	default:
+		s.options.Logger.InfoContext(r.Context(), "signed in", slog.String("actor", who.Actor()), slog.String("address", r.RemoteAddr))
+		http.Redirect(w, r, keeper.Address(path), http.StatusSeeOther)
+	}
+}
+
+// serveSignOut ends the session of a browser.
+func (s *site) serveSignOut(w http.ResponseWriter, r *http.Request) {
+	s.options.People.Keeper.SignOut(w)
+	w.Header().Set("Location", "./")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+func (s *site) serveMe(w http.ResponseWriter, r *http.Request) {
+	s.writePage(w, r, http.StatusOK, s.findMe(findViewer(r.Context())))
+}
+
+func (s *site) serveMeAnswer(w http.ResponseWriter, r *http.Request) {
+	s.writeJSON(w, r, http.StatusOK, s.findMe(findViewer(r.Context())))
+}
+
+// findMe returns who somebody is, and what they may do.
+func (s *site) findMe(who *session.Person) answer.Me {
+	p := s.options.People
+	me := answer.Me{Groups: []string{}, Permissions: []answer.Permission{}}
+	if who == nil {
+		return me
+	}
+	me.SignedIn, me.Name, me.Email, me.Issuer, me.Subject, me.Leave = true, who.Name, who.Email, who.Issuer, who.Subject, p.Keeper.HasPage()
+	me.Groups = append(me.Groups, who.Groups...)
+	if p.Operator == nil {
+		return me
+	}
+	for _, name := range s.readState().Names() {
+		one := answer.Permission{Environment: name, Levers: []string{}}
+		for _, l := range lever.Names() {
+			v := p.Operator.Allowed(who, lever.Request{Lever: l, Environment: name})
+			if v.Allowed {
+				one.Levers = append(one.Levers, l)
+			} else {
+				one.Refused = append(one.Refused, v.Reason)
+			}
+		}
+		me.Permissions = append(me.Permissions, one)
+	}
+	return me
+}
+
+// addPerson adds to the frame of a page who reads it, and what they may do.
+func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
+	p := s.options.People
+	if p == nil {
+		return
+	}
+	f.SignIn = p.Keeper.HasPage() && who == nil
+	if who == nil {
+		return
+	}
+	f.Person = who.Name
+	if p.Operator == nil {
+		return
+	}
+	f.Levers = map[string][]page.LeverLink{}
+	for _, name := range names {
+		for _, l := range lever.Names() {
+			v := p.Operator.Allowed(who, lever.Request{Lever: l, Environment: name})
+			f.Levers[name] = append(f.Levers[name], page.LeverLink{Lever: l, Allowed: v.Allowed, Reason: v.Reason})
+		}
+	}
+}
+
+// personKey tells readers apart whose pages differ.
+func personKey(who *session.Person) string {
+	if who == nil {
+		return ""
+	}
+	return strings.Join(append([]string{who.Actor(), who.Name}, who.Groups...), "\x00")
+}
