@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -60,6 +61,34 @@ func CheckEnvironments(models []*model.Model) map[string]problem.List {
 	return problems
 }
 
+// ListUnique returns what a manifest has that there is once: the addresses of machines, and DNS names.
+func ListUnique(spec *claudie.Spec) []string {
+	var all []string
+	for _, p := range spec.NodePools.Static {
+		for _, n := range p.Nodes {
+			if address, err := netip.ParseAddr(n.Endpoint); err == nil {
+				all = append(all, address.String())
+			}
+		}
+	}
+	for _, lb := range spec.LoadBalancers.Clusters {
+		for _, name := range append([]string{lb.DNS.Hostname}, lb.DNS.AlternativeNames...) {
+			if full := joinDNSName(name, lb.DNS.Zone); full != "" {
+				all = append(all, full)
+			}
+		}
+	}
+	return all
+}
+
+// joinDNSName returns a name in a zone; "" if either is not written.
+func joinDNSName(name, zone string) string {
+	if name == "" || zone == "" {
+		return ""
+	}
+	return strings.ToLower(name + "." + strings.TrimSuffix(zone, "."))
+}
+
 // addManifest reports what a manifest has and an earlier one has too.
 func (g *registry) addManifest(m *model.InputManifest) {
 	for i, p := range m.Spec.NodePools.Static {
@@ -97,8 +126,8 @@ func (g *registry) addNames(m *model.InputManifest) {
 	for i, lb := range m.Spec.LoadBalancers.Clusters {
 		mine := map[string]bool{}
 		for k, name := range append([]string{lb.DNS.Hostname}, lb.DNS.AlternativeNames...) {
-			full := strings.ToLower(name + "." + strings.TrimSuffix(lb.DNS.Zone, "."))
-			if name == "" || lb.DNS.Zone == "" || mine[full] {
+			full := joinDNSName(name, lb.DNS.Zone)
+			if full == "" || mine[full] {
 				continue
 			}
 			mine[full] = true

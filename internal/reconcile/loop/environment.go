@@ -67,6 +67,8 @@ type attempt struct {
 	rival    string // an environment whose output goes to the same place
 	refusal  *refusal
 	chosen   bool // Fairlead chose the place of its output
+	// claimed is what its clusters have and those of another environment have too.
+	claimed problem.List
 }
 
 // renderEnvironment renders an environment.
@@ -212,7 +214,7 @@ const maxWaits = 5
 func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) error {
 	r := a.rendered
 	to := r.Model.OutputRepo()
-	problems := r.Problems
+	problems := append(slices.Clip(r.Problems), a.claimed...)
 	if a.rival != "" {
 		problems.Addf(to.Pos, to.Subject(), "give each environment its own branch, or its own path",
 			"environment %s has the same repository, branch and path, or one is in the other", a.rival)

@@ -53,6 +53,7 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	complete := !slices.ContainsFunc(all, func(e *environment) bool { return e.attempt.paused })
 	l.checkLocations(ctx, all)
 	l.findRivals(ctx, all)
+	l.findClaimed(ctx, all)
 	l.undone = l.retirement.searchLeftovers(ctx, all)
 	l.reportSharedProblems(ctx, all)
 	l.notePlanReports(all)

@@ -322,7 +322,18 @@ func (v *Previewer) previewEnvironment(ctx context.Context, src *source.Source, 
 	if !old.Problems.Stops() && !now.Problems.Stops() {
 		found = output.WithIdleSince(old.Model, now.Model, found)
 		guards := provision.CheckModel(provision.NewStates(old.Model), now.Model)
-		found, stops = append(found, guards...), guards.Stops()
+		claimed, err := findClaimed(ctx, src, now.Model, after)
+		if err != nil {
+			return p, err
+		}
+		if len(claimed) > 0 { // what two environments have already is not of this change
+			earlier, err := findClaimed(ctx, src, old.Model, before)
+			if err != nil {
+				return p, err
+			}
+			claimed = withoutEarlier(claimed, earlier)
+		}
+		found, stops = slices.Concat(found, guards, claimed), guards.Stops() || claimed.Stops()
 	}
 	for _, is := range found {
 		if !known[is.String()] {
