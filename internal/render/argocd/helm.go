@@ -54,6 +54,7 @@ func (t *translator) addRelease(p part, releases map[string]bool) {
 		t.warnf(t.app.Metadata.Name.Line, "", "Helm removes objects that a new version of the chart does not have: spec.syncPolicy.automated.prune is not true")
 	}
 	addObject(t, p, ReleaseFile, helmAPI, "HelmRelease", spec, t.deploymentAnnotations())
+	t.setTarget("the release "+spec.ReleaseName, spec.TargetNamespace)
 }
 
 // checkRelease reports a release that cannot be, or is another one's.

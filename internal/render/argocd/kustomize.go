@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
@@ -51,6 +52,7 @@ func (t *translator) addKustomization(p part) {
 		spec.SourceRef = t.addGitRepository(p, t.ignoreOf(p, folder))
 	}
 	addObject(t, p, KustomizationFile, kubeobject.FluxKustomization, "Kustomization", spec, t.deploymentAnnotations())
+	t.setTarget("the folder "+path.Join("/", folder)+" of "+stack.SourceName(p.RepoURL.Text, "")+describeAffixes(p.Kustomize), spec.TargetNamespace)
 }
 
 // warnOfKustomization warns of what Flux does in another way.
@@ -261,4 +263,12 @@ func splitBraces(pattern string) []string {
 		return []string{pattern}
 	}
 	return strings.Split(strings.TrimSuffix(inner, "}"), ",")
+}
+
+// describeAffixes returns what objects are called, if that is not as in their files.
+func describeAffixes(k *kustomizeSource) string {
+	if k == nil || k.NamePrefix == "" && k.NameSuffix == "" {
+		return ""
+	}
+	return " as " + k.NamePrefix + "*" + k.NameSuffix
 }

@@ -33,6 +33,8 @@ type Object struct {
 	Value any
 	// Deployment is the kind and the name of an object that deploys, as [IsDeployment] says.
 	Deployment kubeobject.Reference
+	// Target says what it deploys. Two objects with the same one would each undo what the other does.
+	Target string
 }
 
 // The files of what deploys an Application. A source that is not the first has its name before them.
@@ -258,7 +260,19 @@ func addObject[S any](t *translator, p part, file, apiVersion, kind string, spec
 	meta := t.component.Metadata
 	meta.Name, meta.Annotations = p.name, annotations
 	o := &kubeobject.Object[S]{APIVersion: apiVersion, Kind: kind, Metadata: meta, Spec: spec}
-	t.objects = append(t.objects, Object{path.Join(p.name, file), o, kubeobject.Reference{Kind: kind, Name: p.name}})
+	t.objects = append(t.objects, Object{File: path.Join(p.name, file), Value: o, Deployment: kubeobject.Reference{Kind: kind, Name: p.name}})
+}
+
+// setTarget says what the object that was added last deploys.
+func (t *translator) setTarget(what, namespace string) {
+	if namespace != "" {
+		what += " in the namespace " + namespace
+	}
+	d := t.app.Spec.Destination
+	if t.kubeConfig != nil {
+		what += " of the cluster " + text.CleanLine(d.Name.Text+d.Server.Text)
+	}
+	t.objects[len(t.objects)-1].Target = what
 }
 
 // deploymentAnnotations are those of what deploys the part.

@@ -52,6 +52,7 @@ func (r *renderer) addApplications(folder string, c *stack.Component) {
 			owners[into] = a.Name()
 			if argocd.IsDeployment(o.File) {
 				deployed = append(deployed, o.Deployment)
+				r.targets = append(r.targets, o.Target)
 			}
 			if !component.Destroyed {
 				r.addObject(path.Join(folder, o.File), o.Value)
@@ -61,6 +62,25 @@ func (r *renderer) addApplications(folder string, c *stack.Component) {
 	slices.SortFunc(deployed, compareReferences)
 	if component.Destroyed && len(deployed) > 0 {
 		r.addUninstall(folder, componentMetadata(c), deployed)
+	}
+}
+
+// checkTargets reports what the Applications of a component deploy, and another one does, too: a clone of a
+// stack, for instance, has the same Applications.
+func (r *renderer) checkTargets(c *stack.Component, targets []string) {
+	if r.deployers == nil {
+		r.deployers = map[string]*stack.Component{}
+	}
+	for _, target := range targets {
+		other := r.deployers[target]
+		switch {
+		case other == c:
+			r.problems.Addf(c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), "remove one of the Applications", "component %s deploys %s twice", c.Name, target)
+		case other != nil:
+			r.problems.Addf(c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), "name Applications of their own in module.source, or remove one of the components",
+				"component %s deploys %s, and so does the component %s of the stack %s", c.Name, target, other.Name, other.Stack.Path())
+		}
+		r.deployers[target] = c
 	}
 }
 

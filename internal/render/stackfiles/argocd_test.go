@@ -35,7 +35,7 @@ metadata: {name: %s, finalizers: [resources-finalizer.argocd.argoproj.io]}
 spec:
   sources:
     - {repoURL: "https://charts.example.com", chart: shop, targetRevision: %s}
-    - {repoURL: "https://example.com/web", path: web, targetRevision: v1.0.0, kustomize: {namespace: web}}
+    - {repoURL: "https://example.com/web", path: %[1]s, targetRevision: v1.0.0, kustomize: {namespace: web}}
   destination: {namespace: %[1]s}
   syncPolicy: {automated: {prune: true, selfHeal: true}}
 `, name, version)

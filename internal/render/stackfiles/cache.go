@@ -33,6 +33,7 @@ type renderedFiles struct {
 	files    tree.Tree
 	problems problem.List
 	state    string // that its root module leads to; "" if it has none, or that is not known
+	targets  []string
 }
 
 // neighbor is what the files of a component say of another one: of a chart, what it takes from it.
@@ -127,11 +128,12 @@ func (r *renderer) addComponent(folder string, c *stack.Component) {
 	if !known || err != nil {
 		own := &renderer{model: r.model, settings: r.settings, approvals: r.approvals, stopped: r.stopped || r.problems.Stops()}
 		own.renderComponent(folder, c)
-		done = renderedFiles{own.builder.Tree(), own.problems, own.state}
+		done = renderedFiles{own.builder.Tree(), own.problems, own.state, own.targets}
 		r.count++
 	}
 	r.used[key] = done
 	r.checkState(c, done.state)
+	r.checkTargets(c, done.targets)
 	r.problems = append(r.problems, slices.Clone(done.problems)...)
 	for file, e := range done.files.Walk() {
 		r.reportUnrendered(file, r.builder.AddEntry(file, e))

@@ -139,6 +139,10 @@ type renderer struct {
 	// states are the components by their states, and state is that of the one that is rendered.
 	states map[string]*stack.Component
 	state  string
+	// deployers are the components by what their Applications deploy, and targets is what those of the one
+	// deploy that is rendered.
+	deployers map[string]*stack.Component
+	targets   []string
 }
 
 // checkFolders reports cluster types whose folders are those of stacks.
