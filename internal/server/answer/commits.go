@@ -24,7 +24,10 @@ const (
 type Commits struct {
 	Environments []Environment `json:"environments"`
 	// Total is how many commits are known.
-	Total int            `json:"total"`
+	Total int `json:"total"`
+	// Found is how many of them were asked for, of which Items has one page.
+	Found int            `json:"found"`
+	Page  int            `json:"page"`
 	Items []CommitPlaces `json:"items"`
 }
 
@@ -52,16 +55,28 @@ type Stop struct {
 	Gates []gate.Verdict `json:"gates,omitempty"`
 }
 
-// CommitFilter selects commits; "" is any.
-type CommitFilter struct{ Text, Author string }
+// ListRows is how many items a page of commits or problems has.
+const ListRows = 50
+
+// CommitFilter selects commits; "" is any. Pages are counted from 1.
+type CommitFilter struct {
+	Text, Author string
+	Page         int
+}
 
 // Commits returns the newest commits of the base, and where they are.
 func (s Source) Commits(f CommitFilter) Commits {
 	answer := Commits{Environments: s.listPromoted(), Total: len(s.Snapshot.Chain.Commits), Items: []CommitPlaces{}}
+	var found []int
 	for i, c := range s.Snapshot.Chain.Commits {
-		if !f.selects(c) {
-			continue
+		if f.selects(c) {
+			found = append(found, i)
 		}
+	}
+	answer.Found = len(found)
+	found, answer.Page = pageOf(found, f.Page, ListRows)
+	for _, i := range found {
+		c := s.Snapshot.Chain.Commits[i]
 		row := CommitPlaces{Commit: *s.describeCommit(c.ID), Marks: []string{}}
 		for _, stage := range s.Snapshot.Chain.Stages {
 			row.Marks = append(row.Marks, s.findMark(i, stage))

@@ -30,7 +30,10 @@ type Problems struct {
 	// Total is how many there are, and Counts of each kind, whatever is asked for.
 	Total  int            `json:"total"`
 	Counts map[string]int `json:"counts"`
-	Items  []Problem      `json:"items"`
+	// Found is how many were asked for, of which Items has one page.
+	Found int       `json:"found"`
+	Page  int       `json:"page"`
+	Items []Problem `json:"items"`
 }
 
 // Problem is one thing that is wrong, in all environments that have it.
@@ -51,7 +54,7 @@ type Problem struct {
 // CountUrgent returns how much is wrong that stays so until somebody acts: warnings are no hurry, and who
 // holds an environment knows.
 func (s Source) CountUrgent() (n int) {
-	for _, p := range s.Problems(ProblemFilter{}).Items {
+	for _, p := range s.listProblems() {
 		if p.Kind != Warning && !p.isHold {
 			n++
 		}
@@ -59,15 +62,24 @@ func (s Source) CountUrgent() (n int) {
 	return n
 }
 
-// ProblemFilter selects problems; "" is any.
-type ProblemFilter struct{ Environment, Kind, Text string }
+// ProblemFilter selects problems; "" is any. Pages are counted from 1.
+type ProblemFilter struct {
+	Environment, Kind, Text string
+	Page                    int
+}
 
-// Problems returns all that is wrong, the most urgent first.
-func (s Source) Problems(f ProblemFilter) Problems {
+// listProblems returns all that is wrong, the most urgent first.
+func (s Source) listProblems() []Problem {
 	all := append(s.findMistakes(), s.findFailures()...)
 	slices.SortStableFunc(all, func(a, b Problem) int {
 		return cmp.Compare(slices.Index(ProblemKinds(), a.Kind), slices.Index(ProblemKinds(), b.Kind))
 	})
+	return all
+}
+
+// Problems returns a page of what is wrong, the most urgent first.
+func (s Source) Problems(f ProblemFilter) Problems {
+	all := s.listProblems()
 	answer := Problems{Total: len(all), Counts: map[string]int{}, Items: []Problem{}}
 	for _, p := range all {
 		answer.Counts[p.Kind]++
@@ -75,6 +87,8 @@ func (s Source) Problems(f ProblemFilter) Problems {
 			answer.Items = append(answer.Items, p)
 		}
 	}
+	answer.Found = len(answer.Items)
+	answer.Items, answer.Page = pageOf(answer.Items, f.Page, ListRows)
 	return answer
 }
 

@@ -2,7 +2,10 @@ package page
 
 import (
 	"fmt"
+	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -109,6 +112,25 @@ func (p Problems) Kinds() (all []kindChoice) {
 type Commits struct {
 	answer.Commits
 	Filter answer.CommitFilter
+}
+
+// Pager returns the way to other commits.
+func (c Commits) Pager() pager {
+	return newListPager("commits", c.Page, c.Found, url.Values{"q": {c.Filter.Text}, "author": {c.Filter.Author}})
+}
+
+// Pager returns the way to other problems.
+func (p Problems) Pager() pager {
+	return newListPager("problems", p.Page, p.Found, url.Values{"q": {p.Filter.Text}, "env": {p.Filter.Environment}, "kind": {p.Filter.Kind}})
+}
+
+// newListPager returns the way to other pages of a list that was asked for with parameters.
+func newListPager(name string, page, total int, asked url.Values) pager {
+	maps.DeleteFunc(asked, func(_ string, values []string) bool { return values[0] == "" })
+	return newPager(page, answer.ListRows, total, name, func(page int) string {
+		asked.Set("page", strconv.Itoa(page))
+		return name + "?" + asked.Encode()
+	})
 }
 
 // overviewView is the data of overview.html.

@@ -69,7 +69,7 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 	case len(parts) == 4 && first == "environments" && parts[2] == "pulls":
 		return findPull(src, parts[1], parts[3])
 	case len(parts) == 1 && first == "commits":
-		return found{src.Commits(answer.CommitFilter{Text: text, Author: query.Get("author")}), http.StatusOK, ""}
+		return found{src.Commits(newCommitFilter(query, text)), http.StatusOK, ""}
 	case len(parts) == 2 && first == "commits":
 		return findCommit(src, parts[1])
 	case len(parts) == 1 && first == "problems":
@@ -83,7 +83,17 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 }
 
 func newProblemFilter(query url.Values, text string) answer.ProblemFilter {
-	return answer.ProblemFilter{Environment: query.Get("env"), Kind: query.Get("kind"), Text: text}
+	return answer.ProblemFilter{Environment: query.Get("env"), Kind: query.Get("kind"), Text: text, Page: readPage(query)}
+}
+
+func newCommitFilter(query url.Values, text string) answer.CommitFilter {
+	return answer.CommitFilter{Text: text, Author: query.Get("author"), Page: readPage(query)}
+}
+
+// readPage returns the number of the page of a list that is asked for.
+func readPage(query url.Values) int {
+	number, _ := strconv.Atoi(query.Get("page")) // another text is the first page
+	return number
 }
 
 func answerMissing(sentence, hint string) found {
@@ -160,7 +170,7 @@ func newPage(of any, names []string, path string, query url.Values) any {
 	case answer.Problems:
 		return page.Problems{Problems: a, Filter: newProblemFilter(query, query.Get("q")), Environments: names}
 	case answer.Commits:
-		return page.Commits{Commits: a, Filter: answer.CommitFilter{Text: query.Get("q")}}
+		return page.Commits{Commits: a, Filter: newCommitFilter(query, query.Get("q"))}
 	case answer.Fleet:
 		return page.Fleet{Fleet: a, Filter: page.ParseFleetFilter(query), Environments: names}
 	case answer.Workloads:

@@ -153,6 +153,7 @@ func TestDemo(t *testing.T) {
 	w.ask(root, "2: where is my commit?").click(`main a[href="./commits/` + mine + `"]`).answers("has it since")
 	w.ask(root, "3: why is it not in prod?").click(`main a[href="./commits/` + mine + `"]`).answers("the sale ends on Monday")
 	w.ask(root, "4: what failed?").click(`nav a[href="./problems"]`).answers("couldn't find remote ref")
+	w.ask(root, "5: what runs where?").click(`nav a[href="./fleet"]`).answers("hello")
 	w.ask(root, "7: what is different between stage and prod?").click(`main a[href="./environments/prod"]`).click(`main a[href="../diff?from=stage&to=prod"]`).answers("GREETING: moin → welcome")
 	explained := w.ask(root, "8: why has it this value?").click(`main a[href="./environments/prod"]`)
 	explained.clicks++
