@@ -7,6 +7,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 )
 
@@ -24,6 +25,10 @@ func TestQuestions(t *testing.T) {
 	var unknown *explain.QueryError
 	if !errors.As(err, &unknown) {
 		t.Errorf("what is not there is %+v, %v", m, err)
+	}
+	past, err := d.History(t.Context())
+	if err != nil || len(past) == 0 || past[len(past)-1].Environment != "dev" || past[len(past)-1].Action != history.PromoteAction || past[0].Who == "" {
+		t.Errorf("the history is %+v, %v", past, err)
 	}
 	report, err := d.CompareEnvironments(t.Context(), "dev", "stage")
 	if err != nil || report.From != "dev" || report.To != "stage" || !strings.Contains(report.Text(), "dev") {

@@ -14,6 +14,8 @@ func newFleetView(of any, f Frame) (name, title string, view any) {
 	switch a := of.(type) {
 	case Fleet:
 		return "fleet", "Fleet", a
+	case History:
+		return "history", "History", a
 	case Workloads:
 		return "workloads", "Workloads", a
 	case answer.Assignment:

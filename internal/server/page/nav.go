@@ -10,7 +10,7 @@ type pageLink struct{ name, address string }
 
 // pageLinks are the pages that people look for most, and moreLinks the others.
 var (
-	pageLinks = []pageLink{{"Overview", ""}, {"Commits", "commits"}, {"Fleet", "fleet"}, {"Problems", "problems"}}
+	pageLinks = []pageLink{{"Overview", ""}, {"Commits", "commits"}, {"Fleet", "fleet"}, {"Problems", "problems"}, {"History", "history"}}
 	moreLinks = []pageLink{{"Environments", "environments"}, {"Workloads", "workloads"}, {"Explain", "explain"}, {"Differences", "diff"}, {"Health", "health"}}
 )
 
@@ -28,7 +28,7 @@ var pageKeys = map[string]string{"": "o", "commits": "c", "fleet": "f", "problem
 // listLinks returns the links to pages; here is the address of the one that they are on.
 func (f Frame) listLinks(all []pageLink, here string) (links []navLink) {
 	for _, l := range all {
-		if !f.Questions && (l.address == "explain" || l.address == "diff") {
+		if !f.Questions && (l.address == "explain" || l.address == "diff") || !f.History && l.address == "history" {
 			continue
 		}
 		link := navLink{l.name, l.address, l.address == here, 0, pageKeys[l.address]}

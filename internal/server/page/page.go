@@ -64,6 +64,8 @@ type Frame struct {
 	Refresh bool
 	// Follow has the page follow the state, and Questions reports whether there are pages that explain.
 	Follow, Questions bool
+	// History reports whether there is a page of what was done.
+	History bool
 	// View is how the reader wants to see pages.
 	View View
 	// Query is what was searched for.
@@ -157,12 +159,12 @@ func newFuncs(root string) template.FuncMap {
 		"short": text.ShortCommit, "sentence": formatSentence, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "stopState": stopState, "markText": markText,
-		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState,
+		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "actionText": actionText,
 		"lines": splitLines, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
 	}
 	for name, state := range map[string]answer.State{
-		"notAssignedState": {Tone: answer.Unknown, Word: "not assigned"},
-		"heldState":        {Tone: answer.Stopped, Word: "held"}, "unknownState": {Tone: answer.Unknown, Word: "unknown"},
+		"notAssignedState": {Tone: answer.Unknown, Word: "not assigned"}, "forcedState": {Tone: answer.Stopped, Word: "forced"},
+		"heldState": {Tone: answer.Stopped, Word: "held"}, "unknownState": {Tone: answer.Unknown, Word: "unknown"},
 		"readyState": {Tone: answer.Good, Word: "ready"}, "unreadyState": {Tone: answer.Bad, Word: "not ready"},
 		"answersState": {Tone: answer.Good, Word: "answers"}, "failingState": {Tone: answer.Bad, Word: "fails"},
 	} {

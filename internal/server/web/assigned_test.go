@@ -62,6 +62,7 @@ func setPlans(s *status.Store) {
 
 // fleetPages are the pages about what is assigned.
 var fleetPages = []string{
+	"/history", "/history?env=prod&forced=on&since=2026-11-01", "/history?q=zzz",
 	"/fleet", "/fleet?q=check&env=prod&state=bad&differs=on", "/fleet?rows=target&cols=clusterType&env=prod&cpage=2", "/fleet?rows=team&cols=region", "/fleet?rows=environment&cols=team&type=large",
 	"/workloads", "/workloads?q=zzz", "/workloads/checkout", "/workloads/jobs", "/assignments/prod/large/checkout", "/assignments/prod/small/search",
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/xeipuuv/gojsonschema"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/page"
@@ -48,7 +49,7 @@ func TestDescribedRoutes(t *testing.T) {
 			described = append(described, strings.ToUpper(method)+" "+path)
 		}
 	}
-	for _, r := range (&site{options: Options{Webhooks: http.NotFoundHandler(), Plans: http.NotFoundHandler(), Reports: http.NotFoundHandler(), Simulate: simulateNothing, Explain: explainNothing, Compare: compareNothing}}).allRoutes() {
+	for _, r := range (&site{options: Options{Webhooks: http.NotFoundHandler(), Plans: http.NotFoundHandler(), Reports: http.NotFoundHandler(), Simulate: simulateNothing, Explain: explainNothing, Compare: compareNothing, History: pastActions}}).allRoutes() {
 		answered = append(answered, r.method+" "+strings.TrimSuffix(r.path, "{$}"))
 	}
 	slices.Sort(described)
@@ -195,8 +196,11 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 
 // answerQuestions asks all that has another answer, and too much.
 func (c checker) answerQuestions(t *testing.T, h http.Handler) {
-	targets := []string{"/explain?env=dev&q=large/web", "/explain", "/explain?env=dev&q=nothing", "/explain?env=dev&q=slow", "/diff?from=dev&to=prod", "/diff?from=dev", "/diff?from=dev&to=none", "/diff?from=dev&to=west"}
+	targets := []string{"/history", "/history?env=prod&forced=on", "/explain?env=dev&q=large/web", "/explain", "/explain?env=dev&q=nothing", "/explain?env=dev&q=slow", "/diff?from=dev&to=prod", "/diff?from=dev", "/diff?from=dev&to=none", "/diff?from=dev&to=west"}
 	slow := New(Options{Store: fleet(), Explain: explainNothing, Compare: func(context.Context, string, string) (string, error) { return "", context.DeadlineExceeded }})
+	failing := New(Options{Store: fleet(), History: func(context.Context) ([]history.Entry, error) { return nil, errors.New("the repository is damaged") }})
+	c.answer(t, "get", historyPath, ask(failing, http.MethodGet, historyPath))
+	c.answer(t, "get", api+historyPath, ask(failing, http.MethodGet, api+historyPath))
 	for range 2 {
 		for _, before := range []string{"", api} {
 			for _, target := range targets {

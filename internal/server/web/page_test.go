@@ -27,7 +27,7 @@ var allPages = []string{
 
 // TestPagesAreAnswers: a page is the same when it is made from the JSON of its answer.
 func TestPagesAreAnswers(t *testing.T) {
-	s := &site{options: Options{Store: fleet(), Explain: explainNothing, Compare: compareNothing}.withDefaults()}
+	s := &site{options: Options{Store: fleet(), Explain: explainNothing, Compare: compareNothing, History: pastActions}.withDefaults()}
 	src := s.readState()
 	for _, address := range append(slices.Clone(allPages), fleetPages...) {
 		path, query := splitAddress(t, address)

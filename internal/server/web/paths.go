@@ -25,6 +25,7 @@ var pagePaths = []struct{ page, answer string }{
 	{"/commits/{commit}", "/commits/{commit}"},
 	{"/problems", "/problems"},
 	{"/fleet", "/fleet"},
+	{historyPath, historyPath},
 	{"/assignments/{environment}/{clusterType}/{target}", "/assignments/{environment}/{clusterType}/{target}"},
 	{"/workloads", "/workloads"},
 	{"/workloads/{workload}", "/workloads/{workload}"},
@@ -161,6 +162,9 @@ func newPage(of any, names []string, path string, query url.Values) any {
 		explanation, _ := of.(answer.Explanation)
 		explanation.Environment, explanation.Query = query.Get("env"), query.Get("q")
 		return page.Explain{Explanation: explanation, Environments: names, Refusal: missing}
+	case historyPath:
+		a, _ := of.(answer.History)
+		return page.History{History: a, Query: query, Environments: names, Refusal: missing}
 	case diffPath:
 		differences, _ := of.(answer.Differences)
 		differences.From, differences.To = query.Get("from"), query.Get("to")

@@ -28,12 +28,25 @@ const (
 	maxAnswer = 256 << 10
 )
 
-func isQuestion(path string) bool { return path == explainPath || path == diffPath }
+func isQuestion(path string) bool {
+	return path == explainPath || path == diffPath || path == historyPath
+}
+
+// hasQuestion reports whether a question can be answered.
+func (s *site) hasQuestion(path string) bool {
+	if path == historyPath {
+		return s.options.History != nil
+	}
+	return s.options.Explain != nil && s.options.Compare != nil
+}
 
 // findAt returns what there is at the path of a page.
 func (s *site) findAt(ctx context.Context, src answer.Source, path string, query url.Values) found {
 	if !isQuestion(path) {
 		return findAnswer(src, path, query)
+	}
+	if path == historyPath {
+		return s.findHistory(ctx, src, query)
 	}
 	names, asked := []string{query.Get("env")}, query.Get("q")
 	if path == diffPath {

@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -47,6 +48,9 @@ type Options struct {
 	// write nothing, and allow many calls at once.
 	Explain func(ctx context.Context, environment, query string) (string, error)
 	Compare func(ctx context.Context, from, to string) (string, error)
+	// History returns what people and Fairlead did, the newest first; nil: it has no page. It must write nothing,
+	// and allow many calls at once.
+	History func(ctx context.Context) ([]history.Entry, error)
 	Version string
 	Logger  *slog.Logger
 	// Wake is called when a client asks for a cycle. It must not wait for its end, and
@@ -120,6 +124,7 @@ type site struct {
 	pages       pageCache
 	streams     streams
 	assigned    assignedCache
+	past        historyCache
 }
 
 // route is one path and a method that it answers (GET includes HEAD).
@@ -147,7 +152,7 @@ func (s *site) allRoutes() []route {
 		{http.MethodGet, "/api/v1/openapi.json", s.serveFixed("application/json", openAPI)},
 	}
 	for _, p := range pagePaths {
-		if isQuestion(p.page) && (s.options.Explain == nil || s.options.Compare == nil) {
+		if isQuestion(p.page) && !s.hasQuestion(p.page) {
 			continue
 		}
 		all = append(all, route{http.MethodGet, p.page, http.HandlerFunc(s.servePage)}, route{http.MethodGet, api + p.answer, http.HandlerFunc(s.serveAnswer)})

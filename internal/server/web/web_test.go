@@ -77,7 +77,7 @@ func fleet() *status.Store {
 
 func open(store *status.Store) http.Handler {
 	return New(Options{Store: store, Metrics: metrics.New("1.2.3"), Version: "1.2.3", OverdueAfter: time.Minute, Now: func() time.Time { return noon }, Webhooks: hooks(nil, nil),
-		Explain: explainNothing, Compare: compareNothing})
+		Explain: explainNothing, Compare: compareNothing, History: pastActions})
 }
 
 // ask sends a request, of a page of the site if one is given: "same-origin" or

@@ -1,0 +1,131 @@
+// Package history reads from Git alone what people and Fairlead did to environments: which commit was
+// promoted, held, approved or frozen, when, by whom and why.
+//
+// What the package keeps true: what is read is in the messages of commits that Fairlead and its commands
+// write, and in nothing else, so that every clone of the control plane has the same history; a text that
+// a person wrote is one line.
+package history
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+)
+
+// PromoteAction is what a commit is called that promotes another one, if nothing else is written in it.
+const PromoteAction = "promote"
+
+// Entry is one thing that a person or Fairlead did.
+type Entry struct {
+	Time time.Time `json:"time"`
+	Who  string    `json:"who"`
+	// Environment is the one that it is about; "" for what is about the whole fleet.
+	Environment string `json:"environment,omitempty"`
+	Action      string `json:"action"` // as the trailer Fairlead-Action names it
+	Title       string `json:"title"`
+	// From and To are the commits of the base that the environment had, and has since; "" if it was not
+	// about one.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Reason is what the person wrote, or what Fairlead found.
+	Reason string `json:"reason,omitempty"`
+	// Forced is the reason for forcing it, and Overrides the objections; "" and nil if it was not forced.
+	Forced    string   `json:"forced,omitempty"`
+	Overrides []string `json:"overrides,omitempty"`
+	// Commit is the commit that did it, and Repo the repository.
+	Commit string `json:"commit"`
+	Repo   string `json:"-"`
+}
+
+// Branch is a branch of the control plane that things are written to.
+type Branch struct {
+	Environment string // "" for that of the base
+	Repo        *git.Repository
+	URL, Head   string
+}
+
+// maxLine is how long one text of an entry may be.
+const maxLine = 1000
+
+// Read returns what was done on a branch, the newest first, among its newest commits. subject returns the
+// first line of the message of a commit of the base.
+func Read(b Branch, limit int, subject func(commit string) string) ([]Entry, error) {
+	commits, err := b.Repo.ListCommits(b.Head, limit)
+	if err != nil {
+		return nil, err
+	}
+	var all []Entry
+	to := "" // the commit that the environment had, while it is read from the oldest
+	for _, c := range slices.Backward(commits) {
+		e, ok := parseEntry(b, c, subject)
+		if !ok {
+			continue
+		}
+		if e.To != "" && (e.Action == PromoteAction || e.Action == "rollback") {
+			e.From, to = to, e.To
+		}
+		all = append(all, e)
+	}
+	slices.Reverse(all)
+	return all, nil
+}
+
+// parseEntry reads what a commit did, and reports whether it is one of Fairlead's or of its commands.
+func parseEntry(b Branch, c git.CommitInfo, subject func(commit string) string) (Entry, bool) {
+	trailers := publish.Trailers(c.Message)
+	last := func(key string) string {
+		all := trailers[key]
+		if len(all) == 0 {
+			return ""
+		}
+		return text.OneLine(all[len(all)-1])
+	}
+	action, promoted, environment := last("Fairlead-Action"), last("Fairlead-Promoted"), last("Fairlead-Promotion")
+	if action == "" && environment == "" {
+		return Entry{}, false
+	}
+	e := Entry{
+		Time: c.When, Who: cleanLine(c.Author.Name), Environment: cmp.Or(environment, b.Environment), Action: cmp.Or(action, PromoteAction), Title: cleanLine(c.Subject()),
+		To: promoted, Forced: cleanLine(last("Fairlead-Forced")), Commit: c.ID, Repo: b.URL,
+	}
+	paragraphs := strings.Split(strings.TrimSpace(strings.ReplaceAll(c.Message, "\r\n", "\n")), "\n\n")
+	about := ""
+	if promoted != "" {
+		about = cleanLine(subject(promoted))
+	}
+	var reasons []string
+	for i, p := range paragraphs {
+		if i == 0 || i == len(paragraphs)-1 { // the title and the trailers
+			continue
+		}
+		for line := range strings.Lines(p) {
+			objection, overridden := strings.CutPrefix(line, "Overrides: ")
+			shown := cleanLine(objection)
+			switch {
+			case overridden:
+				e.Overrides = append(e.Overrides, shown)
+			case shown != "" && shown != about:
+				reasons = append(reasons, shown)
+			}
+		}
+	}
+	e.Reason = text.Limit(strings.Join(reasons, "; "), maxLine)
+	return e, true
+}
+
+// cleanLine returns a text in one line, without what looks like a password.
+func cleanLine(line string) string {
+	return text.MaskSecrets(text.Limit(text.OneLine(line), maxLine))
+}
+
+// Sort orders entries of several branches, the newest first.
+func Sort(all []Entry) {
+	slices.SortStableFunc(all, func(a, b Entry) int {
+		return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.Environment, b.Environment))
+	})
+}

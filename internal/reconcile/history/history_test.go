@@ -1,0 +1,60 @@
+package history_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
+)
+
+// TestRead reads what people and Fairlead did from a real repository: in the messages that they write, and
+// in no other.
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	gittest.Git(t, dir, "init", "--quiet", "--initial-branch=prod")
+	const one, two = "1111111111111111111111111111111111111111", "2222222222222222222222222222222222222222"
+	for _, message := range []string{
+		"Write the first policy\n\nFairlead-Promoted is a word, and no trailer",
+		"Promote 1111111 to prod\n\nLess noise\n\nafter: 1111111 was verified in stage\ngates: all gates passed\n\nFairlead-Promoted: " + one + "\nFairlead-Promotion: prod",
+		"Hold prod\n\nthe sale https://bot:hunter2@example.com/ ends on Monday\n\nFairlead-Action: hold",
+		"Promote 2222222 to prod\n\nLess noise\n\nOverrides: prod is held: the sale\nOverrides: it is not verified in stage\n\nFairlead-Promoted: " + two + "\nFairlead-Promotion: prod\nFairlead-Forced: fix of the outage\nFairlead-Action: promote",
+		"Roll prod back to 1111111\n\nLess noise\n\nit fails\n\nFairlead-Promoted: " + one + "\nFairlead-Promotion: prod\nFairlead-Action: rollback",
+	} {
+		gittest.Git(t, dir, "commit", "--quiet", "--allow-empty", "--message", message)
+	}
+	repo, err := git.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := repo.Resolve("prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := history.Read(history.Branch{Environment: "prod", Repo: repo, URL: "https://git.example.com/fleet", Head: head}, 100, func(string) string { return "Less noise" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range got {
+		if e.Who == "" || e.Time.IsZero() || len(e.Commit) != 40 || e.Repo != "https://git.example.com/fleet" {
+			t.Errorf("who did it, when and where, is not known of %+v", e)
+		}
+	}
+	want := []history.Entry{
+		{Environment: "prod", Action: "rollback", Title: "Roll prod back to 1111111", From: two, To: one, Reason: "it fails"},
+		{Environment: "prod", Action: "promote", Title: "Promote 2222222 to prod", From: one, To: two, Forced: "fix of the outage", Overrides: []string{"prod is held: the sale", "it is not verified in stage"}},
+		{Environment: "prod", Action: "hold", Title: "Hold prod", Reason: "the sale https://***@example.com/ ends on Monday"},
+		{Environment: "prod", Action: "promote", Title: "Promote 1111111 to prod", To: one, Reason: "after: 1111111 was verified in stage; gates: all gates passed"},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(history.Entry{}, "Time", "Who", "Commit", "Repo")); diff != "" {
+		t.Error(diff)
+	}
+	history.Sort(got)
+	if got[0].Time.Before(got[len(got)-1].Time) || time.Since(got[0].Time) < -time.Hour {
+		t.Errorf("the newest is not first: %+v", got)
+	}
+}

@@ -1,0 +1,74 @@
+package answer
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+)
+
+// HistoryEntries is how many entries a page of the history has.
+const HistoryEntries = 50
+
+// HistoryFilter selects what was done; "" and zero are any. Pages are counted from 1.
+type HistoryFilter struct {
+	Environment, Who, Action, Text string
+	Since, Until                   time.Time
+	Forced                         bool
+	Page                           int
+}
+
+// History is the answer of /api/v1/history: what people and Fairlead did, from Git alone.
+type History struct {
+	// Total counts what was asked for, of which Items has one page, the newest first.
+	Total int            `json:"total"`
+	Page  int            `json:"page"`
+	Items []HistoryEntry `json:"items"`
+	// People and Actions are those of the whole history.
+	People  []string `json:"people"`
+	Actions []string `json:"actions"`
+}
+
+// HistoryEntry is one thing that a person or Fairlead did.
+type HistoryEntry struct {
+	history.Entry
+	URL string `json:"url,omitempty"` // of the commit that did it
+	// ToCommit is the commit of the base that the environment got.
+	ToCommit *Commit `json:"toCommit,omitempty"`
+}
+
+// History returns what was done, as a filter asks for it.
+func (s Source) History(all []history.Entry, f HistoryFilter) History {
+	answer := History{Items: []HistoryEntry{}, People: []string{}, Actions: []string{}}
+	var selected []history.Entry
+	for _, e := range all {
+		answer.People, answer.Actions = addOnce(answer.People, e.Who), addOnce(answer.Actions, e.Action)
+		if f.selects(e) {
+			selected = append(selected, e)
+		}
+	}
+	slices.Sort(answer.People)
+	slices.Sort(answer.Actions)
+	answer.Total = len(selected)
+	selected, answer.Page = pageOf(selected, f.Page, HistoryEntries)
+	for _, e := range selected {
+		answer.Items = append(answer.Items, HistoryEntry{e, giturl.CommitPage(e.Repo, e.Commit), s.describeCommit(e.To)})
+	}
+	return answer
+}
+
+func addOnce(all []string, name string) []string {
+	if slices.Contains(all, name) {
+		return all
+	}
+	return append(all, name)
+}
+
+func (f HistoryFilter) selects(e history.Entry) bool {
+	text := strings.ToLower(strings.Join([]string{e.Title, e.Reason, e.Forced, e.From, e.To, e.Commit}, " "))
+	return (f.Environment == "" || f.Environment == e.Environment) && (f.Who == "" || f.Who == e.Who) && (f.Action == "" || f.Action == e.Action) &&
+		(f.Since.IsZero() || !e.Time.Before(f.Since)) && (f.Until.IsZero() || e.Time.Before(f.Until)) && (!f.Forced || e.Forced != "") &&
+		strings.Contains(text, strings.ToLower(f.Text))
+}

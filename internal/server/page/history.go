@@ -1,0 +1,72 @@
+package page
+
+import (
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+)
+
+// History is the page of what was done: the answer, and how it was asked for.
+type History struct {
+	answer.History
+	Query        url.Values
+	Environments []string
+	Refusal      Missing
+}
+
+// day is how a date is written in an address.
+const day = time.DateOnly
+
+// ParseHistoryFilter returns the filter that the parameters of an address mean: until is a day of which all
+// counts.
+func ParseHistoryFilter(query url.Values) answer.HistoryFilter {
+	page, _ := strconv.Atoi(query.Get("page"))        // another text is the first page,
+	since, _ := time.Parse(day, query.Get("since"))   // or no time
+	until, err := time.Parse(day, query.Get("until")) // likewise
+	if err == nil {
+		until = until.AddDate(0, 0, 1)
+	}
+	return answer.HistoryFilter{
+		Environment: query.Get("env"), Who: query.Get("who"), Action: query.Get("what"), Text: query.Get("q"), Since: since, Until: until, Forced: query.Get("forced") != "", Page: page,
+	}
+}
+
+// IsAsked reports whether a choice of the form is the one that was asked for.
+func (v History) IsAsked(name, value string) bool { return v.Query.Get(name) == value }
+
+// Asked returns a parameter.
+func (v History) Asked(name string) string { return v.Query.Get(name) }
+
+// IsFiltered reports whether anything is asked for but all.
+func (v History) IsFiltered() bool {
+	return ParseHistoryFilter(v.Query) != answer.HistoryFilter{Page: ParseHistoryFilter(v.Query).Page}
+}
+
+// Pager returns the way to what was done before and after.
+func (v History) Pager() pager {
+	return newPager(v.Page, answer.HistoryEntries, v.Total, "entries", func(page int) string {
+		query := url.Values{"page": {strconv.Itoa(page)}}
+		for _, name := range []string{"env", "who", "what", "q", "since", "until", "forced"} {
+			if value := v.Query.Get(name); value != "" {
+				query.Set(name, value)
+			}
+		}
+		return "history?" + query.Encode()
+	})
+}
+
+// actionWords are what people call what was done.
+var actionWords = map[string]string{
+	history.PromoteAction: "promoted", "rollback": "rolled back", "hold": "held", "release": "released", "approve": "approved", "freeze": "froze",
+}
+
+// actionText returns what people call what was done.
+func actionText(action string) string {
+	if word := actionWords[action]; word != "" {
+		return word
+	}
+	return action
+}

@@ -1,0 +1,50 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/page"
+)
+
+// historyPath is the path of the history, whose reading waits for the cycle that runs.
+const historyPath = "/history"
+
+// findHistory returns what was done, as the control plane in Git has it.
+func (s *site) findHistory(ctx context.Context, src answer.Source, query url.Values) found {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
+	defer cancel()
+	all, err := s.loadHistory(ctx)
+	if err != nil {
+		return s.refuseAnswer(ctx, historyPath, err)
+	}
+	return found{src.History(all, page.ParseHistoryFilter(query)), http.StatusOK, ""}
+}
+
+// historyCache keeps what was done for a time, since each reading keeps a cycle waiting. The zero value is
+// ready.
+type historyCache struct {
+	mu   sync.Mutex
+	made time.Time
+	all  []history.Entry
+}
+
+// loadHistory returns what was done.
+func (s *site) loadHistory(ctx context.Context) ([]history.Entry, error) {
+	s.past.mu.Lock()
+	defer s.past.mu.Unlock()
+	now := s.options.Now()
+	if !s.past.made.IsZero() && now.Sub(s.past.made) < cachedFor {
+		return s.past.all, nil
+	}
+	all, err := s.options.History(ctx)
+	if err == nil {
+		s.past.all, s.past.made = all, now
+	}
+	return all, err
+}

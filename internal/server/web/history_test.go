@@ -1,0 +1,73 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/page"
+)
+
+// pastActions returns something of each kind that people and Fairlead do.
+func pastActions(context.Context) ([]history.Entry, error) {
+	const repo = "https://git.example.com/org/control-plane"
+	at := func(hours int) time.Time { return noon.Add(-time.Duration(hours) * time.Hour) }
+	all := []history.Entry{
+		{Time: at(1), Who: "Fairlead", Environment: "dev", Action: "promote", Title: "Promote to dev", From: c2, To: c4, Reason: "queue: the newest commit goes first", Commit: c1, Repo: repo},
+		{Time: at(2), Who: "carol", Environment: "prod", Action: "promote", Title: "Promote to prod", To: c2, Forced: "fix of the <outage>", Overrides: []string{"it is not verified in stage yet"}, Commit: c2, Repo: repo},
+		{Time: at(3), Who: "erin", Environment: "prod", Action: "approve", Title: "Approve for prod", Reason: "seen in stage", Commit: c3, Repo: "git@git.example.com:org/control-plane.git"},
+		{Time: at(4), Who: "dana", Action: "freeze", Title: "Freeze prod: sale", Reason: "the sale", Commit: c3, Repo: "/srv/git"},
+	}
+	for i := range 60 {
+		all = append(all, history.Entry{Time: at(10 + i), Who: "bob", Environment: "stage", Action: "hold", Title: "Hold stage", Reason: fmt.Sprintf("reason %d", i), Commit: c3, Repo: repo})
+	}
+	return all, nil
+}
+
+// TestHistory: what was done is listed as it was asked for, and the page says why it cannot be.
+func TestHistory(t *testing.T) {
+	full := open(fleet())
+	with := func(past func(context.Context) ([]history.Entry, error)) http.Handler {
+		return New(Options{Store: &status.Store{}, History: past})
+	}
+	for path, c := range map[string]struct {
+		h      http.Handler
+		target string
+	}{
+		"all": {full, "/history"}, "forced": {full, "/history?forced=on&env=prod"}, "none-like-that": {full, "/history?q=zzz"},
+		"empty":  {with(func(context.Context) ([]history.Entry, error) { return nil, nil }), "/history"},
+		"failed": {with(func(context.Context) ([]history.Entry, error) { return nil, errors.New("the repository is damaged") }), "/history"},
+	} {
+		golden(t, "testdata/history/"+path+".html", mainOf(ask(c.h, http.MethodGet, c.target).Body.String()))
+	}
+	for query, want := range map[string]int{
+		"": 64, "env=prod": 2, "who=erin": 1, "what=hold": 60, "forced=on": 1, "since=2026-11-21": 7, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 1, "page=99": 64, "since=yesterday": 64,
+	} {
+		body := ask(full, http.MethodGet, "/api/v1/history?"+query).Body.String()
+		if !strings.Contains(body, fmt.Sprintf(`"total": %d,`, want)) {
+			t.Errorf("%q has not %d entries: %.200s", query, want, body)
+		}
+	}
+}
+
+// TestHostileHistory writes hostile texts into all that the history shows.
+func TestHostileHistory(t *testing.T) {
+	for _, text := range hostile {
+		src := (&site{options: Options{Store: fleet()}.withDefaults()}).readState()
+		query := map[string][]string{"q": {text}, "env": {text}, "who": {text}, "what": {text}, "since": {text}}
+		all := []history.Entry{{Who: text, Environment: text, Action: text, Title: text, From: text, To: text, Reason: text, Forced: text, Overrides: []string{text}, Commit: text, Repo: text}, {Title: text}}
+		for _, of := range []any{src.History(all, page.ParseHistoryFilter(nil)), errorAnswer{text, text}} {
+			body, _, err := page.Render(page.Frame{Path: "/history?" + text, History: true}, newPage(of, []string{text}, historyPath, query))
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkMarkup(t, text, string(body))
+		}
+	}
+}
