@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"context"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/web"
 	"github.com/fairlead-io/fairlead/internal/testkit/ledgerworld"
@@ -38,7 +40,15 @@ func setPlans(s *status.Store) {
 
 // fleetPages are all kinds of pages about what is assigned, with and without assignments.
 var fleetPages = []string{
-	"/fleet", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?q=nothing-like-that", "/workloads", "/workloads/checkout", "/assignments/prod/small/checkout", "/assignments/prod/small/search",
+	"/history", "/history?forced=on", "/fleet", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?q=nothing-like-that", "/workloads", "/workloads/checkout", "/assignments/prod/small/checkout", "/assignments/prod/small/search",
+}
+
+// pastActions returns what was done to prod.
+func pastActions(context.Context) ([]history.Entry, error) {
+	return []history.Entry{
+		{Time: noon, Who: "carol", Environment: "prod", Action: "promote", Title: "Promote to prod", From: older, To: newest, Forced: "fix of the outage", Overrides: []string{"it is not verified in dev"}, Commit: older},
+		{Time: noon, Who: "dana", Action: "freeze", Title: "Freeze prod: sale", Reason: "the sale", Commit: newest},
+	}, nil
 }
 
 // openFleet serves a site whose clusters have reported.
@@ -48,7 +58,7 @@ func openFleet(t *testing.T) string {
 	setFleet(store)
 	setPlans(store)
 	view := &fleetview.View{Ledger: w.Recorder, Ask: w.View.Ask, Now: w.View.Now}
-	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", Fleet: view, Now: w.View.Now}))
+	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", Fleet: view, Now: w.View.Now, History: pastActions}))
 	t.Cleanup(server.Close)
 	return server.URL
 }
@@ -88,6 +98,8 @@ func readFleet(t *testing.T, w *Window, root string) {
 		t.Errorf("the filter is not in the address %s", got)
 	}
 	w.WaitFor("main", "Nothing that is assigned is like that")
+	w.Click(`nav a[href="./history"]`)
+	w.WaitFor("main", "fix of the outage") // who did what, and why
 	w.Visit(root + "/workloads")
 	w.Click(`main a[href="./workloads/checkout"]`)
 	w.WaitFor("main #where", "1.5.0")
