@@ -158,7 +158,7 @@ func (p *planner) addBootstrap(kubeconfig string, endpoint *Part) {
 		Name: p.newName(p.cluster.ID, "k8s"), Title: p.cluster.Name + "/bootstrap", kind: bootstrapKind, Outputs: []string{Kubeconfig, "join"}, pos: at,
 		module: p.modules.Bootstrap, field: []any{"bootstrap"},
 		arguments: []argument{
-			newWritten("version", cty.StringVal(p.cluster.Version), true, "kubernetes", "clusters", i, "version"),
+			newWritten("kubernetes_version", cty.StringVal(p.cluster.Version), true, "kubernetes", "clusters", i, "version"),
 			newWritten("cidr", cty.StringVal(p.cluster.Network), true, "kubernetes", "clusters", i, "network"),
 			newWritten("proxy", proxyOf(p.cluster.InstallationProxy), p.cluster.InstallationProxy != nil, "kubernetes", "clusters", i, "installationProxy"),
 		},

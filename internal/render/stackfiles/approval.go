@@ -2,7 +2,9 @@ package stackfiles
 
 import (
 	"cmp"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -16,6 +18,7 @@ func (r *renderer) matchApprovals(stacks []*stack.Stack) {
 	for _, a := range r.model.Stacks.Approvals {
 		c, known := findComponent(stacks, a.Stack, a.Component)
 		switch other := r.approvals[c]; {
+		case isOfClusters(r.model, a): // that is checked where clusters are rendered
 		case c == nil && !slices.ContainsFunc(stacks, func(s *stack.Stack) bool { return s.Path() == a.Stack }):
 			warnOfDeleted(&r.problems, a)
 		case c == nil:
@@ -48,6 +51,22 @@ func (r *renderer) checkRequests(stacks []*stack.Stack) {
 			first[name] = q
 		}
 	}
+}
+
+// clustersPrefix begins how an approval names the clusters of a manifest, in the place of a stack.
+const clustersPrefix = "clusters/"
+
+// isOfClusters reports whether an approval is of clusters of a manifest.
+func isOfClusters(m *model.Model, a *model.PlanApproval) bool {
+	return slices.ContainsFunc(m.Clusters.Manifests, func(i *model.InputManifest) bool { return a.Stack == clustersPrefix+i.Namespace+"-"+i.Name })
+}
+
+// planFolder returns the folder of the output with the Terraform object whose plan is approved.
+func planFolder(m *model.Model, a *model.PlanApproval) string {
+	if isOfClusters(m, a) {
+		return path.Join(clustersPrefix+"tofu", strings.TrimPrefix(a.Stack, clustersPrefix), objectsName, a.Component)
+	}
+	return path.Join(ObjectsFolder, a.Stack, a.Component, objectsName)
 }
 
 // warnOfDeleted warns of an approval of a stack that has no file.

@@ -2,7 +2,6 @@ package stackfiles
 
 import (
 	"fmt"
-	"path"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -26,7 +25,7 @@ func readPlan(objects tree.Tree) (seenPlan, bool, error) {
 // applied before it: when inputs come back, the approval that they had does not come back with them.
 func (k *keeper) checkSeen(output tree.Tree) error {
 	for _, a := range k.model.Stacks.Approvals {
-		folder := path.Join(ObjectsFolder, a.Stack, a.Component, objectsName)
+		folder := planFolder(k.model, a)
 		now, ok, err := readPlan(output.Sub(folder))
 		if err == nil && ok && now.approved == string(a.Plan) {
 			err = k.checkPlan(a, folder, now)

@@ -119,7 +119,9 @@ func (r *renderer) checkAbandoned(stacks []*stack.Stack) {
 func checkWithoutStacks(m *model.Model) problem.List {
 	var problems problem.List
 	for _, a := range m.Stacks.Approvals {
-		warnOfDeleted(&problems, a)
+		if !isOfClusters(m, a) {
+			warnOfDeleted(&problems, a)
+		}
 	}
 	return problems
 }
