@@ -166,7 +166,7 @@ func TestUnchangedPage(t *testing.T) {
 // TestSlowReader: a reader that does not take an event is cut off, and holds up nobody.
 func TestSlowReader(t *testing.T) {
 	store := fleet()
-	s, network := liveSite(t, Options{Store: store, Now: func() time.Time { return noon }, StreamTimeout: 10 * time.Millisecond})
+	s, network := liveSite(t, Options{Store: store, Now: func() time.Time { return noon }, StreamTimeout: time.Second})
 	c, r := network.follow(t)
 	defer c.Close()
 	if readVersion(r) == "" {
