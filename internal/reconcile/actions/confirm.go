@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
@@ -54,6 +55,12 @@ func (v snapshot) newPlan(r Result, c change, repo, head string) (Plan, error) {
 		}
 		for _, h := range v.branch.Progress.Holds {
 			p.Held = append(p.Held, h.Reason)
+		}
+		if c.to != "" {
+			p.Approvals, err = promoter.ReadApprovals(v.branch, c.to)
+			if err != nil {
+				return p, err
+			}
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.files)) {

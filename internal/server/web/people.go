@@ -122,7 +122,7 @@ func (s *site) writePage(w http.ResponseWriter, r *http.Request, code int, of an
 	src := s.readState()
 	frame := s.newFrame(src, r.URL.EscapedPath(), readView(r))
 	s.addPerson(&frame, src.Names(), findViewer(r.Context()))
-	if _, isRefused := of.(page.Refused); !isRefused {
+	if _, isRefused := of.(page.Refused); !isRefused && r.Method == http.MethodGet {
 		frame.API = strings.TrimPrefix(answerPath(frame.Path), "/")
 	}
 	if r.URL.RawQuery != "" && r.Method == http.MethodGet {
@@ -167,11 +167,11 @@ func (s *site) serveCallback(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveSignOut ends the session of a browser.
+// serveSignOut ends the session of a browser. It leads nowhere: where only people may read who signed in, that
+// would be to the issuer, which may sign them in again, and to which no form may lead.
 func (s *site) serveSignOut(w http.ResponseWriter, r *http.Request) {
 	s.options.People.Keeper.SignOut(w)
-	w.Header().Set("Location", "./")
-	w.WriteHeader(http.StatusSeeOther)
+	s.writePage(w, r.WithContext(context.WithValue(r.Context(), viewerKey{}, (*session.Person)(nil))), http.StatusOK, s.findMe(nil))
 }
 
 func (s *site) serveMe(w http.ResponseWriter, r *http.Request) {
@@ -216,6 +216,9 @@ func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
 		return
 	}
 	f.SignIn = p.Keeper.HasPage() && who == nil
+	if strings.HasPrefix(f.Path, signOutPath) {
+		f.Path = "/"
+	}
 	if who == nil {
 		return
 	}

@@ -107,7 +107,7 @@ func (f *fleet) commit(branch, path, text, message, author string) {
 		f.t.Fatal(err)
 	}
 	gittest.Git(f.t, work, "add", "-A")
-	gittest.Git(f.t, work, "-c", "user.name="+author, "-c", "user.email="+author+"@example.com", "commit", "-q", "-m", message)
+	gittest.Git(f.t, work, "commit", "-q", "--author", author+" <"+author+"@example.com>", "-m", message)
 	gittest.Git(f.t, work, "push", "-q", "origin", branch)
 }
 
@@ -197,15 +197,9 @@ func seeRefusals(t *testing.T, w *Window, f *fleet) {
 	w.Visit(f.root + "/environments/dev")
 	w.WaitFor("#not-hold", "Hold: to hold in dev needs group sre")
 	before := f.head("dev")
-	request, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, f.root+"/levers/hold", strings.NewReader("env=dev&reason=x&seen=force"))
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusForbidden || f.head("dev") != before {
-		t.Errorf("somebody without a role gets %d, and the branch is at %s", answer.StatusCode, f.head("dev"))
+	code, text := f.send(http.MethodPost, "/levers/hold", "env=dev&reason=x&seen=force", "Content-Type", "application/x-www-form-urlencoded")
+	if code != http.StatusForbidden || !strings.Contains(text, "to hold in dev needs group sre") || f.head("dev") != before {
+		t.Errorf("somebody without a role gets %d %s, and the branch is at %s", code, text, f.head("dev"))
 	}
 	w.Visit(f.root + "/me")
 	w.WaitFor("main", "nothing")
