@@ -48,7 +48,7 @@ It exits with 3 if the change must not be merged as it is, and says what to do i
 		if p.input.worktree {
 			return checkArguments(0, 1)(c, args)
 		}
-		return checkArguments(2, 2)(c, args)
+		return checkSides(c, args)
 	}
 	p.input.addEnvironmentFlag(c, "all that A and B are of")
 	a.addOutputFlag(c, "mermaid")

@@ -78,7 +78,7 @@ differ.`,
 		if d.input.worktree {
 			return checkArguments(0, 1)(c, args)
 		}
-		return checkArguments(2, 2)(c, args)
+		return checkSides(c, args)
 	}
 	d.input.addEnvironmentFlag(c, "all that A and B are of")
 	c.Flags().BoolVarP(&d.unified, "unified", "u", false, "also print the changes line by line")
@@ -86,6 +86,14 @@ differ.`,
 	d.app.addOutputFlag(c, "github")
 	d.input.addInputFlags(c)
 	return c
+}
+
+// checkSides reports arguments that are not two sides to compare.
+func checkSides(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usageErrorf("add --worktree for what is not committed here, or name A and B; "+c.CommandPath()+" --help says more", "%s does not say what to compare", c.CommandPath())
+	}
+	return checkArguments(2, 2)(c, args)
 }
 
 // diffReport is the result of diff: the environments that differ or cannot be compared.
