@@ -62,6 +62,9 @@ type Problem struct {
 	Hint string `json:"hint,omitempty"`
 	// Warning marks what is probably a mistake and stops nothing.
 	Warning bool `json:"warning,omitempty"`
+	// Stack is the one stack that the problem stops, as "team/environment"; "" if it stops its
+	// environment.
+	Stack string `json:"-"`
 	// OfAbsence marks what says that something does not exist: where a repository or a file could not
 	// be read, it may be in there.
 	OfAbsence bool `json:"-"`
@@ -85,6 +88,7 @@ func (p Problem) compare(q Problem) int {
 		cmp.Compare(p.Subject, q.Subject),
 		cmp.Compare(p.Summary, q.Summary),
 		cmp.Compare(p.Hint, q.Hint),
+		cmp.Compare(p.Stack, q.Stack),
 	)
 }
 
@@ -140,9 +144,42 @@ func (l List) WithFollowUps(more List) List {
 	return all
 }
 
-// Stops reports whether any of the problems stops its environment.
+// Stops reports whether any of the problems stops its environment, or a stack of it.
 func (l List) Stops() bool {
 	return slices.ContainsFunc(l, func(p Problem) bool { return !p.Warning })
+}
+
+// StopsEnvironment reports whether any of the problems stops its environment, and not only a stack
+// of it.
+func (l List) StopsEnvironment() bool { return l.StopsStack("") }
+
+// StopsStack reports whether any of the problems stops a stack, or the environment that it is in.
+func (l List) StopsStack(stack string) bool {
+	return slices.ContainsFunc(l, func(p Problem) bool { return !p.Warning && (p.Stack == "" || p.Stack == stack) })
+}
+
+// StoppedStacks returns the stacks that problems stop, sorted, with the first problem of each in the
+// order of the list.
+func (l List) StoppedStacks() []Problem {
+	var all []Problem
+	for _, p := range l {
+		if !p.Warning && p.Stack != "" && !slices.ContainsFunc(all, func(q Problem) bool { return q.Stack == p.Stack }) {
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(a, b Problem) int { return cmp.Compare(a.Stack, b.Stack) })
+	return all
+}
+
+// StoppingStack returns the problems, of which those that stop anything stop this stack.
+func (l List) StoppingStack(stack string) List {
+	all := slices.Clone(l)
+	for i := range all {
+		if !all[i].Warning {
+			all[i].Stack = stack
+		}
+	}
+	return all
 }
 
 // FirstStopping returns the first problem that is no warning; false if there is none.

@@ -9,8 +9,8 @@
 //     component refers to is a component that it needs.
 //   - A component that is protected is never destroyed, and neither is what it needs: CloudKnit
 //     destroys the network under a protected cluster.
-//   - What CloudKnit does and Fairlead does not do yet is a problem that stops the environment, and
-//     never a component that is left out.
+//   - What CloudKnit does and Fairlead does not do yet is a problem that stops the stack, and never a
+//     component that is left out.
 //   - The names of objects are names that Kubernetes takes, and no two objects have the same one.
 package stack
 
@@ -88,8 +88,8 @@ func (c *Component) After() []*Component {
 	return c.Needs
 }
 
-// Resolve returns the stacks of a model, sorted by team and environment. If a problem stops the
-// environment, they serve only to find more problems.
+// Resolve returns the stacks of a model, sorted by team and environment. If a problem stops one, or
+// the environment, it serves only to find more problems.
 func Resolve(m *model.Model) ([]*Stack, problem.List) {
 	r := resolver{model: m}
 	stacks := make([]*Stack, 0, len(m.Stacks.List))
@@ -116,9 +116,8 @@ func (r *resolver) resolveStack(written *model.Stack) *Stack {
 	if len(written.Components) == 0 {
 		r.addf(s, written.Pos.Line, "", "a stack has at least one component")
 	}
-	r.checkName(s, "spec.teamName", written.TeamName)
+	r.checkIdentity(s)
 	r.checkTeamLayer(s)
-	r.checkName(s, "spec.envName", written.EnvName)
 	locals := r.readLocals(s)
 	for i, c := range written.Components {
 		if c == nil {
@@ -135,6 +134,17 @@ func (r *resolver) resolveStack(written *model.Stack) *Stack {
 	r.checkSelection(s)
 	r.decideDestruction(s, r.isTeamProtected(s))
 	return s
+}
+
+// checkIdentity reports a team or an environment that cannot be one: nothing says which output the
+// stack has, so that the problem stops the environment.
+func (r *resolver) checkIdentity(s *Stack) {
+	before := len(r.problems)
+	r.checkName(s, "spec.teamName", s.TeamName)
+	r.checkName(s, "spec.envName", s.EnvName)
+	for i := range r.problems[before:] {
+		r.problems[before+i].Stack = ""
+	}
 }
 
 // addComponent adds a component that has a name of its own.
@@ -166,9 +176,11 @@ func (r *resolver) addComponent(s *Stack, written *model.StackComponent, locals 
 	s.Components = append(s.Components, c)
 }
 
-// addf adds a problem at a line of the stack's file.
+// addf adds a problem at a line of the stack's file, which stops the stack.
 func (r *resolver) addf(s *Stack, line int, hint, format string, args ...any) {
-	r.problems.Addf(s.PositionAt(line), s.Subject(), hint, format, args...)
+	var found problem.List
+	found.Addf(s.PositionAt(line), s.Subject(), hint, format, args...)
+	r.problems = append(r.problems, found.StoppingStack(s.Path())...)
 }
 
 // warnf adds a warning at a line of the stack's file.

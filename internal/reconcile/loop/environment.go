@@ -167,7 +167,7 @@ func (l *Loop) publishEnvironment(ctx context.Context, e *environment) (retry bo
 	if err == nil {
 		err = l.barrier.Run("publish", e.name, func() error { return l.publishIfChanged(ctx, e, a) })
 	}
-	if err == nil && !e.outcome.problems.Stops() { // what stops it may keep stacks and approvals from being read
+	if err == nil && !e.outcome.problems.StopsEnvironment() { // what stops it may keep stacks and approvals from being read
 		err = l.barrier.Run("ask for plans of", e.name, func() error { return l.proposePlanRequests(ctx, e, a.rendered.Model) })
 	}
 	return l.settleAttempt(ctx, e, err, err == nil && e.reported == before, a.took+l.options.Now().Sub(started))
@@ -228,7 +228,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	}
 	if err != nil {
 		err = fmt.Errorf("read the GitOps repository: %w", err)
-		if !problems.Stops() {
+		if !problems.StopsEnvironment() {
 			return err
 		}
 		e.unreachable = errors.Join(e.unreachable, err)
@@ -249,16 +249,12 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 		l.retirement.noteOutput(e, o.output, l.remotes.HasRead)
 	}
 	o.result.Reason = l.orders.WaitReasons[e.name]
-	if !problems.Stops() && o.result.Reason == "" {
+	if !problems.StopsEnvironment() && o.result.Reason == "" {
 		if err := l.proposeOutput(ctx, e, a, to, remote, &o); err != nil {
 			return err
 		}
 	}
-	if n, _ := o.problems.Count(); n == 1 {
-		o.result.Reason = "1 problem stops it; its output stays as it is"
-	} else if n > 1 {
-		o.result.Reason = fmt.Sprintf("%d problems stop it; its output stays as it is", n)
-	}
+	o.explainStop()
 	e.unreported = l.reportOnForge(ctx, e, r, remote, &o)
 	if e.unreported != nil { // it is tried again, and takes nothing from what the report says
 		l.options.Logger.Warn("the forge does not have the report of an environment", "environment", e.name, "error", e.unreported)
@@ -319,7 +315,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 		return err
 	}
 	done.problems, done.wanted = append(slices.Clone(done.problems), problems...).Sorted(), rendered.ID().String()
-	if done.problems.Stops() {
+	if done.problems.StopsEnvironment() {
 		return nil
 	}
 	modules, err := clusterfiles.FindModules(r.Model, rendered)

@@ -1,11 +1,14 @@
 package loop
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -32,7 +35,27 @@ type outcome struct {
 }
 
 // isStopped reports whether problems stop the environment.
-func (o *outcome) isStopped() bool { return !o.failed && o.problems.Stops() }
+func (o *outcome) isStopped() bool { return !o.failed && o.problems.StopsEnvironment() }
+
+// explainStop has the reason of an outcome name what problems stop.
+func (o *outcome) explainStop() {
+	n, _ := o.problems.Count()
+	stopped := o.problems.StoppedStacks()
+	switch {
+	case o.problems.StopsEnvironment() && n == 1:
+		o.result.Reason = "1 problem stops it; its output stays as it is"
+	case o.problems.StopsEnvironment():
+		o.result.Reason = fmt.Sprintf("%d problems stop it; its output stays as it is", n)
+	case len(stopped) == 1:
+		o.addReason(fmt.Sprintf("the stack %s is stopped by a problem, and stays as it is", stopped[0].Stack))
+	case len(stopped) > 1:
+		o.addReason(fmt.Sprintf("%s, the first one %s, are stopped by problems, and stay as they are", text.Count(len(stopped), "stack"), stopped[0].Stack))
+	}
+}
+
+func (o *outcome) addReason(reason string) {
+	o.result.Reason = strings.TrimPrefix(o.result.Reason+"; "+reason, "; ")
+}
 
 // promotionFacts returns what promotions are decided from, by environment.
 func (l *Loop) promotionFacts() map[string]promoter.Environment {

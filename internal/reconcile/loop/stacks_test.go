@@ -120,7 +120,7 @@ func TestDeletedStack(t *testing.T) {
 	}
 }
 
-// TestDeletedStackProblem: what stops the teardown stops this environment, and the output stays.
+// TestDeletedStackProblem: a stack that is renamed is stopped, and the output stays.
 func TestDeletedStackProblem(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev")
 	d := w.begin(w.data, func(*loop.Options) {})
@@ -129,7 +129,7 @@ func TestDeletedStackProblem(t *testing.T) {
 	w.merge("dev")
 	w.edit("dev", "stacks/checkout.yaml", "teamName: checkout", "teamName: till")
 	d.cycle()
-	d.wantProblem("dev", "spec.teamName and spec.envName of a stack cannot change: it was checkout/dev")
+	d.wantStopped("dev", "spec.teamName and spec.envName of a stack cannot change: it was checkout/dev")
 	w.wantStack("destroy: false")
 	w.edit("dev", "stacks/checkout.yaml", "teamName: till", "teamName: checkout")
 	d.cycle()

@@ -27,7 +27,7 @@ func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rende
 	}
 	s := forge.Status{Context: "fairlead/" + e.name, Outcome: forge.Success, Description: describeOutcome(o)}
 	switch {
-	case o.isStopped() || publish.ExceededLimit(o.result.Withheld) != "":
+	case !o.failed && o.problems.Stops() || publish.ExceededLimit(o.result.Withheld) != "":
 		s.Outcome = forge.Failure
 	case len(o.result.Withheld) > 0:
 		s.Outcome = forge.Pending
@@ -156,7 +156,11 @@ const (
 
 func issueBody(problems problem.List) string {
 	var b strings.Builder
-	b.WriteString("The output of this environment does not change until these problems of the control plane are fixed:\n\n")
+	whose := "of this environment does"
+	if !problems.StopsEnvironment() {
+		whose = "of some stacks of this environment does"
+	}
+	fmt.Fprintf(&b, "The output %s not change until these problems of the control plane are fixed:\n\n", whose)
 	listed, more, _ := problems.Sorted().Trimmed(maxListed)
 	for _, p := range listed {
 		if !p.Warning {

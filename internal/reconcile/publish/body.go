@@ -3,6 +3,7 @@ package publish
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -39,6 +40,7 @@ func (w *attempt) pullBody() string {
 		writeChangelog(&top, w.changelog, n.commits)
 		writeAdoption(&tail, w.next.adoption, n.folders)
 		w.writeWaiting(&tail)
+		writeStopped(&tail, w.p.Problems, n.problems)
 		writeProblems(&tail, w.p.Problems, n.problems)
 		writeReproduction(&tail, w.p, n.inputs)
 		fmt.Fprintf(&tail, "\n%s%s%s\n", markBegin, contentDigest(w.p), markEnd)
@@ -140,7 +142,23 @@ func commitLink(c source.Commit) string {
 	return fmt.Sprintf("[%s](%s/commit/%s)", id, strings.TrimSuffix(c.Repo, ".git"), c.Commit)
 }
 
+// writeStopped writes which stacks are stopped, and why.
+func writeStopped(b *strings.Builder, problems problem.List, n int) {
+	stopped := problems.StoppedStacks()
+	if len(stopped) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n**Stopped, and not part of this change:** %s. What the output has of it stays as it is.\n\n", text.Count(len(stopped), "stack"))
+	for _, p := range stopped[:min(len(stopped), n)] {
+		fmt.Fprintf(b, "- %s: %s\n", codeText(p.Stack), codeText(p.String()))
+	}
+	if more := len(stopped) - n; more > 0 {
+		fmt.Fprintf(b, "- %d more\n", more)
+	}
+}
+
 func writeProblems(b *strings.Builder, problems problem.List, n int) {
+	problems = slices.DeleteFunc(slices.Clone(problems), func(p problem.Problem) bool { return !p.Warning })
 	if len(problems) == 0 {
 		return
 	}

@@ -21,7 +21,7 @@ const maxProblems = 2000
 type Rendered struct {
 	Environment string
 	Model       *model.Model
-	Tree        tree.Tree // empty if a problem stops the environment
+	Tree        tree.Tree // empty if a problem stops the environment; without the stacks that one stops
 	Commits     []Commit
 	Problems    problem.List
 }
@@ -74,7 +74,7 @@ func (s *Source) renderInput(ctx context.Context, from *reading, cache *output.C
 		r.Problems = problems.Sorted().Capped(maxProblems)
 		return r, ctx.Err()
 	}
-	stopped := problems.Stops() || from.failures != nil // something could not be read
+	stopped := problems.StopsEnvironment() || from.failures != nil // something could not be read
 	collisions, err := s.findCollisions(ctx, m)
 	if err != nil {
 		return Rendered{}, err
@@ -89,7 +89,7 @@ func (s *Source) renderInput(ctx context.Context, from *reading, cache *output.C
 		more = slices.DeleteFunc(slices.Clone(more), func(p problem.Problem) bool { return p.Warning || p.OfAbsence })
 	}
 	r.Problems = problems.WithFollowUps(more).Sorted().Capped(maxProblems)
-	if !r.Problems.Stops() {
+	if !r.Problems.StopsEnvironment() {
 		r.Tree = files
 	}
 	return r, context.Cause(ctx)

@@ -65,6 +65,8 @@ func describeOutput(s Stage, e Environment) string {
 		return "merge its pull request: " + s.Withheld[0].Reason
 	case s.Commit != "" && s.Proof.Status == gate.Fail:
 		return "mend: " + s.Proof.Reason
+	case stops:
+		return "mend: " + first.String()
 	case s.Commit != "" && !s.Merged && e.State == DryRun:
 		return "waits for its pull request, which a daemon with write: true opens"
 	}

@@ -173,7 +173,7 @@ func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source
 		return tree.Tree{}, err
 	}
 	problems, should := rendered.Problems, rendered.Tree
-	if !problems.Stops() {
+	if !problems.StopsEnvironment() {
 		previous := stackfiles.Previous{
 			Tree: is, IsDestroyed: func(stackfiles.Deleted) bool { return false }, Since: func(string, string) ([]tree.Tree, bool) { return nil, true },
 		}
@@ -187,7 +187,7 @@ func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	if p, stops := problems.FirstStopping(); stops {
+	if p, stops := problems.FirstStopping(); stops && problems.StopsEnvironment() {
 		return tree.Tree{}, fmt.Errorf("it does not render any more: %s", p)
 	}
 	return should, nil

@@ -156,7 +156,7 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 	provisioned, found := clusterfiles.Render(m)
 	p.found.add(found...)
 	problems := p.sortedProblems()
-	if problems.Stops() {
+	if problems.StopsEnvironment() {
 		return tree.Tree{}, problems
 	}
 	p.texts.Finish()
@@ -167,7 +167,7 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 		entries = append(entries, tree.Dir(m.ClusterTypes[i].Name, p.orderFolder(i, r, p.clusterTypeFolder(i, r, texts[i]))))
 	}
 	c.ordered = p.ordered
-	if more := p.sortedProblems(); more.Stops() {
+	if more := p.sortedProblems(); more.StopsEnvironment() {
 		return tree.Tree{}, more
 	}
 	if commit := m.PromotedCommit(); commit != "" {

@@ -2,6 +2,7 @@ package stackfiles
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -23,11 +24,11 @@ func (r *renderer) matchApprovals(stacks []*stack.Stack) {
 			warnOfDeleted(&r.problems, a)
 		case c == nil:
 			hint := cmp.Or(problem.DidYouMean(a.Stack+"/"+a.Component, known), "remove it")
-			r.problems.Addf(a.Pos, a.Subject(), hint, "the plan is of the component %s of the stack %s, which is not in this environment", a.Component, a.Stack)
+			r.stopStack(a.Stack, a.Pos, a.Subject(), hint, "the plan is of the component %s of the stack %s, which is not in this environment", a.Component, a.Stack)
 		case c.Type != stack.Terraform:
-			r.problems.Addf(a.Pos, a.Subject(), "remove it", "the component %s has no plans: it is of type %s", a.Component, c.Type)
+			r.stopStack(a.Stack, a.Pos, a.Subject(), "remove it", "the component %s has no plans: it is of type %s", a.Component, c.Type)
 		case other != nil:
-			r.problems.Addf(a.Pos, a.Subject(), "remove one of them", "there is another PlanApproval of the component %s, %s, at %s", a.Component, other.Name, other.Pos)
+			r.stopStack(a.Stack, a.Pos, a.Subject(), "remove one of them", "there is another PlanApproval of the component %s, %s, at %s", a.Component, other.Name, other.Pos)
 		default:
 			r.approvals[c] = a
 		}
@@ -46,7 +47,7 @@ func (r *renderer) checkRequests(stacks []*stack.Stack) {
 		case c.Type != stack.Terraform:
 			r.problems.Warnf(q.Pos, q.Subject(), "remove it", "the component %s has no plans: it is of type %s", q.Component, c.Type)
 		case other != nil:
-			r.problems.Addf(q.Pos, q.Subject(), "remove one of them", "there is another PlanRequest of the component %s, %s, at %s", q.Component, other.Name, other.Pos)
+			r.stopStack(q.Stack, q.Pos, q.Subject(), "remove one of them", "there is another PlanRequest of the component %s, %s, at %s", q.Component, other.Name, other.Pos)
 		default:
 			first[name] = q
 		}
@@ -67,6 +68,11 @@ func planFolder(m *model.Model, a *model.PlanApproval) string {
 		return path.Join(clustersPrefix+"tofu", strings.TrimPrefix(a.Stack, clustersPrefix), objectsName, a.Component)
 	}
 	return path.Join(ObjectsFolder, a.Stack, a.Component, objectsName)
+}
+
+// stopStack adds a problem that stops a stack.
+func (r *renderer) stopStack(path string, pos problem.Pos, subject, hint, format string, args ...any) {
+	r.problems = append(r.problems, problem.Problem{Pos: pos, Subject: subject, Hint: hint, Summary: fmt.Sprintf(format, args...), Stack: path})
 }
 
 // warnOfDeleted warns of an approval of a stack that has no file.

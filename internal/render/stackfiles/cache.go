@@ -82,7 +82,7 @@ func (r *renderer) keyOf(c *stack.Component) (cacheKey, error) {
 		Teams                        []*model.Team
 		Files                        []string
 	}{
-		r.settings, waitImage(r.model), r.stopped || r.problems.Stops(), s, c.Stack.Team, c.Stack.Env, c.Stack.Company, c.Stack.Namespace,
+		r.settings, waitImage(r.model), r.isStopped(), s, c.Stack.Team, c.Stack.Env, c.Stack.Company, c.Stack.Namespace,
 		c.StackComponent, c.Name, c.ObjectName, r.neighborsOf(c.Needs), r.neighborsOf(c.NeededBy), c.AutoApprove, c.Protected, c.Destroyed, c.Skipped,
 		int64(c.DriftInterval), c.Variables, c.Tags, r.approvals[c], rootmodule.FindRequest(r.model, c), r.model.Environments, r.model.Stacks.Teams, r.filesOf(c),
 	})
@@ -126,9 +126,9 @@ func (r *renderer) addComponent(folder string, c *stack.Component) {
 	r.reportUnrendered(folder, err)
 	done, known := r.cached[key]
 	if !known || err != nil {
-		own := &renderer{model: r.model, settings: r.settings, approvals: r.approvals, stopped: r.stopped || r.problems.Stops()}
+		own := &renderer{model: r.model, settings: r.settings, approvals: r.approvals, stopped: r.isStopped()}
 		own.renderComponent(folder, c)
-		done = renderedFiles{own.builder.Tree(), own.problems, own.state, own.targets}
+		done = renderedFiles{own.builder.Tree(), own.problems.StoppingStack(c.Stack.Path()), own.state, own.targets}
 		r.count++
 	}
 	r.used[key] = done
@@ -149,7 +149,7 @@ func (r *renderer) checkState(c *stack.Component, state string) {
 	case other == nil:
 		r.states[state] = c
 	case c.IsCopied() || other.IsCopied():
-		r.problems.Addf(c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), "give the backend of its root module another key",
+		r.stopStack(c.Stack.Path(), c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), "give the backend of its root module another key",
 			"component %s: its state is that of the component %s of the stack %s: each would destroy what the other has made", c.Name, other.Name, other.Stack.Path())
 	}
 }

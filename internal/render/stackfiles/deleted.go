@@ -2,13 +2,10 @@ package stackfiles
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -51,12 +48,17 @@ type Previous struct {
 
 // FollowPrevious compares the rendered output with the previous one. It returns the output with a
 // teardown of each stack that has no file any more, and these stacks, until they are destroyed. An
-// approval of a plan that the previous output has not is a problem.
+// approval of a plan that the previous output has not is a problem. A stack that a problem stops, here
+// or before, is in the output as it was.
 //
 // The teardown is made from the previous output alone, and made again it is the same: what the file
 // named may be deleted as well.
 func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree.Tree, []Deleted, problem.List, error) {
-	k := &keeper{model: m, rendered: rendered, previous: previous, found: map[string]bool{}}
+	k := &keeper{model: m, rendered: rendered, previous: previous, found: map[string]bool{}, stopped: map[string]bool{}}
+	k.findStopped()
+	if err := k.checkSeen(rendered); err != nil {
+		return rendered, nil, nil, err
+	}
 	for _, output := range append([]tree.Tree{previous.Tree}, previous.Former...) {
 		if err := k.findStacks(output); err != nil {
 			return rendered, nil, nil, err
@@ -64,15 +66,15 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 	}
 	k.checkNew()
 	k.checkApprovals()
-	if k.problems.Stops() {
+	if k.problems.StopsEnvironment() {
 		return rendered, k.deleted, k.problems.Sorted(), nil
 	}
 	all, err := rendered, error(nil)
-	if len(k.deleted) > 0 {
+	if len(k.deleted) > 0 || len(k.stopped) > 0 {
 		all, err = k.union()
 	}
-	if err == nil {
-		err = k.checkSeen(all)
+	if err == nil && len(k.deleted) > 0 {
+		err = k.checkSeen(k.kept.Tree())
 	}
 	return all, k.deleted, k.problems.Sorted(), err
 }
@@ -83,6 +85,7 @@ type keeper struct {
 	rendered tree.Tree
 	previous Previous
 	found    map[string]bool // stacks of the previous output, by their paths
+	stopped  map[string]bool // stacks that have a file, and that a problem stops
 	kept     tree.Builder
 	deleted  []Deleted
 	problems problem.List
@@ -115,15 +118,23 @@ func (k *keeper) findStacks(output tree.Tree) error {
 
 // compareStack reports what is gone of a stack that is rendered again, and keeps one that is not.
 func (k *keeper) compareStack(s *renderedStack) error {
+	if k.stopped[s.Path()] {
+		return k.keepStack(s)
+	}
 	if _, again := k.rendered.Lookup(path.Join(s.Folder(), namespaceFile)); again {
 		k.checkOrphans(s)
 		return nil
 	}
 	subject := cmp.Or(s.name, s.Path())
 	if renamed := k.findRenamed(s); renamed != nil {
-		k.problems.Addf(renamed.Pos, renamed.Subject(), "restore them, or give the new stack a metadata.name and a namespace of its own, and the old one is destroyed",
+		k.stopStack(renamed, renamed.Pos.Line, "restore them, or give the new stack a metadata.name and a namespace of its own, and the old one is destroyed",
 			"spec.teamName and spec.envName of a stack cannot change: it was %s, and its state is there", s.Path())
-		return nil
+		return k.keepStack(s)
+	}
+	if other := k.findUnplaced(); other != "" && s.namespace.Metadata.Annotations[teardownAnnotation] == "" {
+		k.problems.Warnf(problem.Pos{Layer: k.model.Environment}, "Environment/"+subject, "fix the problems of "+other+": it may be this stack under another name",
+			"the stack %s has no file, and stays as it is while the stack %s is stopped", s.Path(), other)
+		return k.keepStack(s)
 	}
 	if k.isAbandoned(s.Path()) {
 		return nil
@@ -190,7 +201,7 @@ func (k *keeper) checkNew() {
 		}
 		for _, c := range s.Components {
 			if c != nil && c.Destroy {
-				k.problems.Addf(s.PositionAt(c.Name.Line), s.Subject(), "remove the component", "component %s is to be destroyed, and the stack is new", c.Name.Text)
+				k.stopStack(s, c.Name.Line, "remove the component", "component %s is to be destroyed, and the stack is new", c.Name.Text)
 			}
 		}
 	}
@@ -340,7 +351,11 @@ func (k *keeper) hasKept(d Deleted, component string) bool {
 // union returns the rendered output with what is kept.
 func (k *keeper) union() (tree.Tree, error) {
 	kept := k.kept.Tree()
-	objects := slices.DeleteFunc(slices.Clone(k.rendered.Sub(ObjectsFolder).Entries()), func(e tree.Entry) bool { return e.Name == kubeobject.KustomizationFile })
+	rendered, err := k.withoutStopped()
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	objects := slices.DeleteFunc(slices.Clone(rendered.Sub(ObjectsFolder).Entries()), func(e tree.Entry) bool { return e.Name == kubeobject.KustomizationFile })
 	stacks, err := tree.Union(tree.FromEntries(objects), kept.Sub(ObjectsFolder))
 	if err != nil {
 		return tree.Tree{}, err
@@ -351,150 +366,22 @@ func (k *keeper) union() (tree.Tree, error) {
 			resources = append(resources, path.Join(team.Name, env.Name))
 		}
 	}
+	entries := slices.DeleteFunc(slices.Clone(rendered.Entries()), func(e tree.Entry) bool { return e.Name == ObjectsFolder || e.Name == ModulesFolder })
+	if len(resources) == 0 { // all stacks are stopped and new
+		return tree.FromEntries(entries), nil
+	}
 	slices.SortFunc(resources, func(a, b string) int { return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/")) })
 	text, err := yamldoc.Encode(kubeobject.NewKustomization(resources))
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	modules, err := tree.Union(k.rendered.Sub(ModulesFolder), kept.Sub(ModulesFolder))
+	modules, err := tree.Union(rendered.Sub(ModulesFolder), kept.Sub(ModulesFolder))
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	entries := slices.DeleteFunc(slices.Clone(k.rendered.Entries()), func(e tree.Entry) bool { return e.Name == ObjectsFolder || e.Name == ModulesFolder })
-	return tree.FromEntries(append(entries,
-		tree.Dir(ObjectsFolder, tree.FromEntries(append(slices.Clone(stacks.Entries()), tree.File(kubeobject.KustomizationFile, text)))), tree.Dir(ModulesFolder, modules))), nil
-}
-
-// renderedStack is a stack as the output has it.
-type renderedStack struct {
-	Deleted
-	output     tree.Tree // that has it
-	name       string    // of the object in the file
-	namespace  *kubeobject.Object[struct{}]
-	components []*renderedComponent // sorted by name
-}
-
-// renderedComponent is a component as the output has it.
-type renderedComponent struct {
-	name          string
-	kustomization *kubeobject.Object[kustomizationSpec]
-	terraform     *kubeobject.Object[terraformSpec] // nil for a chart
-	source        *kubeobject.Object[gitRepositorySpec]
-	release       *kubeobject.Object[struct{}] // nil for Terraform, and for a chart that is uninstalled
-	// apps are what deploys the Applications of Argo CD that it is.
-	apps    []kubeobject.Object[struct{}]
-	objects tree.Tree
-}
-
-// isUninstalled reports whether it is a chart, or Applications, that are uninstalled.
-func (c *renderedComponent) isUninstalled() bool {
-	_, ok := c.objects.Lookup(uninstallFile)
-	return ok
-}
-
-// isProtected reports whether it must not be destroyed.
-func (c *renderedComponent) isProtected() bool {
-	if c.release != nil {
-		return c.release.Metadata.Annotations[pruneAnnotation] != ""
+	entries = append(entries, tree.Dir(ObjectsFolder, tree.FromEntries(append(slices.Clone(stacks.Entries()), tree.File(kubeobject.KustomizationFile, text)))))
+	if !modules.IsEmpty() { // charts have none
+		entries = append(entries, tree.Dir(ModulesFolder, modules))
 	}
-	if len(c.apps) > 0 {
-		return c.apps[0].Metadata.Annotations[pruneAnnotation] != ""
-	}
-	return c.terraform != nil && c.terraform.Metadata.Annotations[pruneAnnotation] != ""
-}
-
-// readRenderedStack reads a stack of an output; nil if the folder is not of a stack.
-func readRenderedStack(output tree.Tree, team, env string) (*renderedStack, error) {
-	s := &renderedStack{Deleted: Deleted{Team: team, Env: env}, output: output}
-	folder := output.Sub(s.Folder())
-	var err error
-	s.namespace, err = decodeObject[struct{}](folder, namespaceFile)
-	if err != nil || s.namespace == nil || s.namespace.Metadata.Labels[labelPrefix+"team"] != team || s.namespace.Metadata.Labels[labelPrefix+"stack"] != env {
-		return nil, err
-	}
-	if s.namespace.Metadata.Annotations == nil {
-		s.namespace.Metadata.Annotations = map[string]string{}
-	}
-	s.Namespace, s.name = s.namespace.Metadata.Name, s.namespace.Metadata.Annotations[nameAnnotation]
-	for _, e := range folder.Entries() {
-		if !e.IsDir() {
-			continue
-		}
-		c, err := readRenderedComponent(e)
-		if err != nil {
-			return nil, err
-		}
-		s.components = append(s.components, c)
-	}
-	slices.SortFunc(s.components, func(a, b *renderedComponent) int { return strings.Compare(a.name, b.name) })
-	for _, c := range s.components {
-		s.Kustomizations = append(s.Kustomizations, c.kustomization.Metadata.Name)
-	}
-	return s, nil
-}
-
-func readRenderedComponent(e tree.Entry) (*renderedComponent, error) {
-	c := &renderedComponent{name: e.Name}
-	var failed [5]error
-	c.objects = e.Tree().Sub(objectsName)
-	c.release, failed[3] = decodeObject[struct{}](c.objects, releaseFile)
-	c.apps, failed[4] = readApps(c.objects)
-	c.kustomization, failed[0] = decodeObject[kustomizationSpec](e.Tree(), componentFile)
-	c.terraform, failed[1] = decodeObject[terraformSpec](e.Tree(), "objects/terraform.yaml")
-	c.source, failed[2] = decodeObject[gitRepositorySpec](e.Tree(), "objects/gitrepository.yaml")
-	err := errors.Join(failed[:]...)
-	if err == nil && c.kustomization == nil {
-		err = fmt.Errorf("there is no %s", path.Join(e.Name, componentFile))
-	}
-	if err == nil && c.terraform != nil && (c.source == nil || c.source.Spec.Ref == nil || len(c.source.Spec.Ref.Commit) < 10) {
-		err = fmt.Errorf("the root module of %s has no commit", e.Name)
-	}
-	return c, err
-}
-
-// decodeObject reads a file with one object; nil if there is no such file.
-func decodeObject[S any](folder tree.Tree, file string) (*kubeobject.Object[S], error) {
-	e, ok := folder.Lookup(file)
-	if !ok || e.IsDir() {
-		return nil, nil
-	}
-	o := &kubeobject.Object[S]{}
-	if err := yaml.Unmarshal(e.Data, o); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return o, nil
-}
-
-// isTornDown reports whether the output destroys the stack already.
-func (s *renderedStack) isTornDown() bool {
-	return s.namespace.Metadata.Annotations[teardownAnnotation] != "" && !slices.ContainsFunc(s.components, func(c *renderedComponent) bool {
-		return !c.isUninstalled() && (c.terraform == nil || !c.terraform.Spec.Destroy || c.terraform.Spec.Suspend)
-	})
-}
-
-// protectedNames returns the components that are not destroyed.
-func (s *renderedStack) protectedNames() []string {
-	var names []string
-	for _, c := range s.components {
-		if c.isProtected() {
-			names = append(names, c.name)
-		}
-	}
-	return names
-}
-
-// reverseOrder reverses the order of the components, unless it is that of a teardown already.
-func (s *renderedStack) reverseOrder() {
-	if s.namespace.Metadata.Annotations[teardownAnnotation] != "" {
-		return
-	}
-	after := map[string][]kubeobject.Reference{}
-	for _, c := range s.components {
-		for _, d := range c.kustomization.Spec.DependsOn {
-			after[d.Name] = append(after[d.Name], kubeobject.Reference{Name: c.kustomization.Metadata.Name})
-		}
-	}
-	for _, c := range s.components {
-		c.kustomization.Spec.DependsOn = after[c.kustomization.Metadata.Name]
-	}
+	return tree.FromEntries(entries), nil
 }

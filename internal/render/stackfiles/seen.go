@@ -55,10 +55,10 @@ func (k *keeper) checkPlan(a *model.PlanApproval, folder string, now seenPlan) e
 	}
 	switch {
 	case !found:
-		k.problems.Addf(a.Pos, a.Subject(), hint, "the approval is of a plan that the component %s made before: since the commit %s of the output, that has had other inputs, or it is not in its history",
+		k.stopApproved(a, hint, "the approval is of a plan that the component %s made before: since the commit %s of the output, that has had other inputs, or it is not in its history",
 			a.Component, a.Output)
 	case spent:
-		k.problems.Addf(a.Pos, a.Subject(), hint, "an approval of the plan of the component %s has counted before: each counts once", a.Component)
+		k.stopApproved(a, hint, "an approval of the plan of the component %s has counted before: each counts once", a.Component)
 	}
 	return nil
 }

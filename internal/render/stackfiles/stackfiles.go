@@ -16,11 +16,14 @@
 //   - A GitRepository is pinned to a commit whose id is a function of the component's root module
 //     alone: a change of one component moves its own pin, and an approval moves none.
 //   - A plan is approved only for the inputs that it was made from, and once. An approval for other
-//     inputs is a problem that stops the environment, and is never left for the day when they come
-//     back; nor is one that comes back with them.
+//     inputs is a problem that stops the stack, and is never left for the day when they come back;
+//     nor is one that comes back with them.
+//   - A stack that a problem stops keeps the files that it has in the output, byte for byte, and stops
+//     no other one.
 package stackfiles
 
 import (
+	"fmt"
 	"path"
 	"slices"
 
@@ -67,8 +70,8 @@ func FindObjects(output tree.Tree, stack, component string) tree.Tree {
 	return output.Sub(path.Join(ObjectsFolder, stack, component, objectsName))
 }
 
-// Render returns the files of all stacks of a model: none if there are no stacks, or if a problem
-// stops the environment.
+// Render returns the files of the stacks of a model, apart from those that a problem stops: none if
+// one stops the environment. [FollowPrevious] keeps what the output has of a stack that is stopped.
 func Render(m *model.Model) (tree.Tree, problem.List) { return RenderCached(m, nil) }
 
 // RenderCached is [Render] with what the last rendering has left in the cache. It returns the same.
@@ -86,19 +89,38 @@ func RenderCached(m *model.Model, cache *Cache) (tree.Tree, problem.List) {
 	r.checkAbandoned(stacks)
 	r.matchApprovals(stacks)
 	r.checkRequests(stacks)
-	var all []string
-	for _, s := range stacks {
+	rendered := make([]tree.Tree, len(stacks))
+	for i, s := range stacks {
+		r.path, r.builder = s.Path(), tree.Builder{}
 		r.renderStack(s)
-		all = append(all, path.Join(s.Team, s.Env))
+		rendered[i] = r.builder.Tree()
 	}
-	r.addKustomization(ObjectsFolder, all)
+	r.combineStacks(stacks, rendered)
 	if cache != nil {
 		cache.components, cache.rendered = r.used, cache.rendered+r.count
 	}
-	if r.problems.Stops() {
+	if r.problems.StopsEnvironment() {
 		return tree.Tree{}, r.problems
 	}
 	return r.builder.Tree(), r.problems
+}
+
+// combineStacks adds the files of the stacks that no problem stops.
+func (r *renderer) combineStacks(stacks []*stack.Stack, rendered []tree.Tree) {
+	r.path, r.builder = "", tree.Builder{}
+	var all []string
+	for i, s := range stacks {
+		if r.problems.StopsStack(s.Path()) {
+			continue
+		}
+		for file, e := range rendered[i].Walk() {
+			r.reportUnrendered(file, r.builder.AddEntry(file, e))
+		}
+		all = append(all, path.Join(s.Team, s.Env))
+	}
+	if len(all) > 0 {
+		r.addKustomization(ObjectsFolder, all)
+	}
 }
 
 // checkAbandoned reports stacks that are abandoned and have a file: they would not be destroyed
@@ -133,7 +155,8 @@ type renderer struct {
 	builder   tree.Builder
 	problems  problem.List
 	approvals map[*stack.Component]*model.PlanApproval
-	stopped   bool // a problem was found before
+	path      string // of the stack that is rendered; "" between stacks
+	stopped   bool   // a problem was found before
 	// cached are the components of the last rendering, used those of this one, and count is how many
 	// of them were not cached.
 	cached, used map[cacheKey]renderedFiles
@@ -200,10 +223,15 @@ func (r *renderer) addObject(file string, o any) {
 // reportUnrendered reports a file that cannot be made. That comes of a name that cannot be one: if a
 // problem was found, it says so better.
 func (r *renderer) reportUnrendered(file string, err error) {
-	if err != nil && !r.stopped && !r.problems.Stops() {
-		r.problems.Addf(problem.Pos{}, "Environment/"+r.model.Environment, "", "%s cannot be rendered: %v", file, err)
+	if err != nil && !r.isStopped() {
+		r.problems = append(r.problems, problem.Problem{
+			Subject: "Environment/" + r.model.Environment, Summary: fmt.Sprintf("%s cannot be rendered: %v", file, err), Stack: r.path,
+		})
 	}
 }
+
+// isStopped reports whether a problem stops what is rendered.
+func (r *renderer) isStopped() bool { return r.stopped || r.problems.StopsStack(r.path) }
 
 // addKustomization adds the file that lists what Flux applies in a folder. Without it, Flux would
 // apply all files below the folder, and in no order.

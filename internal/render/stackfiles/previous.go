@@ -1,0 +1,148 @@
+package stackfiles
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+)
+
+// renderedStack is a stack as the output has it.
+type renderedStack struct {
+	Deleted
+	output     tree.Tree // that has it
+	name       string    // of the object in the file
+	namespace  *kubeobject.Object[struct{}]
+	components []*renderedComponent // sorted by name
+}
+
+// renderedComponent is a component as the output has it.
+type renderedComponent struct {
+	name          string
+	kustomization *kubeobject.Object[kustomizationSpec]
+	terraform     *kubeobject.Object[terraformSpec] // nil for a chart
+	source        *kubeobject.Object[gitRepositorySpec]
+	release       *kubeobject.Object[struct{}] // nil for Terraform, and for a chart that is uninstalled
+	// apps are what deploys the Applications of Argo CD that it is.
+	apps    []kubeobject.Object[struct{}]
+	objects tree.Tree
+}
+
+// isUninstalled reports whether it is a chart, or Applications, that are uninstalled.
+func (c *renderedComponent) isUninstalled() bool {
+	_, ok := c.objects.Lookup(uninstallFile)
+	return ok
+}
+
+// isProtected reports whether it must not be destroyed.
+func (c *renderedComponent) isProtected() bool {
+	if c.release != nil {
+		return c.release.Metadata.Annotations[pruneAnnotation] != ""
+	}
+	if len(c.apps) > 0 {
+		return c.apps[0].Metadata.Annotations[pruneAnnotation] != ""
+	}
+	return c.terraform != nil && c.terraform.Metadata.Annotations[pruneAnnotation] != ""
+}
+
+// readRenderedStack reads a stack of an output; nil if the folder is not of a stack.
+func readRenderedStack(output tree.Tree, team, env string) (*renderedStack, error) {
+	s := &renderedStack{Deleted: Deleted{Team: team, Env: env}, output: output}
+	folder := output.Sub(s.Folder())
+	var err error
+	s.namespace, err = decodeObject[struct{}](folder, namespaceFile)
+	if err != nil || s.namespace == nil || s.namespace.Metadata.Labels[labelPrefix+"team"] != team || s.namespace.Metadata.Labels[labelPrefix+"stack"] != env {
+		return nil, err
+	}
+	if s.namespace.Metadata.Annotations == nil {
+		s.namespace.Metadata.Annotations = map[string]string{}
+	}
+	s.Namespace, s.name = s.namespace.Metadata.Name, s.namespace.Metadata.Annotations[nameAnnotation]
+	for _, e := range folder.Entries() {
+		if !e.IsDir() {
+			continue
+		}
+		c, err := readRenderedComponent(e)
+		if err != nil {
+			return nil, err
+		}
+		s.components = append(s.components, c)
+	}
+	slices.SortFunc(s.components, func(a, b *renderedComponent) int { return strings.Compare(a.name, b.name) })
+	for _, c := range s.components {
+		s.Kustomizations = append(s.Kustomizations, c.kustomization.Metadata.Name)
+	}
+	return s, nil
+}
+
+func readRenderedComponent(e tree.Entry) (*renderedComponent, error) {
+	c := &renderedComponent{name: e.Name}
+	var failed [5]error
+	c.objects = e.Tree().Sub(objectsName)
+	c.release, failed[3] = decodeObject[struct{}](c.objects, releaseFile)
+	c.apps, failed[4] = readApps(c.objects)
+	c.kustomization, failed[0] = decodeObject[kustomizationSpec](e.Tree(), componentFile)
+	c.terraform, failed[1] = decodeObject[terraformSpec](e.Tree(), "objects/terraform.yaml")
+	c.source, failed[2] = decodeObject[gitRepositorySpec](e.Tree(), "objects/gitrepository.yaml")
+	err := errors.Join(failed[:]...)
+	if err == nil && c.kustomization == nil {
+		err = fmt.Errorf("there is no %s", path.Join(e.Name, componentFile))
+	}
+	if err == nil && c.terraform != nil && (c.source == nil || c.source.Spec.Ref == nil || len(c.source.Spec.Ref.Commit) < 10) {
+		err = fmt.Errorf("the root module of %s has no commit", e.Name)
+	}
+	return c, err
+}
+
+// decodeObject reads a file with one object; nil if there is no such file.
+func decodeObject[S any](folder tree.Tree, file string) (*kubeobject.Object[S], error) {
+	e, ok := folder.Lookup(file)
+	if !ok || e.IsDir() {
+		return nil, nil
+	}
+	o := &kubeobject.Object[S]{}
+	if err := yaml.Unmarshal(e.Data, o); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return o, nil
+}
+
+// isTornDown reports whether the output destroys the stack already.
+func (s *renderedStack) isTornDown() bool {
+	return s.namespace.Metadata.Annotations[teardownAnnotation] != "" && !slices.ContainsFunc(s.components, func(c *renderedComponent) bool {
+		return !c.isUninstalled() && (c.terraform == nil || !c.terraform.Spec.Destroy || c.terraform.Spec.Suspend)
+	})
+}
+
+// protectedNames returns the components that are not destroyed.
+func (s *renderedStack) protectedNames() []string {
+	var names []string
+	for _, c := range s.components {
+		if c.isProtected() {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// reverseOrder reverses the order of the components, unless it is that of a teardown already.
+func (s *renderedStack) reverseOrder() {
+	if s.namespace.Metadata.Annotations[teardownAnnotation] != "" {
+		return
+	}
+	after := map[string][]kubeobject.Reference{}
+	for _, c := range s.components {
+		for _, d := range c.kustomization.Spec.DependsOn {
+			after[d.Name] = append(after[d.Name], kubeobject.Reference{Name: c.kustomization.Metadata.Name})
+		}
+	}
+	for _, c := range s.components {
+		c.kustomization.Spec.DependsOn = after[c.kustomization.Metadata.Name]
+	}
+}

@@ -1,0 +1,100 @@
+package stackfiles
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// findStopped finds the stacks that have a file and were not rendered: a problem stops them.
+func (k *keeper) findStopped() {
+	for _, s := range k.model.Stacks.List {
+		name := s.TeamName.Text + "/" + s.EnvName.Text
+		if _, rendered := k.rendered.Lookup(path.Join(ObjectsFolder, name, namespaceFile)); !rendered {
+			k.stopped[name] = true
+		}
+	}
+}
+
+// findUnplaced returns a stack that is stopped and that the previous output does not have; "" if there
+// is none. It may be one that was renamed, and has its state under the old name.
+func (k *keeper) findUnplaced() string {
+	for _, s := range k.model.Stacks.List {
+		name := s.TeamName.Text + "/" + s.EnvName.Text
+		if _, before := k.previous.Tree.Lookup(path.Join(ObjectsFolder, name, namespaceFile)); !before && k.stopped[name] {
+			return name
+		}
+	}
+	return ""
+}
+
+// stopStack adds a problem that stops a stack, at a line of its file.
+func (k *keeper) stopStack(s *model.Stack, line int, hint, format string, args ...any) {
+	name := s.TeamName.Text + "/" + s.EnvName.Text
+	k.stopped[name] = true
+	k.problems = append(k.problems, problem.Problem{Pos: s.PositionAt(line), Subject: s.Subject(), Hint: hint, Summary: fmt.Sprintf(format, args...), Stack: name})
+}
+
+// stopApproved adds a problem of an approval, which stops the stack that it is of, if that has a file.
+func (k *keeper) stopApproved(a *model.PlanApproval, hint, format string, args ...any) {
+	found := problem.Problem{Pos: a.Pos, Subject: a.Subject(), Hint: hint, Summary: fmt.Sprintf(format, args...)}
+	for _, s := range k.model.Stacks.List {
+		if s.TeamName.Text+"/"+s.EnvName.Text == a.Stack {
+			found.Stack, k.stopped[a.Stack] = a.Stack, true
+		}
+	}
+	k.problems = append(k.problems, found)
+}
+
+// modulesFolder returns the folder of the root modules of a stack.
+func (d Deleted) modulesFolder() string {
+	return path.Join(ModulesFolder, d.Team+TeamSuffix, d.Env+EnvSuffix)
+}
+
+// keepStack keeps the files of a stack as the previous output has them.
+func (k *keeper) keepStack(s *renderedStack) error {
+	for _, folder := range []string{s.Folder(), s.modulesFolder()} {
+		for file, e := range s.output.Sub(folder).Walk() {
+			if err := k.kept.AddEntry(path.Join(folder, file), e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// withoutStopped returns the rendered output without the stacks that are stopped.
+func (k *keeper) withoutStopped() (tree.Tree, error) {
+	if len(k.stopped) == 0 {
+		return k.rendered, nil
+	}
+	var folders []string
+	for name := range k.stopped {
+		team, env, _ := strings.Cut(name, "/")
+		d := Deleted{Team: team, Env: env}
+		folders = append(folders, d.Folder()+"/", d.modulesFolder()+"/")
+	}
+	var b tree.Builder
+	var others []tree.Entry
+	for _, top := range k.rendered.Entries() {
+		if top.Name != ObjectsFolder && top.Name != ModulesFolder {
+			others = append(others, top)
+			continue
+		}
+		for file, e := range top.Tree().Walk() {
+			file = path.Join(top.Name, file)
+			if slices.ContainsFunc(folders, func(folder string) bool { return strings.HasPrefix(file, folder) }) {
+				continue
+			}
+			if err := b.AddEntry(file, e); err != nil {
+				return tree.Tree{}, err
+			}
+		}
+	}
+	return tree.FromEntries(append(others, b.Tree().Entries()...)), nil
+}
