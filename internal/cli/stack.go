@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
@@ -63,6 +65,10 @@ of the components, to the daemon or the ledger that fairlead.yaml here or --url 
 type environmentStack struct {
 	Environment string `json:"environment"`
 	stackfiles.Summary
+	// Stopped is the first problem that stops the stack; "" if none does. Nothing else of it is known
+	// then: the output keeps what it has.
+	Stopped  string `json:"stopped,omitempty"`
+	problems problem.List
 }
 
 // readStacks renders environments, and returns their stacks.
@@ -80,7 +86,7 @@ func (s *stackCommand) readStacks(ctx context.Context) ([]environmentStack, erro
 		if err != nil {
 			return nil, err
 		}
-		if r.Problems.Stops() {
+		if r.Problems.StopsEnvironment() {
 			return nil, newProblemsError(r.Problems)
 		}
 		stacks, err := stackfiles.Summarize(r.Tree)
@@ -88,7 +94,11 @@ func (s *stackCommand) readStacks(ctx context.Context) ([]environmentStack, erro
 			return nil, err
 		}
 		for _, one := range stacks {
-			all = append(all, environmentStack{name, one})
+			all = append(all, environmentStack{Environment: name, Summary: one})
+		}
+		for _, p := range r.Problems.StoppedStacks() {
+			mine := slices.DeleteFunc(slices.Clone(r.Problems), func(q problem.Problem) bool { return q.Stack != p.Stack })
+			all = append(all, environmentStack{Environment: name, Summary: stackfiles.Summary{Stack: p.Stack, Components: []stackfiles.ComponentSummary{}}, Stopped: p.String(), problems: mine})
 		}
 	}
 	return all, nil
@@ -110,6 +120,12 @@ func listStacks(ctx context.Context, s *stackCommand, _ []string) error {
 	}
 	for _, one := range all {
 		l.rows = append(l.rows, []any{one.Environment, one.Stack, len(one.Components), one.Teardown, one.Namespace})
+	}
+	if slices.ContainsFunc(all, func(one environmentStack) bool { return one.Stopped != "" }) {
+		l.columns = append(l.columns, column{key: "stopped", fit: display.Wrap})
+		for i, one := range all {
+			l.rows[i] = append(l.rows[i], one.Stopped)
+		}
 	}
 	if statuses != nil {
 		l.columns = append(l.columns, column{key: "status"})
@@ -136,6 +152,9 @@ func (s *stackCommand) findStack(ctx context.Context, name string) (environmentS
 	case 0:
 		return environmentStack{}, newUnknownError("stack", name, list.Convert(all, func(one environmentStack) string { return one.Stack }))
 	case 1:
+		if found[0].Stopped != "" {
+			return environmentStack{}, &problemsError{summary: "the stack " + name + " is stopped by " + display.CountProblems(found[0].problems.Count()) + "; its output stays as it is", list: found[0].problems}
+		}
 		return found[0], nil
 	}
 	environments := list.Convert(found, func(one environmentStack) string { return one.Environment })

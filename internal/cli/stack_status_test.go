@@ -78,7 +78,7 @@ func TestReadStatuses(t *testing.T) {
 	server := httptest.NewServer(web.New(web.Options{Fleet: w.View}))
 	defer server.Close()
 	stack := func(environment, namespace, object string) environmentStack {
-		return environmentStack{environment, stackfiles.Summary{Namespace: namespace, Components: []stackfiles.ComponentSummary{{Object: object}}}}
+		return environmentStack{Environment: environment, Summary: stackfiles.Summary{Namespace: namespace, Components: []stackfiles.ComponentSummary{{Object: object}}}}
 	}
 	var out bytes.Buffer
 	a := &app{stdout: display.NewStream(&out), stderr: display.NewStream(&out), format: "text"}

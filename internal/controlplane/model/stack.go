@@ -37,7 +37,12 @@ type Stack struct {
 	Object
 	Namespace string
 	StackSpec
+	// Stopped is true if the object has problems: some of it may be missing.
+	Stopped bool
 }
+
+// Path identifies the stack among all stacks, as "team/environment".
+func (s *Stack) Path() string { return s.TeamName.Text + "/" + s.EnvName.Text }
 
 // PositionAt returns the position of a line of the stack's file.
 func (s *Stack) PositionAt(line int) problem.Pos {
@@ -401,8 +406,7 @@ func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
 	case h.kind == "Environment" && r.layer.Kind != Env && r.layer.Kind != TeamStacks:
 		d.addProblem(n, "write it on the branch of one environment", "it would be in all environments, which would share the state of its components")
 	case h.kind == "Environment":
-		o, spec, meta := readObject[StackSpec](r, n, h.kind, d)
-		s.List = append(s.List, &Stack{Object: o, Namespace: meta.Namespace, StackSpec: spec})
+		s.List = append(s.List, r.readStack(n, d))
 	case h.kind == "Team":
 		o, spec, _ := readObject[TeamSpec](r, n, h.kind, d)
 		s.Teams = append(s.Teams, &Team{o, spec, r.layer.Kind == Base})
@@ -414,6 +418,19 @@ func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
 	default:
 		d.addProblem(n, problem.DidYouMean(h.kind, []string{"Environment", "Team", "Company"}), "kind %s is not known to CloudKnit: its kinds are Environment, Team and Company", h.kind)
 	}
+}
+
+// readStack reads a stack. Its problems stop the stack alone, if they leave no doubt of which it is.
+func (r *reader) readStack(n *yaml.Node, d *decoder) *Stack {
+	before := len(*d.problems)
+	o, spec, meta := readObject[StackSpec](r, n, "Environment", d)
+	s := &Stack{Object: o, Namespace: meta.Namespace, StackSpec: spec}
+	found := (*d.problems)[before:]
+	s.Stopped = found.Stops()
+	if s.TeamName.Text != "" && s.EnvName.Text != "" {
+		*d.problems = append((*d.problems)[:before], found.StoppingStack(s.Path())...)
+	}
+	return s
 }
 
 // isStackKind reports whether a kind of Fairlead's own is about stacks.

@@ -240,15 +240,21 @@ func (r *resolver) isTeamProtected(s *Stack) bool {
 	return false
 }
 
-// checkUnique reports stacks that would have the same state or the same objects.
+// checkUnique reports stacks that would have the same state or the same objects. It stops both: the
+// output may have either.
 func (r *resolver) checkUnique(sorted []*Stack) {
 	byPath, byNamespace := map[string]*Stack{}, map[string]*Stack{}
 	for _, s := range sorted {
 		path := strings.ToLower(s.Path())
-		if first := byPath[path]; first != nil {
-			r.addf(s, s.EnvName.Line, "give one of them another envName", "the team %s has another stack %s, at %s: they would share their state", s.Team, s.Env, first.Pos)
-		} else if first := byNamespace[s.Namespace]; first != nil {
-			r.addf(s, s.EnvName.Line, "give one of them another envName", "the objects of this stack and of %s, at %s, would be in one namespace, %s", first.Path(), first.Pos, s.Namespace)
+		const hint = "give one of them another envName"
+		first := byPath[path]
+		if first != nil {
+			r.addf(s, s.EnvName.Line, hint, "the team %s has another stack %s, at %s: they would share their state", s.Team, s.Env, first.Pos)
+		} else if first = byNamespace[s.Namespace]; first != nil {
+			r.addf(s, s.EnvName.Line, hint, "the objects of this stack and of %s, at %s, would be in one namespace, %s", first.Path(), first.Pos, s.Namespace)
+		}
+		if first != nil && first.Path() != s.Path() {
+			r.addf(first, first.EnvName.Line, hint, "the objects of this stack and of %s, at %s, would be in one namespace", s.Path(), s.Pos)
 		}
 		byPath[path], byNamespace[s.Namespace] = s, s
 	}

@@ -110,7 +110,7 @@ func (r *renderer) combineStacks(stacks []*stack.Stack, rendered []tree.Tree) {
 	r.path, r.builder = "", tree.Builder{}
 	var all []string
 	for i, s := range stacks {
-		if r.problems.StopsStack(s.Path()) {
+		if s.Stopped || r.problems.StopsStack(s.Path()) {
 			continue
 		}
 		for file, e := range rendered[i].Walk() {

@@ -95,7 +95,7 @@ func TestStacks(t *testing.T) {
 		c.Want(t, "problems", golden.Problems(problems))
 		c.Want(t, "order", summarize(t, files))
 		modules := ""
-		if !problems.Stops() {
+		if !problems.StopsEnvironment() {
 			modules = selectFiles(files, strings.Fields(c.Text("SHOW")))
 			checkFiles(t, files)
 		}

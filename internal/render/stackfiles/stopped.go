@@ -14,7 +14,7 @@ import (
 // findStopped finds the stacks that have a file and were not rendered: a problem stops them.
 func (k *keeper) findStopped() {
 	for _, s := range k.model.Stacks.List {
-		name := s.TeamName.Text + "/" + s.EnvName.Text
+		name := s.Path()
 		if _, rendered := k.rendered.Lookup(path.Join(ObjectsFolder, name, namespaceFile)); !rendered {
 			k.stopped[name] = true
 		}
@@ -25,7 +25,7 @@ func (k *keeper) findStopped() {
 // is none. It may be one that was renamed, and has its state under the old name.
 func (k *keeper) findUnplaced() string {
 	for _, s := range k.model.Stacks.List {
-		name := s.TeamName.Text + "/" + s.EnvName.Text
+		name := s.Path()
 		if _, before := k.previous.Tree.Lookup(path.Join(ObjectsFolder, name, namespaceFile)); !before && k.stopped[name] {
 			return name
 		}
@@ -35,7 +35,7 @@ func (k *keeper) findUnplaced() string {
 
 // stopStack adds a problem that stops a stack, at a line of its file.
 func (k *keeper) stopStack(s *model.Stack, line int, hint, format string, args ...any) {
-	name := s.TeamName.Text + "/" + s.EnvName.Text
+	name := s.Path()
 	k.stopped[name] = true
 	k.problems = append(k.problems, problem.Problem{Pos: s.PositionAt(line), Subject: s.Subject(), Hint: hint, Summary: fmt.Sprintf(format, args...), Stack: name})
 }
@@ -44,7 +44,7 @@ func (k *keeper) stopStack(s *model.Stack, line int, hint, format string, args .
 func (k *keeper) stopApproved(a *model.PlanApproval, hint, format string, args ...any) {
 	found := problem.Problem{Pos: a.Pos, Subject: a.Subject(), Hint: hint, Summary: fmt.Sprintf(format, args...)}
 	for _, s := range k.model.Stacks.List {
-		if s.TeamName.Text+"/"+s.EnvName.Text == a.Stack {
+		if s.Path() == a.Stack {
 			found.Stack, k.stopped[a.Stack] = a.Stack, true
 		}
 	}
