@@ -108,10 +108,10 @@ func newCycleError(a *app, snapshot status.Snapshot) error {
 		failed = append(failed, fmt.Errorf("the control plane cannot be read: %s", snapshot.ControlPlaneError))
 	}
 	for _, e := range snapshot.Environments {
-		switch e.State {
-		case status.Failed:
+		switch {
+		case e.State == status.Failed:
 			failed = append(failed, fmt.Errorf("environment %s: %s", e.Name, e.Error))
-		case status.Problems:
+		case e.State == status.Problems || e.Problems.Stops(): // of the environment, or of a stack of it
 			all.add(e.Name, e.Problems)
 		}
 	}
