@@ -247,10 +247,12 @@ func (r *resolver) checkUnique(sorted []*Stack) {
 	for _, s := range sorted {
 		path := strings.ToLower(s.Path())
 		const hint = "give one of them another envName"
-		first := byPath[path]
-		if first != nil {
+		first, beside := byPath[path], byNamespace[s.Namespace]
+		switch {
+		case first != nil:
 			r.addf(s, s.EnvName.Line, hint, "the team %s has another stack %s, at %s: they would share their state", s.Team, s.Env, first.Pos)
-		} else if first = byNamespace[s.Namespace]; first != nil {
+		case beside != nil:
+			first = beside
 			r.addf(s, s.EnvName.Line, hint, "the objects of this stack and of %s, at %s, would be in one namespace, %s", first.Path(), first.Pos, s.Namespace)
 		}
 		if first != nil && first.Path() != s.Path() {
