@@ -164,6 +164,8 @@ func TestLevers(t *testing.T) {
 	}
 	t.Run("hold and release", func(t *testing.T) { holdAndRelease(t, w, f) })
 	t.Run("not allowed", func(t *testing.T) { seeRefusals(t, w, f) })
+	t.Run("approve and roll back", func(t *testing.T) { approveAndRollBack(t, w, f) })
+	t.Run("somebody is faster", func(t *testing.T) { beFaster(t, f) })
 	t.Run("accessible", func(t *testing.T) { checkConfirmations(t, browser, f) })
 }
 

@@ -1,11 +1,13 @@
 package browsertest
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 	"github.com/fairlead-io/fairlead/internal/testkit/issuertest"
 )
 
@@ -30,6 +32,78 @@ func (f *fleet) send(method, path, body string, headers ...string) (int, string)
 		f.t.Fatal(err)
 	}
 	return answer.StatusCode, string(text)
+}
+
+// approveAndRollBack approves a commit twice, first as its author, which does not count, and rolls back.
+func approveAndRollBack(t *testing.T, w *Window, f *fleet) {
+	f.commit("main", "readme.md", "more", "Say <i>more</i>", "carol")
+	f.send(http.MethodPost, "/api/v1/wake", "")
+	w.Visit(f.root + "/environments/prod")
+	w.WaitFor("#gates", "approval")
+	f.signInAs("carol@example.com sre")
+	w.Visit(f.root + "/levers/approve?env=prod")
+	w.WaitFor("#consequences", "The gate approval does not pass yet")
+	w.Click("#confirm")
+	w.WaitFor("#written", "Written as")
+	w.WaitFor("#gates", "carol@example.com is an author of what is approved")
+	f.signInAs("alice@example.com sre")
+	w.Visit(f.root + "/")
+	w.Click(`a[href="./levers/approve?env=prod"]`)
+	w.WaitFor("#consequences", "Approved already by carol@example.com")
+	w.Click("#confirm")
+	w.WaitFor("#written", "Written as")
+	w.WaitUntil(`document.querySelector("#has").closest("section").textContent.includes("Say <i>more</i>")`)
+	w.WaitFor(".title .tag", "verified")
+	w.Visit(f.root + "/levers/rollback?env=prod")
+	w.WaitFor("#consequences", "prod is then held until somebody releases it")
+	w.WaitFor("#choices", "Another commit that it had")
+	w.Submit(`input[name="reason"]`, "checkout fails")
+	w.WaitFor("#written", "Written as")
+	w.WaitFor(".title .tag", "held")
+	w.WaitUntil(`!document.querySelector("#has").closest("section").textContent.includes("Say <i>more</i>")`)
+	if got := f.head("prod"); !strings.HasPrefix(got, "alice@example.com <alice@example.com>, Fairlead\nRoll prod back to ") || !strings.Contains(got, "Fairlead-Via: web") {
+		t.Errorf("the commit is %s", got)
+	}
+}
+
+// beFaster has somebody act on what is there no more, and others who must not act: nothing is written.
+func beFaster(t *testing.T, f *fleet) {
+	f.signInAs("alice@example.com sre")
+	code, text := f.send(http.MethodGet, "/api/v1/levers/hold?env=dev", "")
+	var shown struct{ Seen string }
+	if err := json.Unmarshal([]byte(text), &shown); err != nil || code != http.StatusOK || shown.Seen == "" {
+		t.Fatalf("%d %s (%v)", code, text, err)
+	}
+	const form = "application/x-www-form-urlencoded"
+	f.commit("dev", "note.txt", "x", "Somebody else was here", "carol")
+	before := gittest.Commit(t, f.plane, "dev")
+	for _, test := range []struct {
+		name, user, path, body, kind string
+		headers                      []string
+		code                         int
+		want                         string
+	}{
+		{"a form on what was", "alice sre", "/levers/hold", "env=dev&reason=x&seen=" + shown.Seen, form, nil, http.StatusConflict, "Somebody was faster"},
+		{"a request on what was", "alice sre", "/api/v1/levers/hold", `{"env": "dev", "reason": "x", "seen": "` + shown.Seen + `"}`, "application/json", nil, http.StatusConflict, "not any more what you have seen"},
+		{"without what was seen", "alice sre", "/levers/hold", "env=dev&reason=x", form, nil, http.StatusBadRequest, "what was seen"},
+		{"without a reason", "alice sre", "/levers/hold", "env=dev&seen=force", form, nil, http.StatusBadRequest, "reason is missing"},
+		{"another site", "alice sre", "/levers/hold", "env=dev&reason=x&seen=force", form, []string{"Sec-Fetch-Site", "cross-site"}, http.StatusForbidden, "another site"},
+		{"another origin", "alice sre", "/levers/hold", "env=dev&reason=x&seen=force", form, []string{"Origin", "https://evil.example.com"}, http.StatusForbidden, "another site"},
+		{"a form as a request", "alice sre", "/api/v1/levers/hold", "env=dev&reason=x&seen=force", form, nil, http.StatusBadRequest, "cannot be read"},
+		{"nobody", "", "/api/v1/levers/hold", `{"env": "dev", "reason": "x", "seen": "force"}`, "application/json", nil, http.StatusUnauthorized, "sign in first"},
+		{"a hostile name", "alice sre", "/levers/hold", "env=%3Cscript%3Ealert(1)%3C/script%3E&reason=x&seen=force", form, nil, http.StatusForbidden, "&lt;script&gt;"},
+		{"no lever", "alice sre", "/levers/%3Cb%3E", "env=dev&seen=force", form, nil, http.StatusNotFound, "there is no lever &lt;b&gt;"},
+		{"a revision that is no commit", "alice sre", "/levers/rollback", "env=dev&commit=--upload-pack%3Dx&reason=x&seen=force", form, nil, http.StatusBadRequest, "not an id"},
+	} {
+		f.signInAs(test.user)
+		code, text := f.send(http.MethodPost, test.path, test.body, append(test.headers, "Content-Type", test.kind)...)
+		if code != test.code || !strings.Contains(text, test.want) || strings.Contains(text, "<script>alert") {
+			t.Errorf("%s: %d, want %d and %q in\n%s", test.name, code, test.code, test.want, text)
+		}
+		if now := gittest.Commit(t, f.plane, "dev"); now != before {
+			t.Fatalf("%s: something was written: %s", test.name, f.head("dev"))
+		}
+	}
 }
 
 // TestSignInPage: people sign in at an issuer, come back to the page that they left, act, and sign out.
