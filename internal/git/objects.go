@@ -114,16 +114,25 @@ func (r *Repository) ReadFiles(commit string, want func(path string, size int64)
 func (r *Repository) LoadFiles(t, before tree.Tree, want func(path string, size int64) bool) (tree.Tree, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	loaded, err := r.loadTree("", t, before, want)
+	l := loader{r, want, map[tree.ID][]byte{}}
+	loaded, err := l.loadTree("", t, before)
 	if err != nil {
 		return tree.Tree{}, fmt.Errorf("read %s: %w", r.location, err)
 	}
 	return loaded, nil
 }
 
-// loadTree is Load for a folder at a path. It returns before if the trees are equal, and t itself if
-// it loads no content.
-func (r *Repository) loadTree(prefix string, t, before tree.Tree, want func(string, int64) bool) (tree.Tree, error) {
+// loader loads the content of the files of a tree. Files with the same content share it: a tree may
+// have one large file under very many names.
+type loader struct {
+	repo *Repository
+	want func(path string, size int64) bool
+	read map[tree.ID][]byte
+}
+
+// loadTree is LoadFiles for a folder at a path. It returns before if the trees are equal, and t itself
+// if it loads no content.
+func (l *loader) loadTree(prefix string, t, before tree.Tree) (tree.Tree, error) {
 	if tree.Equal(t, before) {
 		return before, nil
 	}
@@ -137,18 +146,16 @@ func (r *Repository) loadTree(prefix string, t, before tree.Tree, want func(stri
 		path, sub := prefix+e.Name, e.Tree()
 		switch {
 		case e.IsDir():
-			sub, err = r.loadTree(path+"/", sub, old.Tree(), want)
+			sub, err = l.loadTree(path+"/", sub, old.Tree())
 			same = same && sub == e.Tree()
 			e = tree.Dir(e.Name, sub)
-		case e.Mode == tree.ModeSubmodule || !want(path, 0):
+		case e.Mode == tree.ModeSubmodule || !l.want(path, 0):
 		case old.Data != nil && old.ID == e.ID:
 			e.Data, same = old.Data, false
 		default:
 			var data []byte
-			data, err = r.store.ReadFile(e.ID, func(size int64) bool { return want(path, size) })
-			if err != nil {
-				err = fmt.Errorf("%s: %w", path, r.markDamaged(err))
-			} else if data != nil {
+			data, err = l.readFile(path, e.ID)
+			if data != nil {
 				e.Data, same = data, false
 			}
 		}
@@ -161,6 +168,24 @@ func (r *Repository) loadTree(prefix string, t, before tree.Tree, want func(stri
 		return t, nil
 	}
 	return t.WithEntries(entries), nil
+}
+
+// readFile returns the content of a file; nil if it is not wanted for its size.
+func (l *loader) readFile(path string, id tree.ID) ([]byte, error) {
+	if data, ok := l.read[id]; ok {
+		if !l.want(path, int64(len(data))) {
+			return nil, nil
+		}
+		return data, nil
+	}
+	data, err := l.repo.store.ReadFile(id, func(size int64) bool { return l.want(path, size) })
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, l.repo.markDamaged(err))
+	}
+	if data != nil {
+		l.read[id] = data
+	}
+	return data, nil
 }
 
 // View is a commit's tree whose folders and files are read when the caller asks for them, by a
