@@ -30,7 +30,7 @@ var stackWishes = map[string]demoWish{
 	"5 fairlead pr view":                             {0, `(?s)REMOVE.*- Destroys: `},
 	"5 fairlead pr merge":                            {0, `merged`},
 	"5 fairlead approve-plan":                        {0, `in dev, which is to destroy`},
-	"5 fairlead stack show":                          {0, `(?m)^networking .* destroy .* ready$`},
+	"5 fairlead stack show":                          {0, `(?m)^networking .* destroy .* destroyed$`},
 }
 
 // TestDemoStackSteps types what the demo of a stack prints, literally, with a configuration of Git that is

@@ -35,9 +35,10 @@ const (
 	statusBehind      = "behind" // ready, with a root module of before
 	statusSuspended   = "suspended"
 	statusReady       = "ready"
+	statusDestroyed   = "destroyed" // ready, with everything gone
 )
 
-var worstStatuses = []string{statusFailed, statusDiffers, statusDrifted, statusWaits, statusUnknown, statusProgressing, statusBehind, statusSuspended, statusReady}
+var worstStatuses = []string{statusFailed, statusDiffers, statusDrifted, statusWaits, statusUnknown, statusProgressing, statusBehind, statusSuspended, statusReady, statusDestroyed}
 
 // componentStatus is what clusters report of a component: the worst of them, if there are several. The
 // zero componentStatus stands for no report.
@@ -148,6 +149,9 @@ func findComponentStatus(c stackfiles.ComponentSummary, reports []fleetview.Plac
 		of := all[0]
 		if of.Status == statusReady {
 			of = all[len(all)-1]
+		}
+		if of.Status == statusReady && c.Action == stackfiles.Destroy {
+			of.Status = statusDestroyed
 		}
 		if worst.Status == "" || of.compare(worst) < 0 {
 			worst = of

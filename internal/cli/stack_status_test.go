@@ -50,6 +50,10 @@ func TestComponentStatus(t *testing.T) {
 		if text := strings.TrimSpace(got.Status + " " + got.Cluster); text != c.want {
 			t.Errorf("%s: %q, want %q", c.name, text, c.want)
 		}
+		got = findComponentStatus(stackfiles.ComponentSummary{Name: "db", Object: "db", Plan: c.plan, Action: stackfiles.Destroy}, c.reports)
+		if text := strings.TrimSpace(got.Status + " " + got.Cluster); text != strings.Replace(c.want, "ready", "destroyed", 1) {
+			t.Errorf("%s, being destroyed: %q, where a component that stays is %q", c.name, text, c.want)
+		}
 	}
 }
 

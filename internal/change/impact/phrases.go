@@ -16,7 +16,8 @@ type phraseKey struct {
 
 // The ranks of phrases.
 const (
-	rankTypesRemoved = iota
+	rankDestroyed = iota // what cannot be had again
+	rankTypesRemoved
 	rankAssignmentsRemoved
 	rankDeletes
 	rankUnknown
@@ -121,6 +122,8 @@ func (b phrases) addObjects(g *group, c Class) {
 	n, risk := nouns[c], riskOf([]Class{c})
 	p, rank, row := phrase{verb: cmp.Or(n.verb, "update"), deletes: risk == Deletes}, rankOthers, classRow(c)
 	switch {
+	case c == InfrastructureDestroyed:
+		rank = rankDestroyed
 	case risk == Deletes:
 		rank = rankDeletes
 	case risk == Unknown:

@@ -58,7 +58,7 @@ var rules = []rule{
 	{class: "destination moved", risk: Deletes, kinds: fluxKinds, fields: "spec.targetNamespace spec.storageNamespace spec.releaseName spec.kubeConfig.**"},
 	{class: "destination moved", risk: Deletes, kinds: argoKinds + " GitRepo", fields: "**.destination.** spec.targets.** spec.targetNamespace"},
 	{class: "destination moved", risk: Deletes, kinds: "fleet.yaml", fields: "namespace defaultNamespace targetCustomizations.**"},
-	{class: "infrastructure destroyed", risk: Deletes, kinds: "Terraform", fields: "spec.destroy spec.destroyResourcesOnDeletion", when: isSwitchedOn},
+	{class: InfrastructureDestroyed, risk: Deletes, kinds: "Terraform", fields: "spec.destroy spec.destroyResourcesOnDeletion", when: isSwitchedOn},
 	{class: "plan approval", alone: "plan approval only", kinds: "Terraform", fields: "spec.approvePlan"},
 	{class: "pruning switched on", risk: Deletes, kinds: fluxKinds + " " + argoKinds, fields: "spec.prune **.syncPolicy.automated.prune", when: isSwitchedOn},
 	{class: "pruning switched off", kinds: fluxKinds + " " + argoKinds, fields: "spec.prune **.syncPolicy.automated.prune"},

@@ -122,7 +122,7 @@ var nouns = map[Class]noun{
 	"object removed":            {verb: "REMOVE", name: "object", numbered: true},
 	"object renamed":            {verb: "RENAME", name: "object", numbered: true},
 	"destination moved":         {verb: "MOVE", name: "destination", plural: true},
-	"infrastructure destroyed":  {verb: "DESTROY", name: "infrastructure", plural: true},
+	InfrastructureDestroyed:     {verb: "DESTROY", name: "infrastructure", plural: true},
 	"pruning switched on":       {verb: "ENABLE", name: "pruning", plural: true},
 	"source moved with pruning": {verb: "MOVE", name: "source", plural: true},
 	Unclassified:                {verb: "change", name: "files", plural: true},
