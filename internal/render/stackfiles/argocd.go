@@ -30,6 +30,7 @@ const typeAnnotation = labelPrefix + "type"
 
 // addApplications adds the objects of a component that is Applications.
 func (r *renderer) addApplications(folder string, c *stack.Component) {
+	before := len(r.problems)
 	files, problems := rootmodule.FindApplications(r.model, c)
 	apps, more := argocd.Read(files)
 	r.problems = append(append(r.problems, problems...), more...)
@@ -58,6 +59,11 @@ func (r *renderer) addApplications(folder string, c *stack.Component) {
 				r.addObject(path.Join(folder, o.File), o.Value)
 			}
 		}
+	}
+	if len(deployed) == 0 && c.Module != nil && !r.problems[before:].Stops() { // Flux would wait for a folder that is not there
+		r.problems.Addf(c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), "write an Application with a chart or a path, or remove the component",
+			"component %s: its Applications deploy nothing", c.Name)
+		return
 	}
 	slices.SortFunc(deployed, compareReferences)
 	if component.Destroyed && len(deployed) > 0 {
