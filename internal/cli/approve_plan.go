@@ -30,7 +30,7 @@ of the plans; the digest is taken from it, and a pull request shows the plan to 
 review it.
 
 Remove the approval once the plan was applied. When anything that the plan is made from
-changes, the environment stops until the approval is removed.`,
+changes, the stack stops until the approval is removed.`,
 		Example: `  kubectl get terraform -n zmart-checkout-dev checkout-dev-eks -o yaml
   fairlead approve-plan dev checkout/dev/eks --inputs feaec16826997273
   fairlead approve-plan dev checkout/dev/eks --inputs feaec16826997273 --digest sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855

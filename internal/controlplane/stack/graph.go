@@ -94,7 +94,7 @@ func findCycle(open map[*Component]bool) []*Component {
 func (r *resolver) decideDestruction(s *Stack, teamProtects bool) {
 	for _, c := range s.Components {
 		if c.DestroyProtection || teamProtects {
-			protect(c)
+			protect(c, c)
 		}
 		if s.Teardown && c.Skipped {
 			keepNeeds(c, c)
@@ -103,8 +103,8 @@ func (r *resolver) decideDestruction(s *Stack, teamProtects bool) {
 	for _, c := range s.Components {
 		c.Destroyed = (s.Teardown || c.Destroy) && !c.Protected && c.keptFor == nil
 		line := c.StackComponent.Name.Line
-		if c.Destroy && c.Protected {
-			r.warnf(s, line, "remove destroyProtection first, in a change of its own", "component %s is not destroyed: it is protected, or one that needs it is", c.Name)
+		if (s.Teardown || c.Destroy) && c.Protected {
+			r.warnOfProtected(c, teamProtects)
 		}
 		if c.keptFor != nil && !c.Protected {
 			r.warnf(s, line, "", "component %s is not destroyed: selectiveReconcile leaves out %s, which needs it", c.Name, c.keptFor.Name)
@@ -130,13 +130,26 @@ func keepNeeds(c, leftOut *Component) {
 	}
 }
 
-// protect marks a component as protected, with everything that it needs.
-func protect(c *Component) {
+// protect marks a component as protected, with everything that it needs, by one of these that is to
+// stay.
+func protect(c, by *Component) {
 	if c.Protected {
 		return
 	}
-	c.Protected = true
+	c.Protected, c.protector = true, by
 	for _, n := range c.Needs {
-		protect(n)
+		protect(n, by)
 	}
+}
+
+// warnOfProtected warns of a component that was to be destroyed, and is protected.
+func (r *resolver) warnOfProtected(c *Component, teamProtects bool) {
+	hint, reason := "remove destroyProtection first, in a change of its own", "it is protected"
+	if !c.DestroyProtection {
+		reason = c.protector.Name + " needs it, and is protected"
+	}
+	if teamProtects {
+		hint, reason = "remove teardownProtection of the Team first, in a change of its own", "its Team is protected"
+	}
+	r.warnf(c.Stack, c.StackComponent.Name.Line, hint, "component %s is not destroyed: %s", c.Name, reason)
 }
