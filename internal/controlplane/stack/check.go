@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,11 +43,12 @@ var secretScopes = []string{"org", "team", "environment", "component"}
 func (r *resolver) checkTerraform(c *Component) {
 	s, line := c.Stack, c.StackComponent.Name.Line
 	switch subtype := c.Subtype.Text; subtype {
-	case "", "il":
+	case "", generatedSubtype:
 	case copiedSubtype:
 		r.checkCopied(c)
 	default:
-		r.warnf(s, c.Subtype.Line, "", "component %s: subtype %s has no effect", c.Name, subtype)
+		r.addf(s, c.Subtype.Line, cmp.Or(problem.DidYouMean(subtype, []string{copiedSubtype}), "remove it, and the root module is generated, as CloudKnit does"),
+			"component %s: subtype cannot be %q; it is %s, or not there", c.Name, subtype, copiedSubtype)
 	}
 	if c.Source != nil {
 		r.addf(s, c.Source.Repo.Line, "name the module in module.source", "component %s: source is for components of type helm", c.Name)

@@ -78,8 +78,12 @@ type Component struct {
 // copied as it is.
 func (c *Component) IsCopied() bool { return c.Type == Terraform && c.Subtype.Text == copiedSubtype }
 
-// copiedSubtype is the subtype of such a component.
-const copiedSubtype = "config"
+// The subtypes of components of Terraform: a root module that is copied, and one that is generated,
+// as without a subtype.
+const (
+	copiedSubtype    = "config"
+	generatedSubtype = "il"
+)
 
 // After returns the components that must be ready before this one: those that it needs, or, while
 // the stack is torn down, those that need it.

@@ -47,7 +47,7 @@ func (g *generator) readCopied() *rootContent {
 	return content
 }
 
-// copyRoot copies the folder that module.source names. It reports whether it did so.
+// copyRoot copies the folder that module.source names. It reports whether it copied all of it.
 func (g *generator) copyRoot() bool {
 	c := g.component
 	if c.Module == nil { // it was reported
@@ -70,9 +70,10 @@ func (g *generator) copyRoot() bool {
 		g.addf(line, "name the folder of the root module in module.path", "component %s: its root module has %d files, and %d is the limit", c.Name, files.Count(), maxCopiedFiles)
 		return false
 	}
-	size := 0
+	size, whole := 0, true
 	g.copyFolder(moduleField, named.path, found, func(file string, data []byte) {
 		if slices.Contains(reservedFiles, file) {
+			whole = false
 			g.addf(line, "give the file another name", "component %s: its root module has the file %s, which is written when it is run", c.Name, file)
 			return
 		}
@@ -84,7 +85,7 @@ func (g *generator) copyRoot() bool {
 	if size > maxCopiedSize {
 		g.addf(line, "name the folder of the root module in module.path", "component %s: its root module has %d bytes, and %d is the limit", c.Name, size, maxCopiedSize)
 	}
-	return true
+	return whole
 }
 
 // nameRoot returns the folder of a copied root module as findFile takes it: one of the stack's own
@@ -185,6 +186,9 @@ func (g *generator) checkBackend(content *rootContent) (backend, bool) {
 		return backend{}, false
 	case content.cloud:
 		g.addf(line, hint, "component %s: its root module has terraform { cloud }, of which tofu-controller cannot save plans", c.Name)
+		return backend{}, false
+	case b == nil && !content.hasFiles:
+		g.addf(line, "name the folder of the root module in module.path", "component %s: the folder that module.source names has no file .tf", c.Name)
 		return backend{}, false
 	case b == nil:
 		g.addf(line, hint, "component %s: its root module has no backend, and nothing says where its state is", c.Name)

@@ -1,6 +1,7 @@
 package rootmodule
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type rootContent struct {
 	modules  map[string]bool
 	backend  *backend
 	cloud    bool
+	hasFiles bool // of Terraform, and not in folders alone
 	complete bool // all files were read
 	fixed    bool // all modules that it calls have a version
 }
@@ -35,18 +37,28 @@ func (g *generator) readRoot() *rootContent {
 	names := sortedKeys(g.files)
 	slices.SortStableFunc(names, func(a, b string) int { return overrideRank(a) - overrideRank(b) })
 	for _, name := range names {
-		if !isModuleFile(name) {
+		if !isModuleFile(name) && !isVariablesFile(name) {
 			continue
 		}
 		f, err := parseFile(name, g.files[name])
 		if err != nil {
 			content.complete = false
-			g.addAt(name, 0, "", "component %s: its root module cannot be read: %v", g.component.Name, err)
+			g.addAt(name, lineOf(err), "", "component %s: its root module cannot be read: %v", g.component.Name, err)
 			continue
 		}
-		g.readRootFile(content, name, f)
+		if isModuleFile(name) {
+			content.hasFiles = content.hasFiles || !strings.Contains(name, "/")
+			g.readRootFile(content, name, f)
+		}
 	}
 	return content
+}
+
+// isVariablesFile reports whether Terraform reads values of variables from a file of a root module
+// without being told to.
+func isVariablesFile(name string) bool {
+	base := strings.TrimSuffix(name, ".json")
+	return !strings.Contains(name, "/") && (base == "terraform.tfvars" || strings.HasSuffix(base, ".auto.tfvars"))
 }
 
 // overrideRank returns 1 for the name of a file of overrides, and 0 for others.
@@ -73,8 +85,9 @@ func (g *generator) addAt(file string, line int, hint, format string, args ...an
 func parseFile(name string, data []byte) (*hcl.File, error) {
 	parser := hclparse.NewParser()
 	if strings.HasSuffix(name, ".json") {
-		if !json.Valid(data) { // which bounds how deep it is nested
-			return nil, errors.New("it is not JSON")
+		var bad *json.SyntaxError
+		if err := json.Unmarshal(data, new(json.RawMessage)); errors.As(err, &bad) { // which bounds how deep it is nested
+			return nil, &syntaxError{1 + bytes.Count(data[:min(int(bad.Offset), len(data))], []byte("\n")), "it is not JSON"}
 		}
 		f, diagnostics := parser.ParseJSON(data, name)
 		return f, errorOf(diagnostics)

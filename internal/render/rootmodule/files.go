@@ -173,6 +173,10 @@ func (g *generator) setOverlay(written model.Text, name string, data []byte, fro
 		g.addf(written.Line, "give one of them another name", "component %s: the overlays %s and %s are both %s", g.component.Name, other, from, name)
 		return
 	}
+	if isState(name) {
+		g.reportState("overlayFiles", written, from)
+		return
+	}
 	owners[name] = from
 	g.files[name] = data
 	g.overlays[name] = true

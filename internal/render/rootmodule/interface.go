@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,10 +70,14 @@ func (g *generator) findModule(m *model.StackModule) (source, version string) {
 	return source, version
 }
 
-// checkLocalFile reports what a file of a local module cannot have: a secret in clear, since it is
-// published, and the source of a module that is not published with it.
+// checkLocalFile reports what a file of a module cannot have that is published with the root module:
+// state, a secret in clear, and the source of a module that is not published with it.
 func (g *generator) checkLocalFile(written model.Text, file string, data []byte) {
 	name := g.component.Name
+	if isState(file) {
+		g.reportState(moduleField, written, path.Join(written.Text, file))
+		return
+	}
 	if stack.HasSecret(string(data)) {
 		g.addf(written.Line, "read it from a secret, and change it: it is in the history of the repository", "component %s: %s: %s holds a secret in clear", name, moduleField, path.Join(written.Text, file))
 	}
@@ -81,6 +86,18 @@ func (g *generator) checkLocalFile(written model.Text, file string, data []byte)
 			g.addf(written.Line, "only that folder is published: move the other module into it", "component %s: %s: %s has the source %s, which is outside of %s", name, moduleField, path.Join(written.Text, file), source, written.Text)
 		}
 	}
+}
+
+// stateFile matches the names of files in which Terraform keeps state when it is run by hand.
+var stateFile = regexp.MustCompile(`\.tfstate(\.[0-9]+)?(\.backup)?$`)
+
+func isState(file string) bool {
+	return strings.Contains("/"+file, "/.terraform/") || stateFile.MatchString(file)
+}
+
+// reportState reports a file of a field that is state of Terraform.
+func (g *generator) reportState(field string, written model.Text, file string) {
+	g.addf(written.Line, "remove it from the repository, and change the secrets that it holds", "component %s: %s: %s is state of Terraform, which may hold secrets", g.component.Name, field, file)
 }
 
 // listSources returns the sources of modules in a file of Terraform that are folders beside it. That it

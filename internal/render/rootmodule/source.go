@@ -138,12 +138,32 @@ func fetchAddress(address string) (string, error) {
 	return "git::" + found + folder, nil
 }
 
+// syntaxError is a mistake in HCL, at a line of its text.
+type syntaxError struct {
+	line    int
+	summary string
+}
+
+func (e *syntaxError) Error() string { return e.summary }
+
 // errorOf returns the first error of diagnostics as one line.
 func errorOf(diagnostics hcl.Diagnostics) error {
 	for _, d := range diagnostics {
 		if d.Severity == hcl.DiagError {
-			return errors.New(strings.TrimSuffix(d.Summary, "."))
+			e := &syntaxError{summary: strings.TrimSuffix(d.Summary, ".")}
+			if d.Subject != nil {
+				e.line = d.Subject.Start.Line
+			}
+			return e
 		}
 	}
 	return nil
+}
+
+// lineOf returns the line of a mistake in HCL; 0 if it is not known.
+func lineOf(err error) int {
+	if found := (*syntaxError)(nil); errors.As(err, &found) {
+		return found.line
+	}
+	return 0
 }
