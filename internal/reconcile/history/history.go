@@ -47,6 +47,9 @@ type Branch struct {
 	Environment string // "" for that of the base
 	Repo        *git.Repository
 	URL, Head   string
+	// CommitAt returns the commit of the base that the environment has at a commit of the branch; "" if it has
+	// none. nil where the branch has no record of it.
+	CommitAt func(head string) (string, error)
 }
 
 // maxLine is how long one text of an entry may be.
@@ -67,12 +70,26 @@ func Read(b Branch, limit int, subject func(commit string) string) ([]Entry, err
 			continue
 		}
 		if e.To != "" && (e.Action == PromoteAction || e.Action == "rollback") {
+			if to == "" { // what wrote the record before says nothing of it
+				to, err = b.commitBefore(c)
+				if err != nil {
+					return nil, err
+				}
+			}
 			e.From, to = to, e.To
 		}
 		all = append(all, e)
 	}
 	slices.Reverse(all)
 	return all, nil
+}
+
+// commitBefore returns the commit of the base that the environment had before a commit of the branch.
+func (b Branch) commitBefore(c git.CommitInfo) (string, error) {
+	if b.CommitAt == nil || len(c.Parents) == 0 {
+		return "", nil
+	}
+	return b.CommitAt(c.Parents[0])
 }
 
 // parseEntry reads what a commit did, and reports whether it is one of Fairlead's or of its commands.

@@ -17,7 +17,7 @@ import (
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	gittest.Git(t, dir, "init", "--quiet", "--initial-branch=prod")
-	const one, two = "1111111111111111111111111111111111111111", "2222222222222222222222222222222222222222"
+	const zero, one, two = "0000000000000000000000000000000000000000", "1111111111111111111111111111111111111111", "2222222222222222222222222222222222222222"
 	for _, message := range []string{
 		"Write the first policy\n\nFairlead-Promoted is a word, and no trailer",
 		"Promote 1111111 to prod\n\nLess noise\n\nafter: 1111111 was verified in stage\ngates: all gates passed\n\nFairlead-Promoted: " + one + "\nFairlead-Promotion: prod",
@@ -35,7 +35,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := history.Read(history.Branch{Environment: "prod", Repo: repo, URL: "https://git.example.com/fleet", Head: head}, 100, func(string) string { return "Less noise" })
+	got, err := history.Read(history.Branch{Environment: "prod", Repo: repo, URL: "https://git.example.com/fleet", Head: head, CommitAt: func(string) (string, error) { return zero, nil }}, 100, func(string) string { return "Less noise" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 		{Environment: "prod", Action: "rollback", Title: "Roll prod back to 1111111", From: two, To: one, Reason: "it fails"},
 		{Environment: "prod", Action: "promote", Title: "Promote 2222222 to prod", From: one, To: two, Forced: "fix of the outage", Overrides: []string{"prod is held: the sale", "it is not verified in stage"}},
 		{Environment: "prod", Action: "hold", Title: "Hold prod", Reason: "the sale https://***@example.com/ ends on Monday"},
-		{Environment: "prod", Action: "promote", Title: "Promote 1111111 to prod", To: one, Reason: "after: 1111111 was verified in stage; gates: all gates passed"},
+		{Environment: "prod", Action: "promote", Title: "Promote 1111111 to prod", From: zero, To: one, Reason: "after: 1111111 was verified in stage; gates: all gates passed"},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(history.Entry{}, "Time", "Who", "Commit", "Repo")); diff != "" {
 		t.Error(diff)

@@ -43,7 +43,7 @@ func (l *Loop) readHistory(ctx context.Context) ([]history.Entry, error) {
 			return nil, err
 		}
 		if b.Repo != nil && b.Head != base.Head {
-			branches = append(branches, history.Branch{Environment: e.Name, Repo: b.Repo, URL: b.URL, Head: b.Head})
+			branches = append(branches, history.Branch{Environment: e.Name, Repo: b.Repo, URL: b.URL, Head: b.Head, CommitAt: b.CommitAt})
 		}
 	}
 	subject := func(commit string) string {

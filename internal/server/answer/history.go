@@ -35,8 +35,9 @@ type History struct {
 type HistoryEntry struct {
 	history.Entry
 	URL string `json:"url,omitempty"` // of the commit that did it
-	// ToCommit is the commit of the base that the environment got.
-	ToCommit *Commit `json:"toCommit,omitempty"`
+	// FromCommit is the commit of the base that the environment had, and ToCommit the one that it got.
+	FromCommit *Commit `json:"fromCommit,omitempty"`
+	ToCommit   *Commit `json:"toCommit,omitempty"`
 }
 
 // History returns what was done, as a filter asks for it.
@@ -54,7 +55,7 @@ func (s Source) History(all []history.Entry, f HistoryFilter) History {
 	answer.Total = len(selected)
 	selected, answer.Page = pageOf(selected, f.Page, HistoryEntries)
 	for _, e := range selected {
-		answer.Items = append(answer.Items, HistoryEntry{e, giturl.CommitPage(e.Repo, e.Commit), s.describeCommit(e.To)})
+		answer.Items = append(answer.Items, HistoryEntry{e, giturl.CommitPage(e.Repo, e.Commit), s.describeCommit(e.From), s.describeCommit(e.To)})
 	}
 	return answer
 }

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -75,7 +76,8 @@ func (s Source) findNeeds(all []Environment) []Need {
 		}
 	}
 	for _, r := range s.Snapshot.Remotes {
-		if r.Error != "" {
+		said := func(n Need) bool { return strings.Contains(n.Reason, r.Error) && strings.Contains(n.Reason, r.URL) } // by an environment that could not be read
+		if r.Error != "" && !slices.ContainsFunc(needs, said) {
 			needs = append(needs, Need{State: failing, Reason: r.URL + ": " + r.Error})
 		}
 	}

@@ -3,6 +3,7 @@ package page
 import (
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
@@ -61,6 +62,22 @@ func (v History) Pager() pager {
 // actionWords are what people call what was done.
 var actionWords = map[string]string{
 	history.PromoteAction: "promoted", "rollback": "rolled back", "hold": "held", "release": "released", "approve": "approved", "freeze": "froze",
+}
+
+// pastTenses are the past tenses of the verbs with which the titles of commits begin.
+var pastTenses = map[string]string{
+	"Adopt": "adopted", "Approve": "approved", "Clone": "cloned", "Connect": "connected", "End": "ended", "Freeze": "froze", "Hold": "held", "Let": "let", "Promote": "promoted",
+	"Release": "released", "Renew": "renewed", "Retire": "retired", "Roll": "rolled",
+}
+
+// pastTense returns what the title of a commit asks for as something that was done.
+func pastTense(title string) string {
+	verb, rest, _ := strings.Cut(title, " ")
+	past := pastTenses[verb]
+	if past == "" {
+		return title
+	}
+	return past + " " + rest
 }
 
 // actionText returns what people call what was done.

@@ -19,7 +19,7 @@ func splitLines(text string) []string {
 }
 
 // NeedLevers returns what the reader may do about what an environment needs.
-func (v overviewView) NeedLevers(n answer.Need) []LeverLink {
+func (v overviewView) NeedLevers(n needView) []LeverLink {
 	helps := []string{"approve"}
 	if n.State.Tone == answer.Bad {
 		helps = []string{"rollback", "hold"}

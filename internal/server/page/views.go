@@ -54,7 +54,16 @@ func newView(of any, f Frame) (name, title string, view any) {
 }
 
 // Missing is the page of what there is not.
-type Missing struct{ Error, Hint string }
+type Missing struct {
+	Error, Hint string
+	// List is the path of the page that lists those that there are; "" if there is none.
+	List string
+	// Nearest is what was probably meant, and NearestPath the path of its page; "" for nothing.
+	Nearest, NearestPath string
+}
+
+// ListName returns what the pages of a list are called.
+func (m Missing) ListName() string { return strings.ReplaceAll(m.List, "-", " ") }
 
 // Problems is the page of problems: the answer, and how it was asked for.
 type Problems struct {
@@ -131,39 +140,6 @@ func newListPager(name string, page, total int, asked url.Values) pager {
 		asked.Set("page", strconv.Itoa(page))
 		return name + "?" + asked.Encode()
 	})
-}
-
-// overviewView is the data of overview.html.
-type overviewView struct {
-	answer.Overview
-	// Graph is the picture of the order of promotion; nil where a list says as much.
-	Graph *graphView
-	// Recent are the last promotions.
-	Recent []answer.Environment
-	// Levers are what the reader may do, by environment.
-	Levers map[string][]LeverLink
-}
-
-// maxRecent is how many of the last promotions are shown, and maxDrawn how many environments are drawn.
-const maxRecent, maxDrawn = 5, 60
-
-func newOverviewView(a answer.Overview, f Frame) overviewView {
-	v := overviewView{Overview: a, Levers: f.Levers}
-	var promoted []answer.Environment
-	for _, e := range a.Environments {
-		if e.Promoted {
-			promoted = append(promoted, e)
-		}
-		if e.Promoted && e.Commit != nil && !e.Since.IsZero() {
-			v.Recent = append(v.Recent, e)
-		}
-	}
-	slices.SortStableFunc(v.Recent, func(a, b answer.Environment) int { return b.Since.Compare(a.Since) })
-	v.Recent = v.Recent[:min(len(v.Recent), maxRecent)]
-	if len(promoted) > 1 && len(promoted) <= maxDrawn {
-		v.Graph = newGraphView(promoted)
-	}
-	return v
 }
 
 // graphView is the picture of environments, with their words.

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
@@ -37,15 +36,6 @@ func findFleetAnswer(src answer.Source, parts []string, query url.Values) found 
 		return found{one, http.StatusOK, ""}
 	}
 	return answerMissing(NothingHere, "")
-}
-
-// missingName returns that there is nothing of a name.
-func answerUnknown(kind, name string, known []string, list string) found {
-	hint := problem.DidYouMean(name, known)
-	if hint == "" {
-		hint = api + "/" + list + " lists those that there are"
-	}
-	return answerMissing(fmt.Sprintf("there is no %s %q", kind, name), hint)
 }
 
 // assignedPages are the first parts of the paths of pages that say how clusters stand to what is assigned.

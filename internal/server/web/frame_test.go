@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -45,12 +46,61 @@ func TestUnasked(t *testing.T) {
 		t.Errorf("an explanation does not lead to its JSON:\n%s", body)
 	}
 	for path, want := range map[string]string{
-		"/environments/pord":  `There is no environment &#34;pord&#34;. Did you mean &#34;prod&#34;?</p>`,
-		"/commits/zz":         `Commit &#34;zz&#34; is not among the newest of the base. Ask fairlead explain promotion about older ones.`,
-		"/diff?from=x&to=dev": `There is no environment &#34;x&#34;.`,
+		"/environments/pord":   `There is no environment &#34;pord&#34;. Did you mean <a href="../environments/prod"><bdi>prod</bdi></a>?</p>`,
+		"/environments/zzzzzz": `There is no environment &#34;zzzzzz&#34;. <a href="../environments">All environments</a></p>`,
+		"/workloads/zzzzzz":    `There is no workload &#34;zzzzzz&#34;. <a href="../workloads">All workloads</a></p>`,
+		"/commits/zz":          `Commit &#34;zz&#34; is not among the newest of the base. Ask fairlead explain promotion about older ones.`,
+		"/diff?from=x&to=dev":  `There is no environment &#34;x&#34;.`,
 	} {
 		if body := ask(h, http.MethodGet, path).Body.String(); !strings.Contains(body, want) {
 			t.Errorf("%s does not say %s:\n%s", path, want, body)
 		}
+	}
+}
+
+// TestNothingHere: an address that no page has is a page for people, which names the one that was probably
+// meant, and JSON for programs; neither names an address of the other.
+func TestNothingHere(t *testing.T) {
+	h := open(fleet())
+	askAs := func(path, accept string) string {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set("Accept", accept)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != http.StatusNotFound {
+			t.Errorf("%s answers %d", path, w.Code)
+		}
+		return w.Body.String()
+	}
+	people := askAs("/problms/x", "text/html,*/*;q=0.8")
+	if !strings.Contains(people, `There is nothing at this address. Did you mean <a href="../problems"><bdi>problems</bdi></a>?`) || strings.Contains(mainOf(people), "/api/") {
+		t.Errorf("people read\n%s", mainOf(people))
+	}
+	checkMarkup(t, "an address without a page", askAs("/%3Cscript%3Ealert(1)%3C/script%3E", "text/html"))
+	for _, program := range []string{askAs("/problms", "*/*"), askAs("/api/v1/problms", "text/html")} {
+		if !strings.HasPrefix(program, "{") || !strings.Contains(program, NothingHere) {
+			t.Errorf("a program reads\n%s", program)
+		}
+	}
+}
+
+// TestReasonOnce: a long reason stands once on the overview, also where several environments need the same, and
+// where others wait for them.
+func TestReasonOnce(t *testing.T) {
+	const cause = "couldn't find remote ref mastre of https://git.example.com/hello, which is what two manifests of the workload name"
+	store := &status.Store{}
+	for _, name := range []string{"dev", "test"} {
+		store.SetEnvironment(status.Environment{Name: name, State: status.Failed, Reason: "mend: " + cause, Error: cause})
+	}
+	store.SetEnvironment(status.Environment{Name: "stage", State: status.Waiting, Reason: "waits: 49b1e17 failed in dev: " + cause})
+	store.SetRemotes([]status.Remote{{URL: "https://git.example.com/hello", Error: cause}})
+	body := mainOf(ask(open(store), http.MethodGet, "/").Body.String())
+	if n := strings.Count(body, "remote ref mastre"); n != 1 || !strings.Contains(body, "waits: 49b1e17 failed in dev: see above") || !strings.Contains(body, "Needs a person (3)") {
+		t.Errorf("the reason stands %d times on\n%s", n, body)
+	}
+	store.SetRemotes([]status.Remote{{URL: "https://git.example.com/other", Error: cause}, {URL: "https://git.example.com/third", Error: "401"}})
+	body = mainOf(ask(open(store), http.MethodGet, "/").Body.String())
+	if !strings.Contains(body, "git.example.com/third: 401") || !strings.Contains(body, "git.example.com/other") {
+		t.Errorf("what else fails is not on\n%s", body)
 	}
 }

@@ -155,7 +155,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		targets := []string{path}
 		switch path {
 		case "/environments/{name}":
-			targets = []string{"/environments/prod", "/environments/stage", "/environments/east", "/environments/test", "/environments/none"}
+			targets = []string{"/environments/prod", "/environments/stage", "/environments/east", "/environments/test", "/environments/pord"}
 		case "/environments/{name}/pulls/{number}":
 			targets = []string{"/environments/stage/pulls/12", "/environments/stage/pulls/1"}
 		case "/commits/{commit}":
@@ -163,7 +163,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		case "/fleet":
 			targets = []string{"/fleet", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?env=later"}
 		case "/workloads/{workload}":
-			targets = []string{"/workloads/checkout", "/workloads/jobs", "/workloads/none"}
+			targets = []string{"/workloads/checkout", "/workloads/jobs", "/workloads/none", "/workloads/chekout"}
 		case "/assignments/{environment}/{clusterType}/{target}":
 			targets = []string{"/assignments/prod/large/checkout", "/assignments/dev/large/checkout", "/assignments/prod/small/search", "/assignments/prod/none/search"}
 		case "/search":

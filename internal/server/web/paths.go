@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
@@ -106,11 +105,7 @@ func findEnvironment(src answer.Source, name string) found {
 	if ok {
 		return found{one, http.StatusOK, ""}
 	}
-	hint := problem.DidYouMean(name, src.Names())
-	if hint == "" {
-		hint = "/api/v1/environments lists those that there are"
-	}
-	return answerMissing(fmt.Sprintf("there is no environment %q", name), hint)
+	return answerUnknown("environment", name, src.Names(), "environments")
 }
 
 // findPull returns what a pull request changes. A page links to it while it is open.
@@ -155,8 +150,7 @@ func searchNames(src answer.Source, text string) found {
 
 // newPage returns the page of an answer: with how it was asked for, where it can be asked in several ways.
 func newPage(of any, names []string, path string, query url.Values) any {
-	refusal, _ := of.(errorAnswer)
-	missing := page.Missing{Error: refusal.Error, Hint: refusal.Hint}
+	missing := newMissing(of)
 	switch path {
 	case explainPath:
 		explanation, _ := of.(answer.Explanation)
@@ -179,7 +173,7 @@ func newPage(of any, names []string, path string, query url.Values) any {
 		return page.Fleet{Fleet: a, Filter: page.ParseFleetFilter(query), Environments: names}
 	case answer.Workloads:
 		return page.Workloads{Workloads: a, Filter: page.ParseWorkloadFilter(query)}
-	case errorAnswer:
+	case errorAnswer, missingAnswer:
 		return missing
 	}
 	return of

@@ -86,7 +86,7 @@ func New(o Options) http.Handler {
 	for path, allowed := range methods {
 		mux.Handle(path, s.methodNotAllowed(allowed)) // all methods that no other line is about
 	}
-	mux.HandleFunc("/", s.refuse(http.StatusNotFound, NothingHere, "/api/v1/openapi.json says what there is"))
+	mux.HandleFunc("/", s.serveNothing)
 	sameOrigin := http.NewCrossOriginProtection() // so that other sites cannot make a browser wake us
 	sameOrigin.SetDenyHandler(s.refuse(http.StatusForbidden, "a page of another site sent this request", "send it from a program, or from a page of this address"))
 	for _, authenticated := range []string{webhooks, clusterReports, agentapi.Path} { // a browser holds no secret of theirs

@@ -72,7 +72,7 @@ func Start(t *testing.T) *Browser {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()))
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profileOf(t)))
 	allocated, stop := chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(stop)
 	first, closeFirst := chromedp.NewContext(allocated)
@@ -90,6 +90,29 @@ func Start(t *testing.T) *Browser {
 		}
 		return tab{run, load}, closeWindow
 	}}
+}
+
+// profileOf returns a folder for what the browser remembers. Its processes may write there for a moment after
+// the browser has ended.
+func profileOf(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "fairlead-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+			err := os.RemoveAll(dir)
+			if err == nil {
+				return
+			}
+			if time.Now().After(end) {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	return dir
 }
 
 // Open opens a window. What is on its console at the end fails the test.

@@ -138,6 +138,17 @@ func (v *visit) answers(text string) {
 	}
 }
 
+// answersAll checks that the page says more, whatever spaces are between its words.
+func (w *Window) answersAll(texts ...string) {
+	w.t.Helper()
+	shown := strings.Join(strings.Fields(w.Text("main")), " ")
+	for _, text := range texts {
+		if !strings.Contains(shown, text) {
+			w.t.Errorf("%q is not on the page %s:\n%s", text, w.Address(), shown)
+		}
+	}
+}
+
 // TestDemo: a newcomer finds the answers to the questions that people ask most on the pages of the demo,
 // without script, with two clicks each at most; each link of the pages leads to a page.
 func TestDemo(t *testing.T) {
@@ -155,6 +166,8 @@ func TestDemo(t *testing.T) {
 	w.ask(root, "4: what failed?").click(`nav a[href="./problems"]`).answers("couldn't find remote ref")
 	w.ask(root, "5: what runs where?").click(`nav a[href="./fleet"]`).answers("hello")
 	w.ask(root, "7: what is different between stage and prod?").click(`main a[href="./environments/prod"]`).click(`main a[href="../diff?from=stage&to=prod"]`).answers("GREETING: moin → welcome")
+	w.ask(root, "9: who did what, when and why?").click(`nav a[href="./history"]`).answers("the sale ends on Monday")
+	w.answersAll("Demo held prod", "Fairlead promoted prod from", "2026", "after: ")
 	explained := w.ask(root, "8: why has it this value?").click(`main a[href="./environments/prod"]`)
 	explained.clicks++
 	explained.Submit(`main input[name="q"]`, "cloud/hello-web")

@@ -138,12 +138,26 @@ func followChanges(t *testing.T, w *Window, root string, store *status.Store) {
 	setFleet(store)
 }
 
-// checkWidth checks that a page does not scroll sideways.
+// menuOutside returns how far the menu of more pages, when it is open, is outside of the window.
+const menuOutside = `(() => {
+	const menu = document.querySelector("nav .more");
+	menu.open = true;
+	const box = menu.querySelector("ul").getBoundingClientRect();
+	menu.open = false;
+	return Math.max(0, -box.left, box.right - innerWidth);
+})()`
+
+// checkWidth checks that a page does not scroll sideways, and that its menu is within the window.
 func checkWidth(t *testing.T, w *Window, width int, path string) {
 	t.Helper()
 	var wider int
 	w.Ask(fmt.Sprintf("document.documentElement.scrollWidth - %d", width), &wider)
 	if wider > 0 {
 		t.Errorf("%s is %d pixels too wide", path, wider)
+	}
+	var outside float64
+	w.Ask(menuOutside, &outside)
+	if outside > 0 {
+		t.Errorf("on %s the menu is %v pixels outside of the window", path, outside)
 	}
 }

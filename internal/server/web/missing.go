@@ -1,0 +1,61 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/server/page"
+)
+
+// missingAnswer is the answer of a name that nothing has, where a list has those that there are.
+type missingAnswer struct {
+	errorAnswer
+	// List is the path of the list below /api/v1, which is also that of its page, and Nearest what was probably
+	// meant in it.
+	List    string `json:"list,omitempty"`
+	Nearest string `json:"nearest,omitempty"`
+}
+
+// answerUnknown returns that there is nothing of a name in a list.
+func answerUnknown(kind, name string, known []string, list string) found {
+	nearest := problem.FindNearest(name, known)
+	hint := cmp.Or(problem.DidYouMean(name, known), api+"/"+list+" lists those that there are")
+	return found{missingAnswer{errorAnswer{fmt.Sprintf("there is no %s %q", kind, name), hint}, list, nearest}, http.StatusNotFound, ""}
+}
+
+// newMissing returns the page of what there is not.
+func newMissing(of any) page.Missing {
+	switch a := of.(type) {
+	case missingAnswer:
+		missing := page.Missing{Error: a.Error, List: a.List}
+		if a.Nearest != "" {
+			missing.Nearest, missing.NearestPath = a.Nearest, strings.TrimPrefix(a.List+"/"+url.PathEscape(a.Nearest), "/")
+		}
+		return missing
+	case errorAnswer:
+		return page.Missing{Error: a.Error, Hint: a.Hint}
+	}
+	return page.Missing{}
+}
+
+// serveNothing answers an address that no route has: people with a page.
+func (s *site) serveNothing(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet || isForProgram(r.URL.Path) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		s.refuse(http.StatusNotFound, NothingHere, "/api/v1/openapi.json says what there is")(w, r)
+		return
+	}
+	var names []string
+	for _, p := range pagePaths {
+		name, rest, _ := strings.Cut(strings.Trim(p.page, "/"), "/")
+		if rest == "" && !strings.HasPrefix(name, "{") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	first, _, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/")
+	s.writePage(w, r, http.StatusNotFound, newMissing(missingAnswer{errorAnswer{NothingHere, ""}, "", problem.FindNearest(first, names)}))
+}
