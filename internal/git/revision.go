@@ -288,23 +288,57 @@ func (r *Repository) Commit(id string) (CommitInfo, error) {
 	return info, nil
 }
 
-// maxHistory bounds the commits that Contains and MergeBase read.
+// maxHistory bounds the commits that Contains, IsInHistory and MergeBase read.
 const maxHistory = 100_000
 
 // Contains reports whether ancestor is commit or one of its ancestors.
 func (r *Repository) Contains(commit, ancestor string) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	want := plumbing.NewHash(ancestor)
-	seen, next := map[plumbing.Hash]bool{}, []plumbing.Hash{plumbing.NewHash(commit)}
-	for len(next) > 0 && len(seen) < maxHistory {
+	return r.findAncestor([]plumbing.Hash{plumbing.NewHash(commit)}, plumbing.NewHash(ancestor), false)
+}
+
+// IsInHistory reports whether a commit is in the history of a branch or a tag. A commit that was
+// removed from it is still in a mirror for a while, and a server may delete it at any time. It is also
+// true where only a part of the history can be read.
+func (r *Repository) IsInHistory(commit string) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tagsUsed = true
+	refs, err := r.store.HashReferences()
+	if err != nil {
+		return false, fmt.Errorf("read the references of %s: %w", r.location, err)
+	}
+	var heads []plumbing.Hash
+	for name, id := range refs {
+		if !name.IsBranch() && !name.IsTag() && !name.IsRemote() {
+			continue
+		}
+		if head, err := r.peelToCommit(id); err == nil { // a tag may be of something else
+			heads = append(heads, head)
+		}
+	}
+	found, err := r.findAncestor(heads, plumbing.NewHash(commit), true)
+	if errors.Is(err, plumbing.ErrObjectNotFound) && r.fetchCommand() != "" {
+		return true, nil
+	}
+	return found, err
+}
+
+// findAncestor reports whether a commit is one of some others or of their ancestors. unread is the
+// answer where there are more commits than are read.
+func (r *Repository) findAncestor(next []plumbing.Hash, want plumbing.Hash, unread bool) (bool, error) {
+	seen := map[plumbing.Hash]bool{}
+	for len(next) > 0 {
 		id := next[0]
 		next = next[1:]
-		if id == want {
+		switch {
+		case id == want:
 			return true, nil
-		}
-		if seen[id] {
+		case seen[id]:
 			continue
+		case len(seen) == maxHistory:
+			return unread, nil
 		}
 		seen[id] = true
 		c, err := object.GetCommit(r.store, id)

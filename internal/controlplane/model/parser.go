@@ -98,6 +98,7 @@ type References struct {
 	Registrations []*Registration
 	HasStacks     bool // or Teams, which name stacks
 	HasModules    bool // of clusters
+	HasManifests  bool // of clusters
 	// Problems are those of the layer by itself. [Parser.Parse] reports them too.
 	Problems problem.List
 }
@@ -106,7 +107,7 @@ type References struct {
 // others.
 func (p *Parser) Scan(env string, l Layer) References {
 	c := p.readLayer(env, l)
-	return References{c.environments, c.baseRepos, c.registrations, len(c.stacks.List)+len(c.stacks.Teams) > 0, len(c.clusters.modules) > 0, c.problems}
+	return References{c.environments, c.baseRepos, c.registrations, len(c.stacks.List)+len(c.stacks.Teams) > 0, len(c.clusters.modules) > 0, len(c.clusters.manifests) > 0, c.problems}
 }
 
 // Parse returns the model of environment env; see the function [Parse].

@@ -2,11 +2,13 @@ package loop_test
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 const inputManifestText = `apiVersion: claudie.io/v1beta1
@@ -89,5 +91,59 @@ func TestEditedLock(t *testing.T) {
 	w.merge("dev")
 	if now := w.below("dev", path.Dir(lock))[path.Base(lock)]; now != written {
 		t.Errorf("the lock is\n%s\nwant\n%s", now, written)
+	}
+}
+
+// TestTemplateGone: when a commit of Claudie's templates leaves its repository, the environment stops with
+// a problem, also for a daemon that begins anew, and what was rendered stays as it is. When it is back the
+// environment goes on.
+func TestTemplateGone(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.server.Create("templates")
+	templates := w.server.Work(t, "templates")
+	templates.Switch("main")
+	templates.Write("a.tpl", "a\n")
+	commit := templates.Commit("templates")
+	templates.Push("main")
+	tag := func(args ...string) {
+		gittest.Git(t, w.server.Dir("templates"), append([]string{"tag"}, args...)...)
+	}
+	tag("v0.12.0", commit)
+	w.more += "map: {\"https://github.com/berops/claudie-config\": \"" + w.server.URL("templates") + "\"}\n"
+	const reference = `apiVersion: claudie.io/v1beta1
+kind: TemplateGitReference
+metadata: {name: pinned, namespace: claudie}
+spec:
+  endpoint: {url: github.com/berops/claudie-config, protocol: https}
+  commit: v0.12.0
+  paths: {terraformer: a, playbooks: b, configLb: c, configK8s: d, manifestsK8s: e}
+`
+	d := w.begin(w.data)
+	w.commitNow("dev", "clusters", map[string]string{
+		"clusters/templates.yaml": reference,
+		"clusters/edge.yaml":      strings.Replace(inputManifestText, "namespace: fleet}}", "namespace: fleet}, templatesRef: {name: pinned, namespace: claudie}}", 1),
+	})
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	files := w.below("dev", "clusters")
+
+	tag("--delete", "v0.12.0")
+	w.edit("dev", "clusters/edge.yaml", "count: 3", "count: 5")
+	d.cycle()
+	const gone = "v0.12.0 is not in the repository https://github.com/berops/claudie-config"
+	d.wantProblem("dev", gone)
+	d = w.begin(t.TempDir()) // it remembers nothing
+	d.cycle()
+	d.wantProblem("dev", gone)
+	if now := w.below("dev", "clusters"); len(w.openOf("dev")) > 0 || !maps.Equal(now, files) {
+		t.Errorf("the output changes: %v", now)
+	}
+
+	tag("v0.12.0", commit)
+	d.cycle()
+	w.merge("dev")
+	if manifest := w.below("dev", "clusters/claudie/fleet-edge/20-inputmanifest")["input-manifest.yaml"]; !strings.Contains(manifest, "count: 5") {
+		t.Errorf("it does not go on: %s", manifest)
 	}
 }

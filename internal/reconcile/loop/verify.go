@@ -10,10 +10,11 @@ import (
 
 // verifyRendering renders an environment from nothing, once in a while, and compares: what is
 // remembered must not change what comes out. If it does, the environment stops, and is
-// rendered from nothing next time.
+// rendered from nothing next time. An environment that a problem stops has nothing to compare: the
+// problem may be of a repository that nothing is rendered from.
 func (l *Loop) verifyRendering(ctx context.Context, e *environment) error {
 	r := e.attempt.rendered
-	if e.unreachable != nil || r.Tree.ID() == e.verified || !l.options.Settings.ShouldVerify(l.options.Random()) {
+	if e.unreachable != nil || r.Problems.StopsEnvironment() || r.Tree.ID() == e.verified || !l.options.Settings.ShouldVerify(l.options.Random()) {
 		return nil
 	}
 	fresh, err := source.Open(ctx, l.sourceOptions())

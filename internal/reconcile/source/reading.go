@@ -59,7 +59,10 @@ func (r *reading) readLayers(ctx context.Context) error {
 	if err := r.readWorkloads(ctx); err != nil {
 		return err
 	}
-	return r.readStacks(ctx)
+	if err := r.readStacks(ctx); err != nil {
+		return err
+	}
+	return r.checkTemplates(ctx)
 }
 
 // reading is one call of ReadAt.
