@@ -23,8 +23,9 @@ func newApprove(a *app) *cobra.Command {
 		Short:   "Approve a commit, or removals, for an environment",
 		Long: `Approve writes an object of kind Approval to the branch of an environment, in a commit of
 yours: whose yes it is, is who the commit's author is. Without COMMIT it is for the commit
-that the environment waits for. Git believes what an author says of himself; where that is
-not enough, let people approve pull requests.
+that the environment waits for. Git believes what an author says of himself. A gate with
+trusted: true counts reviews of pull requests, and commits that are signed: --sign-key
+signs the commit with your key, which the settings of the daemon name.
 
 With --removals it approves a change of the environment's output that exceeds its limits,
 so that it is merged as any other: the one that is named as the pull request of the output
@@ -67,6 +68,7 @@ its pull request is merged.`,
 	c.Flags().BoolVar(&removals, "removals", false, "approve a change of the output that exceeds the environment's limits")
 	c.Flags().BoolVar(&ahead, "ahead", false, "with --removals: approve a change that a preview names, before it waits")
 	cc.addURLFlag(c)
+	c.Flags().StringVar(&cc.signKey, "sign-key", "", "sign the commit with the private key in a `FILE`, of SSH or OpenPGP; "+signPassphraseVariable+" has its passphrase")
 	cc.addActionFlags(c, "")
 	return c
 }

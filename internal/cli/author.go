@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/git/sign"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
@@ -80,3 +81,22 @@ func (cc *commandContext) openForge(remote *git.Remote, place string, who git.Si
 
 // pullText returns the URL of a pull request, or its number.
 func pullText(p actions.Pull) string { return cmp.Or(p.URL, fmt.Sprint(p.Number)) }
+
+// signPassphraseVariable has the passphrase of the key of --sign-key.
+const signPassphraseVariable = "FAIRLEAD_SIGN_PASSPHRASE"
+
+// readSignKey returns what signs commits with the private key in a file; nil for no file.
+func readSignKey(file string) (git.Signer, error) {
+	if file == "" {
+		return nil, nil
+	}
+	key, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the key of --sign-key: %w", err)
+	}
+	parse := sign.SSH
+	if strings.Contains(string(key), "BEGIN PGP") {
+		parse = sign.GPG
+	}
+	return parse(key, os.Getenv(signPassphraseVariable))
+}

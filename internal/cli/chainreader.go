@@ -189,9 +189,16 @@ func (cc *commandContext) newObserver(ctx context.Context) (observer, error) {
 	}
 	settings := *cc.settings
 	settings.Write, settings.DataDir, settings.Signing = false, cacheFolder("look", giturl.FolderName(cc.controlPlane)), nil
+	keys, err := loop.NewTrustedKeys(cc.settings)
+	if err != nil { // the private key is where the daemon is
+		keys, err = loop.NewTrustedKeys(&settings)
+	}
+	if err != nil {
+		return observer{}, err
+	}
 	o := observer{settings: &settings, store: &status.Store{}, stderr: cc.app.stderr, isWriting: cc.settings.Write, progress: &atomic.Pointer[display.Progress]{}}
-	options := loop.Options{Settings: &settings, Store: o.store, Now: cc.now, Progress: o.showStep}
-	err := cc.readReports(ctx, &options)
+	options := loop.Options{Settings: &settings, Store: o.store, Now: cc.now, Progress: o.showStep, TrustedKeys: &keys}
+	err = cc.readReports(ctx, &options)
 	if err != nil {
 		fmt.Fprintf(cc.app.stderr, "fairlead: warning: %v\n", err)
 	}

@@ -33,6 +33,7 @@ type commandContext struct {
 	daemonURL                      string // of a daemon
 	reason                         string
 	author                         string
+	signKey                        string // the file of a private key
 	propose                        bool
 	now                            func() time.Time
 	// ticks returns the times at which to look again, and a function that ends them.
@@ -163,6 +164,11 @@ func (cc *commandContext) actionOptions(who git.Signature) (actions.Options, err
 	if cc.settings != nil {
 		o.BaseBranch, o.Map, o.Next, o.Prefix = cc.settings.ControlPlane.Branch, cc.settings.Map, cc.settings.NextEnvironment, cc.settings.Output.BranchPrefix
 		o.Rendering.PublishMissing = cc.settings.MissingValues == "publish"
+	}
+	var err error
+	o.Sign, err = readSignKey(cc.signKey)
+	if err != nil {
+		return o, err
 	}
 	if cc.propose {
 		o.Forge = func(remote *git.Remote, place string) (forge.Forge, error) { return cc.openForge(remote, place, who) }

@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/gitname"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/git/sign"
 )
 
 // checker validates the values, fills in defaults, and makes paths absolute.
@@ -69,6 +70,7 @@ func (c *checker) checkSettings(s *Settings) {
 		c.checkOneOf("merge."+name, s.Merge[name], "manual", "when-green", "direct")
 	}
 	c.checkSigning(s.Signing)
+	c.checkTrustedSigners(&s.TrustedSigners)
 	c.checkIdentity("author.name", s.Author.Name)
 	c.checkIdentity("author.email", s.Author.Email)
 	c.checkWebhooks(s)
@@ -312,6 +314,28 @@ func (c *checker) checkSigning(s *Signing) {
 		if key != nil {
 			c.checkSecret(path+".key", &key.Key)
 			c.checkSecret(path+".passphrase", key.Passphrase)
+		}
+	}
+}
+
+func (c *checker) checkTrustedSigners(t *TrustedSigners) {
+	var keys sign.Keys
+	for _, of := range []struct {
+		path string
+		file *string
+		add  func([]byte) error
+	}{{"trustedSigners.ssh", &t.SSH, keys.AddAllowedSigners}, {"trustedSigners.gpg", &t.GPG, keys.AddGPG}} {
+		if *of.file == "" || c.isBroken(of.path) || !c.resolvePath(of.path, of.file) {
+			continue
+		}
+		text, err := os.ReadFile(*of.file)
+		if err != nil {
+			c.reportUnreadable(of.path, *of.file, err)
+			continue
+		}
+		err = of.add(text)
+		if err != nil {
+			c.addProblem(of.path, "ssh-keygen(1) describes the format of ssh under ALLOWED SIGNERS; gpg --armor --export writes that of gpg", "%s: %v", *of.file, err)
 		}
 	}
 }

@@ -57,7 +57,9 @@ type Settings struct {
 	Map map[string]string `yaml:"map"`
 	// Signing is nil if commits are not signed.
 	Signing *Signing `yaml:"signing"`
-	Author  Author   `yaml:"author"`
+	// TrustedSigners are the people whose signed commits count as approvals that can be trusted.
+	TrustedSigners TrustedSigners `yaml:"trustedSigners"`
+	Author         Author         `yaml:"author"`
 	// Webhooks are the senders that may wake Fairlead or report what clusters run.
 	Webhooks Webhooks `yaml:"webhooks"`
 	// Ledger is about what is kept of the reports of clusters.
@@ -171,6 +173,14 @@ type SigningKey struct {
 	Key SecretRef `yaml:"key" required:"key: {file: signing_key}"`
 	// Passphrase is that of Key; nil if it has none.
 	Passphrase *SecretRef `yaml:"passphrase"`
+}
+
+// TrustedSigners are files with public keys. Each is an absolute path, or "" for none.
+type TrustedSigners struct {
+	// SSH has lines as in ALLOWED SIGNERS of ssh-keygen(1).
+	SSH string `yaml:"ssh"`
+	// GPG has armored OpenPGP keys.
+	GPG string `yaml:"gpg"`
 }
 
 // Author is the author and committer of commits.

@@ -2,9 +2,6 @@ package git_test
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	"crypto/rand"
-	"encoding/pem"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +9,6 @@ import (
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
-	"golang.org/x/crypto/ssh"
 
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/sign"
@@ -21,25 +17,14 @@ import (
 
 // TestSSHSigner has Git itself check the signature.
 func TestSSHSigner(t *testing.T) {
-	public, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	block, err := ssh.MarshalPrivateKey(private, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := sign.SSH(pem.EncodeToMemory(block), "")
+	private, public := gittest.NewSSHKey(t)
+	made, err := sign.SSH(private, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir, id := signedCommit(t, made)
-	key, err := ssh.NewPublicKey(public)
-	if err != nil {
-		t.Fatal(err)
-	}
 	allowed := filepath.Join(t.TempDir(), "allowed")
-	if err := os.WriteFile(allowed, append([]byte("fairlead@localhost "), ssh.MarshalAuthorizedKey(key)...), 0o600); err != nil {
+	if err := os.WriteFile(allowed, []byte("fairlead@localhost "+public+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	gittest.Git(t, dir, "-c", "gpg.format=ssh", "-c", "gpg.ssh.allowedSignersFile="+allowed, "verify-commit", id)

@@ -1,7 +1,8 @@
-// Package sign makes the signatures of commits with SSH and OpenPGP keys.
+// Package sign makes and checks the signatures of commits with SSH and OpenPGP keys.
 //
 // What the package keeps true: the same text and time have the same signature, so that the id
-// of a commit is a function of its content; a key that cannot do that is refused.
+// of a commit is a function of its content; a key that cannot do that is refused; a signature
+// counts for the address that its key is registered for, and for no other one.
 package sign
 
 import (
@@ -26,12 +27,9 @@ type Signer = func(text []byte, when time.Time) (string, error)
 // SSH returns a Signer for an SSH private key (PEM), as Git signs with gpg.format = ssh.
 // It refuses keys whose signatures differ each time.
 func SSH(key []byte, passphrase string) (Signer, error) {
-	signer, err := ssh.ParsePrivateKey(key)
-	if passphrase != "" {
-		signer, err = ssh.ParsePrivateKeyWithPassphrase(key, []byte(passphrase))
-	}
+	signer, err := parseSSH(key, passphrase)
 	if err != nil {
-		return nil, fmt.Errorf("read the SSH key: %w", err)
+		return nil, err
 	}
 	algorithm := signer.PublicKey().Type()
 	switch algorithm {
@@ -47,13 +45,23 @@ func SSH(key []byte, passphrase string) (Signer, error) {
 	}
 	return func(text []byte, _ time.Time) (string, error) {
 		sum := sha512.Sum512(text)
-		signed := append([]byte(sshMagic), ssh.Marshal(struct{ Namespace, Reserved, Hash, Sum string }{sshNamespace, "", sshHash, string(sum[:])})...)
-		signature, err := withAlgorithm.SignWithAlgorithm(rand.Reader, signed, algorithm)
+		signature, err := withAlgorithm.SignWithAlgorithm(rand.Reader, signedText(sshHash, sum[:]), algorithm)
 		if err != nil {
 			return "", err
 		}
 		return armorSignature(signer.PublicKey(), signature), nil
 	}, nil
+}
+
+func parseSSH(key []byte, passphrase string) (ssh.Signer, error) {
+	signer, err := ssh.ParsePrivateKey(key)
+	if passphrase != "" {
+		signer, err = ssh.ParsePrivateKeyWithPassphrase(key, []byte(passphrase))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the SSH key: %w", err)
+	}
+	return signer, nil
 }
 
 // The format of an SSH signature is in PROTOCOL.sshsig of OpenSSH.
@@ -66,17 +74,14 @@ const (
 )
 
 func armorSignature(key ssh.PublicKey, signature *ssh.Signature) string {
-	blob := append([]byte(sshMagic), ssh.Marshal(struct {
-		Version                                   uint32
-		Key, Namespace, Reserved, Hash, Signature string
-	}{sshVersion, string(key.Marshal()), sshNamespace, "", sshHash, string(ssh.Marshal(signature))})...)
+	blob := append([]byte(sshMagic), ssh.Marshal(sshEnvelope{sshVersion, string(key.Marshal()), sshNamespace, "", sshHash, string(ssh.Marshal(signature))})...)
 	text := base64.StdEncoding.EncodeToString(blob)
 	var b strings.Builder
-	b.WriteString("-----BEGIN SSH SIGNATURE-----\n")
+	b.WriteString(sshBegin + "\n")
 	for line := range slices.Chunk([]byte(text), armourWidth) {
 		b.WriteString(string(line) + "\n")
 	}
-	return b.String() + "-----END SSH SIGNATURE-----\n"
+	return b.String() + sshEnd + "\n"
 }
 
 // GPG returns a Signer for the first private key of an armored OpenPGP key.

@@ -17,6 +17,7 @@ type approvalSpec struct {
 	Count    int      `yaml:"count"`
 	By       []string `yaml:"by"`
 	Distinct bool     `yaml:"distinct"`
+	Trusted  bool     `yaml:"trusted"`
 }
 
 // teamPrefix begins the teams among those who may approve.
@@ -28,12 +29,13 @@ type approvalGate struct {
 	count         int
 	people, teams []string // who may; both empty: anyone
 	distinct      bool     // authors may not approve
+	trusted       bool     // what is only written in Git does not count
 }
 
 func newApprovalGate(spec model.GateSpec) (Gate, problem.List) {
 	s := approvalSpec{Count: 1}
 	problems := spec.Decode(&s)
-	g := approvalGate{gateName: gateNameOf(spec), count: s.Count, distinct: s.Distinct}
+	g := approvalGate{gateName: gateNameOf(spec), count: s.Count, distinct: s.Distinct, trusted: s.Trusted}
 	for _, who := range s.By {
 		team, ok := strings.CutPrefix(who, teamPrefix)
 		switch {
@@ -56,6 +58,13 @@ func newApprovalGate(spec model.GateSpec) (Gate, problem.List) {
 			text.Count(s.Count, "approval"), text.Join(g.people, " and ")))
 	}
 	return g, problems
+}
+
+// NeedsTrust reports whether a gate counts only approvals that can be trusted.
+func NeedsTrust(spec model.GateSpec) bool {
+	g, _ := New(spec)
+	a, isApproval := g.(approvalGate)
+	return isApproval && a.trusted
 }
 
 // Needs returns the approvals, and the members of the teams.
@@ -158,6 +167,8 @@ func (g approvalGate) refusalReason(a Approval, f Facts) string {
 	switch {
 	case a.Refused != "":
 		return "the approval of " + who + " " + a.Refused
+	case g.trusted && a.Distrusted != "":
+		return "the approval of " + who + " " + a.Distrusted
 	case !g.mayApprove(who, f):
 		return who + " may not approve"
 	case g.distinct && len(f.Authors) == 0:

@@ -139,6 +139,9 @@ type Approval struct {
 	Commit string
 	// Refused is why the forge does not count it, as in "is of an older commit"; "" if it does.
 	Refused string
+	// Distrusted is why it may be another person's, as in "is in a commit without a signature"; "" if
+	// a forge or a signature says whose it is.
+	Distrusted string
 }
 
 // Outcome is the state of a commit status or of a run.

@@ -176,6 +176,11 @@ func TestApproval(t *testing.T) {
 			f.Approvals = append(f.Approvals, Approval{Approver: name, Location: "approvals/stage.yaml"})
 		}
 	}
+	distrusted := func(name string) func(*Facts) {
+		return func(f *Facts) {
+			f.Approvals = append(f.Approvals, Approval{Approver: name, Distrusted: "is in a commit without a signature"})
+		}
+	}
 	team := func(f *Facts) { f.Teams = map[string][]string{"org/sre": {"Dave", "erin"}} }
 	const two = `approval: {count: 2, by: [alice, bob@example.com, "team:org/sre"], distinct: true}`
 	checkCases(t, []verdictCase{
@@ -211,6 +216,12 @@ func TestApproval(t *testing.T) {
 			"wait: 1 approval missing, of alice, bob@example.com or team org/sre; approved by dave; alice is an author of what is approved"},
 		{"authors that are not known", two, facts(by("alice"), team, func(f *Facts) { f.Authors = nil }),
 			"wait: 2 approvals missing, of alice, bob@example.com or team org/sre; alice may be an author: it is not known who wrote the commits"},
+		{"not signed", "approval", facts(distrusted("alice@example.com")), "pass: approved by alice@example.com"},
+		{"not signed, where it has to be", "approval: {trusted: true}", facts(distrusted("alice@example.com")),
+			"wait: 1 approval missing; the approval of alice@example.com is in a commit without a signature"},
+		{"a review and a signature", "approval: {count: 2, trusted: true}", facts(by("dave"), known("erin@example.com", "erin"), distrusted("alice@example.com")),
+			"pass: approved by dave and erin@example.com; the approval of alice@example.com is in a commit without a signature"},
+		{"forged beside a review", "approval: {by: [dave], trusted: true}", facts(distrusted("dave"), by("dave")), "pass: approved by dave; the approval of dave is in a commit without a signature"},
 		{"refused under one name, counted under another", "approval: {by: [wally]}", facts(inGit("9+wally@users.noreply.github.com"), by("WALLY")),
 			"pass: approved by WALLY; 9+wally@users.noreply.github.com may not approve"},
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
@@ -73,6 +74,9 @@ func (c change) commitMessage() string {
 	}
 	if c.action == promoteAction || c.action == rollbackAction {
 		fmt.Fprintf(&b, "Fairlead-Promoted: %s\nFairlead-Promotion: %s\n", c.to, c.environment)
+	}
+	if c.action == approveAction && c.to != "" {
+		fmt.Fprintf(&b, "%s: %s\n", promoter.TrailerApproval, c.environment)
 	}
 	if c.forced != "" {
 		fmt.Fprintf(&b, "Fairlead-Forced: %s\n", forge.OneLine(c.forced, maxText))

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -97,9 +99,17 @@ func (d *Session) Approve(ctx context.Context, environment, revision, reason str
 		if err != nil {
 			return c, err
 		}
-		if slices.ContainsFunc(given, func(a gate.Approval) bool { return a.Approver == d.options.Author.Email }) { // in any file
-			c.summary = fmt.Sprintf("%s has approved %s for %s already", d.options.Author.Email, what, environment)
-			return c, nil
+		unsigned := ""
+		if i := slices.IndexFunc(given, func(a gate.Approval) bool { return a.Approver == d.options.Author.Email }); i >= 0 { // in any file
+			ours, err := d.isSigned(v.branch.Repo, given[i].Commit)
+			if err != nil {
+				return c, err
+			}
+			if ours {
+				c.summary = fmt.Sprintf("%s has approved %s for %s already", d.options.Author.Email, what, environment)
+				return c, nil
+			}
+			unsigned = given[i].Commit
 		}
 		counts := v.orderProblem != "" || slices.ContainsFunc(v.stage.Proof, func(g model.GateSpec) bool { return g.Kind == "approval" })
 		switch {
@@ -112,7 +122,29 @@ func (d *Session) Approve(ctx context.Context, environment, revision, reason str
 			c.summary += ", which has a newer one already, " + text.ShortCommit(present)
 		}
 		text, err := model.EncodeObject("Approval", name, approvalSpec{commit, reason})
+		if unsigned != "" { // so that the content is another one, and the file is in this commit
+			text = append([]byte("# The approval in "+unsigned+" has another signature.\n"), text...)
+		}
 		c.files = map[string][]byte{file: text}
 		return c, err
 	})
+}
+
+// isSigned reports whether a commit has the signature that this session would have given it; without a signer
+// every commit counts. Somebody else may have written the person's name into a commit of theirs, which must not
+// keep the person from approving.
+func (d *Session) isSigned(repo *git.Repository, commit string) (bool, error) {
+	if d.options.Sign == nil {
+		return true, nil
+	}
+	text, signature, err := repo.ReadSignature(commit)
+	if err != nil || signature == "" {
+		return false, err
+	}
+	info, err := repo.Commit(commit)
+	if err != nil {
+		return false, err
+	}
+	ours, err := d.options.Sign(text, info.When)
+	return strings.TrimSpace(ours) == strings.TrimSpace(signature), err
 }

@@ -3,7 +3,6 @@ package actions_test
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -344,58 +342,6 @@ Fairlead-Action: rollback`)
 	}
 }
 
-func TestApprove(t *testing.T) {
-	w := newWorld(t)
-	d := w.open(w.options())
-	got, err := d.Approve(t.Context(), "prod", "", "looks good", w.known())
-	if err != nil || got.To != w.base[1] || !got.Changed {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	w.equal("the file", w.file("prod", ".fairlead/approvals/"+w.base[1][:12]+"-alice-example-com-ff8d9819.yaml"), `apiVersion: fairlead.io/v1alpha1
-kind: Approval
-metadata:
-  name: BASE1-alice-example-com-ff8d9819
-spec:
-  commit: BASE1
-  reason: looks good`)
-	w.equal("the message", w.head("prod"), "Alice <alice@example.com>\nApprove BASE1 for prod\n\nlooks good\n\nFairlead-Action: approve")
-	if got, err = d.Approve(t.Context(), "prod", w.base[1][:8], "again", nil); err != nil || got.Changed {
-		t.Errorf("again: %+v, %v", got, err)
-	}
-	var refusal *problem.Refusal
-	if _, err = d.Approve(t.Context(), "prod", "", "", nil); !errors.As(err, &refusal) {
-		t.Errorf("nobody knows what: %v", err)
-	}
-	if _, err = d.Approve(t.Context(), "prod", "dev", "", nil); !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, "not on the base's branch") {
-		t.Errorf("a commit of an environment: %v", err)
-	}
-}
-
-// Two people whose addresses look alike have a file each, and a file that an older version
-// has named counts as whose it is.
-func TestApproveAlike(t *testing.T) {
-	w := newWorld(t)
-	w.work.Pull("prod")
-	w.work.Write(".fairlead/approvals/"+w.base[1][:12]+"-a-b-example-com.yaml",
-		"apiVersion: fairlead.io/v1alpha1\nkind: Approval\nmetadata: {name: old}\nspec: {commit: "+w.base[1]+"}\n")
-	gittest.Git(t, w.work.Dir, "add", "-A")
-	gittest.Git(t, w.work.Dir, "-c", "user.name=A", "commit", "--quiet", "--author", "A <a.b@example.com>", "--message", "approve")
-	w.work.Push()
-	for _, test := range []struct {
-		address string
-		changed bool
-	}{{"a.b@example.com", false}, {"a-b@example.com", true}, {"a-b@example.com", false}} {
-		o := w.options()
-		o.Author.Email = test.address
-		if got, err := w.open(o).Approve(t.Context(), "prod", w.base[1], "", nil); err != nil || got.Changed != test.changed {
-			t.Errorf("%s: %+v, %v", test.address, got, err)
-		}
-	}
-	if files := gittest.Git(t, w.server.Dir("plane"), "ls-tree", "-r", "--name-only", "prod", ".fairlead/approvals"); strings.Count(files, "a-b-example-com") != 2 {
-		t.Errorf("the files are\n%s", files)
-	}
-}
-
 // What somebody has broken by hand is mended by an action, or it is said how Git mends it.
 func TestBroken(t *testing.T) {
 	w := newWorld(t)
@@ -444,33 +390,6 @@ func TestOrderUnknown(t *testing.T) {
 	_, err := w.open(w.options()).Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Report: w.known()})
 	if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, `there is no environment "nowhere" to freeze`) || strings.Contains(refusal.Reason, "is not promoted") {
 		t.Errorf("the refusal is %v", err)
-	}
-}
-
-// An approval of what is there already says so, and is written only if it counts for
-// something.
-func TestApprovePresent(t *testing.T) {
-	w := newWorld(t)
-	d := w.open(w.options())
-	before := gittest.Refs(t, w.server.Dir("plane"))
-	got, err := d.Approve(t.Context(), "stage", w.base[1], "", nil)
-	if err != nil || got.Changed || w.named(got.Summary) != "stage has BASE1 already, and its proof asks for no approval" {
-		t.Errorf("it is there: %+v, %v", got, err)
-	}
-	if diff := cmp.Diff(before, gittest.Refs(t, w.server.Dir("plane"))); diff != "" {
-		t.Errorf("something was written:\n%s", diff)
-	}
-	got, err = d.Approve(t.Context(), "stage", w.base[0], "", nil)
-	if err != nil || !got.Changed || w.named(got.Summary) != "alice@example.com approves BASE0 for stage, which has a newer one already, BASE1" {
-		t.Errorf("it has a newer one: %+v, %v", got, err)
-	}
-	w.work.Pull("main")
-	w.work.Write(".fairlead/promotion.yaml", strings.Replace(promotion, "after: [dev]\n", "after: [dev]\n    proof: [{approval: {count: 1}}]\n", 1))
-	w.work.Commit("ask for approvals")
-	w.work.Push()
-	got, err = w.open(w.options()).Approve(t.Context(), "stage", w.base[1], "", nil)
-	if err != nil || !got.Changed || w.named(got.Summary) != "alice@example.com approves BASE1 for stage, which has it already: it counts for its proof" {
-		t.Errorf("its proof asks for it: %+v, %v", got, err)
 	}
 }
 
@@ -539,116 +458,5 @@ spec:
 	}
 	if got, err := d.EndFreeze(t.Context(), "q4", "they are open"); err != nil || got.Changed || got.Summary != "there is no freeze q4" {
 		t.Errorf("the end again: %+v, %v", got, err)
-	}
-}
-
-// Somebody else pushes between the look and the push: it is decided anew, and what they
-// wrote stays.
-func TestRace(t *testing.T) {
-	w := newWorld(t)
-	others := 0
-	o := w.options()
-	o.BeforeEffect = func(string) {
-		if others++; others > 2 {
-			return
-		}
-		w.work.Pull("dev")
-		w.work.Write("theirs.yaml", fmt.Sprint(others))
-		w.work.Commit("theirs")
-		w.work.Push()
-	}
-	if got, err := w.open(o).Hold(t.Context(), "dev", "wait", ""); err != nil || !got.Changed {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	if others != 3 || w.file("dev", "theirs.yaml") != "2" || !strings.Contains(w.file("dev", ".fairlead/hold.yaml"), "wait") {
-		t.Errorf("after %d attempts there is %q", others, w.file("dev", "theirs.yaml"))
-	}
-}
-
-// A race is decided anew: what was right may be wrong by then.
-func TestRaceRefused(t *testing.T) {
-	w := newWorld(t)
-	o := w.options()
-	o.BeforeEffect = func(string) {
-		if _, err := w.open(w.options()).Hold(t.Context(), "stage", "stop", ""); err != nil {
-			t.Error(err)
-		}
-	}
-	var refusal *problem.Refusal
-	_, err := w.open(o).Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Report: w.known()})
-	if !errors.As(err, &refusal) || refusal.Reason != "stage is held: stop" {
-		t.Errorf("%v", err)
-	}
-}
-
-// With a forge it is proposed, and nothing else moves.
-func TestPropose(t *testing.T) {
-	w := newWorld(t)
-	o := w.options()
-	o.Forge = func(remote *git.Remote, _ string) (forge.Forge, error) {
-		return forge.NewPlain(remote, alice, o.Now), nil
-	}
-	before := gittest.Git(t, w.server.Dir("plane"), "rev-parse", "stage")
-	d := w.open(o)
-	got, err := d.Rollback(t.Context(), actions.Rollback{Environment: "dev", To: "main~2", Reason: "x"})
-	var refusal *problem.Refusal
-	if !errors.As(err, &refusal) || w.named(refusal.Reason) != "dev never had BASE0" {
-		t.Errorf("%+v, %v", got, err)
-	}
-	for range 2 { // twice is once
-		if got, err = d.Promote(t.Context(), actions.Promotion{Environment: "stage", From: "dev", Report: w.known()}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got.Pull == nil || got.Pull.Number != 1 || got.Pull.State != forge.Open || got.Commit != "" || !got.Changed {
-		t.Errorf("%+v", got)
-	}
-	if after := gittest.Git(t, w.server.Dir("plane"), "rev-parse", "stage"); after != before {
-		t.Error("the branch has moved")
-	}
-	digest := regexp.MustCompile("Fairlead-Digest: sha256:[0-9a-f]{64}\n")
-	message := w.head("fairlead/change/promote/stage")
-	if !digest.MatchString(message) {
-		t.Errorf("an amendment would not be noticed:\n%s", message)
-	}
-	w.equal("the message", digest.ReplaceAllString(message, ""), `Alice <alice@example.com>
-Promote BASE2 to stage
-
-Change 2
-
-Fairlead-Promoted: BASE2
-Fairlead-Promotion: stage
-Fairlead-Action: promote`)
-}
-
-// An environment may have a repository of its own, which may be read elsewhere.
-func TestOtherRepository(t *testing.T) {
-	w := newWorld(t)
-	w.server.Create("team")
-	team := w.server.Work(t, "team")
-	team.Switch("live")
-	team.Write("envs/team/readme.md", "x")
-	team.Commit("begin")
-	team.Push()
-	w.work.Switch("main")
-	w.work.Write(".environments/team.yaml", "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Environment\nmetadata:\n  name: team\n"+
-		"spec:\n  controlPlane:\n    repo: https://git.example.com/acme/team\n    branch: live\n    path: envs/team\n")
-	w.base = append(w.base, w.work.Commit("An environment elsewhere"))
-	w.work.Push()
-	o := w.options()
-	o.Map = map[string]string{"https://git.example.com/acme/team.git": w.server.URL("team")}
-	d := w.open(o)
-	if got, err := d.Promote(t.Context(), actions.Promotion{Environment: "team", Commit: "main"}); err != nil || !got.Changed {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	want := string(promote.NewRecord(w.server.URL("plane"), "main", w.base[3]))
-	if diff := cmp.Diff(want, gittest.Show(t, w.server.Dir("team"), "live", "envs/team/base-repo.yaml")); diff != "" {
-		t.Errorf("the record (-want +got):\n%s", diff)
-	}
-	if _, err := d.Hold(t.Context(), "team", "wait", ""); err != nil {
-		t.Fatal(err)
-	}
-	if text := gittest.Show(t, w.server.Dir("team"), "live", "envs/team/.fairlead/hold.yaml"); !strings.Contains(text, "wait") {
-		t.Errorf("the hold is %q", text)
 	}
 }

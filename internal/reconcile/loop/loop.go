@@ -60,6 +60,8 @@ type Options struct {
 	Outputs func([]wanted.Branch)
 	// Keys get the epochs that the base has; nil for none.
 	Keys *observe.KeyRing
+	// TrustedKeys prove whose approvals are; nil for those that the settings name.
+	TrustedKeys *sign.Keys
 	// Progress is called with what a round does and, while it works on environments, for how many of
 	// them that is done; nil for none. It may be called at the same time by several.
 	Progress func(what string, done, total int)
@@ -150,6 +152,13 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.TrustedKeys == nil {
+		keys, err := NewTrustedKeys(s)
+		if err != nil {
+			return nil, err
+		}
+		o.TrustedKeys = &keys
+	}
 	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
@@ -177,7 +186,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	})
 	l.promoter = promoter.New(promoter.Options{
 		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Random: o.Random,
-		Author: l.author, Sign: l.sign, BeforeEffect: o.BeforeEffect, OnPromoted: l.Wake, Records: &l.records, Inbox: o.Inbox, Ledger: o.Ledger,
+		Author: l.author, Sign: l.sign, Keys: *o.TrustedKeys, BeforeEffect: o.BeforeEffect, OnPromoted: l.Wake, Records: &l.records, Inbox: o.Inbox, Ledger: o.Ledger,
 		Barrier: l.barrier,
 	})
 	l.ephemerals = &ephemeralLife{
@@ -192,30 +201,6 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 
 // Close releases the data folder.
 func (l *Loop) Close() { l.unlock() }
-
-// NewSigner returns what signs commits as the settings say; nil if they do not.
-func NewSigner(s *config.Signing) (git.Signer, error) {
-	if s == nil {
-		return nil, nil
-	}
-	key, parse := s.SSH, sign.SSH
-	if key == nil {
-		key, parse = s.GPG, sign.GPG
-	}
-	text, err := key.Key.Read()
-	if err != nil {
-		return nil, fmt.Errorf("read the signing key: %w", err)
-	}
-	passphrase := ""
-	if key.Passphrase != nil {
-		secret, err := key.Passphrase.Read()
-		if err != nil {
-			return nil, fmt.Errorf("read the signing key's passphrase: %w", err)
-		}
-		passphrase = secret.Reveal()
-	}
-	return parse([]byte(text.Reveal()+"\n"), passphrase)
-}
 
 // KnowsRepository reports whether the loop reads a repository, by its normalized URL.
 func (l *Loop) KnowsRepository(normal string) bool { return l.remotes.KnowsRepository(normal) }

@@ -56,7 +56,7 @@ func (m *Promoter) readCandidateFacts(ctx context.Context, s *stageState, to str
 		return f, nil
 	}
 	var err error
-	f.Approvals, err = ReadApprovals(s.branch, to)
+	f.Approvals, err = m.readTrustedApprovals(s, to)
 	if err != nil {
 		return f, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/sign"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
@@ -37,6 +38,8 @@ type Options struct {
 	Random   func() float64 // in [0, 1), for jitter
 	Author   git.Signature
 	Sign     git.Signer
+	// Keys are those whose signatures prove whose approvals are.
+	Keys sign.Keys
 	// BeforeEffect is called before each side effect.
 	BeforeEffect func(what string)
 	// OnPromoted is called with the normalized URL of an environment's repository after a promotion

@@ -184,6 +184,7 @@ func (m *Promoter) newStages(policy Policy) ([]*stageState, problem.List) {
 			stage: promote.Stage{Name: spec.Name, After: spec.After, Queue: spec.Queue, Proven: map[string]bool{}, External: !ours},
 		}
 		problems = append(problems, all[i].compileGates()...)
+		problems = append(problems, m.findUntrustable(spec)...)
 	}
 	m.memories = memories
 	return all, problems.Sorted()

@@ -227,7 +227,7 @@ func (m *Promoter) readStageFacts(ctx context.Context, s *stageState) error {
 	if err := m.findOutput(s); err != nil {
 		return err
 	}
-	f.Approvals, err = ReadApprovals(s.branch, s.stage.Commit)
+	f.Approvals, err = m.readTrustedApprovals(s, s.stage.Commit)
 	return err
 }
 

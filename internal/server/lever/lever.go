@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/permit"
@@ -255,7 +256,7 @@ func (o *Operator) open(ctx context.Context, who *session.Person, confirm func(c
 	var d *actions.Session
 	with := o.options.Actions
 	with.Author = who.Signature()
-	with.Trailers = []string{"Fairlead-Via: web", "Fairlead-Actor: " + who.Actor()}
+	with.Trailers = []string{promoter.TrailerVia + ": " + promoter.ViaWeb, "Fairlead-Actor: " + who.Actor()}
 	with.Confirm = func(ctx context.Context, p actions.Plan) error { return confirm(ctx, d, p) }
 	var err error
 	d, err = actions.Open(ctx, with)

@@ -71,7 +71,7 @@ func (b block) checkYAML(t *testing.T, clusters *crdtest.Schemas) (reader string
 var (
 	apiGroup   = regexp.MustCompile(`(?m)^apiVersion: (?:([\w.-]+)/)?v\w+$`)
 	secretFile = regexp.MustCompile(`\{file: [^}]*\}`)
-	hostFile   = regexp.MustCompile(`(?m)^(\s*knownHosts:) .*$`)
+	hostFile   = regexp.MustCompile(`(?m)^(\s*knownHosts:|  ssh:|  gpg:) .*$`)
 	shortened  = regexp.MustCompile(`([0-9a-f]{8,})…`)
 )
 
