@@ -74,18 +74,19 @@ func (p *clusterPlanCommand) runPlan(ctx context.Context, from, to string) error
 	}
 	all := []plannedClusters{}
 	err = p.input.forEachEnvironment(names, "plan", func(name string) error {
-		trees, models, err := p.renderSides(ctx, name, sides)
+		both, err := p.renderSides(ctx, name, sides)
 		if err != nil {
 			return err
 		}
-		changes := impact.CompareClusters(trees[0], trees[1])
+		models := modelsOf(both)
+		changes := impact.CompareClusters(both[0].Tree, both[1].Tree)
 		if len(models) == len(sides) {
 			states := provision.NewStates(models[0])
 			changes = impact.CompareStates(states, provision.NewStates(models[1]))
 			p.guards = append(p.guards, provision.CheckModel(states, models[1])...)
 		}
 		if len(models) == 1 && sides[0].folder {
-			p.guards = append(p.guards, clusterfiles.CheckPrevious(models[0], trees[0], nil)...)
+			p.guards = append(p.guards, clusterfiles.CheckPrevious(models[0], both[0].Tree, nil)...)
 		}
 		for _, c := range changes {
 			all = append(all, plannedClusters{name, c})

@@ -178,27 +178,20 @@ func (d *diffCommand) differenceError(yes bool) error {
 
 // compareSides returns what differs in an environment, and prints the problems of either side.
 func (d *diffCommand) compareSides(ctx context.Context, env string, sides [2]side) (environmentDiff, error) {
-	var models []*model.Model
-	var trees [2]tree.Tree
-	var problems [2]problem.List
-	var cache output.Cache // what both sides share is rendered once
-	for i, s := range sides {
-		var err error
-		trees[i], problems[i], err = d.readTree(ctx, env, s, &cache, &models)
-		if err != nil {
-			return environmentDiff{}, err
-		}
+	both, err := d.readSides(ctx, env, sides)
+	if err != nil {
+		return environmentDiff{}, err
 	}
 	result := environmentDiff{Environment: env}
-	if problems[0].Stops() || problems[1].Stops() {
-		d.printProblems(env, sides, problems)
-		result.Problems = slices.Concat(problems[0], problems[1]).Sorted()
+	if both[0].Problems.Stops() || both[1].Problems.Stops() {
+		d.printProblems(env, sides, [2]problem.List{both[0].Problems, both[1].Problems})
+		result.Problems = slices.Concat(both[0].Problems, both[1].Problems).Sorted()
 		return result, nil
 	}
-	report := impact.Compare(trees[0], trees[1], impact.Options{Workload: model.WorkloadOf(models...)})
+	report := impact.Compare(both[0].Tree, both[1].Tree, impact.Options{Workload: model.WorkloadOf(modelsOf(both)...)})
 	result.Report = &report
 	if d.unified {
-		result.Unified = d.unifiedText(trees[0], trees[1])
+		result.Unified = d.unifiedText(both[0].Tree, both[1].Tree)
 	}
 	return result, nil
 }
@@ -225,22 +218,43 @@ func (d *diffCommand) printProblems(env string, sides [2]side, problems [2]probl
 	}
 }
 
-// readTree returns one side of an environment, and appends the model that it was rendered from,
-// if there is one.
-func (d *diffCommand) readTree(ctx context.Context, env string, s side, cache *output.Cache, models *[]*model.Model) (tree.Tree, problem.List, error) {
+// readSides returns an environment on both sides. The second one follows the first, as the daemon
+// publishes it: it tears down the stacks that have no file any more.
+func (d *diffCommand) readSides(ctx context.Context, env string, sides [2]side) (both [2]source.Rendered, err error) {
+	var cache output.Cache // what both sides share is rendered once
+	for i, s := range sides {
+		both[i], err = d.readSide(ctx, env, s, &cache)
+		if err != nil {
+			return both, err
+		}
+	}
+	if !both[0].Problems.StopsEnvironment() {
+		both[1], err = both[1].FollowOutput(both[0].Tree)
+	}
+	return both, err
+}
+
+// readSide returns an environment on one side; without a model if that is a folder.
+func (d *diffCommand) readSide(ctx context.Context, env string, s side, cache *output.Cache) (source.Rendered, error) {
 	if s.folder {
 		files, err := source.ReadFolder(s.argument)
-		return output.OwnedTree(files), nil, err
+		return source.Rendered{Tree: output.OwnedTree(files)}, err
 	}
 	if s.in.options.EnvironmentDir == "" && !slices.Contains(s.known, env) { // it has no output; or it could not be read, as the problems explain
-		return tree.Tree{}, s.problems, nil
+		return source.Rendered{Problems: s.problems}, nil
 	}
-	r, err := s.in.renderEnvironment(ctx, env, s.revisions, cache)
-	if err != nil {
-		return tree.Tree{}, nil, err
+	return s.in.renderEnvironment(ctx, env, s.revisions, cache)
+}
+
+// modelsOf returns the models that were rendered.
+func modelsOf(both [2]source.Rendered) []*model.Model {
+	var models []*model.Model
+	for _, r := range both {
+		if r.Model != nil {
+			models = append(models, r.Model)
+		}
 	}
-	*models = append(*models, r.Model)
-	return r.Tree, r.Problems, nil
+	return models
 }
 
 // reportText returns the meaning of the change for each environment, and then its lines.

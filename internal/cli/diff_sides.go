@@ -11,10 +11,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
-	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
-	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // side is A or B of diff: a folder, or revisions.
@@ -248,20 +246,13 @@ func (d *diffCommand) comparedEnvironments(sides [2]side) ([]string, error) {
 	return names, err
 }
 
-// renderSides returns the outputs of an environment on both sides, and the models that they were rendered
-// from. It prints the problems of a side that has some that stop it.
-func (d *diffCommand) renderSides(ctx context.Context, environment string, sides [2]side) (trees [2]tree.Tree, models []*model.Model, err error) {
-	var problems [2]problem.List
-	var cache output.Cache
-	for i, s := range sides {
-		trees[i], problems[i], err = d.readTree(ctx, environment, s, &cache, &models)
-		if err != nil {
-			return trees, nil, err
-		}
+// renderSides returns an environment on both sides. It prints the problems of a side that has some that stop
+// it.
+func (d *diffCommand) renderSides(ctx context.Context, environment string, sides [2]side) (both [2]source.Rendered, err error) {
+	both, err = d.readSides(ctx, environment, sides)
+	if err == nil && (both[0].Problems.Stops() || both[1].Problems.Stops()) {
+		d.printProblems(environment, sides, [2]problem.List{both[0].Problems, both[1].Problems})
+		err = &problemsError{summary: environment + " cannot be planned: there are problems"}
 	}
-	if problems[0].Stops() || problems[1].Stops() {
-		d.printProblems(environment, sides, problems)
-		return trees, nil, &problemsError{summary: environment + " cannot be planned: there are problems"}
-	}
-	return trees, models, nil
+	return both, err
 }

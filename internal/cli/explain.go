@@ -14,7 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/cli/display"
-	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -161,15 +160,14 @@ func (e *explainCommand) findClusters(ctx context.Context, name string, written 
 	if err != nil {
 		return nil, err
 	}
-	var models []*model.Model
-	files, _, err := d.readTree(ctx, name, sides[0], nil, &models)
+	r, err := d.readSide(ctx, name, sides[0], nil)
 	if err != nil {
 		return nil, err
 	}
-	if len(models) == 0 {
-		return clusterfiles.ReadStates(files), nil
+	if r.Model == nil {
+		return clusterfiles.ReadStates(r.Tree), nil
 	}
-	return provision.NewStates(models[0]), nil
+	return provision.NewStates(r.Model), nil
 }
 
 // newExplainPromotion returns `fairlead explain promotion`.

@@ -98,18 +98,18 @@ func (p *stackPlanCommand) run(ctx context.Context, stack, from, to string) erro
 	var found []plannedStack
 	var known []string
 	err = p.input.forEachEnvironment(names, "plan", func(name string) error {
-		trees, _, err := p.renderSides(ctx, name, sides)
+		both, err := p.renderSides(ctx, name, sides)
 		if err != nil {
 			return err
 		}
-		for _, t := range trees {
-			all, err := stackfiles.Summarize(t)
+		for _, r := range both {
+			all, err := stackfiles.Summarize(r.Tree)
 			if err != nil {
 				return err
 			}
 			known = append(known, list.Convert(all, func(s stackfiles.Summary) string { return s.Stack })...)
 		}
-		plan, there, err := impact.PlanStack(trees[0], trees[1], stack)
+		plan, there, err := impact.PlanStack(both[0].Tree, both[1].Tree, stack)
 		if there {
 			found = append(found, newPlannedStack(name, plan, plans))
 		}

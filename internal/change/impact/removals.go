@@ -87,12 +87,12 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 	return r
 }
 
-// countComponents counts the components that are destroyed or orphaned.
+// countComponents counts the components that are destroyed, uninstalled or orphaned.
 func (r *Removals) countComponents(old, new tree.Tree, report Report) {
 	for _, s := range report.StackChanges {
 		var lost []string
 		for _, c := range s.Components {
-			if c.Change == ComponentDestroyed || c.Change == ComponentOrphaned {
+			if c.Change.isLost() {
 				lost = append(lost, c.Name)
 			}
 		}

@@ -109,15 +109,14 @@ func (v componentVersion) approval(next NextStep) string {
 	return "missing"
 }
 
+// nextAfterRemoval are the next steps for components that are removed.
+var nextAfterRemoval = map[ComponentState]NextStep{ComponentOrphaned: LeaveOrphan, ComponentUninstalled: RemoveChart}
+
 // findNextStep returns what clusters do with a component that was one version, and is the other.
 func findNextStep(was, is componentVersion) NextStep {
 	switch {
-	case !is.exists && was.Action == stackfiles.Destroy: // it was destroyed before
-		return ""
-	case !is.exists && was.Plan == "":
-		return RemoveChart
 	case !is.exists:
-		return LeaveOrphan
+		return nextAfterRemoval[removedState(was.ComponentSummary)]
 	case !is.isLive() && was.isLive():
 		return StopAtOnce
 	case !is.isLive():

@@ -11,13 +11,15 @@ import (
 func TestNextStep(t *testing.T) {
 	none := componentVersion{}
 	terraform := func(action stackfiles.Action, inputs, approval string) componentVersion {
-		return componentVersion{ComponentSummary: stackfiles.ComponentSummary{Action: action, Plan: "plan-x-a", Inputs: inputs, Approval: approval}, exists: true}
+		return componentVersion{ComponentSummary: stackfiles.ComponentSummary{Action: action, Plan: "plan-x-a", Inputs: inputs, Approval: approval, Stays: action != stackfiles.Destroy}, exists: true}
 	}
 	chart := func(action stackfiles.Action, objects byte) componentVersion {
 		return componentVersion{ComponentSummary: stackfiles.ComponentSummary{Action: action}, exists: true, objects: tree.ID{objects}}
 	}
 	moved := terraform(stackfiles.Apply, "1", "")
 	moved.Plan = "plan-x-b"
+	suspended := chart(stackfiles.Suspend, 1)
+	suspended.Stays = true
 	unversioned := terraform(stackfiles.Apply, "2", "")
 	unversioned.Unversioned = true
 	for _, c := range []struct {
@@ -50,6 +52,7 @@ func TestNextStep(t *testing.T) {
 		{"a chart that is gone already", chart(stackfiles.Destroy, 1), chart(stackfiles.Destroy, 2), "", ""},
 		{"a chart that is back", chart(stackfiles.Destroy, 1), chart(stackfiles.Apply, 2), InstallChart, ""},
 		{"a chart removed", chart(stackfiles.Apply, 1), none, RemoveChart, ""},
+		{"a suspended chart removed", suspended, none, LeaveOrphan, ""},
 		{"a chart removed after it was destroyed", chart(stackfiles.Destroy, 1), none, "", ""},
 	} {
 		got := findNextStep(c.was, c.is)

@@ -34,10 +34,13 @@ type ComponentState string
 // The states of components.
 const (
 	ComponentDestroyed ComponentState = "destroyed"
-	ComponentOrphaned  ComponentState = "orphaned" // its objects are removed, and it was not destroyed before
-	ComponentCleared   ComponentState = "removed"  // it was destroyed before
-	ComponentAdded     ComponentState = "added"
-	ComponentChanged   ComponentState = "changed"
+	// ComponentOrphaned and ComponentUninstalled are of components that are removed, and were not
+	// destroyed before: what the first one made stays, while the second one is a chart, or Applications.
+	ComponentOrphaned    ComponentState = "orphaned"
+	ComponentUninstalled ComponentState = "uninstalled"
+	ComponentCleared     ComponentState = "removed" // it was destroyed before
+	ComponentAdded       ComponentState = "added"
+	ComponentChanged     ComponentState = "changed"
 )
 
 // isOfStacks reports whether an entry of the root of one of two outputs is a folder of stacks, and of
@@ -177,12 +180,13 @@ func (s *survey) visitComponent(name stackName, component string, before, after 
 	case !isThere:
 		s.report.Components.Removed++
 		s.report.Files.Removed += files[0].Count()
-		if destroyed(was) {
-			s.wholeGroup(Component, cause, ComponentClearedClass).add(at.clusterType, at.path())
-			return ComponentCleared
+		state := removedState(was)
+		class := ComponentRemovedClass
+		if state == ComponentCleared {
+			class = ComponentClearedClass
 		}
-		s.wholeGroup(Component, cause, ComponentRemovedClass).add(at.clusterType, at.path())
-		return ComponentOrphaned
+		s.wholeGroup(Component, cause, class).add(at.clusterType, at.path())
+		return state
 	}
 	s.report.Components.Changed++
 	s.changes = slices.AppendSeq(s.changes[:0], tree.Diff(files[0], files[1]))
@@ -197,6 +201,22 @@ func (s *survey) visitComponent(name stackName, component string, before, after 
 		return ComponentDestroyed
 	}
 	return ComponentChanged
+}
+
+// removedState returns what becomes of a component whose objects are removed.
+func removedState(was stackfiles.ComponentSummary) ComponentState {
+	switch {
+	case was.Action == stackfiles.Destroy:
+		return ComponentCleared
+	case was.Stays:
+		return ComponentOrphaned
+	}
+	return ComponentUninstalled
+}
+
+// isLost reports whether a component is destroyed, or removed without that.
+func (s ComponentState) isLost() bool {
+	return s == ComponentDestroyed || s == ComponentOrphaned || s == ComponentUninstalled
 }
 
 // withoutDerived leaves out the changes that follow from others: the pin of a root module, and what

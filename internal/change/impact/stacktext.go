@@ -45,10 +45,10 @@ func (c StackChange) lines() []stackLine {
 		what  string
 		state ComponentState
 	}{
-		{"destroys", ComponentDestroyed}, {"orphans, what they made stays", ComponentOrphaned}, {"removes, destroyed before", ComponentCleared},
+		{"destroys", ComponentDestroyed}, {"uninstalls", ComponentUninstalled}, {"orphans, what they made stays", ComponentOrphaned}, {"removes, destroyed before", ComponentCleared},
 		{"changes", ComponentChanged}, {"adds", ComponentAdded},
 	} {
-		add(state.what, state.state == ComponentDestroyed || state.state == ComponentOrphaned, func(one ComponentChange) bool { return one.Change == state.state })
+		add(state.what, state.state.isLost(), func(one ComponentChange) bool { return one.Change == state.state })
 	}
 	add("waits for approval", false, func(one ComponentChange) bool { return one.Waits })
 	return all

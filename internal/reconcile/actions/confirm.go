@@ -124,6 +124,12 @@ func (d *Session) CompareCommits(ctx context.Context, environment, from, to stri
 		if p, stops := r.Problems.FirstStopping(); stops {
 			return impact.Report{}, problem.Refusef("", "%s cannot be rendered with %s: %s", environment, text.ShortCommit(commit), p)
 		}
+		if i > 0 {
+			r, err = r.FollowOutput(sides[0].Tree)
+			if err != nil {
+				return impact.Report{}, err
+			}
+		}
 		sides[i] = r
 	}
 	models := slices.DeleteFunc([]*model.Model{sides[0].Model, sides[1].Model}, func(m *model.Model) bool { return m == nil })

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -22,6 +25,10 @@ func (v *Previewer) findExceeding(ctx context.Context, old, now source.Rendered)
 		return nil, nil
 	}
 	out, err := v.options.Remotes.OpenOutput(ctx, v.options.Remotes.ReadLocation(to.Repo))
+	if err != nil {
+		return nil, err
+	}
+	now, err = followHead(out, to, now)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +47,17 @@ func (v *Previewer) findExceeding(ctx context.Context, old, now source.Rendered)
 		}
 	}
 	return exceeding, err
+}
+
+// followHead returns a rendered environment as it follows what its place holds now.
+func followHead(out *repos.Remote, to *model.GitOpsRepo, r source.Rendered) (source.Rendered, error) {
+	head, err := out.Mirror().FindBranch(to.Branch)
+	if err != nil || head == "" {
+		return r, err
+	}
+	return git.InspectTree(out.Mirror(), head, func(whole tree.Tree) (source.Rendered, error) {
+		return r.FollowOutput(whole.Sub(publish.CleanFolder(to.Path)))
+	})
 }
 
 // writeExceeding writes what a person has to acknowledge, and how that is done before

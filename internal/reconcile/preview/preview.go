@@ -310,9 +310,16 @@ func (v *Previewer) previewEnvironment(ctx context.Context, src *source.Source, 
 	if err != nil {
 		return p, err
 	}
-	now, err := src.Render(ctx, name, after, &cache)
+	rendered, err := src.Render(ctx, name, after, &cache)
 	if err != nil {
 		return p, err
+	}
+	now := rendered
+	if !old.Problems.StopsEnvironment() {
+		now, err = rendered.FollowOutput(old.Tree)
+		if err != nil {
+			return p, err
+		}
 	}
 	known := map[string]bool{}
 	for _, was := range old.Problems {
@@ -343,7 +350,7 @@ func (v *Previewer) previewEnvironment(ctx context.Context, src *source.Source, 
 	p.listed, p.stops = p.problems, stops
 	if !p.stops && !old.Problems.Stops() {
 		p.report = impact.Compare(old.Tree, now.Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model)})
-		p.exceeding, err = v.findExceeding(ctx, old, now)
+		p.exceeding, err = v.findExceeding(ctx, old, rendered)
 	}
 	if err != nil && ctx.Err() == nil { // the comment says so
 		v.options.Logger.Warn("whether a change exceeds the limits is not known", "environment", p.environment, "error", err)

@@ -174,10 +174,7 @@ func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source
 	}
 	problems, should := rendered.Problems, rendered.Tree
 	if !problems.StopsEnvironment() {
-		previous := stackfiles.Previous{
-			Tree: is, IsDestroyed: func(stackfiles.Deleted) bool { return false }, Since: func(string, string) ([]tree.Tree, bool) { return nil, true },
-		}
-		should, _, problems, err = stackfiles.FollowPrevious(rendered.Model, rendered.Tree, previous)
+		should, _, problems, err = stackfiles.FollowPrevious(rendered.Model, rendered.Tree, stackfiles.KnownPrevious(is))
 		if err == nil && !problems.Stops() {
 			should, _, problems = clusterfiles.FollowPrevious(rendered.Model, should, clusterfiles.Previous{
 				Tree: is, IsCarriedOut: func(clusterfiles.Carrier) bool { return false },

@@ -91,13 +91,13 @@ func (r *renderer) checkTargets(c *stack.Component, targets []string) {
 }
 
 // readApps reads what deploys Applications in the folder of a component's objects.
-func readApps(objects tree.Tree) ([]kubeobject.Object[struct{}], error) {
-	var all []kubeobject.Object[struct{}]
+func readApps(objects tree.Tree) ([]kubeobject.Object[deploymentSpec], error) {
+	var all []kubeobject.Object[deploymentSpec]
 	for file, data := range objects.All() {
 		if path.Dir(file) == "." || !argocd.IsDeployment(file) {
 			continue
 		}
-		var o kubeobject.Object[struct{}]
+		var o kubeobject.Object[deploymentSpec]
 		if err := yaml.Unmarshal(data, &o); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}

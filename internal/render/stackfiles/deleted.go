@@ -46,6 +46,14 @@ type Previous struct {
 	Since func(commit, folder string) (versions []tree.Tree, found bool)
 }
 
+// KnownPrevious returns an output of which nothing else is known: no teardown counts as complete, and what
+// it had before approves and refuses nothing.
+func KnownPrevious(output tree.Tree) Previous {
+	return Previous{
+		Tree: output, IsDestroyed: func(Deleted) bool { return false }, Since: func(string, string) ([]tree.Tree, bool) { return nil, true },
+	}
+}
+
 // FollowPrevious compares the rendered output with the previous one. It returns the output with a
 // teardown of each stack that has no file any more, and these stacks, until they are destroyed. An
 // approval of a plan that the previous output has not is a problem. A stack that a problem stops, here
@@ -183,7 +191,7 @@ func (k *keeper) findRenamed(s *renderedStack) *model.Stack {
 func (k *keeper) checkOrphans(s *renderedStack) {
 	for _, c := range s.components {
 		_, again := k.rendered.Lookup(path.Join(s.Folder(), c.name, componentFile))
-		if again || c.terraform == nil || c.terraform.Spec.Destroy { // a chart is uninstalled
+		if again || !c.stays() {
 			continue
 		}
 		pos, subject := k.locate(s)

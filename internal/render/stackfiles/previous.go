@@ -28,9 +28,9 @@ type renderedComponent struct {
 	kustomization *kubeobject.Object[kustomizationSpec]
 	terraform     *kubeobject.Object[terraformSpec] // nil for a chart
 	source        *kubeobject.Object[gitRepositorySpec]
-	release       *kubeobject.Object[struct{}] // nil for Terraform, and for a chart that is uninstalled
+	release       *kubeobject.Object[deploymentSpec] // nil for Terraform, and for a chart that is uninstalled
 	// apps are what deploys the Applications of Argo CD that it is.
-	apps    []kubeobject.Object[struct{}]
+	apps    []kubeobject.Object[deploymentSpec]
 	objects tree.Tree
 }
 
@@ -49,6 +49,28 @@ func (c *renderedComponent) isProtected() bool {
 		return c.apps[0].Metadata.Annotations[pruneAnnotation] != ""
 	}
 	return c.terraform != nil && c.terraform.Metadata.Annotations[pruneAnnotation] != ""
+}
+
+// deploymentSpec is what of a HelmRelease, or of the Kustomization of an Application, says what becomes of
+// what it has deployed when the object is removed.
+type deploymentSpec struct {
+	Suspend        bool   `yaml:"suspend"`
+	DeletionPolicy string `yaml:"deletionPolicy"`
+}
+
+// stays reports whether what the component made stays when the component is removed from its stack: Flux
+// uninstalls charts and Applications, but not while they are suspended.
+func (c *renderedComponent) stays() bool {
+	if c.terraform != nil {
+		return !c.terraform.Spec.Destroy
+	}
+	deployments := c.apps
+	if c.release != nil {
+		deployments = append(slices.Clone(deployments), *c.release)
+	}
+	return !c.isUninstalled() && !slices.ContainsFunc(deployments, func(o kubeobject.Object[deploymentSpec]) bool {
+		return o.Metadata.Annotations[pruneAnnotation] == "" && !o.Spec.Suspend && o.Spec.DeletionPolicy != "Orphan"
+	})
 }
 
 // readRenderedStack reads a stack of an output; nil if the folder is not of a stack.
@@ -85,7 +107,7 @@ func readRenderedComponent(e tree.Entry) (*renderedComponent, error) {
 	c := &renderedComponent{name: e.Name}
 	var failed [5]error
 	c.objects = e.Tree().Sub(objectsName)
-	c.release, failed[3] = decodeObject[struct{}](c.objects, releaseFile)
+	c.release, failed[3] = decodeObject[deploymentSpec](c.objects, releaseFile)
 	c.apps, failed[4] = readApps(c.objects)
 	c.kustomization, failed[0] = decodeObject[kustomizationSpec](e.Tree(), componentFile)
 	c.terraform, failed[1] = decodeObject[terraformSpec](e.Tree(), "objects/terraform.yaml")

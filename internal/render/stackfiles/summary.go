@@ -41,6 +41,9 @@ type ComponentSummary struct {
 	Module *ModuleSource `json:"module,omitempty"`
 	// Unversioned reports that its plans cannot be approved, because its module has no version.
 	Unversioned bool `json:"unversioned,omitempty"`
+	// Stays reports that what it made stays, with nothing to manage it, when the component is removed from
+	// the stack now: Terraform destroys nothing then, while Flux uninstalls charts.
+	Stays bool `json:"-"`
 }
 
 // IsPlannedAt reports whether the plan that the component makes is one of a commit of its root module.
@@ -128,7 +131,7 @@ func (s *renderedStack) summarize() Summary {
 }
 
 func (c *renderedComponent) summarize() ComponentSummary {
-	one := ComponentSummary{Name: c.name, Object: c.kustomization.Metadata.Name, Type: c.typeName(), After: []string{}, Action: Apply}
+	one := ComponentSummary{Name: c.name, Object: c.kustomization.Metadata.Name, Type: c.typeName(), After: []string{}, Action: Apply, Stays: c.stays()}
 	suspended := !c.kustomization.Spec.Wait
 	if t := c.terraform; t != nil {
 		suspended = t.Spec.Suspend
