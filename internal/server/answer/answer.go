@@ -31,6 +31,11 @@ type Source struct {
 	Refused  int
 	// Assigned is how clusters stand to what is assigned, by environment; nil where that was not asked.
 	Assigned map[string]*fleetview.AssignedRuns
+	// Reported are clusters by name, Objects what those of one have reported, and ReportedNames the names of all
+	// clusters, sorted; nil where that was not asked.
+	Reported      []fleetview.Cluster
+	Objects       []fleetview.ClusterObject
+	ReportedNames []string
 }
 
 // Status is the answer of /api/v1/status.

@@ -12,12 +12,15 @@ type Found struct {
 	Text         string        `json:"text"`
 	Environments []Environment `json:"environments"`
 	Commits      []Commit      `json:"commits"`
+	Workloads    []string      `json:"workloads"`
+	ClusterTypes []string      `json:"clusterTypes"`
+	Clusters     []string      `json:"clusters"`
 	Problems     []Problem     `json:"problems"`
 }
 
 // Search returns what has a text in its name.
 func (s Source) Search(text string) Found {
-	found := Found{Text: text, Environments: []Environment{}, Commits: []Commit{}, Problems: []Problem{}}
+	found := Found{Text: text, Environments: []Environment{}, Commits: []Commit{}, Workloads: []string{}, ClusterTypes: []string{}, Clusters: []string{}, Problems: []Problem{}}
 	if text == "" {
 		return found
 	}
@@ -31,8 +34,20 @@ func (s Source) Search(text string) Found {
 			found.Commits = append(found.Commits, *s.describeCommit(c.ID))
 		}
 	}
+	found.Workloads, found.ClusterTypes, found.Clusters = namesWith(s.WorkloadNames(), text), namesWith(s.ClusterTypeNames(), text), namesWith(s.ClusterNames(), text)
 	found.Problems = s.Problems(ProblemFilter{Text: text}).Items
 	found.Environments, found.Commits, found.Problems = firstOf(found.Environments), firstOf(found.Commits), firstOf(found.Problems)
+	return found
+}
+
+// namesWith returns the first names that have a text in them.
+func namesWith(all []string, text string) []string {
+	found := []string{}
+	for _, name := range all {
+		if strings.Contains(strings.ToLower(name), strings.ToLower(text)) && len(found) < maxFound {
+			found = append(found, name)
+		}
+	}
 	return found
 }
 

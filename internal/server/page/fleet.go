@@ -20,6 +20,12 @@ func newFleetView(of any, f Frame) (name, title string, view any) {
 		return "workloads", "Workloads", a
 	case answer.Assignment:
 		return "assignment", a.ClusterType + "/" + a.Target + " in " + a.Environment, assignmentView{a, f.Questions}
+	case ClusterTypes:
+		return "cluster-types", "Cluster types", a
+	case answer.ClusterType:
+		return "cluster-type", "Cluster type " + a.Name, newClusterTypeView(a, f.Questions)
+	case answer.Cluster:
+		return "cluster", "Cluster " + a.Name, clusterView{a}
 	case answer.Workload:
 		return "workload", a.Name, newWorkloadView(a, f.Questions)
 	}
@@ -142,6 +148,8 @@ func (v Fleet) sideLink(side, name string) string {
 	switch {
 	case side == answer.ByWorkload && name != "":
 		return "workloads/" + url.PathEscape(name)
+	case side == answer.ByClusterType:
+		return "cluster-types/" + url.PathEscape(name)
 	case side == answer.ByEnvironment:
 		return "environments/" + url.PathEscape(name)
 	}

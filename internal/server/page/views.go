@@ -278,5 +278,23 @@ func (v healthView) OverdueReasons() (all []string) {
 // searchView is the data of search.html.
 type searchView struct{ answer.Found }
 
+// nameGroup are names of one kind, which have pages below a list.
+type nameGroup struct {
+	Title, List string
+	Names       []string
+}
+
+// Groups returns the kinds of names of which some were found.
+func (v searchView) Groups() (all []nameGroup) {
+	for _, g := range []nameGroup{{"Workloads", "workloads", v.Workloads}, {"Cluster types", "cluster-types", v.ClusterTypes}, {"Clusters", "clusters", v.Clusters}} {
+		if len(g.Names) > 0 {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
 // HasFound reports whether anything was found.
-func (v searchView) HasFound() bool { return len(v.Environments)+len(v.Commits)+len(v.Problems) > 0 }
+func (v searchView) HasFound() bool {
+	return len(v.Environments)+len(v.Commits)+len(v.Problems)+len(v.Groups()) > 0
+}

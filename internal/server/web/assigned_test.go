@@ -58,6 +58,7 @@ func setPlans(s *status.Store) {
 		prod = append(prod, newTarget("jobs", fmt.Sprintf("jobs-%d", i), "money", fmt.Sprintf("v%d", i)))
 	}
 	s.SetPlan("prod", newPlan("prod", all, prod...))
+	setClusters(s)
 }
 
 // fleetPages are the pages about what is assigned.
@@ -65,6 +66,7 @@ var fleetPages = []string{
 	"/history", "/history?env=prod&forced=on&since=2026-11-01", "/history?q=zzz",
 	"/fleet", "/fleet?q=check&env=prod&state=bad&differs=on", "/fleet?rows=target&cols=clusterType&env=prod&cpage=2", "/fleet?rows=team&cols=region", "/fleet?rows=environment&cols=team&type=large",
 	"/workloads", "/workloads?q=zzz", "/workloads/checkout", "/workloads/jobs", "/assignments/prod/large/checkout", "/assignments/prod/small/search",
+	"/cluster-types", "/cluster-types?q=region=west", "/cluster-types/large", "/cluster-types/edge", "/clusters/edge-1",
 }
 
 // openReported returns the site with the ledger of ledgerworld.
@@ -93,6 +95,15 @@ func TestFleetGolden(t *testing.T) {
 		{reported, "/assignments/prod/small/checkout", "testdata/fleet/assignment.html"},
 		{full, "/assignments/prod/small/search", "testdata/fleet/not-assigned.html"},
 		{full, "/workloads/chekout", "testdata/fleet/missing.html"},
+		{full, "/cluster-types?q=size=s", "testdata/fleet/cluster-types.html"},
+		{full, "/cluster-types?q=zzz", "testdata/fleet/cluster-types-none.html"},
+		{empty, "/cluster-types", "testdata/fleet/cluster-types-empty.html"},
+		{full, "/cluster-types/edge", "testdata/fleet/cluster-type.html"},
+		{reported, "/cluster-types/small", "testdata/fleet/cluster-type-reported.html"},
+		{full, "/clusters/edge-1", "testdata/fleet/cluster-provisioned.html"},
+		{reported, "/clusters/west-1", "testdata/fleet/cluster.html"},
+		{reported, "/clusters/edge-1", "testdata/fleet/cluster-silent.html"},
+		{full, "/clusters/west-1", "testdata/fleet/cluster-missing.html"},
 	} {
 		golden(t, c.path, mainOf(ask(c.h, http.MethodGet, c.target).Body.String()))
 	}

@@ -35,11 +35,11 @@ func findFleetAnswer(src answer.Source, parts []string, query url.Values) found 
 		}
 		return found{one, http.StatusOK, ""}
 	}
-	return answerMissing(NothingHere, "")
+	return findClusterAnswer(src, parts, query)
 }
 
 // assignedPages are the first parts of the paths of pages that say how clusters stand to what is assigned.
-var assignedPages = map[string]bool{"fleet": true, "workloads": true, "cluster-types": true, "assignments": true, "map": true}
+var assignedPages = map[string]bool{"fleet": true, "workloads": true, "cluster-types": true, "clusters": true, "assignments": true, "map": true}
 
 // assignedCache keeps how clusters stand to what is assigned. The zero value is ready.
 type assignedCache struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -15,15 +16,24 @@ import (
 // missingAnswer is the answer of a name that nothing has, where a list has those that there are.
 type missingAnswer struct {
 	errorAnswer
-	// List is the path of the list below /api/v1, which is also that of its page, and Nearest what was probably
-	// meant in it.
+	// List is the path of the list below /api/v1, and Nearest the path of what was probably meant; "" for none.
+	// Pages have the same paths.
 	List    string `json:"list,omitempty"`
 	Nearest string `json:"nearest,omitempty"`
 }
 
 // answerUnknown returns that there is nothing of a name in a list.
 func answerUnknown(kind, name string, known []string, list string) found {
+	return answerUnknownIn(list, kind, name, known, list)
+}
+
+// answerUnknownIn returns that there is nothing of a name in a folder, where a list elsewhere leads to those that
+// there are.
+func answerUnknownIn(folder, kind, name string, known []string, list string) found {
 	nearest := problem.FindNearest(name, known)
+	if nearest != "" {
+		nearest = folder + "/" + url.PathEscape(nearest)
+	}
 	hint := cmp.Or(problem.DidYouMean(name, known), api+"/"+list+" lists those that there are")
 	return found{missingAnswer{errorAnswer{fmt.Sprintf("there is no %s %q", kind, name), hint}, list, nearest}, http.StatusNotFound, ""}
 }
@@ -32,11 +42,11 @@ func answerUnknown(kind, name string, known []string, list string) found {
 func newMissing(of any) page.Missing {
 	switch a := of.(type) {
 	case missingAnswer:
-		missing := page.Missing{Error: a.Error, List: a.List}
-		if a.Nearest != "" {
-			missing.Nearest, missing.NearestPath = a.Nearest, strings.TrimPrefix(a.List+"/"+url.PathEscape(a.Nearest), "/")
+		name, err := url.PathUnescape(path.Base(a.Nearest))
+		if a.Nearest == "" || err != nil {
+			return page.Missing{Error: a.Error, List: a.List}
 		}
-		return missing
+		return page.Missing{Error: a.Error, List: a.List, Nearest: name, NearestPath: a.Nearest}
 	case errorAnswer:
 		return page.Missing{Error: a.Error, Hint: a.Hint}
 	}

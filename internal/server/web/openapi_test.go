@@ -166,6 +166,12 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 			targets = []string{"/workloads/checkout", "/workloads/jobs", "/workloads/none", "/workloads/chekout"}
 		case "/assignments/{environment}/{clusterType}/{target}":
 			targets = []string{"/assignments/prod/large/checkout", "/assignments/dev/large/checkout", "/assignments/prod/small/search", "/assignments/prod/none/search"}
+		case "/cluster-types":
+			targets = []string{"/cluster-types", "/cluster-types?q=zzz"}
+		case "/cluster-types/{clusterType}":
+			targets = []string{"/cluster-types/edge", "/cluster-types/small", "/cluster-types/large", "/cluster-types/none"}
+		case "/clusters/{cluster}":
+			targets = []string{"/clusters/edge-1", "/clusters/west-1", "/clusters/east-4", "/clusters/east-5", "/clusters/none"}
 		case "/search":
 			targets = []string{"/search?q=st", "/search?q=stage", "/search?q=chan"}
 		}
@@ -191,6 +197,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		c.answer(t, "get", "/assets/{build}/{file}", ask(full, http.MethodGet, target))
 		c.answer(t, "get", "/assets/{build}/{file}", ask(full, http.MethodPut, target))
 	}
+	c.answerCrowded(t)
 	c.answerEvents(t)
 }
 

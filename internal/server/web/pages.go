@@ -75,7 +75,7 @@ func (s *site) loadPage(ctx context.Context, target *url.URL, view page.View, st
 
 func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) (rendered, error) {
 	path, query := target.EscapedPath(), target.Query()
-	src := s.addAssigned(ctx, s.readSource(ctx), path)
+	src := s.loadSource(ctx, path)
 	f := s.findAt(ctx, src, path, query)
 	isUnasked := isQuestion(path) && f.code == http.StatusBadRequest
 	if isUnasked { // the page has a form for it
@@ -149,7 +149,7 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 // serveAnswer answers with what a page is made from.
 func (s *site) serveAnswer(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), api)
-	f := s.findAt(r.Context(), s.addAssigned(r.Context(), s.readSource(r.Context()), path), path, r.URL.Query())
+	f := s.findAt(r.Context(), s.loadSource(r.Context(), path), path, r.URL.Query())
 	switch {
 	case f.answer == nil:
 		redirectBelow(w, r, strings.TrimPrefix(api, "/")+"/"+f.redirect)

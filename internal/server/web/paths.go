@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,9 @@ var pagePaths = []struct{ page, answer string }{
 	{"/assignments/{environment}/{clusterType}/{target}", "/assignments/{environment}/{clusterType}/{target}"},
 	{"/workloads", "/workloads"},
 	{"/workloads/{workload}", "/workloads/{workload}"},
+	{"/cluster-types", "/cluster-types"},
+	{"/cluster-types/{clusterType}", "/cluster-types/{clusterType}"},
+	{"/clusters/{cluster}", "/clusters/{cluster}"},
 	{"/explain", "/explain"},
 	{"/diff", "/diff"},
 	{"/search", "/search"},
@@ -144,8 +148,25 @@ func searchNames(src answer.Source, text string) found {
 		f.redirect = "environments/" + url.PathEscape(text)
 	case len(ids) == 1:
 		f.redirect = "commits/" + ids[0]
+	default:
+		f.redirect = findNamed(src, text)
 	}
 	return f
+}
+
+// findNamed returns the path of the workload, the cluster type or the cluster of a name; "" if there is none, or
+// several.
+func findNamed(src answer.Source, name string) (path string) {
+	for list, names := range map[string][]string{"workloads": src.WorkloadNames(), "cluster-types": src.ClusterTypeNames(), "clusters": src.ClusterNames()} {
+		if _, isThere := slices.BinarySearch(names, name); !isThere {
+			continue
+		}
+		if path != "" {
+			return ""
+		}
+		path = list + "/" + url.PathEscape(name)
+	}
+	return path
 }
 
 // newPage returns the page of an answer: with how it was asked for, where it can be asked in several ways.
@@ -171,6 +192,8 @@ func newPage(of any, names []string, path string, query url.Values) any {
 		return page.Commits{Commits: a, Filter: newCommitFilter(query, query.Get("q"))}
 	case answer.Fleet:
 		return page.Fleet{Fleet: a, Filter: page.ParseFleetFilter(query), Environments: names}
+	case answer.ClusterTypes:
+		return page.ClusterTypes{ClusterTypes: a, Filter: page.ParseClusterTypeFilter(query)}
 	case answer.Workloads:
 		return page.Workloads{Workloads: a, Filter: page.ParseWorkloadFilter(query)}
 	case errorAnswer, missingAnswer:

@@ -53,6 +53,11 @@ func (s *site) readSource(ctx context.Context) answer.Source {
 	return src
 }
 
+// loadSource returns what the answer of the path of a page is made from.
+func (s *site) loadSource(ctx context.Context, path string) answer.Source {
+	return s.addReported(ctx, s.addAssigned(ctx, s.readSource(ctx), path), path)
+}
+
 // checkReadiness returns why the daemon is not ready, and the environments that are overdue,
 // which do not make it unready.
 func (s *site) checkReadiness(now status.Snapshot) (reasons []string, overdue []status.Unfinished) {

@@ -168,6 +168,11 @@ func TestDemo(t *testing.T) {
 	w.ask(root, "7: what is different between stage and prod?").click(`main a[href="./environments/prod"]`).click(`main a[href="../diff?from=stage&to=prod"]`).answers("GREETING: moin → welcome")
 	w.ask(root, "9: who did what, when and why?").click(`nav a[href="./history"]`).answers("the sale ends on Monday")
 	w.answersAll("Demo held prod", "Fairlead promoted prod from", "2026", "after: ")
+	w.Visit(root + "/cluster-types/cloud")
+	w.WaitFor("#clusters", "dev-cloud")
+	w.WaitFor("#late", "failed")
+	w.Click(`main a[href="../clusters/dev-cloud"]`)
+	w.WaitFor("#objects", "couldn't find remote ref")
 	explained := w.ask(root, "8: why has it this value?").click(`main a[href="./environments/prod"]`)
 	explained.clicks++
 	explained.Submit(`main input[name="q"]`, "cloud/hello-web")

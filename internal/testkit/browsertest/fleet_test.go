@@ -41,6 +41,7 @@ func setPlans(s *status.Store) {
 // fleetPages are all kinds of pages about what is assigned, with and without assignments.
 var fleetPages = []string{
 	"/history", "/history?forced=on", "/fleet", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?q=nothing-like-that", "/workloads", "/workloads/checkout", "/assignments/prod/small/checkout", "/assignments/prod/small/search",
+	"/cluster-types", "/cluster-types/small", "/clusters/west-1", "/clusters/east-4",
 }
 
 // pastActions returns what was done to prod.
@@ -100,6 +101,11 @@ func readFleet(t *testing.T, w *Window, root string) {
 	w.WaitFor("main", "Nothing that is assigned is like that")
 	w.Click(`nav a[href="./history"]`)
 	w.WaitFor("main", "fix of the outage") // who did what, and why
+	w.Submit(`header [role="search"] input`, "west-1")
+	w.WaitFor("#objects", "image not found") // what is broken on this cluster
+	w.Click(`main a[href="../cluster-types/small"]`)
+	w.WaitFor("#late", "failed")
+	w.WaitFor("#clusters", "west-2")
 	w.Visit(root + "/workloads")
 	w.Click(`main a[href="./workloads/checkout"]`)
 	w.WaitFor("main #where", "1.5.0")

@@ -10,6 +10,7 @@ import (
 	"database/sql"
 	_ "embed" // what is wanted
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -140,6 +141,17 @@ func (w *World) AddSilent(environment, cluster string) {
 	w.t.Helper()
 	w.say(w.at("11:09"), environment, "large", cluster, nil)
 	w.now = Now
+}
+
+// AddObjects has a cluster report more objects.
+func (w *World) AddObjects(environment, clusterType, cluster string, n int) {
+	w.t.Helper()
+	var all []report
+	for i := range n {
+		all = append(all, report{fmt.Sprintf("Kustomization/flux-system/more-%03d", i), ledger.Ready, commit('a'), ""})
+	}
+	w.say(Now, environment, clusterType, cluster, nil, all...)
+	w.check(w.Recorder.Flush(w.t.Context()))
 }
 
 // MoveCluster has a cluster belong to another part of the fleet from now on.

@@ -1,0 +1,77 @@
+package page
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+)
+
+// ClusterTypes is the page of cluster types: the answer, and how it was asked for.
+type ClusterTypes struct {
+	answer.ClusterTypes
+	Filter answer.ClusterTypeFilter
+}
+
+// ParseClusterTypeFilter returns the filter that the parameters of an address mean.
+func ParseClusterTypeFilter(query url.Values) answer.ClusterTypeFilter {
+	page, _ := strconv.Atoi(query.Get("page")) // another text is the first page
+	return answer.ClusterTypeFilter{Text: query.Get("q"), Page: page}
+}
+
+// Pager returns the way to other cluster types.
+func (v ClusterTypes) Pager() pager {
+	return newListPager("cluster-types", v.Page, v.Total, url.Values{"q": {v.Filter.Text}})
+}
+
+// ShownState returns what a cluster type shows of its state: nil where all is well, or nothing is known.
+func (v ClusterTypes) ShownState(c answer.ClusterTypePart) *answer.State {
+	return worstOf(c.State, c.Worst, c.Assignments)
+}
+
+// clusterTypeView is the data of cluster-type.html.
+type clusterTypeView struct {
+	answer.ClusterType
+	Fleet     Fleet
+	Questions bool // whether there are pages that explain
+}
+
+func newClusterTypeView(a answer.ClusterType, questions bool) clusterTypeView {
+	f := answer.FleetFilter{Rows: answer.ByTarget, Columns: answer.ByEnvironment}
+	f.ClusterType = a.Name
+	return clusterTypeView{a, Fleet{Fleet: a.Where, Filter: f}, questions}
+}
+
+// clusterView is the data of cluster.html.
+type clusterView struct{ answer.Cluster }
+
+// State returns how the cluster stands where it belongs.
+func (v clusterView) State() answer.State {
+	if len(v.Standings) == 0 {
+		return answer.State{Tone: answer.Unknown, Word: "no report"}
+	}
+	return v.Standings[0].State
+}
+
+// phaseState returns the state of an object that is in a phase.
+func phaseState(phase string) answer.State {
+	tones := map[string]answer.Tone{"ready": answer.Good, "progressing": answer.Busy, "failed": answer.Bad, "suspended": answer.Stopped}
+	tone := tones[phase]
+	if tone == "" {
+		return answer.State{Tone: answer.Unknown, Word: "unknown"}
+	}
+	return answer.State{Tone: tone, Word: phase}
+}
+
+// poolText returns how many nodes a pool has, and where.
+func poolText(p answer.ProvisionedPool) string {
+	text := fmt.Sprintf("%s %d", p.Name, p.Most)
+	if p.Fewest != p.Most {
+		text = fmt.Sprintf("%s %d to %d", p.Name, p.Fewest, p.Most)
+	}
+	if p.Provider != "" {
+		text += ", " + p.Provider
+	}
+	return text
+}

@@ -1,0 +1,75 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/page"
+)
+
+// findClusterAnswer returns what there is at the path of a page about cluster types and clusters.
+func findClusterAnswer(src answer.Source, parts []string, query url.Values) found {
+	switch {
+	case len(parts) == 1 && parts[0] == "cluster-types":
+		return found{src.ClusterTypes(page.ParseClusterTypeFilter(query)), http.StatusOK, ""}
+	case len(parts) == 2 && parts[0] == "cluster-types":
+		one, ok := src.ClusterType(parts[1])
+		if !ok {
+			return answerUnknown("cluster type", parts[1], src.ClusterTypeNames(), "cluster-types")
+		}
+		return found{one, http.StatusOK, ""}
+	case len(parts) == 2 && parts[0] == "clusters":
+		one, ok := src.Cluster(parts[1])
+		if !ok {
+			return answerUnknownIn("clusters", "cluster", parts[1], src.ClusterNames(), "cluster-types")
+		}
+		return found{one, http.StatusOK, ""}
+	}
+	return answerMissing(NothingHere, "")
+}
+
+// addReported adds to a source what clusters have reported by name, if the page at a path says it.
+func (s *site) addReported(ctx context.Context, src answer.Source, path string) answer.Source {
+	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	name, err := url.PathUnescape(rest)
+	if !src.Ledger || src.LedgerFails || err != nil {
+		return src
+	}
+	q := fleetview.Query{Limit: fleetview.MaxItems}
+	switch {
+	case first == "cluster-types" && name != "":
+		q.Type = name
+	case first == "clusters" && name != "":
+		q.Cluster, src.ReportedNames = name, s.options.Fleet.ClusterNames()
+	case first == "search":
+		src.ReportedNames = s.options.Fleet.ClusterNames()
+		return src
+	default:
+		return src
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)
+	defer cancel()
+	all, err := s.options.Fleet.FindClusters(ctx, q)
+	var unknown *fleetview.UnknownError
+	switch {
+	case errors.As(err, &unknown): // none of them has reported
+		return src
+	case err != nil:
+		s.options.Logger.WarnContext(ctx, "the ledger cannot be asked", slog.Any("error", err))
+		src.LedgerFails = true
+		return src
+	}
+	src.Reported = all.Items
+	for _, c := range all.Items {
+		if q.Cluster != "" && c.Standing != fleetview.Moved {
+			src.Objects = append(src.Objects, s.options.Fleet.FindObjects(c.Environment, c.Name)...)
+		}
+	}
+	return src
+}
