@@ -37,8 +37,18 @@ const (
 
 // SignIn is how people sign in. One of its fields is not nil.
 type SignIn struct {
-	OIDC  *OIDC  `yaml:"oidc"`
-	Proxy *Proxy `yaml:"proxy"`
+	OIDC  *OIDC        `yaml:"oidc"`
+	Forge *ForgeSignIn `yaml:"forge"`
+	Proxy *Proxy       `yaml:"proxy"`
+}
+
+// ForgeSignIn is the forge of the control plane: people sign in there, and write with tokens of their own.
+type ForgeSignIn struct {
+	// ClientID and ClientSecret are those of an OAuth application, or of a GitHub App.
+	ClientID     string    `yaml:"clientID" required:"clientID: 8d5d0f1c"`
+	ClientSecret SecretRef `yaml:"clientSecret" required:"clientSecret: {file: oauth-secret}"`
+	// Scopes replace those that the kind of forge needs; nil for them.
+	Scopes []string `yaml:"scopes"`
 }
 
 // OIDC is an issuer of OpenID Connect.
@@ -146,6 +156,10 @@ func (c *checker) checkWeb(s *Settings) {
 		c.addProblem(path, "write signIn beside it, as in signIn: {oidc: {issuer: https://id.example.com, …}}", "needs people who sign in, and there is no signIn")
 	case w.SignIn != nil:
 		c.checkSignIn(w)
+		repo := s.ControlPlane.Repo
+		if w.SignIn.Forge != nil && !c.isBroken("controlPlane.repo") && (giturl.HTTPServer(repo) == "" || giturl.IsUnencrypted(repo)) {
+			c.addProblem("web.signIn.forge", "write its https:// URL into controlPlane", "needs a control plane on a forge that is reached by https")
+		}
 	}
 	c.checkRoles(w)
 	c.checkWebSession(&w.Session)
@@ -187,6 +201,10 @@ func (c *checker) checkSignIn(w *Web) {
 		c.checkSecret("web.signIn.oidc.clientSecret", &o.ClientSecret)
 		o.Groups = cmp.Or(o.Groups, "groups")
 	}
+	if f := w.SignIn.Forge; f != nil {
+		ways++
+		c.checkSecret("web.signIn.forge.clientSecret", &f.ClientSecret)
+	}
 	if p := w.SignIn.Proxy; p != nil {
 		ways++
 		c.checkProxy(p)
@@ -194,7 +212,7 @@ func (c *checker) checkSignIn(w *Web) {
 	switch {
 	case c.isBroken("web.signIn"):
 	case ways != 1:
-		c.addProblem("web.signIn", "write one of oidc and proxy", "names %d ways to sign in", ways)
+		c.addProblem("web.signIn", "write one of oidc, forge and proxy", "names %d ways to sign in", ways)
 	case w.SignIn.Proxy == nil && w.Session.Key == nil && !c.isBroken("web.session") && !c.isBroken("web.session.key"):
 		c.addProblem("web.signIn", "write session: {key: {file: session-key}} into web", "needs a key for sessions")
 	}

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -42,6 +43,19 @@ func (k *Keyring) OpenForge(location string, w Observer, plain func() forge.Forg
 		o.Observe = func(op string, took time.Duration, err error) { w.OnCall(at.Kind, op, took, err) }
 	}
 	return openers[at.Kind](o)
+}
+
+// OpenForgeAs returns the forge of a repository for a person with a token of their own.
+func (k *Keyring) OpenForgeAs(location string, token func(context.Context) (string, error)) (forge.Forge, error) {
+	at, err := LocateForge(k.settings, location)
+	if err != nil {
+		return nil, err
+	}
+	open, hasAPI := openers[at.Kind]
+	if !hasAPI {
+		return nil, fmt.Errorf("%s: there is no API for a person's token", giturl.Redact(location))
+	}
+	return open(forge.Options{Repo: at.Repo, API: at.API, Token: token, Limiter: &forge.Limiter{}, Now: k.now})
 }
 
 // openers are the kinds with an API. Adding one is its package and a line here.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -58,8 +59,9 @@ type flow struct {
 	server *giteatest.Server
 	cp     string // its repositories
 	out    string
-	more   string // settings
-	base   string // of the address of the daemon
+	more   string            // settings
+	env    map[string]string // more variables of the process
+	base   string            // of the address of the daemon
 	log    *strings.Builder
 	cycles chan status.Snapshot
 }
@@ -183,6 +185,7 @@ webhooks: {gitea: {secret: {env: HOOK}}}
 `, f.server.URL+"/"+f.cp+".git", f.TempDir(), promotion, strings.TrimPrefix(f.server.URL, "http://"), f.server.URL+"/")
 	text += f.more
 	env := map[string]string{"TOKEN": f.server.Token, "HOOK": hookSecret, "LEDGER": strings.Repeat("0123456789", 4)}
+	maps.Copy(env, f.env)
 	settings, problems := config.Parse("fairlead.yaml", []byte(text), f.TempDir(), func(name string) string { return env[name] })
 	if problems.Stops() {
 		f.Fatal(problems)

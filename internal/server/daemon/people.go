@@ -1,13 +1,17 @@
 package daemon
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
@@ -32,10 +36,14 @@ func newPeople(o Options, store *status.Store, m *metrics.Metrics, logger *slog.
 	policy := permit.Policy{Actions: s.Web.Actions && s.Write, Roles: list.Convert(s.Web.Roles, func(r config.Role) permit.Role {
 		return permit.Role{Groups: r.Groups, May: r.May, In: r.In}
 	})}
+	atForge, err := newForgeSignIn(s)
+	if err != nil {
+		return nil, err
+	}
 	p := &web.People{
 		Policy: policy, SignedInOnly: s.Web.Read == config.ReadSignedIn,
 		Keeper: session.New(session.Options{
-			URL: s.Web.URL, OIDC: s.Web.SignIn.OIDC, Proxy: s.Web.SignIn.Proxy, Keys: s.SessionKeys, Idle: s.Web.Session.Idle, Life: s.Web.Session.Life,
+			URL: s.Web.URL, OIDC: s.Web.SignIn.OIDC, Forge: atForge, Proxy: s.Web.SignIn.Proxy, Keys: s.SessionKeys, Idle: s.Web.Session.Idle, Life: s.Web.Session.Life,
 			FilterGroups: policy.FilterGroups, Now: o.Now, Logger: logger,
 		}),
 	}
@@ -49,13 +57,58 @@ func newPeople(o Options, store *status.Store, m *metrics.Metrics, logger *slog.
 	keys := access.New(s, o.Now)
 	mirrors := &repos.Mirrors{Dir: filepath.Join(s.DataDir, leverFolder), Options: func(location string) (git.RemoteOptions, error) {
 		guard, err := access.GuardLocation(s, location)
-		return git.RemoteOptions{Guard: guard, IsTrusted: s.NamesRepository, Timeout: s.Timeout, Credentials: keys.GitCredentials(location)}, err
+		credentials := keys.GitCredentials(location)
+		if atForge != nil && giturl.HTTPServer(location) == atForge.Server {
+			credentials = personCredentials(credentials)
+		}
+		return git.RemoteOptions{Guard: guard, IsTrusted: s.NamesRepository, Timeout: s.Timeout, Credentials: credentials}, err
 	}}
 	with := actions.Options{
 		ControlPlane: s.ControlPlane.Repo, BaseBranch: s.ControlPlane.Branch, Map: s.Map, Next: s.NextEnvironment, Mirrors: mirrors, Prefix: s.Output.BranchPrefix,
 		Committer: git.Signature{Name: s.Author.Name, Email: s.Author.Email}, Sign: sign, Now: o.Now,
 	}
 	with.Rendering.PublishMissing = s.MissingValues == "publish"
-	p.Operator = lever.New(lever.Options{Actions: with, Policy: policy, Store: store, Metrics: m, Logger: logger, Wake: wake})
+	operator := lever.Options{Actions: with, Policy: policy, Store: store, Metrics: m, Logger: logger, Wake: wake}
+	if atForge != nil {
+		operator.Forge = func(who session.Person, place string) (forge.Forge, error) {
+			return keys.OpenForgeAs(place, func(context.Context) (string, error) { return who.Token.Reveal(), nil })
+		}
+	}
+	p.Operator = lever.New(operator)
 	return p, nil
+}
+
+// newForgeSignIn returns the forge that people sign in at: that of the control plane; nil for none.
+func newForgeSignIn(s *config.Settings) (*session.Forge, error) {
+	f := s.Web.SignIn.Forge
+	if f == nil {
+		return nil, nil
+	}
+	place := access.ReadLocation(s, s.ControlPlane.Repo)
+	at, err := access.LocateForge(s, place)
+	if err != nil {
+		return nil, err
+	}
+	if !session.CanSignIn(at.Kind) {
+		return nil, fmt.Errorf("web.signIn.forge: nobody can sign in at %s, which is a forge of kind %s", giturl.Redact(place), at.Kind)
+	}
+	return &session.Forge{Kind: at.Kind, Server: giturl.HTTPServer(place), API: at.API, ClientID: f.ClientID, ClientSecret: f.ClientSecret, Scopes: f.Scopes}, nil
+}
+
+// personUsername goes with the token of a person: forges do not read it.
+const personUsername = "oauth2"
+
+// personCredentials returns credentials that are those of the person on whose behalf something is done. Where
+// that is nobody, they are those of Fairlead, which only reads there.
+func personCredentials(others func(context.Context) (git.Credentials, error)) func(context.Context) (git.Credentials, error) {
+	return func(ctx context.Context) (git.Credentials, error) {
+		who := session.FindPerson(ctx)
+		switch {
+		case who != nil:
+			return git.Credentials{Username: personUsername, Secret: who.Token.Reveal()}, nil
+		case others != nil:
+			return others(ctx)
+		}
+		return git.Credentials{}, nil
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
@@ -50,6 +51,9 @@ type Options struct {
 	Store   *status.Store
 	Metrics *metrics.Metrics
 	Logger  *slog.Logger
+	// Forge opens the forge of a repository with the token of a person, to propose what the person must not
+	// push; nil where people do not sign in at a forge.
+	Forge func(who session.Person, place string) (forge.Forge, error)
 	// Wake is called after each commit; nil for nothing.
 	Wake func()
 }
@@ -149,7 +153,8 @@ func (o *Operator) Preview(ctx context.Context, who *session.Person, q Request) 
 		return answer.Lever{}, err
 	}
 	defer end()
-	return o.preview(ctx, who, q)
+	l, err := o.preview(session.WithPerson(ctx, who), who, q)
+	return l, o.describeAccess(err)
 }
 
 func (o *Operator) checkAllowed(who *session.Person, q Request) error {
@@ -167,7 +172,7 @@ func (o *Operator) checkAllowed(who *session.Person, q Request) error {
 // preview decides an action and describes it.
 func (o *Operator) preview(ctx context.Context, who *session.Person, q Request) (answer.Lever, error) {
 	shown := o.newLever(who, q)
-	d, err := o.open(ctx, who, func(ctx context.Context, d *actions.Session, p actions.Plan) error {
+	d, err := o.open(ctx, who, false, func(ctx context.Context, d *actions.Session, p actions.Plan) error {
 		o.describePlan(ctx, d, q, p, &shown)
 		return errPreviewed
 	})
@@ -228,7 +233,27 @@ func (o *Operator) perform(ctx context.Context, who *session.Person, q Request, 
 		return r, now, err
 	}
 	defer end()
-	d, err := o.open(ctx, who, func(ctx context.Context, d *actions.Session, p actions.Plan) error {
+	ctx = session.WithPerson(ctx, who)
+	r, now, err = o.write(ctx, who, q, seen, false)
+	if errors.Is(err, git.ErrRefused) && o.options.Forge != nil {
+		r, now, err = o.write(ctx, who, q, seen, true)
+	}
+	return r, now, o.describeAccess(err)
+}
+
+// describeAccess returns the error of an action with what a person can do about it whose token the forge does
+// not take.
+func (o *Operator) describeAccess(err error) error {
+	if o.options.Forge == nil || !errors.Is(err, git.ErrAccess) && !errors.Is(err, git.ErrRefused) {
+		return err
+	}
+	return &problem.Refusal{Reason: "the forge does not take your token, or you may not write there", Advice: "sign out, and sign in again; the forge says who may write to the control plane", Kind: ErrNotAllowed}
+}
+
+// write performs an action that is permitted, if it is still what the person has seen: by a commit to the branch,
+// or by a pull request.
+func (o *Operator) write(ctx context.Context, who *session.Person, q Request, seen string, propose bool) (r actions.Result, now answer.Lever, err error) {
+	d, err := o.open(ctx, who, propose, func(ctx context.Context, d *actions.Session, p actions.Plan) error {
 		if seen == Unseen {
 			return nil
 		}
@@ -252,10 +277,13 @@ func (o *Operator) perform(ctx context.Context, who *session.Person, q Request, 
 }
 
 // open opens the control plane for a person.
-func (o *Operator) open(ctx context.Context, who *session.Person, confirm func(context.Context, *actions.Session, actions.Plan) error) (*actions.Session, error) {
+func (o *Operator) open(ctx context.Context, who *session.Person, propose bool, confirm func(context.Context, *actions.Session, actions.Plan) error) (*actions.Session, error) {
 	var d *actions.Session
 	with := o.options.Actions
 	with.Author = who.Signature()
+	if propose {
+		with.Forge = func(_ *git.Remote, place string) (forge.Forge, error) { return o.options.Forge(*who, place) }
+	}
 	with.Trailers = []string{promoter.TrailerVia + ": " + promoter.ViaWeb, "Fairlead-Actor: " + who.Actor()}
 	with.Confirm = func(ctx context.Context, p actions.Plan) error { return confirm(ctx, d, p) }
 	var err error

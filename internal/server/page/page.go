@@ -77,6 +77,8 @@ type Frame struct {
 	Levers map[string][]LeverLink
 	// Written is the commit that an action of the person has just written; "" for none.
 	Written string
+	// Proposed is the number of the pull request that an action of the person has just opened; 0 for none.
+	Proposed int
 }
 
 // LeverLink is an operator action, and whether the reader may perform it.

@@ -23,7 +23,7 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case answer.Environments:
 		return "environments", "Environments", a
 	case answer.OneEnvironment:
-		return "environment", a.Report.Name, environmentView{a, f.Questions, f.Levers[a.Report.Name], f.Written}
+		return "environment", a.Report.Name, environmentView{a, f.Questions, f.Levers[a.Report.Name], f.Written, f.Proposed}
 	case answer.Lever:
 		return "lever", a.Question, a
 	case answer.Me:
@@ -218,6 +218,7 @@ type environmentView struct {
 	Questions bool // whether there are pages that explain
 	Levers    []LeverLink
 	Written   string // the commit that the reader has just written
+	Proposed  int    // the pull request that the reader has just opened
 }
 
 // ProofParts returns what the verification of the commit consists of.

@@ -16,12 +16,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 )
 
-// Options are how people sign in. One of OIDC and Proxy is not nil.
+// Options are how people sign in. One of OIDC, Forge and Proxy is not nil.
 type Options struct {
 	// URL is the address of the page, with a slash at its end.
 	URL string
-	// OIDC is the issuer, and Proxy the proxy, that says who somebody is.
+	// OIDC is the issuer, Forge the forge, and Proxy the proxy, that says who somebody is.
 	OIDC  *config.OIDC
+	Forge *Forge
 	Proxy *config.Proxy
 	// Keys returns the keys of cookies, the newest first.
 	Keys func() ([]string, error)
@@ -88,10 +89,24 @@ func (k *Keeper) Identify(w http.ResponseWriter, r *http.Request) (*Person, erro
 		if len(header) > 1 {
 			return nil, &refusal{"the header Authorization is there twice"}
 		}
+		if k.options.Forge != nil {
+			return nil, &refusal{"a bearer token says nothing of who somebody is where people sign in at a forge"}
+		}
 		return k.readToken(r.Context(), strings.TrimSpace(token))
 	}
 	return k.readSession(w, r), nil
 }
+
+// issuerName returns the issuer of the people of sessions.
+func (k *Keeper) issuerName() string {
+	if k.options.Forge != nil {
+		return k.options.Forge.Server
+	}
+	return k.options.OIDC.Issuer
+}
+
+// callbackURL returns the address to which people are sent back.
+func (k *Keeper) callbackURL() string { return k.options.URL + strings.TrimPrefix(CallbackPath, "/") }
 
 // SignOut ends the session of a browser.
 func (k *Keeper) SignOut(w http.ResponseWriter) {

@@ -63,7 +63,7 @@ func (k *Keeper) flow(p *oidc.Provider) (*oauth2.Config, error) {
 		return nil, fmt.Errorf("read the secret of the client: %w", err)
 	}
 	return &oauth2.Config{
-		ClientID: o.ClientID, ClientSecret: secret.Reveal(), Endpoint: p.Endpoint(), RedirectURL: k.options.URL + strings.TrimPrefix(CallbackPath, "/"),
+		ClientID: o.ClientID, ClientSecret: secret.Reveal(), Endpoint: p.Endpoint(), RedirectURL: k.callbackURL(),
 		Scopes: append([]string{oidc.ScopeOpenID, "profile", "email"}, o.Scopes...),
 	}, nil
 }
@@ -71,11 +71,7 @@ func (k *Keeper) flow(p *oidc.Provider) (*oauth2.Config, error) {
 // Begin returns the address at which somebody signs in, and sets the cookie without which the answer is
 // refused. path is the page to return to.
 func (k *Keeper) Begin(w http.ResponseWriter, r *http.Request, path string) (address string, err error) {
-	p, err := k.provider(r.Context(), k.options.OIDC.Issuer)
-	if err != nil {
-		return "", err
-	}
-	flow, err := k.flow(p)
+	flow, err := k.openFlow(r.Context())
 	if err != nil {
 		return "", err
 	}
@@ -85,7 +81,23 @@ func (k *Keeper) Begin(w http.ResponseWriter, r *http.Request, path string) (add
 		return "", err
 	}
 	http.SetCookie(w, k.cookie(statePurpose, value, signInFor))
-	return flow.AuthCodeURL(pending.State, oidc.Nonce(pending.Nonce), oauth2.S256ChallengeOption(pending.Verifier)), nil
+	more := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(pending.Verifier)}
+	if k.options.OIDC != nil {
+		more = append(more, oidc.Nonce(pending.Nonce))
+	}
+	return flow.AuthCodeURL(pending.State, more...), nil
+}
+
+// openFlow returns the authorization code flow at the forge, or at the issuer.
+func (k *Keeper) openFlow(ctx context.Context) (*oauth2.Config, error) {
+	if k.options.Forge != nil {
+		return k.forgeFlow()
+	}
+	p, err := k.provider(ctx, k.options.OIDC.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	return k.flow(p)
 }
 
 // Finish signs in whom the issuer has sent back, and returns the page to return to.
@@ -103,10 +115,14 @@ func (k *Keeper) Finish(w http.ResponseWriter, r *http.Request) (path string, wh
 		return "", who, &refusal{"the answer of the issuer is for another sign-in"}
 	case query.Get("error") != "":
 		return "", who, &refusal{"the issuer refuses: " + cleanName(query.Get("error")+" "+query.Get("error_description"))}
-	case query.Get("iss") != "" && query.Get("iss") != k.options.OIDC.Issuer:
+	case k.options.OIDC != nil && query.Get("iss") != "" && query.Get("iss") != k.options.OIDC.Issuer:
 		return "", who, &refusal{"the answer is of another issuer"}
 	}
-	who, err = k.exchange(r.Context(), query.Get("code"), pending)
+	exchange := k.exchange
+	if k.options.Forge != nil {
+		exchange = k.exchangeForge
+	}
+	who, err = exchange(r.Context(), query.Get("code"), pending)
 	if err == nil {
 		err = k.begin(w, who)
 	}

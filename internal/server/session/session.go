@@ -8,6 +8,7 @@
 package session
 
 import (
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -22,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
@@ -35,6 +37,26 @@ type Person struct {
 	Email string `json:"email"`
 	// Groups are those that roles name.
 	Groups []string `json:"groups,omitempty"`
+	// Login is the person's name at the forge; "" for who did not sign in there.
+	Login string `json:"login,omitempty"`
+	// Token is the person's own token of the forge, until TokenEnds; "" for who did not sign in there, and a
+	// zero time for no known end.
+	Token     config.Secret `json:"-"`
+	TokenEnds time.Time     `json:"-"`
+}
+
+// personKey is the key of a person in a context.
+type personKey struct{}
+
+// WithPerson returns a context in which something is done on behalf of a person.
+func WithPerson(ctx context.Context, who *Person) context.Context {
+	return context.WithValue(ctx, personKey{}, who)
+}
+
+// FindPerson returns the person on whose behalf something is done; nil for nobody.
+func FindPerson(ctx context.Context) *Person {
+	who, _ := ctx.Value(personKey{}).(*Person)
+	return who
 }
 
 // Signature returns the author of the person's commits.
@@ -117,6 +139,9 @@ type sealedSession struct {
 	Person Person    `json:"person"`
 	Began  time.Time `json:"began"`
 	Used   time.Time `json:"used"`
+	// Token is the person's own token of the forge; it is nowhere else.
+	Token     string    `json:"token,omitempty"`
+	TokenEnds time.Time `json:"tokenEnds,omitzero"`
 }
 
 // renewAfter is the part of the idle time after which a session that is used gets another cookie.
@@ -153,7 +178,7 @@ func (k *Keeper) readCookie(r *http.Request, purpose string, into any) bool {
 // begin sets the cookie of a person who signed in.
 func (k *Keeper) begin(w http.ResponseWriter, p Person) error {
 	now := k.options.Now().UTC().Truncate(time.Second)
-	return k.writeSession(w, sealedSession{p, now, now})
+	return k.writeSession(w, sealedSession{Person: p, Began: now, Used: now, Token: p.Token.Reveal(), TokenEnds: p.TokenEnds})
 }
 
 func (k *Keeper) writeSession(w http.ResponseWriter, s sealedSession) error {
@@ -174,7 +199,10 @@ func (k *Keeper) readSession(w http.ResponseWriter, r *http.Request) *Person {
 	}
 	now := k.options.Now()
 	idle := now.Sub(s.Used)
-	if s.Person.Subject == "" || idle >= k.options.Idle || now.Sub(s.Began) >= k.options.Life || idle < -time.Minute {
+	if !s.TokenEnds.IsZero() && !now.Before(s.TokenEnds) { // what the person writes would be refused
+		return nil
+	}
+	if s.Person.Issuer != k.issuerName() || s.Person.Subject == "" || idle >= k.options.Idle || now.Sub(s.Began) >= k.options.Life || idle < -time.Minute {
 		return nil
 	}
 	if w != nil && idle >= k.options.Idle/renewAfter {
@@ -182,6 +210,7 @@ func (k *Keeper) readSession(w http.ResponseWriter, r *http.Request) *Person {
 		_ = k.writeSession(w, s) // the session goes on with the cookie that it has
 	}
 	p := s.Person
+	p.Token, p.TokenEnds = config.NewSecret(s.Token), s.TokenEnds
 	p.Groups = k.options.FilterGroups(p.Groups) // those that roles name now
 	return &p
 }

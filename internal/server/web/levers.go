@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -106,7 +107,11 @@ func (s *site) serveLeverForm(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.refuseLever(w, r, err)
 	default:
-		w.Header().Set("Location", "../environments/"+url.PathEscape(body.Environment)+"?written="+url.QueryEscape(done.Commit))
+		said := url.Values{"written": {done.Commit}}
+		if done.Pull != nil {
+			said = url.Values{"proposed": {strconv.Itoa(done.Pull.Number)}}
+		}
+		w.Header().Set("Location", "../environments/"+url.PathEscape(body.Environment)+"?"+said.Encode())
 		w.WriteHeader(http.StatusSeeOther)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -85,7 +86,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 		return rendered{code: http.StatusFound, redirect: f.redirect}, nil
 	}
 	frame := s.newFrame(src, path, view)
-	frame.Written = readWritten(target)
+	frame.Written, frame.Proposed = readWritten(target), readProposed(target)
 	s.addPerson(&frame, src.Names(), findViewer(ctx))
 	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path)
 	frame.Refresh = frame.Follow && query.Get("refresh") != "off"
@@ -115,6 +116,15 @@ func readWritten(target *url.URL) string {
 		return ""
 	}
 	return written
+}
+
+// readProposed returns the pull request that an action has just opened; 0 for none.
+func readProposed(target *url.URL) int {
+	number, err := strconv.Atoi(target.Query().Get("proposed"))
+	if err != nil || number < 0 {
+		return 0
+	}
+	return number
 }
 
 // answerPath returns the path of the answer of a page.
