@@ -54,7 +54,7 @@ func (p *pipes) dial() net.Conn {
 }
 
 // follow opens a stream of the overview, and returns what comes after its head.
-func (p *pipes) follow(t *testing.T) (net.Conn, *bufio.Reader) {
+func (p *pipes) follow(t testing.TB) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	c := p.dial()
 	if _, err := io.WriteString(c, "GET /events?page=/ HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
@@ -82,7 +82,7 @@ func readVersion(r *bufio.Reader) string {
 }
 
 // waitUntil waits for what must come to pass.
-func waitUntil(t *testing.T, what string, is func() bool) {
+func waitUntil(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	look, end := time.NewTicker(time.Millisecond), time.After(patience)
 	defer look.Stop()
@@ -96,7 +96,7 @@ func waitUntil(t *testing.T, what string, is func() bool) {
 }
 
 // liveSite serves streams of a store in memory.
-func liveSite(t *testing.T, o Options) (*site, *pipes) {
+func liveSite(t testing.TB, o Options) (*site, *pipes) {
 	t.Helper()
 	o.StreamPace = time.Millisecond
 	s, network := &site{options: o.withDefaults()}, newPipes()
