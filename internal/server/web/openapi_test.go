@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/xeipuuv/gojsonschema"
 
+	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
@@ -204,7 +205,9 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 // answerQuestions asks all that has another answer, and too much.
 func (c checker) answerQuestions(t *testing.T, h http.Handler) {
 	targets := []string{"/history", "/history?env=prod&forced=on", "/explain?env=dev&q=large/web", "/explain", "/explain?env=dev&q=nothing", "/explain?env=dev&q=slow", "/diff?from=dev&to=prod", "/diff?from=dev", "/diff?from=dev&to=none", "/diff?from=dev&to=west"}
-	slow := New(Options{Store: fleet(), Explain: explainNothing, Compare: func(context.Context, string, string) (string, error) { return "", context.DeadlineExceeded }})
+	slow := New(Options{Store: fleet(), Explain: explainNothing, Compare: func(context.Context, string, string) (drift.Report, error) {
+		return drift.Report{}, context.DeadlineExceeded
+	}})
 	failing := New(Options{Store: fleet(), History: func(context.Context) ([]history.Entry, error) { return nil, errors.New("the repository is damaged") }})
 	c.answer(t, "get", historyPath, ask(failing, http.MethodGet, historyPath))
 	c.answer(t, "get", api+historyPath, ask(failing, http.MethodGet, api+historyPath))

@@ -73,21 +73,18 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
 	defer cancel()
-	var text string
-	var err error
 	if path == diffPath {
-		text, err = s.options.Compare(ctx, names[0], names[1])
-	} else {
-		text, err = s.options.Explain(ctx, names[0], asked)
+		report, err := s.options.Compare(ctx, names[0], names[1])
+		if err != nil {
+			return s.refuseAnswer(ctx, path, err)
+		}
+		return found{answer.NewDifferences(report, maxAnswer), http.StatusOK, ""}
 	}
+	text, err := s.options.Explain(ctx, names[0], asked)
 	if err != nil {
 		return s.refuseAnswer(ctx, path, err)
 	}
-	text = answer.CleanText(text[:min(len(text), maxAnswer)])
-	if path == diffPath {
-		return found{answer.Differences{From: names[0], To: names[1], Text: text}, http.StatusOK, ""}
-	}
-	return found{answer.Explanation{Environment: names[0], Query: asked, Text: text}, http.StatusOK, ""}
+	return found{answer.Explanation{Environment: names[0], Query: asked, Text: answer.CleanText(text[:min(len(text), maxAnswer)])}, http.StatusOK, ""}
 }
 
 // refuseAnswer returns why a question has no answer.

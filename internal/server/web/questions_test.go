@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 )
 
@@ -25,11 +26,15 @@ func explainNothing(_ context.Context, environment, query string) (string, error
 }
 
 // compareNothing answers by the names.
-func compareNothing(_ context.Context, from, to string) (string, error) {
+func compareNothing(_ context.Context, from, to string) (drift.Report, error) {
 	if to == "west" {
-		return "", problem.WithHint(errors.New("environment west cannot be compared: a.yaml:7: no"), "mend its problems first")
+		return drift.Report{}, problem.WithHint(errors.New("environment west cannot be compared: a.yaml:7: no"), "mend its problems first")
 	}
-	return from + " → " + to + "\n  values: 2\n", nil
+	return drift.Report{From: from, To: to, Topics: []drift.Topic{
+		{Name: drift.Assignments, Count: 2, Findings: []drift.Finding{{Only: from, Because: "no policy of " + to + " selects it", Count: 2, Names: []string{"large/web", "small/<web>"}}}},
+		{Name: drift.Values, Count: 40, Findings: []drift.Finding{{Change: "LOG_LEVEL: <info> → password=hunter2-and-more", Because: to + " has configs/a.yaml:3\x1b", Count: 40, Names: []string{"large/web"}}}},
+		{Name: drift.ClusterTypes, Count: 1, Findings: []drift.Finding{{Change: "reconciler: flux → argocd", Count: 1, Names: []string{"large"}}}},
+	}}, nil
 }
 
 // TestQuestions: what is explained and compared, and what is refused; nothing that looks like a secret is
@@ -51,6 +56,9 @@ func TestQuestions(t *testing.T) {
 		{"/diff?from=dev", 400, "the query does not say what to compare", "<button>Compare</button>"},
 		{"/explain?env=dev&q=" + strings.Repeat("a", 257), 400, "too long", "too long"},
 		{"/diff?from=dev&to=prod", 200, "dev → prod", "fairlead diff dev prod"},
+		{"/diff?from=dev&to=prod", 200, `"only": "dev"`, `<a href="./explain?env=dev&amp;q=large%2fweb">large/web</a>`},
+		{"/diff?from=dev&to=prod", 200, `"name": "values"`, `<a href="./explain?env=prod&amp;q=large%2fweb">large/web</a> and 39 more`},
+		{"/diff?from=dev&to=prod", 200, "argocd", `<a href="./explain?env=prod&amp;q=ClusterType%2flarge">large</a>`},
 		{"/diff?from=dev&to=west", 409, "mend its problems first", "Mend its problems first."},
 		{"/diff?from=dev&to=none", 404, "there is no environment", "There is no environment"},
 	} {

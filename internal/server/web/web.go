@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
@@ -44,10 +45,10 @@ type Options struct {
 	// Simulate answers /api/v1/simulate; nil: not found. It must write nothing, and allow many calls at
 	// once.
 	Simulate func(ctx context.Context, revision string) ([]promote.Arrival, error)
-	// Explain and Compare answer questions about what is rendered, as text; nil: they have no pages. They must
+	// Explain and Compare answer questions about what is rendered; nil: they have no pages. They must
 	// write nothing, and allow many calls at once.
 	Explain func(ctx context.Context, environment, query string) (string, error)
-	Compare func(ctx context.Context, from, to string) (string, error)
+	Compare func(ctx context.Context, from, to string) (drift.Report, error)
 	// History returns what people and Fairlead did, the newest first; nil: it has no page. It must write nothing,
 	// and allow many calls at once.
 	History func(ctx context.Context) ([]history.Entry, error)

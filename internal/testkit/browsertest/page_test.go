@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -59,7 +60,9 @@ func TestPage(t *testing.T) {
 		Explain: func(_ context.Context, environment, query string) (string, error) {
 			return query + " in " + environment + "\n", nil
 		},
-		Compare: func(_ context.Context, from, to string) (string, error) { return from + " → " + to + "\n", nil },
+		Compare: func(_ context.Context, from, to string) (drift.Report, error) {
+			return drift.Report{From: from, To: to, Topics: []drift.Topic{{Name: drift.Values, Count: 1, Findings: []drift.Finding{{Change: "LOG_LEVEL: info → warning", Because: "by configs/prod.yaml:4", Count: 1, Names: []string{"large/web"}}}}}}, nil
+		},
 	}))
 	t.Cleanup(server.Close)
 	t.Run("without script", func(t *testing.T) { readWithoutScript(t, browser.Open(t, View{Width: 400}), server.URL) })
@@ -101,6 +104,8 @@ func readWithoutScript(t *testing.T, w *Window, root string) {
 	w.WaitFor("main time", "2026-11-21 12:00 UTC")
 	w.Click(`main a[href="../diff?from=dev&to=prod"]`)
 	w.WaitFor("main pre", "dev → prod") // what is different
+	w.Click(`main .why a`)
+	w.WaitFor("main pre", "large/web in prod") // and why, of each line
 	w.Run(chromedp.Click("nav .more summary", chromedp.ByQuery))
 	w.Click(`nav a[href="./environments"]`)
 	w.Click(`main a[href="./environments/prod"]`)
