@@ -66,6 +66,8 @@ type Frame struct {
 	Follow, Questions bool
 	// History reports whether there is a page of what was done.
 	History bool
+	// Forecasts reports whether there are forecasts of commits.
+	Forecasts bool
 	// View is how the reader wants to see pages.
 	View View
 	// Query is what was searched for.

@@ -37,7 +37,9 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case answer.PullImpact:
 		return "pull", fmt.Sprintf("%s: pull request %d", a.Environment, a.Pull.Number), a
 	case answer.Journey:
-		return "commit", text.ShortCommit(a.Commit.ID) + " " + a.Commit.Subject, a
+		return "commit", text.ShortCommit(a.Commit.ID) + " " + a.Commit.Subject, journeyView{a, f.Forecasts}
+	case Forecast:
+		return "forecast", "Forecast of " + text.ShortCommit(a.Commit.ID), a
 	case answer.Status:
 		return "health", "Health", healthView{a}
 	case Explain:
@@ -51,6 +53,18 @@ func newView(of any, f Frame) (name, title string, view any) {
 	default:
 		return newFleetView(of, f)
 	}
+}
+
+// journeyView is the data of commit.html.
+type journeyView struct {
+	answer.Journey
+	Forecasts bool // whether there are forecasts
+}
+
+// Forecast is the page of the forecast of a commit: the answer, or why there is none.
+type Forecast struct {
+	answer.Forecast
+	Refusal Missing
 }
 
 // Missing is the page of what there is not.

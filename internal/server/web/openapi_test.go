@@ -68,7 +68,7 @@ func TestDescribedAnswers(t *testing.T) {
 	well := &status.Store{}
 	well.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeOK})
 	at := noon
-	simulates := simulating(&at)
+	simulates, foretells := simulating(&at), New(Options{Store: fleet(), Simulate: simulateNothing})
 	c := checker{doc: document(t), seen: map[string]bool{}}
 	for _, r := range []struct {
 		h                    http.Handler
@@ -91,10 +91,22 @@ func TestDescribedAnswers(t *testing.T) {
 		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=nowhere", ""},
 		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=circle", ""},
 		{simulates, "get", "/api/v1/simulate", "/api/v1/simulate?commit=main~1", ""},
+		{foretells, "get", forecastPath, "/commits/" + c4 + "/forecast", ""},
+		{foretells, "get", api + forecastPath, api + "/commits/" + c4 + "/forecast", ""},
+		{foretells, "get", api + forecastPath, api + "/commits/" + c4[:7] + "/forecast", ""},
+		{foretells, "get", forecastPath, "/commits/" + c4[:7] + "/forecast", ""},
+		{foretells, "get", forecastPath, "/commits/none/forecast", ""},
+		{foretells, "get", api + forecastPath, api + "/commits/none/forecast", ""},
+		{foretells, "get", forecastPath, "/commits/" + c2 + "/forecast", ""},
+		{foretells, "get", api + forecastPath, api + "/commits/" + c2 + "/forecast", ""},
 		{full, "get", "/api/v1/openapi.json", "/api/v1/openapi.json", ""},
 	} {
 		c.answer(t, r.method, r.path, ask(r.h, strings.ToUpper(r.method), r.target, r.site))
 		c.answer(t, r.method, r.path, ask(r.h, http.MethodPut, r.target))
+	}
+	for _, before := range []string{"", api} {
+		address := before + "/commits/" + c4 + "/forecast"
+		c.answer(t, "get", before+forecastPath, askTagged(foretells, address, ask(foretells, http.MethodGet, address).Header().Get("ETag")))
 	}
 	c.answerPages(t, full, empty)
 	for range maxSimulations {

@@ -106,7 +106,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 
 // newFrame returns what is around the page of a path.
 func (s *site) newFrame(src answer.Source, path string, view page.View) page.Frame {
-	return page.Frame{View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, History: s.options.History != nil}
+	return page.Frame{View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, History: s.options.History != nil, Forecasts: s.options.Simulate != nil}
 }
 
 // readWritten returns the commit that an action has just written; "" for none.

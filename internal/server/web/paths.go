@@ -23,6 +23,7 @@ var pagePaths = []struct{ page, answer string }{
 	{"/environments/{name}/pulls/{number}", "/environments/{name}/pulls/{number}"},
 	{"/commits", "/commits"},
 	{"/commits/{commit}", "/commits/{commit}"},
+	{forecastPath, forecastPath},
 	{"/problems", "/problems"},
 	{"/fleet", "/fleet"},
 	{historyPath, historyPath},
@@ -172,6 +173,10 @@ func findNamed(src answer.Source, name string) (path string) {
 // newPage returns the page of an answer: with how it was asked for, where it can be asked in several ways.
 func newPage(of any, names []string, path string, query url.Values) any {
 	missing := newMissing(of)
+	if isForecast(path) {
+		a, _ := of.(answer.Forecast)
+		return page.Forecast{Forecast: a, Refusal: missing}
+	}
 	switch path {
 	case explainPath:
 		explanation, _ := of.(answer.Explanation)

@@ -29,13 +29,16 @@ const (
 )
 
 func isQuestion(path string) bool {
-	return path == explainPath || path == diffPath || path == historyPath
+	return path == explainPath || path == diffPath || path == historyPath || isForecast(path)
 }
 
 // hasQuestion reports whether a question can be answered.
 func (s *site) hasQuestion(path string) bool {
-	if path == historyPath {
+	switch path {
+	case historyPath:
 		return s.options.History != nil
+	case forecastPath:
+		return s.options.Simulate != nil
 	}
 	return s.options.Explain != nil && s.options.Compare != nil
 }
@@ -45,8 +48,11 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 	if !isQuestion(path) {
 		return findAnswer(src, path, query)
 	}
-	if path == historyPath {
+	switch {
+	case path == historyPath:
 		return s.findHistory(ctx, src, query)
+	case isForecast(path):
+		return s.findForecast(ctx, src, path)
 	}
 	names, asked := []string{query.Get("env")}, query.Get("q")
 	if path == diffPath {

@@ -18,7 +18,7 @@ import (
 // simulateNothing answers by the name of the revision.
 func simulateNothing(_ context.Context, revision string) ([]promote.Arrival, error) {
 	switch revision {
-	case "main":
+	case "main", c4:
 		return []promote.Arrival{{Environment: "dev", State: promote.ArrivalHas, Time: noon, Reason: "it has c4"},
 			{Environment: "stage", State: promote.ArrivalWaits, WaitsFor: []string{"stage: 2 approvals"}, Reason: "it waits for stage: 2 approvals"}}, nil
 	case "empty":
@@ -65,6 +65,33 @@ func TestSimulate(t *testing.T) {
 	}
 	if w := ask(open(&status.Store{}), http.MethodGet, "/api/v1/simulate?commit=main"); w.Code != 404 {
 		t.Errorf("without simulation: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestForecast: the page of a commit leads to its forecast, which names what it waits for; it says why there is
+// none, and no more begin within a minute than the loop bears.
+func TestForecast(t *testing.T) {
+	at := noon
+	h := New(Options{Store: fleet(), Now: func() time.Time { return at }, Simulate: simulateNothing})
+	if body := ask(h, http.MethodGet, "/commits/"+c4).Body.String(); !strings.Contains(body, `<a href="../commits/`+c4+`/forecast">`) {
+		t.Errorf("the page of the commit does not lead to its forecast:\n%s", mainOf(body))
+	}
+	golden(t, "testdata/forecast.html", mainOf(ask(h, http.MethodGet, "/commits/"+c4+"/forecast").Body.String()))
+	if w := ask(h, http.MethodGet, "/commits/"+c2+"/forecast"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "the forge is down") {
+		t.Errorf("where the forge is down it is %d\n%s", w.Code, mainOf(w.Body.String()))
+	}
+	for i := range 2 * maxSimulations {
+		at = noon.Add(time.Duration(i+11) * time.Second / 100)
+		code, want := ask(h, http.MethodGet, "/api/v1/commits/"+c4+"/forecast").Code, http.StatusOK
+		if i >= maxSimulations-2 {
+			want = http.StatusTooManyRequests
+		}
+		if code != want {
+			t.Errorf("the forecast %d is %d, want %d", i, code, want)
+		}
+	}
+	if body := ask(open(fleet()), http.MethodGet, "/commits/"+c4).Body.String(); strings.Contains(body, "Forecast") {
+		t.Errorf("without forecasts the page leads to one:\n%s", mainOf(body))
 	}
 }
 

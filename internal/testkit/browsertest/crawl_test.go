@@ -41,7 +41,7 @@ func crawl(t *testing.T, root string) {
 				continue
 			}
 			link.Fragment = ""
-			isQuestion := strings.HasSuffix(link.Path, "/explain") || strings.HasSuffix(link.Path, "/diff")
+			isQuestion := strings.HasSuffix(link.Path, "/forecast") || strings.HasSuffix(link.Path, "/explain") || strings.HasSuffix(link.Path, "/diff")
 			if !strings.HasPrefix(link.String(), root+"/") || seen[link.String()] || isQuestion && asked >= maxAsked {
 				continue
 			}

@@ -163,16 +163,20 @@ func TestDemo(t *testing.T) {
 	w.ask(root, "1: what needs me now?").answers("couldn't find remote ref")
 	w.ask(root, "2: where is my commit?").click(`main a[href="./commits/` + mine + `"]`).answers("has it since")
 	w.ask(root, "3: why is it not in prod?").click(`main a[href="./commits/` + mine + `"]`).answers("the sale ends on Monday")
+	w.Click(`main a[href$="/forecast"]`)
+	w.WaitFor("main", "the sale ends on Monday") // and when does it get there?
 	w.ask(root, "4: what failed?").click(`nav a[href="./problems"]`).answers("couldn't find remote ref")
 	w.ask(root, "5: what runs where?").click(`nav a[href="./fleet"]`).answers("hello")
 	w.ask(root, "7: what is different between stage and prod?").click(`main a[href="./environments/prod"]`).click(`main a[href="../diff?from=stage&to=prod"]`).answers("GREETING: moin → welcome")
+	w.Click("main .why a") // the reason of the line
+	w.WaitFor("main pre", "assigned")
 	w.ask(root, "9: who did what, when and why?").click(`nav a[href="./history"]`).answers("the sale ends on Monday")
 	w.answersAll("Demo held prod", "Fairlead promoted prod from", "2026", "after: ")
 	w.Visit(root + "/cluster-types/cloud")
-	w.WaitFor("#clusters", "dev-cloud")
-	w.WaitFor("#late", "failed")
+	w.WaitFor("#clusters", "failed")
+	w.WaitFor("#late", "cloud/hello-web")
 	w.Click(`main a[href="../clusters/dev-cloud"]`)
-	w.WaitFor("#objects", "couldn't find remote ref")
+	w.WaitFor("main", "couldn't find remote ref")
 	explained := w.ask(root, "8: why has it this value?").click(`main a[href="./environments/prod"]`)
 	explained.clicks++
 	explained.Submit(`main input[name="q"]`, "cloud/hello-web")
