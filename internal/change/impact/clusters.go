@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -132,6 +134,8 @@ func describeRollout(current, desired *provision.State) string {
 	switch was, is := current.Rollout, desired.Rollout; {
 	case is != nil && is.From != nil:
 		return fmt.Sprintf("This is the phase %s of expand, switch and contract. The next phase is proposed when the management cluster reports this one as ready.", is.Phase)
+	case is != nil && slices.ContainsFunc(is.Dropped, func(file string) bool { return strings.HasPrefix(file, provision.ObjectsFolder) }):
+		return "This change destroys what nothing uses any more. The objects that tofu-controller needs for that are removed by the last change, which is proposed when the management cluster reports that all is destroyed."
 	case is != nil && len(is.Leaving) > 0:
 		return fmt.Sprintf("This is the first of two changes. The kubeconfig of %s and the credentials stay; what nothing needs any more is removed by the second change, which is proposed when the management cluster reports that the clusters are destroyed.", text.Join(list.Convert(is.Leaving, codeSpan), " and "))
 	case is != nil:

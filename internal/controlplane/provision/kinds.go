@@ -42,6 +42,7 @@ const (
 	RotateCredentials Kind = "rotate-credentials"
 	DropProvider      Kind = "drop-provider"
 	DropCredentials   Kind = "drop-credentials"
+	DropObjects       Kind = "drop-objects"
 )
 
 // Disruption is what the users of a cluster notice of a step.
@@ -107,6 +108,7 @@ var traitsOf = map[Kind]traits{
 	RotateCredentials:  {Switch, NoDisruption, false, "use other credentials for"},
 	DropProvider:       {Contract, NoDisruption, false, "drop"},
 	DropCredentials:    {Contract, NoDisruption, true, "drop the credentials of"},
+	DropObjects:        {Contract, NoDisruption, true, "remove the objects of what was destroyed"},
 }
 
 // Sentence returns what the step does, in the imperative.

@@ -118,11 +118,17 @@ func planRest(now, want *stateIndex) []Step {
 			steps = append(steps, newStep(DropKubeconfig, cluster, Subject{}))
 		}
 	}
-	secrets := newStep(DropCredentials, "", Subject{})
+	secrets, objects := newStep(DropCredentials, "", Subject{}), newStep(DropObjects, "", Subject{})
 	for _, file := range now.Rollout.Dropped {
 		if name, isSecret := strings.CutPrefix(file, credentialsFolder); isSecret {
 			secrets.Reason = append(secrets.Reason, Change{"secretRef", strings.TrimSuffix(name, ".yaml"), ""})
 		}
+		if name, isObject := strings.CutPrefix(file, ObjectsFolder); isObject {
+			objects.Reason = append(objects.Reason, Change{"objects", name, ""})
+		}
+	}
+	if len(objects.Reason) > 0 {
+		steps = append(steps, objects)
 	}
 	if len(secrets.Reason) > 0 {
 		secrets.ID += "/kept"
@@ -131,8 +137,11 @@ func planRest(now, want *stateIndex) []Step {
 	return steps
 }
 
-// credentialsFolder begins the paths of credentials that are kept.
-const credentialsFolder = "10-credentials/"
+// The beginnings of the paths of what is kept: credentials, and the objects of what is being destroyed.
+const (
+	credentialsFolder = "10-credentials/"
+	ObjectsFolder     = "objects/"
+)
 
 // planRemoval returns the steps that take a cluster away. The kubeconfig of one that leaves is kept.
 func planRemoval(x *stateIndex, c *claudie.Cluster, leaves bool) []Step {

@@ -35,6 +35,7 @@ var placeOf = map[Kind]string{
 	RotateCredentials:  "everything after it uses the credentials",
 	DropProvider:       "a provider is needed until all that it made is removed",
 	DropCredentials:    "credentials are needed until the provider is dropped",
+	DropObjects:        "the objects are needed until what they made is destroyed",
 }
 
 // Place returns why the step is where it is in a plan, as a clause.

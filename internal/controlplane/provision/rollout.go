@@ -25,6 +25,36 @@ type Rollout struct {
 	From *State `yaml:"from"`
 }
 
+// WithoutRemoval returns the state without what is only there to be destroyed: what leads to another state
+// is planned as if that were gone.
+func (s *State) WithoutRemoval() State {
+	bare := *s
+	switch {
+	case s.Rollout == nil:
+	case s.Rollout.From == nil:
+		bare.Rollout = nil
+	default:
+		rollout := *s.Rollout
+		rollout.Leaving, rollout.Dropped = nil, nil
+		bare.Rollout = &rollout
+	}
+	return bare
+}
+
+// WithRemoval returns the state with clusters that are being destroyed, and with files that stay for that.
+func (s *State) WithRemoval(leaving, dropped []string) (State, error) {
+	removing := *s
+	if s.Rollout == nil {
+		rollout, err := NewRemoval(s, leaving, dropped)
+		removing.Rollout = rollout
+		return removing, err
+	}
+	rollout := *s.Rollout
+	rollout.Leaving, rollout.Dropped = leaving, dropped
+	removing.Rollout = &rollout
+	return removing, nil
+}
+
 // Stage is what is to be rendered of a manifest now.
 type Stage struct {
 	// State has the pools and their members, load balancers, roles and versions of this phase. Its

@@ -84,7 +84,7 @@ func (w *world) reportPartsTo(inbox *observe.Inbox, part string, phase rollout.P
 }
 
 // TestPhasedCluster: where the control plane of a cluster gets other machines, tofu-controller is given
-// three changes, each after the clusters have reported all of the one before. Whenever the process dies,
+// four changes, each after the clusters have reported all of the one before. Whenever the process dies,
 // the next one comes to the same end, and to no phase early.
 func TestPhasedCluster(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev")
@@ -93,6 +93,7 @@ func TestPhasedCluster(t *testing.T) {
 	const (
 		old, both, new = "control", "control control-v2", "control-v2"
 		first, second  = "{expand control}", "{switch control-v2}"
+		third          = "{contract control-v2}"
 		none, done     = "{ control}", "{ control-v2}"
 	)
 	for _, step := range []struct {
@@ -114,7 +115,9 @@ func TestPhasedCluster(t *testing.T) {
 		{"a plan waits for approval", func() { w.reportParts("control-v2", rollout.Failed) }, "", both, first},
 		{"expanded", func() { w.reportParts("", rollout.Ready) }, "This is the phase switch of expand, switch and contract.", both, second},
 		{"what was reported before is not the switch", func() {}, "", both, second},
-		{"switched", func() { w.reportParts("", rollout.Ready) }, "This is the last change of those that began with the phase switch.", new, done},
+		{"switched", func() { w.reportParts("", rollout.Ready) }, "This change destroys what nothing uses any more.", both, third},
+		{"not destroyed yet", func() { w.reportParts("np-control-control", rollout.Progressing) }, "", both, third},
+		{"destroyed", func() { w.reportParts("", rollout.Ready) }, "This is the last change of those that began with the phase contract.", new, done},
 		{"quiet", func() { w.reportParts("", rollout.Ready) }, "", new, done},
 	} {
 		step.before()
@@ -185,13 +188,13 @@ func TestPhasedClusterReported(t *testing.T) {
 	d.cycle()
 	w.merge("dev")
 	d.cycle()
-	for _, phase := range []string{"switch", "last"} {
-		w.reportPartsTo(inbox, "control-v2", rollout.Progressing)
+	for _, phase := range []string{"switch", "destroys", "last"} {
+		w.reportPartsTo(inbox, "np-control-control", rollout.Progressing)
 		d.cycle()
 		if all := w.openOf("dev"); len(all) > 0 {
 			t.Fatalf("%s: a phase early, %v is proposed", phase, all)
 		}
-		if said := fmt.Sprint(d.state("dev").Problems); !strings.Contains(said, "waits until the management cluster reports") {
+		if said := fmt.Sprint(d.state("dev").Problems); !strings.Contains(said, "until the management cluster reports") {
 			t.Errorf("%s: it is not said what it waits for: %s", phase, said)
 		}
 		w.reportPartsTo(inbox, "", rollout.Ready)

@@ -64,6 +64,11 @@ type configMap struct {
 	Data       map[string]string   `yaml:"data"`
 }
 
+func newNoneMap(m *clusters.Manifest, namespace string) configMap {
+	return configMap{APIVersion: "v1", Kind: "ConfigMap", Data: map[string]string{"clusters": "none"},
+		Metadata: kubeobject.Metadata{Name: stepName(m, "none"), Namespace: namespace}}
+}
+
 // renderCAPIClusters adds a file for each cluster, and one for each identity that clusters share.
 func (r *renderer) renderCAPIClusters(folder string, m *clusters.Manifest) {
 	var files []string
@@ -82,8 +87,7 @@ func (r *renderer) renderCAPIClusters(folder string, m *clusters.Manifest) {
 	}
 	if len(files) == 0 {
 		files = append(files, "none.yaml")
-		r.addObject(path.Join(folder, files[0]), configMap{APIVersion: "v1", Kind: "ConfigMap", Data: map[string]string{"clusters": "none"},
-			Metadata: kubeobject.Metadata{Name: stepName(m, "none"), Namespace: m.Namespace}})
+		r.addObject(path.Join(folder, files[0]), newNoneMap(m, m.Namespace))
 	}
 	r.addKustomization(folder, files)
 }

@@ -82,11 +82,15 @@ type renderer struct {
 type following struct {
 	states  map[string]provision.State
 	kept    map[string]kept
+	leaving map[string][]*leavingPart
+	before  map[string]*previousManifest // of those that are carried out in phases
 	deleted []*previousManifest
 }
 
 func newRenderer(m *model.Model) *renderer {
-	return &renderer{model: m, source: stack.FindClusterSource(m), follow: following{states: map[string]provision.State{}, kept: map[string]kept{}}}
+	return &renderer{model: m, source: stack.FindClusterSource(m), follow: following{
+		states: map[string]provision.State{}, kept: map[string]kept{}, leaving: map[string][]*leavingPart{}, before: map[string]*previousManifest{},
+	}}
 }
 
 // renderManifests returns the files of manifests, and of deleted ones that are kept.
@@ -156,13 +160,32 @@ func (r *renderer) renderManifest(m *clusters.Manifest) {
 	state, err := r.findState(m)
 	var lock []byte
 	if err == nil {
-		executors[m.Executor].render(r, folder, m.WithSpec(state.Spec))
+		executors[m.Executor].render(r, folder, r.bindAsIn(m.WithSpec(state.Spec), &state))
 		lock, err = provision.EncodeLock(&state)
 	}
 	if err == nil {
 		err = r.builder.Add(path.Join(folder, provision.LockFile), lock)
 	}
 	r.reportUnrendered(m.Subject(), err)
+}
+
+// bindAsIn gives the clusters of a manifest the cluster types that they have in a state of it: in a phase,
+// one that is to be attached may not be so yet, and one that is removed is attached until it is detached.
+func (r *renderer) bindAsIn(m *clusters.Manifest, state *provision.State) *clusters.Manifest {
+	for _, u := range m.Units {
+		clusterType := state.ClusterTypes[u.Name]
+		switch before := r.follow.before[m.Path()]; {
+		case u.Binding != nil && u.Binding.ClusterType == clusterType:
+		case clusterType == "":
+			u.Binding = nil
+		default:
+			u.Binding = &model.BoundCluster{Name: u.Name, ClusterType: clusterType}
+			if before != nil {
+				u.Binding.Values = before.findValues(u.Name)
+			}
+		}
+	}
+	return m
 }
 
 // renderClaudie adds the objects that Claudie carries a manifest out by.

@@ -121,7 +121,7 @@ func (f *follower) follow(m *clusters.Manifest, before *previousManifest) {
 		f.enterStage(m, before)
 		return
 	}
-	rendered := f.renderer.renderAlone(m)
+	rendered := f.renderer.renderAlone(m, nil)
 	kept := findKept(before, rendered)
 	if kept.isEmpty() {
 		return
@@ -170,15 +170,25 @@ func (f *follower) enterStage(m *clusters.Manifest, before *previousManifest) {
 		f.reportUnread(before, err)
 		return
 	}
-	stage, err := provision.NextStage(&before.state, &desired, func() bool { return f.previous.IsCarriedOut(carrier) })
+	f.renderer.follow.before[m.Path()] = before
+	isDone := func() bool { return f.previous.IsCarriedOut(carrier) }
+	current := before.state.WithoutRemoval()
+	stage, err := provision.NextStage(&current, &desired, isDone)
+	var leaving []*leavingPart
+	if err == nil {
+		leaving, err = f.keepLeaving(m, before, &stage.State, isDone)
+	}
 	if err != nil {
 		f.reportUnread(before, err)
 		return
 	}
 	f.renderer.follow.states[m.Path()] = stage.State
-	if stage.Waits {
+	switch {
+	case stage.Waits:
 		f.wait(carrier, "what comes next may remove what is in use", "the next phase waits")
-	} else if stage.Phase != "" {
+	case len(leaving) > 0:
+		f.wait(carrier, "what is left is removed by another change after that", describeLeaving(leaving))
+	case stage.Phase != "":
 		f.waiting = append(f.waiting, carrier)
 	}
 }
@@ -215,9 +225,12 @@ func (f *follower) reportUnread(before *previousManifest, err error) {
 		"%s of the output: %v", before.folder, err)
 }
 
-// renderAlone returns the files of one manifest as it is written.
-func (r *renderer) renderAlone(m *clusters.Manifest) tree.Tree {
+// renderAlone returns the files of one manifest as it is written; in a state of it, if one is given.
+func (r *renderer) renderAlone(m *clusters.Manifest, state *provision.State) tree.Tree {
 	alone := newRenderer(r.model)
+	if state != nil {
+		alone.follow.states[m.Path()], alone.follow.before = *state, r.follow.before
+	}
 	alone.renderManifest(m)
 	return alone.builder.Tree().Sub(path.Join(Folder, m.Executor, m.Project()))
 }
@@ -234,10 +247,21 @@ func (b *previousManifest) findCarrier() (Carrier, error) {
 		c.Namespace = k.Metadata.Namespace
 		c.Kustomizations, c.Folders = append(c.Kustomizations, k.Metadata.Name), append(c.Folders, path.Join(b.folder, below))
 	}
-	if len(c.Kustomizations) == 0 {
+	hasParts := !executors[b.state.Executor].phased || !b.files.Sub(objectsFolder).IsEmpty()
+	if len(c.Kustomizations) == 0 && hasParts {
 		return c, fmt.Errorf("%s has no Kustomization that applies the manifest", fluxFile)
 	}
 	return c, nil
+}
+
+// findValues returns the values with which the folder of its cluster type is applied to a cluster.
+func (b *previousManifest) findValues(cluster string) map[string]string {
+	for k := range readKustomizations(b.files) {
+		if k.Metadata.Name == attachmentName(path.Base(b.folder), cluster) && k.Spec.PostBuild != nil {
+			return k.Spec.PostBuild.Substitute
+		}
+	}
+	return nil
 }
 
 // readKustomizations yields the Kustomizations of Flux of a manifest, up to one that cannot be read.

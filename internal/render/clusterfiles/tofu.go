@@ -70,17 +70,26 @@ func (r *renderer) renderTofu(folder string, m *clusters.Manifest) {
 		t.credentials = append(t.credentials, r.newCredentialsKustomization(folder, m, given))
 		t.flux = append(t.flux, t.credentials[0])
 	}
-	all := clustermodule.NewClusters(r.model, m, modules, func(cluster string) string { return KubeconfigName(m, cluster) })
-	t.matchApprovals(all)
+	state, err := r.findState(m)
+	r.reportUnrendered(m.Subject(), err)
+	all := clustermodule.NewClusters(r.model, m, modules, &state, func(cluster string) string { return KubeconfigName(m, cluster) })
+	leaving := r.follow.leaving[m.Path()]
+	t.matchApprovals(all, leaving)
 	for _, c := range all {
 		for _, p := range c.Parts {
 			t.addPart(c, p)
 		}
 	}
+	for _, p := range leaving {
+		t.addLeaving(p)
+	}
 	for _, c := range all {
 		if c.Binding != nil {
 			t.flux = append(t.flux, t.newTofuAttachment(c))
 		}
+	}
+	if len(t.flux) == 0 {
+		t.flux = append(t.flux, newNoneMap(m, r.source.Namespace))
 	}
 	r.addObjects(path.Join(folder, fluxFile), t.flux)
 }
@@ -137,8 +146,9 @@ func (t *tofuRenderer) addPart(c *clustermodule.Cluster, p *clustermodule.Part) 
 	t.flux = append(t.flux, k)
 }
 
-// newTofuSpec returns the spec of the Terraform object of a part. What the part made is destroyed with the
-// object: the plan of the pull request says so, and guards refuse what nobody asked for.
+// newTofuSpec returns the spec of the Terraform object of a part. A part that is not written any more is
+// destroyed before its object goes: see [leavingPart]. Should the object go all the same, what it made is
+// destroyed with it.
 func (t *tofuRenderer) newTofuSpec(c *clustermodule.Cluster, p *clustermodule.Part, module string) tfobject.Spec {
 	spec := tfobject.Spec{
 		Interval: text.FormatDuration(driftInterval), RetryInterval: "1m", DestroyOnDeletion: true, Path: "./" + module,
@@ -176,8 +186,11 @@ func approvalStack(m *clusters.Manifest) string { return path.Join(Folder, m.Pro
 
 // matchApprovals finds the approval of each part, and reports approvals of parts that are not there: they
 // would approve them when they come back.
-func (t *tofuRenderer) matchApprovals(all []*clustermodule.Cluster) {
+func (t *tofuRenderer) matchApprovals(all []*clustermodule.Cluster, leaving []*leavingPart) {
 	known := map[string]bool{}
+	for _, p := range leaving {
+		known[p.name] = true
+	}
 	for _, c := range all {
 		for _, p := range c.Parts {
 			known[p.Name] = true

@@ -14,7 +14,6 @@ package clustermodule
 import (
 	"crypto/sha256"
 	"encoding/base32"
-	"slices"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -22,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
@@ -80,17 +80,23 @@ type planner struct {
 	manifest    *clusters.Manifest
 	modules     *model.ClusterModulesSpec
 	cluster     *Cluster
-	networks    map[string]*Part
-	pools       map[string]*Part // of the cluster, by role/pool
+	// endpoint is the load balancer that serves the API; "" if a control node does. open is true if the
+	// control nodes answer on the port of the API server.
+	endpoint string
+	open     bool
+	networks map[string]*Part
+	pools    map[string]*Part // of the cluster, by role/pool
 }
 
-// NewClusters returns the clusters of a manifest with their parts. kubeconfig returns the name of the
+// NewClusters returns the clusters of a manifest with their parts, in a state of it: that says what serves
+// each API, which load balancers that are being added or removed do not. kubeconfig returns the name of the
 // Secret with the kubeconfig of a cluster.
-func NewClusters(m *model.Model, manifest *clusters.Manifest, modules *model.ClusterModules, kubeconfig func(cluster string) string) []*Cluster {
+func NewClusters(m *model.Model, manifest *clusters.Manifest, modules *model.ClusterModules, state *provision.State, kubeconfig func(cluster string) string) []*Cluster {
 	var all []*Cluster
 	for _, u := range manifest.Units {
 		c := &Cluster{Unit: u, ID: u.Name + "-" + shortHash(m.Environment, manifest.Namespace, manifest.Name, u.Name)}
 		p := &planner{environment: m.Environment, manifest: manifest, modules: &modules.Spec, cluster: c, networks: map[string]*Part{}, pools: map[string]*Part{}}
+		p.endpoint, p.open = state.Endpoints[u.Name].LoadBalancer, state.IsAPIOpen(u.Name)
 		p.planCluster(kubeconfig(u.Name))
 		all = append(all, c)
 	}
@@ -117,16 +123,16 @@ func (p *planner) planCluster(kubeconfig string) {
 	for _, lb := range p.cluster.LoadBalancers {
 		b := p.planBalancer(lb)
 		balancers = append(balancers, b)
-		if endpoint == nil && p.servesAPI(lb) {
+		if lb.Name == p.endpoint {
 			endpoint = b.dns
 		}
 	}
 	for _, name := range p.cluster.Pools.Control {
-		p.addPool(controlRole, name, endpoint == nil)
+		p.addPool(controlRole, name, p.open)
 	}
 	p.addBootstrap(kubeconfig, endpoint)
 	for _, name := range p.cluster.Pools.Compute {
-		p.addPool(computeRole, name, endpoint == nil)
+		p.addPool(computeRole, name, p.open)
 	}
 	for _, b := range balancers {
 		p.addBalancer(b)
@@ -143,10 +149,6 @@ func (p *planner) add(part *Part) *Part {
 
 func (p *planner) newName(owner string, parts ...string) string {
 	return stack.ShortenName(owner+"-"+strings.Join(parts, "-"), maxName)
-}
-
-func (p *planner) servesAPI(lb *claudie.LoadBalancer) bool {
-	return slices.ContainsFunc(p.rolesOf(lb), func(r *claudie.Role) bool { return r.IsAPI() })
 }
 
 func (p *planner) rolesOf(lb *claudie.LoadBalancer) []*claudie.Role {

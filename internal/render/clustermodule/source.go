@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
@@ -102,7 +103,7 @@ func ListRepositories(m *model.Model) []rootmodule.Repository {
 			continue
 		}
 		seen := map[string]bool{}
-		for _, c := range NewClusters(m, manifest, modules, func(string) string { return "" }) {
+		for _, c := range NewClusters(m, manifest, modules, &provision.State{}, func(string) string { return "" }) {
 			for _, p := range c.Parts {
 				source, err := sourceOf(&modules.Spec, p.module.Path)
 				if err != nil || seen[source] {

@@ -1,0 +1,184 @@
+package clusterfiles
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+	"github.com/fairlead-io/fairlead/internal/render/tfobject"
+)
+
+// leavingPart is a part of the previous output that is not written any more. tofu-controller destroys what
+// it made, after all that depended on it, and needs its root module and its variables for that. Its objects
+// go by a later change.
+type leavingPart struct {
+	name          string
+	terraform     *kubeobject.Object[tfobject.Spec]
+	source        *kubeobject.Object[tfobject.GitRepositorySpec]
+	module        tree.Tree
+	kustomization string
+	after         []kubeobject.Reference // of Kustomizations that must be ready before it is destroyed
+}
+
+// keepLeaving keeps the parts of the previous output that a state does not have, until the clusters report
+// that they are destroyed, and notes them in the state.
+func (f *follower) keepLeaving(m *clusters.Manifest, before *previousManifest, state *provision.State, isDone func() bool) ([]*leavingPart, error) {
+	rendered := f.renderer.renderAlone(m, state)
+	leaving, err := before.findLeaving(rendered)
+	if err != nil {
+		return nil, err
+	}
+	isDestroyed := func(p *leavingPart) bool { return p.terraform.Spec.Destroy && isDone() }
+	leaving = slices.DeleteFunc(leaving, isDestroyed)
+	if len(leaving) == 0 {
+		return nil, nil
+	}
+	credentials := kept{credentials: missingFrom(rendered.Sub(credentialsFolder), before.files.Sub(credentialsFolder))}
+	var names, dropped []string
+	for _, p := range leaving {
+		dropped = append(dropped, provision.ObjectsFolder+p.name)
+		if name := p.terraform.Metadata.Labels[clusterLabel]; state.Spec.FindCluster(name) == nil && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	*state, err = state.WithRemoval(names, append(credentials.files(), dropped...))
+	reverseOrder(leaving, before, rendered)
+	leaving = sortByOrder(leaving)
+	f.renderer.follow.leaving[m.Path()], f.renderer.follow.kept[m.Path()] = leaving, credentials
+	return leaving, err
+}
+
+// findLeaving returns the parts that the rendered output does not have, sorted by name.
+func (b *previousManifest) findLeaving(rendered tree.Tree) ([]*leavingPart, error) {
+	kustomizations := map[string]fluxKustomization{} // by their folders
+	for k := range readKustomizations(b.files) {
+		kustomizations[path.Base(k.Spec.Path)] = k
+	}
+	var leaving []*leavingPart
+	for _, e := range b.files.Sub(objectsFolder).Entries() {
+		if _, stays := rendered.Sub(objectsFolder).Lookup(e.Name); stays || !e.IsDir() {
+			continue
+		}
+		k, applied := kustomizations[e.Name]
+		p := &leavingPart{name: e.Name, module: b.files.Sub(path.Join(modulesFolder, e.Name)), kustomization: k.Metadata.Name, after: k.Spec.DependsOn}
+		err := decodeInto(e.Tree(), "terraform.yaml", &p.terraform)
+		if err == nil {
+			err = decodeInto(e.Tree(), "gitrepository.yaml", &p.source)
+		}
+		if err == nil && (!applied || p.module.IsEmpty() || p.source.Spec.Ref == nil || len(p.source.Spec.Ref.Commit) < 10) {
+			err = fmt.Errorf("%s/%s has no root module, or nothing applies it", objectsFolder, e.Name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		leaving = append(leaving, p)
+	}
+	return leaving, nil
+}
+
+// decodeInto reads a file with one object.
+func decodeInto[S any](folder tree.Tree, file string, into **kubeobject.Object[S]) error {
+	e, there := folder.Lookup(file)
+	*into = &kubeobject.Object[S]{}
+	if !there {
+		return fmt.Errorf("there is no %s", file)
+	}
+	if err := yaml.Unmarshal(e.Data, *into); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
+// reverseOrder has each part destroyed after those that depended on it: after they are destroyed too, or
+// do without it. The order of those that are being destroyed is reversed already.
+func reverseOrder(leaving []*leavingPart, before *previousManifest, rendered tree.Tree) {
+	there := list.Convert(leaving, func(p *leavingPart) string { return p.kustomization })
+	for k := range readKustomizations(rendered) {
+		there = append(there, k.Metadata.Name)
+	}
+	isGone := func(r kubeobject.Reference) bool { return !slices.Contains(there, r.Name) }
+	for _, p := range leaving {
+		if p.terraform.Spec.Destroy {
+			p.after = slices.DeleteFunc(p.after, isGone)
+			continue
+		}
+		p.after = nil
+		for k := range readKustomizations(before.files) {
+			ref := kubeobject.Reference{Name: k.Metadata.Name}
+			if slices.ContainsFunc(k.Spec.DependsOn, func(d kubeobject.Reference) bool { return d.Name == p.kustomization }) && !isGone(ref) {
+				p.after = append(p.after, ref)
+			}
+		}
+	}
+}
+
+// sortByOrder returns the parts with each behind those that it is destroyed after.
+func sortByOrder(leaving []*leavingPart) []*leavingPart {
+	var sorted []*leavingPart
+	for rest := leaving; len(rest) > 0; {
+		waits := func(p *leavingPart) bool {
+			return slices.ContainsFunc(rest, func(o *leavingPart) bool {
+				return slices.ContainsFunc(p.after, func(r kubeobject.Reference) bool { return r.Name == o.kustomization })
+			})
+		}
+		var waiting []*leavingPart
+		for _, p := range rest {
+			if waits(p) {
+				waiting = append(waiting, p)
+			} else {
+				sorted = append(sorted, p)
+			}
+		}
+		if len(waiting) == len(rest) { // a circle that somebody made: Flux says so
+			return append(sorted, rest...)
+		}
+		rest = waiting
+	}
+	return sorted
+}
+
+// addLeaving adds the objects that destroy what a part made, and its root module.
+func (t *tofuRenderer) addLeaving(p *leavingPart) {
+	module := path.Join(t.folder, modulesFolder, p.name)
+	t.reportUnrendered(module, t.builder.AddEntry(module, tree.Dir("", p.module)))
+	commit := p.source.Spec.Ref.Commit
+	o := *p.terraform
+	o.Metadata.Annotations = map[string]string{}
+	if p.terraform.Metadata.Annotations[tfobject.UnversionedAnnotation] != "" {
+		o.Metadata.Annotations[tfobject.UnversionedAnnotation] = "true"
+	}
+	o.Spec.Destroy, o.Spec.DestroyOnDeletion, o.Spec.ApprovePlan = true, false, ""
+	inputs, err := tfobject.DigestInputs(commit, &o)
+	t.reportUnrendered(module, err)
+	o.Metadata.Annotations[tfobject.InputsAnnotation] = inputs
+	plan := tfobject.Plan{
+		Component: p.name, Auto: t.modules.Spec.AutoApprove, Versioned: o.Metadata.Annotations[tfobject.UnversionedAnnotation] == "",
+		ID: tfobject.PlanID(p.source.Spec.Ref.Branch, commit), Inputs: inputs,
+	}
+	plan.SetApproval(&o, t.approvals[p.name], &t.problems)
+	objects := path.Join(t.folder, objectsFolder, p.name)
+	t.addObject(path.Join(objects, "gitrepository.yaml"), p.source)
+	t.addObject(path.Join(objects, "terraform.yaml"), &o)
+	t.addKustomization(objects, []string{"gitrepository.yaml", "terraform.yaml"})
+	k := t.newKustomization(p.kustomization, objects)
+	k.Spec.DependsOn = p.after
+	k.Spec.Timeout, k.Spec.Prune, k.Spec.HealthChecks = createTimeout, true, []kubeobject.HealthExpr{tfobject.Health(commit)}
+	t.flux = append(t.flux, k)
+}
+
+// describeLeaving returns what becomes of parts.
+func describeLeaving(leaving []*leavingPart) string {
+	names := list.Convert(leaving, func(p *leavingPart) string { return p.name })
+	if len(names) == 1 {
+		return "what " + names[0] + " made is destroyed; its objects stay"
+	}
+	return "what " + text.Join(names, " and ") + " made is destroyed; their objects stay"
+}
