@@ -104,3 +104,13 @@ func TestReasonOnce(t *testing.T) {
 		t.Errorf("what else fails is not on\n%s", body)
 	}
 }
+
+// TestStyleGuide: the style guide shows each part in all states, where it was asked for and nowhere else.
+func TestStyleGuide(t *testing.T) {
+	w := ask(New(Options{Store: fleet(), StyleGuide: true}), http.MethodGet, "/styleguide")
+	golden(t, "testdata/styleguide.html", mainOf(w.Body.String()))
+	checkMarkup(t, "the style guide", w.Body.String())
+	if w := ask(open(fleet()), http.MethodGet, "/styleguide"); w.Code != http.StatusNotFound {
+		t.Errorf("without it the style guide is %d", w.Code)
+	}
+}

@@ -26,6 +26,17 @@ func readView(r *http.Request) page.View {
 	return page.ParseView(c.Value)
 }
 
+// serveStyleGuide answers with the style guide, which has no answer in the API.
+func (s *site) serveStyleGuide(w http.ResponseWriter, r *http.Request) {
+	frame := s.newFrame(s.readState(), r.URL.EscapedPath(), readView(r))
+	body, _, err := page.Render(frame, page.StyleGuide{})
+	if err != nil {
+		s.serveInternalError(w, r, err)
+		return
+	}
+	s.writePacked(w, r, http.StatusOK, htmlText, body, nil)
+}
+
 // serveSettings answers with the page on which a reader changes the view. It has no answer in the API, for
 // it says nothing of the fleet.
 func (s *site) serveSettings(w http.ResponseWriter, r *http.Request) {

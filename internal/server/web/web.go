@@ -63,6 +63,8 @@ type Options struct {
 	// StreamPace is the least time between two events of a page that follows the state, and StreamTimeout how
 	// long it may take for one before it is cut off; 0 for 1 and 10 seconds.
 	StreamPace, StreamTimeout time.Duration
+	// StyleGuide adds the page that shows each part of pages, for those who change them.
+	StyleGuide bool
 	// People is about those who sign in; nil if nobody does.
 	People *People
 	// CheckLedger returns why what clusters report cannot be stored; nil if it can.
@@ -160,6 +162,9 @@ func (s *site) allRoutes() []route {
 	}
 	all = append(all, route{http.MethodGet, "/events", http.HandlerFunc(s.serveEvents)}, route{http.MethodGet, "/assets/{build}/{file}", http.HandlerFunc(s.serveAsset)},
 		route{http.MethodGet, settingsPath, http.HandlerFunc(s.serveSettings)}, route{http.MethodPost, settingsPath, http.HandlerFunc(s.serveView)})
+	if s.options.StyleGuide {
+		all = append(all, route{http.MethodGet, "/styleguide", http.HandlerFunc(s.serveStyleGuide)})
+	}
 	all = append(all, s.fleetRoutes()...)
 	all = append(all, s.peopleRoutes()...)
 	if s.options.Webhooks != nil {

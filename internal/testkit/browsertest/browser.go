@@ -53,17 +53,21 @@ type View struct {
 	Script bool
 }
 
-// Start starts the browser of a test.
-func Start(t *testing.T) *Browser {
-	t.Helper()
-	program := ""
+// browserProgram returns the path of the browser; "" if there is none.
+func browserProgram() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		found, err := exec.LookPath(name)
 		if err == nil {
-			program = found
-			break
+			return found
 		}
 	}
+	return ""
+}
+
+// Start starts the browser of a test.
+func Start(t *testing.T) *Browser {
+	t.Helper()
+	program := browserProgram()
 	if program == "" {
 		if os.Getenv("FAIRLEAD_BROWSER") == "require" {
 			t.Fatal("there is no chromium: apt-get install chromium")
@@ -229,12 +233,17 @@ func (w *Window) Ask(expression string, into any) {
 // Picture writes what the window shows to a PNG file.
 func (w *Window) Picture(file string) {
 	w.t.Helper()
-	var data []byte
+	if err := os.WriteFile(file, w.shoot(), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// shoot returns what the window shows, the whole page, as PNG.
+func (w *Window) shoot() (data []byte) {
+	w.t.Helper()
 	w.Run(chromedp.ActionFunc(func(ctx context.Context) (err error) {
 		data, err = page.CaptureScreenshot().WithCaptureBeyondViewport(true).Do(ctx)
 		return err
 	}))
-	if err := os.WriteFile(file, data, 0o644); err != nil {
-		w.t.Fatal(err)
-	}
+	return data
 }

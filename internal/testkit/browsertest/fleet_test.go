@@ -41,7 +41,7 @@ func setPlans(s *status.Store) {
 // fleetPages are all kinds of pages about what is assigned, with and without assignments.
 var fleetPages = []string{
 	"/history", "/history?forced=on", "/fleet", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?q=nothing-like-that", "/workloads", "/workloads/checkout", "/assignments/prod/small/checkout", "/assignments/prod/small/search",
-	"/cluster-types", "/cluster-types/small", "/clusters/west-1", "/clusters/east-4",
+	"/styleguide", "/cluster-types", "/cluster-types/small", "/clusters/west-1", "/clusters/east-4",
 }
 
 // pastActions returns what was done to prod.
@@ -59,7 +59,7 @@ func openFleet(t *testing.T) string {
 	setFleet(store)
 	setPlans(store)
 	view := &fleetview.View{Ledger: w.Recorder, Ask: w.View.Ask, Now: w.View.Now}
-	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", Fleet: view, Now: w.View.Now, History: pastActions}))
+	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", Fleet: view, Now: w.View.Now, History: pastActions, StyleGuide: true}))
 	t.Cleanup(server.Close)
 	return server.URL
 }
