@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
-	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
@@ -101,16 +100,9 @@ func checkFreeze(cc *commandContext, f *actions.Freeze, from, to, except string,
 
 // parseTime parses a date, a time, or a duration from now; "" is the zero time.
 func parseTime(flag, value string, now time.Time) (time.Time, error) {
-	if value == "" {
-		return time.Time{}, nil
+	t, ok := actions.ParseTime(value, now)
+	if !ok {
+		return t, usageErrorf("as 2026-12-24, 2026-12-24T18:00:00+01:00, 36h or 7d", "%s %s is not a time", flag, value)
 	}
-	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if t, err := time.Parse(layout, value); err == nil {
-			return t, nil
-		}
-	}
-	if d, err := text.ParseDuration(value); err == nil && d > 0 {
-		return now.UTC().Add(d).Truncate(time.Second), nil
-	}
-	return time.Time{}, usageErrorf("as 2026-12-24, 2026-12-24T18:00:00+01:00, 36h or 7d", "%s %s is not a time", flag, value)
+	return t, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -22,6 +23,36 @@ type Freeze struct {
 	Scope        string    // [model.ScopePromotion] for promotions only; "" for all changes
 	Environments []string  // nil for all
 	From, To     time.Time // zero for now, and until it is ended
+}
+
+// Check returns a [problem.Refusal] for a freeze that cannot be written.
+func (f Freeze) Check(now time.Time) error {
+	switch {
+	case !kubename.IsDNSLabel(f.Name):
+		return problem.Refusef("lower case letters, digits and hyphens, as in q4-2026", "%q cannot be the name of a freeze", f.Name)
+	case !f.To.IsZero() && (!f.To.After(f.From) || !f.To.After(now)):
+		return problem.Refusef("write a later time, or none", "the freeze is over before it begins")
+	}
+	return nil
+}
+
+// ParseTime parses a date, a time, or a duration from now; "" is the zero time. It reports whether the text is
+// one of them.
+func ParseTime(value string, now time.Time) (time.Time, bool) {
+	if value == "" {
+		return time.Time{}, true
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		t, err := time.Parse(layout, value)
+		if err == nil {
+			return t, true
+		}
+	}
+	d, err := text.ParseDuration(value)
+	if err == nil && d > 0 {
+		return now.UTC().Add(d).Truncate(time.Second), true
+	}
+	return time.Time{}, false
 }
 
 // Freeze writes a freeze into the base.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 )
 
@@ -16,14 +17,23 @@ func (d *Session) ListCommits(ctx context.Context, limit int) ([]git.CommitInfo,
 	return base.Repo.ListCommits(base.Head, limit)
 }
 
-// ListFreezes returns the names of the freezes of the base, sorted.
-func (d *Session) ListFreezes(ctx context.Context) ([]string, error) {
+// Freezes returns the freezes of the base.
+func (d *Session) Freezes(ctx context.Context) ([]*model.Freeze, error) {
 	base, err := d.source.Base(ctx)
 	if err != nil {
 		return nil, err
 	}
+	return base.Progress.Freezes, nil
+}
+
+// ListFreezes returns the names of the freezes of the base, sorted.
+func (d *Session) ListFreezes(ctx context.Context) ([]string, error) {
+	all, err := d.Freezes(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var names []string
-	for _, f := range base.Progress.Freezes {
+	for _, f := range all {
 		names = append(names, f.Name)
 	}
 	slices.Sort(names)

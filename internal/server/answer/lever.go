@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"slices"
+
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
@@ -9,7 +11,9 @@ type Lever struct {
 	Lever       string `json:"lever"`
 	Environment string `json:"environment,omitempty"`
 	// Fields are what was asked for besides, by name.
-	Fields map[string]string `json:"fields,omitempty"`
+	Fields map[string][]string `json:"fields,omitempty"`
+	// Asks are the fields to fill in before it is known what is to be done; then nothing else is.
+	Asks []LeverField `json:"asks,omitempty"`
 	// Question is what a person confirms.
 	Question string `json:"question"`
 	// Effects are what the action leads to, one sentence each, and Nothing is why it would do nothing.
@@ -48,6 +52,24 @@ type Lever struct {
 	// Moved reports that this is not what the person has seen before.
 	Moved bool `json:"moved,omitempty"`
 }
+
+// LeverField is what a person has to say about an operator action.
+type LeverField struct {
+	// Name is that of the parameter.
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	Value string `json:"value,omitempty"`
+	Hint  string `json:"hint,omitempty"`
+	// Options are the values that there are, of which one, or several, may be chosen; none for any text.
+	Options []string `json:"options,omitempty"`
+	Chosen  []string `json:"chosen,omitempty"`
+	Several bool     `json:"several,omitempty"`
+	// Required reports whether it must not be empty.
+	Required bool `json:"required,omitempty"`
+}
+
+// Has reports whether an option is chosen.
+func (f LeverField) Has(option string) bool { return slices.Contains(f.Chosen, option) }
 
 // Me is the answer of /api/v1/me: who somebody is, and what they may do.
 type Me struct {

@@ -27,16 +27,19 @@ const maxChoices = 10
 // newLever returns what is known of an action before it is decided.
 func (o *Operator) newLever(who *session.Person, q Request) answer.Lever {
 	l := answer.Lever{
-		Lever: q.Lever, Environment: q.Environment, Fields: map[string]string{}, Question: question(q), Effects: []string{}, NeedsReason: q.needsReason(),
+		Lever: q.Lever, Environment: q.Environment, Fields: map[string][]string{}, Question: question(q), Effects: []string{}, NeedsReason: q.needsReason(),
 		Author: fmt.Sprintf("%s <%s>", who.Name, who.Email), Command: commandLine(q),
 	}
-	for name, value := range map[string]string{"commit": q.Commit, "scope": q.Scope} {
+	for name, value := range map[string]string{"commit": q.Commit, "scope": q.Scope, "name": q.Name, "from": q.From, "to": q.To, "env": q.Environment} {
 		if value != "" {
-			l.Fields[name] = value
+			l.Fields[name] = []string{value}
 		}
 	}
+	if q.isFreeze() {
+		l.Fields["env"] = q.Environments
+	}
 	if q.Force {
-		l.Fields["force"] = "true"
+		l.Fields["force"] = []string{"true"}
 	}
 	return l
 }
@@ -52,6 +55,12 @@ func question(q Request) string {
 		return "Hold " + e + "?"
 	case Release:
 		return "Release " + e + "?"
+	case Freeze:
+		return "Freeze environments for a time?"
+	case Except:
+		return "Let a commit pass a freeze?"
+	case End:
+		return "End a freeze?"
 	default:
 		return "Roll " + e + " back?"
 	}
@@ -61,6 +70,8 @@ func question(q Request) string {
 func commandLine(q Request) string {
 	words := []string{"fairlead", q.Lever, q.Environment}
 	switch {
+	case q.isFreeze():
+		return strings.Join(append(commandOfFreeze(q), "--reason TEXT"), " ")
 	case q.Commit == "":
 	case q.Lever == Rollback:
 		words = append(words, "--to", q.Commit)
@@ -92,7 +103,7 @@ func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Reque
 	if p.Current != "" && p.Current != p.To {
 		l.From = source.Commit(p.Current)
 	}
-	if l.To != nil && p.Current != p.To {
+	if l.To != nil && p.Current != p.To && q.Environment != "" {
 		report, err := d.CompareCommits(ctx, q.Environment, p.Current, p.To)
 		if err != nil {
 			l.Unknown = answer.CleanText(err.Error())
@@ -100,7 +111,11 @@ func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Reque
 			l.Impact, l.Deletes = answer.CleanText(report.Text()), report.Deletes()
 		}
 	}
-	l.Effects = append(findEffects(q, p, stage, now.Chain), p.Notes...)
+	if q.isFreeze() {
+		l.Effects = o.findFreezeEffects(ctx, d, q, p.To, now)
+	} else {
+		l.Effects = append(findEffects(q, p, stage, now.Chain), p.Notes...)
+	}
 	l.Seen = digest(q, *l)
 }
 
@@ -110,7 +125,7 @@ func digest(q Request, l answer.Lever) string {
 	for _, f := range l.Files {
 		paths = append(paths, f.Path)
 	}
-	seen, _ := json.Marshal([]any{q.Lever, q.Environment, q.Commit, q.Scope, q.Force, l.Repo, l.Branch, l.Head, l.From, l.To, l.Effects, l.Impact, l.Unknown, l.Forced, paths}) // texts
+	seen, _ := json.Marshal([]any{q.Lever, l.Fields, l.Repo, l.Branch, l.Head, l.From, l.To, l.Effects, l.Impact, l.Unknown, l.Forced, paths}) // texts
 	sum := sha256.Sum256(seen)
 	return hex.EncodeToString(sum[:16])
 }
@@ -132,16 +147,16 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 			add("Nothing is promoted to %s, and Fairlead merges no change of its output, until somebody releases it.", e)
 		}
 		if next != "" {
-			add("Waits behind it: %s.", name(chain, next))
+			add("Waits behind it: %s.", nameCommit(chain, next))
 		}
 		all = append(all, describeDownstream(e, chain)...)
 	case Release:
 		switch {
 		case len(p.Files) == 0:
 		case next == "":
-			add("No newer commit is ready for %s: it keeps %s.", e, name(chain, stage.Commit))
+			add("No newer commit is ready for %s: it keeps %s.", e, nameCommit(chain, stage.Commit))
 		default:
-			add("Comes then: %s.", name(chain, next))
+			add("Comes then: %s.", nameCommit(chain, next))
 			all = append(all, describeGates(stage)...)
 		}
 		for _, reason := range p.Held {
@@ -161,7 +176,7 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 		}
 	case Rollback:
 		if p.Current != "" {
-			add("%s, and commits between it and %s, are no longer treated as verified in %s.", name(chain, p.Current), text.ShortCommit(p.To), e)
+			add("%s, and commits between it and %s, are no longer treated as verified in %s.", nameCommit(chain, p.Current), text.ShortCommit(p.To), e)
 		}
 		add("%s is then held until somebody releases it.", e)
 		all = append(all, describeDownstream(e, chain)...)
@@ -204,8 +219,8 @@ func describeDownstream(environment string, chain status.Chain) []string {
 	return []string{fmt.Sprintf("%s gets no commit that %s has not had.", text.Join(after, " and "), environment)}
 }
 
-// name returns the short id and the subject of a commit.
-func name(chain status.Chain, commit string) string {
+// nameCommit returns the short id and the subject of a commit.
+func nameCommit(chain status.Chain, commit string) string {
 	c := chain.FindCommit(commit)
 	if c.Subject == "" {
 		return text.ShortCommit(commit)

@@ -40,6 +40,9 @@ const (
 // Names returns the levers of environments, in the order in which they are shown.
 func Names() []string { return []string{Approve, Promote, Hold, Release, Rollback} }
 
+// AllNames returns all levers.
+func AllNames() []string { return slices.Concat(Names(), FreezeNames()) }
+
 // Unseen is in the place of what was seen in a request that is performed whatever there is.
 const Unseen = "force"
 
@@ -79,8 +82,13 @@ type Request struct {
 	Lever, Environment string
 	// Commit is the one to approve, to promote, or to roll back to; "" for the one that is next, or was before.
 	Commit string
-	Scope  string // of a hold
+	Scope  string // of a hold, or a freeze
 	Reason string
+	// Name is that of a freeze. Environments, From and To are those of a new one: none for all, and "" for now
+	// and for no end.
+	Name         string
+	Environments []string
+	From, To     string
 	// Force overrides objections.
 	Force bool
 	// Address is where the request is from, for the log.
@@ -110,9 +118,9 @@ func (q Request) check() error {
 		return &problem.Refusal{Reason: sentence, Advice: hint, Kind: ErrMalformed}
 	}
 	switch {
-	case !slices.Contains(Names(), q.Lever):
-		return &problem.Refusal{Reason: "there is no lever " + q.Lever, Advice: "the levers are " + strings.Join(Names(), ", "), Kind: ErrUnknown}
-	case q.Environment == "":
+	case !slices.Contains(AllNames(), q.Lever):
+		return &problem.Refusal{Reason: "there is no lever " + q.Lever, Advice: "the levers are " + strings.Join(AllNames(), ", "), Kind: ErrUnknown}
+	case q.Environment == "" && !q.isFreeze():
 		return refuse("the request names no environment", "write env=ENVIRONMENT")
 	case q.Commit != "" && !commitID.MatchString(q.Commit):
 		return refuse("the commit is not an id", "write 4 or more of its hexadecimal digits")
@@ -126,7 +134,7 @@ func (q Request) check() error {
 
 // needsReason reports whether a person has to say why.
 func (q Request) needsReason() bool {
-	return q.Lever == Hold || q.Lever == Rollback || q.Lever == Promote && q.Force
+	return q.Lever == Hold || q.Lever == Freeze || q.Lever == Except || q.Lever == Rollback || q.Lever == Promote && q.Force
 }
 
 // Allowed returns whether a person may do something; who is nil for nobody.
@@ -134,6 +142,9 @@ func (o *Operator) Allowed(who *session.Person, q Request) permit.Verdict {
 	var groups *permit.Person
 	if who != nil {
 		groups = &permit.Person{Groups: who.Groups}
+	}
+	if q.isFreeze() {
+		return o.allowedFreeze(groups, q)
 	}
 	v := o.options.Policy.Decide(groups, q.Lever, q.Environment)
 	if v.Allowed && q.Force {
@@ -179,7 +190,10 @@ func (o *Operator) preview(ctx context.Context, who *session.Person, q Request) 
 	if err != nil {
 		return shown, err
 	}
-	err = o.checkEnvironment(ctx, d, q)
+	if q.lacksFields() {
+		return shown, o.askFields(ctx, d, q, &shown)
+	}
+	err = o.checkTarget(ctx, d, who, q)
 	if err != nil {
 		return shown, err
 	}
@@ -225,6 +239,8 @@ func (o *Operator) perform(ctx context.Context, who *session.Person, q Request, 
 	switch {
 	case q.needsReason() && strings.TrimSpace(q.Reason) == "":
 		return r, now, &problem.Refusal{Reason: "the reason is missing", Advice: "it is there for all who wonder later", Kind: ErrMalformed}
+	case q.lacksFields():
+		return r, now, &problem.Refusal{Reason: "the request does not say which freeze, or which commit", Advice: "write name and commit", Kind: ErrMalformed}
 	case seen == "":
 		return r, now, &problem.Refusal{Reason: "the request does not say what was seen", Advice: "GET says it in the field seen", Kind: ErrMalformed}
 	}
@@ -267,7 +283,7 @@ func (o *Operator) write(ctx context.Context, who *session.Person, q Request, se
 	if err != nil {
 		return r, now, err
 	}
-	err = o.checkEnvironment(ctx, d, q)
+	err = o.checkTarget(ctx, d, who, q)
 	if err != nil {
 		return r, now, err
 	}
@@ -291,8 +307,11 @@ func (o *Operator) open(ctx context.Context, who *session.Person, propose bool, 
 	return d, err
 }
 
-// checkEnvironment returns an error if there is no such environment.
-func (o *Operator) checkEnvironment(ctx context.Context, d *actions.Session, q Request) error {
+// checkTarget returns an error if there is no such environment, or freeze, or if it is not the person's to change.
+func (o *Operator) checkTarget(ctx context.Context, d *actions.Session, who *session.Person, q Request) error {
+	if q.isFreeze() {
+		return o.checkFreeze(ctx, d, who, q)
+	}
 	names, err := d.Environments(ctx)
 	if err != nil || slices.Contains(names, q.Environment) {
 		return err
@@ -302,6 +321,9 @@ func (o *Operator) checkEnvironment(ctx context.Context, d *actions.Session, q R
 
 // run performs an action.
 func (o *Operator) run(ctx context.Context, d *actions.Session, q Request) (actions.Result, error) {
+	if q.isFreeze() {
+		return o.runFreeze(ctx, d, q)
+	}
 	chain := o.options.Store.Snapshot().Chain
 	switch q.Lever {
 	case Approve:

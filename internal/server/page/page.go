@@ -92,7 +92,7 @@ type LeverLink struct {
 
 // Title returns the name of the action on a button.
 func (l LeverLink) Title() string {
-	titles := map[string]string{"approve": "Approve", "promote": "Promote", "hold": "Hold", "release": "Release", "rollback": "Roll back"}
+	titles := map[string]string{"approve": "Approve", "promote": "Promote", "hold": "Hold", "release": "Release", "rollback": "Roll back", "freeze": "Freeze"}
 	return titles[l.Lever]
 }
 

@@ -76,6 +76,22 @@ func (p Policy) Decide(who *Person, action, environment string) Verdict {
 	return Verdict{false, fmt.Sprintf("to %s %s needs group %s", action, where, text.Join(others, " or "))}
 }
 
+// DecideAnywhere returns whether a person may perform an action in some environment.
+func (p Policy) DecideAnywhere(who *Person, action string) Verdict {
+	v := p.Decide(who, action, "")
+	if v.Allowed || !p.Actions || who == nil {
+		return v
+	}
+	for _, r := range p.Roles {
+		for _, g := range r.Groups {
+			if slices.Contains(r.May, action) && len(r.In) > 0 && (g == Everybody || slices.Contains(who.Groups, g)) {
+				return Verdict{true, fmt.Sprintf("%s may %s in some environments", describeGroup(g), action)}
+			}
+		}
+	}
+	return v
+}
+
 // DecideAll returns whether a person may perform an action in all of some environments; none are all that
 // there are.
 func (p Policy) DecideAll(who *Person, action string, environments []string) Verdict {

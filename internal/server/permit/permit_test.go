@@ -63,6 +63,14 @@ func TestDecideAll(t *testing.T) {
 			t.Errorf("%v: %+v", test.environments, got)
 		}
 	}
+	for _, test := range []struct {
+		who  *permit.Person
+		want bool
+	}{{shop, true}, {nil, false}, {&permit.Person{}, false}} {
+		if got := policy.DecideAnywhere(test.who, "freeze"); got.Allowed != test.want {
+			t.Errorf("anywhere: %+v is %+v", test.who, got)
+		}
+	}
 	if got := policy.FilterGroups([]string{"x", "shop", "shop", "*"}); !slices.Equal(got, []string{"shop"}) {
 		t.Errorf("of the groups %q are kept", got)
 	}

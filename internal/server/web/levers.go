@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,24 +25,40 @@ const (
 
 // leverBody is the body of a request for an action.
 type leverBody struct {
-	Environment string `json:"env"`
-	Commit      string `json:"commit,omitempty"`
-	Scope       string `json:"scope,omitempty"`
-	Reason      string `json:"reason,omitempty"`
-	Force       bool   `json:"force,omitempty"`
+	Environment string `json:"env,omitempty"`
+	// Environments, Name, From and To are of a freeze.
+	Environments []string `json:"environments,omitempty"`
+	Name         string   `json:"name,omitempty"`
+	From         string   `json:"from,omitempty"`
+	To           string   `json:"to,omitempty"`
+	Commit       string   `json:"commit,omitempty"`
+	Scope        string   `json:"scope,omitempty"`
+	Reason       string   `json:"reason,omitempty"`
+	Force        bool     `json:"force,omitempty"`
 	// Seen is what GET says in the field seen, or "force".
 	Seen string `json:"seen"`
 }
 
 func (b leverBody) request(r *http.Request) lever.Request {
-	return lever.Request{Lever: r.PathValue("lever"), Environment: b.Environment, Commit: b.Commit, Scope: b.Scope, Reason: b.Reason, Force: b.Force, Address: r.RemoteAddr}
+	q := lever.Request{
+		Lever: r.PathValue("lever"), Environment: b.Environment, Commit: b.Commit, Scope: b.Scope, Reason: b.Reason, Force: b.Force, Address: r.RemoteAddr,
+		Name: b.Name, Environments: b.Environments, From: b.From, To: b.To,
+	}
+	if slices.Contains(lever.FreezeNames(), q.Lever) { // env names those of the freeze
+		if b.Environment != "" && len(q.Environments) == 0 {
+			q.Environments = []string{b.Environment}
+		}
+		q.Environment = ""
+	}
+	return q
 }
 
 // readLeverForm reads what a form, or a query, asks for.
 func readLeverForm(values url.Values) leverBody {
 	return leverBody{
 		Environment: values.Get("env"), Commit: values.Get("commit"), Scope: values.Get("scope"), Reason: values.Get("reason"),
-		Force: values.Get("force") == "true", Seen: values.Get("seen"),
+		Force: values.Get("force") == "true", Seen: values.Get("seen"), Name: values.Get("name"), From: values.Get("from"), To: values.Get("to"),
+		Environments: values["env"],
 	}
 }
 
@@ -111,9 +128,18 @@ func (s *site) serveLeverForm(w http.ResponseWriter, r *http.Request) {
 		if done.Pull != nil {
 			said = url.Values{"proposed": {strconv.Itoa(done.Pull.Number)}}
 		}
-		w.Header().Set("Location", "../environments/"+url.PathEscape(body.Environment)+"?"+said.Encode())
+		w.Header().Set("Location", "../environments/"+url.PathEscape(s.findShown(body))+"?"+said.Encode())
 		w.WriteHeader(http.StatusSeeOther)
 	}
+}
+
+// findShown returns the environment whose page shows what was done: of a freeze of all, the first one.
+func (s *site) findShown(body leverBody) string {
+	names := s.readState().Names()
+	if body.Environment == "" && len(names) > 0 {
+		return names[0]
+	}
+	return body.Environment
 }
 
 // movedAnswer is the answer to an action on what is not there any more.

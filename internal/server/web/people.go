@@ -196,8 +196,8 @@ func (s *site) findMe(who *session.Person) answer.Me {
 	}
 	for _, name := range s.readState().Names() {
 		one := answer.Permission{Environment: name, Levers: []string{}}
-		for _, l := range lever.Names() {
-			v := p.Operator.Allowed(who, lever.Request{Lever: l, Environment: name})
+		for _, l := range shownLevers() {
+			v := p.Operator.AllowedIn(who, l, name)
 			if v.Allowed {
 				one.Levers = append(one.Levers, l)
 			} else {
@@ -228,12 +228,15 @@ func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
 	}
 	f.Levers = map[string][]page.LeverLink{}
 	for _, name := range names {
-		for _, l := range lever.Names() {
-			v := p.Operator.Allowed(who, lever.Request{Lever: l, Environment: name})
+		for _, l := range shownLevers() {
+			v := p.Operator.AllowedIn(who, l, name)
 			f.Levers[name] = append(f.Levers[name], page.LeverLink{Lever: l, Allowed: v.Allowed, Reason: v.Reason})
 		}
 	}
 }
+
+// shownLevers returns the levers that the page of an environment has.
+func shownLevers() []string { return append(lever.Names(), lever.Freeze) }
 
 // personKey tells readers apart whose pages differ.
 func personKey(who *session.Person) string {
