@@ -1,6 +1,7 @@
 package clusterfiles
 
 import (
+	"errors"
 	"iter"
 	"path"
 	"slices"
@@ -60,7 +61,7 @@ func CheckPrevious(m *model.Model, previous tree.Tree, restore RestoreLock) prob
 	environment := problem.Pos{Layer: m.Environment}
 	for folder, files := range listManifests(previous) {
 		file := path.Join(folder, provision.LockFile)
-		if _, there := files.Lookup(provision.LockFile); !there {
+		if !isManifest(files) {
 			continue
 		}
 		state, commit, err := readLock(folder, files, restore)
@@ -80,11 +81,22 @@ func CheckPrevious(m *model.Model, previous tree.Tree, restore RestoreLock) prob
 	return append(problems, provision.CheckModel(current, m)...)
 }
 
+// isManifest reports whether a folder is one of a manifest, also if somebody deleted its lock.
+func isManifest(files tree.Tree) bool {
+	_, locked := files.Lookup(provision.LockFile)
+	_, applied := files.Lookup(fluxFile)
+	return locked || applied
+}
+
 // readLock returns the state in the lock of a manifest. For one that somebody edited it also returns an
 // error, and the commit that has the state; "" if the state is not known.
 func readLock(folder string, files tree.Tree, restore RestoreLock) (state provision.State, commit string, err error) {
-	lock, _ := files.Lookup(provision.LockFile)
-	state, err = provision.ParseLock(lock.Data)
+	lock, there := files.Lookup(provision.LockFile)
+	if there {
+		state, err = provision.ParseLock(lock.Data)
+	} else if isManifest(files) {
+		err = errors.New("it was deleted")
+	}
 	if err != nil && restore != nil {
 		state, commit = restore(path.Join(folder, provision.LockFile))
 	}
