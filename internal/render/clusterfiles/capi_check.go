@@ -1,6 +1,7 @@
 package clusterfiles
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -143,7 +144,11 @@ func (c *capiCheck) checkProvider(settings capiSettings) bool {
 	c.cloud = infrastructures[p.Type]
 	if c.cloud == nil {
 		if _, known := claudie.FindAbility(p.Type); known {
-			c.addf([]any{"providers", at, "providerType"}, "use a provider of type "+strings.Join(renderedClouds(), ", "), "provider %s is of type %s, for which there is no rendering to Cluster API", p.Name, p.Type)
+			r, listed := unrendered[p.Type]
+			if !listed {
+				r.reason = "Cluster API has no provider for it"
+			}
+			c.addf([]any{"providers", at, "providerType"}, cmp.Or(r.hint, "use a provider of type "+strings.Join(renderedClouds(), ", ")), "provider %s is of type %s: %s", p.Name, p.Type, r.reason)
 		}
 		return false
 	}
@@ -161,6 +166,18 @@ func (c *capiCheck) checkProvider(settings capiSettings) bool {
 		c.addf([]any{"providers", at}, fmt.Sprintf("annotate the manifest with %s: %s.project=NAME", model.CAPISettingsAnnotation, p.Name), "the project of provider %s is not written, and Cluster API needs it outside of the Secret", p.Name)
 	}
 	return true
+}
+
+// unrendered are the types of providers that Cluster API knows in some way, and why no clusters of theirs
+// are rendered for it; hint is what to do, if that is more than another provider.
+var unrendered = map[string]struct{ reason, hint string }{
+	"azure":    {reason: "Fairlead does not render the objects of Cluster API's provider for Azure yet"},
+	"oci":      {reason: "Fairlead does not render the objects of Cluster API's provider for Oracle Cloud yet"},
+	"exoscale": {reason: "the provider of Cluster API for Exoscale is made by others, and Fairlead does not render its objects"},
+	"ovh": {
+		"Cluster API makes machines of OVHcloud by its provider for OpenStack",
+		"describe it as a provider of type openstack, with the clouds.yaml of OVHcloud in its Secret",
+	},
 }
 
 // missingKeys returns the keys that the Secret of the provider needs, and is known not to have.
