@@ -18,6 +18,8 @@ type overviewView struct {
 	Needs []needView
 	// Stations are the environments. What one needs, the needs say.
 	Stations []answer.Environment
+	// Waiting counts what waits for the reader; "" for nobody.
+	Waiting string
 	// Levers are what the reader may do, by environment.
 	Levers map[string][]LeverLink
 }
@@ -67,7 +69,7 @@ func newStations(all []answer.Environment, needs []answer.Need) []answer.Environ
 const maxRecent, maxDrawn = 5, 60
 
 func newOverviewView(a answer.Overview, f Frame) overviewView {
-	v := overviewView{Overview: a, Needs: newNeeds(a.Needs), Stations: newStations(a.Environments, a.Needs), Levers: f.Levers}
+	v := overviewView{Overview: a, Needs: newNeeds(a.Needs), Stations: newStations(a.Environments, a.Needs), Levers: f.Levers, Waiting: f.Waiting}
 	var promoted []answer.Environment
 	for _, e := range a.Environments {
 		if e.Promoted {

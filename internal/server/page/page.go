@@ -77,6 +77,8 @@ type Frame struct {
 	Person string
 	// Levers are what the person may do, by environment; nil where the page is only read.
 	Levers map[string][]LeverLink
+	// Waiting counts what waits for the person; "" where nobody has signed in, or the page is only read.
+	Waiting string
 	// Written is the commit that an action of the person has just written; "" for none.
 	Written string
 	// Proposed is the number of the pull request that an action of the person has just opened; 0 for none.
@@ -164,7 +166,7 @@ func newFuncs(root string) template.FuncMap {
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "stopState": stopState, "markText": markText,
 		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
-		"lines": splitLines, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
+		"lines": splitLines, "leverTitle": func(name string) string { return LeverLink{Lever: name}.Title() }, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
 	}
 	for name, state := range map[string]answer.State{
 		"notAssignedState": {Tone: answer.Unknown, Word: "not assigned"}, "forcedState": {Tone: answer.Stopped, Word: "forced"},

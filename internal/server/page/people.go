@@ -3,8 +3,6 @@ package page
 import (
 	"slices"
 	"strings"
-
-	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
 // Refused is the page of what is refused.
@@ -20,15 +18,8 @@ func splitLines(text string) []string {
 
 // NeedLevers returns what the reader may do about what an environment needs.
 func (v overviewView) NeedLevers(n needView) []LeverLink {
-	helps := []string{"approve"}
-	if n.State.Tone == answer.Bad {
-		helps = []string{"rollback", "hold"}
-	}
-	if n.State.Tone == answer.Stopped {
-		return nil
-	}
 	var all []LeverLink
-	for _, name := range helps {
+	for _, name := range n.HelpfulLevers() {
 		for _, l := range v.Levers[n.Environment] {
 			if l.Lever == name && l.Allowed {
 				all = append(all, l)

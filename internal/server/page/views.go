@@ -28,6 +28,8 @@ func newView(of any, f Frame) (name, title string, view any) {
 		return "lever", a.Question, a
 	case answer.Me:
 		return "me", "Me", a
+	case answer.Inbox:
+		return "waiting", "What waits", a
 	case Refused:
 		return "refused", "Refused", a
 	case Problems:

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/server/answer"
@@ -30,6 +31,7 @@ const (
 	signInPath  = "/sign-in"
 	signOutPath = "/sign-out"
 	mePath      = "/me"
+	waitingPath = "/waiting"
 	leverPath   = "/levers/{lever}"
 )
 
@@ -41,6 +43,8 @@ func (s *site) peopleRoutes() []route {
 	all := []route{
 		{http.MethodGet, mePath, http.HandlerFunc(s.serveMe)},
 		{http.MethodGet, api + mePath, http.HandlerFunc(s.serveMeAnswer)},
+		{http.MethodGet, waitingPath, http.HandlerFunc(s.serveWaiting)},
+		{http.MethodGet, api + waitingPath, http.HandlerFunc(s.serveWaitingAnswer)},
 	}
 	if s.options.People.Keeper.HasPage() {
 		all = append(all, route{http.MethodGet, signInPath, http.HandlerFunc(s.serveSignIn)}, route{http.MethodGet, session.CallbackPath, http.HandlerFunc(s.serveCallback)},
@@ -226,6 +230,7 @@ func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
 	if p.Operator == nil {
 		return
 	}
+	f.Waiting = strconv.Itoa(len(s.readState().Inbox(s.newReader(who), true).Items))
 	f.Levers = map[string][]page.LeverLink{}
 	for _, name := range names {
 		for _, l := range shownLevers() {
@@ -233,6 +238,29 @@ func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
 			f.Levers[name] = append(f.Levers[name], page.LeverLink{Lever: l, Allowed: v.Allowed, Reason: v.Reason})
 		}
 	}
+}
+
+// newReader returns who asks what waits; who is nil for nobody.
+func (s *site) newReader(who *session.Person) answer.Reader {
+	if who == nil {
+		return answer.Reader{}
+	}
+	return answer.Reader{Names: []string{who.Email, who.Login}, May: func(l, environment string) bool {
+		return s.options.People.Operator != nil && s.options.People.Operator.AllowedIn(who, l, environment).Allowed
+	}}
+}
+
+// findWaiting returns what waits for people, or for the one who asks.
+func (s *site) findWaiting(r *http.Request) answer.Inbox {
+	return s.readState().Inbox(s.newReader(findViewer(r.Context())), r.URL.Query().Get("for") == "me")
+}
+
+func (s *site) serveWaiting(w http.ResponseWriter, r *http.Request) {
+	s.writePage(w, r, http.StatusOK, s.findWaiting(r))
+}
+
+func (s *site) serveWaitingAnswer(w http.ResponseWriter, r *http.Request) {
+	s.writeJSON(w, r, http.StatusOK, s.findWaiting(r))
 }
 
 // shownLevers returns the levers that the page of an environment has.
