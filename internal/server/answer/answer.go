@@ -36,6 +36,10 @@ type Source struct {
 	Reported      []fleetview.Cluster
 	Objects       []fleetview.ClusterObject
 	ReportedNames []string
+	// Releases are those of the deployment targets of one workload, and MoreReleases reports that there may be
+	// others; nil where that was not asked.
+	Releases     []fleetview.Release
+	MoreReleases bool
 }
 
 // Status is the answer of /api/v1/status.

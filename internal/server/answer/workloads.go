@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 )
 
 // Workloads is the answer of /api/v1/workloads.
@@ -101,6 +102,10 @@ type Workload struct {
 	// Late are assignments that are not ready, the worst first, and MoreLate counts those that are not listed.
 	Late     []AssignmentPart `json:"late,omitempty"`
 	MoreLate int              `json:"moreLate,omitempty"`
+	// Releases are the versions that environments had, as clusters reported them, the newest first, and
+	// MoreReleases reports that there may be others.
+	Releases     []fleetview.Release `json:"releases,omitempty"`
+	MoreReleases bool                `json:"moreReleases,omitempty"`
 }
 
 // WorkloadTarget is a deployment target in an environment.
@@ -155,6 +160,7 @@ func (s Source) Workload(name string) (Workload, bool) {
 	f := AssignmentFilter{Workload: name}
 	answer.Where = s.Fleet(FleetFilter{AssignmentFilter: f, Rows: ByTarget, Columns: ByEnvironment})
 	answer.Late, answer.MoreLate = s.listLate(f)
+	answer.Releases, answer.MoreReleases = s.Releases, s.MoreReleases
 	return answer, true
 }
 
@@ -205,6 +211,17 @@ func (a *assignment) describe() AssignmentPart {
 		part.Clusters += n
 	}
 	return part
+}
+
+// TargetNames returns the names of the deployment targets of a workload, each once, sorted.
+func (s Source) TargetNames(workload string) []string {
+	names := map[string]bool{}
+	s.visitTargets(func(_ string, t *model.Target) {
+		if t.Workload == workload {
+			names[t.Name] = true
+		}
+	})
+	return slices.Sorted(maps.Keys(names))
 }
 
 // listTeams returns the teams of all deployment targets, each once.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
@@ -34,6 +35,28 @@ func findClusterAnswer(src answer.Source, parts []string, query url.Values) foun
 	return answerMissing(NothingHere, "")
 }
 
+// maxReleased is of how many deployment targets of a workload the releases are shown.
+const maxReleased = 12
+
+// addReleases adds to a source what clusters have reported of a workload.
+func (s *site) addReleases(ctx context.Context, src answer.Source, workload string) answer.Source {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)
+	defer cancel()
+	names := src.TargetNames(workload)
+	src.MoreReleases = len(names) > maxReleased
+	for _, target := range names[:min(len(names), maxReleased)] {
+		found, more, err := s.options.Fleet.FindReleases(ctx, target)
+		if err != nil {
+			s.options.Logger.WarnContext(ctx, "the ledger cannot be asked", slog.Any("error", err))
+			src.LedgerFails = true
+			return src
+		}
+		src.Releases, src.MoreReleases = append(src.Releases, found...), src.MoreReleases || more
+	}
+	slices.SortStableFunc(src.Releases, func(a, b fleetview.Release) int { return b.Since.Compare(a.Since) })
+	return src
+}
+
 // addReported adds to a source what clusters have reported by name, if the page at a path says it.
 func (s *site) addReported(ctx context.Context, src answer.Source, path string) answer.Source {
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -47,6 +70,8 @@ func (s *site) addReported(ctx context.Context, src answer.Source, path string) 
 		q.Type = name
 	case first == "clusters" && name != "":
 		q.Cluster, src.ReportedNames = name, s.options.Fleet.ClusterNames()
+	case first == "workloads" && name != "":
+		return s.addReleases(ctx, src, name)
 	case first == "search":
 		src.ReportedNames = s.options.Fleet.ClusterNames()
 		return src

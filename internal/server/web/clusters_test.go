@@ -91,6 +91,26 @@ func TestHostileClusters(t *testing.T) {
 	}
 }
 
+// TestReleases: the page of a workload has its releases as clusters reported them, in a list and as a timeline; a
+// cluster that comes late to a version is no release, and hostile versions are text.
+func TestReleases(t *testing.T) {
+	body := mainOf(ask(openReported(t), http.MethodGet, "/workloads/checkout").Body.String())
+	golden(t, "testdata/fleet/releases.html", body)
+	if body := mainOf(ask(open(fleet()), http.MethodGet, "/workloads/checkout").Body.String()); strings.Contains(body, "releases") {
+		t.Errorf("without a ledger the page is\n%s", body)
+	}
+	for _, text := range hostile {
+		src := (&site{options: Options{Store: fleet()}.withDefaults()}).readState()
+		src.Releases = []fleetview.Release{{Target: text, Environment: "prod", Version: text, Since: noon, Clusters: 1, Failed: 1}}
+		one, _ := src.Workload("checkout")
+		body, _, err := page.Render(page.Frame{Path: "/workloads/x"}, one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkMarkup(t, text, string(body))
+	}
+}
+
 // answerCrowded asks about a cluster type with many assignments, and about a cluster that was moved.
 func (c checker) answerCrowded(t *testing.T) {
 	s := &status.Store{}
@@ -106,7 +126,7 @@ func (c checker) answerCrowded(t *testing.T) {
 	w.MoveCluster("stage", "large", "east-1")
 	w.AddObjects("stage", "large", "east-1", 120)
 	h := New(Options{Store: s, Fleet: w.View, Now: func() time.Time { return ledgerworld.Now }})
-	for described, target := range map[string]string{"/api/v1/cluster-types": "", "/api/v1/cluster-types/{clusterType}": "/large", "/api/v1/clusters/{cluster}": "/east-1"} {
+	for described, target := range map[string]string{"/api/v1/cluster-types": "", "/api/v1/cluster-types/{clusterType}": "/large", "/api/v1/clusters/{cluster}": "/east-1", "/api/v1/workloads/{workload}": "/jobs"} {
 		path, _, _ := strings.Cut(described, "/{")
 		c.answer(t, "get", described, ask(h, http.MethodGet, path+target))
 	}

@@ -167,6 +167,8 @@ func TestDemo(t *testing.T) {
 	w.WaitFor("main", "the sale ends on Monday") // and when does it get there?
 	w.ask(root, "4: what failed?").click(`nav a[href="./problems"]`).answers("couldn't find remote ref")
 	w.ask(root, "5: what runs where?").click(`nav a[href="./fleet"]`).answers("hello")
+	w.Click(`main a[href="./workloads/hello"]`)
+	w.WaitFor("#releases", "by Flux's events alone") // since when? what reports so knows no versions
 	w.ask(root, "7: what is different between stage and prod?").click(`main a[href="./environments/prod"]`).click(`main a[href="../diff?from=stage&to=prod"]`).answers("GREETING: moin → welcome")
 	w.Click("main .why a") // the reason of the line
 	w.WaitFor("main pre", "assigned")
