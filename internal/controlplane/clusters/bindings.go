@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
@@ -52,6 +53,15 @@ func findManifests(all []*Manifest, name, namespace string) []*Manifest {
 	return found
 }
 
+// isClusterID reports whether Claudie may call a cluster so.
+func isClusterID(id, cluster string) bool {
+	hash, found := strings.CutPrefix(id, strings.ToLower(cluster)+"-")
+	return found && clusterHash.MatchString(hash)
+}
+
+// clusterHash is what Claudie adds to the name of a cluster.
+var clusterHash = regexp.MustCompile(`^[a-z0-9]{7}$`)
+
 func (c *checker) bindManifest(m *Manifest, b *model.ClusterBinding) {
 	var clusters, types []string
 	for _, u := range m.Units {
@@ -68,6 +78,13 @@ func (c *checker) bindManifest(m *Manifest, b *model.ClusterBinding) {
 		}
 		if c.requireText(what, path.child("clusterType"), bound.ClusterType) {
 			c.checkKnown(what, path.child("clusterType"), bound.ClusterType, "ClusterType", newNames(types))
+		}
+		switch id := bound.ClusterID; {
+		case id == "":
+		case m.Executor != Claudie:
+			c.addf(path.child("clusterID"), "remove it", "%s: the executor %s has no clusterID, which is Claudie's", what, m.Executor)
+		case !isClusterID(id, bound.Name):
+			c.addf(path.child("clusterID"), "kubectl get secrets --namespace claudie --selector claudie.io/cluster="+bound.Name+" shows it", "%s: clusterID cannot be %q: it is the name, a hyphen, and seven letters and digits", what, id)
 		}
 		for _, key := range slices.Sorted(maps.Keys(bound.Values)) {
 			if !variableName.MatchString(key) {

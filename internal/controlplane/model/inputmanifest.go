@@ -83,9 +83,12 @@ type ClusterBindingSpec struct {
 
 // BoundCluster is the cluster type of one cluster, and the values that its folder is applied with.
 type BoundCluster struct {
-	Name        string            `yaml:"name" required:"true"`
-	ClusterType string            `yaml:"clusterType"`
-	Values      map[string]string `yaml:"values"`
+	Name        string `yaml:"name" required:"true"`
+	ClusterType string `yaml:"clusterType"`
+	// ClusterID is what Claudie calls the cluster, once that is known: with it, Flux reads the kubeconfig
+	// that Claudie wrote, and nothing copies it.
+	ClusterID string            `yaml:"clusterID"`
+	Values    map[string]string `yaml:"values"`
 }
 
 // clusterParts is what files hold of clusters.

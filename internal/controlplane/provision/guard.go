@@ -23,8 +23,11 @@ type Edit struct {
 }
 
 // accepts reports whether the manifest accepts a consequence by name.
-func (e *Edit) accepts(consequence string) bool {
-	accepted := strings.FieldsFunc(e.Annotations[model.AcceptAnnotation], func(c rune) bool { return c == ',' || c == ' ' || c == '\n' })
+func (e *Edit) accepts(consequence string) bool { return Accepts(e.Annotations, consequence) }
+
+// Accepts reports whether the annotations of a manifest accept a consequence by name.
+func Accepts(annotations map[string]string, consequence string) bool {
+	accepted := strings.FieldsFunc(annotations[model.AcceptAnnotation], func(c rune) bool { return c == ',' || c == ' ' || c == '\n' })
 	return slices.Contains(accepted, consequence)
 }
 
@@ -74,8 +77,8 @@ func (g *editCheck) isDecommissioning() bool {
 	return g.Annotations[model.DecommissionAnnotation] == "true"
 }
 
-// acceptHint returns how a consequence is accepted.
-func acceptHint(consequence string) string {
+// HintAccept returns how a consequence is accepted.
+func HintAccept(consequence string) string {
 	return fmt.Sprintf("annotate the manifest with %s: %s", model.AcceptAnnotation, consequence)
 }
 
@@ -121,7 +124,7 @@ func (g *editCheck) checkExecutor() {
 	if g.Current.Executor == g.Desired.Executor || len(g.Current.Spec.Kubernetes.Clusters) == 0 || g.accepts(consequence) {
 		return
 	}
-	g.addf(nil, fmt.Sprintf("keep %s: %s, and write new clusters in a manifest of their own; or %s", model.ExecutorAnnotation, g.Current.Executor, acceptHint(consequence)),
+	g.addf(nil, fmt.Sprintf("keep %s: %s, and write new clusters in a manifest of their own; or %s", model.ExecutorAnnotation, g.Current.Executor, HintAccept(consequence)),
 		"the executor changes from %s to %s, which would make all clusters anew", g.Current.Executor, g.Desired.Executor)
 }
 
@@ -282,7 +285,7 @@ func (g *editCheck) checkControlPlane(path []any, is *claudie.Cluster) {
 	case after == 0:
 		g.addf(path, "keep one, or add another one in the same commit", "cluster %s loses its last control node", is.Name)
 	case (before-after)*2 >= before && !g.accepts(consequence):
-		g.addf(path, fmt.Sprintf("several commits, each of which removes fewer than half; or %s", acceptHint(consequence)),
+		g.addf(path, fmt.Sprintf("several commits, each of which removes fewer than half; or %s", HintAccept(consequence)),
 			"cluster %s loses %d of %d control nodes: etcd may lose its quorum", is.Name, before-after, before)
 	}
 }

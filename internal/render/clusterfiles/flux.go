@@ -3,6 +3,7 @@ package clusterfiles
 import (
 	"maps"
 	"path"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
@@ -35,18 +36,46 @@ func (r *renderer) newKustomizations(folder string, m *clusters.Manifest, given 
 	manifest.Spec.HealthChecks = []kubeobject.HealthExpr{newHealth()}
 	all = append(all, manifest)
 	leaving := len(r.follow.kept[m.Path()].kubeconfigs)
-	if len(m.Units)+leaving == 0 {
-		return all
+	if !slices.ContainsFunc(m.Units, isCopied) && leaving == 0 {
+		return append(all, r.newClaudieAttachments(m, manifest)...)
 	}
 	kubeconfigs := r.newKustomization(stepName(m, "30-kubeconfigs"), path.Join(folder, kubeconfigsFolder), manifest)
 	kubeconfigs.Spec.Prune, kubeconfigs.Spec.Wait = true, leaving == 0 // Claudie removes what they are copies of
 	all = append(all, kubeconfigs)
+	return append(all, r.newClaudieAttachments(m, manifest)...)
+}
+
+// isCopied reports whether the kubeconfig of a cluster is copied to a Secret with a name that is known.
+func isCopied(u *clusters.Unit) bool { return u.Binding == nil || u.Binding.ClusterID == "" }
+
+// newClaudieAttachments returns the Kustomizations that apply the folders of their cluster types to the
+// clusters of a manifest. That of a cluster whose id is known is beside the Secret that Claudie wrote.
+func (r *renderer) newClaudieAttachments(m *clusters.Manifest, manifest *fluxKustomization) []any {
+	var all []any
 	for _, u := range m.Units {
-		if u.Binding != nil {
-			all = append(all, r.newAttachment(m, u, manifest))
+		if u.Binding == nil {
+			continue
 		}
+		k := r.newAttachment(m, u, manifest)
+		if !isCopied(u) {
+			moveKustomization(k, claudie.DefaultNamespace)
+			k.Spec.KubeConfig.SecretRef = keyReference{Name: u.Binding.ClusterID + "-kubeconfig", Key: "kubeconfig"}
+		}
+		all = append(all, k)
 	}
 	return all
+}
+
+// moveKustomization puts a Kustomization into another namespace than that of what it names.
+func moveKustomization(k *fluxKustomization, namespace string) {
+	if k.Metadata.Namespace == namespace {
+		return
+	}
+	k.Spec.SourceRef.Namespace = k.Metadata.Namespace
+	for i := range k.Spec.DependsOn {
+		k.Spec.DependsOn[i].Namespace = k.Metadata.Namespace
+	}
+	k.Metadata.Namespace = namespace
 }
 
 // newCredentialsKustomization returns the Kustomization of the credentials of a manifest.
@@ -100,6 +129,9 @@ func newHealth() kubeobject.HealthExpr {
 func (r *renderer) renderKubeconfigs(folder string, m *clusters.Manifest) {
 	var files []string
 	for _, u := range m.Units {
+		if !isCopied(u) {
+			continue
+		}
 		file, name := u.Name+".yaml", KubeconfigName(m, u.Name)
 		files = append(files, file)
 		r.addObject(path.Join(folder, file), kubeobject.Object[externalSecretSpec]{
@@ -127,7 +159,7 @@ func (r *renderer) renderKubeconfigs(folder string, m *clusters.Manifest) {
 func (r *renderer) newAttachment(m *clusters.Manifest, u *clusters.Unit, after ...*kubeobject.Object[kustomizationSpec]) *kubeobject.Object[kustomizationSpec] {
 	k := r.newKustomization(attachmentName(m.Project(), u.Name), u.Binding.ClusterType, after...)
 	k.Spec.Prune, k.Spec.Wait = true, false
-	k.Spec.KubeConfig = &kubeConfig{SecretRef: kubeobject.Reference{Name: KubeconfigName(m, u.Name)}}
+	k.Spec.KubeConfig = &kubeConfig{SecretRef: keyReference{Name: KubeconfigName(m, u.Name)}}
 	if len(u.Binding.Values) > 0 {
 		substitute := map[string]string{"CLUSTER_NAME": u.Name}
 		maps.Copy(substitute, u.Binding.Values)

@@ -123,6 +123,9 @@ func (f *follower) follow(m *clusters.Manifest, before *previousManifest) {
 	}
 	rendered := f.renderer.renderAlone(m, nil)
 	kept := findKept(before, rendered)
+	for _, u := range m.Units { // one that is not copied any more is still there
+		delete(kept.kubeconfigs, u.Name+".yaml")
+	}
 	if kept.isEmpty() {
 		return
 	}

@@ -56,6 +56,40 @@ func TestFollowPrevious(t *testing.T) {
 	})
 }
 
+// TestClusterIDBecomesKnown: when the id of a cluster is written, or is not any more, Flux would remove what
+// runs on the cluster: that must be accepted. Then the kubeconfig is copied no more, or again, without a
+// word of a cluster that goes.
+func TestClusterIDBecomesKnown(t *testing.T) {
+	golden.Run(t, "testdata/cluster-id.txtar", func(t *testing.T, c *golden.Case) {
+		render := func(replacements ...string) (*model.Model, tree.Tree) {
+			var entries []tree.Entry
+			for _, e := range c.Tree(t, "env").Entries() {
+				entries = append(entries, tree.File(e.Name, []byte(strings.NewReplacer(replacements...).Replace(string(e.Data)))))
+			}
+			return renderAll(t, model.Layer{Kind: model.Env, Name: "dev", Files: tree.FromEntries(entries)})
+		}
+		const id, secrets = ", clusterID: one-k3x9q2a", "{fairlead.io/existing-secrets"
+		_, with := render()
+		_, without := render(id, "")
+		for name, change := range map[string]struct {
+			from tree.Tree
+			to   []string
+		}{"known": {without, nil}, "not known": {with, []string{id, ""}}} {
+			m, rendered := render(change.to...)
+			previous := clusterfiles.Previous{Tree: change.from, IsCarriedOut: func(clusterfiles.Carrier) bool { return false }}
+			_, _, problems := clusterfiles.FollowPrevious(m, rendered, previous)
+			if said := golden.Problems(problems); !problems.Stops() || !strings.Contains(said, "Flux would remove all that it applied") || !strings.Contains(said, "fairlead.io/accept: reattach/one") {
+				t.Errorf("%s: %s", name, said)
+			}
+			m, rendered = render(append(change.to, secrets, "{fairlead.io/accept: reattach/one, fairlead.io/existing-secrets")...)
+			now, waiting, problems := clusterfiles.FollowPrevious(m, rendered, previous)
+			if now.ID() != rendered.ID() || len(waiting) > 0 || len(problems) > 0 {
+				t.Errorf("%s: it waits for %v and has the problems %s:\n%s", name, waiting, golden.Problems(problems), describeDiff(rendered, now))
+			}
+		}
+	})
+}
+
 // describeDiff returns what the second of two outputs has, and the first has not.
 func describeDiff(without, with tree.Tree) string {
 	var b strings.Builder

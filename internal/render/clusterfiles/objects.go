@@ -37,7 +37,13 @@ type decryption struct {
 }
 
 type kubeConfig struct {
-	SecretRef kubeobject.Reference `yaml:"secretRef"`
+	SecretRef keyReference `yaml:"secretRef"`
+}
+
+// keyReference names a Secret, and the key in it; "" for Flux's own, value.
+type keyReference struct {
+	Name string `yaml:"name"`
+	Key  string `yaml:"key,omitempty"`
 }
 
 type postBuild struct {

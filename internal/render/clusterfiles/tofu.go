@@ -171,13 +171,7 @@ func (t *tofuRenderer) newTofuSpec(c *clustermodule.Cluster, p *clustermodule.Pa
 // It is beside the Secret with the kubeconfig: Flux reads that of its own namespace only.
 func (t *tofuRenderer) newTofuAttachment(c *clustermodule.Cluster) *fluxKustomization {
 	k := t.newAttachment(t.manifest, c.Unit, t.kustomizations[c.Bootstrap])
-	if k.Metadata.Namespace != t.manifest.Namespace {
-		k.Spec.SourceRef.Namespace = k.Metadata.Namespace
-		for i := range k.Spec.DependsOn {
-			k.Spec.DependsOn[i].Namespace = k.Metadata.Namespace
-		}
-		k.Metadata.Namespace = t.manifest.Namespace
-	}
+	moveKustomization(k, t.manifest.Namespace)
 	return k
 }
 

@@ -1,0 +1,50 @@
+package clusterfiles
+
+import (
+	"cmp"
+	"path"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+)
+
+// checkReattached reports clusters of Claudie whose cluster type would be applied from another namespace,
+// as they have a clusterID now, or have none any more: Flux removes what the Kustomization that goes has
+// applied, while the other one applies it.
+func checkReattached(m *model.Model, current *provision.State, previous tree.Tree) problem.List {
+	i := slices.IndexFunc(m.Clusters.Manifests, func(o *model.InputManifest) bool { return o.Path() == current.Path() })
+	if i < 0 || current.Executor != clusters.Claudie {
+		return nil
+	}
+	manifest := m.Clusters.Manifests[i]
+	attached := map[string]string{} // the namespaces of Kustomizations with a kubeconfig
+	for k := range readKustomizations(previous) {
+		if k.Spec.KubeConfig != nil {
+			attached[k.Metadata.Name] = k.Metadata.Namespace
+		}
+	}
+	var problems problem.List
+	for _, b := range m.Clusters.Bindings {
+		if ref := b.Spec.InputManifest; ref.Name != manifest.Name || cmp.Or(ref.Namespace, manifest.Namespace) != manifest.Namespace {
+			continue
+		}
+		for k, bound := range b.Spec.Clusters {
+			namespace := stack.FindClusterSource(m).Namespace
+			if bound.ClusterID != "" {
+				namespace = claudie.DefaultNamespace
+			}
+			was, there := attached[attachmentName(manifest.Namespace+"-"+manifest.Name, bound.Name)]
+			if consequence := path.Join("reattach", bound.Name); there && was != namespace && !provision.Accepts(manifest.Annotations, consequence) {
+				problems.Addf(b.PositionOf("clusters", k), b.Subject(), "if nothing was applied to the cluster yet, "+provision.HintAccept(consequence),
+					"cluster %s: what is applied from the namespace %s would be from %s: Flux would remove all that it applied to the cluster", bound.Name, was, namespace)
+			}
+		}
+	}
+	return problems
+}
