@@ -8,31 +8,24 @@ import (
 
 // expandSpec returns a spec with all that another one adds to it. What both have is as it was, except that
 // pools have as many nodes as the larger of both.
-func expandSpec(was, is *stateIndex) claudie.Spec {
-	s := was.Spec
-	s.Providers = union(s.Providers, is.Spec.Providers, nameOfProvider, nil)
-	s.NodePools.Dynamic = union(s.NodePools.Dynamic, is.Spec.NodePools.Dynamic, nameOfDynamic, growDynamic)
-	s.NodePools.Static = union(s.NodePools.Static, is.Spec.NodePools.Static, nameOfStatic, func(p, other *claudie.StaticPool) {
-		p.Nodes = union(p.Nodes, other.Nodes, addressOf, nil)
-	})
-	s.LoadBalancers.Roles = union(s.LoadBalancers.Roles, is.Spec.LoadBalancers.Roles, nameOfRole, nil)
-	s.Kubernetes.Clusters = union(s.Kubernetes.Clusters, is.Spec.Kubernetes.Clusters, nameOfCluster, joinPools)
-	s.LoadBalancers.Clusters = union(s.LoadBalancers.Clusters, is.Spec.LoadBalancers.Clusters, nameOfBalancer, joinBalancerParts)
-	return s
-}
+func expandSpec(was, is *stateIndex) claudie.Spec { return uniteSpecs(was, is, growDynamic) }
 
 // switchSpec returns a spec with all that another one has and it lacks. What both have is as it is to be,
 // except that pools have as many nodes as the larger of both.
-func switchSpec(was, is *stateIndex) claudie.Spec {
-	s := is.Spec
-	s.Providers = union(s.Providers, was.Spec.Providers, nameOfProvider, nil)
-	s.NodePools.Dynamic = union(s.NodePools.Dynamic, was.Spec.NodePools.Dynamic, nameOfDynamic, keepDynamic)
-	s.NodePools.Static = union(s.NodePools.Static, was.Spec.NodePools.Static, nameOfStatic, func(p, other *claudie.StaticPool) {
+func switchSpec(was, is *stateIndex) claudie.Spec { return uniteSpecs(is, was, keepDynamic) }
+
+// uniteSpecs returns a spec with all that another one has and it lacks. joinDynamic changes a dynamic pool of
+// it by that of the other one.
+func uniteSpecs(one, other *stateIndex, joinDynamic func(one, other *claudie.DynamicPool)) claudie.Spec {
+	s, more := one.Spec, &other.Spec
+	s.Providers = union(s.Providers, more.Providers, nameOfProvider, nil)
+	s.NodePools.Dynamic = union(s.NodePools.Dynamic, more.NodePools.Dynamic, nameOfDynamic, joinDynamic)
+	s.NodePools.Static = union(s.NodePools.Static, more.NodePools.Static, nameOfStatic, func(p, other *claudie.StaticPool) {
 		p.Nodes = union(p.Nodes, other.Nodes, addressOf, nil)
 	})
-	s.LoadBalancers.Roles = union(s.LoadBalancers.Roles, was.Spec.LoadBalancers.Roles, nameOfRole, nil)
-	s.Kubernetes.Clusters = union(s.Kubernetes.Clusters, was.Spec.Kubernetes.Clusters, nameOfCluster, joinPools)
-	s.LoadBalancers.Clusters = union(s.LoadBalancers.Clusters, was.Spec.LoadBalancers.Clusters, nameOfBalancer, joinBalancerParts)
+	s.LoadBalancers.Roles = union(s.LoadBalancers.Roles, more.LoadBalancers.Roles, nameOfRole, nil)
+	s.Kubernetes.Clusters = union(s.Kubernetes.Clusters, more.Kubernetes.Clusters, nameOfCluster, joinPools)
+	s.LoadBalancers.Clusters = union(s.LoadBalancers.Clusters, more.LoadBalancers.Clusters, nameOfBalancer, joinBalancerParts)
 	return s
 }
 
