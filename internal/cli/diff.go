@@ -53,8 +53,8 @@ A and B are each one of
   ENV@REV   a revision of the branch of environment ENV
   REV       the branch of an environment, or a revision of it (dev, dev~1); or else a
             revision of the base, rendered for every environment (or that of -e)
-What can be read in two ways is the first of them; ./NAME is always a folder, and
-refs/heads/NAME always a branch.
+The name of an environment's branch stands for the environment, also if there is a folder of that
+name. ./NAME is always a folder, and refs/heads/NAME always a branch.
 
 It exits with 4 if they differ, and with 3 if one of them has problems. --output github is
 for jobs of GitHub Actions: it also writes to the job's summary, and exits with 0 if they

@@ -84,7 +84,7 @@ func (d *diffCommand) openSides(ctx context.Context, from, to string) (sides [2]
 			}
 		}
 	}
-	if sides[0].folder && sides[1].folder {
+	if sides[0].folder && sides[1].folder && !d.nameBranch(ctx, sides) {
 		return sides, nil
 	}
 	if d.input.isPlain() {
@@ -102,6 +102,9 @@ func (d *diffCommand) openSides(ctx context.Context, from, to string) (sides [2]
 		return sides, err
 	}
 	for i := range sides {
+		if err := d.preferBranch(ctx, &sides[i], environments); err != nil {
+			return sides, err
+		}
 		if sides[i].folder {
 			continue
 		}
@@ -111,6 +114,58 @@ func (d *diffCommand) openSides(ctx context.Context, from, to string) (sides [2]
 		}
 	}
 	return sides, nil
+}
+
+// nameBranch reports whether one of two folders is called like a branch of the control plane, if there is
+// one: two folders are compared without.
+func (d *diffCommand) nameBranch(ctx context.Context, sides [2]side) bool {
+	quiet := d.input
+	if _, err := runGit(ctx, nil, "rev-parse", "--git-dir"); quiet.isPlain() || quiet.options.ControlPlane == "" && err != nil {
+		return false
+	}
+	quiet.stderr = func() io.Writer { return io.Discard }
+	if quiet.openSource(ctx) != nil {
+		return false
+	}
+	environments, _, err := quiet.source.Environments(ctx)
+	base, failed := quiet.source.Base(ctx)
+	if err != nil || failed != nil || base.Repo == nil {
+		return false
+	}
+	return slices.ContainsFunc(sides[:], func(s side) bool {
+		s.resolveRevision(environments)
+		commit, err := base.Repo.FindBranch(s.argument)
+		return !isPath(s.argument) && (s.environment != "" || err == nil && commit != "")
+	})
+}
+
+// isPath reports whether an argument can be a folder only.
+func isPath(argument string) bool {
+	return filepath.IsAbs(argument) || strings.HasPrefix(argument, ".") || strings.HasSuffix(argument, "/")
+}
+
+// preferBranch decides what the name of a folder means that is the name of a branch too: that of an
+// environment stands for the environment, and another one is an error.
+func (d *diffCommand) preferBranch(ctx context.Context, s *side, environments []*model.Environment) error {
+	if !s.folder || isPath(s.argument) {
+		return nil
+	}
+	named := side{argument: s.argument}
+	named.resolveRevision(environments)
+	if named.environment != "" {
+		fmt.Fprintf(d.app.stderr, "fairlead: note: %s is the branch of the environment %s here; ./%s is the folder\n", s.argument, named.environment, s.argument)
+		s.folder = false
+		return nil
+	}
+	base, err := d.input.source.Base(ctx)
+	if err != nil || base.Repo == nil {
+		return err
+	}
+	commit, err := base.Repo.FindBranch(s.argument)
+	if err == nil && commit != "" {
+		err = usageErrorf("write ./"+s.argument+" for the folder, or refs/heads/"+s.argument+" for the branch", "%s is a folder here, and a branch of the control plane", s.argument)
+	}
+	return err
 }
 
 // openSide lists the environments of a revision: one of the base may have others than the
