@@ -35,7 +35,7 @@ func (o *Operator) newLever(who *session.Person, q Request) answer.Lever {
 			l.Fields[name] = []string{value}
 		}
 	}
-	if q.isFreeze() {
+	if q.isFreeze() && len(q.Environments) > 0 {
 		l.Fields["env"] = q.Environments
 	}
 	if q.Force {

@@ -24,7 +24,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/lever"
 	"github.com/fairlead-io/fairlead/internal/server/page"
+	"github.com/fairlead-io/fairlead/internal/server/session"
 	"github.com/fairlead-io/fairlead/internal/server/webhook"
 	"github.com/fairlead-io/fairlead/internal/testkit/ledgerworld"
 )
@@ -50,7 +52,7 @@ func TestDescribedRoutes(t *testing.T) {
 			described = append(described, strings.ToUpper(method)+" "+path)
 		}
 	}
-	for _, r := range (&site{options: Options{Webhooks: http.NotFoundHandler(), Plans: http.NotFoundHandler(), Reports: http.NotFoundHandler(), Simulate: simulateNothing, Explain: explainNothing, Compare: compareNothing, History: pastActions}}).allRoutes() {
+	for _, r := range (&site{options: Options{Webhooks: http.NotFoundHandler(), Plans: http.NotFoundHandler(), Reports: http.NotFoundHandler(), Simulate: simulateNothing, Explain: explainNothing, Compare: compareNothing, History: pastActions, People: &People{Keeper: session.New(session.Options{}), Operator: &lever.Operator{}}}}).allRoutes() {
 		answered = append(answered, r.method+" "+strings.TrimSuffix(r.path, "{$}"))
 	}
 	slices.Sort(described)
@@ -145,6 +147,7 @@ func TestDescribedAnswers(t *testing.T) {
 	c.answer(t, "post", "/api/v1/fleet/reports", ask(New(Options{Reports: http.NotFoundHandler()}), http.MethodPut, "/api/v1/fleet/reports"))
 	c.answerFleet(t)
 	c.answerStates(t)
+	c.answerPeople(t)
 	c.unused(t)
 }
 
