@@ -66,9 +66,7 @@ type cycler struct {
 // none.
 func (f *flow) newCycler(api, reports string) *cycler {
 	f.Helper()
-	text := fmt.Sprintf("controlPlane: {repo: %q}\ndataDir: %q\nwrite: true\nforges: [{host: %q, kind: gitea, api: %q}]\nremotes: [{url: %q, token: {env: TOKEN}}]\n",
-		f.server.URL+"/"+f.cp+".git", f.TempDir(), strings.TrimPrefix(f.server.URL, "http://"), api, f.server.URL+"/")
-	settings, problems := config.Parse("fairlead.yaml", []byte(text), f.TempDir(), func(string) string { return f.server.Token })
+	settings, problems := config.Parse("fairlead.yaml", []byte(f.settingsText(api, f.TempDir())), f.TempDir(), func(string) string { return f.server.Token })
 	if problems.Stops() {
 		f.Fatal(problems)
 	}
@@ -87,6 +85,13 @@ func (f *flow) newCycler(api, reports string) *cycler {
 	must(f.T, err)
 	f.Cleanup(c.loop.Close)
 	return c
+}
+
+// settingsText returns the settings of a daemon with a data folder that calls the API at a URL. Its token is in
+// a variable of the environment.
+func (f *flow) settingsText(api, data string) string {
+	return fmt.Sprintf("controlPlane: {repo: %q}\ndataDir: %q\nwrite: true\nforges: [{host: %q, kind: gitea, api: %q}]\nremotes: [{url: %q, token: {env: TOKEN}}]\n",
+		f.server.URL+"/"+f.cp+".git", data, strings.TrimPrefix(f.server.URL, "http://"), api, f.server.URL+"/")
 }
 
 func (c *cycler) cycles(n int) {

@@ -3,10 +3,15 @@ package daemon_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
@@ -31,80 +36,144 @@ spec:
       - {name: three, version: 1.36.0, network: 192.168.4.0/24, pools: {control: [control], compute: []}}
 `
 
+// giteaFleet is a control plane on a real Gitea whose clusters change.
+type giteaFleet struct {
+	*flow
+	reports string // a file with what clusters have reported
+	now     time.Time
+	kills   bool
+	steps   []string // before which changes a daemon was killed
+	seen    []string // what people see
+}
+
 // TestGiteaClusters makes three clusters on a real Gitea, gives them another control pool, and decommissions
-// one in two pull requests, with a daemon that begins anew, and knows nothing but reports, before each.
+// one in two pull requests, with a daemon that begins anew, and knows nothing but reports, before each. Where
+// it is killed at each step, people see the same.
 func TestGiteaClusters(t *testing.T) {
-	f := newFlow(t, nil, "dev")
-	file := filepath.Join(t.TempDir(), "reports")
-	now := time.Now()
-	head := func() string {
-		id, _, _ := strings.Cut(gittest.Git(t, t.TempDir(), "ls-remote", f.server.Remote(f.out), "refs/heads/dev"), "\t")
-		return id
-	}
-	output := func() string {
-		dir := filepath.Join(t.TempDir(), "out")
-		gittest.Git(t, t.TempDir(), "clone", "-q", "--branch", "dev", f.server.Remote(f.out), dir)
-		return gittest.Git(t, dir, "ls-tree", "-r", "--name-only", "HEAD", "clusters") + "\n" + gittest.Git(t, dir, "show", "HEAD:clusters/claudie/fleet-edge/lock.yaml")
-	}
-	report := func(phase rollout.Phase) {
-		inbox, err := observe.NewInbox(file)
-		must(t, err)
-		now = now.Add(time.Minute)
-		_, err = inbox.Add(observe.Event{
-			Cluster: "management", Environment: "dev", Object: "Kustomization/flux-system/im-fleet-edge-20-inputmanifest",
-			Branch: "dev", Commit: head(), Phase: phase, When: now,
-		})
-		must(t, err)
-	}
-	write := func(text string) {
-		dir := filepath.Join(t.TempDir(), "cp")
-		gittest.Git(t, t.TempDir(), "clone", "-q", "--branch", "dev", f.server.Remote(f.cp), dir)
-		must(t, os.MkdirAll(filepath.Join(dir, "clusters"), 0o755))
-		must(t, os.WriteFile(filepath.Join(dir, "clusters", "edge.yaml"), []byte(text), 0o600))
-		gittest.Git(t, dir, "add", "-A")
-		gittest.Git(t, dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "clusters")
-		gittest.Git(t, dir, "push", "-q", "origin", "dev")
-	}
-	merge := func(what string) {
-		t.Helper()
-		c := f.newCycler(f.server.URL, file)
-		c.cycles(1)
-		e, _ := c.store.Snapshot().FindEnvironment("dev")
-		if e.Pull == nil {
-			t.Fatalf("dev is %s: %s, %v", e.State, e.Reason, e.Problems)
+	seen := map[bool][]string{}
+	t.Run("lives", func(t *testing.T) {
+		var mu sync.Mutex
+		for name, kills := range map[string]bool{"undisturbed": false, "killed at each step": true} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				g := &giteaFleet{flow: newFlow(t, nil, "dev"), reports: filepath.Join(t.TempDir(), "reports"), now: time.Now(), kills: kills}
+				g.changeClusters()
+				if kills && (len(g.steps) < 16 || !slices.Contains(g.steps, "open the pull request") || !slices.Contains(g.steps, "push our branch")) {
+					t.Errorf("it was killed at the steps %q", g.steps)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				seen[kills] = g.seen
+			})
 		}
-		if pull, err := f.client(f.out).Pulls(t.Context(), "fairlead/dev", "dev"); err != nil || len(pull) == 0 || !strings.Contains(pull[0].Body, what) {
-			t.Errorf("the pull request does not say %q: %v, %+v", what, err, pull)
-		}
-		c.merge("dev")
+	})
+	if diff := cmp.Diff(seen[false], seen[true]); diff != "" {
+		t.Errorf("killed at each step, people see other things (-undisturbed +killed):\n%s", diff)
 	}
-	quiet := func(what string) {
-		t.Helper()
-		c := f.newCycler(f.server.URL, file)
-		c.cycles(2)
-		if e, _ := c.store.Snapshot().FindEnvironment("dev"); e.Pull != nil {
-			t.Errorf("%s, and pull request %d is open", what, e.Pull.Number)
-		}
-	}
-	write(giteaManifest)
-	merge("create the machines of control pool control")
+}
+
+// changeClusters makes the clusters, and changes them.
+func (g *giteaFleet) changeClusters() {
+	g.Helper()
+	g.write(giteaManifest)
+	g.merge("create the machines of control pool control")
 	swapped := strings.NewReplacer("{name: control, ", "{name: control-v2, ", "cpx22", "cpx32", "[control]", "[control-v2]").Replace(giteaManifest)
-	write(swapped)
-	merge("drain and remove nodes of control pool control")
-	report(rollout.Ready)
+	g.write(swapped)
+	g.merge("drain and remove nodes of control pool control")
+	g.report(rollout.Ready)
 	lines := strings.SplitAfter(swapped, "\n")
-	write(strings.Replace(strings.Join(lines[:len(lines)-2], ""), "annotations: {", "annotations: {fairlead.io/decommission: \"true\", ", 1))
-	merge("This is the first of two changes.")
-	quiet("what was reported before is not the removal")
-	if all := output(); !strings.Contains(all, "30-kubeconfigs/three.yaml") || !strings.Contains(all, "rollout:") {
-		t.Errorf("the kubeconfig is gone before the cluster:\n%s", all)
+	g.write(strings.Replace(strings.Join(lines[:len(lines)-2], ""), "annotations: {", "annotations: {fairlead.io/decommission: \"true\", ", 1))
+	g.merge("This is the first of two changes.")
+	g.quiet("what was reported before is not the removal")
+	if all := g.output(); !strings.Contains(all, "30-kubeconfigs/three.yaml") || !strings.Contains(all, "rollout:") {
+		g.Errorf("the kubeconfig is gone before the cluster:\n%s", all)
 	}
-	report(rollout.Progressing)
-	quiet("the cluster is being destroyed")
-	report(rollout.Ready)
-	merge("This is the last change of those that began with the phase contract.")
-	if all := output(); strings.Contains(all, "three") || !strings.Contains(all, "30-kubeconfigs/two.yaml") {
-		t.Errorf("in the end the output has\n%s", all)
+	g.report(rollout.Progressing)
+	g.quiet("the cluster is being destroyed")
+	g.report(rollout.Ready)
+	g.merge("This is the last change of those that began with the phase contract.")
+	if all := g.output(); strings.Contains(all, "three") || !strings.Contains(all, "30-kubeconfigs/two.yaml") {
+		g.Errorf("in the end the output has\n%s", all)
 	}
-	quiet("it is done")
+	g.quiet("it is done")
+}
+
+// head returns the head of the output branch.
+func (g *giteaFleet) head() string {
+	id, _, _ := strings.Cut(gittest.Git(g, g.TempDir(), "ls-remote", g.server.Remote(g.out), "refs/heads/dev"), "\t")
+	return id
+}
+
+// output returns the files of clusters on the output branch with their ids, and the lock.
+func (g *giteaFleet) output() string {
+	dir := filepath.Join(g.TempDir(), "out")
+	gittest.Git(g, g.TempDir(), "clone", "-q", "--branch", "dev", g.server.Remote(g.out), dir)
+	return gittest.Git(g, dir, "ls-tree", "-r", "HEAD", "clusters") + "\n" + gittest.Git(g, dir, "show", "HEAD:clusters/claudie/fleet-edge/lock.yaml")
+}
+
+// report has the management cluster report how far it is with the manifest.
+func (g *giteaFleet) report(phase rollout.Phase) {
+	inbox, err := observe.NewInbox(g.reports)
+	must(g.T, err)
+	g.now = g.now.Add(time.Minute)
+	_, err = inbox.Add(observe.Event{
+		Cluster: "management", Environment: "dev", Object: "Kustomization/flux-system/im-fleet-edge-20-inputmanifest",
+		Branch: "dev", Commit: g.head(), Phase: phase, When: g.now,
+	})
+	must(g.T, err)
+}
+
+// write has a person push the manifest.
+func (g *giteaFleet) write(text string) {
+	dir := filepath.Join(g.TempDir(), "cp")
+	gittest.Git(g, g.TempDir(), "clone", "-q", "--branch", "dev", g.server.Remote(g.cp), dir)
+	must(g.T, os.MkdirAll(filepath.Join(dir, "clusters"), 0o755))
+	must(g.T, os.WriteFile(filepath.Join(dir, "clusters", "edge.yaml"), []byte(text), 0o600))
+	gittest.Git(g, dir, "add", "-A")
+	gittest.Git(g, dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "clusters")
+	gittest.Git(g, dir, "push", "-q", "origin", "dev")
+}
+
+// live runs cycles of a daemon that begins anew, after those that were killed.
+func (g *giteaFleet) live(cycles int) *cycler {
+	g.Helper()
+	if g.kills {
+		g.steps = append(g.steps, g.killAtEveryStep(g.reports, g.now)...)
+	}
+	c := g.newCycler(g.server.URL, g.reports)
+	c.cycles(cycles)
+	return c
+}
+
+// merge has a daemon propose something, and a person merge it, and checks what the pull request says.
+func (g *giteaFleet) merge(what string) {
+	g.Helper()
+	c := g.live(1)
+	e, _ := c.store.Snapshot().FindEnvironment("dev")
+	if e.Pull == nil {
+		g.Fatalf("dev is %s: %s, %v", e.State, e.Reason, e.Problems)
+	}
+	pulls, err := g.client(g.out).Pulls(g.Context(), "fairlead/dev", "dev")
+	must(g.T, err)
+	for _, p := range pulls {
+		if p.State != forge.Open {
+			continue
+		}
+		if !strings.Contains(p.Body, what) {
+			g.Errorf("the pull request does not say %q: %s", what, p.Body)
+		}
+		g.seen = append(g.seen, p.Title)
+	}
+	c.merge("dev")
+	g.seen = append(g.seen, g.output())
+}
+
+// quiet checks that a daemon proposes nothing.
+func (g *giteaFleet) quiet(what string) {
+	g.Helper()
+	c := g.live(2)
+	if e, _ := c.store.Snapshot().FindEnvironment("dev"); e.Pull != nil {
+		g.Errorf("%s, and pull request %d is open", what, e.Pull.Number)
+	}
+	g.seen = append(g.seen, g.output())
 }

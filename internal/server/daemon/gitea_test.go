@@ -45,6 +45,9 @@ func newGitea(t *testing.T) (s *giteatest.Server, cp, out string) {
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(lifeSettings) != "" {
+		os.Exit(runLife())
+	}
 	code := giteatest.Run(m)
 	if builtIn != "" {
 		_ = os.RemoveAll(builtIn) // a file that stays there is no failure
