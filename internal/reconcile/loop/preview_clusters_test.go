@@ -30,3 +30,31 @@ func TestPreviewOfClusters(t *testing.T) {
 		t.Errorf("pull request %d: the preview says:\n%s", number, text)
 	}
 }
+
+// TestPreviewOfTemplates: the check of a pull request names a commit of Claudie's templates that is not in its
+// repository, as the daemon would after the merge.
+func TestPreviewOfTemplates(t *testing.T) {
+	t.Parallel()
+	fake, d := onGitHub(t, "dev")
+	fake.Create("acme/templates")
+	templates := fake.Git.Work(t, "acme/templates")
+	templates.Switch("main")
+	templates.Write("a.tpl", "a\n")
+	templates.Commit("templates")
+	templates.Push("main")
+	people := fake.Git.Work(t, githubCP)
+	people.Pull("dev")
+	inline := "namespace: fleet}, templates: {repository: '" + fake.Git.URL("acme/templates") + "', path: a, tag: v0.9.16}}"
+	people.Write("clusters.yaml", strings.Replace(inputManifestText, "namespace: fleet}}", inline, 1))
+	commit := people.Commit("clusters")
+	people.Push("HEAD:more")
+	number := fake.Propose(githubCP, githubfake.Proposed{Head: "more", Base: "dev", Title: "clusters"})
+	gittest.Git(t, fake.Git.Dir(githubCP), "update-ref", fmt.Sprintf("refs/pull/%d/head", number), commit)
+	d.cycle()
+	if text := strings.Join(fake.Comments(githubCP, number), "\n"); !strings.Contains(text, "v0.9.16 is not in the repository") {
+		t.Errorf("pull request %d: the preview says:\n%s", number, text)
+	}
+	people.Push("HEAD:dev")
+	d.cycle()
+	d.wantProblem("dev", "v0.9.16 is not in the repository")
+}
