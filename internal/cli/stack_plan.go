@@ -186,6 +186,11 @@ func (p *stackPlanCommand) printPlan(s plannedStack) error {
 		l.rows = append(l.rows, []any{c.Name, c.Type, string(c.Change), string(c.Next), c.After, c.Approval, c.Inputs, c.Plan})
 		below.WriteString(c.planText())
 	}
+	for _, c := range s.Components {
+		if c.Approval == "impossible" {
+			below.WriteString("\n" + display.SanitizeLine(c.Name+": its plans cannot be approved, because its module has no version; write ?ref= and a tag behind its source") + "\n")
+		}
+	}
 	l.below = below.String()
 	return p.app.printListing(l)
 }
