@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -69,6 +70,20 @@ func newPeople(o Options, store *status.Store, m *metrics.Metrics, logger *slog.
 	}
 	with.Rendering.PublishMissing = s.MissingValues == "publish"
 	operator := lever.Options{Actions: with, Policy: policy, Store: store, Metrics: m, Logger: logger, Wake: wake}
+	operator.Pulls = func(ctx context.Context, who session.Person, place string) (forge.Forge, error) {
+		location := access.ReadLocation(s, place)
+		at, err := access.LocateForge(s, location)
+		switch {
+		case err != nil:
+			return nil, err
+		case at.Kind == "git":
+			remote, err := mirrors.Fetch(ctx, location)
+			return forge.NewPlain(remote, who.Signature(), o.Now), err
+		case atForge != nil && giturl.HTTPServer(location) == atForge.Server:
+			return keys.OpenForgeAs(location, func(context.Context) (string, error) { return who.Token.Reveal(), nil })
+		}
+		return nil, problem.Refusef("merge or close it there", "people do not sign in at the forge of %s, so that nothing can be done there in their name", giturl.Redact(location))
+	}
 	if atForge != nil {
 		operator.Forge = func(who session.Person, place string) (forge.Forge, error) {
 			return keys.OpenForgeAs(place, func(context.Context) (string, error) { return who.Token.Reveal(), nil })

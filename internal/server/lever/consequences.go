@@ -55,6 +55,12 @@ func question(q Request) string {
 		return "Hold " + e + "?"
 	case Release:
 		return "Release " + e + "?"
+	case Merge:
+		return "Merge the pull request of " + e + "?"
+	case Close:
+		return "Close the pull request of " + e + "?"
+	case Reopen:
+		return "Reopen the pull request of " + e + "?"
 	case Freeze:
 		return "Freeze environments for a time?"
 	case Except:
@@ -72,6 +78,8 @@ func commandLine(q Request) string {
 	switch {
 	case q.isFreeze():
 		return strings.Join(append(commandOfFreeze(q), "--reason TEXT"), " ")
+	case q.isPull():
+		return strings.Join([]string{"fairlead", "pr", q.Lever, q.Environment}, " ")
 	case q.Commit == "":
 	case q.Lever == Rollback:
 		words = append(words, "--to", q.Commit)
@@ -116,11 +124,11 @@ func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Reque
 	} else {
 		l.Effects = append(findEffects(q, p, stage, now.Chain), p.Notes...)
 	}
-	l.Seen = digest(q, *l)
+	l.Seen = digestLever(q, *l)
 }
 
-// digest identifies what an action was decided on, and what it leads to; the reason is not part of it.
-func digest(q Request, l answer.Lever) string {
+// digestLever identifies what an action was decided on, and what it leads to; the reason is not part of it.
+func digestLever(q Request, l answer.Lever) string {
 	var paths []string
 	for _, f := range l.Files {
 		paths = append(paths, f.Path)

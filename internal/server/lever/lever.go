@@ -41,7 +41,7 @@ const (
 func Names() []string { return []string{Approve, Promote, Hold, Release, Rollback} }
 
 // AllNames returns all levers.
-func AllNames() []string { return slices.Concat(Names(), FreezeNames()) }
+func AllNames() []string { return slices.Concat(Names(), FreezeNames(), PullNames()) }
 
 // Unseen is in the place of what was seen in a request that is performed whatever there is.
 const Unseen = "force"
@@ -57,6 +57,8 @@ type Options struct {
 	// Forge opens the forge of a repository with the token of a person, to propose what the person must not
 	// push; nil where people do not sign in at a forge.
 	Forge func(who session.Person, place string) (forge.Forge, error)
+	// Pulls opens the forge of a repository, to merge and close pull requests as a person.
+	Pulls func(ctx context.Context, who session.Person, place string) (forge.Forge, error)
 	// Wake is called after each commit; nil for nothing.
 	Wake func()
 }
@@ -134,7 +136,7 @@ func (q Request) check() error {
 
 // needsReason reports whether a person has to say why.
 func (q Request) needsReason() bool {
-	return q.Lever == Hold || q.Lever == Freeze || q.Lever == Except || q.Lever == Rollback || q.Lever == Promote && q.Force
+	return q.Lever == Hold || q.Lever == Freeze || q.Lever == Except || q.Lever == Close || q.Lever == Rollback || q.Lever == Promote && q.Force
 }
 
 // Allowed returns whether a person may do something; who is nil for nobody.
@@ -145,6 +147,9 @@ func (o *Operator) Allowed(who *session.Person, q Request) permit.Verdict {
 	}
 	if q.isFreeze() {
 		return o.allowedFreeze(groups, q)
+	}
+	if q.isPull() {
+		return o.options.Policy.Decide(groups, Merge, q.Environment)
 	}
 	v := o.options.Policy.Decide(groups, q.Lever, q.Environment)
 	if v.Allowed && q.Force {
@@ -183,6 +188,10 @@ func (o *Operator) checkAllowed(who *session.Person, q Request) error {
 // preview decides an action and describes it.
 func (o *Operator) preview(ctx context.Context, who *session.Person, q Request) (answer.Lever, error) {
 	shown := o.newLever(who, q)
+	if q.isPull() {
+		_, err := o.describePull(q, &shown)
+		return shown, err
+	}
 	d, err := o.open(ctx, who, false, func(ctx context.Context, d *actions.Session, p actions.Plan) error {
 		o.describePlan(ctx, d, q, p, &shown)
 		return errPreviewed
@@ -250,6 +259,10 @@ func (o *Operator) perform(ctx context.Context, who *session.Person, q Request, 
 	}
 	defer end()
 	ctx = session.WithPerson(ctx, who)
+	if q.isPull() {
+		r, now, err = o.performPull(ctx, who, q, seen)
+		return r, now, o.describeAccess(err)
+	}
 	r, now, err = o.write(ctx, who, q, seen, false)
 	if errors.Is(err, git.ErrRefused) && o.options.Forge != nil {
 		r, now, err = o.write(ctx, who, q, seen, true)

@@ -94,7 +94,7 @@ type LeverLink struct {
 
 // Title returns the name of the action on a button.
 func (l LeverLink) Title() string {
-	titles := map[string]string{"approve": "Approve", "promote": "Promote", "hold": "Hold", "release": "Release", "rollback": "Roll back", "freeze": "Freeze"}
+	titles := map[string]string{"approve": "Approve", "promote": "Promote", "hold": "Hold", "release": "Release", "rollback": "Roll back", "freeze": "Freeze", "merge": "Merge", "close": "Close the pull request", "reopen": "Reopen the pull request"}
 	return titles[l.Lever]
 }
 

@@ -125,7 +125,10 @@ func (s *site) serveLeverForm(w http.ResponseWriter, r *http.Request) {
 		s.refuseLever(w, r, err)
 	default:
 		said := url.Values{"written": {done.Commit}}
-		if done.Pull != nil {
+		switch {
+		case slices.Contains(lever.PullNames(), done.Action):
+			said = url.Values{}
+		case done.Pull != nil:
 			said = url.Values{"proposed": {strconv.Itoa(done.Pull.Number)}}
 		}
 		w.Header().Set("Location", "../environments/"+url.PathEscape(s.findShown(body))+"?"+said.Encode())

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/lever"
 	"github.com/fairlead-io/fairlead/internal/server/page"
@@ -233,11 +234,25 @@ func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
 	f.Waiting = strconv.Itoa(len(s.readState().Inbox(s.newReader(who), true).Items))
 	f.Levers = map[string][]page.LeverLink{}
 	for _, name := range names {
-		for _, l := range shownLevers() {
+		for _, l := range append(shownLevers(), s.findPullLevers(name)...) {
 			v := p.Operator.AllowedIn(who, l, name)
 			f.Levers[name] = append(f.Levers[name], page.LeverLink{Lever: l, Allowed: v.Allowed, Reason: v.Reason})
 		}
 	}
+}
+
+// findPullLevers returns the levers that the pull request of an environment has now.
+func (s *site) findPullLevers(environment string) []string {
+	e, _ := s.options.Store.Snapshot().FindEnvironment(environment)
+	switch {
+	case e.Pull == nil:
+		return nil
+	case e.State == status.Proposed:
+		return []string{lever.Merge, lever.Close}
+	case e.State == status.Declined:
+		return []string{lever.Reopen}
+	}
+	return nil
 }
 
 // newReader returns who asks what waits; who is nil for nobody.
