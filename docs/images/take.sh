@@ -29,10 +29,10 @@ until_true() {
 shows() { "$home/fairlead" status --url "$page" 2> /dev/null | grep -qE "$1"; }
 printed() { grep -qs "$1" "$home/demo.log"; }
 
-# take NAME HEIGHT [PATH] takes one image, of the overview or of another page.
+# take NAME HEIGHT [PATH [QUERY&]] takes one image, of the overview or of another page.
 take() {
   "$chromium" --headless --no-sandbox --hide-scrollbars --user-data-dir="$home/browser" --screenshot="$images/$1.png" \
-    --window-size="$width,$2" "$page/${3:-}?refresh=off" > /dev/null 2>&1
+    --window-size="$width,$2" "$page/${3:-}?${4:-}refresh=off" > /dev/null 2>&1
   echo "$images/$1.png"
 }
 
@@ -58,3 +58,7 @@ message='Deploy from another branch' change sed -i.bak 's/branch: master/branch:
 until_true shows '^dev .*failed'
 take failed "${HEIGHT:-900}"
 take commit "${HEIGHT:-620}" "commits/$(cd "$home/fleet/control-plane" && git rev-parse HEAD)"
+take fleet "${HEIGHT:-480}" fleet
+take cluster-type "${HEIGHT:-900}" cluster-types/cloud
+take history "${HEIGHT:-620}" history
+take differences "${HEIGHT:-620}" "diff" "from=dev&to=prod&"

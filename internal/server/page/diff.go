@@ -12,6 +12,9 @@ type shownTopic struct {
 	Findings []shownFinding
 }
 
+// Title returns its heading.
+func (t shownTopic) Title() string { return strings.TrimSuffix(formatSentence(t.Name), ".") }
+
 // ID returns the id of its heading.
 func (t shownTopic) ID() string { return strings.ReplaceAll(t.Name, " ", "-") }
 

@@ -20,6 +20,8 @@ func newFleetView(of any, f Frame) (name, title string, view any) {
 		return "workloads", "Workloads", a
 	case answer.Assignment:
 		return "assignment", a.ClusterType + "/" + a.Target + " in " + a.Environment, assignmentView{a, f.Questions}
+	case answer.FleetMap:
+		return "map", "Map of " + a.Environment, newMapView(a)
 	case StyleGuide:
 		return "styleguide", "Style guide", newStyleGuideView()
 	case ClusterTypes:

@@ -66,7 +66,7 @@ var fleetPages = []string{
 	"/history", "/history?env=prod&forced=on&since=2026-11-01", "/history?q=zzz",
 	"/fleet", "/fleet?q=check&env=prod&state=bad&differs=on", "/fleet?rows=target&cols=clusterType&env=prod&cpage=2", "/fleet?rows=team&cols=region", "/fleet?rows=environment&cols=team&type=large",
 	"/workloads", "/workloads?q=zzz", "/workloads/checkout", "/workloads/jobs", "/assignments/prod/large/checkout", "/assignments/prod/small/search",
-	"/cluster-types", "/cluster-types?q=region=west", "/cluster-types/large", "/cluster-types/edge", "/clusters/edge-1",
+	"/map", "/map?env=dev", "/cluster-types", "/cluster-types?q=region=west", "/cluster-types/large", "/cluster-types/edge", "/clusters/edge-1",
 }
 
 // openReported returns the site with the ledger of ledgerworld.
@@ -95,6 +95,8 @@ func TestFleetGolden(t *testing.T) {
 		{reported, "/assignments/prod/small/checkout", "testdata/fleet/assignment.html"},
 		{full, "/assignments/prod/small/search", "testdata/fleet/not-assigned.html"},
 		{full, "/workloads/chekout", "testdata/fleet/missing.html"},
+		{reported, "/map?env=prod", "testdata/fleet/map.html"},
+		{empty, "/map", "testdata/fleet/map-empty.html"},
 		{full, "/cluster-types?q=size=s", "testdata/fleet/cluster-types.html"},
 		{full, "/cluster-types?q=zzz", "testdata/fleet/cluster-types-none.html"},
 		{empty, "/cluster-types", "testdata/fleet/cluster-types-empty.html"},

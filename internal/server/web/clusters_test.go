@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"image/png"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -88,6 +89,22 @@ func TestHostileClusters(t *testing.T) {
 			}
 			checkMarkup(t, text, string(body))
 		}
+	}
+}
+
+// TestMapClick: a click on the map leads to the assignment there, and its picture is one of all cells.
+func TestMapClick(t *testing.T) {
+	h := openReported(t)
+	for at, want := range map[string]string{"at.x=1&at.y=1": "./assignments/prod/large/checkout", "at.x=1&at.y=799": "", "at.x=-1&at.y=0": "", "at.x=z&at.y=0": ""} {
+		w := ask(h, http.MethodGet, "/map?env=prod&"+at)
+		if w.Header().Get("Location") != want || (w.Code == http.StatusFound) != (want != "") {
+			t.Errorf("%s leads to %q (%d), want %q", at, w.Header().Get("Location"), w.Code, want)
+		}
+	}
+	w := ask(h, http.MethodGet, "/map.png?env=prod")
+	p, err := png.Decode(w.Body)
+	if err != nil || w.Header().Get("Content-Type") != "image/png" || p.Bounds().Dx() != 7*16 || p.Bounds().Dy() != 57*14 {
+		t.Errorf("the picture is %v, %v (%d, %s)", p, err, w.Code, w.Header())
 	}
 }
 

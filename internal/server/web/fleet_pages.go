@@ -20,6 +20,8 @@ func findFleetAnswer(src answer.Source, parts []string, query url.Values) found 
 	switch {
 	case len(parts) == 1 && parts[0] == "fleet":
 		return found{src.Fleet(page.ParseFleetFilter(query)), http.StatusOK, ""}
+	case len(parts) == 1 && "/"+parts[0] == mapPath:
+		return findMap(src, query)
 	case len(parts) == 1 && parts[0] == "workloads":
 		return found{src.Workloads(page.ParseWorkloadFilter(query)), http.StatusOK, ""}
 	case len(parts) == 2 && parts[0] == "workloads":

@@ -182,6 +182,8 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 			targets = []string{"/workloads/checkout", "/workloads/jobs", "/workloads/none", "/workloads/chekout"}
 		case "/assignments/{environment}/{clusterType}/{target}":
 			targets = []string{"/assignments/prod/large/checkout", "/assignments/dev/large/checkout", "/assignments/prod/small/search", "/assignments/prod/none/search"}
+		case mapPath:
+			targets = []string{"/map", "/map?env=dev", "/map?env=none"}
 		case "/cluster-types":
 			targets = []string{"/cluster-types", "/cluster-types?q=zzz"}
 		case "/cluster-types/{clusterType}":
@@ -212,6 +214,13 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 	for _, target := range []string{"/assets/" + page.Build + "/fairlead.css", "/assets/" + page.Build + "/fairlead.js", "/assets/" + page.Build + "/icon.svg", "/assets/none/fairlead.css"} {
 		c.answer(t, "get", "/assets/{build}/{file}", ask(full, http.MethodGet, target))
 		c.answer(t, "get", "/assets/{build}/{file}", ask(full, http.MethodPut, target))
+	}
+	for _, target := range []string{"/map.png", "/map.png?env=none"} {
+		c.answer(t, "get", mapPicture, ask(full, http.MethodGet, target))
+		c.answer(t, "get", mapPicture, ask(full, http.MethodPut, target))
+	}
+	for _, before := range []string{"", api} {
+		c.answer(t, "get", before+mapPath, ask(full, http.MethodGet, before+"/map?env=prod&at.x=1&at.y=1"))
 	}
 	c.answerCrowded(t)
 	c.answerEvents(t)

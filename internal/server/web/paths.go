@@ -30,6 +30,7 @@ var pagePaths = []struct{ page, answer string }{
 	{"/assignments/{environment}/{clusterType}/{target}", "/assignments/{environment}/{clusterType}/{target}"},
 	{"/workloads", "/workloads"},
 	{"/workloads/{workload}", "/workloads/{workload}"},
+	{mapPath, mapPath},
 	{"/cluster-types", "/cluster-types"},
 	{"/cluster-types/{clusterType}", "/cluster-types/{clusterType}"},
 	{"/clusters/{cluster}", "/clusters/{cluster}"},

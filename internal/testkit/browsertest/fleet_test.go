@@ -41,7 +41,7 @@ func setPlans(s *status.Store) {
 // fleetPages are all kinds of pages about what is assigned, with and without assignments.
 var fleetPages = []string{
 	"/history", "/history?forced=on", "/fleet", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?q=nothing-like-that", "/workloads", "/workloads/checkout", "/assignments/prod/small/checkout", "/assignments/prod/small/search",
-	"/styleguide", "/cluster-types", "/cluster-types/small", "/clusters/west-1", "/clusters/east-4",
+	"/styleguide", "/map?env=prod", "/cluster-types", "/cluster-types/small", "/clusters/west-1", "/clusters/east-4",
 }
 
 // pastActions returns what was done to prod.

@@ -1,0 +1,52 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"image/png"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/page"
+)
+
+// mapPath is the path of the map, and mapPicture that of its picture.
+const mapPath, mapPicture = "/map", "/map.png"
+
+// findMap returns the map of an environment; where a point of it is named, the way to the assignment there.
+func findMap(src answer.Source, query url.Values) found {
+	one, ok := src.FleetMap(query.Get("env"))
+	if !ok {
+		return answerUnknown("environment with a map", query.Get("env"), one.Environments, "environments")
+	}
+	f := found{one, http.StatusOK, ""}
+	x, errX := strconv.Atoi(query.Get("at.x"))
+	y, errY := strconv.Atoi(query.Get("at.y"))
+	if errX != nil || errY != nil {
+		return f
+	}
+	row, column, hit := page.NewMap(one).Find(x, y)
+	if hit {
+		f.redirect = "assignments/" + url.PathEscape(one.Environment) + "/" + url.PathEscape(one.ClusterTypes[row]) + "/" + url.PathEscape(one.Targets[column])
+	}
+	return f
+}
+
+// serveMapPicture answers with the picture of a map.
+func (s *site) serveMapPicture(w http.ResponseWriter, r *http.Request) {
+	one, ok := s.loadSource(r.Context(), mapPath).FleetMap(r.URL.Query().Get("env"))
+	if !ok {
+		s.refuse(http.StatusNotFound, fmt.Sprintf("there is no map of %q", r.URL.Query().Get("env")), "/api/v1/map names those that there are")(w, r)
+		return
+	}
+	var buffer bytes.Buffer
+	err := png.Encode(&buffer, page.NewMap(one).Draw())
+	if err != nil {
+		s.serveInternalError(w, r, err)
+		return
+	}
+	w.Header().Set("Cache-Control", "private, no-cache")
+	s.writePacked(w, r, http.StatusOK, "image/png", buffer.Bytes(), nil)
+}
