@@ -17,7 +17,7 @@ func newApprovePlan(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "approve-plan ENVIRONMENT TEAM/STACK/COMPONENT",
 		GroupID: groupPromotion,
-		Short:   "Approve the plan of a component of a stack",
+		Short:   "Approve the plan of a component of a stack, or of a part of a cluster",
 		Long: `Approve-plan writes an object of kind PlanApproval to the branch of an environment, in a
 commit of yours, so that tofu-controller applies the plan that you have read. --inputs names
 what that plan was made from: copy the annotation fairlead.io/inputs of the Terraform object
@@ -29,18 +29,22 @@ has another digest, it is not applied. --plans names a file with what tofu-contr
 of the plans; the digest is taken from it, and a pull request shows the plan to those who
 review it.
 
+A part of a cluster that tofu-controller makes is named clusters/NAMESPACE-MANIFEST/OBJECT, with
+the name of its Terraform object.
+
 Remove the approval once the plan was applied. When anything that the plan is made from
 changes, the stack stops until the approval is removed.`,
 		Example: `  kubectl get terraform -n zmart-checkout-dev checkout-dev-eks -o yaml
   fairlead approve-plan dev checkout/dev/eks --inputs feaec16826997273
   fairlead approve-plan dev checkout/dev/eks --inputs feaec16826997273 --digest sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+  fairlead approve-plan dev clusters/fleet-edge/one-75urwc7-k8s --inputs 5d1c2b3a4f5e6d7c
   fairlead approve-plan prod checkout/prod/eks --inputs 0e567bf1a2b3c4d5 --pull-request --reason "read with Ana"`,
 		Args:              checkArguments(2, 2),
 		ValidArgsFunction: completeArguments(cc.completeNames),
 		RunE: func(c *cobra.Command, args []string) error {
 			last := strings.LastIndex(args[1], "/")
 			if strings.Count(args[1], "/") != 2 {
-				return usageErrorf("as in checkout/dev/eks: the teamName and the envName of the stack, and the component", "%q is not the name of a component", args[1])
+				return usageErrorf("as in checkout/dev/eks: the teamName and the envName of the stack, and the component; or as in clusters/fleet-edge/one-75urwc7-k8s: the namespace and the name of the manifest, and the Terraform object", "%q is not the name of a component", args[1])
 			}
 			if read.Inputs == "" {
 				return usageErrorf("add --inputs with the annotation fairlead.io/inputs of the Terraform object whose plan you have read", "it is not known which plan you have read")

@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
@@ -53,8 +54,8 @@ func (r ReadPlan) findPlan(c stackfiles.ComponentSummary, namespace string) (tex
 	return made.Text, made.Digest, nil
 }
 
-// ApprovePlan writes a person's approval of the plan that a component of a stack makes from inputs:
-// those on the output branch, which clusters have. Whoever approves names the inputs of the plan that
+// ApprovePlan writes a person's approval of the plan that a component of a stack, or a part of a cluster,
+// makes from inputs: those on the output branch, which clusters have. Whoever approves names the inputs of the plan that
 // they have read; if the branch has others, the approval is refused.
 func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component string, read ReadPlan, reason string) (Result, error) {
 	inputs := read.Inputs
@@ -111,7 +112,7 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 	})
 }
 
-// findPlan returns a component of a stack as the head of the output branch has it, with the namespace of
+// findPlan returns a component of a stack, or a part of a cluster, as the head of the output branch has it, with the namespace of
 // its objects, and that commit.
 func (d *Session) findPlan(ctx context.Context, environment, stack, component string) (found stackfiles.ComponentSummary, namespace, head string, err error) {
 	var none stackfiles.ComponentSummary
@@ -130,7 +131,13 @@ func (d *Session) findPlan(ctx context.Context, environment, stack, component st
 	if err != nil {
 		return none, "", "", err
 	}
-	all, err := stackfiles.Summarize(output.Tree.Sub(publish.CleanFolder(to.Path)))
+	files := output.Tree.Sub(publish.CleanFolder(to.Path))
+	all, err := stackfiles.Summarize(files)
+	if err == nil {
+		var parts []stackfiles.Summary
+		parts, err = clusterfiles.SummarizeParts(files)
+		all = append(all, parts...)
+	}
 	if failed := output.Err(); failed != nil {
 		err = failed
 	}

@@ -134,15 +134,8 @@ func (c *renderedComponent) summarize() ComponentSummary {
 	one := ComponentSummary{Name: c.name, Object: c.kustomization.Metadata.Name, Type: c.typeName(), After: []string{}, Action: Apply, Stays: c.stays()}
 	suspended := !c.kustomization.Spec.Wait
 	if t := c.terraform; t != nil {
-		suspended = t.Spec.Suspend
-		one.Type, one.Approval, one.Inputs = "terraform", t.Spec.ApprovePlan, t.Metadata.Annotations[InputsAnnotation]
-		one.Plan = tfobject.PlanID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit)
-		one.Module = &ModuleSource{c.source.Spec.URL, c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit, strings.TrimPrefix(t.Spec.Path, "./")}
-		one.Compared, one.Digest = len(t.Spec.Webhooks) > 0, t.Metadata.Annotations[tfplan.DigestAnnotation]
-		one.Protected, one.Unversioned = t.Metadata.Annotations[pruneAnnotation] != "", t.Metadata.Annotations[tfobject.UnversionedAnnotation] != ""
-		if t.Spec.Destroy {
-			one.Action = Destroy
-		}
+		one = SummarizeTerraform(c.name, t, c.source)
+		one.Object, suspended = c.kustomization.Metadata.Name, t.Spec.Suspend
 	}
 	if c.isUninstalled() {
 		one.Action = Destroy
@@ -152,6 +145,24 @@ func (c *renderedComponent) summarize() ComponentSummary {
 	}
 	if suspended {
 		one.Action = Suspend
+	}
+	return one
+}
+
+// SummarizeTerraform returns what a Terraform object does, with the source of its root module, which names a
+// commit.
+func SummarizeTerraform(name string, t *kubeobject.Object[tfobject.Spec], source *kubeobject.Object[tfobject.GitRepositorySpec]) ComponentSummary {
+	one := ComponentSummary{
+		Name: name, Object: t.Metadata.Name, Type: "terraform", After: []string{}, Action: Apply, Approval: t.Spec.ApprovePlan, Inputs: t.Metadata.Annotations[InputsAnnotation],
+		Protected: t.Metadata.Annotations[pruneAnnotation] != "", Unversioned: t.Metadata.Annotations[tfobject.UnversionedAnnotation] != "",
+		Compared: len(t.Spec.Webhooks) > 0, Digest: t.Metadata.Annotations[tfplan.DigestAnnotation],
+	}
+	if ref := source.Spec.Ref; ref != nil && len(ref.Commit) >= 10 {
+		one.Plan = tfobject.PlanID(ref.Branch, ref.Commit)
+		one.Module = &ModuleSource{source.Spec.URL, ref.Branch, ref.Commit, strings.TrimPrefix(t.Spec.Path, "./")}
+	}
+	if t.Spec.Destroy {
+		one.Action = Destroy
 	}
 	return one
 }
