@@ -236,7 +236,7 @@ func (r *resolver) isTeamProtected(s *Stack) bool {
 	var names []string
 	for _, t := range r.model.Stacks.Teams {
 		if t.TeamName.Text == s.Team {
-			return t.TeardownProtection
+			return FindProtectingTeam(r.model, s.Team) != nil
 		}
 		names = append(names, t.TeamName.Text)
 	}
@@ -244,6 +244,16 @@ func (r *resolver) isTeamProtected(s *Stack) bool {
 		r.addf(s, s.TeamName.Line, cmp.Or(problem.DidYouMean(s.Team, names), "the teams are "+strings.Join(names, ", ")), "there is no Team with spec.teamName %s", s.Team)
 	}
 	return false
+}
+
+// FindProtectingTeam returns the Team of that name that protects its stacks; nil if there is none.
+func FindProtectingTeam(m *model.Model, name string) *model.Team {
+	for _, t := range m.Stacks.Teams {
+		if t.TeamName.Text == name && t.TeardownProtection {
+			return t
+		}
+	}
+	return nil
 }
 
 // checkUnique reports stacks that would have the same state or the same objects. It stops both: the

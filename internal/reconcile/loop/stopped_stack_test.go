@@ -135,3 +135,33 @@ func TestStoppedStackRenamed(t *testing.T) {
 		t.Errorf("mended, it has the problems %v", d.state("dev").Problems)
 	}
 }
+
+// TestDeletedProtectedStack: a stack whose file is deleted is not destroyed if its Team is protected in the
+// same commit, and its destruction is suspended if that comes later.
+func TestDeletedProtectedStack(t *testing.T) {
+	const team = "apiVersion: stable.cloudknit.io/v1\nkind: Team\nmetadata: {name: checkout}\nspec: {teamName: checkout, teardownProtection: false, configRepo: {source: \"https://example.com/checkout\", path: .}}\n"
+	protected := strings.Replace(team, "false", "true", 1)
+	w := newWorld(t, scaffold.Branches, "dev")
+	d := w.begin(w.data, func(*loop.Options) {})
+	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText, "stacks/team.yaml": team})
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	before := w.stackFiles()
+
+	w.commitNow("dev", "protected, and deleted", map[string]string{"stacks/checkout.yaml": "", "stacks/team.yaml": protected})
+	d.cycle()
+	d.wantStopped("dev", "the file of the stack checkout/dev was deleted, and teardownProtection of its Team keeps it")
+	if all := w.openOf("dev"); len(all) != 0 || !maps.Equal(before, w.stackFiles()) {
+		t.Errorf("a protected stack is not left alone: %v", all)
+	}
+	w.commitNow("dev", "not protected", map[string]string{"stacks/team.yaml": team})
+	d.cycle()
+	w.merge("dev")
+	w.wantStack("destroy: true")
+	w.commitNow("dev", "protected again", map[string]string{"stacks/team.yaml": protected})
+	d = w.begin(t.TempDir(), func(*loop.Options) {}) // it remembers nothing
+	d.cycle()
+	w.merge("dev")
+	w.wantStack("suspend: true")
+}

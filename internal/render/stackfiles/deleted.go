@@ -62,7 +62,7 @@ func KnownPrevious(output tree.Tree) Previous {
 // The teardown is made from the previous output alone, and made again it is the same: what the file
 // named may be deleted as well.
 func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree.Tree, []Deleted, problem.List, error) {
-	k := &keeper{model: m, rendered: rendered, previous: previous, found: map[string]bool{}, stopped: map[string]bool{}}
+	k := &keeper{model: m, rendered: rendered, previous: previous, found: map[string]bool{}, stopped: map[string]bool{}, held: map[string]bool{}}
 	k.findStopped()
 	if err := k.checkSeen(rendered); err != nil {
 		return rendered, nil, nil, err
@@ -78,7 +78,7 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 		return rendered, k.deleted, k.problems.Sorted(), nil
 	}
 	all, err := rendered, error(nil)
-	if len(k.deleted) > 0 || len(k.stopped) > 0 {
+	if len(k.deleted) > 0 || len(k.stopped) > 0 || len(k.held) > 0 {
 		all, err = k.union()
 	}
 	if err == nil && len(k.deleted) > 0 {
@@ -94,6 +94,7 @@ type keeper struct {
 	previous Previous
 	found    map[string]bool // stacks of the previous output, by their paths
 	stopped  map[string]bool // stacks that have a file, and that a problem stops
+	held     map[string]bool // stacks that have no file, and are not destroyed
 	kept     tree.Builder
 	deleted  []Deleted
 	problems problem.List
@@ -127,7 +128,7 @@ func (k *keeper) findStacks(output tree.Tree) error {
 // compareStack reports what is gone of a stack that is rendered again, and keeps one that is not.
 func (k *keeper) compareStack(s *renderedStack) error {
 	if k.stopped[s.Path()] {
-		return k.keepStack(s)
+		return k.keepStack(s, map[string]any{})
 	}
 	if _, again := k.rendered.Lookup(path.Join(s.Folder(), namespaceFile)); again {
 		k.checkOrphans(s)
@@ -137,15 +138,19 @@ func (k *keeper) compareStack(s *renderedStack) error {
 	if renamed := k.findRenamed(s); renamed != nil {
 		k.stopStack(renamed, renamed.Pos.Line, "restore them, or give the new stack a metadata.name and a namespace of its own, and the old one is destroyed",
 			"spec.teamName and spec.envName of a stack cannot change: it was %s, and its state is there", s.Path())
-		return k.keepStack(s)
+		return k.keepStack(s, map[string]any{})
 	}
 	if other := k.findUnplaced(); other != "" && s.namespace.Metadata.Annotations[teardownAnnotation] == "" {
 		k.problems.Warnf(problem.Pos{Layer: k.model.Environment}, "Environment/"+subject, "fix the problems of "+other+": it may be this stack under another name",
 			"the stack %s has no file, and stays as it is while the stack %s is stopped", s.Path(), other)
-		return k.keepStack(s)
+		k.held[s.Path()] = true
+		return k.keepStack(s, map[string]any{})
 	}
 	if k.isAbandoned(s.Path()) {
 		return nil
+	}
+	if team := stack.FindProtectingTeam(k.model, s.Team); team != nil {
+		return k.holdStack(s, team)
 	}
 	pos := problem.Pos{Layer: k.model.Environment}
 	waits := s.isTornDown() && k.previous.IsDestroyed(s.Deleted)
@@ -264,7 +269,7 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 		ID: tfobject.PlanID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit), Inputs: inputs,
 	}
 	plan.SetApproval(t, k.findApproval(s.Path(), c.name), &k.problems)
-	for file, o := range map[string]any{componentFile: c.kustomization, "objects/terraform.yaml": t, "objects/gitrepository.yaml": c.source} {
+	for file, o := range map[string]any{componentFile: c.kustomization, path.Join(objectsName, terraformFile): t, "objects/gitrepository.yaml": c.source} {
 		if err := k.addObject(path.Join(folder, file), o); err != nil {
 			return err
 		}
@@ -281,7 +286,7 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 // addChart adds the files of a chart of a deleted stack: it stays if it is protected.
 func (k *keeper) addChart(s *renderedStack, c *renderedComponent) error {
 	folder := path.Join(s.Folder(), c.name)
-	c.kustomization.Spec.Path, c.kustomization.Spec.Wait = stack.OutputFolder(k.model)+path.Join(folder, objectsName), true
+	c.kustomization.Spec.Path, c.kustomization.Spec.Wait, c.kustomization.Spec.Suspend = stack.OutputFolder(k.model)+path.Join(folder, objectsName), true, false
 	if err := k.addObject(path.Join(folder, componentFile), c.kustomization); err != nil {
 		return err
 	}
@@ -339,6 +344,10 @@ func (k *keeper) checkApprovals() {
 	for i, a := range k.model.Stacks.Approvals {
 		written := slices.ContainsFunc(k.model.Stacks.List, func(s *model.Stack) bool { return s.TeamName.Text+"/"+s.EnvName.Text == a.Stack })
 		if written || isOfClusters(k.model, a) { // rendering has checked it
+			continue
+		}
+		if k.held[a.Stack] {
+			k.problems.Warnf(a.Pos, a.Subject(), "remove it", "it has no effect: the stack %s has no file, and stays as it is", a.Stack)
 			continue
 		}
 		if !slices.ContainsFunc(k.deleted, func(d Deleted) bool { return d.Path() == a.Stack && k.hasKept(d, a.Component) }) {

@@ -15,6 +15,7 @@ const (
 )
 
 type kustomizationSpec struct {
+	Suspend       bool                    `yaml:"suspend,omitempty"`
 	DependsOn     []kubeobject.Reference  `yaml:"dependsOn,omitempty"`
 	Interval      string                  `yaml:"interval"`
 	RetryInterval string                  `yaml:"retryInterval"`

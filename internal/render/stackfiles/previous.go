@@ -110,8 +110,8 @@ func readRenderedComponent(e tree.Entry) (*renderedComponent, error) {
 	c.release, failed[3] = decodeObject[deploymentSpec](c.objects, releaseFile)
 	c.apps, failed[4] = readApps(c.objects)
 	c.kustomization, failed[0] = decodeObject[kustomizationSpec](e.Tree(), componentFile)
-	c.terraform, failed[1] = decodeObject[terraformSpec](e.Tree(), "objects/terraform.yaml")
-	c.source, failed[2] = decodeObject[gitRepositorySpec](e.Tree(), "objects/gitrepository.yaml")
+	c.terraform, failed[1] = decodeObject[terraformSpec](c.objects, terraformFile)
+	c.source, failed[2] = decodeObject[gitRepositorySpec](c.objects, "gitrepository.yaml")
 	err := errors.Join(failed[:]...)
 	if err == nil && c.kustomization == nil {
 		err = fmt.Errorf("there is no %s", path.Join(e.Name, componentFile))
@@ -138,7 +138,7 @@ func decodeObject[S any](folder tree.Tree, file string) (*kubeobject.Object[S], 
 // isTornDown reports whether the output destroys the stack already.
 func (s *renderedStack) isTornDown() bool {
 	return s.namespace.Metadata.Annotations[teardownAnnotation] != "" && !slices.ContainsFunc(s.components, func(c *renderedComponent) bool {
-		return !c.isUninstalled() && (c.terraform == nil || !c.terraform.Spec.Destroy || c.terraform.Spec.Suspend)
+		return c.kustomization.Spec.Suspend || !c.isUninstalled() && (c.terraform == nil || !c.terraform.Spec.Destroy || c.terraform.Spec.Suspend)
 	})
 }
 

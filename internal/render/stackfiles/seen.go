@@ -13,7 +13,7 @@ type seenPlan struct{ inputs, approved, digest string }
 
 // readPlan returns what the folder of a component's objects says of its plan; false if it has none.
 func readPlan(objects tree.Tree) (seenPlan, bool, error) {
-	t, err := decodeObject[terraformSpec](objects, "terraform.yaml")
+	t, err := decodeObject[terraformSpec](objects, terraformFile)
 	if err != nil || t == nil {
 		return seenPlan{}, false, err
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // findStopped finds the stacks that have a file and were not rendered: a problem stops them.
@@ -56,11 +58,27 @@ func (d Deleted) modulesFolder() string {
 	return path.Join(ModulesFolder, d.Team+TeamSuffix, d.Env+EnvSuffix)
 }
 
-// keepStack keeps the files of a stack as the previous output has them.
-func (k *keeper) keepStack(s *renderedStack) error {
+// keepStack keeps the files of a stack as the previous output has them, apart from changed objects. If the
+// output was in another folder, its Kustomizations lead to this one.
+func (k *keeper) keepStack(s *renderedStack, changed map[string]any) error {
+	for _, c := range s.components {
+		folder := path.Join(s.Folder(), c.name)
+		if moved := stack.OutputFolder(k.model) + path.Join(folder, objectsName); c.kustomization.Spec.Path != moved {
+			c.kustomization.Spec.Path = moved
+			changed[path.Join(folder, componentFile)] = c.kustomization
+		}
+	}
 	for _, folder := range []string{s.Folder(), s.modulesFolder()} {
 		for file, e := range s.output.Sub(folder).Walk() {
-			if err := k.kept.AddEntry(path.Join(folder, file), e); err != nil {
+			file = path.Join(folder, file)
+			if o, ok := changed[file]; ok {
+				text, err := yamldoc.Encode(o)
+				if err != nil {
+					return err
+				}
+				e.ID, e.Data = tree.HashBlob(text), text
+			}
+			if err := k.kept.AddEntry(file, e); err != nil {
 				return err
 			}
 		}

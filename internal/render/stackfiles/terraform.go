@@ -16,6 +16,9 @@ import (
 // InputsAnnotation is on a Terraform object, with the digest of all that its plan is made from.
 const InputsAnnotation = tfobject.InputsAnnotation
 
+// terraformFile is the file of a component with its Terraform object.
+const terraformFile = "terraform.yaml"
+
 // pruneAnnotation set to "disabled" keeps an object that Flux would remove.
 const pruneAnnotation = "kustomize.toolkit.fluxcd.io/prune"
 
@@ -47,7 +50,7 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 	plan := tfobject.Plan{Component: c.Name, Auto: c.AutoApprove, Versioned: module.Fixed, ID: tfobject.PlanID(r.settings.Modules.Branch, commit), Inputs: inputs}
 	plan.SetApproval(terraform, r.approvals[c], &r.problems)
 	r.addObject(path.Join(folder, "gitrepository.yaml"), source)
-	r.addObject(path.Join(folder, "terraform.yaml"), terraform)
+	r.addObject(path.Join(folder, terraformFile), terraform)
 	return commit
 }
 
