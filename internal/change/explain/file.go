@@ -19,6 +19,9 @@ type File struct {
 	Path   string `json:"path" yaml:"path"`
 	Exists bool   `json:"exists" yaml:"exists"`
 	WhyNot string `json:"whyNot,omitempty" yaml:"whyNot,omitempty"`
+	// Stopped reports that a problem stops the stack that the file is of: it is not rendered, and the
+	// output keeps what it has. WhyNot says which.
+	Stopped bool `json:"stopped,omitempty" yaml:"stopped,omitempty"`
 	// Rendered has the template; nil for files that no template makes.
 	Rendered *RenderedFile `json:"made,omitempty" yaml:"made,omitempty"`
 	// Policies has for every policy whether it selects the file's assignment.

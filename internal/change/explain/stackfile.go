@@ -39,11 +39,13 @@ func resolveStackPath(m *model.Model, query string) (subject, error) {
 func (q *explainer) explainStackFile(query string, s *stack.Stack, c *stack.Component) *File {
 	f := &File{Path: query}
 	files, problems := stackfiles.Render(q.model)
-	first, stops := problems.FirstStopping()
+	mine := slices.DeleteFunc(slices.Clone(problems), func(p problem.Problem) bool { return p.Stack != "" && p.Stack != s.Path() })
+	first, stops := mine.FirstStopping()
 	f.Exists = hasPath(files, query)
 	switch {
 	case stops:
-		f.WhyNot = "a problem stops the stacks: " + first.Summary
+		f.Exists, f.Stopped = false, true
+		f.WhyNot = "the stack " + s.Path() + " is stopped, and what the output has of it stays as it is: " + first.String()
 	case !f.Exists:
 		f.WhyNot = "the stack has no such file"
 	}

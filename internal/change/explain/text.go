@@ -163,9 +163,12 @@ func locationText(o Object, builtIn bool) string {
 }
 
 func (f *File) writePage(p *page, env string) {
-	if f.Exists {
+	switch {
+	case f.Exists:
 		p.writeTitle("%s in environment %s", f.Path, env)
-	} else {
+	case f.Stopped:
+		p.writeTitle("%s in environment %s is not rendered now: %s", f.Path, env, f.WhyNot)
+	default:
 		p.writeTitle("%s in environment %s: there is no such file (%s)", f.Path, env, f.WhyNot)
 	}
 	if f.Rendered != nil {
