@@ -63,6 +63,13 @@ func (h History) IsNewer(a, b string) bool {
 	return x.older < y.newer || x.older == y.newer && !(x.isSide && y.isSide)
 }
 
+// Position returns how many commits contain one, and how many it does not contain; false if it is not in the
+// history.
+func (h History) Position(commit string) (newer, older int, known bool) {
+	p, known := h.positions[commit]
+	return p.newer, p.older, known
+}
+
 // newerCommits returns the commits that are newer than one, newest first: all if it is "", and none
 // if it is not in the history.
 func (h History) newerCommits(commit string) []string {

@@ -20,6 +20,9 @@ import (
 // PromoteAction is what a commit is called that promotes another one, if nothing else is written in it.
 const PromoteAction = "promote"
 
+// RollbackAction is what a commit is called that takes an environment back to an older one.
+const RollbackAction = "rollback"
+
 // Entry is one thing that a person or Fairlead did.
 type Entry struct {
 	Time time.Time `json:"time"`
@@ -69,7 +72,7 @@ func Read(b Branch, limit int, subject func(commit string) string) ([]Entry, err
 		if !ok {
 			continue
 		}
-		if e.To != "" && (e.Action == PromoteAction || e.Action == "rollback") {
+		if e.To != "" && (e.Action == PromoteAction || e.Action == RollbackAction) {
 			if to == "" { // what wrote the record before says nothing of it
 				to, err = b.commitBefore(c)
 				if err != nil {

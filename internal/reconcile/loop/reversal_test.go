@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -167,6 +166,9 @@ func TestRollbackIsMerged(t *testing.T) {
 			again := w.begin(w.data + "-again")
 			again.pass(time.Minute)
 			w.wantLine(names, "dev=2 stage=1")
+			if turns := again.stage("stage").Turns; len(turns) < 2 || !turns[0].RolledBack || turns[0].Reason != "slow" || turns[0].Who == "" || names[turns[0].Commit]+names[turns[1].Commit] != "12" {
+				t.Errorf("it is not known that it was rolled back from 2 to 1: %+v", turns)
+			}
 			if now := treeOf(w, "stage"); now != old {
 				t.Errorf("one cycle later the output is not what it was: %+v", again.state("stage"))
 			}
@@ -179,5 +181,21 @@ func TestRollbackIsMerged(t *testing.T) {
 				t.Errorf("after the rollback it is %s: %s", e.State, e.Reason)
 			}
 		})
+	}
+}
+
+// TestUnrenderedHead: it is known of the newest commit that it changes nothing that is rendered, and so is no
+// newer than those that environments have for being listed last.
+func TestUnrenderedHead(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, two(""), "dev", "stage")
+	w.changeNow(1)
+	d := w.begin(w.data)
+	d.settle("dev", "stage")
+	head := w.commitNow("main", "freeze later", map[string]string{".fairlead/freeze.yaml": own("Freeze", "later", "{reason: the sale, from: 2099-01-01T00:00:00Z, to: 2099-01-02T00:00:00Z}")})
+	d.settle("dev", "stage")
+	chain := d.store.Snapshot().Chain
+	i, has := chain.IndexCommit(head), chain.IndexCommit(d.stage("dev").Commit)
+	if chain.Head != head || i < 0 || has < 0 || !chain.Commits[i].Unrendered || chain.Contains(has, i) || !chain.Contains(i, has) {
+		t.Errorf("%s is %d of %+v, and dev has %d", head, i, chain.Commits, has)
 	}
 }

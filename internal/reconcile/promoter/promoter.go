@@ -92,6 +92,7 @@ type memory struct {
 	proofs         proofCache
 	previousOutput previousOutput
 	reversal       cachedReversal
+	turns          cachedTurns
 	syncedCommit   string // that its output was in sync with; "" if that is not known
 	loggedError    string // that was logged last
 	countedCommit  string // whose lead time was counted last

@@ -1,6 +1,7 @@
 package promoter
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -29,6 +31,7 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 			Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: s.stage.Merged,
 			Behind: found.history.CountNewer(s.stage.Commit), Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason,
 			Withheld: list.Convert(s.environment.Withheld, ReportWithholding), Proof: s.stage.Proof, Next: d,
+			Turns: list.Convert(m.findTurns(s), reportTurn),
 		}
 		m.options.Metrics.SetStage(stage, oldestWaiting(policy.base, found.history, stage.Commit))
 		c.Stages = append(c.Stages, stage)
@@ -36,6 +39,11 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 	c.Unconnected = isUnconnected(found.stages)
 	c.Commits = m.reportCommits(policy.base, found.history, c.Stages)
 	m.options.Store.SetPromotions(c)
+}
+
+// reportTurn returns the report of how an environment got a commit.
+func reportTurn(e history.Entry) status.Turn {
+	return status.Turn{Commit: e.To, RolledBack: e.Action == history.RollbackAction, When: e.Time, Who: e.Who, Reason: e.Reason}
 }
 
 // oldestWaiting returns when the oldest commit was made that an environment does not have; zero if
@@ -123,20 +131,39 @@ func (m *Promoter) reportCommits(base source.Base, history promote.History, stag
 		return m.described.commits
 	}
 	ids = append(ids, m.findOlder(base, ids)...)
+	line := len(ids)
 	for _, id := range named {
 		if id != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
 	var all []status.Commit
-	for _, id := range ids {
+	for i, id := range ids {
 		info, err := base.Repo.Commit(id)
-		if err == nil {
-			all = append(all, describeCommit(info))
+		if err != nil {
+			continue
 		}
+		c := describeCommit(info)
+		if i >= line {
+			c.Beside, c.Unrendered = positionBeside(history, base.Head, id)
+		}
+		all = append(all, c)
 	}
 	m.described = describedCommits{key, all}
 	return all
+}
+
+// positionBeside returns where a commit is that is not among the listed ones of the line, and whether it is the
+// head that is not promoted, because it changes nothing that is rendered.
+func positionBeside(history promote.History, head, id string) (*status.Position, bool) {
+	newer, older, known := history.Position(id)
+	switch {
+	case known:
+		return &status.Position{Newer: newer, Older: older}, false
+	case id == head:
+		return &status.Position{}, true
+	}
+	return &status.Position{Newer: -1, Older: math.MaxInt}, false // it is not on the branch
 }
 
 // findOlder returns commits that are promoted, newest first, from before the oldest of some; none if there

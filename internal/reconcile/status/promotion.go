@@ -37,6 +37,10 @@ type Commit struct {
 	Subject string    `json:"subject"` // the first line of its message, without what looks like a secret
 	Author  string    `json:"author"`  // the name alone
 	When    time.Time `json:"when,omitzero"`
+	// Unrendered reports that it changes nothing that is rendered, so that no environment gets it.
+	Unrendered bool `json:"unrendered,omitempty"`
+	// Beside is where it is, if it is not on the line of commits that are promoted; nil if it is.
+	Beside *Position `json:"-"`
 }
 
 // FindCommit returns a commit of the base; with its id alone if nothing else is known of it.
@@ -65,6 +69,8 @@ type Stage struct {
 	Merged   bool      `json:"merged"`
 	Deployed time.Time `json:"deployed,omitzero"`
 	Hold     string    `json:"hold,omitempty"`
+	// Turns are the commits that it got, as far as they are known, newest first.
+	Turns []Turn `json:"-"`
 	// State is one word for the state of the commit. Store.Snapshot fills it in.
 	State StageState `json:"state,omitempty"`
 	// Withheld is why only a person may merge the output of the commit.
@@ -134,6 +140,7 @@ func (c Chain) clone() Chain {
 	stages := make([]Stage, len(c.Stages))
 	for i, s := range c.Stages {
 		s.After = slices.Clone(s.After)
+		s.Turns = slices.Clone(s.Turns)
 		s.Withheld = slices.Clone(s.Withheld)
 		s.Removals = cloneRemovals(s.Removals)
 		s.Pull = s.Pull.clone()

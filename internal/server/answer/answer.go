@@ -89,12 +89,16 @@ type Environment struct {
 	// Reason is what a person has to do, or what it waits for, in one sentence.
 	Reason string `json:"reason,omitempty"`
 	// Commit is the commit of the base that it has, and Next the one that it gets or waits for.
-	Commit *Commit      `json:"commit,omitempty"`
-	Since  time.Time    `json:"since,omitzero"`
-	Behind int          `json:"behind"`
-	Next   *Commit      `json:"next,omitempty"`
-	Hold   string       `json:"hold,omitempty"`
-	Pull   *status.Pull `json:"pull,omitempty"`
+	Commit *Commit `json:"commit,omitempty"`
+	// CommitState is the state of Commit there, and Merged whether its output is merged: before, clusters run
+	// another one.
+	CommitState State        `json:"commitState,omitzero"`
+	Merged      bool         `json:"merged,omitempty"`
+	Since       time.Time    `json:"since,omitzero"`
+	Behind      int          `json:"behind"`
+	Next        *Commit      `json:"next,omitempty"`
+	Hold        string       `json:"hold,omitempty"`
+	Pull        *status.Pull `json:"pull,omitempty"`
 	// Clusters is how those stand that should have its output; nil if nothing is known of any.
 	Clusters *fleetview.Standing `json:"clusters,omitempty"`
 }
@@ -157,6 +161,7 @@ func (s Source) describeEnvironment(e status.Environment, stage *status.Stage) E
 	}
 	shown.Promoted, shown.After, shown.Commit, shown.Since, shown.Behind = true, stage.After, s.describeCommit(stage.Commit), stage.Since, stage.Behind
 	shown.Hold, shown.Reason = stage.Hold, stage.NextAction()
+	shown.CommitState, shown.Merged = findCommitState(e, *stage), stage.Merged
 	if stage.Next.Candidate != stage.Commit {
 		shown.Next = s.describeCommit(stage.Next.Candidate)
 	}
@@ -179,11 +184,7 @@ func findState(e status.Environment, stage *status.Stage) State {
 	if stage == nil {
 		return output
 	}
-	known := stage.KnownState()
-	state := State{findTone(known), string(known)}
-	if known == status.StageProposed && len(stage.Withheld)+len(e.Withheld) > 0 {
-		state.Tone = Waiting
-	}
+	state := findCommitState(e, *stage)
 	if stage.Next.State == promote.Held && isMoreUrgent(Stopped, state.Tone) {
 		state = State{Stopped, string(status.StageHeld)}
 	}
@@ -191,6 +192,15 @@ func findState(e status.Environment, stage *status.Stage) State {
 		return output
 	}
 	return state
+}
+
+// findCommitState returns the state of the commit that an environment was promoted to.
+func findCommitState(e status.Environment, stage status.Stage) State {
+	known := stage.KnownState()
+	if known == status.StageProposed && len(stage.Withheld)+len(e.Withheld) > 0 {
+		return State{Waiting, string(known)}
+	}
+	return State{findTone(known), string(known)}
 }
 
 // isHeld reports whether a hold is what is most urgent of an environment.

@@ -3,21 +3,23 @@ package answer
 import (
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/fairlead-io/fairlead/internal/promotion/gate"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // What a commit is to an environment.
 const (
-	MarkHas     = "has"     // it is the one that the environment has
-	MarkIn      = "in"      // the environment has a newer one, which contains it
-	MarkNext    = "next"    // the environment gets it, or waits for it
-	MarkWith    = "with"    // it comes with the one that the environment gets
-	MarkLeftOut = "skipped" // the environment gets a newer one instead, which contains it
-	MarkNot     = "not"     // the environment does not have it, and gets another first
+	MarkHas      = "has"      // it is the one that the environment has
+	MarkProposed = "proposed" // the environment was promoted to it, and its output is not merged yet
+	MarkRuns     = "runs"     // the environment has it until a newer one is merged, which it was promoted to
+	MarkIn       = "in"       // the environment had it, and has a newer one, which contains it
+	MarkWithin   = "within"   // the environment has a newer one, which contains it, and never had this one
+	MarkBack     = "back"     // the environment had it, and was rolled back
+	MarkNext     = "next"     // the environment gets it, or waits for it
+	MarkWith     = "with"     // it comes with the one that the environment gets
+	MarkLeftOut  = "skipped"  // the environment gets a newer one instead, which contains it
+	MarkNot      = "not"      // the environment does not have it, and gets another first
+	MarkNever    = "never"    // it changes nothing that is rendered, so that no environment gets it
 )
 
 // Commits is the answer of /api/v1/commits: the newest commits of the base, and where they are.
@@ -37,24 +39,6 @@ type CommitPlaces struct {
 	Marks  []string `json:"marks"` // by environment
 }
 
-// Journey is the answer of /api/v1/commits/{commit}: where a commit is, and what it waits for.
-type Journey struct {
-	Commit Commit `json:"commit"`
-	Stops  []Stop `json:"stops"`
-}
-
-// Stop is what a commit is to an environment.
-type Stop struct {
-	Environment Environment `json:"environment"`
-	Mark        string      `json:"mark"`
-	// Since is when the environment got it, or the newer commit that contains it.
-	Since time.Time `json:"since,omitzero"`
-	// Reason is why the environment does not have it; "" if it does.
-	Reason string `json:"reason,omitempty"`
-	// Gates are those of the next promotion that do not pass, where it brings the commit.
-	Gates []gate.Verdict `json:"gates,omitempty"`
-}
-
 // ListRows is how many items a page of commits or problems has.
 const ListRows = 50
 
@@ -68,8 +52,8 @@ type CommitFilter struct {
 func (s Source) Commits(f CommitFilter) Commits {
 	answer := Commits{Environments: s.listPromoted(), Total: len(s.Snapshot.Chain.Commits), Items: []CommitPlaces{}}
 	var found []int
-	for i, c := range s.Snapshot.Chain.Commits {
-		if f.selects(c) {
+	for _, i := range s.orderCommits() {
+		if f.selects(s.Snapshot.Chain.Commits[i]) {
 			found = append(found, i)
 		}
 	}
@@ -86,6 +70,23 @@ func (s Source) Commits(f CommitFilter) Commits {
 	return answer
 }
 
+// orderCommits returns the indexes of the known commits, newest first: one that is not on the line is before
+// those that it contains.
+func (s Source) orderCommits() (order []int) {
+	chain := s.Snapshot.Chain
+	for i, c := range chain.Commits {
+		at := len(order)
+		if c.Beside != nil {
+			after := slices.IndexFunc(order, func(j int) bool { return chain.Contains(i, j) })
+			if after >= 0 {
+				at = after
+			}
+		}
+		order = slices.Insert(order, at, i)
+	}
+	return order
+}
+
 func (f CommitFilter) selects(c status.Commit) bool {
 	text := strings.ToLower(f.Text)
 	found := strings.Contains(strings.ToLower(c.Subject), text) || strings.HasPrefix(c.ID, text) || strings.Contains(strings.ToLower(c.Author), text)
@@ -96,25 +97,6 @@ func (s Source) listPromoted() []Environment {
 	return slices.DeleteFunc(s.listEnvironments(), func(e Environment) bool { return !e.Promoted })
 }
 
-// findMark returns what the i-th commit is to an environment.
-func (s Source) findMark(i int, stage status.Stage) string {
-	chain := s.Snapshot.Chain
-	has, next := chain.IndexCommit(stage.Commit), chain.IndexCommit(stage.Next.Candidate)
-	switch id := chain.Commits[i].ID; {
-	case id == stage.Commit:
-		return MarkHas
-	case has >= 0 && i > has:
-		return MarkIn
-	case next == i:
-		return MarkNext
-	case slices.Contains(stage.Next.Skipped, id):
-		return MarkLeftOut
-	case next >= 0 && i > next:
-		return MarkWith
-	}
-	return MarkNot
-}
-
 // FindCommits returns the ids of the known commits that begin with a text of at least four letters.
 func (s Source) FindCommits(prefix string) (ids []string) {
 	for _, c := range s.Snapshot.Chain.Commits {
@@ -123,47 +105,4 @@ func (s Source) FindCommits(prefix string) (ids []string) {
 		}
 	}
 	return ids
-}
-
-// Journey returns where a commit is, and whether it is known.
-func (s Source) Journey(id string) (Journey, bool) {
-	i := s.Snapshot.Chain.IndexCommit(id)
-	if i < 0 {
-		return Journey{}, false
-	}
-	answer := Journey{Commit: *s.describeCommit(id), Stops: []Stop{}}
-	for n, e := range s.listPromoted() {
-		answer.Stops = append(answer.Stops, newStop(e, s.Snapshot.Chain.Stages[n], s.findMark(i, s.Snapshot.Chain.Stages[n])))
-	}
-	return answer, true
-}
-
-func newStop(e Environment, stage status.Stage, mark string) Stop {
-	stop := Stop{Environment: e, Mark: mark}
-	switch mark {
-	case MarkHas, MarkIn:
-		stop.Since = stage.Since
-	case MarkNext, MarkWith, MarkLeftOut:
-		stop.Reason = e.Reason
-		if stage.Next.State != promote.Promotes {
-			stop.Gates = findWaiting(stage.Next.Verdict)
-		}
-	case MarkNot:
-		stop.Reason = e.Reason
-		if len(stage.After) > 0 && stage.Next.Candidate == "" && stage.Hold == "" {
-			stop.Reason = "waits until it is verified in " + strings.Join(stage.After, ", ")
-		}
-	}
-	return stop
-}
-
-// findWaiting returns the parts of a verdict that do not pass.
-func findWaiting(v gate.Verdict) (waiting []gate.Verdict) {
-	for _, p := range v.Parts {
-		if p.Status != gate.Pass {
-			p.Parts = findWaiting(p)
-			waiting = append(waiting, p)
-		}
-	}
-	return waiting
 }

@@ -73,9 +73,9 @@ func TestMarks(t *testing.T) {
 	s := Source{Snapshot: status.Snapshot{Chain: status.Chain{
 		Commits: []status.Commit{{ID: "eeee5"}, {ID: "dddd4"}, {ID: "cccc3"}, {ID: "bbbb2"}, {ID: "aaaa1"}},
 		Stages: []status.Stage{
-			{Environment: "dev", Commit: "eeee5"},
-			{Environment: "stage", Commit: "bbbb2", Next: promote.Decision{State: promote.Waiting, Candidate: "dddd4", Skipped: []string{"cccc3"}}},
-			{Environment: "prod", Commit: "aaaa1", Next: promote.Decision{State: promote.Waiting, Candidate: "cccc3"}},
+			{Environment: "dev", Commit: "eeee5", Merged: true},
+			{Environment: "stage", Commit: "bbbb2", Merged: true, Next: promote.Decision{State: promote.Waiting, Candidate: "dddd4", Skipped: []string{"cccc3"}}},
+			{Environment: "prod", Commit: "aaaa1", Merged: true, Next: promote.Decision{State: promote.Waiting, Candidate: "cccc3"}},
 			{Environment: "new"},
 		},
 	}}}

@@ -164,7 +164,7 @@ func newFuncs(root string) template.FuncMap {
 		"root": func() string { return root }, "segment": url.PathEscape, "link": safeLink, "page": giturl.CommitPage,
 		"short": text.ShortCommit, "sentence": formatSentence, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
-		"gateState": gateState, "kindState": kindState, "stopState": stopState, "markText": markText,
+		"gateState": gateState, "kindState": kindState, "splitPull": splitPull, "markText": markText,
 		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
 		"lines": splitLines, "leverTitle": func(name string) string { return LeverLink{Lever: name}.Title() }, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
@@ -65,26 +66,41 @@ func kindState(kind string) answer.State {
 	return answer.State{Tone: answer.Bad, Word: kind}
 }
 
-// stopState returns the state of a commit in an environment: that of the environment where it has it.
-func stopState(s answer.Stop) answer.State {
-	switch s.Mark {
-	case answer.MarkHas, answer.MarkIn:
-		return s.Environment.State
-	case answer.MarkNext, answer.MarkWith:
-		return answer.State{Tone: answer.Waiting, Word: "next"}
-	case answer.MarkLeftOut:
-		return answer.State{Tone: answer.Unknown, Word: "left out"}
+// pullText is a sentence around the pull request that it names; Pull is nil if it names none.
+type pullText struct {
+	Before string
+	Pull   *status.Pull
+	After  string
+}
+
+// splitPull returns a sentence as what is before and after the pull request that it names, if that is the given
+// one.
+func splitPull(sentence string, pull *status.Pull) pullText {
+	if pull == nil {
+		return pullText{Before: sentence}
 	}
-	return answer.State{Tone: answer.Unknown, Word: "not yet"}
+	for _, name := range []string{fmt.Sprintf("pull request #%d", pull.Number), fmt.Sprintf("pull request %d", pull.Number)} {
+		before, after, found := strings.Cut(sentence, name)
+		if found && !strings.ContainsAny(after[:min(1, len(after))], "0123456789") {
+			return pullText{before, pull, after}
+		}
+	}
+	return pullText{Before: sentence}
 }
 
 // markText returns what a commit is to an environment, where little room is.
 func markText(mark string) string {
 	switch mark {
-	case answer.MarkHas:
+	case answer.MarkHas, answer.MarkProposed:
 		return "has it"
+	case answer.MarkRuns:
+		return "runs"
 	case answer.MarkIn:
 		return "has newer"
+	case answer.MarkWithin:
+		return "left out"
+	case answer.MarkBack:
+		return "gone back"
 	case answer.MarkNext:
 		return "next"
 	case answer.MarkWith:

@@ -76,9 +76,16 @@ func external() *status.Store {
 	return s
 }
 
-// hosted is a store whose base is at a forge, and which has a failure of each kind.
+// hosted is a store whose base is at a forge, and which has a failure of each kind. West was rolled back, and the
+// newest commit changes nothing that is rendered.
 func hosted() *status.Store {
 	s, c := fleet(), chain()
+	c.Stages[4].Turns = []status.Turn{
+		{Commit: c2, RolledBack: true, When: noon.Add(-20 * time.Hour), Who: "bob <b>", Reason: "it <fails>"}, {Commit: c4, When: noon.Add(-21 * time.Hour), Who: "Fairlead"},
+		{Commit: c2, When: noon.Add(-22 * time.Hour), Who: "Fairlead"},
+	}
+	c.Head = strings.Repeat("c5", 20)
+	c.Commits = append(c.Commits, status.Commit{ID: c.Head, Subject: "Ask for approvals", Author: "alice", When: noon, Unrendered: true, Beside: &status.Position{}})
 	c.Problems.Addf(problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}, "Promotion/fleet", "leave one of them out", "dev comes after prod, and prod after dev")
 	s.SetPromotions(c)
 	s.SetEnvironment(status.Environment{Name: "dev", State: status.InSync, Checked: noon, Inputs: []status.Input{{Layer: "base", Repo: "https://github.com/acme/fleet", Commit: c4}}})

@@ -1,0 +1,46 @@
+package status
+
+import (
+	"slices"
+	"time"
+)
+
+// Turn is one commit that an environment got: by a promotion, or because somebody rolled it back.
+type Turn struct {
+	Commit string // of the base
+	// RolledBack reports that a person took the environment back to it.
+	RolledBack bool
+	When       time.Time
+	Who        string
+	Reason     string // what the person wrote, or what Fairlead found; "" if nothing
+}
+
+// FindTurn returns the last time that an environment got a commit, and the turn after it, which took the commit
+// away; nil if it never did, or still has it.
+func (s Stage) FindTurn(commit string) (got, next *Turn) {
+	i := slices.IndexFunc(s.Turns, func(t Turn) bool { return t.Commit == commit })
+	switch {
+	case i < 0:
+		return nil, nil
+	case i == 0:
+		return &s.Turns[0], nil
+	}
+	return &s.Turns[i], &s.Turns[i-1]
+}
+
+// Position is where a commit is on the line of the base's branch: the first Newer commits of the line contain
+// it, and it contains all but the first Older.
+type Position struct{ Newer, Older int }
+
+// Contains reports whether the i-th of the known commits contains the j-th, and is another one.
+func (c Chain) Contains(i, j int) bool {
+	return i != j && c.position(i).Older <= c.position(j).Newer
+}
+
+// position returns where the i-th known commit is on the line. Those on it come first.
+func (c Chain) position(i int) Position {
+	if p := c.Commits[i].Beside; p != nil {
+		return *p
+	}
+	return Position{i, i + 1}
+}

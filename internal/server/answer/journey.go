@@ -1,0 +1,218 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// Journey is the answer of /api/v1/commits/{commit}: where a commit is, and what it waits for.
+type Journey struct {
+	Commit Commit `json:"commit"`
+	Stops  []Stop `json:"stops"`
+}
+
+// Stop is what a commit is to an environment.
+type Stop struct {
+	Environment Environment `json:"environment"`
+	Mark        string      `json:"mark"`
+	// State is that of the commit there: not that of the environment, which may be about another.
+	State State `json:"state"`
+	// Newer is the newer commit that contains it, and that the environment has or gets.
+	Newer *Commit `json:"newer,omitempty"`
+	// Since is when the environment got it.
+	Since time.Time `json:"since,omitzero"`
+	// Back is how the environment went back from it.
+	Back *Back `json:"back,omitempty"`
+	// Reason is why the environment does not have it; "" if it does.
+	Reason string `json:"reason,omitempty"`
+	// Gates are those of the next promotion that do not pass, where it brings the commit.
+	Gates []gate.Verdict `json:"gates,omitempty"`
+}
+
+// Back is how an environment went back from a commit.
+type Back struct {
+	To     Commit    `json:"to"`
+	When   time.Time `json:"when,omitzero"`
+	Who    string    `json:"who"`
+	Reason string    `json:"reason,omitempty"` // what the person wrote
+}
+
+// Journey returns where a commit is, and whether it is known.
+func (s Source) Journey(id string) (Journey, bool) {
+	i := s.Snapshot.Chain.IndexCommit(id)
+	if i < 0 {
+		return Journey{}, false
+	}
+	answer := Journey{Commit: *s.describeCommit(id), Stops: []Stop{}}
+	if answer.Commit.Unrendered {
+		return answer, true
+	}
+	left := map[string]string{} // the environments that went back from it, and for others the one before that did
+	for n, e := range s.listPromoted() {
+		stop := s.newStop(e, s.Snapshot.Chain.Stages[n], i)
+		if stop.Mark == MarkBack {
+			left[e.Name] = e.Name
+		}
+		first := slices.IndexFunc(e.After, func(name string) bool { return left[name] != "" })
+		if stop.Mark == MarkNot && first >= 0 {
+			left[e.Name] = left[e.After[first]]
+			stop.Reason = left[e.Name] + " was rolled back from it"
+		}
+		answer.Stops = append(answer.Stops, stop)
+	}
+	return answer, true
+}
+
+// findMark returns what the i-th commit is to an environment.
+func (s Source) findMark(i int, stage status.Stage) string {
+	chain := s.Snapshot.Chain
+	has, next := chain.IndexCommit(stage.Commit), chain.IndexCommit(stage.Next.Candidate)
+	runs := chain.IndexCommit(s.findRunning(stage))
+	id := chain.Commits[i].ID
+	got, after := stage.FindTurn(id)
+	contains := func(newer int) bool { return newer >= 0 && chain.Contains(newer, i) }
+	switch {
+	case chain.Commits[i].Unrendered:
+		return MarkNever
+	case id == stage.Commit && stage.Merged:
+		return MarkHas
+	case id == stage.Commit:
+		return MarkProposed
+	case i == runs:
+		return MarkRuns
+	case s.isBack(after, i):
+		return MarkBack
+	case contains(has) && !contains(runs) && runs >= 0:
+		return MarkWith
+	case contains(has) && got == nil && isKnownBack(chain, stage, i):
+		return MarkWithin
+	case contains(has):
+		return MarkIn
+	case next == i:
+		return MarkNext
+	case slices.Contains(stage.Next.Skipped, id):
+		return MarkLeftOut
+	case contains(next):
+		return MarkWith
+	}
+	return MarkNot
+}
+
+// findRunning returns the commit whose output an environment's branch holds; "" if that is not known.
+func (s Source) findRunning(stage status.Stage) string {
+	if stage.Merged {
+		return stage.Commit
+	}
+	for _, o := range s.Clusters {
+		if o.Environment == stage.Environment && o.Base != "" {
+			return o.Base
+		}
+	}
+	if len(stage.Turns) > 1 && stage.Turns[0].Commit == stage.Commit {
+		return stage.Turns[1].Commit
+	}
+	return ""
+}
+
+// isBack reports whether a turn took an environment back from the i-th commit, to an older one.
+func (s Source) isBack(turn *status.Turn, i int) bool {
+	if turn == nil || !turn.RolledBack {
+		return false
+	}
+	to := s.Snapshot.Chain.IndexCommit(turn.Commit)
+	return to < 0 || s.Snapshot.Chain.Contains(i, to)
+}
+
+// isKnownBack reports whether it is known what an environment had since before the i-th commit.
+func isKnownBack(chain status.Chain, stage status.Stage, i int) bool {
+	return slices.ContainsFunc(stage.Turns, func(t status.Turn) bool {
+		had := chain.IndexCommit(t.Commit)
+		return had >= 0 && chain.Contains(i, had)
+	})
+}
+
+// newStop returns what the i-th commit is to an environment, and what it waits for there.
+func (s Source) newStop(e Environment, stage status.Stage, i int) Stop {
+	stop := Stop{Environment: e, Mark: s.findMark(i, stage)}
+	stop.State = markState(stop.Mark, e.CommitState)
+	got, after := stage.FindTurn(s.Snapshot.Chain.Commits[i].ID)
+	if got != nil {
+		stop.Since = got.When
+	}
+	switch stop.Mark {
+	case MarkHas, MarkProposed:
+		stop.Since = stage.Since
+		if stop.Mark == MarkProposed {
+			stop.Reason = e.proposedReason()
+		}
+	case MarkRuns:
+		stop.Newer, stop.Reason = e.Commit, e.proposedReason()
+	case MarkIn, MarkWithin:
+		stop.Newer = e.Commit
+	case MarkBack:
+		stop.Back = &Back{*s.describeCommit(after.Commit), after.When, after.Who, after.Reason}
+		if has := s.Snapshot.Chain.IndexCommit(stage.Commit); has >= 0 && s.Snapshot.Chain.Contains(has, i) {
+			stop.Newer = e.Commit
+		} else {
+			stop.Reason = e.Reason
+		}
+	case MarkNext, MarkWith, MarkLeftOut:
+		stop.Reason, stop.Newer = e.Reason, e.Next
+		if has := s.Snapshot.Chain.IndexCommit(stage.Commit); has >= 0 && s.Snapshot.Chain.Contains(has, i) {
+			stop.Newer, stop.Reason = e.Commit, e.proposedReason()
+		} else if stage.Next.State != promote.Promotes {
+			stop.Gates = findWaiting(stage.Next.Verdict)
+		}
+	case MarkNot:
+		stop.Reason = e.Reason
+		if len(stage.After) > 0 && stage.Next.Candidate == "" && stage.Hold == "" {
+			stop.Reason = "waits until it is verified in " + strings.Join(stage.After, ", ")
+		}
+	}
+	return stop
+}
+
+// proposedReason returns what the output of an environment's commit waits for.
+func (e Environment) proposedReason() string {
+	if e.Pull == nil {
+		return "its output is not merged yet"
+	}
+	return fmt.Sprintf("waits for pull request %d", e.Pull.Number)
+}
+
+// markState returns the state of a commit in an environment by what it is to it: where the environment was
+// promoted to it, the state that the environment's commit has.
+func markState(mark string, of State) State {
+	switch mark {
+	case MarkHas, MarkProposed:
+		return of
+	case MarkRuns:
+		return State{Good, "runs"}
+	case MarkIn:
+		return State{Good, "had it"}
+	case MarkBack:
+		return State{Stopped, "gone back"}
+	case MarkNext, MarkWith:
+		return State{Waiting, "next"}
+	case MarkLeftOut, MarkWithin:
+		return State{Unknown, "left out"}
+	}
+	return State{Unknown, "not yet"}
+}
+
+// findWaiting returns the parts of a verdict that do not pass.
+func findWaiting(v gate.Verdict) (waiting []gate.Verdict) {
+	for _, p := range v.Parts {
+		if p.Status != gate.Pass {
+			p.Parts = findWaiting(p)
+			waiting = append(waiting, p)
+		}
+	}
+	return waiting
+}

@@ -1,0 +1,143 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// stageAt returns a stage whose commit is merged and verified, and that got some commits, newest first.
+func stageAt(name string, after []string, turns ...status.Turn) status.Stage {
+	return status.Stage{Environment: name, After: after, Commit: turns[0].Commit, Merged: true, Proof: gate.Verdict{Status: gate.Pass}, Turns: turns,
+		Next: promote.Decision{State: promote.Current, Current: turns[0].Commit}}
+}
+
+func got(commit string) status.Turn { return status.Turn{Commit: commit} }
+
+func wentBack(commit string) status.Turn {
+	return status.Turn{Commit: commit, RolledBack: true, Who: "Alice", Reason: "hello does not start"}
+}
+
+// lineOf returns commits, newest first.
+func lineOf(ids ...string) (all []status.Commit) {
+	for _, id := range ids {
+		all = append(all, status.Commit{ID: id})
+	}
+	return all
+}
+
+// describeStops returns what a commit is to each environment, as a line.
+func describeStops(t *testing.T, s Source, id string) string {
+	t.Helper()
+	j, known := s.Journey(id)
+	if !known {
+		t.Fatalf("%s is not known", id)
+	}
+	var all []string
+	for _, stop := range j.Stops {
+		text := fmt.Sprintf("%s: %s %s %s", stop.Environment.Name, stop.Mark, stop.State.Tone, stop.State.Word)
+		if stop.Newer != nil {
+			text += " newer " + stop.Newer.ID
+		}
+		if stop.Back != nil {
+			text += fmt.Sprintf(" to %s by %s: %s", stop.Back.To.ID, stop.Back.Who, stop.Back.Reason)
+		}
+		if stop.Reason != "" {
+			text += " (" + stop.Reason + ")"
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "\n")
+}
+
+// TestJourneyOfCommitThatWasRolledBack: a commit that failed in dev never reached the others, although they have
+// a newer one, which contains it and what reverts it.
+func TestJourneyOfCommitThatWasRolledBack(t *testing.T) {
+	held := stageAt("dev", nil, wentBack("good"), got("bad"), got("good"))
+	held.Hold, held.Next.State = "hello does not start", promote.Held
+	s := Source{Snapshot: status.Snapshot{Chain: status.Chain{
+		Stages:  []status.Stage{held, stageAt("stage", []string{"dev"}, got("good")), stageAt("prod", []string{"stage"}, got("good"))},
+		Commits: lineOf("bad", "good"),
+	}}}
+	want := `dev: back stopped gone back to good by Alice: hello does not start
+stage: not unknown not yet (dev was rolled back from it)
+prod: not unknown not yet (dev was rolled back from it)`
+	if diff := cmp.Diff(want, describeStops(t, s, "bad")); diff != "" {
+		t.Errorf("while dev is held:\n%s", diff)
+	}
+	s.Snapshot.Chain = status.Chain{
+		Stages: []status.Stage{stageAt("dev", nil, got("revert"), wentBack("good"), got("bad"), got("good")), stageAt("stage", []string{"dev"}, got("revert"), got("good")),
+			stageAt("prod", []string{"stage"}, got("revert"))},
+		Commits: lineOf("revert", "bad", "good"),
+	}
+	want = `dev: back stopped gone back newer revert to good by Alice: hello does not start
+stage: within unknown left out newer revert
+prod: in good had it newer revert` // what prod had before is not known
+	if diff := cmp.Diff(want, describeStops(t, s, "bad")); diff != "" {
+		t.Errorf("after the revert:\n%s", diff)
+	}
+	marks := s.Commits(CommitFilter{Text: "bad"}).Items[0].Marks
+	if diff := cmp.Diff([]string{MarkBack, MarkWithin, MarkIn}, marks); diff != "" {
+		t.Errorf("in the list:\n%s", diff)
+	}
+}
+
+// TestJourneyOfOther: the state at a station is that of the commit, and not of a newer one.
+func TestJourneyOfOther(t *testing.T) {
+	dev := stageAt("dev", nil, got("new"), got("left"), got("old"))
+	dev.Merged, dev.Proof.Status, dev.State = false, gate.Wait, status.StageProposed
+	dev.Turns = []status.Turn{got("new"), got("old")}
+	prod := stageAt("prod", nil, got("new"), got("old"))
+	prod.Proof.Status = gate.Fail
+	s := Source{
+		Snapshot: status.Snapshot{
+			Chain:        status.Chain{Stages: []status.Stage{dev, prod}, Commits: lineOf("new", "left", "old", "first")},
+			Environments: []status.Environment{{Name: "dev", State: status.Proposed, Assignments: 1, Pull: &status.Pull{Number: 10}}},
+		},
+		Clusters: []fleetview.Overview{{Standing: fleetview.Standing{Environment: "dev", Base: "old"}}},
+	}
+	for id, want := range map[string]string{
+		"new":  "dev: proposed busy proposed (waits for pull request 10)\nprod: has bad failed",
+		"left": "dev: with waiting next newer new (waits for pull request 10)\nprod: within unknown left out newer new",
+		"old":  "dev: runs good runs newer new (waits for pull request 10)\nprod: in good had it newer new",
+	} {
+		if diff := cmp.Diff(want, describeStops(t, s, id)); diff != "" {
+			t.Errorf("%s:\n%s", id, diff)
+		}
+	}
+	s.Clusters = nil // there is no ledger
+	if got := describeStops(t, s, "old"); !strings.HasPrefix(got, "dev: runs good") {
+		t.Errorf("without a ledger: %s", got)
+	}
+}
+
+// TestUnrendered: a commit that changes nothing that is rendered is in no environment, and is the newest of the
+// list. One that a merge brought is only in what contains it.
+func TestUnrendered(t *testing.T) {
+	commits := lineOf("new", "old", "head", "side")
+	commits[2].Unrendered, commits[2].Beside = true, &status.Position{}
+	commits[3].Beside = &status.Position{Newer: 1, Older: 1}
+	s := Source{Snapshot: status.Snapshot{Chain: status.Chain{
+		Head: "head", Commits: commits, Stages: []status.Stage{stageAt("dev", nil, got("new"), got("side"), got("old")), stageAt("prod", nil, got("old"))},
+	}}}
+	j, known := s.Journey("head")
+	if !known || len(j.Stops) > 0 || !j.Commit.Unrendered {
+		t.Errorf("the journey is %+v, %v", j, known)
+	}
+	var order []string
+	for _, item := range s.Commits(CommitFilter{}).Items {
+		order = append(order, item.Commit.ID+" "+strings.Join(item.Marks, " "))
+	}
+	want := []string{"head never never", "new has not", "side in not", "old in has"}
+	if !slices.Equal(order, want) {
+		t.Errorf("the list is %q, want %q", order, want)
+	}
+}
