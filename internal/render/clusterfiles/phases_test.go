@@ -1,6 +1,7 @@
 package clusterfiles_test
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -82,6 +84,61 @@ func TestEmptyManifestDeleted(t *testing.T) {
 	if now.ID() != rendered.ID() || len(waiting) > 0 || problems.Stops() {
 		t.Errorf("it stays, waits for %v, and has the problems %s", waiting, golden.Problems(problems))
 	}
+}
+
+// TestDestroyApproval: where plans are not applied by themselves, the plan that destroys a part is approved
+// like any other. The approval must go with the part.
+func TestDestroyApproval(t *testing.T) {
+	golden.Run(t, "testdata/phases/last-cluster.txtar", func(t *testing.T, c *golden.Case) {
+		render := func(folder, approval string) (*model.Model, tree.Tree) {
+			entries := []tree.Entry{tree.File("z-approval.yaml", []byte(approval))}
+			for _, e := range c.Tree(t, folder).Entries() {
+				entries = append(entries, tree.File(e.Name, bytes.ReplaceAll(e.Data, []byte("autoApprove: true"), []byte("autoApprove: false"))))
+			}
+			return renderAll(t, model.Layer{Kind: model.Env, Name: "dev", Files: tree.FromEntries(entries)})
+		}
+		follow := func(previous tree.Tree, approval string, done bool) (tree.Tree, problem.List) {
+			m, rendered := render("env", approval)
+			now, _, problems := clusterfiles.FollowPrevious(m, rendered, clusterfiles.Previous{Tree: previous, IsCarriedOut: func(clusterfiles.Carrier) bool { return done }})
+			return now, problems
+		}
+		const part = "one-idvnvqt-np-compute-compute"
+		field := func(output tree.Tree, file, name string) string {
+			e, _ := output.Lookup("clusters/tofu/fleet-m/objects/" + part + "/" + file)
+			_, rest, _ := strings.Cut(string(e.Data), name+": ")
+			value, _, _ := strings.Cut(rest, "\n")
+			return strings.Trim(value, `"`)
+		}
+		_, current := render("before", "")
+		made := field(current, "terraform.yaml", "fairlead.io/inputs")
+		for range 2 { // detached, and to be destroyed
+			current, _ = follow(current, "", true)
+		}
+		commit, inputs := field(current, "gitrepository.yaml", "commit"), field(current, "terraform.yaml", "fairlead.io/inputs")
+		if field(current, "terraform.yaml", "destroy") != "true" || field(current, "terraform.yaml", "approvePlan") != "" || inputs == made {
+			t.Fatalf("without an approval it is destroyed, or has the inputs %s of the plan that made it", inputs)
+		}
+		plan := "plan-fairlead-modules-dev-" + commit[:10]
+		approval := fmt.Sprintf(`{apiVersion: fairlead.io/v1alpha1, kind: PlanApproval, metadata: {name: a},
+  spec: {stack: clusters/fleet-m, component: %s, plan: %s, inputs: "%s", output: "%040d"}}
+`, part, plan, inputs, 0)
+		approved, problems := follow(current, approval, false)
+		if problems.Stops() || field(approved, "terraform.yaml", "approvePlan") != plan || field(approved, "gitrepository.yaml", "commit") != commit {
+			t.Errorf("the plan is not approved: %s", golden.Problems(problems))
+		}
+		if again, _ := follow(approved, approval, false); again.ID() != approved.ID() {
+			t.Errorf("made again from itself, it is another one:\n%s", describeDiff(again, approved))
+		}
+		if _, problems := follow(approved, strings.Replace(approval, inputs, made, 1), false); !problems.Stops() {
+			t.Error("the approval of the plan that made it approves that it is destroyed")
+		}
+		if _, problems := follow(approved, approval, true); !problems.Stops() || !strings.Contains(golden.Problems(problems), "which is not in this environment") {
+			t.Errorf("an approval outlives its part: %s", golden.Problems(problems))
+		}
+		if last, problems := follow(approved, "", true); problems.Stops() || !last.Sub("clusters/tofu/fleet-m/objects").IsEmpty() {
+			t.Errorf("its objects stay: %s", golden.Problems(problems))
+		}
+	})
 }
 
 // describeParts returns the Kustomizations of all manifests in their order, what each waits for, whether it

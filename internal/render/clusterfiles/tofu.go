@@ -1,6 +1,7 @@
 package clusterfiles
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -196,17 +197,24 @@ func (t *tofuRenderer) matchApprovals(all []*clustermodule.Cluster, leaving []*l
 		}
 		switch other := t.approvals[a.Component]; {
 		case !known[a.Component]:
-			hint := problem.DidYouMean(a.Component, slices.Sorted(maps.Keys(known)))
-			if hint == "" {
-				hint = "remove it"
-			}
-			t.problems.Addf(a.Pos, a.Subject(), hint, "the plan is of the component %s of %s, which is not in this environment", a.Component, t.manifest.Subject())
+			t.reportUnknownApproval(a, problem.DidYouMean(a.Component, slices.Sorted(maps.Keys(known))))
 		case other != nil:
 			t.problems.Addf(a.Pos, a.Subject(), "remove one of them", "there is another PlanApproval of the component %s, %s, at %s", a.Component, other.Name, other.Pos)
 		default:
 			t.approvals[a.Component] = a
 		}
 	}
+}
+
+// reportUnknownApproval reports an approval of a part that is not there. Without the previous output it may
+// be of one that is being destroyed, so that it is a warning.
+func (t *tofuRenderer) reportUnknownApproval(a *model.PlanApproval, hint string) {
+	const format = "the plan is of the component %s of %s, which is not in this environment"
+	if t.follow.before[t.manifest.Path()] == nil {
+		t.problems.Warnf(a.Pos, a.Subject(), cmp.Or(hint, "remove it, unless the plan is to destroy it"), format, a.Component, t.manifest.Subject())
+		return
+	}
+	t.problems.Addf(a.Pos, a.Subject(), cmp.Or(hint, "remove it"), format, a.Component, t.manifest.Subject())
 }
 
 // FindModules returns what the rendered output of a model is pinned to, of stacks and of clusters; nil if
