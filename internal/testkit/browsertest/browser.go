@@ -74,7 +74,7 @@ func Start(t *testing.T) *Browser {
 		}
 		t.Skip("there is no chromium, so that nothing is tested in a browser: apt-get install chromium")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*patience) // of all that a test does, on a busy machine
 	t.Cleanup(cancel)
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profileOf(t)))
 	allocated, stop := chromedp.NewExecAllocator(ctx, options...)
