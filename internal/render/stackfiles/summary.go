@@ -135,7 +135,7 @@ func (c *renderedComponent) summarize() ComponentSummary {
 	suspended := !c.kustomization.Spec.Wait
 	if t := c.terraform; t != nil {
 		one = SummarizeTerraform(c.name, t, c.source)
-		one.Object, suspended = c.kustomization.Metadata.Name, t.Spec.Suspend
+		one.Object, one.Stays, suspended = c.kustomization.Metadata.Name, c.stays(), t.Spec.Suspend
 	}
 	if c.isUninstalled() {
 		one.Action = Destroy

@@ -47,6 +47,10 @@ func TestStays(t *testing.T) {
 		files map[string]string
 		want  bool
 	}{
+		{"Terraform", map[string]string{
+			"terraform.yaml":     "kind: Terraform\nmetadata: {name: a}\nspec: {destroy: false}\n",
+			"gitrepository.yaml": "kind: GitRepository\nspec: {ref: {branch: b, commit: 0123456789012345678901234567890123456789}}\n",
+		}, true},
 		{"a chart", map[string]string{"helmrelease.yaml": release("")}, false},
 		{"a protected chart", map[string]string{"helmrelease.yaml": release("  annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}\n")}, true},
 		{"a suspended chart", map[string]string{"helmrelease.yaml": release("spec: {suspend: true}\n")}, true},
