@@ -27,6 +27,8 @@ type Plan struct {
 	Current string
 	// Held are the reasons why the environment is held.
 	Held []string
+	// Had are the commits that the environment had, as far back as its record is read.
+	Had []string
 	// Approvals are the people who approved To for the environment.
 	Approvals []gate.Approval
 	Message   string
@@ -50,6 +52,10 @@ func (v snapshot) newPlan(r Result, c change, repo, head string) (Plan, error) {
 		from = v.branch.Repo
 		var err error
 		p.Current, err = v.currentCommit()
+		if err != nil {
+			return p, err
+		}
+		p.Had, err = v.previousCommits()
 		if err != nil {
 			return p, err
 		}

@@ -121,6 +121,9 @@ func (d *Session) Approve(ctx context.Context, environment, revision, reason str
 		case v.history.IsNewer(present, commit):
 			c.summary += ", which has a newer one already, " + text.ShortCommit(present)
 		}
+		if d.options.Sign == nil && slices.ContainsFunc(slices.Concat(v.stage.Gates, v.stage.Proof), gate.NeedsTrust) {
+			c.notes = append(c.notes, fmt.Sprintf("It does not count: %s asks for approvals that can be trusted, and this commit is not signed", environment))
+		}
 		text, err := model.EncodeObject("Approval", name, approvalSpec{commit, reason})
 		if unsigned != "" { // so that the content is another one, and the file is in this commit
 			text = append([]byte("# The approval in "+unsigned+" has another signature.\n"), text...)

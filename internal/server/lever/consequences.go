@@ -164,8 +164,12 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 		case next == "":
 			add("No newer commit is ready for %s: it keeps %s.", e, nameCommit(chain, stage.Commit))
 		default:
-			add("Comes then: %s.", nameCommit(chain, next))
-			all = append(all, describeGates(stage)...)
+			again := ""
+			if slices.Contains(p.Had, next) {
+				again = fmt.Sprintf(", which %s had before and went back from. Revert it in the base first if it must not come again", e)
+			}
+			add("Comes then: %s%s.", nameCommit(chain, next), again)
+			all = append(all, describeGates(stage, holdGate)...)
 		}
 		for _, reason := range p.Held {
 			add("It was held because: %s", strings.TrimSpace(reason))
@@ -174,7 +178,7 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 		for _, a := range p.Approvals {
 			add("Approved already by %s.", a.Approver)
 		}
-		all = append(all, describeGates(stage)...)
+		all = append(all, describeGates(stage, "")...)
 	case Promote:
 		for _, objection := range p.Forced {
 			add("Overrides: %s.", objection)
@@ -192,8 +196,11 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 	return all
 }
 
-// describeGates returns the gates of the next commit that do not pass.
-func describeGates(stage status.Stage) []string {
+// holdGate is the gate of a held environment, which its release opens.
+const holdGate = "hold"
+
+// describeGates returns the gates of the next commit that do not pass, but one.
+func describeGates(stage status.Stage, without string) []string {
 	var all []string
 	var walk func(v gate.Verdict)
 	walk = func(v gate.Verdict) {
@@ -203,7 +210,7 @@ func describeGates(stage status.Stage) []string {
 			for _, p := range v.Parts {
 				walk(p)
 			}
-		case v.Reason != "":
+		case v.Reason != "" && v.Gate != without:
 			all = append(all, fmt.Sprintf("The gate %s does not pass yet: %s.", v.Gate, v.Reason))
 		}
 	}

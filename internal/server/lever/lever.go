@@ -9,9 +9,11 @@ package lever
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -68,7 +70,8 @@ type Operator struct {
 	options Options
 	turn    chan struct{} // has an element while an action is performed or previewed
 	mu      sync.Mutex
-	recent  map[string][]time.Time // by person, when they acted within the last minute
+	recent  map[string][]time.Time // by what a person did, when they did it within the last minute
+	results []string               // what was done last, as in HasDone
 }
 
 // New returns an operator.
@@ -164,6 +167,10 @@ func (o *Operator) Preview(ctx context.Context, who *session.Person, q Request) 
 	if err != nil {
 		return answer.Lever{}, err
 	}
+	err = o.admit(who, "looked at", maxPreviews)
+	if err != nil {
+		return answer.Lever{}, err
+	}
 	end, err := o.takeTurn(ctx)
 	if err != nil {
 		return answer.Lever{}, err
@@ -232,9 +239,31 @@ func (o *Operator) Perform(ctx context.Context, who *session.Person, q Request, 
 	r, now, err := o.perform(ctx, who, q, seen)
 	o.record(ctx, who, q, r, err)
 	if err == nil && r.Changed {
+		o.remember(r)
 		o.options.Wake()
 	}
 	return r, now, err
+}
+
+// maxResults is how many results are remembered.
+const maxResults = 100
+
+func (o *Operator) remember(r actions.Result) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.results = append(o.results, r.Commit)
+	if r.Pull != nil {
+		o.results = append(o.results, strconv.Itoa(r.Pull.Number))
+	}
+	o.results = slices.Clone(o.results[max(0, len(o.results)-maxResults):])
+}
+
+// HasDone reports whether an action has lately made a commit, or a pull request with a number. After a restart
+// nothing is known: an address that says so may be anybody's.
+func (o *Operator) HasDone(result string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return result != "" && slices.Contains(o.results, result)
 }
 
 func (o *Operator) perform(ctx context.Context, who *session.Person, q Request, seen string) (r actions.Result, now answer.Lever, err error) {
@@ -242,8 +271,9 @@ func (o *Operator) perform(ctx context.Context, who *session.Person, q Request, 
 	if err != nil {
 		return r, now, err
 	}
-	if wait := o.admit(who.Actor()); wait > 0 {
-		return r, now, &problem.Refusal{Reason: "you have performed 10 actions within a minute, which is the most", Advice: "try again in a minute", Kind: ErrTooMany}
+	err = o.admit(who, "performed", maxActions)
+	if err != nil {
+		return r, now, err
 	}
 	switch {
 	case q.needsReason() && strings.TrimSpace(q.Reason) == "":
@@ -362,28 +392,32 @@ func (o *Operator) takeTurn(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// maxActions is how many actions a person may perform within a minute.
-const maxActions = 10
+// maxActions is how many actions a person may perform within a minute, and maxPreviews how many they may look
+// at: each fetches and renders.
+const (
+	maxActions  = 10
+	maxPreviews = 60
+)
 
-// admit counts an action of a person, and returns 0; or how long to wait if there were too many.
-func (o *Operator) admit(actor string) time.Duration {
+// admit counts what a person did to an action, and refuses it if they did that too often.
+func (o *Operator) admit(who *session.Person, did string, most int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	now := o.options.Actions.Now()
-	for who, times := range o.recent {
+	for key, times := range o.recent {
 		times = slices.DeleteFunc(times, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
 		if len(times) == 0 {
-			delete(o.recent, who)
+			delete(o.recent, key)
 		} else {
-			o.recent[who] = times
+			o.recent[key] = times
 		}
 	}
-	mine := o.recent[actor]
-	if len(mine) >= maxActions {
-		return mine[0].Add(time.Minute).Sub(now)
+	key := did + " " + who.Actor()
+	if len(o.recent[key]) >= most {
+		return &problem.Refusal{Reason: fmt.Sprintf("you have %s %d actions within a minute, which is the most", did, most), Advice: "try again in a minute", Kind: ErrTooMany}
 	}
-	o.recent[actor] = append(mine, now)
-	return 0
+	o.recent[key] = append(o.recent[key], now)
+	return nil
 }
 
 // record logs and counts an attempt.

@@ -16,12 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/lever"
 )
 
-const (
-	// maxLeverBody bounds the body of a request for an action.
-	maxLeverBody = 64 << 10
-	// maxPreviews is how many actions may be previewed within a minute: each fetches and renders.
-	maxPreviews = 60
-)
+// maxLeverBody bounds the body of a request for an action.
+const maxLeverBody = 64 << 10
 
 // leverBody is the body of a request for an action.
 type leverBody struct {
@@ -64,13 +60,10 @@ func readLeverForm(values url.Values) leverBody {
 
 // previewLever returns what an action would do.
 func (s *site) previewLever(r *http.Request) (answer.Lever, error) {
-	who := findViewer(r.Context())
-	if who != nil {
-		if wait := s.previews.admit(s.options.Now(), maxPreviews); wait > 0 {
-			return answer.Lever{}, &problem.Refusal{Reason: "60 actions were looked at within a minute, which is the most", Advice: "try again in a minute", Kind: lever.ErrTooMany}
-		}
+	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" { // a link is followed, an image is not
+		return answer.Lever{}, &problem.Refusal{Reason: "a page of another site asks for this", Kind: lever.ErrNotAllowed}
 	}
-	return s.options.People.Operator.Preview(r.Context(), who, readLeverForm(r.URL.Query()).request(r))
+	return s.options.People.Operator.Preview(r.Context(), findViewer(r.Context()), readLeverForm(r.URL.Query()).request(r))
 }
 
 // serveLever shows what an action would do.
@@ -116,6 +109,9 @@ func (s *site) serveLeverForm(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body := readLeverForm(r.PostForm)
+	if body.Seen == lever.Unseen { // for programs alone: what a person confirms, the person has seen
+		body.Seen = ""
+	}
 	extendDeadlines(w)
 	done, now, err := s.options.People.Operator.Perform(r.Context(), findViewer(r.Context()), body.request(r), body.Seen)
 	switch {
@@ -188,7 +184,7 @@ func (s *site) refuseLever(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, lever.ErrTooMany):
 		code = http.StatusTooManyRequests
 		w.Header().Set("Retry-After", "60")
-	case errors.Is(err, lever.ErrUnknown):
+	case errors.Is(err, lever.ErrUnknown), errors.Is(err, git.ErrNoRevision):
 		code = http.StatusNotFound
 	case errors.Is(err, lever.ErrMalformed):
 		code = http.StatusBadRequest

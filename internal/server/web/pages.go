@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
@@ -86,7 +85,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 		return rendered{code: http.StatusFound, redirect: f.redirect}, nil
 	}
 	frame := s.newFrame(src, path, view)
-	frame.Written, frame.Proposed = readWritten(target), readProposed(target)
+	frame.Written, frame.Proposed = s.readDone(target)
 	s.addPerson(&frame, src.Names(), findViewer(ctx))
 	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path)
 	frame.Refresh = frame.Follow && query.Get("refresh") != "off"
@@ -109,22 +108,20 @@ func (s *site) newFrame(src answer.Source, path string, view page.View) page.Fra
 	return page.Frame{View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, History: s.options.History != nil, Forecasts: s.options.Simulate != nil}
 }
 
-// readWritten returns the commit that an action has just written; "" for none.
-func readWritten(target *url.URL) string {
-	written := target.Query().Get("written")
-	if !source.IsCommit(written) {
-		return ""
+// readDone returns the commit that an action has just written, or the pull request that it has opened, as an
+// address says; "" and 0 for none. What no action did is not shown, whoever made the address.
+func (s *site) readDone(target *url.URL) (written string, proposed int) {
+	if s.options.People == nil || s.options.People.Operator == nil {
+		return "", 0
 	}
-	return written
-}
-
-// readProposed returns the pull request that an action has just opened; 0 for none.
-func readProposed(target *url.URL) int {
-	number, err := strconv.Atoi(target.Query().Get("proposed"))
-	if err != nil || number < 0 {
-		return 0
+	query, o := target.Query(), s.options.People.Operator
+	if o.HasDone(query.Get("written")) {
+		written = query.Get("written")
 	}
-	return number
+	if o.HasDone(query.Get("proposed")) {
+		proposed, _ = strconv.Atoi(query.Get("proposed")) // of our own
+	}
+	return written, proposed
 }
 
 // answerPath returns the path of the answer of a page.

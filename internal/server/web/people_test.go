@@ -126,18 +126,22 @@ func (c checker) answerPeople(t *testing.T) {
 		} else {
 			c.answer(t, "get", described, askPerson(h, "", "", http.MethodGet, "/levers/hold?env=dev", "", ""))
 		}
-		post(h, "alice"+below, "sre", "hold", body("dev", "a test", "force"))
+		seen := lever.Unseen
+		if below == "" {
+			seen = seenOf(t, h, "alice", "hold?env=dev")
+		}
+		post(h, "alice"+below, "sre", "hold", body("dev", "a test", seen))
 		post(h, "alice"+below, "sre", "hold", body("dev", "a test", "another"))
 		post(h, "alice"+below, "sre", "hold", body("dev", "", "force"))
 		post(h, "alice"+below, "other", "hold", body("dev", "x", "force"))
 		post(h, "alice"+below, "sre", "none", body("dev", "x", "force"))
 		post(h, "", "", "hold", body("dev", "x", "force"))
-		post(broken, "alice", "sre", "hold", body("dev", "x", "force"))
+		post(broken, "alice", "sre", "hold", body("dev", "x", "anything"))
 		for range 11 {
 			post(h, "bob"+below, "sre", "hold", body("dev", "", "force"))
 		}
-		for range maxPreviews {
-			get(h, "alice", "sre", "hold")
+		for range 61 {
+			get(broken, "carol"+below, "sre", "hold?env=dev")
 		}
 		h = New(Options{Store: fleet(), People: newPeople(plane, t.TempDir()), Now: func() time.Time { return noon }})
 		c.answer(t, "get", described, ask(h, http.MethodPut, below+"/levers/hold"))

@@ -123,7 +123,6 @@ type site struct {
 	options     Options
 	simulations admissions
 	questions   admissions
-	previews    admissions
 	pages       pageCache
 	streams     streams
 	assigned    assignedCache

@@ -1,0 +1,37 @@
+package lever
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// TestReleaseEffects: a release says which commit comes then, that it is the one gone back from, and not that
+// the hold is in its way.
+func TestReleaseEffects(t *testing.T) {
+	bad, good := strings.Repeat("b", 40), strings.Repeat("a", 40)
+	stage := status.Stage{Environment: "dev", Commit: good, Next: promote.Decision{State: promote.Held, Candidate: bad, Verdict: gate.Verdict{Gate: "all", Status: gate.Wait, Parts: []gate.Verdict{
+		{Gate: "hold", Status: gate.Wait, Reason: "dev is held"}, {Gate: "soak", Status: gate.Wait, Reason: "1 h left"},
+	}}}}
+	held := actions.Plan{Held: []string{"it does not start"}, Files: []actions.FileEdit{{Path: "hold.yaml"}}}
+	wentBack := held
+	wentBack.Had = []string{good, bad}
+	const rest = "The gate soak does not pass yet: 1 h left.\nIt was held because: it does not start"
+	for _, c := range []struct {
+		name string
+		plan actions.Plan
+		want string
+	}{
+		{"a new commit", held, "Comes then: bbbbbbb.\n" + rest},
+		{"the commit gone back from", wentBack, "Comes then: bbbbbbb, which dev had before and went back from. Revert it in the base first if it must not come again.\n" + rest},
+	} {
+		got := strings.Join(findEffects(Request{Lever: Release, Environment: "dev"}, c.plan, stage, status.Chain{}), "\n")
+		if got != c.want {
+			t.Errorf("%s:\n%s\nwant:\n%s", c.name, got, c.want)
+		}
+	}
+}
