@@ -155,6 +155,8 @@ func RepositoryURL(location string) (string, error) {
 		return "", fmt.Errorf("repositories are read over http, https and ssh, and %q is none of these", location)
 	case u.User != nil && u.Scheme != "ssh":
 		return "", fmt.Errorf("the URL has a user or a password, which would be published")
+	case u.RawQuery != "" || u.Fragment != "":
+		return "", fmt.Errorf("the URL has a query or a fragment, which may hold a token and would be published")
 	}
 	return location, nil
 }

@@ -23,6 +23,7 @@ func SourceName(repo, ref string) string {
 
 // normalizeRepository returns the host and the path of a repository.
 func normalizeRepository(location string) string {
+	location, _, _ = strings.Cut(location, "?") // which may hold a token
 	address, err := RepositoryURL(location)
 	if err != nil {
 		return location

@@ -92,6 +92,10 @@ func (g *generator) findApplicationSource() (gitAddress, bool) {
 		g.addf(line, "as in https://github.com/acme/apps, or a folder of the stack's own as ./apps", "component %s: module.source is not a Git repository: %s", c.Name, c.Module.Source.Text)
 		return gitAddress{}, false
 	}
+	if strings.Contains("/"+c.Module.Source.Text+"/"+c.Module.Path+"/", "/../") {
+		g.addf(line, "name a folder of the repository, from its root", "component %s: %s: the folder is outside of the repository", c.Name, moduleField)
+		return gitAddress{}, false
+	}
 	repo, ref := c.Stack.FindSource(g.model, named.repo, named.ref)
 	if repo == "" && ref != "" {
 		g.problems.Warnf(c.Stack.PositionAt(line), c.Stack.Subject(), "remove ref", "component %s: %s is read at the commit that is rendered, and not at %s", c.Name, moduleField, ref)
