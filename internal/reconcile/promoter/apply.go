@@ -100,7 +100,7 @@ func recordMessage(spec model.Stage, subject string, d promote.Decision) string 
 			for i, commit := range d.Skipped {
 				short[i] = text.ShortCommit(commit)
 			}
-			fmt.Fprintf(&b, "It supersedes the verified commits before it: %s\n", strings.Join(short, ", "))
+			fmt.Fprintf(&b, "It supersedes the commits before it: %s\n", strings.Join(short, ", "))
 		}
 		b.WriteByte('\n')
 	}

@@ -28,7 +28,7 @@ func TestRecordMessage(t *testing.T) {
 		},
 		"others are left out": {
 			subject: "Add a team", decision: promote.Decision{Candidate: candidate, Skipped: []string{older, candidate}},
-			want: "Promote 0123456 to stage\n\nAdd a team\n\nIt supersedes the verified commits before it: 89abcde, 0123456\n\n" + trailers,
+			want: "Promote 0123456 to stage\n\nAdd a team\n\nIt supersedes the commits before it: 89abcde, 0123456\n\n" + trailers,
 		},
 		"proposed": {
 			record: recordByPull, subject: "Add a team", decision: promote.Decision{Candidate: candidate, Skipped: []string{older}, Verdict: verdict},

@@ -3,6 +3,7 @@ package answer
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -22,6 +23,8 @@ type Overview struct {
 	Hint         string        `json:"hint,omitempty"`
 	Needs        []Need        `json:"needs"`
 	Environments []Environment `json:"environments"`
+	// Recent are the last promotions and rollbacks, newest first.
+	Recent []Recent `json:"recent,omitempty"`
 	// Ledger reports whether clusters can report, and LedgerFails whether they cannot be asked about now.
 	Ledger      bool `json:"ledger"`
 	LedgerFails bool `json:"ledgerFails,omitempty"`
@@ -38,17 +41,60 @@ type Need struct {
 	Pull        *status.Pull `json:"pull,omitempty"`
 }
 
+// Recent is how an environment got a commit.
+type Recent struct {
+	Environment string    `json:"environment"`
+	Commit      Commit    `json:"commit"`
+	When        time.Time `json:"when,omitzero"`
+	RolledBack  bool      `json:"rolledBack,omitempty"`
+	// Who rolled it back, and why; "" for a promotion.
+	Who    string `json:"who,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Unmerged reports that the output of the commit, which the environment got last, is not merged yet.
+	Unmerged bool         `json:"unmerged,omitempty"`
+	Pull     *status.Pull `json:"pull,omitempty"` // that it waits for
+}
+
+// maxRecent is how many of the last promotions and rollbacks are shown.
+const maxRecent = 5
+
+// listRecent returns the last promotions and rollbacks, newest first.
+func (s Source) listRecent(all []Environment) (recent []Recent) {
+	for _, e := range all {
+		stage, promoted := s.Snapshot.Chain.FindStage(e.Name)
+		if !promoted || e.Commit == nil || e.Since.IsZero() {
+			continue
+		}
+		turns := stage.Turns
+		if len(turns) == 0 || turns[0].Commit != stage.Commit { // a person may have written it
+			turns = []status.Turn{{Commit: stage.Commit, When: e.Since}}
+		}
+		for i, t := range turns[:min(len(turns), maxRecent)] {
+			r := Recent{Environment: e.Name, Commit: *s.describeCommit(t.Commit), When: t.When, RolledBack: t.RolledBack}
+			if t.RolledBack {
+				r.Who, r.Reason = t.Who, t.Reason
+			}
+			if i == 0 && !e.Merged {
+				r.Unmerged, r.Pull = true, e.Pull
+			}
+			recent = append(recent, r)
+		}
+	}
+	slices.SortStableFunc(recent, func(a, b Recent) int { return b.When.Compare(a.When) })
+	return recent[:min(len(recent), maxRecent)]
+}
+
 // Overview returns what needs a person, and where commits are.
 func (s Source) Overview() Overview {
 	c, all := s.Snapshot.Chain, s.listEnvironments()
 	return Overview{
 		Ready: len(s.Reasons) == 0, Head: s.describeCommit(c.Head), Inferred: c.Inferred, External: c.External, Hint: c.ConnectHint(), Needs: s.findNeeds(all),
-		Environments: all, Ledger: s.Ledger, LedgerFails: s.LedgerFails, Refused: s.Refused,
+		Environments: all, Recent: s.listRecent(all), Ledger: s.Ledger, LedgerFails: s.LedgerFails, Refused: s.Refused,
 	}
 }
 
-// Needs returns what needs a person, the most urgent first. A hold is not among it: the person who holds
-// knows.
+// Needs returns what needs a person, the most urgent first. A hold is among it: it lasts until a person releases
+// it, and whoever looks is perhaps not the one who holds.
 func (s Source) Needs() []Need { return s.findNeeds(s.listEnvironments()) }
 
 // findNeeds returns what Needs does, of environments that are described already.
@@ -68,7 +114,7 @@ func (s Source) findNeeds(all []Environment) []Need {
 		for _, e := range all {
 			stage, _ := s.Snapshot.Chain.FindStage(e.Name)
 			switch {
-			case e.State.Tone == tone && tone == Bad, e.State.Tone == tone && tone == Stopped && !e.isHeld(),
+			case e.State.Tone == tone && tone == Bad, e.State.Tone == tone && tone == Stopped,
 				e.State.Tone == tone && tone == Waiting && e.State.Word == string(status.StageProposed),
 				tone == Waiting && isMoreUrgent(Stopped, e.State.Tone) && waitsForApproval(stage):
 				needs = append(needs, Need{needState(e.State, tone), e.Name, e.Reason, e.Pull})

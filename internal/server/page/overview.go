@@ -12,8 +12,6 @@ type overviewView struct {
 	answer.Overview
 	// Graph is the picture of the order of promotion; nil where a list says as much.
 	Graph *graphView
-	// Recent are the last promotions.
-	Recent []answer.Environment
 	// Needs are those of the answer: what several environments need for the same reason is one.
 	Needs []needView
 	// Stations are the environments. What one needs, the needs say.
@@ -65,8 +63,8 @@ func newStations(all []answer.Environment, needs []answer.Need) []answer.Environ
 	return stations
 }
 
-// maxRecent is how many of the last promotions are shown, and maxDrawn how many environments are drawn.
-const maxRecent, maxDrawn = 5, 60
+// maxDrawn is how many environments are drawn.
+const maxDrawn = 60
 
 func newOverviewView(a answer.Overview, f Frame) overviewView {
 	v := overviewView{Overview: a, Needs: newNeeds(a.Needs), Stations: newStations(a.Environments, a.Needs), Levers: f.Levers, Waiting: f.Waiting}
@@ -75,12 +73,7 @@ func newOverviewView(a answer.Overview, f Frame) overviewView {
 		if e.Promoted {
 			promoted = append(promoted, e)
 		}
-		if e.Promoted && e.Commit != nil && !e.Since.IsZero() {
-			v.Recent = append(v.Recent, e)
-		}
 	}
-	slices.SortStableFunc(v.Recent, func(a, b answer.Environment) int { return b.Since.Compare(a.Since) })
-	v.Recent = v.Recent[:min(len(v.Recent), maxRecent)]
 	if len(promoted) > 1 && len(promoted) <= maxDrawn {
 		v.Graph = newGraphView(promoted)
 	}

@@ -84,6 +84,8 @@ func hosted() *status.Store {
 		{Commit: c2, RolledBack: true, When: noon.Add(-20 * time.Hour), Who: "bob <b>", Reason: "it <fails>"}, {Commit: c4, When: noon.Add(-21 * time.Hour), Who: "Fairlead"},
 		{Commit: c2, When: noon.Add(-22 * time.Hour), Who: "Fairlead"},
 	}
+	c.Stages[3].Since = noon.Add(-2 * time.Hour)
+	s.SetEnvironment(status.Environment{Name: "east", State: status.Proposed, Assignments: 1, Pull: &status.Pull{Number: 14, URL: "https://git.example.com/org/gitops/pull/14"}})
 	c.Head = strings.Repeat("c5", 20)
 	c.Commits = append(c.Commits, status.Commit{ID: c.Head, Subject: "Ask for approvals", Author: "alice", When: noon, Unrendered: true, Beside: &status.Position{}})
 	c.Problems.Addf(problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}, "Promotion/fleet", "leave one of them out", "dev comes after prod, and prod after dev")

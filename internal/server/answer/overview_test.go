@@ -1,0 +1,42 @@
+package answer
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// TestOverviewOfRollback: who is held needs a person, and a rollback is no promotion. What is not merged yet is
+// said to be so.
+func TestOverviewOfRollback(t *testing.T) {
+	noon := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	back, bad := wentBack("good"), got("bad")
+	back.When, bad.When = noon, noon.Add(-time.Minute)
+	dev := stageAt("dev", nil, back, bad)
+	dev.Since, dev.Hold = noon, "hello does not start (by alice, until fairlead release dev)"
+	dev.Next = promote.Decision{State: promote.Held, Verdict: gate.Verdict{Reason: "it is held: " + dev.Hold}}
+	prod := stageAt("prod", nil, got("good"))
+	prod.Turns[0].When = noon.Add(-time.Hour)
+	prod.Since, prod.Merged, prod.Proof.Status = noon.Add(-time.Hour), false, gate.Wait
+	s := Source{Snapshot: status.Snapshot{
+		Chain:        status.Chain{Stages: []status.Stage{dev, prod}, Commits: lineOf("bad", "good")},
+		Environments: []status.Environment{{Name: "prod", State: status.Proposed, Assignments: 1, Pull: &status.Pull{Number: 10}}},
+	}}
+	o := s.Overview()
+	want := []Recent{
+		{Environment: "dev", Commit: *s.Commit("good"), When: noon, RolledBack: true, Who: "Alice", Reason: "hello does not start"},
+		{Environment: "dev", Commit: *s.Commit("bad"), When: noon.Add(-time.Minute)},
+		{Environment: "prod", Commit: *s.Commit("good"), When: noon.Add(-time.Hour), Unmerged: true, Pull: &status.Pull{Number: 10}},
+	}
+	if diff := cmp.Diff(want, o.Recent); diff != "" {
+		t.Errorf("the last ones are (-want +got):\n%s", diff)
+	}
+	if len(o.Needs) != 1 || o.Needs[0].Environment != "dev" || o.Needs[0].Reason != "held: hello does not start (by alice, until fairlead release dev)" {
+		t.Errorf("a person is needed for %+v", o.Needs)
+	}
+}
