@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -38,6 +40,23 @@ func (s Source) Search(text string) Found {
 	found.Problems = s.Problems(ProblemFilter{Text: text}).Items
 	found.Environments, found.Commits, found.Problems = firstOf(found.Environments), firstOf(found.Commits), firstOf(found.Problems)
 	return found
+}
+
+// FindPull returns the path of the page of the open pull request that a text like #12 means, and whether it is
+// the only one of that number.
+func (s Source) FindPull(text string) (path string, only bool) {
+	number, isPull := strings.CutPrefix(text, "#")
+	count := 0
+	for _, e := range s.listEnvironments() {
+		if isPull && e.Pull != nil && strconv.Itoa(e.Pull.Number) == number {
+			_, isOpen := s.Pull(e.Name, e.Pull.Number)
+			if isOpen {
+				path = "environments/" + url.PathEscape(e.Name) + "/pulls/" + number
+				count++
+			}
+		}
+	}
+	return path, count == 1
 }
 
 // namesWith returns the first names that have a text in them.

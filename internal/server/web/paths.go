@@ -145,7 +145,10 @@ func searchNames(src answer.Source, text string) found {
 	f := found{src.Search(text), http.StatusOK, ""}
 	_, isEnvironment := src.Environment(text)
 	ids := src.FindCommits(text)
+	pull, isPull := src.FindPull(text)
 	switch {
+	case isPull:
+		f.redirect = pull
 	case isEnvironment:
 		f.redirect = "environments/" + url.PathEscape(text)
 	case len(ids) == 1:
