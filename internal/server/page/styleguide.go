@@ -41,7 +41,7 @@ func newStyleGuideView() styleGuideView {
 		v.States = append(v.States, state)
 		e := answer.Environment{
 			Name: "stage-" + string(tone), After: before, Promoted: true, State: state, Reason: "a sentence that says why, and until when", Since: guideTime, Behind: i,
-			Commit: &answer.Commit{Commit: status.Commit{ID: fmt.Sprintf("%d%039d", i+1, i), Subject: "Less noise", Author: "alice", When: guideTime}, URL: "https://github.com/acme/fleet/commit/9f31c07"},
+			Merged: tone != answer.Busy, Commit: &answer.Commit{Commit: status.Commit{ID: fmt.Sprintf("%d%039d", i+1, i), Subject: "Less noise", Author: "alice", When: guideTime}, URL: "https://github.com/acme/fleet/commit/9f31c07"},
 		}
 		v.Environments, before = append(v.Environments, e), []string{e.Name}
 		if i == 2 {
