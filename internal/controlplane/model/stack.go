@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,7 +9,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // stackAPIVersions are those that CloudKnit's kinds have had: its group was renamed, its command
@@ -26,6 +29,25 @@ func StackAPIVersions() []string { return slices.Clone(stackAPIVersions) }
 // isStackGroup reports whether a group is one of CloudKnit's.
 func isStackGroup(group string) bool {
 	return slices.ContainsFunc(stackAPIVersions, func(v string) bool { return strings.HasPrefix(v, group+"/") })
+}
+
+// isMeantForStack reports whether an object of a group that is not CloudKnit's must have been meant to be: if
+// a mistyped group were somebody else's, the stack would have no file any more, and be destroyed.
+func isMeantForStack(group, kind string, n *yaml.Node) bool {
+	if stackSchemas[kind] == "" || group == Group {
+		return false
+	}
+	groups := list.Convert(stackAPIVersions, func(v string) string { return strings.Split(v, "/")[0] })
+	_, spec := yamldoc.LookUpPair(n, "spec")
+	hasField := func(name string) bool {
+		if spec == nil || spec.Kind != yaml.MappingNode {
+			return false
+		}
+		_, v := yamldoc.LookUpPair(spec, name)
+		return v != nil
+	}
+	return problem.FindNearest(group, groups) != "" || strings.Contains(group, "cloudknit") || strings.Contains(group, "compuzest") ||
+		kind == "Environment" && hasField("teamName") && hasField("envName")
 }
 
 // Text is a text with the line on which it begins.
@@ -399,14 +421,14 @@ func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
 	d.subject, d.foreign = h.kind+"/"+nameOf(n), true
 	s := &r.out.stacks
 	switch {
-	case !slices.Contains(stackAPIVersions, h.apiVersion):
-		d.addProblem(n, "the newest is "+stackAPIVersions[0], "apiVersion %s is not known; CloudKnit has %s", h.apiVersion, strings.Join(stackAPIVersions, ", "))
 	case r.layer.Kind == Workloads:
 		r.ignoreObject(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
 	case h.kind == "Environment" && r.layer.Kind != Env && r.layer.Kind != TeamStacks:
 		d.addProblem(n, "write it on the branch of one environment", "it would be in all environments, which would share the state of its components")
 	case h.kind == "Environment":
-		s.List = append(s.List, r.readStack(n, d))
+		s.List = append(s.List, r.readStack(n, h, d))
+	case !slices.Contains(stackAPIVersions, h.apiVersion):
+		addVersionProblem(n, h, d)
 	case h.kind == "Team":
 		o, spec, _ := readObject[TeamSpec](r, n, h.kind, d)
 		s.Teams = append(s.Teams, &Team{o, spec, r.layer.Kind == Base})
@@ -421,8 +443,11 @@ func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
 }
 
 // readStack reads a stack. Its problems stop the stack alone, if they leave no doubt of which it is.
-func (r *reader) readStack(n *yaml.Node, d *decoder) *Stack {
+func (r *reader) readStack(n *yaml.Node, h header, d *decoder) *Stack {
 	before := len(*d.problems)
+	if !slices.Contains(stackAPIVersions, h.apiVersion) {
+		addVersionProblem(n, h, d)
+	}
 	o, spec, meta := readObject[StackSpec](r, n, "Environment", d)
 	s := &Stack{Object: o, Namespace: meta.Namespace, StackSpec: spec}
 	found := (*d.problems)[before:]
@@ -431,6 +456,11 @@ func (r *reader) readStack(n *yaml.Node, d *decoder) *Stack {
 		*d.problems = append((*d.problems)[:before], found.StoppingStack(s.Path())...)
 	}
 	return s
+}
+
+// addVersionProblem reports an apiVersion that CloudKnit does not have.
+func addVersionProblem(n *yaml.Node, h header, d *decoder) {
+	d.addProblem(n, cmp.Or(problem.DidYouMean(h.apiVersion, stackAPIVersions), "the newest is "+stackAPIVersions[0]), "apiVersion %s is not known; CloudKnit has %s", h.apiVersion, strings.Join(stackAPIVersions, ", "))
 }
 
 // isStackKind reports whether a kind of Fairlead's own is about stacks.

@@ -75,6 +75,11 @@ func (r *renderer) stopStack(path string, pos problem.Pos, subject, hint, format
 	r.problems = append(r.problems, problem.Problem{Pos: pos, Subject: subject, Hint: hint, Summary: fmt.Sprintf(format, args...), Stack: path})
 }
 
+// stopComponent reports a problem at the name of a component, which stops its stack.
+func (r *renderer) stopComponent(c *stack.Component, hint, format string, args ...any) {
+	r.stopStack(c.Stack.Path(), c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), hint, format, args...)
+}
+
 // warnOfDeleted warns of an approval of a stack that has no file.
 func warnOfDeleted(problems *problem.List, a *model.PlanApproval) {
 	problems.Warnf(a.Pos, a.Subject(), "remove it, unless the file of the stack was deleted", "no file describes the stack %s: the plan can only be that of its teardown", a.Stack)

@@ -81,10 +81,13 @@ func (r *renderer) checkTargets(c *stack.Component, targets []string) {
 		other := r.deployers[target]
 		switch {
 		case other == c:
-			r.problems.Addf(c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), "remove one of the Applications", "component %s deploys %s twice", c.Name, target)
+			r.stopComponent(c, "remove one of the Applications", "component %s deploys %s twice", c.Name, target)
 		case other != nil:
-			r.problems.Addf(c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), "name Applications of their own in module.source, or remove one of the components",
-				"component %s deploys %s, and so does the component %s of the stack %s", c.Name, target, other.Name, other.Stack.Path())
+			const hint = "name Applications of their own in module.source, or remove one of the components"
+			r.stopComponent(c, hint, "component %s deploys %s, and so does the component %s of the stack %s", c.Name, target, other.Name, other.Stack.Path())
+			if other.Stack != c.Stack {
+				r.stopComponent(other, hint, "component %s deploys %s, and so does the component %s of the stack %s", other.Name, target, c.Name, c.Stack.Path())
+			}
 		}
 		r.deployers[target] = c
 	}

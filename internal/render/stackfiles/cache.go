@@ -149,11 +149,10 @@ func (r *renderer) checkState(c *stack.Component, state string) {
 	case other == nil:
 		r.states[state] = c
 	case c.IsCopied() || other.IsCopied():
-		r.stopStack(c.Stack.Path(), c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), "give the backend of its root module another key",
-			"component %s: its state is that of the component %s of the stack %s: each would destroy what the other has made", c.Name, other.Name, other.Stack.Path())
-		if s := other.Stack; s != c.Stack {
-			r.stopStack(s.Path(), s.PositionAt(other.StackComponent.Name.Line), s.Subject(), "give the backend of its root module another key",
-				"component %s: its state is that of the component %s of the stack %s: each would destroy what the other has made", other.Name, c.Name, c.Stack.Path())
+		const hint = "give the backend of its root module another key"
+		r.stopComponent(c, hint, "component %s: its state is that of the component %s of the stack %s: each would destroy what the other has made", c.Name, other.Name, other.Stack.Path())
+		if other.Stack != c.Stack {
+			r.stopComponent(other, hint, "component %s: its state is that of the component %s of the stack %s: each would destroy what the other has made", other.Name, c.Name, c.Stack.Path())
 		}
 	}
 }

@@ -41,7 +41,7 @@ func followTexts(t *testing.T, texts map[string]string, history []tree.Tree, des
 	}
 	m, problems := model.Parse("dev", model.Layer{Kind: model.Env, Name: "dev", Files: files})
 	rendered, more := output.Render(m, nil, output.Options{})
-	if problems = append(problems, more...); problems.Stops() {
+	if problems = append(problems, more...); problems.StopsEnvironment() {
 		return tree.Tree{}, nil, problems.Sorted()
 	}
 	previous := stackfiles.Previous{
