@@ -130,14 +130,17 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 		return err
 	}
 	report := diffReport{Environments: []environmentDiff{}, title: d.worktreeTitle(ctx, from)}
-	var failed []string
+	var failed, stopped []string
 	err = d.input.forEachEnvironment(names, "compare", func(name string) error {
 		r, err := d.compareSides(ctx, name, sides)
 		if err != nil {
 			return err
 		}
-		if r.Problems != nil {
+		if r.Problems.StopsEnvironment() {
 			failed = append(failed, name)
+		}
+		for _, p := range r.Problems.StoppedStacks() {
+			stopped = append(stopped, p.Stack)
 		}
 		if r.Problems != nil || !r.IsEmpty() {
 			report.Environments = append(report.Environments, r)
@@ -152,6 +155,9 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 	}
 	if failed != nil {
 		return &problemsError{summary: text.Join(failed, " and ") + " cannot be compared: there are problems"}
+	}
+	if stopped != nil {
+		return &problemsError{summary: "all is compared but what problems stop: " + text.Join(slices.Compact(stopped), " and ")}
 	}
 	return d.differenceError(len(report.Environments) > 0)
 }
@@ -186,6 +192,8 @@ func (d *diffCommand) compareSides(ctx context.Context, env string, sides [2]sid
 	if both[0].Problems.Stops() || both[1].Problems.Stops() {
 		d.printProblems(env, sides, [2]problem.List{both[0].Problems, both[1].Problems})
 		result.Problems = slices.Concat(both[0].Problems, both[1].Problems).Sorted()
+	}
+	if result.Problems.StopsEnvironment() {
 		return result, nil
 	}
 	report := impact.Compare(both[0].Tree, both[1].Tree, impact.Options{Workload: model.WorkloadOf(modelsOf(both)...)})

@@ -302,11 +302,14 @@ func (d *diffCommand) comparedEnvironments(sides [2]side) ([]string, error) {
 }
 
 // renderSides returns an environment on both sides. It prints the problems of a side that has some that stop
-// it.
+// it, or a stack of it.
 func (d *diffCommand) renderSides(ctx context.Context, environment string, sides [2]side) (both [2]source.Rendered, err error) {
 	both, err = d.readSides(ctx, environment, sides)
-	if err == nil && (both[0].Problems.Stops() || both[1].Problems.Stops()) {
-		d.printProblems(environment, sides, [2]problem.List{both[0].Problems, both[1].Problems})
+	if err != nil || !both[0].Problems.Stops() && !both[1].Problems.Stops() {
+		return both, err
+	}
+	d.printProblems(environment, sides, [2]problem.List{both[0].Problems, both[1].Problems})
+	if both[0].Problems.StopsEnvironment() || both[1].Problems.StopsEnvironment() {
 		err = &problemsError{summary: environment + " cannot be planned: there are problems"}
 	}
 	return both, err

@@ -103,6 +103,9 @@ func (p *stackPlanCommand) run(ctx context.Context, stack, from, to string) erro
 			return err
 		}
 		for _, r := range both {
+			if r.Problems.StopsStack(stack) {
+				return &problemsError{summary: fmt.Sprintf("the stack %s of %s cannot be planned: there are problems", stack, name)}
+			}
 			all, err := stackfiles.Summarize(r.Tree)
 			if err != nil {
 				return err
