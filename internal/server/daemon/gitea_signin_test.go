@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
 // pageAddress is the address of the page in the settings. The port of the daemon is not known when they are written.
@@ -64,6 +66,17 @@ func (v *visitor) signIn(name string) string {
 	return "/" + path
 }
 
+// act looks at an action in dev, and confirms it; it returns the answer of the last request.
+func (v *visitor) act(lever, reason string) (code int, location, text string) {
+	v.Helper()
+	code, location, text = v.send("/api/v1/levers/"+lever+"?env=dev", nil)
+	var shown answer.Lever
+	if code != http.StatusOK || json.Unmarshal([]byte(text), &shown) != nil {
+		return code, location, text
+	}
+	return v.send("/levers/"+lever, url.Values{"env": {"dev"}, "reason": {reason}, "seen": {shown.Seen}})
+}
+
 // TestGiteaSignIn: people sign in at a real Gitea, and what they do is written with their own token: the forge
 // decides who may push, and a protected branch gets a pull request of theirs. Fairlead itself may only read.
 func TestGiteaSignIn(t *testing.T) {
@@ -95,7 +108,7 @@ func TestGiteaSignIn(t *testing.T) {
 			t.Errorf("of Alice is said %s, want %s", me, want)
 		}
 	}
-	code, location, text := v.send("/levers/hold", url.Values{"env": {"dev"}, "reason": {"a test"}, "seen": {"force"}})
+	code, location, text := v.act("hold", "a test")
 	if code != http.StatusSeeOther || !strings.Contains(location, "written=") {
 		t.Fatalf("Alice holds dev: %d %q %s", code, location, text)
 	}
@@ -106,13 +119,13 @@ func TestGiteaSignIn(t *testing.T) {
 
 	w := f.newVisitor()
 	w.signIn(bob)
-	code, _, text = w.send("/levers/release", url.Values{"env": {"dev"}, "seen": {"force"}})
+	code, _, text = w.act("release", "")
 	if code != http.StatusForbidden || !strings.Contains(text, "you may not write there") {
 		t.Errorf("Bob, who may not push, releases dev: %d %s", code, text)
 	}
 
 	s.ProtectWith(f.cp, "dev", 0, requiredJob)
-	code, location, text = v.send("/levers/release", url.Values{"env": {"dev"}, "reason": {"it is over"}, "seen": {"force"}})
+	code, location, text = v.act("release", "it is over")
 	if code != http.StatusSeeOther || !strings.Contains(location, "proposed=") {
 		t.Fatalf("Alice releases a protected branch: %d %q %s", code, location, text)
 	}
@@ -125,7 +138,7 @@ func TestGiteaSignIn(t *testing.T) {
 	}
 
 	s.RemoveApplication(app)
-	code, _, text = v.send("/levers/hold", url.Values{"env": {"dev"}, "reason": {"again"}, "seen": {"force"}})
+	code, _, text = v.act("hold", "again")
 	if code != http.StatusForbidden || !strings.Contains(text, "sign in again") {
 		t.Errorf("after the forge has revoked the token: %d %s", code, text)
 	}
