@@ -119,6 +119,9 @@ func (s *Server) Merge(repo string, number int) {
 		if err == nil && status >= 300 && !strings.Contains(string(said), "try again later") {
 			err = fmt.Errorf("merge pull request %d: %d: %s", number, status, said)
 		}
+		if err == nil && status >= 300 {
+			s.Mergeable(repo, number) // whoever asks has Gitea look again, where it has forgotten to
+		}
 		return status < 300, err
 	})
 	if err != nil {
