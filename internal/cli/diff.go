@@ -190,7 +190,7 @@ func (d *diffCommand) compareSides(ctx context.Context, env string, sides [2]sid
 	}
 	result := environmentDiff{Environment: env}
 	if both[0].Problems.Stops() || both[1].Problems.Stops() {
-		d.printProblems(env, sides, [2]problem.List{both[0].Problems, both[1].Problems})
+		d.printProblems(env, sides, both)
 		result.Problems = slices.Concat(both[0].Problems, both[1].Problems).Sorted()
 	}
 	if result.Problems.StopsEnvironment() {
@@ -214,7 +214,8 @@ func (d *diffCommand) unifiedText(from, to tree.Tree) string {
 }
 
 // printProblems prints the problems of each side.
-func (d *diffCommand) printProblems(env string, sides [2]side, problems [2]problem.List) {
+func (d *diffCommand) printProblems(env string, sides [2]side, both [2]source.Rendered) {
+	problems := [2]problem.List{both[0].Problems, both[1].Problems}
 	if slices.Equal(problems[0], problems[1]) {
 		fmt.Fprintf(d.app.stderr, "%s at %s and at %s:\n%s", env, d.label(sides[0]), d.label(sides[1]), display.FormatProblems(problems[0], d.app.stderr))
 		return

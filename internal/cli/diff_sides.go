@@ -308,7 +308,7 @@ func (d *diffCommand) renderSides(ctx context.Context, environment string, sides
 	if err != nil || !both[0].Problems.Stops() && !both[1].Problems.Stops() {
 		return both, err
 	}
-	d.printProblems(environment, sides, [2]problem.List{both[0].Problems, both[1].Problems})
+	d.printProblems(environment, sides, both)
 	if both[0].Problems.StopsEnvironment() || both[1].Problems.StopsEnvironment() {
 		err = &problemsError{summary: environment + " cannot be planned: there are problems"}
 	}

@@ -450,9 +450,8 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 	if group == Group || group == OwnGroup {
 		d.subject = h.kind + "/" + nameOf(n)
 	}
-	isStack := isStackGroup(group) || isMeantForStack(group, h.kind, n)
 	switch {
-	case r.layer.Kind == TeamStacks && !(isStack && h.kind == "Environment"):
+	case r.layer.Kind == TeamStacks && !(h.kind == "Environment" && isStackObject(group, h.kind, n)):
 		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
 	case group == Group && version != Version:
 		d.addProblem(n, "", "unknown apiVersion %s; the kinds of Kalypso have %s", h.apiVersion, APIVersion)
@@ -466,7 +465,7 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 		r.readKalypso(n, h.kind, d)
 	case group == OwnGroup:
 		r.readOwn(n, h, d)
-	case isStack:
+	case isStackObject(group, h.kind, n):
 		r.readStackKind(n, h, d)
 	case group == claudie.Group:
 		r.readClaudieKind(n, h, d)

@@ -31,6 +31,11 @@ func isStackGroup(group string) bool {
 	return slices.ContainsFunc(stackAPIVersions, func(v string) bool { return strings.HasPrefix(v, group+"/") })
 }
 
+// isStackObject reports whether an object is of one of CloudKnit's groups, or was meant to be.
+func isStackObject(group, kind string, n *yaml.Node) bool {
+	return isStackGroup(group) || isMeantForStack(group, kind, n)
+}
+
 // isMeantForStack reports whether an object of a group that is not CloudKnit's must have been meant to be: if
 // a mistyped group were somebody else's, the stack would have no file any more, and be destroyed.
 func isMeantForStack(group, kind string, n *yaml.Node) bool {

@@ -60,8 +60,16 @@ func newApprovalGate(spec model.GateSpec) (Gate, problem.List) {
 	return g, problems
 }
 
+// StageNeedsTrust reports whether a gate of a stage, or of its proof, counts only approvals that can be trusted.
+func StageNeedsTrust(s model.Stage) bool {
+	return slices.ContainsFunc(s.Gates, NeedsTrust) || slices.ContainsFunc(s.Proof, NeedsTrust)
+}
+
 // NeedsTrust reports whether a gate counts only approvals that can be trusted.
 func NeedsTrust(spec model.GateSpec) bool {
+	if spec.Kind != "approval" {
+		return false
+	}
 	g, _ := New(spec)
 	a, isApproval := g.(approvalGate)
 	return isApproval && a.trusted

@@ -27,7 +27,7 @@ type Plan struct {
 	Current string
 	// Held are the reasons why the environment is held.
 	Held []string
-	// Had are the commits that the environment had, as far back as its record is read.
+	// Had are the commits that a released environment had, as far back as its record is read.
 	Had []string
 	// Approvals are the people who approved To for the environment.
 	Approvals []gate.Approval
@@ -55,9 +55,11 @@ func (v snapshot) newPlan(r Result, c change, repo, head string) (Plan, error) {
 		if err != nil {
 			return p, err
 		}
-		p.Had, err = v.previousCommits()
-		if err != nil {
-			return p, err
+		if c.action == releaseAction {
+			p.Had, err = v.previousCommits()
+			if err != nil {
+				return p, err
+			}
 		}
 		for _, h := range v.branch.Progress.Holds {
 			p.Held = append(p.Held, h.Reason)

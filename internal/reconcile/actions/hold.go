@@ -121,7 +121,7 @@ func (d *Session) Approve(ctx context.Context, environment, revision, reason str
 		case v.history.IsNewer(present, commit):
 			c.summary += ", which has a newer one already, " + text.ShortCommit(present)
 		}
-		if d.options.Sign == nil && slices.ContainsFunc(slices.Concat(v.stage.Gates, v.stage.Proof), gate.NeedsTrust) {
+		if d.options.Sign == nil && gate.StageNeedsTrust(v.stage) {
 			c.notes = append(c.notes, fmt.Sprintf("It does not count: %s asks for approvals that can be trusted, and this commit is not signed", environment))
 		}
 		text, err := model.EncodeObject("Approval", name, approvalSpec{commit, reason})

@@ -141,6 +141,8 @@ func isKnownBack(chain status.Chain, stage status.Stage, i int) bool {
 func (s Source) newStop(e Environment, stage status.Stage, i int) Stop {
 	stop := Stop{Environment: e, Mark: s.findMark(i, stage)}
 	stop.State = markState(stop.Mark, e.CommitState)
+	has := s.Snapshot.Chain.IndexCommit(stage.Commit)
+	hasNewer := has >= 0 && s.Snapshot.Chain.Contains(has, i)
 	got, after := stage.FindTurn(s.Snapshot.Chain.Commits[i].ID)
 	if got != nil {
 		stop.Since = got.When
@@ -157,14 +159,14 @@ func (s Source) newStop(e Environment, stage status.Stage, i int) Stop {
 		stop.Newer = e.Commit
 	case MarkBack:
 		stop.Back = &Back{*s.describeCommit(after.Commit), after.When, after.Who, after.Reason}
-		if has := s.Snapshot.Chain.IndexCommit(stage.Commit); has >= 0 && s.Snapshot.Chain.Contains(has, i) {
+		if hasNewer {
 			stop.Newer = e.Commit
 		} else {
 			stop.Reason = e.Reason
 		}
 	case MarkNext, MarkWith, MarkLeftOut:
 		stop.Reason, stop.Newer = e.Reason, e.Next
-		if has := s.Snapshot.Chain.IndexCommit(stage.Commit); has >= 0 && s.Snapshot.Chain.Contains(has, i) {
+		if hasNewer {
 			stop.Newer, stop.Reason = e.Commit, e.proposedReason()
 		} else if stage.Next.State != promote.Promotes {
 			stop.Gates = findWaiting(stage.Next.Verdict)

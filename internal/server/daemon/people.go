@@ -70,6 +70,9 @@ func newPeople(o Options, store *status.Store, m *metrics.Metrics, logger *slog.
 	}
 	with.Rendering.PublishMissing = s.MissingValues == "publish"
 	operator := lever.Options{Actions: with, Policy: policy, Store: store, Metrics: m, Logger: logger, Wake: wake}
+	openAs := func(who session.Person, place string) (forge.Forge, error) {
+		return keys.OpenForgeAs(place, func(context.Context) (string, error) { return who.Token.Reveal(), nil })
+	}
 	operator.Pulls = func(ctx context.Context, who session.Person, place string) (forge.Forge, error) {
 		location := access.ReadLocation(s, place)
 		at, err := access.LocateForge(s, location)
@@ -80,14 +83,12 @@ func newPeople(o Options, store *status.Store, m *metrics.Metrics, logger *slog.
 			remote, err := mirrors.Fetch(ctx, location)
 			return forge.NewPlain(remote, who.Signature(), o.Now), err
 		case atForge != nil && giturl.HTTPServer(location) == atForge.Server:
-			return keys.OpenForgeAs(location, func(context.Context) (string, error) { return who.Token.Reveal(), nil })
+			return openAs(who, location)
 		}
 		return nil, problem.Refusef("merge or close it there", "people do not sign in at the forge of %s, so that nothing can be done there in their name", giturl.Redact(location))
 	}
 	if atForge != nil {
-		operator.Forge = func(who session.Person, place string) (forge.Forge, error) {
-			return keys.OpenForgeAs(place, func(context.Context) (string, error) { return who.Token.Reveal(), nil })
-		}
+		operator.Forge = openAs
 	}
 	p.Operator = lever.New(operator)
 	return p, nil

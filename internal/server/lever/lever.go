@@ -109,6 +109,11 @@ var (
 	ErrMalformed  = errors.New("the request cannot be read")
 )
 
+// refuseMoved returns the refusal of an action on what was not seen.
+func refuseMoved() error {
+	return &problem.Refusal{Reason: "it is not any more what you have seen, so nothing was done", Advice: "look again, and confirm what there is now", Kind: ErrMoved}
+}
+
 // errPreviewed ends an action that is only previewed.
 var errPreviewed = errors.New("only a preview")
 
@@ -319,7 +324,7 @@ func (o *Operator) write(ctx context.Context, who *session.Person, q Request, se
 		now = o.newLever(who, q)
 		o.describePlan(ctx, d, q, p, &now)
 		if now.Seen != seen {
-			return &problem.Refusal{Reason: "it is not any more what you have seen, so nothing was done", Advice: "look again, and confirm what there is now", Kind: ErrMoved}
+			return refuseMoved()
 		}
 		return nil
 	})

@@ -75,7 +75,7 @@ func (o *Operator) performPull(ctx context.Context, who *session.Person, q Reque
 	switch {
 	case seen != Unseen && now.Seen != seen:
 		now.Moved = true
-		return r, now, &problem.Refusal{Reason: "it is not any more what you have seen, so nothing was done", Advice: "look again, and confirm what there is now", Kind: ErrMoved}
+		return r, now, refuseMoved()
 	case now.Nothing != "":
 		return r, now, nil
 	}

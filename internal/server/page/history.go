@@ -61,7 +61,7 @@ func (v History) Pager() pager {
 
 // actionWords are what people call what was done.
 var actionWords = map[string]string{
-	history.PromoteAction: "promoted", "rollback": "rolled back", "hold": "held", "release": "released", "approve": "approved", "freeze": "froze",
+	history.PromoteAction: "promoted", history.RollbackAction: "rolled back", "hold": "held", "release": "released", "approve": "approved", "freeze": "froze",
 }
 
 // pastTenses are the past tenses of the verbs with which the titles of commits begin.

@@ -81,13 +81,9 @@ func (k *Keeper) exchangeForge(ctx context.Context, code string, pending pending
 	if err != nil {
 		return Person{}, err
 	}
-	token, err := flow.Exchange(k.withClient(ctx), code, oauth2.VerifierOption(pending.Verifier))
-	var refused *oauth2.RetrieveError
-	if errors.As(err, &refused) {
-		return Person{}, &refusal{"the forge refuses: " + cleanName(refused.ErrorCode+" "+refused.ErrorDescription)}
-	}
+	token, err := k.exchangeCode(ctx, flow, code, pending, "forge")
 	if err != nil {
-		return Person{}, fmt.Errorf("ask the forge for a token: %w", err)
+		return Person{}, err
 	}
 	who, err := k.readForgePerson(ctx, token.AccessToken)
 	who.Token, who.TokenEnds = config.NewSecret(token.AccessToken), token.Expiry

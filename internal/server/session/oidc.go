@@ -129,6 +129,19 @@ func (k *Keeper) Finish(w http.ResponseWriter, r *http.Request) (path string, wh
 	return pending.Return, who, err
 }
 
+// exchangeCode asks the issuer, or the forge, for the token that a code stands for.
+func (k *Keeper) exchangeCode(ctx context.Context, flow *oauth2.Config, code string, pending pendingSignIn, at string) (*oauth2.Token, error) {
+	token, err := flow.Exchange(k.withClient(ctx), code, oauth2.VerifierOption(pending.Verifier))
+	var refused *oauth2.RetrieveError
+	if errors.As(err, &refused) {
+		return nil, &refusal{"the " + at + " refuses: " + cleanName(refused.ErrorCode+" "+refused.ErrorDescription)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask the %s for a token: %w", at, err)
+	}
+	return token, nil
+}
+
 // exchange asks the issuer for the person that a code stands for.
 func (k *Keeper) exchange(ctx context.Context, code string, pending pendingSignIn) (Person, error) {
 	p, err := k.provider(ctx, k.options.OIDC.Issuer)
@@ -139,13 +152,9 @@ func (k *Keeper) exchange(ctx context.Context, code string, pending pendingSignI
 	if err != nil {
 		return Person{}, err
 	}
-	token, err := flow.Exchange(k.withClient(ctx), code, oauth2.VerifierOption(pending.Verifier))
-	var refused *oauth2.RetrieveError
-	if errors.As(err, &refused) {
-		return Person{}, &refusal{"the issuer refuses: " + cleanName(refused.ErrorCode+" "+refused.ErrorDescription)}
-	}
+	token, err := k.exchangeCode(ctx, flow, code, pending, "issuer")
 	if err != nil {
-		return Person{}, fmt.Errorf("ask the issuer for a token: %w", err)
+		return Person{}, err
 	}
 	raw, _ := token.Extra("id_token").(string)
 	id, err := p.Verifier(k.verifierConfig(k.options.OIDC.ClientID)).Verify(k.withClient(ctx), raw)
