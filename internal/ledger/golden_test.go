@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "rewrite the answers in testdata")
 
 // TestCases runs the cases in testdata with a ledger in memory: see testdata/README.md.
 func TestCases(t *testing.T) {
-	ledgercases.Run(t, "testdata", *update, func(_ *testing.T, now func() time.Time) ledgercases.Engine {
+	ledgercases.Run(t, "testdata", ledgercases.Options{Update: *update, Anew: true}, func(_ *testing.T, now func() time.Time) ledgercases.Engine {
 		return &memoryEngine{Ledger: ledger.New(1000), spans: map[ledger.Object]map[time.Time]ledger.Span{}}
 	})
 }

@@ -29,15 +29,16 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 func TestCases(t *testing.T) {
 	for _, c := range []struct {
 		name  string
+		anew  bool
 		after func(e *sqlEngine)
 	}{
-		{"written at the end", func(*sqlEngine) {}},
-		{"written after each report", func(e *sqlEngine) { e.flush() }},
-		{"ended after each report", func(e *sqlEngine) { e.restart() }},
+		{"written at the end", true, func(*sqlEngine) {}},
+		{"written after each report", false, func(e *sqlEngine) { e.flush() }},
+		{"ended after each report", false, func(e *sqlEngine) { e.restart() }},
 	} {
 		onBothEngines(t, c.name, func(t *testing.T, newStore func(*testing.T) testStore) {
 			engines := map[*testing.T]*sqlEngine{} // of the cases, which ask one question after the other
-			ledgercases.Run(t, cases, false, func(t *testing.T, now func() time.Time) ledgercases.Engine {
+			ledgercases.Run(t, cases, ledgercases.Options{Anew: c.anew}, func(t *testing.T, now func() time.Time) ledgercases.Engine {
 				e := engines[t]
 				if e == nil {
 					e = &sqlEngine{T: t, store: newStore(t), after: c.after}

@@ -28,7 +28,7 @@ func TestTwoRecorders(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			engines := map[*testing.T]*twoEngine{}
-			ledgercases.Run(t, cases, false, func(t *testing.T, now func() time.Time) ledgercases.Engine {
+			ledgercases.Run(t, cases, ledgercases.Options{}, func(t *testing.T, now func() time.Time) ledgercases.Engine {
 				e := engines[t]
 				if e == nil {
 					e = &twoEngine{sqlEngine: sqlEngine{T: t, store: newPostgresStore(t)}, after: c.after}

@@ -51,10 +51,18 @@ type Running struct {
 	Span    ledger.Span
 }
 
+// Options say how cases are run.
+type Options struct {
+	// Update has the answers written.
+	Update bool
+	// Anew has each question asked of a new engine, which nobody has asked before. Otherwise an engine
+	// goes on with what arrives after a question, as in production, and at a fraction of the cost.
+	Anew bool
+}
+
 // Run reads all cases in a folder and compares the answers of an engine with those that they have. A
-// question is asked of a new engine that has received what arrived until its time. If update is set,
-// the answers are written.
-func Run(t *testing.T, folder string, update bool, open func(t *testing.T, now func() time.Time) Engine) {
+// question is asked of an engine that has received what arrived until its time.
+func Run(t *testing.T, folder string, options Options, open func(t *testing.T, now func() time.Time) Engine) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
@@ -67,19 +75,25 @@ func Run(t *testing.T, folder string, update bool, open func(t *testing.T, now f
 			}
 			c := readCase(t, archive)
 			c.open = open
+			w := c.begin()
 			for i := range archive.Files {
 				f := &archive.Files[i]
 				at, question, ok := strings.Cut(f.Name, " ")
 				if !ok {
 					continue
 				}
-				got := c.answer(Clock(t, at), strings.Fields(question))
-				if diff := gocmp.Diff(string(f.Data), got); diff != "" && !update {
+				now := Clock(t, at)
+				if options.Anew || !w.canGoOn(now) {
+					w = c.begin()
+				}
+				w.receive(now)
+				got := w.answer(now, strings.Fields(question))
+				if diff := gocmp.Diff(string(f.Data), got); diff != "" && !options.Update {
 					t.Errorf("%s (-want +got):\n%s", f.Name, diff)
 				}
 				f.Data = []byte(got)
 			}
-			if update {
+			if options.Update {
 				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -139,41 +153,52 @@ func readCase(t *testing.T, archive *txtar.Archive) testCase {
 	return c
 }
 
-// world is what a case has come to at a time.
+// world is what a case has come to at a time. Its outputs are those that are still to come.
 type world struct {
 	testCase
 	Engine
+	now     time.Time
+	asked   time.Time // all that arrives until then has arrived
+	next    int       // the arrival after the last one of these in the file
+	seen    []output
+	adopted map[string]time.Time
 	refused []string
 	writes  []time.Time
 }
 
-// replay has an engine receive what arrived until a time.
-func (c testCase) replay(until time.Time) *world {
-	var now time.Time
-	w := &world{testCase: c, Engine: c.open(c.T, func() time.Time { return now })}
-	outputs := c.outputs
-	adopted := map[string]time.Time{}
-	addOutputs := func(until time.Time) {
-		for len(outputs) > 0 && !outputs[0].seen.After(until) {
-			now = outputs[0].seen
-			w.AddOutput(outputs[0].Output)
-			outputs = outputs[1:]
-		}
-		w.noteAbandoned(c.outputs[:len(c.outputs)-len(outputs)])
-	}
-	for _, a := range c.arrivals {
-		if a.contact.Received.After(until) {
+// begin returns a world to which nothing has come.
+func (c testCase) begin() *world {
+	w := &world{testCase: c, adopted: map[string]time.Time{}}
+	w.Engine = c.open(c.T, func() time.Time { return w.now })
+	return w
+}
+
+// arrivesUntil reports whether an arrival comes between the last question and a time.
+func (w *world) arrivesUntil(until time.Time, a arrival) bool {
+	return a.contact.Received.After(w.asked) && !a.contact.Received.After(until)
+}
+
+// canGoOn reports whether all that arrives until a time comes after what has arrived, in the order of the file.
+func (w *world) canGoOn(until time.Time) bool {
+	return !until.Before(w.asked) && !slices.ContainsFunc(w.arrivals[:w.next], func(a arrival) bool { return w.arrivesUntil(until, a) })
+}
+
+// receive has the engine receive what arrives until a time.
+func (w *world) receive(until time.Time) {
+	for i, a := range w.arrivals {
+		if !w.arrivesUntil(until, a) {
 			continue
 		}
-		addOutputs(a.contact.Received)
-		now = a.contact.Received
+		w.next = i + 1
+		w.addOutputs(a.contact.Received)
+		w.now = a.contact.Received
 		if a.lost {
 			w.LoseStore()
 			continue
 		}
 		if a.adopted {
-			adopted[a.contact.Name] = now
-			w.SetAdopted(adopted)
+			w.adopted[a.contact.Name] = w.now
+			w.SetAdopted(w.adopted)
 			continue
 		}
 		receipt := w.Receive(a.contact, a.reports)
@@ -184,22 +209,32 @@ func (c testCase) replay(until time.Time) *world {
 			w.writes = append(w.writes, a.contact.Received)
 		}
 	}
-	addOutputs(until)
-	now = until
-	return w
+	w.addOutputs(until)
+	w.now, w.asked = until, until
+}
+
+// addOutputs has the engine know the outputs that are seen until a time.
+func (w *world) addOutputs(until time.Time) {
+	for len(w.outputs) > 0 && !w.outputs[0].seen.After(until) {
+		w.now = w.outputs[0].seen
+		w.AddOutput(w.outputs[0].Output)
+		w.seen = append(w.seen, w.outputs[0])
+		w.outputs = w.outputs[1:]
+	}
+	w.noteAbandoned()
 }
 
 // noteAbandoned has the engine know the outputs that were seen, as they are since the branch was rewritten.
-func (w *world) noteAbandoned(seen []output) {
-	if len(seen) == 0 || seen[len(seen)-1].line == 0 {
+func (w *world) noteAbandoned() {
+	if len(w.seen) == 0 || w.seen[len(w.seen)-1].line == 0 {
 		return
 	}
-	newest := seen[len(seen)-1].line
+	newest := w.seen[len(w.seen)-1].line
 	*w.Outputs() = ledger.Outputs{}
-	for _, o := range seen {
+	for _, o := range w.seen {
 		o.Abandoned = map[string]bool{}
 		for clusterType, folder := range o.Folders {
-			o.Abandoned[clusterType] = o.line != newest && !slices.ContainsFunc(seen, func(since output) bool {
+			o.Abandoned[clusterType] = o.line != newest && !slices.ContainsFunc(w.seen, func(since output) bool {
 				return since.line == newest && since.Folders[clusterType] == folder
 			})
 		}
@@ -213,8 +248,7 @@ func stamp(t time.Time) string {
 }
 
 // answer answers a question that is asked at a time.
-func (c testCase) answer(now time.Time, question []string) string {
-	w := c.replay(now)
+func (w *world) answer(now time.Time, question []string) string {
 	var lines []string
 	switch question[0] {
 	case "standing":
@@ -234,7 +268,7 @@ func (c testCase) answer(now time.Time, question []string) string {
 	case "writes": // since a time
 		n := 0
 		for _, at := range w.writes {
-			if at.After(Clock(c.T, question[2])) {
+			if at.After(Clock(w.T, question[2])) {
 				n++
 			}
 		}
@@ -244,7 +278,7 @@ func (c testCase) answer(now time.Time, question []string) string {
 			lines = append(lines, o.Revision)
 		}
 	default:
-		c.Fatalf("nothing answers %q", question)
+		w.Fatalf("nothing answers %q", question)
 	}
 	if len(lines) == 0 {
 		return ""
