@@ -2,7 +2,6 @@ package clusterfiles
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -16,11 +15,10 @@ import (
 // a Cluster that is there decides, and not the one of the commit that removes it. It would go on, and
 // nothing would say that it exists.
 func checkProtected(m *model.Model, current *provision.State, previous tree.Tree) problem.List {
-	i := slices.IndexFunc(m.Clusters.Manifests, func(o *model.InputManifest) bool { return o.Path() == current.Path() })
-	if i < 0 || current.Executor != clusters.CAPI {
+	manifest := findWritten(m, current)
+	if manifest == nil || current.Executor != clusters.CAPI {
 		return nil
 	}
-	manifest := m.Clusters.Manifests[i]
 	if manifest.Annotations[model.DecommissionAnnotation] != "true" {
 		return nil // that they are removed is reported
 	}
@@ -28,7 +26,7 @@ func checkProtected(m *model.Model, current *provision.State, previous tree.Tree
 	for _, c := range current.Spec.Kubernetes.Clusters {
 		file, there := previous.Lookup(path.Join(clustersFolder, clusterFile(c.Name)))
 		cluster, _, _ := strings.Cut(string(file.Data), "\n---\n")
-		if !there || manifest.Spec.FindCluster(c.Name) != nil || !strings.Contains(cluster, pruneAnnotation+": disabled") {
+		if !there || manifest.Spec.FindCluster(c.Name) != nil || !strings.Contains(cluster, pruneAnnotation+": "+pruneDisabled) {
 			continue
 		}
 		problems.Addf(manifest.PositionOf("kubernetes", "clusters"), manifest.Subject(), "two commits: bring it back with the annotation, and remove it when that commit is on the management cluster",

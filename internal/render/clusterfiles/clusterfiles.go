@@ -120,6 +120,7 @@ const (
 	fluxGroup       = "kustomize.toolkit.fluxcd.io"
 	forceAnnotation = fluxGroup + "/force"
 	pruneAnnotation = fluxGroup + "/prune"
+	pruneDisabled   = "disabled"
 )
 
 // checkManifest reports what a manifest asks for and cannot be rendered.
@@ -300,7 +301,7 @@ func usesTemplates(spec *claudie.Spec, name string) bool {
 func newInputManifest(m *clusters.Manifest) claudieObject {
 	annotations := withoutOwn(m.Annotations)
 	if !m.Decommissioned {
-		annotations[pruneAnnotation] = "disabled"
+		annotations[pruneAnnotation] = pruneDisabled
 	}
 	return claudieObject{
 		APIVersion: claudie.APIVersion, Kind: claudie.InputManifestKind,

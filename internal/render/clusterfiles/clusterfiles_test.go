@@ -65,8 +65,11 @@ func checkObjects(t *testing.T, files tree.Tree) {
 // applied is what the tests read of an object.
 type applied struct {
 	Kind     string
-	Metadata struct{ Name string }
-	Spec     struct {
+	Metadata struct {
+		Name        string
+		Annotations map[string]string
+	}
+	Spec struct {
 		Path      string
 		DependsOn []struct{ Name string } `yaml:"dependsOn"`
 	}

@@ -78,6 +78,7 @@ func CheckPrevious(m *model.Model, previous tree.Tree, restore RestoreLock) prob
 		current = append(current, state)
 		problems = append(problems, checkProtected(m, &state, files)...)
 		problems = append(problems, checkReattached(m, &state, files)...)
+		problems = append(problems, checkRelocated(m, &state, files)...)
 	}
 	return append(problems, provision.CheckModel(current, m)...)
 }

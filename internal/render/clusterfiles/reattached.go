@@ -3,7 +3,6 @@ package clusterfiles
 import (
 	"cmp"
 	"path"
-	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -18,11 +17,10 @@ import (
 // as they have a clusterID now, or have none any more: Flux removes what the Kustomization that goes has
 // applied, while the other one applies it.
 func checkReattached(m *model.Model, current *provision.State, previous tree.Tree) problem.List {
-	i := slices.IndexFunc(m.Clusters.Manifests, func(o *model.InputManifest) bool { return o.Path() == current.Path() })
-	if i < 0 || current.Executor != clusters.Claudie {
+	manifest := findWritten(m, current)
+	if manifest == nil || current.Executor != clusters.Claudie {
 		return nil
 	}
-	manifest := m.Clusters.Manifests[i]
 	attached := map[string]string{} // the namespaces of Kustomizations with a kubeconfig
 	for k := range readKustomizations(previous) {
 		if k.Spec.KubeConfig != nil {

@@ -132,6 +132,8 @@ func (t *tofuRenderer) addPart(c *clustermodule.Cluster, p *clustermodule.Part) 
 	terraform.Metadata.Annotations[tfobject.InputsAnnotation] = inputs
 	plan := tfobject.Plan{Component: p.Name, Auto: t.modules.Spec.AutoApprove, Versioned: fixed, ID: tfobject.PlanID(t.branch.Branch, commit), Inputs: inputs}
 	plan.SetApproval(terraform, t.approvals[p.Name], &t.problems)
+	terraform.Metadata.Annotations[pruneAnnotation] = pruneDisabled // it is not an input of the plan
+	meta.Annotations = keepUnpruned()
 	objects := path.Join(t.folder, objectsFolder, p.Name)
 	t.addObject(path.Join(objects, "gitrepository.yaml"), tfobject.NewSource(meta, t.branch, commit))
 	t.addObject(path.Join(objects, "terraform.yaml"), terraform)
@@ -142,13 +144,19 @@ func (t *tofuRenderer) addPart(c *clustermodule.Cluster, p *clustermodule.Part) 
 		after = append(after, t.kustomizations[before])
 	}
 	k := t.newKustomization(stepName(t.manifest, p.Name), objects, after...)
+	k.Metadata.Annotations = keepUnpruned()
 	k.Spec.Timeout, k.Spec.Prune, k.Spec.HealthChecks = createTimeout, true, []kubeobject.HealthExpr{tfobject.Health(commit)}
 	t.kustomizations[p] = k
 	t.flux = append(t.flux, k)
 }
 
+// keepUnpruned returns the annotations of an object that Flux leaves on the management cluster when it is
+// not rendered any more: its Kustomization may be made again in another namespace, or be deleted by hand.
+// That of a part which is destroyed on purpose has none of them.
+func keepUnpruned() map[string]string { return map[string]string{pruneAnnotation: pruneDisabled} }
+
 // newTofuSpec returns the spec of the Terraform object of a part. A part that is not written any more is
-// destroyed before its object goes: see [leavingPart]. Should the object go all the same, what it made is
+// destroyed before its object goes: see [leavingPart]. Should somebody delete the object, what it made is
 // destroyed with it.
 func (t *tofuRenderer) newTofuSpec(c *clustermodule.Cluster, p *clustermodule.Part, module string) tfobject.Spec {
 	spec := tfobject.Spec{

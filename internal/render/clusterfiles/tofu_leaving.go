@@ -165,7 +165,9 @@ func (t *tofuRenderer) addLeaving(p *leavingPart) {
 	}
 	plan.SetApproval(&o, t.approvals[p.name], &t.problems)
 	objects := path.Join(t.folder, objectsFolder, p.name)
-	t.addObject(path.Join(objects, "gitrepository.yaml"), p.source)
+	source := *p.source
+	source.Metadata.Annotations = nil
+	t.addObject(path.Join(objects, "gitrepository.yaml"), &source)
 	t.addObject(path.Join(objects, "terraform.yaml"), &o)
 	t.addKustomization(objects, []string{"gitrepository.yaml", "terraform.yaml"})
 	k := t.newKustomization(p.kustomization, objects)
