@@ -131,7 +131,7 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 			e.app.stderr.Paint(display.Yellow, "warning: "), name, text.Count(problems, "problem"))
 	}
 	o := explain.Options{Rendering: e.input.options.Rendering}
-	if len(r.Model.Clusters.Manifests) > 0 {
+	if !r.Model.Clusters.IsEmpty() {
 		o.Clusters, err = e.findClusters(ctx, name, written)
 		if err != nil {
 			return err

@@ -9,23 +9,23 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
 
 // resolveClusterPath resolves the path of a file or folder of a manifest of clusters.
 func resolveClusterPath(m *model.Model, query string) (subject, error) {
 	manifests, _ := clusters.Resolve(m) // its problems are those of rendering
-	folderOf := func(o *clusters.Manifest) string { return path.Join(clusterfiles.Folder, o.Executor, o.Project()) }
-	i := slices.IndexFunc(manifests, func(o *clusters.Manifest) bool { return strings.HasPrefix(query+"/", folderOf(o)+"/") })
+	i := slices.IndexFunc(manifests, func(o *clusters.Manifest) bool { return strings.HasPrefix(query+"/", clusterfiles.FolderOf(o)+"/") })
 	if i < 0 {
-		folders := list.Convert(manifests, folderOf)
+		folders := list.Convert(manifests, clusterfiles.FolderOf)
 		hint := problem.DidYouMean(query, folders)
 		if hint == "" {
 			hint = "the folders of manifests are " + strings.Join(folders, ", ")
 		}
 		return subject{}, queryErrorf(hint, "%s is not of a manifest of clusters that environment %s has", query, m.Environment)
 	}
-	below := strings.TrimPrefix(strings.TrimPrefix(query, folderOf(manifests[i])), "/")
+	below := strings.TrimPrefix(strings.TrimPrefix(query, clusterfiles.FolderOf(manifests[i])), "/")
 	return subject{query, func(q *explainer, a *Answer) { a.File = q.explainClusterFile(query, below, manifests[i]) }}, nil
 }
 
@@ -34,7 +34,11 @@ func (q *explainer) explainClusterFile(query, below string, m *clusters.Manifest
 	f := &File{Path: query}
 	files, problems := clusterfiles.Render(q.model)
 	first, stops := problems.FirstStopping()
-	f.Exists = hasPath(files, query)
+	rendered := query
+	if below == provision.PlanFile { // it is made with the lock, when the previous output is known
+		rendered = path.Join(path.Dir(query), provision.LockFile)
+	}
+	f.Exists = hasPath(files, rendered)
 	switch {
 	case stops:
 		f.WhyNot = "a problem stops the clusters: " + first.Summary
@@ -57,7 +61,7 @@ func (q *explainer) explainClusterFile(query, below string, m *clusters.Manifest
 	}
 	f.Reads = append(f.Reads, Read{objectOf(m), []string{"metadata", "spec"}})
 	for _, b := range q.model.Clusters.Bindings {
-		if folder != "" && (strings.HasSuffix(folder, ".yaml")) && b.Spec.InputManifest.Name == m.Name && (b.Spec.InputManifest.Namespace == "" || b.Spec.InputManifest.Namespace == m.Namespace) {
+		if folder != "" && (strings.HasSuffix(folder, ".yaml")) && m.IsNamedBy(b.Spec.InputManifest) {
 			f.Reads = append(f.Reads, Read{objectOf(b), []string{"spec.clusters"}})
 		}
 	}

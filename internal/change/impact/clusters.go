@@ -16,21 +16,14 @@ import (
 
 // ClusterChange is what a change does with the clusters of one manifest.
 type ClusterChange struct {
-	Manifest string           `json:"manifest"` // "namespace/name"
-	Steps    []provision.Step `json:"steps"`
-	Clouds   []CloudChange    `json:"clouds"`
+	Manifest string                  `json:"manifest"` // "namespace/name"
+	Steps    []provision.Step        `json:"steps"`
+	Clouds   []provision.CloudChange `json:"clouds"`
 	// Rollout is which part of several changes this one is, and what the next one waits for, in
 	// sentences; "" if it is all.
 	Rollout string `json:"rollout,omitempty"`
 	// Unknown is why the steps are not known; "" if they are.
 	Unknown string `json:"unknown,omitempty"`
-}
-
-// CloudChange is how many nodes there are in a cloud, before and after a change.
-type CloudChange struct {
-	Cloud  string               `json:"cloud"`
-	Before provision.CloudCount `json:"before"`
-	After  provision.CloudCount `json:"after"`
 }
 
 // CompareClusters returns what a change from one output to another does with clusters, in the order of the
@@ -50,24 +43,45 @@ func CompareClusters(old, new tree.Tree) []ClusterChange {
 // newClusterChange returns what a change does with the clusters whose lock is in a folder; false if it
 // does nothing with them.
 func newClusterChange(folder string, old, new tree.Tree) (ClusterChange, bool) {
-	current, desired := provision.State{}, provision.State{}
-	for _, side := range []struct {
-		files tree.Tree
-		state *provision.State
-	}{{old, &current}, {new, &desired}} {
-		lock, there := side.files.Lookup(provision.LockFile)
-		if !there {
-			continue
-		}
-		state, err := provision.ParseLock(lock.Data)
-		if err != nil {
-			return ClusterChange{Manifest: folder, Unknown: err.Error()}, true
-		}
-		*side.state = state
+	desired, err := parseLock(new)
+	if err != nil {
+		return ClusterChange{Manifest: folder, Unknown: err.Error()}, true
 	}
+	current, err := parseLock(old)
 	c := compareStates(&current, &desired)
+	if err != nil {
+		c = findPlanned(ClusterChange{Manifest: folder, Unknown: err.Error()}, old, new)
+	}
 	c.Rollout = describeRollout(&current, &desired)
 	return c, len(c.Steps) > 0 || c.Unknown != ""
+}
+
+// parseLock returns the state in the lock of a manifest; the zero State if there is none.
+func parseLock(files tree.Tree) (provision.State, error) {
+	lock, there := files.Lookup(provision.LockFile)
+	if !there {
+		return provision.State{}, nil
+	}
+	return provision.ParseLock(lock.Data)
+}
+
+// findPlanned returns a change from a lock that somebody edited: what the plan of it says, which Fairlead
+// made from the last lock that nobody had edited; as it is given if there is no such plan.
+func findPlanned(c ClusterChange, old, new tree.Tree) ClusterChange {
+	was, _ := old.Lookup(provision.PlanFile)
+	is, _ := new.Lookup(provision.PlanFile)
+	lock, _ := new.Lookup(provision.LockFile)
+	if !provision.IsPlanOf(is.Data, lock.Data) {
+		return c
+	}
+	t, err := provision.ParsePlan(is.Data)
+	switch {
+	case err != nil:
+		return c
+	case is.ID == was.ID: // it is of an earlier change
+		return ClusterChange{Manifest: t.Manifest}
+	}
+	return ClusterChange{Manifest: t.Manifest, Steps: t.Steps, Clouds: t.Clouds}
 }
 
 // CompareStates returns what a change from some manifests to others does with clusters: of those that
@@ -98,35 +112,14 @@ func CompareStates(old, new []provision.State) []ClusterChange {
 	return all
 }
 
-// compareStates returns what a change of one manifest does with its clusters.
+// compareStates returns what a change of one manifest does with its clusters: the plan that is in the
+// output beside the lock of desired, if that was made after current.
 func compareStates(current, desired *provision.State) ClusterChange {
-	c := ClusterChange{Manifest: cmp.Or(desired.Path(), current.Path())}
-	plan, err := provision.NewPlan(current, desired)
+	t, err := provision.NewTransition(current, desired)
 	if err != nil {
-		c.Unknown = err.Error()
-		return c
+		return ClusterChange{Manifest: t.Manifest, Unknown: err.Error()}
 	}
-	c.Steps, c.Clouds = plan.Steps, compareClouds(provision.CountClouds(current), provision.CountClouds(desired))
-	return c
-}
-
-// compareClouds pairs counts of nodes by cloud. Both are sorted.
-func compareClouds(before, after []provision.CloudCount) []CloudChange {
-	var all []CloudChange
-	for len(before)+len(after) > 0 {
-		switch {
-		case len(after) == 0, len(before) > 0 && before[0].Cloud < after[0].Cloud:
-			all = append(all, CloudChange{before[0].Cloud, before[0], provision.CloudCount{Cloud: before[0].Cloud}})
-			before = before[1:]
-		case len(before) == 0 || after[0].Cloud < before[0].Cloud:
-			all = append(all, CloudChange{after[0].Cloud, provision.CloudCount{Cloud: after[0].Cloud}, after[0]})
-			after = after[1:]
-		default:
-			all = append(all, CloudChange{after[0].Cloud, before[0], after[0]})
-			before, after = before[1:], after[1:]
-		}
-	}
-	return all
+	return ClusterChange{Manifest: t.Manifest, Steps: t.Steps, Clouds: t.Clouds}
 }
 
 // describeRollout returns which part of several changes a change of a manifest is.

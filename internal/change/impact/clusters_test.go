@@ -35,7 +35,7 @@ func TestClustersMarkdownFits(t *testing.T) {
 // TestClustersMarkdownIsQuoted: texts of people end neither a cell of the table nor a label of the graph.
 func TestClustersMarkdownIsQuoted(t *testing.T) {
 	hostile := "a|b`c\"]; <b>@all</b>\nd"
-	c := ClusterChange{Manifest: hostile, Clouds: []CloudChange{{Cloud: hostile}}, Steps: []provision.Step{
+	c := ClusterChange{Manifest: hostile, Clouds: []provision.CloudChange{{Cloud: hostile}}, Steps: []provision.Step{
 		{ID: hostile, Cluster: hostile, Kind: provision.AddNodes, Subject: provision.Subject{PoolRole: hostile, Pool: hostile}, Reason: []provision.Change{{Field: hostile, Old: hostile, New: hostile}}},
 	}}
 	text := c.Markdown(maxRows)

@@ -102,7 +102,7 @@ func (g *registry) addManifest(m *model.InputManifest) {
 			switch {
 			case !twice:
 				g.machines[address] = owner{g.environment, m, pos}
-			case first.manifest != m && g.reports(first): // within one manifest it was reported
+			case first.manifest.Written() != m.Written() && g.reports(first): // within one manifest it was reported
 				g.problems.Addf(pos, m.Subject(), "a machine is in one cluster: remove one of them", "pool %s: the machine %s is in %s too, at %s", p.Name, address, g.describe(first), first.pos)
 			}
 		}

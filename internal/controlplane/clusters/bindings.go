@@ -18,8 +18,13 @@ var variableName = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 func (r *resolver) bindClusters(all []*Manifest) {
 	var manifests []string
 	for _, m := range all {
+		manifests = append(manifests, m.Written().Path())
+	}
+	for _, m := range r.model.Clusters.Split { // also one that has no cluster
 		manifests = append(manifests, m.Path())
 	}
+	slices.Sort(manifests)
+	manifests = slices.Compact(manifests)
 	for _, b := range r.model.Clusters.Bindings {
 		c := checker{resolver: r, object: &b.Composed}
 		ref, path := b.Spec.InputManifest, fieldPath{"inputManifest"}
@@ -27,7 +32,10 @@ func (r *resolver) bindClusters(all []*Manifest) {
 			c.addf(path, "as inputManifest: {name: fleet}", "inputManifest.name is required")
 			continue
 		}
-		found := findManifests(all, ref.Name, ref.Namespace)
+		found := slices.DeleteFunc(slices.Clone(manifests), func(path string) bool {
+			namespace, name, _ := strings.Cut(path, "/")
+			return name != ref.Name || ref.Namespace != "" && ref.Namespace != namespace
+		})
 		switch {
 		case len(found) == 0 && b.Pos == b.InBase: // it is for other environments
 			continue
@@ -38,19 +46,28 @@ func (r *resolver) bindClusters(all []*Manifest) {
 			c.addf(path, "write inputManifest.namespace", "two manifests are named %s", ref.Name)
 			continue
 		}
-		c.bindManifest(found[0], b)
+		c.bindManifest(found[0], unitsOf(all, found[0]), b)
 	}
 }
 
-// findManifests returns the manifests of a name; namespace is "" for any.
-func findManifests(all []*Manifest, name, namespace string) []*Manifest {
-	var found []*Manifest
+// boundUnit is a cluster that a binding may name, with the manifest that it is rendered in.
+type boundUnit struct {
+	*Unit
+	manifest *Manifest
+}
+
+// unitsOf returns the clusters of the manifest that is written at a path.
+func unitsOf(all []*Manifest, path string) []boundUnit {
+	var units []boundUnit
 	for _, m := range all {
-		if m.Name == name && (namespace == "" || m.Namespace == namespace) {
-			found = append(found, m)
+		if m.Written().Path() != path {
+			continue
+		}
+		for _, u := range m.Units {
+			units = append(units, boundUnit{u, m})
 		}
 	}
-	return found
+	return units
 }
 
 // isClusterID reports whether Claudie may call a cluster so.
@@ -59,12 +76,18 @@ func isClusterID(id, cluster string) bool {
 	return found && clusterHash.MatchString(hash)
 }
 
+// findIDCommand returns the command that shows what Claudie calls a cluster.
+func findIDCommand(cluster string) string {
+	return "kubectl get secrets --namespace claudie --selector claudie.io/cluster=" + cluster
+}
+
 // clusterHash is what Claudie adds to the name of a cluster.
 var clusterHash = regexp.MustCompile(`^[a-z0-9]{7}$`)
 
-func (c *checker) bindManifest(m *Manifest, b *model.ClusterBinding) {
+// bindManifest binds the clusters of the manifest that is written at a path.
+func (c *checker) bindManifest(manifest string, units []boundUnit, b *model.ClusterBinding) {
 	var clusters, types []string
-	for _, u := range m.Units {
+	for _, u := range units {
 		clusters = append(clusters, u.Name)
 	}
 	for _, t := range c.model.ClusterTypes {
@@ -73,25 +96,27 @@ func (c *checker) bindManifest(m *Manifest, b *model.ClusterBinding) {
 	for i := range b.Spec.Clusters {
 		bound, path := &b.Spec.Clusters[i], fieldPath{"clusters", i}
 		what := "cluster " + bound.Name
-		if bound.Name == "" || !c.checkKnown(m.Subject(), path, bound.Name, "cluster", newNames(clusters)) {
+		if bound.Name == "" || !c.checkKnown("InputManifest/"+manifest[strings.Index(manifest, "/")+1:], path, bound.Name, "cluster", newNames(clusters)) {
 			continue
 		}
+		unit := units[slices.Index(clusters, bound.Name)]
 		if c.requireText(what, path.child("clusterType"), bound.ClusterType) {
 			c.checkKnown(what, path.child("clusterType"), bound.ClusterType, "ClusterType", newNames(types))
 		}
 		switch id := bound.ClusterID; {
+		case id == "" && !unit.manifest.IsAttachable(*bound):
+			c.warnf(path, "write its clusterID when Claudie has made it: "+findIDCommand(bound.Name), "%s: its cluster type is not applied yet, as its clusterID is not known", what)
 		case id == "":
-		case m.Executor != Claudie:
-			c.addf(path.child("clusterID"), "remove it", "%s: the executor %s has no clusterID, which is Claudie's", what, m.Executor)
+		case unit.manifest.Executor != Claudie:
+			c.addf(path.child("clusterID"), "remove it", "%s: the executor %s has no clusterID, which is Claudie's", what, unit.manifest.Executor)
 		case !isClusterID(id, bound.Name):
-			c.addf(path.child("clusterID"), "kubectl get secrets --namespace claudie --selector claudie.io/cluster="+bound.Name+" shows it", "%s: clusterID cannot be %q: it is the name, a hyphen, and seven letters and digits", what, id)
+			c.addf(path.child("clusterID"), findIDCommand(bound.Name)+" shows it", "%s: clusterID cannot be %q: it is the name, a hyphen, and seven letters and digits", what, id)
 		}
 		for _, key := range slices.Sorted(maps.Keys(bound.Values)) {
 			if !variableName.MatchString(key) {
 				c.addf(path.child("values", key), "letters, digits and '_', as REGION", "%s: Flux does not substitute a variable %q", what, key)
 			}
 		}
-		unit := m.FindUnit(bound.Name)
 		if unit.Binding != nil {
 			c.addf(path, "remove one of them", "%s is bound twice, to %s and to %s", what, unit.Binding.ClusterType, bound.ClusterType)
 			continue

@@ -43,11 +43,19 @@ const maxListed = 12
 const nameHint = "lower case letters, digits and hyphens, with a letter or digit at both ends"
 
 func (c *checker) addf(path fieldPath, hint, format string, args ...any) {
-	c.problems.Addf(c.object.PositionOf(path...), c.object.Subject(), hint, format, args...)
+	c.problems.Addf(c.object.PositionOf(path...), c.subject(), hint, format, args...)
 }
 
 func (c *checker) warnf(path fieldPath, hint, format string, args ...any) {
-	c.problems.Warnf(c.object.PositionOf(path...), c.object.Subject(), hint, format, args...)
+	c.problems.Warnf(c.object.PositionOf(path...), c.subject(), hint, format, args...)
+}
+
+// subject returns the object that people write.
+func (c *checker) subject() string {
+	if c.manifest != nil && c.object == &c.manifest.Composed {
+		return c.manifest.Subject()
+	}
+	return c.object.Subject()
 }
 
 // isWritten reports whether a field of the spec is written.

@@ -56,7 +56,7 @@ type Unit struct {
 // Resolve returns the manifests of a model, sorted by namespace and name. If a problem stops the
 // environment, they serve only to find more problems.
 func Resolve(m *model.Model) ([]*Manifest, problem.List) {
-	if len(m.Clusters.Manifests)+len(m.Clusters.Bindings) == 0 {
+	if m.Clusters.IsEmpty() && len(m.Clusters.Bindings) == 0 {
 		return nil, nil
 	}
 	r := resolver{model: m, secrets: map[string]*model.Credential{}}
@@ -66,6 +66,12 @@ func Resolve(m *model.Model) ([]*Manifest, problem.List) {
 	var all []*Manifest
 	for _, written := range m.Clusters.Manifests {
 		all = append(all, r.resolveManifest(written))
+	}
+	for _, whole := range m.Clusters.Split {
+		r.resolveManifest(whole)
+		if len(whole.Spec.Kubernetes.Clusters) == 0 {
+			r.problems.Warnf(whole.Pos, whole.Subject(), "", "%s renders a manifest for each cluster, and there is none", model.SplitAnnotation)
+		}
 	}
 	r.checkTemplates(all)
 	r.checkAcross(all)
@@ -82,13 +88,19 @@ type resolver struct {
 
 func (r *resolver) resolveManifest(written *model.InputManifest) *Manifest {
 	m := &Manifest{InputManifest: written, Executor: cmp.Or(written.Annotations[model.ExecutorAnnotation], Claudie)}
+	m.Decommissioned = written.Annotations[model.DecommissionAnnotation] == "true"
 	c := checker{resolver: r, object: &written.Composed, manifest: m, spec: &written.Spec, index: newIndex(&written.Spec)}
-	c.checkAnnotations()
-	c.checkProviders()
-	c.checkPools()
-	c.checkRoles()
-	c.checkClusters()
-	c.checkLoadBalancers()
+	if written.Annotations[model.SplitAnnotation] != "true" || written.Whole != nil {
+		c.checkProject()
+	}
+	if written.Whole == nil { // a part is sound if the whole is
+		c.checkAnnotations()
+		c.checkProviders()
+		c.checkPools()
+		c.checkRoles()
+		c.checkClusters()
+		c.checkLoadBalancers()
+	}
 	for i := range m.Spec.Kubernetes.Clusters {
 		cluster := &m.Spec.Kubernetes.Clusters[i]
 		m.Units = append(m.Units, &Unit{Cluster: cluster, LoadBalancers: c.index.balancers[cluster.Name]})
@@ -129,18 +141,30 @@ func (c *checker) checkAnnotations() {
 		c.addf(nil, cmp.Or(problem.DidYouMean(m.Executor, Executors), "the executors are claudie, tofu and capi"), "the annotation %s cannot be %q", model.ExecutorAnnotation, m.Executor)
 	}
 	switch text := m.Annotations[model.DecommissionAnnotation]; text {
-	case "", "false":
-	case "true":
-		m.Decommissioned = true
+	case "", "false", "true":
 	default:
 		c.addf(nil, `write "true", or remove it`, "the annotation %s cannot be %q", model.DecommissionAnnotation, text)
+	}
+	if text := m.Annotations[model.SplitAnnotation]; text != "" && text != "true" && text != "false" {
+		c.addf(nil, `write "true", or remove it`, "the annotation %s cannot be %q", model.SplitAnnotation, text)
+	}
+	switch alias := m.Annotations[model.AliasAnnotation]; {
+	case alias == "":
+	case !slices.Contains(model.Aliases, alias):
+		c.addf(nil, cmp.Or(problem.DidYouMean(alias, model.Aliases), "it is externalSecret, kyverno or recordedId"), "the annotation %s cannot be %q", model.AliasAnnotation, alias)
+	case m.Executor != Claudie:
+		c.addf(nil, "remove it", "the annotation %s is about the Secrets of Claudie: the executor %s writes the kubeconfig where Flux reads it", model.AliasAnnotation, m.Executor)
 	}
 	for _, name := range splitWords(m.Annotations[model.ExistingSecretsAnnotation]) {
 		if namespace, secret, ok := strings.Cut(name, "/"); !ok || !kubename.IsDNSLabel(namespace) || kubename.Check(secret) != nil {
 			c.addf(nil, "as namespace/name", "the annotation %s cannot have %q", model.ExistingSecretsAnnotation, name)
 		}
 	}
-	if project := m.Project(); len(project) > maxLabel {
+}
+
+// checkProject reports a name that is too long.
+func (c *checker) checkProject() {
+	if project := c.manifest.Project(); len(project) > maxLabel {
 		c.addf(nil, "shorten the name or the namespace", "Claudie labels Secrets with %s: the namespace and the name are %d characters long together, and %d is the limit", project, len(project), maxLabel)
 	}
 }

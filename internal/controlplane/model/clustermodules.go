@@ -39,4 +39,4 @@ type ClusterModule struct {
 }
 
 // UsesModules reports whether modules carry out a manifest.
-func (c *Clusters) UsesModules() bool { return len(c.Manifests) > 0 && len(c.Modules) > 0 }
+func (c *Clusters) UsesModules() bool { return !c.IsEmpty() && len(c.Modules) > 0 }

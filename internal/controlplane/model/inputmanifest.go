@@ -1,7 +1,9 @@
 package model
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -30,10 +32,26 @@ const (
 	CAPISettingsAnnotation = OwnGroup + "/capi-settings"
 	// ModulesAnnotation names the ClusterModules of a manifest that tofu carries out, if there are several.
 	ModulesAnnotation = OwnGroup + "/modules"
+	// SplitAnnotation set to "true" has a manifest rendered as one for each of its clusters.
+	SplitAnnotation = OwnGroup + "/split"
+	// AliasAnnotation selects how Flux finds the kubeconfigs that Claudie writes: one of [Aliases].
+	AliasAnnotation = OwnGroup + "/kubeconfig-alias"
 )
+
+// How Flux finds the kubeconfig of a cluster, whose Secret Claudie names at random: a controller copies it
+// to a Secret with a name that is known, or the binding of the cluster records what Claudie calls it.
+const (
+	AliasExternalSecret = "externalSecret"
+	AliasKyverno        = "kyverno"
+	AliasRecordedID     = "recordedId"
+)
+
+// Aliases are all of them; the first one is used unless another one is written.
+var Aliases = []string{AliasExternalSecret, AliasKyverno, AliasRecordedID}
 
 var manifestAnnotations = []string{
 	ExecutorAnnotation, DecommissionAnnotation, VersionsAnnotation, ExistingSecretsAnnotation, AcceptAnnotation, CAPISettingsAnnotation, ModulesAnnotation,
+	SplitAnnotation, AliasAnnotation,
 }
 
 // ClaudieKinds are the kinds of Claudie that people write, sorted.
@@ -46,13 +64,28 @@ var ClaudieKinds = []KindInfo{
 // and name. A manifest is the environment's if a part of it is on the environment's branch: what is in
 // the base only is a blueprint.
 type Clusters struct {
+	// Manifests are those that are rendered, and Split those that are written, and rendered as one for
+	// each of their clusters.
 	Manifests []*InputManifest
+	Split     []*InputManifest
 	Templates []*TemplateGitReference
 	Bindings  []*ClusterBinding
 	Modules   []*ClusterModules
 	// Credentials are those of the control plane, if there is a manifest, sorted by Secret.
 	Credentials []*Credential
 }
+
+// Alias returns how Flux finds the kubeconfigs of the manifest: one of [Aliases].
+func (m *InputManifest) Alias() string { return cmp.Or(m.Annotations[AliasAnnotation], Aliases[0]) }
+
+// IsAttachable reports whether the folder of its cluster type can be applied to a cluster: not, if its id is
+// to be recorded, and is not known yet.
+func (m *InputManifest) IsAttachable(c BoundCluster) bool {
+	return m.Alias() != AliasRecordedID || c.ClusterID != ""
+}
+
+// IsEmpty reports whether no manifest is written.
+func (c *Clusters) IsEmpty() bool { return len(c.Manifests)+len(c.Split) == 0 }
 
 // InputManifest is a composed manifest of clusters. Pools, roles and providers of the base that nothing
 // uses are left out.
@@ -61,6 +94,9 @@ type InputManifest struct {
 	Spec claudie.Spec
 	// UnusedProviders are those that were left out.
 	UnusedProviders []string
+	// Whole is the manifest that is written, of which this one has a single cluster; nil if this one is
+	// written.
+	Whole *InputManifest
 }
 
 // TemplateGitReference is a composed reference to Claudie's templates.
@@ -136,8 +172,9 @@ func (c *clusterParts) compose(all *content) Clusters {
 		}
 		m := &InputManifest{Composed: o, Spec: decodeNode[claudie.Spec](o.Node)}
 		m.dropUnused()
-		clusters.Manifests = append(clusters.Manifests, m)
+		clusters.addManifest(m)
 	}
+	slices.SortStableFunc(clusters.Manifests, func(a, b *InputManifest) int { return strings.Compare(a.Path(), b.Path()) })
 	for _, o := range composeObjects(c.templates, problems) {
 		clusters.Templates = append(clusters.Templates, &TemplateGitReference{o, decodeNode[claudie.TemplateSpec](o.Node)})
 	}
@@ -147,7 +184,7 @@ func (c *clusterParts) compose(all *content) Clusters {
 	for _, o := range composeObjects(c.modules, problems) {
 		clusters.Modules = append(clusters.Modules, &ClusterModules{o, decodeNode[ClusterModulesSpec](o.Node)})
 	}
-	if len(clusters.Manifests) > 0 {
+	if !clusters.IsEmpty() {
 		clusters.Credentials = sortCredentials(c.credentials, problems)
 	}
 	return clusters
@@ -158,28 +195,47 @@ func (m *InputManifest) dropUnused() {
 	if m.ofBase == nil {
 		return
 	}
-	roles, pools, providers := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, lb := range m.Spec.LoadBalancers.Clusters {
-		markNames(roles, lb.Roles)
-		markNames(pools, lb.Pools)
-		providers[lb.DNS.Provider] = true
-	}
-	for _, c := range m.Spec.Kubernetes.Clusters {
-		markNames(pools, c.Pools.Control)
-		markNames(pools, c.Pools.Compute)
-	}
-	m.Spec.LoadBalancers.Roles = dropNamed(m, m.Spec.LoadBalancers.Roles, roles, "loadBalancers", "roles")
-	m.Spec.NodePools.Static = dropNamed(m, m.Spec.NodePools.Static, pools, "nodePools", "static")
-	m.Spec.NodePools.Dynamic = dropNamed(m, m.Spec.NodePools.Dynamic, pools, "nodePools", "dynamic")
-	for _, p := range m.Spec.NodePools.Dynamic {
-		providers[p.ProviderSpec.Name] = true
-	}
+	used := findUsed(&m.Spec)
+	m.Spec.LoadBalancers.Roles = dropNamed(m, m.Spec.LoadBalancers.Roles, used.roles, "loadBalancers", "roles")
+	m.Spec.NodePools.Static = dropNamed(m, m.Spec.NodePools.Static, used.pools, "nodePools", "static")
+	m.Spec.NodePools.Dynamic = dropNamed(m, m.Spec.NodePools.Dynamic, used.pools, "nodePools", "dynamic")
+	used.markProviders(&m.Spec)
 	written := m.Spec.Providers
-	m.Spec.Providers = dropNamed(m, m.Spec.Providers, providers, "providers")
+	m.Spec.Providers = dropNamed(m, m.Spec.Providers, used.providers, "providers")
+	m.noteUnusedProviders(written)
+}
+
+// noteUnusedProviders notes which of the written providers are left out.
+func (m *InputManifest) noteUnusedProviders(written []claudie.Provider) {
 	for _, p := range written {
 		if m.Spec.FindProvider(p.Name) == nil {
 			m.UnusedProviders = append(m.UnusedProviders, p.Name)
 		}
+	}
+}
+
+// usedNames are the names of the parts of a manifest that its clusters and load balancers use.
+type usedNames struct{ roles, pools, providers map[string]bool }
+
+// findUsed returns what clusters and load balancers name. The providers are those of DNS names only.
+func findUsed(spec *claudie.Spec) usedNames {
+	used := usedNames{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	for _, lb := range spec.LoadBalancers.Clusters {
+		markNames(used.roles, lb.Roles)
+		markNames(used.pools, lb.Pools)
+		used.providers[lb.DNS.Provider] = true
+	}
+	for _, c := range spec.Kubernetes.Clusters {
+		markNames(used.pools, c.Pools.Control)
+		markNames(used.pools, c.Pools.Compute)
+	}
+	return used
+}
+
+// markProviders marks the providers of all pools of a spec as used.
+func (u usedNames) markProviders(spec *claudie.Spec) {
+	for _, p := range spec.NodePools.Dynamic {
+		u.providers[p.ProviderSpec.Name] = true
 	}
 }
 
@@ -192,6 +248,11 @@ func markNames(marked map[string]bool, names []string) {
 // dropNamed leaves those elements of a list, and of its node, out that are of the base only and not
 // used.
 func dropNamed[T any](m *InputManifest, all []T, used map[string]bool, keys ...string) []T {
+	return dropItems(m, all, func(i int, item *yaml.Node) bool { return m.ofBase[item] && !used[yamldoc.FindText(item, "name")] }, keys...)
+}
+
+// dropItems leaves elements of a list out, and their nodes.
+func dropItems[T any](m *InputManifest, all []T, drops func(i int, item *yaml.Node) bool, keys ...string) []T {
 	n := yamldoc.FindValue(m.Node, keys...)
 	if n == nil || n.Kind != yaml.SequenceNode || len(n.Content) != len(all) {
 		return all
@@ -199,7 +260,7 @@ func dropNamed[T any](m *InputManifest, all []T, used map[string]bool, keys ...s
 	var kept []T
 	var nodes []*yaml.Node
 	for i, item := range n.Content {
-		if m.ofBase[item] && !used[yamldoc.FindText(item, "name")] {
+		if drops(i, item) {
 			continue
 		}
 		kept, nodes = append(kept, all[i]), append(nodes, item)

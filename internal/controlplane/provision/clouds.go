@@ -9,9 +9,9 @@ import (
 // CloudCount is how many nodes the clusters and load balancers of a manifest have in one cloud. Of pools
 // that are autoscaled only bounds are known.
 type CloudCount struct {
-	Cloud  string `json:"cloud"` // the type of the provider, or Static
-	Fewest int    `json:"fewest"`
-	Most   int    `json:"most"`
+	Cloud  string `json:"cloud" yaml:"-"` // the type of the provider, or Static
+	Fewest int    `json:"fewest" yaml:"fewest"`
+	Most   int    `json:"most" yaml:"most"`
 }
 
 // Static is the cloud of machines that nobody makes.

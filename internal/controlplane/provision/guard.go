@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,6 +21,11 @@ type Edit struct {
 	PositionOf func(path ...any) problem.Pos
 	// Unused are the providers that are written, and left out as nothing uses them.
 	Unused []string
+	// Regrouped is the manifest that has the clusters now, if they were rendered together and are split, or
+	// the reverse; nil if they are not.
+	Regrouped *model.InputManifest
+	// RemovesBeside is set if a cluster of another part of the same split manifest is removed.
+	RemovesBeside bool
 }
 
 // accepts reports whether the manifest accepts a consequence by name.
@@ -60,14 +66,16 @@ func CheckEdit(e Edit) problem.List {
 	}
 	g.checkMachines()
 	g.checkRoles()
-	if g.isDecommissioning() && !removed && e.Current.Rollout == nil && e.Desired.Executor != capiExecutor && len(e.Desired.Spec.Kubernetes.Clusters) > 0 {
+	if g.isDecommissioning() && !removed && !e.RemovesBeside && e.Current.Rollout == nil && e.Desired.Executor != capiExecutor && len(e.Desired.Spec.Kubernetes.Clusters) > 0 {
 		g.problems.Warnf(g.PositionOf(), g.subject(), "remove the annotation: with it, the next cluster that is removed is destroyed without a question",
 			"%s is set, and no cluster is removed", model.DecommissionAnnotation)
 	}
 	return g.problems
 }
 
-func (g *editCheck) subject() string { return claudie.InputManifestKind + "/" + g.Current.Name }
+func (g *editCheck) subject() string {
+	return claudie.InputManifestKind + "/" + cmp.Or(g.Current.SplitFrom, g.Current.Name)
+}
 
 func (g *editCheck) addf(path []any, hint, format string, args ...any) {
 	g.problems.Addf(g.PositionOf(path...), g.subject(), hint, format, args...)
@@ -92,6 +100,8 @@ func (g *editCheck) checkRemovals() bool {
 		}
 		removed = true
 		switch {
+		case g.Regrouped != nil:
+			g.reportRegrouped(name)
 		case g.Desired.Name == "":
 			g.addf(nil, fmt.Sprintf("bring the manifest back without its clusters and with the annotation %s: \"true\", and remove it after they are gone; in another environment they are made anew", model.DecommissionAnnotation),
 				"the manifest is removed, and cluster %s would be destroyed", name)
@@ -104,6 +114,18 @@ func (g *editCheck) checkRemovals() bool {
 		}
 	}
 	return removed
+}
+
+// reportRegrouped reports a cluster that another manifest has now: for an executor another manifest is
+// another infrastructure.
+func (g *editCheck) reportRegrouped(cluster string) {
+	if g.Current.SplitFrom == "" {
+		g.addf(nil, "remove the annotation: only a manifest that was never rendered can be split", "%s is set, and the clusters were rendered in one manifest: cluster %s would be destroyed, and made anew",
+			model.SplitAnnotation, cluster)
+		return
+	}
+	g.addf(nil, fmt.Sprintf("annotate the manifest with %s: \"true\" again", model.SplitAnnotation), "%s is not set any more, and each cluster was rendered in a manifest of its own: cluster %s would be destroyed, and made anew",
+		model.SplitAnnotation, cluster)
 }
 
 // findSuccessor returns a cluster that is new and has the control pools of one that goes; "" if there is

@@ -22,9 +22,12 @@ import (
 // State is a manifest with what else its clusters depend on. The zero State is that of a manifest that
 // is not there.
 type State struct {
-	Namespace string       `yaml:"namespace"`
-	Name      string       `yaml:"name"`
-	Executor  string       `yaml:"executor"`
+	Namespace string `yaml:"namespace"`
+	Name      string `yaml:"name"`
+	Executor  string `yaml:"executor"`
+	// SplitFrom is the name of the manifest that is written, of which this one has a single cluster; "" if
+	// this one is written.
+	SplitFrom string       `yaml:"splitFrom"`
 	Spec      claudie.Spec `yaml:"spec"`
 	// Templates is which templates the machines of a provider are made from.
 	Templates map[string]string `yaml:"templates"`

@@ -1,7 +1,6 @@
 package provision
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -198,9 +197,7 @@ func digestState(s *State) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, digest, _ := bytes.Cut(text, []byte(digestKey+": "))
-	digest, _, _ = bytes.Cut(digest, []byte("\n"))
-	return string(digest), nil
+	return digestInLock(text), nil
 }
 
 // expand returns the previous state with all that the desired one adds to it.

@@ -2,6 +2,8 @@ package provision
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
@@ -26,12 +28,18 @@ func NewState(m *model.InputManifest, all *model.Clusters) State {
 		}
 		s.Templates[p.Name] = describeTemplates(p, all.Templates)
 	}
+	if m.Whole != nil {
+		s.SplitFrom = m.Whole.Name
+	}
 	for _, b := range all.Bindings {
-		ref := b.Spec.InputManifest
-		if ref.Name != m.Name || cmp.Or(ref.Namespace, m.Namespace) != m.Namespace {
+		if !m.IsNamedBy(b.Spec.InputManifest) {
 			continue
 		}
 		for _, c := range b.Spec.Clusters {
+			ofAnother := m.Whole != nil && m.Spec.FindCluster(c.Name) == nil // part
+			if ofAnother || !m.IsAttachable(c) {
+				continue
+			}
 			if s.ClusterTypes == nil {
 				s.ClusterTypes = map[string]string{}
 			}
@@ -78,6 +86,7 @@ func CheckModel(current []State, m *model.Model) problem.List {
 // NewEdits returns the changes from some states to those that a model asks for: of the states in their
 // order, and behind them of the manifests that are new.
 func NewEdits(current []State, m *model.Model) []Edit {
+	m = WithEmptyParts(current, m)
 	written := map[string]*model.InputManifest{}
 	for _, manifest := range m.Clusters.Manifests {
 		written[manifest.Path()] = manifest
@@ -93,13 +102,71 @@ func NewEdits(current []State, m *model.Model) []Edit {
 			all = append(all, newEdit(&State{}, manifest, m))
 		}
 	}
+	removing := map[string]bool{} // the split manifests of which a part loses its cluster
+	for i := range all {
+		removing[all[i].wholePath()] = removing[all[i].wholePath()] || all[i].removesClusters()
+	}
+	for i := range all {
+		all[i].RemovesBeside = all[i].Desired.SplitFrom != "" && removing[all[i].wholePath()]
+	}
 	return all
+}
+
+// wholePath returns the path of the split manifest that the edited one is a part of.
+func (e *Edit) wholePath() string { return e.Desired.Namespace + "/" + e.Desired.SplitFrom }
+
+// removesClusters reports whether a cluster is not written any more.
+func (e *Edit) removesClusters() bool {
+	return slices.ContainsFunc(e.Current.Spec.Kubernetes.Clusters, func(c claudie.Cluster) bool { return e.Desired.Spec.FindCluster(c.Name) == nil })
+}
+
+// WithEmptyParts returns the model with a manifest without a cluster for each part of a split manifest that
+// there is and whose cluster is not written any more: the cluster is destroyed, and then the part goes.
+func WithEmptyParts(current []State, m *model.Model) *model.Model {
+	if len(m.Clusters.Split) == 0 {
+		return m
+	}
+	extended := *m
+	extended.Clusters.Manifests = slices.Clone(m.Clusters.Manifests)
+	for i := range current {
+		s := &current[i]
+		whole := findManifest(m.Clusters.Split, s.Namespace+"/"+s.SplitFrom)
+		if whole == nil || findManifest(extended.Clusters.Manifests, s.Path()) != nil {
+			continue
+		}
+		cluster, isPart := strings.CutPrefix(s.Name, whole.PartName(""))
+		if isPart {
+			extended.Clusters.Manifests = append(extended.Clusters.Manifests, whole.NewEmptyPart(cluster, s.Spec.Providers))
+		}
+	}
+	return &extended
+}
+
+func findManifest(all []*model.InputManifest, path string) *model.InputManifest {
+	i := slices.IndexFunc(all, func(m *model.InputManifest) bool { return m.Path() == path })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
+}
+
+// findRegrouped returns the manifest that has the clusters of a state now, in another grouping: one that is
+// split and was not, or the reverse; nil if there is none.
+func findRegrouped(current *State, m *model.Model) *model.InputManifest {
+	if current.SplitFrom == "" {
+		return findManifest(m.Clusters.Split, current.Path())
+	}
+	return findManifest(m.Clusters.Manifests, current.Namespace+"/"+current.SplitFrom)
 }
 
 // newEdit returns the change of a manifest; nil for one that is not written any more.
 func newEdit(current *State, written *model.InputManifest, m *model.Model) Edit {
 	if written == nil {
-		return Edit{Current: current, Desired: &State{}, PositionOf: func(...any) problem.Pos { return problem.Pos{Layer: m.Environment} }}
+		e := Edit{Current: current, Desired: &State{}, Regrouped: findRegrouped(current, m), PositionOf: func(...any) problem.Pos { return problem.Pos{Layer: m.Environment} }}
+		if e.Regrouped != nil {
+			e.PositionOf = positionsIn(e.Regrouped)
+		}
+		return e
 	}
 	desired := NewState(written, &m.Clusters)
 	return Edit{Current: current, Desired: &desired, Annotations: written.Annotations, PositionOf: positionsIn(written), Unused: written.UnusedProviders}

@@ -4,7 +4,8 @@
 // The files of a manifest are in clusters/<executor>/<namespace>-<name>. For Claudie, in flux.yaml are the Flux
 // Kustomizations of what is beside it, each after the one before: credentials, the manifest, the
 // kubeconfigs of its clusters under fixed names, and the cluster types of the clusters. In lock.yaml is
-// what the clusters are, for the plan of the next change.
+// what the clusters are, for the plan of the next change; in plan.yaml is the plan that led to it, once the
+// previous output is known.
 //
 // What the package keeps true:
 //   - Credentials are applied, and ready, before the manifest: Claudie's admission refuses it otherwise.
@@ -155,9 +156,12 @@ var executors = map[string]executor{
 	clusters.Tofu:    {check: (*renderer).checkTofu, render: (*renderer).renderTofu, phased: true},
 }
 
+// FolderOf returns the folder of a manifest in the output.
+func FolderOf(m *clusters.Manifest) string { return path.Join(Folder, m.Executor, m.Project()) }
+
 // renderManifest adds the files of a manifest, with the lock that all executors have.
 func (r *renderer) renderManifest(m *clusters.Manifest) {
-	folder := path.Join(Folder, m.Executor, m.Project())
+	folder := FolderOf(m)
 	state, err := r.findState(m)
 	var lock []byte
 	if err == nil {
@@ -297,10 +301,12 @@ func usesTemplates(spec *claudie.Spec, name string) bool {
 	})
 }
 
-// newInputManifest returns the manifest as it is applied. Flux removes it only if it is decommissioned.
+// newInputManifest returns the manifest as it is applied. Flux removes it only if it is decommissioned, or
+// the part of one whose cluster is gone.
 func newInputManifest(m *clusters.Manifest) claudieObject {
 	annotations := withoutOwn(m.Annotations)
-	if !m.Decommissioned {
+	isEmptyPart := m.Whole != nil && len(m.Units) == 0
+	if !m.Decommissioned && !isEmptyPart {
 		annotations[pruneAnnotation] = pruneDisabled
 	}
 	return claudieObject{

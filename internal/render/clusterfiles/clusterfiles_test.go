@@ -53,7 +53,7 @@ func checkObjects(t *testing.T, files tree.Tree) {
 	}
 	for file, data := range files.All() {
 		switch name := path.Base(file); {
-		case name == "kustomization.yaml" || name == "lock.yaml" || path.Ext(name) == ".tf" || strings.HasPrefix(name, "secret-"):
+		case name == "kustomization.yaml" || name == "lock.yaml" || name == "plan.yaml" || path.Ext(name) == ".tf" || strings.HasPrefix(name, "secret-"):
 			continue
 		}
 		for _, wrong := range schemas.Check(data) {

@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
@@ -19,8 +20,6 @@ const (
 	createTimeout = "90m"
 	// decryptionSecret is the Secret with the key of SOPS, as the guide to secrets names it.
 	decryptionSecret = "sops-age"
-	// outputsStore is the SecretStore that reads the namespace of Claudie.
-	outputsStore = "claudie-outputs"
 )
 
 // newKustomizations returns the Flux Kustomizations of a manifest in their order.
@@ -36,7 +35,8 @@ func (r *renderer) newKustomizations(folder string, m *clusters.Manifest, given 
 	manifest.Spec.HealthChecks = []kubeobject.HealthExpr{newHealth()}
 	all = append(all, manifest)
 	leaving := len(r.follow.kept[m.Path()].kubeconfigs)
-	if !slices.ContainsFunc(m.Units, isCopied) && leaving == 0 {
+	copied := func(u *clusters.Unit) bool { return isCopied(m, u) }
+	if !slices.ContainsFunc(m.Units, copied) && leaving == 0 {
 		return append(all, r.newClaudieAttachments(m, manifest)...)
 	}
 	kubeconfigs := r.newKustomization(stepName(m, "30-kubeconfigs"), path.Join(folder, kubeconfigsFolder), manifest)
@@ -46,18 +46,20 @@ func (r *renderer) newKustomizations(folder string, m *clusters.Manifest, given 
 }
 
 // isCopied reports whether the kubeconfig of a cluster is copied to a Secret with a name that is known.
-func isCopied(u *clusters.Unit) bool { return u.Binding == nil || u.Binding.ClusterID == "" }
+func isCopied(m *clusters.Manifest, u *clusters.Unit) bool {
+	return m.Alias() != model.AliasRecordedID && (u.Binding == nil || u.Binding.ClusterID == "")
+}
 
 // newClaudieAttachments returns the Kustomizations that apply the folders of their cluster types to the
 // clusters of a manifest. That of a cluster whose id is known is beside the Secret that Claudie wrote.
 func (r *renderer) newClaudieAttachments(m *clusters.Manifest, manifest *fluxKustomization) []any {
 	var all []any
 	for _, u := range m.Units {
-		if u.Binding == nil {
+		if u.Binding == nil || !m.IsAttachable(*u.Binding) {
 			continue
 		}
 		k := r.newAttachment(m, u, manifest)
-		if !isCopied(u) {
+		if !isCopied(m, u) {
 			moveKustomization(k, claudie.DefaultNamespace)
 			k.Spec.KubeConfig.SecretRef = keyReference{Name: u.Binding.ClusterID + "-kubeconfig", Key: "kubeconfig"}
 		}
@@ -122,35 +124,6 @@ func newHealth() kubeobject.HealthExpr {
 			"(has(status.clusters) && status.clusters.exists(c, status.clusters[c].state == 'ERROR')))",
 		InProgress: "!has(status.state) || status.state in ['IN_PROGRESS', 'SCHEDULED_FOR_DELETION']",
 		Current:    "status.state in ['DONE', 'WATCHING_FOR_CHANGES'] && " + onlyOurs + " && " + allOurs,
-	}
-}
-
-// renderKubeconfigs adds what copies the kubeconfigs of clusters, whose Secrets Claudie names at random.
-func (r *renderer) renderKubeconfigs(folder string, m *clusters.Manifest) {
-	var files []string
-	for _, u := range m.Units {
-		if !isCopied(u) {
-			continue
-		}
-		file, name := u.Name+".yaml", KubeconfigName(m, u.Name)
-		files = append(files, file)
-		r.addObject(path.Join(folder, file), kubeobject.Object[externalSecretSpec]{
-			APIVersion: externalSecretAPI, Kind: "ExternalSecret", Metadata: kubeobject.Metadata{Name: name, Namespace: r.source.Namespace},
-			Spec: externalSecretSpec{
-				RefreshInterval: "1m", StoreRef: kubeobject.Reference{Kind: "SecretStore", Name: outputsStore},
-				Target: secretTarget{Name: name, Template: secretTemplate{
-					Metadata: templateMetadata{Labels: map[string]string{"reconcile.fluxcd.io/watch": "Enabled"}},
-					Data:     map[string]string{"value": "{{ range $k, $v := . }}{{ ($v | fromJson).kubeconfig }}{{ end }}"},
-				}},
-				DataFrom: []dataFrom{{Find: find{Tags: map[string]string{
-					"claudie.io/cluster": u.Name, "claudie.io/project": m.Project(), "claudie.io/output": "kubeconfig",
-				}}}},
-			},
-		})
-	}
-	files = append(files, r.addKept(folder, r.follow.kept[m.Path()].kubeconfigs)...)
-	if len(files) > 0 {
-		r.addKustomization(folder, files)
 	}
 }
 

@@ -41,8 +41,9 @@ type Previous struct {
 
 // FollowPrevious compares the rendered output with the previous one. It returns the output with what must
 // outlive a change: the credentials and the kubeconfigs by which clusters are destroyed, manifests whose
-// files were deleted, and pools that are in use until others have taken their place. It returns what it
-// waits for, and reports what must not be merged as it is; see [CheckPrevious].
+// files were deleted, and pools that are in use until others have taken their place; and with the plan of
+// each manifest, which leads from the previous output to this one. It returns what it waits for, and
+// reports what must not be merged as it is; see [CheckPrevious].
 //
 // What is kept is made from the previous output and the model: made again from the output that has it, it
 // is the same.
@@ -53,7 +54,7 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 		return rendered, nil, problems
 	}
 	f := &follower{previous: previous, renderer: newRenderer(m)}
-	manifests, _ := clusters.Resolve(m) // rendering has reported the problems
+	manifests, leaving := f.resolveAll(before)
 	written := map[string]bool{}
 	for _, manifest := range manifests {
 		written[manifest.Path()] = true
@@ -66,10 +67,11 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 			f.keepDeleted(before[name])
 		}
 	}
-	if len(f.waiting) == 0 && len(f.renderer.follow.states) == 0 {
-		return rendered, nil, append(problems, f.problems...)
+	f.awaitLeaving(leaving, before)
+	output := rendered
+	if len(f.waiting) > 0 || len(f.renderer.follow.states) > 0 {
+		output = withEntry(rendered, tree.Dir(Folder, f.renderer.renderManifests(manifests).Sub(Folder)))
 	}
-	files := f.renderer.renderManifests(manifests)
 	problems = append(problems, f.problems...)
 	if f.renderer.problems.Stops() { // what rendering warns of it has reported before
 		problems = append(problems, f.renderer.problems...)
@@ -77,8 +79,11 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 	if problems.Stops() {
 		return rendered, f.waiting, problems
 	}
-	entries := slices.DeleteFunc(slices.Clone(rendered.Entries()), func(e tree.Entry) bool { return e.Name == Folder })
-	return tree.FromEntries(append(entries, files.Entries()...)), f.waiting, problems
+	output, err := f.addPlans(output, manifests, before)
+	if err != nil {
+		problems.Addf(problem.Pos{Layer: m.Environment}, "Environment/"+m.Environment, "", "the plan of clusters cannot be written: %v", err)
+	}
+	return output, f.waiting, problems
 }
 
 // previousManifest is a manifest of the previous output.
@@ -235,7 +240,7 @@ func (r *renderer) renderAlone(m *clusters.Manifest, state *provision.State) tre
 		alone.follow.states[m.Path()], alone.follow.before = *state, r.follow.before
 	}
 	alone.renderManifest(m)
-	return alone.builder.Tree().Sub(path.Join(Folder, m.Executor, m.Project()))
+	return alone.builder.Tree().Sub(FolderOf(m))
 }
 
 // findCarrier returns what carries the manifest out: the Kustomizations that apply its folders, without

@@ -6,10 +6,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// The types here are the parts of the objects of Flux and of the External Secrets Operator that are
-// rendered; the tests hold them to the definitions of these projects.
+// The types here are the parts of the objects of Flux, of the External Secrets Operator and of Kyverno that
+// are rendered; the tests hold them to the definitions of these projects.
 
-const externalSecretAPI = "external-secrets.io/v1"
+const (
+	externalSecretAPI = "external-secrets.io/v1"
+	kyvernoAPI        = "kyverno.io/v1"
+)
 
 // claudieObject is an object of Claudie's, with its spec as it is written.
 type claudieObject = kubeobject.Object[*yaml.Node]
@@ -77,4 +80,49 @@ type dataFrom struct {
 
 type find struct {
 	Tags map[string]string `yaml:"tags"`
+}
+
+// policySpec is the spec of a ClusterPolicy of Kyverno.
+type policySpec struct {
+	Rules []policyRule `yaml:"rules"`
+}
+
+type policyRule struct {
+	Name     string          `yaml:"name"`
+	Match    policyMatch     `yaml:"match"`
+	Generate generatedObject `yaml:"generate"`
+}
+
+type policyMatch struct {
+	Any []matchedResources `yaml:"any"`
+}
+
+type matchedResources struct {
+	Resources resourceFilter `yaml:"resources"`
+}
+
+type resourceFilter struct {
+	Kinds      []string      `yaml:"kinds"`
+	Namespaces []string      `yaml:"namespaces"`
+	Selector   labelSelector `yaml:"selector"`
+}
+
+type labelSelector struct {
+	MatchLabels map[string]string `yaml:"matchLabels"`
+}
+
+type generatedObject struct {
+	GenerateExisting bool            `yaml:"generateExisting"`
+	Synchronize      bool            `yaml:"synchronize"`
+	APIVersion       string          `yaml:"apiVersion"`
+	Kind             string          `yaml:"kind"`
+	Name             string          `yaml:"name"`
+	Namespace        string          `yaml:"namespace"`
+	Data             generatedSecret `yaml:"data"`
+}
+
+type generatedSecret struct {
+	Metadata templateMetadata  `yaml:"metadata"`
+	Type     string            `yaml:"type"`
+	Data     map[string]string `yaml:"data"`
 }

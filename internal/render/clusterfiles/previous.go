@@ -76,7 +76,7 @@ func CheckPrevious(m *model.Model, previous tree.Tree, restore RestoreLock) prob
 				"%s of the output: %v; what commit %.7s has counts", file, err, commit)
 		}
 		current = append(current, state)
-		problems = append(problems, checkProtected(m, &state, files)...)
+		problems = append(problems, checkProtected(provision.WithEmptyParts([]provision.State{state}, m), &state, files)...)
 		problems = append(problems, checkReattached(m, &state, files)...)
 		problems = append(problems, checkRelocated(m, &state, files)...)
 	}

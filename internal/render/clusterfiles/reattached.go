@@ -1,7 +1,6 @@
 package clusterfiles
 
 import (
-	"cmp"
 	"path"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -29,7 +28,7 @@ func checkReattached(m *model.Model, current *provision.State, previous tree.Tre
 	}
 	var problems problem.List
 	for _, b := range m.Clusters.Bindings {
-		if ref := b.Spec.InputManifest; ref.Name != manifest.Name || cmp.Or(ref.Namespace, manifest.Namespace) != manifest.Namespace {
+		if !manifest.IsNamedBy(b.Spec.InputManifest) {
 			continue
 		}
 		for k, bound := range b.Spec.Clusters {
@@ -38,7 +37,13 @@ func checkReattached(m *model.Model, current *provision.State, previous tree.Tre
 				namespace = claudie.DefaultNamespace
 			}
 			was, there := attached[attachmentName(manifest.Namespace+"-"+manifest.Name, bound.Name)]
-			if consequence := path.Join("reattach", bound.Name); there && was != namespace && !provision.Accepts(manifest.Annotations, consequence) {
+			consequence := path.Join("reattach", bound.Name)
+			switch {
+			case !there || provision.Accepts(manifest.Annotations, consequence):
+			case !manifest.IsAttachable(bound):
+				problems.Addf(b.PositionOf("clusters", k), b.Subject(), "write its clusterID, or another "+model.AliasAnnotation,
+					"cluster %s: its cluster type is applied, and would not be while its clusterID is not known: Flux would remove all that it applied to the cluster", bound.Name)
+			case was != namespace:
 				problems.Addf(b.PositionOf("clusters", k), b.Subject(), "if nothing was applied to the cluster yet, "+provision.HintAccept(consequence),
 					"cluster %s: what is applied from the namespace %s would be from %s: Flux would remove all that it applied to the cluster", bound.Name, was, namespace)
 			}

@@ -59,7 +59,9 @@ const clustersPrefix = "clusters/"
 
 // isOfClusters reports whether an approval is of clusters of a manifest.
 func isOfClusters(m *model.Model, a *model.PlanApproval) bool {
-	return slices.ContainsFunc(m.Clusters.Manifests, func(i *model.InputManifest) bool { return a.Stack == clustersPrefix+i.Namespace+"-"+i.Name })
+	nameOf := func(i *model.InputManifest) string { return clustersPrefix + i.Namespace + "-" + i.Name }
+	return slices.ContainsFunc(m.Clusters.Manifests, func(i *model.InputManifest) bool { return a.Stack == nameOf(i) }) ||
+		slices.ContainsFunc(m.Clusters.Split, func(i *model.InputManifest) bool { return strings.HasPrefix(a.Stack, nameOf(i)+"-") }) // of a cluster that goes
 }
 
 // planFolder returns the folder of the output with the Terraform object whose plan is approved.

@@ -121,8 +121,7 @@ func (s Source) describeProvisioned(environment string, of *model.Model, m *mode
 		Version: c.Version, Control: describePools(&m.Spec, c.Pools.Control), Compute: describePools(&m.Spec, c.Pools.Compute),
 	}
 	for _, b := range of.Clusters.Bindings {
-		to := b.Spec.InputManifest
-		if to.Name != m.Name || to.Namespace != "" && to.Namespace != m.Namespace {
+		if !m.IsNamedBy(b.Spec.InputManifest) {
 			continue
 		}
 		for _, bound := range b.Spec.Clusters {

@@ -1,0 +1,112 @@
+package provision
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+)
+
+// PlanFile is the plan in the folder of its manifest, beside the lock.
+const PlanFile = "plan.yaml"
+
+// PlanKind is the kind of a plan.
+const PlanKind = "ClusterPlan"
+
+// planHead begins the file of a plan. The digest of all that follows the line comes behind it.
+const planHead = "# Written by Fairlead for people: the steps that led to the lock beside this file. Do not edit it.\n" +
+	"apiVersion: " + model.OwnAPIVersion + "\nkind: " + PlanKind + "\n" + digestKey + ": sha256:"
+
+// Transition is how a manifest gets from one state to another: the plan, and the nodes in each cloud.
+type Transition struct {
+	Manifest string        `yaml:"manifest"`        // "namespace/name"
+	Phase    Phase         `yaml:"phase,omitempty"` // of the rollout that the second state is a part of
+	Steps    []Step        `yaml:"steps"`
+	Clouds   []CloudChange `yaml:"clouds"`
+}
+
+// CloudChange is how many nodes there are in a cloud, before and after a change.
+type CloudChange struct {
+	Cloud  string     `json:"cloud" yaml:"cloud"`
+	Before CloudCount `json:"before" yaml:"before"`
+	After  CloudCount `json:"after" yaml:"after"`
+}
+
+// NewTransition returns how a manifest gets from one state to another; the error is that of [NewPlan].
+func NewTransition(current, desired *State) (Transition, error) {
+	t := Transition{Manifest: cmp.Or(desired.Path(), current.Path())}
+	if desired.Rollout != nil {
+		t.Phase = desired.Rollout.Phase
+	}
+	plan, err := NewPlan(current, desired)
+	if err == nil {
+		t.Steps, t.Clouds = plan.Steps, compareClouds(CountClouds(current), CountClouds(desired))
+	}
+	return t, err
+}
+
+// compareClouds pairs counts of nodes by cloud. Both are sorted.
+func compareClouds(before, after []CloudCount) []CloudChange {
+	var all []CloudChange
+	for len(before)+len(after) > 0 {
+		switch {
+		case len(after) == 0, len(before) > 0 && before[0].Cloud < after[0].Cloud:
+			all = append(all, CloudChange{before[0].Cloud, before[0], CloudCount{Cloud: before[0].Cloud}})
+			before = before[1:]
+		case len(before) == 0 || after[0].Cloud < before[0].Cloud:
+			all = append(all, CloudChange{after[0].Cloud, CloudCount{Cloud: after[0].Cloud}, after[0]})
+			after = after[1:]
+		default:
+			all = append(all, CloudChange{after[0].Cloud, before[0], after[0]})
+			before, after = before[1:], after[1:]
+		}
+	}
+	return all
+}
+
+// planBody is what the file of a plan has behind the digest of it.
+type planBody struct {
+	To         string `yaml:"to"`             // the digest of the lock that the plan leads to
+	From       string `yaml:"from,omitempty"` // that of the lock before; "" if there was none
+	Transition `yaml:",inline"`
+}
+
+// EncodePlan returns the bytes of the plan from one lock to another; from is nil if there was none.
+func EncodePlan(t Transition, from, to []byte) ([]byte, error) {
+	body, err := yamldoc.Encode(planBody{digestInLock(to), digestInLock(from), t})
+	if err != nil {
+		return nil, fmt.Errorf("encode %s of %s: %w", PlanFile, t.Manifest, err)
+	}
+	return append([]byte(planHead+digestOf(body)+"\n"), body...), nil
+}
+
+// IsPlanOf reports whether a plan is as Fairlead wrote it, and leads to a lock.
+func IsPlanOf(plan, lock []byte) bool {
+	rest, ours := bytes.CutPrefix(plan, []byte(planHead))
+	digest, body, _ := bytes.Cut(rest, []byte("\n"))
+	return ours && string(digest) == digestOf(body) && bytes.HasPrefix(body, []byte("to: "+digestInLock(lock)+"\n"))
+}
+
+// ParsePlan reads a plan. Who needs to know whether somebody edited it asks [IsPlanOf].
+func ParsePlan(text []byte) (Transition, error) {
+	var t Transition
+	if err := yaml.Unmarshal(text, &t); err != nil {
+		return t, fmt.Errorf("read %s: %w", PlanFile, err)
+	}
+	for i := range t.Clouds {
+		c := &t.Clouds[i]
+		c.Before.Cloud, c.After.Cloud = c.Cloud, c.Cloud
+	}
+	return t, nil
+}
+
+// digestInLock returns the digest that a lock says it has; "" for none.
+func digestInLock(lock []byte) string {
+	_, rest, _ := bytes.Cut(lock, []byte("\n"+digestKey+": "))
+	digest, _, _ := bytes.Cut(rest, []byte("\n"))
+	return string(digest)
+}

@@ -1,0 +1,75 @@
+package clusterfiles
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+)
+
+// addPlans returns an output with the plan of each manifest that it has: of the written ones, and of those
+// whose files were deleted. A plan leads from the lock of the previous output to the one that is rendered.
+// One that is there and leads to the same lock stays byte for byte: what does not change clusters does not
+// change their plans.
+func (f *follower) addPlans(output tree.Tree, manifests []*clusters.Manifest, previous map[string]*previousManifest) (tree.Tree, error) {
+	before := map[string]*previousManifest{} // by their folders
+	for _, b := range previous {
+		before[b.folder] = b
+	}
+	folders := list.Convert(manifests, FolderOf)
+	for _, deleted := range f.renderer.follow.deleted {
+		folders = append(folders, deleted.folder)
+	}
+	for _, folder := range folders {
+		plan, err := cmp.Or(before[folder], &previousManifest{}).planChange(output.Sub(folder))
+		if err != nil {
+			return output, err
+		}
+		output = withFile(output, path.Join(folder, provision.PlanFile), plan)
+	}
+	return output, nil
+}
+
+// planChange returns the plan that leads from the previous manifest to its files as they are rendered.
+func (b *previousManifest) planChange(rendered tree.Tree) ([]byte, error) {
+	lock, _ := rendered.Lookup(provision.LockFile)
+	if plan, there := b.files.Lookup(provision.PlanFile); there && provision.IsPlanOf(plan.Data, lock.Data) {
+		return plan.Data, nil
+	}
+	state, err := provision.ParseLock(lock.Data)
+	if err != nil {
+		return nil, err
+	}
+	t, err := provision.NewTransition(&b.state, &state)
+	if err != nil {
+		return nil, err
+	}
+	var from []byte
+	if b.state.Name != "" {
+		from, err = provision.EncodeLock(&b.state)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return provision.EncodePlan(t, from, lock.Data)
+}
+
+// withFile returns a tree in which a file has other bytes.
+func withFile(t tree.Tree, file string, data []byte) tree.Tree {
+	first, rest, inside := strings.Cut(file, "/")
+	if inside {
+		return withEntry(t, tree.Dir(first, withFile(t.Sub(first), rest, data)))
+	}
+	return withEntry(t, tree.File(first, data))
+}
+
+// withEntry returns a tree in which an entry has another content.
+func withEntry(t tree.Tree, entry tree.Entry) tree.Tree {
+	others := slices.DeleteFunc(slices.Clone(t.Entries()), func(e tree.Entry) bool { return e.Name == entry.Name })
+	return tree.FromEntries(append(others, entry))
+}
