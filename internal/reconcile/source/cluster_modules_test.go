@@ -47,9 +47,9 @@ func moduleText(variables, outputs string) string {
 	return b.String()
 }
 
-// TestClusterModules: modules of clusters are read with Git. Those of a branch are pinned to its commit,
-// which is recorded: the next commit is another output, and what was recorded is rendered again as it was.
-// Those of a tag keep its name, and are checked against what the tag names now.
+// TestClusterModules: modules of clusters are read with Git, and pinned to the commit of their branch or
+// tag, which is recorded: the next commit is another output, also where a tag moves, and what was recorded
+// is rendered again as it was.
 func TestClusterModules(t *testing.T) {
 	w := newStackWorld(t, "", strings.ReplaceAll(clusterModulesText, "REF", "release"))
 	modules := map[string]string{
@@ -92,7 +92,13 @@ func TestClusterModules(t *testing.T) {
 
 	gittest.Git(t, w.Dir("vpc"), "tag", "v1.4.0", first)
 	w.push("cp", "dev", map[string]string{"stacks.yaml": w.expand(strings.ReplaceAll(clusterModulesText, "REF", "v1.4.0"))})
-	wantSources(render(), "v1.4.0")
+	tagged := render()
+	wantSources(tagged, first)
+	gittest.Git(t, w.Dir("vpc"), "tag", "--force", "--annotate", "--message", "moved", "v1.4.0", second)
+	wantSources(render(), second)
+	if again := w.render(recordedOf(tagged)); again.Tree.Sub("clusters").ID() != tagged.Tree.Sub("clusters").ID() {
+		t.Errorf("at the recorded commits the tag leads to another output: %v", again.Problems)
+	}
 	third := w.push("vpc", "release", map[string]string{"pool/more.tf": "variable \"subnet\" {}\n"})
 	gittest.Git(t, w.Dir("vpc"), "tag", "--force", "v1.4.0", third)
 	moved := render()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
@@ -101,6 +102,9 @@ func (g *generator) write() []byte {
 			block.SetAttributeValue("sensitive", cty.True)
 		}
 		body.AppendNewline()
+	}
+	if ref := g.modules.Spec.Ref; g.module.Pinned && ref != "" {
+		body.AppendUnstructuredTokens(hclwrite.Tokens{{Type: hclsyntax.TokenComment, Bytes: []byte("# " + ref + "\n")}})
 	}
 	call := body.AppendNewBlock("module", []string{g.part.kind.name}).Body()
 	call.SetAttributeValue("source", cty.StringVal(g.module.Source))

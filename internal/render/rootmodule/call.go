@@ -11,10 +11,11 @@ import (
 
 // CalledModule is a module that a root module calls.
 type CalledModule struct {
-	// Source is how Terraform finds it: at a commit, if it was read at the head of a branch.
+	// Source is how Terraform finds it: at the commit that it was read at, if it was read.
 	Source string
-	// Fixed reports whether it is the same module whenever Terraform runs.
-	Fixed bool
+	// Fixed reports whether it is the same module whenever Terraform runs, and Pinned whether Source names
+	// the commit that it was read at.
+	Fixed, Pinned bool
 
 	found *moduleInterface // nil if it was not read
 }
@@ -27,10 +28,7 @@ func FindModule(m *model.Model, source string) (CalledModule, error) {
 	if layer == nil {
 		return module, nil
 	}
-	if layer.Moves {
-		module.Source = withCommit(source, layer.Commit)
-	}
-	module.Fixed = true
+	module.Source, module.Fixed, module.Pinned = withCommit(source, layer.Commit), true, true
 	found, err := readInterface(layer.Files.Sub(folder))
 	if err == nil {
 		module.found = &found
