@@ -6,12 +6,8 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
-	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
-	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
 
 // findClaimed finds machines and DNS names that the clusters of two environments have. The environment
@@ -44,29 +40,15 @@ func (l *Loop) findClaimed(ctx context.Context, all []*environment) {
 // ownsClusters reports whether the output of an environment has all machines and DNS names that its
 // clusters have now. If it cannot be read, publishing reports it.
 func (l *Loop) ownsClusters(ctx context.Context, e *environment) bool {
-	to := e.attempt.rendered.Model.OutputRepo()
-	if to == nil {
-		return false
-	}
-	out, err := l.remotes.OpenOutput(ctx, l.remotes.ReadLocation(to.Repo))
-	if err != nil || out.Mirror() == nil {
-		return false
-	}
-	head, err := out.Mirror().FindBranch(to.Branch)
-	if err != nil || head == "" {
-		return false
-	}
-	has, err := git.InspectTree(out.Mirror(), head, func(t tree.Tree) (map[string]bool, error) {
-		has := map[string]bool{}
-		for _, state := range clusterfiles.ReadStates(t.Sub(publish.CleanFolder(to.Path))) {
-			for _, name := range clusters.ListUnique(&state.Spec) {
-				has[name] = true
-			}
-		}
-		return has, nil
-	})
+	states, err := l.readOutputStates(ctx, e)
 	if err != nil {
 		return false
+	}
+	has := map[string]bool{}
+	for i := range states {
+		for _, name := range clusters.ListUnique(&states[i].Spec) {
+			has[name] = true
+		}
 	}
 	for _, m := range e.attempt.rendered.Model.Clusters.Manifests {
 		if slices.ContainsFunc(clusters.ListUnique(&m.Spec), func(name string) bool { return !has[name] }) {

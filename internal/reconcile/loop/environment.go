@@ -51,6 +51,7 @@ type environment struct {
 	attempt       attempt
 	deleted       deletedStacks // of the output that was proposed last
 	destroyed     []string      // those of them that were destroyed then
+	provisioned   provisioned   // of clusters
 	hasStacks     bool
 	asksForNone   bool   // no pull request asks for a plan of it
 	drifts        string // the drift of its stacks in the last round that read it; see driftsOf

@@ -30,7 +30,7 @@ func (l *Loop) Explain(ctx context.Context, environment, query string) (explain.
 			return err
 		}
 		o := explain.Options{Rendering: l.sourceOptions().Rendering}
-		if len(r.Model.Clusters.Manifests) > 0 {
+		if !r.Model.Clusters.IsEmpty() {
 			o.Clusters, err = l.environments[environment].readClusters()
 			if err != nil {
 				return err

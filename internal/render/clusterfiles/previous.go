@@ -76,9 +76,10 @@ func CheckPrevious(m *model.Model, previous tree.Tree, restore RestoreLock) prob
 				"%s of the output: %v; what commit %.7s has counts", file, err, commit)
 		}
 		current = append(current, state)
-		problems = append(problems, checkProtected(provision.WithEmptyParts([]provision.State{state}, m), &state, files)...)
-		problems = append(problems, checkReattached(m, &state, files)...)
-		problems = append(problems, checkRelocated(m, &state, files)...)
+		asked := provision.WithEmptyParts([]provision.State{state}, m)
+		problems = append(problems, checkProtected(asked, &state, files)...)
+		problems = append(problems, checkReattached(asked, &state, files)...)
+		problems = append(problems, checkRelocated(asked, &state, files)...)
 	}
 	return append(problems, provision.CheckModel(current, m)...)
 }
