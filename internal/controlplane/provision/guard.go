@@ -24,7 +24,7 @@ type Edit struct {
 	// Regrouped is the manifest that has the clusters now, if they were rendered together and are split, or
 	// the reverse; nil if they are not.
 	Regrouped *model.InputManifest
-	// RemovesBeside is set if a cluster of another part of the same split manifest is removed.
+	// RemovesBeside is set if the cluster of another part of the same split manifest is removed.
 	RemovesBeside bool
 }
 

@@ -102,9 +102,9 @@ func NewEdits(current []State, m *model.Model) []Edit {
 			all = append(all, newEdit(&State{}, manifest, m))
 		}
 	}
-	removing := map[string]bool{} // the split manifests of which a part loses its cluster
+	removing := map[string]bool{} // the split manifests of which a part goes
 	for i := range all {
-		removing[all[i].wholePath()] = removing[all[i].wholePath()] || all[i].removesClusters()
+		removing[all[i].wholePath()] = removing[all[i].wholePath()] || all[i].isLeaving()
 	}
 	for i := range all {
 		all[i].RemovesBeside = all[i].Desired.SplitFrom != "" && removing[all[i].wholePath()]
@@ -115,9 +115,9 @@ func NewEdits(current []State, m *model.Model) []Edit {
 // wholePath returns the path of the split manifest that the edited one is a part of.
 func (e *Edit) wholePath() string { return e.Desired.Namespace + "/" + e.Desired.SplitFrom }
 
-// removesClusters reports whether a cluster is not written any more.
-func (e *Edit) removesClusters() bool {
-	return slices.ContainsFunc(e.Current.Spec.Kubernetes.Clusters, func(c claudie.Cluster) bool { return e.Desired.Spec.FindCluster(c.Name) == nil })
+// isLeaving reports whether the manifest is a part whose cluster is not written any more.
+func (e *Edit) isLeaving() bool {
+	return e.Desired.SplitFrom != "" && len(e.Desired.Spec.Kubernetes.Clusters) == 0
 }
 
 // WithEmptyParts returns the model with a manifest without a cluster for each part of a split manifest that
