@@ -21,6 +21,8 @@ type Cleared struct {
 	Done bool
 	// Reason is what it waits for, in one sentence; "" if it is done.
 	Reason string
+	// Hint is set if people have to change the control plane before it goes on: what to do.
+	Hint string
 	// Pull is the open pull request that a person is to merge or close; nil without one.
 	Pull *forge.Pull
 	// Again reports whether to try again though no reference moves.

@@ -147,3 +147,52 @@ spec:
 		t.Errorf("it does not go on: %s", manifest)
 	}
 }
+
+// TestEnvironmentWithClustersLeaves: the output of an environment that is removed from the control plane
+// stays while it has clusters, also for a daemon that begins anew: a removal that is open is withdrawn. The
+// environment comes back with its guards, and does not go before its clusters are destroyed.
+func TestEnvironmentWithClustersLeaves(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev", "prod")
+	w.more += "merge: {prod: direct}\n"
+	d := w.begin(w.data)
+	w.commitNow("prod", "clusters", map[string]string{"clusters/edge.yaml": inputManifestText})
+	d.cycle()
+	w.letIn("prod")
+	d.cycle()
+	head := w.head("out", "prod")
+	file := gittest.Show(t, w.people.Dir, "origin/main", ".environments/prod.yaml")
+
+	w.remove("prod")
+	for range 2 {
+		d.cycle()
+		d.cycle()
+		d.wantProblem("prod", "its output stays, since without it nothing would manage cluster one of fleet/edge and cluster two of fleet/edge")
+		if hint := d.state("prod").Problems[0].Hint; !strings.HasPrefix(hint, "bring .environments/prod.yaml back") {
+			t.Errorf("the hint is %q", hint)
+		}
+		if pulls := w.pullsOf("removal of prod"); len(pulls) > 0 || w.head("out", "prod") != head {
+			t.Errorf("the removal is proposed: %+v", pulls)
+		}
+		d = w.begin(t.TempDir()) // it remembers nothing
+	}
+
+	w.people.Pull("main")
+	w.people.Write(".environments/prod.yaml", file)
+	w.people.Commit("it is back")
+	w.people.Push("main")
+	lines := strings.SplitAfter(inputManifestText, "\n")
+	w.commitNow("prod", "a cluster less", map[string]string{"clusters/edge.yaml": strings.Join(lines[:len(lines)-2], "")})
+	d.cycle()
+	d.wantProblem("prod", "cluster two is removed, and would be destroyed")
+
+	const annotated = "annotations: {fairlead.io/existing-secrets: fleet/hetzner, fairlead.io/decommission: \"true\"}"
+	w.commitNow("prod", "no clusters", map[string]string{"clusters/edge.yaml": "{apiVersion: claudie.io/v1beta1, kind: InputManifest, metadata: {name: edge, namespace: fleet, " + annotated + "},\n" +
+		"  spec: {providers: [{name: hetzner-1, providerType: hetzner, secretRef: {name: hetzner, namespace: fleet}}]}}\n"})
+	d.cycle()
+	w.letIn("prod")
+	d.cycle()
+	w.remove("prod")
+	d.cycle()
+	d.cycle()
+	d.wantProblem("prod", "cluster one of fleet/edge, which is being destroyed")
+}

@@ -400,10 +400,12 @@ func (r *retirement) removeOutput(ctx context.Context, o publish.Options, e reti
 		r.logger.Info("the output of an environment that is gone is kept, as the settings say", "environment", e.name, "branch", e.output.Branch, "folder", e.output.Path)
 		return done, nil
 	}
-	removed, err := publish.ProposeRemoval(ctx, o, publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Path, Why: r.removalReason(e), IsOurs: r.isOurs(ctx)})
+	removed, err := publish.ProposeRemoval(ctx, o, publish.Removal{Environment: e.name, Branch: e.output.Branch, Folder: e.output.Path, Why: r.removalReason(e), Moved: e.moved, IsOurs: r.isOurs(ctx)})
 	switch {
 	case errors.Is(err, git.ErrStale):
 		return ephemeral.Cleared{Again: true, Reason: "its branch has moved meanwhile"}, nil
+	case err == nil && len(removed.Provisioned) > 0:
+		return refuseRemoval(e.name, removed.Provisioned), nil
 	case err != nil || removed.Done:
 		return done, err
 	case removed.Pull.State != forge.Open:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
@@ -108,7 +109,12 @@ func (r *retirement) reportRetired() {
 			continue
 		}
 		at.Commit = e.proposed
-		r.store.SetEnvironment(status.Environment{Name: e.name, State: status.Waiting, Reason: e.reason, Output: at, Pull: newPull(e.pull), Checked: r.now()})
+		report := status.Environment{Name: e.name, State: status.Waiting, Reason: e.reason, Output: at, Pull: newPull(e.pull), Checked: r.now()}
+		if e.hint != "" {
+			report.State = status.Problems
+			report.Problems.Addf(problem.Pos{Layer: e.name}, "Environment/"+e.name, e.hint, "%s", e.reason)
+		}
+		r.store.SetEnvironment(report)
 	}
 	for name := range r.environments {
 		r.store.SetRemovals(name, removals[name])

@@ -38,6 +38,7 @@ type retiredOutput struct {
 	// reason is what its removal waits for, in one sentence, and pull the pull request for that.
 	reason string
 	pull   *forge.Pull
+	hint   string // what people have to change before it is removed; "" for nothing
 }
 
 // retirement withdraws what environments have left: those that are gone from the control plane,
@@ -116,7 +117,7 @@ func (r *retirement) retireEnvironments(ctx context.Context) (again bool) {
 			continue
 		}
 		r.undone = r.undone || done.Again
-		e.reason, e.pull = done.Reason, done.Pull
+		e.reason, e.pull, e.hint = done.Reason, done.Pull, done.Hint
 		if e.ended != nil {
 			e.reason = "its time is over: " + e.reason
 		} else if !e.moved {

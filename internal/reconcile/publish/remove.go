@@ -21,6 +21,8 @@ type Removal struct {
 	Environment    string
 	Branch, Folder string // of the GitOps repository
 	Why            string // one sentence, without a full stop
+	// Moved is set if the environment has its output, and its clusters, elsewhere now.
+	Moved bool
 	// IsOurs reports whether what a record names is of this control plane: others may write to
 	// the same repository.
 	IsOurs func(Written) (bool, error)
@@ -32,6 +34,9 @@ type Removed struct {
 	Done bool
 	// Pull is the pull request that removes it, open or closed. Only people merge it.
 	Pull *forge.Pull
+	// Provisioned is the clusters that the output has, and that nothing would manage without it: as long as
+	// there are any, the removal is not proposed.
+	Provisioned []string
 }
 
 // maxNamed is how many cluster types a removal names.
@@ -56,6 +61,13 @@ func ProposeRemoval(ctx context.Context, o Options, r Removal) (Removed, error) 
 	}
 	if found == nil {
 		return Removed{Done: true}, Withdraw(ctx, o, ours, r.Branch, r.trailerLine(), "There is nothing left to remove.")
+	}
+	provisioned := clusterfiles.ListProvisioned(view.Tree.Sub(CleanFolder(r.Folder)))
+	if err := view.Err(); err != nil {
+		return Removed{}, err
+	}
+	if len(provisioned) > 0 && !r.Moved {
+		return Removed{Provisioned: provisioned}, Withdraw(ctx, o, ours, r.Branch, r.trailerLine(), "The output has clusters that were not decommissioned.")
 	}
 	info, err := repo.Commit(head)
 	if err != nil {

@@ -2,6 +2,7 @@ package clusterfiles
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"path"
 	"slices"
@@ -43,6 +44,31 @@ func ReadStates(output tree.Tree) []provision.State {
 	for folder, files := range listManifests(output) {
 		if state, _, err := readLock(folder, files, nil); err == nil && state.Name != "" {
 			all = append(all, state)
+		}
+	}
+	return all
+}
+
+// ListProvisioned returns what an output still has of clusters, as a sentence names it: those that were not
+// decommissioned, those whose destruction has not ended, and manifests whose lock cannot be read.
+func ListProvisioned(output tree.Tree) []string {
+	var all []string
+	for folder, files := range listManifests(output) {
+		if !isManifest(files) {
+			continue
+		}
+		state, _, err := readLock(folder, files, nil)
+		if err != nil {
+			all = append(all, "what the folder "+folder+" describes, whose "+provision.LockFile+" cannot be read")
+			continue
+		}
+		for _, c := range state.Spec.Kubernetes.Clusters {
+			all = append(all, fmt.Sprintf("cluster %s of %s", c.Name, state.Path()))
+		}
+		if state.Rollout != nil {
+			for _, name := range state.Rollout.Leaving {
+				all = append(all, fmt.Sprintf("cluster %s of %s, which is being destroyed", name, state.Path()))
+			}
 		}
 	}
 	return all
