@@ -171,8 +171,8 @@ func (c *capiCheck) checkProvider(settings capiSettings) bool {
 // unrendered are the types of providers that Cluster API knows in some way, and why no clusters of theirs
 // are rendered for it; hint is what to do, if that is more than another provider.
 var unrendered = map[string]struct{ reason, hint string }{
-	"azure":    {reason: "Fairlead does not render the objects of Cluster API's provider for Azure yet"},
-	"oci":      {reason: "Fairlead does not render the objects of Cluster API's provider for Oracle Cloud yet"},
+	"azure":    {reason: "Cluster API's provider for Azure needs the client, the tenant and the subscription in its objects in clear, and a manifest has them in a Secret only"},
+	"oci":      {reason: "Cluster API's provider for Oracle Cloud needs the compartment in its objects in clear, and a manifest has it in a Secret only"},
 	"exoscale": {reason: "the provider of Cluster API for Exoscale is made by others, and Fairlead does not render its objects"},
 	"ovh": {
 		"Cluster API makes machines of OVHcloud by its provider for OpenStack",

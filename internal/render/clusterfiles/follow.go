@@ -79,6 +79,9 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 	if problems.Stops() {
 		return rendered, f.waiting, problems
 	}
+	if output.Sub(Folder).IsEmpty() && HasClusters(previous.Tree) {
+		output = withEntry(output, tree.Dir(Folder, f.renderer.renderNone()))
+	}
 	output, err := f.addPlans(output, manifests, before)
 	if err != nil {
 		problems.Addf(problem.Pos{Layer: m.Environment}, "Environment/"+m.Environment, "", "the plan of clusters cannot be written: %v", err)

@@ -61,7 +61,11 @@ func TestFollowPrevious(t *testing.T) {
 		}
 		c.Want(t, "kept", fmt.Sprintf("waits for %+v\n", waiting)+describeDiff(rendered, first)+describePlan(before, first))
 		last, waiting := follow(first, true)
-		if withoutPlans(t, last).ID() != rendered.ID() || len(waiting) > 0 {
+		same := withoutPlans(t, last).ID() == rendered.ID()
+		if rendered.Sub(clusterfiles.Folder).IsEmpty() { // see TestLastManifestDeleted
+			same = last.Sub(clusterfiles.Folder).Count() == 2
+		}
+		if !same || len(waiting) > 0 {
 			t.Errorf("in the end there is more than is rendered, and it waits for %v:\n%s", waiting, describeDiff(rendered, last))
 		}
 		checkPlans(t, first, last)

@@ -15,9 +15,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 )
 
-// HasClusters reports whether an output provisions clusters.
+// HasClusters reports whether an output provisions clusters, or did so before.
 func HasClusters(output tree.Tree) bool {
-	return slices.ContainsFunc(ExecutorFolders(), func(folder string) bool { return !output.Sub(folder).IsEmpty() })
+	_, none := output.Lookup(path.Join(Folder, noneFile))
+	return none || slices.ContainsFunc(ExecutorFolders(), func(folder string) bool { return !output.Sub(folder).IsEmpty() })
 }
 
 // ExecutorFolders returns the folders of the output that have a folder of each manifest of one executor.
