@@ -103,7 +103,7 @@ func (v componentVersion) approval(next NextStep) string {
 	switch {
 	case v.Approval != "" || !plans:
 		return v.Approval
-	case v.Unversioned:
+	case v.Unversioned && !v.Compared:
 		return "impossible"
 	}
 	return "missing"

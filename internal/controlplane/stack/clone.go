@@ -167,24 +167,12 @@ func (c *cloner) leaveOutDestruction() {
 	if c.from.Teardown {
 		c.copy.Notes = append(c.copy.Notes, fmt.Sprintf("%s is torn down; the copy is made", c.from.Path()))
 	}
-	removeKey(c.spec, "teardown")
+	yamldoc.RemoveKey(c.spec, "teardown")
 	for _, component := range c.components() {
-		if name := yamldoc.FindText(component, "name"); removeKey(component, "destroy") == "true" {
+		if name := yamldoc.FindText(component, "name"); yamldoc.RemoveKey(component, "destroy") == "true" {
 			c.copy.Notes = append(c.copy.Notes, fmt.Sprintf("the component %s of %s is destroyed; that of the copy is made", name, c.from.Path()))
 		}
 	}
-}
-
-// removeKey removes a key from a mapping, and returns the text of its value.
-func removeKey(mapping *yaml.Node, key string) string {
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == key {
-			value := yamldoc.ResolveAlias(mapping.Content[i+1]).Value
-			mapping.Content = slices.Delete(mapping.Content, i, i+2)
-			return value
-		}
-	}
-	return ""
 }
 
 // components returns the nodes of the components.
@@ -329,7 +317,7 @@ func setVariable(component *yaml.Node, name, value string) error {
 	}
 	for _, n := range list.Content {
 		if v := yamldoc.ResolveAlias(n); yamldoc.FindText(v, "name") == name {
-			removeKey(v, "valueFrom")
+			yamldoc.RemoveKey(v, "valueFrom")
 			setText(v, "value", value)
 			return nil
 		}

@@ -93,7 +93,7 @@ func findCycle(open map[*Component]bool) []*Component {
 // decideDestruction decides which components of a stack are destroyed.
 func (r *resolver) decideDestruction(s *Stack, teamProtects bool) {
 	for _, c := range s.Components {
-		if c.DestroyProtection || teamProtects {
+		if c.DestroyProtection {
 			protect(c, c)
 		}
 		if s.Teardown && c.Skipped {
@@ -101,7 +101,12 @@ func (r *resolver) decideDestruction(s *Stack, teamProtects bool) {
 		}
 	}
 	for _, c := range s.Components {
-		c.Destroyed = (s.Teardown || c.Destroy) && !c.Protected && c.keptFor == nil
+		if teamProtects && !c.Protected {
+			c.Protected, c.ProtectedByTeam, c.protector = true, true, c
+		}
+		c.Destroyed = (s.Teardown || c.Destroy) && !c.Protected && !c.Skipped && c.keptFor == nil
+	}
+	for _, c := range s.Components {
 		line := c.StackComponent.Name.Line
 		if (s.Teardown || c.Destroy) && c.Protected {
 			r.warnOfProtected(c, teamProtects)
@@ -111,7 +116,9 @@ func (r *resolver) decideDestruction(s *Stack, teamProtects bool) {
 		}
 		if c.Destroyed && !s.Teardown {
 			for _, user := range c.NeededBy {
-				if !user.Destroy {
+				if user.Destroyed { // destroy: true does not reverse the order
+					r.warnf(s, line, "destroy "+user.Name+" in a change of its own, or set teardown: true", "component %s is destroyed before %s, which needs it", c.Name, user.Name)
+				} else {
 					r.warnf(s, line, "destroy "+user.Name+" before it", "component %s is destroyed while %s needs it", c.Name, user.Name)
 				}
 			}

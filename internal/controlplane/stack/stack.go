@@ -59,6 +59,8 @@ type Component struct {
 	AutoApprove bool
 	// Protected is true if the component must not be destroyed, or one that needs it must not.
 	Protected bool
+	// ProtectedByTeam is true if nothing but its Team protects it.
+	ProtectedByTeam bool
 	// protector is why: itself, or a protected one that needs it, directly or not.
 	protector *Component
 	// Destroyed is true if what the component made is to be destroyed.

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -172,6 +173,18 @@ func SetScalar(mapping *yaml.Node, key string, scalar yaml.Node) {
 // AddPair adds a key to the end of a mapping that does not have it.
 func AddPair(mapping *yaml.Node, key string, value *yaml.Node) {
 	mapping.Content = append(mapping.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value)
+}
+
+// RemoveKey removes a key from a mapping, and returns the text of its value.
+func RemoveKey(mapping *yaml.Node, key string) string {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			value := ResolveAlias(mapping.Content[i+1]).Value
+			mapping.Content = slices.Delete(mapping.Content, i, i+2)
+			return value
+		}
+	}
+	return ""
 }
 
 // JoinPath returns the path of a key below the path of a mapping, as in "spec.labels[a/b]"; ""

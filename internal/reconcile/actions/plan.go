@@ -82,7 +82,7 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 			"%s was approved with the digest %s", what, c.Digest)
 	case c.Approval == "auto":
 		return Result{}, problem.Refusef("remove autoApprove of the component to approve its plans", "%s is approved without a person", what)
-	case c.Unversioned:
+	case c.Unversioned && !c.Compared:
 		return Result{}, problem.Refusef("name the module with a version", "%s cannot be approved: its module has no version, and may be another one when the plan is applied", what)
 	}
 	others, err := d.findPlanApprovals(ctx, environment, stack, component)

@@ -30,6 +30,8 @@ type deletedStacks struct {
 	folder   string
 	commits  map[string][]string // see findCommits
 	err      error               // the first one
+	// answers are what followPrevious was told of stacks, while it runs: a report that comes later is news.
+	answers map[string]bool
 }
 
 // maxTeardownCommits bounds how far back a report on a teardown may be: clusters report on each commit
@@ -44,7 +46,10 @@ func (l *Loop) followPrevious(e *environment, to *model.GitOpsRepo, out *repos.R
 	if err != nil {
 		return tree.Tree{}, nil, err
 	}
-	e.deleted = deletedStacks{mirror: out.Mirror(), head: head, folder: publish.CleanFolder(to.Path), commits: map[string][]string{}}
+	e.deleted = deletedStacks{mirror: out.Mirror(), head: head, folder: publish.CleanFolder(to.Path), commits: map[string][]string{}, answers: map[string]bool{}}
+	defer func() {
+		e.destroyed, e.deleted.answers = l.destroyedStacks(e), nil
+	}()
 	former, err := l.findFormerOutputs(e, to, out)
 	if err != nil {
 		return tree.Tree{}, nil, err
@@ -177,6 +182,19 @@ func (d *deletedStacks) findCommits(name string) []string {
 // isDestroyed reports whether clusters have reported every Kustomization of a deleted stack as ready,
 // at a commit that tears it down as the head of the output branch does.
 func (l *Loop) isDestroyed(e *environment, d stackfiles.Deleted) bool {
+	question := strings.Join(append([]string{d.Path()}, d.Kustomizations...), " ")
+	answer, known := e.deleted.answers[question]
+	if !known {
+		answer = l.isReported(e, d)
+	}
+	if e.deleted.answers != nil {
+		e.deleted.answers[question] = answer
+	}
+	return answer
+}
+
+// isReported reports whether clusters have reported every Kustomization of a stack as ready.
+func (l *Loop) isReported(e *environment, d stackfiles.Deleted) bool {
 	ready := l.findReady(e, e.deleted.findCommits(d.Folder()))
 	return !slices.ContainsFunc(d.Kustomizations, func(name string) bool { return !ready["Kustomization/"+d.Namespace+"/"+name] })
 }

@@ -53,7 +53,7 @@ func (t *translator) addRelease(p part, releases map[string]bool) {
 	if !t.policy.prune {
 		t.warnf(t.app.Metadata.Name.Line, "", "Helm removes objects that a new version of the chart does not have: spec.syncPolicy.automated.prune is not true")
 	}
-	addObject(t, p, ReleaseFile, helmAPI, "HelmRelease", spec, t.deploymentAnnotations())
+	addObject(t, p, ReleaseFile, helmAPI, "HelmRelease", spec)
 	t.setTarget("the release "+spec.ReleaseName, spec.TargetNamespace)
 }
 

@@ -51,7 +51,7 @@ func (t *translator) addKustomization(p part) {
 	} else {
 		spec.SourceRef = t.addGitRepository(p, t.ignoreOf(p, folder))
 	}
-	addObject(t, p, KustomizationFile, kubeobject.FluxKustomization, "Kustomization", spec, t.deploymentAnnotations())
+	addObject(t, p, KustomizationFile, kubeobject.FluxKustomization, "Kustomization", spec)
 	t.setTarget("the folder "+path.Join("/", folder)+" of "+stack.SourceName(p.RepoURL.Text, "")+describeAffixes(p.Kustomize), spec.TargetNamespace)
 }
 

@@ -125,7 +125,7 @@ func (t *translator) addGitRepository(p part, ignore string) kubeobject.Referenc
 		t.warnf(p.RepoURL.Line, "name the Secret in spec.applications.repositories of the StackSettings", "%s is read without credentials, as %s", p.shownURL(), address)
 	}
 	spec := gitRepositorySpec{Interval: t.component.Interval, URL: address, Ref: t.gitReferenceOf(p.source), Ignore: ignore, SecretRef: secret}
-	addObject(t, p, "gitrepository.yaml", sourceAPI, "GitRepository", spec, nil)
+	addObject(t, p, "gitrepository.yaml", sourceAPI, "GitRepository", spec)
 	return kubeobject.Reference{Kind: "GitRepository", Name: p.name}
 }
 
@@ -141,7 +141,7 @@ func (t *translator) addArtifact(p part, isChart bool) kubeobject.Reference {
 	if isChart {
 		spec.LayerSelector = &layerSelector{chartMedia, "copy"}
 	}
-	addObject(t, p, "ocirepository.yaml", sourceAPI, "OCIRepository", spec, nil)
+	addObject(t, p, "ocirepository.yaml", sourceAPI, "OCIRepository", spec)
 	return kubeobject.Reference{Kind: "OCIRepository", Name: p.name}
 }
 
@@ -162,6 +162,6 @@ func (t *translator) addHelmRepository(p part) kubeobject.Reference {
 	default:
 		t.addf(p.RepoURL.Line, "a repository of charts is at an address that begins with https:// or oci://", "repoURL cannot be %q", p.shownURL())
 	}
-	addObject(t, p, "helmrepository.yaml", sourceAPI, "HelmRepository", spec, nil)
+	addObject(t, p, "helmrepository.yaml", sourceAPI, "HelmRepository", spec)
 	return kubeobject.Reference{Kind: "HelmRepository", Name: p.name}
 }

@@ -23,6 +23,8 @@ type Component struct {
 	// Suspended objects stay as they are, Protected ones are not removed with the component, and Destroyed
 	// ones are removed.
 	Suspended, Protected, Destroyed bool
+	// Annotations are those of the objects, and of none that is not of Flux.
+	Annotations map[string]string
 	// Settings say how clusters and repositories are reached that Argo CD has credentials for.
 	Settings model.StackApplications
 }
@@ -256,9 +258,9 @@ type part struct {
 }
 
 // addObject adds an object in a file of the part's folder.
-func addObject[S any](t *translator, p part, file, apiVersion, kind string, spec S, annotations map[string]string) {
+func addObject[S any](t *translator, p part, file, apiVersion, kind string, spec S) {
 	meta := t.component.Metadata
-	meta.Name, meta.Annotations = p.name, annotations
+	meta.Name, meta.Annotations = p.name, t.component.Annotations
 	o := &kubeobject.Object[S]{APIVersion: apiVersion, Kind: kind, Metadata: meta, Spec: spec}
 	t.objects = append(t.objects, Object{File: path.Join(p.name, file), Value: o, Deployment: kubeobject.Reference{Kind: kind, Name: p.name}})
 }
@@ -273,14 +275,6 @@ func (t *translator) setTarget(what, namespace string) {
 		what += " of the cluster " + text.CleanLine(d.Name.Text+d.Server.Text)
 	}
 	t.objects[len(t.objects)-1].Target = what
-}
-
-// deploymentAnnotations are those of what deploys the part.
-func (t *translator) deploymentAnnotations() map[string]string {
-	if !t.component.Protected {
-		return nil
-	}
-	return map[string]string{pruneAnnotation: "disabled"}
 }
 
 // addNamespace adds the namespace that Argo CD creates, which it never deletes. Flux leaves one that is

@@ -35,8 +35,8 @@ func (r *renderer) addApplications(folder string, c *stack.Component) {
 	apps, more := argocd.Read(files)
 	r.problems = append(append(r.problems, problems...), more...)
 	component := argocd.Component{
-		Metadata: componentMetadata(c), Interval: r.interval(), Suspended: c.Skipped, Protected: c.Protected, Destroyed: c.Destroyed && !c.Skipped,
-		Settings: r.settings.Applications,
+		Metadata: componentMetadata(c), Interval: r.interval(), Suspended: c.Skipped, Protected: c.Protected, Destroyed: c.Destroyed,
+		Annotations: keepingAnnotations(c), Settings: r.settings.Applications,
 	}
 	var deployed []kubeobject.Reference
 	owners := map[string]string{} // Applications, by folder

@@ -64,26 +64,27 @@ func (r *renderer) keyOf(c *stack.Component) (cacheKey, error) {
 	s := *c.Stack.Stack
 	s.Components = nil
 	text, err := json.Marshal(struct {
-		Settings                     *stack.Settings
-		WaitImage                    string
-		Stopped                      bool
-		Stack                        model.Stack
-		Team, Env, Company, Space    string
-		Component                    *model.StackComponent
-		Name, ObjectName             string
-		Needs, NeededBy              []neighbor
-		Auto, Protected, Gone, Skips bool
-		Drift                        int64
-		Variables                    []stack.Variable
-		Tags                         map[string]string
-		Approval                     *model.PlanApproval
-		Request                      *model.PlanRequest
-		Environments                 []*model.Environment
-		Teams                        []*model.Team
-		Files                        []string
+		Settings                  *stack.Settings
+		WaitImage                 string
+		Stopped                   bool
+		Stack                     model.Stack
+		Team, Env, Company, Space string
+		Component                 *model.StackComponent
+		Name, ObjectName          string
+		Needs, NeededBy           []neighbor
+		Auto, Protected, ByTeam   bool
+		Gone, Skips               bool
+		Drift                     int64
+		Variables                 []stack.Variable
+		Tags                      map[string]string
+		Approval                  *model.PlanApproval
+		Request                   *model.PlanRequest
+		Environments              []*model.Environment
+		Teams                     []*model.Team
+		Files                     []string
 	}{
 		r.settings, waitImage(r.model), r.isStopped(), s, c.Stack.Team, c.Stack.Env, c.Stack.Company, c.Stack.Namespace,
-		c.StackComponent, c.Name, c.ObjectName, r.neighborsOf(c.Needs), r.neighborsOf(c.NeededBy), c.AutoApprove, c.Protected, c.Destroyed, c.Skipped,
+		c.StackComponent, c.Name, c.ObjectName, r.neighborsOf(c.Needs), r.neighborsOf(c.NeededBy), c.AutoApprove, c.Protected, c.ProtectedByTeam, c.Destroyed, c.Skipped,
 		int64(c.DriftInterval), c.Variables, c.Tags, r.approvals[c], rootmodule.FindRequest(r.model, c), r.model.Environments, r.model.Stacks.Teams, r.filesOf(c),
 	})
 	return sha256.Sum256(text), err

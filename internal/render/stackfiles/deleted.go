@@ -62,7 +62,7 @@ func KnownPrevious(output tree.Tree) Previous {
 // The teardown is made from the previous output alone, and made again it is the same: what the file
 // named may be deleted as well.
 func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree.Tree, []Deleted, problem.List, error) {
-	k := &keeper{model: m, rendered: rendered, previous: previous, found: map[string]bool{}, stopped: map[string]bool{}, held: map[string]bool{}}
+	k := &keeper{model: m, rendered: rendered, previous: previous, found: map[string]bool{}, stopped: map[string]bool{}, held: map[string]bool{}, replaced: map[string]bool{}}
 	k.findStopped()
 	if err := k.checkSeen(rendered); err != nil {
 		return rendered, nil, nil, err
@@ -78,7 +78,7 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 		return rendered, k.deleted, k.problems.Sorted(), nil
 	}
 	all, err := rendered, error(nil)
-	if len(k.deleted) > 0 || len(k.stopped) > 0 || len(k.held) > 0 {
+	if len(k.deleted) > 0 || len(k.stopped) > 0 || len(k.held) > 0 || len(k.replaced) > 0 {
 		all, err = k.union()
 	}
 	if err == nil && len(k.deleted) > 0 {
@@ -95,6 +95,7 @@ type keeper struct {
 	found    map[string]bool // stacks of the previous output, by their paths
 	stopped  map[string]bool // stacks that have a file, and that a problem stops
 	held     map[string]bool // stacks that have no file, and are not destroyed
+	replaced map[string]bool // files of the rendered output that others take the place of
 	kept     tree.Builder
 	deleted  []Deleted
 	problems problem.List
@@ -131,10 +132,9 @@ func (k *keeper) compareStack(s *renderedStack) error {
 		return k.keepStack(s, map[string]any{})
 	}
 	if _, again := k.rendered.Lookup(path.Join(s.Folder(), namespaceFile)); again {
-		k.checkOrphans(s)
-		return nil
+		return k.compareRendered(s)
 	}
-	subject := cmp.Or(s.name, s.Path())
+	subject := s.subject()
 	if renamed := k.findRenamed(s); renamed != nil {
 		k.stopStack(renamed, renamed.Pos.Line, "restore them, or give the new stack a metadata.name and a namespace of its own, and the old one is destroyed",
 			"spec.teamName and spec.envName of a stack cannot change: it was %s, and its state is there", s.Path())
@@ -147,10 +147,15 @@ func (k *keeper) compareStack(s *renderedStack) error {
 		return k.keepStack(s, map[string]any{})
 	}
 	if k.isAbandoned(s.Path()) {
-		return nil
+		return k.abandonStack(s)
 	}
 	if team := stack.FindProtectingTeam(k.model, s.Team); team != nil {
 		return k.holdStack(s, team)
+	}
+	s.endTeamProtection()
+	resuming, err := k.resumeRemoved(s, func(c *renderedComponent) bool { return c.terraform == nil && !c.isUninstalled() && !c.isProtected() })
+	if resuming || err != nil {
+		return err
 	}
 	pos := problem.Pos{Layer: k.model.Environment}
 	waits := s.isTornDown() && k.previous.IsDestroyed(s.Deleted)
@@ -169,11 +174,22 @@ func (k *keeper) compareStack(s *renderedStack) error {
 	return k.addTeardown(s)
 }
 
-// isAbandoned reports whether a deleted stack is not to be destroyed.
-func (k *keeper) isAbandoned(name string) bool {
-	return slices.ContainsFunc(k.model.Stacks.Settings, func(s *model.StackSettings) bool {
-		return slices.ContainsFunc(s.Abandoned, func(a model.Text) bool { return a.Text == name })
+// compareRendered reports what is gone of a stack that is rendered again, and keeps it as it was where
+// that must not go so.
+func (k *keeper) compareRendered(s *renderedStack) error {
+	if k.checkMoved(s) || k.checkTypes(s) || k.checkReturned(s) {
+		return k.keepStack(s, map[string]any{})
+	}
+	resuming, err := k.resumeRemoved(s, func(c *renderedComponent) bool {
+		_, ok := k.rendered.Lookup(path.Join(s.Folder(), c.name, objectsName, uninstallFile))
+		return ok && !c.isUninstalled()
 	})
+	if resuming || err != nil {
+		k.stopped[s.Path()] = k.stopped[s.Path()] || resuming
+		return err
+	}
+	k.checkOrphans(s)
+	return k.keepOrphans(s)
 }
 
 // findRenamed returns the stack of the model that was this one: it has its name, or its objects
@@ -234,6 +250,7 @@ func (k *keeper) locate(s *renderedStack) (problem.Pos, string) {
 func (k *keeper) addTeardown(s *renderedStack) error {
 	s.reverseOrder()
 	s.namespace.Metadata.Annotations[teardownAnnotation] = "true"
+	setKept(&s.namespace.Metadata, len(s.protectedNames())+len(s.listOrphans()) > 0)
 	if err := k.addObject(path.Join(s.Folder(), namespaceFile), s.namespace); err != nil {
 		return err
 	}
@@ -252,23 +269,27 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 		return k.addChart(s, c)
 	}
 	t := c.terraform
-	protected, auto := t.Metadata.Annotations[pruneAnnotation] != "", t.Spec.ApprovePlan == tfobject.AutoApproved
+	protected, auto := c.isProtected(), t.Spec.ApprovePlan == tfobject.AutoApproved
 	t.Spec.Destroy, t.Spec.ApprovePlan, t.Spec.Suspend = !protected, "", false
 	folder := path.Join(s.Folder(), c.name)
 	c.kustomization.Spec.Path = stack.OutputFolder(k.model) + folder + "/objects" // it may have moved
 	c.kustomization.Spec.Wait, c.kustomization.Spec.HealthChecks = true, []kubeobject.HealthExpr{tfobject.Health(c.source.Spec.Ref.Commit)}
 	delete(t.Metadata.Annotations, InputsAnnotation)
 	delete(t.Metadata.Annotations, tfplan.DigestAnnotation)
+	setKept(&t.Metadata, false) // no plan is made from it
+	setKept(&c.source.Metadata, protected)
 	inputs, err := tfobject.DigestInputs(c.source.Spec.Ref.Commit, t)
 	if err != nil {
 		return err
 	}
 	t.Metadata.Annotations[InputsAnnotation] = inputs
+	setKept(&t.Metadata, protected)
 	plan := tfobject.Plan{
-		Component: c.name, Auto: auto, Versioned: t.Metadata.Annotations[tfobject.UnversionedAnnotation] == "",
+		Deleted: true, Component: c.name, Auto: auto, Versioned: t.Metadata.Annotations[tfobject.UnversionedAnnotation] == "",
 		ID: tfobject.PlanID(c.source.Spec.Ref.Branch, c.source.Spec.Ref.Commit), Inputs: inputs,
 	}
 	plan.SetApproval(t, k.findApproval(s.Path(), c.name), &k.problems)
+	plan.WarnOfDestruction(problem.Pos{Layer: k.model.Environment}, "Environment/"+s.subject(), t, &k.problems)
 	for file, o := range map[string]any{componentFile: c.kustomization, path.Join(objectsName, terraformFile): t, "objects/gitrepository.yaml": c.source} {
 		if err := k.addObject(path.Join(folder, file), o); err != nil {
 			return err
@@ -286,6 +307,8 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 // addChart adds the files of a chart of a deleted stack: it stays if it is protected.
 func (k *keeper) addChart(s *renderedStack, c *renderedComponent) error {
 	folder := path.Join(s.Folder(), c.name)
+	delete(c.kustomization.Metadata.Annotations, resumedAnnotation)
+	setKept(&c.kustomization.Metadata, false)
 	c.kustomization.Spec.Path, c.kustomization.Spec.Wait, c.kustomization.Spec.Suspend = stack.OutputFolder(k.model)+path.Join(folder, objectsName), true, false
 	if err := k.addObject(path.Join(folder, componentFile), c.kustomization); err != nil {
 		return err
@@ -368,7 +391,7 @@ func (k *keeper) hasKept(d Deleted, component string) bool {
 // union returns the rendered output with what is kept.
 func (k *keeper) union() (tree.Tree, error) {
 	kept := k.kept.Tree()
-	rendered, err := k.withoutStopped()
+	rendered, err := k.withoutKept()
 	if err != nil {
 		return tree.Tree{}, err
 	}

@@ -16,15 +16,17 @@ func (r *renderer) addHelm(folder string, c *stack.Component) {
 	if c.Source == nil { // it was reported
 		return
 	}
-	if c.Destroyed && !c.Skipped {
+	if c.Destroyed {
 		r.addUninstall(folder, componentMetadata(c), []kubeobject.Reference{{Kind: releaseKind, Name: c.ObjectName}})
 		return
 	}
+	meta := componentMetadata(c)
+	meta.Annotations = keepingAnnotations(c)
 	chart := chartSpec{Version: c.Source.Version}
 	if c.Source.Chart != "" {
 		chart.Chart, chart.SourceRef = c.Source.Chart, kubeobject.Reference{Kind: "HelmRepository", Name: c.ObjectName}
 		r.addObject(path.Join(folder, "helmrepository.yaml"), &kubeobject.Object[helmRepositorySpec]{
-			APIVersion: sourceAPI, Kind: "HelmRepository", Metadata: componentMetadata(c), Spec: r.newHelmRepositorySpec(c),
+			APIVersion: sourceAPI, Kind: "HelmRepository", Metadata: meta, Spec: r.newHelmRepositorySpec(c),
 		})
 	} else {
 		chart.Chart, chart.ReconcileStrategy = "./"+strings.Trim(path.Clean("/"+c.Source.Path), "/"), "Revision"
@@ -34,7 +36,7 @@ func (r *renderer) addHelm(folder string, c *stack.Component) {
 			r.problems.Addf(c.Stack.PositionAt(c.Source.Repo.Line), c.Stack.Subject(), "", "component %s: source.repo: %v", c.Name, err)
 		}
 		r.addObject(path.Join(folder, "gitrepository.yaml"), &kubeobject.Object[gitRepositorySpec]{
-			APIVersion: sourceAPI, Kind: "GitRepository", Metadata: componentMetadata(c),
+			APIVersion: sourceAPI, Kind: "GitRepository", Metadata: meta,
 			Spec: gitRepositorySpec{Interval: r.interval(), URL: address, Ref: parseRef(c.Source.Ref)},
 		})
 	}
@@ -45,11 +47,7 @@ func (r *renderer) addHelm(folder string, c *stack.Component) {
 		}
 	}
 	r.setValues(c, &spec)
-	release := &kubeobject.Object[helmReleaseSpec]{APIVersion: helmAPI, Kind: releaseKind, Metadata: componentMetadata(c), Spec: spec}
-	if c.Protected {
-		release.Metadata.Annotations = map[string]string{pruneAnnotation: "disabled"}
-	}
-	r.addObject(path.Join(folder, releaseFile), release)
+	r.addObject(path.Join(folder, releaseFile), &kubeobject.Object[helmReleaseSpec]{APIVersion: helmAPI, Kind: releaseKind, Metadata: meta, Spec: spec})
 }
 
 func (r *renderer) newHelmRepositorySpec(c *stack.Component) helmRepositorySpec {

@@ -32,6 +32,7 @@ type renderedComponent struct {
 	// apps are what deploys the Applications of Argo CD that it is.
 	apps    []kubeobject.Object[deploymentSpec]
 	objects tree.Tree
+	resumed bool // see resumedAnnotation
 }
 
 // isUninstalled reports whether it is a chart, or Applications, that are uninstalled.
@@ -42,13 +43,16 @@ func (c *renderedComponent) isUninstalled() bool {
 
 // isProtected reports whether it must not be destroyed.
 func (c *renderedComponent) isProtected() bool {
-	if c.release != nil {
-		return c.release.Metadata.Annotations[pruneAnnotation] != ""
+	if c.terraform != nil {
+		return isProtected(c.terraform.Metadata)
 	}
-	if len(c.apps) > 0 {
-		return c.apps[0].Metadata.Annotations[pruneAnnotation] != ""
-	}
-	return c.terraform != nil && c.terraform.Metadata.Annotations[pruneAnnotation] != ""
+	all := c.listDeployments()
+	return len(all) > 0 && isProtected(all[0].Metadata)
+}
+
+// isProtected reports whether what an object makes must not be destroyed.
+func isProtected(o kubeobject.Metadata) bool {
+	return o.Annotations[pruneAnnotation] != "" && o.Annotations[leftOutAnnotation] == ""
 }
 
 // deploymentSpec is what of a HelmRelease, or of the Kustomization of an Application, says what becomes of
@@ -58,18 +62,22 @@ type deploymentSpec struct {
 	DeletionPolicy string `yaml:"deletionPolicy"`
 }
 
+// listDeployments returns what deploys a chart, or Applications: nothing once they are uninstalled.
+func (c *renderedComponent) listDeployments() []kubeobject.Object[deploymentSpec] {
+	if c.release == nil {
+		return c.apps
+	}
+	return append(slices.Clone(c.apps), *c.release)
+}
+
 // stays reports whether what the component made stays when the component is removed from its stack: Flux
 // uninstalls charts and Applications, but not while they are suspended.
 func (c *renderedComponent) stays() bool {
 	if c.terraform != nil {
 		return !c.terraform.Spec.Destroy
 	}
-	deployments := c.apps
-	if c.release != nil {
-		deployments = append(slices.Clone(deployments), *c.release)
-	}
-	return !c.isUninstalled() && !slices.ContainsFunc(deployments, func(o kubeobject.Object[deploymentSpec]) bool {
-		return o.Metadata.Annotations[pruneAnnotation] == "" && !o.Spec.Suspend && o.Spec.DeletionPolicy != "Orphan"
+	return !c.isUninstalled() && !slices.ContainsFunc(c.listDeployments(), func(o kubeobject.Object[deploymentSpec]) bool {
+		return !keepsDeployed(o) && o.Spec.DeletionPolicy != "Orphan"
 	})
 }
 
@@ -115,6 +123,9 @@ func readRenderedComponent(e tree.Entry) (*renderedComponent, error) {
 	err := errors.Join(failed[:]...)
 	if err == nil && c.kustomization == nil {
 		err = fmt.Errorf("there is no %s", path.Join(e.Name, componentFile))
+	}
+	if err == nil {
+		c.restoreOrder()
 	}
 	if err == nil && c.terraform != nil && (c.source == nil || c.source.Spec.Ref == nil || len(c.source.Spec.Ref.Commit) < 10) {
 		err = fmt.Errorf("the root module of %s has no commit", e.Name)

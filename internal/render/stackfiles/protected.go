@@ -4,8 +4,12 @@ import (
 	"path"
 	"slices"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // holdStack keeps a stack whose file was deleted, and whose Team protects it now, whatever the Team did
@@ -24,6 +28,26 @@ func (k *keeper) holdStack(s *renderedStack, team *model.Team) error {
 	return k.suspendDestruction(s)
 }
 
+// endTeamProtection has the components unprotected that nothing but their Team protected: it does so no
+// more. Flux must not remove their objects yet, as if selectiveReconcile left them out.
+func (s *renderedStack) endTeamProtection() {
+	for _, c := range s.components {
+		var all []kubeobject.Metadata
+		for _, o := range c.listDeployments() {
+			all = append(all, o.Metadata)
+		}
+		if c.terraform != nil {
+			all = append(all, c.terraform.Metadata)
+		}
+		for _, o := range all {
+			if o.Annotations[teamAnnotation] != "" {
+				delete(o.Annotations, teamAnnotation)
+				o.Annotations[leftOutAnnotation] = "true"
+			}
+		}
+	}
+}
+
 // isDestroyed reports whether the output destroys what the component made.
 func (c *renderedComponent) isDestroyed() bool {
 	return c.isUninstalled() || c.terraform != nil && c.terraform.Spec.Destroy
@@ -32,17 +56,61 @@ func (c *renderedComponent) isDestroyed() bool {
 // suspendDestruction keeps the files of a stack with the components suspended that are being destroyed.
 // An object that Flux has not applied yet is not applied either.
 func (k *keeper) suspendDestruction(s *renderedStack) error {
-	suspended := map[string]any{}
 	for _, c := range s.components {
-		folder := path.Join(s.Folder(), c.name)
 		switch {
 		case c.isUninstalled():
 			c.kustomization.Spec.Suspend = true
-			suspended[path.Join(folder, componentFile)] = c.kustomization
 		case c.isDestroyed():
 			c.terraform.Spec.Suspend = true
-			suspended[path.Join(folder, objectsName, terraformFile)] = c.terraform
 		}
 	}
-	return k.keepStack(s, suspended)
+	changed := map[string]any{}
+	if err := s.keepSuspended(changed); err != nil {
+		return err
+	}
+	return k.keepStack(s, changed)
+}
+
+// keepSuspended has Flux remove nothing that is suspended, nor the namespace that it is in: controllers do
+// nothing about an object that is removed then, and those of Terraform would not go at all.
+func (s *renderedStack) keepSuspended(changed map[string]any) error {
+	annotate(&s.namespace.Metadata, pruneAnnotation, "disabled")
+	changed[path.Join(s.Folder(), namespaceFile)] = s.namespace
+	for _, c := range s.components {
+		folder := path.Join(s.Folder(), c.name)
+		if c.kustomization.Spec.Suspend {
+			keepLeftOut(&c.kustomization.Metadata)
+			changed[path.Join(folder, componentFile)] = c.kustomization
+		}
+		if c.terraform != nil && c.terraform.Spec.Suspend {
+			keepLeftOut(&c.terraform.Metadata)
+			changed[path.Join(folder, objectsName, terraformFile)] = c.terraform
+		}
+		if slices.ContainsFunc(c.listDeployments(), isSuspendedUnkept) {
+			err := c.editDeployments(folder, changed, func(o *yaml.Node) {
+				annotations := &yaml.Node{Kind: yaml.MappingNode}
+				yamldoc.AddPair(annotations, leftOutAnnotation, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "true"})
+				yamldoc.AddPair(annotations, pruneAnnotation, &yaml.Node{Kind: yaml.ScalarNode, Value: "disabled"})
+				yamldoc.AddPair(yamldoc.FindValue(o, "metadata"), "annotations", annotations)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keepLeftOut has Flux keep an object that is suspended, and not protected.
+func keepLeftOut(o *kubeobject.Metadata) {
+	if o.Annotations[pruneAnnotation] == "" {
+		annotate(o, pruneAnnotation, "disabled")
+		annotate(o, leftOutAnnotation, "true")
+	}
+}
+
+// isSuspendedUnkept reports whether Flux would remove an object while it is suspended, as one that was
+// rendered before it had to be kept.
+func isSuspendedUnkept(o kubeobject.Object[deploymentSpec]) bool {
+	return o.Spec.Suspend && o.Metadata.Annotations[pruneAnnotation] == ""
 }

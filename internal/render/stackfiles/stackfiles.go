@@ -276,6 +276,9 @@ func stackAnnotations(s *stack.Stack) map[string]string {
 	if s.Teardown {
 		annotations[teardownAnnotation] = "true"
 	}
+	if slices.ContainsFunc(s.Components, func(c *stack.Component) bool { return keepingAnnotations(c) != nil }) {
+		annotations[pruneAnnotation] = "disabled" // what is in it would go with it
+	}
 	return annotations
 }
 

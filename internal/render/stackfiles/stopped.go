@@ -86,9 +86,10 @@ func (k *keeper) keepStack(s *renderedStack, changed map[string]any) error {
 	return nil
 }
 
-// withoutStopped returns the rendered output without the stacks that are stopped.
-func (k *keeper) withoutStopped() (tree.Tree, error) {
-	if len(k.stopped) == 0 {
+// withoutKept returns the rendered output without the stacks that are stopped, and the files that others
+// take the place of.
+func (k *keeper) withoutKept() (tree.Tree, error) {
+	if len(k.stopped)+len(k.replaced) == 0 {
 		return k.rendered, nil
 	}
 	var folders []string
@@ -106,7 +107,7 @@ func (k *keeper) withoutStopped() (tree.Tree, error) {
 		}
 		for file, e := range top.Tree().Walk() {
 			file = path.Join(top.Name, file)
-			if slices.ContainsFunc(folders, func(folder string) bool { return strings.HasPrefix(file, folder) }) {
+			if k.replaced[file] || slices.ContainsFunc(folders, func(folder string) bool { return strings.HasPrefix(file, folder) }) {
 				continue
 			}
 			if err := b.AddEntry(file, e); err != nil {

@@ -132,7 +132,7 @@ func (s *renderedStack) summarize() Summary {
 
 func (c *renderedComponent) summarize() ComponentSummary {
 	one := ComponentSummary{Name: c.name, Object: c.kustomization.Metadata.Name, Type: c.typeName(), After: []string{}, Action: Apply, Stays: c.stays()}
-	suspended := !c.kustomization.Spec.Wait
+	suspended := c.kustomization.Spec.Suspend || slices.ContainsFunc(c.listDeployments(), func(o kubeobject.Object[deploymentSpec]) bool { return o.Spec.Suspend })
 	if t := c.terraform; t != nil {
 		one = SummarizeTerraform(c.name, t, c.source)
 		one.Object, one.Stays, suspended = c.kustomization.Metadata.Name, c.stays(), t.Spec.Suspend
@@ -154,7 +154,7 @@ func (c *renderedComponent) summarize() ComponentSummary {
 func SummarizeTerraform(name string, t *kubeobject.Object[tfobject.Spec], source *kubeobject.Object[tfobject.GitRepositorySpec]) ComponentSummary {
 	one := ComponentSummary{
 		Name: name, Object: t.Metadata.Name, Type: "terraform", After: []string{}, Action: Apply, Approval: t.Spec.ApprovePlan, Inputs: t.Metadata.Annotations[InputsAnnotation],
-		Protected: t.Metadata.Annotations[pruneAnnotation] != "", Unversioned: t.Metadata.Annotations[tfobject.UnversionedAnnotation] != "",
+		Protected: isProtected(t.Metadata), Unversioned: t.Metadata.Annotations[tfobject.UnversionedAnnotation] != "",
 		Compared: len(t.Spec.Webhooks) > 0, Digest: t.Metadata.Annotations[tfplan.DigestAnnotation],
 	}
 	if ref := source.Spec.Ref; ref != nil && len(ref.Commit) >= 10 {

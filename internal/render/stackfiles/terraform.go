@@ -2,6 +2,7 @@ package stackfiles
 
 import (
 	"cmp"
+	"maps"
 	"path"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
@@ -19,8 +20,42 @@ const InputsAnnotation = tfobject.InputsAnnotation
 // terraformFile is the file of a component with its Terraform object.
 const terraformFile = "terraform.yaml"
 
-// pruneAnnotation set to "disabled" keeps an object that Flux would remove.
+// pruneAnnotation set to "disabled" keeps an object that Flux would remove. Flux reads it from the object
+// as the cluster has it.
 const pruneAnnotation = "kustomize.toolkit.fluxcd.io/prune"
+
+// leftOutAnnotation is on the objects of a component that selectiveReconcile leaves out, which Flux must
+// not remove: a controller does nothing about an object that is removed while it is suspended.
+const leftOutAnnotation = labelPrefix + "left-out"
+
+// teamAnnotation is on the objects of a component that nothing but its Team protects.
+const teamAnnotation = labelPrefix + "team-protection"
+
+// keepingNames are the annotations of objects that Flux must not remove.
+var keepingNames = []string{pruneAnnotation, leftOutAnnotation, teamAnnotation}
+
+// keepingAnnotations are those of objects that Flux must not remove; nil if it may.
+func keepingAnnotations(c *stack.Component) map[string]string {
+	switch {
+	case c.ProtectedByTeam:
+		return map[string]string{pruneAnnotation: "disabled", teamAnnotation: "true"}
+	case c.Protected:
+		return map[string]string{pruneAnnotation: "disabled"}
+	case c.Skipped:
+		return map[string]string{pruneAnnotation: "disabled", leftOutAnnotation: "true"}
+	}
+	return nil
+}
+
+// setKept sets whether Flux must not remove an object, whatever selectiveReconcile says.
+func setKept(o *kubeobject.Metadata, kept bool) {
+	for _, name := range keepingNames {
+		delete(o.Annotations, name)
+	}
+	if kept {
+		annotate(o, pruneAnnotation, "disabled")
+	}
+}
 
 // addTerraform adds the root module of a component, and the objects that run it. It returns the
 // commit that they are pinned to.
@@ -35,20 +70,21 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 	}
 	r.reportUnrendered(modules, err)
 	commit = pin.ID().String()
-	source := tfobject.NewSource(componentMetadata(c), r.settings.Modules, commit)
+	meta := componentMetadata(c)
+	meta.Annotations = keepingAnnotations(c)
+	source := tfobject.NewSource(meta, r.settings.Modules, commit)
 	terraform := &kubeobject.Object[terraformSpec]{APIVersion: terraformAPI, Kind: "Terraform", Metadata: componentMetadata(c), Spec: r.newTerraformSpec(c, modules, module.Backend)}
 	terraform.Metadata.Annotations = map[string]string{}
-	if c.Protected {
-		terraform.Metadata.Annotations[pruneAnnotation] = "disabled"
-	}
 	if !module.Fixed {
 		terraform.Metadata.Annotations[tfobject.UnversionedAnnotation] = "true"
 	}
 	inputs, err := tfobject.DigestInputs(commit, terraform)
 	r.reportUnrendered(modules, err)
 	terraform.Metadata.Annotations[InputsAnnotation] = inputs
+	maps.Copy(terraform.Metadata.Annotations, keepingAnnotations(c)) // no plan is made from them
 	plan := tfobject.Plan{Component: c.Name, Auto: c.AutoApprove, Versioned: module.Fixed, ID: tfobject.PlanID(r.settings.Modules.Branch, commit), Inputs: inputs}
 	plan.SetApproval(terraform, r.approvals[c], &r.problems)
+	plan.WarnOfDestruction(c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), terraform, &r.problems)
 	r.addObject(path.Join(folder, "gitrepository.yaml"), source)
 	r.addObject(path.Join(folder, terraformFile), terraform)
 	return commit

@@ -17,16 +17,17 @@ type Plan struct {
 	Component  string
 	Auto       bool // its plans are approved without a person
 	Versioned  bool // its module is named with a version
+	Deleted    bool // its stack has no file any more
 	ID, Inputs string
 }
 
 // SetApproval sets which plan of a Terraform object is approved, and its digest if that is compared.
 func (c Plan) SetApproval(o *kubeobject.Object[Spec], a *model.PlanApproval, problems *problem.List) {
-	o.Spec.ApprovePlan = c.approve(a, problems)
+	isCompared := len(o.Spec.Webhooks) > 0
+	o.Spec.ApprovePlan = c.approve(a, isCompared, problems)
 	if o.Spec.ApprovePlan != c.ID {
 		return
 	}
-	isCompared := len(o.Spec.Webhooks) > 0
 	switch {
 	case isCompared && a.Digest == "":
 		problems.Addf(a.Pos, a.Subject(), "read the plan with fairlead stack plan --plans, and write its digest into spec.digest",
@@ -44,7 +45,10 @@ func (c Plan) SetApproval(o *kubeobject.Object[Spec], a *model.PlanApproval, pro
 // An approval counts for the inputs that it names. If it names others it stops the environment, and
 // is not only left out: rendering sees one commit, and cannot know that the inputs went away
 // between, when they are what they were again.
-func (c Plan) approve(a *model.PlanApproval, problems *problem.List) string {
+//
+// The plan of a module that may move counts only if tofu-controller has it compared, with the code of the
+// modules: it makes another one before it applies it.
+func (c Plan) approve(a *model.PlanApproval, isCompared bool, problems *problem.List) string {
 	switch {
 	case a == nil && c.Auto:
 		return AutoApproved
@@ -53,8 +57,8 @@ func (c Plan) approve(a *model.PlanApproval, problems *problem.List) string {
 	case c.Auto:
 		problems.Addf(a.Pos, a.Subject(), "remove it", "the plans of the component %s are approved without a person", c.Component)
 		return ""
-	case !c.Versioned:
-		problems.Addf(a.Pos, a.Subject(), "write ?ref= and a tag behind the source of each module that it calls, or the exact version of a module of a registry",
+	case !c.Versioned && !isCompared:
+		problems.Addf(a.Pos, a.Subject(), c.versionHint(),
 			"a module of the component %s has no version: what is applied could be another plan than the one that was approved", c.Component)
 		return ""
 	case string(a.Inputs) != c.Inputs || string(a.Plan) != c.ID:
@@ -64,4 +68,21 @@ func (c Plan) approve(a *model.PlanApproval, problems *problem.List) string {
 		return ""
 	}
 	return c.ID
+}
+
+// versionHint returns how the plans of the component can be approved, whose module has no version.
+func (c Plan) versionHint() string {
+	const version = "write ?ref= and a tag behind the source of each module that it calls, or the exact version of a module of a registry"
+	if c.Deleted {
+		return "restore the file of the stack with teardown: true, and " + version
+	}
+	return version
+}
+
+// WarnOfDestruction warns of a component that is to be destroyed and cannot be, since no plan of it can be
+// approved.
+func (c Plan) WarnOfDestruction(pos problem.Pos, subject string, o *kubeobject.Object[Spec], problems *problem.List) {
+	if o.Spec.Destroy && !c.Auto && !c.Versioned && len(o.Spec.Webhooks) == 0 {
+		problems.Warnf(pos, subject, c.versionHint(), "the component %s cannot be destroyed: a module of it has no version, so that no plan of it can be approved", c.Component)
+	}
 }
