@@ -51,7 +51,7 @@ func (k *keeper) abandonStack(s *renderedStack) error {
 		return nil
 	}
 	k.held[s.Path()] = true
-	annotate(&s.namespace.Metadata, abandonedAnnotation, "true")
+	setAnnotation(&s.namespace.Metadata, abandonedAnnotation, "true")
 	changed := map[string]any{}
 	if err := s.keepSuspended(changed); err != nil {
 		return err
@@ -109,8 +109,8 @@ func (k *keeper) keepOrphans(s *renderedStack) error {
 	if err != nil {
 		return err
 	}
-	annotate(&namespace.Metadata, pruneAnnotation, "disabled")
-	annotate(&namespace.Metadata, orphansAnnotation, strings.Join(orphans, " "))
+	setAnnotation(&namespace.Metadata, pruneAnnotation, "disabled")
+	setAnnotation(&namespace.Metadata, orphansAnnotation, strings.Join(orphans, " "))
 	k.replaced[file] = true
 	return k.addObject(file, namespace)
 }

@@ -74,7 +74,7 @@ func (k *keeper) suspendDestruction(s *renderedStack) error {
 // keepSuspended has Flux remove nothing that is suspended, nor the namespace that it is in: controllers do
 // nothing about an object that is removed then, and those of Terraform would not go at all.
 func (s *renderedStack) keepSuspended(changed map[string]any) error {
-	annotate(&s.namespace.Metadata, pruneAnnotation, "disabled")
+	setAnnotation(&s.namespace.Metadata, pruneAnnotation, "disabled")
 	changed[path.Join(s.Folder(), namespaceFile)] = s.namespace
 	for _, c := range s.components {
 		folder := path.Join(s.Folder(), c.name)
@@ -104,8 +104,8 @@ func (s *renderedStack) keepSuspended(changed map[string]any) error {
 // keepLeftOut has Flux keep an object that is suspended, and not protected.
 func keepLeftOut(o *kubeobject.Metadata) {
 	if o.Annotations[pruneAnnotation] == "" {
-		annotate(o, pruneAnnotation, "disabled")
-		annotate(o, leftOutAnnotation, "true")
+		setAnnotation(o, pruneAnnotation, "disabled")
+		setAnnotation(o, leftOutAnnotation, "true")
 	}
 }
 

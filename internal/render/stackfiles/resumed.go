@@ -80,7 +80,7 @@ func (c *renderedComponent) resume(folder string, changed map[string]any) error 
 		after = append(after, d.Name)
 	}
 	setKept(&c.kustomization.Metadata, false)
-	annotate(&c.kustomization.Metadata, resumedAnnotation, strings.Join(after, " "))
+	setAnnotation(&c.kustomization.Metadata, resumedAnnotation, strings.Join(after, " "))
 	c.kustomization.Spec.DependsOn, c.kustomization.Spec.HealthChecks = nil, nil
 	c.kustomization.Spec.Suspend, c.kustomization.Spec.Wait = false, false
 	changed[path.Join(folder, componentFile)] = c.kustomization
@@ -116,8 +116,8 @@ func (c *renderedComponent) restoreOrder() {
 	}
 }
 
-// annotate sets an annotation of an object.
-func annotate(o *kubeobject.Metadata, name, value string) {
+// setAnnotation sets an annotation of an object.
+func setAnnotation(o *kubeobject.Metadata, name, value string) {
 	if o.Annotations == nil {
 		o.Annotations = map[string]string{}
 	}

@@ -53,7 +53,7 @@ func setKept(o *kubeobject.Metadata, kept bool) {
 		delete(o.Annotations, name)
 	}
 	if kept {
-		annotate(o, pruneAnnotation, "disabled")
+		setAnnotation(o, pruneAnnotation, "disabled")
 	}
 }
 
