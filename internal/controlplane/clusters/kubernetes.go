@@ -141,6 +141,9 @@ func (c *checker) checkClusterPools(what string, path fieldPath, cluster *claudi
 			c.addf(path.child("control", i), "a cloud takes spot machines away at any time", "%s: pool %s is of spot machines, and cannot be a control pool", what, name)
 		}
 	}
+	if fewest == 0 && most > 0 {
+		c.addf(path.child("control"), "write 1 or more as autoscaler.min of one of them", "%s may have no control node: the autoscaler may remove all of them", what)
+	}
 	if fewest == most && fewest > 0 && fewest%2 == 0 {
 		c.warnf(path.child("control"), "make it an odd number", "%s has %d control nodes: etcd is as safe with %d", what, fewest, fewest-1)
 	}

@@ -285,39 +285,3 @@ func parseVersion(text string) ([]int, bool) {
 	}
 	return numbers, len(numbers) >= 2
 }
-
-// checkControlPlane reports a control plane that loses its last node, or so many that etcd may lose its
-// quorum while they go.
-//
-// While a rollout is under way, what counts is what was there before it: nodes that it adds are there to
-// take the place of those that go.
-func (g *editCheck) checkControlPlane(path []any, is *claudie.Cluster) {
-	settled := g.now
-	if before := g.Current.beforeRollout(); before != g.Current {
-		settled = newStateIndex(before)
-	}
-	was := settled.clusters[is.Name]
-	if was == nil {
-		return
-	}
-	before, after := settled.countFewest(was.Pools.Control), g.want.countFewest(is.Pools.Control)
-	consequence := "shrink-control-plane/" + is.Name
-	switch {
-	case before == 0:
-	case after == 0:
-		g.addf(path, "keep one, or add another one in the same commit", "cluster %s loses its last control node", is.Name)
-	case (before-after)*2 >= before && !g.accepts(consequence):
-		g.addf(path, fmt.Sprintf("several commits, each of which removes fewer than half; or %s", HintAccept(consequence)),
-			"cluster %s loses %d of %d control nodes: etcd may lose its quorum", is.Name, before-after, before)
-	}
-}
-
-// countFewest counts the nodes that pools have at least.
-func (x *stateIndex) countFewest(pools []string) int {
-	n := 0
-	for _, pool := range pools {
-		machines, _ := x.newMachines(pool)
-		n += machines.count
-	}
-	return n
-}

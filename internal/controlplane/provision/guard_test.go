@@ -92,7 +92,7 @@ func TestCheckEdit(t *testing.T) {
 		{"an older patch", "1.34.2", "1.34.1", "36: cluster one: Kubernetes cannot be downgraded (1.34.2 → 1.34.1) "},
 		{"a version left out", "1.34.2", "v1.36.0", "36: cluster one: Kubernetes is upgraded one minor version at a time (1.34.2 → v1.36.0) (two commits: 1.35 first, and the next one after it is done)"},
 
-		{"half of the control plane", "count: 3", "count: 1", "38: cluster one loses 2 of 3 control nodes: etcd may lose its quorum (several commits, each of which removes fewer than half; or annotate the manifest with fairlead.io/accept: shrink-control-plane/one)|42: cluster two loses 2 of 3 control nodes: etcd may lose its quorum "},
+		{"half of the control plane", "count: 3", "count: 1", "38: cluster one loses 2 of 3 control nodes: etcd may lose its quorum (annotate the manifest with fairlead.io/accept: shrink-control-plane/one)|42: cluster two loses 2 of 3 control nodes: etcd may lose its quorum "},
 		{"half of the control plane, accepted for one", "annotations: {}#count: 3", "annotations: {fairlead.io/accept: \"shrink-control-plane/two, x\"}#count: 1", "38: cluster one loses 2 of 3 control nodes: etcd may lose its quorum "},
 		{"the last control pool", "control: [ctrl], compute: [workers, own]", "control: [], compute: [workers, own]", "38: cluster one loses its last control node (keep one, or add another one in the same commit)"},
 
@@ -212,4 +212,50 @@ spec:
 		t.Fatalf("it has the providers %v", providers)
 	}
 	compareProblems(t, "", provision.CheckModel(provision.NewStates(now), want))
+}
+
+// TestQuorum: what counts of an autoscaled control pool is the worst that it may have, and that Claudie may
+// take away; and a hint is only given where it can be followed.
+func TestQuorum(t *testing.T) {
+	const accept = "annotate the manifest with fairlead.io/accept: shrink-control-plane/c"
+	const several = "several commits, each of which removes fewer than half; or " + accept
+	manifest := func(pools ...string) string {
+		text := "apiVersion: claudie.io/v1beta1\nkind: InputManifest\nmetadata: {name: m}\nspec:\n  nodePools:\n    dynamic:\n"
+		var names []string
+		for _, p := range pools {
+			name, size, _ := strings.Cut(p, " ")
+			names = append(names, name)
+			text += "      - {name: " + name + ", providerSpec: {name: a, region: r}, serverType: t, image: i, " + size + "}\n"
+		}
+		return text + "  kubernetes:\n    clusters:\n      - {name: c, version: 1.35.0, network: 192.168.2.0/24, pools: {control: [" + strings.Join(names, ", ") + "]}}\n"
+	}
+	const scaled = "auto autoscaler: {min: 1, max: 5}"
+	for _, c := range []struct {
+		before, after []string
+		want          string
+	}{
+		{[]string{"p count: 5"}, []string{"p count: 3"}, ""},
+		{[]string{"p count: 5"}, []string{"p count: 2"}, "cluster c loses 3 of 5 control nodes: etcd may lose its quorum (" + several + ")"},
+		{[]string{"p count: 3"}, []string{"p count: 2"}, ""},
+		{[]string{"p count: 2"}, []string{"p count: 1"}, "cluster c loses 1 of 2 control nodes: etcd may lose its quorum (" + accept + ")"},
+		{[]string{"p count: 3"}, []string{"q count: 3"}, ""},
+		{[]string{scaled}, []string{scaled}, ""},
+		{[]string{scaled}, []string{"auto autoscaler: {min: 3, max: 7}"}, ""},
+		{[]string{scaled}, []string{"auto autoscaler: {min: 1, max: 3}"}, ""},
+		{[]string{scaled}, []string{"auto autoscaler: {min: 1, max: 1}"}, "cluster c may lose 4 of 5 control nodes: etcd may lose its quorum (" + accept + ")"},
+		{[]string{scaled}, []string{"auto autoscaler: {min: 1, max: 2}"}, "cluster c may lose 3 of 5 control nodes: etcd may lose its quorum (" + several + ")"},
+		{[]string{scaled}, []string{"auto count: 1"}, "cluster c may lose 4 of 5 control nodes: etcd may lose its quorum (" + accept + ")"},
+		{[]string{scaled}, []string{"new count: 1"}, "cluster c may lose 4 of 5 control nodes: etcd may lose its quorum (" + accept + ")"},
+		{[]string{scaled}, []string{"new count: 5"}, ""},
+		{[]string{"auto autoscaler: {min: 0, max: 3}"}, []string{"new count: 1"}, "cluster c may lose 2 of 3 control nodes: etcd may lose its quorum (" + accept + ")"},
+		{[]string{scaled, "p count: 1"}, []string{scaled}, "cluster c may lose 1 of 2 control nodes: etcd may lose its quorum (" + accept + ")"},
+	} {
+		t.Run(strings.Join(c.before, " and ")+" to "+strings.Join(c.after, " and "), func(t *testing.T) {
+			got := provision.CheckEdit(readEdit(t, manifest(c.before...), manifest(c.after...)))
+			for i := range got {
+				got[i].Pos.Line = 0
+			}
+			compareProblems(t, c.want, got)
+		})
+	}
 }
