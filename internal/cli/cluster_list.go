@@ -3,21 +3,33 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // clusterListCommand is `fairlead cluster list` and `fairlead cluster show`.
 type clusterListCommand struct {
 	*commandContext
-	input input
+	input     input
+	plansFile string // "" for none, "-" for standard input
+	stdin     io.Reader
 }
+
+// aboutRollouts says where the rollout of a manifest is known from.
+const aboutRollouts = `ROLLOUT is what the branch of the output has of the manifest: settled, the phase that it is in, or
+what it lacks. OBSERVED is what clusters report of what carries it out, to the daemon or the
+ledger that fairlead.yaml here or --url names. What cannot be read is not known.`
 
 // newClusterLists returns the commands that show the clusters of a control plane.
 func newClusterLists(a *app) []*cobra.Command {
@@ -26,12 +38,33 @@ func newClusterLists(a *app) []*cobra.Command {
 		command *cobra.Command
 		run     func(ctx context.Context, c *clusterListCommand, args []string) error
 	}{
-		{&cobra.Command{Use: "list", Short: "List the clusters that environments provision", Args: checkArguments(0, 0)}, listProvisioned},
-		{&cobra.Command{Use: "show NAME", Short: "Show the pools and load balancers of a provisioned cluster", Args: checkArguments(1, 1)}, showProvisioned},
+		{&cobra.Command{
+			Use: "list", Short: "List the clusters that environments provision, and how far they have got", Args: checkArguments(0, 0),
+			Long: "List shows the clusters that are written in the control plane.\n\n" + aboutRollouts,
+		}, listProvisioned},
+		{&cobra.Command{
+			Use: "show NAME", Short: "Show the pools of a provisioned cluster, its rollout, and whose approval it waits for", Args: checkArguments(1, 1),
+			Long: `Show lists the pools and load balancers of a cluster, where its manifest stands, and the step that
+comes next. Of a manifest that tofu-controller carries out it lists the parts: fairlead
+approve-plan takes their names and their INPUTS. --plans shows the plans of the parts, with the
+digests to approve them by.
+
+` + aboutRollouts,
+			Example: `  fairlead cluster show edge -e dev
+  kubectl get configmap,secret -A -l infra.contrib.fluxcd.io/plan-name -o yaml |
+    fairlead cluster show edge -e dev --plans -`,
+		}, showProvisioned},
 	} {
 		c := &clusterListCommand{commandContext: newCommandContext(a)}
-		sub.command.RunE = func(command *cobra.Command, args []string) error { return sub.run(command.Context(), c, args) }
+		sub.command.RunE = func(command *cobra.Command, args []string) error {
+			c.stdin = command.InOrStdin()
+			return sub.run(command.Context(), c, args)
+		}
 		c.input.addEnvironmentFlag(sub.command, "all")
+		if sub.command.Name() == "show" {
+			addPlansFlag(sub.command, &c.plansFile)
+		}
+		c.addReportFlags(sub.command)
 		a.addOutputFlag(sub.command)
 		c.input.addInputFlags(sub.command)
 		all = append(all, sub.command)
@@ -44,6 +77,7 @@ type provisionedCluster struct {
 	environment string
 	manifest    *clusters.Manifest
 	*clusters.Unit
+	rollout *manifestRollout
 }
 
 // readClusters reads environments, and returns the clusters that they provision.
@@ -65,13 +99,21 @@ func (c *clusterListCommand) readClusters(ctx context.Context) ([]provisionedClu
 			return nil, newProblemsError(r.Problems)
 		}
 		manifests, _ := clusters.Resolve(r.Model)
+		if len(manifests) == 0 {
+			continue
+		}
+		rendered, err := c.readOutputManifests(ctx, r.Model)
+		if err != nil {
+			return nil, err
+		}
 		for _, m := range manifests {
+			rollout := newManifestRollout(name, provision.NewState(m.InputManifest, &r.Model.Clusters), rendered)
 			for _, u := range m.Units {
-				all = append(all, provisionedCluster{name, m, u})
+				all = append(all, provisionedCluster{name, m, u, rollout})
 			}
 		}
 	}
-	return all, nil
+	return all, c.addRollouts(ctx, all)
 }
 
 // clusterType returns the cluster type of the cluster; "" for none.
@@ -103,7 +145,8 @@ func listProvisioned(ctx context.Context, c *clusterListCommand, _ []string) err
 	l := listing{
 		columns: []column{
 			{key: "environment"}, {key: "cluster"}, {key: "version"}, {key: "control"}, {key: "compute"}, {key: "clusterType"},
-			{key: "manifest"}, {key: "executor", wide: true}, {key: "network", wide: true}, {key: "loadBalancers", wide: true},
+			{key: "manifest"}, {key: "rollout"}, {key: "observed"}, {key: "executor", wide: true}, {key: "network", wide: true}, {key: "loadBalancers", wide: true},
+			{key: "next", wide: true}, {key: "waits", wide: true, fit: display.Wrap},
 		},
 		names: list.Convert(all, func(p provisionedCluster) string { return p.Name }),
 		empty: "no clusters are provisioned\n",
@@ -112,7 +155,7 @@ func listProvisioned(ctx context.Context, c *clusterListCommand, _ []string) err
 		balancers := list.Convert(p.LoadBalancers, func(lb *claudie.LoadBalancer) string { return lb.Name })
 		l.rows = append(l.rows, []any{
 			p.environment, p.Name, p.Version, p.countNodes(p.Pools.Control...), p.countNodes(p.Pools.Compute...), p.clusterType(),
-			p.manifest.Path(), p.manifest.Executor, p.Network, balancers,
+			p.manifest.Path(), p.rollout.State, p.rollout.Observed, p.manifest.Executor, p.Network, balancers, p.rollout.Next, p.rollout.Waits,
 		})
 	}
 	return c.app.printListing(l)
@@ -136,7 +179,34 @@ func showProvisioned(ctx context.Context, c *clusterListCommand, args []string) 
 	default:
 		return usageErrorf("name one with -e", "the cluster %s is in the environments %s", args[0], strings.Join(list.Convert(found, func(p provisionedCluster) string { return p.environment }), ", "))
 	}
-	return c.app.printListing(found[0].newPoolListing())
+	return c.printCluster(found[0])
+}
+
+// shownCluster is a cluster as programs get it.
+type shownCluster struct {
+	Environment string           `json:"environment"`
+	Cluster     string           `json:"cluster"`
+	Manifest    string           `json:"manifest"`
+	Executor    string           `json:"executor"`
+	ClusterType string           `json:"clusterType,omitempty"`
+	Pools       any              `json:"pools"`
+	Rollout     *manifestRollout `json:"rollout"`
+}
+
+// printCluster prints a cluster, and the plans of its parts if they are at hand.
+func (c *clusterListCommand) printCluster(p provisionedCluster) error {
+	plans, err := readPlans(c.plansFile, c.stdin)
+	if err != nil {
+		return err
+	}
+	l := p.newPoolListing()
+	l.value = shownCluster{p.environment, p.Name, p.manifest.Path(), p.manifest.Executor, p.clusterType(), l.objects(), p.rollout}
+	l.below = p.rollout.text(c.app.stdout, c.app.format == "wide")
+	for _, part := range p.rollout.Parts {
+		one := impact.ComponentPlan{ComponentChange: impact.ComponentChange{Name: part.Name}, Plan: part.Plan}
+		l.below += newPlannedComponent(one, plans, stackfiles.ObjectName{Namespace: p.rollout.known.parts.Namespace, Name: part.Object}).planText()
+	}
+	return c.app.printListing(l)
 }
 
 // newPoolListing returns the pools of the cluster and of its load balancers as a table.

@@ -57,10 +57,15 @@ Secrets, and are shown with the digest to approve them by.`,
 		return checkArguments(3, 3)(c, args)
 	}
 	p.input.addEnvironmentFlag(c, "the one that has the stack")
-	c.Flags().StringVar(&p.plansFile, "plans", "", "`file` with the ConfigMaps and Secrets in which tofu-controller keeps plans, as kubectl prints them in YAML; - for standard input")
+	addPlansFlag(c, &p.plansFile)
 	a.addOutputFlag(c)
 	p.input.addInputFlags(c)
 	return c
+}
+
+// addPlansFlag adds the flag that names a file with plans.
+func addPlansFlag(c *cobra.Command, file *string) {
+	c.Flags().StringVar(file, "plans", "", "`file` with the ConfigMaps and Secrets in which tofu-controller keeps plans, as kubectl prints them in YAML; - for standard input")
 }
 
 // plannedStack is what clusters do with the stack of an environment.
@@ -166,17 +171,22 @@ func readPlans(name string, stdin io.Reader) (stackfiles.ReadablePlans, error) {
 func newPlannedStack(environment string, plan impact.StackPlan, plans stackfiles.ReadablePlans) plannedStack {
 	s := plannedStack{Environment: environment, Stack: plan.Stack, Namespace: plan.Namespace, Components: []plannedComponent{}}
 	for _, c := range plan.Components {
-		one := plannedComponent{ComponentPlan: c}
-		made, known := plans[stackfiles.ObjectName{Namespace: plan.Namespace, Name: c.Object}]
-		if known && c.Plan != "" {
-			one.Text, one.Digest = made.Text, made.Digest
-			if made.ID != c.Plan {
-				one.Earlier = made.ID
-			}
-		}
-		s.Components = append(s.Components, one)
+		s.Components = append(s.Components, newPlannedComponent(c, plans, stackfiles.ObjectName{Namespace: plan.Namespace, Name: c.Object}))
 	}
 	return s
+}
+
+// newPlannedComponent returns a component with the plan that its object has made, if that is at hand.
+func newPlannedComponent(c impact.ComponentPlan, plans stackfiles.ReadablePlans, object stackfiles.ObjectName) plannedComponent {
+	one := plannedComponent{ComponentPlan: c}
+	made, known := plans[object]
+	if known && c.Plan != "" {
+		one.Text, one.Digest = made.Text, made.Digest
+		if made.ID != c.Plan {
+			one.Earlier = made.ID
+		}
+	}
+	return one
 }
 
 func (p *stackPlanCommand) printPlan(s plannedStack) error {

@@ -19,9 +19,9 @@ import (
 )
 
 // addReportFlags adds the flags that name where reports of clusters are.
-func (s *stackCommand) addReportFlags(c *cobra.Command) {
-	c.Flags().StringVar(&s.daemonURL, "url", "", "ask the daemon whose page is at this `URL` for the status (default: listen of the settings)")
-	addConfigFlag(c, &s.settingsFile, "", " (default: "+defaultSettingsFile+", if it is there)")
+func (cc *commandContext) addReportFlags(c *cobra.Command) {
+	c.Flags().StringVar(&cc.daemonURL, "url", "", "ask the daemon whose page is at this `URL` for the status (default: listen of the settings)")
+	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+", if it is there)")
 }
 
 // The statuses of components, the worst one first.
@@ -61,20 +61,20 @@ type componentStatuses map[componentKey]componentStatus
 
 // readStatuses returns what clusters report of the components of stacks; nil without settings that have
 // a ledger, and without --url.
-func (s *stackCommand) readStatuses(ctx context.Context, stacks []environmentStack) (componentStatuses, error) {
-	isNamed := s.daemonURL != "" || s.settingsFile != ""
-	if err := s.readSettings(); err != nil {
+func (cc *commandContext) readStatuses(ctx context.Context, stacks []environmentStack) (componentStatuses, error) {
+	isNamed := cc.daemonURL != "" || cc.settingsFile != ""
+	if err := cc.readSettings(); err != nil {
 		return nil, err
 	}
-	if !isNamed && (s.settings == nil || !s.settings.HasLedger()) {
+	if !isNamed && (cc.settings == nil || !cc.settings.HasLedger()) {
 		return nil, nil
 	}
-	of, err := s.openFleet(ctx)
+	of, err := cc.openFleet(ctx)
 	if err != nil && isNamed {
 		return nil, err
 	}
 	if err != nil {
-		fmt.Fprintf(s.app.stderr, "fairlead: note: there is no status: %v\n", err)
+		fmt.Fprintf(cc.app.stderr, "fairlead: note: there is no status: %v\n", err)
 		return nil, nil
 	}
 	defer of.Close()

@@ -62,8 +62,12 @@ type Step struct {
 	Sentence       string `json:"sentence" yaml:"sentence"`
 	Place          string `json:"place" yaml:"place"` // why it is where it is
 	provision.Step `yaml:",inline"`
-	WaitsFor       []StepReference `json:"waitsFor,omitempty" yaml:"waitsFor,omitempty"`
-	Blocks         []StepReference `json:"blocks,omitempty" yaml:"blocks,omitempty"`
+	// At is where what the step is about is written, and ReasonsAt where its reasons are, one for each of
+	// them; nothing if the file of the manifest was deleted.
+	At        problem.Pos     `json:"at,omitzero" yaml:"at,omitempty"`
+	ReasonsAt []problem.Pos   `json:"reasonsAt,omitempty" yaml:"reasonsAt,omitempty"`
+	WaitsFor  []StepReference `json:"waitsFor,omitempty" yaml:"waitsFor,omitempty"`
+	Blocks    []StepReference `json:"blocks,omitempty" yaml:"blocks,omitempty"`
 	// Refused is what keeps the change from being merged.
 	Refused []string `json:"refused,omitempty" yaml:"refused,omitempty"`
 }
@@ -209,7 +213,7 @@ func (q *explainer) explainStep(id string) (*Step, error) {
 	for _, p := range q.planClusters() {
 		for i, s := range p.steps {
 			if s.ID == id {
-				return newStepAnswer(p, i), nil
+				return newStepAnswer(q.model, p, i), nil
 			}
 			ids = append(ids, s.ID)
 		}
@@ -220,9 +224,13 @@ func (q *explainer) explainStep(id string) (*Step, error) {
 	return nil, queryErrorf(cmp.Or(problem.DidYouMean(id, ids), "fairlead cluster plan --output name lists them"), "the plan for the clusters of environment %s has no step %s", q.model.Environment, strconv.Quote(id))
 }
 
-func newStepAnswer(p manifestPlan, i int) *Step {
+func newStepAnswer(m *model.Model, p manifestPlan, i int) *Step {
 	s := p.steps[i]
 	out := &Step{Manifest: p.manifest, Number: i + 1, Steps: len(p.steps), Sentence: s.Sentence(), Place: s.Place(), Step: s, Refused: p.refused}
+	if places, written := newStepPlaces(m, p.manifest, s); written {
+		out.At = places.findSubject()
+		out.ReasonsAt = list.Convert(s.Reason, places.findReason)
+	}
 	for k, other := range p.steps {
 		if slices.Contains(s.After, other.ID) {
 			out.WaitsFor = append(out.WaitsFor, newStepReference(k, other))
@@ -278,10 +286,21 @@ func (o *Step) writePage(p *page, env string) {
 	if o.Cluster != "" {
 		rows = append([][]string{{"cluster", o.Cluster}}, rows...)
 	}
+	if o.At != (problem.Pos{}) {
+		rows = append([][]string{{"written at", o.At.String()}}, rows...)
+	}
 	p.writeTable(1, rows)
 	if len(o.Reason) > 0 {
 		p.writeSection("is there because of")
-		p.writeRows(1, list.Convert(o.Reason, func(c provision.Change) []string { return []string{c.String()} }))
+		var reasons [][]string
+		for i, c := range o.Reason {
+			row := []string{c.String()}
+			if i < len(o.ReasonsAt) {
+				row = append(row, o.ReasonsAt[i].String())
+			}
+			reasons = append(reasons, row)
+		}
+		p.writeRows(1, reasons)
 	}
 	writeSteps(p, "waits for", o.WaitsFor)
 	writeSteps(p, "is waited for by", o.Blocks)

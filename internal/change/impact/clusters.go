@@ -10,8 +10,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // ClusterChange is what a change does with the clusters of one manifest.
@@ -19,11 +21,20 @@ type ClusterChange struct {
 	Manifest string                  `json:"manifest"` // "namespace/name"
 	Steps    []provision.Step        `json:"steps"`
 	Clouds   []provision.CloudChange `json:"clouds"`
+	// Parts are those that tofu-controller carries out, and that change: one Terraform object each.
+	// Approved are parts whose plan is approved now, and which change no more than that.
+	Parts    []ComponentChange `json:"parts,omitempty"`
+	Approved []string          `json:"approved,omitempty"`
+	// Rebound are the clusters that stay attached to their cluster type with other values, or by another
+	// kubeconfig.
+	Rebound []string `json:"rebound,omitempty"`
 	// Rollout is which part of several changes this one is, and what the next one waits for, in
 	// sentences; "" if it is all.
 	Rollout string `json:"rollout,omitempty"`
 	// Unknown is why the steps are not known; "" if they are.
 	Unknown string `json:"unknown,omitempty"`
+
+	parts stackfiles.Summary // after the change
 }
 
 // CompareClusters returns what a change from one output to another does with clusters, in the order of the
@@ -53,7 +64,10 @@ func newClusterChange(folder string, old, new tree.Tree) (ClusterChange, bool) {
 		c = findPlanned(ClusterChange{Manifest: folder, Unknown: err.Error()}, old, new)
 	}
 	c.Rollout = describeRollout(&current, &desired)
-	return c, len(c.Steps) > 0 || c.Unknown != ""
+	c.compareParts(folder, old, new)
+	kept := list.Convert(desired.Spec.Kubernetes.Clusters, func(k claudie.Cluster) string { return k.Name })
+	c.Rebound = clusterfiles.FindRebound(path.Base(folder), kept, old, new)
+	return c, len(c.Steps)+len(c.Parts)+len(c.Approved)+len(c.Rebound) > 0 || c.Unknown != ""
 }
 
 // parseLock returns the state in the lock of a manifest; the zero State if there is none.

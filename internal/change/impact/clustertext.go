@@ -21,6 +21,9 @@ func (c ClusterChange) describeSteps() string {
 	if c.Unknown != "" {
 		return "**the steps are not known**: " + codeSpan(c.Unknown)
 	}
+	if len(c.Steps) == 0 {
+		return "no steps: no machine, version or load balancer changes"
+	}
 	counts := map[string]int{}
 	for _, s := range c.Steps {
 		counts[string(s.Disruption)]++
@@ -68,6 +71,7 @@ func (c ClusterChange) Markdown(steps int) string {
 	if c.Rollout != "" {
 		fmt.Fprintf(&b, "\n%s\n", c.Rollout)
 	}
+	c.writeParts(&b)
 	if len(c.Steps) == 0 || steps == 0 {
 		return b.String()
 	}
@@ -94,6 +98,37 @@ func (c ClusterChange) Markdown(steps int) string {
 		fmt.Fprintf(&b, "\n```mermaid\n%s```\n", c.MermaidGraph())
 	}
 	return b.String()
+}
+
+// writeParts writes as a list what changes beside the steps: the parts that tofu-controller plans, which of
+// them wait for approval, and how clusters are attached.
+func (c ClusterChange) writeParts(b *strings.Builder) {
+	var lines strings.Builder
+	c.changedParts().writeLines(&lines)
+	for _, line := range c.otherLines() {
+		fmt.Fprintf(&lines, "- %s: %s\n", strings.ToUpper(line.what[:1])+line.what[1:], strings.Join(list.Convert(line.names, codeSpan), ", "))
+	}
+	if lines.Len() == 0 {
+		return
+	}
+	if len(c.Parts)+len(c.Approved) > 0 {
+		fmt.Fprintf(b, "\nParts, as `fairlead approve-plan` names them in %s:\n", codeSpan(c.parts.Stack))
+	}
+	b.WriteString("\n" + lines.String())
+}
+
+// otherLines returns what changes beside the parts.
+func (c ClusterChange) otherLines() []stackLine {
+	var all []stackLine
+	for _, line := range []stackLine{{"approves the plan of", false, c.Approved}, {"attaches in another way", false, c.Rebound}} {
+		if more := len(line.names) - maxComponents; more > 0 {
+			line.names = append(line.names[:maxComponents:maxComponents], fmt.Sprintf("%d more", more))
+		}
+		if len(line.names) > 0 {
+			all = append(all, line)
+		}
+	}
+	return all
 }
 
 // tableCell returns any text as a code span in a table; "" for none.
@@ -185,6 +220,9 @@ func (c ClusterChange) terminalText() string {
 	fmt.Fprintf(&b, "clusters of %s: %s\n", printableText(c.Manifest), text.Count(len(c.Steps), "step"))
 	if c.Rollout != "" {
 		fmt.Fprintf(&b, "  %s\n", printableText(c.Rollout))
+	}
+	for _, line := range append(c.changedParts().lines(), c.otherLines()...) {
+		fmt.Fprintf(&b, "  %s: %s\n", line.what, strings.Join(list.Convert(line.names, printableText), ", "))
 	}
 	for line := range strings.Lines(provision.Plan{Steps: c.Steps[:min(maxRows, len(c.Steps))]}.Text()) {
 		b.WriteString("  " + printableText(strings.TrimSuffix(line, "\n")) + "\n")

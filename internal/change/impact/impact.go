@@ -137,6 +137,7 @@ const (
 	PromotedCommit          Class = "promoted commit"
 	Bookkeeping             Class = "bookkeeping"
 	OtherFiles              Class = "other files"
+	ClusterFiles            Class = "files of clusters"
 	OrderOnly               Class = "order only"
 	FormattingOnly          Class = "formatting only"
 	Unclassified            Class = "unclassified"
@@ -176,5 +177,6 @@ func Compare(old, new tree.Tree, opt Options) Report {
 	s.report.Targets, s.report.Workloads = len(s.targets), len(s.workloads)
 	s.finishGroups()
 	s.report.ClusterChanges = CompareClusters(old, new)
+	s.report.phrases = addPhrases(phraseClusters(s.report.ClusterChanges), s.report.phrases)
 	return s.report
 }

@@ -76,15 +76,18 @@ func (r Report) what() string {
 // where returns the cluster types and workloads, stacks and components that the change touches, and
 // how many assignments.
 func (r Report) where() string {
-	var all, stacks scope
+	var all, stacks, clusters, manifests scope
 	for _, p := range r.phrases {
-		if p.scope.place == stackPlace {
-			stacks.merge(p.scope)
-		} else {
-			all.merge(p.scope)
+		into := map[string]*scope{stackPlace: &stacks, clusterPlace: &clusters, manifestPlace: &manifests}[p.scope.place]
+		if into == nil {
+			into = &all
 		}
+		into.merge(p.scope)
 	}
-	parts := slices.Concat(all.countedNames(), nonEmpty(r.Assignments.words("assignment")), stacks.countedNames(), nonEmpty(r.Components.words("component")))
+	parts := slices.Concat(
+		all.countedNames(), nonEmpty(r.Assignments.words("assignment")), stacks.countedNames(), nonEmpty(r.Components.words("component")),
+		clusters.countedNames(), manifests.countedNames(),
+	)
 	return strings.Join(append(parts, r.Files.words("file")), "; ")
 }
 

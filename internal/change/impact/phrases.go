@@ -93,6 +93,8 @@ func (b phrases) addGroup(g *group, whole map[string]bool) {
 		b.addFiles(g, noun{name: "the promoted commit", plural: true})
 	case has(Bookkeeping):
 		b.addFiles(g, noun{name: "record", numbered: true})
+	case has(ClusterFiles):
+		b.addFiles(g, noun{name: "files of clusters", plural: true})
 	case has(OtherFiles):
 		b.addFiles(g, noun{name: "other file", numbered: true})
 	default:

@@ -115,6 +115,7 @@ var rules = []rule{
 	{class: PromotedCommit, when: neverMatches},
 	{class: Bookkeeping, when: neverMatches},
 	{class: OtherFiles, when: neverMatches},
+	{class: ClusterFiles, when: neverMatches},
 	{class: Unclassified, risk: Unknown, when: neverMatches},
 }
 

@@ -73,18 +73,23 @@ func (r Report) StacksMarkdown(n int) string {
 			break
 		}
 		fmt.Fprintf(&b, "\n### Stack %s\n\n", codeSpan(c.Stack))
-		for _, l := range c.lines() {
-			what := strings.ToUpper(l.what[:1]) + l.what[1:]
-			if l.deletes {
-				what = "**" + what + "**"
-			}
-			fmt.Fprintf(&b, "- %s: %s\n", what, strings.Join(list.Convert(l.names, codeSpan), ", "))
-		}
+		c.writeLines(&b)
 		if len(c.Components) <= maxDrawn {
 			fmt.Fprintf(&b, "\n```mermaid\n%s```\n", c.mermaidText())
 		}
 	}
 	return b.String()
+}
+
+// writeLines writes what the change does with the components of the stack as a list in Markdown.
+func (c StackChange) writeLines(b *strings.Builder) {
+	for _, l := range c.lines() {
+		what := strings.ToUpper(l.what[:1]) + l.what[1:]
+		if l.deletes {
+			what = "**" + what + "**"
+		}
+		fmt.Fprintf(b, "- %s: %s\n", what, strings.Join(list.Convert(l.names, codeSpan), ", "))
+	}
 }
 
 // mermaidText returns the graph of the components, each with what happens to it.

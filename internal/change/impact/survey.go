@@ -37,8 +37,12 @@ func (s *survey) visitRoot(old, new tree.Tree) {
 			s.visitClusterType(name, was.Tree(), is.Tree())
 			continue
 		}
+		class := OtherFiles
+		if isOfClusters(name, old, new) {
+			class = ClusterFiles
+		}
 		for c := range tree.Diff(singleEntryTree(was), singleEntryTree(is)) {
-			s.visitFile(c)
+			s.visitFile(c, class)
 		}
 	}
 	if stacks {
@@ -118,10 +122,10 @@ func (s *survey) countFile(c tree.Change) {
 	}
 }
 
-// visitFile records a file outside of cluster types.
-func (s *survey) visitFile(c tree.Change) {
+// visitFile records a file outside of cluster types, which is of a class unless Fairlead knows it.
+func (s *survey) visitFile(c tree.Change, class Class) {
 	s.countFile(c)
-	class, detail := OtherFiles, ""
+	detail := ""
 	switch {
 	case c.Path == trackingFile:
 		class, detail = PromotedCommit, promotedCommit(c.Old)+" -> "+promotedCommit(c.New)

@@ -83,6 +83,8 @@ type phrase struct {
 	deletes bool
 	form    form
 	objects []*object // for objectsChange
+	names   []string  // for clustersChange: what stands for %s in the verb
+	note    string    // for clustersChange: what is added at the end
 	scope   scope
 }
 
@@ -94,6 +96,7 @@ const (
 	assignmentsChange             // "add checkout to cloud"
 	clusterTypeChange             // "add cluster type cloud with checkout"
 	filesChange                   // "update 2 other files"
+	clustersChange                // "replace pool a with b of cluster edge (rolling)"
 )
 
 // object is what changes in the workloads of a phrase.
@@ -156,6 +159,8 @@ var nouns = map[Class]noun{
 // format returns the phrase. The longer form of brevity 0 names up to three of each thing.
 func (p phrase) format(brevity int, show func(string) string) string {
 	switch p.form {
+	case clustersChange:
+		return p.describeClusters(brevity, show)
 	case filesChange:
 		return p.verb + " " + p.describeObjects()
 	case clusterTypeChange:

@@ -82,7 +82,7 @@ func TestTitle(t *testing.T) {
 
 // TestEveryClassHasANoun: a title can say what changes.
 func TestEveryClassHasANoun(t *testing.T) {
-	whole := map[Class]bool{ClusterTypeAdded: true, ClusterTypeRemoved: true, AssignmentAdded: true, AssignmentRemoved: true, PromotedCommit: true, Bookkeeping: true, OtherFiles: true,
+	whole := map[Class]bool{ClusterTypeAdded: true, ClusterTypeRemoved: true, AssignmentAdded: true, AssignmentRemoved: true, PromotedCommit: true, Bookkeeping: true, OtherFiles: true, ClusterFiles: true,
 		StackAdded: true, StackRemoved: true, ComponentAddedClass: true, ComponentRemovedClass: true, ComponentClearedClass: true}
 	for _, r := range rules {
 		if _, ok := nouns[r.class]; ok == whole[r.class] {

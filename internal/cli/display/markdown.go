@@ -22,6 +22,7 @@ func (s *Stream) FormatMarkdown(body string) string {
 	var b strings.Builder
 	fence, language, blank := "", "", true
 	var table [][]string
+	var graph []string
 	for line := range strings.SplitSeq(strings.TrimSpace(body), "\n") {
 		line = strings.TrimRight(line, " \r")
 		if isRow := fence == "" && strings.HasPrefix(line, "|"); isRow {
@@ -34,10 +35,18 @@ func (s *Stream) FormatMarkdown(body string) string {
 		blank, table = blank && table == nil, nil
 		if mark := fenceMark(line); mark != "" && (fence == "" || line == fence) {
 			if fence == "" {
-				fence, language = mark, strings.TrimLeft(line, "`~")
-			} else {
-				fence = ""
+				fence, language, graph = mark, strings.TrimLeft(line, "`~"), nil
+				continue
 			}
+			fence = ""
+			if language == "mermaid" {
+				b.WriteString(formatMermaid(graph))
+				blank = false
+			}
+			continue
+		}
+		if fence != "" && language == "mermaid" {
+			graph = append(graph, line)
 			continue
 		}
 		switch {

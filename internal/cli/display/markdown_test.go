@@ -87,3 +87,18 @@ func TestPaintDiff(t *testing.T) {
 		t.Errorf("on a terminal it is %q", got)
 	}
 }
+
+// TestFormatGraph: a graph is text where nothing draws it, and what is no graph of ours is named.
+func TestFormatGraph(t *testing.T) {
+	for body, want := range map[string]string{
+		"a\n\n```mermaid\ngraph TD\n  s1[\"1. add nodes to compute pool a\"]\n  s2[\"2. remove nodes\"]\n  s1 --> s2\n  classDef outage stroke-width:4px\n  class s2 outage\n```\n\nb": "a\n\n1. add nodes to compute pool a\n2. remove nodes (after 1)\n\nb\n",
+		"```mermaid\ngraph TD\n  n1[\"net: added\"]\n  n2[\"eks: added, waits for approval\"]\n  n3[\"app\"]\n  n1 --> n2\n  n2 --> n3\n  n1 --> n3\n  gone --> n3\n```\n":             "net: added\neks: added, waits for approval (after net)\napp (after eks, net)\n",
+		"```mermaid\npie\n  \"a\" : 1\n```\nb":          "(a diagram, which the page of a forge draws)\nb\n",
+		"```mermaid\ngraph TD\n  s1[\"\x1b[31m\"]\n```": "\ufffd[31m\n",
+		"```mermaid\ngraph TD\n  s1[\"open\"]":          "",
+	} {
+		if got := NewStream(&bytes.Buffer{}).FormatMarkdown(body); got != want {
+			t.Errorf("%q: %q, want %q", body, got, want)
+		}
+	}
+}

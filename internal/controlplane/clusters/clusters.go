@@ -45,6 +45,9 @@ type Manifest struct {
 // another infrastructure.
 func (m *Manifest) Project() string { return m.Namespace + "-" + m.Name }
 
+// PlanStack returns how a PlanApproval or a PlanRequest names the manifest, in the place of a stack.
+func (m *Manifest) PlanStack() string { return "clusters/" + m.Project() }
+
 // Unit is a Kubernetes cluster with all load balancers that target it.
 type Unit struct {
 	*claudie.Cluster

@@ -63,7 +63,7 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		Source: FindClusterSource(m),
 		AWS:    model.StackAWS{Region: cmp.Or(written.AWS.Region, defaultRegion), Version: cmp.Or(written.AWS.Version, defaultAWSVersion), SharedProfile: written.AWS.SharedProfile},
 		Folder: OutputFolder(m), Follow: written.Follow,
-		PlanWebhook: written.Plans.Webhook, Applications: written.Applications,
+		Applications: written.Applications,
 	}
 	addProblem := func(hint, format string, args ...any) {
 		problems.Addf(written.Pos, written.Subject(), hint, format, args...)
@@ -72,14 +72,25 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		addProblem("", "spec.state has no bucket, or no region")
 	}
 	checkApplications(written, addProblem)
-	if u, err := url.Parse(s.PlanWebhook); s.PlanWebhook != "" && (err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https") {
-		addProblem("write it as http://fairlead.fairlead.svc:8080/webhooks/plans, as clusters reach the daemon", "spec.plans.webhook is not a URL of http or https without a password")
-	}
+	s.PlanWebhook = ResolvePlanWebhook(m, addProblem)
 	if s.Interval < minInterval {
 		addProblem("every component makes a plan at that interval", "spec.interval is %s, and %s is the least", s.Interval, minInterval)
 	}
 	s.Modules = resolveModules(m, s.Modules, addProblem)
 	return s, problems
+}
+
+// ResolvePlanWebhook returns the URL at which tofu-controller asks before it applies a plan of an
+// environment; "" for none. Problems are added by addProblem.
+func ResolvePlanWebhook(m *model.Model, addProblem func(hint, format string, args ...any)) string {
+	if len(m.Stacks.Settings) == 0 {
+		return ""
+	}
+	webhook := m.Stacks.Settings[0].Plans.Webhook
+	if u, err := url.Parse(webhook); webhook != "" && (err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https") {
+		addProblem("write it as http://fairlead.fairlead.svc:8080/webhooks/plans, as clusters reach the daemon", "spec.plans.webhook is not a URL of http or https without a password")
+	}
+	return webhook
 }
 
 // ResolveModules returns the branch that holds the root modules of an environment, as clusters read it:

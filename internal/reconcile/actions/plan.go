@@ -132,12 +132,7 @@ func (d *Session) findPlan(ctx context.Context, environment, stack, component st
 		return none, "", "", err
 	}
 	files := output.Tree.Sub(publish.CleanFolder(to.Path))
-	all, err := stackfiles.Summarize(files)
-	if err == nil {
-		var parts []stackfiles.Summary
-		parts, err = clusterfiles.SummarizeParts(files)
-		all = append(all, parts...)
-	}
+	all, err := clusterfiles.SummarizePlans(files)
 	if failed := output.Err(); failed != nil {
 		err = failed
 	}

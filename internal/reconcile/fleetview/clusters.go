@@ -89,8 +89,11 @@ func (v *View) FindClusters(ctx context.Context, q Query) (Page[Cluster], error)
 			}
 		}
 		for _, s := range found.all {
-			if s.Cluster != nil {
+			switch {
+			case s.Cluster != nil:
 				add(newCluster(s, found))
+			case s.Listed != "":
+				add(Cluster{Name: s.Listed, Environment: name, Type: s.Type, Standing: s.Class.String(), Why: explainSituation(s, found)})
 			}
 		}
 		for _, c := range v.Ledger.FindRetired(name) {
@@ -251,6 +254,11 @@ func (v *View) checkCluster(q Query) error {
 		names = append(names, c.Name())
 		if !slices.Contains(types, c.Group.ClusterType) {
 			types = append(types, c.Group.ClusterType)
+		}
+	}
+	for _, environment := range v.Ledger.FindEnvironments() {
+		for name, clusterType := range v.Ledger.FindListed(environment) {
+			names, types = append(names, name), append(types, clusterType)
 		}
 	}
 	switch {

@@ -34,14 +34,19 @@ type Placement struct {
 	Lost time.Time `json:"lost,omitzero"`
 }
 
-// FindPlacements returns where a workload runs, or ran at a time.
+// FindPlacements returns where a workload runs, or ran at a time. Behind what clusters report of the present
+// are the clusters that are expected by name, should run it, and were never in touch.
 func (v *View) FindPlacements(ctx context.Context, q Query) (Page[Placement], error) {
-	return v.findPlacements(ctx, q, func(s *ledgerdb.Store, object string, f ledgerdb.FleetFilter) ([]ledgerdb.FleetSpan, error) {
+	page, err := v.findPlacements(ctx, q, func(s *ledgerdb.Store, object string, f ledgerdb.FleetFilter) ([]ledgerdb.FleetSpan, error) {
 		if q.At.IsZero() {
 			return s.FindStates(ctx, object, f)
 		}
 		return s.FindStatesAt(ctx, object, f, q.At)
 	})
+	if err != nil || page.Next != "" || !q.At.IsZero() {
+		return page, err
+	}
+	return v.addUnheard(ctx, q, page)
 }
 
 // FindHistories returns what a workload ran, cluster by cluster, the oldest first.

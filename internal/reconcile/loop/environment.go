@@ -52,7 +52,7 @@ type environment struct {
 	deleted       deletedStacks // of the output that was proposed last
 	destroyed     []string      // those of them that were destroyed then
 	provisioned   provisioned   // of clusters
-	hasStacks     bool
+	hasPlans      bool
 	asksForNone   bool   // no pull request asks for a plan of it
 	drifts        string // the drift of its stacks in the last round that read it; see driftsOf
 	// ephemeral is nil if the environment is there to stay.

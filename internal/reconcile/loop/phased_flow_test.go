@@ -100,25 +100,26 @@ func TestPhasedCluster(t *testing.T) {
 		name   string
 		before func()
 		body   string // of what is proposed; "" if nothing is
+		title  string // of that
 		pools  string // that the output has then
 		lock   string // the phase in its lock, and the pool that answers for the API server
 	}{
 		{"made", func() {
 			w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": phasedManifestText, "clusters/modules.yaml": clusterModulesText})
-		}, "install Kubernetes", old, none},
+		}, "install Kubernetes", "dev: create cluster one; add cluster types cloud and edge with hello-web", old, none},
 		{"swapped", func() {
 			w.edit("dev", "clusters/edge.yaml", "{name: control,", "{name: control-v2,")
 			w.edit("dev", "clusters/edge.yaml", "control: [control]", "control: [control-v2]")
-		}, "This is the phase expand of expand, switch and contract.", both, first},
-		{"not reported", func() {}, "", both, first},
-		{"a machine is not there yet", func() { w.reportParts("control-v2", rollout.Progressing) }, "", both, first},
-		{"a plan waits for approval", func() { w.reportParts("control-v2", rollout.Failed) }, "", both, first},
-		{"expanded", func() { w.reportParts("", rollout.Ready) }, "This is the phase switch of expand, switch and contract.", both, second},
-		{"what was reported before is not the switch", func() {}, "", both, second},
-		{"switched", func() { w.reportParts("", rollout.Ready) }, "This change destroys what nothing uses any more.", both, third},
-		{"not destroyed yet", func() { w.reportParts("np-control-control", rollout.Progressing) }, "", both, third},
-		{"destroyed", func() { w.reportParts("", rollout.Ready) }, "This is the last change of those that began with the phase contract.", new, done},
-		{"quiet", func() { w.reportParts("", rollout.Ready) }, "", new, done},
+		}, "This is the phase expand of expand, switch and contract.", "dev: add pool control-v2 to cluster one", both, first},
+		{"not reported", func() {}, "", "", both, first},
+		{"a machine is not there yet", func() { w.reportParts("control-v2", rollout.Progressing) }, "", "", both, first},
+		{"a plan waits for approval", func() { w.reportParts("control-v2", rollout.Failed) }, "", "", both, first},
+		{"expanded", func() { w.reportParts("", rollout.Ready) }, "This is the phase switch of expand, switch and contract.", "dev: move the API endpoint of cluster one (outage)", both, second},
+		{"what was reported before is not the switch", func() {}, "", "", both, second},
+		{"switched", func() { w.reportParts("", rollout.Ready) }, "This change destroys what nothing uses any more.", "dev: REMOVE pool control of cluster one (rolling)", both, third},
+		{"not destroyed yet", func() { w.reportParts("np-control-control", rollout.Progressing) }, "", "", both, third},
+		{"destroyed", func() { w.reportParts("", rollout.Ready) }, "This is the last change of those that began with the phase contract.", "dev: remove what was destroyed of manifest fleet/edge", new, done},
+		{"quiet", func() { w.reportParts("", rollout.Ready) }, "", "", new, done},
 	} {
 		step.before()
 		w.now = w.now.Add(time.Hour)
@@ -131,8 +132,8 @@ func TestPhasedCluster(t *testing.T) {
 			t.Fatalf("%s: something is proposed: %v; the steps were %v; the log:\n%s", step.name, proposed, steps, w.logs.String())
 		}
 		if step.body != "" {
-			if body := w.open("dev").Body; !strings.Contains(body, step.body) {
-				t.Errorf("%s: the pull request does not say %q:\n%s", step.name, step.body, body)
+			if pull := w.open("dev"); pull.Title != step.title || !strings.Contains(pull.Body, step.body) {
+				t.Errorf("%s: the pull request is %q, and has to be %q with %q:\n%s", step.name, pull.Title, step.title, step.body, pull.Body)
 			}
 			w.merge("dev")
 			w.life(w.data)

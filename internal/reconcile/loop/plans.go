@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -18,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
@@ -50,16 +52,20 @@ func (l *Loop) readPlanReports() []planReport {
 	return all
 }
 
+// hasPlans reports whether tofu-controller makes plans of what a model has: of stacks, or of the parts of
+// clusters.
+func hasPlans(m *model.Model) bool {
+	isPlanned := func(i *model.InputManifest) bool { return i.Annotations[model.ExecutorAnnotation] == clusters.Tofu }
+	return m != nil && (len(m.Stacks.List) > 0 || slices.ContainsFunc(m.Clusters.Manifests, isPlanned))
+}
+
 // notePlanReports stores what clusters say of Terraform objects for the round, if an environment has
-// stacks. An environment that does not get to its proposals now does so in a round of its own, and not
+// plans. An environment that does not get to its proposals now does so in a round of its own, and not
 // because the same drift looks new again.
 func (l *Loop) notePlanReports(all []*environment) {
 	l.planReports = nil
-	hasStacks := func(e *environment) bool {
-		m := e.attempt.rendered.Model
-		return e.hasStacks || m != nil && len(m.Stacks.List) > 0
-	}
-	if l.options.Inbox != nil && slices.ContainsFunc(all, hasStacks) {
+	asks := func(e *environment) bool { return e.hasPlans || hasPlans(e.attempt.rendered.Model) }
+	if l.options.Inbox != nil && slices.ContainsFunc(all, asks) {
 		l.planReports = l.readPlanReports()
 	}
 	for _, e := range all {
@@ -92,17 +98,17 @@ func driftsOf(reports []planReport) string {
 
 // hasNewDrift reports whether clusters report other drift than in the last round that read it.
 func (l *Loop) hasNewDrift() bool {
-	var withStacks []*environment
+	var planned []*environment
 	for _, e := range l.environments {
-		if e.hasStacks {
-			withStacks = append(withStacks, e)
+		if e.hasPlans {
+			planned = append(planned, e)
 		}
 	}
-	if l.options.Inbox == nil || len(withStacks) == 0 {
+	if l.options.Inbox == nil || len(planned) == 0 {
 		return false
 	}
 	reports := l.readPlanReports()
-	return slices.ContainsFunc(withStacks, func(e *environment) bool { return driftsOf(e.selectReports(reports)) != e.drifts })
+	return slices.ContainsFunc(planned, func(e *environment) bool { return driftsOf(e.selectReports(reports)) != e.drifts })
 }
 
 // requestBranches begins the names of the branches that propose plans of components of an environment.
@@ -110,12 +116,12 @@ func (l *Loop) requestBranches(environment string) string {
 	return l.options.Settings.Output.BranchPrefix + "change/plan/" + environment + "/"
 }
 
-// proposePlanRequests proposes, for each component that has drifted and whose plans a person approves, to
-// make another plan: tofu-controller offers none after drift. It is one pull request for a component, which
+// proposePlanRequests proposes, for each component of a stack and each part of a cluster that has drifted
+// and whose plans a person approves, to make another plan: tofu-controller offers none after drift. It is one pull request for a component, which
 // stays the same one, and is closed when clusters report that the drift is gone.
 func (l *Loop) proposePlanRequests(ctx context.Context, e *environment, m *model.Model) error {
-	e.hasStacks = m != nil && len(m.Stacks.List) > 0
-	if l.options.Inbox == nil || !l.options.Settings.Write || m == nil || !e.hasStacks && e.asksForNone {
+	e.hasPlans = hasPlans(m)
+	if l.options.Inbox == nil || !l.options.Settings.Write || m == nil || !e.hasPlans && e.asksForNone {
 		return nil
 	}
 	reports := e.selectReports(l.planReports)
@@ -163,8 +169,8 @@ type plannedComponent struct {
 // object returns the name of its Terraform object.
 func (c plannedComponent) object() string { return "Terraform/" + c.namespace + "/" + c.Object }
 
-// readPlannedComponents returns the components with plans in the output branch of an environment, by
-// their names in branches.
+// readPlannedComponents returns the components and the parts of clusters with plans in the output branch of
+// an environment, by their names in branches.
 func (l *Loop) readPlannedComponents(ctx context.Context, m *model.Model) (map[string]plannedComponent, error) {
 	all := map[string]plannedComponent{}
 	to := m.OutputRepo()
@@ -180,7 +186,7 @@ func (l *Loop) readPlannedComponents(ctx context.Context, m *model.Model) (map[s
 		return all, err
 	}
 	stacks, err := git.InspectTree(out.Mirror(), head, func(t tree.Tree) ([]stackfiles.Summary, error) {
-		return stackfiles.Summarize(t.Sub(publish.CleanFolder(to.Path)))
+		return clusterfiles.SummarizePlans(t.Sub(publish.CleanFolder(to.Path)))
 	})
 	for _, s := range stacks {
 		for _, c := range s.Components {
@@ -273,7 +279,7 @@ func (r planRequest) newEdit(applied string) (*publish.Edit, error) {
 // body returns the text of the pull request.
 func (r planRequest) body(drift string) string {
 	c := r.component
-	return fmt.Sprintf("**The component %s of the stack %s has drifted**: what was applied has changed since.\n\n> %s\n\n"+
+	return fmt.Sprintf("**The component %s of %s has drifted**: what was applied has changed since.\n\n> %s\n\n"+
 		"Its plans wait for approval, so that nothing corrects it. Merge this to have a new plan made, which is approved as any other:\n\n"+
 		"    fairlead approve-plan %s %s/%s --inputs DIGEST\n\n"+
 		"Close it to leave the component as it is; Fairlead closes it when clusters report that the drift is gone.\n",

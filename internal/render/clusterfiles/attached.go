@@ -1,6 +1,7 @@
 package clusterfiles
 
 import (
+	"maps"
 	"path"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -42,4 +43,38 @@ func ListAttached(output tree.Tree) []Attached {
 // attachmentName returns the name of the Kustomization that attaches a cluster of a project.
 func attachmentName(project, cluster string) string {
 	return stack.ShortenName("im-"+project+"-40-"+cluster, maxName)
+}
+
+// FindRebound returns which of some clusters of a manifest stay attached to a cluster type in another way:
+// with other values, or by another kubeconfig. The files are those of the folder of the manifest.
+func FindRebound(project string, clusters []string, old, new tree.Tree) []string {
+	before, after := readAttachments(old), readAttachments(new)
+	var rebound []string
+	for _, cluster := range clusters {
+		name := attachmentName(project, cluster)
+		was, is := before[name], after[name]
+		if was != nil && is != nil && was.Path == is.Path && (*was.KubeConfig != *is.KubeConfig || !maps.Equal(was.values(), is.values())) {
+			rebound = append(rebound, cluster)
+		}
+	}
+	return rebound
+}
+
+// readAttachments returns the Kustomizations that attach clusters, by name.
+func readAttachments(files tree.Tree) map[string]*kustomizationSpec {
+	all := map[string]*kustomizationSpec{}
+	for k := range readKustomizations(files) {
+		if k.Spec.KubeConfig != nil {
+			all[k.Metadata.Name] = &k.Spec
+		}
+	}
+	return all
+}
+
+// values returns what Flux substitutes.
+func (s *kustomizationSpec) values() map[string]string {
+	if s.PostBuild == nil {
+		return nil
+	}
+	return s.PostBuild.Substitute
 }

@@ -63,9 +63,8 @@ func (r *renderer) renderTofu(folder string, m *clusters.Manifest) {
 		return
 	}
 	t := &tofuRenderer{renderer: r, folder: folder, manifest: m, modules: modules, approvals: map[string]*model.PlanApproval{}, kustomizations: map[*clustermodule.Part]*fluxKustomization{}}
-	t.branch = stack.ResolveModules(r.model, func(hint, format string, args ...any) {
-		r.problems.Addf(m.Pos, m.Subject(), hint, format, args...)
-	})
+	addProblem := func(hint, format string, args ...any) { r.problems.Addf(m.Pos, m.Subject(), hint, format, args...) }
+	t.branch, t.webhook = stack.ResolveModules(r.model, addProblem), stack.ResolvePlanWebhook(r.model, addProblem)
 	given := r.renderCredentials(path.Join(folder, credentialsFolder), m)
 	if given.any {
 		t.credentials = append(t.credentials, r.newCredentialsKustomization(folder, m, given))
@@ -75,7 +74,9 @@ func (r *renderer) renderTofu(folder string, m *clusters.Manifest) {
 	r.reportUnrendered(m.Subject(), err)
 	all := clustermodule.NewClusters(r.model, m, modules, &state, func(cluster string) string { return KubeconfigName(m, cluster) })
 	leaving := r.follow.leaving[m.Path()]
-	t.matchApprovals(all, leaving)
+	known := partNames(all, leaving)
+	t.matchApprovals(known)
+	t.checkRequests(known)
 	for _, c := range all {
 		for _, p := range c.Parts {
 			t.addPart(c, p)
@@ -104,6 +105,7 @@ type tofuRenderer struct {
 	manifest       *clusters.Manifest
 	modules        *model.ClusterModules
 	branch         model.StackModules
+	webhook        string                         // at which tofu-controller asks before it applies a plan; "" for none
 	approvals      map[string]*model.PlanApproval // by the name of the part
 	credentials    []*fluxKustomization           // at most one
 	kustomizations map[*clustermodule.Part]*fluxKustomization
@@ -157,13 +159,14 @@ func keepUnpruned() map[string]string { return map[string]string{pruneAnnotation
 
 // newTofuSpec returns the spec of the Terraform object of a part. A part that is not written any more is
 // destroyed before its object goes: see [leavingPart]. Should somebody delete the object, what it made is
-// destroyed with it.
+// destroyed with it only where plans need no approval: tofu-controller asks nobody then.
 func (t *tofuRenderer) newTofuSpec(c *clustermodule.Cluster, p *clustermodule.Part, module string) tfobject.Spec {
 	spec := tfobject.Spec{
-		Interval: text.FormatDuration(driftInterval), RetryInterval: "1m", DestroyOnDeletion: true, Path: "./" + module,
-		SourceRef: kubeobject.Reference{Kind: "GitRepository", Name: p.Name}, StoreReadablePlan: "human",
+		Interval: text.FormatDuration(driftInterval), RetryInterval: "1m", DestroyOnDeletion: t.modules.Spec.AutoApprove, Path: "./" + module,
+		SourceRef:          kubeobject.Reference{Kind: "GitRepository", Name: p.Name},
 		ServiceAccountName: t.modules.Spec.ServiceAccount,
 	}
+	t.comparePlans(&spec)
 	for _, secret := range p.Secrets() {
 		spec.VarsFrom = append(spec.VarsFrom, tfobject.VarsFrom{Kind: "Secret", Name: secret.Name, Keys: secret.Keys})
 	}
@@ -176,6 +179,15 @@ func (t *tofuRenderer) newTofuSpec(c *clustermodule.Cluster, p *clustermodule.Pa
 	return spec
 }
 
+// comparePlans has tofu-controller ask before it applies a plan that a person approves, if there is whom to
+// ask.
+func (t *tofuRenderer) comparePlans(spec *tfobject.Spec) {
+	spec.StoreReadablePlan, spec.Webhooks = "human", nil
+	if t.webhook != "" && !t.modules.Spec.AutoApprove {
+		spec.StoreReadablePlan, spec.Webhooks = "json", tfobject.NewPlanWebhooks(t.webhook)
+	}
+}
+
 // newTofuAttachment returns the Kustomization that applies the folder of its cluster type to a new cluster.
 // It is beside the Secret with the kubeconfig: Flux reads that of its own namespace only.
 func (t *tofuRenderer) newTofuAttachment(c *clustermodule.Cluster) *fluxKustomization {
@@ -184,12 +196,8 @@ func (t *tofuRenderer) newTofuAttachment(c *clustermodule.Cluster) *fluxKustomiz
 	return k
 }
 
-// approvalStack returns how a PlanApproval names a manifest, in the place of a stack.
-func approvalStack(m *clusters.Manifest) string { return path.Join(Folder, m.Project()) }
-
-// matchApprovals finds the approval of each part, and reports approvals of parts that are not there: they
-// would approve them when they come back.
-func (t *tofuRenderer) matchApprovals(all []*clustermodule.Cluster, leaving []*leavingPart) {
+// partNames returns the names of all parts of a manifest.
+func partNames(all []*clustermodule.Cluster, leaving []*leavingPart) map[string]bool {
 	known := map[string]bool{}
 	for _, p := range leaving {
 		known[p.name] = true
@@ -199,8 +207,31 @@ func (t *tofuRenderer) matchApprovals(all []*clustermodule.Cluster, leaving []*l
 			known[p.Name] = true
 		}
 	}
+	return known
+}
+
+// checkRequests warns of requests for plans of parts that are not there, and reports two of one part.
+func (t *tofuRenderer) checkRequests(known map[string]bool) {
+	first := map[string]*model.PlanRequest{}
+	for _, q := range t.model.Stacks.Requests {
+		switch other := first[q.Component]; {
+		case q.Stack != t.manifest.PlanStack():
+		case !known[q.Component]:
+			hint := problem.DidYouMean(q.Component, slices.Sorted(maps.Keys(known)))
+			t.problems.Warnf(q.Pos, q.Subject(), cmp.Or(hint, "remove it"), "there is no component %s of %s to plan again", q.Component, t.manifest.Subject())
+		case other != nil:
+			t.problems.Addf(q.Pos, q.Subject(), "remove one of them", "there is another PlanRequest of the component %s, %s, at %s", q.Component, other.Name, other.Pos)
+		default:
+			first[q.Component] = q
+		}
+	}
+}
+
+// matchApprovals finds the approval of each part, and reports approvals of parts that are not there: they
+// would approve them when they come back.
+func (t *tofuRenderer) matchApprovals(known map[string]bool) {
 	for _, a := range t.model.Stacks.Approvals {
-		if a.Stack != approvalStack(t.manifest) {
+		if a.Stack != t.manifest.PlanStack() {
 			continue
 		}
 		switch other := t.approvals[a.Component]; {

@@ -156,6 +156,7 @@ func (t *tofuRenderer) addLeaving(p *leavingPart) {
 		o.Metadata.Annotations[tfobject.UnversionedAnnotation] = "true"
 	}
 	o.Spec.Destroy, o.Spec.DestroyOnDeletion, o.Spec.ApprovePlan = true, false, ""
+	t.comparePlans(&o.Spec)
 	inputs, err := tfobject.DigestInputs(commit, &o)
 	t.reportUnrendered(module, err)
 	o.Metadata.Annotations[tfobject.InputsAnnotation] = inputs

@@ -262,3 +262,55 @@ func TestTofuRandom(t *testing.T) {
 		}
 	}
 }
+
+// TestTofuPlans: plans that a person approves are compared if the settings say with what, a request has one
+// part planned again, and what a part made goes with its object only where no plan is approved.
+func TestTofuPlans(t *testing.T) {
+	manifest := randomManifest(rand.New(rand.NewPCG(1, 1)), "cpx22")
+	const settings = `{apiVersion: fairlead.io/v1alpha1, kind: StackSettings, metadata: {name: stacks}, spec: {state: {bucket: states, region: us-east-1}, plans: {webhook: "http://fairlead.svc/webhooks/plans"}}}
+`
+	before, problems := renderTexts(t, manifest, settings)
+	if problems.Stops() {
+		t.Fatal(golden.Problems(problems))
+	}
+	parts := before.Sub("tofu/fleet-m/objects")
+	part := ""
+	for _, e := range parts.Entries() {
+		terraform, _ := e.Tree().Lookup("terraform.yaml")
+		if !e.IsDir() {
+			continue
+		}
+		part = e.Name
+		for _, want := range []string{"destroyResourcesOnDeletion: false", "storeReadablePlan: json", "url: http://fairlead.svc/webhooks/plans", "stage: post-planning"} {
+			if !bytes.Contains(terraform.Data, []byte(want)) {
+				t.Errorf("%s has no %q:\n%s", e.Name, want, terraform.Data)
+			}
+		}
+	}
+	request := fmt.Sprintf("---\n{apiVersion: fairlead.io/v1alpha1, kind: PlanRequest, metadata: {name: r}, spec: {stack: clusters/fleet-m, component: %s, after: %040d}}\n", part, 7)
+	after, problems := renderTexts(t, manifest, settings+request)
+	if problems.Stops() {
+		t.Fatal(golden.Problems(problems))
+	}
+	for was, is := range tree.ZipChanged(before.Sub("tofu/fleet-m/modules"), after.Sub("tofu/fleet-m/modules")) {
+		text, _ := is.Tree().Lookup("fairlead_request.tf")
+		if was.Name != part || !bytes.Contains(text.Data, []byte(fmt.Sprintf("%040d", 7))) {
+			t.Errorf("a request for %s changes %s: %s", part, was.Name, text.Data)
+		}
+	}
+	if after.ID() == before.ID() {
+		t.Error("a request has nothing planned again")
+	}
+	for text, want := range map[string]string{
+		strings.Replace(request, part, "othre", 1):                    "there is no component othre of InputManifest/m to plan again",
+		request + strings.Replace(request, "name: r}", "name: s}", 1): "there is another PlanRequest of the component " + part,
+	} {
+		if _, problems := renderTexts(t, manifest, settings+text); !strings.Contains(golden.Problems(problems), want) {
+			t.Errorf("the problems are %s, want %q", golden.Problems(problems), want)
+		}
+	}
+	broken := strings.Replace(settings, "http://fairlead.svc", "http://user:pass@fairlead.svc", 1)
+	if _, problems := renderTexts(t, manifest, broken); !problems.Stops() || !strings.Contains(golden.Problems(problems), "spec.plans.webhook is not a URL") {
+		t.Errorf("with a password in the URL: %s", golden.Problems(problems))
+	}
+}

@@ -28,8 +28,10 @@ func Generate(m *model.Model, manifest *clusters.Manifest, modules *model.Cluste
 	g.addExtra()
 	g.findModule()
 	g.checkCall()
-	files, err := tree.FromFiles(map[string][]byte{mainFile: g.write()})
-	if err != nil { // one name that is fixed
+	texts := map[string][]byte{mainFile: g.write()}
+	rootmodule.AddRequest(texts, rootmodule.FindRequest(m, manifest.PlanStack(), p.Name))
+	files, err := tree.FromFiles(texts)
+	if err != nil { // names that are fixed
 		g.addf("", "the root module cannot be written: %v", err)
 	}
 	return files, g.module.Fixed, g.problems

@@ -60,8 +60,8 @@ func Generate(m *model.Model, c *stack.Component, settings *stack.Settings) (Mod
 	} else {
 		module = g.generateCall()
 	}
-	if request := FindRequest(m, c); request != nil && !g.overlays[requestFile] {
-		g.files[requestFile] = fmt.Appendf(nil, "# Planned again after %s.\n", strings.Map(keepHex, string(request.After)))
+	if !g.overlays[requestFile] {
+		AddRequest(g.files, FindRequest(m, c.Stack.Path(), c.Name))
 	}
 	files, err := tree.FromFiles(g.files)
 	if err != nil { // a file and a folder of one name

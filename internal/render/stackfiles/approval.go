@@ -19,7 +19,7 @@ func (r *renderer) matchApprovals(stacks []*stack.Stack) {
 	for _, a := range r.model.Stacks.Approvals {
 		c, known := findComponent(stacks, a.Stack, a.Component)
 		switch other := r.approvals[c]; {
-		case isOfClusters(r.model, a): // that is checked where clusters are rendered
+		case isOfClusters(r.model, a.Stack): // that is checked where clusters are rendered
 		case c == nil && !slices.ContainsFunc(stacks, func(s *stack.Stack) bool { return s.Path() == a.Stack }):
 			warnOfDeleted(&r.problems, a)
 		case c == nil:
@@ -42,6 +42,7 @@ func (r *renderer) checkRequests(stacks []*stack.Stack) {
 		name := q.Stack + "/" + q.Component
 		c, known := findComponent(stacks, q.Stack, q.Component)
 		switch other := first[name]; {
+		case isOfClusters(r.model, q.Stack): // that is checked where clusters are rendered
 		case c == nil:
 			r.problems.Warnf(q.Pos, q.Subject(), cmp.Or(problem.DidYouMean(name, known), "remove it"), "there is no component %s to plan again", name)
 		case c.Type != stack.Terraform:
@@ -57,16 +58,16 @@ func (r *renderer) checkRequests(stacks []*stack.Stack) {
 // clustersPrefix begins how an approval names the clusters of a manifest, in the place of a stack.
 const clustersPrefix = "clusters/"
 
-// isOfClusters reports whether an approval is of clusters of a manifest.
-func isOfClusters(m *model.Model, a *model.PlanApproval) bool {
+// isOfClusters reports whether an approval or a request names clusters of a manifest in the place of a stack.
+func isOfClusters(m *model.Model, stack string) bool {
 	nameOf := func(i *model.InputManifest) string { return clustersPrefix + i.Namespace + "-" + i.Name }
-	return slices.ContainsFunc(m.Clusters.Manifests, func(i *model.InputManifest) bool { return a.Stack == nameOf(i) }) ||
-		slices.ContainsFunc(m.Clusters.Split, func(i *model.InputManifest) bool { return strings.HasPrefix(a.Stack, nameOf(i)+"-") }) // of a cluster that goes
+	return slices.ContainsFunc(m.Clusters.Manifests, func(i *model.InputManifest) bool { return stack == nameOf(i) }) ||
+		slices.ContainsFunc(m.Clusters.Split, func(i *model.InputManifest) bool { return strings.HasPrefix(stack, nameOf(i)+"-") }) // of a cluster that goes
 }
 
 // planFolder returns the folder of the output with the Terraform object whose plan is approved.
 func planFolder(m *model.Model, a *model.PlanApproval) string {
-	if isOfClusters(m, a) {
+	if isOfClusters(m, a.Stack) {
 		return path.Join(clustersPrefix+"tofu", strings.TrimPrefix(a.Stack, clustersPrefix), objectsName, a.Component)
 	}
 	return path.Join(ObjectsFolder, a.Stack, a.Component, objectsName)

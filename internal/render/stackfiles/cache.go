@@ -85,7 +85,7 @@ func (r *renderer) keyOf(c *stack.Component) (cacheKey, error) {
 	}{
 		r.settings, waitImage(r.model), r.isStopped(), s, c.Stack.Team, c.Stack.Env, c.Stack.Company, c.Stack.Namespace,
 		c.StackComponent, c.Name, c.ObjectName, r.neighborsOf(c.Needs), r.neighborsOf(c.NeededBy), c.AutoApprove, c.Protected, c.ProtectedByTeam, c.Destroyed, c.Skipped,
-		int64(c.DriftInterval), c.Variables, c.Tags, r.approvals[c], rootmodule.FindRequest(r.model, c), r.model.Environments, r.model.Stacks.Teams, r.filesOf(c),
+		int64(c.DriftInterval), c.Variables, c.Tags, r.approvals[c], rootmodule.FindRequest(r.model, c.Stack.Path(), c.Name), r.model.Environments, r.model.Stacks.Teams, r.filesOf(c),
 	})
 	return sha256.Sum256(text), err
 }

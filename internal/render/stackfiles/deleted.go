@@ -366,7 +366,7 @@ func (k *keeper) findApproval(name, component string) *model.PlanApproval {
 func (k *keeper) checkApprovals() {
 	for i, a := range k.model.Stacks.Approvals {
 		written := slices.ContainsFunc(k.model.Stacks.List, func(s *model.Stack) bool { return s.TeamName.Text+"/"+s.EnvName.Text == a.Stack })
-		if written || isOfClusters(k.model, a) { // rendering has checked it
+		if written || isOfClusters(k.model, a.Stack) { // rendering has checked it
 			continue
 		}
 		if k.held[a.Stack] {

@@ -141,7 +141,7 @@ func (r *renderer) checkAbandoned(stacks []*stack.Stack) {
 func checkWithoutStacks(m *model.Model) problem.List {
 	var problems problem.List
 	for _, a := range m.Stacks.Approvals {
-		if !isOfClusters(m, a) {
+		if !isOfClusters(m, a.Stack) {
 			warnOfDeleted(&problems, a)
 		}
 	}

@@ -58,14 +58,21 @@ func AnswerQuestion(text []byte) (Answer, error) {
 	return q.answer(), nil
 }
 
+// isApproved reports whether the object names a plan that may be applied.
+func (q question) isApproved() bool {
+	return q.Spec.ApprovePlan != "" && q.Spec.ApprovePlan != "disable"
+}
+
 func (q question) answer() Answer {
 	approved := q.Metadata.Annotations[DigestAnnotation]
+	isDeleted := q.Spec.DestroyOnDeletion && q.Metadata.DeletionTimestamp != "" // what it made is destroyed, whatever approvePlan is
 	switch {
 	case q.Spec.Force || q.Spec.ApprovePlan == "auto":
 		return Answer{Reason: "the object is not as Fairlead has rendered it: it applies every plan"}
-	case q.Spec.DestroyOnDeletion && q.Metadata.DeletionTimestamp != "":
-		return Answer{Reason: "the object is not as Fairlead has rendered it: it destroys without approval when it is deleted"}
-	case q.Spec.ApprovePlan == "" || q.Spec.ApprovePlan == "disable" || q.Spec.PlanOnly:
+	case isDeleted && !q.isApproved():
+		approved = ""
+	case isDeleted:
+	case !q.isApproved() || q.Spec.PlanOnly:
 		return Answer{Passed: true, Reason: "the plan is not applied: it waits for approval"}
 	}
 	p, err := Read(q.Status.Plan)
@@ -76,6 +83,8 @@ func (q question) answer() Answer {
 		return Answer{Reason: "planning ended with an error", Digest: p.Digest}
 	case p.ChangesNothing():
 		return Answer{Passed: true, Reason: "the plan changes nothing", Digest: p.Digest}
+	case approved == "" && isDeleted:
+		return Answer{Reason: "the object is deleted, and nobody has approved that what it made is destroyed: set destroyResourcesOnDeletion to false to keep that", Digest: p.Digest}
 	case approved == "":
 		return Answer{Reason: "the approval names no digest of the plan", Digest: p.Digest}
 	case approved != p.Digest:

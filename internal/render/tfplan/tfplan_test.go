@@ -177,6 +177,10 @@ func TestAnswerQuestion(t *testing.T) {
 		return string(text)
 	}
 	const plan = `"approvePlan":"plan-fairlead-modules-dev-67a2b4fa38"`
+	deleted := func(text string) string {
+		text = strings.Replace(text, `"approvePlan":`, `"destroyResourcesOnDeletion":true,"approvePlan":`, 1)
+		return strings.Replace(text, `"creationTimestamp"`, `"deletionTimestamp":"2026-11-20T09:12:44Z","creationTimestamp"`, 1)
+	}
 	for _, c := range []struct {
 		name, text string
 		passed     bool
@@ -194,10 +198,13 @@ func TestAnswerQuestion(t *testing.T) {
 		{"auto", replace(plan, `"approvePlan":"auto"`), false, "the object is not as Fairlead has rendered it"},
 		{"forced", replace(plan, `"approvePlan":"","force":true`), false, "the object is not as Fairlead has rendered it"},
 		{"forced and plan only", replace(plan, `"planOnly":true,"force":true`), false, "the object is not as Fairlead has rendered it"},
-		{
-			"deleted", strings.Replace(replace(plan, `"approvePlan":"","destroyResourcesOnDeletion":true`), `"creationTimestamp"`, `"deletionTimestamp":"2026-11-20T09:12:44Z","creationTimestamp"`, 1),
-			false, "the object is not as Fairlead has rendered it",
-		},
+		{"deleted", deleted(replace(plan, `"approvePlan":""`)), false, "the object is deleted, and nobody has approved"},
+		{"deleted, drift only", deleted(replace(plan, `"approvePlan":"disable"`)), false, "the object is deleted, and nobody has approved"},
+		{"deleted, without a digest", deleted(replace(`"fairlead.io/plan-digest"`, `"fairlead.io/other"`)), false, "the object is deleted, and nobody has approved"},
+		{"deleted, with another plan", deleted(with("destroy")), false, tfplan.Differs},
+		{"deleted, as approved", deleted(approved), true, "the plan is the approved one"},
+		{"deleted, nothing to do", deleted(with("none")), true, "the plan changes nothing"},
+		{"deleted, auto", deleted(replace(plan, `"approvePlan":"auto"`)), false, "the object is not as Fairlead has rendered it"},
 		{"no readable plan", replace(`"format_version":"1.2"`, `"format_version":"9"`), false, "the plan cannot be read"},
 		{"errored", replace(`"format_version":"1.2"`, `"format_version":"1.2","errored":true`), false, "planning ended with an error"},
 		{"spec only", string(edit(t, []byte(approved), `"tfplan"`, `"other"`)), false, ""},

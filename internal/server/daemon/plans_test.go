@@ -33,10 +33,37 @@ spec:
   envName: dev
   components:
     - {name: server, type: terraform, module: {source: "https://github.com/x/y?ref=v1"}}
+---
+apiVersion: fairlead.io/v1alpha1
+kind: ClusterModules
+metadata: {name: infra}
+spec:
+  repo: https://example.com/gull/infra-modules
+  ref: v1.4.0
+  providers:
+    hetzner: {network: {path: modules/network}, pool: {path: modules/pool}}
+  bootstrap: {path: modules/k3s}
+---
+apiVersion: claudie.io/v1beta1
+kind: InputManifest
+metadata:
+  name: edge
+  namespace: fleet
+  annotations: {fairlead.io/executor: tofu, fairlead.io/existing-secrets: fleet/hetzner}
+spec:
+  providers:
+    - {name: hetzner-1, providerType: hetzner, secretRef: {name: hetzner, namespace: fleet}}
+  nodePools:
+    dynamic:
+      - {name: control, providerSpec: {name: hetzner-1, region: hel1}, count: 3, serverType: cpx22, image: ubuntu-24.04}
+  kubernetes:
+    clusters:
+      - {name: one, version: 1.36.0, network: 192.168.2.0/24, pools: {control: [control], compute: []}}
 `
 
 // TestServePlans: what the daemon renders makes tofu-controller ask the daemon, which says yes to the
-// plan that was approved and to no other. The test stands in for tofu-controller: it sends the object of
+// plan that was approved and to no other: of a component of a stack, and of a part of a cluster, which goes
+// without destroying what nobody has approved. The test stands in for tofu-controller: it sends the object of
 // the output, as it may have changed, with a plan of Terraform's.
 func TestServePlans(t *testing.T) {
 	dir, o := began(t)
@@ -70,28 +97,51 @@ func TestServePlans(t *testing.T) {
 		After: func(status.Snapshot) {
 			defer stop()
 			asked = true
-			text := gittest.Git(t, o.GitOps, "show", "fairlead/dev:environments/checkout/dev/server/objects/terraform.yaml")
-			for _, c := range []struct {
-				name, approved, digest string
-				plan                   []byte
-				passed                 bool
-				want                   string
-			}{
-				{"no approval", "", "", plan, true, "the plan is not applied"},
-				{"the approved plan", "plan-1", read.Digest, plan, true, "the plan is the approved one"},
-				{"another plan of the same name", "plan-1", read.Digest, other, false, tfplan.Differs},
-				{"an approval without a digest", "plan-1", "", plan, false, "the approval names no digest"},
-				{"auto", "auto", read.Digest, plan, false, "the object is not as Fairlead has rendered it"},
-			} {
-				answer := askAboutPlan(t, base, text, c.approved, c.digest, c.plan)
-				if answer.Passed != c.passed || !strings.HasPrefix(answer.Reason, c.want) {
-					t.Errorf("%s: %+v, want %q", c.name, answer, c.want)
-				}
+			texts := []string{gittest.Git(t, o.GitOps, "show", "fairlead/dev:environments/checkout/dev/server/objects/terraform.yaml")}
+			for part := range strings.FieldsSeq(gittest.Git(t, o.GitOps, "ls-tree", "--name-only", "fairlead/dev:clusters/tofu/fleet-edge/objects")) {
+				texts = append(texts, gittest.Git(t, o.GitOps, "show", "fairlead/dev:clusters/tofu/fleet-edge/objects/"+part+"/terraform.yaml"))
+			}
+			if len(texts) != 4 {
+				t.Errorf("there are %d Terraform objects", len(texts))
+			}
+			for _, text := range texts {
+				wantAnswers(t, base, text, read.Digest, plan, other)
 			}
 		},
 	})
 	if err != nil || !asked {
 		t.Errorf("it ended with %v; asked: %v", err, asked)
+	}
+}
+
+// wantAnswers asks about a plan, and about another one, with an object as it may be on a cluster.
+func wantAnswers(t *testing.T, base, text, digest string, plan, other []byte) {
+	t.Helper()
+	deleted := strings.Replace(text, "metadata:\n", "metadata:\n  deletionTimestamp: \"2026-11-20T09:12:44Z\"\n", 1)
+	destroyed := strings.Replace(deleted, "destroyResourcesOnDeletion: false", "destroyResourcesOnDeletion: true", 1)
+	if destroyed == deleted {
+		t.Errorf("the object destroys what it made when it is deleted:\n%s", text)
+	}
+	for _, c := range []struct {
+		name, object, approved, digest string
+		plan                           []byte
+		passed                         bool
+		want                           string
+	}{
+		{"no approval", text, "", "", plan, true, "the plan is not applied"},
+		{"the approved plan", text, "plan-1", digest, plan, true, "the plan is the approved one"},
+		{"another plan of the same name", text, "plan-1", digest, other, false, tfplan.Differs},
+		{"an approval without a digest", text, "plan-1", "", plan, false, "the approval names no digest"},
+		{"auto", text, "auto", digest, plan, false, "the object is not as Fairlead has rendered it"},
+		{"deleted", deleted, "", "", other, true, "the plan is not applied"},
+		{"deleted, and somebody has it destroy", destroyed, "", "", other, false, "the object is deleted, and nobody has approved"},
+		{"deleted, with an approval of another plan", destroyed, "plan-1", digest, other, false, tfplan.Differs},
+		{"deleted, with an approval", destroyed, "plan-1", digest, plan, true, "the plan is the approved one"},
+	} {
+		answer := askAboutPlan(t, base, c.object, c.approved, c.digest, c.plan)
+		if answer.Passed != c.passed || !strings.HasPrefix(answer.Reason, c.want) {
+			t.Errorf("%s: %+v, want %q", c.name, answer, c.want)
+		}
 	}
 }
 

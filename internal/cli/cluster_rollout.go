@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// notKnown is what is shown of what nothing says.
+const notKnown = "not known"
+
+// manifestRollout is how far a manifest has got: what the output has of it, and what clusters report.
+type manifestRollout struct {
+	// State is where the output stands: "settled", the phase that it is in, or what it lacks.
+	State string `json:"state"`
+	// Next is the step that comes next, and Steps how many the output lacks.
+	Next  string `json:"next,omitempty"`
+	Steps int    `json:"steps"`
+	// Observed is what clusters report of what carries the manifest out, in few words.
+	Observed string `json:"observed"`
+	// Waits is what it waits for, and for whom.
+	Waits []string     `json:"waits,omitempty"`
+	Parts []shownPart  `json:"parts,omitempty"`
+	stack string       // how approvals name the manifest
+	known manifestPlan // nil parts if the output could not be read
+}
+
+// manifestPlan is what is known of a manifest before the reports are read.
+type manifestPlan struct {
+	clusterfiles.RenderedManifest
+	carriers, parts environmentStack
+}
+
+// shownPart is a part of a cluster that tofu-controller carries out, with what clusters report of it.
+type shownPart struct {
+	stackfiles.ComponentSummary
+	Status string `json:"status"` // "not known" if no cluster reports it
+}
+
+// readOutputManifests returns the manifests that the output branch of a model has; nil if that cannot be
+// read, which is a note.
+func (c *clusterListCommand) readOutputManifests(ctx context.Context, m *model.Model) (map[string]clusterfiles.RenderedManifest, error) {
+	to := m.OutputRepo()
+	if to == nil || c.input.isPlain() {
+		return nil, nil
+	}
+	if err := c.readSettings(); err != nil {
+		return nil, err
+	}
+	c.controlPlane = cmp.Or(c.controlPlane, c.input.options.ControlPlane)
+	all, err := c.fetchManifests(ctx, giturl.Relocate(to.Repo, c.input.options.Map), to)
+	if err != nil {
+		fmt.Fprintf(c.app.stderr, "fairlead: note: the rollout is not known, because the output cannot be read: %s\n", display.SanitizeLine(err.Error()))
+		return nil, nil
+	}
+	return all, nil
+}
+
+func (c *clusterListCommand) fetchManifests(ctx context.Context, location string, to *model.GitOpsRepo) (map[string]clusterfiles.RenderedManifest, error) {
+	remote, err := c.newMirrors().Fetch(ctx, location)
+	if err != nil {
+		return nil, err
+	}
+	head, err := remote.Mirror().FindBranch(to.Branch)
+	if err != nil || head == "" {
+		return map[string]clusterfiles.RenderedManifest{}, err
+	}
+	return git.InspectTree(remote.Mirror(), head, func(t tree.Tree) (map[string]clusterfiles.RenderedManifest, error) {
+		return clusterfiles.ReadRendered(t.Sub(publish.CleanFolder(to.Path)))
+	})
+}
+
+// newManifestRollout returns how far the output has got with a manifest that is written; rendered is nil if
+// the output is not known.
+func newManifestRollout(environment string, desired provision.State, rendered map[string]clusterfiles.RenderedManifest) *manifestRollout {
+	is, there := rendered[desired.Path()]
+	r := &manifestRollout{State: notKnown, Observed: notKnown, stack: is.Parts.Stack}
+	if rendered == nil {
+		return r
+	}
+	current := is.State.WithoutRemoval()
+	plan, err := provision.NewPlan(&current, &desired)
+	if err != nil {
+		return r
+	}
+	r.Steps = len(plan.Steps)
+	if r.Steps > 0 {
+		r.Next = plan.Steps[0].Sentence()
+	}
+	switch rollout := is.State.Rollout; {
+	case !there:
+		r.State = "not in the output"
+		r.Waits = append(r.Waits, "a pull request of the output with it is merged")
+	case rollout != nil:
+		r.State = "phase " + string(rollout.Phase)
+		r.Next = cmp.Or(r.Next, "remove what was kept until all is destroyed")
+		r.Waits = append(r.Waits, "the management cluster reports "+text.Count(len(is.Carrier.Kustomizations), "Kustomization")+" as ready: the next pull request is proposed then")
+	case r.Steps > 0:
+		r.State = "behind what is written"
+		r.Waits = append(r.Waits, "the pull request of the output is merged")
+	default:
+		r.State = "settled"
+	}
+	r.known = newManifestPlan(environment, is)
+	return r
+}
+
+// newManifestPlan returns what carries a manifest out, as stacks: reports are asked for by these.
+func newManifestPlan(environment string, is clusterfiles.RenderedManifest) manifestPlan {
+	carriers := stackfiles.Summary{Namespace: is.Carrier.Namespace}
+	for _, name := range is.Carrier.Kustomizations {
+		carriers.Components = append(carriers.Components, stackfiles.ComponentSummary{Name: name, Object: name})
+	}
+	return manifestPlan{is, environmentStack{Environment: environment, Summary: carriers}, environmentStack{Environment: environment, Summary: is.Parts}}
+}
+
+// addReports adds what clusters report; nil statuses are those of no ledger.
+func (r *manifestRollout) addReports(statuses componentStatuses) {
+	carriers, parts := r.known.carriers, r.known.parts
+	if statuses != nil && len(carriers.Components) > 0 {
+		r.Observed = statuses.summarize(carriers)
+	}
+	for _, c := range parts.Components {
+		status := cmp.Or(statuses[parts.key(c)].Status, notKnown)
+		r.Parts = append(r.Parts, shownPart{c, status})
+		if status == statusWaits && c.Approval == "" {
+			r.Waits = append(r.Waits, fmt.Sprintf("a person approves the plan of %s: fairlead approve-plan %s %s/%s --inputs %s", c.Name, parts.Environment, r.stack, c.Name, c.Inputs))
+		}
+	}
+}
+
+// addRollouts adds to clusters how far their manifests have got.
+func (c *clusterListCommand) addRollouts(ctx context.Context, all []provisionedCluster) error {
+	var asked []environmentStack
+	var rollouts []*manifestRollout
+	for _, p := range all {
+		if r := p.rollout; !slices.Contains(rollouts, r) {
+			rollouts = append(rollouts, r)
+			asked = append(asked, r.known.carriers, r.known.parts)
+		}
+	}
+	asked = slices.DeleteFunc(asked, func(s environmentStack) bool { return len(s.Components) == 0 })
+	if len(asked) == 0 {
+		return nil
+	}
+	statuses, err := c.readStatuses(ctx, asked)
+	if err != nil {
+		return err
+	}
+	for _, r := range rollouts {
+		r.addReports(statuses)
+	}
+	return nil
+}
+
+// text returns the rollout for people: where it stands, and the parts whose plans are approved.
+func (r *manifestRollout) text(to *display.Stream, isWide bool) string {
+	next := "nothing"
+	switch {
+	case r.State == notKnown:
+		next = notKnown
+	case r.Steps > 1:
+		next = fmt.Sprintf("%s (the first of %d steps)", r.Next, r.Steps)
+	case r.Next != "":
+		next = r.Next
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nrollout:    %s\nnext step:  %s\nobserved:   %s\n", display.SanitizeLine(r.State), display.SanitizeLine(next), display.SanitizeLine(r.Observed))
+	for _, what := range r.Waits {
+		fmt.Fprintf(&b, "waits until %s\n", display.SanitizeLine(what))
+	}
+	if len(r.Parts) == 0 {
+		return b.String()
+	}
+	l := listing{columns: []column{{key: "part"}, {key: "action"}, {key: "after", fit: display.Shorten}, {key: "approval"}, {key: "inputs"}, {key: "status"}, {key: "plan", wide: true}}}
+	for _, p := range r.Parts {
+		l.rows = append(l.rows, []any{p.Name, string(p.Action), p.After, p.Approval, p.Inputs, p.Status, p.Plan})
+	}
+	return b.String() + "\n" + l.tableText(to, isWide)
+}

@@ -1,0 +1,57 @@
+package display
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	graphNode = regexp.MustCompile(`^\s*(\w+)\["(.*)"\]$`)
+	graphEdge = regexp.MustCompile(`^\s*(\w+) --> (\w+)$`)
+	graphKey  = regexp.MustCompile(`^(\d+)\. `)
+)
+
+// formatMermaid returns a graph as Fairlead draws it in Mermaid as text: a line for each node, with the
+// nodes that come before it. Of another diagram it says that there is one.
+func formatMermaid(lines []string) string {
+	labels, before := map[string]string{}, map[string][]string{}
+	var order []string
+	for _, line := range lines {
+		if m := graphNode.FindStringSubmatch(line); m != nil {
+			if _, known := labels[m[1]]; !known {
+				order = append(order, m[1])
+			}
+			labels[m[1]] = m[2]
+		}
+		if m := graphEdge.FindStringSubmatch(line); m != nil {
+			before[m[2]] = append(before[m[2]], m[1])
+		}
+	}
+	if len(order) == 0 {
+		return "(a diagram, which the page of a forge draws)\n"
+	}
+	var b strings.Builder
+	for _, id := range order {
+		b.WriteString(labels[id])
+		var after []string
+		for _, other := range before[id] {
+			if label, known := labels[other]; known {
+				after = append(after, shortLabel(label))
+			}
+		}
+		if len(after) > 0 {
+			b.WriteString(" (after " + strings.Join(after, ", ") + ")")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// shortLabel returns by what another line names a node: its number, or what is before a colon.
+func shortLabel(label string) string {
+	if m := graphKey.FindStringSubmatch(label); m != nil {
+		return m[1]
+	}
+	name, _, _ := strings.Cut(label, ": ")
+	return name
+}
