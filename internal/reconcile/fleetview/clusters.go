@@ -23,8 +23,8 @@ type Cluster struct {
 	Revision  string    `json:"revision,omitempty"`
 	Attempted string    `json:"attempted,omitempty"`
 	Since     time.Time `json:"since,omitzero"` // when it began to say so
-	FirstSeen time.Time `json:"firstSeen"`
-	LastSeen  time.Time `json:"lastSeen"`
+	FirstSeen time.Time `json:"firstSeen,omitzero"`
+	LastSeen  time.Time `json:"lastSeen,omitzero"`
 	// MovedFrom is where it belonged before; nil if it was nowhere else.
 	MovedFrom *MovedFrom `json:"movedFrom,omitempty"`
 	// Contest is set if two clusters report under the name.
@@ -92,7 +92,7 @@ func (v *View) FindClusters(ctx context.Context, q Query) (Page[Cluster], error)
 			switch {
 			case s.Cluster != nil:
 				add(newCluster(s, found))
-			case s.Listed != "":
+			case s.Listed != "" && found.moved[s.Listed] == "": // one that is moved is listed as that
 				add(Cluster{Name: s.Listed, Environment: name, Type: s.Type, Standing: s.Class.String(), Why: explainSituation(s, found)})
 			}
 		}

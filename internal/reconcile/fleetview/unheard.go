@@ -61,7 +61,7 @@ func (v *View) findUnheard(ctx context.Context, q Query) ([]Placement, error) {
 			return nil, err
 		}
 		for _, s := range found.all {
-			if s.Cluster != nil || s.Listed == "" || !q.selects(s.Type, s.Listed, "") {
+			if s.Cluster != nil || s.Listed == "" || found.moved[s.Listed] != "" || !q.selects(s.Type, s.Listed, "") {
 				continue
 			}
 			for _, object := range wanted[s.Type] {

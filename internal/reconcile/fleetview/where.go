@@ -25,7 +25,7 @@ type Placement struct {
 	App       string    `json:"appVersion,omitempty"`
 	Attempted string    `json:"attempted,omitempty"` // what it is at work on, if that is another one
 	Phase     string    `json:"phase"`
-	Since     time.Time `json:"since"`
+	Since     time.Time `json:"since,omitzero"`
 	Until     time.Time `json:"until,omitzero"` // zero while it lasts
 	Message   string    `json:"message,omitempty"`
 	Late      bool      `json:"late,omitempty"` // of a history: it was told of afterwards

@@ -90,8 +90,9 @@ func (s *site) addReported(ctx context.Context, src answer.Source, path string) 
 		src.LedgerFails = true
 		return src
 	}
-	src.Reported = all.Items
-	for _, c := range all.Items {
+	neverSeen := func(c fleetview.Cluster) bool { return c.LastSeen.IsZero() }
+	src.Reported = slices.DeleteFunc(all.Items, neverSeen)
+	for _, c := range src.Reported {
 		if q.Cluster != "" && c.Standing != fleetview.Moved {
 			src.Objects = append(src.Objects, s.options.Fleet.FindObjects(c.Environment, c.Name)...)
 		}
