@@ -301,12 +301,15 @@ func usesTemplates(spec *claudie.Spec, name string) bool {
 	})
 }
 
-// newInputManifest returns the manifest as it is applied. Flux removes it only if it is decommissioned, or
-// the part of one whose cluster is gone.
+// newInputManifest returns the manifest as it is applied. Flux removes it only if it is decommissioned; the
+// part of a split one only if its cluster is.
 func newInputManifest(m *clusters.Manifest) claudieObject {
 	annotations := withoutOwn(m.Annotations)
-	isEmptyPart := m.Whole != nil && len(m.Units) == 0
-	if !m.Decommissioned && !isEmptyPart {
+	mayGo := m.Decommissioned
+	if m.Whole != nil {
+		mayGo = len(m.Units) == 0
+	}
+	if !mayGo {
 		annotations[pruneAnnotation] = pruneDisabled
 	}
 	return claudieObject{
