@@ -18,3 +18,20 @@ func (s *Store) FindWantedObjects(ctx context.Context, environment string) ([]le
 	})
 	return all, err
 }
+
+// TargetRef is what an object of a deployment target asks for on the clusters of a type.
+type TargetRef struct {
+	ClusterType, Target string
+	Ref                 string // a branch, a tag, a range or a digest
+}
+
+// FindTargetRefs returns what the objects of deployment targets ask for in an output of an environment.
+func (s *Store) FindTargetRefs(ctx context.Context, environment, output string) (all []TargetRef, err error) {
+	err = s.ask(ctx, "fleet_target_refs", []any{environment, output, output}, func(scan scanFunc) error {
+		var r TargetRef
+		err := scan(&r.ClusterType, &r.Target, &r.Ref)
+		all = append(all, r)
+		return err
+	})
+	return all, err
+}

@@ -154,6 +154,13 @@ func (w *World) AddObjects(environment, clusterType, cluster string, n int) {
 	w.check(w.Recorder.Flush(w.t.Context()))
 }
 
+// FailPlatform has a cluster of prod fail at the newest output.
+func (w *World) FailPlatform(clusterType, cluster, message string) {
+	w.t.Helper()
+	w.say(Now, "prod", clusterType, cluster, nil, report{platform, ledger.Failed, commit('c'), message})
+	w.check(w.Recorder.Flush(w.t.Context()))
+}
+
 // MoveCluster has a cluster belong to another part of the fleet from now on.
 func (w *World) MoveCluster(environment, clusterType, cluster string) {
 	w.t.Helper()
