@@ -18,6 +18,7 @@ package drift
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -93,6 +94,62 @@ type Finding struct {
 	Count   int    `json:"count"`
 	// Names are those of the objects that differ, sorted, at most 20 of them.
 	Names []string `json:"names,omitempty"`
+	// Meaning is whether people mean it; "" where [Report.Classify] was not called.
+	Meaning Meaning `json:"meaning,omitempty"`
+
+	own bool // both sides have it from different files
+}
+
+// Meaning is whether people mean a difference.
+type Meaning string
+
+// The meanings.
+const (
+	Meant    Meaning = "meant"      // it comes from files that one environment has for itself
+	OnItsWay Meaning = "on its way" // it goes away when both have the same commit of the base
+	Neither  Meaning = "neither"
+)
+
+// Meanings returns all meanings, those that ask most of people first.
+func Meanings() []Meaning { return []Meaning{Neither, OnItsWay, Meant} }
+
+// Classify sets what each difference means. same is the report of the two environments with one commit of the
+// base: what differs there no more is on its way.
+func (r Report) Classify(same Report) {
+	for _, t := range r.Topics {
+		var left []Finding
+		for _, other := range same.Topics {
+			if other.Name == t.Name {
+				left = other.Findings
+			}
+		}
+		for i := range t.Findings {
+			f := &t.Findings[i]
+			at := slices.IndexFunc(left, f.isLike)
+			switch {
+			case at < 0:
+				f.Meaning = OnItsWay
+			case f.Only != "", left[at].own:
+				f.Meaning = Meant
+			default:
+				f.Meaning = Neither
+			}
+		}
+	}
+}
+
+// isLike reports whether another finding is about the same field of the same objects, as far as their names
+// are known.
+func (f Finding) isLike(other Finding) bool {
+	field, _, _ := strings.Cut(f.Change, ": ")
+	otherField, _, _ := strings.Cut(other.Change, ": ")
+	if f.Only != other.Only || field != otherField {
+		return false
+	}
+	if f.Count > len(f.Names) || other.Count > len(other.Names) { // not all are named
+		return true
+	}
+	return slices.ContainsFunc(f.Names, func(name string) bool { return slices.Contains(other.Names, name) })
 }
 
 // IsEmpty reports whether nothing differs.
@@ -129,20 +186,26 @@ type comparison struct{ from, to Side }
 const maxNames = 20
 
 // findings collects the findings of a topic.
+// findingKey is what findings of one object have in common that are one.
+type findingKey struct {
+	only, change, because string
+	own                   bool
+}
+
 type findings struct {
 	list  []*Finding
-	byKey map[[3]string]*Finding // the key: all but Count and Names
+	byKey map[findingKey]*Finding
 }
 
 // add counts a finding in one more place.
 func (f *findings) add(what Finding, name string) {
 	if f.byKey == nil {
-		f.byKey = map[[3]string]*Finding{}
+		f.byKey = map[findingKey]*Finding{}
 	}
-	key := [3]string{what.Only, what.Change, what.Because}
+	key := findingKey{what.Only, what.Change, what.Because, what.own}
 	known := f.byKey[key]
 	if known == nil {
-		known = &Finding{Only: what.Only, Change: what.Change, Because: what.Because}
+		known = &Finding{Only: what.Only, Change: what.Change, Because: what.Because, own: what.own}
 		f.byKey[key] = known
 		f.list = append(f.list, known)
 	}

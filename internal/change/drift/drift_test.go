@@ -3,6 +3,7 @@ package drift_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := map[string]string{"want.txt": report.Text(), "want.json": string(encoded) + "\n", "want-back.txt": drift.Compare(to, from).Text()}
+			got["want-meaning.txt"] = meaningText(report, drift.Compare(from, sideOf(t, withOneBase(archive), "prod")))
 			for i, f := range archive.Files {
 				text, wanted := got[f.Name]
 				if !wanted {
@@ -64,6 +66,30 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withOneBase returns an archive in which prod has the base of dev.
+func withOneBase(of *txtar.Archive) *txtar.Archive {
+	one := &txtar.Archive{}
+	for _, f := range of.Files {
+		if !strings.HasPrefix(f.Name, "base-prod/") {
+			f.Name = strings.Replace(f.Name, "base-dev/", "base/", 1)
+			one.Files = append(one.Files, f)
+		}
+	}
+	return one
+}
+
+// meaningText returns what each difference means, where same is the report with one base.
+func meaningText(report, same drift.Report) string {
+	report.Classify(same)
+	var b strings.Builder
+	for _, t := range report.Topics {
+		for _, f := range t.Findings {
+			fmt.Fprintf(&b, "%s: %s: %s%s%s\n", f.Meaning, t.Name, f.Change, strings.TrimPrefix("only in "+f.Only, "only in "), strings.Join(append([]string{""}, f.Names...), " "))
+		}
+	}
+	return b.String()
 }
 
 func filesOf(t *testing.T, archive *txtar.Archive, prefix string) tree.Tree {

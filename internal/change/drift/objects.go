@@ -28,7 +28,9 @@ func compareObjects[T object](c *comparison, f *findings, from, to []T, why func
 		default:
 			var changes fieldChanges
 			compare(&changes, from[0], to[0])
+			a, b := from[0].ObjectMeta().Pos, to[0].ObjectMeta().Pos
 			for _, change := range changes {
+				change.own = a.Layer != b.Layer || a.File != b.File
 				f.add(change, from[0].ObjectMeta().Name)
 			}
 			from, to = from[1:], to[1:]

@@ -59,7 +59,13 @@ func (c *comparison) compareLeaves(a, b values.Provenance, at leaf) []Finding {
 	return []Finding{{
 		Change:  at.name + ": " + orNone(old) + " → " + orNone(now),
 		Because: c.from.name() + ": " + setBy(a, at) + "; " + c.to.name() + ": " + setBy(b, at),
+		own:     !slices.Equal(filesOf(a, at), filesOf(b, at)),
 	}}
+}
+
+// filesOf returns the files of the configs that set a value.
+func filesOf(p values.Provenance, at leaf) []string {
+	return list.Convert(findSources(p, at), func(s values.Source) string { return s.Pos.Layer + "/" + s.Pos.File })
 }
 
 // keysIn returns the keys of two mappings, sorted by their texts.
@@ -102,14 +108,19 @@ func valueText(v any) string {
 // setBy returns the names of the configs that set a value: the last one, or all that were
 // merged.
 func setBy(p values.Provenance, at leaf) string {
-	by := slices.DeleteFunc(slices.Clone(p.By), func(s values.Source) bool { return at.valueIn(s.Value) == nil })
+	by := findSources(p, at)
 	if len(by) == 0 {
 		return "no config sets it"
 	}
+	return strings.Join(list.Convert(by, func(s values.Source) string { return s.Config.Name + " (" + s.Pos.String() + ")" }), " + ")
+}
+
+// findSources returns the configs that set a value: the last one, unless they are joined.
+func findSources(p values.Provenance, at leaf) []values.Source {
+	by := slices.DeleteFunc(slices.Clone(p.By), func(s values.Source) bool { return at.valueIn(s.Value) == nil })
 	switch at.valueIn(p.Value).(type) {
 	case []any, map[any]any:
-	default:
-		by = by[len(by)-1:]
+		return by
 	}
-	return strings.Join(list.Convert(by, func(s values.Source) string { return s.Config.Name + " (" + s.Pos.String() + ")" }), " + ")
+	return by[max(0, len(by)-1):]
 }

@@ -65,8 +65,17 @@ type Report struct {
 	StackChanges []StackChange `json:"stackChanges,omitempty"`
 	// ClusterChanges are the manifests whose clusters change.
 	ClusterChanges []ClusterChange `json:"clusterChanges,omitempty"`
+	// Touched are all assignments that differ, by their paths.
+	Touched []TouchedAssignment `json:"-"`
 
 	phrases []phrase // of the title
+}
+
+// TouchedAssignment is an assignment that differs between the trees: one of Added and Removed is set, or it
+// has changed.
+type TouchedAssignment struct {
+	ClusterType, Target string
+	Added, Removed      bool
 }
 
 // Counts is how many of a thing differ between the trees.

@@ -82,6 +82,7 @@ func (s *survey) visitAssignment(at location, old, new tree.Tree, withClusterTyp
 			s.workloads[s.targets[at.target]] = true
 		}
 	}
+	s.report.Touched = append(s.report.Touched, TouchedAssignment{at.clusterType, at.target, old.IsEmpty(), new.IsEmpty()})
 	cause := printableText("target " + at.target)
 	if withClusterType {
 		cause = printableText("with cluster type " + at.clusterType)

@@ -346,7 +346,11 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	if result.Pull != nil && !result.Report.IsEmpty() {
 		done.impact = result.Report.Text()
 	}
-	result.Report = impact.Report{} // it is large, and in the pull request
+	if !result.Report.IsEmpty() {
+		report := result.Report
+		done.proposed = &report
+	}
+	result.Report = impact.Report{} // it is large
 	done.result = result
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -28,8 +29,9 @@ type outcome struct {
 	result   publish.Result // with a State only if it was published
 	failed   bool           // an operation has failed since, for result.Reason
 
-	wanted       string // the id of the tree that the output should be
-	impact       string // what the pull request changes, as text
+	wanted       string         // the id of the tree that the output should be
+	impact       string         // what the pull request changes, as text
+	proposed     *impact.Report // the same; nil if nothing changes
 	assignments  int
 	clusterTypes []promoter.ClusterType
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // maxAhead bounds the commits between two commits of the base.
@@ -68,12 +69,38 @@ func (l *Loop) CompareEnvironments(ctx context.Context, from, to string) (drift.
 			}
 		}
 		err := l.findAhead(ctx, &sides)
-		if err == nil {
-			report = drift.Compare(sides[0], sides[1])
+		if err != nil {
+			return err
 		}
-		return err
+		report = drift.Compare(sides[0], sides[1])
+		return l.classifyDifferences(ctx, report, sides)
 	})
 	return report, err
+}
+
+// classifyDifferences sets what each difference means, if both environments can be rendered from one commit of
+// the base: the one that is behind, from the commit of the other.
+func (l *Loop) classifyDifferences(ctx context.Context, report drift.Report, sides [2]drift.Side) error {
+	if sides[0].Base == "" || sides[1].Base == "" {
+		return nil
+	}
+	behind := 1
+	if len(sides[0].Ahead) == 0 && len(sides[1].Ahead) > 0 {
+		behind = 0
+	}
+	if sides[0].Base != sides[1].Base {
+		name := sides[behind].Model.Environment
+		r, err := l.source.Render(ctx, name, source.Revisions{Base: sides[1-behind].Base, Ending: l.ephemerals.ending[name]}, &output.Cache{})
+		if err != nil {
+			return err
+		}
+		if r.Problems.Stops() { // which that commit has for it
+			return nil
+		}
+		sides[behind].Model, sides[behind].Tree = r.Model, r.Tree
+	}
+	report.Classify(drift.Compare(sides[0], sides[1]))
+	return nil
 }
 
 // renderAgain renders an environment of the last cycle from what that has read, mostly from its cache.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
@@ -272,6 +273,12 @@ func removeEntries(t tree.Tree, goes func(tree.Entry) bool) tree.Tree {
 // withoutDotFolders returns the folders of cluster types.
 func withoutDotFolders(t tree.Tree) tree.Tree {
 	return removeEntries(t, func(e tree.Entry) bool { return isDot(e.Name) })
+}
+
+// CompareFolders returns the change from one content of an environment's folder to another, without what
+// Fairlead itself remembers there.
+func CompareFolders(before, after tree.Tree, opt impact.Options) impact.Report {
+	return impact.Compare(withoutDotFolders(before), withoutDotFolders(after), opt)
 }
 
 // withFile returns a tree with a file, or without it if data is nil.

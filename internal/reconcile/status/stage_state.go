@@ -86,3 +86,18 @@ func (s Stage) KnownState() StageState {
 	}
 	return s.State
 }
+
+// ShownState returns the state that people are shown: that a stage is held, unless its commit needs more of
+// them.
+func (s Stage) ShownState() StageState {
+	known := s.KnownState()
+	if s.Next.State != promote.Held {
+		return known
+	}
+	switch known {
+	case StageFailed, StageProblems, StageStopped, StageDeclined, StageEdited, StageForeign:
+		return known
+	default:
+		return StageHeld
+	}
+}

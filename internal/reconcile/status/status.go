@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
 )
 
 // State is one word for the state of an environment.
@@ -62,9 +63,12 @@ type Environment struct {
 	Change string `json:"change,omitempty"`
 	// Impact is what the pull request changes, as text of several lines. It has an answer of its own in the
 	// API.
-	Impact       string `json:"-"`
-	Assignments  int    `json:"assignments"`
-	ClusterTypes int    `json:"clusterTypes"`
+	Impact string `json:"-"`
+	// Proposed is the change from what the branch holds to what it should hold; nil if nothing changes. Nothing
+	// may change it.
+	Proposed     *impact.Report `json:"-"`
+	Assignments  int            `json:"assignments"`
+	ClusterTypes int            `json:"clusterTypes"`
 	// Since is when State or Reason last changed. Store.SetEnvironment keeps it.
 	Since time.Time `json:"since,omitzero"`
 	// Checked is when the report was made.

@@ -1,0 +1,77 @@
+package history
+
+import (
+	"errors"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+)
+
+// Pull is a pull request of the output of an environment, and what it means: of one that was merged or closed,
+// what it meant then.
+type Pull struct {
+	forge.Pull
+	// Before is the commit that the branch held when it was proposed; "" if there was none.
+	Before string
+	// From and To are the commits of the base that the output was rendered from before, and with it; "" where
+	// the commits do not name them.
+	From, To string
+	// Commits are those that came with it, the newest first, as far as they are known.
+	Commits []git.CommitInfo
+	Report  impact.Report
+}
+
+// baseTrailer names the commit of the base in a commit of an output.
+const baseTrailer = "Fairlead-Base"
+
+// ReadPull reads from an output's repository what a pull request means for a folder of it. The error is
+// git.ErrNoRevision if the repository has its commit no longer.
+func ReadPull(repo *git.Repository, p forge.Pull, folder string, opt impact.Options) (Pull, error) {
+	read := Pull{Pull: p}
+	c, err := repo.Commit(p.Commit)
+	if err != nil {
+		return read, err
+	}
+	commits := []string{p.Commit}
+	read.To = readBase(c)
+	if len(c.Parents) > 0 {
+		read.Before = c.Parents[0]
+		commits = append(commits, read.Before)
+		before, err := repo.Commit(read.Before)
+		if err != nil {
+			return read, err
+		}
+		read.From = readBase(before)
+	}
+	read.Report, err = git.InspectTrees(repo, commits, func(t []tree.Tree) (impact.Report, error) {
+		t = append(t, tree.Tree{})
+		folder := publish.CleanFolder(folder)
+		return publish.CompareFolders(t[1].Sub(folder), t[0].Sub(folder), opt), nil
+	})
+	return read, err
+}
+
+func readBase(c git.CommitInfo) string {
+	all := publish.Trailers(c.Message)[baseTrailer]
+	if len(all) == 0 {
+		return ""
+	}
+	return cleanLine(all[0])
+}
+
+// ReadCommits adds the commits of the base that came with a pull request, as many as limit at most. What the
+// base has lost is left out.
+func (p *Pull) ReadCommits(base *git.Repository, limit int) error {
+	if base == nil || p.From == "" || p.To == "" || p.From == p.To {
+		return nil
+	}
+	commits, err := base.CommitsBetween(p.From, p.To, limit)
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil
+	}
+	p.Commits = commits
+	return err
+}
