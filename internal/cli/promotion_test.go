@@ -64,7 +64,7 @@ func TestChainText(t *testing.T) {
 dev          2222222  1m   verified     0       up to date
 stage        1111111  2d   rolling-out  2       2222222 waits: 1111111 is not verified yet
 canary       1111111  -    failed       0       gets 2222222 now
-prod         -        -    empty        0       held: a ·[31mload test
+prod         -        -    held         0       held: a ·[31mload test
 `
 	got := chainText(shown(), 0)
 	if diff := cmp.Diff(want, strings.Map(plain, got)); diff != "" {

@@ -49,7 +49,7 @@ var stateCases = []struct {
 // that of an output.
 func TestStateWords(t *testing.T) {
 	store, chain := &status.Store{}, status.Chain{Checked: now}
-	met := map[status.StageState]bool{status.StagePromoted: true, status.StageHeld: true, status.StageFrozen: true} // of Git alone
+	met := map[status.StageState]bool{status.StagePromoted: true, status.StageHeld: true, status.StageFrozen: true} // of Git alone, and TestHeldIsOneWord
 	for i, c := range stateCases {
 		c.stage.Environment = fmt.Sprintf("env%02d", i)
 		chain.Stages = append(chain.Stages, c.stage)
@@ -95,6 +95,32 @@ func TestStateWords(t *testing.T) {
 		outputs := words("/environments/"+name, `(env\d+)</li>(?s).*<h2 id="output">Output</h2>\n<p>([a-z-]+)`)
 		if got := api.Environments[i]; got.Name != name || got.State != string(c.output) || outputs[name] != got.State || strings.Fields(once[i+1])[1] != got.State {
 			t.Errorf("%s: of its output the API has %s, the page %s, and serve --once prints %q; want %s", c.name, got.State, outputs[name], once[i+1], c.output)
+		}
+	}
+}
+
+// TestHeldIsOneWord: status and the page have the same word for an environment that is held: what its commit
+// needs of people, if it needs any, or else that it is held.
+func TestHeldIsOneWord(t *testing.T) {
+	for _, c := range stateCases {
+		held := c.stage
+		held.Environment, held.Hold = "env", "the load test"
+		if held.Next.State == "" {
+			held.Next.State = promote.Held
+		}
+		store := &status.Store{}
+		store.SetEnvironment(status.Environment{Name: "env", State: c.output, Assignments: 1})
+		store.SetPromotions(status.Chain{Checked: now, Stages: []status.Stage{held}})
+		w := httptest.NewRecorder()
+		web.New(web.Options{Store: store, Now: func() time.Time { return now }}).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/", nil))
+		page := regexp.MustCompile(`(?s)data-state="env"><span class="tag \w+">.*?</svg>([a-z-]+)</span>`).FindStringSubmatch(w.Body.String())
+		want := string(c.want)
+		if slices.Contains([]string{"empty", "proposed", "dry-run", "waiting", "rolling-out", "verified"}, want) {
+			want = "held"
+		}
+		printed := strings.Fields(strings.Split(chainText(store.Snapshot().Chain, 0), "\n")[1])
+		if len(page) != 2 || page[1] != want || !slices.Contains(printed, want) {
+			t.Errorf("%s, held: the page has %q, and status prints %q; want %s", c.name, page, printed, want)
 		}
 	}
 }

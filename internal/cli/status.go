@@ -154,7 +154,7 @@ func newChainListing(c status.Chain, now time.Time) listing {
 		if s.Pull != nil {
 			pull = cmp.Or(s.Pull.URL, fmt.Sprint(s.Pull.Number))
 		}
-		state, next := s.KnownState(), s.NextAction()
+		state, next := s.ShownState(), s.NextAction()
 		if c.FromGit { // what it says of all of them stands below the table, once
 			next = s.Action
 		}

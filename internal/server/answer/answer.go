@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -185,7 +184,7 @@ func findState(e status.Environment, stage *status.Stage) State {
 		return output
 	}
 	state := findCommitState(e, *stage)
-	if stage.Next.State == promote.Held && isMoreUrgent(Stopped, state.Tone) {
+	if stage.ShownState() == status.StageHeld {
 		state = State{Stopped, string(status.StageHeld)}
 	}
 	if e.State != "" && isMoreUrgent(output.Tone, state.Tone) {

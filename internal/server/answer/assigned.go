@@ -30,30 +30,54 @@ type assignment struct {
 	// says it.
 	wanted, runs string
 	counts       fleetview.Counts
-	state        State // the zero State if there is no ledger
+	// rank is that of the state, an index of assignedStates; noRank if there is no ledger.
+	rank int
+	why  fleetview.AssignedReason // of the state
+	// removal is set if it is still there, and a change that is proposed removes it.
+	removal *ProposedRemoval
 }
 
-// assignedStates are the states of assignments, by the class of their worst cluster.
+// assignedStates are the states of assignments, by rising urgency. An assignment has that of its worst cluster.
 var assignedStates = [...]State{
-	fleetview.AssignedReady: {Good, "ready"}, fleetview.AssignedProgressing: {Busy, "progressing"}, fleetview.AssignedBehind: {Waiting, "behind"},
-	fleetview.AssignedUnknown: {Unknown, "no report"}, fleetview.AssignedFailed: {Bad, "failed"},
+	{Good, "ready"}, {Busy, "progressing"}, {Waiting, "behind"}, {Waiting, "not verified"}, {Unknown, "no cluster"}, {Unknown, "no report"}, {Bad, "failed"},
 }
 
-// noCluster is the state of an assignment to a type that has no cluster.
-var noCluster = State{Unknown, "no cluster"}
+// assignedRanks are the ranks of the states of clusters, and noClusterRank that of a type that has none.
+var assignedRanks = [...]int{
+	fleetview.AssignedReady: 0, fleetview.AssignedProgressing: 1, fleetview.AssignedBehind: 2, fleetview.AssignedUnverified: 3, fleetview.AssignedUnknown: 5, fleetview.AssignedFailed: 6,
+}
+
+const noRank, noClusterRank = -1, 4
 
 // AssignedStates returns the states that assignments may have, by rising urgency.
 func AssignedStates() []State { return slices.Clone(assignedStates[:]) }
 
-// visitAssignments calls visit with each assignment that a filter selects, environment by environment. All
-// that counts or lists assignments does it by this function, so that sums and lists agree.
+// state returns the state of an assignment; the zero State if there is no ledger.
+func (a *assignment) state() State {
+	if a.rank == noRank {
+		return State{}
+	}
+	return assignedStates[a.rank]
+}
+
+// visitAssignments calls visit with each assignment that a filter selects, environment by environment: those
+// that are wanted, and those that are there until a change is merged which removes them. All that counts or
+// lists assignments does it by this function, so that sums and lists agree.
 func (s Source) visitAssignments(f AssignmentFilter, visit func(a *assignment)) {
 	for _, environment := range s.Names() {
 		plan := s.Snapshot.Plans[environment]
 		if plan == nil || f.Environment != "" && f.Environment != environment {
 			continue
 		}
-		m, runs := plan.Model(), s.Assigned[environment]
+		m := plan.Model()
+		judged := func(a assignment) {
+			if s.Ledger && !s.LedgerFails {
+				a.judge(s.Assigned[environment])
+			}
+			if f.selectsState(&a) {
+				visit(&a)
+			}
+		}
 		selected, named, wanted := make([]bool, len(m.Targets)), make([]bool, len(m.Targets)), make([]string, len(m.Targets))
 		for j, t := range m.Targets {
 			selected[j], named[j], wanted[j] = f.selectsTarget(t), f.isNamed(t.Name) || f.isNamed(t.Workload), WantedVersion(t)
@@ -64,16 +88,14 @@ func (s Source) visitAssignments(f AssignmentFilter, visit func(a *assignment)) 
 			}
 			typeNamed := f.isNamed(c.Name)
 			for j := range plan.Targets(i).All() {
-				if !selected[j] || !named[j] && !typeNamed {
-					continue
+				if selected[j] && (named[j] || typeNamed) {
+					judged(assignment{environment: environment, clusterType: c, target: m.Targets[j], wanted: wanted[j], rank: noRank})
 				}
-				a := assignment{environment: environment, clusterType: c, target: m.Targets[j], wanted: wanted[j]}
-				if s.Ledger && !s.LedgerFails {
-					a.judge(runs)
-				}
-				if f.selectsState(&a) {
-					visit(&a)
-				}
+			}
+		}
+		for _, a := range s.listRemovals(environment) {
+			if f.selectsType(a.clusterType) && f.selectsTarget(a.target) && (f.isNamed(a.target.Name) || f.isNamed(a.target.Workload) || f.isNamed(a.clusterType.Name)) {
+				judged(a)
 			}
 		}
 	}
@@ -92,7 +114,7 @@ func (f AssignmentFilter) isNamed(name string) bool {
 }
 
 func (f AssignmentFilter) selectsState(a *assignment) bool {
-	return (f.State == "" || f.State == cmp.Or(a.state.Tone, Unknown)) && (f.Version == "" || f.Version == a.version())
+	return (f.State == "" || f.State == cmp.Or(a.state().Tone, Unknown)) && (f.Version == "" || f.Version == a.version())
 }
 
 // version returns the version that an assignment runs, or else the wanted one.
@@ -100,23 +122,32 @@ func (a *assignment) version() string { return cmp.Or(a.runs, a.wanted) }
 
 // judge sets the state of an assignment by what its clusters have reported; nil if none has.
 func (a *assignment) judge(runs *fleetview.AssignedRuns) {
-	a.state = noCluster
+	a.rank = noClusterRank
 	if runs == nil {
 		return
 	}
 	counts, versions := runs.Find(a.clusterType.Name, a.target.Name)
 	a.counts = counts
-	for class, n := range counts {
+	for class, n := range counts { // they are by rising urgency
 		if n > 0 {
-			a.state = assignedStates[class] // they are by rising urgency
+			a.rank = assignedRanks[class]
+			a.why = runs.FindReason(a.clusterType.Name, a.target.Name, class)
 		}
 	}
 	switch {
 	case len(versions) > 0:
 		a.runs = versions[0].Name
-	case a.state.Tone == Good: // they have applied what is wanted
+	case a.rank == assignedRanks[fleetview.AssignedReady]: // they have applied what is wanted
 		a.runs = a.wanted
 	}
+}
+
+// reason returns why an assignment is not ready, on the first of its clusters; "" if nothing says it.
+func (a *assignment) reason() string {
+	if a.why.Cluster == "" || a.rank == assignedRanks[fleetview.AssignedReady] {
+		return ""
+	}
+	return a.why.Cluster + ": " + CleanText(a.why.Message)
 }
 
 // versionKeys are the keys of manifests that name a version, the most exact first.

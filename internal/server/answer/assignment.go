@@ -54,7 +54,7 @@ type StandingCount struct {
 
 // ClusterVersion is a version, and how many clusters run it.
 type ClusterVersion struct {
-	Version  string `json:"version"`
+	Version  string `json:"version"` // "" if they have none yet
 	Clusters int    `json:"clusters"`
 }
 
@@ -111,10 +111,16 @@ func (s Source) findAssignment(environment, clusterType, target string) (a assig
 	m := plan.Model()
 	i, hasType := model.IndexOf(m.ClusterTypes, clusterType)
 	j, hasTarget := model.IndexOf(m.Targets, target)
+	if removed, isThere := s.findRemoval(environment, clusterType, target); isThere {
+		if s.Ledger && !s.LedgerFails {
+			removed.judge(s.Assigned[environment])
+		}
+		return removed, true, true
+	}
 	if !hasType || !hasTarget {
 		return a, false, false
 	}
-	a = assignment{environment: environment, clusterType: m.ClusterTypes[i], target: m.Targets[j], wanted: WantedVersion(m.Targets[j])}
+	a = assignment{environment: environment, clusterType: m.ClusterTypes[i], target: m.Targets[j], wanted: WantedVersion(m.Targets[j]), rank: noRank}
 	assigned = plan.Targets(i).Has(j)
 	if assigned && s.Ledger && !s.LedgerFails {
 		a.judge(s.Assigned[environment])
@@ -126,7 +132,7 @@ func (s Source) findAssignment(environment, clusterType, target string) (a assig
 func listStandings(counts fleetview.Counts, versions []fleetview.AssignedVersion) (all []StandingCount, runs []ClusterVersion) {
 	for class, n := range slices.Backward(counts[:]) {
 		if n > 0 {
-			all = append(all, StandingCount{assignedStates[class], n})
+			all = append(all, StandingCount{assignedStates[assignedRanks[class]], n})
 		}
 	}
 	for _, v := range versions {

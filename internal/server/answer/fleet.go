@@ -98,6 +98,9 @@ type FleetCell struct {
 	// State is that of the worst cluster, and Worst how many assignments are in it; nil if there is no ledger.
 	State *State `json:"state,omitempty"`
 	Worst int    `json:"worst,omitempty"`
+	rank  int    // of the state
+	// Removal is set if some are removed by a change that is proposed: those of the first environment.
+	Removal *ProposedRemoval `json:"removal,omitempty"`
 }
 
 // VersionCount is a version, and how many assignments have it.
@@ -117,10 +120,19 @@ func (c *FleetCell) add(a *assignment) {
 	}
 	c.Versions[i].Assignments++
 	switch {
-	case a.state.Tone == "":
-	case c.State == nil || isMoreUrgent(a.state.Tone, c.State.Tone):
-		c.State, c.Worst = &State{a.state.Tone, a.state.Word}, 1
-	case c.State.Tone == a.state.Tone:
+	case a.removal == nil:
+	case c.Removal == nil:
+		removal := *a.removal
+		c.Removal = &removal
+	case c.Removal.Environment == a.environment:
+		c.Removal.Assignments++
+	}
+	switch {
+	case a.rank == noRank:
+	case c.State == nil || a.rank > c.rank:
+		state := a.state()
+		c.State, c.Worst, c.rank = &state, 1, a.rank
+	case c.rank == a.rank:
 		c.Worst++
 	}
 }
@@ -159,11 +171,8 @@ type matrix struct {
 	items         []FleetRow
 	heads         []FleetHead
 	count         int
-	states        [assignedTones]int
+	states        [len(assignedStates)]int // how many assignments are in each
 }
-
-// assignedTones is how many tones there are.
-const assignedTones = 6
 
 func newMatrix() *matrix { return &matrix{rows: map[string]int{}, columns: map[string]int{}} }
 
@@ -192,8 +201,8 @@ func (m *matrix) add(f FleetFilter, a *assignment) {
 		m.cells[i] = append(m.cells[i], FleetCell{})
 	}
 	m.count++
-	if a.state.Tone != "" {
-		m.states[slices.Index(AllTones(), a.state.Tone)]++
+	if a.rank != noRank {
+		m.states[a.rank]++
 	}
 	m.cells[i][column].add(a)
 	m.items[i].Assignments++
@@ -202,9 +211,9 @@ func (m *matrix) add(f FleetFilter, a *assignment) {
 
 // countStates returns how many assignments are in each state, the most urgent first.
 func (m *matrix) countStates() (all []StateCount) {
-	for _, s := range slices.Backward(AssignedStates()) {
-		if n := m.states[slices.Index(AllTones(), s.Tone)]; n > 0 {
-			all = append(all, StateCount{s, n})
+	for i, n := range slices.Backward(m.states[:]) {
+		if n > 0 {
+			all = append(all, StateCount{assignedStates[i], n})
 		}
 	}
 	return all

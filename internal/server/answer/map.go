@@ -1,9 +1,11 @@
 package answer
 
 import (
+	"cmp"
 	"slices"
 
-	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // FleetMap is the answer of /api/v1/map: each assignment of an environment as one letter.
@@ -16,17 +18,22 @@ type FleetMap struct {
 	ClusterTypes []string `json:"clusterTypes"`
 	Targets      []string `json:"targets"`
 	// Rows has a letter for each target: g good, b busy, w waiting, u unknown, x bad, and "." where it is not
-	// assigned. Where there is no ledger, all are unknown.
+	// assigned. Where there is no ledger, all are unknown. With Pull, it is what that does: g is added, b
+	// changed, x removed, and u stays.
 	Rows   []string     `json:"rows"`
 	Counts []StateCount `json:"counts"`
+	// Pull is the open pull request whose changes are shown, and Changes counts the assignments; nil for how
+	// clusters stand.
+	Pull    *status.Pull   `json:"pull,omitempty"`
+	Changes *impact.Counts `json:"changes,omitempty"`
 }
 
 // toneLetters are the letters of tones on a map.
 var toneLetters = map[Tone]byte{Good: 'g', Busy: 'b', Waiting: 'w', Unknown: 'u', Stopped: 's', Bad: 'x'}
 
 // FleetMap returns the assignments of an environment, the last of the order of promotion if none is named, and
-// whether it is known what is assigned in it.
-func (s Source) FleetMap(environment string) (FleetMap, bool) {
+// whether it is known what is assigned in it. With the number of its open pull request, it is what that changes.
+func (s Source) FleetMap(environment string, pull int) (FleetMap, bool) {
 	answer := FleetMap{Environments: []string{}, Ledger: s.Ledger, LedgerFails: s.LedgerFails, ClusterTypes: []string{}, Targets: []string{}, Rows: []string{}, Counts: []StateCount{}}
 	for _, name := range s.Names() {
 		if s.Snapshot.Plans[name] != nil {
@@ -41,30 +48,81 @@ func (s Source) FleetMap(environment string) (FleetMap, bool) {
 	if plan == nil {
 		return answer, environment == ""
 	}
-	m := plan.Model()
-	rows := make([][]byte, len(m.ClusterTypes))
-	for i, c := range m.ClusterTypes {
-		answer.ClusterTypes = append(answer.ClusterTypes, c.Name)
-		rows[i] = slices.Repeat([]byte{'.'}, len(m.Targets))
-	}
-	for _, t := range m.Targets {
-		answer.Targets = append(answer.Targets, t.Name)
+	grid := s.newGrid(environment)
+	answer.ClusterTypes, answer.Targets = grid.types, grid.targets
+	e, _ := s.Snapshot.FindEnvironment(environment)
+	if pull > 0 {
+		if e.Pull == nil || e.Pull.Number != pull || e.State == status.InSync {
+			return answer, false
+		}
+		answer.Pull, answer.Changes = e.Pull, &impact.Counts{}
 	}
 	cells := newMatrix()
 	s.visitAssignments(AssignmentFilter{Environment: environment}, func(a *assignment) {
-		i, _ := model.IndexOf(m.ClusterTypes, a.clusterType.Name)
-		j, _ := model.IndexOf(m.Targets, a.target.Name)
-		tone := a.state.Tone
-		if tone == "" {
-			tone = Unknown
-		} else {
-			cells.states[slices.Index(AllTones(), tone)]++
+		if a.rank != noRank {
+			cells.states[a.rank]++
 		}
-		rows[i][j] = toneLetters[tone]
+		letter := toneLetters[cmp.Or(a.state().Tone, Unknown)]
+		if answer.Pull != nil {
+			letter = toneLetters[Unknown]
+		}
+		grid.set(a.clusterType.Name, a.target.Name, letter)
 	})
-	for _, row := range rows {
+	if answer.Pull != nil {
+		for _, t := range listTouched(e) {
+			letter, count := toneLetters[Busy], &answer.Changes.Changed
+			switch {
+			case t.Added:
+				letter, count = toneLetters[Good], &answer.Changes.Added
+			case t.Removed:
+				letter, count = toneLetters[Bad], &answer.Changes.Removed
+			}
+			*count++
+			grid.set(t.ClusterType, t.Target, letter)
+		}
+	} else {
+		answer.Counts = append(answer.Counts, cells.countStates()...)
+	}
+	for _, row := range grid.rows {
 		answer.Rows = append(answer.Rows, string(row))
 	}
-	answer.Counts = append(answer.Counts, cells.countStates()...)
 	return answer, true
+}
+
+// mapGrid is the cells of a map.
+type mapGrid struct {
+	types, targets []string // sorted
+	rows           [][]byte
+}
+
+// newGrid returns a map of an environment without assignments: of what people wrote, and of what is there until
+// a change is merged.
+func (s Source) newGrid(environment string) mapGrid {
+	m := s.Snapshot.Plans[environment].Model()
+	g := mapGrid{types: []string{}, targets: []string{}}
+	for _, c := range m.ClusterTypes {
+		g.types = append(g.types, c.Name)
+	}
+	for _, t := range m.Targets {
+		g.targets = append(g.targets, t.Name)
+	}
+	for _, a := range s.listRemovals(environment) {
+		g.types, g.targets = append(g.types, a.clusterType.Name), append(g.targets, a.target.Name)
+	}
+	slices.Sort(g.types)
+	slices.Sort(g.targets)
+	g.types, g.targets = slices.Compact(g.types), slices.Compact(g.targets)
+	for range g.types {
+		g.rows = append(g.rows, slices.Repeat([]byte{'.'}, len(g.targets)))
+	}
+	return g
+}
+
+// set sets a cell, if the map has it.
+func (g mapGrid) set(clusterType, target string, letter byte) {
+	i, hasType := slices.BinarySearch(g.types, clusterType)
+	j, hasTarget := slices.BinarySearch(g.targets, target)
+	if hasType && hasTarget {
+		g.rows[i][j] = letter
+	}
 }

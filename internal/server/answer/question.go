@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -22,21 +24,53 @@ type Differences struct {
 	To     string        `json:"to"`
 	Text   string        `json:"text"`
 	Topics []drift.Topic `json:"topics"`
+	// Ahead are the commits of the base that only one of them has.
+	Ahead []AheadCommits `json:"ahead,omitempty"`
 }
 
-// NewDifferences returns a report as an answer, whose text has limit bytes at most.
-func NewDifferences(r drift.Report, limit int) Differences {
+// AheadCommits are commits of the base that one environment has, and another one does not.
+type AheadCommits struct {
+	Environment string   `json:"environment"`
+	Commits     []Commit `json:"commits"` // newest first
+}
+
+// Differences returns a report as an answer, whose text has limit bytes at most.
+func (s Source) Differences(r drift.Report, limit int) Differences {
 	lines := r.Text()
 	answer := Differences{From: r.From, To: r.To, Text: CleanText(lines[:min(len(lines), limit)]), Topics: []drift.Topic{}}
 	for _, t := range r.Topics {
 		shown := drift.Topic{Name: t.Name, Count: t.Count, Findings: []drift.Finding{}}
-		for _, f := range t.Findings[:min(len(t.Findings), maxFindings)] {
+		findings := slices.Clone(t.Findings) // those that nobody means first
+		slices.SortStableFunc(findings, func(a, b drift.Finding) int {
+			return cmp.Compare(slices.Index(drift.Meanings(), a.Meaning), slices.Index(drift.Meanings(), b.Meaning))
+		})
+		for _, f := range findings[:min(len(findings), maxFindings)] {
 			f.Change, f.Because, f.Names = CleanText(f.Change), CleanText(f.Because), list.Convert(f.Names, CleanText)
 			shown.Findings = append(shown.Findings, f)
 		}
 		answer.Topics = append(answer.Topics, shown)
 	}
+	if r.Base != nil {
+		for _, side := range []struct {
+			name    string
+			commits []drift.Commit
+		}{{r.From, r.Base.OnlyFrom}, {r.To, r.Base.OnlyTo}} {
+			if len(side.commits) > 0 {
+				answer.Ahead = append(answer.Ahead, AheadCommits{side.name, s.describeTitles(side.commits)})
+			}
+		}
+	}
 	return answer
+}
+
+// describeTitles returns the newest of some commits of the base, of which the title is known.
+func (s Source) describeTitles(all []drift.Commit) (commits []Commit) {
+	for _, c := range all[:min(len(all), maxFindings)] {
+		one := *s.describeCommit(c.ID)
+		one.Subject = CleanText(c.Title)
+		commits = append(commits, one)
+	}
+	return commits
 }
 
 // maxFindings is how many differences of a topic have links; the text has more.

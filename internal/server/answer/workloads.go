@@ -137,6 +137,10 @@ type AssignmentPart struct {
 	Wanted      string `json:"wanted,omitempty"`
 	Runs        string `json:"runs,omitempty"`
 	State       *State `json:"state,omitempty"`
+	// Reason is why it is in the state, on the first cluster that is; "" if nothing says it.
+	Reason string `json:"reason,omitempty"`
+	// Removal is set if it is there until a change is merged which removes it.
+	Removal *ProposedRemoval `json:"removal,omitempty"`
 	// Clusters counts the clusters of the type.
 	Clusters int `json:"clusters,omitempty"`
 }
@@ -190,7 +194,7 @@ func listLabels(all map[string]string) []Label {
 // listLate returns the assignments that are not ready, the worst first, and how many more there are.
 func (s Source) listLate(f AssignmentFilter) (late []AssignmentPart, more int) {
 	s.visitAssignments(f, func(a *assignment) {
-		if a.state.Tone != "" && a.state.Tone != Good {
+		if tone := a.state().Tone; tone != "" && tone != Good {
 			late = append(late, a.describe())
 		}
 	})
@@ -203,9 +207,10 @@ func (s Source) listLate(f AssignmentFilter) (late []AssignmentPart, more int) {
 
 // describe returns what a list says of an assignment.
 func (a *assignment) describe() AssignmentPart {
-	part := AssignmentPart{Environment: a.environment, ClusterType: a.clusterType.Name, Target: a.target.Name, Wanted: a.wanted, Runs: a.runs}
-	if a.state.Tone != "" {
-		part.State = &State{a.state.Tone, a.state.Word}
+	part := AssignmentPart{Environment: a.environment, ClusterType: a.clusterType.Name, Target: a.target.Name, Wanted: a.wanted, Runs: a.runs, Removal: a.removal}
+	if a.rank != noRank {
+		state := a.state()
+		part.State, part.Reason = &state, a.reason()
 	}
 	for _, n := range a.counts {
 		part.Clusters += n

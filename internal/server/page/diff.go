@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/change/drift"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
 // shownTopic is a topic of differences.
@@ -61,3 +62,36 @@ func (f shownFinding) Links() (all []namedQuery) {
 
 // More returns how many names are not shown.
 func (f shownFinding) More() int { return max(0, f.Count-min(len(f.Names), maxExplained)) }
+
+// meaningState returns the state that is shown with what a difference means; nil if that is not known.
+func meaningState(m drift.Meaning) *answer.State {
+	switch m {
+	case drift.Meant:
+		return &answer.State{Tone: answer.Good, Word: string(m)}
+	case drift.OnItsWay:
+		return &answer.State{Tone: answer.Busy, Word: string(m)}
+	case drift.Neither:
+		return &answer.State{Tone: answer.Stopped, Word: "neither meant nor on its way"}
+	}
+	return nil
+}
+
+// MeaningCounts returns how many differences have each meaning, those that nobody means first.
+func (d Diff) MeaningCounts() (all []answer.State) {
+	for _, m := range drift.Meanings() {
+		n := 0
+		for _, t := range d.Topics {
+			for _, f := range t.Findings {
+				if f.Meaning == m {
+					n++
+				}
+			}
+		}
+		if n > 0 {
+			state := *meaningState(m)
+			state.Word = groupDigits(n) + " " + state.Word
+			all = append(all, state)
+		}
+	}
+	return all
+}

@@ -207,6 +207,10 @@ func (v Fleet) ColumnChoices() []choice { return choicesOf(answer.FleetSides(), 
 // StateChoices returns the states that may be asked for.
 func (v Fleet) StateChoices() (all []choice) {
 	for _, s := range answer.AssignedStates() {
+		if n := len(all); n > 0 && all[n-1].Value == string(s.Tone) { // the same choice
+			all[n-1].Text += " or " + s.Word
+			continue
+		}
 		all = append(all, choice{string(s.Tone), s.Word, s.Tone == v.Filter.State})
 	}
 	return all
@@ -375,4 +379,21 @@ func policyState(p answer.PolicyOpinion) answer.State {
 		return answer.State{Tone: answer.Good, Word: "selects it"}
 	}
 	return answer.State{Tone: answer.Unknown, Word: "does not"}
+}
+
+// removalState returns the state that is shown with assignments which a proposed change removes.
+func removalState(r *answer.ProposedRemoval) answer.State {
+	if r.Assignments > 1 {
+		return answer.State{Tone: answer.Stopped, Word: "removal proposed " + groupDigits(r.Assignments)}
+	}
+	return answer.State{Tone: answer.Stopped, Word: "removal proposed"}
+}
+
+// removalPath returns the page of what proposes a removal.
+func removalPath(r *answer.ProposedRemoval) string {
+	path := "environments/" + url.PathEscape(r.Environment)
+	if r.Pull != nil {
+		path += "/pulls/" + strconv.Itoa(r.Pull.Number)
+	}
+	return path
 }

@@ -1,8 +1,6 @@
 package page
 
 import (
-	"net/url"
-
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/picture"
 )
@@ -21,8 +19,19 @@ func newMapView(a answer.FleetMap) mapView {
 	return mapView{a, width, height}
 }
 
-// Query returns the environment as a part of an address.
-func (v mapView) Query() string { return url.Values{"env": {v.Environment}}.Encode() }
+// ChangeCounts returns how many assignments the pull request removes, changes and adds.
+func (v mapView) ChangeCounts() (all []answer.State) {
+	for _, c := range []struct {
+		tone answer.Tone
+		word string
+		n    int
+	}{{answer.Bad, "removed", v.Changes.Removed}, {answer.Busy, "changed", v.Changes.Changed}, {answer.Good, "added", v.Changes.Added}} {
+		if c.n > 0 {
+			all = append(all, answer.State{Tone: c.tone, Word: c.word + " " + groupDigits(c.n)})
+		}
+	}
+	return all
+}
 
 // Counted returns how many assignments are in each state, with links to the list of them.
 func (v mapView) Counted() []chip {

@@ -37,7 +37,7 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case Commits:
 		return "commits", "Commits", a
 	case answer.PullImpact:
-		return "pull", fmt.Sprintf("%s: pull request %d", a.Environment, a.Pull.Number), a
+		return "pull", fmt.Sprintf("%s: pull request %d", a.Environment, a.Pull.Number), pullView{a}
 	case answer.Journey:
 		return "commit", text.ShortCommit(a.Commit.ID) + " " + a.Commit.Subject, journeyView{a, f.Forecasts}
 	case Forecast:

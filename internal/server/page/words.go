@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -24,11 +25,29 @@ func formatSentence(message string) string {
 	if size == 0 {
 		return ""
 	}
-	message = string(unicode.ToUpper(first)) + message[size:]
+	message = readableText(string(unicode.ToUpper(first)) + message[size:])
 	if strings.HasSuffix(message, "?") {
 		return message
 	}
 	return message + "."
+}
+
+// longID matches the whole id of a commit, or a digest, and rawTime a time as programs write it.
+var (
+	longID  = regexp.MustCompile(`\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b`)
+	rawTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
+)
+
+// readableText returns a message of a program with commits and times as the rest of the page has them.
+func readableText(message string) string {
+	message = longID.ReplaceAllStringFunc(message, text.ShortCommit)
+	return rawTime.ReplaceAllStringFunc(message, func(exact string) string {
+		t, err := time.Parse(time.RFC3339, exact)
+		if err != nil { // it only looks like one
+			return exact
+		}
+		return plainTime(t)
+	})
 }
 
 // elapsedText returns how long something took, as text.

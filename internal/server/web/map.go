@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"image/png"
+	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/fairlead-io/fairlead/internal/server/answer"
@@ -15,10 +17,22 @@ import (
 // mapPath is the path of the map, and mapPicture that of its picture.
 const mapPath, mapPicture = "/map", "/map.png"
 
+// readMap returns the map that the parameters of an address ask for.
+func readMap(src answer.Source, query url.Values) (answer.FleetMap, bool) {
+	pull, err := strconv.Atoi(query.Get("pull"))
+	if query.Has("pull") && (err != nil || pull <= 0) {
+		pull = math.MaxInt // no pull request has it
+	}
+	return src.FleetMap(query.Get("env"), pull)
+}
+
 // findMap returns the map of an environment; where a point of it is named, the way to the assignment there.
 func findMap(src answer.Source, query url.Values) found {
-	one, ok := src.FleetMap(query.Get("env"))
-	if !ok {
+	one, ok := readMap(src, query)
+	switch {
+	case !ok && slices.Contains(one.Environments, query.Get("env")):
+		return answerMissing(fmt.Sprintf("environment %q has no open pull request %q", query.Get("env"), query.Get("pull")), "/map without pull shows how clusters stand")
+	case !ok:
 		return answerUnknown("environment with a map", query.Get("env"), one.Environments, "environments")
 	}
 	f := found{one, http.StatusOK, ""}
@@ -36,7 +50,7 @@ func findMap(src answer.Source, query url.Values) found {
 
 // serveMapPicture answers with the picture of a map.
 func (s *site) serveMapPicture(w http.ResponseWriter, r *http.Request) {
-	one, ok := s.loadSource(r.Context(), mapPath).FleetMap(r.URL.Query().Get("env"))
+	one, ok := readMap(s.loadSource(r.Context(), mapPath), r.URL.Query())
 	if !ok {
 		s.refuse(http.StatusNotFound, fmt.Sprintf("there is no map of %q", r.URL.Query().Get("env")), "/api/v1/map names those that there are")(w, r)
 		return

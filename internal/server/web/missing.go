@@ -53,8 +53,16 @@ func newMissing(of any) page.Missing {
 	return page.Missing{}
 }
 
-// serveNothing answers an address that no route has: people with a page.
+// serveNothing answers an address that no route has: people with a page. One with a slash at the end leads to
+// that without.
 func (s *site) serveNothing(w http.ResponseWriter, r *http.Request) {
+	if path := strings.Trim(r.URL.EscapedPath(), "/"); path != "" && strings.HasSuffix(r.URL.Path, "/") && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		if r.URL.RawQuery != "" {
+			path += "?" + r.URL.RawQuery
+		}
+		redirectBelow(w, r, path)
+		return
+	}
 	if r.Method != http.MethodGet || isForProgram(r.URL.Path) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		s.refuse(http.StatusNotFound, NothingHere, "/api/v1/openapi.json says what there is")(w, r)
 		return

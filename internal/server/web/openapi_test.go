@@ -154,15 +154,18 @@ func TestDescribedAnswers(t *testing.T) {
 // answerPages gets pages, their answers, and what they need.
 func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 	w := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
-	fleetOf := func(ask func(context.Context, func(*ledgerdb.Store) error) error) http.Handler {
+	removing := fleet()
+	proposeRemovals(removing, status.Proposed)
+	fleetOf := func(store *status.Store, ask func(context.Context, func(*ledgerdb.Store) error) error) http.Handler {
 		view := &fleetview.View{Ledger: w.Recorder, Now: w.View.Now, Ask: ask}
-		return New(Options{Store: fleet(), Fleet: view, Now: func() time.Time { return ledgerworld.Now }, OverdueAfter: time.Minute})
+		return New(Options{Store: store, Fleet: view, Now: func() time.Time { return ledgerworld.Now }, OverdueAfter: time.Minute})
 	}
 	for n := range maxLaggards {
 		w.AddSilent("prod", fmt.Sprintf("north-%03d", n))
 	}
-	handlers := []http.Handler{full, empty, open(external()), open(hosted()), fleetOf(w.View.Ask), fleetOf(func(context.Context, func(*ledgerdb.Store) error) error { return errors.New("the disk is full") })}
+	handlers := []http.Handler{full, empty, open(external()), open(hosted()), fleetOf(removing, w.View.Ask), fleetOf(fleet(), w.View.Ask), fleetOf(fleet(), func(context.Context, func(*ledgerdb.Store) error) error { return errors.New("the disk is full") })}
 	c.answerQuestions(t, full)
+	c.answerPulls(t)
 	for _, p := range pagePaths {
 		if isQuestion(p.page) {
 			continue
@@ -173,7 +176,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		case "/environments/{name}":
 			targets = []string{"/environments/prod", "/environments/stage", "/environments/east", "/environments/test", "/environments/pord"}
 		case "/environments/{name}/pulls/{number}":
-			targets = []string{"/environments/stage/pulls/12", "/environments/stage/pulls/1"}
+			targets = []string{"/environments/stage/pulls/12", "/environments/stage/pulls/1", "/environments/prod/pulls/41"}
 		case "/commits/{commit}":
 			targets = []string{"/commits/" + c4, "/commits/" + c2, "/commits/" + c4[:7], "/commits/none"}
 		case "/fleet":
@@ -181,9 +184,11 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		case "/workloads/{workload}":
 			targets = []string{"/workloads/checkout", "/workloads/jobs", "/workloads/none", "/workloads/chekout"}
 		case "/assignments/{environment}/{clusterType}/{target}":
-			targets = []string{"/assignments/prod/large/checkout", "/assignments/dev/large/checkout", "/assignments/prod/small/search", "/assignments/prod/none/search"}
+			targets = []string{"/assignments/prod/large/checkout", "/assignments/dev/large/checkout", "/assignments/prod/small/search", "/assignments/dev/small/search", "/assignments/prod/none/search"}
 		case mapPath:
-			targets = []string{"/map", "/map?env=dev", "/map?env=none"}
+			targets = []string{"/map", "/map?env=dev", "/map?env=none", "/map?env=prod&pull=41"}
+		case "/problems":
+			targets = []string{"/problems", "/problems?env=none"}
 		case "/cluster-types":
 			targets = []string{"/cluster-types", "/cluster-types?q=zzz"}
 		case "/cluster-types/{clusterType}":

@@ -22,7 +22,7 @@ func TestOverdue(t *testing.T) {
 	for target, wanted := range map[string][]string{
 		"/readyz":        {"ready\n" + said, ": internal error 0123456789ab\n"},
 		"/api/v1/status": {`"ready": true`, `"overdue": [`, `"environment": "dev"`, `"since": "2026-`},
-		"/":              {said, "internal error 0123456789ab"},
+		"/":              {"environment dev has not finished a cycle since ", " UTC", "internal error 0123456789ab"},
 	} {
 		w := ask(h, http.MethodGet, target)
 		for _, text := range wanted {

@@ -154,7 +154,7 @@ func TestPaths(t *testing.T) {
 		{"/commits/" + c4[:7], 302, "./../commits/" + c4, ""},
 		{"/api/v1/commits/" + c4[:4], 302, "./../../../api/v1/commits/" + c4, ""},
 		{"/environments/stage/pulls/13", 404, "", "has no open pull request"},
-		{"/environments/none/pulls/x", 404, "", "has no open pull request"},
+		{"/environments/none/pulls/x", 404, "", "There is no environment"},
 		{"/commits/c", 404, "", "is not among the newest"},
 		{"/api/v1/commits/main", 404, "", `"error": "commit`},
 		{"/search?q=stage", 302, "./environments/stage", ""},

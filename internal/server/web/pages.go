@@ -87,13 +87,13 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	frame := s.newFrame(src, path, view)
 	frame.Written, frame.Proposed = s.readDone(target)
 	s.addPerson(&frame, src.Names(), findViewer(ctx))
-	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path)
+	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path) && !isPast(f.answer)
 	frame.Refresh = frame.Follow && query.Get("refresh") != "off"
 	if target.RawQuery != "" {
 		frame.Path += "?" + target.RawQuery
 		frame.API += "?" + target.RawQuery
 	}
-	if isUnasked {
+	if isUnasked || f.code != http.StatusOK { // JSON of it is no answer either
 		frame.API = ""
 	}
 	if path == "/search" {
@@ -101,6 +101,12 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	}
 	body, version, err := page.Render(frame, newPage(f.answer, src.Names(), path, query))
 	return rendered{code: f.code, body: body, packed: packBody(body), version: version}, err
+}
+
+// isPast reports whether an answer is about what has ended, so that its page does not follow the state.
+func isPast(of any) bool {
+	p, isPull := of.(answer.PullImpact)
+	return isPull && p.Ended != ""
 }
 
 // newFrame returns what is around the page of a path.

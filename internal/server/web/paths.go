@@ -79,13 +79,21 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 	case len(parts) == 2 && first == "commits":
 		return findCommit(src, parts[1])
 	case len(parts) == 1 && first == "problems":
-		return found{src.Problems(newProblemFilter(query, text)), http.StatusOK, ""}
+		return findProblems(src, newProblemFilter(query, text))
 	case len(parts) == 1 && first == "search":
 		return searchNames(src, text)
 	case len(parts) == 1 && first == "health":
 		return found{src.Status(), http.StatusOK, ""}
 	}
 	return findFleetAnswer(src, parts, query)
+}
+
+// findProblems returns what is wrong, in all environments or in one that there is.
+func findProblems(src answer.Source, f answer.ProblemFilter) found {
+	if _, known := src.Environment(f.Environment); f.Environment != "" && !known {
+		return findEnvironment(src, f.Environment)
+	}
+	return found{src.Problems(f), http.StatusOK, ""}
 }
 
 func newProblemFilter(query url.Values, text string) answer.ProblemFilter {
@@ -114,14 +122,20 @@ func findEnvironment(src answer.Source, name string) found {
 	return answerUnknown("environment", name, src.Names(), "environments")
 }
 
-// findPull returns what a pull request changes. A page links to it while it is open.
+// findPull returns what a pull request changes.
 func findPull(src answer.Source, name, number string) found {
+	_, known := src.Environment(name)
 	n, err := strconv.Atoi(number)
 	one, ok := src.Pull(name, n)
-	if err != nil || !ok {
-		return answerMissing(fmt.Sprintf("environment %q has no open pull request %q", name, number), "its forge knows those that were merged")
+	switch {
+	case ok:
+		return found{one, http.StatusOK, ""}
+	case !known:
+		return findEnvironment(src, name)
+	case err != nil || n <= 0:
+		return answerMissing(fmt.Sprintf("environment %q has no pull request %q", name, number), "pull requests have numbers")
 	}
-	return found{one, http.StatusOK, ""}
+	return found{pastPull{name, n}, http.StatusOK, ""}
 }
 
 // findCommit returns where a commit is. A part of its id leads to the whole one.

@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
@@ -46,7 +48,11 @@ func (s *site) hasQuestion(path string) bool {
 // findAt returns what there is at the path of a page.
 func (s *site) findAt(ctx context.Context, src answer.Source, path string, query url.Values) found {
 	if !isQuestion(path) {
-		return findAnswer(src, path, query)
+		f := findAnswer(src, path, query)
+		if past, isPast := f.answer.(pastPull); isPast {
+			return s.findPastPull(ctx, src, path, past)
+		}
+		return f
 	}
 	switch {
 	case path == historyPath:
@@ -74,8 +80,9 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 	if len(asked) > maxQuery {
 		return found{errorAnswer{"the question is too long", "ask with a name"}, http.StatusBadRequest, ""}
 	}
-	if wait := s.questions.admit(s.options.Now(), maxQuestions); wait > 0 {
-		return found{errorAnswer{fmt.Sprintf("%d questions began within a minute, which is the most", maxQuestions), "ask again in a minute"}, http.StatusTooManyRequests, ""}
+	refusal, refused := s.admitQuestion()
+	if refused {
+		return refusal
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
 	defer cancel()
@@ -84,13 +91,48 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 		if err != nil {
 			return s.refuseAnswer(ctx, path, err)
 		}
-		return found{answer.NewDifferences(report, maxAnswer), http.StatusOK, ""}
+		return found{src.Differences(report, maxAnswer), http.StatusOK, ""}
 	}
 	text, err := s.options.Explain(ctx, names[0], asked)
 	if err != nil {
 		return s.refuseAnswer(ctx, path, err)
 	}
 	return found{answer.Explanation{Environment: names[0], Query: asked, Text: answer.CleanText(text[:min(len(text), maxAnswer)])}, http.StatusOK, ""}
+}
+
+// admitQuestion returns that too many questions began, and whether that is so.
+func (s *site) admitQuestion() (found, bool) {
+	if s.questions.admit(s.options.Now(), maxQuestions) == 0 {
+		return found{}, false
+	}
+	return found{errorAnswer{fmt.Sprintf("%d questions began within a minute, which is the most", maxQuestions), "ask again in a minute"}, http.StatusTooManyRequests, ""}, true
+}
+
+// pastPull stands for the answer of a pull request that is not open, until it is asked for.
+type pastPull struct {
+	environment string
+	number      int
+}
+
+// findPastPull returns what a pull request meant that was merged or closed.
+func (s *site) findPastPull(ctx context.Context, src answer.Source, path string, p pastPull) found {
+	if s.options.Pull == nil {
+		return answerMissing(fmt.Sprintf("environment %q has no open pull request %q", p.environment, strconv.Itoa(p.number)), "its forge knows those that were merged")
+	}
+	refusal, refused := s.admitQuestion()
+	if refused {
+		return refusal
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
+	defer cancel()
+	past, err := s.options.Pull(ctx, p.environment, p.number)
+	if err != nil {
+		return s.refuseAnswer(ctx, path, err)
+	}
+	if past.State == forge.Open { // since the last cycle
+		return answerMissing(fmt.Sprintf("what pull request %d changes is not known yet", p.number), "the next cycle finds it")
+	}
+	return found{src.PastPull(p.environment, past), http.StatusOK, ""}
 }
 
 // refuseAnswer returns why a question has no answer.

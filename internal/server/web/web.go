@@ -52,6 +52,9 @@ type Options struct {
 	// History returns what people and Fairlead did, the newest first; nil: it has no page. It must write nothing,
 	// and allow many calls at once.
 	History func(ctx context.Context) ([]history.Entry, error)
+	// Pull returns a pull request of an environment, and what it means; nil: those that were merged or closed have
+	// no page. It must write nothing, and allow many calls at once.
+	Pull    func(ctx context.Context, environment string, number int) (history.Pull, error)
 	Version string
 	Logger  *slog.Logger
 	// Wake is called when a client asks for a cycle. It must not wait for its end, and

@@ -179,6 +179,11 @@ func TestDemo(t *testing.T) {
 	w.WaitFor("#late", "cloud/hello-web")
 	w.Click(`main a[href="../clusters/dev-cloud"]`)
 	w.WaitFor("main", "couldn't find remote ref")
+	w.Visit(root + "/fleet?rows=target") // the assignment that failed is failed on all pages
+	w.WaitFor("main .matrix", "failed")
+	w.Visit(root + "/assignments/dev/cloud/hello-web")
+	w.WaitFor("main h1 + .tag", "failed")
+	w.answersAll("dev-cloud: ", "couldn't find remote ref", "master on 1 cluster")
 	explained := w.ask(root, "8: why has it this value?").click(`main a[href="./environments/prod"]`)
 	explained.clicks++
 	explained.Submit(`main input[name="q"]`, "cloud/hello-web")
@@ -188,5 +193,10 @@ func TestDemo(t *testing.T) {
 	live.Visit(root + "/environments/dev")
 	live.WaitFor("main", "what it changes")
 	w.ask(root, "6: what does this pull request change?").click(`main .needs a[href*="/pulls/"]`).answers("REMOVE")
+	w.Visit(root + "/assignments/dev/cloud/hello-web") // it runs until that is merged
+	w.answersAll("removal proposed", "until pull request")
+	w.Visit(root + "/fleet?env=dev")
+	w.Click(`main .matrix a[href*="/pulls/"]`)
+	w.answersAll("REMOVE")
 	crawl(t, root)
 }

@@ -1,0 +1,63 @@
+package page
+
+import (
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+)
+
+// pullView is the data of pull.html.
+type pullView struct{ answer.PullImpact }
+
+// Changes returns what the pull request changes; nil if that is not known.
+func (v pullView) Changes() *changesView {
+	if v.PullImpact.Changes == nil {
+		return nil
+	}
+	shown := &changesView{PullChanges: *v.PullImpact.Changes}
+	for _, g := range v.PullImpact.Changes.Groups {
+		shown.Groups = append(shown.Groups, groupView{g})
+	}
+	return shown
+}
+
+// HasMap reports whether the map shows the pull request: while it is open.
+func (v pullView) HasMap() bool {
+	return v.Ended == "" && v.PullImpact.Changes != nil && v.PullImpact.Changes.Assignments.Total() > 0
+}
+
+// changesView is what a pull request changes.
+type changesView struct {
+	answer.PullChanges
+	Groups []groupView
+}
+
+// groupView is one change.
+type groupView struct{ answer.PullGroup }
+
+// MoreExamples returns how many places are not named.
+func (g groupView) MoreExamples() int { return max(0, g.Count-len(g.Examples)) }
+
+// diffLine is a line of a unified diff: Kind is its first character.
+type diffLine struct{ Kind, Text string }
+
+// Lines returns the lines of the change.
+func (g groupView) Lines() (all []diffLine) {
+	for line := range strings.Lines(g.Diff) {
+		line = strings.TrimRight(line, "\r\n")
+		all = append(all, diffLine{line[:min(1, len(line))], line})
+	}
+	return all
+}
+
+// riskState returns the state that is shown with a risk; nil for none.
+func riskState(risk string) *answer.State {
+	switch risk {
+	case string(impact.Deletes):
+		return &answer.State{Tone: answer.Bad, Word: risk}
+	case string(impact.Unknown):
+		return &answer.State{Tone: answer.Unknown, Word: risk}
+	}
+	return nil
+}
