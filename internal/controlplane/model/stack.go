@@ -116,7 +116,7 @@ type StackComponent struct {
 	CronSchedule      Text            `yaml:"cronSchedule"`
 	AWS               *AWSSpec        `yaml:"aws"`
 	AutoApprove       *bool           `yaml:"autoApprove"`
-	Destroy           bool            `yaml:"destroy"`
+	Destroy           *bool           `yaml:"destroy"`
 	DestroyProtection bool            `yaml:"destroyProtection"`
 	VariablesFile     *VariablesFile  `yaml:"variablesFile"`
 	OverlayFiles      []OverlayFiles  `yaml:"overlayFiles"`
@@ -125,6 +125,9 @@ type StackComponent struct {
 	Secrets           []StackSecret   `yaml:"secrets"`
 	Outputs           []StackOutput   `yaml:"outputs"`
 }
+
+// IsToBeDestroyed reports whether the component says destroy: true.
+func (c *StackComponent) IsToBeDestroyed() bool { return c.Destroy != nil && *c.Destroy }
 
 // StackModule is the Terraform module of a component.
 type StackModule struct {

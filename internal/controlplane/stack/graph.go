@@ -104,15 +104,18 @@ func (r *resolver) decideDestruction(s *Stack, teamProtects bool) {
 		if teamProtects && !c.Protected {
 			c.Protected, c.ProtectedByTeam, c.protector = true, true, c
 		}
-		c.Destroyed = (s.Teardown || c.Destroy) && !c.Protected && !c.Skipped && c.keptFor == nil
+		c.Destroyed = (s.Teardown || c.IsToBeDestroyed()) && !c.Protected && !c.Skipped && c.keptFor == nil
 	}
 	for _, c := range s.Components {
 		line := c.StackComponent.Name.Line
-		if (s.Teardown || c.Destroy) && c.Protected {
+		if (s.Teardown || c.IsToBeDestroyed()) && c.Protected {
 			r.warnOfProtected(c, teamProtects)
 		}
 		if c.keptFor != nil && !c.Protected {
 			r.warnf(s, line, "", "component %s is not destroyed: selectiveReconcile leaves out %s, which needs it", c.Name, c.keptFor.Name)
+		}
+		if c.Destroyed && c.Destroy != nil && !*c.Destroy {
+			r.warnf(s, line, "set destroyProtection: true to keep it", "component %s is destroyed: teardown goes before destroy: false, as in CloudKnit", c.Name)
 		}
 		if c.Destroyed && !s.Teardown {
 			for _, user := range c.NeededBy {

@@ -229,7 +229,7 @@ func (k *keeper) checkNew() {
 			continue
 		}
 		for _, c := range s.Components {
-			if c != nil && c.Destroy {
+			if c != nil && c.IsToBeDestroyed() {
 				k.stopStack(s, c.Name.Line, "remove the component", "component %s is to be destroyed, and the stack is new", c.Name.Text)
 			}
 		}
