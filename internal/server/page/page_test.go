@@ -64,8 +64,9 @@ func TestRoot(t *testing.T) {
 func TestReadableText(t *testing.T) {
 	commit, digest := strings.Repeat("4be1c2d0", 5), strings.Repeat("1a0d2d3b", 8)
 	for message, want := range map[string]string{
-		"it has dev@sha1:" + commit + ", which is not one of ours":          "it has dev@sha1:4be1c2d, which is not one of ours",
-		"latest@sha256:" + digest:                                           "latest@sha256:1a0d2d3",
+		"it has dev@sha1:" + commit + ", which is not one of ours":                        "it has dev@sha1:4be1c2d, which is not one of ours",
+		"merge it, or run fairlead approve dev " + commit + " --removals: it removes web": "merge it, or run fairlead approve dev " + commit + " --removals: it removes web",
+		"latest@sha256:" + digest: "latest@sha256:1a0d2d3",
 		"it was last in touch at 2026-11-23T11:09:00Z, and is not expected": "it was last in touch at Mon 2026-11-23 11:09 UTC, and is not expected",
 		"since 2026-11-23T12:09:00.5+01:00":                                 "since Mon 2026-11-23 11:09 UTC",
 		"2026-99-99T99:99:99Z is no time":                                   "2026-99-99T99:99:99Z is no time",

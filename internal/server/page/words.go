@@ -32,15 +32,21 @@ func formatSentence(message string) string {
 	return message + "."
 }
 
-// longID matches the whole id of a commit, or a digest, and rawTime a time as programs write it.
+// longID matches the whole id of a commit, or a digest, and commands, which need theirs; rawTime matches a time
+// as programs write it.
 var (
-	longID  = regexp.MustCompile(`\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b`)
+	longID  = regexp.MustCompile(`\bfairlead [a-z][^;:]*|\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b`)
 	rawTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
 )
 
 // readableText returns a message of a program with commits and times as the rest of the page has them.
 func readableText(message string) string {
-	message = longID.ReplaceAllStringFunc(message, text.ShortCommit)
+	message = longID.ReplaceAllStringFunc(message, func(found string) string {
+		if strings.HasPrefix(found, "fairlead ") {
+			return found
+		}
+		return text.ShortCommit(found)
+	})
 	return rawTime.ReplaceAllStringFunc(message, func(exact string) string {
 		t, err := time.Parse(time.RFC3339, exact)
 		if err != nil { // it only looks like one
