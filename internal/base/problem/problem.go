@@ -62,8 +62,8 @@ type Problem struct {
 	Hint string `json:"hint,omitempty"`
 	// Warning marks what is probably a mistake and stops nothing.
 	Warning bool `json:"warning,omitempty"`
-	// Stack is the one stack that the problem stops, as "team/environment"; "" if it stops its
-	// environment.
+	// Stack is the one stack that the problem stops, as "team/environment", or those of a team, as
+	// "team/*"; "" if it stops its environment.
 	Stack string `json:"-"`
 	// OfAbsence marks what says that something does not exist: where a repository or a file could not
 	// be read, it may be in there.
@@ -80,6 +80,15 @@ func (p Problem) String() string {
 		parts = append(parts, p.Subject)
 	}
 	return strings.Join(append(parts, p.Summary), ": ")
+}
+
+// AllStacks ends what a problem stops, after the name of a team, if it stops all its stacks.
+const AllStacks = "/*"
+
+// isOfStack reports whether the problem is of a stack, or of all of its team.
+func (p Problem) isOfStack(stack string) bool {
+	team, all := strings.CutSuffix(p.Stack, AllStacks)
+	return p.Stack == stack || all && strings.HasPrefix(stack, team+"/")
 }
 
 func (p Problem) compare(q Problem) int {
@@ -155,11 +164,11 @@ func (l List) StopsEnvironment() bool { return l.StopsStack("") }
 
 // StopsStack reports whether any of the problems stops a stack, or the environment that it is in.
 func (l List) StopsStack(stack string) bool {
-	return slices.ContainsFunc(l, func(p Problem) bool { return !p.Warning && (p.Stack == "" || p.Stack == stack) })
+	return slices.ContainsFunc(l, func(p Problem) bool { return !p.Warning && (p.Stack == "" || p.isOfStack(stack)) })
 }
 
 // StoppedStacks returns the stacks that problems stop, sorted, with the first problem of each in the
-// order of the list.
+// order of the list. All stacks of a team are one, unless there are problems of some of them.
 func (l List) StoppedStacks() []Problem {
 	var all []Problem
 	for _, p := range l {
@@ -167,6 +176,10 @@ func (l List) StoppedStacks() []Problem {
 			all = append(all, p)
 		}
 	}
+	found := slices.Clone(all)
+	all = slices.DeleteFunc(all, func(p Problem) bool {
+		return slices.ContainsFunc(found, func(q Problem) bool { return q.Stack != p.Stack && p.isOfStack(q.Stack) })
+	})
 	slices.SortFunc(all, func(a, b Problem) int { return cmp.Compare(a.Stack, b.Stack) })
 	return all
 }

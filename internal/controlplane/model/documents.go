@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
 
@@ -34,7 +35,7 @@ func (r *reader) parseDocuments(data []byte) []document {
 		documents[i] = document{root: root, alone: pieces == 1}
 	}
 	if finding != nil {
-		r.out.problems.Addf(r.positionAt(finding.Line), "", finding.Hint, "%s", strings.Replace(finding.Summary, "the text", "the file", 1))
+		r.addUnreadable(problem.Problem{Pos: r.positionAt(finding.Line), Hint: finding.Hint, Summary: strings.Replace(finding.Summary, "the text", "the file", 1)}, textFrom(data, finding.Line))
 	}
 	return documents
 }
@@ -59,7 +60,7 @@ func (r *reader) checkPieces(data []byte) (read []byte, pieces int) {
 			end = begin + i + 1
 		}
 		piece := data[begin:end]
-		if !r.checkBeginning(piece, line) {
+		if !r.checkBeginning(data[begin:], len(piece), line) {
 			return data[:begin], pieces
 		}
 		if i := documentEnd.FindIndex(piece); i != nil {
@@ -78,24 +79,25 @@ func (r *reader) checkPieces(data []byte) (read []byte, pieces int) {
 var separator = regexp.MustCompile(`^---[ \t]*(#.*)?\r?$`)
 
 // checkBeginning reports what Flux does not take at the beginning of a piece, although
-// it is YAML.
-func (r *reader) checkBeginning(piece []byte, line int) bool {
+// it is YAML. The piece is the beginning of the text, and the rest of that is not read then.
+func (r *reader) checkBeginning(text []byte, length, line int) bool {
+	piece := text[:length]
 	begin, rest, _ := bytes.Cut(piece, []byte("\n"))
 	separated := separator.Match(begin)
 	if line > 1 && bytes.HasPrefix(begin, []byte("---")) && !separated {
-		r.out.problems.Addf(r.positionAt(line), "", "begin the document on the next line", "Flux accepts nothing but a comment after \"---\"")
+		r.addUnreadable(problem.Problem{Pos: r.positionAt(line), Hint: "begin the document on the next line", Summary: "Flux accepts nothing but a comment after \"---\""}, text)
 		return false
 	}
 	if separated {
 		piece = rest
 		line++
 	}
-	for text := range bytes.Lines(piece) {
-		if bytes.HasPrefix(text, []byte("%")) {
-			r.out.problems.Addf(r.positionAt(line), "", "remove the line", "Flux accepts no YAML directive (a line that begins with %%)")
+	for l := range bytes.Lines(piece) {
+		if bytes.HasPrefix(l, []byte("%")) {
+			r.addUnreadable(problem.Problem{Pos: r.positionAt(line), Hint: "remove the line", Summary: "Flux accepts no YAML directive (a line that begins with %)"}, text)
 			return false
 		}
-		if !isBlank(text) {
+		if !isBlank(l) {
 			break
 		}
 		line++

@@ -303,7 +303,7 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 		return c
 	}
 	if line := manifest.InvalidLine(e.Data); line > 0 {
-		c.problems.Addf(r.positionAt(line), "", "save it as UTF-8", "the file is not UTF-8 text")
+		r.addUnreadable(problem.Problem{Pos: r.positionAt(line), Hint: "save it as UTF-8", Summary: "the file is not UTF-8 text"}, e.Data)
 		return c
 	}
 	r.text = e.Data

@@ -9,7 +9,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
@@ -42,7 +41,6 @@ func isMeantForStack(group, kind string, n *yaml.Node) bool {
 	if stackSchemas[kind] == "" || group == Group {
 		return false
 	}
-	groups := list.Convert(stackAPIVersions, func(v string) string { return strings.Split(v, "/")[0] })
 	_, spec := yamldoc.LookUpPair(n, "spec")
 	hasField := func(name string) bool {
 		if spec == nil || spec.Kind != yaml.MappingNode {
@@ -51,7 +49,7 @@ func isMeantForStack(group, kind string, n *yaml.Node) bool {
 		_, v := yamldoc.LookUpPair(spec, name)
 		return v != nil
 	}
-	return problem.FindNearest(group, groups) != "" || strings.Contains(group, "cloudknit") || strings.Contains(group, "compuzest") ||
+	return isNearStackGroup(group) ||
 		kind == "Environment" && hasField("teamName") && hasField("envName")
 }
 
@@ -390,6 +388,8 @@ type Stacks struct {
 	Settings  []*StackSettings
 	Approvals []*PlanApproval
 	Requests  []*PlanRequest
+	// Unread are those that are written where nothing can be read.
+	Unread []UnreadStacks
 	// Layers are those of the environment by their names in positions, if there is a stack, or a
 	// manifest that modules carry out: these name files of them.
 	Layers map[string]Layer
@@ -402,6 +402,7 @@ func (s *Stacks) add(o *Stacks) {
 	s.Settings = append(s.Settings, o.Settings...)
 	s.Approvals = append(s.Approvals, o.Approvals...)
 	s.Requests = append(s.Requests, o.Requests...)
+	s.Unread = append(s.Unread, o.Unread...)
 }
 
 // unique returns the stacks with sorted lists, and reports objects of one kind and name.
@@ -413,6 +414,7 @@ func (s *Stacks) unique(problems *problem.List) Stacks {
 		Settings:  uniqueByName(s.Settings, problems, func(s *StackSettings) *Object { return &s.Object }),
 		Approvals: uniqueByName(s.Approvals, problems, func(a *PlanApproval) *Object { return &a.Object }),
 		Requests:  uniqueByName(s.Requests, problems, func(r *PlanRequest) *Object { return &r.Object }),
+		Unread:    slices.SortedFunc(slices.Values(s.Unread), func(a, b UnreadStacks) int { return cmp.Or(a.Pos.Compare(b.Pos), cmp.Compare(a.Name(), b.Name())) }),
 	}
 }
 
@@ -435,11 +437,10 @@ func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
 		d.addProblem(n, "write it on the branch of one environment", "it would be in all environments, which would share the state of its components")
 	case h.kind == "Environment":
 		s.List = append(s.List, r.readStack(n, h, d))
+	case h.kind == "Team":
+		s.Teams = append(s.Teams, r.readTeam(n, h, d))
 	case !slices.Contains(stackAPIVersions, h.apiVersion):
 		addVersionProblem(n, h, d)
-	case h.kind == "Team":
-		o, spec, _ := readObject[TeamSpec](r, n, h.kind, d)
-		s.Teams = append(s.Teams, &Team{o, spec, r.layer.Kind == Base})
 	case h.kind == "Company":
 		o, spec, _ := readObject[CompanySpec](r, n, h.kind, d)
 		s.Companies = append(s.Companies, &Company{o, spec})

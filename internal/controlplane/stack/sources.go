@@ -36,7 +36,7 @@ func normalizeRepository(location string) string {
 }
 
 // TeamLayer returns the name of the layer with the stacks in a team's own repository.
-func TeamLayer(team string) string { return "Team/" + team }
+func TeamLayer(team string) string { return model.TeamLayerPrefix + team }
 
 // FollowedTeams returns the teams of an environment whose stacks are read from their own
 // repositories. A team in the base would have its stacks in all environments.

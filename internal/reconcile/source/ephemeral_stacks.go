@@ -27,6 +27,9 @@ func (e *Ephemeral) copyStacks(all model.Stacks, ending bool) model.Stacks {
 	}
 	c.Approvals = slices.DeleteFunc(slices.Clone(all.Approvals), func(a *model.PlanApproval) bool { return isOther(a.Stack) })
 	c.Requests = slices.DeleteFunc(slices.Clone(all.Requests), func(q *model.PlanRequest) bool { return isOther(q.Stack) })
+	if ending {
+		c.Unread = nil
+	}
 	for _, s := range all.List {
 		if !ending && slices.Contains(e.Spec.Stacks, stackPath(s)) {
 			c.List = append(c.List, e.copyStack(s))

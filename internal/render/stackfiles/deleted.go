@@ -64,6 +64,7 @@ func KnownPrevious(output tree.Tree) Previous {
 func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree.Tree, []Deleted, problem.List, error) {
 	k := &keeper{model: m, rendered: rendered, previous: previous, found: map[string]bool{}, stopped: map[string]bool{}, held: map[string]bool{}, replaced: map[string]bool{}}
 	k.findStopped()
+	k.findUnread()
 	if err := k.checkSeen(rendered); err != nil {
 		return rendered, nil, nil, err
 	}
@@ -145,6 +146,9 @@ func (k *keeper) compareStack(s *renderedStack) error {
 			"the stack %s has no file, and stays as it is while the stack %s is stopped", s.Path(), other)
 		k.held[s.Path()] = true
 		return k.keepStack(s, map[string]any{})
+	}
+	if held, err := k.holdUnread(s); held || err != nil {
+		return err
 	}
 	if k.isAbandoned(s.Path()) {
 		return k.abandonStack(s)
@@ -366,7 +370,7 @@ func (k *keeper) findApproval(name, component string) *model.PlanApproval {
 func (k *keeper) checkApprovals() {
 	for i, a := range k.model.Stacks.Approvals {
 		written := slices.ContainsFunc(k.model.Stacks.List, func(s *model.Stack) bool { return s.TeamName.Text+"/"+s.EnvName.Text == a.Stack })
-		if written || isOfClusters(k.model, a.Stack) { // rendering has checked it
+		if written || k.stopped[a.Stack] || isOfClusters(k.model, a.Stack) { // rendering has checked it
 			continue
 		}
 		if k.held[a.Stack] {

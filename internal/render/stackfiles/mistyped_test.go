@@ -10,7 +10,7 @@ import (
 )
 
 // TestMistypedGroup: a stack whose apiVersion is mistyped is stopped, and stays as it is: it does not count as
-// deleted, which would destroy it. A mistyped Team, which might protect its stacks, stops the environment.
+// deleted, which would destroy it. A mistyped Team, which might protect its stacks, stops them.
 func TestMistypedGroup(t *testing.T) {
 	const group = "stable.cloudknit.io/v1"
 	text, team := stackText("checkout", "", ""), protectingTeam("checkout", true)
@@ -33,8 +33,8 @@ func TestMistypedGroup(t *testing.T) {
 			if mistyped == "example.com/v1" { // has Teams of its own
 				return
 			}
-			_, deleted, problems = keepTexts(t, map[string]string{"team.yaml": strings.Replace(team, group, mistyped, 1)}, first)
-			if deleted != nil || !isSaid(problems) || !problems.StopsEnvironment() {
+			got, deleted, problems = keepTexts(t, map[string]string{"team.yaml": strings.Replace(team, group, mistyped, 1)}, first)
+			if deleted != nil || !isSaid(problems) || problems.StopsEnvironment() || !problems.StopsStack("checkout/dev") || !tree.Equal(got, first) {
 				t.Errorf("problems of the Team: %v %v", deleted, problems)
 			}
 		})

@@ -86,6 +86,7 @@ func RenderCached(m *model.Model, cache *Cache) (tree.Tree, problem.List) {
 		r.cached = cache.components
 	}
 	r.checkFolders()
+	r.checkTeams(stacks)
 	r.checkAbandoned(stacks)
 	r.matchApprovals(stacks)
 	r.checkRequests(stacks)
@@ -132,6 +133,15 @@ func (r *renderer) checkAbandoned(stacks []*stack.Stack) {
 				pos := problem.Pos{Layer: settings.Pos.Layer, File: settings.Pos.File, Line: a.Line}
 				r.problems.Addf(pos, settings.Subject(), "remove it from spec.abandoned", "the stack %s is not deleted: its file is %s", a.Text, stacks[i].Pos)
 			}
+		}
+	}
+}
+
+// checkTeams stops the stacks whose Team cannot be read: it may protect them.
+func (r *renderer) checkTeams(stacks []*stack.Stack) {
+	for _, s := range stacks {
+		if u := r.model.Stacks.FindUnreadTeam(s.Team); u != nil {
+			r.stopStack(s.Path(), s.PositionAt(s.TeamName.Line), s.Subject(), "mend the Team", "the Team %s has a mistake, at %s: it may protect this stack", s.Team, u.Pos)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package stackfiles
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -21,6 +22,46 @@ func (k *keeper) findStopped() {
 			k.stopped[name] = true
 		}
 	}
+}
+
+// findUnread finds the stacks that the previous output has, and whose files cannot be read.
+func (k *keeper) findUnread() {
+	for _, u := range k.model.Stacks.Unread {
+		if k.isPlaced(u) {
+			k.stopped[u.Name()] = true
+		}
+	}
+}
+
+// isPlaced reports whether it is known which stack of the previous output an unread one is.
+func (k *keeper) isPlaced(u model.UnreadStacks) bool {
+	if u.Env == "" || u.OfTeam || slices.ContainsFunc(k.model.Stacks.List, func(s *model.Stack) bool { return s.Path() == u.Name() }) {
+		return false
+	}
+	_, before := k.previous.Tree.Lookup(path.Join(ObjectsFolder, u.Name(), namespaceFile))
+	return before
+}
+
+// holdUnread keeps a stack without a file as it is while it may be written where nothing can be read, or
+// while its Team, which may protect it, cannot be read. It reports whether it does.
+func (k *keeper) holdUnread(s *renderedStack) (bool, error) {
+	reason := k.model.Stacks.FindUnreadTeam(s.Team)
+	for i, u := range k.model.Stacks.Unread {
+		if reason == nil && !u.OfTeam && !k.isPlaced(u) && (u.Team == s.Team || !strings.HasPrefix(u.Pos.Layer, model.TeamLayerPrefix)) {
+			reason = &k.model.Stacks.Unread[i]
+		}
+	}
+	if reason == nil {
+		return false, nil
+	}
+	what := "its file may be " + reason.Pos.String() + ", which cannot be read"
+	if reason.OfTeam {
+		what = "its Team has a mistake, at " + reason.Pos.String() + ", and may protect it"
+	}
+	k.problems.Warnf(problem.Pos{Layer: k.model.Environment}, "Environment/"+cmp.Or(s.name, s.Path()), "fix that, and a stack without a file is destroyed",
+		"the stack %s has no file, and stays as it is: %s", s.Path(), what)
+	k.held[s.Path()] = true
+	return true, k.keepStack(s, map[string]any{})
 }
 
 // findUnplaced returns a stack that is stopped and that the previous output does not have; "" if there
