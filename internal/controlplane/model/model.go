@@ -59,7 +59,15 @@ type Layer struct {
 	// Other layers do not have them.
 	Commit string
 	Moves  bool
+	// Modules is true if the modules that are named of it are among the files.
+	Modules bool
+	// Unread says why the files could not be read, and what to do about it; the zero value if they were.
+	// What names files of such a layer cannot be rendered.
+	Unread Unread
 }
+
+// Unread is why something could not be read, as one sentence, with a hint.
+type Unread struct{ Summary, Hint string }
 
 // Object is what all kinds have in common.
 type Object struct {

@@ -61,10 +61,16 @@ func (r *reading) readNamed(ctx context.Context, m *model.Model, named rootmodul
 	if !required && named.Modules == nil {
 		return nil
 	}
+	if r.at.Recorded && required && commit == "" {
+		r.addUnread(named, model.Unread{Summary: giturl.Redact(named.URL) + " could not be read when this was rendered"})
+		return nil
+	}
 	repo, err := r.source.repositories.openRepository(ctx, named.URL, false)
 	switch {
-	case err != nil && (required || ctx.Err() != nil || panics.Is(err)):
-		return r.reportUnopened(ctx, named.URL, &named.By, err)
+	case err != nil && (ctx.Err() != nil || panics.Is(err)):
+		return err
+	case err != nil && required:
+		return r.reportUnreadNamed(ctx, named, err)
 	case err != nil:
 		r.warnUnreadModule(named, err)
 		return nil
@@ -72,7 +78,7 @@ func (r *reading) readNamed(ctx context.Context, m *model.Model, named rootmodul
 	at, moves, err := resolveNamed(repo, named.Ref, commit)
 	if errors.Is(err, git.ErrNoRevision) {
 		reason, advice := describeMissing(repo, giturl.Redact(named.URL), cmp.Or(commit, named.Ref, stack.HeadRef))
-		r.problems.Addf(named.By.Pos, named.By.Subject(), advice, "%s", reason)
+		r.addUnread(named, model.Unread{Summary: reason, Hint: advice})
 		return nil
 	}
 	if err != nil {
@@ -82,6 +88,33 @@ func (r *reading) readNamed(ctx context.Context, m *model.Model, named rootmodul
 		moves = r.at.Moving[named.Name()]
 	}
 	return r.addNamed(repo, named, model.Layer{Kind: model.Files, Name: named.Name(), Commit: at, Moves: moves})
+}
+
+// reportUnreadNamed has what names a repository that was not opened stop: stacks when they are rendered,
+// and no others.
+func (r *reading) reportUnreadNamed(ctx context.Context, named rootmodule.Repository, err error) error {
+	if named.OfClusters != nil {
+		return r.reportUnopened(ctx, named.URL, named.OfClusters, err)
+	}
+	shown := r.source.repositories.describeLocation(named.URL, err)
+	sentence, hint, mistake := describeMistake(shown, err)
+	switch {
+	case mistake:
+	case r.source.options.ReportUnreachable:
+		sentence, hint = err.Error(), adviseUnreachable
+	default:
+		sentence, hint = "the repository at "+shown+" cannot be reached", adviseUnreachable
+	}
+	r.addUnread(named, model.Unread{Summary: sentence, Hint: hint})
+	return nil
+}
+
+// addUnread adds a layer that could not be read, and reports it for clusters.
+func (r *reading) addUnread(named rootmodule.Repository, why model.Unread) {
+	if by := named.OfClusters; by != nil {
+		r.problems.Addf(by.Pos, by.Subject(), why.Hint, "%s", why.Summary)
+	}
+	r.layers = append(r.layers, model.Layer{Kind: model.Files, Name: named.Name(), Unread: why})
 }
 
 // wantsModules reports whether the modules of a repository are read: as the settings of stacks say, and
@@ -144,9 +177,10 @@ func (r *reading) addNamed(repo *git.Repository, named rootmodule.Repository, la
 	if err != nil {
 		return err
 	}
+	layer.Modules = len(named.Modules) > 0
 	for _, folder := range named.Modules {
-		if !rootmodule.HasModule(files, folder) {
-			r.problems.Addf(named.By.Pos, named.By.Subject(), "mend module.source or module.path", "%s has no module in the folder %q at commit %s", giturl.Redact(named.URL), "/"+folder, layer.Commit)
+		if by := named.OfClusters; by != nil && !rootmodule.HasModule(files, folder) {
+			r.problems.Addf(by.Pos, by.Subject(), "mend module.source or module.path", "%s has no module in the folder %q at commit %s", giturl.Redact(named.URL), "/"+folder, layer.Commit)
 		}
 	}
 	layer.Files = files

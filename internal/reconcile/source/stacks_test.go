@@ -274,3 +274,45 @@ func TestBrokenSourceStopsOneEnvironment(t *testing.T) {
 		t.Errorf("stage: %v %v", err, stage.Problems)
 	}
 }
+
+// TestUnreadRepositoryStopsItsStacks: a repository or a ref that cannot be read stops each stack that names
+// it, at the line where that does so, and no other one. It is asked again.
+func TestUnreadRepositoryStopsItsStacks(t *testing.T) {
+	for name, test := range map[string]struct{ component, want string }{
+		"no repository": {"{module: {source: '{vpc}'}, variablesFile: {source: '{nowhere}', path: dev/a.tfvars}}", "there is no repository at "},
+		"out of reach":  {"{module: {source: '{vpc}'}, variablesFile: {source: 'http://127.0.0.1:1/vars', path: dev/a.tfvars}}", "cannot be reached"},
+		"no ref":        {"{module: {source: '{vpc}?ref=v9'}, variables: [{name: cidr, value: a}]}", `has no branch or commit "v9"`},
+		"no module":     {"{module: {source: '{vpc}', path: sub}}", `has no module in the folder "/sub"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sound := stackText("till", "dev", "{module: {source: '{vpc}'}, variables: [{name: cidr, value: a}]}")
+			w := newStackWorld(t, "modules: true", strings.Join([]string{stackText("checkout", "dev", test.component), sound, stackText("shop", "dev", test.component)}, "---\n"))
+			r := w.render(source.Revisions{})
+			var lines []string
+			for _, p := range r.Problems {
+				if !p.Warning && strings.Contains(p.Summary, test.want) {
+					lines = append(lines, fmt.Sprint(p.Stack, " ", p.Pos.Line))
+				}
+			}
+			if want := []string{"checkout/dev 8", "shop/dev 26"}; !slices.Equal(lines, want) {
+				t.Errorf("what stops is %q, want %q: %v", lines, want, r.Problems)
+			}
+			if findModule(r.Tree, "till", "dev") == "" || findModule(r.Tree, "checkout", "dev") != "" || findModule(r.Tree, "shop", "dev") != "" {
+				t.Errorf("rendered are %v", r.Tree.Entries())
+			}
+			w.Create("nowhere")
+			w.push("nowhere", "main", map[string]string{"dev/a.tfvars": "cidr = \"10.0.0.0/16\"\n"})
+			w.push("vpc", "v9", map[string]string{"main.tf": "variable \"cidr\" {}\n"})
+			w.push("vpc", "main", map[string]string{"sub/main.tf": "variable \"cidr\" { default = \"a\" }\n"})
+			if again := w.render(recordedOf(r)); name != "no ref" && again.Tree.ID() != r.Tree.ID() {
+				t.Errorf("from its record it is rendered otherwise: %v", again.Problems)
+			}
+			if err := w.source.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if r := w.render(source.Revisions{}); name != "out of reach" && r.Problems.Stops() {
+				t.Errorf("mended: %v", r.Problems)
+			}
+		})
+	}
+}

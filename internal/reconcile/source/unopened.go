@@ -32,18 +32,26 @@ func describeMistake(shown string, err error) (sentence, hint string, mistake bo
 	return "", "", false
 }
 
+// adviseUnreachable is what to do about a repository that cannot be reached.
+const adviseUnreachable = "check the URL, and that this machine can reach the host; --map reads it elsewhere"
+
+// describeLocation returns the location of a repository that was not opened, for people.
+func (r *repositories) describeLocation(repo string, err error) string {
+	if errors.Is(err, errLocal) {
+		return repo
+	}
+	return r.displayName(repo)
+}
+
 // reportUnopened reports that a repository which an object names was not opened.
 func (r *reading) reportUnopened(ctx context.Context, repo string, by *model.Object, err error) error {
-	shown := r.source.repositories.displayName(repo)
-	if errors.Is(err, errLocal) {
-		shown = repo
-	}
+	shown := r.source.repositories.describeLocation(repo, err)
 	sentence, hint, mistake := describeMistake(shown, err)
 	switch {
 	case mistake:
 		r.problems.Addf(by.Pos, by.Subject(), hint, "%s", sentence)
 	case r.source.options.ReportUnreachable && ctx.Err() == nil:
-		r.problems.Addf(by.Pos, by.Subject(), "check the URL, and that this machine can reach the host; --map reads it elsewhere", "%v", err)
+		r.problems.Addf(by.Pos, by.Subject(), adviseUnreachable, "%v", err)
 	case isUnreachable(ctx, err):
 		r.failures = append(r.failures, err)
 		// Why, and when it is asked again, is in the error: that changes from time to time.

@@ -35,6 +35,9 @@ func FindApplications(m *model.Model, c *stack.Component) ([]argocd.File, proble
 		return nil, g.problems
 	}
 	written := model.Text{Text: named.folder, Line: c.Module.Source.Line}
+	if g.reportUnread(layer, written.Line) {
+		return nil, g.problems
+	}
 	found, ok := g.findInLayer(namedFile{field: moduleField, path: written}, layer, layerName, written.Line)
 	if !ok {
 		return nil, g.problems

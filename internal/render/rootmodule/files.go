@@ -56,7 +56,18 @@ func (g *generator) findFile(n namedFile) (foundFile, bool) {
 		})
 		return foundFile{}, false
 	}
+	if g.reportUnread(layer, line) {
+		return foundFile{}, false
+	}
 	return g.findInLayer(n, layer, name, line)
+}
+
+// reportUnread reports a layer of another repository that could not be read.
+func (g *generator) reportUnread(layer model.Layer, line int) bool {
+	if layer.Unread.Summary != "" {
+		g.addf(line, layer.Unread.Hint, "component %s: %s", g.component.Name, layer.Unread.Summary)
+	}
+	return layer.Unread.Summary != ""
 }
 
 // findInLayer returns a file of a layer of that name.

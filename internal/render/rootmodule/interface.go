@@ -60,6 +60,7 @@ func (g *generator) findModule(m *model.StackModule) (source, version string) {
 	source, version = g.resolveSource(m)
 	layer, folder := findModuleLayer(g.model, source)
 	if layer == nil {
+		g.reportNoModule(source)
 		return source, version
 	}
 	files := layer.Files.Sub(folder)
@@ -68,6 +69,17 @@ func (g *generator) findModule(m *model.StackModule) (source, version string) {
 		source = withCommit(source, layer.Commit)
 	}
 	return source, version
+}
+
+// reportNoModule reports a module that is not in its repository, where that was asked.
+func (g *generator) reportNoModule(source string) {
+	git, ok := parseGitAddress(source)
+	layer, named := g.model.Stacks.Layers[stack.SourceName(git.repo, git.ref)]
+	line := g.component.Module.Source.Line
+	if follows, decided := stack.FollowsModules(g.model); !ok || !named || decided && !follows || g.reportUnread(layer, line) || !layer.Modules {
+		return
+	}
+	g.addf(line, "mend module.source or module.path", "component %s: %s has no module in the folder %q at commit %s", g.component.Name, layer.Name, "/"+git.folder, layer.Commit)
 }
 
 // checkLocalFile reports what a file of a module cannot have that is published with the root module:

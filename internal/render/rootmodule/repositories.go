@@ -17,8 +17,10 @@ type Repository struct {
 	URL, Ref string
 	// Paths are the files and folders that components name, and Modules the folders of modules.
 	Paths, Modules []string
-	// By is the first stack that names it, at the line where it does so.
+	// By is the first stack that names it, at the line where it does so, or what names it for clusters.
 	By model.Object
+	// OfClusters is what names it for clusters; nil if only stacks do.
+	OfClusters *model.Object
 }
 
 // Name returns the name of the layer with its files.
@@ -60,6 +62,7 @@ func ListRepositories(m *model.Model, more ...Repository) []Repository {
 	}
 	for _, r := range more {
 		found := all.findFor(r.By, r.URL, r.Ref)
+		found.OfClusters = &r.By
 		found.Paths, found.Modules = append(found.Paths, r.Paths...), append(found.Modules, r.Modules...)
 	}
 	return all.sorted()
@@ -208,7 +211,7 @@ func InputFiles(m *model.Model, c *stack.Component) []string {
 		if !read {
 			continue
 		}
-		all = append(all, r.Name())
+		all = append(all, r.Name(), layer.Unread.Summary, layer.Unread.Hint)
 		if layer.Moves && len(r.Modules) > 0 {
 			all = append(all, layer.Commit)
 		}
