@@ -253,6 +253,43 @@ func TestTeamRepository(t *testing.T) {
 	}
 }
 
+// TestUnreadRepositoryStaysAndIsRecorded: a repository that cannot be read stops the stacks that name files of it, which stay as
+// they are, and no others. What was rendered without it is rendered without it again.
+func TestUnreadRepositoryStaysAndIsRecorded(t *testing.T) {
+	other := strings.ReplaceAll(stackText("checkout", "prod", "{module: {source: '{vpc}'}, variables: [{name: cidr, value: a}]}"), "  envName: prod\n", "  envName: prod\n  description: new\n")
+	reads := func(repo string) string {
+		return stackText("checkout", "dev", "{module: {source: '{vpc}'}, variablesFile: {source: '"+repo+"', path: dev/a.tfvars}}")
+	}
+	for name, test := range map[string]struct{ repo, want string }{
+		"not there":    {"{nowhere}", "there is no repository at"},
+		"out of reach": {"http://127.0.0.1:1/vars", "cannot be reached"},
+		"not a URL":    {"/etc", "/etc is not a URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStackWorld(t, "", reads("{vars}"))
+			first := w.render(source.Revisions{})
+			w.push("cp", "dev", map[string]string{"stacks.yaml": w.expand(reads(test.repo) + "---\n" + other)})
+			if err := w.source.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			second := w.render(source.Revisions{})
+			if !strings.Contains(fmt.Sprint(second.Problems), test.want) || second.Problems.StopsEnvironment() || !second.Problems.StopsStack("checkout/dev") || second.Problems.StopsStack("checkout/prod") {
+				t.Fatal(second.Problems)
+			}
+			followed, err := second.FollowOutput(first.Tree)
+			if err != nil || followed.Tree.Sub("environments/checkout/dev").ID() != first.Tree.Sub("environments/checkout/dev").ID() {
+				t.Errorf("the stack does not stay as it is: %v", err)
+			}
+			if !strings.Contains(findModule(followed.Tree, "checkout", "prod"), "?ref=") {
+				t.Error("the other stack is not there")
+			}
+			if again := w.render(recordedOf(second)); again.Tree.ID() != second.Tree.ID() {
+				t.Errorf("at the recorded commits it is another output: %v", again.Problems)
+			}
+		})
+	}
+}
+
 // TestBrokenSourceStopsOneEnvironment: a repository that a stack of one environment names, and that is
 // not there, stops no other environment.
 func TestBrokenSourceStopsOneEnvironment(t *testing.T) {
