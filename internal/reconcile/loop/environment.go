@@ -171,7 +171,10 @@ func (l *Loop) publishEnvironment(ctx context.Context, e *environment) (retry bo
 	if err == nil && !e.outcome.problems.StopsEnvironment() { // what stops it may keep stacks and approvals from being read
 		err = l.barrier.Run("ask for plans of", e.name, func() error { return l.proposePlanRequests(ctx, e, a.rendered.Model) })
 	}
-	return l.settleAttempt(ctx, e, err, err == nil && e.reported == before, a.took+l.options.Now().Sub(started))
+	quiet := err == nil && e.reported == before
+	// The end of an ephemeral environment goes on when the removal of its stacks was merged.
+	goesOn := err == nil && !quiet && l.ephemerals.ending[e.name] && e.outcome.result.Commit != ""
+	return l.settleAttempt(ctx, e, err, quiet, a.took+l.options.Now().Sub(started)) || goesOn
 }
 
 // settleAttempt reports how a round with an environment has ended, and decides when the next one
