@@ -14,10 +14,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/cli/stacksim"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
 // demoStackFiles are the files of the stack of the demo, in a folder of this name.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
-	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
 // demoStep is something to do in a second terminal.

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
-	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
 // isTerminal reports whether a person types what r reads.

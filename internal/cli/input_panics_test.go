@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
 // TestPanicOfOneEnvironment: where rendering one environment panics, each command names it

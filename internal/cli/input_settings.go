@@ -6,10 +6,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/cli/display"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
 // openOfSettings opens the control plane that the settings in the current folder name, where there is no

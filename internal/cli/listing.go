@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
 // column is a column of a listing: its key in JSON, whether only wide listings show it, and what

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/internal/cli/display"
+	"github.com/fairlead-io/fairlead/internal/server/display"
 	"github.com/fairlead-io/fairlead/internal/testkit/githubfake"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )

@@ -8,15 +8,15 @@ import (
 
 // goroutineOwners are the functions that start goroutines and wait for them.
 var goroutineOwners = allowances{
-	"internal/base/parallel/parallel.go: EachInOrder":        "what is encoded for a pack is written in order",
-	"internal/base/parallel/parallel.go: Each":               "environments, stages and repositories are worked on in parallel",
-	"internal/cli/display/progress.go: Stream.StartProgress": "shows the time while a command waits, and is waited for when it is stopped",
-	"internal/agent/window.go: Agent.runWithWindow":          "health and metrics are answered while the agent runs",
-	"internal/server/daemon/daemon.go: runUntilDone":         "the window is open while the loop runs",
-	"internal/server/web/serve.go: serveUntilDone":           "serves until it is told to end, and waits for that",
-	"internal/testkit/giteatest/process.go: Server.run":      "the server of a test, which the end of the test waits for",
-	"internal/testkit/pgtest/server.go: server.begin":        "the server of the tests of a package, whose end pgtest.Run waits for",
-	"internal/testkit/gittest/ssh.go: SSHServer.start":       "connections and commands of a test's SSH server, which the end of the test waits for",
+	"internal/base/parallel/parallel.go: EachInOrder":           "what is encoded for a pack is written in order",
+	"internal/base/parallel/parallel.go: Each":                  "environments, stages and repositories are worked on in parallel",
+	"internal/server/display/progress.go: Stream.StartProgress": "shows the time while a command waits, and is waited for when it is stopped",
+	"internal/agent/window.go: Agent.runWithWindow":             "health and metrics are answered while the agent runs",
+	"internal/server/daemon/daemon.go: runUntilDone":            "the window is open while the loop runs",
+	"internal/server/web/serve.go: serveUntilDone":              "serves until it is told to end, and waits for that",
+	"internal/testkit/giteatest/process.go: Server.run":         "the server of a test, which the end of the test waits for",
+	"internal/testkit/pgtest/server.go: server.begin":           "the server of the tests of a package, whose end pgtest.Run waits for",
+	"internal/testkit/gittest/ssh.go: SSHServer.start":          "connections and commands of a test's SSH server, which the end of the test waits for",
 }
 
 // checkGoroutines reports goroutines, and calls of a method named Go (of a
