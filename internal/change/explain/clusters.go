@@ -252,17 +252,17 @@ func (o *Pool) writePage(p *page, env string) {
 		kind = "machines that exist"
 	}
 	p.writeTitle("%s in environment %s: %s nodes for each use, %s", o.Pool.subject(), env, nodes, kind)
-	p.writeTable(1, [][]string{{"written at", o.Pool.At.String()}, {"manifest", o.Manifest.subject()}, {"carried out by", o.Executor}})
+	p.writeTable(1, [][]any{{"written at", o.Pool.At}, {"manifest", o.Manifest.subject()}, {"carried out by", o.Executor}})
 	p.writeSection("fields")
-	p.writeRows(1, list.Convert(o.Fields, func(f PoolField) []string {
+	p.writeRows(1, list.Convert(o.Fields, func(f PoolField) []any {
 		note := ""
 		if f.Fixed {
 			note = "another value needs a pool with another name"
 		}
-		return []string{f.Name, f.Value, f.At.String(), note}
+		return []any{f.Name, f.Value, f.At, note}
 	}))
 	p.writeSection("used by")
-	p.writeRows(1, list.Convert(o.Uses, func(u PoolUse) []string { return []string{u.What, u.At.String()} }))
+	p.writeRows(1, list.Convert(o.Uses, func(u PoolUse) []any { return []any{u.What, u.At} }))
 	writeSteps(p, "steps of the plan about it", o.Steps)
 }
 
@@ -271,8 +271,8 @@ func writeSteps(p *page, title string, steps []StepReference) {
 		return
 	}
 	p.writeSection("%s", title)
-	p.writeRows(1, list.Convert(steps, func(s StepReference) []string {
-		return []string{fmt.Sprintf("%d.", s.Number), s.Sentence, s.ID}
+	p.writeRows(1, list.Convert(steps, func(s StepReference) []any {
+		return []any{fmt.Sprintf("%d.", s.Number), s.Sentence, s.ID}
 	}))
 }
 
@@ -282,21 +282,21 @@ func (o *Step) writePage(p *page, env string) {
 	if !o.Reversible {
 		reversible = "no: it can only be tried again"
 	}
-	rows := [][]string{{"id", o.ID}, {"phase", string(o.Phase)}, {"disruption", string(o.Disruption)}, {"reversible", reversible}, {"comes here because", o.Place}}
+	rows := [][]any{{"id", o.ID}, {"phase", string(o.Phase)}, {"disruption", string(o.Disruption)}, {"reversible", reversible}, {"comes here because", o.Place}}
 	if o.Cluster != "" {
-		rows = append([][]string{{"cluster", o.Cluster}}, rows...)
+		rows = append([][]any{{"cluster", o.Cluster}}, rows...)
 	}
 	if o.At != (problem.Pos{}) {
-		rows = append([][]string{{"written at", o.At.String()}}, rows...)
+		rows = append([][]any{{"written at", o.At}}, rows...)
 	}
 	p.writeTable(1, rows)
 	if len(o.Reason) > 0 {
 		p.writeSection("is there because of")
-		var reasons [][]string
+		var reasons [][]any
 		for i, c := range o.Reason {
-			row := []string{c.String()}
+			row := []any{c.String()}
 			if i < len(o.ReasonsAt) {
-				row = append(row, o.ReasonsAt[i].String())
+				row = append(row, o.ReasonsAt[i])
 			}
 			reasons = append(reasons, row)
 		}
@@ -306,6 +306,6 @@ func (o *Step) writePage(p *page, env string) {
 	writeSteps(p, "is waited for by", o.Blocks)
 	if len(o.Refused) > 0 {
 		p.writeSection("the change must not be merged as it is")
-		p.writeRows(1, list.Convert(o.Refused, func(s string) []string { return []string{s} }))
+		p.writeRows(1, list.Convert(o.Refused, func(s string) []any { return []any{s} }))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
@@ -16,25 +15,24 @@ const (
 	maxNames = 10
 )
 
-// page is an answer being written for people.
-type page struct{ b strings.Builder }
+// page writes the document of an answer.
+type page struct{ document Document }
 
 func (p *page) writeTitle(format string, args ...any) {
-	fmt.Fprintf(&p.b, format+"\n", args...)
+	p.document.Title = fmt.Sprintf(format, args...)
 }
 
 // writeSection begins a part of the answer.
 func (p *page) writeSection(format string, args ...any) {
-	p.b.WriteByte('\n')
-	p.writeTitle(format, args...)
+	p.document.Sections = append(p.document.Sections, Section{Heading: fmt.Sprintf(format, args...)})
 }
 
 func (p *page) writeLine(depth int, text string) {
-	p.b.WriteString(strings.TrimRight(strings.Repeat("  ", depth)+text, " ") + "\n")
+	p.writeTable(depth, [][]any{{text}})
 }
 
-// writeRows writes a table with aligned columns, of at most maxRows rows.
-func (p *page) writeRows(depth int, rows [][]string) {
+// writeRows writes a table of at most maxRows rows.
+func (p *page) writeRows(depth int, rows [][]any) {
 	p.writeTable(depth, rows[:min(len(rows), maxRows)])
 	p.writeMore(depth, len(rows)-maxRows)
 }
@@ -45,28 +43,16 @@ func (p *page) writeMore(depth, n int) {
 	}
 }
 
-// writeTable writes rows with aligned columns. The last cell of a row does not count
-// for the width of its column.
-func (p *page) writeTable(depth int, rows [][]string) {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row[:len(row)-1] {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
+// writeTable writes rows with aligned columns, of texts, objects, places and cells.
+func (p *page) writeTable(depth int, rows [][]any) {
+	if len(rows) == 0 {
+		return
 	}
-	for _, row := range rows {
-		var b strings.Builder
-		for i, cell := range row {
-			b.WriteString(cell)
-			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-			}
-		}
-		p.writeLine(depth, b.String())
+	if len(p.document.Sections) == 0 {
+		p.document.Sections = append(p.document.Sections, Section{})
 	}
+	last := &p.document.Sections[len(p.document.Sections)-1]
+	last.Tables = append(last.Tables, Table{depth, list.Convert(rows, func(row []any) []Cell { return list.Convert(row, newCell) })})
 }
 
 // nameGroup is objects with the same description.

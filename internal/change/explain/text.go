@@ -10,7 +10,10 @@ import (
 )
 
 // Text returns the answer for people: indented and aligned, with long lists cut.
-func (a Answer) Text() string {
+func (a Answer) Text() string { return a.Document().Text() }
+
+// Document returns the answer for people, with long lists cut.
+func (a Answer) Document() Document {
 	p := &page{}
 	switch {
 	case a.Assignment != nil:
@@ -34,7 +37,7 @@ func (a Answer) Text() string {
 	case a.Step != nil:
 		a.Step.writePage(p, a.Environment)
 	}
-	return p.b.String()
+	return p.document
 }
 
 func (a *Assignment) writePage(p *page, env string) {
@@ -43,9 +46,9 @@ func (a *Assignment) writePage(p *page, env string) {
 		state = "assigned"
 	}
 	p.writeTitle("%s/%s in environment %s: %s", a.ClusterType.Name, a.Target.Name, env, state)
-	p.writeTable(1, [][]string{
-		{"cluster type", a.ClusterType.Name, a.ClusterType.At.String()},
-		{"target", a.Target.Name, a.Target.At.String()},
+	p.writeTable(1, [][]any{
+		{"cluster type", a.ClusterType, a.ClusterType.At},
+		{"target", a.Target, a.Target.At},
 		{"workload", cmp.Or(a.Workload, "none"), ""},
 		{"workspace", cmp.Or(a.Workspace, "none"), ""},
 		{"namespace", a.Namespace},
@@ -56,16 +59,16 @@ func (a *Assignment) writePage(p *page, env string) {
 	a.writeSchemas(p)
 	a.writeDependencies(p)
 	p.writeSection("files")
-	p.writeTable(1, list.Convert(a.Files, func(m RenderedFile) []string { return append(m.tableRow(), m.WhyNot) }))
+	p.writeTable(1, list.Convert(a.Files, func(m RenderedFile) []any { return append(m.tableRow(), m.WhyNot) }))
 }
 
 func writeVerdicts(p *page, list []Verdict) {
 	selected := 0
-	var rows [][]string
+	var rows [][]any
 	for _, v := range list {
 		if v.Selected {
 			selected++
-			rows = append(rows, []string{"selects it", v.Policy.Name, v.Policy.At.String()})
+			rows = append(rows, []any{"selects it", v.Policy, v.Policy.At})
 			continue
 		}
 		var why []string
@@ -75,7 +78,7 @@ func writeVerdicts(p *page, list []Verdict) {
 		if v.Target != "" {
 			why = append(why, "the target "+v.Target)
 		}
-		rows = append(rows, []string{"does not", v.Policy.Name, v.Policy.At.String(), strings.Join(why, "; ")})
+		rows = append(rows, []any{"does not", v.Policy, v.Policy.At, strings.Join(why, "; ")})
 	}
 	p.writeSection("policies that select it: %d of %d", selected, len(list))
 	p.writeRows(1, rows)
@@ -90,9 +93,9 @@ func writeValues(p *page, assigned bool, list []Value) {
 	p.writeSection("%s: %s", title, text.Count(len(list), "key"))
 	for _, v := range list {
 		p.writeLine(1, v.Key+" = "+compactText(v.Value))
-		var rows [][]string
+		var rows [][]any
 		for _, s := range v.By {
-			row := []string{string(s.Outcome), s.Config.Name, s.Config.At.String(), cmp.Or(strings.Join(s.Because, ", "), "for all")}
+			row := []any{string(s.Outcome), s.Config, s.Config.At, cmp.Or(strings.Join(s.Because, ", "), "for all")}
 			if s.Outcome == Merged || s.Outcome == Replaced {
 				row = append(row, compactText(s.Value))
 			}
@@ -110,12 +113,12 @@ func writeExclusions(p *page, all []Exclusion) {
 		return
 	}
 	p.writeSection("configs that do not apply: %d", len(all))
-	p.writeRows(1, list.Convert(all, func(e Exclusion) []string {
+	p.writeRows(1, list.Convert(all, func(e Exclusion) []any {
 		lacks := list.Convert(e.Lacks, func(l Lack) string { return fmt.Sprintf("needs %s, but %s", l.Needs, l.Has) })
 		if more := len(lacks) - maxLacks; more > 0 {
 			lacks = append(lacks[:maxLacks], fmt.Sprintf("and %d more", more))
 		}
-		return []string{e.Config.Name, e.Config.At.String(), nameList(e.Keys, 3), strings.Join(lacks, "; ")}
+		return []any{e.Config, e.Config.At, nameList(e.Keys, 3), strings.Join(lacks, "; ")}
 	}))
 }
 
@@ -129,7 +132,7 @@ func (a *Assignment) writeSchemas(p *page) {
 		if len(s.Violations) > 0 {
 			state = "not satisfied"
 		}
-		p.writeTable(1, [][]string{{s.Schema.subject(), s.Schema.At.String(), state}})
+		p.writeTable(1, [][]any{{s.Schema.cell(), s.Schema.At, state}})
 		for _, v := range s.Violations {
 			p.writeLine(2, v)
 		}
@@ -141,25 +144,25 @@ func (a *Assignment) writeDependencies(p *page) {
 		return
 	}
 	p.writeSection("depends on")
-	p.writeRows(1, list.Convert(a.DependsOn, func(d Dependency) []string {
+	p.writeRows(1, list.Convert(a.DependsOn, func(d Dependency) []any {
 		found := "nothing of that name is on this cluster type"
 		if len(d.Targets) > 0 {
 			found = "waits for " + nameList(objectNames(d.Targets), maxNames)
 		}
-		return []string{d.Name, d.At.String(), found}
+		return []any{d.Name, d.At, found}
 	}))
 }
 
 // tableRow returns a template's file, name, location, and the field that names it.
-func (u TemplateUse) tableRow() []string {
-	return []string{u.File, u.Template.subject(), locationText(u.Template, u.BuiltIn), u.Field}
+func (u TemplateUse) tableRow() []any {
+	return []any{u.File, u.Template.cell(), locationCell(u.Template, u.BuiltIn), u.Field}
 }
 
-func locationText(o Object, builtIn bool) string {
+func locationCell(o Object, builtIn bool) Cell {
 	if builtIn {
-		return o.At.String() + " (built-in)"
+		return Cell{Text: o.At.String() + " (built-in)"}
 	}
-	return o.At.String()
+	return placeCell(o.At)
 }
 
 func (f *File) writePage(p *page, env string) {
@@ -173,14 +176,14 @@ func (f *File) writePage(p *page, env string) {
 	}
 	if f.Rendered != nil {
 		p.writeSection("template")
-		p.writeTable(1, [][]string{f.Rendered.tableRow()})
+		p.writeTable(1, [][]any{f.Rendered.tableRow()})
 		writeVerdicts(p, f.Policies)
 	}
 	if len(f.Reads) == 0 {
 		return
 	}
 	p.writeSection("made from")
-	p.writeTable(1, list.Convert(f.Reads, func(r Read) []string {
-		return []string{r.Object.subject(), r.Object.At.String(), nameList(r.What, maxNames)}
+	p.writeTable(1, list.Convert(f.Reads, func(r Read) []any {
+		return []any{r.Object.cell(), r.Object.At, nameList(r.What, maxNames)}
 	}))
 }

@@ -11,9 +11,9 @@ import (
 
 func (c *ClusterType) writePage(p *page, env string) {
 	p.writeTitle("%s in environment %s: %s", c.ClusterType.subject(), env, text.Count(len(c.Targets), "deployment target"))
-	p.writeTable(1, [][]string{{"written at", c.ClusterType.At.String()}, {"labels", labelList(c.Labels)}})
+	p.writeTable(1, [][]any{{"written at", c.ClusterType.At}, {"labels", labelList(c.Labels)}})
 	p.writeSection("templates")
-	p.writeTable(1, list.Convert(c.Templates, func(u TemplateUse) []string {
+	p.writeTable(1, list.Convert(c.Templates, func(u TemplateUse) []any {
 		missing := ""
 		if u.Missing {
 			missing = "there is no such template"
@@ -46,11 +46,11 @@ func (w *Workload) writePage(p *page, env string) {
 
 func (t *Target) writePage(p *page, env string) {
 	p.writeTitle("%s in environment %s: on %s", t.Target.subject(), env, text.Count(len(t.ClusterTypes), "cluster type"))
-	rows := [][]string{
-		{"written at", t.Target.At.String()}, {"workload", cmp.Or(t.Workload, "none")}, {"workspace", cmp.Or(t.Workspace, "none")}, {"labels", labelList(t.Labels)},
+	rows := [][]any{
+		{"written at", t.Target.At}, {"workload", cmp.Or(t.Workload, "none")}, {"workspace", cmp.Or(t.Workspace, "none")}, {"labels", labelList(t.Labels)},
 	}
 	if len(t.DependsOn) > 0 {
-		rows = append(rows, []string{"depends on", nameList(t.DependsOn, maxNames)})
+		rows = append(rows, []any{"depends on", nameList(t.DependsOn, maxNames)})
 	}
 	p.writeTable(1, rows)
 	p.writeSection("policies that select it: %s", selectedOf(t.Policies))
@@ -71,13 +71,13 @@ func selectedOf(list []Selection) string {
 	return fmt.Sprintf("%d of %d", n, len(list))
 }
 
-func selectionRows(all []Selection) [][]string {
-	return list.Convert(all, func(s Selection) []string {
+func selectionRows(all []Selection) [][]any {
+	return list.Convert(all, func(s Selection) []any {
 		verdict := "does not"
 		if s.Selected {
 			verdict = "selects it"
 		}
-		return []string{verdict, s.Policy.Name, s.Policy.At.String(), s.Reason}
+		return []any{verdict, s.Policy, s.Policy.At, s.Reason}
 	})
 }
 
@@ -102,9 +102,9 @@ func writeAbsences(p *page, depth int, side string, list []Absence) {
 
 func (o *Policy) writePage(p *page, env string) {
 	p.writeTitle("%s in environment %s: %s", o.Policy.subject(), env, text.Count(o.Assignments, "assignment"))
-	rows := [][]string{{"written at", o.Policy.At.String()}, {"cluster types", o.ClusterTypeSelector}, {"targets", o.TargetSelector}}
+	rows := [][]any{{"written at", o.Policy.At}, {"cluster types", o.ClusterTypeSelector}, {"targets", o.TargetSelector}}
 	if o.Workspace != "" {
-		rows = append(rows, []string{"workspace", o.Workspace})
+		rows = append(rows, []any{"workspace", o.Workspace})
 	}
 	p.writeTable(1, rows)
 	o.writeSide(p, "cluster type", o.ClusterTypes, o.OtherClusterTypes)
@@ -128,7 +128,7 @@ func (c *Config) writePage(p *page, env string) {
 		use = "checks"
 	}
 	p.writeTitle("%s in environment %s: %s %s", c.Config.subject(), env, use, text.Count(c.Assignments, "assignment"))
-	p.writeLine(1, "written at "+c.Config.At.String())
+	p.writeTable(1, [][]any{{"written at", c.Config.At}})
 	for _, r := range c.Rules[:min(len(c.Rules), maxRows)] {
 		r.writeSection(p)
 	}
@@ -137,8 +137,8 @@ func (c *Config) writePage(p *page, env string) {
 		return
 	}
 	p.writeSection("cluster types: %d", len(c.ClusterTypes))
-	p.writeRows(1, list.Convert(c.ClusterTypes, func(n AssignmentCount) []string {
-		return []string{n.ClusterType, text.Count(n.Assignments, "assignment"), "as " + n.ClusterType + "/" + n.Example}
+	p.writeRows(1, list.Convert(c.ClusterTypes, func(n AssignmentCount) []any {
+		return []any{n.ClusterType, text.Count(n.Assignments, "assignment"), "as " + n.ClusterType + "/" + n.Example}
 	}))
 }
 
@@ -148,24 +148,24 @@ func (r *Rule) writeSection(p *page) {
 	} else {
 		p.writeSection("for assignments with all of these labels: %d", r.Assignments)
 	}
-	p.writeTable(1, list.Convert(r.Needs, func(n Need) []string {
-		return []string{n.Label, fmt.Sprintf("on %s, %s", text.Count(n.ClusterTypes, "cluster type"), text.Count(n.Targets, "deployment target")), n.Hint}
+	p.writeTable(1, list.Convert(r.Needs, func(n Need) []any {
+		return []any{n.Label, fmt.Sprintf("on %s, %s", text.Count(n.ClusterTypes, "cluster type"), text.Count(n.Targets, "deployment target")), n.Hint}
 	}))
 	if len(r.Keys) > 0 {
 		p.writeLine(1, "keys")
-		p.writeRows(2, list.Convert(r.Keys, func(k Key) []string { return []string{k.Key, k.At.String(), compactText(k.Value)} }))
+		p.writeRows(2, list.Convert(r.Keys, func(k Key) []any { return []any{k.Key, k.At, compactText(k.Value)} }))
 	}
 }
 
 func (t *Template) writePage(p *page, env string) {
 	p.writeTitle("%s in environment %s: makes files of %s", t.Template.subject(), env, text.Count(t.Assignments, "assignment"))
-	rows := [][]string{{"written at", locationText(t.Template, t.BuiltIn)}, {"type", cmp.Or(t.Type, "none")}, {"engine", t.Engine}, {"reads", cmp.Or(strings.Join(t.Reads, ", "), "none")}}
+	rows := [][]any{{"written at", locationCell(t.Template, t.BuiltIn)}, {"type", cmp.Or(t.Type, "none")}, {"engine", t.Engine}, {"reads", cmp.Or(strings.Join(t.Reads, ", "), "none")}}
 	if t.Broken != "" {
-		rows = append(rows, []string{"broken", t.Broken})
+		rows = append(rows, []any{"broken", t.Broken})
 	}
 	p.writeTable(1, rows)
 	p.writeSection("cluster types that use it: %d", len(t.ClusterTypes))
-	p.writeRows(1, list.Convert(t.ClusterTypes, func(u TemplateUser) []string {
-		return []string{u.ClusterType.Name, u.ClusterType.At.String(), u.Field, text.Count(u.Assignments, "assignment")}
+	p.writeRows(1, list.Convert(t.ClusterTypes, func(u TemplateUser) []any {
+		return []any{u.ClusterType, u.ClusterType.At, u.Field, text.Count(u.Assignments, "assignment")}
 	}))
 }

@@ -9,13 +9,72 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/drift"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// Explanation is the answer of /api/v1/explain: what fairlead explain prints.
+// Explanation is the answer of /api/v1/explain: what fairlead explain prints, and the same in sections.
 type Explanation struct {
-	Environment string `json:"environment"`
-	Query       string `json:"query"`
-	Text        string `json:"text"`
+	Environment string             `json:"environment"`
+	Query       string             `json:"query"`
+	Text        string             `json:"text"`
+	Title       string             `json:"title"`
+	Sections    []ExplainedSection `json:"sections"`
+	// Cut reports whether there is more than the sections have.
+	Cut bool `json:"cut,omitempty"`
+	// Proposed is the open pull request by which clusters get what is explained; nil if they have it.
+	Proposed *status.Pull `json:"proposed,omitempty"`
+}
+
+// ExplainedSection is a part of an explanation; the first has no heading if it is about the title.
+type ExplainedSection struct {
+	Heading string           `json:"heading,omitempty"`
+	Tables  []ExplainedTable `json:"tables"`
+}
+
+// ExplainedTable is rows of cells, indented by Depth steps.
+type ExplainedTable struct {
+	Depth int               `json:"depth"`
+	Rows  [][]ExplainedCell `json:"rows"`
+}
+
+// ExplainedCell is a text, the question that explains it, and the page of the line that it names.
+type ExplainedCell struct {
+	Text  string `json:"text"`
+	Query string `json:"query,omitempty"`
+	URL   string `json:"url,omitempty"`
+}
+
+// Explanation returns what explains something in an environment, whose text has limit bytes at most.
+func (s Source) Explanation(environment, query string, d explain.Document, limit int) Explanation {
+	lines := d.Text()
+	answer := Explanation{
+		Environment: environment, Query: query, Text: CleanText(lines[:min(len(lines), limit)]),
+		Title: CleanText(d.Title), Sections: []ExplainedSection{}, Cut: len(lines) > limit,
+	}
+	if e, _ := s.Snapshot.FindEnvironment(environment); e.State != status.InSync && e.Proposed != nil {
+		answer.Proposed = e.Pull
+	}
+	for _, section := range d.Sections {
+		shown := ExplainedSection{Heading: CleanText(section.Heading), Tables: []ExplainedTable{}}
+		for _, t := range section.Tables {
+			rows := [][]ExplainedCell{}
+			for _, row := range t.Rows {
+				for _, c := range row {
+					limit -= len(c.Text)
+				}
+				if limit < 0 {
+					break
+				}
+				rows = append(rows, list.Convert(row, func(c explain.Cell) ExplainedCell {
+					return ExplainedCell{CleanText(c.Text), CleanText(c.Query), s.findPlacePage(environment, c.At)}
+				}))
+			}
+			shown.Tables = append(shown.Tables, ExplainedTable{t.Depth, rows})
+		}
+		answer.Sections = append(answer.Sections, shown)
+	}
+	return answer
 }
 
 // Differences is the answer of /api/v1/diff: what fairlead diff prints of two environments, and the same by topic.

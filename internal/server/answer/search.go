@@ -1,9 +1,14 @@
 package answer
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
 // maxFound bounds what is found of each kind.
@@ -17,12 +22,28 @@ type Found struct {
 	Workloads    []string      `json:"workloads"`
 	ClusterTypes []string      `json:"clusterTypes"`
 	Clusters     []string      `json:"clusters"`
-	Problems     []Problem     `json:"problems"`
+	// Targets are deployment targets, and Objects those of the control plane, by kind and name or by file.
+	Targets  []FoundTarget `json:"targets"`
+	Objects  []FoundObject `json:"objects"`
+	Problems []Problem     `json:"problems"`
+}
+
+// FoundTarget is a deployment target, and its workload.
+type FoundTarget struct {
+	Name     string `json:"name"`
+	Workload string `json:"workload"`
+}
+
+// FoundObject is an object of the control plane, as the first environment that has it reads it.
+type FoundObject struct {
+	Environment string `json:"environment"`
+	Subject     string `json:"subject"` // "Kind/name"
+	Place       string `json:"place"`
 }
 
 // Search returns what has a text in its name.
 func (s Source) Search(text string) Found {
-	found := Found{Text: text, Environments: []Environment{}, Commits: []Commit{}, Workloads: []string{}, ClusterTypes: []string{}, Clusters: []string{}, Problems: []Problem{}}
+	found := Found{Text: text, Environments: []Environment{}, Commits: []Commit{}, Workloads: []string{}, ClusterTypes: []string{}, Clusters: []string{}, Targets: []FoundTarget{}, Objects: []FoundObject{}, Problems: []Problem{}}
 	if text == "" {
 		return found
 	}
@@ -37,9 +58,55 @@ func (s Source) Search(text string) Found {
 		}
 	}
 	found.Workloads, found.ClusterTypes, found.Clusters = namesWith(s.WorkloadNames(), text), namesWith(s.ClusterTypeNames(), text), namesWith(s.ClusterNames(), text)
+	found.Targets, found.Objects = s.findTargets(text), s.findObjects(text)
 	found.Problems = s.Problems(ProblemFilter{Text: text}).Items
 	found.Environments, found.Commits, found.Problems = firstOf(found.Environments), firstOf(found.Commits), firstOf(found.Problems)
 	return found
+}
+
+// findTargets returns the first deployment targets that have a text in their names.
+func (s Source) findTargets(text string) []FoundTarget {
+	workloads := map[string]string{}
+	s.visitTargets(func(_ string, t *model.Target) { workloads[t.Name] = t.Workload })
+	found := []FoundTarget{}
+	for _, name := range namesWith(slices.Sorted(maps.Keys(workloads)), text) {
+		found = append(found, FoundTarget{name, workloads[name]})
+	}
+	return found
+}
+
+// findObjects returns the first policies, configs, schemas and templates that have a text in their kind and
+// name, or in the path of their file.
+func (s Source) findObjects(text string) []FoundObject {
+	found := []FoundObject{}
+	seen := map[string]bool{}
+	for _, environment := range s.Names() {
+		plan := s.Snapshot.Plans[environment]
+		if plan == nil {
+			continue
+		}
+		for _, o := range writtenObjects(plan.Model()) {
+			subject := o.Subject()
+			if len(found) == maxFound {
+				return found
+			}
+			if seen[subject] || len(namesWith([]string{subject, o.Pos.String()}, text)) == 0 {
+				continue
+			}
+			seen[subject] = true
+			found = append(found, FoundObject{environment, subject, o.Pos.String()})
+		}
+	}
+	return found
+}
+
+// writtenObjects returns the policies, configs, schemas and templates of a model.
+func writtenObjects(m *model.Model) []*model.Object {
+	return slices.Concat(metaOf(m.Policies), metaOf(m.Configs), metaOf(m.Schemas), metaOf(m.Templates))
+}
+
+func metaOf[T interface{ ObjectMeta() *model.Object }](of []T) []*model.Object {
+	return list.Convert(of, T.ObjectMeta)
 }
 
 // FindPull returns the path of the page of the open pull request that a text like #12 means, and whether it is

@@ -183,20 +183,20 @@ func Serve(ctx context.Context, o Options) error {
 	window := web.CheckHost(o.Settings.WebHosts(), web.New(web.Options{
 		People: people,
 		Store:  store, Metrics: m, Version: o.Version, Now: o.Now, Logger: logger, OverdueAfter: o.Settings.OverdueAfter,
-		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, Explain: explainText(loop), History: loop.History, Pull: loop.ReadPull, Compare: loop.CompareEnvironments, StyleGuide: hasStyleGuide, CheckLedger: reports.Check,
+		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, Explain: explainQuery(loop), History: loop.History, Pull: loop.ReadPull, Compare: loop.CompareEnvironments, StyleGuide: hasStyleGuide, CheckLedger: reports.Check,
 		Fleet: newFleetView(reports, o.Now), Reports: newAgentReports(reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
 	}))
 	return runUntilDone(ctx, loop, reports, store, o, listener, window)
 }
 
-// explainText returns what answers a question about an environment with the text that the command prints.
-func explainText(l *loop.Loop) func(ctx context.Context, environment, query string) (string, error) {
-	return func(ctx context.Context, environment, query string) (string, error) {
+// explainQuery returns what answers a question about an environment as the command does.
+func explainQuery(l *loop.Loop) func(ctx context.Context, environment, query string) (explain.Document, error) {
+	return func(ctx context.Context, environment, query string) (explain.Document, error) {
 		answer, err := l.Explain(ctx, environment, query)
 		if err != nil {
-			return "", err
+			return explain.Document{}, err
 		}
-		return answer.Text(), nil
+		return answer.Document(), nil
 	}
 }
 

@@ -165,7 +165,7 @@ func newFuncs(root string) template.FuncMap {
 		"short": text.ShortCommit, "sentence": formatSentence, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "splitPull": splitPull, "markText": markText,
-		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "readable": readableText, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
+		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "readable": readableText, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
 		"lines": splitLines, "leverTitle": func(name string) string { return LeverLink{Lever: name}.Title() }, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
 	}
 	for name, state := range map[string]answer.State{

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
@@ -89,6 +90,17 @@ func kindState(kind string) answer.State {
 		return answer.State{Tone: answer.Waiting, Word: kind}
 	}
 	return answer.State{Tone: answer.Bad, Word: kind}
+}
+
+// outcomeState returns the state of what an explanation finds of a policy or a config; nil of anything else.
+func outcomeState(found string) *answer.State {
+	switch found {
+	case "selects it", string(explain.Wins), "satisfied":
+		return &answer.State{Tone: answer.Good, Word: found}
+	case "not satisfied":
+		return &answer.State{Tone: answer.Bad, Word: found}
+	}
+	return nil
 }
 
 // pullText is a sentence around the pull request that it names; Pull is nil if it names none.

@@ -56,6 +56,14 @@ func TestFindNames(t *testing.T) {
 	if !strings.Contains(body, `<a href="./clusters/east-7">east-7</a>`) || !strings.Contains(body, `<h2 id="clusters">Clusters</h2>`) {
 		t.Errorf("the clusters are not on\n%s", body)
 	}
+	for query, want := range map[string]string{
+		"heckou":    `<a href="./fleet?rows=target&amp;q=checkout">checkout</a> <span class="soft">of <a href="./workloads/checkout">checkout</a>`,
+		"policy/el": `<a href="./explain?env=edge&amp;q=SchedulingPolicy%2felsewhere">SchedulingPolicy/elsewhere</a>`,
+	} {
+		if body := mainOf(ask(h, http.MethodGet, "/search?q="+query).Body.String()); !strings.Contains(body, want) {
+			t.Errorf("%s does not find %s:\n%s", query, want, body)
+		}
+	}
 	for path, want := range map[string]string{"/clusters/east-77": `Did you mean <a href="../clusters/east-7">`, "/cluster-types/smal": `Did you mean <a href="../cluster-types/small">`, "/clusters/zzzzzzz": `All cluster types</a>`} {
 		if body := ask(h, http.MethodGet, path).Body.String(); !strings.Contains(strings.ReplaceAll(body, "<bdi>", ""), want) {
 			t.Errorf("%s does not say %s:\n%s", path, want, mainOf(body))

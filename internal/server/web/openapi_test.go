@@ -196,7 +196,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		case "/clusters/{cluster}":
 			targets = []string{"/clusters/edge-1", "/clusters/west-1", "/clusters/east-4", "/clusters/east-5", "/clusters/none"}
 		case "/search":
-			targets = []string{"/search?q=st", "/search?q=stage", "/search?q=chan"}
+			targets = []string{"/search?q=st", "/search?q=stage", "/search?q=chan", "/search?q=heckou"}
 		}
 		for _, h := range handlers {
 			for _, target := range targets {
@@ -240,6 +240,13 @@ func (c checker) answerQuestions(t *testing.T, h http.Handler) {
 	failing := New(Options{Store: fleet(), History: func(context.Context) ([]history.Entry, error) { return nil, errors.New("the repository is damaged") }})
 	c.answer(t, "get", historyPath, ask(failing, http.MethodGet, historyPath))
 	c.answer(t, "get", api+historyPath, ask(failing, http.MethodGet, api+historyPath))
+	proposing := fleet()
+	proposeRemovals(proposing, status.Proposed)
+	for _, store := range []*status.Store{hosted(), proposing} {
+		for _, query := range []string{"?env=dev&q=large/web", "?env=prod&q=huge"} {
+			c.answer(t, "get", api+explainPath, ask(open(store), http.MethodGet, api+explainPath+query))
+		}
+	}
 	for range 2 {
 		for _, before := range []string{"", api} {
 			for _, target := range targets {

@@ -93,11 +93,11 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 		}
 		return found{src.Differences(report, maxAnswer), http.StatusOK, ""}
 	}
-	text, err := s.options.Explain(ctx, names[0], asked)
+	document, err := s.options.Explain(ctx, names[0], asked)
 	if err != nil {
 		return s.refuseAnswer(ctx, path, err)
 	}
-	return found{answer.Explanation{Environment: names[0], Query: asked, Text: answer.CleanText(text[:min(len(text), maxAnswer)])}, http.StatusOK, ""}
+	return found{src.Explanation(names[0], asked, document, maxAnswer), http.StatusOK, ""}
 }
 
 // admitQuestion returns that too many questions began, and whether that is so.

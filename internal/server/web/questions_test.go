@@ -13,16 +13,23 @@ import (
 )
 
 // explainNothing answers by the question.
-func explainNothing(_ context.Context, environment, query string) (string, error) {
+func explainNothing(_ context.Context, environment, query string) (explain.Document, error) {
 	switch query {
 	case "nothing":
-		return "", &explain.QueryError{Summary: `"nothing" is not in ` + environment, Hint: `did you mean "northing"?`}
+		return explain.Document{}, &explain.QueryError{Summary: `"nothing" is not in ` + environment, Hint: `did you mean "northing"?`}
+	case "huge":
+		return explain.Document{Title: "huge", Sections: []explain.Section{{Heading: strings.Repeat("a", maxAnswer)}}}, nil
 	case "slow":
-		return "", context.DeadlineExceeded
+		return explain.Document{}, context.DeadlineExceeded
 	case "broken":
-		return "", errors.New("read: token=abcdefgh12345678")
+		return explain.Document{}, errors.New("read: token=abcdefgh12345678")
 	}
-	return query + " in " + environment + ": assigned\n  LOG_LEVEL  <info>\n  password=hunter2-and-more\x1b[2J\n", nil
+	return explain.Document{Title: query + " in " + environment + ": assigned", Sections: []explain.Section{
+		{Tables: []explain.Table{{Depth: 1, Rows: [][]explain.Cell{{{Text: "LOG_LEVEL"}, {Text: "<info>"}}, {{Text: "password=hunter2-and-more\x1b[2J"}}}}}},
+		{Heading: "policies that select it: 1 of 2", Tables: []explain.Table{{Depth: 1, Rows: [][]explain.Cell{
+			{{Text: "selects it"}, {Text: "all", Query: "SchedulingPolicy/all"}, {Text: "base/a.yaml:7", At: problem.Pos{Layer: "base", File: "a.yaml", Line: 7}}},
+		}}}},
+	}}, nil
 }
 
 // compareNothing answers by the names.
@@ -50,7 +57,8 @@ func TestQuestions(t *testing.T) {
 		body   string // a part of the API's answer
 		page   string // a part of the page
 	}{
-		{"/explain?env=dev&q=large/web", 200, `"query": "large/web"`, "LOG_LEVEL  &lt;info&gt;"},
+		{"/explain?env=dev&q=large/web", 200, `"query": "large/web"`, "<td>LOG_LEVEL</td><td>&lt;info&gt;</td>"},
+		{"/explain?env=dev&q=large/web", 200, `"heading": "policies that select it: 1 of 2"`, `<a href="./explain?env=dev&amp;q=SchedulingPolicy%2fall">all</a>`},
 		{"/explain?env=dev&q=nothing", 404, "did you mean", "Did you mean"},
 		{"/explain?env=dev&q=slow", 503, "waits for its end", "A cycle runs, and the question waits for its end."},
 		{"/explain?env=dev&q=broken", 503, "token=***", "token=***"},

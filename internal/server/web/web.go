@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/change/drift"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
@@ -47,7 +48,7 @@ type Options struct {
 	Simulate func(ctx context.Context, revision string) ([]promote.Arrival, error)
 	// Explain and Compare answer questions about what is rendered; nil: they have no pages. They must
 	// write nothing, and allow many calls at once.
-	Explain func(ctx context.Context, environment, query string) (string, error)
+	Explain func(ctx context.Context, environment, query string) (explain.Document, error)
 	Compare func(ctx context.Context, from, to string) (drift.Report, error)
 	// History returns what people and Fairlead did, the newest first; nil: it has no page. It must write nothing,
 	// and allow many calls at once.
