@@ -6,6 +6,7 @@
 package answer
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -205,7 +206,12 @@ func findCommitState(e status.Environment, stage status.Stage) State {
 // isHeld reports whether a hold is what is most urgent of an environment.
 func (e Environment) isHeld() bool { return e.State.Word == string(status.StageHeld) }
 
-func isMoreUrgent(a, b Tone) bool { return slices.Index(AllTones(), a) > slices.Index(AllTones(), b) }
+func isMoreUrgent(a, b Tone) bool { return CompareUrgency(a, b) > 0 }
+
+// CompareUrgency orders tones by rising urgency.
+func CompareUrgency(a, b Tone) int {
+	return cmp.Compare(slices.Index(AllTones(), a), slices.Index(AllTones(), b))
+}
 
 // findTone returns how much a state asks of people.
 func findTone(s status.StageState) Tone {

@@ -91,7 +91,7 @@ func (s Source) listStandings(selects func(fleetview.Cluster) bool) (all []Clust
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ClusterStanding) int {
-		return cmp.Or(cmp.Compare(slices.Index(AllTones(), b.State.Tone), slices.Index(AllTones(), a.State.Tone)), strings.Compare(a.Name, b.Name))
+		return cmp.Or(CompareUrgency(b.State.Tone, a.State.Tone), strings.Compare(a.Name, b.Name))
 	})
 	return all
 }

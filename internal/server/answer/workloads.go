@@ -199,7 +199,7 @@ func (s Source) listLate(f AssignmentFilter) (late []AssignmentPart, more int) {
 		}
 	})
 	slices.SortStableFunc(late, func(a, b AssignmentPart) int {
-		return cmp.Compare(slices.Index(AllTones(), b.State.Tone), slices.Index(AllTones(), a.State.Tone))
+		return CompareUrgency(b.State.Tone, a.State.Tone)
 	})
 	more = max(0, len(late)-maxLate)
 	return late[:len(late)-more], more

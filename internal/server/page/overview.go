@@ -1,10 +1,13 @@
 package page
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/picture"
 )
 
 // overviewView is the data of overview.html.
@@ -27,6 +30,15 @@ type needView struct {
 	answer.Need
 	Others []string
 }
+
+// maxOthers is how many environments that need the same are named.
+const maxOthers = 5
+
+// Named returns the other environments that are named, and More counts those that are not.
+func (n needView) Named() []string { return n.Others[:min(len(n.Others), maxOthers)] }
+
+// More returns how many others are not named.
+func (n needView) More() int { return len(n.Others) - len(n.Named()) }
 
 // newNeeds returns what needs a person, each reason once.
 func newNeeds(all []answer.Need) (needs []needView) {
@@ -63,8 +75,8 @@ func newStations(all []answer.Environment, needs []answer.Need) []answer.Environ
 	return stations
 }
 
-// maxDrawn is how many environments are drawn.
-const maxDrawn = 60
+// How many environments are drawn, and how many of a column if there are more.
+const maxDrawn, maxOfColumn = 60, 5
 
 func newOverviewView(a answer.Overview, f Frame) overviewView {
 	v := overviewView{Overview: a, Needs: newNeeds(a.Needs), Stations: newStations(a.Environments, a.Needs), Levers: f.Levers, Waiting: f.Waiting}
@@ -74,8 +86,66 @@ func newOverviewView(a answer.Overview, f Frame) overviewView {
 			promoted = append(promoted, e)
 		}
 	}
-	if len(promoted) > 1 && len(promoted) <= maxDrawn {
-		v.Graph = newGraphView(promoted)
+	drawn := foldStations(promoted)
+	if len(drawn) > 1 && len(drawn) <= maxDrawn {
+		v.Graph = newGraphView(drawn)
 	}
 	return v
+}
+
+// drawnStation is an environment that is drawn, or several of one column that are drawn as one box.
+type drawnStation struct {
+	answer.Environment
+	// Folded is how many environments the box stands for, and Bad how many of them are in a bad state; 0 for a
+	// box of one environment.
+	Folded, Bad int
+}
+
+// foldStations returns what is drawn of environments: each of them, or if they are too many the most urgent of
+// each column, and the others of the column as one box.
+func foldStations(all []answer.Environment) []drawnStation {
+	drawnAs := map[string]string{} // by the name of an environment
+	columns := map[int][]answer.Environment{}
+	for i, column := range picture.FindColumns(newNodes(all)) {
+		drawnAs[all[i].Name] = all[i].Name
+		columns[column] = append(columns[column], all[i])
+	}
+	var drawn []drawnStation
+	for _, column := range slices.Sorted(maps.Keys(columns)) {
+		members := columns[column]
+		shown := len(members)
+		if len(all) > maxDrawn && shown > maxOfColumn+1 {
+			shown = maxOfColumn
+			slices.SortStableFunc(members, func(a, b answer.Environment) int { return answer.CompareUrgency(b.State.Tone, a.State.Tone) })
+		}
+		for _, e := range members[:shown] {
+			drawn = append(drawn, drawnStation{Environment: e})
+		}
+		if rest := members[shown:]; len(rest) > 0 {
+			drawn = append(drawn, newFold(fmt.Sprintf("/%d", column), rest, drawnAs))
+		}
+	}
+	for i, d := range drawn {
+		var after []string
+		for _, name := range d.After {
+			if as := drawnAs[name]; as != "" && !slices.Contains(after, as) {
+				after = append(after, as)
+			}
+		}
+		drawn[i].After = after
+	}
+	return drawn
+}
+
+// newFold returns the box of several environments, the most urgent first, under a name that none has.
+func newFold(name string, of []answer.Environment, drawnAs map[string]string) drawnStation {
+	fold := drawnStation{Environment: answer.Environment{Name: name, State: of[0].State}, Folded: len(of)}
+	for _, e := range of {
+		drawnAs[e.Name] = name
+		fold.After = append(fold.After, e.After...)
+		if e.State.Tone == answer.Bad {
+			fold.Bad++
+		}
+	}
+	return fold
 }

@@ -49,7 +49,7 @@ func newStyleGuideView() styleGuideView {
 		}
 		v.Late = append(v.Late, answer.AssignmentPart{Environment: "prod", ClusterType: "large", Target: "checkout", Wanted: "4.2.1", Runs: "4.1.9", State: &state, Clusters: 3})
 	}
-	v.Graph = newGraphView(v.Environments)
+	v.Graph = newGraphView(foldStations(v.Environments))
 	v.Gates = []gate.Verdict{
 		{Gate: "proof", Status: gate.Pass, Reason: "all clusters are ready"},
 		{Gate: "approval", Status: gate.Wait, Reason: "1 of 2 approvals", ValidUntil: guideTime, Parts: []gate.Verdict{{Gate: "window", Status: gate.Pass, Reason: "open until 17:00"}, {Gate: "http", Status: gate.Fail, Reason: "the answer is 503"}}},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
@@ -188,29 +189,19 @@ func (b boxView) Line(n int) int { return b.Y + 6 + 20*n }
 // The most characters of the lines of a box.
 const maxTitle, maxLine = 19, 25
 
-func newGraphView(all []answer.Environment) *graphView {
-	nodes := make([]picture.Node, len(all))
-	behind := map[string]int{}
-	for i, e := range all {
-		nodes[i] = picture.Node{Name: e.Name, After: e.After}
-		if e.Commit != nil {
-			behind[e.Name] = e.Behind
-		}
-	}
-	p := picture.NewPicture(nodes)
+func newNodes(all []answer.Environment) []picture.Node {
+	return list.Convert(all, func(e answer.Environment) picture.Node { return picture.Node{Name: e.Name, After: e.After} })
+}
+
+func newGraphView(all []drawnStation) *graphView {
+	p := picture.NewPicture(newNodes(list.Convert(all, func(d drawnStation) answer.Environment { return d.Environment })))
 	v := &graphView{Picture: p}
+	behind := map[string]int{}
 	for i, b := range p.Boxes {
-		e := all[i]
-		box := boxView{Box: b, State: e.State, Title: text.Limit(e.Name, maxTitle), TextX: b.X + 12, MarkX: b.X + b.Width - 26, MarkY: b.Y + 12, Has: "no commit yet"}
-		if e.Commit != nil {
-			box.Has = text.Limit(text.ShortCommit(e.Commit.ID)+" "+e.Commit.Subject, 22)
+		if all[i].Commit != nil {
+			behind[b.Name] = all[i].Behind
 		}
-		box.Word = e.State.Word
-		if e.Clusters != nil && e.State.Tone != answer.Stopped {
-			box.Word += fmt.Sprintf(", %d/%d ready", e.Clusters.Ready, e.Clusters.Expected)
-		}
-		box.Word = text.Limit(box.Word, maxLine)
-		v.Boxes = append(v.Boxes, box)
+		v.Boxes = append(v.Boxes, newBox(b, all[i]))
 	}
 	for _, a := range p.Arrows {
 		shown := arrowView{Arrow: a}
@@ -226,6 +217,27 @@ func newGraphView(all []answer.Environment) *graphView {
 		v.Arrows = append(v.Arrows, shown)
 	}
 	return v
+}
+
+// newBox returns the box of an environment, or of several.
+func newBox(b picture.Box, of drawnStation) boxView {
+	box := boxView{Box: b, State: of.State, TextX: b.X + 12, MarkX: b.X + b.Width - 26, MarkY: b.Y + 12}
+	if of.Folded > 0 {
+		box.Name, box.Title, box.Has = "", fmt.Sprintf("+ %d more", of.Folded), "in the list below"
+		if of.Bad > 0 {
+			box.Word = fmt.Sprintf("%d need mending", of.Bad)
+		}
+		return box
+	}
+	box.Title, box.Has, box.Word = text.Limit(of.Name, maxTitle), "no commit yet", of.State.Word
+	if of.Commit != nil {
+		box.Has = text.Limit(text.ShortCommit(of.Commit.ID)+" "+of.Commit.Subject, 22)
+	}
+	if of.Clusters != nil && of.State.Tone != answer.Stopped {
+		box.Word += fmt.Sprintf(", %d/%d ready", of.Clusters.Ready, of.Clusters.Expected)
+	}
+	box.Word = text.Limit(box.Word, maxLine)
+	return box
 }
 
 // environmentView is the data of environment.html.
