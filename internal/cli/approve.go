@@ -11,7 +11,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
-	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
 func newApprove(a *app) *cobra.Command {
@@ -135,21 +134,4 @@ func (cc *commandContext) findWaiting(ctx context.Context, environment, named st
 		return stage.Withheld[i], nil
 	}
 	return status.Withheld{}, err
-}
-
-// writeWithheld writes why only a person may merge the output of an environment, and the
-// command that acknowledges it.
-func writeWithheld(b *strings.Builder, s status.Stage) {
-	change := ""
-	next := s.NextAction()
-	for _, w := range s.Withheld {
-		if w.Acknowledge != "" && strings.Contains(next, w.Acknowledge) && strings.Contains(next, w.Reason) { // the next line says it
-			continue
-		}
-		fmt.Fprintf(b, "Only a person may merge its output: %s.\n", display.SanitizeLine(w.Reason))
-		change = max(change, w.Acknowledge)
-	}
-	if change != "" {
-		fmt.Fprintf(b, "To acknowledge exactly this change, merge its pull request, or run:\n  fairlead approve %s %s --removals\n", s.Environment, change)
-	}
 }

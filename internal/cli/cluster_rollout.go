@@ -189,5 +189,5 @@ func (r *manifestRollout) text(to *display.Stream, isWide bool) string {
 	for _, p := range r.Parts {
 		l.rows = append(l.rows, []any{p.Name, string(p.Action), p.After, p.Approval, p.Inputs, p.Status, p.Plan})
 	}
-	return b.String() + "\n" + l.tableText(to, isWide)
+	return b.String() + "\n" + l.table().Format(to, isWide)
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,12 +14,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
-	"github.com/fairlead-io/fairlead/internal/promotion/gate"
-	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 // explainCommand is `fairlead explain`.
@@ -197,127 +194,11 @@ reasons, how long each may last, and when something in them may change by itself
 				return newUnknownStageError(*chain, args[0])
 			}
 			return cc.app.printValue(stage, []string{stage.Environment}, func() string {
-				text := stageText(stage, cc.now(), cc.app.stdout) + hintText(*chain)
+				text := plaintext.FormatStage(stage, cc.now(), cc.app.stdout) + plaintext.FormatHint(*chain)
 				return text + cc.commandNote(strings.Contains(text, "fairlead "))
 			})
 		},
 	}
 	cc.addObserverFlags(c)
 	return c
-}
-
-// stageText returns the explanation of a stage.
-func stageText(s status.Stage, now time.Time, to *display.Stream) string {
-	var b strings.Builder
-	b.WriteString(s.Environment)
-	if len(s.After) > 0 {
-		b.WriteString(", which comes after " + text.Join(s.After, " and "))
-	}
-	b.WriteString("\n\n")
-	if s.Commit == "" {
-		b.WriteString("It has no commit yet.\n")
-	} else {
-		fmt.Fprintf(&b, "It has %s%s", text.ShortCommit(s.Commit), sinceText(s.Since, now))
-		switch {
-		case s.Next.State == promote.Stopped: // it is not known
-		case s.Behind == 0:
-			b.WriteString("; it is the newest commit of the base")
-		default:
-			fmt.Fprintf(&b, "; the base has had %s since", text.Count(s.Behind, "commit"))
-		}
-		b.WriteString(".\n")
-		hasGate := func(name string) bool {
-			return slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate == name })
-		}
-		switch {
-		case s.Deployed.IsZero() || s.HasProblems():
-		case hasGate("rollout"):
-			fmt.Fprintf(&b, "The clusters run it%s.\n", sinceText(s.Deployed, now))
-		case hasGate("merged"): // without reports of clusters no more is known
-			fmt.Fprintf(&b, "It is merged%s.\n", sinceText(s.Deployed, now))
-		}
-	}
-	writeWithheld(&b, s)
-	fmt.Fprintf(&b, "Next: %s\n", display.SanitizeLine(s.NextAction()))
-	if s.Next.State == promote.Stopped { // what comes next says all
-		return b.String()
-	}
-	if s.Commit != "" {
-		fmt.Fprintf(&b, "\nVerification of %s:\n", text.ShortCommit(s.Commit))
-		writeVerdict(&b, s.Proof, 1, now, to)
-	}
-	switch {
-	case s.Next.Candidate == "":
-		b.WriteString("\nWhat comes next:\n")
-	case s.Next.State == promote.Promotes:
-		fmt.Fprintf(&b, "\nIt gets %s now.\n", text.ShortCommit(s.Next.Candidate))
-	default:
-		fmt.Fprintf(&b, "\nWhat %s is waiting for:\n", text.ShortCommit(s.Next.Candidate))
-	}
-	writeVerdict(&b, s.Next.Verdict, 1, now, to)
-	if n := len(s.Next.Skipped); n > 0 {
-		var skipped []string
-		for _, commit := range s.Next.Skipped {
-			skipped = append(skipped, text.ShortCommit(commit))
-		}
-		fmt.Fprintf(&b, "  Between the two, %s left out: %s.\n", map[bool]string{true: "one is", false: fmt.Sprintf("%d are", n)}[n == 1], text.Join(skipped, " and "))
-	}
-	if at := gate.EarlierTime(s.Proof.NextChange(), s.Next.Verdict.NextChange()); at.After(now) {
-		fmt.Fprintf(&b, "\nNext check: %s, in %s.\n", display.FormatMoment(at), display.FormatAge(at.Sub(now)))
-	}
-	return b.String()
-}
-
-func sinceText(t, now time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf(" since %s, for %s", display.FormatMoment(t), display.FormatAge(now.Sub(t)))
-}
-
-// writeVerdict writes a verdict, with its parts below.
-func writeVerdict(b *strings.Builder, v gate.Verdict, depth int, now time.Time, to *display.Stream) {
-	colours := map[gate.Status]string{gate.Pass: display.Dim, gate.Wait: display.Yellow, gate.Fail: display.Red}
-	words := map[gate.Status]string{gate.Pass: "yes ", gate.Wait: "wait", gate.Fail: "no  "}
-	word, ok := words[v.Status]
-	if !ok {
-		word = "?   "
-	}
-	fmt.Fprintf(b, "%s%s  %s", strings.Repeat("  ", depth), to.Paint(colours[v.Status], word), display.SanitizeLine(v.Gate))
-	if isRepeated(v) {
-		b.WriteByte('\n')
-		for _, part := range v.Parts {
-			writeVerdict(b, part, depth+1, now, to)
-		}
-		return
-	}
-	fmt.Fprintf(b, ": %s", display.SanitizeLine(v.Reason))
-	if more := display.FormatAge(v.ValidUntil.Sub(now)) + " more"; v.ValidUntil.After(now) {
-		if !strings.Contains(v.Reason, display.FormatMoment(v.ValidUntil)) {
-			more = "until " + display.FormatMoment(v.ValidUntil) + ", " + more
-		}
-		fmt.Fprintf(b, " (%s)", more)
-	}
-	b.WriteByte('\n')
-	for _, part := range v.Parts {
-		if repeatsFailure(v.Reason, part) {
-			continue
-		}
-		writeVerdict(b, part, depth+1, now, to)
-	}
-}
-
-// isRepeated reports whether one of the parts of a verdict that waits has its reason: then that is where
-// it is said.
-func isRepeated(v gate.Verdict) bool {
-	return v.Status == gate.Wait && slices.ContainsFunc(v.Parts, func(part gate.Verdict) bool {
-		return part.Status == gate.Wait && part.Reason == v.Reason
-	})
-}
-
-// repeatsFailure reports whether a verdict, with all of its parts, only repeats the failure that the
-// line above it ends with.
-func repeatsFailure(above string, v gate.Verdict) bool {
-	return v.Status == gate.Fail && v.Reason != "" && strings.HasSuffix(above, v.Reason) &&
-		!slices.ContainsFunc(v.Parts, func(part gate.Verdict) bool { return !repeatsFailure(v.Reason, part) })
 }

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 // fleetCommand is a command that asks about the fleet.
@@ -84,7 +84,7 @@ func newClustersListing(all []fleetview.Cluster, now time.Time) listing {
 			from, moved = c.MovedFrom.Environment+"/"+c.MovedFrom.Type, c.MovedFrom.Until
 		}
 		l.rows = append(l.rows, []any{
-			c.Name, c.Environment, c.Type, c.Standing, revisionCell(c.Revision), age{c.Since, now}, age{c.LastSeen, now}, c.Why, revisionCell(c.Attempted), age{c.FirstSeen, now}, from, age{moved, now},
+			c.Name, c.Environment, c.Type, c.Standing, plaintext.Revision(c.Revision), plaintext.NewAge(c.Since, now), plaintext.NewAge(c.LastSeen, now), c.Why, plaintext.Revision(c.Attempted), plaintext.NewAge(c.FirstSeen, now), from, plaintext.NewAge(moved, now),
 		})
 	}
 	return l
@@ -101,41 +101,4 @@ func standingColour(cell string) string {
 		return display.Yellow
 	}
 	return ""
-}
-
-// revisionCell is a revision in a table: people read a commit's first digits, CSV has all of it.
-type revisionCell string
-
-// String returns a revision for people.
-func (r revisionCell) String() string {
-	parsed := ledger.ParseRevision(string(r))
-	if parsed.Commit == "" {
-		return string(r)
-	}
-	return text.ShortCommit(parsed.Commit)
-}
-
-// exactText returns a revision for programs.
-func (r revisionCell) exactText() string { return string(r) }
-
-// age is how long ago a time was, in a table; CSV has the time.
-type age struct{ at, now time.Time }
-
-// String returns the age for people; "" for no time.
-func (a age) String() string {
-	if a.at.IsZero() {
-		return ""
-	}
-	return display.FormatAge(a.now.Sub(a.at))
-}
-
-// exactText returns the time for programs.
-func (a age) exactText() string { return formatTime(a.at) }
-
-// formatTime returns a time as programs read it, and people where an age would not do; "" for no time.
-func formatTime(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return at.UTC().Format(time.RFC3339)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 func newFleetCompare(cc *commandContext) *cobra.Command {
@@ -151,7 +152,7 @@ func newLeadTimesListing(all []fleetview.LeadTime, now time.Time) listing {
 	for _, o := range all {
 		l.names = append(l.names, o.Output)
 		l.rows = append(l.rows, []any{
-			o.Environment, revisionCell(o.Output), age{o.Merged, now}, count{o.Clusters, o.Unknown}, count{o.Failed, o.Unknown}, elapsed(o.P50), elapsed(o.P95), elapsed(o.Slowest), elapsed(o.Lead), revisionCell(o.Base), age{o.Authored, now},
+			o.Environment, plaintext.Revision(o.Output), plaintext.NewAge(o.Merged, now), count{o.Clusters, o.Unknown}, count{o.Failed, o.Unknown}, plaintext.Elapsed(o.P50), plaintext.Elapsed(o.P95), plaintext.Elapsed(o.Slowest), plaintext.Elapsed(o.Lead), plaintext.Revision(o.Base), plaintext.NewAge(o.Authored, now),
 		})
 	}
 	return l
@@ -171,8 +172,8 @@ func (c count) String() string {
 	return fmt.Sprint(c.number)
 }
 
-// exactText returns the number for programs.
-func (c count) exactText() string {
+// ExactText returns the number for programs.
+func (c count) ExactText() string {
 	if c.unknown {
 		return ""
 	}

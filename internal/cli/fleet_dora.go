@@ -77,8 +77,8 @@ func (e maybeElapsed) String() string {
 	return display.FormatAge(time.Duration(*e.seconds) * time.Second)
 }
 
-// exactText returns the seconds for programs.
-func (e maybeElapsed) exactText() string {
+// ExactText returns the seconds for programs.
+func (e maybeElapsed) ExactText() string {
 	if e.seconds == nil {
 		return ""
 	}
@@ -96,5 +96,5 @@ func (s share) String() string {
 	return fmt.Sprintf("%d of %d (%d%%)", s.number, s.of, (200*s.number+s.of)/(2*s.of))
 }
 
-// exactText returns the number for programs.
-func (s share) exactText() string { return fmt.Sprint(s.number) }
+// ExactText returns the number for programs.
+func (s share) ExactText() string { return fmt.Sprint(s.number) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 func newFleetRefusals(cc *commandContext) *cobra.Command {
@@ -53,7 +54,7 @@ func newRefusalsListing(all []fleetview.Refusal, now time.Time) listing {
 		if r.Cluster != "" && !slices.Contains(l.names, r.Cluster) {
 			l.names = append(l.names, r.Cluster)
 		}
-		l.rows = append(l.rows, []any{r.Cluster, r.Reason, r.Count, age{r.Last, now}, r.Why})
+		l.rows = append(l.rows, []any{r.Cluster, r.Reason, r.Count, plaintext.NewAge(r.Last, now), r.Why})
 	}
 	return l
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 // printStandings prints how the clusters of each environment stand.
@@ -18,42 +19,8 @@ func (f *fleetCommand) printStandings(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return f.app.printListing(newStandingsListing(all, f.now()))
+		return f.app.printListing(newListing(plaintext.NewStandingsTable(all, f.now()), all))
 	})
-}
-
-// newStandingsListing returns how clusters stand as a table.
-func newStandingsListing(all []fleetview.Standing, now time.Time) listing {
-	l := listing{value: all, empty: "no environment\n", columns: []column{
-		{key: "environment"}, {key: "output"}, {key: "merged"}, {key: "expected"}, {key: "ready"}, {key: "progressing"}, {key: "behind"}, {key: "failed"}, {key: "silent"}, {key: "other"}, {key: "p95"},
-		{key: "unknown", wide: true}, {key: "unproven", wide: true}, {key: "unheard", wide: true}, {key: "contested", wide: true}, {key: "agents", wide: true}, {key: "base", wide: true},
-	}}
-	for _, s := range all {
-		l.rows = append(l.rows, []any{
-			s.Environment, revisionCell(s.Output), age{s.Merged, now}, s.Expected, s.Ready, s.Progressing, s.Behind, s.Failed, s.Silent, s.Other(), elapsed(s.P95),
-			s.Unknown, s.Unproven, s.Unheard, s.Contested, s.Agents, revisionCell(s.Base),
-		})
-	}
-	return l
-}
-
-// elapsed is a number of seconds in a table; CSV has the number.
-type elapsed int
-
-// String returns the time for people; "" for 0.
-func (e elapsed) String() string {
-	if e == 0 {
-		return ""
-	}
-	return display.FormatAge(time.Duration(e) * time.Second)
-}
-
-// exactText returns the seconds for programs.
-func (e elapsed) exactText() string {
-	if e == 0 {
-		return ""
-	}
-	return fmt.Sprint(int(e))
 }
 
 // newClustersQuestion completes a command that lists what the ledger knows of the clusters of one
@@ -113,7 +80,7 @@ func newLaggardsListing(environment string, all []fleetview.Laggard, now time.Ti
 		} else {
 			l.names = append(l.names, name)
 		}
-		l.rows = append(l.rows, []any{name, g.Type, g.Standing, g.Cause, age{g.Since, now}, age{g.LastSeen, now}, g.Why, g.Object})
+		l.rows = append(l.rows, []any{name, g.Type, g.Standing, g.Cause, plaintext.NewAge(g.Since, now), plaintext.NewAge(g.LastSeen, now), g.Why, g.Object})
 	}
 	return l
 }

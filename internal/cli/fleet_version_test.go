@@ -15,8 +15,8 @@ func TestVersionCell(t *testing.T) {
 		{versionCell{"", "2.1.0+0cc9a8446c95", "6.6.1"}, "2.1.0 (6.6.1)", "2.1.0+0cc9a8446c95"},
 		{versionCell{"", "", ""}, "", ""},
 	} {
-		if c.cell.String() != c.text || c.cell.exactText() != c.exact {
-			t.Errorf("%+v: %q and %q, want %q and %q", c.cell, c.cell.String(), c.cell.exactText(), c.text, c.exact)
+		if c.cell.String() != c.text || c.cell.ExactText() != c.exact {
+			t.Errorf("%+v: %q and %q, want %q and %q", c.cell, c.cell.String(), c.cell.ExactText(), c.text, c.exact)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 // workloadArgument says what names a workload.
@@ -110,7 +111,7 @@ func (f *fleetCommand) printPlacements(ctx context.Context, question, workload s
 		switch {
 		case len(all) > 0:
 		case !at.IsZero():
-			l.empty = fmt.Sprintf("no report about %s at %s\n", display.SanitizeLine(workload), formatTime(at))
+			l.empty = fmt.Sprintf("no report about %s at %s\n", display.SanitizeLine(workload), plaintext.FormatTime(at))
 		default:
 			err = noteAgents(ctx, of, &l, f.environment)
 		}
@@ -136,16 +137,16 @@ func newPlacementsListing(all []fleetview.Placement, workload string, history bo
 		l.columns = append(l.columns, appVersion)
 	}
 	for _, p := range all {
-		since, until := any(age{p.Since, now}), any(age{p.Until, now})
+		since, until := any(plaintext.NewAge(p.Since, now)), any(plaintext.NewAge(p.Until, now))
 		if history {
-			since, until = formatTime(p.Since), formatTime(p.Until)
+			since, until = plaintext.FormatTime(p.Since), plaintext.FormatTime(p.Until)
 		}
 		row := []any{
 			p.Cluster, p.Environment, versionCell{p.Version, p.Revision, p.App}, p.Phase, since, until, p.Message,
-			p.Type, p.Object, revisionCell(p.Revision), revisionCell(p.Attempted),
+			p.Type, p.Object, plaintext.Revision(p.Revision), plaintext.Revision(p.Attempted),
 		}
 		if history {
-			row = append(row, lateCell(p.Late), p.App, formatTime(p.Lost))
+			row = append(row, lateCell(p.Late), p.App, plaintext.FormatTime(p.Lost))
 		} else {
 			row = append(row, p.App)
 		}
@@ -163,23 +164,23 @@ var chartDigest = regexp.MustCompile(`\+[0-9a-f]{12}$`)
 
 // String returns a version for people.
 func (v versionCell) String() string {
-	shown := v.exactText()
+	shown := v.ExactText()
 	if v.app == "" {
 		return shown
 	}
 	return chartDigest.ReplaceAllString(shown, "") + " (" + v.app + ")"
 }
 
-// exactText returns a version for programs.
-func (v versionCell) exactText() string {
-	return cmp.Or(v.version, revisionCell(v.revision).String())
+// ExactText returns a version for programs.
+func (v versionCell) ExactText() string {
+	return cmp.Or(v.version, plaintext.Revision(v.revision).String())
 }
 
 // noteLoss returns what people read below histories of which some may be lost; "" if none is.
 func noteLoss(all []fleetview.Placement) string {
 	for _, p := range all {
 		if !p.Lost.IsZero() {
-			return "The ledger was lost at " + formatTime(p.Lost) + ": what was before may be missing.\n"
+			return "The ledger was lost at " + plaintext.FormatTime(p.Lost) + ": what was before may be missing.\n"
 		}
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 // getCommand is `fairlead get`.
@@ -29,7 +30,7 @@ type kindOfListing struct {
 // objectName returns the name of a row as fairlead explain takes it: with its environment where there
 // are several.
 func (k kindOfListing) objectName(environment string, row []any, several bool) string {
-	name := k.prefix + cellText(row[0])
+	name := k.prefix + plaintext.FormatCell(row[0])
 	if several {
 		name = environment + "/" + name
 	}

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 // column is a column of a listing: its key in JSON, whether only wide listings show it, and what
@@ -47,10 +47,7 @@ func (a *app) printListing(l listing) error {
 		value = l.objects()
 	}
 	return a.printValue(value, l.rowNames(), func() string {
-		if len(l.rows) == 0 && l.empty != "" {
-			return l.empty + l.below
-		}
-		return l.above + l.tableText(a.stdout, a.format == "wide") + l.below
+		return l.table().Format(a.stdout, a.format == "wide")
 	})
 }
 
@@ -75,11 +72,11 @@ func (l listing) writeCSV(to io.Writer) error {
 
 // csvText returns a cell for programs: what people read shortened is whole, and what is missing is "".
 func csvText(value any) string {
-	exact, ok := value.(interface{ exactText() string })
+	exact, ok := value.(interface{ ExactText() string })
 	if ok {
-		return exact.exactText()
+		return exact.ExactText()
 	}
-	cell := cellText(value)
+	cell := plaintext.FormatCell(value)
 	if cell == "-" && fmt.Sprint(value) != "-" {
 		return ""
 	}
@@ -106,57 +103,18 @@ func (l listing) rowNames() []string {
 	i := max(0, slices.IndexFunc(l.columns, func(c column) bool { return c.key == "name" }))
 	var names []string
 	for _, row := range l.rows {
-		names = append(names, cellText(row[i]))
+		names = append(names, plaintext.FormatCell(row[i]))
 	}
 	return names
 }
 
-// tableText returns the listing as a table.
-func (l listing) tableText(to *display.Stream, wide bool) string {
-	var columns []display.Column
-	rows := make([][]string, len(l.rows))
-	for i, c := range l.columns {
-		if c.wide && !wide {
-			continue
-		}
-		columns = append(columns, display.Column{Heading: heading(c.key), Fit: c.fit, Colour: l.colour})
-		for n, row := range l.rows {
-			rows[n] = append(rows[n], cellText(row[i]))
-		}
-	}
-	return to.FormatTable(columns, rows)
+// table returns the listing as people read it.
+func (l listing) table() plaintext.Table {
+	return plaintext.Table{Columns: list.Convert(l.columns, func(c column) plaintext.Column { return plaintext.Column{Key: c.key, Wide: c.wide, Fit: c.fit} }), Rows: l.rows, Empty: l.empty, Above: l.above, Below: l.below, Colour: l.colour}
 }
 
-// heading returns the heading of a column: "clusterTypes" is "CLUSTER TYPES".
-func heading(key string) string {
-	var b strings.Builder
-	for _, r := range key {
-		if r >= 'A' && r <= 'Z' {
-			b.WriteByte(' ')
-		}
-		b.WriteRune(r)
-	}
-	return strings.ToUpper(b.String())
-}
-
-func cellText(value any) string {
-	cell := ""
-	switch v := value.(type) {
-	case map[string]string:
-		var pairs []string
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if !strings.HasPrefix(key, "kustomize.toolkit.fluxcd.io/") { // Flux gives them to all
-				pairs = append(pairs, key+"="+v[key])
-			}
-		}
-		cell = strings.Join(pairs, ",")
-	case []string:
-		cell = strings.Join(v, ",")
-	default:
-		cell = fmt.Sprint(v)
-	}
-	if cell == "" {
-		return "-"
-	}
-	return cell
+// newListing returns a table as a listing, for which programs get a value.
+func newListing(t plaintext.Table, value any) listing {
+	columns := list.Convert(t.Columns, func(c plaintext.Column) column { return column{key: c.Key, wide: c.Wide, fit: c.Fit} })
+	return listing{value: value, columns: columns, rows: t.Rows, empty: t.Empty, above: t.Above, below: t.Below, colour: t.Colour}
 }

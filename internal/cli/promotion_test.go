@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 var now = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
@@ -155,7 +156,7 @@ What 2222222 is waiting for:
 
 Next check: Mon 2026-01-05 12:30 UTC, in 30m.
 `
-	if diff := cmp.Diff(want, stageText(s, now, display.NewStream(&bytes.Buffer{}))); diff != "" {
+	if diff := cmp.Diff(want, plaintext.FormatStage(s, now, display.NewStream(&bytes.Buffer{}))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -164,7 +165,7 @@ Next check: Mon 2026-01-05 12:30 UTC, in 30m.
 func TestStageTextOfClusters(t *testing.T) {
 	s, _ := shown().FindStage("stage")
 	s.Proof.Parts = append(s.Proof.Parts, gate.Verdict{Gate: "rollout", Status: gate.Pass, Reason: "2 of 2 clusters ready"})
-	if got := stageText(s, now, display.NewStream(&bytes.Buffer{})); !strings.Contains(got, "\nThe clusters run it since Mon 2026-01-05 11:30 UTC, for 30m.\n") {
+	if got := plaintext.FormatStage(s, now, display.NewStream(&bytes.Buffer{})); !strings.Contains(got, "\nThe clusters run it since Mon 2026-01-05 11:30 UTC, for 30m.\n") {
 		t.Errorf("it says\n%s", got)
 	}
 }
@@ -177,7 +178,7 @@ func TestStageTextOfProblems(t *testing.T) {
 	failed := gate.Verdict{Gate: gate.Problems, Status: gate.Fail, Reason: reason}
 	s.Proof = gate.CombineVerdicts("proof", []gate.Verdict{failed})
 	s.Next.Verdict = gate.CombineVerdicts("stage", []gate.Verdict{{Gate: "after dev", Status: gate.Fail, Reason: "1111111 failed in dev: " + reason, Parts: []gate.Verdict{failed}}})
-	got := stageText(s, now, display.NewStream(&bytes.Buffer{}))
+	got := plaintext.FormatStage(s, now, display.NewStream(&bytes.Buffer{}))
 	if n := strings.Count(got, reason); n > 3 || strings.Contains(got, "clusters") || strings.Contains(got, "It is merged") {
 		t.Errorf("it says it %d times:\n%s", n, got)
 	}
@@ -194,7 +195,7 @@ func TestChainTextOfFreezes(t *testing.T) {
 }
 
 func TestArrivalsText(t *testing.T) {
-	got := arrivalsText([]promote.Arrival{
+	got := plaintext.FormatArrivals([]promote.Arrival{
 		{Environment: "dev", State: promote.ArrivalHas, Time: now.Add(-time.Hour), Reason: "it has 2222222"},
 		{Environment: "stage", State: promote.ArrivalExpected, Time: now.Add(time.Hour), Reason: "every gate has a known end"},
 		{Environment: "prod", State: promote.ArrivalWaits, WaitsFor: []string{"stage: its hold", "prod: 2 approvals"}, Reason: "it waits for stage: its hold"},

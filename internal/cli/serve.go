@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
 	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 // serveCommand is `fairlead serve`.
@@ -78,7 +78,7 @@ func (s *serveCommand) runServe(ctx context.Context) error {
 		return withSettingsHint(withRunningHint(err, settings))
 	}
 	names := list.Convert(snapshot.Environments, func(e status.Environment) string { return e.Name })
-	if err := s.app.printValue(snapshot, names, func() string { return statusText(snapshot, s.app.stdout) }); err != nil {
+	if err := s.app.printValue(snapshot, names, func() string { return plaintext.FormatEnvironments(snapshot.Environments, s.app.stdout) }); err != nil {
 		return err
 	}
 	return newCycleError(s.app, snapshot)
@@ -124,31 +124,4 @@ func newCycleError(a *app, snapshot status.Snapshot) error {
 		return newProblemsError(problems)
 	}
 	return nil
-}
-
-// statusText shows all environments, a line for each.
-func statusText(s status.Snapshot, to *display.Stream) string {
-	rows, off := [][]string{}, false
-	for _, e := range s.Environments {
-		pull, says := "-", e.Change
-		if e.Pull != nil {
-			pull = cmp.Or(e.Pull.URL, fmt.Sprint(e.Pull.Number))
-		}
-		if says == "" || e.State != status.Proposed && e.State != status.DryRun {
-			says = cmp.Or(e.Reason, e.EmptyReason())
-		}
-		for _, r := range e.Removals {
-			says += "; " + r.String()
-		}
-		off = off || e.State == status.DryRun
-		rows = append(rows, []string{e.Name, e.StateWord(), pull, says})
-	}
-	if len(rows) == 0 {
-		return "the control plane has no environments\n"
-	}
-	text := to.FormatTable([]display.Column{{Heading: "ENVIRONMENT"}, {Heading: "STATE"}, {Heading: "PULL REQUEST"}, {Fit: display.Wrap}}, rows)
-	if off {
-		text += "Writing is off: nothing was pushed. With write: true in the settings it will be.\n"
-	}
-	return text
 }

@@ -3,11 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
-	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 func newSimulate(a *app) *cobra.Command {
@@ -38,7 +35,7 @@ cycle; otherwise it reads the repositories and their forges with the settings.`,
 				return err
 			}
 			names := list.Convert(arrivals, func(a promote.Arrival) string { return a.Environment })
-			return cc.app.printValue(arrivals, names, func() string { return arrivalsText(arrivals, cc.now(), cc.app.stdout) })
+			return cc.app.printValue(arrivals, names, func() string { return plaintext.FormatArrivals(arrivals, cc.now(), cc.app.stdout) })
 		},
 	}
 	cc.addObserverFlags(c)
@@ -102,43 +99,4 @@ func (d daemonClient) simulate(ctx context.Context, revision string) ([]promote.
 		err = d.newAnswerError(address, code)
 	}
 	return arrivals, err
-}
-
-// arrivalsText returns a line for each arrival, with what it waits for below.
-func arrivalsText(arrivals []promote.Arrival, now time.Time, to *display.Stream) string {
-	var rows [][]string
-	for _, a := range arrivals {
-		rows = append(rows, []string{a.Environment, whenText(a, now), a.Reason})
-	}
-	lines := to.FormatRows([]display.Column{{Heading: "ENVIRONMENT"}, {Heading: "WHEN"}, {Heading: "WHY", Fit: display.Wrap}}, rows)
-	var b strings.Builder
-	b.WriteString(lines[0])
-	for i, a := range arrivals {
-		b.WriteString(lines[i+1])
-		if len(a.WaitsFor) < 2 { // the reason is the same
-			continue
-		}
-		for _, w := range a.WaitsFor {
-			fmt.Fprintf(&b, "  waits for %s\n", display.SanitizeLine(w))
-		}
-	}
-	return b.String()
-}
-
-func whenText(a promote.Arrival, now time.Time) string {
-	switch a.State {
-	case promote.ArrivalHas, promote.ArrivalReached:
-		if a.Time.IsZero() {
-			return "there"
-		}
-		return "there for " + display.FormatAge(now.Sub(a.Time))
-	case promote.ArrivalExpected:
-		if !a.Time.After(now) {
-			return "now"
-		}
-		return fmt.Sprintf("%s, in %s", display.FormatMoment(a.Time), display.FormatAge(a.Time.Sub(now)))
-	case promote.ArrivalNever:
-		return "never"
-	}
-	return "not known"
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"regexp"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 	"github.com/fairlead-io/fairlead/internal/server/web"
 )
 
@@ -86,7 +88,7 @@ func TestStateWords(t *testing.T) {
 	}
 	page := words("/", `(?s)data-state="(env\d+)"><span class="tag \w+">.*?</svg>([a-z-]+)</span>`)
 	printed := strings.Split(chainText(store.Snapshot().Chain, 0), "\n")
-	once := strings.Split(statusText(store.Snapshot(), &display.Stream{}), "\n")
+	once := strings.Split(plaintext.FormatEnvironments(store.Snapshot().Environments, &display.Stream{}), "\n")
 	for i, c := range stateCases {
 		name := fmt.Sprintf("env%02d", i)
 		if got := api.Chain.Stages[i]; got.Environment != name || got.State != string(c.want) || page[name] != got.State || !slices.Contains(strings.Fields(printed[i+1]), got.State) {
@@ -95,6 +97,24 @@ func TestStateWords(t *testing.T) {
 		outputs := words("/environments/"+name, `(env\d+)</li>(?s).*<h2 id="output">Output</h2>\n<p>([a-z-]+)`)
 		if got := api.Environments[i]; got.Name != name || got.State != string(c.output) || outputs[name] != got.State || strings.Fields(once[i+1])[1] != got.State {
 			t.Errorf("%s: of its output the API has %s, the page %s, and serve --once prints %q; want %s", c.name, got.State, outputs[name], once[i+1], c.output)
+		}
+	}
+}
+
+// TestTextsOfPages: the text of a page is what the command prints that answers the same.
+func TestTextsOfPages(t *testing.T) {
+	store := &status.Store{}
+	store.SetPromotions(shown())
+	site := web.New(web.Options{Store: store, Now: func() time.Time { return now }})
+	chain := store.Snapshot().Chain
+	stage, _ := chain.FindStage("stage")
+	for path, want := range map[string]string{"/": chainText(chain, 0), "/environments/stage": plaintext.FormatStage(stage, now, display.NewStream(io.Discard))} {
+		r := httptest.NewRequest("GET", "http://localhost"+path, nil)
+		r.Header.Set("Accept", "text/plain")
+		w := httptest.NewRecorder()
+		site.ServeHTTP(w, r)
+		if diff := cmp.Diff(want, w.Body.String()); diff != "" {
+			t.Errorf("%s (-command +page):\n%s", path, diff)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
-	"github.com/fairlead-io/fairlead/internal/server/display"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 // statusCommand is `fairlead status`.
@@ -105,7 +104,7 @@ func (w *statusCommand) runStatus(ctx context.Context, again bool) error {
 
 // printChain prints the chain. Problems are an error, for they stop all promotions.
 func (cc *commandContext) printChain(chain status.Chain) error {
-	l := newChainListing(chain, cc.now())
+	l := newListing(plaintext.NewChainTable(chain, cc.now()), chain)
 	l.below += cc.commandNote(l.namesCommands())
 	err := cc.app.printListing(l)
 	if err == nil && chain.Problems.Stops() {
@@ -117,7 +116,7 @@ func (cc *commandContext) printChain(chain status.Chain) error {
 // namesCommands reports whether the table has commands of ours in it.
 func (l listing) namesCommands() bool {
 	return slices.ContainsFunc(l.rows, func(row []any) bool {
-		return slices.ContainsFunc(row, func(cell any) bool { return strings.Contains(cellText(cell), "fairlead ") })
+		return slices.ContainsFunc(row, func(cell any) bool { return strings.Contains(plaintext.FormatCell(cell), "fairlead ") })
 	})
 }
 
@@ -128,69 +127,4 @@ func (cc *commandContext) commandNote(hasCommands bool) string {
 		return ""
 	}
 	return "The commands above need --config " + text.QuoteShell(cc.settingsFile) + " too.\n"
-}
-
-// newChainListing returns the chain as a table.
-func newChainListing(c status.Chain, now time.Time) listing {
-	l := listing{value: c, columns: []column{
-		{key: "environment"}, {key: "commit"}, {key: "age"}, {key: "state"},
-		{key: "behind"}, {key: "next", fit: display.Wrap}, {key: "pullRequest", wide: true},
-	}, colour: stateColour}
-	switch {
-	case c.External:
-		l.above = "Others promote commits here; fairlead only renders.\n"
-	case c.Inferred != "":
-		l.above = fmt.Sprintf("There is no Promotion: the order is that of %s.\n", strings.TrimPrefix(c.Inferred, "the order of "))
-	}
-	l.empty = l.above
-	if len(c.Stages) == 0 {
-		return l
-	}
-	for _, s := range c.Stages {
-		age, pull := "", ""
-		if !s.Since.IsZero() {
-			age = display.FormatAge(now.Sub(s.Since))
-		}
-		if s.Pull != nil {
-			pull = cmp.Or(s.Pull.URL, fmt.Sprint(s.Pull.Number))
-		}
-		state, next := s.ShownState(), s.NextAction()
-		if c.FromGit { // what it says of all of them stands below the table, once
-			next = s.Action
-		}
-		l.rows = append(l.rows, []any{s.Environment, text.ShortCommit(s.Commit), age, state, s.Behind, next, pull})
-		if s.Empty != "" {
-			l.below += fmt.Sprintf("%s: %s\n", s.Environment, s.Empty)
-		}
-		for _, r := range s.Removals {
-			l.below += fmt.Sprintf("%s: %s\n", s.Environment, r)
-		}
-	}
-	if c.FromGit {
-		l.below += gitLegend
-	}
-	l.below += hintText(c)
-	return l
-}
-
-// stateColour returns the colour of the state of an environment's commit.
-func stateColour(cell string) string {
-	switch status.StageState(cell) {
-	case status.StageVerified:
-		return display.Green
-	case status.StageFailed, status.StageProblems, status.StageStopped:
-		return display.Red
-	case status.StageProposed, status.StageDeclined, status.StageEdited, status.StageForeign, status.StageHeld, status.StageFrozen:
-		return display.Yellow
-	case status.StageEmpty, status.StageDryRun, status.StageWaiting, status.StageRollingOut, status.StagePromoted:
-	}
-	return ""
-}
-
-// hintText returns what to do about a chain to which no cluster reports, below a blank line.
-func hintText(c status.Chain) string {
-	if c.Unconnected {
-		return "\n" + c.ConnectHint() + "\n"
-	}
-	return ""
 }

@@ -129,10 +129,3 @@ func (r gitReader) readStage(ctx context.Context, base source.Base, spec model.S
 	}
 	return stage, nil
 }
-
-const gitLegend = `
-Read from this clone alone, as of its last fetch. Not known: what clusters run, whether a commit
-is verified, and what gates wait for. To see it, ask a daemon or name the settings:
-  fairlead status --url URL
-  fairlead status --config FILE
-`

@@ -110,7 +110,7 @@ func (s *site) writeTaggedJSON(w http.ResponseWriter, r *http.Request, v any) {
 func hasTagged(w http.ResponseWriter, r *http.Request, tag string) bool {
 	w.Header().Set("ETag", tag)
 	w.Header().Set("Cache-Control", "private, no-cache")
-	w.Header().Add("Vary", "Accept-Encoding")
+	addVary(w, "Accept-Encoding")
 	if hasTag(r.Header.Get("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return true

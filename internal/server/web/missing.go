@@ -63,7 +63,7 @@ func (s *site) serveNothing(w http.ResponseWriter, r *http.Request) {
 		redirectBelow(w, r, path)
 		return
 	}
-	if r.Method != http.MethodGet || isForProgram(r.URL.Path) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if r.Method != http.MethodGet || isForProgram(r.URL.Path) || !strings.Contains(r.Header.Get("Accept"), "text/html") && !prefersText(r) {
 		s.refuse(http.StatusNotFound, NothingHere, "/api/v1/openapi.json says what there is")(w, r)
 		return
 	}

@@ -210,6 +210,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 					c.answer(t, "get", described, askTagged(h, address, first.Header().Get("ETag")))
 					c.answer(t, "get", described, ask(h, http.MethodPut, address))
 				}
+				c.answer(t, "get", path, askText(h, target))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -49,11 +50,20 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
+// addVary adds a header of requests to those that an answer depends on.
+func addVary(w http.ResponseWriter, name string) {
+	known := w.Header().Get("Vary")
+	switch {
+	case known == "":
+		w.Header().Set("Vary", name)
+	case !slices.Contains(strings.Split(known, ", "), name):
+		w.Header().Set("Vary", known+", "+name)
+	}
+}
+
 // writePacked answers with a body, or with the same as gzip to a client that reads it.
 func (s *site) writePacked(w http.ResponseWriter, r *http.Request, code int, contentType string, body, packed []byte) {
-	if w.Header().Get("Vary") == "" {
-		w.Header().Set("Vary", "Accept-Encoding")
-	}
+	addVary(w, "Accept-Encoding")
 	if packed != nil && acceptsGzip(r) {
 		w.Header().Set("Content-Encoding", "gzip")
 		body = packed

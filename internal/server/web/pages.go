@@ -16,6 +16,7 @@ import (
 // rendered is a page. It is the same for all who have not signed in.
 type rendered struct {
 	code     int
+	kind     string // its content type
 	redirect string
 	body     []byte
 	packed   []byte // body, as gzip
@@ -61,14 +62,20 @@ func (c *pageCache) find(address string) *cachedPage {
 
 // loadPage returns the page of an address, made of the state of a version.
 func (s *site) loadPage(ctx context.Context, target *url.URL, view page.View, state uint64) (rendered, error) {
-	one := s.pages.find(view.String() + " " + target.EscapedPath() + "?" + target.RawQuery + "\x00" + personKey(findViewer(ctx)))
+	key := view.String() + " " + target.EscapedPath() + "?" + target.RawQuery + "\x00" + personKey(findViewer(ctx))
+	return s.loadOnce(key, state, func() (rendered, error) { return s.renderPage(ctx, target, view) })
+}
+
+// loadOnce returns the page of a key, made of the state of a version, and makes it unless it is kept.
+func (s *site) loadOnce(key string, state uint64, render func() (rendered, error)) (rendered, error) {
+	one := s.pages.find(key)
 	one.mu.Lock()
 	defer one.mu.Unlock()
 	now := s.options.Now()
 	if !one.made.IsZero() && one.state == state && now.Sub(one.made) < cachedFor {
 		return one.page, one.err
 	}
-	one.page, one.err = s.renderPage(ctx, target, view)
+	one.page, one.err = render()
 	one.state, one.made = state, now
 	return one.page, one.err
 }
@@ -100,7 +107,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 		frame.Query = query.Get("q")
 	}
 	body, version, err := page.Render(frame, newPage(f.answer, src.Names(), path, query))
-	return rendered{code: f.code, body: body, packed: packBody(body), version: version}, err
+	return rendered{code: f.code, kind: htmlText, body: body, packed: packBody(body), version: version}, err
 }
 
 // isPast reports whether an answer is about what has ended, so that its page does not follow the state.
@@ -138,24 +145,31 @@ func answerPath(path string) string {
 	return api + path
 }
 
-// servePage answers with a page. A browser that has it already gets none.
+// servePage answers with a page, or with its text. A client that has it already gets none.
 func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 	state, _ := s.options.Store.Version()
-	p, err := s.loadPage(r.Context(), r.URL, readView(r), state)
+	load := func() (rendered, error) { return s.loadPage(r.Context(), r.URL, readView(r), state) }
+	if prefersText(r) {
+		load = func() (rendered, error) { return s.loadText(r.Context(), r.URL, state) }
+	}
+	p, err := load()
 	if err != nil {
 		s.serveInternalError(w, r, err)
 		return
 	}
-	if p.redirect != "" {
+	addVary(w, "Accept")
+	s.writeRendered(w, r, p)
+}
+
+// writeRendered answers with a page that was made.
+func (s *site) writeRendered(w http.ResponseWriter, r *http.Request, p rendered) {
+	switch {
+	case p.redirect != "":
 		redirectBelow(w, r, p.redirect)
-		return
-	}
-	if p.code != http.StatusOK {
-		s.writePacked(w, r, p.code, htmlText, p.body, p.packed)
-		return
-	}
-	if !hasTagged(w, r, `W/"`+p.version+`"`) {
-		s.writePacked(w, r, http.StatusOK, htmlText, p.body, p.packed)
+	case p.code != http.StatusOK:
+		s.writePacked(w, r, p.code, p.kind, p.body, p.packed)
+	case !hasTagged(w, r, `W/"`+p.version+`"`):
+		s.writePacked(w, r, http.StatusOK, p.kind, p.body, p.packed)
 	}
 }
 

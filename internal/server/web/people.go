@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/lever"
 	"github.com/fairlead-io/fairlead/internal/server/page"
 	"github.com/fairlead-io/fairlead/internal/server/permit"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 	"github.com/fairlead-io/fairlead/internal/server/session"
 )
 
@@ -78,7 +79,7 @@ func (s *site) identify(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		w.Header().Set("Vary", "Cookie, Accept-Encoding")
+		addVary(w, "Cookie")
 		who, err := s.options.People.Keeper.Identify(w, r)
 		switch {
 		case errors.Is(err, session.ErrRefused):
@@ -124,6 +125,16 @@ func (s *site) refusePerson(w http.ResponseWriter, r *http.Request, code int, se
 
 // writePage answers with a page that is one person's, and is not kept.
 func (s *site) writePage(w http.ResponseWriter, r *http.Request, code int, of any) {
+	addVary(w, "Accept")
+	if prefersText(r) {
+		p, err := newText(code, of, plaintext.Facts{Now: s.options.Now()})
+		if err != nil {
+			s.serveInternalError(w, r, err)
+			return
+		}
+		s.writePacked(w, r, code, p.kind, p.body, nil)
+		return
+	}
 	src := s.readState()
 	frame := s.newFrame(src, r.URL.EscapedPath(), readView(r))
 	s.addPerson(&frame, src.Names(), findViewer(r.Context()))

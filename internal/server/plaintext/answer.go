@@ -1,0 +1,183 @@
+package plaintext
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/display"
+)
+
+// Facts are what commands print besides the answer of a page.
+type Facts struct {
+	Chain     status.Chain
+	Standings []fleetview.Standing
+	Now       time.Time
+}
+
+// FormatAnswer returns what a page says as text: what the command prints that answers the same, or else the answer
+// as YAML.
+func FormatAnswer(of any, f Facts) (string, error) {
+	to := display.NewStream(io.Discard)
+	lines := ""
+	switch a := of.(type) {
+	case answer.Overview:
+		lines = NewChainTable(f.Chain, f.Now).Format(to, false)
+	case answer.Environments:
+		lines = FormatEnvironments(a.Reports, to)
+	case answer.OneEnvironment:
+		if a.Stage == nil {
+			lines = FormatEnvironments([]status.Environment{a.Report}, to)
+			break
+		}
+		lines = FormatStage(*a.Stage, f.Now, to) + FormatHint(f.Chain)
+	case answer.PullImpact:
+		lines = cmp.Or(a.Text, "it is not known yet what the pull request changes\n")
+	case answer.Explanation:
+		lines = a.Text
+	case answer.Differences:
+		lines = a.Text
+	case answer.Forecast:
+		var all []promote.Arrival
+		for _, one := range a.Arrivals {
+			all = append(all, one.Arrival)
+		}
+		lines = FormatArrivals(all, f.Now, to)
+	case answer.Problems:
+		lines = formatProblems(a, to)
+	case answer.Commits:
+		lines = newCommitsTable(a, f.Now).Format(to, false)
+	case answer.Journey:
+		lines = formatJourney(a, f.Now, to)
+	case answer.Fleet:
+		lines = formatFleet(a, f, to)
+	case answer.History:
+		lines = newHistoryTable(a, f.Now).Format(to, false)
+	default:
+		data, err := display.EncodeYAML(of)
+		if err != nil {
+			return "", fmt.Errorf("write the answer as text: %w", err)
+		}
+		lines = string(data)
+	}
+	return display.SanitizeLines(lines), nil
+}
+
+// FormatRefusal returns why there is no answer.
+func FormatRefusal(sentence, hint string) string {
+	lines := display.SanitizeLine(sentence) + "\n"
+	if hint != "" {
+		lines += "hint: " + display.SanitizeLine(hint) + "\n"
+	}
+	return lines
+}
+
+// formatProblems returns problems as fairlead check prints them, each with the environments that have it.
+func formatProblems(a answer.Problems, to *display.Stream) string {
+	if len(a.Items) == 0 {
+		return display.CountProblems(0, 0) + "\n"
+	}
+	var all problem.List
+	for _, p := range a.Items {
+		summary := p.Summary
+		if len(p.Environments) > 0 {
+			summary = strings.Join(p.Environments, ", ") + ": " + summary
+		}
+		all = append(all, problem.Problem{Pos: problem.Pos{File: p.Place}, Subject: p.Subject, Summary: summary, Hint: p.Hint, Warning: p.Kind == answer.Warning})
+	}
+	return display.FormatProblems(all, to) + formatRest(len(a.Items), a.Found, a.Page)
+}
+
+// formatRest returns how many items of a list are on other pages; "" if none is.
+func formatRest(shown, all, page int) string {
+	if shown == all {
+		return ""
+	}
+	return fmt.Sprintf("page %d, with %d of %s; ?page=NUMBER has the others\n", page, shown, text.Count(all, "row"))
+}
+
+// newCommitsTable returns commits, and where they are.
+func newCommitsTable(a answer.Commits, now time.Time) Table {
+	t := Table{Empty: "no commit\n", Columns: []Column{{Key: "commit"}, {Key: "age"}, {Key: "author"}}, Below: formatRest(len(a.Items), a.Found, a.Page)}
+	for _, e := range a.Environments {
+		t.Columns = append(t.Columns, Column{Key: e.Name})
+	}
+	t.Columns = append(t.Columns, Column{Key: "subject"})
+	for _, c := range a.Items {
+		row := []any{text.ShortCommit(c.Commit.ID), NewAge(c.Commit.When, now), c.Commit.Author}
+		for _, mark := range c.Marks {
+			row = append(row, mark)
+		}
+		t.Rows = append(t.Rows, append(row, c.Commit.Subject))
+	}
+	return t
+}
+
+// formatJourney returns where a commit is.
+func formatJourney(a answer.Journey, now time.Time, to *display.Stream) string {
+	t := Table{Columns: []Column{{Key: "environment"}, {Key: "mark"}, {Key: "state"}, {Key: "age"}, {Key: "why"}}, Empty: "no environment gets it: it changes nothing that is rendered\n"}
+	for _, s := range a.Stops {
+		t.Rows = append(t.Rows, []any{s.Environment.Name, s.Mark, s.State.Word, NewAge(s.Since, now), s.Reason})
+	}
+	about := fmt.Sprintf("%s %s (%s, %s)", text.ShortCommit(a.Commit.ID), a.Commit.Subject, a.Commit.Author, display.FormatMoment(a.Commit.When))
+	return display.SanitizeLine(about) + "\n\n" + t.Format(to, false)
+}
+
+// formatFleet returns how clusters stand, as fairlead fleet does, and what the page has of rows and columns.
+func formatFleet(a answer.Fleet, f Facts, to *display.Stream) string {
+	lines := ""
+	if a.Ledger && !a.LedgerFails {
+		lines = NewStandingsTable(f.Standings, f.Now).Format(to, false) + "\n"
+	}
+	t := Table{Columns: []Column{{Key: a.Rows}}, Empty: "nothing is assigned\n", Below: formatRest(len(a.Items), a.Total, a.Page)}
+	for _, h := range a.Heads {
+		t.Columns = append(t.Columns, Column{Key: h.Name})
+	}
+	for _, r := range a.Items {
+		row := []any{r.Name}
+		for _, c := range r.Cells {
+			row = append(row, formatCell(c))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return lines + t.Format(to, false)
+}
+
+// formatCell returns the assignments of a row and a column: how many have which version, and the worst state.
+func formatCell(c answer.FleetCell) string {
+	if c.Assignments == 0 {
+		return ""
+	}
+	var parts []string
+	for _, v := range c.Versions {
+		parts = append(parts, fmt.Sprintf("%s ×%d", cmp.Or(v.Version, "?"), v.Assignments))
+	}
+	if c.MoreVersions > 0 {
+		parts = append(parts, fmt.Sprintf("+%d", c.MoreVersions))
+	}
+	if c.State != nil {
+		parts = append(parts, fmt.Sprintf("%s %d/%d", c.State.Word, c.Worst, c.Assignments))
+	}
+	return strings.Join(parts, " ")
+}
+
+// newHistoryTable returns what was done.
+func newHistoryTable(a answer.History, now time.Time) Table {
+	t := Table{Empty: "nothing was done\n", Below: formatRest(len(a.Items), a.Total, a.Page), Columns: []Column{{Key: "since"}, {Key: "age"}, {Key: "by"}, {Key: "environment"}, {Key: "action"}, {Key: "from"}, {Key: "to"}, {Key: "why"}}}
+	for _, e := range a.Items {
+		why := e.Reason
+		if e.Forced != "" {
+			why = strings.Join(append([]string{"forced: " + e.Forced}, e.Overrides...), "; ")
+		}
+		t.Rows = append(t.Rows, []any{FormatTime(e.Time), NewAge(e.Time, now), e.Who, e.Environment, e.Action, text.ShortCommit(e.From), text.ShortCommit(e.To), why})
+	}
+	return t
+}

@@ -1,0 +1,84 @@
+package plaintext
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/display"
+)
+
+// NewChainTable returns the chain as a table.
+func NewChainTable(c status.Chain, now time.Time) Table {
+	t := Table{Columns: []Column{
+		{Key: "environment"}, {Key: "commit"}, {Key: "age"}, {Key: "state"},
+		{Key: "behind"}, {Key: "next", Fit: display.Wrap}, {Key: "pullRequest", Wide: true},
+	}, Colour: stateColour}
+	switch {
+	case c.External:
+		t.Above = "Others promote commits here; fairlead only renders.\n"
+	case c.Inferred != "":
+		t.Above = fmt.Sprintf("There is no Promotion: the order is that of %s.\n", strings.TrimPrefix(c.Inferred, "the order of "))
+	}
+	t.Empty = t.Above
+	if len(c.Stages) == 0 {
+		return t
+	}
+	for _, s := range c.Stages {
+		age, pull := "", ""
+		if !s.Since.IsZero() {
+			age = display.FormatAge(now.Sub(s.Since))
+		}
+		if s.Pull != nil {
+			pull = cmp.Or(s.Pull.URL, fmt.Sprint(s.Pull.Number))
+		}
+		state, next := s.ShownState(), s.NextAction()
+		if c.FromGit { // what it says of all of them stands below the table, once
+			next = s.Action
+		}
+		t.Rows = append(t.Rows, []any{s.Environment, text.ShortCommit(s.Commit), age, state, s.Behind, next, pull})
+		if s.Empty != "" {
+			t.Below += fmt.Sprintf("%s: %s\n", s.Environment, s.Empty)
+		}
+		for _, r := range s.Removals {
+			t.Below += fmt.Sprintf("%s: %s\n", s.Environment, r)
+		}
+	}
+	if c.FromGit {
+		t.Below += gitLegend
+	}
+	t.Below += FormatHint(c)
+	return t
+}
+
+// stateColour returns the colour of the state of an environment's commit.
+func stateColour(cell string) string {
+	switch status.StageState(cell) {
+	case status.StageVerified:
+		return display.Green
+	case status.StageFailed, status.StageProblems, status.StageStopped:
+		return display.Red
+	case status.StageProposed, status.StageDeclined, status.StageEdited, status.StageForeign, status.StageHeld, status.StageFrozen:
+		return display.Yellow
+	case status.StageEmpty, status.StageDryRun, status.StageWaiting, status.StageRollingOut, status.StagePromoted:
+	}
+	return ""
+}
+
+// FormatHint returns what to do about a chain to which no cluster reports, below a blank line.
+func FormatHint(c status.Chain) string {
+	if c.Unconnected {
+		return "\n" + c.ConnectHint() + "\n"
+	}
+	return ""
+}
+
+const gitLegend = `
+Read from this clone alone, as of its last fetch. Not known: what clusters run, whether a commit
+is verified, and what gates wait for. To see it, ask a daemon or name the settings:
+  fairlead status --url URL
+  fairlead status --config FILE
+`

@@ -1,0 +1,22 @@
+package plaintext
+
+import (
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+)
+
+// NewStandingsTable returns how clusters stand as a table.
+func NewStandingsTable(all []fleetview.Standing, now time.Time) Table {
+	t := Table{Empty: "no environment\n", Columns: []Column{
+		{Key: "environment"}, {Key: "output"}, {Key: "merged"}, {Key: "expected"}, {Key: "ready"}, {Key: "progressing"}, {Key: "behind"}, {Key: "failed"}, {Key: "silent"}, {Key: "other"}, {Key: "p95"},
+		{Key: "unknown", Wide: true}, {Key: "unproven", Wide: true}, {Key: "unheard", Wide: true}, {Key: "contested", Wide: true}, {Key: "agents", Wide: true}, {Key: "base", Wide: true},
+	}}
+	for _, s := range all {
+		t.Rows = append(t.Rows, []any{
+			s.Environment, Revision(s.Output), NewAge(s.Merged, now), s.Expected, s.Ready, s.Progressing, s.Behind, s.Failed, s.Silent, s.Other(), Elapsed(s.P95),
+			s.Unknown, s.Unproven, s.Unheard, s.Contested, s.Agents, Revision(s.Base),
+		})
+	}
+	return t
+}

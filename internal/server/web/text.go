@@ -1,0 +1,83 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/server/page"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
+)
+
+// prefersText reports whether a client asks for the text of a page rather than for HTML: it names text/plain, and
+// does not name HTML as much. Browsers, and clients that take anything, get HTML.
+func prefersText(r *http.Request) bool {
+	accepted := strings.Join(r.Header.Values("Accept"), ",")
+	asText := findQuality(accepted, "text/plain")
+	return asText > 0 && asText > findQuality(accepted, "text/html")
+}
+
+// findQuality returns how much a client wants a type that it names; 0 if it names no such type.
+func findQuality(accepted, kind string) float64 {
+	for one := range strings.SplitSeq(accepted, ",") {
+		name, parameters, _ := strings.Cut(one, ";")
+		if !strings.EqualFold(strings.TrimSpace(name), kind) {
+			continue
+		}
+		for p := range strings.SplitSeq(parameters, ";") {
+			key, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+			if !strings.EqualFold(key, "q") {
+				continue
+			}
+			quality, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return 0
+			}
+			return quality
+		}
+		return 1
+	}
+	return 0
+}
+
+// loadText returns the text of the page of an address, made of the state of a version.
+func (s *site) loadText(ctx context.Context, target *url.URL, state uint64) (rendered, error) {
+	return s.loadOnce("text "+target.EscapedPath()+"?"+target.RawQuery, state, func() (rendered, error) { return s.renderText(ctx, target) })
+}
+
+func (s *site) renderText(ctx context.Context, target *url.URL) (rendered, error) {
+	path := target.EscapedPath()
+	src := s.loadSource(ctx, path)
+	f := s.findAt(ctx, src, path, target.Query())
+	if f.redirect != "" {
+		return rendered{code: f.code, redirect: f.redirect}, nil
+	}
+	facts := plaintext.Facts{Chain: src.Snapshot.Chain, Now: s.options.Now()}
+	for _, o := range src.Clusters {
+		facts.Standings = append(facts.Standings, o.Standing)
+	}
+	return newText(f.code, f.answer, facts)
+}
+
+// newText returns the text of an answer, or why there is none.
+func newText(code int, of any, facts plaintext.Facts) (rendered, error) {
+	lines, err := "", error(nil)
+	switch a := of.(type) {
+	case errorAnswer:
+		lines = plaintext.FormatRefusal(a.Error, a.Hint)
+	case missingAnswer:
+		lines = plaintext.FormatRefusal(a.Error, a.Hint)
+	case page.Missing:
+		lines = plaintext.FormatRefusal(a.Error, a.Hint)
+	case page.Refused:
+		lines = plaintext.FormatRefusal(a.Error, a.Hint)
+	default:
+		lines, err = plaintext.FormatAnswer(of, facts)
+	}
+	sum := sha256.Sum256([]byte(lines))
+	return rendered{code: code, kind: plainText, body: []byte(lines), packed: packBody([]byte(lines)), version: hex.EncodeToString(sum[:12])}, err
+}
