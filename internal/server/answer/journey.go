@@ -69,6 +69,25 @@ func (s Source) Journey(id string) (Journey, bool) {
 	return answer, true
 }
 
+// Farthest returns the last environment, in the order of promotion, that has or had a commit, and the state of the
+// commit there; of the named environment if there is one. The environment is "" if none has had it.
+func (j Journey) Farthest(named string) (environment string, state State) {
+	state = State{Unknown, "not promoted"}
+	if j.Commit.Unrendered {
+		return "", State{Unknown, "changes nothing"}
+	}
+	for _, s := range j.Stops {
+		switch {
+		case s.Environment.Name == named:
+			return named, s.State
+		case named != "":
+		case s.Mark == MarkHas, s.Mark == MarkProposed, s.Mark == MarkRuns, s.Mark == MarkIn:
+			environment, state = s.Environment.Name, s.State
+		}
+	}
+	return environment, state
+}
+
 // findMark returns what the i-th commit is to an environment.
 func (s Source) findMark(i int, stage status.Stage) string {
 	chain := s.Snapshot.Chain

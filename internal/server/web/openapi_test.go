@@ -20,6 +20,7 @@ import (
 	"github.com/xeipuuv/gojsonschema"
 
 	"github.com/fairlead-io/fairlead/internal/change/drift"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
@@ -110,6 +111,15 @@ func TestDescribedAnswers(t *testing.T) {
 		address := before + "/commits/" + c4 + "/forecast"
 		c.answer(t, "get", before+forecastPath, askTagged(foretells, address, ask(foretells, http.MethodGet, address).Header().Get("ETag")))
 	}
+	for _, target := range []string{"/commits/" + c4 + ".svg", "/commits/" + c4 + ".ics", "/commits/" + c4[:7] + ".ics", "/commits/none.svg"} {
+		c.answer(t, "get", commitPath, ask(foretells, http.MethodGet, target))
+	}
+	failing := New(Options{Store: fleet(), Simulate: func(context.Context, string) ([]promote.Arrival, error) { return nil, errors.New("the forge is down") }})
+	c.answer(t, "get", commitPath, ask(failing, http.MethodGet, "/commits/"+c4+".ics"))
+	for range maxSimulations {
+		ask(failing, http.MethodGet, api+"/commits/"+c4+"/forecast")
+	}
+	c.answer(t, "get", commitPath, ask(failing, http.MethodGet, "/commits/"+c3+".ics"))
 	c.answerPages(t, full, empty)
 	for range maxSimulations {
 		c.answer(t, "get", "/api/v1/simulate", ask(simulates, http.MethodGet, "/api/v1/simulate?commit=main"))

@@ -22,7 +22,7 @@ var pagePaths = []struct{ page, answer string }{
 	{"/environments/{name}", "/environments/{name}"},
 	{"/environments/{name}/pulls/{number}", "/environments/{name}/pulls/{number}"},
 	{"/commits", "/commits"},
-	{"/commits/{commit}", "/commits/{commit}"},
+	{commitPath, commitPath},
 	{forecastPath, forecastPath},
 	{"/problems", "/problems"},
 	{"/fleet", "/fleet"},

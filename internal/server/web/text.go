@@ -78,6 +78,11 @@ func newText(code int, of any, facts plaintext.Facts) (rendered, error) {
 	default:
 		lines, err = plaintext.FormatAnswer(of, facts)
 	}
-	sum := sha256.Sum256([]byte(lines))
-	return rendered{code: code, kind: plainText, body: []byte(lines), packed: packBody([]byte(lines)), version: hex.EncodeToString(sum[:12])}, err
+	return newRendered(code, plainText, []byte(lines)), err
+}
+
+// newRendered returns a body as what is kept, and has another version when it is another one.
+func newRendered(code int, kind string, body []byte) rendered {
+	sum := sha256.Sum256(body)
+	return rendered{code: code, kind: kind, body: body, packed: packBody(body), version: hex.EncodeToString(sum[:12])}
 }

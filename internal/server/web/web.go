@@ -161,7 +161,11 @@ func (s *site) allRoutes() []route {
 		if isQuestion(p.page) && !s.hasQuestion(p.page) {
 			continue
 		}
-		all = append(all, route{http.MethodGet, p.page, http.HandlerFunc(s.servePage)}, route{http.MethodGet, api + p.answer, http.HandlerFunc(s.serveAnswer)})
+		show := s.servePage
+		if p.page == commitPath {
+			show = s.serveCommit
+		}
+		all = append(all, route{http.MethodGet, p.page, http.HandlerFunc(show)}, route{http.MethodGet, api + p.answer, http.HandlerFunc(s.serveAnswer)})
 	}
 	all = append(all, route{http.MethodGet, "/events", http.HandlerFunc(s.serveEvents)}, route{http.MethodGet, "/assets/{build}/{file}", http.HandlerFunc(s.serveAsset)}, route{http.MethodGet, mapPicture, http.HandlerFunc(s.serveMapPicture)},
 		route{http.MethodGet, settingsPath, http.HandlerFunc(s.serveSettings)}, route{http.MethodPost, settingsPath, http.HandlerFunc(s.serveView)})
