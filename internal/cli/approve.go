@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -116,22 +115,13 @@ func (cc *commandContext) findWaiting(ctx context.Context, environment, named st
 	if chain != nil {
 		stage, found = chain.FindStage(environment)
 	}
-	i := slices.IndexFunc(stage.Withheld, func(w status.Withheld) bool { return w.Acknowledge != "" })
 	switch {
 	case !found && named != "":
 		return status.Withheld{}, nil
 	case chain == nil:
-		err = usageErrorf(hint, "it is not known which removals wait in %s", environment)
+		return status.Withheld{}, usageErrorf(hint, "it is not known which removals wait in %s", environment)
 	case !found:
-		err = usageErrorf(hint, "%s is not promoted, so that it is not known which removals wait in it", environment)
-	case i < 0 && named != "":
-		err = fmt.Errorf("%s does not wait for an approval in %s, and no other removals do", named, environment)
-	case i < 0:
-		err = fmt.Errorf("no removals wait for an approval in %s", environment)
-	case named != "" && stage.Withheld[i].Acknowledge != named:
-		err = fmt.Errorf("%s does not wait for an approval in %s; what waits now is %s", named, environment, stage.Withheld[i].Acknowledge)
-	default:
-		return stage.Withheld[i], nil
+		return status.Withheld{}, usageErrorf(hint, "%s is not promoted, so that it is not known which removals wait in it", environment)
 	}
-	return status.Withheld{}, err
+	return actions.FindRemovals(stage.Withheld, environment, named)
 }

@@ -86,8 +86,9 @@ func (g approvalGate) Evaluate(f Facts) Verdict {
 	counted, refused := g.countPeople(f)
 	missing := g.count - len(counted)
 	var parts []string
+	asked := g.findApprovers(f, counted)
 	if missing > 0 {
-		parts = append(parts, fmt.Sprintf("%s missing%s", text.Count(missing, "approval"), g.describeApprovers()))
+		parts = append(parts, fmt.Sprintf("%s missing%s", text.Count(missing, "approval"), g.describeApprovers(*asked)))
 	}
 	if len(counted) > 0 {
 		parts = append(parts, "approved by "+text.Join(counted, " and "))
@@ -105,7 +106,72 @@ func (g approvalGate) Evaluate(f Facts) Verdict {
 			parts = append(parts, "there may be others"+amiss)
 		}
 	}
-	return g.wait("%s", strings.Join(parts, "; "))
+	v := g.wait("%s", strings.Join(parts, "; "))
+	v.Approvers = asked
+	return v
+}
+
+// Approvers is whose approval a gate waits for.
+type Approvers struct {
+	// Only are those who may approve; nil if that is anybody, or not known.
+	Only []string
+	// Counted are those who have approved, and Authors those whose approval does not count for they are authors.
+	Counted, Authors []string
+}
+
+// findApprovers returns whose approval is waited for, where some count already.
+func (g approvalGate) findApprovers(f Facts, counted []string) *Approvers {
+	a := &Approvers{Only: slices.Clone(g.people), Counted: counted}
+	if g.distinct {
+		a.Authors = f.Authors
+	}
+	for _, team := range g.teams {
+		members, known := f.Teams[team]
+		if !known {
+			a.Only = nil
+			break
+		}
+		a.Only = append(a.Only, members...)
+	}
+	return a
+}
+
+// RefuseApprover returns why the approval of a person, who has several names, would not count for a verdict that waits
+// for approvals; "" if it may.
+func (v Verdict) RefuseApprover(names ...string) string {
+	for _, p := range v.Parts {
+		if why := p.RefuseApprover(names...); why != "" {
+			return why
+		}
+	}
+	if v.Approvers == nil {
+		return ""
+	}
+	if why := v.Approvers.refusalReason(names); why != "" {
+		return why
+	}
+	if v.Approvers.Only != nil && !isOneOf(v.Approvers.Only, names) {
+		return "you are not among those whose approval counts"
+	}
+	return ""
+}
+
+// refusalReason returns why nobody waits for the approval of a person; "" if that is not so.
+func (a Approvers) refusalReason(names []string) string {
+	switch {
+	case isOneOf(a.Counted, names):
+		return "you have approved it"
+	case isOneOf(a.Authors, names):
+		return "you are an author of what is approved"
+	}
+	return ""
+}
+
+// isOneOf reports whether one of the names of a person is among others.
+func isOneOf(all, names []string) bool {
+	return slices.ContainsFunc(all, func(other string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return name != "" && personIdentity(name) == personIdentity(other) })
+	})
 }
 
 // countPeople returns whose approvals count, and why others do not. A login and an address that the
@@ -198,18 +264,22 @@ func (g approvalGate) mayApprove(who string, f Facts) bool {
 	return slices.ContainsFunc(g.teams, func(team string) bool { return slices.ContainsFunc(f.Teams[team], same) })
 }
 
-// describeApprovers returns who may approve.
-func (g approvalGate) describeApprovers() string {
-	who := slices.Concat(g.people, list.Convert(g.teams, func(team string) string { return "team " + team }))
-	if len(who) == 0 {
+// describeApprovers returns who may approve and is waited for.
+func (g approvalGate) describeApprovers(asked Approvers) string {
+	isDone := func(name string) bool { return asked.refusalReason([]string{name}) != "" }
+	who := slices.Concat(slices.DeleteFunc(slices.Clone(g.people), isDone), list.Convert(g.teams, func(team string) string { return "team " + team }))
+	switch {
+	case len(g.people)+len(g.teams) == 0:
 		return ""
+	case len(who) == 0:
+		return ", and nobody who may approve is left"
 	}
 	return ", of " + text.Join(who, " or ")
 }
 
 // Forecast has no known end.
 func (g approvalGate) Forecast(f Facts, from time.Time) Forecast {
-	return forecastVerdict(g.Evaluate(f), from, text.Count(g.count, "approval")+g.describeApprovers())
+	return forecastVerdict(g.Evaluate(f), from, text.Count(g.count, "approval")+g.describeApprovers(Approvers{}))
 }
 
 // personIdentity identifies who has approved.

@@ -30,6 +30,8 @@ type Verdict struct {
 	// ValidUntil is when the verdict may change without a new fact; zero if that is not known.
 	ValidUntil time.Time `json:"until,omitzero"`
 	Parts      []Verdict `json:"parts,omitempty"`
+	// Approvers is whose approval is waited for; nil for no approvals. Nothing may change it.
+	Approvers *Approvers `json:"-"`
 }
 
 // Problems is the gate of a verdict that fails because the environment cannot be rendered.

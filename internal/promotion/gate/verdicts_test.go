@@ -155,6 +155,47 @@ func TestFreezes(t *testing.T) {
 	}
 }
 
+// TestRefuseApprover: whose approval a gate has, or would not count, is told why; who is only asked for is not, nor
+// one in whose name others may have written.
+func TestRefuseApprover(t *testing.T) {
+	const listed = `approval: {count: 2, by: [alice@example.com, bob@example.com, "team:org/sre"], distinct: true}`
+	by := func(names ...string) func(*Facts) {
+		return func(f *Facts) {
+			f.Teams, f.Authors = map[string][]string{"org/sre": {"dave"}}, []string{"bob@example.com"}
+			for _, name := range names {
+				f.Approvals = append(f.Approvals, Approval{Approver: name})
+			}
+		}
+	}
+	for _, test := range []struct {
+		spec  string
+		facts Facts
+		who   []string
+		want  string
+	}{
+		{listed, facts(by()), []string{"alice@example.com", "alice"}, ""},
+		{listed, facts(by()), []string{"", "DAVE"}, ""},
+		{listed, facts(by("alice@example.com")), []string{"Alice@example.com"}, "you have approved it"},
+		{listed, facts(by()), []string{"bob@example.com"}, "you are an author of what is approved"},
+		{listed, facts(by()), []string{"malice@example.com"}, "you are not among those whose approval counts"},
+		{listed, facts(by(), func(f *Facts) { f.Teams = nil }), []string{"malice@example.com"}, ""},
+		{"approval: {count: 2}", facts(by("bob@example.com")), []string{"bob@example.com"}, "you have approved it"},
+		{"approval: {count: 2}", facts(by()), []string{"bob@example.com", ""}, ""},
+		{"approval: {trusted: true}", facts(func(f *Facts) { f.Approvals = []Approval{{Approver: "bob@example.com", Distrusted: "is not signed"}} }), []string{"bob@example.com"}, ""},
+		{"approval: {distinct: true}", facts(by()), []string{"bob@example.com"}, "you are an author of what is approved"},
+		{"approval: {count: 2}", facts(by("bob@example.com")), []string{"", ""}, ""},
+	} {
+		v := Verdict{Parts: []Verdict{{Gate: "freeze", Status: Pass}, made(t, test.spec).Evaluate(test.facts)}}
+		if got := v.RefuseApprover(test.who...); got != test.want {
+			t.Errorf("%s, %s: %q, want %q", test.spec, test.who, got, test.want)
+		}
+	}
+	left := made(t, "approval: {count: 2, by: [alice@example.com, bob@example.com], distinct: true}").Evaluate(facts(by("alice@example.com"))).Reason
+	if want := "1 approval missing, and nobody who may approve is left; approved by alice@example.com"; left != want {
+		t.Errorf("%q, want %q", left, want)
+	}
+}
+
 func TestApproval(t *testing.T) {
 	by := func(names ...string) func(*Facts) {
 		return func(f *Facts) {
@@ -193,7 +234,7 @@ func TestApproval(t *testing.T) {
 		{"without a pull request", "approval", facts(func(f *Facts) { f.Pull = nil }, inGit("alice@example.com")), "pass: approved by alice@example.com"},
 		{"one person twice", "approval: {count: 2}", facts(by("alice", "Alice"), inGit("1234+alice@users.noreply.github.com"), inGit("9-ALICE@users.noreply.gitlab.com")),
 			"wait: 1 approval missing; approved by 1234+alice@users.noreply.github.com"},
-		{"one of two", two, facts(by("Alice"), team), "wait: 1 approval missing, of alice, bob@example.com or team org/sre; approved by Alice"},
+		{"one of two", two, facts(by("Alice"), team), "wait: 1 approval missing, of bob@example.com or team org/sre; approved by Alice"},
 		{"both", two, facts(by("alice"), known("Bob@example.com", "bob"), team), "pass: approved by alice and Bob@example.com"},
 		{"a review and an address of the same person", "approval: {count: 2}", facts(by("dave"), known("dave@example.com", "Dave")), "wait: 1 approval missing; approved by dave"},
 		{"a review and an address of nobody knows whom", "approval: {count: 2}", facts(by("dave"), inGit("dave@example.com")),
@@ -206,14 +247,14 @@ func TestApproval(t *testing.T) {
 			"wait: 1 approval missing; approved by alice; the approval of bob is of an older commit; the approval of eve was dismissed; the approval of zoe does not count: no write access"},
 		{"of a team", two, facts(by("dave", "erin"), team), "pass: approved by dave and erin"},
 		{"not allowed", two, facts(by("mallory", "alice"), team),
-			"wait: 1 approval missing, of alice, bob@example.com or team org/sre; approved by alice; mallory may not approve"},
+			"wait: 1 approval missing, of bob@example.com or team org/sre; approved by alice; mallory may not approve"},
 		{"an address is no login", two, facts(by("alice"), inGit("alice@users.noreply.github.com"), inGit("dave@example.com"), team),
-			"wait: 1 approval missing, of alice, bob@example.com or team org/sre; approved by alice; dave@example.com may not approve"},
+			"wait: 1 approval missing, of bob@example.com or team org/sre; approved by alice; dave@example.com may not approve"},
 		{"a team that nobody asked", two, facts(by("alice"), known("bob@example.com", "bob")), "pass: approved by alice and bob@example.com"},
 		{"a team that cannot be asked", two, facts(by("dave"), func(f *Facts) { f.Answers = map[string]Answer{"members org/sre": {Reason: "403 Forbidden"}} }),
 			"wait: 2 approvals missing, of alice, bob@example.com or team org/sre; dave may not approve; the members of org/sre are not known (request failed: 403 Forbidden)"},
 		{"an author", two, facts(by("alice", "dave"), team, func(f *Facts) { f.Authors = []string{"7+Alice@users.noreply.github.com"} }),
-			"wait: 1 approval missing, of alice, bob@example.com or team org/sre; approved by dave; alice is an author of what is approved"},
+			"wait: 1 approval missing, of bob@example.com or team org/sre; approved by dave; alice is an author of what is approved"},
 		{"authors that are not known", two, facts(by("alice"), team, func(f *Facts) { f.Authors = nil }),
 			"wait: 2 approvals missing, of alice, bob@example.com or team org/sre; alice may be an author: it is not known who wrote the commits"},
 		{"not signed", "approval", facts(distrusted("alice@example.com")), "pass: approved by alice@example.com"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // changeName matches the names of changes that exceed limits, as pull requests of outputs show
@@ -16,6 +17,22 @@ var changeName = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // IsChangeName reports whether a text can be the name of a change that exceeds limits.
 func IsChangeName(text string) bool { return changeName.MatchString(text) }
+
+// FindRemovals returns why the output of an environment waits for an acknowledgement, of all reasons why only a
+// person may merge it. It is an error if nothing waits for one, or another change than the one that is named;
+// "" names none.
+func FindRemovals(all []status.Withheld, environment, named string) (status.Withheld, error) {
+	i := slices.IndexFunc(all, func(w status.Withheld) bool { return w.Acknowledge != "" })
+	switch {
+	case i < 0 && named != "":
+		return status.Withheld{}, problem.Refusef("", "%s does not wait for an approval in %s, and no other removals do", named, environment)
+	case i < 0:
+		return status.Withheld{}, problem.Refusef("", "no removals wait for an approval in %s", environment)
+	case named != "" && all[i].Acknowledge != named:
+		return status.Withheld{}, problem.Refusef("", "%s does not wait for an approval in %s; what waits now is %s", named, environment, all[i].Acknowledge)
+	}
+	return all[i], nil
+}
 
 // Acknowledge writes a person's approval of one change of an environment's output that
 // exceeds its limits. The pull request of the output names the change; any other change

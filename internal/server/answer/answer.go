@@ -7,7 +7,9 @@ package answer
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -101,6 +103,8 @@ type Environment struct {
 	Pull        *status.Pull `json:"pull,omitempty"`
 	// Clusters is how those stand that should have its output; nil if nothing is known of any.
 	Clusters *fleetview.Standing `json:"clusters,omitempty"`
+	// Blocker is what keeps all commits from it; nil if it has a candidate or the newest commit.
+	Blocker *Blocker `json:"blocker,omitempty"`
 }
 
 // Commit is a commit of the base, with its page at the forge.
@@ -168,6 +172,12 @@ func (s Source) describeEnvironment(e status.Environment, stage *status.Stage) E
 	if e.EmptyReason() != "" && stage.Commit != "" {
 		shown.Reason = e.EmptyReason()
 	}
+	for _, w := range e.Withheld { // the page has the command, and the action, apart from sentences
+		if w.Acknowledge != "" {
+			shown.Reason = strings.Replace(shown.Reason, fmt.Sprintf(", or run fairlead approve %s %s --removals", e.Name, w.Acknowledge), "", 1)
+		}
+	}
+	shown.Blocker = s.findBlocker(*stage)
 	return shown
 }
 
@@ -178,7 +188,7 @@ func findState(e status.Environment, stage *status.Stage) State {
 	if e.EmptyReason() != "" {
 		output.Tone = Unknown
 	}
-	if e.State == status.Proposed && len(e.Withheld) > 0 {
+	if isForPerson(e) {
 		output.Tone = Waiting
 	}
 	if stage == nil {
@@ -197,10 +207,16 @@ func findState(e status.Environment, stage *status.Stage) State {
 // findCommitState returns the state of the commit that an environment was promoted to.
 func findCommitState(e status.Environment, stage status.Stage) State {
 	known := stage.KnownState()
-	if known == status.StageProposed && len(stage.Withheld)+len(e.Withheld) > 0 {
+	if known == status.StageProposed && (len(stage.Withheld) > 0 || isForPerson(e)) {
 		return State{Waiting, string(known)}
 	}
 	return State{findTone(known), string(known)}
+}
+
+// isForPerson reports whether nothing but a person merges the open pull request of an environment: it is withheld, or
+// merging is left to people there, or failed.
+func isForPerson(e status.Environment) bool {
+	return e.State == status.Proposed && (len(e.Withheld) > 0 || e.Pull != nil && (e.Reason == "" || strings.HasPrefix(e.Reason, "merge is ")))
 }
 
 // isHeld reports whether a hold is what is most urgent of an environment.

@@ -1,6 +1,12 @@
 package answer
 
-import "github.com/fairlead-io/fairlead/internal/promotion/promote"
+import (
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
 
 // Forecast is the answer of /api/v1/commits/{commit}/forecast: when a commit gets to each environment if all goes
 // well, and what it waits for.
@@ -13,6 +19,24 @@ type Forecast struct {
 type ForecastArrival struct {
 	promote.Arrival
 	Tone State `json:"tone"`
+	// Waits is what the commit waits for, in the order in which it comes.
+	Waits []ForecastWait `json:"waitsFor,omitempty"`
+}
+
+// Besides returns what the reason says besides what the commit waits for.
+func (a ForecastArrival) Besides() string {
+	if len(a.WaitsFor) == 0 {
+		return a.Reason
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(a.Reason, "it waits for "+a.WaitsFor[0]), "; ")
+}
+
+// ForecastWait is one thing that a commit waits for in an environment.
+type ForecastWait struct {
+	Environment string `json:"environment"`
+	What        string `json:"what"`
+	// Pull is the pull request that is open there; nil for none.
+	Pull *status.Pull `json:"pull,omitempty"`
 }
 
 // arrivalStates are the states of arrivals.
@@ -20,15 +44,35 @@ var arrivalStates = map[promote.ArrivalState]State{
 	promote.ArrivalHas: {Good, "has it"}, promote.ArrivalReached: {Good, "has newer"}, promote.ArrivalExpected: {Busy, "expected"}, promote.ArrivalWaits: {Waiting, "waits"}, promote.ArrivalNever: {Stopped, "never"},
 }
 
-// NewForecast returns a simulation as an answer.
-func NewForecast(c Commit, arrivals []promote.Arrival) Forecast {
-	f := Forecast{Commit: c, Arrivals: []ForecastArrival{}}
+// NewForecast returns a simulation of a commit as an answer: an environment that was promoted to the commit and does
+// not run it yet has the state that its journey has.
+func (s Source) NewForecast(j Journey, arrivals []promote.Arrival) Forecast {
+	f := Forecast{Commit: j.Commit, Arrivals: []ForecastArrival{}}
 	for _, a := range arrivals {
 		a.Reason = CleanText(a.Reason)
-		for i, w := range a.WaitsFor {
-			a.WaitsFor[i] = CleanText(w)
+		one := ForecastArrival{a, arrivalStates[a.State], nil}
+		i := slices.IndexFunc(j.Stops, func(stop Stop) bool { return stop.Environment.Name == a.Environment })
+		if i >= 0 && j.Stops[i].Mark == MarkProposed {
+			one.Tone, one.Reason, one.Time = j.Stops[i].State, "was promoted to it, and does not run it yet", j.Stops[i].Since
+			one.Waits = []ForecastWait{{a.Environment, j.Stops[i].Environment.Reason, j.Stops[i].Environment.Pull}}
 		}
-		f.Arrivals = append(f.Arrivals, ForecastArrival{a, arrivalStates[a.State]})
+		for n, w := range a.WaitsFor {
+			a.WaitsFor[n] = CleanText(w)
+			one.Waits = append(one.Waits, s.newForecastWait(a.WaitsFor[n]))
+		}
+		f.Arrivals = append(f.Arrivals, one)
 	}
 	return f
+}
+
+// newForecastWait returns what a commit waits for, of a text that begins with the environment.
+func (s Source) newForecastWait(text string) ForecastWait {
+	environment, what, _ := strings.Cut(text, ": ")
+	w := ForecastWait{Environment: environment, What: what}
+	for _, e := range s.listEnvironments() {
+		if e.Name == environment {
+			w.Pull = e.Pull
+		}
+	}
+	return w
 }

@@ -1,9 +1,9 @@
 package answer
 
 import (
-	"strings"
+	"slices"
 
-	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // Inbox is the answer of /api/v1/waiting: all that stays as it is until a person acts.
@@ -22,7 +22,7 @@ type InboxItem struct {
 	Need Need `json:"need"`
 	// Levers are what the person who asks may do about it; none for nobody.
 	Levers []string `json:"levers"`
-	// Done is what the person has done about it already; "" for nothing.
+	// Done is why the person can do nothing about it that another person can; "" for no reason.
 	Done string `json:"done,omitempty"`
 }
 
@@ -55,16 +55,13 @@ func (s Source) newInboxItem(n Need, r Reader) InboxItem {
 	if len(r.Names) == 0 || n.Environment == "" {
 		return item
 	}
-	for _, lever := range n.HelpfulLevers() {
+	for _, lever := range n.Levers {
 		if !r.May(lever, n.Environment) {
 			continue
 		}
 		if lever == "approve" {
 			stage, _ := s.Snapshot.Chain.FindStage(n.Environment)
-			if !waitsForApproval(stage) {
-				continue
-			}
-			item.Done = findOpinion(stage.Next.Verdict, r.Names)
+			item.Done = stage.Next.Verdict.RefuseApprover(r.Names...)
 			if item.Done != "" {
 				continue
 			}
@@ -74,40 +71,24 @@ func (s Source) newInboxItem(n Need, r Reader) InboxItem {
 	return item
 }
 
-// HelpfulLevers returns the levers by which a person may end what waits.
-func (n Need) HelpfulLevers() []string {
-	switch n.State.Tone {
-	case Bad:
-		return []string{"rollback", "hold"}
-	case Waiting:
-		return []string{"approve"}
+// findHelpfulLevers returns the levers by which a person may end what an environment waits for.
+func (s Source) findHelpfulLevers(e Environment, stage status.Stage) (all []string) {
+	report, _ := s.Snapshot.FindEnvironment(e.Name)
+	if slices.ContainsFunc(report.Withheld, func(w status.Withheld) bool { return w.Acknowledge != "" }) {
+		all = append(all, "approve-removals")
 	}
-	return nil
-}
-
-// findOpinion returns what a gate that counts approvals says of a person already: that they approved, or that
-// they are an author; "" for nothing. What is missing, which may name them too, comes first.
-func findOpinion(v gate.Verdict, names []string) string {
-	for _, p := range v.Parts {
-		found := findOpinion(p, names)
-		if found != "" {
-			return found
-		}
+	if waitsForApproval(stage) {
+		all = append(all, "approve")
 	}
-	if len(v.Parts) > 0 || !strings.Contains(v.Reason, "approval") {
-		return ""
+	switch {
+	case e.isHeld():
+		all = append(all, "release")
+	case e.Promoted && e.State.Tone == Bad:
+		all = append(all, "rollback", "hold")
+	case e.Pull != nil && report.State == status.Proposed:
+		all = append(all, "merge")
+	case e.Pull != nil && report.State == status.Declined:
+		all = append(all, "reopen")
 	}
-	for _, clause := range strings.Split(v.Reason, "; ")[1:] {
-		if !strings.HasPrefix(clause, "approved by ") && !strings.HasSuffix(clause, "is an author of what is approved") {
-			continue // others may have written it in the person's name
-		}
-		for _, word := range strings.Fields(strings.ReplaceAll(clause, ",", " ")) {
-			for _, name := range names {
-				if name != "" && strings.EqualFold(word, name) {
-					return clause
-				}
-			}
-		}
-	}
-	return ""
+	return all
 }

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -194,6 +195,10 @@ func (s Source) newStop(e Environment, stage status.Stage, i int) Stop {
 		stop.Reason = e.Reason
 		if len(stage.After) > 0 && stage.Next.Candidate == "" && stage.Hold == "" {
 			stop.Reason = "waits until it is verified in " + strings.Join(stage.After, ", ")
+			if e.Blocker != nil {
+				stop.Reason += fmt.Sprintf("; %s: %s", e.Blocker.Environment, e.Blocker.Reason)
+				stop.Environment.Pull = cmp.Or(e.Pull, e.Blocker.Pull)
+			}
 		}
 	}
 	return stop

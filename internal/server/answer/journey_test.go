@@ -105,7 +105,7 @@ func TestJourneyOfOther(t *testing.T) {
 		Clusters: []fleetview.Overview{{Standing: fleetview.Standing{Environment: "dev", Base: "old"}}},
 	}
 	for id, want := range map[string]string{
-		"new":  "dev: proposed busy proposed (waits for pull request 10)\nprod: has bad failed",
+		"new":  "dev: proposed waiting proposed (waits for pull request 10)\nprod: has bad failed",
 		"left": "dev: with waiting next newer new (waits for pull request 10)\nprod: within unknown left out newer new",
 		"old":  "dev: runs good runs newer new (waits for pull request 10)\nprod: in good had it newer new",
 	} {

@@ -39,6 +39,8 @@ type Need struct {
 	Environment string       `json:"environment,omitempty"`
 	Reason      string       `json:"reason"`
 	Pull        *status.Pull `json:"pull,omitempty"`
+	// Levers are the operator actions by which a person may end it.
+	Levers []string `json:"levers,omitempty"`
 }
 
 // Recent is how an environment got a commit.
@@ -117,7 +119,7 @@ func (s Source) findNeeds(all []Environment) []Need {
 			case e.State.Tone == tone && tone == Bad, e.State.Tone == tone && tone == Stopped,
 				e.State.Tone == tone && tone == Waiting && e.State.Word == string(status.StageProposed),
 				tone == Waiting && isMoreUrgent(Stopped, e.State.Tone) && waitsForApproval(stage):
-				needs = append(needs, Need{needState(e.State, tone), e.Name, e.Reason, e.Pull})
+				needs = append(needs, Need{needState(e.State, tone), e.Name, e.Reason, e.Pull, s.findHelpfulLevers(e, stage)})
 			}
 		}
 	}

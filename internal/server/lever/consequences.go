@@ -49,6 +49,8 @@ func question(q Request) string {
 	switch q.Lever {
 	case Approve:
 		return "Approve a commit for " + e + "?"
+	case Removals:
+		return "Approve removals in " + e + "?"
 	case Promote:
 		return "Promote a commit to " + e + "?"
 	case Hold:
@@ -78,6 +80,8 @@ func commandLine(q Request) string {
 	switch {
 	case q.isFreeze():
 		return strings.Join(append(commandOfFreeze(q), "--reason TEXT"), " ")
+	case q.Lever == Removals:
+		return strings.Join(slices.DeleteFunc([]string{"fairlead", Approve, q.Environment, q.Commit, "--removals", "--reason TEXT"}, func(s string) bool { return s == "" }), " ")
 	case q.isPull():
 		return strings.Join([]string{"fairlead", "pr", q.Lever, q.Environment}, " ")
 	case q.Commit == "":
@@ -119,10 +123,18 @@ func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Reque
 			l.Impact, l.Deletes = answer.CleanText(report.Text()), report.Deletes()
 		}
 	}
-	if q.isFreeze() {
+	switch {
+	case q.isFreeze():
 		l.Effects = o.findFreezeEffects(ctx, d, q, p.To, now)
-	} else {
+	case q.Lever == Removals:
+		e, _ := now.FindEnvironment(q.Environment)
+		describeRemovals(e, l)
+	default:
 		l.Effects = append(findEffects(q, p, stage, now.Chain), p.Notes...)
+		who := session.FindPerson(ctx)
+		if why := stage.Next.Verdict.RefuseApprover(who.Email, who.Login); q.Lever == Approve && why != "" && p.To == stage.Next.Candidate {
+			l.Effects = append([]string{"Your approval does not count: " + why + "."}, l.Effects...)
+		}
 	}
 	l.Seen = digestLever(q, *l)
 }

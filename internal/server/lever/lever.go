@@ -43,7 +43,9 @@ const (
 func Names() []string { return []string{Approve, Promote, Hold, Release, Rollback} }
 
 // AllNames returns all levers.
-func AllNames() []string { return slices.Concat(Names(), FreezeNames(), PullNames()) }
+func AllNames() []string {
+	return slices.Concat(Names(), []string{Removals}, FreezeNames(), PullNames())
+}
 
 // Unseen is in the place of what was seen in a request that is performed whatever there is.
 const Unseen = "force"
@@ -85,7 +87,8 @@ func New(o Options) *Operator {
 // Request is what somebody wants to do.
 type Request struct {
 	Lever, Environment string
-	// Commit is the one to approve, to promote, or to roll back to; "" for the one that is next, or was before.
+	// Commit is the one to approve, to promote, or to roll back to, or the name of the change of removals; "" for the
+	// one that is next, was before, or waits.
 	Commit string
 	Scope  string // of a hold, or a freeze
 	Reason string
@@ -159,6 +162,9 @@ func (o *Operator) Allowed(who *session.Person, q Request) permit.Verdict {
 	if q.isPull() {
 		return o.options.Policy.Decide(groups, Merge, q.Environment)
 	}
+	if q.Lever == Removals {
+		return o.options.Policy.Decide(groups, Approve, q.Environment)
+	}
 	v := o.options.Policy.Decide(groups, q.Lever, q.Environment)
 	if v.Allowed && q.Force {
 		v = o.options.Policy.Decide(groups, permit.Force, q.Environment)
@@ -181,7 +187,7 @@ func (o *Operator) Preview(ctx context.Context, who *session.Person, q Request) 
 		return answer.Lever{}, err
 	}
 	defer end()
-	l, err := o.preview(session.WithPerson(ctx, who), who, q)
+	l, err := o.preview(session.WithPerson(ctx, who), who, o.complete(q))
 	return l, o.describeAccess(err)
 }
 
@@ -293,7 +299,7 @@ func (o *Operator) perform(ctx context.Context, who *session.Person, q Request, 
 		return r, now, err
 	}
 	defer end()
-	ctx = session.WithPerson(ctx, who)
+	q, ctx = o.complete(q), session.WithPerson(ctx, who)
 	if q.isPull() {
 		r, now, err = o.performPull(ctx, who, q, seen)
 		return r, now, o.describeAccess(err)
@@ -374,6 +380,12 @@ func (o *Operator) run(ctx context.Context, d *actions.Session, q Request) (acti
 	}
 	chain := o.options.Store.Snapshot().Chain
 	switch q.Lever {
+	case Removals:
+		change, err := o.findRemovals(q)
+		if err != nil {
+			return actions.Result{}, err
+		}
+		return d.Acknowledge(ctx, q.Environment, change, q.Reason)
 	case Approve:
 		return d.Approve(ctx, q.Environment, q.Commit, q.Reason, &chain)
 	case Promote:

@@ -19,8 +19,8 @@ type overviewView struct {
 	Needs []needView
 	// Stations are the environments. What one needs, the needs say.
 	Stations []answer.Environment
-	// Waiting counts what waits for the reader; "" for nobody.
-	Waiting string
+	// Acts reports whether something may wait for the reader.
+	Acts bool
 	// Levers are what the reader may do, by environment.
 	Levers map[string][]LeverLink
 }
@@ -79,7 +79,7 @@ func newStations(all []answer.Environment, needs []answer.Need) []answer.Environ
 const maxDrawn, maxOfColumn = 60, 5
 
 func newOverviewView(a answer.Overview, f Frame) overviewView {
-	v := overviewView{Overview: a, Needs: newNeeds(a.Needs), Stations: newStations(a.Environments, a.Needs), Levers: f.Levers, Waiting: f.Waiting}
+	v := overviewView{Overview: a, Needs: newNeeds(a.Needs), Stations: newStations(a.Environments, a.Needs), Levers: f.Levers, Acts: f.Acts}
 	var promoted []answer.Environment
 	for _, e := range a.Environments {
 		if e.Promoted {

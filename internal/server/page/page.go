@@ -19,6 +19,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
@@ -72,13 +73,17 @@ type Frame struct {
 	View View
 	// Query is what was searched for.
 	Query string
-	// SignIn reports whether the reader can sign in, and Person is the name of one who has.
+	// SignIn reports whether the reader can sign in.
 	SignIn bool
-	Person string
+	// SignedIn reports whether the reader has signed in. Who that is, and how much waits for them, is put into the page
+	// that is kept: see [Kept.For].
+	SignedIn bool
 	// Levers are what the person may do, by environment; nil where the page is only read.
 	Levers map[string][]LeverLink
-	// Waiting counts what waits for the person; "" where nobody has signed in, or the page is only read.
-	Waiting string
+	// Acts reports whether the person may perform operator actions somewhere, so that something may wait for them.
+	Acts bool
+	// Commits are those of the base that are known: sentences that name one lead to its page.
+	Commits []status.Commit
 	// Written is the commit that an action of the person has just written; "" for none.
 	Written string
 	// Proposed is the number of the pull request that an action of the person has just opened; 0 for none.
@@ -94,7 +99,7 @@ type LeverLink struct {
 
 // Title returns the name of the action on a button.
 func (l LeverLink) Title() string {
-	titles := map[string]string{"approve": "Approve", "promote": "Promote", "hold": "Hold", "release": "Release", "rollback": "Roll back", "freeze": "Freeze", "merge": "Merge", "close": "Close the pull request", "reopen": "Reopen the pull request"}
+	titles := map[string]string{"approve": "Approve", "approve-removals": "Approve the removals", "promote": "Promote", "hold": "Hold", "release": "Release", "rollback": "Roll back", "freeze": "Freeze", "merge": "Merge", "close": "Close the pull request", "reopen": "Reopen the pull request"}
 	return titles[l.Lever]
 }
 
@@ -110,8 +115,8 @@ type framed struct {
 // versionMark stands in a page for its version until that is known.
 const versionMark = "fairlead-version-of-this-page"
 
-// Render returns the page of an answer, and its version, which is another one when the page is.
-func Render(f Frame, of any) (body []byte, version string, err error) {
+// Render returns the page of an answer.
+func Render(f Frame, of any) (Kept, error) {
 	name, title, view := newView(of, f)
 	data := framed{Frame: f, Build: Build, Title: title, Answer: view}
 	if name != "missing" {
@@ -120,16 +125,25 @@ func Render(f Frame, of any) (body []byte, version string, err error) {
 	data.Links, data.More = f.listLinks(pageLinks, data.Here), f.listLinks(moreLinks, data.Here)
 	t, err := loadTemplate(name, findRoot(f.Path))
 	if err != nil {
-		return nil, "", err
+		return Kept{}, err
 	}
 	var buffer bytes.Buffer
 	err = t.ExecuteTemplate(&buffer, "frame", data)
 	if err != nil {
-		return nil, "", fmt.Errorf("make the page %s: %w", name, err)
+		return Kept{}, fmt.Errorf("make the page %s: %w", name, err)
 	}
-	sum := sha256.Sum256(buffer.Bytes())
+	return Kept{linkCommits(buffer.Bytes(), findRoot(f.Path), f.Commits)}, nil
+}
+
+// For returns the page as a reader gets it, and its version, which is another one when the page is.
+func (k Kept) For(r Reader) (body []byte, version string) {
+	body = k.html
+	for mark, words := range map[string]string{nameMark: r.Name, waitingMark: r.Waiting} {
+		body = bytes.ReplaceAll(body, []byte(mark), []byte(template.HTMLEscapeString(words)))
+	}
+	sum := sha256.Sum256(body)
 	version = hex.EncodeToString(sum[:12])
-	return bytes.Replace(buffer.Bytes(), []byte(versionMark), []byte(version), 1), version, nil
+	return bytes.Replace(body, []byte(versionMark), []byte(version), 1), version
 }
 
 // findRoot returns the way from a page to the root of the site, so that pages work below any path of a proxy.
@@ -165,7 +179,7 @@ func newFuncs(root string) template.FuncMap {
 		"short": text.ShortCommit, "sentence": formatSentence, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "splitPull": splitPull, "markText": markText,
-		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "readable": readableText, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
+		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "parts": splitSentence, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
 		"lines": splitLines, "leverTitle": func(name string) string { return LeverLink{Lever: name}.Title() }, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
 	}
 	for name, state := range map[string]answer.State{

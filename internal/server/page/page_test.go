@@ -1,9 +1,13 @@
 package page
 
 import (
+	"html/template"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
 // TestTemplates: every template can be read.
@@ -60,21 +64,65 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// TestReadableText: messages of programs have commits and times as the rest of a page has them.
-func TestReadableText(t *testing.T) {
+// TestSentences: messages of programs have commits, times and commands as the rest of a page has them.
+func TestSentences(t *testing.T) {
 	commit, digest := strings.Repeat("4be1c2d0", 5), strings.Repeat("1a0d2d3b", 8)
+	at := `<time datetime="2026-11-23T11:09:00Z" title="2026-11-23T11:09:00Z">Mon 2026-11-23 11:09 UTC</time>`
+	link := `<a href="../commits/` + commit + `" title="Less &lt;noise&gt;, by alice"><code>4be1c2d</code></a>`
+	known := []status.Commit{{ID: commit, Subject: "Less <noise>", Author: "alice"}}
 	for message, want := range map[string]string{
-		"it has dev@sha1:" + commit + ", which is not one of ours":                        "it has dev@sha1:4be1c2d, which is not one of ours",
-		"merge it, or run fairlead approve dev " + commit + " --removals: it removes web": "merge it, or run fairlead approve dev " + commit + " --removals: it removes web",
-		"latest@sha256:" + digest: "latest@sha256:1a0d2d3",
-		"it was last in touch at 2026-11-23T11:09:00Z, and is not expected": "it was last in touch at Mon 2026-11-23 11:09 UTC, and is not expected",
-		"since 2026-11-23T12:09:00.5+01:00":                                 "since Mon 2026-11-23 11:09 UTC",
-		"2026-99-99T99:99:99Z is no time":                                   "2026-99-99T99:99:99Z is no time",
-		"deadbeef is short, " + commit + "ff is no commit":                  "deadbeef is short, " + commit + "ff is no commit",
+		"it has dev@sha1:" + commit + ", which is not one of ours":                        "it has dev@sha1:" + link + ", which is not one of ours",
+		"waits: 4be1c2d is not merged in dev":                                             "waits: " + link + " is not merged in dev",
+		"merge it, or run fairlead approve dev " + commit + " --removals: it removes web": "merge it, or run <code>fairlead approve dev " + commit + " --removals</code>: it removes web",
+		"fairlead pr list --all lists those":                                              "<code>fairlead pr list --all</code> lists those",
+		"see fairlead check -e dev, and more":                                             "see <code>fairlead check -e dev</code>, and more",
+		"fairlead merges it":                                                              "fairlead merges it",
+		"latest@sha256:" + digest:                                                         "latest@sha256:1a0d2d3",
+		"it was last in touch at 2026-11-23T11:09:00Z, and is not expected":               "it was last in touch at " + at + ", and is not expected",
+		"since 2026-11-23T12:09:00+01:00":                                                 "since " + at,
+		"2026-99-99T99:99:99Z is no time":                                                 "2026-99-99T99:99:99Z is no time",
+		"defaced, 0a77d15, " + commit + "ff are no commits of the base":                   "defaced, 0a77d15, " + commit + "ff are no commits of the base",
+		"<f-commit>4be1c2d</f-commit> <f-name></f-name>":                                  "&lt;f-commit&gt;" + link + "&lt;/f-commit&gt; &lt;f-name&gt;&lt;/f-name&gt;",
 		"": "",
 	} {
-		if got := readableText(message); got != want {
+		kept, err := Render(Frame{Path: "/x/y", Commits: known}, Refused{Error: message})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := kept.For(Reader{Name: "alice"})
+		_, rest, _ := strings.Cut(string(body), `<p class="card"><bdi>`)
+		got, _, _ := strings.Cut(rest, "</bdi>.")
+		if got != want {
+			t.Errorf("%q is\n%s\nwant\n%s", message, got, want)
+		}
+	}
+	for message, want := range map[string]string{"fairlead pr list lists them": "fairlead pr list lists them.", "there is none": "There is none.", "is it?": "Is it?", "": ""} {
+		if got := formatSentence(message); got != want {
 			t.Errorf("%q is %q, want %q", message, got, want)
 		}
+	}
+}
+
+// TestReaders: what speaks of the reader is that of each one, in a page that is kept for all of them.
+func TestReaders(t *testing.T) {
+	kept, err := Render(Frame{Path: "/", SignedIn: true, Acts: true}, answer.Overview{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]bool{}
+	for _, r := range []Reader{{"Alice", "1"}, {"Bob", "1"}, {"Bob", "2"}, {`<b>"x"</b><f-waiting></f-waiting>`, "3"}} {
+		body, version := kept.For(r)
+		html := string(body)
+		if versions[version] || !strings.Contains(html, `data-version="`+version+`"`) {
+			t.Errorf("%v: the version %s is that of another page", r, version)
+		}
+		versions[version] = true
+		if !strings.Contains(html, `<bdi>`+template.HTMLEscapeString(r.Name)+`</bdi>`) || !strings.Contains(html, "For me: "+r.Waiting+"</a>") || strings.Contains(html, "<f-") {
+			t.Errorf("%v is not in\n%s", r, html)
+		}
+	}
+	again, _ := kept.For(Reader{"Alice", "1"})
+	if strings.Contains(string(again), "Bob") {
+		t.Error("the kept page has the name of a reader")
 	}
 }

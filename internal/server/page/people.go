@@ -19,7 +19,7 @@ func splitLines(text string) []string {
 // NeedLevers returns what the reader may do about what an environment needs.
 func (v overviewView) NeedLevers(n needView) []LeverLink {
 	var all []LeverLink
-	for _, name := range n.HelpfulLevers() {
+	for _, name := range n.Need.Levers {
 		for _, l := range v.Levers[n.Environment] {
 			if l.Lever == name && l.Allowed {
 				all = append(all, l)

@@ -2,11 +2,8 @@ package page
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
@@ -19,43 +16,6 @@ import (
 func exactTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func plainTime(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 UTC") }
-
-// formatSentence returns a message of a program as a sentence.
-func formatSentence(message string) string {
-	first, size := utf8.DecodeRuneInString(message)
-	if size == 0 {
-		return ""
-	}
-	message = readableText(string(unicode.ToUpper(first)) + message[size:])
-	if strings.HasSuffix(message, "?") {
-		return message
-	}
-	return message + "."
-}
-
-// longID matches the whole id of a commit, or a digest, and commands, which need theirs; rawTime matches a time
-// as programs write it.
-var (
-	longID  = regexp.MustCompile(`\bfairlead [a-z][^;:]*|\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b`)
-	rawTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
-)
-
-// readableText returns a message of a program with commits and times as the rest of the page has them.
-func readableText(message string) string {
-	message = longID.ReplaceAllStringFunc(message, func(found string) string {
-		if strings.HasPrefix(found, "fairlead ") {
-			return found
-		}
-		return text.ShortCommit(found)
-	})
-	return rawTime.ReplaceAllStringFunc(message, func(exact string) string {
-		t, err := time.Parse(time.RFC3339, exact)
-		if err != nil { // it only looks like one
-			return exact
-		}
-		return plainTime(t)
-	})
-}
 
 // elapsedText returns how long something took, as text.
 func elapsedText(d time.Duration) string {

@@ -18,7 +18,7 @@ func TestFormatCalendar(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.FixedZone("", 3600))
 	commit := answer.Commit{Commit: status.Commit{ID: strings.Repeat("c4d4e4f0", 5), Subject: "x\r\nEND:VCALENDAR; a, b\\n\x1b[2J " + strings.Repeat("é", 40)}}
 	forecast := func(at time.Time) answer.Forecast {
-		return answer.NewForecast(commit, []promote.Arrival{
+		return answer.Source{}.NewForecast(answer.Journey{Commit: commit}, []promote.Arrival{
 			{Environment: "dev", State: promote.ArrivalHas, Time: noon, Reason: "it has it"},
 			{Environment: "stage", State: promote.ArrivalExpected, Time: at, Reason: "it soaks", WaitsFor: []string{"stage: 30 min, of the soak"}},
 			{Environment: "prod", State: promote.ArrivalWaits, Reason: "2 approvals are missing; one, or more"},

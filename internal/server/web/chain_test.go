@@ -86,6 +86,8 @@ func hosted() *status.Store {
 	}
 	c.Stages[3].Since = noon.Add(-2 * time.Hour)
 	s.SetEnvironment(status.Environment{Name: "east", State: status.Proposed, Assignments: 1, Pull: &status.Pull{Number: 14, URL: "https://git.example.com/org/gitops/pull/14"}})
+	c.Stages[6] = status.Stage{Environment: "edge", After: []string{"east"}, Commit: c1, Since: noon.Add(-30 * time.Hour), Behind: 3, Merged: true, Proof: says(gate.Pass, "proof", "all gates passed"),
+		Next: promote.Decision{Environment: "edge", State: promote.Current, Current: c1, Verdict: says(gate.Pass, "edge", "waiting for east to move first")}}
 	c.Head = strings.Repeat("c5", 20)
 	c.Commits = append(c.Commits, status.Commit{ID: c.Head, Subject: "Ask for approvals", Author: "alice", When: noon, Unrendered: true, Beside: &status.Position{}})
 	c.Problems.Addf(problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}, "Promotion/fleet", "leave one of them out", "dev comes after prod, and prod after dev")

@@ -91,10 +91,11 @@ func TestHostileClusters(t *testing.T) {
 		provisioned := answer.ProvisionedCluster{Name: text, Environment: text, Manifest: text, Place: text, URL: "", Executor: text, ClusterType: text, Version: text, Control: []answer.ProvisionedPool{{Name: text, Provider: text}}, LoadBalancers: []string{text}}
 		one.Provisioned, cluster.Provisioned = []answer.ProvisionedCluster{provisioned}, []answer.ProvisionedCluster{provisioned}
 		for _, of := range []any{newPage(src.ClusterTypes(answer.ClusterTypeFilter{}), nil, "", map[string][]string{"q": {text}}), one, cluster, src.Search(text)} {
-			body, _, err := page.Render(page.Frame{Path: "/x?" + text, Questions: true}, of)
+			kept, err := page.Render(page.Frame{Path: "/x?" + text, Questions: true}, of)
 			if err != nil {
 				t.Fatal(err)
 			}
+			body, _ := kept.For(page.Reader{Name: text, Waiting: text})
 			checkMarkup(t, text, string(body))
 		}
 	}
@@ -128,10 +129,11 @@ func TestReleases(t *testing.T) {
 		src := (&site{options: Options{Store: fleet()}.withDefaults()}).readState()
 		src.Releases = []fleetview.Release{{Target: text, Environment: "prod", Version: text, Since: noon, Clusters: 1, Failed: 1}}
 		one, _ := src.Workload("checkout")
-		body, _, err := page.Render(page.Frame{Path: "/workloads/x"}, one)
+		kept, err := page.Render(page.Frame{Path: "/workloads/x"}, one)
 		if err != nil {
 			t.Fatal(err)
 		}
+		body, _ := kept.For(page.Reader{Name: text, Waiting: text})
 		checkMarkup(t, text, string(body))
 	}
 }

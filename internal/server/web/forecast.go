@@ -37,5 +37,5 @@ func (s *site) findForecast(ctx context.Context, src answer.Source, path string)
 	if err != nil {
 		return s.refuseAnswer(ctx, path, err)
 	}
-	return found{answer.NewForecast(journey.Commit, arrivals), http.StatusOK, ""}
+	return found{src.NewForecast(journey, arrivals), http.StatusOK, ""}
 }

@@ -49,7 +49,7 @@ func TestUnasked(t *testing.T) {
 		"/environments/pord":   `There is no environment &#34;pord&#34;. Did you mean <a href="../environments/prod"><bdi>prod</bdi></a>?</p>`,
 		"/environments/zzzzzz": `There is no environment &#34;zzzzzz&#34;. <a href="../environments">All environments</a></p>`,
 		"/workloads/zzzzzz":    `There is no workload &#34;zzzzzz&#34;. <a href="../workloads">All workloads</a></p>`,
-		"/commits/zz":          `Commit &#34;zz&#34; is not among the newest of the base. Ask fairlead explain promotion about older ones.`,
+		"/commits/zz":          `Commit &#34;zz&#34; is not among the newest of the base. A commit is named by 4 or more`,
 		"/diff?from=x&to=dev":  `There is no environment &#34;x&#34;.`,
 	} {
 		if body := ask(h, http.MethodGet, path).Body.String(); !strings.Contains(body, want) {

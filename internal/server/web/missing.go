@@ -44,7 +44,11 @@ func newMissing(of any) page.Missing {
 	case missingAnswer:
 		name, err := url.PathUnescape(path.Base(a.Nearest))
 		if a.Nearest == "" || err != nil {
-			return page.Missing{Error: a.Error, List: a.List}
+			m := page.Missing{Error: a.Error, List: a.List}
+			if !strings.HasPrefix(a.Hint, api) { // which the list is for people
+				m.Hint = a.Hint
+			}
+			return m
 		}
 		return page.Missing{Error: a.Error, List: a.List, Nearest: name, NearestPath: a.Nearest}
 	case errorAnswer:

@@ -41,10 +41,11 @@ func TestPagesAreAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		render := func(of any) string {
-			body, _, err := page.Render(page.Frame{Path: path, Questions: true}, newPage(of, src.Names(), path, query))
+			kept, err := page.Render(page.Frame{Path: path, Questions: true}, newPage(of, src.Names(), path, query))
 			if err != nil {
 				t.Fatal(err)
 			}
+			body, _ := kept.For(page.Reader{})
 			return string(body)
 		}
 		if diff := cmp.Diff(render(f.answer), render(read.Elem().Interface())); diff != "" {
@@ -114,10 +115,11 @@ func checkHostile(t *testing.T, text string) {
 	for _, of := range []any{src.Overview(), src.Environments(), one, pull, newPage(src.Problems(newProblemFilter(nil, "")), src.Names(), "", nil),
 		newPage(src.Commits(commitsOf(text)), nil, "", map[string][]string{"q": {text}}),
 		newPage(answer.Explanation{Text: text}, src.Names(), explainPath, map[string][]string{"env": {text}, "q": {text}}), newPage(errorAnswer{text, text}, src.Names(), diffPath, map[string][]string{"from": {text}, "to": {text}}), journey, src.Search(text), src.Status(), page.Missing{Error: text, Hint: text}} {
-		body, _, err := page.Render(page.Frame{Path: "/x?" + text, Questions: true, Follow: true, API: text, Product: text, Query: text}, of)
+		kept, err := page.Render(page.Frame{Path: "/x?" + text, Questions: true, Follow: true, SignedIn: true, Acts: true, API: text, Product: text, Query: text}, of)
 		if err != nil {
 			t.Fatal(err)
 		}
+		body, _ := kept.For(page.Reader{Name: text, Waiting: text})
 		checkMarkup(t, text, string(body))
 	}
 }

@@ -13,14 +13,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
-// rendered is a page. It is the same for all who have not signed in.
+// rendered is a page. It is the same for all readers who may do the same.
 type rendered struct {
 	code     int
 	kind     string // its content type
 	redirect string
-	body     []byte
-	packed   []byte // body, as gzip
-	version  string // another one when the page is
+	kept     page.Kept
+	// What a reader gets: nobody's page in the cache.
+	body    []byte
+	packed  []byte // body, as gzip
+	version string // another one when the page is
 }
 
 const (
@@ -60,10 +62,16 @@ func (c *pageCache) find(address string) *cachedPage {
 	return one
 }
 
-// loadPage returns the page of an address, made of the state of a version.
+// loadPage returns the page of an address for the reader of a request, made of the state of a version.
 func (s *site) loadPage(ctx context.Context, target *url.URL, view page.View, state uint64) (rendered, error) {
-	key := view.String() + " " + target.EscapedPath() + "?" + target.RawQuery + "\x00" + personKey(findViewer(ctx))
-	return s.loadOnce(key, state, func() (rendered, error) { return s.renderPage(ctx, target, view) })
+	key := view.String() + " " + target.EscapedPath() + "?" + target.RawQuery + "\x00" + roleKey(findViewer(ctx))
+	p, err := s.loadOnce(key, state, func() (rendered, error) { return s.renderPage(ctx, target, view) })
+	who := findViewer(ctx)
+	if err == nil && who != nil && p.redirect == "" {
+		p.body, p.version = p.kept.For(s.newPageReader(who, p.kept))
+		p.packed = nil
+	}
+	return p, err
 }
 
 // loadOnce returns the page of a key, made of the state of a version, and makes it unless it is kept.
@@ -106,8 +114,13 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	if path == "/search" {
 		frame.Query = query.Get("q")
 	}
-	body, version, err := page.Render(frame, newPage(f.answer, src.Names(), path, query))
-	return rendered{code: f.code, kind: htmlText, body: body, packed: packBody(body), version: version}, err
+	kept, err := page.Render(frame, newPage(f.answer, src.Names(), path, query))
+	p := rendered{code: f.code, kind: htmlText, kept: kept}
+	if err == nil && !frame.SignedIn {
+		p.body, p.version = kept.For(page.Reader{})
+		p.packed = packBody(p.body)
+	}
+	return p, err
 }
 
 // isPast reports whether an answer is about what has ended, so that its page does not follow the state.
@@ -118,7 +131,7 @@ func isPast(of any) bool {
 
 // newFrame returns what is around the page of a path.
 func (s *site) newFrame(src answer.Source, path string, view page.View) page.Frame {
-	return page.Frame{View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, History: s.options.History != nil, Forecasts: s.options.Simulate != nil}
+	return page.Frame{View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, History: s.options.History != nil, Forecasts: s.options.Simulate != nil, Commits: src.Snapshot.Chain.Commits}
 }
 
 // readDone returns the commit that an action has just written, or the pull request that it has opened, as an
@@ -163,6 +176,9 @@ func (s *site) servePage(w http.ResponseWriter, r *http.Request) {
 
 // writeRendered answers with a page that was made.
 func (s *site) writeRendered(w http.ResponseWriter, r *http.Request, p rendered) {
+	if p.packed == nil && acceptsGzip(r) {
+		p.packed = packBody(p.body)
+	}
 	switch {
 	case p.redirect != "":
 		redirectBelow(w, r, p.redirect)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,6 +139,8 @@ func findPull(src answer.Source, name, number string) found {
 	return found{pastPull{name, n}, http.StatusOK, ""}
 }
 
+var commitID = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
+
 // findCommit returns where a commit is. A part of its id leads to the whole one.
 func findCommit(src answer.Source, id string) found {
 	journey, ok := src.Journey(id)
@@ -146,7 +149,11 @@ func findCommit(src answer.Source, id string) found {
 	}
 	switch ids := src.FindCommits(id); len(ids) {
 	case 0:
-		return answerMissing(fmt.Sprintf("commit %q is not among the newest of the base", id), "ask fairlead explain promotion about older ones")
+		hint := "a commit is named by 4 or more of its hexadecimal digits"
+		if commitID.MatchString(id) {
+			hint = "fairlead simulate " + id + " tells of older ones"
+		}
+		return found{missingAnswer{errorAnswer{fmt.Sprintf("commit %q is not among the newest of the base", id), hint}, "commits", ""}, http.StatusNotFound, ""}
 	case 1:
 		return found{nil, http.StatusFound, "commits/" + ids[0]}
 	default:

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/lever"
@@ -147,11 +148,12 @@ func (s *site) writePage(w http.ResponseWriter, r *http.Request, code int, of an
 			frame.API += "?" + r.URL.RawQuery
 		}
 	}
-	body, _, err := page.Render(frame, of)
+	kept, err := page.Render(frame, of)
 	if err != nil {
 		s.serveInternalError(w, r, err)
 		return
 	}
+	body, _ := kept.For(s.newPageReader(findViewer(r.Context()), kept))
 	s.writePacked(w, r, code, htmlText, body, nil)
 }
 
@@ -225,7 +227,7 @@ func (s *site) findMe(who *session.Person) answer.Me {
 	return me
 }
 
-// addPerson adds to the frame of a page who reads it, and what they may do.
+// addPerson adds to the frame of a page that somebody reads it who signed in, and what they may do.
 func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
 	p := s.options.People
 	if p == nil {
@@ -238,32 +240,33 @@ func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
 	if who == nil {
 		return
 	}
-	f.Person = who.Name
+	f.SignedIn, f.Acts = true, p.Operator != nil
 	if p.Operator == nil {
 		return
 	}
-	f.Waiting = strconv.Itoa(len(s.readState().Inbox(s.newReader(who), true).Items))
 	f.Levers = map[string][]page.LeverLink{}
 	for _, name := range names {
-		for _, l := range append(shownLevers(), s.findPullLevers(name)...) {
+		for _, l := range append(shownLevers(), s.findOutputLevers(name)...) {
 			v := p.Operator.AllowedIn(who, l, name)
 			f.Levers[name] = append(f.Levers[name], page.LeverLink{Lever: l, Allowed: v.Allowed, Reason: v.Reason})
 		}
 	}
 }
 
-// findPullLevers returns the levers that the pull request of an environment has now.
-func (s *site) findPullLevers(environment string) []string {
+// findOutputLevers returns the levers that the output of an environment has now.
+func (s *site) findOutputLevers(environment string) (all []string) {
 	e, _ := s.options.Store.Snapshot().FindEnvironment(environment)
+	if _, err := actions.FindRemovals(e.Withheld, environment, ""); err == nil {
+		all = append(all, lever.Removals)
+	}
 	switch {
 	case e.Pull == nil:
-		return nil
 	case e.State == status.Proposed:
-		return []string{lever.Merge, lever.Close}
+		all = append(all, lever.Merge, lever.Close)
 	case e.State == status.Declined:
-		return []string{lever.Reopen}
+		all = append(all, lever.Reopen)
 	}
-	return nil
+	return all
 }
 
 // newReader returns who asks what waits; who is nil for nobody.
@@ -292,10 +295,22 @@ func (s *site) serveWaitingAnswer(w http.ResponseWriter, r *http.Request) {
 // shownLevers returns the levers that the page of an environment has.
 func shownLevers() []string { return append(lever.Names(), lever.Freeze) }
 
-// personKey tells readers apart whose pages differ.
-func personKey(who *session.Person) string {
+// roleKey tells readers apart who may do different things: their pages differ in more than what speaks of them.
+func roleKey(who *session.Person) string {
 	if who == nil {
 		return ""
 	}
-	return strings.Join(append([]string{who.Actor(), who.Name}, who.Groups...), "\x00")
+	return strings.Join(append([]string{"signed in"}, who.Groups...), "\x00")
+}
+
+// newPageReader returns what a page says of its reader; who is nil for nobody.
+func (s *site) newPageReader(who *session.Person, kept page.Kept) page.Reader {
+	if who == nil {
+		return page.Reader{}
+	}
+	r := page.Reader{Name: who.Name}
+	if kept.CountsWaiting() {
+		r.Waiting = strconv.Itoa(len(s.readState().Inbox(s.newReader(who), true).Items))
+	}
+	return r
 }

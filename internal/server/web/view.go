@@ -29,11 +29,12 @@ func readView(r *http.Request) page.View {
 // serveStyleGuide answers with the style guide, which has no answer in the API.
 func (s *site) serveStyleGuide(w http.ResponseWriter, r *http.Request) {
 	frame := s.newFrame(s.readState(), r.URL.EscapedPath(), readView(r))
-	body, _, err := page.Render(frame, page.StyleGuide{})
+	kept, err := page.Render(frame, page.StyleGuide{})
 	if err != nil {
 		s.serveInternalError(w, r, err)
 		return
 	}
+	body, _ := kept.For(page.Reader{})
 	s.writePacked(w, r, http.StatusOK, htmlText, body, nil)
 }
 
@@ -41,11 +42,12 @@ func (s *site) serveStyleGuide(w http.ResponseWriter, r *http.Request) {
 // it says nothing of the fleet.
 func (s *site) serveSettings(w http.ResponseWriter, r *http.Request) {
 	src, view := s.readSource(r.Context()), readView(r)
-	body, _, err := page.Render(s.newFrame(src, settingsPath, view), page.Settings{View: view})
+	kept, err := page.Render(s.newFrame(src, settingsPath, view), page.Settings{View: view})
 	if err != nil {
 		s.serveInternalError(w, r, err)
 		return
 	}
+	body, _ := kept.For(page.Reader{})
 	s.writePacked(w, r, http.StatusOK, htmlText, body, packBody(body))
 }
 

@@ -1,0 +1,121 @@
+package page
+
+import (
+	"bytes"
+	"html/template"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// sentencePart is a part of a message of a program: one of its fields is set.
+type sentencePart struct {
+	Text    string
+	Time    time.Time
+	Command string
+	Commit  string // the short id of a commit of any repository
+}
+
+// notable matches what a message has besides words: commands, which need whole ids, times as programs write them,
+// digests and the ids of commits, whole or short.
+var notable = regexp.MustCompile(`\bfairlead (?:approve|approve-plan|check|cluster|diff|doctor|explain|fleet|freeze|history|hold|impact|pr|promote|release|render|rollback|simulate|stack|status|wait)\b[^;:,"]*` +
+	`|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)` + `|\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b|\b[0-9a-f]{7}\b`)
+
+// afterCommand matches what goes on after a command.
+var afterCommand = regexp.MustCompile(` (?:about|and|does|in|lists|or|prints|says|shows|to|with)\b.*$`)
+
+// splitSentence returns a message of a program in parts, so that times and commits in it are as those of the rest of
+// the page.
+func splitSentence(message string) (parts []sentencePart) {
+	add := func(p sentencePart) {
+		if p != (sentencePart{}) {
+			parts = append(parts, p)
+		}
+	}
+	for message != "" {
+		at := notable.FindStringIndex(message)
+		if at == nil {
+			add(sentencePart{Text: message})
+			break
+		}
+		found := message[at[0]:at[1]]
+		add(sentencePart{Text: message[:at[0]]})
+		exact, err := time.Parse(time.RFC3339, found)
+		switch {
+		case strings.HasPrefix(found, "fairlead "):
+			found = strings.TrimRight(afterCommand.ReplaceAllString(found, ""), " .)")
+			add(sentencePart{Command: found})
+		case err == nil:
+			add(sentencePart{Time: exact})
+		case len(found) == 64:
+			add(sentencePart{Text: text.ShortCommit(found)})
+		case len(found) == 40 || len(found) == 7:
+			add(sentencePart{Commit: text.ShortCommit(found)})
+		default: // it only looks like a time
+			add(sentencePart{Text: found})
+		}
+		message = message[at[0]+len(found):]
+	}
+	return parts
+}
+
+// formatSentence returns a message of a program as a sentence. One that begins with a command stays as it is typed.
+func formatSentence(message string) string {
+	first, size := utf8.DecodeRuneInString(message)
+	if size == 0 {
+		return ""
+	}
+	if !strings.HasPrefix(message, "fairlead ") {
+		message = string(unicode.ToUpper(first)) + message[size:]
+	}
+	if strings.HasSuffix(message, "?") {
+		return message
+	}
+	return message + "."
+}
+
+// shortID is a commit in a sentence, as templates write it. No text of others can look like this: templates escape
+// it.
+var shortID = regexp.MustCompile(`<f-commit>([0-9a-f]{7})</f-commit>`)
+
+// linkCommits returns a page in which the commits in sentences lead to their pages, where they are known. Others are
+// as they were written.
+func linkCommits(html []byte, root string, known []status.Commit) []byte {
+	return shortID.ReplaceAllFunc(html, func(found []byte) []byte {
+		short := string(shortID.FindSubmatch(found)[1])
+		for _, c := range known {
+			if text.ShortCommit(c.ID) != short {
+				continue
+			}
+			title := c.Subject
+			if c.Author != "" {
+				title += ", by " + c.Author
+			}
+			return []byte(`<a href="` + root + `commits/` + c.ID + `" title="` + template.HTMLEscapeString(title) + `"><code>` + short + `</code></a>`)
+		}
+		return []byte(short)
+	})
+}
+
+// The places of what speaks of the reader of a page. No text of others can look like them: templates escape it.
+const (
+	nameMark    = "<f-name></f-name>"
+	waitingMark = "<f-waiting></f-waiting>"
+)
+
+// Kept is a page without what speaks of its reader, so that it is the same for all who may do the same.
+type Kept struct{ html []byte }
+
+// Reader is who reads a page.
+type Reader struct {
+	Name    string
+	Waiting string // how many things wait for the reader
+}
+
+// CountsWaiting reports whether the page says how many things wait for its reader.
+func (k Kept) CountsWaiting() bool { return bytes.Contains(k.html, []byte(waitingMark)) }
