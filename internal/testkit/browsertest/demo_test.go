@@ -172,7 +172,7 @@ func TestDemo(t *testing.T) {
 	w.ask(root, "7: what is different between stage and prod?").click(`main a[href="./environments/prod"]`).click(`main a[href="../diff?from=stage&to=prod"]`).answers("GREETING: moin → welcome")
 	w.answersAll("1 on its way", "1 meant", "1 commit only in stage")
 	w.Click("main .why a") // the reason of the line
-	w.WaitFor("main pre", "assigned")
+	w.WaitFor("main .explained", "assigned")
 	w.ask(root, "9: who did what, when and why?").click(`nav a[href="./history"]`).answers("the sale ends on Monday")
 	w.answersAll("Demo held prod", "Fairlead promoted prod from", "2026", "after: ")
 	w.Visit(root + "/environments/stage") // what a pull request meant that is merged

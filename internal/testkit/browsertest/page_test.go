@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/change/drift"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -57,8 +58,8 @@ func TestPage(t *testing.T) {
 	browser, store := Start(t), &status.Store{}
 	setFleet(store)
 	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", StreamPace: 10 * time.Millisecond,
-		Explain: func(_ context.Context, environment, query string) (string, error) {
-			return query + " in " + environment + "\n", nil
+		Explain: func(_ context.Context, environment, query string) (explain.Document, error) {
+			return explain.Document{Title: query + " in " + environment}, nil
 		},
 		Compare: func(_ context.Context, from, to string) (drift.Report, error) {
 			return drift.Report{From: from, To: to, Topics: []drift.Topic{{Name: drift.Values, Count: 1, Findings: []drift.Finding{{Change: "LOG_LEVEL: info → warning", Because: "by configs/prod.yaml:4", Count: 1, Names: []string{"large/web"}}}}}}, nil
@@ -105,12 +106,12 @@ func readWithoutScript(t *testing.T, w *Window, root string) {
 	w.Click(`main a[href="../diff?from=dev&to=prod"]`)
 	w.WaitFor("main pre", "dev → prod") // what is different
 	w.Click(`main .why a`)
-	w.WaitFor("main pre", "large/web in prod") // and why, of each line
+	w.WaitFor("main .explained", "large/web in prod") // and why, of each line
 	w.Run(chromedp.Click("nav .more summary", chromedp.ByQuery))
 	w.Click(`nav a[href="./environments"]`)
 	w.Click(`main a[href="./environments/prod"]`)
 	w.Submit(`main input[name="q"]`, "large/web")
-	w.WaitFor("main pre", "large/web in prod") // why has it this value
+	w.WaitFor("main .explained", "large/web in prod") // why has it this value
 }
 
 // followChanges changes the state while a person reads: the page follows, and what they opened, typed and
