@@ -141,13 +141,14 @@ func (g *editCheck) findSuccessor(gone string) string {
 	return ""
 }
 
+// checkExecutor reports another executor while there are clusters, or some that are being destroyed: only
+// the one that made them can destroy them.
 func (g *editCheck) checkExecutor() {
-	consequence := "executor/" + g.Desired.Executor
-	if g.Current.Executor == g.Desired.Executor || len(g.Current.Spec.Kubernetes.Clusters) == 0 || g.accepts(consequence) {
+	if g.Current.Executor == g.Desired.Executor || len(g.Current.Spec.Kubernetes.Clusters) == 0 && g.Current.Rollout == nil {
 		return
 	}
-	g.addf(nil, fmt.Sprintf("keep %s: %s, and write new clusters in a manifest of their own; or %s", model.ExecutorAnnotation, g.Current.Executor, HintAccept(consequence)),
-		"the executor changes from %s to %s, which would make all clusters anew", g.Current.Executor, g.Desired.Executor)
+	g.addf(nil, fmt.Sprintf("keep %s: %s until its clusters are decommissioned and gone; or write the new clusters in a manifest of another name", model.ExecutorAnnotation, g.Current.Executor),
+		"the executor changes from %s to %s, which cannot destroy what %s made", g.Current.Executor, g.Desired.Executor, g.Current.Executor)
 }
 
 // checkProviders reports providers that are removed or become others while machines or DNS records of

@@ -111,8 +111,8 @@ func TestCheckEdit(t *testing.T) {
 		{"a machine in another pool", "{endpoint: 192.0.2.2,#192.0.2.9", "{endpoint: 192.0.2.3,#192.0.2.2", "32: machine 192.0.2.2 moves from compute pool own of cluster one to compute pool other of cluster two "},
 
 		{"a role of the API server", "port: 443, targetPort: 30443, targetPools: [workers]", "port: 6443, targetPort: 6443, targetPools: [ctrl]", "45: role web cannot begin to forward to the API server (write a role with another name, and name that in place of web: it is added before the other one is deleted)"},
-		{"executor", "annotations: {}", "annotations: {fairlead.io/executor: tofu}", "1: the executor changes from claudie to tofu, which would make all clusters anew (keep fairlead.io/executor: claudie, and write new clusters in a manifest of their own; or annotate the manifest with fairlead.io/accept: executor/tofu)"},
-		{"executor, accepted", "annotations: {}", "annotations: {fairlead.io/executor: tofu, fairlead.io/accept: executor/tofu}", ""},
+		{"executor", "annotations: {}", "annotations: {fairlead.io/executor: tofu}", "1: the executor changes from claudie to tofu, which cannot destroy what claudie made (keep fairlead.io/executor: claudie until its clusters are decommissioned and gone; or write the new clusters in a manifest of another name)"},
+		{"executor, accepted", "annotations: {}", "annotations: {fairlead.io/executor: tofu, fairlead.io/accept: executor/tofu, fairlead.io/decommission: \"true\"}", "1: the executor changes from claudie to tofu, which cannot destroy what claudie made |1: warning: fairlead.io/decommission is set, and no cluster is removed "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			edited := guarded
@@ -134,6 +134,16 @@ func TestRemovedManifest(t *testing.T) {
 		"the manifest is removed, and cluster two would be destroyed ", provision.CheckEdit(readEdit(t, guarded, "")))
 	compareProblems(t, "", provision.CheckEdit(readEdit(t, "apiVersion: claudie.io/v1beta1\nkind: InputManifest\nmetadata: {name: m}\nspec: {}\n", "")))
 	compareProblems(t, "", provision.CheckEdit(readEdit(t, "", guarded)))
+}
+
+// TestExecutorOfEmptyManifest: the executor of a manifest may change when it has no clusters, and none that is
+// being destroyed.
+func TestExecutorOfEmptyManifest(t *testing.T) {
+	const empty = "apiVersion: claudie.io/v1beta1\nkind: InputManifest\nmetadata: {name: m, annotations: {fairlead.io/executor: claudie}}\nspec: {}\n"
+	edit := readEdit(t, empty, strings.Replace(empty, "executor: claudie", "executor: capi", 1))
+	compareProblems(t, "", provision.CheckEdit(edit))
+	edit.Current.Rollout = &provision.Rollout{Phase: provision.Contract, Leaving: []string{"one"}}
+	compareProblems(t, "1: the executor changes from claudie to capi, which cannot destroy what claudie made ", provision.CheckEdit(edit))
 }
 
 // readEdit reads the change from one manifest to another one; "" is one that is not there.
