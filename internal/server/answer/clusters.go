@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 )
 
@@ -35,6 +36,8 @@ type Cluster struct {
 type ClusterStanding struct {
 	fleetview.Cluster
 	State State `json:"state"`
+	// Commit is the commit of the base whose output it runs; nil if that is not known.
+	Commit *Commit `json:"commit,omitempty"`
 }
 
 // ProvisionedCluster is a cluster that an environment makes, and the manifest that says so.
@@ -87,13 +90,24 @@ var standingStates = map[string]Tone{"ready": Good, "progressing": Busy, "behind
 func (s Source) listStandings(selects func(fleetview.Cluster) bool) (all []ClusterStanding) {
 	for _, c := range s.Reported {
 		if selects(c) {
-			all = append(all, ClusterStanding{c, State{cmp.Or(standingStates[c.Standing], Unknown), c.Standing}})
+			all = append(all, ClusterStanding{c, State{cmp.Or(standingStates[c.Standing], Unknown), c.Standing}, s.findBase(c)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ClusterStanding) int {
 		return cmp.Or(CompareUrgency(b.State.Tone, a.State.Tone), strings.Compare(a.Name, b.Name))
 	})
 	return all
+}
+
+// findBase returns the commit of the base that what a cluster runs was rendered from: that of the newest output of
+// its environment, if the cluster has all of it. A ready one may report an older revision, which has the same for it.
+func (s Source) findBase(c fleetview.Cluster) *Commit {
+	for _, o := range s.Clusters {
+		if o.Environment == c.Environment && o.Output != "" && (c.Standing == ledger.ClassReady.String() || strings.HasSuffix(c.Revision, o.Output)) {
+			return s.describeCommit(o.Base)
+		}
+	}
+	return nil
 }
 
 // listProvisioned returns clusters that environments make.

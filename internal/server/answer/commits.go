@@ -88,8 +88,7 @@ func (s Source) orderCommits() (order []int) {
 }
 
 func (f CommitFilter) selects(c status.Commit) bool {
-	text := strings.ToLower(f.Text)
-	found := strings.Contains(strings.ToLower(c.Subject), text) || strings.HasPrefix(c.ID, text) || strings.Contains(strings.ToLower(c.Author), text)
+	found := hasWords(c.Subject+" "+c.Author, f.Text) || strings.HasPrefix(c.ID, strings.ToLower(f.Text))
 	return found && strings.Contains(strings.ToLower(c.Author), strings.ToLower(f.Author))
 }
 

@@ -23,9 +23,18 @@ type Found struct {
 	ClusterTypes []string      `json:"clusterTypes"`
 	Clusters     []string      `json:"clusters"`
 	// Targets are deployment targets, and Objects those of the control plane, by kind and name or by file.
-	Targets  []FoundTarget `json:"targets"`
-	Objects  []FoundObject `json:"objects"`
-	Problems []Problem     `json:"problems"`
+	Targets []FoundTarget `json:"targets"`
+	Objects []FoundObject `json:"objects"`
+	// Assignments are those that the text names, as "cluster type/target", in each environment that has both.
+	Assignments []FoundAssignment `json:"assignments"`
+	Problems    []Problem         `json:"problems"`
+}
+
+// FoundAssignment is an assignment that there is, or could be.
+type FoundAssignment struct {
+	Environment string `json:"environment"`
+	ClusterType string `json:"clusterType"`
+	Target      string `json:"target"`
 }
 
 // FoundTarget is a deployment target, and its workload.
@@ -43,12 +52,12 @@ type FoundObject struct {
 
 // Search returns what has a text in its name.
 func (s Source) Search(text string) Found {
-	found := Found{Text: text, Environments: []Environment{}, Commits: []Commit{}, Workloads: []string{}, ClusterTypes: []string{}, Clusters: []string{}, Targets: []FoundTarget{}, Objects: []FoundObject{}, Problems: []Problem{}}
+	found := Found{Text: text, Environments: []Environment{}, Commits: []Commit{}, Workloads: []string{}, ClusterTypes: []string{}, Clusters: []string{}, Targets: []FoundTarget{}, Objects: []FoundObject{}, Assignments: []FoundAssignment{}, Problems: []Problem{}}
 	if text == "" {
 		return found
 	}
 	for _, e := range s.listEnvironments() {
-		if strings.Contains(strings.ToLower(e.Name), strings.ToLower(text)) {
+		if hasWords(e.Name, text) {
 			found.Environments = append(found.Environments, e)
 		}
 	}
@@ -59,6 +68,7 @@ func (s Source) Search(text string) Found {
 	}
 	found.Workloads, found.ClusterTypes, found.Clusters = namesWith(s.WorkloadNames(), text), namesWith(s.ClusterTypeNames(), text), namesWith(s.ClusterNames(), text)
 	found.Targets, found.Objects = s.findTargets(text), s.findObjects(text)
+	found.Assignments = append(found.Assignments, s.findAssignments(text)...)
 	found.Problems = s.Problems(ProblemFilter{Text: text}).Items
 	found.Environments, found.Commits, found.Problems = firstOf(found.Environments), firstOf(found.Commits), firstOf(found.Problems)
 	return found
@@ -71,6 +81,26 @@ func (s Source) findTargets(text string) []FoundTarget {
 	found := []FoundTarget{}
 	for _, name := range namesWith(slices.Sorted(maps.Keys(workloads)), text) {
 		found = append(found, FoundTarget{name, workloads[name]})
+	}
+	return found
+}
+
+// findAssignments returns the assignments that a text names.
+func (s Source) findAssignments(text string) (found []FoundAssignment) {
+	clusterType, target, named := strings.Cut(text, "/")
+	if !named {
+		return nil
+	}
+	for _, environment := range s.Names() {
+		plan := s.Snapshot.Plans[environment]
+		if plan == nil || len(found) == maxFound {
+			continue
+		}
+		_, hasType := model.IndexOf(plan.Model().ClusterTypes, clusterType)
+		_, hasTarget := model.IndexOf(plan.Model().Targets, target)
+		if hasType && hasTarget {
+			found = append(found, FoundAssignment{environment, clusterType, target})
+		}
 	}
 	return found
 }
@@ -126,11 +156,22 @@ func (s Source) FindPull(text string) (path string, only bool) {
 	return path, count == 1
 }
 
-// namesWith returns the first names that have a text in them.
+// hasWords reports whether a text has all words of a query, in any order and case.
+func hasWords(text, query string) bool {
+	text = strings.ToLower(text)
+	for word := range strings.FieldsSeq(strings.ToLower(query)) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// namesWith returns the first names that have the words of a text in them.
 func namesWith(all []string, text string) []string {
 	found := []string{}
 	for _, name := range all {
-		if strings.Contains(strings.ToLower(name), strings.ToLower(text)) && len(found) < maxFound {
+		if hasWords(name, text) && len(found) < maxFound {
 			found = append(found, name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/picture"
 )
@@ -104,6 +105,9 @@ type drawnStation struct {
 // foldStations returns what is drawn of environments: each of them, or if they are too many the most urgent of
 // each column, and the others of the column as one box.
 func foldStations(all []answer.Environment) []drawnStation {
+	if len(all) <= maxDrawn {
+		return list.Convert(all, func(e answer.Environment) drawnStation { return drawnStation{Environment: e} })
+	}
 	drawnAs := map[string]string{} // by the name of an environment
 	columns := map[int][]answer.Environment{}
 	for i, column := range picture.FindColumns(newNodes(all)) {
@@ -114,7 +118,7 @@ func foldStations(all []answer.Environment) []drawnStation {
 	for _, column := range slices.Sorted(maps.Keys(columns)) {
 		members := columns[column]
 		shown := len(members)
-		if len(all) > maxDrawn && shown > maxOfColumn+1 {
+		if shown > maxOfColumn+1 {
 			shown = maxOfColumn
 			slices.SortStableFunc(members, func(a, b answer.Environment) int { return answer.CompareUrgency(b.State.Tone, a.State.Tone) })
 		}

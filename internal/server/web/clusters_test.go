@@ -46,7 +46,7 @@ func setClusters(s *status.Store) {
 // the text in their names.
 func TestFindNames(t *testing.T) {
 	h := openReported(t)
-	for text, want := range map[string]string{"payments": "./workloads/payments", "small": "./cluster-types/small", "edge-1": "./clusters/edge-1", "west-1": "./clusters/west-1"} {
+	for text, want := range map[string]string{"payments": "./workloads/payments", "small": "./cluster-types/small", "edge-1": "./clusters/edge-1", "west-1": "./clusters/west-1", "west-1+": "./clusters/west-1"} {
 		w := ask(h, http.MethodGet, "/search?q="+text)
 		if w.Code != http.StatusFound || w.Header().Get("Location") != want {
 			t.Errorf("%s leads to %q (%d), want %s", text, w.Header().Get("Location"), w.Code, want)
@@ -57,8 +57,10 @@ func TestFindNames(t *testing.T) {
 		t.Errorf("the clusters are not on\n%s", body)
 	}
 	for query, want := range map[string]string{
-		"heckou":    `<a href="./fleet?rows=target&amp;q=checkout">checkout</a> <span class="soft">of <a href="./workloads/checkout">checkout</a>`,
-		"policy/el": `<a href="./explain?env=edge&amp;q=SchedulingPolicy%2felsewhere">SchedulingPolicy/elsewhere</a>`,
+		"heckou":         `<a href="./fleet?rows=target&amp;q=checkout">checkout</a> <span class="soft">of <a href="./workloads/checkout">checkout</a>`,
+		"small/checkout": `<a href="./assignments/dev/small/checkout">small/checkout</a> <span class="soft">in dev</span>`,
+		"eckout+CH":      `<a href="./fleet?rows=target&amp;q=checkout">`,
+		"policy/el":      `<a href="./explain?env=edge&amp;q=SchedulingPolicy%2felsewhere">SchedulingPolicy/elsewhere</a>`,
 	} {
 		if body := mainOf(ask(h, http.MethodGet, "/search?q="+query).Body.String()); !strings.Contains(body, want) {
 			t.Errorf("%s does not find %s:\n%s", query, want, body)

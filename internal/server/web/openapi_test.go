@@ -206,7 +206,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		case "/clusters/{cluster}":
 			targets = []string{"/clusters/edge-1", "/clusters/west-1", "/clusters/east-4", "/clusters/east-5", "/clusters/none"}
 		case "/search":
-			targets = []string{"/search?q=st", "/search?q=stage", "/search?q=chan", "/search?q=heckou"}
+			targets = []string{"/search?q=st", "/search?q=stage", "/search?q=chan", "/search?q=heckou", "/search?q=small/checkout"}
 		}
 		for _, h := range handlers {
 			for _, target := range targets {

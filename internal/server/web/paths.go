@@ -64,7 +64,7 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 		}
 		parts[i] = name
 	}
-	text := query.Get("q")
+	text := strings.TrimSpace(query.Get("q"))
 	text = text[:min(len(text), maxQuery)]
 	switch first := parts[0]; {
 	case len(parts) == 1 && (first == "" || first == "overview"):
