@@ -72,6 +72,7 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		addProblem("", "spec.state has no bucket, or no region")
 	}
 	checkApplications(written, addProblem)
+	checkSettingNames(written, addProblem)
 	s.PlanWebhook = ResolvePlanWebhook(m, addProblem)
 	if s.Interval < minInterval {
 		addProblem("every component makes a plan at that interval", "spec.interval is %s, and %s is the least", s.Interval, minInterval)

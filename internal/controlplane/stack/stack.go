@@ -108,6 +108,7 @@ func Resolve(m *model.Model) ([]*Stack, problem.List) {
 		return cmp.Or(strings.Compare(a.Team, b.Team), strings.Compare(a.Env, b.Env))
 	})
 	r.checkUnique(stacks)
+	r.checkCompanies()
 	r.warnOfBaseTeams()
 	return stacks, r.problems
 }
@@ -125,6 +126,8 @@ func (r *resolver) resolveStack(written *model.Stack) *Stack {
 		r.addf(s, written.Pos.Line, "", "a stack has at least one component")
 	}
 	r.checkIdentity(s)
+	r.checkNamespace(s)
+	r.checkWorkspace(s)
 	r.checkTeamLayer(s)
 	locals := r.readLocals(s)
 	for i, c := range written.Components {
@@ -217,19 +220,37 @@ func (s *Stack) componentNames() []string {
 // findCompany returns the company of a stack: that of the settings or of a Company, or what is
 // before "-config" in the namespace, as CloudKnit wants it.
 func (r *resolver) findCompany(s *model.Stack) string {
-	for _, settings := range r.model.Stacks.Settings {
-		if settings.Company != "" {
-			return settings.Company
-		}
-	}
-	for _, c := range r.model.Stacks.Companies {
-		return c.CompanyName.Text
+	if name, ok := r.sharedCompany(); ok {
+		return name
 	}
 	company, _ := strings.CutSuffix(s.Namespace, "-config")
 	if company == s.Namespace {
 		return ""
 	}
 	return company
+}
+
+// sharedCompany returns the company of all stacks; false if each names its own.
+func (r *resolver) sharedCompany() (string, bool) {
+	for _, settings := range r.model.Stacks.Settings {
+		if settings.Company != "" {
+			return settings.Company, true
+		}
+	}
+	for _, c := range r.model.Stacks.Companies {
+		return c.CompanyName.Text, true
+	}
+	return "", false
+}
+
+// checkCompanies reports a Company whose name no namespace can begin with.
+func (r *resolver) checkCompanies() {
+	for _, c := range r.model.Stacks.Companies {
+		if err := checkCompany(c.CompanyName.Text); err != nil {
+			pos := problem.Pos{Layer: c.Pos.Layer, File: c.Pos.File, Line: cmp.Or(c.CompanyName.Line, c.Pos.Line)}
+			r.problems.Addf(pos, c.Subject(), companyHint+"; or set spec.company of the StackSettings", "spec.companyName: %v", err)
+		}
+	}
 }
 
 // isTeamProtected reports whether the team of a stack protects all its components. A team that is

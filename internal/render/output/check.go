@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 	"github.com/fairlead-io/fairlead/internal/render"
 )
@@ -230,6 +231,26 @@ func (p *pass) exhaustedProblem() problem.Problem {
 	found.Summary = "rendering the environment was stopped because it takes too much work, most of it in this template"
 	found.Hint = "shorten its loops, or the texts that its functions read; or simplify the environment's schemas and configs"
 	return found
+}
+
+// fluxNamespace is where the objects are with which Flux applies an output.
+const fluxNamespace = "flux-system"
+
+// checkName reports a name of a target that what applies the output has: the objects of the target would take
+// its place, and Flux would remove all that it has applied.
+func (p *pass) checkName(i, j int) {
+	t := p.model.Targets[j]
+	if t.Name != fluxNamespace && t.Name != stack.FindClusterSource(p.model).Name {
+		return
+	}
+	reconciler := p.templates[i][reconcilerText].template.Model
+	makesThere := func(m model.Manifest) bool { return strings.Contains(m.Text, fluxNamespace) }
+	if reconciler.Ordered || slices.ContainsFunc(reconciler.Manifests, makesThere) {
+		p.found.addForAssignment(assignment{i, j}, problem.Problem{
+			Pos: t.Pos, Subject: t.Subject(), Hint: "give the workload or the deployment target another name",
+			Summary: fmt.Sprintf("its objects would replace the source and the Kustomization %s in the namespace %s, with which Flux applies the output", t.Name, fluxNamespace),
+		})
+	}
 }
 
 // checkNamespace reports a namespace that Kubernetes would refuse, if a template uses it.

@@ -1,9 +1,11 @@
 package output
 
 import (
+	"fmt"
 	"path"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
@@ -25,6 +27,13 @@ type orderedKey struct {
 	settings                   string
 }
 
+// orderedFolder is the folder of an ordered target, and what identifies the states of Terraform in it that
+// clusters share.
+type orderedFolder struct {
+	files  tree.Tree
+	states []string
+}
+
 // orderFolder returns the folder of cluster type i with the objects of each target in a folder of their
 // own, if its reconciler is ordered.
 func (p *pass) orderFolder(i int, r *row, folder tree.Tree) tree.Tree {
@@ -43,23 +52,42 @@ func (p *pass) orderFolder(i int, r *row, folder tree.Tree) tree.Tree {
 		at := assignment{i, p.sets[i].order[k]}
 		k++
 		key := orderedKey{p.model.ClusterTypes[i].Name, e.Name, strings.Join(p.sets[i].waits[at.target], " "), e.ID, stackfiles.OrderedSettings(p.model)}
-		t, done := p.cache.ordered[key]
+		f, done := p.cache.ordered[key]
 		if !done {
-			t = p.orderTarget(key, at, e.Tree())
+			f = p.orderTarget(key, at, e.Tree())
 		}
-		p.ordered[key] = t
-		ordered = append(ordered, tree.Dir(e.Name, t))
+		p.ordered[key] = f
+		p.checkStates(at, f.states)
+		ordered = append(ordered, tree.Dir(e.Name, f.files))
 	}
 	return tree.FromEntries(ordered)
 }
 
+// checkStates reports the states of an assignment that another one has too: each would undo what the other
+// one did.
+func (p *pass) checkStates(at assignment, states []string) {
+	for _, state := range states {
+		first, taken := p.states[state]
+		if !taken {
+			p.states[state] = at
+			continue
+		}
+		p.found.addForAssignment(at, problem.Problem{
+			Pos: p.model.Targets[at.target].Pos, Subject: p.model.Targets[at.target].Subject(),
+			Hint:    "name another key in the backend, or leave it out: then each cluster keeps a state of its own",
+			Summary: fmt.Sprintf("its Terraform would have the same state as %s on cluster type %s", p.model.Targets[first.target].Name, p.model.ClusterTypes[first.clusterType].Name),
+		})
+	}
+}
+
 // orderTarget returns the folder of an ordered target.
-func (p *pass) orderTarget(key orderedKey, at assignment, files tree.Tree) tree.Tree {
-	fail := func(err error) tree.Tree {
-		p.reportMistake(p.templates[at.clusterType][reconcilerText].template, &render.Mistake{
-			Summary: "its objects cannot be ordered: " + err.Error(), Hint: "put them into the namespace of the deployment target",
-		}, at)
-		return files
+func (p *pass) orderTarget(key orderedKey, at assignment, files tree.Tree) orderedFolder {
+	report := func(summary, hint string) orderedFolder {
+		p.reportMistake(p.templates[at.clusterType][reconcilerText].template, &render.Mistake{Summary: summary, Hint: hint}, at)
+		return orderedFolder{files: files}
+	}
+	fail := func(err error) orderedFolder {
+		return report("its objects cannot be ordered: "+err.Error(), "put them into the namespace of the deployment target")
 	}
 	var entries []tree.Entry
 	var listed []string
@@ -74,6 +102,10 @@ func (p *pass) orderTarget(key orderedKey, at assignment, files tree.Tree) tree.
 			listed = append(listed, e.Name)
 		}
 	}
+	states, err := stackfiles.ListStates(objects.Data)
+	if err != nil {
+		return report(err.Error(), "write it as backend \"s3\" { … } with constants")
+	}
 	wrapper, err := stackfiles.RenderOrdered(p.model, stackfiles.Ordered{
 		Name: key.target, Folder: path.Join(key.clusterType, key.target, ObjectsName), After: p.sets[at.clusterType].waits[at.target],
 	}, objects.Data)
@@ -84,6 +116,6 @@ func (p *pass) orderTarget(key orderedKey, at assignment, files tree.Tree) tree.
 	if err != nil {
 		return fail(err)
 	}
-	return tree.FromEntries(append(entries, tree.File("kustomization.yaml", list), tree.File(ReconcilerName, wrapper),
-		tree.Dir(ObjectsName, tree.FromEntries([]tree.Entry{objects}))))
+	return orderedFolder{tree.FromEntries(append(entries, tree.File("kustomization.yaml", list), tree.File(ReconcilerName, wrapper),
+		tree.Dir(ObjectsName, tree.FromEntries([]tree.Entry{objects})))), states}
 }

@@ -61,8 +61,8 @@ type Cache struct {
 	labels    digestCache[model.ClusterType]
 	sets      previousSets
 	stacks    stackfiles.Cache
-	ordered   map[orderedKey]tree.Tree // folders of ordered targets, of the last run
-	rows      map[string]*row          // of the last run, by cluster type
+	ordered   map[orderedKey]orderedFolder // those of ordered targets, of the last run
+	rows      map[string]*row              // of the last run, by cluster type
 	rendered  atomic.Int64
 	last      rendering
 	options   render.Options
@@ -166,10 +166,10 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 		c.rows[m.ClusterTypes[i].Name] = r
 		entries = append(entries, tree.Dir(m.ClusterTypes[i].Name, p.orderFolder(i, r, p.clusterTypeFolder(i, r, texts[i]))))
 	}
-	c.ordered = p.ordered
 	if more := p.sortedProblems(); more.StopsEnvironment() {
 		return tree.Tree{}, more
 	}
+	c.ordered = p.ordered
 	if commit := m.PromotedCommit(); commit != "" {
 		entries = append(entries, trackingEntry(commit))
 	}
@@ -214,7 +214,8 @@ type pass struct {
 	targets   []digest     // by target: of all that templates read of it
 	labels    []digest     // by cluster type
 	configs   digest
-	ordered   map[orderedKey]tree.Tree
+	ordered   map[orderedKey]orderedFolder
+	states    map[string]assignment // by the states of Terraform that are shared by clusters
 	found     findings
 
 	mu      sync.Mutex
@@ -227,7 +228,7 @@ type pass struct {
 type templates [3]*compiledTemplate
 
 func newPass(m *model.Model, c *Cache, o Options) *pass {
-	p := &pass{options: o, model: m, cache: c, plan: schedule.NewPlan(m, c.plan), changes: map[[2]*members]memberChange{}, ordered: map[orderedKey]tree.Tree{}}
+	p := &pass{options: o, model: m, cache: c, plan: schedule.NewPlan(m, c.plan), changes: map[[2]*members]memberChange{}, ordered: map[orderedKey]orderedFolder{}, states: map[string]assignment{}}
 	p.texts.Canceled, p.texts.MaxSteps = o.Canceled, o.MaxSteps
 	c.plan = p.plan
 	resolver, problems := values.NewResolver(m, &c.values)

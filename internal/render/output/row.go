@@ -397,6 +397,7 @@ func (w *worker) checkTexts(i, j int, texts [3][]byte) {
 		}
 	}
 	p.checkNamespace(i, j)
+	p.checkName(i, j)
 }
 
 // shapeSet holds the shapes of texts that were checked and are valid.

@@ -1,10 +1,12 @@
 package rootmodule
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
@@ -61,6 +63,30 @@ func (b backend) state(workspace string) string {
 	}
 	slices.Sort(parts[2:])
 	return strings.Join(parts, " ")
+}
+
+// FindState returns what identifies the state that a backend block leads to in a workspace; "" if each
+// cluster has one of its own.
+func FindState(text, workspace string) (string, error) {
+	if stack.HasSecret(text) {
+		return "", fmt.Errorf("it holds a secret in clear")
+	}
+	f, err := parseFile("backend", []byte(text))
+	if err != nil {
+		return "", err
+	}
+	content, diagnostics := f.Body.Content(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "backend", LabelNames: []string{"type"}}}})
+	if err := errorOf(diagnostics); err != nil {
+		return "", err
+	}
+	if len(content.Blocks) != 1 {
+		return "", fmt.Errorf("it is not one block, as backend \"s3\" { … }")
+	}
+	b, err := readBackend(content.Blocks[0])
+	if err != nil || b.kind == "kubernetes" || b.kind == "local" {
+		return "", err
+	}
+	return b.state(workspace), nil
 }
 
 // generatedBackend returns the backend of a component whose root module is generated.

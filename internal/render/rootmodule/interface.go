@@ -41,6 +41,9 @@ func localModule(m *model.StackModule) (folder string, local bool) {
 // the head of a branch gets the commit of that, so that its move is a change of the root module.
 func (g *generator) findModule(m *model.StackModule) (source, version string) {
 	if folder, local := localModule(m); local {
+		if m.Version.Text != "" {
+			g.problems.Warnf(g.component.Stack.PositionAt(m.Version.Line), g.component.Stack.Subject(), "remove it", "component %s: module.version has no effect on a folder of the stack's own repository", g.component.Name)
+		}
 		written := model.Text{Text: folder, Line: m.Source.Line}
 		found, ok := g.findFile(namedFile{field: moduleField, path: written})
 		switch {

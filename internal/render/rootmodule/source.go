@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
 	"regexp"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
@@ -21,6 +24,8 @@ var (
 	forcedFetch = regexp.MustCompile(`^[a-z0-9]+::`)
 	bareHost    = regexp.MustCompile(`^(github\.com|gitlab\.com|bitbucket\.org)/`)
 	exactRef    = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._/+-]*$`)
+	// publicName matches the name of a module that a source "aws" has.
+	publicName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]*$`)
 )
 
 // publicModules is where the modules are that a source "aws" is short for.
@@ -49,13 +54,19 @@ func (g *generator) resolveSource(m *model.StackModule) (source, version string)
 	name, line := g.component.Name, m.Source.Line
 	address := strings.TrimSpace(m.Source.Text)
 	if address == "aws" {
-		if m.Name == "" {
+		switch {
+		case m.Name == "":
 			g.addf(line, "as in name: vpc", "component %s: module.name is required with source: aws", name)
+		case !publicName.MatchString(m.Name):
+			g.addf(line, "as in name: vpc", "component %s: module.name cannot be %q", name, text.Shorten(m.Name, 100))
 		}
 		address = fmt.Sprintf(publicModules, m.Name)
 	}
 	folder := strings.Trim(m.Path, "/")
 	switch {
+	case isOutside(folder) || strings.ContainsAny(folder, "?#"):
+		g.addf(line, "it is a folder of the module's repository, as modules/vpc", "component %s: module.path cannot be %q", name, text.Shorten(m.Path, 100))
+		return "", ""
 	case address == "":
 		g.addf(line, "", "component %s: module.source is required", name)
 		return "", ""
@@ -63,6 +74,9 @@ func (g *generator) resolveSource(m *model.StackModule) (source, version string)
 		g.addf(line, "name a repository, or a folder of the stack's own as ./modules/vpc", "component %s: module.source cannot be %q", name, address)
 		return "", ""
 	case registrySource.MatchString(address) && !bareHost.MatchString(address):
+		if err := stack.CheckVersions(m.Version.Text); err != nil {
+			g.addf(m.Version.Line, "", "component %s: module.version: %v", name, err)
+		}
 		return withFolder(address, folder), m.Version.Text
 	}
 	address, query, _ := strings.Cut(address, "?")
@@ -102,6 +116,12 @@ func (g *generator) useVersionAsRef(m *model.StackModule, parameters url.Values)
 		parameters.Set("ref", wanted.Text)
 	}
 	return parameters.Encode()
+}
+
+// isOutside reports whether a folder of a repository cannot be one.
+func isOutside(folder string) bool {
+	clean := path.Clean("./" + folder)
+	return clean != "." && tree.CheckPath(clean) != nil
 }
 
 func withFolder(address, folder string) string {
