@@ -32,6 +32,10 @@ type deletedStacks struct {
 	err      error               // the first one
 	// answers are what followPrevious was told of stacks, while it runs: a report that comes later is news.
 	answers map[string]bool
+	// management is the cluster whose reports count, by StackSettings; "" if none is named. Those of
+	// provisioned clusters, which the environment makes, never count for clusters.
+	management  string
+	provisioned map[string]bool
 }
 
 // maxTeardownCommits bounds how far back a report on a teardown may be: clusters report on each commit
@@ -47,6 +51,9 @@ func (l *Loop) followPrevious(e *environment, to *model.GitOpsRepo, out *repos.R
 		return tree.Tree{}, nil, err
 	}
 	e.deleted = deletedStacks{mirror: out.Mirror(), head: head, folder: publish.CleanFolder(to.Path), commits: map[string][]string{}, answers: map[string]bool{}}
+	if settings := r.Model.Stacks.Settings; len(settings) > 0 {
+		e.deleted.management = settings[0].ManagementCluster
+	}
 	defer func() {
 		e.destroyed, e.deleted.answers = l.destroyedStacks(e), nil
 	}()
@@ -195,19 +202,24 @@ func (l *Loop) isDestroyed(e *environment, d stackfiles.Deleted) bool {
 
 // isReported reports whether clusters have reported every Kustomization of a stack as ready.
 func (l *Loop) isReported(e *environment, d stackfiles.Deleted) bool {
-	ready := l.findReady(e, e.deleted.findCommits(d.Folder()))
+	ready := l.findReady(e, e.deleted.findCommits(d.Folder()), e.deleted.isManagement)
 	return !slices.ContainsFunc(d.Kustomizations, func(name string) bool { return !ready["Kustomization/"+d.Namespace+"/"+name] })
 }
 
+// isManagement reports whether what a cluster reports of stacks counts.
+func (d *deletedStacks) isManagement(cluster string) bool {
+	return d.management == "" || d.management == cluster
+}
+
 // findReady returns, for the objects that clusters report at one of some commits, whether all clusters
-// report them as ready.
-func (l *Loop) findReady(e *environment, commits []string) map[string]bool {
+// that count report them as ready.
+func (l *Loop) findReady(e *environment, commits []string, counts func(cluster string) bool) map[string]bool {
 	ready := map[string]bool{}
 	if l.options.Inbox == nil {
 		return ready
 	}
 	for _, r := range l.options.Inbox.Reports(func(event observe.Event) (current, ok bool) {
-		return slices.Contains(commits, event.Commit), e.isReportedFrom(event.Environment)
+		return slices.Contains(commits, event.Commit), counts(event.Cluster) && e.isReportedFrom(event.Environment)
 	}) {
 		object, _, _ := strings.Cut(r.Object, "@")
 		before, known := ready[object]
