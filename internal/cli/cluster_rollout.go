@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/server/display"
@@ -124,7 +125,7 @@ func newManifestPlan(environment string, is clusterfiles.RenderedManifest) manif
 	for _, name := range is.Carrier.Kustomizations {
 		carriers.Components = append(carriers.Components, stackfiles.ComponentSummary{Name: name, Object: name})
 	}
-	return manifestPlan{is, environmentStack{Environment: environment, Summary: carriers}, environmentStack{Environment: environment, Summary: is.Parts}}
+	return manifestPlan{is, newEnvironmentStack(environment, carriers), newEnvironmentStack(environment, is.Parts)}
 }
 
 // addReports adds what clusters report; nil statuses are those of no ledger.
@@ -136,7 +137,7 @@ func (r *manifestRollout) addReports(statuses componentStatuses) {
 	for _, c := range parts.Components {
 		status := cmp.Or(statuses[parts.key(c)].Status, notKnown)
 		r.Parts = append(r.Parts, shownPart{c, status})
-		if status == statusWaits && c.Approval == "" {
+		if status == stackview.Waits && c.Approval == "" {
 			r.Waits = append(r.Waits, fmt.Sprintf("a person approves the plan of %s: fairlead approve-plan %s %s/%s --inputs %s", c.Name, parts.Environment, r.stack, c.Name, c.Inputs))
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
-	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
@@ -25,7 +25,7 @@ func newStack(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "stack",
 		GroupID: groupMain,
-		Short:   "List, show, draw, plan and clone the stacks of environments",
+		Short:   "List, show, draw, plan, clone and tear down the stacks of environments",
 		Long: `A stack is Terraform modules and Helm charts that depend on each other: what CloudKnit calls
 an environment. These commands render what is committed, and show what the output does with
 the components, but not the stacks whose files were deleted. STATUS is what clusters report
@@ -34,7 +34,8 @@ of the components, to the daemon or the ledger that fairlead.yaml here or --url 
   fairlead stack show checkout/dev -e dev
   fairlead stack graph checkout/dev -e dev --output mermaid
   fairlead stack plan checkout/dev dev dev@my-change
-  fairlead stack clone prod checkout/prod-blue checkout/prod-green --set zlocals.cidr=10.2.0.0/16`,
+  fairlead stack clone prod checkout/prod-blue checkout/prod-green --set zlocals.cidr=10.2.0.0/16
+  fairlead stack teardown prod checkout/prod-blue`,
 		Args: checkSubcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -57,18 +58,15 @@ of the components, to the daemon or the ledger that fairlead.yaml here or --url 
 		s.input.addInputFlags(sub.command)
 		c.AddCommand(sub.command)
 	}
-	c.AddCommand(newStackPlan(a), newStackClone(newCommandContext(a)))
+	c.AddCommand(newStackPlan(a), newStackClone(newCommandContext(a)), newStackTeardown(newCommandContext(a)))
 	return c
 }
 
 // environmentStack is a stack, and the environment that it is in.
-type environmentStack struct {
-	Environment string `json:"environment"`
-	stackfiles.Summary
-	// Stopped is the first problem that stops the stack; "" if none does. Nothing else of it is known
-	// then: the output keeps what it has.
-	Stopped  string `json:"stopped,omitempty"`
-	problems problem.List
+type environmentStack struct{ stackview.Stack }
+
+func newEnvironmentStack(environment string, s stackfiles.Summary) environmentStack {
+	return environmentStack{stackview.Stack{Environment: environment, Summary: s}}
 }
 
 // readStacks renders environments, and returns their stacks.
@@ -89,17 +87,11 @@ func (s *stackCommand) readStacks(ctx context.Context) ([]environmentStack, erro
 		if r.Problems.StopsEnvironment() {
 			return nil, newProblemsError(r.Problems)
 		}
-		stacks, err := stackfiles.Summarize(r.Tree)
+		stacks, err := stackview.ListStacks(name, r.Tree, r.Problems)
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range stacks {
-			all = append(all, environmentStack{Environment: name, Summary: one})
-		}
-		for _, p := range r.Problems.StoppedStacks() {
-			mine := slices.DeleteFunc(slices.Clone(r.Problems), func(q problem.Problem) bool { return q.Stack != p.Stack })
-			all = append(all, environmentStack{Environment: name, Summary: stackfiles.Summary{Stack: p.Stack, Components: []stackfiles.ComponentSummary{}}, Stopped: p.String(), problems: mine})
-		}
+		all = append(all, list.Convert(stacks, func(one stackview.Stack) environmentStack { return environmentStack{one} })...)
 	}
 	return all, nil
 }
@@ -115,11 +107,11 @@ func listStacks(ctx context.Context, s *stackCommand, _ []string) error {
 	}
 	l := listing{
 		columns: []column{{key: "environment"}, {key: "stack"}, {key: "components"}, {key: "teardown"}, {key: "namespace", wide: true}},
-		names:   list.Convert(all, func(one environmentStack) string { return one.Stack }),
+		names:   list.Convert(all, func(one environmentStack) string { return one.Summary.Stack }),
 		empty:   "there are no stacks\n",
 	}
 	for _, one := range all {
-		l.rows = append(l.rows, []any{one.Environment, one.Stack, len(one.Components), one.Teardown, one.Namespace})
+		l.rows = append(l.rows, []any{one.Environment, one.Summary.Stack, len(one.Components), one.Teardown, one.Namespace})
 	}
 	if slices.ContainsFunc(all, func(one environmentStack) bool { return one.Stopped != "" }) {
 		l.columns = append(l.columns, column{key: "stopped", fit: display.Wrap})
@@ -144,16 +136,16 @@ func (s *stackCommand) findStack(ctx context.Context, name string) (environmentS
 	}
 	var found []environmentStack
 	for _, one := range all {
-		if one.Stack == name {
+		if one.Summary.Stack == name {
 			found = append(found, one)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return environmentStack{}, newUnknownError("stack", name, list.Convert(all, func(one environmentStack) string { return one.Stack }))
+		return environmentStack{}, newUnknownError("stack", name, list.Convert(all, func(one environmentStack) string { return one.Summary.Stack }))
 	case 1:
 		if found[0].Stopped != "" {
-			return environmentStack{}, &problemsError{summary: "the stack " + name + " is stopped by " + display.CountProblems(found[0].problems.Count()) + "; its output stays as it is", list: found[0].problems}
+			return environmentStack{}, &problemsError{summary: "the stack " + name + " is stopped by " + display.CountProblems(found[0].Problems.Count()) + "; its output stays as it is", list: found[0].Problems}
 		}
 		return found[0], nil
 	}
@@ -220,7 +212,7 @@ func (e environmentStack) graphText() string {
 // dotText returns the graph for Graphviz.
 func (e environmentStack) dotText() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "digraph %q {\n", e.Stack)
+	fmt.Fprintf(&b, "digraph %q {\n", e.Summary.Stack)
 	for _, c := range e.Components {
 		fmt.Fprintf(&b, "  %q [label=%q];\n", c.Name, labelOf(c))
 	}

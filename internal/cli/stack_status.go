@@ -1,52 +1,23 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/internal/ledger"
-	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
-	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
 // addReportFlags adds the flags that name where reports of clusters are.
 func (cc *commandContext) addReportFlags(c *cobra.Command) {
 	c.Flags().StringVar(&cc.daemonURL, "url", "", "ask the daemon whose page is at this `URL` for the status (default: listen of the settings)")
 	addConfigFlag(c, &cc.settingsFile, "", " (default: "+defaultSettingsFile+", if it is there)")
-}
-
-// The statuses of components, the worst one first.
-const (
-	statusFailed      = "failed"
-	statusDiffers     = "plan differs" // from the one that was approved: it is not applied
-	statusDrifted     = "drifted"
-	statusWaits       = "waits for approval"
-	statusUnknown     = "unknown"
-	statusProgressing = "progressing"
-	statusBehind      = "behind" // ready, with a root module of before
-	statusSuspended   = "suspended"
-	statusReady       = "ready"
-	statusDestroyed   = "destroyed" // ready, with everything gone
-)
-
-var worstStatuses = []string{statusFailed, statusDiffers, statusDrifted, statusWaits, statusUnknown, statusProgressing, statusBehind, statusSuspended, statusReady, statusDestroyed}
-
-// componentStatus is what clusters report of a component: the worst of them, if there are several. The
-// zero componentStatus stands for no report.
-type componentStatus struct {
-	Status  string    `json:"status"`
-	Cluster string    `json:"cluster"`
-	Since   time.Time `json:"since,omitzero"`
-	Message string    `json:"message,omitempty"`
 }
 
 // componentKey identifies a component among those of all environments.
@@ -57,7 +28,7 @@ func (e environmentStack) key(c stackfiles.ComponentSummary) componentKey {
 }
 
 // componentStatuses are what clusters report of components; nil if there is no ledger to ask.
-type componentStatuses map[componentKey]componentStatus
+type componentStatuses map[componentKey]stackview.Status
 
 // readStatuses returns what clusters report of the components of stacks; nil without settings that have
 // a ledger, and without --url.
@@ -85,7 +56,7 @@ func (cc *commandContext) readStatuses(ctx context.Context, stacks []environment
 	all := componentStatuses{}
 	for _, stack := range stacks {
 		for _, c := range stack.Components {
-			all[stack.key(c)] = findComponentStatus(c, reports[stack.key(c)])
+			all[stack.key(c)] = stackview.FindStatus(c, reports[stack.key(c)])
 		}
 	}
 	return all, nil
@@ -93,7 +64,7 @@ func (cc *commandContext) readStatuses(ctx context.Context, stacks []environment
 
 // askPlacements returns what clusters report of the objects of all components, in one question: so much
 // names some four hundred of them, and what is more is asked in another one.
-func askPlacements(ctx context.Context, of fleetAsker, stacks []environmentStack) (map[componentKey][]fleetview.Placement, error) {
+func askPlacements(ctx context.Context, of fleetAsker, stacks []environmentStack) (map[componentKey][]stackview.Report, error) {
 	var questions []string
 	asked := map[string]bool{}
 	for _, stack := range stacks {
@@ -109,7 +80,7 @@ func askPlacements(ctx context.Context, of fleetAsker, stacks []environmentStack
 			asked[c.Object] = true
 		}
 	}
-	all := map[componentKey][]fleetview.Placement{}
+	all := map[componentKey][]stackview.Report{}
 	for _, names := range questions {
 		reports, err := askAll[fleetview.Placement](ctx, of, "where", newValues("workload", names))
 		if errors.Is(err, errUsage) { // no cluster has named any of the objects
@@ -122,84 +93,16 @@ func askPlacements(ctx context.Context, of fleetAsker, stacks []environmentStack
 			parts := strings.Split(p.Object, "/")
 			if len(parts) == 3 {
 				key := componentKey{p.Environment, parts[1], parts[2]}
-				all[key] = append(all[key], p)
+				all[key] = append(all[key], stackview.Report{Cluster: p.Cluster, Object: p.Object, Phase: p.Phase, Revision: p.Revision, Since: p.Since, Message: p.Message})
 			}
 		}
 	}
 	return all, nil
 }
 
-// findComponentStatus returns the status of a component by what clusters report of its objects. What it
-// is made of counts, a Terraform object or a HelmRelease; its Kustomization counts where that is ready, or not
-// reported.
-func findComponentStatus(c stackfiles.ComponentSummary, reports []fleetview.Placement) componentStatus {
-	byCluster := map[string][]componentStatus{}
-	for _, p := range reports {
-		one := componentStatus{Status: statusOf(c, p), Cluster: p.Cluster, Since: p.Since, Message: p.Message}
-		kind, _, _ := strings.Cut(p.Object, "/")
-		known := byCluster[p.Cluster]
-		if kind == "Kustomization" {
-			byCluster[p.Cluster] = append(known, one)
-		} else {
-			byCluster[p.Cluster] = append([]componentStatus{one}, known...)
-		}
-	}
-	var worst componentStatus
-	for _, all := range byCluster {
-		of := all[0]
-		if of.Status == statusReady {
-			of = all[len(all)-1]
-		}
-		if of.Status == statusReady && c.Action == stackfiles.Destroy {
-			of.Status = statusDestroyed
-		}
-		if worst.Status == "" || of.compare(worst) < 0 {
-			worst = of
-		}
-	}
-	return worst
-}
-
-// compare orders statuses, the worst one first.
-func (s componentStatus) compare(other componentStatus) int {
-	return cmp.Or(cmp.Compare(slices.Index(worstStatuses, s.Status), slices.Index(worstStatuses, other.Status)), cmp.Compare(s.Cluster, other.Cluster))
-}
-
-// statusOf returns what a report of an object says of its component.
-func statusOf(c stackfiles.ComponentSummary, p fleetview.Placement) string {
-	kind, _, _ := strings.Cut(p.Object, "/")
-	switch phase := ledger.ParsePhase(p.Phase); {
-	case phase == ledger.Failed && strings.HasPrefix(p.Message, kubestatus.AwaitsApproval):
-		return statusWaits
-	case phase == ledger.Failed && strings.HasPrefix(p.Message, tfplan.Differs):
-		return statusDiffers
-	case phase == ledger.Failed && strings.HasPrefix(p.Message, kubestatus.HasDrift):
-		return statusDrifted
-	case phase == ledger.Ready && kind == "Terraform" && !c.IsPlannedAt(ledger.ParseRevision(p.Revision).Commit):
-		return statusBehind
-	case slices.Contains(worstStatuses, phase.String()):
-		return phase.String()
-	}
-	return statusUnknown
-}
-
 // summarize returns the statuses of the components of a stack in few words.
 func (s componentStatuses) summarize(stack environmentStack) string {
-	counts := map[string]int{}
-	for _, c := range stack.Components {
-		counts[cmp.Or(s[stack.key(c)].Status, "not reported")]++
-	}
-	var parts []string
-	for _, status := range append(slices.Clone(worstStatuses), "not reported") {
-		switch n := counts[status]; n {
-		case 0:
-		case len(stack.Components):
-			return status
-		default:
-			parts = append(parts, fmt.Sprintf("%d %s", n, status))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return stackview.SummarizeStatuses(list.Convert(stack.Components, func(c stackfiles.ComponentSummary) string { return s[stack.key(c)].Status }))
 }
 
 // shownStack is a stack as programs get it, with what clusters report.
@@ -214,11 +117,11 @@ type shownStack struct {
 
 type shownComponent struct {
 	stackfiles.ComponentSummary
-	Reported *componentStatus `json:"reported,omitempty"` // nil if no cluster reports it, or there is no ledger to ask
+	Reported *stackview.Status `json:"reported,omitempty"` // nil if no cluster reports it, or there is no ledger to ask
 }
 
 func newShownStack(e environmentStack, statuses componentStatuses) shownStack {
-	shown := shownStack{Environment: e.Environment, Stack: e.Stack, Namespace: e.Namespace, Teardown: e.Teardown, Components: []shownComponent{}}
+	shown := shownStack{Environment: e.Environment, Stack: e.Summary.Stack, Namespace: e.Namespace, Teardown: e.Teardown, Components: []shownComponent{}}
 	for _, c := range e.Components {
 		one := shownComponent{ComponentSummary: c}
 		if status := statuses[e.key(c)]; status.Status != "" {

@@ -9,72 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 	"github.com/fairlead-io/fairlead/internal/server/web"
 	"github.com/fairlead-io/fairlead/internal/testkit/ledgerworld"
 )
-
-// TestComponentStatus: the status of a component by what clusters report of its objects.
-func TestComponentStatus(t *testing.T) {
-	const (
-		now    = "fairlead-modules-dev@sha1:aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"
-		before = "fairlead-modules-dev@sha1:1111111111bbbbbbbbbbccccccccccdddddddddd"
-	)
-	report := func(cluster, kind, phase, revision, message string) fleetview.Placement {
-		return fleetview.Placement{Cluster: cluster, Object: kind + "/checkout/db", Phase: phase, Revision: revision, Message: message}
-	}
-	for _, c := range []struct {
-		name    string
-		plan    string
-		reports []fleetview.Placement
-		want    string // the status, and the cluster
-	}{
-		{"not reported", "plan-x-aaaaaaaaaa", nil, ""},
-		{"ready", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Terraform", "ready", now, ""), report("a", "Kustomization", "ready", "dev@sha1:1", "")}, "ready a"},
-		{"ready with the root module of before", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Terraform", "ready", before, ""), report("a", "Kustomization", "progressing", "dev@sha1:1", "")}, "behind a"},
-		{"a Kustomization that is not ready yet", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Kustomization", "progressing", "", ""), report("a", "Terraform", "ready", now, "")}, "progressing a"},
-		{"a plan that waits", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Kustomization", "failed", "", "health check failed"), report("a", "Terraform", "failed", before, "waits for approval of plan-x-aaaaaaaaaa")}, "waits for approval a"},
-		{"drift", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Terraform", "failed", now, "drift: aws_instance.a")}, "drifted a"},
-		{"another plan than the approved one", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Kustomization", "failed", "", "health check failed"), report("a", "Terraform", "failed", before, "the plan differs from the approved one: it is sha256:1, and sha256:2 was approved")}, "plan differs a"},
-		{"a failure", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Terraform", "failed", now, "error running Init: drift: no")}, "failed a"},
-		{"without an agent", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Kustomization", "failed", "", "health check failed")}, "failed a"},
-		{"a chart", "", []fleetview.Placement{report("a", "HelmRelease", "ready", "1.2.0", ""), report("a", "Kustomization", "ready", "", "")}, "ready a"},
-		{"suspended", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Terraform", "suspended", now, "")}, "suspended a"},
-		{"two clusters, the worst one counts", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("b", "Terraform", "ready", now, ""), report("a", "Terraform", "progressing", now, "")}, "progressing a"},
-		{"two clusters, in the same state", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("b", "Terraform", "ready", now, ""), report("a", "Terraform", "ready", now, "")}, "ready a"},
-		{"a phase that is none of ours", "plan-x-aaaaaaaaaa", []fleetview.Placement{report("a", "Terraform", "other", now, "")}, "unknown a"},
-	} {
-		got := findComponentStatus(stackfiles.ComponentSummary{Name: "db", Object: "db", Plan: c.plan}, c.reports)
-		if text := strings.TrimSpace(got.Status + " " + got.Cluster); text != c.want {
-			t.Errorf("%s: %q, want %q", c.name, text, c.want)
-		}
-		got = findComponentStatus(stackfiles.ComponentSummary{Name: "db", Object: "db", Plan: c.plan, Action: stackfiles.Destroy}, c.reports)
-		if text := strings.TrimSpace(got.Status + " " + got.Cluster); text != strings.Replace(c.want, "ready", "destroyed", 1) {
-			t.Errorf("%s, being destroyed: %q, where a component that stays is %q", c.name, text, c.want)
-		}
-	}
-}
-
-// TestStackStatus: the status of a stack in few words.
-func TestStackStatus(t *testing.T) {
-	stack := environmentStack{Environment: "dev", Summary: stackfiles.Summary{Namespace: "n", Components: []stackfiles.ComponentSummary{{Object: "a"}, {Object: "b"}, {Object: "c"}}}}
-	for _, c := range []struct{ a, b, c, want string }{
-		{"ready", "ready", "ready", "ready"},
-		{"ready", "failed", "ready", "1 failed, 2 ready"},
-		{"waits for approval", "", "", "1 waits for approval, 2 not reported"},
-		{"", "", "", "not reported"},
-	} {
-		all := componentStatuses{}
-		for object, status := range map[string]string{"a": c.a, "b": c.b, "c": c.c} {
-			all[componentKey{"dev", "n", object}] = componentStatus{Status: status}
-		}
-		if got := all.summarize(stack); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
-	}
-}
 
 // TestReadStatuses asks a ledger of a few clusters, some of which have a chart and a Kustomization.
 func TestReadStatuses(t *testing.T) {
@@ -82,7 +21,7 @@ func TestReadStatuses(t *testing.T) {
 	server := httptest.NewServer(web.New(web.Options{Fleet: w.View}))
 	defer server.Close()
 	stack := func(environment, namespace, object string) environmentStack {
-		return environmentStack{Environment: environment, Summary: stackfiles.Summary{Namespace: namespace, Components: []stackfiles.ComponentSummary{{Object: object}}}}
+		return newEnvironmentStack(environment, stackfiles.Summary{Namespace: namespace, Components: []stackfiles.ComponentSummary{{Object: object}}})
 	}
 	var out bytes.Buffer
 	a := &app{stdout: display.NewStream(&out), stderr: display.NewStream(&out), format: "text"}

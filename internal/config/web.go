@@ -114,7 +114,7 @@ type Role struct {
 
 // WebActions returns what roles may permit.
 func WebActions() []string {
-	return []string{"approve", "hold", "release", "rollback", "promote", "freeze", "merge", "force"}
+	return []string{"approve", "hold", "release", "rollback", "promote", "freeze", "merge", "approve-plan", "teardown", "force"}
 }
 
 // MinSessionKey is how many characters the key of sessions has at least.

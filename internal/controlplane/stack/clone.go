@@ -56,7 +56,7 @@ func Clone(m *model.Model, from, to string, set []Setting) (Copy, error) {
 		return Copy{}, err
 	}
 	c.copy.Files[c.copy.File] = text
-	return c.copy, c.check()
+	return c.copy, c.check("the copy")
 }
 
 // cloner is one call of Clone.
@@ -95,19 +95,8 @@ func newCloner(m *model.Model, from, to string) (*cloner, error) {
 	}
 	c.layer = m.Stacks.Layers[c.from.Pos.Layer]
 	e, _ := c.layer.Files.Lookup(c.inLayer(c.from.Pos.File))
-	documents, err := yamldoc.Parse(e.Data)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", c.from.Pos.File, err)
-	}
-	for _, d := range documents {
-		root := yamldoc.RootOf(d)
-		if root == nil || yamldoc.FindText(root, "kind") != "Environment" || yamldoc.FindText(root, "spec", "envName") != c.from.Env || yamldoc.FindText(root, "spec", "teamName") != c.from.Team {
-			continue
-		}
-		c.document = d
-	}
-	if c.document == nil {
-		return nil, problem.Refusef("write it in a YAML document of its own", "the stack %s cannot be copied out of %s", from, c.from.Pos.File)
+	if err := c.findDocument(e.Data); err != nil {
+		return nil, err
 	}
 	if hasAliases(c.document) {
 		expandAliases(c.document)
@@ -120,6 +109,25 @@ func newCloner(m *model.Model, from, to string) (*cloner, error) {
 		return nil, problem.Refusef("rename it, or take another name for the stack", "there is a file %s already", c.copy.File)
 	}
 	return c, nil
+}
+
+// findDocument finds the YAML document of a file that the stack is written in.
+func (c *cloner) findDocument(text []byte) error {
+	documents, err := yamldoc.Parse(text)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", c.from.Pos.File, err)
+	}
+	for _, d := range documents {
+		root := yamldoc.RootOf(d)
+		if root == nil || yamldoc.FindText(root, "kind") != "Environment" || yamldoc.FindText(root, "spec", "envName") != c.from.Env || yamldoc.FindText(root, "spec", "teamName") != c.from.Team {
+			continue
+		}
+		c.document = d
+	}
+	if c.document == nil {
+		return problem.Refusef("write it in a YAML document of its own", "the stack %s cannot be found in %s", c.from.Path(), c.from.Pos.File)
+	}
+	return nil
 }
 
 // inLayer returns the path in the layer of a path in the repository.
@@ -167,7 +175,7 @@ func (c *cloner) leaveOutDestruction() {
 	if c.from.Teardown {
 		c.copy.Notes = append(c.copy.Notes, fmt.Sprintf("%s is torn down; the copy is made", c.from.Path()))
 	}
-	yamldoc.RemoveKey(c.spec, "teardown")
+	yamldoc.RemoveKey(c.spec, teardownField)
 	for _, component := range c.components() {
 		if name := yamldoc.FindText(component, "name"); yamldoc.RemoveKey(component, "destroy") == "true" {
 			c.copy.Notes = append(c.copy.Notes, fmt.Sprintf("the component %s of %s is destroyed; that of the copy is made", name, c.from.Path()))
@@ -329,10 +337,18 @@ func setVariable(component *yaml.Node, name, value string) error {
 	return nil
 }
 
-// check returns the first problem that the environment would have with the copy, and has not without it.
-func (c *cloner) check() error {
+// check returns the first problem that the environment would have with the files of the copy, and has not without
+// them; what is what they are.
+func (c *cloner) check(what string) error {
 	var b tree.Builder
+	written := map[string]bool{}
+	for file := range c.copy.Files {
+		written[c.inLayer(file)] = true
+	}
 	for file, e := range c.layer.Files.Walk() {
+		if written[file] {
+			continue
+		}
 		if err := b.AddEntry(file, e); err != nil {
 			return err
 		}
@@ -350,7 +366,7 @@ func (c *cloner) check() error {
 	changed.Files = b.Tree()
 	for _, p := range c.findProblems(changed) {
 		if !p.Warning && !known[p.String()] {
-			return problem.Refusef(p.Hint, "the copy would have a problem: %s", p)
+			return problem.Refusef(p.Hint, "%s would have a problem: %s", what, p)
 		}
 	}
 	return nil

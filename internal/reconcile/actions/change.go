@@ -28,6 +28,7 @@ const (
 	adoptAction    = "adopt"
 	connectAction  = "connect"
 	cloneAction    = "clone-stack"
+	tearDownAction = "tear-down-stack"
 )
 
 // change is what an action writes, and how it is described.

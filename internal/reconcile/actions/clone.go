@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // CloneStack writes a copy of a stack, under another name and with some values set, to the branch of its
@@ -27,6 +28,38 @@ func (d *Session) CloneStack(ctx context.Context, environment, from, to string, 
 			title:   fmt.Sprintf("Clone the stack %s as %s in %s", from, to, environment),
 			summary: fmt.Sprintf("%s is a copy of %s, in %s", to, from, copied.File),
 		}, err
+	})
+}
+
+// TearDownStack has a stack torn down, by its file on the branch of its environment. Approvals of plans go with it:
+// they are of plans that are not made any more, and would stop it.
+func (d *Session) TearDownStack(ctx context.Context, environment, name, reason string) (Result, error) {
+	return d.perform(ctx, environment, func(v snapshot) (change, error) {
+		m, err := d.loadSoundModel(ctx, environment)
+		if err != nil {
+			return change{}, err
+		}
+		t, err := stack.TearDown(m, name)
+		done := change{
+			action: tearDownAction, environment: environment, part: name, reason: reason, notes: t.Notes,
+			title:   fmt.Sprintf("Tear down the stack %s in %s", name, environment),
+			summary: fmt.Sprintf("%s is torn down once the change of the output is merged: remove %s when clusters have destroyed it", name, t.File),
+		}
+		if t.Text == nil {
+			done.summary = name + " is torn down already"
+			return done, err
+		}
+		done.files = map[string][]byte{t.File: t.Text}
+		for _, a := range m.Stacks.Approvals {
+			switch {
+			case a.Stack != name:
+			case a.Pos.File == source.PlanFile(v.branch.Folder, stackfiles.FlatName(name+"/"+a.Component)):
+				done.files[a.Pos.File] = nil
+			default:
+				done.notes = append(done.notes, fmt.Sprintf("%s in %s stops the stack until it is removed: it approves a plan that is not made any more", a.Subject(), a.Pos.File))
+			}
+		}
+		return done, err
 	})
 }
 

@@ -49,9 +49,10 @@ type environment struct {
 	unread        atomic.Bool     // the control plane has moved since this round has read it
 	withheld      string          // by the orders, when it was published last
 	attempt       attempt
-	deleted       deletedStacks // of the output that was proposed last
-	destroyed     []string      // those of them that were destroyed then
-	provisioned   provisioned   // of clusters
+	deleted       deletedStacks  // of the output that was proposed last
+	destroyed     []string       // those of them that were destroyed then
+	provisioned   provisioned    // of clusters
+	stacks        renderedStacks // that were reported last
 	hasPlans      bool
 	asksForNone   bool   // no pull request asks for a plan of it
 	drifts        string // the drift of its stacks in the last round that read it; see driftsOf
@@ -355,6 +356,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	}
 	result.Report = impact.Report{} // it is large
 	done.result = result
+	l.reportStacks(e, r.Model, rendered, done, out)
 	return nil
 }
 

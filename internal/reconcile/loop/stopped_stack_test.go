@@ -1,10 +1,13 @@
 package loop_test
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -40,6 +43,25 @@ func (d *daemon) wantStopped(env, part string) {
 	}
 }
 
+// wantStacks checks which stacks of an environment people see, and what of each.
+func (d *daemon) wantStacks(env string, want ...string) {
+	d.Helper()
+	var got []string
+	for _, k := range d.store.Snapshot().Stacks[env] {
+		shown := fmt.Sprintf("%s in %s with %s", k.Summary.Stack, k.Written.File, text.Count(len(k.Components), "component"))
+		if k.Merged {
+			shown += ", merged"
+		}
+		if k.Stopped != "" {
+			shown += ", stopped"
+		}
+		got = append(got, shown)
+	}
+	if !slices.Equal(got, want) {
+		d.Errorf("the stacks of %s are %q, want %q", env, got, want)
+	}
+}
+
 // TestStoppedStack: a problem of one stack stops that one, whose files stay as they are, and no other;
 // mended, it goes on, and when its file is deleted it is torn down as any other.
 func TestStoppedStack(t *testing.T) {
@@ -47,8 +69,10 @@ func TestStoppedStack(t *testing.T) {
 	d := w.begin(w.data, func(*loop.Options) {})
 	w.commitNow("dev", "two stacks", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText, "stacks/till.yaml": otherStackText})
 	d.cycle()
+	d.wantStacks("dev", "checkout/dev in stacks/checkout.yaml with 2 components", "till/dev in stacks/till.yaml with 1 component")
 	w.merge("dev")
 	d.cycle()
+	d.wantStacks("dev", "checkout/dev in stacks/checkout.yaml with 2 components, merged", "till/dev in stacks/till.yaml with 1 component, merged")
 	before := w.stackFiles()
 
 	w.edit("dev", "stacks/checkout.yaml", "dependsOn: [network]", "dependsOn: [netwrok]")
@@ -58,6 +82,7 @@ func TestStoppedStack(t *testing.T) {
 	}
 	const problem = "component eks depends on netwrok, which is no component of this stack"
 	d.wantStopped("dev", problem)
+	d.wantStacks("dev", "checkout/dev in stacks/checkout.yaml with 2 components, merged, stopped", "till/dev in stacks/till.yaml with 1 component, merged")
 	if reason := d.state("dev").Reason; !strings.Contains(reason, "the stack checkout/dev is stopped by a problem, and stays as it is") {
 		t.Errorf("the reason is %q", reason)
 	}
@@ -98,6 +123,7 @@ func TestStoppedStack(t *testing.T) {
 	w.merge("dev")
 	d.cycle()
 	w.wantStack("destroy: true")
+	d.wantStacks("dev", "checkout/dev in  with 2 components, merged", "till/dev in stacks/till.yaml with 1 component, merged")
 }
 
 // TestStoppedStackRenamed: while a stack is stopped that the output does not have, no stack without a

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
@@ -31,7 +32,7 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 			Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: s.stage.Merged,
 			Behind: found.history.CountNewer(s.stage.Commit), Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason,
 			Withheld: list.Convert(s.environment.Withheld, ReportWithholding), Proof: s.stage.Proof, Next: d,
-			Turns: list.Convert(m.findTurns(s), reportTurn),
+			Turns: list.Convert(m.findTurns(s), reportTurn), Waves: listWaves(s.memory.listed),
 		}
 		m.options.Metrics.SetStage(stage, oldestWaiting(policy.base, found.history, stage.Commit))
 		c.Stages = append(c.Stages, stage)
@@ -39,6 +40,21 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 	c.Unconnected = isUnconnected(found.stages)
 	c.Commits = m.reportCommits(policy.base, found.history, c.Stages)
 	m.options.Store.SetPromotions(c)
+}
+
+// listWaves returns the waves of listed clusters, by their names; nil if none is in one.
+func listWaves(listed []*model.ListedCluster) map[string]string {
+	var waves map[string]string
+	for _, c := range listed {
+		if c.Wave == "" {
+			continue
+		}
+		if waves == nil {
+			waves = map[string]string{}
+		}
+		waves[c.Name] = c.Wave
+	}
+	return waves
 }
 
 // reportTurn returns the report of how an environment got a commit.

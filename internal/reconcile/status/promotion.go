@@ -1,6 +1,7 @@
 package status
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -71,6 +72,8 @@ type Stage struct {
 	Hold     string    `json:"hold,omitempty"`
 	// Turns are the commits that it got, as far as they are known, newest first.
 	Turns []Turn `json:"-"`
+	// Waves are those of its listed clusters, by their names; nil if it lists none with a wave.
+	Waves map[string]string `json:"-"`
 	// State is one word for the state of the commit. Store.Snapshot fills it in.
 	State StageState `json:"state,omitempty"`
 	// Withheld is why only a person may merge the output of the commit.
@@ -141,6 +144,7 @@ func (c Chain) clone() Chain {
 	for i, s := range c.Stages {
 		s.After = slices.Clone(s.After)
 		s.Turns = slices.Clone(s.Turns)
+		s.Waves = maps.Clone(s.Waves)
 		s.Withheld = slices.Clone(s.Withheld)
 		s.Removals = cloneRemovals(s.Removals)
 		s.Pull = s.Pull.clone()

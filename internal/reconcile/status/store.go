@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
 // Store keeps the latest reports. The zero Store is ready, and may be used by any number of
@@ -20,11 +21,12 @@ type Store struct {
 	cycle        Cycle
 	chain        Chain
 	controlPlane string
-	began        time.Time                 // the cycle that runs; zero if none does
-	plans        map[string]*schedule.Plan // by environment
-	unfinished   map[string]time.Time      // environments, by when their work began that has not ended well since
-	version      uint64                    // counts the changes
-	changed      chan struct{}             // closed at the next change; nil if there is no reader
+	began        time.Time                    // the cycle that runs; zero if none does
+	plans        map[string]*schedule.Plan    // by environment
+	stacks       map[string][]stackview.Known // by environment
+	unfinished   map[string]time.Time         // environments, by when their work began that has not ended well since
+	version      uint64                       // counts the changes
+	changed      chan struct{}                // closed at the next change; nil if there is no reader
 }
 
 // Version returns a number that is another one after each change, and a channel that is closed at the
@@ -80,6 +82,17 @@ func (s *Store) SetPlan(environment string, p *schedule.Plan) {
 	s.announceChange()
 }
 
+// SetStacks replaces the stacks of an environment.
+func (s *Store) SetStacks(environment string, stacks []stackview.Known) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stacks == nil {
+		s.stacks = map[string][]stackview.Known{}
+	}
+	s.stacks[environment] = stacks
+	s.announceChange()
+}
+
 // SetRemovals replaces the locations that an environment has left, if it has a report.
 func (s *Store) SetRemovals(environment string, removals []Removal) {
 	removals = cloneRemovals(removals)
@@ -98,6 +111,7 @@ func (s *Store) RetainEnvironments(keep []string) {
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.environments, func(name string, _ Environment) bool { return !slices.Contains(keep, name) })
 	maps.DeleteFunc(s.plans, func(name string, _ *schedule.Plan) bool { return !slices.Contains(keep, name) })
+	maps.DeleteFunc(s.stacks, func(name string, _ []stackview.Known) bool { return !slices.Contains(keep, name) })
 	maps.DeleteFunc(s.unfinished, func(name string, _ time.Time) bool { return !slices.Contains(keep, name) })
 	s.announceChange()
 }
@@ -138,6 +152,7 @@ func (s *Store) Snapshot() Snapshot {
 		Chain:             s.chain.clone(),
 		ControlPlaneError: s.controlPlane,
 		Plans:             maps.Clone(s.plans),
+		Stacks:            maps.Clone(s.stacks),
 		Began:             s.began,
 		Unfinished:        make([]Unfinished, 0, len(s.unfinished)),
 	}
@@ -173,6 +188,9 @@ type Snapshot struct {
 	// Plans are the assignments of environments, by their names: those that each was rendered with when that
 	// had no problems last, in this process. Nothing may change them.
 	Plans map[string]*schedule.Plan `json:"-"`
+	// Stacks are those of environments, by their names, where their output was last rendered without a problem
+	// that stops all of it, in this process. Nothing may change them.
+	Stacks map[string][]stackview.Known `json:"-"`
 	// Began is when the running cycle began; zero if none runs.
 	Began time.Time `json:"-"`
 	// Unfinished are the environments whose work has not succeeded, sorted by name.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -42,6 +43,10 @@ type Source struct {
 	// others; nil where that was not asked.
 	Releases     []fleetview.Release
 	MoreReleases bool
+	// Waves are how the waves of the environment stand that was asked about; nil where that was not asked.
+	Waves []fleetview.Wave
+	// StackReports are what clusters say of the objects of stacks; nil if there is no ledger.
+	StackReports map[StackObject][]stackview.Report
 }
 
 // Status is the answer of /api/v1/status.

@@ -31,8 +31,12 @@ type EnvironmentParts struct {
 	// Laggards are clusters that are not ready, and MoreLaggards counts those that are not named.
 	Laggards     []fleetview.Laggard `json:"laggards,omitempty"`
 	MoreLaggards int                 `json:"moreLaggards,omitempty"`
-	Ledger       bool                `json:"ledger"`
-	LedgerFails  bool                `json:"ledgerFails,omitempty"`
+	// Waves are how the clusters of each wave stand that its list of clusters names.
+	Waves []fleetview.Wave `json:"waves,omitempty"`
+	// Stacks counts its stacks.
+	Stacks      int  `json:"stacks,omitempty"`
+	Ledger      bool `json:"ledger"`
+	LedgerFails bool `json:"ledgerFails,omitempty"`
 }
 
 // MarshalJSON returns one object of both.
@@ -72,7 +76,7 @@ func (s Source) Environment(name string) (OneEnvironment, bool) {
 		return OneEnvironment{}, false
 	}
 	report.Name = name
-	parts := EnvironmentParts{ProblemCount: len(report.Problems), Ledger: s.Ledger, LedgerFails: s.LedgerFails}
+	parts := EnvironmentParts{ProblemCount: len(report.Problems), Waves: s.Waves, Stacks: len(s.Snapshot.Stacks[name]), Ledger: s.Ledger, LedgerFails: s.LedgerFails}
 	if promoted {
 		parts.Stage = &stage
 		parts.Coming = s.listComing(stage)

@@ -37,6 +37,8 @@ type Lever struct {
 	Forced   []string `json:"forced,omitempty"`
 	// NeedsReason reports whether the person has to say why.
 	NeedsReason bool `json:"needsReason"`
+	// Typed is what a person types to confirm it; "" for nothing.
+	Typed string `json:"typed,omitempty"`
 	// Author, Branch, Head, Message and Files are the commit that is written, with an ellipsis for a reason
 	// that is not written yet.
 	Author  string             `json:"author"`

@@ -41,6 +41,11 @@ type Need struct {
 	Pull        *status.Pull `json:"pull,omitempty"`
 	// Levers are the operator actions by which a person may end it.
 	Levers []string `json:"levers,omitempty"`
+	// Stack is the one of the environment that it is about; "" if it is about none. Component is the one whose
+	// plan waits for approval, made from Inputs; "" if there is no such one, or several.
+	Stack     string `json:"stack,omitempty"`
+	Component string `json:"component,omitempty"`
+	Inputs    string `json:"inputs,omitempty"`
 }
 
 // Recent is how an environment got a commit.
@@ -119,9 +124,10 @@ func (s Source) findNeeds(all []Environment) []Need {
 			case e.State.Tone == tone && tone == Bad, e.State.Tone == tone && tone == Stopped,
 				e.State.Tone == tone && tone == Waiting && e.State.Word == string(status.StageProposed),
 				tone == Waiting && isMoreUrgent(Stopped, e.State.Tone) && waitsForApproval(stage):
-				needs = append(needs, Need{needState(e.State, tone), e.Name, e.Reason, e.Pull, s.findHelpfulLevers(e, stage)})
+				needs = append(needs, Need{State: needState(e.State, tone), Environment: e.Name, Reason: e.Reason, Pull: e.Pull, Levers: s.findHelpfulLevers(e, stage)})
 			}
 		}
+		needs = append(needs, s.stackNeeds(tone)...)
 	}
 	for _, r := range s.Snapshot.Remotes {
 		said := func(n Need) bool { return strings.Contains(n.Reason, r.Error) && strings.Contains(n.Reason, r.URL) } // by an environment that could not be read

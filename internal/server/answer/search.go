@@ -22,6 +22,7 @@ type Found struct {
 	Workloads    []string      `json:"workloads"`
 	ClusterTypes []string      `json:"clusterTypes"`
 	Clusters     []string      `json:"clusters"`
+	Stacks       []StackPart   `json:"stacks"`
 	// Targets are deployment targets, and Objects those of the control plane, by kind and name or by file.
 	Targets []FoundTarget `json:"targets"`
 	Objects []FoundObject `json:"objects"`
@@ -52,7 +53,7 @@ type FoundObject struct {
 
 // Search returns what has a text in its name.
 func (s Source) Search(text string) Found {
-	found := Found{Text: text, Environments: []Environment{}, Commits: []Commit{}, Workloads: []string{}, ClusterTypes: []string{}, Clusters: []string{}, Targets: []FoundTarget{}, Objects: []FoundObject{}, Assignments: []FoundAssignment{}, Problems: []Problem{}}
+	found := Found{Text: text, Environments: []Environment{}, Commits: []Commit{}, Workloads: []string{}, ClusterTypes: []string{}, Clusters: []string{}, Stacks: []StackPart{}, Targets: []FoundTarget{}, Objects: []FoundObject{}, Assignments: []FoundAssignment{}, Problems: []Problem{}}
 	if text == "" {
 		return found
 	}
@@ -69,6 +70,7 @@ func (s Source) Search(text string) Found {
 	found.Workloads, found.ClusterTypes, found.Clusters = namesWith(s.WorkloadNames(), text), namesWith(s.ClusterTypeNames(), text), namesWith(s.ClusterNames(), text)
 	found.Targets, found.Objects = s.findTargets(text), s.findObjects(text)
 	found.Assignments = append(found.Assignments, s.findAssignments(text)...)
+	found.Stacks = firstOf(s.Stacks(StackFilter{Text: text}).Items)
 	found.Problems = s.Problems(ProblemFilter{Text: text}).Items
 	found.Environments, found.Commits, found.Problems = firstOf(found.Environments), firstOf(found.Commits), firstOf(found.Problems)
 	return found

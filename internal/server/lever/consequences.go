@@ -30,10 +30,13 @@ func (o *Operator) newLever(who *session.Person, q Request) answer.Lever {
 		Lever: q.Lever, Environment: q.Environment, Fields: map[string][]string{}, Question: question(q), Effects: []string{}, NeedsReason: q.needsReason(),
 		Author: fmt.Sprintf("%s <%s>", who.Name, who.Email), Command: commandLine(q),
 	}
-	for name, value := range map[string]string{"commit": q.Commit, "scope": q.Scope, "name": q.Name, "from": q.From, "to": q.To, "env": q.Environment} {
+	for name, value := range map[string]string{"commit": q.Commit, "scope": q.Scope, "name": q.Name, "from": q.From, "to": q.To, "env": q.Environment, "stack": q.Stack, "component": q.Component, "inputs": q.Inputs, "digest": q.Digest} {
 		if value != "" {
 			l.Fields[name] = []string{value}
 		}
+	}
+	if q.Lever == Teardown {
+		l.Typed = q.Stack
 	}
 	if q.isFreeze() && len(q.Environments) > 0 {
 		l.Fields["env"] = q.Environments
@@ -69,6 +72,8 @@ func question(q Request) string {
 		return "Let a commit pass a freeze?"
 	case End:
 		return "End a freeze?"
+	case ApprovePlan, Teardown:
+		return questionOfStack(q)
 	default:
 		return "Roll " + e + " back?"
 	}
@@ -82,6 +87,8 @@ func commandLine(q Request) string {
 		return strings.Join(append(commandOfFreeze(q), "--reason TEXT"), " ")
 	case q.Lever == Removals:
 		return strings.Join(slices.DeleteFunc([]string{"fairlead", Approve, q.Environment, q.Commit, "--removals", "--reason TEXT"}, func(s string) bool { return s == "" }), " ")
+	case q.isStack():
+		return strings.Join(append(commandOfStack(q), "--reason TEXT"), " ")
 	case q.isPull():
 		return strings.Join([]string{"fairlead", "pr", q.Lever, q.Environment}, " ")
 	case q.Commit == "":
@@ -129,6 +136,8 @@ func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Reque
 	case q.Lever == Removals:
 		e, _ := now.FindEnvironment(q.Environment)
 		describeRemovals(e, l)
+	case q.isStack():
+		l.Effects = append(o.findStackEffects(q), list.Convert(p.Notes, func(note string) string { return note + "." })...)
 	default:
 		l.Effects = append(findEffects(q, p, stage, now.Chain), p.Notes...)
 		who := session.FindPerson(ctx)

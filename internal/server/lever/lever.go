@@ -44,7 +44,7 @@ func Names() []string { return []string{Approve, Promote, Hold, Release, Rollbac
 
 // AllNames returns all levers.
 func AllNames() []string {
-	return slices.Concat(Names(), []string{Removals}, FreezeNames(), PullNames())
+	return slices.Concat(Names(), []string{Removals}, FreezeNames(), PullNames(), StackNames())
 }
 
 // Unseen is in the place of what was seen in a request that is performed whatever there is.
@@ -97,6 +97,7 @@ type Request struct {
 	Name         string
 	Environments []string
 	From, To     string
+	StackTarget
 	// Force overrides objections.
 	Force bool
 	// Address is where the request is from, for the log.
@@ -141,13 +142,17 @@ func (q Request) check() error {
 		return refuse("there is no such scope", "write output or promotion")
 	case len(q.Reason) > maxReason:
 		return refuse("the reason is too long", "write 1000 characters at most")
+	case q.isStack():
+		if sentence, hint := q.checkStack(); sentence != "" {
+			return refuse(sentence, hint)
+		}
 	}
 	return nil
 }
 
 // needsReason reports whether a person has to say why.
 func (q Request) needsReason() bool {
-	return q.Lever == Hold || q.Lever == Freeze || q.Lever == Except || q.Lever == Close || q.Lever == Rollback || q.Lever == Promote && q.Force
+	return q.Lever == Hold || q.Lever == Freeze || q.Lever == Except || q.Lever == Close || q.Lever == Teardown || q.Lever == Rollback || q.Lever == Promote && q.Force
 }
 
 // Allowed returns whether a person may do something; who is nil for nobody.
@@ -217,8 +222,12 @@ func (o *Operator) preview(ctx context.Context, who *session.Person, q Request) 
 	if err != nil {
 		return shown, err
 	}
-	if q.lacksFields() {
+	switch {
+	case q.lacksFields():
 		return shown, o.askFields(ctx, d, q, &shown)
+	case o.lacksDigest(q):
+		askDigest(&shown)
+		return shown, nil
 	}
 	err = o.checkTarget(ctx, d, who, q)
 	if err != nil {
@@ -293,6 +302,10 @@ func (o *Operator) perform(ctx context.Context, who *session.Person, q Request, 
 		return r, now, &problem.Refusal{Reason: "the request does not say which freeze, or which commit", Advice: "write name and commit", Kind: ErrMalformed}
 	case seen == "":
 		return r, now, &problem.Refusal{Reason: "the request does not say what was seen", Advice: "GET says it in the field seen", Kind: ErrMalformed}
+	}
+	err = q.checkTyped()
+	if err != nil {
+		return r, now, err
 	}
 	end, err := o.takeTurn(ctx)
 	if err != nil {
@@ -375,8 +388,11 @@ func (o *Operator) checkTarget(ctx context.Context, d *actions.Session, who *ses
 
 // run performs an action.
 func (o *Operator) run(ctx context.Context, d *actions.Session, q Request) (actions.Result, error) {
-	if q.isFreeze() {
+	switch {
+	case q.isFreeze():
 		return o.runFreeze(ctx, d, q)
+	case q.isStack():
+		return runStack(ctx, d, q)
 	}
 	chain := o.options.Store.Snapshot().Chain
 	switch q.Lever {

@@ -67,7 +67,7 @@ var actionWords = map[string]string{
 // pastTenses are the past tenses of the verbs with which the titles of commits begin.
 var pastTenses = map[string]string{
 	"Adopt": "adopted", "Approve": "approved", "Clone": "cloned", "Connect": "connected", "End": "ended", "Freeze": "froze", "Hold": "held", "Let": "let", "Promote": "promoted",
-	"Release": "released", "Renew": "renewed", "Retire": "retired", "Roll": "rolled",
+	"Release": "released", "Renew": "renewed", "Retire": "retired", "Roll": "rolled", "Tear": "tore",
 }
 
 // pastTense returns what the title of a commit asks for as something that was done.

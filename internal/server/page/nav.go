@@ -11,7 +11,7 @@ type pageLink struct{ name, address string }
 // pageLinks are the pages that people look for most, and moreLinks the others.
 var (
 	pageLinks = []pageLink{{"Overview", ""}, {"Commits", "commits"}, {"Fleet", "fleet"}, {"Problems", "problems"}, {"History", "history"}}
-	moreLinks = []pageLink{{"Environments", "environments"}, {"Workloads", "workloads"}, {"Cluster types", "cluster-types"}, {"Explain", "explain"}, {"Differences", "diff"}, {"Health", "health"}}
+	moreLinks = []pageLink{{"Environments", "environments"}, {"Workloads", "workloads"}, {"Cluster types", "cluster-types"}, {"Stacks", "stacks"}, {"Explain", "explain"}, {"Differences", "diff"}, {"Health", "health"}}
 )
 
 // navLink is a page in the head of another.

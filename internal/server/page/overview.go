@@ -22,8 +22,8 @@ type overviewView struct {
 	Stations []answer.Environment
 	// Acts reports whether something may wait for the reader.
 	Acts bool
-	// Levers are what the reader may do, by environment.
-	Levers map[string][]LeverLink
+	// Levers are what the reader may do, by environment, and StackLevers what with its stacks.
+	Levers, StackLevers map[string][]LeverLink
 }
 
 // needView is what needs a person, with the other environments that need the same.
@@ -45,7 +45,7 @@ func (n needView) More() int { return len(n.Others) - len(n.Named()) }
 func newNeeds(all []answer.Need) (needs []needView) {
 	for _, n := range all {
 		i := slices.IndexFunc(needs, func(other needView) bool {
-			return n.Environment != "" && other.Environment != "" && n.Pull == nil && other.Pull == nil && n.State == other.State && n.Reason == other.Reason
+			return n.Stack == "" && n.Environment != "" && other.Environment != "" && n.Pull == nil && other.Pull == nil && n.State == other.State && n.Reason == other.Reason
 		})
 		if i < 0 {
 			needs = append(needs, needView{Need: n})
@@ -80,7 +80,7 @@ func newStations(all []answer.Environment, needs []answer.Need) []answer.Environ
 const maxDrawn, maxOfColumn = 60, 5
 
 func newOverviewView(a answer.Overview, f Frame) overviewView {
-	v := overviewView{Overview: a, Needs: newNeeds(a.Needs), Stations: newStations(a.Environments, a.Needs), Levers: f.Levers, Acts: f.Acts}
+	v := overviewView{Overview: a, Needs: newNeeds(a.Needs), Stations: newStations(a.Environments, a.Needs), Levers: f.Levers, StackLevers: f.StackLevers, Acts: f.Acts}
 	var promoted []answer.Environment
 	for _, e := range a.Environments {
 		if e.Promoted {

@@ -80,6 +80,8 @@ type Frame struct {
 	SignedIn bool
 	// Levers are what the person may do, by environment; nil where the page is only read.
 	Levers map[string][]LeverLink
+	// StackLevers are what the person may do with the stacks of environments.
+	StackLevers map[string][]LeverLink
 	// Acts reports whether the person may perform operator actions somewhere, so that something may wait for them.
 	Acts bool
 	// Commits are those of the base that are known: sentences that name one lead to its page.
@@ -99,7 +101,7 @@ type LeverLink struct {
 
 // Title returns the name of the action on a button.
 func (l LeverLink) Title() string {
-	titles := map[string]string{"approve": "Approve", "approve-removals": "Approve the removals", "promote": "Promote", "hold": "Hold", "release": "Release", "rollback": "Roll back", "freeze": "Freeze", "merge": "Merge", "close": "Close the pull request", "reopen": "Reopen the pull request"}
+	titles := map[string]string{"approve": "Approve", "approve-removals": "Approve the removals", "promote": "Promote", "hold": "Hold", "release": "Release", "rollback": "Roll back", "freeze": "Freeze", "merge": "Merge", "close": "Close the pull request", "reopen": "Reopen the pull request", "approve-plan": "Approve the plan", "teardown": "Tear down"}
 	return titles[l.Lever]
 }
 
@@ -165,7 +167,7 @@ func loadTemplate(name, root string) (*template.Template, error) {
 	if kept, ok := templates.Load(templateKey{name, root}); ok {
 		return kept.(*template.Template), nil
 	}
-	t, err := template.New(name).Funcs(newFuncs(root)).ParseFS(files, "templates/frame.html", "templates/stations.html", "templates/matrix.html", "templates/"+name+".html")
+	t, err := template.New(name).Funcs(newFuncs(root)).ParseFS(files, "templates/frame.html", "templates/stations.html", "templates/matrix.html", "templates/stackparts.html", "templates/"+name+".html")
 	if err == nil {
 		templates.Store(templateKey{name, root}, t)
 	}
@@ -180,6 +182,7 @@ func newFuncs(root string) template.FuncMap {
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "splitPull": splitPull, "markText": markText,
 		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "parts": splitSentence, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
+		"stackPath": stackPath, "leverPath": leverPath, "componentAnchor": componentAnchor, "componentWord": componentWord, "changeState": changeState,
 		"lines": splitLines, "leverTitle": func(name string) string { return LeverLink{Lever: name}.Title() }, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
 	}
 	for name, state := range map[string]answer.State{

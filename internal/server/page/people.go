@@ -20,7 +20,7 @@ func splitLines(text string) []string {
 func (v overviewView) NeedLevers(n needView) []LeverLink {
 	var all []LeverLink
 	for _, name := range n.Need.Levers {
-		for _, l := range v.Levers[n.Environment] {
+		for _, l := range slices.Concat(v.Levers[n.Environment], v.StackLevers[n.Environment]) {
 			if l.Lever == name && l.Allowed {
 				all = append(all, l)
 			}

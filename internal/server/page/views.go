@@ -51,6 +51,10 @@ func newView(of any, f Frame) (name, title string, view any) {
 		return "diff", a.title(), a
 	case Settings:
 		return "settings", "Settings", a
+	case Stacks:
+		return "stacks", "Stacks", a
+	case answer.Stack:
+		return "stack", a.StackPart.Stack + " in " + a.Environment, newStackView(a, f)
 	case answer.Found:
 		return "search", "Search", searchView{a}
 	default:
@@ -159,9 +163,10 @@ func newListPager(name string, page, total int, asked url.Values) pager {
 	})
 }
 
-// graphView is the picture of environments, with their words.
+// graphView is the picture of environments, or of the components of a stack, with their words.
 type graphView struct {
 	picture.Picture
+	Label  string // what the order is
 	Arrows []arrowView
 	Boxes  []boxView
 }
@@ -173,9 +178,10 @@ type arrowView struct {
 	Count string
 }
 
-// boxView is the box of an environment.
+// boxView is the box of an environment, or of a component.
 type boxView struct {
 	picture.Box
+	Anchor       string // where the page says more; "" for the page of an environment
 	State        answer.State
 	Title        string
 	Has, Word    string
@@ -195,7 +201,7 @@ func newNodes(all []answer.Environment) []picture.Node {
 
 func newGraphView(all []drawnStation) *graphView {
 	p := picture.NewPicture(newNodes(list.Convert(all, func(d drawnStation) answer.Environment { return d.Environment })))
-	v := &graphView{Picture: p}
+	v := &graphView{Picture: p, Label: "The order of promotion"}
 	behind := map[string]int{}
 	for i, b := range p.Boxes {
 		if all[i].Commit != nil {
@@ -203,6 +209,13 @@ func newGraphView(all []drawnStation) *graphView {
 		}
 		v.Boxes = append(v.Boxes, newBox(b, all[i]))
 	}
+	v.addArrows(p, behind)
+	return v
+}
+
+// addArrows adds the arrows of a picture; behind is how many commits environments are behind the base, where that
+// is known.
+func (v *graphView) addArrows(p picture.Picture, behind map[string]int) {
 	for _, a := range p.Arrows {
 		shown := arrowView{Arrow: a}
 		to := p.Boxes[slices.IndexFunc(p.Boxes, func(b picture.Box) bool { return b.Name == a.To })]
@@ -216,7 +229,6 @@ func newGraphView(all []drawnStation) *graphView {
 		}
 		v.Arrows = append(v.Arrows, shown)
 	}
-	return v
 }
 
 // newBox returns the box of an environment, or of several.
@@ -325,5 +337,5 @@ func (v searchView) Groups() (all []nameGroup) {
 
 // HasFound reports whether anything was found.
 func (v searchView) HasFound() bool {
-	return len(v.Environments)+len(v.Commits)+len(v.Problems)+len(v.Targets)+len(v.Objects)+len(v.Assignments)+len(v.Groups()) > 0
+	return len(v.Environments)+len(v.Stacks)+len(v.Commits)+len(v.Problems)+len(v.Targets)+len(v.Objects)+len(v.Assignments)+len(v.Groups()) > 0
 }

@@ -1,4 +1,4 @@
-// Package picture lays out the graph of environments.
+// Package picture lays out the graphs of environments and of the components of stacks.
 //
 // What the package keeps true: the same graph has the same picture; no two boxes overlap; every arrow goes
 // to the right, and none through a box that it does not lead to. It decides where things are and no more:
@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// Node is an environment, and those that it comes directly after.
+// Node is an environment, or a component, and those that it comes directly after.
 type Node struct {
 	Name  string
 	After []string

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -28,9 +29,15 @@ type leverBody struct {
 	From         string   `json:"from,omitempty"`
 	To           string   `json:"to,omitempty"`
 	Commit       string   `json:"commit,omitempty"`
-	Scope        string   `json:"scope,omitempty"`
-	Reason       string   `json:"reason,omitempty"`
-	Force        bool     `json:"force,omitempty"`
+	// Stack and the following are of a stack.
+	Stack     string `json:"stack,omitempty"`
+	Component string `json:"component,omitempty"`
+	Inputs    string `json:"inputs,omitempty"`
+	Digest    string `json:"digest,omitempty"`
+	Typed     string `json:"typed,omitempty"`
+	Scope     string `json:"scope,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	Force     bool   `json:"force,omitempty"`
 	// Seen is what GET says in the field seen, or "force".
 	Seen string `json:"seen"`
 }
@@ -39,6 +46,7 @@ func (b leverBody) request(r *http.Request) lever.Request {
 	q := lever.Request{
 		Lever: r.PathValue("lever"), Environment: b.Environment, Commit: b.Commit, Scope: b.Scope, Reason: b.Reason, Force: b.Force, Address: r.RemoteAddr,
 		Name: b.Name, Environments: b.Environments, From: b.From, To: b.To,
+		StackTarget: lever.StackTarget{Stack: b.Stack, Component: b.Component, Inputs: b.Inputs, Digest: b.Digest, Typed: b.Typed},
 	}
 	if slices.Contains(lever.FreezeNames(), q.Lever) { // env names those of the freeze
 		if b.Environment != "" && len(q.Environments) == 0 {
@@ -54,7 +62,7 @@ func readLeverForm(values url.Values) leverBody {
 	return leverBody{
 		Environment: values.Get("env"), Commit: values.Get("commit"), Scope: values.Get("scope"), Reason: values.Get("reason"),
 		Force: values.Get("force") == "true", Seen: values.Get("seen"), Name: values.Get("name"), From: values.Get("from"), To: values.Get("to"),
-		Environments: values["env"],
+		Environments: values["env"], Stack: values.Get("stack"), Component: values.Get("component"), Inputs: values.Get("inputs"), Digest: strings.TrimSpace(values.Get("digest")), Typed: strings.TrimSpace(values.Get("typed")),
 	}
 }
 
@@ -127,18 +135,25 @@ func (s *site) serveLeverForm(w http.ResponseWriter, r *http.Request) {
 		case done.Pull != nil:
 			said = url.Values{"proposed": {strconv.Itoa(done.Pull.Number)}}
 		}
-		w.Header().Set("Location", "../environments/"+url.PathEscape(s.findShown(body))+"?"+said.Encode())
+		if body.Stack != "" {
+			said.Set("env", body.Environment)
+		}
+		w.Header().Set("Location", "../"+s.findShown(body)+"?"+said.Encode())
 		w.WriteHeader(http.StatusSeeOther)
 	}
 }
 
-// findShown returns the environment whose page shows what was done: of a freeze of all, the first one.
+// findShown returns the path of the page that shows what was done: of the stack, or of the environment; of a freeze
+// of all, the first one.
 func (s *site) findShown(body leverBody) string {
+	if team, name, isStack := strings.Cut(body.Stack, "/"); isStack {
+		return "stacks/" + url.PathEscape(team) + "/" + url.PathEscape(name)
+	}
 	names := s.readState().Names()
 	if body.Environment == "" && len(names) > 0 {
-		return names[0]
+		return "environments/" + url.PathEscape(names[0])
 	}
-	return body.Environment
+	return "environments/" + url.PathEscape(body.Environment)
 }
 
 // movedAnswer is the answer to an action on what is not there any more.

@@ -173,7 +173,8 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 	for n := range maxLaggards {
 		w.AddSilent("prod", fmt.Sprintf("north-%03d", n))
 	}
-	handlers := []http.Handler{full, empty, open(external()), open(hosted()), fleetOf(removing, w.View.Ask), fleetOf(fleet(), w.View.Ask), fleetOf(fleet(), func(context.Context, func(*ledgerdb.Store) error) error { return errors.New("the disk is full") })}
+	reportStacks(w)
+	handlers := []http.Handler{fleetOf(stackFleet(), w.View.Ask), full, empty, open(external()), open(hosted()), fleetOf(removing, w.View.Ask), fleetOf(fleet(), w.View.Ask), fleetOf(fleet(), func(context.Context, func(*ledgerdb.Store) error) error { return errors.New("the disk is full") })}
 	c.answerQuestions(t, full)
 	c.answerPulls(t)
 	for _, p := range pagePaths {
@@ -205,6 +206,10 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 			targets = []string{"/cluster-types/edge", "/cluster-types/small", "/cluster-types/large", "/cluster-types/none"}
 		case "/clusters/{cluster}":
 			targets = []string{"/clusters/edge-1", "/clusters/west-1", "/clusters/east-4", "/clusters/east-5", "/clusters/none"}
+		case stacksPath:
+			targets = []string{"/stacks", "/stacks?env=prod", "/stacks?env=none"}
+		case stackPath:
+			targets = []string{"/stacks/shop/eu", "/stacks/shop/eu?env=prod", "/stacks/shop/eu?env=stage", "/stacks/shop/us", "/stacks/shop/old?env=stage", "/stacks/none/none"}
 		case "/search":
 			targets = []string{"/search?q=st", "/search?q=stage", "/search?q=chan", "/search?q=heckou", "/search?q=small/checkout"}
 		}

@@ -35,6 +35,8 @@ var pagePaths = []struct{ page, answer string }{
 	{"/cluster-types", "/cluster-types"},
 	{"/cluster-types/{clusterType}", "/cluster-types/{clusterType}"},
 	{"/clusters/{cluster}", "/clusters/{cluster}"},
+	{stacksPath, stacksPath},
+	{stackPath, stackPath},
 	{"/explain", "/explain"},
 	{"/diff", "/diff"},
 	{"/search", "/search"},
@@ -83,6 +85,8 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 		return findProblems(src, newProblemFilter(query, text))
 	case len(parts) == 1 && first == "search":
 		return searchNames(src, text)
+	case (len(parts) == 1 || len(parts) == 3) && first == "stacks":
+		return findStackAnswer(src, parts, query)
 	case len(parts) == 1 && first == "health":
 		return found{src.Status(), http.StatusOK, ""}
 	}
@@ -172,6 +176,8 @@ func searchNames(src answer.Source, text string) found {
 		f.redirect = pull
 	case isEnvironment:
 		f.redirect = "environments/" + url.PathEscape(text)
+	case len(src.FindStackEnvironments(text)) == 1:
+		f.redirect = "stacks/" + strings.ReplaceAll(url.PathEscape(text), "%2F", "/")
 	case len(ids) == 1:
 		f.redirect = "commits/" + ids[0]
 	default:
@@ -218,6 +224,8 @@ func newPage(of any, names []string, path string, query url.Values) any {
 	switch a := of.(type) {
 	case answer.Problems:
 		return page.Problems{Problems: a, Filter: newProblemFilter(query, query.Get("q")), Environments: names}
+	case answer.Stacks:
+		return page.Stacks{Stacks: a, Filter: page.ParseStackFilter(query), Environments: names}
 	case answer.Commits:
 		return page.Commits{Commits: a, Filter: newCommitFilter(query, query.Get("q"))}
 	case answer.Fleet:

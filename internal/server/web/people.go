@@ -214,7 +214,7 @@ func (s *site) findMe(who *session.Person) answer.Me {
 	}
 	for _, name := range s.readState().Names() {
 		one := answer.Permission{Environment: name, Levers: []string{}}
-		for _, l := range shownLevers() {
+		for _, l := range append(shownLevers(), lever.StackNames()...) {
 			v := p.Operator.AllowedIn(who, l, name)
 			if v.Allowed {
 				one.Levers = append(one.Levers, l)
@@ -244,11 +244,15 @@ func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
 	if p.Operator == nil {
 		return
 	}
-	f.Levers = map[string][]page.LeverLink{}
+	f.Levers, f.StackLevers = map[string][]page.LeverLink{}, map[string][]page.LeverLink{}
 	for _, name := range names {
 		for _, l := range append(shownLevers(), s.findOutputLevers(name)...) {
 			v := p.Operator.AllowedIn(who, l, name)
 			f.Levers[name] = append(f.Levers[name], page.LeverLink{Lever: l, Allowed: v.Allowed, Reason: v.Reason})
+		}
+		for _, l := range lever.StackNames() {
+			v := p.Operator.AllowedIn(who, l, name)
+			f.StackLevers[name] = append(f.StackLevers[name], page.LeverLink{Lever: l, Allowed: v.Allowed, Reason: v.Reason})
 		}
 	}
 }

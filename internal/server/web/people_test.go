@@ -213,7 +213,7 @@ var (
 	fullLever  = answer.Lever{
 		Lever: "rollback", Environment: "prod", Fields: map[string][]string{"env": {"prod"}}, Question: "Roll prod back?", Effects: []string{"It is held."}, Nothing: "", From: &fullCommit, To: &fullCommit,
 		Choices: []answer.Commit{fullCommit}, Impact: "image 12", Deletes: true, NeedsReason: true, Author: "Alice <alice@example.com>", Repo: "https://git.example.com/cp", Branch: "prod", Head: strings.Repeat("0b", 20),
-		Message: "Roll prod back", Files: []actions.FileEdit{{Path: "a", Before: "1", After: "2"}}, Command: "fairlead rollback prod", Seen: "0c", Moved: true, Forced: []string{"a gate"},
+		Message: "Roll prod back", Files: []actions.FileEdit{{Path: "a", Before: "1", After: "2"}}, Command: "fairlead rollback prod", Seen: "0c", Typed: "shop/eu", Moved: true, Forced: []string{"a gate"},
 	}
 	asked = answer.Lever{
 		Lever: "freeze", Question: "Freeze?", Effects: []string{}, Asks: []answer.LeverField{{Name: "env", Title: "Environments", Value: "x", Hint: "none for all", Options: []string{"dev"}, Chosen: []string{"dev"}, Several: true, Required: true}},

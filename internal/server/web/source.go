@@ -3,6 +3,8 @@ package web
 import (
 	"context"
 	"log/slog"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
@@ -19,11 +21,13 @@ const (
 	ledgerTimeout = 10 * time.Second
 )
 
-// readState returns what answers are made from, without clusters.
+// readState returns what answers are made from, without clusters but for what they say of stacks.
 func (s *site) readState() answer.Source {
 	now := s.options.Store.Snapshot()
 	reasons, overdue := s.checkReadiness(now)
-	return answer.Source{Snapshot: now, Version: s.options.Version, Reasons: reasons, Overdue: overdue}
+	src := answer.Source{Snapshot: now, Version: s.options.Version, Reasons: reasons, Overdue: overdue}
+	src.StackReports = s.readStackReports(src)
+	return src
 }
 
 // readSource returns what answers are made from. They are there although the ledger cannot be asked.
@@ -55,7 +59,25 @@ func (s *site) readSource(ctx context.Context) answer.Source {
 
 // loadSource returns what the answer of the path of a page is made from.
 func (s *site) loadSource(ctx context.Context, path string) answer.Source {
-	return s.addReported(ctx, s.addAssigned(ctx, s.readSource(ctx), path), path)
+	return s.addReported(ctx, s.addAssigned(ctx, s.addWaves(ctx, s.readSource(ctx), path), path), path)
+}
+
+// addWaves adds to a source how the waves of an environment stand, if the path is that of its page.
+func (s *site) addWaves(ctx context.Context, src answer.Source, path string) answer.Source {
+	rest, isOne := strings.CutPrefix(path, "/environments/")
+	name, err := url.PathUnescape(rest)
+	stage, promoted := src.Snapshot.Chain.FindStage(name)
+	if !isOne || err != nil || !promoted || stage.Waves == nil || !src.Ledger || src.LedgerFails {
+		return src
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)
+	defer cancel()
+	src.Waves, err = s.options.Fleet.FindWaves(ctx, name, stage.Waves)
+	if err != nil {
+		s.options.Logger.WarnContext(ctx, "the ledger cannot be asked", slog.Any("error", err))
+		src.LedgerFails = true
+	}
+	return src
 }
 
 // checkReadiness returns why the daemon is not ready, and the environments that are overdue,

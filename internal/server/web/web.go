@@ -130,6 +130,7 @@ type site struct {
 	pages       pageCache
 	streams     streams
 	assigned    assignedCache
+	stacks      stackCache
 	past        historyCache
 }
 

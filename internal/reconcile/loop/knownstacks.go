@@ -1,0 +1,50 @@
+package loop
+
+import (
+	"path"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// renderedStacks are the stacks of the output branch, as they were read last.
+type renderedStacks struct {
+	folder tree.ID
+	merged []stackfiles.Summary
+}
+
+// reportStacks has people see the stacks of an environment: those that it is rendered to, and those that its
+// output branch has. What cannot be read is logged: nothing is decided by it.
+func (l *Loop) reportStacks(e *environment, m *model.Model, rendered tree.Tree, done *outcome, out *repos.Remote) {
+	wanted, err := stackview.ListStacks(e.name, rendered, done.problems)
+	if err == nil {
+		err = e.stacks.readMerged(out.Mirror(), done.result.Head, publish.CleanFolder(done.output.Path))
+	}
+	if err != nil {
+		l.options.Logger.Warn("the stacks of an environment cannot be shown", "environment", e.name, "error", err)
+		return
+	}
+	l.options.Store.SetStacks(e.name, stackview.NewKnown(e.name, wanted, e.stacks.merged, m))
+}
+
+// readMerged reads the stacks of a commit of the output branch, unless they are the same as before.
+func (s *renderedStacks) readMerged(mirror *git.Repository, head, folder string) error {
+	if head == "" {
+		*s = renderedStacks{}
+		return nil
+	}
+	id, err := mirror.FolderID(head, path.Join(folder, stackfiles.ObjectsFolder))
+	if err != nil || id == s.folder {
+		return err
+	}
+	merged, err := git.InspectTree(mirror, head, func(t tree.Tree) ([]stackfiles.Summary, error) { return stackfiles.Summarize(t.Sub(folder)) })
+	if err == nil {
+		*s = renderedStacks{id, merged}
+	}
+	return err
+}

@@ -1,0 +1,128 @@
+package stackview
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
+)
+
+// The statuses of components, the worst one first.
+const (
+	Failed      = "failed"
+	Differs     = "plan differs" // from the one that was approved: it is not applied
+	Drifted     = "drifted"
+	Waits       = "waits for approval"
+	Unknown     = "unknown"
+	Progressing = "progressing"
+	Behind      = "behind" // ready, with a root module of before
+	Suspended   = "suspended"
+	Ready       = "ready"
+	Destroyed   = "destroyed" // ready, with everything gone
+)
+
+// NotReported stands for the status of a component that no cluster reports.
+const NotReported = "not reported"
+
+// AllStatuses returns all statuses, the worst one first.
+func AllStatuses() []string {
+	return []string{Failed, Differs, Drifted, Waits, Unknown, Progressing, Behind, Suspended, Ready, Destroyed}
+}
+
+// Status is what clusters report of a component: the worst of them, if there are several. The zero Status
+// stands for no report.
+type Status struct {
+	Status  string    `json:"status"`
+	Cluster string    `json:"cluster"`
+	Since   time.Time `json:"since,omitzero"`
+	Message string    `json:"message,omitempty"`
+}
+
+// Report is what a cluster says of an object.
+type Report struct {
+	Cluster string
+	Object  string // "Kind/namespace/name"
+	// Phase is one of the ledger, as text.
+	Phase, Revision string
+	Since           time.Time
+	Message         string
+}
+
+// FindStatus returns the status of a component by what clusters report of its objects. What it is made of
+// counts, a Terraform object or a HelmRelease; its Kustomization counts where that is ready, or not reported.
+func FindStatus(c stackfiles.ComponentSummary, reports []Report) Status {
+	byCluster := map[string][]Status{}
+	for _, r := range reports {
+		one := Status{Status: readStatus(c, r), Cluster: r.Cluster, Since: r.Since, Message: r.Message}
+		kind, _, _ := strings.Cut(r.Object, "/")
+		known := byCluster[r.Cluster]
+		if kind == "Kustomization" {
+			byCluster[r.Cluster] = append(known, one)
+		} else {
+			byCluster[r.Cluster] = append([]Status{one}, known...)
+		}
+	}
+	var worst Status
+	for _, all := range byCluster {
+		of := all[0]
+		if of.Status == Ready {
+			of = all[len(all)-1]
+		}
+		if of.Status == Ready && c.Action == stackfiles.Destroy {
+			of.Status = Destroyed
+		}
+		if worst.Status == "" || of.compare(worst) < 0 {
+			worst = of
+		}
+	}
+	return worst
+}
+
+// compare orders statuses, the worst one first.
+func (s Status) compare(other Status) int {
+	return cmp.Or(cmp.Compare(slices.Index(AllStatuses(), s.Status), slices.Index(AllStatuses(), other.Status)), cmp.Compare(s.Cluster, other.Cluster))
+}
+
+// readStatus returns what a report of an object says of its component.
+func readStatus(c stackfiles.ComponentSummary, r Report) string {
+	kind, _, _ := strings.Cut(r.Object, "/")
+	switch phase := ledger.ParsePhase(r.Phase); {
+	case phase == ledger.Failed && strings.HasPrefix(r.Message, kubestatus.AwaitsApproval):
+		return Waits
+	case phase == ledger.Failed && strings.HasPrefix(r.Message, tfplan.Differs):
+		return Differs
+	case phase == ledger.Failed && strings.HasPrefix(r.Message, kubestatus.HasDrift):
+		return Drifted
+	case phase == ledger.Ready && kind == "Terraform" && !c.IsPlannedAt(ledger.ParseRevision(r.Revision).Commit):
+		return Behind
+	case slices.Contains(AllStatuses(), phase.String()):
+		return phase.String()
+	}
+	return Unknown
+}
+
+// SummarizeStatuses returns the statuses of the components of a stack in few words; "" is that of one which
+// no cluster reports.
+func SummarizeStatuses(statuses []string) string {
+	counts := map[string]int{}
+	for _, s := range statuses {
+		counts[cmp.Or(s, NotReported)]++
+	}
+	var parts []string
+	for _, status := range append(AllStatuses(), NotReported) {
+		switch n := counts[status]; n {
+		case 0:
+		case len(statuses):
+			return status
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,312 @@
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// Stacks is the answer of /api/v1/stacks.
+type Stacks struct {
+	Ledger bool `json:"ledger"`
+	// Unknown are the environments whose stacks are not known.
+	Unknown []string `json:"unknown,omitempty"`
+	// Total counts all stacks, and Found those that were asked for, of which Items has one page.
+	Total int         `json:"total"`
+	Found int         `json:"found"`
+	Page  int         `json:"page"`
+	Items []StackPart `json:"items"`
+}
+
+// StackPart is what a list says of a stack.
+type StackPart struct {
+	Environment string `json:"environment"`
+	Stack       string `json:"stack"` // "team/environment"
+	State       State  `json:"state"`
+	// Status is what clusters report of its components, in few words; "" if there is no ledger.
+	Status string `json:"status,omitempty"`
+	// Reason is what a person has to do about it, or what it waits for, in one sentence.
+	Reason     string `json:"reason,omitempty"`
+	Components int    `json:"components"`
+	// Waiting are the components whose plans wait for a person, and Drifted those that differ from what was
+	// applied.
+	Waiting []string `json:"waiting,omitempty"`
+	Drifted []string `json:"drifted,omitempty"`
+	// Teardown reports that all of it is destroyed.
+	Teardown bool `json:"teardown"`
+	// Pull is the open pull request that changes it; nil if none does.
+	Pull *status.Pull `json:"pull,omitempty"`
+}
+
+// Stack is the answer of /api/v1/stacks/{team}/{stack}.
+type Stack struct {
+	StackPart
+	Ledger    bool   `json:"ledger"`
+	Namespace string `json:"namespace,omitempty"`
+	// Place is where it is written, "" if it has no file any more, and URL its page at the forge.
+	Place string           `json:"place,omitempty"`
+	URL   string           `json:"url,omitempty"`
+	Parts []StackComponent `json:"parts"` // in an order in which they can be made
+	// Proposed is what the pull request does with components.
+	Proposed []impact.ComponentChange `json:"proposed,omitempty"`
+	// Problems are those that stop it.
+	Problems []Problem `json:"problems,omitempty"`
+	// Elsewhere are the other environments that have a stack of this name.
+	Elsewhere []string `json:"elsewhere,omitempty"`
+}
+
+// StackComponent is a component of a stack, with what clusters report of it.
+type StackComponent struct {
+	stackfiles.ComponentSummary
+	// State is nil if there is no ledger.
+	State *State `json:"state,omitempty"`
+	// Reported is nil if no cluster reports the component.
+	Reported *stackview.Status `json:"reported,omitempty"`
+	// WaitsFor are the components before it that are not ready.
+	WaitsFor []string `json:"waitsFor,omitempty"`
+	// MayApprove reports whether a person may approve its plan.
+	MayApprove bool `json:"mayApprove,omitempty"`
+}
+
+// StackFilter selects stacks by a text in the name, an environment and how urgent they are; "" is any.
+type StackFilter struct {
+	Text, Environment string
+	Tone              Tone
+	Page              int
+}
+
+// StackObject identifies the objects of a component among those of all environments.
+type StackObject struct{ Environment, Namespace, Name string }
+
+// ListStackObjects returns what identifies the objects of all components, and what they are objects of.
+func (s Source) ListStackObjects() map[StackObject]bool {
+	all := map[StackObject]bool{}
+	for environment, stacks := range s.Snapshot.Stacks {
+		for _, k := range stacks {
+			for _, c := range k.Components {
+				all[StackObject{environment, k.Namespace, c.Object}] = true
+			}
+		}
+	}
+	return all
+}
+
+// statusTones are how much the statuses of components ask of people.
+var statusTones = map[string]Tone{
+	stackview.Failed: Bad, stackview.Differs: Bad, stackview.Drifted: Bad, stackview.Waits: Waiting, stackview.Unknown: Unknown, stackview.NotReported: Unknown,
+	stackview.Progressing: Busy, stackview.Behind: Busy, stackview.Suspended: Stopped, stackview.Ready: Good, stackview.Destroyed: Good,
+}
+
+// visitStacks calls visit with each stack, by environment in the order of promotion, and by name.
+func (s Source) visitStacks(visit func(k stackview.Known)) {
+	for _, environment := range s.Names() {
+		for _, k := range s.Snapshot.Stacks[environment] {
+			visit(k)
+		}
+	}
+}
+
+// Stacks returns the stacks of all environments, the most urgent first.
+func (s Source) Stacks(f StackFilter) Stacks {
+	answer := Stacks{Ledger: s.StackReports != nil, Items: []StackPart{}}
+	for _, name := range s.Names() {
+		if _, known := s.Snapshot.Stacks[name]; !known && (f.Environment == "" || f.Environment == name) {
+			answer.Unknown = append(answer.Unknown, name)
+		}
+	}
+	s.visitStacks(func(k stackview.Known) {
+		answer.Total++
+		part, _ := s.describeStack(k)
+		if (f.Environment == "" || f.Environment == k.Environment) && (f.Tone == "" || f.Tone == part.State.Tone) && strings.Contains(strings.ToLower(part.Stack), strings.ToLower(f.Text)) {
+			answer.Items = append(answer.Items, part)
+		}
+	})
+	slices.SortStableFunc(answer.Items, func(a, b StackPart) int {
+		return cmp.Compare(slices.Index(AllTones(), b.State.Tone), slices.Index(AllTones(), a.State.Tone))
+	})
+	answer.Found = len(answer.Items)
+	answer.Items, answer.Page = pageOf(answer.Items, f.Page, ListRows)
+	return answer
+}
+
+// Stack returns what is known of a stack in an environment, and whether there is one.
+func (s Source) Stack(environment, name string) (found Stack, ok bool) {
+	s.visitStacks(func(k stackview.Known) {
+		switch {
+		case k.Summary.Stack != name:
+		case k.Environment != environment:
+			found.Elsewhere = append(found.Elsewhere, k.Environment)
+		default:
+			found.StackPart, found.Parts = s.describeStack(k)
+			found.Ledger, found.Namespace, ok = s.StackReports != nil, k.Namespace, true
+			if k.Written.File != "" {
+				found.Place, found.URL = k.Written.String(), s.findPlacePage(environment, k.Written)
+			}
+			for _, p := range k.Problems {
+				found.Problems = append(found.Problems, s.describeProblem(p, []string{environment}))
+			}
+			found.Proposed = s.findProposed(environment, name)
+		}
+	})
+	return found, ok
+}
+
+// findProposed returns what the proposed change of an environment does with the components of a stack.
+func (s Source) findProposed(environment, name string) (all []impact.ComponentChange) {
+	e, _ := s.Snapshot.FindEnvironment(environment)
+	if e.State == status.InSync || e.Proposed == nil {
+		return nil
+	}
+	for _, change := range e.Proposed.StackChanges {
+		for _, c := range change.Components {
+			if change.Stack == name && c.Change != "" {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// FindStackEnvironments returns the environments that have a stack of a name, "team/environment".
+func (s Source) FindStackEnvironments(name string) (all []string) {
+	s.visitStacks(func(k stackview.Known) {
+		if k.Summary.Stack == name {
+			all = append(all, k.Environment)
+		}
+	})
+	return all
+}
+
+// StackNames returns the names of all stacks, each once.
+func (s Source) StackNames() (names []string) {
+	s.visitStacks(func(k stackview.Known) { names = append(names, k.Summary.Stack) })
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// describeStack returns what pages say of a stack, and of its components.
+func (s Source) describeStack(k stackview.Known) (StackPart, []StackComponent) {
+	part := StackPart{Environment: k.Environment, Stack: k.Summary.Stack, Components: len(k.Components), Teardown: k.Teardown}
+	if e, _ := s.Snapshot.FindEnvironment(k.Environment); e.State != status.InSync && (!k.Merged && k.Stopped == "" || k.Leaves || len(s.findProposed(k.Environment, part.Stack)) > 0) {
+		part.Pull = e.Pull
+	}
+	components := s.describeComponents(k)
+	byStatus := map[string][]StackComponent{}
+	for _, c := range components {
+		if c.State != nil {
+			byStatus[c.State.Word] = append(byStatus[c.State.Word], c)
+		}
+	}
+	name := func(c StackComponent) string { return c.Name }
+	part.Waiting, part.Drifted = list.Convert(byStatus[stackview.Waits], name), list.Convert(byStatus[stackview.Drifted], name)
+	if s.StackReports != nil && k.Merged {
+		part.Status = stackview.SummarizeStatuses(list.Convert(components, func(c StackComponent) string { return c.State.Word }))
+	}
+	part.State, part.Reason = judgeStack(k, byStatus)
+	return part, components
+}
+
+// describeComponents returns the components of a stack with what clusters report of them.
+func (s Source) describeComponents(k stackview.Known) []StackComponent {
+	all, isDone := []StackComponent{}, map[string]bool{}
+	for _, c := range k.Components {
+		one := StackComponent{ComponentSummary: c}
+		if s.StackReports != nil && k.Merged {
+			found := stackview.FindStatus(c, s.StackReports[StackObject{k.Environment, k.Namespace, c.Object}])
+			word := cmp.Or(found.Status, stackview.NotReported)
+			one.State = &State{statusTones[word], word}
+			if found.Status != "" {
+				found.Message = CleanText(found.Message)
+				one.Reported = &found
+			}
+			isDone[c.Name] = found.Status == stackview.Ready || found.Status == stackview.Destroyed
+		}
+		one.MayApprove = k.Merged && k.Stopped == "" && c.Plan != "" && c.Approval == "" && c.Action != stackfiles.Suspend && (c.Compared || !c.Unversioned) && !isDone[c.Name]
+		all = append(all, one)
+	}
+	for i, c := range all {
+		if c.State == nil || !slices.Contains([]string{stackview.NotReported, stackview.Unknown, stackview.Progressing, stackview.Behind}, c.State.Word) {
+			continue
+		}
+		for _, before := range c.After {
+			if !isDone[before] {
+				all[i].WaitsFor = append(all[i].WaitsFor, before)
+			}
+		}
+	}
+	return all
+}
+
+// judgeStack returns the one state of a stack, and what a person has to do about it.
+func judgeStack(k stackview.Known, byStatus map[string][]StackComponent) (State, string) {
+	switch {
+	case k.Stopped != "":
+		return State{Bad, "stopped"}, "mend: " + k.Stopped
+	case !k.Merged:
+		return State{Waiting, "not merged"}, "no cluster has it until the change of " + k.Environment + " is merged"
+	case len(byStatus) == 0:
+		return State{Unknown, "not known"}, ""
+	}
+	for _, word := range slices.Insert(stackview.AllStatuses(), 5, stackview.NotReported) {
+		all := byStatus[word]
+		if len(all) == 0 {
+			continue
+		}
+		return State{statusTones[word], word}, describeStatus(word, all)
+	}
+	return State{Unknown, "not known"}, ""
+}
+
+// describeStatus returns what a person has to do about components that have a status, or what they wait for.
+func describeStatus(word string, all []StackComponent) string {
+	names := list.Convert(all, func(c StackComponent) string { return c.Name })
+	more := ""
+	if len(all) > 1 {
+		more = fmt.Sprintf("; and so %s", text.Join(names[1:], " and "))
+	}
+	message := ""
+	if all[0].Reported != nil {
+		message = all[0].Reported.Message
+	}
+	switch word {
+	case stackview.Waits:
+		if len(all) == 1 {
+			return "the plan of " + names[0] + " waits for approval"
+		}
+		return "the plans of " + text.Join(names, " and ") + " wait for approval"
+	case stackview.Drifted:
+		return names[0] + " has drifted: " + strings.TrimPrefix(message, "drift: ") + more
+	case stackview.Differs, stackview.Failed:
+		return names[0] + ": " + cmp.Or(message, word) + more
+	}
+	return ""
+}
+
+// stackNeeds returns the stacks that stay as they are until a person acts, which ask for as much as tone says.
+func (s Source) stackNeeds(tone Tone) (needs []Need) {
+	s.visitStacks(func(k stackview.Known) {
+		part, components := s.describeStack(k)
+		waits := slices.DeleteFunc(components, func(c StackComponent) bool { return !slices.Contains(part.Waiting, c.Name) })
+		n := Need{State: part.State, Environment: k.Environment, Stack: part.Stack, Reason: part.Stack + ": " + part.Reason}
+		switch {
+		case tone == Bad && part.State.Tone == Bad:
+		case tone == Waiting && len(waits) > 0:
+			n.State, n.Reason = State{Waiting, stackview.Waits}, part.Stack+": "+describeStatus(stackview.Waits, waits)
+			if len(waits) == 1 && waits[0].MayApprove {
+				n.Component, n.Inputs, n.Levers = waits[0].Name, waits[0].Inputs, []string{"approve-plan"}
+			}
+		default:
+			return
+		}
+		needs = append(needs, n)
+	})
+	return needs
+}

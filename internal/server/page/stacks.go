@@ -1,0 +1,147 @@
+package page
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/picture"
+)
+
+// Stacks is the page of stacks: the answer, and how it was asked for.
+type Stacks struct {
+	answer.Stacks
+	Filter       answer.StackFilter
+	Environments []string
+}
+
+// ParseStackFilter returns the filter that the parameters of an address mean.
+func ParseStackFilter(query url.Values) answer.StackFilter {
+	page, _ := strconv.Atoi(query.Get("page")) // another text is the first page
+	f := answer.StackFilter{Text: query.Get("q"), Environment: query.Get("env"), Page: page}
+	if tone := answer.Tone(query.Get("state")); slices.Contains(answer.AllTones(), tone) {
+		f.Tone = tone
+	}
+	return f
+}
+
+// Tones returns the states that may be asked for.
+func (v Stacks) Tones() []answer.Tone { return answer.AllTones() }
+
+// Pager returns the way to other stacks.
+func (v Stacks) Pager() pager {
+	return newListPager("stacks", v.Page, v.Found, url.Values{"q": {v.Filter.Text}, "env": {v.Filter.Environment}, "state": {string(v.Filter.Tone)}})
+}
+
+// stackPath returns the address of the page of a stack, from the root of the site.
+func stackPath(environment, stack string) string {
+	team, name, _ := strings.Cut(stack, "/")
+	return "stacks/" + url.PathEscape(team) + "/" + url.PathEscape(name) + "?" + url.Values{"env": {environment}}.Encode()
+}
+
+// leverPath returns the address of a lever for what needs a person, from the root of the site.
+func leverPath(name string, n answer.Need) string {
+	values := url.Values{"env": {n.Environment}}
+	if n.Component != "" {
+		values["stack"], values["component"], values["inputs"] = []string{n.Stack}, []string{n.Component}, []string{n.Inputs}
+	}
+	return "levers/" + name + "?" + values.Encode()
+}
+
+// PlanNeed returns what waits until the plan of a component is approved.
+func (v stackView) PlanNeed(c answer.StackComponent) answer.Need {
+	return answer.Need{Environment: v.Environment, Stack: v.StackPart.Stack, Component: c.Name, Inputs: c.Inputs}
+}
+
+// stackView is the data of stack.html.
+type stackView struct {
+	answer.Stack
+	// Graph is the picture of the components; nil where a list says as much.
+	Graph *graphView
+	// Levers are what the reader may do, Written the commit that the reader has just written, and Opened
+	// the number of the pull request that the reader has just opened.
+	Levers  []LeverLink
+	Written string
+	Opened  int
+}
+
+// Lever returns what the reader may do by a lever; nil where the page is only read.
+func (v stackView) Lever(name string) *LeverLink {
+	for _, l := range v.Levers {
+		if l.Lever == name {
+			return &l
+		}
+	}
+	return nil
+}
+
+func newStackView(a answer.Stack, f Frame) stackView {
+	v := stackView{Stack: a, Levers: f.StackLevers[a.Environment], Written: f.Written, Opened: f.Proposed}
+	if len(a.Parts) < 2 || len(a.Parts) > maxDrawn {
+		return v
+	}
+	nodes := make([]picture.Node, len(a.Parts))
+	for i, c := range a.Parts {
+		nodes[i] = picture.Node{Name: c.Name, After: c.After}
+	}
+	p := picture.NewPicture(nodes)
+	v.Graph = &graphView{Picture: p, Label: "The order of the components"}
+	for i, b := range p.Boxes {
+		c := a.Parts[i]
+		box := newBox(b, drawnStation{Environment: answer.Environment{Name: c.Name, State: answer.State{Tone: answer.Unknown, Word: componentWord(c)}}})
+		box.Anchor, box.Has = componentAnchor(c.Name), text.Limit(strings.TrimSuffix(c.Type+", "+approvalWord(c), ", "), 22)
+		if c.State != nil {
+			box.State = *c.State
+			box.Word = text.Limit(c.State.Word, maxLine)
+		}
+		if len(c.WaitsFor) > 0 {
+			box.Word = text.Limit("waits for "+strings.Join(c.WaitsFor, ", "), maxLine)
+		}
+		v.Graph.Boxes = append(v.Graph.Boxes, box)
+	}
+	v.Graph.addArrows(p, nil)
+	return v
+}
+
+// componentAnchor returns where the list says more of a component.
+func componentAnchor(name string) string { return "component-" + name }
+
+// componentWord returns what the output does with a component.
+func componentWord(c answer.StackComponent) string {
+	switch c.Action {
+	case stackfiles.Destroy:
+		return "to be destroyed"
+	case stackfiles.Suspend:
+		return "suspended"
+	}
+	return "wanted"
+}
+
+// approvalWord returns who approves the plans of a component, in few words; "" for a chart.
+func approvalWord(c answer.StackComponent) string {
+	switch {
+	case c.Plan == "":
+		return ""
+	case c.Approval == "auto":
+		return "by itself"
+	case c.Approval != "":
+		return "approved"
+	}
+	return "by approval"
+}
+
+// changeState returns the state of a change of a component.
+func changeState(c impact.ComponentChange) answer.State {
+	tone := answer.Busy
+	switch c.Change {
+	case impact.ComponentDestroyed, impact.ComponentOrphaned, impact.ComponentUninstalled, impact.ComponentCleared:
+		tone = answer.Bad
+	case impact.ComponentAdded, impact.ComponentChanged:
+	}
+	return answer.State{Tone: tone, Word: string(c.Change)}
+}

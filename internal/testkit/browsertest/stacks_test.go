@@ -1,0 +1,129 @@
+package browsertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
+)
+
+// shopStack is a stack of two components, of which a person approves the plans of one.
+const shopStack = `apiVersion: fairlead.io/v1alpha1
+kind: StackSettings
+metadata: {name: stacks}
+spec:
+  state: {bucket: b, region: us-east-1}
+  modules: {repo: "https://git.example.com/out"}
+---
+apiVersion: stable.cloudknit.io/v1
+kind: Environment
+metadata: {name: shop-eu}
+spec:
+  teamName: shop # the team
+  envName: eu
+  components:
+    - {name: network, type: terraform, autoApprove: true, module: {source: "https://github.com/x/y?ref=v1"}}
+    - {name: database, type: terraform, dependsOn: [network], module: {source: "https://github.com/x/y?ref=v1"}}
+`
+
+// waitForAnswer waits until an answer of the API says something.
+func waitForAnswer(w *Window, path, text string) {
+	w.t.Helper()
+	w.WaitUntil(fmt.Sprintf("fetch(%q).then(r => r.text()).then(t => t.includes(%q))", "/api/v1"+path, text))
+}
+
+// TestStackLevers: a person approves the plan of a stack and tears the stack down, with what follows shown before;
+// without script, at 400 px. Whoever may approve commits may do neither.
+func TestStackLevers(t *testing.T) {
+	browser := Start(t)
+	f := startFleet(t, "    - {groups: [infra], may: [approve-plan, teardown], in: [dev]}\n  signIn: {proxy: {from: [127.0.0.1]}}\n")
+	f.commit("dev", "shop.yaml", shopStack, "Add the shop", "carol")
+	f.send(http.MethodPost, "/api/v1/wake", "")
+	seer := browser.Open(t, View{Width: 1280, Script: true})
+	seer.Visit(f.root + "/settings")
+	waitForAnswer(seer, "/stacks", `"word": "not known"`) // it is merged, and nobody reports
+	w := browser.Open(t, View{Width: 400})
+	w.Visit(f.root + "/")
+	w.Run(chromedp.Click(`nav summary`, chromedp.ByQuery))
+	w.Click(`nav a[href="./stacks"]`)
+	w.Click(`main a[href="./stacks/shop/eu?env=dev"]`)
+	w.WaitFor("main", "a person approves it")
+	if w.Text(".levers") != "" {
+		t.Errorf("somebody who has not signed in may %s", w.Text(".levers"))
+	}
+	f.signInAs("bob sre")
+	w.Visit(f.root + "/stacks/shop/eu")
+	w.WaitFor("#not-teardown", "needs group infra")
+
+	f.signInAs("alice@example.com infra")
+	for _, v := range []View{{1280, false, true}, {400, true, true}} {
+		seen := browser.Open(t, v)
+		for i, path := range []string{"/stacks", "/stacks/shop/eu", "/levers/teardown?env=dev&stack=shop/eu"} {
+			seen.Visit(f.root + path)
+			checkWidth(t, seen, v.Width, path)
+			checkAccessible(t, seen, path)
+			if dir := os.Getenv("FAIRLEAD_PICTURES"); dir != "" {
+				seen.Picture(filepath.Join(dir, fmt.Sprintf("stack-%d-%d.png", v.Width, i)))
+			}
+		}
+	}
+	w.Visit(f.root + "/stacks/shop/eu")
+	w.Click(`main a[href*="levers/approve-plan"]`)
+	w.WaitFor("#consequences", "tofu-controller applies the plan plan-fairlead-modules-dev-")
+	checkWidth(t, w, 400, "approve-plan")
+	w.Click("#confirm")
+	w.WaitFor("#written-as", "Written as")
+	if got := f.head("dev"); !strings.HasPrefix(got, "alice@example.com <alice@example.com>, Fairlead\nApprove the plan plan-fairlead-modules-dev-") || !strings.Contains(got, "Fairlead-Via: web\n") {
+		t.Errorf("the commit is %s", got)
+	}
+	waitForAnswer(seer, "/stacks/shop/eu", `"approval": "plan-fairlead-modules-dev-`)
+
+	const teardown = "/levers/teardown?env=dev&stack=shop/eu"
+	_, text := f.send(http.MethodGet, "/api/v1"+teardown, "")
+	var seen struct{ Seen string }
+	if err := json.Unmarshal([]byte(text), &seen); err != nil || seen.Seen == "" {
+		t.Fatalf("%v: %s", err, text)
+	}
+	body := func(typed string) string {
+		return fmt.Sprintf(`{"env": "dev", "stack": "shop/eu", "reason": "it moved", "typed": %q, "seen": %q}`, typed, seen.Seen)
+	}
+	f.commit("dev", "readme.md", "more", "Say more", "carol")
+	for _, c := range []struct {
+		user, body string
+		code       int
+		want       string
+	}{
+		{"bob sre", body("shop/eu"), http.StatusForbidden, "needs group infra"},
+		{"alice@example.com infra", body("shop/us"), http.StatusBadRequest, "the name that was typed is not that of the stack"},
+		{"alice@example.com infra", body("shop/eu"), http.StatusConflict, "not any more what you have seen"},
+		{"alice@example.com infra", `{"env": "dev", "typed": "", "reason": "x", "seen": "force"}`, http.StatusBadRequest, "the request names no stack"},
+	} {
+		f.signInAs(c.user)
+		before := f.head("dev")
+		code, text := f.send(http.MethodPost, "/api/v1/levers/teardown", c.body, "Content-Type", "application/json")
+		if code != c.code || !strings.Contains(text, c.want) || f.head("dev") != before {
+			t.Errorf("%s of %s: %d %s, want %d %s", c.body, c.user, code, text, c.code, c.want)
+		}
+	}
+	w.Visit(f.root + teardown)
+	w.WaitFor("#consequences", "Clusters destroy 2 components, in this order: database, network.")
+	w.WaitFor("#consequences", "Before that, a person approves the plan to destroy database.")
+	w.Run(chromedp.SendKeys(`input[name="typed"]`, "shop/eu", chromedp.ByQuery))
+	w.Submit(`input[name="reason"]`, "it moved")
+	w.WaitFor("#written-as", "Written as")
+	want := strings.Replace(shopStack, "  teamName: shop", "  teardown: true\n  teamName: shop", 1)
+	if got := gittest.Git(t, f.plane, "show", "dev:shop.yaml") + "\n"; got != want {
+		t.Errorf("the file is\n%s", got)
+	}
+	if left := gittest.Git(t, f.plane, "ls-tree", "--name-only", "dev", ".fairlead/plans/"); left != "" { // it would stop the stack
+		t.Errorf("the approval is still in %s", left)
+	}
+	waitForAnswer(seer, "/stacks/shop/eu", `"change": "destroyed"`) // a person merges what removes so much
+}
