@@ -38,7 +38,7 @@ func describeAction(s Stage, e Environment) string {
 	case output == "":
 		output = describeWait(s)
 	}
-	i := slices.IndexFunc(s.Withheld, func(w Withheld) bool { return w.Cause == "freeze" })
+	i := slices.IndexFunc(s.Withheld, func(w Withheld) bool { return w.Cause == freezeName })
 	if i >= 0 && s.Merged {
 		output += "; only a person may merge its output: " + s.Withheld[i].Reason
 	}

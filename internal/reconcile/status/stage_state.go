@@ -1,6 +1,8 @@
 package status
 
 import (
+	"slices"
+
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
@@ -87,17 +89,33 @@ func (s Stage) KnownState() StageState {
 	return s.State
 }
 
-// ShownState returns the state that people are shown: that a stage is held, unless its commit needs more of
-// them.
+// ShownState returns the state that people are shown: that a stage is held or frozen, unless its commit needs more
+// of them.
 func (s Stage) ShownState() StageState {
-	known := s.KnownState()
-	if s.Next.State != promote.Held {
+	known, shown := s.KnownState(), StageHeld
+	switch {
+	case s.Next.State == promote.Held:
+	case s.isFrozen():
+		shown = StageFrozen
+	default:
 		return known
 	}
 	switch known {
 	case StageFailed, StageProblems, StageStopped, StageDeclined, StageEdited, StageForeign:
 		return known
 	default:
-		return StageHeld
+		return shown
 	}
+}
+
+// freezeName is the cause of a withheld merge, and the gate of a promotion, that a freeze stops.
+const freezeName = "freeze"
+
+// isFrozen reports whether a freeze keeps the output of a stage from being merged, or its next commit out.
+func (s Stage) isFrozen() bool {
+	return slices.ContainsFunc(s.Withheld, func(w Withheld) bool { return w.Cause == freezeName }) || s.Next.State == promote.Waiting && waitsForFreeze(s.Next.Verdict)
+}
+
+func waitsForFreeze(v gate.Verdict) bool {
+	return v.Gate == freezeName && v.Status == gate.Wait || slices.ContainsFunc(v.Parts, waitsForFreeze)
 }

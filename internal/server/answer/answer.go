@@ -200,8 +200,8 @@ func findState(e status.Environment, stage *status.Stage) State {
 		return output
 	}
 	state := findCommitState(e, *stage)
-	if stage.ShownState() == status.StageHeld {
-		state = State{Stopped, string(status.StageHeld)}
+	if shown := stage.ShownState(); shown == status.StageHeld || shown == status.StageFrozen {
+		state = State{Stopped, string(shown)}
 	}
 	if e.State != "" && isMoreUrgent(output.Tone, state.Tone) {
 		return output
@@ -224,8 +224,17 @@ func isForPerson(e status.Environment) bool {
 	return e.State == status.Proposed && (len(e.Withheld) > 0 || e.Pull != nil && (e.Reason == "" || strings.HasPrefix(e.Reason, "merge is ")))
 }
 
-// isHeld reports whether a hold is what is most urgent of an environment.
+// isHeld reports whether a hold is what is most urgent of an environment, and isFrozen whether a freeze is.
 func (e Environment) isHeld() bool { return e.State.Word == string(status.StageHeld) }
+
+func (e Environment) isFrozen() bool { return e.State.Word == string(status.StageFrozen) }
+
+// Overruled reports whether the verification of the commit has not passed though all clusters are ready: it is of
+// the last cycle, or knows more than clusters report by themselves.
+func (e Environment) Overruled() bool {
+	word := status.StageState(e.CommitState.Word)
+	return e.Clusters != nil && e.Clusters.Ready == e.Clusters.Expected && (word == status.StageFailed || word == status.StageRollingOut)
+}
 
 func isMoreUrgent(a, b Tone) bool { return CompareUrgency(a, b) > 0 }
 

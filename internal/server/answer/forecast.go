@@ -52,6 +52,9 @@ func (s Source) NewForecast(j Journey, arrivals []promote.Arrival) Forecast {
 		a.Reason = CleanText(a.Reason)
 		one := ForecastArrival{a, arrivalStates[a.State], nil}
 		i := slices.IndexFunc(j.Stops, func(stop Stop) bool { return stop.Environment.Name == a.Environment })
+		if i >= 0 && j.Stops[i].Mark == MarkHas {
+			one.Tone = j.Stops[i].State
+		}
 		if i >= 0 && j.Stops[i].Mark == MarkProposed {
 			one.Tone, one.Reason, one.Time = j.Stops[i].State, "was promoted to it, and does not run it yet", j.Stops[i].Since
 			one.Waits = []ForecastWait{{a.Environment, j.Stops[i].Environment.Reason, j.Stops[i].Environment.Pull}}

@@ -117,6 +117,11 @@ func (s Source) findNeeds(all []Environment) []Need {
 	for _, u := range s.Overdue {
 		needs = append(needs, Need{State: failing, Environment: u.Environment, Reason: s.Snapshot.OverdueReason(u)})
 	}
+	for _, stage := range s.Snapshot.Chain.Stages {
+		if why := promotionError(stage); why != "" {
+			needs = append(needs, Need{State: failing, Environment: stage.Environment, Reason: "no commit is promoted: " + why})
+		}
+	}
 	for _, tone := range []Tone{Bad, Stopped, Waiting} {
 		for _, e := range all {
 			stage, _ := s.Snapshot.Chain.FindStage(e.Name)

@@ -146,6 +146,19 @@ func (s Source) hasFailedCluster(environment string) bool {
 
 func isFailed(l fleetview.Laggard) bool { return l.Standing == ledger.ClassFailed.String() }
 
+// triedAgain begins the reason of a decision that an error of an operation prevents.
+const triedAgain = "it is tried again: "
+
+// promotionError returns the error that keeps all commits from an environment, though what it has is well; "" for
+// none.
+func promotionError(stage status.Stage) string {
+	why, found := strings.CutPrefix(stage.Next.Verdict.Reason, triedAgain)
+	if !found {
+		return ""
+	}
+	return why
+}
+
 // findFailures returns what failed or was stopped.
 func (s Source) findFailures() []Problem {
 	var all []Problem
@@ -156,13 +169,21 @@ func (s Source) findFailures() []Problem {
 		case report.State == status.Failed, report.Error != "" && report.State != status.Problems:
 			one.Kind, one.Summary, one.Since = Failure, cmp.Or(report.Error, report.Reason), report.Since
 		case e.State.Tone == Stopped:
-			one.Kind, one.isHold = Declined, e.isHeld()
+			one.Kind, one.isHold = Declined, e.isHeld() || e.isFrozen()
+			if one.isHold { // since when is in the history: the environment has its commit for longer
+				one.Since = time.Time{}
+			}
 		case e.State.Tone == Bad && report.State != status.Problems && !s.hasFailedCluster(e.Name): // which say it themselves
 			one.Kind = Report
 		default:
 			continue
 		}
 		all = append(all, one)
+	}
+	for _, stage := range s.Snapshot.Chain.Stages {
+		if why := promotionError(stage); why != "" {
+			all = append(all, Problem{Kind: Failure, Environments: []string{stage.Environment}, Summary: "no commit is promoted: " + why})
+		}
 	}
 	for _, o := range s.Clusters {
 		for _, l := range o.Laggards.Items {

@@ -14,6 +14,9 @@ func TestOneState(t *testing.T) {
 	rolling := status.Stage{Environment: "prod", Commit: "c1", Merged: true, Proof: gate.Verdict{Status: gate.Wait}}
 	held := verified
 	held.Hold, held.Next.State = "incident", promote.Held
+	frozen, kept := verified, verified
+	frozen.Withheld = []status.Withheld{{Cause: "freeze", Reason: "freeze xmas"}}
+	kept.Next = promote.Decision{State: promote.Waiting, Candidate: "c2", Verdict: gate.Verdict{Gate: "prod", Status: gate.Wait, Parts: []gate.Verdict{{Gate: "freeze", Status: gate.Wait}}}}
 	open := status.Stage{Environment: "prod", Commit: "c1", Proof: gate.Verdict{Status: gate.Wait}}
 	full := status.Environment{Name: "prod", State: status.InSync, Assignments: 3}
 	with := func(s status.State) status.Environment {
@@ -23,6 +26,9 @@ func TestOneState(t *testing.T) {
 	}
 	withheld := with(status.Proposed)
 	withheld.Withheld = []status.Withheld{{Cause: "removals"}}
+	leftToPeople, mergedLater := with(status.Proposed), with(status.Proposed)
+	leftToPeople.Pull, mergedLater.Pull = &status.Pull{Number: 3}, &status.Pull{Number: 3}
+	mergedLater.Reason = "the forge merges it once nothing is missing"
 	for name, c := range map[string]struct {
 		output status.Environment
 		stage  *status.Stage
@@ -34,14 +40,19 @@ func TestOneState(t *testing.T) {
 		"verified, and now it cannot be rendered":   {with(status.Problems), &verified, State{Bad, "problems"}},
 		"verified, and the next change was closed":  {with(status.Declined), &verified, State{Stopped, "declined"}},
 		"verified, and a workload's change is open": {with(status.Proposed), &verified, State{Busy, "proposed"}},
-		"held":               {full, &held, State{Stopped, "held"}},
-		"held, and broken":   {with(status.Failed), &held, State{Bad, "failed"}},
-		"rolling out":        {full, &rolling, State{Busy, "rolling-out"}},
-		"open":               {with(status.Proposed), &open, State{Busy, "proposed"}},
-		"open, for a person": {withheld, &open, State{Waiting, "proposed"}},
-		"no report yet":      {status.Environment{Name: "prod"}, &verified, State{Good, "verified"}},
-		"no commit yet":      {with(status.Waiting), &status.Stage{}, State{Unknown, "empty"}},
-		"not promoted to":    {full, nil, State{Good, "in-sync"}},
+		"held":                      {full, &held, State{Stopped, "held"}},
+		"frozen":                    {full, &frozen, State{Stopped, "frozen"}},
+		"frozen for promotions":     {full, &kept, State{Stopped, "frozen"}},
+		"frozen, and broken":        {with(status.Failed), &frozen, State{Bad, "failed"}},
+		"left to people":            {leftToPeople, &open, State{Waiting, "proposed"}},
+		"merged by Fairlead, later": {mergedLater, &open, State{Busy, "proposed"}},
+		"held, and broken":          {with(status.Failed), &held, State{Bad, "failed"}},
+		"rolling out":               {full, &rolling, State{Busy, "rolling-out"}},
+		"open":                      {with(status.Proposed), &open, State{Busy, "proposed"}},
+		"open, for a person":        {withheld, &open, State{Waiting, "proposed"}},
+		"no report yet":             {status.Environment{Name: "prod"}, &verified, State{Good, "verified"}},
+		"no commit yet":             {with(status.Waiting), &status.Stage{}, State{Unknown, "empty"}},
+		"not promoted to":           {full, nil, State{Good, "in-sync"}},
 	} {
 		if c.stage != nil {
 			known := *c.stage

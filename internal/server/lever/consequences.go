@@ -187,7 +187,7 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 		default:
 			again := ""
 			if slices.Contains(p.Had, next) {
-				again = fmt.Sprintf(", which %s had before and went back from. Revert it in the base first if it must not come again", e)
+				again = fmt.Sprintf(", which %s was promoted to before and went back from. Revert it in the base first if it must not come again", e)
 			}
 			add("Comes then: %s%s.", nameCommit(chain, next), again)
 			all = append(all, describeGates(stage, holdGate)...)

@@ -27,7 +27,7 @@ func TestReleaseEffects(t *testing.T) {
 		want string
 	}{
 		{"a new commit", held, "Comes then: bbbbbbb.\n" + rest},
-		{"the commit gone back from", wentBack, "Comes then: bbbbbbb, which dev had before and went back from. Revert it in the base first if it must not come again.\n" + rest},
+		{"the commit gone back from", wentBack, "Comes then: bbbbbbb, which dev was promoted to before and went back from. Revert it in the base first if it must not come again.\n" + rest},
 	} {
 		got := strings.Join(findEffects(Request{Lever: Release, Environment: "dev"}, c.plan, stage, status.Chain{}), "\n")
 		if got != c.want {

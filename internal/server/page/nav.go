@@ -59,3 +59,6 @@ func (d framed) IsLive() bool { return d.Follow && !d.View.Paused }
 func (d framed) IsMore() bool {
 	return slices.ContainsFunc(d.More, func(l navLink) bool { return l.Here })
 }
+
+// Answering counts the repositories that answer.
+func (f Frame) Answering() int { return f.Repositories - len(f.Silent) }

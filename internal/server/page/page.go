@@ -84,6 +84,9 @@ type Frame struct {
 	StackLevers map[string][]LeverLink
 	// Acts reports whether the person may perform operator actions somewhere, so that something may wait for them.
 	Acts bool
+	// Repositories counts those that are asked, and Silent are those that do not answer now.
+	Repositories int
+	Silent       []string
 	// Commits are those of the base that are known: sentences that name one lead to its page.
 	Commits []status.Commit
 	// Written is the commit that an action of the person has just written; "" for none.

@@ -245,7 +245,7 @@ func newBox(b picture.Box, of drawnStation) boxView {
 	if of.Commit != nil {
 		box.Has = text.Limit(text.ShortCommit(of.Commit.ID)+" "+of.Commit.Subject, 22)
 	}
-	if of.Clusters != nil && of.State.Tone != answer.Stopped {
+	if of.Clusters != nil && of.State.Tone != answer.Stopped && !of.Overruled() {
 		box.Word += fmt.Sprintf(", %d/%d ready", of.Clusters.Ready, of.Clusters.Expected)
 	}
 	box.Word = text.Limit(box.Word, maxLine)

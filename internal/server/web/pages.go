@@ -131,7 +131,13 @@ func isPast(of any) bool {
 
 // newFrame returns what is around the page of a path.
 func (s *site) newFrame(src answer.Source, path string, view page.View) page.Frame {
-	return page.Frame{View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, History: s.options.History != nil, Forecasts: s.options.Simulate != nil, Commits: src.Snapshot.Chain.Commits}
+	var silent []string
+	for _, r := range src.Snapshot.Remotes {
+		if r.Error != "" {
+			silent = append(silent, r.URL)
+		}
+	}
+	return page.Frame{Repositories: len(src.Snapshot.Remotes), Silent: silent, View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, History: s.options.History != nil, Forecasts: s.options.Simulate != nil, Commits: src.Snapshot.Chain.Commits}
 }
 
 // readDone returns the commit that an action has just written, or the pull request that it has opened, as an

@@ -7,13 +7,18 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
 // sendSettings sends the form of the settings with a cookie, from a page of a site.
 func sendSettings(h http.Handler, form, cookie, site string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodPost, settingsPath, strings.NewReader(form))
+	return sendForm(h, settingsPath, form, cookie, site)
+}
+
+func sendForm(h http.Handler, path, form, cookie, site string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", site)
 	if cookie != "" {
@@ -132,4 +137,29 @@ func (c checker) answerSettings(t *testing.T) {
 	}
 	c.answer(t, "get", settingsPath, ask(h, http.MethodGet, settingsPath))
 	c.answer(t, "get", settingsPath, ask(h, http.MethodPut, settingsPath))
+	for _, w := range []*httptest.ResponseRecorder{
+		sendForm(h, wakePath, "", "", "same-origin"), sendForm(h, wakePath, "", "", "same-origin"), sendForm(h, wakePath, "", "", "cross-site"), ask(h, http.MethodGet, wakePath),
+	} {
+		c.answer(t, "post", wakePath, w)
+	}
+}
+
+// TestWakeForm: a person starts a cycle from a page, and no two within 5 seconds.
+func TestWakeForm(t *testing.T) {
+	now, woken := noon, 0
+	h := New(Options{Store: fleet(), Now: func() time.Time { return now }, Wake: func() { woken++ }})
+	for i, test := range []struct {
+		after time.Duration
+		code  int
+		woken int
+	}{{0, http.StatusSeeOther, 1}, {4 * time.Second, http.StatusTooManyRequests, 1}, {time.Second, http.StatusSeeOther, 2}} {
+		now = now.Add(test.after)
+		w := sendForm(h, wakePath, "", "", "same-origin")
+		if w.Code != test.code || woken != test.woken {
+			t.Errorf("%d: %d, and %d cycles, want %d and %d", i, w.Code, woken, test.code, test.woken)
+		}
+	}
+	if page := ask(h, http.MethodGet, "/health").Body.String(); !strings.Contains(page, `<form method="post" action="./wake">`) {
+		t.Errorf("the page has no form:\n%s", page)
+	}
 }

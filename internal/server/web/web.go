@@ -132,6 +132,7 @@ type site struct {
 	assigned    assignedCache
 	stacks      stackCache
 	past        historyCache
+	woken       wakeLimit
 }
 
 // route is one path and a method that it answers (GET includes HEAD).
@@ -156,6 +157,7 @@ func (s *site) allRoutes() []route {
 		{http.MethodGet, "/api/v1/status", http.HandlerFunc(s.serveStatus)},
 		{http.MethodGet, "/api/v1/chain", s.serveReport(func(now status.Snapshot) any { return now.Chain })},
 		{http.MethodPost, "/api/v1/wake", http.HandlerFunc(s.serveWake)},
+		{http.MethodPost, wakePath, http.HandlerFunc(s.serveWakeForm)},
 		{http.MethodGet, "/api/v1/openapi.json", s.serveFixed("application/json", openAPI)},
 	}
 	for _, p := range pagePaths {

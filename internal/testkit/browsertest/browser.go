@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -163,6 +164,15 @@ func (w *Window) note(event any) {
 		defer w.mu.Unlock()
 		w.console = append(w.console, text)
 	}
+}
+
+// forgive drops messages of the console that have one of some texts: the test has made them.
+func (w *Window) forgive(texts ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.console = slices.DeleteFunc(w.console, func(message string) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(message, text) })
+	})
 }
 
 // Run does what a person, or the browser, does.

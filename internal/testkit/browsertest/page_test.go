@@ -3,10 +3,12 @@ package browsertest
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,18 +59,29 @@ var pages = []string{"/", "/environments", "/environments/prod", "/environments/
 func TestPage(t *testing.T) {
 	browser, store := Start(t), &status.Store{}
 	setFleet(store)
-	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", StreamPace: 10 * time.Millisecond,
+	var down atomic.Bool // the stream
+	handler := web.New(web.Options{Store: store, Version: "1.2.3", StreamPace: 10 * time.Millisecond,
 		Explain: func(_ context.Context, environment, query string) (explain.Document, error) {
 			return explain.Document{Title: query + " in " + environment}, nil
 		},
 		Compare: func(_ context.Context, from, to string) (drift.Report, error) {
 			return drift.Report{From: from, To: to, Topics: []drift.Topic{{Name: drift.Values, Count: 1, Findings: []drift.Finding{{Change: "LOG_LEVEL: info → warning", Because: "by configs/prod.yaml:4", Count: 1, Names: []string{"large/web"}}}}}}, nil
 		},
+	})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if down.Load() && r.URL.Path == "/events" {
+			http.Error(w, "down", http.StatusBadGateway)
+			return
+		}
+		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
 	t.Run("without script", func(t *testing.T) { readWithoutScript(t, browser.Open(t, View{Width: 400}), server.URL) })
 	t.Run("live", func(t *testing.T) {
 		followChanges(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL, store)
+	})
+	t.Run("stream", func(t *testing.T) {
+		loseStream(t, browser.Open(t, View{Width: 400, Script: true}), server, store, &down)
 	})
 	t.Run("keys", func(t *testing.T) { useKeys(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
 	t.Run("settings", func(t *testing.T) { changeView(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
@@ -142,6 +155,38 @@ func followChanges(t *testing.T, w *Window, root string, store *status.Store) {
 		t.Error("/ does not lead to the search")
 	}
 	setFleet(store)
+}
+
+// loseStream ends the stream of a page: it says of when it is, and what it missed comes when the stream is back. A page
+// that is hidden has none, and says nothing.
+func loseStream(t *testing.T, w *Window, server *httptest.Server, store *status.Store, down *atomic.Bool) {
+	w.Visit(server.URL + "/environments/prod")
+	w.WaitUntil(`document.documentElement.dataset.live === "on" && document.getElementById("stale").hidden`)
+	down.Store(true)
+	server.CloseClientConnections()
+	w.WaitFor("#stale:not([hidden])", "the stream is lost, and tried again in")
+	w.WaitUntil(`/^As of \d\d:\d\d:\d\d UTC: /.test(document.getElementById("stale").textContent)`)
+	checkWidth(t, w, 400, "a page without its stream")
+	checkAccessible(t, w, "a page without its stream")
+	store.SetEnvironment(status.Environment{Name: "prod", State: status.Failed, Reason: "the registry is away", Assignments: 12, Checked: noon})
+	if tag := w.Text(".title .tag"); strings.Contains(tag, "failed") {
+		t.Errorf("the page follows without a stream: %s", tag)
+	}
+	down.Store(false)
+	w.WaitFor(".title .tag", "failed")
+	w.WaitUntil(`document.documentElement.dataset.live === "on" && document.getElementById("stale").hidden`)
+	hide := func(hidden bool) {
+		w.Run(chromedp.Evaluate(fmt.Sprintf(`Object.defineProperty(document, "hidden", {value: %v, configurable: true}); document.dispatchEvent(new Event("visibilitychange"))`, hidden), nil))
+	}
+	hide(true)
+	w.WaitUntil(`document.documentElement.dataset.live === "off" && document.getElementById("stale").hidden`)
+	setFleet(store)
+	if tag := w.Text(".title .tag"); !strings.Contains(tag, "failed") {
+		t.Errorf("a hidden page follows: %s", tag)
+	}
+	hide(false)
+	w.WaitUntil(`!document.querySelector(".title .tag").textContent.includes("failed")`)
+	w.forgive("ERR_", "502")
 }
 
 // menuOutside returns how far the menu of more pages, when it is open, is outside of the window.

@@ -61,7 +61,13 @@
     return answer.ok;
   }
 
-  let stream, wait = 1000, retry;
+  let stream, wait = 1000, retry, seen = new Date(); // when the page was last known to be as the server has it
+  document.querySelector("#stale button").addEventListener("click", () => location.reload());
+  function showStale(until) {
+    const strip = document.getElementById("stale");
+    strip.hidden = !until;
+    if (until) strip.firstElementChild.textContent = "As of " + seen.toISOString().slice(11, 19) + " UTC: the stream is lost, and tried again in " + Math.ceil(until / 1000) + " s.";
+  }
   function listen() {
     clearTimeout(retry);
     if (stream || document.hidden || !page.dataset.page) return;
@@ -69,13 +75,18 @@
     stream.addEventListener("version", (event) => {
       wait = 1000;
       page.dataset.live = "on";
+      seen = new Date();
+      showStale(0);
       if (event.data !== page.dataset.version) load(location.href).catch(lose);
     });
     stream.onerror = lose;
   }
   function lose() {
     unlisten();
-    retry = setTimeout(listen, wait * (0.5 + Math.random()));
+    page.dataset.live = "lost";
+    const pause = wait * (0.5 + Math.random());
+    showStale(pause);
+    retry = setTimeout(listen, pause);
     wait = Math.min(2 * wait, 60000);
   }
   function unlisten() {

@@ -1,0 +1,61 @@
+package answer
+
+import (
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// TestStoppedProblems: what is held or frozen is listed without the time at which the environment got its commit, and
+// what an error keeps from being promoted is listed though the environment is well.
+func TestStoppedProblems(t *testing.T) {
+	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	held, frozen, failing := stageAt("held", nil, got("c1")), stageAt("frozen", nil, got("c1")), stageAt("failing", nil, got("c1"))
+	held.Hold, held.Next.State, held.Action = "a sale", promote.Held, "held: a sale"
+	frozen.Withheld, frozen.Action = []status.Withheld{{Cause: "freeze", Reason: "freeze xmas"}}, "freeze xmas"
+	failing.Next = promote.Decision{State: promote.Waiting, Candidate: "c2", Verdict: gate.Verdict{Status: gate.Wait, Reason: "it is tried again: set the status of c1: 404"}}
+	s := Source{Snapshot: status.Snapshot{Chain: status.Chain{Commits: lineOf("c2", "c1")}}}
+	for _, stage := range []status.Stage{held, frozen, failing} {
+		stage.Since = noon
+		s.Snapshot.Chain.Stages = append(s.Snapshot.Chain.Stages, stage)
+	}
+	found := map[string]Problem{}
+	for _, p := range s.Problems(ProblemFilter{}).Items {
+		found[p.Environments[0]+" "+p.Kind] = p
+	}
+	for key, want := range map[string]string{"held " + Declined: "held: a sale", "frozen " + Declined: "freeze xmas", "failing " + Failure: "no commit is promoted: set the status of c1: 404"} {
+		if p, is := found[key]; !is || p.Summary != want || !p.Since.IsZero() {
+			t.Errorf("%s is %+v, want %q", key, p, want)
+		}
+	}
+	if n := s.CountUrgent(); n != 1 {
+		t.Errorf("%d are urgent", n)
+	}
+	needs := map[string]State{}
+	for _, n := range s.Needs() {
+		needs[n.Environment] = n.State
+	}
+	if needs["frozen"] != (State{Stopped, "frozen"}) || needs["held"] != (State{Stopped, "held"}) || needs["failing"] != isFailing {
+		t.Errorf("the needs are %v", needs)
+	}
+}
+
+var isFailing = State{Bad, "fails"}
+
+// TestOverruled: that all clusters are ready is not said beside a verification that has not passed.
+func TestOverruled(t *testing.T) {
+	for word, want := range map[status.StageState]bool{status.StageFailed: true, status.StageRollingOut: true, status.StageVerified: false} {
+		e := Environment{CommitState: State{Word: string(word)}, Clusters: &fleetview.Standing{Expected: 2, Ready: 2}}
+		if e.Overruled() != want {
+			t.Errorf("%s: %v", word, !want)
+		}
+		e.Clusters.Ready = 1
+		if e.Overruled() {
+			t.Errorf("%s, and one is not ready: it says the same", word)
+		}
+	}
+}
