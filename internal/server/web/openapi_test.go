@@ -72,7 +72,7 @@ func TestDescribedAnswers(t *testing.T) {
 	well.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeOK})
 	at := noon
 	simulates, foretells := simulating(&at), New(Options{Store: fleet(), Simulate: simulateNothing})
-	c := checker{doc: document(t), seen: map[string]bool{}}
+	c := checker{document(t), map[string]bool{}, map[string]*gojsonschema.Schema{}}
 	for _, r := range []struct {
 		h                    http.Handler
 		method, path, target string
@@ -302,6 +302,8 @@ func (c checker) answerEvents(t *testing.T) {
 type checker struct {
 	doc  object
 	seen map[string]bool // "code method path" of an answer, "Schema.property" of a property
+	// schemas are those that were compiled, by their text: each has the whole document with it.
+	schemas map[string]*gojsonschema.Schema
 }
 
 func (c checker) answer(t *testing.T, method, path string, w *httptest.ResponseRecorder) {
@@ -339,8 +341,18 @@ func (c checker) answer(t *testing.T, method, path string, w *httptest.ResponseR
 // references into it are found.
 func (c checker) check(t *testing.T, schema object, value any) {
 	t.Helper()
-	root := object{"allOf": []any{schema}, "components": c.doc["components"]}
-	result, err := gojsonschema.Validate(gojsonschema.NewGoLoader(root), gojsonschema.NewGoLoader(value))
+	text, err := json.Marshal(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.schemas[string(text)] == nil {
+		root := object{"allOf": []any{schema}, "components": c.doc["components"]}
+		c.schemas[string(text)], err = gojsonschema.NewSchema(gojsonschema.NewGoLoader(root))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	result, err := c.schemas[string(text)].Validate(gojsonschema.NewGoLoader(value))
 	if err != nil {
 		t.Fatal(err)
 	}
