@@ -43,6 +43,7 @@ type cluster struct {
 	root           condition // of the Kustomization that applies the others
 	kustomizations map[objectKey]*kustomization
 	terraforms     map[objectKey]*terraform
+	sources        map[objectKey]*object
 	releases       map[objectKey]*release
 	secrets        map[objectKey]map[string]string
 	reporter       reporter
@@ -52,7 +53,7 @@ type cluster struct {
 
 func newCluster(o Options) *cluster {
 	return &cluster{
-		options: o, kustomizations: map[objectKey]*kustomization{}, terraforms: map[objectKey]*terraform{}, releases: map[objectKey]*release{},
+		options: o, kustomizations: map[objectKey]*kustomization{}, terraforms: map[objectKey]*terraform{}, sources: map[objectKey]*object{}, releases: map[objectKey]*release{},
 		secrets: map[objectKey]map[string]string{}, reporter: newReporter(), written: map[string]string{},
 	}
 }
@@ -181,6 +182,8 @@ func (c *cluster) apply(o *object) {
 			c.terraforms[o.objectKey] = &terraform{}
 		}
 		c.terraforms[o.objectKey].object = o
+	case "GitRepository":
+		c.sources[o.objectKey] = o
 	case "HelmRelease":
 		if c.releases[o.objectKey] == nil {
 			c.releases[o.objectKey] = &release{}
@@ -189,12 +192,16 @@ func (c *cluster) apply(o *object) {
 	}
 }
 
-// prune removes an object, unless it is protected. What a Terraform object has made stays.
+// prune removes an object, unless it is protected. What a Terraform object has made stays, and the object goes
+// as [cluster.finalize] says.
 func (c *cluster) prune(o *object) {
 	if o.notes["kustomize.toolkit.fluxcd.io/prune"] == "disabled" {
 		return
 	}
-	delete(c.terraforms, o.objectKey)
+	delete(c.sources, o.objectKey)
+	if t := c.terraforms[o.objectKey]; t != nil {
+		t.isDeleted = true
+	}
 	if r := c.releases[o.objectKey]; r != nil {
 		r.isDeleted = true
 	}
@@ -250,30 +257,31 @@ func (c *cluster) healthOf(o *object) health {
 		case r.ready.status == "False":
 			return failed
 		}
-	case "Job": // it waits until the HelmRelease of its name is gone
-		if c.releases[objectKey{"HelmRelease", o.namespace, o.name}] != nil {
+	case "Job": // it waits until the HelmRelease or the Terraform object of its name is gone
+		if c.releases[objectKey{"HelmRelease", o.namespace, o.name}] != nil || c.terraforms[objectKey{"Terraform", o.namespace, o.name}] != nil {
 			return inProgress
 		}
 	}
 	return healthy
 }
 
-// commitOf returns the commit that the source of an object is pinned to.
+// commitOf returns the commit that the source of an object is pinned to; "" if there is no source.
 func (c *cluster) commitOf(o *object) string {
-	for _, k := range c.kustomizations {
-		if source := k.owned[objectKey{"GitRepository", o.namespace, o.spec.SourceRef.Name}]; source != nil && k.owned[o.objectKey] != nil {
-			return source.spec.Ref.Commit
-		}
+	if source := c.sourceOf(o); source != nil {
+		return source.spec.Ref.Commit
 	}
 	return ""
 }
 
 // branchOf returns the branch that the source of an object is of.
 func (c *cluster) branchOf(o *object) string {
-	for _, k := range c.kustomizations {
-		if source := k.owned[objectKey{"GitRepository", o.namespace, o.spec.SourceRef.Name}]; source != nil {
-			return source.spec.Ref.Branch
-		}
+	if source := c.sourceOf(o); source != nil {
+		return source.spec.Ref.Branch
 	}
 	return ""
+}
+
+// sourceOf returns the source of an object; nil if there is none.
+func (c *cluster) sourceOf(o *object) *object {
+	return c.sources[objectKey{"GitRepository", o.namespace, o.spec.SourceRef.Name}]
 }

@@ -177,6 +177,34 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
+// TestFinalize: a Terraform object that is removed goes while its source is there, and stays for ever without.
+func TestFinalize(t *testing.T) {
+	const keeps = "metadata: {annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}, name: db, namespace: shop}\nspec: {url"
+	before := newOutput(t, []component{{name: "db", commit: "a", approve: "auto"}})
+	for name, source := range map[string]string{"pruned": "", "kept": keeps} {
+		c := newCluster(Options{Environment: "dev", Cluster: "one", Folder: t.TempDir(), Pace: time.Second})
+		output := before
+		if source != "" {
+			var b tree.Builder
+			for file, data := range before.All() {
+				if err := b.Add(file, []byte(strings.Replace(string(data), "metadata: {name: db, namespace: shop}\nspec: {url", source, 1))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			output = b.Tree()
+		}
+		read := func(commit, _ string) (module, error) { return module{digest: commit}, nil }
+		for i, one := range []tree.Tree{output, output, {}, {}} {
+			if err := c.reconcile(fmt.Sprint(i), one, noon.Add(time.Duration(i)*time.Minute), read); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if isThere := len(c.terraforms) > 0; isThere == (source != "") {
+			t.Errorf("%s: the object is there: %v", name, isThere)
+		}
+	}
+}
+
 // TestState: what an agent reads of the cluster is what the controllers say.
 func TestState(t *testing.T) {
 	c := newCluster(Options{Repository: "/srv/gitops.git", Environment: "dev", Cluster: "one", Folder: t.TempDir()})

@@ -16,6 +16,8 @@ const plannedWithChanges = "TerraformPlannedWithChanges"
 // terraform is a Terraform object, and what it has made.
 type terraform struct {
 	*object
+	isDeleted bool // it goes once it is finalized
+
 	ready    condition
 	observed int // the generation that was looked at
 
@@ -48,6 +50,10 @@ const (
 
 // runTerraform does what tofu-controller does with an object.
 func (c *cluster) runTerraform(t *terraform, now time.Time, read readsModule) error {
+	if t.isDeleted {
+		c.finalize(t, now)
+		return nil
+	}
 	wanted := attempt{c.commitOf(t.object), t.spec.Destroy}
 	switch {
 	case wanted.commit == "" || t.spec.Suspend || t.work != idle && now.Before(t.due):
@@ -77,6 +83,18 @@ func (c *cluster) runTerraform(t *terraform, now time.Time, read readsModule) er
 		t.observed = t.generation
 	}
 	return nil
+}
+
+// finalize lets a deleted Terraform object go. tofu-controller needs its source for that, though it destroys
+// nothing, and does nothing while it is suspended.
+func (c *cluster) finalize(t *terraform, now time.Time) {
+	switch {
+	case t.spec.Suspend:
+	case c.sourceOf(t.object) == nil:
+		t.ready.set(now, "False", "ArtifactFailed", "GitRepository \""+t.spec.SourceRef.Name+"\" not found")
+	default:
+		delete(c.terraforms, t.objectKey)
+	}
 }
 
 func (c *cluster) begin(t *terraform, w work, now time.Time, message string) {

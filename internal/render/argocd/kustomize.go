@@ -153,7 +153,7 @@ func (t *translator) setPatches(k *kustomizeSource, spec *kustomizationSpec) {
 			t.addf(p.Path.Line, "write the patch itself", "kustomize.patches[%d].path cannot be translated", i)
 			continue
 		case p.Patch.Text == "":
-			t.addf(max(p.Patch.Line, 1), "", "kustomize.patches[%d] has no patch", i)
+			t.addf(p.Patch.Line, "", "kustomize.patches[%d] has no patch", i)
 			continue
 		}
 		if len(p.Options) > 0 {
@@ -170,13 +170,13 @@ func (t *translator) setPatches(k *kustomizeSource, spec *kustomizationSpec) {
 		}
 		spec.Patches = append(spec.Patches, one)
 	}
-	for _, r := range k.Replicas {
+	for i, r := range k.Replicas {
 		if !wholeNumber.MatchString(r.Count.Value) || strings.HasPrefix(r.Count.Value, "-") {
-			t.addf(r.Name.Line, "", "kustomize.replicas: the count of %s cannot be %q", text.Shorten(r.Name.Text, 100), text.Shorten(r.Count.Value, 100))
+			t.addf(r.Name.Line, "", "kustomize.replicas[%d]: the count cannot be %q", i, text.Shorten(r.Count.Value, 100))
 			continue
 		}
 		if err := kubename.Check(r.Name.Text); err != nil {
-			t.addf(r.Name.Line, "", "kustomize.replicas: %v", err)
+			t.addf(r.Name.Line, "", "kustomize.replicas[%d]: %v", i, err)
 			continue
 		}
 		spec.Patches = append(spec.Patches, inlinePatch{

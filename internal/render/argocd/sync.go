@@ -74,7 +74,7 @@ func (t *translator) readOption(line int, option string) {
 			t.addf(line, "it is true or false", "the option %s cannot be translated", text.Shorten(option, 100))
 		}
 	default:
-		t.addf(line, "", "spec.syncPolicy.syncOptions: the option %s is not known", text.Shorten(option, 100))
+		t.addf(line, "", "spec.syncPolicy.syncOptions: the option %q is not known", text.Shorten(option, 100))
 	}
 }
 

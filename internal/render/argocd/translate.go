@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"path"
 	"strconv"
 	"strings"
@@ -94,12 +95,13 @@ type translator struct {
 	namespaced bool // a Kustomization puts objects into the namespace of the destination
 }
 
+// addf adds a problem at a line; where a field is missing that would have it, at that of the Application.
 func (t *translator) addf(line int, hint, format string, args ...any) {
-	t.problems.Addf(t.app.positionAt(line), "Application/"+t.app.Name(), hint, format, args...)
+	t.problems.Addf(t.app.positionAt(cmp.Or(line, t.app.Metadata.Name.Line)), "Application/"+t.app.Name(), hint, format, args...)
 }
 
 func (t *translator) warnf(line int, hint, format string, args ...any) {
-	t.problems.Warnf(t.app.positionAt(line), "Application/"+t.app.Name(), hint, format, args...)
+	t.problems.Warnf(t.app.positionAt(cmp.Or(line, t.app.Metadata.Name.Line)), "Application/"+t.app.Name(), hint, format, args...)
 }
 
 // The finalizers by which deleting an Application deletes what it has deployed.
@@ -121,7 +123,7 @@ func (t *translator) readMetadata() {
 		case background:
 			t.policy.deletion = "Delete"
 		default:
-			t.warnf(line, "", "the finalizer %s has no effect", text.Shorten(f, 100))
+			t.warnf(line, "", "the finalizer %q has no effect", text.Shorten(f, 100))
 		}
 	}
 	var parts []string

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -22,7 +23,11 @@ const buildVariable = "$ARGOCD_"
 // mergeValues returns the values of a chart, with the parameters set in them; nil if there are none.
 func (t *translator) mergeValues(p part, h *helmSource) *yaml.Node {
 	values := t.readValues(h)
-	for _, one := range h.Parameters {
+	for i, one := range h.Parameters {
+		if one.Name.Text == "" {
+			t.addf(cmp.Or(one.Value.Line, p.RepoURL.Line), "name the value that it sets", "helm.parameters[%d] has no name", i)
+			continue
+		}
 		if strings.Contains(one.Value.Text, buildVariable) {
 			t.addf(one.Value.Line, "write the value", "helm.parameters: %s has a variable of Argo CD, which Flux does not have", text.Shorten(one.Name.Text, 100))
 		}
@@ -31,7 +36,7 @@ func (t *translator) mergeValues(p part, h *helmSource) *yaml.Node {
 			t.addf(one.Name.Line, "write it into helm.valuesObject", "helm.parameters: %s: %v", text.Shorten(one.Name.Text, 100), err)
 		}
 	}
-	t.checkSecrets(max(p.RepoURL.Line, 1), values, "")
+	t.checkSecrets(p.RepoURL.Line, values, "")
 	if len(values.Content) == 0 {
 		return nil
 	}

@@ -26,8 +26,8 @@ func (k *keeper) isAbandoned(name string) bool {
 	})
 }
 
-// abandonStack leaves a stack out of the output. What Flux must not remove stays on the cluster, with its
-// namespace: if the output does not say that of the namespace, the stack stays until it does. If its Team
+// abandonStack leaves a stack out of the output. Its namespace stays on the cluster, with what Flux must not
+// remove: if the output does not say that of the namespace, the stack stays until it does. If its Team
 // protects it, what would be uninstalled keeps all of it.
 func (k *keeper) abandonStack(s *renderedStack) error {
 	if team := stack.FindProtectingTeam(k.model, s.Team); team != nil && slices.ContainsFunc(s.components, (*renderedComponent).wouldGo) {
@@ -40,14 +40,19 @@ func (k *keeper) abandonStack(s *renderedStack) error {
 		}
 	}
 	kept = append(kept, s.listOrphans()...)
-	if len(kept) == 0 {
+	if len(kept) == 0 && s.isTornDown() && !s.needsRelease() {
 		return nil
 	}
-	k.problems.Warnf(problem.Pos{Layer: k.model.Environment}, "Environment/"+s.subject(), "delete them and the namespace by hand once nothing needs them",
-		"the objects of the stack %s are removed, except the namespace %s and what is protected or suspended in it, which nothing manages any more: %s", s.Path(), s.Namespace, strings.Join(kept, ", "))
+	pos, subject := problem.Pos{Layer: k.model.Environment}, "Environment/"+s.subject()
+	if len(kept) == 0 {
+		k.problems.Warnf(pos, subject, "delete the namespace by hand once no Terraform object and no HelmRelease is in it",
+			"the objects of the stack %s are removed, except the namespace %s and the sources of root modules in it", s.Path(), s.Namespace)
+	} else {
+		k.problems.Warnf(pos, subject, "delete them and the namespace by hand once nothing needs them",
+			"the objects of the stack %s are removed, except the namespace %s and what is protected or suspended in it, which nothing manages any more: %s", s.Path(), s.Namespace, strings.Join(kept, ", "))
+	}
 	_, marked := s.namespace.Metadata.Annotations[abandonedAnnotation]
-	isKept := s.namespace.Metadata.Annotations[pruneAnnotation] != ""
-	if isKept && (!marked || k.previous.IsDestroyed(Deleted{Team: s.Team, Env: s.Env, Namespace: s.Namespace})) {
+	if s.isHeld() && (!marked || k.previous.IsDestroyed(Deleted{Team: s.Team, Env: s.Env, Namespace: s.Namespace})) {
 		return nil
 	}
 	k.held[s.Path()] = true
@@ -109,7 +114,6 @@ func (k *keeper) keepOrphans(s *renderedStack) error {
 	if err != nil {
 		return err
 	}
-	setAnnotation(&namespace.Metadata, pruneAnnotation, "disabled")
 	setAnnotation(&namespace.Metadata, orphansAnnotation, strings.Join(orphans, " "))
 	k.replaced[file] = true
 	return k.addObject(file, namespace)

@@ -63,7 +63,8 @@ func TestDeletedApplications(t *testing.T) {
 	if again, _, _ := keepTexts(t, other, torn); !tree.Equal(torn, again) {
 		t.Errorf("rendered again, it differs:\n%s", changesOf(torn, again))
 	}
-	gone, deleted, _ := keepTexts(t, other, torn, "checkout/dev")
+	released, _, _ := keepTexts(t, other, torn, "checkout/dev")
+	gone, deleted, _ := keepTexts(t, other, released, "checkout/dev")
 	if deleted != nil || !gone.Sub("environments/checkout").IsEmpty() {
 		t.Errorf("destroyed, it is still there: %v", deleted)
 	}

@@ -167,8 +167,10 @@ func (k *keeper) compareStack(s *renderedStack) error {
 	case len(protected) > 0:
 		k.problems.Warnf(pos, "Environment/"+subject, "add "+s.Path()+" to spec.abandoned of the StackSettings to remove its objects",
 			"the file of the stack %s was deleted: its components are destroyed, except those that are protected: %s", s.Path(), strings.Join(protected, ", "))
-	case waits && k.findApproval(s.Path(), "") == nil:
+	case waits && k.findApproval(s.Path(), "") == nil && !s.needsRelease():
 		return nil
+	case waits && k.findApproval(s.Path(), "") == nil:
+		return k.releaseStack(s)
 	case waits:
 		k.problems.Warnf(pos, "Environment/"+subject, "remove the approvals of its plans", "the stack %s is destroyed; its objects are removed when no PlanApproval names it", s.Path())
 	default:
@@ -254,7 +256,7 @@ func (k *keeper) locate(s *renderedStack) (problem.Pos, string) {
 func (k *keeper) addTeardown(s *renderedStack) error {
 	s.reverseOrder()
 	s.namespace.Metadata.Annotations[teardownAnnotation] = "true"
-	setKept(&s.namespace.Metadata, len(s.protectedNames())+len(s.listOrphans()) > 0)
+	setKept(&s.namespace.Metadata, s.needsRelease() || len(s.protectedNames())+len(s.listOrphans()) > 0)
 	if err := k.addObject(path.Join(s.Folder(), namespaceFile), s.namespace); err != nil {
 		return err
 	}
@@ -281,7 +283,7 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 	delete(t.Metadata.Annotations, InputsAnnotation)
 	delete(t.Metadata.Annotations, tfplan.DigestAnnotation)
 	setKept(&t.Metadata, false) // no plan is made from it
-	setKept(&c.source.Metadata, protected)
+	setKept(&c.source.Metadata, true)
 	inputs, err := tfobject.DigestInputs(c.source.Spec.Ref.Commit, t)
 	if err != nil {
 		return err
@@ -294,7 +296,7 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 	}
 	plan.SetApproval(t, k.findApproval(s.Path(), c.name), &k.problems)
 	plan.WarnOfDestruction(problem.Pos{Layer: k.model.Environment}, "Environment/"+s.subject(), t, &k.problems)
-	for file, o := range map[string]any{componentFile: c.kustomization, path.Join(objectsName, terraformFile): t, "objects/gitrepository.yaml": c.source} {
+	for file, o := range map[string]any{componentFile: c.kustomization, path.Join(objectsName, terraformFile): t, path.Join(objectsName, sourceFile): c.source} {
 		if err := k.addObject(path.Join(folder, file), o); err != nil {
 			return err
 		}

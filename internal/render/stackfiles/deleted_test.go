@@ -121,7 +121,15 @@ func TestDeleted(t *testing.T) {
 	}
 	checkFiles(t, none)
 
-	gone, deleted, problems := keepTexts(t, one, torn, "checkout/dev")
+	released, deleted, problems := keepTexts(t, one, torn, "checkout/dev")
+	checkReleased(t, released, deleted)
+	if waits, _, _ := keepTexts(t, one, released); !tree.Equal(released, waits) {
+		t.Errorf("while its Terraform objects go, it differs:\n%s", changesOf(released, waits))
+	}
+	if restored, _, problems := keepTexts(t, both, released); !tree.Equal(restored, first) || len(problems) > 0 {
+		t.Errorf("with its file restored after that, it is not as it was: %v\n%s", problems, changesOf(first, restored))
+	}
+	gone, deleted, problems := keepTexts(t, one, released, "checkout/dev")
 	if alone, _, _ := keepTexts(t, one, tree.Tree{}); !tree.Equal(gone, alone) || deleted != nil || len(problems) > 0 {
 		t.Errorf("destroyed, it is not gone: %v %v\n%s", deleted, problems, changesOf(alone, gone))
 	}
@@ -130,6 +138,28 @@ func TestDeleted(t *testing.T) {
 	}
 	if restored, _, problems := keepTexts(t, both, torn); !tree.Equal(restored, first) || len(problems) > 0 {
 		t.Errorf("with its file restored, it is torn down: %v\n%s", problems, changesOf(first, restored))
+	}
+}
+
+// checkReleased sees that a destroyed stack loses its Terraform objects first, while the namespace and the sources
+// are there: tofu-controller needs them. Jobs wait until the objects are gone; Flux may remove the rest then.
+func checkReleased(t *testing.T, files tree.Tree, deleted []string) {
+	t.Helper()
+	checkFiles(t, files)
+	stack := files.Sub("environments/checkout/dev")
+	kinds := map[string]int{}
+	for file, data := range stack.All() {
+		o := decodeObject(t, data)
+		kinds[o.Kind]++
+		if o.Metadata.Annotations["kustomize.toolkit.fluxcd.io/prune"] != "" {
+			t.Errorf("Flux would keep %s", file)
+		}
+		if o.Kind == "Job" && !strings.Contains(string(data), "terraform.infra.contrib.fluxcd.io/"+o.Metadata.Name) {
+			t.Errorf("%s waits for something else:\n%s", file, data)
+		}
+	}
+	if !slices.Equal(deleted, []string{"checkout/dev"}) || kinds["Terraform"] != 0 || kinds["Job"] != 2 || kinds["GitRepository"] != 2 || kinds["Namespace"] != 1 {
+		t.Errorf("%v: the released stack has %v", deleted, kinds)
 	}
 }
 
@@ -145,6 +175,7 @@ func changesOf(a, b tree.Tree) string {
 // TestDeletedCases: what a deletion comes with.
 func TestDeletedCases(t *testing.T) {
 	settings := func(more string) string { return settingsText + more }
+	chartOnly := strings.Split(stackText("checkout", "", ""), "    - {name: a-network")[0] + "    - {name: web, type: helm, source: {repo: \"https://example.com/charts\", chart: web}}\n"
 	chart := stackText("checkout", "", "") + "    - {name: web, type: helm, source: {repo: \"https://example.com/charts\", chart: web}}\n"
 	for _, c := range []struct {
 		name          string
@@ -157,10 +188,12 @@ func TestDeletedCases(t *testing.T) {
 		{"protected", map[string]string{"a.yaml": stackText("checkout", "", ", destroyProtection: true")}, nil, []string{"checkout/dev"}, true,
 			"its components are destroyed, except those that are protected: a-network, eks", false},
 		{"chart", map[string]string{"a.yaml": chart}, nil, []string{"checkout/dev"}, false, "its components are destroyed, and its objects are removed after that", false},
-		{"chart, destroyed", map[string]string{"a.yaml": chart}, nil, nil, true, "", false},
+		{"chart, destroyed", map[string]string{"a.yaml": chart}, nil, []string{"checkout/dev"}, true, "the stack checkout/dev is destroyed: its Terraform objects are removed, and the rest after that", false},
+		{"charts only, destroyed", map[string]string{"a.yaml": chartOnly}, nil, nil, true, "", false},
 		{"chart, protected", map[string]string{"a.yaml": strings.Replace(chart, "type: helm", "type: helm, destroyProtection: true", 1)}, nil, []string{"checkout/dev"}, true,
 			"its components are destroyed, except those that are protected: web", false},
-		{"abandoned", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"settings.yaml": settings("  abandoned: [checkout/dev]\n")}, nil, false, "", false},
+		{"abandoned", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"settings.yaml": settings("  abandoned: [checkout/dev]\n")}, nil, false,
+			"the objects of the stack checkout/dev are removed, except the namespace zmart-checkout-dev and the sources of root modules in it", false},
 		{"abandoned with its file", nil, map[string]string{"a.yaml": stackText("checkout", "", ""), "settings.yaml": settings("  abandoned: [checkout/dev]\n")}, nil, false,
 			"the stack checkout/dev is not deleted", true},
 		{"another team", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"a.yaml": strings.Replace(stackText("checkout", "", ""), "teamName: checkout", "teamName: till", 1)}, nil, false,
@@ -231,7 +264,8 @@ func TestDeletedApproval(t *testing.T) {
 	if kept, _, problems := keepTexts(t, approval, approved, "checkout/dev"); !tree.Equal(kept, approved) || !strings.Contains(fmt.Sprint(problems), "removed when no PlanApproval names it") {
 		t.Errorf("destroyed, with an approval: %v", problems)
 	}
-	if gone, _, problems := keepTexts(t, nil, approved, "checkout/dev"); !gone.Sub("environments").IsEmpty() {
+	released, _, _ := keepTexts(t, nil, approved, "checkout/dev")
+	if gone, _, problems := keepTexts(t, nil, released, "checkout/dev"); !gone.Sub("environments").IsEmpty() {
 		t.Errorf("destroyed, it is not gone: %v", problems)
 	}
 	if unapproved, _, _ := keepTexts(t, nil, approved); a.terraform(unapproved, "eks").Spec.ApprovePlan != "" {

@@ -35,7 +35,7 @@ func (r *renderer) addHelm(folder string, c *stack.Component) {
 		if err != nil {
 			r.problems.Addf(c.Stack.PositionAt(c.Source.Repo.Line), c.Stack.Subject(), "", "component %s: source.repo: %v", c.Name, err)
 		}
-		r.addObject(path.Join(folder, "gitrepository.yaml"), &kubeobject.Object[gitRepositorySpec]{
+		r.addObject(path.Join(folder, sourceFile), &kubeobject.Object[gitRepositorySpec]{
 			APIVersion: sourceAPI, Kind: "GitRepository", Metadata: meta,
 			Spec: gitRepositorySpec{Interval: r.interval(), URL: address, Ref: parseRef(c.Source.Ref)},
 		})

@@ -119,7 +119,7 @@ func readRenderedComponent(e tree.Entry) (*renderedComponent, error) {
 	c.apps, failed[4] = readApps(c.objects)
 	c.kustomization, failed[0] = decodeObject[kustomizationSpec](e.Tree(), componentFile)
 	c.terraform, failed[1] = decodeObject[terraformSpec](c.objects, terraformFile)
-	c.source, failed[2] = decodeObject[gitRepositorySpec](c.objects, "gitrepository.yaml")
+	c.source, failed[2] = decodeObject[gitRepositorySpec](c.objects, sourceFile)
 	err := errors.Join(failed[:]...)
 	if err == nil && c.kustomization == nil {
 		err = fmt.Errorf("there is no %s", path.Join(e.Name, componentFile))

@@ -74,8 +74,7 @@ func (k *keeper) suspendDestruction(s *renderedStack) error {
 // keepSuspended has Flux remove nothing that is suspended, nor the namespace that it is in: controllers do
 // nothing about an object that is removed then, and those of Terraform would not go at all.
 func (s *renderedStack) keepSuspended(changed map[string]any) error {
-	setAnnotation(&s.namespace.Metadata, pruneAnnotation, "disabled")
-	changed[path.Join(s.Folder(), namespaceFile)] = s.namespace
+	s.keepHeld(changed)
 	for _, c := range s.components {
 		folder := path.Join(s.Folder(), c.name)
 		if c.kustomization.Spec.Suspend {

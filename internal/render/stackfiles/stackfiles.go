@@ -279,15 +279,12 @@ const (
 )
 
 func stackAnnotations(s *stack.Stack) map[string]string {
-	annotations := map[string]string{nameAnnotation: s.Name}
+	annotations := map[string]string{nameAnnotation: s.Name, pruneAnnotation: "disabled"} // see needsRelease
 	if s.Description != "" {
 		annotations[labelPrefix+"description"] = s.Description
 	}
 	if s.Teardown {
 		annotations[teardownAnnotation] = "true"
-	}
-	if slices.ContainsFunc(s.Components, func(c *stack.Component) bool { return keepingAnnotations(c) != nil }) {
-		annotations[pruneAnnotation] = "disabled" // what is in it would go with it
 	}
 	return annotations
 }

@@ -71,7 +71,7 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 	r.reportUnrendered(modules, err)
 	commit = pin.ID().String()
 	meta := componentMetadata(c)
-	meta.Annotations = keepingAnnotations(c)
+	meta.Annotations = map[string]string{pruneAnnotation: "disabled"} // see needsRelease
 	source := tfobject.NewSource(meta, r.settings.Modules, commit)
 	terraform := &kubeobject.Object[terraformSpec]{APIVersion: terraformAPI, Kind: "Terraform", Metadata: componentMetadata(c), Spec: r.newTerraformSpec(c, modules, module.Backend)}
 	terraform.Metadata.Annotations = map[string]string{}
@@ -85,7 +85,7 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 	plan := tfobject.Plan{Component: c.Name, Auto: c.AutoApprove, Versioned: module.Fixed, ID: tfobject.PlanID(r.settings.Modules.Branch, commit), Inputs: inputs}
 	plan.SetApproval(terraform, r.approvals[c], &r.problems)
 	plan.WarnOfDestruction(c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), terraform, &r.problems)
-	r.addObject(path.Join(folder, "gitrepository.yaml"), source)
+	r.addObject(path.Join(folder, sourceFile), source)
 	r.addObject(path.Join(folder, terraformFile), terraform)
 	return commit
 }

@@ -37,10 +37,10 @@ func waitImage(m *model.Model) string {
 
 // uninstalledKinds are the kinds whose objects take down what they have deployed, and their resources.
 var uninstalledKinds = map[string]struct{ group, resource string }{
-	releaseKind: {"helm.toolkit.fluxcd.io", "helmreleases"}, appKind: {"kustomize.toolkit.fluxcd.io", "kustomizations"},
+	releaseKind: {"helm.toolkit.fluxcd.io", "helmreleases"}, appKind: {"kustomize.toolkit.fluxcd.io", "kustomizations"}, terraformKind: {"infra.contrib.fluxcd.io", "terraforms"},
 }
 
-// uninstallObjects returns the files that wait until objects are gone: HelmReleases, and Kustomizations.
+// uninstallObjects returns the files that wait until objects are gone: HelmReleases, Kustomizations, Terraform.
 // Their names are that of the component, or begin with it.
 func uninstallObjects(meta kubeobject.Metadata, image string, gone []kubeobject.Reference) map[string]any {
 	meta.Annotations = nil
