@@ -64,6 +64,9 @@ type Layer struct {
 	// Unread says why the files could not be read, and what to do about it; the zero value if they were.
 	// What names files of such a layer cannot be rendered.
 	Unread Unread
+	// UnreadModules says why the modules that are named of it could not be read; the zero value if they
+	// were, or if none are wanted. Terraform may read them all the same.
+	UnreadModules Unread
 }
 
 // Unread is why something could not be read, as one sentence, with a hint.

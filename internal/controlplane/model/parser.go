@@ -115,7 +115,7 @@ func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	all, of, key := &content{}, make([]*content, 0, len(layers)), env
 	for _, l := range layers {
 		of = append(of, p.readLayer(env, l))
-		key += fmt.Sprintf("\x00%d %s\x00%s\x00%s %t %t\x00%s", l.Kind, l.Name, l.Prefix, l.Commit, l.Moves, l.Modules, l.Unread)
+		key += fmt.Sprintf("\x00%d %s\x00%s\x00%s %t %t\x00%s\x00%s", l.Kind, l.Name, l.Prefix, l.Commit, l.Moves, l.Modules, l.Unread, l.UnreadModules)
 	}
 	p.mu.Lock()
 	last, _ := p.models.Find(key)

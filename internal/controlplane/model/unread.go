@@ -40,9 +40,14 @@ func (u UnreadStacks) Includes(team, env string) bool {
 	return (u.Team == "" || u.Team == team) && (u.Env == "" || u.Env == env)
 }
 
+// HasTeam reports whether there is a Team of that name.
+func (s *Stacks) HasTeam(name string) bool {
+	return slices.ContainsFunc(s.Teams, func(t *Team) bool { return t.TeamName.Text == name })
+}
+
 // FindUnreadTeam returns the Team of a stack that cannot be read; nil if it can.
 func (s *Stacks) FindUnreadTeam(team string) *UnreadStacks {
-	written := slices.ContainsFunc(s.Teams, func(t *Team) bool { return t.TeamName.Text == team })
+	written := s.HasTeam(team)
 	i := slices.IndexFunc(s.Unread, func(u UnreadStacks) bool { return u.OfTeam && (u.Team == team || u.Team == "" && !written) })
 	if i < 0 {
 		return nil

@@ -144,7 +144,8 @@ func (f *ephemeralLife) hasStacks(ctx context.Context, e *source.Ephemeral, outp
 		return false, err
 	}
 	return git.InspectTree(out.Mirror(), head, func(t tree.Tree) (bool, error) {
-		return stackfiles.HasStacks(t.Sub(publish.CleanFolder(output.Path))), nil
+		all, err := stackfiles.Summarize(t.Sub(publish.CleanFolder(output.Path)))
+		return len(all) > 0, err
 	})
 }
 

@@ -79,6 +79,14 @@ func TestEphemeralStack(t *testing.T) {
 				t.Fatal("half destroyed, the stack is removed")
 			}
 			report("network")
+			for range 3 {
+				d.cycle()
+			}
+			if own("eks/objects/terraform.yaml") != "" || own("eks/objects/gitrepository.yaml") == "" {
+				t.Error("the Terraform objects do not go before their sources")
+			}
+			report("eks")
+			report("network")
 			for range 6 {
 				d.cycle()
 			}

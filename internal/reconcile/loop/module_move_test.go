@@ -2,6 +2,7 @@ package loop_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -10,7 +11,8 @@ import (
 )
 
 // TestModuleMove: the next commit of a module without a version is a pull request, and the record of the
-// output names it. One that no longer fits its components stops the environment, and the output stays.
+// output names it. One that no longer fits its components, or that cannot be read for some time, stops the
+// stack, and the output stays.
 func TestModuleMove(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev")
 	w.server.Create("module")
@@ -58,4 +60,24 @@ func TestModuleMove(t *testing.T) {
 		}
 	}
 	wantPin(second)
+
+	third := push("variable \"a\" { default = 3 }\n")
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	wantPin(third)
+	away := w.server.Dir("module") + ".away"
+	if err := os.Rename(w.server.Dir("module"), away); err != nil {
+		t.Fatal(err)
+	}
+	again := w.begin(t.TempDir(), func(*loop.Options) {}) // with nothing in memory
+	again.cycle()
+	found = fmt.Sprint(again.state("dev").Problems)
+	if e := again.state("dev"); e.Pull != nil || !strings.Contains(found, "component network: its module is pinned to a commit, and cannot be read now") {
+		t.Errorf("while the module cannot be read: %+v, %s", e.Pull, found)
+	}
+	if err := os.Rename(away, w.server.Dir("module")); err != nil {
+		t.Fatal(err)
+	}
+	wantPin(third)
 }

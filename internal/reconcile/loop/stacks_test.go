@@ -2,6 +2,8 @@ package loop_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +43,17 @@ func (w *world) wantStack(part string) {
 	if got := files["eks/objects/terraform.yaml"]; !strings.Contains(got, part) || (part == "") != (len(files) == 0) {
 		w.Errorf("the output has %d files of the stack, and not %q:\n%s", len(files), part, got)
 	}
+}
+
+// wantReleased checks that the output branch has the stack without its Terraform objects: their sources and the
+// namespace go after them.
+func (w *world) wantReleased() {
+	w.Helper()
+	files := w.below("dev", "environments/checkout/dev")
+	if files["eks/objects/terraform.yaml"] != "" || files["eks/objects/gitrepository.yaml"] == "" || files["eks/objects/uninstall.yaml"] == "" || files["namespace.yaml"] == "" {
+		w.Errorf("the Terraform objects do not go first: %v", slices.Sorted(maps.Keys(files)))
+	}
+	w.wantVerified("dev")
 }
 
 // wantVerified checks that what a branch of the output holds is rendered again from what its record names.
@@ -100,6 +113,17 @@ func TestDeletedStack(t *testing.T) {
 		t.Fatalf("half destroyed, its removal is proposed: %v", all)
 	}
 	w.now = w.now.Add(1)
+	report("network", rollout.Ready)
+	d.cycle()
+	w.merge("dev")
+	d = w.begin(t.TempDir(), use)
+	d.cycle()
+	w.wantReleased()
+	if all := w.openOf("dev"); len(all) != 0 {
+		t.Fatalf("while its Terraform objects go, the rest is removed: %v", all)
+	}
+	w.now = w.now.Add(1)
+	report("eks", rollout.Ready)
 	report("network", rollout.Ready)
 	d.cycle()
 	w.merge("dev")

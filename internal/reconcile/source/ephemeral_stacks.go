@@ -64,6 +64,24 @@ func (e *Ephemeral) copyStack(s *model.Stack) *model.Stack {
 	return &c
 }
 
+// checkCopy reports a copy of a stack that would have the state of another stack: both would run it, and the
+// end of the ephemeral environment would destroy it.
+func (e *Ephemeral) checkCopy(m *model.Model, s *model.Stack) problem.List {
+	var problems problem.List
+	name := stackPath(s) + "-" + e.Name
+	for _, other := range m.Stacks.List {
+		if strings.EqualFold(stackPath(other), name) {
+			problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, "make the environment anew under another name", "its copy of the stack %s would be the stack %s, which is at %s", stackPath(s), name, other.Pos)
+		}
+	}
+	for _, c := range s.Components {
+		if c != nil && c.Subtype.Text == "config" {
+			problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, "leave the stack out of spec.stacks", "the stack %s cannot be copied: the backend of the component %s is in its root module, so that the copy would have its state", stackPath(s), c.Name.Text)
+		}
+	}
+	return problems
+}
+
 // checkStacks reports names in spec.stacks that no stack has, and warns if there are stacks and
 // spec.stacks is empty.
 func (e *Ephemeral) checkStacks(m *model.Model) problem.List {
@@ -79,6 +97,11 @@ func (e *Ephemeral) checkStacks(m *model.Model) problem.List {
 				hint = "the stacks are " + strings.Join(known, ", ")
 			}
 			problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, hint, "there is no stack %s that it could have a copy of", name)
+		}
+	}
+	for _, s := range m.Stacks.List {
+		if slices.Contains(e.Spec.Stacks, stackPath(s)) {
+			problems = append(problems, e.checkCopy(m, s)...)
 		}
 	}
 	if len(e.Spec.Stacks) == 0 && len(m.Stacks.List) > 0 {

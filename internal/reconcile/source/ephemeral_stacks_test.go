@@ -56,6 +56,23 @@ spec: {stack: checkout/dev, component: a, after: "` + strings.Repeat("a", 40) + 
 	if len(m.Stacks.List) != 2 || len(m.Stacks.Approvals) != 2 || len(m.Stacks.Requests) != 1 {
 		t.Fatalf("there are %d stacks", len(m.Stacks.List))
 	}
+	taken := *m
+	like := func(name, subtype string) *model.Stack {
+		s := *m.Stacks.List[1]
+		c := *s.Components[0]
+		c.Subtype.Text = subtype
+		s.EnvName.Text, s.Components = name, []*model.StackComponent{&c, nil}
+		return &s
+	}
+	taken.Stacks.List = append(slices.Clone(m.Stacks.List), like("DEV-pr-7", ""), like("copied", "config"))
+	for stack, want := range map[string]string{
+		"checkout/dev": "its copy of the stack checkout/dev would be the stack checkout/dev-pr-7", "checkout/copied": "the backend of the component a is in its root module", "checkout/other": "",
+	} {
+		problems := (&Ephemeral{Name: "pr-7", Spec: &model.Ephemeral{Stacks: []string{stack}}}).checkStacks(&taken)
+		if problems.Stops() != (want != "") || want != "" && !strings.Contains(problems[0].String(), want) {
+			t.Errorf("a copy of %s: %v", stack, problems)
+		}
+	}
 	for _, c := range []struct {
 		name   string
 		stacks []string

@@ -140,6 +140,7 @@ func (r *reading) warnUnreadModule(named rootmodule.Repository, err error) {
 	if !mistake {
 		sentence = "the repository at " + shown + " cannot be reached"
 	}
+	r.layers = append(r.layers, model.Layer{Kind: model.Files, Name: named.Name(), UnreadModules: model.Unread{Summary: sentence, Hint: adviseUnreachable}})
 	r.problems.Warnf(named.By.Pos, named.By.Subject(), "spec.follow.modules: false in the StackSettings has no modules read",
 		"%s, so the variables of its modules are not checked", sentence)
 }

@@ -55,8 +55,12 @@ func TestAbandonedKept(t *testing.T) {
 				t.Fatalf("%v\n%s\n%s", problems, namespaceOf(first), releaseOf(first))
 			}
 			gone, _, problems := keepTexts(t, abandons, first)
-			if !gone.Sub("environments").IsEmpty() || problems.Stops() || strings.Contains(fmt.Sprint(problems), "which nothing manages any more: "+c.kept) != (c.kept != "") {
+			if !hasNone(gone) || problems.Stops() || strings.Contains(fmt.Sprint(problems), "which nothing manages any more: "+c.kept) != (c.kept != "") {
 				t.Errorf("%v\n%s", problems, changesOf(tree.Tree{}, gone))
+			}
+			checkFiles(t, gone)
+			if again, _, _ := keepTexts(t, abandons, gone); !tree.Equal(again, gone) {
+				t.Errorf("rendered again, it differs:\n%s", changesOf(gone, again))
 			}
 			if c.kept == "" && !strings.Contains(fmt.Sprint(problems), "except the namespace zmart-checkout-dev and the sources of root modules in it") {
 				t.Errorf("nothing says what stays: %v", problems)
@@ -73,7 +77,7 @@ func TestAbandonedKept(t *testing.T) {
 			if again, _, _ := keepTexts(t, abandons, marked); !tree.Equal(again, marked) {
 				t.Errorf("rendered again, it differs:\n%s", changesOf(marked, again))
 			}
-			if gone, _, _ := keepTexts(t, abandons, marked, "checkout/dev"); !gone.Sub("environments").IsEmpty() {
+			if gone, _, _ := keepTexts(t, abandons, marked, "checkout/dev"); !hasNone(gone) {
 				t.Errorf("the stack is not gone:\n%s", changesOf(tree.Tree{}, gone))
 			}
 		})
@@ -90,7 +94,7 @@ func TestAbandonedTeam(t *testing.T) {
 		t.Errorf("%v\n%s", problems, changesOf(first, stays))
 	}
 	abandoned["team.yaml"] = protectingTeam("checkout", false)
-	if gone, _, problems := keepTexts(t, abandoned, first); !gone.Sub("environments").IsEmpty() {
+	if gone, _, problems := keepTexts(t, abandoned, first); !hasNone(gone) {
 		t.Errorf("without the protection, it is not gone: %v", problems)
 	}
 }

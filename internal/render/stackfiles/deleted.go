@@ -1,7 +1,6 @@
 package stackfiles
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -85,6 +84,9 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 	if err == nil && len(k.deleted) > 0 {
 		err = k.checkSeen(k.kept.Tree())
 	}
+	if err == nil && all.Sub(ObjectsFolder).IsEmpty() && HasStacks(previous.Tree) {
+		all, err = addNone(m, all)
+	}
 	return all, k.deleted, k.problems.Sorted(), err
 }
 
@@ -156,6 +158,9 @@ func (k *keeper) compareStack(s *renderedStack) error {
 	if team := stack.FindProtectingTeam(k.model, s.Team); team != nil {
 		return k.holdStack(s, team)
 	}
+	if !k.model.Stacks.HasTeam(s.Team) && slices.ContainsFunc(s.components, (*renderedComponent).isProtectedByTeam) {
+		return k.holdOrphaned(s)
+	}
 	s.endTeamProtection()
 	resuming, err := k.resumeRemoved(s, func(c *renderedComponent) bool { return c.terraform == nil && !c.isUninstalled() && !c.isProtected() })
 	if resuming || err != nil {
@@ -183,7 +188,7 @@ func (k *keeper) compareStack(s *renderedStack) error {
 // compareRendered reports what is gone of a stack that is rendered again, and keeps it as it was where
 // that must not go so.
 func (k *keeper) compareRendered(s *renderedStack) error {
-	if k.checkMoved(s) || k.checkTypes(s) || k.checkReturned(s) {
+	if k.checkMoved(s) || k.checkTypes(s) || k.checkReturned(s) || k.checkUnpinned(s) {
 		return k.keepStack(s, map[string]any{})
 	}
 	resuming, err := k.resumeRemoved(s, func(c *renderedComponent) bool {
@@ -322,14 +327,10 @@ func (k *keeper) addChart(s *renderedStack, c *renderedComponent) error {
 	if c.isProtected() {
 		return k.keepObjects(folder, c)
 	}
-	image, err := uninstallImage(c.objects)
-	if err != nil {
-		return err
-	}
 	if c.isUninstalled() {
 		return k.keepObjects(folder, c)
 	}
-	for file, o := range uninstallObjects(c.kustomization.Metadata, cmp.Or(image, waitImage(k.model)), c.deployments()) {
+	for file, o := range uninstallObjects(c.kustomization.Metadata, waitImage(k.model), c.deployments()) {
 		if err := k.addObject(path.Join(folder, objectsName, file), o); err != nil {
 			return err
 		}
@@ -337,9 +338,16 @@ func (k *keeper) addChart(s *renderedStack, c *renderedComponent) error {
 	return nil
 }
 
-// keepObjects adds the objects of a component as they are.
+// keepObjects adds the objects of a component as they are, apart from the image that a Job waits with.
 func (k *keeper) keepObjects(folder string, c *renderedComponent) error {
 	for file, e := range c.objects.Walk() {
+		if file == uninstallFile {
+			var err error
+			e, err = c.updateWait(k.model)
+			if err != nil {
+				return err
+			}
+		}
 		if err := k.kept.AddEntry(path.Join(folder, objectsName, file), e); err != nil {
 			return err
 		}

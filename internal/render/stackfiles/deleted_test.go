@@ -163,6 +163,11 @@ func checkReleased(t *testing.T, files tree.Tree, deleted []string) {
 	}
 }
 
+// hasNone reports whether an output has no stack any more, and the folder that Flux applies.
+func hasNone(output tree.Tree) bool {
+	return textOf(output, "environments/none.yaml") != "" && output.Sub("environments").Count() == 2
+}
+
 // changesOf lists the files that differ.
 func changesOf(a, b tree.Tree) string {
 	var all strings.Builder
@@ -265,7 +270,7 @@ func TestDeletedApproval(t *testing.T) {
 		t.Errorf("destroyed, with an approval: %v", problems)
 	}
 	released, _, _ := keepTexts(t, nil, approved, "checkout/dev")
-	if gone, _, problems := keepTexts(t, nil, released, "checkout/dev"); !gone.Sub("environments").IsEmpty() {
+	if gone, _, problems := keepTexts(t, nil, released, "checkout/dev"); !hasNone(gone) {
 		t.Errorf("destroyed, it is not gone: %v", problems)
 	}
 	if unapproved, _, _ := keepTexts(t, nil, approved); a.terraform(unapproved, "eks").Spec.ApprovePlan != "" {
@@ -287,8 +292,8 @@ func TestDeletedSelection(t *testing.T) {
 	}
 }
 
-// TestDeletedCharts: a deleted stack with charts is torn down as one with teardown: true, and stays so
-// when the settings go too.
+// TestDeletedCharts: a deleted stack with charts is torn down as one with teardown: true, and waits with the image
+// of the settings.
 func TestDeletedCharts(t *testing.T) {
 	const image = "  runner: {waitImage: example.com/kubectl}\n"
 	for _, fields := range []string{"", ", destroyProtection: true", ", destroy: true"} {
@@ -307,8 +312,17 @@ func TestDeletedCharts(t *testing.T) {
 			t.Errorf("%v: -teardown: true +deleted:\n%s", problems, diff)
 		}
 		checkFiles(t, torn)
-		if again, _, _ := keepTexts(t, nil, torn); !tree.Equal(again, torn) {
-			t.Errorf("without the settings, it differs:\n%s", changesOf(torn, again))
+		if again, _, _ := keepTexts(t, map[string]string{"settings.yaml": settingsText + image}, torn); !tree.Equal(again, torn) {
+			t.Errorf("rendered again, it differs:\n%s", changesOf(torn, again))
+		}
+		other, _, _ := keepTexts(t, map[string]string{"settings.yaml": settingsText + strings.Replace(image, "kubectl", "other", 1)}, torn)
+		if diff := changesOf(torn, other); fields == "" && strings.Count(diff, "\n+apiVersion: batch/v1") != 2 || strings.Contains(diff, "terraform.yaml") {
+			t.Errorf("with another image:\n%s", diff)
+		}
+		for file, data := range other.All() {
+			if strings.HasSuffix(file, "/uninstall.yaml") && (!strings.Contains(string(data), "example.com/other") || !strings.Contains(string(data), "kustomize.toolkit.fluxcd.io/force: enabled")) {
+				t.Errorf("%s cannot wait with another image:\n%s", file, data)
+			}
 		}
 		if order := renderedOrder(t, torn); !slices.Contains(order["a-network"], "eks") || !slices.Contains(order["eks"], "web") || !slices.Contains(order["web"], "last") {
 			t.Errorf("the order is %v", order)

@@ -9,12 +9,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
-// HasStacks reports whether an output has stacks: then its folders [ObjectsFolder] and
+// HasStacks reports whether an output has stacks, or had some: then its folders [ObjectsFolder] and
 // [ModulesFolder] are of no cluster type.
 func HasStacks(output tree.Tree) bool {
 	objects := output.Sub(ObjectsFolder)
 	if _, ours := objects.Lookup(kubeobject.KustomizationFile); !ours {
 		return false
+	}
+	if _, none := objects.Lookup(noneFile); none {
+		return true
 	}
 	for _, team := range objects.Entries() {
 		for _, env := range team.Tree().Entries() {

@@ -40,7 +40,8 @@ func (r *renderer) addHelm(folder string, c *stack.Component) {
 			Spec: gitRepositorySpec{Interval: r.interval(), URL: address, Ref: parseRef(c.Source.Ref)},
 		})
 	}
-	spec := helmReleaseSpec{Suspend: c.Skipped, Interval: r.interval(), Chart: chartTemplate{chart}, Drift: driftDetection{"enabled"}}
+	action := actionSpec{strategy{"RetryOnFailure", retryInterval}} // Flux would never try again
+	spec := helmReleaseSpec{Suspend: c.Skipped, Interval: r.interval(), Chart: chartTemplate{chart}, Install: action, Upgrade: action, Drift: driftDetection{"enabled"}}
 	for _, n := range c.Needs {
 		if n.Type == stack.Helm {
 			spec.DependsOn = append(spec.DependsOn, kubeobject.Reference{Name: n.ObjectName})

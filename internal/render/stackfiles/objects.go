@@ -45,6 +45,8 @@ type helmReleaseSpec struct {
 	Interval   string                 `yaml:"interval"`
 	DependsOn  []kubeobject.Reference `yaml:"dependsOn,omitempty"`
 	Chart      chartTemplate          `yaml:"chart"`
+	Install    actionSpec             `yaml:"install"`
+	Upgrade    actionSpec             `yaml:"upgrade"`
 	Drift      driftDetection         `yaml:"driftDetection"`
 	Values     map[string]any         `yaml:"values,omitempty"`
 	ValuesFrom []valuesFrom           `yaml:"valuesFrom,omitempty"`
@@ -59,6 +61,15 @@ type chartSpec struct {
 	Version           string               `yaml:"version,omitempty"`
 	ReconcileStrategy string               `yaml:"reconcileStrategy,omitempty"`
 	SourceRef         kubeobject.Reference `yaml:"sourceRef"`
+}
+
+type actionSpec struct {
+	Strategy strategy `yaml:"strategy"`
+}
+
+type strategy struct {
+	Name          string `yaml:"name"`
+	RetryInterval string `yaml:"retryInterval"`
 }
 
 type driftDetection struct {

@@ -93,7 +93,7 @@ func orderedHealth(objects []manifest.Object) []kubeobject.HealthExpr {
 		ref := refs[o.Namespace+"/"+specs[i].Spec.SourceRef.Name]
 		h := kubeobject.HealthExpr{APIVersion: o.APIVersion, Kind: o.Kind, Current: readyAt(revision, ref)}
 		if o.Kind == "Terraform" {
-			h.Failed = tfobject.PendingPlan
+			h.Failed = tfobject.Failed
 		}
 		all = append(all, h)
 	}

@@ -28,18 +28,40 @@ func (k *keeper) holdStack(s *renderedStack, team *model.Team) error {
 	return k.suspendDestruction(s)
 }
 
+// holdOrphaned keeps a stack whose file was deleted, and whose Team is gone, too, that protected it: the end of
+// a protection is a change of its own.
+func (k *keeper) holdOrphaned(s *renderedStack) error {
+	k.held[s.Path()] = true
+	k.problems = append(k.problems, problem.Problem{
+		Pos: problem.Pos{Layer: k.model.Environment}, Subject: "Environment/" + s.subject(), Stack: s.Path(),
+		Hint:    "restore the Team, without teardownProtection if the stack is to be destroyed",
+		Summary: "the file of the stack " + s.Path() + " was deleted, and with it the Team " + s.Team + ", whose teardownProtection keeps it",
+	})
+	return k.keepStack(s, map[string]any{})
+}
+
+// listMetadata returns the metadata of the objects that a protection is written to.
+func (c *renderedComponent) listMetadata() []kubeobject.Metadata {
+	var all []kubeobject.Metadata
+	for _, o := range c.listDeployments() {
+		all = append(all, o.Metadata)
+	}
+	if c.terraform != nil {
+		all = append(all, c.terraform.Metadata)
+	}
+	return all
+}
+
+// isProtectedByTeam reports whether nothing but the Team of the stack protected the component.
+func (c *renderedComponent) isProtectedByTeam() bool {
+	return slices.ContainsFunc(c.listMetadata(), func(o kubeobject.Metadata) bool { return o.Annotations[teamAnnotation] != "" })
+}
+
 // endTeamProtection has the components unprotected that nothing but their Team protected: it does so no
 // more. Flux must not remove their objects yet, as if selectiveReconcile left them out.
 func (s *renderedStack) endTeamProtection() {
 	for _, c := range s.components {
-		var all []kubeobject.Metadata
-		for _, o := range c.listDeployments() {
-			all = append(all, o.Metadata)
-		}
-		if c.terraform != nil {
-			all = append(all, c.terraform.Metadata)
-		}
-		for _, o := range all {
+		for _, o := range c.listMetadata() {
 			if o.Annotations[teamAnnotation] != "" {
 				delete(o.Annotations, teamAnnotation)
 				o.Annotations[leftOutAnnotation] = "true"

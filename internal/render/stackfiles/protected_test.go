@@ -36,6 +36,13 @@ func TestDeletedProtected(t *testing.T) {
 		t.Errorf("with an approval: %v\n%s", problems, changesOf(first, approved))
 	}
 
+	// The folder is removed with all that is in it.
+	guarded, _, _ := keepTexts(t, map[string]string{"a.yaml": text, "team.yaml": protectingTeam("checkout", true)}, tree.Tree{})
+	gone, deleted, problems := keepTexts(t, nil, guarded, "checkout/dev")
+	if !tree.Equal(gone, guarded) || deleted != nil || !strings.Contains(fmt.Sprint(problems), "was deleted, and with it the Team checkout, whose teardownProtection keeps it") || !problems.StopsStack("checkout/dev") {
+		t.Errorf("removed with its Team: %v %v\n%s", deleted, problems, changesOf(guarded, gone))
+	}
+
 	torn, _, _ := keepTexts(t, with(false), first)
 	later, deleted, problems := keepTexts(t, with(true), torn, "checkout/dev")
 	if deleted != nil || problems.Stops() || !strings.Contains(fmt.Sprint(problems), "suspends its destruction: what is not destroyed yet stays") {

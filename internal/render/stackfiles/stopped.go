@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
 
 // findStopped finds the stacks that have a file and were not rendered: a problem stops them.
@@ -62,6 +63,25 @@ func (k *keeper) holdUnread(s *renderedStack) (bool, error) {
 		"the stack %s has no file, and stays as it is: %s", s.Path(), what)
 	k.held[s.Path()] = true
 	return true, k.keepStack(s, map[string]any{})
+}
+
+// checkUnpinned reports components whose modules were pinned to a commit, and cannot be read now: without it,
+// the next plan would be of whatever is in their repositories.
+func (k *keeper) checkUnpinned(s *renderedStack) (found bool) {
+	for _, now := range k.model.Stacks.List {
+		if now.Path() != s.Path() {
+			continue
+		}
+		for _, c := range now.Components {
+			folder := path.Join(s.modulesFolder(), c.Name.Text, "terraform")
+			why, unpinned := rootmodule.FindUnpinned(k.model, s.output.Sub(folder), k.rendered.Sub(folder))
+			if unpinned {
+				found = true
+				k.stopStack(now, c.Module.Source.Line, why.Hint, "component %s: its module is pinned to a commit, and cannot be read now: %s", c.Name.Text, why.Summary)
+			}
+		}
+	}
+	return found
 }
 
 // findUnplaced returns a stack that is stopped and that the previous output does not have; "" if there

@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // Helm uninstalls a chart when its HelmRelease is gone, and Flux does not wait for that when it
@@ -62,9 +63,7 @@ func uninstallObjects(meta kubeobject.Metadata, image string, gone []kubeobject.
 		})
 	}
 	job := meta
-	if gone[0].Name != meta.Name { // Applications, which may be others later: a Job cannot change
-		job.Annotations = map[string]string{"kustomize.toolkit.fluxcd.io/force": "enabled"}
-	}
+	job.Annotations = map[string]string{"kustomize.toolkit.fluxcd.io/force": "enabled"} // a Job cannot change
 	return map[string]any{
 		"serviceaccount.yaml": &kubeobject.Object[struct{}]{APIVersion: "v1", Kind: "ServiceAccount", Metadata: meta},
 		"role.yaml": &role{
@@ -86,14 +85,19 @@ func uninstallObjects(meta kubeobject.Metadata, image string, gone []kubeobject.
 	}
 }
 
-// uninstallImage returns the image of the Job in a folder of objects, which cannot change; "" if there
-// is none.
-func uninstallImage(objects tree.Tree) (string, error) {
-	job, err := decodeObject[jobSpec](objects, uninstallFile)
-	if err != nil || job == nil || len(job.Spec.Template.Spec.Containers) == 0 {
-		return "", err
+// updateWait has the Job of a component that is uninstalled wait with the image of the settings.
+func (c *renderedComponent) updateWait(m *model.Model) (tree.Entry, error) {
+	job, err := decodeObject[jobSpec](c.objects, uninstallFile)
+	if err != nil {
+		return tree.Entry{}, err
 	}
-	return job.Spec.Template.Spec.Containers[0].Image, nil
+	if len(m.Stacks.Settings) > 0 {
+		for i := range job.Spec.Template.Spec.Containers {
+			job.Spec.Template.Spec.Containers[i].Image = waitImage(m)
+		}
+	}
+	text, err := yamldoc.Encode(job)
+	return tree.File(uninstallFile, text), err
 }
 
 // addUninstall adds the objects that wait until others are gone.

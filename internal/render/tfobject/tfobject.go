@@ -140,13 +140,18 @@ func NewSource(meta kubeobject.Metadata, modules model.StackModules, commit stri
 const PendingPlan = "has(status.plan) && has(status.plan.pending) && status.plan.pending != '' && " +
 	"status.conditions.exists(c, c.type == 'Ready' && c.reason == 'TerraformPlannedWithChanges')"
 
+// Failed is when nothing becomes of a Terraform object without a person, or another attempt. Without an artifact
+// of its source, it waits for one.
+const Failed = "has(status.conditions) && status.conditions.exists(c, c.type == 'Ready' && c.status == 'False' && c.reason != 'ArtifactFailed') || " + PendingPlan
+
 // Health returns when a Terraform object counts as ready: after it has run at its commit. Without the
 // commit, what depends on it would begin while it is still ready from the one before. One that waits
-// for approval counts as failed, and is looked at again.
+// for approval, or has failed, counts as failed, and is looked at again: Flux would wait for it for as long as
+// its Kustomization may take, and do nothing else meanwhile.
 func Health(commit string) kubeobject.HealthExpr {
 	return kubeobject.HealthExpr{
 		APIVersion: API, Kind: "Terraform",
-		Failed: PendingPlan,
+		Failed: Failed,
 		Current: fmt.Sprintf("has(status.lastAttemptedRevision) && status.lastAttemptedRevision.endsWith('%s') && "+
 			"status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')", commit),
 	}
