@@ -122,7 +122,7 @@ func (r *resolver) readVariables(c *Component, all locals) []Variable {
 				}
 			}
 		default:
-			r.addf(s, name.Line, "write value: \"\" for an empty text", "component %s: the variable %s has neither a value nor a valueFrom", c.Name, name.Text)
+			r.addf(s, name.Line, "write value: \"\" for an empty text", "component %s: the variable %q has neither a value nor a valueFrom", c.Name, name.Text)
 		}
 		out = append(out, variable)
 	}
@@ -179,9 +179,13 @@ func (r *resolver) readTags(c *Component, all locals) map[string]string {
 	tags := map[string]string{}
 	for _, t := range c.StackComponent.Tags {
 		value := all.expand(t.Value, func(local string) { r.unknownLocal(c.Stack, t.Name.Line, all, local) })
+		if HasSecret(value) {
+			r.addf(c.Stack, t.Name.Line, "remove it, and change it: it is in the history of the repository", "component %s: the tag %q holds a secret in clear, and would be a label", c.Name, t.Name.Text)
+			continue
+		}
 		err := cmp.Or(kubename.CheckLabelKey("x/"+t.Name.Text), kubename.CheckLabelValue(value))
 		if err != nil {
-			r.warnf(c.Stack, c.StackComponent.Name.Line, "", "component %s: the tag %s does not become a label: %v", c.Name, t.Name.Text, err)
+			r.warnf(c.Stack, c.StackComponent.Name.Line, "", "component %s: the tag %q does not become a label: %v", c.Name, t.Name.Text, err)
 			continue
 		}
 		tags[t.Name.Text] = value

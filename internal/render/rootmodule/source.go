@@ -1,6 +1,7 @@
 package rootmodule
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -68,7 +69,7 @@ func (g *generator) resolveSource(m *model.StackModule) (source, version string)
 		g.addf(line, "it is a folder of the module's repository, as modules/vpc", "component %s: module.path cannot be %q", name, text.Shorten(m.Path, 100))
 		return "", ""
 	case address == "":
-		g.addf(line, "", "component %s: module.source is required", name)
+		g.addf(cmp.Or(line, g.component.StackComponent.Name.Line), "", "component %s: module.source is required", name)
 		return "", ""
 	case strings.HasPrefix(address, ".") || strings.HasPrefix(address, "/"):
 		g.addf(line, "name a repository, or a folder of the stack's own as ./modules/vpc", "component %s: module.source cannot be %q", name, address)
