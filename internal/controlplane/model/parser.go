@@ -299,6 +299,7 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 	c := &content{}
 	r := reader{env: env, layer: l, file: path.Join(l.Prefix, file), out: c, canceled: p.isCanceled}
 	if e.Data == nil && e.ID != tree.HashBlob(nil) || len(e.Data) > maxFile {
+		defer r.confineToTeam()
 		c.problems.Addf(r.positionAt(0), "", "exclude it with .sourceignore", "the file is too large to be read")
 		return c
 	}
@@ -308,6 +309,7 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 	}
 	r.text = e.Data
 	r.readText(e.Data)
+	r.confineToTeam()
 	return c
 }
 
@@ -315,6 +317,7 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 // known: they are of the build's output.
 func (p *Parser) readKustomization(env string, l Layer, dir string) *content {
 	c := &content{}
+	defer (&reader{layer: l, file: path.Join(l.Prefix, dir), out: c}).confineToTeam()
 	objects, problems := kustomize.Build(l.Files, dir)
 	for _, found := range problems {
 		found.Pos.Layer, found.Pos.File = l.displayName(), path.Join(l.Prefix, found.Pos.File)
@@ -376,6 +379,10 @@ const maxListDepth = 4
 func (r *reader) readDocument(doc document, depth int) {
 	n := yamldoc.ResolveAlias(doc.root)
 	d := &decoder{layer: r.layer.displayName(), file: r.file, problems: &r.out.problems, root: n, budget: nodeBudget, folded: !r.built && !doc.listed}
+	if r.layer.Kind == TeamStacks && !isWrittenAsStack(n) { // charts, their values and the like
+		r.out.countIgnored("documents of teams that are no stacks", 1)
+		return
+	}
 	if n.Kind != yaml.MappingNode {
 		d.addProblem(n, "all YAML files of a control plane are read; exclude others with .sourceignore",
 			"this is not a Kubernetes object, but %s", yamldoc.DescribeType(n))
@@ -388,6 +395,9 @@ func (r *reader) readDocument(doc document, depth int) {
 	}
 	if missing := head.missingField(); missing != "" {
 		at, hint := n, "all YAML files of a control plane are read; exclude others with .sourceignore"
+		if r.layer.Kind == TeamStacks {
+			hint = "its spec is that of a stack: write the " + missing
+		}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if key := n.Content[i]; problem.FindNearest(key.Value, []string{missing}) != "" {
 				at, hint = key, fmt.Sprintf("did you mean %q? it has %q", missing, key.Value)
@@ -451,7 +461,7 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 		d.subject = h.kind + "/" + nameOf(n)
 	}
 	switch {
-	case r.layer.Kind == TeamStacks && !(h.kind == "Environment" && isStackObject(group, h.kind, n)):
+	case r.layer.Kind == TeamStacks && !(isNearEnvironment(h.kind) && isStackObject(group, "Environment", n)):
 		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
 	case group == Group && version != Version:
 		d.addProblem(n, "", "unknown apiVersion %s; the kinds of Kalypso have %s", h.apiVersion, APIVersion)

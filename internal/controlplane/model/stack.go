@@ -349,9 +349,9 @@ func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
 	switch {
 	case r.layer.Kind == Workloads:
 		r.ignoreObject(h, d, n, "is left out: the repository of a registration may bring Workloads and DeploymentTargets only")
-	case h.kind == "Environment" && r.layer.Kind != Env && r.layer.Kind != TeamStacks:
+	case isNearEnvironment(h.kind) && r.layer.Kind != Env && r.layer.Kind != TeamStacks:
 		d.addProblem(n, "write it on the branch of one environment", "it would be in all environments, which would share the state of its components")
-	case h.kind == "Environment":
+	case isNearEnvironment(h.kind):
 		s.List = append(s.List, r.readStack(n, h, d))
 	case h.kind == "Team":
 		s.Teams = append(s.Teams, r.readTeam(n, h, d))
@@ -363,8 +363,56 @@ func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
 	case h.kind == "TerraformConfig":
 		r.ignoreObject(h, d, n, "is not read: CloudKnit had no controller for it either")
 	default:
-		d.addProblem(n, problem.DidYouMean(h.kind, []string{"Environment", "Team", "Company"}), "kind %s is not known to CloudKnit: its kinds are Environment, Team and Company", h.kind)
+		addKindProblem(n, h, d)
 	}
+}
+
+// isNearEnvironment reports whether a kind is Environment, or that with a mistake: a stack must not count as
+// deleted for it.
+func isNearEnvironment(kind string) bool {
+	return kind == "Environment" || problem.FindNearest(kind, []string{"Environment"}) != ""
+}
+
+// isWrittenAsStack reports whether a document in the repository of a team is a stack, or a mistaken one.
+func isWrittenAsStack(n *yaml.Node) bool {
+	if n.Kind != yaml.MappingNode {
+		return false
+	}
+	h := headerOf(n)
+	if h.missingField() == "" || strings.HasSuffix(h.kind, "List") && h.items != nil {
+		return true // what it is depends on its kind
+	}
+	_, spec := yamldoc.LookUpPair(n, "spec")
+	if spec == nil || spec.Kind != yaml.MappingNode {
+		return isNearEnvironment(h.kind)
+	}
+	_, team := yamldoc.LookUpPair(spec, "teamName")
+	_, env := yamldoc.LookUpPair(spec, "envName")
+	return team != nil || env != nil || isNearEnvironment(h.kind)
+}
+
+// confineToTeam has the problems of a file in the repository of a team stop the stacks of that team, and
+// nothing else: only the team reviews it. None of its stacks counts as deleted then.
+func (r *reader) confineToTeam() {
+	if r.layer.Kind != TeamStacks {
+		return
+	}
+	u := UnreadStacks{Team: strings.TrimPrefix(r.layer.Name, TeamLayerPrefix), Pos: r.positionAt(0)}
+	confined := false
+	for i := range r.out.problems {
+		if p := &r.out.problems[i]; !p.Warning && p.Stack == "" {
+			p.Stack, confined = u.Name(), true
+		}
+	}
+	if confined {
+		r.out.stacks.Unread = append(r.out.stacks.Unread, u)
+	}
+}
+
+// addKindProblem reports a kind that CloudKnit does not have.
+func addKindProblem(n *yaml.Node, h header, d *decoder) {
+	kinds := []string{"Environment", "Team", "Company"}
+	d.addProblem(n, problem.DidYouMean(h.kind, kinds), "kind %s is not known to CloudKnit: its kinds are Environment, Team and Company", h.kind)
 }
 
 // readStack reads a stack. Its problems stop the stack alone, if they leave no doubt of which it is.
@@ -372,6 +420,9 @@ func (r *reader) readStack(n *yaml.Node, h header, d *decoder) *Stack {
 	before := len(*d.problems)
 	if !slices.Contains(stackAPIVersions, h.apiVersion) {
 		addVersionProblem(n, h, d)
+	}
+	if h.kind != "Environment" {
+		addKindProblem(n, h, d)
 	}
 	o, spec, meta := readObject[StackSpec](r, n, "Environment", d)
 	s := &Stack{Object: o, Namespace: meta.Namespace, StackSpec: spec}

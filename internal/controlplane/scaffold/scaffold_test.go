@@ -182,6 +182,18 @@ func TestEveryFileParses(t *testing.T) {
 				checkFile(t, b.Name+":"+path, string(data))
 			}
 		}
+		if o.Layout == scaffold.Folders {
+			return
+		}
+		for _, b := range control { // editors know the schemas of all files
+			settings, _ := b.Files.Lookup(".vscode/settings.json")
+			for path := range b.Files.All() {
+				folder, _, nested := strings.Cut(path, "/")
+				if nested && strings.HasSuffix(path, ".yaml") && !strings.HasPrefix(folder, ".") && !strings.Contains(string(settings.Data), `"`+folder+`/**"`) {
+					t.Errorf("%s: %s has no schema in editors", b.Name, path)
+				}
+			}
+		}
 	})
 }
 

@@ -3,6 +3,7 @@ package scaffold_test
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"testing"
 
 	compare "github.com/google/go-cmp/cmp"
@@ -79,6 +80,9 @@ func TestReconcilers(t *testing.T) {
 	}
 	for _, name := range got {
 		control, _ := branches(t, withReconciler(name))
+		if hello, _ := control[0].Files.Lookup("workloads/hello.yaml"); !strings.Contains(string(hello.Data), " and "+map[bool]string{true: "approve", false: ""}[name == "tofu"]) || strings.Contains(string(hello.Data), "moduleapprove") {
+			t.Errorf("%s: the keys of the manifests are not a list:\n%s", name, hello.Data)
+		}
 		m, _, _ := render(control[0], control[1])
 		for _, c := range m.ClusterTypes {
 			if c.Reconciler != name {

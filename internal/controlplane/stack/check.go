@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // checkComponent reports what a component has that cannot be, or that Fairlead does not do.
@@ -121,9 +122,29 @@ func (r *resolver) checkHelm(c *Component) {
 	if (c.Source.Path == "") == (c.Source.Chart == "") {
 		r.addf(s, c.Source.Repo.Line, "path is a folder of a Git repository, chart is the name of a chart in a chart repository", "component %s: source has a path or a chart, and one of them", c.Name)
 	}
-	hint := ""
-	if c.Source.Ref == "" && c.Source.Path != "" {
-		hint = "source is read without credentials, and without a ref from the branch " + DefaultBranch
+	for _, v := range c.Variables {
+		if keys := SplitValueName(v.Name); slices.Contains(keys, "") || strings.ContainsAny(v.Name, "[]") {
+			r.addf(s, v.Line, `it is a key of the values, or keys with dots between them; a dot in a key is written "\."; a list can only be an output of a component`, "component %s: the variable of a chart cannot be named %q", c.Name, text.Shorten(v.Name, 100))
+		}
 	}
-	r.warnf(s, c.StackComponent.Type.Line, hint, "component %s: CloudKnit does not take the type helm; here it is a HelmRelease", c.Name)
+	hint := ""
+	switch ref := c.Source.Ref; {
+	case c.Source.Path == "":
+	case ref == "":
+		hint = "source is read without credentials, and without a ref from the branch " + DefaultBranch
+	case !strings.HasPrefix(ref, "refs/"):
+		hint = "a ref that is no commit and no version, as v1.2, is a branch; write refs/tags/NAME for another tag"
+	}
+	r.warnf(s, c.StackComponent.Type.Line, hint, "component %s: CloudKnit does not take the type helm; here it is a HelmRelease on the cluster that runs the stack", c.Name)
+}
+
+// SplitValueName returns the keys that the name of a chart's variable is made of. A backslash keeps a dot in
+// its key, as Helm's --set has it.
+func SplitValueName(name string) []string {
+	const kept = "\x00"
+	keys := strings.Split(strings.ReplaceAll(name, `\.`, kept), ".")
+	for i := range keys {
+		keys[i] = strings.ReplaceAll(keys[i], kept, ".")
+	}
+	return keys
 }

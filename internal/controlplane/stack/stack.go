@@ -153,8 +153,12 @@ func (r *resolver) checkIdentity(s *Stack) {
 	before := len(r.problems)
 	r.checkName(s, "spec.teamName", s.TeamName)
 	r.checkName(s, "spec.envName", s.EnvName)
+	stops := "" // the environment
+	if team, ofTeam := strings.CutPrefix(s.Pos.Layer, model.TeamLayerPrefix); ofTeam {
+		stops = team + problem.AllStacks
+	}
 	for i := range r.problems[before:] {
-		r.problems[before+i].Stack = ""
+		r.problems[before+i].Stack = stops
 	}
 }
 
@@ -284,6 +288,9 @@ func FindProtectingTeam(m *model.Model, name string) *model.Team {
 func (r *resolver) checkUnique(sorted []*Stack) {
 	byPath, byNamespace := map[string]*Stack{}, map[string]*Stack{}
 	for _, s := range sorted {
+		if s.Team == "" || s.Env == "" { // it was reported
+			continue
+		}
 		path := strings.ToLower(s.Path())
 		const hint = "give one of them another envName"
 		first, beside := byPath[path], byNamespace[s.Namespace]

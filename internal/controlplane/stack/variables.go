@@ -179,9 +179,12 @@ func (r *resolver) readTags(c *Component, all locals) map[string]string {
 	tags := map[string]string{}
 	for _, t := range c.StackComponent.Tags {
 		value := all.expand(t.Value, func(local string) { r.unknownLocal(c.Stack, t.Name.Line, all, local) })
-		if HasSecret(value) {
-			r.addf(c.Stack, t.Name.Line, "remove it, and change it: it is in the history of the repository", "component %s: the tag %q holds a secret in clear, and would be a label", c.Name, t.Name.Text)
+		if HasSecret(value) || HasSecret(t.Name.Text) {
+			r.addf(c.Stack, t.Name.Line, "remove it, and change it: it is in the history of the repository", "component %s: the tag %s holds a secret in clear", c.Name, text.Shorten(t.Name.Text, 20))
 			continue
+		}
+		if _, twice := tags[t.Name.Text]; twice {
+			r.warnf(c.Stack, t.Name.Line, "remove one of them", "component %s has the tag %s twice: the last one becomes its label, and selectiveReconcile looks at both", c.Name, t.Name.Text)
 		}
 		err := cmp.Or(kubename.CheckLabelKey("x/"+t.Name.Text), kubename.CheckLabelValue(value))
 		if err != nil {

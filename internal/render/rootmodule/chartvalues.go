@@ -89,7 +89,7 @@ func (g *generator) writeChartValues(body *hclwrite.Body) {
 			if !own {
 				tokens = hclwrite.TokensForTraversal(traversalOf("module", g.component.Name, v.From.Output))
 			}
-			all.add(strings.Split(v.Name, "."), append(slices.Clone(tokens), &hclwrite.Token{Type: hclsyntax.TokenIdent, Bytes: []byte(v.From.Index)}))
+			all.add(stack.SplitValueName(v.Name), append(slices.Clone(tokens), &hclwrite.Token{Type: hclsyntax.TokenIdent, Bytes: []byte(v.From.Index)}))
 			for _, o := range g.component.Outputs {
 				sensitive = sensitive || o.Name.Text == v.From.Output && o.Sensitive
 			}

@@ -202,6 +202,9 @@ func (g *generator) checkModule() {
 	}
 	c := g.component
 	found, err := readInterface(*g.module)
+	if err != nil && g.hasLocalModule() && lineOf(err) > 0 { // it was reported
+		return
+	}
 	if err != nil {
 		g.problems.Warnf(c.Stack.PositionAt(c.Module.Source.Line), c.Stack.Subject(), "", "component %s: its variables are not checked: %v", c.Name, err)
 		return

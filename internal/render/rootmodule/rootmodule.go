@@ -95,6 +95,7 @@ func (g *generator) generateCall() Module {
 		g.addFile("secrets.tf", g.writeSecrets)
 	}
 	g.addOverlays()
+	g.checkRoot()
 	g.checkModule()
 	b := generatedBackend(c, settings)
 	return Module{Backend: b.text(), State: b.state(c.Stack.Workspace), Fixed: c.Module == nil || g.isFixed(c.Module)}

@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
@@ -92,13 +93,13 @@ func (r *renderer) setValues(c *stack.Component, spec *helmReleaseSpec) {
 	spec.Values = map[string]any{}
 	all := map[string]any{}
 	for _, v := range c.Variables {
-		keys := strings.Split(v.Name, ".")
+		keys := stack.SplitValueName(v.Name)
 		if !setPath(all, keys, v.Value) {
 			r.problems.Addf(c.Stack.PositionAt(v.Line), c.Stack.Subject(), "name a value, or values in it, and not both", "component %s: the variable %s is a value, and has values in it", c.Name, v.Name)
 			continue
 		}
 		if v.From == nil {
-			setPath(spec.Values, keys, v.Value)
+			setPath(spec.Values, keys, parseValue(v.Value))
 		}
 	}
 	for _, n := range c.Needs {
@@ -109,8 +110,23 @@ func (r *renderer) setValues(c *stack.Component, spec *helmReleaseSpec) {
 	}
 }
 
+// parseValue returns the value that a text stands for, as Helm's --set has it: a boolean, null, a whole number,
+// or a text. CloudKnit has all values as texts.
+func parseValue(written string) any {
+	switch written {
+	case "true", "false":
+		return written == "true"
+	case "null":
+		return nil
+	}
+	if n, err := strconv.ParseInt(written, 10, 64); err == nil && strconv.FormatInt(n, 10) == written {
+		return n
+	}
+	return written
+}
+
 // setPath sets a value at the end of keys of nested mappings; false if there is a value on the way.
-func setPath(values map[string]any, keys []string, value string) bool {
+func setPath(values map[string]any, keys []string, value any) bool {
 	inner, isMap := values[keys[0]].(map[string]any)
 	taken := values[keys[0]] != nil
 	switch {

@@ -26,6 +26,7 @@ func TestUnreadFiles(t *testing.T) {
 		others  bool   // checkout/prod changes all the same
 	}{
 		"its file":               {map[string]string{"dev.yaml": dev + broken, "prod.yaml": changed, "ops.yaml": ops}, "", "checkout/dev", true},
+		"its kind is misspelt":   {map[string]string{"dev.yaml": strings.Replace(dev, "kind: Environment", "kind: Enviroment", 1), "prod.yaml": changed, "ops.yaml": ops}, "", "checkout/dev", true},
 		"another one is deleted": {map[string]string{"dev.yaml": dev + broken, "prod.yaml": changed}, "billing/ops", "checkout/dev", true},
 		"renamed and broken":     {map[string]string{"new.yaml": dev + broken, "prod.yaml": changed, "ops.yaml": ops}, "", "checkout/dev", true},
 		"another name, and broken": {map[string]string{"new.yaml": strings.ReplaceAll(dev, "envName: dev", "envName: next") + broken, "prod.yaml": changed}, "",
