@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -122,10 +123,10 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shared := clusters.CheckEnvironments(models)
+	machines, states := clusters.CheckEnvironments(models), stack.CheckEnvironments(models)
 	for i := range report.Environments {
 		e := &report.Environments[i]
-		found := shared[e.Environment]
+		found := slices.Concat(machines[e.Environment], states[e.Environment])
 		all.addNew(e.Environment, found)
 		e.Problems, e.Ready = e.Problems+len(found), e.Ready && len(found) == 0
 	}

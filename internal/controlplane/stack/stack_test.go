@@ -136,3 +136,22 @@ func TestFollowedTeams(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckEnvironments: a stack is in one environment, unless their states are in other buckets.
+func TestCheckEnvironments(t *testing.T) {
+	environment := func(name, bucket string, stacks ...string) *model.Model {
+		m := &model.Model{Environment: name}
+		m.Stacks.Settings = []*model.StackSettings{{StackSettingsSpec: model.StackSettingsSpec{State: model.StackState{Bucket: bucket}}}}
+		for _, s := range stacks {
+			team, env, _ := strings.Cut(s, "/")
+			m.Stacks.List = append(m.Stacks.List, &model.Stack{StackSpec: model.StackSpec{TeamName: model.Text{Text: team}, EnvName: model.Text{Text: env}}})
+		}
+		return m
+	}
+	found := CheckEnvironments([]*model.Model{
+		environment("dev", "a", "shop/one", "shop/two"), environment("stage", "b", "shop/one"), environment("prod", "a", "shop/Two", "shop/three"), {Environment: "none"},
+	})
+	if len(found) != 1 || len(found["prod"]) != 1 || !strings.Contains(found["prod"][0].Summary, "environment dev has the stack shop/Two too") {
+		t.Errorf("%v", found)
+	}
+}

@@ -82,6 +82,9 @@ type Creation struct {
 // Create makes an ephemeral environment.
 func (d *Client) Create(ctx context.Context, c Creation) (Result, error) {
 	from, err := d.checkCreation(ctx, c)
+	if err == nil {
+		err = d.checkStacks(ctx, c)
+	}
 	if err != nil {
 		return Result{}, err
 	}

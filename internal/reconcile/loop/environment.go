@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/output"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // environment is what the loop remembers of one; all of it may be lost.
@@ -248,7 +249,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	if key == e.reported && !e.waitsForForge && e.unreported == nil { // nothing has moved that it is made from, or that it made
 		return nil
 	}
-	o := outcome{problems: problems, commits: r.Commits, clusterTypes: listClusterTypes(r.Model), assignments: e.cache.Assignments()}
+	o := outcome{problems: problems, commits: r.Commits, clusterTypes: listClusterTypes(r.Model), assignments: e.cache.Assignments(), hasStacks: stackfiles.HasStacks(r.Tree)}
 	if to != nil {
 		o.output, o.wanted = outputTo(to), r.Tree.ID().String()
 		l.retirement.noteOutput(e, o.output, l.remotes.HasRead)

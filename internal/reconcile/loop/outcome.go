@@ -33,6 +33,7 @@ type outcome struct {
 	impact       string         // what the pull request changes, as text
 	proposed     *impact.Report // the same; nil if nothing changes
 	assignments  int
+	hasStacks    bool
 	clusterTypes []promoter.ClusterType
 }
 

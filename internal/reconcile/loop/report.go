@@ -41,7 +41,7 @@ func (o *outcome) newReport() status.Environment {
 	r := status.Environment{
 		State: cmp.Or(status.State(o.result.State), status.Waiting), Reason: o.result.Reason, Problems: o.problems,
 		Output: newOutput(o.output), Pull: newPull(o.result.Pull), Withheld: list.Convert(o.result.Withheld, promoter.ReportWithholding),
-		Change: o.result.Change, Impact: o.impact, Proposed: o.proposed, Assignments: o.assignments, ClusterTypes: len(o.clusterTypes),
+		Change: o.result.Change, Impact: o.impact, Proposed: o.proposed, Assignments: o.assignments, ClusterTypes: len(o.clusterTypes), HasStacks: o.hasStacks,
 	}
 	for _, c := range o.commits {
 		r.Inputs = append(r.Inputs, status.Input{Layer: c.Layer, Repo: c.Repo, Commit: c.Commit, Folder: c.Folder})

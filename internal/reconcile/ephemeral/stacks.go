@@ -1,0 +1,42 @@
+package ephemeral
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+)
+
+// checkStacks refuses copies of stacks that the environment does not have, and such as would have a name that
+// is too long. Where its stacks cannot be read, checking the copy reports the same.
+func (d *Client) checkStacks(ctx context.Context, c Creation) error {
+	if len(c.Stacks) == 0 {
+		return nil
+	}
+	m, _, err := d.source.LoadModel(ctx, c.From, source.Revisions{})
+	if err != nil {
+		return err
+	}
+	if m == nil {
+		return nil
+	}
+	known := list.Convert(m.Stacks.List, func(s *model.Stack) string { return s.Path() })
+	for _, name := range c.Stacks {
+		if !slices.Contains(known, name) {
+			hint := problem.DidYouMean(name, known)
+			if hint == "" && len(known) > 0 {
+				hint = "the stacks are " + strings.Join(known, ", ")
+			}
+			return newMisuse(hint, "%s has no stack %s", c.From, name)
+		}
+		if _, env, _ := strings.Cut(name, "/"); len(env)+1+len(c.Name) > kubename.MaxLabel {
+			return newMisuse("shorten the name of the ephemeral environment", "the copy of %s would be named %s-%s, and %d characters are the limit", name, env, c.Name, kubename.MaxLabel)
+		}
+	}
+	return nil
+}
