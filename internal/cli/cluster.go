@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,7 @@ List, show and plan are about the clusters that InputManifests of the control pl
 type clusterCommand struct {
 	*commandContext
 	options connect.Options
+	applier string // what applies the objects; "" for the cluster itself
 }
 
 // connectCommand is `fairlead cluster connect`.
@@ -134,7 +136,7 @@ func (p *clusterCommand) printOrPropose(ctx context.Context, connections []conne
 	}
 	result, err := d.ProposeConnection(ctx, p.options.Environment, p.options.Cluster, files)
 	if err == nil && p.app.isText() && !p.app.dryRun {
-		defer fmt.Fprint(p.app.stderr, describeCommands("once it is merged, let the cluster apply that folder, and type on it", connections, ""))
+		defer fmt.Fprint(p.app.stderr, describeCommands("once it is merged, let "+cmp.Or(p.applier, "the cluster")+" apply that folder, and type on it", connections, ""))
 	}
 	return p.printResult(result, err)
 }
@@ -232,7 +234,7 @@ func (p *clusterCommand) print(connections []connect.Connection) error {
 			documents, all = append(documents, "---\n"...), append(all, "---\n"...)
 		}
 		documents = append(documents, c.Manifests...)
-		all = append(all, describeCommands("apply this, and then type on the cluster", connections[i:i+1], "# ")...)
+		all = append(all, describeCommands("apply this, and then type on "+cmp.Or(p.applier, "the cluster"), connections[i:i+1], "# ")...)
 		all = append(all, c.Manifests...)
 	}
 	objects, names, err := decodeObjects(documents)

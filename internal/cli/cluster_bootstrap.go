@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +35,9 @@ Nothing of them is in the objects, so that these can lie in Git.
 
 With --server, the cluster sends its events to Fairlead, with a key of its own; without, it sets
 commit statuses at the forge of the GitOps repository, with a token that you store.
+
+For a cluster that a ClusterBinding attaches, bootstrap prints the Provider and the Alert that
+the management cluster needs to report for it: the management cluster applies the folder.
 
 --pr proposes the objects instead, as a pull request for the output branch of the environment,
 in the folder .fairlead/connect/NAME. Fairlead changes nothing there, and flux bootstrap --path
@@ -79,6 +83,9 @@ func (p *bootstrapCommand) run(ctx context.Context, cluster string) error {
 	if err := p.locateOutput(ctx, d); err != nil {
 		return err
 	}
+	if err := p.findAttachment(ctx, d); err != nil {
+		return err
+	}
 	p.bootstrap.Options = p.options
 	c, err := connect.RenderBootstrap(p.bootstrap)
 	if err != nil {
@@ -97,6 +104,26 @@ func (p *bootstrapCommand) checkFlags() error {
 	case p.bootstrap.Artifact != "" && o.Server == "":
 		return usageErrorf("add --server URL", "a cluster that reads an artifact sets no commit statuses, and it is not said where Fairlead is")
 	}
+	return nil
+}
+
+// findAttachment finds whether the management cluster applies the folder of its cluster type to the cluster:
+// the cluster needs nothing then, and a second Flux that applies it would quarrel with the first.
+func (p *bootstrapCommand) findAttachment(ctx context.Context, d *actions.Session) error {
+	o := &p.options
+	attached, err := d.FindAttachment(ctx, o.Environment, o.Cluster)
+	if err != nil || attached.Object == "" {
+		return err
+	}
+	if attached.ClusterType != o.ClusterType {
+		return problem.Refusef("add --type "+attached.ClusterType, "a ClusterBinding of %s says that %s is of type %s", o.Environment, o.Cluster, attached.ClusterType)
+	}
+	if p.bootstrap.Artifact != "" {
+		return problem.Refusef("leave --oci away: this prints what the management cluster needs to report for it", "the management cluster applies %s to %s, and reads the GitOps repository", o.ClusterType, o.Cluster)
+	}
+	parts := strings.Split(attached.Object, "/")
+	o.Namespace, o.Object = parts[1], parts[2]
+	p.applier = "the management cluster, which applies " + o.ClusterType + " to " + o.Cluster
 	return nil
 }
 

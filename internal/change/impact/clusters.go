@@ -136,15 +136,33 @@ func compareStates(current, desired *provision.State) ClusterChange {
 	return ClusterChange{Manifest: t.Manifest, Steps: t.Steps, Clouds: t.Clouds}
 }
 
+// findDetached returns the clusters that have a cluster type in one state and none in another.
+func findDetached(current, desired *provision.State) []string {
+	var all []string
+	for cluster := range current.ClusterTypes {
+		if desired.ClusterTypes[cluster] == "" {
+			all = append(all, cluster)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // describeRollout returns which part of several changes a change of a manifest is.
 func describeRollout(current, desired *provision.State) string {
 	switch was, is := current.Rollout, desired.Rollout; {
+	case is != nil && is.IsDetaching():
+		return fmt.Sprintf("This is the first of three changes: Flux removes what runs on %s while the cluster answers. The second change destroys it, and is proposed when the management cluster reports this one as ready; the third one removes what is left.", text.Join(list.Convert(findDetached(current, desired), codeSpan), " and "))
 	case is != nil && is.From != nil:
 		return fmt.Sprintf("This is the phase %s of expand, switch and contract. The next phase is proposed when the management cluster reports this one as ready.", is.Phase)
 	case is != nil && slices.ContainsFunc(is.Dropped, func(file string) bool { return strings.HasPrefix(file, provision.ObjectsFolder) }):
 		return "This change destroys what nothing uses any more. The objects that tofu-controller needs for that are removed by the last change, which is proposed when the management cluster reports that all is destroyed."
 	case is != nil && len(is.Leaving) > 0:
-		return fmt.Sprintf("This is the first of two changes. The kubeconfig of %s and the credentials stay; what nothing needs any more is removed by the second change, which is proposed when the management cluster reports that the clusters are destroyed.", text.Join(list.Convert(is.Leaving, codeSpan), " and "))
+		this, next := "first of two", "second"
+		if was != nil && was.IsDetaching() {
+			this, next = "second of three", "third"
+		}
+		return fmt.Sprintf("This is the %s changes. The kubeconfig of %s and the credentials stay; what nothing needs any more is removed by the %s change, which is proposed when the management cluster reports that the clusters are destroyed.", this, text.Join(list.Convert(is.Leaving, codeSpan), " and "), next)
 	case is != nil:
 		return "This is the first of two changes. The credentials stay; they are removed by the second change, which is proposed when the management cluster reports this one as ready."
 	case was != nil:

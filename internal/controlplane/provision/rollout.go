@@ -54,6 +54,23 @@ func (s *State) WithRemoval(leaving, dropped []string) (State, error) {
 	return removing, nil
 }
 
+// Detach returns the state in which some clusters have no cluster types, before they are removed on the way
+// to another state.
+func (s *State) Detach(clusters []string, desired *State) (State, error) {
+	detached, rollout := *s, Rollout{}
+	if s.Rollout != nil {
+		rollout = *s.Rollout
+	}
+	target, err := digestState(desired)
+	rollout.Phase, rollout.Target = Switch, target
+	detached.Rollout, detached.ClusterTypes = &rollout, maps.Clone(s.ClusterTypes)
+	maps.DeleteFunc(detached.ClusterTypes, func(cluster, _ string) bool { return slices.Contains(clusters, cluster) })
+	return detached, err
+}
+
+// IsDetaching reports whether clusters are detached from their cluster types, and nothing else happens.
+func (r *Rollout) IsDetaching() bool { return r.Phase == Switch && r.From == nil }
+
 // Stage is what is to be rendered of a manifest now.
 type Stage struct {
 	// State has the pools and their members, load balancers, roles and versions of this phase. Its

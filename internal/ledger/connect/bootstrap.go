@@ -40,7 +40,8 @@ func (b Bootstrap) StatusSecret() string { return b.Options.Object + "-status" }
 var StatusForges = []string{"github", "gitlab", "gitea"}
 
 // RenderBootstrap returns what a cluster needs, that has Flux and nothing else, to apply the folder of its
-// cluster type and to report.
+// cluster type and to report. If a management cluster applies the folder to it, that is what the management
+// cluster needs to report for it.
 func RenderBootstrap(b Bootstrap) (Connection, error) {
 	fail := func(err error) (Connection, error) {
 		return Connection{}, fmt.Errorf("bootstrap cluster %s: %w", b.Options.Cluster, err)
@@ -55,12 +56,15 @@ func RenderBootstrap(b Bootstrap) (Connection, error) {
 		return fail(err)
 	}
 	c := Connection{Way: "bootstrap"}
-	c.Manifests, err = expandFile("bootstrap.yaml", b)
-	if err != nil {
-		return fail(err)
-	}
-	if b.Secret != "" {
-		c.Commands = append(c.Commands, b.secretCommand())
+	if b.Options.Namespace == "" {
+		c.Manifests, err = expandFile("bootstrap.yaml", b)
+		if err != nil {
+			return fail(err)
+		}
+		c.Manifests = append(c.Manifests, "---\n"...)
+		if b.Secret != "" {
+			c.Commands = append(c.Commands, b.secretCommand())
+		}
 	}
 	var reports []byte
 	if b.Options.Server != "" {
@@ -72,9 +76,9 @@ func RenderBootstrap(b Bootstrap) (Connection, error) {
 	} else {
 		b.Repo = httpsOf(b.Repo)
 		reports, err = expandFile("statuses.yaml", b)
-		c.Commands = append(c.Commands, fmt.Sprintf(`kubectl -n flux-system create secret generic %s --from-literal=token="$STATUS_TOKEN"`, b.StatusSecret()))
+		c.Commands = append(c.Commands, fmt.Sprintf(`kubectl -n %s create secret generic %s --from-literal=token="$STATUS_TOKEN"`, b.Options.FluxNamespace(), b.StatusSecret()))
 	}
-	c.Manifests = slices.Concat(c.Manifests, []byte("---\n"), reports)
+	c.Manifests = slices.Concat(c.Manifests, reports)
 	return c, err
 }
 
@@ -99,7 +103,7 @@ func (b Bootstrap) check() error {
 	if b.Folder != "" {
 		errs = append(errs, gitname.CheckFolder(b.Folder))
 	}
-	for _, name := range []string{b.Options.Environment, b.Options.ClusterType, b.Options.Object} {
+	for _, name := range []string{b.Options.Environment, b.Options.ClusterType, b.Options.Object, b.Options.FluxNamespace()} {
 		errs = append(errs, kubename.Check(name))
 	}
 	if b.Secret != "" {

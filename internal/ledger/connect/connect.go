@@ -7,6 +7,7 @@
 package connect
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -46,9 +47,24 @@ type Options struct {
 	// Kustomization or Application that applies the output there. An agent finds them by itself.
 	Environment, ClusterType string
 	Object                   string
-	Image                    string // of the agent
+	// Namespace is that of the Kustomization on a management cluster that applies the output to the cluster;
+	// "" if the cluster applies it itself.
+	Namespace string
+	Image     string // of the agent
 	// TokenCommand prints the key of the cluster.
 	TokenCommand string
+}
+
+// FluxNamespace returns the namespace of Flux's objects.
+func (o Options) FluxNamespace() string { return cmp.Or(o.Namespace, "flux-system") }
+
+// ReportName returns the name of the objects of Flux that report: a management cluster has those of many
+// clusters.
+func (o Options) ReportName() string {
+	if o.Namespace == "" {
+		return "fairlead"
+	}
+	return o.Object
 }
 
 // Connection is what a cluster needs to report in one way.
@@ -77,7 +93,7 @@ func Render(way Way, o Options) (Connection, error) {
 	print := fmt.Sprintf("printf %%s \"$(%s)\" |\n", o.TokenCommand)
 	switch way {
 	case Flux:
-		c.Commands = []string{print + "  kubectl -n flux-system create secret generic fairlead --from-file=token=/dev/stdin"}
+		c.Commands = []string{print + fmt.Sprintf("  kubectl -n %s create secret generic %s --from-file=token=/dev/stdin", o.FluxNamespace(), o.ReportName())}
 	case Agent:
 		c.Manifests, err = o.buildAgent(text)
 		c.Commands = []string{print + "  kubectl -n fairlead-agent create secret generic fairlead-agent --from-file=key=/dev/stdin"}
@@ -97,7 +113,7 @@ func (o Options) check(way Way) error {
 	if way == Agent {
 		return errors.Join(append(errs, checkImage(o.Image))...)
 	}
-	for _, name := range []string{o.Environment, o.ClusterType, o.Object} {
+	for _, name := range []string{o.Environment, o.ClusterType, o.Object, o.FluxNamespace()} {
 		errs = append(errs, kubename.Check(name))
 	}
 	return errors.Join(errs...)

@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
 
 // ConnectionFolder returns the folder of the GitOps repository for what a cluster needs to report, below
@@ -26,6 +27,19 @@ func (d *Session) OutputOf(ctx context.Context, environment string) (*model.GitO
 		err = problem.Refusef("add a GitOpsRepo to the environment's branch", "it is not known where the output of %s goes", environment)
 	}
 	return to, err
+}
+
+// FindAttachment returns how the management cluster applies the folder of its cluster type to a cluster that
+// an environment provisions; "" for the object if it does not.
+func (d *Session) FindAttachment(ctx context.Context, environment, cluster string) (clusterfiles.Attached, error) {
+	m, problems, err := d.source.LoadModel(ctx, environment, source.Revisions{})
+	if err != nil {
+		return clusterfiles.Attached{}, err
+	}
+	if m == nil {
+		return clusterfiles.Attached{}, refuseUnread(environment, problems)
+	}
+	return clusterfiles.FindAttachment(m, cluster), nil
 }
 
 // ProposeConnection opens a pull request for the output branch of an environment, with files that a

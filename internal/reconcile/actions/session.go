@@ -90,10 +90,15 @@ func (d *Session) ClusterTypes(ctx context.Context, environment string) ([]strin
 		return nil, err
 	}
 	if m == nil {
-		wrong, _ := problems.Count()
-		return nil, problem.Refusef("fairlead check names them", "%s has %s", environment, text.Count(wrong, "problem"))
+		return nil, refuseUnread(environment, problems)
 	}
 	return list.Convert(m.ClusterTypes, func(t *model.ClusterType) string { return t.Name }), nil
+}
+
+// refuseUnread returns why nothing can be said of an environment that cannot be read.
+func refuseUnread(environment string, problems problem.List) error {
+	wrong, _ := problems.Count()
+	return problem.Refusef("fairlead check names them", "%s has %s", environment, text.Count(wrong, "problem"))
 }
 
 // IsEphemeral reports whether there is an ephemeral environment of that name.

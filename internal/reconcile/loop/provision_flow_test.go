@@ -42,9 +42,9 @@ spec:
     - {name: three, clusterType: edge}
 `
 
-// reportManifest reports, as Flux on the management cluster does, how far the manifest is at the head of the
-// output.
-func (w *world) reportManifest(phase rollout.Phase) {
+// reportStep reports, as Flux on the management cluster does, how far a Kustomization of the manifest is at
+// the head of the output.
+func (w *world) reportStep(step string, phase rollout.Phase) {
 	w.Helper()
 	inbox, err := observe.NewInbox(w.reportsFile)
 	if err != nil {
@@ -52,19 +52,20 @@ func (w *world) reportManifest(phase rollout.Phase) {
 	}
 	w.now = w.now.Add(time.Minute)
 	w.add(inbox, observe.Event{
-		Cluster: "management", Environment: "dev", Object: "Kustomization/flux-system/im-fleet-edge-20-inputmanifest",
+		Cluster: "management", Environment: "dev", Object: "Kustomization/flux-system/im-fleet-edge-" + step,
 		Branch: "dev", Commit: w.head("out", "dev"), Phase: phase, When: w.now,
 	})
 }
 
 // TestProvisionedFleet: three clusters, of which one gets another pool and another one is decommissioned
-// in two changes, of which the second one comes after the first was reported as done. Whenever the process
-// dies, the next one comes to the same end.
+// in three changes, of which each comes after the one before was reported as done: it is destroyed when what
+// ran on it is removed. Whenever the process dies, the next one comes to the same end.
 func TestProvisionedFleet(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev")
 	w.more += "parallel: 1\n"
 	w.reportsFile = filepath.Join(t.TempDir(), "reports")
 	const kubeconfig, attachment = "30-kubeconfigs/three.yaml", "name: im-fleet-edge-40-three"
+	const manifest, detached = "20-inputmanifest", "path: ./clusters/claudie/fleet-edge/40-detached/three"
 	change := func(text string) func() {
 		return func() { w.commitNow("dev", "change", map[string]string{"clusters/edge.yaml": text}) }
 	}
@@ -84,13 +85,17 @@ func TestProvisionedFleet(t *testing.T) {
 			w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": fleetManifestText, "clusters/binding.yaml": fleetBindingText})
 		}, true, "create the machines of compute pool work", attachment, "rollout:"},
 		{"pool swapped", change(swapped), true, "drain and remove nodes of compute pool work", "work-v2", "name: work\n"},
-		{"reported", func() { w.reportManifest(rollout.Ready) }, false, "", attachment, "rollout:"},
-		{"decommissioned", func() {
+		{"reported", func() { w.reportStep(manifest, rollout.Ready) }, false, "", attachment, "rollout:"},
+		{"detached", func() {
 			w.commitNow("dev", "three goes", map[string]string{"clusters/edge.yaml": removed, "clusters/binding.yaml": binding})
-		}, true, "This is the first of two changes. The kubeconfig of `three` and the credentials stay", kubeconfig, attachment},
-		{"at work", func() { w.reportManifest(rollout.Progressing) }, false, "", kubeconfig, attachment},
-		{"failed", func() { w.reportManifest(rollout.Failed) }, false, "", kubeconfig, attachment},
-		{"destroyed", func() { w.reportManifest(rollout.Ready) }, true, "This is the last change of those that began with the phase contract.", "30-kubeconfigs/two.yaml", kubeconfig},
+		}, true, "This is the first of three changes: Flux removes what runs on `three`", detached, "leaving:"},
+		{"its workloads are removed", func() { w.reportStep("40-three", rollout.Progressing) }, false, "", "name: three", "leaving:"},
+		{"they cannot be removed", func() { w.reportStep("40-three", rollout.Failed) }, false, "", "name: three", "leaving:"},
+		{"another step is ready", func() { w.reportStep(manifest, rollout.Ready) }, false, "", "name: three", "leaving:"},
+		{"decommissioned", func() { w.reportStep("40-three", rollout.Ready) }, true, "This is the second of three changes. The kubeconfig of `three` and the credentials stay", kubeconfig, attachment},
+		{"at work", func() { w.reportStep(manifest, rollout.Progressing) }, false, "", kubeconfig, attachment},
+		{"failed", func() { w.reportStep(manifest, rollout.Failed) }, false, "", kubeconfig, attachment},
+		{"destroyed", func() { w.reportStep(manifest, rollout.Ready) }, true, "This is the last change of those that began with the phase contract.", "30-kubeconfigs/two.yaml", kubeconfig},
 		{"quiet", func() {}, false, "", "30-kubeconfigs/two.yaml", "rollout:"},
 	} {
 		step.before()

@@ -5,6 +5,9 @@ import (
 	"path"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
@@ -38,6 +41,28 @@ func ListAttached(output tree.Tree) []Attached {
 		}
 	}
 	return all
+}
+
+// FindAttachment returns how the management cluster of an environment applies the folder of its cluster type
+// to a cluster; "" for the object if no ClusterBinding attaches it.
+func FindAttachment(m *model.Model, cluster string) Attached {
+	manifests, _ := clusters.Resolve(m)
+	for _, manifest := range manifests {
+		u := manifest.FindUnit(cluster)
+		if u == nil || u.Binding == nil || !manifest.IsAttachable(*u.Binding) {
+			continue
+		}
+		namespace := manifest.Namespace
+		switch {
+		case manifest.Executor != clusters.Claudie:
+		case isCopied(manifest, u):
+			namespace = stack.FindClusterSource(m).Namespace
+		default:
+			namespace = claudie.DefaultNamespace
+		}
+		return Attached{cluster, u.Binding.ClusterType, "Kustomization/" + namespace + "/" + attachmentName(manifest.Project(), cluster)}
+	}
+	return Attached{}
 }
 
 // attachmentName returns the name of the Kustomization that attaches a cluster of a project.

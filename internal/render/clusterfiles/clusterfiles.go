@@ -85,30 +85,40 @@ type following struct {
 	kept    map[string]kept
 	leaving map[string][]*leavingPart
 	before  map[string]*previousManifest // of those that are carried out in phases
-	deleted []*previousManifest
+	// detaching are the attachments of clusters that go from manifests that are carried out in phases.
+	detaching map[string][]attachment
+	held      []*previousManifest // that stay as they are: of files that were deleted, or until clusters are detached
 }
 
 func newRenderer(m *model.Model) *renderer {
 	return &renderer{model: m, source: stack.FindClusterSource(m), follow: following{
-		states: map[string]provision.State{}, kept: map[string]kept{}, leaving: map[string][]*leavingPart{}, before: map[string]*previousManifest{},
+		states: map[string]provision.State{}, kept: map[string]kept{}, leaving: map[string][]*leavingPart{}, before: map[string]*previousManifest{}, detaching: map[string][]attachment{},
 	}}
 }
 
-// renderManifests returns the files of manifests, and of deleted ones that are kept.
+// renderManifests returns the files of manifests, and of those that are held.
 func (r *renderer) renderManifests(manifests []*clusters.Manifest) tree.Tree {
 	var listed []string
+	isHeld := func(m *clusters.Manifest) bool {
+		return slices.ContainsFunc(r.follow.held, func(h *previousManifest) bool { return h.folder == FolderOf(m) })
+	}
 	for _, manifest := range manifests {
 		r.checkManifest(manifest)
-		if !r.problems.Stops() {
+		if r.problems.Stops() {
+			continue
+		}
+		if !isHeld(manifest) {
 			r.renderManifest(manifest)
-			listed = append(listed, path.Join(manifest.Executor, manifest.Project(), fluxFile))
 		}
+		listed = append(listed, path.Join(manifest.Executor, manifest.Project(), fluxFile))
 	}
-	for _, deleted := range r.follow.deleted {
-		for file, e := range deleted.files.Walk() {
-			r.reportUnrendered(file, r.builder.AddEntry(path.Join(deleted.folder, file), e))
+	for _, held := range r.follow.held {
+		for file, e := range held.files.Walk() {
+			r.reportUnrendered(file, r.builder.AddEntry(path.Join(held.folder, file), e))
 		}
-		listed = append(listed, strings.TrimPrefix(path.Join(deleted.folder, fluxFile), Folder+"/"))
+		if file := strings.TrimPrefix(path.Join(held.folder, fluxFile), Folder+"/"); !slices.Contains(listed, file) {
+			listed = append(listed, file)
+		}
 	}
 	if len(listed) > 0 {
 		r.addKustomization(Folder, listed)

@@ -69,7 +69,7 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 	}
 	f.awaitLeaving(leaving, before)
 	output := rendered
-	if len(f.waiting) > 0 || len(f.renderer.follow.states) > 0 {
+	if len(f.waiting) > 0 || len(f.renderer.follow.states) > 0 || len(f.renderer.follow.held) > 0 {
 		output = withEntry(rendered, tree.Dir(Folder, f.renderer.renderManifests(manifests).Sub(Folder)))
 	}
 	problems = append(problems, f.problems...)
@@ -129,6 +129,9 @@ func (f *follower) follow(m *clusters.Manifest, before *previousManifest) {
 		f.enterStage(m, before)
 		return
 	}
+	if f.detachLeaving(m, before) {
+		return
+	}
 	rendered := f.renderer.renderAlone(m, nil)
 	kept := findKept(before, rendered)
 	for _, u := range m.Units { // one that is not copied any more is still there
@@ -181,8 +184,9 @@ func (f *follower) enterStage(m *clusters.Manifest, before *previousManifest) {
 		f.reportUnread(before, err)
 		return
 	}
-	f.renderer.follow.before[m.Path()] = before
-	isDone := func() bool { return f.previous.IsCarriedOut(carrier) }
+	f.renderer.follow.before[m.Path()], f.renderer.follow.detaching[m.Path()] = before, before.findLeavingAttachments(m)
+	detaching := before.findDetaching(m)
+	isDone := func() bool { return f.previous.IsCarriedOut(carrier) && f.areCarriedOut(detaching) }
 	current := before.state.WithoutRemoval()
 	stage, err := provision.NextStage(&current, &desired, isDone)
 	var leaving []*leavingPart
@@ -196,6 +200,7 @@ func (f *follower) enterStage(m *clusters.Manifest, before *previousManifest) {
 	f.renderer.follow.states[m.Path()] = stage.State
 	switch {
 	case stage.Waits:
+		f.awaitDetached(m, before)
 		f.wait(carrier, "what comes next may remove what is in use", "the next phase waits")
 	case len(leaving) > 0:
 		f.wait(carrier, "what is left is removed by another change after that", describeLeaving(leaving))
@@ -214,7 +219,7 @@ func (f *follower) keepDeleted(before *previousManifest) {
 	if f.previous.IsCarriedOut(carrier) {
 		return
 	}
-	f.renderer.follow.deleted = append(f.renderer.follow.deleted, before)
+	f.renderer.follow.held = append(f.renderer.follow.held, before)
 	f.wait(carrier, "restore the file to keep it", "its file was deleted; its objects stay")
 }
 

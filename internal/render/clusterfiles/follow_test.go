@@ -35,32 +35,46 @@ func publishFirst(t *testing.T, layers ...model.Layer) tree.Tree {
 	return files
 }
 
-// TestFollowPrevious shows what stays of a previous output below "before", and what the last step removes.
+// isDetached reports whether what is carried out is that clusters are detached from their cluster types.
+func isDetached(c clusterfiles.Carrier) bool {
+	return len(c.Folders) == 1 && strings.Contains(c.Folders[0], "/40-detached/")
+}
+
+// TestFollowPrevious shows what stays of a previous output below "before" while clusters are detached, and
+// while they are destroyed, and what the last step removes.
 func TestFollowPrevious(t *testing.T) {
 	golden.Run(t, "testdata/follow/*.txtar", func(t *testing.T, c *golden.Case) {
 		before := publishFirst(t, model.Layer{Kind: model.Env, Name: "dev", Files: c.Tree(t, "before")})
 		m, rendered := renderAll(t, c.Layers(t)...)
-		follow := func(previous tree.Tree, done bool) (tree.Tree, []clusterfiles.Carrier) {
-			now, waiting, problems := clusterfiles.FollowPrevious(m, rendered, clusterfiles.Previous{
-				Tree: previous, IsCarriedOut: func(clusterfiles.Carrier) bool { return done },
-			})
+		none, all := func(clusterfiles.Carrier) bool { return false }, func(clusterfiles.Carrier) bool { return true }
+		follow := func(previous tree.Tree, isDone func(clusterfiles.Carrier) bool) (tree.Tree, string, []clusterfiles.Carrier) {
+			now, waiting, problems := clusterfiles.FollowPrevious(m, rendered, clusterfiles.Previous{Tree: previous, IsCarriedOut: isDone})
 			if problems.Stops() {
 				t.Fatal(golden.Problems(problems))
 			}
-			if !done {
-				c.Want(t, "problems", golden.Problems(problems))
+			return now, golden.Problems(problems), waiting
+		}
+		wantKept := func(section string, isDone func(clusterfiles.Carrier) bool) {
+			now, problems, waiting := follow(before, isDone)
+			checkObjects(t, now.Sub(clusterfiles.Folder))
+			checkReached(t, now.Sub(clusterfiles.Folder))
+			checkPlans(t, before, now)
+			if again, _, _ := follow(now, none); again.ID() != now.ID() {
+				t.Errorf("%s: made again from itself, it is another one:\n%s", section, describeDiff(now, again))
 			}
-			return now, waiting
+			var says strings.Builder
+			for _, change := range impact.CompareClusters(before, now) {
+				fmt.Fprintf(&says, "says: %s\n", change.Rollout)
+			}
+			c.Want(t, section, fmt.Sprintf("%swaits for %+v\n", problems, waiting)+describeDiff(rendered, now)+describePlan(before, now)+says.String())
+			before = now
 		}
-		first, waiting := follow(before, false)
-		checkObjects(t, first.Sub(clusterfiles.Folder))
-		checkReached(t, first.Sub(clusterfiles.Folder))
-		checkPlans(t, before, first)
-		if again, _ := follow(first, false); again.ID() != first.ID() {
-			t.Error("made again from itself, it is another one")
+		if now, _, _ := follow(before, none); strings.Contains(describeDiff(rendered, now), "/40-detached/") {
+			wantKept("detached", none)
 		}
-		c.Want(t, "kept", fmt.Sprintf("waits for %+v\n", waiting)+describeDiff(rendered, first)+describePlan(before, first))
-		last, waiting := follow(first, true)
+		wantKept("kept", isDetached)
+		first := before
+		last, _, waiting := follow(first, all)
 		same := withoutPlans(t, last).ID() == rendered.ID()
 		if rendered.Sub(clusterfiles.Folder).IsEmpty() { // see TestLastManifestDeleted
 			same = last.Sub(clusterfiles.Folder).Count() == 2

@@ -103,6 +103,11 @@ func ReadRendered(output tree.Tree) (map[string]RenderedManifest, error) {
 		before := &previousManifest{folder, files, state}
 		one := RenderedManifest{State: state}
 		one.Carrier, err = before.findCarrier()
+		for _, a := range before.findAttachments() {
+			if meta := a.kustomization.Metadata; a.detached && (meta.Namespace == one.Carrier.Namespace || one.Carrier.Namespace == "") {
+				one.Carrier.Namespace, one.Carrier.Kustomizations = meta.Namespace, append(one.Carrier.Kustomizations, meta.Name)
+			}
+		}
 		if err == nil && state.Executor == clusters.Tofu {
 			one.Parts, err = SummarizeManifest(path.Base(folder), files)
 		}

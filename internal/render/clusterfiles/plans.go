@@ -22,8 +22,10 @@ func (f *follower) addPlans(output tree.Tree, manifests []*clusters.Manifest, pr
 		before[b.folder] = b
 	}
 	folders := list.Convert(manifests, FolderOf)
-	for _, deleted := range f.renderer.follow.deleted {
-		folders = append(folders, deleted.folder)
+	for _, held := range f.renderer.follow.held {
+		if !slices.Contains(folders, held.folder) {
+			folders = append(folders, held.folder)
+		}
 	}
 	for _, folder := range folders {
 		plan, err := cmp.Or(before[folder], &previousManifest{}).planChange(output.Sub(folder))

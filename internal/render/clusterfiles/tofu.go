@@ -90,6 +90,11 @@ func (r *renderer) renderTofu(folder string, m *clusters.Manifest) {
 			t.flux = append(t.flux, t.newTofuAttachment(c))
 		}
 	}
+	for _, a := range r.follow.detaching[m.Path()] {
+		if u := m.FindUnit(a.cluster); u != nil && u.Binding == nil {
+			t.flux = append(t.flux, r.addDetached(folder, a))
+		}
+	}
 	if len(t.flux) == 0 {
 		t.flux = append(t.flux, newNoneMap(m, r.source.Namespace))
 	}
