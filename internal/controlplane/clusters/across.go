@@ -1,11 +1,7 @@
 package clusters
 
 import (
-	"net/netip"
-	"strings"
-
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -21,13 +17,12 @@ type registry struct {
 	environment string
 	// across has only what is of two environments reported: the rest was before.
 	across   bool
-	machines map[netip.Addr]owner
-	names    map[string]owner // of DNS
+	owners   map[string]owner // of machines and DNS names
 	problems problem.List
 }
 
 func newRegistry() *registry {
-	return &registry{machines: map[netip.Addr]owner{}, names: map[string]owner{}}
+	return &registry{owners: map[string]owner{}}
 }
 
 // checkAcross reports what two manifests of an environment cannot both have.
@@ -61,53 +56,26 @@ func CheckEnvironments(models []*model.Model) map[string]problem.List {
 	return problems
 }
 
-// ListUnique returns what a manifest has that there is once: the addresses of machines, and DNS names.
-func ListUnique(spec *claudie.Spec) []string {
-	var all []string
-	for _, p := range spec.NodePools.Static {
-		for _, n := range p.Nodes {
-			if address, err := netip.ParseAddr(n.Endpoint); err == nil {
-				all = append(all, address.String())
-			}
-		}
-	}
-	for _, lb := range spec.LoadBalancers.Clusters {
-		for _, name := range append([]string{lb.DNS.Hostname}, lb.DNS.AlternativeNames...) {
-			if full := joinDNSName(name, lb.DNS.Zone); full != "" {
-				all = append(all, full)
-			}
-		}
-	}
-	return all
-}
-
-// joinDNSName returns a name in a zone; "" if either is not written.
-func joinDNSName(name, zone string) string {
-	if name == "" || zone == "" {
-		return ""
-	}
-	return strings.ToLower(name + "." + strings.TrimSuffix(zone, "."))
-}
-
 // addManifest reports what a manifest has and an earlier one has too.
 func (g *registry) addManifest(m *model.InputManifest) {
-	for i, p := range m.Spec.NodePools.Static {
-		for k, n := range p.Nodes {
-			address, err := netip.ParseAddr(n.Endpoint)
-			if err != nil { // it was reported
-				continue
-			}
-			pos := m.PositionOf("nodePools", "static", i, "nodes", k, "endpoint")
-			first, twice := g.machines[address]
-			switch {
-			case !twice:
-				g.machines[address] = owner{g.environment, m, pos}
-			case first.manifest.Written() != m.Written() && g.reports(first): // within one manifest it was reported
-				g.problems.Addf(pos, m.Subject(), "a machine is in one cluster: remove one of them", "pool %s: the machine %s is in %s too, at %s", p.Name, address, g.describe(first), first.pos)
-			}
+	mine := map[[2]string]bool{}
+	for _, u := range m.Spec.ListUnique() {
+		if mine[[2]string{u.Owner, u.Name}] { // it was reported
+			continue
+		}
+		mine[[2]string{u.Owner, u.Name}] = true
+		pos := m.PositionOf(u.Path...)
+		first, twice := g.owners[u.Name]
+		switch {
+		case !twice:
+			g.owners[u.Name] = owner{g.environment, m, pos}
+		case !g.reports(first):
+		case u.IsDNS:
+			g.problems.Addf(pos, m.Subject(), "a DNS name leads to one load balancer: choose another one", "%s: %s is of %s too, at %s", u.Owner, u, g.describe(first), first.pos)
+		case first.manifest.Written() != m.Written(): // within one manifest it was reported
+			g.problems.Addf(pos, m.Subject(), "a machine is in one cluster: remove one of them", "%s: %s is in %s too, at %s", u.Owner, u, g.describe(first), first.pos)
 		}
 	}
-	g.addNames(m)
 }
 
 // reports reports whether it is for this registry to report what an owner has too.
@@ -119,30 +87,4 @@ func (g *registry) describe(o owner) string {
 		return o.manifest.Subject() + " of environment " + o.environment
 	}
 	return o.manifest.Subject()
-}
-
-// addNames reports DNS names that an earlier load balancer has too.
-func (g *registry) addNames(m *model.InputManifest) {
-	for i, lb := range m.Spec.LoadBalancers.Clusters {
-		mine := map[string]bool{}
-		for k, name := range append([]string{lb.DNS.Hostname}, lb.DNS.AlternativeNames...) {
-			full := joinDNSName(name, lb.DNS.Zone)
-			if full == "" || mine[full] {
-				continue
-			}
-			mine[full] = true
-			pos := m.PositionOf("loadBalancers", "clusters", i, "dns", "hostname")
-			if k > 0 {
-				pos = m.PositionOf("loadBalancers", "clusters", i, "dns", "alternativeNames", k-1)
-			}
-			first, twice := g.names[full]
-			if twice && g.reports(first) {
-				g.problems.Addf(pos, m.Subject(), "a DNS name leads to one load balancer: choose another one", "load balancer %s: the DNS name %s is of %s too, at %s", lb.Name, full, g.describe(first), first.pos)
-			}
-			if twice {
-				continue
-			}
-			g.names[full] = owner{g.environment, m, pos}
-		}
-	}
 }

@@ -2,7 +2,9 @@ package clusters
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
@@ -17,6 +19,7 @@ func (c *checker) checkRoles() {
 	for i := range c.spec.LoadBalancers.Roles {
 		role, path := &c.spec.LoadBalancers.Roles[i], fieldPath{"loadBalancers", "roles", i}
 		what := "role " + role.Name
+		c.checkWord("role", path.child("name"), role.Name)
 		c.checkTwice("role", path.child("name"), role.Name, seen)
 		if c.requireText(what, path.child("protocol"), role.Protocol) && role.Protocol != "tcp" && role.Protocol != "udp" {
 			c.addf(path.child("protocol"), "it is tcp or udp", "%s: protocol cannot be %q", what, role.Protocol)
@@ -124,9 +127,19 @@ func (c *checker) checkTargets(what string, path fieldPath, role *claudie.Role, 
 	}
 }
 
+// checkDNSName reports a text that no DNS name can have.
+func (c *checker) checkDNSName(what string, path fieldPath, name string) {
+	if name != "" && kubename.Check(strings.ToLower(strings.TrimPrefix(name, "*."))) != nil {
+		c.addf(path, "letters, digits, hyphens and dots", "%s: a DNS name cannot be %q", what, name)
+	}
+}
+
 // checkDNS reports names under which a load balancer cannot be found.
 func (c *checker) checkDNS(what string, path fieldPath, lb *claudie.LoadBalancer) {
-	c.requireText(what, path.child("dnsZone"), lb.DNS.Zone)
+	if at := path.child("dnsZone"); c.requireText(what, at, lb.DNS.Zone) {
+		c.checkDNSName(what, at, strings.TrimSuffix(lb.DNS.Zone, "."))
+	}
+	c.checkDNSName(what, path.child("hostname"), lb.DNS.Hostname)
 	if at := path.child("provider"); c.requireText(what, at, lb.DNS.Provider) && c.checkKnown(what, at, lb.DNS.Provider, "provider", c.index.providers.names()) {
 		provider := c.index.providers.find(lb.DNS.Provider)
 		if ability, known := claudie.FindAbility(provider.Type); known && !ability.DNS {
@@ -141,6 +154,8 @@ func (c *checker) checkDNS(what string, path fieldPath, lb *claudie.LoadBalancer
 			c.addf(at, "remove it", "%s: an alternative name is empty", what)
 		case seen[name]:
 			c.addf(at, "remove one of them", "%s: the DNS name %s is written twice", what, name)
+		default:
+			c.checkDNSName(what, at, name)
 		}
 		seen[name] = true
 	}

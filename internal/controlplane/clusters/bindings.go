@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
 // variableName matches the name of a variable that Flux substitutes.
@@ -48,6 +49,7 @@ func (r *resolver) bindClusters(all []*Manifest) {
 		}
 		c.bindManifest(found[0], unitsOf(all, found[0]), b)
 	}
+	r.checkReporters(all)
 }
 
 // boundUnit is a cluster that a binding may name, with the manifest that it is rendered in.
@@ -84,6 +86,33 @@ func findIDCommand(cluster string) string {
 // clusterHash is what Claudie adds to the name of a cluster.
 var clusterHash = regexp.MustCompile(`^[a-z0-9]{7}$`)
 
+// checkClear reports a value that is a secret, or looks like one: values are published.
+func (c *checker) checkClear(what string, path fieldPath, key, value string) {
+	const hint = "put it into a Secret of the cluster type, and change it: it is in the history of the repository"
+	switch {
+	case stack.HasSecret(value):
+		c.addf(path, hint, "%s: the value %s holds a secret in clear", what, key)
+	case stack.IsSecretName(key, value):
+		c.warnf(path, hint, "%s: the value %s looks like a secret in clear", what, key)
+	}
+}
+
+// checkReporters reports clusters of one name that are bound in two manifests: clusters report by name.
+func (r *resolver) checkReporters(all []*Manifest) {
+	first := map[string]*Manifest{}
+	for _, m := range all {
+		for _, u := range m.Units {
+			switch other := first[u.Name]; {
+			case u.Binding == nil:
+			case other == nil:
+				first[u.Name] = m
+			default:
+				r.problems.Addf(m.Written().Pos, m.Subject(), "name one of them otherwise, or remove one from its ClusterBinding", "cluster %s: %s binds a cluster of this name too, and clusters report by their names", u.Name, other.Path())
+			}
+		}
+	}
+}
+
 // bindManifest binds the clusters of the manifest that is written at a path.
 func (c *checker) bindManifest(manifest string, units []boundUnit, b *model.ClusterBinding) {
 	var clusters, types []string
@@ -116,6 +145,7 @@ func (c *checker) bindManifest(manifest string, units []boundUnit, b *model.Clus
 			if !variableName.MatchString(key) {
 				c.addf(path.child("values", key), "letters, digits and '_', as REGION", "%s: Flux does not substitute a variable %q", what, key)
 			}
+			c.checkClear(what, path.child("values", key), key, bound.Values[key])
 		}
 		if unit.Binding != nil {
 			c.addf(path, "remove one of them", "%s is bound twice, to %s and to %s", what, unit.Binding.ClusterType, bound.ClusterType)

@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -110,6 +111,26 @@ func (c *checker) checkName(kind string, path fieldPath, name string, limit int)
 	}
 }
 
+// word matches names that become a part of the names of resources and files.
+var word = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?$`)
+
+// checkWord reports a name that Claudie admits, and that the names of what it makes cannot have.
+func (c *checker) checkWord(kind string, path fieldPath, name string) {
+	if name != "" && !word.MatchString(name) {
+		c.addf(path, "letters, digits, '-' and '_', with a letter or digit at both ends", "%s: the name cannot be %q", kind, name)
+	}
+}
+
+// nodeLabelSafe replaces what Claudie replaces in the values of labels.
+var nodeLabelSafe = strings.NewReplacer(" ", "-", ":", "-", "_", "-")
+
+// checkPlace reports a region or a zone, which are labels of nodes, that no label can have.
+func (c *checker) checkPlace(what string, path fieldPath, text string) {
+	if text != "" && kubename.CheckLabelValue(nodeLabelSafe.Replace(text)) != nil {
+		c.addf(path, "", "%s: %s cannot be %q: it becomes a label of nodes", what, path, text)
+	}
+}
+
 // checkTwice reports a name that an earlier element of its list has.
 func (c *checker) checkTwice(kind string, path fieldPath, name string, seen map[string]fieldPath) {
 	if name == "" {
@@ -143,7 +164,7 @@ func (c *checker) checkKnown(what string, path fieldPath, name, kind string, kno
 	if known.has(name) {
 		return true
 	}
-	list := known.list()
+	list := slices.DeleteFunc(slices.Clone(known.list()), func(name string) bool { return name == "" })
 	hint := problem.DidYouMean(name, list)
 	if hint == "" && len(list) > 0 && len(list) <= maxListed {
 		hint = "there is " + strings.Join(list, ", ")

@@ -97,7 +97,7 @@ func (r *resolver) resolveManifest(written *model.InputManifest) *Manifest {
 		c.checkProject()
 	}
 	if written.Whole == nil { // a part is sound if the whole is
-		c.checkAnnotations()
+		c.checkMetadata()
 		c.checkProviders()
 		c.checkPools()
 		c.checkRoles()
@@ -137,9 +137,12 @@ func (m *Manifest) FindUnit(cluster string) *Unit {
 	return m.Units[i]
 }
 
-// checkAnnotations reports what the annotations of a manifest cannot be.
-func (c *checker) checkAnnotations() {
+// checkMetadata reports what the namespace and the annotations of a manifest cannot be.
+func (c *checker) checkMetadata() {
 	m := c.manifest
+	if !kubename.IsDNSLabel(m.Namespace) {
+		c.addf(nil, nameHint, "the namespace cannot be %q", m.Namespace)
+	}
 	if !slices.Contains(Executors, m.Executor) {
 		c.addf(nil, cmp.Or(problem.DidYouMean(m.Executor, Executors), "the executors are claudie, tofu and capi"), "the annotation %s cannot be %q", model.ExecutorAnnotation, m.Executor)
 	}

@@ -43,6 +43,9 @@ func (c *checker) checkClusters() {
 		c.checkNetwork(what, path.child("network"), cluster)
 		c.checkClusterPools(what, path.child("pools"), cluster)
 		c.checkStaticUse(what, path.child("pools"), cluster, users)
+		if proxy := cluster.InstallationProxy; proxy != nil && hasUserinfo(proxy.Endpoint) {
+			c.addf(path.child("installationProxy", "endpoint"), "let the proxy admit the addresses of the nodes, and change the password: it is in the history of the repository", "%s: installationProxy.endpoint has credentials in clear", what)
+		}
 		if proxy := cluster.InstallationProxy; proxy != nil && !slices.Contains([]string{"on", "off", "default"}, proxy.Mode) {
 			c.addf(path.child("installationProxy", "mode"), `it is "on", "off" or "default"`, "%s: installationProxy.mode cannot be %q", what, proxy.Mode)
 		}
@@ -184,4 +187,14 @@ func (c *checker) checkStaticBalancers(users map[string]string) {
 			users[name] = "load balancer " + lb.Name
 		}
 	}
+}
+
+// hasUserinfo reports whether a URL, with or without a scheme, has credentials.
+func hasUserinfo(text string) bool {
+	_, rest, found := strings.Cut(text, "://")
+	if !found {
+		rest = text
+	}
+	authority, _, _ := strings.Cut(rest, "/")
+	return strings.Contains(authority, "@")
 }

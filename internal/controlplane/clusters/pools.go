@@ -75,6 +75,8 @@ func (c *checker) checkDynamicPool(path fieldPath, p *claudie.DynamicPool) {
 // checkProviderSpec reports a place where a pool cannot be.
 func (c *checker) checkProviderSpec(what string, path fieldPath, p *claudie.DynamicPool) {
 	c.requireText(what, path.child("region"), p.ProviderSpec.Region)
+	c.checkPlace(what, path.child("region"), p.ProviderSpec.Region)
+	c.checkPlace(what, path.child("zone"), p.ProviderSpec.Zone)
 	at := path.child("name")
 	if !c.requireText(what, at, p.ProviderSpec.Name) || !c.checkKnown(what, at, p.ProviderSpec.Name, "provider", c.index.providers.names()) {
 		return
@@ -191,7 +193,7 @@ func (c *checker) checkStaticPool(path fieldPath, p *claudie.StaticPool, address
 		if !c.requireText(what, at.child("endpoint"), n.Endpoint) {
 			continue
 		}
-		address, err := netip.ParseAddr(n.Endpoint)
+		address, err := claudie.ParseAddress(n.Endpoint)
 		if err != nil {
 			c.addf(at.child("endpoint"), "write the address that Claudie reaches it at", "%s: endpoint %q is no IP address", what, n.Endpoint)
 			continue

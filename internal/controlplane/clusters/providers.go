@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
@@ -21,6 +22,7 @@ func (c *checker) checkProviders() {
 		if len(p.Name) > maxProviderName {
 			c.addf(path.child("name"), "shorten it: Claudie admits it, and fails later", "%s: the name is %d characters long, and %d is the limit", what, len(p.Name), maxProviderName)
 		}
+		c.checkWord("provider", path.child("name"), p.Name)
 		c.checkTwice("provider", path.child("name"), p.Name, seen)
 		ability := c.checkProviderType(what, path.child("providerType"), p.Type)
 		c.checkSecret(what, path.child("secretRef"), p.SecretRef, ability.Keys...)
@@ -102,6 +104,9 @@ func (r *resolver) checkTemplates(all []*Manifest) {
 
 func (c *checker) checkTemplate(spec *claudie.TemplateSpec) {
 	const what = ""
+	if namespace, _, _ := strings.Cut(c.object.Path(), "/"); !kubename.IsDNSLabel(namespace) {
+		c.addf(nil, nameHint, "the namespace cannot be %q", namespace)
+	}
 	if at := (fieldPath{"endpoint", "url"}); c.requireText(what, at, spec.Endpoint.URL) {
 		u, err := url.Parse("https://" + spec.Endpoint.URL)
 		switch {

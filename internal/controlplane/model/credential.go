@@ -60,15 +60,40 @@ func (r *reader) readCredential(n *yaml.Node, h header) {
 		c.SecretName = cmp.Or(yamldoc.FindText(n, "spec", "target", "name"), c.Name)
 		c.Keys = externalKeys(n)
 		c.Node = (&decoder{problems: &problem.List{}, root: n, budget: nodeBudget}).copyNode(n)
+		r.checkTemplate(c, yamldoc.FindValue(n, "spec", "target", "template", "data"))
 	} else {
 		c.Keys = append(keysOf(n, "data"), keysOf(n, "stringData")...)
 		found, clear := manifest.FindPlaintextSecret(manifest.Object{APIVersion: h.apiVersion, Kind: h.kind, Name: c.Name, Node: n}, n)
 		if clear {
-			c.clear.Addf(r.positionAt(found.Line), c.Subject(), "encrypt it with SOPS, or use an ExternalSecret, and change it: it is in the history of the repository", "%s", strings.TrimPrefix(found.Summary, found.Object+" "))
+			c.clear.Addf(r.positionAt(found.Line), c.Subject(), hintClear, "%s", strings.TrimPrefix(found.Summary, found.Object+" "))
+		}
+		if applied := yamldoc.FindValue(n, "metadata", "annotations", lastApplied); applied != nil && !strings.HasPrefix(applied.Value, "ENC[") {
+			c.clear.Addf(r.positionAt(applied.Line), c.Subject(), "remove the annotation, and change the values: they are in the history of the repository", "the annotation %s has the values in clear", lastApplied)
 		}
 	}
 	slices.Sort(c.Keys)
 	r.out.clusters.credentials = append(r.out.clusters.credentials, c)
+}
+
+// lastApplied is the annotation in which kubectl apply keeps all of an object.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+const hintClear = "encrypt it with SOPS, or use an ExternalSecret, and change it: it is in the history of the repository"
+
+// publicKeys are those of Secrets of manifests of clusters that are no secrets.
+var publicKeys = []string{"username", "endpoint", "authurl", "baseurl", "gcpproject", "servicename", "teamid", "accountid", "projectid", "domainid"}
+
+// checkTemplate reports values of an ExternalSecret that come from no store.
+func (r *reader) checkTemplate(c *Credential, data *yaml.Node) {
+	if data == nil || data.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(data.Content); i += 2 {
+		key, value := data.Content[i].Value, yamldoc.ResolveAlias(data.Content[i+1]).Value
+		if value != "" && !strings.Contains(value, "{{") && !slices.Contains(publicKeys, key) {
+			c.clear.Addf(r.positionAt(data.Content[i].Line), c.Subject(), "fetch it from the store, and change it: it is in the history of the repository", "the value of %s is in clear", key)
+		}
+	}
 }
 
 // externalKeys returns the keys of the Secret that an ExternalSecret makes; nil if the store decides.

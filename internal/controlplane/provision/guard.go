@@ -65,6 +65,7 @@ func CheckEdit(e Edit) problem.List {
 		}
 	}
 	g.checkMachines()
+	g.checkNames()
 	g.checkRoles()
 	if g.isDecommissioning() && !removed && !e.RemovesBeside && e.Current.Rollout == nil && e.Desired.Executor != capiExecutor && len(e.Desired.Spec.Kubernetes.Clusters) > 0 {
 		g.problems.Warnf(g.PositionOf(), g.subject(), "remove the annotation: with it, the next cluster that is removed is destroyed without a question",
@@ -234,9 +235,17 @@ func (g *editCheck) checkCluster(i int, was, is *claudie.Cluster) {
 		g.addf(path("version"), hint, "cluster %s: %s (%s → %s)", is.Name, reason, was.Version, is.Version)
 	}
 	g.checkControlPlane(path("pools", "control"), is)
-	if a, b := was.InstallationProxy, is.InstallationProxy; a != nil && b != nil && a.Endpoint != b.Endpoint && newProxy(g.now, was) == newProxy(g.want, is) {
+	if proxyEndpoint(was) != proxyEndpoint(is) && newProxy(g.now, was) == newProxy(g.want, is) {
 		g.problems.Warnf(g.PositionOf(path("installationProxy", "endpoint")...), g.subject(), "", "cluster %s: Claudie ignores another address of the installation proxy while nothing else of the proxy changes", is.Name)
 	}
+}
+
+// proxyEndpoint returns the address of the installation proxy of a cluster.
+func proxyEndpoint(c *claudie.Cluster) string {
+	if c.InstallationProxy == nil || c.InstallationProxy.Endpoint == "" {
+		return "http://proxy.claudie.io:8880"
+	}
+	return c.InstallationProxy.Endpoint
 }
 
 // checkRoles reports roles that begin or cease to answer for the API server: roles that stay are changed

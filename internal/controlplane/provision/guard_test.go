@@ -58,7 +58,7 @@ spec:
     roles:
       - {name: web, protocol: tcp, port: 443, targetPort: 30443, targetPools: [workers]}
     clusters:
-      - {name: lb, roles: [web], dns: {dnsZone: z, provider: cf-1}, targetedK8s: one, pools: [workers]}
+      - {name: lb, roles: [web], dns: {dnsZone: z, provider: cf-1, hostname: www}, targetedK8s: one, pools: [workers]}
 `
 
 // TestCheckEdit: what must not be merged, where it is written, and what to do instead.
@@ -101,7 +101,7 @@ func TestCheckEdit(t *testing.T) {
 		{"a cluster renamed", "name: two", "name: three", "32: machine 192.0.2.9 moves from compute pool other of cluster two to compute pool other of cluster three |34: cluster two is removed, and would be destroyed (a cluster cannot be renamed: three would be a new one; keep the name, or add three, move what runs on two, and then annotate the manifest with fairlead.io/decommission: \"true\" if it is to go)"},
 		{"an annotation that is left", "annotations: {}", "annotations: {fairlead.io/decommission: \"true\"}", "1: warning: fairlead.io/decommission is set, and no cluster is removed "},
 
-		{"a provider removed with its pools", "    - {name: cf-1, providerType: cloudflare, secretRef: {name: cf, namespace: s}}\n#    clusters:\n      - {name: lb, roles: [web], dns: {dnsZone: z, provider: cf-1}, targetedK8s: one, pools: [workers]}\n", "#", "8: provider cf-1 is removed while the DNS name of load balancer lb is made with it: its credentials are needed to remove that (two commits: keep cf-1 until the change that removes what it made is done, then remove it with its Secret)"},
+		{"a provider removed with its pools", "    - {name: cf-1, providerType: cloudflare, secretRef: {name: cf, namespace: s}}\n#    clusters:\n      - {name: lb, roles: [web], dns: {dnsZone: z, provider: cf-1, hostname: www}, targetedK8s: one, pools: [workers]}\n", "#", "8: provider cf-1 is removed while the DNS name of load balancer lb is made with it: its credentials are needed to remove that (two commits: keep cf-1 until the change that removes what it made is done, then remove it with its Secret)"},
 		{"a provider of another type", "name: aws-1, providerType: aws", "name: aws-1, providerType: gcp", "9: provider aws-1 changes from aws to gcp while pool ctrl of cluster one is made with it (add a provider with another name, and pools that use it)"},
 
 		{"other templates", "providerType: aws, secretRef", "providerType: aws, templatesRef: {name: mine, namespace: s}, secretRef", "9: warning: the templates of provider aws-1 change: every node that is made with it is replaced "},
@@ -109,6 +109,11 @@ func TestCheckEdit(t *testing.T) {
 
 		{"a machine in another role", "control: [ctrl], compute: [workers, own]", "control: [ctrl, own], compute: [workers]", "28: machine 192.0.2.1 moves from compute pool own of cluster one to control pool own of cluster one (two commits: remove the machine from where it is, and add it after that is done)|29: machine 192.0.2.2 moves "},
 		{"a machine in another pool", "{endpoint: 192.0.2.2,#192.0.2.9", "{endpoint: 192.0.2.3,#192.0.2.2", "32: machine 192.0.2.2 moves from compute pool own of cluster one to compute pool other of cluster two "},
+
+		{"a load balancer renamed, with its DNS name", "name: lb, roles", "name: lb-two, roles", "47: the DNS name www.z moves from load balancer lb of cluster one to load balancer lb-two of cluster one (another name; or two commits: remove the name from where it is, and add it after that is done)"},
+		{"a load balancer of another cluster", "targetedK8s: one", "targetedK8s: two", "47: the DNS name www.z moves from load balancer lb of cluster one to load balancer lb of cluster two "},
+		{"a load balancer renamed, with another DNS name", "name: lb, roles#hostname: www", "name: lb-two, roles#hostname: web", ""},
+		{"another DNS name", "hostname: www", "hostname: web", ""},
 
 		{"a role of the API server", "port: 443, targetPort: 30443, targetPools: [workers]", "port: 6443, targetPort: 6443, targetPools: [ctrl]", "45: role web cannot begin to forward to the API server (write a role with another name, and name that in place of web: it is added before the other one is deleted)"},
 		{"executor", "annotations: {}", "annotations: {fairlead.io/executor: tofu}", "1: the executor changes from claudie to tofu, which cannot destroy what claudie made (keep fairlead.io/executor: claudie until its clusters are decommissioned and gone; or write the new clusters in a manifest of another name)"},
@@ -194,6 +199,20 @@ func TestProxyAddress(t *testing.T) {
 		{"mode: \"on\", endpoint: \"http://a\"", "mode: \"off\", endpoint: \"http://b\"", ""},
 	} {
 		compareProblems(t, c.want, provision.CheckEdit(readEdit(t, before, strings.Replace(before, c.old, c.new, 1))))
+	}
+}
+
+// TestProxyAddressOfDefault: a proxy that is used without being written has an address too.
+func TestProxyAddressOfDefault(t *testing.T) {
+	before := strings.Replace(guarded, "providerType: aws", "providerType: hetzner", 1)
+	const network = "network: 192.168.2.0/24"
+	for address, want := range map[string]string{
+		"http://x":                     "38: warning: cluster one: Claudie ignores another address of the installation proxy ",
+		"http://proxy.claudie.io:8880": "",
+	} {
+		after := strings.Replace(before, network, network+"\n        installationProxy: {mode: \"on\", endpoint: \""+address+"\"}", 1)
+		compareProblems(t, want, provision.CheckEdit(readEdit(t, before, after)))
+		compareProblems(t, strings.Replace(want, "38", "35", 1), provision.CheckEdit(readEdit(t, after, before)))
 	}
 }
 

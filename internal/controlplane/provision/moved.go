@@ -2,8 +2,10 @@ package provision
 
 import (
 	"path"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -30,13 +32,18 @@ func (e *EnvironmentClusters) writes(manifest, cluster string) bool {
 	return m != nil && m.Spec.FindCluster(cluster) != nil
 }
 
-// AddsClusters reports whether the environment asks for a cluster that its output does not have.
-func (e *EnvironmentClusters) AddsClusters() bool {
+// Adds reports whether the environment asks for a cluster, a machine or a DNS name that its output does not
+// have.
+func (e *EnvironmentClusters) Adds() bool {
+	has := newHoldings(e.Output)
 	for _, m := range e.Written {
 		for i := range m.Spec.Kubernetes.Clusters {
 			if !e.hasCluster(m.Path(), m.Spec.Kubernetes.Clusters[i].Name) {
 				return true
 			}
+		}
+		if slices.ContainsFunc(m.Spec.ListUnique(), func(u claudie.Unique) bool { return has[u.Name] == "" }) {
+			return true
 		}
 	}
 	return false
@@ -44,7 +51,7 @@ func (e *EnvironmentClusters) AddsClusters() bool {
 
 // CheckMoved reports the clusters that are new in an environment, while the output of another one has them
 // and nothing writes them there any more: such a cluster does not move, but is made anew, and the other one
-// is destroyed.
+// is destroyed. It reports machines and DNS names that move so, too.
 func (e *EnvironmentClusters) CheckMoved(others []EnvironmentClusters) problem.List {
 	var problems problem.List
 	for _, m := range e.Written {
@@ -61,6 +68,9 @@ func (e *EnvironmentClusters) CheckMoved(others []EnvironmentClusters) problem.L
 				}
 			}
 		}
+	}
+	for k := range others {
+		problems = append(problems, e.checkTakenFrom(&others[k])...)
 	}
 	return problems
 }

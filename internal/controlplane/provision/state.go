@@ -80,7 +80,7 @@ func CheckModel(current []State, m *model.Model) problem.List {
 	for _, e := range NewEdits(current, m) {
 		problems = append(problems, CheckEdit(e)...)
 	}
-	return problems
+	return append(problems, checkTaken(current, m)...)
 }
 
 // NewEdits returns the changes from some states to those that a model asks for: of the states in their

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
@@ -46,12 +47,12 @@ func (l *Loop) ownsClusters(ctx context.Context, e *environment) bool {
 	}
 	has := map[string]bool{}
 	for i := range states {
-		for _, name := range clusters.ListUnique(&states[i].Spec) {
-			has[name] = true
+		for _, u := range states[i].Spec.ListUnique() {
+			has[u.Name] = true
 		}
 	}
 	for _, m := range e.attempt.rendered.Model.Clusters.Manifests {
-		if slices.ContainsFunc(clusters.ListUnique(&m.Spec), func(name string) bool { return !has[name] }) {
+		if slices.ContainsFunc(m.Spec.ListUnique(), func(u claudie.Unique) bool { return !has[u.Name] }) {
 			return false
 		}
 	}

@@ -39,7 +39,7 @@ func (l *Loop) findMoved(ctx context.Context, all []*environment) {
 			continue
 		}
 		asked, ok := l.readProvisioned(ctx, e)
-		if !ok || !asked.AddsClusters() {
+		if !ok || !asked.Adds() {
 			continue
 		}
 		var others []provision.EnvironmentClusters
