@@ -54,6 +54,9 @@ func (r Report) clusterRisks() []string {
 	if n := counts[provision.DestroyCluster]; n > 0 {
 		parts = append(parts, "**destroys "+text.Count(n, "cluster")+"**")
 	}
+	if n := counts[provision.DetachClusterType]; n > 0 {
+		parts = append(parts, "**removes all that the cluster type brought to "+text.Count(n, "cluster")+"**")
+	}
 	if n := counts[provision.RemoveNodes]; n > 0 {
 		parts = append(parts, "removes nodes of "+text.Count(n, "pool"))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
@@ -25,6 +26,9 @@ type Removals struct {
 	Components Share
 	// Stacks are those whose last component that was not destroyed goes, sorted.
 	Stacks []string
+	// Clusters are those that are destroyed, or on which all that their cluster type brought is removed,
+	// sorted.
+	Clusters []string
 	// Workloads are those whose last assignment is removed, sorted. A target whose workload
 	// is not known counts as one.
 	Workloads []string
@@ -50,7 +54,7 @@ func (s Share) Exceeds(percent int) bool { return s.Removed*100 > percent*s.Befo
 
 // IsEmpty reports whether nothing is removed.
 func (r Removals) IsEmpty() bool {
-	return r.Components.Removed == 0 && r.Assignments.Removed == 0 && r.ClusterTypes.Removed == 0 && r.Namespaces.Removed == 0
+	return len(r.Clusters) == 0 && r.Components.Removed == 0 && r.Assignments.Removed == 0 && r.ClusterTypes.Removed == 0 && r.Namespaces.Removed == 0
 }
 
 // RemovalsOf returns what the change from old to new removes; report is that of the same
@@ -65,6 +69,7 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 		removesTypes = removesTypes || slices.Contains(g.Classes, ClusterTypeRemoved)
 	}
 	r.countComponents(old, new, report)
+	r.Clusters = findEmptied(report)
 	if report.Assignments.Removed == 0 && !removesTypes && r.Namespaces.Removed == 0 {
 		return r
 	}
@@ -85,6 +90,20 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 		}
 	}
 	return r
+}
+
+// findEmptied returns the clusters that are destroyed or detached from their cluster types, sorted.
+func findEmptied(report Report) []string {
+	var all []string
+	for _, c := range report.ClusterChanges {
+		for _, s := range c.Steps {
+			if s.Kind == provision.DestroyCluster || s.Kind == provision.DetachClusterType {
+				all = append(all, s.Cluster)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // countComponents counts the components that are destroyed, uninstalled or orphaned.
@@ -234,6 +253,9 @@ func (r Removals) String() string {
 	if r.Components.Removed > 0 {
 		parts = append(parts, listNames("component", r.lostComponents)+" of "+listNames("stack", r.losingStacks))
 	}
+	if len(r.Clusters) > 0 {
+		parts = append(parts, "what runs on "+countedNames("cluster", r.Clusters))
+	}
 	return strings.Join(parts, "; ")
 }
 
@@ -247,6 +269,9 @@ func (r Removals) Reasons(percent, few int, last bool) []string {
 	}
 	if !last && len(r.Stacks) > 0 {
 		reasons = append(reasons, "the last component of "+countedNames("stack", r.Stacks))
+	}
+	if !last && len(r.Clusters) > 0 {
+		reasons = append(reasons, "all of "+countedNames("cluster", r.Clusters))
 	}
 	if !last && len(r.Emptied) > 0 {
 		reasons = append(reasons, "the last assignment of "+countedNames("cluster type", r.Emptied))

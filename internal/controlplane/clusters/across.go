@@ -1,6 +1,9 @@
 package clusters
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
@@ -39,15 +42,25 @@ func (r *resolver) checkAcross(all []*Manifest) {
 	r.problems = append(r.problems, g.problems...)
 }
 
+// ownManagement is accepted by manifests of environments that have management clusters of their own.
+const ownManagement = "own-management-cluster"
+
 // CheckEnvironments reports what the manifests of two environments cannot both have: machines and DNS
 // names. The problems are by the name of the environment whose model comes later.
 func CheckEnvironments(models []*model.Model) map[string]problem.List {
 	g, problems := newRegistry(), map[string]problem.List{}
 	g.across = true
+	first := map[string]string{} // the environments of manifests, by their paths
 	for _, m := range models {
 		g.environment, g.problems = m.Environment, nil
 		for _, manifest := range m.Clusters.Manifests {
 			g.addManifest(manifest)
+			path := manifest.Written().Path()
+			if other := first[path]; other != "" && other != m.Environment && !slices.Contains(splitWords(manifest.Annotations[model.AcceptAnnotation]), ownManagement) {
+				g.problems.Warnf(manifest.Pos, manifest.Subject(), "give it another namespace or name in each environment; or, if each has a management cluster of its own, annotate the manifest with "+model.AcceptAnnotation+": "+ownManagement,
+					"environment %s has a manifest %s too: on one management cluster they are one object, and the clusters of one of them are destroyed", other, path)
+			}
+			first[path] = cmp.Or(first[path], m.Environment)
 		}
 		if len(g.problems) > 0 {
 			problems[m.Environment] = g.problems

@@ -14,6 +14,9 @@ import (
 // variableName matches the name of a variable that Flux substitutes.
 var variableName = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 
+// preparedFolder matches a folder of the output that stays as people write it.
+var preparedFolder = regexp.MustCompile(`^\.[A-Za-z0-9][A-Za-z0-9_-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
+
 // bindClusters sets the cluster types of clusters, and reports bindings of clusters or cluster types
 // that do not exist.
 func (r *resolver) bindClusters(all []*Manifest) {
@@ -140,6 +143,9 @@ func (c *checker) bindManifest(manifest string, units []boundUnit, b *model.Clus
 			c.addf(path.child("clusterID"), "remove it", "%s: the executor %s has no clusterID, which is Claudie's", what, unit.manifest.Executor)
 		case !isClusterID(id, bound.Name):
 			c.addf(path.child("clusterID"), findIDCommand(bound.Name)+" shows it", "%s: clusterID cannot be %q: it is the name, a hyphen, and seven letters and digits", what, id)
+		}
+		if bound.Prepare != "" && !preparedFolder.MatchString(bound.Prepare) {
+			c.addf(path.child("prepare"), "name a folder of the output whose name begins with a dot, as .flux: Fairlead changes nothing there", "%s: prepare cannot be %q", what, bound.Prepare)
 		}
 		for _, key := range slices.Sorted(maps.Keys(bound.Values)) {
 			if !variableName.MatchString(key) {

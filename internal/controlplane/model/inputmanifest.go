@@ -125,6 +125,9 @@ type BoundCluster struct {
 	// that Claudie wrote, and nothing copies it.
 	ClusterID string            `yaml:"clusterID"`
 	Values    map[string]string `yaml:"values"`
+	// Prepare is a folder of the output that people keep, which is applied to the cluster before the folder
+	// of its cluster type: what that needs, as Flux.
+	Prepare string `yaml:"prepare"`
 }
 
 // clusterParts is what files hold of clusters.

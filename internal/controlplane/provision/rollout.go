@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -111,6 +112,10 @@ func NextStage(previous, desired *State, isObserved func() bool) (Stage, error) 
 	if len(plan.Steps) == 0 {
 		return n.settle(final, previous)
 	}
+	if goesBack, err := n.goesBack(); err != nil || goesBack {
+		stage, settled := n.settle(final, previous)
+		return stage, cmp.Or(err, settled)
+	}
 	n.findOpen(plan)
 	stage, changes, err := n.enter(Expand, n.expand())
 	if err != nil || changes {
@@ -124,6 +129,21 @@ func NextStage(previous, desired *State, isObserved func() bool) (Stage, error) 
 		return stage, err
 	}
 	return n.settle(final, previous)
+}
+
+// goesBack reports whether the desired state is that from before a phase that only added something: nothing
+// uses that yet, so that it need not be there before it is removed.
+func (n *stagePlanner) goesBack() (bool, error) {
+	rollout := n.previous.Rollout
+	if rollout == nil || rollout.Phase != Expand || rollout.From == nil {
+		return false, nil
+	}
+	from, err := digestState(rollout.From)
+	if err != nil {
+		return false, err
+	}
+	to, err := digestState(n.desired)
+	return from == to, err
 }
 
 // IsAPIOpen reports whether the control nodes of a cluster answer on port 6443.

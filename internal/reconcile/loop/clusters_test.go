@@ -148,6 +148,33 @@ spec:
 	}
 }
 
+// TestOutputWithClustersMoves: in another place of the output nothing is known of the clusters, and all guards
+// would be off: it stays where it is while it has clusters.
+func TestOutputWithClustersMoves(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	d := w.begin(w.data)
+	w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": inputManifestText})
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	file := gittest.Show(t, w.people.Dir, "origin/dev", "gitops-repo.yaml")
+	for _, path := range []string{"sub", "."} {
+		w.commitNow("dev", "moved", map[string]string{"gitops-repo.yaml": strings.Replace(file, "path: .", "path: "+path, 1)})
+		d.cycle()
+		d.cycle()
+		if path == "." {
+			break
+		}
+		d.wantProblem("dev", "the output moves, and has cluster one of fleet/edge and cluster two of fleet/edge where it was")
+		if pulls := w.openOf("dev"); len(pulls) > 0 {
+			t.Errorf("it is proposed: %+v", pulls)
+		}
+	}
+	if problems := d.state("dev").Problems; len(problems) > 0 {
+		t.Errorf("back where it was, it has the problems %v", problems)
+	}
+}
+
 // TestEnvironmentWithClustersLeaves: the output of an environment that is removed from the control plane
 // stays while it has clusters, also for a daemon that begins anew: a removal that is open is withdrawn. The
 // environment comes back with its guards, and does not go before its clusters are destroyed.

@@ -72,6 +72,7 @@ func (l *Loop) followPrevious(e *environment, to *model.GitOpsRepo, out *repos.R
 			IsDestroyed: func(d stackfiles.Deleted) bool { return l.isDestroyed(e, d) },
 		})
 		if err == nil {
+			problems = append(problems, clusterfiles.CheckFormer(r.Model, before, previous.Sub(e.deleted.folder))...)
 			all, problems = l.followClusters(e, r, all, previous.Sub(e.deleted.folder), problems)
 		}
 		for _, f := range former {

@@ -62,6 +62,9 @@ func Render(m *model.Model) (tree.Tree, problem.List) {
 		}
 	}
 	files := r.renderManifests(manifests)
+	if !r.problems.Stops() {
+		r.checkObjectNames(manifests, files)
+	}
 	if r.problems.Stops() {
 		return tree.Tree{}, r.problems
 	}
@@ -141,6 +144,11 @@ func (r *renderer) checkManifest(m *clusters.Manifest) {
 		r.problems.Addf(m.Pos, m.Subject(), "remove the annotation, and Claudie carries the manifest out", "the executor %s is not supported yet", m.Executor)
 	case e.check != nil:
 		e.check(r, m)
+	}
+	for _, key := range []string{fluxGroup + "/reconcile", fluxGroup + "/ssa"} {
+		if _, there := m.Annotations[key]; there {
+			r.problems.Addf(m.Pos, m.Subject(), "remove it", "the annotation %s would have Flux leave the manifest as it is, and report it as applied", key)
+		}
 	}
 	if _, forced := m.Annotations[forceAnnotation]; forced {
 		r.problems.Addf(m.Pos, m.Subject(), "remove it", "the annotation %s would have Flux replace the manifest where it cannot be changed: its clusters would be destroyed", forceAnnotation)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -73,6 +74,22 @@ func ListProvisioned(output tree.Tree) []string {
 		}
 	}
 	return all
+}
+
+// CheckFormer reports clusters that an output has in a place where it was before, if it has none where it is
+// now: what is there counts, and all of them would count as new.
+func CheckFormer(m *model.Model, former []tree.Tree, now tree.Tree) problem.List {
+	var problems problem.List
+	if HasClusters(now) {
+		return nil
+	}
+	for _, f := range former {
+		if all := ListProvisioned(f); len(all) > 0 {
+			problems.Addf(problem.Pos{Layer: m.Environment}, "Environment/"+m.Environment, "write the repository, the branch and the path of the GitOpsRepo as they were; or copy the folder "+Folder+" of the output to the new place first",
+				"the output moves, and has %s where it was", text.Join(all, " and "))
+		}
+	}
+	return problems
 }
 
 // RestoreLock returns the state of a lock as it was before somebody edited it, and the commit of the

@@ -87,7 +87,7 @@ func (r *renderer) renderTofu(folder string, m *clusters.Manifest) {
 	}
 	for _, c := range all {
 		if c.Binding != nil {
-			t.flux = append(t.flux, t.newTofuAttachment(c))
+			t.flux = append(t.flux, r.prepare(t.newTofuAttachment(c), c.Unit)...)
 		}
 	}
 	for _, a := range r.follow.detaching[m.Path()] {

@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
@@ -90,7 +89,8 @@ func namedModules(spec *model.ClusterModulesSpec) []namedModule {
 	return all
 }
 
-// ListRepositories returns the repositories of the modules that carry out manifests of a model.
+// ListRepositories returns the repositories of the modules that carry out manifests of a model. Modules that
+// none of the clusters uses as they are written are among them: a phase may still have what they made.
 func ListRepositories(m *model.Model) []rootmodule.Repository {
 	manifests, _ := clusters.Resolve(m) // rendering reports its problems
 	var all []rootmodule.Repository
@@ -103,18 +103,16 @@ func ListRepositories(m *model.Model) []rootmodule.Repository {
 			continue
 		}
 		seen := map[string]bool{}
-		for _, c := range NewClusters(m, manifest, modules, &provision.State{}, func(string) string { return "" }) {
-			for _, p := range c.Parts {
-				source, err := sourceOf(&modules.Spec, p.module.Path)
-				if err != nil || seen[source] {
-					continue
-				}
-				seen[source] = true
-				by := modules.Object
-				by.Pos = modules.PositionOf(p.field...)
-				if r, ok := rootmodule.GitModule(source, by); ok {
-					all = append(all, r)
-				}
+		for _, named := range namedModules(&modules.Spec) {
+			source, err := sourceOf(&modules.Spec, named.module.Path)
+			if named.module.Path == "" || err != nil || seen[source] {
+				continue
+			}
+			seen[source] = true
+			by := modules.Object
+			by.Pos = modules.PositionOf(named.field...)
+			if r, ok := rootmodule.GitModule(source, by); ok {
+				all = append(all, r)
 			}
 		}
 	}
