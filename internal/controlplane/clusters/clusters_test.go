@@ -185,21 +185,22 @@ func TestSets(t *testing.T) {
 // TestCheckEnvironments: a machine and a DNS name are in one environment. What two manifests of one
 // environment both have was reported before.
 func TestCheckEnvironments(t *testing.T) {
-	manifest := func(name, address, hostname string) string {
+	manifest := func(name, annotations, address, hostname string) string {
 		return fmt.Sprintf(`apiVersion: claudie.io/v1beta1
 kind: InputManifest
-metadata: {name: %s}
+metadata: {name: %s, annotations: {%s}}
 spec:
   nodePools: {static: [{name: machines, nodes: [{endpoint: %s}]}]}
   loadBalancers: {clusters: [{name: lb, dns: {dnsZone: example.com, hostname: %s}}]}
 ---
-`, name, address, hostname)
+`, name, annotations, address, hostname)
 	}
+	const own = "fairlead.io/accept: own-management-cluster"
 	var models []*model.Model
 	for _, e := range []struct{ name, text string }{
-		{"dev", manifest("edge", "192.0.2.1", "dev")},
-		{"stage", manifest("edge", "192.0.2.1", "stage") + manifest("other", "192.0.2.3", "stage")},
-		{"prod", manifest("edge", "192.0.2.9", "DEV")},
+		{"dev", manifest("edge", "", "192.0.2.1", "dev")},
+		{"stage", manifest("edge", own, "192.0.2.1", "stage") + manifest("other", "", "192.0.2.3", "stage")},
+		{"prod", manifest("edge", "", "192.0.2.9", "DEV")},
 	} {
 		files := tree.FromEntries([]tree.Entry{tree.File("edge.yaml", []byte(e.text))})
 		m, _ := model.Parse(e.name, model.Layer{Kind: model.Env, Name: e.name, Files: files})
@@ -209,7 +210,7 @@ spec:
 	for name, want := range map[string]string{
 		"dev":   "",
 		"stage": "stage/edge.yaml:5: InputManifest/edge: pool machines: the machine 192.0.2.1 is in InputManifest/edge of environment dev too, at dev/edge.yaml:5\n  hint: a machine is in one cluster: remove one of them\n",
-		"prod":  "prod/edge.yaml:6: InputManifest/edge: load balancer lb: the DNS name dev.example.com is of InputManifest/edge of environment dev too, at dev/edge.yaml:6\n  hint: a DNS name leads to one load balancer: choose another one\n",
+		"prod":  "prod/edge.yaml:6: InputManifest/edge: load balancer lb: the DNS name dev.example.com is of InputManifest/edge of environment dev too, at dev/edge.yaml:6\n  hint: a DNS name leads to one load balancer: choose another one\nwarning: prod/edge.yaml:1: InputManifest/edge: environment dev has a manifest default/edge too: on one management cluster they are one object, and the clusters of one of them are destroyed\n  hint: give it another namespace or name in each environment; or, if each has a management cluster of its own, annotate the manifest with fairlead.io/accept: own-management-cluster\n",
 	} {
 		if got := golden.Problems(found[name]); got != want {
 			t.Errorf("%s: got\n%swant\n%s", name, got, want)

@@ -45,7 +45,12 @@ func newHoldings(states []State) holdings {
 // orders what becomes of two manifests. What both are to have is reported elsewhere.
 func checkTaken(current []State, m *model.Model) problem.List {
 	var problems problem.List
-	had := newHoldings(current)
+	had := holdings{}
+	for i := range current {
+		if findRegrouped(&current[i], m) == nil { // that is reported
+			had.add(current[i].Path(), &current[i].Spec)
+		}
+	}
 	for _, manifest := range m.Clusters.Manifests {
 		for _, u := range manifest.Spec.ListUnique() {
 			holder := had[u.Name]
