@@ -64,6 +64,11 @@ func TestAttachedClusters(t *testing.T) {
 	lines := strings.SplitAfter(fleetBindingText, "\n")
 	w.commitNow("dev", "detached", map[string]string{"clusters/binding.yaml": strings.Join(append(lines[:6:6], lines[7:]...), "")})
 	d.settle("dev")
+	if e := d.state("dev"); len(e.Withheld) != 1 || !strings.Contains(e.Withheld[0].Reason, "it removes what runs on cluster one (all of cluster one)") {
+		t.Errorf("nobody is asked before all of it is removed: %v", e.Withheld)
+	}
+	w.merge("dev")
+	d.settle("dev")
 	if types := known.FindListed("dev"); len(types) > 0 {
 		t.Errorf("detached, it is expected still: %v", types)
 	}
