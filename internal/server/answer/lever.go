@@ -39,6 +39,8 @@ type Lever struct {
 	NeedsReason bool `json:"needsReason"`
 	// Typed is what a person types to confirm it; "" for nothing.
 	Typed string `json:"typed,omitempty"`
+	// Reason is what the person has said already.
+	Reason string `json:"reason,omitempty"`
 	// Author, Branch, Head, Message and Files are the commit that is written, with an ellipsis for a reason
 	// that is not written yet.
 	Author  string             `json:"author"`
@@ -54,6 +56,9 @@ type Lever struct {
 	// Moved reports that this is not what the person has seen before.
 	Moved bool `json:"moved,omitempty"`
 }
+
+// KeepsReason reports whether a reason is kept somewhere, so that the person is asked for one.
+func (l Lever) KeepsReason() bool { return l.Lever != "merge" && l.Lever != "reopen" }
 
 // LeverField is what a person has to say about an operator action.
 type LeverField struct {

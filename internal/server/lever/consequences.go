@@ -10,9 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
-	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
@@ -28,7 +26,7 @@ const maxChoices = 10
 func (o *Operator) newLever(who *session.Person, q Request) answer.Lever {
 	l := answer.Lever{
 		Lever: q.Lever, Environment: q.Environment, Fields: map[string][]string{}, Question: question(q), Effects: []string{}, NeedsReason: q.needsReason(),
-		Author: fmt.Sprintf("%s <%s>", who.Name, who.Email), Command: commandLine(q),
+		Reason: q.Reason, Author: fmt.Sprintf("%s <%s>", who.Name, who.Email), Command: commandLine(q),
 	}
 	for name, value := range map[string]string{"commit": q.Commit, "scope": q.Scope, "name": q.Name, "from": q.From, "to": q.To, "env": q.Environment, "stack": q.Stack, "component": q.Component, "inputs": q.Inputs, "digest": q.Digest} {
 		if value != "" {
@@ -118,6 +116,11 @@ func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Reque
 	source := answer.Source{Snapshot: now}
 	if p.To != "" {
 		l.To = source.Commit(p.To)
+		if q.Commit == "" && slices.Contains(Names(), q.Lever) { // a command that is copied means what was seen
+			named := q
+			named.Commit = text.ShortCommit(p.To)
+			l.Command = commandLine(named)
+		}
 	}
 	if p.Current != "" && p.Current != p.To {
 		l.From = source.Commit(p.Current)
@@ -146,6 +149,9 @@ func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Reque
 		}
 	}
 	l.Seen = digestLever(q, *l)
+	if q.Lever == Freeze {
+		l.Effects = append([]string{o.describePeriod(q)}, l.Effects...) // as seen now: 7d is later when it is confirmed
+	}
 }
 
 // digestLever identifies what an action was decided on, and what it leads to; the reason is not part of it.
@@ -170,6 +176,9 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 	}
 	switch q.Lever {
 	case Hold:
+		if stage.Hold != "" {
+			add("%s is held already: %s. This hold takes the place of that one.", e, strings.TrimSuffix(stage.Hold, "."))
+		}
 		if q.Scope == "promotion" {
 			add("Nothing is promoted to %s until somebody releases it. Changes of its own branch and of workloads go on.", e)
 		} else {
@@ -252,7 +261,11 @@ func describeDownstream(environment string, chain status.Chain) []string {
 	if after == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s gets no commit that %s has not had.", text.Join(after, " and "), environment)}
+	verb := "gets"
+	if len(after) > 1 {
+		verb = "get"
+	}
+	return []string{fmt.Sprintf("%s %s no commit that %s has not had.", text.Join(after, " and "), verb, environment)}
 }
 
 // nameCommit returns the short id and the subject of a commit.
@@ -277,7 +290,35 @@ func (o *Operator) addChoices(ctx context.Context, d *actions.Session, l *answer
 		l.Unknown = answer.CleanText(errors.Join(errors.New("what it had before is not known"), err).Error())
 		return
 	}
-	l.Choices = list.Convert(had, func(c git.CommitInfo) answer.Commit {
-		return answer.Commit{Commit: status.Commit{ID: c.ID, Subject: c.Subject(), Author: c.Author.Name, When: c.When}}
-	})
+	for _, c := range had {
+		if l.To == nil || c.ID != l.To.ID {
+			l.Choices = append(l.Choices, answer.Commit{Commit: status.Commit{ID: c.ID, Subject: c.Subject(), Author: c.Author.Name, When: c.When}})
+		}
+	}
+}
+
+// addNewer adds the commits of the base that an environment does not have, where none is next.
+func (o *Operator) addNewer(l *answer.Lever) {
+	source := answer.Source{Snapshot: o.options.Store.Snapshot()}
+	chain := source.Snapshot.Chain
+	stage, _ := chain.FindStage(l.Environment)
+	for _, c := range chain.Commits[:min(max(0, chain.IndexCommit(stage.Commit)), maxChoices)] {
+		l.Choices = append(l.Choices, *source.Commit(c.ID))
+	}
+}
+
+// IdleReason returns why an action has nothing to do in an environment, as far as the last cycle knows; "" if it has
+// something to do.
+func (o *Operator) IdleReason(lever, environment string) string {
+	stage, promoted := o.options.Store.Snapshot().Chain.FindStage(environment)
+	switch {
+	case !promoted:
+	case lever == Release && stage.Hold == "" && stage.Next.State != promote.Held:
+		return environment + " is not held"
+	case (lever == Approve || lever == Promote) && stage.Commit != "" && stage.Behind == 0 && (stage.Next.Candidate == "" || stage.Next.Candidate == stage.Commit):
+		return environment + " has the newest commit"
+	case lever == Rollback && len(stage.Turns) == 1:
+		return environment + " had no other commit before"
+	}
+	return ""
 }

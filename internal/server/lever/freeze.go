@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -53,11 +54,15 @@ func (o *Operator) AllowedIn(who *session.Person, lever, environment string) per
 func (o *Operator) newFreeze(q Request) (actions.Freeze, error) {
 	f := actions.Freeze{Name: q.Name, Reason: q.Reason, Scope: q.Scope, Environments: q.Environments}
 	now := o.options.Actions.Now()
-	var fromKnown, toKnown bool
-	f.From, fromKnown = actions.ParseTime(q.From, now)
-	f.To, toKnown = actions.ParseTime(q.To, now)
-	if !fromKnown || !toKnown {
-		return f, &problem.Refusal{Reason: "a time cannot be read", Advice: "write it as 2026-12-24, 2026-12-24T18:00:00+01:00, 36h or 7d", Kind: ErrMalformed}
+	for _, one := range []struct {
+		name, value string
+		into        *time.Time
+	}{{"From", q.From, &f.From}, {"To", q.To, &f.To}} {
+		var known bool
+		*one.into, known = actions.ParseTime(one.value, now)
+		if !known {
+			return f, &problem.Refusal{Reason: fmt.Sprintf("a time cannot be read: %q in %s", one.value, one.name), Advice: "write it as 2026-12-24, 2026-12-24T18:00:00+01:00, 36h or 7d", Kind: ErrMalformed}
+		}
 	}
 	err := f.Check(now)
 	var refused *problem.Refusal
@@ -65,6 +70,33 @@ func (o *Operator) newFreeze(q Request) (actions.Freeze, error) {
 		refused.Kind = ErrMalformed
 	}
 	return f, err
+}
+
+// checkFields returns what is wrong with what a person has filled in; nil for nothing.
+func (o *Operator) checkFields(q Request) *problem.Refusal {
+	if q.Lever != Freeze {
+		return nil
+	}
+	_, err := o.newFreeze(q)
+	var refused *problem.Refusal
+	errors.As(err, &refused)
+	return refused
+}
+
+// describePeriod returns when a new freeze is in force.
+func (o *Operator) describePeriod(q Request) string {
+	f, err := o.newFreeze(q)
+	if err != nil { // it was checked before
+		return ""
+	}
+	from, to := "From now", "somebody ends it"
+	if !f.From.IsZero() {
+		from = "From " + f.From.UTC().Format(time.RFC3339)
+	}
+	if !f.To.IsZero() {
+		to = f.To.UTC().Format(time.RFC3339)
+	}
+	return from + " until " + to + "."
 }
 
 // checkFreeze returns an error if a person may not change the freeze that a request names, or if one of its

@@ -73,7 +73,7 @@ type Operator struct {
 	turn    chan struct{} // has an element while an action is performed or previewed
 	mu      sync.Mutex
 	recent  map[string][]time.Time // by what a person did, when they did it within the last minute
-	results []string               // what was done last, as in HasDone
+	results []result               // what was done last, as in HasDone
 }
 
 // New returns an operator.
@@ -133,7 +133,7 @@ func (q Request) check() error {
 	}
 	switch {
 	case !slices.Contains(AllNames(), q.Lever):
-		return &problem.Refusal{Reason: "there is no lever " + q.Lever, Advice: "the levers are " + strings.Join(AllNames(), ", "), Kind: ErrUnknown}
+		return &problem.Refusal{Reason: "there is no action " + q.Lever, Advice: "the actions are " + strings.Join(AllNames(), ", "), Kind: ErrUnknown}
 	case q.Environment == "" && !q.isFreeze():
 		return refuse("the request names no environment", "write env=ENVIRONMENT")
 	case q.Commit != "" && !commitID.MatchString(q.Commit):
@@ -237,6 +237,10 @@ func (o *Operator) preview(ctx context.Context, who *session.Person, q Request) 
 	if strings.TrimSpace(written.Reason) == "" {
 		written.Reason = "…"
 	}
+	if wrong := o.checkFields(written); wrong != nil {
+		shown.Refusal, shown.Hint = wrong.Error(), wrong.Hint()
+		return shown, o.askFields(ctx, d, q, &shown)
+	}
 	_, err = o.run(ctx, d, written)
 	var refused *problem.Refusal
 	switch {
@@ -247,8 +251,11 @@ func (o *Operator) preview(ctx context.Context, who *session.Person, q Request) 
 	default:
 		return shown, err
 	}
-	if q.Lever == Rollback {
+	switch {
+	case q.Lever == Rollback:
 		o.addChoices(ctx, d, &shown)
+	case q.Commit == "" && shown.Refusal != "" && (q.Lever == Approve || q.Lever == Promote):
+		o.addNewer(&shown)
 	}
 	return shown, nil
 }
@@ -259,31 +266,48 @@ func (o *Operator) Perform(ctx context.Context, who *session.Person, q Request, 
 	r, now, err := o.perform(ctx, who, q, seen)
 	o.record(ctx, who, q, r, err)
 	if err == nil && r.Changed {
-		o.remember(r)
+		o.remember(q, r)
 		o.options.Wake()
 	}
 	return r, now, err
 }
 
-// maxResults is how many results are remembered.
-const maxResults = 100
+// result is what an action has made.
+type result struct {
+	environment string // "" for several
+	made        string
+	at          time.Time
+}
 
-func (o *Operator) remember(r actions.Result) {
+// maxResults is how many results are remembered, and shownFor how long they are news.
+const (
+	maxResults = 100
+	shownFor   = 5 * time.Minute
+)
+
+func (o *Operator) remember(q Request, r actions.Result) {
+	made := r.Commit
+	switch {
+	case q.isPull():
+		made = r.Summary
+	case r.Pull != nil:
+		made = strconv.Itoa(r.Pull.Number)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.results = append(o.results, r.Commit)
-	if r.Pull != nil {
-		o.results = append(o.results, strconv.Itoa(r.Pull.Number))
-	}
+	o.results = append(o.results, result{q.Environment, made, o.options.Actions.Now()})
 	o.results = slices.Clone(o.results[max(0, len(o.results)-maxResults):])
 }
 
-// HasDone reports whether an action has lately made a commit, or a pull request with a number. After a restart
-// nothing is known: an address that says so may be anybody's.
-func (o *Operator) HasDone(result string) bool {
+// HasDone reports whether an action has lately made a commit in an environment, or in any for "", or a pull request with a number, or
+// done what its summary says. After a restart nothing is known: an address that says so may be anybody's.
+func (o *Operator) HasDone(environment, made string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return result != "" && slices.Contains(o.results, result)
+	now := o.options.Actions.Now()
+	return made != "" && slices.ContainsFunc(o.results, func(r result) bool {
+		return r.made == made && (r.environment == "" || environment == "" || r.environment == environment) && now.Sub(r.at) < shownFor
+	})
 }
 
 func (o *Operator) perform(ctx context.Context, who *session.Person, q Request, seen string) (r actions.Result, now answer.Lever, err error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -88,7 +89,7 @@ func (o *Operator) performPull(ctx context.Context, who *session.Person, q Reque
 	case Merge:
 		state, err = forge.Merged, mergePull(ctx, f, e.Pull)
 	case Close:
-		state, err = forge.Closed, f.ClosePull(ctx, e.Pull.Number, q.Reason)
+		state, err = forge.Closed, f.ClosePull(ctx, e.Pull.Number, fmt.Sprintf("%s (by %s)", strings.TrimSpace(q.Reason), who.Name))
 	default:
 		err = reopenPull(ctx, f, e.Pull)
 	}

@@ -91,6 +91,8 @@ type Frame struct {
 	Commits []status.Commit
 	// Written is the commit that an action of the person has just written; "" for none.
 	Written string
+	// Done is what an action of the person has just done to a pull request, in one sentence; "" for nothing.
+	Done string
 	// Proposed is the number of the pull request that an action of the person has just opened; 0 for none.
 	Proposed int
 }

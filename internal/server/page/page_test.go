@@ -85,13 +85,13 @@ func TestSentences(t *testing.T) {
 		"<f-commit>4be1c2d</f-commit> <f-name></f-name>":                                  "&lt;f-commit&gt;" + link + "&lt;/f-commit&gt; &lt;f-name&gt;&lt;/f-name&gt;",
 		"": "",
 	} {
-		kept, err := Render(Frame{Path: "/x/y", Commits: known}, Refused{Error: message})
+		kept, err := Render(Frame{Path: "/x/y", Commits: known}, answer.Inbox{Items: []answer.InboxItem{{Need: answer.Need{Reason: message}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		body, _ := kept.For(Reader{Name: "alice"})
-		_, rest, _ := strings.Cut(string(body), `<p class="card"><bdi>`)
-		got, _, _ := strings.Cut(rest, "</bdi>.")
+		_, rest, _ := strings.Cut(string(body), `</span> <bdi>`)
+		got, _, _ := strings.Cut(rest, "</bdi></span></li>")
 		if got != want {
 			t.Errorf("%q is\n%s\nwant\n%s", message, got, want)
 		}

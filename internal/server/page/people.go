@@ -8,6 +8,21 @@ import (
 // Refused is the page of what is refused.
 type Refused struct{ Error, Hint string }
 
+// refusedView is the data of refused.html.
+type refusedView struct {
+	Refused
+	SignIn bool   // whether the reader can sign in
+	Path   string // of what was refused, with its query
+}
+
+// Back returns the path of what was asked for, with what was typed; "" if it was an address alone.
+func (v refusedView) Back() string {
+	if !strings.Contains(v.Path, "?") {
+		return ""
+	}
+	return strings.TrimPrefix(v.Path, "/")
+}
+
 // splitLines returns the lines of a text.
 func splitLines(text string) []string {
 	if text == "" {

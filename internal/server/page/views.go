@@ -24,7 +24,7 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case answer.Environments:
 		return "environments", "Environments", a
 	case answer.OneEnvironment:
-		return "environment", a.Report.Name, environmentView{a, f.Questions, f.Levers[a.Report.Name], f.Written, f.Proposed}
+		return "environment", a.Report.Name, environmentView{a, f.Questions, f.Levers[a.Report.Name], f.Written, f.Done, f.Proposed}
 	case answer.Lever:
 		return "lever", a.Question, a
 	case answer.Me:
@@ -32,7 +32,7 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case answer.Inbox:
 		return "waiting", "What waits", a
 	case Refused:
-		return "refused", "Refused", a
+		return "refused", "Refused", refusedView{a, f.SignIn, f.Path}
 	case Problems:
 		return "problems", "Problems", a
 	case Commits:
@@ -258,6 +258,7 @@ type environmentView struct {
 	Questions bool // whether there are pages that explain
 	Levers    []LeverLink
 	Written   string // the commit that the reader has just written
+	Done      string // what the reader has just done to a pull request
 	Proposed  int    // the pull request that the reader has just opened
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -131,7 +132,7 @@ func (s *site) serveLeverForm(w http.ResponseWriter, r *http.Request) {
 		said := url.Values{"written": {done.Commit}}
 		switch {
 		case slices.Contains(lever.PullNames(), done.Action):
-			said = url.Values{}
+			said = url.Values{"done": {done.Summary}}
 		case done.Pull != nil:
 			said = url.Values{"proposed": {strconv.Itoa(done.Pull.Number)}}
 		}
@@ -141,6 +142,18 @@ func (s *site) serveLeverForm(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "../"+s.findShown(body)+"?"+said.Encode())
 		w.WriteHeader(http.StatusSeeOther)
 	}
+}
+
+// askedAgain returns the query of the page of an action that a form was sent from, with what was typed into it; "" for
+// other requests.
+func askedAgain(r *http.Request) string {
+	if r.Method != http.MethodPost || r.PathValue("lever") == "" {
+		return ""
+	}
+	asked := maps.Clone(r.PostForm)
+	delete(asked, "seen")
+	delete(asked, "typed")
+	return asked.Encode()
 }
 
 // findShown returns the path of the page that shows what was done: of the stack, or of the environment; of a freeze

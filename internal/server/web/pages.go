@@ -100,7 +100,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 		return rendered{code: http.StatusFound, redirect: f.redirect}, nil
 	}
 	frame := s.newFrame(src, path, view)
-	frame.Written, frame.Proposed = s.readDone(target)
+	s.addDone(&frame, target)
 	s.addPerson(&frame, src.Names(), findViewer(ctx))
 	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path) && !isPast(f.answer)
 	frame.Refresh = frame.Follow && query.Get("refresh") != "off"
@@ -140,20 +140,26 @@ func (s *site) newFrame(src answer.Source, path string, view page.View) page.Fra
 	return page.Frame{Repositories: len(src.Snapshot.Remotes), Silent: silent, View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, History: s.options.History != nil, Forecasts: s.options.Simulate != nil, Commits: src.Snapshot.Chain.Commits}
 }
 
-// readDone returns the commit that an action has just written, or the pull request that it has opened, as an
-// address says; "" and 0 for none. What no action did is not shown, whoever made the address.
-func (s *site) readDone(target *url.URL) (written string, proposed int) {
+// addDone adds to the frame of the page of an environment, or a stack, what an action has just done there, as an
+// address says. What no action did is not shown, whoever made the address.
+func (s *site) addDone(f *page.Frame, target *url.URL) {
+	name, isOne := strings.CutPrefix(target.Path, "/environments/")
 	if s.options.People == nil || s.options.People.Operator == nil {
-		return "", 0
+		return
+	}
+	if !isOne {
+		name = ""
 	}
 	query, o := target.Query(), s.options.People.Operator
-	if o.HasDone(query.Get("written")) {
-		written = query.Get("written")
+	if o.HasDone(name, query.Get("written")) {
+		f.Written = query.Get("written")
 	}
-	if o.HasDone(query.Get("proposed")) {
-		proposed, _ = strconv.Atoi(query.Get("proposed")) // of our own
+	if o.HasDone(name, query.Get("done")) {
+		f.Done = query.Get("done")
 	}
-	return written, proposed
+	if o.HasDone(name, query.Get("proposed")) {
+		f.Proposed, _ = strconv.Atoi(query.Get("proposed")) // of our own
+	}
 }
 
 // answerPath returns the path of the answer of a page.

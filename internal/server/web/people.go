@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -142,6 +143,9 @@ func (s *site) writePage(w http.ResponseWriter, r *http.Request, code int, of an
 	if _, isRefused := of.(page.Refused); !isRefused && r.Method == http.MethodGet {
 		frame.API = strings.TrimPrefix(answerPath(frame.Path), "/")
 	}
+	if query := askedAgain(r); query != "" {
+		frame.Path += "?" + query
+	}
 	if r.URL.RawQuery != "" && r.Method == http.MethodGet {
 		frame.Path += "?" + r.URL.RawQuery
 		if frame.API != "" {
@@ -214,7 +218,7 @@ func (s *site) findMe(who *session.Person) answer.Me {
 	}
 	for _, name := range s.readState().Names() {
 		one := answer.Permission{Environment: name, Levers: []string{}}
-		for _, l := range append(shownLevers(), lever.StackNames()...) {
+		for _, l := range slices.Concat(shownLevers(), []string{lever.Merge}, lever.StackNames(), []string{permit.Force}) {
 			v := p.Operator.AllowedIn(who, l, name)
 			if v.Allowed {
 				one.Levers = append(one.Levers, l)
@@ -246,9 +250,13 @@ func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
 	}
 	f.Levers, f.StackLevers = map[string][]page.LeverLink{}, map[string][]page.LeverLink{}
 	for _, name := range names {
-		for _, l := range append(shownLevers(), s.findOutputLevers(name)...) {
+		for _, l := range append(s.findOutputLevers(name), shownLevers()...) { // first what waits
 			v := p.Operator.AllowedIn(who, l, name)
-			f.Levers[name] = append(f.Levers[name], page.LeverLink{Lever: l, Allowed: v.Allowed, Reason: v.Reason})
+			link := page.LeverLink{Lever: l, Allowed: v.Allowed, Reason: v.Reason}
+			if idle := p.Operator.IdleReason(l, name); v.Allowed && idle != "" {
+				link.Allowed, link.Reason = false, idle
+			}
+			f.Levers[name] = append(f.Levers[name], link)
 		}
 		for _, l := range lever.StackNames() {
 			v := p.Operator.AllowedIn(who, l, name)

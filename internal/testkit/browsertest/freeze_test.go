@@ -26,7 +26,11 @@ func TestFreezeLevers(t *testing.T) {
 	checkWidth(t, w, 400, "freeze")
 	seen.Visit(f.root + "/levers/freeze?env=prod")
 	checkAccessible(t, seen, "freeze") // axe is a script
+	w.Visit(f.root + "/levers/freeze?name=Q4!&env=prod&to=soon&reason=the+books")
+	w.WaitFor("main .error", `A time cannot be read: "soon" in To.`)
+	w.WaitFor("#asks", "Name of the freeze")
 	w.Visit(f.root + "/levers/freeze?name=q4&env=prod&to=36h&scope=output")
+	w.WaitFor("#consequences", "From now until ")
 	w.WaitFor("#consequences", "Nothing is promoted meanwhile, and Fairlead merges no change of the output")
 	w.WaitFor("#consequences", `prod: `+commit[:7]+` "Say more" stops.`)
 	w.WaitFor("#commands ~ code", "fairlead freeze q4 --environments prod --to 36h --scope output --reason TEXT")

@@ -48,6 +48,7 @@ func TestPullLevers(t *testing.T) {
 		t.Errorf("what was not seen: %d %s", code, text)
 	}
 	w.Click("#confirm")
+	w.WaitFor("#done", "is merged. The next cycle follows it.")
 	w.WaitUntil(`document.querySelector(".levers") && !document.querySelector(".levers").textContent.includes("Merge…")`)
 	if gittest.Commit(t, out, "dev") == before {
 		t.Error("nothing was merged")
@@ -57,6 +58,7 @@ func TestPullLevers(t *testing.T) {
 	w.Visit(f.root + "/levers/close?env=dev")
 	w.Submit(`input[name="reason"]`, "not now")
 	w.WaitFor(".levers", "Reopen the pull request…")
+	w.WaitFor("main", "declined: not now (by alice@example.com)")
 	w.Visit(f.root + "/levers/reopen?env=dev")
 	w.WaitFor("#consequences", "is open again")
 	w.Click("#confirm")
