@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/daemon"
+	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
 // demoCommand is `fairlead demo`.
@@ -48,7 +49,7 @@ clusters pull the output and report to the daemon as Flux does, signed.
 
 First a change goes from dev to stage to prod by itself. Then demo prints steps to type in
 a second terminal: change a value, break something, roll back, hold. What happens is shown
-here and on the daemon's page.
+here and on the daemon's page, which opens in the browser if demo writes to a terminal.
 
 With --stack it shows a stack: a network, a cluster and a database, which Terraform makes, and
 a Helm chart on top. One simulated cluster runs them as tofu-controller and Flux do. You
@@ -173,11 +174,25 @@ func (d *demoCommand) runDaemon(ctx context.Context, f demoFolder) error {
 				return
 			}
 			play.begin(a)
+			d.showPage(ctx, "http://"+a+"/")
 			play.simulate(ctx, "http://"+a, slog.New(slog.NewTextHandler(log, nil)))
 		}
 	}
 	parallel.Each(2, []func(){serve, simulate}, func(_ int, run func()) { run() })
 	return errors.Join(failed, err, play.failure())
+}
+
+// showPage opens the page of the demo in the browser, where somebody looks on.
+func (d *demoCommand) showPage(ctx context.Context, page string) {
+	if d.once || !d.app.stdout.Terminal {
+		return
+	}
+	go func() { // some openers last as long as the browser
+		err := openBrowser(ctx, page)
+		if err != nil && ctx.Err() == nil {
+			fmt.Fprintf(d.app.stderr, "fairlead: note: %s: open the page yourself\n", display.SanitizeLine(err.Error()))
+		}
+	}()
 }
 
 // deriveDemoKeys returns the keys of the simulated clusters, as fairlead fleet token prints them.

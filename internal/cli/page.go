@@ -154,15 +154,20 @@ output is not a terminal it prints the address alone.`,
 		if _, err := fmt.Fprintln(a.stdout, page); err != nil || !a.stdout.Terminal {
 			return err
 		}
-		opener := map[string]string{"darwin": "open", "windows": "explorer"}[runtime.GOOS]
-		if opener == "" {
-			opener = "xdg-open"
-		}
-		if err := exec.CommandContext(ctx, opener, page).Run(); err != nil {
-			return problem.WithHint(fmt.Errorf("open the browser with %s: %w", opener, err), "open the address above in a browser")
-		}
-		return nil
+		return openBrowser(ctx, page)
 	})
+}
+
+// openBrowser shows a page in the browser.
+func openBrowser(ctx context.Context, page string) error {
+	opener := map[string]string{"darwin": "open", "windows": "explorer"}[runtime.GOOS]
+	if opener == "" {
+		opener = "xdg-open"
+	}
+	if err := exec.CommandContext(ctx, opener, page).Run(); err != nil {
+		return problem.WithHint(fmt.Errorf("open the browser with %s: %w", opener, err), "open the address above in a browser")
+	}
+	return nil
 }
 
 // pageURL returns the URL of the page, with a slash at its end. HOST:PORT is that of a page without TLS;

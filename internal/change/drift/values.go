@@ -56,9 +56,13 @@ func (c *comparison) compareLeaves(a, b values.Provenance, at leaf) []Finding {
 	if old == now { // the number 1 is not the text 1
 		old, now = fmt.Sprintf("%s (%T)", old, was), fmt.Sprintf("%s (%T)", now, is)
 	}
+	because := c.from.name() + ": " + setBy(a, at) + "; " + c.to.name() + ": " + setBy(b, at)
+	if setBy(a, at) == setBy(b, at) { // the file is another one in the commit that only one of them has
+		because = "both: " + setBy(a, at)
+	}
 	return []Finding{{
 		Change:  at.name + ": " + orNone(old) + " → " + orNone(now),
-		Because: c.from.name() + ": " + setBy(a, at) + "; " + c.to.name() + ": " + setBy(b, at),
+		Because: because,
 		own:     !slices.Equal(filesOf(a, at), filesOf(b, at)),
 	}}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,7 +64,11 @@ func newPull(p *forge.Pull) *status.Pull {
 	if p == nil {
 		return nil
 	}
-	return &status.Pull{Number: p.Number, Title: p.Title, URL: p.URL, Head: p.Commit}
+	pull := &status.Pull{Number: p.Number, Title: p.Title, URL: p.URL, Head: p.Commit}
+	if p.State == forge.Closed {
+		pull.Closed = strings.Join(strings.Fields(p.Reason), " ")
+	}
+	return pull
 }
 
 // reportEnvironment reports the outcome of an environment to the store, the metrics and the log.

@@ -56,7 +56,11 @@ func describeOutput(s Stage, e Environment) string {
 	case e.State == Failed:
 		return "is tried again: " + e.Reason
 	case e.State == Declined && e.Pull != nil:
-		return fmt.Sprintf("declined: open pull request %d again or change something", e.Pull.Number)
+		why := ""
+		if e.Pull.Closed != "" {
+			why = e.Pull.Closed + ": "
+		}
+		return fmt.Sprintf("declined: %sopen pull request %d again or change something", why, e.Pull.Number)
 	case e.State == Edited, e.State == Foreign:
 		return "mend: " + e.Reason
 	case e.Pull != nil && (e.State == Proposed || e.State == DryRun):

@@ -43,6 +43,8 @@ func TestDescribeAction(t *testing.T) {
 		{"one that removes too much", stage(false, unproven, newest), Environment{State: Proposed, Pull: pull, Reason: "it removes", Withheld: []Withheld{removals}},
 			"merge pull request 2, or run fairlead approve dev 4be1c2d --removals: it removes hello-web from cloud"},
 		{"one that was closed", stage(false, unproven, newest), Environment{State: Declined, Pull: pull}, "declined: open pull request 2 again or change something"},
+		{"one that was closed with a reason", stage(false, unproven, newest), Environment{State: Declined, Pull: &Pull{Number: 2, Closed: "not today (by alice)"}},
+			"declined: not today (by alice): open pull request 2 again or change something"},
 		{"somebody else's commit", stage(false, unproven, newest), Environment{State: Edited, Reason: "commit 1 on fairlead/dev is not ours; merge the pull request"},
 			"mend: commit 1 on fairlead/dev is not ours; merge the pull request"},
 		{"problems of its commit", stage(false, broken, newest), Environment{}, "mend: base/a.yaml:3: it is wrong"},

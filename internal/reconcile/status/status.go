@@ -131,6 +131,8 @@ type Pull struct {
 	URL string `json:"url,omitempty"`
 	// Head is the commit that it proposes.
 	Head string `json:"head"`
+	// Closed is why it was closed; "" if nobody said so, or it is open.
+	Closed string `json:"closed,omitempty"`
 }
 
 // Withheld is a reason why only a person may merge an environment's output.

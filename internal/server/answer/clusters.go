@@ -38,6 +38,8 @@ type ClusterStanding struct {
 	State State `json:"state"`
 	// Commit is the commit of the base whose output it runs; nil if that is not known.
 	Commit *Commit `json:"commit,omitempty"`
+	// HasType reports whether its type has a page: clusters of stacks name a folder that is none.
+	HasType bool `json:"hasType,omitempty"`
 }
 
 // ProvisionedCluster is a cluster that an environment makes, and the manifest that says so.
@@ -88,9 +90,10 @@ var standingStates = map[string]Tone{"ready": Good, "progressing": Busy, "behind
 
 // listStandings returns clusters that have reported, the most urgent first.
 func (s Source) listStandings(selects func(fleetview.Cluster) bool) (all []ClusterStanding) {
+	types := s.ClusterTypeNames()
 	for _, c := range s.Reported {
 		if selects(c) {
-			all = append(all, ClusterStanding{c, State{cmp.Or(standingStates[c.Standing], Unknown), c.Standing}, s.findBase(c)})
+			all = append(all, ClusterStanding{c, State{cmp.Or(standingStates[c.Standing], Unknown), c.Standing}, s.findBase(c), slices.Contains(types, c.Type)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ClusterStanding) int {

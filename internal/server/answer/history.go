@@ -7,6 +7,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // HistoryEntries is how many entries a page of the history has.
@@ -46,7 +47,7 @@ func (s Source) History(all []history.Entry, f HistoryFilter) History {
 	var selected []history.Entry
 	for _, e := range all {
 		answer.People, answer.Actions = addOnce(answer.People, e.Who), addOnce(answer.Actions, e.Action)
-		if f.selects(e) {
+		if f.selects(e, s.Snapshot.Chain.FindCommit(e.To)) {
 			selected = append(selected, e)
 		}
 	}
@@ -67,8 +68,9 @@ func addOnce(all []string, name string) []string {
 	return append(all, name)
 }
 
-func (f HistoryFilter) selects(e history.Entry) bool {
-	text := strings.ToLower(strings.Join([]string{e.Title, e.Reason, e.Forced, e.From, e.To, e.Commit}, " "))
+// selects reports whether an entry is asked for, which gave an environment a commit.
+func (f HistoryFilter) selects(e history.Entry, to status.Commit) bool {
+	text := strings.ToLower(strings.Join([]string{e.Who, e.Action, e.Title, e.Environment, e.Reason, e.Forced, e.From, e.To, e.Commit, to.Subject, to.Author}, " "))
 	return (f.Environment == "" || f.Environment == e.Environment) && (f.Who == "" || f.Who == e.Who) && (f.Action == "" || f.Action == e.Action) &&
 		(f.Since.IsZero() || !e.Time.Before(f.Since)) && (f.Until.IsZero() || e.Time.Before(f.Until)) && (!f.Forced || e.Forced != "") &&
 		strings.Contains(text, strings.ToLower(f.Text))

@@ -48,7 +48,21 @@ type Problem struct {
 	Hint    string       `json:"hint,omitempty"`
 	Since   time.Time    `json:"since,omitzero"`
 	Pull    *status.Pull `json:"pull,omitempty"`
-	isHold  bool
+	// Cluster is the one that reports it; "" if none does by its name. Commit is the one that the environment has
+	// that reports it.
+	Cluster string  `json:"cluster,omitempty"`
+	Commit  *Commit `json:"commit,omitempty"`
+	// Others are the other places of the same mistake.
+	Others []ProblemPlace `json:"others,omitempty"`
+	isHold bool
+}
+
+// ProblemPlace is one of several places of a problem.
+type ProblemPlace struct {
+	Place        string   `json:"place,omitempty"`
+	URL          string   `json:"url,omitempty"`
+	Subject      string   `json:"subject,omitempty"`
+	Environments []string `json:"environments"`
 }
 
 // CountUrgent returns how much is wrong that stays so until somebody acts: warnings are no hurry, and who
@@ -93,7 +107,11 @@ func (s Source) Problems(f ProblemFilter) Problems {
 }
 
 func (f ProblemFilter) selects(p Problem) bool {
-	text := strings.ToLower(strings.Join([]string{p.Place, p.Subject, p.Summary, p.Hint, strings.Join(p.Environments, " ")}, " "))
+	words := []string{p.Place, p.Subject, p.Summary, p.Hint, strings.Join(p.Environments, " ")}
+	for _, other := range p.Others {
+		words = append(words, other.Place, other.Subject)
+	}
+	text := strings.ToLower(strings.Join(words, " "))
 	return (f.Environment == "" || len(p.Environments) == 0 || slices.Contains(p.Environments, f.Environment)) &&
 		(f.Kind == "" || f.Kind == p.Kind) && strings.Contains(text, strings.ToLower(f.Text))
 }
@@ -118,7 +136,31 @@ func (s Source) findMistakes() []Problem {
 		}
 		all = append(all, p)
 	}
-	return all
+	return groupPlaces(all)
+}
+
+// groupPlaces returns mistakes of which each says something else: what is wrong in the same way in several places is
+// one mistake.
+func groupPlaces(all []Problem) (grouped []Problem) {
+	first := map[[3]string]int{}
+	for _, p := range all {
+		key := [3]string{p.Kind, p.Summary, p.Hint}
+		i, known := first[key]
+		if !known {
+			first[key] = len(grouped)
+			grouped = append(grouped, p)
+			continue
+		}
+		one := &grouped[i]
+		one.Others = append(one.Others, ProblemPlace{p.Place, p.URL, p.Subject, p.Environments})
+		for _, name := range p.Environments {
+			one.Environments = addOnce(one.Environments, name)
+		}
+		if !p.Since.IsZero() && (one.Since.IsZero() || p.Since.Before(one.Since)) {
+			one.Since = p.Since
+		}
+	}
+	return grouped
 }
 
 // describeProblem returns a problem with its place at the forge.
@@ -159,10 +201,19 @@ func promotionError(stage status.Stage) string {
 	return why
 }
 
+// rollbackHint returns how an environment gets what it had before what fails; "" if it is not promoted to.
+func rollbackHint(e Environment) string {
+	if !e.Promoted || e.State.Tone != Bad {
+		return ""
+	}
+	return "fairlead rollback " + e.Name + " --reason TEXT: it gets what it had before"
+}
+
 // findFailures returns what failed or was stopped.
 func (s Source) findFailures() []Problem {
 	var all []Problem
-	for _, e := range s.listEnvironments() {
+	environments := s.listEnvironments()
+	for _, e := range environments {
 		report, _ := s.Snapshot.FindEnvironment(e.Name)
 		one := Problem{Environments: []string{e.Name}, Summary: e.Reason, Since: e.Since, Pull: e.Pull}
 		switch {
@@ -174,7 +225,7 @@ func (s Source) findFailures() []Problem {
 				one.Since = time.Time{}
 			}
 		case e.State.Tone == Bad && report.State != status.Problems && !s.hasFailedCluster(e.Name): // which say it themselves
-			one.Kind = Report
+			one.Kind, one.Commit, one.Hint = Report, e.Commit, rollbackHint(e)
 		default:
 			continue
 		}
@@ -188,7 +239,11 @@ func (s Source) findFailures() []Problem {
 	for _, o := range s.Clusters {
 		for _, l := range o.Laggards.Items {
 			if isFailed(l) {
-				all = append(all, Problem{Kind: Report, Environments: []string{o.Environment}, Subject: l.Cluster, Summary: l.Why, Since: l.Since})
+				one := Problem{Kind: Report, Environments: []string{o.Environment}, Subject: l.Cluster, Cluster: l.Cluster, Summary: l.Why, Since: l.Since}
+				if i := slices.IndexFunc(environments, func(e Environment) bool { return e.Name == o.Environment }); i >= 0 {
+					one.Commit, one.Hint = environments[i].Commit, rollbackHint(environments[i])
+				}
+				all = append(all, one)
 			}
 		}
 	}

@@ -66,20 +66,35 @@ func outcomeState(found string) *answer.State {
 // pullText is a sentence around the pull request that it names; Pull is nil if it names none.
 type pullText struct {
 	Before string
-	Pull   *status.Pull
+	Pull   *pullLink
 	After  string
 }
 
+// pullLink is a pull request of an environment's output: without a page at a forge, ours is the one.
+type pullLink struct {
+	Environment string
+	Number      int
+	URL         string
+}
+
+func newPullLink(environment string, p status.Pull) pullLink {
+	return pullLink{environment, p.Number, p.URL}
+}
+
+// besides returns what a reason says besides the state that stands before it.
+func besides(s answer.State, reason string) string { return strings.TrimPrefix(reason, s.Word+": ") }
+
 // splitPull returns a sentence as what is before and after the pull request that it names, if that is the given
 // one.
-func splitPull(sentence string, pull *status.Pull) pullText {
+func splitPull(sentence string, pull *status.Pull, environment string) pullText {
 	if pull == nil {
 		return pullText{Before: sentence}
 	}
 	for _, name := range []string{fmt.Sprintf("pull request #%d", pull.Number), fmt.Sprintf("pull request %d", pull.Number)} {
 		before, after, found := strings.Cut(sentence, name)
 		if found && !strings.ContainsAny(after[:min(1, len(after))], "0123456789") {
-			return pullText{before, pull, after}
+			link := newPullLink(environment, *pull)
+			return pullText{before, &link, after}
 		}
 	}
 	return pullText{Before: sentence}

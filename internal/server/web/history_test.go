@@ -47,7 +47,7 @@ func TestHistory(t *testing.T) {
 		golden(t, "testdata/history/"+path+".html", mainOf(ask(c.h, http.MethodGet, c.target).Body.String()))
 	}
 	for query, want := range map[string]int{
-		"": 64, "env=prod": 2, "who=erin": 1, "what=hold": 60, "forced=on": 1, "since=2026-11-21": 7, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 1, "page=99": 64, "since=yesterday": 64,
+		"": 64, "env=prod": 2, "who=erin": 1, "what=hold": 60, "forced=on": 1, "since=2026-11-21": 7, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 1, "page=99": 64, "q=CHANGE": 2, "q=ALICE": 2, "q=carol": 1,
 	} {
 		body := ask(full, http.MethodGet, "/api/v1/history?"+query).Body.String()
 		if !strings.Contains(body, fmt.Sprintf(`"total": %d,`, want)) {

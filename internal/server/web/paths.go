@@ -82,7 +82,7 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 	case len(parts) == 2 && first == "commits":
 		return findCommit(src, parts[1])
 	case len(parts) == 1 && first == "problems":
-		return findProblems(src, newProblemFilter(query, text))
+		return found{src.Problems(newProblemFilter(query, text)), http.StatusOK, ""}
 	case len(parts) == 1 && first == "search":
 		return searchNames(src, text)
 	case (len(parts) == 1 || len(parts) == 3) && first == "stacks":
@@ -91,14 +91,6 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 		return found{src.Status(), http.StatusOK, ""}
 	}
 	return findFleetAnswer(src, parts, query)
-}
-
-// findProblems returns what is wrong, in all environments or in one that there is.
-func findProblems(src answer.Source, f answer.ProblemFilter) found {
-	if _, known := src.Environment(f.Environment); f.Environment != "" && !known {
-		return findEnvironment(src, f.Environment)
-	}
-	return found{src.Problems(f), http.StatusOK, ""}
 }
 
 func newProblemFilter(query url.Values, text string) answer.ProblemFilter {
@@ -212,11 +204,17 @@ func newPage(of any, names []string, path string, query url.Values) any {
 	case explainPath:
 		explanation, _ := of.(answer.Explanation)
 		explanation.Environment, explanation.Query = query.Get("env"), query.Get("q")
+		if explanation.Environment == "" || explanation.Query == "" {
+			missing = page.Missing{Error: "choose an environment, and write what to explain in it"}
+		}
 		return page.Explain{Explanation: explanation, Environments: names, Refusal: missing}
 	case historyPath:
 		a, _ := of.(answer.History)
 		return page.History{History: a, Query: query, Environments: names, Refusal: missing}
 	case diffPath:
+		if query.Get("from") == "" || query.Get("to") == "" {
+			missing = page.Missing{Error: "choose two environments"}
+		}
 		differences, _ := of.(answer.Differences)
 		differences.From, differences.To = query.Get("from"), query.Get("to")
 		return page.Diff{Differences: differences, Environments: names, Refusal: missing}

@@ -47,6 +47,9 @@ func (s *site) hasQuestion(path string) bool {
 
 // findAt returns what there is at the path of a page.
 func (s *site) findAt(ctx context.Context, src answer.Source, path string, query url.Values) found {
+	if f, refused := refuseFilter(src, path, query); refused {
+		return f
+	}
 	if !isQuestion(path) {
 		f := findAnswer(src, path, query)
 		if past, isPast := f.answer.(pastPull); isPast {
