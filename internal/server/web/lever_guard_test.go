@@ -55,8 +55,10 @@ func TestLeversAreGuarded(t *testing.T) {
 		t.Fatalf("a form that somebody has seen gets %d\n%s", w.Code, w.Body)
 	}
 	_, query, _ := strings.Cut(w.Header().Get("Location"), "?")
-	if shown := askPerson(h, "alice", "sre", http.MethodGet, "/environments/prod?"+query, "", ""); !strings.Contains(shown.Body.String(), "Written as") {
-		t.Errorf("the page does not say what was written:\n%s", shown.Body)
+	for name, want := range map[string]bool{"dev": true, "prod": false} {
+		if shown := askPerson(h, "alice", "sre", http.MethodGet, "/environments/"+name+"?"+query, "", ""); strings.Contains(shown.Body.String(), "Written as") != want {
+			t.Errorf("the page of %s says that it was written: %v, want %v\n%s", name, !want, want, shown.Body)
+		}
 	}
 	for _, query := range []string{"written=" + strings.Repeat("deadbeef", 5), "proposed=99999"} {
 		shown := askPerson(h, "alice", "sre", http.MethodGet, "/environments/prod?"+query, "", "")

@@ -170,6 +170,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		view := &fleetview.View{Ledger: w.Recorder, Now: w.View.Now, Ask: ask}
 		return New(Options{Store: store, Fleet: view, Now: func() time.Time { return ledgerworld.Now }, OverdueAfter: time.Minute})
 	}
+	c.answer(t, "get", api+"/problems", ask(fleetOf(fleet(), w.View.Ask), http.MethodGet, api+"/problems"))
 	for n := range maxLaggards {
 		w.AddSilent("prod", fmt.Sprintf("north-%03d", n))
 	}
@@ -191,7 +192,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		case "/commits/{commit}":
 			targets = []string{"/commits/" + c4, "/commits/" + c2, "/commits/" + c4[:7], "/commits/none"}
 		case "/fleet":
-			targets = []string{"/fleet", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?env=later"}
+			targets = []string{"/fleet", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?env=later", "/fleet?env=none", "/fleet?state=none"}
 		case "/workloads/{workload}":
 			targets = []string{"/workloads/checkout", "/workloads/jobs", "/workloads/none", "/workloads/chekout"}
 		case "/assignments/{environment}/{clusterType}/{target}":
@@ -199,9 +200,11 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		case mapPath:
 			targets = []string{"/map", "/map?env=dev", "/map?env=none", "/map?env=prod&pull=41"}
 		case "/problems":
-			targets = []string{"/problems", "/problems?env=none"}
+			targets = []string{"/problems", "/problems?env=none", "/problems?state=bad"}
+		case "/environments", "/commits", "/workloads":
+			targets = []string{path, path + "?kind=mistake"}
 		case "/cluster-types":
-			targets = []string{"/cluster-types", "/cluster-types?q=zzz"}
+			targets = []string{"/cluster-types", "/cluster-types?q=zzz", "/cluster-types?env=dev"}
 		case "/cluster-types/{clusterType}":
 			targets = []string{"/cluster-types/edge", "/cluster-types/small", "/cluster-types/large", "/cluster-types/none"}
 		case "/clusters/{cluster}":

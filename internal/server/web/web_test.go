@@ -56,9 +56,10 @@ func fleet() *status.Store {
 		Inputs: inputs[:1], Output: output("prod"), Took: 75 * time.Second}
 	broken.Problems.Addf(problem.Pos{Layer: "base", File: "policies/<b>.yaml", Line: 7}, "SchedulingPolicy/web", `did you mean "drone"?`, `no cluster type has the label <script>alert("x")</script>`)
 	broken.Problems.Warnf(problem.Pos{Layer: "prod"}, "", "", "the config is not read")
+	broken.Problems.Warnf(problem.Pos{Layer: "base", File: "configs/<c>.yaml", Line: 3}, "ConfigMap/c", "", "the config is not read")
 	set(broken, 5*time.Minute, 8*time.Second)
 	set(status.Environment{Name: "test", State: status.Declined, Reason: "somebody closed the pull request", Output: output("test"),
-		Pull: &status.Pull{Number: 9, Title: "</title><script>alert(1)</script>", URL: "javascript:alert(1)", Head: base}, Error: "fetch: connection refused",
+		Pull: &status.Pull{Number: 9, Title: "</title><script>alert(1)</script>", URL: "javascript:alert(1)", Head: base, Closed: "not <today> (by bob)"}, Error: "fetch: connection refused",
 		Assignments: 1, ClusterTypes: 1}, 0, 0)
 	s.SetEnvironment(status.Environment{Name: "later", State: status.Waiting, Reason: "it has not been looked at yet"})
 	set(status.Environment{Name: "west", State: status.InSync, Output: output("west"), Took: 20 * time.Millisecond}, 2*time.Hour, 8*time.Second)
@@ -178,7 +179,7 @@ func TestRoutes(t *testing.T) {
 		{empty, "GET", "/metrics", 200, "", `fairlead_build_info{version="1.2.3"} 1`},
 		{New(Options{}), "GET", "/metrics", 404, "", "not found"},
 		{empty, "POST", "/metrics", 405, "GET, HEAD", "POST"},
-		{full, "GET", "/api/v1/status", 200, "", `"problemCount": 2`},
+		{full, "GET", "/api/v1/status", 200, "", `"problemCount": 3`},
 		{full, "POST", "/api/v1/status", 405, "GET, HEAD", "POST"},
 		{full, "GET", "/api/v1/chain", 200, "", `"environment": "west"`},
 		{empty, "GET", "/api/v1/chain", 200, "", `"stages": []`},
