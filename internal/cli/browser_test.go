@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
@@ -15,7 +14,7 @@ func TestShowPage(t *testing.T) {
 	dir := t.TempDir()
 	opened := filepath.Join(dir, "opened")
 	for _, name := range []string{"xdg-open", "open"} {
-		err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nprintf %s \"$1\" > "+opened+".new\n/bin/mv "+opened+".new "+opened+"\n"), 0o755)
+		err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nprintf %s \"$1\" >> "+opened+"\n"), 0o755)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,14 +27,8 @@ func TestShowPage(t *testing.T) {
 	demo(true, true).showPage(t.Context(), "http://127.0.0.1:1/")
 	demo(false, false).showPage(t.Context(), "http://127.0.0.1:2/")
 	demo(false, true).showPage(t.Context(), "http://127.0.0.1:3/")
-	for {
-		page, err := os.ReadFile(opened)
-		if err == nil {
-			if string(page) != "http://127.0.0.1:3/" {
-				t.Errorf("the page that opens is %s", page)
-			}
-			return
-		}
-		time.Sleep(time.Millisecond)
+	page, err := os.ReadFile(opened)
+	if err != nil || string(page) != "http://127.0.0.1:3/" {
+		t.Errorf("the page that opens is %s (%v)", page, err)
 	}
 }

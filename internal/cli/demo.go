@@ -174,8 +174,9 @@ func (d *demoCommand) runDaemon(ctx context.Context, f demoFolder) error {
 				return
 			}
 			play.begin(a)
-			d.showPage(ctx, "http://"+a+"/")
-			play.simulate(ctx, "http://"+a, slog.New(slog.NewTextHandler(log, nil)))
+			show := func() { d.showPage(ctx, "http://"+a+"/") } // some openers last as long as the browser
+			run := func() { play.simulate(ctx, "http://"+a, slog.New(slog.NewTextHandler(log, nil))) }
+			parallel.Each(2, []func(){show, run}, func(_ int, one func()) { one() })
 		}
 	}
 	parallel.Each(2, []func(){serve, simulate}, func(_ int, run func()) { run() })
@@ -187,12 +188,10 @@ func (d *demoCommand) showPage(ctx context.Context, page string) {
 	if d.once || !d.app.stdout.Terminal {
 		return
 	}
-	go func() { // some openers last as long as the browser
-		err := openBrowser(ctx, page)
-		if err != nil && ctx.Err() == nil {
-			fmt.Fprintf(d.app.stderr, "fairlead: note: %s: open the page yourself\n", display.SanitizeLine(err.Error()))
-		}
-	}()
+	err := openBrowser(ctx, page)
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(d.app.stderr, "fairlead: note: %s: open the page yourself\n", display.SanitizeLine(err.Error()))
+	}
 }
 
 // deriveDemoKeys returns the keys of the simulated clusters, as fairlead fleet token prints them.

@@ -185,7 +185,7 @@ func newFuncs(root string) template.FuncMap {
 		"root": func() string { return root }, "segment": url.PathEscape, "link": safeLink, "page": giturl.CommitPage,
 		"short": text.ShortCommit, "sentence": formatSentence, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
-		"gateState": gateState, "kindState": kindState, "splitPull": splitPull, "pullOf": newPullLink, "besides": besides, "markText": markText,
+		"gateState": gateState, "kindState": kindState, "splitPull": splitPull, "pullOf": newPullLink, "besides": trimStateWord, "markText": markText,
 		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "parts": splitSentence, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
 		"stackPath": stackPath, "leverPath": leverPath, "componentAnchor": componentAnchor, "componentWord": componentWord, "changeState": changeState,
 		"lines": splitLines, "leverTitle": func(name string) string { return LeverLink{Lever: name}.Title() }, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },

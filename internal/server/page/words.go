@@ -81,8 +81,10 @@ func newPullLink(environment string, p status.Pull) pullLink {
 	return pullLink{environment, p.Number, p.URL}
 }
 
-// besides returns what a reason says besides the state that stands before it.
-func besides(s answer.State, reason string) string { return strings.TrimPrefix(reason, s.Word+": ") }
+// trimStateWord returns what a reason says besides the state that stands before it.
+func trimStateWord(s answer.State, reason string) string {
+	return strings.TrimPrefix(reason, s.Word+": ")
+}
 
 // splitPull returns a sentence as what is before and after the pull request that it names, if that is the given
 // one.
