@@ -22,7 +22,7 @@ type Delivery struct {
 	TakenBack bool
 }
 
-// Month has the figures of DORA for the outputs that were merged in a month.
+// Month has the figures of DORA for the outputs that were merged in a month, or in another part of time.
 type Month struct {
 	Start       time.Time // in UTC
 	Deployments int
@@ -44,24 +44,32 @@ const (
 // SummarizeDeliveries returns the figures of DORA for each month from that of the first output, or of since
 // if that is later, to that of now. Outputs come in the order in which they were merged.
 func SummarizeDeliveries(all []Delivery, since, now time.Time) []Month {
-	type figures struct {
-		Month
-		leads, restores []time.Duration
-	}
-	months := map[time.Time]*figures{}
-	first := MonthOf(now)
-	for i, d := range all {
+	first, found := MonthOf(now), false
+	for _, d := range all {
 		start := MonthOf(d.Merged)
-		if start.Before(MonthOf(since)) {
+		if !start.Before(MonthOf(since)) {
+			found = true
+			if start.Before(first) {
+				first = start
+			}
+		}
+	}
+	var list []Month
+	for start := first; found && !start.After(now); start = start.AddDate(0, 1, 0) {
+		list = append(list, SummarizeBetween(all, start, start.AddDate(0, 1, 0)))
+	}
+	return list
+}
+
+// SummarizeBetween returns the figures of DORA for the outputs that were merged from a time on, and before another
+// one. Outputs come in the order in which they were merged.
+func SummarizeBetween(all []Delivery, from, to time.Time) Month {
+	m := Month{Start: from}
+	var leads, restores []time.Duration
+	for i, d := range all {
+		if d.Merged.Before(from) || !d.Merged.Before(to) {
 			continue
 		}
-		if start.Before(first) {
-			first = start
-		}
-		if months[start] == nil {
-			months[start] = &figures{}
-		}
-		m := months[start]
 		m.Deployments++
 		if d.Known || d.TakenBack {
 			m.Known++
@@ -69,23 +77,15 @@ func SummarizeDeliveries(all []Delivery, since, now time.Time) []Month {
 		if d.hasFailed() {
 			m.Failed++
 			if took := findRestore(all[i:]); took >= 0 {
-				m.restores = append(m.restores, took)
+				restores = append(restores, took)
 			}
 		}
 		if !d.Authored.IsZero() && d.P95 >= 0 {
-			m.leads = append(m.leads, d.Merged.Add(d.P95).Sub(d.Authored))
+			leads = append(leads, d.Merged.Add(d.P95).Sub(d.Authored))
 		}
 	}
-	var list []Month
-	for start := first; len(months) > 0 && !start.After(now); start = start.AddDate(0, 1, 0) {
-		m := months[start]
-		if m == nil {
-			m = &figures{}
-		}
-		m.Start, m.Lead, m.Restore = start, median(m.leads), median(m.restores)
-		list = append(list, m.Month)
-	}
-	return list
+	m.Lead, m.Restore = median(leads), median(restores)
+	return m
 }
 
 // MonthOf returns when the month of a time began, in UTC.

@@ -26,6 +26,8 @@ import (
 
 // Side is an environment that was read and rendered.
 type Side struct {
+	// Name is what the report calls it; "" for the name of the environment.
+	Name  string
 	Model *model.Model
 	Tree  tree.Tree
 	Base  string // the commit of the base; "" if that is not known
@@ -34,7 +36,7 @@ type Side struct {
 	Ahead []Commit
 }
 
-func (s Side) name() string { return s.Model.Environment }
+func (s Side) name() string { return cmp.Or(s.Name, s.Model.Environment) }
 
 // Commit is a commit of the base.
 type Commit struct {

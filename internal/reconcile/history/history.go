@@ -43,6 +43,8 @@ type Entry struct {
 	// Commit is the commit that did it, and Repo the repository.
 	Commit string `json:"commit"`
 	Repo   string `json:"-"`
+	// Authored is when the commit To was made; zero if it is not known.
+	Authored time.Time `json:"-"`
 }
 
 // Branch is a branch of the control plane that things are written to.

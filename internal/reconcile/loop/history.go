@@ -54,26 +54,27 @@ func (l *Loop) readHistory(ctx context.Context) ([]history.Entry, error) {
 			branches = append(branches, history.Branch{Environment: e.Name, Repo: b.Repo, URL: b.URL, Head: b.Head, CommitAt: b.CommitAt})
 		}
 	}
-	subject := func(commit string) string {
-		if base.Repo == nil {
-			return ""
+	find := func(commit string) git.CommitInfo {
+		if base.Repo == nil || commit == "" {
+			return git.CommitInfo{}
 		}
 		info, err := base.Repo.Commit(commit)
 		if err != nil { // the base may have lost it
-			return ""
+			return git.CommitInfo{}
 		}
-		return info.Subject()
+		return info
 	}
 	var all []history.Entry
 	known := map[string]bool{} // environments may share a branch
 	for _, b := range branches {
-		entries, err := history.Read(b, maxHistory, subject)
+		entries, err := history.Read(b, maxHistory, func(commit string) string { return find(commit).Subject() })
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
 			if !known[e.Commit] {
 				known[e.Commit] = true
+				e.Authored = find(e.To).When
 				all = append(all, e)
 			}
 		}

@@ -62,11 +62,7 @@ func (l *Loop) CompareEnvironments(ctx context.Context, from, to string) (drift.
 			if p, stops := r.Problems.FirstStopping(); stops {
 				return problem.WithHint(fmt.Errorf("environment %s cannot be compared: %s", name, p), "mend its problems first")
 			}
-			sides[i] = drift.Side{Model: r.Model, Tree: r.Tree}
-			at := slices.IndexFunc(r.Commits, func(c source.Commit) bool { return c.Layer == "base" })
-			if at >= 0 {
-				sides[i].Base = r.Commits[at].Commit
-			}
+			sides[i] = newSide(r)
 		}
 		err := l.findAhead(ctx, &sides)
 		if err != nil {
@@ -76,6 +72,16 @@ func (l *Loop) CompareEnvironments(ctx context.Context, from, to string) (drift.
 		return l.classifyDifferences(ctx, report, sides)
 	})
 	return report, err
+}
+
+// newSide returns a rendered environment as a side of a comparison.
+func newSide(r source.Rendered) drift.Side {
+	side := drift.Side{Model: r.Model, Tree: r.Tree}
+	at := slices.IndexFunc(r.Commits, func(c source.Commit) bool { return c.Layer == "base" })
+	if at >= 0 {
+		side.Base = r.Commits[at].Commit
+	}
+	return side
 }
 
 // classifyDifferences sets what each difference means, if both environments can be rendered from one commit of

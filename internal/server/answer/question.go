@@ -24,6 +24,8 @@ type Explanation struct {
 	Cut bool `json:"cut,omitempty"`
 	// Proposed is the open pull request by which clusters get what is explained; nil if they have it.
 	Proposed *status.Pull `json:"proposed,omitempty"`
+	// Past is the output that is explained, where a moment in the past was asked about.
+	Past []PastOutput `json:"past,omitempty"`
 }
 
 // ExplainedSection is a part of an explanation; the first has no heading if it is about the title.
@@ -85,6 +87,8 @@ type Differences struct {
 	Topics []drift.Topic `json:"topics"`
 	// Ahead are the commits of the base that only one of them has.
 	Ahead []AheadCommits `json:"ahead,omitempty"`
+	// Past are the outputs of the moments in the past that were asked about.
+	Past []PastOutput `json:"past,omitempty"`
 }
 
 // AheadCommits are commits of the base that one environment has, and another one does not.

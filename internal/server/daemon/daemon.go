@@ -26,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/git/program"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
@@ -184,7 +185,7 @@ func Serve(ctx context.Context, o Options) error {
 	window := web.CheckHost(o.Settings.WebHosts(), web.New(web.Options{
 		People: people,
 		Store:  store, Metrics: m, Version: o.Version, Now: o.Now, Logger: logger, OverdueAfter: o.Settings.OverdueAfter,
-		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, Explain: explainQuery(loop), History: loop.History, Pull: loop.ReadPull, Compare: loop.CompareEnvironments, StyleGuide: hasStyleGuide, CheckLedger: reports.Check,
+		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, Explain: explainQuery(loop), Past: newPast(loop), History: loop.History, Pull: loop.ReadPull, Compare: loop.CompareEnvironments, StyleGuide: hasStyleGuide, CheckLedger: reports.Check,
 		Fleet: newFleetView(reports, o.Now), Reports: newAgentReports(reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
 	}))
 	return runUntilDone(ctx, loop, reports, store, o, listener, window)
@@ -199,6 +200,18 @@ func explainQuery(l *loop.Loop) func(ctx context.Context, environment, query str
 		}
 		return answer.Document(), nil
 	}
+}
+
+// newPast returns what answers questions about the past.
+func newPast(l *loop.Loop) *web.Past {
+	explainPast := func(ctx context.Context, environment string, at history.Moment, query string) (explain.Document, history.Output, error) {
+		answer, output, err := l.ExplainPast(ctx, environment, at, query)
+		if err != nil {
+			return explain.Document{}, output, err
+		}
+		return answer.Document(), output, nil
+	}
+	return &web.Past{Explain: explainPast, Compare: l.ComparePast, Plan: l.PlanPast}
 }
 
 // CheckListen returns the error that Serve would return for an address, with what to do about it.

@@ -23,6 +23,7 @@ func (t shownTopic) ID() string { return strings.ReplaceAll(t.Name, " ", "-") }
 type shownFinding struct {
 	drift.Finding
 	Environment, kind string
+	side              string // Environment, at its moment
 }
 
 // namedQuery is the name of something that differs, and what to ask about it.
@@ -36,15 +37,34 @@ var topicKinds = map[string]string{
 	drift.ClusterTypes: "ClusterType/", drift.Targets: "DeploymentTarget/", drift.Policies: "SchedulingPolicy/", drift.Templates: "Template/", drift.Configs: "ConfigMap/",
 }
 
+// FromName and ToName return the environments that are compared, without the moments of them.
+func (d Diff) FromName() string { return nameOf(d.From) }
+
+// ToName is described at FromName.
+func (d Diff) ToName() string { return nameOf(d.To) }
+
+// nameOf returns the environment of a side, which may be ENVIRONMENT@MOMENT.
+func nameOf(side string) string {
+	name, _, _ := strings.Cut(side, "@")
+	return name
+}
+
+// Moment returns the moment of the environment that explains a difference; "" for now.
+func (f shownFinding) Moment() string {
+	_, at, _ := strings.Cut(f.side, "@")
+	return at
+}
+
 // Shown returns the differences with what explains them.
 func (d Diff) Shown() (all []shownTopic) {
 	for _, t := range d.Topics {
 		shown := shownTopic{Topic: t}
 		for _, f := range t.Findings {
-			one := shownFinding{f, d.To, topicKinds[t.Name]}
+			one := shownFinding{Finding: f, side: d.To, kind: topicKinds[t.Name]}
 			if f.Only != "" {
-				one.Environment = f.Only
+				one.side = f.Only
 			}
+			one.Environment = nameOf(one.side)
 			shown.Findings = append(shown.Findings, one)
 		}
 		all = append(all, shown)

@@ -69,6 +69,13 @@ type Frame struct {
 	History bool
 	// Forecasts reports whether there are forecasts of commits.
 	Forecasts bool
+	// Past is the moment that the page shows, and Present the path of the page as it is now; "" if that is what it
+	// shows.
+	Past, Present string
+	// HasPast reports whether there is a past.
+	HasPast bool
+	// Again is after how many seconds a browser loads the page again, since its answer is still made; 0 for never.
+	Again int
 	// View is how the reader wants to see pages.
 	View View
 	// Query is what was searched for.
@@ -189,9 +196,10 @@ func newFuncs(root string) template.FuncMap {
 		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "parts": splitSentence, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
 		"stackPath": stackPath, "leverPath": leverPath, "componentAnchor": componentAnchor, "componentWord": componentWord, "changeState": changeState,
 		"lines": splitLines, "leverTitle": func(name string) string { return LeverLink{Lever: name}.Title() }, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
+		"leadText": leadText, "failedText": failedText, "nameOf": nameOf,
 	}
 	for name, state := range map[string]answer.State{
-		"notAssignedState": {Tone: answer.Unknown, Word: "not assigned"}, "forcedState": {Tone: answer.Stopped, Word: "forced"},
+		"takenBackState": {Tone: answer.Stopped, Word: "taken back"}, "notAssignedState": {Tone: answer.Unknown, Word: "not assigned"}, "forcedState": {Tone: answer.Stopped, Word: "forced"},
 		"heldState": {Tone: answer.Stopped, Word: "held"}, "unknownState": {Tone: answer.Unknown, Word: "unknown"},
 		"readyState": {Tone: answer.Good, Word: "ready"}, "unreadyState": {Tone: answer.Bad, Word: "not ready"},
 		"answersState": {Tone: answer.Good, Word: "answers"}, "failingState": {Tone: answer.Bad, Word: "fails"},

@@ -45,7 +45,10 @@ func newView(of any, f Frame) (name, title string, view any) {
 		return "forecast", "Forecast of " + text.ShortCommit(a.Commit.ID), a
 	case answer.Status:
 		return "health", "Health", healthView{a}
+	case Figures:
+		return "figures", "Figures", a
 	case Explain:
+		a.HasPast = f.HasPast
 		return "explain", a.title(), a
 	case Diff:
 		return "diff", a.title(), a
@@ -96,6 +99,9 @@ type Problems struct {
 // Explain is the page of an explanation: the answer, or why there is none.
 type Explain struct {
 	answer.Explanation
+	// HasPast reports whether there is a past, and At is the moment that is asked about; "" for now.
+	HasPast      bool
+	At           string
 	Environments []string
 	Refusal      Missing
 }

@@ -15,6 +15,20 @@ import (
 // historyPath is the path of the history, whose reading waits for the cycle that runs.
 const historyPath = "/history"
 
+// figuresPath is the path of the figures of the history.
+const figuresPath = historyPath + "/figures"
+
+// findFigures returns how long commits took, and how many were taken back.
+func (s *site) findFigures(ctx context.Context, src answer.Source) found {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
+	defer cancel()
+	all, err := s.loadHistory(ctx)
+	if err != nil {
+		return s.refuseAnswer(ctx, figuresPath, err)
+	}
+	return found{src.Figures(all, s.options.Now()), http.StatusOK, ""}
+}
+
 // findHistory returns what was done, as the control plane in Git has it.
 func (s *site) findHistory(ctx context.Context, src answer.Source, query url.Values) found {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)

@@ -19,8 +19,8 @@ func pastActions(context.Context) ([]history.Entry, error) {
 	const repo = "https://git.example.com/org/control-plane"
 	at := func(hours int) time.Time { return noon.Add(-time.Duration(hours) * time.Hour) }
 	all := []history.Entry{
-		{Time: at(1), Who: "Fairlead", Environment: "dev", Action: "promote", Title: "Promote to dev", From: c2, To: c4, Reason: "queue: the newest commit goes first", Commit: c1, Repo: repo},
-		{Time: at(2), Who: "carol", Environment: "prod", Action: "promote", Title: "Promote to prod", To: c2, Forced: "fix of the <outage>", Overrides: []string{"it is not verified in stage yet"}, Commit: c2, Repo: repo},
+		{Time: at(1), Who: "Fairlead", Environment: "dev", Action: "promote", Title: "Promote to dev", From: c2, To: c4, Reason: "queue: the newest commit goes first", Commit: c1, Repo: repo, Authored: at(4)},
+		{Time: at(2), Who: "carol", Environment: "prod", Action: "promote", Title: "Promote to prod", To: c2, Authored: at(30), Forced: "fix of the <outage>", Overrides: []string{"it is not verified in stage yet"}, Commit: c2, Repo: repo},
 		{Time: at(3), Who: "erin", Environment: "prod", Action: "approve", Title: "Approve for prod", Reason: "seen in stage", Commit: c3, Repo: "git@git.example.com:org/control-plane.git"},
 		{Time: at(4), Who: "dana", Action: "freeze", Title: "Freeze prod: sale", Reason: "the sale", Commit: c3, Repo: "/srv/git"},
 	}
@@ -40,7 +40,7 @@ func TestHistory(t *testing.T) {
 		h      http.Handler
 		target string
 	}{
-		"all": {full, "/history"}, "forced": {full, "/history?forced=on&env=prod"}, "none-like-that": {full, "/history?q=zzz"},
+		"all": {full, "/history"}, "forced": {full, "/history?forced=on&env=prod"}, "none-like-that": {full, "/history?q=zzz"}, "figures": {full, figuresPath},
 		"empty":  {with(func(context.Context) ([]history.Entry, error) { return nil, nil }), "/history"},
 		"failed": {with(func(context.Context) ([]history.Entry, error) { return nil, errors.New("the repository is damaged") }), "/history"},
 	} {

@@ -20,6 +20,8 @@ import (
 	"github.com/xeipuuv/gojsonschema"
 
 	"github.com/fairlead-io/fairlead/internal/change/drift"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
@@ -178,6 +180,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 	handlers := []http.Handler{fleetOf(stackFleet(), w.View.Ask), full, empty, open(external()), open(hosted()), fleetOf(removing, w.View.Ask), fleetOf(fleet(), w.View.Ask), fleetOf(fleet(), func(context.Context, func(*ledgerdb.Store) error) error { return errors.New("the disk is full") })}
 	c.answerQuestions(t, full)
 	c.answerPulls(t)
+	c.answerPast(t)
 	for _, p := range pagePaths {
 		if isQuestion(p.page) {
 			continue
@@ -252,11 +255,13 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 
 // answerQuestions asks all that has another answer, and too much.
 func (c checker) answerQuestions(t *testing.T, h http.Handler) {
-	targets := []string{"/history", "/history?env=prod&forced=on", "/history?since=gestern", "/history?env=none", "/explain?env=dev&q=large/web", "/explain", "/explain?env=dev&q=nothing", "/explain?env=dev&q=slow", "/diff?from=dev&to=prod", "/diff?from=dev", "/diff?from=dev&to=none", "/diff?from=dev&to=west"}
+	targets := []string{figuresPath, "/history", "/history?env=prod&forced=on", "/history?since=gestern", "/history?env=none", "/explain?env=dev&q=large/web", "/explain", "/explain?env=dev&q=nothing", "/explain?env=dev&q=slow", "/diff?from=dev&to=prod", "/diff?from=dev", "/diff?from=dev&to=none", "/diff?from=dev&to=west"}
 	slow := New(Options{Store: fleet(), Explain: explainNothing, Compare: func(context.Context, string, string) (drift.Report, error) {
 		return drift.Report{}, context.DeadlineExceeded
 	}})
 	failing := New(Options{Store: fleet(), History: func(context.Context) ([]history.Entry, error) { return nil, errors.New("the repository is damaged") }})
+	c.answer(t, "get", figuresPath, ask(failing, http.MethodGet, figuresPath))
+	c.answer(t, "get", api+figuresPath, ask(failing, http.MethodGet, api+figuresPath))
 	c.answer(t, "get", historyPath, ask(failing, http.MethodGet, historyPath))
 	c.answer(t, "get", api+historyPath, ask(failing, http.MethodGet, api+historyPath))
 	proposing := fleet()
@@ -281,6 +286,37 @@ func (c checker) answerQuestions(t *testing.T, h http.Handler) {
 			ask(h, http.MethodGet, api+"/diff?from=dev&to=prod")
 		}
 		targets = []string{"/explain?env=prod&q=large/web", "/diff?from=dev&to=east"}
+	}
+}
+
+// answerPast asks about the past.
+func (c checker) answerPast(t *testing.T) {
+	h, store, release := openPast(), fleet(), make(chan struct{})
+	defer close(release)
+	past := pastOf(store)
+	past.Plan = func(context.Context, string, history.Moment) (*schedule.Plan, history.Output, error) {
+		<-release
+		return nil, history.Output{}, nil
+	}
+	past.Explain = func(context.Context, string, history.Moment, string) (explain.Document, history.Output, error) {
+		<-release
+		return explain.Document{}, history.Output{}, nil
+	}
+	past.Compare = func(context.Context, history.Place, history.Place) (drift.Report, []history.Output, error) {
+		<-release
+		return drift.Report{}, nil, nil
+	}
+	waits := New(Options{Store: store, Now: func() time.Time { return noon }, Explain: explainNothing, Compare: compareNothing, Past: past, PastPatience: time.Millisecond})
+	for path, target := range map[string]string{
+		explainPath: "/explain?env=dev&q=x", diffPath: "/diff?from=dev&to=prod", "/fleet": "/fleet?", "/workloads": "/workloads?", "/workloads/{workload}": "/workloads/checkout?", "/cluster-types": "/cluster-types?",
+		"/cluster-types/{clusterType}": "/cluster-types/small?", "/assignments/{environment}/{clusterType}/{target}": "/assignments/dev/large/checkout?",
+	} {
+		for _, before := range []string{"", api} {
+			for _, at := range []string{"&at=2026-11-20", "&at=never"} {
+				c.answer(t, "get", before+path, ask(h, http.MethodGet, before+target+at))
+			}
+			c.answer(t, "get", before+path, ask(waits, http.MethodGet, before+target+"&at=2026-11-20"))
+		}
 	}
 }
 

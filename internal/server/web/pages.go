@@ -85,6 +85,9 @@ func (s *site) loadOnce(key string, state uint64, render func() (rendered, error
 	}
 	one.page, one.err = render()
 	one.state, one.made = state, now
+	if one.page.code == http.StatusAccepted { // it is another one soon
+		one.made = time.Time{}
+	}
 	return one.page, one.err
 }
 
@@ -103,6 +106,13 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	s.addDone(&frame, target)
 	s.addPerson(&frame, src.Names(), findViewer(ctx))
 	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path) && !isPast(f.answer)
+	frame.Past = pastText(path, query)
+	if frame.Past != "" { // nothing is to be done about it
+		frame.Follow, frame.Levers, frame.Present = false, nil, strings.TrimPrefix(withoutPast(target), "/")
+	}
+	if f.code == http.StatusAccepted {
+		frame.Again = pastAgain
+	}
 	frame.Refresh = frame.Follow && query.Get("refresh") != "off"
 	if target.RawQuery != "" {
 		frame.Path += "?" + target.RawQuery
@@ -137,7 +147,7 @@ func (s *site) newFrame(src answer.Source, path string, view page.View) page.Fra
 			silent = append(silent, r.URL)
 		}
 	}
-	return page.Frame{Repositories: len(src.Snapshot.Remotes), Silent: silent, View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, History: s.options.History != nil, Forecasts: s.options.Simulate != nil, Commits: src.Snapshot.Chain.Commits}
+	return page.Frame{Repositories: len(src.Snapshot.Remotes), Silent: silent, View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, HasPast: s.options.Past != nil, History: s.options.History != nil, Forecasts: s.options.Simulate != nil, Commits: src.Snapshot.Chain.Commits}
 }
 
 // addDone adds to the frame of the page of an environment, or a stack, what an action has just done there, as an
@@ -194,6 +204,9 @@ func (s *site) writeRendered(w http.ResponseWriter, r *http.Request, p rendered)
 	switch {
 	case p.redirect != "":
 		redirectBelow(w, r, p.redirect)
+	case p.code == http.StatusAccepted:
+		w.Header().Set("Retry-After", strconv.Itoa(pastAgain))
+		s.writePacked(w, r, p.code, p.kind, p.body, p.packed)
 	case p.code != http.StatusOK:
 		s.writePacked(w, r, p.code, p.kind, p.body, p.packed)
 	case !hasTagged(w, r, `W/"`+p.version+`"`):
@@ -209,6 +222,9 @@ func (s *site) serveAnswer(w http.ResponseWriter, r *http.Request) {
 	case f.answer == nil:
 		redirectBelow(w, r, strings.TrimPrefix(api, "/")+"/"+f.redirect)
 	case f.code != http.StatusOK:
+		if f.code == http.StatusAccepted {
+			w.Header().Set("Retry-After", strconv.Itoa(pastAgain))
+		}
 		s.writeJSON(w, r, f.code, f.answer)
 	default:
 		s.writeTaggedJSON(w, r, f.answer)

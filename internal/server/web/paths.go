@@ -28,6 +28,7 @@ var pagePaths = []struct{ page, answer string }{
 	{"/problems", "/problems"},
 	{"/fleet", "/fleet"},
 	{historyPath, historyPath},
+	{figuresPath, figuresPath},
 	{"/assignments/{environment}/{clusterType}/{target}", "/assignments/{environment}/{clusterType}/{target}"},
 	{"/workloads", "/workloads"},
 	{"/workloads/{workload}", "/workloads/{workload}"},
@@ -207,10 +208,13 @@ func newPage(of any, names []string, path string, query url.Values) any {
 		if explanation.Environment == "" || explanation.Query == "" {
 			missing = page.Missing{Error: "choose an environment, and write what to explain in it"}
 		}
-		return page.Explain{Explanation: explanation, Environments: names, Refusal: missing}
+		return page.Explain{Explanation: explanation, At: query.Get("at"), Environments: names, Refusal: missing}
 	case historyPath:
 		a, _ := of.(answer.History)
 		return page.History{History: a, Query: query, Environments: names, Refusal: missing}
+	case figuresPath:
+		a, _ := of.(answer.Figures)
+		return page.Figures{Figures: a, Refusal: missing}
 	case diffPath:
 		if query.Get("from") == "" || query.Get("to") == "" {
 			missing = page.Missing{Error: "choose two environments"}

@@ -31,13 +31,13 @@ const (
 )
 
 func isQuestion(path string) bool {
-	return path == explainPath || path == diffPath || path == historyPath || isForecast(path)
+	return path == explainPath || path == diffPath || path == historyPath || path == figuresPath || isForecast(path)
 }
 
 // hasQuestion reports whether a question can be answered.
 func (s *site) hasQuestion(path string) bool {
 	switch path {
-	case historyPath:
+	case historyPath, figuresPath:
 		return s.options.History != nil
 	case forecastPath:
 		return s.options.Simulate != nil
@@ -50,6 +50,9 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 	if f, refused := refuseFilter(src, path, query); refused {
 		return f
 	}
+	if isPastQuery(path, query) && (path != explainPath || query.Get("q") != "" && query.Get("env") != "") {
+		return s.findPast(ctx, src, path, query)
+	}
 	if !isQuestion(path) {
 		f := findAnswer(src, path, query)
 		if past, isPast := f.answer.(pastPull); isPast {
@@ -60,6 +63,8 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 	switch {
 	case path == historyPath:
 		return s.findHistory(ctx, src, query)
+	case path == figuresPath:
+		return s.findFigures(ctx, src)
 	case isForecast(path):
 		return s.findForecast(ctx, src, path)
 	}

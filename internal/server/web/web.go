@@ -50,6 +50,10 @@ type Options struct {
 	// write nothing, and allow many calls at once.
 	Explain func(ctx context.Context, environment, query string) (explain.Document, error)
 	Compare func(ctx context.Context, from, to string) (drift.Report, error)
+	// Past answers questions about the past; nil: pages have the present alone.
+	Past *Past
+	// PastPatience is how long a request waits for an answer about the past; 0 for 2 seconds.
+	PastPatience time.Duration
 	// History returns what people and Fairlead did, the newest first; nil: it has no page. It must write nothing,
 	// and allow many calls at once.
 	History func(ctx context.Context) ([]history.Entry, error)
@@ -112,6 +116,7 @@ func (o Options) withDefaults() Options {
 	if o.Wake == nil {
 		o.Wake = func() {}
 	}
+	o.PastPatience = cmp.Or(o.PastPatience, pastPatience)
 	o.StreamPace, o.StreamTimeout = cmp.Or(o.StreamPace, streamPace), cmp.Or(o.StreamTimeout, streamTimeout)
 	if o.CheckLedger == nil {
 		o.CheckLedger = func() error { return nil }
@@ -133,6 +138,7 @@ type site struct {
 	stacks      stackCache
 	past        historyCache
 	woken       wakeLimit
+	pastWork    pastWork
 }
 
 // route is one path and a method that it answers (GET includes HEAD).

@@ -1,0 +1,209 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/change/drift"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+const (
+	// maxPast bounds the commits of an output branch among which a moment is looked for.
+	maxPast = 5000
+	// maxPastRecords bounds the records that are read to find the output of a commit of the base.
+	maxPastRecords = 200
+)
+
+// ExplainPast answers a question about an environment as it was wanted at a moment: see [history.ParseMoment]. It waits
+// as Explain does.
+func (l *Loop) ExplainPast(ctx context.Context, environment string, at history.Moment, query string) (explain.Answer, history.Output, error) {
+	var answer explain.Answer
+	all, err := l.readPast(ctx, []history.Place{{Environment: environment, At: at}}, func(rendered []source.Rendered) error {
+		var err error
+		answer, err = explain.AnswerQuery(rendered[0].Model, query, explain.Options{Rendering: l.sourceOptions().Rendering})
+		return err
+	})
+	if err != nil {
+		return answer, history.Output{}, err
+	}
+	return answer, all[0], nil
+}
+
+// ComparePast returns what differs between two environments, each at a moment or now. It waits as Explain does.
+func (l *Loop) ComparePast(ctx context.Context, from, to history.Place) (drift.Report, []history.Output, error) {
+	var report drift.Report
+	all, err := l.readPast(ctx, []history.Place{from, to}, func(rendered []source.Rendered) error {
+		var sides [2]drift.Side
+		for i, place := range []history.Place{from, to} {
+			sides[i] = newSide(rendered[i])
+			sides[i].Name = place.String()
+		}
+		err := l.findAhead(ctx, &sides)
+		if err == nil {
+			report = drift.Compare(sides[0], sides[1])
+		}
+		return err
+	})
+	return report, all, err
+}
+
+// PlanPast returns the assignments of an environment as they were wanted at a moment. It waits as Explain does.
+func (l *Loop) PlanPast(ctx context.Context, environment string, at history.Moment) (*schedule.Plan, history.Output, error) {
+	var plan *schedule.Plan
+	all, err := l.readPast(ctx, []history.Place{{Environment: environment, At: at}}, func(rendered []source.Rendered) error {
+		plan = schedule.NewPlan(rendered[0].Model, nil)
+		return nil
+	})
+	if err != nil {
+		return nil, history.Output{}, err
+	}
+	return plan, all[0], nil
+}
+
+// readPast renders environments, each as it was at a moment or is now, and calls use with them. It returns the outputs
+// of those of a moment.
+func (l *Loop) readPast(ctx context.Context, places []history.Place, use func([]source.Rendered) error) (outputs []history.Output, err error) {
+	endTurn, err := l.takeTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer endTurn()
+	err = l.barrier.Run("render the past of", places[0].Environment, func() error {
+		rendered := make([]source.Rendered, len(places))
+		for i, p := range places {
+			var err error
+			if p.At == (history.Moment{}) {
+				rendered[i], err = l.renderAgain(ctx, p.Environment)
+			} else {
+				var found history.Output
+				rendered[i], found, err = l.renderPast(ctx, p)
+				outputs = append(outputs, found)
+			}
+			if err != nil {
+				return err
+			}
+			if problem, stops := rendered[i].Problems.FirstStopping(); stops || rendered[i].Model == nil {
+				return &explain.QueryError{Summary: fmt.Sprintf("%s cannot be rendered again: %s", p, problem), Hint: "ask about another moment"}
+			}
+		}
+		return use(rendered)
+	})
+	return outputs, err
+}
+
+// renderPast renders an environment again from the commits that its output at a moment was rendered from.
+func (l *Loop) renderPast(ctx context.Context, p history.Place) (source.Rendered, history.Output, error) {
+	e := l.environments[p.Environment]
+	if l.source == nil || e == nil || e.outcome.output.Repo == "" {
+		return source.Rendered{}, history.Output{}, ErrNotRead
+	}
+	to := e.outcome.output
+	remote := l.remotes.KnownRemote(l.remotes.ReadLocation(to.Repo))
+	if remote == nil || remote.Mirror() == nil {
+		return source.Rendered{}, history.Output{}, ErrNotRead
+	}
+	found := history.Output{Place: p}
+	written, err := findPast(remote.Mirror(), to.Branch, path.Join(publish.CleanFolder(to.Path), publish.RecordFile), &found)
+	if err != nil {
+		return source.Rendered{}, found, err
+	}
+	found.Inputs = written.From
+	var commits []source.Commit
+	for _, in := range written.From {
+		if in.Layer == publish.BaseLayer {
+			found.Base = in.Commit
+		}
+		commits = append(commits, source.Commit{Layer: in.Layer, Repo: in.Repo, Commit: in.Commit, Moves: in.Moves})
+	}
+	at := source.RecordedRevisions(p.Environment, commits)
+	if at.Base == "" || at.Environment == "" {
+		return source.Rendered{}, found, &explain.QueryError{Summary: fmt.Sprintf("the output of %s does not name the commits that it was rendered from", p), Hint: "ask about another moment"}
+	}
+	r, err := l.source.Render(ctx, p.Environment, at, &output.Cache{})
+	var unknown *source.UnknownRevisionError
+	if errors.As(err, &unknown) || errors.Is(err, git.ErrNoRevision) {
+		err = &explain.QueryError{Summary: fmt.Sprintf("a commit that %s was rendered from is no longer in its repository", p), Hint: "ask about a later moment"}
+	}
+	return r, found, err
+}
+
+// findPast finds the commit of an output branch that a moment means, and what its record says of the environment.
+func findPast(repo *git.Repository, branch, record string, found *history.Output) (publish.Written, error) {
+	missing := func(what string) error {
+		return &explain.QueryError{Summary: found.Place.String() + ": " + what, Hint: "fairlead history " + found.Environment + " lists the commits that it had, and when"}
+	}
+	head, err := repo.FindBranch(branch)
+	if err != nil || head == "" {
+		return publish.Written{}, errors.Join(err, missing("nothing was merged"))
+	}
+	line, err := repo.FirstParents(head, maxPast, func(string) bool { return false })
+	if err != nil {
+		return publish.Written{}, err
+	}
+	read := 0
+	for _, id := range line {
+		info, err := repo.Commit(id)
+		if err != nil {
+			return publish.Written{}, err
+		}
+		isMeant := !found.At.Time.IsZero() && !info.When.After(found.At.Time) || found.At.Commit != "" && strings.HasPrefix(id, found.At.Commit)
+		if !isMeant && (found.At.Commit == "" || read >= maxPastRecords) {
+			continue
+		}
+		read++
+		written, isThere, err := readWritten(repo, id, record, found.Environment)
+		if err != nil {
+			return written, err
+		}
+		if isThere && (isMeant || hasBase(written, found.At.Commit)) {
+			found.Commit, found.When = id, info.When
+			return written, nil
+		}
+		if isMeant {
+			break
+		}
+	}
+	if found.At.Commit != "" {
+		return publish.Written{}, missing("no output that was merged is " + text.ShortCommit(found.At.Commit) + ", or was rendered from it")
+	}
+	return publish.Written{}, missing("nothing was merged before that")
+}
+
+// readWritten returns what the record in a commit says of an environment, and whether it says anything.
+func readWritten(repo *git.Repository, commit, file, environment string) (publish.Written, bool, error) {
+	e, isThere, err := repo.FindEntry(commit, file)
+	if err != nil || !isThere {
+		return publish.Written{}, false, err
+	}
+	r, err := publish.ReadRecord(e.Data)
+	if err != nil {
+		return publish.Written{}, false, err
+	}
+	for _, w := range r.Environments {
+		if w.Environment == environment && len(w.From) > 0 {
+			return w, true, nil
+		}
+	}
+	return publish.Written{}, false, nil
+}
+
+// hasBase reports whether an output was rendered from a commit of the base.
+func hasBase(w publish.Written, commit string) bool {
+	for _, in := range w.From {
+		if in.Layer == publish.BaseLayer && strings.HasPrefix(in.Commit, commit) {
+			return true
+		}
+	}
+	return false
+}

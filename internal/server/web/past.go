@@ -1,0 +1,241 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/change/drift"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+)
+
+// Past answers questions about moments in the past. All must write nothing, and allow many calls at once.
+type Past struct {
+	Explain func(ctx context.Context, environment string, at history.Moment, query string) (explain.Document, history.Output, error)
+	Compare func(ctx context.Context, from, to history.Place) (drift.Report, []history.Output, error)
+	Plan    func(ctx context.Context, environment string, at history.Moment) (*schedule.Plan, history.Output, error)
+}
+
+const (
+	// maxPastWork is how many answers about the past are made at once, and maxPastKept how many are kept.
+	maxPastWork, maxPastKept = 2, 64
+	// pastPatience is how long a request waits for one, and pastTimeout how long that may take.
+	pastPatience, pastTimeout = 2 * time.Second, time.Minute
+	// pastAgain is how many seconds later a page that waits loads again.
+	pastAgain = 3
+)
+
+// pastPages are the first parts of the paths of pages of what is assigned, which have a past.
+var pastPages = []string{"fleet", "workloads", "assignments", "cluster-types"}
+
+// pastWork makes answers about the past, and keeps them. The zero value is ready.
+type pastWork struct {
+	mu      sync.Mutex
+	running int
+	kept    map[string]*pastAnswer
+}
+
+// pastAnswer is an answer that is there once done is closed.
+type pastAnswer struct {
+	done chan struct{}
+	made found
+}
+
+// find returns the answer of a key, which answer makes beside the request, unless it is kept; false if it is not there
+// in time.
+func (p *pastWork) find(key string, patience time.Duration, answer func() found) (found, bool) {
+	one := p.start(key, answer)
+	if one == nil {
+		return found{}, false
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-one.done:
+		return one.made, true
+	case <-timer.C:
+		return found{}, false
+	}
+}
+
+// start returns the answer of a key, and begins to make it if that was not begun; nil if as many are made as may be.
+func (p *pastWork) start(key string, answer func() found) *pastAnswer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one := p.kept[key]; one != nil {
+		return one
+	}
+	if p.running >= maxPastWork {
+		return nil
+	}
+	if p.kept == nil || len(p.kept) >= maxPastKept {
+		p.kept = map[string]*pastAnswer{}
+	}
+	one := &pastAnswer{done: make(chan struct{})}
+	p.kept[key] = one
+	p.running++
+	go func() {
+		one.made = answer()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.running--
+		if one.made.code >= http.StatusTooManyRequests && p.kept[key] == one { // it may succeed when it is asked again
+			delete(p.kept, key)
+		}
+		close(one.done)
+	}()
+	return one
+}
+
+// isPastQuery reports whether a query is about a moment in the past.
+func isPastQuery(path string, query url.Values) bool {
+	return query.Get("at") != "" || path == diffPath && strings.Contains(query.Get("from")+query.Get("to"), "@")
+}
+
+// findPast returns what there was at a moment at the path of a page.
+func (s *site) findPast(ctx context.Context, src answer.Source, path string, query url.Values) found {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if s.options.Past == nil || path != explainPath && path != diffPath && !slices.Contains(pastPages, first) {
+		return found{errorAnswer{"this page shows the present alone", "leave out at; explain, diff, fleet, workloads, assignments and cluster-types have a past"}, http.StatusBadRequest, ""}
+	}
+	from, refusal, refused := s.readPlace(src, query.Get("env"), query.Get("at"))
+	to := history.Place{}
+	if path == diffPath {
+		from, refusal, refused = s.readSide(src, query.Get("from"), query.Get("at"))
+		if !refused {
+			to, refusal, refused = s.readSide(src, query.Get("to"), query.Get("at"))
+		}
+	}
+	if refused {
+		return refusal
+	}
+	key := path + "?" + query.Encode()
+	if path == diffPath && (from.At == (history.Moment{}) || to.At == (history.Moment{})) {
+		version, _ := s.options.Store.Version() // the present is a part of it
+		key += fmt.Sprintf(" %d", version)
+	}
+	ctx = context.WithoutCancel(ctx)
+	made, isThere := s.pastWork.find(key, s.options.PastPatience, func() found {
+		ctx, cancel := context.WithTimeout(ctx, pastTimeout)
+		defer cancel()
+		return s.makePast(ctx, src, path, query, from, to)
+	})
+	if !isThere {
+		return found{errorAnswer{"the past is rendered again, which takes a while", fmt.Sprintf("ask again in %d s; the page does so by itself", pastAgain)}, http.StatusAccepted, ""}
+	}
+	return made
+}
+
+// makePast answers a question about the past.
+func (s *site) makePast(ctx context.Context, src answer.Source, path string, query url.Values, from, to history.Place) found {
+	switch path {
+	case explainPath:
+		asked := query.Get("q")
+		document, output, err := s.options.Past.Explain(ctx, from.Environment, from.At, asked)
+		if err != nil {
+			return s.refuseAnswer(ctx, path, err)
+		}
+		explanation := src.WithPast(nil, []history.Output{output}).Explanation(from.Environment, asked, document, maxAnswer)
+		explanation.Past, explanation.Proposed = src.PastOutputs([]history.Output{output}), nil
+		return found{explanation, http.StatusOK, ""}
+	case diffPath:
+		report, outputs, err := s.options.Past.Compare(ctx, from, to)
+		if err != nil {
+			return s.refuseAnswer(ctx, path, err)
+		}
+		differences := src.Differences(report, maxAnswer)
+		differences.Past = src.PastOutputs(outputs)
+		return found{differences, http.StatusOK, ""}
+	}
+	plans, outputs, failed := map[string]*schedule.Plan{}, []history.Output{}, error(nil)
+	for _, name := range src.Names() {
+		if from.Environment != "" && from.Environment != name {
+			continue
+		}
+		plan, output, err := s.options.Past.Plan(ctx, name, from.At)
+		if err != nil { // it may not have been there
+			failed = err
+			continue
+		}
+		plans[name], outputs = plan, append(outputs, output)
+	}
+	if len(plans) == 0 && failed != nil {
+		return s.refuseAnswer(ctx, path, failed)
+	}
+	return findAnswer(src.WithPast(plans, outputs), path, query)
+}
+
+// readSide reads one side of a comparison: ENVIRONMENT, or ENVIRONMENT@MOMENT.
+func (s *site) readSide(src answer.Source, side, at string) (history.Place, found, bool) {
+	name, moment, isPast := strings.Cut(side, "@")
+	if !isPast {
+		moment = at
+	}
+	if name == "" {
+		return history.Place{}, found{errorAnswer{"the query does not say what to compare", "write /api/v1/diff?from=ENVIRONMENT@MOMENT&to=ENVIRONMENT"}, http.StatusBadRequest, ""}, true
+	}
+	return s.readPlace(src, name, moment)
+}
+
+// readPlace reads an environment, or "" for all, and a moment.
+func (s *site) readPlace(src answer.Source, name, written string) (p history.Place, refusal found, refused bool) {
+	p.Environment = name
+	_, known := src.Environment(name)
+	if name != "" && !known {
+		return p, findEnvironment(src, name), true
+	}
+	if written == "" {
+		return p, found{}, false
+	}
+	at, ok := history.ParseMoment(written[:min(len(written), maxQuery)])
+	switch {
+	case !ok:
+		return p, found{errorAnswer{"the moment is no time and no commit", "write it as 2026-11-20, as 2026-11-20T10:00:00Z, or as the id of a commit"}, http.StatusBadRequest, ""}, true
+	case at.Time.After(s.options.Now().Add(24 * time.Hour)):
+		return p, found{errorAnswer{"the moment is still to come", "/commits/COMMIT/forecast says what comes"}, http.StatusBadRequest, ""}, true
+	}
+	p.At = at
+	return p, found{}, false
+}
+
+// pastText returns the moments that a query is about, for the strip of its page; "" if it is about none.
+func pastText(path string, query url.Values) string {
+	if !isPastQuery(path, query) {
+		return ""
+	}
+	var all []string
+	for _, name := range []string{"from", "to"} {
+		_, moment, isPast := strings.Cut(query.Get(name), "@")
+		if path == diffPath && isPast && !slices.Contains(all, moment) {
+			all = append(all, moment)
+		}
+	}
+	if at := query.Get("at"); at != "" {
+		all = append(all, at)
+	}
+	return strings.Join(all, ", ")
+}
+
+// withoutPast returns the address of a page as it is now.
+func withoutPast(target *url.URL) string {
+	query := target.Query()
+	query.Del("at")
+	for _, side := range []string{"from", "to"} {
+		name, _, isPast := strings.Cut(query.Get(side), "@")
+		if isPast {
+			query.Set(side, name)
+		}
+	}
+	if len(query) == 0 {
+		return target.EscapedPath()
+	}
+	return target.EscapedPath() + "?" + query.Encode()
+}

@@ -1,0 +1,150 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/change/drift"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// pastOf answers about the past by what is there now.
+func pastOf(store *status.Store) *Past {
+	output := func(p history.Place) history.Output {
+		return history.Output{Place: p, Commit: c1, When: noon.Add(-48 * time.Hour), Base: c2, Inputs: []publish.Input{{Layer: "base", Repo: "https://git.example.com/org/control-plane", Commit: c2}}}
+	}
+	return &Past{
+		Explain: func(ctx context.Context, environment string, at history.Moment, query string) (explain.Document, history.Output, error) {
+			document, err := explainNothing(ctx, environment, query)
+			return document, output(history.Place{Environment: environment, At: at}), err
+		},
+		Compare: func(ctx context.Context, from, to history.Place) (drift.Report, []history.Output, error) {
+			report, err := compareNothing(ctx, from.String(), to.String())
+			return report, []history.Output{output(from)}, err
+		},
+		Plan: func(_ context.Context, environment string, at history.Moment) (*schedule.Plan, history.Output, error) {
+			plan := store.Snapshot().Plans[environment]
+			if plan == nil {
+				return nil, history.Output{}, &explain.QueryError{Summary: environment + " was not there", Hint: "ask about a later moment"}
+			}
+			return plan, output(history.Place{Environment: environment, At: at}), nil
+		},
+	}
+}
+
+func openPast() http.Handler {
+	store := fleet()
+	return New(Options{Store: store, Now: func() time.Time { return noon }, Explain: explainNothing, Compare: compareNothing, History: pastActions, Past: pastOf(store)})
+}
+
+// TestPast: pages of the past say so, explain with the commits of then, and have no actions; a page without a past
+// says that it shows the present alone, and a moment that is none is refused.
+func TestPast(t *testing.T) {
+	h := openPast()
+	for _, c := range []struct{ target, file string }{
+		{"/explain?env=dev&q=large/web&at=2026-11-20", "explain"}, {"/diff?from=prod@2026-11-20&to=prod", "diff"}, {"/assignments/dev/large/checkout?at=2026-11-20T10:00:00Z", "assignment"},
+		{"/fleet?at=" + c1, "fleet"},
+	} {
+		w := ask(h, http.MethodGet, c.target)
+		golden(t, "testdata/past/"+c.file+".html", mainOf(w.Body.String()))
+		if strings.Contains(w.Body.String(), "data-page=\"/") || w.Code != http.StatusOK {
+			t.Errorf("%s is %d, or follows the state", c.target, w.Code)
+		}
+	}
+	for target, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"/explain?env=dev&q=x&at=yesterday":               {400, "the moment is no time and no commit"},
+		"/explain?env=dev&q=x&at=2099-01-01":              {400, "the moment is still to come"},
+		"/explain?env=dve&q=x&at=2026-11-20":              {404, "there is no environment"},
+		"/explain?env=dev&q=nothing&at=2026-11-20":        {404, "is not in dev"},
+		"/diff?from=prod@2026-11-20":                      {400, "the query does not say what to compare"},
+		"/diff?from=prod@%3Cscript%3E&to=prod":            {400, "the moment is no time and no commit"},
+		"/workloads/checkout?at=2026-11-20":               {200, `"checkout"`},
+		"/assignments/later/large/checkout?at=2026-11-20": {404, "has no cluster type"},
+		"/?at=2026-11-20":                                 {400, "this page shows the present alone"},
+		"/environments/prod?at=2026-11-20":                {400, "this page shows the present alone"},
+		"/history?at=2026-11-20":                          {400, "this page shows the present alone"},
+		"/commits/" + c4 + "?at=2026-11-20":               {400, "this page shows the present alone"},
+		"/map?env=dev&at=2026-11-20":                      {400, "this page shows the present alone"},
+	} {
+		path := target
+		if strings.HasPrefix(target, "/?") {
+			path = "/overview" + target[1:]
+		}
+		w := ask(h, http.MethodGet, api+path)
+		if w.Code != want.code || !strings.Contains(w.Body.String(), want.says) {
+			t.Errorf("%s is %d, want %d with %q: %s", target, w.Code, want.code, want.says, w.Body)
+		}
+		if shown := ask(h, http.MethodGet, target); shown.Code != want.code && target != "/diff?from=prod@2026-11-20" && want.code != http.StatusBadRequest {
+			t.Errorf("the page %s is %d, want %d", target, shown.Code, want.code)
+		}
+	}
+	if w := ask(open(fleet()), http.MethodGet, "/api/v1/explain?env=dev&q=x&at=2026-11-20"); w.Code != http.StatusBadRequest {
+		t.Errorf("without a past it is %d", w.Code)
+	}
+}
+
+// TestPastWork: no more is rendered at once than may be, others wait with a page that loads again by itself, and what
+// was made is not made twice.
+func TestPastWork(t *testing.T) {
+	var work pastWork
+	var made atomic.Int32
+	release := make(chan struct{})
+	slow := func() found { made.Add(1); <-release; return found{"answer", http.StatusOK, ""} }
+	for _, key := range []string{"a", "b", "c", "a"} {
+		if f, isThere := work.find(key, time.Millisecond, slow); isThere {
+			t.Errorf("%s is there: %v", key, f)
+		}
+	}
+	close(release)
+	for _, key := range []string{"a", "b"} {
+		if f, isThere := work.find(key, time.Minute, slow); !isThere || f.answer != "answer" {
+			t.Errorf("%s is %v, %v", key, f, isThere)
+		}
+	}
+	if made.Load() != maxPastWork {
+		t.Errorf("%d were made at once", made.Load())
+	}
+	again := func() found { made.Add(1); return found{"busy", http.StatusServiceUnavailable, ""} }
+	for range 2 {
+		for isThere := false; !isThere; {
+			_, isThere = work.find("d", time.Minute, again)
+		}
+	}
+	if made.Load() != maxPastWork+2 {
+		t.Errorf("what failed is made %d times", made.Load()-maxPastWork)
+	}
+}
+
+// TestPastWaits: an answer that is not made yet is 202, with a page that loads again without script, and is not kept.
+func TestPastWaits(t *testing.T) {
+	store, release := fleet(), make(chan struct{})
+	past := pastOf(store)
+	explainPast := past.Explain
+	past.Explain = func(ctx context.Context, environment string, at history.Moment, query string) (explain.Document, history.Output, error) {
+		<-release
+		return explainPast(ctx, environment, at, query)
+	}
+	s := &site{options: Options{Store: store, Now: func() time.Time { return noon }, Explain: explainNothing, Compare: compareNothing, Past: past}.withDefaults()}
+	s.options.PastPatience = time.Millisecond
+	target := "/explain?env=dev&q=large/web&at=2026-11-20"
+	w := ask(http.HandlerFunc(s.servePage), http.MethodGet, target)
+	if w.Code != http.StatusAccepted || w.Header().Get("Retry-After") != "3" || !strings.Contains(w.Body.String(), `<meta http-equiv="refresh" content="3">`) {
+		t.Errorf("it is %d: %s", w.Code, w.Body)
+	}
+	close(release)
+	s.options.PastPatience = time.Minute
+	if w := ask(http.HandlerFunc(s.servePage), http.MethodGet, target); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "You look at the past") {
+		t.Errorf("then it is %d: %s", w.Code, w.Body)
+	}
+}
