@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -71,7 +72,8 @@ It also says in which order commits get to the environments, and what is wrong w
 a Promotion, its gates, holds, freezes and approvals.
 
 With --base or --environment-revision it checks a pull request: a policy that selects nothing,
-and selects something at the head of the branch, is a problem then, and a warning otherwise.
+and selects something at the head of the branch, is a problem then, and a warning otherwise. So
+is what must not become of clusters, as fairlead cluster plan says it.
 
 It is made for the CI of a control plane: --output github prints workflow annotations,
 --output sarif a SARIF log for code scanning.`,
@@ -110,7 +112,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		e.Problems, err = k.withIdleSince(ctx, name, e)
+		e.Problems, err = k.compareWithHead(ctx, name, e)
 		if err != nil {
 			return err
 		}
@@ -282,10 +284,10 @@ func (k *checkCommand) groupsText(problems []display.EnvironmentProblem, environ
 	return b.String()
 }
 
-// withIdleSince returns the problems of an environment at the revisions that the flags
-// name, in which a policy is a problem that selects nothing, and selects something at the
-// heads of the branches that these are to be merged into. Without such revisions there is nothing to compare with.
-func (k *checkCommand) withIdleSince(ctx context.Context, name string, e source.Rendered) (problem.List, error) {
+// compareWithHead returns the problems of an environment at the revisions that the flags name, with those
+// of what they change at the heads of the branches that they are to be merged into: a policy that selects
+// nothing any more, and what must not become of clusters. Without such revisions there is nothing to compare.
+func (k *checkCommand) compareWithHead(ctx context.Context, name string, e source.Rendered) (problem.List, error) {
 	of := k.input.options
 	if of.Base == "" && of.EnvironmentRevision == "" || of.EnvironmentDir != "" || of.BaseDir != "" || e.Problems.Stops() {
 		return e.Problems, nil
@@ -295,11 +297,15 @@ func (k *checkCommand) withIdleSince(ctx context.Context, name string, e source.
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil: // the clone of a CI job need not have it
-		fmt.Fprintf(k.app.stderr, "fairlead: note: the policies of %s are not compared with the branch's head: %s\n", name, display.SanitizeLine(err.Error()))
+		fmt.Fprintf(k.app.stderr, "fairlead: note: %s is not compared with the branch's head: %s\n", name, display.SanitizeLine(err.Error()))
 	case before == nil:
-		fmt.Fprintf(k.app.stderr, "fairlead: note: the policies of %s are not compared with the branch's head, which has %s\n", name, display.CountProblems(problems.Count()))
+		fmt.Fprintf(k.app.stderr, "fairlead: note: %s is not compared with the branch's head, which has %s\n", name, display.CountProblems(problems.Count()))
 	}
-	return output.WithIdleSince(before, e.Model, e.Problems), nil
+	all := output.WithIdleSince(before, e.Model, e.Problems)
+	if before != nil {
+		all = append(all, provision.CheckModel(provision.NewStates(before), e.Model)...)
+	}
+	return all, nil
 }
 
 // headModel reads an environment as it is without the revisions that the flags name, of the

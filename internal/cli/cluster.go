@@ -128,7 +128,7 @@ func (p *clusterCommand) printOrPropose(ctx context.Context, connections []conne
 	}
 	files := map[string][]byte{}
 	for _, c := range connections {
-		files[c.File()] = c.Manifests
+		files[c.File()] = append([]byte(describeCommands("for the Secrets that this needs, type on the cluster", []connect.Connection{c}, "# ")), c.Manifests...)
 	}
 	d, err := p.openForEnvironments(ctx, p.options.Environment)
 	if err != nil {

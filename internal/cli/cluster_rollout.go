@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -90,6 +91,11 @@ func newManifestRollout(environment string, desired provision.State, rendered ma
 	is, there := rendered[desired.Path()]
 	r := &manifestRollout{State: notKnown, Observed: notKnown, stack: is.Parts.Stack}
 	if rendered == nil {
+		return r
+	}
+	folder := path.Join(clusterfiles.Folder, desired.Executor, desired.Namespace+"-"+desired.Name)
+	if edited := rendered[folder].Edited; edited != nil {
+		r.Waits = append(r.Waits, fmt.Sprintf("%s/%s of the output: %v; the daemon goes by the last commit in which it was not edited", folder, provision.LockFile, edited))
 		return r
 	}
 	current := is.State.WithoutRemoval()

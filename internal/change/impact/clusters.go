@@ -28,6 +28,8 @@ type ClusterChange struct {
 	// Rebound are the clusters that stay attached to their cluster type with other values, or by another
 	// kubeconfig.
 	Rebound []string `json:"rebound,omitempty"`
+	// Released are the clusters that Flux no longer keeps: the next change may remove them.
+	Released []string `json:"released,omitempty"`
 	// Rollout is which part of several changes this one is, and what the next one waits for, in
 	// sentences; "" if it is all.
 	Rollout string `json:"rollout,omitempty"`
@@ -67,13 +69,17 @@ func newClusterChange(folder string, old, new tree.Tree) (ClusterChange, bool) {
 	c.compareParts(folder, old, new)
 	kept := list.Convert(desired.Spec.Kubernetes.Clusters, func(k claudie.Cluster) string { return k.Name })
 	c.Rebound = clusterfiles.FindRebound(path.Base(folder), kept, old, new)
-	return c, len(c.Steps)+len(c.Parts)+len(c.Approved)+len(c.Rebound) > 0 || c.Unknown != ""
+	c.Released = clusterfiles.FindReleased(kept, old, new)
+	return c, len(c.Steps)+len(c.Parts)+len(c.Approved)+len(c.Rebound)+len(c.Released) > 0 || c.Unknown != ""
 }
 
-// parseLock returns the state in the lock of a manifest; the zero State if there is none.
+// parseLock returns the state in the lock of a manifest; the zero State if there is no manifest.
 func parseLock(files tree.Tree) (provision.State, error) {
 	lock, there := files.Lookup(provision.LockFile)
-	if !there {
+	switch {
+	case !there && clusterfiles.IsManifest(files):
+		return provision.State{}, fmt.Errorf("%s was deleted", provision.LockFile)
+	case !there:
 		return provision.State{}, nil
 	}
 	return provision.ParseLock(lock.Data)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 )
 
@@ -49,5 +50,65 @@ func TestClustersMarkdownIsQuoted(t *testing.T) {
 	}
 	if !strings.Contains(text, "  s1[") {
 		t.Errorf("there is no graph:\n%s", text)
+	}
+}
+
+// clusterOutputOf returns an output with the files of the manifest fleet/edge of an executor.
+func clusterOutputOf(t *testing.T, executor string, files map[string]string) tree.Tree {
+	t.Helper()
+	var b tree.Builder
+	for file, text := range files {
+		if err := b.Add("clusters/"+executor+"/fleet-edge/"+file, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Tree()
+}
+
+func lockOf(t *testing.T, s provision.State) string {
+	t.Helper()
+	lock, err := provision.EncodeLock(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(lock)
+}
+
+// TestDeletedLockPlan: a manifest whose lock somebody deleted is not new: what changes is what its plan says.
+func TestDeletedLockPlan(t *testing.T) {
+	was, is := parseState(t, titledClusters), parseState(t, strings.ReplaceAll(titledClusters, "1.35.0", "1.36.0"))
+	transition, err := provision.NewTransition(&was, &is)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock := lockOf(t, is)
+	plan, err := provision.EncodePlan(transition, []byte(lockOf(t, was)), []byte(lock))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := clusterOutputOf(t, "claudie", map[string]string{"flux.yaml": "kind: Kustomization\n"})
+	for name, test := range map[string]struct{ plan, want string }{
+		"with its plan": {string(plan), "upgrade Kubernetes of clusters one and two (rolling)"},
+		"without":       {"", "change manifest clusters/claudie/fleet-edge (steps not known)"},
+	} {
+		new := clusterOutputOf(t, "claudie", map[string]string{"flux.yaml": "kind: Kustomization\n", "lock.yaml": lock, "plan.yaml": test.plan})
+		if title := Compare(old, new, Options{}).Title(300); title != test.want {
+			t.Errorf("%s: the title is %q, want %q", name, title, test.want)
+		}
+	}
+}
+
+// TestReleasedClusters: a change that lets Flux remove a cluster of Cluster API says so.
+func TestReleasedClusters(t *testing.T) {
+	lock := lockOf(t, parseState(t, strings.Replace(titledClusters, "claudie", "capi", 1)))
+	const kept = "metadata:\n  annotations:\n    kustomize.toolkit.fluxcd.io/prune: disabled\n"
+	old := clusterOutputOf(t, "capi", map[string]string{"lock.yaml": lock, "20-clusters/cluster-one.yaml": kept, "20-clusters/cluster-two.yaml": "kind: Cluster\n"})
+	new := clusterOutputOf(t, "capi", map[string]string{"lock.yaml": lock, "20-clusters/cluster-one.yaml": "kind: Cluster\n---\n" + kept, "20-clusters/cluster-two.yaml": "kind: Cluster\n"})
+	r := Compare(old, new, Options{})
+	if title := r.Title(300); title != "let cluster one be removed by the next change" {
+		t.Errorf("the title is %q", title)
+	}
+	if text := r.ClustersMarkdown(10_000); !strings.Contains(text, "- Lets the next commit remove: `one`\n") {
+		t.Errorf("the body is\n%s", text)
 	}
 }

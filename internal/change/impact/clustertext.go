@@ -123,7 +123,7 @@ func (c ClusterChange) writeParts(b *strings.Builder) {
 // otherLines returns what changes beside the parts.
 func (c ClusterChange) otherLines() []stackLine {
 	var all []stackLine
-	for _, line := range []stackLine{{"approves the plan of", false, c.Approved}, {"attaches in another way", false, c.Rebound}} {
+	for _, line := range []stackLine{{"approves the plan of", false, c.Approved}, {"attaches in another way", false, c.Rebound}, {"lets the next commit remove", false, c.Released}} {
 		if more := len(line.names) - maxComponents; more > 0 {
 			line.names = append(line.names[:maxComponents:maxComponents], fmt.Sprintf("%d more", more))
 		}

@@ -124,13 +124,16 @@ func (b *clusterPhrases) addChange(c ClusterChange) {
 	for _, cluster := range c.Rebound {
 		b.add(rankClusterOther, clusterPlace, cluster, phrase{verb: "change the binding of"})
 	}
+	for _, cluster := range c.Released {
+		b.add(rankClusterOther, clusterPlace, cluster, phrase{verb: "let", note: " be removed by the next change"})
+	}
 	switch n := len(c.Approved); {
 	case n == 1:
 		b.add(rankClusterOther, manifestPlace, manifest, phrase{verb: "approve the plan of %s of", names: c.Approved})
 	case n > 1:
 		b.add(rankClusterOther, manifestPlace, manifest, phrase{verb: fmt.Sprintf("approve the plans of %d parts of", n)})
 	}
-	if len(c.Steps)+len(c.Rebound) == 0 && len(c.Parts) > 0 {
+	if len(c.Steps)+len(c.Rebound)+len(c.Released) == 0 && len(c.Parts) > 0 {
 		b.add(rankClusterOther, manifestPlace, manifest, phrase{verb: "change " + text.Count(len(c.Parts), "part") + " of"})
 	}
 }

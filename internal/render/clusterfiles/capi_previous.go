@@ -24,15 +24,35 @@ func checkProtected(m *model.Model, current *provision.State, previous tree.Tree
 	}
 	var problems problem.List
 	for _, c := range current.Spec.Kubernetes.Clusters {
-		file, there := previous.Lookup(path.Join(clustersFolder, clusterFile(c.Name)))
-		cluster, _, _ := strings.Cut(string(file.Data), "\n---\n")
-		if !there || manifest.Spec.FindCluster(c.Name) != nil || !strings.Contains(cluster, pruneAnnotation+": "+pruneDisabled) {
+		if protected, _ := isProtected(previous, c.Name); !protected || manifest.Spec.FindCluster(c.Name) != nil {
 			continue
 		}
 		problems.Addf(manifest.PositionOf("kubernetes", "clusters"), manifest.Subject(), "two commits: bring it back with the annotation, and remove it when that commit is on the management cluster",
 			"cluster %s is removed in the commit that sets %s: Flux would leave it as it is, without a file that describes it", c.Name, model.DecommissionAnnotation)
 	}
 	return problems
+}
+
+// isProtected reports whether Flux keeps a cluster of Cluster API that is in the files of a manifest, and
+// whether it is there at all.
+func isProtected(files tree.Tree, cluster string) (protected, there bool) {
+	file, there := files.Lookup(path.Join(clustersFolder, clusterFile(cluster)))
+	object, _, _ := strings.Cut(string(file.Data), "\n---\n")
+	return there && strings.Contains(object, pruneAnnotation+": "+pruneDisabled), there
+}
+
+// FindReleased returns which of some clusters of Cluster API Flux keeps as the files of a manifest were, and no
+// longer as they are now: the next change may remove them.
+func FindReleased(clusters []string, old, new tree.Tree) []string {
+	var released []string
+	for _, name := range clusters {
+		before, _ := isProtected(old, name)
+		now, there := isProtected(new, name)
+		if before && there && !now {
+			released = append(released, name)
+		}
+	}
+	return released
 }
 
 // clusterFile returns the file with the objects of a cluster.

@@ -86,18 +86,25 @@ func findPartOrder(files tree.Tree) map[string][]string {
 // RenderedManifest is a manifest as an output has it.
 type RenderedManifest struct {
 	State provision.State
+	// Edited is why nothing else of it is known: somebody edited or deleted its lock.
+	Edited error
 	// Carrier is what carries the manifest out, and Parts are the Terraform objects among that; none if
 	// tofu-controller does not carry it out.
 	Carrier Carrier
 	Parts   stackfiles.Summary
 }
 
-// ReadRendered returns the manifests of an output by their paths. One whose lock somebody edited is left out.
+// ReadRendered returns the manifests of an output by their paths. One whose lock somebody edited is there by
+// the path of its folder.
 func ReadRendered(output tree.Tree) (map[string]RenderedManifest, error) {
 	all := map[string]RenderedManifest{}
 	for folder, files := range listManifests(output) {
 		state, _, err := readLock(folder, files, nil)
-		if err != nil || state.Name == "" {
+		if err != nil {
+			all[folder] = RenderedManifest{Edited: err}
+			continue
+		}
+		if state.Name == "" {
 			continue
 		}
 		before := &previousManifest{folder, files, state}

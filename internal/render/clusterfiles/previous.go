@@ -56,7 +56,7 @@ func ReadStates(output tree.Tree) []provision.State {
 func ListProvisioned(output tree.Tree) []string {
 	var all []string
 	for folder, files := range listManifests(output) {
-		if !isManifest(files) {
+		if !IsManifest(files) {
 			continue
 		}
 		state, _, err := readLock(folder, files, nil)
@@ -105,7 +105,7 @@ func CheckPrevious(m *model.Model, previous tree.Tree, restore RestoreLock) prob
 	environment := problem.Pos{Layer: m.Environment}
 	for folder, files := range listManifests(previous) {
 		file := path.Join(folder, provision.LockFile)
-		if !isManifest(files) {
+		if !IsManifest(files) {
 			continue
 		}
 		state, commit, err := readLock(folder, files, restore)
@@ -128,8 +128,8 @@ func CheckPrevious(m *model.Model, previous tree.Tree, restore RestoreLock) prob
 	return append(problems, provision.CheckModel(current, m)...)
 }
 
-// isManifest reports whether a folder is one of a manifest, also if somebody deleted its lock.
-func isManifest(files tree.Tree) bool {
+// IsManifest reports whether a folder is one of a manifest, also if somebody deleted its lock.
+func IsManifest(files tree.Tree) bool {
 	_, locked := files.Lookup(provision.LockFile)
 	_, applied := files.Lookup(fluxFile)
 	return locked || applied
@@ -141,7 +141,7 @@ func readLock(folder string, files tree.Tree, restore RestoreLock) (state provis
 	lock, there := files.Lookup(provision.LockFile)
 	if there {
 		state, err = provision.ParseLock(lock.Data)
-	} else if isManifest(files) {
+	} else if IsManifest(files) {
 		err = errors.New("it was deleted")
 	}
 	if err != nil && restore != nil {
