@@ -226,7 +226,7 @@ func withoutDerived(all []change) []change {
 		at := strings.Join(c.path, ".")
 		switch c.kind {
 		case "Kustomization":
-			return strings.HasPrefix(at, "spec.healthCheckExprs")
+			return strings.HasPrefix(at, "spec.healthCheckExprs") || strings.HasPrefix(at, "spec.components")
 		case "GitRepository":
 			return at == "spec.ref.commit"
 		case "Terraform":

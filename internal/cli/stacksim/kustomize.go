@@ -64,16 +64,17 @@ type readsModule func(commit, folder string) (module, error)
 // reconcile has all controllers do what is due at a time.
 func (c *cluster) reconcile(head string, output tree.Tree, now time.Time, read readsModule) error {
 	if head != c.head {
+		c.head = head
+		if err := c.applyKustomizations(output, now); err != nil { // all at once: these are those of before
+			return err
+		}
 		if err := c.applyRoot(output); err != nil {
 			return err
 		}
-		c.head = head
 		c.root.set(now, "True", "ReconciliationSucceeded", "Applied revision: "+c.revision())
 	}
-	for _, k := range sortValues(c.kustomizations) {
-		if err := c.applyKustomization(k, output, now); err != nil {
-			return err
-		}
+	if err := c.applyKustomizations(output, now); err != nil {
+		return err
 	}
 	for _, t := range sortValues(c.terraforms) {
 		if err := c.runTerraform(t, now, read); err != nil {
@@ -85,6 +86,16 @@ func (c *cluster) reconcile(head string, output tree.Tree, now time.Time, read r
 	}
 	for _, k := range sortValues(c.kustomizations) {
 		c.checkHealth(k, now)
+	}
+	return nil
+}
+
+// applyKustomizations applies the objects of all components that do not wait for others.
+func (c *cluster) applyKustomizations(output tree.Tree, now time.Time) error {
+	for _, k := range sortValues(c.kustomizations) {
+		if err := c.applyKustomization(k, output, now); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -119,7 +130,11 @@ func (c *cluster) applyRoot(output tree.Tree) error {
 			known = &kustomization{owned: map[objectKey]*object{}}
 			c.kustomizations[key] = known
 		}
-		known.object = o.after(known.object)
+		before := known.object
+		known.object = o.after(before)
+		if before != nil && before.digest != o.digest { // it is reconciled again
+			known.attempted, known.applied = "", ""
+		}
 	}
 	for key, k := range c.kustomizations {
 		if wanted[key] == nil {
@@ -153,6 +168,12 @@ func (c *cluster) applyKustomization(k *kustomization, output tree.Tree, now tim
 		before := c.kustomizations[objectKey{"Kustomization", k.namespace, d.Name}]
 		if before == nil || before.applied != c.head {
 			k.ready.set(now, "False", "DependencyNotReady", fmt.Sprintf("dependency '%s/%s' is not ready", k.namespace, d.Name))
+			return nil
+		}
+	}
+	for _, name := range k.spec.Components {
+		if output.Sub(path.Join(strings.Trim(path.Clean("/"+k.spec.Path), "/"), name)).IsEmpty() {
+			k.ready.set(now, "False", "BuildFailed", "kustomize build failed: there is no "+name)
 			return nil
 		}
 	}

@@ -35,8 +35,10 @@ type object struct {
 type spec struct {
 	DependsOn []named `yaml:"dependsOn"`
 	Path      string  `yaml:"path"`
-	SourceRef named   `yaml:"sourceRef"`
-	Suspend   bool    `yaml:"suspend"`
+	// Components are folders that must be there, from Path.
+	Components []string `yaml:"components"`
+	SourceRef  named    `yaml:"sourceRef"`
+	Suspend    bool     `yaml:"suspend"`
 
 	Ref struct {
 		Branch string `yaml:"branch"`

@@ -29,7 +29,7 @@ type component struct {
 const kustomizationText = `apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: %[1]s, namespace: shop, labels: {fairlead.io/team: shop, fairlead.io/stack: dev, fairlead.io/component: %[1]s}}
-spec: {path: ./environments/shop/dev/%[1]s/objects, dependsOn: [%[2]s]}
+spec: {path: ./environments/shop/dev/%[1]s/objects, components: [../seal-%[3]s], dependsOn: [%[2]s]}
 `
 
 const terraformText = `apiVersion: infra.contrib.fluxcd.io/v1alpha2
@@ -68,7 +68,8 @@ func newOutput(t *testing.T, all []component) tree.Tree {
 		case c.chart:
 			text = fmt.Sprintf(releaseText, c.name)
 		}
-		for file, content := range map[string]string{"flux-kustomization.yaml": fmt.Sprintf(kustomizationText, c.name, after), "objects/all.yaml": text} {
+		seal := tree.HashBlob([]byte(after + text)).String()[:10]
+		for file, content := range map[string]string{"flux-kustomization.yaml": fmt.Sprintf(kustomizationText, c.name, after, seal), "objects/all.yaml": text, "seal-" + seal + "/kustomization.yaml": "kind: Component\n"} {
 			if err := b.Add(folder+file, []byte(content)); err != nil {
 				t.Fatal(err)
 			}

@@ -301,10 +301,12 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 	}
 	plan.SetApproval(t, k.findApproval(s.Path(), c.name), &k.problems)
 	plan.WarnOfDestruction(problem.Pos{Layer: k.model.Environment}, "Environment/"+s.subject(), t, &k.problems)
-	for file, o := range map[string]any{componentFile: c.kustomization, path.Join(objectsName, terraformFile): t, path.Join(objectsName, sourceFile): c.source} {
-		if err := k.addObject(path.Join(folder, file), o); err != nil {
-			return err
-		}
+	objects, err := encodeFiles(map[string]any{terraformFile: t, sourceFile: c.source})
+	if err == nil {
+		err = k.addSealed(folder, sealedComponent{c.kustomization, objects})
+	}
+	if err != nil {
+		return err
 	}
 	modules := strings.TrimPrefix(t.Spec.Path, "./")
 	for file, e := range s.output.Sub(modules).Walk() {
@@ -321,38 +323,19 @@ func (k *keeper) addChart(s *renderedStack, c *renderedComponent) error {
 	delete(c.kustomization.Metadata.Annotations, resumedAnnotation)
 	setKept(&c.kustomization.Metadata, false)
 	c.kustomization.Spec.Path, c.kustomization.Spec.Wait, c.kustomization.Spec.Suspend = stack.OutputFolder(k.model)+path.Join(folder, objectsName), true, false
-	if err := k.addObject(path.Join(folder, componentFile), c.kustomization); err != nil {
+	objects := c.objects
+	var err error
+	switch {
+	case c.isProtected():
+	case c.isUninstalled():
+		objects, err = c.updateWait(k.model)
+	default:
+		objects, err = encodeFiles(uninstallObjects(c.kustomization.Metadata, waitImage(k.model), c.deployments()))
+	}
+	if err != nil {
 		return err
 	}
-	if c.isProtected() {
-		return k.keepObjects(folder, c)
-	}
-	if c.isUninstalled() {
-		return k.keepObjects(folder, c)
-	}
-	for file, o := range uninstallObjects(c.kustomization.Metadata, waitImage(k.model), c.deployments()) {
-		if err := k.addObject(path.Join(folder, objectsName, file), o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// keepObjects adds the objects of a component as they are, apart from the image that a Job waits with.
-func (k *keeper) keepObjects(folder string, c *renderedComponent) error {
-	for file, e := range c.objects.Walk() {
-		if file == uninstallFile {
-			var err error
-			e, err = c.updateWait(k.model)
-			if err != nil {
-				return err
-			}
-		}
-		if err := k.kept.AddEntry(path.Join(folder, objectsName, file), e); err != nil {
-			return err
-		}
-	}
-	return nil
+	return k.addSealed(folder, sealedComponent{c.kustomization, objects})
 }
 
 func (k *keeper) addObject(file string, o any) error {

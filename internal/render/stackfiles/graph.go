@@ -3,6 +3,7 @@ package stackfiles
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -39,14 +40,16 @@ func SummarizeStack(output tree.Tree, team, env string) (Summary, bool, error) {
 }
 
 // ComponentFiles returns the files of a component of a stack: its objects, and its root module in a
-// folder terraform.
+// folder terraform. Seals are none of them: they follow from the others.
 func ComponentFiles(output tree.Tree, team, env, component string) tree.Tree {
-	files := output.Sub(path.Join(ObjectsFolder, team, env, component))
+	entries := slices.DeleteFunc(slices.Clone(output.Sub(path.Join(ObjectsFolder, team, env, component)).Entries()), func(e tree.Entry) bool {
+		return strings.HasPrefix(e.Name, sealPrefix)
+	})
 	module := output.Sub(path.Join(modulesOf(team, env), component, "terraform"))
-	if module.IsEmpty() {
-		return files
+	if !module.IsEmpty() {
+		entries = append(entries, tree.Dir("terraform", module))
 	}
-	return tree.FromEntries(append(files.Entries()[:len(files.Entries()):len(files.Entries())], tree.Dir("terraform", module)))
+	return tree.FromEntries(entries)
 }
 
 // modulesOf returns the folder of the root modules of a stack.

@@ -21,6 +21,7 @@ type kustomizationSpec struct {
 	RetryInterval string                  `yaml:"retryInterval"`
 	Timeout       string                  `yaml:"timeout"`
 	Path          string                  `yaml:"path"`
+	Components    []string                `yaml:"components,omitempty"`
 	Prune         bool                    `yaml:"prune"`
 	Wait          bool                    `yaml:"wait"`
 	SourceRef     kubeobject.Reference    `yaml:"sourceRef"`

@@ -186,7 +186,7 @@ func TestChangeStays(t *testing.T) {
 				t.Fatalf("seed %d: the change of %s changes %s", seed, changed, c.Path)
 			}
 		}
-		if count != 4 { // the module, the pin, the health expression, and the inputs of the plan
+		if count != 6 { // the module, the pin, the health expression, the inputs of the plan, and the seal, which is another one
 			t.Fatalf("seed %d: the change of one value changes %d files", seed, count)
 		}
 		g.teardown = true

@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
-	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // Before a Terraform object goes, tofu-controller reads its source and runs a pod in its namespace, also where
@@ -50,17 +48,11 @@ func (c *renderedComponent) releaseTerraform(image string) error {
 	setKept(&c.source.Metadata, false)
 	files := uninstallObjects(c.kustomization.Metadata, image, []kubeobject.Reference{{Kind: terraformKind, Name: c.terraform.Metadata.Name}})
 	files[sourceFile] = c.source
-	var b tree.Builder
-	for file, o := range files {
-		text, err := yamldoc.Encode(o)
-		if err == nil {
-			err = b.Add(file, text)
-		}
-		if err != nil {
-			return err
-		}
+	objects, err := encodeFiles(files)
+	if err != nil {
+		return err
 	}
-	c.objects, c.terraform, c.kustomization.Spec.HealthChecks = b.Tree(), nil, nil
+	c.objects, c.terraform, c.kustomization.Spec.HealthChecks = objects, nil, nil
 	setAnnotation(&c.kustomization.Metadata, typeAnnotation, stack.Terraform)
 	return nil
 }

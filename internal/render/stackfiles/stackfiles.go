@@ -218,7 +218,13 @@ func (r *renderer) renderComponent(folder string, c *stack.Component) {
 	if c.Skipped { // it may never become ready
 		health = nil
 	}
-	r.addObject(path.Join(folder, componentFile), r.newKustomization(c, objects, health))
+	s := sealedComponent{r.newKustomization(c, objects, health), r.builder.Tree().Sub(objects)}
+	seal, err := s.seal()
+	if err == nil {
+		err = r.builder.Add(path.Join(folder, seal), []byte(sealText))
+	}
+	r.reportUnrendered(folder, err)
+	r.addObject(path.Join(folder, componentFile), s.kustomization)
 }
 
 // addObject adds a file with one object.
@@ -296,7 +302,7 @@ const (
 	applyTimeout  = "1h"
 )
 
-func (r *renderer) newKustomization(c *stack.Component, objects string, health []kubeobject.HealthExpr) any {
+func (r *renderer) newKustomization(c *stack.Component, objects string, health []kubeobject.HealthExpr) *kubeobject.Object[kustomizationSpec] {
 	var after []kubeobject.Reference
 	for _, d := range c.After() {
 		after = append(after, kubeobject.Reference{Name: d.ObjectName})

@@ -129,9 +129,16 @@ func (k *keeper) keepStack(s *renderedStack, changed map[string]any) error {
 			changed[path.Join(folder, componentFile)] = c.kustomization
 		}
 	}
+	resealed, err := k.changeSealed(s, changed)
+	if err != nil {
+		return err
+	}
 	for _, folder := range []string{s.Folder(), s.modulesFolder()} {
 		for file, e := range s.output.Sub(folder).Walk() {
 			file = path.Join(folder, file)
+			if isSealOf(file, resealed) {
+				continue
+			}
 			if o, ok := changed[file]; ok {
 				text, err := yamldoc.Encode(o)
 				if err != nil {

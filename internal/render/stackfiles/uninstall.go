@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
-	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
 // Helm uninstalls a chart when its HelmRelease is gone, and Flux does not wait for that when it
@@ -85,19 +84,18 @@ func uninstallObjects(meta kubeobject.Metadata, image string, gone []kubeobject.
 	}
 }
 
-// updateWait has the Job of a component that is uninstalled wait with the image of the settings.
-func (c *renderedComponent) updateWait(m *model.Model) (tree.Entry, error) {
+// updateWait returns the objects of a component that is uninstalled, with a Job that waits with the image of the
+// settings.
+func (c *renderedComponent) updateWait(m *model.Model) (tree.Tree, error) {
 	job, err := decodeObject[jobSpec](c.objects, uninstallFile)
-	if err != nil {
-		return tree.Entry{}, err
+	if err != nil || len(m.Stacks.Settings) == 0 {
+		return c.objects, err
 	}
-	if len(m.Stacks.Settings) > 0 {
-		for i := range job.Spec.Template.Spec.Containers {
-			job.Spec.Template.Spec.Containers[i].Image = waitImage(m)
-		}
+	for i := range job.Spec.Template.Spec.Containers {
+		job.Spec.Template.Spec.Containers[i].Image = waitImage(m)
 	}
-	text, err := yamldoc.Encode(job)
-	return tree.File(uninstallFile, text), err
+	objects, _, err := c.changeObjects("", map[string]any{uninstallFile: job})
+	return objects, err
 }
 
 // addUninstall adds the objects that wait until others are gone.

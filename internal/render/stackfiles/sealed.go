@@ -1,0 +1,138 @@
+package stackfiles
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+)
+
+// When the output changes, Flux reconciles the Kustomization of a component at the same moment as the one that
+// applies it. For some seconds, the one that the cluster has is that of before, and the objects in its folder are
+// new: it would apply them in the order of before, and destroy a network first. So each Kustomization names a
+// seal, a folder beside its objects whose name is a digest of its spec and of them. At a revision that has other
+// ones, there is no such folder: Flux applies and removes nothing until the Kustomization is the one that belongs
+// to the objects.
+
+// sealPrefix begins the names of seals.
+const sealPrefix = "seal-"
+
+// sealText is what a seal holds: a component of kustomize that changes nothing, and is not empty.
+const sealText = `apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+generatorOptions:
+  disableNameSuffixHash: true
+`
+
+// sealedComponent is a Kustomization with the objects that it applies.
+type sealedComponent struct {
+	kustomization *kubeobject.Object[kustomizationSpec]
+	objects       tree.Tree
+}
+
+// seal has the Kustomization name the seal of its spec and its objects, and returns the file of that.
+func (s sealedComponent) seal() (file string, err error) {
+	spec := &s.kustomization.Spec
+	spec.Components = nil
+	text, err := yamldoc.Encode(spec)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(append(text, s.objects.ID().String()...))
+	name := sealPrefix + hex.EncodeToString(sum[:5])
+	spec.Components = []string{"../" + name}
+	return path.Join(name, kubeobject.KustomizationFile), nil
+}
+
+// encodeFiles returns files with an object each.
+func encodeFiles(files map[string]any) (tree.Tree, error) {
+	var b tree.Builder
+	for file, o := range files {
+		text, err := yamldoc.Encode(o)
+		if err == nil {
+			err = b.Add(file, text)
+		}
+		if err != nil {
+			return tree.Tree{}, err
+		}
+	}
+	return b.Tree(), nil
+}
+
+// addSealed adds the files of a component to those that are kept.
+func (k *keeper) addSealed(folder string, s sealedComponent) error {
+	file, err := s.seal()
+	if err == nil {
+		err = k.kept.Add(path.Join(folder, file), []byte(sealText))
+	}
+	if err == nil {
+		err = k.addObject(path.Join(folder, componentFile), s.kustomization)
+	}
+	if err != nil {
+		return err
+	}
+	for file, e := range s.objects.Walk() {
+		if err := k.kept.AddEntry(path.Join(folder, objectsName, file), e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changeSealed adds the seals of components of which a stack that is kept has changed files, and returns their
+// folders: their old seals are not kept.
+func (k *keeper) changeSealed(s *renderedStack, changed map[string]any) (folders []string, err error) {
+	for _, c := range s.components {
+		folder := path.Join(s.Folder(), c.name)
+		objects, isChanged, err := c.changeObjects(path.Join(folder, objectsName), changed)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := changed[path.Join(folder, componentFile)]; !ok && !isChanged {
+			continue
+		}
+		file, err := sealedComponent{c.kustomization, objects}.seal()
+		if err == nil {
+			err = k.kept.Add(path.Join(folder, file), []byte(sealText))
+		}
+		if err != nil {
+			return nil, err
+		}
+		changed[path.Join(folder, componentFile)] = c.kustomization
+		folders = append(folders, folder)
+	}
+	return folders, nil
+}
+
+// changeObjects returns the objects of a component in a folder with those that are changed, and whether there
+// are any.
+func (c *renderedComponent) changeObjects(folder string, changed map[string]any) (objects tree.Tree, isChanged bool, err error) {
+	var b tree.Builder
+	for file, e := range c.objects.Walk() {
+		if o, ok := changed[path.Join(folder, file)]; ok {
+			text, err := yamldoc.Encode(o)
+			if err != nil {
+				return tree.Tree{}, false, err
+			}
+			isChanged, e = true, tree.File(path.Base(file), text)
+		}
+		if err := b.AddEntry(file, e); err != nil {
+			return tree.Tree{}, false, err
+		}
+	}
+	return b.Tree(), isChanged, nil
+}
+
+// isSealOf reports whether a file is the seal of a component in one of some folders.
+func isSealOf(file string, folders []string) bool {
+	for _, folder := range folders {
+		if strings.HasPrefix(file, folder+"/"+sealPrefix) {
+			return true
+		}
+	}
+	return false
+}
