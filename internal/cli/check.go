@@ -130,7 +130,8 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		e := &report.Environments[i]
 		found := slices.Concat(machines[e.Environment], states[e.Environment])
 		all.addNew(e.Environment, found)
-		e.Problems, e.Ready = e.Problems+len(found), e.Ready && len(found) == 0
+		count, _ := problem.List(found).Count()
+		e.Problems, e.Ready = e.Problems+count, e.Ready && count == 0
 	}
 	if unread == nil {
 		chain, err := k.checkChain(ctx, names, all)

@@ -47,6 +47,7 @@ var dryRuns = []dryRun{
 	{"approve", nil, "approve stage main --control-plane $CP", "commit to stage of "},
 	{"approve-plan", nil, "approve-plan dev checkout/dev/eks --inputs $INPUTS --control-plane $CP", "commit to dev of "},
 	{"stack clone", nil, "stack clone dev checkout/dev checkout/green --control-plane $CP", "commit to dev of "},
+	{"stack teardown", nil, "stack teardown dev checkout/dev --control-plane $CP", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --config $SETTINGS", "commit to dev of "},
 	{"hold", nil, "hold dev --reason why --control-plane $CP --pull-request", "commit to fairlead/change/hold/dev of "},

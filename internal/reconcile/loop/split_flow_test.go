@@ -38,7 +38,7 @@ func TestSplitFleet(t *testing.T) {
 		w.life(w.data)
 		w.wantVerified("dev")
 	}
-	report := func(phase rollout.Phase) {
+	report := func(part string, phase rollout.Phase) {
 		t.Helper()
 		inbox, err := observe.NewInbox(w.reportsFile)
 		if err != nil {
@@ -46,7 +46,7 @@ func TestSplitFleet(t *testing.T) {
 		}
 		w.now = w.now.Add(time.Minute)
 		w.add(inbox, observe.Event{
-			Cluster: "management", Environment: "dev", Object: "Kustomization/flux-system/im-fleet-edge-three-20-inputmanifest",
+			Cluster: "management", Environment: "dev", Object: "Kustomization/flux-system/im-fleet-edge-three-" + part,
 			Branch: "dev", Commit: w.head("out", "dev"), Phase: phase, When: w.now,
 		})
 	}
@@ -58,14 +58,16 @@ func TestSplitFleet(t *testing.T) {
 	before := others()
 
 	w.commitNow("dev", "three goes", map[string]string{"clusters/edge.yaml": removed, "clusters/binding.yaml": strings.Join(strings.SplitAfter(fleetBindingText, "\n")[:8], "")})
+	publish(true, "detach the cluster type")
+	report("40-three", rollout.Ready)
 	publish(true, "destroy the cluster")
 	left := w.below("dev", "clusters/claudie/fleet-edge-three")
 	if manifest := left["20-inputmanifest/input-manifest.yaml"]; !strings.Contains(manifest, "providers:") || strings.Contains(manifest, "three, version") || strings.Contains(manifest, "prune") || left["30-kubeconfigs/three.yaml"] == "" {
 		t.Errorf("of the cluster that goes there is %v", left)
 	}
-	report(rollout.Progressing)
+	report("20-inputmanifest", rollout.Progressing)
 	publish(false, "")
-	report(rollout.Ready)
+	report("20-inputmanifest", rollout.Ready)
 	publish(true, "This is the last change")
 	if left := w.below("dev", "clusters/claudie/fleet-edge-three"); len(left) > 0 {
 		t.Errorf("after it is gone there is %v", left)

@@ -44,7 +44,7 @@ func TestSettleDecision(t *testing.T) {
 
 // TestReportWithheld: the report says why only a person may merge the output.
 func TestReportWithheld(t *testing.T) {
-	s := &stageState{environment: Environment{Withheld: []publish.Withholding{{Cause: publish.CauseHold, Reason: "held"}}}}
+	s := &stageState{memory: &memory{}, environment: Environment{Withheld: []publish.Withholding{{Cause: publish.CauseHold, Reason: "held"}}}}
 	m := &Promoter{options: Options{Store: &status.Store{}}}
 	m.reportChain(Policy{}, chainState{stages: []*stageState{s}, decisions: []promote.Decision{{}}})
 	if r := m.options.Store.Snapshot().Chain.Stages[0]; len(r.Withheld) != 1 || r.Withheld[0].Reason != "held" {

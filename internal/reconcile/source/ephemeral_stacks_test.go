@@ -17,7 +17,7 @@ func TestCopyStacks(t *testing.T) {
 	files, err := tree.FromFiles(map[string][]byte{"stacks.yaml": []byte(`apiVersion: fairlead.io/v1alpha1
 kind: StackSettings
 metadata: {name: stacks}
-spec: {state: {bucket: b, region: r}, modules: {branch: modules}}
+spec: {state: {bucket: zmart-state, region: us-east-1}, modules: {branch: modules}}
 ---
 apiVersion: stable.cloudknit.io/v1
 kind: Team

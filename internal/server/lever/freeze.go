@@ -117,7 +117,7 @@ func (o *Operator) checkFreeze(ctx context.Context, d *actions.Session, who *ses
 	}
 	v := o.options.Policy.DecideAll(&permit.Person{Groups: who.Groups}, Freeze, f.Environments)
 	if !v.Allowed {
-		return &problem.Refusal{Reason: v.Reason, Advice: "web.roles in the settings say who may", Kind: ErrNotAllowed}
+		return &problem.Refusal{Reason: v.Reason, Advice: "the settings say who may, under web.roles", Kind: ErrNotAllowed}
 	}
 	return nil
 }

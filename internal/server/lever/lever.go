@@ -9,7 +9,6 @@ package lever
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"regexp"
 	"slices"
@@ -203,7 +202,7 @@ func (o *Operator) checkAllowed(who *session.Person, q Request) error {
 	}
 	v := o.Allowed(who, q)
 	if !v.Allowed {
-		return &problem.Refusal{Reason: v.Reason, Advice: "web.roles in the settings say who may", Kind: ErrNotAllowed}
+		return &problem.Refusal{Reason: v.Reason, Advice: "the settings say who may, under web.roles", Kind: ErrNotAllowed}
 	}
 	return nil
 }
@@ -437,70 +436,4 @@ func (o *Operator) run(ctx context.Context, d *actions.Session, q Request) (acti
 	default:
 		return d.Rollback(ctx, actions.Rollback{Environment: q.Environment, To: q.Commit, Reason: q.Reason})
 	}
-}
-
-// takeTurn waits until no other action is performed.
-func (o *Operator) takeTurn(ctx context.Context) (end func(), err error) {
-	select {
-	case o.turn <- struct{}{}:
-		return func() { <-o.turn }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// maxActions is how many actions a person may perform within a minute, and maxPreviews how many they may look
-// at: each fetches and renders.
-const (
-	maxActions  = 10
-	maxPreviews = 60
-)
-
-// admit counts what a person did to an action, and refuses it if they did that too often.
-func (o *Operator) admit(who *session.Person, did string, most int) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	now := o.options.Actions.Now()
-	for key, times := range o.recent {
-		times = slices.DeleteFunc(times, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
-		if len(times) == 0 {
-			delete(o.recent, key)
-		} else {
-			o.recent[key] = times
-		}
-	}
-	key := did + " " + who.Actor()
-	if len(o.recent[key]) >= most {
-		return &problem.Refusal{Reason: fmt.Sprintf("you have %s %d actions within a minute, which is the most", did, most), Advice: "try again in a minute", Kind: ErrTooMany}
-	}
-	o.recent[key] = append(o.recent[key], now)
-	return nil
-}
-
-// record logs and counts an attempt.
-func (o *Operator) record(ctx context.Context, who *session.Person, q Request, r actions.Result, err error) {
-	outcome := "done"
-	switch {
-	case errors.Is(err, ErrNotAllowed):
-		outcome = "not-allowed"
-	case errors.Is(err, ErrTooMany):
-		outcome = "too-many"
-	case errors.Is(err, ErrMoved):
-		outcome = "moved"
-	case errors.Is(err, ErrUnknown), errors.Is(err, ErrMalformed):
-		outcome = "malformed"
-	case err != nil && errors.As(err, new(*problem.Refusal)):
-		outcome = "refused"
-	case err != nil:
-		outcome = "failed"
-	case !r.Changed:
-		outcome = "unchanged"
-	}
-	o.options.Metrics.RecordLever(q.Lever, outcome)
-	actor := "nobody"
-	if who != nil {
-		actor = who.Actor()
-	}
-	o.options.Logger.InfoContext(ctx, "lever", slog.String("lever", q.Lever), slog.String("environment", q.Environment), slog.String("actor", actor),
-		slog.String("outcome", outcome), slog.Bool("force", q.Force), slog.String("commit", r.Commit), slog.String("address", q.Address), slog.Any("error", err))
 }

@@ -108,7 +108,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path) && !isPast(f.answer)
 	frame.Past = pastText(path, query)
 	if frame.Past != "" { // nothing is to be done about it
-		frame.Follow, frame.Levers, frame.Present = false, nil, strings.TrimPrefix(withoutPast(target), "/")
+		frame.Follow, frame.Levers, frame.Silent, frame.Present = false, nil, nil, strings.TrimPrefix(withoutPast(target), "/")
 	}
 	if f.code == http.StatusAccepted {
 		frame.Again = pastAgain

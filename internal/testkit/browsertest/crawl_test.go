@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// maxCrawled bounds the pages that are crawled, and maxAsked those of them that are rendered for: the daemon
-// answers 60 within a minute.
-const maxCrawled, maxAsked = 400, 30
+// maxCrawled bounds the pages that are crawled, and maxAsked and maxForecasts those of them that are rendered
+// and simulated for: the daemon answers 60 and 12 within a minute.
+const maxCrawled, maxAsked, maxForecasts = 400, 30, 8
 
 var (
 	crawledLink  = regexp.MustCompile(`<(?:a|link|script)\b[^>]* (?:href|src)="([^"]*)"`)
@@ -23,7 +23,7 @@ var (
 // own, and no inline style or script.
 func crawl(t *testing.T, root string) {
 	t.Helper()
-	seen, titles, asked := map[string]bool{root + "/": true}, map[string]string{}, 0
+	seen, titles, asked, forecasts := map[string]bool{root + "/": true}, map[string]string{}, 0, 0
 	for queue := []string{root + "/"}; len(queue) > 0 && len(seen) < maxCrawled; queue = queue[1:] {
 		address := queue[0]
 		answer, body := fetch(t, address)
@@ -41,12 +41,15 @@ func crawl(t *testing.T, root string) {
 				continue
 			}
 			link.Fragment = ""
-			isQuestion := strings.HasSuffix(link.Path, "/forecast") || strings.HasSuffix(link.Path, "/explain") || strings.HasSuffix(link.Path, "/diff")
-			if !strings.HasPrefix(link.String(), root+"/") || seen[link.String()] || isQuestion && asked >= maxAsked {
+			isQuestion, isForecast := strings.HasSuffix(link.Path, "/explain") || strings.HasSuffix(link.Path, "/diff"), strings.HasSuffix(link.Path, "/forecast") || strings.HasSuffix(link.Path, ".ics")
+			if !strings.HasPrefix(link.String(), root+"/") || seen[link.String()] || isQuestion && asked >= maxAsked || isForecast && forecasts >= maxForecasts {
 				continue
 			}
-			if isQuestion {
+			switch {
+			case isQuestion:
 				asked++
+			case isForecast:
+				forecasts++
 			}
 			seen[link.String()] = true
 			queue = append(queue, link.String())

@@ -200,7 +200,7 @@ func seeRefusals(t *testing.T, w *Window, f *fleet) {
 	w.WaitFor("#not-hold", "Hold: to hold in dev needs group sre")
 	before := f.head("dev")
 	code, text := f.send(http.MethodPost, "/levers/hold", "env=dev&reason=x&seen=force", "Content-Type", "application/x-www-form-urlencoded")
-	if code != http.StatusForbidden || !strings.Contains(text, "to hold in dev needs group sre") || f.head("dev") != before {
+	if code != http.StatusForbidden || !strings.Contains(text, "To hold in dev needs group sre") || f.head("dev") != before {
 		t.Errorf("somebody without a role gets %d %s, and the branch is at %s", code, text, f.head("dev"))
 	}
 	w.Visit(f.root + "/me")

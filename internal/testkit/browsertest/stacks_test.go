@@ -19,7 +19,7 @@ const shopStack = `apiVersion: fairlead.io/v1alpha1
 kind: StackSettings
 metadata: {name: stacks}
 spec:
-  state: {bucket: b, region: us-east-1}
+  state: {bucket: zmart-state, region: us-east-1}
   modules: {repo: "https://git.example.com/out"}
 ---
 apiVersion: stable.cloudknit.io/v1
