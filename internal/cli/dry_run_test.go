@@ -191,7 +191,7 @@ func (w *operatorWorld) state() string {
 
 func checkDryRun(t *testing.T, test dryRun) {
 	w := newOperatorWorld(t)
-	if test.command == "approve-plan" || test.command == "stack clone" {
+	if test.command == "approve-plan" || strings.HasPrefix(test.command, "stack ") {
 		w.addStack()
 	}
 	for _, command := range test.setup {

@@ -121,7 +121,7 @@ func TestDeleted(t *testing.T) {
 	}
 	checkFiles(t, none)
 
-	released, deleted, problems := keepTexts(t, one, torn, "checkout/dev")
+	released, deleted, _ := keepTexts(t, one, torn, "checkout/dev")
 	checkReleased(t, released, deleted)
 	if waits, _, _ := keepTexts(t, one, released); !tree.Equal(released, waits) {
 		t.Errorf("while its Terraform objects go, it differs:\n%s", changesOf(released, waits))
