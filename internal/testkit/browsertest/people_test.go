@@ -91,7 +91,7 @@ func beFaster(t *testing.T, f *fleet) {
 		{"a form as a request", "alice sre", "/api/v1/levers/hold", "env=dev&reason=x&seen=force", form, nil, http.StatusBadRequest, "cannot be read"},
 		{"nobody", "", "/api/v1/levers/hold", `{"env": "dev", "reason": "x", "seen": "force"}`, "application/json", nil, http.StatusUnauthorized, "sign in first"},
 		{"a hostile name", "alice sre", "/levers/hold", "env=%3Cscript%3Ealert(1)%3C/script%3E&reason=x&seen=force", form, nil, http.StatusForbidden, "&lt;script&gt;"},
-		{"no lever", "alice sre", "/levers/%3Cb%3E", "env=dev&seen=force", form, nil, http.StatusNotFound, "there is no lever &lt;b&gt;"},
+		{"no lever", "alice sre", "/levers/%3Cb%3E", "env=dev&seen=force", form, nil, http.StatusNotFound, "There is no action &lt;b&gt;."},
 		{"a revision that is no commit", "alice sre", "/levers/rollback", "env=dev&commit=--upload-pack%3Dx&reason=x&seen=force", form, nil, http.StatusBadRequest, "not an id"},
 	} {
 		f.signInAs(test.user)
