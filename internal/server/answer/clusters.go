@@ -93,7 +93,8 @@ func (s Source) listStandings(selects func(fleetview.Cluster) bool) (all []Clust
 	types := s.ClusterTypeNames()
 	for _, c := range s.Reported {
 		if selects(c) {
-			all = append(all, ClusterStanding{c, State{cmp.Or(standingStates[c.Standing], Unknown), c.Standing}, s.findBase(c), slices.Contains(types, c.Type)})
+			_, hasType := slices.BinarySearch(types, c.Type)
+			all = append(all, ClusterStanding{c, State{cmp.Or(standingStates[c.Standing], Unknown), c.Standing}, s.findBase(c), hasType})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ClusterStanding) int {

@@ -94,13 +94,7 @@ func (s Source) findAssignments(text string) (found []FoundAssignment) {
 		return nil
 	}
 	for _, environment := range s.Names() {
-		plan := s.Snapshot.Plans[environment]
-		if plan == nil || len(found) == maxFound {
-			continue
-		}
-		_, hasType := model.IndexOf(plan.Model().ClusterTypes, clusterType)
-		_, hasTarget := model.IndexOf(plan.Model().Targets, target)
-		if hasType && hasTarget {
+		if _, _, known := s.findAssignment(environment, clusterType, target); known && len(found) < maxFound {
 			found = append(found, FoundAssignment{environment, clusterType, target})
 		}
 	}
