@@ -3,6 +3,7 @@ package docstest
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/cli"
 	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
@@ -137,12 +139,29 @@ func runScript(t *testing.T, script string, env []string) (output string, err er
 	)
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
-	if err := c.Start(); err != nil {
+	ended, held, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ended.Close()
+	c.ExtraFiles = []*os.File{held} // whatever the script starts has it open until it ends
+	err = c.Start()
+	held.Close()
+	if err != nil {
 		t.Fatal(err)
 	}
 	err = c.Wait()
-	// What a page starts in the background ends with its commands, also when they fail.
+	// What a page starts in the background ends with its commands, also when they fail. Only then may
+	// its folders be removed: a daemon that ends still writes into them.
 	_ = syscall.Kill(-c.Process.Pid, syscall.SIGTERM)
+	kill := time.AfterFunc(time.Minute, func() {
+		t.Error("what the page started in the background does not end")
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
+	})
+	defer kill.Stop()
+	if _, err := io.Copy(io.Discard, ended); err != nil {
+		t.Fatal(err)
+	}
 	return out.String(), err
 }
 
