@@ -87,13 +87,24 @@ const (
 	generatedSubtype = "il"
 )
 
-// After returns the components that must be ready before this one: those that it needs, or, while
-// the stack is torn down, those that need it.
+// After returns the components that must be ready before this one, sorted by name: those that it needs. While
+// the stack is torn down, a component that is destroyed waits for those that need it; what is kept may
+// change, and goes first.
 func (c *Component) After() []*Component {
-	if c.Stack.Teardown {
-		return c.NeededBy
+	if !c.Stack.Teardown {
+		return c.Needs
 	}
-	return c.Needs
+	var after []*Component
+	for _, n := range c.Needs {
+		if !n.Destroyed {
+			after = append(after, n)
+		}
+	}
+	if c.Destroyed {
+		after = append(after, c.NeededBy...)
+	}
+	slices.SortFunc(after, compareNames)
+	return after
 }
 
 // Resolve returns the stacks of a model, sorted by team and environment. If a problem stops one, or

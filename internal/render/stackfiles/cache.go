@@ -39,6 +39,7 @@ type renderedFiles struct {
 // neighbor is what the files of a component say of another one: of a chart, what it takes from it.
 type neighbor struct {
 	Name, Type, ObjectName string
+	Destroyed              bool // decides about the order
 	Variables              []stack.Variable
 	// Component and Files are what the root module of a copied one is made from: its backend is read.
 	Component *model.StackComponent
@@ -48,7 +49,7 @@ type neighbor struct {
 func (r *renderer) neighborsOf(all []*stack.Component) []neighbor {
 	out := make([]neighbor, len(all))
 	for i, c := range all {
-		out[i] = neighbor{Name: c.Name, Type: c.Type, ObjectName: c.ObjectName}
+		out[i] = neighbor{Name: c.Name, Type: c.Type, ObjectName: c.ObjectName, Destroyed: c.Destroyed}
 		if c.Type == stack.Helm {
 			out[i].Variables = c.Variables
 		}

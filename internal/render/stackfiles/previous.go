@@ -37,7 +37,7 @@ type renderedComponent struct {
 
 // isUninstalled reports whether it is a chart, or Applications, that are uninstalled.
 func (c *renderedComponent) isUninstalled() bool {
-	_, ok := c.objects.Lookup(uninstallFile)
+	_, ok := c.objects.Lookup(WaitFile)
 	return ok
 }
 
@@ -164,18 +164,34 @@ func (s *renderedStack) protectedNames() []string {
 	return names
 }
 
-// reverseOrder reverses the order of the components, unless it is that of a teardown already.
+// reverseOrder has each component that is destroyed wait for those that need it. What is protected goes before
+// what needs it, as it did.
 func (s *renderedStack) reverseOrder() {
-	if s.namespace.Metadata.Annotations[teardownAnnotation] != "" {
-		return
+	byName, after := map[string]*renderedComponent{}, map[*renderedComponent][]*renderedComponent{}
+	for _, c := range s.components {
+		byName[c.kustomization.Metadata.Name] = c
 	}
-	after := map[string][]kubeobject.Reference{}
+	isReversed := s.namespace.Metadata.Annotations[teardownAnnotation] != ""
 	for _, c := range s.components {
 		for _, d := range c.kustomization.Spec.DependsOn {
-			after[d.Name] = append(after[d.Name], kubeobject.Reference{Name: c.kustomization.Metadata.Name})
+			user, needed := c, byName[d.Name]
+			if needed == nil {
+				continue
+			}
+			if isReversed && needed.isDestroyed() { // nothing that is destroyed is needed by what is not
+				user, needed = needed, user
+			}
+			if !needed.isProtected() {
+				user, needed = needed, user
+			}
+			after[user] = append(after[user], needed)
 		}
 	}
 	for _, c := range s.components {
-		c.kustomization.Spec.DependsOn = after[c.kustomization.Metadata.Name]
+		slices.SortFunc(after[c], func(a, b *renderedComponent) int { return strings.Compare(a.name, b.name) })
+		c.kustomization.Spec.DependsOn = nil
+		for _, before := range after[c] {
+			c.kustomization.Spec.DependsOn = append(c.kustomization.Spec.DependsOn, kubeobject.Reference{Name: before.kustomization.Metadata.Name})
+		}
 	}
 }

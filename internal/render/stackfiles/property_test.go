@@ -17,11 +17,12 @@ import (
 
 // graph is a stack of Terraform components, by the names of those that each needs.
 type graph struct {
-	needs    map[string][]string
-	values   map[string]string
-	teardown bool
-	fields   string // of the spec besides
-	more     string // of each component besides
+	needs     map[string][]string
+	values    map[string]string
+	protected map[string]bool // by destroyProtection
+	teardown  bool
+	fields    string // of the spec besides
+	more      string // of each component besides
 }
 
 // newGraph returns a random graph without circles: a component needs only some that come before it
@@ -61,27 +62,48 @@ func (g *graph) text(r *rand.Rand) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: checkout-dev}\nspec:\n  teamName: checkout\n  envName: dev\n  teardown: %v\n%s  components:\n", g.teardown, g.fields)
 	for _, name := range names {
-		fmt.Fprintf(&b, "    - {name: %s, type: terraform, dependsOn: [%s], module: {source: \"https://github.com/x/y?ref=v1\"}, variables: [{name: a, value: %q}]%s}\n",
-			name, strings.Join(g.needs[name], ", "), g.values[name], g.more)
+		fmt.Fprintf(&b, "    - {name: %s, type: terraform, dependsOn: [%s], module: {source: \"https://github.com/x/y?ref=v1\"}, variables: [{name: a, value: %q}], destroyProtection: %v%s}\n",
+			name, strings.Join(g.needs[name], ", "), g.values[name], g.protected[name], g.more)
 	}
 	return b.String()
 }
 
-// expectedOrder returns what each component waits for: what it needs, or what needs it.
-func (g *graph) expectedOrder() map[string][]string {
-	if !g.teardown {
-		return g.needs
+// findKept returns the components that a teardown keeps: those that are protected, and what they need.
+func (g *graph) findKept() map[string]bool {
+	kept := map[string]bool{}
+	var keep func(name string)
+	keep = func(name string) {
+		kept[name] = true
+		for _, n := range g.needs[name] {
+			keep(n)
+		}
 	}
-	reversed := map[string][]string{}
+	for name := range g.protected {
+		keep(name)
+	}
+	return kept
+}
+
+// expectedOrder returns what each component waits for: what it needs; but what is destroyed waits for what
+// needs it.
+func (g *graph) expectedOrder() map[string][]string {
+	kept, order := g.findKept(), map[string][]string{}
 	for _, name := range g.names() {
-		reversed[name] = []string{}
+		order[name] = []string{}
 	}
 	for _, name := range g.names() {
 		for _, n := range g.needs[name] {
-			reversed[n] = append(reversed[n], name)
+			if g.teardown && !kept[n] {
+				order[n] = append(order[n], name)
+			} else {
+				order[name] = append(order[name], n)
+			}
 		}
 	}
-	return reversed
+	for _, after := range order {
+		slices.Sort(after)
+	}
+	return order
 }
 
 // renderTexts renders files of an environment, besides the settings.
@@ -125,12 +147,19 @@ func renderedOrder(t *testing.T, files tree.Tree) map[string][]string {
 	return order
 }
 
-// TestOrder: the order of the Kustomizations is the graph of the components, reversed on teardown,
-// whatever the order in which they are written.
+// TestOrder: the order of the Kustomizations is the graph of the components, whatever the order in which they are
+// written. On teardown it is reversed where what is needed is destroyed, also when the file is deleted, and
+// stays where that is kept.
 func TestOrder(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		g := newGraph(r)
+		g.protected = map[string]bool{}
+		for _, name := range g.names() {
+			if seed%2 == 1 && r.IntN(4) == 0 {
+				g.protected[name] = true
+			}
+		}
 		for _, g.teardown = range []bool{false, true} {
 			files := g.render(t, r)
 			if diff := cmp.Diff(g.expectedOrder(), renderedOrder(t, files)); diff != "" {
@@ -140,6 +169,19 @@ func TestOrder(t *testing.T) {
 				t.Fatalf("seed %d: the same stack in another order is rendered otherwise", seed)
 			}
 			checkReach(t, files)
+			down := &graph{needs: g.needs, protected: g.protected, teardown: true}
+			deleted, _, problems := keepTexts(t, nil, files)
+			if diff := cmp.Diff(down.expectedOrder(), renderedOrder(t, deleted)); diff != "" {
+				t.Fatalf("seed %d: deleted with teardown %v: %v: -want +got:\n%s", seed, g.teardown, problems, diff)
+			}
+			held, _, _ := keepTexts(t, map[string]string{"stack.yaml": g.text(r), "team.yaml": teamText}, files)
+			if diff := cmp.Diff(g.needs, renderedOrder(t, held)); diff != "" {
+				t.Fatalf("seed %d: kept by its Team with teardown %v: -want +got:\n%s", seed, g.teardown, diff)
+			}
+			deleted, _, problems = keepTexts(t, map[string]string{"team.yaml": protectingTeam("checkout", false)}, held)
+			if diff := cmp.Diff(down.expectedOrder(), renderedOrder(t, deleted)); diff != "" {
+				t.Fatalf("seed %d: deleted after its Team kept it, with teardown %v: %v: -want +got:\n%s", seed, g.teardown, problems, diff)
+			}
 		}
 	}
 }
