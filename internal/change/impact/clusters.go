@@ -162,7 +162,7 @@ func describeRollout(current, desired *provision.State) string {
 	case is != nil && is.From != nil:
 		return fmt.Sprintf("This is the phase %s of expand, switch and contract. The next phase is proposed when the management cluster reports this one as ready.", is.Phase)
 	case is != nil && slices.ContainsFunc(is.Dropped, func(file string) bool { return strings.HasPrefix(file, provision.ObjectsFolder) }):
-		return "This change destroys what nothing uses any more. The objects that tofu-controller needs for that are removed by the last change, which is proposed when the management cluster reports that all is destroyed."
+		return "What nothing uses any more is destroyed; then its Terraform objects are removed, and last what tofu-controller needs for that. Each of these changes is proposed when the management cluster reports the one before as ready."
 	case is != nil && len(is.Leaving) > 0:
 		this, next := "first of two", "second"
 		if was != nil && was.IsDetaching() {

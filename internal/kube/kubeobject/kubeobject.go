@@ -4,6 +4,8 @@
 // The order of the fields is the order in which they are written.
 package kubeobject
 
+import "regexp"
+
 // An Object is an object with a spec.
 type Object[S any] struct {
 	APIVersion string   `yaml:"apiVersion"`
@@ -38,6 +40,18 @@ type HealthExpr struct {
 	Failed     string `yaml:"failed,omitempty"`
 	InProgress string `yaml:"inProgress,omitempty"`
 	Current    string `yaml:"current"`
+}
+
+// SealPrefix begins the names of seals: folders that Flux's Kustomizations name in components, each with a digest
+// of the Kustomization and its objects.
+const SealPrefix = "seal-"
+
+var sealName = regexp.MustCompile(`\b` + SealPrefix + `[0-9a-f]{10}\b`)
+
+// LacksSeal reports whether the condition or the event of a Flux Kustomization says that its seal is not in the
+// source. It is the one of before then, and says nothing of the revision: what applies it replaces it in a moment.
+func LacksSeal(reason, message string) bool {
+	return reason == "BuildFailed" && sealName.MatchString(message)
 }
 
 // KustomizationFile is the name of a [Kustomization] in its folder.

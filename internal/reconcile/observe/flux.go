@@ -19,6 +19,7 @@ import (
 	"unicode"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
@@ -122,7 +123,7 @@ var sourceGroups = []string{"source.toolkit.fluxcd.io", "image.toolkit.fluxcd.io
 func (f fluxEvent) rolloutPhase() (rollout.Phase, bool) {
 	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
 	switch {
-	case slices.Contains(sourceGroups, group):
+	case slices.Contains(sourceGroups, group), kubeobject.LacksSeal(f.Reason, f.Message):
 		return "", false
 	case f.Severity == "error":
 		return rollout.Failed, true

@@ -3,6 +3,7 @@ package observe_test
 import (
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
@@ -60,6 +61,40 @@ func TestFluxTypes(t *testing.T) {
 		}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s %s: %+v, %v, want %+v", test.severity, test.reason, got, err, want)
+		}
+	}
+}
+
+// TestFluxSeal: while Flux still has the Kustomization of before, which finds no seal of its name, the build fails.
+// That is no failure of the rollout, also if it is reported in the second of the success; any other one is,
+// until the success.
+func TestFluxSeal(t *testing.T) {
+	const older, seal = "a000000000000000000000000000000000000000", `kustomize build failed: accumulating components: loader.New "must build at directory: not a valid directory: evalsymlink failure on '/tmp/kustomization-1/environments/shop/dev/db/seal-0123456789' : lstat /tmp/kustomization-1/environments/shop/dev/db/seal-0123456789: no such file or directory"`
+	inbox := open(t, filepath.Join(t.TempDir(), "reports"))
+	for i, step := range []struct {
+		severity, reason, message, commit string
+		after                             int
+		want                              rollout.Phase
+	}{
+		{flux.EventSeverityInfo, meta.ReconciliationSucceededReason, "Reconciliation finished", older, 0, rollout.Progressing},
+		{flux.EventSeverityError, meta.BuildFailedReason, seal, commit, 60, rollout.Progressing},
+		{flux.EventSeverityInfo, meta.ReconciliationSucceededReason, "Reconciliation finished", commit, 60, rollout.Ready},
+		{flux.EventSeverityError, meta.BuildFailedReason, "kustomize build failed: no such file", commit, 120, rollout.Failed},
+		{flux.EventSeverityInfo, meta.ReconciliationSucceededReason, "Reconciliation finished", commit, 180, rollout.Ready},
+	} {
+		e, err := observe.ParseFlux(marshalEvent(t, flux.Event{
+			InvolvedObject: corev1.ObjectReference{APIVersion: "kustomize.toolkit.fluxcd.io/v1", Kind: "Kustomization", Namespace: "shop-dev", Name: "db", UID: "7f0c"},
+			Severity:       step.severity, Reason: step.reason, Message: step.message, Timestamp: metav1.NewTime(noon.Add(time.Duration(step.after) * time.Second)),
+			Metadata: map[string]string{"kustomize.toolkit.fluxcd.io/" + flux.MetaRevisionKey: "dev@sha1:" + step.commit, "cluster": "west"},
+		}), "")
+		if err == nil {
+			add(t, inbox, e)
+		} else if !errors.Is(err, observe.ErrNoReport) {
+			t.Fatal(err)
+		}
+		reports := inbox.Reports(func(e observe.Event) (current, ok bool) { return e.Commit == commit, true })
+		if got := rollout.Summarize(reports, rollout.Rule{}, noon, noon.Add(time.Hour)); got.Phase != step.want {
+			t.Errorf("after event %d, the rollout is %s (%s), want %s", i, got.Phase, got.Reason, step.want)
 		}
 	}
 }

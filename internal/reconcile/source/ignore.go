@@ -7,19 +7,22 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
 // ignoreFile is Flux's; its syntax is that of .gitignore.
 const ignoreFile = ".sourceignore"
 
-// defaultIgnores are what Flux leaves out of every source.
-var defaultIgnores = []string{
-	".git/", ".gitignore", ".gitmodules", ".gitattributes",
-	"*.jpg", "*.jpeg", "*.gif", "*.png", "*.wmv", "*.flv", "*.tar.gz", "*.zip",
-	".github/", ".circleci/", ".travis.yml", ".gitlab-ci.yml", "appveyor.yml", ".drone.yml",
-	"cloudbuild.yaml", "codeship-services.yml", "codeship-steps.yml",
-	"**/.goreleaser.yml", "**/.sops.yaml", "**/.flux.yaml",
-}
+// binaryIgnores and otherIgnores are what Flux leaves out of every source.
+var (
+	binaryIgnores = "*.jpg\n*.jpeg\n*.gif\n*.png\n*.wmv\n*.flv\n*.tar.gz\n*.zip\n"
+	otherIgnores  = strings.Join([]string{
+		".git/", ".gitignore", ".gitmodules", ".gitattributes",
+		".github/", ".circleci/", ".travis.yml", ".gitlab-ci.yml", "appveyor.yml", ".drone.yml",
+		"cloudbuild.yaml", "codeship-services.yml", "codeship-steps.yml",
+		"**/.goreleaser.yml", "**/.sops.yaml", "**/.flux.yaml",
+	}, "\n")
+)
 
 // maxExpressions bounds the patterns with wildcards of a source, and maxMatched the length
 // of the paths that they are matched with: without bounds 200 kB of patterns take minutes.
@@ -40,16 +43,24 @@ func (e *TooManyPatterns) Error() string {
 // Filter leaves out what Flux would: its defaults, then what .sourceignore files
 // say, those of sub-folders after those above them. The last pattern that matches
 // decides, so that "!" takes back what was left out. Patterns beyond what Fairlead
-// matches do not count; [FilterStrictly] reports them.
+// matches do not count; [FilterLayer] reports them.
 func Filter(t tree.Tree) tree.Tree {
-	kept, _ := FilterStrictly(t)
+	kept, _ := filter(t, binaryIgnores+otherIgnores)
 	return kept
 }
 
-// FilterStrictly is [Filter]; the error is a [*TooManyPatterns].
-func FilterStrictly(t tree.Tree) (tree.Tree, error) {
+// FilterLayer is [Filter] for a layer of a kind; the error is a [*TooManyPatterns]. Pictures and archives stay
+// where stacks are: beside a module, or as an overlay, Terraform reads them.
+func FilterLayer(kind model.LayerKind, t tree.Tree) (tree.Tree, error) {
+	if kind == model.Env || kind == model.TeamStacks {
+		return filter(t, otherIgnores)
+	}
+	return filter(t, binaryIgnores+otherIgnores)
+}
+
+func filter(t tree.Tree, defaults string) (tree.Tree, error) {
 	var f ignoreFilter
-	kept := f.filterFolder("", t, f.appendPatterns(nil, strings.Join(defaultIgnores, "\n"), ""), -1)
+	kept := f.filterFolder("", t, f.appendPatterns(nil, defaults, ""), -1)
 	if f.exceeded != "" {
 		return kept, &TooManyPatterns{f.exceeded}
 	}

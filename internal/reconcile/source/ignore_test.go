@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -117,6 +118,29 @@ func TestIgnores(t *testing.T) {
 	}
 }
 
+// TestFilterLayer: pictures and archives stay where stacks are, unless somebody leaves them out.
+func TestFilterLayer(t *testing.T) {
+	all, err := tree.FromFiles(map[string][]byte{
+		".sourceignore": []byte("*.gif\n"), "net/lambda.zip": nil, "net/a.tar.gz": nil, "a.png": nil, "a.gif": nil, ".sops.yaml": nil, ".github/a.yaml": nil, "a.yaml": nil,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[model.LayerKind]string{
+		model.Env: ".sourceignore a.png a.yaml net/a.tar.gz net/lambda.zip", model.TeamStacks: ".sourceignore a.png a.yaml net/a.tar.gz net/lambda.zip",
+		model.Base: ".sourceignore a.yaml", model.Workloads: ".sourceignore a.yaml",
+	} {
+		kept, err := source.FilterLayer(kind, all)
+		var files []string
+		for file := range kept.All() {
+			files = append(files, file)
+		}
+		if got := strings.Join(files, " "); got != want || err != nil {
+			t.Errorf("%v: kept are %q, want %q: %v", kind, got, want, err)
+		}
+	}
+}
+
 // TestManyPatterns matches as many patterns with wildcards as there may be, and no more.
 func TestManyPatterns(t *testing.T) {
 	files := map[string][]byte{"a.yaml": []byte("a"), strings.Repeat("n", 5000): []byte("n"), "x/b.txt": []byte("b")}
@@ -137,7 +161,7 @@ func TestManyPatterns(t *testing.T) {
 				t.Fatal(err)
 			}
 			said := ""
-			if _, err := source.FilterStrictly(read); err != nil {
+			if _, err := source.FilterLayer(model.Env, read); err != nil {
 				said = err.Error()
 			}
 			if said != c.refused {

@@ -286,7 +286,7 @@ func (r *reading) addFolder(layer model.Layer, dir string) error {
 		return err
 	}
 	r.commits = append(r.commits, Commit{Layer: layerName(layer), Folder: dir})
-	loaded, err := FilterStrictly(files)
+	loaded, err := FilterLayer(layer.Kind, files)
 	if r.refusesPatterns(layer, err) {
 		return nil
 	}
@@ -365,7 +365,7 @@ func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref mode
 // it is the root.
 func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit, sub string, by *model.Object) error {
 	clean := path.Clean("/" + sub)[1:]
-	files, err := r.source.readFolder(r.env, layerName(layer), repo, commit, clean)
+	files, err := r.source.readFolder(r.env, layer, repo, commit, clean)
 	if r.refusesPatterns(layer, err) {
 		return nil
 	}
@@ -394,17 +394,17 @@ func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit
 
 // readFolder reads a folder of a commit as Flux would load it, for a layer of an environment: most
 // of it is as it was when the layer was read last.
-func (s *Source) readFolder(env, layer string, repo *git.Repository, commit, sub string) (tree.Tree, error) {
-	key := env + " " + layer
+func (s *Source) readFolder(env string, layer model.Layer, repo *git.Repository, commit, sub string) (tree.Tree, error) {
+	key := env + " " + layerName(layer)
 	s.mu.Lock()
 	before := s.previous.layers[key]
 	s.mu.Unlock()
-	t, err := s.readOnce(commitFolder{repo: repo, commit: commit, sub: sub}, func() (tree.Tree, error) {
+	t, err := s.readOnce(commitFolder{repo: repo, commit: commit, sub: sub, kind: layer.Kind}, func() (tree.Tree, error) {
 		t, err := repo.ReadFiles(commit, func(file string, _ int64) bool { return path.Base(file) == ignoreFile })
 		if err != nil {
 			return tree.Tree{}, err
 		}
-		kept, err := FilterStrictly(t)
+		kept, err := FilterLayer(layer.Kind, t)
 		if err != nil {
 			return tree.Tree{}, err
 		}

@@ -166,6 +166,7 @@ type environments struct {
 type commitFolder struct {
 	repo        *git.Repository
 	commit, sub string
+	kind        model.LayerKind
 	promotion   bool   // what of it has to do with promotion, and not what Flux would load
 	named       string // the files and folders that stacks name, and not what Flux would load
 }

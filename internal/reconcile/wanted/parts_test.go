@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
@@ -45,7 +46,8 @@ func TestReadPartsOfTemplates(t *testing.T) {
 // TestReadPartsOfOrdered: the Kustomization that applies the objects of an ordered target is its part.
 func TestReadPartsOfOrdered(t *testing.T) {
 	m, _ := model.Parse("dev")
-	text, err := stackfiles.RenderOrdered(m, stackfiles.Ordered{Name: "gull-main", Folder: "pier/gull-main/objects", After: []string{"kelp-main"}}, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: n}\n"))
+	objects := tree.File("reconciler.yaml", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: n}\n"))
+	text, _, err := stackfiles.RenderOrdered(m, stackfiles.Ordered{Name: "gull-main", Folder: "pier/gull-main/objects", After: []string{"kelp-main"}}, objects)
 	if err != nil {
 		t.Fatal(err)
 	}

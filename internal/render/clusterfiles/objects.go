@@ -23,6 +23,7 @@ type kustomizationSpec struct {
 	RetryInterval  string                  `yaml:"retryInterval"`
 	Timeout        string                  `yaml:"timeout"`
 	Path           string                  `yaml:"path"`
+	Components     []string                `yaml:"components,omitempty"`
 	SourceRef      kubeobject.Reference    `yaml:"sourceRef"`
 	Prune          bool                    `yaml:"prune"`
 	DeletionPolicy string                  `yaml:"deletionPolicy,omitempty"`

@@ -44,11 +44,14 @@ func SummarizeManifest(project string, files tree.Tree) (stackfiles.Summary, err
 	s := stackfiles.Summary{Stack: path.Join(Folder, project), Components: []stackfiles.ComponentSummary{}}
 	after := findPartOrder(files)
 	for _, e := range files.Sub(objectsFolder).Entries() {
+		if _, ok := e.Tree().Lookup(stackfiles.WaitFile); ok { // what it made is destroyed
+			continue
+		}
 		var terraform *kubeobject.Object[tfobject.Spec]
 		var source *kubeobject.Object[tfobject.GitRepositorySpec]
-		err := decodeInto(e.Tree(), "terraform.yaml", &terraform)
+		err := decodeInto(e.Tree(), terraformFile, &terraform)
 		if err == nil {
-			err = decodeInto(e.Tree(), "gitrepository.yaml", &source)
+			err = decodeInto(e.Tree(), sourceFile, &source)
 		}
 		if err != nil {
 			return s, fmt.Errorf("read the part %s of %s: %w", e.Name, s.Stack, err)

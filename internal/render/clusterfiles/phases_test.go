@@ -136,7 +136,14 @@ func TestDestroyApproval(t *testing.T) {
 		if _, problems := follow(approved, approval, true); !problems.Stops() || !strings.Contains(golden.Problems(problems), "which is not in this environment") {
 			t.Errorf("an approval outlives its part: %s", golden.Problems(problems))
 		}
-		if last, problems := follow(approved, "", true); problems.Stops() || !last.Sub("clusters/tofu/fleet-m/objects").IsEmpty() {
+		released, problems := follow(approved, "", true)
+		if problems.Stops() || field(released, "terraform.yaml", "kind") != "" || field(released, "gitrepository.yaml", "commit") != commit || field(released, "uninstall.yaml", "kind") != "Job" {
+			t.Errorf("the Terraform object does not go before its source: %s", golden.Problems(problems))
+		}
+		if waiting, _ := follow(released, "", false); waiting.ID() != released.ID() {
+			t.Errorf("its source does not wait until it is gone:\n%s", describeDiff(waiting, released))
+		}
+		if last, problems := follow(released, "", true); problems.Stops() || !last.Sub("clusters/tofu/fleet-m/objects").IsEmpty() {
 			t.Errorf("its objects stay: %s", golden.Problems(problems))
 		}
 	})

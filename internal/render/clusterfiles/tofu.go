@@ -21,10 +21,17 @@ import (
 )
 
 // The folders of a manifest that tofu carries out have a folder for each part: the objects that run its
-// root module, and the root module.
+// root module, the root module, and the seal of its Kustomization; see [stackfiles.NewSeal].
 const (
 	objectsFolder = "objects"
 	modulesFolder = "modules"
+	sealsFolder   = "seals"
+)
+
+// The files of a part with its objects.
+const (
+	sourceFile    = "gitrepository.yaml"
+	terraformFile = "terraform.yaml"
 )
 
 // The labels of the objects of a part.
@@ -141,19 +148,31 @@ func (t *tofuRenderer) addPart(c *clustermodule.Cluster, p *clustermodule.Part) 
 	plan.SetApproval(terraform, t.approvals[p.Name], &t.problems)
 	terraform.Metadata.Annotations[pruneAnnotation] = pruneDisabled // it is not an input of the plan
 	meta.Annotations = keepUnpruned()
-	objects := path.Join(t.folder, objectsFolder, p.Name)
-	t.addObject(path.Join(objects, "gitrepository.yaml"), tfobject.NewSource(meta, t.branch, commit))
-	t.addObject(path.Join(objects, "terraform.yaml"), terraform)
-	t.addKustomization(objects, []string{"gitrepository.yaml", "terraform.yaml"})
 
 	after := slices.Clone(t.credentials)
 	for _, before := range p.After {
 		after = append(after, t.kustomizations[before])
 	}
-	k := t.newKustomization(stepName(t.manifest, p.Name), objects, after...)
+	k := t.newKustomization(stepName(t.manifest, p.Name), path.Join(t.folder, objectsFolder, p.Name), after...)
 	k.Metadata.Annotations = keepUnpruned()
-	k.Spec.Timeout, k.Spec.Prune, k.Spec.HealthChecks = createTimeout, true, []kubeobject.HealthExpr{tfobject.Health(commit)}
+	k.Spec.HealthChecks = []kubeobject.HealthExpr{tfobject.Health(commit)}
+	t.addSealed(k, p.Name, map[string]any{sourceFile: tfobject.NewSource(meta, t.branch, commit), terraformFile: terraform})
 	t.kustomizations[p] = k
+}
+
+// addSealed adds the Kustomization of a part, and the objects that it applies. Another one that has its name, as
+// the one of before, applies none of them.
+func (t *tofuRenderer) addSealed(k *fluxKustomization, part string, objects map[string]any) {
+	k.Spec.Timeout, k.Spec.Prune = createTimeout, true
+	objects[kubeobject.KustomizationFile] = kubeobject.NewKustomization(slices.Sorted(maps.Keys(objects)))
+	files, err := stackfiles.EncodeFiles(objects)
+	t.reportUnrendered(part, err)
+	seal, err := stackfiles.NewSeal(&k.Spec, files)
+	t.reportUnrendered(part, err)
+	seals := path.Join(sealsFolder, seal.Name)
+	k.Spec.Components = []string{"../../" + seals}
+	t.reportUnrendered(part, t.builder.AddEntry(path.Join(t.folder, objectsFolder, part), tree.Dir("", files)))
+	t.reportUnrendered(part, t.builder.AddEntry(path.Join(t.folder, seals), seal))
 	t.flux = append(t.flux, k)
 }
 
@@ -205,7 +224,9 @@ func (t *tofuRenderer) newTofuAttachment(c *clustermodule.Cluster) *fluxKustomiz
 func partNames(all []*clustermodule.Cluster, leaving []*leavingPart) map[string]bool {
 	known := map[string]bool{}
 	for _, p := range leaving {
-		known[p.name] = true
+		if p.terraform != nil { // without it, nothing is planned any more
+			known[p.name] = true
+		}
 	}
 	for _, c := range all {
 		for _, p := range c.Parts {

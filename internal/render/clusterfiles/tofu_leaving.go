@@ -13,15 +13,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 )
 
 // leavingPart is a part of the previous output that is not written any more. tofu-controller destroys what
 // it made, after all that depended on it, and needs its root module and its variables for that. Its objects
-// go by a later change.
+// go by later changes: the Terraform object before its source, without which tofu-controller cannot let it go.
 type leavingPart struct {
 	name          string
-	terraform     *kubeobject.Object[tfobject.Spec]
+	terraform     *kubeobject.Object[tfobject.Spec] // nil if it is being removed: what it made is destroyed
 	source        *kubeobject.Object[tfobject.GitRepositorySpec]
 	module        tree.Tree
 	kustomization string
@@ -36,8 +37,7 @@ func (f *follower) keepLeaving(m *clusters.Manifest, before *previousManifest, s
 	if err != nil {
 		return nil, err
 	}
-	isDestroyed := func(p *leavingPart) bool { return p.terraform.Spec.Destroy && isDone() }
-	leaving = slices.DeleteFunc(leaving, isDestroyed)
+	leaving = slices.DeleteFunc(leaving, func(p *leavingPart) bool { return p.terraform == nil && isDone() })
 	if len(leaving) == 0 {
 		return nil, nil
 	}
@@ -45,13 +45,18 @@ func (f *follower) keepLeaving(m *clusters.Manifest, before *previousManifest, s
 	var names, dropped []string
 	for _, p := range leaving {
 		dropped = append(dropped, provision.ObjectsFolder+p.name)
-		if name := p.terraform.Metadata.Labels[clusterLabel]; state.Spec.FindCluster(name) == nil && !slices.Contains(names, name) {
+		if name := p.source.Metadata.Labels[clusterLabel]; state.Spec.FindCluster(name) == nil && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	*state, err = state.WithRemoval(names, append(credentials.files(), dropped...))
 	reverseOrder(leaving, before, rendered)
 	leaving = sortByOrder(leaving)
+	for _, p := range leaving {
+		if p.isDestroyed() && isDone() {
+			p.terraform = nil
+		}
+	}
 	f.renderer.follow.leaving[m.Path()], f.renderer.follow.kept[m.Path()] = leaving, credentials
 	return leaving, err
 }
@@ -69,9 +74,9 @@ func (b *previousManifest) findLeaving(rendered tree.Tree) ([]*leavingPart, erro
 		}
 		k, applied := kustomizations[e.Name]
 		p := &leavingPart{name: e.Name, module: b.files.Sub(path.Join(modulesFolder, e.Name)), kustomization: k.Metadata.Name, after: k.Spec.DependsOn}
-		err := decodeInto(e.Tree(), "terraform.yaml", &p.terraform)
-		if err == nil {
-			err = decodeInto(e.Tree(), "gitrepository.yaml", &p.source)
+		err := decodeInto(e.Tree(), sourceFile, &p.source)
+		if _, ok := e.Tree().Lookup(stackfiles.WaitFile); err == nil && !ok {
+			err = decodeInto(e.Tree(), terraformFile, &p.terraform)
 		}
 		if err == nil && (!applied || p.module.IsEmpty() || p.source.Spec.Ref == nil || len(p.source.Spec.Ref.Commit) < 10) {
 			err = fmt.Errorf("%s/%s has no root module, or nothing applies it", objectsFolder, e.Name)
@@ -83,6 +88,9 @@ func (b *previousManifest) findLeaving(rendered tree.Tree) ([]*leavingPart, erro
 	}
 	return leaving, nil
 }
+
+// isDestroyed reports whether the output destroys what the part made.
+func (p *leavingPart) isDestroyed() bool { return p.terraform == nil || p.terraform.Spec.Destroy }
 
 // decodeInto reads a file with one object.
 func decodeInto[S any](folder tree.Tree, file string, into **kubeobject.Object[S]) error {
@@ -106,7 +114,7 @@ func reverseOrder(leaving []*leavingPart, before *previousManifest, rendered tre
 	}
 	isGone := func(r kubeobject.Reference) bool { return !slices.Contains(there, r.Name) }
 	for _, p := range leaving {
-		if p.terraform.Spec.Destroy {
+		if p.isDestroyed() {
 			p.after = slices.DeleteFunc(p.after, isGone)
 			continue
 		}
@@ -145,10 +153,28 @@ func sortByOrder(leaving []*leavingPart) []*leavingPart {
 	return sorted
 }
 
-// addLeaving adds the objects that destroy what a part made, and its root module.
+// addLeaving adds the objects that destroy what a part made, and its root module; or, once that is destroyed, a
+// Job in the place of the Terraform object that waits until that is gone.
 func (t *tofuRenderer) addLeaving(p *leavingPart) {
 	module := path.Join(t.folder, modulesFolder, p.name)
 	t.reportUnrendered(module, t.builder.AddEntry(module, tree.Dir("", p.module)))
+	source := *p.source
+	source.Metadata.Annotations = nil
+	k := t.newKustomization(p.kustomization, path.Join(t.folder, objectsFolder, p.name))
+	k.Spec.DependsOn = p.after
+	objects := map[string]any{}
+	if p.terraform == nil {
+		objects = stackfiles.TerraformWait(t.model, source.Metadata, p.name)
+	} else {
+		k.Spec.HealthChecks = []kubeobject.HealthExpr{tfobject.Health(source.Spec.Ref.Commit)}
+		objects[terraformFile] = t.newDestruction(p, module)
+	}
+	objects[sourceFile] = &source
+	t.addSealed(k, p.name, objects)
+}
+
+// newDestruction returns the Terraform object that destroys what a part made.
+func (t *tofuRenderer) newDestruction(p *leavingPart, module string) *kubeobject.Object[tfobject.Spec] {
 	commit := p.source.Spec.Ref.Commit
 	o := *p.terraform
 	o.Metadata.Annotations = map[string]string{}
@@ -165,21 +191,15 @@ func (t *tofuRenderer) addLeaving(p *leavingPart) {
 		ID: tfobject.PlanID(p.source.Spec.Ref.Branch, commit), Inputs: inputs,
 	}
 	plan.SetApproval(&o, t.approvals[p.name], &t.problems)
-	objects := path.Join(t.folder, objectsFolder, p.name)
-	source := *p.source
-	source.Metadata.Annotations = nil
-	t.addObject(path.Join(objects, "gitrepository.yaml"), &source)
-	t.addObject(path.Join(objects, "terraform.yaml"), &o)
-	t.addKustomization(objects, []string{"gitrepository.yaml", "terraform.yaml"})
-	k := t.newKustomization(p.kustomization, objects)
-	k.Spec.DependsOn = p.after
-	k.Spec.Timeout, k.Spec.Prune, k.Spec.HealthChecks = createTimeout, true, []kubeobject.HealthExpr{tfobject.Health(commit)}
-	t.flux = append(t.flux, k)
+	return &o
 }
 
 // describeLeaving returns what becomes of parts.
 func describeLeaving(leaving []*leavingPart) string {
 	names := list.Convert(leaving, func(p *leavingPart) string { return p.name })
+	if !slices.ContainsFunc(leaving, func(p *leavingPart) bool { return p.terraform != nil }) {
+		return "the Terraform objects of " + text.Join(names, " and ") + " are removed; their sources stay"
+	}
 	if len(names) == 1 {
 		return "what " + names[0] + " made is destroyed; its objects stay"
 	}

@@ -106,9 +106,9 @@ func (p *pass) orderTarget(key orderedKey, at assignment, files tree.Tree) order
 	if err != nil {
 		return report(err.Error(), "write it as backend \"s3\" { … } with constants")
 	}
-	wrapper, err := stackfiles.RenderOrdered(p.model, stackfiles.Ordered{
+	wrapper, seal, err := stackfiles.RenderOrdered(p.model, stackfiles.Ordered{
 		Name: key.target, Folder: path.Join(key.clusterType, key.target, ObjectsName), After: p.sets[at.clusterType].waits[at.target],
-	}, objects.Data)
+	}, objects)
 	if err != nil {
 		return fail(err)
 	}
@@ -117,5 +117,5 @@ func (p *pass) orderTarget(key orderedKey, at assignment, files tree.Tree) order
 		return fail(err)
 	}
 	return orderedFolder{tree.FromEntries(append(entries, tree.File("kustomization.yaml", list), tree.File(ReconcilerName, wrapper),
-		tree.Dir(ObjectsName, tree.FromEntries([]tree.Entry{objects})))), states}
+		tree.Dir(ObjectsName, tree.FromEntries([]tree.Entry{objects})), seal)), states}
 }

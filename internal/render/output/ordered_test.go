@@ -44,8 +44,9 @@ type orderedObject struct {
 	Kind     string
 	Metadata struct{ Name, Namespace string }
 	Spec     struct {
-		DependsOn []struct{ Name string } `yaml:"dependsOn"`
-		Path      string
+		DependsOn  []struct{ Name string } `yaml:"dependsOn"`
+		Path       string
+		Components []string
 	}
 }
 
@@ -89,6 +90,7 @@ func checkOrdered(t *testing.T, files tree.Tree, clusterType string) map[string]
 				if e, ok := files.Lookup(o.Spec.Path[strings.Index(o.Spec.Path, clusterType+"/"):]); !ok || !e.IsDir() || e.Tree().IsEmpty() {
 					t.Errorf("%s applies the folder %s, which is not there", target.Name, o.Spec.Path)
 				}
+				checkSeal(t, target, o)
 			case o.Kind != "Namespace" && o.Kind != "ConfigMap" && o.Kind != "NetworkPolicy":
 				t.Errorf("%s: %s/%s is applied without an order", target.Name, o.Kind, o.Metadata.Name)
 			}
@@ -100,10 +102,67 @@ func checkOrdered(t *testing.T, files tree.Tree, clusterType string) map[string]
 	return after
 }
 
-// orderedModel returns the model of targets of all kinds, by what each depends on.
-func orderedModel(t *testing.T, needs map[string][]string) *model.Model {
+// checkSeal fails the test unless a Kustomization names the one seal of its target: at a revision where it or
+// its objects are other ones, Flux finds none of that name, and applies nothing in the order of before.
+func checkSeal(t *testing.T, target tree.Entry, o orderedObject) {
 	t.Helper()
-	kinds := []string{"module: ./a, tag: v1", "path: ./a, branch: main", "chart: a, version: '1'"}
+	var seals []string
+	for _, e := range target.Tree().Entries() {
+		if strings.HasPrefix(e.Name, "seal-") {
+			seals = append(seals, "../"+e.Name)
+		}
+	}
+	if len(seals) != 1 || !slices.Equal(seals, o.Spec.Components) {
+		t.Errorf("%s names the seals %v, and has %v", target.Name, o.Spec.Components, seals)
+	}
+}
+
+// TestOrderedSeals: the seal of a target changes with its order and with its objects, and with those of no other.
+func TestOrderedSeals(t *testing.T) {
+	free := map[string][]string{"w00": nil, "w01": nil, "w02": nil}
+	before := findSeals(t, free, "v1")
+	for name, c := range map[string]struct {
+		needs   map[string][]string
+		tag     string
+		changed []string
+	}{
+		"the same":      {free, "v1", nil},
+		"another order": {map[string][]string{"w00": {"w01"}, "w01": nil, "w02": nil}, "v1", []string{"w00-main"}},
+		"other objects": {free, "v2", []string{"w00-main"}},
+	} {
+		var changed []string
+		after := findSeals(t, c.needs, c.tag)
+		for _, target := range []string{"w00-main", "w01-main", "w02-main"} {
+			if before[target] == "" || before[target] != after[target] {
+				changed = append(changed, target)
+			}
+		}
+		if !slices.Equal(changed, c.changed) {
+			t.Errorf("%s: the seals of %v change, want %v", name, changed, c.changed)
+		}
+	}
+}
+
+// findSeals returns the seals of targets of all kinds, by what each depends on.
+func findSeals(t *testing.T, needs map[string][]string, tag string) map[string]string {
+	t.Helper()
+	files, problems := output.Render(orderedModel(t, needs, tag), nil, output.Options{})
+	if problems.Stops() {
+		t.Fatal(problems)
+	}
+	seals := map[string]string{}
+	for file := range files.All() {
+		if folder := path.Dir(file); strings.HasPrefix(path.Base(folder), "seal-") {
+			seals[path.Base(path.Dir(folder))] = path.Base(folder)
+		}
+	}
+	return seals
+}
+
+// orderedModel returns the model of targets of all kinds, by what each depends on, with a tag of their modules.
+func orderedModel(t *testing.T, needs map[string][]string, tag string) *model.Model {
+	t.Helper()
+	kinds := []string{"module: ./a, tag: " + tag, "path: ./a, branch: main", "chart: a, version: '1'"}
 	text := object("ClusterType", "cloud", "{reconciler: tofu, namespaceService: default, configType: configmap}") +
 		object("SchedulingPolicy", "all", "{clusterTypeSelector: {labelSelector: {}}, deploymentTargetSelector: {labelSelector: {}}}") +
 		object("GitOpsRepo", "dev", "{repo: https://example.com/gitops, branch: dev, path: .}")
@@ -142,7 +201,7 @@ func TestOrderIsTheGraph(t *testing.T) {
 				}
 			}
 		}
-		m := orderedModel(t, needs)
+		m := orderedModel(t, needs, "v1")
 		files, problems := output.Render(m, nil, output.Options{})
 		cached, more := output.Render(m, &cache, output.Options{})
 		if problems.Stops() || more.Stops() || files.ID() != cached.ID() {
@@ -156,7 +215,7 @@ func TestOrderIsTheGraph(t *testing.T) {
 
 // TestOrderedStopsAlone: a target that cannot be ordered is a problem, and no output.
 func TestOrderedStopsAlone(t *testing.T) {
-	m := orderedModel(t, map[string][]string{"w00": {"w00"}})
+	m := orderedModel(t, map[string][]string{"w00": {"w00"}}, "v1")
 	files, problems := output.Render(m, nil, output.Options{})
 	if !files.IsEmpty() || !slices.ContainsFunc(problems, func(p problem.Problem) bool { return strings.Contains(p.Summary, "circular") }) {
 		t.Errorf("%v", problems)

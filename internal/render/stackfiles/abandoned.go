@@ -123,7 +123,7 @@ func (k *keeper) keepOrphans(s *renderedStack) error {
 // not remove their objects: these have to be resumed, and the output does not have them.
 func (k *keeper) checkReturned(s *renderedStack) (found bool) {
 	for _, name := range s.listOrphans() {
-		if _, ok := k.rendered.Lookup(path.Join(s.Folder(), name, objectsName, uninstallFile)); !ok {
+		if _, ok := k.rendered.Lookup(path.Join(s.Folder(), name, objectsName, WaitFile)); !ok {
 			continue
 		}
 		for _, now := range k.model.Stacks.List {

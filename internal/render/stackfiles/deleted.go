@@ -192,7 +192,7 @@ func (k *keeper) compareRendered(s *renderedStack) error {
 		return k.keepStack(s, map[string]any{})
 	}
 	resuming, err := k.resumeRemoved(s, func(c *renderedComponent) bool {
-		_, ok := k.rendered.Lookup(path.Join(s.Folder(), c.name, objectsName, uninstallFile))
+		_, ok := k.rendered.Lookup(path.Join(s.Folder(), c.name, objectsName, WaitFile))
 		return ok && !c.isUninstalled()
 	})
 	if resuming || err != nil {
@@ -301,7 +301,7 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 	}
 	plan.SetApproval(t, k.findApproval(s.Path(), c.name), &k.problems)
 	plan.WarnOfDestruction(problem.Pos{Layer: k.model.Environment}, "Environment/"+s.subject(), t, &k.problems)
-	objects, err := encodeFiles(map[string]any{terraformFile: t, sourceFile: c.source})
+	objects, err := EncodeFiles(map[string]any{terraformFile: t, sourceFile: c.source})
 	if err == nil {
 		err = k.addSealed(folder, sealedComponent{c.kustomization, objects})
 	}
@@ -330,7 +330,7 @@ func (k *keeper) addChart(s *renderedStack, c *renderedComponent) error {
 	case c.isUninstalled():
 		objects, err = c.updateWait(k.model)
 	default:
-		objects, err = encodeFiles(uninstallObjects(c.kustomization.Metadata, waitImage(k.model), c.deployments()))
+		objects, err = EncodeFiles(uninstallObjects(c.kustomization.Metadata, waitImage(k.model), c.deployments()))
 	}
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func SummarizeStack(output tree.Tree, team, env string) (Summary, bool, error) {
 // folder terraform. Seals are none of them: they follow from the others.
 func ComponentFiles(output tree.Tree, team, env, component string) tree.Tree {
 	entries := slices.DeleteFunc(slices.Clone(output.Sub(path.Join(ObjectsFolder, team, env, component)).Entries()), func(e tree.Entry) bool {
-		return strings.HasPrefix(e.Name, sealPrefix)
+		return strings.HasPrefix(e.Name, kubeobject.SealPrefix)
 	})
 	module := output.Sub(path.Join(modulesOf(team, env), component, "terraform"))
 	if !module.IsEmpty() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
@@ -23,16 +24,16 @@ type Ordered struct {
 // orderedNamespace is where these Kustomizations are, beside the one that applies them.
 const orderedNamespace = "flux-system"
 
-// RenderOrdered returns the file with the Kustomization of a deployment target that applies the given
-// objects.
-func RenderOrdered(m *model.Model, o Ordered, objects []byte) ([]byte, error) {
-	read, err := manifest.Decode(objects)
+// RenderOrdered returns the file with the Kustomization of a deployment target that applies the given file
+// with objects, and the seal to put beside their folder.
+func RenderOrdered(m *model.Model, o Ordered, objects tree.Entry) (kustomization []byte, seal tree.Entry, err error) {
+	read, err := manifest.Decode(objects.Data)
 	if err != nil {
-		return nil, err
+		return nil, tree.Entry{}, err
 	}
 	for _, one := range read {
 		if one.Kind == "Kustomization" && one.Namespace == orderedNamespace && one.Name == o.Name {
-			return nil, fmt.Errorf("the Kustomization %s in the namespace %s is the one that applies the objects, and cannot be one of them", o.Name, orderedNamespace)
+			return nil, tree.Entry{}, fmt.Errorf("the Kustomization %s in the namespace %s is the one that applies the objects, and cannot be one of them", o.Name, orderedNamespace)
 		}
 	}
 	source := stack.FindClusterSource(m)
@@ -49,7 +50,13 @@ func RenderOrdered(m *model.Model, o Ordered, objects []byte) ([]byte, error) {
 	for _, name := range o.After {
 		k.Spec.DependsOn = append(k.Spec.DependsOn, kubeobject.Reference{Name: name})
 	}
-	return yamldoc.Encode(k)
+	seal, err = NewSeal(&k.Spec, tree.FromEntries([]tree.Entry{objects}))
+	if err != nil {
+		return nil, tree.Entry{}, err
+	}
+	k.Spec.Components = []string{"../" + seal.Name}
+	kustomization, err = yamldoc.Encode(k)
+	return kustomization, seal, err
 }
 
 // OrderedSettings identifies what these Kustomizations are made from besides the deployment target.

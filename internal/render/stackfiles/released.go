@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
-	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 )
 
 // Before a Terraform object goes, tofu-controller reads its source and runs a pod in its namespace, also where
@@ -35,7 +35,7 @@ func (k *keeper) releaseStack(s *renderedStack) error {
 		if c.terraform == nil {
 			continue
 		}
-		if err := c.releaseTerraform(waitImage(k.model)); err != nil {
+		if err := c.releaseTerraform(k.model); err != nil {
 			return err
 		}
 	}
@@ -44,11 +44,11 @@ func (k *keeper) releaseStack(s *renderedStack) error {
 }
 
 // releaseTerraform has a Job in the place of the Terraform object, which waits until that is gone.
-func (c *renderedComponent) releaseTerraform(image string) error {
+func (c *renderedComponent) releaseTerraform(m *model.Model) error {
 	setKept(&c.source.Metadata, false)
-	files := uninstallObjects(c.kustomization.Metadata, image, []kubeobject.Reference{{Kind: terraformKind, Name: c.terraform.Metadata.Name}})
+	files := TerraformWait(m, c.kustomization.Metadata, c.terraform.Metadata.Name)
 	files[sourceFile] = c.source
-	objects, err := encodeFiles(files)
+	objects, err := EncodeFiles(files)
 	if err != nil {
 		return err
 	}

@@ -18,15 +18,24 @@ import (
 // ones, there is no such folder: Flux applies and removes nothing until the Kustomization is the one that belongs
 // to the objects.
 
-// sealPrefix begins the names of seals.
-const sealPrefix = "seal-"
-
 // sealText is what a seal holds: a component of kustomize that changes nothing, and is not empty.
 const sealText = `apiVersion: kustomize.config.k8s.io/v1alpha1
 kind: Component
 generatorOptions:
   disableNameSuffixHash: true
 `
+
+// NewSeal returns the seal of the spec of a Kustomization and the objects that it applies. The spec is one that
+// names no seal yet.
+func NewSeal(spec any, objects tree.Tree) (tree.Entry, error) {
+	text, err := yamldoc.Encode(spec)
+	if err != nil {
+		return tree.Entry{}, err
+	}
+	sum := sha256.Sum256(append(text, objects.ID().String()...))
+	file := tree.File(kubeobject.KustomizationFile, []byte(sealText))
+	return tree.Dir(kubeobject.SealPrefix+hex.EncodeToString(sum[:5]), tree.FromEntries([]tree.Entry{file})), nil
+}
 
 // sealedComponent is a Kustomization with the objects that it applies.
 type sealedComponent struct {
@@ -38,18 +47,16 @@ type sealedComponent struct {
 func (s sealedComponent) seal() (file string, err error) {
 	spec := &s.kustomization.Spec
 	spec.Components = nil
-	text, err := yamldoc.Encode(spec)
+	seal, err := NewSeal(spec, s.objects)
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(append(text, s.objects.ID().String()...))
-	name := sealPrefix + hex.EncodeToString(sum[:5])
-	spec.Components = []string{"../" + name}
-	return path.Join(name, kubeobject.KustomizationFile), nil
+	spec.Components = []string{"../" + seal.Name}
+	return path.Join(seal.Name, kubeobject.KustomizationFile), nil
 }
 
-// encodeFiles returns files with an object each.
-func encodeFiles(files map[string]any) (tree.Tree, error) {
+// EncodeFiles returns files with an object each.
+func EncodeFiles(files map[string]any) (tree.Tree, error) {
 	var b tree.Builder
 	for file, o := range files {
 		text, err := yamldoc.Encode(o)
@@ -130,7 +137,7 @@ func (c *renderedComponent) changeObjects(folder string, changed map[string]any)
 // isSealOf reports whether a file is the seal of a component in one of some folders.
 func isSealOf(file string, folders []string) bool {
 	for _, folder := range folders {
-		if strings.HasPrefix(file, folder+"/"+sealPrefix) {
+		if strings.HasPrefix(file, folder+"/"+kubeobject.SealPrefix) {
 			return true
 		}
 	}

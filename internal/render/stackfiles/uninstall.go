@@ -16,9 +16,11 @@ import (
 // removes one. So, in place of the HelmRelease, a Job waits until it is gone: what is destroyed after
 // the chart depends on the Kustomization of the Job.
 
+// WaitFile is the file of a component with such a Job.
+const WaitFile = "uninstall.yaml"
+
 const (
-	uninstallFile = "uninstall.yaml"
-	releaseFile   = "helmrelease.yaml"
+	releaseFile = "helmrelease.yaml"
 	// defaultWaitImage is an image whose entrypoint is kubectl.
 	defaultWaitImage = "registry.k8s.io/kubectl:v1.34.1"
 	// uninstallTimeout is how long a pod waits before another one does, and uninstallRetries how many
@@ -73,7 +75,7 @@ func uninstallObjects(meta kubeobject.Metadata, image string, gone []kubeobject.
 			APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding", Metadata: meta,
 			RoleRef: roleRef{"rbac.authorization.k8s.io", "Role", meta.Name}, Subjects: []kubeobject.Reference{{Kind: "ServiceAccount", Name: meta.Name, Namespace: meta.Namespace}},
 		},
-		uninstallFile: &kubeobject.Object[jobSpec]{APIVersion: "batch/v1", Kind: "Job", Metadata: job, Spec: jobSpec{
+		WaitFile: &kubeobject.Object[jobSpec]{APIVersion: "batch/v1", Kind: "Job", Metadata: job, Spec: jobSpec{
 			BackoffLimit: uninstallRetries,
 			Template: jobTemplate{jobPod{
 				ServiceAccountName: meta.Name, RestartPolicy: "Never",
@@ -87,15 +89,21 @@ func uninstallObjects(meta kubeobject.Metadata, image string, gone []kubeobject.
 // updateWait returns the objects of a component that is uninstalled, with a Job that waits with the image of the
 // settings.
 func (c *renderedComponent) updateWait(m *model.Model) (tree.Tree, error) {
-	job, err := decodeObject[jobSpec](c.objects, uninstallFile)
+	job, err := decodeObject[jobSpec](c.objects, WaitFile)
 	if err != nil || len(m.Stacks.Settings) == 0 {
 		return c.objects, err
 	}
 	for i := range job.Spec.Template.Spec.Containers {
 		job.Spec.Template.Spec.Containers[i].Image = waitImage(m)
 	}
-	objects, _, err := c.changeObjects("", map[string]any{uninstallFile: job})
+	objects, _, err := c.changeObjects("", map[string]any{WaitFile: job})
 	return objects, err
+}
+
+// TerraformWait returns the files of a Job, in the namespace of a Terraform object, that waits until that object
+// is gone.
+func TerraformWait(m *model.Model, meta kubeobject.Metadata, terraform string) map[string]any {
+	return uninstallObjects(meta, waitImage(m), []kubeobject.Reference{{Kind: terraformKind, Name: terraform}})
 }
 
 // addUninstall adds the objects that wait until others are gone.

@@ -43,7 +43,12 @@ type GitRepositorySpec struct {
 	URL       string                `yaml:"url"`
 	Ref       *GitRef               `yaml:"ref,omitempty"`
 	SecretRef *kubeobject.Reference `yaml:"secretRef,omitempty"`
+	Ignore    string                `yaml:"ignore,omitempty"`
 }
+
+// ignoreNothing takes the place of what Flux leaves out of a source by default, as archives and pictures that
+// are beside a module, and goes before .sourceignore files in it.
+const ignoreNothing = "!*\n.git/\n"
 
 // GitRef is what a GitRepository reads.
 type GitRef struct {
@@ -128,7 +133,7 @@ func NewPlanWebhooks(url string) []PlanWebhook {
 // the Secret with its credentials; "" for none.
 func NewSource(meta kubeobject.Metadata, modules model.StackModules, commit string) *kubeobject.Object[GitRepositorySpec] {
 	source := &kubeobject.Object[GitRepositorySpec]{APIVersion: SourceAPI, Kind: "GitRepository", Metadata: meta, Spec: GitRepositorySpec{
-		Interval: Interval, URL: modules.Repo, Ref: &GitRef{Branch: modules.Branch, Commit: commit},
+		Interval: Interval, URL: modules.Repo, Ref: &GitRef{Branch: modules.Branch, Commit: commit}, Ignore: ignoreNothing,
 	}}
 	if modules.Secret != "" {
 		source.Spec.SecretRef = &kubeobject.Reference{Name: modules.Secret}
