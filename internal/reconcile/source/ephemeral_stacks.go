@@ -6,6 +6,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 )
 
 // stackPath returns the name of a stack, as "team/environment".
@@ -74,9 +76,12 @@ func (e *Ephemeral) checkCopy(m *model.Model, s *model.Stack) problem.List {
 			problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, "make the environment anew under another name", "its copy of the stack %s would be the stack %s, which is at %s", stackPath(s), name, other.Pos)
 		}
 	}
-	for _, c := range s.Components {
-		if c != nil && c.Subtype.Text == "config" {
-			problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, "leave the stack out of spec.stacks", "the stack %s cannot be copied: the backend of the component %s is in its root module, so that the copy would have its state", stackPath(s), c.Name.Text)
+	resolved, _ := stack.Resolve(m) // rendering reports its problems
+	for _, one := range resolved {
+		for _, c := range one.Components {
+			if one.Stack == s && rootmodule.NamesState(m, c) {
+				problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, "leave the stack out of spec.stacks", "the stack %s cannot be copied: the backend of the component %s is in its root module, so that the copy would have its state", stackPath(s), c.Name)
+			}
 		}
 	}
 	return problems

@@ -57,16 +57,19 @@ spec: {stack: checkout/dev, component: a, after: "` + strings.Repeat("a", 40) + 
 		t.Fatalf("there are %d stacks", len(m.Stacks.List))
 	}
 	taken := *m
-	like := func(name, subtype string) *model.Stack {
+	like := func(name, subtype string, overlays ...model.OverlayData) *model.Stack {
 		s := *m.Stacks.List[1]
 		c := *s.Components[0]
-		c.Subtype.Text = subtype
+		c.Subtype.Text, c.OverlayData = subtype, overlays
 		s.EnvName.Text, s.Components = name, []*model.StackComponent{&c, nil}
 		return &s
 	}
-	taken.Stacks.List = append(slices.Clone(m.Stacks.List), like("DEV-pr-7", ""), like("copied", "config"))
+	taken.Stacks.List = append(slices.Clone(m.Stacks.List), like("DEV-pr-7", ""), like("copied", "config"),
+		like("placed", "", model.OverlayData{Name: model.Text{Text: "terraform.tf"}, Data: model.Text{Text: "terraform {\n  backend \"gcs\" {\n    bucket = \"a\"\n  }\n}\n"}}),
+		like("noted", "", model.OverlayData{Name: model.Text{Text: "a.tf"}, Data: model.Text{Text: "# nothing"}}))
 	for stack, want := range map[string]string{
-		"checkout/dev": "its copy of the stack checkout/dev would be the stack checkout/dev-pr-7", "checkout/copied": "the backend of the component a is in its root module", "checkout/other": "",
+		"checkout/dev": "its copy of the stack checkout/dev would be the stack checkout/dev-pr-7", "checkout/other": "", "checkout/noted": "",
+		"checkout/copied": "the backend of the component a is in its root module", "checkout/placed": "the backend of the component a is in its root module",
 	} {
 		problems := (&Ephemeral{Name: "pr-7", Spec: &model.Ephemeral{Stacks: []string{stack}}}).checkStacks(&taken)
 		if problems.Stops() != (want != "") || want != "" && !strings.Contains(problems[0].String(), want) {

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
@@ -87,6 +88,64 @@ func FindState(text, workspace string) (string, error) {
 		return "", err
 	}
 	return b.state(workspace), nil
+}
+
+// NamesState reports whether the root module of a component says itself where its state is, and not the
+// StackSettings and the names of the stack and the component.
+func NamesState(m *model.Model, c *stack.Component) bool {
+	if c.IsCopied() || !HasOverlays(c) {
+		return c.IsCopied()
+	}
+	g := newGenerator(m, c, nil)
+	g.addOverlays()
+	content := g.readOverlayBackend()
+	return content.backend != nil || !content.complete
+}
+
+// HasOverlays reports whether people add files to the root module of a component.
+func HasOverlays(c *stack.Component) bool { return len(c.OverlayFiles)+len(c.OverlayData) > 0 }
+
+// findBackend returns the backend of a root module that is generated: that of an overlay if one names it, as in
+// CloudKnit. It reports one with which Terraform cannot be run.
+func (g *generator) findBackend() (backend, bool) {
+	content := g.readOverlayBackend()
+	if content.complete && content.backend == nil && !content.cloud {
+		return generatedBackend(g.component, g.settings), true
+	}
+	return g.checkBackend(content)
+}
+
+// readOverlayBackend reads which backend the overlays name. One that cannot be parsed is not read.
+func (g *generator) readOverlayBackend() *rootContent {
+	content := &rootContent{complete: true}
+	for _, name := range moduleFilesInOrder(g.overlays) {
+		if strings.Contains(name, "/") {
+			continue
+		}
+		f, err := parseFile(name, g.files[name])
+		if err != nil {
+			continue
+		}
+		found, _, _ := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}}})
+		for _, block := range found.Blocks {
+			g.readTerraformBlock(content, name, block.Body)
+		}
+	}
+	return content
+}
+
+// backendOf returns the backend of another component. One that cannot be taken is reported for that component.
+func (g *generator) backendOf(c *stack.Component) backend {
+	other := newGenerator(g.model, c, g.settings)
+	if c.IsCopied() {
+		found, _ := other.checkBackend(other.readCopied())
+		return found
+	}
+	other.addOverlays()
+	if content := other.readOverlayBackend(); content.backend != nil {
+		return *content.backend
+	}
+	return backend{"s3", backendAttributes(c, g.settings)}
 }
 
 // generatedBackend returns the backend of a component whose root module is generated.

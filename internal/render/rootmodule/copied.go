@@ -206,11 +206,3 @@ func (g *generator) checkBackend(content *rootContent) (backend, bool) {
 	}
 	return *b, true
 }
-
-// copiedBackend returns the backend of another component, whose root module is copied. One that cannot
-// be read is reported for that component.
-func (g *generator) copiedBackend(c *stack.Component) backend {
-	other := newGenerator(g.model, c, g.settings)
-	found, _ := other.checkBackend(other.readCopied())
-	return found
-}

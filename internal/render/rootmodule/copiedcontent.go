@@ -34,12 +34,7 @@ type rootContent struct {
 // last, as Terraform does.
 func (g *generator) readRoot() *rootContent {
 	content := &rootContent{outputs: map[string]hclwrite.Tokens{}, modules: map[string]bool{}, complete: true, fixed: true}
-	names := sortedKeys(g.files)
-	slices.SortStableFunc(names, func(a, b string) int { return overrideRank(a) - overrideRank(b) })
-	for _, name := range names {
-		if !isModuleFile(name) && !isVariablesFile(name) {
-			continue
-		}
+	for _, name := range moduleFilesInOrder(g.files) {
 		f, err := parseFile(name, g.files[name])
 		if err != nil {
 			content.complete = false
@@ -52,6 +47,14 @@ func (g *generator) readRoot() *rootContent {
 		}
 	}
 	return content
+}
+
+// moduleFilesInOrder returns the names of files of Terraform in the order in which it reads them: those of
+// overrides are last.
+func moduleFilesInOrder[V any](files map[string]V) []string {
+	names := slices.DeleteFunc(sortedKeys(files), func(name string) bool { return !isModuleFile(name) && !isVariablesFile(name) })
+	slices.SortStableFunc(names, func(a, b string) int { return overrideRank(a) - overrideRank(b) })
+	return names
 }
 
 // isVariablesFile reports whether Terraform reads values of variables from a file of a root module

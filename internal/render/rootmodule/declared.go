@@ -112,25 +112,17 @@ func (g *generator) declare(declared declarations, file, name string) {
 	}
 }
 
-// addSettings adds what a block of settings may have once. tofu-controller has the backend of the
-// StackSettings override any other.
+// addSettings adds what a block of settings may have once.
 func (g *generator) addSettings(declared declarations, file string, body hcl.Body) {
 	found, _, _ := body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 		{Type: "required_providers"}, {Type: "backend", LabelNames: []string{"type"}}, {Type: "cloud"},
 	}})
-	c := g.component
 	for _, block := range found.Blocks {
-		if block.Type == "required_providers" || !g.overlays[file] {
-			g.declare(declared, file, "terraform."+block.Type)
+		name := "terraform." + block.Type
+		if block.Type == "backend" && g.overlays[file] && g.overlays[declared[name]] { // findBackend reports it
 			continue
 		}
-		if block.Type == "backend" {
-			if b, err := readBackend(block); err == nil && b.state(c.Stack.Workspace) == generatedBackend(c, g.settings).state(c.Stack.Workspace) {
-				continue
-			}
-		}
-		g.addf(c.StackComponent.Name.Line, "remove it; to keep a state in another place, write the root module, with subtype: config",
-			"component %s: the overlay %s names another state, and a component has the one of spec.state of the StackSettings", c.Name, file)
+		g.declare(declared, file, name)
 	}
 }
 

@@ -97,8 +97,11 @@ func (g *generator) generateCall() Module {
 	g.addOverlays()
 	g.checkRoot()
 	g.checkModule()
-	b := generatedBackend(c, settings)
-	return Module{Backend: b.text(), State: b.state(c.Stack.Workspace), Fixed: c.Module == nil || g.isFixed(c.Module)}
+	module := Module{Fixed: c.Module == nil || g.isFixed(c.Module)}
+	if b, ok := g.findBackend(); ok {
+		module.Backend, module.State = b.text(), b.state(c.Stack.Workspace)
+	}
+	return module
 }
 
 // generator writes the files of one component.
@@ -192,10 +195,7 @@ func (g *generator) writeData(body *hclwrite.Body) {
 		if i > 0 {
 			body.AppendNewline()
 		}
-		from := backend{"s3", backendAttributes(needed, g.settings)}
-		if needed.IsCopied() {
-			from = g.copiedBackend(needed)
-		}
+		from := g.backendOf(needed)
 		data := body.AppendNewBlock("data", []string{"terraform_remote_state", needed.Name}).Body()
 		data.SetAttributeValue("backend", cty.StringVal(from.kind))
 		if workspace := g.component.Stack.Workspace; workspace != "" {

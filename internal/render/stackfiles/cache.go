@@ -41,7 +41,7 @@ type neighbor struct {
 	Name, Type, ObjectName string
 	Destroyed              bool // decides about the order
 	Variables              []stack.Variable
-	// Component and Files are what the root module of a copied one is made from: its backend is read.
+	// Component and Files are what a root module is made from that may name its backend itself: that is read.
 	Component *model.StackComponent
 	Files     []string
 }
@@ -53,7 +53,7 @@ func (r *renderer) neighborsOf(all []*stack.Component) []neighbor {
 		if c.Type == stack.Helm {
 			out[i].Variables = c.Variables
 		}
-		if c.IsCopied() {
+		if c.IsCopied() || rootmodule.HasOverlays(c) {
 			out[i].Component, out[i].Files = c.StackComponent, r.filesOf(c)
 		}
 	}
@@ -143,14 +143,14 @@ func (r *renderer) addComponent(folder string, c *stack.Component) {
 }
 
 // checkState reports a component whose state is that of another one: each would destroy what the other
-// has made. Only copied root modules name their states themselves.
+// has made. Root modules that are generated without overlays have states of their own.
 func (r *renderer) checkState(c *stack.Component, state string) {
 	other := r.states[state]
 	switch {
 	case state == "":
 	case other == nil:
 		r.states[state] = c
-	case c.IsCopied() || other.IsCopied():
+	case rootmodule.NamesState(r.model, c) || rootmodule.NamesState(r.model, other):
 		const hint = "give the backend of its root module another key"
 		r.stopComponent(c, hint, "component %s: its state is that of the component %s of the stack %s: each would destroy what the other has made", c.Name, other.Name, other.Stack.Path())
 		if other.Stack != c.Stack {
