@@ -44,10 +44,13 @@ func (c ClusterChange) describeSteps() string {
 
 // clusterRisks returns what the change destroys or removes of clusters.
 func (r Report) clusterRisks() []string {
-	counts := map[provision.Kind]int{}
+	counts, scaled := map[provision.Kind]int{}, 0
 	for _, c := range r.ClusterChanges {
 		for _, s := range c.Steps {
 			counts[s.Kind]++
+			if s.MayRemove > 0 {
+				scaled++
+			}
 		}
 	}
 	var parts []string
@@ -59,6 +62,15 @@ func (r Report) clusterRisks() []string {
 	}
 	if n := counts[provision.RemoveNodes]; n > 0 {
 		parts = append(parts, "removes nodes of "+text.Count(n, "pool"))
+	}
+	if n := counts[provision.DestroyNodes]; n > 0 {
+		parts = append(parts, "**destroys machines of "+text.Count(n, "pool")+"**, whose nodes are not drained")
+	}
+	if n := counts[provision.ReplaceNodes]; n > 0 {
+		parts = append(parts, "replaces the control nodes of "+text.Count(n, "cluster"))
+	}
+	if scaled > 0 {
+		parts = append(parts, "may remove nodes that the autoscaler has made, of "+text.Count(scaled, "pool"))
 	}
 	if n := counts[provision.DeleteLB]; n > 0 {
 		parts = append(parts, "**deletes "+text.Count(n, "load balancer")+"**")

@@ -186,24 +186,27 @@ func (b *clusterPhrases) addSteps(manifest, cluster string, steps []provision.St
 // comes is replaced by it.
 func (b *clusterPhrases) addPools(cluster string, steps []provision.Step) {
 	pools := sortPools(steps)
-	rolling := noteDisruption(provision.Rolling)
 	for _, role := range slices.Sorted(maps.Keys(pools)) {
 		p := pools[role]
+		note, rank := noteDisruption(p.disruption), rankClusterRolling
+		if p.disruption == provision.Outage {
+			rank = rankClusterOutage
+		}
 		switch {
 		case len(p.removed) > 0 && len(p.added) > 0:
-			b.add(rankClusterRolling, clusterPlace, cluster, phrase{
-				verb: "replace " + poolWords(p.removed) + " with " + formatSlots(p.added) + " of", names: slices.Concat(p.removed, p.added), note: rolling,
+			b.add(rank, clusterPlace, cluster, phrase{
+				verb: "replace " + poolWords(p.removed) + " with " + formatSlots(p.added) + " of", names: slices.Concat(p.removed, p.added), note: note,
 			})
 		case len(p.removed) > 0:
-			b.add(rankClusterDeletes, clusterPlace, cluster, phrase{verb: "REMOVE " + poolWords(p.removed) + " of", names: p.removed, deletes: true, note: rolling})
+			b.add(rankClusterDeletes, clusterPlace, cluster, phrase{verb: "REMOVE " + poolWords(p.removed) + " of", names: p.removed, deletes: true, note: note})
 		case len(p.added) > 0:
 			b.add(rankClusterOther, clusterPlace, cluster, phrase{verb: "add " + poolWords(p.added) + " to", names: p.added})
 		}
 		if len(p.rolled) > 0 {
-			b.add(rankClusterRolling, clusterPlace, cluster, phrase{verb: "replace the nodes of " + poolWords(p.rolled) + " of", names: p.rolled, note: rolling})
+			b.add(rank, clusterPlace, cluster, phrase{verb: "replace the nodes of " + poolWords(p.rolled) + " of", names: p.rolled, note: note})
 		}
 		if len(p.reduced) > 0 {
-			b.add(rankClusterRolling, clusterPlace, cluster, phrase{verb: "remove nodes of " + poolWords(p.reduced) + " of", names: p.reduced, note: rolling})
+			b.add(rank, clusterPlace, cluster, phrase{verb: "remove nodes of " + poolWords(p.reduced) + " of", names: p.reduced, note: note})
 		}
 		if len(p.enlarged) > 0 {
 			b.add(rankClusterOther, clusterPlace, cluster, phrase{verb: "add nodes to " + poolWords(p.enlarged) + " of", names: p.enlarged})
@@ -212,30 +215,37 @@ func (b *clusterPhrases) addPools(cluster string, steps []provision.Step) {
 }
 
 // poolChanges are the pools of one role of a cluster, by what happens to them.
-type poolChanges struct{ added, removed, rolled, enlarged, reduced []string }
+type poolChanges struct {
+	added, removed, rolled, enlarged, reduced []string
+	disruption                                provision.Disruption // the worst of what nodes are removed by
+}
 
 // sortPools returns the pools that steps add nodes to or remove nodes of, by their role.
 func sortPools(steps []provision.Step) map[string]*poolChanges {
 	pools := map[string]*poolChanges{}
 	for _, s := range steps {
-		if s.Kind != provision.AddNodes && s.Kind != provision.RemoveNodes {
+		removes := s.Kind == provision.RemoveNodes || s.Kind == provision.DestroyNodes
+		if s.Kind != provision.AddNodes && s.Kind != provision.ReplaceNodes && !removes {
 			continue
 		}
 		role := s.Subject.PoolRole + s.Subject.LoadBalancer
 		if pools[role] == nil {
-			pools[role] = &poolChanges{}
+			pools[role] = &poolChanges{disruption: provision.NoDisruption}
 		}
 		p := pools[role]
+		if s.Disruption == provision.Outage || p.disruption == provision.NoDisruption {
+			p.disruption = s.Disruption
+		}
 		isWhole := len(s.Reason) > 1 // the list that has the pool changes too
 		into := &p.enlarged
 		switch {
-		case s.Subject.Old || s.Subject.New:
+		case s.Subject.Old || s.Subject.New, s.Kind == provision.ReplaceNodes:
 			into = &p.rolled
 		case s.Kind == provision.AddNodes && isWhole:
 			into = &p.added
-		case s.Kind == provision.RemoveNodes && isWhole:
+		case removes && isWhole:
 			into = &p.removed
-		case s.Kind == provision.RemoveNodes:
+		case removes:
 			into = &p.reduced
 		}
 		if !slices.Contains(*into, s.Subject.Pool) {

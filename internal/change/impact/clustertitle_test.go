@@ -43,6 +43,8 @@ func TestClusterTitle(t *testing.T) {
 	replace := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(titledClusters) }
 	withoutOne := replace("clusterTypes: {one: large, two: large}", "clusterTypes: {two: large}", "    clusters: [{name: ingress", "    other: [{name: ingress")
 	withoutOne = withoutLine(withoutOne, "- {name: one,")
+	byTofu := func(text string) string { return strings.Replace(text, "executor: claudie", "executor: tofu", 1) }
+	byCAPI := func(text string) string { return strings.Replace(text, "executor: claudie", "executor: capi", 1) }
 	for name, test := range map[string]struct{ old, new, want string }{
 		"pool replaced":      {titledClusters, replace("{name: workers,", "{name: workers-v2,", "[workers]", "[workers-v2]"), "replace pool workers with workers-v2 of clusters one and two (rolling); retarget web of cluster one"},
 		"nodes added":        {titledClusters, replace("count: 2", "count: 4"), "add nodes to pool workers of clusters one and two"},
@@ -58,6 +60,10 @@ func TestClusterTitle(t *testing.T) {
 		"the API moves":      {titledClusters, replace("roles: [{name: web,", "roles: [{name: api, protocol: tcp, port: 6443, targetPort: 6443, targetPools: [control]}, {name: web,", "roles: [web]", "roles: [api, web]"), "move the API endpoint of cluster one (outage); add role api to cluster one; close port 6443 of cluster one"},
 		"destroyed, upgrade": {titledClusters, strings.ReplaceAll(withoutOne, "1.35.0", "1.36.0"), "DESTROY cluster one; upgrade Kubernetes of cluster two (rolling)"},
 		"a role goes":        {titledClusters, replace("roles: [web]", "roles: []"), "DELETE role web of cluster one"},
+		"by tofu":            {byTofu(titledClusters), byTofu(replace("{name: workers,", "{name: workers-v2,", "[workers]", "[workers-v2]", "repo@abc", "repo@def")), "replace pool workers with workers-v2 of clusters one and two (outage); retarget web of cluster one"},
+		"removed by tofu":    {byTofu(titledClusters), byTofu(replace("count: 2", "count: 1")), "remove nodes of pool workers of clusters one and two (outage)"},
+		"by Cluster API":     {byCAPI(titledClusters), byCAPI(replace("{name: control,", "{name: control-v2,", "[control]", "[control-v2]")), "replace the nodes of pool control-v2 of clusters one and two (rolling)"},
+		"lower maximum":      {replace("count: 2", "autoscaler: {min: 1, max: 5}"), replace("count: 2", "autoscaler: {min: 1, max: 2}"), "change the autoscaling of pool workers of clusters one and two (rolling)"},
 		"nothing":            {titledClusters, titledClusters, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,6 +84,23 @@ func TestClusterTitle(t *testing.T) {
 				t.Errorf("the title is %q, want %q", title, test.want)
 			}
 		})
+	}
+}
+
+// TestRisksOfNodes: the risk of a change says how nodes go, by what carries the change out.
+func TestRisksOfNodes(t *testing.T) {
+	for name, test := range map[string]struct{ executor, old, new, want string }{
+		"drained":       {"claudie", "count: 2", "count: 1", "removes nodes of 2 pools"},
+		"destroyed":     {"tofu", "count: 2", "count: 1", "**destroys machines of 2 pools**, whose nodes are not drained"},
+		"lower maximum": {"claudie", "autoscaler: {min: 2, max: 4}", "autoscaler: {min: 2, max: 2}", "may remove nodes that the autoscaler has made, of 2 pools"},
+	} {
+		stateWith := func(size string) provision.State {
+			return parseState(t, strings.NewReplacer("executor: claudie", "executor: "+test.executor, "count: 2", size).Replace(titledClusters))
+		}
+		r := Report{ClusterChanges: CompareStates([]provision.State{stateWith(test.old)}, []provision.State{stateWith(test.new)})}
+		if risks := strings.Join(r.clusterRisks(), "; "); risks != test.want {
+			t.Errorf("%s: the risk is %q, want %q", name, risks, test.want)
+		}
 	}
 }
 

@@ -1,6 +1,11 @@
 package provision
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+)
 
 // Kind is what a step does.
 type Kind string
@@ -25,6 +30,9 @@ const (
 	ReplaceDNS         Kind = "replace-dns"
 	AddNodes           Kind = "add-nodes"
 	RemoveNodes        Kind = "remove-nodes"
+	ReplaceNodes       Kind = "replace-nodes"   // of Cluster API: of a control plane
+	DestroyNodes       Kind = "destroy-nodes"   // of tofu-controller, which drains none
+	DestroyNetwork     Kind = "destroy-network" // of tofu-controller
 	JoinLB             Kind = "join-lb"
 	DeleteLB           Kind = "delete-lb"
 	AddRole            Kind = "add-role"
@@ -92,6 +100,9 @@ var traitsOf = map[Kind]traits{
 	ReplaceDNS:         {Switch, Outage, false, "replace the DNS records of"},
 	AddNodes:           {Expand, NoDisruption, false, "add nodes to"},
 	RemoveNodes:        {Contract, Rolling, true, "drain and remove nodes of"},
+	ReplaceNodes:       {Switch, Rolling, false, "replace the control nodes by those of"},
+	DestroyNodes:       {Contract, Outage, true, "destroy machines of"},
+	DestroyNetwork:     {Contract, NoDisruption, true, "destroy the network of"},
 	JoinLB:             {Expand, NoDisruption, false, "create and join"},
 	DeleteLB:           {Contract, Outage, true, "delete"},
 	AddRole:            {Expand, NoDisruption, false, "add"},
@@ -111,13 +122,26 @@ var traitsOf = map[Kind]traits{
 	DropObjects:        {Contract, NoDisruption, true, "remove the objects of what was destroyed"},
 }
 
+// sentencesOf are what steps of some kinds do if an executor carries them out otherwise than Claudie.
+var sentencesOf = map[string]map[Kind]string{
+	tofuExecutor: {CreateLB: "configure", RemoveNodes: "remove nodes of"},
+}
+
 // Sentence returns what the step does, in the imperative.
 func (s Step) Sentence() string {
-	sentence := traitsOf[s.Kind].sentence
+	sentence := cmp.Or(sentencesOf[s.Executor][s.Kind], traitsOf[s.Kind].sentence)
 	if subject := s.Subject.String(); subject != "" {
-		return sentence + " " + subject
+		sentence += " " + subject
+	} else {
+		sentence = strings.TrimSuffix(sentence, " of")
 	}
-	return strings.TrimSuffix(sentence, " of")
+	switch {
+	case s.MayRemove > 0 && s.Executor == tofuExecutor:
+		return sentence + ", which may destroy up to " + text.Count(s.MayRemove, "machine")
+	case s.MayRemove > 0:
+		return sentence + ", which may drain up to " + text.Count(s.MayRemove, "node")
+	}
+	return sentence
 }
 
 func newStep(kind Kind, cluster string, subject Subject, reason ...Change) Step {

@@ -218,6 +218,7 @@ func (u *unit) scaleNodes() (Step, bool) {
 
 func (u *unit) scale(s *slot) Step {
 	kind, reason := SetAutoscaler, Change{"autoscaler", s.now.describeSize(), s.want.describeSize()}
+	loss := s.findLoss()
 	switch {
 	case s.want.scaler == nil:
 		kind = ToFixed
@@ -228,7 +229,25 @@ func (u *unit) scale(s *slot) Step {
 	scaled.scaler = s.want.scaler
 	s.now = &scaled
 	s.refresh()
-	return u.newStep(kind, s.subject, reason)
+	step := u.newStep(kind, s.subject, reason)
+	if loss > 0 {
+		step.MayRemove, step.Disruption, step.Reversible = loss, Rolling, false
+	}
+	return step
+}
+
+// findLoss returns how many nodes of an autoscaled pool go if there are as many as there may be, beside those
+// that a step before removes in any case.
+func (s *slot) findLoss() int {
+	if s.now.scaler == nil {
+		return 0
+	}
+	most := s.want.count
+	if s.want.scaler != nil {
+		most = s.want.scaler.Max
+	}
+	removed := max(0, s.now.scaler.Min-s.now.count)
+	return max(0, s.now.scaler.Max-most-removed)
 }
 
 // patch is a mark of the nodes of a pool that changes.

@@ -23,7 +23,7 @@ func NewPlan(current, desired *State) (Plan, error) {
 		}
 		if now.clusters[c.Name] == nil {
 			u := newUnitToCreate(want, c)
-			plan.Steps = append(plan.Steps, u.steps...)
+			plan.Steps = append(plan.Steps, u.carryOut(now, want)...)
 			plan.Endpoints[c.Name] = u.endpoint.Endpoint
 			continue
 		}
@@ -31,7 +31,7 @@ func NewPlan(current, desired *State) (Plan, error) {
 		if err := u.simulate(); err != nil {
 			return Plan{}, err
 		}
-		plan.Steps = append(plan.Steps, u.steps...)
+		plan.Steps = append(plan.Steps, u.carryOut(now, want)...)
 		plan.Endpoints[c.Name] = u.endpoint.Endpoint
 	}
 	for i := range current.Spec.Kubernetes.Clusters {
@@ -46,6 +46,10 @@ func NewPlan(current, desired *State) (Plan, error) {
 	}
 	plan.Steps = append(plan.Steps, planDrops(now, want, last)...)
 	plan.Steps = append(plan.Steps, planRest(now, want)...)
+	executor := findExecutor(current, desired)
+	for i := range plan.Steps {
+		plan.Steps[i].Executor = executor
+	}
 	return plan, nil
 }
 
@@ -57,6 +61,9 @@ func newUnitToCreate(x *stateIndex, c *claudie.Cluster) *unit {
 		step := u.newStep(CreatePool, subject)
 		if p := x.dynamic[subject.Pool]; p != nil {
 			network := Subject{Provider: p.ProviderSpec.Name, Region: p.ProviderSpec.Region}
+			if x.Executor == tofuExecutor { // each load balancer has networks of its own
+				network.LoadBalancer = subject.LoadBalancer
+			}
 			if networks[network] == "" {
 				create := u.newStep(CreateNetwork, network, Change{"network", "", c.Network})
 				networks[network] = create.ID
@@ -153,7 +160,7 @@ func planRemoval(x *stateIndex, c *claudie.Cluster, leaves bool) []Step {
 		}
 		steps = append(steps, step)
 	}
-	if t := x.ClusterTypes[c.Name]; t != "" {
+	if t := x.ClusterTypes[c.Name]; t != "" && x.Executor != capiExecutor { // what is on a cluster of Cluster API goes with it
 		add(DetachClusterType, Change{"clusterType", t, ""})
 	}
 	add(DestroyCluster, Change{"clusters", c.Name, ""})

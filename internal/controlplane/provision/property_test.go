@@ -1,6 +1,7 @@
 package provision_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -13,14 +14,15 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 )
 
-// TestRandomPlans plans 10,000 random changes, a hundred of each of a hundred manifests, and carries the
-// steps out on a model of its own: at each step the clusters are sound, and after the last one they are as
+// TestRandomPlans plans 10,000 random changes, a hundred of each of a hundred manifests, for each executor in
+// turn, and carries the steps out on a model of its own: at each step the clusters are sound, and after the last one they are as
 // wanted.
 func TestRandomPlans(t *testing.T) {
 	const manifests, changes = 100, 100
-	steps, sound := 0, 0
+	sound, kinds := 0, map[string]int{}
 	for seed := range uint64(manifests) {
 		w := newWorld(rand.New(rand.NewPCG(seed, 19)))
+		w.executor = []string{"claudie", "claudie", "tofu", "capi"}[seed%4]
 		current := provision.State{Namespace: "e2e", Name: "m"}
 		for change := range changes {
 			desired := w.newState()
@@ -31,24 +33,31 @@ func TestRandomPlans(t *testing.T) {
 			desired.Endpoints = plan.Endpoints
 			wrong, risk := checkPlan(plan, &current, &desired)
 			if wrong != "" {
-				t.Fatalf("seed %d, change %d: %s\n%s", seed, change, wrong, plan.Text())
+				t.Fatalf("seed %d, change %d, %s: %s\n%s", seed, change, w.executor, wrong, plan.Text())
 			}
 			if risk == "" {
 				sound++
 			} else if !provision.CheckEdit(provision.Edit{Current: &current, Desired: &desired, PositionOf: func(...any) problem.Pos { return problem.Pos{} }}).Stops() {
 				t.Fatalf("seed %d, change %d: %s, and no guard rail says so\n%s", seed, change, risk, plan.Text())
 			}
-			steps += len(plan.Steps)
+			for _, s := range plan.Steps {
+				kinds[w.executor+" "+string(s.Kind)]++
+			}
 			current = desired
 		}
 	}
-	t.Logf("%d changes with %d steps; %d need no guard rail for control planes", manifests*changes, steps, sound)
+	t.Logf("%d changes, of which %d need no guard rail for control planes, with the steps %v", manifests*changes, sound, kinds)
+	for _, kind := range []string{"claudie remove-nodes", "tofu remove-nodes", "tofu destroy-nodes", "tofu destroy-network", "tofu move-api-endpoint", "capi replace-nodes", "capi remove-nodes"} {
+		if kinds[kind] < 20 {
+			t.Errorf("only %d steps %s", kinds[kind], kind)
+		}
+	}
 }
 
 // checkPlan returns what is wrong with a plan, and what a guard rail must keep it from; "" if it leads to
 // what is wanted, and if control planes are safe on the way.
 func checkPlan(plan provision.Plan, current, desired *provision.State) (wrong, risk string) {
-	if wrong := checkIDs(plan); wrong != "" {
+	if wrong := cmp.Or(checkIDs(plan), checkKinds(plan, desired.Executor)); wrong != "" {
 		return wrong, ""
 	}
 	have, want := map[string]*replica{}, map[string]*replica{}
@@ -72,7 +81,7 @@ func checkPlan(plan provision.Plan, current, desired *provision.State) (wrong, r
 			if wrong := r.apply(s, want[s.Cluster]); wrong != "" {
 				return fmt.Sprintf("step %d: %s", i+1, wrong), ""
 			}
-			if damage := r.findDamage(); damage != "" {
+			if damage := r.findDamage(want[s.Cluster], desired.Executor); damage != "" {
 				return fmt.Sprintf("step %d: %s", i+1, damage), ""
 			}
 			if lost := before - r.countControl(); 2*lost >= before && slices.ContainsFunc(plan.Steps[i:], func(later provision.Step) bool { return addsControl(later, s.Cluster) }) {
@@ -80,7 +89,7 @@ func checkPlan(plan provision.Plan, current, desired *provision.State) (wrong, r
 			}
 		}
 		for _, c := range s.Reason {
-			if slices.Contains([]string{"serverType", "image", "network", "zone", "region"}, c.Field) && s.Kind != provision.CreateNetwork {
+			if slices.Contains([]string{"serverType", "image", "network", "zone", "region"}, c.Field) && s.Kind != provision.CreateNetwork && s.Kind != provision.DestroyNetwork {
 				return fmt.Sprintf("step %d changes what cannot change: %s", i+1, c), ""
 			}
 		}
@@ -114,6 +123,30 @@ func checkIDs(plan provision.Plan) string {
 			}
 		}
 		seen[s.ID] = s.Cluster
+	}
+	return ""
+}
+
+// checkKinds returns which step of a plan the executor does not carry out, or how it does not; "" for none.
+func checkKinds(plan provision.Plan, executor string) string {
+	order := []provision.Phase{provision.Expand, provision.Switch, provision.Contract}
+	phases := map[string]provision.Phase{} // of clusters
+	for i, s := range plan.Steps {
+		drains := strings.Contains(s.Sentence(), "drain") || s.Disruption == provision.Rolling && s.Kind == provision.RemoveNodes
+		isNew := s.Kind == provision.DestroyNodes || s.Kind == provision.DestroyNetwork || s.Kind == provision.ReplaceNodes
+		switch {
+		case s.Executor != executor:
+			return fmt.Sprintf("step %d is carried out by %q", i+1, s.Executor)
+		case executor == "claudie" && isNew:
+			return fmt.Sprintf("step %d is none of Claudie's", i+1)
+		case executor == "tofu" && (drains || s.Subject.Old || s.Subject.New):
+			return fmt.Sprintf("step %d drains or rolls nodes, and tofu-controller does not", i+1)
+		case executor == "tofu" && s.Cluster != "" && slices.Index(order, s.Phase) < slices.Index(order, phases[s.Cluster]):
+			return fmt.Sprintf("step %d of phase %s is after the phase %s", i+1, s.Phase, phases[s.Cluster])
+		case executor == "capi" && (s.Kind == provision.TransferAPINode || s.Subject.Old || s.Subject.New):
+			return fmt.Sprintf("step %d is none of Cluster API's", i+1)
+		}
+		phases[s.Cluster] = s.Phase
 	}
 	return ""
 }

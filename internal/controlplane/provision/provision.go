@@ -1,5 +1,5 @@
 // Package provision plans how clusters get from what a manifest asked for to what it asks for now: an
-// ordered list of steps, as Claudie's manager would take them.
+// ordered list of steps, as Claudie's manager would take them, or as another executor does.
 //
 // The planner simulates the manager. It picks the first step that is eligible, in the manager's order,
 // applies it to a model of the cluster, and goes on until the model is what is wanted. Nothing is read
@@ -76,16 +76,20 @@ type Plan struct {
 
 // Step is one task of a plan.
 type Step struct {
-	ID      string   `json:"id" yaml:"id"`
-	Kind    Kind     `json:"kind" yaml:"kind"`
-	Cluster string   `json:"cluster,omitempty" yaml:"cluster,omitempty"` // "" for one of the whole manifest
-	Subject Subject  `json:"subject" yaml:"subject"`
-	Reason  []Change `json:"reason,omitempty" yaml:"reason,omitempty"`
+	ID      string `json:"id" yaml:"id"`
+	Kind    Kind   `json:"kind" yaml:"kind"`
+	Cluster string `json:"cluster,omitempty" yaml:"cluster,omitempty"` // "" for one of the whole manifest
+	// Executor is what carries the step out.
+	Executor string   `json:"executor,omitempty" yaml:"executor,omitempty"`
+	Subject  Subject  `json:"subject" yaml:"subject"`
+	Reason   []Change `json:"reason,omitempty" yaml:"reason,omitempty"`
 	// After is the ids of the steps that this one depends on.
 	After      []string   `json:"after,omitempty" yaml:"after,omitempty"`
 	Phase      Phase      `json:"phase" yaml:"phase"`
 	Disruption Disruption `json:"disruption" yaml:"disruption"`
-	Reversible bool       `json:"reversible" yaml:"reversible"`
+	// MayRemove is how many nodes go at most, if the autoscaler has made as many as it may.
+	MayRemove  int  `json:"mayRemove,omitempty" yaml:"mayRemove,omitempty"`
+	Reversible bool `json:"reversible" yaml:"reversible"`
 }
 
 // Subject is what a step is about. Fields that do not apply are empty.
@@ -117,6 +121,8 @@ func (s Subject) String() string {
 		return fmt.Sprintf("%s pool %s%s", s.PoolRole, s.Pool, s.generation())
 	case s.Role != "":
 		return fmt.Sprintf("role %s of load balancer %s", s.Role, s.LoadBalancer)
+	case s.Region != "" && s.LoadBalancer != "":
+		return fmt.Sprintf("provider %s in %s for load balancer %s", s.Provider, s.Region, s.LoadBalancer)
 	case s.LoadBalancer != "":
 		return "load balancer " + s.LoadBalancer
 	case s.Region != "":

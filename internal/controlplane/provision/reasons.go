@@ -1,5 +1,7 @@
 package provision
 
+import "cmp"
+
 // placeOf is why a step of a kind is where it is in a plan.
 var placeOf = map[Kind]string{
 	CreateNetwork:      "machines are made in a network",
@@ -19,6 +21,9 @@ var placeOf = map[Kind]string{
 	ReplaceDNS:         "it does not wait for nodes",
 	AddNodes:           "capacity is added before anything uses it, and before other nodes are removed",
 	RemoveNodes:        "nodes go after others have taken their place, and after no role forwards to them",
+	ReplaceNodes:       "a new control node is there before each one that goes",
+	DestroyNodes:       "what needed the machines does without them; nothing drains nodes first, unless the module does",
+	DestroyNetwork:     "no machines are in the network any more",
 	JoinLB:             "the pools that its roles forward to are there",
 	DeleteLB:           "the API endpoint and the roles have moved to others",
 	AddRole:            "the pools that it forwards to are there",
@@ -38,5 +43,37 @@ var placeOf = map[Kind]string{
 	DropObjects:        "the objects are needed until what they made is destroyed",
 }
 
+// Why steps are where they are if an executor has another order than Claudie.
+const (
+	capiAtOnce     = "Cluster API begins with all steps of a change at once"
+	tofuModule     = "the module does it before anything is removed: the plan of Terraform says whether it replaces machines"
+	tofuBootstrap  = "the module of the bootstrap does it before anything is removed"
+	tofuBeforeGone = "roles that stay are changed before anything is removed"
+)
+
+// placesOf are why steps of some kinds are where they are, for executors that have another order than Claudie.
+var placesOf = map[string]map[Kind]string{
+	capiExecutor: {
+		CreatePool:        "control nodes come first, and compute nodes join a cluster that answers",
+		Bootstrap:         "Kubernetes is installed on the control nodes",
+		AddNodes:          capiAtOnce,
+		RemoveNodes:       capiAtOnce + ", and drains nodes: those of a pool that goes all together, whether or not others have taken their place",
+		UpgradeKubernetes: capiAtOnce + ", and replaces the nodes of each pool one by one",
+		PatchNodes:        capiAtOnce + ", and replaces nodes one by one for other labels and taints",
+		ToAutoscaled:      capiAtOnce, ToFixed: capiAtOnce, SetAutoscaler: capiAtOnce,
+	},
+	tofuExecutor: {
+		CreatePool:        "control nodes come first, and compute nodes join a cluster that answers",
+		Bootstrap:         "Kubernetes is installed on the control nodes, and needs the name under which its API server answers",
+		CreateLB:          "the nodes that it forwards to are there",
+		AddNodes:          "what is needed is added first; compute nodes join after the control nodes",
+		RemoveNodes:       "others have taken their place; nothing drains nodes first, unless the module does",
+		TransferAPINode:   "the module of the bootstrap chooses the node that answers, before any is removed",
+		UpgradeKubernetes: tofuBootstrap, ChangeProxy: tofuBootstrap,
+		PatchNodes: tofuModule, ToAutoscaled: tofuModule, ToFixed: tofuModule, SetAutoscaler: tofuModule,
+		ChangeRoleInternal: tofuBeforeGone, ChangeRoleExternal: tofuBeforeGone,
+	},
+}
+
 // Place returns why the step is where it is in a plan, as a clause.
-func (s Step) Place() string { return placeOf[s.Kind] }
+func (s Step) Place() string { return cmp.Or(placesOf[s.Executor][s.Kind], placeOf[s.Kind]) }

@@ -58,6 +58,7 @@ func newReplica(s *provision.State, name string) *replica {
 			r.pools[role+"/"+pool] = is
 		}
 	}
+	onHetzner = onHetzner && s.Executor == provision.DefaultExecutor // others have no default
 	if p := c.InstallationProxy; p == nil && onHetzner || p != nil && (p.Mode == "on" || p.Mode == "default" && onHetzner) {
 		r.proxy = "on"
 		if p != nil {
@@ -90,7 +91,10 @@ func newReplicaPool(s *provision.State, pool string) replicaPool {
 	}
 	p := s.Spec.FindDynamicPool(pool)
 	fewest, _ := p.CountNodes()
-	r := replicaPool{nodes: fewest, templates: s.Templates[p.ProviderSpec.Name]}
+	r := replicaPool{nodes: fewest}
+	if s.Executor == provision.DefaultExecutor { // others use none
+		r.templates = s.Templates[p.ProviderSpec.Name]
+	}
 	if p.Autoscaler != nil {
 		r.scaler = *p.Autoscaler
 	}
@@ -111,12 +115,18 @@ func (r *replica) apply(s provision.Step, want *replica) string {
 	}
 	role, target := b.roles[s.Subject.Role], wanted.roles[s.Subject.Role]
 	switch s.Kind {
-	case provision.AddNodes, provision.RemoveNodes, provision.ToAutoscaled, provision.ToFixed, provision.SetAutoscaler:
+	case provision.AddNodes, provision.RemoveNodes, provision.DestroyNodes, provision.ToAutoscaled, provision.ToFixed, provision.SetAutoscaler:
 		pools, wants, key := r.pools, want.pools, s.Subject.PoolRole+"/"+s.Subject.Pool
 		if s.Subject.PoolRole == provision.Balancing {
 			pools, wants, key = b.pools, wanted.pools, s.Subject.Pool
 		}
 		return applyToPool(s, pools, wants, key)
+	case provision.CreatePool, provision.CreateLB, provision.CreateNetwork, provision.DestroyNetwork: // of a new cluster, or no part of this model
+	case provision.ReplaceNodes:
+		key := provision.Control + "/"
+		delete(r.pools, key+s.Reason[0].Old)
+		r.pools[key+s.Subject.Pool] = want.pools[key+s.Subject.Pool]
+		r.endpoint.Pool = s.Subject.Pool // the cloud's
 	case provision.JoinLB:
 		r.balancers[s.Subject.LoadBalancer] = replicaBalancer{wanted.dns, maps.Clone(wanted.pools), maps.Clone(wanted.roles)}
 	case provision.DeleteLB:
@@ -169,6 +179,9 @@ func (r *replica) apply(s provision.Step, want *replica) string {
 func applyToPool(s provision.Step, pools, wants map[string]replicaPool, key string) string {
 	p, there := pools[key]
 	want := wants[key]
+	if s.Kind == provision.DestroyNodes {
+		s.Kind = provision.RemoveNodes
+	}
 	switch {
 	case s.Kind == provision.AddNodes && s.Subject.New:
 		pools[key+" old"] = p
@@ -216,13 +229,17 @@ func (r *replica) countControl() int {
 }
 
 // findDamage returns what a cluster cannot be at any time; "" if it is sound. Pools that both states know
-// are not looked for.
-func (r *replica) findDamage() string {
+// are not looked for. tofu-controller changes machines that exist with Kubernetes, and so before the roles that
+// are deleted.
+func (r *replica) findDamage(want *replica, executor string) string {
 	if r.countControl() == 0 {
 		return "it has no control nodes"
 	}
 	for name, b := range r.balancers {
 		for role, is := range b.roles {
+			if _, stays := want.balancers[name].roles[role]; !stays && executor == "tofu" {
+				continue
+			}
 			for _, pool := range strings.Fields(strings.Trim(is.targets, "[]")) {
 				if _, control := r.pools[provision.Control+"/"+pool]; control {
 					continue

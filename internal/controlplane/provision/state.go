@@ -13,10 +13,6 @@ import (
 // DefaultExecutor carries out manifests that name no executor.
 const DefaultExecutor = "claudie"
 
-// capiExecutor is Cluster API, whose nodes have the labels and taints that they joined with: it replaces
-// them to change these. It deletes a cluster only if the commit before permitted it.
-const capiExecutor = "capi"
-
 // NewState returns the state that a manifest of a control plane asks for. The endpoints are those of
 // the plan that leads to it.
 func NewState(m *model.InputManifest, all *model.Clusters) State {

@@ -208,7 +208,15 @@ func (x *stateIndex) newMachines(pool string) (*machines, bool) {
 		return &machines{}, false
 	}
 	fewest, _ := p.CountNodes()
-	return &machines{templates: x.Templates[p.ProviderSpec.Name], count: fewest, scaler: p.Autoscaler}, false
+	return &machines{templates: x.findTemplates(p.ProviderSpec.Name), count: fewest, scaler: p.Autoscaler}, false
+}
+
+// findTemplates returns which templates the machines of a provider are made from; "" if the executor uses none.
+func (x *stateIndex) findTemplates(provider string) string {
+	if !x.isOfClaudie() {
+		return ""
+	}
+	return x.Templates[provider]
 }
 
 // newBalancers pairs the load balancers of a cluster by name.
@@ -320,7 +328,7 @@ type proxy struct {
 type proxies struct{ now, want proxy }
 
 // newProxy returns the proxy that nodes of a cluster use. Without a mode they use it if machines of Hetzner
-// are among them. Claudie ignores a change of the proxy's address.
+// are among them, and Claudie makes them. Claudie ignores a change of the proxy's address.
 func newProxy(x *stateIndex, c *claudie.Cluster) proxy {
 	mode := ""
 	p := proxy{}
@@ -332,7 +340,7 @@ func newProxy(x *stateIndex, c *claudie.Cluster) proxy {
 		p.used = true
 	case "off":
 	default:
-		p.used = slices.ContainsFunc(c.Pools.Control, x.isOnHetzner) || slices.ContainsFunc(c.Pools.Compute, x.isOnHetzner)
+		p.used = x.isOfClaudie() && (slices.ContainsFunc(c.Pools.Control, x.isOnHetzner) || slices.ContainsFunc(c.Pools.Compute, x.isOnHetzner))
 	}
 	if !p.used {
 		return proxy{}

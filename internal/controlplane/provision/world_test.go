@@ -12,8 +12,9 @@ import (
 // world makes states of one manifest at random. A pool of one name is made of the same machines in all of
 // them, as Claudie wants it.
 type world struct {
-	random *rand.Rand
-	serves []int // which role of each cluster forwards to its API server; 3 for none
+	random   *rand.Rand
+	executor string
+	serves   []int // which role of each cluster forwards to its API server; 3 for none
 }
 
 var (
@@ -25,7 +26,7 @@ var (
 )
 
 func newWorld(random *rand.Rand) *world {
-	return &world{random, []int{random.IntN(4), random.IntN(4)}}
+	return &world{random, "claudie", []int{random.IntN(4), random.IntN(4)}}
 }
 
 func (w *world) chance(percent int) bool { return w.random.IntN(100) < percent }
@@ -38,7 +39,7 @@ func (w *world) pick(all []string, fewest, most int) []string {
 }
 
 func (w *world) newState() provision.State {
-	s := provision.State{Namespace: "e2e", Name: "m", Executor: "claudie", Templates: map[string]string{}, ClusterTypes: map[string]string{}}
+	s := provision.State{Namespace: "e2e", Name: "m", Executor: w.executor, Templates: map[string]string{}, ClusterTypes: map[string]string{}}
 	for _, p := range worldProviders {
 		s.Templates[p.Name] = fmt.Sprintf("v%d", w.random.IntN(3)/2)
 		p.SecretRef.Name = fmt.Sprintf("secret-%d", w.random.IntN(8)/7)
@@ -75,8 +76,11 @@ func (w *world) addCluster(s *provision.State, number int, name string) {
 	c := claudie.Cluster{Name: name, Network: "192.168.2.0/24", Version: fmt.Sprintf("1.%d.0", 34+w.random.IntN(2))}
 	c.Pools.Control = w.pick(worldPools, 1, 3)
 	c.Pools.Compute = w.pick(worldPools, 0, 4)
+	if w.executor == "capi" {
+		c.Pools.Control = c.Pools.Control[:1]
+	}
 	for role, list := range []*[]string{&c.Pools.Control, &c.Pools.Compute} {
-		if !w.chance(30) {
+		if !w.chance(30) || w.executor == "capi" {
 			continue
 		}
 		p := claudie.StaticPool{Name: fmt.Sprintf("%s-own-%d", name, role)}
@@ -95,7 +99,9 @@ func (w *world) addCluster(s *provision.State, number int, name string) {
 		s.ClusterTypes[name] = []string{"small", "large"}[w.random.IntN(2)]
 	}
 	s.Spec.Kubernetes.Clusters = append(s.Spec.Kubernetes.Clusters, c)
-	w.addBalancers(s, &c, w.serves[number])
+	if w.executor != "capi" {
+		w.addBalancers(s, &c, w.serves[number])
+	}
 }
 
 // addBalancers adds load balancers, at most one of which serves the API server.
