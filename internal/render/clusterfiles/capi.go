@@ -50,7 +50,7 @@ func (r *renderer) renderCAPI(folder string, m *clusters.Manifest) {
 	all = append(all, r.newCAPIKustomization(folder, m, before))
 	for _, u := range m.Units {
 		if u.Binding != nil {
-			all = append(all, r.prepare(r.newCAPIAttachment(m, u), u)...)
+			all = append(all, r.prepare(r.newCAPIAttachment(m, u), m, u)...)
 		}
 	}
 	r.addObjects(path.Join(folder, fluxFile), all)

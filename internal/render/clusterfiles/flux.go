@@ -4,7 +4,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
@@ -64,19 +63,19 @@ func (r *renderer) newClaudieAttachments(m *clusters.Manifest, manifest *fluxKus
 			moveKustomization(k, claudie.DefaultNamespace)
 			k.Spec.KubeConfig.SecretRef = keyReference{Name: u.Binding.ClusterID + "-kubeconfig", Key: "kubeconfig"}
 		}
-		all = append(all, r.prepare(k, u)...)
+		all = append(all, r.prepare(k, m, u)...)
 	}
 	return all
 }
 
 // prepare returns the Kustomization that attaches a cluster, behind the one of what has to be on the cluster
 // before. That stays on the cluster as long as the cluster does: it may be what removes the rest.
-func (r *renderer) prepare(attachment *fluxKustomization, u *clusters.Unit) []any {
+func (r *renderer) prepare(attachment *fluxKustomization, m *clusters.Manifest, u *clusters.Unit) []any {
 	if u.Binding.Prepare == "" {
 		return []any{attachment}
 	}
 	first := *attachment
-	first.Metadata.Name = stack.ShortenName(strings.Replace(attachment.Metadata.Name, "-40-", "-35-", 1), maxName)
+	first.Metadata.Name = stepName(m, "35-"+u.Name)
 	first.Spec.Path, first.Spec.PostBuild = stack.OutputFolder(r.model)+u.Binding.Prepare, nil
 	first.Spec.Wait, first.Spec.DeletionPolicy = true, "Orphan"
 	attachment.Spec.DependsOn = []kubeobject.Reference{{Name: first.Metadata.Name}}

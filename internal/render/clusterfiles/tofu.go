@@ -94,7 +94,7 @@ func (r *renderer) renderTofu(folder string, m *clusters.Manifest) {
 	}
 	for _, c := range all {
 		if c.Binding != nil {
-			t.flux = append(t.flux, r.prepare(t.newTofuAttachment(c), c.Unit)...)
+			t.flux = append(t.flux, r.prepare(t.newTofuAttachment(c), m, c.Unit)...)
 		}
 	}
 	for _, a := range r.follow.detaching[m.Path()] {
