@@ -14,11 +14,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
-	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
-	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -125,12 +123,15 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	machines, states := clusters.CheckEnvironments(models), stack.CheckEnvironments(models)
+	shared, err := k.checkAcross(ctx, models)
+	if err != nil {
+		return err
+	}
 	for i := range report.Environments {
 		e := &report.Environments[i]
-		found := slices.Concat(machines[e.Environment], states[e.Environment])
+		found := k.applyStrict(shared[e.Environment])
 		all.addNew(e.Environment, found)
-		count, _ := problem.List(found).Count()
+		count, _ := found.Count()
 		e.Problems, e.Ready = e.Problems+count, e.Ready && count == 0
 	}
 	if unread == nil {

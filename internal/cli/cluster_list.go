@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,17 +41,22 @@ func newClusterLists(a *app) []*cobra.Command {
 	}{
 		{&cobra.Command{
 			Use: "list", Short: "List the clusters that environments provision, and how far they have got", Args: checkArguments(0, 0),
-			Long: "List shows the clusters that are written in the control plane.\n\n" + aboutRollouts,
+			Long: `List shows the clusters that are written in the control plane, and those that the output has still:
+they are to be destroyed, or are being destroyed.
+
+` + aboutRollouts,
 		}, listProvisioned},
 		{&cobra.Command{
-			Use: "show NAME", Short: "Show the pools of a provisioned cluster, its rollout, and whose approval it waits for", Args: checkArguments(1, 1),
+			Use: "show [MANIFEST/]NAME", Short: "Show the pools of a provisioned cluster, its rollout, and whose approval it waits for", Args: checkArguments(1, 1),
 			Long: `Show lists the pools and load balancers of a cluster, where its manifest stands, and the step that
 comes next. Of a manifest that tofu-controller carries out it lists the parts: fairlead
 approve-plan takes their names and their INPUTS. --plans shows the plans of the parts, with the
-digests to approve them by.
+digests to approve them by. Where two manifests have a cluster of one name, name one with its
+manifest, as fleet/shop/edge.
 
 ` + aboutRollouts,
 			Example: `  fairlead cluster show edge -e dev
+  fairlead cluster show fleet/shop/edge -e dev
   kubectl get configmap,secret -A -l infra.contrib.fluxcd.io/plan-name -o yaml |
     fairlead cluster show edge -e dev --plans -`,
 		}, showProvisioned},
@@ -74,10 +80,21 @@ digests to approve them by.
 
 // provisionedCluster is a cluster of a manifest of an environment.
 type provisionedCluster struct {
-	environment string
-	manifest    *clusters.Manifest
+	environment, manifest, executor string
 	*clusters.Unit
+	spec    *claudie.Spec // of the manifest
 	rollout *manifestRollout
+}
+
+// path returns the name of the cluster with its manifest, as an argument has it.
+func (p provisionedCluster) path() string { return p.manifest + "/" + p.Name }
+
+// argument returns what an argument has to say, for one of some clusters to be meant.
+func (p provisionedCluster) argument(all []provisionedCluster) string {
+	if slices.ContainsFunc(all, func(o provisionedCluster) bool { return o.Name == p.Name && o.manifest != p.manifest }) {
+		return p.path()
+	}
+	return p.Name
 }
 
 // readClusters reads environments, and returns the clusters that they provision.
@@ -99,19 +116,14 @@ func (c *clusterListCommand) readClusters(ctx context.Context) ([]provisionedClu
 			return nil, newProblemsError(r.Problems)
 		}
 		manifests, _ := clusters.Resolve(r.Model)
-		if len(manifests) == 0 {
-			continue
-		}
-		rendered, err := c.readOutputManifests(ctx, r.Model)
-		if err != nil {
-			return nil, err
-		}
+		rendered := c.readRollouts(ctx, r.Model)
 		for _, m := range manifests {
 			rollout := newManifestRollout(name, provision.NewState(m.InputManifest, &r.Model.Clusters), rendered)
 			for _, u := range m.Units {
-				all = append(all, provisionedCluster{name, m, u, rollout})
+				all = append(all, provisionedCluster{name, m.Path(), m.Executor, u, &m.Spec, rollout})
 			}
 		}
+		all = append(all, findLeaving(name, manifests, rendered)...)
 	}
 	return all, c.addRollouts(ctx, all)
 }
@@ -128,7 +140,7 @@ func (p provisionedCluster) clusterType() string {
 func (p provisionedCluster) countNodes(pools ...string) string {
 	fewest, most := 0, 0
 	for _, pool := range pools {
-		a, b := p.manifest.Spec.CountNodes(pool)
+		a, b := p.spec.CountNodes(pool)
 		fewest, most = fewest+a, most+b
 	}
 	if fewest == most {
@@ -148,14 +160,14 @@ func listProvisioned(ctx context.Context, c *clusterListCommand, _ []string) err
 			{key: "manifest"}, {key: "rollout"}, {key: "observed"}, {key: "executor", wide: true}, {key: "network", wide: true}, {key: "loadBalancers", wide: true},
 			{key: "next", wide: true}, {key: "waits", wide: true, fit: display.Wrap},
 		},
-		names: list.Convert(all, func(p provisionedCluster) string { return p.Name }),
+		names: list.Convert(all, func(p provisionedCluster) string { return p.argument(all) }),
 		empty: "no clusters are provisioned\n",
 	}
 	for _, p := range all {
 		balancers := list.Convert(p.LoadBalancers, func(lb *claudie.LoadBalancer) string { return lb.Name })
 		l.rows = append(l.rows, []any{
 			p.environment, p.Name, p.Version, p.countNodes(p.Pools.Control...), p.countNodes(p.Pools.Compute...), p.clusterType(),
-			p.manifest.Path(), p.rollout.State, p.rollout.Observed, p.manifest.Executor, p.Network, balancers, p.rollout.Next, p.rollout.Waits,
+			p.manifest, p.rollout.State, p.rollout.Observed, p.executor, p.Network, balancers, p.rollout.Next, p.rollout.Waits,
 		})
 	}
 	return c.app.printListing(l)
@@ -168,15 +180,18 @@ func showProvisioned(ctx context.Context, c *clusterListCommand, args []string) 
 	}
 	var found []provisionedCluster
 	for _, p := range all {
-		if p.Name == args[0] {
+		if p.Name == args[0] || p.path() == args[0] {
 			found = append(found, p)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return newUnknownError("cluster", args[0], list.Convert(all, func(p provisionedCluster) string { return p.Name }))
+		return newUnknownError("cluster", args[0], list.Convert(all, func(p provisionedCluster) string { return p.argument(all) }))
 	case 1:
 	default:
+		if other := found[1]; other.manifest != found[0].manifest {
+			return usageErrorf("name one as "+found[0].path(), "the cluster %s is in the manifests %s and %s", args[0], found[0].manifest, other.manifest)
+		}
 		return usageErrorf("name one with -e", "the cluster %s is in the environments %s", args[0], strings.Join(list.Convert(found, func(p provisionedCluster) string { return p.environment }), ", "))
 	}
 	return c.printCluster(found[0])
@@ -200,7 +215,7 @@ func (c *clusterListCommand) printCluster(p provisionedCluster) error {
 		return err
 	}
 	l := p.newPoolListing()
-	l.value = shownCluster{p.environment, p.Name, p.manifest.Path(), p.manifest.Executor, p.clusterType(), l.objects(), p.rollout}
+	l.value = shownCluster{p.environment, p.Name, p.manifest, p.executor, p.clusterType(), l.objects(), p.rollout}
 	l.below = p.rollout.text(c.app.stdout, c.app.format == "wide")
 	for _, part := range p.rollout.Parts {
 		one := impact.ComponentPlan{ComponentChange: impact.ComponentChange{Name: part.Name}, Plan: part.Plan}
@@ -216,7 +231,7 @@ func (p provisionedCluster) newPoolListing() listing {
 	}}
 	add := func(pool, of string, roles []string) {
 		row := []any{pool, of, p.countNodes(pool), "static", "", "", "", "", roles}
-		if d := p.manifest.Spec.FindDynamicPool(pool); d != nil {
+		if d := p.spec.FindDynamicPool(pool); d != nil {
 			row = []any{pool, of, p.countNodes(pool), d.ProviderSpec.Name, d.ProviderSpec.Region, d.ServerType, d.ProviderSpec.Zone, d.Image, roles}
 		}
 		l.rows = append(l.rows, row)

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,7 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
-	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
@@ -83,11 +84,8 @@ func (p *clusterPlanCommand) runPlan(ctx context.Context, from, to string) error
 		if len(models) == len(sides) {
 			states := provision.NewStates(models[0])
 			changes = impact.CompareStates(states, provision.NewStates(models[1]))
-			p.guards = append(p.guards, provision.CheckModel(states, models[1])...)
 		}
-		if len(models) == 1 && sides[0].folder {
-			p.guards = append(p.guards, clusterfiles.CheckPrevious(models[0], both[0].Tree, nil)...)
-		}
+		p.guards = append(p.guards, p.checkClusters(sides, both)...)
 		for _, c := range changes {
 			all = append(all, plannedClusters{name, c})
 		}
@@ -103,9 +101,31 @@ func (p *clusterPlanCommand) runPlan(ctx context.Context, from, to string) error
 		fmt.Fprint(p.app.stderr, display.FormatProblems(p.guards.Sorted(), p.app.stderr))
 	}
 	if p.guards.Stops() {
-		return &problemsError{summary: "the change must not be merged as it is"}
+		return errRefusedChange
 	}
 	return nil
+}
+
+func environmentOf(c plannedClusters) string { return c.Environment }
+
+func manifestOf(c plannedClusters) string { return c.Manifest }
+
+// isSeveral reports whether the changes have more than one of something, so that a reader has to be told
+// which one a step is of.
+func isSeveral(all []plannedClusters, of func(plannedClusters) string) bool {
+	return slices.ContainsFunc(all, func(c plannedClusters) bool { return of(c) != of(all[0]) })
+}
+
+// nameStep returns what fairlead explain takes for a step: its id, with the manifest if another one has a step
+// of this id.
+func nameStep(all []plannedClusters, c plannedClusters, id string) string {
+	isOther := func(o plannedClusters) bool {
+		return o.Manifest != c.Manifest && slices.ContainsFunc(o.Steps, func(s provision.Step) bool { return s.ID == id })
+	}
+	if slices.ContainsFunc(all, isOther) {
+		return path.Join(c.Manifest, id)
+	}
+	return id
 }
 
 // printClusters prints a row for each step, or the graphs.
@@ -120,7 +140,7 @@ func (p *clusterPlanCommand) printClusters(all []plannedClusters) error {
 	}
 	l := listing{
 		columns: []column{
-			{key: "environment", wide: true}, {key: "cluster"}, {key: "step"}, {key: "why"}, {key: "phase"}, {key: "disruption"}, {key: "reversible"},
+			{key: "environment", wide: !isSeveral(all, environmentOf)}, {key: "manifest", wide: !isSeveral(all, manifestOf)}, {key: "cluster"}, {key: "step"}, {key: "why"}, {key: "phase"}, {key: "disruption"}, {key: "reversible"},
 			{key: "id", wide: true}, {key: "after", wide: true},
 		},
 		names: []string{}, value: all, empty: "no cluster changes\n",
@@ -129,8 +149,8 @@ func (p *clusterPlanCommand) printClusters(all []plannedClusters) error {
 	for _, c := range all {
 		for _, s := range c.Steps {
 			why := strings.Join(list.Convert(s.Reason, provision.Change.String), "; ")
-			l.rows = append(l.rows, []any{c.Environment, s.Cluster, s.Sentence(), why, string(s.Phase), string(s.Disruption), s.Reversible, s.ID, s.After})
-			l.names = append(l.names, s.ID)
+			l.rows = append(l.rows, []any{c.Environment, c.Manifest, s.Cluster, s.Sentence(), why, string(s.Phase), string(s.Disruption), s.Reversible, s.ID, s.After})
+			l.names = append(l.names, nameStep(all, c, s.ID))
 		}
 		if c.Unknown != "" {
 			fmt.Fprintf(&below, "%s: the steps are not known: %s\n", display.SanitizeLines(c.Manifest), display.SanitizeLines(c.Unknown))

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -52,8 +55,18 @@ type shownPart struct {
 	Status string `json:"status"` // "not known" if no cluster reports it
 }
 
-// readOutputManifests returns the manifests that the output branch of a model has; nil if that cannot be
-// read, which is a note.
+// readRollouts returns the manifests that the output branch of a model has; nil if that cannot be read, which
+// is a note.
+func (c *clusterListCommand) readRollouts(ctx context.Context, m *model.Model) map[string]clusterfiles.RenderedManifest {
+	all, err := c.readOutputManifests(ctx, m)
+	if err != nil {
+		fmt.Fprintf(c.app.stderr, "fairlead: note: the rollout is not known, because the output cannot be read: %s\n", display.SanitizeLine(err.Error()))
+		return nil
+	}
+	return all
+}
+
+// readOutputManifests returns the manifests that the output branch of a model has; nil if there is none.
 func (c *clusterListCommand) readOutputManifests(ctx context.Context, m *model.Model) (map[string]clusterfiles.RenderedManifest, error) {
 	to := m.OutputRepo()
 	if to == nil || c.input.isPlain() {
@@ -63,15 +76,12 @@ func (c *clusterListCommand) readOutputManifests(ctx context.Context, m *model.M
 		return nil, err
 	}
 	c.controlPlane = cmp.Or(c.controlPlane, c.input.options.ControlPlane)
-	all, err := c.fetchManifests(ctx, giturl.Relocate(to.Repo, c.input.options.Map), to)
-	if err != nil {
-		fmt.Fprintf(c.app.stderr, "fairlead: note: the rollout is not known, because the output cannot be read: %s\n", display.SanitizeLine(err.Error()))
-		return nil, nil
-	}
-	return all, nil
+	return c.fetchManifests(ctx, giturl.Relocate(to.Repo, c.input.options.Map), m.Environment, to)
 }
 
-func (c *clusterListCommand) fetchManifests(ctx context.Context, location string, to *model.GitOpsRepo) (map[string]clusterfiles.RenderedManifest, error) {
+// fetchManifests reads the manifests of an output branch. Where somebody edited them, those count that the
+// daemon goes by, with a note.
+func (c *clusterListCommand) fetchManifests(ctx context.Context, location, environment string, to *model.GitOpsRepo) (map[string]clusterfiles.RenderedManifest, error) {
 	remote, err := c.newMirrors().Fetch(ctx, location)
 	if err != nil {
 		return nil, err
@@ -80,8 +90,16 @@ func (c *clusterListCommand) fetchManifests(ctx context.Context, location string
 	if err != nil || head == "" {
 		return map[string]clusterfiles.RenderedManifest{}, err
 	}
+	intact, err := publish.FindIntact(nil, remote.Mirror(), head, to.Path, environment)
+	if err != nil {
+		return nil, err
+	}
 	return git.InspectTree(remote.Mirror(), head, func(t tree.Tree) (map[string]clusterfiles.RenderedManifest, error) {
-		return clusterfiles.ReadRendered(t.Sub(publish.CleanFolder(to.Path)))
+		restored, edited := intact.Restore(t.Sub(publish.CleanFolder(to.Path)))
+		for _, folder := range slices.Sorted(maps.Keys(edited)) {
+			fmt.Fprintf(c.app.stderr, "fairlead: note: %s: %s; what commit %.7s has counts\n", environment, display.SanitizeLine(edited[folder]), intact.Commit)
+		}
+		return clusterfiles.ReadRendered(restored)
 	})
 }
 
@@ -95,7 +113,7 @@ func newManifestRollout(environment string, desired provision.State, rendered ma
 	}
 	folder := path.Join(clusterfiles.Folder, desired.Executor, desired.Namespace+"-"+desired.Name)
 	if edited := rendered[folder].Edited; edited != nil {
-		r.Waits = append(r.Waits, fmt.Sprintf("%s/%s of the output: %v; the daemon goes by the last commit in which it was not edited", folder, provision.LockFile, edited))
+		r.Waits = append(r.Waits, fmt.Sprintf("%s/%s of the output: %v; restore it from the last commit that Fairlead made", folder, provision.LockFile, edited))
 		return r
 	}
 	current := is.State.WithoutRemoval()
@@ -123,6 +141,35 @@ func newManifestRollout(environment string, desired provision.State, rendered ma
 	}
 	r.known = newManifestPlan(environment, is)
 	return r
+}
+
+// findLeaving returns the clusters that the output of an environment has and that are not written any more:
+// they are to be destroyed, or are being destroyed. rendered is nil if the output is not known.
+func findLeaving(environment string, written []*clusters.Manifest, rendered map[string]clusterfiles.RenderedManifest) []provisionedCluster {
+	var all []provisionedCluster
+	for _, manifest := range slices.Sorted(maps.Keys(rendered)) {
+		is := rendered[manifest]
+		i := slices.IndexFunc(written, func(m *clusters.Manifest) bool { return m.Path() == manifest })
+		desired := provision.State{Namespace: is.State.Namespace, Name: is.State.Name, Executor: is.State.Executor}
+		add := func(c *claudie.Cluster, what string) {
+			if i >= 0 && written[i].FindUnit(c.Name) != nil {
+				return
+			}
+			rollout := newManifestRollout(environment, desired, rendered)
+			rollout.State = what
+			all = append(all, provisionedCluster{environment, manifest, is.State.Executor, &clusters.Unit{Cluster: c}, &is.State.Spec, rollout})
+		}
+		for k := range is.State.Spec.Kubernetes.Clusters {
+			add(&is.State.Spec.Kubernetes.Clusters[k], "to be destroyed")
+		}
+		if is.State.Rollout == nil {
+			continue
+		}
+		for _, name := range is.State.Rollout.Leaving {
+			add(&claudie.Cluster{Name: name}, "being destroyed")
+		}
+	}
+	return all
 }
 
 // newManifestPlan returns what carries a manifest out, as stacks: reports are asked for by these.

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
@@ -23,5 +26,50 @@ func TestRolloutOfEditedLock(t *testing.T) {
 	r := newManifestRollout("dev", provision.State{Namespace: "fleet", Name: "edge", Executor: "claudie"}, rendered)
 	if waits := strings.Join(r.Waits, " "); r.State != notKnown || !strings.Contains(waits, "clusters/claudie/fleet-edge/lock.yaml of the output: it was deleted") {
 		t.Errorf("it is %s, and waits for %s", r.State, waits)
+	}
+}
+
+// TestLeavingClusters: clusters that the output has and that are not written any more are listed.
+func TestLeavingClusters(t *testing.T) {
+	state := provision.State{
+		Namespace: "fleet", Name: "edge", Executor: "claudie",
+		Spec:    claudie.Spec{Kubernetes: claudie.Kubernetes{Clusters: []claudie.Cluster{{Name: "one"}, {Name: "two", Version: "1.36.0"}}}},
+		Rollout: &provision.Rollout{Phase: provision.Contract, Leaving: []string{"three"}},
+	}
+	lock, err := provision.EncodeLock(&state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b tree.Builder
+	for file, data := range map[string]string{
+		"lock.yaml": string(lock),
+		"flux.yaml": "kind: Kustomization\nmetadata: {name: im-fleet-edge-20-inputmanifest, namespace: flux-system}\nspec: {path: ./clusters/claudie/fleet-edge/20-inputmanifest}\n",
+	} {
+		if err := b.Add("clusters/claudie/fleet-edge/"+file, []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rendered, err := clusterfiles.ReadRendered(b.Tree())
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest := &model.InputManifest{}
+	manifest.Namespace, manifest.Name = "fleet", "edge"
+	written := &clusters.Manifest{InputManifest: manifest, Units: []*clusters.Unit{{Cluster: &claudie.Cluster{Name: "one"}}}}
+	for what, all := range map[string][]provisionedCluster{
+		"two: to be destroyed, three: being destroyed":                       findLeaving("dev", []*clusters.Manifest{written}, rendered),
+		"one: to be destroyed, two: to be destroyed, three: being destroyed": findLeaving("dev", nil, rendered),
+		"": findLeaving("dev", nil, nil),
+	} {
+		var is []string
+		for _, p := range all {
+			is = append(is, p.Name+": "+p.rollout.State)
+			if waits := strings.Join(p.rollout.Waits, " "); !strings.Contains(waits, "the management cluster reports 1 Kustomization as ready") || p.path() != "fleet/edge/"+p.Name {
+				t.Errorf("%s waits for %q", p.path(), waits)
+			}
+		}
+		if got := strings.Join(is, ", "); got != what {
+			t.Errorf("the clusters are %q, want %q", got, what)
+		}
 	}
 }

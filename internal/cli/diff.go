@@ -15,8 +15,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
@@ -56,7 +58,8 @@ A and B are each one of
 The name of an environment's branch stands for the environment, also if there is a folder of that
 name. ./NAME is always a folder, and refs/heads/NAME always a branch.
 
-It exits with 4 if they differ, and with 3 if one of them has problems. --output github is
+It exits with 4 if they differ, and with 3 if one of them has problems, or if clusters must not
+change so. --output github is
 for jobs of GitHub Actions: it also writes to the job's summary, and exits with 0 if they
 differ.`,
 		Example: `  fairlead diff main my-change                  what merging my-change would do
@@ -113,6 +116,8 @@ type environmentDiff struct {
 	*impact.Report
 	Unified  string       `json:"unified,omitempty"`
 	Problems problem.List `json:"problems,omitempty"`
+	// Refused is what of the change must not become of clusters.
+	Refused problem.List `json:"refused,omitempty"`
 }
 
 func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
@@ -131,6 +136,7 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 	}
 	report := diffReport{Environments: []environmentDiff{}, title: d.worktreeTitle(ctx, from)}
 	var failed, stopped []string
+	var refused problem.List
 	err = d.input.forEachEnvironment(names, "compare", func(name string) error {
 		r, err := d.compareSides(ctx, name, sides)
 		if err != nil {
@@ -142,7 +148,8 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 		for _, p := range r.Problems.StoppedStacks() {
 			stopped = append(stopped, p.Stack)
 		}
-		if r.Problems != nil || !r.IsEmpty() {
+		refused = append(refused, r.Refused...)
+		if r.Problems != nil || len(r.Refused) > 0 || !r.IsEmpty() {
 			report.Environments = append(report.Environments, r)
 		}
 		return nil
@@ -153,8 +160,14 @@ func (d *diffCommand) runDiff(ctx context.Context, from, to string) error {
 	if err := d.printReport(report); err != nil {
 		return err
 	}
+	if len(refused) > 0 {
+		fmt.Fprint(d.app.stderr, display.FormatProblems(refused, d.app.stderr))
+	}
 	if failed != nil {
 		return &problemsError{summary: text.Join(failed, " and ") + " cannot be compared: there are problems"}
+	}
+	if refused.Stops() {
+		return errRefusedChange
 	}
 	if stopped != nil {
 		return &problemsError{summary: "all is compared but what problems stop: " + text.Join(slices.Compact(stopped), " and ")}
@@ -182,6 +195,9 @@ func (d *diffCommand) differenceError(yes bool) error {
 	return nil
 }
 
+// errRefusedChange is the error for a change that must not become of clusters, as was said.
+var errRefusedChange = &problemsError{summary: "the change must not be merged as it is"}
+
 // compareSides returns what differs in an environment, and prints the problems of either side.
 func (d *diffCommand) compareSides(ctx context.Context, env string, sides [2]side) (environmentDiff, error) {
 	both, err := d.readSides(ctx, env, sides)
@@ -201,7 +217,19 @@ func (d *diffCommand) compareSides(ctx context.Context, env string, sides [2]sid
 	if d.unified {
 		result.Unified = d.unifiedText(both[0].Tree, both[1].Tree)
 	}
+	result.Refused = d.checkClusters(sides, both).Sorted()
 	return result, nil
+}
+
+// checkClusters returns what must not become of the clusters on the first side when it becomes the second.
+func (d *diffCommand) checkClusters(sides [2]side, both [2]source.Rendered) problem.List {
+	switch models := modelsOf(both); {
+	case len(models) == len(sides):
+		return provision.CheckModel(provision.NewStates(models[0]), models[1])
+	case len(models) == 1 && sides[0].folder:
+		return clusterfiles.CheckPrevious(models[0], both[0].Tree)
+	}
+	return nil
 }
 
 // unifiedText returns the changes line by line.
@@ -388,6 +416,9 @@ func (d diffReport) markdownText() string {
 			continue
 		}
 		b.WriteString(strings.TrimSpace(e.Report.Markdown(maxSummary)) + "\n")
+		for _, p := range e.Refused {
+			fmt.Fprintf(&b, "\n- %s\n", forge.EscapeMarkdown(display.SanitizeLine(p.String())))
+		}
 	}
 	return b.String()
 }

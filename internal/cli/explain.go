@@ -44,7 +44,7 @@ func newExplain(a *app) *cobra.Command {
   NodePool/MANIFEST/POOL    where the fields of a node pool are written, what uses it, and
                             the steps of the plan that are about it
   Step/ID                   a step of the plan for clusters: why it is there, why in this
-                            order, and what blocks it
+                            order, and what blocks it; Step/MANIFEST/ID if others have the ID
 
 A plan leads from --from, or with --worktree from what is checked out, to the environment;
 without both, it makes all clusters. fairlead cluster plan --output name prints the ids.

@@ -207,16 +207,23 @@ func newStepReference(i int, s provision.Step) StepReference {
 	return StepReference{s.ID, i + 1, s.Sentence()}
 }
 
-// explainStep explains a step by its id.
+// explainStep explains a step by its id, which may have that of the manifest before it.
 func (q *explainer) explainStep(id string) (*Step, error) {
 	var ids []string
+	var found []*Step
 	for _, p := range q.planClusters() {
 		for i, s := range p.steps {
-			if s.ID == id {
-				return newStepAnswer(q.model, p, i), nil
+			if s.ID == id || path.Join(p.manifest, s.ID) == id {
+				found = append(found, newStepAnswer(q.model, p, i))
 			}
 			ids = append(ids, s.ID)
 		}
+	}
+	if len(found) > 1 {
+		return nil, queryErrorf("name one as "+path.Join(stepKind, found[0].Manifest, id), "the plans of %s and %s have a step %s", found[0].Manifest, found[1].Manifest, id)
+	}
+	if len(found) == 1 {
+		return found[0], nil
 	}
 	if len(ids) == 0 {
 		return nil, queryErrorf("name what the plan begins with, as fairlead cluster plan does", "no cluster of environment %s changes", q.model.Environment)

@@ -70,6 +70,7 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 //	clusters/<executor>/<manifest>/<file>         the same
 //	NodePool/<namespace>/<manifest>/<pool>        a pool of a manifest of clusters
 //	Step/<id>                                     a step of the plan for clusters
+//	Step/<namespace>/<manifest>/<id>              the same, where other manifests have one of this id
 //	<Kind>/<name>                                 an object: see below
 //	<name>                                        an object, if only one has the name
 //

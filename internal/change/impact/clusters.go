@@ -62,8 +62,11 @@ func newClusterChange(folder string, old, new tree.Tree) (ClusterChange, bool) {
 	}
 	current, err := parseLock(old)
 	c := compareStates(&current, &desired)
-	if err != nil {
+	switch {
+	case err != nil:
 		c = findPlanned(ClusterChange{Manifest: folder, Unknown: err.Error()}, old, new)
+	case startsElsewhere(old, new):
+		c = findPlanned(c, old, new)
 	}
 	c.Rollout = describeRollout(&current, &desired)
 	c.compareParts(folder, old, new)
@@ -83,6 +86,15 @@ func parseLock(files tree.Tree) (provision.State, error) {
 		return provision.State{}, nil
 	}
 	return provision.ParseLock(lock.Data)
+}
+
+// startsElsewhere reports whether the plan of a new lock does not begin with the old one, or begins with a
+// lock where there is none: what Fairlead went by is not what somebody edited or deleted.
+func startsElsewhere(old, new tree.Tree) bool {
+	was, _ := old.Lookup(provision.LockFile)
+	is, _ := new.Lookup(provision.LockFile)
+	plan, _ := new.Lookup(provision.PlanFile)
+	return was.ID != is.ID && provision.IsPlanOf(plan.Data, is.Data) && !provision.IsPlanFrom(plan.Data, was.Data)
 }
 
 // findPlanned returns a change from a lock that somebody edited: what the plan of it says, which Fairlead

@@ -46,10 +46,15 @@ func (r *resolver) checkAcross(all []*Manifest) {
 const ownManagement = "own-management-cluster"
 
 // CheckEnvironments reports what the manifests of two environments cannot both have: machines and DNS
-// names. The problems are by the name of the environment whose model comes later.
-func CheckEnvironments(models []*model.Model) map[string]problem.List {
+// names. owns reports whether the output of an environment has one of them, so that it keeps it; nil for none.
+// Of environments that all own it or do not, that one keeps it whose model comes first. The problems are by
+// the name of an environment that does not keep what it has.
+func CheckEnvironments(models []*model.Model, owns func(environment, name string) bool) map[string]problem.List {
 	g, problems := newRegistry(), map[string]problem.List{}
 	g.across = true
+	if owns != nil {
+		g.addOwners(models, owns)
+	}
 	first := map[string]string{} // the environments of manifests, by their paths
 	for _, m := range models {
 		g.environment, g.problems = m.Environment, nil
@@ -67,6 +72,19 @@ func CheckEnvironments(models []*model.Model) map[string]problem.List {
 		}
 	}
 	return problems
+}
+
+// addOwners notes who keeps machines and DNS names whoever else has them.
+func (g *registry) addOwners(models []*model.Model, owns func(environment, name string) bool) {
+	for _, m := range models {
+		for _, manifest := range m.Clusters.Manifests {
+			for _, u := range manifest.Spec.ListUnique() {
+				if _, kept := g.owners[u.Name]; !kept && owns(m.Environment, u.Name) {
+					g.owners[u.Name] = owner{m.Environment, manifest, manifest.PositionOf(u.Path...)}
+				}
+			}
+		}
+	}
 }
 
 // addManifest reports what a manifest has and an earlier one has too.

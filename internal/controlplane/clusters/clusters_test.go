@@ -206,7 +206,13 @@ spec:
 		m, _ := model.Parse(e.name, model.Layer{Kind: model.Env, Name: e.name, Files: files})
 		models = append(models, m)
 	}
-	found := clusters.CheckEnvironments(models)
+	owned := clusters.CheckEnvironments(models, func(environment, name string) bool {
+		return environment == "prod" && name == "dev.example.com" || environment == "stage" && name != "192.0.2.1"
+	})
+	if text := golden.Problems(owned["dev"]) + golden.Problems(owned["prod"]); !strings.HasPrefix(text, "dev/edge.yaml:6: InputManifest/edge: load balancer lb: the DNS name dev.example.com is of InputManifest/edge of environment prod too, at prod/edge.yaml:6\n") || strings.Contains(text, "environment dev too, at") {
+		t.Errorf("where prod owns the DNS name, the problems are\n%s", text)
+	}
+	found := clusters.CheckEnvironments(models, nil)
 	for name, want := range map[string]string{
 		"dev":   "",
 		"stage": "stage/edge.yaml:5: InputManifest/edge: pool machines: the machine 192.0.2.1 is in InputManifest/edge of environment dev too, at dev/edge.yaml:5\n  hint: a machine is in one cluster: remove one of them\n",

@@ -21,7 +21,7 @@ type StackSettingsSpec struct {
 	Follow   StackFollow   `yaml:"follow"`
 	Plans    StackPlans    `yaml:"plans"`
 	// ManagementCluster is the cluster that runs the stacks and makes the clusters, by the name that it
-	// reports with: what others report of them does not count. "" counts all of them.
+	// reports with: what others report of them does not count. "" counts all of them for stacks, and none for clusters.
 	ManagementCluster string `yaml:"managementCluster"`
 	// Applications is how the clusters and the repositories are reached that Applications of Argo CD name.
 	Applications StackApplications `yaml:"applications"`

@@ -91,6 +91,12 @@ func IsPlanOf(plan, lock []byte) bool {
 	return ours && string(digest) == digestOf(body) && bytes.HasPrefix(body, []byte("to: "+digestInLock(lock)+"\n"))
 }
 
+// IsPlanFrom reports whether a plan begins with a lock; nil for none.
+func IsPlanFrom(plan, lock []byte) bool {
+	var body planBody
+	return yaml.Unmarshal(plan, &body) == nil && body.From == digestInLock(lock)
+}
+
 // ParsePlan reads a plan. Who needs to know whether somebody edited it asks [IsPlanOf].
 func ParsePlan(text []byte) (Transition, error) {
 	var t Transition

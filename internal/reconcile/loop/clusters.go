@@ -1,8 +1,6 @@
 package loop
 
 import (
-	"fmt"
-	"path"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -12,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
@@ -19,46 +18,29 @@ import (
 // followClusters returns the output with what of the previous one must outlive the change of clusters,
 // and problems with those that it finds.
 func (l *Loop) followClusters(e *environment, r source.Rendered, output, previous tree.Tree, problems problem.List) (tree.Tree, problem.List) {
-	e.deleted.provisioned = findProvisionedNames(r.Model.Clusters.Manifests, clusterfiles.ReadStates(previous))
 	followed, carriers, more := clusterfiles.FollowPrevious(r.Model, output, clusterfiles.Previous{
-		Tree: previous, Restore: e.deleted.restoreLock, IsCarriedOut: func(c clusterfiles.Carrier) bool { return l.isCarriedOut(e, c) },
+		Tree: previous, Intact: e.deleted.intact, IsCarriedOut: func(c clusterfiles.Carrier) bool { return l.isCarriedOut(e, c) },
 	})
 	e.deleted.carriers = carriers
 	return followed, slices.Concat(problems, more, l.checkReporters(e))
 }
 
-// findProvisionedNames returns the names of the clusters that manifests describe, and that an output has.
-func findProvisionedNames(written []*model.InputManifest, states []provision.State) map[string]bool {
-	names := map[string]bool{}
-	for _, m := range written {
-		for i := range m.Spec.Kubernetes.Clusters {
-			names[m.Spec.Kubernetes.Clusters[i].Name] = true
-		}
-	}
-	for i := range states {
-		for j := range states[i].Spec.Kubernetes.Clusters {
-			names[states[i].Spec.Kubernetes.Clusters[j].Name] = true
-		}
-		if rollout := states[i].Rollout; rollout != nil {
-			for _, name := range rollout.Leaving {
-				names[name] = true
-			}
-		}
-	}
-	return names
-}
-
-// makesClusters reports whether what a cluster reports of the making of clusters counts: one that is made
-// there has no say in it, unless it is named as the one that makes them.
+// makesClusters reports whether what a cluster reports of the making of clusters counts: only what the one
+// reports that the control plane names. Every cluster with a key can report objects of any name, so that
+// nothing that clusters report tells which of them makes the others.
 func (d *deletedStacks) makesClusters(cluster string) bool {
-	return d.isManagement(cluster) && (d.management != "" || !d.provisioned[cluster])
+	return d.management != "" && d.management == cluster
 }
 
-// checkReporters reports what is waited for, and that several clusters report, or only those that do not
-// count: one of them may be gone, or may have no business to.
+// checkReporters reports that what is waited for does not count, because no cluster is named that it has to
+// come from, or because others report it.
 func (l *Loop) checkReporters(e *environment) problem.List {
 	if l.options.Inbox == nil || len(e.deleted.carriers) == 0 {
 		return nil
+	}
+	var problems problem.List
+	warn := func(hint, format string, args ...any) {
+		problems.Warnf(problem.Pos{Layer: e.name}, "Environment/"+e.name, hint, format, args...)
 	}
 	reporters := map[string][]string{} // by objects
 	for _, r := range l.options.Inbox.Reports(func(event observe.Event) (current, ok bool) {
@@ -66,34 +48,34 @@ func (l *Loop) checkReporters(e *environment) problem.List {
 	}) {
 		reporters[r.Object] = append(reporters[r.Object], r.Source)
 	}
-	var problems problem.List
-	warn := func(format string, args ...any) {
-		problems.Warnf(problem.Pos{Layer: e.name}, "Environment/"+e.name, "name the management cluster in spec.managementCluster of StackSettings", format, args...)
-	}
 	for _, c := range e.deleted.carriers {
+		if e.deleted.management == "" {
+			warn(hintManagement, "manifest %s: no report counts, because no management cluster is named", c.Manifest)
+			continue
+		}
 		for _, name := range c.Kustomizations {
-			all := reporters["Kustomization/"+c.Namespace+"/"+name]
-			slices.Sort(all)
-			all = slices.Compact(all)
-			counted := slices.DeleteFunc(slices.Clone(all), func(cluster string) bool { return !e.deleted.makesClusters(cluster) })
-			switch {
-			case len(counted) > 1:
-				warn("manifest %s: %s report Kustomization/%s/%s, and each of them has to report it as ready", c.Manifest, text.Join(counted, " and "), c.Namespace, name)
-			case len(counted) == 0 && len(all) > 0:
-				warn("manifest %s: Kustomization/%s/%s is reported by %s, which does not count", c.Manifest, c.Namespace, name, text.Join(all, " and "))
+			object := "Kustomization/" + c.Namespace + "/" + name
+			if all := reporters[object]; len(all) > 0 && !slices.ContainsFunc(all, e.deleted.makesClusters) {
+				warn("connect the cluster "+e.deleted.management+"; if another one makes the clusters now, name that in spec.managementCluster of StackSettings",
+					"manifest %s: %s is reported by %s, which does not count: the management cluster is %s", c.Manifest, object, text.Join(slices.Sorted(slices.Values(all)), " and "), e.deleted.management)
 			}
 		}
 	}
 	return problems
 }
 
-// readClusters returns the clusters that the output branch had when it was looked at last.
+// hintManagement says how the management cluster is named.
+const hintManagement = "name the cluster that makes the clusters, as it reports, in spec.managementCluster of a StackSettings"
+
+// readClusters returns the clusters that the output branch had when it was looked at last, without what
+// somebody edited.
 func (e *environment) readClusters() ([]provision.State, error) {
 	if e.deleted.mirror == nil || e.deleted.head == "" {
 		return nil, nil
 	}
 	return git.InspectTree(e.deleted.mirror, e.deleted.head, func(t tree.Tree) ([]provision.State, error) {
-		return clusterfiles.ReadStates(t.Sub(e.deleted.folder)), nil
+		restored, _ := e.deleted.intact.Restore(t.Sub(e.deleted.folder))
+		return clusterfiles.ReadStates(restored), nil
 	})
 }
 
@@ -108,33 +90,32 @@ func (l *Loop) isCarriedOut(e *environment, c clusterfiles.Carrier) bool {
 	return true
 }
 
-// maxLockCommits bounds how far back a lock is looked for that nobody edited.
-const maxLockCommits = 1_000
+// knownIntact is what counts of the clusters of an output, for a head of its branch.
+type knownIntact struct {
+	head, folder string
+	clusters     clusterfiles.Intact
+}
 
-// restoreLock returns the state of a lock in the newest commit of the output branch in which nobody had
-// edited it, and that commit; "" if there is none.
-func (d *deletedStacks) restoreLock(file string) (state provision.State, commit string) {
-	if d.err != nil || d.head == "" {
-		return provision.State{}, ""
+// findIntact returns the clusters of the last output of an environment that nobody edited; the zero Intact if
+// that is the head of its branch, or if it has and had no clusters.
+func (l *Loop) findIntact(e *environment, m *model.Model, previous tree.Tree) (clusterfiles.Intact, error) {
+	d := &e.deleted
+	if d.head == "" || len(m.Clusters.Manifests) == 0 && !clusterfiles.HasClusters(previous) && !l.hadClusters(previous) {
+		return clusterfiles.Intact{}, nil
 	}
-	_, err := d.mirror.FirstParents(d.head, maxLockCommits, func(c string) bool {
-		entry, there, err := d.mirror.FindEntry(c, path.Join(d.folder, file))
+	if known := &e.intact; known.head != d.head || known.folder != d.folder {
+		found, err := publish.FindIntact(&l.records, d.mirror, d.head, d.folder, e.name)
 		if err != nil {
-			d.err = fmt.Errorf("read %s of commit %.7s: %w", file, c, err)
-			return true
+			return clusterfiles.Intact{}, err
 		}
-		if !there {
-			return false
-		}
-		found, err := provision.ParseLock(entry.Data)
-		if err != nil { // in this commit it was edited too
-			return false
-		}
-		state, commit = found, c
-		return true
-	})
-	if err != nil && d.err == nil {
-		d.err = fmt.Errorf("read the history of %s: %w", file, err)
+		*known = knownIntact{d.head, d.folder, found}
 	}
-	return state, commit
+	return e.intact.clusters, nil
+}
+
+// hadClusters reports whether the record of an output names the folder of clusters, which somebody may have
+// deleted.
+func (l *Loop) hadClusters(output tree.Tree) bool {
+	r, err := l.records.ReadIn(output)
+	return err != nil || slices.ContainsFunc(r.Environments, func(w publish.Written) bool { return slices.Contains(w.Folders, clusterfiles.Folder) })
 }

@@ -1,9 +1,10 @@
 package loop_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
-	"path"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -63,34 +64,64 @@ func TestProvisionedClusters(t *testing.T) {
 	wantClusters(true, false)
 }
 
-// TestEditedLock: a lock that somebody edited is named, and what counts is what Fairlead wrote; the next
-// change writes it again.
+// TestEditedLock: what somebody did to the clusters of an output is named, and what counts is what Fairlead
+// wrote: the guards hold, the clusters are not new, and the next change writes it again.
 func TestEditedLock(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev")
-	const lock = "clusters/claudie/fleet-edge/lock.yaml"
+	const folder, lock = "clusters/claudie/fleet-edge", "lock.yaml"
 	d := w.begin(w.data)
 	w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": inputManifestText})
 	d.cycle()
 	w.merge("dev")
 	d.cycle()
-	written := w.below("dev", path.Dir(lock))[path.Base(lock)]
+	written := w.below("dev", folder)
 	people := w.server.Work(t, "out")
-	people.Pull("dev")
-	people.Write(lock, strings.Replace(written, "192.168.2.0/24", "192.168.9.0/24", 1))
-	people.Commit("a lock that suits")
-	people.Push("dev")
-
-	w.edit("dev", "clusters/edge.yaml", "192.168.2.0/24", "192.168.9.0/24")
-	d.cycle()
-	d.wantProblem("dev", "cluster one: the network cannot change (192.168.2.0/24 → 192.168.9.0/24)")
-	if all := d.state("dev").Problems; !strings.Contains(fmt.Sprint(all), lock+" of the output: read lock.yaml: it was edited by hand") {
-		t.Errorf("the lock is not named: %v", all)
-	}
-	w.edit("dev", "clusters/edge.yaml", "192.168.9.0/24", "192.168.2.0/24")
-	d.cycle()
-	w.merge("dev")
-	if now := w.below("dev", path.Dir(lock))[path.Base(lock)]; now != written {
-		t.Errorf("the lock is\n%s\nwant\n%s", now, written)
+	edited := strings.Replace(written[lock], "192.168.2.0/24", "192.168.9.0/24", 1)
+	_, state, _ := strings.Cut(edited, "\nstate:\n")
+	digest := sha256.Sum256([]byte(strings.ReplaceAll("\n"+state, "\n  ", "\n")[1:]))
+	for _, edit := range []struct {
+		name, said string
+		do         func()
+	}{
+		{"edited", folder + "/" + lock + " of the output: it was edited by hand", func() { people.Write(folder+"/"+lock, edited) }},
+		{"edited with its digest", folder + "/" + lock + " of the output: it was edited by hand", func() {
+			people.Write(folder+"/"+lock, regexp.MustCompile("sha256:[0-9a-f]+").ReplaceAllString(edited, fmt.Sprintf("sha256:%x", digest)))
+		}},
+		{"all of the manifest deleted", folder + " of the output: it was deleted", func() { people.Remove(folder) }},
+		{"all deleted", folder + " of the output: it was deleted", func() {
+			people.Remove("clusters")
+			people.Remove(".fairlead")
+		}},
+	} {
+		people.Pull("dev")
+		edit.do()
+		people.Commit("clusters that suit")
+		people.Push("dev")
+		w.edit("dev", "clusters/edge.yaml", "192.168.2.0/24", "192.168.9.0/24")
+		d = w.begin(t.TempDir()) // it remembers nothing
+		d.cycle()
+		d.wantProblem("dev", "cluster one: the network cannot change (192.168.2.0/24 → 192.168.9.0/24)")
+		if all := d.state("dev").Problems; !strings.Contains(fmt.Sprint(all), edit.said) {
+			t.Errorf("%s: it is not named: %v", edit.name, all)
+		}
+		w.edit("dev", "clusters/edge.yaml", "192.168.9.0/24", "192.168.2.0/24")
+		d.cycle()
+		if title := w.open("dev").Title; strings.Contains(title, "create") {
+			t.Errorf("%s: the clusters are new: %s", edit.name, title)
+		}
+		w.merge("dev")
+		now := w.below("dev", folder)
+		if plan := now["plan.yaml"]; !strings.Contains(plan, "steps: []") {
+			t.Errorf("%s: there are steps: %s", edit.name, plan)
+		}
+		now["plan.yaml"] = written["plan.yaml"]
+		if !maps.Equal(now, written) {
+			t.Errorf("%s: the output has %v", edit.name, now)
+		}
+		d.cycle()
+		if all := d.state("dev").Problems; len(all) > 0 || len(w.openOf("dev")) > 0 {
+			t.Errorf("%s: in the end there is %v", edit.name, all)
+		}
 	}
 }
 

@@ -53,6 +53,7 @@ type environment struct {
 	deleted       deletedStacks  // of the output that was proposed last
 	destroyed     []string       // those of them that were destroyed then
 	provisioned   provisioned    // of clusters
+	intact        knownIntact    // of the output, where it has clusters
 	stacks        renderedStacks // that were reported last
 	hasPlans      bool
 	asksForNone   bool   // no pull request asks for a plan of it

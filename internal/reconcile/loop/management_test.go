@@ -12,9 +12,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 )
 
-// TestManagementCluster: a cluster that an environment makes has no say in how far the making of clusters is.
-// Any other one that reports it has to agree, and is named, unless the management cluster is: then it alone
-// counts.
+// managementText names the cluster whose reports count.
+const managementText = "apiVersion: fairlead.io/v1alpha1\nkind: StackSettings\nmetadata: {name: clusters}\nspec: {managementCluster: management}\n"
+
+// TestManagementCluster: only the cluster that the control plane names says how far the making of clusters is.
+// As long as none is named nothing goes on, whoever reports what; and no other cluster brings anything about
+// or holds it up.
 func TestManagementCluster(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev")
 	w.reportsFile = filepath.Join(t.TempDir(), "reports")
@@ -28,7 +31,7 @@ func TestManagementCluster(t *testing.T) {
 	w.commitNow("dev", "two goes", files)
 	w.life(w.data)
 	w.merge("dev")
-	const settings = "apiVersion: fairlead.io/v1alpha1\nkind: StackSettings\nmetadata: {name: clusters}\nspec: {managementCluster: management}\n"
+	const object = "Kustomization/flux-system/im-fleet-edge-20-inputmanifest"
 	for _, step := range []struct {
 		cluster  string
 		phase    rollout.Phase
@@ -36,10 +39,11 @@ func TestManagementCluster(t *testing.T) {
 		warning  string
 		proposed bool
 	}{
-		{"two", rollout.Ready, "", "Kustomization/flux-system/im-fleet-edge-20-inputmanifest is reported by two, which does not count", false},
-		{"stranger", rollout.Failed, "", "until the management cluster reports Kustomization/flux-system/im-fleet-edge-20-inputmanifest as ready", false},
-		{"management", rollout.Ready, "", "management and stranger report Kustomization/flux-system/im-fleet-edge-20-inputmanifest, and each of them", false},
-		{"stranger", rollout.Failed, settings, "", true},
+		{"stranger", rollout.Ready, "", "manifest fleet/edge: no report counts, because no management cluster is named", false},
+		{"two", rollout.Ready, managementText, object + " is reported by stranger and two, which does not count: the management cluster is management", false},
+		{"management", rollout.Progressing, "", "until the management cluster reports " + object + " as ready", false},
+		{"stranger", rollout.Failed, "", "until the management cluster reports " + object + " as ready", false},
+		{"management", rollout.Ready, "", "", true},
 	} {
 		inbox, err := observe.NewInbox(w.reportsFile)
 		if err != nil {
@@ -47,7 +51,7 @@ func TestManagementCluster(t *testing.T) {
 		}
 		w.now = w.now.Add(time.Minute)
 		w.add(inbox, observe.Event{
-			Cluster: step.cluster, Environment: "dev", Object: "Kustomization/flux-system/im-fleet-edge-20-inputmanifest",
+			Cluster: step.cluster, Environment: "dev", Object: object,
 			Branch: "dev", Commit: w.head("out", "dev"), Phase: step.phase, When: w.now,
 		})
 		if step.settings != "" {

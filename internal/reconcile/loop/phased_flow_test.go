@@ -105,7 +105,7 @@ func TestPhasedCluster(t *testing.T) {
 		lock   string // the phase in its lock, and the pool that answers for the API server
 	}{
 		{"made", func() {
-			w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": phasedManifestText, "clusters/modules.yaml": clusterModulesText})
+			w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": phasedManifestText, "clusters/modules.yaml": clusterModulesText, "clusters/settings.yaml": managementText})
 		}, "install Kubernetes", "dev: create cluster one; add cluster types cloud and edge with hello-web", old, none},
 		{"swapped", func() {
 			w.edit("dev", "clusters/edge.yaml", "{name: control,", "{name: control-v2,")
@@ -180,7 +180,7 @@ func TestPhasedClusterReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := w.begin(w.data, func(o *loop.Options) { o.Inbox = inbox })
-	w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": phasedManifestText, "clusters/modules.yaml": clusterModulesText})
+	w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": phasedManifestText, "clusters/modules.yaml": clusterModulesText, "clusters/settings.yaml": managementText})
 	d.cycle()
 	w.merge("dev")
 	d.cycle()
@@ -205,6 +205,55 @@ func TestPhasedClusterReported(t *testing.T) {
 		}
 		w.merge("dev")
 		d.cycle()
+	}
+	d.quiet("cp", "out")
+}
+
+// TestPhasedClusterTakenBack: what a phase has added, and nothing uses yet, may be given up before it is
+// there: it is destroyed, and its objects stay until that was observed.
+func TestPhasedClusterTakenBack(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	w.reportsFile = filepath.Join(t.TempDir(), "reports")
+	inbox, err := observe.NewInbox(w.reportsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := w.begin(w.data, func(o *loop.Options) { o.Inbox = inbox })
+	swap := func(old, new string) {
+		w.edit("dev", "clusters/edge.yaml", "{name: "+old+",", "{name: "+new+",")
+		w.edit("dev", "clusters/edge.yaml", "control: ["+old+"]", "control: ["+new+"]")
+	}
+	for _, step := range []struct {
+		name        string
+		do          func()
+		title       string // of what is proposed; "" if nothing is
+		pools, lock string
+	}{
+		{"made", func() {
+			w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": phasedManifestText, "clusters/modules.yaml": clusterModulesText, "clusters/settings.yaml": managementText})
+		}, "dev: create cluster one; add cluster types cloud and edge with hello-web", "control", "{ control}"},
+		{"swapped", func() { swap("control", "control-v2") }, "dev: add pool control-v2 to cluster one", "control control-v2", "{expand control}"},
+		{"nobody approves its plan", func() { w.reportPartsTo(inbox, "control-v2", rollout.Failed) }, "", "control control-v2", "{expand control}"},
+		{"taken back", func() { swap("control-v2", "control") }, "dev: REMOVE pool control-v2 of cluster one (rolling)", "control control-v2", "{contract control}"},
+		{"not destroyed yet", func() { w.reportPartsTo(inbox, "control-v2", rollout.Progressing) }, "", "control control-v2", "{contract control}"},
+		{"destroyed", func() { w.reportPartsTo(inbox, "", rollout.Ready) }, "dev: remove what was destroyed of manifest fleet/edge", "control", "{ control}"},
+	} {
+		step.do()
+		d.cycle()
+		if step.title == "" {
+			if all := w.openOf("dev"); len(all) > 0 {
+				t.Fatalf("%s: %v is proposed", step.name, all)
+			}
+		} else {
+			if pull := w.open("dev"); pull.Title != step.title {
+				t.Errorf("%s: the pull request is %q, want %q:\n%s", step.name, pull.Title, step.title, pull.Body)
+			}
+			w.merge("dev")
+			d.cycle()
+		}
+		if pools, lock := w.describePhase(); pools != step.pools || lock != step.lock {
+			t.Errorf("%s: the output has the pools %q and the lock %s, want %q and %s", step.name, pools, lock, step.pools, step.lock)
+		}
 	}
 	d.quiet("cp", "out")
 }

@@ -39,7 +39,7 @@ spec:
   clusters:
     - {name: one, clusterType: cloud}
     - {name: two, clusterType: edge}
-    - {name: three, clusterType: edge}
+    - {name: three, clusterType: edge, prepare: .flux}
 `
 
 // reportStep reports, as Flux on the management cluster does, how far a Kustomization of the manifest is at
@@ -72,6 +72,8 @@ func TestProvisionedFleet(t *testing.T) {
 	swapped := strings.NewReplacer("{name: work, ", "{name: work-v2, ", "serverType: cpx22, image: ubuntu-24.04}\n  kub", "serverType: cpx32, image: ubuntu-24.04}\n  kub", "[work]", "[work-v2]").Replace(fleetManifestText)
 	lines := strings.SplitAfter(swapped, "\n")
 	removed := strings.Replace(strings.Join(lines[:len(lines)-2], ""), "annotations: {", "annotations: {fairlead.io/decommission: \"true\", ", 1)
+	const prepared, prepare = "kind: Namespace\n", "name: im-fleet-edge-35-three"
+	people := w.server.Work(t, "out")
 	binding := strings.Join(strings.SplitAfter(fleetBindingText, "\n")[:8], "")
 	for _, step := range []struct {
 		name    string
@@ -82,9 +84,15 @@ func TestProvisionedFleet(t *testing.T) {
 		hasNot  string
 	}{
 		{"made", func() {
-			w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": fleetManifestText, "clusters/binding.yaml": fleetBindingText})
+			w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": fleetManifestText, "clusters/binding.yaml": fleetBindingText, "clusters/settings.yaml": managementText})
 		}, true, "create the machines of compute pool work", attachment, "rollout:"},
 		{"pool swapped", change(swapped), true, "drain and remove nodes of compute pool work", "work-v2", "name: work\n"},
+		{"Flux is put beside the output", func() {
+			people.Pull("dev")
+			people.Write(".flux/flux.yaml", prepared)
+			people.Commit("Flux for new clusters")
+			people.Push("dev")
+		}, false, "", prepare, "rollout:"},
 		{"reported", func() { w.reportStep(manifest, rollout.Ready) }, false, "", attachment, "rollout:"},
 		{"detached", func() {
 			w.commitNow("dev", "three goes", map[string]string{"clusters/edge.yaml": removed, "clusters/binding.yaml": binding})
@@ -96,7 +104,7 @@ func TestProvisionedFleet(t *testing.T) {
 		{"at work", func() { w.reportStep(manifest, rollout.Progressing) }, false, "", kubeconfig, attachment},
 		{"failed", func() { w.reportStep(manifest, rollout.Failed) }, false, "", kubeconfig, attachment},
 		{"destroyed", func() { w.reportStep(manifest, rollout.Ready) }, true, "This is the last change of those that began with the phase contract.", "30-kubeconfigs/two.yaml", kubeconfig},
-		{"quiet", func() {}, false, "", "30-kubeconfigs/two.yaml", "rollout:"},
+		{"quiet", func() {}, false, "", "30-kubeconfigs/two.yaml", prepare},
 	} {
 		step.before()
 		w.now = w.now.Add(time.Hour)
@@ -125,5 +133,8 @@ func TestProvisionedFleet(t *testing.T) {
 		if !strings.Contains(all.String(), step.has) || strings.Contains(all.String(), step.hasNot) {
 			t.Errorf("%s: the output has not %q, or has %q:\n%s", step.name, step.has, step.hasNot, all.String())
 		}
+	}
+	if files := w.below("dev", ".flux"); files["flux.yaml"] != prepared {
+		t.Errorf("what clusters are prepared with is %v", files)
 	}
 }

@@ -50,7 +50,7 @@ func TestSplitFleet(t *testing.T) {
 			Branch: "dev", Commit: w.head("out", "dev"), Phase: phase, When: w.now,
 		})
 	}
-	w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": split, "clusters/binding.yaml": fleetBindingText})
+	w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": split, "clusters/binding.yaml": fleetBindingText, "clusters/settings.yaml": managementText})
 	publish(true, "Clusters of `fleet/edge-three`")
 	others := func() string {
 		return fmt.Sprint(w.below("dev", "clusters/claudie/fleet-edge-one"), w.below("dev", "clusters/claudie/fleet-edge-two"))

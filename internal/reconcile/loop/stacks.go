@@ -32,10 +32,10 @@ type deletedStacks struct {
 	err      error               // the first one
 	// answers are what followPrevious was told of stacks, while it runs: a report that comes later is news.
 	answers map[string]bool
-	// management is the cluster whose reports count, by StackSettings; "" if none is named. Those of
-	// provisioned clusters, which the environment makes, never count for clusters.
-	management  string
-	provisioned map[string]bool
+	// management is the cluster whose reports count, by StackSettings. Where none is named, those of all
+	// clusters count for stacks, and none for clusters.
+	management string
+	intact     clusterfiles.Intact
 }
 
 // maxTeardownCommits bounds how far back a report on a teardown may be: clusters report on each commit
@@ -71,6 +71,9 @@ func (l *Loop) followPrevious(e *environment, to *model.GitOpsRepo, out *repos.R
 			Tree: previous.Sub(e.deleted.folder), Former: before, Since: e.deleted.listVersions,
 			IsDestroyed: func(d stackfiles.Deleted) bool { return l.isDestroyed(e, d) },
 		})
+		if err == nil {
+			e.deleted.intact, err = l.findIntact(e, r.Model, previous.Sub(e.deleted.folder))
+		}
 		if err == nil {
 			problems = append(problems, clusterfiles.CheckFormer(r.Model, before, previous.Sub(e.deleted.folder))...)
 			all, problems = l.followClusters(e, r, all, previous.Sub(e.deleted.folder), problems)

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/verify"
 )
@@ -74,6 +76,12 @@ func (w *world) wantVerified(branch string) {
 	for _, r := range all {
 		if r.Count > 0 {
 			w.Errorf("of %s, rendered again, these differ: %v", r.Environment, r.Different)
+		}
+		isIntact, err := git.InspectTree(repo, w.head("out", branch), func(t tree.Tree) (bool, error) {
+			return (*publish.Records)(nil).IsIntact(t.Sub(r.Folder), r.Environment), nil
+		})
+		if err != nil || !isIntact {
+			w.Errorf("of %s, what was published counts as edited by hand (%v)", r.Environment, err)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func findClaimed(ctx context.Context, src *source.Source, m *model.Model, at sou
 			models = append(models, other)
 		}
 	}
-	return append(problems, clusters.CheckEnvironments(append(models, m))[m.Environment]...), nil
+	return append(problems, clusters.CheckEnvironments(append(models, m), nil)[m.Environment]...), nil
 }
 
 // withoutEarlier returns the problems that are not among earlier ones; lines may have moved.

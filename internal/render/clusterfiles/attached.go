@@ -23,7 +23,7 @@ type Attached struct {
 func ListAttached(output tree.Tree) []Attached {
 	var all []Attached
 	for folder, files := range listManifests(output) {
-		state, _, err := readLock(folder, files, nil)
+		state, err := readLock(files)
 		if err != nil {
 			continue
 		}

@@ -228,7 +228,7 @@ func TestCheckPrevious(t *testing.T) {
 			files = editLocks(t, files, from, to)
 		}
 		m, _ := model.Parse("dev", c.Layers(t)...)
-		c.Want(t, "problems", golden.Problems(clusterfiles.CheckPrevious(m, files, nil)))
+		c.Want(t, "problems", golden.Problems(clusterfiles.CheckPrevious(m, files)))
 	})
 }
 

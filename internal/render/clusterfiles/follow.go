@@ -33,10 +33,12 @@ type Carrier struct {
 // Previous is the output that clusters have, and how far they have got with it.
 type Previous struct {
 	Tree tree.Tree
-	// Restore restores a lock that somebody edited; nil if that is not possible.
-	Restore RestoreLock
+	// Intact is the last output that nobody edited; the zero one if that is Tree, or none is known.
+	Intact Intact
 	// IsCarriedOut reports whether the clusters have carried out a manifest as it is in Tree.
 	IsCarriedOut func(Carrier) bool
+
+	edited map[string]string // what somebody did to folders of Tree that are as in Intact now
 }
 
 // FollowPrevious compares the rendered output with the previous one. It returns the output with what must
@@ -48,8 +50,9 @@ type Previous struct {
 // What is kept is made from the previous output and the model: made again from the output that has it, it
 // is the same.
 func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree.Tree, []Carrier, problem.List) {
-	before, problems := readManifests(m, previous)
-	problems = append(problems, CheckPrevious(m, previous.Tree, previous.Restore)...)
+	problems := previous.restore(m)
+	before, more := readManifests(m, previous)
+	problems = slices.Concat(problems, more, CheckPrevious(m, previous.Tree))
 	if problems.Stops() {
 		return rendered, nil, problems
 	}
@@ -91,26 +94,27 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 
 // previousManifest is a manifest of the previous output.
 type previousManifest struct {
-	folder string
-	files  tree.Tree
-	state  provision.State
+	folder   string
+	files    tree.Tree
+	state    provision.State
+	restored bool // somebody edited it in the output
 }
 
-// readManifests returns the manifests of the previous output by their paths. What cannot be read, and not
-// be restored, is reported by CheckPrevious.
+// readManifests returns the manifests of the previous output by their paths. What cannot be read is reported
+// by CheckPrevious.
 func readManifests(m *model.Model, previous Previous) (map[string]*previousManifest, problem.List) {
 	all := map[string]*previousManifest{}
 	var problems problem.List
 	for folder, files := range listManifests(previous.Tree) {
-		state, commit, err := readLock(folder, files, previous.Restore)
-		if err != nil && commit == "" || state.Name == "" {
+		state, err := readLock(files)
+		if err != nil || state.Name == "" {
 			continue
 		}
 		if other := all[state.Path()]; other != nil {
 			problems.Addf(problem.Pos{Layer: m.Environment}, "Environment/"+m.Environment, "remove the folder that Fairlead did not write",
 				"%s and %s of the output are both of the manifest %s", other.folder, folder, state.Path())
 		}
-		all[state.Path()] = &previousManifest{folder, files, state}
+		all[state.Path()] = &previousManifest{folder, files, state, previous.edited[folder] != ""}
 	}
 	return all, problems
 }

@@ -2,11 +2,12 @@ package clusterfiles_test
 
 import (
 	"bytes"
-	"path"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
@@ -35,7 +36,27 @@ var lockEdits = map[string]func([]byte) []byte{
 	"merged by hand": func(b []byte) []byte {
 		return append(append(append([]byte("<<<<<<< HEAD\n"), b...), "=======\n"...), append(b, ">>>>>>> theirs\n"...)...)
 	},
-	"deleted": nil,
+	"deleted":         nil,
+	"with its digest": nil, // see withDigest
+}
+
+// withDigest returns a lock of other networks and templates, with the digest that Fairlead would write.
+func withDigest(t *testing.T, lock []byte) []byte {
+	t.Helper()
+	state, err := provision.ParseLock(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state.Templates = map[string]string{"mine": "v9"}
+	state.Spec.Kubernetes.Clusters = slices.Clone(state.Spec.Kubernetes.Clusters)
+	for i := range state.Spec.Kubernetes.Clusters {
+		state.Spec.Kubernetes.Clusters[i].Network = "192.168.7.0/24"
+	}
+	edited, err := provision.EncodeLock(&state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return edited
 }
 
 // withLock returns an output in which the lock of a manifest has other bytes; nil for no lock.
@@ -58,7 +79,7 @@ func withLock(t *testing.T, output tree.Tree, lock string, data []byte) tree.Tre
 
 // TestEditedLocks: whatever somebody does to a lock, in whichever phase of a rollout, is named; what the
 // last output has that nobody edited counts, and the rollout goes on from there, with a lock that is as it
-// was. Where no such output is known, nothing is rendered.
+// was. Where no such output is known, nothing is rendered from a lock that is not as Fairlead wrote it.
 func TestEditedLocks(t *testing.T) {
 	for _, name := range []string{"api-joins-balancer", "last-cluster"} {
 		golden.Run(t, "testdata/phases/"+name+".txtar", func(t *testing.T, c *golden.Case) {
@@ -75,37 +96,41 @@ func TestEditedLocks(t *testing.T) {
 				if written.Rollout != nil {
 					phases[written.Rollout.Phase] = true
 				}
-				restore := func(file string) (provision.State, string) {
-					if file != lock {
-						t.Errorf("%s is restored", file)
-					}
-					return written, "0123456789abcdef"
-				}
-				follow := func(previous tree.Tree, restore clusterfiles.RestoreLock, done bool) (tree.Tree, string, bool) {
+				follow := func(previous tree.Tree, intact clusterfiles.Intact, done bool) (tree.Tree, string, bool) {
 					now, _, problems := clusterfiles.FollowPrevious(m, rendered, clusterfiles.Previous{
-						Tree: previous, Restore: restore, IsCarriedOut: func(clusterfiles.Carrier) bool { return done },
+						Tree: previous, Intact: intact, IsCarriedOut: func(clusterfiles.Carrier) bool { return done },
 					})
 					return now, golden.Problems(problems), problems.Stops()
 				}
-				want, _, _ := follow(current, nil, false)
+				intact := clusterfiles.Intact{Tree: current, Commit: "0123456789abcdef"}
+				want, _, _ := follow(current, clusterfiles.Intact{}, false)
 				for what, edit := range lockEdits {
 					var data []byte
-					if edit != nil {
+					switch {
+					case edit != nil:
 						data = edit(bytes.Clone(entry.Data))
+					case what == "with its digest":
+						data = withDigest(t, entry.Data)
 					}
 					edited := withLock(t, current, lock, data)
-					now, said, stops := follow(edited, restore, false)
-					if stops || now.ID() != want.ID() {
+					now, said, stops := follow(edited, intact, false)
+					if stops || withoutPlans(t, now).ID() != withoutPlans(t, want).ID() {
 						t.Errorf("%s: it does not go on as it was: %s%s", what, said, describeDiff(want, now))
 					}
-					if !strings.Contains(said, lock+" of the output: ") || !strings.Contains(said, "what commit 0123456 has counts") {
+					if again, _, _ := follow(now, clusterfiles.Intact{}, false); again.ID() != now.ID() {
+						t.Errorf("%s: it does not stay: %s", what, describeDiff(now, again))
+					}
+					if !strings.Contains(said, lock+" of the output: it was ") || !strings.Contains(said, "what commit 0123456 has counts") {
 						t.Errorf("%s: it is not named: %s", what, said)
 					}
-					if _, said, stops := follow(edited, nil, true); !stops || !strings.Contains(said, "what clusters there are is not known: "+lock) {
+					if what == "with its digest" {
+						continue
+					}
+					if _, said, stops := follow(edited, clusterfiles.Intact{}, true); !stops || !strings.Contains(said, "what clusters there are is not known: "+lock) {
 						t.Errorf("%s: without an earlier output it goes on: %s", what, said)
 					}
 				}
-				current, _, _ = follow(current, nil, true)
+				current, _, _ = follow(current, clusterfiles.Intact{}, true)
 			}
 			if len(phases) == 0 {
 				t.Error("there was no rollout")
@@ -114,26 +139,36 @@ func TestEditedLocks(t *testing.T) {
 	}
 }
 
-// TestDeletedLockGuards: who deletes a lock does not get past the guard rails.
-func TestDeletedLockGuards(t *testing.T) {
+// TestDeletedGuards: who deletes a lock, or all that the output has of a manifest, does not get past the guard
+// rails; nothing of it counts as carried out, and the plan does not make the clusters anew.
+func TestDeletedGuards(t *testing.T) {
 	golden.Run(t, "testdata/previous/network.txtar", func(t *testing.T, c *golden.Case) {
-		_, before := renderAll(t, model.Layer{Kind: model.Env, Name: "dev", Files: c.Tree(t, "before")})
-		m, _, _ := renderCase(t, c)
-		lock := ""
-		for file := range before.All() {
-			if path.Base(file) == provision.LockFile {
-				lock = file
+		layer := model.Layer{Kind: model.Env, Name: "dev", Files: c.Tree(t, "before")}
+		before := publishFirst(t, layer)
+		unchanged, rendered := renderAll(t, layer)
+		m, changed, _ := renderCase(t, c)
+		const folder = "clusters/claudie/fleet-edge"
+		others := tree.FromEntries(slices.DeleteFunc(slices.Clone(before.Entries()), func(e tree.Entry) bool { return e.Name == "clusters" }))
+		for what, now := range map[string]tree.Tree{
+			folder + "/lock.yaml of the output: it was deleted": withLock(t, before, folder+"/lock.yaml", nil),
+			folder + " of the output: it was deleted":           others,
+		} {
+			previous := clusterfiles.Previous{
+				Tree: now, Intact: clusterfiles.Intact{Tree: before, Commit: "0123456789abcdef"}, IsCarriedOut: func(clusterfiles.Carrier) bool { return true },
 			}
-		}
-		entry, _ := before.Lookup(lock)
-		written, err := provision.ParseLock(entry.Data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		restore := func(string) (provision.State, string) { return written, "0123456789abcdef" }
-		problems := clusterfiles.CheckPrevious(m, withLock(t, before, lock, nil), restore)
-		if text := golden.Problems(problems); !problems.Stops() || !strings.Contains(text, "the network cannot change") || !strings.Contains(text, "it was deleted") {
-			t.Errorf("the problems are %s", text)
+			_, _, problems := clusterfiles.FollowPrevious(m, changed, previous)
+			if text := golden.Problems(problems); !problems.Stops() || !strings.Contains(text, "the network cannot change") || !strings.Contains(text, what) {
+				t.Errorf("%s: the problems are %s", what, text)
+			}
+			restored, _, problems := clusterfiles.FollowPrevious(unchanged, rendered, previous)
+			if problems.Stops() || withoutPlans(t, restored).ID() != withoutPlans(t, before).ID() {
+				t.Errorf("%s: it is not restored: %s%s", what, golden.Problems(problems), describeDiff(before, restored))
+			}
+			for _, c := range impact.CompareClusters(now, restored) {
+				if len(c.Steps) > 0 || c.Unknown != "" {
+					t.Errorf("%s: restoring it has the steps %v, %s", what, c.Steps, c.Unknown)
+				}
+			}
 		}
 	})
 }

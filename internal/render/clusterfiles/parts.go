@@ -102,7 +102,7 @@ type RenderedManifest struct {
 func ReadRendered(output tree.Tree) (map[string]RenderedManifest, error) {
 	all := map[string]RenderedManifest{}
 	for folder, files := range listManifests(output) {
-		state, _, err := readLock(folder, files, nil)
+		state, err := readLock(files)
 		if err != nil {
 			all[folder] = RenderedManifest{Edited: err}
 			continue
@@ -110,7 +110,7 @@ func ReadRendered(output tree.Tree) (map[string]RenderedManifest, error) {
 		if state.Name == "" {
 			continue
 		}
-		before := &previousManifest{folder, files, state}
+		before := &previousManifest{folder: folder, files: files, state: state}
 		one := RenderedManifest{State: state}
 		one.Carrier, err = before.findCarrier()
 		for _, a := range before.findAttachments() {

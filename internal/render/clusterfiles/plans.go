@@ -2,9 +2,7 @@ package clusterfiles
 
 import (
 	"cmp"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -15,7 +13,7 @@ import (
 // addPlans returns an output with the plan of each manifest that it has: of the written ones, and of those
 // whose files were deleted. A plan leads from the lock of the previous output to the one that is rendered.
 // One that is there and leads to the same lock stays byte for byte: what does not change clusters does not
-// change their plans.
+// change their plans. Where somebody edited the manifest the plan is made anew, from what counts.
 func (f *follower) addPlans(output tree.Tree, manifests []*clusters.Manifest, previous map[string]*previousManifest) (tree.Tree, error) {
 	before := map[string]*previousManifest{} // by their folders
 	for _, b := range previous {
@@ -32,7 +30,7 @@ func (f *follower) addPlans(output tree.Tree, manifests []*clusters.Manifest, pr
 		if err != nil {
 			return output, err
 		}
-		output = withFile(output, path.Join(folder, provision.PlanFile), plan)
+		output = withEntryIn(output, folder, tree.File(provision.PlanFile, plan))
 	}
 	return output, nil
 }
@@ -40,7 +38,7 @@ func (f *follower) addPlans(output tree.Tree, manifests []*clusters.Manifest, pr
 // planChange returns the plan that leads from the previous manifest to its files as they are rendered.
 func (b *previousManifest) planChange(rendered tree.Tree) ([]byte, error) {
 	lock, _ := rendered.Lookup(provision.LockFile)
-	if plan, there := b.files.Lookup(provision.PlanFile); there && provision.IsPlanOf(plan.Data, lock.Data) {
+	if plan, there := b.files.Lookup(provision.PlanFile); there && !b.restored && provision.IsPlanOf(plan.Data, lock.Data) {
 		return plan.Data, nil
 	}
 	state, err := provision.ParseLock(lock.Data)
@@ -59,15 +57,6 @@ func (b *previousManifest) planChange(rendered tree.Tree) ([]byte, error) {
 		return nil, err
 	}
 	return provision.EncodePlan(t, from, lock.Data)
-}
-
-// withFile returns a tree in which a file has other bytes.
-func withFile(t tree.Tree, file string, data []byte) tree.Tree {
-	first, rest, inside := strings.Cut(file, "/")
-	if inside {
-		return withEntry(t, tree.Dir(first, withFile(t.Sub(first), rest, data)))
-	}
-	return withEntry(t, tree.File(first, data))
 }
 
 // withEntry returns a tree in which an entry has another content.

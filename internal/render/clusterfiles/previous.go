@@ -43,8 +43,8 @@ func listManifests(output tree.Tree) iter.Seq2[string, tree.Tree] {
 // ReadStates returns the states of the manifests of an output, as far as their locks can be read.
 func ReadStates(output tree.Tree) []provision.State {
 	var all []provision.State
-	for folder, files := range listManifests(output) {
-		if state, _, err := readLock(folder, files, nil); err == nil && state.Name != "" {
+	for _, files := range listManifests(output) {
+		if state, err := readLock(files); err == nil && state.Name != "" {
 			all = append(all, state)
 		}
 	}
@@ -59,7 +59,7 @@ func ListProvisioned(output tree.Tree) []string {
 		if !IsManifest(files) {
 			continue
 		}
-		state, _, err := readLock(folder, files, nil)
+		state, err := readLock(files)
 		if err != nil {
 			all = append(all, "what the folder "+folder+" describes, whose "+provision.LockFile+" cannot be read")
 			continue
@@ -92,14 +92,9 @@ func CheckFormer(m *model.Model, former []tree.Tree, now tree.Tree) problem.List
 	return problems
 }
 
-// RestoreLock returns the state of a lock as it was before somebody edited it, and the commit of the
-// output branch that has it; "" if none has.
-type RestoreLock func(file string) (state provision.State, commit string)
-
 // CheckPrevious compares the manifests of a model with the locks of the previous output, and reports what
-// of the change must not be merged as it is: what would destroy more than was said, or cannot be done. A
-// lock that somebody edited is restored; nil if that is not possible.
-func CheckPrevious(m *model.Model, previous tree.Tree, restore RestoreLock) problem.List {
+// of the change must not be merged as it is: what would destroy more than was said, or cannot be done.
+func CheckPrevious(m *model.Model, previous tree.Tree) problem.List {
 	var problems problem.List
 	var current []provision.State
 	environment := problem.Pos{Layer: m.Environment}
@@ -108,16 +103,11 @@ func CheckPrevious(m *model.Model, previous tree.Tree, restore RestoreLock) prob
 		if !IsManifest(files) {
 			continue
 		}
-		state, commit, err := readLock(folder, files, restore)
-		switch {
-		case err == nil:
-		case commit == "":
+		state, err := readLock(files)
+		if err != nil {
 			problems.Addf(environment, "Environment/"+m.Environment, "restore the file from the last commit of the output branch that Fairlead made",
 				"what clusters there are is not known: %s of the output: %v", file, err)
 			continue
-		default:
-			problems.Warnf(environment, "Environment/"+m.Environment, "Fairlead writes it again with the next change of the output",
-				"%s of the output: %v; what commit %.7s has counts", file, err, commit)
 		}
 		current = append(current, state)
 		asked := provision.WithEmptyParts([]provision.State{state}, m)
@@ -135,17 +125,15 @@ func IsManifest(files tree.Tree) bool {
 	return locked || applied
 }
 
-// readLock returns the state in the lock of a manifest. For one that somebody edited it also returns an
-// error, and the commit that has the state; "" if the state is not known.
-func readLock(folder string, files tree.Tree, restore RestoreLock) (state provision.State, commit string, err error) {
+// readLock returns the state in the lock of a manifest; the zero State if there is no manifest. The error is
+// about a lock that somebody edited or deleted.
+func readLock(files tree.Tree) (provision.State, error) {
 	lock, there := files.Lookup(provision.LockFile)
-	if there {
-		state, err = provision.ParseLock(lock.Data)
-	} else if IsManifest(files) {
-		err = errors.New("it was deleted")
+	switch {
+	case there:
+		return provision.ParseLock(lock.Data)
+	case IsManifest(files):
+		return provision.State{}, errors.New("it was deleted")
 	}
-	if err != nil && restore != nil {
-		state, commit = restore(path.Join(folder, provision.LockFile))
-	}
-	return state, commit, err
+	return provision.State{}, nil
 }

@@ -36,6 +36,9 @@ spec:
       - {name: three, version: 1.36.0, network: 192.168.4.0/24, pools: {control: [control], compute: []}}
 `
 
+// giteaSettings names the cluster whose reports count.
+const giteaSettings = "apiVersion: fairlead.io/v1alpha1\nkind: StackSettings\nmetadata: {name: clusters}\nspec: {managementCluster: management}\n"
+
 // giteaFleet is a control plane on a real Gitea whose clusters change.
 type giteaFleet struct {
 	*flow
@@ -129,6 +132,7 @@ func (g *giteaFleet) write(text string) {
 	gittest.Git(g, g.TempDir(), "clone", "-q", "--branch", "dev", g.server.Remote(g.cp), dir)
 	must(g.T, os.MkdirAll(filepath.Join(dir, "clusters"), 0o755))
 	must(g.T, os.WriteFile(filepath.Join(dir, "clusters", "edge.yaml"), []byte(text), 0o600))
+	must(g.T, os.WriteFile(filepath.Join(dir, "clusters", "settings.yaml"), []byte(giteaSettings), 0o600))
 	gittest.Git(g, dir, "add", "-A")
 	gittest.Git(g, dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "clusters")
 	gittest.Git(g, dir, "push", "-q", "origin", "dev")

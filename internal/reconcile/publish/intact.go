@@ -1,0 +1,65 @@
+package publish
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
+	"github.com/fairlead-io/fairlead/internal/render/output"
+)
+
+// FindIntact returns the clusters of the nearest commit of an output branch, from its head back, that has the
+// output of an environment as its record says that it was rendered: what somebody edited since does not
+// count. The zero Intact is returned if that is the head, or none of the last commits.
+func FindIntact(records *Records, repo *git.Repository, head, folder, environment string) (clusterfiles.Intact, error) {
+	folder = CleanFolder(folder)
+	intact := ""
+	_, err := searchCommits(repo, []string{head}, func(c git.CommitInfo, _ int) (found, last bool, err error) {
+		found, err = git.InspectTree(repo, c.ID, func(t tree.Tree) (bool, error) { return records.IsIntact(t.Sub(folder), environment), nil })
+		if found {
+			intact = c.ID
+		}
+		return found, false, err
+	})
+	if err != nil {
+		return clusterfiles.Intact{}, fmt.Errorf("find the last output that nobody edited: %w", err)
+	}
+	if intact == "" || intact == head {
+		return clusterfiles.Intact{}, nil
+	}
+	files, err := git.InspectTree(repo, intact, func(t tree.Tree) (tree.Tree, error) {
+		var b tree.Builder
+		for file, entry := range t.Sub(path.Join(folder, clusterfiles.Folder)).Walk() {
+			if err := b.AddEntry(path.Join(clusterfiles.Folder, file), entry); err != nil {
+				return tree.Tree{}, err
+			}
+		}
+		return b.Tree(), nil
+	})
+	if err != nil {
+		return clusterfiles.Intact{}, fmt.Errorf("read the last output that nobody edited: %w", err)
+	}
+	return clusterfiles.Intact{Tree: files, Commit: intact}, nil
+}
+
+// IsIntact reports whether a folder has what its record says was rendered for an environment. What the
+// record does not name is not looked at; the promoted commit need not have been rendered.
+func (m *Records) IsIntact(folder tree.Tree, environment string) bool {
+	r, err := m.ReadIn(folder)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(r.Environments, func(w Written) bool {
+		if w.Environment != environment {
+			return false
+		}
+		all := output.OwnedTree(folder)
+		if w.Folders != nil {
+			all = removeEntries(all, func(e tree.Entry) bool { return !isDot(e.Name) && !slices.Contains(w.Folders, e.Name) })
+		}
+		return w.Tree == all.ID().String() || w.Tree == withoutDotFolders(all).ID().String()
+	})
+}
