@@ -25,6 +25,8 @@ type StackSettingsSpec struct {
 	ManagementCluster string `yaml:"managementCluster"`
 	// Applications is how the clusters and the repositories are reached that Applications of Argo CD name.
 	Applications StackApplications `yaml:"applications"`
+	// Charts is how the charts of components are installed.
+	Charts StackCharts `yaml:"charts"`
 	// Abandoned are deleted stacks, as "team/environment", whose objects are removed although they
 	// are not destroyed.
 	Abandoned []Text `yaml:"abandoned"`
@@ -71,6 +73,19 @@ type StackPlans struct {
 type StackApplications struct {
 	Clusters     []StackCluster    `yaml:"clusters"`
 	Repositories []StackRepository `yaml:"repositories"`
+}
+
+// StackCharts is how the charts of components are installed.
+type StackCharts struct {
+	Kubeconfig StackKubeconfig `yaml:"kubeconfig"`
+}
+
+// StackKubeconfig names the kubeconfig of another cluster than the one that runs a stack: an output, as
+// "component.output", or a Secret in the namespace of the stack, with its key there.
+type StackKubeconfig struct {
+	Output string `yaml:"output"`
+	Secret string `yaml:"secret"`
+	Key    string `yaml:"key"`
 }
 
 // StackCluster is a cluster that Applications name by its name or by the address of its API server.

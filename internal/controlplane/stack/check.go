@@ -135,7 +135,7 @@ func (r *resolver) checkHelm(c *Component) {
 	case !strings.HasPrefix(ref, "refs/"):
 		hint = "a ref that is no commit and no version, as v1.2, is a branch; write refs/tags/NAME for another tag"
 	}
-	r.warnf(s, c.StackComponent.Type.Line, hint, "component %s: CloudKnit does not take the type helm; here it is a HelmRelease on the cluster that runs the stack", c.Name)
+	r.checkCluster(c, hint)
 }
 
 // SplitValueName returns the keys that the name of a chart's variable is made of. A backslash keeps a dot in

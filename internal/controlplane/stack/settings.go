@@ -29,6 +29,8 @@ type Settings struct {
 	Follow   model.StackFollow
 	// Applications is how clusters and repositories are reached that Applications of Argo CD name.
 	Applications model.StackApplications
+	// Charts is how the charts of components are installed.
+	Charts model.StackCharts
 	// PlanWebhook is the URL at which tofu-controller asks before it applies a plan; "" for none.
 	PlanWebhook string
 }
@@ -63,7 +65,7 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		Source: FindClusterSource(m),
 		AWS:    model.StackAWS{Region: cmp.Or(written.AWS.Region, defaultRegion), Version: cmp.Or(written.AWS.Version, defaultAWSVersion), SharedProfile: written.AWS.SharedProfile},
 		Folder: OutputFolder(m), Follow: written.Follow,
-		Applications: written.Applications,
+		Applications: written.Applications, Charts: written.Charts,
 	}
 	addProblem := func(hint, format string, args ...any) {
 		problems.Addf(written.Pos, written.Subject(), hint, format, args...)
@@ -72,6 +74,7 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		addProblem("", "spec.state has no bucket, or no region")
 	}
 	checkApplications(written, addProblem)
+	checkCharts(written, addProblem)
 	checkSettingNames(written, addProblem)
 	s.PlanWebhook = ResolvePlanWebhook(m, addProblem)
 	if s.Interval < minInterval {

@@ -64,6 +64,7 @@ func (r *renderer) neighborsOf(all []*stack.Component) []neighbor {
 func (r *renderer) keyOf(c *stack.Component) (cacheKey, error) {
 	s := *c.Stack.Stack
 	s.Components = nil
+	cluster, key := c.FindKubeconfig(r.settings.Charts)
 	text, err := json.Marshal(struct {
 		Settings                  *stack.Settings
 		WaitImage                 string
@@ -71,7 +72,7 @@ func (r *renderer) keyOf(c *stack.Component) (cacheKey, error) {
 		Stack                     model.Stack
 		Team, Env, Company, Space string
 		Component                 *model.StackComponent
-		Name, ObjectName          string
+		Name, ObjectName, Cluster string
 		Needs, NeededBy           []neighbor
 		Auto, Protected, ByTeam   bool
 		Gone, Skips               bool
@@ -85,7 +86,7 @@ func (r *renderer) keyOf(c *stack.Component) (cacheKey, error) {
 		Files                     []string
 	}{
 		r.settings, waitImage(r.model), r.isStopped(), s, c.Stack.Team, c.Stack.Env, c.Stack.Company, c.Stack.Namespace,
-		c.StackComponent, c.Name, c.ObjectName, r.neighborsOf(c.Needs), r.neighborsOf(c.NeededBy), c.AutoApprove, c.Protected, c.ProtectedByTeam, c.Destroyed, c.Skipped,
+		c.StackComponent, c.Name, c.ObjectName, cluster + "/" + key, r.neighborsOf(c.Needs), r.neighborsOf(c.NeededBy), c.AutoApprove, c.Protected, c.ProtectedByTeam, c.Destroyed, c.Skipped,
 		int64(c.DriftInterval), c.Variables, c.Tags, r.approvals[c], rootmodule.FindRequest(r.model, c.Stack.Path(), c.Name), r.model.Environments, r.model.Stacks.Teams, r.filesOf(c),
 	})
 	return sha256.Sum256(text), err

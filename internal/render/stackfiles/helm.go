@@ -42,7 +42,10 @@ func (r *renderer) addHelm(folder string, c *stack.Component) {
 		})
 	}
 	action := actionSpec{strategy{"RetryOnFailure", retryInterval}} // Flux would never try again
-	spec := helmReleaseSpec{Suspend: c.Skipped, Interval: r.interval(), Chart: chartTemplate{chart}, Install: action, Upgrade: action, Drift: driftDetection{"enabled"}}
+	spec := helmReleaseSpec{Suspend: c.Skipped, Interval: r.interval(), Chart: chartTemplate{chart}, Install: installSpec{actionSpec: action}, Upgrade: action, Drift: driftDetection{"enabled"}}
+	if secret, key := c.FindKubeconfig(r.settings.Charts); secret != "" { // the namespace of the stack is on this cluster
+		spec.KubeConfig, spec.Install.CreateNamespace = &kubeConfig{secretKey{secret, key}}, true
+	}
 	for _, n := range c.Needs {
 		if n.Type == stack.Helm {
 			spec.DependsOn = append(spec.DependsOn, kubeobject.Reference{Name: n.ObjectName})
@@ -105,7 +108,7 @@ func (r *renderer) setValues(c *stack.Component, spec *helmReleaseSpec) {
 	for _, n := range c.Needs {
 		name := rootmodule.ValuesOutput(c)
 		if slices.Contains(rootmodule.ValuesOutputs(n), name) {
-			spec.ValuesFrom = append(spec.ValuesFrom, valuesFrom{Kind: "Secret", Name: outputsName(n), ValuesKey: name})
+			spec.ValuesFrom = append(spec.ValuesFrom, valuesFrom{Kind: "Secret", Name: n.OutputsSecret(), ValuesKey: name})
 		}
 	}
 }

@@ -46,7 +46,8 @@ type helmReleaseSpec struct {
 	Interval   string                 `yaml:"interval"`
 	DependsOn  []kubeobject.Reference `yaml:"dependsOn,omitempty"`
 	Chart      chartTemplate          `yaml:"chart"`
-	Install    actionSpec             `yaml:"install"`
+	KubeConfig *kubeConfig            `yaml:"kubeConfig,omitempty"`
+	Install    installSpec            `yaml:"install"`
 	Upgrade    actionSpec             `yaml:"upgrade"`
 	Drift      driftDetection         `yaml:"driftDetection"`
 	Values     map[string]any         `yaml:"values,omitempty"`
@@ -62,6 +63,21 @@ type chartSpec struct {
 	Version           string               `yaml:"version,omitempty"`
 	ReconcileStrategy string               `yaml:"reconcileStrategy,omitempty"`
 	SourceRef         kubeobject.Reference `yaml:"sourceRef"`
+}
+
+// kubeConfig names the Secret with the kubeconfig of another cluster, and the key in it; "" for Flux's own.
+type kubeConfig struct {
+	SecretRef secretKey `yaml:"secretRef"`
+}
+
+type secretKey struct {
+	Name string `yaml:"name"`
+	Key  string `yaml:"key,omitempty"`
+}
+
+type installSpec struct {
+	CreateNamespace bool `yaml:"createNamespace,omitempty"`
+	actionSpec      `yaml:",inline"`
 }
 
 type actionSpec struct {

@@ -101,7 +101,7 @@ func (r *renderer) newTerraformSpec(c *stack.Component, modules, backend string)
 		spec.StoreReadablePlan, spec.Webhooks = "json", tfobject.NewPlanWebhooks(r.settings.PlanWebhook)
 	}
 	if len(c.Outputs) > 0 {
-		spec.Outputs = &tfobject.OutputsSecret{Name: outputsName(c)}
+		spec.Outputs = &tfobject.OutputsSecret{Name: c.OutputsSecret()}
 		for _, o := range c.Outputs {
 			spec.Outputs.Outputs = append(spec.Outputs.Outputs, o.Name.Text)
 		}
@@ -112,9 +112,6 @@ func (r *renderer) newTerraformSpec(c *stack.Component, modules, backend string)
 	}
 	return spec
 }
-
-// outputsName returns the name of the Secret that holds the outputs of a component.
-func outputsName(c *stack.Component) string { return c.ObjectName + "-outputs" }
 
 // manifestLabel reports whether a text can be the value of a label.
 func manifestLabel(text string) bool { return kubename.CheckLabelValue(text) == nil }
