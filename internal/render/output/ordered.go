@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
@@ -63,9 +65,20 @@ func (p *pass) orderFolder(i int, r *row, folder tree.Tree) tree.Tree {
 	return tree.FromEntries(ordered)
 }
 
-// checkStates reports the states of an assignment that another one has too: each would undo what the other
-// one did.
+// checkStates reports the states of an assignment that another one has too, or that several clusters of the
+// cluster type have: each would undo what the other one did.
 func (p *pass) checkStates(at assignment, states []string) {
+	if len(states) == 0 {
+		return
+	}
+	target := p.model.Targets[at.target]
+	if names := p.listClusters(p.model.ClusterTypes[at.clusterType].Name); len(names) > 1 {
+		p.found.addForAssignment(at, problem.Problem{
+			Pos: target.Pos, Subject: target.Subject(),
+			Hint:    "name a Secret with the key of each cluster in backendFrom, or leave the backend out: then each cluster keeps a state of its own",
+			Summary: "its Terraform would have one state on " + text.Count(len(names), "cluster") + " of the cluster type: " + text.Shorten(text.Join(names, " and "), 200),
+		})
+	}
 	for _, state := range states {
 		first, taken := p.states[state]
 		if !taken {
@@ -73,11 +86,27 @@ func (p *pass) checkStates(at assignment, states []string) {
 			continue
 		}
 		p.found.addForAssignment(at, problem.Problem{
-			Pos: p.model.Targets[at.target].Pos, Subject: p.model.Targets[at.target].Subject(),
+			Pos: target.Pos, Subject: target.Subject(),
 			Hint:    "name another key in the backend, or leave it out: then each cluster keeps a state of its own",
 			Summary: fmt.Sprintf("its Terraform would have the same state as %s on cluster type %s", p.model.Targets[first.target].Name, p.model.ClusterTypes[first.clusterType].Name),
 		})
 	}
+}
+
+// listClusters returns the clusters of a cluster type that the environment provisions. Others are not known.
+func (p *pass) listClusters(clusterType string) []string {
+	if p.clusters == nil {
+		p.clusters = map[string][]string{}
+		manifests, _ := clusters.Resolve(p.model) // rendering reports its problems
+		for _, m := range manifests {
+			for _, u := range m.Units {
+				if u.Binding != nil {
+					p.clusters[u.Binding.ClusterType] = append(p.clusters[u.Binding.ClusterType], u.Name)
+				}
+			}
+		}
+	}
+	return p.clusters[clusterType]
 }
 
 // orderTarget returns the folder of an ordered target.

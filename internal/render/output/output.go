@@ -216,6 +216,7 @@ type pass struct {
 	configs   digest
 	ordered   map[orderedKey]orderedFolder
 	states    map[string]assignment // by the states of Terraform that are shared by clusters
+	clusters  map[string][]string   // by cluster type: those that the environment provisions; nil until it is asked for
 	found     findings
 
 	mu      sync.Mutex

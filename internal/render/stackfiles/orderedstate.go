@@ -9,7 +9,7 @@ import (
 )
 
 // ListStates returns what identifies the states that Terraform objects name a backend for. States that each
-// cluster keeps itself are left out.
+// cluster keeps itself, or has settings of its own for, are left out.
 func ListStates(objects []byte) ([]string, error) {
 	if !bytes.Contains(objects, []byte("backendConfig")) {
 		return nil, nil
@@ -26,6 +26,7 @@ func ListStates(objects []byte) ([]string, error) {
 				BackendConfig struct {
 					CustomConfiguration string `yaml:"customConfiguration"`
 				} `yaml:"backendConfig"`
+				BackendConfigsFrom []struct{} `yaml:"backendConfigsFrom"`
 			}
 		}
 		if o.APIVersion != terraformAPI || o.Kind != "Terraform" || o.Node.Decode(&written) != nil || written.Spec.BackendConfig.CustomConfiguration == "" {
@@ -35,7 +36,7 @@ func ListStates(objects []byte) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the backend of %s: %w", o.Name, err)
 		}
-		if state != "" {
+		if state != "" && len(written.Spec.BackendConfigsFrom) == 0 {
 			all = append(all, state)
 		}
 	}
