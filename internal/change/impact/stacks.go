@@ -123,7 +123,7 @@ func (s *survey) visitStack(name stackName, old, new tree.Tree, components map[s
 	case !is:
 		s.wholeGroup(Stack, "", StackRemoved).add(name.String(), name.String())
 	default:
-		s.visitNamespace(name, old, new)
+		s.visitNamespace(name, old, new, slices.ContainsFunc(after.Components, func(c stackfiles.ComponentSummary) bool { return isReleased(before, c) }))
 	}
 	for _, c := range mergeComponents(before, after) {
 		one := ComponentChange{Name: c.Name, After: c.After}
@@ -150,12 +150,23 @@ func mergeComponents(before, after stackfiles.Summary) []stackfiles.ComponentSum
 	return all
 }
 
-// visitNamespace records what differs in the file of a stack itself.
-func (s *survey) visitNamespace(name stackName, old, new tree.Tree) {
+// isReleased reports whether a change removes the Terraform object of a component that is destroyed; the rest of
+// it goes after that.
+func isReleased(before stackfiles.Summary, is stackfiles.ComponentSummary) bool {
+	was, there := before.FindComponent(is.Name)
+	return there && was.Action == stackfiles.Destroy && is.Action == stackfiles.Destroy && was.Plan != "" && is.Plan == ""
+}
+
+// visitNamespace records what differs in the file of a stack itself. In one that is released, that follows from
+// the rest.
+func (s *survey) visitNamespace(name stackName, old, new tree.Tree, released bool) {
 	folder := path.Join(stackfiles.ObjectsFolder, name.String())
 	for c := range tree.Diff(old.Sub(folder), new.Sub(folder)) {
 		if c.Path == stackfiles.NamespaceFile {
 			s.countFile(c)
+			if released {
+				continue
+			}
 			s.recordChange(location{clusterType: name.String(), stack: true}, Stack, []tree.Change{c})
 		}
 	}
@@ -189,6 +200,13 @@ func (s *survey) visitComponent(name stackName, component string, before, after 
 		return state
 	}
 	s.report.Components.Changed++
+	if isReleased(before, is) {
+		for c := range tree.Diff(files[0], files[1]) {
+			s.countFile(c)
+		}
+		s.wholeGroup(Component, cause, ComponentClearedClass).add(at.clusterType, at.path())
+		return ComponentCleared
+	}
 	s.changes = slices.AppendSeq(s.changes[:0], tree.Diff(files[0], files[1]))
 	slices.SortStableFunc(s.changes, func(a, b tree.Change) int { // the root module first: the rest follows from it
 		return list.CompareBools(strings.HasPrefix(a.Path, "terraform/"), strings.HasPrefix(b.Path, "terraform/"))

@@ -123,6 +123,9 @@ func TestDeletedStack(t *testing.T) {
 	w.now = w.now.Add(1)
 	report("network", rollout.Ready)
 	d.cycle()
+	if title := w.open("dev").Title; title != "dev: remove eks and network from checkout/dev" {
+		t.Errorf("what is destroyed is removed by a pull request with the title %q", title)
+	}
 	w.merge("dev")
 	d = w.begin(t.TempDir(), use)
 	d.cycle()
