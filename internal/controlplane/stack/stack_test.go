@@ -137,21 +137,48 @@ func TestFollowedTeams(t *testing.T) {
 	}
 }
 
-// TestCheckEnvironments: a stack is in one environment, unless their states are in other buckets.
+// TestCheckEnvironments: a stack is in one environment, unless their states are in other buckets. The one whose
+// output has it goes on, and its problem stops no other stack.
 func TestCheckEnvironments(t *testing.T) {
-	environment := func(name, bucket string, stacks ...string) *model.Model {
+	environment := func(name, bucket, output string, stacks ...string) Claims {
 		m := &model.Model{Environment: name}
 		m.Stacks.Settings = []*model.StackSettings{{StackSettingsSpec: model.StackSettingsSpec{State: model.StackState{Bucket: bucket}}}}
 		for _, s := range stacks {
 			team, env, _ := strings.Cut(s, "/")
 			m.Stacks.List = append(m.Stacks.List, &model.Stack{StackSpec: model.StackSpec{TeamName: model.Text{Text: team}, EnvName: model.Text{Text: env}}})
 		}
-		return m
+		c := NewClaims(m)
+		c.Output = strings.Fields(output)
+		return c
 	}
-	found := CheckEnvironments([]*model.Model{
-		environment("dev", "a", "shop/one", "shop/two"), environment("stage", "b", "shop/one"), environment("prod", "a", "shop/Two", "shop/three"), {Environment: "none"},
-	})
-	if len(found) != 1 || len(found["prod"]) != 1 || !strings.Contains(found["prod"][0].Summary, "environment dev has the stack shop/Two too") {
-		t.Errorf("%v", found)
+	const too, still = "environment dev has the stack shop/Two too, at ", "the output of environment dev still has the stack shop/one"
+	for _, c := range []struct {
+		name string
+		all  []Claims
+		want map[string]string
+	}{
+		{"the first one goes on, in each bucket", []Claims{
+			environment("dev", "a", "", "shop/one", "shop/two"), environment("stage", "b", "", "shop/one"), environment("prod", "a", "", "shop/Two", "shop/three"), NewClaims(&model.Model{Environment: "none"}),
+		}, map[string]string{"prod": too}},
+		{"the one whose output has it goes on", []Claims{environment("prod", "a", "", "shop/two"), environment("dev", "a", "shop/two", "shop/two")}, map[string]string{"prod": too}},
+		{"both outputs have it", []Claims{environment("dev", "a", "shop/Two", "shop/Two"), environment("prod", "a", "shop/Two", "shop/Two")}, map[string]string{"prod": too}},
+		{"it was moved", []Claims{environment("dev", "a", "shop/one"), environment("prod", "a", "", "shop/one")}, map[string]string{"prod": still}},
+		{"it was moved, and the settings are gone", []Claims{{Environment: "dev", Output: []string{"shop/one"}}, environment("prod", "a", "", "shop/one")}, map[string]string{"prod": still}},
+		{"one was moved to another bucket", []Claims{environment("dev", "a", "shop/one"), environment("prod", "b", "", "shop/one")}, nil},
+	} {
+		found := CheckClaims(c.all)
+		if len(found) != len(c.want) {
+			t.Errorf("%s: %v", c.name, found)
+		}
+		for env, want := range c.want {
+			all := found[env]
+			if len(all) != 1 || !strings.Contains(strings.ToLower(all[0].Summary), strings.ToLower(want)) || !all.Stops() || all.StopsEnvironment() {
+				t.Errorf("%s: %s has %v, want %q", c.name, env, all, want)
+			}
+		}
+	}
+	one, two := environment("dev", "a", "", "shop/one"), environment("dev", "a", "", "shop/one", "shop/two")
+	if one.Adds(two) || !two.Adds(one) || !one.Adds(environment("dev", "b", "", "shop/one")) || (Claims{}).Adds(one) {
+		t.Error("what is added is wrong")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -54,7 +55,8 @@ type environment struct {
 	destroyed     []string       // those of them that were destroyed then
 	provisioned   provisioned    // of clusters
 	intact        knownIntact    // of the output, where it has clusters
-	stacks        renderedStacks // that were reported last
+	stacks        renderedStacks // of the output, as it was read last
+	claims        stack.Claims   // the stacks that it was rendered with last
 	hasPlans      bool
 	asksForNone   bool   // no pull request asks for a plan of it
 	drifts        string // the drift of its stacks in the last round that read it; see driftsOf
@@ -333,7 +335,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	o.Listed = l.reusablePulls(out, merge)
 	o.Create, o.Committer = l.options.Settings.Output.Create || e.ephemeral != nil, out.Committer(f)
 	result, err := publish.Publish(ctx, o, publish.Proposal{
-		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: rendered, Inputs: r.Commits, Problems: done.problems, Modules: modules,
+		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: rendered, Inputs: r.Commits, Stopped: r.Stopped, Problems: done.problems, Modules: modules,
 		Workload: model.WorkloadOf(r.Model), Merge: merge, Withheld: l.orders.Withheld[e.name],
 		Recheck: func(ctx context.Context) ([]publish.Withholding, error) { return l.recheckWithheld(ctx, e) },
 		IsCurrent: func(ctx context.Context) (bool, error) {

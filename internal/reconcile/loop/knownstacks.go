@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// renderedStacks are the stacks of the output branch, as they were read last.
+// renderedStacks are the stacks of the output branch.
 type renderedStacks struct {
 	folder tree.ID
 	merged []stackfiles.Summary

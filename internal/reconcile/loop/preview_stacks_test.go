@@ -50,3 +50,64 @@ func TestPreviewOfDeletedStack(t *testing.T) {
 		t.Errorf("the title of the pull request is %s", e.Pull.Title)
 	}
 }
+
+// TestPreviewOfStacks: the preview of a pull request compares with what the output has of stacks: a stack that
+// is torn down already, whose plan can be approved. It stops only the stack that another environment has.
+func TestPreviewOfStacks(t *testing.T) {
+	t.Parallel()
+	fake, d := onGitHub(t, "dev", "stage")
+	people := fake.Git.Work(t, githubCP)
+	commit := func(branch, from string, files map[string]string) string {
+		people.Pull(from)
+		for file, text := range files {
+			if text == "" {
+				gittest.Git(t, people.Dir, "rm", "-q", file)
+			} else {
+				people.Write(file, text)
+			}
+		}
+		commit := people.Commit("a change")
+		people.Push("HEAD:" + branch)
+		return commit
+	}
+	publish := func(environment string, files map[string]string) {
+		commit(environment, environment, files)
+		d.cycle()
+		fake.Merge(githubOut, d.state(environment).Pull.Number, false)
+		d.cycle()
+	}
+	propose := func(branch string, files map[string]string) string {
+		head := commit(branch, "dev", files)
+		number := fake.Propose(githubCP, githubfake.Proposed{Head: branch, Base: "dev", Title: branch})
+		gittest.Git(t, fake.Git.Dir(githubCP), "update-ref", fmt.Sprintf("refs/pull/%d/head", number), head)
+		d.cycle()
+		return strings.Join(fake.Comments(githubCP, number), "\n")
+	}
+	publish("dev", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText, "stacks/till.yaml": otherStackText})
+	publish("dev", map[string]string{"stacks/checkout.yaml": ""})
+	output := gittest.Git(t, fake.Git.Dir(githubOut), "show", "dev:environments/checkout/dev/eks/objects/terraform.yaml")
+	inputs := regexp.MustCompile("fairlead.io/inputs: (\\S+)").FindStringSubmatch(output)
+	source := gittest.Git(t, fake.Git.Dir(githubOut), "show", "dev:environments/checkout/dev/eks/objects/gitrepository.yaml")
+	pin := regexp.MustCompile("branch: (\\S+)\\s+commit: ([0-9a-f]{10})").FindStringSubmatch(source)
+	if inputs == nil || pin == nil {
+		t.Fatalf("the plan is not known:\n%s\n%s", output, source)
+	}
+	approval := fmt.Sprintf(`apiVersion: fairlead.io/v1alpha1
+kind: PlanApproval
+metadata: {name: checkout-dev-eks}
+spec: {stack: checkout/dev, component: eks, plan: plan-%s-%s, inputs: %s, output: %s}
+`, strings.ReplaceAll(pin[1], "/", "-"), pin[2], inputs[1], strings.TrimSpace(gittest.Git(t, fake.Git.Dir(githubOut), "rev-parse", "dev")))
+	text := propose("approving", map[string]string{"stacks/approval.yaml": approval})
+	if !strings.Contains(text, "**What:** update plan approval of `eks` in `checkout/dev`") || strings.Contains(text, "problem") {
+		t.Errorf("the preview of an approval says:\n%s", text)
+	}
+
+	third := strings.NewReplacer("checkout", "shop").Replace(stackFileText)
+	publish("stage", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/shop.yaml": third})
+	text = propose("copying", map[string]string{"stacks/shop.yaml": third, "stacks/till.yaml": strings.ReplaceAll(otherStackText, "ref=v1", "ref=v2")})
+	for _, want := range []string{"### 1 problem", "environment stage has the stack shop/dev too", "Stopped by problems, and would stay as it is: shop/dev", "queue"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the preview of a copy does not say %q:\n%s", want, text)
+		}
+	}
+}

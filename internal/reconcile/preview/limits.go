@@ -15,23 +15,54 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// findExceeding returns what of a change exceeds the limits of its environment and is not
-// acknowledged. The name of the change is known before the merge: it is of what the
-// output's place holds now and of what would be rendered. A change that moves the output
-// waits for a person in any case, and is not looked at: its place may be a stranger's.
-func (v *Previewer) findExceeding(ctx context.Context, old, now source.Rendered) ([]publish.Withholding, error) {
+// openOutput opens the repository of the output of an environment; nil if the change moves the output, or it
+// has none: its place may be a stranger's then.
+func (v *Previewer) openOutput(ctx context.Context, old, now source.Rendered) (*model.GitOpsRepo, *repos.Remote, error) {
+	if old.Model == nil || now.Model == nil {
+		return nil, nil, nil
+	}
 	was, to := old.Model.OutputRepo(), now.Model.OutputRepo()
 	if was == nil || to == nil || was.RepoRef != to.RepoRef {
-		return nil, nil
+		return nil, nil, nil
 	}
 	out, err := v.options.Remotes.OpenOutput(ctx, v.options.Remotes.ReadLocation(to.Repo))
+	return to, out, err
+}
+
+// followOutput returns an environment before and after a change, each as it follows what its output branch
+// has now.
+func followOutput(out *repos.Remote, to *model.GitOpsRepo, both [2]source.Rendered) ([2]source.Rendered, error) {
+	head, err := out.Mirror().FindBranch(to.Branch)
 	if err != nil {
-		return nil, err
+		return both, err
 	}
-	now, err = followHead(out, to, now)
-	if err != nil {
-		return nil, err
+	if head == "" {
+		return followRendered(both)
 	}
+	return git.InspectTree(out.Mirror(), head, func(whole tree.Tree) (found [2]source.Rendered, err error) {
+		for i, r := range both {
+			found[i], err = r.FollowOutput(whole.Sub(publish.CleanFolder(to.Path)))
+			if err != nil {
+				return both, err
+			}
+		}
+		return found, nil
+	})
+}
+
+// followRendered returns an environment before and after a change, as if the output were what it was rendered
+// to before.
+func followRendered(both [2]source.Rendered) (_ [2]source.Rendered, err error) {
+	if !both[0].Problems.StopsEnvironment() {
+		both[1], err = both[1].FollowOutput(both[0].Tree)
+	}
+	return both, err
+}
+
+// findExceeding returns what of a change exceeds the limits of its environment and is not
+// acknowledged. The name of the change is known before the merge: it is of what the
+// output's place holds now and of what would be rendered.
+func (v *Previewer) findExceeding(ctx context.Context, out *repos.Remote, to *model.GitOpsRepo, now source.Rendered) ([]publish.Withholding, error) {
 	limits := v.limits(now.Environment)
 	result, err := publish.Publish(ctx, publish.Options{Remote: out.Remote, Prefix: v.options.Settings.Output.BranchPrefix, Author: v.options.Author}, publish.Proposal{
 		Environment: now.Environment, Branch: to.Branch, Folder: to.Path, Rendered: now.Tree, Inputs: now.Commits,
@@ -49,22 +80,11 @@ func (v *Previewer) findExceeding(ctx context.Context, old, now source.Rendered)
 	return exceeding, err
 }
 
-// followHead returns a rendered environment as it follows what its place holds now.
-func followHead(out *repos.Remote, to *model.GitOpsRepo, r source.Rendered) (source.Rendered, error) {
-	head, err := out.Mirror().FindBranch(to.Branch)
-	if err != nil || head == "" {
-		return r, err
-	}
-	return git.InspectTree(out.Mirror(), head, func(whole tree.Tree) (source.Rendered, error) {
-		return r.FollowOutput(whole.Sub(publish.CleanFolder(to.Path)))
-	})
-}
-
 // writeExceeding writes what a person has to acknowledge, and how that is done before
 // the merge.
 func writeExceeding(b *strings.Builder, p environmentPreview) {
 	if p.unknown {
-		b.WriteString("\nWhether its output would wait for a person is not known: the GitOps repository cannot be read now.\n")
+		b.WriteString("\nWhether its output would wait for a person, and what it has of stacks, is not known: the GitOps repository cannot be read now.\n")
 	}
 	if len(p.exceeding) == 0 {
 		return

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
@@ -238,8 +239,10 @@ type environmentPreview struct {
 	problems    problem.List // that come with it
 	listed      problem.List // those of them that the comment lists
 	stops       bool
+	mended      bool                  // problems stop it without the change
+	stopped     []string              // stacks
 	exceeding   []publish.Withholding // not acknowledged yet
-	unknown     bool                  // whether it exceeds the limits
+	unknown     bool                  // its output cannot be read
 }
 
 // previewChange renders a pull request and what it was made from, and comments what differs.
@@ -310,53 +313,69 @@ func (v *Previewer) previewEnvironment(ctx context.Context, src *source.Source, 
 	if err != nil {
 		return p, err
 	}
-	rendered, err := src.Render(ctx, name, after, &cache)
+	now, err := src.Render(ctx, name, after, &cache)
 	if err != nil {
 		return p, err
 	}
-	now := rendered
-	if !old.Problems.StopsEnvironment() {
-		now, err = rendered.FollowOutput(old.Tree)
+	var guards problem.List
+	if !old.Problems.StopsEnvironment() && !now.Problems.StopsEnvironment() {
+		guards = provision.CheckModel(provision.NewStates(old.Model), now.Model)
+		claimed, err := findClaimed(ctx, src, old.Model, now.Model, after.Base)
 		if err != nil {
 			return p, err
 		}
+		now, err = now.StopStacks(claimed)
+		if err != nil {
+			return p, err
+		}
+	}
+	to, out, failed := v.openOutput(ctx, old, now)
+	both := [2]source.Rendered{old, now}
+	if failed == nil && out != nil {
+		both, failed = followOutput(out, to, both)
+	}
+	if failed != nil || out == nil {
+		both, err = followRendered([2]source.Rendered{old, now})
+	}
+	if err != nil {
+		return p, err
 	}
 	known := map[string]bool{}
-	for _, was := range old.Problems {
+	for _, was := range both[0].Problems {
 		known[was.String()] = true
 	}
-	found, stops := now.Problems, now.Problems.Stops()
-	if !old.Problems.Stops() && !now.Problems.Stops() {
+	found := both[1].Problems
+	if !old.Problems.StopsEnvironment() && !found.StopsEnvironment() {
 		found = output.WithIdleSince(old.Model, now.Model, found)
-		guards := provision.CheckModel(provision.NewStates(old.Model), now.Model)
-		claimed, err := findClaimed(ctx, src, now.Model, after)
-		if err != nil {
-			return p, err
-		}
-		if len(claimed) > 0 { // what two environments have already is not of this change
-			earlier, err := findClaimed(ctx, src, old.Model, before)
-			if err != nil {
-				return p, err
-			}
-			claimed = withoutEarlier(claimed, earlier)
-		}
-		found, stops = slices.Concat(found, guards, claimed), guards.Stops() || claimed.Stops()
 	}
-	for _, is := range found {
+	for _, is := range slices.Concat(found, guards) {
 		if !known[is.String()] {
 			p.problems = append(p.problems, is)
 		}
 	}
-	p.listed, p.stops = p.problems, stops
-	if !p.stops && !old.Problems.Stops() {
-		p.report = impact.Compare(old.Tree, now.Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model)})
-		p.exceeding, err = v.findExceeding(ctx, old, rendered)
+	p.listed, p.stops = p.problems, guards.Stops() || both[1].Problems.StopsEnvironment()
+	p.stopped = list.Convert(both[1].Problems.StoppedStacks(), func(p problem.Problem) string { return p.Stack })
+	p.mended = !p.stops && both[0].Problems.StopsEnvironment()
+	if !p.stops && !p.mended {
+		p.report = impact.Compare(both[0].Tree, both[1].Tree, impact.Options{Workload: model.WorkloadOf(old.Model, now.Model)})
+		if failed == nil && out != nil {
+			p.exceeding, failed = v.findExceeding(ctx, out, to, both[1])
+		}
 	}
-	if err != nil && ctx.Err() == nil { // the comment says so
-		v.options.Logger.Warn("whether a change exceeds the limits is not known", "environment", p.environment, "error", err)
-		p.unknown, err = true, nil
+	if failed != nil && ctx.Err() == nil { // the comment says so
+		v.options.Logger.Warn("the output that a change is for cannot be read", "environment", p.environment, "error", failed)
+		p.unknown = true
 	}
-	return p, err
+	return p, ctx.Err()
+}
+
+// findClaimed returns what a change gives an environment and another one has already.
+func findClaimed(ctx context.Context, src *source.Source, before, now *model.Model, base string) (problem.List, error) {
+	all, _, err := src.Environments(ctx) // what is wrong with them is reported elsewhere
+	if err != nil {
+		return nil, err
+	}
+	return src.FindClaimed(ctx, before, now, list.Convert(all, func(e *model.Environment) string { return e.Name }), base)
 }
 
 // previewIsolated previews one environment. A panic is a problem that the change has, so

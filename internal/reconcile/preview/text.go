@@ -31,10 +31,15 @@ func commentText(branch targetBranch, all []environmentPreview, before, after st
 		switch {
 		case p.stops:
 			b.WriteString("Problems stop it; its output would stay as it is.\n")
+		case p.mended:
+			b.WriteString("Problems stop it now. Without them, the pull request of its output says what changes.\n")
 		case p.report.IsEmpty():
 			b.WriteString("Nothing changes.\n")
 		default:
 			b.WriteString(strings.TrimSpace(p.report.Markdown(maxComment/len(all))) + "\n")
+		}
+		if !p.stops && len(p.stopped) > 0 {
+			fmt.Fprintf(&b, "\nStopped by problems, and would stay as it is: %s\n", forge.EscapeMarkdown(text.Join(p.stopped, ", ")))
 		}
 		writeExceeding(&b, p)
 	}
@@ -160,6 +165,8 @@ func commitStatus(all []environmentPreview) forge.Status {
 		if more := len(removes) - 1; more > 0 {
 			s.Description += fmt.Sprintf(" (and in %s)", text.Count(more, "more environment"))
 		}
+	case changed == 0 && slices.ContainsFunc(all, func(p environmentPreview) bool { return p.mended }):
+		s.Description = "No problem stops the environment any more"
 	case changed == 0:
 		s.Description = "Nothing that is rendered changes"
 	default:

@@ -48,6 +48,7 @@ type Proposal struct {
 	// Modules are the root modules that Rendered pins clusters to; nil if there are none.
 	Modules  *stackfiles.Modules
 	Inputs   []source.Commit
+	Stopped  []string     // stacks that something beside the inputs stops
 	Problems problem.List // that do not stop it
 	Workload func(target string) string
 	Merge    Merge // "" for Manual
@@ -251,7 +252,7 @@ func (w *attempt) composeOutput() (err error) {
 	if err == nil {
 		now := w.whole.Tree.Sub(folder)
 		w.p.Rendered = expandChanged(w.p.Rendered, now)
-		written := Written{Environment: w.p.Environment, Tree: w.p.Rendered.ID().String(), From: Inputs(w.p.Inputs)}
+		written := Written{Environment: w.p.Environment, Tree: w.p.Rendered.ID().String(), From: Inputs(w.p.Inputs), Stopped: w.p.Stopped}
 		w.next, err = composeFolder(w.options.Records, now, written, w.p.Rendered, w.wasOurs)
 	}
 	if failed := w.whole.Err(); failed != nil { // nothing that was found is certain then

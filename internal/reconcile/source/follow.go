@@ -3,6 +3,8 @@ package source
 import (
 	"fmt"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
@@ -25,4 +27,20 @@ func (r Rendered) FollowOutput(previous tree.Tree) (Rendered, error) {
 		r.Tree = tree.Tree{}
 	}
 	return r, nil
+}
+
+// StopStacks returns the environment with problems of some of its stacks, which stop these: they are not in
+// its tree any more.
+func (r Rendered) StopStacks(found problem.List) (Rendered, error) {
+	if len(found) == 0 {
+		return r, nil
+	}
+	r.Problems = append(append(r.Problems[:0:0], r.Problems...), found...).Sorted()
+	if r.Problems.StopsEnvironment() {
+		return r, nil
+	}
+	r.Stopped = list.Convert(found.StoppedStacks(), func(p problem.Problem) string { return p.Stack })
+	var err error
+	r.Tree, err = stackfiles.KeepStopped(r.Tree, tree.Tree{}, found.StopsStack)
+	return r, err
 }

@@ -24,6 +24,8 @@ type Rendered struct {
 	Tree        tree.Tree // empty if a problem stops the environment; without the stacks that one stops
 	Commits     []Commit
 	Problems    problem.List
+	// Stopped are the stacks that something beside these commits stops, as [Rendered.StopStacks] says.
+	Stopped []string
 }
 
 // UnreachableError is the error of repositories that cannot be reached.

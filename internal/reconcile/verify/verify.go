@@ -173,7 +173,10 @@ func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source
 		return tree.Tree{}, err
 	}
 	problems, should := rendered.Problems, rendered.Tree
-	if !problems.StopsEnvironment() {
+	if !problems.StopsEnvironment() && len(r.written.Stopped) > 0 {
+		rendered.Tree, err = stackfiles.KeepStopped(rendered.Tree, tree.Tree{}, func(stack string) bool { return slices.Contains(r.written.Stopped, stack) })
+	}
+	if err == nil && !problems.StopsEnvironment() {
 		should, _, problems, err = stackfiles.FollowPrevious(rendered.Model, rendered.Tree, stackfiles.KnownPrevious(is))
 		if err == nil && !problems.Stops() {
 			should, _, problems = clusterfiles.FollowPrevious(rendered.Model, should, clusterfiles.Previous{

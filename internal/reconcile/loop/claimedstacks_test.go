@@ -1,0 +1,63 @@
+package loop_test
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
+)
+
+// TestClaimedStack: of two environments with one stack, the one whose output has it goes on, whichever comes
+// first, and over restarts; in the other one that stack is stopped, and no other. One that is moved waits
+// until it is gone from the output where it was.
+func TestClaimedStack(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev", "stage")
+	d := w.begin(w.data, func(*loop.Options) {})
+	w.commitNow("stage", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
+	d.cycle()
+	w.merge("stage")
+	d.cycle()
+	before := w.below("stage", "environments/checkout/dev")
+	w.commitNow("dev", "a copy, and another one", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText, "stacks/till.yaml": otherStackText})
+	const problem = "environment stage has the stack checkout/dev too, at stage/stacks/checkout.yaml:1: they would share their state"
+	for range 2 {
+		d.cycle()
+		d.wantStopped("dev", problem)
+		if all := d.state("stage").Problems; all.Stops() {
+			t.Errorf("stage has the problems %v", all)
+		}
+		d = w.begin(t.TempDir(), func(*loop.Options) {}) // it remembers nothing
+	}
+	w.merge("dev")
+	d.cycle()
+	if files := w.below("dev", "environments"); files["till/dev/namespace.yaml"] == "" || files["checkout/dev/namespace.yaml"] != "" {
+		t.Errorf("the output of dev has %v", files)
+	}
+	w.wantVerified("dev")
+
+	w.commitNow("stage", "it moves to dev", map[string]string{"stacks/checkout.yaml": ""})
+	d.cycle()
+	d.wantStopped("dev", "the output of environment stage still has the stack checkout/dev: they would share their state")
+	w.merge("stage")
+	d.cycle()
+	if now := w.below("stage", "environments/checkout/dev"); !strings.Contains(now["eks/objects/terraform.yaml"], "destroy: true") || maps.Equal(before, now) {
+		t.Errorf("stage does not tear it down: %v", now)
+	}
+	d.wantStopped("dev", "the output of environment stage still has the stack checkout/dev")
+	w.edit("stage", "stacks/settings.yaml", "spec:", "spec:\n  abandoned: [checkout/dev]")
+	d.cycle()
+	w.merge("stage")
+	d.cycle()
+	if n, _ := d.state("dev").Problems.Count(); n != 0 {
+		t.Errorf("moved, it has the problems %v", d.state("dev").Problems)
+	}
+	w.merge("dev")
+	d.cycle()
+	w.wantStack("destroy: false")
+	if all := fmt.Sprint(d.state("stage").Problems, d.state("dev").Problems); strings.Contains(all, "share") {
+		t.Errorf("moved, there are the problems %s", all)
+	}
+}
