@@ -19,6 +19,7 @@ type app struct {
 	credentials    credentialReader
 	dryRun         bool
 	rehearsal      *rehearsal // of a command with --dry-run
+	hasNoMap       bool       // the command has no flag --map
 }
 
 // The groups of commands in the help: about a control plane, about promotion, and about the

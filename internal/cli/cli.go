@@ -64,7 +64,11 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(replaceArrows(args))
 	err := panics.Barrier{Report: func(_, _ string, e *panics.Error) {
 		fmt.Fprintf(a.stderr, "fairlead: panic %s: %s\n%s", e.ID, e.Kind, e.Stack)
-	}}.Run("", "", func() error { return root.ExecuteContext(ctx) })
+	}}.Run("", "", func() error {
+		c, err := root.ExecuteContextC(ctx)
+		a.hasNoMap = c.Flags().Lookup("map") == nil
+		return err
+	})
 	if err != nil && ctx.Err() != nil {
 		err = errInterrupted
 	}

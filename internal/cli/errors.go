@@ -111,15 +111,26 @@ func (a *app) reportError(err error) {
 	}
 	var problems *problemsError
 	if errors.As(err, &problems) {
+		for i := range problems.list {
+			problems.list[i].Hint = a.adaptHint(problems.list[i].Hint)
+		}
 		shown, folded := display.FoldFollowUps(problems.list, func(p problem.Problem) bool { return p.Warning }, "", a.stderr)
 		fmt.Fprint(a.stderr, display.FormatProblems(shown, a.stderr)+folded)
 	}
 	for line := range strings.Lines(err.Error()) { // one for each of several that were joined
 		fmt.Fprintf(a.stderr, "fairlead: %s%s\n", a.stderr.Paint(display.Red, "error: "), display.SanitizeLine(strings.TrimRight(line, "\n")))
 	}
-	if hint := findHint(err); hint != "" {
+	if hint := a.adaptHint(findHint(err)); hint != "" {
 		fmt.Fprintf(a.stderr, "fairlead: hint: %s\n", display.SanitizeLine(hint))
 	}
+}
+
+// adaptHint returns a hint that names the flag --map for a command that has none: its settings have that.
+func (a *app) adaptHint(hint string) string {
+	if !a.hasNoMap {
+		return hint
+	}
+	return strings.NewReplacer("--map URL=PATH", "map in fairlead.yaml", "--map", "map in fairlead.yaml").Replace(hint)
 }
 
 func findHint(err error) string {

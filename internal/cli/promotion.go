@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
@@ -178,6 +179,10 @@ func (cc *commandContext) actionOptions(who git.Signature) (actions.Options, err
 
 // withControlPlaneHint adds to an error where the location of the control plane is set.
 func (cc *commandContext) withControlPlaneHint(err error) error {
+	var other *source.UnreachableError
+	if errors.As(err, &other) { // of a repository that the control plane names
+		return problem.WithHint(err, "map in fairlead.yaml reads it elsewhere")
+	}
 	if cc.settings != nil {
 		return withSettingsHint(err)
 	}

@@ -23,8 +23,8 @@ import (
 // names or at others.
 func (s *Source) ReadAt(ctx context.Context, env string, at Revisions) (Input, problem.List, error) {
 	r, err := s.readInput(ctx, env, at)
-	if err == nil {
-		err = errors.Join(r.failures...)
+	if err == nil && r.failures != nil {
+		err = &UnreachableError{err: errors.Join(r.failures...)}
 	}
 	if err != nil {
 		return Input{}, nil, err
