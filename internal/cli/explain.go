@@ -40,7 +40,8 @@ func newExplain(a *app) *cobra.Command {
                             so too a file of a stack, by its path in the output
   CLUSTER-TYPE              what is on it
   WORKLOAD or TARGET        where it goes
-  KIND/NAME                 a policy, a config, a schema, a template, or one of the above
+  KIND/NAME                 a policy, a config, a schema, a template, a stack (Environment),
+                            or one of the above
   NodePool/MANIFEST/POOL    where the fields of a node pool are written, what uses it, and
                             the steps of the plan that are about it
   Step/ID                   a step of the plan for clusters: why it is there, why in this

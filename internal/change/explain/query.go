@@ -45,6 +45,7 @@ var kinds = []kind{
 	{"ConfigMap", func(m *model.Model) []string { return namesOf(m.Configs) }, func(q *explainer, name string, a *Answer) { a.Config = q.explainConfig(name) }},
 	{"ConfigSchema", func(m *model.Model) []string { return namesOf(m.Schemas) }, func(q *explainer, name string, a *Answer) { a.Config = q.explainSchema(name) }},
 	{"Template", func(m *model.Model) []string { return namesOf(m.Templates) }, func(q *explainer, name string, a *Answer) { a.Template = q.explainTemplate(name) }},
+	{stackKind, stackNames, func(q *explainer, name string, a *Answer) { a.File = q.explainStack(name) }},
 	{poolKind, poolNames, func(q *explainer, name string, a *Answer) { a.Pool = q.explainPool(name) }},
 }
 

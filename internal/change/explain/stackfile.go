@@ -13,6 +13,26 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
+// stackKind is the kind that CloudKnit calls a stack.
+const stackKind = "Environment"
+
+// stackNames returns the names of the stacks: those of their objects, and those by which they are shown.
+func stackNames(m *model.Model) []string {
+	names := list.Convert(m.Stacks.List, func(s *model.Stack) string { return s.Name })
+	for _, s := range m.Stacks.List {
+		names = append(names, s.Path())
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// explainStack explains the folder of a stack, which is there.
+func (q *explainer) explainStack(name string) *File {
+	stacks, _ := stack.Resolve(q.model) // its problems are those of rendering
+	i := slices.IndexFunc(stacks, func(s *stack.Stack) bool { return s.Path() == name || s.Name == name })
+	return q.explainStackFile(path.Join(stackfiles.ObjectsFolder, stacks[i].Path()), stacks[i], nil)
+}
+
 // resolveStackPath resolves the path of a file or folder of a stack's output.
 func resolveStackPath(m *model.Model, query string) (subject, error) {
 	stacks, _ := stack.Resolve(m) // its problems are those of rendering
