@@ -47,6 +47,10 @@ Of two environments it says what differs and why: other commits of the base, wha
 written for one of them only, what policies say of assignments that one of them lacks, and
 the configs that set other values.
 
+Of stacks, B is what becomes of A: one that has no file any more is torn down, and one that a
+problem stops stays as it is. A revision does not tell what clusters have, such as a stack that
+is being destroyed. To compare with that, name a checkout of the GitOps repository as A.
+
 With --worktree B is the work tree here, and A what is checked out, or the revision that
 is named.
 

@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/cli/atomicfile"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
@@ -43,9 +44,10 @@ branch of the GitOps repository should hold: to a folder, a tar file (.tar, .tar
 .tgz), or standard output.
 
 A folder is replaced as a whole, at once, and only if it is empty or was written by
-render (it holds .fairlead/output.yaml, which says from which commits). If there is a
-problem in any of the environments, all problems of all of them are named, nothing is
-written, and the exit code is 3.
+render (it holds .fairlead/output.yaml, which says from which commits). If a problem stops
+any of the environments, all problems of all of them are named, nothing is written, and the
+exit code is 3. It is 3 also if problems stop some stacks only: the rest is written, and these
+stay as the folder has them. A tar file, standard output and an empty folder are without them.
 
 With --output json or yaml, files that go to standard output are a mapping of paths to
 texts; otherwise what is printed says what was written, as .fairlead/output.yaml does.`,
@@ -87,7 +89,50 @@ func (r *renderCommand) runRender(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.writeOutput(ctx, done)
+	stopped, err := r.keepStopped(done)
+	if err == nil {
+		err = r.writeOutput(ctx, done)
+	}
+	if err != nil || stopped == nil {
+		return err
+	}
+	return &problemsError{summary: "all is written but what problems stop: " + text.Join(stopped, " and ")}
+}
+
+// keepStopped gives environments the stacks that problems stop, as the folder has them that is to be written.
+// It returns the names of these stacks.
+func (r *renderCommand) keepStopped(done []source.Rendered) (stopped []string, err error) {
+	var previous tree.Tree
+	var record publish.Record
+	for i, e := range done {
+		all := e.Problems.StoppedStacks()
+		if len(all) == 0 {
+			continue
+		}
+		if stopped == nil && r.outPath != "-" && !atomicfile.IsTar(r.outPath) {
+			record, err = readRecord(r.outPath)
+			if err == nil && len(record.Environments) > 0 {
+				previous, err = source.ReadFolder(r.outPath)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		var mine tree.Tree
+		for _, w := range record.Environments {
+			if w.Environment == e.Environment {
+				mine = previous.Sub(w.Folder)
+			}
+		}
+		done[i].Tree, err = stackfiles.KeepStopped(e.Tree, mine, e.Problems.StopsStack)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range all {
+			stopped = append(stopped, fmt.Sprintf("the stack %s in %s", p.Stack, e.Environment))
+		}
+	}
+	return stopped, nil
 }
 
 // renderAll renders environments and reports the problems of all of them, each once.
@@ -98,7 +143,7 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	err := r.input.forEachEnvironment(names, "render", func(name string) error {
 		e, err := r.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
 		problems = append(problems, e.Problems...)
-		if e.Problems.Stops() {
+		if e.Problems.StopsEnvironment() {
 			failed = append(failed, name)
 		}
 		done = append(done, e)
