@@ -187,12 +187,13 @@ func (q *explainer) planClusters() []manifestPlan {
 		return q.plans
 	}
 	q.plans = []manifestPlan{}
+	beside := provision.NewStates(q.model)
 	for _, e := range provision.NewEdits(q.clusters, q.model) {
 		p, err := provision.NewPlan(e.Current, e.Desired)
 		if err != nil { // a mistake, which the change reports
 			continue
 		}
-		plan := manifestPlan{manifest: cmp.Or(e.Desired.Path(), e.Current.Path()), steps: p.Steps}
+		plan := manifestPlan{manifest: cmp.Or(e.Desired.Path(), e.Current.Path()), steps: provision.WithoutShared(p.Steps, beside)}
 		for _, wrong := range provision.CheckEdit(e) {
 			if !wrong.Warning {
 				plan.refused = append(plan.refused, wrong.Summary)

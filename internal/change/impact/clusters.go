@@ -43,9 +43,13 @@ type ClusterChange struct {
 // manifests' folders. Of each manifest, the outputs have a lock.
 func CompareClusters(old, new tree.Tree) []ClusterChange {
 	var all []ClusterChange
+	var beside []provision.State
 	for _, folder := range clusterfiles.ExecutorFolders() {
 		for was, is := range tree.ZipChanged(old.Sub(folder), new.Sub(folder)) {
-			if c, changed := newClusterChange(path.Join(folder, cmp.Or(was.Name, is.Name)), was.Tree(), is.Tree()); changed {
+			if beside == nil {
+				beside = clusterfiles.ReadStates(new)
+			}
+			if c, changed := newClusterChange(path.Join(folder, cmp.Or(was.Name, is.Name)), was.Tree(), is.Tree(), beside); changed {
 				all = append(all, c)
 			}
 		}
@@ -53,15 +57,15 @@ func CompareClusters(old, new tree.Tree) []ClusterChange {
 	return all
 }
 
-// newClusterChange returns what a change does with the clusters whose lock is in a folder; false if it
-// does nothing with them.
-func newClusterChange(folder string, old, new tree.Tree) (ClusterChange, bool) {
+// newClusterChange returns what a change does with the clusters whose lock is in a folder, beside all that there
+// are after it; false if it does nothing with them.
+func newClusterChange(folder string, old, new tree.Tree, beside []provision.State) (ClusterChange, bool) {
 	desired, err := parseLock(new)
 	if err != nil {
 		return ClusterChange{Manifest: folder, Unknown: err.Error()}, true
 	}
 	current, err := parseLock(old)
-	c := compareStates(&current, &desired)
+	c := compareStates(&current, &desired, beside)
 	switch {
 	case err != nil:
 		c = findPlanned(ClusterChange{Manifest: folder, Unknown: err.Error()}, old, new)
@@ -121,7 +125,7 @@ func findPlanned(c ClusterChange, old, new tree.Tree) ClusterChange {
 func CompareStates(old, new []provision.State) []ClusterChange {
 	var all []ClusterChange
 	compare := func(current, desired *provision.State) {
-		if c := compareStates(current, desired); len(c.Steps) > 0 || c.Unknown != "" {
+		if c := compareStates(current, desired, new); len(c.Steps) > 0 || c.Unknown != "" {
 			all = append(all, c)
 		}
 	}
@@ -145,9 +149,9 @@ func CompareStates(old, new []provision.State) []ClusterChange {
 }
 
 // compareStates returns what a change of one manifest does with its clusters: the plan that is in the
-// output beside the lock of desired, if that was made after current.
-func compareStates(current, desired *provision.State) ClusterChange {
-	t, err := provision.NewTransition(current, desired)
+// output beside the lock of desired, if that was made after current. beside are all manifests after it.
+func compareStates(current, desired *provision.State, beside []provision.State) ClusterChange {
+	t, err := provision.NewTransition(current, desired, beside)
 	if err != nil {
 		return ClusterChange{Manifest: t.Manifest, Unknown: err.Error()}
 	}

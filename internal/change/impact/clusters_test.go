@@ -77,7 +77,7 @@ func lockOf(t *testing.T, s provision.State) string {
 // TestDeletedLockPlan: a manifest whose lock somebody deleted is not new: what changes is what its plan says.
 func TestDeletedLockPlan(t *testing.T) {
 	was, is := parseState(t, titledClusters), parseState(t, strings.ReplaceAll(titledClusters, "1.35.0", "1.36.0"))
-	transition, err := provision.NewTransition(&was, &is)
+	transition, err := provision.NewTransition(&was, &is, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,9 @@ package model
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,6 +29,8 @@ type Credential struct {
 	Text []byte
 	// Node is the object of an ExternalSecret, without aliases.
 	Node *yaml.Node
+	// Digest is that of the encrypted values of a Secret, or of the spec of an ExternalSecret.
+	Digest string
 	// Mixed is true if the file has other objects, or is the output of a kustomization.
 	Mixed bool
 
@@ -60,9 +65,11 @@ func (r *reader) readCredential(n *yaml.Node, h header) {
 		c.SecretName = cmp.Or(yamldoc.FindText(n, "spec", "target", "name"), c.Name)
 		c.Keys = externalKeys(n)
 		c.Node = (&decoder{problems: &problem.List{}, root: n, budget: nodeBudget}).copyNode(n)
+		c.Digest = digestNodes(yamldoc.FindValue(c.Node, "spec"))
 		r.checkTemplate(c, yamldoc.FindValue(n, "spec", "target", "template", "data"))
 	} else {
 		c.Keys = append(keysOf(n, "data"), keysOf(n, "stringData")...)
+		c.Digest = digestNodes(yamldoc.FindValue(n, "data"), yamldoc.FindValue(n, "stringData"))
 		found, clear := manifest.FindPlaintextSecret(manifest.Object{APIVersion: h.apiVersion, Kind: h.kind, Name: c.Name, Node: n}, n)
 		if clear {
 			c.clear.Addf(r.positionAt(found.Line), c.Subject(), hintClear, "%s", strings.TrimPrefix(found.Summary, found.Object+" "))
@@ -73,6 +80,25 @@ func (r *reader) readCredential(n *yaml.Node, h header) {
 	}
 	slices.Sort(c.Keys)
 	r.out.clusters.credentials = append(r.out.clusters.credentials, c)
+}
+
+// digestNodes returns a short digest of the keys and values of nodes.
+func digestNodes(nodes ...*yaml.Node) string {
+	sum := sha256.New()
+	var add func(n *yaml.Node)
+	add = func(n *yaml.Node) {
+		fmt.Fprintf(sum, "%d %q", n.Kind, n.Value)
+		for _, child := range n.Content {
+			add(child)
+		}
+	}
+	for _, n := range nodes {
+		if n != nil {
+			add(n)
+		}
+		sum.Write([]byte{0})
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 // lastApplied is the annotation in which kubectl apply keeps all of an object.

@@ -33,8 +33,7 @@ func (e *Edit) accepts(consequence string) bool { return Accepts(e.Annotations, 
 
 // Accepts reports whether the annotations of a manifest accept a consequence by name.
 func Accepts(annotations map[string]string, consequence string) bool {
-	accepted := strings.FieldsFunc(annotations[model.AcceptAnnotation], func(c rune) bool { return c == ',' || c == ' ' || c == '\n' })
-	return slices.Contains(accepted, consequence)
+	return slices.Contains(splitWords(annotations[model.AcceptAnnotation]), consequence)
 }
 
 // editCheck is the check of one edit.

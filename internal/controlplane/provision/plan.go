@@ -170,14 +170,18 @@ func planRemoval(x *stateIndex, c *claudie.Cluster, leaves bool) []Step {
 	return steps
 }
 
-// planRotations returns the steps that change which credentials a provider or a static pool uses, or how
-// its machines are reached.
+// planRotations returns the steps that change which credentials a provider or a static pool uses, what these
+// are, or how its machines are reached.
 func planRotations(now, want *stateIndex) []Step {
 	var steps []Step
 	for i := range want.Spec.Providers {
 		is := &want.Spec.Providers[i]
-		if was := now.providers[is.Name]; was != nil && was.SecretRef != is.SecretRef {
-			steps = append(steps, newStep(RotateCredentials, "", Subject{Provider: is.Name}, Change{"secretRef", describeRef(was.SecretRef), describeRef(is.SecretRef)}))
+		was := now.providers[is.Name]
+		if was == nil {
+			continue
+		}
+		if c, changes := diffSecret("secretRef", was.SecretRef, is.SecretRef, now, want); changes {
+			steps = append(steps, newStep(RotateCredentials, "", Subject{Provider: is.Name}, c))
 		}
 	}
 	for i := range want.Spec.NodePools.Static {
@@ -186,7 +190,7 @@ func planRotations(now, want *stateIndex) []Step {
 		if was == nil {
 			continue
 		}
-		if reason := diffAccess(was, is); len(reason) > 0 {
+		if reason := diffAccess(was, is, now, want); len(reason) > 0 {
 			steps = append(steps, newStep(RotateCredentials, "", Subject{PoolRole: "static", Pool: is.Name}, reason...))
 		}
 	}
@@ -194,7 +198,7 @@ func planRotations(now, want *stateIndex) []Step {
 }
 
 // diffAccess returns how the access to the machines changes that are in both versions of a pool.
-func diffAccess(was, is *claudie.StaticPool) []Change {
+func diffAccess(was, is *claudie.StaticPool, now, want *stateIndex) []Change {
 	var all []Change
 	if a, b := was.Port(), is.Port(); a != b {
 		all = append(all, Change{"sshPort", strconv.Itoa(a), strconv.Itoa(b)})
@@ -206,8 +210,8 @@ func diffAccess(was, is *claudie.StaticPool) []Change {
 			continue
 		}
 		o := &was.Nodes[j]
-		if o.SecretRef != n.SecretRef {
-			all = append(all, Change{n.Endpoint + ".secretRef", describeRef(o.SecretRef), describeRef(n.SecretRef)})
+		if c, changes := diffSecret(n.Endpoint+".secretRef", o.SecretRef, n.SecretRef, now, want); changes {
+			all = append(all, c)
 		}
 		if a, b := o.User(), n.User(); a != b {
 			all = append(all, Change{n.Endpoint + ".username", a, b})
@@ -235,7 +239,7 @@ func planDrops(now, want *stateIndex, last map[string]string) []Step {
 		drop := newStep(DropProvider, "", Subject{Provider: p.Name}, Change{"providers", p.Name, ""})
 		drop.After = after
 		steps = append(steps, drop)
-		if kept[p.SecretRef] || want.Rollout != nil && len(want.Rollout.Dropped) > 0 {
+		if kept[p.SecretRef] || now.Secrets[describeRef(p.SecretRef)] == ExistingSecret || want.Rollout != nil && len(want.Rollout.Dropped) > 0 {
 			continue
 		}
 		secret := newStep(DropCredentials, "", Subject{Provider: p.Name}, Change{"secretRef", describeRef(p.SecretRef), ""})

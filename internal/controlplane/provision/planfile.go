@@ -36,15 +36,16 @@ type CloudChange struct {
 	After  CloudCount `json:"after" yaml:"after"`
 }
 
-// NewTransition returns how a manifest gets from one state to another; the error is that of [NewPlan].
-func NewTransition(current, desired *State) (Transition, error) {
+// NewTransition returns how a manifest gets from one state to another, beside manifests that share Secrets with
+// it: beside are all states afterwards. The error is that of [NewPlan].
+func NewTransition(current, desired *State, beside []State) (Transition, error) {
 	t := Transition{Manifest: cmp.Or(desired.Path(), current.Path())}
 	if desired.Rollout != nil {
 		t.Phase = desired.Rollout.Phase
 	}
 	plan, err := NewPlan(current, desired)
 	if err == nil {
-		t.Steps, t.Clouds = plan.Steps, compareClouds(CountClouds(current), CountClouds(desired))
+		t.Steps, t.Clouds = WithoutShared(plan.Steps, beside), compareClouds(CountClouds(current), CountClouds(desired))
 	}
 	return t, err
 }

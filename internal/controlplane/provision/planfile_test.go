@@ -19,7 +19,7 @@ func TestPlanFile(t *testing.T) {
 	for i := range uint64(rounds) {
 		w := newWorld(rand.New(rand.NewPCG(i, 2)))
 		current, desired := w.newState(), w.newState()
-		want, err := provision.NewTransition(&current, &desired)
+		want, err := provision.NewTransition(&current, &desired, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestPlanFile(t *testing.T) {
 // TestEditedPlan: whichever byte of a plan somebody changes, removes or adds, it is seen.
 func TestEditedPlan(t *testing.T) {
 	state := newWorld(rand.New(rand.NewPCG(7, 2))).newState()
-	transition, err := provision.NewTransition(&provision.State{}, &state)
+	transition, err := provision.NewTransition(&provision.State{}, &state, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

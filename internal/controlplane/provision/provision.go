@@ -36,6 +36,9 @@ type State struct {
 	// Endpoints is what answers for the API server of each cluster. A plan finds it, and the state
 	// after the plan has it.
 	Endpoints map[string]Endpoint `yaml:"endpoints"`
+	// Secrets is what is known of each Secret that the manifest names, as "namespace/name": the digest of
+	// what provides it, or [ExistingSecret].
+	Secrets map[string]string `yaml:"secrets"`
 	// Rollout is nil unless more than this state is needed for what is written. The endpoints of a
 	// state with a Rollout are those that it is to have.
 	Rollout *Rollout `yaml:"rollout"`

@@ -99,6 +99,10 @@ func NewRemoval(state *State, leaving, dropped []string) (*Rollout, error) {
 //
 // With the state that it returned as the previous one, and not observed, NextStage returns it again.
 func NextStage(previous, desired *State, isObserved func() bool) (Stage, error) {
+	// Whatever the phase, what provides the Secrets is rendered as it is written.
+	current := *previous
+	current.Secrets = desired.Secrets
+	previous = &current
 	n := &stagePlanner{previous: previous, desired: desired}
 	final := *desired
 	if previous.Name == "" {
@@ -229,7 +233,7 @@ func (n *stagePlanner) settle(state State, from *State) (Stage, error) {
 // digestState returns a digest of what a state asks for.
 func digestState(s *State) (string, error) {
 	bare := *s
-	bare.Endpoints, bare.Rollout = nil, nil
+	bare.Endpoints, bare.Secrets, bare.Rollout = nil, nil, nil
 	text, err := EncodeLock(&bare)
 	if err != nil {
 		return "", err

@@ -24,6 +24,7 @@ func NewState(m *model.InputManifest, all *model.Clusters) State {
 		}
 		s.Templates[p.Name] = describeTemplates(p, all.Templates)
 	}
+	s.Secrets = findSecrets(m, all.Credentials)
 	if m.Whole != nil {
 		s.SplitFrom = m.Whole.Name
 	}

@@ -25,8 +25,9 @@ func (f *follower) addPlans(output tree.Tree, manifests []*clusters.Manifest, pr
 			folders = append(folders, held.folder)
 		}
 	}
+	all := ReadStates(output)
 	for _, folder := range folders {
-		plan, err := cmp.Or(before[folder], &previousManifest{}).planChange(output.Sub(folder))
+		plan, err := cmp.Or(before[folder], &previousManifest{}).planChange(output.Sub(folder), all)
 		if err != nil {
 			return output, err
 		}
@@ -35,8 +36,9 @@ func (f *follower) addPlans(output tree.Tree, manifests []*clusters.Manifest, pr
 	return output, nil
 }
 
-// planChange returns the plan that leads from the previous manifest to its files as they are rendered.
-func (b *previousManifest) planChange(rendered tree.Tree) ([]byte, error) {
+// planChange returns the plan that leads from the previous manifest to its files as they are rendered, beside
+// all that are.
+func (b *previousManifest) planChange(rendered tree.Tree, all []provision.State) ([]byte, error) {
 	lock, _ := rendered.Lookup(provision.LockFile)
 	if plan, there := b.files.Lookup(provision.PlanFile); there && !b.restored && provision.IsPlanOf(plan.Data, lock.Data) {
 		return plan.Data, nil
@@ -45,7 +47,7 @@ func (b *previousManifest) planChange(rendered tree.Tree) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := provision.NewTransition(&b.state, &state)
+	t, err := provision.NewTransition(&b.state, &state, all)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,86 @@
+package provision
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// ExistingSecret is what is known of a Secret that the management cluster has anyway.
+const ExistingSecret = "existing"
+
+// findSecrets returns what is known of the Secrets that a manifest names; nil if nothing is.
+func findSecrets(m *model.InputManifest, credentials []*model.Credential) map[string]string {
+	all, named := map[string]string{}, listSecrets(&m.Spec)
+	for _, ref := range splitWords(m.Annotations[model.ExistingSecretsAnnotation]) {
+		if named[ref] {
+			all[ref] = ExistingSecret
+		}
+	}
+	for _, c := range credentials {
+		if named[c.Path()] {
+			all[c.Path()] = c.Digest
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+func splitWords(text string) []string {
+	return strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' || c == '\n' })
+}
+
+// listSecrets returns the Secrets that a manifest names, as "namespace/name".
+func listSecrets(spec *claudie.Spec) map[string]bool {
+	all := map[string]bool{}
+	for i := range spec.Providers {
+		all[describeRef(spec.Providers[i].SecretRef)] = true
+	}
+	for i := range spec.NodePools.Static {
+		for _, n := range spec.NodePools.Static[i].Nodes {
+			all[describeRef(n.SecretRef)] = true
+		}
+	}
+	return all
+}
+
+// diffSecret returns how a Secret changes that is named by one field before and after; false if it is the
+// same, or if nothing is known of it in one of the states.
+func diffSecret(field string, was, is claudie.Reference, now, want *stateIndex) (Change, bool) {
+	before, after := describeRef(was), describeRef(is)
+	if before != after {
+		return Change{field, before, after}, true
+	}
+	old, new := now.Secrets[before], want.Secrets[after]
+	isKnown := old != "" && new != "" && old != ExistingSecret && new != ExistingSecret
+	if !isKnown || old == new {
+		return Change{}, false
+	}
+	return Change{field, before, after + ", changed"}, true
+}
+
+// WithoutShared returns steps without those that drop credentials which manifests of some states name.
+func WithoutShared(steps []Step, states []State) []Step {
+	used := map[string]bool{}
+	for i := range states {
+		for ref := range listSecrets(&states[i].Spec) {
+			used[ref] = true
+			file := strings.Replace(ref, "/", "-", 1)
+			used["secret-"+file], used["externalsecret-"+file] = true, true
+		}
+	}
+	var all []Step
+	for _, s := range steps {
+		if s.Kind == DropCredentials {
+			s.Reason = slices.DeleteFunc(slices.Clone(s.Reason), func(c Change) bool { return used[c.Old] })
+		}
+		if s.Kind != DropCredentials || len(s.Reason) > 0 {
+			all = append(all, s)
+		}
+	}
+	return all
+}
