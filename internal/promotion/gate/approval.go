@@ -277,9 +277,10 @@ func (g approvalGate) describeApprovers(asked Approvers) string {
 	return ", of " + text.Join(who, " or ")
 }
 
-// Forecast has no known end.
+// Forecast has no known end. It counts as Evaluate does.
 func (g approvalGate) Forecast(f Facts, from time.Time) Forecast {
-	return forecastVerdict(g.Evaluate(f), from, text.Count(g.count, "approval")+g.describeApprovers(Approvers{}))
+	counted, _ := g.countPeople(f)
+	return forecastVerdict(g.Evaluate(f), from, text.Count(max(0, g.count-len(counted)), "approval")+g.describeApprovers(*g.findApprovers(f, counted)))
 }
 
 // personIdentity identifies who has approved.

@@ -77,7 +77,8 @@ type Facts struct {
 	// OutputCommit is the commit of the output branch that holds the output; "" if none does.
 	OutputCommit string
 	// DeployedAt is since when the clusters run the commit; zero if they do not, or that is not
-	// known.
+	// known. For a commit that the environment does not have, they are those of the environments that it comes
+	// after.
 	DeployedAt time.Time
 	// Withheld is why only a person may merge the output; "" if nothing requires it.
 	Withheld string

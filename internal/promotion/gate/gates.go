@@ -21,7 +21,7 @@ var gateKinds = map[string]func(model.GateSpec) (Gate, problem.List){
 	"http":     newHTTPGate,
 	"merged":   newMergedGate,
 	"rollout":  newRolloutGate,
-	"soak":     newSoakGate,
+	soakKind:   newSoakGate,
 	"status":   newStatusGate,
 	"window":   newWindowGate,
 }

@@ -21,6 +21,11 @@ type Set struct {
 func CompileStage(s model.Stage) (gates, proof Set, problems problem.List) {
 	keys := map[string]bool{}
 	gates, problems = newSet("gates", s.Gates, keys)
+	for _, spec := range s.Gates {
+		if spec.Kind == soakKind && len(s.After) == 0 {
+			problems = append(problems, spec.Problem("write it in proof, or write after which environment "+s.Name+" comes", "no environment comes before %s, in which a commit could soak", s.Name))
+		}
+	}
 	proof, more := newSet("proof", s.Proof, keys)
 	return gates, proof, append(problems, more...)
 }

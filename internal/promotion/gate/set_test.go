@@ -10,7 +10,9 @@ import (
 
 func setOf(t *testing.T, gates string) Set {
 	t.Helper()
-	s, _, problems := CompileStage(stage(t, gates))
+	compiled := stage(t, gates)
+	compiled.After = []string{"dev"}
+	s, _, problems := CompileStage(compiled)
 	if problems.Stops() {
 		t.Fatal(problems)
 	}
@@ -75,6 +77,8 @@ func TestSetForecast(t *testing.T) {
 		{"soaks from then", "- soak: 30m", before(-time.Hour), fresh, Forecast{Time: before(-90 * time.Minute)}},
 		{"people", "- approval\n- {name: b, approval: {count: 2, by: [alice, bob]}}\n- soak: 30m", noon, func(f *Facts) { f.Approvals = []Approval{{Approver: "zoe"}} },
 			Forecast{Time: before(-10 * time.Minute), WaitsFor: "2 approvals, of alice or bob"}},
+		{"people who have approved are not waited for", "- approval: {count: 2, by: [alice, bob, dana], distinct: true}", noon, func(f *Facts) { f.Authors, f.Approvals = []string{"dana"}, []Approval{{Approver: "alice"}} },
+			Forecast{Time: noon, WaitsFor: "1 approval, of bob"}},
 		{"failed", "- status: {contexts: [ci/test]}", noon, func(f *Facts) { f.BaseStatuses = []CommitStatus{{Context: "ci/test", Outcome: "failure"}} },
 			Forecast{Time: noon, WaitsFor: "another commit, or a fix: ci/test failed"}},
 		{"withheld", "- merged", noon, func(f *Facts) { f.MergedAt, f.Withheld = time.Time{}, "it removes web" },
@@ -127,7 +131,8 @@ func TestForStage(t *testing.T) {
 		gates, proof string
 		want         string
 	}{
-		{"- soak: 1m\n- soak: 2m\n- dispatch: {workflow: a.yaml}", "- {name: b, dispatch: {workflow: a.yaml}}", ""},
+		{"- dispatch: {workflow: a.yaml}", "- soak: 1m\n- soak: 2m\n- {name: b, dispatch: {workflow: a.yaml}}", ""},
+		{"- soak: 1m", "- soak: 1m", "no environment comes before stage, in which a commit could soak"},
 		{"- dispatch: {workflow: a.yaml}\n- dispatch: {workflow: b.yaml}", "", "there are two gates dispatch with the name dispatch"},
 		{"- {name: x, http: {url: https://a.example.com, expect: 'true'}}", "- {name: x, http: {url: https://b.example.com, expect: 'true'}}", "there are two gates http with the name x"},
 		{"- soek: 1m", "", `there is no gate "soek"`},

@@ -8,7 +8,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// soakGate waits until the clusters have run the commit for a time.
+// soakKind is the kind of a [soakGate].
+const soakKind = "soak"
+
+// soakGate waits until the clusters have run the commit for a time: of a proof those of its environment, and of
+// gates those of the environments before.
 type soakGate struct {
 	gateName
 	length time.Duration

@@ -1,9 +1,14 @@
 package loop_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 )
 
 // TestForgeClockBehind: on a forge whose clock is behind, each status is set once, soaking ends, and
@@ -38,4 +43,47 @@ func TestForgeClockBehind(t *testing.T) {
 	}
 	h.looks(6, time.Minute)
 	h.wantLine(map[string]string{first: "1"}, "dev=1 stage=1")
+}
+
+// TestSoakBefore: a soak among the gates of an environment is over once the environments before it have run the
+// commit for so long, and one of the first environment is a mistake.
+func TestSoakBefore(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, "    - {name: dev, merge: direct, proof: [merged]}\n    - {name: stage, after: [dev], merge: direct, gates: [soak: 30m], proof: [merged]}\n", "dev", "stage")
+	names := map[string]string{w.changeNow(1): "1"}
+	d := w.begin(w.data)
+	d.settle("dev", "stage")
+	d.wantNext("stage", promote.Waiting, "it soaks for 30m, until")
+	d.pass(30 * time.Minute)
+	d.settle("dev", "stage")
+	w.wantLine(names, "dev=1 stage=1")
+	w.edit("main", promotionFile, "{name: dev, merge: direct, proof: [merged]}", "{name: dev, merge: direct, gates: [soak: 1h]}")
+	d.pass(time.Minute)
+	if all := fmt.Sprint(d.store.Snapshot().Chain.Problems); !strings.Contains(all, "no environment comes before dev, in which a commit could soak") {
+		t.Errorf("the problems are %s", all)
+	}
+}
+
+// TestDeployedSince: clusters run what an environment goes back to since they run it, where the commit between was
+// never merged.
+func TestDeployedSince(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, "    - {name: dev, merge: manual, proof: [merged]}\n", "dev")
+	first := w.changeNow(1)
+	d := w.begin(w.data)
+	d.settle("dev")
+	w.merge("dev")
+	d.settle("dev")
+	since := d.stage("dev").Deployed
+	d.pass(time.Hour)
+	w.changeNow(2)
+	d.settle("dev")
+	if s := d.stage("dev"); since.IsZero() || s.Commit == first || s.Merged {
+		t.Fatalf("dev has %+v, and ran the first since %s", s, since)
+	}
+	if _, err := w.openActions().Rollback(t.Context(), actions.Rollback{Environment: "dev", Reason: "slow"}); err != nil {
+		t.Fatal(err)
+	}
+	d.settle("dev")
+	if s := d.stage("dev"); s.Commit != first || !s.Deployed.Equal(since) {
+		t.Errorf("dev has %s, deployed at %s, want %s, deployed at %s", s.Commit, s.Deployed, first, since)
+	}
 }

@@ -33,7 +33,7 @@ func (m *Promoter) reportPromotion(ctx context.Context, s *stageState) error {
 		return nil
 	}
 	for _, want := range s.wantedStatuses() {
-		steps, anew := statusSteps(s.facts.BaseStatuses, want, s.stage.PromotedAt)
+		steps, anew := statusSteps(s.facts.BaseStatuses, want, s.countsFrom)
 		if anew {
 			s.memory.published.ForgetStatus(m.options.Settings.ControlPlane.Repo, s.stage.Commit, want.Context)
 		}

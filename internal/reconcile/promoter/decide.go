@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -65,10 +66,36 @@ func (m *Promoter) readCandidateFacts(ctx context.Context, s *stageState, to str
 		return f, err
 	}
 	f.Authors = authorNames(coming.commits)
+	if _, soaking := s.enterGates.SplitSoak(); len(soaking.Gates) > 0 {
+		f.DeployedAt, err = m.deployedBefore(ctx, s, to)
+		if err != nil {
+			return f, err
+		}
+	}
 	if s.spec.Record == recordByPull {
 		f.Pull, err = m.findRecordPull(ctx, s, to)
 	}
 	return f, err
+}
+
+// deployedBefore returns since when all environments that an environment comes after have run a commit; zero if one
+// of them has not.
+func (m *Promoter) deployedBefore(ctx context.Context, s *stageState, commit string) (time.Time, error) {
+	said, err := m.readStatuses(ctx, m.options.Remotes.ControlPlane(), commit)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var last time.Time
+	for _, name := range s.spec.After {
+		since := deployedSince(said, DeployContext(name), time.Time{})
+		if since.IsZero() {
+			return time.Time{}, nil
+		}
+		if since.After(last) {
+			last = since
+		}
+	}
+	return last, nil
 }
 
 // maxAuthors bounds the commits whose authors are read.

@@ -31,6 +31,7 @@ type stageState struct {
 	branch      source.Branch
 	stage       promote.Stage
 	facts       gate.Facts     // of the commit that it has
+	countsFrom  time.Time      // the time from which statuses are about the output that it has since without a break
 	output      outputLocation // of the GitOps repository
 	err         error          // why something could not be found out
 	// promoted reports whether we promoted a commit in this round, and unmerged that its pull
@@ -222,11 +223,11 @@ func (m *Promoter) readStageFacts(ctx context.Context, s *stageState) error {
 		return err
 	}
 	said = s.memory.reported.correctTimes(said, s.stage.Commit, s.stage.PromotedAt)
-	f.BaseStatuses = said
-	f.DeployedAt = deployedSince(said, DeployContext(s.spec.Name), s.stage.PromotedAt)
+	f.BaseStatuses, s.countsFrom = said, s.stage.PromotedAt
 	if err := m.findOutput(s); err != nil {
 		return err
 	}
+	f.DeployedAt = deployedSince(said, DeployContext(s.spec.Name), s.countsFrom)
 	f.Approvals, err = m.readTrustedApprovals(s, s.stage.Commit)
 	return err
 }
@@ -283,7 +284,7 @@ func (m *Promoter) findOutput(s *stageState) error {
 	}
 	s.facts.OutputCommit, s.facts.MergedAt = head, gate.EarlierTime(brought.When, m.now)
 	if s.stage.PromotedAt.After(brought.When) { // it changed nothing, so that it was there from the beginning
-		s.facts.MergedAt = s.stage.PromotedAt
+		s.facts.MergedAt, s.countsFrom = s.stage.PromotedAt, brought.When
 	}
 	return nil
 }
