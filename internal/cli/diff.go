@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/output"
@@ -387,7 +388,11 @@ func (d *diffCommand) findAhead(ctx context.Context, both *[2]drift.Side) error 
 			return err
 		}
 		for _, c := range commits {
-			both[i].Ahead = append(both[i].Ahead, drift.Commit{ID: c.ID, Title: c.Subject()})
+			unrendered, err := promoter.IsActionCommit(base, c.ID)
+			if err != nil {
+				return err
+			}
+			both[i].Ahead = append(both[i].Ahead, drift.Commit{ID: c.ID, Title: c.Subject(), Unrendered: unrendered})
 		}
 	}
 	return nil

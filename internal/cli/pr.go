@@ -60,9 +60,11 @@ refs/fairlead/pulls. These commands are their review.`,
 	list.Flags().BoolVar(&p.all, "all", false, "also those that are merged or closed")
 	merge := p.newSubcommand("merge NUMBER|BRANCH", "Merge a pull request", checkArguments(1, 1), p.mergePull)
 	merge.Flags().StringVar(&p.commit, "commit", "", "only if the pull request is at this `commit`")
+	merge.Flags().StringVar(&p.reason, "reason", "", "`text` that says why")
 	closing := p.newSubcommand("close NUMBER|BRANCH", "Close a pull request without merging it", checkArguments(1, 1), p.closePull)
 	closing.Flags().StringVar(&p.reason, "reason", "", "`text` that says why")
 	reopening := p.newSubcommand("reopen NUMBER|BRANCH", "Open a pull request again that was closed", checkArguments(1, 1), p.reopenPull)
+	reopening.Flags().StringVar(&p.reason, "reason", "", "`text` that says why")
 	for _, writing := range []*cobra.Command{merge, closing, reopening} {
 		p.app.addDryRunFlag(writing)
 	}
@@ -241,7 +243,7 @@ func (p *prCommand) mergePull(ctx context.Context, number int) (pullAnswer, erro
 	if err := p.checkOpen(number); err != nil {
 		return nil, err
 	}
-	err := p.forge.MergePull(ctx, number, p.commit)
+	err := p.forge.MergePullFor(ctx, number, p.commit, p.reason)
 	if errors.Is(err, forge.ErrMoved) {
 		err = problem.WithHint(err, "the next cycle of the daemon brings it up to date: look at it again")
 	}
@@ -249,7 +251,7 @@ func (p *prCommand) mergePull(ctx context.Context, number int) (pullAnswer, erro
 }
 
 func (p *prCommand) reopenPull(ctx context.Context, number int) (pullAnswer, error) {
-	err := p.forge.ReopenPull(ctx, number)
+	err := p.forge.ReopenPull(ctx, number, p.reason)
 	if err != nil && !errors.Is(err, forge.ErrNotFound) {
 		err = problem.WithHint(err, "a change of the content is proposed anew by the daemon")
 	}

@@ -18,6 +18,8 @@ type Document struct {
 	Mark   string
 	Labels []string // that we gave it, sorted
 	Reason string   // why we closed it, one line
+	// MergeReason is why a person merged it, one line.
+	MergeReason string
 }
 
 // maxBody is how many characters all forges take.
@@ -26,6 +28,7 @@ const maxBody = 65536
 var (
 	markLine  = regexp.MustCompile(`(?m)^<!-- fairlead: (.+) -->[ \t]*$`)
 	labelLine = regexp.MustCompile(`(?m)^<!-- fairlead-labels: (\[.*\]) -->[ \t]*$`)
+	mergeLine = regexp.MustCompile(`(?m)^\*\*Merged:\*\* (.+)$`)
 	closeLine = regexp.MustCompile(`(?m)^\*\*Closed:\*\* (.+)$`)
 )
 
@@ -41,6 +44,9 @@ func (d Document) Format() (string, error) {
 			return "", err
 		}
 		end += fmt.Sprintf("\n<!-- fairlead-labels: %s -->", names)
+	}
+	if d.MergeReason != "" {
+		end += "\n\n**Merged:** " + d.MergeReason
 	}
 	if d.Reason != "" {
 		end += "\n\n**Closed:** " + d.Reason
@@ -70,6 +76,9 @@ func ParseDocument(body string) (Document, bool) {
 		d.Labels = nil // a person edited it
 	}
 	slices.Sort(d.Labels)
+	if m := mergeLine.FindStringSubmatch(end); m != nil {
+		d.MergeReason = m[1]
+	}
 	if m := closeLine.FindStringSubmatch(end); m != nil {
 		d.Reason = m[1]
 	}

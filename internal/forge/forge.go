@@ -78,7 +78,8 @@ type Pull struct {
 	Number int
 	State  State
 	Commit string // at the head of its branch when it was last open
-	Reason string // why it was closed
+	Reason string // why it was merged or closed
+	By     string // who merged or closed it; "" if that is not known
 	URL    string // "" if it has no page
 }
 

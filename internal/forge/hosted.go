@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Hosted is the part of a forge with an API that all of them have in common: which pull
@@ -24,6 +25,7 @@ type Hosted[P any] struct {
 
 	mu        sync.Mutex
 	statuses  map[statusKey]Status // that we have set
+	mergers   map[int]string       // who merged a pull request, by its number
 	unlabeled error                // why no issue is opened any more
 	user      string               // of the token, once it was read
 }
@@ -89,14 +91,16 @@ type Calls[P any] struct {
 type PullFilter struct {
 	Head, Base string // "" for any
 	Open       bool   // only those that are open
+	Newest     bool   // one page, of the newest
 }
 
 // HostedPull is a pull request of the forge, ours or not. Its body is that of a [Document].
 type HostedPull[P any] struct {
 	Pull      Pull
-	Fork      bool  // its branch is not one of the repository
-	Foreign   error // what is wrong if it is of another repository
-	AutoMerge bool  // the forge merges it once nothing is missing
+	Fork      bool      // its branch is not one of the repository
+	Foreign   error     // what is wrong if it is of another repository
+	AutoMerge bool      // the forge merges it once nothing is missing
+	Ended     time.Time // it was merged or closed
 	Native    P
 }
 
@@ -200,8 +204,12 @@ func (h *Hosted[P]) parsePull(p HostedPull[P]) (Pull, Document, error) {
 		return pull, d, p.Foreign
 	}
 	pull.Labels = h.selectLabels(d.Labels, pull.Labels, true)
-	if pull.State == Closed {
+	switch pull.State {
+	case Closed:
 		pull.Reason = d.Reason
+	case Merged:
+		pull.Reason = d.MergeReason
+	case Open:
 	}
 	return pull, d, nil
 }

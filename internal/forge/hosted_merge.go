@@ -5,14 +5,33 @@ import (
 	"errors"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // MergePull merges one of our pull requests, in the way that is the repository's own, if
 // it is still at commit. What is merged already stays so.
 func (h *Hosted[P]) MergePull(ctx context.Context, number int, commit string) error {
+	return h.MergePullFor(ctx, number, commit, "")
+}
+
+// MergePullFor is MergePull. It first writes the reason to the end of the body: the next edit of a pull request
+// that is not merged then takes it away.
+func (h *Hosted[P]) MergePullFor(ctx context.Context, number int, commit, reason string) error {
 	p, err := h.pullToMerge(ctx, number, commit)
 	if p == nil || err != nil {
 		return err
+	}
+	if reason != "" {
+		d, _ := h.parseDocument(p.Pull.Body) // it is ours
+		d.MergeReason = text.OneLine(reason)
+		body, err := h.formatDocument(d)
+		if err != nil {
+			return err
+		}
+		_, err = h.updatePull(ctx, "write the reason into a "+h.dialect.Pull, *p, PullChange{Body: &body})
+		if err != nil {
+			return err
+		}
 	}
 	return h.calls.MergePull(ctx, p.Native, commit)
 }

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
@@ -34,6 +34,11 @@ type Plain struct {
 // NewPlain makes a Plain. The author is that of the documents' commits.
 func NewPlain(remote *git.Remote, author git.Signature, now func() time.Time) *Plain {
 	return &Plain{store: recordStore{remote: remote, author: author, now: now}}
+}
+
+// As returns the same forge for what a person does, on whose behalf another commits.
+func (p *Plain) As(c Commission) *Plain {
+	return &Plain{store: recordStore{remote: p.store.remote, author: p.store.author, now: p.store.now, as: c}}
 }
 
 // PlainName is the name of the forge that has no API.
@@ -100,7 +105,7 @@ func (p *Plain) readPull(ref, commit string) (record, Pull, error) {
 	}
 	pull := Pull{
 		Proposal: Proposal{h.Mark, h.Head, h.Base, h.Title, string(r.files[bodyFile]), h.Labels},
-		Number:   documentNumber(ref, pullPrefix), State: h.State, Commit: h.Commit, Reason: h.Reason,
+		Number:   documentNumber(ref, pullPrefix), State: h.State, Commit: h.Commit, Reason: h.Reason, By: h.By,
 	}
 	if pull.State != Open {
 		return r, pull, nil
@@ -264,32 +269,56 @@ func (p *Plain) ClosePull(ctx context.Context, number int, reason string) error 
 		if err != nil {
 			return err
 		}
-		return p.endPull(ctx, r, pull, reason)
+		title := closedTitle
+		if pull.State == Open {
+			pull.State = Closed
+		} else {
+			title = "Found " + string(pull.State) + ": "
+		}
+		return p.endPull(ctx, r, pull, title, reason)
 	})
+}
+
+// How the commits begin that end pull requests, or open them again.
+const (
+	mergedTitle = "Merged: "
+	closedTitle = "Closed: "
+	reopenTitle = "Reopen: "
+)
+
+// withReason returns the message of a commit that was made for a reason; "" for none.
+func withReason(title, reason string) string {
+	reason = text.OneLine(reason)
+	if reason != "" {
+		return title + "\n\n" + reasonTrailer + reason
+	}
+	return title
 }
 
 // endPull writes that a pull request is no longer open. It does nothing to one that has
 // ended before.
-func (p *Plain) endPull(ctx context.Context, r record, pull Pull, reason string, others ...git.RefUpdate) error {
+func (p *Plain) endPull(ctx context.Context, r record, pull Pull, title, reason string, others ...git.RefUpdate) error {
 	var h pullHead
 	if err := r.decode(headFile, &h); err != nil || h.State != Open {
 		return err
-	}
-	if pull.State == Open {
-		pull.State = Closed
 	}
 	files, err := pullFiles(pull.Proposal, pullHead{State: pull.State, Commit: pull.Commit, Reason: reason, By: p.store.author.Name})
 	if err != nil {
 		return err
 	}
 	r.files = files
-	return p.store.writeRecord(ctx, r, fmt.Sprintf("%s: %s", strings.ToUpper(string(pull.State[:1]))+string(pull.State[1:]), pull.Title), others...)
+	return p.store.writeRecord(ctx, r, withReason(title+pull.Title, reason), others...)
 }
 
 // MergePull moves the branch that a pull request is for to the commit of the pull
 // request, and removes the pull request's branch. commit is what was reviewed; the
 // error is ErrMoved if that is no longer what would be merged.
 func (p *Plain) MergePull(ctx context.Context, number int, commit string) error {
+	return p.MergePullFor(ctx, number, commit, "")
+}
+
+// MergePullFor is MergePull, and writes the reason into the document.
+func (p *Plain) MergePullFor(ctx context.Context, number int, commit, reason string) error {
 	r, pull, err := p.loadPull(number)
 	if err != nil {
 		return err
@@ -312,7 +341,7 @@ func (p *Plain) MergePull(ctx context.Context, number int, commit string) error 
 		return fmt.Errorf("pull request %d was made for an older %s: %w", number, pull.Base, ErrMoved)
 	}
 	pull.State = Merged
-	err = p.endPull(ctx, r, pull, "",
+	err = p.endPull(ctx, r, pull, mergedTitle, reason,
 		git.RefUpdate{Ref: "refs/heads/" + pull.Base, Old: base, New: pull.Commit},
 		git.RefUpdate{Ref: "refs/heads/" + pull.Head, Old: pull.Commit})
 	if errors.Is(err, git.ErrStale) {

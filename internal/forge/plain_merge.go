@@ -21,8 +21,8 @@ func (p *Plain) EnableAutoMerge(_ context.Context, number int, _ string) error {
 func (p *Plain) CancelAutoMerge(context.Context, int) error { return nil }
 
 // ReopenPull opens a pull request again that was closed and not merged, if its branch is
-// still there.
-func (p *Plain) ReopenPull(ctx context.Context, number int) error {
+// still there. The reason may be "".
+func (p *Plain) ReopenPull(ctx context.Context, number int, reason string) error {
 	return p.store.retryStale(ctx, func() error {
 		r, pull, err := p.loadPull(number)
 		if err != nil || pull.State == Open {
@@ -42,6 +42,6 @@ func (p *Plain) ReopenPull(ctx context.Context, number int) error {
 		if err != nil {
 			return err
 		}
-		return p.store.writeRecord(ctx, r, "Reopen: "+pull.Title)
+		return p.store.writeRecord(ctx, r, withReason(reopenTitle+pull.Title, reason))
 	})
 }

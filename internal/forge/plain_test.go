@@ -67,6 +67,50 @@ func TestPlainStatusTimes(t *testing.T) {
 	wantTimes("that say no time", "old success 00:00 a")
 }
 
+// TestPlainPullEvents: each action on a pull request is a commit by the person, with the reason and with who
+// committed it for them.
+func TestPlainPullEvents(t *testing.T) {
+	s := gittest.Serve(t)
+	s.Create("gitops")
+	forgetest.Brancher(t, s, "gitops")("out/dev")
+	now := start
+	clock := func() time.Time { now = now.Add(time.Minute); return now }
+	ours, remote := plainAt(t, s, "Fairlead", clock)
+	person, theirs := plainAt(t, s, "Alice", clock)
+	person = person.As(forge.Commission{Committer: git.Signature{Name: "Fairlead", Email: "fairlead@localhost"}, Trailers: []string{"Fairlead-Via: web", "Fairlead-Actor: issuer#alice"}})
+	fetch(t, remote)
+	pull, err := ours.OpenPull(t.Context(), forge.Proposal{Mark: "dev", Head: "out/dev", Base: "main", Title: "dev: more", Body: "x"})
+	check(t, err)
+	as := func(do func() error) {
+		t.Helper()
+		fetch(t, theirs)
+		check(t, do())
+	}
+	as(func() error { return person.ClosePull(t.Context(), pull.Number, "not\n\nMerged: today") })
+	as(func() error { return person.ReopenPull(t.Context(), pull.Number, "") })
+	as(func() error { return person.MergePullFor(t.Context(), pull.Number, pull.Commit, "go on") })
+	fetch(t, remote)
+	events, err := ours.PullEvents(t.Context())
+	check(t, err)
+	var got []string
+	for _, e := range events {
+		got = append(got, fmt.Sprintf("%s %s #%d of %s by %s: %q", e.Time.Format("15:04"), e.Action, e.Number, e.Mark, e.Who, e.Reason))
+	}
+	want := []string{`12:04 merge #1 of dev by Alice: "go on"`, `12:03 reopen #1 of dev by Alice: ""`, `12:02 close #1 of dev by Alice: "not Merged: today"`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	wantMessage := "Merged: dev: more\n\nFairlead-Reason: go on\nFairlead-Via: web\nFairlead-Actor: issuer#alice\n\nAlice/Fairlead"
+	if text := gittest.Git(t, s.Dir("gitops"), "log", "-1", "--format=%B%n%an/%cn", "refs/fairlead/pulls/1"); text != wantMessage {
+		t.Errorf("the commit says %q, want %q", text, wantMessage)
+	}
+	last, err := ours.PullByNumber(pull.Number)
+	check(t, err)
+	if last.By != "Alice" || last.Reason != "go on" || last.State != forge.Merged {
+		t.Errorf("the pull request is %+v", last)
+	}
+}
+
 // TestPlainTogether sets the statuses of many environments at one commit at the same time.
 func TestPlainTogether(t *testing.T) {
 	s := gittest.Serve(t)

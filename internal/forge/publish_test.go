@@ -26,7 +26,7 @@ func TestPlainPublish(t *testing.T) {
 			},
 			Remote: remote,
 			People: look,
-			Reopen: func(number int) { look(); check(t, person.ReopenPull(t.Context(), number)) },
+			Reopen: func(number int) { look(); check(t, person.ReopenPull(t.Context(), number, "")) },
 			Remove: func(branch string) { gittest.Git(t, s.Dir("gitops"), "update-ref", "-d", "refs/heads/"+branch) },
 		}
 	}, 1)

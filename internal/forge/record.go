@@ -24,6 +24,14 @@ type recordStore struct {
 	remote *git.Remote
 	author git.Signature
 	now    func() time.Time
+	as     Commission
+}
+
+// Commission is how documents are committed on behalf of a person: the zero value is nobody's.
+type Commission struct {
+	Committer git.Signature // the zero value is the author
+	Sign      git.Signer    // nil for none
+	Trailers  []string      // lines for the end of each message
 }
 
 // record is one document.
@@ -62,11 +70,17 @@ func (s *recordStore) readRecord(ref, commit string) (record, error) {
 // writeRecord stores a document, and moves other references with it: all, or nothing
 // where the server can do that. The error is git.ErrStale if another writer was faster.
 func (s *recordStore) writeRecord(ctx context.Context, r record, message string, others ...git.RefUpdate) error {
+	if len(s.as.Trailers) > 0 {
+		if !strings.Contains(message, "\n") {
+			message += "\n"
+		}
+		message += "\n" + strings.Join(s.as.Trailers, "\n")
+	}
 	files, err := tree.FromFiles(r.files)
 	if err != nil {
 		return err
 	}
-	c := git.Commit{Tree: files, Author: s.author, When: s.now(), Message: message + "\n"}
+	c := git.Commit{Tree: files, Author: s.author, Committer: s.as.Committer, Sign: s.as.Sign, When: s.now(), Message: message + "\n"}
 	if r.commit != "" {
 		c.Parents = []string{r.commit}
 	}

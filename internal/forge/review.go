@@ -19,6 +19,8 @@ type Merger interface {
 	// ErrMoved if it is not, or if the branch that it is for has moved so that it has
 	// to be made anew, and ErrNotYet with the reason if something is missing.
 	MergePull(ctx context.Context, number int, commit string) error
+	// MergePullFor is MergePull that keeps the reason with the pull request; "" is none.
+	MergePullFor(ctx context.Context, number int, commit, reason string) error
 	// EnableAutoMerge has the forge merge it once nothing is missing. It does nothing
 	// where that is set already. The error is ErrUnsupported if the forge cannot do that.
 	EnableAutoMerge(ctx context.Context, number int, commit string) error

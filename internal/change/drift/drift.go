@@ -42,6 +42,9 @@ func (s Side) name() string { return cmp.Or(s.Name, s.Model.Environment) }
 type Commit struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
+	// Unrendered reports that it changes nothing that is rendered: it is not among the commits that an
+	// environment is behind.
+	Unrendered bool `json:"unrendered,omitempty"`
 }
 
 // Report is what differs. With only its names set, it is that of no difference.
@@ -98,6 +101,9 @@ type Finding struct {
 	Names []string `json:"names,omitempty"`
 	// Meaning is whether people mean it; "" where [Report.Classify] was not called.
 	Meaning Meaning `json:"meaning,omitempty"`
+	// Commits are the ids of the commits of the base that change the file which makes it so, of one that is on its
+	// way. Compare does not set them.
+	Commits []string `json:"commits,omitempty"`
 
 	own bool // both sides have it from different files
 }

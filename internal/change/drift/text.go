@@ -48,6 +48,16 @@ type sideCommits struct {
 	commits []Commit
 }
 
+// countUnrendered returns how many of the commits change nothing that is rendered.
+func (s sideCommits) countUnrendered() (n int) {
+	for _, c := range s.commits {
+		if c.Unrendered {
+			n++
+		}
+	}
+	return n
+}
+
 func (c *Base) sidesOf(r Report) []sideCommits {
 	return []sideCommits{{r.From, c.OnlyFrom}, {r.To, c.OnlyTo}}
 }
@@ -56,7 +66,11 @@ func (c *Base) summaryText(r Report) string {
 	var parts []string
 	for _, side := range c.sidesOf(r) {
 		if n := len(side.commits); n > 0 {
-			parts = append(parts, fmt.Sprintf("%s has %s more", side.name, text.Count(n, "commit")))
+			more := fmt.Sprintf("%s has %s more", side.name, text.Count(n, "commit"))
+			if idle := side.countUnrendered(); idle > 0 {
+				more += fmt.Sprintf(" (%d change nothing that is rendered)", idle)
+			}
+			parts = append(parts, more)
 		}
 	}
 	if parts == nil {

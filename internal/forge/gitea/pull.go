@@ -1,6 +1,7 @@
 package gitea
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -36,11 +37,15 @@ func (g *Forge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, err
 // listPulls reads a list of pull requests. Servers cannot choose by their branch, and the
 // SDK not by the one that they are for.
 func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) ([]*sdk.PullRequest, error) {
-	return listAll(ctx, g, op, func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
+	read := func(o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) {
 		at := g.repoURL("pulls")
 		query := url.Values{"state": {string(sdk.StateAll)}, "page": {strconv.Itoa(o.Page)}, "limit": {strconv.Itoa(o.PageSize)}}
 		if f.Open {
 			query.Set("state", string(sdk.StateOpen))
+		}
+		if f.Newest {
+			query.Set("state", string(sdk.StateClosed))
+			query.Set("sort", "recentupdate")
 		}
 		if f.Base != "" {
 			query.Set("base_branch", f.Base)
@@ -49,7 +54,14 @@ func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) ([
 		var page []*sdk.PullRequest
 		answer, err := g.sendRequest(ctx, http.MethodGet, at, nil, &page)
 		return page, answer, err
-	})
+	}
+	if f.Newest {
+		page, _, err := callAPI(ctx, g, op, func(*sdk.Client) ([]*sdk.PullRequest, *sdk.Response, error) {
+			return read(sdk.ListOptions{Page: 1, PageSize: pageSize})
+		})
+		return page, err
+	}
+	return listAll(ctx, g, op, func(_ *sdk.Client, o sdk.ListOptions) ([]*sdk.PullRequest, *sdk.Response, error) { return read(o) })
 }
 
 // parsePull returns what a server tells of a pull request. One without a branch is as
@@ -72,8 +84,17 @@ func (g *Forge) parsePull(p *sdk.PullRequest) pull {
 	switch {
 	case p.HasMerged:
 		parsed.Pull.State = forge.Merged
+		if p.MergedBy != nil {
+			parsed.Pull.By = cmp.Or(p.MergedBy.FullName, p.MergedBy.UserName)
+		}
+		if p.Merged != nil {
+			parsed.Ended = *p.Merged
+		}
 	case p.State == sdk.StateClosed:
 		parsed.Pull.State = forge.Closed
+		if p.Closed != nil {
+			parsed.Ended = *p.Closed
+		}
 	}
 	return parsed
 }

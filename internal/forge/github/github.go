@@ -74,10 +74,13 @@ func callAPI[T any](g *Forge, op string, do func() (T, *gh.Response, error)) (v 
 	return v, answer, err
 }
 
+// pageSize is the most that GitHub gives.
+const pageSize = 100
+
 // listAll reads all pages of a list.
 func listAll[T any](g *Forge, op string, page func(gh.ListOptions) ([]T, *gh.Response, error)) ([]T, error) {
 	var all []T
-	o := gh.ListOptions{PerPage: 100}
+	o := gh.ListOptions{PerPage: pageSize}
 	for {
 		some, answer, err := callAPI(g, op, func() ([]T, *gh.Response, error) { return page(o) })
 		if err != nil {

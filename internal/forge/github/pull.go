@@ -23,6 +23,13 @@ func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) ([
 	if f.Head != "" {
 		options.Head = g.owner + ":" + f.Head // without the owner, GitHub ignores the branch
 	}
+	if f.Newest {
+		options.State, options.PerPage = "closed", pageSize
+		page, _, err := callAPI(g, op, func() ([]*gh.PullRequest, *gh.Response, error) {
+			return g.client.PullRequests.List(ctx, g.owner, g.name, &options)
+		})
+		return page, err
+	}
 	return listAll(g, op, func(o gh.ListOptions) ([]*gh.PullRequest, *gh.Response, error) {
 		options.ListOptions = o
 		return g.client.PullRequests.List(ctx, g.owner, g.name, &options)
@@ -49,9 +56,9 @@ func (g *Forge) parsePull(p *gh.PullRequest) pull {
 	}
 	switch {
 	case p.MergedAt != nil:
-		parsed.Pull.State = forge.Merged
+		parsed.Pull.State, parsed.Pull.By, parsed.Ended = forge.Merged, p.GetMergedBy().GetLogin(), p.GetMergedAt().Time
 	case p.GetState() == "closed":
-		parsed.Pull.State = forge.Closed
+		parsed.Pull.State, parsed.Ended = forge.Closed, p.GetClosedAt().Time
 	}
 	return parsed
 }

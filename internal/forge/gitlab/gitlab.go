@@ -95,11 +95,14 @@ func (g *Forge) sendRequest(ctx context.Context, method, path string, o, v any) 
 	return answer, err
 }
 
+// pageSize is the most that GitLab gives.
+const pageSize = 100
+
 // listAll reads all pages of a list. How many there are is not asked: GitLab does not
 // say for long lists.
 func listAll[T any](ctx context.Context, g *Forge, op, path string, page func(gl.ListOptions) any) ([]T, error) {
 	var all []T
-	o := gl.ListOptions{PerPage: 100, Page: 1}
+	o := gl.ListOptions{PerPage: pageSize, Page: 1}
 	for {
 		some, answer, err := callAPI[[]T](ctx, g, op, http.MethodGet, path, page(o))
 		if err != nil {

@@ -1,11 +1,13 @@
 package gitlab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	gl "gitlab.com/gitlab-org/api/client-go"
 
@@ -32,6 +34,25 @@ type mergeRequest struct {
 		Status string `json:"status"`
 	} `json:"head_pipeline"`
 	DiffRefs diffRefs `json:"diff_refs"`
+
+	MergeUser *account  `json:"merge_user"` // GitLab before 14.7 has none
+	MergedBy  *account  `json:"merged_by"`
+	ClosedBy  *account  `json:"closed_by"`
+	MergedAt  time.Time `json:"merged_at"`
+	ClosedAt  time.Time `json:"closed_at"`
+}
+
+// account is a person in an answer; nil is nobody.
+type account struct {
+	Name     string `json:"name"`
+	Username string `json:"username"`
+}
+
+func (u *account) displayName() string {
+	if u == nil {
+		return ""
+	}
+	return cmp.Or(u.Name, u.Username)
 }
 
 // diffRefs are the commits that the diff of a merge request is between.
@@ -56,6 +77,11 @@ func (g *Forge) listPulls(ctx context.Context, op string, f forge.PullFilter) ([
 	}
 	if f.Open {
 		options.State = new("opened")
+	}
+	if f.Newest {
+		options.ListOptions = gl.ListOptions{PerPage: pageSize, Page: 1}
+		page, _, err := callAPI[[]mergeRequest](ctx, g, op, http.MethodGet, mergeRequests, &options)
+		return page, err
 	}
 	return listAll[mergeRequest](ctx, g, op, mergeRequests, func(o gl.ListOptions) any {
 		options.ListOptions = o
@@ -84,9 +110,10 @@ func (g *Forge) parsePull(m mergeRequest) pull {
 	}
 	switch m.State {
 	case "merged":
-		parsed.Pull.State = forge.Merged
+		parsed.Pull.State, parsed.Ended = forge.Merged, m.MergedAt
+		parsed.Pull.By = cmp.Or(m.MergeUser.displayName(), m.MergedBy.displayName())
 	case "closed":
-		parsed.Pull.State = forge.Closed
+		parsed.Pull.State, parsed.Pull.By, parsed.Ended = forge.Closed, m.ClosedBy.displayName(), m.ClosedAt
 	}
 	return parsed
 }

@@ -45,6 +45,22 @@ type Entry struct {
 	Repo   string `json:"-"`
 	// Authored is when the commit To was made; zero if it is not known.
 	Authored time.Time `json:"-"`
+	// Pull is the number of the pull request of the output that was merged, closed or opened again; 0 for other
+	// actions. Then URL is its page at the forge; "" if it has none.
+	Pull int    `json:"pull,omitempty"`
+	URL  string `json:"-"`
+}
+
+// Log is what people and Fairlead did, the newest first, as far as it can be read.
+type Log struct {
+	Entries []Entry
+	Unread  []Unread
+}
+
+// Unread is a repository that does not tell who merged and closed its pull requests.
+type Unread struct {
+	Repo   string `json:"repo"`
+	Reason string `json:"reason"`
 }
 
 // Branch is a branch of the control plane that things are written to.

@@ -1,7 +1,9 @@
 package history
 
 import (
+	"cmp"
 	"errors"
+	"regexp"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
@@ -21,11 +23,73 @@ type Pull struct {
 	From, To string
 	// Commits are those that came with it, the newest first, as far as they are known.
 	Commits []git.CommitInfo
-	Report  impact.Report
+	// Unrendered are the ids of those of them that change nothing that is rendered.
+	Unrendered []string
+	Report     impact.Report
 }
 
 // baseTrailer names the commit of the base in a commit of an output.
 const baseTrailer = "Fairlead-Base"
+
+// ListPullActions returns what was done to the pull requests of outputs in a repository. Those that the branches
+// of other programs propose have no environment, and are left out.
+func ListPullActions(repo *git.Repository, url string, events []forge.PullEvent) ([]Entry, error) {
+	var all []Entry
+	for _, ev := range events {
+		if ev.Mark == "" || ev.Time.IsZero() {
+			continue
+		}
+		reason, who := SplitAuthor(cleanLine(ev.Reason), cleanLine(ev.Who))
+		e := Entry{
+			Time: ev.Time, Who: who, Environment: ev.Mark, Action: ev.Action, Title: cleanLine(ev.Title), Reason: reason,
+			Commit: cmp.Or(ev.Record, ev.Commit), Repo: url, Pull: ev.Number, URL: ev.URL,
+		}
+		err := e.readCommits(repo, ev.Commit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// closedBy is the end of the reason of a pull request that a person closed at the page.
+var closedBy = regexp.MustCompile(`^(.*) \(by ([^()]+)\)$`)
+
+// SplitAuthor returns a reason without its end that names who did it, and who that is: some forges do not tell.
+func SplitAuthor(reason, told string) (text, who string) {
+	m := closedBy.FindStringSubmatch(reason)
+	if m == nil || told != "" && told != m[2] {
+		return reason, told
+	}
+	return m[1], m[2]
+}
+
+// readCommits sets the commits of the base of an output that was merged. A repository may have it no longer.
+func (e *Entry) readCommits(repo *git.Repository, output string) error {
+	if e.Action == forge.ReopenAction || output == "" {
+		return nil
+	}
+	c, err := repo.Commit(output)
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e.To = readBase(c)
+	if e.Action != forge.MergeAction || len(c.Parents) == 0 {
+		return nil
+	}
+	before, err := repo.Commit(c.Parents[0])
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil
+	}
+	if err == nil && readBase(before) != e.To {
+		e.From = readBase(before)
+	}
+	return err
+}
 
 // ReadPull reads from an output's repository what a pull request means for a folder of it. The error is
 // git.ErrNoRevision if the repository has its commit no longer.

@@ -4,14 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 )
 
 // maxHistory is how many commits of each branch are read for the history.
@@ -19,13 +25,13 @@ const maxHistory = 1000
 
 // History returns what people and Fairlead did to environments, the newest first, as the control plane in
 // Git has it. It waits as Explain does.
-func (l *Loop) History(ctx context.Context) ([]history.Entry, error) {
+func (l *Loop) History(ctx context.Context) (history.Log, error) {
 	endTurn, err := l.takeTurn(ctx)
 	if err != nil {
-		return nil, err
+		return history.Log{}, err
 	}
 	defer endTurn()
-	var all []history.Entry
+	var all history.Log
 	err = l.barrier.Run("history", "", func() error {
 		all, err = l.readHistory(ctx)
 		return err
@@ -33,13 +39,13 @@ func (l *Loop) History(ctx context.Context) ([]history.Entry, error) {
 	return all, err
 }
 
-func (l *Loop) readHistory(ctx context.Context) ([]history.Entry, error) {
+func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 	if l.source == nil {
-		return nil, ErrNotRead
+		return history.Log{}, ErrNotRead
 	}
 	base, err := l.source.Base(ctx)
 	if err != nil {
-		return nil, err
+		return history.Log{}, err
 	}
 	var branches []history.Branch
 	if base.Repo != nil {
@@ -48,7 +54,7 @@ func (l *Loop) readHistory(ctx context.Context) ([]history.Entry, error) {
 	for _, e := range base.Environments {
 		b, err := l.source.Branch(ctx, e.Name)
 		if err != nil {
-			return nil, err
+			return history.Log{}, err
 		}
 		if b.Repo != nil && b.Head != base.Head {
 			branches = append(branches, history.Branch{Environment: e.Name, Repo: b.Repo, URL: b.URL, Head: b.Head, CommitAt: b.CommitAt})
@@ -64,23 +70,80 @@ func (l *Loop) readHistory(ctx context.Context) ([]history.Entry, error) {
 		}
 		return info
 	}
-	var all []history.Entry
+	var all history.Log
 	known := map[string]bool{} // environments may share a branch
 	for _, b := range branches {
 		entries, err := history.Read(b, maxHistory, func(commit string) string { return find(commit).Subject() })
 		if err != nil {
-			return nil, err
+			return all, err
 		}
 		for _, e := range entries {
 			if !known[e.Commit] {
 				known[e.Commit] = true
 				e.Authored = find(e.To).When
-				all = append(all, e)
+				all.Entries = append(all.Entries, e)
 			}
 		}
 	}
-	history.Sort(all)
+	l.readPullActions(ctx, &all)
+	history.Sort(all.Entries)
 	return all, nil
+}
+
+// eventsKept is how long what forges tell of pull requests that ended is not asked for again.
+const eventsKept = time.Minute
+
+// pullEvents are the answer of a forge.
+type pullEvents struct {
+	asked  time.Time
+	events []forge.PullEvent
+	err    error
+}
+
+// readPullActions adds to the history what was done to the pull requests of the outputs. Each repository is asked
+// once; one that does not answer is named.
+func (l *Loop) readPullActions(ctx context.Context, all *history.Log) {
+	asked := map[*repos.Remote]bool{}
+	for _, name := range slices.Sorted(maps.Keys(l.environments)) {
+		url := l.environments[name].outcome.output.Repo
+		remote := l.remotes.KnownRemote(l.remotes.ReadLocation(url))
+		if url == "" || remote == nil || remote.Mirror() == nil || asked[remote] {
+			continue
+		}
+		asked[remote] = true
+		events, err := l.listPullEvents(ctx, remote)
+		var entries []history.Entry
+		if err == nil {
+			entries, err = history.ListPullActions(remote.Mirror(), url, events)
+		}
+		if err != nil {
+			all.Unread = append(all.Unread, history.Unread{Repo: giturl.Redact(url), Reason: text.MaskSecrets(text.OneLine(err.Error()))})
+		}
+		all.Entries = append(all.Entries, entries...)
+	}
+}
+
+// listPullEvents returns what a repository tells of its pull requests that ended. A forge with an API is asked
+// again after a while.
+func (l *Loop) listPullEvents(ctx context.Context, remote *repos.Remote) ([]forge.PullEvent, error) {
+	f, err := remote.Forge()
+	if err != nil {
+		return nil, err
+	}
+	journal, tells := f.(forge.Journal)
+	if !tells {
+		return nil, errors.New("this forge does not tell who merged and closed pull requests")
+	}
+	if f.Name() == forge.PlainName {
+		return journal.PullEvents(ctx)
+	}
+	last, now := l.pullEvents[remote], l.options.Now()
+	if last.asked.IsZero() || now.Sub(last.asked) >= eventsKept {
+		last.asked = now
+		last.events, last.err = journal.PullEvents(ctx)
+		l.pullEvents[remote] = last
+	}
+	return last.events, last.err
 }
 
 // maxPullCommits bounds the commits of the base that are listed with a pull request.
@@ -139,5 +202,15 @@ func (l *Loop) readPull(ctx context.Context, environment string, number int) (hi
 	if err != nil {
 		return read, err
 	}
-	return read, read.ReadCommits(base.Repo, maxPullCommits)
+	err = read.ReadCommits(base.Repo, maxPullCommits)
+	for _, c := range read.Commits {
+		unrendered, failed := promoter.IsActionCommit(base, c.ID)
+		if failed != nil {
+			return read, failed
+		}
+		if unrendered {
+			read.Unrendered = append(read.Unrendered, c.ID)
+		}
+	}
+	return read, err
 }

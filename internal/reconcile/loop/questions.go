@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
@@ -133,7 +134,11 @@ func (l *Loop) findAhead(ctx context.Context, sides *[2]drift.Side) error {
 			return err
 		}
 		for _, c := range commits {
-			sides[i].Ahead = append(sides[i].Ahead, drift.Commit{ID: c.ID, Title: c.Subject()})
+			unrendered, err := promoter.IsActionCommit(base, c.ID)
+			if err != nil {
+				return err
+			}
+			sides[i].Ahead = append(sides[i].Ahead, drift.Commit{ID: c.ID, Title: c.Subject(), Unrendered: unrendered})
 		}
 	}
 	return nil

@@ -2,11 +2,13 @@ package loop_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 )
@@ -26,9 +28,14 @@ func TestQuestions(t *testing.T) {
 	if !errors.As(err, &unknown) {
 		t.Errorf("what is not there is %+v, %v", m, err)
 	}
-	past, err := d.History(t.Context())
-	if err != nil || len(past) == 0 || past[len(past)-1].Environment != "dev" || past[len(past)-1].Action != history.PromoteAction || past[0].Who == "" {
+	log, err := d.History(t.Context())
+	past := slices.DeleteFunc(slices.Clone(log.Entries), func(e history.Entry) bool { return e.Pull > 0 })
+	if err != nil || len(log.Unread) > 0 || len(past) == 0 || past[len(past)-1].Environment != "dev" || past[len(past)-1].Action != history.PromoteAction || past[0].Who == "" {
 		t.Errorf("the history is %+v, %v", past, err)
+	}
+	i := slices.IndexFunc(log.Entries, func(e history.Entry) bool { return e.Action == forge.MergeAction })
+	if i < 0 || log.Entries[i].Environment != "dev" || log.Entries[i].Who == "" || log.Entries[i].To == "" || log.Entries[i].Pull == 0 {
+		t.Errorf("the history has not who merged the output of dev: %+v", log.Entries)
 	}
 	report, err := d.CompareEnvironments(t.Context(), "dev", "stage")
 	if err != nil || report.From != "dev" || report.To != "stage" || !strings.Contains(report.Text(), "dev") {

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -127,6 +128,44 @@ const (
 type describedCommits struct {
 	key     string
 	commits []status.Commit
+	paths   map[string]changedPaths // of commits, by id
+}
+
+// changedPaths are the files that a commit changes, and how many of them are not listed.
+type changedPaths struct {
+	listed []string
+	more   int
+}
+
+// maxPaths bounds the files of a commit that are listed.
+const maxPaths = 200
+
+// findPaths returns the files that a commit of the base changes against its first parent, as they were found
+// before; none of one that cannot be read, which is no reason to stop.
+func (d describedCommits) findPaths(repo *git.Repository, info git.CommitInfo) changedPaths {
+	known, found := d.paths[info.ID]
+	if found {
+		return known
+	}
+	commits := append([]string{info.ID}, info.Parents[:min(1, len(info.Parents))]...)
+	paths, err := git.InspectTrees(repo, commits, func(t []tree.Tree) (c changedPaths, err error) {
+		before := tree.Tree{}
+		if len(t) > 1 {
+			before = t[1]
+		}
+		for change := range tree.Diff(before, t[0]) {
+			if len(c.listed) < maxPaths {
+				c.listed = append(c.listed, change.Path)
+			} else {
+				c.more++
+			}
+		}
+		return c, nil
+	})
+	if err != nil {
+		return changedPaths{}
+	}
+	return paths
 }
 
 // reportCommits returns what people know commits of the base by: the newest that are promoted, some older
@@ -154,18 +193,21 @@ func (m *Promoter) reportCommits(base source.Base, history promote.History, stag
 		}
 	}
 	var all []status.Commit
+	paths := map[string]changedPaths{}
 	for i, id := range ids {
 		info, err := base.Repo.Commit(id)
 		if err != nil {
 			continue
 		}
 		c := describeCommit(info)
+		paths[id] = m.described.findPaths(base.Repo, info)
+		c.Paths, c.MorePaths = paths[id].listed, paths[id].more
 		if i >= line {
 			c.Beside, c.Unrendered = positionBeside(history, base.Head, id)
 		}
 		all = append(all, c)
 	}
-	m.described = describedCommits{key, all}
+	m.described = describedCommits{key, all, paths}
 	return all
 }
 

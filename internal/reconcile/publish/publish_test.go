@@ -150,7 +150,7 @@ func TestReopened(t *testing.T) {
 		w.close(n + 1)
 	}
 	p.want(publish.Declined, w.simple("b"))
-	if err := p.forge.ReopenPull(context.Background(), 1); err != nil {
+	if err := p.forge.ReopenPull(context.Background(), 1, ""); err != nil {
 		t.Fatal(err)
 	}
 	r := p.want(publish.Proposed, w.simple("b"))

@@ -40,6 +40,9 @@ type Commit struct {
 	When    time.Time `json:"when,omitzero"`
 	// Unrendered reports that it changes nothing that is rendered, so that no environment gets it.
 	Unrendered bool `json:"unrendered,omitempty"`
+	// Paths are the files that it changes, sorted, and MorePaths counts those that are not listed.
+	Paths     []string `json:"-"`
+	MorePaths int      `json:"-"`
 	// Beside is where it is, if it is not on the line of commits that are promoted; nil if it is.
 	Beside *Position `json:"-"`
 }

@@ -45,7 +45,10 @@ const ListRows = 50
 // CommitFilter selects commits; "" is any. Pages are counted from 1.
 type CommitFilter struct {
 	Text, Author string
-	Page         int
+	// Environment selects those that an environment does not run yet, and Path those that change a file in which it
+	// is: also those of which not all files are known.
+	Environment, Path string
+	Page              int
 }
 
 // Commits returns the newest commits of the base, and where they are.
@@ -53,7 +56,7 @@ func (s Source) Commits(f CommitFilter) Commits {
 	answer := Commits{Environments: s.listPromoted(), Total: len(s.Snapshot.Chain.Commits), Items: []CommitPlaces{}}
 	var found []int
 	for _, i := range s.orderCommits() {
-		if f.selects(s.Snapshot.Chain.Commits[i]) {
+		if f.selects(s.Snapshot.Chain.Commits[i]) && (f.Environment == "" || s.isAhead(i, f.Environment)) {
 			found = append(found, i)
 		}
 	}
@@ -89,7 +92,18 @@ func (s Source) orderCommits() (order []int) {
 
 func (f CommitFilter) selects(c status.Commit) bool {
 	found := hasWords(c.Subject+" "+c.Author, f.Text) || strings.HasPrefix(c.ID, strings.ToLower(f.Text))
-	return found && strings.Contains(strings.ToLower(c.Author), strings.ToLower(f.Author))
+	return found && strings.Contains(strings.ToLower(c.Author), strings.ToLower(f.Author)) && f.selectsPath(c)
+}
+
+func (f CommitFilter) selectsPath(c status.Commit) bool {
+	has := func(path string) bool { return strings.Contains(path, f.Path) }
+	return f.Path == "" || c.MorePaths > 0 || slices.ContainsFunc(c.Paths, has)
+}
+
+// isAhead reports whether an environment does not run the i-th commit yet, nor a newer one that contains it.
+func (s Source) isAhead(i int, environment string) bool {
+	stage, promoted := s.Snapshot.Chain.FindStage(environment)
+	return promoted && slices.Contains([]string{MarkProposed, MarkNext, MarkWith, MarkLeftOut, MarkNot, MarkBack}, s.findMark(i, stage))
 }
 
 func (s Source) listPromoted() []Environment {

@@ -3,6 +3,7 @@ package answer
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -136,7 +137,24 @@ type Environments struct {
 	Situations []Environment        `json:"situations"`
 }
 
-// Environments returns what is known of all environments.
-func (s Source) Environments() Environments {
-	return Environments{s.Snapshot.Environments, s.listEnvironments()}
+// EnvironmentFilter selects environments, by a part of the name and by the tone of the state; "" is any.
+type EnvironmentFilter struct {
+	Text  string
+	State Tone
+}
+
+// Environments returns what is known of the environments that are asked for.
+func (s Source) Environments(f EnvironmentFilter) Environments {
+	shown := Environments{[]status.Environment{}, []Environment{}}
+	for _, e := range s.listEnvironments() {
+		if (f.State == "" || f.State == e.State.Tone) && strings.Contains(strings.ToLower(e.Name), strings.ToLower(f.Text)) {
+			shown.Situations = append(shown.Situations, e)
+		}
+	}
+	for _, e := range s.Snapshot.Environments {
+		if slices.ContainsFunc(shown.Situations, func(one Environment) bool { return one.Name == e.Name }) {
+			shown.Reports = append(shown.Reports, e)
+		}
+	}
+	return shown
 }

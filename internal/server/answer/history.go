@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,8 @@ type History struct {
 	Total int            `json:"total"`
 	Page  int            `json:"page"`
 	Items []HistoryEntry `json:"items"`
+	// Unread are repositories that do not tell now who merged and closed their pull requests.
+	Unread []history.Unread `json:"unread,omitempty"`
 	// People and Actions are those of the whole history.
 	People  []string `json:"people"`
 	Actions []string `json:"actions"`
@@ -35,18 +38,21 @@ type History struct {
 // HistoryEntry is one thing that a person or Fairlead did.
 type HistoryEntry struct {
 	history.Entry
-	URL string `json:"url,omitempty"` // of the commit that did it
+	URL string `json:"url,omitempty"` // of the commit that did it, or of the pull request
 	// FromCommit is the commit of the base that the environment had, and ToCommit the one that it got.
 	FromCommit *Commit `json:"fromCommit,omitempty"`
 	ToCommit   *Commit `json:"toCommit,omitempty"`
 }
 
 // History returns what was done, as a filter asks for it.
-func (s Source) History(all []history.Entry, f HistoryFilter) History {
-	answer := History{Items: []HistoryEntry{}, People: []string{}, Actions: []string{}}
+func (s Source) History(all history.Log, f HistoryFilter) History {
+	answer := History{Unread: all.Unread, Items: []HistoryEntry{}, People: []string{}, Actions: []string{}}
 	var selected []history.Entry
-	for _, e := range all {
-		answer.People, answer.Actions = addOnce(answer.People, e.Who), addOnce(answer.Actions, e.Action)
+	for _, e := range all.Entries {
+		if e.Who != "" {
+			answer.People = addOnce(answer.People, e.Who)
+		}
+		answer.Actions = addOnce(answer.Actions, e.Action)
 		if f.selects(e, s.Snapshot.Chain.FindCommit(e.To)) {
 			selected = append(selected, e)
 		}
@@ -56,7 +62,7 @@ func (s Source) History(all []history.Entry, f HistoryFilter) History {
 	answer.Total = len(selected)
 	selected, answer.Page = pageOf(selected, f.Page, HistoryEntries)
 	for _, e := range selected {
-		answer.Items = append(answer.Items, HistoryEntry{e, giturl.CommitPage(e.Repo, e.Commit), s.describeCommit(e.From), s.describeCommit(e.To)})
+		answer.Items = append(answer.Items, HistoryEntry{e, cmp.Or(e.URL, giturl.CommitPage(e.Repo, e.Commit)), s.describeCommit(e.From), s.describeCommit(e.To)})
 	}
 	return answer
 }

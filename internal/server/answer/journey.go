@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -15,7 +16,10 @@ import (
 // Journey is the answer of /api/v1/commits/{commit}: where a commit is, and what it waits for.
 type Journey struct {
 	Commit Commit `json:"commit"`
-	Stops  []Stop `json:"stops"`
+	// Paths are the files that the commit changes, and MorePaths counts those that are not listed.
+	Paths     []string `json:"paths,omitempty"`
+	MorePaths int      `json:"morePaths,omitempty"`
+	Stops     []Stop   `json:"stops"`
 }
 
 // Stop is what a commit is to an environment.
@@ -50,7 +54,8 @@ func (s Source) Journey(id string) (Journey, bool) {
 	if i < 0 {
 		return Journey{}, false
 	}
-	answer := Journey{Commit: *s.describeCommit(id), Stops: []Stop{}}
+	c := s.Snapshot.Chain.Commits[i]
+	answer := Journey{Commit: *s.describeCommit(id), Paths: list.Convert(c.Paths, CleanText), MorePaths: c.MorePaths, Stops: []Stop{}}
 	if answer.Commit.Unrendered {
 		return answer, true
 	}

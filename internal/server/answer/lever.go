@@ -57,9 +57,6 @@ type Lever struct {
 	Moved bool `json:"moved,omitempty"`
 }
 
-// KeepsReason reports whether a reason is kept somewhere, so that the person is asked for one.
-func (l Lever) KeepsReason() bool { return l.Lever != "merge" && l.Lever != "reopen" }
-
 // LeverField is what a person has to say about an operator action.
 type LeverField struct {
 	// Name is that of the parameter.

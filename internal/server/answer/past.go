@@ -6,6 +6,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -18,6 +19,39 @@ type PastOutput struct {
 	When        time.Time `json:"when"`
 	// Base is the commit of the base that it was rendered from.
 	Base *Commit `json:"base"`
+}
+
+// PastEnvironment is the answer of /api/v1/environments/{name} about a moment in the past: what the environment had,
+// and what its clusters had reported.
+type PastEnvironment struct {
+	PastOutput
+	Inputs []status.Input `json:"inputs"`
+	// Assignments and ClusterTypes count what was wanted.
+	Assignments  int `json:"assignments"`
+	ClusterTypes int `json:"clusterTypes"`
+	// Ledger reports whether clusters can report, and LedgerFails whether they cannot be asked about now.
+	Ledger      bool `json:"ledger"`
+	LedgerFails bool `json:"ledgerFails,omitempty"`
+	// Runs are what clusters had reported, as far as it was kept: nothing of a moment that is a commit.
+	Runs []fleetview.PastRun `json:"runs,omitempty"`
+}
+
+// PastEnvironment returns what an environment had at a moment, without what its clusters had reported.
+func (s Source) PastEnvironment(o history.Output, plan *schedule.Plan) PastEnvironment {
+	past := PastEnvironment{PastOutput: s.PastOutputs([]history.Output{o})[0], Inputs: listInputs(o), Ledger: s.Ledger, LedgerFails: s.LedgerFails}
+	if plan != nil {
+		past.Assignments, past.ClusterTypes = plan.Len(), len(plan.Model().ClusterTypes)
+	}
+	return past
+}
+
+// listInputs returns the commits that an output was rendered from.
+func listInputs(o history.Output) []status.Input {
+	all := []status.Input{}
+	for _, in := range o.Inputs {
+		all = append(all, status.Input{Layer: in.Layer, Repo: giturl.Redact(in.Repo), Commit: in.Commit, Folder: in.Folder})
+	}
+	return all
 }
 
 // PastOutputs returns outputs as an answer has them.
@@ -38,10 +72,7 @@ func (s Source) WithPast(plans map[string]*schedule.Plan, outputs []history.Outp
 		e.Proposed, e.Pull = nil, nil // what is proposed now was not proposed then
 		for _, o := range outputs {
 			if o.Environment == e.Name {
-				e.Inputs = nil
-				for _, in := range o.Inputs {
-					e.Inputs = append(e.Inputs, status.Input{Layer: in.Layer, Repo: giturl.Redact(in.Repo), Commit: in.Commit, Folder: in.Folder})
-				}
+				e.Inputs = listInputs(o)
 			}
 		}
 	}

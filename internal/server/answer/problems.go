@@ -201,6 +201,19 @@ func promotionError(stage status.Stage) string {
 	return why
 }
 
+// PromotionError is the error that keeps all commits from an environment.
+type PromotionError struct{ Environment, Reason string }
+
+// PromotionErrors returns the environments that get no commit because of an error, such as one of a forge.
+func (s Status) PromotionErrors() (all []PromotionError) {
+	for _, stage := range s.Chain.Stages {
+		if why := promotionError(stage); why != "" {
+			all = append(all, PromotionError{stage.Environment, why})
+		}
+	}
+	return all
+}
+
 // rollbackHint returns how an environment gets what it had before what fails; "" if it is not promoted to.
 func rollbackHint(e Environment) string {
 	if !e.Promoted || e.State.Tone != Bad {

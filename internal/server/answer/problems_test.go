@@ -35,6 +35,9 @@ func TestStoppedProblems(t *testing.T) {
 	if n := s.CountUrgent(); n != 1 {
 		t.Errorf("%d are urgent", n)
 	}
+	if all := s.Status().PromotionErrors(); len(all) != 1 || all[0] != (PromotionError{"failing", "set the status of c1: 404"}) {
+		t.Errorf("on the page about health are %v", all)
+	}
 	needs := map[string]State{}
 	for _, n := range s.Needs() {
 		needs[n.Environment] = n.State

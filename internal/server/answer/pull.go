@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/change/impact"
@@ -17,9 +18,10 @@ type PullImpact struct {
 	State    State             `json:"state"`
 	Pull     status.Pull       `json:"pull"`
 	Withheld []status.Withheld `json:"withheld,omitempty"`
-	// Ended is "merged" or "closed"; "" while it is open. Reason is why it was closed.
+	// Ended is "merged" or "closed"; "" while it is open. Reason is why, and By who did it; "" if it is not known.
 	Ended  string `json:"ended,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	By     string `json:"by,omitempty"`
 	// From and To are the commits of the base before, and with it; nil if they are not known. Commits are those
 	// that come with it, the newest first.
 	From    *Commit  `json:"from,omitempty"`
@@ -103,8 +105,9 @@ func (s Source) listCommits(from, to string) (all []Commit) {
 
 // PastPull returns what a pull request of an environment meant that was merged or closed.
 func (s Source) PastPull(name string, p history.Pull) PullImpact {
+	reason, by := history.SplitAuthor(CleanText(p.Reason), CleanText(p.By))
 	past := PullImpact{
-		Environment: name, State: State{Good, string(p.State)}, Ended: string(p.State), Reason: CleanText(p.Reason),
+		Environment: name, State: State{Good, string(p.State)}, Ended: string(p.State), Reason: reason, By: by,
 		Pull: status.Pull{Number: p.Number, Title: CleanText(p.Title), URL: p.URL, Head: p.Commit},
 		From: s.describeCommit(p.From), To: s.describeCommit(p.To), Changes: s.newPullChanges(p.Report), Text: CleanText(p.Report.Text()),
 	}
@@ -113,7 +116,7 @@ func (s Source) PastPull(name string, p history.Pull) PullImpact {
 	}
 	for _, c := range p.Commits {
 		known := *s.describeCommit(c.ID)
-		known.Subject, known.Author, known.When = c.Subject(), c.Author.Name, c.When
+		known.Subject, known.Author, known.When, known.Unrendered = c.Subject(), c.Author.Name, c.When, slices.Contains(p.Unrendered, c.ID)
 		past.Commits = append(past.Commits, known)
 	}
 	return past

@@ -108,6 +108,7 @@ func (s Source) Differences(r drift.Report, limit int) Differences {
 			return cmp.Compare(slices.Index(drift.Meanings(), a.Meaning), slices.Index(drift.Meanings(), b.Meaning))
 		})
 		for _, f := range findings[:min(len(findings), maxFindings)] {
+			f.Commits = s.findBringing(f, r.Base)
 			f.Change, f.Because, f.Names = CleanText(f.Change), CleanText(f.Because), list.Convert(f.Names, CleanText)
 			shown.Findings = append(shown.Findings, f)
 		}
@@ -126,11 +127,26 @@ func (s Source) Differences(r drift.Report, limit int) Differences {
 	return answer
 }
 
+// findBringing returns the ids of the commits that only one side has, and that change the file which makes a
+// difference: it is there until the other side has them.
+func (s Source) findBringing(f drift.Finding, base *drift.Base) (ids []string) {
+	if base == nil || f.Meaning != drift.OnItsWay {
+		return nil
+	}
+	for _, c := range slices.Concat(base.OnlyFrom, base.OnlyTo) {
+		known := s.Snapshot.Chain.FindCommit(c.ID)
+		if slices.ContainsFunc(known.Paths, func(path string) bool { return strings.Contains(f.Because, "base/"+path+":") }) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
 // describeTitles returns the newest of some commits of the base, of which the title is known.
 func (s Source) describeTitles(all []drift.Commit) (commits []Commit) {
 	for _, c := range all[:min(len(all), maxFindings)] {
 		one := *s.describeCommit(c.ID)
-		one.Subject = CleanText(c.Title)
+		one.Subject, one.Unrendered = CleanText(c.Title), c.Unrendered
 		commits = append(commits, one)
 	}
 	return commits

@@ -81,7 +81,7 @@ func newPeople(o Options, store *status.Store, m *metrics.Metrics, logger *slog.
 			return nil, err
 		case at.Kind == "git":
 			remote, err := mirrors.Fetch(ctx, location)
-			return forge.NewPlain(remote, who.Signature(), o.Now), err
+			return forge.NewPlain(remote, who.Signature(), o.Now).As(forge.Commission{Committer: with.Committer, Sign: sign, Trailers: lever.Trailers(who)}), err
 		case atForge != nil && giturl.HTTPServer(location) == atForge.Server:
 			return openAs(who, location)
 		}

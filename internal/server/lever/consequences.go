@@ -89,7 +89,7 @@ func commandLine(q Request) string {
 	case q.isStack():
 		return strings.Join(append(commandOfStack(q), "--reason TEXT"), " ")
 	case q.isPull():
-		return strings.Join([]string{"fairlead", "pr", q.Lever, q.Environment}, " ")
+		words = []string{"fairlead", "pr", q.Lever, q.Environment}
 	case q.Commit == "":
 	case q.Lever == Rollback:
 		words = append(words, "--to", q.Commit)

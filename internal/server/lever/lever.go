@@ -390,11 +390,16 @@ func (o *Operator) open(ctx context.Context, who *session.Person, propose bool, 
 	if propose {
 		with.Forge = func(_ *git.Remote, place string) (forge.Forge, error) { return o.options.Forge(*who, place) }
 	}
-	with.Trailers = []string{promoter.TrailerVia + ": " + promoter.ViaWeb, "Fairlead-Actor: " + who.Actor()}
+	with.Trailers = Trailers(*who)
 	with.Confirm = func(ctx context.Context, p actions.Plan) error { return confirm(ctx, d, p) }
 	var err error
 	d, err = actions.Open(ctx, with)
 	return d, err
+}
+
+// Trailers returns the lines by which a commit says that a person made it at the page.
+func Trailers(who session.Person) []string {
+	return []string{promoter.TrailerVia + ": " + promoter.ViaWeb, "Fairlead-Actor: " + who.Actor()}
 }
 
 // checkTarget returns an error if there is no such environment, or freeze, or if it is not the person's to change.

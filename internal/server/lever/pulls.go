@@ -30,7 +30,7 @@ func (q Request) isPull() bool { return slices.Contains(PullNames(), q.Lever) }
 
 // reopener is a forge that opens pull requests again that were closed.
 type reopener interface {
-	ReopenPull(ctx context.Context, number int) error
+	ReopenPull(ctx context.Context, number int, reason string) error
 }
 
 // describePull fills in what an action on the pull request of an environment leads to.
@@ -87,11 +87,11 @@ func (o *Operator) performPull(ctx context.Context, who *session.Person, q Reque
 	state := forge.Open
 	switch q.Lever {
 	case Merge:
-		state, err = forge.Merged, mergePull(ctx, f, e.Pull)
+		state, err = forge.Merged, mergePull(ctx, f, e.Pull, strings.TrimSpace(q.Reason))
 	case Close:
 		state, err = forge.Closed, f.ClosePull(ctx, e.Pull.Number, fmt.Sprintf("%s (by %s)", strings.TrimSpace(q.Reason), who.Name))
 	default:
-		err = reopenPull(ctx, f, e.Pull)
+		err = reopenPull(ctx, f, e.Pull, strings.TrimSpace(q.Reason))
 	}
 	if errors.Is(err, forge.ErrMoved) {
 		err = &problem.Refusal{Reason: "the pull request, or its branch, has moved", Advice: "the next cycle brings it up to date: look at it again", Kind: ErrMoved}
@@ -104,24 +104,24 @@ func (o *Operator) performPull(ctx context.Context, who *session.Person, q Reque
 	return r, now, nil
 }
 
-func mergePull(ctx context.Context, f forge.Forge, p *status.Pull) error {
+func mergePull(ctx context.Context, f forge.Forge, p *status.Pull, reason string) error {
 	m, can := f.(forge.Merger)
 	if !can {
 		return refuseElsewhere(p, "merged")
 	}
-	err := m.MergePull(ctx, p.Number, p.Head)
+	err := m.MergePullFor(ctx, p.Number, p.Head, reason)
 	if errors.Is(err, forge.ErrNotReady) || errors.Is(err, forge.ErrChanged) {
 		return &problem.Refusal{Reason: answer.CleanText(err.Error()), Advice: "the pull request says what is missing"}
 	}
 	return err
 }
 
-func reopenPull(ctx context.Context, f forge.Forge, p *status.Pull) error {
+func reopenPull(ctx context.Context, f forge.Forge, p *status.Pull, reason string) error {
 	r, can := f.(reopener)
 	if !can {
 		return refuseElsewhere(p, "opened again")
 	}
-	return r.ReopenPull(ctx, p.Number)
+	return r.ReopenPull(ctx, p.Number, reason)
 }
 
 // refuseElsewhere returns the refusal of what can only be done at the forge.

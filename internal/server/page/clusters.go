@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
@@ -46,12 +47,22 @@ func newClusterTypeView(a answer.ClusterType, questions bool) clusterTypeView {
 // clusterView is the data of cluster.html.
 type clusterView struct{ answer.Cluster }
 
-// State returns how the cluster stands where it belongs.
+// State returns how the cluster stands where it belongs: a ready one may have objects that failed.
 func (v clusterView) State() answer.State {
 	if len(v.Standings) == 0 {
 		return answer.State{Tone: answer.Unknown, Word: "no report"}
 	}
-	return v.Standings[0].State
+	failed := 0
+	for _, o := range v.Objects {
+		if phaseState(o.Phase).Tone == answer.Bad {
+			failed++
+		}
+	}
+	state := v.Standings[0].State
+	if state.Tone == answer.Good && failed > 0 {
+		return answer.State{Tone: answer.Bad, Word: text.Count(failed, "object") + " failed"}
+	}
+	return state
 }
 
 // phaseState returns the state of an object that is in a phase.

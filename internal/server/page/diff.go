@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/change/drift"
@@ -24,6 +25,8 @@ type shownFinding struct {
 	drift.Finding
 	Environment, kind string
 	side              string // Environment, at its moment
+	// Bringing are the commits that make it so until the other side has them.
+	Bringing []answer.Commit
 }
 
 // namedQuery is the name of something that differs, and what to ask about it.
@@ -65,6 +68,13 @@ func (d Diff) Shown() (all []shownTopic) {
 				one.side = f.Only
 			}
 			one.Environment = nameOf(one.side)
+			for _, side := range d.Ahead {
+				for _, c := range side.Commits {
+					if slices.Contains(f.Commits, c.ID) {
+						one.Bringing = append(one.Bringing, c)
+					}
+				}
+			}
 			shown.Findings = append(shown.Findings, one)
 		}
 		all = append(all, shown)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
@@ -62,6 +63,7 @@ func (v History) Pager() pager {
 // actionWords are what people call what was done.
 var actionWords = map[string]string{
 	history.PromoteAction: "promoted", history.RollbackAction: "rolled back", "hold": "held", "release": "released", "approve": "approved", "freeze": "froze",
+	forge.MergeAction: "merged", forge.CloseAction: "closed", forge.ReopenAction: "opened again",
 }
 
 // pastTenses are the past tenses of the verbs with which the titles of commits begin.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
@@ -57,5 +58,20 @@ func TestNeedsOfMany(t *testing.T) {
 	v := newNeeds(needs)
 	if len(v) != 1 || len(v[0].Named()) != maxOthers || v[0].More() != 66-1-maxOthers {
 		t.Errorf("%d lines, which name %v and %d more", len(v), v[0].Named(), v[0].More())
+	}
+}
+
+// TestClusterState: a cluster that is ready is not called so beside objects of it that failed.
+func TestClusterState(t *testing.T) {
+	for want, phases := range map[answer.State][]string{
+		{Tone: answer.Good, Word: "ready"}: {"ready", "progressing"}, {Tone: answer.Bad, Word: "1 object failed"}: {"failed", "ready"}, {Tone: answer.Bad, Word: "2 objects failed"}: {"failed", "failed"},
+	} {
+		v := clusterView{answer.Cluster{Standings: []answer.ClusterStanding{{State: answer.State{Tone: answer.Good, Word: "ready"}}}}}
+		for _, phase := range phases {
+			v.Objects = append(v.Objects, fleetview.ClusterObject{Phase: phase})
+		}
+		if got := v.State(); got != want {
+			t.Errorf("with objects that are %v it is %v, want %v", phases, got, want)
+		}
 	}
 }

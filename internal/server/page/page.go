@@ -72,6 +72,8 @@ type Frame struct {
 	// Past is the moment that the page shows, and Present the path of the page as it is now; "" if that is what it
 	// shows.
 	Past, Present string
+	// ShowsRuns reports whether the page of the past shows what clusters ran.
+	ShowsRuns bool
 	// HasPast reports whether there is a past.
 	HasPast bool
 	// Again is after how many seconds a browser loads the page again, since its answer is still made; 0 for never.
@@ -196,7 +198,7 @@ func newFuncs(root string) template.FuncMap {
 		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "parts": splitSentence, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
 		"stackPath": stackPath, "leverPath": leverPath, "componentAnchor": componentAnchor, "componentWord": componentWord, "changeState": changeState,
 		"lines": splitLines, "leverTitle": func(name string) string { return LeverLink{Lever: name}.Title() }, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
-		"leadText": leadText, "failedText": failedText, "nameOf": nameOf,
+		"leadText": leadText, "failedText": failedText, "nameOf": nameOf, "countUnrendered": countUnrendered,
 	}
 	for name, state := range map[string]answer.State{
 		"takenBackState": {Tone: answer.Stopped, Word: "taken back"}, "notAssignedState": {Tone: answer.Unknown, Word: "not assigned"}, "forcedState": {Tone: answer.Stopped, Word: "forced"},

@@ -21,7 +21,9 @@ func newView(of any, f Frame) (name, title string, view any) {
 	switch a := of.(type) {
 	case answer.Overview:
 		return "overview", "Overview", newOverviewView(a, f)
-	case answer.Environments:
+	case answer.PastEnvironment:
+		return "past-environment", a.Environment + " at " + a.At, a
+	case Environments:
 		return "environments", "Environments", a
 	case answer.OneEnvironment:
 		return "environment", a.Report.Name, environmentView{a, f.Questions, f.Levers[a.Report.Name], f.Written, f.Done, f.Proposed}
@@ -152,7 +154,26 @@ type Commits struct {
 
 // Pager returns the way to other commits.
 func (c Commits) Pager() pager {
-	return newListPager("commits", c.Page, c.Found, url.Values{"q": {c.Filter.Text}, "author": {c.Filter.Author}})
+	return newListPager("commits", c.Page, c.Found, url.Values{"q": {c.Filter.Text}, "author": {c.Filter.Author}, "env": {c.Filter.Environment}, "path": {c.Filter.Path}})
+}
+
+// Environments is the page of environments: the answer, and how it was asked for.
+type Environments struct {
+	answer.Environments
+	Filter answer.EnvironmentFilter
+}
+
+// Tones returns what environments may be selected by.
+func (Environments) Tones() []answer.Tone { return answer.AllTones() }
+
+// countUnrendered returns how many of some commits change nothing that is rendered.
+func countUnrendered(all []answer.Commit) (n int) {
+	for _, c := range all {
+		if c.Unrendered {
+			n++
+		}
+	}
+	return n
 }
 
 // Pager returns the way to other problems.

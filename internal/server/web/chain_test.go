@@ -63,7 +63,7 @@ func chain() status.Chain {
 		},
 	}
 	for i, id := range []string{c4, c3, c2, c1} {
-		c.Commits = append(c.Commits, status.Commit{ID: id, Subject: fmt.Sprintf("Change <%d>", 4-i), Author: "alice <i>", When: noon.Add(-time.Duration(i) * 13 * time.Hour)})
+		c.Commits = append(c.Commits, status.Commit{ID: id, Subject: fmt.Sprintf("Change <%d>", 4-i), Author: "alice <i>", When: noon.Add(-time.Duration(i) * 13 * time.Hour), Paths: []string{"configs/fleet.yaml", fmt.Sprintf("templates/<%d>.yaml", 4-i)}, MorePaths: i})
 	}
 	c.Problems.Warnf(problem.Pos{Layer: "base", File: ".environments"}, "", "write an object of kind Promotion (fairlead schema Promotion)", "nobody has said that <edge> comes last")
 	return c

@@ -15,7 +15,7 @@ import (
 var (
 	filterWords = []string{"q", "env", "team", "state", "version", "since", "until", "author", "path", "kind", "who", "what", "forced", "type", "region", "workload", "target", "rows", "cols", "differs"}
 	listFilters = map[string][]string{
-		"/environments": {}, "/commits": {"q", "author"}, "/problems": {"q", "env", "kind"}, "/workloads": {"q", "team"}, "/cluster-types": {"q"},
+		"/environments": {"q", "state"}, "/commits": {"q", "author", "env", "path"}, "/problems": {"q", "env", "kind"}, "/workloads": {"q", "team"}, "/cluster-types": {"q"},
 		"/fleet":    {"q", "env", "team", "state", "version", "type", "region", "workload", "target", "rows", "cols", "differs"},
 		historyPath: {"q", "env", "who", "what", "since", "until", "forced"},
 	}

@@ -26,7 +26,7 @@ func (s *site) findFigures(ctx context.Context, src answer.Source) found {
 	if err != nil {
 		return s.refuseAnswer(ctx, figuresPath, err)
 	}
-	return found{src.Figures(all, s.options.Now()), http.StatusOK, ""}
+	return found{src.Figures(all.Entries, s.options.Now()), http.StatusOK, ""}
 }
 
 // findHistory returns what was done, as the control plane in Git has it.
@@ -45,11 +45,11 @@ func (s *site) findHistory(ctx context.Context, src answer.Source, query url.Val
 type historyCache struct {
 	mu   sync.Mutex
 	made time.Time
-	all  []history.Entry
+	all  history.Log
 }
 
 // loadHistory returns what was done.
-func (s *site) loadHistory(ctx context.Context) ([]history.Entry, error) {
+func (s *site) loadHistory(ctx context.Context) (history.Log, error) {
 	s.past.mu.Lock()
 	defer s.past.mu.Unlock()
 	now := s.options.Now()

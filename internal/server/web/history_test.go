@@ -15,25 +15,27 @@ import (
 )
 
 // pastActions returns something of each kind that people and Fairlead do.
-func pastActions(context.Context) ([]history.Entry, error) {
+func pastActions(context.Context) (history.Log, error) {
 	const repo = "https://git.example.com/org/control-plane"
 	at := func(hours int) time.Time { return noon.Add(-time.Duration(hours) * time.Hour) }
 	all := []history.Entry{
 		{Time: at(1), Who: "Fairlead", Environment: "dev", Action: "promote", Title: "Promote to dev", From: c2, To: c4, Reason: "queue: the newest commit goes first", Commit: c1, Repo: repo, Authored: at(4)},
 		{Time: at(2), Who: "carol", Environment: "prod", Action: "promote", Title: "Promote to prod", To: c2, Authored: at(30), Forced: "fix of the <outage>", Overrides: []string{"it is not verified in stage yet"}, Commit: c2, Repo: repo},
 		{Time: at(3), Who: "erin", Environment: "prod", Action: "approve", Title: "Approve for prod", Reason: "seen in stage", Commit: c3, Repo: "git@git.example.com:org/control-plane.git"},
+		{Time: at(3), Who: "alice", Environment: "stage", Action: "merge", Title: "stage: less <noise>", From: c1, To: c2, Reason: "the sale <is> over", Commit: c3, Repo: repo, Pull: 12, URL: "https://git.example.com/org/gitops/pull/12"},
+		{Time: at(3), Environment: "stage", Action: "close", Title: "stage: noise", Commit: c3, Repo: "/srv/git", Pull: 12},
 		{Time: at(4), Who: "dana", Action: "freeze", Title: "Freeze prod: sale", Reason: "the sale", Commit: c3, Repo: "/srv/git"},
 	}
 	for i := range 60 {
 		all = append(all, history.Entry{Time: at(10 + i), Who: "bob", Environment: "stage", Action: "hold", Title: "Hold stage", Reason: fmt.Sprintf("reason %d", i), Commit: c3, Repo: repo})
 	}
-	return all, nil
+	return history.Log{Entries: all, Unread: []history.Unread{{Repo: "https://git.example.com/org/other", Reason: "the <forge> does not answer"}}}, nil
 }
 
 // TestHistory: what was done is listed as it was asked for, and the page says why it cannot be.
 func TestHistory(t *testing.T) {
 	full := open(fleet())
-	with := func(past func(context.Context) ([]history.Entry, error)) http.Handler {
+	with := func(past func(context.Context) (history.Log, error)) http.Handler {
 		return New(Options{Store: &status.Store{}, History: past})
 	}
 	for path, c := range map[string]struct {
@@ -41,13 +43,15 @@ func TestHistory(t *testing.T) {
 		target string
 	}{
 		"all": {full, "/history"}, "forced": {full, "/history?forced=on&env=prod"}, "none-like-that": {full, "/history?q=zzz"}, "figures": {full, figuresPath},
-		"empty":  {with(func(context.Context) ([]history.Entry, error) { return nil, nil }), "/history"},
-		"failed": {with(func(context.Context) ([]history.Entry, error) { return nil, errors.New("the repository is damaged") }), "/history"},
+		"empty": {with(func(context.Context) (history.Log, error) { return history.Log{}, nil }), "/history"},
+		"failed": {with(func(context.Context) (history.Log, error) {
+			return history.Log{}, errors.New("the repository is damaged")
+		}), "/history"},
 	} {
 		golden(t, "testdata/history/"+path+".html", mainOf(ask(c.h, http.MethodGet, c.target).Body.String()))
 	}
 	for query, want := range map[string]int{
-		"": 64, "env=prod": 2, "who=erin": 1, "what=hold": 60, "forced=on": 1, "since=2026-11-21": 7, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 1, "page=99": 64, "q=CHANGE": 2, "q=ALICE": 2, "q=carol": 1,
+		"": 66, "what=merge": 1, "what=close&env=stage": 1, "env=prod": 2, "who=erin": 1, "what=hold": 60, "forced=on": 1, "since=2026-11-21": 9, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 2, "page=99": 66, "q=CHANGE": 3, "q=ALICE": 3, "q=carol": 1,
 	} {
 		body := ask(full, http.MethodGet, "/api/v1/history?"+query).Body.String()
 		if !strings.Contains(body, fmt.Sprintf(`"total": %d,`, want)) {
@@ -61,8 +65,8 @@ func TestHostileHistory(t *testing.T) {
 	for _, text := range hostile {
 		src := (&site{options: Options{Store: fleet()}.withDefaults()}).readState()
 		query := map[string][]string{"q": {text}, "env": {text}, "who": {text}, "what": {text}, "since": {text}}
-		all := []history.Entry{{Who: text, Environment: text, Action: text, Title: text, From: text, To: text, Reason: text, Forced: text, Overrides: []string{text}, Commit: text, Repo: text}, {Title: text}}
-		for _, of := range []any{src.History(all, page.ParseHistoryFilter(nil)), errorAnswer{text, text}} {
+		all := []history.Entry{{Who: text, Environment: text, Action: text, Title: text, From: text, To: text, Reason: text, Forced: text, Overrides: []string{text}, Commit: text, Repo: text, URL: text, Pull: 1}, {Title: text}}
+		for _, of := range []any{src.History(history.Log{Entries: all, Unread: []history.Unread{{Repo: text, Reason: text}}}, page.ParseHistoryFilter(nil)), errorAnswer{text, text}} {
 			kept, err := page.Render(page.Frame{Path: "/history?" + text, History: true}, newPage(of, []string{text}, historyPath, query))
 			if err != nil {
 				t.Fatal(err)

@@ -67,6 +67,10 @@ func (s *site) serveNothing(w http.ResponseWriter, r *http.Request) {
 		redirectBelow(w, r, path)
 		return
 	}
+	if sentence, hint := s.findUnavailable(r.URL.Path); sentence != "" {
+		s.refusePerson(w, r, http.StatusNotFound, sentence, hint)
+		return
+	}
 	if r.Method != http.MethodGet || isForProgram(r.URL.Path) || !strings.Contains(r.Header.Get("Accept"), "text/html") && !prefersText(r) {
 		s.refuse(http.StatusNotFound, NothingHere, "/api/v1/openapi.json says what there is")(w, r)
 		return

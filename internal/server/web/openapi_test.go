@@ -206,6 +206,9 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 			targets = []string{"/problems", "/problems?env=none", "/problems?state=bad"}
 		case "/environments", "/commits", "/workloads":
 			targets = []string{path, path + "?kind=mistake"}
+			if path == "/commits" {
+				targets = append(targets, "/commits?env=none")
+			}
 		case "/cluster-types":
 			targets = []string{"/cluster-types", "/cluster-types?q=zzz", "/cluster-types?env=dev"}
 		case "/cluster-types/{clusterType}":
@@ -259,7 +262,9 @@ func (c checker) answerQuestions(t *testing.T, h http.Handler) {
 	slow := New(Options{Store: fleet(), Explain: explainNothing, Compare: func(context.Context, string, string) (drift.Report, error) {
 		return drift.Report{}, context.DeadlineExceeded
 	}})
-	failing := New(Options{Store: fleet(), History: func(context.Context) ([]history.Entry, error) { return nil, errors.New("the repository is damaged") }})
+	failing := New(Options{Store: fleet(), History: func(context.Context) (history.Log, error) {
+		return history.Log{}, errors.New("the repository is damaged")
+	}})
 	c.answer(t, "get", figuresPath, ask(failing, http.MethodGet, figuresPath))
 	c.answer(t, "get", api+figuresPath, ask(failing, http.MethodGet, api+figuresPath))
 	c.answer(t, "get", historyPath, ask(failing, http.MethodGet, historyPath))
@@ -306,10 +311,16 @@ func (c checker) answerPast(t *testing.T) {
 		<-release
 		return drift.Report{}, nil, nil
 	}
+	ledger := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
+	for _, asks := range []func(context.Context, func(*ledgerdb.Store) error) error{ledger.View.Ask, func(context.Context, func(*ledgerdb.Store) error) error { return errors.New("the disk is full") }} {
+		view := &fleetview.View{Ledger: ledger.Recorder, Now: ledger.View.Now, Ask: asks}
+		ran := New(Options{Store: fleet(), Fleet: view, Now: func() time.Time { return ledgerworld.Now }, Explain: explainNothing, Compare: compareNothing, Past: pastOf(fleet())})
+		c.answer(t, "get", api+"/environments/{name}", ask(ran, http.MethodGet, api+"/environments/prod?at="+ledgerworld.Now.UTC().Format(time.RFC3339)))
+	}
 	waits := New(Options{Store: store, Now: func() time.Time { return noon }, Explain: explainNothing, Compare: compareNothing, Past: past, PastPatience: time.Millisecond})
 	for path, target := range map[string]string{
 		explainPath: "/explain?env=dev&q=x", diffPath: "/diff?from=dev&to=prod", "/fleet": "/fleet?", "/workloads": "/workloads?", "/workloads/{workload}": "/workloads/checkout?", "/cluster-types": "/cluster-types?",
-		"/cluster-types/{clusterType}": "/cluster-types/small?", "/assignments/{environment}/{clusterType}/{target}": "/assignments/dev/large/checkout?",
+		"/environments/{name}": "/environments/dev?", "/cluster-types/{clusterType}": "/cluster-types/small?", "/assignments/{environment}/{clusterType}/{target}": "/assignments/dev/large/checkout?",
 	} {
 		for _, before := range []string{"", api} {
 			for _, at := range []string{"&at=2026-11-20", "&at=never"} {
@@ -403,6 +414,14 @@ func (c checker) check(t *testing.T, schema object, value any) {
 
 // note marks the properties that a value has.
 func (c checker) note(schema object, name string, value any) {
+	choices, _ := schema["oneOf"].([]any)
+	for _, choice := range choices { // the value is as one of them says, which alone requires what it has
+		has := func(key any) bool { _, there := value.(object)[key.(string)]; return there }
+		required := c.resolve(choice.(object))["required"].([]any)
+		if !slices.ContainsFunc(required, func(key any) bool { return !has(key) }) {
+			c.note(choice.(object), name, value)
+		}
+	}
 	if ref, ok := schema["$ref"].(string); ok {
 		schema, name = c.resolve(schema), strings.TrimPrefix(ref, "#/components/schemas/")
 	}

@@ -105,14 +105,14 @@ func checkHostile(t *testing.T, text string) {
 	s.SetControlPlane(text)
 	s.SetCycle(status.Cycle{Outcome: text, Error: text})
 	verdict := says(gate.Wait, text, text, says(gate.Fail, text, text))
-	s.SetPromotions(status.Chain{Inferred: text, Head: id, Problems: e.Problems, Commits: []status.Commit{{ID: id, Subject: text, Author: text}}, Stages: []status.Stage{
+	s.SetPromotions(status.Chain{Inferred: text, Head: id, Problems: e.Problems, Commits: []status.Commit{{ID: id, Subject: text, Author: text, Paths: []string{text}}}, Stages: []status.Stage{
 		{Environment: text, After: []string{text}, Commit: id, Hold: text, Proof: verdict, Next: promote.Decision{State: promote.Held, Candidate: text, Skipped: []string{text}, Verdict: verdict}}}})
 	site := &site{options: Options{Store: s}.withDefaults()}
 	src := site.readState()
 	one, _ := src.Environment(text)
 	pull, _ := src.Pull(text, 0)
 	journey, _ := src.Journey(id)
-	for _, of := range []any{src.Overview(), src.Environments(), one, pull, newPage(src.Problems(newProblemFilter(nil, "")), src.Names(), "", nil),
+	for _, of := range []any{src.Overview(), newPage(src.Environments(answer.EnvironmentFilter{}), nil, "", map[string][]string{"q": {text}}), one, pull, newPage(src.Problems(newProblemFilter(nil, "")), src.Names(), "", nil),
 		newPage(src.Commits(commitsOf(text)), nil, "", map[string][]string{"q": {text}}),
 		newPage(answer.Explanation{Text: text}, src.Names(), explainPath, map[string][]string{"env": {text}, "q": {text}}), newPage(errorAnswer{text, text}, src.Names(), diffPath, map[string][]string{"from": {text}, "to": {text}}), journey, src.Search(text), src.Status(), page.Missing{Error: text, Hint: text}} {
 		kept, err := page.Render(page.Frame{Path: "/x?" + text, Questions: true, Follow: true, SignedIn: true, Acts: true, API: text, Product: text, Query: text}, of)
@@ -166,12 +166,17 @@ func TestPaths(t *testing.T) {
 		{"/environments/pord", 404, "", "Did you mean"},
 		{"/environments/a%2Fb", 404, "", "There is no environment"},
 		{"/problems?kind=warning&q=zzz", 200, "", "Show all"},
-		{"/commits?env=dev", 400, "", "This list has no filter env"},
-		{"/environments?state=good", 400, "", "This list has no filter state"},
+		{"/commits?team=dev", 400, "", "This list has no filter team"},
+		{"/environments?state=fine", 400, "", "The filter state has no value"},
+		{"/environments?state=unknown&q=zzz", 200, "", "No environment is like that."},
+		{"/commits?env=pord", 404, "", "Did you mean"},
 		{"/api/v1/fleet?state=nope", 400, "", `the filter state has no value \"nope\"`},
 		{"/fleet?env=pord", 404, "", "Did you mean"},
 		{"/history?since=gestern", 200, "", "The filter since is no date"},
 		{"/diff?from=dev", 200, "", "Choose two environments."},
+		{"/waiting", 200, "", "Waits for a person"},
+		{"/me", 404, "", "Nobody can sign in here."},
+		{"/api/v1/levers/hold?env=dev", 404, "", "nobody can sign in here"},
 		{"/commits?q=zzz", 200, "", "None of the newest"},
 		{"/assets/old/fairlead.css", 404, "", "load the page again"},
 		{"/assets/" + page.Build + "/page.go", 404, "", NothingHere},

@@ -110,6 +110,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	if frame.Past != "" { // nothing is to be done about it
 		frame.Follow, frame.Levers, frame.Silent, frame.Present = false, nil, nil, strings.TrimPrefix(withoutPast(target), "/")
 	}
+	_, frame.ShowsRuns = f.answer.(answer.PastEnvironment)
 	if f.code == http.StatusAccepted {
 		frame.Again = pastAgain
 	}

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -35,6 +37,16 @@ const (
 
 // pastPages are the first parts of the paths of pages of what is assigned, which have a past.
 var pastPages = []string{"fleet", "workloads", "assignments", "cluster-types"}
+
+// findPastEnvironment returns the name of the environment whose page a path is of, and whether it is of one.
+func findPastEnvironment(path string) (string, bool) {
+	segment, isPage := strings.CutPrefix(path, "/environments/")
+	name, err := url.PathUnescape(segment)
+	if !isPage || err != nil || strings.Contains(segment, "/") {
+		return "", false
+	}
+	return name, true
+}
 
 // pastWork makes answers about the past, and keeps them. The zero value is ready.
 type pastWork struct {
@@ -103,10 +115,11 @@ func isPastQuery(path string, query url.Values) bool {
 // findPast returns what there was at a moment at the path of a page.
 func (s *site) findPast(ctx context.Context, src answer.Source, path string, query url.Values) found {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if s.options.Past == nil || path != explainPath && path != diffPath && !slices.Contains(pastPages, first) {
-		return found{errorAnswer{"this page shows the present alone", "leave out at; explain, diff, fleet, workloads, assignments and cluster-types have a past"}, http.StatusBadRequest, ""}
+	environment, isEnvironment := findPastEnvironment(path)
+	if s.options.Past == nil || path != explainPath && path != diffPath && !isEnvironment && !slices.Contains(pastPages, first) {
+		return found{errorAnswer{"this page shows the present alone", "leave out at; explain, diff, fleet, workloads, assignments, cluster-types and the page of an environment have a past"}, http.StatusBadRequest, ""}
 	}
-	from, refusal, refused := s.readPlace(src, query.Get("env"), query.Get("at"))
+	from, refusal, refused := s.readPlace(src, cmp.Or(environment, query.Get("env")), query.Get("at"))
 	to := history.Place{}
 	if path == diffPath {
 		from, refusal, refused = s.readSide(src, query.Get("from"), query.Get("at"))
@@ -155,6 +168,9 @@ func (s *site) makePast(ctx context.Context, src answer.Source, path string, que
 		differences.Past = src.PastOutputs(outputs)
 		return found{differences, http.StatusOK, ""}
 	}
+	if _, isEnvironment := findPastEnvironment(path); isEnvironment {
+		return s.makePastEnvironment(ctx, src, path, from)
+	}
 	plans, outputs, failed := map[string]*schedule.Plan{}, []history.Output{}, error(nil)
 	for _, name := range src.Names() {
 		if from.Environment != "" && from.Environment != name {
@@ -171,6 +187,23 @@ func (s *site) makePast(ctx context.Context, src answer.Source, path string, que
 		return s.refuseAnswer(ctx, path, failed)
 	}
 	return findAnswer(src.WithPast(plans, outputs), path, query)
+}
+
+// makePastEnvironment returns what an environment had at a moment, and what its clusters had reported at a time.
+func (s *site) makePastEnvironment(ctx context.Context, src answer.Source, path string, at history.Place) found {
+	plan, output, err := s.options.Past.Plan(ctx, at.Environment, at.At)
+	if err != nil {
+		return s.refuseAnswer(ctx, path, err)
+	}
+	past := src.PastEnvironment(output, plan)
+	if s.options.Fleet != nil && !at.At.Time.IsZero() {
+		past.Runs, err = s.options.Fleet.FindPastRuns(ctx, at.Environment, at.At.Time)
+	}
+	if err != nil {
+		s.options.Logger.WarnContext(ctx, "what clusters reported in the past cannot be read", slog.Any("error", err))
+		past.LedgerFails = true
+	}
+	return found{past, http.StatusOK, ""}
 }
 
 // readSide reads one side of a comparison: ENVIRONMENT, or ENVIRONMENT@MOMENT.

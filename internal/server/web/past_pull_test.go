@@ -39,7 +39,7 @@ func pastPulls(_ context.Context, environment string, number int) (history.Pull,
 	p.Commits = []git.CommitInfo{{ID: strings.Repeat("e", 40), Message: "Log <more>\n", Author: git.Signature{Name: "alice"}, When: noon}}
 	switch number {
 	case 8:
-		p.State, p.Reason = forge.Closed, "not <now>"
+		p.State, p.Reason = forge.Closed, "not <now> (by alice)"
 		p.Report.Groups = slices.Repeat(p.Report.Groups, 100)
 	case 9:
 		p.State = forge.Open
@@ -68,7 +68,7 @@ func TestPastPulls(t *testing.T) {
 			"merged</span>", "prod: REMOVE old", "What it changed", `class="tag bad"`, "assignment removed", "small/old", "config value",
 			"<del>-  LOG_LEVEL: info</del>", "<ins>&#43;  LOG_LEVEL: &lt;debug&gt;</ins>", "1 commit came with it", "Log &lt;more&gt;", "by <bdi>alice</bdi>",
 		}, `"ended": "merged"`},
-		{"/environments/prod/pulls/8", 200, []string{"closed</span>", "It was closed: <bdi>not &lt;now&gt;</bdi>", "more of other kinds"}, `"reason": "not \u003cnow\u003e"`},
+		{"/environments/prod/pulls/8", 200, []string{"closed</span>", "It was closed by <bdi>alice</bdi>: <bdi>not &lt;now&gt;</bdi>", "more of other kinds"}, `"reason": "not \u003cnow\u003e"`},
 		{"/environments/prod/pulls/9", 404, []string{"is not known yet"}, "the next cycle finds it"},
 		{"/environments/prod/pulls/10", 404, []string{"There is none."}, "ask for another"},
 		{"/environments/prod/pulls/11", 503, []string{"waits for its end"}, "ask again"},

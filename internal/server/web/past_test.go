@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/testkit/ledgerworld"
 )
 
 // pastOf answers about the past by what is there now.
@@ -51,7 +53,7 @@ func TestPast(t *testing.T) {
 	h := openPast()
 	for _, c := range []struct{ target, file string }{
 		{"/explain?env=dev&q=large/web&at=2026-11-20", "explain"}, {"/diff?from=prod@2026-11-20&to=prod", "diff"}, {"/assignments/dev/large/checkout?at=2026-11-20T10:00:00Z", "assignment"},
-		{"/fleet?at=" + c1, "fleet"},
+		{"/fleet?at=" + c1, "fleet"}, {"/environments/prod?at=2026-11-20", "environment"},
 	} {
 		w := ask(h, http.MethodGet, c.target)
 		golden(t, "testdata/past/"+c.file+".html", mainOf(w.Body.String()))
@@ -72,7 +74,9 @@ func TestPast(t *testing.T) {
 		"/workloads/checkout?at=2026-11-20":               {200, `"checkout"`},
 		"/assignments/later/large/checkout?at=2026-11-20": {404, "has no cluster type"},
 		"/?at=2026-11-20":                                 {400, "this page shows the present alone"},
-		"/environments/prod?at=2026-11-20":                {400, "this page shows the present alone"},
+		"/environments/prod?at=2026-11-20":                {200, `"assignments": `},
+		"/environments/prod/pulls/7?at=2026-11-20":        {400, "this page shows the present alone"},
+		"/environments/pord?at=2026-11-20":                {404, "there is no environment"},
 		"/history?at=2026-11-20":                          {400, "this page shows the present alone"},
 		"/commits/" + c4 + "?at=2026-11-20":               {400, "this page shows the present alone"},
 		"/map?env=dev&at=2026-11-20":                      {400, "this page shows the present alone"},
@@ -91,6 +95,17 @@ func TestPast(t *testing.T) {
 	}
 	if w := ask(open(fleet()), http.MethodGet, "/api/v1/explain?env=dev&q=x&at=2026-11-20"); w.Code != http.StatusBadRequest {
 		t.Errorf("without a past it is %d", w.Code)
+	}
+}
+
+// TestPastRuns: the page of an environment in the past says what its clusters had reported at a time, and not of a
+// commit, of which no time is known.
+func TestPastRuns(t *testing.T) {
+	w, store := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db")), fleet()
+	h := New(Options{Store: store, Fleet: w.View, Now: func() time.Time { return ledgerworld.Now }, Explain: explainNothing, Compare: compareNothing, Past: pastOf(store)})
+	golden(t, "testdata/past/environment-ran.html", mainOf(ask(h, http.MethodGet, "/environments/prod?at="+ledgerworld.Now.UTC().Format(time.RFC3339)).Body.String()))
+	if body := ask(h, http.MethodGet, "/environments/prod?at="+c1).Body.String(); !strings.Contains(body, "What ran is known of times, not of commits.") {
+		t.Errorf("of a commit it says\n%s", body)
 	}
 }
 

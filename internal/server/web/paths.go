@@ -73,7 +73,7 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 	case len(parts) == 1 && (first == "" || first == "overview"):
 		return found{src.Overview(), http.StatusOK, ""}
 	case len(parts) == 1 && first == "environments":
-		return found{src.Environments(), http.StatusOK, ""}
+		return found{src.Environments(newEnvironmentFilter(query, text)), http.StatusOK, ""}
 	case len(parts) == 2 && first == "environments":
 		return findEnvironment(src, parts[1])
 	case len(parts) == 4 && first == "environments" && parts[2] == "pulls":
@@ -99,7 +99,11 @@ func newProblemFilter(query url.Values, text string) answer.ProblemFilter {
 }
 
 func newCommitFilter(query url.Values, text string) answer.CommitFilter {
-	return answer.CommitFilter{Text: text, Author: query.Get("author"), Page: readPage(query)}
+	return answer.CommitFilter{Text: text, Author: query.Get("author"), Environment: query.Get("env"), Path: query.Get("path"), Page: readPage(query)}
+}
+
+func newEnvironmentFilter(query url.Values, text string) answer.EnvironmentFilter {
+	return answer.EnvironmentFilter{Text: text, State: answer.Tone(query.Get("state"))}
 }
 
 // readPage returns the number of the page of a list that is asked for.
@@ -230,6 +234,8 @@ func newPage(of any, names []string, path string, query url.Values) any {
 		return page.Stacks{Stacks: a, Filter: page.ParseStackFilter(query), Environments: names}
 	case answer.Commits:
 		return page.Commits{Commits: a, Filter: newCommitFilter(query, query.Get("q"))}
+	case answer.Environments:
+		return page.Environments{Environments: a, Filter: newEnvironmentFilter(query, query.Get("q"))}
 	case answer.Fleet:
 		return page.Fleet{Fleet: a, Filter: page.ParseFleetFilter(query), Environments: names}
 	case answer.ClusterTypes:

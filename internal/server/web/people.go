@@ -39,17 +39,13 @@ const (
 	leverPath   = "/levers/{lever}"
 )
 
-// peopleRoutes returns the routes of people who sign in.
+// peopleRoutes returns the routes of people who sign in, and of what waits for people.
 func (s *site) peopleRoutes() []route {
+	all := []route{{http.MethodGet, waitingPath, http.HandlerFunc(s.serveWaiting)}, {http.MethodGet, api + waitingPath, http.HandlerFunc(s.serveWaitingAnswer)}}
 	if s.options.People == nil {
-		return nil
+		return all
 	}
-	all := []route{
-		{http.MethodGet, mePath, http.HandlerFunc(s.serveMe)},
-		{http.MethodGet, api + mePath, http.HandlerFunc(s.serveMeAnswer)},
-		{http.MethodGet, waitingPath, http.HandlerFunc(s.serveWaiting)},
-		{http.MethodGet, api + waitingPath, http.HandlerFunc(s.serveWaitingAnswer)},
-	}
+	all = append(all, route{http.MethodGet, mePath, http.HandlerFunc(s.serveMe)}, route{http.MethodGet, api + mePath, http.HandlerFunc(s.serveMeAnswer)})
 	if s.options.People.Keeper.HasPage() {
 		all = append(all, route{http.MethodGet, signInPath, http.HandlerFunc(s.serveSignIn)}, route{http.MethodGet, session.CallbackPath, http.HandlerFunc(s.serveCallback)},
 			route{http.MethodPost, signOutPath, http.HandlerFunc(s.serveSignOut)})
@@ -59,6 +55,19 @@ func (s *site) peopleRoutes() []route {
 			route{http.MethodGet, api + leverPath, http.HandlerFunc(s.serveLeverAnswer)}, route{http.MethodPost, api + leverPath, http.HandlerFunc(s.serveLeverRequest)})
 	}
 	return all
+}
+
+// findUnavailable returns why there is no page of a person, or of an action, and what to do about it; "" for another path.
+func (s *site) findUnavailable(path string) (sentence, hint string) {
+	path = strings.TrimPrefix(path, api)
+	isLever := strings.HasPrefix(path, strings.TrimSuffix(leverPath, "{lever}"))
+	switch {
+	case s.options.People == nil && (isLever || path == mePath || path == signInPath):
+		return "nobody can sign in here", "web.signIn in the settings lets people sign in"
+	case isLever:
+		return "this page is only read", "web.actions in the settings lets people act"
+	}
+	return "", ""
 }
 
 // viewerKey is the key of the person in the context of a request.

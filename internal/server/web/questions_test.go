@@ -40,7 +40,7 @@ func compareNothing(_ context.Context, from, to string) (drift.Report, error) {
 	base := &drift.Base{From: c4, To: c1, OnlyFrom: []drift.Commit{{ID: c4, Title: "Less <noise>"}}}
 	return drift.Report{From: from, To: to, Base: base, Topics: []drift.Topic{
 		{Name: drift.Assignments, Count: 2, Findings: []drift.Finding{{Only: from, Because: "no policy of " + to + " selects it", Count: 2, Names: []string{"large/web", "small/<web>"}, Meaning: drift.Meant}}},
-		{Name: drift.Values, Count: 40, Findings: []drift.Finding{{Change: "LOG_LEVEL: <info> → password=hunter2-and-more", Because: to + " has configs/a.yaml:3\x1b", Count: 40, Names: []string{"large/web"}, Meaning: drift.OnItsWay}}},
+		{Name: drift.Values, Count: 40, Findings: []drift.Finding{{Change: "LOG_LEVEL: <info> → password=hunter2-and-more", Because: to + " has base/configs/fleet.yaml:3\x1b", Count: 40, Names: []string{"large/web"}, Meaning: drift.OnItsWay}}},
 		{Name: drift.ClusterTypes, Count: 2, Findings: []drift.Finding{
 			{Change: "reconciler: flux → argocd", Count: 1, Names: []string{"large"}, Meaning: drift.Meant}, {Change: "label size: s → m", Count: 1, Names: []string{"small"}, Meaning: drift.Neither},
 		}},
@@ -71,6 +71,7 @@ func TestQuestions(t *testing.T) {
 		{"/diff?from=dev&to=prod", 200, `"name": "values"`, `<a href="./explain?env=prod&amp;q=large%2fweb">large/web</a> and 39 more`},
 		{"/diff?from=dev&to=prod", 200, "argocd", `<a href="./explain?env=prod&amp;q=ClusterType%2flarge">large</a>`},
 		{"/diff?from=dev&to=prod", 200, `"meaning": "on its way"`, "1 neither meant nor on its way</span>"},
+		{"/diff?from=dev&to=prod", 200, `"commits": [`, `comes with <span class="commit"><a href="./commits/` + c4},
 		{"/diff?from=dev&to=prod", 200, `"environment": "dev"`, "1 commit only in dev"},
 		{"/diff?from=dev&to=west", 409, "mend its problems first", "Mend its problems first."},
 		{"/diff?from=dev&to=none", 404, "there is no environment", "There is no environment"},

@@ -56,7 +56,7 @@ type Options struct {
 	PastPatience time.Duration
 	// History returns what people and Fairlead did, the newest first; nil: it has no page. It must write nothing,
 	// and allow many calls at once.
-	History func(ctx context.Context) ([]history.Entry, error)
+	History func(ctx context.Context) (history.Log, error)
 	// Pull returns a pull request of an environment, and what it means; nil: those that were merged or closed have
 	// no page. It must write nothing, and allow many calls at once.
 	Pull    func(ctx context.Context, environment string, number int) (history.Pull, error)

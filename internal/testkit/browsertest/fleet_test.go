@@ -45,11 +45,11 @@ var fleetPages = []string{
 }
 
 // pastActions returns what was done to prod.
-func pastActions(context.Context) ([]history.Entry, error) {
-	return []history.Entry{
+func pastActions(context.Context) (history.Log, error) {
+	return history.Log{Entries: []history.Entry{
 		{Time: noon, Who: "carol", Environment: "prod", Action: "promote", Title: "Promote to prod", From: older, To: newest, Forced: "fix of the outage", Overrides: []string{"it is not verified in dev"}, Commit: older},
 		{Time: noon, Who: "dana", Action: "freeze", Title: "Freeze prod: sale", Reason: "the sale", Commit: newest},
-	}, nil
+	}}, nil
 }
 
 // openFleet serves a site whose clusters have reported.

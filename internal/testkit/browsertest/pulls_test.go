@@ -47,12 +47,14 @@ func TestPullLevers(t *testing.T) {
 	if code != http.StatusConflict || gittest.Commit(t, out, "dev") != before {
 		t.Errorf("what was not seen: %d %s", code, text)
 	}
-	w.Click("#confirm")
+	w.Submit(`input[name="reason"]`, "first <b>go</b>")
 	w.WaitFor("#done", "is merged. The next cycle follows it.")
 	w.WaitUntil(`document.querySelector(".levers") && !document.querySelector(".levers").textContent.includes("Merge…")`)
 	if gittest.Commit(t, out, "dev") == before {
 		t.Error("nothing was merged")
 	}
+	w.Visit(f.root + "/history?what=merge&who=alice@example.com")
+	w.WaitFor("main", "first <b>go</b>")
 	change(2)
 	before = gittest.Commit(t, out, "dev")
 	w.Visit(f.root + "/levers/close?env=dev")

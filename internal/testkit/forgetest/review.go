@@ -106,10 +106,27 @@ func (r *run) setStatus(commit string, outcome forge.Outcome) {
 func mergesNow(r *run) {
 	pull, commit := r.openPull("out/dev")
 	r.Sync()
-	r.must(r.merger().MergePull(r.context(), pull.Number, commit))
+	r.must(r.merger().MergePullFor(r.context(), pull.Number, commit, "the sale  is *over*"))
 	r.wantEqual("state", r.state(), forge.Merged)
+	r.Sync()
+	e := r.lastEvent()
+	r.wantEqual("what was done, and why", []string{e.Action, e.Reason, e.Mark, e.Commit}, []string{forge.MergeAction, "the sale is *over*", pull.Mark, commit})
+	if e.Who == "" || e.Time.IsZero() || e.Number != pull.Number {
+		r.Errorf("who merged it and when is not known: %+v", e)
+	}
 	r.wantNoRequests("merging again", func() { _ = r.merger().MergePull(r.context(), pull.Number, commit) }) // it may be an error
 	r.wantEqual("state", r.state(), forge.Merged)
+}
+
+// lastEvent returns the last action on a pull request that the forge tells.
+func (r *run) lastEvent() forge.PullEvent {
+	r.Helper()
+	events, err := r.Forge.(forge.Journal).PullEvents(r.context())
+	r.must(err)
+	if len(events) == 0 {
+		r.Fatalf("the forge tells of nothing that was done")
+	}
+	return slices.MaxFunc(events, func(a, b forge.PullEvent) int { return a.Time.Compare(b.Time) })
 }
 
 func mergesOnlyTheCommit(r *run) {

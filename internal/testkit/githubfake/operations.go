@@ -134,8 +134,14 @@ func (r *repository) pullObject(i *item, alone bool) object {
 	if i.pull.merged {
 		o["merged_at"] = "2026-01-01T00:00:00Z"
 	}
+	if !i.open {
+		o["closed_at"] = "2026-01-01T00:00:00Z"
+	}
 	if alone {
-		o["merged"] = i.pull.merged
+		o["merged"], o["merged_by"] = i.pull.merged, nil
+		if i.pull.merged {
+			o["merged_by"] = object{"login": "alice"}
+		}
 	}
 	return o
 }

@@ -34,6 +34,10 @@ func showMerge(o object, p *project, i *item) {
 	o["sha"], o["draft"], o["merge_commit_sha"], o["merged_at"] = m.commit, false, nil, nil
 	if i.state == "merged" {
 		o["merge_commit_sha"], o["merged_at"] = m.merged, "2026-01-01T00:00:00.000Z"
+		o["merge_user"] = person
+	}
+	if i.state == "closed" {
+		o["closed_by"], o["closed_at"] = person, "2026-01-01T00:00:00.000Z"
 	}
 	o["merge_when_pipeline_succeeds"] = m.auto
 	o["merge_status"], o["detailed_merge_status"] = p.mergeStatus(i)
