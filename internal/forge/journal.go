@@ -39,31 +39,18 @@ const maxRecordCommits = 50
 
 // PullEvents returns the actions on the pull requests that are kept: each is a commit.
 func (p *Plain) PullEvents(context.Context) ([]PullEvent, error) {
-	refs, err := p.store.listRefs(pullPrefix)
-	if err != nil {
-		return nil, err
-	}
 	var events []PullEvent
-	for ref, commit := range refs {
-		if documentNumber(ref, pullPrefix) == 0 {
-			continue
-		}
-		_, pull, err := p.readPull(ref, commit)
-		if err != nil {
-			return nil, err
-		}
+	err := p.visitPulls(func(pull Pull, commit string) error {
 		commits, err := p.store.remote.Mirror().ListCommits(commit, maxRecordCommits)
-		if err != nil {
-			return nil, err
-		}
 		for _, c := range commits {
 			action := parseAction(c)
 			if action != "" {
 				events = append(events, PullEvent{Pull: pull, Action: action, Time: c.When, Who: c.Author.Name, Reason: parseReason(c), Record: c.ID})
 			}
 		}
-	}
-	return events, nil
+		return err
+	})
+	return events, err
 }
 
 // parseAction returns the action of a document's commit; "" if it is another change.

@@ -74,22 +74,36 @@ func (p *Plain) OpenPulls(_ context.Context) ([]Pull, error) {
 
 // AllPulls returns all pull requests, newest first.
 func (p *Plain) AllPulls() ([]Pull, error) {
-	refs, err := p.store.listRefs(pullPrefix)
+	var all []Pull
+	err := p.visitPulls(func(pull Pull, _ string) error {
+		all = append(all, pull)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	var all []Pull
+	return sortNewest(all, func(pull Pull) int { return pull.Number }), nil
+}
+
+// visitPulls calls visit with all pull requests, and the commits of their documents.
+func (p *Plain) visitPulls(visit func(pull Pull, commit string) error) error {
+	refs, err := p.store.listRefs(pullPrefix)
+	if err != nil {
+		return err
+	}
 	for ref, commit := range refs {
 		if documentNumber(ref, pullPrefix) == 0 {
 			continue
 		}
 		_, pull, err := p.readPull(ref, commit)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = visit(pull, commit)
 		}
-		all = append(all, pull)
+		if err != nil {
+			return err
+		}
 	}
-	return sortNewest(all, func(pull Pull) int { return pull.Number }), nil
+	return nil
 }
 
 // readPull reads a pull request. One whose commit is in the branch that it is for was
