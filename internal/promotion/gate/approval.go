@@ -107,6 +107,7 @@ func (g approvalGate) Evaluate(f Facts) Verdict {
 		}
 	}
 	v := g.wait("%s", strings.Join(parts, "; "))
+	asked.Missing = missing
 	v.Approvers = asked
 	return v
 }
@@ -117,6 +118,8 @@ type Approvers struct {
 	Only []string
 	// Counted are those who have approved, and Authors those whose approval does not count for they are authors.
 	Counted, Authors []string
+	// Missing is how many approvals are waited for.
+	Missing int
 }
 
 // findApprovers returns whose approval is waited for, where some count already.

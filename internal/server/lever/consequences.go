@@ -145,8 +145,13 @@ func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Reque
 	default:
 		l.Effects = append(findEffects(q, p, stage, now.Chain), p.Notes...)
 		who := session.FindPerson(ctx)
-		if why := stage.Next.Verdict.RefuseApprover(who.Email, who.Login); q.Lever == Approve && why != "" && p.To == stage.Next.Candidate {
-			l.Effects = append([]string{"Your approval does not count: " + why + "."}, l.Effects...)
+		why := stage.Next.Verdict.RefuseApprover(who.Email, who.Login)
+		switch {
+		case q.Lever != Approve || p.To != stage.Next.Candidate:
+		case why != "":
+			l.Effects = append(append([]string{"Your approval does not count: " + why + "."}, l.Effects...), describeGates(stage, "")...)
+		default:
+			l.Effects = append(l.Effects, describeApproved(stage)...)
 		}
 	}
 	l.Seen = digestLever(q, *l)
@@ -209,7 +214,6 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 		for _, a := range p.Approvals {
 			add("Approved already by %s.", a.Approver)
 		}
-		all = append(all, describeGates(stage, "")...)
 	case Promote:
 		for _, objection := range p.Forced {
 			add("Overrides: %s.", objection)
@@ -233,6 +237,40 @@ const holdGate = "hold"
 // describeGates returns the gates of the next commit that do not pass, but one.
 func describeGates(stage status.Stage, without string) []string {
 	var all []string
+	for _, v := range findUnpassed(stage) {
+		if v.Gate != without {
+			all = append(all, fmt.Sprintf("The gate %s does not pass yet: %s.", v.Gate, v.Reason))
+		}
+	}
+	return all
+}
+
+// describeApproved returns what the next commit waits for once a person has approved it whose approval counts.
+func describeApproved(stage status.Stage) []string {
+	var all []string
+	for _, v := range findUnpassed(stage) {
+		switch {
+		case v.Approvers == nil:
+			all = append(all, fmt.Sprintf("Then the gate %s does not pass yet: %s.", v.Gate, v.Reason))
+		case v.Approvers.Missing > 1:
+			all = append(all, fmt.Sprintf("Then %s still missing for the gate %s.", countMissing(v.Approvers.Missing-1), v.Gate))
+		}
+	}
+	if all == nil && stage.Next.State == promote.Waiting {
+		all = []string{fmt.Sprintf("Then it is promoted to %s at once.", stage.Environment)}
+	}
+	return all
+}
+
+func countMissing(n int) string {
+	if n == 1 {
+		return "1 approval is"
+	}
+	return fmt.Sprintf("%d approvals are", n)
+}
+
+// findUnpassed returns the gates of the next commit that do not pass.
+func findUnpassed(stage status.Stage) (all []gate.Verdict) {
 	var walk func(v gate.Verdict)
 	walk = func(v gate.Verdict) {
 		switch {
@@ -241,8 +279,8 @@ func describeGates(stage status.Stage, without string) []string {
 			for _, p := range v.Parts {
 				walk(p)
 			}
-		case v.Reason != "" && v.Gate != without:
-			all = append(all, fmt.Sprintf("The gate %s does not pass yet: %s.", v.Gate, v.Reason))
+		case v.Reason != "":
+			all = append(all, v)
 		}
 	}
 	if stage.Next.State == promote.Waiting || stage.Next.State == promote.Held {

@@ -35,3 +35,23 @@ func TestReleaseEffects(t *testing.T) {
 		}
 	}
 }
+
+// TestApprovedEffects: who approves is told what the commit waits for afterwards, and when it goes at once.
+func TestApprovedEffects(t *testing.T) {
+	approval := func(missing int) gate.Verdict {
+		return gate.Verdict{Gate: "approval", Status: gate.Wait, Reason: "some are missing", Approvers: &gate.Approvers{Missing: missing}}
+	}
+	passed := gate.Verdict{Gate: "after", Status: gate.Pass, Reason: "it was verified"}
+	window := gate.Verdict{Gate: "window", Status: gate.Wait, Reason: "it opens on Monday"}
+	for want, parts := range map[string][]gate.Verdict{
+		"Then it is promoted to prod at once.":                                                                                {passed, approval(1)},
+		"Then 2 approvals are still missing for the gate approval.":                                                           {passed, approval(3)},
+		"Then the gate window does not pass yet: it opens on Monday.":                                                         {approval(1), window},
+		"Then 1 approval is still missing for the gate approval. Then the gate window does not pass yet: it opens on Monday.": {approval(2), window},
+	} {
+		stage := status.Stage{Environment: "prod", Next: promote.Decision{State: promote.Waiting, Verdict: gate.Verdict{Gate: "prod", Status: gate.Wait, Parts: parts}}}
+		if got := strings.Join(describeApproved(stage), " "); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+}

@@ -50,6 +50,7 @@ func approveAndRollBack(t *testing.T, w *Window, f *fleet) {
 	w.Visit(f.root + "/")
 	w.Click(`a[href="./levers/approve?env=prod"]`)
 	w.WaitFor("#consequences", "Approved already by carol@example.com")
+	w.WaitFor("#consequences", "Then it is promoted to prod at once.")
 	w.Click("#confirm")
 	w.WaitFor("#written", "Written as")
 	w.WaitUntil(`document.querySelector("#has").closest("section").textContent.includes("Say <i>more</i>")`)
