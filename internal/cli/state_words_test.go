@@ -145,6 +145,19 @@ func TestHeldIsOneWord(t *testing.T) {
 	}
 }
 
+// TestEmptyIsOneWord: status and the page have the same word for an environment in which nothing is assigned.
+func TestEmptyIsOneWord(t *testing.T) {
+	store := &status.Store{}
+	store.SetEnvironment(status.Environment{Name: "env", State: status.InSync})
+	store.SetPromotions(status.Chain{Checked: now, Stages: []status.Stage{{Environment: "env", Commit: newCommit, Merged: true, Proof: gate.Verdict{Status: gate.Pass}}}})
+	w := httptest.NewRecorder()
+	web.New(web.Options{Store: store, Now: func() time.Time { return now }}).ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/", nil))
+	printed := strings.Fields(strings.Split(chainText(store.Snapshot().Chain, 0), "\n")[1])
+	if !slices.Contains(printed, "empty") || !strings.Contains(w.Body.String(), "</svg>empty</span>") {
+		t.Errorf("status prints %q, and the page has\n%s", printed, w.Body)
+	}
+}
+
 // TestStatesOfOlderDaemons: what a daemon does not report is found from the rest.
 func TestStatesOfOlderDaemons(t *testing.T) {
 	for name, c := range map[string]struct {

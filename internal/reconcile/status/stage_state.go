@@ -13,7 +13,7 @@ type StageState string
 
 // The states of an environment's commit.
 const (
-	StageEmpty      StageState = "empty" // it has no commit yet
+	StageEmpty      StageState = "empty" // it has no commit yet, or nothing is assigned in it
 	StageProposed              = StageState(Proposed)
 	StageDeclined              = StageState(Declined)
 	StageEdited                = StageState(Edited)
@@ -90,13 +90,15 @@ func (s Stage) KnownState() StageState {
 }
 
 // ShownState returns the state that people are shown: that a stage is held or frozen, unless its commit needs more
-// of them.
+// of them, or that nothing is assigned in it.
 func (s Stage) ShownState() StageState {
 	known, shown := s.KnownState(), StageHeld
 	switch {
 	case s.Next.State == promote.Held:
 	case s.isFrozen():
 		shown = StageFrozen
+	case s.Empty != "" && known == StageVerified:
+		return StageEmpty
 	default:
 		return known
 	}
