@@ -3,6 +3,7 @@ package fleetview
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -15,6 +16,8 @@ import (
 type PastRun struct {
 	Phase    string `json:"phase"`
 	Revision string `json:"revision,omitempty"`
+	// Version is what people call the revision; "" if nothing says it.
+	Version  string `json:"version,omitempty"`
 	Clusters int    `json:"clusters"`
 }
 
@@ -41,6 +44,11 @@ func (v *View) FindPastRuns(ctx context.Context, environment string, at time.Tim
 		}
 		return nil
 	})
+	return sortRuns(counts), err
+}
+
+// sortRuns returns what clusters had reported, the most frequent first.
+func sortRuns(counts map[PastRun]int) (runs []PastRun) {
 	for run, n := range counts {
 		run.Clusters = n
 		runs = append(runs, run)
@@ -48,5 +56,27 @@ func (v *View) FindPastRuns(ctx context.Context, environment string, at time.Tim
 	slices.SortFunc(runs, func(a, b PastRun) int {
 		return cmp.Or(cmp.Compare(b.Clusters, a.Clusters), cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Revision, b.Revision))
 	})
-	return runs, err
+	return runs
+}
+
+// FindPastTargetRuns returns what the clusters of a type had reported at a time of the objects of a deployment target,
+// as FindPastRuns does; nothing if no cluster ever had it. Of a cluster with several objects each counts.
+func (v *View) FindPastTargetRuns(ctx context.Context, environment, clusterType, target string, at time.Time) ([]PastRun, error) {
+	counts := map[PastRun]int{}
+	q := Query{Environment: environment, Type: clusterType, Workload: target, At: at, Limit: MaxItems}
+	for more := true; more; {
+		page, err := v.FindPlacements(ctx, q)
+		var unknown *UnknownError
+		if errors.As(err, &unknown) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range page.Items {
+			counts[PastRun{Phase: p.Phase, Revision: p.Revision, Version: p.Version}]++
+		}
+		q.After, more = page.Next, page.Next != ""
+	}
+	return sortRuns(counts), nil
 }

@@ -24,8 +24,10 @@ type Assignment struct {
 	// Standings is how many clusters of the type are in each state, and Versions what they run.
 	Standings []StandingCount  `json:"standings,omitempty"`
 	Versions  []ClusterVersion `json:"versions,omitempty"`
-	Written   WorkloadTarget   `json:"written"`
-	Type      WrittenObject    `json:"type"`
+	// Ran are what clusters had reported at a time in the past, as far as it was kept.
+	Ran     []fleetview.PastRun `json:"ran,omitempty"`
+	Written WorkloadTarget      `json:"written"`
+	Type    WrittenObject       `json:"type"`
 	// Elsewhere is the same target on the same type in the other environments that have both.
 	Elsewhere []Elsewhere `json:"elsewhere,omitempty"`
 }

@@ -32,6 +32,8 @@ type Stop struct {
 	Newer *Commit `json:"newer,omitempty"`
 	// Since is when the environment got it.
 	Since time.Time `json:"since,omitzero"`
+	// Until is when it got the commit after it; zero while it has it, or if that is not known.
+	Until time.Time `json:"until,omitzero"`
 	// Back is how the environment went back from it.
 	Back *Back `json:"back,omitempty"`
 	// Reason is why the environment does not have it; "" if it does.
@@ -171,6 +173,9 @@ func (s Source) newStop(e Environment, stage status.Stage, i int) Stop {
 	got, after := stage.FindTurn(s.Snapshot.Chain.Commits[i].ID)
 	if got != nil {
 		stop.Since = got.When
+	}
+	if after != nil && (stop.Mark == MarkIn || stop.Mark == MarkBack) {
+		stop.Until = after.When
 	}
 	switch stop.Mark {
 	case MarkHas, MarkProposed:

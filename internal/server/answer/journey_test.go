@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -111,6 +112,21 @@ func TestJourneyOfOther(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, describeStops(t, s, id)); diff != "" {
 			t.Errorf("%s:\n%s", id, diff)
+		}
+	}
+	replaced := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	s.Snapshot.Chain.Stages[1].Turns[0].When = replaced
+	if j, _ := s.Journey("old"); !j.Stops[1].Until.Equal(replaced) || !j.Stops[0].Until.IsZero() {
+		t.Errorf("dev and prod had it until %s and %s", j.Stops[0].Until, j.Stops[1].Until)
+	}
+	s.Snapshot.Chain.Commits[1].Paths, s.Snapshot.Chain.Commits[3].MorePaths = []string{"configs/fleet.yaml"}, 7
+	for want, f := range map[string]CommitFilter{"new left": {Environment: "dev"}, "": {Environment: "prod"}, "left first": {Path: "fleet.y"}, "left": {Environment: "dev", Path: "configs/"}} {
+		var ids []string
+		for _, item := range s.Commits(f).Items {
+			ids = append(ids, item.Commit.ID)
+		}
+		if strings.Join(ids, " ") != want {
+			t.Errorf("%+v selects %q, want %q", f, ids, want)
 		}
 	}
 	s.Clusters = nil // there is no ledger

@@ -110,7 +110,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	if frame.Past != "" { // nothing is to be done about it
 		frame.Follow, frame.Levers, frame.Silent, frame.Present = false, nil, nil, strings.TrimPrefix(withoutPast(target), "/")
 	}
-	_, frame.ShowsRuns = f.answer.(answer.PastEnvironment)
+	frame.ShowsRuns = showsRuns(f.answer)
 	if f.code == http.StatusAccepted {
 		frame.Again = pastAgain
 	}
@@ -132,6 +132,13 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 		p.packed = packBody(p.body)
 	}
 	return p, err
+}
+
+// showsRuns reports whether an answer about the past says what clusters ran.
+func showsRuns(of any) bool {
+	_, isEnvironment := of.(answer.PastEnvironment)
+	a, isAssignment := of.(answer.Assignment)
+	return isEnvironment || isAssignment && len(a.Ran) > 0
 }
 
 // isPast reports whether an answer is about what has ended, so that its page does not follow the state.

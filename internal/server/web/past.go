@@ -186,7 +186,17 @@ func (s *site) makePast(ctx context.Context, src answer.Source, path string, que
 	if len(plans) == 0 && failed != nil {
 		return s.refuseAnswer(ctx, path, failed)
 	}
-	return findAnswer(src.WithPast(plans, outputs), path, query)
+	f := findAnswer(src.WithPast(plans, outputs), path, query)
+	if a, isOne := f.answer.(answer.Assignment); isOne && s.options.Fleet != nil && !from.At.Time.IsZero() {
+		var err error
+		a.Ran, err = s.options.Fleet.FindPastTargetRuns(ctx, a.Environment, a.ClusterType, a.Target, from.At.Time)
+		if err != nil {
+			s.options.Logger.WarnContext(ctx, "what clusters reported in the past cannot be read", slog.Any("error", err))
+			a.LedgerFails = true
+		}
+		f.answer = a
+	}
+	return f
 }
 
 // makePastEnvironment returns what an environment had at a moment, and what its clusters had reported at a time.

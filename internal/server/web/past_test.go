@@ -104,6 +104,7 @@ func TestPastRuns(t *testing.T) {
 	w, store := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db")), fleet()
 	h := New(Options{Store: store, Fleet: w.View, Now: func() time.Time { return ledgerworld.Now }, Explain: explainNothing, Compare: compareNothing, Past: pastOf(store)})
 	golden(t, "testdata/past/environment-ran.html", mainOf(ask(h, http.MethodGet, "/environments/prod?at="+ledgerworld.Now.UTC().Format(time.RFC3339)).Body.String()))
+	golden(t, "testdata/past/assignment-ran.html", mainOf(ask(h, http.MethodGet, "/assignments/prod/large/checkout?at="+ledgerworld.Now.UTC().Format(time.RFC3339)).Body.String()))
 	if body := ask(h, http.MethodGet, "/environments/prod?at="+c1).Body.String(); !strings.Contains(body, "What ran is known of times, not of commits.") {
 		t.Errorf("of a commit it says\n%s", body)
 	}
