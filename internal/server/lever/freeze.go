@@ -233,7 +233,7 @@ func describeOnItsWay(q Request, stage status.Stage, e status.Environment, scope
 
 // commandOfFreeze returns the words of the command that does the same.
 func commandOfFreeze(q Request) []string {
-	words := []string{"fairlead", "freeze", cmp.Or(q.Name, "NAME")}
+	words := []string{"fairlead", "freeze", text.QuoteShell(cmp.Or(q.Name, "NAME"))}
 	switch q.Lever {
 	case Except:
 		return append(words, "--except", cmp.Or(q.Commit, "COMMIT"))

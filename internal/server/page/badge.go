@@ -48,7 +48,7 @@ func RenderBadge(j answer.Journey, environment string) ([]byte, error) {
 	if where != "" {
 		b.Word += ": "
 	}
-	b.Word = text.Limit(answer.CleanText(b.Word+state.Word), maxBadge)
+	b.Word = text.Limit(answer.CleanText(b.Word+stateText(state.Word)), maxBadge)
 	b.Title = answer.CleanText(fmt.Sprintf("%s %s: %s", b.Label, j.Commit.Subject, b.Word))
 	b.LabelWidth, b.WordWidth = badgeLetter*utf8.RuneCountInString(b.Label)+2*badgeMargin, badgeLetter*utf8.RuneCountInString(b.Word)+2*badgeMargin
 	var buffer bytes.Buffer

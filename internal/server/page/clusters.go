@@ -41,8 +41,19 @@ type clusterTypeView struct {
 func newClusterTypeView(a answer.ClusterType, questions bool) clusterTypeView {
 	f := answer.FleetFilter{Rows: answer.ByTarget, Columns: answer.ByEnvironment}
 	f.ClusterType = a.Name
-	return clusterTypeView{a, Fleet{Fleet: a.Where, Filter: f}, questions}
+	return clusterTypeView{a, Fleet{Fleet: a.Where, Filter: f, Questions: questions}, questions}
 }
+
+// maxWritten is of how many environments it is shown in full where a cluster type is written.
+const maxWritten = 12
+
+// WrittenFirst returns where it is written in the first environments, and WrittenRest in the others.
+func (v clusterTypeView) WrittenFirst() []answer.WrittenType {
+	return v.Written[:min(len(v.Written), maxWritten)]
+}
+
+// WrittenRest is described at WrittenFirst.
+func (v clusterTypeView) WrittenRest() []answer.WrittenType { return v.Written[len(v.WrittenFirst()):] }
 
 // clusterView is the data of cluster.html.
 type clusterView struct{ answer.Cluster }

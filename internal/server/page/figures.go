@@ -18,8 +18,26 @@ type Figures struct {
 // chartView is the picture of figures.
 type chartView struct {
 	picture.Chart
-	Rows []chartRow
+	Rows      []chartRow
+	Ticks     []chartTick
+	Greatest  answer.Figure // the one with the longest lead
+	HasFailed bool
 }
+
+// chartTick is a date below the columns.
+type chartTick struct {
+	X    int
+	Text string
+}
+
+// ticksApart is how many weeks are from one date to the next, and tickRoom the height of the dates.
+const ticksApart, tickRoom = 4, 20
+
+// FullHeight returns the height with the dates, and TickY where their base line is.
+func (c chartView) FullHeight() int { return c.Height + tickRoom }
+
+// TickY is described at FullHeight.
+func (c chartView) TickY() int { return c.Height + tickRoom/2 }
 
 type chartRow struct {
 	picture.ChartRow
@@ -55,9 +73,18 @@ func (f Figures) Chart() *chartView {
 	for i, r := range shown.Chart.Rows {
 		row := chartRow{ChartRow: r}
 		for _, c := range r.Columns {
-			row.Columns = append(row.Columns, chartColumn{c, f.Environments[i].Weeks[c.Index]})
+			week := f.Environments[i].Weeks[c.Index]
+			row.Columns = append(row.Columns, chartColumn{c, week})
+			shown.HasFailed = shown.HasFailed || week.Failed > 0
+			if shown.Greatest.Lead == nil || *week.Lead > *shown.Greatest.Lead {
+				shown.Greatest = week
+			}
 		}
 		shown.Rows = append(shown.Rows, row)
+	}
+	weeks := f.Environments[0].Weeks
+	for i := 0; i < len(weeks); i += ticksApart {
+		shown.Ticks = append(shown.Ticks, chartTick{shown.Left + (shown.Right-shown.Left)*i/len(weeks), weeks[i].Start.UTC().Format("2 Jan")})
 	}
 	return shown
 }

@@ -13,7 +13,8 @@ import (
 func newFleetView(of any, f Frame) (name, title string, view any) {
 	switch a := of.(type) {
 	case Fleet:
-		return "fleet", "Fleet", a
+		a.Questions = f.Questions
+		return "fleet", a.Title(), a
 	case History:
 		return "history", "History", a
 	case Workloads:
@@ -21,7 +22,8 @@ func newFleetView(of any, f Frame) (name, title string, view any) {
 	case answer.Assignment:
 		return "assignment", a.ClusterType + "/" + a.Target + " in " + a.Environment, assignmentView{a, f.Questions}
 	case answer.FleetMap:
-		return "map", "Map of " + a.Environment, newMapView(a)
+		v := newMapView(a)
+		return "map", v.Title(), v
 	case StyleGuide:
 		return "styleguide", "Style guide", newStyleGuideView()
 	case ClusterTypes:
@@ -33,7 +35,8 @@ func newFleetView(of any, f Frame) (name, title string, view any) {
 	case answer.Workload:
 		return "workload", a.Name, newWorkloadView(a, f.Questions)
 	}
-	return "missing", "Not found", of
+	m, _ := of.(Missing)
+	return "missing", m.Title(), m
 }
 
 // Fleet is the page of the fleet: the answer, and how it was asked for.
@@ -41,6 +44,7 @@ type Fleet struct {
 	answer.Fleet
 	Filter       answer.FleetFilter
 	Environments []string
+	Questions    bool // whether there are pages that explain
 }
 
 // fleetParameters are the parameters of the fleet, and the fields of a filter that they set.
@@ -83,6 +87,12 @@ func addressOf(f answer.FleetFilter) string {
 			query.Set(name, value)
 		}
 	}
+	if f.Rows == answer.ByWorkload { // as without it
+		f.Rows = ""
+	}
+	if f.Columns == answer.ByEnvironment {
+		f.Columns = ""
+	}
 	for _, p := range fleetParameters {
 		set(p.name, *p.field(&f))
 	}
@@ -101,8 +111,8 @@ func addressOf(f answer.FleetFilter) string {
 	return "fleet?" + query.Encode()
 }
 
-// narrow returns a filter for what is at a row or a column.
-func narrow(f answer.FleetFilter, side, name string) answer.FleetFilter {
+// narrowFilter returns a filter for what is at a row or a column.
+func narrowFilter(f answer.FleetFilter, side, name string) answer.FleetFilter {
 	f.Page, f.ColumnPage, f.Differs = 0, 0, false
 	switch side {
 	case answer.ByTeam:
@@ -135,7 +145,7 @@ func nextLevel(f answer.FleetFilter) answer.FleetFilter {
 
 // CellLink returns the way from a cell to what it is made of: the assignment, or the same one level down.
 func (v Fleet) CellLink(row answer.FleetRow, column int) string {
-	f := narrow(narrow(v.Filter, v.Rows, row.Name), v.Columns, v.Heads[column].Name)
+	f := narrowFilter(narrowFilter(v.Filter, v.Rows, row.Name), v.Columns, v.Heads[column].Name)
 	if f.Environment != "" && f.ClusterType != "" && f.Target != "" {
 		return assignmentPath(f.Environment, f.ClusterType, f.Target)
 	}
@@ -157,7 +167,7 @@ func (v Fleet) sideLink(side, name string) string {
 	case side == answer.ByEnvironment:
 		return "environments/" + url.PathEscape(name)
 	}
-	return addressOf(nextLevel(narrow(v.Filter, side, name)))
+	return addressOf(nextLevel(narrowFilter(v.Filter, side, name)))
 }
 
 // ShownState returns what a cell shows of its state: nil where all is well, or nothing is known.
@@ -359,7 +369,7 @@ type workloadView struct {
 func newWorkloadView(a answer.Workload, questions bool) workloadView {
 	f := answer.FleetFilter{Rows: answer.ByTarget, Columns: answer.ByEnvironment}
 	f.Workload = a.Name
-	return workloadView{a, Fleet{Fleet: a.Where, Filter: f}, questions}
+	return workloadView{a, Fleet{Fleet: a.Where, Filter: f, Questions: questions}, questions}
 }
 
 // assignmentView is the data of assignment.html.

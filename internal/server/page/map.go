@@ -1,6 +1,10 @@
 package page
 
 import (
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/picture"
 )
@@ -43,3 +47,52 @@ func (v mapView) Counted() []chip {
 func (v mapView) AsFleet() answer.Fleet {
 	return answer.Fleet{Ledger: v.Ledger, LedgerFails: v.LedgerFails, Environments: max(1, len(v.Environments))}
 }
+
+// Title returns the title of the page, and its heading.
+func (v mapView) Title() string {
+	switch {
+	case v.Environment == "":
+		return "Map"
+	case v.Pull != nil:
+		return fmt.Sprintf("Map of %s: what pull request %d changes", v.Environment, v.Pull.Number)
+	}
+	return "Map of " + v.Environment
+}
+
+// Sides returns what the rows and the columns are.
+func (v mapView) Sides() string {
+	return text.Count(len(v.ClusterTypes), "cluster type") + " from the top, and " + text.Count(len(v.Targets), "deployment target") + " from the left, both by name"
+}
+
+// Legend returns what the colors of the picture mean, of those that it has.
+func (v mapView) Legend() (all []answer.State) {
+	words := map[answer.Tone]string{answer.Unknown: "assigned; how it stands is not known"}
+	if v.Pull != nil {
+		words = map[answer.Tone]string{answer.Good: "added", answer.Busy: "changed", answer.Bad: "removed", answer.Unknown: "stays as it is"}
+	}
+	for _, c := range v.Counts {
+		if word := words[c.State.Tone]; word != "" && c.State.Tone != answer.Unknown { // two states of one color
+			words[c.State.Tone] = word + " or " + stateText(c.State.Word)
+		} else {
+			words[c.State.Tone] = stateText(c.State.Word)
+		}
+	}
+	for _, tone := range answer.AllTones() {
+		letter := map[answer.Tone]string{answer.Good: "g", answer.Busy: "b", answer.Waiting: "w", answer.Unknown: "u", answer.Stopped: "s", answer.Bad: "x"}[tone]
+		if strings.Contains(strings.Join(v.Rows, ""), letter) {
+			all = append(all, answer.State{Tone: tone, Word: words[tone]})
+		}
+	}
+	return all
+}
+
+// Assignments counts those that are shown.
+func (v mapView) Assignments() (n int) {
+	for _, row := range v.Rows {
+		n += len(row) - strings.Count(row, ".")
+	}
+	return n
+}
+
+// HasPicture reports whether there is anything to draw.
+func (v mapView) HasPicture() bool { return v.Assignments() > 0 }

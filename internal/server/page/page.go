@@ -74,6 +74,8 @@ type Frame struct {
 	Past, Present string
 	// ShowsRuns reports whether the page of the past shows what clusters ran.
 	ShowsRuns bool
+	// At is the moment that the address asks for; "" for now.
+	At string
 	// HasPast reports whether there is a past.
 	HasPast bool
 	// Again is after how many seconds a browser loads the page again, since its answer is still made; 0 for never.
@@ -84,6 +86,8 @@ type Frame struct {
 	Query string
 	// SignIn reports whether the reader can sign in.
 	SignIn bool
+	// Return is the path to which signing in leads; "" for that of the page.
+	Return string
 	// SignedIn reports whether the reader has signed in. Who that is, and how much waits for them, is put into the page
 	// that is kept: see [Kept.For].
 	SignedIn bool
@@ -96,6 +100,8 @@ type Frame struct {
 	// Repositories counts those that are asked, and Silent are those that do not answer now.
 	Repositories int
 	Silent       []string
+	// Unready is why Fairlead itself is not well; nil if it is.
+	Unready []string
 	// Commits are those of the base that are known: sentences that name one lead to its page.
 	Commits []status.Commit
 	// Written is the commit that an action of the person has just written; "" for none.
@@ -134,12 +140,13 @@ const versionMark = "fairlead-version-of-this-page"
 // Render returns the page of an answer.
 func Render(f Frame, of any) (Kept, error) {
 	name, title, view := newView(of, f)
-	data := framed{Frame: f, Build: Build, Title: title, Answer: view}
+	data := framed{Frame: f, Build: Build, Title: title + f.describeFilter(name), Answer: view}
 	if name != "missing" {
 		data.Here = findHere(f.Path)
 	}
 	data.Links, data.More = f.listLinks(pageLinks, data.Here), f.listLinks(moreLinks, data.Here)
-	t, err := loadTemplate(name, findRoot(f.Path))
+	root := findRoot(f.Path)
+	t, err := loadTemplate(templateKey{name, root, f.Past != ""})
 	if err != nil {
 		return Kept{}, err
 	}
@@ -148,7 +155,7 @@ func Render(f Frame, of any) (Kept, error) {
 	if err != nil {
 		return Kept{}, fmt.Errorf("make the page %s: %w", name, err)
 	}
-	return Kept{linkCommits(buffer.Bytes(), findRoot(f.Path), f.Commits)}, nil
+	return Kept{keepMoment(linkCommits(buffer.Bytes(), root, f.Commits), root, f.At)}, nil
 }
 
 // For returns the page as a reader gets it, and its version, which is another one when the page is.
@@ -172,26 +179,31 @@ func findRoot(path string) string {
 	return strings.Repeat("../", depth)
 }
 
-// templates are those that were parsed, by page and root: a function of theirs returns the root.
+// templates are those that were parsed, by their keys.
 var templates sync.Map
 
-type templateKey struct{ name, root string }
+// templateKey is a page, and what functions of its template return: the root, and whether the page shows the past.
+type templateKey struct {
+	name, root string
+	isPast     bool
+}
 
-func loadTemplate(name, root string) (*template.Template, error) {
-	if kept, ok := templates.Load(templateKey{name, root}); ok {
+func loadTemplate(key templateKey) (*template.Template, error) {
+	if kept, ok := templates.Load(key); ok {
 		return kept.(*template.Template), nil
 	}
-	t, err := template.New(name).Funcs(newFuncs(root)).ParseFS(files, "templates/frame.html", "templates/stations.html", "templates/matrix.html", "templates/stackparts.html", "templates/"+name+".html")
+	t, err := template.New(key.name).Funcs(newFuncs(key)).ParseFS(files, "templates/frame.html", "templates/stations.html", "templates/matrix.html", "templates/stackparts.html", "templates/"+key.name+".html")
 	if err == nil {
-		templates.Store(templateKey{name, root}, t)
+		templates.Store(key, t)
 	}
 	return t, err
 }
 
 // newFuncs returns the functions that turn parts of answers into words.
-func newFuncs(root string) template.FuncMap {
+func newFuncs(key templateKey) template.FuncMap {
 	funcs := template.FuncMap{
-		"root": func() string { return root }, "segment": url.PathEscape, "link": safeLink, "page": giturl.CommitPage,
+		"root": func() string { return key.root }, "isPast": func() bool { return key.isPast }, "shell": text.QuoteShell, "stateText": stateText, "localTime": localTime, "optionText": optionText,
+		"segment": url.PathEscape, "link": safeLink, "page": giturl.CommitPage,
 		"short": text.ShortCommit, "sentence": formatSentence, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "splitPull": splitPull, "pullOf": newPullLink, "besides": trimStateWord, "markText": markText,

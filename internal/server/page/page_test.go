@@ -13,7 +13,7 @@ import (
 // TestTemplates: every template can be read.
 func TestTemplates(t *testing.T) {
 	for _, name := range []string{"overview", "environments", "cluster", "cluster-type", "environment", "problems", "commits", "commit", "health", "explain", "diff", "pull", "search", "settings", "missing", "fleet", "workloads", "workload", "assignment", "history", "figures"} {
-		if _, err := loadTemplate(name, "../"); err != nil {
+		if _, err := loadTemplate(templateKey{name, "../", false}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -71,18 +71,20 @@ func TestSentences(t *testing.T) {
 	link := `<a href="../commits/` + commit + `" title="Less &lt;noise&gt;, by alice"><code>4be1c2d</code></a>`
 	known := []status.Commit{{ID: commit, Subject: "Less <noise>", Author: "alice"}}
 	for message, want := range map[string]string{
-		"it has dev@sha1:" + commit + ", which is not one of ours":                        "it has dev@sha1:" + link + ", which is not one of ours",
-		"waits: 4be1c2d is not merged in dev":                                             "waits: " + link + " is not merged in dev",
-		"merge it, or run fairlead approve dev " + commit + " --removals: it removes web": "merge it, or run <code>fairlead approve dev " + commit + " --removals</code>: it removes web",
-		"fairlead pr list --all lists those":                                              "<code>fairlead pr list --all</code> lists those",
-		"see fairlead check -e dev, and more":                                             "see <code>fairlead check -e dev</code>, and more",
-		"fairlead merges it":                                                              "fairlead merges it",
-		"latest@sha256:" + digest:                                                         "latest@sha256:1a0d2d3",
-		"it was last in touch at 2026-11-23T11:09:00Z, and is not expected":               "it was last in touch at " + at + ", and is not expected",
-		"since 2026-11-23T12:09:00+01:00":                                                 "since " + at,
-		"2026-99-99T99:99:99Z is no time":                                                 "2026-99-99T99:99:99Z is no time",
-		"defaced, 0a77d15, " + commit + "ff are no commits of the base":                   "defaced, 0a77d15, " + commit + "ff are no commits of the base",
-		"<f-commit>4be1c2d</f-commit> <f-name></f-name>":                                  "&lt;f-commit&gt;" + link + "&lt;/f-commit&gt; &lt;f-name&gt;&lt;/f-name&gt;",
+		"it has dev@sha1:" + commit + ", which is not one of ours":                                            "it has dev@sha1:" + link + ", which is not one of ours",
+		"waits: 4be1c2d is not merged in dev":                                                                 "waits: " + link + " is not merged in dev",
+		"merge it, or run fairlead approve dev " + commit + " --removals: it removes web":                     "merge it, or run <code>fairlead approve dev " + commit + " --removals</code>: it removes web",
+		"fairlead pr list --all lists those":                                                                  "<code>fairlead pr list --all</code> lists those",
+		"see fairlead check -e dev, and more":                                                                 "see <code>fairlead check -e dev</code>, and more",
+		"fairlead merges it":                                                                                  "fairlead merges it",
+		"latest@sha256:" + digest:                                                                             "latest@sha256:1a0d2d3",
+		"it was last in touch at 2026-11-23T11:09:00Z, and is not expected":                                   "it was last in touch at " + at + ", and is not expected",
+		"since 2026-11-23T12:09:00+01:00":                                                                     "since " + at,
+		"2026-99-99T99:99:99Z is no time":                                                                     "2026-99-99T99:99:99Z is no time",
+		"defaced, 0a77d15, " + commit + "ff are no commits of the base":                                       "defaced, 0a77d15, " + commit + "ff are no commits of the base",
+		"<f-commit>4be1c2d</f-commit> <f-name></f-name>":                                                      "&lt;f-commit&gt;" + link + "&lt;/f-commit&gt; &lt;f-name&gt;&lt;/f-name&gt;",
+		"0 assignments: see https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md.": `0 assignments: see <a href="https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md">https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md</a>.`,
+		"https://evil.example.com/fairlead-io/fairlead/x":                                                     "https://evil.example.com/fairlead-io/fairlead/x",
 		"": "",
 	} {
 		kept, err := Render(Frame{Path: "/x/y", Commits: known}, answer.Inbox{Items: []answer.InboxItem{{Need: answer.Need{Reason: message}}}})

@@ -1,12 +1,17 @@
 package page
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
 
 // Refused is the page of what is refused.
-type Refused struct{ Error, Hint string }
+type Refused struct {
+	Error, Hint string
+	// Return is the path to which signing in again leads; "" for the one that was refused.
+	Return string
+}
 
 // refusedView is the data of refused.html.
 type refusedView struct {
@@ -15,9 +20,12 @@ type refusedView struct {
 	Path   string // of what was refused, with its query
 }
 
+// SignInFrom returns the path to which signing in leads.
+func (v refusedView) SignInFrom() string { return cmp.Or(v.Return, v.Path) }
+
 // Back returns the path of what was asked for, with what was typed; "" if it was an address alone.
 func (v refusedView) Back() string {
-	if !strings.Contains(v.Path, "?") {
+	if v.Return != "" || !strings.Contains(v.Path, "?") {
 		return ""
 	}
 	return strings.TrimPrefix(v.Path, "/")

@@ -19,12 +19,13 @@ type sentencePart struct {
 	Time    time.Time
 	Command string
 	Commit  string // the short id of a commit of any repository
+	Doc     string // the address of a page of the documentation
 }
 
 // notable matches what a message has besides words: commands, which need whole ids, times as programs write them,
-// digests and the ids of commits, whole or short.
+// digests and the ids of commits, whole or short, and pages of the documentation.
 var notable = regexp.MustCompile(`\bfairlead (?:approve|approve-plan|check|cluster|diff|doctor|explain|fleet|freeze|history|hold|impact|pr|promote|release|render|rollback|simulate|stack|status|wait)\b[^;:,"]*` +
-	`|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)` + `|\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b|\b[0-9a-f]{7}\b`)
+	`|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)` + `|https://github\.com/fairlead-io/fairlead/[\w./#-]*\w` + `|\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b|\b[0-9a-f]{7}\b`)
 
 // afterCommand matches what goes on after a command.
 var afterCommand = regexp.MustCompile(` (?:about|and|does|in|lists|or|prints|says|shows|to|with)\b.*$`)
@@ -50,6 +51,8 @@ func splitSentence(message string) (parts []sentencePart) {
 		case strings.HasPrefix(found, "fairlead "):
 			found = strings.TrimRight(afterCommand.ReplaceAllString(found, ""), " .)")
 			add(sentencePart{Command: found})
+		case strings.HasPrefix(found, "https://"):
+			add(sentencePart{Doc: found})
 		case err == nil:
 			add(sentencePart{Time: exact})
 		case len(found) == 64:

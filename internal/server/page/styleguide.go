@@ -32,7 +32,7 @@ func newStyleGuideView() styleGuideView {
 	v := styleGuideView{
 		Missing: Missing{Error: `there is no environment "pord"`, List: "environments", Nearest: "prod", NearestPath: "environments/prod"},
 		Pager:   pager{Page: 2, Pages: 3, Newer: "styleguide", Later: "styleguide", First: 51, Last: 100, All: 1234, What: "workloads"},
-		Levers:  []LeverLink{{"approve", true, ""}, {"rollback", true, ""}, {"hold", false, "to hold in prod needs group sre"}},
+		Levers:  []LeverLink{{"approve", true, ""}, {"rollback", true, ""}, {"hold", false, "only group sre may hold in prod"}},
 	}
 	words := map[answer.Tone]string{answer.Good: "verified", answer.Busy: "rolling out", answer.Waiting: "waits", answer.Unknown: "no report", answer.Stopped: "held", answer.Bad: "failed"}
 	before := []string(nil)

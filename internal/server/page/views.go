@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -82,11 +83,18 @@ type Forecast struct {
 // Missing is the page of what there is not.
 type Missing struct {
 	Error, Hint string
+	// Heading is that of the page; "" for what there is not.
+	Heading string
+	// Present is the path of what was asked for as it is now; "" if that is what was asked for.
+	Present string
 	// List is the path of the page that lists those that there are; "" if there is none.
 	List string
 	// Nearest is what was probably meant, and NearestPath the path of its page; "" for nothing.
 	Nearest, NearestPath string
 }
+
+// Title returns the heading of the page, and its title.
+func (m Missing) Title() string { return cmp.Or(m.Heading, "Not found") }
 
 // ListName returns what the pages of a list are called.
 func (m Missing) ListName() string { return strings.ReplaceAll(m.List, "-", " ") }
@@ -149,12 +157,8 @@ func (p Problems) Kinds() (all []kindChoice) {
 // Commits is the page of commits: the answer, and how it was asked for.
 type Commits struct {
 	answer.Commits
-	Filter answer.CommitFilter
-}
-
-// Pager returns the way to other commits.
-func (c Commits) Pager() pager {
-	return newListPager("commits", c.Page, c.Found, url.Values{"q": {c.Filter.Text}, "author": {c.Filter.Author}, "env": {c.Filter.Environment}, "path": {c.Filter.Path}})
+	Filter     answer.CommitFilter
+	ColumnPage int // of the environments
 }
 
 // Environments is the page of environments: the answer, and how it was asked for.
@@ -275,7 +279,7 @@ func newBox(b picture.Box, of drawnStation) boxView {
 	if of.Clusters != nil && of.State.Tone != answer.Stopped && !of.Overruled() {
 		box.Word += fmt.Sprintf(", %d/%d ready", of.Clusters.Ready, of.Clusters.Expected)
 	}
-	box.Word = text.Limit(box.Word, maxLine)
+	box.Word = text.Limit(stateText(box.Word), maxLine)
 	return box
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
@@ -40,6 +41,12 @@ func gateState(v gate.Verdict) answer.State {
 	}
 	return answer.State{Tone: answer.Waiting, Word: "waits"}
 }
+
+// hyphenated are the words of states that programs write with a hyphen.
+var hyphenated = strings.NewReplacer("rolling-out", "rolling out", "in-sync", "in sync")
+
+// stateText returns the word of a state for people.
+func stateText(word string) string { return hyphenated.Replace(word) }
 
 // kindState returns the state of a kind of problems.
 func kindState(kind string) answer.State {
@@ -131,4 +138,40 @@ func shortVersion(version string) string {
 		return text.ShortCommit(version)
 	}
 	return text.Limit(version, 24)
+}
+
+// formTime is how a browser sends the time of a field, without a zone.
+const formTime = "2006-01-02T15:04"
+
+// ReadFormTime returns a time that a field of a form has, as programs write it: the fields are in UTC. Any other text is
+// as it was.
+func ReadFormTime(value string) string {
+	t, err := time.Parse(formTime, value)
+	if err != nil {
+		return value
+	}
+	return exactTime(t)
+}
+
+// localTime returns a time as the field of a form has it; "" for a text that is no time, which is typed.
+func localTime(value string) string {
+	t, err := time.Parse(time.RFC3339, value)
+	if err != nil {
+		return ""
+	}
+	return t.UTC().Format(formTime)
+}
+
+// optionText returns what people call a value that a field of an operator action may have.
+func optionText(field, value string) string {
+	if field != "scope" {
+		return value
+	}
+	switch value {
+	case model.ScopeOutput:
+		return "promotions, and merges of all other changes"
+	case model.ScopePromotion:
+		return "promotions alone"
+	}
+	return value
 }

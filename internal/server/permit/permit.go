@@ -63,7 +63,7 @@ func (p Policy) Decide(who *Person, action, environment string) Verdict {
 		}
 		for _, g := range r.Groups {
 			if g == Everybody || slices.Contains(who.Groups, g) {
-				return Verdict{true, fmt.Sprintf("%s may %s %s", describeGroup(g), action, where)}
+				return Verdict{true, fmt.Sprintf("%s may %s %s", describeGroup(g), describeAction(action), where)}
 			}
 			if !slices.Contains(others, g) {
 				others = append(others, g)
@@ -71,9 +71,9 @@ func (p Policy) Decide(who *Person, action, environment string) Verdict {
 		}
 	}
 	if others == nil {
-		return Verdict{false, fmt.Sprintf("no role in the settings permits to %s %s", action, where)}
+		return Verdict{false, fmt.Sprintf("no role in the settings permits to %s %s", describeAction(action), where)}
 	}
-	return Verdict{false, fmt.Sprintf("to %s %s needs group %s", action, where, text.Join(others, " or "))}
+	return Verdict{false, fmt.Sprintf("only group %s may %s %s", text.Join(others, " or "), describeAction(action), where)}
 }
 
 // DecideAnywhere returns whether a person may perform an action in some environment.
@@ -85,7 +85,7 @@ func (p Policy) DecideAnywhere(who *Person, action string) Verdict {
 	for _, r := range p.Roles {
 		for _, g := range r.Groups {
 			if slices.Contains(r.May, action) && len(r.In) > 0 && (g == Everybody || slices.Contains(who.Groups, g)) {
-				return Verdict{true, fmt.Sprintf("%s may %s in some environments", describeGroup(g), action)}
+				return Verdict{true, fmt.Sprintf("%s may %s in some environments", describeGroup(g), describeAction(action))}
 			}
 		}
 	}
@@ -137,4 +137,19 @@ func describeGroup(name string) string {
 		return "everybody who signed in"
 	}
 	return "group " + name
+}
+
+// describeAction returns an action as a verb.
+func describeAction(action string) string {
+	switch action {
+	case "rollback":
+		return "roll back"
+	case "approve-plan":
+		return "approve plans of stacks"
+	case "teardown":
+		return "tear down stacks"
+	case Force:
+		return "override objections"
+	}
+	return action
 }

@@ -24,21 +24,21 @@ func TestDecide(t *testing.T) {
 		reason      string
 	}{
 		{"nobody", nil, "hold", "dev", false, "sign in first"},
-		{"no group", in(), "hold", "dev", false, "to hold in dev needs group sre, shop or web"},
+		{"no group", in(), "hold", "dev", false, "only group sre, shop or web may hold in dev"},
 		{"everybody", in(), "approve", "dev", true, "everybody who signed in may approve in dev"},
 		{"everybody, elsewhere", in(), "approve", "prod", false, "no role in the settings permits to approve in prod"},
 		{"a team in its environment", in("shop"), "hold", "dev", true, "group shop may hold in dev"},
 		{"a team in an environment of a pattern", in("other", "web"), "release", "stage-eu", true, "group web may release in stage-eu"},
-		{"a team elsewhere", in("shop"), "hold", "prod", false, "to hold in prod needs group sre"},
-		{"what a team may not do", in("shop"), "rollback", "dev", false, "to rollback in dev needs group sre"},
+		{"a team elsewhere", in("shop"), "hold", "prod", false, "only group sre may hold in prod"},
+		{"what a team may not do", in("shop"), "rollback", "dev", false, "only group sre may roll back in dev"},
 		{"all environments", in("sre"), "freeze", "", true, "group sre may freeze in all environments"},
-		{"all environments, for a team", in("shop"), "hold", "", false, "to hold in all environments needs group sre"},
-		{"force", in("sre"), permit.Force, "prod", true, "group sre may force in prod"},
-		{"force, for a team", in("shop"), permit.Force, "dev", false, "to force in dev needs group sre"},
+		{"all environments, for a team", in("shop"), "hold", "", false, "only group sre may hold in all environments"},
+		{"force", in("sre"), permit.Force, "prod", true, "group sre may override objections in prod"},
+		{"force, for a team", in("shop"), permit.Force, "dev", false, "only group sre may override objections in dev"},
 		{"a pattern that is none", in("qa"), "approve", "[", false, "no role in the settings permits to approve in ["},
-		{"a group is one name, not a pattern", in("*"), "hold", "dev", false, "to hold in dev needs group sre, shop or web"},
+		{"a group is one name, not a pattern", in("*"), "hold", "dev", false, "only group sre, shop or web may hold in dev"},
 		{"what is no action", in("sre"), "", "dev", false, "no role in the settings permits to  in dev"},
-		{"case counts", in("SRE"), "hold", "prod", false, "to hold in prod needs group sre"},
+		{"case counts", in("SRE"), "hold", "prod", false, "only group sre may hold in prod"},
 	} {
 		got := policy.Decide(test.who, test.action, test.env)
 		if got.Allowed != test.allowed || got.Reason != test.reason {

@@ -9,6 +9,7 @@ type Series struct {
 // Chart is series with places, one below the other.
 type Chart struct {
 	Width, Height int
+	Left, Right   int // of the columns
 	Rows          []ChartRow
 	Hidden        int // how many series have no place
 }
@@ -32,7 +33,7 @@ const (
 // NewChart returns the chart of series, of equal lengths. All have the same scale: the greatest value is as high as a
 // row, and a value that is not 0 can be seen.
 func NewChart(all []Series) Chart {
-	c := Chart{Width: laneName + chartWidth}
+	c := Chart{Width: laneName + chartWidth, Left: laneName, Right: laneName + chartWidth}
 	greatest, columns := 1, 0
 	for _, s := range all {
 		for _, v := range s.Values {

@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/lever"
+	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
 // maxLeverBody bounds the body of a request for an action.
@@ -62,7 +63,7 @@ func (b leverBody) request(r *http.Request) lever.Request {
 func readLeverForm(values url.Values) leverBody {
 	return leverBody{
 		Environment: values.Get("env"), Commit: values.Get("commit"), Scope: values.Get("scope"), Reason: values.Get("reason"),
-		Force: values.Get("force") == "true", Seen: values.Get("seen"), Name: values.Get("name"), From: values.Get("from"), To: values.Get("to"),
+		Force: values.Get("force") == "true", Seen: values.Get("seen"), Name: values.Get("name"), From: page.ReadFormTime(values.Get("from")), To: page.ReadFormTime(values.Get("to")),
 		Environments: values["env"], Stack: values.Get("stack"), Component: values.Get("component"), Inputs: values.Get("inputs"), Digest: strings.TrimSpace(values.Get("digest")), Typed: strings.TrimSpace(values.Get("typed")),
 	}
 }
@@ -150,7 +151,12 @@ func askedAgain(r *http.Request) string {
 	if r.Method != http.MethodPost || r.PathValue("lever") == "" {
 		return ""
 	}
-	asked := maps.Clone(r.PostForm)
+	return askedBefore(r.PostForm)
+}
+
+// askedBefore returns the query of the page that a form is on, with what was typed into it.
+func askedBefore(form url.Values) string {
+	asked := maps.Clone(form)
 	delete(asked, "seen")
 	delete(asked, "typed")
 	return asked.Encode()

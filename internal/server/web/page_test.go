@@ -174,6 +174,12 @@ func TestPaths(t *testing.T) {
 		{"/commits?env=pord", 404, "", "Did you mean"},
 		{"/api/v1/fleet?state=nope", 400, "", `the filter state has no value \"nope\"`},
 		{"/fleet?env=pord", 404, "", "Did you mean"},
+		{"/fleet?env=dev&workload=checkout&rows=target&state=good&page=2", 200, "", "Fleet: checkout in dev with state good by target and environment, page 2 · Fairlead</title>"},
+		{"/problems?env=prod&kind=warning", 200, "", "Problems: warning in prod · Fairlead</title>"},
+		{"/history?who=carol&what=hold&since=2026-11-01&forced=on", 200, "", "History: held only forced by carol since 2026-11-01 · Fairlead</title>"},
+		{"/commits?page=2&q=%3Cb%3E", 200, "", "Commits: “&lt;b&gt;”, page 2 · Fairlead</title>"},
+		{"/map?env=dev", 200, "", "Map of dev · Fairlead</title>"},
+		{"/?at=2026-11-20", 400, "", "<h1>Not possible</h1>"},
 		{"/history?since=gestern", 200, "", "The filter since is no date"},
 		{"/diff?from=dev", 200, "", "Choose two environments."},
 		{"/waiting", 200, "", "Waits for a person"},
@@ -191,6 +197,20 @@ func TestPaths(t *testing.T) {
 	}
 	for _, address := range append(slices.Clone(allPages), fleetPages...) {
 		checkLinks(t, h, address)
+	}
+}
+
+// TestShell: commands on pages are those that a shell reads as the page means them.
+func TestShell(t *testing.T) {
+	h := open(fleet())
+	for target, want := range map[string]string{
+		"/explain?env=dev&q=a%3Brm+-rf+x": "fairlead explain -e dev &#39;a;rm -rf x&#39;</code>",
+		"/explain?env=dev&q=large/web":    "fairlead explain -e dev large/web</code>",
+		"/diff?from=dev&to=prod":          "fairlead diff dev prod</code>",
+	} {
+		if body := ask(h, http.MethodGet, target).Body.String(); !strings.Contains(body, want) {
+			t.Errorf("%s has not %s:\n%s", target, want, mainOf(body))
+		}
 	}
 }
 

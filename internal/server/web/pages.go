@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -106,9 +107,17 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	s.addDone(&frame, target)
 	s.addPerson(&frame, src.Names(), findViewer(ctx))
 	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path) && !isPast(f.answer)
-	frame.Past = pastText(path, query)
-	if frame.Past != "" { // nothing is to be done about it
-		frame.Follow, frame.Levers, frame.Silent, frame.Present = false, nil, nil, strings.TrimPrefix(withoutPast(target), "/")
+	shown := newPage(f.answer, src.Names(), path, query)
+	missing, isMissing := shown.(page.Missing)
+	if moment := pastText(path, query); moment != "" && !isMissing { // nothing is to be done about it
+		frame.Past, frame.At, frame.Present = moment, query.Get("at"), strings.TrimPrefix(withoutPast(target), "/")
+		frame.Follow, frame.Levers, frame.Silent = false, nil, nil
+	} else if isMissing {
+		missing.Heading = headingOf(f.code)
+		if moment != "" {
+			missing.Present = strings.TrimPrefix(withoutPast(target), "/")
+		}
+		shown = missing
 	}
 	frame.ShowsRuns = showsRuns(f.answer)
 	if f.code == http.StatusAccepted {
@@ -125,7 +134,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	if path == "/search" {
 		frame.Query = query.Get("q")
 	}
-	kept, err := page.Render(frame, newPage(f.answer, src.Names(), path, query))
+	kept, err := page.Render(frame, shown)
 	p := rendered{code: f.code, kind: htmlText, kept: kept}
 	if err == nil && !frame.SignedIn {
 		p.body, p.version = kept.For(page.Reader{})
@@ -139,6 +148,17 @@ func showsRuns(of any) bool {
 	_, isEnvironment := of.(answer.PastEnvironment)
 	a, isAssignment := of.(answer.Assignment)
 	return isEnvironment || isAssignment && len(a.Ran) > 0
+}
+
+// headingOf returns the heading of a page that has no answer; "" for what there is not.
+func headingOf(code int) string {
+	switch code {
+	case http.StatusNotFound:
+		return ""
+	case http.StatusAccepted:
+		return "One moment"
+	}
+	return "Not possible"
 }
 
 // isPast reports whether an answer is about what has ended, so that its page does not follow the state.
@@ -155,7 +175,11 @@ func (s *site) newFrame(src answer.Source, path string, view page.View) page.Fra
 			silent = append(silent, r.URL)
 		}
 	}
-	return page.Frame{Repositories: len(src.Snapshot.Remotes), Silent: silent, View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, HasPast: s.options.Past != nil, History: s.options.History != nil, Forecasts: s.options.Simulate != nil, Commits: src.Snapshot.Chain.Commits}
+	unready := slices.Clone(src.Reasons)
+	for _, u := range src.Overdue {
+		unready = append(unready, src.Snapshot.OverdueReason(u))
+	}
+	return page.Frame{Unready: unready, Repositories: len(src.Snapshot.Remotes), Silent: silent, View: view, Path: path, Product: src.Version, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, HasPast: s.options.Past != nil, History: s.options.History != nil, Forecasts: s.options.Simulate != nil, Commits: src.Snapshot.Chain.Commits}
 }
 
 // addDone adds to the frame of the page of an environment, or a stack, what an action has just done there, as an

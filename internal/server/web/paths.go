@@ -233,7 +233,8 @@ func newPage(of any, names []string, path string, query url.Values) any {
 	case answer.Stacks:
 		return page.Stacks{Stacks: a, Filter: page.ParseStackFilter(query), Environments: names}
 	case answer.Commits:
-		return page.Commits{Commits: a, Filter: newCommitFilter(query, query.Get("q"))}
+		columns, _ := strconv.Atoi(query.Get("cpage")) // another text is the first page
+		return page.Commits{Commits: a, Filter: newCommitFilter(query, query.Get("q")), ColumnPage: columns}
 	case answer.Environments:
 		return page.Environments{Environments: a, Filter: newEnvironmentFilter(query, query.Get("q"))}
 	case answer.Fleet:

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -112,6 +113,15 @@ func (s *site) demandSignIn(w http.ResponseWriter, r *http.Request) {
 		s.refusePerson(w, r, http.StatusUnauthorized, "the proxy before Fairlead does not say who you are", "sign in there")
 		return
 	}
+	if r.Method != http.MethodGet && strings.HasPrefix(r.URL.Path, "/levers/") { // a session has ended while somebody typed
+		r.Body = http.MaxBytesReader(w, r.Body, maxLeverBody)
+		if err := r.ParseForm(); err != nil {
+			s.refusePerson(w, r, http.StatusBadRequest, "the form cannot be read", "open the page again")
+			return
+		}
+		s.writePage(w, r, http.StatusUnauthorized, page.Refused{Error: "your session has ended, and nothing was done", Return: r.URL.EscapedPath() + "?" + askedBefore(r.PostForm)})
+		return
+	}
 	if r.Method != http.MethodGet || isForProgram(r.URL.Path) {
 		s.refusePerson(w, r, http.StatusUnauthorized, "only people who signed in may do this", "sign in at "+signInPath+", or send a bearer token of the issuer")
 		return
@@ -149,7 +159,9 @@ func (s *site) writePage(w http.ResponseWriter, r *http.Request, code int, of an
 	src := s.readState()
 	frame := s.newFrame(src, r.URL.EscapedPath(), readView(r))
 	s.addPerson(&frame, src.Names(), findViewer(r.Context()))
-	if _, isRefused := of.(page.Refused); !isRefused && r.Method == http.MethodGet {
+	refused, isRefused := of.(page.Refused)
+	frame.Return = refused.Return
+	if !isRefused && r.Method == http.MethodGet {
 		frame.API = strings.TrimPrefix(answerPath(frame.Path), "/")
 	}
 	if query := askedAgain(r); query != "" {
@@ -188,10 +200,10 @@ func (s *site) serveCallback(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, session.ErrRefused):
 		s.options.Logger.InfoContext(r.Context(), "sign-in refused", slog.Any("error", err), slog.String("address", r.RemoteAddr))
-		s.writePage(w, r, http.StatusForbidden, page.Refused{Error: err.Error(), Hint: "sign in again"})
+		s.writePage(w, r, http.StatusForbidden, page.Refused{Error: err.Error(), Return: cmp.Or(path, "/")})
 	case err != nil:
 		s.options.Logger.WarnContext(r.Context(), "sign-in failed", slog.Any("error", err))
-		s.writePage(w, r, http.StatusServiceUnavailable, page.Refused{Error: "nobody can sign in now", Hint: "the log of the daemon says why"})
+		s.writePage(w, r, http.StatusServiceUnavailable, page.Refused{Error: "nobody can sign in now", Hint: "the log of the daemon says why", Return: cmp.Or(path, "/")})
 	default:
 		s.options.Logger.InfoContext(r.Context(), "signed in", slog.String("actor", who.Actor()), slog.String("address", r.RemoteAddr))
 		http.Redirect(w, r, keeper.Address(path), http.StatusSeeOther)

@@ -221,7 +221,7 @@ var (
 	}
 	fullResult = actions.Result{Action: "hold", Environment: "dev", Name: "q4", Summary: "dev is held", Changed: true, From: "0a", To: "0b", Branch: "dev", Commit: "0c", Pull: &actions.Pull{Number: 7, URL: "https://git.example.com/7", State: "open"}, Notes: []string{"the newest"}, Forced: []string{"a gate"}}
 	fullInbox  = answer.Inbox{For: "me", SignedIn: true, Total: 2, Items: []answer.InboxItem{{Need: answer.Need{State: answer.State{Tone: answer.Waiting, Word: "waits"}, Environment: "prod", Reason: "1 approval missing", Pull: &status.Pull{Number: 7, Title: "a", URL: "https://git.example.com/7", Head: "0a"}}, Levers: []string{"approve"}, Done: "approved by alice"}}}
-	fullMe     = answer.Me{SignedIn: true, Name: "Alice", Email: "alice@example.com", Issuer: "https://id.example.com", Subject: "7", Groups: []string{"sre"}, Leave: true, Permissions: []answer.Permission{{Environment: "dev", Levers: []string{"hold"}, Refused: []string{"to promote in dev needs group x"}}}}
+	fullMe     = answer.Me{SignedIn: true, Name: "Alice", Email: "alice@example.com", Issuer: "https://id.example.com", Subject: "7", Groups: []string{"sre"}, Leave: true, Permissions: []answer.Permission{{Environment: "dev", Levers: []string{"hold"}, Refused: []string{"only group x may promote in dev"}}}}
 )
 
 // TestPeoplesPagesAreAnswers: the pages of people are the same when they are made from the JSON of their answers.

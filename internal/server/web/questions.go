@@ -7,11 +7,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
@@ -57,6 +60,9 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 		f := findAnswer(src, path, query)
 		if past, isPast := f.answer.(pastPull); isPast {
 			return s.findPastPull(ctx, src, path, past)
+		}
+		if name, isOne := strings.CutPrefix(path, "/environments/"); isOne && f.code == http.StatusNotFound {
+			return s.findRetired(ctx, f, name)
 		}
 		return f
 	}
@@ -106,6 +112,25 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 		return s.refuseAnswer(ctx, path, err)
 	}
 	return found{src.Explanation(names[0], asked, document, maxAnswer), http.StatusOK, ""}
+}
+
+// findRetired returns what was done last to an environment that is not there any more; f if nothing was.
+func (s *site) findRetired(ctx context.Context, f found, escaped string) found {
+	name, err := url.PathUnescape(escaped)
+	if s.options.History == nil || err != nil {
+		return f
+	}
+	if _, refused := s.admitQuestion(); refused {
+		return f
+	}
+	all, err := s.options.History(ctx)
+	last := slices.IndexFunc(all.Entries, func(e history.Entry) bool { return e.Environment == name })
+	if err != nil || last < 0 {
+		return f
+	}
+	e := all.Entries[last]
+	sentence := fmt.Sprintf("there is no environment %q any more: the last that was done there is %q by %s, at %s, in commit %s", name, answer.CleanText(e.Title), answer.CleanText(e.Who), e.Time.UTC().Format(time.RFC3339), e.Commit)
+	return found{missingAnswer{errorAnswer{sentence, api + "/environments lists those that there are"}, "environments", ""}, http.StatusNotFound, ""}
 }
 
 // admitQuestion returns that too many questions began, and whether that is so.

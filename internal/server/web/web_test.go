@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -133,6 +134,11 @@ func TestGolden(t *testing.T) {
 		{full, "/explain?env=dev&q=large/web", "testdata/explain.html"},
 		{full, "/diff?from=dev&to=prod", "testdata/diff.html"},
 		{empty, "/?refresh=off", "testdata/empty.html"},
+		{empty, "/environments", "testdata/empty-environments.html"},
+		{empty, "/commits", "testdata/empty-commits.html"},
+		{empty, "/problems", "testdata/empty-problems.html"},
+		{empty, "/health", "testdata/empty-health.html"},
+		{New(Options{Store: fleet(), History: retired}), "/environments/pr-7", "testdata/retired.html"},
 		{full, "/api/v1/status", "testdata/status.json"},
 		{empty, "/api/v1/status", "testdata/empty.json"},
 		{open(external()), "/?refresh=off", "testdata/external.html"},
@@ -142,6 +148,14 @@ func TestGolden(t *testing.T) {
 	} {
 		golden(t, c.path, mainOf(ask(c.h, http.MethodGet, c.target).Body.String()))
 	}
+}
+
+// retired returns that an environment is not there any more in which things were done.
+func retired(context.Context) (history.Log, error) {
+	return history.Log{Entries: []history.Entry{
+		{Time: noon.Add(-48 * time.Hour), Who: "carol", Environment: "pr-7", Action: "retire", Title: "Retire pr-7: <merged>", Commit: c1},
+		{Time: noon.Add(-72 * time.Hour), Who: "Fairlead", Environment: "pr-7", Action: "promote", Title: "Promote to pr-7", Commit: c2},
+	}}, nil
 }
 
 // mainOf returns what a page says, without its frame; another text as it is.
@@ -195,6 +209,10 @@ func TestRoutes(t *testing.T) {
 		{full, "HEAD", "/api/v1/wake", 405, "POST", ""},
 		{full, "GET", "/api/v1/openapi.json", 200, "", `"openapi": "3.1.0"`},
 		{full, "PUT", "/api/v1/openapi.json", 405, "GET, HEAD", "PUT"},
+		{full, "GET", "/me", 404, "", "nobody can sign in here"},
+		{full, "GET", "/sign-in", 404, "", "nobody can sign in here"},
+		{full, "GET", "/levers/hold", 404, "", "nobody can sign in here"},
+		{full, "GET", "/waiting", 200, "", "stage"},
 		{full, "GET", "/api/v1", 404, "", notFound},
 		{full, "GET", "/favicon.ico", 404, "", notFound},
 		{full, "POST", "/api/v2/wake", 404, "", notFound},

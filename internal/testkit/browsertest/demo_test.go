@@ -159,7 +159,7 @@ func TestDemo(t *testing.T) {
 	runFairlead(t, 0, "wait", "stage", mine, "--interval", "1s")
 	broken := pushChange(t, "workloads/hello.yaml", "branch: master", "branch: mastre", "Deploy from another branch")
 	runFairlead(t, 1, "wait", "dev", broken, "--interval", "1s")
-	w := browser.Open(t, View{Width: 1280})
+	w := browser.Open(t, View{Width: 400})
 	w.ask(root, "1: what needs me now?").answers("couldn't find remote ref")
 	w.ask(root, "2: where is my commit?").click(`main a[href="./commits/` + mine + `"]`).answers("has it since")
 	w.ask(root, "3: why is it not in prod?").click(`main a[href="./commits/` + mine + `"]`).answers("the sale ends on Monday")
@@ -169,7 +169,7 @@ func TestDemo(t *testing.T) {
 	w.ask(root, "5: what runs where?").click(`nav a[href="./fleet"]`).answers("hello")
 	w.Click(`main a[href="./workloads/hello"]`)
 	w.WaitFor("#releases", "by Flux's events alone") // since when? what reports so knows no versions
-	w.ask(root, "7: what is different between stage and prod?").click(`main a[href="./environments/prod"]`).click(`main a[href="../diff?from=stage&to=prod"]`).answers("GREETING: moin → welcome")
+	w.ask(root, "7: what is different between stage and prod?").click(`main li a[href="./environments/prod"]`).click(`main a[href="../diff?from=stage&to=prod"]`).answers("GREETING: moin → welcome")
 	w.answersAll("1 on its way", "1 meant", "1 commit only in stage")
 	w.Click("main .why a") // the reason of the line
 	w.WaitFor("main .explained", "assigned")
@@ -189,7 +189,7 @@ func TestDemo(t *testing.T) {
 	w.Visit(root + "/assignments/dev/cloud/hello-web")
 	w.WaitFor("main h1 + .tag", "failed")
 	w.answersAll("dev-cloud: ", "couldn't find remote ref", "master on 1 cluster")
-	explained := w.ask(root, "8: why has it this value?").click(`main a[href="./environments/prod"]`)
+	explained := w.ask(root, "8: why has it this value?").click(`main li a[href="./environments/prod"]`)
 	explained.clicks++
 	explained.Submit(`main input[name="q"]`, "cloud/hello-web")
 	explained.answers("GREETING = welcome")
@@ -198,8 +198,10 @@ func TestDemo(t *testing.T) {
 	live.Visit(root + "/environments/dev")
 	live.WaitFor("main", "what it changes")
 	w.ask(root, "6: what does this pull request change?").click(`main .needs a[href*="/pulls/"]`).answers("REMOVE")
-	w.Visit(root + "/assignments/dev/cloud/hello-web") // it runs until that is merged
+	w.Click(`main .why a[href="../../../assignments/dev/cloud/hello-web"]`) // it runs until that is merged
 	w.answersAll("removal proposed", "until pull request")
+	w.Click(`main a[href*="explain?"]`)
+	w.WaitFor("main .explained", "workloads/hello.yaml:") // why, and the line
 	w.Visit(root + "/fleet?env=dev")
 	w.Click(`main .matrix a[href*="/pulls/"]`)
 	w.answersAll("REMOVE")

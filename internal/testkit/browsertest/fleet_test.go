@@ -8,10 +8,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/change/drift"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -22,25 +28,30 @@ import (
 // setPlans has it known what is assigned in dev and prod.
 func setPlans(s *status.Store) {
 	for environment, tag := range map[string]string{"dev": "1.5.0", "prod": "1.4.2"} {
-		pos := problem.Pos{Layer: "base", File: "workloads/checkout.yaml", Line: 9}
-		m := &model.Model{Environment: environment, Policies: []*model.Policy{{Object: model.Object{Name: "everywhere", Pos: pos}, Workspace: "shop"}}}
-		for _, name := range []string{"large", "site-01", "site-02", "site-03", "site-04", "small"} {
-			m.ClusterTypes = append(m.ClusterTypes, &model.ClusterType{Object: model.Object{Name: name, Labels: map[string]string{"region": "west"}, Pos: pos}, Clusters: -1})
-		}
-		for _, name := range []string{"checkout", "payments", "search"} {
-			team := "shop"
-			if name == "search" {
-				team = ""
-			}
-			m.Targets = append(m.Targets, &model.Target{Object: model.Object{Name: name, Pos: pos}, Workload: name, Workspace: team, Manifests: map[string]string{"tag": tag}})
-		}
-		s.SetPlan(environment, schedule.NewPlan(m, nil))
+		s.SetPlan(environment, newPlan(environment, tag))
 	}
+}
+
+// newPlan returns a plan that has three workloads on six cluster types.
+func newPlan(environment, tag string) *schedule.Plan {
+	pos := problem.Pos{Layer: "base", File: "workloads/checkout.yaml", Line: 9}
+	m := &model.Model{Environment: environment, Policies: []*model.Policy{{Object: model.Object{Name: "everywhere", Pos: pos}, Workspace: "shop"}}}
+	for _, name := range []string{"large", "site-01", "site-02", "site-03", "site-04", "small"} {
+		m.ClusterTypes = append(m.ClusterTypes, &model.ClusterType{Object: model.Object{Name: name, Labels: map[string]string{"region": "west"}, Pos: pos}, Clusters: -1})
+	}
+	for _, name := range []string{"checkout", "payments", "search"} {
+		team := "shop"
+		if name == "search" {
+			team = ""
+		}
+		m.Targets = append(m.Targets, &model.Target{Object: model.Object{Name: name, Pos: pos}, Workload: name, Workspace: team, Manifests: map[string]string{"tag": tag}})
+	}
+	return schedule.NewPlan(m, nil)
 }
 
 // fleetPages are all kinds of pages about what is assigned, with and without assignments.
 var fleetPages = []string{
-	"/history", "/history?forced=on", "/fleet", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?q=nothing-like-that", "/workloads", "/workloads/checkout", "/assignments/prod/small/checkout", "/assignments/prod/small/search",
+	"/history", "/history?forced=on", "/history/figures", "/environments/prod", "/fleet", "/fleet?at=2026-11-20", "/workloads/checkout?at=2026-11-20", "/assignments/prod/small/checkout?at=2026-11-20", "/cluster-types/small?at=2026-11-20", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?q=nothing-like-that", "/workloads", "/workloads/checkout", "/assignments/prod/small/checkout", "/assignments/prod/small/search",
 	"/styleguide", "/map?env=prod", "/cluster-types", "/cluster-types/small", "/clusters/west-1", "/clusters/east-4",
 }
 
@@ -52,14 +63,60 @@ func pastActions(context.Context) (history.Log, error) {
 	}}, nil
 }
 
+// setWaves has prod roll out in waves: the first one fails, the second has not begun.
+func setWaves(s *status.Store) {
+	chain := s.Snapshot().Chain
+	for i := range chain.Stages {
+		if chain.Stages[i].Environment == "prod" {
+			chain.Stages[i].Waves = map[string]string{"east-1": "canary", "east-2": "canary", "west-1": "second", "east-4": "second"}
+			const reason = "canary: 1 of 2 clusters ready (50%, wants 100%): 1 failed (east-2: timeout waiting for Deployment/x)"
+			chain.Stages[i].Proof = gate.Verdict{Gate: "proof", Status: gate.Fail, Reason: reason, Parts: []gate.Verdict{{Gate: "rollout", Status: gate.Fail, Reason: reason}}}
+		}
+	}
+	s.SetPromotions(chain)
+}
+
+// explainNothing and compareNothing answer every question, and pastOf answers those about the past by what is there now.
+func explainNothing(_ context.Context, environment, query string) (explain.Document, error) {
+	return explain.Document{Title: query + " in " + environment}, nil
+}
+
+func compareNothing(_ context.Context, from, to string) (drift.Report, error) {
+	return drift.Report{From: from, To: to}, nil
+}
+
+func pastOf(s *status.Store) *web.Past {
+	then := func(environment string, at history.Moment) history.Output {
+		return history.Output{Place: history.Place{Environment: environment, At: at}, Commit: older, When: noon.Add(-72 * time.Hour), Base: older}
+	}
+	return &web.Past{
+		Explain: func(ctx context.Context, environment string, at history.Moment, query string) (explain.Document, history.Output, error) {
+			document, err := explainNothing(ctx, environment, query)
+			return document, then(environment, at), err
+		},
+		Compare: func(ctx context.Context, from, to history.Place) (drift.Report, []history.Output, error) {
+			report, err := compareNothing(ctx, from.String(), to.String())
+			return report, []history.Output{then(from.Environment, from.At)}, err
+		},
+		Plan: func(_ context.Context, environment string, at history.Moment) (*schedule.Plan, history.Output, error) {
+			plan := s.Snapshot().Plans[environment]
+			if plan == nil {
+				return nil, history.Output{}, &explain.QueryError{Summary: environment + " was not there"}
+			}
+			return plan, then(environment, at), nil
+		},
+	}
+}
+
 // openFleet serves a site whose clusters have reported.
 func openFleet(t *testing.T) string {
 	t.Helper()
 	store, w := &status.Store{}, ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
 	setFleet(store)
 	setPlans(store)
+	setWaves(store)
 	view := &fleetview.View{Ledger: w.Recorder, Ask: w.View.Ask, Now: w.View.Now}
-	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", Fleet: view, Now: w.View.Now, History: pastActions, StyleGuide: true}))
+	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", Fleet: view, Now: w.View.Now, History: pastActions, Explain: explainNothing, Compare: compareNothing, Past: pastOf(store), StyleGuide: true}))
 	t.Cleanup(server.Close)
 	return server.URL
 }
@@ -90,6 +147,14 @@ func readFleet(t *testing.T, w *Window, root string) {
 	w.WaitFor("main", "failed 1/6") // what runs where
 	w.Click(`main td[data-label="prod"] a`)
 	w.WaitFor(`main td[data-label="small"]`, "1.4.1")
+	w.WaitFor("h1", "Fleet: checkout in prod by target and cluster type")
+	shared := w.Address() // reloaded, left and come back to, and opened by somebody else, it is the same
+	w.Run(chromedp.Reload())
+	w.WaitFor("h1", "checkout in prod")
+	w.Click(`main .crumbs a[href="./fleet"]`)
+	w.Run(chromedp.NavigateBack())
+	w.WaitFor("h1", "checkout in prod")
+	w.Visit(root + shared)
 	w.Click(`main td[data-label="small"] a`)
 	w.WaitFor("h1", "small/checkout in prod")
 	w.WaitFor("main", "everywhere") // why it is there
@@ -106,6 +171,12 @@ func readFleet(t *testing.T, w *Window, root string) {
 	w.Click(`main a[href="../cluster-types/small"]`)
 	w.WaitFor("#late", "failed")
 	w.WaitFor("#clusters", "west-2")
+	w.Visit(root + "/fleet?at=2026-11-20") // the moment stays
+	w.Click(`main a[href="./workloads/checkout?at=2026-11-20"]`)
+	w.WaitFor("#past", "You look at the past")
+	if main := w.Text("main"); strings.Contains(main, "failed") || strings.Contains(main, "there is no ledger") {
+		t.Errorf("the past has states of now:\n%s", main)
+	}
 	w.Visit(root + "/workloads")
 	w.Click(`main a[href="./workloads/checkout"]`)
 	w.WaitFor("main #where", "1.5.0")

@@ -29,6 +29,13 @@ func TestFreezeLevers(t *testing.T) {
 	w.Visit(f.root + "/levers/freeze?name=Q4!&env=prod&to=soon&reason=the+books")
 	w.WaitFor("main .error", `A time cannot be read: "soon" in To.`)
 	w.WaitFor("#asks", "Name of the freeze")
+	var kinds string
+	seen.Ask(`[...document.querySelectorAll("#asks input, #asks option")].map(e => e.type || e.textContent).join()`, &kinds)
+	if !strings.Contains(kinds, "datetime-local,datetime-local") || !strings.Contains(kinds, "promotions alone") {
+		t.Errorf("the fields are %s", kinds)
+	}
+	seen.Visit(f.root + "/levers/freeze?name=q4&env=prod&from=2099-12-24T18:00&to=2099-12-27T08:00&scope=promotion")
+	seen.WaitUntil(`[...document.querySelectorAll("#consequences time")].map(e => e.dateTime).join() === "2099-12-24T18:00:00Z,2099-12-27T08:00:00Z"`)
 	w.Visit(f.root + "/levers/freeze?name=q4&env=prod&to=36h&scope=output")
 	w.WaitFor("#consequences", "From now until ")
 	w.WaitFor("#consequences", "Nothing is promoted meanwhile, and Fairlead merges no change of the output")
@@ -50,15 +57,15 @@ func TestFreezeLevers(t *testing.T) {
 		code       int
 		want       string
 	}{
-		{"/api/v1/levers/freeze", `{"name": "mine", "environments": ["dev", "prod"], "reason": "x", "seen": "force"}`, http.StatusForbidden, "to freeze in prod needs group ops"},
-		{"/api/v1/levers/freeze", `{"name": "mine", "reason": "x", "seen": "force"}`, http.StatusForbidden, "to freeze in all environments needs group ops"},
-		{"/api/v1/levers/end", `{"name": "q4", "seen": "force"}`, http.StatusForbidden, "to freeze in prod needs group ops"},
-		{"/api/v1/levers/except", `{"name": "q4", "commit": "` + commit + `", "reason": "x", "seen": "force"}`, http.StatusForbidden, "to freeze in prod needs group ops"},
+		{"/api/v1/levers/freeze", `{"name": "mine", "environments": ["dev", "prod"], "reason": "x", "seen": "force"}`, http.StatusForbidden, "only group ops may freeze in prod"},
+		{"/api/v1/levers/freeze", `{"name": "mine", "reason": "x", "seen": "force"}`, http.StatusForbidden, "only group ops may freeze in all environments"},
+		{"/api/v1/levers/end", `{"name": "q4", "seen": "force"}`, http.StatusForbidden, "only group ops may freeze in prod"},
+		{"/api/v1/levers/except", `{"name": "q4", "commit": "` + commit + `", "reason": "x", "seen": "force"}`, http.StatusForbidden, "only group ops may freeze in prod"},
 		{"/api/v1/levers/end", `{"name": "q5", "seen": "force"}`, http.StatusNotFound, "there is no freeze q5"},
 		{"/api/v1/levers/freeze", `{"name": "-x", "env": "dev", "reason": "x", "seen": "force"}`, http.StatusBadRequest, "cannot be the name of a freeze"},
 		{"/api/v1/levers/freeze", `{"name": "x", "env": "dev", "to": "soon", "reason": "x", "seen": "force"}`, http.StatusBadRequest, "a time cannot be read"},
 		{"/api/v1/levers/freeze", `{"name": "x", "env": "dev", "to": "2020-01-01", "reason": "x", "seen": "force"}`, http.StatusBadRequest, "over before it begins"},
-		{"/api/v1/levers/freeze", `{"name": "x", "env": "nowhere", "reason": "x", "seen": "force"}`, http.StatusForbidden, "to freeze in nowhere needs group ops"},
+		{"/api/v1/levers/freeze", `{"name": "x", "env": "nowhere", "reason": "x", "seen": "force"}`, http.StatusForbidden, "only group ops may freeze in nowhere"},
 		{"/api/v1/levers/freeze", `{"name": "x", "env": "dev", "seen": "force"}`, http.StatusBadRequest, "reason is missing"},
 		{"/api/v1/levers/except", `{"name": "q4", "reason": "x", "seen": "force"}`, http.StatusBadRequest, "which commit"},
 	} {

@@ -32,6 +32,17 @@ func useKeys(t *testing.T, w *Window, root string) {
 	w.WaitFor("time", "ago")
 	w.press("e")
 	w.WaitUntil(`location.pathname === "/explain" && document.readyState === "complete"`)
+	isOpen := func() (open bool) { w.Ask(`document.querySelector("nav .more").open`, &open); return open }
+	for name, leave := range map[string]func(){"Escape": func() { w.press("\x1b") }, "a click elsewhere": func() { w.Run(chromedp.Click("h1", chromedp.ByQuery)) }} {
+		w.Run(chromedp.Click("nav .more summary", chromedp.ByQuery))
+		if !isOpen() {
+			t.Errorf("the menu of more pages does not open")
+		}
+		leave()
+		if isOpen() {
+			t.Errorf("%s does not close the menu of more pages", name)
+		}
+	}
 }
 
 // changeView chooses a theme, pauses changes, and turns the shortcuts off: pages are so from then on, and
@@ -62,6 +73,7 @@ func changeView(t *testing.T, w *Window, root string) {
 	if !is {
 		t.Errorf("the page does not remember its settings")
 	}
+	w.WaitFor("header", "Paused")
 	w.Visit(root + "/settings")
 	for _, name := range []string{"theme", "live", "keys"} {
 		w.Run(chromedp.Click(`input[name="`+name+`"]`, chromedp.ByQuery))

@@ -197,15 +197,15 @@ func holdAndRelease(t *testing.T, w *Window, f *fleet) {
 func seeRefusals(t *testing.T, w *Window, f *fleet) {
 	f.signInAs("bob dev")
 	w.Visit(f.root + "/environments/dev")
-	w.WaitFor("#not-hold", "Hold: to hold in dev needs group sre")
+	w.WaitFor("#not-hold", "Hold: only group sre may hold in dev")
 	before := f.head("dev")
 	code, text := f.send(http.MethodPost, "/levers/hold", "env=dev&reason=x&seen=force", "Content-Type", "application/x-www-form-urlencoded")
-	if code != http.StatusForbidden || !strings.Contains(text, "To hold in dev needs group sre") || f.head("dev") != before {
+	if code != http.StatusForbidden || !strings.Contains(text, "Only group sre may hold in dev") || f.head("dev") != before {
 		t.Errorf("somebody without a role gets %d %s, and the branch is at %s", code, text, f.head("dev"))
 	}
 	w.Visit(f.root + "/me")
 	w.WaitFor("main", "nothing")
-	w.WaitFor("main", "to hold in dev needs group sre")
+	w.WaitFor("main", "only group sre may hold in dev")
 }
 
 // checkConfirmations checks the pages of people by the rules of accessibility.

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 	"github.com/fairlead-io/fairlead/internal/testkit/issuertest"
 )
@@ -133,6 +136,22 @@ func TestSignInPage(t *testing.T) {
 	if got := f.head("dev"); !strings.HasPrefix(got, "Alice <alice@example.com>, Fairlead\nHold dev") || !strings.Contains(got, "Fairlead-Actor: "+issuer.URL+"#1234") {
 		t.Errorf("the commit is %s", got)
 	}
+	w.Visit(f.root + "/levers/release?env=dev") // the session ends while somebody types
+	w.Run(network.ClearBrowserCookies(), chromedp.SendKeys(`input[name="reason"]`, "it is over", chromedp.ByQuery))
+	before := f.head("dev")
+	w.Click("#confirm")
+	w.WaitFor("main", "Your session has ended, and nothing was done.")
+	w.forgive("status of 401")
+	if f.head("dev") != before {
+		t.Errorf("somebody whose session has ended writes %s", f.head("dev"))
+	}
+	w.Click(`main a[href*="sign-in?"]`)
+	w.WaitFor("h1", "Release dev?")
+	var typed string
+	w.Ask(`document.querySelector('input[name="reason"]').value`, &typed)
+	if typed != "it is over" {
+		t.Errorf("what was typed is %q", typed)
+	}
 	w.Click(".person")
 	w.WaitFor("main", "alice@example.com")
 	var cookies string
@@ -140,10 +159,42 @@ func TestSignInPage(t *testing.T) {
 	if strings.Contains(cookies, "session") {
 		t.Errorf("scripts see the cookies %s", cookies)
 	}
-	issuer.SignInAs(issuertest.Claims{"sub": "5", "name": "Bob"})
+	issuer.SignInAs(issuertest.Claims{"sub": "5", "name": "Bob", "aud": "another"})
 	w.Click(`form[action="./sign-out"] button`)
 	w.WaitFor("main", "You have not signed in")
 	w.WaitFor(".person", "Sign in")
-	w.Click(".person")
+	w.Visit(f.root + "/environments/prod") // the token is for another program
+	w.WaitFor("h1", "Refused")
+	w.WaitFor("main", "The token of the issuer is refused: ")
+	w.forgive("status of 403")
+	checkAccessible(t, w, "a refused sign-in")
+	checkWidth(t, w, 1280, "a refused sign-in")
+	issuer.SignInAs(issuertest.Claims{"sub": "5", "name": "Bob"})
+	w.Click(`main a[href*="sign-in?"]`)
 	w.WaitFor(".person", "Bob")
+	if got := w.Address(); got != "/environments/prod" {
+		t.Errorf("after signing in again one is at %s", got)
+	}
+}
+
+// TestStranger: whom a proxy names that is not one of those of the settings has not signed in, and does nothing.
+func TestStranger(t *testing.T) {
+	browser := Start(t)
+	f := startFleet(t, "  signIn: {proxy: {from: [127.0.0.9]}}\n") // the proxy is 127.0.0.1
+	f.signInAs("alice@example.com sre")
+	w := browser.Open(t, View{Width: 400})
+	w.Visit(f.root + "/environments/dev")
+	if w.Text(".person") != "" || w.Text(".levers") != "" {
+		t.Errorf("a stranger is %q, and may %q", w.Text(".person"), w.Text(".levers"))
+	}
+	w.Visit(f.root + "/me")
+	w.WaitFor("main", "You have not signed in.")
+	w.Visit(f.root + "/levers/hold?env=dev")
+	w.WaitFor("h1", "Refused")
+	w.forgive("status of 401")
+	before := f.head("dev")
+	code, text := f.send(http.MethodPost, "/api/v1/levers/hold", `{"env": "dev", "reason": "x", "seen": "force"}`, "Content-Type", "application/json", "X-Forwarded-User", "alice@example.com", "X-Forwarded-Groups", "sre")
+	if code != http.StatusUnauthorized || f.head("dev") != before {
+		t.Errorf("a stranger gets %d %s, and the branch is at %s", code, text, f.head("dev"))
+	}
 }

@@ -36,7 +36,7 @@ func TestPullLevers(t *testing.T) {
 	checkAccessible(t, w, "merge")
 	before := gittest.Commit(t, out, "dev")
 	f.signInAs("bob sre")
-	for body, want := range map[string]string{`{"env": "dev", "seen": "force"}`: "to merge in dev needs group ops", `{"env": "prod", "seen": "force"}`: "no role in the settings permits to merge in prod"} {
+	for body, want := range map[string]string{`{"env": "dev", "seen": "force"}`: "only group ops may merge in dev", `{"env": "prod", "seen": "force"}`: "no role in the settings permits to merge in prod"} {
 		code, text := f.send(http.MethodPost, "/api/v1/levers/merge", body, "Content-Type", "application/json")
 		if code != http.StatusForbidden || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", body, code, text)

@@ -60,7 +60,7 @@ func TestStackLevers(t *testing.T) {
 	}
 	f.signInAs("bob sre")
 	w.Visit(f.root + "/stacks/shop/eu")
-	w.WaitFor("#not-teardown", "needs group infra")
+	w.WaitFor("#not-teardown", "only group infra may")
 
 	f.signInAs("alice@example.com infra")
 	for _, v := range []View{{1280, false, true}, {400, true, true}} {
@@ -100,7 +100,7 @@ func TestStackLevers(t *testing.T) {
 		code       int
 		want       string
 	}{
-		{"bob sre", body("shop/eu"), http.StatusForbidden, "needs group infra"},
+		{"bob sre", body("shop/eu"), http.StatusForbidden, "only group infra may"},
 		{"alice@example.com infra", body("shop/us"), http.StatusBadRequest, "the name that was typed is not that of the stack"},
 		{"alice@example.com infra", body("shop/eu"), http.StatusConflict, "not any more what you have seen"},
 		{"alice@example.com infra", `{"env": "dev", "typed": "", "reason": "x", "seen": "force"}`, http.StatusBadRequest, "the request names no stack"},

@@ -11,13 +11,21 @@
   // Times: the server writes them exactly, and here they become relative.
   const units = [["day", 86400, 172800], ["hour", 3600, 3600], ["minute", 60, 60], ["second", 1, 0]];
   const relative = new Intl.RelativeTimeFormat("en", { numeric: "always", style: "short" });
+  const paper = matchMedia("print"); // on it nothing is relative
+  const exactly = (time) => time.toISOString().slice(0, 16).replace("T", " ") + " UTC";
   function showTimes() {
     for (const time of document.querySelectorAll("time[datetime]")) {
       const seconds = (Date.parse(time.dateTime) - Date.now()) / 1000;
       const [unit, size] = units.find(([, , from]) => Math.abs(seconds) >= from);
-      time.textContent = Math.abs(seconds) < 1 ? "now" : relative.format(Math.trunc(seconds / size), unit);
+      if (paper.matches) time.textContent = exactly(new Date(time.dateTime));
+      else time.textContent = Math.abs(seconds) < 1 ? "now" : relative.format(Math.trunc(seconds / size), unit);
     }
   }
+
+  paper.addEventListener("change", () => {
+    document.querySelector(".printed").textContent = location.href + ", printed " + exactly(new Date());
+    showTimes();
+  });
 
   // News: the server says which version a page has, and the page fetches itself if it has another one.
   function readStates() {
@@ -129,6 +137,11 @@
   }
   function explain() {
     const cell = document.activeElement.closest("td, tr, li"), link = 'a[href*="explain?"]';
+    const named = cell && (cell.closest("[data-explain]") || cell.querySelector("[data-explain]"));
+    if (named) {
+      location.href = named.dataset.explain;
+      return;
+    }
     const to = (cell && cell.querySelector(link)) || document.querySelector("main " + link) || document.querySelector('nav a[href$="explain"]');
     if (to) to.click();
   }
@@ -151,6 +164,18 @@
       event.preventDefault();
       keys[event.key]();
     }
+  });
+
+  // The menu of more pages closes where one goes on elsewhere.
+  document.addEventListener("click", (event) => {
+    const open = document.querySelector("nav .more[open]");
+    if (open && !open.contains(event.target)) open.open = false;
+  });
+  document.addEventListener("keydown", (event) => {
+    const open = event.key === "Escape" && document.querySelector("nav .more[open]");
+    if (!open) return;
+    open.open = false;
+    open.querySelector("summary").focus();
   });
 
   // Paper has no parts to open.
