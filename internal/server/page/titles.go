@@ -84,6 +84,12 @@ func (v Fleet) Crumbs() (all []chip) {
 	return all
 }
 
+// pastAddress is the address of a page that has a past, as a template writes it.
+const pastAddress = `((?:(?:fleet|workloads|assignments|cluster-types|explain)(?:[/?][^"]*)?|environments/[^"/?]+(?:\?[^"]*)?))`
+
+// hasMoment reports whether an address asks for a moment.
+var hasMoment = regexp.MustCompile(`[?;]at=`).MatchString
+
 // keepMoment returns a page about a moment whose links and forms lead to pages about the same moment, where they lead
 // to pages that have a past.
 func keepMoment(html []byte, root, at string) []byte {
@@ -91,18 +97,18 @@ func keepMoment(html []byte, root, at string) []byte {
 	if at == "" || start < 0 {
 		return html
 	}
-	toPast := regexp.MustCompile(`(href|action|data-explain)="` + regexp.QuoteMeta(root) + `(?:fleet|workloads|assignments|cluster-types|explain)([/?][^"]*)?"[^>]*>`)
+	toPast := regexp.MustCompile(`(href|action|data-explain)="` + regexp.QuoteMeta(root) + pastAddress + `"[^>]*>`)
 	kept := toPast.ReplaceAllFunc(html[start:], func(found []byte) []byte {
 		match := toPast.FindSubmatch(found)
-		query, isForm := string(match[2]), string(match[1]) == "action"
-		if strings.Contains(string(found), `id="now"`) || strings.Contains(query, "at=") || strings.HasPrefix(string(found), `action="`+root+"explain") { // which has a field for it
+		address, isForm := string(match[2]), string(match[1]) == "action"
+		switch {
+		case strings.Contains(string(found), `id="now"`), hasMoment(address), isForm && strings.HasPrefix(address, "explain"): // which has a field for it
 			return found
-		}
-		if isForm {
+		case isForm:
 			return append(bytes.Clone(found), `<input type="hidden" name="at" value="`+template.HTMLEscapeString(at)+`">`...)
 		}
 		sign := "?"
-		if strings.Contains(query, "?") {
+		if strings.Contains(address, "?") {
 			sign = "&amp;"
 		}
 		before, rest, _ := bytes.Cut(found, []byte(`"`))

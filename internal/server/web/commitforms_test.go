@@ -18,7 +18,7 @@ func TestCommitBadge(t *testing.T) {
 	store.SetPromotions(hostile)
 	h := open(store)
 	for _, c := range []struct{ target, label, word, ground string }{
-		{"/commits/" + c4 + ".svg", "c4d4e4f", "◔ dev: rolling-out", "#164e8a"},
+		{"/commits/" + c4 + ".svg", "c4d4e4f", "◔ dev: rolling out", "#164e8a"},
 		{"/commits/" + c4 + ".svg?env=prod", "c4d4e4f", "┄ prod: not yet", "#535e6c"},
 		{"/commits/" + c3 + ".svg", "c3d3e3f", "✓ test: verified", "#0b5f4a"},
 		{"/commits/" + c2 + ".svg?env=none", "c2d2e2f", "┄ not promoted", "#535e6c"},

@@ -68,7 +68,11 @@ func (s *site) serveNothing(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if sentence, hint := s.findUnavailable(r.URL.Path); sentence != "" {
-		s.refusePerson(w, r, http.StatusNotFound, sentence, hint)
+		if isForProgram(r.URL.Path) {
+			s.refuse(http.StatusNotFound, sentence, hint)(w, r)
+		} else {
+			s.writePage(w, r, http.StatusNotFound, page.Missing{Heading: "Not possible", Error: sentence, Hint: hint})
+		}
 		return
 	}
 	if r.Method != http.MethodGet || isForProgram(r.URL.Path) || !strings.Contains(r.Header.Get("Accept"), "text/html") && !prefersText(r) {

@@ -64,9 +64,9 @@ func (s *site) findUnavailable(path string) (sentence, hint string) {
 	isLever := strings.HasPrefix(path, strings.TrimSuffix(leverPath, "{lever}"))
 	switch {
 	case s.options.People == nil && (isLever || path == mePath || path == signInPath):
-		return "nobody can sign in here", "web.signIn in the settings lets people sign in"
+		return "nobody can sign in here", "set web.signIn, so that people can sign in"
 	case isLever:
-		return "this page is only read", "web.actions in the settings lets people act"
+		return "this page is only read", "set web.actions, so that people can act"
 	}
 	return "", ""
 }
