@@ -33,3 +33,23 @@ change_twice() {
     cycle
   done
 }
+
+# What kubectl prints of a plan that tofu-controller keeps in JSON, by the folder of the objects.
+print_plan() {
+  local commit
+  commit=$(git -C ../gitops show "$1/gitrepository.yaml" | sed -n 's/^ *commit: *//p' | cut -c1-10)
+  cat <<END
+apiVersion: v1
+kind: Secret
+metadata:
+  name: tfplan-default-checkout-dev-server.json
+  namespace: zmart-checkout-dev
+  labels: {infra.contrib.fluxcd.io/plan-name: checkout-dev-server.json}
+  annotations: {savedPlan: plan-fairlead-modules-dev-$commit, encoding: gzip}
+data:
+  tfplan: H4sIAAAAAAACA1WNzQoCMQwGX2XJWQp69FVkKWmbdQv9kSbVw9J3N2tPHsPMNzlgqy2j2Dc1jrXAfYGrucFlgUZce/Nk/Y7lSazocQCGoOA8INfQE5ngDH7YBmdjYcHiycge+UzMpbq686L5XwT6K6AQrGo40v/T8AlnlzOmBEMpbkLtHyZsWhxjrOMLpiXrD7wAAAA=
+END
+}
+
+# The inputs of the plan of a component, whose objects are in the folder $server.
+read_inputs() { inputs=$(git -C ../gitops show "$server/terraform.yaml" | sed -n 's/.*fairlead.io.inputs: //p'); }
