@@ -19,6 +19,7 @@ func (r *resolver) checkComponent(c *Component) {
 		}
 	}
 	r.checkClear(c)
+	r.checkLiteral(c)
 	switch c.Type {
 	case Terraform:
 		r.checkTerraform(c)

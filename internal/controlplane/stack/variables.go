@@ -102,6 +102,7 @@ func (r *resolver) readVariables(c *Component, all locals) []Variable {
 	out := make([]Variable, 0, len(c.StackComponent.Variables))
 	for _, v := range c.StackComponent.Variables {
 		name := v.Name
+		name.Text = all.expand(name.Text, func(local string) { r.unknownLocal(s, name.Line, all, local) })
 		if first, twice := seen[name.Text]; twice {
 			r.addf(s, name.Line, "remove one of them", "component %s has the variable %s twice, the first time at line %d", c.Name, name.Text, first)
 			continue
