@@ -38,8 +38,12 @@ func commentText(branch targetBranch, all []environmentPreview, before, after st
 		default:
 			b.WriteString(strings.TrimSpace(p.report.Markdown(maxComment/len(all))) + "\n")
 		}
-		if !p.stops && len(p.stopped) > 0 {
-			fmt.Fprintf(&b, "\nStopped by problems, and would stay as it is: %s\n", forge.EscapeMarkdown(text.Join(p.stopped, ", ")))
+		if n := len(p.stopped); !p.stops && n > 0 {
+			fmt.Fprintf(&b, "\nStopped by problems, and would stay as it is: %s", forge.EscapeMarkdown(text.Join(p.stopped[:min(n, maxNamed)], ", ")))
+			if n > maxNamed {
+				fmt.Fprintf(&b, " and %d more", n-maxNamed)
+			}
+			b.WriteString("\n")
 		}
 		writeExceeding(&b, p)
 	}

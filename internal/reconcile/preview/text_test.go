@@ -56,7 +56,11 @@ func TestComment(t *testing.T) {
 			environmentPreview{exceeding: []publish.Withholding{{Reason: "it removes 9 of 9", ChangeID: change}}},
 			[]string{"- it removes 9 of 9", "`fairlead.io/removals: " + change + "`", "fairlead approve dev " + change + " --removals --ahead"}, forge.Success, "Nothing that is rendered changes"},
 		"whether it does is not known": {environmentPreview{unknown: true}, []string{"is not known: the GitOps repository cannot be read now."}, forge.Success, "Nothing that is rendered changes"},
-		"a name that is Markdown":      {environmentPreview{environment: "<img>"}, []string{"### &lt;img&gt;"}, forge.Success, "Nothing that is rendered changes"},
+		"a stack is stopped": {
+			environmentPreview{stopped: []string{"a/b", "a/<c>", "d", "e", "f", "g", "h"}, problems: mistakes(1, 0), listed: mistakes(1, 0), report: changes(t)},
+			[]string{"cloud", "Stopped by problems, and would stay as it is: a/b, a/&lt;c&gt;, d, e, f and 2 more\n"}, forge.Failure, "1 problem would come with it"},
+		"problems stopped it":     {environmentPreview{mended: true}, []string{"Problems stop it now."}, forge.Success, "No problem stops the environment any more"},
+		"a name that is Markdown": {environmentPreview{environment: "<img>"}, []string{"### &lt;img&gt;"}, forge.Success, "Nothing that is rendered changes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.of.environment == "" {
