@@ -264,6 +264,9 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 		}
 	}
 	o.explainStop()
+	if o.result.State == publish.InSync {
+		o.explainTeardowns(e.deleted.waiting, e.stacks.merged)
+	}
 	e.unreported = l.reportOnForge(ctx, e, r, remote, &o)
 	if e.unreported != nil { // it is tried again, and takes nothing from what the report says
 		l.options.Logger.Warn("the forge does not have the report of an environment", "environment", e.name, "error", e.unreported)

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // outcome is what a round has made of an environment. Later rounds and promotions decide from it,
@@ -54,6 +55,34 @@ func (o *outcome) explainStop() {
 	case len(stopped) > 1:
 		o.addReason(fmt.Sprintf("%s, the first one %s, are stopped by problems, and stay as they are", text.Count(len(stopped), "stack"), stopped[0].Stack))
 	}
+}
+
+// explainTeardowns has the reason of an outcome say which stacks without a file the output tears down, and what
+// that waits for.
+func (o *outcome) explainTeardowns(waiting []stackfiles.Deleted, merged []stackfiles.Summary) {
+	if len(waiting) == 0 {
+		return
+	}
+	plans := 0
+	for _, s := range merged {
+		if !slices.ContainsFunc(waiting, func(d stackfiles.Deleted) bool { return d.Path() == s.Stack }) {
+			continue
+		}
+		for _, c := range s.Components {
+			if c.Action == stackfiles.Destroy && c.Plan != "" && c.Approval == "" {
+				plans++
+			}
+		}
+	}
+	which := "the stack " + waiting[0].Path() + " is being destroyed"
+	if n := len(waiting); n > 1 {
+		which = fmt.Sprintf("%s, the first one %s, are being destroyed", text.Count(n, "stack"), waiting[0].Path())
+	}
+	if plans > 0 {
+		o.addReason(which + ": " + text.Count(plans, "plan") + " without approval")
+		return
+	}
+	o.addReason(which + ", until clusters report that")
 }
 
 func (o *outcome) addReason(reason string) {

@@ -108,6 +108,9 @@ func TestDeletedStack(t *testing.T) {
 	w.merge("dev")
 	d.cycle()
 	w.wantStack("destroy: true")
+	if reason := d.state("dev").Reason; reason != "the stack checkout/dev is being destroyed: 2 plans without approval" {
+		t.Errorf("the reason is %q", reason)
+	}
 	w.wantVerified("dev")
 	if o := w.below("dev", "environments/checkout/dev")["network/flux-kustomization.yaml"]; !strings.Contains(o, "- name: checkout-dev-eks") {
 		t.Errorf("the network does not wait for eks:\n%s", o)
@@ -130,6 +133,9 @@ func TestDeletedStack(t *testing.T) {
 	d = w.begin(t.TempDir(), use)
 	d.cycle()
 	w.wantReleased()
+	if reason := d.state("dev").Reason; reason != "the stack checkout/dev is being destroyed, until clusters report that" {
+		t.Errorf("the reason is %q", reason)
+	}
 	if all := w.openOf("dev"); len(all) != 0 {
 		t.Fatalf("while its Terraform objects go, the rest is removed: %v", all)
 	}
