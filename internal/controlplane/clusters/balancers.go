@@ -29,6 +29,9 @@ func (c *checker) checkRoles() {
 		if role.IsAPI() && role.Port != claudie.APIPort {
 			c.addf(path.child("port"), "write 6443", "%s: targetPort 6443 is the API server, whose port is 6443 too, and not %d", what, role.Port)
 		}
+		if role.IsAPI() && role.Protocol == "udp" {
+			c.addf(path.child("protocol"), "write tcp", "%s: targetPort 6443 is the API server, which does not answer over udp", what)
+		}
 		if len(role.TargetPools) == 0 {
 			c.addf(path, "", "%s: targetPools has no pools", what)
 		}

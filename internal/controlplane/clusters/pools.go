@@ -146,9 +146,15 @@ func (c *checker) checkMachine(what string, path fieldPath, p *claudie.DynamicPo
 	}
 }
 
+// ownLabels are those that Claudie gives its nodes, and goes by.
+var ownLabels = []string{"claudie.io/nodepool", "claudie.io/provider", "claudie.io/provider-instance", "claudie.io/node-type", "claudie.io/spot"}
+
 // checkNodeMetadata reports labels, annotations and taints that nodes cannot have.
 func (c *checker) checkNodeMetadata(what string, path fieldPath, labels, annotations map[string]string, taints []claudie.Taint) {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		if slices.Contains(ownLabels, key) {
+			c.addf(path.child("labels", key), "remove it, or use another label", "%s: the label %s is the one that Claudie knows its nodes by", what, key)
+		}
 		for _, err := range []error{kubename.CheckLabelKey(key), kubename.CheckLabelValue(labels[key])} {
 			if err != nil {
 				c.addf(path.child("labels", key), "", "%s: %v", what, err)
@@ -167,6 +173,9 @@ func (c *checker) checkNodeMetadata(what string, path fieldPath, labels, annotat
 	}
 	for i, t := range taints {
 		at := path.child("taints", i)
+		if slices.ContainsFunc(taints[:i], func(o claudie.Taint) bool { return o.Key == t.Key && o.Effect == t.Effect }) {
+			c.addf(at, "remove one of them", "%s: the taint %s:%s is written twice", what, t.Key, t.Effect)
+		}
 		if err := kubename.CheckLabelKey(t.Key); err != nil {
 			c.addf(at, "", "%s: taint: %s", what, strings.Replace(err.Error(), "the key of a label", "the key of a taint", 1))
 		}
