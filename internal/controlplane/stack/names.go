@@ -44,6 +44,23 @@ func (s *Stack) isMissing(text string, line int) bool {
 	return text == "" && line == 0 && s.Pos.Line > 0
 }
 
+// SafeName returns a name that objects can have: a text in lower case. One with other characters than names have
+// ends with a hash of it.
+func SafeName(text string) string {
+	lower := strings.ToLower(text)
+	if kubename.Check(lower) == nil {
+		return lower
+	}
+	safe := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, lower)
+	sum := sha256.Sum256([]byte(text))
+	return strings.Trim(safe, "-") + "-" + hex.EncodeToString(sum[:hashDigits/2])
+}
+
 // ShortenName returns a name for objects: in lower case, and at most limit characters long. The end
 // of one that is too long is a hash of all of it.
 func ShortenName(name string, limit int) string {

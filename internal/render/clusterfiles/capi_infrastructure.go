@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
 // infrastructure is how Cluster API makes machines in one cloud.
@@ -85,7 +86,9 @@ func newAWSCluster(c *capiCluster) fields {
 }
 
 // identityName returns the name of the identity of the provider: identities are in no namespace.
-func (c *capiCluster) identityName() string { return c.manifest.Project() + "-" + c.provider.Name }
+func (c *capiCluster) identityName() string {
+	return stack.SafeName(c.manifest.Project() + "-" + c.provider.Name)
+}
 
 func newAWSIdentity(c *capiCluster) any {
 	o := c.newObject(c.cloud.apiVersion, "AWSClusterStaticIdentity", c.identityName(), fields{

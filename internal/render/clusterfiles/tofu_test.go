@@ -12,9 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 	"github.com/fairlead-io/fairlead/internal/testkit/golden"
@@ -48,8 +50,21 @@ func TestTofuFiles(t *testing.T) {
 		}
 		checkObjects(t, files)
 		checkReached(t, files)
+		for file, data := range files.All() {
+			if path.Base(file) == provision.LockFile { // no object
+				continue
+			}
+			for _, m := range objectName.FindAllSubmatch(data, -1) {
+				if err := kubename.Check(string(m[1])); err != nil {
+					t.Errorf("%s: %v", file, err)
+				}
+			}
+		}
 	})
 }
+
+// objectName matches the name of an object, or of what one refers to.
+var objectName = regexp.MustCompile(`(?m)^ +name: "?([^"\n]*)"?$`)
 
 // moduleSource matches the source of a module that a root module calls.
 var moduleSource = regexp.MustCompile(`"git::https://example\.com/gull/infra-modules//([^?"]+)[^"]*"`)

@@ -148,7 +148,7 @@ func (p *planner) add(part *Part) *Part {
 }
 
 func (p *planner) newName(owner string, parts ...string) string {
-	return stack.ShortenName(owner+"-"+strings.Join(parts, "-"), maxName)
+	return stack.ShortenName(stack.SafeName(owner+"-"+strings.Join(parts, "-")), maxName)
 }
 
 func (p *planner) rolesOf(lb *claudie.LoadBalancer) []*claudie.Role {
