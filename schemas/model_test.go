@@ -2,6 +2,7 @@ package schemas_test
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -46,6 +47,10 @@ func TestModel(t *testing.T) {
 		for _, difference := range compare(name+".spec", at(schema, "properties", "spec"), reflect.TypeOf(spec)) {
 			t.Error(difference)
 		}
+	}
+	described, _ := at(parsed(t, claudie.InputManifestKind), "properties", "metadata", "properties", "annotations", "properties").(map[string]any)
+	if diff := cmp.Diff(slices.Sorted(slices.Values(model.ManifestAnnotations)), slices.Sorted(maps.Keys(described))); diff != "" {
+		t.Errorf("annotations of an InputManifest: -model +schema:\n%s", diff)
 	}
 	slices.Sort(kinds)
 	if diff := cmp.Diff(kinds, schemas.Kinds()); diff != "" {

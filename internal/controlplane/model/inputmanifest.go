@@ -49,7 +49,8 @@ const (
 // Aliases are all of them; the first one is used unless another one is written.
 var Aliases = []string{AliasExternalSecret, AliasKyverno, AliasRecordedID}
 
-var manifestAnnotations = []string{
+// ManifestAnnotations are all that Fairlead reads on an InputManifest.
+var ManifestAnnotations = []string{
 	ExecutorAnnotation, DecommissionAnnotation, VersionsAnnotation, ExistingSecretsAnnotation, AcceptAnnotation, CAPISettingsAnnotation, ModulesAnnotation,
 	SplitAnnotation, AliasAnnotation,
 }

@@ -108,7 +108,7 @@ func (r *reader) checkAnnotation(kind, key string, value locatedText, d *decoder
 	case "ClusterType":
 		known = []string{ClustersAnnotation}
 	case claudie.InputManifestKind:
-		known = manifestAnnotations
+		known = ManifestAnnotations
 	}
 	if slices.Contains(known, key) || slices.Contains(ownAnnotations, key) {
 		return

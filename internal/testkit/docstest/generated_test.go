@@ -140,6 +140,9 @@ func kindsPage(t *testing.T) string {
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n%s\n", kind, wrap(s.Description), wrap("Group and version: "+api.typeName()+"."))
 		var rows strings.Builder
+		if meta := s.Properties["metadata"]; meta != nil && meta.Properties["annotations"] != nil {
+			meta.Properties["annotations"].writeFields(&rows, "metadata.annotations.")
+		}
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			if slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) {
 				continue
