@@ -128,7 +128,11 @@ func TestCheckEdit(t *testing.T) {
 				}
 				edited = strings.ReplaceAll(edited, olds[i], news[i])
 			}
-			compareProblems(t, c.want, provision.CheckEdit(readEdit(t, guarded, edited)))
+			edit := readEdit(t, guarded, edited)
+			compareProblems(t, c.want, provision.CheckEdit(edit))
+			if _, err := provision.NewPlan(edit.Current, edit.Desired); err != nil && (c.want == "" || strings.Contains(err.Error(), "mistake")) {
+				t.Errorf("the plan: %v", err)
+			}
 		})
 	}
 }

@@ -37,6 +37,20 @@ var order = []rule{
 	(*unit).attachClusterType,
 }
 
+// findImpossible returns what no steps lead to; nil if there is nothing of the kind.
+func (u *unit) findImpossible(now, want *stateIndex) error {
+	if len(want.clusters[u.name].Pools.Control) == 0 {
+		return fmt.Errorf("plan cluster %s: it is to have no control nodes", u.name)
+	}
+	for _, s := range u.allSlots() {
+		pool := s.subject.Pool
+		if s.now != nil && s.want != nil && (now.static[pool] == nil) != (want.static[pool] == nil) {
+			return fmt.Errorf("plan cluster %s: the machines of pool %s cannot become others: the pool needs another name", u.name, pool)
+		}
+	}
+	return nil
+}
+
 // simulate takes steps until the unit is as wanted. An error is a mistake in this package.
 func (u *unit) simulate() error {
 	for range u.limit {

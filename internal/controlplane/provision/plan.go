@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 )
 
-// NewPlan returns the steps that lead from one state to another. An error is a mistake in this package:
-// what must not be done is reported by [CheckEdit].
+// NewPlan returns the steps that lead from one state to another. An error is of a change that no steps lead to,
+// which [CheckEdit] refuses, or a mistake in this package.
 func NewPlan(current, desired *State) (Plan, error) {
 	now, want := newStateIndex(current), newStateIndex(desired)
 	plan := Plan{Endpoints: map[string]Endpoint{}}
@@ -28,7 +28,11 @@ func NewPlan(current, desired *State) (Plan, error) {
 			continue
 		}
 		u := newUnit(now, want, c.Name)
-		if err := u.simulate(); err != nil {
+		err := u.findImpossible(now, want)
+		if err == nil {
+			err = u.simulate()
+		}
+		if err != nil {
 			return Plan{}, err
 		}
 		plan.Steps = append(plan.Steps, u.carryOut(now, want)...)
