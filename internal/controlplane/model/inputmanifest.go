@@ -72,8 +72,36 @@ type Clusters struct {
 	Templates []*TemplateGitReference
 	Bindings  []*ClusterBinding
 	Modules   []*ClusterModules
+	// TemplateCommits are the commits that templates of Claudie are at now, by the names of their layers, as
+	// far as their repositories were read.
+	TemplateCommits map[string]string
 	// Credentials are those of the control plane, if there is a manifest, sorted by Secret.
 	Credentials []*Credential
+}
+
+// templatesSuffix ends the names of layers that have the commit of templates, and no files.
+const templatesSuffix = "#templates"
+
+// TemplatesLayer returns the name of the layer that has the commit which a name of a repository of templates
+// stands for.
+func TemplatesLayer(url, revision string) string {
+	return strings.TrimPrefix(url, "https://") + "@" + revision + templatesSuffix
+}
+
+// IsTemplatesLayer reports whether a layer has the commit of templates.
+func IsTemplatesLayer(name string) bool { return strings.HasSuffix(name, templatesSuffix) }
+
+// addTemplateCommits notes the commits of templates.
+func (c *Clusters) addTemplateCommits(layers []Layer) {
+	for _, l := range layers {
+		if l.Kind != Files || !IsTemplatesLayer(l.Name) {
+			continue
+		}
+		if c.TemplateCommits == nil {
+			c.TemplateCommits = map[string]string{}
+		}
+		c.TemplateCommits[l.Name] = l.Commit
+	}
 }
 
 // Alias returns how Flux finds the kubeconfigs of the manifest: one of [Aliases].

@@ -131,6 +131,7 @@ func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	if len(m.Stacks.List) > 0 || m.Clusters.UsesModules() {
 		m.Stacks.addLayers(layers)
 	}
+	m.Clusters.addTemplateCommits(layers)
 	problems := all.problems.Sorted().Capped(2 * maxProblems)
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -166,7 +166,7 @@ func (g *editCheck) checkProviders() {
 		case is == nil && !slices.Contains(g.Unused, was.Name):
 			g.addf([]any{"providers"}, fmt.Sprintf("two commits: keep %s until the change that removes what it made is done, then remove it with its Secret", was.Name),
 				"provider %s is removed while %s is made with it: its credentials are needed to remove that", was.Name, user)
-		case is != nil && is.Type == was.Type && strings.HasPrefix(user, "pool ") && g.want.isOfClaudie() && g.now.Templates[was.Name] != g.want.Templates[was.Name]:
+		case is != nil && is.Type == was.Type && strings.HasPrefix(user, "pool ") && g.want.isOfClaudie() && !equalTemplates(g.now.Templates[was.Name], g.want.Templates[was.Name]):
 			g.problems.Warnf(g.PositionOf("providers", g.findProvider(is.Name)), g.subject(), "", "the templates of provider %s change: every node that is made with it is replaced", was.Name)
 		case is != nil && is.Type != was.Type:
 			g.addf([]any{"providers", g.findProvider(is.Name), "providerType"}, "add a provider with another name, and pools that use it",

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -22,7 +21,7 @@ func NewState(m *model.InputManifest, all *model.Clusters) State {
 		if s.Templates == nil {
 			s.Templates = map[string]string{}
 		}
-		s.Templates[p.Name] = describeTemplates(p, all.Templates)
+		s.Templates[p.Name] = describeTemplates(p, all)
 	}
 	s.Secrets = findSecrets(m, all.Credentials)
 	if m.Whole != nil {
@@ -53,21 +52,6 @@ func NewStates(m *model.Model) []State {
 		all = append(all, NewState(manifest, &m.Clusters))
 	}
 	return all
-}
-
-// describeTemplates returns which templates the machines of a provider are made from: a repository and a
-// commit, or the name of a reference that is not in the control plane.
-func describeTemplates(p *claudie.Provider, all []*model.TemplateGitReference) string {
-	if t := p.Templates; t != nil {
-		return t.Repository + "/" + t.Path + "@" + t.Tag
-	}
-	ref := p.TemplatesName()
-	for _, t := range all {
-		if t.Name == ref.Name && t.Namespace == ref.Namespace {
-			return t.Spec.Endpoint.URL + "/" + t.Spec.Paths.Terraformer + "@" + t.Spec.Commit
-		}
-	}
-	return describeRef(ref)
 }
 
 // CheckModel reports what of the changes from some states to those that a model asks for must not be

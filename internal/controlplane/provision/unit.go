@@ -173,6 +173,9 @@ func newSlots(now, want *stateIndex, subject Subject, was, is []string, t *tally
 		if isWanted {
 			s.want, s.static = want.newMachines(name)
 		}
+		if isNow && isWanted && equalTemplates(s.now.templates, s.want.templates) {
+			s.want.templates = s.now.templates
+		}
 		if isNow && isWanted && s.want.scaler != nil {
 			s.want.count = min(max(s.now.count, s.want.scaler.Min), s.want.scaler.Max)
 		}

@@ -62,7 +62,7 @@ func (r *reading) readLayers(ctx context.Context) error {
 	if err := r.readStacks(ctx); err != nil {
 		return err
 	}
-	return r.checkTemplates(ctx)
+	return r.readTemplates(ctx)
 }
 
 // reading is one call of ReadAt.

@@ -23,20 +23,51 @@ const tagPrefix = "refs/tags/"
 // maxTags bounds the tags that are named.
 const maxTags = 8
 
-// checkTemplates reports templates of Claudie whose commit is not in their repository: Claudie fails on
-// them again and again, and neither makes nor removes machines. A repository is read if it is on a server
-// that Fairlead was told of. Nothing is rendered from the templates, so that what was recorded is rendered
-// again without them.
-func (r *reading) checkTemplates(ctx context.Context) error {
-	if r.at.Recorded || !r.hasManifests() {
+// readTemplates notes the commits of the templates of Claudie, and reports those that are not in their
+// repository: Claudie fails on them again and again, and neither makes nor removes machines. A repository is
+// read if it is on a server that Fairlead was told of. Files are not read: what was recorded is rendered again
+// with the commits that were recorded, and without the repository.
+func (r *reading) readTemplates(ctx context.Context) error {
+	if !r.hasManifests() {
 		return nil
 	}
 	m, _ := r.source.parseInput(r.newInput()) // rendering reports its problems
-	named := slices.DeleteFunc(clusters.ListTemplates(m), func(t clusters.TemplateSource) bool {
+	all := clusters.ListTemplates(m)
+	if r.at.Recorded {
+		for _, t := range all {
+			if commit := r.at.Workloads[model.TemplatesLayer(t.URL, t.Commit)]; commit != "" {
+				r.addTemplates(t, commit)
+			}
+		}
+		r.dropTwice()
+		return nil
+	}
+	named := slices.DeleteFunc(all, func(t clusters.TemplateSource) bool {
 		u, err := url.Parse(t.URL)
 		return err != nil || u.User != nil || !r.source.repositories.isMapped(t.URL) && !r.source.repositories.isNamed(t.URL)
 	})
-	return readEach(r, named, func(part *reading, t clusters.TemplateSource) error { return part.checkTemplate(ctx, t) })
+	err := readEach(r, named, func(part *reading, t clusters.TemplateSource) error { return part.readTemplate(ctx, t) })
+	r.dropTwice()
+	return err
+}
+
+// addTemplates adds the commit of templates, as a layer without files.
+func (r *reading) addTemplates(t clusters.TemplateSource, commit string) {
+	name := model.TemplatesLayer(t.URL, t.Commit)
+	r.layers = append(r.layers, model.Layer{Kind: model.Files, Name: name, Commit: commit})
+	r.commits = append(r.commits, Commit{Layer: name, Repo: giturl.Redact(t.URL), Commit: commit, Optional: true})
+}
+
+// dropTwice leaves one of the layers of templates that several providers name.
+func (r *reading) dropTwice() {
+	layers, commits := map[string]bool{}, map[string]bool{}
+	isTwice := func(seen map[string]bool, name string) bool {
+		known := seen[name]
+		seen[name] = true
+		return known && model.IsTemplatesLayer(name)
+	}
+	r.layers = slices.DeleteFunc(r.layers, func(l model.Layer) bool { return isTwice(layers, l.Name) })
+	r.commits = slices.DeleteFunc(r.commits, func(c Commit) bool { return isTwice(commits, c.Layer) })
 }
 
 // hasManifests reports whether a layer describes clusters.
@@ -46,7 +77,7 @@ func (r *reading) hasManifests() bool {
 	})
 }
 
-func (r *reading) checkTemplate(ctx context.Context, t clusters.TemplateSource) error {
+func (r *reading) readTemplate(ctx context.Context, t clusters.TemplateSource) error {
 	repo, err := r.source.repositories.openRepository(ctx, t.URL, false)
 	switch {
 	case ctx.Err() != nil || panics.Is(err):
@@ -58,27 +89,35 @@ func (r *reading) checkTemplate(ctx context.Context, t clusters.TemplateSource) 
 			"the repository at %s cannot be read, so it is not checked whether it has %s", r.source.repositories.displayName(t.URL), t.Commit)
 		return nil
 	}
-	has, err := hasRevision(repo, t.Commit)
-	if err != nil || has {
+	commit, err := findRevision(repo, t.Commit)
+	if err != nil {
 		return err
+	}
+	if commit != "" {
+		r.addTemplates(t, commit)
+		return nil
 	}
 	r.problems.Addf(t.By.Pos, t.By.Subject(), adviseTemplate(repo), "%s is not in the repository %s: Claudie would fail, and neither make nor remove machines", t.Commit, giturl.Redact(t.URL))
 	return nil
 }
 
-// hasRevision reports whether a repository has a branch or a tag of a name, or a commit in their history.
-func hasRevision(repo *git.Repository, revision string) (bool, error) {
+// findRevision returns the commit of a branch or a tag of a repository, or a commit in their history; "" if it
+// has none of the name.
+func findRevision(repo *git.Repository, revision string) (string, error) {
 	if gitname.CheckBranch(revision) != nil {
-		return false, nil
+		return "", nil
 	}
 	commit, err := repo.Resolve(revision)
 	if errors.Is(err, git.ErrNoRevision) {
-		return false, nil
+		return "", nil
 	}
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	return repo.IsInHistory(commit)
+	if has, err := repo.IsInHistory(commit); err != nil || !has {
+		return "", err
+	}
+	return commit, nil
 }
 
 // adviseTemplate returns what to write in the place of a revision that the repository does not have.

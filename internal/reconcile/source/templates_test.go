@@ -121,6 +121,40 @@ func TestTemplateCommits(t *testing.T) {
 	}
 }
 
+// TestTemplateHashes: the lock has the hash of the commit that names templates, and follows a branch that moves.
+// What was recorded is rendered again with the hash that was recorded.
+func TestTemplateHashes(t *testing.T) {
+	w := newTemplateWorld(t, func(s *gittest.Server) string { return s.URL("templates") })
+	lockOf := func(r source.Rendered) string {
+		e, _ := r.Tree.Lookup("clusters/claudie/fleet-edge/lock.yaml")
+		_, after, _ := strings.Cut(string(e.Data), "templates:\n")
+		first, _, _ := strings.Cut(after, "\n")
+		return strings.TrimSpace(first)
+	}
+	const place = "hetzner-1: github.com/berops/claudie-config/a@"
+	for commit, want := range map[string]string{"v0.11.0": "v0.11.0 (" + w.first + ")", "main": "main (" + w.last + ")", w.first: w.first} {
+		if found := w.findings(strings.ReplaceAll(templatedText, "COMMIT", commit)); found != "" {
+			t.Errorf("%s: %s", commit, found)
+		}
+		if got := lockOf(w.render(source.Revisions{})); got != place+want {
+			t.Errorf("%s: the lock has %q, want %q", commit, got, place+want)
+		}
+	}
+	w.findings(strings.ReplaceAll(templatedText, "COMMIT", "main"))
+	before := w.render(source.Revisions{})
+	moved := w.push("templates", "main", map[string]string{"a/b.tpl": "three\n"})
+	if err := w.source.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := lockOf(w.render(source.Revisions{})); got != place+"main ("+moved+")" {
+		t.Errorf("after main has moved, the lock has %q", got)
+	}
+	again := w.render(recordedOf(before))
+	if again.Tree.ID() != before.Tree.ID() || len(again.Commits) != len(before.Commits) {
+		t.Errorf("at the recorded commits it is another output: %v, and not %v", again.Commits, before.Commits)
+	}
+}
+
 // TestTemplatesUnread: a repository of templates that cannot be read is a warning, and one that does not exist
 // a problem; what was recorded is rendered again without it.
 func TestTemplatesUnread(t *testing.T) {

@@ -1,0 +1,63 @@
+package provision
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// describeTemplates returns which templates the machines of a provider are made from: a repository and a
+// commit, with the hash that it stands for if that is known, or the name of a reference that is not in the
+// control plane.
+func describeTemplates(p *claudie.Provider, all *model.Clusters) string {
+	if t := p.Templates; t != nil {
+		return t.Repository + "/" + t.Path + "@" + t.Tag + describeHash(t.Repository, t.Tag, all)
+	}
+	ref := p.TemplatesName()
+	for _, t := range all.Templates {
+		if t.Name == ref.Name && t.Namespace == ref.Namespace {
+			return t.Spec.Endpoint.URL + "/" + t.Spec.Paths.Terraformer + "@" + t.Spec.Commit + describeHash("https://"+t.Spec.Endpoint.URL, t.Spec.Commit, all)
+		}
+	}
+	return describeRef(ref)
+}
+
+func describeHash(url, revision string, all *model.Clusters) string {
+	hash := all.TemplateCommits[model.TemplatesLayer(url, revision)]
+	if hash == "" || hash == revision {
+		return ""
+	}
+	return " (" + hash + ")"
+}
+
+var hashPattern = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+// splitTemplates returns the parts of what [describeTemplates] returns; hash is "" if it is not known.
+func splitTemplates(text string) (place, revision, hash string) {
+	text, hash, _ = strings.Cut(strings.TrimSuffix(text, ")"), " (")
+	at := strings.LastIndex(text, "@")
+	if at < 0 {
+		return text, "", ""
+	}
+	place, revision = text[:at], text[at+1:]
+	if hash == "" && hashPattern.MatchString(revision) {
+		hash = revision
+	}
+	return place, revision, hash
+}
+
+// equalTemplates reports whether machines are made from the same templates: those of one hash, whatever names
+// it, or, if a hash is not known, those of one name.
+func equalTemplates(a, b string) bool {
+	if a == b {
+		return true
+	}
+	placeA, revisionA, hashA := splitTemplates(a)
+	placeB, revisionB, hashB := splitTemplates(b)
+	if hashA != "" && hashB != "" {
+		return placeA == placeB && hashA == hashB
+	}
+	return placeA == placeB && revisionA == revisionB
+}
