@@ -116,7 +116,7 @@ func TestPhasedCluster(t *testing.T) {
 		{"a plan waits for approval", func() { w.reportParts("control-v2", rollout.Failed) }, "", "", both, first},
 		{"expanded", func() { w.reportParts("", rollout.Ready) }, "This is the phase switch of expand, switch and contract.", "dev: move the API endpoint of cluster one (outage)", both, second},
 		{"what was reported before is not the switch", func() {}, "", "", both, second},
-		{"switched", func() { w.reportParts("", rollout.Ready) }, "This change destroys what nothing uses any more.", "dev: REMOVE pool control of cluster one (rolling)", both, third},
+		{"switched", func() { w.reportParts("", rollout.Ready) }, "This change destroys what nothing uses any more.", "dev: REMOVE pool control of cluster one (outage)", both, third},
 		{"not destroyed yet", func() { w.reportParts("np-control-control", rollout.Progressing) }, "", "", both, third},
 		{"destroyed", func() { w.reportParts("", rollout.Ready) }, "This is the last change of those that began with the phase contract.", "dev: remove what was destroyed of manifest fleet/edge", new, done},
 		{"quiet", func() { w.reportParts("", rollout.Ready) }, "", "", new, done},
