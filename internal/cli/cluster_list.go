@@ -118,12 +118,12 @@ func (c *clusterListCommand) readClusters(ctx context.Context) ([]provisionedClu
 		manifests, _ := clusters.Resolve(r.Model)
 		rendered := c.readRollouts(ctx, r.Model)
 		for _, m := range manifests {
-			rollout := newManifestRollout(name, provision.NewState(m.InputManifest, &r.Model.Clusters), rendered)
+			rollout := newManifestRollout(r.Model, provision.NewState(m.InputManifest, &r.Model.Clusters), rendered)
 			for _, u := range m.Units {
 				all = append(all, provisionedCluster{name, m.Path(), m.Executor, u, &m.Spec, rollout})
 			}
 		}
-		all = append(all, findLeaving(name, manifests, rendered)...)
+		all = append(all, findLeaving(r.Model, manifests, rendered)...)
 	}
 	return all, c.addRollouts(ctx, all)
 }

@@ -46,7 +46,8 @@ type manifestRollout struct {
 // manifestPlan is what is known of a manifest before the reports are read.
 type manifestPlan struct {
 	clusterfiles.RenderedManifest
-	carriers, parts environmentStack
+	carriers []environmentStack
+	parts    environmentStack
 }
 
 // shownPart is a part of a cluster that tofu-controller carries out, with what clusters report of it.
@@ -76,12 +77,12 @@ func (c *clusterListCommand) readOutputManifests(ctx context.Context, m *model.M
 		return nil, err
 	}
 	c.controlPlane = cmp.Or(c.controlPlane, c.input.options.ControlPlane)
-	return c.fetchManifests(ctx, giturl.Relocate(to.Repo, c.input.options.Map), m.Environment, to)
+	return c.fetchManifests(ctx, giturl.Relocate(to.Repo, c.input.options.Map), m, to)
 }
 
 // fetchManifests reads the manifests of an output branch. Where somebody edited them, those count that the
 // daemon goes by, with a note.
-func (c *clusterListCommand) fetchManifests(ctx context.Context, location, environment string, to *model.GitOpsRepo) (map[string]clusterfiles.RenderedManifest, error) {
+func (c *clusterListCommand) fetchManifests(ctx context.Context, location string, m *model.Model, to *model.GitOpsRepo) (map[string]clusterfiles.RenderedManifest, error) {
 	remote, err := c.newMirrors().Fetch(ctx, location)
 	if err != nil {
 		return nil, err
@@ -90,14 +91,14 @@ func (c *clusterListCommand) fetchManifests(ctx context.Context, location, envir
 	if err != nil || head == "" {
 		return map[string]clusterfiles.RenderedManifest{}, err
 	}
-	intact, err := publish.FindIntact(nil, remote.Mirror(), head, to.Path, environment)
+	intact, err := publish.FindIntact(nil, remote.Mirror(), head, to.Path, m.Environment, len(m.Clusters.Manifests) > 0)
 	if err != nil {
 		return nil, err
 	}
 	return git.InspectTree(remote.Mirror(), head, func(t tree.Tree) (map[string]clusterfiles.RenderedManifest, error) {
 		restored, edited := intact.Restore(t.Sub(publish.CleanFolder(to.Path)))
 		for _, folder := range slices.Sorted(maps.Keys(edited)) {
-			fmt.Fprintf(c.app.stderr, "fairlead: note: %s: %s; what commit %.7s has counts\n", environment, display.SanitizeLine(edited[folder]), intact.Commit)
+			fmt.Fprintf(c.app.stderr, "fairlead: note: %s: %s; what commit %.7s has counts\n", m.Environment, display.SanitizeLine(edited[folder]), intact.Commit)
 		}
 		return clusterfiles.ReadRendered(restored)
 	})
@@ -105,7 +106,7 @@ func (c *clusterListCommand) fetchManifests(ctx context.Context, location, envir
 
 // newManifestRollout returns how far the output has got with a manifest that is written; rendered is nil if
 // the output is not known.
-func newManifestRollout(environment string, desired provision.State, rendered map[string]clusterfiles.RenderedManifest) *manifestRollout {
+func newManifestRollout(m *model.Model, desired provision.State, rendered map[string]clusterfiles.RenderedManifest) *manifestRollout {
 	is, there := rendered[desired.Path()]
 	r := &manifestRollout{State: notKnown, Observed: notKnown, stack: is.Parts.Stack}
 	if rendered == nil {
@@ -132,32 +133,42 @@ func newManifestRollout(environment string, desired provision.State, rendered ma
 	case rollout != nil:
 		r.State = "phase " + string(rollout.Phase)
 		r.Next = cmp.Or(r.Next, "remove what was kept until all is destroyed")
-		r.Waits = append(r.Waits, "the management cluster reports "+text.Count(len(is.Carrier.Kustomizations), "Kustomization")+" as ready: the next pull request is proposed then")
+		count := 0
+		for _, c := range is.Carriers {
+			count += len(c.Kustomizations)
+		}
+		r.Waits = append(r.Waits, "the management cluster reports "+text.Count(count, "Kustomization")+" as ready: the next pull request is proposed then")
+		if settings := m.Stacks.Settings; len(settings) == 0 || settings[0].ManagementCluster == "" {
+			r.Waits = append(r.Waits, "a StackSettings names the management cluster in spec.managementCluster: without it no report counts")
+		}
 	case r.Steps > 0:
 		r.State = "behind what is written"
 		r.Waits = append(r.Waits, "the pull request of the output is merged")
 	default:
 		r.State = "settled"
 	}
-	r.known = newManifestPlan(environment, is)
+	r.known = newManifestPlan(m.Environment, is)
 	return r
 }
 
 // findLeaving returns the clusters that the output of an environment has and that are not written any more:
 // they are to be destroyed, or are being destroyed. rendered is nil if the output is not known.
-func findLeaving(environment string, written []*clusters.Manifest, rendered map[string]clusterfiles.RenderedManifest) []provisionedCluster {
+func findLeaving(m *model.Model, written []*clusters.Manifest, rendered map[string]clusterfiles.RenderedManifest) []provisionedCluster {
 	var all []provisionedCluster
 	for _, manifest := range slices.Sorted(maps.Keys(rendered)) {
 		is := rendered[manifest]
 		i := slices.IndexFunc(written, func(m *clusters.Manifest) bool { return m.Path() == manifest })
 		desired := provision.State{Namespace: is.State.Namespace, Name: is.State.Name, Executor: is.State.Executor}
+		if i >= 0 {
+			desired = provision.NewState(written[i].InputManifest, &m.Clusters)
+		}
 		add := func(c *claudie.Cluster, what string) {
 			if i >= 0 && written[i].FindUnit(c.Name) != nil {
 				return
 			}
-			rollout := newManifestRollout(environment, desired, rendered)
+			rollout := newManifestRollout(m, desired, rendered)
 			rollout.State = what
-			all = append(all, provisionedCluster{environment, manifest, is.State.Executor, &clusters.Unit{Cluster: c}, &is.State.Spec, rollout})
+			all = append(all, provisionedCluster{m.Environment, manifest, is.State.Executor, &clusters.Unit{Cluster: c}, &is.State.Spec, rollout})
 		}
 		for k := range is.State.Spec.Kubernetes.Clusters {
 			add(&is.State.Spec.Kubernetes.Clusters[k], "to be destroyed")
@@ -174,18 +185,22 @@ func findLeaving(environment string, written []*clusters.Manifest, rendered map[
 
 // newManifestPlan returns what carries a manifest out, as stacks: reports are asked for by these.
 func newManifestPlan(environment string, is clusterfiles.RenderedManifest) manifestPlan {
-	carriers := stackfiles.Summary{Namespace: is.Carrier.Namespace}
-	for _, name := range is.Carrier.Kustomizations {
-		carriers.Components = append(carriers.Components, stackfiles.ComponentSummary{Name: name, Object: name})
+	var carriers []environmentStack
+	for _, c := range is.Carriers {
+		one := stackfiles.Summary{Namespace: c.Namespace}
+		for _, name := range c.Kustomizations {
+			one.Components = append(one.Components, stackfiles.ComponentSummary{Name: name, Object: name})
+		}
+		carriers = append(carriers, newEnvironmentStack(environment, one))
 	}
-	return manifestPlan{is, newEnvironmentStack(environment, carriers), newEnvironmentStack(environment, is.Parts)}
+	return manifestPlan{is, carriers, newEnvironmentStack(environment, is.Parts)}
 }
 
 // addReports adds what clusters report; nil statuses are those of no ledger.
 func (r *manifestRollout) addReports(statuses componentStatuses) {
 	carriers, parts := r.known.carriers, r.known.parts
-	if statuses != nil && len(carriers.Components) > 0 {
-		r.Observed = statuses.summarize(carriers)
+	if statuses != nil && len(carriers) > 0 {
+		r.Observed = statuses.summarize(carriers...)
 	}
 	for _, c := range parts.Components {
 		status := cmp.Or(statuses[parts.key(c)].Status, notKnown)
@@ -203,7 +218,7 @@ func (c *clusterListCommand) addRollouts(ctx context.Context, all []provisionedC
 	for _, p := range all {
 		if r := p.rollout; !slices.Contains(rollouts, r) {
 			rollouts = append(rollouts, r)
-			asked = append(asked, r.known.carriers, r.known.parts)
+			asked = append(append(asked, r.known.carriers...), r.known.parts)
 		}
 	}
 	asked = slices.DeleteFunc(asked, func(s environmentStack) bool { return len(s.Components) == 0 })

@@ -23,7 +23,7 @@ func TestRolloutOfEditedLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newManifestRollout("dev", provision.State{Namespace: "fleet", Name: "edge", Executor: "claudie"}, rendered)
+	r := newManifestRollout(&model.Model{Environment: "dev"}, provision.State{Namespace: "fleet", Name: "edge", Executor: "claudie"}, rendered)
 	if waits := strings.Join(r.Waits, " "); r.State != notKnown || !strings.Contains(waits, "clusters/claudie/fleet-edge/lock.yaml of the output: it was deleted") {
 		t.Errorf("it is %s, and waits for %s", r.State, waits)
 	}
@@ -57,14 +57,14 @@ func TestLeavingClusters(t *testing.T) {
 	manifest.Namespace, manifest.Name = "fleet", "edge"
 	written := &clusters.Manifest{InputManifest: manifest, Units: []*clusters.Unit{{Cluster: &claudie.Cluster{Name: "one"}}}}
 	for what, all := range map[string][]provisionedCluster{
-		"two: to be destroyed, three: being destroyed":                       findLeaving("dev", []*clusters.Manifest{written}, rendered),
-		"one: to be destroyed, two: to be destroyed, three: being destroyed": findLeaving("dev", nil, rendered),
-		"": findLeaving("dev", nil, nil),
+		"two: to be destroyed, three: being destroyed":                       findLeaving(&model.Model{Environment: "dev"}, []*clusters.Manifest{written}, rendered),
+		"one: to be destroyed, two: to be destroyed, three: being destroyed": findLeaving(&model.Model{Environment: "dev"}, nil, rendered),
+		"": findLeaving(&model.Model{Environment: "dev"}, nil, nil),
 	} {
 		var is []string
 		for _, p := range all {
 			is = append(is, p.Name+": "+p.rollout.State)
-			if waits := strings.Join(p.rollout.Waits, " "); !strings.Contains(waits, "the management cluster reports 1 Kustomization as ready") || p.path() != "fleet/edge/"+p.Name {
+			if waits := strings.Join(p.rollout.Waits, " "); !strings.Contains(waits, "the management cluster reports 1 Kustomization as ready") || !strings.Contains(waits, "without it no report counts") || p.path() != "fleet/edge/"+p.Name {
 				t.Errorf("%s waits for %q", p.path(), waits)
 			}
 		}

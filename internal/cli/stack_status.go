@@ -100,9 +100,13 @@ func askPlacements(ctx context.Context, of fleetAsker, stacks []environmentStack
 	return all, nil
 }
 
-// summarize returns the statuses of the components of a stack in few words.
-func (s componentStatuses) summarize(stack environmentStack) string {
-	return stackview.SummarizeStatuses(list.Convert(stack.Components, func(c stackfiles.ComponentSummary) string { return s[stack.key(c)].Status }))
+// summarize returns the statuses of the components of stacks in few words.
+func (s componentStatuses) summarize(stacks ...environmentStack) string {
+	var all []string
+	for _, stack := range stacks {
+		all = append(all, list.Convert(stack.Components, func(c stackfiles.ComponentSummary) string { return s[stack.key(c)].Status })...)
+	}
+	return stackview.SummarizeStatuses(all)
 }
 
 // shownStack is a stack as programs get it, with what clusters report.

@@ -23,10 +23,10 @@ func TestAttachedClusters(t *testing.T) {
 	known := recorder.Open(t.Context(), recorder.Options{
 		Path: filepath.Join(t.TempDir(), "ledger.db"), Now: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler)})
 	defer func() { _ = known.Close() }()
-	report := func(phase ledger.Phase) {
+	report := func(cluster string, phase ledger.Phase) {
 		t.Helper()
 		w.now = w.now.Add(time.Minute)
-		c := ledger.Contact{Name: "management", Group: ledger.Group{Environment: "dev"}, Platform: "P", Every: time.Hour, Received: w.now}
+		c := ledger.Contact{Name: cluster, Group: ledger.Group{Environment: "dev"}, Platform: "P", Every: time.Hour, Received: w.now}
 		r := ledger.Report{Object: ledger.Object{Name: "Kustomization/flux-system/im-fleet-edge-40-one"}, Phase: phase, Target: "dev@sha1:" + w.head("out", "dev"), Said: w.now}
 		if receipt, _ := known.Receive(c, []ledger.Report{r}); receipt.Admission != ledger.Admitted {
 			t.Fatal(receipt.Admission)
@@ -42,20 +42,21 @@ func TestAttachedClusters(t *testing.T) {
 			t.Errorf("%s: the metrics lack %s:\n%s", what, line, linesWith(text, "fairlead_fleet_clusters_by"))
 		}
 	}
-	w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": fleetManifestText, "clusters/binding.yaml": fleetBindingText})
+	w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": fleetManifestText, "clusters/binding.yaml": fleetBindingText, "clusters/settings.yaml": managementText})
 	w.changeNow(1)
 	d.settle("dev")
-	report(ledger.Progressing)
+	report("management", ledger.Progressing)
+	report("stranger", ledger.Ready)
 	d.pass(time.Minute)
 	if types := known.FindListed("dev"); len(types) > 0 {
 		t.Errorf("before it is up, these are expected: %v", types)
 	}
-	report(ledger.Ready)
+	report("management", ledger.Ready)
 	d.pass(time.Minute)
 	want("it is up", "1")
 	w.changeNow(2)
 	d.settle("dev")
-	report(ledger.Failed)
+	report("management", ledger.Failed)
 	d.pass(time.Minute)
 	want("a later commit fails", "1")
 	if types := known.FindListed("dev"); types["one"] != "cloud" || len(types) != 1 {

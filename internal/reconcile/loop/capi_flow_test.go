@@ -1,14 +1,12 @@
 package loop_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
-	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 )
 
@@ -16,12 +14,8 @@ import (
 // another one: Flux removes what runs on it first, and the Cluster is in the output until that was observed.
 func TestDetachedFromClusterAPI(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev")
-	w.reportsFile = filepath.Join(t.TempDir(), "reports")
-	inbox, err := observe.NewInbox(w.reportsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := w.begin(w.data, func(o *loop.Options) { o.Inbox = inbox })
+	inbox, use := w.inbox()
+	d := w.begin(w.data, use)
 	manifest := strings.Replace(fleetManifestText, "annotations: {", "annotations: {fairlead.io/executor: capi, ", 1)
 	write := func(manifest, binding string) func() {
 		return func() {

@@ -93,29 +93,23 @@ func (l *Loop) isCarriedOut(e *environment, c clusterfiles.Carrier) bool {
 // knownIntact is what counts of the clusters of an output, for a head of its branch.
 type knownIntact struct {
 	head, folder string
+	wanted       bool
 	clusters     clusterfiles.Intact
 }
 
 // findIntact returns the clusters of the last output of an environment that nobody edited; the zero Intact if
-// that is the head of its branch, or if it has and had no clusters.
-func (l *Loop) findIntact(e *environment, m *model.Model, previous tree.Tree) (clusterfiles.Intact, error) {
-	d := &e.deleted
-	if d.head == "" || len(m.Clusters.Manifests) == 0 && !clusterfiles.HasClusters(previous) && !l.hadClusters(previous) {
+// that is the head of its branch, or if it has and had none.
+func (l *Loop) findIntact(e *environment, m *model.Model) (clusterfiles.Intact, error) {
+	d, wanted := &e.deleted, len(m.Clusters.Manifests) > 0
+	if d.head == "" {
 		return clusterfiles.Intact{}, nil
 	}
-	if known := &e.intact; known.head != d.head || known.folder != d.folder {
-		found, err := publish.FindIntact(&l.records, d.mirror, d.head, d.folder, e.name)
+	if known := &e.intact; known.head != d.head || known.folder != d.folder || known.wanted != wanted {
+		found, err := publish.FindIntact(&l.records, d.mirror, d.head, d.folder, e.name, wanted)
 		if err != nil {
 			return clusterfiles.Intact{}, err
 		}
-		*known = knownIntact{d.head, d.folder, found}
+		*known = knownIntact{d.head, d.folder, wanted, found}
 	}
 	return e.intact.clusters, nil
-}
-
-// hadClusters reports whether the record of an output names the folder of clusters, which somebody may have
-// deleted.
-func (l *Loop) hadClusters(output tree.Tree) bool {
-	r, err := l.records.ReadIn(output)
-	return err != nil || slices.ContainsFunc(r.Environments, func(w publish.Written) bool { return slices.Contains(w.Folders, clusterfiles.Folder) })
 }

@@ -93,7 +93,9 @@ func (o *outcome) addReason(reason string) {
 func (l *Loop) promotionFacts() map[string]promoter.Environment {
 	all := make(map[string]promoter.Environment, len(l.environments))
 	for name, e := range l.environments {
-		all[name] = e.outcome.promotionFacts()
+		facts := e.outcome.promotionFacts()
+		facts.ManagementCluster = e.deleted.management
+		all[name] = facts
 	}
 	return all
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
-	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 )
 
@@ -174,12 +173,8 @@ func (w *world) describePhase() (pools, lock string) {
 // names what it waits for until then.
 func TestPhasedClusterReported(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev")
-	w.reportsFile = filepath.Join(t.TempDir(), "reports")
-	inbox, err := observe.NewInbox(w.reportsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := w.begin(w.data, func(o *loop.Options) { o.Inbox = inbox })
+	inbox, use := w.inbox()
+	d := w.begin(w.data, use)
 	w.commitNow("dev", "clusters", map[string]string{"clusters/edge.yaml": phasedManifestText, "clusters/modules.yaml": clusterModulesText, "clusters/settings.yaml": managementText})
 	d.cycle()
 	w.merge("dev")
@@ -213,12 +208,8 @@ func TestPhasedClusterReported(t *testing.T) {
 // there: it is destroyed, and its objects stay until that was observed.
 func TestPhasedClusterTakenBack(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev")
-	w.reportsFile = filepath.Join(t.TempDir(), "reports")
-	inbox, err := observe.NewInbox(w.reportsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := w.begin(w.data, func(o *loop.Options) { o.Inbox = inbox })
+	inbox, use := w.inbox()
+	d := w.begin(w.data, use)
 	swap := func(old, new string) {
 		w.edit("dev", "clusters/edge.yaml", "{name: "+old+",", "{name: "+new+",")
 		w.edit("dev", "clusters/edge.yaml", "control: ["+old+"]", "control: ["+new+"]")

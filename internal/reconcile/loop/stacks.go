@@ -72,7 +72,7 @@ func (l *Loop) followPrevious(e *environment, to *model.GitOpsRepo, out *repos.R
 			IsDestroyed: func(d stackfiles.Deleted) bool { return l.isDestroyed(e, d) },
 		})
 		if err == nil {
-			e.deleted.intact, err = l.findIntact(e, r.Model, previous.Sub(e.deleted.folder))
+			e.deleted.intact, err = l.findIntact(e, r.Model)
 		}
 		if err == nil {
 			problems = append(problems, clusterfiles.CheckFormer(r.Model, before, previous.Sub(e.deleted.folder))...)

@@ -26,6 +26,8 @@ type Environment struct {
 	Pull               *gate.Pull // the open pull request of the output
 	// ClusterTypes are those of the environment.
 	ClusterTypes []ClusterType
+	// ManagementCluster is the cluster that makes those which the output provisions; "" if none is named.
+	ManagementCluster string
 	// Withheld is why only a person may merge the pull request; nil if nothing requires it.
 	Withheld []publish.Withholding
 }

@@ -171,7 +171,8 @@ func (p outputLocation) readAttached(known *attachedClusters) (attachedClusters,
 }
 
 // findAttached returns the clusters that the output provisions, and to which the management cluster has
-// applied the folder of their type.
+// applied the folder of their type: it says so, or a report in the name of the cluster itself. What others
+// report of an object of that name does not count.
 func (m *Promoter) findAttached(s *stageState) []clusterfiles.Attached {
 	at := m.findLocation(s.environment)
 	if m.options.Inbox == nil || s.environment.Repo == "" || at.remote == nil || at.remote.Mirror() == nil {
@@ -187,10 +188,15 @@ func (m *Promoter) findAttached(s *stageState) []clusterfiles.Attached {
 	if len(known.all) == 0 {
 		return nil
 	}
-	applied := map[string]bool{}
+	clusters, applied := map[string]string{}, map[string]bool{} // by objects
+	for _, a := range known.all {
+		clusters[a.Object] = a.Cluster
+	}
+	management := s.environment.ManagementCluster
 	m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
 		object, _, _ := strings.Cut(e.Object, "@")
-		if (e.Environment == s.spec.Name || e.Environment == "") && (e.Phase == rollout.Ready || e.Runs != "") {
+		counts := e.Cluster == clusters[object] || e.Cluster == management && management != ""
+		if counts && (e.Environment == s.spec.Name || e.Environment == "") && (e.Phase == rollout.Ready || e.Runs != "") {
 			applied[object] = true
 		}
 		return false, false

@@ -5,19 +5,26 @@ import (
 	"path"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
-	"github.com/fairlead-io/fairlead/internal/render/output"
 )
 
 // FindIntact returns the clusters of the nearest commit of an output branch, from its head back, that has the
 // output of an environment as its record says that it was rendered: what somebody edited since does not
-// count. The zero Intact is returned if that is the head, or none of the last commits.
-func FindIntact(records *Records, repo *git.Repository, head, folder, environment string) (clusterfiles.Intact, error) {
+// count. The zero Intact is returned if that is the head, or none of the last commits, or if neither the head
+// nor its record has clusters; wanted is whether it is looked for anyway, as everything may be deleted.
+func FindIntact(records *Records, repo *git.Repository, head, folder, environment string, wanted bool) (clusterfiles.Intact, error) {
 	folder = CleanFolder(folder)
+	hadClusters, err := git.InspectTree(repo, head, func(t tree.Tree) (bool, error) {
+		return clusterfiles.HasClusters(t.Sub(folder)) || records.ownsClusters(t.Sub(folder)), nil
+	})
+	if err != nil || !hadClusters && !wanted {
+		return clusterfiles.Intact{}, err
+	}
 	intact := ""
-	_, err := searchCommits(repo, []string{head}, func(c git.CommitInfo, _ int) (found, last bool, err error) {
+	_, err = searchCommits(repo, []string{head}, func(c git.CommitInfo, _ int) (found, last bool, err error) {
 		found, err = git.InspectTree(repo, c.ID, func(t tree.Tree) (bool, error) { return records.IsIntact(t.Sub(folder), environment), nil })
 		if found {
 			intact = c.ID
@@ -45,21 +52,21 @@ func FindIntact(records *Records, repo *git.Repository, head, folder, environmen
 	return clusterfiles.Intact{Tree: files, Commit: intact}, nil
 }
 
+// ownsClusters reports whether the record in a folder names that of clusters, which somebody may have deleted,
+// or cannot be read.
+func (m *Records) ownsClusters(folder tree.Tree) bool {
+	r, err := m.ReadIn(folder)
+	return err != nil || slices.ContainsFunc(r.Environments, func(w Written) bool { return slices.Contains(w.Folders, clusterfiles.Folder) })
+}
+
 // IsIntact reports whether a folder has what its record says was rendered for an environment. What the
-// record does not name is not looked at; the promoted commit need not have been rendered.
+// record does not name is not looked at.
 func (m *Records) IsIntact(folder tree.Tree, environment string) bool {
 	r, err := m.ReadIn(folder)
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(r.Environments, func(w Written) bool {
-		if w.Environment != environment {
-			return false
+	return err == nil && slices.ContainsFunc(r.Environments, func(w Written) bool {
+		if w.Folders == nil { // it was written as a whole
+			w.Folders = list.Convert(folder.Entries(), func(e tree.Entry) string { return e.Name })
 		}
-		all := output.OwnedTree(folder)
-		if w.Folders != nil {
-			all = removeEntries(all, func(e tree.Entry) bool { return !isDot(e.Name) && !slices.Contains(w.Folders, e.Name) })
-		}
-		return w.Tree == all.ID().String() || w.Tree == withoutDotFolders(all).ID().String()
+		return w.Environment == environment && w.IsIn(folder)
 	})
 }

@@ -2,6 +2,7 @@ package clusterfiles_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,12 +52,32 @@ func TestDetached(t *testing.T) {
 			want("before", before, "attached")
 			detached := follow(before, "", exceptDetached)
 			want("when it is to go", detached, "detached")
+			checkWaitsFor(t, detached, "-40-"+cluster, cluster == "two")
 			want("as long as something runs on it", follow(detached, "", exceptDetached), "detached")
 			want("when nothing runs on it", follow(detached, "", all), "gone")
 			const accept = "fairlead.io/accept: \"destroy-workloads/one,destroy-workloads/two\", "
 			want("at first, if it does not answer", follow(before, accept, exceptDetached), "detached")
 			want("if it does not answer", follow(detached, accept, exceptDetached), "gone")
 		})
+	}
+}
+
+// checkWaitsFor reports that the only manifest of an output does not wait for a Kustomization; alone if for no
+// other one.
+func checkWaitsFor(t *testing.T, output tree.Tree, suffix string, alone bool) {
+	t.Helper()
+	rendered, err := clusterfiles.ReadRendered(output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range rendered {
+		var all []string
+		for _, c := range m.Carriers {
+			all = append(all, c.Kustomizations...)
+		}
+		if !slices.ContainsFunc(all, func(name string) bool { return strings.HasSuffix(name, suffix) }) || (len(all) == 1) != alone {
+			t.Errorf("%s waits for %v", m.State.Path(), all)
+		}
 	}
 }
 

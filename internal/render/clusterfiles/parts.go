@@ -91,10 +91,29 @@ type RenderedManifest struct {
 	State provision.State
 	// Edited is why nothing else of it is known: somebody edited or deleted its lock.
 	Edited error
-	// Carrier is what carries the manifest out, and Parts are the Terraform objects among that; none if
+	// Carriers are what carries the manifest out, and Parts are the Terraform objects among that; none if
 	// tofu-controller does not carry it out.
-	Carrier Carrier
-	Parts   stackfiles.Summary
+	Carriers []Carrier
+	Parts    stackfiles.Summary
+}
+
+// findCarriers returns all that a manifest waits for: what carries it out, and what is detached from clusters.
+// Where the executor orders all else, the latter is waited for alone.
+func (b *previousManifest) findCarriers() ([]Carrier, error) {
+	carrier, err := b.findCarrier()
+	if err != nil {
+		return nil, err
+	}
+	var all []Carrier
+	for _, a := range b.findAttachments() {
+		if meta := a.kustomization.Metadata; a.detached {
+			all = append(all, Carrier{Manifest: carrier.Manifest, Namespace: meta.Namespace, Kustomizations: []string{meta.Name}})
+		}
+	}
+	if len(carrier.Kustomizations) > 0 && (len(all) == 0 || executors[b.state.Executor].phased) {
+		all = append(all, carrier)
+	}
+	return all, nil
 }
 
 // ReadRendered returns the manifests of an output by their paths. One whose lock somebody edited is there by
@@ -112,12 +131,7 @@ func ReadRendered(output tree.Tree) (map[string]RenderedManifest, error) {
 		}
 		before := &previousManifest{folder: folder, files: files, state: state}
 		one := RenderedManifest{State: state}
-		one.Carrier, err = before.findCarrier()
-		for _, a := range before.findAttachments() {
-			if meta := a.kustomization.Metadata; a.detached && (meta.Namespace == one.Carrier.Namespace || one.Carrier.Namespace == "") {
-				one.Carrier.Namespace, one.Carrier.Kustomizations = meta.Namespace, append(one.Carrier.Kustomizations, meta.Name)
-			}
-		}
+		one.Carriers, err = before.findCarriers()
 		if err == nil && state.Executor == clusters.Tofu {
 			one.Parts, err = SummarizeManifest(path.Base(folder), files)
 		}
