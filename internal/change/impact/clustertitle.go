@@ -134,7 +134,11 @@ func (b *clusterPhrases) addChange(c ClusterChange) {
 		b.add(rankClusterOther, manifestPlace, manifest, phrase{verb: fmt.Sprintf("approve the plans of %d parts of", n)})
 	}
 	if len(c.Steps)+len(c.Rebound)+len(c.Released) == 0 && len(c.Parts) > 0 {
-		b.add(rankClusterOther, manifestPlace, manifest, phrase{verb: "change " + text.Count(len(c.Parts), "part") + " of"})
+		verb := "change " + text.Count(len(c.Parts), "part") + " of"
+		if !slices.ContainsFunc(c.Parts, func(p ComponentChange) bool { return p.Change != ComponentCleared }) {
+			verb = "remove " + text.Count(len(c.Parts), "destroyed part") + " of"
+		}
+		b.add(rankClusterOther, manifestPlace, manifest, phrase{verb: verb})
 	}
 }
 

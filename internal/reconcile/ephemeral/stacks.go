@@ -13,7 +13,8 @@ import (
 )
 
 // checkStacks refuses copies of stacks that the environment does not have, and such as would have a name that
-// is too long. Where its stacks cannot be read, checking the copy reports the same.
+// is too long, or the state of another stack. Where its stacks cannot be read, checking the copy reports the
+// same.
 func (d *Client) checkStacks(ctx context.Context, c Creation) error {
 	if len(c.Stacks) == 0 {
 		return nil
@@ -37,6 +38,10 @@ func (d *Client) checkStacks(ctx context.Context, c Creation) error {
 		if _, env, _ := strings.Cut(name, "/"); len(env)+1+len(c.Name) > kubename.MaxLabel {
 			return newMisuse("shorten the name of the ephemeral environment", "the copy of %s would be named %s-%s, and %d characters are the limit", name, env, c.Name, kubename.MaxLabel)
 		}
+	}
+	copies := &source.Ephemeral{Name: c.Name, Spec: &model.Ephemeral{Stacks: c.Stacks}}
+	if p, stops := copies.CheckStacks(m).FirstStopping(); stops {
+		return newMisuse(p.Hint, "%s", p.Summary)
 	}
 	return nil
 }

@@ -115,9 +115,10 @@ func TestPhasedCluster(t *testing.T) {
 		{"a plan waits for approval", func() { w.reportParts("control-v2", rollout.Failed) }, "", "", both, first},
 		{"expanded", func() { w.reportParts("", rollout.Ready) }, "This is the phase switch of expand, switch and contract.", "dev: move the API endpoint of cluster one (outage)", both, second},
 		{"what was reported before is not the switch", func() {}, "", "", both, second},
-		{"switched", func() { w.reportParts("", rollout.Ready) }, "This change destroys what nothing uses any more.", "dev: REMOVE pool control of cluster one (outage)", both, third},
+		{"switched", func() { w.reportParts("", rollout.Ready) }, "What nothing uses any more is destroyed; then", "dev: REMOVE pool control of cluster one (outage)", both, third},
 		{"not destroyed yet", func() { w.reportParts("np-control-control", rollout.Progressing) }, "", "", both, third},
-		{"destroyed", func() { w.reportParts("", rollout.Ready) }, "This is the last change of those that began with the phase contract.", "dev: remove what was destroyed of manifest fleet/edge", new, done},
+		{"destroyed", func() { w.reportParts("", rollout.Ready) }, "What nothing uses any more is destroyed; then", "dev: remove 1 destroyed part of manifest fleet/edge", new, third},
+		{"its Terraform object is gone", func() { w.reportParts("", rollout.Ready) }, "This is the last change of those that began with the phase contract.", "dev: remove what was destroyed of manifest fleet/edge", new, done},
 		{"quiet", func() { w.reportParts("", rollout.Ready) }, "", "", new, done},
 	} {
 		step.before()
@@ -184,7 +185,7 @@ func TestPhasedClusterReported(t *testing.T) {
 	d.cycle()
 	w.merge("dev")
 	d.cycle()
-	for _, phase := range []string{"switch", "destroys", "last"} {
+	for _, phase := range []string{"switch", "is destroyed; then", "1 destroyed part", "last change"} {
 		w.reportPartsTo(inbox, "np-control-control", rollout.Progressing)
 		d.cycle()
 		if all := w.openOf("dev"); len(all) > 0 {

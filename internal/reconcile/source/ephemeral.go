@@ -266,7 +266,7 @@ func (s *Source) selectParts(m *model.Model, e *Ephemeral, ending bool) (*model.
 	if len(narrowed.ClusterTypes) == 0 && len(m.ClusterTypes) > 0 {
 		problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, "mend spec.clusterTypes", "none of the %d cluster types of %s is %s", len(m.ClusterTypes), e.From.Name, e.Spec.ClusterTypes)
 	}
-	return narrowed, append(problems, e.checkStacks(m)...)
+	return narrowed, append(problems, e.CheckStacks(m)...)
 }
 
 func (e *Ephemeral) selectParts(m *model.Model, ending bool) *model.Model {

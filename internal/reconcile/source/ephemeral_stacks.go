@@ -73,7 +73,7 @@ func (e *Ephemeral) checkCopy(m *model.Model, s *model.Stack) problem.List {
 	name := stackPath(s) + "-" + e.Name
 	for _, other := range m.Stacks.List {
 		if strings.EqualFold(stackPath(other), name) {
-			problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, "make the environment anew under another name", "its copy of the stack %s would be the stack %s, which is at %s", stackPath(s), name, other.Pos)
+			problems.Addf(e.Spec.Pos, "Ephemeral/"+e.Name, "use another name for the environment", "its copy of the stack %s would be the stack %s, which is at %s", stackPath(s), name, other.Pos)
 		}
 	}
 	resolved, _ := stack.Resolve(m) // rendering reports its problems
@@ -87,9 +87,9 @@ func (e *Ephemeral) checkCopy(m *model.Model, s *model.Stack) problem.List {
 	return problems
 }
 
-// checkStacks reports names in spec.stacks that no stack has, and warns if there are stacks and
-// spec.stacks is empty.
-func (e *Ephemeral) checkStacks(m *model.Model) problem.List {
+// CheckStacks reports names in spec.stacks that no stack has, and warns if there are stacks and
+// spec.stacks is empty; and copies that cannot be.
+func (e *Ephemeral) CheckStacks(m *model.Model) problem.List {
 	var problems problem.List
 	var known []string
 	for _, s := range m.Stacks.List {

@@ -71,7 +71,7 @@ spec: {stack: checkout/dev, component: a, after: "` + strings.Repeat("a", 40) + 
 		"checkout/dev": "its copy of the stack checkout/dev would be the stack checkout/dev-pr-7", "checkout/other": "", "checkout/noted": "",
 		"checkout/copied": "the backend of the component a is in its root module", "checkout/placed": "the backend of the component a is in its root module",
 	} {
-		problems := (&Ephemeral{Name: "pr-7", Spec: &model.Ephemeral{Stacks: []string{stack}}}).checkStacks(&taken)
+		problems := (&Ephemeral{Name: "pr-7", Spec: &model.Ephemeral{Stacks: []string{stack}}}).CheckStacks(&taken)
 		if problems.Stops() != (want != "") || want != "" && !strings.Contains(problems[0].String(), want) {
 			t.Errorf("a copy of %s: %v", stack, problems)
 		}
@@ -114,7 +114,7 @@ spec: {stack: checkout/dev, component: a, after: "` + strings.Repeat("a", 40) + 
 		if wanted := slices.Contains(c.stacks, "checkout/dev"); wanted != (approvals == 1) || len(own.Requests) != 0 {
 			t.Errorf("%s: %d approvals of its own, and the requests %v", c.name, approvals, own.Requests)
 		}
-		problems := e.checkStacks(m)
+		problems := e.CheckStacks(m)
 		if text := problems.Sorted(); (c.says == "") != (len(text) == 0) || c.says != "" && !strings.Contains(text[0].String(), c.says) {
 			t.Errorf("%s: the problems are %v", c.name, text)
 		}

@@ -135,19 +135,29 @@ func (r foundRecord) verifyOutput(ctx context.Context, whole tree.Tree, open fun
 	return result, nil
 }
 
+// unreadModules is why modules at recorded commits could not be read; "" if all were. Without them, other root
+// modules may be rendered, or a stack stops, and counts as it is in the output.
+type unreadModules struct {
+	summary string
+	stops   bool // a stack is stopped
+}
+
 // renderAgain returns what the record says was rendered, and the paths that differ from it. An ephemeral
 // environment without its stacks is one whose time was over, which is no part of its commits.
 func (r foundRecord) renderAgain(ctx context.Context, src *source.Source, at source.Revisions, is tree.Tree) (tree.Tree, []string, error) {
-	should, err := r.renderAt(ctx, src, at, is)
+	should, unread, err := r.renderAt(ctx, src, at, is)
 	if err != nil {
 		return should, nil, err
 	}
 	different := r.findDifferent(is, should)
+	if unread.summary != "" && (len(different) > 0 || unread.stops) {
+		return should, nil, fmt.Errorf("what it should be is not known: %s", unread.summary)
+	}
 	if len(different) == 0 {
 		return should, nil, nil
 	}
 	at.Ending = true
-	ended, err := r.renderAt(ctx, src, at, is)
+	ended, _, err := r.renderAt(ctx, src, at, is)
 	if err == nil && len(r.findDifferent(is, ended)) == 0 {
 		return ended, nil, nil
 	}
@@ -167,12 +177,13 @@ func (r foundRecord) findDifferent(is, should tree.Tree) []string {
 
 // renderAt renders an environment, with the stacks that the output tears down because they have no file:
 // their teardown, made again from the output that has it, is the same.
-func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source.Revisions, is tree.Tree) (tree.Tree, error) {
+func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source.Revisions, is tree.Tree) (should tree.Tree, unread unreadModules, err error) {
 	rendered, err := src.Render(ctx, r.written.Environment, at, &output.Cache{})
 	if err != nil {
-		return tree.Tree{}, err
+		return tree.Tree{}, unread, err
 	}
-	problems, should := rendered.Problems, rendered.Tree
+	problems := rendered.Problems
+	should = rendered.Tree
 	if !problems.StopsEnvironment() && len(r.written.Stopped) > 0 {
 		rendered.Tree, err = stackfiles.KeepStopped(rendered.Tree, tree.Tree{}, func(stack string) bool { return slices.Contains(r.written.Stopped, stack) })
 	}
@@ -185,12 +196,16 @@ func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source
 		}
 	}
 	if err != nil {
-		return tree.Tree{}, err
+		return tree.Tree{}, unread, err
 	}
 	if p, stops := problems.FirstStopping(); stops && problems.StopsEnvironment() {
-		return tree.Tree{}, fmt.Errorf("it does not render any more: %s", p)
+		return tree.Tree{}, unread, fmt.Errorf("it does not render any more: %s", p)
 	}
-	return should, nil
+	for _, layer := range rendered.Model.Stacks.Layers {
+		unread.summary = max(unread.summary, layer.UnreadModules.Summary)
+	}
+	unread.stops = problems.Stops() // a stack: nothing stops the environment
+	return should, unread, nil
 }
 
 // comparedPart returns what is compared with what was rendered: of folders that are ours, all; of

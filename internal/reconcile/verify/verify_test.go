@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -34,9 +35,11 @@ type world struct {
 	out      *git.Remote
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *world { return newWorldWith(t, gittest.Serve(t), nil) }
+
+// newWorldWith returns a world on a server, whose environment has a file besides.
+func newWorldWith(t *testing.T, server *gittest.Server, file []byte) *world {
 	t.Helper()
-	server := gittest.Serve(t)
 	server.Create("cp")
 	server.Create("out")
 	branches, err := scaffold.ControlPlaneBranches(scaffold.Options{
@@ -46,6 +49,9 @@ func newWorld(t *testing.T) *world {
 	w := &world{T: t, out: newRemote(t, server, "out")}
 	cp := newRemote(t, server, "cp")
 	for _, b := range branches {
+		if b.Name == "dev" && file != nil {
+			b.Files = tree.FromEntries(append(slices.Clone(b.Files.Entries()), tree.File("stack.yaml", file)))
+		}
 		push(t, cp, b.Name, b.Files)
 	}
 	w.source, err = source.Open(t.Context(), source.Options{ControlPlane: server.URL("cp"), CacheDir: t.TempDir(), Parser: model.NewParser()})
@@ -196,6 +202,37 @@ func TestSeveralOutputs(t *testing.T) {
 	}
 	if diff := gocmp.Diff([]string{"a/deep 1", "b 0"}, got); diff != "" {
 		t.Errorf("the results differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestModuleUnread: an output of a module that cannot be read now is not called different from what it should be.
+func TestModuleUnread(t *testing.T) {
+	server := gittest.Serve(t)
+	server.Create("net")
+	push(t, newRemote(t, server, "net"), "main", tree.FromEntries([]tree.Entry{tree.File("main.tf", []byte("variable \"a\" {}\n"))}))
+	w := newWorldWith(t, server, fmt.Appendf(nil, `apiVersion: fairlead.io/v1alpha1
+kind: StackSettings
+metadata: {name: stacks}
+spec: {state: {bucket: states, region: us-east-1}, follow: {modules: true}}
+---
+apiVersion: stable.cloudknit.io/v1
+kind: Environment
+metadata: {name: shop-dev, namespace: acme-config}
+spec:
+  teamName: shop
+  envName: dev
+  components: [{name: net, type: terraform, module: {source: "git::%s?ref=main"}, variables: [{name: a, value: b}]}]
+`, server.URL("net")))
+	files := w.files("", w.written())
+	if results, err := w.verify(files); err != nil || len(results[0].Different) > 0 {
+		t.Fatalf("as it was rendered: %+v: %v", results, err)
+	}
+	check(t, os.RemoveAll(server.Dir("net")))
+	var err error
+	w.source, err = source.Open(t.Context(), source.Options{ControlPlane: server.URL("cp"), CacheDir: t.TempDir(), Parser: model.NewParser()})
+	check(t, err)
+	if results, err := w.verify(files); err == nil || !strings.Contains(err.Error(), "what it should be is not known: ") {
+		t.Errorf("without the module: %+v: %v", results, err)
 	}
 }
 
