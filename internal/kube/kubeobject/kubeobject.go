@@ -46,12 +46,18 @@ type HealthExpr struct {
 // of the Kustomization and its objects.
 const SealPrefix = "seal-"
 
-var sealName = regexp.MustCompile(`\b` + SealPrefix + `[0-9a-f]{10}\b`)
+var (
+	sealName = regexp.MustCompile(`\b` + SealPrefix + `[0-9a-f]{10}\b`)
+	// ownFolder matches that a folder is missing which only Fairlead has Kustomizations of: the objects of a
+	// component, of a deployment target or of a part of a cluster, and a step of a manifest of clusters.
+	ownFolder = regexp.MustCompile(`^kustomization path not found: .*/(objects|[1-4]0-[a-z]+)(/[^/:]+)?: no such file or directory$`)
+)
 
-// LacksSeal reports whether the condition or the event of a Flux Kustomization says that its seal is not in the
-// source. It is the one of before then, and says nothing of the revision: what applies it replaces it in a moment.
-func LacksSeal(reason, message string) bool {
-	return reason == "BuildFailed" && sealName.MatchString(message)
+// IsOutdated reports whether the condition or the event of a Flux Kustomization says that its seal, or its folder,
+// is not in the source. It is the one of before then, and says nothing of the revision: what applies it replaces or
+// removes it in a moment.
+func IsOutdated(reason, message string) bool {
+	return reason == "BuildFailed" && sealName.MatchString(message) || reason == "ArtifactFailed" && ownFolder.MatchString(message)
 }
 
 // KustomizationFile is the name of a [Kustomization] in its folder.

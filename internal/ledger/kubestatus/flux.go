@@ -43,7 +43,7 @@ func readFlux(s fluxStatus, generation int64, suspended bool, e *agentapi.Entry)
 		return ledger.Progressing
 	case ready.Status == "True":
 		return ledger.Ready
-	case ready.Reason == "DependencyNotReady", ready.Reason == "HealthCheckCanceled", kubeobject.LacksSeal(ready.Reason, ready.Message):
+	case ready.Reason == "DependencyNotReady", ready.Reason == "HealthCheckCanceled", kubeobject.IsOutdated(ready.Reason, ready.Message):
 		return ledger.Progressing
 	case ready.Reason == "ArtifactFailed" && reconciling.Reason == "Progressing":
 		return ledger.Progressing

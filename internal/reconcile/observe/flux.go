@@ -123,7 +123,7 @@ var sourceGroups = []string{"source.toolkit.fluxcd.io", "image.toolkit.fluxcd.io
 func (f fluxEvent) rolloutPhase() (rollout.Phase, bool) {
 	group, _, _ := strings.Cut(f.Object.APIVersion, "/")
 	switch {
-	case slices.Contains(sourceGroups, group), kubeobject.LacksSeal(f.Reason, f.Message):
+	case slices.Contains(sourceGroups, group), kubeobject.IsOutdated(f.Reason, f.Message):
 		return "", false
 	case f.Severity == "error":
 		return rollout.Failed, true

@@ -65,10 +65,10 @@ func TestFluxTypes(t *testing.T) {
 	}
 }
 
-// TestFluxSeal: while Flux still has the Kustomization of before, which finds no seal of its name, the build fails.
-// That is no failure of the rollout, also if it is reported in the second of the success; any other one is,
-// until the success.
-func TestFluxSeal(t *testing.T) {
+// TestFluxOutdated: while Flux still has the Kustomization of before, which finds no seal of its name, or no folder,
+// it fails. That is no failure of the rollout, also if it is reported in the second of the success; any other one
+// is, until the success.
+func TestFluxOutdated(t *testing.T) {
 	const older, seal = "a000000000000000000000000000000000000000", `kustomize build failed: accumulating components: loader.New "must build at directory: not a valid directory: evalsymlink failure on '/tmp/kustomization-1/environments/shop/dev/db/seal-0123456789' : lstat /tmp/kustomization-1/environments/shop/dev/db/seal-0123456789: no such file or directory"`
 	inbox := open(t, filepath.Join(t.TempDir(), "reports"))
 	for i, step := range []struct {
@@ -80,7 +80,10 @@ func TestFluxSeal(t *testing.T) {
 		{flux.EventSeverityError, meta.BuildFailedReason, seal, commit, 60, rollout.Progressing},
 		{flux.EventSeverityInfo, meta.ReconciliationSucceededReason, "Reconciliation finished", commit, 60, rollout.Ready},
 		{flux.EventSeverityError, meta.BuildFailedReason, "kustomize build failed: no such file", commit, 120, rollout.Failed},
+		{flux.EventSeverityError, meta.ArtifactFailedReason, "kustomization path not found: stat /tmp/kustomization-1/environments: no such file or directory", commit, 130, rollout.Failed},
 		{flux.EventSeverityInfo, meta.ReconciliationSucceededReason, "Reconciliation finished", commit, 180, rollout.Ready},
+		{flux.EventSeverityError, meta.ArtifactFailedReason, "kustomization path not found: stat /tmp/kustomization-1/environments/shop/dev/db/objects: no such file or directory", commit, 240, rollout.Ready},
+		{flux.EventSeverityError, meta.ArtifactFailedReason, "kustomization path not found: stat /tmp/kustomization-1/clusters/tofu/fleet-m/objects/one-k8s: no such file or directory", commit, 240, rollout.Ready},
 	} {
 		e, err := observe.ParseFlux(marshalEvent(t, flux.Event{
 			InvolvedObject: corev1.ObjectReference{APIVersion: "kustomize.toolkit.fluxcd.io/v1", Kind: "Kustomization", Namespace: "shop-dev", Name: "db", UID: "7f0c"},
