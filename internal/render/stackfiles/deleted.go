@@ -200,6 +200,9 @@ func (k *keeper) compareRendered(s *renderedStack) error {
 		return err
 	}
 	k.checkOrphans(s)
+	if err := k.checkClusters(s); err != nil {
+		return err
+	}
 	return k.keepOrphans(s)
 }
 
@@ -230,6 +233,23 @@ func (k *keeper) checkOrphans(s *renderedStack) {
 		k.problems.Warnf(pos, subject, "to have it destroyed, restore the component with destroy: true, and remove it after that",
 			"the component %s is removed and was not destroyed: what it made stays, and nothing manages it any more", c.name)
 	}
+}
+
+// checkClusters warns of charts that are installed on another cluster than before: Flux leaves them on that.
+func (k *keeper) checkClusters(s *renderedStack) error {
+	for _, c := range s.components {
+		now, err := decodeObject[deploymentSpec](k.rendered.Sub(path.Join(s.Folder(), c.name, objectsName)), releaseFile)
+		if err != nil {
+			return err
+		}
+		if c.release == nil || now == nil || c.release.Spec.KubeConfig == now.Spec.KubeConfig {
+			continue
+		}
+		pos, subject := k.locate(s)
+		k.problems.Warnf(pos, subject, "to have it uninstalled there, set destroy: true first, in a change of its own",
+			"the chart of the component %s is installed on another cluster: where it is now, it stays, and nothing manages it any more", c.name)
+	}
+	return nil
 }
 
 // checkNew reports components of new stacks that are to be destroyed, as CloudKnit does. Without a

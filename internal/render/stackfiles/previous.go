@@ -58,8 +58,9 @@ func isProtected(o kubeobject.Metadata) bool {
 // deploymentSpec is what of a HelmRelease, or of the Kustomization of an Application, says what becomes of
 // what it has deployed when the object is removed.
 type deploymentSpec struct {
-	Suspend        bool   `yaml:"suspend"`
-	DeletionPolicy string `yaml:"deletionPolicy"`
+	Suspend        bool       `yaml:"suspend"`
+	DeletionPolicy string     `yaml:"deletionPolicy"`
+	KubeConfig     kubeConfig `yaml:"kubeConfig"` // zero for the cluster that runs the stack
 }
 
 // listDeployments returns what deploys a chart, or Applications: nothing once they are uninstalled.
