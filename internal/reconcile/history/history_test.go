@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
@@ -52,6 +53,23 @@ func TestRead(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(history.Entry{}, "Time", "Who", "Commit", "Repo")); diff != "" {
 		t.Error(diff)
+	}
+	pulls, err := history.ListPullActions(repo, "https://git.example.com/out", []forge.PullEvent{
+		{Pull: forge.Pull{Proposal: forge.Proposal{Mark: "prod", Title: "prod: less noise"}, Number: 3, URL: "https://git.example.com/out/pull/3"}, Action: forge.MergeAction, Time: time.Unix(1, 0), Who: "alice", Reason: "go on"},
+		{Pull: forge.Pull{Proposal: forge.Proposal{Mark: "prod", Title: "prod: noise"}, Number: 2, Commit: one}, Action: forge.CloseAction, Time: time.Unix(1, 0), Reason: "not now (by bob)"},
+		{Pull: forge.Pull{Proposal: forge.Proposal{Mark: "removal of old", Title: "Remove old"}, Number: 1}, Action: forge.CloseAction, Time: time.Unix(1, 0), Who: "Fairlead", Reason: "moved (by design)", Record: two},
+		{Pull: forge.Pull{Number: 4}, Action: forge.CloseAction}, // the forge does not tell when
+	}, []string{"prod"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = []history.Entry{
+		{Environment: "prod", Action: "merge", Title: "prod: less noise", Who: "alice", Reason: "go on", Pull: 3, URL: "https://git.example.com/out/pull/3"},
+		{Environment: "prod", Action: "close", Title: "prod: noise", Who: "bob", Reason: "not now", Commit: one, Pull: 2},
+		{Action: "close", Title: "Remove old", Who: "Fairlead", Reason: "moved (by design)", Commit: two, Pull: 1},
+	}
+	if diff := cmp.Diff(want, pulls, cmpopts.IgnoreFields(history.Entry{}, "Time", "Repo")); diff != "" {
+		t.Errorf("what was done to pull requests:\n%s", diff)
 	}
 	history.Sort(got)
 	if got[0].Time.Before(got[len(got)-1].Time) || time.Since(got[0].Time) < -time.Hour {

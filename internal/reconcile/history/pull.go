@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"regexp"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
@@ -31,22 +32,25 @@ type Pull struct {
 // baseTrailer names the commit of the base in a commit of an output.
 const baseTrailer = "Fairlead-Base"
 
-// ListPullActions returns what was done to the pull requests of outputs in a repository. Those that the branches
-// of other programs propose have no environment, and are left out.
-func ListPullActions(repo *git.Repository, url string, events []forge.PullEvent) ([]Entry, error) {
+// ListPullActions returns what was done to our pull requests in a repository. One that proposes the output of an
+// environment is about that; others, such as those that remove what an environment has left, are about none.
+func ListPullActions(repo *git.Repository, url string, events []forge.PullEvent, environments []string) ([]Entry, error) {
 	var all []Entry
 	for _, ev := range events {
-		if ev.Mark == "" || ev.Time.IsZero() {
+		if ev.Time.IsZero() {
 			continue
 		}
 		reason, who := SplitAuthor(cleanLine(ev.Reason), cleanLine(ev.Who))
 		e := Entry{
-			Time: ev.Time, Who: who, Environment: ev.Mark, Action: ev.Action, Title: cleanLine(ev.Title), Reason: reason,
+			Time: ev.Time, Who: who, Action: ev.Action, Title: cleanLine(ev.Title), Reason: reason,
 			Commit: cmp.Or(ev.Record, ev.Commit), Repo: url, Pull: ev.Number, URL: ev.URL,
 		}
-		err := e.readCommits(repo, ev.Commit)
-		if err != nil {
-			return nil, err
+		if slices.Contains(environments, ev.Mark) {
+			e.Environment = ev.Mark
+			err := e.readCommits(repo, ev.Commit)
+			if err != nil {
+				return nil, err
+			}
 		}
 		all = append(all, e)
 	}

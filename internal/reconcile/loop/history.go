@@ -103,8 +103,8 @@ type pullEvents struct {
 // readPullActions adds to the history what was done to the pull requests of the outputs. Each repository is asked
 // once; one that does not answer is named.
 func (l *Loop) readPullActions(ctx context.Context, all *history.Log) {
-	asked := map[*repos.Remote]bool{}
-	for _, name := range slices.Sorted(maps.Keys(l.environments)) {
+	asked, names := map[*repos.Remote]bool{}, slices.Sorted(maps.Keys(l.environments))
+	for _, name := range names {
 		url := l.environments[name].outcome.output.Repo
 		remote := l.remotes.KnownRemote(l.remotes.ReadLocation(url))
 		if url == "" || remote == nil || remote.Mirror() == nil || asked[remote] {
@@ -114,7 +114,7 @@ func (l *Loop) readPullActions(ctx context.Context, all *history.Log) {
 		events, err := l.listPullEvents(ctx, remote)
 		var entries []history.Entry
 		if err == nil {
-			entries, err = history.ListPullActions(remote.Mirror(), url, events)
+			entries, err = history.ListPullActions(remote.Mirror(), url, events, names)
 		}
 		if err != nil {
 			all.Unread = append(all.Unread, history.Unread{Repo: giturl.Redact(url), Reason: text.MaskSecrets(text.OneLine(err.Error()))})

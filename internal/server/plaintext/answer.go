@@ -177,7 +177,11 @@ func newHistoryTable(a answer.History, now time.Time) Table {
 		if e.Forced != "" {
 			why = strings.Join(append([]string{"forced: " + e.Forced}, e.Overrides...), "; ")
 		}
-		t.Rows = append(t.Rows, []any{FormatTime(e.Time), NewAge(e.Time, now), e.Who, e.Environment, e.Action, text.ShortCommit(e.From), text.ShortCommit(e.To), why})
+		action := e.Action
+		if e.Pull > 0 {
+			action = fmt.Sprintf("%s pull request %d", e.Action, e.Pull)
+		}
+		t.Rows = append(t.Rows, []any{FormatTime(e.Time), NewAge(e.Time, now), e.Who, e.Environment, action, text.ShortCommit(e.From), text.ShortCommit(e.To), why})
 	}
 	return t
 }
