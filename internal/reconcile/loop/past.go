@@ -8,8 +8,11 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
@@ -71,6 +74,55 @@ func (l *Loop) PlanPast(ctx context.Context, environment string, at history.Mome
 	return plan, all[0], nil
 }
 
+// ChangesPast returns what changed in the output of an environment between two moments, and the outputs. It waits as
+// Explain does.
+func (l *Loop) ChangesPast(ctx context.Context, environment string, from, to history.Moment) (report impact.Report, outputs []history.Output, err error) {
+	endTurn, err := l.takeTurn(ctx)
+	if err != nil {
+		return report, nil, err
+	}
+	defer endTurn()
+	err = l.barrier.Run("compare outputs of", environment, func() error {
+		repo, at, err := l.findOutputOf(environment)
+		if err != nil {
+			return err
+		}
+		for _, moment := range []history.Moment{from, to} {
+			found := history.Output{Place: history.Place{Environment: environment, At: moment}}
+			if _, err := findPast(repo, at, &found); err != nil {
+				return err
+			}
+			outputs = append(outputs, found)
+		}
+		if outputs[0].Commit == outputs[1].Commit {
+			return nil
+		}
+		var opt impact.Options
+		if plan := l.environments[environment].cache.Plan(); plan != nil {
+			opt.Workload = model.WorkloadOf(plan.Model())
+		}
+		report, err = git.InspectTrees(repo, []string{outputs[0].Commit, outputs[1].Commit}, func(t []tree.Tree) (impact.Report, error) {
+			folder := publish.CleanFolder(at.Path)
+			return publish.CompareFolders(t[0].Sub(folder), t[1].Sub(folder), opt), nil
+		})
+		return err
+	})
+	return report, outputs, err
+}
+
+// findOutputOf returns where the output of an environment goes, and the repository as it was read.
+func (l *Loop) findOutputOf(environment string) (*git.Repository, model.RepoRef, error) {
+	e := l.environments[environment]
+	if l.source == nil || e == nil || e.outcome.output.Repo == "" {
+		return nil, model.RepoRef{}, ErrNotRead
+	}
+	remote := l.remotes.KnownRemote(l.remotes.ReadLocation(e.outcome.output.Repo))
+	if remote == nil || remote.Mirror() == nil {
+		return nil, model.RepoRef{}, ErrNotRead
+	}
+	return remote.Mirror(), e.outcome.output, nil
+}
+
 // readPast renders environments, each as it was at a moment or is now, and calls use with them. It returns the outputs
 // of those of a moment.
 func (l *Loop) readPast(ctx context.Context, places []history.Place, use func([]source.Rendered) error) (outputs []history.Output, err error) {
@@ -104,26 +156,17 @@ func (l *Loop) readPast(ctx context.Context, places []history.Place, use func([]
 
 // renderPast renders an environment again from the commits that its output at a moment was rendered from.
 func (l *Loop) renderPast(ctx context.Context, p history.Place) (source.Rendered, history.Output, error) {
-	e := l.environments[p.Environment]
-	if l.source == nil || e == nil || e.outcome.output.Repo == "" {
-		return source.Rendered{}, history.Output{}, ErrNotRead
-	}
-	to := e.outcome.output
-	remote := l.remotes.KnownRemote(l.remotes.ReadLocation(to.Repo))
-	if remote == nil || remote.Mirror() == nil {
-		return source.Rendered{}, history.Output{}, ErrNotRead
+	repo, to, err := l.findOutputOf(p.Environment)
+	if err != nil {
+		return source.Rendered{}, history.Output{}, err
 	}
 	found := history.Output{Place: p}
-	written, err := findPast(remote.Mirror(), to.Branch, path.Join(publish.CleanFolder(to.Path), publish.RecordFile), &found)
+	written, err := findPast(repo, to, &found)
 	if err != nil {
 		return source.Rendered{}, found, err
 	}
-	found.Inputs = written.From
 	var commits []source.Commit
 	for _, in := range written.From {
-		if in.Layer == publish.BaseLayer {
-			found.Base = in.Commit
-		}
 		commits = append(commits, source.Commit{Layer: in.Layer, Repo: in.Repo, Commit: in.Commit, Moves: in.Moves})
 	}
 	at := source.RecordedRevisions(p.Environment, commits)
@@ -139,7 +182,8 @@ func (l *Loop) renderPast(ctx context.Context, p history.Place) (source.Rendered
 }
 
 // findPast finds the commit of an output branch that a moment means, and what its record says of the environment.
-func findPast(repo *git.Repository, branch, record string, found *history.Output) (publish.Written, error) {
+func findPast(repo *git.Repository, output model.RepoRef, found *history.Output) (publish.Written, error) {
+	branch, record := output.Branch, path.Join(publish.CleanFolder(output.Path), publish.RecordFile)
 	missing := func(what string) error {
 		return &explain.QueryError{Summary: found.Place.String() + ": " + what, Hint: "fairlead history " + found.Environment + " lists the commits that it had, and when"}
 	}
@@ -167,7 +211,12 @@ func findPast(repo *git.Repository, branch, record string, found *history.Output
 			return written, err
 		}
 		if isThere && (isMeant || hasBase(written, found.At.Commit)) {
-			found.Commit, found.When = id, info.When
+			found.Commit, found.When, found.Inputs = id, info.When, written.From
+			for _, in := range written.From {
+				if in.Layer == publish.BaseLayer {
+					found.Base = in.Commit
+				}
+			}
 			return written, nil
 		}
 		if isMeant {

@@ -50,6 +50,15 @@ func TestPast(t *testing.T) {
 	if err != nil || plan.Len() != d.store.Snapshot().Plans["dev"].Len() {
 		t.Errorf("the plan of then is %+v, %v", plan, err)
 	}
+	now, _ := history.ParseMoment(bases[2])
+	changes, between, err := d.ChangesPast(t.Context(), "dev", was, now)
+	if err != nil || len(between) != 2 || between[0].Commit != outputs[1] || between[1].Commit != outputs[2] || !strings.HasPrefix(between[1].Base, bases[2][:7]) || !strings.Contains(changes.Text(), "LEVEL: 1 -> 2") {
+		t.Errorf("between them %+v, %v:\n%s", between, err, changes.Text())
+	}
+	same, _, err := d.ChangesPast(t.Context(), "dev", was, was)
+	if err != nil || same.Files.Total() > 0 {
+		t.Errorf("of one output %v:\n%s", err, same.Text())
+	}
 	for _, at := range []string{"2020-01-01", "abcd1234"} {
 		moment, _ := history.ParseMoment(at)
 		_, _, err := d.ExplainPast(t.Context(), "dev", moment, "ConfigMap/level")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
@@ -52,6 +53,23 @@ func listInputs(o history.Output) []status.Input {
 		all = append(all, status.Input{Layer: in.Layer, Repo: giturl.Redact(in.Repo), Commit: in.Commit, Folder: in.Folder})
 	}
 	return all
+}
+
+// OutputChanges is the answer of /api/v1/environments/{name}/changes/{moments}: what changed in the output of an
+// environment between two moments.
+type OutputChanges struct {
+	Environment string       `json:"environment"`
+	From        PastOutput   `json:"from"`
+	To          PastOutput   `json:"to"`
+	Changes     *PullChanges `json:"changes"`
+	// Text is what fairlead diff prints of it: deletions first.
+	Text string `json:"text"`
+}
+
+// OutputChanges returns what changed between two outputs of an environment.
+func (s Source) OutputChanges(r impact.Report, from, to history.Output) OutputChanges {
+	past := s.PastOutputs([]history.Output{from, to})
+	return OutputChanges{Environment: from.Environment, From: past[0], To: past[1], Changes: s.newPullChanges(r), Text: CleanText(r.Text())}
 }
 
 // PastOutputs returns outputs as an answer has them.

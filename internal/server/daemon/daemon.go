@@ -211,7 +211,7 @@ func newPast(l *loop.Loop) *web.Past {
 		}
 		return answer.Document(), output, nil
 	}
-	return &web.Past{Explain: explainPast, Compare: l.ComparePast, Plan: l.PlanPast}
+	return &web.Past{Explain: explainPast, Compare: l.ComparePast, Plan: l.PlanPast, Changes: l.ChangesPast}
 }
 
 // CheckListen returns the error that Serve would return for an address, with what to do about it.

@@ -192,7 +192,7 @@ func loadTemplate(key templateKey) (*template.Template, error) {
 	if kept, ok := templates.Load(key); ok {
 		return kept.(*template.Template), nil
 	}
-	t, err := template.New(key.name).Funcs(newFuncs(key)).ParseFS(files, "templates/frame.html", "templates/stations.html", "templates/matrix.html", "templates/stackparts.html", "templates/"+key.name+".html")
+	t, err := template.New(key.name).Funcs(newFuncs(key)).ParseFS(files, "templates/frame.html", "templates/stations.html", "templates/matrix.html", "templates/stackparts.html", "templates/impact.html", "templates/"+key.name+".html")
 	if err == nil {
 		templates.Store(key, t)
 	}

@@ -27,6 +27,14 @@ func (v pullView) HasMap() bool {
 	return v.Ended == "" && v.PullImpact.Changes != nil && v.PullImpact.Changes.Assignments.Total() > 0
 }
 
+// outputChangesView is the data of changes.html.
+type outputChangesView struct{ answer.OutputChanges }
+
+// Impact returns the changes as those of a pull request that was merged.
+func (v outputChangesView) Impact() pullView {
+	return pullView{answer.PullImpact{Environment: v.Environment, Ended: "merged", Changes: v.Changes, Text: v.Text}}
+}
+
 // changesView is what a pull request changes.
 type changesView struct {
 	answer.PullChanges

@@ -22,12 +22,14 @@ func newView(of any, f Frame) (name, title string, view any) {
 	switch a := of.(type) {
 	case answer.Overview:
 		return "overview", "Overview", newOverviewView(a, f)
+	case answer.OutputChanges:
+		return "changes", "Changes of " + a.Environment + " from " + a.From.At + " to " + a.To.At, outputChangesView{a}
 	case answer.PastEnvironment:
 		return "past-environment", a.Environment + " at " + a.At, a
 	case Environments:
 		return "environments", "Environments", a
 	case answer.OneEnvironment:
-		return "environment", a.Report.Name, environmentView{a, f.Questions, f.Levers[a.Report.Name], f.Written, f.Done, f.Proposed}
+		return "environment", a.Report.Name, environmentView{a, f.Questions, f.Levers[a.Report.Name], f.Written, f.Done, f.Proposed, f.HasPast}
 	case answer.Lever:
 		return "lever", a.Question, a
 	case answer.Me:
@@ -291,6 +293,7 @@ type environmentView struct {
 	Written   string // the commit that the reader has just written
 	Done      string // what the reader has just done to a pull request
 	Proposed  int    // the pull request that the reader has just opened
+	HasPast   bool   // whether the page has a past
 }
 
 // ProofParts returns what the verification of the commit consists of.

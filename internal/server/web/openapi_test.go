@@ -21,6 +21,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
@@ -190,6 +191,8 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		switch path {
 		case "/environments/{name}":
 			targets = []string{"/environments/prod", "/environments/stage", "/environments/east", "/environments/test", "/environments/pord"}
+		case changesPath:
+			targets = []string{"/environments/prod/changes/2026-11-20.."}
 		case "/environments/{name}/pulls/{number}":
 			targets = []string{"/environments/stage/pulls/12", "/environments/stage/pulls/1", "/environments/prod/pulls/41"}
 		case "/commits/{commit}":
@@ -307,6 +310,10 @@ func (c checker) answerPast(t *testing.T) {
 		<-release
 		return explain.Document{}, history.Output{}, nil
 	}
+	past.Changes = func(context.Context, string, history.Moment, history.Moment) (impact.Report, []history.Output, error) {
+		<-release
+		return impact.Report{}, nil, nil
+	}
 	past.Compare = func(context.Context, history.Place, history.Place) (drift.Report, []history.Output, error) {
 		<-release
 		return drift.Report{}, nil, nil
@@ -319,9 +326,16 @@ func (c checker) answerPast(t *testing.T) {
 		c.answer(t, "get", api+"/environments/{name}", ask(ran, http.MethodGet, api+"/environments/prod?at="+ledgerworld.Now.UTC().Format(time.RFC3339)))
 	}
 	waits := New(Options{Store: store, Now: func() time.Time { return noon }, Explain: explainNothing, Compare: compareNothing, Past: past, PastPatience: time.Millisecond})
+	for _, before := range []string{"", api} {
+		address := before + "/environments/prod/changes/2026-11-20..c1d1e1"
+		first := ask(h, http.MethodGet, address)
+		c.answer(t, "get", before+changesPath, first)
+		c.answer(t, "get", before+changesPath, ask(h, http.MethodGet, before+"/environments/pord/changes/2026-11-20.."))
+		c.answer(t, "get", before+changesPath, askTagged(h, address, first.Header().Get("ETag")))
+	}
 	for path, target := range map[string]string{
 		explainPath: "/explain?env=dev&q=x", diffPath: "/diff?from=dev&to=prod", "/fleet": "/fleet?", "/workloads": "/workloads?", "/workloads/{workload}": "/workloads/checkout?", "/cluster-types": "/cluster-types?",
-		"/environments/{name}": "/environments/dev?", "/cluster-types/{clusterType}": "/cluster-types/small?", "/assignments/{environment}/{clusterType}/{target}": "/assignments/dev/large/checkout?",
+		"/environments/{name}": "/environments/dev?", changesPath: "/environments/dev/changes/2026-11-20..?", "/cluster-types/{clusterType}": "/cluster-types/small?", "/assignments/{environment}/{clusterType}/{target}": "/assignments/dev/large/checkout?",
 	} {
 		for _, before := range []string{"", api} {
 			for _, at := range []string{"&at=2026-11-20", "&at=never"} {

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
@@ -112,7 +113,8 @@ func checkHostile(t *testing.T, text string) {
 	one, _ := src.Environment(text)
 	pull, _ := src.Pull(text, 0)
 	journey, _ := src.Journey(id)
-	for _, of := range []any{src.Overview(), newPage(src.Environments(answer.EnvironmentFilter{}), nil, "", map[string][]string{"q": {text}}), one, pull, newPage(src.Problems(newProblemFilter(nil, "")), src.Names(), "", nil),
+	then := answer.PastOutput{Environment: text, At: text, Output: text, Base: &answer.Commit{Commit: status.Commit{ID: text, Subject: text}}}
+	for _, of := range []any{answer.PastEnvironment{PastOutput: then, Inputs: e.Inputs, Runs: []fleetview.PastRun{{Phase: text, Revision: text}}}, answer.OutputChanges{Environment: text, From: then, To: then, Text: text}, src.Overview(), newPage(src.Environments(answer.EnvironmentFilter{}), nil, "", map[string][]string{"q": {text}}), one, pull, newPage(src.Problems(newProblemFilter(nil, "")), src.Names(), "", nil),
 		newPage(src.Commits(commitsOf(text)), nil, "", map[string][]string{"q": {text}}),
 		newPage(answer.Explanation{Text: text}, src.Names(), explainPath, map[string][]string{"env": {text}, "q": {text}}), newPage(errorAnswer{text, text}, src.Names(), diffPath, map[string][]string{"from": {text}, "to": {text}}), journey, src.Search(text), src.Status(), page.Missing{Error: text, Hint: text}} {
 		kept, err := page.Render(page.Frame{Path: "/x?" + text, Questions: true, Follow: true, SignedIn: true, Acts: true, API: text, Product: text, Query: text}, of)

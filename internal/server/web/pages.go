@@ -164,7 +164,8 @@ func headingOf(code int) string {
 // isPast reports whether an answer is about what has ended, so that its page does not follow the state.
 func isPast(of any) bool {
 	p, isPull := of.(answer.PullImpact)
-	return isPull && p.Ended != ""
+	_, isChanges := of.(answer.OutputChanges)
+	return isChanges || isPull && p.Ended != ""
 }
 
 // newFrame returns what is around the page of a path.

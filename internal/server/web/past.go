@@ -14,6 +14,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
@@ -24,6 +25,8 @@ type Past struct {
 	Explain func(ctx context.Context, environment string, at history.Moment, query string) (explain.Document, history.Output, error)
 	Compare func(ctx context.Context, from, to history.Place) (drift.Report, []history.Output, error)
 	Plan    func(ctx context.Context, environment string, at history.Moment) (*schedule.Plan, history.Output, error)
+	// Changes returns two outputs.
+	Changes func(ctx context.Context, environment string, from, to history.Moment) (impact.Report, []history.Output, error)
 }
 
 const (
@@ -142,9 +145,14 @@ func (s *site) findPast(ctx context.Context, src answer.Source, path string, que
 		return s.makePast(ctx, src, path, query, from, to)
 	})
 	if !isThere {
-		return found{errorAnswer{"the past is rendered again, which takes a while", fmt.Sprintf("ask again in %d s; the page does so by itself", pastAgain)}, http.StatusAccepted, ""}
+		return stillMade()
 	}
 	return made
+}
+
+// stillMade returns that an answer about the past is not there yet.
+func stillMade() found {
+	return found{errorAnswer{"the past is rendered again, which takes a while", fmt.Sprintf("ask again in %d s; the page does so by itself", pastAgain)}, http.StatusAccepted, ""}
 }
 
 // makePast answers a question about the past.

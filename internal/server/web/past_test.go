@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -31,6 +32,10 @@ func pastOf(store *status.Store) *Past {
 		Compare: func(ctx context.Context, from, to history.Place) (drift.Report, []history.Output, error) {
 			report, err := compareNothing(ctx, from.String(), to.String())
 			return report, []history.Output{output(from)}, err
+		},
+		Changes: func(_ context.Context, environment string, from, to history.Moment) (impact.Report, []history.Output, error) {
+			past, err := pastPulls(context.Background(), environment, 7)
+			return past.Report, []history.Output{output(history.Place{Environment: environment, At: from}), output(history.Place{Environment: environment, At: to})}, err
 		},
 		Plan: func(_ context.Context, environment string, at history.Moment) (*schedule.Plan, history.Output, error) {
 			plan := store.Snapshot().Plans[environment]
@@ -54,6 +59,7 @@ func TestPast(t *testing.T) {
 	for _, c := range []struct{ target, file string }{
 		{"/explain?env=dev&q=large/web&at=2026-11-20", "explain"}, {"/diff?from=prod@2026-11-20&to=prod", "diff"}, {"/assignments/dev/large/checkout?at=2026-11-20T10:00:00Z", "assignment"},
 		{"/fleet?at=" + c1, "fleet"}, {"/environments/prod?at=2026-11-20", "environment"},
+		{"/environments/prod/changes/2026-11-20..", "changes"},
 	} {
 		w := ask(h, http.MethodGet, c.target)
 		golden(t, "testdata/past/"+c.file+".html", mainOf(w.Body.String()))
@@ -77,6 +83,10 @@ func TestPast(t *testing.T) {
 		"/environments/prod?at=2026-11-20":                {200, `"assignments": `},
 		"/environments/prod/pulls/7?at=2026-11-20":        {400, "this page shows the present alone"},
 		"/environments/pord?at=2026-11-20":                {404, "there is no environment"},
+		"/environments/prod/changes/2026-11-20..c1d1e1":   {200, `"at": "c1d1e1"`},
+		"/environments/prod/changes/2026-11-20..never":    {400, "the moment is no time and no commit"},
+		"/environments/prod/changes/..2026-11-20":         {400, "the address names no moment"},
+		"/environments/pord/changes/2026-11-20..":         {404, "there is no environment"},
 		"/history?at=2026-11-20":                          {400, "this page shows the present alone"},
 		"/commits/" + c4 + "?at=2026-11-20":               {400, "this page shows the present alone"},
 		"/map?env=dev&at=2026-11-20":                      {400, "this page shows the present alone"},
@@ -92,6 +102,9 @@ func TestPast(t *testing.T) {
 		if shown := ask(h, http.MethodGet, target); shown.Code != want.code && target != "/diff?from=prod@2026-11-20" && want.code != http.StatusBadRequest {
 			t.Errorf("the page %s is %d, want %d", target, shown.Code, want.code)
 		}
+	}
+	if body := ask(h, http.MethodGet, "/environments/prod").Body.String(); !strings.Contains(body, `action="../environments/prod">`) || !strings.Contains(body, `name="at"`) {
+		t.Errorf("the page of an environment does not lead to its past:\n%s", body)
 	}
 	if w := ask(open(fleet()), http.MethodGet, "/api/v1/explain?env=dev&q=x&at=2026-11-20"); w.Code != http.StatusBadRequest {
 		t.Errorf("without a past it is %d", w.Code)

@@ -22,6 +22,7 @@ var pagePaths = []struct{ page, answer string }{
 	{"/environments", "/environments"},
 	{"/environments/{name}", "/environments/{name}"},
 	{"/environments/{name}/pulls/{number}", "/environments/{name}/pulls/{number}"},
+	{changesPath, changesPath},
 	{"/commits", "/commits"},
 	{commitPath, commitPath},
 	{forecastPath, forecastPath},

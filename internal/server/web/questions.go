@@ -53,6 +53,9 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 	if f, refused := refuseFilter(src, path, query); refused {
 		return f
 	}
+	if environment, from, to, isChanges := parseChanges(path); isChanges {
+		return s.findChanges(ctx, src, path, environment, from, to)
+	}
 	if isPastQuery(path, query) && (path != explainPath || query.Get("q") != "" && query.Get("env") != "") {
 		return s.findPast(ctx, src, path, query)
 	}
