@@ -22,6 +22,8 @@ type overviewView struct {
 	Stations []answer.Environment
 	// Acts reports whether something may wait for the reader.
 	Acts bool
+	// History reports whether there is a page of what was done.
+	History bool
 	// Levers are what the reader may do, by environment, and StackLevers what with its stacks.
 	Levers, StackLevers map[string][]LeverLink
 }
@@ -80,7 +82,7 @@ func newStations(all []answer.Environment, needs []answer.Need) []answer.Environ
 const maxDrawn, maxOfColumn = 60, 5
 
 func newOverviewView(a answer.Overview, f Frame) overviewView {
-	v := overviewView{Overview: a, Needs: newNeeds(a.Needs), Stations: newStations(a.Environments, a.Needs), Levers: f.Levers, StackLevers: f.StackLevers, Acts: f.Acts}
+	v := overviewView{Overview: a, Needs: newNeeds(a.Needs), Stations: newStations(a.Environments, a.Needs), Levers: f.Levers, StackLevers: f.StackLevers, Acts: f.Acts, History: f.History}
 	var promoted []answer.Environment
 	for _, e := range a.Environments {
 		if e.Promoted {

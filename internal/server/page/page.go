@@ -141,8 +141,9 @@ const versionMark = "fairlead-version-of-this-page"
 func Render(f Frame, of any) (Kept, error) {
 	name, title, view := newView(of, f)
 	data := framed{Frame: f, Build: Build, Title: title + f.describeFilter(name), Answer: view}
-	if name != "missing" {
-		data.Here = findHere(f.Path)
+	data.Here = findHere(f.Path)
+	if name == "missing" || name == "refused" {
+		data.Here = nowhere
 	}
 	data.Links, data.More = f.listLinks(pageLinks, data.Here), f.listLinks(moreLinks, data.Here)
 	root := findRoot(f.Path)

@@ -166,6 +166,7 @@ func TestPaths(t *testing.T) {
 		{"/search?q=", 200, "", "Type the name"},
 		{"/search?q=nothing-of-this", 200, "", "Nothing is called"},
 		{"/environments/pord", 404, "", "Did you mean"},
+		{"/environments/pord", 404, "", `<a href="../">Overview</a>`},
 		{"/environments/a%2Fb", 404, "", "There is no environment"},
 		{"/problems?kind=warning&q=zzz", 200, "", "Show all"},
 		{"/commits?team=dev", 400, "", "This list has no filter team"},

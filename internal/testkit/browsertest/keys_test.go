@@ -3,6 +3,7 @@ package browsertest
 import (
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -32,6 +33,8 @@ func useKeys(t *testing.T, w *Window, root string) {
 	w.WaitFor("time", "ago")
 	w.press("e")
 	w.WaitUntil(`location.pathname === "/explain" && document.readyState === "complete"`)
+	w.press("l") // nobody may do anything here
+	w.WaitUntil(`document.activeElement.id === "main"`)
 	isOpen := func() (open bool) { w.Ask(`document.querySelector("nav .more").open`, &open); return open }
 	for name, leave := range map[string]func(){"Escape": func() { w.press("\x1b") }, "a click elsewhere": func() { w.Run(chromedp.Click("h1", chromedp.ByQuery)) }} {
 		w.Run(chromedp.Click("nav .more summary", chromedp.ByQuery))
@@ -43,6 +46,22 @@ func useKeys(t *testing.T, w *Window, root string) {
 			t.Errorf("%s does not close the menu of more pages", name)
 		}
 	}
+}
+
+// printPage prints a page: times are absolute, and the foot says what it is and when.
+func printPage(t *testing.T, w *Window, root string) {
+	w.Visit(root + "/environments/prod")
+	w.WaitFor("main time", "ago")
+	w.Run(emulation.SetEmulatedMedia().WithMedia("print"))
+	w.WaitUntil(`[...document.querySelectorAll("main time")].every(e => /^\d{4}-\d\d-\d\d \d\d:\d\d UTC$/.test(e.textContent))`)
+	w.WaitUntil(`document.querySelector(".printed").checkVisibility() && document.querySelector(".printed").textContent.startsWith(location.href + ", printed 20")`)
+	var shown bool
+	w.Ask(`document.querySelector("body > header").checkVisibility()`, &shown)
+	if shown {
+		t.Error("the head is printed")
+	}
+	w.Run(emulation.SetEmulatedMedia().WithMedia(""))
+	w.WaitFor("main time", "ago")
 }
 
 // changeView chooses a theme, pauses changes, and turns the shortcuts off: pages are so from then on, and

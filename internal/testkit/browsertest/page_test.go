@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -84,6 +85,7 @@ func TestPage(t *testing.T) {
 		loseStream(t, browser.Open(t, View{Width: 400, Script: true}), server, store, &down)
 	})
 	t.Run("keys", func(t *testing.T) { useKeys(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
+	t.Run("paper", func(t *testing.T) { printPage(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
 	t.Run("settings", func(t *testing.T) { changeView(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
 	for _, v := range []View{{1280, false, true}, {400, true, true}} { // the other two have the same boxes, and the same colors
 		t.Run(fmt.Sprintf("%d dark %v", v.Width, v.Dark), func(t *testing.T) {
@@ -199,13 +201,23 @@ const menuOutside = `(() => {
 	return Math.max(0, -box.left, box.right - innerWidth);
 })()`
 
-// checkWidth checks that a page does not scroll sideways, and that its menu is within the window.
-func checkWidth(t *testing.T, w *Window, width int, path string) {
+func checkNotWider(t *testing.T, w *Window, width int, path string) {
 	t.Helper()
 	var wider int
 	w.Ask(fmt.Sprintf("document.documentElement.scrollWidth - %d", width), &wider)
 	if wider > 0 {
-		t.Errorf("%s is %d pixels too wide", path, wider)
+		t.Errorf("%s is %d pixels too wide for %d", path, wider, width)
+	}
+}
+
+// checkWidth checks that a page does not scroll sideways, and that its menu is within the window.
+func checkWidth(t *testing.T, w *Window, width int, path string) {
+	t.Helper()
+	checkNotWider(t, w, width, path)
+	if width == 400 { // nor as narrow as WCAG wants it
+		w.Run(emulation.SetDeviceMetricsOverride(320, 900, 1, true))
+		checkNotWider(t, w, 320, path)
+		w.Run(emulation.SetDeviceMetricsOverride(400, 900, 1, true))
 	}
 	var outside float64
 	w.Ask(menuOutside, &outside)

@@ -130,6 +130,7 @@ func TestSignInPage(t *testing.T) {
 	if got := w.Address(); got != "/environments/dev" {
 		t.Errorf("after signing in one is at %s", got)
 	}
+	w.WaitFor(".title .tag", "verified")
 	w.Click(`a[href="../levers/hold?env=dev"]`)
 	w.Submit(`input[name="reason"]`, "a test")
 	w.WaitFor("#written", "Written as")

@@ -33,10 +33,16 @@
     for (const e of document.querySelectorAll("main [data-state]")) states.set(e.dataset.state, e.textContent.trim());
     return states;
   }
+  let news = new Map(), told = 0; // what is not told yet, since nobody wants to hear more than once in 5 seconds
   function announce(before) {
-    const news = [];
-    for (const [name, word] of readStates()) if (before.has(name) && before.get(name) !== word) news.push(name + " is " + word);
-    if (news.length > 0) document.getElementById("news").textContent = news.join(", ");
+    for (const [name, word] of readStates()) if (before.has(name) && before.get(name) !== word) news.set(name, word);
+    setTimeout(tell, Math.max(0, told + 5000 - Date.now()));
+  }
+  function tell() {
+    if (news.size === 0) return;
+    document.getElementById("news").textContent = [...news].map(([name, word]) => name + " is " + word).join(", ");
+    news = new Map();
+    told = Date.now();
   }
   function show(text) {
     const fresh = new DOMParser().parseFromString(html.createHTML(text), "text/html");
