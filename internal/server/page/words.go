@@ -169,7 +169,7 @@ func optionText(field, value string) string {
 	}
 	switch value {
 	case model.ScopeOutput:
-		return "promotions, and merges of all other changes"
+		return "promotions, and all merges"
 	case model.ScopePromotion:
 		return "promotions alone"
 	}

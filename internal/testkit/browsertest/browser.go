@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -240,10 +241,14 @@ func (w *Window) Ask(expression string, into any) {
 	w.Run(chromedp.Evaluate(expression, into, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 }
 
-// Picture writes what the window shows to a PNG file.
-func (w *Window) Picture(file string) {
+// keepPicture writes what the window shows to a PNG file in the folder that FAIRLEAD_PICTURES names, to be looked at.
+func (w *Window) keepPicture(name string) {
 	w.t.Helper()
-	if err := os.WriteFile(file, w.shoot(), 0o644); err != nil {
+	dir := os.Getenv("FAIRLEAD_PICTURES")
+	if dir == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), w.shoot(), 0o644); err != nil {
 		w.t.Fatal(err)
 	}
 }

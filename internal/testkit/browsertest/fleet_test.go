@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -132,9 +131,7 @@ func TestFleet(t *testing.T) {
 				w.Visit(root + path)
 				checkWidth(t, w, v.Width, path)
 				checkAccessible(t, w, path)
-				if dir := os.Getenv("FAIRLEAD_PICTURES"); dir != "" {
-					w.Picture(filepath.Join(dir, fmt.Sprintf("fleet-%d-%d-%v.png", i, v.Width, v.Dark)))
-				}
+				w.keepPicture(fmt.Sprintf("fleet-%d-%d-%v.png", i, v.Width, v.Dark))
 			}
 		})
 	}

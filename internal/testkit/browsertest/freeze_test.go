@@ -26,6 +26,8 @@ func TestFreezeLevers(t *testing.T) {
 	checkWidth(t, w, 400, "freeze")
 	seen.Visit(f.root + "/levers/freeze?env=prod")
 	checkAccessible(t, seen, "freeze") // axe is a script
+	seen.keepPicture("freeze-1280.png")
+	w.keepPicture("freeze-400.png")
 	w.Visit(f.root + "/levers/freeze?name=Q4!&env=prod&to=soon&reason=the+books")
 	w.WaitFor("main .error", `A time cannot be read: "soon" in To.`)
 	w.WaitFor("#asks", "Name of the freeze")

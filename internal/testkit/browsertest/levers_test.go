@@ -217,9 +217,7 @@ func checkConfirmations(t *testing.T, browser *Browser, f *fleet) {
 			w.Visit(f.root + path)
 			checkWidth(t, w, v.Width, path)
 			checkAccessible(t, w, path)
-			if dir := os.Getenv("FAIRLEAD_PICTURES"); dir != "" {
-				w.Picture(filepath.Join(dir, fmt.Sprintf("people-%d-%s.png", v.Width, strings.NewReplacer("/", "-", "?", "-").Replace(path))))
-			}
+			w.keepPicture(fmt.Sprintf("people-%d-%s.png", v.Width, strings.NewReplacer("/", "-", "?", "-").Replace(path)))
 		}
 		w.Run(chromedp.Evaluate("1", nil))
 	}

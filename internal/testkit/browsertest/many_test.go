@@ -3,8 +3,6 @@ package browsertest
 import (
 	"fmt"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -55,9 +53,7 @@ func TestMany(t *testing.T) {
 			if nodes > 3000 {
 				t.Errorf("%s has %d elements", path, nodes)
 			}
-			if dir := os.Getenv("FAIRLEAD_PICTURES"); dir != "" {
-				w.Picture(filepath.Join(dir, fmt.Sprintf("many-%d-%d.png", i, v.Width)))
-			}
+			w.keepPicture(fmt.Sprintf("many-%d-%d.png", i, v.Width))
 		}
 		w.Visit(server.URL + "/")
 		w.WaitFor("main", "and 11 more") // that need the same

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -94,9 +92,7 @@ func TestPage(t *testing.T) {
 				w.Visit(server.URL + path)
 				checkWidth(t, w, v.Width, path)
 				checkAccessible(t, w, path)
-				if dir := os.Getenv("FAIRLEAD_PICTURES"); dir != "" {
-					w.Picture(filepath.Join(dir, fmt.Sprintf("page-%s-%d-%v.png", strings.Trim(strings.NewReplacer("/", "-", "?", "-").Replace(path[:min(len(path), 20)]), "-"), v.Width, v.Dark)))
-				}
+				w.keepPicture(fmt.Sprintf("page-%s-%d-%v.png", strings.Trim(strings.NewReplacer("/", "-", "?", "-").Replace(path[:min(len(path), 20)]), "-"), v.Width, v.Dark))
 			}
 			w.forgive("status of 404", "status of 400") // of pages that there are not
 		})
