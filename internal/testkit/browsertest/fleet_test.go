@@ -77,7 +77,12 @@ func setWaves(s *status.Store) {
 
 // explainNothing and compareNothing answer every question, and pastOf answers those about the past by what is there now.
 func explainNothing(_ context.Context, environment, query string) (explain.Document, error) {
-	return explain.Document{Title: query + " in " + environment}, nil
+	place := problem.Pos{Layer: "base", File: "configs/of-a-fleet-with-a-long-name/environment.yaml", Line: 12}
+	return explain.Document{Title: query + " in " + environment, Sections: []explain.Section{
+		{Tables: []explain.Table{{Rows: [][]explain.Cell{{{Text: "cluster type"}, {Text: "large", Query: "ClusterType/large"}, {Text: place.String(), At: place}}}}}},
+		{Heading: "policies that select it: 1 of 2", Tables: []explain.Table{{Rows: [][]explain.Cell{{{Text: "selects it"}, {Text: "everywhere"}}, {{Text: "not satisfied"}, {Text: "needs app=web"}}}}}},
+		{Heading: "values: 1 key", Tables: []explain.Table{{Rows: [][]explain.Cell{{{Text: `QUOTA = {"pods":"20","services":"10"}`}}}}, {Depth: 2, Rows: [][]explain.Cell{{{Text: "wins"}, {Text: "20-environment"}, {Text: place.String(), At: place}, {Text: "region=west"}}}}}},
+	}}, nil
 }
 
 func compareNothing(_ context.Context, from, to string) (drift.Report, error) {

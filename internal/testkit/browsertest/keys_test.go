@@ -36,7 +36,7 @@ func useKeys(t *testing.T, w *Window, root string) {
 	w.press("l") // nobody may do anything here
 	w.WaitUntil(`document.activeElement.id === "main"`)
 	isOpen := func() (open bool) { w.Ask(`document.querySelector("nav .more").open`, &open); return open }
-	for name, leave := range map[string]func(){"Escape": func() { w.press("\x1b") }, "a click elsewhere": func() { w.Run(chromedp.Click("h1", chromedp.ByQuery)) }} {
+	for name, leave := range map[string]func(){"Escape": func() { w.press("\x1b") }, "a click elsewhere": func() { w.Run(chromedp.Click(`header [role="search"] input`, chromedp.ByQuery)) }} {
 		w.Run(chromedp.Click("nav .more summary", chromedp.ByQuery))
 		if !isOpen() {
 			t.Errorf("the menu of more pages does not open")

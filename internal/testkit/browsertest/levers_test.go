@@ -203,6 +203,10 @@ func seeRefusals(t *testing.T, w *Window, f *fleet) {
 	if code != http.StatusForbidden || !strings.Contains(text, "Only group sre may hold in dev") || f.head("dev") != before {
 		t.Errorf("somebody without a role gets %d %s, and the branch is at %s", code, text, f.head("dev"))
 	}
+	w.Visit(f.root + "/levers/hold?env=dev")
+	w.WaitFor("h1", "Refused")
+	w.forgive("status of 403")
+	checkAccessible(t, w, "a refusal")
 	w.Visit(f.root + "/me")
 	w.WaitFor("main", "nothing")
 	w.WaitFor("main", "only group sre may hold in dev")

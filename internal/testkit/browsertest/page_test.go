@@ -15,7 +15,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/change/drift"
-	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -60,9 +59,7 @@ func TestPage(t *testing.T) {
 	setFleet(store)
 	var down atomic.Bool // the stream
 	handler := web.New(web.Options{Store: store, Version: "1.2.3", StreamPace: 10 * time.Millisecond,
-		Explain: func(_ context.Context, environment, query string) (explain.Document, error) {
-			return explain.Document{Title: query + " in " + environment}, nil
-		},
+		Explain: explainNothing,
 		Compare: func(_ context.Context, from, to string) (drift.Report, error) {
 			return drift.Report{From: from, To: to, Topics: []drift.Topic{{Name: drift.Values, Count: 1, Findings: []drift.Finding{{Change: "LOG_LEVEL: info → warning", Because: "by configs/prod.yaml:4", Count: 1, Names: []string{"large/web"}}}}}}, nil
 		},
