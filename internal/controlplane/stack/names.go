@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
@@ -36,6 +38,16 @@ func (r *resolver) checkName(s *Stack, field string, name model.Text) bool {
 		return false
 	}
 	return true
+}
+
+// warnOfTeams warns of Teams with names that no stack can have.
+func (r *resolver) warnOfTeams() {
+	for _, t := range r.model.Stacks.Teams {
+		if name := t.TeamName.Text; name != "" && (len(name) > kubename.MaxLabel || !validName.MatchString(name)) {
+			r.problems.Warnf(problem.Pos{Layer: t.Pos.Layer, File: t.Pos.File, Line: t.TeamName.Line}, t.Subject(), "it is letters and digits with single hyphens between them, and begins with a letter",
+				"spec.teamName is %q, which no stack can have", text.Shorten(name, 100))
+		}
+	}
 }
 
 // isMissing reports whether a required text is not written, which decoding has reported. What a

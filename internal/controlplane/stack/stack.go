@@ -121,6 +121,7 @@ func Resolve(m *model.Model) ([]*Stack, problem.List) {
 	r.checkUnique(stacks)
 	r.checkCompanies()
 	r.warnOfBaseTeams()
+	r.warnOfTeams()
 	return stacks, r.problems
 }
 
