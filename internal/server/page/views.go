@@ -163,25 +163,6 @@ type Commits struct {
 	ColumnPage int // of the environments
 }
 
-// Environments is the page of environments: the answer, and how it was asked for.
-type Environments struct {
-	answer.Environments
-	Filter answer.EnvironmentFilter
-}
-
-// Tones returns what environments may be selected by.
-func (Environments) Tones() []answer.Tone { return answer.AllTones() }
-
-// countUnrendered returns how many of some commits change nothing that is rendered.
-func countUnrendered(all []answer.Commit) (n int) {
-	for _, c := range all {
-		if c.Unrendered {
-			n++
-		}
-	}
-	return n
-}
-
 // Pager returns the way to other problems.
 func (p Problems) Pager() pager {
 	return newListPager("problems", p.Page, p.Found, url.Values{"q": {p.Filter.Text}, "env": {p.Filter.Environment}, "kind": {p.Filter.Kind}})
