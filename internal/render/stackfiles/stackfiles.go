@@ -12,7 +12,8 @@
 //
 // What the package keeps true:
 //   - The dependsOn of the Kustomizations is the graph of the components, reversed while the stack
-//     is torn down, and nothing else.
+//     is torn down where what is needed is destroyed, and nothing else.
+//   - A Kustomization applies only the objects that it was rendered with.
 //   - A GitRepository is pinned to a commit whose id is a function of the component's root module
 //     alone: a change of one component moves its own pin, and an approval moves none.
 //   - A plan is approved only for the inputs that it was made from, and once. An approval for other
