@@ -29,6 +29,9 @@ func (c *Component) FindKubeconfig(charts model.StackCharts) (secret, key string
 // charts; nil if there is none.
 func (c *Component) findClusterMaker(charts model.StackCharts) (maker *Component, output string) {
 	name, output := splitOutput(charts.Kubeconfig.Output)
+	if name == "" {
+		return nil, ""
+	}
 	seen := map[*Component]bool{}
 	for open := slices.Clone(c.Needs); len(open) > 0; {
 		n := open[0]
