@@ -344,3 +344,24 @@ func filesOf(t *testing.T, files map[string]string) tree.Tree {
 	}
 	return all
 }
+
+// TestOverlayBackendCached: what the cache has of a component is not used when the backend in an overlay of one that
+// it needs is another one.
+func TestOverlayBackendCached(t *testing.T) {
+	const text = "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: a, namespace: zmart-config}\nspec:\n  teamName: checkout\n  envName: dev\n  components:\n" +
+		"    - {name: net, type: terraform, module: {source: './local'}, overlayFiles: [{paths: [terraform.tf]}]}\n" +
+		"    - {name: eks, type: terraform, dependsOn: [net], module: {source: './local'}}\n"
+	var cache stackfiles.Cache
+	for i, bucket := range []string{"a", "b"} {
+		files := filesOf(t, map[string]string{
+			"stack.yaml": text, "settings.yaml": settingsText, "local/main.tf": "# nothing\n",
+			"terraform.tf": "terraform {\n  backend \"gcs\" {\n    bucket = \"" + bucket + "\"\n  }\n}\n",
+		})
+		m, _ := model.Parse("dev", model.Layer{Kind: model.Env, Name: "dev", Files: files})
+		cached, problems := stackfiles.RenderCached(m, &cache)
+		data := textOf(cached, "team/checkout-team-environment/dev-environment-component/eks/terraform/data.tf")
+		if problems.Stops() || !strings.Contains(data, `bucket = "`+bucket+`"`) {
+			t.Errorf("step %d: %v\n%s", i, problems, data)
+		}
+	}
+}
