@@ -274,6 +274,8 @@ func TestCache(t *testing.T) {
 		}
 		for _, edit := range []func(){
 			func() { g.teardown = true },
+			func() { g.protected = map[string]bool{name: true} }, // what needs it waits for it
+			func() { g.protected = nil },
 			func() { g.fields = "  workspace: blue\n" },
 			func() { g.fields = "  zlocals: [{name: a, value: b}]\n  autoApprove: true\n" },
 			func() { files["settings.yaml"] += "  interval: 1h\n" },
@@ -287,7 +289,7 @@ func TestCache(t *testing.T) {
 			func() { files["files/a.tf"] = "# b\n" },
 			func() { files["files/b.tf"] = "# c\n" },
 			func() { delete(files, "a.tfvars") },
-			func() { files["a.tfvars"], g.more = "a = 3\n", g.more+", destroyProtection: true" },
+			func() { files["a.tfvars"], g.protected = "a = 3\n", map[string]bool{name: true} },
 			func() {
 				files["settings.yaml"] = strings.Replace(files["settings.yaml"], "branch: dev, path: .}", "branch: dev, path: moved}", 1)
 			},
