@@ -70,8 +70,9 @@ type applied struct {
 		Annotations map[string]string
 	}
 	Spec struct {
-		Path      string
-		DependsOn []struct{ Name string } `yaml:"dependsOn"`
+		Path       string
+		Components []string
+		DependsOn  []struct{ Name string } `yaml:"dependsOn"`
 	}
 }
 
@@ -103,6 +104,11 @@ func checkReached(t *testing.T, files tree.Tree) {
 			}
 			if folder := strings.TrimPrefix(o.Spec.Path, "./"); strings.HasPrefix(folder, clusterfiles.Folder+"/") {
 				folders = append(folders, folder)
+				if isSealed := len(o.Spec.Components) == 1; isSealed != strings.Contains(folder, "/objects/") {
+					t.Errorf("%s of %s names the seals %v", o.Metadata.Name, folder, o.Spec.Components)
+				} else if isSealed && root.Sub(path.Join(folder, o.Spec.Components[0])).IsEmpty() {
+					t.Errorf("%s names the seal %s, which is not there", o.Metadata.Name, o.Spec.Components[0])
+				}
 			}
 		}
 	}
