@@ -91,6 +91,14 @@ func TemplatesLayer(url, revision string) string {
 // IsTemplatesLayer reports whether a layer has the commit of templates.
 func IsTemplatesLayer(name string) bool { return strings.HasSuffix(name, templatesSuffix) }
 
+// addLayers notes what of layers is needed beside the objects in them.
+func (m *Model) addLayers(layers []Layer) {
+	if len(m.Stacks.List) > 0 || m.Clusters.UsesModules() {
+		m.Stacks.addLayers(layers)
+	}
+	m.Clusters.addTemplateCommits(layers)
+}
+
 // addTemplateCommits notes the commits of templates.
 func (c *Clusters) addTemplateCommits(layers []Layer) {
 	for _, l := range layers {

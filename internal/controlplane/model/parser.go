@@ -128,10 +128,7 @@ func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	}
 	lists := last.lists
 	m := linkContent(env, all, &lists) // it adds to the problems
-	if len(m.Stacks.List) > 0 || m.Clusters.UsesModules() {
-		m.Stacks.addLayers(layers)
-	}
-	m.Clusters.addTemplateCommits(layers)
+	m.addLayers(layers)
 	problems := all.problems.Sorted().Capped(2 * maxProblems)
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -42,6 +42,11 @@ func BenchmarkPlan(b *testing.B) {
 	never := func(int) bool { return false }
 	two := func(int) int { return 2 }
 	current := newFleet(100, 100, "1.34.0", never, two)
+	carriedOutBy := func(executor string, s provision.State) provision.State {
+		s.Executor = executor
+		return s
+	}
+	replaced := newFleet(100, 100, "1.34.0", func(int) bool { return true }, two)
 	for _, c := range []struct {
 		name    string
 		desired provision.State
@@ -50,7 +55,8 @@ func BenchmarkPlan(b *testing.B) {
 		{"nothing", newFleet(100, 100, "1.34.0", never, two), 0},
 		{"counts", newFleet(100, 100, "1.34.0", never, func(pool int) int { return 2 + pool%2 }), 5_000},
 		{"upgrade", newFleet(100, 100, "1.35.0", never, two), 200},
-		{"replaced", newFleet(100, 100, "1.34.0", func(int) bool { return true }, two), 20_100},
+		{"replaced", replaced, 20_100},
+		{"replaced by tofu", carriedOutBy("tofu", replaced), 20_100},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -39,18 +39,20 @@ type partPlan struct {
 	single    bool   // whether all machines are in one network
 	networks  map[string]bool
 	targets   map[string]map[string]bool // the pools that each load balancer forwards to
-	steps     []partStep
+	added     []partStep
 }
 
 // partStep is a step with the parts that it changes.
 type partStep struct {
 	Step
-	parts    []part
-	destroys bool
+	parts       []part
+	first, last partKind // of the parts
+	destroys    bool
+	rank        int // its place among all steps
 }
 
 func newPartPlan(u *unit, now, want *stateIndex) *partPlan {
-	p := &partPlan{now: now, want: want, cluster: u.name, endpoint: u.endpoint.LoadBalancer, single: want.Executor == capiExecutor, networks: map[string]bool{}, targets: map[string]map[string]bool{}}
+	p := &partPlan{now: now, want: want, cluster: u.name, endpoint: u.endpoint.LoadBalancer, single: want.Executor == capiExecutor, added: make([]partStep, 0, len(u.steps)+8), networks: map[string]bool{}, targets: map[string]map[string]bool{}}
 	for _, x := range []*stateIndex{now, want} {
 		if c := x.clusters[u.name]; c != nil {
 			for _, pool := range c.Pools.Control {
@@ -85,11 +87,15 @@ func (p *partPlan) networkOf(pool string) string {
 	return d.ProviderSpec.Name + "/" + d.ProviderSpec.Region
 }
 
-// add adds steps behind those that there are.
-func (p *partPlan) add(steps ...Step) {
-	for _, s := range steps {
-		p.steps = append(p.steps, partStep{s, p.partsOf(&s), s.Kind == DestroyNetwork || s.Kind == DeleteLB || s.Kind == DestroyNodes && s.isOfWholePool()})
+// add adds a step behind those that there are.
+func (p *partPlan) add(step Step) {
+	p.added = append(p.added, partStep{Step: step, parts: p.partsOf(&step), first: attachmentPart, last: networkPart})
+	s := &p.added[len(p.added)-1]
+	s.destroys = s.Kind == DestroyNetwork || s.Kind == DeleteLB || s.Kind == DestroyNodes && s.isOfWholePool()
+	for _, part := range s.parts {
+		s.first, s.last = min(s.first, part.kind), max(s.last, part.kind)
 	}
+	s.rank = s.findRank()
 }
 
 // isOfWholePool reports whether the step adds or removes a pool with all of its nodes.
@@ -187,57 +193,67 @@ func (p *partPlan) waitsFor(a, b part) bool {
 
 // order returns the steps phase by phase, each behind those that it depends on.
 func (p *partPlan) order() []Step {
-	slices.SortStableFunc(p.steps, func(a, b partStep) int {
-		return cmp.Or(cmp.Compare(a.rankPhase(), b.rankPhase()), cmp.Compare(a.rankParts(), b.rankParts()))
+	steps := make([]*partStep, len(p.added))
+	for i := range p.added {
+		steps[i] = &p.added[i]
+	}
+	slices.SortStableFunc(steps, func(a, b *partStep) int {
+		return cmp.Compare(a.rank, b.rank)
 	})
-	all := make([]Step, len(p.steps))
-	before := make([][]bool, len(p.steps)) // which steps each one comes after
-	var leaves []int                       // of the phases before: no step depends on them
-	for from := 0; from < len(p.steps); {
-		to := from
-		hasNext := make([]bool, len(p.steps))
-		for ; to < len(p.steps) && p.steps[to].Phase == p.steps[from].Phase; to++ {
-			s := &p.steps[to]
-			s.After = nil
-			before[to] = make([]bool, to)
-			for i := to - 1; i >= from; i-- {
-				if before[to][i] || !p.comesAfter(s, &p.steps[i]) {
-					continue
-				}
-				p.note(to, i, before)
-				hasNext[i] = true
-			}
-			if s.After == nil {
-				for _, i := range leaves {
-					p.note(to, i, before)
-				}
-			}
-			slices.Reverse(s.After)
-			all[to] = s.Step
+	all := make([]Step, 0, len(steps))
+	var leaves []string // of the phases before: the ids of steps that no other depends on
+	for len(steps) > 0 {
+		n := 1
+		for n < len(steps) && steps[n].Phase == steps[0].Phase {
+			n++
 		}
-		leaves = leaves[:0:0]
-		for i := to - 1; i >= from; i-- {
-			if !hasNext[i] {
-				leaves = append(leaves, i)
-			}
+		leaves = p.orderPhase(steps[:n], leaves)
+		for _, s := range steps[:n] {
+			all = append(all, s.Step)
 		}
-		from = to
+		steps = steps[n:]
 	}
 	return all
 }
 
-// note has one step depend on another one, and on all that this one comes after.
-func (p *partPlan) note(step, on int, before [][]bool) {
-	p.steps[step].After = append(p.steps[step].After, p.steps[on].ID)
-	before[step][on] = true
-	for i, is := range before[on] {
-		before[step][i] = before[step][i] || is
+// orderPhase finds what the steps of one phase depend on: on others of it, or on all of the phases before. It
+// returns the ids of those that no other depends on.
+func (p *partPlan) orderPhase(steps []*partStep, previous []string) []string {
+	before := make([][]bool, len(steps)) // which steps each one comes after
+	hasNext := make([]bool, len(steps))
+	for n, s := range steps {
+		s.After, before[n] = nil, make([]bool, n)
+		for i := n - 1; i >= 0; i-- {
+			if before[n][i] || !p.comesAfter(s, steps[i]) {
+				continue
+			}
+			s.After = append(s.After, steps[i].ID)
+			before[n][i], hasNext[i] = true, true
+			for k, is := range before[i] {
+				before[n][k] = before[n][k] || is
+			}
+		}
+		slices.Reverse(s.After)
+		if s.After == nil {
+			s.After = slices.Clone(previous)
+		}
 	}
+	var leaves []string
+	for i, s := range steps {
+		if !hasNext[i] {
+			leaves = append(leaves, s.ID)
+		}
+	}
+	return leaves
 }
 
 // comesAfter reports whether a step is carried out after an earlier one of its phase. Steps that change one
 // part are carried out together.
 func (p *partPlan) comesAfter(s, earlier *partStep) bool {
+	isTooEarly := s.destroys && earlier.last <= s.first || !s.destroys && earlier.first >= s.last && s.last != attachmentPart
+	if isTooEarly { // a part needs others of an earlier kind only
+		return false
+	}
 	for _, a := range s.parts {
 		for _, b := range earlier.parts {
 			switch {
@@ -253,20 +269,19 @@ func (p *partPlan) comesAfter(s, earlier *partStep) bool {
 	return false
 }
 
-func (s *partStep) rankPhase() int { return slices.Index([]Phase{Expand, Switch, Contract}, s.Phase) }
-
-// rankParts returns the place of the step in its phase: that of the last part that it makes, or, behind all of
-// these, the reverse of that of the first one that it destroys.
-func (s *partStep) rankParts() int {
-	first, last := attachmentPart, networkPart
-	for _, part := range s.parts {
-		first, last = min(first, part.kind), max(last, part.kind)
-	}
+// findRank returns the place of the step: in its phase, that of the last part that it makes, or, behind all of
+// these, the reverse of that of the last one that it destroys.
+func (s *partStep) findRank() int {
+	const perPhase = 2*int(attachmentPart) + 1
+	place := int(s.last)
 	if s.destroys {
-		return int(2*attachmentPart - last)
+		place = 2*int(attachmentPart) - place
 	}
-	return int(last)
+	return perPhase*slices.Index(phaseOrder, s.Phase) + place
 }
+
+// phaseOrder are the phases in their order.
+var phaseOrder = []Phase{Expand, Switch, Contract}
 
 // listNetworks returns the networks that the pools of a cluster or of one of its load balancers are in.
 func (p *partPlan) listNetworks(x *stateIndex, cluster, balancer string) []Subject {

@@ -14,7 +14,7 @@ import (
 func NewPlan(current, desired *State) (Plan, error) {
 	now, want := newStateIndex(current), newStateIndex(desired)
 	plan := Plan{Endpoints: map[string]Endpoint{}}
-	plan.Steps = append(plan.Steps, planRotations(now, want)...)
+	all := [][]Step{planRotations(now, want)}
 	last := map[string]string{} // the last step of each cluster that removes something
 	for i := range desired.Spec.Kubernetes.Clusters {
 		c := &desired.Spec.Kubernetes.Clusters[i]
@@ -23,7 +23,7 @@ func NewPlan(current, desired *State) (Plan, error) {
 		}
 		if now.clusters[c.Name] == nil {
 			u := newUnitToCreate(want, c)
-			plan.Steps = append(plan.Steps, u.carryOut(now, want)...)
+			all = append(all, u.carryOut(now, want))
 			plan.Endpoints[c.Name] = u.endpoint.Endpoint
 			continue
 		}
@@ -35,21 +35,22 @@ func NewPlan(current, desired *State) (Plan, error) {
 		if err != nil {
 			return Plan{}, err
 		}
-		plan.Steps = append(plan.Steps, u.carryOut(now, want)...)
+		all = append(all, u.carryOut(now, want))
 		plan.Endpoints[c.Name] = u.endpoint.Endpoint
 	}
 	for i := range current.Spec.Kubernetes.Clusters {
 		if c := &current.Spec.Kubernetes.Clusters[i]; want.clusters[c.Name] == nil && now.clusters[c.Name] == c {
-			plan.Steps = append(plan.Steps, planRemoval(now, c, want.isLeaving(c.Name))...)
+			all = append(all, planRemoval(now, c, want.isLeaving(c.Name)))
 		}
 	}
-	for _, s := range plan.Steps {
-		if s.Cluster != "" && s.Phase == Contract {
-			last[s.Cluster] = s.ID
+	for _, steps := range all {
+		for i := range steps {
+			if s := &steps[i]; s.Cluster != "" && s.Phase == Contract {
+				last[s.Cluster] = s.ID
+			}
 		}
 	}
-	plan.Steps = append(plan.Steps, planDrops(now, want, last)...)
-	plan.Steps = append(plan.Steps, planRest(now, want)...)
+	plan.Steps = slices.Concat(append(all, planDrops(now, want, last), planRest(now, want))...)
 	executor := findExecutor(current, desired)
 	for i := range plan.Steps {
 		plan.Steps[i].Executor = executor
