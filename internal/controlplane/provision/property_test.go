@@ -135,6 +135,8 @@ func checkKinds(plan provision.Plan, executor string) string {
 		drains := strings.Contains(s.Sentence(), "drain") || s.Disruption == provision.Rolling && s.Kind == provision.RemoveNodes
 		isNew := s.Kind == provision.DestroyNodes || s.Kind == provision.DestroyNetwork || s.Kind == provision.ReplaceNodes
 		switch {
+		case s.Place() == "" || strings.TrimSpace(s.Sentence()) != s.Sentence():
+			return fmt.Sprintf("step %d is described as %q, %q", i+1, s.Sentence(), s.Place())
 		case s.Executor != executor:
 			return fmt.Sprintf("step %d is carried out by %q", i+1, s.Executor)
 		case executor == "claudie" && isNew:
