@@ -135,7 +135,11 @@ func describePlan(before, after tree.Tree) string {
 	for _, c := range impact.CompareClusters(before, after) {
 		fmt.Fprintf(&b, "%s %s\n", c.Manifest, c.Unknown)
 		for _, s := range c.Steps {
-			fmt.Fprintf(&b, "  %s %v\n", s.ID, s.Reason)
+			fmt.Fprintf(&b, "  %s %v", s.ID, s.Reason)
+			if len(s.After) > 0 {
+				fmt.Fprintf(&b, " after %s", strings.Join(s.After, " and "))
+			}
+			b.WriteString("\n")
 		}
 	}
 	return b.String()
