@@ -64,6 +64,21 @@ func printPage(t *testing.T, w *Window, root string) {
 	w.WaitFor("main time", "ago")
 }
 
+// seeForcedColors looks at the overview with the colors of the system: states still have outlines, and marks are seen.
+func seeForcedColors(t *testing.T, w *Window, root string) {
+	w.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}}))
+	w.Visit(root + "/")
+	var lost []string
+	w.Ask(`[...document.querySelectorAll("main .tag, main .graph .box, main .graph .mark")].filter(e => {
+		const style = getComputedStyle(e);
+		const isOutlined = style.borderTopWidth === "1px" || style.stroke !== "none" && style.stroke !== style.fill;
+		return !matchMedia("(forced-colors: active)").matches || !isOutlined;
+	}).map(e => e.outerHTML.slice(0, 80))`, &lost)
+	if len(lost) > 0 {
+		t.Errorf("with forced colors nobody sees %q", lost)
+	}
+}
+
 // changeView chooses a theme, pauses changes, and turns the shortcuts off: pages are so from then on, and
 // nothing else is remembered.
 func changeView(t *testing.T, w *Window, root string) {
