@@ -226,9 +226,10 @@ func TestPhasedClusterTakenBack(t *testing.T) {
 		}, "dev: create cluster one; add cluster types cloud and edge with hello-web", "control", "{ control}"},
 		{"swapped", func() { swap("control", "control-v2") }, "dev: add pool control-v2 to cluster one", "control control-v2", "{expand control}"},
 		{"nobody approves its plan", func() { w.reportPartsTo(inbox, "control-v2", rollout.Failed) }, "", "control control-v2", "{expand control}"},
-		{"taken back", func() { swap("control-v2", "control") }, "dev: REMOVE pool control-v2 of cluster one (rolling)", "control control-v2", "{contract control}"},
+		{"taken back", func() { swap("control-v2", "control") }, "dev: REMOVE pool control-v2 of cluster one (outage)", "control control-v2", "{contract control}"},
 		{"not destroyed yet", func() { w.reportPartsTo(inbox, "control-v2", rollout.Progressing) }, "", "control control-v2", "{contract control}"},
-		{"destroyed", func() { w.reportPartsTo(inbox, "", rollout.Ready) }, "dev: remove what was destroyed of manifest fleet/edge", "control", "{ control}"},
+		{"destroyed", func() { w.reportPartsTo(inbox, "", rollout.Ready) }, "dev: remove 1 destroyed part of manifest fleet/edge", "control", "{contract control}"},
+		{"its Terraform object is gone", func() { w.reportPartsTo(inbox, "", rollout.Ready) }, "dev: remove what was destroyed of manifest fleet/edge", "control", "{ control}"},
 	} {
 		step.do()
 		d.cycle()
