@@ -57,8 +57,8 @@ type Frame struct {
 	Path string
 	// API is the path of the answer, without a slash before it.
 	API string
-	// Product is the version of the program.
-	Product string
+	// Product is the version of the program, and URL the address of the site; "" if that is not known.
+	Product, URL string
 	// Needs counts what needs a person, and Problems what is wrong.
 	Needs, Problems int
 	// Refresh has a browser without script load the page again each minute.
@@ -147,7 +147,7 @@ func Render(f Frame, of any) (Kept, error) {
 	}
 	data.Links, data.More = f.listLinks(pageLinks, data.Here), f.listLinks(moreLinks, data.Here)
 	root := findRoot(f.Path)
-	t, err := loadTemplate(templateKey{name, root, f.Past != ""})
+	t, err := loadTemplate(templateKey{name, root, f.Past != "", f.URL})
 	if err != nil {
 		return Kept{}, err
 	}
@@ -187,6 +187,7 @@ var templates sync.Map
 type templateKey struct {
 	name, root string
 	isPast     bool
+	url        string // of the site
 }
 
 func loadTemplate(key templateKey) (*template.Template, error) {
@@ -200,10 +201,18 @@ func loadTemplate(key templateKey) (*template.Template, error) {
 	return t, err
 }
 
+// siteFlag returns the end of a command that has it ask this daemon; "" if the address of the site is not known.
+func (k templateKey) siteFlag() string {
+	if k.url == "" {
+		return ""
+	}
+	return " --url " + text.QuoteShell(k.url)
+}
+
 // newFuncs returns the functions that turn parts of answers into words.
 func newFuncs(key templateKey) template.FuncMap {
 	funcs := template.FuncMap{
-		"root": func() string { return key.root }, "isPast": func() bool { return key.isPast }, "shell": text.QuoteShell, "stateText": stateText, "localTime": localTime, "optionText": optionText,
+		"root": func() string { return key.root }, "isPast": func() bool { return key.isPast }, "site": key.siteFlag, "shell": text.QuoteShell, "stateText": stateText, "localTime": localTime, "optionText": optionText,
 		"segment": url.PathEscape, "link": safeLink, "page": giturl.CommitPage,
 		"short": text.ShortCommit, "sentence": formatSentence, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,

@@ -217,6 +217,18 @@ func TestShell(t *testing.T) {
 	}
 }
 
+// TestCommandsAskThisDaemon: commands that read more than a clone has name the address of the page, if it is known.
+func TestCommandsAskThisDaemon(t *testing.T) {
+	h := New(Options{Store: fleet(), URL: "https://fairlead.example.com/fleet/"})
+	for target, want := range map[string]string{
+		"/environments/dev": ">fairlead explain promotion dev --url https://fairlead.example.com/fleet/<", "/commits/" + c4: ">fairlead simulate c4d4e4f --url https://fairlead.example.com/fleet/<",
+	} {
+		if body := ask(h, http.MethodGet, target).Body.String(); !strings.Contains(body, want) {
+			t.Errorf("%s has not %q:\n%s", target, want, body)
+		}
+	}
+}
+
 // TestTags: a browser that has a page gets it again only if it has changed.
 func TestTags(t *testing.T) {
 	store := fleet()

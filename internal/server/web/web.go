@@ -61,6 +61,8 @@ type Options struct {
 	// no page. It must write nothing, and allow many calls at once.
 	Pull    func(ctx context.Context, environment string, number int) (history.Pull, error)
 	Version string
+	// URL is the address of the site, as people know it; "" if that is not known.
+	URL string
 	Logger  *slog.Logger
 	// Wake is called when a client asks for a cycle. It must not wait for its end, and
 	// must allow many calls at once.
