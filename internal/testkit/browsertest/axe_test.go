@@ -12,6 +12,9 @@ import (
 //go:embed testdata/axe.min.js
 var axe string
 
+// fourViews are those in which pages are checked: on desktops and phones, light and dark, with the script.
+var fourViews = []View{{1280, false, true}, {1280, true, true}, {400, false, true}, {400, true, true}}
+
 // violation is a rule of WCAG 2.2 that a page breaks, and where.
 type violation struct {
 	ID    string   `json:"id"`

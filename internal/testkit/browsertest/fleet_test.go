@@ -129,7 +129,7 @@ func openFleet(t *testing.T) string {
 func TestFleet(t *testing.T) {
 	browser, root := Start(t), openFleet(t)
 	t.Run("without script", func(t *testing.T) { readFleet(t, browser.Open(t, View{Width: 400}), root) })
-	for _, v := range []View{{1280, false, true}, {400, true, true}} {
+	for _, v := range fourViews {
 		t.Run(fmt.Sprintf("%d dark %v", v.Width, v.Dark), func(t *testing.T) {
 			w := browser.Open(t, v)
 			for i, path := range fleetPages {

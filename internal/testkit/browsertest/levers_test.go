@@ -215,7 +215,7 @@ func seeRefusals(t *testing.T, w *Window, f *fleet) {
 // checkConfirmations checks the pages of people by the rules of accessibility.
 func checkConfirmations(t *testing.T, browser *Browser, f *fleet) {
 	f.signInAs("alice@example.com sre")
-	for _, v := range []View{{1280, false, true}, {400, true, true}} {
+	for _, v := range fourViews {
 		w := browser.Open(t, v)
 		for _, path := range []string{"/levers/hold?env=dev", "/levers/rollback?env=dev", "/me", "/environments/dev"} {
 			w.Visit(f.root + path)

@@ -42,7 +42,7 @@ func TestMany(t *testing.T) {
 	setMany(store, 66)
 	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", Now: func() time.Time { return noon }, Explain: explainNothing, Compare: compareNothing}))
 	t.Cleanup(server.Close)
-	for _, v := range []View{{1280, false, true}, {400, true, true}} {
+	for _, v := range fourViews {
 		w := browser.Open(t, v)
 		for i, path := range []string{"/", "/commits", "/commits?cpage=6", "/fleet", "/cluster-types/small", "/problems", "/map"} {
 			w.Visit(server.URL + path)
@@ -53,7 +53,7 @@ func TestMany(t *testing.T) {
 			if nodes > 3000 {
 				t.Errorf("%s has %d elements", path, nodes)
 			}
-			w.keepPicture(fmt.Sprintf("many-%d-%d.png", i, v.Width))
+			w.keepPicture(fmt.Sprintf("many-%d-%d-%v.png", i, v.Width, v.Dark))
 		}
 		w.Visit(server.URL + "/")
 		w.WaitFor("main", "and 11 more") // that need the same

@@ -83,7 +83,7 @@ func TestPage(t *testing.T) {
 	t.Run("paper", func(t *testing.T) { printPage(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
 	t.Run("forced colors", func(t *testing.T) { seeForcedColors(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
 	t.Run("settings", func(t *testing.T) { changeView(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
-	for _, v := range []View{{1280, false, true}, {400, true, true}} { // the other two have the same boxes, and the same colors
+	for _, v := range fourViews {
 		t.Run(fmt.Sprintf("%d dark %v", v.Width, v.Dark), func(t *testing.T) {
 			w := browser.Open(t, v)
 			for _, path := range pages {

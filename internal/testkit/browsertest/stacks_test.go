@@ -61,13 +61,13 @@ func TestStackLevers(t *testing.T) {
 	w.WaitFor("#not-teardown", "only group infra may")
 
 	f.signInAs("alice@example.com infra")
-	for _, v := range []View{{1280, false, true}, {400, true, true}} {
+	for _, v := range fourViews {
 		seen := browser.Open(t, v)
 		for i, path := range []string{"/stacks", "/stacks/shop/eu", "/levers/teardown?env=dev&stack=shop/eu"} {
 			seen.Visit(f.root + path)
 			checkWidth(t, seen, v.Width, path)
 			checkAccessible(t, seen, path)
-			seen.keepPicture(fmt.Sprintf("stack-%d-%d.png", v.Width, i))
+			seen.keepPicture(fmt.Sprintf("stack-%d-%d-%v.png", i, v.Width, v.Dark))
 		}
 	}
 	w.Visit(f.root + "/stacks/shop/eu")
