@@ -11,8 +11,10 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// freezeGate is the name of the gate that every environment has.
-const freezeGate = gateName("freeze")
+// FreezeGate is the name of the gate that every environment has.
+const FreezeGate = "freeze"
+
+const freezeGate = gateName(FreezeGate)
 
 // minAbbreviation is the least number of digits of an abbreviated commit.
 const minAbbreviation = 7

@@ -1,13 +1,13 @@
 package actions
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -169,7 +169,11 @@ func (v snapshot) findObjections(p Promotion, present, commit string, now time.T
 		waiting := slices.IndexFunc(frozen.Parts, func(p gate.Verdict) bool { return p.Status != gate.Pass })
 		say(fmt.Sprintf("fairlead freeze %s --except %s --reason TEXT makes an exception", frozen.Parts[max(waiting, 0)].Gate, what), frozen.Reason)
 	}
-	if why := cmp.Or(v.proofObjection(p.Report, commit), v.gatesObjection(p.Report, commit)); why != "" {
+	against := v.findGateObjections(p.Report, commit)
+	if why := v.proofObjection(p.Report, commit); why != "" {
+		against = append([]string{why}, against...)
+	}
+	for _, why := range against {
 		say("wait for it, or insist with --force --reason TEXT", why)
 	}
 	return all
@@ -227,22 +231,27 @@ func findPart(d promote.Decision, name string) (gate.Verdict, bool) {
 	return d.Verdict.Parts[i], true
 }
 
-// gatesObjection returns why the gates of the environment do not let a commit in; "" if they do, or
-// there are none. Gates are evaluated for one commit at a time.
-func (v snapshot) gatesObjection(known *status.Chain, commit string) string {
+// findGateObjections returns why gates of the environment do not let a commit in, one sentence each: whoever
+// insists overrides all of them. Gates are evaluated for one commit at a time.
+func (v snapshot) findGateObjections(known *status.Chain, commit string) []string {
 	if len(v.stage.Gates) == 0 {
-		return ""
+		return nil
 	}
 	s, ok := findStage(known, v.stage.Name)
 	if !ok {
-		return fmt.Sprintf("the verdict of the gates of %s is not known", v.stage.Name)
+		return []string{fmt.Sprintf("the verdict of the gates of %s is not known", v.stage.Name)}
 	}
 	gates, ok := findPart(s.Next, "gates")
-	switch {
-	case !ok || s.Next.Candidate != commit:
-		return fmt.Sprintf("the gates of %s have not evaluated %s yet", v.stage.Name, text.ShortCommit(commit))
-	case gates.Status != gate.Pass:
-		return fmt.Sprintf("%s may not enter %s: %s", text.ShortCommit(commit), v.stage.Name, gates.Reason)
+	if !ok || s.Next.Candidate != commit {
+		return []string{fmt.Sprintf("the gates of %s have not evaluated %s yet", v.stage.Name, text.ShortCommit(commit))}
 	}
-	return ""
+	closed := slices.DeleteFunc(slices.Clone(gates.Parts), func(p gate.Verdict) bool {
+		return p.Status == gate.Pass || p.Gate == gate.FreezeGate // which is another objection
+	})
+	if len(gates.Parts) == 0 && gates.Status != gate.Pass {
+		closed = []gate.Verdict{gates}
+	}
+	return list.Convert(closed, func(p gate.Verdict) string {
+		return fmt.Sprintf("%s may not enter %s: %s", text.ShortCommit(commit), v.stage.Name, p.Reason)
+	})
 }

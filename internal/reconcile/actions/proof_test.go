@@ -1,6 +1,7 @@
 package actions
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -81,7 +82,7 @@ func TestUngated(t *testing.T) {
 		{"they were not asked", decided("c3"), "the gates of prod have not evaluated c3 yet"},
 		{"nobody knows", nil, "the verdict of the gates of prod is not known"},
 	} {
-		if got := v.gatesObjection(test.known, "c3"); got != test.want {
+		if got := strings.Join(v.findGateObjections(test.known, "c3"), "; "); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}

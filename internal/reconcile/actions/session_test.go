@@ -248,6 +248,26 @@ Fairlead-Forced: the fix of the outage
 Fairlead-Action: promote`)
 }
 
+// TestPromoteForcedGates: whoever insists is told all that is overridden, and so is who reads it later: what is not
+// verified, and each gate that does not pass.
+func TestPromoteForcedGates(t *testing.T) {
+	w := newWorld(t)
+	d := w.open(w.options())
+	known := w.known()
+	known.Stages[1].Proof = gate.Verdict{Status: gate.Wait, Reason: "it soaks"}
+	known.Stages[2].Next.Verdict.Parts = []gate.Verdict{{Gate: "after stage", Status: gate.Wait}, {Gate: "gates", Status: gate.Wait, Reason: "freeze q4", Parts: []gate.Verdict{
+		{Gate: "freeze", Status: gate.Wait, Reason: "freeze q4"}, {Gate: "approval", Status: gate.Wait, Reason: "2 approvals missing"},
+		{Gate: "smoke", Status: gate.Pass}, {Gate: "window", Status: gate.Wait, Reason: "it is closed until Monday"},
+	}}}
+	got, err := d.Promote(t.Context(), actions.Promotion{Environment: "prod", Reason: "the fix", Force: true, Report: known})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.equal("against it", strings.Join(got.Forced, "\n"), `BASE1 is not verified in stage yet: it soaks
+BASE1 may not enter prod: 2 approvals missing
+BASE1 may not enter prod: it is closed until Monday`)
+}
+
 // The first environment needs no proof, and what nothing speaks against is not forced,
 // though somebody says so.
 func TestPromoteFirst(t *testing.T) {
