@@ -107,6 +107,30 @@ func TestGates(t *testing.T) {
 	}
 }
 
+// TestApprovalByFreezer: who has frozen an environment, or changed its gates, is no author of what comes with
+// other people's changes, and may approve that.
+func TestApprovalByFreezer(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, two(""), "dev", "stage")
+	first := w.changeNow(1)
+	d := w.begin(w.data)
+	d.settle("dev", "stage")
+	w.commitNow("main", "freeze", map[string]string{
+		".fairlead/freezes/fair.yaml": own("Freeze", "fair", "{reason: the fair, environments: [stage], to: \"2026-03-01T12:00:00Z\"}"),
+		promotionFile:                 chainOf(two("gates: [approval: {by: [a@example.com], distinct: true}]")),
+	})
+	w.change(2)
+	gittest.Git(t, w.people.Dir, "commit", "-q", "--amend", "--no-edit", "--author=Paula <paula@example.com>")
+	second := gittest.Git(t, w.people.Dir, "rev-parse", "HEAD")
+	w.people.Push("--force", "main")
+	w.commitNow("stage", "approve", map[string]string{".fairlead/approvals/a.yaml": own("Approval", "a", "{commit: \""+second+"\"}")})
+	names := map[string]string{first: "1", second: "2"}
+	d.settle("dev")
+	w.wantLine(names, "dev=2 stage=1")
+	d.pass(5 * time.Hour)
+	d.settle("dev", "stage")
+	w.wantLine(names, "dev=2 stage=2")
+}
+
 // TestClusters: a commit is proven when clusters report it to the daemon, and they are
 // heard of their own environment only.
 func TestClusters(t *testing.T) {

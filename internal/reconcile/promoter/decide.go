@@ -101,7 +101,8 @@ func (m *Promoter) deployedBefore(ctx context.Context, s *stageState, commit str
 // maxAuthors bounds the commits whose authors are read.
 const maxAuthors = 100
 
-// candidateCommits are the commits in (current, candidate].
+// candidateCommits are the commits in (current, candidate], but for those that change nothing that is rendered: a
+// freeze makes nobody an author of what is approved.
 type candidateCommits struct {
 	candidate string
 	commits   []git.CommitInfo // none if there are too many
@@ -117,11 +118,22 @@ func (s *stageState) readCandidateCommits(candidate string) (candidateCommits, e
 	if err != nil {
 		return candidateCommits{}, err
 	}
-	s.candidate = candidateCommits{candidate: candidate, commits: coming}
 	if len(coming) > maxAuthors {
 		s.candidate = candidateCommits{candidate: candidate, tooMany: true}
+		return s.candidate, nil
 	}
-	return s.candidate, nil
+	found := candidateCommits{candidate: candidate}
+	for _, c := range coming {
+		isAction, err := IsActionCommit(s.base, c.ID)
+		if err != nil {
+			return candidateCommits{}, err
+		}
+		if !isAction {
+			found.commits = append(found.commits, c)
+		}
+	}
+	s.candidate = found
+	return found, nil
 }
 
 // authorNames returns the names and addresses of commits' authors.
