@@ -48,18 +48,11 @@ func (s *site) findChanges(ctx context.Context, src answer.Source, path, environ
 	if refused {
 		return refusal
 	}
-	ctx = context.WithoutCancel(ctx)
-	made, isThere := s.pastWork.find(key, s.options.PastPatience, func() found {
-		ctx, cancel := context.WithTimeout(ctx, pastTimeout)
-		defer cancel()
+	return s.findMade(ctx, path, key, func(ctx context.Context) found {
 		report, outputs, err := s.options.Past.Changes(ctx, environment, before.At, after.At)
 		if err != nil {
 			return s.refuseAnswer(ctx, path, err)
 		}
 		return found{src.OutputChanges(report, outputs[0], outputs[1]), http.StatusOK, ""}
 	})
-	if !isThere {
-		return stillMade()
-	}
-	return made
 }

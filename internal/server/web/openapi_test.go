@@ -301,22 +301,23 @@ func (c checker) answerQuestions(t *testing.T, h http.Handler) {
 func (c checker) answerPast(t *testing.T) {
 	h, store, release := openPast(), fleet(), make(chan struct{})
 	defer close(release)
+	errReleased := errors.New("nobody waits any more")
 	past := pastOf(store)
 	past.Plan = func(context.Context, string, history.Moment) (*schedule.Plan, history.Output, error) {
 		<-release
-		return nil, history.Output{}, nil
+		return nil, history.Output{}, errReleased
 	}
 	past.Explain = func(context.Context, string, history.Moment, string) (explain.Document, history.Output, error) {
 		<-release
-		return explain.Document{}, history.Output{}, nil
+		return explain.Document{}, history.Output{}, errReleased
 	}
 	past.Changes = func(context.Context, string, history.Moment, history.Moment) (impact.Report, []history.Output, error) {
 		<-release
-		return impact.Report{}, nil, nil
+		return impact.Report{}, nil, errReleased
 	}
 	past.Compare = func(context.Context, history.Place, history.Place) (drift.Report, []history.Output, error) {
 		<-release
-		return drift.Report{}, nil, nil
+		return drift.Report{}, nil, errReleased
 	}
 	ledger := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
 	for _, asks := range []func(context.Context, func(*ledgerdb.Store) error) error{ledger.View.Ask, func(context.Context, func(*ledgerdb.Store) error) error { return errors.New("the disk is full") }} {

@@ -138,11 +138,20 @@ func (s *site) findPast(ctx context.Context, src answer.Source, path string, que
 		version, _ := s.options.Store.Version() // the present is a part of it
 		key += fmt.Sprintf(" %d", version)
 	}
+	return s.findMade(ctx, path, key, func(ctx context.Context) found { return s.makePast(ctx, src, path, query, from, to) })
+}
+
+// findMade returns the answer of a key to a question about the past, or that it is still made.
+func (s *site) findMade(ctx context.Context, path, key string, find func(context.Context) found) found {
 	ctx = context.WithoutCancel(ctx)
-	made, isThere := s.pastWork.find(key, s.options.PastPatience, func() found {
+	made, isThere := s.pastWork.find(key, s.options.PastPatience, func() (f found) {
 		ctx, cancel := context.WithTimeout(ctx, pastTimeout)
 		defer cancel()
-		return s.makePast(ctx, src, path, query, from, to)
+		err := s.newBarrier(ctx).Run("answer", path, func() error { f = find(ctx); return nil })
+		if err != nil {
+			return s.refuseAnswer(ctx, path, err)
+		}
+		return f
 	})
 	if !isThere {
 		return stillMade()

@@ -107,12 +107,16 @@ func isOurHost(host string, hosts []string) bool {
 // and logs its stack.
 func (s *site) recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		barrier := panics.Barrier{Report: func(work, of string, e *panics.Error) {
-			s.options.Logger.ErrorContext(r.Context(), "panic", slog.String("id", e.ID), slog.String("work", work), slog.String("of", of),
-				slog.String("kind", e.Kind), slog.String("stack", e.Stack))
-		}}
-		if err := barrier.Run("answer", r.URL.Path, func() error { next.ServeHTTP(w, r); return nil }); err != nil {
+		if err := s.newBarrier(r.Context()).Run("answer", r.URL.Path, func() error { next.ServeHTTP(w, r); return nil }); err != nil {
 			s.serveInternalError(w, r, err)
 		}
 	})
+}
+
+// newBarrier returns a barrier that logs panics.
+func (s *site) newBarrier(ctx context.Context) panics.Barrier {
+	return panics.Barrier{Report: func(work, of string, e *panics.Error) {
+		s.options.Logger.ErrorContext(ctx, "panic", slog.String("id", e.ID), slog.String("work", work), slog.String("of", of),
+			slog.String("kind", e.Kind), slog.String("stack", e.Stack))
+	}}
 }

@@ -62,8 +62,8 @@ type Options struct {
 	Pull    func(ctx context.Context, environment string, number int) (history.Pull, error)
 	Version string
 	// URL is the address of the site, as people know it; "" if that is not known.
-	URL string
-	Logger  *slog.Logger
+	URL    string
+	Logger *slog.Logger
 	// Wake is called when a client asks for a cycle. It must not wait for its end, and
 	// must allow many calls at once.
 	Wake func()
