@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -145,8 +146,12 @@ func (r *reading) warnUnreadModule(named rootmodule.Repository, err error) {
 		"%s, so the variables of its modules are not checked", sentence)
 }
 
-// resolveNamed returns the commit of a ref, and whether that is the head of a branch. "" is the head of
-// the default branch. recorded is the commit that it had before; "" for the one that it has now.
+// commitDigits matches a commit, or the first digits of one.
+var commitDigits = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+
+// resolveNamed returns the commit of a ref, and whether that may be another one later: it is, unless it is a
+// tag or a commit. "" is the head of the default branch. recorded is the commit that it had before; "" for the
+// one that it has now.
 func resolveNamed(repo *git.Repository, ref, recorded string) (commit string, moves bool, err error) {
 	branch := ref
 	if ref == "" {
@@ -156,7 +161,7 @@ func resolveNamed(repo *git.Repository, ref, recorded string) (commit string, mo
 	if err != nil {
 		return "", false, err
 	}
-	moves = ref == "" || head != ""
+	moves = ref == "" || head != "" || !commitDigits.MatchString(ref) && !isTag(repo, ref)
 	switch {
 	case recorded != "":
 		commit, err = repo.Resolve(recorded)
@@ -166,6 +171,11 @@ func resolveNamed(repo *git.Repository, ref, recorded string) (commit string, mo
 		commit, err = repo.Resolve(branch)
 	}
 	return commit, moves, err
+}
+
+func isTag(repo *git.Repository, ref string) bool {
+	_, err := repo.Resolve("refs/tags/" + strings.TrimPrefix(ref, "refs/tags/"))
+	return err == nil
 }
 
 // addNamed adds a layer with the files that stacks name of a repository.

@@ -135,6 +135,22 @@ func TestRefBecomesTag(t *testing.T) {
 	}
 }
 
+// TestOddRefs: a module is pinned to the commit that was read, however its branch is named: an approved plan
+// is of that commit.
+func TestOddRefs(t *testing.T) {
+	for ref, values := range map[string]string{"refs/heads/next": "", "heads/next": "", "next~0": "", "HEAD": ", variables: [{name: cidr, value: 10.0.0.0/16}]"} {
+		w := newStackWorld(t, "", stackText("checkout", "dev", "{module: {source: '{vpc}?ref="+ref+"'}"+values+"}"))
+		at := w.push("vpc", "next", map[string]string{"more.tf": "variable \"size\" { default = 1 }\n"})
+		if ref == "HEAD" {
+			at = gittest.Commit(t, w.Dir("vpc"), "HEAD")
+		}
+		rendered := w.render(source.Revisions{})
+		if text := findModule(rendered.Tree, "checkout", "dev"); !strings.Contains(text, "?ref="+at) {
+			t.Errorf("the module at %s is not pinned to %s, with the problems %v:\n%s", ref, at, rendered.Problems, text)
+		}
+	}
+}
+
 // TestModuleMoves: a module that is read at the head of a branch is pinned to its commit, which is
 // recorded; when it moves the output changes, and what was recorded is rendered again as it was.
 func TestModuleMoves(t *testing.T) {

@@ -35,8 +35,14 @@ const publicModules = "https://github.com/terraform-aws-modules/terraform-aws-%s
 // exactVersion matches one version, and no range of them.
 var exactVersion = regexp.MustCompile(`^=?\s*v?[0-9]+\.[0-9]+\.[0-9]+$`)
 
-// fixedRef matches what a tag or a commit is named, and hardly a branch: something with a digit.
-var fixedRef = regexp.MustCompile(`[0-9]`)
+// fixedRef matches what a tag or a commit is named, and hardly a branch: a version, as v1, 1.4 or net-v1.4.0, or the
+// digits of a commit.
+var fixedRef = regexp.MustCompile(`^(refs/tags/.+|[0-9a-f]{7,40}|([0-9A-Za-z._/-]*[/-])?(v[0-9]+(\.[0-9]+)*|[0-9]+(\.[0-9]+)+)([-+.][0-9A-Za-z.+-]*)?)$`)
+
+// branchRef matches the full name of a branch, whatever that is.
+var branchRef = regexp.MustCompile(`^(refs/)?(heads|remotes)/`)
+
+func isFixedRef(ref string) bool { return fixedRef.MatchString(ref) && !branchRef.MatchString(ref) }
 
 // IsVersioned reports whether a module is named with its version: one without, or at a branch, may be
 // another one whenever Terraform runs.
@@ -46,7 +52,7 @@ func IsVersioned(m *model.StackModule) bool {
 		return exactVersion.MatchString(m.Version.Text)
 	}
 	parameters, err := url.ParseQuery(query)
-	return err == nil && fixedRef.MatchString(parameters.Get("ref")) || fixedRef.MatchString(m.Version.Text) || archive.MatchString(address)
+	return err == nil && isFixedRef(parameters.Get("ref")) || isFixedRef(m.Version.Text) || archive.MatchString(address)
 }
 
 // resolveSource returns the source of a module as Terraform takes it, and the version, which only
