@@ -90,9 +90,7 @@ func (g *generator) writeChartValues(body *hclwrite.Body) {
 				tokens = hclwrite.TokensForTraversal(traversalOf("module", g.component.Name, v.From.Output))
 			}
 			all.add(stack.SplitValueName(v.Name), append(slices.Clone(tokens), &hclwrite.Token{Type: hclsyntax.TokenIdent, Bytes: []byte(v.From.Index)}))
-			for _, o := range g.component.Outputs {
-				sensitive = sensitive || o.Name.Text == v.From.Output && o.Sensitive
-			}
+			sensitive = sensitive || g.isSensitive(v.From.Output)
 		}
 		if len(body.Blocks()) > 0 {
 			body.AppendNewline()

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
@@ -140,7 +141,8 @@ func OwnFolder(m *model.Model, c *stack.Component) (folder string, own bool) {
 // is called like the component, as CloudKnit does, and the values of charts.
 func (g *generator) addOutputs(content *rootContent) {
 	c := g.component
-	g.values = map[string]hclwrite.Tokens{}
+	source, called := content.modules[c.Name]
+	g.values, g.sensitive = map[string]hclwrite.Tokens{}, content.sensitive
 	var missing []model.StackOutput
 	for _, o := range c.Outputs {
 		name := o.Name.Text
@@ -151,16 +153,31 @@ func (g *generator) addOutputs(content *rootContent) {
 			if tokens == nil && g.isChartValue(name) {
 				g.addf(o.Name.Line, "write the output in a file .tf", "component %s: a chart takes its output %s, which its root module has in JSON", c.Name, name)
 			}
-		case content.modules[c.Name]:
+		case called:
 			missing = append(missing, o)
 		case content.complete:
 			g.addf(o.Name.Line, "write the output in the root module", "component %s: its root module has no output %s, and no module %s that could have it", c.Name, name, c.Name)
 		}
 	}
+	if len(missing) > 0 && strings.HasPrefix(source, ".") {
+		g.findSensitive(source, missing)
+	}
 	if g.overlays[outputsFile] || len(missing) == 0 && len(chartsOf(c)) == 0 {
 		return
 	}
 	g.addFile(outputsFile, func(body *hclwrite.Body) { g.appendOutputs(body, missing) })
+}
+
+// findSensitive finds which outputs the module marks as sensitive in a folder of the root module.
+func (g *generator) findSensitive(folder string, outputs []model.StackOutput) {
+	files, err := tree.FromFiles(g.files)
+	if err != nil { // it is reported when all files are there
+		return
+	}
+	found, _ := readInterface(files.Sub(path.Clean(folder))) // what cannot be read was reported
+	for _, o := range outputs {
+		g.sensitive[o.Name.Text] = found.outputs[o.Name.Text]
+	}
 }
 
 // isChartValue reports whether a chart takes an output of the component.

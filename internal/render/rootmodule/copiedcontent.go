@@ -21,19 +21,20 @@ import (
 
 // rootContent is what is read of the files of a copied root module.
 type rootContent struct {
-	outputs  map[string]hclwrite.Tokens // their values; nil of those that are written in JSON
-	modules  map[string]bool
-	backend  *backend
-	cloud    bool
-	hasFiles bool // of Terraform, and not in folders alone
-	complete bool // all files were read
-	fixed    bool // all modules that it calls have a version
+	outputs   map[string]hclwrite.Tokens // their values; nil of those that are written in JSON
+	sensitive map[string]bool            // outputs that are marked as that
+	modules   map[string]string          // their sources
+	backend   *backend
+	cloud     bool
+	hasFiles  bool // of Terraform, and not in folders alone
+	complete  bool // all files were read
+	fixed     bool // all modules that it calls have a version
 }
 
 // readRoot reads the files of a copied root module, with the overlays. Files of overrides are read
 // last, as Terraform does.
 func (g *generator) readRoot() *rootContent {
-	content := &rootContent{outputs: map[string]hclwrite.Tokens{}, modules: map[string]bool{}, complete: true, fixed: true}
+	content := &rootContent{outputs: map[string]hclwrite.Tokens{}, sensitive: map[string]bool{}, modules: map[string]string{}, complete: true, fixed: true}
 	for _, name := range moduleFilesInOrder(g.files) {
 		f, err := parseFile(name, g.files[name])
 		if err != nil {
@@ -113,24 +114,27 @@ func (g *generator) readRootFile(content *rootContent, name string, f *hcl.File)
 	for _, block := range found.Blocks {
 		switch {
 		case block.Type == "module":
-			content.fixed = content.fixed && isFixedCall(block.Body)
+			source, fixed := readCall(block.Body)
+			content.fixed = content.fixed && fixed
 			if !strings.Contains(name, "/") {
-				content.modules[block.Labels[0]] = true
+				content.modules[block.Labels[0]] = source
 			}
 		case strings.Contains(name, "/"):
 		case block.Type == "output":
-			content.outputs[block.Labels[0]] = valueTokens(block.Body, f.Bytes)
+			name := block.Labels[0]
+			content.outputs[name] = valueTokens(block.Body, f.Bytes)
+			content.sensitive[name] = content.sensitive[name] || isSensitiveOutput(block.Body)
 		default:
 			g.readTerraformBlock(content, name, block.Body)
 		}
 	}
 }
 
-// isFixedCall reports whether the module of a call is the same one whenever Terraform runs.
-func isFixedCall(body hcl.Body) bool {
+// readCall returns the source of the module of a call, and whether that is the same one whenever Terraform runs.
+func readCall(body hcl.Body) (source string, fixed bool) {
 	attributes, _, _ := body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "source"}, {Name: "version"}}})
 	source, version := constantAttribute(attributes, "source"), constantAttribute(attributes, "version")
-	return strings.HasPrefix(source, ".") || IsVersioned(&model.StackModule{Source: model.Text{Text: source}, Version: model.Text{Text: version}})
+	return source, strings.HasPrefix(source, ".") || IsVersioned(&model.StackModule{Source: model.Text{Text: source}, Version: model.Text{Text: version}})
 }
 
 // constantAttribute returns the text of an attribute; "" if it is none.

@@ -191,7 +191,7 @@ type moduleVariable struct {
 // moduleInterface is what a module is given, and what it returns.
 type moduleInterface struct {
 	variables map[string]moduleVariable
-	outputs   map[string]bool
+	outputs   map[string]bool // whether each is marked as sensitive
 }
 
 // checkModule reports inputs that the module of the component does not have, those that it lacks,
@@ -201,7 +201,7 @@ func (g *generator) checkModule() {
 		return
 	}
 	c := g.component
-	found, err := readInterface(*g.module)
+	found, err := g.found, g.foundError
 	if err != nil && g.hasLocalModule() && lineOf(err) > 0 { // it was reported
 		return
 	}
@@ -226,7 +226,7 @@ func (g *generator) checkModule() {
 		}
 	}
 	for _, o := range c.Outputs {
-		if !found.outputs[o.Name.Text] {
+		if _, has := found.outputs[o.Name.Text]; !has {
 			g.addf(o.Name.Line, hintNames(o.Name.Text, slices.Sorted(maps.Keys(found.outputs)), "outputs"), "component %s: its module has no output %s", c.Name, o.Name.Text)
 		}
 	}
@@ -344,7 +344,7 @@ func (i moduleInterface) addFile(f *hcl.File) {
 	for _, block := range content.Blocks {
 		name := block.Labels[0]
 		if block.Type == "output" {
-			i.outputs[name] = true
+			i.outputs[name] = i.outputs[name] || isSensitiveOutput(block.Body)
 			continue
 		}
 		attributes, _, _ := block.Body.PartialContent(variableSchema)
@@ -355,6 +355,21 @@ func (i moduleInterface) addFile(f *hcl.File) {
 		v.hasDefault = v.hasDefault || attributes.Attributes["default"] != nil
 		i.variables[name] = v
 	}
+}
+
+// isSensitiveOutput reports whether the block of an output marks it as sensitive.
+func isSensitiveOutput(body hcl.Body) bool {
+	attributes, _, _ := body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "sensitive"}}})
+	written := attributes.Attributes["sensitive"]
+	if written == nil {
+		return false
+	}
+	value, diagnostics := written.Expr.Value(nil)
+	if diagnostics.HasErrors() || value.IsNull() || !value.IsWhollyKnown() {
+		return false // Terraform refuses it
+	}
+	is, err := convert.Convert(value, cty.Bool)
+	return err == nil && is.True()
 }
 
 // typeKind returns the word that a type begins with; "" for one that Terraform has had before 0.12.

@@ -16,6 +16,7 @@ package rootmodule
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
@@ -85,6 +86,10 @@ func (g *generator) generateCall() Module {
 		g.addFile("provider_shared.tf", g.writeSharedProvider)
 	}
 	g.addFile("module.tf", g.writeModule)
+	if g.module != nil {
+		g.found, g.foundError = readInterface(*g.module)
+		g.sensitive = g.found.outputs
+	}
 	if len(terraformNeeds(c)) > 0 {
 		g.addFile("data.tf", g.writeData)
 	}
@@ -117,6 +122,11 @@ type generator struct {
 	module *tree.Tree
 	inputs []input
 	unread bool
+	// found is what is known of that module, foundError why it is not all, and sensitive which outputs are
+	// marked as that where they are written.
+	found      moduleInterface
+	foundError error
+	sensitive  map[string]bool
 	// origins are where the files of a copied root module come from, and values the expressions of
 	// the outputs that it has itself.
 	origins map[string]problem.Pos
@@ -219,11 +229,18 @@ func (g *generator) appendOutputs(body *hclwrite.Body, outputs []model.StackOutp
 		}
 		output := body.AppendNewBlock("output", []string{o.Name.Text}).Body()
 		output.SetAttributeTraversal("value", traversalOf("module", g.component.Name, o.Name.Text))
-		if o.Sensitive {
+		if g.isSensitive(o.Name.Text) {
 			output.SetAttributeValue("sensitive", cty.True)
 		}
 	}
 	g.writeChartValues(body)
+}
+
+// isSensitive reports whether an output of the component is a secret: the stack or the module says so, or
+// it is the kubeconfig of a cluster.
+func (g *generator) isSensitive(output string) bool {
+	return g.sensitive[output] || g.settings.Charts.Kubeconfig.Output == g.component.Name+"."+output ||
+		slices.ContainsFunc(g.component.Outputs, func(o model.StackOutput) bool { return o.Sensitive && o.Name.Text == output })
 }
 
 func (g *generator) writeSecrets(body *hclwrite.Body) {
