@@ -73,16 +73,13 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 		}
 	}
 	k.checkNew()
-	k.checkApprovals()
+	k.checkApprovals("")
 	if k.problems.StopsEnvironment() {
 		return rendered, k.deleted, k.problems.Sorted(), nil
 	}
 	all, err := rendered, error(nil)
 	if len(k.deleted) > 0 || len(k.stopped) > 0 || len(k.held) > 0 || len(k.replaced) > 0 {
 		all, err = k.union()
-	}
-	if err == nil && len(k.deleted) > 0 {
-		err = k.checkSeen(k.kept.Tree())
 	}
 	if err == nil && all.Sub(ObjectsFolder).IsEmpty() && HasStacks(previous.Tree) {
 		all, err = addNone(m, all)
@@ -96,7 +93,7 @@ type keeper struct {
 	rendered tree.Tree
 	previous Previous
 	found    map[string]bool // stacks of the previous output, by their paths
-	stopped  map[string]bool // stacks that have a file, and that a problem stops
+	stopped  map[string]bool // stacks that a problem stops
 	held     map[string]bool // stacks that have no file, and are not destroyed
 	replaced map[string]bool // files of the rendered output that others take the place of
 	kept     tree.Builder
@@ -166,23 +163,7 @@ func (k *keeper) compareStack(s *renderedStack) error {
 	if resuming || err != nil {
 		return err
 	}
-	pos := problem.Pos{Layer: k.model.Environment}
-	waits := s.isTornDown() && k.previous.IsDestroyed(s.Deleted)
-	switch protected := s.protectedNames(); {
-	case len(protected) > 0:
-		k.problems.Warnf(pos, "Environment/"+subject, "add "+s.Path()+" to spec.abandoned of the StackSettings to remove its objects",
-			"the file of the stack %s was deleted: its components are destroyed, except those that are protected: %s", s.Path(), strings.Join(protected, ", "))
-	case waits && k.findApproval(s.Path(), "") == nil && !s.needsRelease():
-		return nil
-	case waits && k.findApproval(s.Path(), "") == nil:
-		return k.releaseStack(s)
-	case waits:
-		k.problems.Warnf(pos, "Environment/"+subject, "remove the approvals of its plans", "the stack %s is destroyed; its objects are removed when no PlanApproval names it", s.Path())
-	default:
-		k.problems.Warnf(pos, "Environment/"+subject, "restore the file to keep the stack", "the file of the stack %s was deleted: its components are destroyed, and its objects are removed after that", s.Path())
-	}
-	k.deleted = append(k.deleted, s.Deleted)
-	return k.addTeardown(s)
+	return k.tryDestroy(s)
 }
 
 // compareRendered reports what is gone of a stack that is rendered again, and keeps it as it was where
@@ -364,45 +345,6 @@ func (k *keeper) addObject(file string, o any) error {
 		return err
 	}
 	return k.kept.Add(file, text)
-}
-
-// findApproval returns the approval of a plan of a component, or of any of a stack if it is ""; nil
-// if there is none.
-func (k *keeper) findApproval(name, component string) *model.PlanApproval {
-	i := slices.IndexFunc(k.model.Stacks.Approvals, func(a *model.PlanApproval) bool {
-		return a.Stack == name && (component == "" || a.Component == component)
-	})
-	if i < 0 {
-		return nil
-	}
-	return k.model.Stacks.Approvals[i]
-}
-
-// checkApprovals reports approvals of stacks that are neither written nor kept, of components that
-// these do not have, and several of one component: an approval must not wait for what comes back.
-func (k *keeper) checkApprovals() {
-	for i, a := range k.model.Stacks.Approvals {
-		written := slices.ContainsFunc(k.model.Stacks.List, func(s *model.Stack) bool { return s.TeamName.Text+"/"+s.EnvName.Text == a.Stack })
-		if written || k.stopped[a.Stack] || isOfClusters(k.model, a.Stack) { // rendering has checked it
-			continue
-		}
-		if k.held[a.Stack] {
-			k.problems.Warnf(a.Pos, a.Subject(), "remove it", "it has no effect: the stack %s has no file, and stays as it is", a.Stack)
-			continue
-		}
-		if !slices.ContainsFunc(k.deleted, func(d Deleted) bool { return d.Path() == a.Stack && k.hasKept(d, a.Component) }) {
-			k.problems.Addf(a.Pos, a.Subject(), "remove it", "the plan is of the component %s of the stack %s, which is not in this environment", a.Component, a.Stack)
-		}
-		if j := slices.IndexFunc(k.model.Stacks.Approvals, func(b *model.PlanApproval) bool { return b.Stack == a.Stack && b.Component == a.Component }); j < i {
-			first := k.model.Stacks.Approvals[j]
-			k.problems.Addf(a.Pos, a.Subject(), "remove one of them", "there is another PlanApproval of the component %s, %s, at %s", a.Component, first.Name, first.Pos)
-		}
-	}
-}
-
-func (k *keeper) hasKept(d Deleted, component string) bool {
-	_, ok := k.kept.Tree().Lookup(path.Join(d.Folder(), component, componentFile))
-	return ok
 }
 
 // union returns the rendered output with what is kept.

@@ -212,9 +212,9 @@ func TestDeletedCases(t *testing.T) {
 			"the component eks is removed and was not destroyed", false},
 		{"component destroyed and removed", map[string]string{"a.yaml": stackText("checkout", "", ", destroy: true")}, map[string]string{"a.yaml": withoutLast(stackText("checkout", "", ""))}, nil, false, "", false},
 		{"approval of a stack that never was", nil, map[string]string{"p.yaml": approvalText("till/dev", "eks", "plan-a", "b")}, nil, false, "the plan is of the component eks of the stack till/dev, which is not in this environment", true},
-		{"approval of another component", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"p.yaml": approvalText("checkout/dev", "db", "plan-a", "b")}, []string{"checkout/dev"}, false,
+		{"approval of another component", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"p.yaml": approvalText("checkout/dev", "db", "plan-a", "b")}, nil, false,
 			"the plan is of the component db of the stack checkout/dev, which is not in this environment", true},
-		{"approval of another plan", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"p.yaml": approvalText("checkout/dev", "eks", "plan-a", "b")}, []string{"checkout/dev"}, false,
+		{"approval of another plan", map[string]string{"a.yaml": stackText("checkout", "", "")}, map[string]string{"p.yaml": approvalText("checkout/dev", "eks", "plan-a", "b")}, nil, false,
 			"the approval is not for the plan of the component eks", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -278,6 +278,58 @@ func TestDeletedApproval(t *testing.T) {
 	}
 	if _, _, problems := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "", ""), "p.yaml": approval["p.yaml"]}, approved); !problems.Stops() {
 		t.Error("with the file restored, the approval of the destruction stays")
+	}
+}
+
+// TestDeletedMistakes: a mistake in an approval of a deleted stack stops that stack, which stays as it is, alive
+// or torn down. Others go on.
+func TestDeletedMistakes(t *testing.T) {
+	a := &approvals{T: t}
+	payment := stackText("payment", "", "")
+	first, _, problems := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "", ""), "payment.yaml": payment}, tree.Tree{})
+	if problems.Stops() {
+		t.Fatal(problems)
+	}
+	planOf := func(files tree.Tree) string {
+		return approvalText("checkout/dev", "eks", "plan-fairlead-modules-dev-"+a.pin(files, "eks")[:10], a.terraform(files, "eks").Metadata.Annotations[stackfiles.InputsAnnotation])
+	}
+	torn, _, _ := keepTexts(t, map[string]string{"payment.yaml": payment}, first)
+	destruction := planOf(torn)
+	approved, _, _ := keepTexts(t, map[string]string{"payment.yaml": payment, "p.yaml": destruction}, torn)
+	for _, c := range []struct {
+		name, approval string
+		history        []tree.Tree // the last one is the previous output
+		want           string
+	}{
+		{"left behind", planOf(first), []tree.Tree{first}, "the approval is not for the plan of the component eks"},
+		{"of another component", approvalText("checkout/dev", "db", "plan-a", "b"), []tree.Tree{first}, "the plan is of the component db of the stack checkout/dev, which is not in this environment"},
+		{"twice", destruction + "---\n" + strings.Replace(destruction, "checkout-dev-eks", "again", 1), []tree.Tree{torn}, "there is another PlanApproval of the component eks, again"},
+		{"for the second time", destruction, []tree.Tree{torn, approved, torn}, "an approval of the plan of the component eks has counted before"},
+		{"not its plan any more", planOf(first), []tree.Tree{torn, approved}, "the approval is not for the plan of the component eks"},
+		{"of no stack", approvalText("till/dev", "eks", "plan-a", "b"), []tree.Tree{first}, "the plan is of the component eks of the stack till/dev, which is not in this environment"},
+		{"of all stacks", approvalText("checkout/*", "eks", "plan-a", "b"), []tree.Tree{first}, "stops the environment"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := c.history[len(c.history)-1]
+			after, deleted, problems := followTexts(t, map[string]string{"payment.yaml": strings.ReplaceAll(payment, "ref=v1", "ref=v2"), "p.yaml": c.approval}, c.history)
+			if c.want == "stops the environment" {
+				if !problems.StopsEnvironment() {
+					t.Errorf("the problems are %v", problems)
+				}
+				return
+			}
+			if !strings.Contains(fmt.Sprint(problems), c.want) || !problems.Stops() || problems.StopsEnvironment() {
+				t.Errorf("the problems are %v, want %q, which stops a stack", problems, c.want)
+			}
+			isOther := strings.Contains(c.want, "till/dev")
+			if kept := tree.Equal(before.Sub("environments/checkout"), after.Sub("environments/checkout")) && deleted == nil; kept == isOther {
+				t.Errorf("%v: the deleted stack has changed:\n%s", deleted, changesOf(before, after))
+			}
+			if tree.Equal(before.Sub("environments/payment"), after.Sub("environments/payment")) {
+				t.Error("the other stack is stopped, too")
+			}
+			checkFiles(t, after)
+		})
 	}
 }
 

@@ -42,7 +42,7 @@ func (c Plan) SetApproval(o *kubeobject.Object[Spec], a *model.PlanApproval, pro
 
 // approve returns which plan of a component is approved: "auto" for all of them, "" for none.
 //
-// An approval counts for the inputs that it names. If it names others it stops the environment, and
+// An approval counts for the inputs that it names. If it names others it stops what it is of, and
 // is not only left out: rendering sees one commit, and cannot know that the inputs went away
 // between, when they are what they were again.
 //
