@@ -143,6 +143,8 @@ const (
 	NamespaceRemoved        Class = "namespace removed"
 	NamespaceRenamed        Class = "namespace renamed"
 	InfrastructureDestroyed Class = "infrastructure destroyed"
+	DestructionApproved     Class = "destruction approved"
+	StateMoved              Class = "state moved"
 	PromotedCommit          Class = "promoted commit"
 	Bookkeeping             Class = "bookkeeping"
 	OtherFiles              Class = "other files"

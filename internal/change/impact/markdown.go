@@ -130,18 +130,22 @@ func (c Counts) words(noun string) string {
 	return strings.Join(parts, ", ")
 }
 
-// riskText returns which groups delete things on clusters, and how many are not classified.
+// riskText returns which groups delete things on clusters, how many move the state of components, and how
+// many are not classified.
 func (r Report) riskText() string {
 	var deletes []string
-	counts, unknown := map[string]int{}, 0
+	counts, unknown, moved := map[string]int{}, 0, 0
 	for _, g := range r.Groups {
-		switch g.Risk {
-		case Deletes:
+		if slices.Contains(g.Classes, StateMoved) {
+			moved += g.Count
+		}
+		switch {
+		case g.Risk == Deletes:
 			if counts[g.Name] == 0 {
 				deletes = append(deletes, g.Name)
 			}
 			counts[g.Name] += g.Count
-		case Unknown:
+		case g.Risk == Unknown && (slices.Contains(g.Classes, Unclassified) || !slices.Contains(g.Classes, StateMoved)):
 			unknown += g.Count
 		}
 	}
@@ -154,6 +158,9 @@ func (r Report) riskText() string {
 	}
 	if len(deletes) > 0 {
 		parts = append(parts, "**deletes things on clusters** ("+strings.Join(deletes, "; ")+")")
+	}
+	if moved > 0 {
+		parts = append(parts, "**moves the state** of "+text.Count(moved, "component")+": Terraform makes again what the new state does not have, and no longer manages what it made before")
 	}
 	if unknown > 0 {
 		parts = append(parts, text.Count(unknown, "change")+" of **unknown** kind: read the lines below")

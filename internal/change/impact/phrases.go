@@ -124,7 +124,7 @@ func (b phrases) addObjects(g *group, c Class) {
 	n, risk := nouns[c], riskOf([]Class{c})
 	p, rank, row := phrase{verb: cmp.Or(n.verb, "update"), deletes: risk == Deletes}, rankOthers, classRow(c)
 	switch {
-	case c == InfrastructureDestroyed:
+	case c == InfrastructureDestroyed || c == DestructionApproved:
 		rank = rankDestroyed
 	case risk == Deletes:
 		rank = rankDeletes

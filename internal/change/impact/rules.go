@@ -59,6 +59,8 @@ var rules = []rule{
 	{class: "destination moved", risk: Deletes, kinds: argoKinds + " GitRepo", fields: "**.destination.** spec.targets.** spec.targetNamespace"},
 	{class: "destination moved", risk: Deletes, kinds: "fleet.yaml", fields: "namespace defaultNamespace targetCustomizations.**"},
 	{class: InfrastructureDestroyed, risk: Deletes, kinds: "Terraform", fields: "spec.destroy spec.destroyResourcesOnDeletion", when: isSwitchedOn},
+	{class: DestructionApproved, risk: Deletes, kinds: "Terraform", fields: "spec.approvePlan", when: approvesDestruction},
+	{class: "destruction ended", alone: "destruction ended only", kinds: "Terraform", fields: "spec.destroy spec.destroyResourcesOnDeletion"},
 	{class: "plan approval", alone: "plan approval only", kinds: "Terraform", fields: "spec.approvePlan"},
 	{class: "pruning switched on", risk: Deletes, kinds: fluxKinds + " " + argoKinds, fields: "spec.prune **.syncPolicy.automated.prune", when: isSwitchedOn},
 	{class: "pruning switched off", kinds: fluxKinds + " " + argoKinds, fields: "spec.prune **.syncPolicy.automated.prune"},
@@ -88,7 +90,7 @@ var rules = []rule{
 	{class: "replicas", alone: "replicas only", kinds: "Kustomization kustomization.*", fields: "replicas.**"},
 	{class: "resources", alone: "resources only", kinds: workloadKinds, fields: "**.resources.**"},
 	{class: "suspension", alone: "suspension only", kinds: fluxKinds + " " + sourceKinds + " CronJob Job GitRepo", fields: "spec.suspend spec.paused"},
-	{class: "state moved", risk: Unknown, kinds: "Terraform", fields: "spec.backendConfig.** spec.workspace"},
+	{class: StateMoved, risk: Unknown, kinds: "Terraform", fields: "spec.backendConfig.** spec.workspace"},
 	{class: "health checks", alone: "health checks only", kinds: "Kustomization", fields: "spec.wait spec.healthChecks.** spec.healthCheckExprs.**"},
 	{class: "dependencies", alone: "dependencies only", kinds: fluxKinds + " fleet.yaml", fields: "spec.dependsOn.** dependsOn.**"},
 
@@ -141,6 +143,11 @@ func isPruned(c change) bool      { return c.prunes }
 func isOfStack(c change) bool     { return c.stack }
 func isSwitchedOn(c change) bool  { return isTrue(c.new) }
 func isBesideChart(c change) bool { return c.beside != nil && lookupField(c.beside, "chart") != nil }
+
+// approvesDestruction reports whether a plan is approved of a component that is to be destroyed.
+func approvesDestruction(c change) bool {
+	return c.new != nil && c.new.Value != "" && c.beside != nil && isTrue(lookupField(c.beside, "destroy"))
+}
 
 // rowOf returns the row of the table that a change belongs to; the last if none matches.
 func rowOf(c change) int {

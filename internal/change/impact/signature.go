@@ -90,7 +90,7 @@ func (s *signer) signFile(c tree.Change) {
 
 // writeSurroundings writes what the conditions of the rules read outside of the changed lines.
 func (s *signer) writeSurroundings(text []byte) {
-	for _, mark := range [...][]byte{[]byte("prune:"), []byte("chart:")} {
+	for _, mark := range [...][]byte{[]byte("prune:"), []byte("chart:"), []byte("destroy:")} {
 		for rest := text; ; {
 			at := bytes.Index(rest, mark)
 			if at < 0 {
