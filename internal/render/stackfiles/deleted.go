@@ -129,7 +129,7 @@ func (k *keeper) findStacks(output tree.Tree) error {
 // compareStack reports what is gone of a stack that is rendered again, and keeps one that is not.
 func (k *keeper) compareStack(s *renderedStack) error {
 	if k.stopped[s.Path()] {
-		return k.keepStack(s, map[string]any{})
+		return k.keepStopped(s)
 	}
 	if _, again := k.rendered.Lookup(path.Join(s.Folder(), namespaceFile)); again {
 		return k.compareRendered(s)

@@ -276,8 +276,24 @@ func TestDeletedApproval(t *testing.T) {
 	if unapproved, _, _ := keepTexts(t, nil, approved); a.terraform(unapproved, "eks").Spec.ApprovePlan != "" {
 		t.Error("the approval was removed, and the plan is approved")
 	}
-	if _, _, problems := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "", ""), "p.yaml": approval["p.yaml"]}, approved); !problems.Stops() {
-		t.Error("with the file restored, the approval of the destruction stays")
+	restored, _, problems := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "", ""), "p.yaml": approval["p.yaml"]}, approved)
+	if !problems.Stops() || !strings.Contains(fmt.Sprint(problems), "no longer destroys a-network, eks") {
+		t.Errorf("with the file restored, the approval of the destruction stays: %v", problems)
+	}
+	for _, name := range []string{"a-network", "eks"} {
+		if o := a.terraform(restored, name); !o.Spec.Suspend {
+			t.Errorf("with the file restored, %s is destroyed", name)
+		}
+	}
+	checkFiles(t, restored)
+	if again, _, _ := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "", ""), "p.yaml": approval["p.yaml"]}, restored); !tree.Equal(again, restored) {
+		t.Errorf("rendered again, it differs:\n%s", changesOf(restored, again))
+	}
+	if torn, _, _ := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "  teardown: true\n", ""), "p.yaml": approvalText("checkout/dev", "a-network", "plan-a", "b")}, approved); a.terraform(torn, "eks").Spec.Suspend {
+		t.Error("a teardown that a problem stops is suspended")
+	}
+	if alive, _, problems := keepTexts(t, map[string]string{"a.yaml": stackText("checkout", "", "")}, restored); !tree.Equal(alive, first) {
+		t.Errorf("without the approval, it is not as it was: %v\n%s", problems, changesOf(first, alive))
 	}
 }
 

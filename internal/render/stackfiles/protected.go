@@ -25,7 +25,7 @@ func (k *keeper) holdStack(s *renderedStack, team *model.Team) error {
 		return k.keepStack(s, map[string]any{})
 	}
 	k.problems.Warnf(team.Pos, team.Subject(), hint, "the file of the stack %s was deleted; teardownProtection of its Team suspends its destruction: what is not destroyed yet stays", s.Path())
-	return k.suspendDestruction(s)
+	return k.suspendDestruction(s, s.components)
 }
 
 // holdOrphaned keeps a stack whose file was deleted, and whose Team is gone, too, that protected it: the end of
@@ -75,10 +75,10 @@ func (c *renderedComponent) isDestroyed() bool {
 	return c.isUninstalled() || c.terraform != nil && c.terraform.Spec.Destroy
 }
 
-// suspendDestruction keeps the files of a stack with the components suspended that are being destroyed.
+// suspendDestruction keeps the files of a stack with those of its components suspended that are being destroyed.
 // An object that Flux has not applied yet is not applied either.
-func (k *keeper) suspendDestruction(s *renderedStack) error {
-	for _, c := range s.components {
+func (k *keeper) suspendDestruction(s *renderedStack, components []*renderedComponent) error {
+	for _, c := range components {
 		switch {
 		case c.isUninstalled():
 			c.kustomization.Spec.Suspend = true

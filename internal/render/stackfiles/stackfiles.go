@@ -20,7 +20,7 @@
 //     inputs is a problem that stops the stack, and is never left for the day when they come back;
 //     nor is one that comes back with them.
 //   - A stack that a problem stops keeps the files that it has in the output, byte for byte, and stops
-//     no other one.
+//     no other one. What it no longer destroys is suspended.
 package stackfiles
 
 import (

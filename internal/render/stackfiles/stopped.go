@@ -154,6 +154,31 @@ func (k *keeper) keepStack(s *renderedStack, changed map[string]any) error {
 	return nil
 }
 
+// keepStopped keeps a stack that a problem stops as it is. It suspends the destruction of components that the
+// file of the stack no longer asks for.
+func (k *keeper) keepStopped(s *renderedStack) error {
+	i := slices.IndexFunc(k.model.Stacks.List, func(now *model.Stack) bool { return now.Path() == s.Path() })
+	if i < 0 || k.model.Stacks.List[i].Teardown {
+		return k.keepStack(s, map[string]any{})
+	}
+	now, names := k.model.Stacks.List[i], []string{}
+	unasked := slices.DeleteFunc(slices.Clone(s.components), func(c *renderedComponent) bool {
+		isAsked := !slices.ContainsFunc(now.Components, func(w *model.StackComponent) bool {
+			return w != nil && w.Name.Text == c.name && !w.IsToBeDestroyed()
+		})
+		return isAsked || !c.isDestroyed()
+	})
+	if len(unasked) == 0 {
+		return k.keepStack(s, map[string]any{})
+	}
+	for _, c := range unasked {
+		names = append(names, c.name)
+	}
+	k.problems.Warnf(now.Pos, now.Subject(), "mend what stops the stack, and they are as its file says",
+		"the stack %s no longer destroys %s, and a problem stops it: their destruction is suspended until then", s.Path(), strings.Join(names, ", "))
+	return k.suspendDestruction(s, unasked)
+}
+
 // withoutKept returns the rendered output without the stacks that are stopped, and the files that others
 // take the place of.
 func (k *keeper) withoutKept() (tree.Tree, error) {
