@@ -184,7 +184,7 @@ func (c *checker) checkSecret(what string, path fieldPath, ref claudie.Reference
 		return
 	}
 	name := ref.Namespace + "/" + ref.Name
-	if c.manifest != nil && c.manifest.hasSecret(name) {
+	if c.manifest != nil && c.manifest.HasExistingSecret(name) {
 		return
 	}
 	found := c.secrets[name]
@@ -206,8 +206,8 @@ func (c *checker) checkSecret(what string, path fieldPath, ref claudie.Reference
 	}
 }
 
-// hasSecret reports whether the manifest says that the management cluster has a Secret.
-func (m *Manifest) hasSecret(name string) bool {
+// HasExistingSecret reports whether the manifest says that the management cluster has a Secret.
+func (m *Manifest) HasExistingSecret(name string) bool {
 	return slices.Contains(splitWords(m.Annotations[model.ExistingSecretsAnnotation]), name)
 }
 

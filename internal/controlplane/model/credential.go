@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
@@ -153,6 +154,11 @@ func keysOf(n *yaml.Node, path ...string) []string {
 		keys = append(keys, mapping.Content[i].Value)
 	}
 	return keys
+}
+
+// ReadCredentials returns what the files of a folder of an output provide Secrets by.
+func ReadCredentials(files tree.Tree) []*Credential {
+	return NewParser().readLayer("", Layer{Kind: Env, Files: files}).clusters.credentials
 }
 
 // sortCredentials returns credentials sorted by the Secrets that they provide. It reports values that

@@ -245,16 +245,7 @@ type credentials struct{ any, sealed bool }
 // names, and its references to templates.
 func (r *renderer) renderCredentials(folder string, m *clusters.Manifest) (c credentials) {
 	var files []string
-	templates := map[string]*model.TemplateGitReference{}
-	refs := secretsOf(&m.Spec)
-	for _, t := range r.model.Clusters.Templates {
-		if m.Executor == clusters.Claudie && usesTemplates(&m.Spec, t.Path()) {
-			templates[t.Path()] = t
-			if t.Spec.Auth != nil {
-				refs[t.Spec.Auth.SecretRef.Namespace+"/"+t.Spec.Auth.SecretRef.Name] = true
-			}
-		}
-	}
+	templates, refs := r.findReferences(m)
 	written := map[problem.Pos]bool{} // files
 	for _, secret := range r.model.Clusters.Credentials {
 		file := problem.Pos{Layer: secret.Pos.Layer, File: secret.Pos.File}
@@ -288,6 +279,21 @@ func (r *renderer) renderCredentials(folder string, m *clusters.Manifest) (c cre
 		r.addKustomization(folder, files)
 	}
 	return c
+}
+
+// findReferences returns the references to templates that a manifest uses, and the Secrets that they and the
+// manifest name, as "namespace/name".
+func (r *renderer) findReferences(m *clusters.Manifest) (templates map[string]*model.TemplateGitReference, secrets map[string]bool) {
+	templates, secrets = map[string]*model.TemplateGitReference{}, secretsOf(&m.Spec)
+	for _, t := range r.model.Clusters.Templates {
+		if m.Executor == clusters.Claudie && usesTemplates(&m.Spec, t.Path()) {
+			templates[t.Path()] = t
+			if t.Spec.Auth != nil {
+				secrets[t.Spec.Auth.SecretRef.Namespace+"/"+t.Spec.Auth.SecretRef.Name] = true
+			}
+		}
+	}
+	return templates, secrets
 }
 
 // CredentialFile returns the name of the file that provides a Secret, in the folder of credentials.

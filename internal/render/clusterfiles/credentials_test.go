@@ -3,6 +3,7 @@ package clusterfiles_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/testkit/golden"
 )
@@ -100,6 +102,56 @@ func TestCredentialsAreNotShown(t *testing.T) {
 			shown := showAll(t, files, problems)
 			if strings.Contains(shown, clearValue) || strings.Contains(shown, encoded) {
 				t.Errorf("%s: %s is shown:\n%s", executor, what, shown)
+			}
+		}
+	}
+}
+
+// TestSecretsHaveOneSource: when a Secret comes from another file, or from elsewhere, the file that it came from
+// does not stay: both would write it. An ExternalSecret is not removed from the management cluster by that.
+func TestSecretsHaveOneSource(t *testing.T) {
+	const (
+		sops     = secretHead + "stringData: {credentials: \"" + sealedValue + "\"}\nsops: {version: 3.9.0}\n"
+		external = "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: NAME, namespace: fleet}\n" +
+			"spec: {secretStoreRef: {name: vault, kind: ClusterSecretStore}, target: {name: a}, data: [{secretKey: credentials, remoteRef: {key: k}}]}\n"
+		none = "# nothing\n"
+		left = "the ExternalSecret fleet/a stays on the management cluster, and goes on writing the Secret fleet/a"
+	)
+	named := func(name string) string { return strings.ReplaceAll(external, "NAME", name) }
+	for _, executor := range clusters.Executors {
+		for what, c := range map[string]struct{ before, after, annotation, want, warning string }{
+			"SOPS to an ExternalSecret":           {sops, named("a"), "", "externalsecret-fleet-a.yaml", ""},
+			"an ExternalSecret to SOPS":           {named("a"), sops, "", "secret-fleet-a.yaml", left},
+			"an ExternalSecret with another name": {named("a"), named("b"), "", "externalsecret-fleet-b.yaml", left},
+			"SOPS to a Secret that is there":      {sops, none, ", fairlead.io/existing-secrets: fleet/a", "", ""},
+			"to a Secret that is there":           {named("a"), none, ", fairlead.io/existing-secrets: fleet/a", "", left},
+		} {
+			manifest := strings.NewReplacer("EXECUTOR", executor, "PROVIDER", "").Replace(credentialsManifest)
+			layer := func(manifest, secret string) model.Layer {
+				files, err := tree.FromFiles(map[string][]byte{"m.yaml": []byte(manifest), "s.yaml": []byte(randomSettings), "secret.yaml": []byte(secret)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return model.Layer{Kind: model.Env, Name: "dev", Files: files}
+			}
+			before := publishFirst(t, layer(manifest, c.before))
+			m, rendered := renderAll(t, layer(strings.Replace(manifest, executor+"}", executor+c.annotation+"}", 1), c.after))
+			now, _, problems := clusterfiles.FollowPrevious(m, rendered, clusterfiles.Previous{Tree: before, IsCarriedOut: func(clusterfiles.Carrier) bool { return false }})
+			var files []string
+			for _, e := range now.Sub("clusters/" + executor + "/fleet-m/10-credentials").Entries() {
+				files = append(files, e.Name)
+			}
+			want := []string{c.want, "kustomization.yaml"}
+			if c.want == "" {
+				want = nil
+			}
+			slices.Sort(want)
+			if !slices.Equal(files, want) {
+				t.Errorf("%s: %s: the credentials are %q, want %q", executor, what, files, want)
+			}
+			says := golden.Problems(problems)
+			if problems.Stops() || strings.Contains(says, "stays on the management cluster") != (c.warning != "") || !strings.Contains(says, c.warning) {
+				t.Errorf("%s: %s: want %q, got the problems\n%s", executor, what, c.warning, says)
 			}
 		}
 	}

@@ -58,6 +58,7 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 	}
 	f := &follower{previous: previous, renderer: newRenderer(m)}
 	manifests, leaving := f.resolveAll(before)
+	f.manifests = manifests
 	written := map[string]bool{}
 	for _, manifest := range manifests {
 		written[manifest.Path()] = true
@@ -121,10 +122,11 @@ func readManifests(m *model.Model, previous Previous) (map[string]*previousManif
 
 // follower is one call of FollowPrevious.
 type follower struct {
-	previous Previous
-	renderer *renderer
-	waiting  []Carrier
-	problems problem.List
+	previous  Previous
+	renderer  *renderer
+	manifests []*clusters.Manifest // all that are rendered
+	waiting   []Carrier
+	problems  problem.List
 }
 
 // follow finds what the previous output has of a manifest that is written again, and that must stay.
@@ -137,7 +139,7 @@ func (f *follower) follow(m *clusters.Manifest, before *previousManifest) {
 		return
 	}
 	rendered := f.renderer.renderAlone(m, nil)
-	kept := findKept(before, rendered)
+	kept := f.findKept(m, before, rendered)
 	for _, u := range m.Units { // one that is not copied any more is still there
 		delete(kept.kubeconfigs, u.Name+".yaml")
 	}

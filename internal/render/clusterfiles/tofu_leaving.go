@@ -33,6 +33,7 @@ type leavingPart struct {
 // that they are destroyed, and notes them in the state.
 func (f *follower) keepLeaving(m *clusters.Manifest, before *previousManifest, state *provision.State, isDone func() bool) ([]*leavingPart, error) {
 	rendered := f.renderer.renderAlone(m, state)
+	credentials := kept{credentials: f.findKeptCredentials(m.WithSpec(state.Spec), before, rendered)}
 	leaving, err := before.findLeaving(rendered)
 	if err != nil {
 		return nil, err
@@ -41,7 +42,6 @@ func (f *follower) keepLeaving(m *clusters.Manifest, before *previousManifest, s
 	if len(leaving) == 0 {
 		return nil, nil
 	}
-	credentials := kept{credentials: missingFrom(rendered.Sub(credentialsFolder), before.files.Sub(credentialsFolder))}
 	var names, dropped []string
 	for _, p := range leaving {
 		dropped = append(dropped, provision.ObjectsFolder+p.name)
