@@ -70,7 +70,7 @@ func (k *checkCommand) loadOthers(ctx context.Context, checked []*model.Model) (
 	return others, nil
 }
 
-// findOwners returns whether the output of an environment has a machine or a DNS name. An output that cannot
+// findOwners returns whether the output of an environment has a manifest, a machine or a DNS name. An output that cannot
 // be read has none, with a note.
 func (k *checkCommand) findOwners(ctx context.Context, models []*model.Model) func(environment, name string) bool {
 	lists := clusterListCommand{commandContext: newCommandContext(k.app), input: k.input}
@@ -81,6 +81,7 @@ func (k *checkCommand) findOwners(ctx context.Context, models []*model.Model) fu
 			fmt.Fprintf(k.app.stderr, "fairlead: note: what the output of %s has is not known: %s\n", m.Environment, display.SanitizeLine(err.Error()))
 		}
 		for _, is := range manifests {
+			owned[[2]string{m.Environment, is.State.Path()}] = true
 			for _, u := range is.State.Spec.ListUnique() {
 				owned[[2]string{m.Environment, u.Name}] = true
 			}

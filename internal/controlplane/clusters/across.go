@@ -1,7 +1,6 @@
 package clusters
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -19,13 +18,15 @@ type owner struct {
 type registry struct {
 	environment string
 	// across has only what is of two environments reported: the rest was before.
-	across   bool
-	owners   map[string]owner // of machines and DNS names
-	problems problem.List
+	across     bool
+	owners     map[string]owner  // of machines and DNS names
+	manifests  map[string]owner  // by the paths of manifests as they are written
+	management map[string]string // the names of management clusters, by environment; "" for one that is not named
+	problems   problem.List
 }
 
 func newRegistry() *registry {
-	return &registry{owners: map[string]owner{}}
+	return &registry{owners: map[string]owner{}, manifests: map[string]owner{}, management: map[string]string{}}
 }
 
 // checkAcross reports what two manifests of an environment cannot both have.
@@ -45,27 +46,27 @@ func (r *resolver) checkAcross(all []*Manifest) {
 // ownManagement is accepted by manifests of environments that have management clusters of their own.
 const ownManagement = "own-management-cluster"
 
-// CheckEnvironments reports what the manifests of two environments cannot both have: machines and DNS
-// names. owns reports whether the output of an environment has one of them, so that it keeps it; nil for none.
+// CheckEnvironments reports what two environments cannot both have: machines and DNS names of manifests, and
+// manifests with one namespace and name on one management cluster. owns reports whether the output of an
+// environment has one of them, so that it keeps it, a manifest by its path; nil for none.
 // Of environments that all own it or do not, that one keeps it whose model comes first. The problems are by
 // the name of an environment that does not keep what it has.
 func CheckEnvironments(models []*model.Model, owns func(environment, name string) bool) map[string]problem.List {
 	g, problems := newRegistry(), map[string]problem.List{}
 	g.across = true
+	for _, m := range models {
+		if len(m.Stacks.Settings) > 0 {
+			g.management[m.Environment] = m.Stacks.Settings[0].ManagementCluster
+		}
+	}
 	if owns != nil {
 		g.addOwners(models, owns)
 	}
-	first := map[string]string{} // the environments of manifests, by their paths
 	for _, m := range models {
 		g.environment, g.problems = m.Environment, nil
 		for _, manifest := range m.Clusters.Manifests {
 			g.addManifest(manifest)
-			path := manifest.Written().Path()
-			if other := first[path]; other != "" && other != m.Environment && !slices.Contains(splitWords(manifest.Annotations[model.AcceptAnnotation]), ownManagement) {
-				g.problems.Warnf(manifest.Pos, manifest.Subject(), "give it another namespace or name in each environment; or, if each has a management cluster of its own, annotate the manifest with "+model.AcceptAnnotation+": "+ownManagement,
-					"environment %s has a manifest %s too: on one management cluster they are one object, and the clusters of one of them are destroyed", other, path)
-			}
-			first[path] = cmp.Or(first[path], m.Environment)
+			g.addName(manifest)
 		}
 		if len(g.problems) > 0 {
 			problems[m.Environment] = g.problems
@@ -74,10 +75,38 @@ func CheckEnvironments(models []*model.Model, owns func(environment, name string
 	return problems
 }
 
-// addOwners notes who keeps machines and DNS names whoever else has them.
+// addName reports a manifest that an earlier environment has too: surely one object if both name one management
+// cluster, and perhaps one if they do not say.
+func (g *registry) addName(m *model.InputManifest) {
+	path := m.Written().Path()
+	first, twice := g.manifests[path]
+	if !twice {
+		g.manifests[path] = owner{g.environment, m, m.Pos}
+		return
+	}
+	accepts := func(m *model.InputManifest) bool {
+		return slices.Contains(splitWords(m.Annotations[model.AcceptAnnotation]), ownManagement)
+	}
+	if first.environment == g.environment || accepts(first.manifest) || accepts(m) {
+		return
+	}
+	if management := g.management[g.environment]; management != "" && management == g.management[first.environment] {
+		g.problems.Addf(m.Pos, m.Subject(), "give it another namespace or name in each environment; or name the management cluster of each in spec.managementCluster of its StackSettings",
+			"environment %s has a manifest %s on the management cluster %s too: they are one object there, and the clusters of one of them would be destroyed", first.environment, path, management)
+		return
+	}
+	g.problems.Warnf(m.Pos, m.Subject(), "give it another namespace or name in each environment; or, if each has a management cluster of its own, annotate the manifest with "+model.AcceptAnnotation+": "+ownManagement,
+		"environment %s has a manifest %s too: on one management cluster they are one object, and the clusters of one of them are destroyed", first.environment, path)
+}
+
+// addOwners notes who keeps manifests, machines and DNS names whoever else has them.
 func (g *registry) addOwners(models []*model.Model, owns func(environment, name string) bool) {
 	for _, m := range models {
 		for _, manifest := range m.Clusters.Manifests {
+			path := manifest.Written().Path()
+			if _, kept := g.manifests[path]; !kept && owns(m.Environment, manifest.Path()) {
+				g.manifests[path] = owner{m.Environment, manifest, manifest.Pos}
+			}
 			for _, u := range manifest.Spec.ListUnique() {
 				if _, kept := g.owners[u.Name]; !kept && owns(m.Environment, u.Name) {
 					g.owners[u.Name] = owner{m.Environment, manifest, manifest.PositionOf(u.Path...)}

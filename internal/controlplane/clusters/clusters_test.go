@@ -223,3 +223,39 @@ spec:
 		}
 	}
 }
+
+// TestManifestOfTwoEnvironments: on one management cluster a manifest is one object: the environment that has it
+// keeps it, and the other one is stopped. Where it is not known to be one cluster that is a warning.
+func TestManifestOfTwoEnvironments(t *testing.T) {
+	const stops = "stage/edge.yaml:1: InputManifest/edge: environment dev has a manifest fleet/edge on the management cluster hub too: they are one object there, and the clusters of one of them would be destroyed\n"
+	const warns = "warning: stage/edge.yaml:1: InputManifest/edge: environment dev has a manifest fleet/edge too: on one management cluster"
+	for _, test := range []struct {
+		name, dev, stage string // the management clusters
+		annotations      string
+		owner            string
+		wantDev, want    string // what the problems begin with
+	}{
+		{"one", "hub", "hub", "", "", "", stops},
+		{"one, and dev has it", "hub", "hub", "", "dev", "", stops},
+		{"one, and stage has it", "hub", "hub", "", "stage", strings.NewReplacer("stage/", "dev/", "environment dev", "environment stage").Replace(stops), ""},
+		{"two", "hub", "other", "", "", "", warns},
+		{"one is not named", "hub", "", "", "", "", warns},
+		{"none is named", "", "", "", "", "", warns},
+		{"accepted", "hub", "hub", "fairlead.io/accept: own-management-cluster", "", "", ""},
+	} {
+		var models []*model.Model
+		for _, e := range [][2]string{{"dev", test.dev}, {"stage", test.stage}} {
+			text := fmt.Sprintf("apiVersion: claudie.io/v1beta1\nkind: InputManifest\nmetadata: {name: edge, namespace: fleet, annotations: {%s}}\nspec: {}\n", test.annotations)
+			settings := fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: StackSettings\nmetadata: {name: s}\nspec: {managementCluster: %q}\n", e[1])
+			files := tree.FromEntries([]tree.Entry{tree.File("edge.yaml", []byte(text)), tree.File("settings.yaml", []byte(settings))})
+			m, _ := model.Parse(e[0], model.Layer{Kind: model.Env, Name: e[0], Files: files})
+			models = append(models, m)
+		}
+		found := clusters.CheckEnvironments(models, func(environment, name string) bool { return environment == test.owner && name == "fleet/edge" })
+		for name, want := range map[string]string{"dev": test.wantDev, "stage": test.want} {
+			if got := golden.Problems(found[name]); !strings.HasPrefix(got, want) || want == "" && got != "" {
+				t.Errorf("%s: %s has the problems\n%swant\n%s", test.name, name, got, want)
+			}
+		}
+	}
+}

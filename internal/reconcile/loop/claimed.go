@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
-// findClaimed finds machines and DNS names that the clusters of two environments have. The environment
+// findClaimed finds manifests, machines and DNS names that two environments have. The environment
 // whose output has one already goes on, and the other one is stopped; of two that have it neither or both,
 // the one that comes first in the order of promotion goes on.
 func (l *Loop) findClaimed(ctx context.Context, all []*environment) {
@@ -32,6 +32,7 @@ func (l *Loop) findClaimed(ctx context.Context, all []*environment) {
 			continue
 		}
 		for i := range states {
+			owned[[2]string{e.name, states[i].Path()}] = true
 			for _, u := range states[i].Spec.ListUnique() {
 				owned[[2]string{e.name, u.Name}] = true
 			}
