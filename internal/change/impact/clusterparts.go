@@ -28,6 +28,12 @@ func (c *ClusterChange) compareParts(folder string, old, new tree.Tree) {
 		was, wasThere := before.FindComponent(part.Name)
 		is, isThere := c.parts.FindComponent(part.Name)
 		one := ComponentChange{Name: part.Name, After: part.After, Change: partState(was, is, wasThere, isThere)}
+		if c.restored && one.Change == ComponentAdded { // it was there, and is only written again
+			one.Change = ComponentChanged
+			if is.Action == stackfiles.Destroy {
+				one.Change = ComponentDestroyed
+			}
+		}
 		isApproved := isThere && is.Approval == is.Plan && is.Plan != "" && was.Approval != is.Approval
 		switch {
 		case isApproved && one.Change == "":

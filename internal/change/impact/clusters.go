@@ -37,6 +37,8 @@ type ClusterChange struct {
 	Unknown string `json:"unknown,omitempty"`
 
 	parts stackfiles.Summary // after the change
+	// restored is true if the change takes back what somebody edited or deleted in the output.
+	restored bool
 }
 
 // CompareClusters returns what a change from one output to another does with clusters, in the order of the
@@ -72,12 +74,28 @@ func newClusterChange(folder string, old, new tree.Tree, beside []provision.Stat
 	case startsElsewhere(old, new):
 		c = findPlanned(c, old, new)
 	}
+	c.restored = isRestored(old, new, err)
 	c.Rollout = describeRollout(&current, &desired)
 	c.compareParts(folder, old, new)
 	kept := list.Convert(desired.Spec.Kubernetes.Clusters, func(k claudie.Cluster) string { return k.Name })
 	c.Rebound = clusterfiles.FindRebound(path.Base(folder), kept, old, new)
 	c.Released = clusterfiles.FindReleased(kept, old, new)
-	return c, len(c.Steps)+len(c.Parts)+len(c.Approved)+len(c.Rebound)+len(c.Released) > 0 || c.Unknown != ""
+	return c, len(c.Steps)+len(c.Parts)+len(c.Approved)+len(c.Rebound)+len(c.Released) > 0 || c.Unknown != "" || c.restored
+}
+
+// isRestored reports whether a change writes a manifest again that somebody deleted or edited in the old output,
+// whose lock can be read unless there is an error. Its plan begins with a lock though there is none, or with one
+// that nobody edited; or it is made anew though the lock is the same.
+func isRestored(old, new tree.Tree, unread error) bool {
+	plan, _ := new.Lookup(provision.PlanFile)
+	is, _ := new.Lookup(provision.LockFile)
+	if !provision.IsPlanOf(plan.Data, is.Data) {
+		return false
+	}
+	was, _ := old.Lookup(provision.LockFile)
+	before, planned := old.Lookup(provision.PlanFile)
+	isRemade := planned && was.ID == is.ID && before.ID != plan.ID
+	return unread != nil || isRemade || old.IsEmpty() && !provision.IsPlanFrom(plan.Data, nil)
 }
 
 // parseLock returns the state in the lock of a manifest; the zero State if there is no manifest.

@@ -88,12 +88,50 @@ func TestDeletedLockPlan(t *testing.T) {
 	}
 	old := clusterOutputOf(t, "claudie", map[string]string{"flux.yaml": "kind: Kustomization\n"})
 	for name, test := range map[string]struct{ plan, want string }{
-		"with its plan": {string(plan), "upgrade Kubernetes of clusters one and two (rolling)"},
+		"with its plan": {string(plan), "upgrade Kubernetes of clusters one and two (rolling); restore the folder of manifest fleet/edge"},
 		"without":       {"", "change manifest clusters/claudie/fleet-edge (steps not known)"},
 	} {
 		new := clusterOutputOf(t, "claudie", map[string]string{"flux.yaml": "kind: Kustomization\n", "lock.yaml": lock, "plan.yaml": test.plan})
 		if title := Compare(old, new, Options{}).Title(300); title != test.want {
 			t.Errorf("%s: the title is %q, want %q", name, title, test.want)
+		}
+	}
+}
+
+// TestRestoredFolder: a change that takes back what somebody did to the output says so, and no more than that.
+func TestRestoredFolder(t *testing.T) {
+	is := parseState(t, titledClusters)
+	lock := lockOf(t, is)
+	planFrom := func(before provision.State, from string) string {
+		transition, err := provision.NewTransition(&before, &is, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := provision.EncodePlan(transition, []byte(from), []byte(lock))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(plan)
+	}
+	same, first := planFrom(is, lock), planFrom(provision.State{}, "")
+	none := tree.Tree{}
+	output := func(lock, plan, flux string) tree.Tree {
+		return clusterOutputOf(t, "claudie", map[string]string{"flux.yaml": flux, "lock.yaml": lock, "plan.yaml": plan})
+	}
+	for name, test := range map[string]struct {
+		old, new tree.Tree
+		want     bool
+	}{
+		"the folder was deleted":   {none, output(lock, same, "a: b\n"), true},
+		"the lock was edited":      {output(strings.Replace(lock, "1.35.0", "1.36.0", 1), first, "a: b\n"), output(lock, same, "a: b\n"), true},
+		"another file was edited":  {output(lock, first, "a: c\n"), output(lock, same, "a: b\n"), true},
+		"it is new":                {none, output(lock, first, "a: b\n"), false},
+		"other files are rendered": {output(lock, first, "a: c\n"), output(lock, first, "a: b\n"), false},
+	} {
+		r := Compare(test.old, test.new, Options{})
+		isTitled := strings.Contains(r.Title(300), "restore the folder of manifest fleet/edge")
+		if body := r.ClustersMarkdown(10_000); isTitled != test.want || strings.Contains(body, "It restores the folder of the manifest") != test.want {
+			t.Errorf("%s: the title is %q, and the body\n%s", name, r.Title(300), body)
 		}
 	}
 }

@@ -83,6 +83,9 @@ func (r Report) clusterRisks() []string {
 func (c ClusterChange) Markdown(steps int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n### Clusters of %s\n\n%s\n", codeSpan(c.Manifest), c.describeSteps())
+	if c.restored {
+		fmt.Fprintf(&b, "\n%s\n", restoredText)
+	}
 	if c.Rollout != "" {
 		fmt.Fprintf(&b, "\n%s\n", c.Rollout)
 	}
@@ -225,6 +228,9 @@ func (r Report) ClustersMarkdown(limit int) string {
 	return line[:min(len(line), max(limit, 0))]
 }
 
+// restoredText says what a change does that takes back an edit of the output.
+const restoredText = "It restores the folder of the manifest, which somebody edited or deleted in the output."
+
 // terminalText returns the plan for a terminal.
 func (c ClusterChange) terminalText() string {
 	var b strings.Builder
@@ -233,6 +239,9 @@ func (c ClusterChange) terminalText() string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "clusters of %s: %s\n", printableText(c.Manifest), text.Count(len(c.Steps), "step"))
+	if c.restored {
+		fmt.Fprintf(&b, "  %s\n", restoredText)
+	}
 	if c.Rollout != "" {
 		fmt.Fprintf(&b, "  %s\n", printableText(c.Rollout))
 	}

@@ -133,7 +133,10 @@ func (b *clusterPhrases) addChange(c ClusterChange) {
 	case n > 1:
 		b.add(rankClusterOther, manifestPlace, manifest, phrase{verb: fmt.Sprintf("approve the plans of %d parts of", n)})
 	}
-	if len(c.Steps)+len(c.Rebound)+len(c.Released) == 0 && len(c.Parts) > 0 {
+	if c.restored {
+		b.add(rankClusterOther, manifestPlace, manifest, phrase{verb: "restore the folder of"})
+	}
+	if len(c.Steps)+len(c.Rebound)+len(c.Released) == 0 && len(c.Parts) > 0 && !c.restored {
 		verb := "change " + text.Count(len(c.Parts), "part") + " of"
 		if !slices.ContainsFunc(c.Parts, func(p ComponentChange) bool { return p.Change != ComponentCleared }) {
 			verb = "remove " + text.Count(len(c.Parts), "destroyed part") + " of"

@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/testkit/golden"
 )
 
@@ -81,6 +82,7 @@ func withLock(t *testing.T, output tree.Tree, lock string, data []byte) tree.Tre
 // last output has that nobody edited counts, and the rollout goes on from there, with a lock that is as it
 // was. Where no such output is known, nothing is rendered from a lock that is not as Fairlead wrote it.
 func TestEditedLocks(t *testing.T) {
+	destroyed := 0
 	for _, name := range []string{"api-joins-balancer", "last-cluster"} {
 		golden.Run(t, "testdata/phases/"+name+".txtar", func(t *testing.T, c *golden.Case) {
 			_, current := renderAll(t, model.Layer{Kind: model.Env, Name: "dev", Files: c.Tree(t, "before")})
@@ -130,6 +132,9 @@ func TestEditedLocks(t *testing.T) {
 						t.Errorf("%s: without an earlier output it goes on: %s", what, said)
 					}
 				}
+				deleted := tree.FromEntries(slices.DeleteFunc(slices.Clone(current.Entries()), func(e tree.Entry) bool { return e.Name == clusterfiles.Folder }))
+				restored, _, _ := follow(deleted, intact, false)
+				destroyed += checkRestoredParts(t, deleted, restored)
 				current, _, _ = follow(current, clusterfiles.Intact{}, true)
 			}
 			if len(phases) == 0 {
@@ -137,6 +142,33 @@ func TestEditedLocks(t *testing.T) {
 			}
 		})
 	}
+	if destroyed == 0 {
+		t.Error("no part was being destroyed")
+	}
+}
+
+// checkRestoredParts checks that a change which writes a deleted folder again says of no part that it is added, and
+// of those that are being destroyed so. It returns how many these are.
+func checkRestoredParts(t *testing.T, deleted, restored tree.Tree) int {
+	t.Helper()
+	parts, err := clusterfiles.SummarizeManifest("fleet-m", restored.Sub("clusters/tofu/fleet-m"))
+	changes := impact.CompareClusters(deleted, restored)
+	if err != nil || len(changes) != 1 {
+		t.Fatalf("%v: the changes are %v", err, changes)
+	}
+	destroyed := 0
+	for _, part := range changes[0].Parts {
+		is, _ := parts.FindComponent(part.Name)
+		want := impact.ComponentChanged
+		if is.Action == stackfiles.Destroy {
+			want = impact.ComponentDestroyed
+			destroyed++
+		}
+		if part.Change != want {
+			t.Errorf("part %s is %s, want %s", part.Name, part.Change, want)
+		}
+	}
+	return destroyed
 }
 
 // TestDeletedGuards: who deletes a lock, or all that the output has of a manifest, does not get past the guard
