@@ -60,7 +60,7 @@ func (p Place) String() string {
 type Output struct {
 	Place
 	Commit string    // of the output
-	When   time.Time // it was committed
+	When   time.Time // it was merged, or committed if that is not known
 	Base   string    // the commit of the base that it was rendered from
 	Inputs []publish.Input
 }

@@ -90,12 +90,13 @@ func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 	return all, nil
 }
 
-// eventsKept is how long what forges tell of pull requests that ended is not asked for again.
+// eventsKept is how long what forges tell of pull requests that ended is not asked for again, unless a branch moves.
 const eventsKept = time.Minute
 
 // pullEvents are the answer of a forge.
 type pullEvents struct {
 	asked  time.Time
+	refs   map[string]string // of the repository, when it was asked
 	events []forge.PullEvent
 	err    error
 }
@@ -123,8 +124,8 @@ func (l *Loop) readPullActions(ctx context.Context, all *history.Log) {
 	}
 }
 
-// listPullEvents returns what a repository tells of its pull requests that ended. A forge with an API is asked
-// again after a while.
+// listPullEvents returns what a repository tells of its pull requests that ended. It is asked again once
+// references have moved; a forge with an API, and one that failed, after a while as well.
 func (l *Loop) listPullEvents(ctx context.Context, remote *repos.Remote) ([]forge.PullEvent, error) {
 	f, err := remote.Forge()
 	if err != nil {
@@ -134,12 +135,14 @@ func (l *Loop) listPullEvents(ctx context.Context, remote *repos.Remote) ([]forg
 	if !tells {
 		return nil, errors.New("this forge does not tell who merged and closed pull requests")
 	}
-	if f.Name() == forge.PlainName {
-		return journal.PullEvents(ctx)
+	refs, err := remote.Mirror().Refs("refs/")
+	if err != nil {
+		return nil, err
 	}
 	last, now := l.pullEvents[remote], l.options.Now()
-	if last.asked.IsZero() || now.Sub(last.asked) >= eventsKept {
-		last.asked = now
+	isKept := now.Sub(last.asked) < eventsKept || f.Name() == forge.PlainName && last.err == nil
+	if last.asked.IsZero() || !isKept || !maps.Equal(refs, last.refs) {
+		last.asked, last.refs = now, refs
 		last.events, last.err = journal.PullEvents(ctx)
 		l.pullEvents[remote] = last
 	}

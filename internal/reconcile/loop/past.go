@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -14,9 +15,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
@@ -83,13 +86,13 @@ func (l *Loop) ChangesPast(ctx context.Context, environment string, from, to his
 	}
 	defer endTurn()
 	err = l.barrier.Run("compare outputs of", environment, func() error {
-		repo, at, err := l.findOutputOf(environment)
+		remote, at, err := l.findOutputOf(environment)
 		if err != nil {
 			return err
 		}
 		for _, moment := range []history.Moment{from, to} {
 			found := history.Output{Place: history.Place{Environment: environment, At: moment}}
-			if _, err := findPast(repo, at, &found); err != nil {
+			if _, err := l.findPast(ctx, remote, at, &found); err != nil {
 				return err
 			}
 			outputs = append(outputs, found)
@@ -101,7 +104,7 @@ func (l *Loop) ChangesPast(ctx context.Context, environment string, from, to his
 		if plan := l.environments[environment].cache.Plan(); plan != nil {
 			opt.Workload = model.WorkloadOf(plan.Model())
 		}
-		report, err = git.InspectTrees(repo, []string{outputs[0].Commit, outputs[1].Commit}, func(t []tree.Tree) (impact.Report, error) {
+		report, err = git.InspectTrees(remote.Mirror(), []string{outputs[0].Commit, outputs[1].Commit}, func(t []tree.Tree) (impact.Report, error) {
 			folder := publish.CleanFolder(at.Path)
 			return publish.CompareFolders(t[0].Sub(folder), t[1].Sub(folder), opt), nil
 		})
@@ -110,8 +113,8 @@ func (l *Loop) ChangesPast(ctx context.Context, environment string, from, to his
 	return report, outputs, err
 }
 
-// findOutputOf returns where the output of an environment goes, and the repository as it was read.
-func (l *Loop) findOutputOf(environment string) (*git.Repository, model.RepoRef, error) {
+// findOutputOf returns where the output of an environment goes, and its repository, which was read.
+func (l *Loop) findOutputOf(environment string) (*repos.Remote, model.RepoRef, error) {
 	e := l.environments[environment]
 	if l.source == nil || e == nil || e.outcome.output.Repo == "" {
 		return nil, model.RepoRef{}, ErrNotRead
@@ -120,7 +123,7 @@ func (l *Loop) findOutputOf(environment string) (*git.Repository, model.RepoRef,
 	if remote == nil || remote.Mirror() == nil {
 		return nil, model.RepoRef{}, ErrNotRead
 	}
-	return remote.Mirror(), e.outcome.output, nil
+	return remote, e.outcome.output, nil
 }
 
 // readPast renders environments, each as it was at a moment or is now, and calls use with them. It returns the outputs
@@ -156,12 +159,12 @@ func (l *Loop) readPast(ctx context.Context, places []history.Place, use func([]
 
 // renderPast renders an environment again from the commits that its output at a moment was rendered from.
 func (l *Loop) renderPast(ctx context.Context, p history.Place) (source.Rendered, history.Output, error) {
-	repo, to, err := l.findOutputOf(p.Environment)
+	remote, to, err := l.findOutputOf(p.Environment)
 	if err != nil {
 		return source.Rendered{}, history.Output{}, err
 	}
 	found := history.Output{Place: p}
-	written, err := findPast(repo, to, &found)
+	written, err := l.findPast(ctx, remote, to, &found)
 	if err != nil {
 		return source.Rendered{}, found, err
 	}
@@ -182,8 +185,8 @@ func (l *Loop) renderPast(ctx context.Context, p history.Place) (source.Rendered
 }
 
 // findPast finds the commit of an output branch that a moment means, and what its record says of the environment.
-func findPast(repo *git.Repository, output model.RepoRef, found *history.Output) (publish.Written, error) {
-	branch, record := output.Branch, path.Join(publish.CleanFolder(output.Path), publish.RecordFile)
+func (l *Loop) findPast(ctx context.Context, remote *repos.Remote, output model.RepoRef, found *history.Output) (publish.Written, error) {
+	repo, branch, record := remote.Mirror(), output.Branch, path.Join(publish.CleanFolder(output.Path), publish.RecordFile)
 	missing := func(what string) error {
 		return &explain.QueryError{Summary: found.Place.String() + ": " + what, Hint: "fairlead history " + found.Environment + " lists the commits that it had, and when"}
 	}
@@ -195,13 +198,17 @@ func findPast(repo *git.Repository, output model.RepoRef, found *history.Output)
 	if err != nil {
 		return publish.Written{}, err
 	}
-	read := 0
+	read, merges := 0, l.listMerges(ctx, remote, branch)
 	for _, id := range line {
 		info, err := repo.Commit(id)
 		if err != nil {
 			return publish.Written{}, err
 		}
-		isMeant := !found.At.Time.IsZero() && !info.When.After(found.At.Time) || found.At.Commit != "" && strings.HasPrefix(id, found.At.Commit)
+		merged := merges[id]
+		if merged.Before(info.When) { // unknown, or of another clock
+			merged = info.When
+		}
+		isMeant := !found.At.Time.IsZero() && !merged.After(found.At.Time) || found.At.Commit != "" && strings.HasPrefix(id, found.At.Commit)
 		if !isMeant && (found.At.Commit == "" || read >= maxPastRecords) {
 			continue
 		}
@@ -211,7 +218,7 @@ func findPast(repo *git.Repository, output model.RepoRef, found *history.Output)
 			return written, err
 		}
 		if isThere && (isMeant || hasBase(written, found.At.Commit)) {
-			found.Commit, found.When, found.Inputs = id, info.When, written.From
+			found.Commit, found.When, found.Inputs = id, merged, written.From
 			for _, in := range written.From {
 				if in.Layer == publish.BaseLayer {
 					found.Base = in.Commit
@@ -227,6 +234,22 @@ func findPast(repo *git.Repository, output model.RepoRef, found *history.Output)
 		return publish.Written{}, missing("no output that was merged is " + text.ShortCommit(found.At.Commit) + ", or was rendered from it")
 	}
 	return publish.Written{}, missing("nothing was merged before that")
+}
+
+// listMerges returns when commits were merged into a branch, by their ids, as far as the forge of its repository tells.
+// A commit that was merged by a fast-forward is older than that: people may have let it wait.
+func (l *Loop) listMerges(ctx context.Context, remote *repos.Remote, branch string) map[string]time.Time {
+	events, err := l.listPullEvents(ctx, remote)
+	if err != nil { // Git alone must be enough for an answer
+		l.options.Logger.Warn("when our pull requests were merged could not be read", "repo", remote.URL(), "error", err)
+	}
+	merges := map[string]time.Time{}
+	for _, e := range events {
+		if e.Action == forge.MergeAction && e.Base == branch && !e.Time.IsZero() {
+			merges[e.Commit] = e.Time
+		}
+	}
+	return merges
 }
 
 // readWritten returns what the record in a commit says of an environment, and whether it says anything.

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // TestPast: an environment is rendered again as it was wanted when its output was another one, whichever way the moment
@@ -70,5 +71,82 @@ func TestPast(t *testing.T) {
 	d.settle("dev")
 	if after := d.state("dev").Output.Head; after != outputs[2] {
 		t.Errorf("after questions dev is at %s, and was at %s", after, outputs[2])
+	}
+}
+
+// askPast returns the output that dev had at a time: none if nothing was merged yet.
+func (d *daemon) askPast(at time.Time) history.Output {
+	d.Helper()
+	plan, output, err := d.PlanPast(d.Context(), "dev", momentAt(at))
+	var missing *explain.QueryError
+	if errors.As(err, &missing) && strings.Contains(missing.Summary, "nothing was merged") {
+		return history.Output{}
+	}
+	if err != nil || plan.Len() == 0 {
+		d.Fatalf("at %s: %+v, %v", at, plan, err)
+	}
+	return output
+}
+
+func momentAt(at time.Time) history.Moment {
+	moment, _ := history.ParseMoment(at.Format(time.RFC3339))
+	return moment
+}
+
+// TestPastMergedLater: an output that waited for a person was there since it was merged, not since it was proposed; of one
+// that was merged by a push, the commit says when.
+func TestPastMergedLater(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, "    - {name: dev, merge: manual}\n", "dev")
+	d := w.begin(w.data)
+	var bases [4]string
+	var waited, merged [4]time.Time
+	for level := 1; level <= 3; level++ {
+		bases[level] = w.changeNow(level)
+		d.settle("dev")
+		waited[level] = w.now.Add(30 * time.Minute)
+		w.now = w.now.Add(time.Hour)
+		if merged[level] = w.now; level < 3 {
+			w.merge("dev")
+		} else {
+			gittest.Git(t, w.server.Dir("out"), "update-ref", "refs/heads/dev", "refs/heads/fairlead/dev")
+		}
+		d.pass(time.Minute)
+		if output := d.askPast(w.now); output.Base != bases[level] || level < 3 && !output.When.Equal(merged[level]) || level == 3 && !output.When.Before(waited[3]) {
+			t.Errorf("after the merge of level %d at %s dev has %+v", level, merged[level], output)
+		}
+	}
+	for at, want := range map[time.Time]int{waited[1]: 0, merged[1].Add(-time.Second): 0, merged[1]: 1, waited[2]: 1, merged[2]: 2, waited[3]: 3} {
+		if output := d.askPast(at); output.Base != bases[want] {
+			t.Errorf("at %s dev has %+v, want level %d, of %s", at, output, want, bases[want])
+		}
+	}
+	for _, c := range []struct {
+		from, to time.Time
+		changes  bool
+	}{{merged[1], waited[2], false}, {waited[2], merged[2], true}} {
+		report, outputs, err := d.ChangesPast(t.Context(), "dev", momentAt(c.from), momentAt(c.to))
+		if err != nil || strings.Contains(report.Text(), "LEVEL: 1 -> 2") != c.changes || outputs[0].Commit != outputs[1].Commit != c.changes || !outputs[0].When.Equal(merged[1]) {
+			t.Errorf("from %s to %s %+v, %v:\n%s", c.from, c.to, outputs, err, report.Text())
+		}
+	}
+}
+
+// TestPastOfForge: a forge says when what was merged by a fast-forward was merged, also right after it was asked.
+func TestPastOfForge(t *testing.T) {
+	h := newHub(t, "    - {name: dev, merge: manual}\n", "dev")
+	merged := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) // as the fake says of all
+	h.world.now = merged.Add(-3 * time.Hour)
+	base := h.changeNow(1)
+	h.settle("dev")
+	if _, err := h.History(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	gittest.Git(t, h.fake.Git.Dir(githubOut), "update-ref", "refs/heads/dev", "refs/heads/fairlead/dev")
+	h.pass(30 * time.Second)
+	if output := h.askPast(merged.Add(-time.Hour)); output.Commit != "" {
+		t.Errorf("before the merge dev has %+v", output)
+	}
+	if output := h.askPast(merged); output.Base != base || !output.When.Equal(merged) {
+		t.Errorf("after the merge of %s dev has %+v", base, output)
 	}
 }
