@@ -126,6 +126,7 @@ func (l *Loop) readPullActions(ctx context.Context, all *history.Log) {
 
 // listPullEvents returns what a repository tells of its pull requests that ended. It is asked again once
 // references have moved; a forge with an API, and one that failed, after a while as well.
+// With an error, they are those that it told last.
 func (l *Loop) listPullEvents(ctx context.Context, remote *repos.Remote) ([]forge.PullEvent, error) {
 	f, err := remote.Forge()
 	if err != nil {
@@ -143,7 +144,11 @@ func (l *Loop) listPullEvents(ctx context.Context, remote *repos.Remote) ([]forg
 	isKept := now.Sub(last.asked) < eventsKept || f.Name() == forge.PlainName && last.err == nil
 	if last.asked.IsZero() || !isKept || !maps.Equal(refs, last.refs) {
 		last.asked, last.refs = now, refs
-		last.events, last.err = journal.PullEvents(ctx)
+		events, err := journal.PullEvents(ctx)
+		if err == nil {
+			last.events = events
+		}
+		last.err = err
 		l.pullEvents[remote] = last
 	}
 	return last.events, last.err

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/testkit/githubfake"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -131,7 +132,8 @@ func TestPastMergedLater(t *testing.T) {
 	}
 }
 
-// TestPastOfForge: a forge says when what was merged by a fast-forward was merged, also right after it was asked.
+// TestPastOfForge: a forge says when what was merged by a fast-forward was merged, also right after it was asked, and
+// what it said stays known when it answers no more.
 func TestPastOfForge(t *testing.T) {
 	h := newHub(t, "    - {name: dev, merge: manual}\n", "dev")
 	merged := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) // as the fake says of all
@@ -148,5 +150,10 @@ func TestPastOfForge(t *testing.T) {
 	}
 	if output := h.askPast(merged); output.Base != base || !output.When.Equal(merged) {
 		t.Errorf("after the merge of %s dev has %+v", base, output)
+	}
+	h.fake.Inject(githubfake.Fault{Method: "GET", Path: "/repos/*/*/pulls", Status: 403, Body: `{"message":"Resource not accessible by integration"}`})
+	h.world.now = h.world.now.Add(time.Hour)
+	if output := h.askPast(merged); !output.When.Equal(merged) || !strings.Contains(h.logs.String(), "were merged could not be read") {
+		t.Errorf("of a forge that no longer answers dev has %+v, and the log\n%s", output, h.logs.String())
 	}
 }
