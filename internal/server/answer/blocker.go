@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -63,5 +64,12 @@ func (s Source) findBlocker(stage status.Stage) *Blocker {
 // isBlocking reports whether an environment waits for something that is not another environment.
 func (s Source) isBlocking(environment string) bool {
 	stage, known := s.Snapshot.Chain.FindStage(environment)
-	return known && stage.Commit != "" && (!stage.Merged || stage.Proof.Status != gate.Pass || stage.Next.State != promote.Current)
+	return known && stage.Commit != "" && (!stage.Merged || stage.Proof.Status != gate.Pass || stage.Next.State != promote.Current && !waitsForOthers(stage.Next))
+}
+
+// waitsForOthers reports whether a candidate waits until it is verified in the environments before, and for nothing else.
+func waitsForOthers(next promote.Decision) bool {
+	return next.State == promote.Waiting && len(next.Verdict.Parts) > 0 && !slices.ContainsFunc(next.Verdict.Parts, func(v gate.Verdict) bool {
+		return v.Status != gate.Pass && !strings.HasPrefix(v.Gate, "after ")
+	})
 }

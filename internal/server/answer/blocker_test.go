@@ -24,13 +24,20 @@ func TestBlocker(t *testing.T) {
 	open.Merged, open.Action = false, "merge pull request 10, or run fairlead approve dev abc --removals: it removes web"
 	held := stageAt("stage", []string{"dev"}, got("c1"))
 	held.Next = promote.Decision{State: promote.Held, Candidate: "c2", Verdict: gate.Verdict{Reason: "it is held: a sale"}}
+	unverified, delayed := stageAt("stage", []string{"dev"}, got("c1")), stageAt("stage", []string{"dev"}, got("c1"))
+	after := gate.Verdict{Gate: "after dev", Status: gate.Wait, Reason: "c3 is not merged in dev"}
+	unverified.Next = promote.Decision{State: promote.Waiting, Candidate: "c3", Verdict: gate.CombineVerdicts("stage", []gate.Verdict{after})}
+	delayed.Next = unverified.Next
+	delayed.Next.Verdict.Parts = []gate.Verdict{after, {Gate: "window", Status: gate.Wait, Reason: "closed"}}
 	for name, c := range map[string]struct {
 		source Source
 		want   string
 	}{
-		"the first waits for a person": {chain(open, stageAt("stage", []string{"dev"}, got("c1"))), "dev: merge pull request 10: it removes web, pull 10, c3 c2"},
-		"the nearest is held":          {chain(open, held), "stage: held: a sale, c2"},
-		"nothing waits":                {chain(stageAt("dev", nil, got("c3")), stageAt("stage", []string{"dev"}, got("c1"))), ""},
+		"the first waits for a person":            {chain(open, stageAt("stage", []string{"dev"}, got("c1"))), "dev: merge pull request 10: it removes web, pull 10, c3 c2"},
+		"the nearest is held":                     {chain(open, held), "stage: held: a sale, c2"},
+		"the nearest waits for the first alone":   {chain(open, unverified), "dev: merge pull request 10: it removes web, pull 10, c3 c2"},
+		"the nearest waits for its own gates too": {chain(open, delayed), "stage: waits: c3 is not merged in dev, c3 c2"},
+		"nothing waits":                           {chain(stageAt("dev", nil, got("c3")), stageAt("stage", []string{"dev"}, got("c1"))), ""},
 	} {
 		e, _ := c.source.Environment("prod")
 		text := ""
