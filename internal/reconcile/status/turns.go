@@ -8,6 +8,8 @@ import (
 // Turn is one commit that an environment got: by a promotion, or because somebody rolled it back.
 type Turn struct {
 	Commit string // of the base
+	// From is the commit that it had before; "" if it had none, or that is not known.
+	From string
 	// RolledBack reports that a person took the environment back to it.
 	RolledBack bool
 	When       time.Time

@@ -141,8 +141,8 @@ func (s Source) findRunning(stage status.Stage) string {
 			return o.Base
 		}
 	}
-	if len(stage.Turns) > 1 && stage.Turns[0].Commit == stage.Commit {
-		return stage.Turns[1].Commit
+	if len(stage.Turns) > 0 && stage.Turns[0].Commit == stage.Commit {
+		return stage.Turns[0].From
 	}
 	return ""
 }

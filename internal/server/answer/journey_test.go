@@ -95,7 +95,7 @@ prod: in good had it newer revert` // what prod had before is not known
 func TestJourneyOfOther(t *testing.T) {
 	dev := stageAt("dev", nil, got("new"), got("left"), got("old"))
 	dev.Merged, dev.Proof.Status, dev.State = false, gate.Wait, status.StageProposed
-	dev.Turns = []status.Turn{got("new"), got("old")}
+	dev.Turns = []status.Turn{{Commit: "new", From: "old"}}
 	prod := stageAt("prod", nil, got("new"), got("old"))
 	prod.Proof.Status = gate.Fail
 	s := Source{

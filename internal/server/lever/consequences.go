@@ -356,7 +356,7 @@ func (o *Operator) IdleReason(lever, environment string) string {
 		return environment + " is not held"
 	case (lever == Approve || lever == Promote) && stage.Commit != "" && stage.Behind == 0 && (stage.Next.Candidate == "" || stage.Next.Candidate == stage.Commit):
 		return environment + " has the newest commit"
-	case lever == Rollback && len(stage.Turns) == 1:
+	case lever == Rollback && (stage.Commit == "" || len(stage.Turns) == 1 && stage.Turns[0].From == ""):
 		return environment + " had no other commit before"
 	}
 	return ""

@@ -36,6 +36,27 @@ func TestReleaseEffects(t *testing.T) {
 	}
 }
 
+// TestIdleReason: an environment can be rolled back to what it had before its only promotion.
+func TestIdleReason(t *testing.T) {
+	for name, c := range map[string]struct {
+		stage status.Stage
+		want  string
+	}{
+		"its first commit":             {status.Stage{Commit: "a", Turns: []status.Turn{{Commit: "a"}}}, "prod had no other commit before"},
+		"promoted from that of init":   {status.Stage{Commit: "b", Turns: []status.Turn{{Commit: "b", From: "a"}}}, ""},
+		"no commit yet":                {status.Stage{}, "prod had no other commit before"},
+		"what it got cannot be read":   {status.Stage{Commit: "a"}, ""},
+		"promoted twice, without From": {status.Stage{Commit: "b", Turns: []status.Turn{{Commit: "b"}, {Commit: "a"}}}, ""},
+	} {
+		store := &status.Store{}
+		c.stage.Environment = "prod"
+		store.SetPromotions(status.Chain{Stages: []status.Stage{c.stage}})
+		if got := (&Operator{options: Options{Store: store}}).IdleReason(Rollback, "prod"); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // TestApprovedEffects: who approves is told what the commit waits for afterwards, and when it goes at once.
 func TestApprovedEffects(t *testing.T) {
 	approval := func(missing int) gate.Verdict {
