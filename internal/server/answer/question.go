@@ -89,6 +89,32 @@ type Differences struct {
 	Ahead []AheadCommits `json:"ahead,omitempty"`
 	// Past are the outputs of the moments in the past that were asked about.
 	Past []PastOutput `json:"past,omitempty"`
+	// Proposed are the environments that are compared as an open pull request proposes them.
+	Proposed []ProposedSide `json:"proposed,omitempty"`
+}
+
+// ProposedSide is an environment that is compared as its open pull request proposes it.
+type ProposedSide struct {
+	Environment string      `json:"environment"`
+	Pull        status.Pull `json:"pull"`
+	// Runs is the commit whose output is merged; nil if it is not known, or the one that is proposed.
+	Runs *Commit `json:"runs,omitempty"`
+}
+
+// listProposed returns those of the sides of a comparison that are compared as a pull request proposes them.
+func (s Source) listProposed(sides ...string) (all []ProposedSide) {
+	for _, name := range sides {
+		e, _ := s.Snapshot.FindEnvironment(name)
+		if e.State == status.InSync || e.Proposed == nil || e.Pull == nil {
+			continue
+		}
+		one := ProposedSide{Environment: name, Pull: *e.Pull}
+		if stage, promoted := s.Snapshot.Chain.FindStage(name); promoted && !stage.Merged {
+			one.Runs = s.describeCommit(s.findRunning(stage))
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // AheadCommits are commits of the base that one environment has, and another one does not.
@@ -100,7 +126,7 @@ type AheadCommits struct {
 // Differences returns a report as an answer, whose text has limit bytes at most.
 func (s Source) Differences(r drift.Report, limit int) Differences {
 	lines := r.Text()
-	answer := Differences{From: r.From, To: r.To, Text: CleanText(lines[:min(len(lines), limit)]), Topics: []drift.Topic{}}
+	answer := Differences{From: r.From, To: r.To, Text: CleanText(lines[:min(len(lines), limit)]), Topics: []drift.Topic{}, Proposed: s.listProposed(r.From, r.To)}
 	for _, t := range r.Topics {
 		shown := drift.Topic{Name: t.Name, Count: t.Count, Findings: []drift.Finding{}}
 		findings := slices.Clone(t.Findings) // those that nobody means first

@@ -44,13 +44,23 @@ func FormatAnswer(of any, f Facts) (string, error) {
 	case answer.Explanation:
 		lines = a.Text
 	case answer.Differences:
-		lines = a.Text
+		for _, p := range a.Proposed {
+			runs := "what was merged before"
+			if p.Runs != nil {
+				runs = text.ShortCommit(p.Runs.ID)
+			}
+			lines += fmt.Sprintf("%s is compared as pull request %d proposes it; until it is merged, clusters run %s\n", p.Environment, p.Pull.Number, runs)
+		}
+		lines += a.Text
 	case answer.Forecast:
 		var all []promote.Arrival
 		for _, one := range a.Arrivals {
 			all = append(all, one.Arrival)
 		}
 		lines = FormatArrivals(all, f.Now, to)
+		if a.Commit.Unrendered {
+			lines = unrenderedText
+		}
 	case answer.Problems:
 		lines = formatProblems(a, to)
 	case answer.Commits:
@@ -121,9 +131,12 @@ func newCommitsTable(a answer.Commits, now time.Time) Table {
 	return t
 }
 
+// unrenderedText says where a commit is that changes nothing that is rendered.
+const unrenderedText = "no environment gets it: it changes nothing that is rendered\n"
+
 // formatJourney returns where a commit is.
 func formatJourney(a answer.Journey, now time.Time, to *display.Stream) string {
-	t := Table{Columns: []Column{{Key: "environment"}, {Key: "mark"}, {Key: "state"}, {Key: "age"}, {Key: "why"}}, Empty: "no environment gets it: it changes nothing that is rendered\n"}
+	t := Table{Columns: []Column{{Key: "environment"}, {Key: "mark"}, {Key: "state"}, {Key: "age"}, {Key: "why"}}, Empty: unrenderedText}
 	for _, s := range a.Stops {
 		t.Rows = append(t.Rows, []any{s.Environment.Name, s.Mark, s.State.Word, NewAge(s.Since, now), s.Reason})
 	}

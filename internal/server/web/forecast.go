@@ -28,6 +28,9 @@ func (s *site) findForecast(ctx context.Context, src answer.Source, path string)
 		}
 		return f
 	}
+	if journey.Commit.Unrendered { // a simulation is of what contains it
+		return found{src.NewForecast(journey, nil), http.StatusOK, ""}
+	}
 	if wait := s.simulations.admit(s.options.Now(), maxSimulations); wait > 0 {
 		return found{errorAnswer{fmt.Sprintf("%d simulations began within a minute, which is the most", maxSimulations), fmt.Sprintf("ask again in %d s", int(wait.Seconds())+1)}, http.StatusTooManyRequests, ""}
 	}

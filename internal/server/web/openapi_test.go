@@ -272,9 +272,8 @@ func (c checker) answerQuestions(t *testing.T, h http.Handler) {
 	c.answer(t, "get", api+figuresPath, ask(failing, http.MethodGet, api+figuresPath))
 	c.answer(t, "get", historyPath, ask(failing, http.MethodGet, historyPath))
 	c.answer(t, "get", api+historyPath, ask(failing, http.MethodGet, api+historyPath))
-	proposing := fleet()
-	proposeRemovals(proposing, status.Proposed)
-	for _, store := range []*status.Store{hosted(), proposing} {
+	c.answer(t, "get", api+diffPath, ask(open(proposing()), http.MethodGet, api+"/diff?from=dev&to=prod"))
+	for _, store := range []*status.Store{hosted(), proposing()} {
 		for _, query := range []string{"?env=dev&q=large/web", "?env=prod&q=huge"} {
 			c.answer(t, "get", api+explainPath, ask(open(store), http.MethodGet, api+explainPath+query))
 		}

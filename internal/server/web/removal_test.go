@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,4 +62,35 @@ func TestProposedRemoval(t *testing.T) {
 	if after := get("/assignments/prod/small/search"); strings.Contains(after, "removal proposed") || !strings.Contains(after, "Why it is not here") {
 		t.Errorf("after the merge:\n%s", mainOf(after))
 	}
+}
+
+// TestDiffOfProposed: a comparison says of which environment it has what a pull request proposes, and what runs there
+// until it is merged.
+func TestDiffOfProposed(t *testing.T) {
+	h := open(proposing())
+	for target, want := range map[string]string{
+		"/diff?from=dev&to=prod":        `prod is shown as <a href="./environments/prod/pulls/41">pull request 41</a> proposes it. Until it is merged, clusters run <span class="commit"><a href="./commits/` + c1,
+		"/api/v1/diff?from=prod&to=dev": `"number": 41`,
+	} {
+		if body := ask(h, http.MethodGet, target).Body.String(); !strings.Contains(body, want) {
+			t.Errorf("%s has no %s\n%s", target, want, mainOf(body))
+		}
+	}
+	w := askText(h, "/diff?from=dev&to=prod")
+	if want := "prod is compared as pull request 41 proposes it; until it is merged, clusters run " + c1[:7] + "\n"; !strings.HasPrefix(w.Body.String(), want) {
+		t.Errorf("the text is\n%s", w.Body)
+	}
+	if body := ask(open(fleet()), http.MethodGet, "/diff?from=dev&to=prod").Body.String(); strings.Contains(body, "proposes it") {
+		t.Errorf("with nothing proposed:\n%s", mainOf(body))
+	}
+}
+
+// proposing is a store with a pull request of prod that brings it a commit.
+func proposing() *status.Store {
+	s, c := fleet(), chain()
+	i := slices.IndexFunc(c.Stages, func(stage status.Stage) bool { return stage.Environment == "prod" })
+	c.Stages[i].Merged, c.Stages[i].Turns = false, []status.Turn{{Commit: c.Stages[i].Commit, From: c1, When: noon}}
+	s.SetPromotions(c)
+	proposeRemovals(s, status.Proposed)
+	return s
 }

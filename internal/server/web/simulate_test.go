@@ -77,6 +77,15 @@ func TestForecast(t *testing.T) {
 		t.Errorf("the page of the commit does not lead to its forecast:\n%s", mainOf(body))
 	}
 	golden(t, "testdata/forecast.html", mainOf(ask(h, http.MethodGet, "/commits/"+c4+"/forecast").Body.String()))
+	unrendered := New(Options{Store: hosted(), Now: func() time.Time { return at }, Simulate: func(context.Context, string) ([]promote.Arrival, error) {
+		return []promote.Arrival{{Environment: "prod", State: promote.ArrivalHas, Reason: "it has c4"}}, nil
+	}})
+	address := "/commits/" + strings.Repeat("c5", 20) + "/forecast"
+	for _, body := range []string{ask(unrendered, http.MethodGet, address).Body.String(), askText(unrendered, address).Body.String()} {
+		if !strings.Contains(body, "changes nothing that is rendered") || strings.Contains(body, "it has c4") {
+			t.Errorf("the forecast of a commit that no environment gets is\n%s", mainOf(body))
+		}
+	}
 	if w := ask(h, http.MethodGet, "/commits/"+c2+"/forecast"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "the forge is down") {
 		t.Errorf("where the forge is down it is %d\n%s", w.Code, mainOf(w.Body.String()))
 	}
