@@ -33,7 +33,7 @@ func describeAction(s Stage, e Environment) string {
 	switch {
 	case s.Next.State == promote.Held && output == "":
 		output = heldText(s)
-	case s.Next.State == promote.Held:
+	case s.Next.State == promote.Held && !strings.Contains(output, heldText(s)): // which may be why it is not merged
 		output += "; " + heldText(s)
 	case output == "":
 		output = describeWait(s)
@@ -98,6 +98,9 @@ func describePull(environment string, e Environment) string {
 }
 
 func heldText(s Stage) string { return strings.TrimPrefix(s.Next.Verdict.Reason, "it is ") }
+
+// CandidateReason returns what the next commit of a stage waits for, whatever its output needs.
+func (s Stage) CandidateReason() string { return waitText(s.Next.Verdict) }
 
 // describeWait returns what a stage waits for whose output needs nothing from a person.
 func describeWait(s Stage) string {

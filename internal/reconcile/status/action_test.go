@@ -42,6 +42,8 @@ func TestDescribeAction(t *testing.T) {
 		{"one of a workload's change", stage(true, proven, newest), Environment{State: Proposed, Pull: pull}, "merge pull request 2"},
 		{"one that removes too much", stage(false, unproven, newest), Environment{State: Proposed, Pull: pull, Reason: "it removes", Withheld: []Withheld{removals}},
 			"merge pull request 2, or run fairlead approve dev 4be1c2d --removals: it removes hello-web from cloud"},
+		{"one that waits for the hold", stage(false, unproven, held), Environment{State: Proposed, Pull: pull, Withheld: []Withheld{{Cause: "hold", Reason: "held: incident 7 (by ada@example.com, until fairlead release dev)"}}},
+			"merge pull request 2: held: incident 7 (by ada@example.com, until fairlead release dev)"},
 		{"one that was closed", stage(false, unproven, newest), Environment{State: Declined, Pull: pull}, "declined: open pull request 2 again or change something"},
 		{"one that was closed with a reason", stage(false, unproven, newest), Environment{State: Declined, Pull: &Pull{Number: 2, Closed: "not today (by alice)"}},
 			"declined: not today (by alice): open pull request 2 again or change something"},

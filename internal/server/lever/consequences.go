@@ -197,6 +197,7 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 	case Release:
 		switch {
 		case len(p.Files) == 0:
+		case next == "" && !stage.Merged && stage.Pull != nil: // what it was promoted to is what comes
 		case next == "":
 			add("No newer commit is ready for %s: it keeps %s.", e, nameCommit(chain, stage.Commit))
 		default:
@@ -206,6 +207,9 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 			}
 			add("Comes then: %s%s.", nameCommit(chain, next), again)
 			all = append(all, describeGates(stage, holdGate)...)
+		}
+		if len(p.Files) > 0 && !stage.Merged && stage.Pull != nil {
+			add("%s", describeHeldPull(stage, chain))
 		}
 		for _, reason := range p.Held {
 			add("It was held because: %s", strings.TrimSpace(reason))
@@ -229,6 +233,17 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 		all = append(all, describeDownstream(e, chain)...)
 	}
 	return all
+}
+
+// describeHeldPull returns what becomes of the open pull request of an environment that is released.
+func describeHeldPull(stage status.Stage, chain status.Chain) string {
+	brings := fmt.Sprintf("Pull request %d, which brings %s,", stage.Pull.Number, nameCommit(chain, stage.Commit))
+	for _, w := range stage.Withheld {
+		if w.Cause != holdGate {
+			return fmt.Sprintf("%s still waits for a person then: %s.", brings, w.Reason)
+		}
+	}
+	return brings + " is then merged at once, unless merging is left to people there."
 }
 
 // holdGate is the gate of a held environment, which its release opens.

@@ -14,22 +14,28 @@ import (
 // the hold is in its way.
 func TestReleaseEffects(t *testing.T) {
 	bad, good := strings.Repeat("b", 40), strings.Repeat("a", 40)
-	stage := status.Stage{Environment: "dev", Commit: good, Next: promote.Decision{State: promote.Held, Candidate: bad, Verdict: gate.Verdict{Gate: "all", Status: gate.Wait, Parts: []gate.Verdict{
+	stage := status.Stage{Environment: "dev", Commit: good, Merged: true, Next: promote.Decision{State: promote.Held, Candidate: bad, Verdict: gate.Verdict{Gate: "all", Status: gate.Wait, Parts: []gate.Verdict{
 		{Gate: "hold", Status: gate.Wait, Reason: "dev is held"}, {Gate: "soak", Status: gate.Wait, Reason: "1 h left"},
 	}}}}
 	held := actions.Plan{Held: []string{"it does not start"}, Files: []actions.FileEdit{{Path: "hold.yaml"}}}
 	wentBack := held
 	wentBack.Had = []string{good, bad}
 	const rest = "The gate soak does not pass yet: 1 h left.\nIt was held because: it does not start"
+	open := status.Stage{Environment: "dev", Commit: good, Pull: &status.Pull{Number: 7}, Withheld: []status.Withheld{{Cause: "hold", Reason: "held"}}, Next: promote.Decision{State: promote.Held}}
+	removing := open
+	removing.Withheld = append(removing.Withheld[:1:1], status.Withheld{Cause: "removals", Reason: "it removes web"})
 	for _, c := range []struct {
-		name string
-		plan actions.Plan
-		want string
+		name  string
+		stage status.Stage
+		plan  actions.Plan
+		want  string
 	}{
-		{"a new commit", held, "Comes then: bbbbbbb.\n" + rest},
-		{"the commit gone back from", wentBack, "Comes then: bbbbbbb, which dev was promoted to before and went back from. Revert it in the base first if it must not come again.\n" + rest},
+		{"a pull request waits", open, held, "Pull request 7, which brings aaaaaaa, is then merged at once, unless merging is left to people there.\nIt was held because: it does not start"},
+		{"and removes something", removing, held, "Pull request 7, which brings aaaaaaa, still waits for a person then: it removes web.\nIt was held because: it does not start"},
+		{"a new commit", stage, held, "Comes then: bbbbbbb.\n" + rest},
+		{"the commit gone back from", stage, wentBack, "Comes then: bbbbbbb, which dev was promoted to before and went back from. Revert it in the base first if it must not come again.\n" + rest},
 	} {
-		got := strings.Join(findEffects(Request{Lever: Release, Environment: "dev"}, c.plan, stage, status.Chain{}), "\n")
+		got := strings.Join(findEffects(Request{Lever: Release, Environment: "dev"}, c.plan, c.stage, status.Chain{}), "\n")
 		if got != c.want {
 			t.Errorf("%s:\n%s\nwant:\n%s", c.name, got, c.want)
 		}
