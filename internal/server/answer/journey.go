@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -200,9 +201,18 @@ func (s Source) newStop(e Environment, stage status.Stage, i int) Stop {
 			stop.Newer, stop.Reason = e.Commit, e.proposedReason()
 		} else if stage.Next.State != promote.Promotes {
 			stop.Gates = findWaiting(stage.Next.Verdict)
+			if waitsForOthers(stage.Next) { // the reason may be about the commit that the environment has
+				stop.Reason = stage.CandidateReason()
+			}
 		}
 	case MarkNot:
 		stop.Reason = e.Reason
+		if stage.Next.Candidate != "" && stage.Next.Candidate != stage.Commit {
+			stop.Reason = fmt.Sprintf("the older %s comes first", text.ShortCommit(stage.Next.Candidate))
+			if stage.Next.State != promote.Promotes {
+				stop.Reason += ": " + e.Reason
+			}
+		}
 		if len(stage.After) > 0 && stage.Next.Candidate == "" && stage.Hold == "" {
 			stop.Reason = "waits until it is verified in " + strings.Join(stage.After, ", ")
 			if e.Blocker != nil {

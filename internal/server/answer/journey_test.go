@@ -135,6 +135,27 @@ func TestJourneyOfOther(t *testing.T) {
 	}
 }
 
+// TestJourneyBehindPull: a commit waits for what it waits for itself, and not for the pull request of the commit that
+// the environment was promoted to before.
+func TestJourneyBehindPull(t *testing.T) {
+	waits := func(after, reason, candidate string) promote.Decision {
+		return promote.Decision{State: promote.Waiting, Candidate: candidate, Verdict: gate.CombineVerdicts("x", []gate.Verdict{{Gate: "after " + after, Status: gate.Wait, Reason: reason}})}
+	}
+	stage, prod := stageAt("stage", []string{"dev"}, got("mid")), stageAt("prod", []string{"stage"}, got("old"))
+	stage.Merged, stage.Next, stage.Action = false, waits("dev", "new failed in dev", "new"), "merge pull request 11: it removes web"
+	prod.Next = waits("stage", "mid is not merged in stage", "mid")
+	s := Source{Snapshot: status.Snapshot{
+		Chain:        status.Chain{Stages: []status.Stage{stageAt("dev", nil, got("new")), stage, prod}, Commits: lineOf("new", "mid", "old")},
+		Environments: []status.Environment{{Name: "stage", State: status.Proposed, Pull: &status.Pull{Number: 11}}},
+	}}
+	want := `dev: has good verified
+stage: next waiting next newer new (waits: new failed in dev)
+prod: not unknown not yet (the older mid comes first: waits: mid is not merged in stage)`
+	if diff := cmp.Diff(want, describeStops(t, s, "new")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestUnrendered: a commit that changes nothing that is rendered is in no environment, and is the newest of the
 // list. One that a merge brought is only in what contains it.
 func TestUnrendered(t *testing.T) {
