@@ -49,6 +49,19 @@ func (g *generator) checkRoot() {
 	}
 }
 
+// checkTofu reports files that OpenTofu alone reads: it takes NAME.tofu in the place of NAME.tf, which is what
+// people review, and what is checked.
+func (g *generator) checkTofu() {
+	for _, file := range sortedKeys(g.files) {
+		name := strings.TrimSuffix(file, ".json")
+		if !strings.HasSuffix(name, ".tofu") {
+			continue
+		}
+		c, renamed := g.component, strings.TrimSuffix(name, ".tofu")+".tf"+strings.TrimPrefix(file, name)
+		g.addf(c.StackComponent.Name.Line, "name it "+renamed, "component %s: OpenTofu reads %s in the place of %s, and Terraform does not read it", c.Name, file, renamed)
+	}
+}
+
 // hasLocalModule reports whether the module of the component becomes a part of the root module.
 func (g *generator) hasLocalModule() bool {
 	if g.component.Module == nil {

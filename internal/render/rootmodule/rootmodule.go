@@ -61,6 +61,7 @@ func Generate(m *model.Model, c *stack.Component, settings *stack.Settings) (Mod
 	} else {
 		module = g.generateCall()
 	}
+	g.checkTofu()
 	if !g.overlays[requestFile] {
 		AddRequest(g.files, FindRequest(m, c.Stack.Path(), c.Name))
 	}
