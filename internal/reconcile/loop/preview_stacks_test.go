@@ -98,7 +98,7 @@ metadata: {name: checkout-dev-eks}
 spec: {stack: checkout/dev, component: eks, plan: plan-%s-%s, inputs: %s, output: %s}
 `, strings.ReplaceAll(pin[1], "/", "-"), pin[2], inputs[1], strings.TrimSpace(gittest.Git(t, fake.Git.Dir(githubOut), "rev-parse", "dev")))
 	text := propose("approving", map[string]string{"stacks/approval.yaml": approval})
-	if !strings.Contains(text, "**What:** update plan approval of `eks` in `checkout/dev`") || strings.Contains(text, "problem") {
+	if !strings.Contains(text, "**What:** APPROVE destruction of `eks` in `checkout/dev`") || !strings.Contains(text, "deletes things on clusters") || strings.Contains(text, "problem") {
 		t.Errorf("the preview of an approval says:\n%s", text)
 	}
 
