@@ -132,15 +132,8 @@ func newManifestRollout(m *model.Model, desired provision.State, rendered map[st
 		r.Waits = append(r.Waits, "a pull request of the output with it is merged")
 	case rollout != nil:
 		r.State = "phase " + string(rollout.Phase)
-		r.Next = cmp.Or(r.Next, "remove what was kept until all is destroyed")
-		count := 0
-		for _, c := range is.Carriers {
-			count += len(c.Kustomizations)
-		}
-		r.Waits = append(r.Waits, "the management cluster reports "+text.Count(count, "Kustomization")+" as ready: the next pull request is proposed then")
-		if settings := m.Stacks.Settings; len(settings) == 0 || settings[0].ManagementCluster == "" {
-			r.Waits = append(r.Waits, "a StackSettings names the management cluster in spec.managementCluster: without it no report counts")
-		}
+		r.Next = cmp.Or(r.Next, "remove what was kept until this is done")
+		r.Waits = append(r.Waits, newRolloutWaits(m, is, &desired, r.Steps > 0)...)
 	case r.Steps > 0:
 		r.State = "behind what is written"
 		r.Waits = append(r.Waits, "the pull request of the output is merged")
@@ -149,6 +142,34 @@ func newManifestRollout(m *model.Model, desired provision.State, rendered map[st
 	}
 	r.known = newManifestPlan(m.Environment, is)
 	return r
+}
+
+// newRolloutWaits returns what a manifest waits for in a phase: for a person, where the next change needs no
+// report, or for the management cluster.
+func newRolloutWaits(m *model.Model, is clusterfiles.RenderedManifest, desired *provision.State, changes bool) []string {
+	const merge = "the pull request of the output is merged"
+	var waits []string
+	switch {
+	case changes && is.State.Executor == clusters.Tofu:
+		current := is.State.WithoutRemoval()
+		stage, err := provision.NextStage(&current, desired, func() bool { return false })
+		if err == nil && !stage.Waits {
+			return []string{merge}
+		}
+	case changes && !is.State.Rollout.IsDetaching(): // and then for what is kept
+		waits = append(waits, merge)
+	}
+	var objects []string
+	for _, c := range is.Carriers {
+		for _, name := range c.Kustomizations {
+			objects = append(objects, "Kustomization/"+c.Namespace+"/"+name)
+		}
+	}
+	report := " reports " + text.Join(objects, " and ") + " as ready: the next pull request is proposed then"
+	if settings := m.Stacks.Settings; len(settings) > 0 && settings[0].ManagementCluster != "" {
+		return append(waits, "cluster "+settings[0].ManagementCluster+", which spec.managementCluster names,"+report)
+	}
+	return append(waits, "the management cluster"+report, "a StackSettings names the management cluster in spec.managementCluster: without it no report counts")
 }
 
 // findLeaving returns the clusters that the output of an environment has and that are not written any more:

@@ -64,12 +64,49 @@ func TestLeavingClusters(t *testing.T) {
 		var is []string
 		for _, p := range all {
 			is = append(is, p.Name+": "+p.rollout.State)
-			if waits := strings.Join(p.rollout.Waits, " "); !strings.Contains(waits, "the management cluster reports 1 Kustomization as ready") || !strings.Contains(waits, "without it no report counts") || p.path() != "fleet/edge/"+p.Name {
+			if waits := strings.Join(p.rollout.Waits, " "); !strings.Contains(waits, "the management cluster reports Kustomization/flux-system/im-fleet-edge-20-inputmanifest as ready") || !strings.Contains(waits, "without it no report counts") || p.path() != "fleet/edge/"+p.Name {
 				t.Errorf("%s waits for %q", p.path(), waits)
 			}
 		}
 		if got := strings.Join(is, ", "); got != what {
 			t.Errorf("the clusters are %q, want %q", got, what)
+		}
+	}
+}
+
+// TestRolloutWaits: what is waited for is named with who reports it; a change that needs no report waits for its
+// pull request.
+func TestRolloutWaits(t *testing.T) {
+	state := func(executor string, names ...string) provision.State {
+		s := provision.State{Namespace: "fleet", Name: "edge", Executor: executor}
+		s.Spec.NodePools.Static = []claudie.StaticPool{{Name: "metal", Nodes: []claudie.StaticNode{{Endpoint: "192.0.2.1"}}}}
+		for _, name := range names {
+			s.Spec.Kubernetes.Clusters = append(s.Spec.Kubernetes.Clusters, claudie.Cluster{Name: name, Version: "1.36.0", Pools: claudie.Pools{Control: []string{"metal"}}})
+		}
+		return s
+	}
+	one, both := state("tofu", "one"), state("tofu", "one", "two")
+	m := &model.Model{Environment: "dev"}
+	m.Stacks.Settings = []*model.StackSettings{{}}
+	m.Stacks.Settings[0].ManagementCluster = "hub"
+	const report, merge = "cluster hub, which spec.managementCluster names, reports Kustomization/flux-system/a and Kustomization/flux-system/b as ready: the next pull request is proposed then", "the pull request of the output is merged"
+	for name, test := range map[string]struct {
+		is      provision.State
+		rollout provision.Rollout
+		desired provision.State
+		want    string
+	}{
+		"what was added is used next":  {both, provision.Rollout{Phase: provision.Expand, From: &provision.State{}}, one, report},
+		"what was added goes again":    {both, provision.Rollout{Phase: provision.Expand, From: &one}, one, merge},
+		"more is added":                {one, provision.Rollout{Phase: provision.Switch, From: &provision.State{}}, both, merge},
+		"nothing else changes":         {one, provision.Rollout{Phase: provision.Contract}, one, report},
+		"Claudie is given more":        {state("claudie", "one"), provision.Rollout{Phase: provision.Contract}, state("claudie", "one", "two"), merge + "; " + report},
+		"Claudie waits until detached": {state("claudie", "one", "two"), provision.Rollout{Phase: provision.Switch}, state("claudie", "one"), report},
+	} {
+		test.is.Rollout = &test.rollout
+		rendered := map[string]clusterfiles.RenderedManifest{"fleet/edge": {State: test.is, Carriers: []clusterfiles.Carrier{{Namespace: "flux-system", Kustomizations: []string{"a", "b"}}}}}
+		if got := strings.Join(newManifestRollout(m, test.desired, rendered).Waits, "; "); got != test.want {
+			t.Errorf("%s: it waits until %q, want %q", name, got, test.want)
 		}
 	}
 }
