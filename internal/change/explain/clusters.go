@@ -36,6 +36,8 @@ type Pool struct {
 	Uses     []PoolUse   `json:"uses,omitempty" yaml:"uses,omitempty"`
 	// Steps are those of the plan that are about the pool.
 	Steps []StepReference `json:"steps,omitempty" yaml:"steps,omitempty"`
+
+	fromNothing bool // the plan makes all clusters
 }
 
 // PoolField is a field of a pool, and where it is written.
@@ -100,7 +102,7 @@ func (q *explainer) explainPool(name string) *Pool {
 	manifestPath = strings.TrimSuffix(manifestPath, "/")
 	i := slices.IndexFunc(q.model.Clusters.Manifests, func(m *model.InputManifest) bool { return m.Path() == manifestPath })
 	m := q.model.Clusters.Manifests[i]
-	out := &Pool{Manifest: objectOf(m), Executor: cmp.Or(m.Annotations[model.ExecutorAnnotation], clusters.Claudie)}
+	out := &Pool{fromNothing: len(q.clusters) == 0, Manifest: objectOf(m), Executor: cmp.Or(m.Annotations[model.ExecutorAnnotation], clusters.Claudie)}
 	out.Fewest, out.Most = m.Spec.CountNodes(pool)
 	at := []any{"nodePools", "dynamic", slices.IndexFunc(m.Spec.NodePools.Dynamic, func(p claudie.DynamicPool) bool { return p.Name == pool })}
 	if p := m.Spec.FindDynamicPool(pool); p != nil {
@@ -204,6 +206,27 @@ func (q *explainer) planClusters() []manifestPlan {
 	return q.plans
 }
 
+// describeLeavingPool returns why there is no answer to a query: of a pool that is not written any more, by which
+// steps it goes, and of others the error.
+func (q *explainer) describeLeavingPool(query string, err error) error {
+	name, isPool := strings.CutPrefix(query, poolKind+"/")
+	if !isPool {
+		return err
+	}
+	var ids []string
+	for _, p := range q.planClusters() {
+		for _, s := range p.steps {
+			if p.manifest+"/"+s.Subject.Pool == name {
+				ids = append(ids, s.ID)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return err
+	}
+	return queryErrorf("ask for a step, as "+path.Join(stepKind, ids[0]), "NodePool %q is not written any more in environment %s; the plan has these steps about it: %s", name, q.model.Environment, strings.Join(ids, ", "))
+}
+
 func newStepReference(i int, s provision.Step) StepReference {
 	return StepReference{s.ID, i + 1, s.Sentence()}
 }
@@ -271,7 +294,11 @@ func (o *Pool) writePage(p *page, env string) {
 	}))
 	p.writeSection("used by")
 	p.writeRows(1, list.Convert(o.Uses, func(u PoolUse) []any { return []any{u.What, u.At} }))
-	writeSteps(p, "steps of the plan about it", o.Steps)
+	title := "steps of the plan about it"
+	if o.fromNothing {
+		title = "steps about it of the plan that makes all clusters from nothing"
+	}
+	writeSteps(p, title, o.Steps)
 }
 
 func writeSteps(p *page, title string, steps []StepReference) {

@@ -79,12 +79,12 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 // <workload>-<target>. For a query that names nothing, or more than one thing, the error
 // is a [*QueryError].
 func AnswerQuery(m *model.Model, query string, o Options) (Answer, error) {
+	q := &explainer{model: m, plan: schedule.NewPlan(m, nil), options: o.Rendering, clusters: o.Clusters}
 	s, err := resolveQuery(m, query)
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, q.describeLeavingPool(query, err)
 	}
 	a := Answer{Query: query, Environment: m.Environment}
-	q := &explainer{model: m, plan: schedule.NewPlan(m, nil), options: o.Rendering, clusters: o.Clusters}
 	s.answer(q, &a)
 	if q.err != nil {
 		return Answer{}, q.err

@@ -48,3 +48,14 @@ func TestText(t *testing.T) {
 		c.Want(t, "want", b.String())
 	})
 }
+
+// TestPlanFromNothing: where it is not known which clusters there are, the steps of a pool are said to be those
+// that make all of them.
+func TestPlanFromNothing(t *testing.T) {
+	golden.Run(t, "testdata/clusters.txtar", func(t *testing.T, c *golden.Case) {
+		a, err := explain.AnswerQuery(modelOf(t, c), "NodePool/fleet/edge/control", explain.Options{})
+		if text := a.Text(); err != nil || !strings.Contains(text, "steps about it of the plan that makes all clusters from nothing") {
+			t.Errorf("%v: the answer is\n%s", err, text)
+		}
+	})
+}

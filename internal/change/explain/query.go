@@ -215,6 +215,10 @@ func resolveName(m *model.Model, name string) (subject, error) {
 	found = append(found, kalypsoAssignments(m, name)...)
 	switch len(found) {
 	case 0:
+		isNamed := func(m *model.InputManifest) bool { return m.Spec.FindCluster(name) != nil }
+		if slices.ContainsFunc(m.Clusters.Manifests, isNamed) {
+			return subject{}, queryErrorf("fairlead cluster show "+name+" shows it", "%s is a cluster that environment %s provisions, and none of the objects to ask about", name, m.Environment)
+		}
 		var known []string
 		for _, k := range kinds {
 			known = append(known, k.names(m)...)
