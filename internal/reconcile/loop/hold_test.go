@@ -138,6 +138,9 @@ func TestHeldPromotions(t *testing.T) {
 			if e := d.state("stage"); e.State != status.InSync || w.head("out", "stage") == before {
 				t.Errorf("stage is %s: %s", e.State, e.Reason)
 			}
+			if frozen := d.stage("stage").Frozen; (name == "freeze") != strings.HasPrefix(frozen, "freeze q4: the load test") || d.stage("dev").Frozen != "" {
+				t.Errorf("stage is frozen by %q, dev by %q", frozen, d.stage("dev").Frozen)
+			}
 			if next := d.stage("stage").Next; !strings.Contains(reasons(next), "the load test") || next.State == promote.Promotes {
 				t.Errorf("stage is %s: %s", next.State, reasons(next))
 			}

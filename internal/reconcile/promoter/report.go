@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -31,7 +32,7 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 		s := found.stages[i]
 		stage := status.Stage{
 			Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: s.stage.Merged,
-			Behind: found.history.CountNewer(s.stage.Commit), Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason,
+			Behind: found.history.CountNewer(s.stage.Commit), Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason, Frozen: m.findFreeze(s),
 			Withheld: list.Convert(s.environment.Withheld, ReportWithholding), Proof: s.stage.Proof, Next: d,
 			Turns: list.Convert(m.findTurns(s), reportTurn), Waves: listWaves(s.memory.listed),
 		}
@@ -41,6 +42,15 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 	c.Unconnected = isUnconnected(found.stages)
 	c.Commits = m.reportCommits(policy.base, found.history, c.Stages)
 	m.options.Store.SetPromotions(c)
+}
+
+// findFreeze returns which freeze covers an environment now, whatever it would get; "" for none.
+func (m *Promoter) findFreeze(s *stageState) string {
+	v := gate.EvaluateFreezes(gate.Facts{Now: m.now, Environment: s.spec.Name, Freezes: s.base.Progress.Freezes})
+	if v.Status == gate.Pass {
+		return ""
+	}
+	return v.Reason
 }
 
 // listWaves returns the waves of listed clusters, by their names; nil if none is in one.

@@ -42,7 +42,10 @@ func describeAction(s Stage, e Environment) string {
 	if i >= 0 && s.Merged {
 		output += "; only a person may merge its output: " + s.Withheld[i].Reason
 	}
-	return output
+	if s.Frozen != "" && !strings.Contains(output, freezeName) {
+		output += "; " + s.Frozen
+	}
+	return strings.TrimPrefix(output, "; ")
 }
 
 // describeOutput returns what the output of an environment needs from a person; "" if nothing.

@@ -26,6 +26,8 @@ func TestDescribeAction(t *testing.T) {
 		return Stage{Environment: "dev", Commit: "1111111000", Merged: merged, Proof: proof, Next: next}
 	}
 	behind := func(s Stage) Stage { s.Behind = 1; return s }
+	frozen, kept := stage(true, proven, newest), stage(true, proven, waits(gate.CombineVerdicts("gates", []gate.Verdict{is(gate.Wait, "freeze", "freeze q4: sale")})))
+	frozen.Frozen, kept.Frozen = "freeze q4: sale, until a person ends it", "freeze q4: sale"
 	for _, test := range []struct {
 		name   string
 		stage  Stage
@@ -42,6 +44,8 @@ func TestDescribeAction(t *testing.T) {
 		{"one of a workload's change", stage(true, proven, newest), Environment{State: Proposed, Pull: pull}, "merge pull request 2"},
 		{"one that removes too much", stage(false, unproven, newest), Environment{State: Proposed, Pull: pull, Reason: "it removes", Withheld: []Withheld{removals}},
 			"merge pull request 2, or run fairlead approve dev 4be1c2d --removals: it removes hello-web from cloud"},
+		{"a freeze that keeps nothing out yet", frozen, Environment{State: InSync}, "up to date; freeze q4: sale, until a person ends it"},
+		{"a freeze that keeps a commit out", kept, Environment{State: InSync}, "2222222 waits for gate freeze: freeze q4: sale"},
 		{"one that waits for the hold", stage(false, unproven, held), Environment{State: Proposed, Pull: pull, Withheld: []Withheld{{Cause: "hold", Reason: "held: incident 7 (by ada@example.com, until fairlead release dev)"}}},
 			"merge pull request 2: held: incident 7 (by ada@example.com, until fairlead release dev)"},
 		{"one that was closed", stage(false, unproven, newest), Environment{State: Declined, Pull: pull}, "declined: open pull request 2 again or change something"},

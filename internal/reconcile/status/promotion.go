@@ -73,6 +73,9 @@ type Stage struct {
 	Merged   bool      `json:"merged"`
 	Deployed time.Time `json:"deployed,omitzero"`
 	Hold     string    `json:"hold,omitempty"`
+	// Frozen is which freeze covers it now, and until when; "" for none. It stops the next commit, which there may not
+	// be yet.
+	Frozen string `json:"frozen,omitempty"`
 	// Turns are the commits that it got, as far as they are known, newest first.
 	Turns []Turn `json:"-"`
 	// Waves are those of its listed clusters, by their names; nil if it lists none with a wave.

@@ -53,7 +53,7 @@ func chain() status.Chain {
 			{Environment: "east", After: []string{"stage", "test"}, Commit: c1, Since: noon.Add(-30 * time.Hour), Behind: 3, Proof: says(gate.Wait, "proof", "it is not merged"),
 				Hold: "incident <7>", Withheld: []status.Withheld{{Cause: "hold", Reason: "it is held: incident <7>"}}, Next: promote.Decision{Environment: "east", State: promote.Held, Current: c1, Candidate: c3, Verdict: until(says(gate.Wait, "east", "it is held: incident <7>",
 					says(gate.Wait, "hold", "it is held: incident <7>"), window, approval), window.ValidUntil)}},
-			{Environment: "west", After: []string{"stage", "test"}, Commit: c2, Since: noon.Add(-20 * time.Hour), Behind: 2, Merged: true, Proof: broken,
+			{Environment: "west", After: []string{"stage", "test"}, Commit: c2, Since: noon.Add(-20 * time.Hour), Behind: 2, Merged: true, Proof: broken, Frozen: "freeze <q4>: a sale, until 2026-12-05 18:00 UTC",
 				Next: promote.Decision{Environment: "west", State: promote.Waiting, Current: c2, Candidate: c3, Verdict: says(gate.Wait, "west", "2 approvals are missing", approval)}},
 			{Environment: "prod", After: []string{"east", "west"}, Commit: strings.Repeat("0f", 20), Since: noon.Add(-time.Hour),
 				Proof: says(gate.Wait, "proof", "nothing has been reported yet"),
