@@ -2,6 +2,7 @@ package answer
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -77,7 +78,10 @@ func addOnce(all []string, name string) []string {
 // selects reports whether an entry is asked for, which gave an environment a commit.
 func (f HistoryFilter) selects(e history.Entry, to status.Commit) bool {
 	text := strings.ToLower(strings.Join([]string{e.Who, e.Action, e.Title, e.Environment, e.Reason, e.Forced, e.From, e.To, e.Commit, to.Subject, to.Author}, " "))
-	return (f.Environment == "" || f.Environment == e.Environment) && (f.Who == "" || f.Who == e.Who) && (f.Action == "" || f.Action == e.Action) &&
+	if e.Pull > 0 {
+		text += fmt.Sprintf(" pull request %d", e.Pull)
+	}
+	return (f.Environment == "" || f.Environment == e.Environment) && (f.Who == "" || strings.EqualFold(f.Who, e.Who)) && (f.Action == "" || f.Action == e.Action) &&
 		(f.Since.IsZero() || !e.Time.Before(f.Since)) && (f.Until.IsZero() || e.Time.Before(f.Until)) && (!f.Forced || e.Forced != "") &&
 		strings.Contains(text, strings.ToLower(f.Text))
 }

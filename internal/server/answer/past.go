@@ -22,6 +22,15 @@ type PastOutput struct {
 	Base *Commit `json:"base"`
 }
 
+// Day returns the day of the moment that was asked about, or else that of the output.
+func (o PastOutput) Day() string {
+	at, ok := history.ParseMoment(o.At)
+	if !ok || at.Time.IsZero() {
+		at.Time = o.When
+	}
+	return at.Time.UTC().Format(time.DateOnly)
+}
+
 // PastEnvironment is the answer of /api/v1/environments/{name} about a moment in the past: what the environment had,
 // and what its clusters had reported.
 type PastEnvironment struct {

@@ -15,7 +15,7 @@ import (
 
 // filterWords are the parameters that select what a list shows, in the order in which its title names them, and how.
 var filterWords = []struct{ name, format string }{
-	{"q", "“%s”"}, {"kind", "%s"}, {"what", "%s"}, {"forced", "only forced"}, {"differs", "where versions differ"}, {"workload", "%s"}, {"target", "target %s"}, {"version", "at %s"},
+	{"q", "“%s”"}, {"kind", "%s"}, {"what", ""}, {"forced", "only forced"}, {"differs", "where versions differ"}, {"workload", "%s"}, {"target", "target %s"}, {"version", "at %s"},
 	{"who", "by %s"}, {"author", "by %s"}, {"team", "of team %s"}, {"type", "on %s"}, {"region", "in region %s"}, {"env", "in %s"}, {"state", "with state %s"}, {"since", "since %s"}, {"until", "until %s"},
 }
 
@@ -29,20 +29,24 @@ func (f Frame) describeFilter(name string) string {
 	if !slices.Contains(listPages, name) {
 		query = url.Values{"at": query["at"]}
 	}
-	return describeQuery(query)
+	return describeQuery(query, name)
 }
 
-// describeQuery returns what a query asks for, to be written after the name of a page.
-func describeQuery(query url.Values) string {
+// describeQuery returns what a query asks of a page, to be written after its name.
+func describeQuery(query url.Values, name string) string {
 	var words []string
 	for _, w := range filterWords {
 		value := query.Get(w.name)
 		switch {
 		case value == "":
+		case w.name == "what":
+			words = append(words, actionText(value))
+		case w.name == "env" && name == "commits": // it selects those that the environment does not have
+			words = append(words, "on the way to "+value)
 		case !strings.Contains(w.format, "%s"):
 			words = append(words, w.format)
 		default:
-			words = append(words, fmt.Sprintf(w.format, actionText(value)))
+			words = append(words, fmt.Sprintf(w.format, value))
 		}
 	}
 	if query.Get("rows")+query.Get("cols") != "" {
@@ -66,7 +70,7 @@ func describeQuery(query url.Values) string {
 func (v Fleet) Title() string {
 	_, raw, _ := strings.Cut(addressOf(v.Filter), "?")
 	query, _ := url.ParseQuery(raw) // our own
-	return "Fleet" + describeQuery(query)
+	return "Fleet" + describeQuery(query, "fleet")
 }
 
 // Crumbs returns the parts of the filter that have no field, each with a link to the fleet as it and those before it

@@ -20,7 +20,9 @@ import (
 type Facts struct {
 	Chain     status.Chain
 	Standings []fleetview.Standing
-	Now       time.Time
+	// Filtered reports whether the address asks for a part of a list.
+	Filtered bool
+	Now      time.Time
 }
 
 // FormatAnswer returns what a page says as text: what the command prints that answers the same, or else the answer
@@ -33,6 +35,9 @@ func FormatAnswer(of any, f Facts) (string, error) {
 		lines = NewChainTable(f.Chain, f.Now).Format(to, false)
 	case answer.Environments:
 		lines = FormatEnvironments(a.Reports, to)
+		if f.Filtered && len(a.Reports) == 0 {
+			lines = "no environment is like that\n"
+		}
 	case answer.OneEnvironment:
 		if a.Stage == nil {
 			lines = FormatEnvironments([]status.Environment{a.Report}, to)
@@ -71,6 +76,9 @@ func FormatAnswer(of any, f Facts) (string, error) {
 		lines = formatFleet(a, f, to)
 	case answer.History:
 		lines = newHistoryTable(a, f.Now).Format(to, false)
+		if f.Filtered && len(a.Items) == 0 {
+			lines = "nothing that was done is like that\n"
+		}
 	default:
 		data, err := display.EncodeYAML(of)
 		if err != nil {

@@ -52,7 +52,7 @@ func TestHistory(t *testing.T) {
 		golden(t, "testdata/history/"+path+".html", mainOf(ask(c.h, http.MethodGet, c.target).Body.String()))
 	}
 	for query, want := range map[string]int{
-		"": 67, "what=merge": 2, "what=close&env=stage": 1, "env=prod": 2, "who=erin": 1, "what=hold": 60, "forced=on": 1, "since=2026-11-21": 10, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 2, "page=99": 67, "q=CHANGE": 3, "q=ALICE": 3, "q=carol": 1,
+		"": 67, "what=merge": 2, "what=close&env=stage": 1, "env=prod": 2, "who=erin": 1, "who=ERIN": 1, "q=pull+request+12": 2, "what=hold": 60, "forced=on": 1, "since=2026-11-21": 10, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 2, "page=99": 67, "q=CHANGE": 3, "q=ALICE": 3, "q=carol": 1,
 	} {
 		body := ask(full, http.MethodGet, "/api/v1/history?"+query).Body.String()
 		if !strings.Contains(body, fmt.Sprintf(`"total": %d,`, want)) {

@@ -56,7 +56,7 @@ func (s *site) renderText(ctx context.Context, target *url.URL) (rendered, error
 	if f.redirect != "" {
 		return rendered{code: f.code, redirect: f.redirect}, nil
 	}
-	facts := plaintext.Facts{Chain: src.Snapshot.Chain, Now: s.options.Now()}
+	facts := plaintext.Facts{Chain: src.Snapshot.Chain, Now: s.options.Now(), Filtered: target.RawQuery != ""}
 	for _, o := range src.Clusters {
 		facts.Standings = append(facts.Standings, o.Standing)
 	}
