@@ -24,7 +24,11 @@ func FormatStage(s status.Stage, now time.Time, to *display.Stream) string {
 	if s.Commit == "" {
 		b.WriteString("It has no commit yet.\n")
 	} else {
-		fmt.Fprintf(&b, "It has %s%s", text.ShortCommit(s.Commit), sinceText(s.Since, now))
+		format := "It has %s%s"
+		if !s.Merged {
+			format = "It is promoted to %s%s, which is not merged yet"
+		}
+		fmt.Fprintf(&b, format, text.ShortCommit(s.Commit), sinceText(s.Since, now))
 		switch {
 		case s.Next.State == promote.Stopped: // it is not known
 		case s.Behind == 0:
@@ -53,7 +57,10 @@ func FormatStage(s status.Stage, now time.Time, to *display.Stream) string {
 		fmt.Fprintf(&b, "\nVerification of %s:\n", text.ShortCommit(s.Commit))
 		writeVerdict(&b, s.Proof, 1, now, to)
 	}
+	isReason := s.Next.Candidate == "" && s.Next.Verdict.Status == gate.Pass && len(s.Next.Verdict.Parts) == 0 // nothing passes
 	switch {
+	case isReason:
+		fmt.Fprintf(&b, "\nWhat comes next: %s\n", display.SanitizeLine(s.Next.Verdict.Reason))
 	case s.Next.Candidate == "":
 		b.WriteString("\nWhat comes next:\n")
 	case s.Next.State == promote.Promotes:
@@ -61,7 +68,9 @@ func FormatStage(s status.Stage, now time.Time, to *display.Stream) string {
 	default:
 		fmt.Fprintf(&b, "\nWhat %s is waiting for:\n", text.ShortCommit(s.Next.Candidate))
 	}
-	writeVerdict(&b, s.Next.Verdict, 1, now, to)
+	if !isReason {
+		writeVerdict(&b, s.Next.Verdict, 1, now, to)
+	}
 	if n := len(s.Next.Skipped); n > 0 {
 		var skipped []string
 		for _, commit := range s.Next.Skipped {

@@ -35,7 +35,7 @@ func TestTexts(t *testing.T) {
 	full := New(Options{Store: fleet(), Version: "1.2.3", Now: func() time.Time { return noon }, Explain: explainNothing, Compare: compareNothing, History: pastActions, Simulate: arrives})
 	var all strings.Builder
 	for _, target := range []string{
-		"/", "/environments", "/environments/stage", "/environments/west", "/environments/stage/pulls/12", "/environments/pord", "/environments?q=zzz", "/history?q=zzz", "/commits", "/commits/" + c4, "/commits/" + c4 + "/forecast",
+		"/", "/environments", "/environments/stage", "/environments/west", "/environments/east", "/environments/dev", "/environments/stage/pulls/12", "/environments/pord", "/environments?q=zzz", "/history?q=zzz", "/commits", "/commits/" + c4, "/commits/" + c4 + "/forecast",
 		"/problems", "/problems?q=nowhere", "/fleet", "/history?env=prod", "/explain?env=dev&q=large/web", "/explain", "/diff?from=dev&to=prod", "/cluster-types/small", "/none",
 	} {
 		w := askText(full, target)
