@@ -180,7 +180,7 @@ func showProvisioned(ctx context.Context, c *clusterListCommand, args []string) 
 	}
 	var found []provisionedCluster
 	for _, p := range all {
-		if p.Name == args[0] || p.path() == args[0] {
+		if strings.HasSuffix("/"+p.path(), "/"+args[0]) {
 			found = append(found, p)
 		}
 	}
