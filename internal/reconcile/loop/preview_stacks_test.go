@@ -86,9 +86,9 @@ func TestPreviewOfStacks(t *testing.T) {
 	publish("dev", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText, "stacks/till.yaml": otherStackText})
 	publish("dev", map[string]string{"stacks/checkout.yaml": ""})
 	output := gittest.Git(t, fake.Git.Dir(githubOut), "show", "dev:environments/checkout/dev/eks/objects/terraform.yaml")
-	inputs := regexp.MustCompile("fairlead.io/inputs: (\\S+)").FindStringSubmatch(output)
+	inputs := regexp.MustCompile(`fairlead.io/inputs: (\S+)`).FindStringSubmatch(output)
 	source := gittest.Git(t, fake.Git.Dir(githubOut), "show", "dev:environments/checkout/dev/eks/objects/gitrepository.yaml")
-	pin := regexp.MustCompile("branch: (\\S+)\\s+commit: ([0-9a-f]{10})").FindStringSubmatch(source)
+	pin := regexp.MustCompile(`branch: (\S+)\s+commit: ([0-9a-f]{10})`).FindStringSubmatch(source)
 	if inputs == nil || pin == nil {
 		t.Fatalf("the plan is not known:\n%s\n%s", output, source)
 	}
