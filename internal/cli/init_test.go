@@ -27,6 +27,7 @@ func TestInitOnServer(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	settings := filepath.Join(dir, "fairlead.yaml")
+	replaceIn(t, settings, "127.0.0.1:8080", "127.0.0.1:0") // another program may have the port
 	for _, command := range [][]string{{"doctor"}, {"serve", "--check"}, {"serve", "--once"}} {
 		if code, stdout, stderr := run(t.Context(), append(command, "--config", settings)...); code != 0 {
 			t.Errorf("%s ends with %d:\n%s%s", command, code, stdout, stderr)

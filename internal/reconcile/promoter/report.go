@@ -46,6 +46,9 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 
 // findFreeze returns which freeze covers an environment now, whatever it would get; "" for none.
 func (m *Promoter) findFreeze(s *stageState) string {
+	if s.base.Progress == nil { // the base could not be read
+		return ""
+	}
 	v := gate.EvaluateFreezes(gate.Facts{Now: m.now, Environment: s.spec.Name, Freezes: s.base.Progress.Freezes})
 	if v.Status == gate.Pass {
 		return ""
