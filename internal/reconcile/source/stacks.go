@@ -174,7 +174,7 @@ func resolveNamed(repo *git.Repository, ref, recorded string) (commit string, mo
 }
 
 func isTag(repo *git.Repository, ref string) bool {
-	_, err := repo.Resolve("refs/tags/" + strings.TrimPrefix(ref, "refs/tags/"))
+	_, err := repo.Resolve(tagPrefix + strings.TrimPrefix(ref, tagPrefix))
 	return err == nil
 }
 

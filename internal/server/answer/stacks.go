@@ -255,7 +255,8 @@ func judgeStack(k stackview.Known, byStatus map[string][]StackComponent) (State,
 	case len(byStatus) == 0:
 		return State{Unknown, "not known"}, ""
 	}
-	for _, word := range slices.Insert(stackview.AllStatuses(), 5, stackview.NotReported) {
+	words := stackview.AllStatuses()
+	for _, word := range slices.Insert(words, slices.Index(words, stackview.Unknown)+1, stackview.NotReported) {
 		all := byStatus[word]
 		if len(all) == 0 {
 			continue
