@@ -23,9 +23,6 @@ GOLDEN     = $(call having,internal/testkit/golden"|flag.Bool."update")
 BENCHMARKS = $(call having,^func Benchmark)
 FUZZ       = $(call having,^func Fuzz)
 
-# Packages with files for one system only: what ordinary builds and vet here do not see of them.
-PORTABLE = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*.go' --exclude='*_test.go' '^//go:build' cmd internal))))
-
 BENCH    ?= .
 FUZZTIME ?= 1m
 CHAOS    ?= 30m
@@ -73,7 +70,6 @@ race: ## run the tests of what runs in parallel under the race detector
 lint: ## look for what is badly formatted or probably wrong
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
-	@for os in darwin windows; do GOOS=$$os $(GO) build $(PORTABLE) || exit 1; done
 	$(GO) run $(STATICCHECK) ./...
 
 golden: ## rewrite what the golden tests want; read the diff before committing it
