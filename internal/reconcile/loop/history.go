@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
@@ -26,7 +25,7 @@ const maxHistory = 1000
 // History returns what people and Fairlead did to environments, the newest first, as the control plane in
 // Git has it. It waits as Explain does.
 func (l *Loop) History(ctx context.Context) (history.Log, error) {
-	endTurn, err := l.takeTurn(ctx)
+	endTurn, err := l.takeTurnWithForges(ctx)
 	if err != nil {
 		return history.Log{}, err
 	}
@@ -90,17 +89,6 @@ func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 	return all, nil
 }
 
-// eventsKept is how long what forges tell of pull requests that ended is not asked for again, unless a branch moves.
-const eventsKept = time.Minute
-
-// pullEvents are the answer of a forge.
-type pullEvents struct {
-	asked  time.Time
-	refs   map[string]string // of the repository, when it was asked
-	events []forge.PullEvent
-	err    error
-}
-
 // readPullActions adds to the history what was done to the pull requests of the outputs. Each repository is asked
 // once; one that does not answer is named.
 func (l *Loop) readPullActions(ctx context.Context, all *history.Log) {
@@ -124,84 +112,63 @@ func (l *Loop) readPullActions(ctx context.Context, all *history.Log) {
 	}
 }
 
-// listPullEvents returns what a repository tells of its pull requests that ended. It is asked again once
-// references have moved; a forge with an API, and one that failed, after a while as well.
-// With an error, they are those that it told last.
-func (l *Loop) listPullEvents(ctx context.Context, remote *repos.Remote) ([]forge.PullEvent, error) {
-	f, err := remote.Forge()
-	if err != nil {
-		return nil, err
-	}
-	journal, tells := f.(forge.Journal)
-	if !tells {
-		return nil, errors.New("this forge does not tell who merged and closed pull requests")
-	}
-	refs, err := remote.Mirror().Refs("refs/")
-	if err != nil {
-		return nil, err
-	}
-	last, now := l.pullEvents[remote], l.options.Now()
-	isKept := now.Sub(last.asked) < eventsKept || f.Name() == forge.PlainName && last.err == nil
-	if last.asked.IsZero() || !isKept || !maps.Equal(refs, last.refs) {
-		last.asked, last.refs = now, refs
-		events, err := journal.PullEvents(ctx)
-		if err == nil {
-			last.events = events
-		}
-		last.err = err
-		l.pullEvents[remote] = last
-	}
-	return last.events, last.err
-}
-
 // maxPullCommits bounds the commits of the base that are listed with a pull request.
 const maxPullCommits = 50
 
 // ReadPull returns a pull request of an environment, and what it means or meant. It asks the forge, and waits
 // as Explain does. For one that there is not, the error is an [*explain.QueryError].
-func (l *Loop) ReadPull(ctx context.Context, environment string, number int) (history.Pull, error) {
-	endTurn, err := l.takeTurn(ctx)
-	if err != nil {
-		return history.Pull{}, err
-	}
-	defer endTurn()
-	var read history.Pull
+func (l *Loop) ReadPull(ctx context.Context, environment string, number int) (read history.Pull, err error) {
 	err = l.barrier.Run("read a pull request of", environment, func() error {
-		read, err = l.readPull(ctx, environment, number)
-		return err
+		pull, err := l.findPull(ctx, environment, number)
+		if err != nil {
+			return err
+		}
+		return l.inTurn(ctx, func() error {
+			read, err = l.readPull(ctx, environment, pull)
+			return err
+		})
 	})
 	return read, err
 }
 
-func (l *Loop) readPull(ctx context.Context, environment string, number int) (history.Pull, error) {
-	e := l.environments[environment]
-	if l.source == nil || e == nil || e.outcome.output.Repo == "" {
-		return history.Pull{}, ErrNotRead
-	}
-	to := e.outcome.output
-	remote := l.remotes.KnownRemote(l.remotes.ReadLocation(to.Repo))
-	if remote == nil || remote.Mirror() == nil {
-		return history.Pull{}, ErrNotRead
+// findPull asks the forge for a pull request of an environment. A cycle may begin while it does.
+func (l *Loop) findPull(ctx context.Context, environment string, number int) (forge.Pull, error) {
+	var remote *repos.Remote
+	var to model.RepoRef
+	err := l.inTurn(ctx, func() (err error) {
+		remote, to, err = l.findOutputOf(environment)
+		return err
+	})
+	if err != nil {
+		return forge.Pull{}, err
 	}
 	f, err := remote.Forge()
 	if err != nil {
-		return history.Pull{}, err
+		return forge.Pull{}, err
 	}
 	pulls, err := f.Pulls(ctx, l.options.proposalBranch(environment), to.Branch)
 	if err != nil {
-		return history.Pull{}, err
+		return forge.Pull{}, err
 	}
 	i := slices.IndexFunc(pulls, func(p forge.Pull) bool { return p.Number == number })
 	if i < 0 {
-		return history.Pull{}, &explain.QueryError{Summary: fmt.Sprintf("environment %q has no pull request %d", environment, number), Hint: "fairlead pr list --all lists those that there are"}
+		return forge.Pull{}, &explain.QueryError{Summary: fmt.Sprintf("environment %q has no pull request %d", environment, number), Hint: "fairlead pr list --all lists those that there are"}
+	}
+	return pulls[i], nil
+}
+
+func (l *Loop) readPull(ctx context.Context, environment string, pull forge.Pull) (history.Pull, error) {
+	remote, to, err := l.findOutputOf(environment)
+	if err != nil {
+		return history.Pull{}, err
 	}
 	var opt impact.Options
-	if plan := e.cache.Plan(); plan != nil {
+	if plan := l.environments[environment].cache.Plan(); plan != nil {
 		opt.Workload = model.WorkloadOf(plan.Model())
 	}
-	read, err := history.ReadPull(remote.Mirror(), pulls[i], to.Path, opt)
+	read, err := history.ReadPull(remote.Mirror(), pull, to.Path, opt)
 	if errors.Is(err, git.ErrNoRevision) {
-		return read, &explain.QueryError{Summary: fmt.Sprintf("the GitOps repository has the commit of pull request %d no longer", number), Hint: "its forge may show what it changed"}
+		return read, &explain.QueryError{Summary: fmt.Sprintf("the GitOps repository has the commit of pull request %d no longer", pull.Number), Hint: "its forge may show what it changed"}
 	}
 	if err != nil {
 		return read, err

@@ -109,6 +109,7 @@ type Loop struct {
 	unlock      func()
 	processEnds func() bool   // the process does
 	turn        chan struct{} // has an element while a cycle or a simulation runs
+	asks        chan struct{} // has an element while forges are asked for the history
 
 	number       int64
 	woken        bool      // the cycle, by an event
@@ -141,7 +142,7 @@ const lockWait = 2 * time.Second
 // time uses a folder. The loop reads nothing from servers once ctx has ended.
 func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
-	l := &Loop{options: o, environments: map[string]*environment{}, wakes: &wakeRequests{news: make(chan struct{}, 1)}, turn: make(chan struct{}, 1), pullErrors: map[string]string{}, pullEvents: map[*repos.Remote]pullEvents{}, shared: map[string]*sharedIssue{}}
+	l := &Loop{options: o, environments: map[string]*environment{}, wakes: &wakeRequests{news: make(chan struct{}, 1)}, turn: make(chan struct{}, 1), asks: make(chan struct{}, 1), pullErrors: map[string]string{}, pullEvents: map[*repos.Remote]pullEvents{}, shared: map[string]*sharedIssue{}}
 	s := o.Settings
 	l.processEnds = func() bool { return ctx.Err() != nil }
 	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: func(work, of string, e *panics.Error) {

@@ -80,7 +80,7 @@ func (l *Loop) PlanPast(ctx context.Context, environment string, at history.Mome
 // ChangesPast returns what changed in the output of an environment between two moments, and the outputs. It waits as
 // Explain does.
 func (l *Loop) ChangesPast(ctx context.Context, environment string, from, to history.Moment) (report impact.Report, outputs []history.Output, err error) {
-	endTurn, err := l.takeTurn(ctx)
+	endTurn, err := l.takeTurnWithForges(ctx)
 	if err != nil {
 		return report, nil, err
 	}
@@ -129,7 +129,7 @@ func (l *Loop) findOutputOf(environment string) (*repos.Remote, model.RepoRef, e
 // readPast renders environments, each as it was at a moment or is now, and calls use with them. It returns the outputs
 // of those of a moment.
 func (l *Loop) readPast(ctx context.Context, places []history.Place, use func([]source.Rendered) error) (outputs []history.Output, err error) {
-	endTurn, err := l.takeTurn(ctx)
+	endTurn, err := l.takeTurnWithForges(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,9 @@
 package loop_test
 
 import (
+	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -155,5 +157,33 @@ func TestPastOfForge(t *testing.T) {
 	h.world.now = h.world.now.Add(time.Hour)
 	if output := h.askPast(merged); !output.When.Equal(merged) || !strings.Contains(h.logs.String(), "were merged could not be read") {
 		t.Errorf("of a forge that no longer answers dev has %+v, and the log\n%s", output, h.logs.String())
+	}
+}
+
+// TestSlowForgeKeepsNoCycle: a forge that does not answer a question about the past keeps no cycle from beginning.
+func TestSlowForgeKeepsNoCycle(t *testing.T) {
+	h := newHub(t, "    - {name: dev, merge: manual}\n", "dev")
+	h.settle("dev")
+	before := len(h.fake.Requests())
+	h.fake.Inject(githubfake.Fault{Method: "GET", Path: "/repos/*/*/pulls", Times: 1, Stall: true})
+	ctx, giveUp := context.WithCancel(t.Context())
+	answered := make(chan error)
+	go func() {
+		_, err := h.History(ctx)
+		answered <- err
+	}()
+	for len(h.fake.Requests()) == before {
+		runtime.Gosched()
+	}
+	h.changeNow(1)
+	h.settle("dev")
+	select {
+	case err := <-answered:
+		t.Errorf("the forge was not asked, or has answered: %v", err)
+	default:
+	}
+	giveUp()
+	if err := <-answered; !errors.Is(err, context.Canceled) {
+		t.Errorf("the question ended with %v", err)
 	}
 }

@@ -36,3 +36,13 @@ func (l *Loop) takeTurn(ctx context.Context) (end func(), err error) {
 		return nil, ctx.Err()
 	}
 }
+
+// inTurn calls do in a turn of its own.
+func (l *Loop) inTurn(ctx context.Context, do func() error) error {
+	endTurn, err := l.takeTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer endTurn()
+	return do()
+}
