@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
@@ -19,22 +23,20 @@ func (k *checkCommand) checkAcross(ctx context.Context, checked []*model.Model) 
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat(others, checked)
+	models := slices.Concat(others, checked)
 	if k.input.options.EnvironmentRevision == "" { // or else the change is at fault
 		names, _, err := k.input.listEnvironments(ctx)
 		if err != nil && len(others) > 0 {
 			return nil, err
 		}
-		slices.SortStableFunc(all, func(a, b *model.Model) int {
+		slices.SortStableFunc(models, func(a, b *model.Model) int {
 			return slices.Index(names, a.Environment) - slices.Index(names, b.Environment)
 		})
 	}
-	found := clusters.CheckEnvironments(all, nil)
+	all := list.Convert(models, func(m *model.Model) source.Claimant { return source.NewClaimant(m.Environment, m) })
+	found := source.CheckClaims(all, nil)
 	if len(found) > 0 {
-		found = clusters.CheckEnvironments(all, k.findOwners(ctx, all))
-	}
-	for name, list := range stack.CheckEnvironments(all) {
-		found[name] = append(found[name], list...)
+		found = source.CheckClaims(all, k.readOutputs(ctx, models))
 	}
 	return found, nil
 }
@@ -70,22 +72,35 @@ func (k *checkCommand) loadOthers(ctx context.Context, checked []*model.Model) (
 	return others, nil
 }
 
-// findOwners returns whether the output of an environment has a manifest, a machine or a DNS name. An output that cannot
-// be read has none, with a note.
-func (k *checkCommand) findOwners(ctx context.Context, models []*model.Model) func(environment, name string) bool {
+// readOutputs returns what the outputs of environments have. One that cannot be read has nothing, with a note.
+func (k *checkCommand) readOutputs(ctx context.Context, models []*model.Model) map[string]source.OutputClaims {
 	lists := clusterListCommand{commandContext: newCommandContext(k.app), input: k.input}
-	owned := map[[2]string]bool{}
+	all := map[string]source.OutputClaims{}
 	for _, m := range models {
-		manifests, err := lists.readOutputManifests(ctx, m)
+		claims, err := lists.readClaims(ctx, m)
 		if err != nil {
 			fmt.Fprintf(k.app.stderr, "fairlead: note: what the output of %s has is not known: %s\n", m.Environment, display.SanitizeLine(err.Error()))
 		}
-		for _, is := range manifests {
-			owned[[2]string{m.Environment, is.State.Path()}] = true
-			for _, u := range is.State.Spec.ListUnique() {
-				owned[[2]string{m.Environment, u.Name}] = true
-			}
-		}
+		all[m.Environment] = claims
 	}
-	return func(environment, name string) bool { return owned[[2]string{environment, name}] }
+	return all
+}
+
+// readClaims returns what the output branch of a model has that no other environment can have.
+func (c *clusterListCommand) readClaims(ctx context.Context, m *model.Model) (claims source.OutputClaims, err error) {
+	out, err := c.openOutput(ctx, m)
+	if err != nil || out == nil || out.head == "" {
+		return claims, err
+	}
+	manifests, err := c.readManifests(out, m)
+	if err != nil {
+		return claims, err
+	}
+	for _, is := range manifests {
+		claims.AddManifest(is.State)
+	}
+	claims.Stacks, err = git.InspectTree(out.mirror, out.head, func(t tree.Tree) ([]stackfiles.Summary, error) {
+		return stackfiles.Summarize(t.Sub(publish.CleanFolder(out.to.Path)))
+	})
+	return claims, err
 }

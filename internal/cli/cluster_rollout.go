@@ -67,8 +67,15 @@ func (c *clusterListCommand) readRollouts(ctx context.Context, m *model.Model) m
 	return all
 }
 
-// readOutputManifests returns the manifests that the output branch of a model has; nil if there is none.
-func (c *clusterListCommand) readOutputManifests(ctx context.Context, m *model.Model) (map[string]clusterfiles.RenderedManifest, error) {
+// outputBranch is the output branch of an environment, and its newest commit; "" if there is none.
+type outputBranch struct {
+	to     *model.GitOpsRepo
+	mirror *git.Repository
+	head   string
+}
+
+// openOutput returns the output branch of a model; nil if it has none.
+func (c *clusterListCommand) openOutput(ctx context.Context, m *model.Model) (*outputBranch, error) {
 	to := m.OutputRepo()
 	if to == nil || c.input.isPlain() {
 		return nil, nil
@@ -77,26 +84,35 @@ func (c *clusterListCommand) readOutputManifests(ctx context.Context, m *model.M
 		return nil, err
 	}
 	c.controlPlane = cmp.Or(c.controlPlane, c.input.options.ControlPlane)
-	return c.fetchManifests(ctx, giturl.Relocate(to.Repo, c.input.options.Map), m, to)
-}
-
-// fetchManifests reads the manifests of an output branch. Where somebody edited them, those count that the
-// daemon goes by, with a note.
-func (c *clusterListCommand) fetchManifests(ctx context.Context, location string, m *model.Model, to *model.GitOpsRepo) (map[string]clusterfiles.RenderedManifest, error) {
-	remote, err := c.newMirrors().Fetch(ctx, location)
+	remote, err := c.newMirrors().Fetch(ctx, giturl.Relocate(to.Repo, c.input.options.Map))
 	if err != nil {
 		return nil, err
 	}
 	head, err := remote.Mirror().FindBranch(to.Branch)
-	if err != nil || head == "" {
-		return map[string]clusterfiles.RenderedManifest{}, err
+	return &outputBranch{to, remote.Mirror(), head}, err
+}
+
+// readOutputManifests returns the manifests that the output branch of a model has; nil if there is none.
+func (c *clusterListCommand) readOutputManifests(ctx context.Context, m *model.Model) (map[string]clusterfiles.RenderedManifest, error) {
+	out, err := c.openOutput(ctx, m)
+	if err != nil || out == nil {
+		return nil, err
 	}
-	intact, err := publish.FindIntact(nil, remote.Mirror(), head, to.Path, m.Environment, len(m.Clusters.Manifests) > 0)
+	return c.readManifests(out, m)
+}
+
+// readManifests reads the manifests of an output branch. Where somebody edited them, those count that the
+// daemon goes by, with a note.
+func (c *clusterListCommand) readManifests(out *outputBranch, m *model.Model) (map[string]clusterfiles.RenderedManifest, error) {
+	if out.head == "" {
+		return map[string]clusterfiles.RenderedManifest{}, nil
+	}
+	intact, err := publish.FindIntact(nil, out.mirror, out.head, out.to.Path, m.Environment, len(m.Clusters.Manifests) > 0)
 	if err != nil {
 		return nil, err
 	}
-	return git.InspectTree(remote.Mirror(), head, func(t tree.Tree) (map[string]clusterfiles.RenderedManifest, error) {
-		restored, edited := intact.Restore(t.Sub(publish.CleanFolder(to.Path)))
+	return git.InspectTree(out.mirror, out.head, func(t tree.Tree) (map[string]clusterfiles.RenderedManifest, error) {
+		restored, edited := intact.Restore(t.Sub(publish.CleanFolder(out.to.Path)))
 		for _, folder := range slices.Sorted(maps.Keys(edited)) {
 			fmt.Fprintf(c.app.stderr, "fairlead: note: %s: %s; what commit %.7s has counts\n", m.Environment, display.SanitizeLine(edited[folder]), intact.Commit)
 		}

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +152,18 @@ func TestCheckEnvironments(t *testing.T) {
 		c.Output = strings.Fields(output)
 		return c
 	}
+	// named has the components of stacks name states: as in "shop/one/net=key", in a file and in the output.
+	named := func(c Claims, written, output string) Claims {
+		read := func(all string) (states []State) {
+			for _, one := range strings.Fields(all) {
+				name, id, _ := strings.Cut(one, "=")
+				states = append(states, State{Stack: path.Dir(name), Component: path.Base(name), ID: id})
+			}
+			return states
+		}
+		c.States, c.Named = read(written), read(output)
+		return c
+	}
 	const too, still = "environment dev has the stack shop/Two too, at ", "the output of environment dev still has the stack shop/one"
 	for _, c := range []struct {
 		name string
@@ -164,6 +177,18 @@ func TestCheckEnvironments(t *testing.T) {
 		{"both outputs have it", []Claims{environment("dev", "a", "shop/Two", "shop/Two"), environment("prod", "a", "shop/Two", "shop/Two")}, map[string]string{"prod": too}},
 		{"it was moved", []Claims{environment("dev", "a", "shop/one"), environment("prod", "a", "", "shop/one")}, map[string]string{"prod": still}},
 		{"it was moved, and the settings are gone", []Claims{{Environment: "dev", Output: []string{"shop/one"}}, environment("prod", "a", "", "shop/one")}, map[string]string{"prod": still}},
+		{"one state, elsewhere than in the bucket", []Claims{
+			named(environment("dev", "a", "", "shop/one"), "shop/one/net=x shop/one/own=y", ""), named(environment("prod", "b", "", "shop/two", "shop/three"), "shop/two/vpc=x shop/three/own=z", ""),
+		}, map[string]string{"prod": "component vpc: its state is that of the component net of the stack shop/one in environment dev, at "}},
+		{"the one whose output names the state goes on", []Claims{
+			named(environment("dev", "a", "", "shop/one"), "shop/one/net=x", ""), named(environment("prod", "b", "shop/two", "shop/two"), "shop/two/vpc=x", "shop/two/vpc=x"),
+		}, map[string]string{"dev": "component net: its state is that of the component vpc of the stack shop/two in environment prod, at "}},
+		{"the state was given up, and the output still names it", []Claims{
+			named(environment("dev", "a", "shop/one", "shop/one"), "shop/one/net=y", "shop/one/net=x"), named(environment("prod", "b", "", "shop/two"), "shop/two/vpc=x", ""),
+		}, map[string]string{"prod": "component vpc: the output of environment dev still has its state, for the component net of the stack shop/one: "}},
+		{"the stack is there twice, and is said to be once", []Claims{
+			named(environment("dev", "a", "", "shop/two"), "shop/two/net=x", ""), named(environment("prod", "a", "", "shop/two"), "shop/two/net=x", ""),
+		}, map[string]string{"prod": too}},
 		{"one was moved to another bucket", []Claims{environment("dev", "a", "shop/one"), environment("prod", "b", "", "shop/one")}, nil},
 	} {
 		found := CheckClaims(c.all)
@@ -178,7 +203,8 @@ func TestCheckEnvironments(t *testing.T) {
 		}
 	}
 	one, two := environment("dev", "a", "", "shop/one"), environment("dev", "a", "", "shop/one", "shop/two")
-	if one.Adds(two) || !two.Adds(one) || !one.Adds(environment("dev", "b", "", "shop/one")) || (Claims{}).Adds(one) {
+	if one.Adds(two) || !two.Adds(one) || !one.Adds(environment("dev", "b", "", "shop/one")) || (Claims{}).Adds(one) ||
+		named(one, "shop/one/net=x", "").Adds(named(one, "shop/one/net=x", "shop/one/net=y")) || !named(one, "shop/one/net=y", "").Adds(named(one, "shop/one/net=x", "")) {
 		t.Error("what is added is wrong")
 	}
 }

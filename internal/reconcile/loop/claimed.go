@@ -6,40 +6,92 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
-	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
-	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/base/parallel"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// findClaimed finds manifests, machines and DNS names that two environments have. The environment
-// whose output has one already goes on, and the other one is stopped; of two that have it neither or both,
-// the one that comes first in the order of promotion goes on.
+// findClaimed finds what two environments have and only one can have: manifests, machines and DNS names of
+// clusters, which stop an environment, and stacks and their states, which stop the stack. The environment whose
+// output has it already goes on, also while that tears a stack down: so a stack that is moved waits until it is
+// gone from where it was. Of two that have it neither or both, the one that comes first in the order of
+// promotion goes on.
 func (l *Loop) findClaimed(ctx context.Context, all []*environment) {
-	var found []*environment
+	all = slices.SortedStableFunc(slices.Values(all), func(a, b *environment) int { return cmp.Compare(l.orders.Rank(a.name), l.orders.Rank(b.name)) })
+	hasStacks := false
 	for _, e := range all {
-		if !e.attempt.paused && e.attempt.err == nil && len(e.attempt.rendered.Model.Clusters.Manifests) > 0 {
-			found = append(found, e)
+		if e.isRendered() && e.attempt.rendered.Model != e.claimant.Model {
+			e.claimant = source.NewClaimant(e.name, e.attempt.rendered.Model)
 		}
+		hasStacks = hasStacks || e.claimant.HasStacks()
 	}
-	slices.SortStableFunc(found, func(a, b *environment) int { return cmp.Compare(l.orders.Rank(a.name), l.orders.Rank(b.name)) })
-	models := list.Convert(found, func(e *environment) *model.Model { return e.attempt.rendered.Model })
-	if len(clusters.CheckEnvironments(models, nil)) == 0 {
+	if hasStacks {
+		parallel.Each(l.options.Settings.Parallel, all, func(_ int, e *environment) { l.readOutputStacks(ctx, e) })
+	}
+	outputs := map[string]source.OutputClaims{}
+	for _, e := range all {
+		outputs[e.name] = source.OutputClaims{Stacks: e.stacks.merged}
+	}
+	claimants := list.Convert(all, func(e *environment) source.Claimant {
+		c := e.claimant
+		c.Environment = e.name
+		return c
+	})
+	found := source.CheckClaims(claimants, outputs)
+	if len(found) == 0 {
 		return
 	}
-	owned := map[[2]string]bool{} // by environment and name
-	for _, e := range found {
+	for _, e := range all {
 		states, err := l.readOutputStates(ctx, e)
 		if err != nil { // publishing reports it
 			continue
 		}
-		for i := range states {
-			owned[[2]string{e.name, states[i].Path()}] = true
-			for _, u := range states[i].Spec.ListUnique() {
-				owned[[2]string{e.name, u.Name}] = true
-			}
+		claims := outputs[e.name]
+		for _, s := range states {
+			claims.AddManifest(s)
 		}
+		outputs[e.name] = claims
 	}
-	claimed := clusters.CheckEnvironments(models, func(environment, name string) bool { return owned[[2]string{environment, name}] })
-	for _, e := range found {
-		e.attempt.claimed = claimed[e.name]
+	for name, problems := range source.CheckClaims(claimants, outputs) {
+		e := l.environments[name]
+		if !e.isRendered() {
+			continue
+		}
+		isOfStack := func(p problem.Problem) bool { return p.Stack != "" }
+		e.attempt.claimed = slices.DeleteFunc(slices.Clone(problems), isOfStack)
+		e.attempt.rendered, e.attempt.err = e.attempt.rendered.StopStacks(slices.DeleteFunc(slices.Clone(problems), func(p problem.Problem) bool { return !isOfStack(p) }))
+	}
+}
+
+// isRendered reports whether this round has rendered the environment.
+func (e *environment) isRendered() bool {
+	return !e.attempt.paused && e.attempt.err == nil && e.attempt.rendered.Model != nil
+}
+
+// readOutputStacks reads the stacks that the output of an environment has. If it cannot be read, which
+// publishing reports, they are those that it had.
+func (l *Loop) readOutputStacks(ctx context.Context, e *environment) {
+	to := e.provisioned.to
+	if to == nil {
+		return
+	}
+	location := l.remotes.ReadLocation(to.Repo)
+	var out *repos.Remote
+	if e.isRendered() {
+		out, _ = l.remotes.OpenOutput(ctx, location)
+	} else { // it is left alone
+		out = l.remotes.KnownRemote(location)
+	}
+	if out == nil || out.Mirror() == nil {
+		return
+	}
+	head, err := out.Mirror().FindBranch(to.Branch)
+	if err == nil {
+		err = e.stacks.readMerged(out.Mirror(), head, publish.CleanFolder(to.Path))
+	}
+	if err != nil {
+		l.options.Logger.Warn("the stacks of an output cannot be read", "environment", e.name, "error", err)
 	}
 }

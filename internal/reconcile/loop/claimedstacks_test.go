@@ -10,22 +10,44 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 )
 
+// ownState returns the file of a stack whose root module names its state.
+func ownState(stack string) string {
+	team, env, _ := strings.Cut(stack, "/")
+	return fmt.Sprintf(`apiVersion: stable.cloudknit.io/v1
+kind: Environment
+metadata: {name: own}
+spec:
+  teamName: %s
+  envName: %s
+  components:
+    - name: net
+      type: terraform
+      module: {source: "https://github.com/x/y?ref=v1"}
+      overlayData:
+        - {name: terraform.tf, data: "terraform {\n  backend \"s3\" {\n    bucket = \"one\"\n    key = \"k\"\n    region = \"r\"\n  }\n}\n"}
+`, team, env)
+}
+
 // TestClaimedStack: of two environments with one stack, the one whose output has it goes on, whichever comes
 // first, and over restarts; in the other one that stack is stopped, and no other. One that is moved waits
-// until it is gone from the output where it was.
+// until it is gone from the output where it was. So it is of two stacks that name one state.
 func TestClaimedStack(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev", "stage")
 	d := w.begin(w.data, func(*loop.Options) {})
-	w.commitNow("stage", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
+	w.commitNow("stage", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText, "stacks/own.yaml": ownState("shop/one")})
 	d.cycle()
 	w.merge("stage")
 	d.cycle()
 	before := w.below("stage", "environments/checkout/dev")
-	w.commitNow("dev", "a copy, and another one", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText, "stacks/till.yaml": otherStackText})
-	const problem = "environment stage has the stack checkout/dev too, at stage/stacks/checkout.yaml:1: they would share their state"
+	w.commitNow("dev", "a copy, and another one", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText, "stacks/till.yaml": otherStackText, "stacks/own.yaml": ownState("shop/two")})
+	const problem, shared = "environment stage has the stack checkout/dev too, at stage/stacks/checkout.yaml:1: they would share their state",
+		"stacks/own.yaml:8: Environment/own: component net: its state is that of the component net of the stack shop/one in environment stage, at stage/stacks/own.yaml:1: each would destroy"
 	for range 2 {
 		d.cycle()
 		d.wantStopped("dev", problem)
+		if all := fmt.Sprint(d.state("dev").Problems); !strings.Contains(all, shared) {
+			t.Errorf("dev has the problems %s", all)
+		}
 		if all := d.state("stage").Problems; all.Stops() {
 			t.Errorf("stage has the problems %v", all)
 		}
@@ -33,11 +55,12 @@ func TestClaimedStack(t *testing.T) {
 	}
 	w.merge("dev")
 	d.cycle()
-	if files := w.below("dev", "environments"); files["till/dev/namespace.yaml"] == "" || files["checkout/dev/namespace.yaml"] != "" {
+	if files := w.below("dev", "environments"); files["till/dev/namespace.yaml"] == "" || files["checkout/dev/namespace.yaml"]+files["shop/two/namespace.yaml"] != "" {
 		t.Errorf("the output of dev has %v", files)
 	}
 	w.wantVerified("dev")
 
+	w.commitNow("dev", "without the shared state", map[string]string{"stacks/own.yaml": ""})
 	w.commitNow("stage", "it moves to dev", map[string]string{"stacks/checkout.yaml": ""})
 	d.cycle()
 	d.wantStopped("dev", "the output of environment stage still has the stack checkout/dev: they would share their state")

@@ -16,7 +16,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -51,12 +50,12 @@ type environment struct {
 	unread        atomic.Bool     // the control plane has moved since this round has read it
 	withheld      string          // by the orders, when it was published last
 	attempt       attempt
-	deleted       deletedStacks  // of the output that was proposed last
-	destroyed     []string       // those of them that were destroyed then
-	provisioned   provisioned    // of clusters
-	intact        knownIntact    // of the output, where it has clusters
-	stacks        renderedStacks // of the output, as it was read last
-	claims        stack.Claims   // the stacks that it was rendered with last
+	deleted       deletedStacks   // of the output that was proposed last
+	destroyed     []string        // those of them that were destroyed then
+	provisioned   provisioned     // of clusters
+	intact        knownIntact     // of the output, where it has clusters
+	stacks        renderedStacks  // of the output, as it was read last
+	claimant      source.Claimant // what it was rendered with last, as it is compared with others
 	hasPlans      bool
 	asksForNone   bool   // no pull request asks for a plan of it
 	drifts        string // the drift of its stacks in the last round that read it; see driftsOf

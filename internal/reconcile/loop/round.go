@@ -56,7 +56,6 @@ func (l *Loop) Round(ctx context.Context, poll repos.Scope) error {
 	l.noteProvisioned(all)
 	l.findClaimed(ctx, all)
 	l.findMoved(ctx, all)
-	l.findClaimedStacks(ctx, all)
 	l.undone = l.retirement.searchLeftovers(ctx, all)
 	l.reportSharedProblems(ctx, all)
 	l.notePlanReports(all)

@@ -7,41 +7,107 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// FindClaimed returns what an environment has of machines, DNS names and stacks and one of the others has
-// too, as far as that is not so of before; nil for an environment that had nothing. The others are read as
-// the change leaves them: with its base, or as they are.
+// Claimant is an environment that is compared with others.
+type Claimant struct {
+	Environment string
+	Model       *model.Model // nil if it was never read
+	stacks      stack.Claims
+}
+
+// NewClaimant returns an environment with what its files have that no other environment can have.
+func NewClaimant(environment string, m *model.Model) Claimant {
+	return Claimant{environment, m, rootmodule.NewClaims(m)}
+}
+
+// HasStacks reports whether the environment has files of stacks.
+func (c Claimant) HasStacks() bool { return len(c.stacks.Written) > 0 }
+
+// OutputClaims is what the output of an environment has that no other one can have.
+type OutputClaims struct {
+	Clusters map[string]bool // manifests by their paths, machines and DNS names
+	Stacks   []stackfiles.Summary
+}
+
+// AddManifest adds a manifest of clusters that the output has.
+func (c *OutputClaims) AddManifest(s provision.State) {
+	if c.Clusters == nil {
+		c.Clusters = map[string]bool{}
+	}
+	c.Clusters[s.Path()] = true
+	for _, u := range s.Spec.ListUnique() {
+		c.Clusters[u.Name] = true
+	}
+}
+
+// CheckClaims reports what two environments have and only one can have: machines, DNS names and manifests of
+// clusters, stacks, and the states of their components. outputs is what the outputs of environments have, as
+// far as that is known: an environment whose output has something keeps it, and of several, or none, the first
+// one. The problems are by the name of the environment that does not keep what it has.
+func CheckClaims(all []Claimant, outputs map[string]OutputClaims) map[string]problem.List {
+	var models []*model.Model
+	var stacks []stack.Claims
+	for _, c := range all {
+		if c.Model != nil {
+			models = append(models, c.Model)
+		}
+		c.stacks.Environment = c.Environment
+		for _, s := range outputs[c.Environment].Stacks {
+			c.stacks.Output = append(c.stacks.Output, s.Stack)
+			for _, component := range s.Components {
+				if component.StateID != "" {
+					c.stacks.Named = append(c.stacks.Named, stack.State{Stack: s.Stack, Component: component.Name, ID: component.StateID})
+				}
+			}
+		}
+		stacks = append(stacks, c.stacks)
+	}
+	found := clusters.CheckEnvironments(models, func(environment, name string) bool { return outputs[environment].Clusters[name] })
+	for environment, problems := range stack.CheckClaims(stacks) {
+		found[environment] = append(found[environment], problems...)
+	}
+	return found
+}
+
+// FindClaimed returns what an environment has that one of the others has too, as [CheckClaims] reports it, as
+// far as that is not so of before; nil for an environment that had nothing. The others are read as the change
+// leaves them: with its base, or as they are.
 func (s *Source) FindClaimed(ctx context.Context, before, m *model.Model, others []string, base string) (problem.List, error) {
 	if before == nil {
 		before = &model.Model{Environment: m.Environment}
 	}
-	if len(m.Clusters.Manifests) == 0 && !stack.NewClaims(m).Adds(stack.NewClaims(before)) {
+	now, earlier := NewClaimant(m.Environment, m), NewClaimant(m.Environment, before)
+	if len(m.Clusters.Manifests) == 0 && !now.stacks.Adds(earlier.stacks) {
 		return nil, nil
 	}
-	var models []*model.Model
+	var all []Claimant
 	var problems problem.List
 	for _, name := range others {
 		if name == m.Environment {
 			continue
 		}
-		other, _, err := s.LoadModel(ctx, name, Revisions{Base: base}) // what is wrong with it is reported elsewhere
+		read, _, err := s.ReadAt(ctx, name, Revisions{Base: base}) // what is wrong with it is reported elsewhere
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil {
 			problems.Warnf(problem.Pos{Layer: m.Environment}, "Environment/"+m.Environment, "", "whether environment %s has the same machines, DNS names and stacks is not known: %v", name, err)
 		}
-		if err == nil && other != nil {
-			models = append(models, other)
+		if err == nil && hasLayers(read.Layers) {
+			other, _ := s.parseInput(read)
+			if read.Ephemeral != nil {
+				other, _ = s.selectParts(other, read.Ephemeral, false)
+			}
+			all = append(all, NewClaimant(name, other))
 		}
 	}
-	found := func(m *model.Model) problem.List {
-		all := append(slices.Clip(models), m)
-		return append(clusters.CheckEnvironments(all, nil)[m.Environment], stack.CheckEnvironments(all)[m.Environment]...)
-	}
-	return append(problems, withoutEarlier(found(m), found(before))...), nil
+	found := func(c Claimant) problem.List { return CheckClaims(append(slices.Clip(all), c), nil)[m.Environment] }
+	return append(problems, withoutEarlier(found(now), found(earlier))...), nil
 }
 
 // withoutEarlier returns the problems that are not among earlier ones; lines may have moved.

@@ -84,10 +84,15 @@ func FindState(text, workspace string) (string, error) {
 		return "", fmt.Errorf("it is not one block, as backend \"s3\" { … }")
 	}
 	b, err := readBackend(content.Blocks[0])
-	if err != nil || b.kind == "kubernetes" || b.kind == "local" {
-		return "", err
+	return b.sharedState(workspace), err
+}
+
+// sharedState identifies the state that a backend leads to from every cluster; "" if each has one of its own.
+func (b backend) sharedState(workspace string) string {
+	if b.kind == "" || b.kind == "kubernetes" || b.kind == "local" {
+		return ""
 	}
-	return b.state(workspace), nil
+	return b.state(workspace)
 }
 
 // NamesState reports whether the root module of a component says itself where its state is, and not the

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
@@ -41,6 +42,8 @@ type ComponentSummary struct {
 	Module *ModuleSource `json:"module,omitempty"`
 	// Unversioned reports that its plans cannot be approved, because its module has no version.
 	Unversioned bool `json:"unversioned,omitempty"`
+	// StateID identifies where its state is; "" if that is not known, or is on the cluster itself.
+	StateID string `json:"-"`
 	// Stays reports that what it made stays, with nothing to manage it, when the component is removed from
 	// the stack now: Terraform destroys nothing then, while Flux uninstalls charts.
 	Stays bool `json:"-"`
@@ -163,6 +166,9 @@ func SummarizeTerraform(name string, t *kubeobject.Object[tfobject.Spec], source
 	}
 	if t.Spec.Destroy {
 		one.Action = Destroy
+	}
+	if b := t.Spec.BackendConfig; b != nil {
+		one.StateID, _ = rootmodule.FindState(b.CustomConfiguration, t.Spec.Workspace) // what cannot be read names none
 	}
 	return one
 }
