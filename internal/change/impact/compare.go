@@ -36,7 +36,7 @@ type change struct {
 	name string // namespace/name of the object
 	// path is the keys to the field; list items are "[name]", or "[]".
 	path     []string
-	old, new *yaml.Node // nil where there is none
+	old, new *yaml.Node // nil where there is none; old is also an object that is removed or renamed
 	// beside is the mapping of the new object that the field is in.
 	beside *yaml.Node
 	// prunes is true if a reconciler in the same files deletes the objects that are
@@ -111,7 +111,7 @@ func compareDocuments(old, new []document) (changes []change, reorder bool) {
 	w.comparePairs(pairUp(&old, &new, false, func(d document) pairKey { return pairKey{kind: d.object.Kind, name: d.title()} }))
 	renames := pairUp(&old, &new, true, func(d document) pairKey { return pairKey{group: d.group(), kind: d.object.Kind} })
 	for _, p := range renames {
-		w.found = append(w.found, change{op: renamed, kind: p[0].object.Kind, name: p[0].title(), text: p[1].title()})
+		w.found = append(w.found, change{op: renamed, kind: p[0].object.Kind, name: p[0].title(), text: p[1].title(), old: p[0].object.Node})
 	}
 	w.comparePairs(renames)
 	for _, d := range old {
@@ -131,7 +131,11 @@ func compareDocuments(old, new []document) (changes []change, reorder bool) {
 func (d document) wholeChange(op operation) change {
 	switch {
 	case d.object.Kind != "":
-		return change{op: op, kind: d.object.Kind, name: d.title()}
+		whole := change{op: op, kind: d.object.Kind, name: d.title()}
+		if op == removed {
+			whole.old = d.object.Node
+		}
+		return whole
 	case op == added:
 		return change{op: changed, kind: d.file, new: d.object.Node}
 	default:

@@ -43,7 +43,7 @@ type detail struct {
 func inspectUnit(at location, files []tree.Change, names []replacement) finding {
 	var f finding
 	changes, reorder := compareFiles(files)
-	if at.stack {
+	if at.stack || at.isSealed() {
 		changes = withoutDerived(changes)
 	}
 	for i := range changes {

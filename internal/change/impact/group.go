@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
@@ -83,6 +84,11 @@ func (g *group) finishGroup(withValues bool) Group {
 	return r
 }
 
+// destroys reports whether Terraform destroys something.
+func (g Group) destroys() bool {
+	return slices.Contains(g.Classes, InfrastructureDestroyed) || slices.Contains(g.Classes, DestructionApproved)
+}
+
 // wholeGroup returns the group of units whose files need not be inspected.
 func (s *survey) wholeGroup(unit Unit, what string, classes ...Class) *group {
 	key := string(unit) + "\x00" + groupName(classes) + "\x00" + what
@@ -158,6 +164,7 @@ func (s *survey) finishGroups() {
 	slices.SortFunc(groups, func(a, b Group) int {
 		return cmp.Or(
 			cmp.Compare(b.Risk.rank(), a.Risk.rank()),
+			list.CompareBools(a.destroys(), b.destroys()),
 			cmp.Compare(b.Count, a.Count),
 			cmp.Compare(a.Name, b.Name),
 			slices.Compare(a.Details, b.Details),

@@ -65,10 +65,15 @@ type Report struct {
 	StackChanges []StackChange `json:"stackChanges,omitempty"`
 	// ClusterChanges are the manifests whose clusters change.
 	ClusterChanges []ClusterChange `json:"clusterChanges,omitempty"`
+	// Destructions are the deployment targets of which Terraform destroys what it made, because the objects
+	// that run it are removed.
+	Destructions []Destruction `json:"destructions,omitempty"`
 	// Touched are all assignments that differ, by their paths.
 	Touched []TouchedAssignment `json:"-"`
 
 	phrases []phrase // of the title
+	// remade are the components and targets whose state moves while no person approves their plans.
+	remade []string
 }
 
 // TouchedAssignment is an assignment that differs between the trees: one of Added and Removed is set, or it
@@ -143,6 +148,7 @@ const (
 	NamespaceRemoved        Class = "namespace removed"
 	NamespaceRenamed        Class = "namespace renamed"
 	InfrastructureDestroyed Class = "infrastructure destroyed"
+	DestroyedOnRemoval      Class = "destroyed on removal" // from now on, once it is removed
 	DestructionApproved     Class = "destruction approved"
 	StateMoved              Class = "state moved"
 	PromotedCommit          Class = "promoted commit"
@@ -182,11 +188,12 @@ const (
 func Compare(old, new tree.Tree, opt Options) Report {
 	s := survey{
 		opt: opt, targets: map[string]string{}, workloads: map[string]bool{},
-		groups: map[string]*group{}, shapes: map[digest]*shape{}, inspectionsLeft: maxInspections,
+		groups: map[string]*group{}, shapes: map[digest]*shape{}, inspectionsLeft: maxInspections, needs: map[location][]string{},
 	}
 	s.visitRoot(old, new)
 	s.report.Targets, s.report.Workloads = len(s.targets), len(s.workloads)
 	s.finishGroups()
+	s.orderDestructions()
 	s.report.ClusterChanges = CompareClusters(old, new)
 	s.report.phrases = addPhrases(phraseClusters(s.report.ClusterChanges), s.report.phrases)
 	return s.report

@@ -2,10 +2,12 @@ package impact
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
@@ -130,14 +132,17 @@ func (c Counts) words(noun string) string {
 	return strings.Join(parts, ", ")
 }
 
-// riskText returns which groups delete things on clusters, how many move the state of components, and how
-// many are not classified.
+// riskText returns which groups delete things on clusters, what Terraform destroys, now or later, where its
+// state moves, and how many changes are not classified.
 func (r Report) riskText() string {
 	var deletes []string
-	counts, unknown, moved := map[string]int{}, 0, 0
+	counts, moved, unknown, kept := map[string]int{}, map[Unit]int{}, 0, 0
 	for _, g := range r.Groups {
 		if slices.Contains(g.Classes, StateMoved) {
-			moved += g.Count
+			moved[g.Unit] += g.Count
+		}
+		if slices.Contains(g.Classes, DestroyedOnRemoval) {
+			kept += g.Count
 		}
 		switch {
 		case g.Risk == Deletes:
@@ -159,8 +164,19 @@ func (r Report) riskText() string {
 	if len(deletes) > 0 {
 		parts = append(parts, "**deletes things on clusters** ("+strings.Join(deletes, "; ")+")")
 	}
-	if moved > 0 {
-		parts = append(parts, "**moves the state** of "+text.Count(moved, "component")+": Terraform makes again what the new state does not have, and no longer manages what it made before")
+	if destroyed := r.destructionText(codeSpan); destroyed != "" {
+		parts = append(parts, destroyed)
+	}
+	if len(moved) > 0 {
+		units := list.Convert(slices.Sorted(maps.Keys(moved)), func(u Unit) string { return text.Count(moved[u], string(u)) })
+		part := "**the state of " + text.Join(units, " and ") + " is elsewhere**: Terraform makes again what is not in the new one, and no longer manages what it made before"
+		if len(r.remade) > 0 {
+			part += "; **no person approves that** for " + joinSome(list.Convert(slices.Sorted(slices.Values(r.remade)), codeSpan), "other")
+		}
+		parts = append(parts, part)
+	}
+	if kept > 0 {
+		parts = append(parts, "what Terraform made of "+text.Count(kept, "assignment")+" will be destroyed when that is removed, and is not now")
 	}
 	if unknown > 0 {
 		parts = append(parts, text.Count(unknown, "change")+" of **unknown** kind: read the lines below")

@@ -71,6 +71,8 @@ func (b phrases) addGroup(g *group, whole map[string]bool) {
 	has := func(c Class) bool { return slices.Contains(classes, c) }
 	withType := !slices.ContainsFunc(g.clusterTypes, func(name string) bool { return !whole[name] })
 	switch {
+	case has(InfrastructureDestroyed) && has(AssignmentRemoved):
+		b.add(g, phrase{verb: "DESTROY", deletes: true, form: assignmentsChange}, rankDestroyed, -1)
 	case has(ClusterTypeRemoved) || has(AssignmentRemoved) && withType:
 		b.add(g, phrase{verb: "REMOVE", deletes: true, form: clusterTypeChange}, rankTypesRemoved, 0)
 	case has(AssignmentRemoved):

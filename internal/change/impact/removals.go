@@ -22,13 +22,20 @@ type Removals struct {
 	// Namespaces counts the assignments that lose their namespace: with their folder, or
 	// because it is renamed. Each assignment has one.
 	Namespaces Share
-	// Components counts the components of stacks that are destroyed, or removed without that.
+	// Components counts the components of stacks that are destroyed, also once that is approved, or removed
+	// without that.
 	Components Share
 	// Stacks are those whose last component that was not destroyed goes, sorted.
 	Stacks []string
 	// Clusters are those that are destroyed, or on which all that their cluster type brought is removed,
 	// sorted.
 	Clusters []string
+	// Destroyed are the deployment targets of which Terraform destroys what it made, without a plan, sorted;
+	// with Steps, in the order in which they should be removed instead of all at the same time.
+	Destroyed []string
+	Steps     string
+	// Remade are the components and targets whose state moves while no person approves their plans, sorted.
+	Remade []string
 	// Workloads are those whose last assignment is removed, sorted. A target whose workload
 	// is not known counts as one.
 	Workloads []string
@@ -54,7 +61,7 @@ func (s Share) Exceeds(percent int) bool { return s.Removed*100 > percent*s.Befo
 
 // IsEmpty reports whether nothing is removed.
 func (r Removals) IsEmpty() bool {
-	return len(r.Clusters) == 0 && r.Components.Removed == 0 && r.Assignments.Removed == 0 && r.ClusterTypes.Removed == 0 && r.Namespaces.Removed == 0
+	return len(r.Clusters) == 0 && len(r.Destroyed) == 0 && len(r.Remade) == 0 && r.Components.Removed == 0 && r.Assignments.Removed == 0 && r.ClusterTypes.Removed == 0 && r.Namespaces.Removed == 0
 }
 
 // RemovalsOf returns what the change from old to new removes; report is that of the same
@@ -70,6 +77,7 @@ func RemovalsOf(old, new tree.Tree, report Report, opt Options) Removals {
 	}
 	r.countComponents(old, new, report)
 	r.Clusters = findEmptied(report)
+	r.countTerraform(report)
 	if report.Assignments.Removed == 0 && !removesTypes && r.Namespaces.Removed == 0 {
 		return r
 	}
@@ -106,13 +114,30 @@ func findEmptied(report Report) []string {
 	return slices.Compact(all)
 }
 
+// countTerraform finds out what Terraform destroys or makes again without a person.
+func (r *Removals) countTerraform(report Report) {
+	for _, d := range report.Destructions {
+		r.Destroyed = append(r.Destroyed, d.Target)
+	}
+	slices.Sort(r.Destroyed)
+	r.Destroyed = slices.Compact(r.Destroyed)
+	if steps := report.destructionSteps(printableText); steps != "" {
+		r.Steps = ", and all at the same time: to keep the order, remove " + steps
+	}
+	r.Remade = slices.Sorted(slices.Values(report.remade))
+}
+
 // countComponents counts the components that are destroyed, uninstalled or orphaned.
 func (r *Removals) countComponents(old, new tree.Tree, report Report) {
 	for _, s := range report.StackChanges {
 		var lost []string
+		approved := 0 // that do not live in old either
 		for _, c := range s.Components {
 			if c.Change.isLost() {
 				lost = append(lost, c.Name)
+			}
+			if c.Change == ComponentApproved {
+				approved++
 			}
 		}
 		if len(lost) == 0 {
@@ -120,12 +145,13 @@ func (r *Removals) countComponents(old, new tree.Tree, report Report) {
 		}
 		r.Components.Removed += len(lost)
 		r.lostComponents, r.losingStacks = append(r.lostComponents, lost...), append(r.losingStacks, s.Stack)
-		if countLiving(new, s.Stack) == 0 {
+		r.Components.Before += approved
+		if len(lost) > approved && countLiving(new, s.Stack) == 0 {
 			r.Stacks = append(r.Stacks, s.Stack)
 		}
 	}
 	if r.Components.Removed > 0 {
-		r.Components.Before = countLiving(old, "")
+		r.Components.Before += countLiving(old, "")
 		slices.Sort(r.lostComponents)
 		r.lostComponents = slices.Compact(r.lostComponents)
 	}
@@ -253,6 +279,12 @@ func (r Removals) String() string {
 	if r.Components.Removed > 0 {
 		parts = append(parts, listNames("component", r.lostComponents)+" of "+listNames("stack", r.losingStacks))
 	}
+	if len(r.Destroyed) > 0 {
+		parts = append(parts, "what Terraform made of "+listNames("deployment target", r.Destroyed))
+	}
+	if len(r.Remade) > 0 {
+		parts = append(parts, "the state of "+listNames("Terraform object", r.Remade)+" from where it is")
+	}
 	if len(r.Clusters) > 0 {
 		parts = append(parts, "what runs on "+countedNames("cluster", r.Clusters))
 	}
@@ -272,6 +304,12 @@ func (r Removals) Reasons(percent, few int, last bool) []string {
 	}
 	if !last && len(r.Clusters) > 0 {
 		reasons = append(reasons, "all of "+countedNames("cluster", r.Clusters))
+	}
+	if !last && len(r.Destroyed) > 0 {
+		reasons = append(reasons, "Terraform destroys infrastructure without a plan to approve"+r.Steps)
+	}
+	if !last && len(r.Remade) > 0 {
+		reasons = append(reasons, "Terraform makes again what is not in the new state, and no person approves its plan")
 	}
 	if !last && len(r.Emptied) > 0 {
 		reasons = append(reasons, "the last assignment of "+countedNames("cluster type", r.Emptied))

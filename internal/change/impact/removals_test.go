@@ -128,6 +128,7 @@ func TestComponentsRemoved(t *testing.T) {
 		"stack-changes":  "2 of 4: db and old of checkout/dev; 2 of 4 components, and the limit is 10%",
 		"stack-teardown": "2 of 2: eks and network of checkout/dev; the last component of stack checkout/dev; 2 of 2 components, and the limit is 10%",
 		"stack-removed":  "0 of 0: ",
+		"stack-approved": "1 of 1: eks of checkout/dev; 1 of 1 components, and the limit is 10%",
 	} {
 		archive, err := txtar.ParseFile("testdata/" + name + ".txtar")
 		if err != nil {
@@ -137,6 +138,29 @@ func TestComponentsRemoved(t *testing.T) {
 		r := RemovalsOf(old, new, Compare(old, new, Options{}), Options{})
 		got := fmt.Sprintf("%d of %d: %s", r.Components.Removed, r.Components.Before, strings.Join(append(nonEmpty(r.String()), r.Reasons(10, 0, false)...), "; "))
 		if got != want || CountAssignments(old) != 0 || r.Assignments.Before != 0 || r.ClusterTypes.Before != 0 {
+			t.Errorf("%s removes %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestTerraformRemoved: what Terraform destroys or makes again, without a plan that a person approves, waits
+// for a person, however few it is, unless the environment allows the last of everything to go.
+func TestTerraformRemoved(t *testing.T) {
+	for name, want := range map[string]string{
+		"tofu-removed": "4 deployment targets from cloud; what Terraform made of infra-net and k8s-eks: " +
+			"Terraform destroys infrastructure without a plan to approve, and all at the same time: to keep the order, remove shop-web, then k8s-eks, then infra-net",
+		"tofu-settings": "what Terraform made of infra-bus; the state of infra-queue on cloud from where it is: " +
+			"Terraform destroys infrastructure without a plan to approve; Terraform makes again what is not in the new state, and no person approves its plan",
+		"stack-moved-state": "the state of network of checkout/dev from where it is: Terraform makes again what is not in the new state, and no person approves its plan",
+	} {
+		archive, err := txtar.ParseFile("testdata/" + name + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		old, new := treeOf(t, archive, "old/"), treeOf(t, archive, "new/")
+		r := RemovalsOf(old, new, Compare(old, new, Options{}), Options{})
+		r.Workloads, r.Emptied = nil, nil // of other reasons
+		if got := r.String() + ": " + strings.Join(r.Reasons(10, 10, false), "; "); got != want || r.IsEmpty() || len(r.Reasons(10, 10, true)) > 0 {
 			t.Errorf("%s removes %s, want %s", name, got, want)
 		}
 	}

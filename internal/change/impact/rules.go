@@ -35,6 +35,14 @@ const (
 // group are in the order of the rows. What a condition reads outside of the changed lines
 // must be in signer.writeSurroundings.
 var rules = []rule{
+	// What Terraform destroys.
+	{class: InfrastructureDestroyed, risk: Deletes, op: removed, kinds: "Terraform", when: destroysOnDeletion},
+	{class: InfrastructureDestroyed, risk: Deletes, op: renamed, kinds: "Terraform", when: destroysOnDeletion},
+	{class: InfrastructureDestroyed, risk: Deletes, kinds: "Terraform", fields: "spec.destroy", when: isSwitchedOn},
+	{class: DestructionApproved, risk: Deletes, kinds: "Terraform", fields: "spec.approvePlan", when: approvesDestruction},
+	{class: DestroyedOnRemoval, alone: "destroyed on removal only", kinds: "Terraform", fields: "spec.destroyResourcesOnDeletion", when: isSwitchedOn},
+	{class: "kept on removal", alone: "kept on removal only", kinds: "Terraform", fields: "spec.destroyResourcesOnDeletion"},
+
 	// Whole objects.
 	{class: CRDRemoved, risk: Deletes, op: removed, kinds: "CustomResourceDefinition"},
 	{class: CRDRemoved, risk: Deletes, op: renamed, kinds: "CustomResourceDefinition"},
@@ -58,9 +66,7 @@ var rules = []rule{
 	{class: "destination moved", risk: Deletes, kinds: fluxKinds, fields: "spec.targetNamespace spec.storageNamespace spec.releaseName spec.kubeConfig.**"},
 	{class: "destination moved", risk: Deletes, kinds: argoKinds + " GitRepo", fields: "**.destination.** spec.targets.** spec.targetNamespace"},
 	{class: "destination moved", risk: Deletes, kinds: "fleet.yaml", fields: "namespace defaultNamespace targetCustomizations.**"},
-	{class: InfrastructureDestroyed, risk: Deletes, kinds: "Terraform", fields: "spec.destroy spec.destroyResourcesOnDeletion", when: isSwitchedOn},
-	{class: DestructionApproved, risk: Deletes, kinds: "Terraform", fields: "spec.approvePlan", when: approvesDestruction},
-	{class: "destruction ended", alone: "destruction ended only", kinds: "Terraform", fields: "spec.destroy spec.destroyResourcesOnDeletion"},
+	{class: "destruction ended", alone: "destruction ended only", kinds: "Terraform", fields: "spec.destroy"},
 	{class: "plan approval", alone: "plan approval only", kinds: "Terraform", fields: "spec.approvePlan"},
 	{class: "pruning switched on", risk: Deletes, kinds: fluxKinds + " " + argoKinds, fields: "spec.prune **.syncPolicy.automated.prune", when: isSwitchedOn},
 	{class: "pruning switched off", kinds: fluxKinds + " " + argoKinds, fields: "spec.prune **.syncPolicy.automated.prune"},
@@ -90,7 +96,7 @@ var rules = []rule{
 	{class: "replicas", alone: "replicas only", kinds: "Kustomization kustomization.*", fields: "replicas.**"},
 	{class: "resources", alone: "resources only", kinds: workloadKinds, fields: "**.resources.**"},
 	{class: "suspension", alone: "suspension only", kinds: fluxKinds + " " + sourceKinds + " CronJob Job GitRepo", fields: "spec.suspend spec.paused"},
-	{class: StateMoved, risk: Unknown, kinds: "Terraform", fields: "spec.backendConfig.** spec.workspace"},
+	{class: StateMoved, risk: Unknown, kinds: "Terraform", fields: "spec.backendConfig.** spec.backendConfigsFrom.** spec.workspace"},
 	{class: "health checks", alone: "health checks only", kinds: "Kustomization", fields: "spec.wait spec.healthChecks.** spec.healthCheckExprs.**"},
 	{class: "dependencies", alone: "dependencies only", kinds: fluxKinds + " fleet.yaml", fields: "spec.dependsOn.** dependsOn.**"},
 
@@ -143,6 +149,11 @@ func isPruned(c change) bool      { return c.prunes }
 func isOfStack(c change) bool     { return c.stack }
 func isSwitchedOn(c change) bool  { return isTrue(c.new) }
 func isBesideChart(c change) bool { return c.beside != nil && lookupField(c.beside, "chart") != nil }
+
+// destroysOnDeletion reports whether an object that goes destroys what it has made.
+func destroysOnDeletion(c change) bool {
+	return c.old != nil && isTrue(lookupField(c.old, "spec", "destroyResourcesOnDeletion"))
+}
 
 // approvesDestruction reports whether a plan is approved of a component that is to be destroyed.
 func approvesDestruction(c change) bool {

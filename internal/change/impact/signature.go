@@ -36,7 +36,7 @@ type replacement struct{ name, placeholder string }
 // character or of digits only, which would match other text.
 func namesOf(dst []replacement, at location, workload string) []replacement {
 	dst = dst[:0]
-	for _, r := range [...]replacement{{at.target, "<target>"}, {at.clusterType, "<cluster type>"}, {workload, "<workload>"}} {
+	for _, r := range [...]replacement{{at.target, "<target>"}, {at.clusterType, "<cluster type>"}, {workload, "<workload>"}, {at.seals[0], "<seal>"}, {at.seals[1], "<seal>"}} {
 		if at.stack { // its names are parts of many others
 			continue
 		}
@@ -55,6 +55,9 @@ func (s *signer) signUnit(at location, workload string, changes []tree.Change) (
 	s.names = namesOf(s.names, at, workload)
 	if at.stack {
 		s.writeText("\x00stack")
+	}
+	if at.isSealed() {
+		s.writeText("\x00sealed")
 	}
 	for _, c := range changes {
 		s.writeText(c.Path, "\x00")
@@ -90,7 +93,7 @@ func (s *signer) signFile(c tree.Change) {
 
 // writeSurroundings writes what the conditions of the rules read outside of the changed lines.
 func (s *signer) writeSurroundings(text []byte) {
-	for _, mark := range [...][]byte{[]byte("prune:"), []byte("chart:"), []byte("destroy:")} {
+	for _, mark := range [...][]byte{[]byte("prune:"), []byte("chart:"), []byte("destroy:"), []byte("destroyResourcesOnDeletion:")} {
 		for rest := text; ; {
 			at := bytes.Index(rest, mark)
 			if at < 0 {

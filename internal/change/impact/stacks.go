@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 )
 
 // StackChange is what a change does with one stack.
@@ -34,6 +35,8 @@ type ComponentState string
 // The states of components.
 const (
 	ComponentDestroyed ComponentState = "destroyed"
+	// ComponentApproved is of a component that was to be destroyed, and whose plan to do so is approved.
+	ComponentApproved ComponentState = "destroyed as approved"
 	// ComponentOrphaned and ComponentUninstalled are of components that are removed, and were not
 	// destroyed before: what the first one made stays, while the second one is a chart, or Applications.
 	ComponentOrphaned    ComponentState = "orphaned"
@@ -174,7 +177,7 @@ func (s *survey) visitNamespace(name stackName, old, new tree.Tree, released boo
 
 // visitComponent records a component that differs. whole is true if its stack is added or removed.
 func (s *survey) visitComponent(name stackName, component string, before, after stackfiles.Summary, files [2]tree.Tree, whole bool) ComponentState {
-	at := location{name.String(), component, true}
+	at := location{clusterType: name.String(), target: component, stack: true}
 	was, wasThere := before.FindComponent(component)
 	is, isThere := after.FindComponent(component)
 	cause := printableText("component " + component)
@@ -215,8 +218,14 @@ func (s *survey) visitComponent(name stackName, component string, before, after 
 		s.countFile(c)
 	}
 	s.recordChange(at, Component, s.changes)
-	if destroyed(is) && !destroyed(was) {
+	if was.State != is.State && is.Approval == tfobject.AutoApproved && !destroyed(is) {
+		s.report.remade = append(s.report.remade, component+" of "+name.String())
+	}
+	switch {
+	case destroyed(is) && !destroyed(was):
 		return ComponentDestroyed
+	case destroyed(is) && was.Approval != is.Approval && is.Approval != "":
+		return ComponentApproved
 	}
 	return ComponentChanged
 }
@@ -234,7 +243,7 @@ func removedState(was stackfiles.ComponentSummary) ComponentState {
 
 // isLost reports whether a component is destroyed, or removed without that.
 func (s ComponentState) isLost() bool {
-	return s == ComponentDestroyed || s == ComponentOrphaned || s == ComponentUninstalled
+	return s == ComponentDestroyed || s == ComponentApproved || s == ComponentOrphaned || s == ComponentUninstalled
 }
 
 // withoutDerived leaves out the changes that follow from others: the pin of a root module, and what

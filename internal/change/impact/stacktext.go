@@ -45,7 +45,7 @@ func (c StackChange) lines() []stackLine {
 		what  string
 		state ComponentState
 	}{
-		{"destroys", ComponentDestroyed}, {"uninstalls", ComponentUninstalled}, {"orphans, what they made stays", ComponentOrphaned}, {"removes, destroyed before", ComponentCleared},
+		{"destroys as approved", ComponentApproved}, {"destroys", ComponentDestroyed}, {"uninstalls", ComponentUninstalled}, {"orphans, what they made stays", ComponentOrphaned}, {"removes, destroyed before", ComponentCleared},
 		{"changes", ComponentChanged}, {"adds", ComponentAdded},
 	} {
 		add(state.what, state.state.isLost(), func(one ComponentChange) bool { return one.Change == state.state })

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
@@ -18,7 +19,8 @@ type survey struct {
 	workloads       map[string]bool
 	groups          map[string]*group // of units whose files are not inspected
 	shapes          map[digest]*shape
-	inspectionsLeft int // how many changes may still be inspected
+	inspectionsLeft int                   // how many changes may still be inspected
+	needs           map[location][]string // what targets that are removed depend on
 	signer          signer
 	changes         []tree.Change // of the unit at hand
 }
@@ -94,22 +96,38 @@ func (s *survey) visitAssignment(at location, old, new tree.Tree, withClusterTyp
 		s.wholeGroup(Assignment, cause, AssignmentAdded).add(at.clusterType, at.path())
 	case new.IsEmpty():
 		s.report.Assignments.Removed++
-		classes := []Class{AssignmentRemoved}
-		for _, e := range old.Walk() {
-			s.report.Files.Removed++
-			if bytes.Contains(e.Data, []byte("CustomResourceDefinition")) {
-				classes = []Class{CRDRemoved, AssignmentRemoved}
-			}
-		}
-		s.wholeGroup(Assignment, cause, classes...).add(at.clusterType, at.path())
+		s.visitRemoved(at, old, cause)
 	default:
 		s.report.Assignments.Changed++
 		s.changes = slices.AppendSeq(s.changes[:0], tree.Diff(old, new))
 		for _, c := range s.changes {
 			s.countFile(c)
 		}
+		if rest := withoutSeals(s.changes); len(rest) < len(s.changes) {
+			at.seals, s.changes = findSeals(s.changes), rest
+		}
+		s.visitTerraforms(at, list.Convert(s.changes, func(c tree.Change) tree.Entry { return c.Old }), list.Convert(s.changes, func(c tree.Change) tree.Entry { return c.New }))
 		s.recordChange(at, Assignment, s.changes)
 	}
+}
+
+// visitRemoved records an assignment that is removed.
+func (s *survey) visitRemoved(at location, old tree.Tree, cause string) {
+	classes := []Class{AssignmentRemoved}
+	var files []tree.Entry
+	for _, e := range old.Walk() {
+		files = append(files, e)
+		s.report.Files.Removed++
+		if bytes.Contains(e.Data, []byte("CustomResourceDefinition")) {
+			classes = []Class{CRDRemoved, AssignmentRemoved}
+		}
+	}
+	s.noteNeeds(at, files)
+	if modules := s.visitTerraforms(at, files, nil); len(modules) > 0 {
+		classes = append([]Class{InfrastructureDestroyed}, classes...)
+		cause += ": Terraform destroys what " + joinSome(list.Convert(modules, printableText), "module") + " made"
+	}
+	s.wholeGroup(Assignment, cause, classes...).add(at.clusterType, at.path())
 }
 
 func (s *survey) countFile(c tree.Change) {
@@ -142,10 +160,12 @@ func promotedCommit(e tree.Entry) string {
 }
 
 // location is the location of a unit. Files and folders of the cluster type itself
-// have no target. With stack, it is a stack and a component.
+// have no target. With stack, it is a stack and a component; seals are those
+// that change in a target.
 type location struct {
 	clusterType, target string
 	stack               bool
+	seals               [2]string
 }
 
 func (p location) path() string {

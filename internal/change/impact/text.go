@@ -101,6 +101,9 @@ func (r Report) Text() string {
 	}
 	b.WriteString(r.Title(maxTextTitle) + "\n")
 	b.WriteString(r.totals() + "\n")
+	if destroyed := r.destructionText(printableText); destroyed != "" {
+		b.WriteString(destroyed + "\n")
+	}
 	for _, c := range r.StackChanges {
 		b.WriteString(c.terminalText())
 	}

@@ -23,7 +23,11 @@ func (r Report) Title(limit int) string {
 	for deletions < len(r.phrases) && r.phrases[deletions].deletes {
 		deletions++
 	}
-	for _, named := range []int{deletions, 0} {
+	destroyed := 0 // what cannot be had again keeps its names longer still
+	if verb := r.phrases[0].verb; verb == "DESTROY" || verb == "APPROVE" {
+		destroyed = 1
+	}
+	for _, named := range []int{deletions, destroyed, 0} {
 		for n := len(r.phrases); n >= max(named, 1); n-- {
 			for brevity := range brevities {
 				title := r.formatPhrases(n, named, brevity, printableText)
@@ -126,6 +130,8 @@ var nouns = map[Class]noun{
 	"object renamed":            {verb: "RENAME", name: "object", numbered: true},
 	"destination moved":         {verb: "MOVE", name: "destination", plural: true},
 	InfrastructureDestroyed:     {verb: "DESTROY", name: "infrastructure", plural: true},
+	DestroyedOnRemoval:          {verb: "set", name: "destruction on removal", plural: true},
+	"kept on removal":           {verb: "end", name: "destruction on removal", plural: true},
 	DestructionApproved:         {verb: "APPROVE", name: "destruction", plural: true},
 	"destruction ended":         {verb: "end", name: "destruction", plural: true},
 	"pruning switched on":       {verb: "ENABLE", name: "pruning", plural: true},
@@ -172,8 +178,8 @@ func (p phrase) format(brevity int, show func(string) string) string {
 		}
 		return text
 	case assignmentsChange:
-		place := " to "
-		if p.verb != "add" {
+		place := map[string]string{"add": " to ", "DESTROY": " on "}[p.verb]
+		if place == "" {
 			place = " from "
 		}
 		return p.verb + " " + p.scope.describeTargets(brevity, show) + place + p.scope.describeTypes(brevity, show)

@@ -19,6 +19,13 @@ func assigned(n int, text string) map[string]string {
 	return files
 }
 
+// terraform returns the files of one assignment, whose module is destroyed, or not, when it is removed.
+func terraform(destroyed string) map[string]string {
+	files := assigned(1, "a")
+	files["a/t0/terraform.yaml"] = "kind: Terraform\nmetadata: {name: t0}\nspec: {path: ./t0, destroyResourcesOnDeletion: " + destroyed + "}\n"
+	return files
+}
+
 // causes returns why a proposal is withheld.
 func causes(r publish.Result) string {
 	var all []string
@@ -59,6 +66,8 @@ func TestLimits(t *testing.T) {
 		{"all changes, by default", nil, assigned(9, "a"), assigned(9, "b"), ""},
 		{"too many changes", limits(func(l *model.Limits) { l.Changes = 50 }), assigned(9, "a"), assigned(9, "b"), "changes: it changes 9 of 9 assignments, and the limit is 50%"},
 		{"additions are no changes", limits(func(l *model.Limits) { l.Changes = 0 }), assigned(9, "a"), assigned(19, "a"), ""},
+		{"infrastructure that is destroyed", nil, terraform("true"), assigned(1, "a"), "removals: it removes what Terraform made of t0 (Terraform destroys infrastructure without a plan to approve)"},
+		{"infrastructure that stays", nil, terraform("false"), assigned(1, "a"), ""},
 		{"the first output changes nothing", limits(func(l *model.Limits) { l.Changes = 0 }), nil, assigned(9, "a"), ""},
 		{"both", limits(func(l *model.Limits) { l.Changes, l.Last = 50, false }), assigned(3, "a"), assigned(2, "b"),
 			"removals: it removes t2 from a (the last assignment of workload t2)\nchanges: it changes 3 of 3 assignments, and the limit is 50%"},

@@ -47,6 +47,8 @@ type ComponentSummary struct {
 	// Stays reports that what it made stays, with nothing to manage it, when the component is removed from
 	// the stack now: Terraform destroys nothing then, while Flux uninstalls charts.
 	Stays bool `json:"-"`
+	// State tells where the state of Terraform is.
+	State string `json:"-"`
 }
 
 // IsPlannedAt reports whether the plan that the component makes is one of a commit of its root module.
@@ -163,6 +165,9 @@ func SummarizeTerraform(name string, t *kubeobject.Object[tfobject.Spec], source
 	if ref := source.Spec.Ref; ref != nil && len(ref.Commit) >= 10 {
 		one.Plan = tfobject.PlanID(ref.Branch, ref.Commit)
 		one.Module = &ModuleSource{source.Spec.URL, ref.Branch, ref.Commit, strings.TrimPrefix(t.Spec.Path, "./")}
+	}
+	if b := t.Spec.BackendConfig; b != nil {
+		one.State = t.Spec.Workspace + "\x00" + b.CustomConfiguration
 	}
 	if t.Spec.Destroy {
 		one.Action = Destroy

@@ -139,7 +139,7 @@ func approvalWord(c answer.StackComponent) string {
 func changeState(c impact.ComponentChange) answer.State {
 	tone := answer.Busy
 	switch c.Change {
-	case impact.ComponentDestroyed, impact.ComponentOrphaned, impact.ComponentUninstalled, impact.ComponentCleared:
+	case impact.ComponentDestroyed, impact.ComponentApproved, impact.ComponentOrphaned, impact.ComponentUninstalled, impact.ComponentCleared:
 		tone = answer.Bad
 	case impact.ComponentAdded, impact.ComponentChanged:
 	}

@@ -1,0 +1,233 @@
+package impact
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
+	"github.com/fairlead-io/fairlead/internal/render/tfobject"
+)
+
+// Destruction is a deployment target of which Terraform destroys what it made: tofu-controller does so
+// when the object is deleted, at once, and makes no plan that a person could read.
+type Destruction struct {
+	ClusterType string `json:"clusterType"`
+	Target      string `json:"target"`
+	// Modules are the folders of the modules, sorted.
+	Modules []string `json:"modules"`
+	// Dependants are the targets that the same change removes, and that need this one: those that need
+	// none of the others first.
+	Dependants []string `json:"dependants,omitempty"`
+}
+
+// terraformObject is what is read of a Terraform object.
+type terraformObject struct {
+	Spec struct {
+		Path               string
+		Workspace          string
+		ApprovePlan        string                 `yaml:"approvePlan"`
+		DestroyOnDeletion  bool                   `yaml:"destroyResourcesOnDeletion"`
+		BackendConfig      tfobject.BackendConfig `yaml:"backendConfig"`
+		BackendConfigsFrom []kubeobject.Reference `yaml:"backendConfigsFrom"`
+	}
+}
+
+// state returns what tells where the state is.
+func (o terraformObject) state() string {
+	return fmt.Sprint(o.Spec.Workspace, "\x00", o.Spec.BackendConfig.CustomConfiguration, "\x00", o.Spec.BackendConfigsFrom)
+}
+
+// readTerraforms returns the Terraform objects in some files, by namespace and name. What cannot be read has
+// none, and its change is unclassified.
+func readTerraforms(files []tree.Entry) map[string]terraformObject {
+	var all map[string]terraformObject
+	for _, e := range files {
+		if !bytes.Contains(e.Data, []byte("Terraform")) {
+			continue
+		}
+		objects, _ := manifest.Decode(e.Data)
+		for _, o := range objects {
+			if o.Kind != "Terraform" {
+				continue
+			}
+			var one terraformObject
+			_ = o.Node.Decode(&one) // fields of other types are left out
+			if all == nil {
+				all = map[string]terraformObject{}
+			}
+			all[o.Namespace+"/"+o.Name] = one
+		}
+	}
+	return all
+}
+
+// visitTerraforms records the objects of an assignment that destroy what they made, as they go, and those
+// whose state moves though nobody approves their plans.
+func (s *survey) visitTerraforms(at location, old, new []tree.Entry) (destroyed []string) {
+	before := readTerraforms(old)
+	if len(before) == 0 {
+		return nil
+	}
+	after := readTerraforms(new)
+	for name, was := range before {
+		is, stays := after[name]
+		switch {
+		case stays && is.Spec.ApprovePlan == tfobject.AutoApproved && was.state() != is.state():
+			s.report.remade = append(s.report.remade, at.target+" on "+at.clusterType)
+		case !stays && was.Spec.DestroyOnDeletion:
+			destroyed = append(destroyed, was.Spec.Path)
+		}
+	}
+	if len(destroyed) > 0 {
+		slices.Sort(destroyed)
+		destroyed = slices.Compact(destroyed)
+		s.report.Destructions = append(s.report.Destructions, Destruction{ClusterType: at.clusterType, Target: at.target, Modules: destroyed})
+	}
+	return destroyed
+}
+
+// noteNeeds notes which targets a target that is removed depends on.
+func (s *survey) noteNeeds(at location, files []tree.Entry) {
+	for _, e := range files {
+		if !bytes.Contains(e.Data, []byte("dependsOn:")) {
+			continue
+		}
+		objects, _ := manifest.Decode(e.Data)
+		for _, o := range objects {
+			var read struct {
+				Spec struct {
+					DependsOn []kubeobject.Reference `yaml:"dependsOn"`
+				}
+			}
+			if o.Name != at.target {
+				continue
+			}
+			_ = o.Node.Decode(&read) // as in readTerraforms
+			for _, d := range read.Spec.DependsOn {
+				s.needs[at] = append(s.needs[at], d.Name)
+			}
+		}
+	}
+}
+
+// orderDestructions finds out which other targets that are removed need those that are destroyed.
+func (s *survey) orderDestructions() {
+	users := map[location][]string{} // the targets that need one directly
+	for at, names := range s.needs {
+		for _, name := range names {
+			needed := location{clusterType: at.clusterType, target: name}
+			users[needed] = append(users[needed], at.target)
+		}
+	}
+	find := func(clusterType, target string) map[string]bool {
+		found, todo := map[string]bool{}, []string{target}
+		for len(todo) > 0 {
+			for _, user := range users[location{clusterType: clusterType, target: todo[0]}] {
+				if !found[user] {
+					found[user], todo = true, append(todo, user)
+				}
+			}
+			todo = todo[1:]
+		}
+		return found
+	}
+	for i, d := range s.report.Destructions {
+		if len(users) == 0 {
+			return
+		}
+		s.report.Destructions[i].Dependants = slices.SortedFunc(maps.Keys(find(d.ClusterType, d.Target)), func(a, b string) int {
+			return cmp.Or(cmp.Compare(len(find(d.ClusterType, a)), len(find(d.ClusterType, b))), strings.Compare(a, b))
+		})
+	}
+}
+
+// destructionText returns what Terraform destroys, and in which steps it should be removed; "" for nothing.
+// show formats names.
+func (r Report) destructionText(show func(string) string) string {
+	if len(r.Destructions) == 0 {
+		return ""
+	}
+	modules := map[string][]string{}
+	for _, d := range r.Destructions {
+		modules[d.Target] = append(modules[d.Target], d.Modules...)
+	}
+	var targets []string
+	for _, name := range slices.Sorted(maps.Keys(modules)) {
+		slices.Sort(modules[name])
+		folders := list.Convert(slices.Compact(modules[name]), show)
+		targets = append(targets, show(name)+" (module "+strings.Join(folders, ", ")+")")
+	}
+	all := "Terraform destroys what " + joinSome(targets, "target") + " made, without a plan to approve"
+	if steps := r.destructionSteps(show); steps != "" {
+		all += ", and all at the same time: to keep the order, remove " + steps + ", each once the one before is gone"
+	}
+	return all
+}
+
+// destructionSteps returns in which order the targets that are destroyed should be removed, instead of all of
+// them in one change; "" if that does not matter.
+func (r Report) destructionSteps(show func(string) string) string {
+	var steps []string
+	for _, d := range r.Destructions {
+		if len(d.Dependants) > 0 {
+			steps = append(steps, joinSteps(list.Convert(append(slices.Clone(d.Dependants), d.Target), show)))
+		}
+	}
+	slices.Sort(steps)
+	return joinSome(dropContained(slices.Compact(steps)), "order")
+}
+
+// joinSteps returns names as steps: "a, then b, then c".
+func joinSteps(names []string) string { return strings.Join(names, ", then ") }
+
+// dropContained leaves out the steps that others begin with.
+func dropContained(steps []string) []string {
+	return slices.DeleteFunc(slices.Clone(steps), func(one string) bool {
+		return slices.ContainsFunc(steps, func(other string) bool { return other != one && strings.HasPrefix(other, one+", then ") })
+	})
+}
+
+// joinSome returns the first texts as a list, and how many more there are.
+func joinSome(texts []string, unit string) string {
+	if more := len(texts) - maxExamples; more > 0 {
+		texts = append(slices.Clone(texts[:maxExamples]), text.Count(more, "more "+unit))
+	}
+	return text.Join(texts, " and ")
+}
+
+// isSealed reports whether a Kustomization of its own applies the objects of a target, and changes.
+func (p location) isSealed() bool { return p.seals != [2]string{} }
+
+// findSeals returns the names of the seals that go and come.
+func findSeals(changes []tree.Change) (seals [2]string) {
+	for _, c := range changes {
+		name, _, _ := strings.Cut(c.Path, "/")
+		switch {
+		case !strings.HasPrefix(name, kubeobject.SealPrefix):
+		case c.Added():
+			seals[1] = name
+		default:
+			seals[0] = name
+		}
+	}
+	return seals
+}
+
+// withoutSeals leaves out what changes in seals: it follows from the rest.
+func withoutSeals(changes []tree.Change) []tree.Change {
+	rest := slices.DeleteFunc(slices.Clone(changes), func(c tree.Change) bool {
+		return strings.HasPrefix(c.Path, kubeobject.SealPrefix)
+	})
+	if len(rest) == 0 {
+		return changes
+	}
+	return rest
+}
