@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
@@ -29,6 +30,7 @@ type prCommand struct {
 	repo           string
 	all            bool
 	commit, reason string
+	force          bool
 
 	isTokenWithheld bool // the server of the repository is not that of the control plane which names it
 	remote          *git.Remote
@@ -60,6 +62,7 @@ refs/fairlead/pulls. These commands are their review.`,
 	list.Flags().BoolVar(&p.all, "all", false, "also those that are merged or closed")
 	merge := p.newSubcommand("merge NUMBER|BRANCH", "Merge a pull request", checkArguments(1, 1), p.mergePull)
 	merge.Flags().StringVar(&p.commit, "commit", "", "only if the pull request is at this `commit`")
+	merge.Flags().BoolVar(&p.force, "force", false, "also if problems stop its environment, and it proposes what the files said before")
 	merge.Flags().StringVar(&p.reason, "reason", "", "`text` that says why")
 	closing := p.newSubcommand("close NUMBER|BRANCH", "Close a pull request without merging it", checkArguments(1, 1), p.closePull)
 	closing.Flags().StringVar(&p.reason, "reason", "", "`text` that says why")
@@ -240,10 +243,15 @@ func (p *prCommand) listPulls(context.Context, int) (pullAnswer, error) {
 }
 
 func (p *prCommand) mergePull(ctx context.Context, number int) (pullAnswer, error) {
-	if err := p.checkOpen(number); err != nil {
+	pull, err := p.checkOpen(number)
+	if err != nil {
 		return nil, err
 	}
-	err := p.forge.MergePullFor(ctx, number, p.commit, p.reason)
+	if publish.IsStopped(pull.Body) && !p.force {
+		return nil, problem.Refusef(fmt.Sprintf("fairlead pr view %d names the problem: mend it, and the pull request is brought up to date; --force merges it as it is", number),
+			"problems stop the environment of pull request %d, which proposes what the files said before", number)
+	}
+	err = p.forge.MergePullFor(ctx, number, p.commit, p.reason)
 	if errors.Is(err, forge.ErrMoved) {
 		err = problem.WithHint(err, "look at it again after the next cycle of the daemon, which brings its own up to date; close one that a command made, and run the command again")
 	}
@@ -259,19 +267,19 @@ func (p *prCommand) reopenPull(ctx context.Context, number int) (pullAnswer, err
 }
 
 func (p *prCommand) closePull(ctx context.Context, number int) (pullAnswer, error) {
-	if err := p.checkOpen(number); err != nil {
+	if _, err := p.checkOpen(number); err != nil {
 		return nil, err
 	}
 	return p.newStateAnswer(number, forge.Closed), p.forge.ClosePull(ctx, number, p.reason)
 }
 
-// checkOpen returns an error if a pull request is not open.
-func (p *prCommand) checkOpen(number int) error {
+// checkOpen returns a pull request, and an error if it is not open.
+func (p *prCommand) checkOpen(number int) (forge.Pull, error) {
 	pull, err := p.forge.PullByNumber(number)
 	if err == nil && pull.State != forge.Open {
 		err = usageErrorf(p.listCommand()+" shows those that are open", "pull request %d is %s", number, pull.State)
 	}
-	return err
+	return pull, err
 }
 
 // newAnswer returns the answer that prints a value of one pull request.

@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 )
 
@@ -67,6 +68,17 @@ func TestAttachedClusters(t *testing.T) {
 	d.settle("dev")
 	if e := d.state("dev"); len(e.Withheld) != 1 || !strings.Contains(e.Withheld[0].Reason, "it removes what runs on cluster one (all of cluster one)") {
 		t.Errorf("nobody is asked before all of it is removed: %v", e.Withheld)
+	}
+	detached := map[string]string{"clusters/binding.yaml": strings.Join(append(lines[:6:6], lines[7:]...), ""), "clusters/broken.yaml": ""}
+	w.commitNow("dev", "taken back, with a mistake", map[string]string{"clusters/binding.yaml": fleetBindingText, "clusters/broken.yaml": "kind: [\n"})
+	d.settle("dev")
+	if pull := w.open("dev"); !publish.IsStopped(pull.Body) || !strings.Contains(pull.Body, "dev/clusters/broken.yaml:1") || !strings.Contains(pull.Title, "DETACH") {
+		t.Errorf("problems stop dev, and what removes all of cluster one does not say so:\n%s\n%s", pull.Title, pull.Body)
+	}
+	w.commitNow("dev", "detached again", detached)
+	d.settle("dev")
+	if pull := w.open("dev"); publish.IsStopped(pull.Body) || !strings.Contains(pull.Title, "DETACH") {
+		t.Errorf("it is mended, and the pull request is\n%s\n%s", pull.Title, pull.Body)
 	}
 	w.merge("dev")
 	d.settle("dev")

@@ -1,6 +1,7 @@
 package loop_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -133,8 +134,10 @@ func TestHoldBeforeRecord(t *testing.T) {
 
 // TestFreezeCancelsAutoMerge: what GitHub was to merge once nothing is missing, it does
 // not merge in a freeze that begins meanwhile, nor after a hold.
+// Neither does it merge what problems have stopped since.
 func TestFreezeCancelsAutoMerge(t *testing.T) {
-	for name, by := range map[string]heldBy{"freeze": holds["freeze"], "hold": holds["hold"]} {
+	broken := heldBy{branch: "dev", file: "broken.yaml", text: "kind: [\n", words: []string{"1 problem stops it"}}
+	for name, by := range map[string]heldBy{"freeze": holds["freeze"], "hold": holds["hold"], "problem": broken} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t, "    - {name: dev, merge: when-green, proof: []}\n", "dev")
 			h.fake.Set(githubOut, githubfake.Settings{Required: []string{"ci/test"}})
@@ -145,8 +148,9 @@ func TestFreezeCancelsAutoMerge(t *testing.T) {
 				t.Fatalf("dev is %s: %s", e.State, e.Reason)
 			}
 			h.commitNow(by.branch, "hold", map[string]string{by.file: by.text})
+			waiting := h.state("dev").Pull
 			h.looks(2, time.Minute)
-			pull := h.state("dev").Pull
+			pull := cmp.Or(h.state("dev").Pull, waiting)
 			for range 2 {
 				h.fake.Say(githubOut, "ci", pull.Head, githubfake.Status{Context: "ci/test", State: "success"})
 			}

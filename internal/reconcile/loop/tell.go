@@ -43,9 +43,23 @@ func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rende
 		failed = append(failed, l.sharedIssueOf(out.URL()).err)
 	}
 	if out != nil && out.Mirror() != nil {
-		failed = append(failed, l.updateOwnIssue(ctx, e, out, o))
+		failed = append(failed, l.updateOwnIssue(ctx, e, out, o), l.markStopped(ctx, e, out, o))
 	}
 	return errors.Join(failed...)
+}
+
+// markStopped has the open pull request of an environment say that problems stop it.
+func (l *Loop) markStopped(ctx context.Context, e *environment, out *repos.Remote, done *outcome) error {
+	if !done.isStopped() {
+		return nil
+	}
+	f, err := out.Forge()
+	if err != nil { // it is one of the problems, or the issue's error
+		return nil
+	}
+	o := l.publishOptions(out, f)
+	o.Listed = l.reusablePulls(out, publish.Manual)
+	return publish.MarkStopped(ctx, o, e.name, done.output.Branch, done.problems)
 }
 
 // describeOutcome returns an outcome in one line.

@@ -104,12 +104,20 @@ func (w *attempt) acknowledgeCommand() string {
 // cancelAutoMerge takes back what an earlier proposal asked the forge for: it would
 // merge the next push as well. It comes before that push.
 func (w *attempt) cancelAutoMerge(ctx context.Context, open *forge.Pull) error {
-	merger, ok := w.options.Forge.(forge.Merger)
-	if !ok || len(w.withheld) == 0 || open == nil {
+	if len(w.withheld) == 0 || open == nil {
 		return nil
 	}
-	w.options.Announce("cancel auto-merge")
-	err := merger.CancelAutoMerge(ctx, open.Number)
+	return w.options.cancelAutoMerge(ctx, open.Number)
+}
+
+// cancelAutoMerge has the forge not merge a pull request by itself.
+func (o Options) cancelAutoMerge(ctx context.Context, number int) error {
+	merger, ok := o.Forge.(forge.Merger)
+	if !ok {
+		return nil
+	}
+	o.Announce("cancel auto-merge")
+	err := merger.CancelAutoMerge(ctx, number)
 	if errors.Is(err, forge.ErrUnsupported) {
 		return nil
 	}

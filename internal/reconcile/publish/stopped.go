@@ -1,0 +1,67 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/forge"
+)
+
+// MarkStopped puts a notice on the open pull request of an environment that problems stop: it proposes what
+// the control plane said before, which may remove what its files ask for by now. The forge is asked not to
+// merge it by itself.
+func MarkStopped(ctx context.Context, o Options, environment, branch string, problems problem.List) error {
+	ours := o.Prefix + environment
+	head, err := o.Remote.Mirror().FindBranch(ours)
+	if err != nil || head == "" {
+		return err
+	}
+	all := o.Listed
+	if all == nil {
+		all, err = o.Forge.OpenPulls(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("read the open pull requests: %w", err)
+	}
+	notice := stoppedNotice(problems)
+	for _, p := range all {
+		if p.Head != ours || p.Base != branch {
+			continue
+		}
+		marked := p.Proposal
+		marked.Body = withNotice(p.Body, notice)
+		if marked.Body == p.Body {
+			continue
+		}
+		if !IsStopped(p.Body) {
+			if err := o.cancelAutoMerge(ctx, p.Number); err != nil {
+				return fmt.Errorf("cancel auto-merge of pull request %d: %w", p.Number, err)
+			}
+		}
+		_, err := o.putPull(ctx, &p, marked)
+		if err != nil && !errors.Is(err, forge.ErrChanged) { // it was merged or closed meanwhile
+			return fmt.Errorf("mark pull request %d: %w", p.Number, err)
+		}
+	}
+	return nil
+}
+
+// stoppedReason begins the notice on the pull request of an environment that problems stop.
+const stoppedReason = "problems stop its environment"
+
+// stoppedNotice returns the text of the notice.
+func stoppedNotice(problems problem.List) string {
+	n, _ := problems.Count()
+	first, _ := problems.FirstStopping()
+	which := "The problem"
+	if n > 1 {
+		which = fmt.Sprintf("The first of %d problems", n)
+	}
+	return fmt.Sprintf("%s. It proposes what the files said before: merging it may remove or destroy what they ask for now. %s: %s", stoppedReason, which, codeText(first.String()))
+}
+
+// IsStopped reports whether the body of a pull request says that problems stop its environment.
+func IsStopped(body string) bool { return strings.HasPrefix(body, noticeBegin+stoppedReason) }
