@@ -33,8 +33,9 @@ type input struct {
 	stderr      func() io.Writer
 	credentials *credentialReader
 
-	parser *model.Parser
-	source *source.Source
+	parser  *model.Parser
+	source  *source.Source
+	notRead map[source.NotRead]bool // that a note was of
 }
 
 // addEnvironmentFlag adds the flag -e to a command. without describes its default.
@@ -49,7 +50,7 @@ func (in *input) addInputFlags(c *cobra.Command) {
 	in.options.Barrier.Report = func(work, of string, e *panics.Error) {
 		fmt.Fprintf(c.ErrOrStderr(), "fairlead: panic %s: %s %s: %s\n%s", e.ID, work, of, e.Kind, e.Stack)
 	}
-	in.stderr, in.credentials = c.ErrOrStderr, &credentialReader{}
+	in.stderr, in.credentials, in.notRead = c.ErrOrStderr, &credentialReader{}, map[source.NotRead]bool{}
 	f := c.Flags()
 	f.BoolVar(&in.worktree, "worktree", false, "read the work tree here, with what is not committed, instead of the branch that is checked out")
 	f.StringVar(&in.options.ControlPlane, "control-plane", "", "Git repository of the control plane: a `PATH-or-URL` (default: the repository here, or else that of fairlead.yaml here)")
@@ -92,6 +93,9 @@ func (in *input) openSource(ctx context.Context) error {
 	in.options.ReportUnreachable = true
 	in.options.Credentials = func(location string) func(context.Context) (git.Credentials, error) {
 		return in.credentials.newSource(in.stderr(), location)
+	}
+	if here {
+		in.addMapOfSettings(ctx)
 	}
 	done := in.showProgress("read the control plane")
 	in.source, err = source.Open(ctx, in.options)
@@ -299,6 +303,7 @@ func (in *input) renderEnvironment(ctx context.Context, env string, at source.Re
 		r, err = in.source.Render(ctx, env, at, cache)
 		return err
 	})
+	in.noteNotRead(r.NotRead)
 	var e *panics.Error
 	if !errors.As(err, &e) {
 		return r, err

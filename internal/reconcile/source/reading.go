@@ -79,6 +79,7 @@ type reading struct {
 	lacksBase    bool         // one of those is a part of the base, or the environment's
 	recordFolder string       // the folder of the environment, if its record is there and not loaded
 	recordHidden bool         // it is
+	notRead      []NotRead
 }
 
 func (r *reading) newInput() Input {
@@ -240,6 +241,7 @@ func readEach[T any](r *reading, all []T, read func(part *reading, one T) error)
 		r.problems = append(r.problems, parts[i].problems...)
 		r.failures = append(r.failures, parts[i].failures...)
 		r.unreachable = append(r.unreachable, parts[i].unreachable...)
+		r.notRead = append(r.notRead, parts[i].notRead...)
 	}
 	return errors.Join(errs...)
 }

@@ -26,6 +26,14 @@ type Rendered struct {
 	Problems    problem.List
 	// Stopped are the stacks that something beside these commits stops, as [Rendered.StopStacks] says.
 	Stopped []string
+	// NotRead are the repositories with templates and modules of clusters that were not read.
+	NotRead []NotRead
+}
+
+// NotRead is a repository that was not read: it is on a server that Fairlead was not told of, and nothing maps it.
+type NotRead struct {
+	URL   string
+	Holds string // "templates" or "modules"
 }
 
 // UnreachableError is the error of repositories that cannot be reached.
@@ -68,7 +76,7 @@ func (s *Source) renderInput(ctx context.Context, from *reading, cache *output.C
 		ctx = limited
 	}
 	m, more := s.parseInput(read)
-	r := Rendered{Environment: env, Model: m, Commits: read.Commits}
+	r := Rendered{Environment: env, Model: m, Commits: read.Commits, NotRead: slices.Compact(from.notRead)}
 	if !hasLayers(read.Layers) || from.lacksBase {
 		for _, l := range read.Layers {
 			problems = append(problems, s.options.Parser.Scan(read.parsedName(), l).Problems...)

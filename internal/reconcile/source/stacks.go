@@ -131,7 +131,13 @@ func (r *reading) wantsModules(m *model.Model, named rootmodule.Repository, comm
 	if follows, decided := stack.FollowsModules(m); decided {
 		return follows
 	}
-	return r.source.repositories.isMapped(named.URL) || r.source.repositories.isNamed(named.URL)
+	if r.source.repositories.isMapped(named.URL) || r.source.repositories.isNamed(named.URL) {
+		return true
+	}
+	if named.By.Kind == "ClusterModules" {
+		r.notRead = append(r.notRead, NotRead{giturl.Redact(named.URL), "modules"})
+	}
+	return false
 }
 
 // warnUnreadModule warns that modules are not checked, and not pinned.

@@ -44,7 +44,11 @@ func (r *reading) readTemplates(ctx context.Context) error {
 	}
 	named := slices.DeleteFunc(all, func(t clusters.TemplateSource) bool {
 		u, err := url.Parse(t.URL)
-		return err != nil || u.User != nil || !r.source.repositories.isMapped(t.URL) && !r.source.repositories.isNamed(t.URL)
+		unread := err != nil || u.User != nil || !r.source.repositories.isMapped(t.URL) && !r.source.repositories.isNamed(t.URL)
+		if unread {
+			r.notRead = append(r.notRead, NotRead{giturl.Redact(t.URL), "templates"})
+		}
+		return unread
 	})
 	err := readEach(r, named, func(part *reading, t clusters.TemplateSource) error { return part.readTemplate(ctx, t) })
 	r.dropTwice()
