@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,6 +29,23 @@ func findSecrets(m *model.InputManifest, credentials []*model.Credential) map[st
 		return nil
 	}
 	return all
+}
+
+// AddSecrets adds what the lock of an older version does not say of the Secrets that the manifest names: the
+// files beside the lock tell what SOPS encrypted.
+func (s *State) AddSecrets(beside []*model.Credential) {
+	named, all := listSecrets(&s.Spec), maps.Clone(s.Secrets)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for _, c := range beside {
+		if all[c.Path()] == "" && named[c.Path()] && !c.IsExternal() {
+			all[c.Path()] = c.Digest
+		}
+	}
+	if len(all) > 0 {
+		s.Secrets = all
+	}
 }
 
 func splitWords(text string) []string {

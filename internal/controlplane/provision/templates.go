@@ -1,6 +1,7 @@
 package provision
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 
@@ -46,6 +47,40 @@ func splitTemplates(text string) (place, revision, hash string) {
 		hash = revision
 	}
 	return place, revision, hash
+}
+
+// AddTemplateHashes adds the hashes of templates that the lock of an older version names by a tag alone. find
+// returns the hash of a revision of a repository; "" if it is not known.
+func (s *State) AddTemplateHashes(all *model.Clusters, find func(url, revision string) string) {
+	s.Templates = maps.Clone(s.Templates)
+	for i := range s.Spec.Providers {
+		p := &s.Spec.Providers[i]
+		place, revision, hash := splitTemplates(s.Templates[p.Name])
+		if revision == "" || hash != "" {
+			continue
+		}
+		url := findTemplatesURL(p, place, all)
+		if url == "" {
+			continue
+		}
+		if hash = find(url, revision); hash != "" {
+			s.Templates[p.Name] += " (" + hash + ")"
+		}
+	}
+}
+
+// findTemplatesURL returns the repository of the templates at a place that a provider names; "" if it is not
+// known.
+func findTemplatesURL(p *claudie.Provider, place string, all *model.Clusters) string {
+	if p.Templates != nil {
+		return p.Templates.Repository
+	}
+	for _, t := range all.Templates {
+		if t.Spec.Endpoint.URL+"/"+t.Spec.Paths.Terraformer == place {
+			return "https://" + t.Spec.Endpoint.URL
+		}
+	}
+	return ""
 }
 
 // equalTemplates reports whether machines are made from the same templates: those of one hash, whatever names

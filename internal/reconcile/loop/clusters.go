@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"context"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -17,9 +18,9 @@ import (
 
 // followClusters returns the output with what of the previous one must outlive the change of clusters,
 // and problems with those that it finds.
-func (l *Loop) followClusters(e *environment, r source.Rendered, output, previous tree.Tree, problems problem.List) (tree.Tree, problem.List) {
+func (l *Loop) followClusters(ctx context.Context, e *environment, r source.Rendered, output, previous tree.Tree, problems problem.List) (tree.Tree, problem.List) {
 	followed, carriers, more := clusterfiles.FollowPrevious(r.Model, output, clusterfiles.Previous{
-		Tree: previous, Intact: e.deleted.intact, IsCarriedOut: func(c clusterfiles.Carrier) bool { return l.isCarriedOut(e, c) },
+		Tree: previous, Intact: e.deleted.intact, TemplateHash: l.source.TemplateHash(ctx), IsCarriedOut: func(c clusterfiles.Carrier) bool { return l.isCarriedOut(e, c) },
 	})
 	e.deleted.carriers = carriers
 	return followed, slices.Concat(problems, more, l.checkReporters(e))

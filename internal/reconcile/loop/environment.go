@@ -321,7 +321,7 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	if err != nil && l.options.Settings.Write {
 		return l.stopWithProblem(to, done, fmt.Errorf("the GitOps repository: %w", err))
 	}
-	rendered, problems, err := l.followPrevious(e, to, out, r)
+	rendered, problems, err := l.followPrevious(ctx, e, to, out, r)
 	if err != nil {
 		return err
 	}

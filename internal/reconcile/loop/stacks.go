@@ -2,6 +2,7 @@ package loop
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path"
 	"slices"
@@ -45,7 +46,7 @@ const maxTeardownCommits = 50
 // followPrevious returns the rendered output with the teardown of stacks that the output branch has
 // and that have no file any more. It reports approvals of plans that the branch does not have, and what
 // would destroy clusters that it has.
-func (l *Loop) followPrevious(e *environment, to *model.GitOpsRepo, out *repos.Remote, r source.Rendered) (tree.Tree, problem.List, error) {
+func (l *Loop) followPrevious(ctx context.Context, e *environment, to *model.GitOpsRepo, out *repos.Remote, r source.Rendered) (tree.Tree, problem.List, error) {
 	head, err := out.Mirror().FindBranch(to.Branch)
 	if err != nil {
 		return tree.Tree{}, nil, err
@@ -76,7 +77,7 @@ func (l *Loop) followPrevious(e *environment, to *model.GitOpsRepo, out *repos.R
 		}
 		if err == nil {
 			problems = append(problems, clusterfiles.CheckFormer(r.Model, before, previous.Sub(e.deleted.folder))...)
-			all, problems = l.followClusters(e, r, all, previous.Sub(e.deleted.folder), problems)
+			all, problems = l.followClusters(ctx, e, r, all, previous.Sub(e.deleted.folder), problems)
 		}
 		for _, f := range former {
 			err = cmp.Or(f.view.Err(), err)

@@ -105,6 +105,25 @@ func (r *reading) readTemplate(ctx context.Context, t clusters.TemplateSource) e
 	return nil
 }
 
+// TemplateHash returns what finds the commit of a revision of templates, for locks that do not have it; "" if the
+// repository is not read, or does not have it.
+func (s *Source) TemplateHash(ctx context.Context) func(url, revision string) string {
+	return func(url, revision string) string {
+		if !s.repositories.isMapped(url) && !s.repositories.isNamed(url) {
+			return ""
+		}
+		repo, err := s.repositories.openRepository(ctx, url, false)
+		if err != nil { // what is written now is read there too, and reports it
+			return ""
+		}
+		commit, err := findRevision(repo, revision)
+		if err != nil {
+			return ""
+		}
+		return commit
+	}
+}
+
 // findRevision returns the commit of a branch or a tag of a repository, or a commit in their history; "" if it
 // has none of the name.
 func findRevision(repo *git.Repository, revision string) (string, error) {

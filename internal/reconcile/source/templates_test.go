@@ -90,6 +90,13 @@ func TestTemplateCommits(t *testing.T) {
 			t.Errorf("%s: %s", commit, found)
 		}
 	}
+	hash := w.source.TemplateHash(t.Context())
+	if got := hash(templatesURL, "v0.11.0"); got != w.first {
+		t.Errorf("the hash of v0.11.0 is %q, want %q", got, w.first)
+	}
+	if got := hash(templatesURL, "v0.13.0") + hash("https://git.example.invalid/other", "v0.11.0"); got != "" {
+		t.Errorf("the hash of what is not there, or not read, is %q", got)
+	}
 	wantGone := func(commit, hint string) {
 		t.Helper()
 		found := w.findings(strings.ReplaceAll(templatedText, "COMMIT", `"`+commit+`"`))

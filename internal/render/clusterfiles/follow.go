@@ -35,6 +35,9 @@ type Previous struct {
 	Tree tree.Tree
 	// Intact is the last output that nobody edited; the zero one if that is Tree, or none is known.
 	Intact Intact
+	// TemplateHash returns the hash of a revision of a repository of templates; "" if it is not known. nil knows
+	// none.
+	TemplateHash func(url, revision string) string
 	// IsCarriedOut reports whether the clusters have carried out a manifest as it is in Tree.
 	IsCarriedOut func(Carrier) bool
 
@@ -52,7 +55,7 @@ type Previous struct {
 func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree.Tree, []Carrier, problem.List) {
 	problems := previous.restore(m)
 	before, more := readManifests(m, previous)
-	problems = slices.Concat(problems, more, CheckPrevious(m, previous.Tree))
+	problems = slices.Concat(problems, more, previous.check(m))
 	if problems.Stops() {
 		return rendered, nil, problems
 	}
@@ -115,6 +118,7 @@ func readManifests(m *model.Model, previous Previous) (map[string]*previousManif
 			problems.Addf(problem.Pos{Layer: m.Environment}, "Environment/"+m.Environment, "remove the folder that Fairlead did not write",
 				"%s and %s of the output are both of the manifest %s", other.folder, folder, state.Path())
 		}
+		previous.completeState(&state, m, files)
 		all[state.Path()] = &previousManifest{folder, files, state, previous.edited[folder] != ""}
 	}
 	return all, problems

@@ -95,10 +95,16 @@ func CheckFormer(m *model.Model, former []tree.Tree, now tree.Tree) problem.List
 // CheckPrevious compares the manifests of a model with the locks of the previous output, and reports what
 // of the change must not be merged as it is: what would destroy more than was said, or cannot be done.
 func CheckPrevious(m *model.Model, previous tree.Tree) problem.List {
+	p := Previous{Tree: previous}
+	return p.check(m)
+}
+
+// check is CheckPrevious.
+func (p *Previous) check(m *model.Model) problem.List {
 	var problems problem.List
 	var current []provision.State
 	environment := problem.Pos{Layer: m.Environment}
-	for folder, files := range listManifests(previous) {
+	for folder, files := range listManifests(p.Tree) {
 		file := path.Join(folder, provision.LockFile)
 		if !IsManifest(files) {
 			continue
@@ -109,6 +115,7 @@ func CheckPrevious(m *model.Model, previous tree.Tree) problem.List {
 				"what clusters there are is not known: %s of the output: %v", file, err)
 			continue
 		}
+		p.completeState(&state, m, files)
 		current = append(current, state)
 		asked := provision.WithEmptyParts([]provision.State{state}, m)
 		problems = append(problems, checkProtected(asked, &state, files)...)
@@ -116,6 +123,14 @@ func CheckPrevious(m *model.Model, previous tree.Tree) problem.List {
 		problems = append(problems, checkRelocated(asked, &state, files)...)
 	}
 	return append(problems, provision.CheckModel(current, m)...)
+}
+
+// completeState adds what the lock of an older version does not say of a manifest of the previous output.
+func (p *Previous) completeState(s *provision.State, m *model.Model, files tree.Tree) {
+	s.AddSecrets(model.ReadCredentials(files.Sub(credentialsFolder)))
+	if p.TemplateHash != nil {
+		s.AddTemplateHashes(&m.Clusters, p.TemplateHash)
+	}
 }
 
 // IsManifest reports whether a folder is one of a manifest, also if somebody deleted its lock.
