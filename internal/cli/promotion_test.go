@@ -198,15 +198,16 @@ func TestArrivalsText(t *testing.T) {
 	got := plaintext.FormatArrivals([]promote.Arrival{
 		{Environment: "dev", State: promote.ArrivalHas, Time: now.Add(-time.Hour), Reason: "it has 2222222"},
 		{Environment: "stage", State: promote.ArrivalExpected, Time: now.Add(time.Hour), Reason: "every gate has a known end"},
-		{Environment: "prod", State: promote.ArrivalWaits, WaitsFor: []string{"stage: its hold", "prod: 2 approvals"}, Reason: "it waits for stage: its hold"},
+		{Environment: "prod", State: promote.ArrivalWaits, WaitsFor: []string{"stage: its hold", "prod: 2 approvals"}, Delays: []string{"prod: gate window until 14:00"}, NotBefore: now.Add(2 * time.Hour), Reason: "it waits for stage: its hold"},
 		{Environment: "live", State: promote.ArrivalNever, Reason: "it does not reach prod"},
 	}, now, display.NewStream(&bytes.Buffer{}))
 	want := `ENVIRONMENT  WHEN                            WHY
 dev          there for 1h                    it has 2222222
 stage        Mon 2026-01-05 13:00 UTC, in 1h  every gate has a known end
-prod         not known                       it waits for stage: its hold
+prod         not before Mon 2026-01-05 14:00 UTC  it waits for stage: its hold
   waits for stage: its hold
   waits for prod: 2 approvals
+  waits for prod: gate window until 14:00
 live         never                           it does not reach prod
 `
 	if diff := cmp.Diff(strings.Fields(want), strings.Fields(got)); diff != "" {

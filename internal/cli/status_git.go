@@ -111,7 +111,7 @@ func (r gitReader) readStage(ctx context.Context, base source.Base, spec model.S
 			stage.Next = promote.Decision{State: promote.Stopped, Verdict: gate.Verdict{Status: gate.Fail, Reason: lost.String()}}
 		}
 	}
-	frozen := gate.EvaluateFreezes(gate.Facts{Now: r.now(), Environment: spec.Name, Commit: base.Head, Freezes: base.Progress.Freezes})
+	stage.Frozen = promoter.FindFreeze(base, spec.Name, r.now())
 	switch holds := branch.Progress.Holds; {
 	case stage.Next.State == promote.Stopped:
 	case len(holds) > 0:
@@ -121,8 +121,8 @@ func (r gitReader) readStage(ctx context.Context, base source.Base, spec model.S
 		}
 		stage.Hold = fmt.Sprintf("%s (by %s, until fairlead release %s)", holds[0].Reason, changed.Author.Email, spec.Name)
 		stage.Next = promote.Decision{State: promote.Held, Verdict: gate.Verdict{Gate: "hold", Status: gate.Wait, Reason: "it is held: " + stage.Hold}}
-	case frozen.Status == gate.Wait:
-		stage.Next = promote.Decision{State: promote.Waiting, Verdict: frozen}
+	case stage.Frozen != "":
+		stage.Next = promote.Decision{State: promote.Waiting, Verdict: gate.Verdict{Gate: gate.FreezeGate, Status: gate.Wait, Reason: stage.Frozen}}
 	}
 	if stage.Next.State != "" {
 		stage.Action = stage.NextAction()

@@ -59,6 +59,9 @@ type Forecast struct {
 	Time time.Time `json:"at,omitzero"`
 	// WaitsFor names what has no known end: "2 approvals".
 	WaitsFor string `json:"waits,omitempty"`
+	// Delays are what has a known end and is not over yet when it is reached: "gate window until Mon 2026-11-30 09:00
+	// UTC".
+	Delays []string `json:"delays,omitempty"`
 }
 
 // Facts are what is known about one commit of the base in one environment.

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -130,6 +131,9 @@ func (s Set) Forecast(f Facts, from time.Time) Forecast {
 		}
 		if one.WaitsFor != "" && !slices.Contains(waits, one.WaitsFor) {
 			waits = append(waits, one.WaitsFor)
+		}
+		if one.WaitsFor == "" && one.Time.After(from) {
+			all.Delays = append(all.Delays, fmt.Sprintf("gate %s until %s", g.Name(), formatTime(one.Time)))
 		}
 	}
 	all.WaitsFor = strings.Join(waits, ", ")

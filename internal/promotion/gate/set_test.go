@@ -71,12 +71,12 @@ func TestSetForecast(t *testing.T) {
 		want        Forecast
 	}{
 		{"nothing", "", noon, func(*Facts) {}, Forecast{Time: noon}},
-		{"the latest", gates, noon, func(*Facts) {}, Forecast{Time: before(-21 * time.Hour)}},
-		{"soaks already", "- soak: 30m", noon, func(*Facts) {}, Forecast{Time: before(-10 * time.Minute)}},
+		{"the latest", gates, noon, func(*Facts) {}, Forecast{Time: before(-21 * time.Hour), Delays: []string{"gate soak until Mon 2026-11-23 12:10 UTC", "gate window until Tue 2026-11-24 09:00 UTC"}}},
+		{"soaks already", "- soak: 30m", noon, func(*Facts) {}, Forecast{Time: before(-10 * time.Minute), Delays: []string{"gate soak until Mon 2026-11-23 12:10 UTC"}}},
 		{"has soaked", "- soak: 10m", noon, func(*Facts) {}, Forecast{Time: noon}},
-		{"soaks from then", "- soak: 30m", before(-time.Hour), fresh, Forecast{Time: before(-90 * time.Minute)}},
+		{"soaks from then", "- soak: 30m", before(-time.Hour), fresh, Forecast{Time: before(-90 * time.Minute), Delays: []string{"gate soak until Mon 2026-11-23 13:30 UTC"}}},
 		{"people", "- approval\n- {name: b, approval: {count: 2, by: [alice, bob]}}\n- soak: 30m", noon, func(f *Facts) { f.Approvals = []Approval{{Approver: "zoe"}} },
-			Forecast{Time: before(-10 * time.Minute), WaitsFor: "2 approvals, of alice or bob"}},
+			Forecast{Time: before(-10 * time.Minute), WaitsFor: "2 approvals, of alice or bob", Delays: []string{"gate soak until Mon 2026-11-23 12:10 UTC"}}},
 		{"people who have approved are not waited for", "- approval: {count: 2, by: [alice, bob, dana], distinct: true}", noon, func(f *Facts) { f.Authors, f.Approvals = []string{"dana"}, []Approval{{Approver: "alice"}} },
 			Forecast{Time: noon, WaitsFor: "1 approval, of bob"}},
 		{"failed", "- status: {contexts: [ci/test]}", noon, func(f *Facts) { f.BaseStatuses = []CommitStatus{{Context: "ci/test", Outcome: "failure"}} },

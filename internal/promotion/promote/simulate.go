@@ -21,7 +21,11 @@ type Arrival struct {
 	// WaitsFor lists what the commit waits for, each with its environment, in the order in which
 	// they come: "dev: 2 approvals".
 	WaitsFor []string `json:"waits,omitempty"`
-	Reason   string   `json:"reason"` // one sentence, without a full stop
+	// Delays are what has a known end besides, as WaitsFor: "prod: gate window until Mon 2026-11-30 09:00 UTC".
+	// NotBefore is when the last of all that has is over, where the commit waits for something else too.
+	Delays    []string  `json:"delays,omitempty"`
+	NotBefore time.Time `json:"notBefore,omitzero"`
+	Reason    string    `json:"reason"` // one sentence, without a full stop
 }
 
 // ArrivalState is one word for an arrival.
@@ -100,13 +104,14 @@ func (f simulation) computeArrival(s Stage) Arrival {
 	if way.blockedReason == "" {
 		way.pass(s.Name, f.enter(s.Name, way.earliest))
 	}
-	return way.toArrival(f.findOvertaking(s))
+	certain, overtaken := f.findOvertaking(s)
+	return way.toArrival(f.now, certain, overtaken)
 }
 
 // routeToProof returns the route of the commit until it is proven in a stage that it comes after.
 func (f simulation) routeToProof(u Stage) route {
 	a := f.findArrival(u)
-	way := route{earliest: f.now, waits: slices.Clone(a.WaitsFor)}
+	way := newRoute(f.now, a)
 	switch {
 	case a.State == ArrivalNever:
 		way.block(fmt.Sprintf("it does not reach %s", u.Name))
@@ -132,7 +137,7 @@ func (f simulation) routeToProof(u Stage) route {
 // routeToArrival returns the route until a stage further up is no longer behind the commit.
 func (f simulation) routeToArrival(u Stage) route {
 	a := f.findArrival(u)
-	way := route{earliest: f.now, waits: a.WaitsFor}
+	way := newRoute(f.now, a)
 	way.notBefore(a.Time)
 	if a.State == ArrivalNever {
 		way.wait(u.Name, "a newer commit, for it is behind this one")
@@ -193,15 +198,21 @@ func (f simulation) findOvertaking(s Stage) (certain bool, reason string) {
 type route struct {
 	earliest      time.Time // not before
 	waits         []string
-	blockedReason string // why there is no way; "" if there is one
+	delays        []string // which have a known end
+	blockedReason string   // why there is no way; "" if there is one
+}
+
+// newRoute returns the route that an arrival further up is the end of.
+func newRoute(now time.Time, a Arrival) route {
+	r := route{earliest: now, waits: slices.Clone(a.WaitsFor), delays: slices.Clone(a.Delays)}
+	r.notBefore(a.NotBefore)
+	return r
 }
 
 func (r *route) block(reason string) { r.blockedReason = cmp.Or(r.blockedReason, reason) }
 
 func (r *route) wait(environment, what string) {
-	if text := environment + ": " + what; !slices.Contains(r.waits, text) {
-		r.waits = append(r.waits, text)
-	}
+	r.waits = addMissing(r.waits, environment+": "+what)
 }
 
 func (r *route) notBefore(at time.Time) {
@@ -219,22 +230,31 @@ func (r *route) pass(environment string, f gate.Forecast) {
 	case f.Time.IsZero():
 		r.wait(environment, "a gate without a known end")
 	}
+	for _, d := range f.Delays {
+		r.delays = addMissing(r.delays, environment+": "+d)
+	}
 }
 
 // join adds what another route waits for.
 func (r *route) join(other route) {
 	r.notBefore(other.earliest)
-	for _, w := range other.waits {
-		if !slices.Contains(r.waits, w) {
-			r.waits = append(r.waits, w)
-		}
-	}
+	r.waits, r.delays = addMissing(r.waits, other.waits...), addMissing(r.delays, other.delays...)
 	r.block(other.blockedReason)
 }
 
+// addMissing appends those texts that a list does not have.
+func addMissing(all []string, texts ...string) []string {
+	for _, t := range texts {
+		if !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
 // toArrival returns the end of a route, where a newer commit may win, or certainly does.
-func (r *route) toArrival(certain bool, overtaken string) Arrival {
-	a := Arrival{State: ArrivalExpected, Time: r.earliest, WaitsFor: r.waits, Reason: "every gate has a known end"}
+func (r *route) toArrival(now time.Time, certain bool, overtaken string) Arrival {
+	a := Arrival{State: ArrivalExpected, Time: r.earliest, WaitsFor: r.waits, Delays: r.delays, Reason: "every gate has a known end"}
 	switch {
 	case r.blockedReason != "":
 		return Arrival{State: ArrivalNever, Reason: r.blockedReason}
@@ -242,6 +262,9 @@ func (r *route) toArrival(certain bool, overtaken string) Arrival {
 		return Arrival{State: ArrivalNever, Reason: overtaken}
 	case len(r.waits) > 0:
 		a.State, a.Time, a.Reason = ArrivalWaits, time.Time{}, "it waits for "+r.waits[0]
+		if r.earliest.After(now) {
+			a.NotBefore = r.earliest
+		}
 	}
 	if overtaken != "" {
 		a.Reason += "; " + overtaken

@@ -21,7 +21,9 @@ func enterToday(environment string, from time.Time) gate.Forecast {
 	case environment == "audit":
 		return gate.Forecast{WaitsFor: "2 approvals"}
 	case environment == "prod" && from.Before(open):
-		return gate.Forecast{Time: open}
+		return gate.Forecast{Time: open, Delays: []string{"gate window until 18:00"}}
+	case environment == "live":
+		return gate.Forecast{Time: open, WaitsFor: "1 approval", Delays: []string{"freeze q4 until 18:00"}}
 	}
 	return gate.Forecast{Time: from}
 }
@@ -39,11 +41,11 @@ func TestSimulate(t *testing.T) {
 		{"all ends are known", "c4", []promote.Stage{at("dev", "c3"), at("stage", "c3", "dev"), at("prod", "c3", "stage")}, `
 dev expected 12:00: every gate has a known end
 stage expected 13:00: every gate has a known end
-prod expected 18:00: every gate has a known end`},
+prod expected 18:00: every gate has a known end (prod: gate window until 18:00)`},
 		{"on its way", "c4", []promote.Stage{with(at("dev", "c4"), proof(soak)), with(at("stage", "c3", "dev"), proof(soak)), at("prod", "c3", "stage")}, `
 dev has 11:00: it has c4
 stage expected 13:00: every gate has a known end
-prod expected 18:00: every gate has a known end`},
+prod expected 18:00: every gate has a known end (prod: gate window until 18:00)`},
 		{"proven, and overtaken", "c3", []promote.Stage{with(at("dev", "c4"), proven("c3"), proof(soak)), at("stage", "c2", "dev")}, `
 dev reached 11:00: it has a newer commit, c4
 stage expected 12:00: every gate has a known end; a newer commit may supersede it, such as c4`},
@@ -59,14 +61,18 @@ dev never: the newer commit c4 supersedes it
 stage never: it does not reach dev`},
 		{"each counts", "c3", []promote.Stage{with(at("dev", "c1"), queue(model.Queue{Policy: model.QueueEvery})), at("stage", "c1", "dev")}, `
 dev waits: it waits for dev: 1 commit before it in the queue [dev: 1 commit before it in the queue]
-stage waits: it waits for dev: 1 commit before it in the queue; a newer commit may supersede it, such as c4 [dev: 1 commit before it in the queue]`},
+stage waits not before 13:00: it waits for dev: 1 commit before it in the queue; a newer commit may supersede it, such as c4 [dev: 1 commit before it in the queue]`},
 		{"people are waited for", "c4", []promote.Stage{with(at("dev", "c4"), unmerged, proof(soak)), at("audit", "c3", "dev"), with(at("prod", "c3", "audit"), func(s *promote.Stage) { s.HoldReason = "incident 7" })}, `
 dev has 11:00: it has c4
-audit waits: it waits for dev: its output to be merged [dev: its output to be merged; audit: 2 approvals]
-prod waits: it waits for dev: its output to be merged [dev: its output to be merged; audit: 2 approvals; prod: its hold to be released: incident 7]`},
+audit waits not before 13:00: it waits for dev: its output to be merged [dev: its output to be merged; audit: 2 approvals]
+prod waits not before 18:00: it waits for dev: its output to be merged [dev: its output to be merged; audit: 2 approvals; prod: its hold to be released: incident 7] (prod: gate window until 18:00)`},
 		{"nobody has merged it", "c4", []promote.Stage{with(at("dev", "c4"), unmerged), with(at("stage", "c3", "dev"), unmerged, queue(model.Queue{Policy: model.QueueEvery}))}, `
 dev has 11:00: it has c4
-stage waits: it waits for dev: its output to be merged [dev: its output to be merged; stage: c3 to be merged]`},
+stage waits not before 13:00: it waits for dev: its output to be merged [dev: its output to be merged; stage: c3 to be merged]`},
+		{"people, in a freeze", "c4", []promote.Stage{at("prod", "c3"), at("live", "c3", "prod"), at("last", "c3", "live")}, `
+prod expected 18:00: every gate has a known end (prod: gate window until 18:00)
+live waits not before 19:00: it waits for live: 1 approval [live: 1 approval] (prod: gate window until 18:00; live: freeze q4 until 18:00)
+last waits not before 20:00: it waits for live: 1 approval [live: 1 approval] (prod: gate window until 18:00; live: freeze q4 until 18:00)`},
 		{"pinned, and a batch", "c4", []promote.Stage{with(at("dev", "c3"), queue(model.Queue{Policy: model.QueuePinned})), with(at("stage", "c3"), queue(model.Queue{Policy: model.QueueBatch, Every: 4 * time.Hour}))}, `
 dev waits: it waits for dev: a promotion by hand: it is pinned [dev: a promotion by hand: it is pinned]
 stage expected 15:00: every gate has a known end`},
@@ -83,7 +89,7 @@ stage expected 13:00: every gate has a known end`},
 		{"further up it went back", "c4", []promote.Stage{with(at("dev", "c3"), func(s *promote.Stage) { s.HoldReason = "c4 is bad" }), at("stage", "c4", "dev"), at("prod", "c3", "stage")}, `
 dev waits: it waits for dev: its hold to be released: c4 is bad [dev: its hold to be released: c4 is bad]
 stage has 11:00: it has c4
-prod waits: it waits for dev: its hold to be released: c4 is bad [dev: its hold to be released: c4 is bad]`},
+prod waits not before 18:00: it waits for dev: its hold to be released: c4 is bad [dev: its hold to be released: c4 is bad] (prod: gate window until 18:00)`},
 		{"not on the base", "other", []promote.Stage{at("dev", "c4")}, `
 dev never: commit other is not on the base's branch`},
 		{"a circle, and one that is not there", "c4", []promote.Stage{at("a", "c3", "b"), at("b", "c3", "a"), at("c", "c3", "nowhere")}, `
@@ -99,9 +105,15 @@ c never: there is no environment nowhere`},
 				if !a.Time.IsZero() {
 					got.WriteString(" " + a.Time.Format("15:04"))
 				}
+				if !a.NotBefore.IsZero() {
+					got.WriteString(" not before " + a.NotBefore.Format("15:04"))
+				}
 				got.WriteString(": " + a.Reason)
 				if len(a.WaitsFor) > 0 {
 					fmt.Fprintf(&got, " [%s]", strings.Join(a.WaitsFor, "; "))
+				}
+				if len(a.Delays) > 0 {
+					fmt.Fprintf(&got, " (%s)", strings.Join(a.Delays, "; "))
 				}
 			}
 			if diff := cmp.Diff(test.want, got.String()); diff != "" {

@@ -48,7 +48,7 @@ metadata:
 spec:
   commit: BASE1
   reason: looks good`)
-	w.equal("the message", w.head("prod"), "Alice <alice@example.com>\nApprove BASE1 for prod\n\nlooks good\n\nFairlead-Approval: prod\nFairlead-Action: approve")
+	w.equal("the message", w.head("prod"), "Alice <alice@example.com>\nApprove BASE1 for prod\n\nlooks good\n\nFairlead-Approval: prod\nFairlead-Commit: BASE1\nFairlead-Action: approve")
 	if got, err = d.Approve(t.Context(), "prod", w.base[1][:8], "again", nil); err != nil || got.Changed {
 		t.Errorf("again: %+v, %v", got, err)
 	}

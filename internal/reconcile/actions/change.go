@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
@@ -22,7 +23,7 @@ const (
 	releaseAction  = "release"
 	rollbackAction = "rollback"
 	approveAction  = "approve"
-	freezeAction   = "freeze"
+	freezeAction   = history.FreezeAction
 	renewKeyAction = "renew-key"
 	retireAction   = "retire"
 	adoptAction    = "adopt"
@@ -78,6 +79,9 @@ func (c change) commitMessage() string {
 	}
 	if c.action == approveAction && c.to != "" {
 		fmt.Fprintf(&b, "%s: %s\n", promoter.TrailerApproval, c.environment)
+	}
+	if (c.action == approveAction || c.action == freezeAction) && c.to != "" {
+		fmt.Fprintf(&b, "%s: %s\n", history.CommitTrailer, c.to)
 	}
 	if c.forced != "" {
 		fmt.Fprintf(&b, "Fairlead-Forced: %s\n", forge.OneLine(c.forced, maxText))

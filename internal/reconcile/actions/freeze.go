@@ -10,10 +10,12 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 )
 
@@ -72,7 +74,7 @@ func (d *Session) Freeze(ctx context.Context, f Freeze) (Result, error) {
 		}
 		return change{
 			action: freezeAction, name: f.Name, reason: f.Reason, title: fmt.Sprintf("Freeze %s: %s", what, f.Name),
-			summary: fmt.Sprintf("freeze %s stops %s of %s", f.Name, stops, what), files: map[string][]byte{freezeFile(f.Name): text},
+			summary: fmt.Sprintf("freeze %s stops %s of %s", f.Name, stops, what), files: map[string][]byte{freezeFile(f.Name): text}, trailers: freezesTrailers(f.Environments),
 		}, err
 	})
 }
@@ -89,7 +91,7 @@ func (d *Session) EndFreeze(ctx context.Context, name, reason string) (Result, e
 		case there.Pos.File != freezeFile(name):
 			return c, problem.Refusef("remove it from that file", "freeze %s is in %s, which no operator action wrote", name, there.Pos.File)
 		}
-		c.files = map[string][]byte{there.Pos.File: nil}
+		c.files, c.trailers = map[string][]byte{there.Pos.File: nil}, freezesTrailers(there.Environments)
 		return c, nil
 	})
 }
@@ -106,7 +108,7 @@ func (d *Session) AddException(ctx context.Context, name, revision, reason strin
 			return change{}, err
 		}
 		c := change{
-			action: freezeAction, name: name, to: commit, reason: reason,
+			action: freezeAction, name: name, to: commit, reason: reason, trailers: freezesTrailers(there.Environments),
 			title:   fmt.Sprintf("Let %s pass the freeze %s", text.ShortCommit(commit), name),
 			summary: fmt.Sprintf("%s may pass the freeze %s", text.ShortCommit(commit), name),
 		}
@@ -125,6 +127,12 @@ func (d *Session) AddException(ctx context.Context, name, revision, reason strin
 		c.files = map[string][]byte{there.Pos.File: text}
 		return c, nil
 	})
+}
+
+// freezesTrailers returns the trailers by which the history knows which environments a freeze is about; none for
+// all.
+func freezesTrailers(environments []string) []string {
+	return list.Convert(environments, func(name string) string { return history.FreezesTrailer + ": " + name })
 }
 
 func findFreeze(v snapshot, name string) *model.Freeze {

@@ -254,7 +254,7 @@ func (d *Session) writeChange(ctx context.Context, v snapshot, c change) (Result
 		Action: c.action, Environment: c.environment, Name: c.name, Summary: c.summary, From: c.from, To: c.to, Branch: branch, Forced: c.overridden,
 		Notes: c.notes,
 	}
-	c.trailers = d.options.Trailers
+	c.trailers = append(c.trailers, d.options.Trailers...)
 	if d.options.Confirm != nil {
 		p, err := v.newPlan(r, c, url, head)
 		if err == nil {

@@ -467,6 +467,7 @@ spec:
 	if got, err := d.AddException(t.Context(), "q4", w.base[2], "the fix"); err != nil || !got.Changed {
 		t.Errorf("an exception: %+v, %v", got, err)
 	}
+	w.equal("the message", w.head("main"), "Alice <alice@example.com>\nLet BASE2 pass the freeze q4\n\nthe fix\n\nFairlead-Commit: BASE2\nFairlead-Freezes: prod\nFairlead-Action: freeze")
 	if text := w.named(w.file("main", ".fairlead/freezes/q4.yaml")); !strings.HasSuffix(text, "  except:\n    - commit: BASE2\n      reason: the fix\n") {
 		t.Errorf("the file is\n%s", text)
 	}

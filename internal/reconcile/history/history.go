@@ -12,13 +12,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 )
 
 // PromoteAction is what a commit is called that promotes another one, if nothing else is written in it.
 const PromoteAction = "promote"
+
+// FreezeAction is what a commit is called that writes, changes or ends a freeze. FreezesTrailer names in it an
+// environment of the freeze; without one it is about all. CommitTrailer names the commit of the base that is approved,
+// or may pass a freeze.
+const (
+	FreezeAction   = "freeze"
+	FreezesTrailer = "Fairlead-Freezes"
+	CommitTrailer  = "Fairlead-Commit"
+)
 
 // RollbackAction is what a commit is called that takes an environment back to an older one.
 const RollbackAction = "rollback"
@@ -29,8 +40,10 @@ type Entry struct {
 	Who  string    `json:"who"`
 	// Environment is the one that it is about; "" for what is about the whole fleet.
 	Environment string `json:"environment,omitempty"`
-	Action      string `json:"action"` // as the trailer Fairlead-Action names it
-	Title       string `json:"title"`
+	// Environments are those that a freeze is about; nil for all of them.
+	Environments []string `json:"environments,omitempty"`
+	Action       string   `json:"action"` // as the trailer Fairlead-Action names it
+	Title        string   `json:"title"`
 	// From and To are the commits of the base that the environment had, and has since; "" if it was not
 	// about one.
 	From string `json:"from,omitempty"`
@@ -129,7 +142,10 @@ func parseEntry(b Branch, c git.CommitInfo, subject func(commit string) string) 
 	}
 	e := Entry{
 		Time: c.When, Who: cleanLine(c.Author.Name), Environment: cmp.Or(environment, b.Environment), Action: cmp.Or(action, PromoteAction), Title: cleanLine(c.Subject()),
-		To: promoted, Forced: cleanLine(last("Fairlead-Forced")), Commit: c.ID, Repo: b.URL,
+		To: cmp.Or(promoted, last(CommitTrailer)), Forced: cleanLine(last("Fairlead-Forced")), Commit: c.ID, Repo: b.URL,
+	}
+	if e.Action == FreezeAction {
+		e.Environments = list.Convert(trailers[FreezesTrailer], cleanLine)
 	}
 	paragraphs := strings.Split(strings.TrimSpace(strings.ReplaceAll(c.Message, "\r\n", "\n")), "\n\n")
 	about := ""
@@ -154,6 +170,19 @@ func parseEntry(b Branch, c git.CommitInfo, subject func(commit string) string) 
 	}
 	e.Reason = text.Limit(strings.Join(reasons, "; "), maxLine)
 	return e, true
+}
+
+// Moves reports whether an entry gave an environment the commit To, which others are only about.
+func (e Entry) Moves() bool {
+	return e.Action == PromoteAction || e.Action == RollbackAction || e.Action == forge.MergeAction
+}
+
+// Concerns reports whether an entry is about an environment.
+func (e Entry) Concerns(environment string) bool {
+	if e.Action == FreezeAction && e.Environment == "" {
+		return len(e.Environments) == 0 || slices.Contains(e.Environments, environment)
+	}
+	return e.Environment == environment
 }
 
 // cleanLine returns a text in one line, without what looks like a password.

@@ -24,6 +24,8 @@ func TestRead(t *testing.T) {
 		"Promote 1111111 to prod\n\nLess noise\n\nafter: 1111111 was verified in stage\ngates: all gates passed\n\nFairlead-Promoted: " + one + "\nFairlead-Promotion: prod",
 		"Hold prod\n\nthe sale https://bot:hunter2@example.com/ ends on Monday\n\nFairlead-Action: hold",
 		"Promote 2222222 to prod\n\nLess noise\n\nOverrides: prod is held: the sale\nOverrides: it is not verified in stage\n\nFairlead-Promoted: " + two + "\nFairlead-Promotion: prod\nFairlead-Forced: fix of the outage\nFairlead-Action: promote",
+		"Freeze prod, stage: q4\n\nthe books\n\nFairlead-Freezes: prod\nFairlead-Freezes: stage\nFairlead-Action: freeze",
+		"Approve 2222222 for prod\n\nFairlead-Approval: prod\nFairlead-Commit: " + two + "\nFairlead-Action: approve",
 		"Roll prod back to 1111111\n\nLess noise\n\nit fails\n\nFairlead-Promoted: " + one + "\nFairlead-Promotion: prod\nFairlead-Action: rollback",
 	} {
 		gittest.Git(t, dir, "commit", "--quiet", "--allow-empty", "--message", message)
@@ -47,6 +49,8 @@ func TestRead(t *testing.T) {
 	}
 	want := []history.Entry{
 		{Environment: "prod", Action: "rollback", Title: "Roll prod back to 1111111", From: two, To: one, Reason: "it fails"},
+		{Environment: "prod", Action: "approve", Title: "Approve 2222222 for prod", To: two},
+		{Environment: "prod", Environments: []string{"prod", "stage"}, Action: "freeze", Title: "Freeze prod, stage: q4", Reason: "the books"},
 		{Environment: "prod", Action: "promote", Title: "Promote 2222222 to prod", From: one, To: two, Forced: "fix of the outage", Overrides: []string{"prod is held: the sale", "it is not verified in stage"}},
 		{Environment: "prod", Action: "hold", Title: "Hold prod", Reason: "the sale https://***@example.com/ ends on Monday"},
 		{Environment: "prod", Action: "promote", Title: "Promote 1111111 to prod", From: zero, To: one, Reason: "after: 1111111 was verified in stage; gates: all gates passed"},

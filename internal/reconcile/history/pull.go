@@ -71,7 +71,7 @@ func SplitAuthor(reason, told string) (text, who string) {
 
 // readCommits sets the commits of the base of an output that was merged. A repository may have it no longer.
 func (e *Entry) readCommits(repo *git.Repository, output string) error {
-	if e.Action == forge.ReopenAction || output == "" {
+	if output == "" {
 		return nil
 	}
 	c, err := repo.Commit(output)

@@ -32,7 +32,7 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 		s := found.stages[i]
 		stage := status.Stage{
 			Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: s.stage.Merged,
-			Behind: found.history.CountNewer(s.stage.Commit), Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason, Frozen: m.findFreeze(s),
+			Behind: found.history.CountNewer(s.stage.Commit), Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason, Frozen: FindFreeze(policy.base, s.spec.Name, m.now),
 			Withheld: list.Convert(s.environment.Withheld, ReportWithholding), Proof: s.stage.Proof, Next: d,
 			Turns: list.Convert(m.findTurns(s), reportTurn), Waves: listWaves(s.memory.listed),
 		}
@@ -44,12 +44,13 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 	m.options.Store.SetPromotions(c)
 }
 
-// findFreeze returns which freeze covers an environment now, whatever it would get; "" for none.
-func (m *Promoter) findFreeze(s *stageState) string {
-	if s.base.Progress == nil { // the base could not be read
+// FindFreeze returns which freeze of the base covers an environment at a time, whatever it would get: a commit that
+// may pass leaves all others frozen. "" is none.
+func FindFreeze(base source.Base, environment string, now time.Time) string {
+	if base.Progress == nil { // it could not be read
 		return ""
 	}
-	v := gate.EvaluateFreezes(gate.Facts{Now: m.now, Environment: s.spec.Name, Freezes: s.base.Progress.Freezes})
+	v := gate.EvaluateFreezes(gate.Facts{Now: now, Environment: environment, Freezes: base.Progress.Freezes})
 	if v.Status == gate.Pass {
 		return ""
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
@@ -84,12 +85,17 @@ func (m *Promoter) forecastGates(ctx context.Context, s *stageState, commit stri
 	}
 	m.answerNeeds(ctx, s, &s.enterGates, &f)
 	forecast := s.enterGates.Forecast(f, from)
-	if frozen := gate.EvaluateFreezes(f); frozen.Status == gate.Wait {
+	frozen := gate.EvaluateFreezes(f)
+	switch {
+	case frozen.Status != gate.Wait:
+	case frozen.ValidUntil.IsZero():
+		forecast.WaitsFor = strings.TrimSuffix(frozen.Reason+", "+forecast.WaitsFor, ", ")
+	default:
 		if frozen.ValidUntil.After(forecast.Time) {
 			forecast = s.enterGates.Forecast(f, frozen.ValidUntil)
 		}
-		if frozen.ValidUntil.IsZero() {
-			forecast.WaitsFor = frozen.Reason
+		if frozen.ValidUntil.After(from) {
+			forecast.Delays = append([]string{frozen.Reason}, forecast.Delays...)
 		}
 	}
 	return forecast
@@ -103,7 +109,7 @@ func (s *stageState) forecastProof(commit string, from time.Time) gate.Forecast 
 	}
 	running := s.running.Forecast(f, from)
 	soaking := s.soaking.Forecast(f, running.Time)
-	soaking.WaitsFor = running.WaitsFor
+	soaking.WaitsFor, soaking.Delays = running.WaitsFor, nil // how long it soaks is known when it runs
 	if running.Time.After(soaking.Time) {
 		soaking.Time = running.Time
 	}

@@ -135,15 +135,30 @@ func startWithWaits(reason string) string {
 	return "waits: " + reason
 }
 
-// waitText names the gate that decides a verdict, with its reason.
+// waitText names the gate that decides a verdict, with its reason, and what else of the gates is waited for.
 func waitText(v gate.Verdict) string {
-	of := ""
+	of, others := "", ""
 	decides := func(p gate.Verdict) bool { return p.Status == v.Status && p.Reason == v.Reason }
 	for i := slices.IndexFunc(v.Parts, decides); i >= 0; i = slices.IndexFunc(v.Parts, decides) {
+		if v.Gate == "gates" {
+			others = describeOtherGates(v)
+		}
 		of, v = v.Gate, v.Parts[i]
 	}
 	if of == "gates" || of == "proof" { // the parts of these are gates that people know by name
-		return fmt.Sprintf("waits for gate %s: %s", v.Gate, v.Reason)
+		return fmt.Sprintf("waits for gate %s: %s%s", v.Gate, v.Reason, others)
 	}
-	return startWithWaits(v.Reason)
+	return startWithWaits(v.Reason) + others
+}
+
+// describeOtherGates returns the gates that are waited for besides the one that decides; not those that only wait for
+// that.
+func describeOtherGates(gates gate.Verdict) string {
+	var all strings.Builder
+	for _, p := range gates.Parts {
+		if p.Status == gate.Wait && gates.Status == gate.Wait && !strings.Contains(p.Reason, gates.Reason) {
+			fmt.Fprintf(&all, "; and for gate %s: %s", p.Gate, p.Reason)
+		}
+	}
+	return all.String()
 }

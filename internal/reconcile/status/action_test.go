@@ -60,6 +60,8 @@ func TestDescribeAction(t *testing.T) {
 		{"clusters", stage(true, unproven, newest), Environment{State: InSync}, "waits for gate rollout: 1 of 2 clusters ready"},
 		{"a gate", stage(true, proven, waits(is(gate.Pass, "after", "2222222 was proven"), gate.CombineVerdicts("gates", []gate.Verdict{is(gate.Wait, "approval", "1 of 2 approvals")}))),
 			Environment{State: InSync}, "2222222 waits for gate approval: 1 of 2 approvals"},
+		{"people, and a window", stage(true, proven, waits(gate.CombineVerdicts("gates", []gate.Verdict{is(gate.Wait, "window", "the window is closed; it opens Mon"), is(gate.Wait, "approval", "2 approvals missing"), is(gate.Wait, "smoke", "smoke.yaml starts after window: the window is closed; it opens Mon")}))),
+			Environment{State: InSync}, "2222222 waits for gate window: the window is closed; it opens Mon; and for gate approval: 2 approvals missing"},
 		{"the environment before it", stage(true, proven, waits(is(gate.Wait, "after dev", "2222222 is not merged in dev"))), Environment{State: InSync}, "waits: 2222222 is not merged in dev"},
 		{"its turn", Stage{Next: promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "stage", "waiting for dev to get its first commit")}}, Environment{}, "waits for dev to get its first commit"},
 		{"the one before it has the same commit", stage(true, proven, promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "prod", "waiting for stage to move first")}), Environment{State: InSync}, "up to date"},

@@ -95,7 +95,7 @@ func (s Stage) ShownState() StageState {
 	known, shown := s.KnownState(), StageHeld
 	switch {
 	case s.Next.State == promote.Held:
-	case s.isFrozen():
+	case s.Frozen != "", s.WaitsForFreeze():
 		shown = StageFrozen
 	case s.Empty != "" && known == StageVerified:
 		return StageEmpty
@@ -113,8 +113,8 @@ func (s Stage) ShownState() StageState {
 // freezeName is the cause of a withheld merge, and the gate of a promotion, that a freeze stops.
 const freezeName = "freeze"
 
-// isFrozen reports whether a freeze keeps the output of a stage from being merged, or its next commit out.
-func (s Stage) isFrozen() bool {
+// WaitsForFreeze reports whether a freeze keeps the output of a stage from being merged, or its next commit out.
+func (s Stage) WaitsForFreeze() bool {
 	return slices.ContainsFunc(s.Withheld, func(w Withheld) bool { return w.Cause == freezeName }) || s.Next.State == promote.Waiting && waitsForFreeze(s.Next.Verdict)
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -19,7 +20,7 @@ type Forecast struct {
 type ForecastArrival struct {
 	promote.Arrival
 	Tone State `json:"tone"`
-	// Waits is what the commit waits for, in the order in which it comes.
+	// Waits is what the commit waits for: what has no known end in the order in which it comes, and then what has one.
 	Waits []ForecastWait `json:"waitsFor,omitempty"`
 }
 
@@ -59,9 +60,13 @@ func (s Source) NewForecast(j Journey, arrivals []promote.Arrival) Forecast {
 			one.Tone, one.Reason, one.Time = j.Stops[i].State, "was promoted to it, and does not run it yet", j.Stops[i].Since
 			one.Waits = []ForecastWait{{a.Environment, j.Stops[i].Environment.Reason, j.Stops[i].Environment.Pull}}
 		}
-		for n, w := range a.WaitsFor {
-			a.WaitsFor[n] = CleanText(w)
-			one.Waits = append(one.Waits, s.newForecastWait(a.WaitsFor[n]))
+		one.WaitsFor, one.Delays = list.Convert(a.WaitsFor, CleanText), list.Convert(a.Delays, CleanText)
+		for n, w := range slices.Concat(one.WaitsFor, one.Delays) {
+			wait := s.newForecastWait(w)
+			if n >= len(one.WaitsFor) { // no pull request ends it
+				wait.Pull = nil
+			}
+			one.Waits = append(one.Waits, wait)
 		}
 		f.Arrivals = append(f.Arrivals, one)
 	}

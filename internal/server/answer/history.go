@@ -81,7 +81,7 @@ func (f HistoryFilter) selects(e history.Entry, to status.Commit) bool {
 	if e.Pull > 0 {
 		text += fmt.Sprintf(" pull request %d", e.Pull)
 	}
-	return (f.Environment == "" || f.Environment == e.Environment) && (f.Who == "" || strings.EqualFold(f.Who, e.Who)) && (f.Action == "" || f.Action == e.Action) &&
+	return (f.Environment == "" || e.Concerns(f.Environment)) && (f.Who == "" || strings.EqualFold(f.Who, e.Who)) && (f.Action == "" || f.Action == e.Action) &&
 		(f.Since.IsZero() || !e.Time.Before(f.Since)) && (f.Until.IsZero() || e.Time.Before(f.Until)) && (!f.Forced || e.Forced != "") &&
 		strings.Contains(text, strings.ToLower(f.Text))
 }

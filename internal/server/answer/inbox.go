@@ -80,6 +80,9 @@ func (s Source) findHelpfulLevers(e Environment, stage status.Stage) (all []stri
 	if waitsForApproval(stage) {
 		all = append(all, "approve")
 	}
+	if e.isFrozen() {
+		all = append(all, "end")
+	}
 	switch {
 	case e.isHeld():
 		all = append(all, "release")

@@ -252,9 +252,21 @@ func markState(mark string, of State) State {
 	return State{Unknown, "not yet"}
 }
 
+// ListGates returns the parts of a verdict: each gate once, and not the set that they are in besides.
+func ListGates(v gate.Verdict) (all []gate.Verdict) {
+	for _, p := range v.Parts {
+		if p.Gate == "gates" && len(p.Parts) > 0 {
+			all = append(all, p.Parts...)
+		} else {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
 // findWaiting returns the parts of a verdict that do not pass.
 func findWaiting(v gate.Verdict) (waiting []gate.Verdict) {
-	for _, p := range v.Parts {
+	for _, p := range ListGates(v) {
 		if p.Status != gate.Pass {
 			p.Parts = findWaiting(p)
 			waiting = append(waiting, p)

@@ -101,7 +101,7 @@ func (s Source) Overview() Overview {
 }
 
 // Needs returns what needs a person, the most urgent first. A hold is among it: it lasts until a person releases
-// it, and whoever looks is perhaps not the one who holds.
+// it, and whoever looks is perhaps not the one who holds. A freeze that keeps nothing is not.
 func (s Source) Needs() []Need { return s.findNeeds(s.listEnvironments()) }
 
 // findNeeds returns what Needs does, of environments that are described already.
@@ -126,7 +126,7 @@ func (s Source) findNeeds(all []Environment) []Need {
 		for _, e := range all {
 			stage, _ := s.Snapshot.Chain.FindStage(e.Name)
 			switch {
-			case e.State.Tone == tone && tone == Bad, e.State.Tone == tone && tone == Stopped,
+			case e.State.Tone == tone && tone == Bad, e.State.Tone == tone && tone == Stopped && (!e.isFrozen() || stage.WaitsForFreeze()),
 				e.State.Tone == tone && tone == Waiting && e.State.Word == string(status.StageProposed),
 				tone == Waiting && isMoreUrgent(Stopped, e.State.Tone) && waitsForApproval(stage):
 				needs = append(needs, Need{State: needState(e.State, tone), Environment: e.Name, Reason: e.Reason, Pull: e.Pull, Levers: s.findHelpfulLevers(e, stage)})

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -17,9 +18,11 @@ func TestStoppedProblems(t *testing.T) {
 	held, frozen, failing := stageAt("held", nil, got("c1")), stageAt("frozen", nil, got("c1")), stageAt("failing", nil, got("c1"))
 	held.Hold, held.Next.State, held.Action = "a sale", promote.Held, "held: a sale"
 	frozen.Withheld, frozen.Action = []status.Withheld{{Cause: "freeze", Reason: "freeze xmas"}}, "freeze xmas"
+	covered := stageAt("covered", nil, got("c1"))
+	covered.Frozen, covered.Action = "freeze q4", "up to date; freeze q4"
 	failing.Next = promote.Decision{State: promote.Waiting, Candidate: "c2", Verdict: gate.Verdict{Status: gate.Wait, Reason: "it is tried again: set the status of c1: 404"}}
 	s := Source{Snapshot: status.Snapshot{Chain: status.Chain{Commits: lineOf("c2", "c1")}}}
-	for _, stage := range []status.Stage{held, frozen, failing} {
+	for _, stage := range []status.Stage{held, frozen, failing, covered} {
 		stage.Since = noon
 		s.Snapshot.Chain.Stages = append(s.Snapshot.Chain.Stages, stage)
 	}
@@ -27,7 +30,7 @@ func TestStoppedProblems(t *testing.T) {
 	for _, p := range s.Problems(ProblemFilter{}).Items {
 		found[p.Environments[0]+" "+p.Kind] = p
 	}
-	for key, want := range map[string]string{"held " + Declined: "held: a sale", "frozen " + Declined: "freeze xmas", "failing " + Failure: "no commit is promoted: set the status of c1: 404"} {
+	for key, want := range map[string]string{"held " + Declined: "held: a sale", "frozen " + Declined: "freeze xmas", "covered " + Declined: "up to date; freeze q4", "failing " + Failure: "no commit is promoted: set the status of c1: 404"} {
 		if p, is := found[key]; !is || p.Summary != want || !p.Since.IsZero() {
 			t.Errorf("%s is %+v, want %q", key, p, want)
 		}
@@ -40,6 +43,9 @@ func TestStoppedProblems(t *testing.T) {
 	}
 	needs := map[string]State{}
 	for _, n := range s.Needs() {
+		if n.Environment == "covered" || n.Environment == "frozen" && !slices.Contains(n.Levers, "end") {
+			t.Errorf("a person is needed for %+v", n)
+		}
 		needs[n.Environment] = n.State
 	}
 	if needs["frozen"] != (State{Stopped, "frozen"}) || needs["held"] != (State{Stopped, "held"}) || needs["failing"] != isFailing {

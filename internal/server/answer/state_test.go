@@ -14,7 +14,8 @@ func TestOneState(t *testing.T) {
 	rolling := status.Stage{Environment: "prod", Commit: "c1", Merged: true, Proof: gate.Verdict{Status: gate.Wait}}
 	held := verified
 	held.Hold, held.Next.State = "incident", promote.Held
-	frozen, kept := verified, verified
+	frozen, kept, covered := verified, verified, verified
+	covered.Frozen = "freeze xmas: sale, until a person ends it"
 	frozen.Withheld = []status.Withheld{{Cause: "freeze", Reason: "freeze xmas"}}
 	kept.Next = promote.Decision{State: promote.Waiting, Candidate: "c2", Verdict: gate.Verdict{Gate: "prod", Status: gate.Wait, Parts: []gate.Verdict{{Gate: "freeze", Status: gate.Wait}}}}
 	open := status.Stage{Environment: "prod", Commit: "c1", Proof: gate.Verdict{Status: gate.Wait}}
@@ -43,6 +44,7 @@ func TestOneState(t *testing.T) {
 		"held":                      {full, &held, State{Stopped, "held"}},
 		"frozen":                    {full, &frozen, State{Stopped, "frozen"}},
 		"frozen for promotions":     {full, &kept, State{Stopped, "frozen"}},
+		"frozen, and nothing waits": {full, &covered, State{Stopped, "frozen"}},
 		"frozen, and broken":        {with(status.Failed), &frozen, State{Bad, "failed"}},
 		"left to people":            {leftToPeople, &open, State{Waiting, "proposed"}},
 		"merged by Fairlead, later": {mergedLater, &open, State{Busy, "proposed"}},

@@ -44,7 +44,7 @@ func (o *Operator) allowedFreeze(who *permit.Person, q Request) permit.Verdict {
 
 // AllowedIn returns whether a person may use a lever in an environment.
 func (o *Operator) AllowedIn(who *session.Person, lever, environment string) permit.Verdict {
-	if lever == Freeze {
+	if slices.Contains(FreezeNames(), lever) {
 		return o.Allowed(who, Request{Lever: Freeze, Name: "any", Environments: []string{environment}})
 	}
 	return o.Allowed(who, Request{Lever: lever, Environment: environment})
@@ -171,7 +171,9 @@ func (o *Operator) askFields(ctx context.Context, d *actions.Session, q Request,
 		}
 		return err
 	}
-	names, err := d.ListFreezes(ctx)
+	all, err := d.Freezes(ctx)
+	names := list.Convert(slices.DeleteFunc(slices.Clone(all), func(f *model.Freeze) bool { return !coversAny(f, q.Environments) }), func(f *model.Freeze) string { return f.Name })
+	slices.Sort(names)
 	name.Options, name.Chosen = names, []string{q.Name}
 	l.Asks = []answer.LeverField{name}
 	if len(names) == 0 {
@@ -181,6 +183,11 @@ func (o *Operator) askFields(ctx context.Context, d *actions.Session, q Request,
 		l.Asks = append(l.Asks, answer.LeverField{Name: "commit", Title: "Commit of the base", Value: q.Commit, Hint: "4 or more of its hexadecimal digits", Required: true})
 	}
 	return err
+}
+
+// coversAny reports whether a freeze is about one of some environments; none are all that there are.
+func coversAny(f *model.Freeze, environments []string) bool {
+	return len(environments) == 0 || len(f.Environments) == 0 || slices.ContainsFunc(environments, func(e string) bool { return slices.Contains(f.Environments, e) })
 }
 
 // findFreezeEffects returns what an action on a freeze leads to: everything on its way that stops, or goes on, by

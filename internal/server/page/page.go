@@ -121,7 +121,7 @@ type LeverLink struct {
 
 // Title returns the name of the action on a button.
 func (l LeverLink) Title() string {
-	titles := map[string]string{"approve": "Approve", "approve-removals": "Approve the removals", "promote": "Promote", "hold": "Hold", "release": "Release", "rollback": "Roll back", "freeze": "Freeze", "merge": "Merge", "close": "Close the pull request", "reopen": "Reopen the pull request", "approve-plan": "Approve the plan", "teardown": "Tear down"}
+	titles := map[string]string{"approve": "Approve", "approve-removals": "Approve the removals", "promote": "Promote", "hold": "Hold", "release": "Release", "rollback": "Roll back", "freeze": "Freeze", "end": "End a freeze", "except": "Let a commit pass a freeze", "merge": "Merge", "close": "Close the pull request", "reopen": "Reopen the pull request", "approve-plan": "Approve the plan", "teardown": "Tear down"}
 	return titles[l.Lever]
 }
 

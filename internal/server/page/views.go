@@ -286,6 +286,9 @@ func (v environmentView) ProofParts() []gate.Verdict {
 	return []gate.Verdict{proof}
 }
 
+// Gates returns those of the next commit, each once.
+func (v environmentView) Gates() []gate.Verdict { return answer.ListGates(v.Stage.Next.Verdict) }
+
 // Check returns the earliest time at which a decision on the environment may change; zero if none is known.
 func (v environmentView) Check() time.Time {
 	var first time.Time

@@ -56,14 +56,19 @@ func (p Policy) Decide(who *Person, action, environment string) Verdict {
 	if environment == "" {
 		where = "in all environments"
 	}
+	return p.decide(who, action, " "+where, func(r Role) bool { return r.matches(environment) })
+}
+
+// decide returns whether a role permits an action to somebody who signed in, among those that match.
+func (p Policy) decide(who *Person, action, where string, matches func(Role) bool) Verdict {
 	var others []string
 	for _, r := range p.Roles {
-		if !slices.Contains(r.May, action) || !r.matches(environment) {
+		if !slices.Contains(r.May, action) || !matches(r) {
 			continue
 		}
 		for _, g := range r.Groups {
 			if g == Everybody || slices.Contains(who.Groups, g) {
-				return Verdict{true, fmt.Sprintf("%s may %s %s", describeGroup(g), describeAction(action), where)}
+				return Verdict{true, fmt.Sprintf("%s may %s%s", describeGroup(g), describeAction(action), where)}
 			}
 			if !slices.Contains(others, g) {
 				others = append(others, g)
@@ -71,9 +76,9 @@ func (p Policy) Decide(who *Person, action, environment string) Verdict {
 		}
 	}
 	if others == nil {
-		return Verdict{false, fmt.Sprintf("no role in the settings permits to %s %s", describeAction(action), where)}
+		return Verdict{false, fmt.Sprintf("no role in the settings permits to %s%s", describeAction(action), where)}
 	}
-	return Verdict{false, fmt.Sprintf("only group %s may %s %s", text.Join(others, " or "), describeAction(action), where)}
+	return Verdict{false, fmt.Sprintf("only group %s may %s%s", text.Join(others, " or "), describeAction(action), where)}
 }
 
 // DecideAnywhere returns whether a person may perform an action in some environment.
@@ -82,12 +87,9 @@ func (p Policy) DecideAnywhere(who *Person, action string) Verdict {
 	if v.Allowed || !p.Actions || who == nil {
 		return v
 	}
-	for _, r := range p.Roles {
-		for _, g := range r.Groups {
-			if slices.Contains(r.May, action) && len(r.In) > 0 && (g == Everybody || slices.Contains(who.Groups, g)) {
-				return Verdict{true, fmt.Sprintf("%s may %s in some environments", describeGroup(g), describeAction(action))}
-			}
-		}
+	v = p.decide(who, action, "", func(r Role) bool { return len(r.In) > 0 })
+	if v.Allowed {
+		v.Reason += " in some environments"
 	}
 	return v
 }

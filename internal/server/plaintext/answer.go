@@ -202,7 +202,7 @@ func newHistoryTable(a answer.History, now time.Time) Table {
 		if e.Pull > 0 {
 			action = fmt.Sprintf("%s pull request %d", e.Action, e.Pull)
 		}
-		t.Rows = append(t.Rows, []any{FormatTime(e.Time), NewAge(e.Time, now), e.Who, e.Environment, action, text.ShortCommit(e.From), text.ShortCommit(e.To), why})
+		t.Rows = append(t.Rows, []any{FormatTime(e.Time), NewAge(e.Time, now), e.Who, cmp.Or(e.Environment, strings.Join(e.Environments, ", ")), action, text.ShortCommit(e.From), text.ShortCommit(e.To), why})
 	}
 	return t
 }

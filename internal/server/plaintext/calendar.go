@@ -3,6 +3,7 @@ package plaintext
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -53,7 +54,7 @@ func FormatCalendar(f answer.Forecast, made time.Time) string {
 		c.add("DTSTAMP", made.UTC().Format(calendarTime))
 		c.add("DTSTART", a.Time.UTC().Format(calendarTime))
 		c.addText("SUMMARY", a.Environment+" "+a.Tone.Word+" "+name)
-		c.addText("DESCRIPTION", strings.Join(append([]string{a.Reason}, a.WaitsFor...), "\n"))
+		c.addText("DESCRIPTION", strings.Join(slices.Concat([]string{a.Reason}, a.WaitsFor, a.Delays), "\n"))
 		c.add("STATUS", status)
 		c.add("TRANSP", "TRANSPARENT")
 		c.add("END", "VEVENT")

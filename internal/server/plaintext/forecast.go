@@ -2,6 +2,7 @@ package plaintext
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,10 +21,10 @@ func FormatArrivals(arrivals []promote.Arrival, now time.Time, to *display.Strea
 	b.WriteString(lines[0])
 	for i, a := range arrivals {
 		b.WriteString(lines[i+1])
-		if len(a.WaitsFor) < 2 { // the reason is the same
+		if len(a.WaitsFor) == 1 && a.Delays == nil { // the reason is the same
 			continue
 		}
-		for _, w := range a.WaitsFor {
+		for _, w := range slices.Concat(a.WaitsFor, a.Delays) {
 			fmt.Fprintf(&b, "  waits for %s\n", display.SanitizeLine(w))
 		}
 	}
@@ -44,6 +45,10 @@ func whenText(a promote.Arrival, now time.Time) string {
 		return fmt.Sprintf("%s, in %s", display.FormatMoment(a.Time), display.FormatAge(a.Time.Sub(now)))
 	case promote.ArrivalNever:
 		return "never"
+	case promote.ArrivalWaits:
+		if !a.NotBefore.IsZero() {
+			return "not before " + display.FormatMoment(a.NotBefore)
+		}
 	}
 	return "not known"
 }

@@ -21,11 +21,11 @@ func pastActions(context.Context) (history.Log, error) {
 	all := []history.Entry{
 		{Time: at(1), Who: "Fairlead", Environment: "dev", Action: "promote", Title: "Promote to dev", From: c2, To: c4, Reason: "queue: the newest commit goes first", Commit: c1, Repo: repo, Authored: at(4)},
 		{Time: at(2), Who: "carol", Environment: "prod", Action: "promote", Title: "Promote to prod", To: c2, Authored: at(30), Forced: "fix of the <outage>", Overrides: []string{"it is not verified in stage yet"}, Commit: c2, Repo: repo},
-		{Time: at(3), Who: "erin", Environment: "prod", Action: "approve", Title: "Approve for prod", Reason: "seen in stage", Commit: c3, Repo: "git@git.example.com:org/control-plane.git"},
+		{Time: at(3), Who: "erin", Environment: "prod", Action: "approve", Title: "Approve for prod", To: c4, Reason: "seen in stage", Commit: c3, Repo: "git@git.example.com:org/control-plane.git"},
 		{Time: at(3), Who: "alice", Environment: "stage", Action: "merge", Title: "stage: less <noise>", From: c1, To: c2, Reason: "the sale <is> over", Commit: c3, Repo: repo, Pull: 12, URL: "https://git.example.com/org/gitops/pull/12"},
 		{Time: at(3), Environment: "stage", Action: "close", Title: "stage: noise", Commit: c3, Repo: "/srv/git", Pull: 12},
 		{Time: at(3), Who: "bob", Action: "merge", Title: "Remove what old has left", Commit: c3, Repo: "/srv/git", Pull: 3},
-		{Time: at(4), Who: "dana", Action: "freeze", Title: "Freeze prod: sale", Reason: "the sale", Commit: c3, Repo: "/srv/git"},
+		{Time: at(4), Who: "dana", Action: "freeze", Title: "Freeze prod: sale", Environments: []string{"prod"}, Reason: "the sale", Commit: c3, Repo: "/srv/git"},
 	}
 	for i := range 60 {
 		all = append(all, history.Entry{Time: at(10 + i), Who: "bob", Environment: "stage", Action: "hold", Title: "Hold stage", Reason: fmt.Sprintf("reason %d", i), Commit: c3, Repo: repo})
@@ -52,7 +52,7 @@ func TestHistory(t *testing.T) {
 		golden(t, "testdata/history/"+path+".html", mainOf(ask(c.h, http.MethodGet, c.target).Body.String()))
 	}
 	for query, want := range map[string]int{
-		"": 67, "what=merge": 2, "what=close&env=stage": 1, "env=prod": 2, "who=erin": 1, "who=ERIN": 1, "q=pull+request+12": 2, "what=hold": 60, "forced=on": 1, "since=2026-11-21": 10, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 2, "page=99": 67, "q=CHANGE": 3, "q=ALICE": 3, "q=carol": 1,
+		"": 67, "what=merge": 2, "what=close&env=stage": 1, "env=prod": 3, "env=prod&what=freeze": 1, "env=dev&what=freeze": 0, "who=erin": 1, "who=ERIN": 1, "q=pull+request+12": 2, "what=hold": 60, "forced=on": 1, "since=2026-11-21": 10, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 2, "page=99": 67, "q=CHANGE": 4, "q=ALICE": 4, "q=carol": 1,
 	} {
 		body := ask(full, http.MethodGet, "/api/v1/history?"+query).Body.String()
 		if !strings.Contains(body, fmt.Sprintf(`"total": %d,`, want)) {

@@ -286,9 +286,10 @@ func (s *site) addPerson(f *page.Frame, names []string, who *session.Person) {
 	}
 }
 
-// findOutputLevers returns the levers that the output of an environment has now.
+// findOutputLevers returns the levers that the output, and the freezes, of an environment have now.
 func (s *site) findOutputLevers(environment string) (all []string) {
-	e, _ := s.options.Store.Snapshot().FindEnvironment(environment)
+	snapshot := s.options.Store.Snapshot()
+	e, _ := snapshot.FindEnvironment(environment)
 	if _, err := actions.FindRemovals(e.Withheld, environment, ""); err == nil {
 		all = append(all, lever.Removals)
 	}
@@ -298,6 +299,9 @@ func (s *site) findOutputLevers(environment string) (all []string) {
 		all = append(all, lever.Merge, lever.Close)
 	case e.State == status.Declined:
 		all = append(all, lever.Reopen)
+	}
+	if stage, _ := snapshot.Chain.FindStage(environment); stage.Frozen != "" {
+		all = append(all, lever.End)
 	}
 	return all
 }

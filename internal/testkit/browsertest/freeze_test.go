@@ -52,6 +52,17 @@ func TestFreezeLevers(t *testing.T) {
 		t.Errorf("the commit is %s", got)
 	}
 
+	f.send(http.MethodPost, "/api/v1/wake", "")
+	seen.Visit(f.root + "/environments/prod")
+	seen.WaitFor(`[data-state="prod"]`, "frozen")
+	seen.WaitFor("main", "freeze q4: the books")
+	seen.Visit(f.root + "/commits/" + commit + "/forecast")
+	seen.WaitFor("main", "in prod: freeze q4: the books, until ")
+	seen.Visit(f.root + "/history?env=prod")
+	seen.WaitFor("main", "froze prod: q4")
+	seen.Visit(f.root + "/history?env=dev&what=freeze")
+	seen.WaitFor("main", "Nothing that was done is like that")
+
 	f.signInAs("bob shop")
 	before := gittest.Commit(t, f.plane, "main")
 	for _, test := range []struct {
@@ -88,7 +99,10 @@ func TestFreezeLevers(t *testing.T) {
 	if text := gittest.Git(t, f.plane, "show", "main:.fairlead/freezes/q4.yaml"); !strings.Contains(text, commit) || !strings.Contains(text, "a leak") {
 		t.Errorf("the freeze is\n%s", text)
 	}
-	w.Visit(f.root + "/levers/end")
+	w.Visit(f.root + "/levers/end?env=dev")
+	w.WaitFor("main", "there is no freeze")
+	w.Visit(f.root + "/environments/prod")
+	w.Click(`a[href="../levers/end?env=prod"]`)
 	w.WaitFor("#asks", "q4")
 	w.Click("#look")
 	w.WaitFor("#consequences", "prod: ")
