@@ -52,11 +52,14 @@ func nameOf(side string) string {
 	return name
 }
 
-// Moment returns the moment of the environment that explains a difference; "" for now.
-func (f shownFinding) Moment() string {
-	_, at, _ := strings.Cut(f.side, "@")
+// momentOf returns the moment of a side; "" for now.
+func momentOf(side string) string {
+	_, at, _ := strings.Cut(side, "@")
 	return at
 }
+
+// Moment returns the moment of the environment that explains a difference; "" for now.
+func (f shownFinding) Moment() string { return momentOf(f.side) }
 
 // Shown returns the differences with what explains them.
 func (d Diff) Shown() (all []shownTopic) {

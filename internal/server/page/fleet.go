@@ -143,6 +143,14 @@ func nextLevel(f answer.FleetFilter) answer.FleetFilter {
 	return f
 }
 
+// MapLink returns the address of the map of the environment that is asked for, or of the last one.
+func (v Fleet) MapLink() string {
+	if v.Filter.Environment == "" {
+		return "map"
+	}
+	return "map?env=" + url.QueryEscape(v.Filter.Environment)
+}
+
 // CellLink returns the way from a cell to what it is made of: the assignment, or the same one level down.
 func (v Fleet) CellLink(row answer.FleetRow, column int) string {
 	f := narrowFilter(narrowFilter(v.Filter, v.Rows, row.Name), v.Columns, v.Heads[column].Name)

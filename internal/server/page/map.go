@@ -2,6 +2,8 @@ package page
 
 import (
 	"fmt"
+	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -57,6 +59,15 @@ func (v mapView) Title() string {
 		return fmt.Sprintf("Map of %s: what pull request %d changes", v.Environment, v.Pull.Number)
 	}
 	return "Map of " + v.Environment
+}
+
+// PictureLink returns the address of the picture.
+func (v mapView) PictureLink() string {
+	link := "map.png?env=" + url.QueryEscape(v.Environment)
+	if v.Pull != nil {
+		link += "&pull=" + strconv.Itoa(v.Pull.Number)
+	}
+	return link
 }
 
 // Sides returns what the rows and the columns are.

@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/url"
 	"strings"
 	"sync"
@@ -147,16 +148,22 @@ func Render(f Frame, of any) (Kept, error) {
 	}
 	data.Links, data.More = f.listLinks(pageLinks, data.Here), f.listLinks(moreLinks, data.Here)
 	root := findRoot(f.Path)
-	t, err := loadTemplate(templateKey{name, root, f.Past != "", f.URL})
+	t, err := loadTemplate(templateKey{name, root, f.Past != "", f.At != "", f.URL})
+	if err == nil && f.At != "" { // there are as many moments as people ask for, so that nothing of one is kept
+		t, err = t.Clone()
+	}
 	if err != nil {
 		return Kept{}, err
+	}
+	if f.At != "" {
+		t.Funcs(moment(f.At).funcs())
 	}
 	var buffer bytes.Buffer
 	err = t.ExecuteTemplate(&buffer, "frame", data)
 	if err != nil {
 		return Kept{}, fmt.Errorf("make the page %s: %w", name, err)
 	}
-	return Kept{keepMoment(linkCommits(buffer.Bytes(), root, f.Commits), root, f.At)}, nil
+	return Kept{linkCommits(buffer.Bytes(), root, f.Commits)}, nil
 }
 
 // For returns the page as a reader gets it, and its version, which is another one when the page is.
@@ -187,6 +194,7 @@ var templates sync.Map
 type templateKey struct {
 	name, root string
 	isPast     bool
+	hasMoment  bool   // its template is cloned for each moment, and executed for none
 	url        string // of the site
 }
 
@@ -213,14 +221,14 @@ func (k templateKey) siteFlag() string {
 func newFuncs(key templateKey) template.FuncMap {
 	funcs := template.FuncMap{
 		"root": func() string { return key.root }, "isPast": func() bool { return key.isPast }, "site": key.siteFlag, "shell": text.QuoteShell, "stateText": stateText, "localTime": localTime, "optionText": optionText,
-		"segment": url.PathEscape, "link": safeLink, "page": giturl.CommitPage,
+		"segment": url.PathEscape, "query": url.QueryEscape, "link": safeLink, "page": giturl.CommitPage,
 		"short": text.ShortCommit, "sentence": formatSentence, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
 		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "splitPull": splitPull, "pullOf": newPullLink, "besides": trimStateWord, "markText": markText,
 		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "parts": splitSentence, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
 		"stackPath": stackPath, "leverPath": leverPath, "componentAnchor": componentAnchor, "componentWord": componentWord, "changeState": changeState,
 		"lines": splitLines, "leverTitle": func(name string) string { return LeverLink{Lever: name}.Title() }, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
-		"leadText": leadText, "failedText": failedText, "nameOf": nameOf, "countUnrendered": countUnrendered,
+		"leadText": leadText, "failedText": failedText, "nameOf": nameOf, "momentOf": momentOf, "countUnrendered": countUnrendered,
 	}
 	for name, state := range map[string]answer.State{
 		"takenBackState": {Tone: answer.Stopped, Word: "taken back"}, "notAssignedState": {Tone: answer.Unknown, Word: "not assigned"}, "forcedState": {Tone: answer.Stopped, Word: "forced"},
@@ -230,6 +238,7 @@ func newFuncs(key templateKey) template.FuncMap {
 	} {
 		funcs[name] = func() answer.State { return state }
 	}
+	maps.Copy(funcs, moment("").funcs())
 	return funcs
 }
 

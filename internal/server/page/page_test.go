@@ -13,7 +13,7 @@ import (
 // TestTemplates: every template can be read.
 func TestTemplates(t *testing.T) {
 	for _, name := range []string{"overview", "environments", "cluster", "cluster-type", "environment", "problems", "commits", "commit", "health", "explain", "diff", "pull", "search", "settings", "missing", "fleet", "workloads", "workload", "assignment", "history", "figures"} {
-		if _, err := loadTemplate(templateKey{name, "../", false, ""}); err != nil {
+		if _, err := loadTemplate(templateKey{name: name, root: "../"}); err != nil {
 			t.Error(err)
 		}
 	}

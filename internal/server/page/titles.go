@@ -1,12 +1,9 @@
 package page
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"html/template"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,7 +17,7 @@ var filterWords = []struct{ name, format string }{
 }
 
 // listPages are the pages whose titles name what was asked for.
-var listPages = []string{"problems", "commits", "history", "workloads", "cluster-types", "stacks", "search"}
+var listPages = []string{"problems", "commits", "history", "workloads", "cluster-types", "stacks", "search", "environments"}
 
 // describeFilter returns what the title of a page says besides its name: how it was asked for.
 func (f Frame) describeFilter(name string) string {
@@ -86,38 +83,4 @@ func (v Fleet) Crumbs() (all []chip) {
 		all = append(all, chip{nil, value, addressOf(nextLevel(f))})
 	}
 	return all
-}
-
-// pastAddress is the address of a page that has a past, as a template writes it.
-const pastAddress = `((?:(?:fleet|workloads|assignments|cluster-types|explain)(?:[/?][^"]*)?|environments/[^"/?]+(?:\?[^"]*)?))`
-
-// hasMoment reports whether an address asks for a moment.
-var hasMoment = regexp.MustCompile(`[?;]at=`).MatchString
-
-// keepMoment returns a page about a moment whose links and forms lead to pages about the same moment, where they lead
-// to pages that have a past.
-func keepMoment(html []byte, root, at string) []byte {
-	start := bytes.Index(html, []byte("<main"))
-	if at == "" || start < 0 {
-		return html
-	}
-	toPast := regexp.MustCompile(`(href|action|data-explain)="` + regexp.QuoteMeta(root) + pastAddress + `"[^>]*>`)
-	kept := toPast.ReplaceAllFunc(html[start:], func(found []byte) []byte {
-		match := toPast.FindSubmatch(found)
-		address, isForm := string(match[2]), string(match[1]) == "action"
-		switch {
-		case strings.Contains(string(found), `id="now"`), hasMoment(address), isForm && strings.HasPrefix(address, "explain"): // which has a field for it
-			return found
-		case isForm:
-			return append(bytes.Clone(found), `<input type="hidden" name="at" value="`+template.HTMLEscapeString(at)+`">`...)
-		}
-		sign := "?"
-		if strings.Contains(address, "?") {
-			sign = "&amp;"
-		}
-		before, rest, _ := bytes.Cut(found, []byte(`"`))
-		link, rest, _ := bytes.Cut(rest, []byte(`"`))
-		return []byte(string(before) + `"` + string(link) + sign + "at=" + url.QueryEscape(at) + `"` + string(rest))
-	})
-	return append(bytes.Clone(html[:start]), kept...)
 }

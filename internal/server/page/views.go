@@ -25,7 +25,7 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case answer.OutputChanges:
 		return "changes", "Changes of " + a.Environment + " from " + a.From.At + " to " + a.To.At, outputChangesView{a}
 	case answer.PastEnvironment:
-		return "past-environment", a.Environment + " at " + a.At, a
+		return "past-environment", a.Environment, a
 	case Environments:
 		return "environments", "Environments", a
 	case answer.OneEnvironment:

@@ -44,13 +44,22 @@ func findMap(src answer.Source, query url.Values) found {
 	row, column, hit := page.NewMap(one).Find(x, y)
 	if hit {
 		f.redirect = "assignments/" + url.PathEscape(one.Environment) + "/" + url.PathEscape(one.ClusterTypes[row]) + "/" + url.PathEscape(one.Targets[column])
+		if at := query.Get("at"); at != "" {
+			f.redirect += "?at=" + url.QueryEscape(at)
+		}
 	}
 	return f
 }
 
 // serveMapPicture answers with the picture of a map.
 func (s *site) serveMapPicture(w http.ResponseWriter, r *http.Request) {
-	one, ok := readMap(s.loadSource(r.Context(), mapPath), r.URL.Query())
+	src, query := s.loadSource(r.Context(), mapPath), r.URL.Query()
+	one, ok := answer.FleetMap{}, false
+	if isPastQuery(mapPath, query) {
+		one, ok = s.findPast(r.Context(), src, mapPath, query).answer.(answer.FleetMap)
+	} else {
+		one, ok = readMap(src, query)
+	}
 	if !ok {
 		s.refuse(http.StatusNotFound, fmt.Sprintf("there is no map of %q", r.URL.Query().Get("env")), "/api/v1/map names those that there are")(w, r)
 		return

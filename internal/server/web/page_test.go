@@ -173,6 +173,7 @@ func TestPaths(t *testing.T) {
 		{"/environments?state=fine", 400, "", "The filter state has no value"},
 		{"/environments?q=zzz", 200, "", "No environment is like that."},
 		{"/environments?state=bad&q=dev", 200, "", "No environment is like that."},
+		{"/environments?state=bad&q=dev", 200, "", "Environments: “dev” with state bad · Fairlead</title>"},
 		{"/environments?state=busy&q=DEV", 200, "", "environments/dev\"><strong>dev</strong>"},
 		{"/commits?env=pord", 404, "", "Did you mean"},
 		{"/api/v1/fleet?state=nope", 400, "", `the filter state has no value \"nope\"`},

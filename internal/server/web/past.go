@@ -39,7 +39,7 @@ const (
 )
 
 // pastPages are the first parts of the paths of pages of what is assigned, which have a past.
-var pastPages = []string{"fleet", "workloads", "assignments", "cluster-types"}
+var pastPages = []string{"fleet", "map", "workloads", "assignments", "cluster-types"}
 
 // findPastEnvironment returns the name of the environment whose page a path is of, and whether it is of one.
 func findPastEnvironment(path string) (string, bool) {
@@ -120,7 +120,7 @@ func (s *site) findPast(ctx context.Context, src answer.Source, path string, que
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	environment, isEnvironment := findPastEnvironment(path)
 	if s.options.Past == nil || path != explainPath && path != diffPath && !isEnvironment && !slices.Contains(pastPages, first) {
-		return found{errorAnswer{"this page shows the present alone", "leave out at; explain, diff, fleet, workloads, assignments, cluster-types and the page of an environment have a past"}, http.StatusBadRequest, ""}
+		return found{errorAnswer{"this page shows the present alone", "leave out at; explain, diff, fleet, map, workloads, assignments, cluster-types and the page of an environment have a past"}, http.StatusBadRequest, ""}
 	}
 	from, refusal, refused := s.readPlace(src, cmp.Or(environment, query.Get("env")), query.Get("at"))
 	to := history.Place{}

@@ -89,7 +89,8 @@ func TestPast(t *testing.T) {
 		"/environments/pord/changes/2026-11-20..":         {404, "there is no environment"},
 		"/history?at=2026-11-20":                          {400, "this page shows the present alone"},
 		"/commits/" + c4 + "?at=2026-11-20":               {400, "this page shows the present alone"},
-		"/map?env=dev&at=2026-11-20":                      {400, "this page shows the present alone"},
+		"/map?env=dev&at=2026-11-20":                      {200, `"clusterTypes": [`},
+		"/map?env=dev&pull=7&at=2026-11-20":               {404, "has no open pull request"},
 	} {
 		path := target
 		if strings.HasPrefix(target, "/?") {
@@ -105,6 +106,21 @@ func TestPast(t *testing.T) {
 	}
 	if body := ask(h, http.MethodGet, "/environments/prod").Body.String(); !strings.Contains(body, `action="../environments/prod">`) || !strings.Contains(body, `name="at"`) {
 		t.Errorf("the page of an environment does not lead to its past:\n%s", body)
+	}
+	point := ask(h, http.MethodGet, "/map?env=prod&at=2026-11-20&at.x=1&at.y=1")
+	if got := point.Header().Get("Location"); got != "./assignments/prod/large/checkout?at=2026-11-20" {
+		t.Errorf("a point of the map of the past leads to %q", got)
+	}
+	if body := ask(h, http.MethodGet, "/map?env=prod&at=2026-11-20").Body.String(); !strings.Contains(body, `src="./map.png?env=prod&amp;at=2026-11-20"`) {
+		t.Errorf("the map of the past has no picture of then:\n%s", body)
+	}
+	for target, want := range map[string]int{"/map.png?env=prod&at=2026-11-20": 200, "/map.png?env=prod&at=never": 404} {
+		if w := ask(h, http.MethodGet, target); w.Code != want {
+			t.Errorf("%s is %d, want %d", target, w.Code, want)
+		}
+	}
+	if body := ask(h, http.MethodGet, "/environments/prod?at=2026-11-20").Body.String(); !strings.Contains(body, ") prod: at 2026-11-20 · Fairlead</title>") {
+		t.Errorf("the title of an environment in the past does not say the moment once:\n%s", body)
 	}
 	if w := ask(open(fleet()), http.MethodGet, "/api/v1/explain?env=dev&q=x&at=2026-11-20"); w.Code != http.StatusBadRequest {
 		t.Errorf("without a past it is %d", w.Code)

@@ -1,0 +1,27 @@
+package page
+
+import (
+	"html/template"
+	"net/url"
+	"strings"
+)
+
+// moment is the moment that a page is about, as its address has it; "" for now.
+type moment string
+
+// funcs returns the functions with which templates lead from a page about a moment to other pages about it.
+func (m moment) funcs() template.FuncMap {
+	return template.FuncMap{"moment": func() string { return string(m) }, "keepMoment": m.keep}
+}
+
+// keep returns the address of a page that has a past, from the root of the site, about the same moment.
+func (m moment) keep(address string) template.URL {
+	if m != "" {
+		sign := "?"
+		if strings.Contains(address, "?") {
+			sign = "&"
+		}
+		address += sign + "at=" + url.QueryEscape(string(m))
+	}
+	return template.URL(address)
+}
