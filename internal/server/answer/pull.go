@@ -116,7 +116,7 @@ func (s Source) PastPull(name string, p history.Pull) PullImpact {
 	}
 	for _, c := range p.Commits {
 		known := *s.describeCommit(c.ID)
-		known.Subject, known.Author, known.When, known.Unrendered = c.Subject(), c.Author.Name, c.When, slices.Contains(p.Unrendered, c.ID)
+		known.Subject, known.Author, known.When, known.Unrendered = CleanText(c.Subject()), CleanText(c.Author.Name), c.When, slices.Contains(p.Unrendered, c.ID)
 		past.Commits = append(past.Commits, known)
 	}
 	return past

@@ -80,10 +80,13 @@ func TestSentences(t *testing.T) {
 		"latest@sha256:" + digest:                                                                             "latest@sha256:1a0d2d3",
 		"it was last in touch at 2026-11-23T11:09:00Z, and is not expected":                                   "it was last in touch at " + at + ", and is not expected",
 		"since 2026-11-23T12:09:00+01:00":                                                                     "since " + at,
+		"write it as 2026-12-24, 2026-12-24T18:00:00+01:00, 36h or 7d; or since 2026-11-23T11:09:00Z":         "write it as 2026-12-24, 2026-12-24T18:00:00&#43;01:00, 36h or 7d; or since " + at,
+		`it is "2026-11-23T11:09:00Z", and is written as 2026-11-23T11:09:00Z`:                                `it is &#34;2026-11-23T11:09:00Z&#34;, and is written as 2026-11-23T11:09:00Z`,
+		`"web" is at 2026-11-23T11:09:00Z`:                                                                    `&#34;web&#34; is at ` + at,
 		"2026-99-99T99:99:99Z is no time":                                                                     "2026-99-99T99:99:99Z is no time",
 		"defaced, 0a77d15, " + commit + "ff are no commits of the base":                                       "defaced, 0a77d15, " + commit + "ff are no commits of the base",
 		"<f-commit>4be1c2d</f-commit> <f-name></f-name>":                                                      "&lt;f-commit&gt;" + link + "&lt;/f-commit&gt; &lt;f-name&gt;&lt;/f-name&gt;",
-		"0 assignments: see https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md.": `0 assignments: see <a href="https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md">https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md</a>.`,
+		"0 assignments: see https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md.": `0 assignments: see <a href="https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md">add a workload</a>.`,
 		"https://evil.example.com/fairlead-io/fairlead/x":                                                     "https://evil.example.com/fairlead-io/fairlead/x",
 		"": "",
 	} {
@@ -98,10 +101,24 @@ func TestSentences(t *testing.T) {
 			t.Errorf("%q is\n%s\nwant\n%s", message, got, want)
 		}
 	}
-	for message, want := range map[string]string{"fairlead pr list lists them": "fairlead pr list lists them.", "there is none": "There is none.", "is it?": "Is it?", "": ""} {
-		if got := formatSentence(message); got != want {
+	for message, want := range map[string]string{"fairlead pr list lists them": "fairlead pr list lists them.", "there is none": "There is none.", "is it?": "Is it?", "": "",
+		"c6f0341 may not enter stage": "c6f0341 may not enter stage.", "prod had none": "prod had none.", "prod-eu had none": "prod-eu had none.", "dev@c6f: no output": "dev@c6f: no output.", "there is no prod-eu": "There is no prod-eu.",
+	} {
+		if got := formatSentence(message, "prod"); got != want {
 			t.Errorf("%q is %q, want %q", message, got, want)
 		}
+	}
+}
+
+// TestPreview: the message of a commit that an action will write cannot show its words in another order.
+func TestPreview(t *testing.T) {
+	kept, err := Render(Frame{Path: "/levers/promote"}, answer.Lever{Lever: "promote", Environment: "prod", Question: "Promote?", Message: "Promote \u202eeno"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := kept.For(Reader{})
+	if !strings.Contains(string(body), "Promote  eno</pre>") {
+		t.Errorf("the preview is\n%s", body)
 	}
 }
 

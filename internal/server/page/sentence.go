@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"html/template"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -19,7 +20,7 @@ type sentencePart struct {
 	Time    time.Time
 	Command string
 	Commit  string // the short id of a commit of any repository
-	Doc     string // the address of a page of the documentation
+	Doc     string // the address of a page of the documentation, whose words are Text
 }
 
 // notable matches what a message has besides words: commands, which need whole ids, times as programs write them,
@@ -30,6 +31,22 @@ var notable = regexp.MustCompile(`\bfairlead (?:approve|approve-plan|check|clust
 // afterCommand matches what goes on after a command.
 var afterCommand = regexp.MustCompile(` (?:about|and|does|in|lists|or|prints|says|shows|to|with)\b.*$`)
 
+// asWritten matches what is before a time that a person is to write, or has written: it is one of these on the page, too.
+var asWritten = regexp.MustCompile(`(?i)(?:\bwrit(?:e|ten)\b[^;]*\bas [^;]*|^[^"]*"(?:[^"]*"[^"]*")*[^"]*)$`)
+
+// guides are the addresses of guides of the documentation.
+const guides = "https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/"
+
+// newDocPart returns a page of the documentation: a guide by the words of its name, another one by its address.
+func newDocPart(address string) sentencePart {
+	name, isGuide := strings.CutPrefix(address, guides)
+	if !isGuide {
+		return sentencePart{Doc: address, Text: address}
+	}
+	name, _, _ = strings.Cut(name, ".md")
+	return sentencePart{Doc: address, Text: strings.ReplaceAll(name, "-", " ")}
+}
+
 // splitSentence returns a message of a program in parts, so that times and commits in it are as those of the rest of
 // the page.
 func splitSentence(message string) (parts []sentencePart) {
@@ -38,6 +55,7 @@ func splitSentence(message string) (parts []sentencePart) {
 			parts = append(parts, p)
 		}
 	}
+	whole := message
 	for message != "" {
 		at := notable.FindStringIndex(message)
 		if at == nil {
@@ -52,14 +70,14 @@ func splitSentence(message string) (parts []sentencePart) {
 			found = strings.TrimRight(afterCommand.ReplaceAllString(found, ""), " .)")
 			add(sentencePart{Command: found})
 		case strings.HasPrefix(found, "https://"):
-			add(sentencePart{Doc: found})
-		case err == nil:
+			add(newDocPart(found))
+		case err == nil && !asWritten.MatchString(whole[:len(whole)-len(message)+at[0]]):
 			add(sentencePart{Time: exact})
 		case len(found) == 64:
 			add(sentencePart{Text: text.ShortCommit(found)})
 		case len(found) == 40 || len(found) == 7:
 			add(sentencePart{Commit: text.ShortCommit(found)})
-		default: // it only looks like a time
+		default: // it only looks like a time, or is an example of one
 			add(sentencePart{Text: found})
 		}
 		message = message[at[0]+len(found):]
@@ -67,13 +85,19 @@ func splitSentence(message string) (parts []sentencePart) {
 	return parts
 }
 
-// formatSentence returns a message of a program as a sentence. One that begins with a command stays as it is typed.
-func formatSentence(message string) string {
+// isName matches a message that begins with what is a name wherever it stands: a command, the id of a commit, or the
+// name of what letters alone cannot be.
+var isName = regexp.MustCompile(`^(?:fairlead |[0-9a-f]{7}\b|\S*[0-9@/-])`)
+
+// formatSentence returns a message of a program as a sentence. One that begins with a command, or with a name, such as
+// one of those given, stays as it is typed.
+func formatSentence(message string, names ...string) string {
 	first, size := utf8.DecodeRuneInString(message)
 	if size == 0 {
 		return ""
 	}
-	if !strings.HasPrefix(message, "fairlead ") {
+	word, _, _ := strings.Cut(message, " ")
+	if !isName.MatchString(message) && !slices.Contains(names, word) {
 		message = string(unicode.ToUpper(first)) + message[size:]
 	}
 	if strings.HasSuffix(message, "?") {

@@ -36,7 +36,7 @@ func pastPulls(_ context.Context, environment string, number int) (history.Pull,
 	before := files(map[string]string{"large/web/config.yaml": config("info"), "small/web/config.yaml": config("info"), "small/old/config.yaml": config("info")})
 	after := files(map[string]string{"large/web/config.yaml": config("<debug>"), "small/web/config.yaml": config("<debug>")})
 	p := history.Pull{Pull: forge.Pull{Proposal: forge.Proposal{Title: environment + ": REMOVE old"}, Number: number, State: forge.Merged, Commit: c1, URL: "https://git.example.com/gitops/pull/7"}, From: c1, To: c1, Report: impact.Compare(before, after, impact.Options{})}
-	p.Commits = []git.CommitInfo{{ID: strings.Repeat("e", 40), Message: "Log <more>\n", Author: git.Signature{Name: "alice"}, When: noon}}
+	p.Commits = []git.CommitInfo{{ID: strings.Repeat("e", 40), Message: "Log <more>\u202e\n", Author: git.Signature{Name: "alice"}, When: noon}}
 	switch number {
 	case 8:
 		p.State, p.Reason = forge.Closed, "not <now> (by alice)"
@@ -86,7 +86,7 @@ func TestPastPulls(t *testing.T) {
 				t.Errorf("%s has no %s\n%s", c.path, text, body)
 			}
 		}
-		for _, secret := range []string{"hunter2", "abcdefgh", "<debug>"} {
+		for _, secret := range []string{"hunter2", "abcdefgh", "<debug>", "\u202e"} {
 			if all := got.Body.String() + answer.Body.String(); strings.Contains(all, secret) {
 				t.Errorf("%s has %s:\n%s", c.path, secret, all)
 			}
