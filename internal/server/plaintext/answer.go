@@ -25,8 +25,7 @@ type Facts struct {
 	Now      time.Time
 }
 
-// FormatAnswer returns what a page says as text: what the command prints that answers the same, or else the answer
-// as YAML.
+// FormatAnswer returns what a page says as text: what the command prints that answers the same, if there is one.
 func FormatAnswer(of any, f Facts) (string, error) {
 	to := display.NewStream(io.Discard)
 	lines := ""
@@ -80,11 +79,11 @@ func FormatAnswer(of any, f Facts) (string, error) {
 			lines = "nothing that was done is like that\n"
 		}
 	default:
-		data, err := display.EncodeYAML(of)
+		page, err := formatPage(of, f.Now, to)
 		if err != nil {
-			return "", fmt.Errorf("write the answer as text: %w", err)
+			return "", err
 		}
-		lines = string(data)
+		lines = page
 	}
 	return display.SanitizeLines(lines), nil
 }
@@ -158,18 +157,7 @@ func formatFleet(a answer.Fleet, f Facts, to *display.Stream) string {
 	if a.Ledger && !a.LedgerFails {
 		lines = NewStandingsTable(f.Standings, f.Now).Format(to, false) + "\n"
 	}
-	t := Table{Columns: []Column{{Key: a.Rows}}, Empty: "nothing is assigned\n", Below: formatRest(len(a.Items), a.Total, a.Page)}
-	for _, h := range a.Heads {
-		t.Columns = append(t.Columns, Column{Key: h.Name})
-	}
-	for _, r := range a.Items {
-		row := []any{r.Name}
-		for _, c := range r.Cells {
-			row = append(row, formatCell(c))
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return lines + t.Format(to, false)
+	return lines + formatMatrix(a, to)
 }
 
 // formatCell returns the assignments of a row and a column: how many have which version, and the worst state.

@@ -28,7 +28,7 @@ func findClusterAnswer(src answer.Source, parts []string, query url.Values) foun
 	case len(parts) == 2 && parts[0] == "clusters":
 		one, ok := src.Cluster(parts[1])
 		if !ok {
-			return answerUnknownIn("clusters", "cluster", parts[1], src.ClusterNames(), "cluster-types")
+			return answerUnknownIn("clusters", "cluster", parts[1], src.ClusterNames(), "cluster-types", api+"/cluster-types/NAME lists those of a type")
 		}
 		return found{one, http.StatusOK, ""}
 	}

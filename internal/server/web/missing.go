@@ -24,17 +24,17 @@ type missingAnswer struct {
 
 // answerUnknown returns that there is nothing of a name in a list.
 func answerUnknown(kind, name string, known []string, list string) found {
-	return answerUnknownIn(list, kind, name, known, list)
+	return answerUnknownIn(list, kind, name, known, list, api+"/"+list+" lists those that there are")
 }
 
 // answerUnknownIn returns that there is nothing of a name in a folder, where a list elsewhere leads to those that
-// there are.
-func answerUnknownIn(folder, kind, name string, known []string, list string) found {
+// there are, as the hint says.
+func answerUnknownIn(folder, kind, name string, known []string, list, hint string) found {
 	nearest := problem.FindNearest(name, known)
 	if nearest != "" {
 		nearest = folder + "/" + url.PathEscape(nearest)
 	}
-	hint := cmp.Or(problem.DidYouMean(name, known), api+"/"+list+" lists those that there are")
+	hint = cmp.Or(problem.DidYouMean(name, known), hint)
 	return found{missingAnswer{errorAnswer{fmt.Sprintf("there is no %s %q", kind, name), hint}, list, nearest}, http.StatusNotFound, ""}
 }
 

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -68,9 +70,11 @@ func newText(code int, of any, facts plaintext.Facts) (rendered, error) {
 	lines, err := "", error(nil)
 	switch a := of.(type) {
 	case errorAnswer:
-		lines = plaintext.FormatRefusal(a.Error, a.Hint)
+		lines = plaintext.FormatRefusal(a.Error, pageHint(a.Hint))
 	case missingAnswer:
-		lines = plaintext.FormatRefusal(a.Error, a.Hint)
+		lines = plaintext.FormatRefusal(a.Error, pageHint(a.Hint))
+	case page.Settings:
+		lines = fmt.Sprintf("theme: %s\nfollows changes: %t\nshortcuts: %t\nA browser changes them at %s, and a cookie remembers them.\n", cmp.Or(a.Theme, "as the system"), !a.Paused, !a.NoKeys, settingsPath)
 	case page.Missing:
 		lines = plaintext.FormatRefusal(a.Error, a.Hint)
 	case page.Refused:
@@ -80,6 +84,9 @@ func newText(code int, of any, facts plaintext.Facts) (rendered, error) {
 	}
 	return newRendered(code, plainText, []byte(lines)), err
 }
+
+// pageHint returns a hint with the paths of pages, where it has those of their answers.
+func pageHint(hint string) string { return strings.ReplaceAll(hint, api+"/", "/") }
 
 // newRendered returns a body as what is kept, and has another version when it is another one.
 func newRendered(code int, kind string, body []byte) rendered {

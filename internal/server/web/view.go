@@ -41,6 +41,10 @@ func (s *site) serveStyleGuide(w http.ResponseWriter, r *http.Request) {
 // serveSettings answers with the page on which a reader changes the view. It has no answer in the API, for
 // it says nothing of the fleet.
 func (s *site) serveSettings(w http.ResponseWriter, r *http.Request) {
+	if prefersText(r) {
+		s.writePage(w, r, http.StatusOK, page.Settings{View: readView(r)})
+		return
+	}
 	src, view := s.readSource(r.Context()), readView(r)
 	kept, err := page.Render(s.newFrame(src, settingsPath, view), page.Settings{View: view})
 	if err != nil {

@@ -1,0 +1,233 @@
+package plaintext
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/display"
+)
+
+// formatPage returns what a page says that no command prints.
+func formatPage(of any, now time.Time, to *display.Stream) (string, error) {
+	switch a := of.(type) {
+	case answer.Found:
+		return newFoundTable(a).Format(to, false), nil
+	case answer.Inbox:
+		return newInboxTable(a).Format(to, false), nil
+	case answer.Me:
+		return formatMe(a, to), nil
+	case answer.Lever:
+		return formatLever(a), nil
+	case answer.Status:
+		return formatHealth(a, now, to), nil
+	case answer.Figures:
+		return newFiguresTable(a).Format(to, false), nil
+	case answer.OutputChanges:
+		return formatOutput("from", a.From) + formatOutput("to", a.To) + "\n" + a.Text, nil
+	case answer.PastEnvironment:
+		return formatPastEnvironment(a, to), nil
+	case answer.Stacks:
+		return newStacksTable(a).Format(to, false), nil
+	case answer.Stack:
+		return formatStack(a, to), nil
+	}
+	return formatAssigned(of, now, to)
+}
+
+// newFoundTable returns what a search has found, with the path of its page.
+func newFoundTable(a answer.Found) Table {
+	t := Table{Columns: []Column{{Key: "what"}, {Key: "name"}, {Key: "page"}}, Empty: fmt.Sprintf("nothing is called %q\n", a.Text)}
+	if a.Text == "" {
+		t.Empty = "write what to search for: /search?q=TEXT\n"
+	}
+	add := func(what, name, format string, parts ...any) {
+		for i, p := range parts {
+			parts[i] = url.PathEscape(fmt.Sprint(p))
+		}
+		t.Rows = append(t.Rows, []any{what, name, fmt.Sprintf(format, parts...)})
+	}
+	for _, e := range a.Environments {
+		add("environment", e.Name+": "+e.State.Word, "/environments/%s", e.Name)
+	}
+	for _, g := range []struct {
+		what  string
+		names []string
+	}{{"workload", a.Workloads}, {"cluster type", a.ClusterTypes}, {"cluster", a.Clusters}} {
+		for _, name := range g.names {
+			add(g.what, name, "/"+strings.ReplaceAll(g.what, " ", "-")+"s/%s", name)
+		}
+	}
+	for _, s := range a.Stacks {
+		add("stack", s.Stack+" in "+s.Environment, "/stacks/"+s.Stack+"?env=%s", s.Environment)
+	}
+	for _, one := range a.Assignments {
+		add("assignment", one.ClusterType+"/"+one.Target+" in "+one.Environment, "/assignments/%s/%s/%s", one.Environment, one.ClusterType, one.Target)
+	}
+	for _, one := range a.Targets {
+		add("target", one.Name, "/fleet?rows=target&q=%s", one.Name)
+	}
+	for _, o := range a.Objects {
+		add("object", o.Subject+" in "+o.Environment, "/explain?env=%s&q=%s", o.Environment, o.Subject)
+	}
+	for _, c := range a.Commits {
+		add("commit", text.ShortCommit(c.ID)+" "+c.Subject, "/commits/%s", c.ID)
+	}
+	for _, p := range a.Problems {
+		add(p.Kind, strings.Join(p.Environments, ", ")+": "+p.Summary, "/problems?kind=%s", p.Kind)
+	}
+	return t
+}
+
+// newInboxTable returns what waits for people, and the actions that end it.
+func newInboxTable(a answer.Inbox) Table {
+	t := Table{Columns: []Column{{Key: "environment"}, {Key: "state"}, {Key: "why", Fit: display.Wrap}, {Key: "actions"}}, Empty: "nothing waits for a person\n"}
+	switch {
+	case a.For != "" && !a.SignedIn:
+		t.Empty = "it is not known who you are: sign in, or send a bearer token\n"
+	case a.For != "":
+		t.Empty = fmt.Sprintf("nothing waits for you; %s\n", text.Count(a.Total, "thing")+" in all")
+	}
+	for _, item := range a.Items {
+		why := item.Need.Reason
+		if item.Done != "" {
+			why += "; " + item.Done
+		}
+		if item.Need.Stack != "" {
+			why = item.Need.Stack + ": " + why
+		}
+		t.Rows = append(t.Rows, []any{cmp.Or(item.Need.Environment, "Fairlead"), item.Need.State.Word, why, item.Levers})
+	}
+	return t
+}
+
+// formatMe returns who somebody is, and what they may do.
+func formatMe(a answer.Me, to *display.Stream) string {
+	if !a.SignedIn {
+		return "you have not signed in\n"
+	}
+	lines := fmt.Sprintf("%s <%s>, known to %s as %s\ngroups that count: %s\n\n", a.Name, a.Email, a.Issuer, a.Subject, FormatCell(a.Groups))
+	t := Table{Columns: []Column{{Key: "environment"}, {Key: "may", Fit: display.Wrap}, {Key: "mayNot", Fit: display.Wrap}}, Empty: "nobody may do anything: web.actions is off in the settings\n"}
+	for _, p := range a.Permissions {
+		t.Rows = append(t.Rows, []any{p.Environment, strings.Join(p.Levers, ", "), strings.Join(p.Refused, "; ")})
+	}
+	return lines + t.Format(to, false)
+}
+
+// formatLever returns what an action would do, and the command that does it.
+func formatLever(a answer.Lever) string {
+	lines := a.Question + "\n"
+	for _, f := range a.Asks {
+		lines += fmt.Sprintf("asks for %s: %s\n", f.Name, cmp.Or(f.Hint, f.Title))
+	}
+	if a.Refusal != "" {
+		lines += FormatRefusal(a.Refusal, a.Hint)
+	}
+	if a.Nothing != "" {
+		lines += "there is nothing to do: " + a.Nothing + "\n"
+	}
+	for _, e := range a.Effects {
+		lines += "- " + e + "\n"
+	}
+	if a.Unknown != "" {
+		lines += "what changes in the output is not known: " + a.Unknown + "\n"
+	}
+	if a.Impact != "" {
+		lines += "\n" + strings.TrimRight(a.Impact, "\n") + "\n"
+	}
+	if a.Command != "" {
+		lines += "\n" + a.Command + "\n"
+	}
+	return lines
+}
+
+// formatHealth returns how Fairlead itself is, and which repositories answer.
+func formatHealth(a answer.Status, now time.Time, to *display.Stream) string {
+	lines := "ready\n"
+	if !a.Ready {
+		lines = "not ready: " + strings.Join(a.Reasons, "; ") + "\n"
+	}
+	for _, u := range a.Overdue {
+		lines += a.OverdueReason(u) + "\n"
+	}
+	if a.Cycle.Outcome != "" {
+		lines += fmt.Sprintf("cycle %d began %s ago, took %s: %s %s\n", a.Cycle.Number, display.FormatAge(now.Sub(a.Cycle.Started)), a.Cycle.Took.Round(time.Millisecond), a.Cycle.Outcome, a.Cycle.Error)
+	}
+	t := Table{Columns: []Column{{Key: "repository"}, {Key: "asked"}, {Key: "failures"}, {Key: "error", Fit: display.Wrap}}, Empty: "no repository has been asked yet\n"}
+	for _, r := range a.Remotes {
+		t.Rows = append(t.Rows, []any{r.URL, NewAge(r.Checked, now), r.Failures, r.Error})
+	}
+	return lines + "fairlead " + a.Version + "\n\n" + t.Format(to, false)
+}
+
+// newFiguresTable returns the lead times and failures of environments.
+func newFiguresTable(a answer.Figures) Table {
+	t := Table{Columns: []Column{{Key: "environment"}, {Key: "deployments"}, {Key: "lead"}, {Key: "failed"}}, Empty: "there is no environment\n", Above: "since " + FormatTime(a.Since) + "\n"}
+	for _, e := range a.Environments {
+		lead := ""
+		if e.Lead != nil {
+			lead = Elapsed(*e.Lead).String()
+		}
+		t.Rows = append(t.Rows, []any{e.Environment, e.Deployments, lead, e.Failed})
+	}
+	return t
+}
+
+// formatOutput returns what an environment's branch held at a moment, after what that moment is.
+func formatOutput(what string, o answer.PastOutput) string {
+	base := ""
+	if o.Base != nil {
+		base = fmt.Sprintf(", rendered from %s %s", text.ShortCommit(o.Base.ID), o.Base.Subject)
+	}
+	return fmt.Sprintf("%s %s: output %s of %s%s\n", what, o.At, text.ShortCommit(o.Output), FormatTime(o.When), base)
+}
+
+// formatPastEnvironment returns what an environment had, and what its clusters had reported.
+func formatPastEnvironment(a answer.PastEnvironment, to *display.Stream) string {
+	lines := formatOutput(a.Environment+" at", a.PastOutput) + text.Count(a.Assignments, "assignment") + ", " + text.Count(a.ClusterTypes, "cluster type") + "\n\n"
+	t := Table{Columns: []Column{{Key: "clusters"}, {Key: "phase"}, {Key: "ran"}}, Empty: "what ran is not known\n"}
+	for _, r := range a.Runs {
+		t.Rows = append(t.Rows, []any{r.Clusters, r.Phase, cmp.Or(r.Version, Revision(r.Revision).String())})
+	}
+	return lines + t.Format(to, false)
+}
+
+// newStacksTable returns stacks, and why they are as they are.
+func newStacksTable(a answer.Stacks) Table {
+	t := Table{Columns: []Column{{Key: "environment"}, {Key: "stack"}, {Key: "state"}, {Key: "components"}, {Key: "why", Fit: display.Wrap}}, Empty: "there is no stack\n", Below: formatRest(len(a.Items), a.Found, a.Page)}
+	if a.Total > 0 {
+		t.Empty = "no stack is like that\n"
+	}
+	for _, s := range a.Items {
+		t.Rows = append(t.Rows, []any{s.Environment, s.Stack, s.State.Word, s.Components, s.Reason})
+	}
+	return t
+}
+
+// formatStack returns the components of a stack, and what stops it.
+func formatStack(a answer.Stack, to *display.Stream) string {
+	lines := fmt.Sprintf("%s in %s: %s", a.StackPart.Stack, a.Environment, a.State.Word)
+	if a.Reason != "" {
+		lines += ", " + a.Reason
+	}
+	t := Table{Columns: []Column{{Key: "component"}, {Key: "type"}, {Key: "state"}, {Key: "after"}, {Key: "waitsFor"}, {Key: "message", Fit: display.Wrap}}, Empty: "it has no component\n"}
+	for _, p := range a.Parts {
+		state, message := "", ""
+		if p.State != nil {
+			state = p.State.Word
+		}
+		if p.Reported != nil {
+			message = p.Reported.Message
+		}
+		t.Rows = append(t.Rows, []any{p.Name, p.Type, state, p.After, p.WaitsFor, message})
+	}
+	lines += "\n\n" + t.Format(to, false)
+	if len(a.Problems) > 0 {
+		lines += "\n" + formatProblems(answer.Problems{Items: a.Problems, Found: len(a.Problems)}, to)
+	}
+	return lines
+}
