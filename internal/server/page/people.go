@@ -31,6 +31,15 @@ func (v refusedView) Back() string {
 	return strings.TrimPrefix(v.Path, "/")
 }
 
+// leverList is what the reader may do with an environment.
+type leverList struct {
+	Environment string
+	Levers      []LeverLink
+}
+
+// pullLevers are the levers of the pull request of an environment.
+var pullLevers = []string{"approve-removals", "merge", "close", "reopen"}
+
 // splitLines returns the lines of a text.
 func splitLines(text string) []string {
 	if text == "" {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/change/impact"
@@ -8,7 +9,21 @@ import (
 )
 
 // pullView is the data of pull.html.
-type pullView struct{ answer.PullImpact }
+type pullView struct {
+	answer.PullImpact
+	Levers []LeverLink // those of the environment
+}
+
+// LeverList returns what the reader may do with the pull request, while it is open or may be opened again.
+func (v pullView) LeverList() leverList {
+	shown := leverList{Environment: v.Environment}
+	for _, l := range v.Levers {
+		if v.Ended == "" && slices.Contains(pullLevers, l.Lever) {
+			shown.Levers = append(shown.Levers, l)
+		}
+	}
+	return shown
+}
 
 // Changes returns what the pull request changes; nil if that is not known.
 func (v pullView) Changes() *changesView {
@@ -32,7 +47,7 @@ type outputChangesView struct{ answer.OutputChanges }
 
 // Impact returns the changes as those of a pull request that was merged.
 func (v outputChangesView) Impact() pullView {
-	return pullView{answer.PullImpact{Environment: v.Environment, Ended: "merged", Changes: v.Changes, Text: v.Text}}
+	return pullView{PullImpact: answer.PullImpact{Environment: v.Environment, Ended: "merged", Changes: v.Changes, Text: v.Text}}
 }
 
 // changesView is what a pull request changes.

@@ -43,7 +43,7 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case Commits:
 		return "commits", "Commits", a
 	case answer.PullImpact:
-		return "pull", fmt.Sprintf("%s: pull request %d", a.Environment, a.Pull.Number), pullView{a}
+		return "pull", fmt.Sprintf("%s: pull request %d", a.Environment, a.Pull.Number), pullView{a, f.Levers[a.Environment]}
 	case answer.Journey:
 		return "commit", text.ShortCommit(a.Commit.ID) + " " + a.Commit.Subject, journeyView{a, f.Forecasts}
 	case Forecast:
@@ -276,6 +276,9 @@ type environmentView struct {
 	Proposed  int    // the pull request that the reader has just opened
 	HasPast   bool   // whether the page has a past
 }
+
+// LeverList returns what the reader may do.
+func (v environmentView) LeverList() leverList { return leverList{v.Report.Name, v.Levers} }
 
 // ProofParts returns what the verification of the commit consists of.
 func (v environmentView) ProofParts() []gate.Verdict {

@@ -29,7 +29,9 @@ func TestPullLevers(t *testing.T) {
 		w.WaitFor(".levers", "Merge…")
 	}
 	change(1)
-	w.Visit(f.root + "/levers/merge?env=dev")
+	w.Click(`main a[href*="/pulls/"]`) // where one reads what it changes
+	w.WaitFor(".levers", "Close the pull request…")
+	w.Click(`.levers a[href*="levers/merge?env=dev"]`)
 	w.WaitFor("#consequences", "is merged into")
 	w.WaitFor("#consequences", "Fairlead itself does not merge it: ")
 	checkWidth(t, w, 400, "merge")
