@@ -58,7 +58,7 @@ func TestQuestions(t *testing.T) {
 		page   string // a part of the page
 	}{
 		{"/explain?env=dev&q=large/web", 200, `"query": "large/web"`, "<td>LOG_LEVEL</td><td>&lt;info&gt;</td>"},
-		{"/explain?env=dev&q=large/web", 200, `"heading": "policies that select it: 1 of 2"`, `<a href="./explain?env=dev&amp;q=SchedulingPolicy%2fall">all</a>`},
+		{"/explain?env=dev&q=large/web", 200, `"heading": "policies that select it: 1 of 2"`, `<a href="./explain?env=dev&amp;q=SchedulingPolicy%2Fall">all</a>`},
 		{"/explain?env=dev&q=nothing", 404, "did you mean", "Did you mean"},
 		{"/explain?env=dev&q=slow", 503, "waits for its end", "A cycle runs, and the question waits for its end."},
 		{"/explain?env=dev&q=broken", 503, "token=***", "token=***"},
