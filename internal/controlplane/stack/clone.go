@@ -33,12 +33,14 @@ type Copy struct {
 
 // Clone copies a stack under another name, "team/environment", with some values set. Files that the
 // stack names below a folder that is called like it are copied too. What destroys the stack, or parts
-// of it, is left out.
-func Clone(m *model.Model, from, to string, set []Setting) (Copy, error) {
+// of it, is left out. A copy is refused if the environment would have a problem with it, as render returns those
+// of a model.
+func Clone(m *model.Model, from, to string, set []Setting, render func(*model.Model) problem.List) (Copy, error) {
 	c, err := newCloner(m, from, to)
 	if err != nil {
 		return Copy{}, err
 	}
+	c.render = render
 	c.rename()
 	c.leaveOutDestruction()
 	for _, component := range c.components() {
@@ -69,6 +71,8 @@ type cloner struct {
 	root      *yaml.Node
 	spec      *yaml.Node
 	copy      Copy
+	// render returns the problems of a model when it is rendered; nil if only its stacks are resolved.
+	render func(*model.Model) problem.List
 }
 
 func newCloner(m *model.Model, from, to string) (*cloner, error) {
@@ -385,5 +389,9 @@ func (c *cloner) findProblems(own model.Layer) problem.List {
 	}
 	m, problems := model.Parse(c.model.Environment, layers...)
 	_, more := Resolve(m)
-	return append(problems, more...).Sorted()
+	problems = append(problems, more...).Sorted()
+	if c.render != nil {
+		problems = append(problems, c.render(m).Sorted()...)
+	}
+	return problems
 }

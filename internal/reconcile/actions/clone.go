@@ -22,7 +22,10 @@ func (d *Session) CloneStack(ctx context.Context, environment, from, to string, 
 		if err != nil {
 			return change{}, err
 		}
-		copied, err := stack.Clone(m, from, to, set)
+		copied, err := stack.Clone(m, from, to, set, func(m *model.Model) problem.List {
+			_, problems := stackfiles.Render(m)
+			return problems
+		})
 		return change{
 			action: cloneAction, environment: environment, part: to, reason: reason, files: copied.Files, notes: copied.Notes,
 			title:   fmt.Sprintf("Clone the stack %s as %s in %s", from, to, environment),
