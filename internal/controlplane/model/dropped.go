@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -71,12 +73,14 @@ func (c *content) withDropped(l Layer) *content {
 	case d.stops > 0:
 		said.problems.Addf(last, "", hint, "and %d more", d.stops)
 	}
+	said.stacks.Unread = slices.Clip(said.stacks.Unread)
+	said.confineToTeam(l, problem.Pos{Layer: l.displayName()})
 	return &said
 }
 
 // readGuarded returns the content that read returns. If the parser panics, the content has a
 // problem at pos instead.
-func readGuarded(pos problem.Pos, read func() *content) (c *content) {
+func readGuarded(l Layer, pos problem.Pos, read func() *content) (c *content) {
 	err := panics.RunLibrary("the YAML reader", func() error {
 		c = read()
 		return nil
@@ -85,6 +89,7 @@ func readGuarded(pos problem.Pos, read func() *content) (c *content) {
 		c = &content{}
 		c.problems.Addf(pos, "", "look for what is unusual in it", "the file cannot be read: %v", err)
 	}
+	c.confineToTeam(l, pos)
 	c.problems, c.progress.Problems = c.dropped.trimProblems(c.problems), c.dropped.trimProblems(c.progress.Problems)
 	return c
 }

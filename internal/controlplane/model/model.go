@@ -69,6 +69,14 @@ type Layer struct {
 	UnreadModules Unread
 }
 
+// displayName returns the layer's name in positions.
+func (l Layer) displayName() string {
+	if l.Kind == Base {
+		return "base"
+	}
+	return l.Name
+}
+
 // Unread is why something could not be read, as one sentence, with a hint.
 type Unread struct{ Summary, Hint string }
 

@@ -123,11 +123,14 @@ func (p *Parser) Parse(env string, layers ...Layer) (*Model, problem.List) {
 	if last.model != nil && slices.Equal(last.of, of) {
 		return last.model, last.problems
 	}
-	for _, c := range of {
+	var unread problem.List
+	for i, c := range of {
 		all.add(c)
+		unread = append(unread, all.stacks.addUnreadTeam(layers[i])...)
 	}
 	lists := last.lists
 	m := linkContent(env, all, &lists) // it adds to the problems
+	m.Stacks.Stopped = append(unread, listStopped(all.problems)...)
 	m.addLayers(layers)
 	problems := all.problems.Sorted().Capped(2 * maxProblems)
 	p.mu.Lock()
@@ -238,7 +241,7 @@ func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *
 	for _, e := range entries {
 		if kustomize.IsKustomizationFile(e.Name) && !e.IsDir() {
 			at := problem.Pos{Layer: l.displayName(), File: path.Join(l.Prefix, dir, e.Name)}
-			return &fileReading{id: t.ID(), content: readGuarded(at, func() *content { return p.readKustomization(env, l, dir) }), built: true, root: r.root}
+			return &fileReading{id: t.ID(), content: readGuarded(l, at, func() *content { return p.readKustomization(env, l, dir) }), built: true, root: r.root}
 		}
 	}
 	for i, e := range entries {
@@ -253,12 +256,15 @@ func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *
 		switch {
 		case e.IsDir():
 			r.entries[e.Name] = p.readFolder(env, l, file, e.Tree(), known)
-		case e.Mode == tree.ModeSymlink || e.Mode == tree.ModeSubmodule || path.Ext(e.Name) != ".yaml" && path.Ext(e.Name) != ".yml":
+		case path.Ext(e.Name) != ".yaml" && path.Ext(e.Name) != ".yml" || e.Mode == tree.ModeSubmodule:
+			continue
+		case e.Mode == tree.ModeSymlink:
+			r.content.addUnreadLink(l, file)
 			continue
 		case known != nil && known.id == e.ID:
 			r.entries[e.Name] = known
 		default:
-			r.entries[e.Name] = &fileReading{id: e.ID, content: readGuarded(problem.Pos{Layer: l.displayName(), File: path.Join(l.Prefix, file)}, func() *content { return p.readFile(env, l, file, e) })}
+			r.entries[e.Name] = &fileReading{id: e.ID, content: readGuarded(l, problem.Pos{Layer: l.displayName(), File: path.Join(l.Prefix, file)}, func() *content { return p.readFile(env, l, file, e) })}
 		}
 		r.content.add(r.entries[e.Name].content)
 		r.built = r.built || r.entries[e.Name].built
@@ -268,14 +274,6 @@ func (p *Parser) readFolder(env string, l Layer, dir string, t tree.Tree, last *
 	}
 	r.content.problems = r.content.dropped.trimProblems(r.content.problems)
 	return r
-}
-
-// displayName returns the layer's name in positions.
-func (l Layer) displayName() string {
-	if l.Kind == Base {
-		return "base"
-	}
-	return l.Name
 }
 
 // ownerName returns the name of the Flux Kustomization that Kalypso would apply the layer
@@ -297,7 +295,6 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 	c := &content{}
 	r := reader{env: env, layer: l, file: path.Join(l.Prefix, file), out: c, canceled: p.isCanceled}
 	if e.Data == nil && e.ID != tree.HashBlob(nil) || len(e.Data) > maxFile {
-		defer r.confineToTeam()
 		c.problems.Addf(r.positionAt(0), "", "exclude it with .sourceignore", "the file is too large to be read")
 		return c
 	}
@@ -307,7 +304,6 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 	}
 	r.text = e.Data
 	r.readText(e.Data)
-	r.confineToTeam()
 	return c
 }
 
@@ -315,7 +311,6 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 // known: they are of the build's output.
 func (p *Parser) readKustomization(env string, l Layer, dir string) *content {
 	c := &content{}
-	defer (&reader{layer: l, file: path.Join(l.Prefix, dir), out: c}).confineToTeam()
 	objects, problems := kustomize.Build(l.Files, dir)
 	for _, found := range problems {
 		found.Pos.Layer, found.Pos.File = l.displayName(), path.Join(l.Prefix, found.Pos.File)

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -306,6 +307,9 @@ type Stacks struct {
 	Requests  []*PlanRequest
 	// Unread are those that are written where nothing can be read.
 	Unread []UnreadStacks
+	// Stopped are the problems of reading them that stop stacks, and not the environment: what has one, or
+	// what it approves, is not rendered.
+	Stopped problem.List
 	// Layers are those of the environment by their names in positions, if there is a stack, or a
 	// manifest that modules carry out: these name files of them.
 	Layers map[string]Layer
@@ -319,19 +323,6 @@ func (s *Stacks) add(o *Stacks) {
 	s.Approvals = append(s.Approvals, o.Approvals...)
 	s.Requests = append(s.Requests, o.Requests...)
 	s.Unread = append(s.Unread, o.Unread...)
-}
-
-// unique returns the stacks with sorted lists, and reports objects of one kind and name.
-func (s *Stacks) unique(problems *problem.List) Stacks {
-	return Stacks{
-		List:      uniqueByName(s.List, problems, func(s *Stack) *Object { return &s.Object }),
-		Teams:     uniqueByName(s.Teams, problems, func(t *Team) *Object { return &t.Object }),
-		Companies: uniqueByName(s.Companies, problems, func(c *Company) *Object { return &c.Object }),
-		Settings:  uniqueByName(s.Settings, problems, func(s *StackSettings) *Object { return &s.Object }),
-		Approvals: uniqueByName(s.Approvals, problems, func(a *PlanApproval) *Object { return &a.Object }),
-		Requests:  uniqueByName(s.Requests, problems, func(r *PlanRequest) *Object { return &r.Object }),
-		Unread:    slices.SortedFunc(slices.Values(s.Unread), func(a, b UnreadStacks) int { return cmp.Or(a.Pos.Compare(b.Pos), cmp.Compare(a.Name(), b.Name())) }),
-	}
 }
 
 // addLayers sets the layers.
@@ -352,7 +343,9 @@ func (r *reader) readStackKind(n *yaml.Node, h header, d *decoder) {
 	case isNearEnvironment(h.kind) && r.layer.Kind != Env && r.layer.Kind != TeamStacks:
 		d.addProblem(n, "write it on the branch of one environment", "it would be in all environments, which would share the state of its components")
 	case isNearEnvironment(h.kind):
-		s.List = append(s.List, r.readStack(n, h, d))
+		if read := r.readStack(n, h, d); read != nil {
+			s.List = append(s.List, read)
+		}
 	case h.kind == "Team":
 		s.Teams = append(s.Teams, r.readTeam(n, h, d))
 	case !slices.Contains(stackAPIVersions, h.apiVersion):
@@ -391,22 +384,40 @@ func isWrittenAsStack(n *yaml.Node) bool {
 	return team != nil || env != nil || isNearEnvironment(h.kind)
 }
 
-// confineToTeam has the problems of a file in the repository of a team stop the stacks of that team, and
-// nothing else: only the team reviews it. None of its stacks counts as deleted then.
-func (r *reader) confineToTeam() {
-	if r.layer.Kind != TeamStacks {
+// confineToTeam has the problems of what a layer has at a position stop the stacks of that team, if it is the
+// repository of one, and nothing else: only the team reviews it. None of its stacks counts as deleted then.
+func (c *content) confineToTeam(l Layer, at problem.Pos) {
+	if l.Kind != TeamStacks {
 		return
 	}
-	u := UnreadStacks{Team: strings.TrimPrefix(r.layer.Name, TeamLayerPrefix), Pos: r.positionAt(0)}
-	confined := false
-	for i := range r.out.problems {
-		if p := &r.out.problems[i]; !p.Warning && p.Stack == "" {
+	u, confined := UnreadStacks{Team: strings.TrimPrefix(l.Name, TeamLayerPrefix), Pos: at}, false
+	for i := range c.problems {
+		if p := &c.problems[i]; !p.Warning && p.Stack == "" {
 			p.Stack, confined = u.Name(), true
 		}
 	}
 	if confined {
-		r.out.stacks.Unread = append(r.out.stacks.Unread, u)
+		c.stacks.Unread = append(c.stacks.Unread, u)
 	}
+}
+
+// addUnreadLink notes a symbolic link in the repository of a team: a stack may be written behind it.
+func (c *content) addUnreadLink(l Layer, file string) {
+	if l.Kind == TeamStacks {
+		at := problem.Pos{Layer: l.Name, File: path.Join(l.Prefix, file)}
+		c.stacks.Unread = append(c.stacks.Unread, UnreadStacks{Team: strings.TrimPrefix(l.Name, TeamLayerPrefix), Pos: at})
+	}
+}
+
+// addUnreadTeam notes the repository of a team that could not be read, or not all of it, and returns what that
+// stops.
+func (s *Stacks) addUnreadTeam(l Layer) problem.List {
+	if l.Kind != TeamStacks || l.Unread == (Unread{}) {
+		return nil
+	}
+	u := UnreadStacks{Team: strings.TrimPrefix(l.Name, TeamLayerPrefix), Pos: problem.Pos{Layer: l.Name}}
+	s.Unread = append(s.Unread, u)
+	return problem.List{{Pos: u.Pos, Summary: l.Unread.Summary, Hint: l.Unread.Hint, Stack: u.Name()}}
 }
 
 // addKindProblem reports a kind that CloudKnit does not have.
@@ -415,7 +426,8 @@ func addKindProblem(n *yaml.Node, h header, d *decoder) {
 	d.addProblem(n, problem.DidYouMean(h.kind, kinds), "kind %s is not known to CloudKnit: its kinds are Environment, Team and Company", h.kind)
 }
 
-// readStack reads a stack. Its problems stop the stack alone, if they leave no doubt of which it is.
+// readStack reads a stack. Its problems stop the stack alone, if they leave no doubt of which it is. In the
+// repository of a team one of another team is none: nil is returned.
 func (r *reader) readStack(n *yaml.Node, h header, d *decoder) *Stack {
 	before := len(*d.problems)
 	if !slices.Contains(stackAPIVersions, h.apiVersion) {
@@ -426,10 +438,21 @@ func (r *reader) readStack(n *yaml.Node, h header, d *decoder) *Stack {
 	}
 	o, spec, meta := readObject[StackSpec](r, n, "Environment", d)
 	s := &Stack{Object: o, Namespace: meta.Namespace, StackSpec: spec}
+	stops := s.stops()
+	team, ofTeam := strings.CutPrefix(r.layer.Name, TeamLayerPrefix)
+	isForeign := ofTeam && r.layer.Kind == TeamStacks && s.TeamName.Text != "" && s.TeamName.Text != team
+	if isForeign {
+		stops = s.unread().Name()
+		d.problems.Addf(s.PositionAt(cmp.Or(s.TeamName.Line, o.Pos.Line)), d.subject, "move it to the repository of its team", "spec.teamName is %s, and this is the repository of the team %s", s.TeamName.Text, team)
+	}
 	found := (*d.problems)[before:]
 	s.Stopped = found.Stops()
-	if s.TeamName.Text != "" && s.EnvName.Text != "" {
-		*d.problems = append((*d.problems)[:before], found.StoppingStack(s.Path())...)
+	if isForeign || s.TeamName.Text == "" || s.EnvName.Text == "" {
+		r.out.stacks.Unread = append(r.out.stacks.Unread, s.unread())
+	}
+	*d.problems = append((*d.problems)[:before], found.StoppingStack(stops)...)
+	if isForeign {
+		return nil
 	}
 	return s
 }
@@ -447,7 +470,12 @@ func isStackKind(kind string) bool {
 // readOwnStackKind reads an object of one of Fairlead's own kinds that is about stacks. Unlike the
 // others it decides what is rendered, and its problems stop that.
 func (r *reader) readOwnStackKind(n *yaml.Node, kind string, d *decoder) {
-	s := &r.out.stacks
+	s, before := &r.out.stacks, len(*d.problems)
+	confine := func(name string, at problem.Pos) (stops bool) {
+		found, stops := stopOnly((*d.problems)[before:], name, at)
+		*d.problems = append((*d.problems)[:before], found...)
+		return stops
+	}
 	switch {
 	case kind == "StackSettings":
 		o, spec, _ := readObject[StackSettingsSpec](r, n, kind, d)
@@ -456,12 +484,16 @@ func (r *reader) readOwnStackKind(n *yaml.Node, kind string, d *decoder) {
 		d.addProblem(n, "write it on the branch of the environment that the plan is of", "a %s in the base would be of all environments", kind)
 	case kind == "PlanRequest":
 		o, spec, _ := readObject[PlanRequestSpec](r, n, kind, d)
-		s.Requests = append(s.Requests, &PlanRequest{o, spec})
+		if !confine(spec.Stack, o.Pos) {
+			s.Requests = append(s.Requests, &PlanRequest{o, spec})
+		}
 	default:
 		o, spec, _ := readObject[PlanApprovalSpec](r, n, kind, d)
 		if spec.Digest != "" && !IsPlanDigest(spec.Digest) {
 			d.addProblem(n, "copy what fairlead stack plan --plans shows", "spec.digest is %q, which is not sha256: and 64 hexadecimal digits", spec.Digest)
 		}
-		s.Approvals = append(s.Approvals, &PlanApproval{o, spec})
+		if !confine(spec.Stack, o.Pos) {
+			s.Approvals = append(s.Approvals, &PlanApproval{o, spec})
+		}
 	}
 }

@@ -154,7 +154,7 @@ func (r *reader) readTeam(n *yaml.Node, h header, d *decoder) *Team {
 	}
 	o, spec, _ := readObject[TeamSpec](r, n, h.kind, d)
 	if found := (*d.problems)[before:]; found.Stops() {
-		u := UnreadStacks{Pos: o.Pos, Team: spec.TeamName.Text, OfTeam: true}
+		u := (&Team{Object: o, TeamSpec: spec}).unread()
 		r.out.stacks.Unread = append(r.out.stacks.Unread, u)
 		*d.problems = append((*d.problems)[:before], found.StoppingStack(u.Name())...)
 	}

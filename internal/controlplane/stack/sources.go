@@ -106,15 +106,6 @@ func sameRepository(a, b string) bool {
 	return a != "" && normalizeRepository(a) == normalizeRepository(b)
 }
 
-// checkTeamLayer reports a stack that is in the repository of another team.
-func (r *resolver) checkTeamLayer(s *Stack) {
-	for _, t := range FollowedTeams(r.model) {
-		if s.Pos.Layer == TeamLayer(t.TeamName.Text) && s.Team != t.TeamName.Text {
-			r.addf(s, s.TeamName.Line, "move it to the repository of its team", "spec.teamName is %s, and this is the repository of the team %s", s.Team, t.TeamName.Text)
-		}
-	}
-}
-
 // warnOfBaseTeams warns of teams in the base, whose repositories are not read.
 func (r *resolver) warnOfBaseTeams() {
 	for _, settings := range r.model.Stacks.Settings {

@@ -140,7 +140,6 @@ func (r *resolver) resolveStack(written *model.Stack) *Stack {
 	r.checkIdentity(s)
 	r.checkNamespace(s)
 	r.checkWorkspace(s)
-	r.checkTeamLayer(s)
 	locals := r.readLocals(s)
 	for i, c := range written.Components {
 		if c == nil {
@@ -159,19 +158,11 @@ func (r *resolver) resolveStack(written *model.Stack) *Stack {
 	return s
 }
 
-// checkIdentity reports a team or an environment that cannot be one: nothing says which output the
-// stack has, so that the problem stops the environment.
+// checkIdentity reports a team or an environment that cannot be one. Nothing says which output the stack has,
+// and stackfiles keeps each that may be this one.
 func (r *resolver) checkIdentity(s *Stack) {
-	before := len(r.problems)
 	r.checkName(s, "spec.teamName", s.TeamName)
 	r.checkName(s, "spec.envName", s.EnvName)
-	stops := "" // the environment
-	if team, ofTeam := strings.CutPrefix(s.Pos.Layer, model.TeamLayerPrefix); ofTeam {
-		stops = team + problem.AllStacks
-	}
-	for i := range r.problems[before:] {
-		r.problems[before+i].Stack = stops
-	}
 }
 
 // addComponent adds a component that has a name of its own.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -18,7 +19,7 @@ import (
 // environment.
 func (d *Session) CloneStack(ctx context.Context, environment, from, to string, set []stack.Setting, reason string) (Result, error) {
 	return d.perform(ctx, environment, func(snapshot) (change, error) {
-		m, err := d.loadSoundModel(ctx, environment)
+		m, err := d.loadSoundModel(ctx, environment, from)
 		if err != nil {
 			return change{}, err
 		}
@@ -38,7 +39,7 @@ func (d *Session) CloneStack(ctx context.Context, environment, from, to string, 
 // they are of plans that are not made any more, and would stop it.
 func (d *Session) TearDownStack(ctx context.Context, environment, name, reason string) (Result, error) {
 	return d.perform(ctx, environment, func(v snapshot) (change, error) {
-		m, err := d.loadSoundModel(ctx, environment)
+		m, err := d.loadSoundModel(ctx, environment, name)
 		if err != nil {
 			return change{}, err
 		}
@@ -100,12 +101,13 @@ func (d *Session) FindStack(ctx context.Context, name string) (environment, stac
 	return "", "", problem.Refusef("name the environment too, and the stack as TEAM/STACK", "there are several stacks %s: %s", name, text.Join(found, " and "))
 }
 
-// loadSoundModel returns the model of an environment that no problem stops.
-func (d *Session) loadSoundModel(ctx context.Context, environment string) (*model.Model, error) {
+// loadSoundModel returns the model of an environment in which no problem stops a stack.
+func (d *Session) loadSoundModel(ctx context.Context, environment, stack string) (*model.Model, error) {
 	m, problems, err := d.source.LoadModel(ctx, environment, source.Revisions{})
 	if err != nil {
 		return nil, err
 	}
+	problems = slices.DeleteFunc(problems, func(p problem.Problem) bool { return !(problem.List{p}).StopsStack(stack) })
 	if p, stops := problems.FirstStopping(); stops {
 		return nil, problem.Refusef("mend it first", "%s has problems: %s", environment, p)
 	}

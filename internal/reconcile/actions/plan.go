@@ -153,7 +153,7 @@ func (d *Session) findPlan(ctx context.Context, environment, stack, component st
 
 // findPlanApprovals returns the approvals of plans of a component.
 func (d *Session) findPlanApprovals(ctx context.Context, environment, stack, component string) ([]*model.PlanApproval, error) {
-	m, err := d.loadSoundModel(ctx, environment)
+	m, err := d.loadSoundModel(ctx, environment, stack)
 	if err != nil {
 		return nil, err
 	}

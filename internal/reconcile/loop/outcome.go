@@ -50,6 +50,8 @@ func (o *outcome) explainStop() {
 		o.result.Reason = "1 problem stops it; its output stays as it is"
 	case o.problems.StopsEnvironment():
 		o.result.Reason = fmt.Sprintf("%d problems stop it; its output stays as it is", n)
+	case len(stopped) == 1 && strings.HasSuffix(stopped[0].Stack, problem.AllStacks):
+		o.addReason(fmt.Sprintf("the stacks of the team %s are stopped by a problem, and stay as they are", strings.TrimSuffix(stopped[0].Stack, problem.AllStacks)))
 	case len(stopped) == 1:
 		o.addReason(fmt.Sprintf("the stack %s is stopped by a problem, and stays as it is", stopped[0].Stack))
 	case len(stopped) > 1:

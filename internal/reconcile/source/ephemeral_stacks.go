@@ -29,8 +29,15 @@ func (e *Ephemeral) copyStacks(all model.Stacks, ending bool) model.Stacks {
 	}
 	c.Approvals = slices.DeleteFunc(slices.Clone(all.Approvals), func(a *model.PlanApproval) bool { return isOther(a.Stack) })
 	c.Requests = slices.DeleteFunc(slices.Clone(all.Requests), func(q *model.PlanRequest) bool { return isOther(q.Stack) })
+	c.Stopped = slices.Clone(all.Stopped)
+	for _, p := range all.Stopped {
+		if slices.Contains(e.Spec.Stacks, p.Stack) {
+			p.Stack += "-" + e.Name
+			c.Stopped = append(c.Stopped, p)
+		}
+	}
 	if ending {
-		c.Unread = nil
+		c.Unread, c.Stopped = nil, nil
 	}
 	for _, s := range all.List {
 		if !ending && slices.Contains(e.Spec.Stacks, stackPath(s)) {

@@ -379,6 +379,17 @@ func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit
 		return err
 	}
 	r.commits = append(r.commits, Commit{Layer: layerName(layer), Repo: giturl.Redact(url), Commit: commit, When: info.When})
+	if files.IsEmpty() && clean != "" && layer.Kind == model.TeamStacks {
+		removed, err := findRemoval(repo, commit, clean)
+		if err != nil {
+			return err
+		}
+		if removed != "" {
+			r.problems.Warnf(by.Pos, by.Subject(), "restore the folder, or mend the path", "%s has no folder %q since commit %s: the stacks in it were deleted", giturl.Redact(url), sub, removed)
+			r.addLayer(layer, files, clean)
+			return nil
+		}
+	}
 	if files.IsEmpty() && clean != "" {
 		r.problems.Addf(by.Pos, by.Subject(), "mend the path, or the branch", "%s has no folder %q at commit %s", giturl.Redact(url), sub, commit)
 		return nil

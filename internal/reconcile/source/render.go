@@ -116,18 +116,18 @@ func hasLayers(layers []model.Layer) bool {
 }
 
 // LoadModel reads an environment at some revisions, and does not render it. The model is nil
-// if the problems stop it.
+// if the problems stop the environment.
 func (s *Source) LoadModel(ctx context.Context, env string, at Revisions) (*model.Model, problem.List, error) {
 	read, problems, err := s.ReadAt(ctx, env, at)
 	if err != nil {
 		return nil, nil, err
 	}
-	if problems.Stops() || !hasLayers(read.Layers) {
+	if problems.StopsEnvironment() || !hasLayers(read.Layers) {
 		return nil, problems, nil
 	}
 	m, more := s.parseInput(read)
 	problems = append(problems, more...)
-	if problems.Stops() {
+	if problems.StopsEnvironment() {
 		return nil, problems.Sorted(), nil
 	}
 	if read.Ephemeral != nil {

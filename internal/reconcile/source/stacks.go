@@ -40,17 +40,6 @@ func (r *reading) readStacks(ctx context.Context) error {
 	})
 }
 
-// readTeam reads the stacks in the repository of a team, at the head of its default branch.
-func (r *reading) readTeam(ctx context.Context, team *model.Team) error {
-	layer := model.Layer{Kind: model.TeamStacks, Name: stack.TeamLayer(team.TeamName.Text)}
-	ref := model.RepoRef{Repo: team.ConfigRepo.Source, Path: team.ConfigRepo.Path, Commit: r.at.Workloads[layer.Name]}
-	if r.source.controlPlane == nil && !r.source.repositories.isMapped(ref.Repo) {
-		r.problems.Addf(team.Pos, team.Subject(), "say --map "+ref.Repo+"=PATH", "its stacks cannot be read: the control plane is read from folders")
-		return nil
-	}
-	return r.addRepository(ctx, layer, ref, &team.Object, ref.Commit != "")
-}
-
 // readNamed reads the files and modules that stacks name of a repository. A module that cannot be
 // read is a warning, since Terraform may read it all the same.
 func (r *reading) readNamed(ctx context.Context, m *model.Model, named rootmodule.Repository) error {

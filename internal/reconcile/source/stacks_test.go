@@ -259,8 +259,8 @@ func TestTeamRepository(t *testing.T) {
 			w := newStackWorld(t, test.follow, test.team)
 			r := w.render(source.Revisions{})
 			first, stops := r.Problems.FirstStopping()
-			if stops != (test.want != "") || !strings.Contains(first.String(), test.want) {
-				t.Errorf("the problem is %q, want %q", first, test.want)
+			if stops != (test.want != "") || !strings.Contains(first.String(), test.want) || r.Problems.StopsEnvironment() {
+				t.Errorf("the problem is %q, want %q, which stops the team", first, test.want)
 			}
 			if findModule(r.Tree, "checkout", "prod") != "" {
 				t.Error("the stack of the team is there")

@@ -55,12 +55,9 @@ func (r *renderer) checkRequests(stacks []*stack.Stack) {
 	}
 }
 
-// clustersPrefix begins how an approval names the clusters of a manifest, in the place of a stack.
-const clustersPrefix = "clusters/"
-
 // isOfClusters reports whether an approval or a request names clusters of a manifest in the place of a stack.
 func isOfClusters(m *model.Model, stack string) bool {
-	nameOf := func(i *model.InputManifest) string { return clustersPrefix + i.Namespace + "-" + i.Name }
+	nameOf := func(i *model.InputManifest) string { return model.ClustersPrefix + i.Namespace + "-" + i.Name }
 	return slices.ContainsFunc(m.Clusters.Manifests, func(i *model.InputManifest) bool { return stack == nameOf(i) }) ||
 		slices.ContainsFunc(m.Clusters.Split, func(i *model.InputManifest) bool { return strings.HasPrefix(stack, nameOf(i)+"-") }) // of a cluster that goes
 }
@@ -68,7 +65,7 @@ func isOfClusters(m *model.Model, stack string) bool {
 // planFolder returns the folder of the output with the Terraform object whose plan is approved.
 func planFolder(m *model.Model, a *model.PlanApproval) string {
 	if isOfClusters(m, a.Stack) {
-		return path.Join(clustersPrefix+"tofu", strings.TrimPrefix(a.Stack, clustersPrefix), objectsName, a.Component)
+		return path.Join(model.ClustersPrefix+"tofu", strings.TrimPrefix(a.Stack, model.ClustersPrefix), objectsName, a.Component)
 	}
 	return path.Join(ObjectsFolder, a.Stack, a.Component, objectsName)
 }

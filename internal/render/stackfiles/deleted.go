@@ -140,7 +140,7 @@ func (k *keeper) compareStack(s *renderedStack) error {
 			"spec.teamName and spec.envName of a stack cannot change: it was %s, and its state is there", s.Path())
 		return k.keepStack(s, map[string]any{})
 	}
-	if other := k.findUnplaced(); other != "" && s.namespace.Metadata.Annotations[teardownAnnotation] == "" {
+	if other := k.findUnplaced(s.Team); other != "" && s.namespace.Metadata.Annotations[teardownAnnotation] == "" {
 		k.problems.Warnf(problem.Pos{Layer: k.model.Environment}, "Environment/"+subject, "fix the problems of "+other+": it may be this stack under another name",
 			"the stack %s has no file, and stays as it is while the stack %s is stopped", s.Path(), other)
 		k.held[s.Path()] = true

@@ -112,7 +112,7 @@ func (r *renderer) combineStacks(stacks []*stack.Stack, rendered []tree.Tree) {
 	r.path, r.builder = "", tree.Builder{}
 	var all []string
 	for i, s := range stacks {
-		if s.Stopped || r.problems.StopsStack(s.Path()) {
+		if s.Stopped || r.problems.StopsStack(s.Path()) || r.model.Stacks.Stopped.StopsStack(s.Path()) {
 			continue
 		}
 		for file, e := range rendered[i].Walk() {
@@ -132,7 +132,7 @@ func (r *renderer) checkAbandoned(stacks []*stack.Stack) {
 		for _, a := range settings.Abandoned {
 			if i := slices.IndexFunc(stacks, func(s *stack.Stack) bool { return s.Path() == a.Text }); i >= 0 {
 				pos := problem.Pos{Layer: settings.Pos.Layer, File: settings.Pos.File, Line: a.Line}
-				r.problems.Addf(pos, settings.Subject(), "remove it from spec.abandoned", "the stack %s is not deleted: its file is %s", a.Text, stacks[i].Pos)
+				r.stopStack(a.Text, pos, settings.Subject(), "remove it from spec.abandoned", "the stack %s is not deleted: its file is %s", a.Text, stacks[i].Pos)
 			}
 		}
 	}

@@ -23,6 +23,11 @@ func (k *keeper) findStopped() {
 			k.stopped[name] = true
 		}
 	}
+	for _, p := range k.model.Stacks.Stopped {
+		if !strings.HasSuffix(p.Stack, problem.AllStacks) {
+			k.stopped[p.Stack] = true
+		}
+	}
 }
 
 // findUnread finds the stacks that the previous output has, and whose files cannot be read.
@@ -85,10 +90,13 @@ func (k *keeper) checkUnpinned(s *renderedStack) (found bool) {
 }
 
 // findUnplaced returns a stack that is stopped and that the previous output does not have; "" if there
-// is none. It may be one that was renamed, and has its state under the old name.
-func (k *keeper) findUnplaced() string {
+// is none. It may be one of this team that was renamed, and has its state under the old name.
+func (k *keeper) findUnplaced(team string) string {
 	for _, s := range k.model.Stacks.List {
 		name := s.Path()
+		if strings.HasPrefix(s.Pos.Layer, model.TeamLayerPrefix) && s.TeamName.Text != team { // it can be none of another team
+			continue
+		}
 		if _, before := k.previous.Tree.Lookup(path.Join(ObjectsFolder, name, namespaceFile)); !before && k.stopped[name] {
 			return name
 		}
@@ -187,6 +195,9 @@ func (k *keeper) withoutKept() (tree.Tree, error) {
 	}
 	var folders []string
 	for name := range k.stopped {
+		if _, rendered := k.rendered.Lookup(path.Join(ObjectsFolder, name, namespaceFile)); !rendered { // as it is with a name that no folder has
+			continue
+		}
 		team, env, _ := strings.Cut(name, "/")
 		d := Deleted{Team: team, Env: env}
 		folders = append(folders, d.Folder()+"/", d.modulesFolder()+"/")
