@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -19,7 +20,7 @@ type registry struct {
 	environment string
 	// across has only what is of two environments reported: the rest was before.
 	across     bool
-	owners     map[string]owner  // of machines and DNS names
+	owners     map[string]owner  // of machines, DNS names and clusters that report
 	manifests  map[string]owner  // by the paths of manifests as they are written
 	management map[string]string // the names of management clusters, by environment; "" for one that is not named
 	problems   problem.List
@@ -46,9 +47,10 @@ func (r *resolver) checkAcross(all []*Manifest) {
 // ownManagement is accepted by manifests of environments that have management clusters of their own.
 const ownManagement = "own-management-cluster"
 
-// CheckEnvironments reports what two environments cannot both have: machines and DNS names of manifests, and
-// manifests with one namespace and name on one management cluster. owns reports whether the output of an
-// environment has one of them, so that it keeps it, a manifest by its path; nil for none.
+// CheckEnvironments reports what two environments cannot both have: machines and DNS names of manifests, names
+// of clusters that are bound to cluster types, and manifests with one namespace and name on one management
+// cluster. owns reports whether the output of an environment has one of them, by a name of
+// [provision.State.ListOwned], so that it keeps it; nil for none.
 // Of environments that all own it or do not, that one keeps it whose model comes first. The problems are by
 // the name of an environment that does not keep what it has.
 func CheckEnvironments(models []*model.Model, owns func(environment, name string) bool) map[string]problem.List {
@@ -67,6 +69,7 @@ func CheckEnvironments(models []*model.Model, owns func(environment, name string
 		for _, manifest := range m.Clusters.Manifests {
 			g.addManifest(manifest)
 			g.addName(manifest)
+			g.addReporters(manifest, m.Clusters.Bindings)
 		}
 		if len(g.problems) > 0 {
 			problems[m.Environment] = g.problems
@@ -112,6 +115,48 @@ func (g *registry) addOwners(models []*model.Model, owns func(environment, name 
 					g.owners[u.Name] = owner{m.Environment, manifest, manifest.PositionOf(u.Path...)}
 				}
 			}
+			for name, b := range listBound(manifest, m.Clusters.Bindings) {
+				if _, kept := g.owners[name]; !kept && owns(m.Environment, name) {
+					g.owners[name] = owner{m.Environment, manifest, b.pos}
+				}
+			}
+		}
+	}
+}
+
+// boundCluster is a cluster of a binding, and where that names it.
+type boundCluster struct {
+	binding *model.ClusterBinding
+	pos     problem.Pos
+}
+
+// listBound returns the clusters of a manifest that bindings name, by the names of [provision.State.ListOwned].
+func listBound(m *model.InputManifest, bindings []*model.ClusterBinding) map[string]boundCluster {
+	all := map[string]boundCluster{}
+	for _, b := range bindings {
+		if !m.IsNamedBy(b.Spec.InputManifest) {
+			continue
+		}
+		for i, c := range b.Spec.Clusters {
+			if m.Spec.FindCluster(c.Name) != nil {
+				all[model.ReporterName(c.Name)] = boundCluster{b, b.PositionOf("clusters", i)}
+			}
+		}
+	}
+	return all
+}
+
+// addReporters reports clusters of a manifest that another environment binds too.
+func (g *registry) addReporters(m *model.InputManifest, bindings []*model.ClusterBinding) {
+	bound := listBound(m, bindings)
+	for _, name := range slices.Sorted(maps.Keys(bound)) {
+		b := bound[name]
+		first, twice := g.owners[name]
+		if !twice {
+			g.owners[name] = owner{g.environment, m, b.pos}
+		} else if first.environment != g.environment {
+			g.problems.Addf(b.pos, b.binding.Subject(), "name one of them otherwise, or remove one from its ClusterBinding",
+				"%s of environment %s is bound too, at %s, and clusters report by their names", name, first.environment, first.pos)
 		}
 	}
 }

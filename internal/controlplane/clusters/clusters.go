@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 )
 
 // The executors, which carry a manifest out.
@@ -76,6 +77,7 @@ func Resolve(m *model.Model) ([]*Manifest, problem.List) {
 			r.problems.Warnf(whole.Pos, whole.Subject(), "", "%s renders a manifest for each cluster, and there is none", model.SplitAnnotation)
 		}
 	}
+	r.problems = append(r.problems, stack.CheckClusterSettings(m)...)
 	r.checkTemplates(all)
 	r.checkAcross(all)
 	r.bindClusters(all)

@@ -2,6 +2,7 @@ package clusters_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -220,6 +221,38 @@ spec:
 	} {
 		if got := golden.Problems(found[name]); got != want {
 			t.Errorf("%s: got\n%swant\n%s", name, got, want)
+		}
+	}
+}
+
+// TestBoundInTwoEnvironments: clusters report by their names, whichever environment binds them: who has the cluster
+// in the output keeps the name, or else who comes first.
+func TestBoundInTwoEnvironments(t *testing.T) {
+	const text = "apiVersion: claudie.io/v1beta1\nkind: InputManifest\nmetadata: {name: MANIFEST}\nspec: {kubernetes: {clusters: [{name: one}, {name: MANIFEST}]}}\n---\n" +
+		"apiVersion: fairlead.io/v1alpha1\nkind: ClusterBinding\nmetadata: {name: MANIFEST}\nspec:\n  inputManifest: {name: MANIFEST}\n" +
+		"  clusters: [{name: BOUND, clusterType: cloud}, {name: MANIFEST, clusterType: cloud}, {name: elsewhere, clusterType: cloud}]\n"
+	for _, test := range []struct{ bound, owner, dev, stage string }{
+		{"one", "", "", "stage/c.yaml:11: ClusterBinding/beta: cluster one of environment dev is bound too, at dev/c.yaml:11"},
+		{"one", "dev", "", "stage/c.yaml:11: ClusterBinding/beta: cluster one of environment dev is bound too, at dev/c.yaml:11"},
+		{"one", "stage", "dev/c.yaml:11: ClusterBinding/alpha: cluster one of environment stage is bound too, at stage/c.yaml:11", ""},
+		{"none", "", "", ""},
+	} {
+		var models []*model.Model
+		for name, manifest := range map[string]string{"dev": "alpha", "stage": "beta"} {
+			bound := "one"
+			if name == "stage" {
+				bound = test.bound
+			}
+			files := tree.FromEntries([]tree.Entry{tree.File("c.yaml", []byte(strings.NewReplacer("MANIFEST", manifest, "BOUND", bound).Replace(text)))})
+			m, _ := model.Parse(name, model.Layer{Kind: model.Env, Name: name, Files: files})
+			models = append(models, m)
+		}
+		slices.SortFunc(models, func(a, b *model.Model) int { return strings.Compare(a.Environment, b.Environment) })
+		found := clusters.CheckEnvironments(models, func(environment, name string) bool { return environment == test.owner && name == "cluster one" })
+		for name, want := range map[string]string{"dev": test.dev, "stage": test.stage} {
+			if got := golden.Problems(found[name]); !strings.HasPrefix(got, want) || want == "" && got != "" || strings.Count(got, "is bound too") > 1 {
+				t.Errorf("%s, of %q: %s has the problems\n%swant\n%s", test.bound, test.owner, name, got, want)
+			}
 		}
 	}
 }

@@ -154,6 +154,9 @@ type ClusterBindingSpec struct {
 	Clusters      []BoundCluster    `yaml:"clusters"`
 }
 
+// ReporterName names a bound cluster among the names of what there is once: all of them report by their names.
+func ReporterName(cluster string) string { return "cluster " + cluster }
+
 // BoundCluster is the cluster type of one cluster, and the values that its folder is applied with.
 type BoundCluster struct {
 	Name        string `yaml:"name" required:"true"`

@@ -45,6 +45,19 @@ func NewState(m *model.InputManifest, all *model.Clusters) State {
 	return s
 }
 
+// ListOwned returns the names of what no other environment can have too: of the manifest, its machines and DNS
+// names, and of the clusters that report.
+func (s *State) ListOwned() []string {
+	all := []string{s.Path()}
+	for _, u := range s.Spec.ListUnique() {
+		all = append(all, u.Name)
+	}
+	for name := range s.ClusterTypes {
+		all = append(all, model.ReporterName(name))
+	}
+	return all
+}
+
 // NewStates returns the states that all manifests of a model ask for, in the order of the model.
 func NewStates(m *model.Model) []State {
 	var all []State

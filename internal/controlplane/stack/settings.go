@@ -56,8 +56,7 @@ func ResolveSettings(m *model.Model) (*Settings, problem.List) {
 		return &Settings{}, problems
 	case 1:
 	default:
-		second := m.Stacks.Settings[1]
-		problems.Addf(second.Pos, second.Subject(), "remove one of them", "there is another StackSettings, %s, at %s", m.Stacks.Settings[0].Name, m.Stacks.Settings[0].Pos)
+		problems = append(problems, reportSecond(m.Stacks.Settings))
 	}
 	written := m.Stacks.Settings[0]
 	s := &Settings{

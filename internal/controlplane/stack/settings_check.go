@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
@@ -21,6 +22,37 @@ var (
 	imageName  = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-z0-9][a-z0-9._-]*)*(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
 )
 
+// CheckClusterSettings reports what of the settings is wrong for the clusters of an environment without stacks:
+// with stacks, [ResolveSettings] does.
+func CheckClusterSettings(m *model.Model) problem.List {
+	var problems problem.List
+	if len(m.Stacks.List) > 0 || len(m.Stacks.Settings) == 0 {
+		return nil
+	}
+	if len(m.Stacks.Settings) > 1 {
+		problems = append(problems, reportSecond(m.Stacks.Settings))
+	}
+	written := m.Stacks.Settings[0]
+	checkManagement(written, func(hint, format string, args ...any) {
+		problems.Addf(written.Pos, written.Subject(), hint, format, args...)
+	})
+	return problems
+}
+
+// reportSecond returns the problem of several settings.
+func reportSecond(all []*model.StackSettings) problem.Problem {
+	var problems problem.List
+	problems.Addf(all[1].Pos, all[1].Subject(), "remove one of them", "there is another StackSettings, %s, at %s", all[0].Name, all[0].Pos)
+	return problems[0]
+}
+
+// checkManagement reports a management cluster of a name that no cluster can report with.
+func checkManagement(s *model.StackSettings, addProblem func(hint, format string, args ...any)) {
+	if err := kubename.Check(s.ManagementCluster); s.ManagementCluster != "" && err != nil {
+		addProblem("write the name that the cluster reports with, as fairlead fleet lists it", "spec.managementCluster: %v", err)
+	}
+}
+
 // checkSettingNames reports names in settings that the API server, AWS or a runner's pod would refuse.
 func checkSettingNames(s *model.StackSettings, addProblem func(hint, format string, args ...any)) {
 	if err := checkCompany(s.Company); err != nil {
@@ -33,6 +65,7 @@ func checkSettingNames(s *model.StackSettings, addProblem func(hint, format stri
 			addProblem("", "spec.%s: %v", object.field, err)
 		}
 	}
+	checkManagement(s, addProblem)
 	if err := CheckVersions(s.AWS.Version); err != nil {
 		addProblem("", "spec.aws.version: %v", err)
 	}

@@ -27,7 +27,8 @@ spec:
 `
 
 // TestClaimedMachine: the environment whose output has a machine goes on, also if it is the later one in
-// the order of promotion, and also over a restart; the one that asks for it too is stopped.
+// the order of promotion, and also over a restart; the one that asks for it too is stopped. So it is with the
+// name of a cluster that reports.
 func TestClaimedMachine(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev", "stage")
 	d := w.begin(w.data)
@@ -48,6 +49,18 @@ func TestClaimedMachine(t *testing.T) {
 	d.cycle()
 	if all := d.state("dev").Problems; strings.Contains(fmt.Sprint(all), "192.0.2.") {
 		t.Errorf("dev has the problems %v", all)
+	}
+	binding := strings.ReplaceAll(fleetBindingText, "name: edge}", "name: first}")
+	binding = binding[:strings.Index(binding, "    - {name: two")]
+	w.commitNow("stage", "its type", map[string]string{"clusters/binding.yaml": strings.ReplaceAll(binding, "one", "first")})
+	d.cycle()
+	w.merge("stage")
+	w.edit("dev", "clusters/edge.yaml", "- {name: second,", "- {name: first,")
+	w.commitNow("dev", "its type", map[string]string{"clusters/binding.yaml": strings.NewReplacer("one", "first", "name: first}", "name: second}").Replace(binding)})
+	d.cycle()
+	d.wantProblem("dev", "ClusterBinding/second: cluster first of environment stage is bound too, at stage/clusters/binding.yaml:7, and clusters report by their names")
+	if all := d.state("stage").Problems; all.Stops() {
+		t.Errorf("stage has the problems %v", all)
 	}
 }
 
