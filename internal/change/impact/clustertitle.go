@@ -92,15 +92,19 @@ func addPhrases(clusters, others []phrase) []phrase {
 		return others
 	}
 	others = slices.DeleteFunc(others, func(p phrase) bool { return p.form == filesChange && p.objects[0].class == ClusterFiles })
-	isDeletion := func(p phrase) bool { return p.deletes }
+	return insertPhrases(clusters, others)
+}
+
+// insertPhrases returns all phrases: deletions first, and of these and of the others, those of first.
+func insertPhrases(first, others []phrase) []phrase {
 	firstOther := func(all []phrase) int {
-		if i := slices.IndexFunc(all, func(p phrase) bool { return !isDeletion(p) }); i >= 0 {
+		if i := slices.IndexFunc(all, func(p phrase) bool { return !p.deletes }); i >= 0 {
 			return i
 		}
 		return len(all)
 	}
-	i, j := firstOther(clusters), firstOther(others)
-	return slices.Concat(clusters[:i], others[:j], clusters[i:], others[j:])
+	i, j := firstOther(first), firstOther(others)
+	return slices.Concat(first[:i], others[:j], first[i:], others[j:])
 }
 
 // addChange adds what a change does with the clusters of one manifest.
@@ -321,5 +325,9 @@ func (b *clusterPhrases) add(rank int, place, name string, p phrase) {
 // describeClusters returns a phrase about clusters.
 func (p phrase) describeClusters(brevity int, show func(string) string) string {
 	names := list.Convert(p.names, func(name string) any { return show(name) })
-	return fmt.Sprintf(p.verb, names...) + " " + p.scope.countedTypes(brevity, show) + p.note
+	places := p.scope.countedTypes(brevity, show)
+	if p.scope.place == stackPlace {
+		places = p.scope.describeTypes(brevity, show)
+	}
+	return fmt.Sprintf(p.verb, names...) + " " + places + p.note
 }

@@ -30,6 +30,7 @@ type finding struct {
 	classes []Class
 	details []detail
 	diff    string
+	titled  bool // see location
 }
 
 // detail is one thing that changes. Its value may differ between units of the
@@ -41,7 +42,7 @@ type detail struct {
 
 // inspectUnit decodes the files of one unit, and classifies and describes its change.
 func inspectUnit(at location, files []tree.Change, names []replacement) finding {
-	var f finding
+	f := finding{titled: at.titled}
 	changes, reorder := compareFiles(files)
 	if at.stack || at.isSealed() {
 		changes = withoutDerived(changes)

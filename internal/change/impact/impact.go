@@ -194,6 +194,7 @@ func Compare(old, new tree.Tree, opt Options) Report {
 	s.report.Targets, s.report.Workloads = len(s.targets), len(s.workloads)
 	s.finishGroups()
 	s.orderDestructions()
+	s.report.phrases = insertPhrases(phraseStacks(s.report.StackChanges), s.report.phrases)
 	s.report.ClusterChanges = CompareClusters(old, new)
 	s.report.phrases = addPhrases(phraseClusters(s.report.ClusterChanges), s.report.phrases)
 	return s.report

@@ -181,6 +181,7 @@ func (r Report) riskText() string {
 	if unknown > 0 {
 		parts = append(parts, text.Count(unknown, "change")+" of **unknown** kind: read the lines below")
 	}
+	parts = append(parts, r.stackRisks()...)
 	parts = append(parts, r.clusterRisks()...)
 	if len(parts) == 0 {
 		return "nothing is deleted"

@@ -46,7 +46,9 @@ func phraseGroups(groups []*group, opt Options) []phrase {
 		}
 	}
 	for _, g := range groups {
-		b.addGroup(g, whole)
+		if !g.found.titled {
+			b.addGroup(g, whole)
+		}
 	}
 	keys := make([]phraseKey, 0, len(b.found))
 	for key := range b.found {

@@ -59,6 +59,9 @@ func (s *signer) signUnit(at location, workload string, changes []tree.Change) (
 	if at.isSealed() {
 		s.writeText("\x00sealed")
 	}
+	if at.titled {
+		s.writeText("\x00titled")
+	}
 	for _, c := range changes {
 		s.writeText(c.Path, "\x00")
 		s.shape = strconv.AppendUint(s.shape, uint64(c.Old.Mode)<<32|uint64(c.New.Mode), 8)

@@ -18,6 +18,11 @@ import (
 type StackChange struct {
 	Stack      string            `json:"stack"` // "team/environment"
 	Components []ComponentChange `json:"components"`
+	// EndsTeardown is true if the stack was being torn down, and is no more.
+	EndsTeardown bool `json:"endsTeardown,omitempty"`
+	// Deleted is true if the file of the stack was deleted: its charts are resumed, and the next change
+	// destroys it.
+	Deleted bool `json:"deleted,omitempty"`
 }
 
 // ComponentChange is what a change does with one component of a stack.
@@ -42,6 +47,11 @@ const (
 	ComponentOrphaned    ComponentState = "orphaned"
 	ComponentUninstalled ComponentState = "uninstalled"
 	ComponentCleared     ComponentState = "removed" // it was destroyed before
+	// ComponentKept and ComponentReinstalled are of components that were being destroyed, and are no more: the
+	// second one is a chart, or Applications. ComponentResumed is of one that the next change uninstalls.
+	ComponentKept        ComponentState = "kept"
+	ComponentReinstalled ComponentState = "installed again"
+	ComponentResumed     ComponentState = "resumed"
 	ComponentAdded       ComponentState = "added"
 	ComponentChanged     ComponentState = "changed"
 )
@@ -126,7 +136,13 @@ func (s *survey) visitStack(name stackName, old, new tree.Tree, components map[s
 	case !is:
 		s.wholeGroup(Stack, "", StackRemoved).add(name.String(), name.String())
 	default:
-		s.visitNamespace(name, old, new, slices.ContainsFunc(after.Components, func(c stackfiles.ComponentSummary) bool { return isReleased(before, c) }))
+		change.EndsTeardown, change.Deleted = before.Teardown && !after.Teardown, after.Deleted && !before.Deleted
+		isReleased := slices.ContainsFunc(after.Components, func(c stackfiles.ComponentSummary) bool { return isReleased(before, c) })
+		isTitled := slices.ContainsFunc(after.Components, func(c stackfiles.ComponentSummary) bool {
+			was, there := before.FindComponent(c.Name)
+			return there && changedState(was, c).isTitled()
+		})
+		s.visitNamespace(name, old, new, isReleased, isTitled)
 	}
 	for _, c := range mergeComponents(before, after) {
 		one := ComponentChange{Name: c.Name, After: c.After}
@@ -161,8 +177,8 @@ func isReleased(before stackfiles.Summary, is stackfiles.ComponentSummary) bool 
 }
 
 // visitNamespace records what differs in the file of a stack itself. In one that is released, that follows from
-// the rest.
-func (s *survey) visitNamespace(name stackName, old, new tree.Tree, released bool) {
+// the rest; titled is whether the phrase of the stack says it.
+func (s *survey) visitNamespace(name stackName, old, new tree.Tree, released, titled bool) {
 	folder := path.Join(stackfiles.ObjectsFolder, name.String())
 	for c := range tree.Diff(old.Sub(folder), new.Sub(folder)) {
 		if c.Path == stackfiles.NamespaceFile {
@@ -170,7 +186,7 @@ func (s *survey) visitNamespace(name stackName, old, new tree.Tree, released boo
 			if released {
 				continue
 			}
-			s.recordChange(location{clusterType: name.String(), stack: true}, Stack, []tree.Change{c})
+			s.recordChange(location{clusterType: name.String(), stack: true, titled: titled}, Stack, []tree.Change{c})
 		}
 	}
 }
@@ -184,7 +200,6 @@ func (s *survey) visitComponent(name stackName, component string, before, after 
 	if whole {
 		cause = printableText("with stack " + name.String())
 	}
-	destroyed := func(c stackfiles.ComponentSummary) bool { return c.Action == stackfiles.Destroy }
 	switch {
 	case !wasThere:
 		s.report.Components.Added++
@@ -217,17 +232,39 @@ func (s *survey) visitComponent(name stackName, component string, before, after 
 	for _, c := range s.changes {
 		s.countFile(c)
 	}
+	state := changedState(was, is)
+	at.titled = state.isTitled()
+	if state == ComponentReinstalled { // what waited for the end of the chart goes with that
+		s.changes = slices.DeleteFunc(s.changes, func(c tree.Change) bool { return c.Removed() && strings.HasPrefix(c.Path, "objects/") })
+	}
 	s.recordChange(at, Component, s.changes)
-	if was.State != is.State && is.Approval == tfobject.AutoApproved && !destroyed(is) {
+	if was.State != is.State && is.Approval == tfobject.AutoApproved && is.Action != stackfiles.Destroy {
 		s.report.remade = append(s.report.remade, component+" of "+name.String())
 	}
+	return state
+}
+
+// changedState returns what becomes of a component that is in both outputs.
+func changedState(was, is stackfiles.ComponentSummary) ComponentState {
+	destroyed := func(c stackfiles.ComponentSummary) bool { return c.Action == stackfiles.Destroy }
 	switch {
 	case destroyed(is) && !destroyed(was):
 		return ComponentDestroyed
 	case destroyed(is) && was.Approval != is.Approval && is.Approval != "":
 		return ComponentApproved
+	case destroyed(was) && !destroyed(is) && is.Plan != "":
+		return ComponentKept
+	case destroyed(was) && !destroyed(is):
+		return ComponentReinstalled
+	case is.Resumed && !was.Resumed:
+		return ComponentResumed
 	}
 	return ComponentChanged
+}
+
+// isTitled reports whether a phrase of the stack says what becomes of the component.
+func (s ComponentState) isTitled() bool {
+	return s == ComponentKept || s == ComponentReinstalled || s == ComponentResumed
 }
 
 // removedState returns what becomes of a component whose objects are removed.

@@ -46,6 +46,7 @@ func (c StackChange) lines() []stackLine {
 		state ComponentState
 	}{
 		{"destroys as approved", ComponentApproved}, {"destroys", ComponentDestroyed}, {"uninstalls", ComponentUninstalled}, {"orphans, what they made stays", ComponentOrphaned}, {"removes, destroyed before", ComponentCleared},
+		{"no longer destroys", ComponentKept}, {"installs again", ComponentReinstalled}, {"resumes, to be uninstalled by the next change", ComponentResumed},
 		{"changes", ComponentChanged}, {"adds", ComponentAdded},
 	} {
 		add(state.what, state.state.isLost(), func(one ComponentChange) bool { return one.Change == state.state })

@@ -161,11 +161,12 @@ func promotedCommit(e tree.Entry) string {
 
 // location is the location of a unit. Files and folders of the cluster type itself
 // have no target. With stack, it is a stack and a component; seals are those
-// that change in a target.
+// that change in a target; titled is whether a phrase of its own says what changes.
 type location struct {
 	clusterType, target string
 	stack               bool
 	seals               [2]string
+	titled              bool
 }
 
 func (p location) path() string {

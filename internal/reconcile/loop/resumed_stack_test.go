@@ -44,6 +44,9 @@ func TestSuspendedStackDeleted(t *testing.T) {
 
 	w.commitNow("dev", "the stack is not needed any more", map[string]string{"stacks/checkout.yaml": ""})
 	d.cycle()
+	if pull := w.open("dev"); pull.Title != "dev: resume web of checkout/dev, to uninstall it: its file was deleted" || !strings.Contains(pull.Body, "**the next pull request destroys** `checkout/dev`, whose file was deleted") {
+		t.Errorf("the title is %q\n%s", pull.Title, pull.Body)
+	}
 	w.merge("dev")
 	d = w.begin(t.TempDir(), use) // it remembers nothing
 	d.cycle()

@@ -262,6 +262,7 @@ func (k *keeper) locate(s *renderedStack) (problem.Pos, string) {
 func (k *keeper) addTeardown(s *renderedStack) error {
 	s.reverseOrder()
 	s.namespace.Metadata.Annotations[teardownAnnotation] = "true"
+	delete(s.namespace.Metadata.Annotations, deletedAnnotation)
 	setKept(&s.namespace.Metadata, s.needsRelease() || len(s.protectedNames())+len(s.listOrphans()) > 0)
 	if err := k.addObject(path.Join(s.Folder(), namespaceFile), s.namespace); err != nil {
 		return err

@@ -21,6 +21,9 @@ import (
 // the names of those that it depended on. It waits for none: they may never be ready.
 const resumedAnnotation = labelPrefix + "resumed"
 
+// deletedAnnotation is on the namespace of a stack that is resumed because its file was deleted.
+const deletedAnnotation = labelPrefix + "deleted"
+
 // keepsDeployed reports whether Flux leaves what an object has deployed when the object is removed from
 // the output.
 func keepsDeployed(o kubeobject.Object[deploymentSpec]) bool {
@@ -48,6 +51,10 @@ func (k *keeper) resumeRemoved(s *renderedStack, isUninstalled func(*renderedCom
 	}
 	if len(names) == 0 || len(changed) == 0 && k.previous.IsDestroyed(waiting) {
 		return false, nil
+	}
+	if _, again := k.rendered.Lookup(path.Join(s.Folder(), namespaceFile)); !again && len(changed) > 0 {
+		setAnnotation(&s.namespace.Metadata, deletedAnnotation, "true")
+		changed[path.Join(s.Folder(), namespaceFile)] = s.namespace
 	}
 	pos, subject := k.locate(s)
 	k.problems.Warnf(pos, subject, "have the Kustomizations in the namespace "+s.Namespace+" reported, or remove selectiveReconcile and destroyProtection first, in a change of its own",

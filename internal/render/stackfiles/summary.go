@@ -18,6 +18,7 @@ type Summary struct {
 	Stack      string             `json:"stack"` // "team/environment"
 	Namespace  string             `json:"namespace"`
 	Teardown   bool               `json:"teardown"`
+	Deleted    bool               `json:"-"`          // its file was deleted, and its charts are resumed to be uninstalled
 	Components []ComponentSummary `json:"components"` // in an order in which they can be made
 }
 
@@ -47,6 +48,8 @@ type ComponentSummary struct {
 	// Stays reports that what it made stays, with nothing to manage it, when the component is removed from
 	// the stack now: Terraform destroys nothing then, while Flux uninstalls charts.
 	Stays bool `json:"-"`
+	// Resumed reports that it is resumed to be uninstalled after that.
+	Resumed bool `json:"-"`
 	// State tells where the state of Terraform is.
 	State string `json:"-"`
 }
@@ -132,11 +135,11 @@ func (s *renderedStack) summarize() Summary {
 		slices.Sort(one.After)
 		all = append(all, one)
 	}
-	return Summary{Stack: s.Path(), Namespace: s.Namespace, Teardown: s.namespace.Metadata.Annotations[teardownAnnotation] != "", Components: sortByOrder(all)}
+	return Summary{Stack: s.Path(), Namespace: s.Namespace, Teardown: s.namespace.Metadata.Annotations[teardownAnnotation] != "", Deleted: s.namespace.Metadata.Annotations[deletedAnnotation] != "", Components: sortByOrder(all)}
 }
 
 func (c *renderedComponent) summarize() ComponentSummary {
-	one := ComponentSummary{Name: c.name, Object: c.kustomization.Metadata.Name, Type: c.typeName(), After: []string{}, Action: Apply, Stays: c.stays()}
+	one := ComponentSummary{Name: c.name, Object: c.kustomization.Metadata.Name, Type: c.typeName(), After: []string{}, Action: Apply, Stays: c.stays(), Resumed: c.resumed}
 	suspended := c.kustomization.Spec.Suspend || slices.ContainsFunc(c.listDeployments(), func(o kubeobject.Object[deploymentSpec]) bool { return o.Spec.Suspend })
 	if t := c.terraform; t != nil {
 		one = SummarizeTerraform(c.name, t, c.source)

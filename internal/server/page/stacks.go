@@ -141,7 +141,7 @@ func changeState(c impact.ComponentChange) answer.State {
 	switch c.Change {
 	case impact.ComponentDestroyed, impact.ComponentApproved, impact.ComponentOrphaned, impact.ComponentUninstalled, impact.ComponentCleared:
 		tone = answer.Bad
-	case impact.ComponentAdded, impact.ComponentChanged:
+	case impact.ComponentAdded, impact.ComponentChanged, impact.ComponentKept, impact.ComponentReinstalled, impact.ComponentResumed:
 	}
 	return answer.State{Tone: tone, Word: string(c.Change)}
 }
