@@ -199,4 +199,11 @@ func TestUnrenderedHead(t *testing.T) {
 	if chain.Head != head || i < 0 || has < 0 || !chain.Commits[i].Unrendered || chain.Contains(has, i) || !chain.Contains(i, has) {
 		t.Errorf("%s is %d of %+v, and dev has %d", head, i, chain.Commits, has)
 	}
+	w.changeNow(2)
+	d.settle("dev", "stage")
+	chain = d.store.Snapshot().Chain
+	i, has = chain.IndexCommit(head), chain.IndexCommit(d.stage("dev").Commit)
+	if before := has + 1; i < 0 || !chain.Commits[i].Unrendered || !chain.Contains(has, i) || !chain.Contains(i, before) {
+		t.Errorf("when it is the head no longer, %s is %d of %+v, and dev has %d", head, i, chain.Commits, has)
+	}
 }

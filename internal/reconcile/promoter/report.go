@@ -183,8 +183,8 @@ func (d describedCommits) findPaths(repo *git.Repository, info git.CommitInfo) c
 }
 
 // reportCommits returns what people know commits of the base by: the newest that are promoted, some older
-// ones, the head, and those that environments have or get. One that cannot be read is left out: the round
-// has read those that matter, and this is no reason to stop.
+// ones, those between them that change nothing that is rendered, and those that environments have or get. One that
+// cannot be read is left out: the round has read those that matter, and this is no reason to stop.
 func (m *Promoter) reportCommits(base source.Base, history promote.History, stages []status.Stage) []status.Commit {
 	if base.Repo == nil {
 		return nil
@@ -201,6 +201,10 @@ func (m *Promoter) reportCommits(base source.Base, history promote.History, stag
 	}
 	ids = append(ids, m.findOlder(base, ids)...)
 	line := len(ids)
+	unrendered := m.findUnrendered(base, ids)
+	for _, c := range unrendered {
+		ids = append(ids, c.id)
+	}
 	for _, id := range named {
 		if id != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
@@ -216,8 +220,12 @@ func (m *Promoter) reportCommits(base source.Base, history promote.History, stag
 		c := describeCommit(info)
 		paths[id] = m.described.findPaths(base.Repo, info)
 		c.Paths, c.MorePaths = paths[id].listed, paths[id].more
-		if i >= line {
-			c.Beside, c.Unrendered = positionBeside(history, base.Head, id)
+		switch {
+		case i >= line+len(unrendered):
+			c.Beside = positionBeside(history, id)
+		case i >= line:
+			newer := unrendered[i-line].newer
+			c.Beside, c.Unrendered = &status.Position{Newer: newer, Older: newer}, true
 		}
 		all = append(all, c)
 	}
@@ -225,17 +233,45 @@ func (m *Promoter) reportCommits(base source.Base, history promote.History, stag
 	return all
 }
 
-// positionBeside returns where a commit is that is not among the listed ones of the line, and whether it is the
-// head that is not promoted, because it changes nothing that is rendered.
-func positionBeside(history promote.History, head, id string) (*status.Position, bool) {
+// positionBeside returns where a commit is that is not among the listed ones of the line.
+func positionBeside(history promote.History, id string) *status.Position {
 	newer, older, known := history.Position(id)
-	switch {
-	case known:
-		return &status.Position{Newer: newer, Older: older}, false
-	case id == head:
-		return &status.Position{}, true
+	if !known { // it is not on the branch
+		return &status.Position{Newer: -1, Older: math.MaxInt}
 	}
-	return &status.Position{Newer: -1, Older: math.MaxInt}, false // it is not on the branch
+	return &status.Position{Newer: newer, Older: older}
+}
+
+// unrenderedCommit is a commit of the line that changes nothing that is rendered, and how many of the listed ones are
+// newer.
+type unrenderedCommit struct {
+	id    string
+	newer int
+}
+
+// findUnrendered returns the commits of the line that are not listed because no environment gets them, newest first,
+// from before the oldest that is; none if the line cannot be read.
+func (m *Promoter) findUnrendered(base source.Base, listed []string) (all []unrenderedCommit) {
+	line, err := base.Repo.FirstParents(base.Head, 2*maxDescribed, func(c string) bool { return len(listed) > 0 && c == listed[len(listed)-1] })
+	if err != nil {
+		return nil
+	}
+	newer := 0
+	for i, id := range line {
+		if at := slices.Index(listed, id); at >= 0 {
+			newer = at + 1
+			continue
+		}
+		step := lineStep{commit: id}
+		if i+1 < len(line) {
+			step.before = line[i+1]
+		}
+		isAction, err := m.isActionCommit(base, step)
+		if err == nil && isAction {
+			all = append(all, unrenderedCommit{id, newer})
+		}
+	}
+	return all
 }
 
 // findOlder returns commits that are promoted, newest first, from before the oldest of some; none if there
