@@ -271,6 +271,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 		l.options.Logger.Warn("the forge does not have the report of an environment", "environment", e.name, "error", e.unreported)
 		o.result.Reason = strings.TrimPrefix(o.result.Reason+"; the forge could not be told: "+e.unreported.Error(), "; ")
 	}
+	o.merged = o.findMerged(e.outcome)
 	e.outcome = o
 	e.reported, err = l.digestReport(e, r, problems, to, remote, o.result.Pull)
 	return err

@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -30,12 +31,32 @@ type outcome struct {
 	result   publish.Result // with a State only if it was published
 	failed   bool           // an operation has failed since, for result.Reason
 
+	merged       mergedPull     // the one that was merged last
 	wanted       string         // the id of the tree that the output should be
 	impact       string         // what the pull request changes, as text
 	proposed     *impact.Report // the same; nil if nothing changes
 	assignments  int
 	hasStacks    bool
 	clusterTypes []promoter.ClusterType
+}
+
+// mergedPull is a pull request that was merged, and what it changed; the zero value is none that this process knows.
+type mergedPull struct {
+	pull   *forge.Pull
+	change string
+}
+
+// findMerged returns the pull request that was merged last, where an outcome follows another one: what a person merges
+// is what was proposed before.
+func (o *outcome) findMerged(before outcome) mergedPull {
+	switch {
+	case o.result.State != publish.InSync:
+	case o.result.Pull != nil: // we have merged it
+		return mergedPull{o.result.Pull, o.result.Change}
+	case before.result.Pull != nil && before.result.State != publish.Declined && before.wanted == o.wanted:
+		return mergedPull{before.result.Pull, before.result.Change}
+	}
+	return before.merged
 }
 
 // isStopped reports whether problems stop the environment.

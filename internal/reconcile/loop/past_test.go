@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/githubfake"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
@@ -116,6 +117,10 @@ func TestPastMergedLater(t *testing.T) {
 		d.pass(time.Minute)
 		if output := d.askPast(w.now); output.Base != bases[level] || level < 3 && !output.When.Equal(merged[level]) || level == 3 && !output.When.Before(waited[3]) {
 			t.Errorf("after the merge of level %d at %s dev has %+v", level, merged[level], output)
+		}
+		d.pass(time.Minute)
+		if e := d.state("dev"); e.State != status.InSync || e.Pull == nil || e.Pull.Number != level || e.Change == "" || d.stage("dev").Pull != nil {
+			t.Errorf("after the merge of level %d the last pull request of dev is %+v, which changed %q", level, e.Pull, e.Change)
 		}
 	}
 	for at, want := range map[time.Time]int{waited[1]: 0, merged[1].Add(-time.Second): 0, merged[1]: 1, waited[2]: 1, merged[2]: 2, waited[3]: 3} {

@@ -44,6 +44,9 @@ func (o *outcome) newReport() status.Environment {
 		Output: newOutput(o.output), Pull: newPull(o.result.Pull), Withheld: list.Convert(o.result.Withheld, promoter.ReportWithholding),
 		Change: o.result.Change, Impact: o.impact, Proposed: o.proposed, Assignments: o.assignments, ClusterTypes: len(o.clusterTypes), HasStacks: o.hasStacks,
 	}
+	if r.State == status.InSync && r.Pull == nil {
+		r.Pull, r.Change = newPull(o.merged.pull), o.merged.change
+	}
 	for _, c := range o.commits {
 		r.Inputs = append(r.Inputs, status.Input{Layer: c.Layer, Repo: c.Repo, Commit: c.Commit, Folder: c.Folder})
 	}

@@ -162,7 +162,10 @@ func (s *Store) Snapshot() Snapshot {
 	for i, stage := range now.Chain.Stages {
 		e := s.environments[stage.Environment]
 		shown := &now.Chain.Stages[i]
-		shown.Removals, shown.Empty, shown.Pull = cloneRemovals(e.Removals), e.EmptyReason(), e.Pull.clone()
+		shown.Removals, shown.Empty = cloneRemovals(e.Removals), e.EmptyReason()
+		if e.State != InSync { // a merged one is no news
+			shown.Pull = e.Pull.clone()
+		}
 		shown.Action, shown.State = describeAction(stage, e), shown.FindState(e.State)
 	}
 	for _, e := range s.environments {

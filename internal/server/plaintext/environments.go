@@ -13,7 +13,7 @@ func FormatEnvironments(all []status.Environment, to *display.Stream) string {
 	rows, off := [][]string{}, false
 	for _, e := range all {
 		pull, says := "-", e.Change
-		if e.Pull != nil {
+		if e.Pull != nil && e.State != status.InSync {
 			pull = cmp.Or(e.Pull.URL, fmt.Sprint(e.Pull.Number))
 		}
 		if says == "" || e.State != status.Proposed && e.State != status.DryRun {
