@@ -65,9 +65,12 @@ func StageNeedsTrust(s model.Stage) bool {
 	return slices.ContainsFunc(s.Gates, NeedsTrust) || slices.ContainsFunc(s.Proof, NeedsTrust)
 }
 
+// AsksPeople reports whether a gate asks for approvals.
+func AsksPeople(spec model.GateSpec) bool { return spec.Kind == "approval" }
+
 // NeedsTrust reports whether a gate counts only approvals that can be trusted.
 func NeedsTrust(spec model.GateSpec) bool {
-	if spec.Kind != "approval" {
+	if !AsksPeople(spec) {
 		return false
 	}
 	g, _ := New(spec)

@@ -192,6 +192,9 @@ func TestUnrenderedHead(t *testing.T) {
 	w.changeNow(1)
 	d := w.begin(w.data)
 	d.settle("dev", "stage")
+	if s := d.stage("dev"); !s.FirstCommit || !s.AsksNobody || !d.stage("stage").FirstCommit {
+		t.Errorf("of its first commit is known %+v", s)
+	}
 	head := w.commitNow("main", "freeze later", map[string]string{".fairlead/freeze.yaml": own("Freeze", "later", "{reason: the sale, from: 2099-01-01T00:00:00Z, to: 2099-01-02T00:00:00Z}")})
 	d.settle("dev", "stage")
 	chain := d.store.Snapshot().Chain
@@ -201,6 +204,9 @@ func TestUnrenderedHead(t *testing.T) {
 	}
 	w.changeNow(2)
 	d.settle("dev", "stage")
+	if s := d.stage("dev"); s.FirstCommit {
+		t.Errorf("of its second commit is known %+v", s)
+	}
 	chain = d.store.Snapshot().Chain
 	i, has = chain.IndexCommit(head), chain.IndexCommit(d.stage("dev").Commit)
 	if before := has + 1; i < 0 || !chain.Commits[i].Unrendered || !chain.Contains(has, i) || !chain.Contains(i, before) {

@@ -284,7 +284,7 @@ func recordBody(environment, subject, commits string, d promote.Decision) string
 func (s *stageState) approvalGates() []string {
 	var names []string
 	for i, spec := range s.spec.Gates {
-		if spec.Kind == "approval" {
+		if gate.AsksPeople(spec) {
 			names = append(names, s.enterGates.Gates[i].Name())
 		}
 	}

@@ -34,8 +34,10 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 			Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: s.stage.Merged,
 			Behind: found.history.CountNewer(s.stage.Commit), Deployed: s.facts.DeployedAt, Hold: s.stage.HoldReason, Frozen: FindFreeze(policy.base, s.spec.Name, m.now),
 			Withheld: list.Convert(s.environment.Withheld, ReportWithholding), Proof: s.stage.Proof, Next: d,
-			Turns: list.Convert(m.findTurns(s), reportTurn), Waves: listWaves(s.memory.listed),
+			AsksNobody: !slices.ContainsFunc(slices.Concat(s.spec.Gates, s.spec.Proof), gate.AsksPeople), Waves: listWaves(s.memory.listed),
 		}
+		turns := m.findTurns(s)
+		stage.Turns, stage.FirstCommit = list.Convert(turns.turns, reportTurn), turns.first
 		m.options.Metrics.SetStage(stage, oldestWaiting(policy.base, found.history, stage.Commit))
 		c.Stages = append(c.Stages, stage)
 	}

@@ -78,6 +78,10 @@ type Stage struct {
 	Frozen string `json:"frozen,omitempty"`
 	// Turns are the commits that it got, as far as they are known, newest first.
 	Turns []Turn `json:"-"`
+	// FirstCommit reports that its branch names no other commit that it had, and AsksNobody that neither its gates nor
+	// those of its proof ask for approvals.
+	FirstCommit bool `json:"-"`
+	AsksNobody  bool `json:"-"`
 	// Waves are those of its listed clusters, by their names; nil if it lists none with a wave.
 	Waves map[string]string `json:"-"`
 	// State is one word for the state of the commit. Store.Snapshot fills it in.

@@ -215,6 +215,9 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 			add("It was held because: %s", strings.TrimSpace(reason))
 		}
 	case Approve:
+		if stage.AsksNobody {
+			add("No gate of %s asks for approvals, so this one changes nothing.", e)
+		}
 		for _, a := range p.Approvals {
 			add("Approved already by %s.", a.Approver)
 		}
@@ -358,6 +361,7 @@ func (o *Operator) addNewer(l *answer.Lever) {
 	stage, _ := chain.FindStage(l.Environment)
 	for _, c := range chain.Commits[:min(max(0, chain.IndexCommit(stage.Commit)), maxChoices)] {
 		l.Choices = append(l.Choices, *source.Commit(c.ID))
+		l.Hint = "choose one of the commits below"
 	}
 }
 
@@ -369,9 +373,11 @@ func (o *Operator) IdleReason(lever, environment string) string {
 	case !promoted:
 	case lever == Release && stage.Hold == "" && stage.Next.State != promote.Held:
 		return environment + " is not held"
+	case lever == Approve && stage.AsksNobody:
+		return "no gate of " + environment + " asks for approvals"
 	case (lever == Approve || lever == Promote) && stage.Commit != "" && stage.Behind == 0 && (stage.Next.Candidate == "" || stage.Next.Candidate == stage.Commit):
 		return environment + " has the newest commit"
-	case lever == Rollback && (stage.Commit == "" || len(stage.Turns) == 1 && stage.Turns[0].From == ""):
+	case lever == Rollback && (stage.Commit == "" || stage.FirstCommit):
 		return environment + " had no other commit before"
 	}
 	return ""

@@ -42,22 +42,25 @@ func TestReleaseEffects(t *testing.T) {
 	}
 }
 
-// TestIdleReason: an environment can be rolled back to what it had before its only promotion.
+// TestIdleReason: an action that has nothing to do says why. An environment can be rolled back to what it had before its
+// only promotion.
 func TestIdleReason(t *testing.T) {
 	for name, c := range map[string]struct {
+		lever string
 		stage status.Stage
 		want  string
 	}{
-		"its first commit":             {status.Stage{Commit: "a", Turns: []status.Turn{{Commit: "a"}}}, "prod had no other commit before"},
-		"promoted from that of init":   {status.Stage{Commit: "b", Turns: []status.Turn{{Commit: "b", From: "a"}}}, ""},
-		"no commit yet":                {status.Stage{}, "prod had no other commit before"},
-		"what it got cannot be read":   {status.Stage{Commit: "a"}, ""},
-		"promoted twice, without From": {status.Stage{Commit: "b", Turns: []status.Turn{{Commit: "b"}, {Commit: "a"}}}, ""},
+		"its first commit":           {Rollback, status.Stage{Commit: "a", FirstCommit: true}, "prod had no other commit before"},
+		"promoted from that of init": {Rollback, status.Stage{Commit: "b", Turns: []status.Turn{{Commit: "b", From: "a"}}}, ""},
+		"no commit yet":              {Rollback, status.Stage{}, "prod had no other commit before"},
+		"what it got cannot be read": {Rollback, status.Stage{Commit: "a"}, ""},
+		"nobody is asked":            {Approve, status.Stage{Commit: "a", Behind: 1, AsksNobody: true}, "no gate of prod asks for approvals"},
+		"somebody is asked":          {Approve, status.Stage{Commit: "a", Behind: 1}, ""},
 	} {
 		store := &status.Store{}
 		c.stage.Environment = "prod"
 		store.SetPromotions(status.Chain{Stages: []status.Stage{c.stage}})
-		if got := (&Operator{options: Options{Store: store}}).IdleReason(Rollback, "prod"); got != c.want {
+		if got := (&Operator{options: Options{Store: store}}).IdleReason(c.lever, "prod"); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
