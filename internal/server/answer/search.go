@@ -2,13 +2,13 @@ package answer
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 )
 
 // maxFound bounds what is found of each kind.
@@ -29,6 +29,14 @@ type Found struct {
 	// Assignments are those that the text names, as "cluster type/target", in each environment that has both.
 	Assignments []FoundAssignment `json:"assignments"`
 	Problems    []Problem         `json:"problems"`
+	// Pulls are the pull requests, open or not, of the number that the text is.
+	Pulls []FoundPull `json:"pulls"`
+}
+
+// FoundPull is a pull request of the output of an environment.
+type FoundPull struct {
+	Environment string `json:"environment"`
+	Number      int    `json:"number"`
 }
 
 // FoundAssignment is an assignment that there is, or could be.
@@ -53,7 +61,7 @@ type FoundObject struct {
 
 // Search returns what has a text in its name.
 func (s Source) Search(text string) Found {
-	found := Found{Text: text, Environments: []Environment{}, Commits: []Commit{}, Workloads: []string{}, ClusterTypes: []string{}, Clusters: []string{}, Stacks: []StackPart{}, Targets: []FoundTarget{}, Objects: []FoundObject{}, Assignments: []FoundAssignment{}, Problems: []Problem{}}
+	found := Found{Text: text, Environments: []Environment{}, Commits: []Commit{}, Workloads: []string{}, ClusterTypes: []string{}, Clusters: []string{}, Stacks: []StackPart{}, Targets: []FoundTarget{}, Objects: []FoundObject{}, Assignments: []FoundAssignment{}, Problems: []Problem{}, Pulls: []FoundPull{}}
 	if text == "" {
 		return found
 	}
@@ -135,21 +143,21 @@ func metaOf[T interface{ ObjectMeta() *model.Object }](of []T) []*model.Object {
 	return list.Convert(of, T.ObjectMeta)
 }
 
-// FindPull returns the path of the page of the open pull request that a text like #12 means, and whether it is
-// the only one of that number.
-func (s Source) FindPull(text string) (path string, only bool) {
-	number, isPull := strings.CutPrefix(text, "#")
-	count := 0
-	for _, e := range s.listEnvironments() {
-		if isPull && e.Pull != nil && strconv.Itoa(e.Pull.Number) == number {
-			_, isOpen := s.Pull(e.Name, e.Pull.Number)
-			if isOpen {
-				path = "environments/" + url.PathEscape(e.Name) + "/pulls/" + number
-				count++
-			}
+// FindPulls returns the pull requests of the number that a text like #12 means: those that are open, and those that
+// something was done to.
+func (s Source) FindPulls(text string, done []history.Entry) []FoundPull {
+	found := []FoundPull{}
+	number, err := strconv.Atoi(strings.TrimPrefix(text, "#"))
+	if err != nil || number <= 0 {
+		return found
+	}
+	for _, name := range s.Names() {
+		_, isOpen := s.Pull(name, number)
+		if isOpen || slices.ContainsFunc(done, func(e history.Entry) bool { return e.Environment == name && e.Pull == number }) {
+			found = append(found, FoundPull{name, number})
 		}
 	}
-	return path, count == 1
+	return firstOf(found)
 }
 
 // hasWords reports whether a text has all words of a query, in any order and case.

@@ -359,5 +359,5 @@ func (v searchView) Groups() (all []nameGroup) {
 
 // HasFound reports whether anything was found.
 func (v searchView) HasFound() bool {
-	return len(v.Environments)+len(v.Stacks)+len(v.Commits)+len(v.Problems)+len(v.Targets)+len(v.Objects)+len(v.Assignments)+len(v.Groups()) > 0
+	return len(v.Environments)+len(v.Stacks)+len(v.Commits)+len(v.Problems)+len(v.Targets)+len(v.Objects)+len(v.Assignments)+len(v.Pulls)+len(v.Groups()) > 0
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,6 +62,9 @@ func newFoundTable(a answer.Found) Table {
 		for _, name := range g.names {
 			add(g.what, name, "/"+strings.ReplaceAll(g.what, " ", "-")+"s/%s", name)
 		}
+	}
+	for _, p := range a.Pulls {
+		add("pull request", fmt.Sprintf("%d of %s", p.Number, p.Environment), "/environments/%s/pulls/%s", p.Environment, strconv.Itoa(p.Number))
 	}
 	for _, s := range a.Stacks {
 		add("stack", s.Stack+" in "+s.Environment, "/stacks/"+s.Stack+"?env=%s", s.Environment)

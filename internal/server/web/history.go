@@ -2,8 +2,10 @@ package web
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"sync"
 	"time"
 
@@ -14,6 +16,9 @@ import (
 
 // historyPath is the path of the history, whose reading waits for the cycle that runs.
 const historyPath = "/history"
+
+// searchPath is the path of what a text is the name of.
+const searchPath = "/search"
 
 // figuresPath is the path of the figures of the history.
 const figuresPath = historyPath + "/figures"
@@ -38,6 +43,20 @@ func (s *site) findHistory(ctx context.Context, src answer.Source, query url.Val
 		return s.refuseAnswer(ctx, historyPath, err)
 	}
 	return found{src.History(all, page.ParseHistoryFilter(query)), http.StatusOK, ""}
+}
+
+// pullNumber matches a text that may be the number of a pull request.
+var pullNumber = regexp.MustCompile(`^#?[0-9]+$`)
+
+// findNumber returns what a number is the name of: pull requests that are not open are found in the history.
+func (s *site) findNumber(ctx context.Context, src answer.Source, number string) found {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
+	defer cancel()
+	all, err := s.loadHistory(ctx)
+	if err != nil { // the others are found all the same
+		s.options.Logger.WarnContext(ctx, "the history cannot be read, and pull requests that are not open are not found", slog.Any("error", err))
+	}
+	return searchNames(src, number, all.Entries)
 }
 
 // historyCache keeps what was done for a time, since each reading keeps a cycle waiting. The zero value is

@@ -223,7 +223,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		case stackPath:
 			targets = []string{"/stacks/shop/eu", "/stacks/shop/eu?env=prod", "/stacks/shop/eu?env=stage", "/stacks/shop/us", "/stacks/shop/old?env=stage", "/stacks/none/none"}
 		case "/search":
-			targets = []string{"/search?q=st", "/search?q=stage", "/search?q=chan", "/search?q=heckou", "/search?q=small/checkout"}
+			targets = []string{"/search?q=st", "/search?q=stage", "/search?q=chan", "/search?q=heckou", "/search?q=small/checkout", "/search?q=12"}
 		}
 		for _, h := range handlers {
 			for _, target := range targets {

@@ -131,7 +131,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	if isUnasked || f.code != http.StatusOK { // JSON of it is no answer either
 		frame.API = ""
 	}
-	if path == "/search" {
+	if path == searchPath {
 		frame.Query = query.Get("q")
 	}
 	kept, err := page.Render(frame, shown)

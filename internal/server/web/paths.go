@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
@@ -41,7 +42,7 @@ var pagePaths = []struct{ page, answer string }{
 	{stackPath, stackPath},
 	{"/explain", "/explain"},
 	{"/diff", "/diff"},
-	{"/search", "/search"},
+	{searchPath, searchPath},
 	{"/health", "/health"},
 }
 
@@ -68,8 +69,7 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 		}
 		parts[i] = name
 	}
-	text := strings.TrimSpace(query.Get("q"))
-	text = text[:min(len(text), maxQuery)]
+	text := readText(query)
 	switch first := parts[0]; {
 	case len(parts) == 1 && (first == "" || first == "overview"):
 		return found{src.Overview(), http.StatusOK, ""}
@@ -86,13 +86,19 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 	case len(parts) == 1 && first == "problems":
 		return found{src.Problems(newProblemFilter(query, text)), http.StatusOK, ""}
 	case len(parts) == 1 && first == "search":
-		return searchNames(src, text)
+		return searchNames(src, text, nil)
 	case (len(parts) == 1 || len(parts) == 3) && first == "stacks":
 		return findStackAnswer(src, parts, query)
 	case len(parts) == 1 && first == "health":
 		return found{src.Status(), http.StatusOK, ""}
 	}
 	return findFleetAnswer(src, parts, query)
+}
+
+// readText returns the text that is searched for.
+func readText(query url.Values) string {
+	text := strings.TrimSpace(query.Get("q"))
+	return text[:min(len(text), maxQuery)]
 }
 
 func newProblemFilter(query url.Values, text string) answer.ProblemFilter {
@@ -163,15 +169,17 @@ func findCommit(src answer.Source, id string) found {
 	}
 }
 
-// searchNames returns what has a text in its name; a whole name leads there.
-func searchNames(src answer.Source, text string) found {
-	f := found{src.Search(text), http.StatusOK, ""}
+// searchNames returns what has a text in its name; a whole name leads there. Pull requests that are not open are those
+// of what was done.
+func searchNames(src answer.Source, text string, done []history.Entry) found {
+	names := src.Search(text)
+	names.Pulls = src.FindPulls(text, done)
+	f := found{names, http.StatusOK, ""}
 	_, isEnvironment := src.Environment(text)
 	ids := src.FindCommits(text)
-	pull, isPull := src.FindPull(text)
 	switch {
-	case isPull:
-		f.redirect = pull
+	case len(names.Pulls) == 1 && strings.HasPrefix(text, "#"):
+		f.redirect = fmt.Sprintf("environments/%s/pulls/%d", url.PathEscape(names.Pulls[0].Environment), names.Pulls[0].Number)
 	case isEnvironment:
 		f.redirect = "environments/" + url.PathEscape(text)
 	case len(src.FindStackEnvironments(text)) == 1:

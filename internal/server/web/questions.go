@@ -60,6 +60,9 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 		return s.findPast(ctx, src, path, query)
 	}
 	if !isQuestion(path) {
+		if path == searchPath && pullNumber.MatchString(readText(query)) && s.options.History != nil {
+			return s.findNumber(ctx, src, readText(query))
+		}
 		f := findAnswer(src, path, query)
 		if past, isPast := f.answer.(pastPull); isPast {
 			return s.findPastPull(ctx, src, path, past)
