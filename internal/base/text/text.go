@@ -24,6 +24,12 @@ func OneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // ShortCommit returns the beginning of a commit's id, for people.
 func ShortCommit(id string) string { return id[:min(7, len(id))] }
 
+// commitPrefix matches what IsCommitPrefix describes.
+var commitPrefix = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
+
+// IsCommitPrefix reports whether a text may name a commit: 4 or more of the first digits of an id.
+func IsCommitPrefix(id string) bool { return commitPrefix.MatchString(id) }
+
 // Shorten returns a text that is at most limit bytes long unchanged, and the beginning of a longer
 // one with an ellipsis.
 func Shorten(text string, limit int) string {

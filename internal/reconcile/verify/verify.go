@@ -7,6 +7,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,7 +203,7 @@ func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source
 		return tree.Tree{}, unread, fmt.Errorf("it does not render any more: %s", p)
 	}
 	for _, layer := range rendered.Model.Stacks.Layers {
-		unread.summary = max(unread.summary, layer.UnreadModules.Summary)
+		unread.summary = cmp.Or(unread.summary, layer.UnreadModules.Summary)
 	}
 	unread.stops = problems.Stops() // a stack: nothing stops the environment
 	return should, unread, nil

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
@@ -123,8 +123,6 @@ var errPreviewed = errors.New("only a preview")
 // maxReason is how long a reason may be.
 const maxReason = 1000
 
-var commitID = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
-
 // check returns why a request cannot be read.
 func (q Request) check() error {
 	refuse := func(sentence, hint string) error {
@@ -135,7 +133,7 @@ func (q Request) check() error {
 		return &problem.Refusal{Reason: "there is no action " + q.Lever, Advice: "the actions are " + strings.Join(AllNames(), ", "), Kind: ErrUnknown}
 	case q.Environment == "" && !q.isFreeze():
 		return refuse("the request names no environment", "write env=ENVIRONMENT")
-	case q.Commit != "" && !commitID.MatchString(q.Commit):
+	case q.Commit != "" && !text.IsCommitPrefix(q.Commit):
 		return refuse("the commit is not an id", "write 4 or more of its hexadecimal digits")
 	case q.Scope != "" && q.Scope != "output" && q.Scope != "promotion":
 		return refuse("there is no such scope", "write output or promotion")

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
@@ -147,8 +147,6 @@ func findPull(src answer.Source, name, number string) found {
 	return found{pastPull{name, n}, http.StatusOK, ""}
 }
 
-var commitID = regexp.MustCompile(`^[0-9a-f]{4,40}$`)
-
 // findCommit returns where a commit is. A part of its id leads to the whole one.
 func findCommit(src answer.Source, id string) found {
 	journey, ok := src.Journey(id)
@@ -158,7 +156,7 @@ func findCommit(src answer.Source, id string) found {
 	switch ids := src.FindCommits(id); len(ids) {
 	case 0:
 		hint := "a commit is named by 4 or more of its hexadecimal digits"
-		if commitID.MatchString(id) {
+		if text.IsCommitPrefix(id) {
 			hint = "fairlead simulate " + id + " tells of older ones"
 		}
 		return found{missingAnswer{errorAnswer{fmt.Sprintf("commit %q is not among the newest of the base", id), hint}, "commits", ""}, http.StatusNotFound, ""}
