@@ -21,12 +21,13 @@ type Store struct {
 	cycle        Cycle
 	chain        Chain
 	controlPlane string
-	began        time.Time                    // the cycle that runs; zero if none does
-	plans        map[string]*schedule.Plan    // by environment
-	stacks       map[string][]stackview.Known // by environment
-	unfinished   map[string]time.Time         // environments, by when their work began that has not ended well since
-	version      uint64                       // counts the changes
-	changed      chan struct{}                // closed at the next change; nil if there is no reader
+	began        time.Time                                    // the cycle that runs; zero if none does
+	plans        map[string]*schedule.Plan                    // by environment
+	stacks       map[string][]stackview.Known                 // by environment
+	reported     map[stackview.PlanKey]stackview.ReportedPlan // replaced, and never changed
+	unfinished   map[string]time.Time                         // environments, by when their work began that has not ended well since
+	version      uint64                                       // counts the changes
+	changed      chan struct{}                                // closed at the next change; nil if there is no reader
 }
 
 // Version returns a number that is another one after each change, and a channel that is closed at the
@@ -90,6 +91,9 @@ func (s *Store) SetStacks(environment string, stacks []stackview.Known) {
 		s.stacks = map[string][]stackview.Known{}
 	}
 	s.stacks[environment] = stacks
+	if len(s.reported) > 0 {
+		s.reported = s.retainPlans()
+	}
 	s.announceChange()
 }
 
@@ -153,6 +157,7 @@ func (s *Store) Snapshot() Snapshot {
 		ControlPlaneError: s.controlPlane,
 		Plans:             maps.Clone(s.plans),
 		Stacks:            maps.Clone(s.stacks),
+		ReportedPlans:     s.reported,
 		Began:             s.began,
 		Unfinished:        make([]Unfinished, 0, len(s.unfinished)),
 	}
@@ -194,6 +199,8 @@ type Snapshot struct {
 	// Stacks are those of environments, by their names, where their output was last rendered without a problem
 	// that stops all of it, in this process. Nothing may change them.
 	Stacks map[string][]stackview.Known `json:"-"`
+	// ReportedPlans are the newest plans that clusters have sent of components of Stacks. Nothing may change them.
+	ReportedPlans map[stackview.PlanKey]stackview.ReportedPlan `json:"-"`
 	// Began is when the running cycle began; zero if none runs.
 	Began time.Time `json:"-"`
 	// Unfinished are the environments whose work has not succeeded, sorted by name.

@@ -27,6 +27,8 @@ type question struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Metadata   struct {
+		Name              string            `json:"name"`
+		Namespace         string            `json:"namespace"`
 		Annotations       map[string]string `json:"annotations"`
 		DeletionTimestamp string            `json:"deletionTimestamp"`
 	} `json:"metadata"`
@@ -45,17 +47,25 @@ type question struct {
 // it applies an approved plan, which it makes again: only a yes has that applied. The answer depends on
 // nothing but the question. The error says that the text is no question.
 func AnswerQuestion(text []byte) (Answer, error) {
+	q, err := readQuestion(text)
+	if err != nil {
+		return Answer{}, err
+	}
+	return q.answer(), nil
+}
+
+func readQuestion(text []byte) (question, error) {
 	var q question
 	err := json.Unmarshal(text, &q)
 	switch {
 	case err != nil:
-		return Answer{}, fmt.Errorf("it is not a Terraform object in JSON: %w", err)
+		return q, fmt.Errorf("it is not a Terraform object in JSON: %w", err)
 	case q.Kind != "Terraform" || !strings.HasPrefix(q.APIVersion, "infra.contrib.fluxcd.io/"):
-		return Answer{}, errors.New("it is not a Terraform object of tofu-controller")
+		return q, errors.New("it is not a Terraform object of tofu-controller")
 	case len(q.Status.Plan) == 0:
-		return Answer{}, errors.New("it has no plan: the payloadType of the webhook must be SpecAndPlan")
+		return q, errors.New("it has no plan: the payloadType of the webhook must be SpecAndPlan")
 	}
-	return q.answer(), nil
+	return q, nil
 }
 
 // isApproved reports whether the object names a plan that may be applied.

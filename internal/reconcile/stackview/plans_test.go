@@ -1,0 +1,55 @@
+package stackview
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
+)
+
+// TestReportedPlan: the text of a plan is bounded, and a plan is identified by who sends it, what it does and what
+// it was made from.
+func TestReportedPlan(t *testing.T) {
+	read := func(resources ...string) *tfplan.Plan {
+		var all []string
+		for i, value := range resources {
+			all = append(all, fmt.Sprintf(`{"address":"a.b[%d]","change":{"actions":["create"],"after":{"v":%q}}}`, i, value))
+		}
+		p, err := tfplan.Read([]byte(`{"format_version":"1.2","resource_changes":[` + strings.Join(all, ",") + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	newPlan := func(cluster, inputs string, p *tfplan.Plan) ReportedPlan {
+		return NewReportedPlan(cluster, tfplan.Report{Namespace: "shop", Name: "db", Annotations: map[string]string{"fairlead.io/inputs": inputs}, Plan: p}, time.Unix(0, 0))
+	}
+	many := make([]string, 5000)
+	for _, c := range []struct {
+		name  string
+		plan  *tfplan.Plan
+		add   int
+		isCut bool
+	}{
+		{"short", read("x"), 1, false},
+		{"a long line", read(strings.Repeat("é", 5000), "x"), 2, true},
+		{"many lines", read(many...), 5000, true},
+	} {
+		got := newPlan("east-1", "1", c.plan)
+		if got.Add != c.add || got.Cut != c.isCut || len(got.Text) > maxPlanText || !strings.HasPrefix(got.Text, "  # a.b[0] will be created\n") || got.PlanKey != (PlanKey{"east-1", "shop", "db"}) {
+			t.Errorf("%s: %d to add, cut %v, %d bytes, %+v", c.name, got.Add, got.Cut, len(got.Text), got.PlanKey)
+		}
+		if c.name == "a long line" && !strings.Contains(got.Text, "# a.b[1]") {
+			t.Error("a long line hides those after it")
+		}
+	}
+	ids := map[string]bool{}
+	for _, p := range []ReportedPlan{newPlan("a", "1", read("x")), newPlan("a", "1", read("x")), newPlan("b", "1", read("x")), newPlan("a", "2", read("x")), newPlan("a", "1", read("y"))} {
+		ids[p.ID] = true
+	}
+	if len(ids) != 4 {
+		t.Errorf("%d plans of 4 are told apart", len(ids))
+	}
+}

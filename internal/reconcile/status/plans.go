@@ -1,0 +1,82 @@
+package status
+
+import (
+	"maps"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
+)
+
+// maxReportedPlans and maxPlansOfCluster bound how many plans are kept: of all clusters, and of one.
+const maxReportedPlans, maxPlansOfCluster = 1024, 64
+
+// AddPlan keeps a plan that a cluster has sent, in place of the one that it has sent of the same object before.
+// It reports false if no component has the object with these inputs, as far as it is known: then nothing is
+// kept. Plans are not kept by any other process: clusters send them again.
+func (s *Store) AddPlan(p stackview.ReportedPlan) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := s.reported[p.PlanKey]
+	switch {
+	case !s.listInputs()[inputsOf(p)]:
+		return false
+	case last.ID == p.ID: // it says the same
+		return true
+	}
+	kept := s.retainPlans()
+	delete(kept, p.PlanKey)
+	dropOldest(kept, maxPlansOfCluster, func(k stackview.PlanKey) bool { return k.Cluster == p.Cluster })
+	dropOldest(kept, maxReportedPlans, func(stackview.PlanKey) bool { return true })
+	kept[p.PlanKey] = p
+	s.reported = kept
+	s.announceChange()
+	return true
+}
+
+// dropOldest makes room for one more plan among those that are counted together.
+func dropOldest(plans map[stackview.PlanKey]stackview.ReportedPlan, limit int, counts func(stackview.PlanKey) bool) {
+	n, oldest := 0, stackview.ReportedPlan{}
+	for key, p := range plans {
+		if !counts(key) {
+			continue
+		}
+		n++
+		if oldest.ID == "" || p.When.Before(oldest.When) {
+			oldest = p
+		}
+	}
+	if n >= limit {
+		delete(plans, oldest.PlanKey)
+	}
+}
+
+// planInputs are the inputs of a plan of an object.
+type planInputs struct{ namespace, object, inputs string }
+
+func inputsOf(p stackview.ReportedPlan) planInputs {
+	return planInputs{p.Namespace, p.Object, p.Inputs}
+}
+
+// listInputs returns the objects of all components that clusters have, with the inputs of their plans. The caller
+// holds the lock.
+func (s *Store) listInputs() map[planInputs]bool {
+	all := map[planInputs]bool{}
+	for _, stacks := range s.stacks {
+		for _, k := range stacks {
+			for _, c := range k.Components {
+				if k.Merged && c.Inputs != "" {
+					all[planInputs{k.Namespace, c.Object, c.Inputs}] = true
+				}
+			}
+		}
+	}
+	return all
+}
+
+// retainPlans returns a copy of the plans, without those of what components have no more. The caller holds the
+// lock.
+func (s *Store) retainPlans() map[stackview.PlanKey]stackview.ReportedPlan {
+	kept, wanted := map[stackview.PlanKey]stackview.ReportedPlan{}, s.listInputs()
+	maps.Copy(kept, s.reported)
+	maps.DeleteFunc(kept, func(_ stackview.PlanKey, p stackview.ReportedPlan) bool { return !wanted[inputsOf(p)] })
+	return kept
+}

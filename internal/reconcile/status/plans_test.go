@@ -1,0 +1,95 @@
+package status
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// sentPlan returns a plan that a cluster has sent of the object db.
+func sentPlan(cluster, inputs, id string, second int64) stackview.ReportedPlan {
+	return stackview.ReportedPlan{PlanKey: stackview.PlanKey{Cluster: cluster, Namespace: "shop", Object: "db"}, Inputs: inputs, ID: id, When: time.Unix(second, 0)}
+}
+
+// TestReportedPlans: the newest plan of each cluster is kept that is one of what a component has, until the
+// component has something else; and a state that says the same is not a new one.
+func TestReportedPlans(t *testing.T) {
+	s := &Store{}
+	set := func(inputs string, isMerged bool) {
+		c := stackfiles.ComponentSummary{Name: "db", Object: "db", Inputs: inputs}
+		s.SetStacks("prod", []stackview.Known{{Stack: stackview.Stack{Environment: "prod", Summary: stackfiles.Summary{Stack: "shop/eu", Namespace: "shop", Components: []stackfiles.ComponentSummary{c}}}, Merged: isMerged}})
+	}
+	kept := func() string {
+		text := ""
+		for _, name := range []string{"a", "b"} {
+			if p, ok := s.Snapshot().ReportedPlans[sentPlan(name, "", "", 0).PlanKey]; ok {
+				text += p.Cluster + p.ID
+			}
+		}
+		return text
+	}
+	if s.AddPlan(sentPlan("a", "1", "1", 1)) || kept() != "" {
+		t.Error("a plan of what is not known is kept")
+	}
+	set("1", false)
+	if s.AddPlan(sentPlan("a", "1", "1", 1)) || kept() != "" {
+		t.Error("a plan of what no cluster has is kept")
+	}
+	set("", true)
+	if s.AddPlan(sentPlan("a", "", "1", 1)) || kept() != "" {
+		t.Error("a plan without inputs is kept")
+	}
+	set("1", true)
+	for _, c := range []struct {
+		plan stackview.ReportedPlan
+		kept bool
+		want string
+		news bool
+	}{
+		{sentPlan("a", "1", "1", 1), true, "a1", true},
+		{sentPlan("a", "1", "1", 2), true, "a1", false},
+		{sentPlan("a", "2", "2", 3), false, "a1", false},
+		{sentPlan("b", "1", "3", 4), true, "a1b3", true},
+		{sentPlan("a", "1", "4", 5), true, "a4b3", true},
+	} {
+		before, _ := s.Version()
+		isKept := s.AddPlan(c.plan)
+		after, _ := s.Version()
+		if isKept != c.kept || kept() != c.want || (after != before) != c.news {
+			t.Errorf("%+v: kept %v, %s, news %v; want %v, %s, %v", c.plan, isKept, kept(), after != before, c.kept, c.want, c.news)
+		}
+	}
+	before := s.Snapshot()
+	set("2", true)
+	if kept() != "" || len(before.ReportedPlans) != 2 {
+		t.Errorf("after the component has other inputs: %s; a snapshot of before has %d", kept(), len(before.ReportedPlans))
+	}
+}
+
+// TestManyPlans: neither one cluster nor all of them can fill the memory, and the newest plans are kept.
+func TestManyPlans(t *testing.T) {
+	s, n := &Store{}, maxReportedPlans+10
+	k := stackview.Known{Stack: stackview.Stack{Environment: "prod", Summary: stackfiles.Summary{Namespace: "shop"}}, Merged: true}
+	for i := range maxPlansOfCluster + 10 {
+		k.Components = append(k.Components, stackfiles.ComponentSummary{Object: fmt.Sprint(i), Inputs: "1"})
+	}
+	k.Components = append(k.Components, stackfiles.ComponentSummary{Object: "db", Inputs: "1"})
+	s.SetStacks("prod", []stackview.Known{k})
+	for i := range maxPlansOfCluster + 10 {
+		p := sentPlan("a", "1", fmt.Sprint("a", i), int64(i))
+		p.Object = fmt.Sprint(i)
+		s.AddPlan(p)
+	}
+	if got := s.Snapshot().ReportedPlans; len(got) != maxPlansOfCluster || got[stackview.PlanKey{Cluster: "a", Namespace: "shop", Object: "9"}].ID != "" {
+		t.Errorf("%d plans of a cluster are kept", len(got))
+	}
+	for i := range n {
+		s.AddPlan(sentPlan(fmt.Sprint("b", i), "1", fmt.Sprint("b", i), int64(1000+i)))
+	}
+	if got := s.Snapshot().ReportedPlans; len(got) != maxReportedPlans || got[sentPlan(fmt.Sprint("b", n-1), "", "", 0).PlanKey].ID == "" {
+		t.Errorf("%d plans are kept", len(got))
+	}
+}

@@ -1,0 +1,34 @@
+package tfplan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
+)
+
+// TestReadReport: a question says which object its plan is of, and what was made from; also where the plan waits.
+func TestReadReport(t *testing.T) {
+	payload := readTestdata(t, "payload")
+	waits := edit(t, payload, `"approvePlan":"plan-fairlead-modules-dev-67a2b4fa38"`, `"approvePlan":""`)
+	for name, text := range map[string][]byte{"approved": payload, "waits": waits} {
+		r, err := tfplan.ReadReport(text)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want := readPlan(t, readTestdata(t, "update"))
+		if r.Namespace != "zmart-checkout-dev" || r.Name != "checkout-dev-server" || r.Annotations["fairlead.io/inputs"] != "feaec16826997273" || r.Plan.Digest != want.Digest {
+			t.Errorf("%s: %+v", name, r)
+		}
+		r.Plan.PutDeletionsFirst()
+		first, _, _ := strings.Cut(r.Plan.Text(), "\n")
+		if first != "  # module.server.terraform_data.old[0] will be destroyed" || r.Plan.Count() != want.Count() {
+			t.Errorf("%s: it begins with %q", name, first)
+		}
+	}
+	for _, text := range []string{"", "{}", string(edit(t, payload, `"kind":"Terraform"`, `"kind":"Secret"`)), string(edit(t, payload, `"format_version":"1.2"`, `"format_version":"9"`))} {
+		if r, err := tfplan.ReadReport([]byte(text)); err == nil {
+			t.Errorf("%.40s: %+v", text, r)
+		}
+	}
+}
