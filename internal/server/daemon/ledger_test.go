@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -156,32 +155,10 @@ func TestAgentReports(t *testing.T) {
 	dir, _ := began(t)
 	writeSecrets(t, dir)
 	post := func(base string, output status.Output) int {
-		state := agentapi.NewState([]agentapi.Entry{{
+		return postReport(t, base, "east-1", agentapi.Entry{
 			Kind: "Kustomization", Namespace: "flux-system", Name: "fleet", Phase: "ready", Revision: "main@sha1:" + strings.Repeat("1", 40), Observed: true,
 			Source: &agentapi.Source{URL: output.Repo, Ref: output.Branch, Path: output.Folder + "/large"},
-		}}, nil)
-		request := agentapi.Request{Version: 1, Cluster: "east-1", UID: "uid-1", Boot: "1", Sequence: 1, Sent: time.Now(), Every: "1m0s", Count: 1, Full: true}
-		request.Digest, request.Entries = state.Digest, state.Entries()
-		body, err := json.Marshal(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		key, err := ledger.DeriveKey(strings.Repeat("0123456789", 4), "east-1", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+agentapi.Path, bytes.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set(agentapi.ClusterHeader, "east-1")
-		r.Header.Set(agentapi.SignatureHeader, agentapi.Sign(key, http.MethodPost, body))
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close()
-		return answer.StatusCode
+		})
 	}
 	var output status.Output
 	serveTwice(t, dir, ledgerSettings, func(base string, s status.Snapshot) {

@@ -42,19 +42,21 @@ func IsRefusal(err error) bool {
 // serveReport answers a cluster that proves its name with its own key.
 func (p *receiver) serveReport(w http.ResponseWriter, r *http.Request) {
 	cluster := r.PathValue("cluster")
-	for _, by := range []reporter{fluxReporter, argoCDReporter} {
-		if by.name != r.PathValue("tool") {
-			continue
-		}
-		var keys []string
-		var err error
-		if p.options.ClusterKeys != nil {
-			keys, err = p.options.ClusterKeys(cluster, p.options.Now())
-		}
-		p.answerReport(w, r, by, cluster, keys, err)
-		return
+	var keys []string
+	var err error
+	if p.options.ClusterKeys != nil {
+		keys, err = p.options.ClusterKeys(cluster, p.options.Now())
 	}
-	unknownReporter.writeTo(w)
+	switch r.PathValue("tool") {
+	case fluxReporter.name:
+		p.answerReport(w, r, fluxReporter, cluster, keys, err)
+	case argoCDReporter.name:
+		p.answerReport(w, r, argoCDReporter, cluster, keys, err)
+	case planReports:
+		p.answerPlan(w, r, cluster, keys, err)
+	default:
+		unknownReporter.writeTo(w)
+	}
 }
 
 // answerReport answers a report: of a cluster that has one of the keys, or, if that is "", of one that
@@ -69,7 +71,12 @@ func (p *receiver) answerReport(w http.ResponseWriter, r *http.Request, by repor
 		known.secrets, known.err = nil, nil
 	}
 	a := p.authenticate(w, r, known, func(body []byte) response { return p.handleReport(by, body, cluster) })
-	p.options.Observe(by.name, a.outcome)
+	p.finish(w, by.name, cluster, a)
+}
+
+// finish counts what has become of a report, and answers it.
+func (p *receiver) finish(w http.ResponseWriter, sender, cluster string, a response) {
+	p.options.Observe(sender, a.outcome)
 	if a.outcome == unauthorized.outcome {
 		p.options.Refuse(cluster)
 		if cluster != "" {

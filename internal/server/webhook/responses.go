@@ -11,7 +11,7 @@ import (
 type response struct {
 	outcome    string // the word by which it is counted
 	code       int
-	body       responseBody
+	body       any           // a responseBody, or a planReceipt
 	retryAfter time.Duration // 0 if that does not matter
 }
 
@@ -62,15 +62,23 @@ var (
 		Error: "clusters have no keys of their own", Hint: "write where the secret for them is under ledger in the settings"}}
 	reportTooLarge = response{outcome: "too-large", code: http.StatusRequestEntityTooLarge, body: responseBody{
 		Error: "the report is too large", Hint: "it must be under 1 MiB"}}
+	planTooLarge = response{outcome: "too-large", code: http.StatusRequestEntityTooLarge, body: responseBody{
+		Error: "the plan is too large", Hint: "it must be under 16 MiB"}}
 	keyUnknown = response{outcome: "failed", code: http.StatusServiceUnavailable, body: responseBody{
 		Error: "it is not known which key the cluster has", Hint: "the control plane was not read yet, or .fairlead/clusters in it has problems; send it again"}}
 	unknownReporter = response{code: http.StatusNotFound, body: responseBody{
-		Error: "clusters do not report in this way", Hint: "flux and argocd are there, each with the name of the cluster after it"}}
+		Error: "clusters do not report in this way", Hint: "flux, argocd and plans are there, each with the name of the cluster after it"}}
 	secretUnreadable = response{outcome: "failed", code: http.StatusServiceUnavailable, body: responseBody{
 		Error: "the signature cannot be checked", Hint: "the secret that the settings name cannot be read"}}
 	unknownSender = response{code: http.StatusNotFound, body: responseBody{
 		Error: "there is no such kind of webhook", Hint: "github, gitlab, gitea and flux are there; gitea is for Forgejo too"}}
 )
+
+// notPlan is the response to a body that has no plan.
+func notPlan(err error) response {
+	return response{outcome: "malformed", code: http.StatusBadRequest, body: responseBody{
+		Error: "the body is not a Terraform object with its plan: " + err.Error(), Hint: "https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/from-cloudknit.md#see-plans-on-the-page has what to send"}}
+}
 
 // tooMany is the response to a cluster that has to wait.
 func tooMany(wait time.Duration) response {

@@ -11,7 +11,8 @@
 // wakes the loop once, however often it arrives, and an event that says the same as the
 // one before does not. What is read and what is remembered is
 // bounded. There is no clock and no network in here. A question about a plan needs no
-// secret: its answer says nothing but what follows from the question, and nothing comes of it.
+// secret: its answer says nothing but what follows from the question, and nothing comes of it. Only a
+// plan that a cluster sends with its key is handed on, as what that cluster has planned.
 package webhook
 
 import (
@@ -23,6 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 	"github.com/fairlead-io/fairlead/internal/server/intake"
 )
 
@@ -87,6 +89,9 @@ type Options struct {
 	// whether it is news: only then Wake is called. The error is one of [IsRefusal], or is nil. nil
 	// means that clusters cannot report.
 	Report func(observe.Event) (news bool, err error)
+	// Plan is called for each plan that a cluster sends with its key, and returns whether it is kept; nil means
+	// that clusters cannot send plans.
+	Plan func(cluster string, r tfplan.Report) (kept bool)
 	// Now is the clock by which deliveries are forgotten, and events are too old.
 	Now func() time.Time
 	// Observe counts a delivery: the kind of forge, flux or argocd, and woken, seen, ping, ignored,
@@ -98,7 +103,7 @@ type Options struct {
 }
 
 // New returns the handler of POST /webhooks/github, /webhooks/gitlab, /webhooks/gitea
-// (Forgejo too) and /webhooks/flux, and of /webhooks/flux/CLUSTER and /webhooks/argocd/CLUSTER. It is
+// (Forgejo too) and /webhooks/flux, and of /webhooks/flux/CLUSTER, /webhooks/argocd/CLUSTER and /webhooks/plans/CLUSTER. It is
 // safe for concurrent use.
 func New(o Options) http.Handler {
 	if o.Observe == nil {
@@ -107,7 +112,7 @@ func New(o Options) http.Handler {
 	if o.Refuse == nil {
 		o.Refuse = func(string) {}
 	}
-	p := &receiver{options: o, deliveries: newDeliveryLog(), room: intake.NewRoom(4 * maxBodySize), rates: intake.NewRates(burst, refill)}
+	p := &receiver{options: o, deliveries: newDeliveryLog(), room: intake.NewRoom(4 * maxBodySize), rates: intake.NewRates(burst, refill), plans: make(chan struct{}, 1)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /webhooks/{forge}", p.serveDelivery)
 	mux.HandleFunc("POST /webhooks/{tool}/{cluster}", p.serveReport)
@@ -120,6 +125,7 @@ type receiver struct {
 	deliveries *deliveryLog
 	room       *intake.Room
 	rates      *intake.Rates // of events with the key of a cluster
+	plans      chan struct{} // has an element while a plan is read: that takes much memory
 }
 
 func (p *receiver) serveDelivery(w http.ResponseWriter, r *http.Request) {

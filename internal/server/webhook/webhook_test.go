@@ -365,7 +365,7 @@ func TestAddresses(t *testing.T) {
 func TestCounted(t *testing.T) {
 	m := metrics.New("")
 	for _, a := range []response{woken, repeated, pong, ignored, unknownRepository, unauthorized, tooLarge, malformed, eventTooOld, eventInFuture, noTimestamp, notFluxEvent, notSetUp, secretUnreadable,
-		notArgoCDEvent, otherCluster, nameProven, contested, renamed, noClusterKeys, reportTooLarge, keyUnknown} {
+		notArgoCDEvent, otherCluster, nameProven, contested, renamed, noClusterKeys, reportTooLarge, keyUnknown, planTooLarge, notPlan(errIrrelevant), tooMany(time.Second)} {
 		for _, f := range forgeSenders {
 			m.RecordWebhook(f.name, a.outcome)
 		}
@@ -379,12 +379,12 @@ func TestCounted(t *testing.T) {
 			t.Errorf("%s: %s, %v", a.outcome, w.Body, err)
 		}
 	}
-	for _, outcome := range planOutcomes {
+	for _, outcome := range append(planOutcomes, unauthorized.outcome, notSetUp.outcome, keyUnknown.outcome, "too-many") {
 		m.RecordWebhook(planSender, outcome)
 	}
 	w := httptest.NewRecorder()
 	m.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	if got := strings.Count(w.Body.String(), "fairlead_webhooks_total{"); got != 69 || strings.Contains(w.Body.String(), `"other"`) {
+	if got := strings.Count(w.Body.String(), "fairlead_webhooks_total{"); got != 78 || strings.Contains(w.Body.String(), `"other"`) {
 		t.Errorf("%d series in\n%s", got, w.Body)
 	}
 }
