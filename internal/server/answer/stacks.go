@@ -74,6 +74,8 @@ type StackComponent struct {
 	WaitsFor []string `json:"waitsFor,omitempty"`
 	// MayApprove reports whether a person may approve its plan.
 	MayApprove bool `json:"mayApprove,omitempty"`
+	// Run is the plan that it has yet to apply; nil if its cluster has not sent it.
+	Run *RunPart `json:"run,omitempty"`
 }
 
 // StackFilter selects stacks by a text in the name, an environment and how urgent they are; "" is any.
@@ -230,6 +232,7 @@ func (s Source) describeComponents(k stackview.Known) []StackComponent {
 			isDone[c.Name] = found.Status == stackview.Ready || found.Status == stackview.Destroyed
 		}
 		one.MayApprove = k.Merged && k.Stopped == "" && c.Plan != "" && c.Approval == "" && c.Action != stackfiles.Suspend && (c.Compared || !c.Unversioned) && !isDone[c.Name]
+		one.Run = s.findRun(k, one)
 		all = append(all, one)
 	}
 	for i, c := range all {

@@ -30,7 +30,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 	"github.com/fairlead-io/fairlead/internal/server/web"
 	"github.com/fairlead-io/fairlead/internal/server/webhook"
 )
@@ -164,6 +166,9 @@ func Serve(ctx context.Context, o Options) error {
 			}
 		},
 		ClusterKeys: keys.FindKeys, Refuse: reports.RefuseKey,
+		Plan: func(cluster string, r tfplan.Report) bool {
+			return store.AddPlan(stackview.NewReportedPlan(cluster, r, o.Now()))
+		},
 		Report: func(e observe.Event) (news bool, err error) {
 			news, err = reports.Add(e)
 			if webhook.IsRefusal(err) {

@@ -40,8 +40,14 @@ func (v Stacks) Pager() pager {
 
 // stackPath returns the address of the page of a stack, from the root of the site.
 func stackPath(environment, stack string) string {
-	team, name, _ := strings.Cut(stack, "/")
-	return "stacks/" + url.PathEscape(team) + "/" + url.PathEscape(name) + "?" + url.Values{"env": {environment}}.Encode()
+	team, name := splitStack(stack)
+	return "stacks/" + team + "/" + name + "?" + url.Values{"env": {environment}}.Encode()
+}
+
+// splitStack returns the two parts of the name of a stack, each as a part of a path.
+func splitStack(stack string) (team, name string) {
+	team, name, _ = strings.Cut(stack, "/")
+	return url.PathEscape(team), url.PathEscape(name)
 }
 
 // leverPath returns the address of a lever for what needs a person, from the root of the site.
@@ -95,6 +101,9 @@ func newStackView(a answer.Stack, f Frame) stackView {
 		c := a.Parts[i]
 		box := newBox(b, drawnStation{Environment: answer.Environment{Name: c.Name, State: answer.State{Tone: answer.Unknown, Word: componentWord(c)}}})
 		box.Anchor, box.Has = componentAnchor(c.Name), text.Limit(strings.TrimSuffix(c.Type+", "+approvalWord(c), ", "), 22)
+		if c.Run != nil {
+			box.Has = planCounts(*c.Run)
+		}
 		if c.State != nil {
 			box.State = *c.State
 			box.Word = text.Limit(c.State.Word, maxLine)

@@ -63,6 +63,8 @@ func newView(of any, f Frame) (name, title string, view any) {
 		return "stacks", "Stacks", a
 	case answer.Stack:
 		return "stack", a.StackPart.Stack + " in " + a.Environment, newStackView(a, f)
+	case answer.StackRun:
+		return "run", "Plan of " + a.Component.Name + " of " + a.Stack + " in " + a.Environment, newRunView(a, f)
 	case answer.Found:
 		return "search", "Search", searchView{a}
 	default:

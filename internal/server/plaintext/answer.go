@@ -45,6 +45,8 @@ func FormatAnswer(of any, f Facts) (string, error) {
 		lines = FormatStage(*a.Stage, f.Now, to) + FormatHint(f.Chain)
 	case answer.PullImpact:
 		lines = cmp.Or(a.Text, "it is not known yet what the pull request changes\n")
+	case answer.StackRun:
+		lines = a.Text
 	case answer.Explanation:
 		lines = a.Text
 	case answer.Differences:

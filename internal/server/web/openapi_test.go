@@ -142,6 +142,7 @@ func TestDescribedAnswers(t *testing.T) {
 		New(Options{Webhooks: http.NotFoundHandler(), Plans: webhook.NewPlanReviewer(nil)}).ServeHTTP(w, q)
 		c.answer(t, "post", planQuestions, w)
 	}
+	c.answerRuns(t)
 	w := httptest.NewRecorder()
 	d := unprovenDelivery()
 	d.to.ServeHTTP(w, d.request())
@@ -222,6 +223,8 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 			targets = []string{"/stacks", "/stacks?env=prod", "/stacks?env=none"}
 		case stackPath:
 			targets = []string{"/stacks/shop/eu", "/stacks/shop/eu?env=prod", "/stacks/shop/eu?env=stage", "/stacks/shop/us", "/stacks/shop/old?env=stage", "/stacks/none/none"}
+		case runPath:
+			targets = []string{"/stacks/shop/eu/runs/none", "/stacks/shop/eu/runs/none?env=prod"}
 		case "/search":
 			targets = []string{"/search?q=st", "/search?q=stage", "/search?q=chan", "/search?q=heckou", "/search?q=small/checkout", "/search?q=12"}
 		}

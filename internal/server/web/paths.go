@@ -40,6 +40,7 @@ var pagePaths = []struct{ page, answer string }{
 	{"/clusters/{cluster}", "/clusters/{cluster}"},
 	{stacksPath, stacksPath},
 	{stackPath, stackPath},
+	{runPath, runPath},
 	{"/explain", "/explain"},
 	{"/diff", "/diff"},
 	{searchPath, searchPath},
@@ -87,7 +88,7 @@ func findAnswer(src answer.Source, path string, query url.Values) found {
 		return found{src.Problems(newProblemFilter(query, text)), http.StatusOK, ""}
 	case len(parts) == 1 && first == "search":
 		return searchNames(src, text, nil)
-	case (len(parts) == 1 || len(parts) == 3) && first == "stacks":
+	case (len(parts) == 1 || len(parts) == 3 || len(parts) == 5 && parts[3] == "runs") && first == "stacks":
 		return findStackAnswer(src, parts, query)
 	case len(parts) == 1 && first == "health":
 		return found{src.Status(), http.StatusOK, ""}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -17,6 +18,7 @@ import (
 const (
 	stacksPath = "/stacks"
 	stackPath  = "/stacks/{team}/{stack}"
+	runPath    = "/stacks/{team}/{stack}/runs/{run}"
 )
 
 // findStackAnswer returns what there is at the path of a page about stacks. A name that several environments have
@@ -40,6 +42,8 @@ func findStackAnswer(src answer.Source, parts []string, query url.Values) found 
 	}
 	one, ok := src.Stack(environment, name)
 	switch {
+	case ok && len(parts) == 5:
+		return findRun(src, one, parts[4])
 	case ok:
 		return found{one, http.StatusOK, ""}
 	case len(environments) > 0:
@@ -51,6 +55,17 @@ func findStackAnswer(src answer.Source, parts []string, query url.Values) found 
 		missing.answer = m
 	}
 	return missing
+}
+
+// findRun returns a plan of a stack. One that is not the newest any more is not there: whoever has read it must not
+// find another one in its place.
+func findRun(src answer.Source, of answer.Stack, id string) found {
+	run, ok := src.Run(of.Environment, of.StackPart.Stack, id)
+	if ok {
+		return found{run, http.StatusOK, ""}
+	}
+	missing := errorAnswer{fmt.Sprintf("%s in %s has no plan %q", of.StackPart.Stack, of.Environment, id), "no cluster has sent it since Fairlead started, or there is a newer one: the page of the stack leads to it"}
+	return found{missingAnswer{missing, "stacks", ""}, http.StatusNotFound, ""}
 }
 
 // findEnvironmentOf returns that an environment is not there, or has no stack of a name that others have.

@@ -33,7 +33,7 @@ import (
 type Options struct {
 	Store   *status.Store
 	Metrics *metrics.Metrics // nil: /metrics is not found
-	// Webhooks answers POST /webhooks/{forge} and /webhooks/{tool}/{cluster}; nil: not found.
+	// Webhooks answers POST /webhooks/{forge}, /webhooks/{tool}/{cluster} and /webhooks/plans/{cluster}; nil: not found.
 	// Everyone can reach it, so it must authenticate its callers.
 	Webhooks http.Handler
 	// Plans answers POST /webhooks/plans; nil: not found. Everyone can reach it: it must say nothing but
@@ -95,7 +95,8 @@ func New(o Options) http.Handler {
 		mux.Handle(r.method+" "+r.path, r.handler)
 		methods[r.path] = append(methods[r.path], r.method)
 	}
-	delete(methods, planQuestions) // the line of webhooks is about its other methods
+	delete(methods, planQuestions) // the lines of webhooks are about their other methods
+	delete(methods, clusterPlans)
 	for path, allowed := range methods {
 		mux.Handle(path, s.methodNotAllowed(allowed)) // all methods that no other line is about
 	}
@@ -153,6 +154,7 @@ const (
 	webhooks       = "/webhooks/{forge}"          // the address of the webhooks of a kind of forge
 	clusterReports = "/webhooks/{tool}/{cluster}" // the address of the reports of a cluster with a key
 	planQuestions  = "/webhooks/plans"            // the address at which tofu-controller asks about plans
+	clusterPlans   = "/webhooks/plans/{cluster}"  // the address of the plans of a cluster with a key
 	plainText      = "text/plain; charset=utf-8"
 	htmlText       = "text/html; charset=utf-8"
 )
@@ -186,7 +188,7 @@ func (s *site) allRoutes() []route {
 	all = append(all, s.fleetRoutes()...)
 	all = append(all, s.peopleRoutes()...)
 	if s.options.Webhooks != nil {
-		all = append(all, route{http.MethodPost, webhooks, s.options.Webhooks}, route{http.MethodPost, clusterReports, s.options.Webhooks})
+		all = append(all, route{http.MethodPost, webhooks, s.options.Webhooks}, route{http.MethodPost, clusterReports, s.options.Webhooks}, route{http.MethodPost, clusterPlans, s.options.Webhooks})
 	}
 	if s.options.Plans != nil {
 		all = append(all, route{http.MethodPost, planQuestions, s.options.Plans})
