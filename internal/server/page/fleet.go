@@ -13,7 +13,7 @@ import (
 func newFleetView(of any, f Frame) (name, title string, view any) {
 	switch a := of.(type) {
 	case Fleet:
-		a.Questions = f.Questions
+		a.Questions, a.Stacks = f.Questions, f.Stacks
 		return "fleet", a.Title(), a
 	case History:
 		return "history", "History", a
@@ -45,6 +45,7 @@ type Fleet struct {
 	Filter       answer.FleetFilter
 	Environments []string
 	Questions    bool // whether there are pages that explain
+	Stacks       int  // how many there are
 }
 
 // fleetParameters are the parameters of the fleet, and the fields of a filter that they set.

@@ -66,6 +66,8 @@ type Frame struct {
 	Refresh bool
 	// Follow has the page follow the state, and Questions reports whether there are pages that explain.
 	Follow, Questions bool
+	// Stacks counts the stacks of all environments.
+	Stacks int
 	// History reports whether there is a page of what was done.
 	History bool
 	// Forecasts reports whether there are forecasts of commits.

@@ -122,6 +122,19 @@ func TestPreview(t *testing.T) {
 	}
 }
 
+// TestFleetOfStacks: where there are stacks alone, the fleet leads to them, and does not ask for policies.
+func TestFleetOfStacks(t *testing.T) {
+	for stacks, want := range map[int]string{0: "no policy selects", 1: `there is <a href="./stacks">1 stack</a>`, 2: `there are <a href="./stacks">2 stacks</a>`} {
+		kept, err := Render(Frame{Path: "/fleet", Stacks: stacks}, Fleet{Fleet: answer.Fleet{Environments: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, _ := kept.For(Reader{}); !strings.Contains(string(body), want) {
+			t.Errorf("the fleet beside %d stacks does not say %s:\n%s", stacks, want, body)
+		}
+	}
+}
+
 // TestReaders: what speaks of the reader is that of each one, in a page that is kept for all of them.
 func TestReaders(t *testing.T) {
 	kept, err := Render(Frame{Path: "/", SignedIn: true, Acts: true}, answer.Overview{})
