@@ -63,7 +63,8 @@ func (s *State) AddTemplateHashes(all *model.Clusters, find func(url, revision s
 		if url == "" {
 			continue
 		}
-		if hash = find(url, revision); hash != "" {
+		hash = find(url, revision)
+		if hash != "" {
 			s.Templates[p.Name] += " (" + hash + ")"
 		}
 	}

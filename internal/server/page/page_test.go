@@ -125,7 +125,7 @@ func TestPreview(t *testing.T) {
 // TestFleetOfStacks: where there are stacks alone, the fleet leads to them, and does not ask for policies.
 func TestFleetOfStacks(t *testing.T) {
 	for stacks, want := range map[int]string{0: "no policy selects", 1: `there is <a href="./stacks">1 stack</a>`, 2: `there are <a href="./stacks">2 stacks</a>`} {
-		kept, err := Render(Frame{Path: "/fleet", Stacks: stacks}, Fleet{Fleet: answer.Fleet{Environments: 1}})
+		kept, err := Render(Frame{Path: "/fleet", Stacks: stacks}, Fleet{Environments: []string{"dev"}})
 		if err != nil {
 			t.Fatal(err)
 		}
