@@ -239,7 +239,7 @@ spec:
   teamName: checkout
   envName: dev
   components:
-    - {name: eks, type: terraform, module: {source: "https://github.com/x/y?ref=v1"}}
+    - {name: eks, type: terraform, module: {source: "https://github.com/x/y?ref=v1.0"}}
 `)
 	w.git("-C", work, "add", ".")
 	w.git("-C", work, "commit", "--quiet", "--message", "a stack")

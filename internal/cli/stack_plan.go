@@ -201,7 +201,7 @@ func (p *stackPlanCommand) printPlan(s plannedStack) error {
 	}
 	for _, c := range s.Components {
 		if c.Approval == "impossible" {
-			below.WriteString("\n" + display.SanitizeLine(c.Name+": its plans cannot be approved, because its module has no version; write ?ref= and a tag behind its source") + "\n")
+			below.WriteString("\n" + display.SanitizeLine(c.Name+": its plans cannot be approved, because its module has no version; write ?ref= and a version as v1.2.3, a whole commit or refs/tags/NAME behind its source") + "\n")
 		}
 	}
 	l.below = below.String()

@@ -22,7 +22,7 @@ spec:
   components:
     - name: net
       type: terraform
-      module: {source: "https://github.com/x/y?ref=v1"}
+      module: {source: "https://github.com/x/y?ref=v1.0"}
       overlayData:
         - {name: terraform.tf, data: "terraform {\n  backend \"s3\" {\n    bucket = \"one\"\n    key = \"k\"\n    region = \"r\"\n  }\n}\n"}
 `, team, env)

@@ -37,7 +37,7 @@ func TestModuleMove(t *testing.T) {
 	first := push("variable \"a\" { default = 1 }\n")
 	d := w.begin(w.data, func(*loop.Options) {})
 	w.commitNow("dev", "a stack", map[string]string{
-		"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": strings.ReplaceAll(stackFileText, "https://github.com/x/y?ref=v1", w.server.URL("module")),
+		"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": strings.ReplaceAll(stackFileText, "https://github.com/x/y?ref=v1.0", w.server.URL("module")),
 	})
 	d.cycle()
 	w.merge("dev")

@@ -49,7 +49,7 @@ func TestDriftProposal(t *testing.T) {
 	w := newWorld(t, scaffold.Branches, "dev")
 	inbox, use := w.inbox()
 	d := w.begin(w.data, use)
-	auto := strings.Replace(stackFileText, "{name: eks,", "{name: cache, type: terraform, autoApprove: true, module: {source: \"https://github.com/x/y?ref=v1\"}}\n    - {name: eks,", 1)
+	auto := strings.Replace(stackFileText, "{name: eks,", "{name: cache, type: terraform, autoApprove: true, module: {source: \"https://github.com/x/y?ref=v1.0\"}}\n    - {name: eks,", 1)
 	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": auto})
 	d.cycle()
 	w.merge("dev")

@@ -104,7 +104,7 @@ spec: {stack: checkout/dev, component: eks, plan: plan-%s-%s, inputs: %s, output
 
 	third := strings.NewReplacer("checkout", "shop").Replace(stackFileText)
 	publish("stage", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/shop.yaml": third, "stacks/own.yaml": ownState("shop/one")})
-	text = propose("copying", map[string]string{"stacks/shop.yaml": third, "stacks/own.yaml": ownState("shop/two"), "stacks/till.yaml": strings.ReplaceAll(otherStackText, "ref=v1", "ref=v2")})
+	text = propose("copying", map[string]string{"stacks/shop.yaml": third, "stacks/own.yaml": ownState("shop/two"), "stacks/till.yaml": strings.ReplaceAll(otherStackText, "ref=v1.0", "ref=v2.0")})
 	for _, want := range []string{"### 2 problems", "environment stage has the stack shop/dev too", "its state is that of the component net of the stack shop/one in environment stage", "Stopped by problems, and would stay as it is: shop/dev, shop/two", "queue"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the preview of a copy does not say %q:\n%s", want, text)

@@ -17,7 +17,7 @@ spec:
   envName: dev
   selectiveReconcile: {tagName: tier, tagValues: [infra]}
   components:
-    - {name: eks, type: terraform, module: {source: "https://github.com/x/y?ref=v1"}, tags: [{name: tier, value: infra}]}
+    - {name: eks, type: terraform, module: {source: "https://github.com/x/y?ref=v1.0"}, tags: [{name: tier, value: infra}]}
     - {name: web, type: helm, dependsOn: [eks], source: {repo: "https://example.com/charts", chart: web}}
 `
 

@@ -33,8 +33,8 @@ spec:
   teamName: checkout
   envName: dev
   components:
-    - {name: network, type: terraform, module: {source: "https://github.com/x/y?ref=v1"}}
-    - {name: eks, type: terraform, dependsOn: [network], module: {source: "https://github.com/x/y?ref=v1"}}
+    - {name: network, type: terraform, module: {source: "https://github.com/x/y?ref=v1.0"}}
+    - {name: eks, type: terraform, dependsOn: [network], module: {source: "https://github.com/x/y?ref=v1.0"}}
 `
 
 // wantStack checks which objects of the stack the output branch has: a part of the Terraform object

@@ -29,13 +29,13 @@ func TestStoppedStackKilled(t *testing.T) {
 	}{
 		{"stopped, and the other one changes", func() {
 			w.edit("dev", "stacks/checkout.yaml", "dependsOn: [network]", "dependsOn: [netwrok]")
-			w.edit("dev", "stacks/till.yaml", "ref=v1", "ref=v2")
-		}, "ref=v2", true, "component eks depends on netwrok"},
-		{"still stopped", func() { w.edit("dev", "stacks/till.yaml", "ref=v2", "ref=v3") }, "ref=v3", true, "component eks depends on netwrok"},
+			w.edit("dev", "stacks/till.yaml", "ref=v1.0", "ref=v2.0")
+		}, "ref=v2.0", true, "component eks depends on netwrok"},
+		{"still stopped", func() { w.edit("dev", "stacks/till.yaml", "ref=v2.0", "ref=v3.0") }, "ref=v3.0", true, "component eks depends on netwrok"},
 		{"mended, with another module", func() {
 			w.edit("dev", "stacks/checkout.yaml", "netwrok", "network")
-			w.edit("dev", "stacks/checkout.yaml", "ref=v1", "ref=v4")
-		}, "ref=v3", false, ""},
+			w.edit("dev", "stacks/checkout.yaml", "ref=v1.0", "ref=v4.0")
+		}, "ref=v3.0", false, ""},
 	} {
 		phase.before()
 		w.now = w.now.Add(time.Hour)

@@ -20,7 +20,7 @@ spec:
   teamName: till
   envName: dev
   components:
-    - {name: queue, type: terraform, module: {source: "https://github.com/x/y?ref=v1"}}
+    - {name: queue, type: terraform, module: {source: "https://github.com/x/y?ref=v1.0"}}
 `
 
 // stackFiles returns the files of the stack checkout/dev in the output: objects and root modules.
@@ -88,7 +88,7 @@ func TestStoppedStack(t *testing.T) {
 	}
 
 	d = w.begin(t.TempDir(), func(*loop.Options) {}) // it remembers nothing
-	w.edit("dev", "stacks/till.yaml", "ref=v1", "ref=v2")
+	w.edit("dev", "stacks/till.yaml", "ref=v1.0", "ref=v2.0")
 	d.cycle()
 	open := w.openOf("dev")
 	if len(open) != 1 || !strings.Contains(open[0].Body, "**Stopped, and not part of this change:** 1 stack") || !strings.Contains(open[0].Body, problem) {
@@ -102,13 +102,13 @@ func TestStoppedStack(t *testing.T) {
 	if !maps.Equal(before, w.stackFiles()) || len(before) == 0 {
 		t.Errorf("the files of the stopped stack are others: %v", w.stackFiles())
 	}
-	if module := w.below("dev", "team/till-team-environment")["dev-environment-component/queue/terraform/module.tf"]; !strings.Contains(module, "ref=v2") {
+	if module := w.below("dev", "team/till-team-environment")["dev-environment-component/queue/terraform/module.tf"]; !strings.Contains(module, "ref=v2.0") {
 		t.Errorf("the other stack has not changed:\n%s", module)
 	}
 	w.wantVerified("dev")
 
 	w.edit("dev", "stacks/checkout.yaml", "netwrok", "network")
-	w.edit("dev", "stacks/checkout.yaml", "name: network, type: terraform, module: {source: \"https://github.com/x/y?ref=v1\"}", "name: network, type: terraform, module: {source: \"https://github.com/x/y?ref=v3\"}")
+	w.edit("dev", "stacks/checkout.yaml", "name: network, type: terraform, module: {source: \"https://github.com/x/y?ref=v1.0\"}", "name: network, type: terraform, module: {source: \"https://github.com/x/y?ref=v3.0\"}")
 	d.cycle()
 	w.merge("dev")
 	d.cycle()
@@ -138,7 +138,7 @@ func TestStoppedStackRenamed(t *testing.T) {
 	before := w.stackFiles()
 	w.edit("dev", "stacks/checkout.yaml", "teamName: checkout", "teamName: chekout")
 	w.edit("dev", "stacks/checkout.yaml", "dependsOn: [network]", "dependsOn: [netwrok]")
-	w.edit("dev", "stacks/till.yaml", "ref=v1", "ref=v2")
+	w.edit("dev", "stacks/till.yaml", "ref=v1.0", "ref=v2.0")
 	d.cycle()
 	w.merge("dev")
 	d.cycle()

@@ -141,11 +141,11 @@ func (r *reading) warnUnreadModule(named rootmodule.Repository, err error) {
 		"%s, so the variables of its modules are not checked", sentence)
 }
 
-// commitDigits matches a commit, or the first digits of one.
-var commitDigits = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+// fullCommit matches the digits of a commit.
+var fullCommit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // resolveNamed returns the commit of a ref, and whether that may be another one later: it is, unless it is a
-// tag or a commit. "" is the head of the default branch. recorded is the commit that it had before; "" for the
+// commit, or a tag that is named as one that stays. "" is the head of the default branch. recorded is the commit that it had before; "" for the
 // one that it has now.
 func resolveNamed(repo *git.Repository, ref, recorded string) (commit string, moves bool, err error) {
 	branch := ref
@@ -156,7 +156,7 @@ func resolveNamed(repo *git.Repository, ref, recorded string) (commit string, mo
 	if err != nil {
 		return "", false, err
 	}
-	moves = ref == "" || head != "" || !commitDigits.MatchString(ref) && !isTag(repo, ref)
+	moves = ref == "" || head != "" || !rootmodule.IsFixedRef(ref) || !fullCommit.MatchString(ref) && !isTag(repo, ref)
 	switch {
 	case recorded != "":
 		commit, err = repo.Resolve(recorded)

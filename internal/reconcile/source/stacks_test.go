@@ -105,8 +105,8 @@ func recordedOf(r source.Rendered) source.Revisions {
 // TestRefBecomesTag: what was rendered with a module of a branch is rendered again as it was when the branch
 // is gone and a tag has its name, and what was rendered with the tag when that is a branch.
 func TestRefBecomesTag(t *testing.T) {
-	w := newStackWorld(t, "", stackText("checkout", "dev", "{module: {source: '{vpc}?ref=next'}}"))
-	w.push("vpc", "next", map[string]string{"more.tf": "variable \"size\" { default = 1 }\n"})
+	w := newStackWorld(t, "", stackText("checkout", "dev", "{module: {source: '{vpc}?ref=v1.0'}}"))
+	w.push("vpc", "v1.0", map[string]string{"more.tf": "variable \"size\" { default = 1 }\n"})
 	turn := func(from, to string) source.Rendered {
 		t.Helper()
 		if from != "" {
@@ -119,17 +119,17 @@ func TestRefBecomesTag(t *testing.T) {
 		return w.render(source.Revisions{})
 	}
 	branch := turn("", "")
-	tag := turn("refs/heads/next", "refs/tags/next")
-	if text := findModule(branch.Tree, "checkout", "dev"); !strings.Contains(text, "?ref=") || strings.Contains(text, "?ref=next") {
+	tag := turn("refs/heads/v1.0", "refs/tags/v1.0")
+	if text := findModule(branch.Tree, "checkout", "dev"); !strings.Contains(text, "?ref=") || strings.Contains(text, "?ref=v1.0") {
 		t.Errorf("the module of a branch is not pinned:\n%s", text)
 	}
-	if text := findModule(tag.Tree, "checkout", "dev"); !strings.Contains(text, "?ref=next") {
+	if text := findModule(tag.Tree, "checkout", "dev"); !strings.Contains(text, "?ref=v1.0") {
 		t.Errorf("the module of a tag is pinned:\n%s", text)
 	}
 	if again := w.render(recordedOf(branch)); again.Tree.ID() != branch.Tree.ID() {
 		t.Errorf("the branch is a tag, and the output another one:\n%s", findModule(again.Tree, "checkout", "dev"))
 	}
-	turn("refs/tags/next", "refs/heads/next")
+	turn("refs/tags/v1.0", "refs/heads/v1.0")
 	if again := w.render(recordedOf(tag)); again.Tree.ID() != tag.Tree.ID() {
 		t.Errorf("the tag is a branch, and the output another one:\n%s", findModule(again.Tree, "checkout", "dev"))
 	}
@@ -138,9 +138,10 @@ func TestRefBecomesTag(t *testing.T) {
 // TestOddRefs: a module is pinned to the commit that was read, however its branch is named: an approved plan
 // is of that commit.
 func TestOddRefs(t *testing.T) {
-	for ref, values := range map[string]string{"refs/heads/next": "", "heads/next": "", "next~0": "", "HEAD": ", variables: [{name: cidr, value: 10.0.0.0/16}]"} {
+	for ref, values := range map[string]string{"refs/heads/next": "", "v5": "", "heads/next": "", "next~0": "", "HEAD": ", variables: [{name: cidr, value: 10.0.0.0/16}]"} {
 		w := newStackWorld(t, "", stackText("checkout", "dev", "{module: {source: '{vpc}?ref="+ref+"'}"+values+"}"))
 		at := w.push("vpc", "next", map[string]string{"more.tf": "variable \"size\" { default = 1 }\n"})
+		gittest.Git(t, w.Dir("vpc"), "update-ref", "refs/tags/v5", at)
 		if ref == "HEAD" {
 			at = gittest.Commit(t, w.Dir("vpc"), "HEAD")
 		}

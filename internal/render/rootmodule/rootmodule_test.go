@@ -54,14 +54,16 @@ func TestIsVersioned(t *testing.T) {
 		source, version string
 		want            bool
 	}{
-		{"aws", "", false}, {"aws", "v3.19.0", true}, {"https://github.com/x/y", "", false}, {"https://github.com/x/y?ref=v1", "", true},
-		{"git@github.com:x/y.git?depth=1", "", false}, {"git@github.com:x/y.git?ref=v1&depth=1", "", true}, {"https://github.com/x/y?ref=", "", false},
+		{"aws", "", false}, {"aws", "v3.19.0", true}, {"https://github.com/x/y", "", false}, {"https://github.com/x/y?ref=v1.0", "", true},
+		{"git@github.com:x/y.git?depth=1", "", false}, {"git@github.com:x/y.git?ref=v1.0.0&depth=1", "", true}, {"https://github.com/x/y?ref=", "", false},
 		{"terraform-aws-modules/vpc/aws", "", false}, {"terraform-aws-modules/vpc/aws", "~> 5.0", false}, {"terraform-aws-modules/vpc/aws", "5.1.2", true},
-		{"https://github.com/x/y?ref=main", "", false}, {"aws", "main", false}, {"github.com/x/y?ref=52a65ab1", "", true},
+		{"https://github.com/x/y?ref=main", "", false}, {"aws", "main", false}, {"github.com/x/y?ref=52a65ab1", "", false}, {"github.com/x/y?ref=52a65ab152a65ab152a65ab152a65ab152a65ab1", "", true},
 		{"github.com/x/y", "", false}, {"https://example.com/vpc-1.2.zip", "", true}, {"https://github.com/x/y?ref=%zz", "", false},
 		{"github.com/x/y?ref=release-1", "", false}, {"github.com/x/y?ref=feature/JIRA-12", "", false}, {"github.com/x/y?ref=2024", "", false}, {"github.com/x/y?ref=v1~0", "", false},
 		{"github.com/x/y?ref=refs/heads/v1.2.3", "", false}, {"github.com/x/y?ref=heads/v1", "", false}, {"github.com/x/y?ref=HEAD~1", "", false}, {"aws", "~> 5.0", false},
-		{"github.com/x/y?ref=refs/tags/release", "", true}, {"github.com/x/y?ref=net-1.4.0", "", true}, {"github.com/x/y?ref=modules/net/v2", "", true}, {"github.com/x/y?ref=v1.2.3-rc.1", "", true},
+		{"github.com/x/y?ref=refs/tags/release", "", true}, {"github.com/x/y?ref=net-1.4.0", "", true}, {"github.com/x/y?ref=modules/net/v2.0", "", true},
+		{"github.com/x/y?ref=v5", "", false}, {"github.com/x/y?ref=modules/net/v2", "", false}, {"github.com/x/y?ref=1.4", "", false}, {"github.com/x/y?ref=v1.4.x", "", false},
+		{"github.com/x/y?ref=release-1.4.0", "", false}, {"github.com/x/y?ref=release/v1.4", "", false}, {"github.com/x/y?ref=hotfix/1.2.3", "", false}, {"github.com/x/y?ref=v1.4-stable", "", false}, {"github.com/x/y?ref=v1.2.3-rc.1", "", true},
 	} {
 		m := &model.StackModule{Source: model.Text{Text: c.source}, Version: model.Text{Text: c.version}}
 		if got := IsVersioned(m); got != c.want {

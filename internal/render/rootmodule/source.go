@@ -35,14 +35,15 @@ const publicModules = "https://github.com/terraform-aws-modules/terraform-aws-%s
 // exactVersion matches one version, and no range of them.
 var exactVersion = regexp.MustCompile(`^=?\s*v?[0-9]+\.[0-9]+\.[0-9]+$`)
 
-// fixedRef matches what a tag or a commit is named, and hardly a branch: a version, as v1, 1.4 or net-v1.4.0, or the
-// digits of a commit.
-var fixedRef = regexp.MustCompile(`^(refs/tags/.+|[0-9a-f]{7,40}|([0-9A-Za-z._/-]*[/-])?(v[0-9]+(\.[0-9]+)*|[0-9]+(\.[0-9]+)+)([-+.][0-9A-Za-z.+-]*)?)$`)
+// fixedRef matches what a tag or a commit is named, and hardly a branch: a version with all its numbers, as v1.4 or
+// net-1.4.0, the full digits of a commit, or the full name of a tag. A tag as v1 is moved to each new v1.N.
+var fixedRef = regexp.MustCompile(`^(refs/tags/.+|[0-9a-f]{40}|[0-9a-f]{64}|([0-9A-Za-z._/-]*[/-])?(v[0-9]+\.[0-9]+|v?[0-9]+(\.[0-9]+){2,3}([-+][0-9A-Za-z.+-]+)?))$`)
 
-// branchRef matches the full name of a branch, whatever that is.
-var branchRef = regexp.MustCompile(`^(refs/)?(heads|remotes)/`)
+// branchRef matches what a branch is named, whatever version is in the name.
+var branchRef = regexp.MustCompile(`^((refs/)?(heads|remotes)/|(branch|bugfix|feature|hotfix|releases?|stable|support)[/-])`)
 
-func isFixedRef(ref string) bool { return fixedRef.MatchString(ref) && !branchRef.MatchString(ref) }
+// IsFixedRef reports whether a ref is named as one that stays where it is.
+func IsFixedRef(ref string) bool { return fixedRef.MatchString(ref) && !branchRef.MatchString(ref) }
 
 // IsVersioned reports whether a module is named with its version: one without, or at a branch, may be
 // another one whenever Terraform runs.
@@ -52,7 +53,7 @@ func IsVersioned(m *model.StackModule) bool {
 		return exactVersion.MatchString(m.Version.Text)
 	}
 	parameters, err := url.ParseQuery(query)
-	return err == nil && isFixedRef(parameters.Get("ref")) || isFixedRef(m.Version.Text) || archive.MatchString(address)
+	return err == nil && IsFixedRef(parameters.Get("ref")) || IsFixedRef(m.Version.Text) || archive.MatchString(address)
 }
 
 // resolveSource returns the source of a module as Terraform takes it, and the version, which only

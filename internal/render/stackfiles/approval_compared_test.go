@@ -134,7 +134,7 @@ func TestApprovalsAreCompared(t *testing.T) {
 // digest of an approval cannot be changed after it counted.
 func TestComparedMistakes(t *testing.T) {
 	const stack = "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: checkout-dev}\nspec:\n  teamName: checkout\n  envName: dev\n  components:\n" +
-		"    - {name: eks, type: terraform, module: {source: \"https://github.com/x/y?ref=v1\"}}\n    - {name: auto, type: terraform, autoApprove: true, module: {source: \"https://github.com/x/y?ref=v1\"}}\n"
+		"    - {name: eks, type: terraform, module: {source: \"https://github.com/x/y?ref=v1.0\"}}\n    - {name: auto, type: terraform, autoApprove: true, module: {source: \"https://github.com/x/y?ref=v1.0\"}}\n"
 	digest, other := "sha256:"+strings.Repeat("a", 64), "sha256:"+strings.Repeat("b", 64)
 	texts := map[string]string{"stack.yaml": stack, "settings.yaml": comparedSettings}
 	first, _, problems := followTexts(t, texts, nil)

@@ -216,7 +216,7 @@ func TestApprovals(t *testing.T) {
 // with the plan that there is.
 func TestApprovalMistakes(t *testing.T) {
 	const stack = "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: checkout-dev}\nspec:\n  teamName: checkout\n  envName: dev\n  components:\n" +
-		"    - {name: eks, type: terraform, autoApprove: %v, module: {source: \"https://github.com/x/y?ref=v1\"}}\n    - {name: app, type: helm, source: {repo: \"https://example.com/charts\", chart: app}}\n"
+		"    - {name: eks, type: terraform, autoApprove: %v, module: {source: \"https://github.com/x/y?ref=v1.0\"}}\n    - {name: app, type: helm, source: {repo: \"https://example.com/charts\", chart: app}}\n"
 	files, problems := renderTexts(t, map[string]string{"stack.yaml": fmt.Sprintf(stack, false)})
 	if problems.Stops() {
 		t.Fatal(problems)
@@ -255,7 +255,7 @@ func TestApprovalMistakes(t *testing.T) {
 			}
 		})
 	}
-	floating := strings.Replace(fmt.Sprintf(stack, false), "?ref=v1", "", 1)
+	floating := strings.Replace(fmt.Sprintf(stack, false), "?ref=v1.0", "", 1)
 	_, problems = renderTexts(t, map[string]string{"stack.yaml": floating, "approval.yaml": approval("a", "checkout/dev", "eks", plan, inputs)})
 	if first, _ := problems.FirstStopping(); !strings.HasPrefix(first.Summary, "a module of the component eks has no version") {
 		t.Errorf("the plan of a module without a version is approved: %v", problems)

@@ -22,7 +22,7 @@ spec:
   teamName: checkout
   envName: dev
 %s  components:
-    - {name: db, type: terraform, module: {source: "https://github.com/x/y?ref=v1"}}
+    - {name: db, type: terraform, module: {source: "https://github.com/x/y?ref=v1.0"}}
     - {name: cd, type: argocd, dependsOn: [db], module: {source: ./apps}%s}
 `, fields, component)
 }

@@ -14,7 +14,7 @@ import (
 func TestChangedStack(t *testing.T) {
 	file := func(text string) map[string]string { return map[string]string{"a.yaml": text} }
 	first := chartText("", "")
-	const database = "type: terraform, module: {source: \"https://github.com/x/y?ref=v1\"}"
+	const database = "type: terraform, module: {source: \"https://github.com/x/y?ref=v1.0\"}"
 	const release = "type: helm, dependsOn: [eks], source: {repo: \"https://example.com/charts\", chart: web}"
 	for _, c := range []struct {
 		name          string
@@ -97,7 +97,7 @@ func TestDeletedUnversioned(t *testing.T) {
 		if compared {
 			files["settings.yaml"] = comparedSettings
 		}
-		stack := strings.ReplaceAll(stackText("checkout", "", ""), "?ref=v1", "")
+		stack := strings.ReplaceAll(stackText("checkout", "", ""), "?ref=v1.0", "")
 		files["a.yaml"] = stack
 		first, _, _ := keepTexts(t, files, tree.Tree{})
 		delete(files, "a.yaml")

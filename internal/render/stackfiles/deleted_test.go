@@ -88,8 +88,8 @@ spec:
   envName: dev
   description: the stack of %[1]s
 %[2]s  components:
-    - {name: a-network, type: terraform, module: {source: "https://github.com/x/y?ref=v1"}, outputs: [{name: id}]}
-    - {name: eks, type: terraform, dependsOn: [a-network], module: {source: "https://github.com/x/y?ref=v1"}, variables: [{name: vpc, valueFrom: a-network.id}]%[3]s}
+    - {name: a-network, type: terraform, module: {source: "https://github.com/x/y?ref=v1.0"}, outputs: [{name: id}]}
+    - {name: eks, type: terraform, dependsOn: [a-network], module: {source: "https://github.com/x/y?ref=v1.0"}, variables: [{name: vpc, valueFrom: a-network.id}]%[3]s}
 `, team, fields, eks, strings.ToLower(team))
 }
 
@@ -327,7 +327,7 @@ func TestDeletedMistakes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := c.history[len(c.history)-1]
-			after, deleted, problems := followTexts(t, map[string]string{"payment.yaml": strings.ReplaceAll(payment, "ref=v1", "ref=v2"), "p.yaml": c.approval}, c.history)
+			after, deleted, problems := followTexts(t, map[string]string{"payment.yaml": strings.ReplaceAll(payment, "ref=v1.0", "ref=v2.0"), "p.yaml": c.approval}, c.history)
 			if !strings.Contains(fmt.Sprint(problems), c.want) || !problems.Stops() || problems.StopsEnvironment() {
 				t.Errorf("the problems are %v, want %q, which stops a stack", problems, c.want)
 			}

@@ -62,7 +62,7 @@ func (g *graph) text(r *rand.Rand) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: checkout-dev}\nspec:\n  teamName: checkout\n  envName: dev\n  teardown: %v\n%s  components:\n", g.teardown, g.fields)
 	for _, name := range names {
-		fmt.Fprintf(&b, "    - {name: %s, type: terraform, dependsOn: [%s], module: {source: \"https://github.com/x/y?ref=v1\"}, variables: [{name: a, value: %q}], destroyProtection: %v%s}\n",
+		fmt.Fprintf(&b, "    - {name: %s, type: terraform, dependsOn: [%s], module: {source: \"https://github.com/x/y?ref=v1.0\"}, variables: [{name: a, value: %q}], destroyProtection: %v%s}\n",
 			name, strings.Join(g.needs[name], ", "), g.values[name], g.protected[name], g.more)
 	}
 	return b.String()

@@ -11,7 +11,7 @@ import (
 func TestPlanRequests(t *testing.T) {
 	const (
 		stack = "apiVersion: stable.cloudknit.io/v1\nkind: Environment\nmetadata: {name: checkout-dev}\nspec:\n  teamName: checkout\n  envName: dev\n  components:\n" +
-			"    - {name: eks, type: terraform, module: {source: \"https://github.com/x/y?ref=v1\"}}\n    - {name: net, type: terraform, module: {source: \"https://github.com/x/y?ref=v1\"}}\n" +
+			"    - {name: eks, type: terraform, module: {source: \"https://github.com/x/y?ref=v1.0\"}}\n    - {name: net, type: terraform, module: {source: \"https://github.com/x/y?ref=v1.0\"}}\n" +
 			"    - {name: app, type: helm, source: {repo: \"https://example.com/charts\", chart: app}}\n"
 		applied = "67a2b4fa38c1d0e9f867a2b4fa38c1d0e9f86123"
 	)

@@ -21,8 +21,8 @@ spec:
   teamName: checkout
   envName: dev
 %s  components:
-    - {name: a-network, type: terraform, module: {source: "https://github.com/x/y?ref=v1"}, tags: [{name: tier, value: infra}]}
-    - {name: eks, type: terraform, dependsOn: [a-network], module: {source: "https://github.com/x/y?ref=v1"}, tags: [{name: tier, value: infra}]}
+    - {name: a-network, type: terraform, module: {source: "https://github.com/x/y?ref=v1.0"}, tags: [{name: tier, value: infra}]}
+    - {name: eks, type: terraform, dependsOn: [a-network], module: {source: "https://github.com/x/y?ref=v1.0"}, tags: [{name: tier, value: infra}]}
     - {name: web, type: helm, dependsOn: [eks], source: {repo: "https://example.com/charts", chart: web}%s}
 `, fields, chart)
 }
@@ -69,12 +69,12 @@ func TestResumed(t *testing.T) {
 			for c := range tree.Diff(withoutSeals(t, before), withoutSeals(t, resumed)) {
 				changed = append(changed, strings.TrimPrefix(c.Path, "environments/checkout/dev/"))
 			}
-			want := []string{"web/flux-kustomization.yaml", "web/objects/helmrelease.yaml"}
+			files := []string{"web/flux-kustomization.yaml", "web/objects/helmrelease.yaml"}
 			if c.after == nil { // its namespace says so
-				want = slices.Insert(want, 0, "namespace.yaml")
+				files = slices.Insert(files, 0, "namespace.yaml")
 			}
-			if !slices.Equal(changed, want) {
-				t.Errorf("changed are %v, want %v", changed, want)
+			if !slices.Equal(changed, files) {
+				t.Errorf("changed are %v, want %v", changed, files)
 			}
 			if got := releaseOf(resumed); got == "" || strings.Contains(got, "suspend") || strings.Contains(got, "annotations") {
 				t.Errorf("it is not resumed:\n%s", got)

@@ -21,7 +21,7 @@ func TestStaleApproval(t *testing.T) {
 	}
 	for name, changed := range map[string]string{
 		"teardown": stackText("checkout", "  teardown: true\n", ""), "destroy": stackText("checkout", "", ", destroy: true"), "deleted": "",
-		"auto": stackText("checkout", "", ", autoApprove: true"), "module": strings.ReplaceAll(text, "ref=v1", "ref=v2"),
+		"auto": stackText("checkout", "", ", autoApprove: true"), "module": strings.ReplaceAll(text, "ref=v1.0", "ref=v2.0"),
 	} {
 		files := map[string]string{"p.yaml": approval}
 		if changed != "" {

@@ -72,7 +72,7 @@ func (c Plan) approve(a *model.PlanApproval, isCompared bool, problems *problem.
 
 // versionHint returns how the plans of the component can be approved, whose module has no version.
 func (c Plan) versionHint() string {
-	const version = "write ?ref= and a tag behind the source of each module that it calls, or the exact version of a module of a registry"
+	const version = "write ?ref= and a version as v1.2.3, a whole commit or refs/tags/NAME behind the source of each module that it calls, or the exact version of a module of a registry"
 	if c.Deleted {
 		return "restore the file of the stack with teardown: true, and " + version
 	}

@@ -32,7 +32,7 @@ spec:
   teamName: checkout
   envName: dev
   components:
-    - {name: server, type: terraform, module: {source: "https://github.com/x/y?ref=v1"}}
+    - {name: server, type: terraform, module: {source: "https://github.com/x/y?ref=v1.0"}}
 ---
 apiVersion: fairlead.io/v1alpha1
 kind: ClusterModules

@@ -27,8 +27,8 @@ spec:
   teamName: shop # the team
   envName: eu
   components:
-    - {name: network, type: terraform, autoApprove: true, module: {source: "https://github.com/x/y?ref=v1"}}
-    - {name: database, type: terraform, dependsOn: [network], module: {source: "https://github.com/x/y?ref=v1"}}
+    - {name: network, type: terraform, autoApprove: true, module: {source: "https://github.com/x/y?ref=v1.0"}}
+    - {name: database, type: terraform, dependsOn: [network], module: {source: "https://github.com/x/y?ref=v1.0"}}
 `
 
 // waitForAnswer waits until an answer of the API says something.
