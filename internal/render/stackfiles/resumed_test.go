@@ -21,8 +21,8 @@ spec:
   teamName: checkout
   envName: dev
 %s  components:
-    - {name: a-network, type: terraform, module: {source: "https://github.com/x/y?ref=v1.0"}, tags: [{name: tier, value: infra}]}
-    - {name: eks, type: terraform, dependsOn: [a-network], module: {source: "https://github.com/x/y?ref=v1.0"}, tags: [{name: tier, value: infra}]}
+    - {name: a-network, type: terraform, module: {source: "https://github.com/x/y?ref=v1"}, tags: [{name: tier, value: infra}]}
+    - {name: eks, type: terraform, dependsOn: [a-network], module: {source: "https://github.com/x/y?ref=v1"}, tags: [{name: tier, value: infra}]}
     - {name: web, type: helm, dependsOn: [eks], source: {repo: "https://example.com/charts", chart: web}%s}
 `, fields, chart)
 }
@@ -69,12 +69,12 @@ func TestResumed(t *testing.T) {
 			for c := range tree.Diff(withoutSeals(t, before), withoutSeals(t, resumed)) {
 				changed = append(changed, strings.TrimPrefix(c.Path, "environments/checkout/dev/"))
 			}
-			files := []string{"web/flux-kustomization.yaml", "web/objects/helmrelease.yaml"}
-			if c.after == nil { // its namespace says so
-				files = slices.Insert(files, 0, "namespace.yaml")
+			want := []string{"web/flux-kustomization.yaml", "web/objects/helmrelease.yaml"}
+			if c.after == nil { // the namespace says why
+				want = append([]string{"namespace.yaml"}, want...)
 			}
-			if !slices.Equal(changed, files) {
-				t.Errorf("changed are %v, want %v", changed, files)
+			if !slices.Equal(changed, want) {
+				t.Errorf("changed are %v, want %v", changed, want)
 			}
 			if got := releaseOf(resumed); got == "" || strings.Contains(got, "suspend") || strings.Contains(got, "annotations") {
 				t.Errorf("it is not resumed:\n%s", got)
@@ -87,11 +87,11 @@ func TestResumed(t *testing.T) {
 				t.Errorf("taken back, it differs: %v\n%s", problems, changesOf(before, back))
 			}
 			done, _, problems := keepTexts(t, c.after, resumed, "checkout/dev")
-			want := c.want
-			if want.IsEmpty() {
-				want, _, _ = keepTexts(t, c.after, tree.Tree{})
+			wanted := c.want
+			if wanted.IsEmpty() {
+				wanted, _, _ = keepTexts(t, c.after, tree.Tree{})
 			}
-			if diff := changesOf(want, done); diff != "" || problems.Stops() {
+			if diff := changesOf(wanted, done); diff != "" || problems.Stops() {
 				t.Errorf("%v: -want +got:\n%s", problems, diff)
 			}
 			checkFiles(t, done)
