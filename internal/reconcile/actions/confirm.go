@@ -8,12 +8,14 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
 )
@@ -117,29 +119,59 @@ func (d *Session) ListPrevious(ctx context.Context, environment string, limit in
 }
 
 // CompareCommits returns what changes in the output of an environment when it gets one commit of the base
-// after another one; from "" is an environment without a commit.
+// after another one; from "" is an environment without a commit. What clusters have before is what the output
+// branch has, whatever the first commit is rendered to: it may not be merged, and stacks that are torn down or
+// stopped are only there. Without an output branch, it is what that is rendered to.
 func (d *Session) CompareCommits(ctx context.Context, environment, from, to string) (impact.Report, error) {
 	var cache output.Cache
-	var sides [2]source.Rendered
-	for i, commit := range []string{from, to} {
-		if commit == "" {
-			continue
-		}
-		r, err := d.source.Render(ctx, environment, source.Revisions{Base: commit}, &cache)
-		if err != nil {
-			return impact.Report{}, fmt.Errorf("render %s with %s: %w", environment, text.ShortCommit(commit), err)
-		}
-		if p, stops := r.Problems.FirstStopping(); stops {
-			return impact.Report{}, problem.Refusef("", "%s cannot be rendered with %s: %s", environment, text.ShortCommit(commit), p)
-		}
-		if i > 0 {
-			r, err = r.FollowOutput(sides[0].Tree)
-			if err != nil {
-				return impact.Report{}, err
-			}
-		}
-		sides[i] = r
+	after, err := d.renderCommit(ctx, environment, to, &cache)
+	if err != nil {
+		return impact.Report{}, err
 	}
-	models := slices.DeleteFunc([]*model.Model{sides[0].Model, sides[1].Model}, func(m *model.Model) bool { return m == nil })
-	return impact.Compare(sides[0].Tree, sides[1].Tree, impact.Options{Workload: model.WorkloadOf(models...)}), nil
+	place, remote, err := d.fetchOutput(ctx, environment)
+	if err != nil {
+		return impact.Report{}, err
+	}
+	head := ""
+	if place != nil {
+		head, err = remote.Mirror().FindBranch(place.Branch)
+		if err != nil {
+			return impact.Report{}, err
+		}
+	}
+	before := source.Rendered{}
+	if from != "" {
+		before, err = d.renderCommit(ctx, environment, from, &cache)
+		if err != nil && head == "" {
+			return impact.Report{}, err
+		}
+	}
+	if head == "" {
+		return compareOutputs(before.Tree, before.Model, after)
+	}
+	return git.InspectTree(remote.Mirror(), head, func(whole tree.Tree) (impact.Report, error) {
+		return compareOutputs(output.OwnedTree(whole.Sub(publish.CleanFolder(place.Path))), before.Model, after)
+	})
+}
+
+// renderCommit renders an environment with a commit of the base; that something stops it is an error.
+func (d *Session) renderCommit(ctx context.Context, environment, commit string, cache *output.Cache) (source.Rendered, error) {
+	r, err := d.source.Render(ctx, environment, source.Revisions{Base: commit}, cache)
+	if err != nil {
+		return r, fmt.Errorf("render %s with %s: %w", environment, text.ShortCommit(commit), err)
+	}
+	if p, stops := r.Problems.FirstStopping(); stops {
+		return source.Rendered{}, problem.Refusef("", "%s cannot be rendered with %s: %s", environment, text.ShortCommit(commit), p)
+	}
+	return r, nil
+}
+
+// compareOutputs returns what changes when an output becomes another one, which follows it.
+func compareOutputs(before tree.Tree, was *model.Model, after source.Rendered) (impact.Report, error) {
+	after, err := after.FollowOutput(before)
+	if err != nil {
+		return impact.Report{}, err
+	}
+	models := slices.DeleteFunc([]*model.Model{was, after.Model}, func(m *model.Model) bool { return m == nil })
+	return impact.Compare(before, after.Tree, impact.Options{Workload: model.WorkloadOf(models...)}), nil
 }
