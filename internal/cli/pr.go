@@ -253,7 +253,7 @@ func (p *prCommand) mergePull(ctx context.Context, number int) (pullAnswer, erro
 	}
 	err = p.forge.MergePullFor(ctx, number, p.commit, p.reason)
 	if errors.Is(err, forge.ErrMoved) {
-		err = problem.WithHint(err, "look at it again after the next cycle of the daemon, which brings its own up to date; close one that a command made, and run the command again")
+		err = problem.WithHint(err, "the next cycle of the daemon brings it up to date: look at it again")
 	}
 	return p.newStateAnswer(number, forge.Merged), err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -72,8 +73,12 @@ func (p *prCommand) pullDiff(pull forge.Pull) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	before, err := repo.MergeBase(base, pull.Commit)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
-	_, err = git.InspectTrees(repo, []string{base, pull.Commit}, func(t []tree.Tree) (any, error) {
+	_, err = git.InspectTrees(repo, []string{cmp.Or(before, base), pull.Commit}, func(t []tree.Tree) (any, error) {
 		for piece := range impact.UnifiedDiff(t[0], t[1], contextLines) {
 			b.WriteString(display.SanitizeLines(piece))
 		}

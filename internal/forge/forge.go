@@ -19,6 +19,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrExists means that there is one already.
 	ErrExists = errors.New("it exists already")
+	// ErrConflict means that a pull request and the branch that it is for have changed the same.
+	ErrConflict = errors.New("it has a conflict")
 	// ErrMoved means that a branch has moved since the decision was made.
 	ErrMoved = errors.New("the branch has moved")
 	// ErrChanged means that a pull request has changed since the decision was made: it

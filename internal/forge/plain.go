@@ -324,46 +324,6 @@ func (p *Plain) endPull(ctx context.Context, r record, pull Pull, title, reason 
 	return p.store.writeRecord(ctx, r, withReason(title+pull.Title, reason), others...)
 }
 
-// MergePull moves the branch that a pull request is for to the commit of the pull
-// request, and removes the pull request's branch. commit is what was reviewed; the
-// error is ErrMoved if that is no longer what would be merged.
-func (p *Plain) MergePull(ctx context.Context, number int, commit string) error {
-	return p.MergePullFor(ctx, number, commit, "")
-}
-
-// MergePullFor is MergePull, and writes the reason into the document.
-func (p *Plain) MergePullFor(ctx context.Context, number int, commit, reason string) error {
-	r, pull, err := p.loadPull(number)
-	if err != nil {
-		return err
-	}
-	if pull.State != Open {
-		return fmt.Errorf("pull request %d is %s", number, pull.State)
-	}
-	if commit != "" && commit != pull.Commit {
-		return fmt.Errorf("pull request %d is at %s: %w", number, pull.Commit, ErrMoved)
-	}
-	base, err := p.store.remote.Mirror().Branch(pull.Base)
-	if err != nil {
-		return err
-	}
-	straight, err := p.store.remote.Mirror().Contains(pull.Commit, base)
-	if err != nil {
-		return err
-	}
-	if !straight {
-		return fmt.Errorf("pull request %d was made for an older %s: %w", number, pull.Base, ErrMoved)
-	}
-	pull.State = Merged
-	err = p.endPull(ctx, r, pull, mergedTitle, reason,
-		git.RefUpdate{Ref: "refs/heads/" + pull.Base, Old: base, New: pull.Commit},
-		git.RefUpdate{Ref: "refs/heads/" + pull.Head, Old: pull.Commit})
-	if errors.Is(err, git.ErrStale) {
-		return fmt.Errorf("pull request %d: %w", number, ErrMoved)
-	}
-	return err
-}
-
 // issueHead is the head of an issue's document.
 type issueHead struct {
 	Title string `yaml:"title"`
@@ -416,7 +376,7 @@ func (p *Plain) PutIssue(ctx context.Context, i Issue) (Issue, error) {
 			if err != nil {
 				return err
 			}
-			return p.store.writeRecord(ctx, record{ref, refs[ref], files}, "Edit: "+h.Title)
+			return p.store.writeRecord(ctx, record{ref: ref, commit: refs[ref], files: files}, "Edit: "+h.Title)
 		}
 		existing, err := p.Issues(ctx, i.Mark)
 		if err != nil {

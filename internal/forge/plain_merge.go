@@ -4,10 +4,94 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
 )
+
+// MergePull moves the branch that a pull request is for to the commit of the pull
+// request, and removes the pull request's branch. commit is what was reviewed; the
+// error is ErrMoved if that is no longer what would be merged.
+func (p *Plain) MergePull(ctx context.Context, number int, commit string) error {
+	return p.MergePullFor(ctx, number, commit, "")
+}
+
+// MergePullFor is MergePull, and writes the reason into the document.
+func (p *Plain) MergePullFor(ctx context.Context, number int, commit, reason string) error {
+	r, pull, err := p.loadPull(number)
+	if err != nil {
+		return err
+	}
+	if pull.State != Open {
+		return fmt.Errorf("pull request %d is %s", number, pull.State)
+	}
+	if commit != "" && commit != pull.Commit {
+		return fmt.Errorf("pull request %d is at %s: %w", number, pull.Commit, ErrMoved)
+	}
+	base, err := p.store.remote.Mirror().Branch(pull.Base)
+	if err != nil {
+		return err
+	}
+	straight, err := p.store.remote.Mirror().Contains(pull.Commit, base)
+	if err != nil {
+		return err
+	}
+	to := pull.Commit
+	if !straight {
+		merge, err := p.mergeChange(pull, base)
+		if err == nil {
+			r.with = []git.Commit{merge}
+			to, err = merge.ID()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	pull.State = Merged
+	err = p.endPull(ctx, r, pull, mergedTitle, reason,
+		git.RefUpdate{Ref: "refs/heads/" + pull.Base, Old: base, New: to},
+		git.RefUpdate{Ref: "refs/heads/" + pull.Head, Old: pull.Commit})
+	if errors.Is(err, git.ErrStale) {
+		return fmt.Errorf("pull request %d: %w", number, ErrMoved)
+	}
+	return err
+}
+
+// ChangeBranches begins, behind the prefix of Fairlead's branches, the names of those with the changes that
+// people have Fairlead propose. Unlike outputs, nobody makes these anew when the branch that they are for moves.
+const ChangeBranches = "change/"
+
+// mergeChange returns the commit that merges a change of a person, which was made for an older commit of a
+// branch, into its head. What depends on all that the branch holds, as an output does, is not merged so.
+func (p *Plain) mergeChange(pull Pull, into string) (git.Commit, error) {
+	repo := p.store.remote.Mirror()
+	before, err := repo.MergeBase(into, pull.Commit)
+	if err == nil && (before == "" || !strings.Contains("/"+pull.Head, "/"+ChangeBranches)) {
+		err = fmt.Errorf("pull request %d was made for an older %s: %w", pull.Number, pull.Base, ErrMoved)
+	}
+	if err != nil {
+		return git.Commit{}, err
+	}
+	c := git.Commit{
+		Parents: []string{into, pull.Commit}, Author: p.store.author, Committer: p.store.as.Committer, Sign: p.store.as.Sign, When: p.store.now(),
+		Message: p.store.addTrailers(fmt.Sprintf("Merge pull request %d: %s", pull.Number, pull.Title)),
+	}
+	conflicts, err := git.InspectTrees(repo, []string{before, into, pull.Commit}, func(t []tree.Tree) (conflicts []string, _ error) {
+		c.Tree, conflicts = tree.Merge(t[0], t[1], t[2])
+		c.Known = t[1:]
+		return conflicts, nil
+	})
+	if err == nil && len(conflicts) > 0 {
+		err = &problem.Refusal{
+			Operation: fmt.Sprintf("merge pull request %d", pull.Number), Kind: ErrConflict,
+			Reason: fmt.Sprintf("%s has moved since, and both have changed %s", pull.Base, text.Join(conflicts, " and ")), Advice: "close it, and run the command that opened it again",
+		}
+	}
+	return c, err
+}
 
 // EnableAutoMerge is unsupported: nothing watches a repository that has no API.
 func (p *Plain) EnableAutoMerge(_ context.Context, number int, _ string) error {

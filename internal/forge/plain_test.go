@@ -1,6 +1,7 @@
 package forge_test
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -108,6 +109,63 @@ func TestPlainPullEvents(t *testing.T) {
 	check(t, err)
 	if last.By != "Alice" || last.Reason != "go on" || last.State != forge.Merged {
 		t.Errorf("the pull request is %+v", last)
+	}
+}
+
+// TestPlainMergesChange: a change of a person is merged into a branch that has moved since, on behalf of who
+// merges it. An output is not: it is made anew.
+func TestPlainMergesChange(t *testing.T) {
+	for name, c := range map[string]struct {
+		head, moved string // the branch of the pull request, and the file that the other branch has changed since
+		want        error
+	}{
+		"beside it":     {"fairlead/change/hold/dev", "other.yaml", nil},
+		"the same file": {"fairlead/change/hold/dev", "file.yaml", forge.ErrConflict},
+		"an output":     {"fairlead/dev", "other.yaml", forge.ErrMoved},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := gittest.Serve(t)
+			s.Create("gitops")
+			work := s.Work(t, "gitops")
+			commit := func(branch, file string) string {
+				work.Switch(branch)
+				work.Write(file, branch)
+				id := work.Commit("change " + file)
+				work.Push(branch)
+				return id
+			}
+			commit("main", "first.yaml")
+			gittest.Git(t, work.Dir, "branch", c.head)
+			proposed := commit(c.head, "file.yaml")
+			ours, remote := plain(t, s, "Fairlead")
+			fetch(t, remote)
+			pull, err := ours.OpenPull(t.Context(), forge.Proposal{Mark: "hold dev", Head: c.head, Base: "main", Title: "Hold dev"})
+			check(t, err)
+			moved := commit("main", c.moved)
+			fetch(t, remote)
+			alice := forge.NewPlain(remote, git.Signature{Name: "Alice", Email: "a@example.com"}, func() time.Time { return start }).As(forge.Commission{Committer: git.Signature{Name: "Fairlead", Email: "f@example.com"}, Trailers: []string{"Fairlead-Via: web"}})
+			if err := alice.MergePull(t.Context(), pull.Number, moved); !errors.Is(err, forge.ErrMoved) {
+				t.Errorf("another commit than the one that was seen: %v", err)
+			}
+			err = alice.MergePull(t.Context(), pull.Number, proposed)
+			if !errors.Is(err, c.want) {
+				t.Fatalf("the error is %v, want %v", err, c.want)
+			}
+			if err != nil {
+				if head := gittest.Commit(t, s.Dir("gitops"), "main"); head != moved {
+					t.Errorf("main has moved to %s", head)
+				}
+				return
+			}
+			want := "Merge pull request 1: Hold dev\n\nFairlead-Via: web\n\nAlice/Fairlead " + moved + " " + proposed + "\nfile.yaml\nfirst.yaml\nother.yaml"
+			got := gittest.Git(t, s.Dir("gitops"), "log", "-1", "--format=%B%n%an/%cn %P", "main") + "\n" + gittest.Git(t, s.Dir("gitops"), "ls-tree", "--name-only", "main")
+			if got != want {
+				t.Errorf("main is %q, want %q", got, want)
+			}
+			if now, err := ours.PullByNumber(pull.Number); err != nil || now.State != forge.Merged || now.Commit != proposed {
+				t.Errorf("%v: the pull request is %+v", err, now)
+			}
+		})
 	}
 }
 

@@ -39,6 +39,7 @@ type record struct {
 	ref    string
 	commit string // "" if it is new
 	files  map[string][]byte
+	with   []git.Commit // written with it, for the other references that move
 }
 
 // decode reads a YAML file of a document.
@@ -63,32 +64,37 @@ func (s *recordStore) listRefs(prefix string) (map[string]string, error) {
 // readRecord reads the document at a commit.
 func (s *recordStore) readRecord(ref, commit string) (record, error) {
 	return git.InspectTree(s.remote.Mirror(), commit, func(t tree.Tree) (record, error) {
-		return record{ref, commit, maps.Collect(t.All())}, nil
+		return record{ref: ref, commit: commit, files: maps.Collect(t.All())}, nil
 	})
 }
 
 // writeRecord stores a document, and moves other references with it: all, or nothing
 // where the server can do that. The error is git.ErrStale if another writer was faster.
 func (s *recordStore) writeRecord(ctx context.Context, r record, message string, others ...git.RefUpdate) error {
+	files, err := tree.FromFiles(r.files)
+	if err != nil {
+		return err
+	}
+	c := git.Commit{Tree: files, Author: s.author, Committer: s.as.Committer, Sign: s.as.Sign, When: s.now(), Message: s.addTrailers(message)}
+	if r.commit != "" {
+		c.Parents = []string{r.commit}
+	}
+	pack, err := s.remote.Write(ctx, append([]git.Commit{c}, r.with...)...)
+	if err != nil {
+		return err
+	}
+	return s.remote.Push(ctx, pack, append(others, git.RefUpdate{Ref: r.ref, Old: r.commit, New: pack.Commits[0]})...)
+}
+
+// addTrailers returns the message of a commit, with the lines for its end.
+func (s *recordStore) addTrailers(message string) string {
 	if len(s.as.Trailers) > 0 {
 		if !strings.Contains(message, "\n") {
 			message += "\n"
 		}
 		message += "\n" + strings.Join(s.as.Trailers, "\n")
 	}
-	files, err := tree.FromFiles(r.files)
-	if err != nil {
-		return err
-	}
-	c := git.Commit{Tree: files, Author: s.author, Committer: s.as.Committer, Sign: s.as.Sign, When: s.now(), Message: message + "\n"}
-	if r.commit != "" {
-		c.Parents = []string{r.commit}
-	}
-	pack, err := s.remote.Write(ctx, c)
-	if err != nil {
-		return err
-	}
-	return s.remote.Push(ctx, pack, append(others, git.RefUpdate{Ref: r.ref, Old: r.commit, New: pack.Commits[0]})...)
+	return message + "\n"
 }
 
 // nextRef returns the reference of the next numbered document: one more than the highest

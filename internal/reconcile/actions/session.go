@@ -297,7 +297,7 @@ func (d *Session) proposeChange(ctx context.Context, o publish.Options, e publis
 	}
 	e.When = info.When
 	p, err := e.Propose(ctx, o, forge.Proposal{
-		Mark: c.action + " " + c.subject(), Head: d.options.Prefix + "change/" + c.action + "/" + c.subject(), Base: e.Branch, Title: forge.FitTitle(c.title), Body: c.pullRequestBody(),
+		Mark: c.action + " " + c.subject(), Head: d.options.Prefix + forge.ChangeBranches + c.action + "/" + c.subject(), Base: e.Branch, Title: forge.FitTitle(c.title), Body: c.pullRequestBody(),
 	})
 	if err == nil && p.Number != 0 {
 		r.Changed, r.Pull = p.State == forge.Open, &Pull{p.Number, p.URL, p.State}

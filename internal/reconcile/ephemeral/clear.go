@@ -173,7 +173,7 @@ func mergeRemoval(ctx context.Context, o publish.Options, pull forge.Pull, merge
 	switch {
 	case errors.Is(err, forge.ErrUnsupported):
 		return waits, nil
-	case errors.Is(err, forge.ErrNotReady), errors.Is(err, forge.ErrMoved):
+	case errors.Is(err, forge.ErrNotReady), errors.Is(err, forge.ErrMoved), errors.Is(err, forge.ErrConflict):
 		waits.Again = true
 		return waits, nil
 	case err != nil:

@@ -30,52 +30,14 @@ func (o ownership) onlyUpdates(c git.CommitInfo) (bool, error) {
 }
 
 // isUpdate reports whether a merge of two parents holds what each of them has changed,
-// and nothing else.
+// and nothing else. Where both have changed a file, only a person can decide.
 func (o ownership) isUpdate(c git.CommitInfo) (bool, error) {
 	base, err := o.repo.MergeBase(c.Parents[0], c.Parents[1])
 	if err != nil {
 		return false, err
 	}
 	return git.InspectTrees(o.repo, []string{c.ID, base, c.Parents[0], c.Parents[1]}, func(t []tree.Tree) (bool, error) {
-		return isMerge(t[0], t[1], t[2], t[3]), nil
+		merged, conflicts := tree.Merge(t[1], t[2], t[3])
+		return conflicts == nil && tree.Equal(merged, t[0]), nil
 	})
-}
-
-// isMerge reports whether a tree is what comes out if two trees are merged that were made
-// from one, file by file. Where both have changed a file, only a person can decide.
-func isMerge(merge, base, a, b tree.Tree) bool {
-	in, before, inA, inB := entriesByName(merge), entriesByName(base), entriesByName(a), entriesByName(b)
-	for _, names := range []map[string]tree.Entry{in, before, inA, inB} {
-		for name := range names {
-			m, o, x, y := in[name], before[name], inA[name], inB[name]
-			want := x
-			switch {
-			case isSame(x, y), isSame(y, o):
-			case isSame(x, o):
-				want = y
-			case m.IsDir() && x.IsDir() && y.IsDir():
-				if !isMerge(m.Tree(), o.Tree(), x.Tree(), y.Tree()) {
-					return false
-				}
-				continue
-			default:
-				return false
-			}
-			if !isSame(m, want) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func isSame(a, b tree.Entry) bool { return a.ID == b.ID && a.Mode == b.Mode }
-
-func entriesByName(t tree.Tree) map[string]tree.Entry {
-	entries := t.Entries()
-	names := make(map[string]tree.Entry, len(entries))
-	for _, e := range entries {
-		names[e.Name] = e
-	}
-	return names
 }
