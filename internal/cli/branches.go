@@ -13,8 +13,8 @@ import (
 
 // noteBranches says of the branches that are read in a clone which of them differ from those of its
 // origin: that of the base, if isBase, and those of the environments. What it cannot find out, it leaves
-// to the command to say.
-func noteBranches(ctx context.Context, to io.Writer, s *source.Source, isBase bool, environments []string) {
+// to the command to say. withCommits adds how the commits that are not pushed are compared, too.
+func noteBranches(ctx context.Context, to io.Writer, s *source.Source, isBase bool, environments []string, withCommits bool) {
 	base, err := s.Base(ctx)
 	if err != nil || base.Repo == nil {
 		return
@@ -30,11 +30,14 @@ func noteBranches(ctx context.Context, to io.Writer, s *source.Source, isBase bo
 		}
 	}
 	var differ []string
-	isBehind := false
+	isBehind, ahead := false, ""
 	for _, name := range names {
 		d, err := compareWithOrigin(base.Repo, name)
 		if err == nil && d.text() != "" {
 			differ, isBehind = append(differ, name+" is "+d.text()), isBehind || d.behind > 0
+			if d.ahead > 0 {
+				ahead = d.origin
+			}
 		}
 	}
 	if differ == nil {
@@ -43,6 +46,9 @@ func noteBranches(ctx context.Context, to io.Writer, s *source.Source, isBase bo
 	remedy := ""
 	if isBehind {
 		remedy = "; git pull brings a branch up to date"
+	}
+	if withCommits && ahead != "" {
+		remedy += "; name " + ahead + " as A to see what is not pushed"
 	}
 	fmt.Fprintf(to, "fairlead: note: the branches of this clone are read: %s%s\n", text.Join(differ, " and "), remedy)
 }

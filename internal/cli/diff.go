@@ -32,6 +32,8 @@ type diffCommand struct {
 	context uint
 	// worktree is the revision that holds the work tree; "" without --worktree.
 	worktree string
+	// committed is what the work tree is compared with if nothing is named; "" if something is.
+	committed string
 }
 
 func newDiff(a *app) *cobra.Command {
@@ -261,7 +263,8 @@ func (d *diffCommand) printProblems(env string, sides [2]side, both [2]source.Re
 }
 
 // readSides returns an environment on both sides. The second one follows the first, as the daemon
-// publishes it: it tears down the stacks that have no file any more.
+// publishes it: without the stacks that another environment has, and with the teardown of those that have no file
+// any more.
 func (d *diffCommand) readSides(ctx context.Context, env string, sides [2]side) (both [2]source.Rendered, err error) {
 	var cache output.Cache // what both sides share is rendered once
 	for i, s := range sides {
@@ -270,9 +273,19 @@ func (d *diffCommand) readSides(ctx context.Context, env string, sides [2]side) 
 			return both, err
 		}
 	}
-	if !both[0].Problems.StopsEnvironment() {
-		both[1], err = both[1].FollowOutput(both[0].Tree)
+	if both[0].Problems.StopsEnvironment() {
+		return both, nil
 	}
+	if both[0].Model != nil && both[1].Model != nil && !both[1].Problems.StopsEnvironment() {
+		claimed, err := sides[1].in.source.FindClaimed(ctx, both[0].Model, both[1].Model, sides[1].known, "")
+		if err == nil {
+			both[1], err = both[1].StopStacks(claimed)
+		}
+		if err != nil {
+			return both, err
+		}
+	}
+	both[1], err = both[1].FollowOutput(both[0].Tree)
 	return both, err
 }
 

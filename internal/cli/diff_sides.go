@@ -49,6 +49,7 @@ func (d *diffCommand) withWorktree(ctx context.Context, args []string) ([]string
 	}
 	if len(args) == 0 {
 		args = []string{prefix + "HEAD"}
+		d.committed = args[0]
 	}
 	d.worktree = prefix + commit
 	return []string{args[0], d.worktree}, nil
@@ -188,7 +189,28 @@ func (d *diffCommand) openSide(ctx context.Context, s *side) (err error) {
 		s.in = &other
 	}
 	s.known, s.problems, err = s.in.listEnvironments(ctx)
+	if err == nil && s.environment == "" && len(s.known) == 0 {
+		err = d.checkBase(ctx, s)
+	}
 	return err
+}
+
+// checkBase returns an error for a revision of an environment's branch that is taken for one of the base: it
+// has no environments, so that everything would seem to be removed.
+func (d *diffCommand) checkBase(ctx context.Context, s *side) error {
+	base, err := d.input.source.Base(ctx)
+	if err != nil || base.Repo == nil {
+		return err
+	}
+	commit, err := base.Repo.Resolve(s.argument)
+	if err != nil {
+		return err
+	}
+	names, err := d.input.findNearest(ctx, commit)
+	if err != nil || names == nil {
+		return err
+	}
+	return usageErrorf(fmt.Sprintf("write %s@%s", names[0], s.argument), "%s is no revision of the base, but was made from the branch of %s", s.argument, text.Join(names, " and "))
 }
 
 // noteAhead says that the base has commits that no environment has, where no side is a revision of the
@@ -214,16 +236,21 @@ func (d *diffCommand) noteBranches(ctx context.Context, sides [2]side) {
 		return
 	}
 	isBase, environments := false, []string(nil)
-	for _, s := range sides {
+	for i, s := range sides {
 		switch name, _, _ := strings.Cut(s.argument, "~"); {
 		case s.folder:
+		case d.worktree != "" && i == 0 && s.argument == d.committed: // people see all that they have not pushed, or believe to
+			isBase = s.environment == ""
+			if !isBase {
+				environments = []string{s.environment}
+			}
 		case s.environment == "":
 			isBase = isBase || name == base.Branch
 		case !strings.Contains(name, "@") && !strings.HasPrefix(name, "origin/") && !slices.Contains(environments, s.environment):
 			environments = append(environments, s.environment)
 		}
 	}
-	noteBranches(ctx, d.app.stderr, d.input.source, isBase, environments)
+	noteBranches(ctx, d.app.stderr, d.input.source, isBase, environments, d.committed != "")
 }
 
 func isFolder(path string) bool {

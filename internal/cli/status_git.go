@@ -71,7 +71,7 @@ func (r gitReader) Chain(ctx context.Context) (status.Chain, error) {
 		stage.State = stage.FindGitState()
 		chain.Stages = append(chain.Stages, stage)
 	}
-	noteBranches(ctx, r.stderr, r.source, true, list.Convert(base.Environments, func(e *model.Environment) string { return e.Name }))
+	noteBranches(ctx, r.stderr, r.source, true, list.Convert(base.Environments, func(e *model.Environment) string { return e.Name }), false)
 	return chain, nil
 }
 

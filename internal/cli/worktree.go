@@ -87,7 +87,7 @@ func commitWorktree(ctx context.Context) (string, error) {
 }
 
 // findWorktree returns the work tree here as a commit, and the environment whose branch is checked
-// out; "" if it is the base, or a change to it.
+// out, or a branch that was made from it; "" if it is the base, or a change to it.
 func (in *input) findWorktree(ctx context.Context) (environment, commit string, err error) {
 	found, _, err := in.source.Environments(ctx)
 	if err != nil {
@@ -97,6 +97,16 @@ func (in *input) findWorktree(ctx context.Context) (environment, commit string, 
 	for _, e := range found {
 		if e.ControlPlane.Branch == branch {
 			environment = e.Name
+		}
+	}
+	if environment == "" && len(found) > 0 {
+		head, _ := runGit(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD") // there may be no commit yet
+		names, err := in.findNearest(ctx, head)
+		if err == nil {
+			environment, err = in.chooseNearest(names)
+		}
+		if err != nil {
+			return "", "", err
 		}
 	}
 	commit, err = commitWorktree(ctx)
