@@ -38,10 +38,12 @@ func newExplain(a *app) *cobra.Command {
                             kept it out; for every value the configs that set it
   CLUSTER-TYPE/TARGET/FILE  a rendered file: its template, and the objects that it read
                             so too a file of a stack, by its path in the output
+  TEAM/STACK                a stack: its components, in which order, and what protects it;
+                            TEAM/STACK/COMPONENT what a component is made from
   CLUSTER-TYPE              what is on it
   WORKLOAD or TARGET        where it goes
   KIND/NAME                 a policy, a config, a schema, a template, a stack (Environment),
-                            or one of the above
+                            a Team, the StackSettings, or one of the above
   NodePool/MANIFEST/POOL    where the fields of a node pool are written, what uses it, and
                             the steps of the plan that are about it
   Step/ID                   a step of the plan for clusters: why it is there, why in this
@@ -128,7 +130,7 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 		fmt.Fprintf(e.app.stderr, "fairlead: %s%s has %s, which fairlead check names; the answer is from what could be read\n",
 			e.app.stderr.Paint(display.Yellow, "warning: "), name, text.Count(problems, "problem"))
 	}
-	o := explain.Options{Rendering: e.input.options.Rendering}
+	o := explain.Options{Rendering: e.input.options.Rendering, Environment: name}
 	if !r.Model.Clusters.IsEmpty() {
 		o.Clusters, err = e.findClusters(ctx, name, written)
 		if err != nil {

@@ -12,6 +12,8 @@
 package explain
 
 import (
+	"cmp"
+
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -35,11 +37,16 @@ type Answer struct {
 	Template    *Template    `json:"template,omitempty" yaml:"template,omitempty"`
 	Pool        *Pool        `json:"pool,omitempty" yaml:"pool,omitempty"`
 	Step        *Step        `json:"step,omitempty" yaml:"step,omitempty"`
+	Stack       *Stack       `json:"stack,omitempty" yaml:"stack,omitempty"`
+	StackObject *StackObject `json:"stackObject,omitempty" yaml:"stackObject,omitempty"` // of a Team or the StackSettings
 }
 
 // Options are what answers depend on beside the model.
 type Options struct {
 	Rendering render.Options
+	// Environment is the one that was asked about, where the model is that of another one: an ephemeral
+	// environment is made from one; "" for that of the model.
+	Environment string
 	// Clusters are the clusters that there are: what a plan for clusters begins with.
 	Clusters []provision.State
 }
@@ -60,6 +67,8 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 
 // AnswerQuery answers a query about the model, rendered with the given options. A query is one of:
 //
+//	<team>/<environment>                          a stack
+//	<team>/<environment>/<component>              a component of a stack
 //	<cluster type>/<target>                       an assignment, whether it exists or not
 //	<target>@<cluster type>                       the same
 //	<target> on <cluster type>                    the same
@@ -75,16 +84,18 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 //	<name>                                        an object, if only one has the name
 //
 // The kinds are ClusterType, Workload, DeploymentTarget, SchedulingPolicy,
-// ConfigMap, ConfigSchema and Template; a deployment target has its full name,
+// ConfigMap, ConfigSchema and Template; of stacks Environment, Team and StackSettings; a deployment target has its full name,
 // <workload>-<target>. For a query that names nothing, or more than one thing, the error
 // is a [*QueryError].
 func AnswerQuery(m *model.Model, query string, o Options) (Answer, error) {
 	q := &explainer{model: m, plan: schedule.NewPlan(m, nil), options: o.Rendering, clusters: o.Clusters}
-	s, err := resolveQuery(m, query)
+	named := *m
+	named.Environment = cmp.Or(o.Environment, m.Environment)
+	s, err := resolveQuery(&named, query)
 	if err != nil {
 		return Answer{}, q.describeLeavingPool(query, err)
 	}
-	a := Answer{Query: query, Environment: m.Environment}
+	a := Answer{Query: query, Environment: named.Environment}
 	s.answer(q, &a)
 	if q.err != nil {
 		return Answer{}, q.err

@@ -45,7 +45,9 @@ var kinds = []kind{
 	{"ConfigMap", func(m *model.Model) []string { return namesOf(m.Configs) }, func(q *explainer, name string, a *Answer) { a.Config = q.explainConfig(name) }},
 	{"ConfigSchema", func(m *model.Model) []string { return namesOf(m.Schemas) }, func(q *explainer, name string, a *Answer) { a.Config = q.explainSchema(name) }},
 	{"Template", func(m *model.Model) []string { return namesOf(m.Templates) }, func(q *explainer, name string, a *Answer) { a.Template = q.explainTemplate(name) }},
-	{stackKind, stackNames, func(q *explainer, name string, a *Answer) { a.File = q.explainStack(name) }},
+	{stackKind, stackNames, func(q *explainer, name string, a *Answer) { a.Stack = q.explainStack(name) }},
+	{teamKind, func(m *model.Model) []string { return namesOf(m.Stacks.Teams) }, func(q *explainer, name string, a *Answer) { a.StackObject = q.explainTeam(name) }},
+	{settingsKind, func(m *model.Model) []string { return namesOf(m.Stacks.Settings) }, func(q *explainer, name string, a *Answer) { a.StackObject = q.explainSettings(name) }},
 	{poolKind, poolNames, func(q *explainer, name string, a *Answer) { a.Pool = q.explainPool(name) }},
 }
 
@@ -85,6 +87,9 @@ func resolveQuery(m *model.Model, query string) (subject, error) {
 	}
 	if len(m.Stacks.List) > 0 && (first == stackfiles.ObjectsFolder || first == stackfiles.ModulesFolder) {
 		return resolveStackPath(m, query)
+	}
+	if s, err := resolveStack(m, query); s.answer != nil || err != nil {
+		return s, err
 	}
 	if first != strings.ToLower(first) {
 		names := append(list.Convert(kinds, func(k kind) string { return k.name }), stepKind)
@@ -176,7 +181,11 @@ func resolveAssignment(m *model.Model, clusterType, target string) (subject, err
 	if !isTarget {
 		missing = append(missing, fmt.Sprintf("deployment target %q", target))
 	}
-	return subject{}, queryErrorf(nearestAssignment(m, clusterType, target), "there is no %s in environment %s", strings.Join(missing, " and no "), m.Environment)
+	hint := nearestAssignment(m, clusterType, target)
+	if near := problem.FindNearest(clusterType+"/"+target, stackNames(m)); near != "" && !isType && !isTarget {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return subject{}, queryErrorf(hint, "there is no %s in environment %s", strings.Join(missing, " and no "), m.Environment)
 }
 
 func nearestAssignment(m *model.Model, clusterType, target string) string {
@@ -213,6 +222,11 @@ func resolveName(m *model.Model, name string) (subject, error) {
 		}
 	}
 	found = append(found, kalypsoAssignments(m, name)...)
+	if len(found) > 1 { // a team is often named as its workload is
+		found = slices.DeleteFunc(found, func(s subject) bool {
+			return strings.HasPrefix(s.query, teamKind+"/") || strings.HasPrefix(s.query, settingsKind+"/")
+		})
+	}
 	switch len(found) {
 	case 0:
 		isNamed := func(m *model.InputManifest) bool { return m.Spec.FindCluster(name) != nil }

@@ -13,8 +13,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
-// stackKind is the kind that CloudKnit calls a stack.
-const stackKind = "Environment"
+// The kinds of stacks: CloudKnit calls one Environment.
+const (
+	stackKind    = "Environment"
+	teamKind     = "Team"
+	settingsKind = "StackSettings"
+)
 
 // stackNames returns the names of the stacks: those of their objects, and those by which they are shown.
 func stackNames(m *model.Model) []string {
@@ -26,11 +30,22 @@ func stackNames(m *model.Model) []string {
 	return slices.Compact(names)
 }
 
-// explainStack explains the folder of a stack, which is there.
-func (q *explainer) explainStack(name string) *File {
-	stacks, _ := stack.Resolve(q.model) // its problems are those of rendering
-	i := slices.IndexFunc(stacks, func(s *stack.Stack) bool { return s.Path() == name || s.Name == name })
-	return q.explainStackFile(path.Join(stackfiles.ObjectsFolder, stacks[i].Path()), stacks[i], nil)
+// resolveStack resolves a stack, or a component of one, as they are shown: team/environment, and
+// team/environment/component. It returns no answer if there is no such stack, or a cluster type of that name.
+func resolveStack(m *model.Model, query string) (subject, error) {
+	first, _, _ := strings.Cut(query, "/")
+	if m.ClusterType(first) != nil {
+		return subject{}, nil
+	}
+	for _, s := range m.Stacks.List {
+		if query == s.Path() {
+			return subject{stackKind + "/" + query, func(q *explainer, a *Answer) { a.Stack = q.explainStack(query) }}, nil
+		}
+		if strings.HasPrefix(query, s.Path()+"/") {
+			return resolveStackPath(m, path.Join(stackfiles.ObjectsFolder, query))
+		}
+	}
+	return subject{}, nil
 }
 
 // resolveStackPath resolves the path of a file or folder of a stack's output.
@@ -59,7 +74,7 @@ func resolveStackPath(m *model.Model, query string) (subject, error) {
 func (q *explainer) explainStackFile(query string, s *stack.Stack, c *stack.Component) *File {
 	f := &File{Path: query}
 	files, problems := stackfiles.Render(q.model)
-	mine := slices.DeleteFunc(slices.Clone(problems), func(p problem.Problem) bool { return p.Stack != "" && p.Stack != s.Path() })
+	mine := slices.DeleteFunc(slices.Concat(q.model.Stacks.Stopped, problems), func(p problem.Problem) bool { return !problem.List{p}.StopsStack(s.Path()) })
 	first, stops := mine.FirstStopping()
 	f.Exists = hasPath(files, query)
 	switch {

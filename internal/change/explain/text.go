@@ -36,6 +36,10 @@ func (a Answer) Document() Document {
 		a.Pool.writePage(p, a.Environment)
 	case a.Step != nil:
 		a.Step.writePage(p, a.Environment)
+	case a.Stack != nil:
+		a.Stack.writePage(p, a.Environment)
+	case a.StackObject != nil:
+		a.StackObject.writePage(p, a.Environment)
 	}
 	return p.document
 }
@@ -179,11 +183,16 @@ func (f *File) writePage(p *page, env string) {
 		p.writeTable(1, [][]any{f.Rendered.tableRow()})
 		writeVerdicts(p, f.Policies)
 	}
-	if len(f.Reads) == 0 {
+	writeReads(p, f.Reads)
+}
+
+// writeReads writes the objects that something is made from.
+func writeReads(p *page, all []Read) {
+	if len(all) == 0 {
 		return
 	}
 	p.writeSection("made from")
-	p.writeTable(1, list.Convert(f.Reads, func(r Read) []any {
+	p.writeTable(1, list.Convert(all, func(r Read) []any {
 		return []any{r.Object.cell(), r.Object.At, nameList(r.What, maxNames)}
 	}))
 }

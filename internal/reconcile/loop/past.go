@@ -37,7 +37,7 @@ func (l *Loop) ExplainPast(ctx context.Context, environment string, at history.M
 	var answer explain.Answer
 	all, err := l.readPast(ctx, []history.Place{{Environment: environment, At: at}}, func(rendered []source.Rendered) error {
 		var err error
-		answer, err = explain.AnswerQuery(rendered[0].Model, query, explain.Options{Rendering: l.sourceOptions().Rendering})
+		answer, err = explain.AnswerQuery(rendered[0].Model, query, explain.Options{Rendering: l.sourceOptions().Rendering, Environment: environment})
 		return err
 	})
 	if err != nil {

@@ -31,7 +31,7 @@ func (l *Loop) Explain(ctx context.Context, environment, query string) (explain.
 		if err != nil {
 			return err
 		}
-		o := explain.Options{Rendering: l.sourceOptions().Rendering}
+		o := explain.Options{Rendering: l.sourceOptions().Rendering, Environment: environment}
 		if !r.Model.Clusters.IsEmpty() {
 			o.Clusters, err = l.environments[environment].readClusters()
 			if err != nil {
