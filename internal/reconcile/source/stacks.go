@@ -77,7 +77,17 @@ func (r *reading) readNamed(ctx context.Context, m *model.Model, named rootmodul
 	if r.at.Recorded {
 		moves = r.at.Moving[named.Name()]
 	}
-	return r.addNamed(repo, named, model.Layer{Kind: model.Files, Name: named.Name(), Commit: at, Moves: moves})
+	err = r.addNamed(repo, named, model.Layer{Kind: model.Files, Name: named.Name(), Commit: at, Moves: moves})
+	if refused := (*git.InvalidTreeError)(nil); errors.As(err, &refused) {
+		r.addUnread(named, describeRefused(named.URL, refused))
+		return nil
+	}
+	return err
+}
+
+// describeRefused returns why the files of a repository cannot be read that has names which files cannot have.
+func describeRefused(url string, refused *git.InvalidTreeError) model.Unread {
+	return model.Unread{Summary: giturl.Redact(url) + " cannot be read: " + refused.Error(), Hint: "remove what has such a name"}
 }
 
 // reportUnreadNamed has what names a repository that was not opened stop: stacks when they are rendered,

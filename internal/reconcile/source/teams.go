@@ -26,7 +26,8 @@ func (r *reading) readTeam(ctx context.Context, team *model.Team) error {
 		err = r.addRepository(ctx, layer, ref, &team.Object, ref.Commit != "")
 	}
 	if refused := (*git.InvalidTreeError)(nil); errors.As(err, &refused) {
-		r.problems.Addf(team.Pos, team.Subject(), "remove what has such a name", "%s cannot be read: %v", giturl.Redact(ref.Repo), refused)
+		why := describeRefused(ref.Repo, refused)
+		r.problems.Addf(team.Pos, team.Subject(), why.Hint, "%s", why.Summary)
 		err = nil
 	}
 	r.confineToTeam(layer, team.TeamName.Text)

@@ -1,8 +1,10 @@
 package source_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -114,5 +116,39 @@ func TestTeamFolderWithoutRepository(t *testing.T) {
 	r, err := s.Render(t.Context(), "dev", source.Revisions{}, nil)
 	if err != nil || r.Problems.StopsEnvironment() || !r.Problems.StopsStack("checkout/prod") {
 		t.Errorf("%v %v", err, r.Problems)
+	}
+}
+
+// TestHostileTree: a repository with names that files cannot have stops the stacks that are in it, or name files
+// of it, and no others.
+func TestHostileTree(t *testing.T) {
+	const net = "{module: {source: '{vpc}'}, variables: [{name: cidr, value: a}]}"
+	reads := stackText("payment", "reads", "{module: {source: '{vpc}'}, variablesFile: {source: '{vars}', path: dev/a.tfvars}}")
+	payment := strings.NewReplacer("checkout", "payment", "{team}", "{cp}").Replace(teamText)
+	w := newStackWorld(t, "teams: true", strings.Join([]string{teamText, payment, stackText("payment", "dev", net), reads}, "---\n"))
+	for _, name := range []string{"team", "vars"} {
+		file := filepath.Join(t.TempDir(), "tree")
+		blob, err := hex.DecodeString(gittest.Git(t, w.Dir(name), "rev-parse", "main^{tree}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, tree.AppendEntry(nil, tree.ModeDir, "..", tree.ID(blob)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		id := gittest.Git(t, w.Dir(name), "hash-object", "--literally", "-t", "tree", "-w", file)
+		commit := gittest.Git(t, w.Dir(name), "-c", "user.name=a", "-c", "user.email=a@example.com", "commit-tree", "-m", "hostile", id)
+		gittest.Git(t, w.Dir(name), "update-ref", "refs/heads/main", commit)
+	}
+	r := w.render(source.Revisions{})
+	for stack, stops := range map[string]bool{"checkout/prod": true, "payment/reads": true, "payment/dev": false} {
+		if r.Problems.StopsStack(stack) != stops {
+			t.Errorf("%s is stopped: %t, want %t: %v", stack, !stops, stops, r.Problems)
+		}
+	}
+	if findModule(r.Tree, "payment", "dev") == "" || strings.Count(fmt.Sprint(r.Problems), "cannot be read: ") < 2 {
+		t.Errorf("the problems are %v", r.Problems)
+	}
+	if again := w.render(recordedOf(r)); again.Tree.ID() != r.Tree.ID() {
+		t.Errorf("from its record it is rendered otherwise: %v", again.Problems)
 	}
 }
