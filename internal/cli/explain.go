@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -50,7 +52,7 @@ func newExplain(a *app) *cobra.Command {
                             order, and what blocks it; Step/MANIFEST/ID if others have the ID
 
 A plan leads from --from, or with --worktree from what is checked out, to the environment;
-without both, it makes all clusters. fairlead cluster plan --output name prints the ids.
+without both, it leads from the clusters that the output has. fairlead cluster plan --output name prints the ids.
 
 fairlead explain promotion ENVIRONMENT answers why a commit is, or is not, where it is;
 what is itself named promotion is asked for as KIND/NAME.
@@ -132,7 +134,7 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 	}
 	o := explain.Options{Rendering: e.input.options.Rendering, Environment: name}
 	if !r.Model.Clusters.IsEmpty() {
-		o.Clusters, err = e.findClusters(ctx, name, written)
+		o.Clusters, err = e.findClusters(ctx, r.Model, written)
 		if err != nil {
 			return err
 		}
@@ -144,30 +146,50 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 	return e.app.printValue(answer, []string{answer.Query}, answer.Text)
 }
 
-// findClusters returns the clusters that a plan for an environment begins with; none if nothing says which.
-// The input is as it was written.
-func (e *explainCommand) findClusters(ctx context.Context, name string, written input) ([]provision.State, error) {
+// findClusters returns what returns the clusters that a plan for an environment begins with: those that flags
+// name, or that the output has. The input is as it was written.
+func (e *explainCommand) findClusters(ctx context.Context, m *model.Model, written input) (func() []provision.State, error) {
 	d := diffCommand{app: e.app, input: written}
 	var args []string
 	if e.from != "" {
 		args = append(args, e.from)
 	}
 	args, err := d.withWorktree(ctx, args)
-	if err != nil || len(args) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	if len(args) == 0 {
+		return func() []provision.State { return e.readOutputClusters(ctx, m) }, nil
 	}
 	sides, err := d.openSides(ctx, args[0], args[0])
 	if err != nil {
 		return nil, err
 	}
-	r, err := d.readSide(ctx, name, sides[0], nil)
+	r, err := d.readSide(ctx, m.Environment, sides[0], nil)
 	if err != nil {
 		return nil, err
 	}
 	if r.Model == nil {
-		return clusterfiles.ReadStates(r.Tree), nil
+		return func() []provision.State { return clusterfiles.ReadStates(r.Tree) }, nil
 	}
-	return provision.NewStates(r.Model), nil
+	return func() []provision.State { return provision.NewStates(r.Model) }, nil
+}
+
+// readOutputClusters returns the clusters that the output of an environment has; none if that cannot be read,
+// which is a note.
+func (e *explainCommand) readOutputClusters(ctx context.Context, m *model.Model) []provision.State {
+	lists := clusterListCommand{commandContext: newCommandContext(e.app), input: e.input}
+	manifests, err := lists.readOutputManifests(ctx, m)
+	if err != nil {
+		fmt.Fprintf(e.app.stderr, "fairlead: note: the plan begins without clusters, because the output cannot be read: %s\n", display.SanitizeLine(err.Error()))
+	}
+	var all []provision.State
+	for _, name := range slices.Sorted(maps.Keys(manifests)) {
+		if is := manifests[name]; is.Edited == nil {
+			all = append(all, is.State.WithoutRemoval())
+		}
+	}
+	return all
 }
 
 // newExplainPromotion returns `fairlead explain promotion`.

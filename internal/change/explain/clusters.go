@@ -102,7 +102,7 @@ func (q *explainer) explainPool(name string) *Pool {
 	manifestPath = strings.TrimSuffix(manifestPath, "/")
 	i := slices.IndexFunc(q.model.Clusters.Manifests, func(m *model.InputManifest) bool { return m.Path() == manifestPath })
 	m := q.model.Clusters.Manifests[i]
-	out := &Pool{fromNothing: len(q.clusters) == 0, Manifest: objectOf(m), Executor: cmp.Or(m.Annotations[model.ExecutorAnnotation], clusters.Claudie)}
+	out := &Pool{fromNothing: len(q.findClusters()) == 0, Manifest: objectOf(m), Executor: cmp.Or(m.Annotations[model.ExecutorAnnotation], clusters.Claudie)}
 	out.Fewest, out.Most = m.Spec.CountNodes(pool)
 	at := []any{"nodePools", "dynamic", slices.IndexFunc(m.Spec.NodePools.Dynamic, func(p claudie.DynamicPool) bool { return p.Name == pool })}
 	if p := m.Spec.FindDynamicPool(pool); p != nil {
@@ -190,7 +190,7 @@ func (q *explainer) planClusters() []manifestPlan {
 	}
 	q.plans = []manifestPlan{}
 	beside := provision.NewStates(q.model)
-	for _, e := range provision.NewEdits(q.clusters, q.model) {
+	for _, e := range provision.NewEdits(q.findClusters(), q.model) {
 		p, err := provision.NewPlan(e.Current, e.Desired)
 		if err != nil { // a mistake, which the change reports
 			continue

@@ -13,6 +13,7 @@ package explain
 
 import (
 	"cmp"
+	"sync"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -47,8 +48,9 @@ type Options struct {
 	// Environment is the one that was asked about, where the model is that of another one: an ephemeral
 	// environment is made from one; "" for that of the model.
 	Environment string
-	// Clusters are the clusters that there are: what a plan for clusters begins with.
-	Clusters []provision.State
+	// Clusters returns the clusters that there are: what a plan for clusters begins with. It is called once, for
+	// answers that need a plan; nil for none.
+	Clusters func() []provision.State
 }
 
 // Object identifies an object of the control plane, and where it is written.
@@ -88,7 +90,10 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 // <workload>-<target>. For a query that names nothing, or more than one thing, the error
 // is a [*QueryError].
 func AnswerQuery(m *model.Model, query string, o Options) (Answer, error) {
-	q := &explainer{model: m, plan: schedule.NewPlan(m, nil), options: o.Rendering, clusters: o.Clusters}
+	q := &explainer{model: m, plan: schedule.NewPlan(m, nil), options: o.Rendering, findClusters: func() []provision.State { return nil }}
+	if o.Clusters != nil {
+		q.findClusters = sync.OnceValue(o.Clusters)
+	}
 	named := *m
 	named.Environment = cmp.Or(o.Environment, m.Environment)
 	s, err := resolveQuery(&named, query)
@@ -110,9 +115,10 @@ type explainer struct {
 	options  render.Options
 	cache    values.Cache
 	resolver *values.Resolver
-	clusters []provision.State
 	plans    []manifestPlan // of the clusters; nil if they are not made yet
 	err      error          // why there is no answer after all
+	// findClusters returns the clusters that there are.
+	findClusters func() []provision.State
 }
 
 // valueResolver returns the resolver of the model, created on first use. It ignores problems of the

@@ -29,7 +29,7 @@ func TestText(t *testing.T) {
 	golden.Run(t, "testdata/*.txtar", func(t *testing.T, c *golden.Case) {
 		m := modelOf(t, c)
 		before, _ := model.Parse(c.Environment(), model.Layer{Kind: model.Env, Name: c.Environment(), Files: c.Tree(t, "before")})
-		o := explain.Options{Clusters: provision.NewStates(before)}
+		o := explain.Options{Clusters: func() []provision.State { return provision.NewStates(before) }}
 		var b strings.Builder
 		for query := range strings.SplitSeq(strings.TrimSuffix(c.Text("queries"), "\n"), "\n") {
 			fmt.Fprintf(&b, "=== %s\n", query)

@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
@@ -33,10 +34,11 @@ func (l *Loop) Explain(ctx context.Context, environment, query string) (explain.
 		}
 		o := explain.Options{Rendering: l.sourceOptions().Rendering, Environment: environment}
 		if !r.Model.Clusters.IsEmpty() {
-			o.Clusters, err = l.environments[environment].readClusters()
+			states, err := l.environments[environment].readClusters()
 			if err != nil {
 				return err
 			}
+			o.Clusters = func() []provision.State { return states }
 		}
 		answer, err = explain.AnswerQuery(r.Model, query, o)
 		return err
