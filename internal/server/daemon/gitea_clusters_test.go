@@ -36,6 +36,17 @@ spec:
       - {name: three, version: 1.36.0, network: 192.168.4.0/24, pools: {control: [control], compute: []}}
 `
 
+// giteaBinding is of which cluster types two of the clusters are.
+const giteaBinding = `apiVersion: fairlead.io/v1alpha1
+kind: ClusterBinding
+metadata: {name: edge}
+spec:
+  inputManifest: {name: edge, namespace: fleet}
+  clusters:
+    - {name: two, clusterType: cloud}
+    - {name: three, clusterType: edge, values: {REGION: hel1}}
+`
+
 // giteaSettings names the cluster whose reports count.
 const giteaSettings = "apiVersion: fairlead.io/v1alpha1\nkind: StackSettings\nmetadata: {name: clusters}\nspec: {managementCluster: management}\n"
 
@@ -50,7 +61,7 @@ type giteaFleet struct {
 }
 
 // TestGiteaClusters makes three clusters on a real Gitea, gives them another control pool, and decommissions
-// one in two pull requests, with a daemon that begins anew, and knows nothing but reports, before each. Where
+// one in three pull requests, of which the first detaches it from its cluster type, with a daemon that begins anew, and knows nothing but reports, before each. Where
 // it is killed at each step, people see the same.
 func TestGiteaClusters(t *testing.T) {
 	seen := map[bool][]string{}
@@ -78,22 +89,26 @@ func TestGiteaClusters(t *testing.T) {
 // changeClusters makes the clusters, and changes them.
 func (g *giteaFleet) changeClusters() {
 	g.Helper()
-	g.write(giteaManifest)
+	g.write(giteaManifest, giteaBinding)
 	g.merge("create the machines of control pool control")
 	swapped := strings.NewReplacer("{name: control, ", "{name: control-v2, ", "cpx22", "cpx32", "[control]", "[control-v2]").Replace(giteaManifest)
-	g.write(swapped)
+	if flux := g.output(); !strings.Contains(flux, "name: im-fleet-edge-40-three\n") || !strings.Contains(flux, "REGION: hel1") {
+		g.Errorf("the cluster is not attached to its type:\n%s", flux)
+	}
+	g.write(swapped, giteaBinding)
 	g.merge("drain and remove nodes of control pool control")
-	g.report(rollout.Ready)
+	g.report("20-inputmanifest", rollout.Ready)
 	lines := strings.SplitAfter(swapped, "\n")
-	g.write(strings.Replace(strings.Join(lines[:len(lines)-2], ""), "annotations: {", "annotations: {fairlead.io/decommission: \"true\", ", 1))
-	g.merge("This is the first of two changes.")
-	g.quiet("what was reported before is not the removal")
+	g.write(strings.Replace(strings.Join(lines[:len(lines)-2], ""), "annotations: {", "annotations: {fairlead.io/decommission: \"true\", ", 1), strings.Replace(giteaBinding, "    - {name: three, clusterType: edge, values: {REGION: hel1}}\n", "", 1))
+	g.merge("This is the first of three changes: Flux removes what runs on `three`")
+	g.report("40-three", rollout.Ready)
+	g.merge("This is the second of three changes.")
 	if all := g.output(); !strings.Contains(all, "30-kubeconfigs/three.yaml") || !strings.Contains(all, "rollout:") {
 		g.Errorf("the kubeconfig is gone before the cluster:\n%s", all)
 	}
-	g.report(rollout.Progressing)
+	g.report("20-inputmanifest", rollout.Progressing)
 	g.quiet("the cluster is being destroyed")
-	g.report(rollout.Ready)
+	g.report("20-inputmanifest", rollout.Ready)
 	g.merge("This is the last change of those that began with the phase contract.")
 	if all := g.output(); strings.Contains(all, "three") || !strings.Contains(all, "30-kubeconfigs/two.yaml") {
 		g.Errorf("in the end the output has\n%s", all)
@@ -107,31 +122,32 @@ func (g *giteaFleet) head() string {
 	return id
 }
 
-// output returns the files of clusters on the output branch with their ids, and the lock.
+// output returns the files of clusters on the output branch with their ids, the lock, and the objects of Flux.
 func (g *giteaFleet) output() string {
 	dir := filepath.Join(g.TempDir(), "out")
 	gittest.Git(g, g.TempDir(), "clone", "-q", "--branch", "dev", g.server.Remote(g.out), dir)
-	return gittest.Git(g, dir, "ls-tree", "-r", "HEAD", "clusters") + "\n" + gittest.Git(g, dir, "show", "HEAD:clusters/claudie/fleet-edge/lock.yaml")
+	return gittest.Git(g, dir, "ls-tree", "-r", "HEAD", "clusters") + "\n" + gittest.Git(g, dir, "show", "HEAD:clusters/claudie/fleet-edge/lock.yaml") + "\n" + gittest.Git(g, dir, "show", "HEAD:clusters/claudie/fleet-edge/flux.yaml")
 }
 
-// report has the management cluster report how far it is with the manifest.
-func (g *giteaFleet) report(phase rollout.Phase) {
+// report has the management cluster report how far it is with a step of the manifest.
+func (g *giteaFleet) report(step string, phase rollout.Phase) {
 	inbox, err := observe.NewInbox(g.reports)
 	must(g.T, err)
 	g.now = g.now.Add(time.Minute)
 	_, err = inbox.Add(observe.Event{
-		Cluster: "management", Environment: "dev", Object: "Kustomization/flux-system/im-fleet-edge-20-inputmanifest",
+		Cluster: "management", Environment: "dev", Object: "Kustomization/flux-system/im-fleet-edge-" + step,
 		Branch: "dev", Commit: g.head(), Phase: phase, When: g.now,
 	})
 	must(g.T, err)
 }
 
-// write has a person push the manifest.
-func (g *giteaFleet) write(text string) {
+// write has a person push the manifest, and of which types its clusters are.
+func (g *giteaFleet) write(text, binding string) {
 	dir := filepath.Join(g.TempDir(), "cp")
 	gittest.Git(g, g.TempDir(), "clone", "-q", "--branch", "dev", g.server.Remote(g.cp), dir)
 	must(g.T, os.MkdirAll(filepath.Join(dir, "clusters"), 0o755))
 	must(g.T, os.WriteFile(filepath.Join(dir, "clusters", "edge.yaml"), []byte(text), 0o600))
+	must(g.T, os.WriteFile(filepath.Join(dir, "clusters", "binding.yaml"), []byte(binding), 0o600))
 	must(g.T, os.WriteFile(filepath.Join(dir, "clusters", "settings.yaml"), []byte(giteaSettings), 0o600))
 	gittest.Git(g, dir, "add", "-A")
 	gittest.Git(g, dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "clusters")
