@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
+	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
@@ -39,6 +40,10 @@ type ClusterChange struct {
 	parts stackfiles.Summary // after the change
 	// restored is true if the change takes back what somebody edited or deleted in the output.
 	restored bool
+	// removed is true if the change removes all files of the manifest.
+	removed bool
+	// recopied are the clusters whose kubeconfig something else copies.
+	recopied []string
 }
 
 // CompareClusters returns what a change from one output to another does with clusters, in the order of the
@@ -80,7 +85,9 @@ func newClusterChange(folder string, old, new tree.Tree, beside []provision.Stat
 	kept := list.Convert(desired.Spec.Kubernetes.Clusters, func(k claudie.Cluster) string { return k.Name })
 	c.Rebound = clusterfiles.FindRebound(path.Base(folder), kept, old, new)
 	c.Released = clusterfiles.FindReleased(kept, old, new)
-	return c, len(c.Steps)+len(c.Parts)+len(c.Approved)+len(c.Rebound)+len(c.Released) > 0 || c.Unknown != "" || c.restored
+	c.recopied = clusterfiles.FindRecopied(kept, old, new)
+	c.removed = new.IsEmpty()
+	return c, len(c.Steps)+len(c.Parts)+len(c.Approved)+len(c.Rebound)+len(c.Released)+len(c.recopied) > 0 || c.Unknown != "" || c.restored
 }
 
 // isRestored reports whether a change writes a manifest again that somebody deleted or edited in the old output,
@@ -192,7 +199,11 @@ func findDetached(current, desired *provision.State) []string {
 func describeRollout(current, desired *provision.State) string {
 	switch was, is := current.Rollout, desired.Rollout; {
 	case is != nil && is.IsDetaching():
-		return fmt.Sprintf("This is the first of three changes: Flux removes what runs on %s while the cluster answers. The second change destroys it, and is proposed when the management cluster reports this one as ready; the third one removes what is left.", text.Join(list.Convert(findDetached(current, desired), codeSpan), " and "))
+		count, last := "three", "; the third one removes what is left."
+		if desired.Executor == clusters.CAPI { // nothing is kept until the cluster is gone
+			count, last = "two", "."
+		}
+		return fmt.Sprintf("This is the first of %s changes: Flux removes what runs on %s while the cluster answers. The second change destroys it, and is proposed when the management cluster reports this one as ready%s", count, text.Join(list.Convert(findDetached(current, desired), codeSpan), " and "), last)
 	case is != nil && is.From != nil:
 		return fmt.Sprintf("This is the phase %s of expand, switch and contract. The next phase is proposed when the management cluster reports this one as ready.", is.Phase)
 	case is != nil && slices.ContainsFunc(is.Dropped, func(file string) bool { return strings.HasPrefix(file, provision.ObjectsFolder) }):

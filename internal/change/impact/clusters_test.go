@@ -136,6 +136,38 @@ func TestRestoredFolder(t *testing.T) {
 	}
 }
 
+// TestRemovedManifest: a change that removes the last files of a manifest is titled so, and has no table of clouds
+// that have no nodes.
+func TestRemovedManifest(t *testing.T) {
+	was := parseState(t, titledClusters)
+	was.Spec.Kubernetes.Clusters, was.Spec.LoadBalancers.Clusters, was.ClusterTypes = nil, nil, nil
+	r := Compare(clusterOutputOf(t, "claudie", map[string]string{"flux.yaml": "kind: Kustomization\n", "lock.yaml": lockOf(t, was)}), tree.Tree{}, Options{})
+	if title := r.Title(300); title != "remove manifest fleet/edge" {
+		t.Errorf("the title is %q", title)
+	}
+	if body := r.ClustersMarkdown(10_000); !strings.Contains(body, "drop provider hetzner-1") || strings.Contains(body, "| cloud |") {
+		t.Errorf("the body is\n%s", body)
+	}
+}
+
+// TestRecopiedKubeconfigs: a change of what copies a kubeconfig is none of files alone.
+func TestRecopiedKubeconfigs(t *testing.T) {
+	lock := lockOf(t, parseState(t, titledClusters))
+	output := func(one, two string) tree.Tree {
+		return clusterOutputOf(t, "claudie", map[string]string{
+			"flux.yaml": "kind: Kustomization\n", "lock.yaml": lock,
+			"30-kubeconfigs/one.yaml": "apiVersion: " + one + "\nkind: A\n", "30-kubeconfigs/two.yaml": "apiVersion: external-secrets.io/v1\nkind: B\nspec: {a: " + two + "}\n",
+		})
+	}
+	r := Compare(output("external-secrets.io/v1", "a"), output("kyverno.io/v1", "b"), Options{})
+	if title := r.Title(300); title != "replace what copies the kubeconfig of cluster one" {
+		t.Errorf("the title is %q", title)
+	}
+	if body := r.ClustersMarkdown(10_000); !strings.Contains(body, "- Gives the kubeconfig's Secret another owner, and makes it anew, for: `one`\n") {
+		t.Errorf("the body is\n%s", body)
+	}
+}
+
 // TestReleasedClusters: a change that lets Flux remove a cluster of Cluster API says so.
 func TestReleasedClusters(t *testing.T) {
 	lock := lockOf(t, parseState(t, strings.Replace(titledClusters, "claudie", "capi", 1)))

@@ -108,7 +108,9 @@ func (c ClusterChange) Markdown(steps int) string {
 	if more := len(c.Steps) - steps; more > 0 {
 		fmt.Fprintf(&b, "\nand %s\n", text.Count(more, "more step"))
 	}
-	b.WriteString("\n| cloud | nodes before | nodes after |\n|---|---|---|\n")
+	if len(c.Clouds) > 0 {
+		b.WriteString("\n| cloud | nodes before | nodes after |\n|---|---|---|\n")
+	}
 	for _, cloud := range c.Clouds {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", tableCell(cloud.Cloud), countNodes(cloud.Before), countNodes(cloud.After))
 	}
@@ -138,7 +140,7 @@ func (c ClusterChange) writeParts(b *strings.Builder) {
 // otherLines returns what changes beside the parts.
 func (c ClusterChange) otherLines() []stackLine {
 	var all []stackLine
-	for _, line := range []stackLine{{"approves the plan of", false, c.Approved}, {"attaches in another way", false, c.Rebound}, {"lets the next commit remove", false, c.Released}} {
+	for _, line := range []stackLine{{"approves the plan of", false, c.Approved}, {"attaches in another way", false, c.Rebound}, {"gives the kubeconfig's Secret another owner, and makes it anew, for", false, c.recopied}, {"lets the next commit remove", false, c.Released}} {
 		if more := len(line.names) - maxComponents; more > 0 {
 			line.names = append(line.names[:maxComponents:maxComponents], fmt.Sprintf("%d more", more))
 		}

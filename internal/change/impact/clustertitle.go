@@ -123,10 +123,17 @@ func (b *clusterPhrases) addChange(c ClusterChange) {
 		of[s.Cluster] = append(of[s.Cluster], s)
 	}
 	for _, cluster := range order {
+		if cluster == "" && c.removed {
+			b.add(rankClusterOther, manifestPlace, manifest, phrase{verb: "remove"})
+			continue
+		}
 		b.addSteps(manifest, cluster, of[cluster])
 	}
 	for _, cluster := range c.Rebound {
 		b.add(rankClusterOther, clusterPlace, cluster, phrase{verb: "change the binding of"})
+	}
+	for _, cluster := range c.recopied {
+		b.add(rankClusterOther, clusterPlace, cluster, phrase{verb: "replace what copies the kubeconfig of"})
 	}
 	for _, cluster := range c.Released {
 		b.add(rankClusterOther, clusterPlace, cluster, phrase{verb: "let", note: " be removed by the next change"})

@@ -272,12 +272,19 @@ func checkUpgrade(was, is string) (reason, hint string) {
 	switch {
 	case !isOld || !isNew:
 		return "", ""
-	case slices.Compare(new, old) < 0:
+	case isOlder(is, was):
 		return "Kubernetes cannot be downgraded", "keep " + was + "; a cluster of an older version is a new one"
 	case new[0] != old[0] || new[1] > old[1]+1:
 		return "Kubernetes is upgraded one minor version at a time", fmt.Sprintf("two commits: %d.%d first, and the next one after it is done", old[0], old[1]+1)
 	}
 	return "", ""
+}
+
+// isOlder reports whether a version is older than another one; false if one of them is none.
+func isOlder(version, other string) bool {
+	a, isVersion := parseVersion(version)
+	b, isOther := parseVersion(other)
+	return isVersion && isOther && slices.Compare(a, b) < 0
 }
 
 // parseVersion reads the numbers of a version such as v1.35.0.

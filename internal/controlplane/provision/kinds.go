@@ -2,6 +2,7 @@ package provision
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -129,6 +130,9 @@ var sentencesOf = map[string]map[Kind]string{
 
 // Sentence returns what the step does, in the imperative.
 func (s Step) Sentence() string {
+	if s.Kind == UpgradeKubernetes && slices.ContainsFunc(s.Reason, func(c Change) bool { return isOlder(c.New, c.Old) }) {
+		return "downgrade Kubernetes"
+	}
 	sentence := cmp.Or(sentencesOf[s.Executor][s.Kind], traitsOf[s.Kind].sentence)
 	if subject := s.Subject.String(); subject != "" {
 		sentence += " " + subject

@@ -11,6 +11,16 @@ import (
 	"github.com/fairlead-io/fairlead/internal/testkit/golden"
 )
 
+// TestDowngradeIsNamed: what must not be done is not called an upgrade where it is shown beside the reason.
+func TestDowngradeIsNamed(t *testing.T) {
+	for versions, want := range map[[2]string]string{{"1.35.0", "1.36.0"}: "upgrade Kubernetes", {"1.36.0", "v1.35.9"}: "downgrade Kubernetes", {"", "1.36.0"}: "upgrade Kubernetes"} {
+		s := provision.Step{Kind: provision.UpgradeKubernetes, Executor: "claudie", Reason: []provision.Change{{Field: "version", Old: versions[0], New: versions[1]}}}
+		if got := s.Sentence(); got != want {
+			t.Errorf("%v: it says %q, want %q", versions, got, want)
+		}
+	}
+}
+
 // TestPlan: the steps from each manifest of an archive to the next one. The first one is there already.
 func TestPlan(t *testing.T) {
 	golden.Run(t, "testdata/plan/*.txtar", func(t *testing.T, c *golden.Case) {

@@ -2,7 +2,9 @@ package clusterfiles
 
 import (
 	"path"
+	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -32,6 +34,24 @@ func (r *renderer) renderKubeconfigs(folder string, m *clusters.Manifest) {
 	if len(files) > 0 {
 		r.addKustomization(folder, files)
 	}
+}
+
+// FindRecopied returns which of some clusters of a manifest have their kubeconfig copied by something else: the Secret
+// that one of them owned goes with it, until the other one has made it anew. The files are those of the folder of
+// the manifest.
+func FindRecopied(clusters []string, old, new tree.Tree) []string {
+	copier := func(files tree.Tree, cluster string) string {
+		e, _ := files.Lookup(path.Join(kubeconfigsFolder, cluster+".yaml"))
+		api, _, _ := strings.Cut(string(e.Data), "\n")
+		return api
+	}
+	var all []string
+	for _, c := range clusters {
+		if was, is := copier(old, c), copier(new, c); was != "" && is != "" && was != is {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // kubeconfigLabels returns the labels that Claudie gives the Secret with the kubeconfig of a cluster.
