@@ -12,6 +12,7 @@ package clusters
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -139,6 +140,12 @@ func (m *Manifest) FindUnit(cluster string) *Unit {
 	return m.Units[i]
 }
 
+// acceptable are the consequences that a manifest may accept, and whether a name follows: of a cluster, or of a
+// namespace.
+var acceptable = map[string]bool{
+	"move": true, "shrink-control-plane": true, "destroy-workloads": true, "reattach": true, "relocate": true, ownManagement: false,
+}
+
 // checkMetadata reports what the namespace and the annotations of a manifest cannot be.
 func (c *checker) checkMetadata() {
 	m := c.manifest
@@ -162,6 +169,12 @@ func (c *checker) checkMetadata() {
 		c.addf(nil, cmp.Or(problem.DidYouMean(alias, model.Aliases), "it is externalSecret, kyverno or recordedId"), "the annotation %s cannot be %q", model.AliasAnnotation, alias)
 	case m.Executor != Claudie:
 		c.addf(nil, "remove it", "the annotation %s is about the Secrets of Claudie: the executor %s writes the kubeconfig where Flux reads it", model.AliasAnnotation, m.Executor)
+	}
+	for _, word := range splitWords(m.Annotations[model.AcceptAnnotation]) {
+		consequence, of, _ := strings.Cut(word, "/")
+		if names, known := acceptable[consequence]; !known || names != (of != "") {
+			c.warnf(nil, cmp.Or(problem.DidYouMean(consequence, slices.Sorted(maps.Keys(acceptable))), "problems and warnings say what can be accepted"), "the annotation %s has %q, which accepts nothing", model.AcceptAnnotation, word)
+		}
 	}
 	for _, name := range splitWords(m.Annotations[model.ExistingSecretsAnnotation]) {
 		if namespace, secret, ok := strings.Cut(name, "/"); !ok || !kubename.IsDNSLabel(namespace) || kubename.Check(secret) != nil {

@@ -107,7 +107,7 @@ func (r *renderer) renderManifests(manifests []*clusters.Manifest) tree.Tree {
 	}
 	for _, manifest := range manifests {
 		r.checkManifest(manifest)
-		if r.problems.Stops() {
+		if r.problems.Stops() || executors[manifest.Executor].render == nil {
 			continue
 		}
 		if !isHeld(manifest) {
@@ -139,11 +139,8 @@ const (
 
 // checkManifest reports what a manifest asks for and cannot be rendered.
 func (r *renderer) checkManifest(m *clusters.Manifest) {
-	switch e, there := executors[m.Executor]; {
-	case !there:
-		r.problems.Addf(m.Pos, m.Subject(), "remove the annotation, and Claudie carries the manifest out", "the executor %s is not supported yet", m.Executor)
-	case e.check != nil:
-		e.check(r, m)
+	if check := executors[m.Executor].check; check != nil { // that there is no such executor was reported
+		check(r, m)
 	}
 	for _, key := range []string{fluxGroup + "/reconcile", fluxGroup + "/ssa"} {
 		if _, there := m.Annotations[key]; there {

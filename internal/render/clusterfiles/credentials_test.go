@@ -107,6 +107,15 @@ func TestCredentialsAreNotShown(t *testing.T) {
 	}
 }
 
+// TestUnknownExecutor: an executor that there is not is one problem.
+func TestUnknownExecutor(t *testing.T) {
+	manifest := strings.NewReplacer("EXECUTOR", "terraform, fairlead.io/existing-secrets: fleet/a", "PROVIDER", "").Replace(credentialsManifest)
+	files, problems := renderTexts(t, manifest, "# nothing\n")
+	if n, _ := problems.Count(); n != 1 || !files.IsEmpty() || !strings.Contains(golden.Problems(problems), "the executors are claudie, tofu and capi") {
+		t.Errorf("%d problems:\n%s", n, golden.Problems(problems))
+	}
+}
+
 // TestSecretsHaveOneSource: when a Secret comes from another file, or from elsewhere, the file that it came from
 // does not stay: both would write it. An ExternalSecret is not removed from the management cluster by that.
 func TestSecretsHaveOneSource(t *testing.T) {
