@@ -13,7 +13,7 @@ import (
 )
 
 // TestWaitFleet: a pipeline goes on when enough clusters are ready, and learns at once that too many have
-// failed. Of prod 11 clusters are expected and 9 known; 2 are ready, and 1 has failed.
+// failed. Of prod 11 clusters are expected and 9 known; 1 is ready, and 2 have failed: of one only an app.
 func TestWaitFleet(t *testing.T) {
 	w := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
 	server := httptest.NewServer(web.New(web.Options{Fleet: w.View}))
@@ -25,13 +25,13 @@ func TestWaitFleet(t *testing.T) {
 		code              int
 	}{
 		{"--fleet stage", "deployed", "stage: 1 of 1 cluster ready (wants 95%)", exitOK},
-		{"--fleet prod --percent 18", "deployed", "prod: 2 of 11 clusters ready", exitOK},
-		{"--fleet prod --percent 19", "timed-out", "fairlead fleet behind prod names them", exitFailed},
-		{"--fleet prod --percent 22 --of known", "deployed", "prod: 2 of 9 clusters ready", exitOK},
-		{"--fleet prod --percent 90", "timed-out", "the clusters of prod are not ready: 2 of 11 clusters ready (wants 90%): 2 behind, 1 progressing, 1 failed, 1 silent, 4 other", exitFailed},
-		{"--fleet prod --percent 80 --of known", "timed-out", "2 of 9 clusters ready (wants 80%): 2 behind, 1 progressing, 1 failed, 1 silent, 2 other", exitFailed},
+		{"--fleet prod --percent 9", "deployed", "prod: 1 of 11 clusters ready", exitOK},
+		{"--fleet prod --percent 10", "timed-out", "fairlead fleet behind prod names them", exitFailed},
+		{"--fleet prod --percent 11 --of known", "deployed", "prod: 1 of 9 clusters ready", exitOK},
+		{"--fleet prod --percent 80", "timed-out", "the clusters of prod are not ready: 1 of 11 clusters ready (wants 80%): 2 behind, 1 progressing, 2 failed, 1 silent, 4 other", exitFailed},
+		{"--fleet prod --percent 75 --of known", "timed-out", "1 of 9 clusters ready (wants 75%): 2 behind, 1 progressing, 2 failed, 1 silent, 2 other", exitFailed},
 		{"--fleet prod", "failed", "the clusters of prod are not ready", exitFailed},
-		{"--fleet prod --percent 90 -o json", "timed-out", `"state": "timed-out"`, exitFailed},
+		{"--fleet prod --percent 80 -o json", "timed-out", `"state": "timed-out"`, exitFailed},
 		{"--fleet prd", "", `did you mean "prod"?`, exitUsage},
 		{"--fleet prod --percent 101", "", "--percent 101 is not from 1 to 100", exitUsage},
 		{"--fleet prod --of all", "", "--of all: it is expected or known", exitUsage},

@@ -29,7 +29,9 @@ type Cluster struct {
 	MovedFrom *MovedFrom `json:"movedFrom,omitempty"`
 	// Contest is set if two clusters report under the name.
 	Contest *Contest `json:"contest,omitempty"`
-	order   int      // of its environment
+	// HasNewest reports whether it has applied all that the newest output holds for it, whatever its other objects say.
+	HasNewest bool `json:"-"`
+	order     int  // of its environment
 }
 
 // Contest is what is known of two clusters that report under one name.
@@ -128,6 +130,7 @@ func newCluster(s ledger.Situation, of situations) Cluster {
 		MovedFrom: newMovedFrom(s.Cluster),
 		Revision:  s.Platform.Revision, Attempted: s.Platform.Attempted, Since: s.Since, FirstSeen: s.Cluster.FirstSeen, LastSeen: s.Cluster.LastSeen,
 	}
+	found.HasNewest = s.Class == ledger.ClassReady || s.Platform.Phase == ledger.Ready && s.Object.Name != s.Cluster.Platform && (s.Class == ledger.ClassFailed || s.Class == ledger.ClassProgressing)
 	if s.Contest != nil {
 		found.Contest = &Contest{UID: s.Contest.UID, Rival: s.Contest.Rival, Object: s.Contest.Object, Adoptable: s.Contest.IsAdoptable}
 	}
@@ -185,7 +188,7 @@ func (v *View) findSituations(ctx context.Context, environment string) (situatio
 	if err != nil {
 		return situations{}, err
 	}
-	w := ledger.Wanted{Environment: environment, Output: wants.Newest, Expected: wants.Expected, Listed: v.Ledger.FindListed(environment)}
+	w := ledger.Wanted{Environment: environment, Output: wants.Newest, Expected: wants.Expected, Listed: v.Ledger.FindListed(environment), AllObjects: true}
 	all := v.Ledger.FindSituations(w, &wants.Outputs)
 	return situations{all, wants, v.Now(), v.findMoved(all, environment)}, nil
 }

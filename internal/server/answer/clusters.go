@@ -8,7 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 )
 
@@ -104,10 +103,10 @@ func (s Source) listStandings(selects func(fleetview.Cluster) bool) (all []Clust
 }
 
 // findBase returns the commit of the base that what a cluster runs was rendered from: that of the newest output of
-// its environment, if the cluster has all of it. A ready one may report an older revision, which has the same for it.
+// its environment, if the cluster has all of it. Such a one may report an older revision, which has the same for it.
 func (s Source) findBase(c fleetview.Cluster) *Commit {
 	for _, o := range s.Clusters {
-		if o.Environment == c.Environment && o.Output != "" && (c.Standing == ledger.ClassReady.String() || strings.HasSuffix(c.Revision, o.Output)) {
+		if o.Environment == c.Environment && o.Output != "" && (c.HasNewest || strings.HasSuffix(c.Revision, o.Output)) {
 			return s.describeCommit(o.Base)
 		}
 	}

@@ -66,6 +66,9 @@ var actionWords = map[string]string{
 	forge.MergeAction: "merged", forge.CloseAction: "closed", forge.ReopenAction: "opened again",
 }
 
+// IsAction reports whether something of the name can be done.
+func IsAction(name string) bool { return actionWords[name] != "" }
+
 // pastTenses are the past tenses of the verbs with which the titles of commits begin.
 var pastTenses = map[string]string{
 	"Adopt": "adopted", "Approve": "approved", "Clone": "cloned", "Connect": "connected", "End": "ended", "Freeze": "froze", "Hold": "held", "Let": "let", "Promote": "promoted",

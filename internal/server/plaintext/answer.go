@@ -182,7 +182,11 @@ func formatCell(c answer.FleetCell) string {
 
 // newHistoryTable returns what was done.
 func newHistoryTable(a answer.History, now time.Time) Table {
-	t := Table{Empty: "nothing was done\n", Below: formatRest(len(a.Items), a.Total, a.Page), Columns: []Column{{Key: "since"}, {Key: "age"}, {Key: "by"}, {Key: "environment"}, {Key: "action"}, {Key: "from"}, {Key: "to"}, {Key: "why"}}}
+	empty := "nothing was done\n"
+	if len(a.Actions) > 0 { // but not what was asked for
+		empty = "nothing that was done is like that\n"
+	}
+	t := Table{Empty: empty, Below: formatRest(len(a.Items), a.Total, a.Page), Columns: []Column{{Key: "since"}, {Key: "age"}, {Key: "by"}, {Key: "environment"}, {Key: "action"}, {Key: "from"}, {Key: "to"}, {Key: "why"}}}
 	for _, e := range a.Items {
 		why := e.Reason
 		if e.Forced != "" {

@@ -57,6 +57,11 @@ func (s *site) serveForm(w http.ResponseWriter, r *http.Request, path, extension
 func newForm(src answer.Source, f found, query url.Values) (rendered, error) {
 	switch a := f.answer.(type) {
 	case answer.Journey:
+		if named := query.Get("env"); named != "" {
+			if _, known := src.Environment(named); !known {
+				return newText(http.StatusNotFound, findEnvironment(src, named).answer, plaintext.Facts{})
+			}
+		}
 		body, err := page.RenderBadge(a, query.Get("env"))
 		return newRendered(f.code, svgText, body), err
 	case answer.Forecast:

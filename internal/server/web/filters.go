@@ -17,7 +17,7 @@ var (
 	listFilters = map[string][]string{
 		"/environments": {"q", "state"}, "/commits": {"q", "author", "env", "path"}, "/problems": {"q", "env", "kind"}, "/workloads": {"q", "team"}, "/cluster-types": {"q"},
 		"/fleet":    {"q", "env", "team", "state", "version", "type", "region", "workload", "target", "rows", "cols", "differs"},
-		historyPath: {"q", "env", "who", "what", "since", "until", "forced"},
+		historyPath: {"q", "env", "who", "what", "since", "until", "forced"}, figuresPath: {},
 	}
 )
 

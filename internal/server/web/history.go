@@ -2,10 +2,13 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,7 +45,14 @@ func (s *site) findHistory(ctx context.Context, src answer.Source, query url.Val
 	if err != nil {
 		return s.refuseAnswer(ctx, historyPath, err)
 	}
-	return found{src.History(all, page.ParseHistoryFilter(query)), http.StatusOK, ""}
+	shown := src.History(all, page.ParseHistoryFilter(query))
+	if what := query.Get("what"); what != "" && !slices.Contains(shown.Actions, what) && !page.IsAction(what) {
+		return found{errorAnswer{fmt.Sprintf("the filter what has no value %q", what), "it has " + strings.Join(shown.Actions, ", ")}, http.StatusBadRequest, ""}
+	}
+	if who := query.Get("who"); who != "" && !slices.ContainsFunc(shown.People, func(name string) bool { return strings.EqualFold(name, who) }) {
+		return found{errorAnswer{fmt.Sprintf("the history has nobody called %q", who), "it has " + strings.Join(shown.People, ", ")}, http.StatusNotFound, ""}
+	}
+	return found{shown, http.StatusOK, ""}
 }
 
 // pullNumber matches a text that may be the number of a pull request.

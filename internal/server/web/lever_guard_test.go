@@ -43,6 +43,10 @@ func TestLeversAreGuarded(t *testing.T) {
 		t.Errorf("a commit that is not there is answered with %d", code)
 	}
 
+	if code := look("alice", "sre", "freeze?name=q4&environments=dev"); code != http.StatusBadRequest {
+		t.Errorf("a parameter that no action has is answered with %d", code)
+	}
+
 	const form = "application/x-www-form-urlencoded"
 	post := func(seen string) *httptest.ResponseRecorder {
 		return askPerson(h, "alice", "sre", http.MethodPost, "/levers/hold", form, url.Values{"env": {"dev"}, "reason": {"a test"}, "seen": {seen}}.Encode())

@@ -68,10 +68,27 @@ func readLeverForm(values url.Values) leverBody {
 	}
 }
 
+// leverParameters are those that actions have.
+var leverParameters = []string{"env", "commit", "scope", "reason", "force", "seen", "name", "from", "to", "stack", "component", "inputs", "digest", "typed"}
+
+// checkParameters returns the refusal of a parameter that no action has: what was mistyped must not widen what is done.
+func checkParameters(values url.Values) error {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.Contains(leverParameters, name) {
+			return &problem.Refusal{Reason: "actions have no parameter " + name, Advice: "they have " + strings.Join(leverParameters, ", "), Kind: lever.ErrMalformed}
+		}
+	}
+	return nil
+}
+
 // previewLever returns what an action would do.
 func (s *site) previewLever(r *http.Request) (answer.Lever, error) {
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" { // a link is followed, an image is not
 		return answer.Lever{}, &problem.Refusal{Reason: "a page of another site asks for this", Kind: lever.ErrNotAllowed}
+	}
+	err := checkParameters(r.URL.Query())
+	if err != nil {
+		return answer.Lever{}, err
 	}
 	return s.options.People.Operator.Preview(r.Context(), findViewer(r.Context()), readLeverForm(r.URL.Query()).request(r))
 }
@@ -116,6 +133,11 @@ func (s *site) serveLeverForm(w http.ResponseWriter, r *http.Request) {
 	err := r.ParseForm()
 	if err != nil {
 		s.refusePerson(w, r, http.StatusBadRequest, "the form cannot be read", "open the page again")
+		return
+	}
+	err = checkParameters(r.PostForm)
+	if err != nil {
+		s.refuseLever(w, r, err)
 		return
 	}
 	body := readLeverForm(r.PostForm)
