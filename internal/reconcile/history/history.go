@@ -193,6 +193,9 @@ func cleanLine(line string) string {
 // Sort orders entries of several branches, the newest first.
 func Sort(all []Entry) {
 	slices.SortStableFunc(all, func(a, b Entry) int {
+		if a.Environment == b.Environment && a.Time.Unix() == b.Time.Unix() { // an output is merged after the promotion that it is of
+			return cmp.Or(cmp.Compare(b.Pull, a.Pull), b.Time.Compare(a.Time))
+		}
 		return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.Environment, b.Environment))
 	})
 }

@@ -75,6 +75,12 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff(want, pulls, cmpopts.IgnoreFields(history.Entry{}, "Time", "Repo")); diff != "" {
 		t.Errorf("what was done to pull requests:\n%s", diff)
 	}
+	second := time.Unix(5, 0)
+	both := []history.Entry{{Time: second, Environment: "dev", Action: "promote"}, {Time: second, Environment: "dev", Action: "merge", Pull: 1}}
+	history.Sort(both)
+	if both[0].Action != "merge" {
+		t.Errorf("an output is merged before the promotion that it is of: %+v", both)
+	}
 	history.Sort(got)
 	if got[0].Time.Before(got[len(got)-1].Time) || time.Since(got[0].Time) < -time.Hour {
 		t.Errorf("the newest is not first: %+v", got)

@@ -187,7 +187,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 		BeforeEffect: o.BeforeEffect, Barrier: l.barrier,
 	})
 	l.promoter = promoter.New(promoter.Options{
-		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Random: o.Random,
+		Settings: s, Remotes: l.remotes, Store: o.Store, Metrics: o.Metrics, Logger: o.Logger, Random: o.Random, Now: o.Now,
 		Author: l.author, Sign: l.sign, Keys: *o.TrustedKeys, BeforeEffect: o.BeforeEffect, OnPromoted: l.Wake, Records: &l.records, Inbox: o.Inbox, Ledger: o.Ledger,
 		Barrier: l.barrier,
 	})

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/githubfake"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
@@ -190,5 +193,34 @@ func TestSlowForgeKeepsNoCycle(t *testing.T) {
 	giveUp()
 	if err := <-answered; !errors.Is(err, context.Canceled) {
 		t.Errorf("the question ended with %v", err)
+	}
+}
+
+// TestEffectAfterCause: a promotion has a time that is not before the merge that it follows from, in the same round too.
+func TestEffectAfterCause(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, "    - {name: dev, merge: direct, proof: []}\n    - {name: stage, after: [dev], merge: direct, proof: []}\n", "dev", "stage")
+	var read atomic.Int64
+	d := w.begin(w.data, func(o *loop.Options) {
+		o.Now = func() time.Time { return w.now.Add(time.Duration(read.Add(1)) * time.Second) }
+	})
+	w.changeNow(1)
+	d.settle("dev", "stage")
+	to := w.changeNow(2)
+	d.settle("dev", "stage")
+	all, err := d.History(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := func(environment, action string) time.Time {
+		i := slices.IndexFunc(all.Entries, func(e history.Entry) bool {
+			return e.Environment == environment && e.Action == action && e.To == to
+		})
+		if i < 0 {
+			t.Fatalf("%s has no %s of %s in %+v", environment, action, to, all.Entries)
+		}
+		return all.Entries[i].Time
+	}
+	if merged, promoted := find("dev", "merge"), find("stage", "promote"); promoted.Before(merged) {
+		t.Errorf("stage was promoted at %s, and dev merged at %s", promoted, merged)
 	}
 }

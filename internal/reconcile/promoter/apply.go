@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -68,9 +69,17 @@ func (m *Promoter) recordEdit(s *stageState, d promote.Decision) (publish.Option
 	text, err := s.branch.WithCommit(d.Candidate, m.options.Settings.ControlPlane.Repo, m.options.Settings.ControlPlane.Branch)
 	o := publish.Options{Remote: remote.Remote, Author: m.options.Author, Sign: m.options.Sign, Write: true, BeforeEffect: m.options.BeforeEffect}
 	return o, publish.Edit{
-		Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{s.branch.Record: text}, When: m.now,
+		Branch: s.branch.Name, Head: s.branch.Head, Files: map[string][]byte{s.branch.Record: text}, When: m.readClock(),
 		Message: recordMessage(s.spec, s.subjectOf(d.Candidate), d),
 	}, err
+}
+
+// readClock returns the time.
+func (m *Promoter) readClock() time.Time {
+	if m.options.Now == nil {
+		return m.now
+	}
+	return m.options.Now()
 }
 
 // subjectOf returns the subject of a commit of the base; "" if it cannot be read.

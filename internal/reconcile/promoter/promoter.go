@@ -28,7 +28,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// Options are what a Promoter needs. All but Metrics, Records and Inbox are required.
+// Options are what a Promoter needs. All but Metrics, Now, Records and Inbox are required.
 type Options struct {
 	Settings *config.Settings
 	Remotes  *repos.Set
@@ -36,8 +36,10 @@ type Options struct {
 	Metrics  *metrics.Metrics
 	Logger   *slog.Logger
 	Random   func() float64 // in [0, 1), for jitter
-	Author   git.Signature
-	Sign     git.Signer
+	// Now is when a promotion is written: after what it follows from in the round. nil is the time of the round.
+	Now    func() time.Time
+	Author git.Signature
+	Sign   git.Signer
 	// Keys are those whose signatures prove whose approvals are.
 	Keys sign.Keys
 	// BeforeEffect is called before each side effect.

@@ -76,7 +76,7 @@ func listWaves(listed []*model.ListedCluster) map[string]string {
 
 // reportTurn returns the report of how an environment got a commit.
 func reportTurn(e history.Entry) status.Turn {
-	return status.Turn{Commit: e.To, From: e.From, RolledBack: e.Action == history.RollbackAction, When: e.Time, Who: e.Who, Reason: e.Reason}
+	return status.Turn{Commit: e.To, From: e.From, RolledBack: e.Action == history.RollbackAction, When: e.Time, Who: e.Who, Reason: e.Reason, Forced: e.Forced}
 }
 
 // oldestWaiting returns when the oldest commit was made that an environment does not have; zero if

@@ -126,7 +126,7 @@ func (m *Promoter) readBranch(ctx context.Context, s *stageState) error {
 	s.stage.Commit = commit
 	brought, err := s.branch.Repo.LastChangedBy(s.branch.Head, s.branch.Record, maxRecords)
 	if err == nil {
-		s.stage.PromotedAt, err = trustedTime(s.branch.Repo, brought, m.now)
+		s.stage.PromotedAt, err = trustedTime(s.branch.Repo, brought, m.readClock())
 	}
 	return err
 }

@@ -15,6 +15,7 @@ type Turn struct {
 	When       time.Time
 	Who        string
 	Reason     string // what the person wrote, or what Fairlead found; "" if nothing
+	Forced     string // why a person forced it; "" if nobody did
 }
 
 // FindTurn returns the last time that an environment got a commit, and the turn after it, which took the commit

@@ -99,13 +99,15 @@ type Environment struct {
 	Commit *Commit `json:"commit,omitempty"`
 	// CommitState is the state of Commit there, and Merged whether its output is merged: before, clusters run
 	// another one.
-	CommitState State        `json:"commitState,omitzero"`
-	Merged      bool         `json:"merged,omitempty"`
-	Since       time.Time    `json:"since,omitzero"`
-	Behind      int          `json:"behind"`
-	Next        *Commit      `json:"next,omitempty"`
-	Hold        string       `json:"hold,omitempty"`
-	Pull        *status.Pull `json:"pull,omitempty"`
+	CommitState State `json:"commitState,omitzero"`
+	Merged      bool  `json:"merged,omitempty"`
+	// Runs is the commit whose output is merged, while that of Commit is not; nil if it is not known.
+	Runs   *Commit      `json:"runs,omitempty"`
+	Since  time.Time    `json:"since,omitzero"`
+	Behind int          `json:"behind"`
+	Next   *Commit      `json:"next,omitempty"`
+	Hold   string       `json:"hold,omitempty"`
+	Pull   *status.Pull `json:"pull,omitempty"`
 	// Clusters is how those stand that should have its output; nil if nothing is known of any.
 	Clusters *fleetview.Standing `json:"clusters,omitempty"`
 	// Blocker is what keeps all commits from it; nil if it has a candidate or the newest commit.
@@ -171,6 +173,9 @@ func (s Source) describeEnvironment(e status.Environment, stage *status.Stage) E
 	shown.Promoted, shown.After, shown.Commit, shown.Since, shown.Behind = true, stage.After, s.describeCommit(stage.Commit), stage.Since, stage.Behind
 	shown.Hold, shown.Reason = stage.Hold, stage.NextAction()
 	shown.CommitState, shown.Merged = findCommitState(e, *stage), stage.Merged
+	if runs := s.findRunning(*stage); stage.Commit != "" && runs != stage.Commit {
+		shown.Runs = s.describeCommit(runs)
+	}
 	if stage.Next.Candidate != stage.Commit {
 		shown.Next = s.describeCommit(stage.Next.Candidate)
 	}

@@ -54,6 +54,7 @@ func (s Source) History(all history.Log, f HistoryFilter) History {
 			answer.People = addOnce(answer.People, e.Who)
 		}
 		answer.Actions = addOnce(answer.Actions, e.Action)
+		e.From, e.To = s.findRendered(e.From), s.findRendered(e.To)
 		if f.selects(e, s.Snapshot.Chain.FindCommit(e.To)) {
 			selected = append(selected, e)
 		}
@@ -66,6 +67,21 @@ func (s Source) History(all history.Log, f HistoryFilter) History {
 		answer.Items = append(answer.Items, HistoryEntry{e, cmp.Or(e.URL, giturl.CommitPage(e.Repo, e.Commit)), s.describeCommit(e.From), s.describeCommit(e.To)})
 	}
 	return answer
+}
+
+// findRendered returns the commit that an environment has whose output was rendered from another one: the newest before
+// it that changes what is rendered. An environment that was not promoted to yet is rendered from the newest of all.
+func (s Source) findRendered(id string) string {
+	chain := s.Snapshot.Chain
+	i := chain.IndexCommit(id)
+	if i < 0 || !chain.Commits[i].Unrendered || chain.Commits[i].Beside == nil {
+		return id
+	}
+	older := chain.Commits[i].Beside.Newer
+	if older >= len(chain.Commits) || chain.Commits[older].Beside != nil { // it is not known
+		return id
+	}
+	return chain.Commits[older].ID
 }
 
 func addOnce(all []string, name string) []string {

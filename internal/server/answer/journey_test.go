@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -168,6 +169,10 @@ func TestUnrendered(t *testing.T) {
 	j, known := s.Journey("head")
 	if !known || len(j.Stops) > 0 || !j.Commit.Unrendered {
 		t.Errorf("the journey is %+v, %v", j, known)
+	}
+	h := s.History(history.Log{Entries: []history.Entry{{Action: "merge", To: "head"}}}, HistoryFilter{})
+	if to := h.Items[0].ToCommit; to == nil || to.ID != "new" {
+		t.Errorf("what was rendered from the head is said to be of %+v", to)
 	}
 	var order []string
 	for _, item := range s.Commits(CommitFilter{}).Items {

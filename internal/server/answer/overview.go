@@ -54,9 +54,10 @@ type Recent struct {
 	Commit      Commit    `json:"commit"`
 	When        time.Time `json:"when,omitzero"`
 	RolledBack  bool      `json:"rolledBack,omitempty"`
-	// Who rolled it back, and why; "" for a promotion.
+	// Who rolled it back or forced the promotion, and why; "" for another promotion.
 	Who    string `json:"who,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	Forced bool   `json:"forced,omitempty"`
 	// Unmerged reports that the output of the commit, which the environment got last, is not merged yet.
 	Unmerged bool         `json:"unmerged,omitempty"`
 	Pull     *status.Pull `json:"pull,omitempty"` // that it waits for
@@ -78,8 +79,11 @@ func (s Source) listRecent(all []Environment) (recent []Recent) {
 		}
 		for i, t := range turns[:min(len(turns), maxRecent)] {
 			r := Recent{Environment: e.Name, Commit: *s.describeCommit(t.Commit), When: t.When, RolledBack: t.RolledBack}
-			if t.RolledBack {
+			switch {
+			case t.RolledBack:
 				r.Who, r.Reason = t.Who, t.Reason
+			case t.Forced != "":
+				r.Who, r.Reason, r.Forced = t.Who, t.Forced, true
 			}
 			if i == 0 && !e.Merged {
 				r.Unmerged, r.Pull = true, e.Pull

@@ -40,3 +40,14 @@ func TestOverviewOfRollback(t *testing.T) {
 		t.Errorf("a person is needed for %+v", o.Needs)
 	}
 }
+
+// TestForcedIsRecent: of a promotion that a person forced it is said who did, and why.
+func TestForcedIsRecent(t *testing.T) {
+	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	prod := stageAt("prod", nil, status.Turn{Commit: "c1", When: noon, Who: "alice", Reason: "the queue", Forced: "the outage"})
+	prod.Since = noon
+	recent := Source{Snapshot: status.Snapshot{Chain: status.Chain{Stages: []status.Stage{prod}}}}.Overview().Recent
+	if len(recent) != 1 || !recent[0].Forced || recent[0].Who != "alice" || recent[0].Reason != "the outage" {
+		t.Errorf("it is said of it %+v", recent)
+	}
+}

@@ -109,7 +109,7 @@ func (s Source) PastPull(name string, p history.Pull) PullImpact {
 	past := PullImpact{
 		Environment: name, State: State{Good, string(p.State)}, Ended: string(p.State), Reason: reason, By: by,
 		Pull: status.Pull{Number: p.Number, Title: CleanText(p.Title), URL: p.URL, Head: p.Commit},
-		From: s.describeCommit(p.From), To: s.describeCommit(p.To), Changes: s.newPullChanges(p.Report), Text: CleanText(p.Report.Text()),
+		From: s.describeCommit(s.findRendered(p.From)), To: s.describeCommit(s.findRendered(p.To)), Changes: s.newPullChanges(p.Report), Text: CleanText(p.Report.Text()),
 	}
 	if p.State == forge.Closed {
 		past.State.Tone = Stopped

@@ -109,14 +109,14 @@ func meaningState(m drift.Meaning) *answer.State {
 	return nil
 }
 
-// MeaningCounts returns how many differences have each meaning, those that nobody means first.
+// MeaningCounts returns in how many places there are differences of each meaning, those that nobody means first.
 func (d Diff) MeaningCounts() (all []answer.State) {
 	for _, m := range drift.Meanings() {
 		n := 0
 		for _, t := range d.Topics {
 			for _, f := range t.Findings {
 				if f.Meaning == m {
-					n++
+					n += max(1, f.Count) // as the headings count
 				}
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/picture"
 )
@@ -29,7 +30,7 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case Environments:
 		return "environments", "Environments", a
 	case answer.OneEnvironment:
-		return "environment", a.Report.Name, environmentView{a, f.Questions, f.Levers[a.Report.Name], f.Written, f.Done, f.Proposed, f.HasPast}
+		return "environment", a.Report.Name, environmentView{a, f.Questions, f.leversOf(a.Report), f.Written, f.Done, f.Proposed, f.HasPast}
 	case answer.Lever:
 		return "lever", a.Question, a
 	case answer.Me:
@@ -281,6 +282,18 @@ type environmentView struct {
 
 // LeverList returns what the reader may do.
 func (v environmentView) LeverList() leverList { return leverList{v.Report.Name, v.Levers} }
+
+// leversOf returns the actions of an environment without those on a pull request with which the reader has just done
+// something.
+func (f Frame) leversOf(e status.Environment) []LeverLink {
+	all := f.Levers[e.Name]
+	if e.Pull == nil || !strings.HasPrefix(f.Done, fmt.Sprintf("pull request %d is ", e.Pull.Number)) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(l LeverLink) bool {
+		return slices.Contains([]string{"merge", "close", "reopen", "approve-removals"}, l.Lever)
+	})
+}
 
 // ProofParts returns what the verification of the commit consists of.
 func (v environmentView) ProofParts() []gate.Verdict {

@@ -85,6 +85,7 @@ func hosted() *status.Store {
 		{Commit: c2, When: noon.Add(-22 * time.Hour), Who: "Fairlead"},
 	}
 	c.Stages[3].Since = noon.Add(-2 * time.Hour)
+	c.Stages[3].Turns = []status.Turn{{Commit: c.Stages[3].Commit, When: c.Stages[3].Since, Who: "carol <c>", Forced: "fix of the <outage>"}}
 	s.SetEnvironment(status.Environment{Name: "east", State: status.Proposed, Assignments: 1, Pull: &status.Pull{Number: 14, URL: "https://git.example.com/org/gitops/pull/14"}})
 	c.Stages[6] = status.Stage{Environment: "edge", After: []string{"east"}, Commit: c1, Since: noon.Add(-30 * time.Hour), Behind: 3, Merged: true, Proof: says(gate.Pass, "proof", "all gates passed"),
 		Next: promote.Decision{Environment: "edge", State: promote.Current, Current: c1, Verdict: says(gate.Pass, "edge", "waiting for east to move first")}}

@@ -21,7 +21,6 @@ func TestCommitBadge(t *testing.T) {
 		{"/commits/" + c4 + ".svg", "c4d4e4f", "◔ dev: rolling out", "#164e8a"},
 		{"/commits/" + c4 + ".svg?env=prod", "c4d4e4f", "┄ prod: not yet", "#535e6c"},
 		{"/commits/" + c3 + ".svg", "c3d3e3f", "✓ test: verified", "#0b5f4a"},
-		{"/commits/" + c2 + ".svg?env=none", "c2d2e2f", "┄ not promoted", "#535e6c"},
 	} {
 		w := ask(h, http.MethodGet, c.target)
 		var picture struct {
