@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,11 +169,7 @@ func (l *Loop) renderPast(ctx context.Context, p history.Place) (source.Rendered
 	if err != nil {
 		return source.Rendered{}, found, err
 	}
-	var commits []source.Commit
-	for _, in := range written.From {
-		commits = append(commits, source.Commit{Layer: in.Layer, Repo: in.Repo, Commit: in.Commit, Moves: in.Moves})
-	}
-	at := source.RecordedRevisions(p.Environment, commits)
+	at := recordedAt(p.Environment, written, "")
 	if at.Base == "" || at.Environment == "" {
 		return source.Rendered{}, found, &explain.QueryError{Summary: fmt.Sprintf("the output of %s does not name the commits that it was rendered from", p), Hint: "ask about another moment"}
 	}
@@ -184,8 +181,38 @@ func (l *Loop) renderPast(ctx context.Context, p history.Place) (source.Rendered
 	return r, found, err
 }
 
-// findPast finds the commit of an output branch that a moment means, and what its record says of the environment.
-func (l *Loop) findPast(ctx context.Context, remote *repos.Remote, output model.RepoRef, found *history.Output) (publish.Written, error) {
+// findPast finds the commit of an output branch that a moment means, and what its record says of the environment; of a
+// commit of the base that changed nothing of the output, what the environment had while it was promoted to that.
+func (l *Loop) findPast(ctx context.Context, remote *repos.Remote, to model.RepoRef, found *history.Output) (publish.Written, error) {
+	asked := found.At
+	written, err := l.findMerged(ctx, remote, to, found)
+	var unknown *explain.QueryError
+	if asked.Commit == "" || !errors.As(err, &unknown) {
+		if err == nil && asked.Commit == "" {
+			return l.adoptPromoted(ctx, found, written)
+		}
+		return written, err
+	}
+	moment, was, failed := l.findPromoted(ctx, found.Environment, asked)
+	if failed != nil || !was {
+		return written, cmp.Or(failed, err)
+	}
+	then := history.Output{Place: history.Place{Environment: found.Environment, At: moment}}
+	written, failed = l.findMerged(ctx, remote, to, &then)
+	if failed == nil {
+		written, failed = l.adoptPromoted(ctx, &then, written)
+	}
+	if failed != nil || !strings.HasPrefix(then.Base, asked.Commit) {
+		return written, err
+	}
+	then.At = asked
+	*found = then
+	return written, nil
+}
+
+// findMerged finds the commit of an output branch that a moment means, or that was rendered from the commit of the base
+// that it means, and what its record says of the environment.
+func (l *Loop) findMerged(ctx context.Context, remote *repos.Remote, output model.RepoRef, found *history.Output) (publish.Written, error) {
 	repo, branch, record := remote.Mirror(), output.Branch, path.Join(publish.CleanFolder(output.Path), publish.RecordFile)
 	missing := func(what string) error {
 		return &explain.QueryError{Summary: found.Place.String() + ": " + what, Hint: "fairlead history " + found.Environment + " lists the commits that it had, and when"}

@@ -224,3 +224,30 @@ func TestEffectAfterCause(t *testing.T) {
 		t.Errorf("stage was promoted at %s, and dev merged at %s", promoted, merged)
 	}
 }
+
+// TestPastUnchanged: an environment that was promoted to a commit which changes nothing of its output had that commit
+// then, by the time and by the commit.
+func TestPastUnchanged(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, "    - {name: dev, merge: direct}\n", "dev")
+	d := w.begin(w.data)
+	first := w.changeNow(1)
+	d.settle("dev")
+	w.now = w.now.Add(time.Hour)
+	idle := w.commitNow("main", "say more", map[string]string{"readme.md": "more\n"})
+	d.settle("dev")
+	if has := d.stage("dev").Commit; has != idle {
+		t.Fatalf("dev has %s, want %s", has, idle)
+	}
+	w.now = w.now.Add(time.Hour)
+	byCommit, _ := history.ParseMoment(idle[:10])
+	for want, at := range map[string]history.Moment{first: momentAt(w.now.Add(-90 * time.Minute)), idle: momentAt(w.now)} {
+		_, output, err := d.PlanPast(t.Context(), "dev", at)
+		if err != nil || output.Base != want {
+			t.Errorf("at %s dev had %+v, %v, want base %s", at.Text, output, err, want)
+		}
+	}
+	plan, output, err := d.PlanPast(t.Context(), "dev", byCommit)
+	if err != nil || plan == nil || output.Base != idle || output.At != byCommit || output.Commit != d.state("dev").Output.Head {
+		t.Errorf("at %s dev had %+v, %v", byCommit.Text, output, err)
+	}
+}
