@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -35,6 +36,21 @@ func useKeys(t *testing.T, w *Window, root string) {
 	w.WaitUntil(`location.pathname === "/explain" && document.readyState === "complete"`)
 	w.press("l") // nobody may do anything here
 	w.WaitUntil(`document.activeElement.id === "main"`)
+	for key, path := range map[string]string{"o": "/", "f": "/fleet", "p": "/problems"} {
+		w.press("g")
+		w.press(key)
+		w.WaitUntil(`location.pathname === "` + path + `" && document.readyState === "complete"`)
+		w.WaitUntil(`document.documentElement.dataset.live === "on"`) // the script runs
+	}
+	w.press("/")
+	w.WaitUntil(`document.activeElement.name === "q" && document.activeElement.closest("header") !== null`)
+	w.press("g") // which is typed there
+	w.press("o")
+	var typed string
+	w.Ask(`document.activeElement.value`, &typed)
+	if !strings.HasSuffix(typed, "go") { // a test types the key that a shortcut has taken, too
+		t.Errorf("typed is %q", typed)
+	}
 	isOpen := func() (open bool) { w.Ask(`document.querySelector("nav .more").open`, &open); return open }
 	for name, leave := range map[string]func(){"Escape": func() { w.press("\x1b") }, "a click elsewhere": func() { w.Run(chromedp.Click(`header [role="search"] input`, chromedp.ByQuery)) }} {
 		w.Run(chromedp.Click("nav .more summary", chromedp.ByQuery))
@@ -45,6 +61,33 @@ func useKeys(t *testing.T, w *Window, root string) {
 		if isOpen() {
 			t.Errorf("%s does not close the menu of more pages", name)
 		}
+	}
+}
+
+// tabThrough goes through all that can be focused, by Tab alone: in the order of the page, each with an outline, in the
+// window, and not below the head.
+func tabThrough(t *testing.T, w *Window, root string) {
+	w.Visit(root + "/environments/prod")
+	w.WaitFor("time", "ago")
+	var count int
+	w.Ask(`window.seen = [], window.all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, summary, [tabindex='0']")].filter(e => e.checkVisibility()),
+		document.addEventListener("focusin", e => seen.push(e.target)), all.length`, &count)
+	w.Run(chromedp.KeyEvent(strings.Repeat("\t", count)))
+	var wrong []string
+	w.Ask(`(seen.length === all.length ? [] : [seen.length + " of " + all.length]).concat(all.filter((e, i) => seen[i] !== e).map(e => "not in its turn: " + e.outerHTML.slice(0, 120)))
+		.concat(all.filter(e => {
+			e.focus();
+			const style = getComputedStyle(e), box = e.getBoundingClientRect();
+			const there = document.elementFromPoint(box.x + Math.min(box.width / 2, 100), box.y + box.height / 2);
+			return style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2 || !there || !(e.contains(there) || there.contains(e));
+		}).map(e => "not seen: " + e.outerHTML.slice(0, 120)))`, &wrong)
+	if len(wrong) > 0 || count < 15 {
+		t.Errorf("of %d, %q", count, wrong)
+	}
+	var first string
+	w.Ask(`seen[0].textContent`, &first)
+	if first != "To the content" {
+		t.Errorf("first one comes to %q", first)
 	}
 }
 

@@ -80,6 +80,7 @@ func TestPage(t *testing.T) {
 		loseStream(t, browser.Open(t, View{Width: 400, Script: true}), server, store, &down)
 	})
 	t.Run("keys", func(t *testing.T) { useKeys(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
+	t.Run("tab", func(t *testing.T) { tabThrough(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
 	t.Run("paper", func(t *testing.T) { printPage(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
 	t.Run("forced colors", func(t *testing.T) { seeForcedColors(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })
 	t.Run("settings", func(t *testing.T) { changeView(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL) })

@@ -29,6 +29,8 @@ func TestPullLevers(t *testing.T) {
 		w.WaitFor(".levers", "Merge…")
 	}
 	change(1)
+	w.press("l")
+	w.WaitUntil(`document.activeElement.matches('.levers a[href*="levers/"]')`)
 	w.Click(`main a[href*="/pulls/"]`) // where one reads what it changes
 	w.WaitFor(".levers", "Close the pull request…")
 	w.Click(`.levers a[href*="levers/merge?env=dev"]`)
