@@ -1,10 +1,6 @@
 package cli
 
 import (
-	"encoding/csv"
-	"errors"
-	"fmt"
-	"io"
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
@@ -40,7 +36,7 @@ type listing struct {
 // printListing prints a listing in the format of --output.
 func (a *app) printListing(l listing) error {
 	if a.format == "csv" {
-		return l.writeCSV(a.stdout)
+		return l.table().WriteCSV(a.stdout)
 	}
 	value := l.value
 	if value == nil {
@@ -49,38 +45,6 @@ func (a *app) printListing(l listing) error {
 	return a.printValue(value, l.rowNames(), func() string {
 		return l.table().Format(a.stdout, a.format == "wide")
 	})
-}
-
-// writeCSV writes the listing with all of its columns, and their keys in the first line.
-func (l listing) writeCSV(to io.Writer) error {
-	w := csv.NewWriter(to)
-	keys := make([]string, len(l.columns))
-	for i, c := range l.columns {
-		keys[i] = c.key
-	}
-	err := w.Write(keys)
-	for _, row := range l.rows {
-		cells := make([]string, len(row))
-		for i, value := range row {
-			cells[i] = display.SanitizeLine(csvText(value))
-		}
-		err = errors.Join(err, w.Write(cells))
-	}
-	w.Flush()
-	return errors.Join(err, w.Error())
-}
-
-// csvText returns a cell for programs: what people read shortened is whole, and what is missing is "".
-func csvText(value any) string {
-	exact, ok := value.(interface{ ExactText() string })
-	if ok {
-		return exact.ExactText()
-	}
-	cell := plaintext.FormatCell(value)
-	if cell == "-" && fmt.Sprint(value) != "-" {
-		return ""
-	}
-	return cell
 }
 
 // objects returns the rows as programs get them.

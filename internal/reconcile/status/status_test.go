@@ -121,6 +121,20 @@ func TestReady(t *testing.T) {
 	want("reachable again")
 }
 
+// TestCycles keeps the last 50 cycles, and each snapshot those of its time.
+func TestCycles(t *testing.T) {
+	var s status.Store
+	for n := range 60 {
+		s.SetCycle(status.Cycle{Number: int64(n)})
+	}
+	before := s.Snapshot().Cycles
+	s.SetCycle(status.Cycle{Number: 60})
+	after := s.Snapshot().Cycles
+	if len(before) != 50 || before[0].Number != 59 || before[49].Number != 10 || len(after) != 50 || after[0].Number != 60 || after[49].Number != 11 {
+		t.Errorf("kept are %v, and then %v", before, after)
+	}
+}
+
 // TestManyProblems shows 100 of 150 problems, and among them all that stop.
 func TestManyProblems(t *testing.T) {
 	e := status.Environment{Name: "dev", Took: 1500 * time.Millisecond}

@@ -19,6 +19,7 @@ type Store struct {
 	environments map[string]Environment
 	remotes      []Remote
 	cycle        Cycle
+	cycles       []Cycle // those that ended last, the newest first; never written to
 	chain        Chain
 	controlPlane string
 	began        time.Time                                    // the cycle that runs; zero if none does
@@ -129,11 +130,15 @@ func (s *Store) SetRemotes(remotes []Remote) {
 	s.announceChange()
 }
 
+// maxCycles is how many cycles are kept.
+const maxCycles = 50
+
 // SetCycle records a finished cycle.
 func (s *Store) SetCycle(c Cycle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cycle, s.began = c, time.Time{}
+	s.cycles = append([]Cycle{c}, s.cycles[:min(len(s.cycles), maxCycles-1)]...)
 	s.announceChange()
 }
 
@@ -153,6 +158,7 @@ func (s *Store) Snapshot() Snapshot {
 		Environments:      make([]Environment, 0, len(s.environments)),
 		Remotes:           append([]Remote{}, s.remotes...),
 		Cycle:             s.cycle,
+		Cycles:            s.cycles,
 		Chain:             s.chain.clone(),
 		ControlPlaneError: s.controlPlane,
 		Plans:             maps.Clone(s.plans),
@@ -189,6 +195,8 @@ type Snapshot struct {
 	Remotes      []Remote      `json:"remotes"`
 	// Cycle is the last one that ended; zero, and not in JSON, before the first.
 	Cycle Cycle `json:"cycle,omitzero"`
+	// Cycles are that one and those before it, the newest first, at most 50.
+	Cycles []Cycle `json:"cycles,omitempty"`
 	// Chain is the report of promotions; empty if there is none yet, or promotion is off.
 	Chain Chain `json:"chain"`
 	// ControlPlaneError is why the control plane could not be read; "" if it was.

@@ -21,6 +21,7 @@ type HistoryFilter struct {
 	Since, Until                   time.Time
 	Forced                         bool
 	Page                           int
+	All                            bool // on one page
 }
 
 // History is the answer of /api/v1/history: what people and Fairlead did, from Git alone.
@@ -62,7 +63,9 @@ func (s Source) History(all history.Log, f HistoryFilter) History {
 	slices.Sort(answer.People)
 	slices.Sort(answer.Actions)
 	answer.Total = len(selected)
-	selected, answer.Page = pageOf(selected, f.Page, HistoryEntries)
+	if !f.All {
+		selected, answer.Page = pageOf(selected, f.Page, HistoryEntries)
+	}
 	for _, e := range selected {
 		answer.Items = append(answer.Items, HistoryEntry{e, cmp.Or(e.URL, giturl.CommitPage(e.Repo, e.Commit)), s.describeCommit(e.From), s.describeCommit(e.To)})
 	}

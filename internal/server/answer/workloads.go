@@ -205,6 +205,12 @@ func (s Source) listLate(f AssignmentFilter) (late []AssignmentPart, more int) {
 	return late[:len(late)-more], more
 }
 
+// ListAssigned returns all assignments that a filter selects.
+func (s Source) ListAssigned(f AssignmentFilter) (all []AssignmentPart) {
+	s.visitAssignments(f, func(a *assignment) { all = append(all, a.describe()) })
+	return all
+}
+
 // describe returns what a list says of an assignment.
 func (a *assignment) describe() AssignmentPart {
 	part := AssignmentPart{Environment: a.environment, ClusterType: a.clusterType.Name, Target: a.target.Name, Wanted: a.wanted, Runs: a.runs, Removal: a.removal}

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
@@ -142,6 +143,13 @@ func nextLevel(f answer.FleetFilter) answer.FleetFilter {
 		f.Columns = answer.ByEnvironment
 	}
 	return f
+}
+
+// CSVLink returns the address of the same as a table for spreadsheets.
+func (v Fleet) CSVLink() string {
+	f := v.Filter
+	f.Page, f.ColumnPage = 0, 0
+	return "fleet.csv" + strings.TrimPrefix(addressOf(f), "fleet")
 }
 
 // MapLink returns the address of the map of the environment that is asked for, or of the last one.

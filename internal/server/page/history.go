@@ -47,15 +47,25 @@ func (v History) IsFiltered() bool {
 	return ParseHistoryFilter(v.Query) != answer.HistoryFilter{Page: ParseHistoryFilter(v.Query).Page}
 }
 
+// asked returns the parameters by which it was asked for, but for its page.
+func (v History) asked() url.Values {
+	query := url.Values{}
+	for _, name := range []string{"env", "who", "what", "q", "since", "until", "forced"} {
+		if value := v.Query.Get(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	return query
+}
+
+// CSVLink returns the address of the same as a table for spreadsheets.
+func (v History) CSVLink() string { return strings.TrimSuffix("history.csv?"+v.asked().Encode(), "?") }
+
 // Pager returns the way to what was done before and after.
 func (v History) Pager() pager {
 	return newPager(v.Page, answer.HistoryEntries, v.Total, "entries", func(page int) string {
-		query := url.Values{"page": {strconv.Itoa(page)}}
-		for _, name := range []string{"env", "who", "what", "q", "since", "until", "forced"} {
-			if value := v.Query.Get(name); value != "" {
-				query.Set(name, value)
-			}
-		}
+		query := v.asked()
+		query.Set("page", strconv.Itoa(page))
 		return "history?" + query.Encode()
 	})
 }

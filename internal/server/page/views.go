@@ -353,6 +353,39 @@ func (v healthView) OverdueReasons() (all []string) {
 	return all
 }
 
+// cyclesView is how long the last cycles took, the oldest first, as a picture.
+type cyclesView struct {
+	picture.Chart
+	Columns []cycleColumn
+	Failed  int
+	Longest time.Duration
+}
+
+// cycleColumn is a cycle, and where it is.
+type cycleColumn struct {
+	picture.Column
+	status.Cycle
+}
+
+// CyclesChart returns the last cycles as a picture; nil if there is none.
+func (v healthView) CyclesChart() *cyclesView {
+	if len(v.Cycles) == 0 {
+		return nil
+	}
+	s, shown := picture.Series{}, &cyclesView{}
+	for _, c := range slices.Backward(v.Cycles) {
+		s.Values, shown.Longest = append(s.Values, int(c.Took.Milliseconds())), max(shown.Longest, c.Took)
+		if c.Outcome != status.OutcomeOK {
+			shown.Failed++
+		}
+	}
+	shown.Chart = picture.NewChart([]picture.Series{s})
+	for _, c := range shown.Rows[0].Columns {
+		shown.Columns = append(shown.Columns, cycleColumn{c, v.Cycles[len(v.Cycles)-1-c.Index]})
+	}
+	return shown
+}
+
 // searchView is the data of search.html.
 type searchView struct{ answer.Found }
 

@@ -76,7 +76,7 @@ func FormatAnswer(of any, f Facts) (string, error) {
 	case answer.Fleet:
 		lines = formatFleet(a, f, to)
 	case answer.History:
-		lines = newHistoryTable(a, f.Now).Format(to, false)
+		lines = NewHistoryTable(a, f.Now).Format(to, false)
 		if f.Filtered && len(a.Items) == 0 {
 			lines = "nothing that was done is like that\n"
 		}
@@ -180,8 +180,8 @@ func formatCell(c answer.FleetCell) string {
 	return strings.Join(parts, " ")
 }
 
-// newHistoryTable returns what was done.
-func newHistoryTable(a answer.History, now time.Time) Table {
+// NewHistoryTable returns what was done as a table.
+func NewHistoryTable(a answer.History, now time.Time) Table {
 	empty := "nothing was done\n"
 	if len(a.Actions) > 0 { // but not what was asked for
 		empty = "nothing that was done is like that\n"
@@ -196,7 +196,7 @@ func newHistoryTable(a answer.History, now time.Time) Table {
 		if e.Pull > 0 {
 			action = fmt.Sprintf("%s pull request %d", e.Action, e.Pull)
 		}
-		t.Rows = append(t.Rows, []any{FormatTime(e.Time), NewAge(e.Time, now), e.Who, cmp.Or(e.Environment, strings.Join(e.Environments, ", ")), action, text.ShortCommit(e.From), text.ShortCommit(e.To), why})
+		t.Rows = append(t.Rows, []any{FormatTime(e.Time), NewAge(e.Time, now), e.Who, cmp.Or(e.Environment, strings.Join(e.Environments, ", ")), action, CommitID(e.From), CommitID(e.To), why})
 	}
 	return t
 }

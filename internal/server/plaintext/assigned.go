@@ -44,6 +44,19 @@ func formatAssigned(of any, now time.Time, to *display.Stream) (string, error) {
 	return "", fmt.Errorf("a page of %T has no text", of)
 }
 
+// NewAssignmentsTable returns assignments as a table.
+func NewAssignmentsTable(all []answer.AssignmentPart) Table {
+	t := Table{Columns: []Column{{Key: "environment"}, {Key: "clusterType"}, {Key: "target"}, {Key: "wanted"}, {Key: "runs"}, {Key: "clusters"}, {Key: "state"}, {Key: "why"}}}
+	for _, a := range all {
+		state := ""
+		if a.State != nil {
+			state = a.State.Word
+		}
+		t.Rows = append(t.Rows, []any{a.Environment, a.ClusterType, a.Target, a.Wanted, a.Runs, a.Clusters, state, a.Reason})
+	}
+	return t
+}
+
 // formatWorst returns the worst state with how many of all are in it; "" if it is not known.
 func formatWorst(s *answer.State, worst, all int) string {
 	if s == nil {

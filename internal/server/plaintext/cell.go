@@ -43,6 +43,15 @@ func (r Revision) String() string {
 // ExactText returns a revision for programs.
 func (r Revision) ExactText() string { return string(r) }
 
+// CommitID is a commit in a table: people read its first digits, CSV has all of it.
+type CommitID string
+
+// String returns a commit for people.
+func (c CommitID) String() string { return text.ShortCommit(string(c)) }
+
+// ExactText returns a commit for programs.
+func (c CommitID) ExactText() string { return string(c) }
+
 // Age is how long ago a time was, in a table; CSV has the time.
 type Age struct{ at, now time.Time }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
@@ -161,6 +162,13 @@ func formatHealth(a answer.Status, now time.Time, to *display.Stream) string {
 	if a.Cycle.Outcome != "" {
 		lines += fmt.Sprintf("cycle %d began %s ago, took %s: %s %s\n", a.Cycle.Number, display.FormatAge(now.Sub(a.Cycle.Started)), a.Cycle.Took.Round(time.Millisecond), a.Cycle.Outcome, a.Cycle.Error)
 	}
+	failed := 0
+	for _, c := range a.Cycles {
+		if c.Outcome != status.OutcomeOK {
+			failed++
+		}
+	}
+	lines += fmt.Sprintf("cycles that failed: %d of the last %d\n", failed, len(a.Cycles))
 	t := Table{Columns: []Column{{Key: "repository"}, {Key: "asked"}, {Key: "failures"}, {Key: "error", Fit: display.Wrap}}, Empty: "no repository has been asked yet\n"}
 	for _, r := range a.Remotes {
 		t.Rows = append(t.Rows, []any{r.URL, NewAge(r.Checked, now), r.Failures, r.Error})

@@ -251,6 +251,15 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		c.answer(t, "get", "/assets/{build}/{file}", ask(full, http.MethodGet, target))
 		c.answer(t, "get", "/assets/{build}/{file}", ask(full, http.MethodPut, target))
 	}
+	unread := New(Options{Store: fleet(), History: func(context.Context) (history.Log, error) { return history.Log{}, errors.New("no repository") }})
+	c.answer(t, "get", historyPath+csvExtension, ask(unread, http.MethodGet, historyPath+csvExtension))
+	for _, path := range csvPaths {
+		h := open(fleet())
+		for _, query := range append([]string{"", "?env=pord", "?author=x"}, make([]string, maxQuestions)...) {
+			c.answer(t, "get", path+csvExtension, ask(h, http.MethodGet, path+csvExtension+query))
+		}
+		c.answer(t, "get", path+csvExtension, ask(h, http.MethodPut, path+csvExtension))
+	}
 	for _, target := range []string{"/map.png", "/map.png?env=none"} {
 		c.answer(t, "get", mapPicture, ask(full, http.MethodGet, target))
 		c.answer(t, "get", mapPicture, ask(full, http.MethodPut, target))
@@ -337,7 +346,7 @@ func (c checker) answerPast(t *testing.T) {
 		c.answer(t, "get", before+changesPath, askTagged(h, address, first.Header().Get("ETag")))
 	}
 	for path, target := range map[string]string{
-		explainPath: "/explain?env=dev&q=x", diffPath: "/diff?from=dev&to=prod", "/fleet": "/fleet?", "/workloads": "/workloads?", "/workloads/{workload}": "/workloads/checkout?", "/cluster-types": "/cluster-types?",
+		explainPath: "/explain?env=dev&q=x", diffPath: "/diff?from=dev&to=prod", "/fleet": "/fleet?", mapPath: "/map?env=prod", "/workloads": "/workloads?", "/workloads/{workload}": "/workloads/checkout?", "/cluster-types": "/cluster-types?",
 		"/environments/{name}": "/environments/dev?", changesPath: "/environments/dev/changes/2026-11-20..?", "/cluster-types/{clusterType}": "/cluster-types/small?", "/assignments/{environment}/{clusterType}/{target}": "/assignments/dev/large/checkout?",
 	} {
 		for _, before := range []string{"", api} {

@@ -185,6 +185,11 @@ func (s *site) allRoutes() []route {
 	if s.options.StyleGuide {
 		all = append(all, route{http.MethodGet, "/styleguide", http.HandlerFunc(s.serveStyleGuide)})
 	}
+	for _, path := range csvPaths {
+		if path != historyPath || s.hasQuestion(path) {
+			all = append(all, route{http.MethodGet, path + csvExtension, http.HandlerFunc(s.serveCSV)})
+		}
+	}
 	all = append(all, s.fleetRoutes()...)
 	all = append(all, s.peopleRoutes()...)
 	if s.options.Webhooks != nil {

@@ -1,0 +1,50 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+)
+
+// TestCSV: the fleet and the history are tables for spreadsheets, with all rows that were asked for, none of which is a
+// formula; what cannot be answered is said, and is no table.
+func TestCSV(t *testing.T) {
+	done := func(ctx context.Context) (history.Log, error) {
+		all, err := pastActions(ctx)
+		all.Entries[0].Reason = "=HYPERLINK(\"https://evil.example.com\")"
+		return all, err
+	}
+	h := New(Options{Store: fleet(), History: done, Now: func() time.Time { return noon }})
+	for target, want := range map[string]struct {
+		code, lines int
+		says        string
+	}{
+		"/fleet.csv":                            {200, 69, "environment,clusterType,target,wanted,runs,clusters,state,why\ndev,large,checkout,1.5.0,,0,,\n"},
+		"/fleet.csv?env=prod&workload=checkout": {200, 58, "prod,large,checkout,1.4.2,,0,,\n"},
+		"/fleet.csv?rows=team&page=9&q=zzz":     {200, 1, "environment,"},
+		"/fleet.csv?env=pord":                   {404, 2, "there is no environment"},
+		"/fleet.csv?at=2026-11-20":              {400, 2, "there are no tables of the past"},
+		"/history.csv":                          {200, 68, "since,age,by,environment,action,from,to,why\n2026-11-21T11:00:00Z,2026-11-21T11:00:00Z,Fairlead,dev,promote," + c2 + "," + c4 + ",\"'=HYPERLINK("},
+		"/history.csv?env=prod&page=2":          {200, 3, "carol,prod,promote"},
+		"/history.csv?since=gestern":            {400, 2, "is no date"},
+	} {
+		w := ask(h, http.MethodGet, target)
+		body := w.Body.String()
+		isTable := w.Header().Get("Content-Type") == csvText && strings.Contains(w.Header().Get("Content-Disposition"), "attachment")
+		if w.Code != want.code || strings.Count(body, "\n") != want.lines || !strings.Contains(body, want.says) || isTable != (want.code == http.StatusOK) {
+			t.Errorf("%s is %d, a table: %v, of %d lines, want %d, %d and %q:\n%.600s", target, w.Code, isTable, strings.Count(body, "\n"), want.code, want.lines, want.says, body)
+		}
+	}
+	for page, link := range map[string]string{"/fleet?env=prod&rows=target": `href="./fleet.csv?env=prod&amp;rows=target"`, "/history?env=prod&page=1": `href="./history.csv?env=prod"`, "/history": `href="./history.csv"`} {
+		if body := ask(h, http.MethodGet, page).Body.String(); !strings.Contains(body, link) {
+			t.Errorf("%s does not lead to %s", page, link)
+		}
+	}
+	if w := ask(New(Options{Store: fleet()}), http.MethodGet, "/history.csv"); w.Code != http.StatusNotFound {
+		t.Errorf("without a history it is %d", w.Code)
+	}
+}
