@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -20,9 +22,10 @@ type reporter struct {
 	sequence uint64
 	digest   string // that the daemon knows
 	sent     time.Time
+	plans    map[string]string // the plans that it knows, by their objects
 }
 
-func newReporter() reporter { return reporter{boot: rand.Text()} }
+func newReporter() reporter { return reporter{boot: rand.Text(), plans: map[string]string{}} }
 
 // report posts everything that an agent reads, if it is new or has not been posted for long, and then
 // reports the events.
@@ -36,6 +39,9 @@ func (c *cluster) report(ctx context.Context, now time.Time) error {
 			return err
 		}
 		c.reporter.digest, c.reporter.sent = state.Digest, now
+	}
+	if err := c.sendPlans(ctx); err != nil {
+		return err
 	}
 	for _, e := range c.events {
 		c.options.Reported(e)
@@ -54,22 +60,29 @@ func (c *cluster) postState(ctx context.Context, state agentapi.State, now time.
 	if err != nil {
 		return err
 	}
+	return c.post(ctx, agentapi.Path, http.Header{agentapi.ClusterHeader: {c.options.Cluster}, agentapi.SignatureHeader: {agentapi.Sign(c.options.Key, http.MethodPost, body)}}, body, nil)
+}
+
+// post posts a body to an address of the daemon, and decodes the answer into a value that is not nil.
+func (c *cluster) post(ctx context.Context, path string, header http.Header, body []byte, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.options.Server+agentapi.Path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.options.Server+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
+	maps.Copy(request.Header, header)
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set(agentapi.ClusterHeader, c.options.Cluster)
-	request.Header.Set(agentapi.SignatureHeader, agentapi.Sign(c.options.Key, http.MethodPost, body))
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answers %s", agentapi.Path, answer.Status)
+	switch {
+	case answer.StatusCode/100 != 2:
+		return fmt.Errorf("%s answers %s", path, answer.Status)
+	case into == nil:
+		return nil
 	}
-	return nil
+	return json.NewDecoder(answer.Body).Decode(into)
 }

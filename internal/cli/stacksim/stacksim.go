@@ -5,7 +5,8 @@
 // GitOps repository, the branch of root modules, its name, its key, and the address of the daemon. A
 // component begins when those that its Kustomization depends on are ready at the same revision. A plan
 // is applied only if the Terraform object approves that plan, or all plans. What an agent on the cluster
-// would read of the objects is reported as an agent does, signed. No Terraform and no Helm runs: a plan
+// would read of the objects is reported as an agent does, signed, and the plans that wait are sent as a job on the
+// cluster does. No Terraform and no Helm runs: a plan
 // is what differs between two root modules, and an output is a name.
 package stacksim
 

@@ -2,6 +2,9 @@ package stacksim
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
 var noon = time.Date(2026, time.November, 23, 12, 0, 0, 0, time.UTC)
@@ -238,5 +242,42 @@ func TestState(t *testing.T) {
 	plans, err := os.ReadFile(filepath.Join(c.options.Folder, plansFile))
 	if err != nil || !strings.Contains(string(plans), "savedPlan: "+planOf("a")) || !slices.Contains(strings.Split(string(plans), "\n"), "    Plan: 1 to add, 0 to change, 0 to destroy.") {
 		t.Errorf("the plans are (%v)\n%s", err, plans)
+	}
+}
+
+// TestSendPlans: the plan that waits is sent with its Terraform object and the key of the cluster, again and again
+// until the daemon keeps it.
+func TestSendPlans(t *testing.T) {
+	c, kept, sent := newCluster(Options{Cluster: "platform", Key: "k"}), false, 0
+	daemon := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		report, malformed := tfplan.ReadReport(body)
+		if err != nil || malformed != nil || r.URL.Path != "/webhooks/plans/platform" || r.Header.Get("Authorization") != "Bearer k" {
+			t.Errorf("%v, %v: %s %s", err, malformed, r.URL.Path, body)
+			return
+		}
+		sent++
+		if report.Namespace != "shop" || report.Name != "db" || report.PlanID != "plan-1" || report.Stale || report.Plan.Count() != (tfplan.Counts{Add: 1}) || !strings.Contains(report.Plan.Text(), "+ size: 3") {
+			t.Errorf("%+v\n%s", report, report.Plan.Text())
+		}
+		_, _ = fmt.Fprintf(w, `{"kept": %v}`, kept)
+	}))
+	defer daemon.Close()
+	c.options.Server = daemon.URL
+	o := &object{objectKey: objectKey{"Terraform", "shop", "db"}, content: map[string]any{
+		"apiVersion": "infra.contrib.fluxcd.io/v1alpha2", "kind": "Terraform", "metadata": map[string]any{"namespace": "shop", "name": "db"},
+	}}
+	waits := &terraform{object: o, pending: "plan-1", plan: "a plan", planned: module{inputs: map[string]string{"size": "3"}}}
+	c.terraforms[o.objectKey] = waits
+	for i, want := range []int{1, 2, 2} {
+		if err := c.sendPlans(t.Context()); err != nil || sent != want {
+			t.Errorf("round %d: %v, %d plans were sent, want %d", i, err, sent, want)
+		}
+		kept = true
+	}
+	waits.plan = "another plan"
+	daemon.Close()
+	if err := c.sendPlans(t.Context()); err == nil {
+		t.Error("a daemon that is away has it")
 	}
 }

@@ -125,26 +125,40 @@ func (t *terraform) verb() string {
 	return "apply"
 }
 
-// describePlan returns what a plan changes, for people; "" for nothing.
-func (t *terraform) describePlan() string {
-	component := t.labels["fairlead.io/component"]
-	before, after := map[string]string{}, t.planned.inputs
+// findChange returns what a plan does with a component, in Terraform's word, and its inputs before and after; "" for
+// nothing.
+func (t *terraform) findChange() (action string, before, after map[string]string) {
+	before, after = map[string]string{}, t.planned.inputs
 	if t.made != nil {
 		before = t.made.inputs
 	}
-	verb, counts := "created", "1 to add, 0 to change, 0 to destroy"
 	switch {
 	case t.attempted.destroy && t.made == nil:
-		return ""
+		return "", nil, nil
 	case t.attempted.destroy:
-		after, verb, counts = map[string]string{}, "destroyed", "0 to add, 0 to change, 1 to destroy"
+		return "delete", before, map[string]string{}
 	case t.made != nil && t.made.digest == t.planned.digest && t.drift == "":
-		return ""
+		return "", nil, nil
 	case t.made != nil:
+		return "update", before, after
+	}
+	return "create", before, after
+}
+
+// describePlan returns what a plan changes, for people; "" for nothing.
+func (t *terraform) describePlan() string {
+	action, before, after := t.findChange()
+	verb, counts := "created", "1 to add, 0 to change, 0 to destroy"
+	switch action {
+	case "":
+		return ""
+	case "delete":
+		verb, counts = "destroyed", "0 to add, 0 to change, 1 to destroy"
+	case "update":
 		verb, counts = "updated in-place", "0 to add, 1 to change, 0 to destroy"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "  # module.%s will be %s\n", component, verb)
+	fmt.Fprintf(&b, "  # module.%s will be %s\n", t.labels["fairlead.io/component"], verb)
 	names := maps.Clone(before)
 	maps.Copy(names, after)
 	for _, name := range slices.Sorted(maps.Keys(names)) {

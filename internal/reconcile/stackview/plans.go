@@ -22,8 +22,9 @@ type ReportedPlan struct {
 	PlanKey
 	// ID identifies the plan: what it does, what it was made from, and who has sent it.
 	ID string
-	// Inputs is the digest of what it was made from, and Digest that of what it does.
-	Inputs, Digest string
+	// Plan is the id that tofu-controller has given to it, Inputs the digest of what it was made from, "" if that is not
+	// known, and Digest that of what it does.
+	Plan, Inputs, Digest string
 	tfplan.Counts
 	// Text is the plan for people, deletions first. Cut reports that there is more of it.
 	Text string
@@ -35,11 +36,14 @@ type ReportedPlan struct {
 func NewReportedPlan(cluster string, r tfplan.Report, now time.Time) ReportedPlan {
 	r.Plan.PutDeletionsFirst()
 	p := ReportedPlan{
-		PlanKey: PlanKey{cluster, r.Namespace, r.Name}, Inputs: r.Annotations[stackfiles.InputsAnnotation], Digest: r.Plan.Digest,
+		PlanKey: PlanKey{cluster, r.Namespace, r.Name}, Plan: r.PlanID, Inputs: r.Annotations[stackfiles.InputsAnnotation], Digest: r.Plan.Digest,
 		Counts: r.Plan.Count(), When: now,
 	}
+	if r.Stale { // the annotation is of the next plan
+		p.Inputs = ""
+	}
 	p.Text, p.Cut = limitLines(r.Plan.Text())
-	sum := sha256.Sum256([]byte(strings.Join([]string{cluster, r.Namespace, r.Name, p.Inputs, p.Digest}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{cluster, r.Namespace, r.Name, p.Plan, p.Inputs, p.Digest}, "\x00")))
 	p.ID = hex.EncodeToString(sum[:8])
 	return p
 }
@@ -61,5 +65,5 @@ func limitLines(whole string) (kept string, isCut bool) {
 
 // IsOf reports whether it is a plan of a component of a stack, as clusters have that now.
 func (p ReportedPlan) IsOf(k Known, c stackfiles.ComponentSummary) bool {
-	return k.Merged && k.Namespace == p.Namespace && c.Object == p.Object && c.Inputs != "" && c.Inputs == p.Inputs
+	return k.Merged && k.Namespace == p.Namespace && c.Object == p.Object && c.Inputs != "" && c.Inputs == p.Inputs && c.Plan == p.Plan
 }

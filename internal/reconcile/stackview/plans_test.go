@@ -45,6 +45,9 @@ func TestReportedPlan(t *testing.T) {
 			t.Error("a long line hides those after it")
 		}
 	}
+	if p := NewReportedPlan("a", tfplan.Report{Stale: true, PlanID: "plan-x", Annotations: map[string]string{"fairlead.io/inputs": "1"}, Plan: read("x")}, time.Unix(0, 0)); p.Inputs != "" || p.Plan != "plan-x" {
+		t.Errorf("a plan of before the object has changed is %+v", p)
+	}
 	ids := map[string]bool{}
 	for _, p := range []ReportedPlan{newPlan("a", "1", read("x")), newPlan("a", "1", read("x")), newPlan("b", "1", read("x")), newPlan("a", "2", read("x")), newPlan("a", "1", read("y"))} {
 		ids[p.ID] = true

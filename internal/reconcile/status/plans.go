@@ -10,7 +10,7 @@ import (
 const maxReportedPlans, maxPlansOfCluster = 1024, 64
 
 // AddPlan keeps a plan that a cluster has sent, in place of the one that it has sent of the same object before.
-// It reports false if no component has the object with these inputs, as far as it is known: then nothing is
+// It reports false if no component makes this plan from these inputs, as far as it is known: then nothing is
 // kept. Plans are not kept by any other process: clusters send them again.
 func (s *Store) AddPlan(p stackview.ReportedPlan) bool {
 	s.mu.Lock()
@@ -50,10 +50,10 @@ func dropOldest(plans map[stackview.PlanKey]stackview.ReportedPlan, limit int, c
 }
 
 // planInputs are the inputs of a plan of an object.
-type planInputs struct{ namespace, object, inputs string }
+type planInputs struct{ namespace, object, plan, inputs string }
 
 func inputsOf(p stackview.ReportedPlan) planInputs {
-	return planInputs{p.Namespace, p.Object, p.Inputs}
+	return planInputs{p.Namespace, p.Object, p.Plan, p.Inputs}
 }
 
 // listInputs returns the objects of all components that clusters have, with the inputs of their plans. The caller
@@ -64,7 +64,7 @@ func (s *Store) listInputs() map[planInputs]bool {
 		for _, k := range stacks {
 			for _, c := range k.Components {
 				if k.Merged && c.Inputs != "" {
-					all[planInputs{k.Namespace, c.Object, c.Inputs}] = true
+					all[planInputs{k.Namespace, c.Object, c.Plan, c.Inputs}] = true
 				}
 			}
 		}

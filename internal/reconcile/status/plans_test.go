@@ -11,7 +11,7 @@ import (
 
 // sentPlan returns a plan that a cluster has sent of the object db.
 func sentPlan(cluster, inputs, id string, second int64) stackview.ReportedPlan {
-	return stackview.ReportedPlan{PlanKey: stackview.PlanKey{Cluster: cluster, Namespace: "shop", Object: "db"}, Inputs: inputs, ID: id, When: time.Unix(second, 0)}
+	return stackview.ReportedPlan{PlanKey: stackview.PlanKey{Cluster: cluster, Namespace: "shop", Object: "db"}, Plan: "plan", Inputs: inputs, ID: id, When: time.Unix(second, 0)}
 }
 
 // TestReportedPlans: the newest plan of each cluster is kept that is one of what a component has, until the
@@ -19,7 +19,7 @@ func sentPlan(cluster, inputs, id string, second int64) stackview.ReportedPlan {
 func TestReportedPlans(t *testing.T) {
 	s := &Store{}
 	set := func(inputs string, isMerged bool) {
-		c := stackfiles.ComponentSummary{Name: "db", Object: "db", Inputs: inputs}
+		c := stackfiles.ComponentSummary{Name: "db", Object: "db", Plan: "plan", Inputs: inputs}
 		s.SetStacks("prod", []stackview.Known{{Stack: stackview.Stack{Environment: "prod", Summary: stackfiles.Summary{Stack: "shop/eu", Namespace: "shop", Components: []stackfiles.ComponentSummary{c}}}, Merged: isMerged}})
 	}
 	kept := func() string {
@@ -43,6 +43,11 @@ func TestReportedPlans(t *testing.T) {
 		t.Error("a plan without inputs is kept")
 	}
 	set("1", true)
+	other := sentPlan("a", "1", "9", 9)
+	other.Plan = "plan of another commit"
+	if s.AddPlan(other) || kept() != "" {
+		t.Error("a plan of another commit is kept")
+	}
 	for _, c := range []struct {
 		plan stackview.ReportedPlan
 		kept bool
@@ -74,9 +79,9 @@ func TestManyPlans(t *testing.T) {
 	s, n := &Store{}, maxReportedPlans+10
 	k := stackview.Known{Stack: stackview.Stack{Environment: "prod", Summary: stackfiles.Summary{Namespace: "shop"}}, Merged: true}
 	for i := range maxPlansOfCluster + 10 {
-		k.Components = append(k.Components, stackfiles.ComponentSummary{Object: fmt.Sprint(i), Inputs: "1"})
+		k.Components = append(k.Components, stackfiles.ComponentSummary{Object: fmt.Sprint(i), Plan: "plan", Inputs: "1"})
 	}
-	k.Components = append(k.Components, stackfiles.ComponentSummary{Object: "db", Inputs: "1"})
+	k.Components = append(k.Components, stackfiles.ComponentSummary{Object: "db", Plan: "plan", Inputs: "1"})
 	s.SetStacks("prod", []stackview.Known{k})
 	for i := range maxPlansOfCluster + 10 {
 		p := sentPlan("a", "1", fmt.Sprint("a", i), int64(i))

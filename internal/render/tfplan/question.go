@@ -31,6 +31,7 @@ type question struct {
 		Namespace         string            `json:"namespace"`
 		Annotations       map[string]string `json:"annotations"`
 		DeletionTimestamp string            `json:"deletionTimestamp"`
+		Generation        int64             `json:"generation"`
 	} `json:"metadata"`
 	Spec struct {
 		ApprovePlan       string `json:"approvePlan"`
@@ -40,6 +41,11 @@ type question struct {
 	} `json:"spec"`
 	Status struct {
 		Plan json.RawMessage `json:"tfplan"`
+		// What follows is in the object itself, and not in a question of tofu-controller.
+		Observed int64 `json:"observedGeneration"`
+		Pending  struct {
+			ID string `json:"pending"`
+		} `json:"plan"`
 	} `json:"status"`
 }
 

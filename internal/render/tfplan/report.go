@@ -11,10 +11,15 @@ import (
 type Report struct {
 	Namespace, Name string // of the object
 	Annotations     map[string]string
-	Plan            *Plan
+	// PlanID is the id that tofu-controller has given to the plan, which names the commit of the root module; "" if the
+	// object does not say it. Stale reports that the object has changed since tofu-controller has looked at it.
+	PlanID string
+	Stale  bool
+	Plan   *Plan
 }
 
-// ReadReport reads the plan that a question is about, whether or not that is applied.
+// ReadReport reads the plan that a Terraform object has in its status beside its own, whether or not it is applied. A
+// question of tofu-controller is such an object too, but does not say the id of the plan.
 func ReadReport(text []byte) (Report, error) {
 	q, err := readQuestion(text)
 	if err != nil {
@@ -24,7 +29,10 @@ func ReadReport(text []byte) (Report, error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("the plan cannot be read: %w", err)
 	}
-	return Report{q.Metadata.Namespace, q.Metadata.Name, q.Metadata.Annotations, p}, nil
+	return Report{
+		Namespace: q.Metadata.Namespace, Name: q.Metadata.Name, Annotations: q.Metadata.Annotations,
+		PlanID: q.Status.Pending.ID, Stale: q.Metadata.Generation != q.Status.Observed, Plan: p,
+	}, nil
 }
 
 // PutDeletionsFirst orders the changes of resources: those that destroy something are the first.

@@ -10,14 +10,15 @@ import (
 // TestReadReport: a question says which object its plan is of, and what was made from; also where the plan waits.
 func TestReadReport(t *testing.T) {
 	payload := readTestdata(t, "payload")
-	waits := edit(t, payload, `"approvePlan":"plan-fairlead-modules-dev-67a2b4fa38"`, `"approvePlan":""`)
-	for name, text := range map[string][]byte{"approved": payload, "waits": waits} {
+	waits := edit(t, edit(t, payload, `"approvePlan":"plan-fairlead-modules-dev-67a2b4fa38"`, `"approvePlan":""`), `"status":{`, `"status":{"plan":{"pending":"plan-x"},"observedGeneration":4,`)
+	stale := edit(t, waits, `"observedGeneration":4`, `"observedGeneration":3`)
+	for name, text := range map[string][]byte{"a question": payload, "waits": waits, "stale": stale} {
 		r, err := tfplan.ReadReport(text)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		want := readPlan(t, readTestdata(t, "update"))
-		if r.Namespace != "zmart-checkout-dev" || r.Name != "checkout-dev-server" || r.Annotations["fairlead.io/inputs"] != "feaec16826997273" || r.Plan.Digest != want.Digest {
+		if r.Namespace != "zmart-checkout-dev" || r.Name != "checkout-dev-server" || r.Annotations["fairlead.io/inputs"] != "feaec16826997273" || r.Plan.Digest != want.Digest || (r.PlanID == "plan-x") != (name != "a question") || r.Stale != (name != "waits") {
 			t.Errorf("%s: %+v", name, r)
 		}
 		r.Plan.PutDeletionsFirst()

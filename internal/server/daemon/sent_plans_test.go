@@ -131,7 +131,12 @@ func checkSentPlans(t *testing.T, base string, output status.Output, object stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	terraform["status"] = map[string]any{"tfplan": json.RawMessage(plan)}
+	_, known := ask(t, "GET", base+"/api/v1/stacks/checkout/dev?env=dev")
+	id := regexp.MustCompile(`"plan": "(plan-[^"]+)"`).FindStringSubmatch(known)
+	if id == nil {
+		t.Fatalf("it is not known which plan is made: %s", known)
+	}
+	terraform["status"] = map[string]any{"tfplan": json.RawMessage(plan), "plan": map[string]any{"pending": id[1]}}
 	body, err := json.Marshal(terraform)
 	if err != nil {
 		t.Fatal(err)

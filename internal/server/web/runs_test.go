@@ -26,7 +26,7 @@ import (
 // sentPlan returns what a job on a cluster sends of a component of shop/eu: the Terraform object with the plan.
 func sentPlan(component, inputs, value string) string {
 	return `{"apiVersion": "infra.contrib.fluxcd.io/v1alpha2", "kind": "Terraform", "metadata": {"name": "shop-eu-` + component + `", "namespace": "shop-eu", "annotations": {"fairlead.io/inputs": "` + inputs + `"}},
-		"spec": {"approvePlan": ""}, "status": {"tfplan": {"format_version": "1.2", "resource_changes": [
+		"spec": {"approvePlan": ""}, "status": {"plan": {"pending": "` + planID + `"}, "tfplan": {"format_version": "1.2", "resource_changes": [
 		{"address": "aws_vpc.main", "change": {"actions": ["create"], "after": {"cidr": ` + value + `}}},
 		{"address": "aws_subnet.a", "change": {"actions": ["update"], "before": {"zone": "a", "db_password": "hunter2", "login": {"token": "hunter3"}}, "after": {"zone": "b", "db_password": "hunter4", "login": "https://x:hunter5@example.com"}}},
 		{"address": "aws_db.old", "change": {"actions": ["delete"], "before": {"name": "old"}}},
@@ -77,6 +77,9 @@ func TestRuns(t *testing.T) {
 		return strings.Contains(text, shown) || strings.Contains(text, `"run":`) || strings.Contains(text, "aws_db")
 	}
 	plan := sentPlan("cluster", inputs, `"10.0.0.0/16"`)
+	question := strings.Replace(plan, `"plan": {"pending": "`+planID+`"}, `, "", 1)
+	before := strings.Replace(plan, planID, "plan-fairlead-modules-prod-0000000000", 1)
+	stale := strings.Replace(plan, `"metadata": {`, `"metadata": {"generation": 2, `, 1)
 	for _, c := range []struct {
 		name, address, key, body string
 		code                     int
@@ -90,6 +93,9 @@ func TestRuns(t *testing.T) {
 		{"another cluster of the environment, with its key", "/webhooks/plans/east-2", "key of east-2", plan, 200, true, false},
 		{"a cluster of no environment, with its key", "/webhooks/plans/nobody", "key of nobody", plan, 200, true, false},
 		{"other inputs", "/webhooks/plans/east-1", "key of east-1", sentPlan("cluster", "0000000000000000", `"x"`), 200, false, false},
+		{"a question of tofu-controller, which does not say the commit", "/webhooks/plans/east-1", "key of east-1", question, 200, false, false},
+		{"a plan of the commit of before, with the annotation of now", "/webhooks/plans/east-1", "key of east-1", before, 200, false, false},
+		{"a plan of before the object has changed", "/webhooks/plans/east-1", "key of east-1", stale, 200, false, false},
 		{"no component", "/webhooks/plans/east-1", "key of east-1", sentPlan("none", inputs, `"x"`), 200, false, false},
 		{"its own", "/webhooks/plans/east-1", "key of east-1", plan, 200, true, true},
 	} {
@@ -169,7 +175,7 @@ func TestHostilePlans(t *testing.T) {
 		c := stackfiles.ComponentSummary{Name: text, Object: text, Type: text, After: []string{}, Action: stackfiles.Apply, Plan: text, Inputs: text, Compared: true}
 		s.SetStacks(text, []stackview.Known{{Stack: stackview.Stack{Environment: text, Summary: stackfiles.Summary{Stack: text, Namespace: text, Components: []stackfiles.ComponentSummary{c}}}, Merged: true}})
 		change := tfplan.Change{Address: text, Previous: text, Deposed: text, Actions: []string{text}, After: map[string]any{text: text}}
-		p := stackview.NewReportedPlan(text, tfplan.Report{Namespace: text, Name: text, Annotations: map[string]string{stackfiles.InputsAnnotation: text}, Plan: &tfplan.Plan{Digest: text, Changes: []tfplan.Change{change}, Outputs: []tfplan.Change{change}}}, ledgerworld.Now)
+		p := stackview.NewReportedPlan(text, tfplan.Report{Namespace: text, Name: text, PlanID: text, Annotations: map[string]string{stackfiles.InputsAnnotation: text}, Plan: &tfplan.Plan{Digest: text, Changes: []tfplan.Change{change}, Outputs: []tfplan.Change{change}}}, ledgerworld.Now)
 		if !s.AddPlan(p) {
 			t.Fatalf("the plan of %q is not kept", text)
 		}
