@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
@@ -54,5 +55,33 @@ func TestReportedPlan(t *testing.T) {
 	}
 	if len(ids) != 4 {
 		t.Errorf("%d plans of 4 are told apart", len(ids))
+	}
+}
+
+// TestPlanOf: a plan is one of a component as clusters have it now, and of no other environment's.
+func TestPlanOf(t *testing.T) {
+	p := ReportedPlan{PlanKey: PlanKey{"east-1", "shop", "db"}, Plan: "plan-x", Inputs: "1"}
+	good := stackfiles.ComponentSummary{Object: "db", Plan: "plan-x", Inputs: "1"}
+	for _, c := range []struct {
+		name   string
+		edit   func(k *Known, c *stackfiles.ComponentSummary)
+		wanted bool
+	}{
+		{"the component", func(*Known, *stackfiles.ComponentSummary) {}, true},
+		{"not merged", func(k *Known, _ *stackfiles.ComponentSummary) { k.Merged = false }, false},
+		{"another namespace", func(k *Known, _ *stackfiles.ComponentSummary) { k.Namespace = "other" }, false},
+		{"another object", func(_ *Known, c *stackfiles.ComponentSummary) { c.Object = "web" }, false},
+		{"another commit", func(_ *Known, c *stackfiles.ComponentSummary) { c.Plan = "plan-y" }, false},
+		{"other inputs", func(_ *Known, c *stackfiles.ComponentSummary) { c.Inputs = "2" }, false},
+	} {
+		k, of := Known{Stack: Stack{Summary: stackfiles.Summary{Namespace: "shop"}}, Merged: true}, good
+		c.edit(&k, &of)
+		if got := p.IsOf(k, of); got != c.wanted {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	p.Inputs, good.Inputs = "", ""
+	if p.IsOf(Known{Stack: Stack{Summary: stackfiles.Summary{Namespace: "shop"}}, Merged: true}, good) {
+		t.Error("a plan is of a component without inputs")
 	}
 }
