@@ -44,6 +44,7 @@ own. The daemon destroys them before it removes the output.`,
 	remove := cc.newEphemeralChange("remove NAME", "End one now", func(ctx context.Context, d *ephemeral.Client, name string) (ephemeral.Result, error) {
 		return d.Remove(ctx, name)
 	})
+	remove.SuggestFor = []string{"delete"}
 	extend.ValidArgsFunction, remove.ValidArgsFunction = completeArguments(cc.completeEphemerals), completeArguments(cc.completeEphemerals)
 	c.AddCommand(newEphemeralCreate(cc), newEphemeralList(cc), extend, remove)
 	return c

@@ -128,7 +128,7 @@ func newFlagError(c *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &usage): // of one of our own flags
 		return usage
-	case !c.HasParent() && c.Flags().NArg() > 0: // the flag may belong to the command that was meant
+	case c.HasSubCommands() && c.Use == c.Name() && c.Flags().NArg() > 0: // the flag may belong to the command that was meant
 		return checkSubcommand(c, c.Flags().Args())
 	}
 	hint := c.CommandPath() + " --help lists the flags"

@@ -241,6 +241,9 @@ func (r *renderCommand) newRecord(done []source.Rendered) publish.Record {
 		if r.all {
 			w.Folder = e.Environment
 		}
+		for _, p := range e.Problems.StoppedStacks() {
+			w.Stopped = append(w.Stopped, p.Stack)
+		}
 		for _, entry := range e.Tree.Entries() { // so that a commit of this folder records which folders are generated
 			if entry.IsDir() && !strings.HasPrefix(entry.Name, ".") {
 				w.Folders = append(w.Folders, entry.Name)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
@@ -74,6 +75,36 @@ func checkCharts(s *model.StackSettings, addProblem func(hint, format string, ar
 	}
 }
 
+// makes reports whether a component of that name may make a cluster.
+func (s *Stack) makes(name string) bool {
+	c := s.FindComponent(name)
+	return c != nil && c.Type == Terraform
+}
+
+// warnOfKubeconfig warns of a kubeconfig that is the output of a component which no stack has, though there are charts.
+func (r *resolver) warnOfKubeconfig(stacks []*Stack) {
+	isChart := func(c *Component) bool { return c.Type == Helm }
+	if !slices.ContainsFunc(stacks, func(s *Stack) bool { return slices.ContainsFunc(s.Components, isChart) }) {
+		return
+	}
+	for _, settings := range r.model.Stacks.Settings {
+		name, _ := splitOutput(settings.Charts.Kubeconfig.Output)
+		if name == "" || slices.ContainsFunc(stacks, func(s *Stack) bool { return s.makes(name) }) {
+			continue
+		}
+		var known []string
+		for _, s := range stacks {
+			for _, c := range s.Components {
+				if c.Type == Terraform {
+					known = append(known, c.Name)
+				}
+			}
+		}
+		r.problems.Warnf(settings.Pos, settings.Subject(), problem.DidYouMean(name, known),
+			"no stack has a component %s of type terraform, whose output spec.charts.kubeconfig names: charts are installed on the cluster that runs the stack", name)
+	}
+}
+
 // checkCluster reports a chart for whose cluster there is no kubeconfig, and warns of one that is installed
 // where CloudKnit's users may not expect it. hint is about its source.
 func (r *resolver) checkCluster(c *Component, hint string) {
@@ -92,7 +123,7 @@ func (r *resolver) checkCluster(c *Component, hint string) {
 		if hint == "" {
 			return
 		}
-	} else if name, _ := splitOutput(charts.Kubeconfig.Output); s.FindComponent(name) != nil {
+	} else if name, _ := splitOutput(charts.Kubeconfig.Output); s.makes(name) {
 		hint = "to have it on the cluster of " + name + ", add " + name + " to its dependsOn"
 	}
 	r.warnf(s, line, hint, "component %s: CloudKnit does not take the type helm; here it is a HelmRelease %s", c.Name, where)

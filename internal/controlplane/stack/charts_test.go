@@ -36,3 +36,37 @@ func TestCheckCharts(t *testing.T) {
 		}
 	}
 }
+
+// TestWarnOfKubeconfig: a misspelt component whose output is the kubeconfig, or one that makes no cluster, is
+// said: the charts are installed elsewhere.
+func TestWarnOfKubeconfig(t *testing.T) {
+	component := func(name, kind string) *model.StackComponent {
+		return &model.StackComponent{Name: model.Text{Text: name}, Type: model.Text{Text: kind}}
+	}
+	for output, want := range map[string]string{
+		"eks.kubeconfig": "", "": "",
+		"ekss.kubeconfig": `no stack has a component ekss of type terraform, whose output spec.charts.kubeconfig names (did you mean "eks"?)`,
+		"web.kubeconfig":  "no stack has a component web of type terraform",
+	} {
+		m := &model.Model{}
+		settings := &model.StackSettings{}
+		settings.Charts.Kubeconfig.Output = output
+		m.Stacks.Settings = []*model.StackSettings{settings}
+		m.Stacks.List = []*model.Stack{{StackSpec: model.StackSpec{
+			TeamName: model.Text{Text: "shop"}, EnvName: model.Text{Text: "dev"}, Components: []*model.StackComponent{component("eks", Terraform), component("web", Helm)},
+		}}}
+		_, problems := Resolve(m)
+		found := ""
+		for _, p := range problems {
+			if strings.Contains(p.Summary, "spec.charts.kubeconfig names") && p.Warning {
+				found += strings.Replace(p.Summary, ": charts are installed on the cluster that runs the stack", " ("+p.Hint+")", 1)
+			}
+			if strings.Contains(p.Hint, "add web to its dependsOn") {
+				t.Errorf("%s: web is to depend on itself: %v", output, p)
+			}
+		}
+		if !strings.HasPrefix(found, want) || (want == "") != (found == "") {
+			t.Errorf("%s: %q, want %q", output, found, want)
+		}
+	}
+}

@@ -122,6 +122,7 @@ func Resolve(m *model.Model) ([]*Stack, problem.List) {
 	r.checkCompanies()
 	r.warnOfBaseTeams()
 	r.warnOfTeams()
+	r.warnOfKubeconfig(stacks)
 	return stacks, r.problems
 }
 

@@ -35,8 +35,8 @@ type Written struct {
 	// them. There are none in what was written as a whole, to a folder of its own.
 	Folders []string `json:"folders,omitempty" yaml:"folders,omitempty"`
 	From    []Input  `json:"from" yaml:"from"`
-	// Stopped are stacks that were not rendered, because another environment had them: they stayed as they
-	// were.
+	// Stopped are stacks that were not rendered, because another environment had them, or, in what "fairlead
+	// render" has written, because any problem stopped them: they stayed as they were.
 	Stopped []string `json:"stopped,omitempty" yaml:"stopped,omitempty"`
 }
 

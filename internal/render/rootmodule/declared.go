@@ -25,7 +25,9 @@ type declarations map[string]string
 // checkRoot reports overlays, and files of a module beside them, that Terraform cannot read, blocks that are
 // there twice, and values that refer to what nothing declares: Terraform would refuse the root module.
 func (g *generator) checkRoot() {
-	refers := slices.ContainsFunc(g.inputs, func(in input) bool { return in.value != nil && len(in.value.Variables()) > 0 })
+	refers := slices.ContainsFunc(g.inputs, func(in input) bool {
+		return in.value != nil && (len(in.value.Variables()) > 0 || len(listCalls(in.value)) > 0)
+	})
 	if len(g.overlays) == 0 && !g.hasLocalModule() && !refers {
 		return
 	}
@@ -148,6 +150,7 @@ func (g *generator) checkReferences(declared declarations) {
 		for _, reference := range in.value.Variables() {
 			g.checkReference(declared, in, reference)
 		}
+		g.checkFunctions(in)
 	}
 }
 
@@ -167,10 +170,18 @@ func (g *generator) checkReference(declared declarations, in input, reference hc
 	case "data":
 		parts = 2
 	}
-	if len(names) < parts { // Terraform says what is missing
+	if len(names) < parts && (declaredWords[reference.RootName()] || in.pos.File == g.component.Stack.Pos.File) { // Terraform says what is missing, or it was reported
+		return
+	}
+	if len(names) < parts {
+		g.problems.Addf(in.pos, g.component.Stack.Subject(), "a zlocal is written ${zlocals.name}, and the text itself $${name}", "component %s: the variable %s refers to %s, which is nothing", g.component.Name, in.name, reference.RootName())
 		return
 	}
 	c, name := g.component, strings.Join(append([]string{reference.RootName()}, names[:parts]...), ".")
+	if name == "module."+c.Name {
+		g.problems.Addf(in.pos, c.Stack.Subject(), "a value can be that of another component, by valueFrom", "component %s: the variable %s refers to %s, which is the module that is given it", c.Name, in.name, name)
+		return
+	}
 	if declared[name] == "" {
 		hint := problem.DidYouMean(name, sortedKeys(declared))
 		if other := c.Stack.FindComponent(names[parts-1]); other != nil && strings.HasPrefix(name, remoteState) {
@@ -183,6 +194,9 @@ func (g *generator) checkReference(declared declarations, in input, reference hc
 		g.checkOutput(in, names[1], names[3])
 	}
 }
+
+// declaredWords begin references to what blocks declare.
+var declaredWords = map[string]bool{"data": true, "local": true, "module": true, "var": true, "each": true, "count": true, "self": true}
 
 // remoteState begins a reference to the state of another component.
 const remoteState = "data.terraform_remote_state."

@@ -21,6 +21,9 @@ func (f foundFile) positionAt(line int) problem.Pos {
 	return problem.Pos{Layer: f.pos.Layer, File: f.pos.File, Line: line}
 }
 
+// overlayField is the field that names files of people beside the generated ones.
+const overlayField = "overlayFiles"
+
 // namedFile is a file or a folder as a component names it.
 type namedFile struct {
 	field        string
@@ -87,6 +90,10 @@ func (g *generator) findInLayer(n namedFile, layer model.Layer, name string, lin
 		g.addf(line, "", "component %s: %s: %s is a folder", c.Name, n.field, file)
 		return found, false
 	}
+	if inLayer == "" && n.field == overlayField && layer.Kind != model.Files {
+		g.addf(line, "name files, or a folder with nothing else", "component %s: %s: %s is all of the %s: every commit to it would be another plan", c.Name, n.field, file, where)
+		return found, false
+	}
 	if inLayer == "" {
 		found.entry = tree.Dir("", layer.Files)
 		return found, true
@@ -139,7 +146,7 @@ func (g *generator) addOverlays() {
 			g.addf(c.StackComponent.Name.Line, "", "component %s: overlayFiles names no paths", c.Name)
 		}
 		for _, p := range paths {
-			if found, ok := g.findFile(namedFile{"overlayFiles", o.Source, p, o.Ref}); ok {
+			if found, ok := g.findFile(namedFile{overlayField, o.Source, p, o.Ref}); ok {
 				g.addOverlay(p, found, owners)
 			}
 		}
@@ -160,7 +167,7 @@ func (g *generator) addOverlay(written model.Text, found foundFile, owners map[s
 		g.setOverlay(written, path.Base(written.Text), found.entry.Data, written.Text, owners)
 		return
 	}
-	g.copyFolder("overlayFiles", written, found, func(file string, data []byte) {
+	g.copyFolder(overlayField, written, found, func(file string, data []byte) {
 		g.setOverlay(written, file, data, path.Join(written.Text, file), owners)
 	})
 }
@@ -185,7 +192,7 @@ func (g *generator) setOverlay(written model.Text, name string, data []byte, fro
 		return
 	}
 	if isState(name) {
-		g.reportState("overlayFiles", written, from)
+		g.reportState(overlayField, written, from)
 		return
 	}
 	owners[name] = from

@@ -141,7 +141,10 @@ func withFolder(address, folder string) string {
 
 // fetchAddress returns an address with the way to fetch it, where Terraform would not see it.
 func fetchAddress(address string) (string, error) {
-	if forcedFetch.MatchString(address) || bareHost.MatchString(address) {
+	if forcedFetch.MatchString(address) {
+		return address, checkForced(address)
+	}
+	if bareHost.MatchString(address) {
 		return address, nil
 	}
 	scheme := strings.Index(address, "://")
@@ -164,6 +167,29 @@ func fetchAddress(address string) (string, error) {
 		return address, err
 	}
 	return "git::" + found + folder, nil
+}
+
+// checkForced reports an address with a way to fetch it that is none of Terraform's, or with which Git would run a
+// program, or read this machine.
+func checkForced(address string) error {
+	way, rest, _ := strings.Cut(address, "::")
+	begin := strings.Index(rest, "://")
+	if begin >= 0 {
+		begin += len("://")
+	}
+	if i := strings.Index(rest[max(0, begin):], "//"); i >= 0 {
+		rest = rest[:max(0, begin)+i]
+	}
+	switch way {
+	case "git", "hg":
+		_, err := stack.RepositoryURL(rest)
+		return err
+	case "gcs", "http", "https", "s3":
+		if u, err := url.Parse(rest); err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http") {
+			return nil
+		}
+	}
+	return fmt.Errorf("Terraform does not fetch modules from %q", text.Shorten(address, 100))
 }
 
 // syntaxError is a mistake in HCL, at a line of its text.
