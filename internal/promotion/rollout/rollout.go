@@ -38,7 +38,9 @@ type Report struct {
 	Phase  Phase  `json:"phase"`
 	// Current reports that the observed revision holds the wanted commit. An older report says
 	// nothing about it.
-	Current bool      `json:"current"`
+	Current bool `json:"current"`
+	// Waits reports that it goes on once a person has approved a plan.
+	Waits   bool      `json:"-"`
 	Message string    `json:"message,omitempty"`
 	Time    time.Time `json:"when,omitzero"`
 }
@@ -69,6 +71,7 @@ type Summary struct {
 	Failed  int `json:"failed"`
 	Stale   int `json:"stale"`
 	Behind  int `json:"behind"` // that last reported another commit
+	Waiting int `json:"-"`      // whose plans wait for approval
 
 	// BehindSources names the sources that are counted in Behind.
 	BehindSources []string `json:"late,omitempty"`
@@ -80,6 +83,7 @@ type source struct {
 	anonymous     bool  // the name means nothing to people
 	phase         Phase // of the commit, by the reports that are believed
 	behind, stale bool
+	waits         bool
 	worstReport   Report    // the one that decides
 	validUntil    time.Time // of phase: when it is stale; zero for never
 }
@@ -96,6 +100,8 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) Summary {
 			failed = append(failed, one)
 		case one.stale:
 			s.Stale++
+		case one.waits:
+			s.Waiting++
 		case one.behind:
 			s.Behind++
 			s.BehindSources = append(s.BehindSources, one.displayName())
@@ -216,7 +222,7 @@ func describeProgress(s Summary, wanted int) string {
 		n    int
 		what string
 	}{
-		{s.Sources - s.Ready - s.Failed - s.Stale - s.Behind, "in progress"}, {s.Behind, behind}, {s.Failed, "failed"},
+		{s.Waiting, "with plans that wait for approval"}, {s.Sources - s.Ready - s.Failed - s.Stale - s.Behind - s.Waiting, "in progress"}, {s.Behind, behind}, {s.Failed, "failed"},
 		{s.Stale, "no recent report"}, {wanted - s.Sources, "no report yet"},
 	} {
 		if part.n > 0 {
@@ -272,6 +278,7 @@ func (s *source) addReport(r Report, rule Rule, now time.Time) {
 	if rule.StaleAfter > 0 {
 		end = r.Time.Add(rule.StaleAfter)
 	}
+	s.waits = s.waits || r.Waits && r.Current
 	switch bad := reportSeverity(r); {
 	case !end.IsZero() && !now.Before(end):
 		s.stale = true

@@ -21,6 +21,7 @@ func on(source string, phase Phase, ago int) Report {
 
 func (r Report) of(object string) Report { r.Object = object; return r }
 func (r Report) says(text string) Report { r.Message = text; return r }
+func (r Report) waits() Report           { r.Waits = true; return r }
 func (r Report) aboutAnother() Report    { r.Current = false; return r }
 func at(minutes int) time.Time           { return now.Add(time.Duration(minutes) * time.Minute) }
 func tell(s Summary) string              { return string(s.Phase) + ": " + s.Reason }
@@ -45,6 +46,9 @@ func TestSummarize(t *testing.T) {
 		{"one of another commit", []Report{on("oslo", Ready, 5).aboutAnother()}, Rule{}, "progressing: 0 of 1 cluster ready, 1 on another commit (oslo)", time.Time{}},
 		{"failed on another commit", []Report{on("oslo", Failed, 5).aboutAnother()}, Rule{}, "progressing: 0 of 1 cluster ready, 1 on another commit (oslo)", time.Time{}},
 		{"at it", []Report{on("oslo", Progressing, 5)}, Rule{}, "progressing: 0 of 1 cluster ready, 1 in progress", time.Time{}},
+		{"a plan waits, and what comes after it is at the commit of before", []Report{on("oslo", Progressing, 5).waits(), on("oslo", Ready, 9).of("b").aboutAnother()}, Rule{},
+			"progressing: 0 of 1 cluster ready, 1 with plans that wait for approval", time.Time{}},
+		{"a plan waits, and something fails", []Report{on("oslo", Progressing, 5).waits(), on("oslo", Failed, 5).of("b")}, Rule{}, "failed: b failed on oslo", time.Time{}},
 		{"a phase that is not known", []Report{on("oslo", "", 5)}, Rule{}, "progressing: 0 of 1 cluster ready, 1 in progress", time.Time{}},
 		{"failed", []Report{on("oslo", Failed, 5).says("health check\n failed"), on("riga", Ready, 5)}, Rule{},
 			"failed: Kustomization/flux-system/apps failed on oslo: health check failed", time.Time{}},

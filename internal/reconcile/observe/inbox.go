@@ -178,13 +178,19 @@ func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 	return SelectReports(i.Events(), mine)
 }
 
-// SelectReports returns events as reports of a rollout: see [Inbox.Reports].
+// SelectReports returns events as reports of a rollout: see [Inbox.Reports]. What waits for a person to approve
+// a plan is in progress.
 func SelectReports(events []Event, mine func(Event) (current, ok bool)) []rollout.Report {
+	awaited := findAwaited(events)
 	var all []rollout.Report
 	for _, e := range events {
 		if current, ok := mine(e); ok {
+			waits := awaited.isAwaited(e)
+			if waits {
+				e.Phase = rollout.Progressing
+			}
 			all = append(all, rollout.Report{
-				Source: e.Cluster, Object: e.Object, Phase: e.Phase, Current: current, Message: e.Message, Time: e.When,
+				Source: e.Cluster, Object: e.Object, Phase: e.Phase, Current: current, Waits: waits, Message: e.Message, Time: e.When,
 			})
 		}
 	}

@@ -55,6 +55,37 @@ func shown(inbox *observe.Inbox, commit string) string {
 	return out.String()
 }
 
+// TestAwaitedPlans: a Kustomization that fails only because a plan waits for approval is in progress, and waits.
+func TestAwaitedPlans(t *testing.T) {
+	event := func(object, message string) observe.Event {
+		return observe.Event{Cluster: "east-1", Object: object, Commit: "a", Phase: rollout.Failed, Message: message, When: noon}
+	}
+	plan := func(name string) observe.Event {
+		return event("Terraform/shop/"+name, "waits for approval of plan-modules-aaaaaaaaaa")
+	}
+	const stalled = "health check failed after 4s: failed early due to stalled resources: "
+	for name, c := range map[string]struct {
+		events []observe.Event
+		waits  bool
+	}{
+		"one plan":                    {[]observe.Event{plan("db"), event("Kustomization/x/apps", stalled+"[Terraform/shop/db status: 'Failed']")}, true},
+		"two plans":                   {[]observe.Event{plan("db"), plan("web"), event("Kustomization/x/apps", stalled+"[Terraform/shop/db status: 'Failed', Terraform/shop/web status: 'Failed']")}, true},
+		"and something fails":         {[]observe.Event{plan("db"), event("Kustomization/x/apps", stalled+"[Terraform/shop/db status: 'Failed', Job/shop/x status: 'Failed']")}, false},
+		"another object":              {[]observe.Event{plan("db"), event("Kustomization/x/apps", stalled+"[Terraform/other/db status: 'Failed']")}, false},
+		"a Terraform object failed":   {[]observe.Event{event("Terraform/shop/db", "no such module"), event("Kustomization/x/apps", stalled+"[Terraform/shop/db status: 'Failed']")}, false},
+		"that of another cluster":     {[]observe.Event{{Cluster: "west-1", Object: plan("db").Object, Commit: "a", Phase: rollout.Failed, Message: plan("db").Message, When: noon}, event("Kustomization/x/apps", stalled+"[Terraform/shop/db status: 'Failed']")}, false},
+		"something else is the cause": {[]observe.Event{plan("db"), event("Kustomization/x/apps", "kustomize build failed")}, false},
+	} {
+		inbox := open(t, filepath.Join(t.TempDir(), "reports"))
+		add(t, inbox, c.events...)
+		for _, r := range inbox.Reports(func(e observe.Event) (bool, bool) { return true, e.Object == "Kustomization/x/apps" }) {
+			if r.Waits != c.waits || (r.Phase == rollout.Progressing) != c.waits {
+				t.Errorf("%s: %+v", name, r)
+			}
+		}
+	}
+}
+
 // TestLatest: of what is said of one object, the latest counts.
 func TestLatest(t *testing.T) {
 	const ready, failed, progressing = rollout.Ready, rollout.Failed, rollout.Progressing

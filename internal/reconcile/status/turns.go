@@ -31,6 +31,9 @@ func (s Stage) FindTurn(commit string) (got, next *Turn) {
 	return &s.Turns[i], &s.Turns[i-1]
 }
 
+// HadNothingBefore reports whether the environment is known to have had no other commit than its own.
+func (s Stage) HadNothingBefore() bool { return s.Commit == "" || s.FirstCommit }
+
 // Position is where a commit is on the line of the base's branch: the first Newer commits of the line contain
 // it, and it contains all but the first Older.
 type Position struct{ Newer, Older int }

@@ -86,6 +86,8 @@ func (s Source) findHelpfulLevers(e Environment, stage status.Stage) (all []stri
 	switch {
 	case e.isHeld():
 		all = append(all, "release")
+	case e.Promoted && e.State.Tone == Bad && stage.HadNothingBefore():
+		all = append(all, "hold")
 	case e.Promoted && e.State.Tone == Bad:
 		all = append(all, "rollback", "hold")
 	case e.Pull != nil && report.State == status.Proposed:

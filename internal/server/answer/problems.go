@@ -214,9 +214,11 @@ func (s Status) PromotionErrors() (all []PromotionError) {
 	return all
 }
 
-// rollbackHint returns how an environment gets what it had before what fails; "" if it is not promoted to.
-func rollbackHint(e Environment) string {
-	if !e.Promoted || e.State.Tone != Bad {
+// rollbackHint returns how an environment gets what it had before what fails; "" if it is not promoted to, or had
+// nothing before.
+func (s Source) rollbackHint(e Environment) string {
+	stage, _ := s.Snapshot.Chain.FindStage(e.Name)
+	if !e.Promoted || e.State.Tone != Bad || stage.HadNothingBefore() {
 		return ""
 	}
 	return "fairlead rollback " + e.Name + " --reason TEXT: it gets what it had before"
@@ -238,7 +240,7 @@ func (s Source) findFailures() []Problem {
 				one.Since = time.Time{}
 			}
 		case e.State.Tone == Bad && report.State != status.Problems && !s.hasFailedCluster(e.Name): // which say it themselves
-			one.Kind, one.Commit, one.Hint = Report, e.Commit, rollbackHint(e)
+			one.Kind, one.Commit, one.Hint = Report, e.Commit, s.rollbackHint(e)
 		default:
 			continue
 		}
@@ -254,7 +256,7 @@ func (s Source) findFailures() []Problem {
 			if isFailed(l) {
 				one := Problem{Kind: Report, Environments: []string{o.Environment}, Subject: l.Cluster, Cluster: l.Cluster, Summary: l.Why, Since: l.Since}
 				if i := slices.IndexFunc(environments, func(e Environment) bool { return e.Name == o.Environment }); i >= 0 {
-					one.Commit, one.Hint = environments[i].Commit, rollbackHint(environments[i])
+					one.Commit, one.Hint = environments[i].Commit, s.rollbackHint(environments[i])
 				}
 				all = append(all, one)
 			}

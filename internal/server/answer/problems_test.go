@@ -68,3 +68,23 @@ func TestOverruled(t *testing.T) {
 		}
 	}
 }
+
+// TestRollbackOffered: a rollback is offered for what failed, unless it is known that there was nothing before.
+func TestRollbackOffered(t *testing.T) {
+	for name, c := range map[string]struct {
+		first bool
+		hint  string
+		lever string
+	}{
+		"it may have had another commit": {false, "fairlead rollback dev --reason TEXT: it gets what it had before", "rollback"},
+		"it is the first":                {true, "", "hold"},
+	} {
+		stage := stageAt("dev", nil, got("c2"))
+		stage.FirstCommit, stage.Proof = c.first, gate.Verdict{Status: gate.Fail, Reason: "it crashes"}
+		s := Source{Snapshot: status.Snapshot{Chain: status.Chain{Commits: lineOf("c2", "c1"), Stages: []status.Stage{stage}}}}
+		problems, needs := s.Problems(ProblemFilter{}).Items, s.Needs()
+		if len(problems) != 1 || len(needs) != 1 || problems[0].Hint != c.hint || len(needs[0].Levers) == 0 || needs[0].Levers[0] != c.lever {
+			t.Errorf("%s: %+v\n%+v", name, problems, needs)
+		}
+	}
+}

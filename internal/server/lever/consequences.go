@@ -377,7 +377,7 @@ func (o *Operator) IdleReason(lever, environment string) string {
 		return "no gate of " + environment + " asks for approvals"
 	case (lever == Approve || lever == Promote) && stage.Commit != "" && stage.Behind == 0 && (stage.Next.Candidate == "" || stage.Next.Candidate == stage.Commit):
 		return environment + " has the newest commit"
-	case lever == Rollback && (stage.Commit == "" || stage.FirstCommit):
+	case lever == Rollback && stage.HadNothingBefore():
 		return environment + " had no other commit before"
 	}
 	return ""
