@@ -43,6 +43,9 @@ func (c *cluster) runRelease(r *release, now time.Time) {
 
 func (c *cluster) install(r *release, now time.Time) {
 	for _, from := range r.spec.ValuesFrom {
+		if from.Kind == "ConfigMap" { // of platform values, which may be missing
+			continue
+		}
 		if _, ok := c.secrets[objectKey{"Secret", r.namespace, from.Name}][from.Key]; !ok {
 			r.ready.set(now, "False", "ValuesError", fmt.Sprintf("could not resolve Secret chart values reference '%s/%s' with key '%s'", r.namespace, from.Name, from.Key))
 			return

@@ -1,6 +1,7 @@
 package stacksim
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -40,6 +41,7 @@ type cluster struct {
 	options Options
 
 	head           string
+	types          []string  // the cluster types whose targets it runs, sorted
 	root           condition // of the Kustomization that applies the others
 	kustomizations map[objectKey]*kustomization
 	terraforms     map[objectKey]*terraform
@@ -124,6 +126,9 @@ func (c *cluster) applyRoot(output tree.Tree) error {
 	if err != nil {
 		return err
 	}
+	if err := c.addTargets(output, wanted); err != nil {
+		return err
+	}
 	for key, o := range wanted {
 		known := c.kustomizations[key]
 		if known == nil {
@@ -142,6 +147,31 @@ func (c *cluster) applyRoot(output tree.Tree) error {
 			for _, o := range k.owned {
 				c.prune(o)
 			}
+		}
+	}
+	return nil
+}
+
+// addTargets adds the Kustomizations of deployment targets, which are in the folders of cluster types.
+func (c *cluster) addTargets(output tree.Tree, wanted map[objectKey]*object) error {
+	c.types = nil
+	for _, clusterType := range output.Entries() {
+		if !clusterType.IsDir() || clusterType.Name == objectsFolder || strings.HasPrefix(clusterType.Name, ".") {
+			continue
+		}
+		before := len(wanted)
+		for _, target := range clusterType.Tree().Entries() {
+			if target.Tree().Sub("objects").IsEmpty() {
+				continue
+			}
+			found, err := readObjects(target.Tree(), func(file string) bool { return file == "reconciler.yaml" })
+			if err != nil {
+				return err
+			}
+			maps.Copy(wanted, found)
+		}
+		if len(wanted) > before {
+			c.types = append(c.types, clusterType.Name)
 		}
 	}
 	return nil
@@ -286,18 +316,18 @@ func (c *cluster) healthOf(o *object) health {
 	return healthy
 }
 
-// commitOf returns the commit that the source of an object is pinned to; "" if there is no source.
+// commitOf returns the commit that the source of an object is at; "" if there is no source.
 func (c *cluster) commitOf(o *object) string {
 	if source := c.sourceOf(o); source != nil {
-		return source.spec.Ref.Commit
+		return source.commit()
 	}
 	return ""
 }
 
-// branchOf returns the branch that the source of an object is of.
+// branchOf returns the branch, or the tag, that the source of an object is of.
 func (c *cluster) branchOf(o *object) string {
 	if source := c.sourceOf(o); source != nil {
-		return source.spec.Ref.Branch
+		return cmp.Or(source.spec.Ref.Branch, source.spec.Ref.Tag)
 	}
 	return ""
 }

@@ -40,20 +40,27 @@ type spec struct {
 	SourceRef  named    `yaml:"sourceRef"`
 	Suspend    bool     `yaml:"suspend"`
 
+	URL string `yaml:"url"`
 	Ref struct {
 		Branch string `yaml:"branch"`
 		Tag    string `yaml:"tag"`
 		Commit string `yaml:"commit"`
 	} `yaml:"ref"`
 
-	ApprovePlan string `yaml:"approvePlan"`
-	Destroy     bool   `yaml:"destroy"`
-	Outputs     *struct {
+	ApprovePlan       string `yaml:"approvePlan"`
+	Destroy           bool   `yaml:"destroy"`
+	DestroyOnDeletion bool   `yaml:"destroyResourcesOnDeletion"`
+	Vars              []struct {
+		Name  string `yaml:"name"`
+		Value any    `yaml:"value"`
+	} `yaml:"vars"`
+	Outputs *struct {
 		Name    string   `yaml:"name"`
 		Outputs []string `yaml:"outputs"`
 	} `yaml:"writeOutputsToSecret"`
 
 	ValuesFrom []struct {
+		Kind string `yaml:"kind"`
 		Name string `yaml:"name"`
 		Key  string `yaml:"valuesKey"`
 	} `yaml:"valuesFrom"`
@@ -66,9 +73,33 @@ type named struct {
 	Namespace string `yaml:"namespace"`
 }
 
-// component returns the name of the component that an object is of.
+// component returns the name of the component that an object is of; its own name if it is of a deployment
+// target.
 func (o *object) component() string {
+	if !o.isOfStack() {
+		return o.name
+	}
 	return path.Join(o.labels["fairlead.io/team"], o.labels["fairlead.io/stack"], o.labels["fairlead.io/component"])
+}
+
+// isOfStack reports whether an object is of a component of a stack, and not of a deployment target.
+func (o *object) isOfStack() bool { return o.labels["fairlead.io/component"] != "" }
+
+// commit returns the commit that a source is at: one that stands for the branch or the tag, if it is not pinned.
+func (o *object) commit() string {
+	if o.spec.Ref.Commit != "" {
+		return o.spec.Ref.Commit
+	}
+	return tree.HashBlob([]byte(o.spec.URL + " " + o.spec.Ref.Branch + " " + o.spec.Ref.Tag)).String()
+}
+
+// module returns what a Terraform object of a deployment target makes from a source.
+func (o *object) module(source *object) module {
+	m := module{inputs: map[string]string{}, digest: fmt.Sprint(source.commit(), o.spec.Path, o.spec.Vars)}
+	for _, v := range o.spec.Vars {
+		m.inputs[v.Name] = fmt.Sprint(v.Value)
+	}
+	return m
 }
 
 // encode returns the object with a status, as an API server has it.

@@ -7,13 +7,13 @@ import (
 	"net/http"
 )
 
-// sendPlans posts the plans that wait, as a job on the cluster does: each with its Terraform object, until the daemon
+// sendPlans posts the plans of stacks that wait, as a job on the cluster does: each with its Terraform object, until the daemon
 // has it.
 func (c *cluster) sendPlans(ctx context.Context) error {
 	for _, t := range sortValues(c.terraforms) {
 		made := t.pending + "\n" + t.plan
-		isNew := t.work == idle && t.attempted == attempt{c.commitOf(t.object), t.spec.Destroy} // what it was planned from
-		if t.plan == "" || t.pending == "" || !isNew || c.reporter.plans[t.String()] == made {
+		isNew := t.work == idle && t.attempted == attempt{commit: c.commitOf(t.object), destroy: t.spec.Destroy} // what it was planned from
+		if !t.isOfStack() || t.plan == "" || t.pending == "" || !isNew || c.reporter.plans[t.String()] == made {
 			continue
 		}
 		content := maps.Clone(t.content)

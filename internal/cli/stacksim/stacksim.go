@@ -1,13 +1,15 @@
 // Package stacksim simulates a cluster that runs the stacks of an environment, for
-// "fairlead demo --stack": Flux's kustomize-controller and helm-controller, and tofu-controller.
+// "fairlead demo --stack": Flux's kustomize-controller and helm-controller, and tofu-controller. It also
+// runs the deployment targets of all cluster types whose objects have an order, as those of the reconciler
+// "tofu".
 //
 // What the package keeps true: the cluster knows what a real one knows, which is its branch of the
 // GitOps repository, the branch of root modules, its name, its key, and the address of the daemon. A
 // component begins when those that its Kustomization depends on are ready at the same revision. A plan
 // is applied only if the Terraform object approves that plan, or all plans. What an agent on the cluster
 // would read of the objects is reported as an agent does, signed, and the plans that wait are sent as a job on the
-// cluster does. No Terraform and no Helm runs: a plan
-// is what differs between two root modules, and an output is a name.
+// cluster does. No Terraform and no Helm runs: a plan is what differs between two root modules, and an output is a
+// name. Modules of other repositories are not read: of these, a plan is what differs in the object and in its source.
 package stacksim
 
 import (

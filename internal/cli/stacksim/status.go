@@ -1,6 +1,7 @@
 package stacksim
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -62,10 +63,15 @@ func (c *cluster) newRoot() (source, root *object) {
 	source = &object{objectKey: objectKey{"GitRepository", rootNamespace, rootSource}, generation: 1, content: map[string]any{
 		"metadata": meta(rootSource), "spec": map[string]any{"url": c.options.Repository, "ref": map[string]any{"branch": c.options.Environment}},
 	}}
-	root = &object{objectKey: objectKey{"Kustomization", rootNamespace, rootName}, generation: 1, content: map[string]any{
-		"metadata": meta(rootName), "spec": map[string]any{"path": "./" + objectsFolder, "sourceRef": map[string]any{"kind": "GitRepository", "name": rootSource}},
+	return source, newRootOf(rootName, objectsFolder)
+}
+
+// newRootOf returns the Kustomization that applies a folder of the output.
+func newRootOf(name, folder string) *object {
+	return &object{objectKey: objectKey{"Kustomization", rootNamespace, name}, generation: 1, content: map[string]any{
+		"metadata": map[string]any{"name": name, "namespace": rootNamespace},
+		"spec":     map[string]any{"path": "./" + folder, "sourceRef": map[string]any{"kind": "GitRepository", "name": rootSource}},
 	}}
-	return source, root
 }
 
 // readState returns the state of the objects, as an agent reads it.
@@ -83,6 +89,9 @@ func (c *cluster) readState(now time.Time) (agentapi.State, error) {
 	fetched := newStatus(c.root, 1)
 	fetched["artifact"] = map[string]any{"revision": c.revision()}
 	add(source, fetched)
+	for _, clusterType := range c.types {
+		add(newRootOf(clusterType, clusterType), newStatus(c.root, 1).with("lastAppliedRevision", c.revision()).with("lastAttemptedRevision", c.revision()))
+	}
 	add(root, newStatus(c.root, 1).with("lastAppliedRevision", c.revision()).with("lastAttemptedRevision", c.revision()))
 	for _, k := range sortValues(c.kustomizations) {
 		revision := func(commit string) string {
@@ -93,10 +102,13 @@ func (c *cluster) readState(now time.Time) (agentapi.State, error) {
 		}
 		add(k.object, newStatus(k.ready, k.generation).with("lastAppliedRevision", revision(k.applied)).with("lastAttemptedRevision", revision(k.attempted)))
 		for _, o := range sortValues(k.owned) {
-			if o.kind == "GitRepository" {
-				fetched := newStatus(condition{status: "True", reason: "Succeeded", since: k.ready.since}, o.generation)
-				fetched["artifact"] = map[string]any{"revision": sourceRevision(o)}
-				add(o, fetched)
+			ready := newStatus(condition{status: "True", reason: "Succeeded", since: k.ready.since}, o.generation)
+			switch {
+			case o.kind == "GitRepository":
+				ready["artifact"] = map[string]any{"revision": sourceRevision(o)}
+				add(o, ready)
+			case o.kind == "Kustomization" && c.sourceOf(o) != nil: // a folder of a deployment target
+				add(o, ready.with("lastAppliedRevision", sourceRevision(c.sourceOf(o))))
 			}
 		}
 	}
@@ -115,8 +127,5 @@ func (c *cluster) readState(now time.Time) (agentapi.State, error) {
 
 // sourceRevision returns what Flux has fetched of a source.
 func sourceRevision(o *object) string {
-	if commit := o.spec.Ref.Commit; commit != "" {
-		return o.spec.Ref.Branch + "@sha1:" + commit
-	}
-	return o.spec.Ref.Branch + o.spec.Ref.Tag + "@sha1:0000000000000000000000000000000000000000"
+	return cmp.Or(o.spec.Ref.Branch, o.spec.Ref.Tag) + "@sha1:" + o.commit()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ const plannedWithChanges = "TerraformPlannedWithChanges"
 type terraform struct {
 	*object
 	isDeleted bool // it goes once it is finalized
+	isLeaving bool // what it made is being destroyed, since it is deleted
 
 	ready    condition
 	observed int // the generation that was looked at
@@ -37,6 +39,7 @@ type terraform struct {
 type attempt struct {
 	commit  string
 	destroy bool
+	inputs  string // of a deployment target: what a plan is made from besides the commit
 }
 
 // work is what tofu-controller does with an object.
@@ -54,7 +57,11 @@ func (c *cluster) runTerraform(t *terraform, now time.Time, read readsModule) er
 		c.finalize(t, now)
 		return nil
 	}
-	wanted := attempt{c.commitOf(t.object), t.spec.Destroy}
+	wanted := attempt{commit: c.commitOf(t.object), destroy: t.spec.Destroy}
+	if source := c.sourceOf(t.object); source != nil && !t.isOfStack() {
+		m := t.module(source)
+		wanted.inputs, read = m.digest, func(string, string) (module, error) { return m, nil }
+	}
 	switch {
 	case wanted.commit == "" || t.spec.Suspend || t.work != idle && now.Before(t.due):
 		return nil
@@ -85,15 +92,22 @@ func (c *cluster) runTerraform(t *terraform, now time.Time, read readsModule) er
 	return nil
 }
 
-// finalize lets a deleted Terraform object go. tofu-controller needs its source for that, though it destroys
+// finalize lets a deleted Terraform object go. tofu-controller needs its source for that, also if it destroys
 // nothing, and does nothing while it is suspended.
 func (c *cluster) finalize(t *terraform, now time.Time) {
 	switch {
 	case t.spec.Suspend:
 	case c.sourceOf(t.object) == nil:
 		t.ready.set(now, "False", "ArtifactFailed", "GitRepository \""+t.spec.SourceRef.Name+"\" not found")
+	case t.spec.DestroyOnDeletion && t.made != nil && !t.isLeaving:
+		t.isLeaving = true
+		c.begin(t, applying, now, "Destroying")
+	case t.isLeaving && now.Before(t.due):
 	default:
 		delete(c.terraforms, t.objectKey)
+		if t.isLeaving {
+			c.addEvent(t.object, false, "is destroyed")
+		}
 	}
 }
 
@@ -158,7 +172,7 @@ func (t *terraform) describePlan() string {
 		verb, counts = "updated in-place", "0 to add, 1 to change, 0 to destroy"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "  # module.%s will be %s\n", t.labels["fairlead.io/component"], verb)
+	fmt.Fprintf(&b, "  # module.%s will be %s\n", path.Base(t.component()), verb)
 	names := maps.Clone(before)
 	maps.Copy(names, after)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
