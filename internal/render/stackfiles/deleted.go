@@ -114,8 +114,10 @@ func (k *keeper) findStacks(output tree.Tree) error {
 				continue
 			}
 			s, err := readRenderedStack(output, team.Name, env.Name)
-			if err == nil && s != nil {
-				k.found[name] = true
+			k.found[name] = k.found[name] || err != nil || s != nil
+			if err != nil {
+				err = k.keepUnreadable(output, Deleted{Team: team.Name, Env: env.Name}, err)
+			} else if s != nil {
 				err = k.compareStack(s)
 			}
 			if err != nil {

@@ -2,6 +2,7 @@ package stackfiles_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -60,5 +61,45 @@ func TestMistakesStopNoOthers(t *testing.T) {
 				t.Error("the other stack does not go on")
 			}
 		})
+	}
+}
+
+// TestUnreadableOutput: a file of the output that somebody has made unreadable stops the stack that it is of, which
+// stays as it is, whether it has a file or not, and whatever is approved. The others go on.
+func TestUnreadableOutput(t *testing.T) {
+	a := &approvals{T: t}
+	checkout, payment := stackText("checkout", "", ""), stackText("payment", "", "")
+	first, _, problems := keepTexts(t, map[string]string{"a.yaml": checkout, "payment.yaml": payment}, tree.Tree{})
+	if problems.Stops() {
+		t.Fatal(problems)
+	}
+	plan := approvalText("checkout/dev", "eks", "plan-fairlead-modules-dev-"+a.pin(first, "eks")[:10], a.terraform(first, "eks").Metadata.Annotations[stackfiles.InputsAnnotation])
+	const object = "environments/checkout/dev/eks/objects/terraform.yaml"
+	files := maps.Collect(first.All())
+	files[object] = []byte("a: [\n")
+	broken, err := tree.FromFiles(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.ReplaceAll(payment, "ref=v1", "ref=v2")
+	for name, files := range map[string]map[string]string{
+		"as it was": {"a.yaml": checkout, "payment.yaml": changed},
+		"changed":   {"a.yaml": strings.ReplaceAll(checkout, "ref=v1", "ref=v2"), "payment.yaml": changed},
+		"deleted":   {"payment.yaml": changed},
+		"approved":  {"a.yaml": checkout, "payment.yaml": changed, "p.yaml": plan},
+	} {
+		got, deleted, problems := keepTexts(t, files, broken)
+		if !strings.Contains(fmt.Sprint(problems), "what the output has of the stack checkout/dev cannot be read: ") || problems.StopsEnvironment() || !problems.StopsStack("checkout/dev") || problems.StopsStack("payment/dev") {
+			t.Errorf("%s: the problems are %v", name, problems)
+		}
+		if deleted != nil || !tree.Equal(got.Sub("environments/checkout"), broken.Sub("environments/checkout")) || !tree.Equal(got.Sub("team/checkout-team-environment"), first.Sub("team/checkout-team-environment")) {
+			t.Errorf("%s: %v: the stack does not stay as it is:\n%s", name, deleted, changesOf(broken, got))
+		}
+		if tree.Equal(first.Sub("environments/payment"), got.Sub("environments/payment")) {
+			t.Errorf("%s: the other stack does not go on", name)
+		}
+	}
+	if _, _, problems := followTexts(t, map[string]string{"a.yaml": checkout, "payment.yaml": payment, "p.yaml": plan}, []tree.Tree{first, broken, first}); problems.StopsEnvironment() || !problems.StopsStack("checkout/dev") {
+		t.Errorf("an approval from before it was edited: %v", problems)
 	}
 }

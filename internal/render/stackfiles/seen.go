@@ -40,17 +40,18 @@ func (k *keeper) checkSeen(output tree.Tree) error {
 func (k *keeper) checkPlan(a *model.PlanApproval, folder string, now seenPlan) error {
 	const hint = "remove it, and approve the plan that the component makes now"
 	before, _, err := readPlan(k.previous.Tree.Sub(folder))
-	if err != nil || before == now {
-		return err
+	if err != nil { // findStacks reports it
+		k.stopped[a.Stack] = true
+		return nil
+	}
+	if before == now {
+		return nil
 	}
 	versions, found := k.previous.Since(string(a.Output), folder)
 	spent := false
 	for _, version := range versions {
 		then, _, err := readPlan(version)
-		if err != nil {
-			return err
-		}
-		found = found && then.inputs == now.inputs
+		found = found && err == nil && then.inputs == now.inputs // somebody has edited it
 		spent = spent || then.approved != ""
 	}
 	switch {

@@ -70,6 +70,25 @@ func (k *keeper) holdUnread(s *renderedStack) (bool, error) {
 	return true, k.keepStack(s, map[string]any{})
 }
 
+// keepUnreadable stops a stack whose files in the output cannot be read, which somebody has edited. It stays as it
+// is: nothing says what it protects, or destroys.
+func (k *keeper) keepUnreadable(output tree.Tree, d Deleted, why error) error {
+	pos, subject := k.locate(&renderedStack{Deleted: d, name: d.Path()})
+	k.stopped[d.Path()] = true
+	k.problems = append(k.problems, problem.Problem{
+		Pos: pos, Subject: subject, Hint: "restore the files below " + d.Folder() + " on the branch of the output, from the commit before they were edited",
+		Summary: fmt.Sprintf("what the output has of the stack %s cannot be read: %v", d.Path(), why), Stack: d.Path(),
+	})
+	for _, folder := range []string{d.Folder(), d.modulesFolder()} {
+		for file, e := range output.Sub(folder).Walk() {
+			if err := k.kept.AddEntry(path.Join(folder, file), e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // checkUnpinned reports components whose modules were pinned to a commit, and cannot be read now: without it,
 // the next plan would be of whatever is in their repositories.
 func (k *keeper) checkUnpinned(s *renderedStack) (found bool) {
