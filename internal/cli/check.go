@@ -131,8 +131,8 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		e := &report.Environments[i]
 		found := k.applyStrict(shared[e.Environment])
 		all.addNew(e.Environment, found)
-		count, _ := found.Count()
-		e.Problems, e.Ready = e.Problems+count, e.Ready && count == 0
+		count, warnings := found.Count()
+		e.Problems, e.Warnings, e.Ready = e.Problems+count, e.Warnings+warnings, e.Ready && count == 0
 	}
 	if unread == nil {
 		chain, err := k.checkChain(ctx, names, all)

@@ -41,6 +41,8 @@ type manifestRollout struct {
 	Parts []shownPart  `json:"parts,omitempty"`
 	stack string       // how approvals name the manifest
 	known manifestPlan // nil parts if the output could not be read
+	// awaited is the one of Waits that is about reports, which count if they are by the cluster management.
+	awaited, management string
 }
 
 // manifestPlan is what is known of a manifest before the reports are read.
@@ -149,7 +151,7 @@ func newManifestRollout(m *model.Model, desired provision.State, rendered map[st
 	case rollout != nil:
 		r.State = "phase " + string(rollout.Phase)
 		r.Next = cmp.Or(r.Next, "remove what was kept until this is done")
-		r.Waits = append(r.Waits, newRolloutWaits(m, is, &desired, r.Steps > 0)...)
+		r.addWaits(m, is, &desired)
 	case r.Steps > 0:
 		r.State = "behind what is written"
 		r.Waits = append(r.Waits, "the pull request of the output is merged")
@@ -160,20 +162,22 @@ func newManifestRollout(m *model.Model, desired provision.State, rendered map[st
 	return r
 }
 
-// newRolloutWaits returns what a manifest waits for in a phase: for a person, where the next change needs no
-// report, or for the management cluster.
-func newRolloutWaits(m *model.Model, is clusterfiles.RenderedManifest, desired *provision.State, changes bool) []string {
-	const merge = "the pull request of the output is merged"
-	var waits []string
-	switch {
+// mergeWait is what is waited for where a pull request needs no report, or the reports are there.
+const mergeWait = "the pull request of the output is merged"
+
+// addWaits adds what a manifest waits for in a phase: for a person, where the next change needs no report, or for
+// the management cluster.
+func (r *manifestRollout) addWaits(m *model.Model, is clusterfiles.RenderedManifest, desired *provision.State) {
+	switch changes := r.Steps > 0; {
 	case changes && is.State.Executor == clusters.Tofu:
 		current := is.State.WithoutRemoval()
 		stage, err := provision.NextStage(&current, desired, func() bool { return false })
 		if err == nil && !stage.Waits {
-			return []string{merge}
+			r.Waits = append(r.Waits, mergeWait)
+			return
 		}
 	case changes && !is.State.Rollout.IsDetaching(): // and then for what is kept
-		waits = append(waits, merge)
+		r.Waits = append(r.Waits, mergeWait)
 	}
 	var objects []string
 	for _, c := range is.Carriers {
@@ -183,9 +187,12 @@ func newRolloutWaits(m *model.Model, is clusterfiles.RenderedManifest, desired *
 	}
 	report := " reports " + text.Join(objects, " and ") + " as ready: the next pull request is proposed then"
 	if settings := m.Stacks.Settings; len(settings) > 0 && settings[0].ManagementCluster != "" {
-		return append(waits, "cluster "+settings[0].ManagementCluster+", which spec.managementCluster names,"+report)
+		r.management = settings[0].ManagementCluster
+		r.awaited = "cluster " + r.management + ", which spec.managementCluster names," + report
+		r.Waits = append(r.Waits, r.awaited)
+		return
 	}
-	return append(waits, "the management cluster"+report, "a StackSettings names the management cluster in spec.managementCluster: without it no report counts")
+	r.Waits = append(r.Waits, "the management cluster"+report, "a StackSettings names the management cluster in spec.managementCluster: without it no report counts")
 }
 
 // findLeaving returns the clusters that the output of an environment has and that are not written any more:
@@ -233,11 +240,24 @@ func newManifestPlan(environment string, is clusterfiles.RenderedManifest) manif
 	return manifestPlan{is, carriers, newEnvironmentStack(environment, is.Parts)}
 }
 
+// isReported reports whether the management cluster reports all that carries the manifest out as ready.
+func (r *manifestRollout) isReported(statuses componentStatuses) bool {
+	return len(r.known.carriers) > 0 && !slices.ContainsFunc(r.known.carriers, func(carrier environmentStack) bool {
+		return slices.ContainsFunc(carrier.Components, func(c stackfiles.ComponentSummary) bool {
+			status := statuses[carrier.key(c)]
+			return status.Status != stackview.Ready || status.Cluster != r.management
+		})
+	})
+}
+
 // addReports adds what clusters report; nil statuses are those of no ledger.
 func (r *manifestRollout) addReports(statuses componentStatuses) {
 	carriers, parts := r.known.carriers, r.known.parts
 	if statuses != nil && len(carriers) > 0 {
 		r.Observed = statuses.summarize(carriers...)
+	}
+	if i := slices.Index(r.Waits, r.awaited); i >= 0 && r.isReported(statuses) {
+		r.Waits[i] = mergeWait + ": cluster " + r.management + " has reported what comes before it; the daemon proposes it if it is not open yet"
 	}
 	for _, c := range parts.Components {
 		status := cmp.Or(statuses[parts.key(c)].Status, notKnown)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 )
 
@@ -105,8 +107,20 @@ func TestRolloutWaits(t *testing.T) {
 	} {
 		test.is.Rollout = &test.rollout
 		rendered := map[string]clusterfiles.RenderedManifest{"fleet/edge": {State: test.is, Carriers: []clusterfiles.Carrier{{Namespace: "flux-system", Kustomizations: []string{"a", "b"}}}}}
-		if got := strings.Join(newManifestRollout(m, test.desired, rendered).Waits, "; "); got != test.want {
+		rollout := newManifestRollout(m, test.desired, rendered)
+		if got := strings.Join(rollout.Waits, "; "); got != test.want {
 			t.Errorf("%s: it waits until %q, want %q", name, got, test.want)
+		}
+		for by, want := range map[string]string{"hub": strings.ReplaceAll(test.want, report, merge+": cluster hub has reported what comes before it; the daemon proposes it if it is not open yet"), "another": test.want} {
+			reported, all := *rollout, componentStatuses{}
+			reported.Waits = slices.Clone(rollout.Waits)
+			for _, object := range []string{"a", "b"} {
+				all[componentKey{"dev", "flux-system", object}] = stackview.Status{Status: stackview.Ready, Cluster: by}
+			}
+			reported.addReports(all)
+			if got := strings.Join(reported.Waits, "; "); got != want {
+				t.Errorf("%s, reported by %s: it waits until %q, want %q", name, by, got, want)
+			}
 		}
 	}
 }
