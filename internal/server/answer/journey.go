@@ -244,12 +244,10 @@ func markState(mark string, of State) State {
 		return State{Good, "had it"}
 	case MarkBack:
 		return State{Stopped, "gone back"}
-	case MarkNext, MarkWith:
-		return State{Waiting, "next"}
 	case MarkLeftOut, MarkWithin:
 		return State{Unknown, "left out"}
 	}
-	return State{Unknown, "not yet"}
+	return arrivalStates[promote.ArrivalWaits]
 }
 
 // ListGates returns the parts of a verdict: each gate once, and not the set that they are in besides.

@@ -70,8 +70,8 @@ func TestJourneyOfCommitThatWasRolledBack(t *testing.T) {
 		Commits: lineOf("bad", "good"),
 	}}}
 	want := `dev: back stopped gone back to good by Alice: hello does not start
-stage: not unknown not yet (dev was rolled back from it)
-prod: not unknown not yet (dev was rolled back from it)`
+stage: not waiting waits (dev was rolled back from it)
+prod: not waiting waits (dev was rolled back from it)`
 	if diff := cmp.Diff(want, describeStops(t, s, "bad")); diff != "" {
 		t.Errorf("while dev is held:\n%s", diff)
 	}
@@ -108,7 +108,7 @@ func TestJourneyOfOther(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		"new":  "dev: proposed waiting proposed (waits for pull request 10)\nprod: has bad failed",
-		"left": "dev: with waiting next newer new (waits for pull request 10)\nprod: within unknown left out newer new",
+		"left": "dev: with waiting waits newer new (waits for pull request 10)\nprod: within unknown left out newer new",
 		"old":  "dev: runs good runs newer new (waits for pull request 10)\nprod: in good had it newer new",
 	} {
 		if diff := cmp.Diff(want, describeStops(t, s, id)); diff != "" {
@@ -150,8 +150,8 @@ func TestJourneyBehindPull(t *testing.T) {
 		Environments: []status.Environment{{Name: "stage", State: status.Proposed, Pull: &status.Pull{Number: 11}}},
 	}}
 	want := `dev: has good verified
-stage: next waiting next newer new (waits: new failed in dev)
-prod: not unknown not yet (the older mid comes first: waits: mid is not merged in stage)`
+stage: next waiting waits newer new (waits: new failed in dev)
+prod: not waiting waits (the older mid comes first: waits: mid is not merged in stage)`
 	if diff := cmp.Diff(want, describeStops(t, s, "new")); diff != "" {
 		t.Error(diff)
 	}

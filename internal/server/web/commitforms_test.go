@@ -19,7 +19,7 @@ func TestCommitBadge(t *testing.T) {
 	h := open(store)
 	for _, c := range []struct{ target, label, word, ground string }{
 		{"/commits/" + c4 + ".svg", "c4d4e4f", "◔ dev: rolling out", "#164e8a"},
-		{"/commits/" + c4 + ".svg?env=prod", "c4d4e4f", "┄ prod: not yet", "#535e6c"},
+		{"/commits/" + c4 + ".svg?env=prod", "c4d4e4f", "◷ prod: waits", "#4b4f8f"},
 		{"/commits/" + c3 + ".svg", "c3d3e3f", "✓ test: verified", "#0b5f4a"},
 	} {
 		w := ask(h, http.MethodGet, c.target)
