@@ -72,6 +72,9 @@ func (m *Promoter) isActionCommit(base source.Base, s lineStep) (bool, error) {
 		return isAction, nil
 	}
 	isAction, err := isActionCommit(base.Repo, s, base.Own)
+	if m.historyCache.actionCommits == nil { // problems have kept the history from being read
+		m.historyCache.actionCommits = map[lineStep]bool{}
+	}
 	if err == nil {
 		m.historyCache.actionCommits[s] = isAction
 	}
