@@ -41,6 +41,15 @@ const (
 // pastPages are the first parts of the paths of pages of what is assigned, which have a past.
 var pastPages = []string{"fleet", "map", "workloads", "assignments", "cluster-types"}
 
+// pastHint says which pages have a past, to who asks for that of another one, and pastHints what says the past of a page
+// that has none.
+const pastHint = "explain, diff, fleet, map, workloads, assignments, cluster-types and the page of an environment have a past"
+
+var pastHints = map[string]string{
+	"/": "the page of an environment has what it had then, and fleet what was assigned", "/overview": "the answer of an environment has what it had then, and fleet what was assigned",
+	historyPath: "until=2026-11-20 shows what was done until a day", "/commits": "the page of an environment has the commit that it had then",
+}
+
 // findPastEnvironment returns the name of the environment whose page a path is of, and whether it is of one.
 func findPastEnvironment(path string) (string, bool) {
 	segment, isPage := strings.CutPrefix(path, "/environments/")
@@ -120,7 +129,7 @@ func (s *site) findPast(ctx context.Context, src answer.Source, path string, que
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	environment, isEnvironment := findPastEnvironment(path)
 	if s.options.Past == nil || path != explainPath && path != diffPath && !isEnvironment && !slices.Contains(pastPages, first) {
-		return found{errorAnswer{"this page shows the present alone", "leave out at; explain, diff, fleet, map, workloads, assignments, cluster-types and the page of an environment have a past"}, http.StatusBadRequest, ""}
+		return found{errorAnswer{"this page shows the present alone", "leave out at; " + cmp.Or(pastHints[path], pastHint)}, http.StatusBadRequest, ""}
 	}
 	from, refusal, refused := s.readPlace(src, cmp.Or(environment, query.Get("env")), query.Get("at"))
 	to := history.Place{}
