@@ -46,6 +46,30 @@ type PastEnvironment struct {
 	Runs []fleetview.PastRun `json:"runs,omitempty"`
 }
 
+// PastEnvironments is the answer of /api/v1/environments about a moment in the past.
+type PastEnvironments struct {
+	At    string            `json:"at"` // as it was asked
+	Items []PastEnvironment `json:"items"`
+	// Unknown are the environments of now of which nothing is known then: they may not have been there.
+	Unknown []string `json:"unknown,omitempty"`
+}
+
+// PastEnvironments returns what environments had at a moment, of those whose names have a text in them.
+func (s Source) PastEnvironments(at, text string, outputs []history.Output, plans map[string]*schedule.Plan) PastEnvironments {
+	past := PastEnvironments{At: at, Items: []PastEnvironment{}}
+	for _, name := range s.Names() {
+		i := slices.IndexFunc(outputs, func(o history.Output) bool { return o.Environment == name })
+		switch {
+		case !hasWords(name, text):
+		case i < 0:
+			past.Unknown = append(past.Unknown, name)
+		default:
+			past.Items = append(past.Items, s.PastEnvironment(outputs[i], plans[name]))
+		}
+	}
+	return past
+}
+
 // PastEnvironment returns what an environment had at a moment, without what its clusters had reported.
 func (s Source) PastEnvironment(o history.Output, plan *schedule.Plan) PastEnvironment {
 	past := PastEnvironment{PastOutput: s.PastOutputs([]history.Output{o})[0], Inputs: listInputs(o), Ledger: s.Ledger, LedgerFails: s.LedgerFails}

@@ -5,7 +5,8 @@ import "github.com/fairlead-io/fairlead/internal/server/answer"
 // Environments is the page of environments: the answer, and how it was asked for.
 type Environments struct {
 	answer.Environments
-	Filter answer.EnvironmentFilter
+	Filter  answer.EnvironmentFilter
+	HasPast bool // whether the page has a past
 }
 
 // Tones returns what environments may be selected by.

@@ -27,7 +27,10 @@ func newView(of any, f Frame) (name, title string, view any) {
 		return "changes", "Changes of " + a.Environment + " from " + a.From.At + " to " + a.To.At, outputChangesView{a}
 	case answer.PastEnvironment:
 		return "past-environment", a.Environment, a
+	case answer.PastEnvironments:
+		return "past-environments", "Environments", a
 	case Environments:
+		a.HasPast = f.HasPast
 		return "environments", "Environments", a
 	case answer.OneEnvironment:
 		return "environment", a.Report.Name, environmentView{a, f.Questions, f.leversOf(a.Report), f.Written, f.Done, f.Proposed, f.HasPast}

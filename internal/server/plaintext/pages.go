@@ -31,6 +31,8 @@ func formatPage(of any, now time.Time, to *display.Stream) (string, error) {
 		return newFiguresTable(a).Format(to, false), nil
 	case answer.OutputChanges:
 		return formatOutput("from", a.From) + formatOutput("to", a.To) + "\n" + a.Text, nil
+	case answer.PastEnvironments:
+		return newPastTable(a).Format(to, false), nil
 	case answer.PastEnvironment:
 		return formatPastEnvironment(a, to), nil
 	case answer.Stacks:
@@ -196,6 +198,22 @@ func formatOutput(what string, o answer.PastOutput) string {
 		base = fmt.Sprintf(", rendered from %s %s", text.ShortCommit(o.Base.ID), o.Base.Subject)
 	}
 	return fmt.Sprintf("%s %s: output %s of %s%s\n", what, o.At, text.ShortCommit(o.Output), FormatTime(o.When), base)
+}
+
+// newPastTable returns what environments had at a moment.
+func newPastTable(a answer.PastEnvironments) Table {
+	t := Table{Columns: []Column{{Key: "environment"}, {Key: "commit"}, {Key: "merged"}, {Key: "assignments"}, {Key: "subject"}}, Above: "at " + a.At + "\n", Empty: "nothing is known of " + a.At + "\n"}
+	for _, e := range a.Items {
+		commit, subject := "", ""
+		if e.Base != nil {
+			commit, subject = text.ShortCommit(e.Base.ID), e.Base.Subject
+		}
+		t.Rows = append(t.Rows, []any{e.Environment, commit, FormatTime(e.When), e.Assignments, subject})
+	}
+	for _, name := range a.Unknown {
+		t.Below += name + ": not known\n"
+	}
+	return t
 }
 
 // formatPastEnvironment returns what an environment had, and what its clusters had reported.

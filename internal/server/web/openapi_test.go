@@ -346,7 +346,7 @@ func (c checker) answerPast(t *testing.T) {
 		c.answer(t, "get", before+changesPath, askTagged(h, address, first.Header().Get("ETag")))
 	}
 	for path, target := range map[string]string{
-		explainPath: "/explain?env=dev&q=x", diffPath: "/diff?from=dev&to=prod", "/fleet": "/fleet?", mapPath: "/map?env=prod", "/workloads": "/workloads?", "/workloads/{workload}": "/workloads/checkout?", "/cluster-types": "/cluster-types?",
+		explainPath: "/explain?env=dev&q=x", diffPath: "/diff?from=dev&to=prod", "/fleet": "/fleet?", mapPath: "/map?env=prod", environmentsPath: "/environments?", "/workloads": "/workloads?", "/workloads/{workload}": "/workloads/checkout?", "/cluster-types": "/cluster-types?",
 		"/environments/{name}": "/environments/dev?", changesPath: "/environments/dev/changes/2026-11-20..?", "/cluster-types/{clusterType}": "/cluster-types/small?", "/assignments/{environment}/{clusterType}/{target}": "/assignments/dev/large/checkout?",
 	} {
 		for _, before := range []string{"", api} {

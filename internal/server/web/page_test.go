@@ -114,7 +114,7 @@ func checkHostile(t *testing.T, text string) {
 	pull, _ := src.Pull(text, 0)
 	journey, _ := src.Journey(id)
 	then := answer.PastOutput{Environment: text, At: text, Output: text, Base: &answer.Commit{Commit: status.Commit{ID: text, Subject: text}}}
-	for _, of := range []any{answer.PastEnvironment{PastOutput: then, Inputs: e.Inputs, Runs: []fleetview.PastRun{{Phase: text, Revision: text}}}, answer.OutputChanges{Environment: text, From: then, To: then, Text: text}, src.Overview(), newPage(src.Environments(answer.EnvironmentFilter{}), nil, "", map[string][]string{"q": {text}}), one, pull, newPage(src.Problems(newProblemFilter(nil, "")), src.Names(), "", nil),
+	for _, of := range []any{answer.PastEnvironments{At: text, Unknown: []string{text}, Items: []answer.PastEnvironment{{PastOutput: then}}}, answer.PastEnvironment{PastOutput: then, Inputs: e.Inputs, Runs: []fleetview.PastRun{{Phase: text, Revision: text}}}, answer.OutputChanges{Environment: text, From: then, To: then, Text: text}, src.Overview(), newPage(src.Environments(answer.EnvironmentFilter{}), nil, "", map[string][]string{"q": {text}}), one, pull, newPage(src.Problems(newProblemFilter(nil, "")), src.Names(), "", nil),
 		newPage(src.Commits(commitsOf(text)), nil, "", map[string][]string{"q": {text}}),
 		newPage(answer.Explanation{Text: text}, src.Names(), explainPath, map[string][]string{"env": {text}, "q": {text}}), newPage(errorAnswer{text, text}, src.Names(), diffPath, map[string][]string{"from": {text}, "to": {text}}), journey, src.Search(text), src.Status(), page.Missing{Error: text, Hint: text}} {
 		kept, err := page.Render(page.Frame{Path: "/x?" + text, Questions: true, Follow: true, SignedIn: true, Acts: true, API: text, Product: text, Query: text}, of)

@@ -41,13 +41,16 @@ const (
 // pastPages are the first parts of the paths of pages of what is assigned, which have a past.
 var pastPages = []string{"fleet", "map", "workloads", "assignments", "cluster-types"}
 
+// environmentsPath is the path of all environments.
+const environmentsPath = "/environments"
+
 // pastHint says which pages have a past, to who asks for that of another one, and pastHints what says the past of a page
 // that has none.
-const pastHint = "explain, diff, fleet, map, workloads, assignments, cluster-types and the page of an environment have a past"
+const pastHint = "explain, diff, environments, fleet, map, workloads, assignments and cluster-types have a past"
 
 var pastHints = map[string]string{
-	"/": "the page of an environment has what it had then, and fleet what was assigned", "/overview": "the answer of an environment has what it had then, and fleet what was assigned",
-	historyPath: "until=2026-11-20 shows what was done until a day", "/commits": "the page of an environment has the commit that it had then",
+	"/": "environments has the commit that each had then, and fleet what was assigned", "/overview": "environments has the commit that each had then, and fleet what was assigned",
+	"/commits": "environments has the commit that each had then", historyPath: "until=2026-11-20 shows what was done until a day",
 }
 
 // findPastEnvironment returns the name of the environment whose page a path is of, and whether it is of one.
@@ -128,8 +131,11 @@ func isPastQuery(path string, query url.Values) bool {
 func (s *site) findPast(ctx context.Context, src answer.Source, path string, query url.Values) found {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	environment, isEnvironment := findPastEnvironment(path)
-	if s.options.Past == nil || path != explainPath && path != diffPath && !isEnvironment && !slices.Contains(pastPages, first) {
+	if s.options.Past == nil || path != explainPath && path != diffPath && !isEnvironment && path != environmentsPath && !slices.Contains(pastPages, first) {
 		return found{errorAnswer{"this page shows the present alone", "leave out at; " + cmp.Or(pastHints[path], pastHint)}, http.StatusBadRequest, ""}
+	}
+	if path == environmentsPath && query.Get("state") != "" {
+		return found{errorAnswer{"environments of the past have no state", "leave out state"}, http.StatusBadRequest, ""}
 	}
 	from, refusal, refused := s.readPlace(src, cmp.Or(environment, query.Get("env")), query.Get("at"))
 	to := history.Place{}
@@ -211,6 +217,9 @@ func (s *site) makePast(ctx context.Context, src answer.Source, path string, que
 	}
 	if len(plans) == 0 && failed != nil {
 		return s.refuseAnswer(ctx, path, failed)
+	}
+	if path == environmentsPath {
+		return found{src.PastEnvironments(query.Get("at"), readText(query), outputs, plans), http.StatusOK, ""}
 	}
 	f := findAnswer(src.WithPast(plans, outputs), path, query)
 	if a, isOne := f.answer.(answer.Assignment); isOne && s.options.Fleet != nil && !from.At.Time.IsZero() {

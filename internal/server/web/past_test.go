@@ -58,7 +58,7 @@ func TestPast(t *testing.T) {
 	h := openPast()
 	for _, c := range []struct{ target, file string }{
 		{"/explain?env=dev&q=large/web&at=2026-11-20", "explain"}, {"/diff?from=prod@2026-11-20&to=prod", "diff"}, {"/assignments/dev/large/checkout?at=2026-11-20T10:00:00Z", "assignment"},
-		{"/fleet?at=" + c1, "fleet"}, {"/environments/prod?at=2026-11-20", "environment"},
+		{"/fleet?at=" + c1, "fleet"}, {"/environments/prod?at=2026-11-20", "environment"}, {"/environments?at=2026-11-20", "environments"},
 		{"/environments/prod/changes/2026-11-20..", "changes"},
 	} {
 		w := ask(h, http.MethodGet, c.target)
@@ -80,6 +80,8 @@ func TestPast(t *testing.T) {
 		"/workloads/checkout?at=2026-11-20":               {200, `"checkout"`},
 		"/assignments/later/large/checkout?at=2026-11-20": {404, "has no cluster type"},
 		"/?at=2026-11-20":                                 {400, "this page shows the present alone"},
+		"/environments?at=2026-11-20&q=zzz":               {200, `"items": []`},
+		"/environments?at=2026-11-20&state=bad":           {400, "have no state"},
 		"/environments/prod?at=2026-11-20":                {200, `"assignments": `},
 		"/environments/prod/pulls/7?at=2026-11-20":        {400, "this page shows the present alone"},
 		"/environments/pord?at=2026-11-20":                {404, "there is no environment"},
@@ -88,7 +90,7 @@ func TestPast(t *testing.T) {
 		"/environments/prod/changes/..2026-11-20":         {400, "the address names no moment"},
 		"/environments/pord/changes/2026-11-20..":         {404, "there is no environment"},
 		"/history?at=2026-11-20":                          {400, "until=2026-11-20 shows what was done until a day"},
-		"/commits?at=2026-11-20":                          {400, "has the commit that it had then"},
+		"/commits?at=2026-11-20":                          {400, "has the commit that each had then"},
 		"/commits/" + c4 + "?at=2026-11-20":               {400, "this page shows the present alone"},
 		"/map?env=dev&at=2026-11-20":                      {200, `"clusterTypes": [`},
 		"/map?env=dev&pull=7&at=2026-11-20":               {404, "has no open pull request"},
@@ -122,6 +124,9 @@ func TestPast(t *testing.T) {
 	}
 	if body := ask(h, http.MethodGet, "/environments/prod?at=2026-11-20").Body.String(); !strings.Contains(body, ") prod: at 2026-11-20 · Fairlead</title>") {
 		t.Errorf("the title of an environment in the past does not say the moment once:\n%s", body)
+	}
+	if body := ask(h, http.MethodGet, "/environments").Body.String(); !strings.Contains(body, `action="./environments"><label><span>A day, a time or a commit`) {
+		t.Errorf("the page of environments does not lead to its past:\n%s", mainOf(body))
 	}
 	if w := ask(open(fleet()), http.MethodGet, "/api/v1/explain?env=dev&q=x&at=2026-11-20"); w.Code != http.StatusBadRequest {
 		t.Errorf("without a past it is %d", w.Code)

@@ -20,7 +20,7 @@ const api = "/api/v1"
 // pagePaths are the paths of pages, and those of their answers below /api/v1.
 var pagePaths = []struct{ page, answer string }{
 	{"/{$}", "/overview"},
-	{"/environments", "/environments"},
+	{environmentsPath, environmentsPath},
 	{"/environments/{name}", "/environments/{name}"},
 	{"/environments/{name}/pulls/{number}", "/environments/{name}/pulls/{number}"},
 	{changesPath, changesPath},

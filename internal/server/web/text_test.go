@@ -37,7 +37,7 @@ func TestTexts(t *testing.T) {
 	for _, target := range []string{
 		"/", "/environments", "/environments/stage", "/environments/west", "/environments/east", "/environments/dev", "/environments/stage/pulls/12", "/environments/pord", "/environments?q=zzz", "/history?q=zzz", "/commits", "/commits/" + c4, "/commits/" + c4 + "/forecast",
 		"/problems", "/problems?q=nowhere", "/fleet", "/history?env=prod", "/explain?env=dev&q=large/web", "/explain", "/diff?from=dev&to=prod", "/cluster-types/small", "/none", "/diff?from=dev", "/commits?env=nope", "/clusters/nope", "/clusters/site-1", "/cluster-types", "/workloads", "/workloads/checkout", "/assignments/prod/large/checkout", "/map?env=prod",
-		"/search?q=web", "/search?q=change", "/waiting", "/health", "/history/figures", "/environments/prod?at=2026-11-20", "/environments/prod/changes/2026-11-20..", "/stacks", "/settings",
+		"/search?q=web", "/search?q=change", "/waiting", "/health", "/history/figures", "/environments/prod?at=2026-11-20", "/environments?at=2026-11-20", "/environments/prod/changes/2026-11-20..", "/stacks", "/settings",
 	} {
 		w := askText(full, target)
 		if kind := w.Header().Get("Content-Type"); kind != plainText {

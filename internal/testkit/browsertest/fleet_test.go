@@ -50,7 +50,7 @@ func newPlan(environment, tag string) *schedule.Plan {
 
 // fleetPages are all kinds of pages about what is assigned, with and without assignments.
 var fleetPages = []string{
-	"/history", "/history?forced=on", "/history/figures", "/environments/prod", "/fleet", "/fleet?at=2026-11-20", "/workloads/checkout?at=2026-11-20", "/assignments/prod/small/checkout?at=2026-11-20", "/cluster-types/small?at=2026-11-20", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?q=nothing-like-that", "/workloads", "/workloads/checkout", "/assignments/prod/small/checkout", "/assignments/prod/small/search",
+	"/history", "/history?forced=on", "/history/figures", "/environments/prod", "/fleet", "/fleet?at=2026-11-20", "/environments?at=2026-11-20", "/workloads/checkout?at=2026-11-20", "/assignments/prod/small/checkout?at=2026-11-20", "/cluster-types/small?at=2026-11-20", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?q=nothing-like-that", "/workloads", "/workloads/checkout", "/assignments/prod/small/checkout", "/assignments/prod/small/search",
 	"/styleguide", "/map?env=prod", "/cluster-types", "/cluster-types/small", "/clusters/west-1", "/clusters/east-4",
 }
 
