@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -32,6 +33,7 @@ func (l *Loop) findClaimed(ctx context.Context, all []*environment) {
 	}
 	outputs := map[string]source.OutputClaims{}
 	for _, e := range all {
+		l.keepStates(ctx, e)
 		outputs[e.name] = source.OutputClaims{Stacks: e.stacks.merged}
 	}
 	claimants := list.Convert(all, func(e *environment) source.Claimant {
@@ -63,6 +65,26 @@ func (l *Loop) findClaimed(ctx context.Context, all []*environment) {
 		e.attempt.claimed = slices.DeleteFunc(slices.Clone(problems), isOfStack)
 		e.attempt.rendered, e.attempt.err = e.attempt.rendered.StopStacks(slices.DeleteFunc(slices.Clone(problems), func(p problem.Problem) bool { return !isOfStack(p) }))
 	}
+}
+
+// keepStates renders an environment again if two of its stacks have one state, and its output, which is known by
+// now, names it for one of them: that one goes on.
+func (l *Loop) keepStates(ctx context.Context, e *environment) {
+	if !e.isRendered() || e.unreachable != nil {
+		return
+	}
+	var kept []stack.State
+	if e.claimant.SharesState() {
+		kept = source.NamedStates(e.stacks.merged)
+	}
+	if slices.Equal(kept, e.kept) {
+		return
+	}
+	e.kept = kept
+	e.attempt.err = l.barrier.Run("render", e.name, func() (err error) {
+		e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{Ending: l.ephemerals.ending[e.name], Kept: e.kept}, &e.cache)
+		return err
+	})
 }
 
 // isRendered reports whether this round has rendered the environment.

@@ -84,3 +84,34 @@ func TestClaimedStack(t *testing.T) {
 		t.Errorf("moved, there are the problems %s", all)
 	}
 }
+
+// TestSharedState: of two stacks of one environment with one state, the one that the output has goes on, with its
+// changes, also over a restart; the other one is stopped.
+func TestSharedState(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	d := w.begin(w.data, func(*loop.Options) {})
+	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/own.yaml": ownState("shop/two")})
+	d.cycle()
+	w.merge("dev")
+	d.cycle()
+	w.commitNow("dev", "another one, with its state", map[string]string{
+		"stacks/own.yaml": strings.ReplaceAll(ownState("shop/two"), "ref=v1.0", "ref=v1.1"), "stacks/first.yaml": strings.ReplaceAll(ownState("shop/one"), "name: own", "name: first"),
+	})
+	for range 2 {
+		d.cycle()
+		d.wantStopped("dev", "component net: its state is that of the component net of the stack shop/two: each would destroy")
+		if n, _ := d.state("dev").Problems.Count(); n != 1 {
+			t.Errorf("dev has the problems %v", d.state("dev").Problems)
+		}
+		d = w.begin(t.TempDir(), func(*loop.Options) {}) // it remembers nothing
+	}
+	w.merge("dev")
+	d.cycle()
+	if module := w.below("dev", "team/shop-team-environment/two-environment-component/net/terraform")["module.tf"]; !strings.Contains(module, "ref=v1.1") {
+		t.Errorf("its module is:\n%s", module)
+	}
+	if files := w.below("dev", "environments/shop/one"); len(files) > 0 {
+		t.Errorf("the other one is in the output: %v", files)
+	}
+	w.wantVerified("dev")
+}

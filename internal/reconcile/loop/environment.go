@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -55,6 +56,7 @@ type environment struct {
 	provisioned   provisioned     // of clusters
 	intact        knownIntact     // of the output, where it has clusters
 	stacks        renderedStacks  // of the output, as it was read last
+	kept          []stack.State   // those that its output names, if two of its stacks have one state
 	claimant      source.Claimant // what it was rendered with last, as it is compared with others
 	hasPlans      bool
 	asksForNone   bool   // no pull request asks for a plan of it
@@ -95,7 +97,7 @@ func (l *Loop) renderEnvironment(ctx context.Context, e *environment) {
 func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	l.options.Logger.Debug("render", "environment", e.name)
 	e.unreachable = nil
-	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{Ending: l.ephemerals.ending[e.name]}, &e.cache)
+	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{Ending: l.ephemerals.ending[e.name], Kept: e.kept}, &e.cache)
 	var unreachable *source.UnreachableError
 	if errors.As(err, &unreachable) && unreachable.Beside { // what people can mend is told, and not only that we try again
 		e.unreachable, err = err, nil

@@ -22,7 +22,7 @@ func (l *Loop) verifyRendering(ctx context.Context, e *environment) error {
 		return err
 	}
 	at := source.RecordedRevisions(r.Environment, r.Commits)
-	at.Ending = l.ephemerals.ending[e.name]
+	at.Ending, at.Kept = l.ephemerals.ending[e.name], e.kept
 	again, err := fresh.Render(ctx, e.name, at, nil)
 	if err != nil {
 		return err

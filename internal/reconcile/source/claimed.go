@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -27,6 +28,26 @@ func NewClaimant(environment string, m *model.Model) Claimant {
 
 // HasStacks reports whether the environment has files of stacks.
 func (c Claimant) HasStacks() bool { return len(c.stacks.Written) > 0 }
+
+// SharesState reports whether two stacks of the environment have one state.
+func (c Claimant) SharesState() bool {
+	return slices.ContainsFunc(c.stacks.States, func(s stack.State) bool {
+		return slices.ContainsFunc(c.stacks.States, func(o stack.State) bool { return o.ID == s.ID && o.Stack != s.Stack })
+	})
+}
+
+// NamedStates returns the states that stacks of an output name.
+func NamedStates(stacks []stackfiles.Summary) []stack.State {
+	var all []stack.State
+	for _, s := range stacks {
+		for _, c := range s.Components {
+			if c.StateID != "" {
+				all = append(all, stack.State{Stack: s.Stack, Component: c.Name, ID: c.StateID})
+			}
+		}
+	}
+	return all
+}
 
 // OutputClaims is what the output of an environment has that no other one can have.
 type OutputClaims struct {
@@ -56,14 +77,9 @@ func CheckClaims(all []Claimant, outputs map[string]OutputClaims) map[string]pro
 			models = append(models, c.Model)
 		}
 		c.stacks.Environment = c.Environment
-		for _, s := range outputs[c.Environment].Stacks {
-			c.stacks.Output = append(c.stacks.Output, s.Stack)
-			for _, component := range s.Components {
-				if component.StateID != "" {
-					c.stacks.Named = append(c.stacks.Named, stack.State{Stack: s.Stack, Component: component.Name, ID: component.StateID})
-				}
-			}
-		}
+		of := outputs[c.Environment].Stacks
+		c.stacks.Output = list.Convert(of, func(s stackfiles.Summary) string { return s.Stack })
+		c.stacks.Named = NamedStates(of)
 		stacks = append(stacks, c.stacks)
 	}
 	found := clusters.CheckEnvironments(models, func(environment, name string) bool { return outputs[environment].Clusters[name] })

@@ -94,7 +94,7 @@ func (s *Source) renderInput(ctx context.Context, from *reading, cache *output.C
 		m, more = s.selectParts(m, read.Ephemeral, from.at.Ending)
 		r.Model, problems = m, append(problems, more...)
 	}
-	files, more := output.Render(m, cache, output.Options{Canceled: func() bool { return ctx.Err() != nil }, Templates: s.options.Rendering})
+	files, more := output.Render(m, cache, output.Options{Canceled: func() bool { return ctx.Err() != nil }, Templates: s.options.Rendering, Kept: from.at.Kept})
 	if stopped { // some of the model is missing, and may be what is not there
 		more = slices.DeleteFunc(slices.Clone(more), func(p problem.Problem) bool { return p.Warning || p.OfAbsence })
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/recent"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/render"
 )
@@ -89,6 +90,8 @@ type Revisions struct {
 	// Ending is set for an ephemeral environment whose time is over: it is rendered without its stacks,
 	// which are destroyed as those whose files are deleted.
 	Ending bool
+	// Kept are the states that the output of the environment names; see [output.Options].
+	Kept []stack.State
 }
 
 // Input is what an environment is rendered from.

@@ -179,6 +179,11 @@ func (r foundRecord) findDifferent(is, should tree.Tree) []string {
 // renderAt renders an environment, with the stacks that the output tears down because they have no file:
 // their teardown, made again from the output that has it, is the same.
 func (r foundRecord) renderAt(ctx context.Context, src *source.Source, at source.Revisions, is tree.Tree) (should tree.Tree, unread unreadModules, err error) {
+	stacks, err := stackfiles.Summarize(is)
+	if err != nil {
+		return tree.Tree{}, unread, err
+	}
+	at.Kept = source.NamedStates(stacks)
 	rendered, err := src.Render(ctx, r.written.Environment, at, &output.Cache{})
 	if err != nil {
 		return tree.Tree{}, unread, err

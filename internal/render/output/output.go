@@ -35,6 +35,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/controlplane/values"
 	"github.com/fairlead-io/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
@@ -71,6 +72,7 @@ type Cache struct {
 // rendering is the result for a model.
 type rendering struct {
 	model    *model.Model
+	kept     []stack.State
 	tree     tree.Tree
 	problems problem.List
 }
@@ -107,6 +109,9 @@ type Options struct {
 	// MaxSteps bounds the work of rendering, in steps of templates; 0 for the default.
 	// It counts what is rendered in the run, and not what is in the cache.
 	MaxSteps int64
+	// Kept are the states that the output names, by their stacks: of two stacks with one state, the one that
+	// the output has goes on. Without it, neither does.
+	Kept []stack.State
 	// Templates controls how templates are expanded.
 	Templates render.Options
 }
@@ -121,13 +126,13 @@ func Render(m *model.Model, c *Cache, o Options) (tree.Tree, problem.List) {
 	if c.options != o.Templates {
 		*c = Cache{options: o.Templates}
 	}
-	if c.last.model == m {
+	if c.last.model == m && slices.Equal(c.last.kept, o.Kept) {
 		return c.last.tree, c.last.problems
 	}
 	p := newPass(m, c, o)
 	t, problems := p.renderEnvironment()
 	if !p.canceled.Load() {
-		c.last = rendering{m, t, problems}
+		c.last = rendering{m, o.Kept, t, problems}
 	}
 	return t, problems
 }
@@ -151,7 +156,7 @@ func (p *pass) renderEnvironment() (tree.Tree, problem.List) {
 		p.found.add(problem.Problem{Subject: "Environment/" + m.Environment, Summary: "rendering stopped early, because the program is shutting down"})
 	}
 	p.warnMissing(rows)
-	stacks, found := stackfiles.RenderCached(m, &c.stacks)
+	stacks, found := stackfiles.RenderCached(m, &c.stacks, p.options.Kept)
 	p.found.add(found...)
 	provisioned, found := clusterfiles.Render(m)
 	p.found.add(found...)

@@ -110,7 +110,7 @@ func renderCached(t *testing.T, texts map[string]string, cache *stackfiles.Cache
 		t.Fatal(err)
 	}
 	m, problems := model.Parse("dev", model.Layer{Kind: model.Env, Name: "dev", Files: files})
-	got, more := stackfiles.RenderCached(m, cache)
+	got, more := stackfiles.RenderCached(m, cache, nil)
 	want, _ := stackfiles.Render(m)
 	if problems = append(problems, more...); problems.Stops() || !tree.Equal(want, got) {
 		t.Fatalf("%v: -rendered +cached:\n%s", problems, changesOf(want, got))

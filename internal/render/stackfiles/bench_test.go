@@ -30,7 +30,7 @@ func BenchmarkRender(b *testing.B) {
 
 func renderModel(b *testing.B, m *model.Model, cache *stackfiles.Cache) {
 	b.Helper()
-	if _, problems := stackfiles.RenderCached(m, cache); problems.Stops() {
+	if _, problems := stackfiles.RenderCached(m, cache, nil); problems.Stops() {
 		b.Fatal(problems)
 	}
 }

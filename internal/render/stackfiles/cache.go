@@ -152,10 +152,28 @@ func (r *renderer) checkState(c *stack.Component, state string) {
 	case other == nil:
 		r.states[state] = c
 	case rootmodule.NamesState(r.model, c) || rootmodule.NamesState(r.model, other):
-		const hint = "give the backend of its root module another key"
-		r.stopComponent(c, hint, "component %s: its state is that of the component %s of the stack %s: each would destroy what the other has made", c.Name, other.Name, other.Stack.Path())
-		if other.Stack != c.Stack {
-			r.stopComponent(other, hint, "component %s: its state is that of the component %s of the stack %s: each would destroy what the other has made", other.Name, c.Name, c.Stack.Path())
+		keepsMine, keepsOther := r.keeps(c, state), r.keeps(other, state)
+		if keepsMine == keepsOther || keepsOther || other.Stack == c.Stack {
+			r.refuseState(c, other)
+		}
+		if other.Stack == c.Stack {
+			return
+		}
+		if keepsMine == keepsOther || keepsMine {
+			r.refuseState(other, c)
+		}
+		if keepsMine && !keepsOther {
+			r.states[state] = c
 		}
 	}
+}
+
+// keeps reports whether the stack of a component keeps a state.
+func (r *renderer) keeps(c *stack.Component, state string) bool {
+	return slices.ContainsFunc(r.kept, func(k stack.State) bool { return k.Stack == c.Stack.Path() && k.ID == state })
+}
+
+func (r *renderer) refuseState(c, other *stack.Component) {
+	r.stopComponent(c, "give the backend of its root module another key",
+		"component %s: its state is that of the component %s of the stack %s: each would destroy what the other has made", c.Name, other.Name, other.Stack.Path())
 }

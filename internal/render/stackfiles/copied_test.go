@@ -59,7 +59,7 @@ func TestCopiedCached(t *testing.T) {
 			model.Layer{Kind: model.Files, Name: "example.com/acme/roots", Commit: strings.Repeat("1", 40), Files: filesOf(t, map[string]string{
 				"root/main.tf": fmt.Sprintf(copiedBackend, step.key) + step.more + "output \"a\" {\n  value = 1\n}\n"})})
 		before := cache.Rendered()
-		cached, more := stackfiles.RenderCached(m, &cache)
+		cached, more := stackfiles.RenderCached(m, &cache, nil)
 		whole, _ := stackfiles.Render(m)
 		if problems.Stops() || more.Stops() || cached.ID() != whole.ID() || seen[whole.ID()] {
 			t.Errorf("step %d: %v %v, the same with a cache: %v, new: %v", i, problems, more, cached.ID() == whole.ID(), !seen[whole.ID()])

@@ -254,7 +254,7 @@ func TestCache(t *testing.T) {
 			}
 			m, _ := model.Parse("dev", model.Layer{Kind: model.Env, Name: "dev", Files: all})
 			before := cache.Rendered()
-			got, problems := stackfiles.RenderCached(m, cache)
+			got, problems := stackfiles.RenderCached(m, cache, nil)
 			want, wanted := stackfiles.Render(m)
 			if !tree.Equal(want, got) || !slices.Equal(wanted.Sorted(), problems.Sorted()) {
 				t.Fatalf("seed %d: -fresh +cached:\n%s\n-%v\n+%v", seed, changesOf(want, got), wanted, problems)
@@ -322,7 +322,7 @@ func TestModuleMoveCached(t *testing.T) {
 		}
 		m, problems := model.Parse("dev", layers...)
 		before := cache.Rendered()
-		cached, more := stackfiles.RenderCached(m, &cache)
+		cached, more := stackfiles.RenderCached(m, &cache, nil)
 		whole, _ := stackfiles.Render(m)
 		if problems.Stops() || more.Stops() || cached.ID() != whole.ID() || seen[whole.ID()] {
 			t.Errorf("step %d: %v %v, the same with a cache: %v, new: %v", i, problems, more, cached.ID() == whole.ID(), !seen[whole.ID()])
@@ -360,7 +360,7 @@ func TestOverlayBackendCached(t *testing.T) {
 			"terraform.tf": "terraform {\n  backend \"gcs\" {\n    bucket = \"" + bucket + "\"\n  }\n}\n",
 		})
 		m, _ := model.Parse("dev", model.Layer{Kind: model.Env, Name: "dev", Files: files})
-		cached, problems := stackfiles.RenderCached(m, &cache)
+		cached, problems := stackfiles.RenderCached(m, &cache, nil)
 		data := textOf(cached, "team/checkout-team-environment/dev-environment-component/eks/terraform/data.tf")
 		if problems.Stops() || !strings.Contains(data, `bucket = "`+bucket+`"`) {
 			t.Errorf("step %d: %v\n%s", i, problems, data)

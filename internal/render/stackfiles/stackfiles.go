@@ -73,16 +73,17 @@ func FindObjects(output tree.Tree, stack, component string) tree.Tree {
 
 // Render returns the files of the stacks of a model, apart from those that a problem stops: none if
 // one stops the environment. [FollowPrevious] keeps what the output has of a stack that is stopped.
-func Render(m *model.Model) (tree.Tree, problem.List) { return RenderCached(m, nil) }
+func Render(m *model.Model) (tree.Tree, problem.List) { return RenderCached(m, nil, nil) }
 
-// RenderCached is [Render] with what the last rendering has left in the cache. It returns the same.
-func RenderCached(m *model.Model, cache *Cache) (tree.Tree, problem.List) {
+// RenderCached is [Render] with what the last rendering has left in the cache. It returns the same. Of two stacks
+// with one state, neither is rendered, or the one alone that is named for it among kept.
+func RenderCached(m *model.Model, cache *Cache, kept []stack.State) (tree.Tree, problem.List) {
 	if len(m.Stacks.List) == 0 {
 		return tree.Tree{}, checkWithoutStacks(m)
 	}
 	settings, problems := stack.ResolveSettings(m)
 	stacks, more := stack.Resolve(m)
-	r := &renderer{model: m, settings: settings, problems: append(problems, more...), used: map[cacheKey]renderedFiles{}, states: map[string]*stack.Component{}}
+	r := &renderer{model: m, settings: settings, problems: append(problems, more...), used: map[cacheKey]renderedFiles{}, states: map[string]*stack.Component{}, kept: kept}
 	if cache != nil {
 		r.cached = cache.components
 	}
@@ -173,8 +174,10 @@ type renderer struct {
 	cached, used map[cacheKey]renderedFiles
 	count        int
 	// states are the components by their states, and state is that of the one that is rendered.
+	// The stacks that are kept go on, whatever others have their states.
 	states map[string]*stack.Component
 	state  string
+	kept   []stack.State
 	// deployers are the components by what their Applications deploy, and targets is what those of the one
 	// deploy that is rendered.
 	deployers map[string]*stack.Component
