@@ -266,10 +266,13 @@ func (r *rig) change() {
 	r.push("apps", "main", r.fleet.Layers()[2].Files)
 }
 
-// clone makes the work tree for commit.
+// clone makes the work tree for commit. Its index is dated later than its files: Git reads those again that
+// were written in the same second as the index, which are all of them or none.
 func (r *rig) clone() {
 	r.Helper()
-	gittest.Git(r, r.dir, "clone", "-q", "-b", "prod", r.server.Dir("out"), filepath.Join(r.dir, "work"))
+	work, later := filepath.Join(r.dir, "work"), time.Now().Add(time.Minute)
+	gittest.Git(r, r.dir, "clone", "-q", "-b", "prod", r.server.Dir("out"), work)
+	r.must(os.Chtimes(filepath.Join(work, ".git", "index"), later, later))
 }
 
 // commit has Git do the last change in the work tree: git add -A and git commit. It

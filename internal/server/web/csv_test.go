@@ -29,7 +29,7 @@ func TestCSV(t *testing.T) {
 		"/fleet.csv?env=pord":                   {404, 2, "there is no environment"},
 		"/fleet.csv?at=2026-11-20":              {400, 2, "there are no tables of the past"},
 		"/history.csv":                          {200, 68, "since,age,by,environment,action,from,to,why\n2026-11-21T11:00:00Z,2026-11-21T11:00:00Z,Fairlead,dev,promote," + c2 + "," + c4 + ",\"'=HYPERLINK("},
-		"/history.csv?env=prod&page=2":          {200, 3, "carol,prod,promote"},
+		"/history.csv?env=prod&page=2":          {200, 4, "carol,prod,promote"},
 		"/history.csv?since=gestern":            {400, 2, "is no date"},
 	} {
 		w := ask(h, http.MethodGet, target)
