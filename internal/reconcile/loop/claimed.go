@@ -14,11 +14,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// findClaimed finds what two environments have and only one can have: manifests, machines, DNS names and
-// bound names of clusters, which stop an environment, and stacks and their states, which stop the stack. The environment whose
-// output has it already goes on, also while that tears a stack down: so a stack that is moved waits until it is
-// gone from where it was. Of two that have it neither or both, the one that comes first in the order of
-// promotion goes on.
+// findClaimed finds what two environments have and only one can have: manifests, machines, DNS names and bound
+// names of clusters, which stop an environment, and stacks and their states, which stop the stack. The
+// environment whose output has it already goes on, also while that tears a stack down: so a stack that is moved
+// waits until it is gone from where it was. Of two that have it neither or both, the one that comes first in
+// the order of promotion goes on.
 func (l *Loop) findClaimed(ctx context.Context, all []*environment) {
 	all = slices.SortedStableFunc(slices.Values(all), func(a, b *environment) int { return cmp.Compare(l.orders.Rank(a.name), l.orders.Rank(b.name)) })
 	hasStacks := false

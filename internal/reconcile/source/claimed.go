@@ -66,9 +66,10 @@ func (c *OutputClaims) AddManifest(s provision.State) {
 }
 
 // CheckClaims reports what two environments have and only one can have: machines, DNS names and manifests of
-// clusters, the names of bound ones, stacks, and the states of their components. outputs is what the outputs of environments have, as
-// far as that is known: an environment whose output has something keeps it, and of several, or none, the first
-// one. The problems are by the name of the environment that does not keep what it has.
+// clusters, the names of bound ones, stacks, and the states of their components. outputs is what the outputs
+// of environments have, as far as that is known: an environment whose output has something keeps it, and of
+// several, or none, the first one. The problems are by the name of the environment that does not keep what it
+// has.
 func CheckClaims(all []Claimant, outputs map[string]OutputClaims) map[string]problem.List {
 	var models []*model.Model
 	var stacks []stack.Claims
