@@ -189,7 +189,7 @@ func checkForced(address string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("Terraform does not fetch modules from %q", text.Shorten(address, 100))
+	return fmt.Errorf("no way of Terraform fetches a module from %q", text.Shorten(address, 100))
 }
 
 // syntaxError is a mistake in HCL, at a line of its text.
