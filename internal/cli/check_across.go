@@ -7,12 +7,8 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
-	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
-	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
@@ -99,8 +95,6 @@ func (c *clusterListCommand) readClaims(ctx context.Context, m *model.Model) (cl
 	for _, is := range manifests {
 		claims.AddManifest(is.State)
 	}
-	claims.Stacks, err = git.InspectTree(out.mirror, out.head, func(t tree.Tree) ([]stackfiles.Summary, error) {
-		return stackfiles.Summarize(t.Sub(publish.CleanFolder(out.to.Path)))
-	})
+	claims.Stacks, err = out.summarizeStacks()
 	return claims, err
 }

@@ -78,20 +78,31 @@ type outputBranch struct {
 
 // openOutput returns the output branch of a model; nil if it has none.
 func (c *clusterListCommand) openOutput(ctx context.Context, m *model.Model) (*outputBranch, error) {
-	to := m.OutputRepo()
-	if to == nil || c.input.isPlain() {
+	return c.fetchOutput(ctx, &c.input, m.OutputRepo())
+}
+
+// fetchOutput returns an output branch as it is now; nil for none, and where environments are only files.
+func (cc *commandContext) fetchOutput(ctx context.Context, in *input, to *model.GitOpsRepo) (*outputBranch, error) {
+	if to == nil || in.isPlain() {
 		return nil, nil
 	}
-	if err := c.readSettings(); err != nil {
+	if err := cc.readSettings(); err != nil {
 		return nil, err
 	}
-	c.controlPlane = cmp.Or(c.controlPlane, c.input.options.ControlPlane)
-	remote, err := c.newMirrors().Fetch(ctx, giturl.Relocate(to.Repo, c.input.options.Map))
+	cc.controlPlane = cmp.Or(cc.controlPlane, in.options.ControlPlane)
+	remote, err := cc.newMirrors().Fetch(ctx, giturl.Relocate(to.Repo, in.options.Map))
 	if err != nil {
 		return nil, err
 	}
 	head, err := remote.Mirror().FindBranch(to.Branch)
 	return &outputBranch{to, remote.Mirror(), head}, err
+}
+
+// summarizeStacks returns the stacks that the output has.
+func (o *outputBranch) summarizeStacks() ([]stackfiles.Summary, error) {
+	return git.InspectTree(o.mirror, o.head, func(t tree.Tree) ([]stackfiles.Summary, error) {
+		return stackfiles.Summarize(t.Sub(publish.CleanFolder(o.to.Path)))
+	})
 }
 
 // readOutputManifests returns the manifests that the output branch of a model has; nil if there is none.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
@@ -62,11 +63,15 @@ of the components, to the daemon or the ledger that fairlead.yaml here or --url 
 	return c
 }
 
-// environmentStack is a stack, and the environment that it is in.
-type environmentStack struct{ stackview.Stack }
+// environmentStack is a stack, the environment that it is in, and where the output of that is; nil if that does not
+// matter.
+type environmentStack struct {
+	stackview.Stack
+	output *model.GitOpsRepo
+}
 
 func newEnvironmentStack(environment string, s stackfiles.Summary) environmentStack {
-	return environmentStack{stackview.Stack{Environment: environment, Summary: s}}
+	return environmentStack{Stack: stackview.Stack{Environment: environment, Summary: s}}
 }
 
 // readStacks renders environments, and returns their stacks.
@@ -91,7 +96,7 @@ func (s *stackCommand) readStacks(ctx context.Context) ([]environmentStack, erro
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, list.Convert(stacks, func(one stackview.Stack) environmentStack { return environmentStack{one} })...)
+		all = append(all, list.Convert(stacks, func(one stackview.Stack) environmentStack { return environmentStack{one, r.Model.OutputRepo()} })...)
 	}
 	return all, nil
 }
@@ -101,7 +106,7 @@ func listStacks(ctx context.Context, s *stackCommand, _ []string) error {
 	if err != nil {
 		return err
 	}
-	statuses, err := s.readStatuses(ctx, all)
+	statuses, err := s.readStackStatuses(ctx, all)
 	if err != nil {
 		return err
 	}
@@ -158,7 +163,7 @@ func showStack(ctx context.Context, s *stackCommand, args []string) error {
 	if err != nil {
 		return err
 	}
-	statuses, err := s.readStatuses(ctx, []environmentStack{one})
+	statuses, err := s.readStackStatuses(ctx, []environmentStack{one})
 	if err != nil {
 		return err
 	}

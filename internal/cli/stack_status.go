@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
 // addReportFlags adds the flags that name where reports of clusters are.
@@ -60,6 +62,51 @@ func (cc *commandContext) readStatuses(ctx context.Context, stacks []environment
 		}
 	}
 	return all, nil
+}
+
+// readStackStatuses is readStatuses for stacks as the control plane has them: what is ready is destroyed only if the
+// output has clusters destroy it.
+func (s *stackCommand) readStackStatuses(ctx context.Context, stacks []environmentStack) (componentStatuses, error) {
+	all, err := s.readStatuses(ctx, stacks)
+	if err != nil {
+		return nil, err
+	}
+	for _, stack := range stacks {
+		isDestroyed := func(c stackfiles.ComponentSummary) bool { return all[stack.key(c)].Status == stackview.Destroyed }
+		if stack.output == nil || !slices.ContainsFunc(stack.Components, isDestroyed) {
+			continue
+		}
+		destroys, err := s.findDestroyed(ctx, stack)
+		word := stackview.Ready
+		if err != nil {
+			fmt.Fprintf(s.app.stderr, "fairlead: note: whether %s is destroyed is not known, because the output cannot be read: %s\n", stack.Summary.Stack, display.SanitizeLine(err.Error()))
+			word = stackview.Unknown
+		}
+		for _, c := range stack.Components {
+			if isDestroyed(c) && !destroys[c.Object] {
+				status := all[stack.key(c)]
+				status.Status = word
+				all[stack.key(c)] = status
+			}
+		}
+	}
+	return all, nil
+}
+
+// findDestroyed returns the objects of a stack that the output has clusters destroy.
+func (s *stackCommand) findDestroyed(ctx context.Context, of environmentStack) (map[string]bool, error) {
+	out, err := s.fetchOutput(ctx, &s.input, of.output)
+	if err != nil || out == nil || out.head == "" {
+		return nil, err
+	}
+	stacks, err := out.summarizeStacks()
+	destroys := map[string]bool{}
+	for _, one := range stacks {
+		for _, c := range one.Components {
+			destroys[c.Object] = destroys[c.Object] || one.Stack == of.Summary.Stack && c.Action == stackfiles.Destroy
+		}
+	}
+	return destroys, err
 }
 
 // askPlacements returns what clusters report of the objects of all components, in one question: so much

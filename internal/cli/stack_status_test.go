@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 	"github.com/fairlead-io/fairlead/internal/server/web"
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 	"github.com/fairlead-io/fairlead/internal/testkit/ledgerworld"
 )
 
@@ -73,5 +75,33 @@ func TestReadStatuses(t *testing.T) {
 	nobody := &stackCommand{commandContext: newCommandContext(a)}
 	if all, err := nobody.readStatuses(t.Context(), nil); all != nil || err != nil {
 		t.Errorf("without settings: %v, %v", all, err)
+	}
+}
+
+// TestReadDestroyed: what is ready is not destroyed before the change of the output is merged that destroys it.
+func TestReadDestroyed(t *testing.T) {
+	w := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
+	server := httptest.NewServer(web.New(web.Options{Fleet: w.View}))
+	defer server.Close()
+	repos := gittest.ServeGit(t)
+	repos.Create("out")
+	work := repos.Work(t, "out")
+	work.Write("README.md", "nothing is destroyed")
+	work.Commit("first")
+	work.Push("main")
+	for output, want := range map[*model.GitOpsRepo]string{
+		{RepoRef: model.RepoRef{Repo: repos.Dir("out"), Branch: "main"}}:                "ready",
+		{RepoRef: model.RepoRef{Repo: filepath.Join(t.TempDir(), "x"), Branch: "main"}}: "unknown",
+	} {
+		var out bytes.Buffer
+		a := &app{stdout: display.NewStream(&out), stderr: display.NewStream(&out), format: "text"}
+		s := &stackCommand{commandContext: newCommandContext(a)}
+		s.daemonURL = server.URL
+		stack := newEnvironmentStack("prod", stackfiles.Summary{Stack: "shop/prod", Namespace: "shop", Components: []stackfiles.ComponentSummary{{Object: "payments", Action: stackfiles.Destroy}}})
+		stack.output = output
+		all, err := s.readStackStatuses(t.Context(), []environmentStack{stack})
+		if got := all[stack.key(stack.Components[0])].Status; err != nil || got != want || strings.Contains(out.String(), "is not known") != (want == "unknown") {
+			t.Errorf("with the output %s it is %q, want %q: %v\n%s", output.Repo, got, want, err, out.String())
+		}
 	}
 }

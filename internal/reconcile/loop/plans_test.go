@@ -168,7 +168,7 @@ func TestDriftWhileStopped(t *testing.T) {
 }
 
 // TestTerraformIsNotBehind: what an agent reports of a component's Terraform object, which runs its root
-// module, does not say that the cluster is behind the output.
+// module, and of the source of that, does not say that the cluster is behind the output.
 func TestTerraformIsNotBehind(t *testing.T) {
 	w := fleetOf(t, scaffold.Branches, "    - {name: dev, merge: direct}\n", "dev")
 	inbox, use := w.inbox()
@@ -181,7 +181,9 @@ func TestTerraformIsNotBehind(t *testing.T) {
 		w.now = w.now.Add(1e9)
 		w.add(inbox, observe.Event{Cluster: "one", Environment: "dev", Object: object, Branch: branch, Commit: commit, Phase: rollout.Ready, When: w.now})
 	}
-	report("Terraform/zmart-checkout-dev/checkout-dev-eks", "fairlead-modules-dev", w.modulePin("eks"))
+	for _, kind := range []string{"Terraform", "GitRepository"} {
+		report(kind+"/zmart-checkout-dev/checkout-dev-eks", "fairlead-modules-dev", w.modulePin("eks"))
+	}
 	report("Kustomization/flux-system/fleet", "dev", w.head("out", "dev"))
 	d.cycle()
 	d.cycle()

@@ -10,12 +10,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 )
 
-// awaitedPlans are the Terraform objects whose plans wait for a person.
-type awaitedPlans map[ledger.Object]bool
+// AwaitedPlans are the Terraform objects whose plans wait for a person.
+type AwaitedPlans map[ledger.Object]bool
 
-// findAwaited returns the Terraform objects whose plans wait for a person.
-func findAwaited(events []Event) awaitedPlans {
-	all := awaitedPlans{}
+// FindAwaited returns the Terraform objects whose plans wait for a person.
+func FindAwaited(events []Event) AwaitedPlans {
+	all := AwaitedPlans{}
 	for _, e := range events {
 		if e.Phase == rollout.Failed && strings.HasPrefix(e.Object, "Terraform/") && strings.HasPrefix(e.Message, kubestatus.AwaitsApproval) {
 			all[e.objectKey()] = true
@@ -29,9 +29,9 @@ var (
 	stalledObject  = regexp.MustCompile(`([^\s,]+) status: '([^']*)'`)
 )
 
-// isAwaited reports whether an event says that an object failed only because plans wait for a person: Flux says so
+// IsAwaited reports whether an event says that an object failed only because plans wait for a person: Flux says so
 // of one that has applied their Terraform objects. Nothing is to be mended then.
-func (a awaitedPlans) isAwaited(e Event) bool {
+func (a AwaitedPlans) IsAwaited(e Event) bool {
 	if e.Phase != rollout.Failed || len(a) == 0 {
 		return false
 	}

@@ -181,11 +181,11 @@ func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 // SelectReports returns events as reports of a rollout: see [Inbox.Reports]. What waits for a person to approve
 // a plan is in progress.
 func SelectReports(events []Event, mine func(Event) (current, ok bool)) []rollout.Report {
-	awaited := findAwaited(events)
+	awaited := FindAwaited(events)
 	var all []rollout.Report
 	for _, e := range events {
 		if current, ok := mine(e); ok {
-			waits := awaited.isAwaited(e)
+			waits := awaited.IsAwaited(e)
 			if waits {
 				e.Phase = rollout.Progressing
 			}

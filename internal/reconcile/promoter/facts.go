@@ -170,8 +170,8 @@ func (m *Promoter) clusterReports(s *stageState) (reports []rollout.Report, unco
 	counted := map[string]bool{} // whether a cluster has reported the output branch
 	reports = m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
 		elsewhere := e.Branch != "" && e.Branch != s.output.branch
-		if elsewhere && strings.HasPrefix(e.Object, "Terraform/") { // it runs a root module, which has a branch of its own
-			return false, false
+		if elsewhere && (strings.HasPrefix(e.Object, "Terraform/") || strings.HasPrefix(e.Object, "GitRepository/")) {
+			return false, false // it runs, or is the source of, a root module, which has a branch of its own
 		}
 		if e.Commit == "" || e.Environment != s.spec.Name && (e.Environment != "" || elsewhere || !alone) {
 			return false, false
