@@ -264,7 +264,7 @@ func TestSendPlans(t *testing.T) {
 	}))
 	defer daemon.Close()
 	c.options.Server = daemon.URL
-	o := &object{objectKey: objectKey{"Terraform", "shop", "db"}, content: map[string]any{
+	o := &object{objectKey: objectKey{"Terraform", "shop", "db"}, labels: map[string]string{"fairlead.io/component": "db"}, content: map[string]any{
 		"apiVersion": "infra.contrib.fluxcd.io/v1alpha2", "kind": "Terraform", "metadata": map[string]any{"namespace": "shop", "name": "db"},
 	}}
 	waits := &terraform{object: o, pending: "plan-1", plan: "a plan", planned: module{inputs: map[string]string{"size": "3"}}}
