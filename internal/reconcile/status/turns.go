@@ -38,9 +38,14 @@ func (s Stage) HadNothingBefore() bool { return s.Commit == "" || s.FirstCommit 
 // it, and it contains all but the first Older.
 type Position struct{ Newer, Older int }
 
-// Contains reports whether the i-th of the known commits contains the j-th, and is another one.
+// Contains reports whether the i-th of the known commits contains the j-th, and is another one. Commits that change
+// nothing that is rendered are known newest first.
 func (c Chain) Contains(i, j int) bool {
-	return i != j && c.position(i).Older <= c.position(j).Newer
+	older, newer := c.position(i).Older, c.position(j).Newer
+	if older == newer && c.Commits[i].Beside != nil && c.Commits[j].Beside != nil { // both are between two commits of the line
+		return c.Commits[i].Unrendered && c.Commits[j].Unrendered && i < j
+	}
+	return i != j && older <= newer
 }
 
 // position returns where the i-th known commit is on the line. Those on it come first.

@@ -157,12 +157,14 @@ prod: not waiting waits (the older mid comes first: waits: mid is not merged in 
 	}
 }
 
-// TestUnrendered: a commit that changes nothing that is rendered is in no environment, and is the newest of the
-// list. One that a merge brought is only in what contains it.
+// TestUnrendered: a commit that changes nothing that is rendered is in no environment, and is listed before what it
+// contains, as others of its kind. One that a merge brought is only in what contains it.
 func TestUnrendered(t *testing.T) {
-	commits := lineOf("new", "old", "head", "side")
-	commits[2].Unrendered, commits[2].Beside = true, &status.Position{}
-	commits[3].Beside = &status.Position{Newer: 1, Older: 1}
+	commits := lineOf("new", "old", "head", "exception", "freeze", "sale", "start", "side")
+	for i, newer := range map[int]int{2: 0, 3: 0, 4: 0, 5: 1, 6: 1} {
+		commits[i].Unrendered, commits[i].Beside = true, &status.Position{Newer: newer, Older: newer}
+	}
+	commits[7].Beside = &status.Position{Newer: 1, Older: 1}
 	s := Source{Snapshot: status.Snapshot{Chain: status.Chain{
 		Head: "head", Commits: commits, Stages: []status.Stage{stageAt("dev", nil, got("new"), got("side"), got("old")), stageAt("prod", nil, got("old"))},
 	}}}
@@ -178,8 +180,11 @@ func TestUnrendered(t *testing.T) {
 	for _, item := range s.Commits(CommitFilter{}).Items {
 		order = append(order, item.Commit.ID+" "+strings.Join(item.Marks, " "))
 	}
-	want := []string{"head never never", "new has not", "side in not", "old in has"}
+	want := []string{"head never never", "exception never never", "freeze never never", "new has not", "sale never never", "start never never", "side in not", "old in has"}
 	if !slices.Equal(order, want) {
 		t.Errorf("the list is %q, want %q", order, want)
+	}
+	if c := s.Snapshot.Chain; !c.Contains(2, 4) || c.Contains(4, 2) || c.Contains(2, 2) || c.Contains(7, 5) || c.Contains(5, 7) || !c.Contains(4, 5) || c.Contains(5, 4) {
+		t.Errorf("of commits beside the line, one contains what it does not, or not what it does")
 	}
 }
