@@ -51,6 +51,41 @@ func EvaluateFreezes(f Facts) Verdict {
 	return v
 }
 
+// ForecastWithFreezes returns the forecast of the gates before an environment gets a commit, and of the freezes that are
+// in force when they are reached, when one of these ends, and when the gates are passed.
+func (s Set) ForecastWithFreezes(f Facts, from time.Time) Forecast {
+	all := s.Forecast(f, from)
+	var waits, delays []string
+	frozen := f
+	frozen.Now = from
+	for {
+		end := frozen.Now
+		for _, v := range EvaluateFreezes(frozen).Parts {
+			switch {
+			case v.Status == Pass:
+			case v.ValidUntil.IsZero() && !slices.Contains(waits, v.Reason):
+				waits = append(waits, v.Reason)
+			case !v.ValidUntil.IsZero() && !slices.Contains(delays, v.Reason):
+				delays = append(delays, v.Reason)
+			}
+			if v.Status != Pass && v.ValidUntil.After(end) {
+				end = v.ValidUntil
+			}
+		}
+		if end.After(all.Time) {
+			all = s.Forecast(f, end)
+		}
+		if !all.Time.After(frozen.Now) {
+			break
+		}
+		frozen.Now = all.Time
+	}
+	if all.WaitsFor != "" {
+		waits = append(waits, all.WaitsFor)
+	}
+	return Forecast{Time: all.Time, WaitsFor: strings.Join(waits, ", "), Delays: append(delays, all.Delays...)}
+}
+
 // evaluateFreeze is for a freeze that is in force.
 func evaluateFreeze(z *model.Freeze, f Facts) Verdict {
 	gate := gateName(cmp.Or(z.Name, string(freezeGate)))

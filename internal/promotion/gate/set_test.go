@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
 
 func setOf(t *testing.T, gates string) Set {
@@ -64,6 +66,14 @@ func TestSetForecast(t *testing.T) {
 - {name: night, window: {deny: [{cron: 0 13 * * *, duration: 3h}]}}
 `
 	fresh := func(f *Facts) { f.DeployedAt = time.Time{} }
+	freeze := func(name string, from, to time.Duration) *model.Freeze {
+		z := &model.Freeze{Object: model.Object{Name: name}, Reason: "sales", From: noon.Add(from)}
+		if to > 0 {
+			z.To = noon.Add(to)
+		}
+		return z
+	}
+	frozen := func(all ...*model.Freeze) func(*Facts) { return func(f *Facts) { f.Freezes = all } }
 	for _, test := range []struct {
 		name, gates string
 		from        time.Time
@@ -85,9 +95,15 @@ func TestSetForecast(t *testing.T) {
 			Forecast{Time: noon, WaitsFor: "a person to merge or acknowledge it: it removes web"}},
 		{"others", "- merged\n- rollout\n- http: {url: https://example.com/x, expect: 'true'}\n- dispatch: {workflow: smoke.yaml}", noon, func(f *Facts) { f.MergedAt = time.Time{} },
 			Forecast{Time: noon, WaitsFor: "pull request 7 to be merged, the clusters to report it as ready, the answer of example.com, workflow smoke.yaml"}},
+		{"a freeze, over when it is reached", "", before(-time.Hour), frozen(freeze("both", 0, time.Hour)), Forecast{Time: before(-time.Hour)}},
+		{"a freeze that begins before the first ends", "", noon, frozen(freeze("both", 0, 3*time.Hour), freeze("early", 2*time.Hour, 6*time.Hour), freeze("later", 7*time.Hour, 8*time.Hour)),
+			Forecast{Time: before(-6 * time.Hour), Delays: []string{"freeze both: sales, until Mon 2026-11-23 15:00 UTC", "freeze early: sales, until Mon 2026-11-23 18:00 UTC"}}},
+		{"a freeze that a gate ends in", gates, noon, frozen(freeze("early", 20*time.Hour, 22*time.Hour)), Forecast{Time: before(-22 * time.Hour), Delays: []string{"freeze early: sales, until Tue 2026-11-24 10:00 UTC"}}},
+		{"freezes of which one has no end", "- approval", noon, frozen(freeze("promo", 0, 0), freeze("both", 0, 3*time.Hour)),
+			Forecast{Time: before(-3 * time.Hour), WaitsFor: "freeze promo: sales, until a person ends it, 1 approval", Delays: []string{"freeze both: sales, until Mon 2026-11-23 15:00 UTC"}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, setOf(t, test.gates).Forecast(facts(test.change), test.from)); diff != "" {
+			if diff := cmp.Diff(test.want, setOf(t, test.gates).ForecastWithFreezes(facts(test.change), test.from)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

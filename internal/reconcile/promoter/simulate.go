@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
@@ -84,21 +83,7 @@ func (m *Promoter) forecastGates(ctx context.Context, s *stageState, commit stri
 		return gate.Forecast{WaitsFor: err.Error()}
 	}
 	m.answerNeeds(ctx, s, &s.enterGates, &f)
-	forecast := s.enterGates.Forecast(f, from)
-	frozen := gate.EvaluateFreezes(f)
-	switch {
-	case frozen.Status != gate.Wait:
-	case frozen.ValidUntil.IsZero():
-		forecast.WaitsFor = strings.TrimSuffix(frozen.Reason+", "+forecast.WaitsFor, ", ")
-	default:
-		if frozen.ValidUntil.After(forecast.Time) {
-			forecast = s.enterGates.Forecast(f, frozen.ValidUntil)
-		}
-		if frozen.ValidUntil.After(from) {
-			forecast.Delays = append([]string{frozen.Reason}, forecast.Delays...)
-		}
-	}
-	return forecast
+	return s.enterGates.ForecastWithFreezes(f, from)
 }
 
 // forecastProof uses the facts of the commit if the environment has it.
