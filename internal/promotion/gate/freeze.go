@@ -19,14 +19,14 @@ const freezeGate = gateName(FreezeGate)
 // minAbbreviation is the least number of digits of an abbreviated commit.
 const minAbbreviation = 7
 
-// EvaluateFreezes returns whether a freeze keeps the commit from the environment now. Every
+// EvaluateFreezes returns whether freezes keep the commit from the environment now, and names each that does. Every
 // environment has this gate.
 func EvaluateFreezes(f Facts) Verdict {
 	all := slices.SortedFunc(slices.Values(f.Freezes), func(a, b *model.Freeze) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Reason, b.Reason))
 	})
 	var parts []Verdict
-	var passed []string
+	var passed, waiting []string
 	var next time.Time
 	for _, z := range all {
 		switch {
@@ -40,6 +40,8 @@ func EvaluateFreezes(f Facts) Verdict {
 			parts = append(parts, v)
 			if v.Status == Pass {
 				passed = append(passed, v.Reason)
+			} else {
+				waiting = append(waiting, v.Reason)
 			}
 		}
 	}
@@ -48,6 +50,7 @@ func EvaluateFreezes(f Facts) Verdict {
 		v.Reason = cmp.Or(strings.Join(passed, "; "), "no freeze applies")
 		return v.withValidUntil(next, f.Now)
 	}
+	v.Reason = strings.Join(waiting, "; ")
 	return v
 }
 

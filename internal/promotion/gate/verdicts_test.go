@@ -139,6 +139,7 @@ func TestFreezes(t *testing.T) {
 		{"too short a beginning", []model.Freeze{friday}, func(z *model.Freeze) { z.Except = map[string]string{"1111": "", "": ""} },
 			"wait: freeze black-friday: sales, until Wed 2026-11-25 12:00 UTC [11-25 12:00]"},
 		{"two", []model.Freeze{{Object: model.Object{Name: "b"}, Reason: "moving"}, friday}, func(z *model.Freeze) { z.Except = map[string]string{"1111111aaaa": "hotfix"} }, "wait: freeze b: moving, until a person ends it"},
+		{"two that both stop it", []model.Freeze{{Object: model.Object{Name: "promo"}, Reason: "moving"}, friday}, nil, "wait: freeze black-friday: sales, until Wed 2026-11-25 12:00 UTC; freeze promo: moving, until a person ends it"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := facts(func(*Facts) {})

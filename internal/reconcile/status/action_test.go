@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
@@ -26,6 +27,7 @@ func TestDescribeAction(t *testing.T) {
 		return Stage{Environment: "dev", Commit: "1111111000", Merged: merged, Proof: proof, Next: next}
 	}
 	behind := func(s Stage) Stage { s.Behind = 1; return s }
+	twice := gate.EvaluateFreezes(gate.Facts{Environment: "dev", Freezes: []*model.Freeze{{Object: model.Object{Name: "promo"}, Reason: "moving"}, {Object: model.Object{Name: "both"}, Reason: "sale"}}})
 	frozen, kept := stage(true, proven, newest), stage(true, proven, waits(gate.CombineVerdicts("gates", []gate.Verdict{is(gate.Wait, "freeze", "freeze q4: sale")})))
 	frozen.Frozen, kept.Frozen = "freeze q4: sale, until a person ends it", "freeze q4: sale"
 	for _, test := range []struct {
@@ -46,6 +48,8 @@ func TestDescribeAction(t *testing.T) {
 			"merge pull request 2, or run fairlead approve dev 4be1c2d --removals: it removes hello-web from cloud"},
 		{"a freeze that keeps nothing out yet", frozen, Environment{State: InSync}, "up to date; freeze q4: sale, until a person ends it"},
 		{"a freeze that keeps a commit out", kept, Environment{State: InSync}, "2222222 waits for gate freeze: freeze q4: sale"},
+		{"two freezes", stage(true, proven, waits(gate.CombineVerdicts("gates", []gate.Verdict{twice, is(gate.Wait, "approval", "1 approval missing")}))), Environment{State: InSync},
+			"2222222 waits for gate freeze: freeze both: sale, until a person ends it; freeze promo: moving, until a person ends it; and for gate approval: 1 approval missing"},
 		{"one that waits for the hold", stage(false, unproven, held), Environment{State: Proposed, Pull: pull, Withheld: []Withheld{{Cause: "hold", Reason: "held: incident 7 (by ada@example.com, until fairlead release dev)"}}},
 			"merge pull request 2: held: incident 7 (by ada@example.com, until fairlead release dev)"},
 		{"one that was closed", stage(false, unproven, newest), Environment{State: Declined, Pull: pull}, "declined: open pull request 2 again or change something"},

@@ -123,12 +123,16 @@ func writeVerdict(b *strings.Builder, v gate.Verdict, depth int, now time.Time, 
 	}
 }
 
-// isRepeated reports whether one of the parts of a verdict that waits has its reason: then that is where
-// it is said.
+// isRepeated reports whether one of the parts of a verdict that waits has its reason, or all that wait have it
+// together: then that is where it is said.
 func isRepeated(v gate.Verdict) bool {
-	return v.Status == gate.Wait && slices.ContainsFunc(v.Parts, func(part gate.Verdict) bool {
-		return part.Status == gate.Wait && part.Reason == v.Reason
-	})
+	var waiting []string
+	for _, part := range v.Parts {
+		if part.Status == gate.Wait {
+			waiting = append(waiting, part.Reason)
+		}
+	}
+	return v.Status == gate.Wait && len(waiting) > 0 && (slices.Contains(waiting, v.Reason) || v.Reason == strings.Join(waiting, "; "))
 }
 
 // repeatsFailure reports whether a verdict, with all of its parts, only repeats the failure that the
