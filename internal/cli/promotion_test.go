@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -192,17 +193,26 @@ func TestChainTextOfFreezes(t *testing.T) {
 	if got := chainText(chain, 0); !strings.Contains(got, want) {
 		t.Errorf("it says\n%s", got)
 	}
+	s := chain.Stages[1]
+	two := gate.EvaluateFreezes(gate.Facts{Environment: s.Environment, Freezes: []*model.Freeze{{Object: model.Object{Name: "both"}, Reason: "sale"}, {Object: model.Object{Name: "promo"}, Reason: "moving"}}})
+	s.Next = promote.Decision{State: promote.Waiting, Candidate: "3333333", Verdict: gate.CombineVerdicts(s.Environment, []gate.Verdict{gate.CombineVerdicts("gates", []gate.Verdict{two})})}
+	got := plaintext.FormatStage(s, now, display.NewStream(&bytes.Buffer{}))
+	if n := strings.Count(got, "freeze both: sale"); n != 2 || !strings.Contains(got, "freeze both: sale, until a person ends it; freeze promo: moving, until a person ends it\n") {
+		t.Errorf("it says %d times of two freezes\n%s", n, got)
+	}
 }
 
 func TestArrivalsText(t *testing.T) {
 	got := plaintext.FormatArrivals([]promote.Arrival{
 		{Environment: "dev", State: promote.ArrivalHas, Time: now.Add(-time.Hour), Reason: "it has 2222222"},
+		{Environment: "test", State: promote.ArrivalProposed, Time: now.Add(-time.Minute), Reason: "it was promoted to 2222222, and its newest output is not merged yet"},
 		{Environment: "stage", State: promote.ArrivalExpected, Time: now.Add(time.Hour), Reason: "every gate has a known end"},
 		{Environment: "prod", State: promote.ArrivalWaits, WaitsFor: []string{"stage: its hold", "prod: 2 approvals"}, Delays: []string{"prod: gate window until 14:00"}, NotBefore: now.Add(2 * time.Hour), Reason: "it waits for stage: its hold"},
 		{Environment: "live", State: promote.ArrivalNever, Reason: "it does not reach prod"},
 	}, now, display.NewStream(&bytes.Buffer{}))
 	want := `ENVIRONMENT  WHEN                            WHY
 dev          there for 1h                    it has 2222222
+test         promoted 1m ago                 it was promoted to 2222222, and its newest output is not merged yet
 stage        Mon 2026-01-05 13:00 UTC, in 1h  every gate has a known end
 prod         not before Mon 2026-01-05 14:00 UTC  it waits for stage: its hold
   waits for stage: its hold

@@ -15,8 +15,8 @@ import (
 type Arrival struct {
 	Environment string       `json:"environment"`
 	State       ArrivalState `json:"state"`
-	// Time is since when the environment has the commit or a newer one, or when it is expected;
-	// zero if that is not known.
+	// Time is since when the environment has the commit or a newer one, when it was promoted to it, or
+	// when it is expected; zero if that is not known.
 	Time time.Time `json:"at,omitzero"`
 	// WaitsFor lists what the commit waits for, each with its environment, in the order in which
 	// they come: "dev: 2 approvals".
@@ -34,6 +34,7 @@ type ArrivalState string
 // The states of an arrival.
 const (
 	ArrivalHas      ArrivalState = "has"      // it has the commit
+	ArrivalProposed ArrivalState = "proposed" // it was promoted to the commit, whose newest output is not merged yet
 	ArrivalReached  ArrivalState = "reached"  // it has a newer one
 	ArrivalExpected ArrivalState = "expected" // at a time that is known, if all goes well
 	ArrivalWaits    ArrivalState = "waits"    // for what has no known end
@@ -82,6 +83,8 @@ func (f simulation) computeArrival(s Stage) Arrival {
 	switch {
 	case !f.chain.history.Contains(f.commit):
 		return Arrival{State: ArrivalNever, Reason: fmt.Sprintf("commit %s is not on the base's branch", what)}
+	case s.Commit == f.commit && !s.Merged:
+		return Arrival{State: ArrivalProposed, Time: s.PromotedAt, Reason: fmt.Sprintf("it was promoted to %s, and its newest output is not merged yet", what)}
 	case s.Commit == f.commit:
 		return Arrival{State: ArrivalHas, Time: s.PromotedAt, Reason: fmt.Sprintf("it has %s", what)}
 	case f.chain.history.IsNewer(s.Commit, f.commit):
@@ -111,23 +114,23 @@ func (f simulation) computeArrival(s Stage) Arrival {
 // routeToProof returns the route of the commit until it is proven in a stage that it comes after.
 func (f simulation) routeToProof(u Stage) route {
 	a := f.findArrival(u)
-	way := newRoute(f.now, a)
+	way, promoted := newRoute(f.now, a), u.Commit == f.commit
 	switch {
 	case a.State == ArrivalNever:
 		way.block(fmt.Sprintf("it does not reach %s", u.Name))
 	case f.chain.isProven(u, f.commit):
 	case a.State == ArrivalReached:
 		way.block(fmt.Sprintf("it was not verified in %s, which has a newer commit", u.Name))
-	case a.State == ArrivalHas && f.chain.stoppedReason(u) != "":
+	case promoted && f.chain.stoppedReason(u) != "":
 		way.wait(u.Name, "a fix of what stops it: "+f.chain.stoppedReason(u))
-	case a.State == ArrivalHas && u.Proof.Status == gate.Fail:
+	case promoted && u.Proof.Status == gate.Fail:
 		way.block(fmt.Sprintf("it failed in %s: %s", u.Name, verdictReason(u.Proof)))
 	default:
 		if a.State == ArrivalExpected {
 			way.earliest = a.Time
 		}
 		way.pass(u.Name, f.proof(u.Name, way.earliest))
-		if a.State == ArrivalHas && !u.Merged && len(way.waits) == 0 {
+		if a.State == ArrivalProposed && len(way.waits) == 0 {
 			way.wait(u.Name, "its output to be merged")
 		}
 	}

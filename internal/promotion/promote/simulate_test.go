@@ -63,11 +63,11 @@ stage never: it does not reach dev`},
 dev waits: it waits for dev: 1 commit before it in the queue [dev: 1 commit before it in the queue]
 stage waits not before 13:00: it waits for dev: 1 commit before it in the queue; a newer commit may supersede it, such as c4 [dev: 1 commit before it in the queue]`},
 		{"people are waited for", "c4", []promote.Stage{with(at("dev", "c4"), unmerged, proof(soak)), at("audit", "c3", "dev"), with(at("prod", "c3", "audit"), func(s *promote.Stage) { s.HoldReason = "incident 7" })}, `
-dev has 11:00: it has c4
+dev proposed 11:00: it was promoted to c4, and its newest output is not merged yet
 audit waits not before 13:00: it waits for dev: its output to be merged [dev: its output to be merged; audit: 2 approvals]
 prod waits not before 18:00: it waits for dev: its output to be merged [dev: its output to be merged; audit: 2 approvals; prod: its hold to be released: incident 7] (prod: gate window until 18:00)`},
 		{"nobody has merged it", "c4", []promote.Stage{with(at("dev", "c4"), unmerged), with(at("stage", "c3", "dev"), unmerged, queue(model.Queue{Policy: model.QueueEvery}))}, `
-dev has 11:00: it has c4
+dev proposed 11:00: it was promoted to c4, and its newest output is not merged yet
 stage waits not before 13:00: it waits for dev: its output to be merged [dev: its output to be merged; stage: c3 to be merged]`},
 		{"people, in a freeze", "c4", []promote.Stage{at("prod", "c3"), at("live", "c3", "prod"), at("last", "c3", "live")}, `
 prod expected 18:00: every gate has a known end (prod: gate window until 18:00)

@@ -42,7 +42,7 @@ type ForecastWait struct {
 
 // arrivalStates are the states of arrivals.
 var arrivalStates = map[promote.ArrivalState]State{
-	promote.ArrivalHas: {Good, "has it"}, promote.ArrivalReached: {Good, "has newer"}, promote.ArrivalExpected: {Busy, "expected"}, promote.ArrivalWaits: {Waiting, "waits"}, promote.ArrivalNever: {Stopped, "never"},
+	promote.ArrivalHas: {Good, "has it"}, promote.ArrivalProposed: {Waiting, "proposed"}, promote.ArrivalReached: {Good, "has newer"}, promote.ArrivalExpected: {Busy, "expected"}, promote.ArrivalWaits: {Waiting, "waits"}, promote.ArrivalNever: {Stopped, "never"},
 }
 
 // NewForecast returns a simulation of a commit as an answer: an environment that was promoted to the commit and does
@@ -57,7 +57,7 @@ func (s Source) NewForecast(j Journey, arrivals []promote.Arrival) Forecast {
 			one.Tone = j.Stops[i].State
 		}
 		if i >= 0 && j.Stops[i].Mark == MarkProposed {
-			one.Tone, one.Reason, one.Time = j.Stops[i].State, "was promoted to it, and does not run it yet", j.Stops[i].Since
+			one.Tone, one.Time = j.Stops[i].State, j.Stops[i].Since
 			one.Waits = []ForecastWait{{a.Environment, j.Stops[i].Environment.Reason, j.Stops[i].Environment.Pull}}
 		}
 		one.WaitsFor, one.Delays = list.Convert(a.WaitsFor, CleanText), list.Convert(a.Delays, CleanText)

@@ -38,6 +38,11 @@ func whenText(a promote.Arrival, now time.Time) string {
 			return "there"
 		}
 		return "there for " + display.FormatAge(now.Sub(a.Time))
+	case promote.ArrivalProposed:
+		if a.Time.IsZero() {
+			return "promoted"
+		}
+		return "promoted " + display.FormatAge(now.Sub(a.Time)) + " ago"
 	case promote.ArrivalExpected:
 		if !a.Time.After(now) {
 			return "now"

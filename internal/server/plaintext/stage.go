@@ -26,7 +26,7 @@ func FormatStage(s status.Stage, now time.Time, to *display.Stream) string {
 	} else {
 		format := "It has %s%s"
 		if !s.Merged {
-			format = "It is promoted to %s%s, which is not merged yet"
+			format = "It is promoted to %s%s, and its newest output is not merged yet"
 		}
 		fmt.Fprintf(&b, format, text.ShortCommit(s.Commit), sinceText(s.Since, now))
 		switch {
