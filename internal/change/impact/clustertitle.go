@@ -166,6 +166,9 @@ func (b *clusterPhrases) addSteps(manifest, cluster string, steps []provision.St
 	isMoved := slices.ContainsFunc(steps, func(s provision.Step) bool { return s.Kind == provision.DetachClusterType && findType(s).New != "" })
 	for _, s := range steps {
 		verb, named := clusterVerbs[s.Kind]
+		if s.IsDowngrade() {
+			verb.words = "downgrade Kubernetes of"
+		}
 		switch {
 		case !named, isMoved && s.Kind == provision.AttachClusterType:
 			continue

@@ -53,6 +53,7 @@ func TestClusterTitle(t *testing.T) {
 		"cluster removed":    {titledClusters, withoutOne, "DESTROY cluster one"},
 		"pool removed":       {titledClusters, replace("192.168.3.0/24, pools: {control: [control], compute: [workers]}", "192.168.3.0/24, pools: {control: [control], compute: []}"), "REMOVE pool workers of cluster two (rolling)"},
 		"upgrade":            {titledClusters, replace("1.35.0", "1.36.0"), "upgrade Kubernetes of clusters one and two (rolling)"},
+		"downgrade":          {titledClusters, replace("1.35.0", "1.34.9"), "downgrade Kubernetes of clusters one and two (rolling)"},
 		"another type":       {titledClusters, replace("{one: large,", "{one: small,"), "REPLACE cluster type large with small of cluster one"},
 		"detached":           {titledClusters, replace("{one: large,", "{"), "DETACH cluster type large from cluster one"},
 		"attached":           {replace("{one: large,", "{"), titledClusters, "attach cluster type large to cluster one"},

@@ -128,9 +128,14 @@ var sentencesOf = map[string]map[Kind]string{
 	tofuExecutor: {CreateLB: "configure", RemoveNodes: "remove nodes of"},
 }
 
+// IsDowngrade reports whether the step is to an older version of Kubernetes, which is refused.
+func (s Step) IsDowngrade() bool {
+	return s.Kind == UpgradeKubernetes && slices.ContainsFunc(s.Reason, func(c Change) bool { return isOlder(c.New, c.Old) })
+}
+
 // Sentence returns what the step does, in the imperative.
 func (s Step) Sentence() string {
-	if s.Kind == UpgradeKubernetes && slices.ContainsFunc(s.Reason, func(c Change) bool { return isOlder(c.New, c.Old) }) {
+	if s.IsDowngrade() {
 		return "downgrade Kubernetes"
 	}
 	sentence := cmp.Or(sentencesOf[s.Executor][s.Kind], traitsOf[s.Kind].sentence)
