@@ -26,10 +26,10 @@ import (
 
 // checkCommand is `fairlead check`.
 type checkCommand struct {
-	app        *app
-	input      input
-	strict     bool
-	headSource *source.Source // without the revisions of the flags; nil until it is used
+	app    *app
+	input  input
+	strict bool
+	across acrossCheck
 }
 
 // checkReport is the result of check.
@@ -90,6 +90,7 @@ It is made for the CI of a control plane: --output github prints workflow annota
 }
 
 func (k *checkCommand) runCheck(ctx context.Context) error {
+	k.across = acrossCheck{app: k.app, input: &k.input}
 	if err := k.input.openSource(ctx); err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shared, err := k.checkAcross(ctx, models)
+	shared, err := k.across.check(ctx, models...)
 	if err != nil {
 		return err
 	}
@@ -294,7 +295,7 @@ func (k *checkCommand) compareWithHead(ctx context.Context, name string, e sourc
 	if of.Base == "" && of.EnvironmentRevision == "" || of.EnvironmentDir != "" || of.BaseDir != "" || e.Problems.Stops() {
 		return e.Problems, nil
 	}
-	before, problems, err := k.headModel(ctx, name)
+	before, problems, err := k.across.headModel(ctx, name)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -308,29 +309,6 @@ func (k *checkCommand) compareWithHead(ctx context.Context, name string, e sourc
 		all = append(all, provision.CheckModel(provision.NewStates(before), e.Model)...)
 	}
 	return all, nil
-}
-
-// headModel reads an environment as it is without the revisions that the flags name, of the
-// head of the base where they name one of the base; the model is nil if problems stop it.
-func (k *checkCommand) headModel(ctx context.Context, name string) (*model.Model, problem.List, error) {
-	if k.headSource == nil {
-		options := k.input.options
-		options.Base, options.EnvironmentRevision = "", ""
-		var err error
-		k.headSource, err = source.Open(ctx, options)
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	at := source.Revisions{}
-	if k.input.options.Base != "" { // it is to follow the head of the base, whatever was promoted
-		base, err := k.headSource.Base(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		at.Base = base.Head
-	}
-	return k.headSource.LoadModel(ctx, name, at)
 }
 
 // checkedChain is the report on the order of promotion.

@@ -32,6 +32,7 @@ type diffCommand struct {
 	context uint
 	// worktree is the revision that holds the work tree; "" without --worktree.
 	worktree string
+	across   acrossCheck // of what B names; without an input until it is used
 	// committed is what the work tree is compared with if nothing is named; "" if something is.
 	committed string
 }
@@ -276,17 +277,40 @@ func (d *diffCommand) readSides(ctx context.Context, env string, sides [2]side) 
 	if both[0].Problems.StopsEnvironment() {
 		return both, nil
 	}
-	if both[0].Model != nil && both[1].Model != nil && !both[1].Problems.StopsEnvironment() {
-		claimed, err := sides[1].in.source.FindClaimed(ctx, both[0].Model, both[1].Model, sides[1].known, "")
-		if err == nil {
-			both[1], err = both[1].StopStacks(claimed)
-		}
+	if both[1].Model != nil && !both[1].Problems.StopsEnvironment() {
+		both[1], err = d.stopClaimed(ctx, sides[1], both)
 		if err != nil {
 			return both, err
 		}
 	}
 	both[1], err = both[1].FollowOutput(both[0].Tree)
 	return both, err
+}
+
+// stopClaimed returns the second side with what other environments have too: what the first one has not, and what
+// the daemon stops anyway.
+func (d *diffCommand) stopClaimed(ctx context.Context, s side, both [2]source.Rendered) (source.Rendered, error) {
+	from, to := both[0], both[1]
+	if from.Model != nil {
+		claimed, err := s.in.source.FindClaimed(ctx, from.Model, to.Model, s.known, "")
+		if err != nil {
+			return to, err
+		}
+		if len(claimed) > 0 {
+			return to.StopStacks(claimed)
+		}
+	}
+	if d.across.input == nil {
+		d.across = acrossCheck{app: d.app, input: s.in, byOrder: true}
+	}
+	if from.Model == nil { // a checkout of the output
+		claims, err := source.ReadClaims(from.Tree)
+		if err != nil {
+			return to, err
+		}
+		d.across.outputs = map[string]source.OutputClaims{to.Environment: claims}
+	}
+	return d.across.stop(ctx, to)
 }
 
 // readSide returns an environment on one side; without a model if that is a folder.

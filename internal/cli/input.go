@@ -308,7 +308,7 @@ func (in *input) renderEnvironment(ctx context.Context, env string, at source.Re
 	if !errors.As(err, &e) {
 		return r, err
 	}
-	r = source.Rendered{Environment: env, Model: &model.Model{}}
+	r = source.Rendered{Environment: env, Model: &model.Model{Environment: env}}
 	r.Problems.Addf(problem.Pos{}, "Environment/"+env, "report it with the stack that was printed", "it cannot be rendered: %v", e)
 	return r, nil
 }

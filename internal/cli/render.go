@@ -14,10 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/cli/atomicfile"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
@@ -142,15 +144,29 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	var failed []string
 	err := r.input.forEachEnvironment(names, "render", func(name string) error {
 		e, err := r.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
-		problems = append(problems, e.Problems...)
-		if e.Problems.StopsEnvironment() {
-			failed = append(failed, name)
-		}
 		done = append(done, e)
 		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	across := acrossCheck{app: r.app, input: &r.input}
+	found, err := across.check(ctx, list.Convert(done, func(e source.Rendered) *model.Model { return e.Model })...)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range done {
+		if !e.Problems.StopsEnvironment() {
+			e, err = e.StopStacks(found[e.Environment])
+			if err != nil {
+				return nil, err
+			}
+			done[i] = e
+		}
+		problems = append(problems, e.Problems...)
+		if e.Problems.StopsEnvironment() {
+			failed = append(failed, e.Environment)
+		}
 	}
 	problems = problems.Sorted()
 	if failed != nil {

@@ -6,10 +6,12 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
@@ -63,6 +65,17 @@ func (c *OutputClaims) AddManifest(s provision.State) {
 	for _, name := range s.ListOwned() {
 		c.Clusters[name] = true
 	}
+}
+
+// ReadClaims returns what an output has that no other one can have.
+func ReadClaims(output tree.Tree) (OutputClaims, error) {
+	var c OutputClaims
+	for _, s := range clusterfiles.ReadStates(output) {
+		c.AddManifest(s)
+	}
+	var err error
+	c.Stacks, err = stackfiles.Summarize(output)
+	return c, err
 }
 
 // CheckClaims reports what two environments have and only one can have: machines, DNS names and manifests of
