@@ -132,6 +132,11 @@ func (s *Stream) formatInline(text string) string {
 			text = rest
 			continue
 		}
+		if rest, ok := strings.CutPrefix(text, "<br>"); ok {
+			b.WriteString(", ")
+			text = rest
+			continue
+		}
 		if label, url, rest, ok := cutLink(text); ok {
 			b.WriteString(s.formatInline(label) + " (" + url + ")")
 			text = rest
@@ -142,7 +147,7 @@ func (s *Stream) formatInline(text string) string {
 			text = text[2:]
 			continue
 		}
-		end := 1 + strings.IndexAny(text[1:], "`*[\\")
+		end := 1 + strings.IndexAny(text[1:], "`*[\\<")
 		if end == 0 {
 			end = len(text)
 		}

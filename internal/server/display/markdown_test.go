@@ -12,7 +12,7 @@ const pullBody = "- **What:** add `shop-main` to `cloud`, 2 \\<b\\> &lt;c&gt; an
 	"### Why\n\n- `base`:\n  - [`aaaaaaa`](https://git.example.com/c/aaaaaaa) Raise \\[it\\] (Ada)\n\n" +
 	"<details><summary>assignment added: `1`</summary>\n\n- in ``a`b``\n\n</details>\n\n" +
 	"> [!IMPORTANT]\n> Fairlead does not merge this:\n> - held\n\n" +
-	"| layer | commit |\n|---|---|\n| `base` | [`aaaaaaa`](https://git.example.com/c/aaaaaaa) |\n| `platform` | `b` |\n\n" +
+	"| layer | commit |\n|---|---|\n| `base` | [`aaaaaaa`](https://git.example.com/c/aaaaaaa) |\n| `platform` | `b<br>`<br>two |\n\n" +
 	"```sh\nfairlead render -e prod \\\n  --out '*out*'\n```\n\n```diff\n-old\n+new\n```\n<!-- fairlead-digest: sha256:fc\nmore -->\n"
 
 // TestFormatMarkdown: the text of a pull request can be read where Markdown is not rendered.
@@ -34,7 +34,7 @@ assignment added: 1:
 
 layer     commit
 base      aaaaaaa (https://git.example.com/c/aaaaaaa)
-platform  b
+platform  b<br>, two
 
 fairlead render -e prod \
   --out '*out*'
