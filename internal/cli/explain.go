@@ -133,7 +133,7 @@ func (e *explainCommand) runExplain(ctx context.Context, query string) error {
 			e.app.stderr.Paint(display.Yellow, "warning: "), name, text.Count(problems, "problem"))
 	}
 	o := explain.Options{Rendering: e.input.options.Rendering, Environment: name}
-	if !r.Model.Clusters.IsEmpty() {
+	if kind, _, _ := strings.Cut(query, "/"); !r.Model.Clusters.IsEmpty() || kind == "NodePool" || kind == "Step" {
 		o.Clusters, err = e.findClusters(ctx, r.Model, written)
 		if err != nil {
 			return err

@@ -216,7 +216,7 @@ func (q *explainer) describeLeavingPool(query string, err error) error {
 	var ids []string
 	for _, p := range q.planClusters() {
 		for _, s := range p.steps {
-			if p.manifest+"/"+s.Subject.Pool == name {
+			if p.manifest+"/"+s.Subject.Pool == name || q.destroysPool(p.manifest, s, name) {
 				ids = append(ids, s.ID)
 			}
 		}
@@ -225,6 +225,14 @@ func (q *explainer) describeLeavingPool(query string, err error) error {
 		return err
 	}
 	return queryErrorf("ask for a step, as "+path.Join(stepKind, ids[0]), "NodePool %q is not written any more in environment %s; the plan has these steps about it: %s", name, q.model.Environment, strings.Join(ids, ", "))
+}
+
+// destroysPool reports whether a step destroys a cluster that has a pool.
+func (q *explainer) destroysPool(manifest string, step provision.Step, pool string) bool {
+	return step.Kind == provision.DestroyCluster && slices.ContainsFunc(q.findClusters(), func(s provision.State) bool {
+		c := s.Spec.FindCluster(step.Cluster)
+		return c != nil && s.Path() == manifest && slices.ContainsFunc(slices.Concat(c.Pools.Control, c.Pools.Compute), func(name string) bool { return manifest+"/"+name == pool })
+	})
 }
 
 func newStepReference(i int, s provision.Step) StepReference {
