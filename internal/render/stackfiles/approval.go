@@ -82,7 +82,7 @@ func (r *renderer) stopComponent(c *stack.Component, hint, format string, args .
 
 // warnOfDeleted warns of an approval of a stack that has no file.
 func warnOfDeleted(problems *problem.List, a *model.PlanApproval) {
-	problems.Warnf(a.Pos, a.Subject(), "remove it, unless the file of the stack was deleted", "no file describes the stack %s: the plan can only be that of its teardown", a.Stack)
+	problems.Warnf(a.Pos, a.Subject(), "remove it, unless it was written for the plan of the teardown", "no file describes the stack %s: the plan can only be that of its teardown", a.Stack)
 }
 
 func findComponent(stacks []*stack.Stack, path, component string) (found *stack.Component, known []string) {

@@ -260,4 +260,8 @@ func TestApprovalMistakes(t *testing.T) {
 	if first, _ := problems.FirstStopping(); !strings.HasPrefix(first.Summary, "a module of the component eks has no version") {
 		t.Errorf("the plan of a module without a version is approved: %v", problems)
 	}
+	_, problems = renderTexts(t, map[string]string{"approval.yaml": approval("a", "checkout/gone", "eks", plan, inputs)})
+	if len(problems) != 1 || problems.Stops() || problems[0].Hint != "remove it, unless it was written for the plan of the teardown" {
+		t.Errorf("of an approval without the file of its stack, the problems are %+v", problems)
+	}
 }
