@@ -183,8 +183,10 @@ func TestUnwell(t *testing.T) {
 // TestLeversOf: what the reader has just done to a pull request is not offered once more.
 func TestLeversOf(t *testing.T) {
 	e := status.Environment{Name: "dev", Pull: &status.Pull{Number: 3}}
-	f := Frame{Levers: map[string][]LeverLink{"dev": {{Lever: "merge"}, {Lever: "close"}, {Lever: "hold"}}}}
-	for done, want := range map[string]int{"": 3, "pull request 3 is merged": 1, "pull request 30 is merged": 3} {
+	f := Frame{Levers: map[string][]LeverLink{"dev": {{Lever: "merge"}, {Lever: "close"}, {Lever: "reopen"}, {Lever: "hold"}}}}
+	for done, want := range map[string]int{
+		"": 4, "pull request 3 is merged": 1, "pull request 3 is closed": 2, "pull request 3 is open again": 3, "pull request 30 is merged": 4,
+	} {
 		f.Done = done
 		if got := f.leversOf(e); len(got) != want {
 			t.Errorf("after %q there are %v", done, got)

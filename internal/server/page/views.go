@@ -286,16 +286,27 @@ type environmentView struct {
 // LeverList returns what the reader may do.
 func (v environmentView) LeverList() leverList { return leverList{v.Report.Name, v.Levers} }
 
-// leversOf returns the actions of an environment without those on a pull request with which the reader has just done
-// something.
+// doneLevers are the actions on a pull request that one which was done leaves nothing to do for, by what is said of
+// the pull request then.
+var doneLevers = map[string][]string{
+	"merged": {"merge", "close", "reopen", "approve-removals"},
+	"closed": {"merge", "close", "approve-removals"},
+	"open":   {"reopen"},
+}
+
+// leversOf returns the actions of an environment without those that follow from what the reader has just done with
+// its pull request: the report of the next cycle leaves them out, too.
 func (f Frame) leversOf(e status.Environment) []LeverLink {
 	all := f.Levers[e.Name]
-	if e.Pull == nil || !strings.HasPrefix(f.Done, fmt.Sprintf("pull request %d is ", e.Pull.Number)) {
+	if e.Pull == nil {
 		return all
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(l LeverLink) bool {
-		return slices.Contains([]string{"merge", "close", "reopen", "approve-removals"}, l.Lever)
-	})
+	said, isDone := strings.CutPrefix(f.Done, fmt.Sprintf("pull request %d is ", e.Pull.Number))
+	if !isDone {
+		return all
+	}
+	word, _, _ := strings.Cut(said, " ")
+	return slices.DeleteFunc(slices.Clone(all), func(l LeverLink) bool { return slices.Contains(doneLevers[word], l.Lever) })
 }
 
 // ProofParts returns what the verification of the commit consists of.
