@@ -4,6 +4,8 @@
 // in its order, and is nil for an empty list.
 package list
 
+import "slices"
+
 // Convert returns the results of f for the elements of a list.
 func Convert[T, R any](all []T, f func(T) R) []R {
 	var results []R
@@ -11,6 +13,16 @@ func Convert[T, R any](all []T, f func(T) R) []R {
 		results = append(results, f(one))
 	}
 	return results
+}
+
+// AddMissing appends those elements that a list does not have.
+func AddMissing[T comparable](all []T, more ...T) []T {
+	for _, one := range more {
+		if !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // CompareBools orders true before false.

@@ -17,6 +17,12 @@ func TestConvert(t *testing.T) {
 	}
 }
 
+func TestAddMissing(t *testing.T) {
+	if got := list.AddMissing([]int{1, 2}, 2, 3, 3); !slices.Equal(got, []int{1, 2, 3}) {
+		t.Errorf("the list is %v", got)
+	}
+}
+
 func TestCompareBools(t *testing.T) {
 	all := []bool{false, true, false, true}
 	slices.SortFunc(all, list.CompareBools)

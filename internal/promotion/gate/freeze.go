@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 )
@@ -66,13 +67,13 @@ func (s Set) ForecastWithFreezes(f Facts, from time.Time) Forecast {
 		for _, v := range EvaluateFreezes(frozen).Parts {
 			switch {
 			case v.Status == Pass:
-			case v.ValidUntil.IsZero() && !slices.Contains(waits, v.Reason):
-				waits = append(waits, v.Reason)
-			case !v.ValidUntil.IsZero() && !slices.Contains(delays, v.Reason):
-				delays = append(delays, v.Reason)
-			}
-			if v.Status != Pass && v.ValidUntil.After(end) {
-				end = v.ValidUntil
+			case v.ValidUntil.IsZero():
+				waits = list.AddMissing(waits, v.Reason)
+			default:
+				delays = list.AddMissing(delays, v.Reason)
+				if v.ValidUntil.After(end) {
+					end = v.ValidUntil
+				}
 			}
 		}
 		if end.After(all.Time) {

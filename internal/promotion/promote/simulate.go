@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
@@ -215,7 +216,7 @@ func newRoute(now time.Time, a Arrival) route {
 func (r *route) block(reason string) { r.blockedReason = cmp.Or(r.blockedReason, reason) }
 
 func (r *route) wait(environment, what string) {
-	r.waits = addMissing(r.waits, environment+": "+what)
+	r.waits = list.AddMissing(r.waits, environment+": "+what)
 }
 
 func (r *route) notBefore(at time.Time) {
@@ -234,25 +235,15 @@ func (r *route) pass(environment string, f gate.Forecast) {
 		r.wait(environment, "a gate without a known end")
 	}
 	for _, d := range f.Delays {
-		r.delays = addMissing(r.delays, environment+": "+d)
+		r.delays = list.AddMissing(r.delays, environment+": "+d)
 	}
 }
 
 // join adds what another route waits for.
 func (r *route) join(other route) {
 	r.notBefore(other.earliest)
-	r.waits, r.delays = addMissing(r.waits, other.waits...), addMissing(r.delays, other.delays...)
+	r.waits, r.delays = list.AddMissing(r.waits, other.waits...), list.AddMissing(r.delays, other.delays...)
 	r.block(other.blockedReason)
-}
-
-// addMissing appends those texts that a list does not have.
-func addMissing(all []string, texts ...string) []string {
-	for _, t := range texts {
-		if !slices.Contains(all, t) {
-			all = append(all, t)
-		}
-	}
-	return all
 }
 
 // toArrival returns the end of a route, where a newer commit may win, or certainly does.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -52,9 +53,9 @@ func (s Source) History(all history.Log, f HistoryFilter) History {
 	var selected []history.Entry
 	for _, e := range all.Entries {
 		if e.Who != "" {
-			answer.People = addOnce(answer.People, e.Who)
+			answer.People = list.AddMissing(answer.People, e.Who)
 		}
-		answer.Actions = addOnce(answer.Actions, e.Action)
+		answer.Actions = list.AddMissing(answer.Actions, e.Action)
 		e.From, e.To = s.findRendered(e.From), s.findRendered(e.To)
 		if f.selects(e, s.Snapshot.Chain.FindCommit(e.To)) {
 			selected = append(selected, e)
@@ -85,13 +86,6 @@ func (s Source) findRendered(id string) string {
 		return id
 	}
 	return chain.Commits[older].ID
-}
-
-func addOnce(all []string, name string) []string {
-	if slices.Contains(all, name) {
-		return all
-	}
-	return append(all, name)
 }
 
 // selects reports whether an entry is asked for, which gave an environment a commit.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/ledger"
@@ -156,7 +157,7 @@ func groupPlaces(all []Problem) (grouped []Problem) {
 		one := &grouped[i]
 		one.Others = append(one.Others, ProblemPlace{p.Place, p.URL, p.Subject, p.Environments})
 		for _, name := range p.Environments {
-			one.Environments = addOnce(one.Environments, name)
+			one.Environments = list.AddMissing(one.Environments, name)
 		}
 		if !p.Since.IsZero() && (one.Since.IsZero() || p.Since.Before(one.Since)) {
 			one.Since = p.Since
