@@ -91,6 +91,9 @@ func (p Problem) isOfStack(stack string) bool {
 	return p.Stack == stack || all && strings.HasPrefix(stack, team+"/")
 }
 
+// stops reports whether the problem stops a stack, alone or with the environment; "" is the environment.
+func (p Problem) stops(stack string) bool { return !p.Warning && (p.Stack == "" || p.isOfStack(stack)) }
+
 func (p Problem) compare(q Problem) int {
 	return cmp.Or(
 		p.Pos.Compare(q.Pos),
@@ -164,7 +167,12 @@ func (l List) StopsEnvironment() bool { return l.StopsStack("") }
 
 // StopsStack reports whether any of the problems stops a stack, or the environment that it is in.
 func (l List) StopsStack(stack string) bool {
-	return slices.ContainsFunc(l, func(p Problem) bool { return !p.Warning && (p.Stack == "" || p.isOfStack(stack)) })
+	return slices.ContainsFunc(l, func(p Problem) bool { return p.stops(stack) })
+}
+
+// FindStopping returns the problems that stop a stack, whether or not they stop others too.
+func (l List) FindStopping(stack string) List {
+	return slices.DeleteFunc(slices.Clone(l), func(p Problem) bool { return !p.stops(stack) })
 }
 
 // StoppedStacks returns the stacks that problems stop, sorted, with the first problem of each in the

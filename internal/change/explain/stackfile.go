@@ -74,8 +74,7 @@ func resolveStackPath(m *model.Model, query string) (subject, error) {
 func (q *explainer) explainStackFile(query string, s *stack.Stack, c *stack.Component) *File {
 	f := &File{Path: query}
 	files, problems := stackfiles.Render(q.model)
-	mine := slices.DeleteFunc(slices.Concat(q.model.Stacks.Stopped, problems), func(p problem.Problem) bool { return !problem.List{p}.StopsStack(s.Path()) })
-	first, stops := mine.FirstStopping()
+	first, stops := slices.Concat(q.model.Stacks.Stopped, problems).FindStopping(s.Path()).FirstStopping()
 	f.Exists = hasPath(files, query)
 	switch {
 	case stops:

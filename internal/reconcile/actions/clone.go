@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -107,8 +106,7 @@ func (d *Session) loadSoundModel(ctx context.Context, environment, stack string)
 	if err != nil {
 		return nil, err
 	}
-	problems = slices.DeleteFunc(problems, func(p problem.Problem) bool { return !(problem.List{p}).StopsStack(stack) })
-	if p, stops := problems.FirstStopping(); stops {
+	if p, stops := problems.FindStopping(stack).FirstStopping(); stops {
 		return nil, problem.Refusef("mend it first", "%s has problems: %s", environment, p)
 	}
 	if m == nil {
