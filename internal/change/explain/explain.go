@@ -86,9 +86,9 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 //	<name>                                        an object, if only one has the name
 //
 // The kinds are ClusterType, Workload, DeploymentTarget, SchedulingPolicy,
-// ConfigMap, ConfigSchema and Template; of stacks Environment, Team and StackSettings; a deployment target has its full name,
-// <workload>-<target>. For a query that names nothing, or more than one thing, the error
-// is a [*QueryError].
+// ConfigMap, ConfigSchema and Template; of stacks Environment, Team and StackSettings; a
+// deployment target has its full name, <workload>-<target>. For a query that names nothing,
+// or more than one thing, the error is a [*QueryError].
 func AnswerQuery(m *model.Model, query string, o Options) (Answer, error) {
 	q := &explainer{model: m, plan: schedule.NewPlan(m, nil), options: o.Rendering, findClusters: func() []provision.State { return nil }}
 	if o.Clusters != nil {

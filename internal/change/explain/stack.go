@@ -66,14 +66,7 @@ func (q *explainer) explainStack(name string) *Stack {
 
 // sortByOrder returns components so that each comes after those that it waits for.
 func sortByOrder(all []*stack.Component) []*stack.Component {
-	depths := map[*stack.Component]int{}
-	for range all { // no chain is longer; in a circle, which is a problem, the depth stays bounded
-		for _, c := range all {
-			for _, before := range c.After() {
-				depths[c] = max(depths[c], min(depths[before]+1, len(all)))
-			}
-		}
-	}
+	depths := stack.Depths(all, (*stack.Component).After)
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b *stack.Component) int { return cmp.Compare(depths[a], depths[b]) })
 	return sorted

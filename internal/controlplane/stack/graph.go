@@ -163,3 +163,17 @@ func (r *resolver) warnOfProtected(c *Component, teamProtects bool) {
 	}
 	r.warnf(c.Stack, c.StackComponent.Name.Line, hint, "component %s is not destroyed: %s", c.Name, reason)
 }
+
+// Depths returns how many nodes of a graph come one after the other before each, by the nodes that come directly
+// before it. In a circle, which is a problem, that is no more than there are nodes.
+func Depths[N comparable](all []N, before func(N) []N) map[N]int {
+	depths := map[N]int{}
+	for range all { // no chain is longer
+		for _, n := range all {
+			for _, b := range before(n) {
+				depths[n] = max(depths[n], min(depths[b]+1, len(all)))
+			}
+		}
+	}
+	return depths
+}

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/stack"
 	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/render/rootmodule"
 	"github.com/fairlead-io/fairlead/internal/render/tfobject"
@@ -169,13 +171,11 @@ func SummarizeTerraform(name string, t *kubeobject.Object[tfobject.Spec], source
 		one.Plan = tfobject.PlanID(ref.Branch, ref.Commit)
 		one.Module = &ModuleSource{source.Spec.URL, ref.Branch, ref.Commit, strings.TrimPrefix(t.Spec.Path, "./")}
 	}
-	if b := t.Spec.BackendConfig; b != nil {
-		one.State = t.Spec.Workspace + "\x00" + b.CustomConfiguration
-	}
 	if t.Spec.Destroy {
 		one.Action = Destroy
 	}
 	if b := t.Spec.BackendConfig; b != nil {
+		one.State = t.Spec.Workspace + "\x00" + b.CustomConfiguration
 		one.StateID, _ = rootmodule.FindState(b.CustomConfiguration, t.Spec.Workspace) // what cannot be read names none
 	}
 	return one
@@ -184,14 +184,11 @@ func SummarizeTerraform(name string, t *kubeobject.Object[tfobject.Spec], source
 // sortByOrder sorts components by how many must be ready one after the other before each, and by
 // name.
 func sortByOrder(all []ComponentSummary) []ComponentSummary {
-	depths := map[string]int{}
-	for range all { // a chain is no longer than this
-		for _, c := range all {
-			for _, before := range c.After {
-				depths[c.Name] = min(max(depths[c.Name], depths[before]+1), len(all))
-			}
-		}
+	after := map[string][]string{}
+	for _, c := range all {
+		after[c.Name] = c.After
 	}
+	depths := stack.Depths(list.Convert(all, func(c ComponentSummary) string { return c.Name }), func(name string) []string { return after[name] })
 	slices.SortStableFunc(all, func(a, b ComponentSummary) int {
 		return cmp.Or(cmp.Compare(depths[a.Name], depths[b.Name]), strings.Compare(a.Name, b.Name))
 	})
