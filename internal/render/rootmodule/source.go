@@ -147,20 +147,12 @@ func fetchAddress(address string) (string, error) {
 	if bareHost.MatchString(address) {
 		return address, nil
 	}
-	scheme := strings.Index(address, "://")
-	begin := 0 // of what is a URL without its scheme
-	if scheme >= 0 {
-		begin = scheme + len("://")
-	}
-	repository, folder := address, ""
-	if i := strings.Index(address[begin:], "//"); i >= 0 {
-		repository, folder = address[:begin+i], address[begin+i:]
-	}
+	repository, folder := splitFolder(address)
 	if archive.MatchString(repository) {
 		return address, nil
 	}
 	found, err := stack.RepositoryURL(repository)
-	if err != nil && scheme < 0 {
+	if err != nil && !strings.Contains(address, "://") {
 		err = errors.New("it is neither a module of a registry nor a repository")
 	}
 	if err != nil {
@@ -169,17 +161,24 @@ func fetchAddress(address string) (string, error) {
 	return "git::" + found + folder, nil
 }
 
+// splitFolder returns an address without the folder in what it leads to, and that with the "//" before it; "" for
+// none.
+func splitFolder(address string) (repository, folder string) {
+	begin := 0 // of what is a URL without its scheme
+	if scheme := strings.Index(address, "://"); scheme >= 0 {
+		begin = scheme + len("://")
+	}
+	if i := strings.Index(address[begin:], "//"); i >= 0 {
+		return address[:begin+i], address[begin+i:]
+	}
+	return address, ""
+}
+
 // checkForced reports an address with a way to fetch it that is none of Terraform's, or with which Git would run a
 // program, or read this machine.
 func checkForced(address string) error {
 	way, rest, _ := strings.Cut(address, "::")
-	begin := strings.Index(rest, "://")
-	if begin >= 0 {
-		begin += len("://")
-	}
-	if i := strings.Index(rest[max(0, begin):], "//"); i >= 0 {
-		rest = rest[:max(0, begin)+i]
-	}
+	rest, _ = splitFolder(rest)
 	switch way {
 	case "git", "hg":
 		_, err := stack.RepositoryURL(rest)
