@@ -31,7 +31,8 @@ type Removals struct {
 	// sorted.
 	Clusters []string
 	// Destroyed are the deployment targets of which Terraform destroys what it made, without a plan, sorted;
-	// with Steps, in the order in which they should be removed instead of all at the same time.
+	// with Steps, the rest of a sentence, in the order in which they should be removed instead of all at the same
+	// time.
 	Destroyed []string
 	Steps     string
 	// Remade are the components and targets whose state moves while no person approves their plans, sorted.
@@ -121,9 +122,7 @@ func (r *Removals) countTerraform(report Report) {
 	}
 	slices.Sort(r.Destroyed)
 	r.Destroyed = slices.Compact(r.Destroyed)
-	if steps := report.destructionSteps(printableText); steps != "" {
-		r.Steps = ", and all at the same time: to keep the order, remove " + steps
-	}
+	r.Steps = report.destructionSteps(printableText)
 	r.Remade = slices.Sorted(slices.Values(report.remade))
 }
 

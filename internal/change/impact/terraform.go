@@ -167,13 +167,13 @@ func (r Report) destructionText(show func(string) string) string {
 	}
 	all := "Terraform destroys what " + joinSome(targets, "target") + " made, without a plan to approve"
 	if steps := r.destructionSteps(show); steps != "" {
-		all += ", and all at the same time: to keep the order, remove " + steps + ", each once the one before is gone"
+		all += steps + ", each once the one before is gone"
 	}
 	return all
 }
 
-// destructionSteps returns in which order the targets that are destroyed should be removed, instead of all of
-// them in one change; "" if that does not matter.
+// destructionSteps returns, as the rest of a sentence, in which order the targets that are destroyed should be
+// removed, instead of all of them in one change; "" if that does not matter.
 func (r Report) destructionSteps(show func(string) string) string {
 	var steps []string
 	for _, d := range r.Destructions {
@@ -181,8 +181,11 @@ func (r Report) destructionSteps(show func(string) string) string {
 			steps = append(steps, joinSteps(list.Convert(append(slices.Clone(d.Dependants), d.Target), show)))
 		}
 	}
+	if steps == nil {
+		return ""
+	}
 	slices.Sort(steps)
-	return joinSome(dropContained(slices.Compact(steps)), "order")
+	return ", and all at the same time: to keep the order, remove " + joinSome(dropContained(slices.Compact(steps)), "order")
 }
 
 // joinSteps returns names as steps: "a, then b, then c".

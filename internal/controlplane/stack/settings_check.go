@@ -41,9 +41,10 @@ func CheckClusterSettings(m *model.Model) problem.List {
 
 // reportSecond returns the problem of several settings.
 func reportSecond(all []*model.StackSettings) problem.Problem {
-	var problems problem.List
-	problems.Addf(all[1].Pos, all[1].Subject(), "remove one of them", "there is another StackSettings, %s, at %s", all[0].Name, all[0].Pos)
-	return problems[0]
+	return problem.Problem{
+		Pos: all[1].Pos, Subject: all[1].Subject(), Hint: "remove one of them",
+		Summary: fmt.Sprintf("there is another StackSettings, %s, at %s", all[0].Name, all[0].Pos),
+	}
 }
 
 // checkManagement reports a management cluster of a name that no cluster can report with.

@@ -289,7 +289,7 @@ func (v environmentView) LeverList() leverList { return leverList{v.Report.Name,
 // doneLevers are the actions on a pull request that one which was done leaves nothing to do for, by what is said of
 // the pull request then.
 var doneLevers = map[string][]string{
-	"merged": {"merge", "close", "reopen", "approve-removals"},
+	"merged": pullLevers,
 	"closed": {"merge", "close", "approve-removals"},
 	"open":   {"reopen"},
 }
