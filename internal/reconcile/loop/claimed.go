@@ -61,9 +61,16 @@ func (l *Loop) findClaimed(ctx context.Context, all []*environment) {
 		if !e.isRendered() {
 			continue
 		}
-		isOfStack := func(p problem.Problem) bool { return p.Stack != "" }
-		e.attempt.claimed = slices.DeleteFunc(slices.Clone(problems), isOfStack)
-		e.attempt.rendered, e.attempt.err = e.attempt.rendered.StopStacks(slices.DeleteFunc(slices.Clone(problems), func(p problem.Problem) bool { return !isOfStack(p) }))
+		var ofStacks problem.List
+		e.attempt.claimed = nil
+		for _, p := range problems {
+			if p.Stack == "" {
+				e.attempt.claimed = append(e.attempt.claimed, p)
+			} else {
+				ofStacks = append(ofStacks, p)
+			}
+		}
+		e.attempt.rendered, e.attempt.err = e.attempt.rendered.StopStacks(ofStacks)
 	}
 }
 

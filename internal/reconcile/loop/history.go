@@ -92,21 +92,15 @@ func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 // readPullActions adds to the history what was done to the pull requests of the outputs. Each repository is asked
 // once; one that does not answer is named.
 func (l *Loop) readPullActions(ctx context.Context, all *history.Log) {
-	asked, names := map[*repos.Remote]bool{}, slices.Sorted(maps.Keys(l.environments))
-	for _, name := range names {
-		url := l.environments[name].outcome.output.Repo
-		remote := l.remotes.KnownRemote(l.remotes.ReadLocation(url))
-		if url == "" || remote == nil || remote.Mirror() == nil || asked[remote] {
-			continue
-		}
-		asked[remote] = true
-		events, err := l.listPullEvents(ctx, remote)
+	names := slices.Sorted(maps.Keys(l.environments))
+	for _, remote := range l.listOutputRemotes(names) {
+		events, err := l.listPullEvents(ctx, remote.Remote)
 		var entries []history.Entry
 		if err == nil {
-			entries, err = history.ListPullActions(remote.Mirror(), url, events, names)
+			entries, err = history.ListPullActions(remote.Mirror(), remote.url, events, names)
 		}
 		if err != nil {
-			all.Unread = append(all.Unread, history.Unread{Repo: giturl.Redact(url), Reason: text.MaskSecrets(text.OneLine(err.Error()))})
+			all.Unread = append(all.Unread, history.Unread{Repo: giturl.Redact(remote.url), Reason: text.MaskSecrets(text.OneLine(err.Error()))})
 		}
 		all.Entries = append(all.Entries, entries...)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -125,6 +126,23 @@ func (l *Loop) findOutputOf(environment string) (*repos.Remote, model.RepoRef, e
 		return nil, model.RepoRef{}, ErrNotRead
 	}
 	return remote, e.outcome.output, nil
+}
+
+// outputRemote is a repository with outputs, and its location as an environment names it.
+type outputRemote struct {
+	*repos.Remote
+	url string
+}
+
+// listOutputRemotes returns the repositories with the outputs of environments that were read, each once.
+func (l *Loop) listOutputRemotes(environments []string) (all []outputRemote) {
+	for _, name := range environments {
+		remote, to, err := l.findOutputOf(name)
+		if err == nil && !slices.ContainsFunc(all, func(o outputRemote) bool { return o.Remote == remote }) {
+			all = append(all, outputRemote{remote, to.Repo})
+		}
+	}
+	return all
 }
 
 // readPast renders environments, each as it was at a moment or is now, and calls use with them. It returns the outputs

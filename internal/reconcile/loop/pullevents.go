@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
@@ -39,8 +40,8 @@ func (l *Loop) takeTurnWithForges(ctx context.Context) (end func(), err error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	var questions []*forgeQuestion
 	err = l.barrier.Run("ask forges", "", func() error {
-		var questions []*forgeQuestion
 		err := l.inTurn(ctx, func() error {
 			questions = l.findQuestions()
 			return nil
@@ -51,42 +52,36 @@ func (l *Loop) takeTurnWithForges(ctx context.Context) (end func(), err error) {
 		parallel.Each(l.options.Settings.Parallel, questions, func(_ int, q *forgeQuestion) {
 			q.answer.events, q.answer.err = q.journal.PullEvents(ctx)
 		})
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		return l.inTurn(ctx, func() error {
-			for _, q := range questions {
-				l.keepPullEvents(q.remote, q.answer)
-			}
-			return nil
-		})
+		return ctx.Err()
 	})
 	if err != nil {
 		return nil, err
 	}
-	return l.takeTurn(ctx)
+	end, err = l.takeTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range questions {
+		l.keepPullEvents(q.remote, q.answer)
+	}
+	return end, nil
 }
 
 // findQuestions returns the forges with an API whose answers are not there, or too old: references have moved, or a
 // while has passed.
 func (l *Loop) findQuestions() []*forgeQuestion {
 	var all []*forgeQuestion
-	known, now := map[*repos.Remote]bool{}, l.options.Now()
-	for _, e := range l.environments {
-		remote := l.remotes.KnownRemote(l.remotes.ReadLocation(e.outcome.output.Repo))
-		if e.outcome.output.Repo == "" || remote == nil || remote.Mirror() == nil || known[remote] {
-			continue
-		}
-		known[remote] = true
+	now := l.options.Now()
+	for _, remote := range l.listOutputRemotes(slices.Sorted(maps.Keys(l.environments))) {
 		f, err := remote.Forge()
 		journal, tells := f.(forge.Journal)
 		if err != nil || !tells || f.Name() == forge.PlainName {
 			continue // listPullEvents says why
 		}
 		refs, err := remote.Mirror().Refs("refs/")
-		last := l.pullEvents[remote]
+		last := l.pullEvents[remote.Remote]
 		if err == nil && (now.Sub(last.asked) >= eventsKept || !maps.Equal(refs, last.refs)) {
-			all = append(all, &forgeQuestion{remote, journal, pullEvents{asked: now, refs: refs}})
+			all = append(all, &forgeQuestion{remote.Remote, journal, pullEvents{asked: now, refs: refs}})
 		}
 	}
 	return all
