@@ -155,8 +155,8 @@ func (r *reading) warnUnreadModule(named rootmodule.Repository, err error) {
 var fullCommit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // resolveNamed returns the commit of a ref, and whether that may be another one later: it is, unless it is a
-// commit, or a tag that is named as one that stays. "" is the head of the default branch. recorded is the commit that it had before; "" for the
-// one that it has now.
+// commit, or a tag that is named as one that stays. "" is the head of the default branch. recorded is the commit
+// that it had before; "" for the one that it has now.
 func resolveNamed(repo *git.Repository, ref, recorded string) (commit string, moves bool, err error) {
 	branch := ref
 	if ref == "" {

@@ -21,8 +21,8 @@ const maxContentLine = 75
 const calendarTime = "20060102T150405Z"
 
 // FormatCalendar returns a forecast as a calendar (RFC 5545), made at a time: an event for each environment of which
-// it is known when it gets the commit, when it was promoted to it, or since when it has it. What is not known to come is in the description of
-// the calendar. An event has the same UID in each forecast of the commit.
+// it is known when it gets the commit, when it was promoted to it, or since when it has it. What is not known to come
+// is in the description of the calendar. An event has the same UID in each forecast of the commit.
 func FormatCalendar(f answer.Forecast, made time.Time) string {
 	var c calendar
 	c.add("BEGIN", "VCALENDAR")
