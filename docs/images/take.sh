@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Takes the screenshots of this folder from "fairlead demo". It needs Go, Git, curl and Chromium:
+# Takes the screenshots of this folder from "fairlead demo" and "fairlead demo --stack". It needs Go, Git, curl
+# and Chromium:
 #
 #   docs/images/take.sh            writes 1280 pixels wide images here
 #   docs/images/take.sh DIR        writes them to another folder
@@ -13,9 +14,17 @@ home=$(mktemp -d)
 page=http://127.0.0.1:${PORT:-18080}
 
 go build -o "$home/fairlead" ./cmd/fairlead
-"$home/fairlead" demo --dir "$home/fleet" --listen "${page#http://}" --pace 8s > "$home/demo.log" 2>&1 &
-demo=$!
-trap 'kill -INT $demo 2> /dev/null; wait $demo || true; rm -rf "$home"' EXIT
+
+# start_demo FOLDER FLAG... starts a demo, and stop_demo ends it.
+start_demo() {
+  local folder=$1
+  shift
+  "$home/fairlead" demo --dir "$home/$folder" --listen "${page#http://}" "$@" > "$home/demo.log" 2>&1 &
+  demo=$!
+}
+stop_demo() { kill -INT "$demo" 2> /dev/null || true; wait "$demo" || true; }
+trap 'stop_demo; rm -rf "$home"' EXIT
+start_demo fleet --pace 8s
 
 # until_true waits until a command succeeds, for 5 minutes at most.
 until_true() {
@@ -35,6 +44,9 @@ take() {
     --window-size="$width,$2" "$page/${3:-}?${4:-}refresh=off" > /dev/null 2>&1
   echo "$images/$1.png"
 }
+
+# answered PATH TEXT says whether a page's answer has a text.
+answered() { curl -fsS "$page/api/v1/$1" 2> /dev/null | grep -qE "$2"; }
 
 # pull_of ENVIRONMENT prints the number of its open pull request.
 pull_of() { curl -fsS "$page/api/v1/environments/$1" | sed -n 's/^ *"number": \([0-9]*\),$/\1/p' | head -1; }
@@ -62,3 +74,11 @@ take fleet "${HEIGHT:-480}" fleet
 take cluster-type "${HEIGHT:-900}" cluster-types/cloud
 take history "${HEIGHT:-620}" history
 take differences "${HEIGHT:-620}" "diff" "from=dev&to=prod&"
+take problems "${HEIGHT:-620}" problems
+take assignment "${HEIGHT:-900}" assignments/dev/cloud/hello-web
+take health "${HEIGHT:-900}" health
+stop_demo
+
+start_demo stack --stack
+until_true answered stacks/shop/dev '"run": '
+take stack "${HEIGHT:-900}" stacks/shop/dev
