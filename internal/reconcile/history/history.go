@@ -68,6 +68,8 @@ type Entry struct {
 type Log struct {
 	Entries []Entry
 	Unread  []Unread
+	// Deployments are those of each environment whose output was read, the oldest first.
+	Deployments map[string][]Deployment
 }
 
 // Unread is a repository that does not tell who merged and closed its pull requests.

@@ -86,6 +86,21 @@ func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 	}
 	l.readPullActions(ctx, &all)
 	history.Sort(all.Entries)
+	all.Deployments = map[string][]history.Deployment{}
+	for name := range l.environments {
+		remote, to, err := l.findOutputOf(name)
+		if err != nil { // it was not read
+			continue
+		}
+		deployments, err := l.listDeployments(ctx, name, remote, to)
+		if err != nil {
+			return all, err
+		}
+		for i, d := range deployments {
+			deployments[i].Authored = find(d.Commit).When
+		}
+		all.Deployments[name] = deployments
+	}
 	return all, nil
 }
 

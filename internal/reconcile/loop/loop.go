@@ -133,6 +133,7 @@ type Loop struct {
 	listedPulls  map[*repos.Remote][]forge.Pull // the open ones, as this round has listed them
 	pullEvents   map[*repos.Remote]pullEvents   // what forges told for the history
 	pullErrors   map[string]string              // by repository, why its pull requests could not be read last
+	deployed     map[string]deployedLine        // by environment, for the history
 }
 
 // lockWait is how long we wait for another process to leave our data folder.
@@ -142,7 +143,7 @@ const lockWait = 2 * time.Second
 // time uses a folder. The loop reads nothing from servers once ctx has ended.
 func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
-	l := &Loop{options: o, environments: map[string]*environment{}, wakes: &wakeRequests{news: make(chan struct{}, 1)}, turn: make(chan struct{}, 1), asks: make(chan struct{}, 1), pullErrors: map[string]string{}, pullEvents: map[*repos.Remote]pullEvents{}, shared: map[string]*sharedIssue{}}
+	l := &Loop{options: o, environments: map[string]*environment{}, wakes: &wakeRequests{news: make(chan struct{}, 1)}, turn: make(chan struct{}, 1), asks: make(chan struct{}, 1), pullErrors: map[string]string{}, pullEvents: map[*repos.Remote]pullEvents{}, deployed: map[string]deployedLine{}, shared: map[string]*sharedIssue{}}
 	s := o.Settings
 	l.processEnds = func() bool { return ctx.Err() != nil }
 	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: func(work, of string, e *panics.Error) {

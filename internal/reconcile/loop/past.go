@@ -249,10 +249,7 @@ func (l *Loop) findMerged(ctx context.Context, remote *repos.Remote, output mode
 		if err != nil {
 			return publish.Written{}, err
 		}
-		merged := merges[id]
-		if merged.Before(info.When) { // unknown, or of another clock
-			merged = info.When
-		}
+		merged := mergedAt(info, merges)
 		isMeant := !found.At.Time.IsZero() && !merged.After(found.At.Time) || found.At.Commit != "" && strings.HasPrefix(id, found.At.Commit)
 		if !isMeant && (found.At.Commit == "" || read >= maxPastRecords) {
 			continue
@@ -295,6 +292,15 @@ func (l *Loop) listMerges(ctx context.Context, remote *repos.Remote, branch stri
 		}
 	}
 	return merges
+}
+
+// mergedAt returns when a commit of an output branch was merged: when it was committed, if that is later, as of another
+// clock, or the forge does not tell.
+func mergedAt(c git.CommitInfo, merges map[string]time.Time) time.Time {
+	if merged := merges[c.ID]; merged.After(c.When) {
+		return merged
+	}
+	return c.When
 }
 
 // readWritten returns what the record in a commit says of an environment, and whether it says anything.

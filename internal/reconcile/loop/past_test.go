@@ -126,6 +126,17 @@ func TestPastMergedLater(t *testing.T) {
 			t.Errorf("after the merge of level %d the last pull request of dev is %+v, which changed %q", level, e.Pull, e.Change)
 		}
 	}
+	log, err := d.History(t.Context())
+	var deployed []string
+	for i, one := range log.Deployments["dev"] {
+		deployed = append(deployed, one.Commit)
+		if i < 2 && !one.Merged.Equal(merged[i+1]) || one.Authored.IsZero() || one.Authored.After(one.Merged) {
+			t.Errorf("deployment %d of dev is %+v, and was merged at %s", i+1, one, merged[i+1])
+		}
+	}
+	if err != nil || !slices.Equal(deployed, bases[1:]) {
+		t.Errorf("dev was deployed %v, %v, want %v: what was merged", deployed, err, bases[1:])
+	}
 	for at, want := range map[time.Time]int{waited[1]: 0, merged[1].Add(-time.Second): 0, merged[1]: 1, waited[2]: 1, merged[2]: 2, waited[3]: 3} {
 		if output := d.askPast(at); output.Base != bases[want] {
 			t.Errorf("at %s dev has %+v, want level %d, of %s", at, output, want, bases[want])
@@ -245,6 +256,10 @@ func TestPastUnchanged(t *testing.T) {
 		if err != nil || output.Base != want {
 			t.Errorf("at %s dev had %+v, %v, want base %s", at.Text, output, err, want)
 		}
+	}
+	log, err := d.History(t.Context())
+	if err != nil || len(log.Deployments["dev"]) != 1 || log.Deployments["dev"][0].Commit != first {
+		t.Errorf("what changes no file is a deployment: %+v, %v", log.Deployments, err)
 	}
 	plan, output, err := d.PlanPast(t.Context(), "dev", byCommit)
 	if err != nil || plan == nil || output.Base != idle || output.At != byCommit || output.Commit != d.state("dev").Output.Head {

@@ -16,6 +16,8 @@ type Figures struct {
 	Since        time.Time            `json:"since"`
 	Until        time.Time            `json:"until"`
 	Environments []EnvironmentFigures `json:"environments"`
+	// Unread are environments whose output was not read, so that their deployments are not known.
+	Unread []string `json:"unread,omitempty"`
 }
 
 // EnvironmentFigures are the figures of an environment: all of them, and week by week.
@@ -28,21 +30,25 @@ type EnvironmentFigures struct {
 // Figure is what counts of a part of time.
 type Figure struct {
 	Start time.Time `json:"start"`
-	// Deployments are the commits that the environment was given, by promotion or rollback, and Failed those that a
-	// rollback took back.
+	// Deployments are the commits whose output was merged, and Failed those that a rollback took back.
 	Deployments int `json:"deployments"`
 	Failed      int `json:"failed"`
-	// Lead is the median of the seconds from a commit to its promotion; nil if there was none.
+	// Lead is the median of the seconds from a commit until its output was merged; nil if there was none.
 	Lead *int `json:"leadSeconds,omitempty"`
 }
 
 // Figures returns the figures of environments in the days before a time, of what was done.
-func (s Source) Figures(all []history.Entry, now time.Time) Figures {
+func (s Source) Figures(all history.Log, now time.Time) Figures {
 	until := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
 	since := until.AddDate(0, 0, -FigureDays)
 	answer := Figures{Since: since, Until: until, Environments: []EnvironmentFigures{}}
 	for _, name := range s.Names() {
-		deliveries := history.ListDeliveries(all, name)
+		deployments, isRead := all.Deployments[name]
+		if !isRead {
+			answer.Unread = append(answer.Unread, name)
+			continue
+		}
+		deliveries := history.ListDeliveries(all.Entries, deployments, name)
 		one := EnvironmentFigures{Environment: name, Figure: newFigure(ledger.SummarizeBetween(deliveries, since, until))}
 		for week := range figureWeeks {
 			start := since.AddDate(0, 0, 7*week)

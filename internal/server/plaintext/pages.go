@@ -188,6 +188,9 @@ func newFiguresTable(a answer.Figures) Table {
 		}
 		t.Rows = append(t.Rows, []any{e.Environment, e.Deployments, lead, e.Failed})
 	}
+	for _, name := range a.Unread {
+		t.Rows = append(t.Rows, []any{name, "not known", "", ""})
+	}
 	return t
 }
 

@@ -34,7 +34,7 @@ func (s *site) findFigures(ctx context.Context, src answer.Source) found {
 	if err != nil {
 		return s.refuseAnswer(ctx, figuresPath, err)
 	}
-	return found{src.Figures(all.Entries, s.options.Now()), http.StatusOK, ""}
+	return found{src.Figures(all, s.options.Now()), http.StatusOK, ""}
 }
 
 // findHistory returns what was done, as the control plane in Git has it.
