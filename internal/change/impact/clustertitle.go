@@ -332,12 +332,21 @@ func (b *clusterPhrases) add(rank int, place, name string, p phrase) {
 	b.known[key].scope.clusterTypes[name] = true
 }
 
-// describeClusters returns a phrase about clusters.
-func (p phrase) describeClusters(brevity int, show func(string) string) string {
-	names := list.Convert(p.names, func(name string) any { return show(name) })
+// describeClusters returns a phrase about clusters, or about a stack as a whole.
+func (p phrase) describeClusters(brevity int, isTerse bool, show func(string) string) string {
+	said := p
+	switch n := len(p.shorter); {
+	case n == 0 && isTerse:
+		said.note = ""
+	case n > 0 && isTerse:
+		said = p.shorter[n-1]
+	case n > 0 && brevity >= namesOne:
+		said = p.shorter[0]
+	}
+	names := list.Convert(said.names, func(name string) any { return show(name) })
 	places := p.scope.countedTypes(brevity, show)
 	if p.scope.place == stackPlace {
 		places = p.scope.describeTypes(brevity, show)
 	}
-	return fmt.Sprintf(p.verb, names...) + " " + places + p.note
+	return fmt.Sprintf(said.verb, names...) + " " + places + said.note
 }

@@ -38,7 +38,17 @@ type finding struct {
 type detail struct {
 	what, value string
 	class       Class
+	op          fieldOp
 }
+
+// fieldOp is what becomes of a field.
+type fieldOp int
+
+const (
+	fieldChanged fieldOp = iota
+	fieldAdded
+	fieldRemoved
+)
 
 // inspectUnit decodes the files of one unit, and classifies and describes its change.
 func inspectUnit(at location, files []tree.Change, names []replacement) finding {
@@ -125,7 +135,14 @@ func (c change) describeChange(names []replacement) detail {
 	if c.op == reordered {
 		return detail{what: what, value: "another order"}
 	}
-	return detail{what: what, value: c.describeValues(plain)}
+	d := detail{what: what, value: c.describeValues(plain)}
+	switch {
+	case c.old == nil:
+		d.op = fieldAdded
+	case c.new == nil:
+		d.op = fieldRemoved
+	}
+	return d
 }
 
 // describeValues describes the old and the new value of a field; those of a Secret are left out.

@@ -61,6 +61,7 @@ func phraseGroups(groups []*group, opt Options) []phrase {
 	for _, key := range keys {
 		p := b.found[key]
 		slices.SortFunc(p.objects, func(a, b *object) int { return cmp.Compare(classRow(a.class), classRow(b.class)) })
+		p.nameOperation()
 		all = append(all, *p)
 	}
 	return all
@@ -143,6 +144,17 @@ func (b phrases) addObjects(g *group, c Class) {
 	for _, d := range g.found.details {
 		if d.class == c {
 			o.what[d.what] = true
+			o.ops[d.op] = true
+		}
+	}
+}
+
+// nameOperation sets the verb of a phrase about values that are all added, or all removed.
+func (p *phrase) nameOperation() {
+	for op, verb := range map[fieldOp]string{fieldAdded: "add", fieldRemoved: "remove"} {
+		differs := func(o *object) bool { return !o.noun.numbered || len(o.ops) != 1 || !o.ops[op] }
+		if p.verb == "update" && p.form == objectsChange && !slices.ContainsFunc(p.objects, differs) {
+			p.verb = verb
 		}
 	}
 }
@@ -151,7 +163,7 @@ func (b phrases) addObjects(g *group, c Class) {
 func (p *phrase) object(c Class, n noun) *object {
 	i := slices.IndexFunc(p.objects, func(o *object) bool { return o.class == c })
 	if i < 0 {
-		i, p.objects = len(p.objects), append(p.objects, &object{noun: n, class: c, what: map[string]bool{}})
+		i, p.objects = len(p.objects), append(p.objects, &object{noun: n, class: c, what: map[string]bool{}, ops: map[fieldOp]bool{}})
 	}
 	return p.objects[i]
 }

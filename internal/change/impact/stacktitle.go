@@ -14,14 +14,14 @@ func phraseStacks(changes []StackChange) []phrase {
 	for _, c := range changes {
 		kept, again, resumed := c.namesOf(ComponentKept), c.namesOf(ComponentReinstalled), c.namesOf(ComponentResumed)
 		if ended := slices.Concat(kept, again); len(ended) > 0 {
-			p := phrase{form: clustersChange, verb: "keep %s of", names: []string{fewNames(ended)}, note: ": end the destruction", scope: c.scopeOf(ended)}
+			p := phrase{form: clustersChange, verb: "keep %s of", note: ": end the destruction", names: []string{fewNames(ended)}}
+			p.shorter = []phrase{{verb: p.verb, note: p.note, names: []string{countNames(ended)}}, {verb: p.verb, names: []string{countNames(ended)}}}
 			if c.EndsTeardown {
-				what := nonEmpty(fewNames(kept))
-				if len(again) > 0 {
-					what = append(what, "install "+fewNames(again))
-				}
-				p.verb, p.names, p.note = "keep", nil, ": end its teardown ("+strings.Join(what, "; ")+")"
+				const note = ": end its teardown"
+				p = phrase{form: clustersChange, verb: "keep", note: note + describeEnd(kept, again, fewNames)}
+				p.shorter = []phrase{{verb: p.verb, note: note + describeEnd(kept, again, countNames)}, {verb: p.verb, note: note}}
 			}
+			p.scope = c.scopeOf(ended)
 			all = append(all, p)
 		}
 		if len(resumed) > 0 {
@@ -36,6 +36,15 @@ func phraseStacks(changes []StackChange) []phrase {
 		}
 	}
 	return all
+}
+
+// describeEnd returns in parentheses which components the end of a teardown keeps, and which are installed again.
+func describeEnd(kept, again []string, show func([]string) string) string {
+	what := nonEmpty(show(kept))
+	if len(again) > 0 {
+		what = append(what, "install "+show(again))
+	}
+	return " (" + strings.Join(what, "; ") + ")"
 }
 
 // namesOf returns the components of a state.
@@ -66,6 +75,14 @@ func fewNames(names []string) string {
 		all[strings.Map(replaceUnlabeled, name)] = true
 	}
 	return someNames(all, printableText)
+}
+
+// countNames returns the name of a component, or the number of several ones.
+func countNames(names []string) string {
+	if len(names) > 1 {
+		return text.Count(len(names), "component")
+	}
+	return fewNames(names)
 }
 
 // stackRisks returns what the change prepares for the next one, and what Terraform makes again.

@@ -27,19 +27,63 @@ func (r Report) Title(limit int) string {
 	if verb := r.phrases[0].verb; verb == "DESTROY" || verb == "APPROVE" {
 		destroyed = 1
 	}
+	fits := func(title string) bool { return utf8.RuneCountInString(title) <= limit }
 	for _, named := range []int{deletions, destroyed, 0} {
 		for n := len(r.phrases); n >= max(named, 1); n-- {
-			for brevity := range brevities {
-				title := r.formatPhrases(n, named, brevity, printableText)
-				if utf8.RuneCountInString(title) <= limit {
+			for brevity := range namesOne + 1 {
+				if title := r.formatPhrases(n, named, brevity, printableText); fits(title) {
 					return title
 				}
 			}
 		}
 	}
-	rest := r.countPhrases(1)
-	room := max(0, limit-utf8.RuneCountInString(rest))
-	return text.Limit(text.Limit(r.phrases[0].format(brevities-1, printableText), room)+rest, limit)
+	for n := len(r.phrases); n >= 1; n-- {
+		for brevity := terseNames; brevity <= terse; brevity++ {
+			if title := r.formatPhrases(n, 0, brevity, printableText); fits(title) {
+				return title
+			}
+		}
+	}
+	return r.fitFirst(limit)
+}
+
+// The bounds of a name that does not fit into a title as a whole.
+const minNamed, maxNamed = 12, 60
+
+// fitFirst returns the title of a change whose first phrase does not fit beside the number of the others: what is said
+// of these goes first, and then the middle of long names.
+func (r Report) fitFirst(limit int) string {
+	rest := ""
+	if more := len(r.phrases) - 1; more > 0 {
+		rest = fmt.Sprintf("; %d more", more)
+	}
+	for named := maxNamed; named >= minNamed; named-- {
+		show := func(name string) string { return cutMiddle(printableText(name), named) }
+		if title := r.phrases[0].format(terse, show) + rest; utf8.RuneCountInString(title) <= limit {
+			return title
+		}
+	}
+	return cutWords(r.phrases[0].format(terse, printableText), max(0, limit-utf8.RuneCountInString(rest)), rest, limit)
+}
+
+// cutMiddle returns a name of at most so many characters: of a longer one the beginning and the end, which tell names
+// of one team or one stack apart.
+func cutMiddle(name string, characters int) string {
+	runes := []rune(name)
+	if len(runes) <= characters {
+		return name
+	}
+	head := (characters - 1) / 2
+	return string(runes[:head]) + "…" + string(runes[len(runes)-(characters-1-head):])
+}
+
+// cutWords returns the whole words of a phrase that room has space for, and rest; all in at most limit characters.
+func cutWords(phrase string, room int, rest string, limit int) string {
+	cut := text.Limit(phrase, room)
+	if end := strings.LastIndexByte(cut, ' '); cut != phrase && end > 0 {
+		cut = strings.TrimRight(cut[:end], ",;") + "…"
+	}
+	return text.Limit(cut+rest, limit)
 }
 
 // formatPhrases returns the first n phrases, and how many others there are. The first named ones
@@ -77,9 +121,16 @@ func (r Report) countPhrases(n int) string {
 	return "; " + strings.Join(more, ", ")
 }
 
-// brevities is how many ways there are to format a phrase: with all names, with the number of
-// the cluster types, and with the number of the workloads as well.
-const brevities = 3
+// The ways to format a phrase, from the longest: with up to three names of each thing; with one
+// cluster type, or their number; with one workload, or their number, as well; and without words that
+// the verb implies, with names or with one of each thing.
+const (
+	namesAll = iota
+	namesOneType
+	namesOne
+	terseNames
+	terse
+)
 
 // phrase is a part of a title: what happens to which workloads on which cluster types.
 type phrase struct {
@@ -89,6 +140,7 @@ type phrase struct {
 	objects []*object // for objectsChange
 	names   []string  // for clustersChange: what stands for %s in the verb
 	note    string    // for clustersChange: what is added at the end
+	shorter []phrase  // for clustersChange: what stands for it with one name of each thing, and where it is terse
 	scope   scope
 }
 
@@ -107,8 +159,9 @@ const (
 type object struct {
 	noun  noun
 	class Class
-	what  map[string]bool // the different fields or Kubernetes objects
-	files int             // for filesChange
+	what  map[string]bool  // the different fields or Kubernetes objects
+	ops   map[fieldOp]bool // what becomes of them
+	files int              // for filesChange
 }
 
 func (o object) count() int { return max(1, len(o.what), o.files) }
@@ -164,16 +217,20 @@ var nouns = map[Class]noun{
 	FormattingOnly:              {verb: "reformat", name: "files", plural: true},
 }
 
-// format returns the phrase. The longer form of brevity 0 names up to three of each thing.
+// format returns the phrase, in one of the ways to format it.
 func (p phrase) format(brevity int, show func(string) string) string {
+	isTerse := brevity >= terseNames
+	if isTerse {
+		brevity = map[int]int{terseNames: namesAll, terse: namesOne}[brevity]
+	}
 	switch p.form {
 	case clustersChange:
-		return p.describeClusters(brevity, show)
+		return p.describeClusters(brevity, isTerse, show)
 	case filesChange:
 		return p.verb + " " + p.describeObjects()
 	case clusterTypeChange:
 		text := p.verb + " " + p.scope.countedTypes(brevity, show)
-		if along := p.scope.describeTargets(brevity, show); along != "" && brevity < 2 {
+		if along := p.scope.describeTargets(brevity, show); along != "" && brevity < namesOne && !isTerse {
 			text += " with " + along
 		}
 		return text
@@ -186,7 +243,11 @@ func (p phrase) format(brevity int, show func(string) string) string {
 	}
 	text := p.verb + " " + p.describeObjects()
 	if subjects := p.scope.describeWorkloads(brevity, show); subjects != "" {
-		text += p.link() + subjects
+		if isTerse && p.verb == "DESTROY" {
+			text = p.verb + " " + subjects
+		} else {
+			text += p.link() + subjects
+		}
 	}
 	if p.scope.place == stackPlace {
 		return text + " in " + p.scope.describeTypes(brevity, show)
@@ -219,7 +280,7 @@ func (p phrase) link() string {
 	switch {
 	case len(p.objects) == 1 && !p.objects[0].noun.numbered:
 		return " of "
-	case p.verb == "REMOVE":
+	case strings.EqualFold(p.verb, "remove"):
 		return " from "
 	case p.verb == "add":
 		return " to "

@@ -63,8 +63,11 @@ func TestTitle(t *testing.T) {
 		"many cluster types are not":   {nil, output(t, numbered("c", 4), many), "add 4 cluster types with 8 workloads"},
 		"a removal goes before others": {output(t, []string{"c", "d"}, web), output(t, []string{"c", "e"}, map[string]string{"web-main/c.yaml": twoValues}), "REMOVE cluster type d with web-main; 2 more changes"},
 		"hidden removals are said": {output(t, []string{"a-long-cluster-type-of-a-long-name", "a-longer-cluster-type-of-a-long-name"}, map[string]string{"web-main/c.yaml": oneValue, "till-main/c.yaml": oneValue, "shop-main/c.yaml": anOddity + "---\n" + oneValue}),
-			output(t, []string{"a-long-cluster-type-of-a-long-name"}, map[string]string{"till-main/c.yaml": oneValue, "shop-main/c.yaml": oneValue}), "REMOVE cluster type a-longer-cluster-type-of-a-l…; 2 more deletions"},
-		"nothing": {output(t, numbered("c", 2), web), output(t, numbered("c", 2), web), "no change"},
+			output(t, []string{"a-long-cluster-type-of-a-long-name"}, map[string]string{"till-main/c.yaml": oneValue, "shop-main/c.yaml": oneValue}), "REMOVE cluster type a-longer-cluster-type-of-a-long-name; 2 more"},
+		"an added value":    {output(t, numbered("c", 1), web), output(t, numbered("c", 1), map[string]string{"web-main/c.yaml": oneValue + "  b: \"1\"\n"}), "add 1 value to web on c01"},
+		"removed values":    {output(t, numbered("c", 1), map[string]string{"web-main/c.yaml": oneValue + "  b: \"1\"\n  c: \"1\"\n"}), output(t, numbered("c", 1), web), "remove 2 values from web on c01"},
+		"added and removed": {output(t, numbered("c", 1), map[string]string{"web-main/c.yaml": oneValue + "  b: \"1\"\n"}), output(t, numbered("c", 1), map[string]string{"web-main/c.yaml": oneValue + "  c: \"1\"\n"}), "update 2 values in web on c01"},
+		"nothing":           {output(t, numbered("c", 2), web), output(t, numbered("c", 2), web), "no change"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			report := Compare(treeOfFiles(t, test.old), treeOfFiles(t, test.new), Options{Workload: workloadOf})
@@ -77,6 +80,41 @@ func TestTitle(t *testing.T) {
 				t.Errorf("the title is %q, want %q", title, test.want)
 			}
 		})
+	}
+}
+
+// TestTitleOfStack: a title ends with whole words, and tells the stack, and what is deleted of it, as long as it can.
+func TestTitleOfStack(t *testing.T) {
+	destroy := func(stack string, components ...string) phrase {
+		c := StackChange{Stack: stack}
+		return phrase{verb: "DESTROY", deletes: true, scope: c.scopeOf(components), objects: []*object{{noun: nouns[InfrastructureDestroyed], class: InfrastructureDestroyed}}}
+	}
+	remove := destroy("shop/dev", "website")
+	remove.verb, remove.form = "REMOVE", assignmentsChange
+	other := phrase{verb: "add", form: clusterTypeChange, scope: destroy("till/dev", "network").scope}
+	kept := phraseStacks([]StackChange{{Stack: "shop/dev", EndsTeardown: true, Components: []ComponentChange{
+		{Name: "cluster", Change: ComponentKept}, {Name: "database", Change: ComponentKept}, {Name: "networking", Change: ComponentKept}, {Name: "website", Change: ComponentReinstalled}}}})
+	long := "a-namespace-of-a-company/the-stack-of-the-very-long-name-"
+	for name, test := range map[string]struct {
+		phrases []phrase
+		limit   int
+		want    string
+	}{
+		"all is named":            {[]phrase{destroy("shop/dev", "cluster", "database", "network")}, 67, "DESTROY infrastructure of cluster, database and network in shop/dev"},
+		"without the noun":        {[]phrase{destroy("shop/dev", "cluster", "database", "networking")}, 67, "DESTROY infrastructure of 3 components in shop/dev"},
+		"what else is deleted":    {[]phrase{destroy("shop/dev", "cluster", "database", "networking"), remove, other, other}, 67, "DESTROY 3 components in shop/dev; 1 more deletion, 2 more changes"},
+		"one stack of two":        {[]phrase{destroy("sample/sample-dev", "app", "raw"), other}, 67, "DESTROY app and raw in sample/sample-dev; add stack till/dev"},
+		"the other one":           {[]phrase{destroy("sample/sample-prod", "app", "raw"), other}, 67, "DESTROY app and raw in sample/sample-prod; add stack till/dev"},
+		"long names":              {[]phrase{destroy(long+"dev", "app", "raw"), other}, 67, "DESTROY 2 components in a-namespace-of-a-…ery-long-name-dev; 1 more"},
+		"long names of the other": {[]phrase{destroy(long+"prod", "app", "raw"), other}, 67, "DESTROY 2 components in a-namespace-of-a-…ry-long-name-prod; 1 more"},
+		"hardly any room":         {[]phrase{destroy(long+"dev", "app", "raw"), other}, 32, "DESTROY 2 components…; 1 more"},
+		"kept":                    {kept, 120, "keep shop/dev: end its teardown (cluster, database and networking; install website)"},
+		"kept, counted":           {kept, 67, "keep shop/dev: end its teardown (3 components; install website)"},
+		"kept, with others":       {append(kept, other), 50, "keep shop/dev: end its teardown; 1 more change"},
+	} {
+		if title := (Report{phrases: test.phrases}).Title(test.limit); title != test.want {
+			t.Errorf("%s: the title is %q, want %q", name, title, test.want)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func TestPreviewOfDeletedStack(t *testing.T) {
 	if e.Pull == nil || len(e.Withheld) != 1 || e.Withheld[0].Acknowledge != named[1] {
 		t.Fatalf("it is withheld for %+v, and was named %s", e.Withheld, named[1])
 	}
-	if !strings.HasPrefix(e.Pull.Title, "dev: DESTROY infrastructure of 2 components in checkout/") {
+	if !strings.HasPrefix(e.Pull.Title, "dev: DESTROY eks and network in checkout/dev") {
 		t.Errorf("the title of the pull request is %s", e.Pull.Title)
 	}
 }
