@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
 
@@ -21,30 +20,53 @@ type PastRun struct {
 	Clusters int    `json:"clusters"`
 }
 
-// FindPastRuns returns what the clusters of an environment had reported at a time of what applies their output, the most
-// frequent first, as far as the ledger has kept it.
-func (v *View) FindPastRuns(ctx context.Context, environment string, at time.Time) (runs []PastRun, err error) {
-	platforms := map[string]bool{}
-	v.Ledger.VisitObjects(environment, func(c *ledger.Cluster, _ string, _ ledger.State) { platforms[c.Platform] = true })
-	counts := map[PastRun]int{}
+// PastCluster is a cluster, and what it had reported at a time of what applies its output.
+type PastCluster struct {
+	Environment, Type string // where it belonged then
+	PastRun
+}
+
+// FindPastClusters returns the clusters of all environments that had reported by a time what applies their output, as far
+// as the ledger has kept it.
+func (v *View) FindPastClusters(ctx context.Context, at time.Time) (all []PastCluster, err error) {
+	platforms, objects := map[string]string{}, map[string]bool{} // the first by the names of clusters
+	for _, c := range v.Ledger.Clusters() {
+		if c.Platform != "" {
+			platforms[c.Name()], objects[c.Platform] = c.Platform, true
+		}
+	}
 	err = v.Ask(ctx, func(s *ledgerdb.Store) error {
-		for _, object := range slices.Sorted(maps.Keys(platforms)) {
-			f := ledgerdb.FleetFilter{Environment: environment, Limit: MaxItems}
+		for _, object := range slices.Sorted(maps.Keys(objects)) {
+			f := ledgerdb.FleetFilter{Limit: MaxItems}
 			for full := true; full; {
 				spans, err := s.FindStatesAt(ctx, object, f, at)
 				if err != nil {
 					return err
 				}
 				for _, span := range spans {
-					counts[PastRun{Phase: span.Phase.String(), Revision: span.Revision}]++
 					f.After = span.Key
+					if platforms[span.Key] == object {
+						all = append(all, PastCluster{span.Environment, span.ClusterType, PastRun{Phase: span.Phase.String(), Revision: span.Revision, Clusters: 1}})
+					}
 				}
 				full = len(spans) == MaxItems
 			}
 		}
 		return nil
 	})
-	return sortRuns(counts), err
+	return all, err
+}
+
+// CountPastRuns returns what clusters had reported that are of an environment, and of a type unless that is "", the most
+// frequent first.
+func CountPastRuns(all []PastCluster, environment, clusterType string) []PastRun {
+	counts := map[PastRun]int{}
+	for _, c := range all {
+		if c.Environment == environment && (clusterType == "" || c.Type == clusterType) {
+			counts[PastRun{Phase: c.Phase, Revision: c.Revision}]++
+		}
+	}
+	return sortRuns(counts)
 }
 
 // sortRuns returns what clusters had reported, the most frequent first.
@@ -60,7 +82,7 @@ func sortRuns(counts map[PastRun]int) (runs []PastRun) {
 }
 
 // FindPastTargetRuns returns what the clusters of a type had reported at a time of the objects of a deployment target,
-// as FindPastRuns does; nothing if no cluster ever had it. Of a cluster with several objects each counts.
+// as far as the ledger has kept it; nothing if no cluster ever had it. Of a cluster with several objects each counts.
 func (v *View) FindPastTargetRuns(ctx context.Context, environment, clusterType, target string, at time.Time) ([]PastRun, error) {
 	counts := map[PastRun]int{}
 	q := Query{Environment: environment, Type: clusterType, Workload: target, At: at, Limit: MaxItems}

@@ -39,6 +39,8 @@ type Source struct {
 	Reported      []fleetview.Cluster
 	Objects       []fleetview.ClusterObject
 	ReportedNames []string
+	// Then is what clusters had reported at the time that is asked about, as far as it was kept; nil of the present.
+	Then []fleetview.PastCluster
 	// Releases are those of the deployment targets of one workload, and MoreReleases reports that there may be
 	// others; nil where that was not asked.
 	Releases     []fleetview.Release

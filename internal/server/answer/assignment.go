@@ -24,12 +24,22 @@ type Assignment struct {
 	// Standings is how many clusters of the type are in each state, and Versions what they run.
 	Standings []StandingCount  `json:"standings,omitempty"`
 	Versions  []ClusterVersion `json:"versions,omitempty"`
-	// Ran are what clusters had reported at a time in the past, as far as it was kept.
+	// Ran is what clusters had reported of the objects of the target at a time in the past, as far as it was kept.
+	// Applied is what they had reported of what applies their output, where they had reported nothing of the target.
 	Ran     []fleetview.PastRun `json:"ran,omitempty"`
+	Applied []fleetview.PastRun `json:"applied,omitempty"`
 	Written WorkloadTarget      `json:"written"`
 	Type    WrittenObject       `json:"type"`
 	// Elsewhere is the same target on the same type in the other environments that have both.
 	Elsewhere []Elsewhere `json:"elsewhere,omitempty"`
+}
+
+// SetPastRuns sets what clusters had reported at a time in the past.
+func (s Source) SetPastRuns(a *Assignment, ran []fleetview.PastRun) {
+	a.Ran = ran
+	if a.Assigned && len(ran) == 0 {
+		a.Applied = fleetview.CountPastRuns(s.Then, a.Environment, a.ClusterType)
+	}
 }
 
 // PolicyOpinion is whether a policy selects an assignment. If it does not, ClusterType and Target are why.

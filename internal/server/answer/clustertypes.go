@@ -30,7 +30,8 @@ type ClusterTypePart struct {
 	Labels       []Label  `json:"labels"`
 	Environments []string `json:"environments"`
 	Assignments  int      `json:"assignments"`
-	// Clusters counts those that have reported or are expected, where there is a ledger.
+	// Clusters counts those that have reported or are expected, or had reported at a time in the past; 0 if that is not
+	// known.
 	Clusters int `json:"clusters,omitempty"`
 	// State is that of the worst assignment, and Worst how many are in it; nil if there is no ledger, or no
 	// assignment.
@@ -69,6 +70,9 @@ func (s Source) ClusterTypes(f ClusterTypeFilter) ClusterTypes {
 		all[c.Name].Environments = append(all[c.Name].Environments, environment)
 		if runs := s.Assigned[environment]; runs != nil {
 			all[c.Name].Clusters += sumCounts(runs, c.Name)
+		}
+		for _, run := range fleetview.CountPastRuns(s.Then, environment, c.Name) {
+			all[c.Name].Clusters += run.Clusters
 		}
 	})
 	s.visitAssignments(AssignmentFilter{}, func(a *assignment) {

@@ -54,6 +54,11 @@ type PastEnvironments struct {
 	Unknown []string `json:"unknown,omitempty"`
 }
 
+// NoRuns reports whether what clusters ran is known of no environment.
+func (p PastEnvironments) NoRuns() bool {
+	return len(p.Items) > 0 && !slices.ContainsFunc(p.Items, func(e PastEnvironment) bool { return len(e.Runs) > 0 })
+}
+
 // PastEnvironments returns what environments had at a moment, of those whose names have a text in them.
 func (s Source) PastEnvironments(at, text string, outputs []history.Output, plans map[string]*schedule.Plan) PastEnvironments {
 	past := PastEnvironments{At: at, Items: []PastEnvironment{}}
@@ -70,9 +75,10 @@ func (s Source) PastEnvironments(at, text string, outputs []history.Output, plan
 	return past
 }
 
-// PastEnvironment returns what an environment had at a moment, without what its clusters had reported.
+// PastEnvironment returns what an environment had at a moment, and what its clusters had reported.
 func (s Source) PastEnvironment(o history.Output, plan *schedule.Plan) PastEnvironment {
 	past := PastEnvironment{PastOutput: s.PastOutputs([]history.Output{o})[0], Inputs: listInputs(o), Ledger: s.Ledger, LedgerFails: s.LedgerFails}
+	past.Runs = fleetview.CountPastRuns(s.Then, o.Environment, "")
 	if plan != nil {
 		past.Assignments, past.ClusterTypes = plan.Len(), len(plan.Model().ClusterTypes)
 	}

@@ -23,7 +23,11 @@ func formatAssigned(of any, now time.Time, to *display.Stream) (string, error) {
 	case answer.ClusterTypes:
 		t := Table{Columns: []Column{{Key: "clusterType"}, {Key: "clusters"}, {Key: "assignments"}, {Key: "state"}, {Key: "environments"}, {Key: "labels"}}, Empty: "there is no such cluster type\n", Below: formatRest(len(a.Items), a.Total, a.Page)}
 		for _, c := range a.Items {
-			t.Rows = append(t.Rows, []any{c.Name, c.Clusters, c.Assignments, formatWorst(c.State, c.Worst, c.Assignments), c.Environments, formatLabels(c.Labels)})
+			clusters := any(c.Clusters)
+			if c.Clusters == 0 && !a.Ledger { // it is not known
+				clusters = ""
+			}
+			t.Rows = append(t.Rows, []any{c.Name, clusters, c.Assignments, formatWorst(c.State, c.Worst, c.Assignments), c.Environments, formatLabels(c.Labels)})
 		}
 		return t.Format(to, false), nil
 	case answer.Workload:
@@ -177,7 +181,15 @@ func formatAssignment(a answer.Assignment, to *display.Stream) string {
 	for _, v := range a.Versions {
 		runs = append(runs, fmt.Sprintf("%s on %s", cmp.Or(v.Version, "nothing yet"), text.Count(v.Clusters, "cluster")))
 	}
-	lines := fmt.Sprintf("%s/%s in %s: %s\nwanted: %s\nruns: %s\n", a.ClusterType, a.Target, a.Environment, state, FormatCell(a.Wanted), FormatCell(cmp.Or(strings.Join(runs, ", "), a.Runs)))
+	lines := fmt.Sprintf("%s/%s in %s: %s\nwanted: %s\n", a.ClusterType, a.Target, a.Environment, state, FormatCell(a.Wanted))
+	switch {
+	case len(a.Ran) > 0:
+		lines += "ran: " + summarizePastRuns(a.Ran) + "\n"
+	case len(a.Applied) > 0:
+		lines += "ran: nothing was reported of its objects; what applies their output: " + summarizePastRuns(a.Applied) + "\n"
+	default:
+		lines += "runs: " + FormatCell(cmp.Or(strings.Join(runs, ", "), a.Runs)) + "\n"
+	}
 	if a.Reason != "" {
 		lines += a.Reason + "\n"
 	}

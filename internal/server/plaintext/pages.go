@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/display"
@@ -205,13 +207,13 @@ func formatOutput(what string, o answer.PastOutput) string {
 
 // newPastTable returns what environments had at a moment.
 func newPastTable(a answer.PastEnvironments) Table {
-	t := Table{Columns: []Column{{Key: "environment"}, {Key: "commit"}, {Key: "merged"}, {Key: "assignments"}, {Key: "subject"}}, Above: "at " + a.At + "\n", Empty: "nothing is known of " + a.At + "\n"}
+	t := Table{Columns: []Column{{Key: "environment"}, {Key: "commit"}, {Key: "merged"}, {Key: "assignments"}, {Key: "ran"}, {Key: "subject"}}, Above: "at " + a.At + "\n", Empty: "nothing is known of " + a.At + "\n"}
 	for _, e := range a.Items {
 		commit, subject := "", ""
 		if e.Base != nil {
 			commit, subject = text.ShortCommit(e.Base.ID), e.Base.Subject
 		}
-		t.Rows = append(t.Rows, []any{e.Environment, commit, FormatTime(e.When), e.Assignments, subject})
+		t.Rows = append(t.Rows, []any{e.Environment, commit, FormatTime(e.When), e.Assignments, summarizePastRuns(e.Runs), subject})
 	}
 	for _, name := range a.Unknown {
 		t.Below += name + ": not known\n"
@@ -219,14 +221,26 @@ func newPastTable(a answer.PastEnvironments) Table {
 	return t
 }
 
+// summarizePastRuns returns what clusters had reported at a time, in one line; "" if that is not known.
+func summarizePastRuns(all []fleetview.PastRun) string {
+	return strings.Join(list.Convert(all, func(r fleetview.PastRun) string {
+		return fmt.Sprintf("%d %s with %s", r.Clusters, r.Phase, cmp.Or(r.Version, Revision(r.Revision).String(), "?"))
+	}), ", ")
+}
+
 // formatPastEnvironment returns what an environment had, and what its clusters had reported.
 func formatPastEnvironment(a answer.PastEnvironment, to *display.Stream) string {
 	lines := formatOutput(a.Environment+" at", a.PastOutput) + text.Count(a.Assignments, "assignment") + ", " + text.Count(a.ClusterTypes, "cluster type") + "\n\n"
+	return lines + formatPastRuns(a.Runs, to)
+}
+
+// formatPastRuns returns what clusters had reported at a time.
+func formatPastRuns(all []fleetview.PastRun, to *display.Stream) string {
 	t := Table{Columns: []Column{{Key: "clusters"}, {Key: "phase"}, {Key: "ran"}}, Empty: "what ran is not known\n"}
-	for _, r := range a.Runs {
+	for _, r := range all {
 		t.Rows = append(t.Rows, []any{r.Clusters, r.Phase, cmp.Or(r.Version, Revision(r.Revision).String())})
 	}
-	return lines + t.Format(to, false)
+	return t.Format(to, false)
 }
 
 // newStacksTable returns stacks, and why they are as they are.

@@ -331,10 +331,13 @@ func (c checker) answerPast(t *testing.T) {
 		return drift.Report{}, nil, errReleased
 	}
 	ledger := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
+	ledger.AddPlatform("dev", "large", "dev-1")
 	for _, asks := range []func(context.Context, func(*ledgerdb.Store) error) error{ledger.View.Ask, func(context.Context, func(*ledgerdb.Store) error) error { return errors.New("the disk is full") }} {
 		view := &fleetview.View{Ledger: ledger.Recorder, Now: ledger.View.Now, Ask: asks}
 		ran := New(Options{Store: fleet(), Fleet: view, Now: func() time.Time { return ledgerworld.Now }, Explain: explainNothing, Compare: compareNothing, Past: pastOf(fleet())})
-		c.answer(t, "get", api+"/assignments/{environment}/{clusterType}/{target}", ask(ran, http.MethodGet, api+"/assignments/prod/large/checkout?at="+ledgerworld.Now.UTC().Format(time.RFC3339)))
+		for _, environment := range []string{"prod", "dev"} {
+			c.answer(t, "get", api+"/assignments/{environment}/{clusterType}/{target}", ask(ran, http.MethodGet, api+"/assignments/"+environment+"/large/checkout?at="+ledgerworld.Now.UTC().Format(time.RFC3339)))
+		}
 		c.answer(t, "get", api+"/environments/{name}", ask(ran, http.MethodGet, api+"/environments/prod?at="+ledgerworld.Now.UTC().Format(time.RFC3339)))
 	}
 	waits := New(Options{Store: store, Now: func() time.Time { return noon }, Explain: explainNothing, Compare: compareNothing, Past: past, PastPatience: time.Millisecond})

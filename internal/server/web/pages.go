@@ -145,9 +145,13 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 
 // showsRuns reports whether an answer about the past says what clusters ran.
 func showsRuns(of any) bool {
-	_, isEnvironment := of.(answer.PastEnvironment)
-	a, isAssignment := of.(answer.Assignment)
-	return isEnvironment || isAssignment && len(a.Ran) > 0
+	switch a := of.(type) {
+	case answer.PastEnvironment, answer.PastEnvironments:
+		return true
+	case answer.Assignment:
+		return len(a.Ran)+len(a.Applied) > 0
+	}
+	return false
 }
 
 // headingOf returns the heading of a page that has no answer; "" for what there is not.

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -200,8 +201,14 @@ func (s *site) makePast(ctx context.Context, src answer.Source, path string, que
 		differences.Past = src.PastOutputs(outputs)
 		return found{differences, http.StatusOK, ""}
 	}
-	if _, isEnvironment := findPastEnvironment(path); isEnvironment {
-		return s.makePastEnvironment(ctx, src, path, from)
+	src = s.addThen(ctx, src, from.At.Time)
+	environment, isEnvironment := findPastEnvironment(path)
+	if isEnvironment {
+		plan, output, err := s.options.Past.Plan(ctx, environment, from.At)
+		if err != nil {
+			return s.refuseAnswer(ctx, path, err)
+		}
+		return found{src.PastEnvironment(output, plan), http.StatusOK, ""}
 	}
 	plans, outputs, failed := map[string]*schedule.Plan{}, []history.Output{}, error(nil)
 	for _, name := range src.Names() {
@@ -215,6 +222,9 @@ func (s *site) makePast(ctx context.Context, src answer.Source, path string, que
 		}
 		plans[name], outputs = plan, append(outputs, output)
 	}
+	if path == environmentsPath && isUnknown(failed) {
+		failed = nil // it says of which environments nothing is known
+	}
 	if len(plans) == 0 && failed != nil {
 		return s.refuseAnswer(ctx, path, failed)
 	}
@@ -223,32 +233,35 @@ func (s *site) makePast(ctx context.Context, src answer.Source, path string, que
 	}
 	f := findAnswer(src.WithPast(plans, outputs), path, query)
 	if a, isOne := f.answer.(answer.Assignment); isOne && s.options.Fleet != nil && !from.At.Time.IsZero() {
-		var err error
-		a.Ran, err = s.options.Fleet.FindPastTargetRuns(ctx, a.Environment, a.ClusterType, a.Target, from.At.Time)
+		ran, err := s.options.Fleet.FindPastTargetRuns(ctx, a.Environment, a.ClusterType, a.Target, from.At.Time)
 		if err != nil {
 			s.options.Logger.WarnContext(ctx, "what clusters reported in the past cannot be read", slog.Any("error", err))
 			a.LedgerFails = true
 		}
+		src.SetPastRuns(&a, ran)
 		f.answer = a
 	}
 	return f
 }
 
-// makePastEnvironment returns what an environment had at a moment, and what its clusters had reported at a time.
-func (s *site) makePastEnvironment(ctx context.Context, src answer.Source, path string, at history.Place) found {
-	plan, output, err := s.options.Past.Plan(ctx, at.Environment, at.At)
-	if err != nil {
-		return s.refuseAnswer(ctx, path, err)
+// isUnknown reports whether an error says that nothing is known of what was asked about.
+func isUnknown(err error) bool {
+	var unknown *explain.QueryError
+	return errors.As(err, &unknown)
+}
+
+// addThen adds to a source what clusters had reported at a time; the zero time is not known.
+func (s *site) addThen(ctx context.Context, src answer.Source, at time.Time) answer.Source {
+	if s.options.Fleet == nil || at.IsZero() {
+		return src
 	}
-	past := src.PastEnvironment(output, plan)
-	if s.options.Fleet != nil && !at.At.Time.IsZero() {
-		past.Runs, err = s.options.Fleet.FindPastRuns(ctx, at.Environment, at.At.Time)
-	}
+	then, err := s.options.Fleet.FindPastClusters(ctx, at)
 	if err != nil {
 		s.options.Logger.WarnContext(ctx, "what clusters reported in the past cannot be read", slog.Any("error", err))
-		past.LedgerFails = true
+		src.LedgerFails = true
 	}
-	return found{past, http.StatusOK, ""}
+	src.Then = then
+	return src
 }
 
 // readSide reads one side of a comparison: ENVIRONMENT, or ENVIRONMENT@MOMENT.

@@ -39,7 +39,7 @@ func pastOf(store *status.Store) *Past {
 		},
 		Plan: func(_ context.Context, environment string, at history.Moment) (*schedule.Plan, history.Output, error) {
 			plan := store.Snapshot().Plans[environment]
-			if plan == nil {
+			if plan == nil || !at.Time.IsZero() && at.Time.Before(noon.AddDate(-1, 0, 0)) {
 				return nil, history.Output{}, &explain.QueryError{Summary: environment + " was not there", Hint: "ask about a later moment"}
 			}
 			return plan, output(history.Place{Environment: environment, At: at}), nil
@@ -81,6 +81,8 @@ func TestPast(t *testing.T) {
 		"/assignments/later/large/checkout?at=2026-11-20": {404, "has no cluster type"},
 		"/?at=2026-11-20":                                 {400, "this page shows the present alone"},
 		"/environments?at=2026-11-20&q=zzz":               {200, `"items": []`},
+		"/environments?at=2020-01-01":                     {200, `"unknown": [`},
+		"/fleet?at=2020-01-01":                            {404, "was not there"},
 		"/environments?at=2026-11-20&state=bad":           {400, "have no state"},
 		"/environments/prod?at=2026-11-20":                {200, `"assignments": `},
 		"/environments/prod/pulls/7?at=2026-11-20":        {400, "this page shows the present alone"},
@@ -133,15 +135,28 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// TestPastRuns: the page of an environment in the past says what its clusters had reported at a time, and not of a
-// commit, of which no time is known.
+// TestPastRuns: pages of the past say what clusters had reported at a time, also those that report of nothing but what
+// applies their output, as the command does; and not of a commit, of which no time is known.
 func TestPastRuns(t *testing.T) {
 	w, store := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db")), fleet()
+	w.AddPlatform("dev", "large", "dev-1")
 	h := New(Options{Store: store, Fleet: w.View, Now: func() time.Time { return ledgerworld.Now }, Explain: explainNothing, Compare: compareNothing, Past: pastOf(store)})
-	golden(t, "testdata/past/environment-ran.html", mainOf(ask(h, http.MethodGet, "/environments/prod?at="+ledgerworld.Now.UTC().Format(time.RFC3339)).Body.String()))
-	golden(t, "testdata/past/assignment-ran.html", mainOf(ask(h, http.MethodGet, "/assignments/prod/large/checkout?at="+ledgerworld.Now.UTC().Format(time.RFC3339)).Body.String()))
-	if body := ask(h, http.MethodGet, "/environments/prod?at="+c1).Body.String(); !strings.Contains(body, "What ran is known of times, not of commits.") {
-		t.Errorf("of a commit it says\n%s", body)
+	at := "?at=" + ledgerworld.Now.UTC().Format(time.RFC3339)
+	golden(t, "testdata/past/environment-ran.html", mainOf(ask(h, http.MethodGet, "/environments/prod"+at).Body.String()))
+	golden(t, "testdata/past/environments-ran.html", mainOf(ask(h, http.MethodGet, "/environments"+at).Body.String()))
+	golden(t, "testdata/past/assignment-ran.html", mainOf(ask(h, http.MethodGet, "/assignments/prod/large/checkout"+at).Body.String()))
+	for target, want := range map[string]string{
+		"/environments/dev" + at: "1         ready  aaaaaaa", "/assignments/dev/large/checkout" + at: "what applies their output: 1 ready with aaaaaaa", "/cluster-types" + at + "&q=large": "large         9 ",
+		"/cluster-types?q=large&at=" + c1: "large         - ", "/environments/dev?at=2026-11-01": "what ran is not known", "/api/v1/fleet/where?workload=platform&environment=dev&at=" + at[4:]: strings.Repeat("a", 40),
+	} {
+		if got := askText(h, target).Body.String(); !strings.Contains(got, want) {
+			t.Errorf("%s does not say %q:\n%s", target, want, got)
+		}
+	}
+	for target, want := range map[string]string{"/environments/prod?at=" + c1: "What ran is known of times, not of commits.", "/environments?at=" + c1: "and not of commits"} {
+		if body := ask(h, http.MethodGet, target).Body.String(); !strings.Contains(body, want) {
+			t.Errorf("of a commit it says\n%s", body)
+		}
 	}
 }
 

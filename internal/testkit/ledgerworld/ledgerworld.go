@@ -154,6 +154,14 @@ func (w *World) AddObjects(environment, clusterType, cluster string, n int) {
 	w.check(w.Recorder.Flush(w.t.Context()))
 }
 
+// AddPlatform adds a cluster that has reported of what applies its output, and of nothing else.
+func (w *World) AddPlatform(environment, clusterType, cluster string) {
+	w.t.Helper()
+	w.say(w.at("11:05"), environment, clusterType, cluster, nil, report{platform, ledger.Ready, commit('a'), ""})
+	w.now = Now
+	w.check(w.Recorder.Flush(w.t.Context()))
+}
+
 // FailPlatform has a cluster of prod fail at the newest output.
 func (w *World) FailPlatform(clusterType, cluster, message string) {
 	w.t.Helper()
