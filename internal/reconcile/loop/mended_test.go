@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -40,6 +42,31 @@ func TestMendedIsNotPaused(t *testing.T) {
 	w.edit("dev", "gitops-repo.yaml", "/etc", w.server.URL("out"))
 	next()
 	d.want(map[string]status.State{"dev": status.Proposed, "prod": status.Proposed})
+}
+
+// TestResolvedProblem: what a commit has mended is known with the commit, by its subject, author and time, while the
+// process runs.
+func TestResolvedProblem(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	d := w.begin(w.data)
+	w.commitNow("main", "break it", map[string]string{"configs/broken.yaml": "a: [\n"})
+	d.cycle()
+	d.want(map[string]status.State{"dev": status.Problems})
+	broken := d.state("dev").Problems[0]
+	w.now = w.now.Add(time.Minute)
+	pushed := w.now.UTC()
+	commit := w.commitNow("main", "mend it\n\nsee above", map[string]string{"configs/broken.yaml": ""})
+	d.cycle()
+	d.want(map[string]status.State{"dev": status.Proposed})
+	now := d.store.Snapshot()
+	resolved := now.ProblemLogs["dev"].Resolved
+	want := status.Commit{ID: commit, Subject: "mend it", Author: "a", When: pushed}
+	if len(resolved) != 1 || resolved[0].Problem != broken || !resolved[0].Until.Equal(now.Cycle.Started) || !resolved[0].Since.Before(resolved[0].Until) {
+		t.Fatalf("resolved are %+v, want %v", resolved, broken)
+	}
+	if with := resolved[0].With; with == nil || with.Layer != "base" || with.Repo == "" || !cmp.Equal(with.About, want) {
+		t.Errorf("it went with %+v, want %+v", with, want)
+	}
 }
 
 // refusingForge is a forge that cannot write issues while there is an error.

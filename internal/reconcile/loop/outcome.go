@@ -27,6 +27,7 @@ import (
 type outcome struct {
 	output   model.RepoRef // where the output goes; none if that was not known
 	commits  []source.Commit
+	infos    map[string]git.CommitInfo // of commits, by their ids, as far as they could be read
 	problems problem.List
 	result   publish.Result // with a State only if it was published
 	failed   bool           // an operation has failed since, for result.Reason
@@ -176,4 +177,20 @@ func listClusterTypes(m *model.Model) []promoter.ClusterType {
 	return list.Convert(m.ClusterTypes, func(c *model.ClusterType) promoter.ClusterType {
 		return promoter.ClusterType{Name: c.Name, Labels: c.Labels, Clusters: c.Clusters}
 	})
+}
+
+// readCommitInfos reads commits, by their ids, without those that cannot be read, which is no reason to stop.
+func (l *Loop) readCommitInfos(commits []source.Commit) map[string]git.CommitInfo {
+	all := map[string]git.CommitInfo{}
+	for _, c := range commits {
+		remote := l.findReadRemote(c.Repo)
+		if remote == nil || remote.Mirror() == nil || c.Commit == "" {
+			continue
+		}
+		info, err := remote.Mirror().Commit(c.Commit)
+		if err == nil {
+			all[c.Commit] = info
+		}
+	}
+	return all
 }

@@ -48,7 +48,11 @@ func (o *outcome) newReport() status.Environment {
 		r.Pull, r.Change = newPull(o.merged.pull), o.merged.change
 	}
 	for _, c := range o.commits {
-		r.Inputs = append(r.Inputs, status.Input{Layer: c.Layer, Repo: c.Repo, Commit: c.Commit, Folder: c.Folder})
+		in := status.Input{Layer: c.Layer, Repo: c.Repo, Commit: c.Commit, Folder: c.Folder}
+		if info, known := o.infos[c.Commit]; known {
+			in.About = promoter.DescribeCommit(info)
+		}
+		r.Inputs = append(r.Inputs, in)
 	}
 	r.Output.Head, r.Output.Wanted, r.Output.Commit = o.result.Head, o.wanted, o.result.Commit
 	if o.failed {

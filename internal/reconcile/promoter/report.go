@@ -219,7 +219,7 @@ func (m *Promoter) reportCommits(base source.Base, history promote.History, stag
 		if err != nil {
 			continue
 		}
-		c := describeCommit(info)
+		c := DescribeCommit(info)
 		paths[id] = m.described.findPaths(base.Repo, info)
 		c.Paths, c.MorePaths = paths[id].listed, paths[id].more
 		switch {
@@ -295,8 +295,8 @@ func (m *Promoter) findOlder(base source.Base, ids []string) (older []string) {
 	return older
 }
 
-// describeCommit returns what people know a commit by.
-func describeCommit(info git.CommitInfo) status.Commit {
+// DescribeCommit returns what people know a commit by.
+func DescribeCommit(info git.CommitInfo) status.Commit {
 	return status.Commit{
 		ID: info.ID, Subject: text.Limit(text.CleanLine(info.Subject()), maxSubject), Author: text.Limit(text.CleanLine(info.Author.Name), maxAuthor), When: info.When,
 	}

@@ -17,6 +17,9 @@ func (s *Store) StartCycle(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.began = at
+	if s.keptSince.IsZero() {
+		s.keptSince = at
+	}
 }
 
 // StartEnvironment records the start of work on an environment, and returns since when it has not

@@ -116,6 +116,11 @@ func (s *Store) SetPromotions(c Chain) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.chain = c
+	head := c.FindCommit(c.Head)
+	if head.When.IsZero() { // nothing is known of it
+		head = Commit{}
+	}
+	s.followProblems("", c.Problems, []Input{{Layer: "base", Commit: c.Head, About: head}}, c.Checked)
 	s.announceChange()
 }
 

@@ -108,6 +108,8 @@ type Input struct {
 	Commit string `json:"commit"`
 	// Folder is the part of the repository that is read; "" is all of it.
 	Folder string `json:"folder,omitempty"`
+	// About is what people know Commit by; zero if that is not known.
+	About Commit `json:"-"`
 }
 
 // Output is the location that an environment is written to.

@@ -27,6 +27,8 @@ type Store struct {
 	stacks       map[string][]stackview.Known                 // by environment
 	reported     map[stackview.PlanKey]stackview.ReportedPlan // replaced, and never changed
 	unfinished   map[string]time.Time                         // environments, by when their work began that has not ended well since
+	problems     map[string]ProblemLog                        // by environment; "" is the order of promotion
+	keptSince    time.Time                                    // the first cycle; zero before
 	version      uint64                                       // counts the changes
 	changed      chan struct{}                                // closed at the next change; nil if there is no reader
 }
@@ -66,6 +68,9 @@ func (s *Store) SetEnvironment(e Environment) {
 		s.environments = map[string]Environment{}
 	}
 	s.environments[e.Name] = e
+	if e.State != Failed { // such a report has the problems of the one before
+		s.followProblems(e.Name, e.Problems, e.Inputs, e.Checked)
+	}
 	s.announceChange()
 }
 
@@ -117,6 +122,7 @@ func (s *Store) RetainEnvironments(keep []string) {
 	maps.DeleteFunc(s.environments, func(name string, _ Environment) bool { return !slices.Contains(keep, name) })
 	maps.DeleteFunc(s.plans, func(name string, _ *schedule.Plan) bool { return !slices.Contains(keep, name) })
 	maps.DeleteFunc(s.stacks, func(name string, _ []stackview.Known) bool { return !slices.Contains(keep, name) })
+	maps.DeleteFunc(s.problems, func(name string, _ ProblemLog) bool { return name != "" && !slices.Contains(keep, name) })
 	maps.DeleteFunc(s.unfinished, func(name string, _ time.Time) bool { return !slices.Contains(keep, name) })
 	s.announceChange()
 }
@@ -138,6 +144,9 @@ func (s *Store) SetCycle(c Cycle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cycle, s.began = c, time.Time{}
+	for name, l := range s.problems {
+		s.problems[name] = l.expire(c.Started)
+	}
 	s.cycles = append([]Cycle{c}, s.cycles[:min(len(s.cycles), maxCycles-1)]...)
 	s.announceChange()
 }
@@ -165,6 +174,8 @@ func (s *Store) Snapshot() Snapshot {
 		Stacks:            maps.Clone(s.stacks),
 		ReportedPlans:     s.reported,
 		Began:             s.began,
+		ProblemLogs:       maps.Clone(s.problems),
+		KeptSince:         s.keptSince,
 		Unfinished:        make([]Unfinished, 0, len(s.unfinished)),
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.unfinished)) {
@@ -211,6 +222,10 @@ type Snapshot struct {
 	ReportedPlans map[stackview.PlanKey]stackview.ReportedPlan `json:"-"`
 	// Began is when the running cycle began; zero if none runs.
 	Began time.Time `json:"-"`
+	// ProblemLogs are the problems of environments, by their names, since KeptSince, when the first cycle of this
+	// process began; "" is the order of promotion.
+	ProblemLogs map[string]ProblemLog `json:"-"`
+	KeptSince   time.Time             `json:"-"`
 	// Unfinished are the environments whose work has not succeeded, sorted by name.
 	Unfinished []Unfinished `json:"-"`
 }

@@ -86,7 +86,7 @@ func (s Source) Environment(name string) (OneEnvironment, bool) {
 		}
 	}
 	for _, p := range report.ShownProblems() {
-		parts.Problems = append(parts.Problems, s.describeProblem(p, []string{name}))
+		parts.Problems = append(parts.Problems, s.describeProblem(p, []string{name}, s.listInputs()))
 	}
 	parts.Situation = s.describeEnvironment(report, parts.Stage)
 	if !reported { // the next cycle looks at it

@@ -34,9 +34,10 @@ type Problems struct {
 	Total  int            `json:"total"`
 	Counts map[string]int `json:"counts"`
 	// Found is how many were asked for, of which Items has one page.
-	Found int       `json:"found"`
-	Page  int       `json:"page"`
-	Items []Problem `json:"items"`
+	Found    int              `json:"found"`
+	Page     int              `json:"page"`
+	Items    []Problem        `json:"items"`
+	Resolved ResolvedProblems `json:"resolved"`
 }
 
 // Problem is one thing that is wrong, in all environments that have it.
@@ -106,6 +107,7 @@ func (s Source) Problems(f ProblemFilter) Problems {
 	}
 	answer.Found = len(answer.Items)
 	answer.Items, answer.Page = pageOf(answer.Items, f.Page, ListRows)
+	answer.Resolved = s.findResolved(f)
 	return answer
 }
 
@@ -121,25 +123,51 @@ func (f ProblemFilter) selects(p Problem) bool {
 
 // findMistakes returns what is wrong in what people wrote, each mistake once.
 func (s Source) findMistakes() []Problem {
-	var all []Problem
-	for _, p := range s.Snapshot.Chain.Problems {
-		all = append(all, s.describeProblem(p, nil))
-	}
-	var shared problem.Sharing
+	found := []environmentProblems{{problems: s.Snapshot.Chain.Problems}}
 	for _, e := range s.Snapshot.Environments {
-		shared.Add(e.Name, e.ShownProblems())
+		found = append(found, environmentProblems{e.Name, e.ShownProblems()})
 	}
+	return s.shareProblems(found, s.listInputs(), s.Snapshot.FoundSince)
+}
+
+// listInputs returns what the environments are made of.
+func (s Source) listInputs() (all []status.Input) {
+	for _, e := range s.Snapshot.Environments {
+		all = append(all, e.Inputs...)
+	}
+	return all
+}
+
+// environmentProblems are problems of an environment; "" is the order of promotion.
+type environmentProblems struct {
+	environment string
+	problems    problem.List
+}
+
+// shareProblems returns the problems of environments that are made of inputs, each once, since the first of them has it.
+func (s Source) shareProblems(found []environmentProblems, inputs []status.Input, since func(environment string, p problem.Problem) time.Time) []Problem {
+	var shared problem.Sharing
+	for _, one := range found {
+		shared.Add(one.environment, one.problems)
+	}
+	var all []Problem
 	for _, one := range shared.Sorted() {
-		p := s.describeProblem(one.Problem, one.Environments)
+		names := slices.DeleteFunc(slices.Clone(one.Environments), func(name string) bool { return name == "" })
+		p := s.describeProblem(one.Problem, names, inputs)
 		for _, name := range one.Environments {
-			e, _ := s.Snapshot.FindEnvironment(name)
-			if e.State == status.Problems && (p.Since.IsZero() || e.Since.Before(p.Since)) {
-				p.Since = e.Since
-			}
+			p.Since = earliest(p.Since, since(name, one.Problem))
 		}
 		all = append(all, p)
 	}
 	return groupPlaces(all)
+}
+
+// earliest returns the earlier one of two times; zero is not known.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // groupPlaces returns mistakes of which each says something else: what is wrong in the same way in several places is
@@ -159,24 +187,20 @@ func groupPlaces(all []Problem) (grouped []Problem) {
 		for _, name := range p.Environments {
 			one.Environments = list.AddMissing(one.Environments, name)
 		}
-		if !p.Since.IsZero() && (one.Since.IsZero() || p.Since.Before(one.Since)) {
-			one.Since = p.Since
-		}
+		one.Since = earliest(one.Since, p.Since)
 	}
 	return grouped
 }
 
-// describeProblem returns a problem with its place at the forge.
-func (s Source) describeProblem(p problem.Problem, environments []string) Problem {
+// describeProblem returns a problem with its place at the forge, in the first commit of its repository among inputs.
+func (s Source) describeProblem(p problem.Problem, environments []string, inputs []status.Input) Problem {
 	shown := Problem{Kind: Mistake, Environments: append([]string{}, environments...), Place: p.Pos.String(), Subject: p.Subject, Summary: p.Summary, Hint: p.Hint}
 	if p.Warning {
 		shown.Kind = Warning
 	}
-	for _, e := range s.Snapshot.Environments {
-		for _, in := range e.Inputs {
-			if in.Layer == p.Pos.Layer && shown.URL == "" {
-				shown.URL = giturl.FilePage(in.Repo, in.Commit, p.Pos.File, p.Pos.Line)
-			}
+	for _, in := range inputs {
+		if in.Layer == p.Pos.Layer && shown.URL == "" {
+			shown.URL = giturl.FilePage(s.repoOf(in), in.Commit, p.Pos.File, p.Pos.Line)
 		}
 	}
 	return shown

@@ -153,7 +153,7 @@ func (s Source) Stack(environment, name string) (found Stack, ok bool) {
 				found.Place, found.URL = k.Written.String(), s.findPlacePage(environment, k.Written)
 			}
 			for _, p := range k.Problems {
-				found.Problems = append(found.Problems, s.describeProblem(p, []string{environment}))
+				found.Problems = append(found.Problems, s.describeProblem(p, []string{environment}, s.listInputs()))
 			}
 			found.Proposed = s.findProposed(environment, name)
 		}

@@ -234,7 +234,7 @@ func newFuncs(key templateKey) template.FuncMap {
 	}
 	for name, state := range map[string]answer.State{
 		"takenBackState": {Tone: answer.Stopped, Word: "taken back"}, "notAssignedState": {Tone: answer.Unknown, Word: "not assigned"}, "forcedState": {Tone: answer.Stopped, Word: "forced"},
-		"heldState": {Tone: answer.Stopped, Word: "held"}, "unknownState": {Tone: answer.Unknown, Word: "unknown"},
+		"heldState": {Tone: answer.Stopped, Word: "held"}, "resolvedState": {Tone: answer.Good, Word: "resolved"}, "unknownState": {Tone: answer.Unknown, Word: "unknown"},
 		"readyState": {Tone: answer.Good, Word: "ready"}, "unreadyState": {Tone: answer.Bad, Word: "not ready"},
 		"answersState": {Tone: answer.Good, Word: "answers"}, "failingState": {Tone: answer.Bad, Word: "fails"},
 	} {

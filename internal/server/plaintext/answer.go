@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -99,20 +100,44 @@ func FormatRefusal(sentence, hint string) string {
 	return lines
 }
 
-// formatProblems returns problems as fairlead check prints them, each with the environments that have it.
+// formatProblems returns problems as fairlead check prints them, each with the environments that have it, and below
+// them those that were resolved.
 func formatProblems(a answer.Problems, to *display.Stream) string {
 	if len(a.Items) == 0 {
-		return display.CountProblems(0, 0) + "\n"
+		return display.CountProblems(0, 0) + "\n" + formatResolved(a.Resolved)
 	}
-	var all problem.List
+	return display.FormatProblems(list.Convert(a.Items, locateProblem), to) + formatRest(len(a.Items), a.Found, a.Page) + formatResolved(a.Resolved)
+}
+
+// locateProblem returns a problem whose sentence begins with the environments that have it.
+func locateProblem(p answer.Problem) problem.Problem {
+	summary := p.Summary
+	if len(p.Environments) > 0 {
+		summary = strings.Join(p.Environments, ", ") + ": " + summary
+	}
+	return problem.Problem{Pos: problem.Pos{File: p.Place}, Subject: p.Subject, Summary: summary, Hint: p.Hint, Warning: p.Kind == answer.Warning}
+}
+
+// formatResolved returns problems that there are no longer, and since when those are kept.
+func formatResolved(a answer.ResolvedProblems) string {
+	var b strings.Builder
 	for _, p := range a.Items {
-		summary := p.Summary
-		if len(p.Environments) > 0 {
-			summary = strings.Join(p.Environments, ", ") + ": " + summary
+		with := "without a new commit"
+		if c := p.Commit; c != nil {
+			with = fmt.Sprintf("with %s %s (%s, %s)", text.ShortCommit(c.ID), c.Subject, c.Author, display.FormatMoment(c.When))
 		}
-		all = append(all, problem.Problem{Pos: problem.Pos{File: p.Place}, Subject: p.Subject, Summary: summary, Hint: p.Hint, Warning: p.Kind == answer.Warning})
+		fmt.Fprintf(&b, "resolved: %s\n  until %s, %s\n", display.SanitizeLine(locateProblem(p.Problem).String()), display.FormatMoment(p.Until), display.SanitizeLine(with))
 	}
-	return display.FormatProblems(all, to) + formatRest(len(a.Items), a.Found, a.Page)
+	if shown := len(a.Items); shown < a.Found {
+		fmt.Fprintf(&b, "these are the newest %d of %s\n", shown, text.Count(a.Found, "resolved problem"))
+	}
+	if !a.KeptSince.IsZero() {
+		fmt.Fprintf(&b, "resolved problems are kept since %s, when Fairlead started\n", display.FormatMoment(a.KeptSince))
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n" + b.String()
 }
 
 // formatRest returns how many items of a list are on other pages; "" if none is.

@@ -43,6 +43,13 @@ func fleet() *status.Store {
 		{Layer: "base", Repo: "https://git.example.com/org/control-plane", Commit: base},
 		{Layer: "hello-world", Repo: "git@git.example.com:org/hello.git", Commit: tree, Folder: "deploy"},
 	}
+	lately := status.Environment{Name: "stage", State: status.Problems, Checked: noon.Add(-4 * time.Hour),
+		Inputs: []status.Input{{Layer: "base", Repo: "https://github.com/org/control-plane", Commit: tree}, inputs[1]}}
+	for i, file := range []string{"configs/<d>.yaml", "configs/e.yaml"} {
+		lately.Problems.Addf(problem.Pos{Layer: "base", File: file, Line: i + 4}, "ConfigMap/d", "write a number", "replicas is no number: <b>two</b>")
+	}
+	s.SetEnvironment(lately)
+	inputs[0].About = status.Commit{ID: base, Subject: "Write <numbers>", Author: "dana <b>", When: noon.Add(-200 * time.Minute)}
 	proposed := output("stage")
 	proposed.Commit = "89abcdef0123456789abcdef0123456789abcdef"
 	set(status.Environment{Name: "dev", State: status.InSync, Reason: "the branch holds what it should", Inputs: inputs, Output: output("dev"),
@@ -69,10 +76,16 @@ func fleet() *status.Store {
 		{URL: "https://git.example.com/org/control-plane", Error: "401 Unauthorized", Failures: 3,
 			Since: noon.Add(-4 * time.Minute), NextTry: noon.Add(90 * time.Second), Checked: noon.Add(-30 * time.Second)},
 	})
+	s.StartCycle(noon.Add(-3 * time.Hour))
+	unordered := chain()
+	unordered.Head = c3
+	unordered.Problems.Addf(problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}, "Promotion/fleet", "leave one of them out", "dev comes after prod, and prod after dev")
+	s.SetPromotions(unordered)
+	s.StartCycle(noon.Add(-2 * time.Hour))
+	s.SetPromotions(chain())
 	s.SetCycle(status.Cycle{Number: 42, Started: noon.Add(-10 * time.Second), Took: 2 * time.Second, Next: noon.Add(50 * time.Second),
 		Outcome: status.OutcomeFailed, Error: "1 of 5 environments failed"})
 	s.SetControlPlane("401 Unauthorized")
-	s.SetPromotions(chain())
 	setPlans(s)
 	return s
 }
