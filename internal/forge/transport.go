@@ -141,7 +141,7 @@ func (t *apiTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.limiter.recordAnswer(answer, body, t.now()); err != nil {
+	if err := t.limiter.recordAnswer(answer, body, token, t.now()); err != nil {
 		return nil, err
 	}
 	return t.finishAnswer(req, answer, body, stored, token)

@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/fairlead-io/fairlead/internal/forge"
 )
 
 // checkGitHubCredential requests the rate limit, which is free and needs no permission. The
@@ -22,12 +23,8 @@ func checkGitHubCredential(ctx context.Context, d *examination, a *forgeAPI) boo
 	}
 	d.addOK(a.credentialName()+": API", "%s", version)
 	d.checkGitHubScopes(a, said.header)
-	expires := said.header.Get("Github-Authentication-Token-Expiration")
-	for _, layout := range []string{"2006-01-02 15:04:05 MST", "2006-01-02 15:04:05 -0700"} {
-		if until, err := time.Parse(layout, expires); err == nil {
-			d.checkExpiry(a, until)
-			break
-		}
+	if until := forge.ParseTokenExpiry(said.header); !until.IsZero() {
+		d.checkExpiry(a, until)
 	}
 	return true
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
@@ -30,7 +31,7 @@ func TestGitHub(t *testing.T) {
 	fake.Create(githubOut)
 	w := worldOn(t, fake.Git, githubCP, githubOut, scaffold.Branches, []string{"dev"})
 	w.kind = "kind: github, api: \"" + fake.API() + "\""
-	w.secret = map[string]string{"TOKEN": fake.Token}
+	w.secret, fake.TokenExpires = map[string]string{"TOKEN": fake.Token}, "2026-12-01 10:00:00 UTC"
 	host := strings.TrimSuffix(fake.Git.URL(""), "/.git")
 	w.more += "remotes: [{url: \"" + host + "/\", token: {env: TOKEN}}]\n"
 	m := metrics.New("test")
@@ -64,6 +65,11 @@ func TestGitHub(t *testing.T) {
 	said := fake.Statuses(githubCP, commit)
 	if len(said) == 0 || said[0].Context != "fairlead/dev" || said[0].State != "success" {
 		t.Errorf("the statuses of the control plane's commit are %+v", said)
+	}
+	told := d.store.Snapshot().Credentials
+	if len(told) != 1 || told[0].URL != host+"/" || told[0].Forge != "github" || len(told[0].Repositories) != 2 || told[0].Expires != time.Date(2026, 12, 1, 10, 0, 0, 0, time.UTC) ||
+		len(told[0].Limits) != 1 || told[0].Limits[0].Name != "core" || told[0].Limits[0].Remaining != 4999 {
+		t.Errorf("what is told of the credential is %+v", told)
 	}
 	answer := httptest.NewRecorder()
 	m.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))

@@ -144,6 +144,7 @@ func (l *Loop) reportCycle(started time.Time, err error) {
 	l.remotes.LogFailures(l.logged.take())
 	l.options.Store.SetCycle(c)
 	l.options.Store.SetRemotes(l.remotes.Report())
+	l.options.Store.SetCredentials(l.remotes.ReportCredentials())
 	l.options.Metrics.RecordCycle(started.Add(c.Took), c.Took, err == nil)
 	l.options.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
 }

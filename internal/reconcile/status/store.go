@@ -18,6 +18,7 @@ type Store struct {
 	mu           sync.RWMutex
 	environments map[string]Environment
 	remotes      []Remote
+	credentials  []Credential // never written to
 	cycle        Cycle
 	cycles       []Cycle // those that ended last, the newest first; never written to
 	chain        Chain
@@ -166,6 +167,7 @@ func (s *Store) Snapshot() Snapshot {
 	now := Snapshot{
 		Environments:      make([]Environment, 0, len(s.environments)),
 		Remotes:           append([]Remote{}, s.remotes...),
+		Credentials:       s.credentials,
 		Cycle:             s.cycle,
 		Cycles:            s.cycles,
 		Chain:             s.chain.clone(),
@@ -204,6 +206,9 @@ func (s *Store) Snapshot() Snapshot {
 type Snapshot struct {
 	Environments []Environment `json:"environments"`
 	Remotes      []Remote      `json:"remotes"`
+	// Credentials are those of the settings that the API of a forge was opened with, sorted by URL. Nothing may
+	// change them.
+	Credentials []Credential `json:"-"`
 	// Cycle is the last one that ended; zero, and not in JSON, before the first.
 	Cycle Cycle `json:"cycle,omitzero"`
 	// Cycles are that one and those before it, the newest first, at most 50.

@@ -22,6 +22,8 @@ import (
 type Source struct {
 	Snapshot status.Snapshot
 	Version  string
+	// Now is when it was read.
+	Now time.Time
 	// Reasons are why the daemon is not ready.
 	Reasons []string
 	// Overdue are the environments that have not finished a cycle for too long.
@@ -53,17 +55,22 @@ type Source struct {
 
 // Status is the answer of /api/v1/status.
 type Status struct {
-	Version string   `json:"version"`
+	Version string `json:"version"`
+	// State is that of Fairlead itself, as the head of each page has it.
+	State   State    `json:"state"`
 	Ready   bool     `json:"ready"`
 	Reasons []string `json:"reasons"` // why it is not ready
 	// Overdue are the environments that have not finished a cycle for too long.
 	Overdue []status.Unfinished `json:"overdue"`
+	// Credentials are those of the settings that the API of a forge was opened with, sorted by URL.
+	Credentials []Credential `json:"credentials"`
 	status.Snapshot
 }
 
 // Status returns the whole state.
 func (s Source) Status() Status {
-	return Status{s.Version, len(s.Reasons) == 0, append([]string{}, s.Reasons...), append([]status.Unfinished{}, s.Overdue...), s.Snapshot}
+	state, _ := s.Health()
+	return Status{s.Version, state, len(s.Reasons) == 0, append([]string{}, s.Reasons...), append([]status.Unfinished{}, s.Overdue...), s.Credentials(), s.Snapshot}
 }
 
 // Tone is how much a state asks of people.

@@ -144,6 +144,7 @@ func (s Source) findNeeds(all []Environment) []Need {
 			needs = append(needs, Need{State: failing, Reason: r.URL + ": " + r.Error})
 		}
 	}
+	needs = append(needs, s.expiryNeeds()...)
 	return needs
 }
 

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -66,11 +65,3 @@ func (d framed) IsMore() bool {
 
 // Answering counts the repositories that answer.
 func (f Frame) Answering() int { return f.Repositories - len(f.Silent) }
-
-// Unwell returns why Fairlead itself is not well: it is not ready, or repositories do not answer; nil if it is.
-func (f Frame) Unwell() []string {
-	if len(f.Silent) == 0 {
-		return f.Unready
-	}
-	return append(slices.Clone(f.Unready), fmt.Sprintf("%d of %d repositories answer", f.Answering(), f.Repositories))
-}

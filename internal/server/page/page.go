@@ -103,8 +103,9 @@ type Frame struct {
 	// Repositories counts those that are asked, and Silent are those that do not answer now.
 	Repositories int
 	Silent       []string
-	// Unready is why Fairlead itself is not well; nil if it is.
-	Unready []string
+	// Health is the state of Fairlead itself, and HealthReasons are why it is not ready.
+	Health        answer.State
+	HealthReasons []string
 	// Commits are those of the base that are known: sentences that name one lead to its page.
 	Commits []status.Commit
 	// Written is the commit that an action of the person has just written; "" for none.
@@ -225,7 +226,7 @@ func newFuncs(key templateKey) template.FuncMap {
 		"root": func() string { return key.root }, "isPast": func() bool { return key.isPast }, "site": key.siteFlag, "shell": text.QuoteShell, "stateText": stateText, "localTime": localTime, "optionText": optionText,
 		"segment": url.PathEscape, "query": url.QueryEscape, "link": safeLink, "page": giturl.CommitPage,
 		"short": text.ShortCommit, "sentence": formatSentence, "clean": answer.CleanText, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
-		"exact": exactTime, "plain": plainTime, "elapsed": elapsedText,
+		"exact": exactTime, "forgeName": forgeName, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "splitPull": splitPull, "pullOf": newPullLink, "besides": trimStateWord, "markText": markText,
 		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "parts": splitSentence, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
 		"stackPath": stackPath, "runPath": runPath, "planCounts": planCounts, "leverPath": leverPath, "componentAnchor": componentAnchor, "componentWord": componentWord, "changeState": changeState,
@@ -235,7 +236,6 @@ func newFuncs(key templateKey) template.FuncMap {
 	for name, state := range map[string]answer.State{
 		"takenBackState": {Tone: answer.Stopped, Word: "taken back"}, "notAssignedState": {Tone: answer.Unknown, Word: "not assigned"}, "forcedState": {Tone: answer.Stopped, Word: "forced"},
 		"heldState": {Tone: answer.Stopped, Word: "held"}, "resolvedState": {Tone: answer.Good, Word: "resolved"}, "unknownState": {Tone: answer.Unknown, Word: "unknown"},
-		"readyState": {Tone: answer.Good, Word: "ready"}, "unreadyState": {Tone: answer.Bad, Word: "not ready"},
 		"answersState": {Tone: answer.Good, Word: "answers"}, "failingState": {Tone: answer.Bad, Word: "fails"},
 	} {
 		funcs[name] = func() answer.State { return state }

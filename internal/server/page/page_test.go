@@ -159,27 +159,6 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// TestUnwell: the mark of health is bad also while a repository does not answer.
-func TestUnwell(t *testing.T) {
-	for want, f := range map[string]Frame{
-		"":                                     {Repositories: 2},
-		"1 of 2 repositories answer":           {Repositories: 2, Silent: []string{"/srv/gitops"}},
-		"no cycle; 0 of 1 repositories answer": {Repositories: 1, Silent: []string{"/srv/gitops"}, Unready: []string{"no cycle"}},
-	} {
-		if got := strings.Join(f.Unwell(), "; "); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-		kept, err := Render(f, answer.Environments{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, _ := kept.For(Reader{})
-		if isBad := strings.Contains(string(body), `class="dot is-bad"`); isBad != (want != "") {
-			t.Errorf("with %q the mark is bad: %v", want, isBad)
-		}
-	}
-}
-
 // TestLeversOf: what the reader has just done to a pull request is not offered once more.
 func TestLeversOf(t *testing.T) {
 	e := status.Environment{Name: "dev", Pull: &status.Pull{Number: 3}}

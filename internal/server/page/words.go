@@ -30,6 +30,11 @@ func elapsedText(d time.Duration) string {
 	}
 }
 
+// forgeName returns how people write a kind of forge.
+func forgeName(kind string) string {
+	return map[string]string{"github": "GitHub", "gitlab": "GitLab", "gitea": "Gitea"}[kind]
+}
+
 // gateState returns the state of a verdict.
 func gateState(v gate.Verdict) answer.State {
 	switch v.Status {

@@ -11,7 +11,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
@@ -152,32 +151,6 @@ func formatLever(a answer.Lever) string {
 		lines += "\n" + a.Command + "\n"
 	}
 	return lines
-}
-
-// formatHealth returns how Fairlead itself is, and which repositories answer.
-func formatHealth(a answer.Status, now time.Time, to *display.Stream) string {
-	lines := "ready\n"
-	if !a.Ready {
-		lines = "not ready: " + strings.Join(a.Reasons, "; ") + "\n"
-	}
-	for _, u := range a.Overdue {
-		lines += a.OverdueReason(u) + "\n"
-	}
-	if a.Cycle.Outcome != "" {
-		lines += fmt.Sprintf("cycle %d began %s ago, took %s: %s %s\n", a.Cycle.Number, display.FormatAge(now.Sub(a.Cycle.Started)), a.Cycle.Took.Round(time.Millisecond), a.Cycle.Outcome, a.Cycle.Error)
-	}
-	failed := 0
-	for _, c := range a.Cycles {
-		if c.Outcome != status.OutcomeOK {
-			failed++
-		}
-	}
-	lines += fmt.Sprintf("cycles that failed: %d of the last %d\n", failed, len(a.Cycles))
-	t := Table{Columns: []Column{{Key: "repository"}, {Key: "asked"}, {Key: "failures"}, {Key: "error", Fit: display.Wrap}}, Empty: "no repository has been asked yet\n"}
-	for _, r := range a.Remotes {
-		t.Rows = append(t.Rows, []any{r.URL, NewAge(r.Checked, now), r.Failures, r.Error})
-	}
-	return lines + "fairlead " + a.Version + "\n\n" + t.Format(to, false)
 }
 
 // newFiguresTable returns the lead times and failures of environments.

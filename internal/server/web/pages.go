@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -180,15 +179,12 @@ func (s *site) newFrame(src answer.Source, path string, view page.View) page.Fra
 			silent = append(silent, r.URL)
 		}
 	}
-	unready := slices.Clone(src.Reasons)
-	for _, u := range src.Overdue {
-		unready = append(unready, src.Snapshot.OverdueReason(u))
-	}
+	health, reasons := src.Health()
 	stacks := 0
 	for _, of := range src.Snapshot.Stacks {
 		stacks += len(of)
 	}
-	return page.Frame{Stacks: stacks, Unready: unready, Repositories: len(src.Snapshot.Remotes), Silent: silent, View: view, Path: path, Product: src.Version, URL: s.options.URL, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, HasPast: s.options.Past != nil, History: s.options.History != nil, Forecasts: s.options.Simulate != nil, Commits: src.Snapshot.Chain.Commits}
+	return page.Frame{Stacks: stacks, Health: health, HealthReasons: reasons, Repositories: len(src.Snapshot.Remotes), Silent: silent, View: view, Path: path, Product: src.Version, URL: s.options.URL, Needs: len(src.Needs()), Problems: src.CountUrgent(), Questions: s.options.Explain != nil, HasPast: s.options.Past != nil, History: s.options.History != nil, Forecasts: s.options.Simulate != nil, Commits: src.Snapshot.Chain.Commits}
 }
 
 // addDone adds to the frame of the page of an environment, or a stack, what an action has just done there, as an

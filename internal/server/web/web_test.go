@@ -83,6 +83,15 @@ func fleet() *status.Store {
 	s.SetPromotions(unordered)
 	s.StartCycle(noon.Add(-2 * time.Hour))
 	s.SetPromotions(chain())
+	s.SetCredentials([]status.Credential{
+		{URL: "https://git.example.com/org", Forge: "github", Repositories: []string{"https://git.example.com/org/gitops"}, Expires: noon.Add(100 * time.Hour), Asked: noon.Add(-3 * time.Second),
+			Limits: []status.RequestLimit{{Name: "core", Limit: 5000, Remaining: 312, Resets: noon.Add(20 * time.Minute), Asked: noon.Add(-3 * time.Second)},
+				{Name: "graphql", Limit: 5000, Resets: noon.Add(-time.Minute), Asked: noon.Add(-time.Hour)}}},
+		{URL: "https://gitlab.example.com", Forge: "gitlab", Repositories: []string{"https://gitlab.example.com/org/hello"}, RetryAt: noon.Add(time.Minute), Expires: noon.Add(1000 * time.Hour), Asked: noon.Add(-5 * time.Second),
+			Limits: []status.RequestLimit{{Limit: 2000, Resets: noon.Add(time.Minute), Asked: noon.Add(-5 * time.Second)}}},
+		{URL: "https://hub.example.com/<b>", Forge: "github", Renewed: true, Repositories: []string{"https://hub.example.com/<b>/x", "https://hub.example.com/<b>/y"}},
+		{URL: "https://tea.example.com", Forge: "gitea", Repositories: []string{"https://tea.example.com/org/x"}, Asked: noon.Add(-time.Minute)},
+	})
 	s.SetCycle(status.Cycle{Number: 42, Started: noon.Add(-10 * time.Second), Took: 2 * time.Second, Next: noon.Add(50 * time.Second),
 		Outcome: status.OutcomeFailed, Error: "1 of 5 environments failed"})
 	s.SetControlPlane("401 Unauthorized")

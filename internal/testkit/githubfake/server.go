@@ -37,6 +37,8 @@ type Server struct {
 	Git *gittest.Server // has the repositories, by their names owner/name
 	// Token is the credential that is asked for, besides those of an App.
 	Token string
+	// TokenExpires is when it expires, as GitHub writes that; "" if it does not.
+	TokenExpires string
 	// PageSize bounds how much a page of a list has; 0 is 100, as on GitHub.
 	PageSize int
 	// Now is the clock; nil for one that is a second later each time that it is read.
@@ -269,6 +271,10 @@ func (s *Server) encode(op operation, r reply) answer {
 	a.header.Set("X-RateLimit-Limit", "5000")
 	a.header.Set("X-RateLimit-Remaining", "4999")
 	a.header.Set("X-RateLimit-Reset", "1")
+	a.header.Set("X-RateLimit-Resource", "core")
+	if s.TokenExpires != "" {
+		a.header.Set("GitHub-Authentication-Token-Expiration", s.TokenExpires)
+	}
 	if r.status == http.StatusOK && op.input.Request.Method == http.MethodGet && op.input.Request.Header.Get("If-None-Match") == a.header.Get("ETag") {
 		a.status, a.body = http.StatusNotModified, nil
 	}

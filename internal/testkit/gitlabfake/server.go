@@ -158,6 +158,9 @@ func (s *Server) answer(req *http.Request, noted *Request) answer {
 	}
 	sum := sha256.Sum256(body)
 	a.header.Set("ETag", `W/"`+hex.EncodeToString(sum[:16])+`"`)
+	a.header.Set("RateLimit-Limit", "2000")
+	a.header.Set("RateLimit-Remaining", "1999")
+	a.header.Set("RateLimit-Name", "throttle_authenticated_api")
 	if r.status == http.StatusOK && noted.Method == http.MethodGet && req.Header.Get("If-None-Match") == a.header.Get("ETag") {
 		a.status, a.body = http.StatusNotModified, nil
 	}
