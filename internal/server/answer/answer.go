@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
@@ -93,6 +94,22 @@ func AllTones() []Tone { return []Tone{Good, Busy, Waiting, Unknown, Stopped, Ba
 type State struct {
 	Tone Tone   `json:"tone"`
 	Word string `json:"word"` // as fairlead status shows it
+}
+
+// matches reports whether a state is asked for, by its tone or by its word: "" is any.
+func (s State) matches(asked string) bool {
+	return asked == "" || IsSameState(asked, string(cmp.Or(s.Tone, Unknown))) || IsSameState(asked, s.Word)
+}
+
+// IsSameState reports whether two words are the same state: the page writes "rolling out" for "rolling-out".
+func IsSameState(a, b string) bool {
+	return strings.EqualFold(strings.ReplaceAll(a, "-", " "), strings.ReplaceAll(b, "-", " "))
+}
+
+// EnvironmentWords returns the words of the states that environments may have.
+func EnvironmentWords() []string {
+	words := list.Convert(status.AllStageStates(), func(s status.StageState) string { return string(s) })
+	return append(words, string(status.InSync))
 }
 
 // Environment is what all pages say of an environment.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
@@ -17,7 +18,7 @@ const regionLabel = "region"
 // AssignmentFilter selects assignments; "" is any.
 type AssignmentFilter struct {
 	Environment, Workload, Target, Team, ClusterType, Region, Version string
-	State                                                             Tone
+	State                                                             string // its tone or its word
 	Text                                                              string // in the name of the workload, the target or the cluster type
 }
 
@@ -51,6 +52,11 @@ const noRank, noClusterRank = -1, 4
 
 // AssignedStates returns the states that assignments may have, by rising urgency.
 func AssignedStates() []State { return slices.Clone(assignedStates[:]) }
+
+// AssignmentWords returns the words of the states that assignments may have.
+func AssignmentWords() []string {
+	return list.Convert(AssignedStates(), func(s State) string { return s.Word })
+}
 
 // state returns the state of an assignment; the zero State if there is no ledger.
 func (a *assignment) state() State {
@@ -114,7 +120,7 @@ func (f AssignmentFilter) isNamed(name string) bool {
 }
 
 func (f AssignmentFilter) selectsState(a *assignment) bool {
-	return (f.State == "" || f.State == cmp.Or(a.state().Tone, Unknown)) && (f.Version == "" || f.Version == a.version())
+	return a.state().matches(f.State) && (f.Version == "" || f.Version == a.version())
 }
 
 // version returns the version that an assignment runs, or else the wanted one.

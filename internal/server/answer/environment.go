@@ -137,17 +137,16 @@ type Environments struct {
 	Situations []Environment        `json:"situations"`
 }
 
-// EnvironmentFilter selects environments, by a part of the name and by the tone of the state; "" is any.
+// EnvironmentFilter selects environments, by a part of the name and by the tone or the word of the state; "" is any.
 type EnvironmentFilter struct {
-	Text  string
-	State Tone
+	Text, State string
 }
 
 // Environments returns what is known of the environments that are asked for.
 func (s Source) Environments(f EnvironmentFilter) Environments {
 	shown := Environments{[]status.Environment{}, []Environment{}}
 	for _, e := range s.listEnvironments() {
-		if (f.State == "" || f.State == e.State.Tone) && strings.Contains(strings.ToLower(e.Name), strings.ToLower(f.Text)) {
+		if e.State.matches(f.State) && strings.Contains(strings.ToLower(e.Name), strings.ToLower(f.Text)) {
 			shown.Situations = append(shown.Situations, e)
 		}
 	}

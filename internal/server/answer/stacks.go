@@ -78,11 +78,10 @@ type StackComponent struct {
 	Run *RunPart `json:"run,omitempty"`
 }
 
-// StackFilter selects stacks by a text in the name, an environment and how urgent they are; "" is any.
+// StackFilter selects stacks by a text in the name, an environment and the tone or the word of the state; "" is any.
 type StackFilter struct {
-	Text, Environment string
-	Tone              Tone
-	Page              int
+	Text, Environment, State string
+	Page                     int
 }
 
 // StackObject identifies the objects of a component among those of all environments.
@@ -107,6 +106,18 @@ var statusTones = map[string]Tone{
 	stackview.Progressing: Busy, stackview.Behind: Busy, stackview.Suspended: Stopped, stackview.Ready: Good, stackview.Destroyed: Good,
 }
 
+// StackWords returns the words of the states that stacks may have.
+func StackWords() []string {
+	return append(stackview.AllStatuses(), stackview.NotReported, stackStopped, stackNotMerged, stackNotKnown)
+}
+
+// The states of stacks that no component has.
+const (
+	stackStopped   = "stopped"
+	stackNotMerged = "not merged"
+	stackNotKnown  = "not known"
+)
+
 // visitStacks calls visit with each stack, by environment in the order of promotion, and by name.
 func (s Source) visitStacks(visit func(k stackview.Known)) {
 	for _, environment := range s.Names() {
@@ -127,7 +138,7 @@ func (s Source) Stacks(f StackFilter) Stacks {
 	s.visitStacks(func(k stackview.Known) {
 		answer.Total++
 		part, _ := s.describeStack(k)
-		if (f.Environment == "" || f.Environment == k.Environment) && (f.Tone == "" || f.Tone == part.State.Tone) && strings.Contains(strings.ToLower(part.Stack), strings.ToLower(f.Text)) {
+		if (f.Environment == "" || f.Environment == k.Environment) && part.State.matches(f.State) && strings.Contains(strings.ToLower(part.Stack), strings.ToLower(f.Text)) {
 			answer.Items = append(answer.Items, part)
 		}
 	})
@@ -252,11 +263,11 @@ func (s Source) describeComponents(k stackview.Known) []StackComponent {
 func judgeStack(k stackview.Known, byStatus map[string][]StackComponent) (State, string) {
 	switch {
 	case k.Stopped != "":
-		return State{Bad, "stopped"}, "mend: " + k.Stopped
+		return State{Bad, stackStopped}, "mend: " + k.Stopped
 	case !k.Merged:
-		return State{Waiting, "not merged"}, "no cluster has it until the change of " + k.Environment + " is merged"
+		return State{Waiting, stackNotMerged}, "no cluster has it until the change of " + k.Environment + " is merged"
 	case len(byStatus) == 0:
-		return State{Unknown, "not known"}, ""
+		return State{Unknown, stackNotKnown}, ""
 	}
 	words := stackview.AllStatuses()
 	for _, word := range slices.Insert(words, slices.Index(words, stackview.Unknown)+1, stackview.NotReported) {
@@ -266,7 +277,7 @@ func judgeStack(k stackview.Known, byStatus map[string][]StackComponent) (State,
 		}
 		return State{statusTones[word], word}, describeStatus(word, all)
 	}
-	return State{Unknown, "not known"}, ""
+	return State{Unknown, stackNotKnown}, ""
 }
 
 // describeStatus returns what a person has to do about components that have a status, or what they wait for.

@@ -1,6 +1,11 @@
 package page
 
-import "github.com/fairlead-io/fairlead/internal/server/answer"
+import (
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+)
 
 // Environments is the page of environments: the answer, and how it was asked for.
 type Environments struct {
@@ -9,8 +14,21 @@ type Environments struct {
 	HasPast bool // whether the page has a past
 }
 
-// Tones returns what environments may be selected by.
-func (Environments) Tones() []answer.Tone { return answer.AllTones() }
+// StateChoices returns the states that may be asked for.
+func (v Environments) StateChoices() []choice { return toneChoices(v.Filter.State) }
+
+// toneChoices returns the tones as choices, one of which may have been asked for.
+func toneChoices(asked string) []choice {
+	return withAsked(choicesOf(list.Convert(answer.AllTones(), func(t answer.Tone) string { return string(t) }), asked), asked)
+}
+
+// withAsked returns choices with that which was asked for by a word that is not among them.
+func withAsked(all []choice, asked string) []choice {
+	if asked == "" || slices.ContainsFunc(all, func(c choice) bool { return c.Selected }) {
+		return all
+	}
+	return append(all, choice{asked, asked, true})
+}
 
 // countUnrendered returns how many of some commits change nothing that is rendered.
 func countUnrendered(all []answer.Commit) (n int) {

@@ -72,9 +72,7 @@ func ParseFleetFilter(query url.Values) answer.FleetFilter {
 	for _, p := range fleetParameters {
 		*p.field(&f) = query.Get(p.name)
 	}
-	if tone := answer.Tone(query.Get("state")); slices.Contains(answer.AllTones(), tone) {
-		f.State = tone
-	}
+	f.State = query.Get("state")
 	f.Differs = query.Get("differs") != ""
 	f.Page, _ = strconv.Atoi(query.Get("page")) // another text is the first page
 	f.ColumnPage, _ = strconv.Atoi(query.Get("cpage"))
@@ -98,7 +96,7 @@ func addressOf(f answer.FleetFilter) string {
 	for _, p := range fleetParameters {
 		set(p.name, *p.field(&f))
 	}
-	set("state", string(f.State))
+	set("state", f.State)
 	if f.Differs {
 		set("differs", "on")
 	}
@@ -238,9 +236,9 @@ func (v Fleet) StateChoices() (all []choice) {
 			all[n-1].Text += " or " + s.Word
 			continue
 		}
-		all = append(all, choice{string(s.Tone), s.Word, s.Tone == v.Filter.State})
+		all = append(all, choice{string(s.Tone), s.Word, string(s.Tone) == v.Filter.State})
 	}
-	return all
+	return withAsked(all, v.Filter.State)
 }
 
 // chip is a state with a count, or a part of the filter that a link takes away.
@@ -254,7 +252,7 @@ type chip struct {
 func (v Fleet) Counts() (all []chip) {
 	for _, s := range v.States {
 		f := v.Filter
-		f.State, f.Page, f.ColumnPage = s.State.Tone, 0, 0
+		f.State, f.Page, f.ColumnPage = s.State.Word, 0, 0
 		all = append(all, chip{&answer.State{Tone: s.State.Tone, Word: s.State.Word + " " + groupDigits(s.Assignments)}, "", addressOf(f)})
 	}
 	return all

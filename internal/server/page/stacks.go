@@ -2,7 +2,6 @@ package page
 
 import (
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -23,19 +22,15 @@ type Stacks struct {
 // ParseStackFilter returns the filter that the parameters of an address mean.
 func ParseStackFilter(query url.Values) answer.StackFilter {
 	page, _ := strconv.Atoi(query.Get("page")) // another text is the first page
-	f := answer.StackFilter{Text: query.Get("q"), Environment: query.Get("env"), Page: page}
-	if tone := answer.Tone(query.Get("state")); slices.Contains(answer.AllTones(), tone) {
-		f.Tone = tone
-	}
-	return f
+	return answer.StackFilter{Text: query.Get("q"), Environment: query.Get("env"), State: query.Get("state"), Page: page}
 }
 
-// Tones returns the states that may be asked for.
-func (v Stacks) Tones() []answer.Tone { return answer.AllTones() }
+// StateChoices returns the states that may be asked for.
+func (v Stacks) StateChoices() []choice { return toneChoices(v.Filter.State) }
 
 // Pager returns the way to other stacks.
 func (v Stacks) Pager() pager {
-	return newListPager("stacks", v.Page, v.Found, url.Values{"q": {v.Filter.Text}, "env": {v.Filter.Environment}, "state": {string(v.Filter.Tone)}})
+	return newListPager("stacks", v.Page, v.Found, url.Values{"q": {v.Filter.Text}, "env": {v.Filter.Environment}, "state": {v.Filter.State}})
 }
 
 // stackPath returns the address of the page of a stack, from the root of the site.

@@ -34,8 +34,8 @@ func FormatAnswer(of any, f Facts) (string, error) {
 	case answer.Overview:
 		lines = NewChainTable(f.Chain, f.Now).Format(to, false)
 	case answer.Environments:
-		lines = FormatEnvironments(a.Reports, to)
-		if f.Filtered && len(a.Reports) == 0 {
+		lines = formatSituations(a, to)
+		if f.Filtered && len(a.Situations) == 0 {
 			lines = "no environment is like that\n"
 		}
 	case answer.OneEnvironment:

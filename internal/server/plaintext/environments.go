@@ -3,13 +3,41 @@ package plaintext
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// FormatEnvironments shows all environments, a line for each.
+// FormatEnvironments shows the outputs of all environments, a line for each.
 func FormatEnvironments(all []status.Environment, to *display.Stream) string {
+	return formatEnvironments(list.Convert(all, func(e status.Environment) environmentLine { return environmentLine{e, e.StateWord(), ""} }), to)
+}
+
+// formatSituations shows environments, a line for each, with the states that pages show.
+func formatSituations(a answer.Environments, to *display.Stream) string {
+	return formatEnvironments(list.Convert(a.Situations, func(s answer.Environment) environmentLine {
+		line := environmentLine{status.Environment{Name: s.Name}, s.State.Word, s.Reason}
+		i := slices.IndexFunc(a.Reports, func(e status.Environment) bool { return e.Name == s.Name })
+		if i >= 0 {
+			line.Environment = a.Reports[i]
+		}
+		if line.word == line.StateWord() { // its output's
+			line.reason = ""
+		}
+		return line
+	}), to)
+}
+
+// environmentLine is an environment with its state, and why it is in that if the report does not tell.
+type environmentLine struct {
+	status.Environment
+	word, reason string
+}
+
+func formatEnvironments(all []environmentLine, to *display.Stream) string {
 	rows, off := [][]string{}, false
 	for _, e := range all {
 		pull, says := "-", e.Change
@@ -17,13 +45,13 @@ func FormatEnvironments(all []status.Environment, to *display.Stream) string {
 			pull = cmp.Or(e.Pull.URL, fmt.Sprint(e.Pull.Number))
 		}
 		if says == "" || e.State != status.Proposed && e.State != status.DryRun {
-			says = cmp.Or(e.Reason, e.EmptyReason())
+			says = cmp.Or(e.reason, e.Reason, e.EmptyReason())
 		}
 		for _, r := range e.Removals {
 			says += "; " + r.String()
 		}
 		off = off || e.State == status.DryRun
-		rows = append(rows, []string{e.Name, e.StateWord(), pull, says})
+		rows = append(rows, []string{e.Name, e.word, pull, says})
 	}
 	if len(rows) == 0 {
 		return "the control plane has no environments\n"

@@ -2,22 +2,28 @@ package web
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
-// filterWords are the parameters that select on pages of lists, and listFilters those that each list has.
 var (
-	filterWords = []string{"q", "env", "team", "state", "version", "since", "until", "author", "path", "kind", "who", "what", "forced", "type", "region", "workload", "target", "rows", "cols", "differs"}
+	// commonParameters are those that pages may have and that select nothing of a list. A page without a past says so.
+	commonParameters = []string{"at", "page", "cpage", "refresh"}
+	// listFilters are the parameters that select in each list. Its page, its answer and its table have the same, and
+	// openapi.json describes them.
 	listFilters = map[string][]string{
-		"/environments": {"q", "state"}, "/commits": {"q", "author", "env", "path"}, "/problems": {"q", "env", "kind"}, "/workloads": {"q", "team"}, "/cluster-types": {"q"},
+		environmentsPath: {"q", "state"}, "/commits": {"q", "author", "env", "path"}, "/problems": {"q", "env", "kind"}, "/workloads": {"q", "team"}, "/cluster-types": {"q"},
 		"/fleet":    {"q", "env", "team", "state", "version", "type", "region", "workload", "target", "rows", "cols", "differs"},
-		historyPath: {"q", "env", "who", "what", "since", "until", "forced"}, figuresPath: {},
+		historyPath: {"q", "env", "who", "what", "since", "until", "forced"}, figuresPath: {}, stacksPath: {"q", "env", "state"}, mapPath: {"env", "pull", "at.x", "at.y"}, waitingPath: {"for"},
 	}
 )
 
@@ -28,9 +34,12 @@ func refuseFilter(src answer.Source, path string, query url.Values) (found, bool
 	if !isList {
 		return found{}, false
 	}
-	for _, word := range filterWords {
+	refuse := func(sentence, hint string) (found, bool) {
+		return found{errorAnswer{sentence, hint}, http.StatusBadRequest, ""}, true
+	}
+	for _, word := range slices.Sorted(maps.Keys(query)) {
 		value := query.Get(word)
-		if value == "" {
+		if slices.Contains(commonParameters, word) {
 			continue
 		}
 		if !slices.Contains(has, word) {
@@ -38,34 +47,56 @@ func refuseFilter(src answer.Source, path string, query url.Values) (found, bool
 			if len(has) > 0 {
 				hint = "it has " + strings.Join(has, ", ")
 			}
-			return found{errorAnswer{fmt.Sprintf("this list has no filter %s", word), hint}, http.StatusBadRequest, ""}, true
+			return refuse("this list has no filter "+text.Limit(text.OneLine(word), maxQuery), withNearest(word, has, hint))
 		}
-		if word == "env" {
+		if value == "" {
+			continue
+		}
+		if word == "env" && path != mapPath { // which names those that have one
 			if _, known := src.Environment(value); !known {
 				return findEnvironment(src, value), true
 			}
 		}
-		if known := filterValues(word); known != nil && !slices.Contains(known, value) {
-			return found{errorAnswer{fmt.Sprintf("the filter %s has no value %q", word, value), "it has " + strings.Join(known, ", ")}, http.StatusBadRequest, ""}, true
+		if known := filterValues(path, word); known != nil && !slices.ContainsFunc(known, func(one string) bool { return isValue(word, one, value) }) {
+			return refuse(fmt.Sprintf("the filter %s has no value %q", word, value), withNearest(value, known, "it has "+strings.Join(known, ", ")))
 		}
 		if _, err := time.Parse(time.DateOnly, value); err != nil && (word == "since" || word == "until") {
-			return found{errorAnswer{fmt.Sprintf("the filter %s is no date: %q", word, value), "write it as 2026-12-24"}, http.StatusBadRequest, ""}, true
+			return refuse(fmt.Sprintf("the filter %s is no date: %q", word, value), "write it as 2026-12-24")
 		}
 	}
 	return found{}, false
 }
 
-// filterValues returns the values that a filter may have; nil for any.
-func filterValues(word string) (all []string) {
+// withNearest returns a hint that lists what there is, after what was probably meant: a word that is nearly the same, or
+// that the other one begins with, as "env" of "environment".
+func withNearest(word string, known []string, hint string) string {
+	nearest := problem.DidYouMean(word, known)
+	for _, one := range known {
+		if nearest == "" && len(one) > 2 && strings.HasPrefix(word, one) && word != one {
+			nearest = fmt.Sprintf("did you mean %q?", one)
+		}
+	}
+	return strings.TrimSpace(nearest + " " + hint)
+}
+
+// isValue reports whether a value of a filter is the one that was asked for.
+func isValue(word, one, asked string) bool {
+	return one == asked || word == "state" && answer.IsSameState(one, asked)
+}
+
+// filterValues returns the values that a filter of a list may have; nil for any.
+func filterValues(path, word string) []string {
 	switch word {
 	case "kind":
 		return answer.ProblemKinds()
 	case "rows", "cols":
 		return answer.FleetSides()
+	case "for":
+		return []string{"me"}
 	case "state":
-		for _, tone := range answer.AllTones() {
-			all = append(all, string(tone))
-		}
+		words := map[string][]string{environmentsPath: answer.EnvironmentWords(), stacksPath: answer.StackWords(), "/fleet": answer.AssignmentWords()}[path]
+		tones := list.Convert(answer.AllTones(), func(t answer.Tone) string { return string(t) })
+		return append(tones, slices.DeleteFunc(words, func(one string) bool { return slices.Contains(tones, one) })...)
 	}
-	return all
+	return nil
 }

@@ -220,7 +220,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 		case "/clusters/{cluster}":
 			targets = []string{"/clusters/edge-1", "/clusters/west-1", "/clusters/east-4", "/clusters/east-5", "/clusters/none"}
 		case stacksPath:
-			targets = []string{"/stacks", "/stacks?env=prod", "/stacks?env=none"}
+			targets = []string{"/stacks", "/stacks?env=prod", "/stacks?env=none", "/stacks?state=frozen"}
 		case stackPath:
 			targets = []string{"/stacks/shop/eu", "/stacks/shop/eu?env=prod", "/stacks/shop/eu?env=stage", "/stacks/shop/us", "/stacks/shop/old?env=stage", "/stacks/none/none"}
 		case runPath:
@@ -267,13 +267,16 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 	for _, before := range []string{"", api} {
 		c.answer(t, "get", before+mapPath, ask(full, http.MethodGet, before+"/map?env=prod&at.x=1&at.y=1"))
 	}
+	for _, before := range []string{"", api} {
+		c.answer(t, "get", before+waitingPath, ask(full, http.MethodGet, before+waitingPath+"?fro=me"))
+	}
 	c.answerCrowded(t)
 	c.answerEvents(t)
 }
 
 // answerQuestions asks all that has another answer, and too much.
 func (c checker) answerQuestions(t *testing.T, h http.Handler) {
-	targets := []string{figuresPath, "/history", "/history?env=prod&forced=on", "/history?since=gestern", "/history?env=none", "/explain?env=dev&q=large/web", "/explain", "/explain?env=dev&q=nothing", "/explain?env=dev&q=slow", "/diff?from=dev&to=prod", "/diff?from=dev", "/diff?from=dev&to=none", "/diff?from=dev&to=west"}
+	targets := []string{figuresPath, figuresPath + "?env=prod", "/history", "/history?env=prod&forced=on", "/history?since=gestern", "/history?env=none", "/explain?env=dev&q=large/web", "/explain", "/explain?env=dev&q=nothing", "/explain?env=dev&q=slow", "/diff?from=dev&to=prod", "/diff?from=dev", "/diff?from=dev&to=none", "/diff?from=dev&to=west"}
 	slow := New(Options{Store: fleet(), Explain: explainNothing, Compare: func(context.Context, string, string) (drift.Report, error) {
 		return drift.Report{}, context.DeadlineExceeded
 	}})

@@ -95,7 +95,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	path, query := target.EscapedPath(), target.Query()
 	src := s.loadSource(ctx, path)
 	f := s.findAt(ctx, src, path, query)
-	isUnasked := isQuestion(path) && f.code == http.StatusBadRequest
+	isUnasked := (path == explainPath || path == diffPath) && f.code == http.StatusBadRequest
 	if isUnasked { // the page has a form for it
 		f.code = http.StatusOK
 	}

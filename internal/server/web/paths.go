@@ -111,7 +111,7 @@ func newCommitFilter(query url.Values, text string) answer.CommitFilter {
 }
 
 func newEnvironmentFilter(query url.Values, text string) answer.EnvironmentFilter {
-	return answer.EnvironmentFilter{Text: text, State: answer.Tone(query.Get("state"))}
+	return answer.EnvironmentFilter{Text: text, State: query.Get("state")}
 }
 
 // readPage returns the number of the page of a list that is asked for.

@@ -322,10 +322,22 @@ func (s *site) findWaiting(r *http.Request) answer.Inbox {
 }
 
 func (s *site) serveWaiting(w http.ResponseWriter, r *http.Request) {
+	f, refused := refuseFilter(s.readState(), waitingPath, r.URL.Query())
+	if refused {
+		missing := newMissing(f.answer)
+		missing.Heading = headingOf(f.code)
+		s.writePage(w, r, f.code, missing)
+		return
+	}
 	s.writePage(w, r, http.StatusOK, s.findWaiting(r))
 }
 
 func (s *site) serveWaitingAnswer(w http.ResponseWriter, r *http.Request) {
+	f, refused := refuseFilter(s.readState(), waitingPath, r.URL.Query())
+	if refused {
+		s.writeJSON(w, r, f.code, f.answer)
+		return
+	}
 	s.writeJSON(w, r, http.StatusOK, s.findWaiting(r))
 }
 

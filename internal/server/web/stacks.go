@@ -25,11 +25,7 @@ const (
 // leads to a list of them, unless the query says which one is asked for.
 func findStackAnswer(src answer.Source, parts []string, query url.Values) found {
 	if len(parts) == 1 {
-		f := page.ParseStackFilter(query)
-		if _, known := src.Environment(f.Environment); f.Environment != "" && !known {
-			return findEnvironment(src, f.Environment)
-		}
-		return found{src.Stacks(f), http.StatusOK, ""}
+		return found{src.Stacks(page.ParseStackFilter(query)), http.StatusOK, ""}
 	}
 	name := parts[1] + "/" + parts[2]
 	environments := src.FindStackEnvironments(name)
