@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -141,6 +142,82 @@ func TestHeldIsOneWord(t *testing.T) {
 		printed := strings.Fields(strings.Split(chainText(store.Snapshot().Chain, 0), "\n")[1])
 		if len(page) != 2 || page[1] != want || !slices.Contains(printed, want) {
 			t.Errorf("%s, held: the page has %q, and status prints %q; want %s", c.name, page, printed, want)
+		}
+	}
+}
+
+// TestOutputsAreOneWord: status, the API and all pages have the same word for an environment whose output needs more of
+// people than its commit, and the same sentence; and what only a person merges is listed, whatever else is wrong.
+func TestOutputsAreOneWord(t *testing.T) {
+	verified := status.Stage{Environment: "env", Commit: newCommit, Merged: true, Proof: gate.Verdict{Status: gate.Pass}}
+	rolls, broken, promoted := verified, verified, verified
+	rolls.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: "0 of 1 cluster ready"}
+	broken.Proof = gate.Verdict{Gate: "proof", Status: gate.Fail, Reason: "1 of 1 cluster failed"}
+	promoted.Merged, promoted.Proof.Status, promoted.Proof.Reason = false, gate.Wait, "pull request 13 is not merged"
+	stopped := problem.List{{Pos: problem.Pos{Layer: "env", File: "stacks/raw.yaml", Line: 9}, Summary: "its state is another's", Stack: "sample/raw"}}
+	const mend, keeps, teardown = "mend: env/stacks/raw.yaml:9: its state is another's", "the stack sample/raw is stopped by a problem, and stays as it is", "the stack sample/two is being destroyed: 2 plans without approval"
+	pull := &status.Pull{Number: 13}
+	for name, c := range map[string]struct {
+		stage      status.Stage
+		output     status.Environment
+		want, next string
+		levers     string // of what waits; "" if nothing does
+	}{
+		"for a person, verified":          {verified, status.Environment{State: status.Proposed, Pull: pull}, "proposed", "merge pull request 13", "merge"},
+		"for a person, promoted":          {promoted, status.Environment{State: status.Proposed, Pull: pull}, "proposed", "merge pull request 13", "merge"},
+		"for a person, a stack stopped":   {rolls, status.Environment{State: status.Proposed, Pull: pull, Reason: keeps, Notes: []string{keeps}, Problems: stopped}, "proposed", "merge pull request 13; " + mend, "merge"},
+		"promoted, a stack stopped":       {promoted, status.Environment{State: status.Proposed, Pull: pull, Reason: keeps, Notes: []string{keeps}, Problems: stopped}, "proposed", "merge pull request 13; " + mend, "merge"},
+		"for a person, the commit failed": {broken, status.Environment{State: status.Proposed, Pull: pull}, "failed", "merge pull request 13; mend: 1 of 1 cluster failed", "merge,rollback,hold"},
+		"merging failed":                  {rolls, status.Environment{State: status.Proposed, Pull: pull, Reason: "merge is direct: no; " + keeps, Notes: []string{keeps}}, "proposed", "merge pull request 13: merge is direct: no", "merge"},
+		"withheld":                        {rolls, status.Environment{State: status.Proposed, Pull: pull, Reason: "3 removed", Withheld: []status.Withheld{{Cause: "removals", Reason: "3 removed"}}}, "proposed", "merge pull request 13: 3 removed", "merge"},
+		"merged by Fairlead":              {verified, status.Environment{State: status.Proposed, Pull: pull, Reason: "the forge merges it once nothing is missing; " + keeps, Notes: []string{keeps}, Problems: stopped}, "proposed", "waits for pull request 13: the forge merges it once nothing is missing; " + mend, ""},
+		"another daemon proposes":         {verified, status.Environment{State: status.DryRun, Pull: pull}, "proposed", "merge pull request 13", "-"},
+		"closed":                          {verified, status.Environment{State: status.Declined, Pull: pull}, "declined", "declined: open pull request 13 again or change something", "reopen"},
+		"it cannot be rendered":           {rolls, status.Environment{State: status.Problems, Problems: problem.List{{Summary: "no such kind"}}}, "problems", "mend: no such kind", "rollback,hold"},
+		"a stack is torn down":            {verified, status.Environment{State: status.InSync, Teardowns: teardown, Reason: teardown, Notes: []string{teardown}}, "verified", "up to date; " + teardown, ""},
+		"torn down, for a person":         {verified, status.Environment{State: status.Proposed, Pull: pull, Teardowns: teardown, Reason: teardown, Notes: []string{teardown}}, "proposed", "merge pull request 13; " + teardown, "merge"},
+	} {
+		c.output.Name, c.output.Assignments = "env", 1
+		store := &status.Store{}
+		store.SetCycle(status.Cycle{Outcome: status.OutcomeOK})
+		store.SetEnvironment(c.output)
+		store.SetPromotions(status.Chain{Checked: now, Stages: []status.Stage{c.stage}})
+		site := web.New(web.Options{Store: store, Now: func() time.Time { return now }})
+		get := func(path, accept string) string {
+			r := httptest.NewRequest("GET", "http://localhost"+path, nil)
+			r.Header.Set("Accept", accept)
+			w := httptest.NewRecorder()
+			site.ServeHTTP(w, r)
+			return w.Body.String()
+		}
+		if printed := chainText(store.Snapshot().Chain, 0); !slices.Contains(strings.Fields(printed), c.want) || !strings.HasSuffix(strings.TrimRight(printed, "\n"), " "+c.next) {
+			t.Errorf("%s: status prints\n%s; want %s and %q", name, printed, c.want, c.next)
+		}
+		if text := get("/environments/env", "text/plain"); !strings.Contains(text, "Next: "+c.next+"\n") {
+			t.Errorf("%s: the text of the page is\n%s; want %q", name, text, c.next)
+		}
+		var api struct {
+			Situation struct {
+				Reason string
+				State  struct{ Word string }
+			}
+			Stage struct{ Shown string }
+		}
+		err := json.Unmarshal([]byte(get("/api/v1/environments/env", "application/json")), &api)
+		if err != nil || api.Stage.Shown != c.want || api.Situation.State.Word != c.want || api.Situation.Reason != c.next {
+			t.Errorf("%s: the API has %+v (%v); want %s and %q", name, api, err, c.want, c.next)
+		}
+		for _, path := range []string{"/", "/environments", "/environments/env"} {
+			if page := get(path, "text/html"); !strings.Contains(page, "</svg>"+c.want+"</span>") {
+				t.Errorf("%s: %s does not say %s:\n%s", name, path, c.want, page)
+			}
+		}
+		waiting, want := get("/waiting", "text/plain"), "nothing waits for a person\n"
+		if c.levers != "" {
+			want = " " + c.levers + "\n"
+		}
+		if !strings.HasSuffix(waiting, want) || c.levers != "" && !strings.Contains(waiting, c.next) {
+			t.Errorf("%s: what waits is\n%s; want %q and %q", name, waiting, c.next, c.levers)
 		}
 	}
 }

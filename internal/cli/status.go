@@ -35,8 +35,9 @@ reads the repositories and their forges; in a clone of the control plane without
 reads the clone alone, and says what is not known from that.
 
 Until the output of a commit is merged, its STATE is that of the output: mostly proposed.
-Then it is rolling-out, verified or failed. The documentation has all states. NEXT says what
-a person has to do, or what is waited for; --output wide has the pull requests' addresses too.`,
+Then it is rolling-out, verified or failed, unless a change of the output since needs more of
+people. The documentation has all states. NEXT says what a person has to do, or what is waited
+for; --output wide has the pull requests' addresses too.`,
 		Example: `  fairlead status
   fairlead status --watch --url http://fairlead.example.com:8080`,
 		Args: checkArguments(0, 0),

@@ -83,8 +83,10 @@ type Facts struct {
 	// known. For a commit that the environment does not have, they are those of the environments that it comes
 	// after.
 	DeployedAt time.Time
-	// Withheld is why only a person may merge the output; "" if nothing requires it.
-	Withheld string
+	// Withheld is why only a person may merge the output; "" if nothing requires it. HasFormer reports that the output
+	// branch holds one of the commit already, from before what Withheld is about.
+	Withheld  string
+	HasFormer bool
 	// Pull is the pull request of the output, or of the record.
 	Pull    *Pull
 	Reports []rollout.Report

@@ -21,6 +21,10 @@ func (g mergedGate) Evaluate(f Facts) Verdict {
 	switch {
 	case !f.MergedAt.IsZero() && f.OutputCommit != "":
 		return g.pass("the output is merged, as %s", text.ShortCommit(f.OutputCommit))
+	case f.HasFormer && f.Pull != nil:
+		return g.wait("the output is merged, but not what has changed in it since: pull request %d waits for a person: %s", f.Pull.Number, f.Withheld)
+	case f.HasFormer:
+		return g.wait("the output is merged, but not what has changed in it since, which waits for a person: %s", f.Withheld)
 	case f.Withheld != "" && f.Pull != nil:
 		return g.wait("pull request %d waits for a person: %s", f.Pull.Number, f.Withheld)
 	case f.Withheld != "":

@@ -15,11 +15,14 @@ func TestMerged(t *testing.T) {
 	notYet := func(f *Facts) { f.MergedAt = time.Time{} }
 	withheld := func(f *Facts) { f.Withheld = "it removes web" }
 	noPull := func(f *Facts) { f.Pull = nil }
+	former := func(f *Facts) { f.HasFormer = true }
 	checkCases(t, []verdictCase{
 		{"merged", "merged", facts(), "pass: the output is merged, as 2222222"},
 		{"open", "merged", facts(notYet), "wait: pull request 7 is not merged"},
 		{"withheld", "merged", facts(notYet, withheld), "wait: pull request 7 waits for a person: it removes web"},
 		{"withheld without a pull request", "merged", facts(notYet, withheld, noPull), "wait: the output waits for a person: it removes web"},
+		{"a change of it is withheld", "merged", facts(notYet, withheld, former), "wait: the output is merged, but not what has changed in it since: pull request 7 waits for a person: it removes web"},
+		{"a change of it is withheld without a pull request", "merged", facts(notYet, withheld, former, noPull), "wait: the output is merged, but not what has changed in it since, which waits for a person: it removes web"},
 		{"lacks", "merged", facts(notYet, func(f *Facts) { f.Pull.Missing = []string{"1 approval", "ci/test"} }), "wait: pull request 7 is not merged; it lacks 1 approval and ci/test"},
 		{"nothing", "merged", facts(notYet, func(f *Facts) { f.Pull = nil }), "wait: the output is not on its branch yet"},
 		{"which output", "merged", facts(func(f *Facts) { f.OutputCommit = "" }), "wait: pull request 7 is not merged"},

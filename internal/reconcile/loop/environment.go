@@ -265,13 +265,11 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 		}
 	}
 	o.explainStop()
-	if o.result.State == publish.InSync {
-		o.explainTeardowns(e.deleted.waiting, e.stacks.merged)
-	}
+	o.explainTeardowns(e.stacks.merged, func(s stackfiles.Summary) bool { return l.isTornDown(e, s) })
 	e.unreported = l.reportOnForge(ctx, e, r, remote, &o)
 	if e.unreported != nil { // it is tried again, and takes nothing from what the report says
 		l.options.Logger.Warn("the forge does not have the report of an environment", "environment", e.name, "error", e.unreported)
-		o.result.Reason = strings.TrimPrefix(o.result.Reason+"; the forge could not be told: "+e.unreported.Error(), "; ")
+		o.notes = append(o.notes, "the forge could not be told: "+e.unreported.Error())
 	}
 	o.merged = o.findMerged(e.outcome)
 	e.outcome = o

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"path"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
@@ -16,6 +17,7 @@ import (
 type renderedStacks struct {
 	folder tree.ID
 	merged []stackfiles.Summary
+	at     deletedStacks // the commit that they were read at
 }
 
 // reportStacks has people see the stacks of an environment: those that it is rendered to, and those that its
@@ -32,6 +34,12 @@ func (l *Loop) reportStacks(e *environment, m *model.Model, rendered tree.Tree, 
 	l.options.Store.SetStacks(e.name, stackview.NewKnown(e.name, wanted, e.stacks.merged, m))
 }
 
+// isTornDown reports whether clusters have reported all that the output branch destroys of a stack as destroyed.
+func (l *Loop) isTornDown(e *environment, s stackfiles.Summary) bool {
+	ready := l.findReady(e, e.stacks.at.findCommits(path.Join(stackfiles.ObjectsFolder, s.Stack)), e.deleted.isManagement)
+	return !slices.ContainsFunc(listDestroyed(s), func(c stackfiles.ComponentSummary) bool { return !ready["Kustomization/"+s.Namespace+"/"+c.Object] })
+}
+
 // readMerged reads the stacks of a commit of the output branch, unless they are the same as before.
 func (s *renderedStacks) readMerged(mirror *git.Repository, head, folder string) error {
 	if head == "" {
@@ -39,12 +47,15 @@ func (s *renderedStacks) readMerged(mirror *git.Repository, head, folder string)
 		return nil
 	}
 	id, err := mirror.FolderID(head, path.Join(folder, stackfiles.ObjectsFolder))
+	if s.at.head != head {
+		s.at = deletedStacks{mirror: mirror, head: head, folder: folder, commits: map[string][]string{}}
+	}
 	if err != nil || id == s.folder {
 		return err
 	}
 	merged, err := git.InspectTree(mirror, head, func(t tree.Tree) ([]stackfiles.Summary, error) { return stackfiles.Summarize(t.Sub(folder)) })
 	if err == nil {
-		*s = renderedStacks{id, merged}
+		s.folder, s.merged = id, merged
 	}
 	return err
 }

@@ -31,6 +31,7 @@ type outcome struct {
 	problems problem.List
 	result   publish.Result // with a State only if it was published
 	failed   bool           // an operation has failed since, for result.Reason
+	notes    []string       // what its report says besides result.Reason
 
 	merged       mergedPull     // the one that was merged last
 	wanted       string         // the id of the tree that the output should be
@@ -38,6 +39,7 @@ type outcome struct {
 	proposed     *impact.Report // the same; nil if nothing changes
 	assignments  int
 	hasStacks    bool
+	teardowns    string // which stacks the output tears down, and what that waits for
 	clusterTypes []promoter.ClusterType
 }
 
@@ -63,7 +65,7 @@ func (o *outcome) findMerged(before outcome) mergedPull {
 // isStopped reports whether problems stop the environment.
 func (o *outcome) isStopped() bool { return !o.failed && o.problems.StopsEnvironment() }
 
-// explainStop has the reason of an outcome name what problems stop.
+// explainStop has an outcome name what problems stop.
 func (o *outcome) explainStop() {
 	n, _ := o.problems.Count()
 	stopped := o.problems.StoppedStacks()
@@ -73,44 +75,65 @@ func (o *outcome) explainStop() {
 	case o.problems.StopsEnvironment():
 		o.result.Reason = fmt.Sprintf("%d problems stop it; its output stays as it is", n)
 	case len(stopped) == 1 && strings.HasSuffix(stopped[0].Stack, problem.AllStacks):
-		o.addReason(fmt.Sprintf("the stacks of the team %s are stopped by a problem, and stay as they are", strings.TrimSuffix(stopped[0].Stack, problem.AllStacks)))
+		o.notes = append(o.notes, fmt.Sprintf("the stacks of the team %s are stopped by a problem, and stay as they are", strings.TrimSuffix(stopped[0].Stack, problem.AllStacks)))
 	case len(stopped) == 1:
-		o.addReason(fmt.Sprintf("the stack %s is stopped by a problem, and stays as it is", stopped[0].Stack))
+		o.notes = append(o.notes, fmt.Sprintf("the stack %s is stopped by a problem, and stays as it is", stopped[0].Stack))
 	case len(stopped) > 1:
-		o.addReason(fmt.Sprintf("%s, the first one %s, are stopped by problems, and stay as they are", text.Count(len(stopped), "stack"), stopped[0].Stack))
+		o.notes = append(o.notes, fmt.Sprintf("%s, the first one %s, are stopped by problems, and stay as they are", text.Count(len(stopped), "stack"), stopped[0].Stack))
 	}
 }
 
-// explainTeardowns has the reason of an outcome say which stacks without a file the output tears down, and what
-// that waits for.
-func (o *outcome) explainTeardowns(waiting []stackfiles.Deleted, merged []stackfiles.Summary) {
-	if len(waiting) == 0 {
-		return
-	}
+// explainTeardowns has an outcome say which stacks of the output branch are torn down, those whose files were deleted
+// and others, and what that waits for. isDone reports whether clusters have destroyed a stack.
+func (o *outcome) explainTeardowns(merged []stackfiles.Summary, isDone func(stackfiles.Summary) bool) {
+	var going, gone []string
 	plans := 0
 	for _, s := range merged {
-		if !slices.ContainsFunc(waiting, func(d stackfiles.Deleted) bool { return d.Path() == s.Stack }) {
-			continue
-		}
-		for _, c := range s.Components {
-			if c.Action == stackfiles.Destroy && c.Plan != "" && c.Approval == "" {
-				plans++
+		destroyed := listDestroyed(s)
+		switch {
+		case len(destroyed) == 0:
+		case isDone(s):
+			gone = append(gone, s.Stack)
+		default:
+			going = append(going, s.Stack)
+			for _, c := range destroyed {
+				if c.Plan != "" && c.Approval == "" {
+					plans++
+				}
 			}
 		}
 	}
-	which := "the stack " + waiting[0].Path() + " is being destroyed"
-	if n := len(waiting); n > 1 {
-		which = fmt.Sprintf("%s, the first one %s, are being destroyed", text.Count(n, "stack"), waiting[0].Path())
+	var all []string
+	if len(going) > 0 {
+		waits := ", until clusters report that"
+		if plans > 0 {
+			waits = ": " + text.Count(plans, "plan") + " without approval"
+		}
+		all = append(all, nameStacks(going, "is being destroyed", "are being destroyed")+waits)
 	}
-	if plans > 0 {
-		o.addReason(which + ": " + text.Count(plans, "plan") + " without approval")
-		return
+	if len(gone) > 0 {
+		all = append(all, nameStacks(gone, "is destroyed", "are destroyed"))
 	}
-	o.addReason(which + ", until clusters report that")
+	o.teardowns = strings.Join(all, "; ")
+	if o.teardowns != "" {
+		o.notes = append(o.notes, o.teardowns)
+	}
 }
 
-func (o *outcome) addReason(reason string) {
-	o.result.Reason = strings.TrimPrefix(o.result.Reason+"; "+reason, "; ")
+// listDestroyed returns the components of a stack that is torn down which clusters destroy; not those that are protected.
+func listDestroyed(s stackfiles.Summary) []stackfiles.ComponentSummary {
+	if !s.Teardown {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.Components), func(c stackfiles.ComponentSummary) bool { return c.Action != stackfiles.Destroy })
+}
+
+// nameStacks returns the first one of some stacks, and how many they are, with what they do.
+func nameStacks(all []string, does, do string) string {
+	if len(all) == 1 {
+		return "the stack " + all[0] + " " + does
+	}
+	return fmt.Sprintf("%s, the first one %s, %s", text.Count(len(all), "stack"), all[0], do)
 }
 
 // promotionFacts returns what promotions are decided from, by environment.

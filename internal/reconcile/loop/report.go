@@ -40,7 +40,8 @@ func (l *loggedErrors) take() []error {
 // newReport returns the report of an outcome, without what the store adds to it.
 func (o *outcome) newReport() status.Environment {
 	r := status.Environment{
-		State: cmp.Or(status.State(o.result.State), status.Waiting), Reason: o.result.Reason, Problems: o.problems,
+		State: cmp.Or(status.State(o.result.State), status.Waiting), Problems: o.problems,
+		Reason: strings.TrimPrefix(strings.Join(append([]string{o.result.Reason}, o.notes...), "; "), "; "), Notes: o.notes, Teardowns: o.teardowns,
 		Output: newOutput(o.output), Pull: newPull(o.result.Pull), Withheld: list.Convert(o.result.Withheld, promoter.ReportWithholding),
 		Change: o.result.Change, Impact: o.impact, Proposed: o.proposed, Assignments: o.assignments, ClusterTypes: len(o.clusterTypes), HasStacks: o.hasStacks,
 	}

@@ -245,8 +245,8 @@ func (e *environment) hasCopiedStacks() bool {
 	return e.ephemeral != nil && (e.ephemeral.Spec != nil && len(e.ephemeral.Spec.Stacks) > 0 || len(e.deleted.waiting) > 0)
 }
 
-// destroyedStacks returns the deleted stacks of an environment that are destroyed, and the manifests of
-// clusters that are carried out and were waited for.
+// destroyedStacks returns the deleted stacks of an environment that are destroyed, the manifests of clusters that are
+// carried out and were waited for, and the stacks of the output branch that are torn down.
 func (l *Loop) destroyedStacks(e *environment) []string {
 	var all []string
 	for _, d := range e.deleted.waiting {
@@ -259,10 +259,15 @@ func (l *Loop) destroyedStacks(e *environment) []string {
 			all = append(all, c.Manifest)
 		}
 	}
+	for _, s := range e.stacks.merged {
+		if len(listDestroyed(s)) > 0 && l.isTornDown(e, s) {
+			all = append(all, "torn down: "+s.Stack)
+		}
+	}
 	return all
 }
 
-// hasDestroyedStacks reports whether a deleted stack is destroyed, and the output still has it.
+// hasDestroyedStacks reports whether a stack is destroyed, and the report of its environment does not say so yet.
 func (l *Loop) hasDestroyedStacks() bool {
 	for _, e := range l.environments {
 		if !slices.Equal(l.destroyedStacks(e), e.destroyed) {

@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/reconcile/verify"
 )
 
@@ -158,6 +159,45 @@ func TestDeletedStack(t *testing.T) {
 	w.wantStack("destroy: true")
 	if all := w.openOf("dev"); len(all) != 0 {
 		t.Errorf("by reports of the first teardown, its removal is proposed: %v", all)
+	}
+}
+
+// TestTornDownStack: while the teardown of a stack waits for a person, its environment has the commit that is merged, and
+// what is not merged is said to be the change; then the environment says which stack is torn down, what that waits for,
+// and when it is done.
+func TestTornDownStack(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, "    - {name: dev, proof: [merged]}\n", "dev")
+	inbox, use := w.inbox()
+	d := w.begin(w.data, use)
+	w.commitNow("dev", "a stack", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText})
+	d.settle("dev")
+	w.merge("dev")
+	d.settle("dev")
+	w.edit("dev", "stacks/checkout.yaml", "envName: dev", "envName: dev\n  teardown: true")
+	d.cycle()
+	d.cycle()
+	stage, _ := d.store.Snapshot().Chain.FindStage("dev")
+	const changed = "the output is merged, but not what has changed in it since: pull request 2 waits for a person: "
+	if !stage.Merged || !strings.HasPrefix(stage.Proof.Reason, changed) || stage.Shown != status.StageProposed || !strings.HasPrefix(stage.Action, "merge pull request 2, or run ") || strings.Contains(stage.Action, "being destroyed") {
+		t.Errorf("before the merge, dev is %+v", stage)
+	}
+	w.merge("dev")
+	d.cycle()
+	d.cycle()
+	report := func(component string) {
+		w.add(inbox, observe.Event{Cluster: "one", Environment: "dev", Object: "Kustomization/zmart-checkout-dev/checkout-dev-" + component, Branch: "dev", Commit: w.head("out", "dev"), Phase: rollout.Ready, When: w.now})
+	}
+	for _, c := range []struct{ reported, want string }{
+		{"", "the stack checkout/dev is being destroyed: 2 plans without approval"}, {"eks", "the stack checkout/dev is being destroyed: 2 plans without approval"}, {"network", "the stack checkout/dev is destroyed"},
+	} {
+		if c.reported != "" {
+			report(c.reported)
+			d.cycle()
+		}
+		stage, _ := d.store.Snapshot().Chain.FindStage("dev")
+		if e := d.state("dev"); e.State != status.InSync || e.Teardowns != c.want || !strings.HasSuffix(e.Reason, c.want) || !strings.HasSuffix(stage.Action, "; "+c.want) {
+			t.Errorf("when %q has reported, dev is %s: %q, with the action %q; want %q", c.reported, e.State, e.Reason, stage.Action, c.want)
+		}
 	}
 }
 

@@ -68,7 +68,7 @@ func New(version string) *Metrics {
 		unfinished: newGaugeVec("environment_unfinished_since_timestamp_seconds",
 			"When the work on an environment began that has not ended well since, in Unix time; 0 if it has.", "environment"),
 
-		environmentState:    newGaugeVec("environment_state", "1 for the state that an environment is in, 0 for all others.", "environment", "state"),
+		environmentState:    newGaugeVec("environment_state", "1 for the state that the output of an environment is in, 0 for all others.", "environment", "state"),
 		environmentDuration: newHistogramVec("environment_duration_seconds", "How long one pass over an environment takes.", "environment"),
 		problems:            newGaugeVec("problems", "Problems of an environment; the severity is problem or warning.", "environment", "severity"),
 		assignments:         newGaugeVec("assignments", "Assignments of an environment.", "environment"),

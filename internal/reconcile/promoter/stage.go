@@ -264,13 +264,13 @@ func (m *Promoter) findOutput(s *stageState) error {
 	s.output.head = head
 	s.facts.Pull = e.Pull
 	isRendered := e.BaseCommit == s.stage.Commit
-	if exceeded := publish.ExceededLimit(e.Withheld); exceeded != "" && isRendered {
-		s.facts.Withheld = exceeded
-		return nil // whatever the record says: what the commit makes now is not there
-	}
 	holds, err := IsOutputOf(m.options.Records, repo, head, s.output.folder, s.spec.Name, s.stage.Commit)
 	if err != nil {
 		return err
+	}
+	if exceeded := publish.ExceededLimit(e.Withheld); exceeded != "" && isRendered {
+		s.facts.Withheld, s.facts.HasFormer = exceeded, holds
+		return nil // whatever the record says: what the commit makes now is not there
 	}
 	// A commit that changes nothing here has no record of its own: then it counts that what was
 	// rendered was compared with what is there. What was merged just now was not, yet.

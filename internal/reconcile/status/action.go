@@ -39,11 +39,14 @@ func describeAction(s Stage, e Environment) string {
 		output = describeWait(s)
 	}
 	i := slices.IndexFunc(s.Withheld, func(w Withheld) bool { return w.Cause == freezeName })
-	if i >= 0 && s.Merged {
+	if i >= 0 && s.Merged && !strings.Contains(output, s.Withheld[i].Reason) {
 		output += "; only a person may merge its output: " + s.Withheld[i].Reason
 	}
 	if s.Frozen != "" && !strings.Contains(output, freezeName) {
 		output += "; " + s.Frozen
+	}
+	if e.Teardowns != "" {
+		output += "; " + e.Teardowns
 	}
 	return strings.TrimPrefix(output, "; ")
 }
@@ -67,7 +70,14 @@ func describeOutput(s Stage, e Environment) string {
 	case e.State == Edited, e.State == Foreign:
 		return "mend: " + e.Reason
 	case e.Pull != nil && (e.State == Proposed || e.State == DryRun):
-		return describePull(s.Environment, e)
+		pull := describePull(s.Environment, e)
+		switch { // the pull request may not be about this
+		case s.Commit != "" && s.Proof.Status == gate.Fail:
+			pull += "; mend: " + s.Proof.Reason
+		case stops:
+			pull += "; mend: " + first.String()
+		}
+		return pull
 	case !s.Merged && len(s.Withheld) > 0 && s.Hold == "":
 		return "merge its pull request: " + s.Withheld[0].Reason
 	case s.Commit != "" && s.Proof.Status == gate.Fail:
@@ -85,10 +95,14 @@ func describeOutput(s Stage, e Environment) string {
 func describePull(environment string, e Environment) string {
 	text := fmt.Sprintf("merge pull request %d", e.Pull.Number)
 	if len(e.Withheld) == 0 {
-		if e.Reason != "" { // Fairlead, or the forge, merges it
-			return fmt.Sprintf("waits for pull request %d: %s", e.Pull.Number, e.Reason)
+		switch merge := e.mergeReason(); {
+		case merge == "":
+			return text
+		case e.IsForPerson():
+			return text + ": " + merge
+		default: // Fairlead, or the forge, merges it
+			return fmt.Sprintf("waits for pull request %d: %s", e.Pull.Number, merge)
 		}
-		return text
 	}
 	reasons := make([]string, len(e.Withheld))
 	for i, w := range e.Withheld {

@@ -86,6 +86,9 @@ type Stage struct {
 	Waves map[string]string `json:"-"`
 	// State is one word for the state of the commit. Store.Snapshot fills it in.
 	State StageState `json:"state,omitempty"`
+	// Shown is the one state that people are shown: State, unless its output, a hold or a freeze is more urgent.
+	// Store.Snapshot fills it in.
+	Shown StageState `json:"shown,omitempty"`
 	// Withheld is why only a person may merge the output of the commit.
 	Withheld []Withheld `json:"withheld,omitempty"`
 	// Removals are the locations that the environment has left, and whose output is still to be

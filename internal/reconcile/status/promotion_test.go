@@ -25,9 +25,9 @@ func chain() status.Chain {
 		Problems: problem.List{{Pos: problem.Pos{Layer: "base", File: "promotion.yaml", Line: 9}, Subject: "Promotion/fleet",
 			Summary: "environment edge is not in the Promotion, so no commit is promoted to it", Hint: "list it", Warning: true}},
 		Stages: []status.Stage{
-			{Environment: "dev", State: status.StageEmpty},
+			{Environment: "dev", State: status.StageEmpty, Shown: status.StageEmpty},
 			{
-				State: status.StageRollingOut, Environment: "stage", After: []string{"dev", "test"}, Commit: "c1", Since: noon.Add(-time.Hour), Behind: 3, Merged: true,
+				State: status.StageRollingOut, Shown: status.StageHeld, Environment: "stage", After: []string{"dev", "test"}, Commit: "c1", Since: noon.Add(-time.Hour), Behind: 3, Merged: true,
 				Deployed: noon.Add(-time.Minute), Hold: "incident 7", Action: "held: incident 7",
 				Proof: gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: soak.Reason, Parts: []gate.Verdict{{Gate: "all", Status: gate.Wait, Reason: soak.Reason, Parts: []gate.Verdict{soak}}}},
 				Next: promote.Decision{Environment: "stage", State: promote.Held, Current: "c1", Candidate: "c4", Skipped: []string{"c3", "c2"},

@@ -89,9 +89,44 @@ func (s Stage) KnownState() StageState {
 	return s.State
 }
 
-// ShownState returns the state that people are shown: that a stage is held or frozen, unless its commit needs more
-// of them, or that nothing is assigned in it.
+// ShownState returns the one state that people are shown of the stage. Of a daemon that does not report it, it is that
+// of its commit.
 func (s Stage) ShownState() StageState {
+	if s.Shown == "" {
+		return s.findOwnState()
+	}
+	return s.Shown
+}
+
+// FindShown returns the one state that people are shown of a stage whose output has the report e, and how much it asks
+// of them: the stage's own, or that of the output where this is more urgent.
+func (s Stage) FindShown(e Environment) (StageState, Tone) {
+	state, tone := s.findOwnState(), s.findOwnState().Tone()
+	if state == StageProposed && len(s.Withheld) > 0 {
+		tone = ToneWaiting
+	}
+	if e.State == DryRun && e.Pull != nil { // what looks writes nothing, and another daemon proposes
+		e.State = Proposed
+	}
+	if output, urgency := e.FindShown(); e.State != "" && CompareUrgency(urgency, tone) > 0 {
+		return output, urgency
+	}
+	return state, tone
+}
+
+// FindShown returns the one state that people are shown of an environment that nothing is promoted to, and how much it
+// asks of them.
+func (e Environment) FindShown() (StageState, Tone) {
+	state := StageState(e.StateWord())
+	if e.IsForPerson() {
+		return state, ToneWaiting
+	}
+	return state, state.Tone()
+}
+
+// findOwnState returns the state that people are shown of a stage, whatever its output needs: that it is held or
+// frozen, unless its commit needs more of them, or that nothing is assigned in it.
+func (s Stage) findOwnState() StageState {
 	known, shown := s.KnownState(), StageHeld
 	switch {
 	case s.Next.State == promote.Held:

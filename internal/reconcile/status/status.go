@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -46,8 +47,13 @@ const maxProblems = 100
 type Environment struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
-	// Reason is one sentence: why the state is what it is.
+	// Reason is one sentence: why the state is what it is. It ends with Notes.
 	Reason string `json:"reason"`
+	// Notes say what else is to be known of the environment, whatever its pull request waits for.
+	Notes []string `json:"-"`
+	// Teardowns is which stacks the output tears down, and what that waits for; "" if it tears down none. It is one of
+	// Notes.
+	Teardowns string `json:"teardowns,omitempty"`
 	// Problems has all problems; JSON has those of ShownProblems, and their number as problemCount.
 	Problems problem.List `json:"problems"`
 	Inputs   []Input      `json:"inputs"`
@@ -97,6 +103,21 @@ func (e Environment) StateWord() string {
 		return "empty"
 	}
 	return string(e.State)
+}
+
+// IsForPerson reports whether nothing but a person merges the open pull request of the environment: it is withheld, or
+// merging is left to people there, or failed.
+func (e Environment) IsForPerson() bool {
+	if e.State != Proposed && (e.State != DryRun || e.Pull == nil) {
+		return false
+	}
+	merge := e.mergeReason()
+	return len(e.Withheld) > 0 || e.Pull != nil && (merge == "" || strings.HasPrefix(merge, "merge is "))
+}
+
+// mergeReason returns what the open pull request of the environment waits for; "" if that is a person alone.
+func (e Environment) mergeReason() string {
+	return strings.TrimSuffix(strings.TrimSuffix(e.Reason, strings.Join(e.Notes, "; ")), "; ")
 }
 
 // Input is a commit that the output was made of.
@@ -250,6 +271,7 @@ func (c Cycle) MarshalJSON() ([]byte, error) {
 // clone returns a copy that shares nothing that can be written.
 func (e Environment) clone() Environment {
 	e.Problems = slices.Clone(e.Problems)
+	e.Notes = slices.Clone(e.Notes)
 	e.Inputs = slices.Clone(e.Inputs)
 	e.Withheld = slices.Clone(e.Withheld)
 	e.Removals = cloneRemovals(e.Removals)

@@ -191,6 +191,7 @@ func (s *Store) Snapshot() Snapshot {
 			shown.Pull = e.Pull.clone()
 		}
 		shown.Action, shown.State = describeAction(stage, e), shown.FindState(e.State)
+		shown.Shown, _ = shown.FindShown(e)
 	}
 	for _, e := range s.environments {
 		now.Environments = append(now.Environments, e.clone())

@@ -75,20 +75,23 @@ func (s Source) Status() Status {
 }
 
 // Tone is how much a state asks of people.
-type Tone string
+type Tone = status.Tone
 
 // The tones, by rising urgency.
 const (
-	Good    Tone = "good"
-	Busy    Tone = "busy"    // it goes on without people
-	Waiting Tone = "waiting" // it waits, perhaps for a person
-	Unknown Tone = "unknown"
-	Stopped Tone = "stopped" // a person has stopped it
-	Bad     Tone = "bad"     // a person must mend it
+	Good    = status.ToneGood
+	Busy    = status.ToneBusy
+	Waiting = status.ToneWaiting
+	Unknown = status.ToneUnknown
+	Stopped = status.ToneStopped
+	Bad     = status.ToneBad
 )
 
 // AllTones returns all tones, by rising urgency.
-func AllTones() []Tone { return []Tone{Good, Busy, Waiting, Unknown, Stopped, Bad} }
+func AllTones() []Tone { return status.AllTones() }
+
+// CompareUrgency orders tones by rising urgency.
+func CompareUrgency(a, b Tone) int { return status.CompareUrgency(a, b) }
 
 // State is the one state of an environment.
 type State struct {
@@ -217,42 +220,22 @@ func (s Source) describeEnvironment(e status.Environment, stage *status.Stage) E
 	return shown
 }
 
-// findState returns the one state of an environment: that of its commit, or that of its output if this is
-// more urgent.
+// findState returns the one state of an environment; stage is nil if it is not promoted to.
 func findState(e status.Environment, stage *status.Stage) State {
-	output := State{findTone(status.StageState(e.State)), e.StateWord()}
-	if e.EmptyReason() != "" {
-		output.Tone = Unknown
+	word, tone := e.FindShown()
+	if stage != nil {
+		word, tone = stage.FindShown(e)
 	}
-	if isForPerson(e) {
-		output.Tone = Waiting
-	}
-	if stage == nil {
-		return output
-	}
-	state := findCommitState(e, *stage)
-	if shown := stage.ShownState(); shown == status.StageHeld || shown == status.StageFrozen {
-		state = State{Stopped, string(shown)}
-	}
-	if e.State != "" && isMoreUrgent(output.Tone, state.Tone) {
-		return output
-	}
-	return state
+	return State{tone, string(word)}
 }
 
 // findCommitState returns the state of the commit that an environment was promoted to.
 func findCommitState(e status.Environment, stage status.Stage) State {
 	known := stage.KnownState()
-	if known == status.StageProposed && (len(stage.Withheld) > 0 || isForPerson(e)) {
+	if known == status.StageProposed && (len(stage.Withheld) > 0 || e.IsForPerson()) {
 		return State{Waiting, string(known)}
 	}
-	return State{findTone(known), string(known)}
-}
-
-// isForPerson reports whether nothing but a person merges the open pull request of an environment: it is withheld, or
-// merging is left to people there, or failed.
-func isForPerson(e status.Environment) bool {
-	return e.State == status.Proposed && (len(e.Withheld) > 0 || e.Pull != nil && (e.Reason == "" || strings.HasPrefix(e.Reason, "merge is ")))
+	return State{known.Tone(), string(known)}
 }
 
 // isHeld reports whether a hold is what is most urgent of an environment, and isFrozen whether a freeze is.
@@ -265,29 +248,4 @@ func (e Environment) isFrozen() bool { return e.State.Word == string(status.Stag
 func (e Environment) Overruled() bool {
 	word := status.StageState(e.CommitState.Word)
 	return e.Clusters != nil && e.Clusters.Ready == e.Clusters.Expected && (word == status.StageFailed || word == status.StageRollingOut)
-}
-
-func isMoreUrgent(a, b Tone) bool { return CompareUrgency(a, b) > 0 }
-
-// CompareUrgency orders tones by rising urgency.
-func CompareUrgency(a, b Tone) int {
-	return cmp.Compare(slices.Index(AllTones(), a), slices.Index(AllTones(), b))
-}
-
-// findTone returns how much a state asks of people.
-func findTone(s status.StageState) Tone {
-	switch s {
-	case status.StageVerified, status.StageState(status.InSync):
-		return Good
-	case status.StageProposed, status.StageRollingOut:
-		return Busy
-	case status.StageDryRun, status.StageWaiting, status.StagePromoted:
-		return Waiting
-	case status.StageDeclined, status.StageEdited, status.StageForeign, status.StageHeld, status.StageFrozen:
-		return Stopped
-	case status.StageFailed, status.StageProblems, status.StageStopped:
-		return Bad
-	case status.StageEmpty:
-	}
-	return Unknown
 }

@@ -83,6 +83,9 @@ func (s Source) findHelpfulLevers(e Environment, stage status.Stage) (all []stri
 	if e.isFrozen() {
 		all = append(all, "end")
 	}
+	if e.Pull != nil && report.State == status.Proposed && !e.isHeld() {
+		all = append(all, "merge")
+	}
 	switch {
 	case e.isHeld():
 		all = append(all, "release")
@@ -90,8 +93,6 @@ func (s Source) findHelpfulLevers(e Environment, stage status.Stage) (all []stri
 		all = append(all, "hold")
 	case e.Promoted && e.State.Tone == Bad:
 		all = append(all, "rollback", "hold")
-	case e.Pull != nil && report.State == status.Proposed:
-		all = append(all, "merge")
 	case e.Pull != nil && report.State == status.Declined:
 		all = append(all, "reopen")
 	}

@@ -129,10 +129,7 @@ func (s Source) findNeeds(all []Environment) []Need {
 	for _, tone := range []Tone{Bad, Stopped, Waiting} {
 		for _, e := range all {
 			stage, _ := s.Snapshot.Chain.FindStage(e.Name)
-			switch {
-			case e.State.Tone == tone && tone == Bad, e.State.Tone == tone && tone == Stopped && (!e.isFrozen() || stage.WaitsForFreeze()),
-				e.State.Tone == tone && tone == Waiting && e.State.Word == string(status.StageProposed),
-				tone == Waiting && isMoreUrgent(Stopped, e.State.Tone) && waitsForApproval(stage):
+			if s.isNeed(e, stage, tone) {
 				needs = append(needs, Need{State: needState(e.State, tone), Environment: e.Name, Reason: e.Reason, Pull: e.Pull, Levers: s.findHelpfulLevers(e, stage)})
 			}
 		}
@@ -146,6 +143,16 @@ func (s Source) findNeeds(all []Environment) []Need {
 	}
 	needs = append(needs, s.expiryNeeds()...)
 	return needs
+}
+
+// isNeed reports whether an environment needs a person, among what asks for as much as tone says.
+func (s Source) isNeed(e Environment, stage status.Stage, tone Tone) bool {
+	report, _ := s.Snapshot.FindEnvironment(e.Name)
+	isUrgent := e.State.Tone == Bad || e.State.Tone == Stopped && (!e.isFrozen() || stage.WaitsForFreeze())
+	if tone != Waiting {
+		return isUrgent && e.State.Tone == tone
+	}
+	return !isUrgent && (report.IsForPerson() || waitsForApproval(stage))
 }
 
 // failing is the state of what is not an environment.

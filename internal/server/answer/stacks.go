@@ -315,8 +315,11 @@ func (s Source) stackNeeds(tone Tone) (needs []Need) {
 		case tone == Bad && part.State.Tone == Bad:
 		case tone == Waiting && len(waits) > 0:
 			n.State, n.Reason = State{Waiting, stackview.Waits}, part.Stack+": "+describeStatus(stackview.Waits, waits)
+			if slices.ContainsFunc(waits, func(c StackComponent) bool { return c.MayApprove }) {
+				n.Levers = []string{"approve-plan"}
+			}
 			if len(waits) == 1 && waits[0].MayApprove {
-				n.Component, n.Inputs, n.Levers = waits[0].Name, waits[0].Inputs, []string{"approve-plan"}
+				n.Component, n.Inputs = waits[0].Name, waits[0].Inputs
 			}
 		default:
 			return

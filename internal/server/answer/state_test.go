@@ -70,12 +70,12 @@ func TestOneState(t *testing.T) {
 // TestEveryStateHasATone: no state of a commit or of an output is unknown but that of an empty environment.
 func TestEveryStateHasATone(t *testing.T) {
 	for _, s := range status.AllStageStates() {
-		if (findTone(s) == Unknown) != (s == status.StageEmpty) {
-			t.Errorf("%s is %s", s, findTone(s))
+		if (s.Tone() == Unknown) != (s == status.StageEmpty) {
+			t.Errorf("%s is %s", s, s.Tone())
 		}
 	}
 	for _, s := range status.AllStates() {
-		if findTone(status.StageState(s)) == Unknown {
+		if status.StageState(s).Tone() == Unknown {
 			t.Errorf("%s is unknown", s)
 		}
 	}

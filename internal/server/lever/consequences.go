@@ -208,7 +208,7 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 			add("Comes then: %s%s.", nameCommit(chain, next), again)
 			all = append(all, describeGates(stage, holdGate)...)
 		}
-		if len(p.Files) > 0 && !stage.Merged && stage.Pull != nil {
+		if len(p.Files) > 0 && stage.Pull != nil {
 			add("%s", describeHeldPull(stage, chain))
 		}
 		for _, reason := range p.Held {
@@ -240,7 +240,10 @@ func findEffects(q Request, p actions.Plan, stage status.Stage, chain status.Cha
 
 // describeHeldPull returns what becomes of the open pull request of an environment that is released.
 func describeHeldPull(stage status.Stage, chain status.Chain) string {
-	brings := fmt.Sprintf("Pull request %d, which brings %s,", stage.Pull.Number, nameCommit(chain, stage.Commit))
+	brings := fmt.Sprintf("Pull request %d", stage.Pull.Number)
+	if !stage.Merged {
+		brings += fmt.Sprintf(", which brings %s,", nameCommit(chain, stage.Commit))
+	}
 	for _, w := range stage.Withheld {
 		if w.Cause != holdGate {
 			return fmt.Sprintf("%s still waits for a person then: %s.", brings, w.Reason)

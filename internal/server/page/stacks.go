@@ -47,6 +47,9 @@ func splitStack(stack string) (team, name string) {
 
 // leverPath returns the address of a lever for what needs a person, from the root of the site.
 func leverPath(name string, n answer.Need) string {
+	if n.Stack != "" && n.Component == "" { // its page has one for each component
+		return stackPath(n.Environment, n.Stack)
+	}
 	values := url.Values{"env": {n.Environment}}
 	if n.Component != "" {
 		values["stack"], values["component"], values["inputs"] = []string{n.Stack}, []string{n.Component}, []string{n.Inputs}

@@ -46,6 +46,8 @@ func formatEnvironments(all []environmentLine, to *display.Stream) string {
 		}
 		if says == "" || e.State != status.Proposed && e.State != status.DryRun {
 			says = cmp.Or(e.reason, e.Reason, e.EmptyReason())
+		} else if e.Teardowns != "" {
+			says += "; " + e.Teardowns
 		}
 		for _, r := range e.Removals {
 			says += "; " + r.String()

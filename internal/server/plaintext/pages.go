@@ -105,10 +105,11 @@ func newInboxTable(a answer.Inbox) Table {
 		if item.Done != "" {
 			why += "; " + item.Done
 		}
-		if item.Need.Stack != "" {
-			why = item.Need.Stack + ": " + why
+		levers := item.Levers
+		if !a.SignedIn { // what somebody may do who signs in
+			levers = item.Need.Levers
 		}
-		t.Rows = append(t.Rows, []any{cmp.Or(item.Need.Environment, "Fairlead"), item.Need.State.Word, why, item.Levers})
+		t.Rows = append(t.Rows, []any{cmp.Or(item.Need.Environment, "Fairlead"), item.Need.State.Word, why, levers})
 	}
 	return t
 }

@@ -26,7 +26,7 @@ func TestPages(t *testing.T) {
 		{answer.Found{Workloads: []string{"web"}, Clusters: []string{"eu/1"}}, "WHAT      NAME  PAGE\nworkload  web   /workloads/web\ncluster   eu/1  /clusters/eu%2F1\n"},
 		{answer.Inbox{For: "me"}, "it is not known who you are: sign in, or send a bearer token\n"},
 		{answer.Inbox{For: "me", SignedIn: true, Total: 2}, "nothing waits for you; 2 things in all\n"},
-		{answer.Inbox{Items: []answer.InboxItem{{Need: answer.Need{State: bad, Environment: "prod", Reason: "broke\nit", Stack: "shop/dev"}, Levers: []string{"hold"}, Done: "held"}}}, "ENVIRONMENT  STATE   WHY                       ACTIONS\nprod         failed  shop/dev: broke it; held  hold\n"},
+		{answer.Inbox{Items: []answer.InboxItem{{Need: answer.Need{State: bad, Environment: "prod", Reason: "shop/dev: broke\nit", Stack: "shop/dev", Levers: []string{"hold"}}, Done: "held"}}}, "ENVIRONMENT  STATE   WHY                       ACTIONS\nprod         failed  shop/dev: broke it; held  hold\n"},
 		{answer.Me{}, "you have not signed in\n"},
 		{answer.Me{SignedIn: true, Name: "alice", Email: "a@example.com", Issuer: "proxy", Subject: "1", Permissions: []answer.Permission{{Environment: "dev", Levers: []string{"hold"}, Refused: []string{"only sre may freeze"}}}},
 			"alice <a@example.com>, known to proxy as 1\ngroups that count: -\n\nENVIRONMENT  MAY   MAY NOT\ndev          hold  only sre may freeze\n"},

@@ -49,7 +49,7 @@ func newStack() stackfiles.Summary {
 // it yet, one that a problem stops, one that is torn down, and one whose file is deleted.
 func stackFleet() *status.Store {
 	s := fleet()
-	s.SetEnvironment(status.Environment{Name: "stacks", State: status.InSync, HasStacks: true})
+	s.SetEnvironment(status.Environment{Name: "stacks", State: status.InSync, Reason: "the stack shop/eu is destroyed", Teardowns: "the stack shop/eu is destroyed", HasStacks: true})
 	at := problem.Pos{Layer: "stacks", File: "eu.yaml", Line: 3}
 	known := func(environment string, of stackfiles.Summary, merged bool) stackview.Known {
 		return stackview.Known{Stack: stackview.Stack{Environment: environment, Summary: of}, Merged: merged, Written: at}
