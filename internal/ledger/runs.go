@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"slices"
+	"time"
 	"unique"
 )
 
@@ -55,9 +56,9 @@ func (l *Ledger) FindRuns(environment, other string) []Runs {
 	return all
 }
 
-// VisitObjects calls visit with what each object of the clusters of an environment says, cluster by cluster.
-// Platform objects, and those that fetch what others apply, are left out. visit must not keep the cluster.
-func (l *Ledger) VisitObjects(environment string, visit func(c *Cluster, object string, s State)) {
+// VisitObjects calls visit with what each object of the clusters of an environment says, and since when, cluster by
+// cluster. Platform objects, and those that fetch what others apply, are left out. visit must not keep the cluster.
+func (l *Ledger) VisitObjects(environment string, visit func(c *Cluster, object string, s State, since time.Time)) {
 	for _, c := range l.roster.clusters {
 		if c.Group.Environment != environment {
 			continue
@@ -66,7 +67,7 @@ func (l *Ledger) VisitObjects(environment string, visit func(c *Cluster, object 
 		for _, known := range l.book.clusters[c.ID] {
 			name := known.name.Value()
 			if known.name != platform && !IsSourceKind(Object{Name: name}.Kind()) {
-				visit(c, name, known.state())
+				visit(c, name, known.state(), timeOf(known.open.since))
 			}
 		}
 	}

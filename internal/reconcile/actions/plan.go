@@ -94,7 +94,7 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 		file := source.PlanFile(v.branch.Folder, name)
 		done := change{
 			action: approveAction, environment: environment, part: stack + "/" + component, reason: reason,
-			shown: text, title: fmt.Sprintf("Approve %s in %s", what, environment),
+			shown: text, title: PlanTitle(environment, stack, component, c.Plan),
 			summary: fmt.Sprintf("%s approves %s in %s, which is to %s: remove %s once it was applied", d.options.Author.Email, what, environment, c.Action, file),
 		}
 		for _, a := range others {
@@ -110,6 +110,11 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 		done.files = map[string][]byte{file: text}
 		return done, err
 	})
+}
+
+// PlanTitle returns the title of the commit that approves a plan.
+func PlanTitle(environment, stack, component, plan string) string {
+	return fmt.Sprintf("Approve the plan %s of %s/%s in %s", plan, stack, component, environment)
 }
 
 // findPlan returns a component of a stack, or a part of a cluster, as the head of the output branch has it, with the namespace of

@@ -145,7 +145,7 @@ func (v *View) FindAssigned(ctx context.Context, environment string) (*AssignedR
 		return nil, err
 	}
 	of, last := map[string]assignedSaid{}, (*ledger.Cluster)(nil) // by target, of one cluster
-	v.Ledger.VisitObjects(environment, func(cluster *ledger.Cluster, object string, s ledger.State) {
+	v.Ledger.VisitObjects(environment, func(cluster *ledger.Cluster, object string, s ledger.State, _ time.Time) {
 		if cluster != last {
 			c.addObjects(last, of)
 			clear(of)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
 )
@@ -21,7 +22,7 @@ type ClusterObject struct {
 // FindObjects returns what the objects of a cluster of an environment have reported, those that failed first.
 func (v *View) FindObjects(environment, cluster string) []ClusterObject {
 	all := []ClusterObject{}
-	v.Ledger.VisitObjects(environment, func(c *ledger.Cluster, object string, s ledger.State) {
+	v.Ledger.VisitObjects(environment, func(c *ledger.Cluster, object string, s ledger.State, _ time.Time) {
 		if c.Name() == cluster {
 			all = append(all, ClusterObject{object, s.Phase.String(), s.Revision, s.Attempted, s.Message, rankPhase(s.Phase)})
 		}

@@ -58,6 +58,25 @@ func (v *View) FindHistories(ctx context.Context, q Query) (Page[Placement], err
 	return page, err
 }
 
+// FindSpans returns what an object of a cluster has said in times that began after one, the oldest first.
+func (v *View) FindSpans(ctx context.Context, environment, cluster, object string, after time.Time) (spans []ledger.Span, err error) {
+	err = v.Ask(ctx, func(s *ledgerdb.Store) error {
+		f := ledgerdb.FleetFilter{Environment: environment, Cluster: cluster, After: cluster, AfterTime: after, Limit: MaxItems}
+		for full := true; full; {
+			all, err := s.FindHistories(ctx, object, f)
+			if err != nil {
+				return err
+			}
+			for _, one := range all {
+				spans, f.AfterTime = append(spans, one.Span), one.Since
+			}
+			full = len(all) == MaxItems
+		}
+		return nil
+	})
+	return spans, err
+}
+
 // spanFinder returns the spans of an object that a question is about.
 type spanFinder func(s *ledgerdb.Store, object string, f ledgerdb.FleetFilter) ([]ledgerdb.FleetSpan, error)
 

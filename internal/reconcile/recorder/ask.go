@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
@@ -91,7 +92,7 @@ func (r *Recorder) FindDrift(environment string, wanted []ledger.WantedObject) [
 
 // VisitObjects calls visit with what each object of the clusters of an environment says, while nothing is
 // reported: see [ledger.Ledger.VisitObjects].
-func (r *Recorder) VisitObjects(environment string, visit func(c *ledger.Cluster, object string, s ledger.State)) {
+func (r *Recorder) VisitObjects(environment string, visit func(c *ledger.Cluster, object string, s ledger.State, since time.Time)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ledger.VisitObjects(environment, visit)

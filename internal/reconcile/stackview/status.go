@@ -92,17 +92,25 @@ func (s Status) compare(other Status) int {
 // readStatus returns what a report of an object says of its component.
 func readStatus(c stackfiles.ComponentSummary, r Report) string {
 	kind, _, _ := strings.Cut(r.Object, "/")
-	switch phase := ledger.ParsePhase(r.Phase); {
-	case phase == ledger.Failed && strings.HasPrefix(r.Message, kubestatus.AwaitsApproval):
-		return Waits
-	case phase == ledger.Failed && strings.HasPrefix(r.Message, tfplan.Differs):
-		return Differs
-	case phase == ledger.Failed && strings.HasPrefix(r.Message, kubestatus.HasDrift):
-		return Drifted
-	case phase == ledger.Ready && kind == "Terraform" && !c.IsPlannedAt(ledger.ParseRevision(r.Revision).Commit):
+	status := ReadPhase(r.Phase, r.Message)
+	if status == Ready && kind == "Terraform" && !c.IsPlannedAt(ledger.ParseRevision(r.Revision).Commit) {
 		return Behind
-	case slices.Contains(AllStatuses(), phase.String()):
-		return phase.String()
+	}
+	return status
+}
+
+// ReadPhase returns the status of a component while its object was in a phase, whatever revision it was at.
+func ReadPhase(phase, message string) string {
+	isFailed := ledger.ParsePhase(phase) == ledger.Failed
+	switch {
+	case isFailed && strings.HasPrefix(message, kubestatus.AwaitsApproval):
+		return Waits
+	case isFailed && strings.HasPrefix(message, tfplan.Differs):
+		return Differs
+	case isFailed && strings.HasPrefix(message, kubestatus.HasDrift):
+		return Drifted
+	case slices.Contains(AllStatuses(), phase):
+		return phase
 	}
 	return Unknown
 }

@@ -72,6 +72,19 @@ func TestReportedPlans(t *testing.T) {
 	if kept() != "" || len(before.ReportedPlans) != 2 {
 		t.Errorf("after the component has other inputs: %s; a snapshot of before has %d", kept(), len(before.ReportedPlans))
 	}
+	past := func() (ids string) {
+		for _, p := range s.Snapshot().PastPlans {
+			ids += p.ID
+		}
+		return ids
+	}
+	if past() != "134" {
+		t.Errorf("the plans of before are %s", past())
+	}
+	set("1", true)
+	if !s.AddPlan(sentPlan("a", "1", "1", 9)) || past() != "34" || kept() != "a1" {
+		t.Errorf("once it has the inputs of before again: %s, and before %s", kept(), past())
+	}
 }
 
 // TestManyPlans: neither one cluster nor all of them can fill the memory, and the newest plans are kept.
@@ -96,5 +109,18 @@ func TestManyPlans(t *testing.T) {
 	}
 	if got := s.Snapshot().ReportedPlans; len(got) != maxReportedPlans || got[sentPlan(fmt.Sprint("b", n-1), "", "", 0).PlanKey].ID == "" {
 		t.Errorf("%d plans are kept", len(got))
+	}
+	for i := range maxPastPlansOfCluster + 3 {
+		s.AddPlan(sentPlan("a", "1", fmt.Sprint("c", i), int64(5000+i)))
+	}
+	past := s.Snapshot().PastPlans
+	if newest := past[len(past)-1].ID; len(past) != maxPastPlansOfCluster || newest != fmt.Sprint("c", maxPastPlansOfCluster+1) {
+		t.Errorf("%d plans of before are kept of a cluster, the newest is %s", len(past), newest)
+	}
+	for i := n - maxPastPlans; i < n; i++ {
+		s.AddPlan(sentPlan(fmt.Sprint("b", i), "1", fmt.Sprint("d", i), int64(6000+i)))
+	}
+	if got := s.Snapshot().PastPlans; len(got) != maxPastPlans {
+		t.Errorf("%d plans of before are kept", len(got))
 	}
 }

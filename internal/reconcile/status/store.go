@@ -27,6 +27,7 @@ type Store struct {
 	plans        map[string]*schedule.Plan                    // by environment
 	stacks       map[string][]stackview.Known                 // by environment
 	reported     map[stackview.PlanKey]stackview.ReportedPlan // replaced, and never changed
+	pastPlans    []stackview.ReportedPlan                     // replaced, and never changed
 	unfinished   map[string]time.Time                         // environments, by when their work began that has not ended well since
 	problems     map[string]ProblemLog                        // by environment; "" is the order of promotion
 	keptSince    time.Time                                    // the first cycle; zero before
@@ -175,6 +176,7 @@ func (s *Store) Snapshot() Snapshot {
 		Plans:             maps.Clone(s.plans),
 		Stacks:            maps.Clone(s.stacks),
 		ReportedPlans:     s.reported,
+		PastPlans:         s.pastPlans,
 		Began:             s.began,
 		ProblemLogs:       maps.Clone(s.problems),
 		KeptSince:         s.keptSince,
@@ -226,6 +228,8 @@ type Snapshot struct {
 	Stacks map[string][]stackview.Known `json:"-"`
 	// ReportedPlans are the newest plans that clusters have sent of components of Stacks. Nothing may change them.
 	ReportedPlans map[stackview.PlanKey]stackview.ReportedPlan `json:"-"`
+	// PastPlans are the last ones of before, the newest last. Nothing may change them.
+	PastPlans []stackview.ReportedPlan `json:"-"`
 	// Began is when the running cycle began; zero if none runs.
 	Began time.Time `json:"-"`
 	// ProblemLogs are the problems of environments, by their names, since KeptSince, when the first cycle of this

@@ -16,6 +16,14 @@ type Counts struct {
 	Destroy int `json:"destroy"`
 }
 
+// Short returns the counts in few characters: "+3 ~1 −0".
+func (c Counts) Short() string { return fmt.Sprintf("+%d ~%d −%d", c.Add, c.Change, c.Destroy) }
+
+// AddCounts adds what another plan does.
+func (c *Counts) AddCounts(other Counts) {
+	c.Add, c.Change, c.Destroy = c.Add+other.Add, c.Change+other.Change, c.Destroy+other.Destroy
+}
+
 // Count returns how many resources the plan adds, changes and destroys. A replacement is one of each of
 // the first and the last.
 func (p *Plan) Count() Counts {

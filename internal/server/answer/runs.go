@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,26 +28,67 @@ type StackRun struct {
 	Stack       string         `json:"stack"` // "team/environment"
 	Component   StackComponent `json:"component"`
 	Namespace   string         `json:"namespace"`
-	// Output is the commit of the output branch that has the component so; "" if that is not known.
+	// Output is the commit of the output branch that has the component so; "" if none has any more, or that is not
+	// known.
 	Output string `json:"output,omitempty"`
-	// Digest is that of the plan.
+	// Plan is the id that tofu-controller has given to the plan, Inputs the digest of what it was made from, and Digest
+	// its own.
+	Plan   string `json:"plan"`
+	Inputs string `json:"inputs"`
 	Digest string `json:"digest"`
+	// Outcome is what became of it.
+	Outcome RunOutcome `json:"outcome"`
 	// Text is the plan for people, deletions first. Cut reports that there is more of it.
 	Text string `json:"text"`
 	Cut  bool   `json:"cut,omitempty"`
 }
 
-// findPlans returns the plans of a component that the clusters have sent which report it, the newest first. What
-// another cluster sends is no plan of the component, whichever key it has.
-func (s Source) findPlans(k stackview.Known, c stackfiles.ComponentSummary) (all []stackview.ReportedPlan) {
+// IsApproved reports whether a person approved the plan, as the output has it.
+func (r StackRun) IsApproved() bool {
+	return r.Output != "" && r.Component.Approval == r.Plan && approvesDigest(r.Component, r.Digest)
+}
+
+// ApproveCommand returns the command that approves the plan, "" if nothing does now.
+func (r StackRun) ApproveCommand() string {
+	if !r.Component.MayApprove {
+		return ""
+	}
+	command := fmt.Sprintf("fairlead approve-plan %s %s/%s --inputs %s", r.Environment, r.Stack, r.Component.Name, r.Inputs)
+	if r.Component.Compared {
+		command += " --digest " + r.Digest
+	}
+	return command
+}
+
+// PlanPath returns the path of the page of a plan, from the root of the site.
+func PlanPath(environment, stack, id string) string {
+	team, name, _ := strings.Cut(stack, "/")
+	return "stacks/" + url.PathEscape(team) + "/" + url.PathEscape(name) + "/runs/" + url.PathEscape(id) + "?" + url.Values{"env": {environment}}.Encode()
+}
+
+// findPlans returns the plans of a component that the clusters have sent which report it, the newest first: those of
+// what the output has, and those of before. What another cluster sends is no plan of the component, whichever key it has.
+func (s Source) findPlans(k stackview.Known, c stackfiles.ComponentSummary) (current, past []stackview.ReportedPlan) {
 	for _, r := range s.StackReports[StackObject{k.Environment, k.Namespace, c.Object}] {
-		p, sent := s.Snapshot.ReportedPlans[stackview.PlanKey{Cluster: r.Cluster, Namespace: k.Namespace, Object: c.Object}]
-		if sent && p.IsOf(k, c) && strings.HasPrefix(r.Object, "Terraform/") {
-			all = append(all, p)
+		if !strings.HasPrefix(r.Object, "Terraform/") {
+			continue
+		}
+		key := stackview.PlanKey{Cluster: r.Cluster, Namespace: k.Namespace, Object: c.Object}
+		if p, sent := s.Snapshot.ReportedPlans[key]; sent && p.IsOf(k, c) {
+			current = append(current, p)
+		} else if sent && k.Merged {
+			past = append(past, p)
+		}
+		for _, p := range slices.Backward(s.Snapshot.PastPlans) {
+			if p.PlanKey == key && k.Merged {
+				past = append(past, p)
+			}
 		}
 	}
-	slices.SortFunc(all, func(a, b stackview.ReportedPlan) int { return b.When.Compare(a.When) })
-	return all
+	newestFirst := func(a, b stackview.ReportedPlan) int { return b.When.Compare(a.When) }
+	slices.SortStableFunc(current, newestFirst)
+	slices.SortStableFunc(past, newestFirst)
+	return current, past
 }
 
 // findRun returns the plan that a component has yet to apply, as the cluster has sent it that says how the component
@@ -54,7 +97,8 @@ func (s Source) findRun(k stackview.Known, c StackComponent) *RunPart {
 	if c.Reported == nil || c.Reported.Status == stackview.Ready || c.Reported.Status == stackview.Destroyed {
 		return nil
 	}
-	for _, p := range s.findPlans(k, c.ComponentSummary) {
+	current, _ := s.findPlans(k, c.ComponentSummary)
+	for _, p := range current {
 		if p.Cluster == c.Reported.Cluster {
 			part := newRunPart(p)
 			return &part
@@ -98,20 +142,38 @@ func (s Source) Run(environment, name, id string) (found StackRun, ok bool) {
 		}
 		_, components := s.describeStack(k)
 		for _, c := range components {
-			for _, p := range s.findPlans(k, c.ComponentSummary) {
-				if p.ID != id {
-					continue
-				}
-				e, _ := s.Snapshot.FindEnvironment(environment)
-				ok = true
-				found = StackRun{
-					RunPart: newRunPart(p), Environment: environment, Stack: name, Component: c, Namespace: k.Namespace,
-					Output: e.Output.Head, Digest: p.Digest, Text: cleanPlan(p.Text), Cut: p.Cut,
-				}
+			current, past := s.findPlans(k, c.ComponentSummary)
+			all := slices.Concat(current, past)
+			if i := slices.IndexFunc(all, func(p stackview.ReportedPlan) bool { return p.ID == id }); i >= 0 {
+				found, ok = s.describeRun(k, c, all[i], i < len(current), all[:i]), true
 			}
 		}
 	})
 	return found, ok
+}
+
+// describeRun returns what the page of a plan says; after are the plans of its component that were sent later.
+func (s Source) describeRun(k stackview.Known, c StackComponent, p stackview.ReportedPlan, isCurrent bool, after []stackview.ReportedPlan) StackRun {
+	run := StackRun{
+		RunPart: newRunPart(p), Environment: k.Environment, Stack: k.Summary.Stack, Component: c, Namespace: k.Namespace,
+		Plan: p.Plan, Inputs: p.Inputs, Digest: p.Digest, Text: cleanPlan(p.Text), Cut: p.Cut,
+	}
+	var newer *stackview.ReportedPlan
+	for i, other := range after {
+		if other.PlanKey == p.PlanKey {
+			newer = &after[i]
+		}
+	}
+	isCurrent = isCurrent && newer == nil
+	run.Outcome = findOutcome(c, p, isCurrent, newer)
+	if !isCurrent {
+		run.Outcome.Ready = s.findReady(k, c, p, newer)
+	}
+	run.Component.MayApprove = c.MayApprove && isCurrent
+	if e, known := s.Snapshot.FindEnvironment(k.Environment); known && isCurrent {
+		run.Output = e.Output.Head
+	}
+	return run
 }
 
 // LacksPlans reports whether a plan waits for approval of which it is not known what it does.

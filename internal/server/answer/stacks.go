@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -12,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
 // Stacks is the answer of /api/v1/stacks.
@@ -34,8 +36,13 @@ type StackPart struct {
 	// Status is what clusters report of its components, in few words; "" if there is no ledger.
 	Status string `json:"status,omitempty"`
 	// Reason is what a person has to do about it, or what it waits for, in one sentence.
-	Reason     string `json:"reason,omitempty"`
-	Components int    `json:"components"`
+	Reason string `json:"reason,omitempty"`
+	// Since is since when the first component is in that state; zero if clusters do not say so.
+	Since      time.Time `json:"since,omitzero"`
+	Components int       `json:"components"`
+	// Plans is how many components have a plan to apply that is known, and Planned what these do together.
+	Plans   int            `json:"plans,omitempty"`
+	Planned *tfplan.Counts `json:"planned,omitempty"`
 	// Waiting are the components whose plans wait for a person, and Drifted those that differ from what was
 	// applied.
 	Waiting []string `json:"waiting,omitempty"`
@@ -55,6 +62,8 @@ type Stack struct {
 	Place string           `json:"place,omitempty"`
 	URL   string           `json:"url,omitempty"`
 	Parts []StackComponent `json:"parts"` // in an order in which they can be made
+	// Runs is what is known of the plans of its components and of what became of them, the newest first.
+	Runs []RunEntry `json:"runs,omitempty"`
 	// Proposed is what the pull request does with components.
 	Proposed []impact.ComponentChange `json:"proposed,omitempty"`
 	// Problems are those that stop it.
@@ -159,6 +168,7 @@ func (s Source) Stack(environment, name string) (found Stack, ok bool) {
 			found.Elsewhere = append(found.Elsewhere, k.Environment)
 		default:
 			found.StackPart, found.Parts = s.describeStack(k)
+			found.Runs = s.listRuns(k)
 			found.Ledger, found.Namespace, ok = s.StackReports != nil, k.Namespace, true
 			if k.Written.File != "" {
 				found.Place, found.URL = k.Written.String(), s.findPlacePage(environment, k.Written)
@@ -217,6 +227,13 @@ func (s Source) describeStack(k stackview.Known) (StackPart, []StackComponent) {
 		if c.State != nil {
 			byStatus[c.State.Word] = append(byStatus[c.State.Word], c)
 		}
+		if c.Run != nil {
+			if part.Planned == nil {
+				part.Planned = &tfplan.Counts{}
+			}
+			part.Plans++
+			part.Planned.AddCounts(c.Run.Counts)
+		}
 	}
 	name := func(c StackComponent) string { return c.Name }
 	part.Waiting, part.Drifted = list.Convert(byStatus[stackview.Waits], name), list.Convert(byStatus[stackview.Drifted], name)
@@ -224,6 +241,11 @@ func (s Source) describeStack(k stackview.Known) (StackPart, []StackComponent) {
 		part.Status = stackview.SummarizeStatuses(list.Convert(components, func(c StackComponent) string { return c.State.Word }))
 	}
 	part.State, part.Reason = judgeStack(k, byStatus)
+	for _, c := range byStatus[part.State.Word] {
+		if c.Reported != nil && (part.Since.IsZero() || c.Reported.Since.Before(part.Since)) {
+			part.Since = c.Reported.Since
+		}
+	}
 	return part, components
 }
 

@@ -229,7 +229,7 @@ func newFuncs(key templateKey) template.FuncMap {
 		"exact": exactTime, "forgeName": forgeName, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "splitPull": splitPull, "pullOf": newPullLink, "besides": trimStateWord, "markText": markText,
 		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "parts": splitSentence, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
-		"stackPath": stackPath, "runPath": runPath, "planCounts": planCounts, "leverPath": leverPath, "componentAnchor": componentAnchor, "componentWord": componentWord, "changeState": changeState,
+		"stackPath": stackPath, "runPath": answer.PlanPath, "leverPath": leverPath, "componentAnchor": componentAnchor, "componentWord": componentWord, "changeState": changeState,
 		"lines": splitLines, "leverTitle": func(name string) string { return LeverLink{Lever: name}.Title() }, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
 		"leadText": leadText, "failedText": failedText, "nameOf": nameOf, "momentOf": momentOf, "countUnrendered": countUnrendered,
 	}

@@ -100,7 +100,7 @@ func newStackView(a answer.Stack, f Frame) stackView {
 		box := newBox(b, drawnStation{Environment: answer.Environment{Name: c.Name, State: answer.State{Tone: answer.Unknown, Word: componentWord(c)}}})
 		box.Anchor, box.Has = componentAnchor(c.Name), text.Limit(strings.TrimSuffix(c.Type+", "+approvalWord(c), ", "), 22)
 		if c.Run != nil {
-			box.Has = planCounts(*c.Run)
+			box.Has = c.Run.Short()
 		}
 		if c.State != nil {
 			box.State = *c.State

@@ -47,7 +47,7 @@ func FormatAnswer(of any, f Facts) (string, error) {
 	case answer.PullImpact:
 		lines = cmp.Or(a.Text, "it is not known yet what the pull request changes\n")
 	case answer.StackRun:
-		lines = a.Text
+		lines = formatRun(a)
 	case answer.Explanation:
 		lines = a.Text
 	case answer.Differences:

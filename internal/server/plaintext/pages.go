@@ -37,9 +37,9 @@ func formatPage(of any, now time.Time, to *display.Stream) (string, error) {
 	case answer.PastEnvironment:
 		return formatPastEnvironment(a, to), nil
 	case answer.Stacks:
-		return newStacksTable(a).Format(to, false), nil
+		return newStacksTable(a, now).Format(to, false), nil
 	case answer.Stack:
-		return formatStack(a, to), nil
+		return formatStack(a, now, to), nil
 	}
 	return formatAssigned(of, now, to)
 }
@@ -215,40 +215,4 @@ func formatPastRuns(all []fleetview.PastRun, to *display.Stream) string {
 		t.Rows = append(t.Rows, []any{r.Clusters, r.Phase, cmp.Or(r.Version, Revision(r.Revision).String())})
 	}
 	return t.Format(to, false)
-}
-
-// newStacksTable returns stacks, and why they are as they are.
-func newStacksTable(a answer.Stacks) Table {
-	t := Table{Columns: []Column{{Key: "environment"}, {Key: "stack"}, {Key: "state"}, {Key: "components"}, {Key: "why", Fit: display.Wrap}}, Empty: "there is no stack\n", Below: formatRest(len(a.Items), a.Found, a.Page)}
-	if a.Total > 0 {
-		t.Empty = "no stack is like that\n"
-	}
-	for _, s := range a.Items {
-		t.Rows = append(t.Rows, []any{s.Environment, s.Stack, s.State.Word, s.Components, s.Reason})
-	}
-	return t
-}
-
-// formatStack returns the components of a stack, and what stops it.
-func formatStack(a answer.Stack, to *display.Stream) string {
-	lines := fmt.Sprintf("%s in %s: %s", a.StackPart.Stack, a.Environment, a.State.Word)
-	if a.Reason != "" {
-		lines += ", " + a.Reason
-	}
-	t := Table{Columns: []Column{{Key: "component"}, {Key: "type"}, {Key: "state"}, {Key: "after"}, {Key: "waitsFor"}, {Key: "message", Fit: display.Wrap}}, Empty: "it has no component\n"}
-	for _, p := range a.Parts {
-		state, message := "", ""
-		if p.State != nil {
-			state = p.State.Word
-		}
-		if p.Reported != nil {
-			message = p.Reported.Message
-		}
-		t.Rows = append(t.Rows, []any{p.Name, p.Type, state, p.After, p.WaitsFor, message})
-	}
-	lines += "\n\n" + t.Format(to, false)
-	if len(a.Problems) > 0 {
-		lines += "\n" + formatProblems(answer.Problems{Items: a.Problems, Found: len(a.Problems)}, to)
-	}
-	return lines
 }

@@ -70,7 +70,7 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 		if name, isOne := strings.CutPrefix(path, "/environments/"); isOne && f.code == http.StatusNotFound {
 			return s.findRetired(ctx, f, name)
 		}
-		return f
+		return s.addApproval(ctx, f)
 	}
 	switch {
 	case path == historyPath:

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
@@ -155,15 +158,87 @@ func TestRunsGolden(t *testing.T) {
 		t.Errorf("the page says what its answer does not (-page +answer):\n%s", diff)
 	}
 	text := askText(h, cluster).Body.String()
-	if !strings.HasPrefix(text, "  # aws_db.old will be destroyed\n") || !strings.Contains(text, "+ password: (sensitive value)\n") || strings.Contains(text, "sensible") || strings.Contains(text, "hunter") {
-		t.Errorf("as text it is\n%s", text)
+	for _, want := range []string{"plan of cluster of shop/eu in prod: waits for approval\n+3 ~1 −1: 3 to add, 1 to change, 1 to destroy\n", ", inputs feaec16826997273, digest sha256:", "\nfairlead approve-plan prod shop/eu/cluster --inputs feaec16826997273 --digest sha256:", "\n\n  # aws_db.old will be destroyed\n", "+ password: (sensitive value)\n"} {
+		if !strings.Contains(text, want) || strings.Contains(text, "sensible") || strings.Contains(text, "hunter") {
+			t.Errorf("as text it has not %q:\n%s", want, text)
+		}
 	}
-	// Another plan has another address, and the one of before leads to none.
-	if next := sendPlans(t, h, `"10.1.0.0/16"`, "cluster"); next == cluster {
+	for address, want := range map[string]string{"/stacks/shop/eu?env=prod": "\nplan of cluster: " + cluster + "\n", "/stacks?env=prod": "+6 ~2 −2"} {
+		if text := askText(h, address).Body.String(); !strings.Contains(text, want) {
+			t.Errorf("%s has not %q:\n%s", address, want, text)
+		}
+	}
+	// Another plan has another address; the one of before says so, and cannot be approved.
+	next := sendPlans(t, h, `"10.1.0.0/16"`, "cluster")
+	if next == cluster {
 		t.Errorf("two plans have the address %s", next)
 	}
-	if w := ask(h, http.MethodGet, cluster); w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), "aws_") {
-		t.Errorf("a plan that was replaced: %d\n%s", w.Code, mainOf(w.Body.String()))
+	golden(t, "testdata/stacks/run-replaced.html", mainOf(ask(h, http.MethodGet, cluster).Body.String()))
+	checkLinks(t, h, cluster)
+	if text := askText(h, cluster).Body.String(); !strings.Contains(text, "a newer plan of cluster took its place 2026-11-23T13:05:00Z: "+next+"\n") || strings.Contains(text, "approve-plan") {
+		t.Errorf("a plan that was replaced:\n%s", text)
+	}
+}
+
+// serveApplied returns a site where a cluster has sent a plan of a component of shop/eu and reports that ready, the address
+// of the plan, and what sets the approval and the inputs that the output has since.
+func serveApplied(t *testing.T) (h http.Handler, address string, set func(approval, inputs string)) {
+	t.Helper()
+	w, s := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db")), stackFleet()
+	reportStacks(w)
+	const object = "Terraform/shop-eu/shop-eu-database"
+	later := ledgerworld.Now.Add(time.Minute)
+	w.ReportObject("prod", "east-1", object, ledger.Failed, "fairlead-modules-prod@sha1:"+rootModule, "waits for approval of "+planID)
+	w.ReportObjectAt(later, "prod", "east-1", object, ledger.Ready, "fairlead-modules-prod@sha1:"+rootModule, "")
+	h = New(Options{Store: s, Fleet: w.View, Now: func() time.Time { return later }, OverdueAfter: time.Minute, History: func(context.Context) (history.Log, error) {
+		return history.Log{Entries: []history.Entry{{Time: noon, Who: "Dana", Environment: "prod", Action: "approve", Title: actions.PlanTitle("prod", "shop/eu", "database", planID), Commit: c3}}}, nil
+	}})
+	report, err := tfplan.ReadReport([]byte(sentPlan("database", "feaec16826997273", `"x"`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := stackview.NewReportedPlan("east-1", report, ledgerworld.Now)
+	if !s.AddPlan(sent) {
+		t.Fatal("the plan is not kept")
+	}
+	return h, "/" + answer.PlanPath("prod", "shop/eu", sent.ID), func(approval, inputs string) {
+		of := newStack()
+		for i := range of.Components {
+			if of.Components[i].Name == "database" {
+				of.Components[i].Approval, of.Components[i].Inputs = approval, inputs
+			}
+		}
+		s.SetStacks("prod", []stackview.Known{{Stack: stackview.Stack{Environment: "prod", Summary: of}, Merged: true}})
+	}
+}
+
+// TestAppliedRun: the page of a plan that was applied says who approved it, and the stack leads to it; so does the page of
+// one that the output has no more.
+func TestAppliedRun(t *testing.T) {
+	h, address, set := serveApplied(t)
+	const inputs = "feaec16826997273"
+	for _, c := range []struct {
+		name, approval, inputs string
+		want                   []string
+	}{
+		{"applied", planID, inputs, []string{"plan of database of shop/eu in prod: applied\n", "east-1 reports database ready, since 2026-11-23T13:06:00Z\n", "approved by Dana 2026-11-21T12:00:00Z, with commit " + c3[:7] + "\n"}},
+		{"the approval was removed", "", inputs, []string{"prod: ready\n", "and the output approves no plan of it, since"}},
+		{"other inputs", "", "0000000000000000", []string{"prod: replaced\n", "the output has another root module or other inputs of database since\n", "east-1 reported database ready 2026-11-23T13:06:00Z, before that\n", "inputs feaec16826997273"}},
+	} {
+		set(c.approval, c.inputs)
+		text := askText(h, address).Body.String()
+		for _, want := range c.want {
+			if !strings.Contains(text, want) || strings.Contains(text, "fairlead approve-plan") {
+				t.Errorf("%s: the page lacks %q:\n%s", c.name, want, text)
+			}
+		}
+		html := ask(h, http.MethodGet, address).Body.String()
+		if strings.Contains(html, "Approved by <bdi>Dana") != (c.approval != "") {
+			t.Errorf("%s: who approved it:\n%s", c.name, mainOf(html))
+		}
+		if stack := askText(h, "/stacks/shop/eu?env=prod").Body.String(); !strings.Contains(stack, address) {
+			t.Errorf("%s: the stack does not lead to the plan:\n%s", c.name, stack)
+		}
 	}
 }
 
@@ -244,4 +319,13 @@ func (c checker) answerRuns(t *testing.T) {
 	}
 	c.answer(t, "get", runPath, askText(h, address))
 	c.answer(t, "get", api+stackPath, ask(h, http.MethodGet, "/api/v1/stacks/shop/eu?env=prod"))
+	c.answer(t, "get", api+"/stacks", ask(h, http.MethodGet, "/api/v1/stacks?env=prod"))
+	sendPlans(t, h, `"y"`, "database")
+	c.answer(t, "get", api+runPath, ask(h, http.MethodGet, api+address))
+	applied, of, set := serveApplied(t)
+	for _, inputs := range []string{"feaec16826997273", "0000000000000000"} {
+		set(planID, inputs)
+		c.answer(t, "get", api+runPath, ask(applied, http.MethodGet, api+of))
+		c.answer(t, "get", api+stackPath, ask(applied, http.MethodGet, "/api/v1/stacks/shop/eu?env=prod"))
+	}
 }

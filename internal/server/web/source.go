@@ -59,7 +59,7 @@ func (s *site) readSource(ctx context.Context) answer.Source {
 
 // loadSource returns what the answer of the path of a page is made from.
 func (s *site) loadSource(ctx context.Context, path string) answer.Source {
-	return s.addReported(ctx, s.addAssigned(ctx, s.addWaves(ctx, s.readSource(ctx), path), path), path)
+	return s.addStackSpans(ctx, s.addReported(ctx, s.addAssigned(ctx, s.addWaves(ctx, s.readSource(ctx), path), path), path), path)
 }
 
 // addWaves adds to a source how the waves of an environment stand, if the path is that of its page.

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
@@ -53,14 +56,13 @@ func findStackAnswer(src answer.Source, parts []string, query url.Values) found 
 	return missing
 }
 
-// findRun returns a plan of a stack. One that is not the newest any more is not there: whoever has read it must not
-// find another one in its place.
+// findRun returns a plan of a stack: the one that has this id, and never another one in its place.
 func findRun(src answer.Source, of answer.Stack, id string) found {
 	run, ok := src.Run(of.Environment, of.StackPart.Stack, id)
 	if ok {
 		return found{run, http.StatusOK, ""}
 	}
-	missing := errorAnswer{fmt.Sprintf("%s in %s has no plan %q", of.StackPart.Stack, of.Environment, id), "no cluster has sent it since Fairlead started, or there is a newer one: the page of the stack leads to it"}
+	missing := errorAnswer{fmt.Sprintf("%s in %s has no plan %q", of.StackPart.Stack, of.Environment, id), "no cluster has sent it since Fairlead started, or others were sent since: the page of the stack leads to those that are kept"}
 	return found{missingAnswer{missing, "stacks", ""}, http.StatusNotFound, ""}
 }
 
@@ -99,15 +101,67 @@ func (s *site) readStackReports(src answer.Source) map[answer.StackObject][]stac
 	}
 	known := map[answer.StackObject][]stackview.Report{}
 	for environment := range environments {
-		s.options.Fleet.Ledger.VisitObjects(environment, func(cluster *ledger.Cluster, object string, of ledger.State) {
+		s.options.Fleet.Ledger.VisitObjects(environment, func(cluster *ledger.Cluster, object string, of ledger.State, since time.Time) {
 			parts := strings.Split(object, "/")
 			if len(parts) != 3 || !objects[answer.StackObject{Environment: environment, Namespace: parts[1], Name: parts[2]}] {
 				return
 			}
 			key := answer.StackObject{Environment: environment, Namespace: parts[1], Name: parts[2]}
-			known[key] = append(known[key], stackview.Report{Cluster: cluster.Name(), Object: object, Phase: of.Phase.String(), Revision: of.Revision, Since: of.Said, Message: of.Message})
+			known[key] = append(known[key], stackview.Report{Cluster: cluster.Name(), Object: object, Phase: of.Phase.String(), Revision: of.Revision, Since: since, Message: of.Message})
 		})
 	}
 	c.known, c.made, c.state = known, now, state
 	return known
+}
+
+// addStackSpans adds to a source what clusters have reported of the components of a stack, if the page at a path says it.
+func (s *site) addStackSpans(ctx context.Context, src answer.Source, path string) answer.Source {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	if len(parts) < 3 || parts[0] != "stacks" || !src.Ledger || src.LedgerFails {
+		return src
+	}
+	name, err := url.PathUnescape(parts[1] + "/" + parts[2])
+	if err != nil {
+		return src
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)
+	defer cancel()
+	src.StackSpans = map[answer.StackObject][]answer.StackSpan{}
+	for object, clusters := range src.ListPlanned(name) {
+		for _, cluster := range clusters {
+			spans, err := s.options.Fleet.FindSpans(ctx, object.Environment, cluster, "Terraform/"+object.Namespace+"/"+object.Name, s.options.Now().Add(-answer.RunsKept))
+			if err != nil {
+				s.options.Logger.WarnContext(ctx, "the ledger cannot be asked", slog.Any("error", err))
+				src.LedgerFails = true
+				return src
+			}
+			for _, span := range spans {
+				src.StackSpans[object] = append(src.StackSpans[object], answer.StackSpan{Cluster: cluster, Span: span})
+			}
+		}
+	}
+	return src
+}
+
+// addApproval adds to the answer of a plan who approved it, as the history of the environment has it.
+func (s *site) addApproval(ctx context.Context, f found) found {
+	run, isRun := f.answer.(answer.StackRun)
+	if !isRun || !run.IsApproved() || s.options.History == nil {
+		return f
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
+	defer cancel()
+	all, err := s.loadHistory(ctx)
+	if err != nil { // what became of it is known all the same
+		s.options.Logger.WarnContext(ctx, "the history cannot be read, and who approved a plan is not known", slog.Any("error", err))
+	}
+	title := actions.PlanTitle(run.Environment, run.Stack, run.Component.Name, run.Plan)
+	for _, e := range all.Entries {
+		if e.Title == title || strings.HasPrefix(e.Title, title+" (#") { // as forges squash pull requests
+			run.Outcome.Approved = &answer.RunApproval{Who: e.Who, When: e.Time, Commit: e.Commit}
+			f.answer = run
+			break
+		}
+	}
+	return f
 }

@@ -1,0 +1,73 @@
+package answer
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
+)
+
+// TestOutcome: what became of a plan is said by what its own cluster reports, and by what the output approves.
+func TestOutcome(t *testing.T) {
+	p := stackview.ReportedPlan{PlanKey: stackview.PlanKey{Cluster: "east-1", Namespace: "shop", Object: "db"}, Plan: "plan-x", Inputs: "1", Digest: "sha256:1"}
+	for _, c := range []struct {
+		name, approval, digest, cluster, status string
+		want                                    string
+	}{
+		{"waits", "", "", "east-1", stackview.Waits, "waits for approval: it waits until a person approves it"},
+		{"approved", "plan-x", "", "east-1", stackview.Waits, "approved: east-1 has not applied it yet"},
+		{"at work", "plan-x", "sha256:1", "east-1", stackview.Progressing, "approved: east-1 has not reported yet that it is applied"},
+		{"applied", "plan-x", "sha256:1", "east-1", stackview.Ready, "applied: east-1 reports db ready"},
+		{"applied without a person", "auto", "", "east-1", stackview.Ready, "applied: east-1 reports db ready"},
+		{"destroyed", "plan-x", "", "east-1", stackview.Destroyed, "applied: east-1 reports db destroyed"},
+		{"another content is approved", "plan-x", "sha256:2", "east-1", stackview.Waits, "not approved: another plan is approved, with the digest sha256:2"},
+		{"ready, and not approved", "", "", "east-1", stackview.Ready, "ready: east-1 reports db ready, and the output approves no plan of it"},
+		{"fails", "plan-x", "", "east-1", stackview.Failed, "failed: east-1 reports of db: quota"},
+		{"another cluster reports", "", "", "west-1", stackview.Ready, "planned: east-1 has not reported yet what becomes of it"},
+	} {
+		of := StackComponent{ComponentSummary: stackfiles.ComponentSummary{Name: "db", Plan: "plan-x", Inputs: "1", Approval: c.approval, Digest: c.digest}, Reported: &stackview.Status{Status: c.status, Cluster: c.cluster, Message: "quota"}}
+		if got := findOutcome(of, p, true, nil); got.State.Word+": "+got.Reason != c.want || got.State.Tone == "" {
+			t.Errorf("%s: %s: %s (%s)", c.name, got.State.Word, got.Reason, got.State.Tone)
+		}
+	}
+}
+
+// TestRunsOfStack: the runs of a stack are what its clusters reported, the newest first, each with the plan that was sent
+// meanwhile.
+func TestRunsOfStack(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, time.January, 5, 9, minute, 0, 0, time.UTC) }
+	plan := func(id, inputs string, minute int) stackview.ReportedPlan {
+		return stackview.ReportedPlan{PlanKey: stackview.PlanKey{Cluster: "east-1", Namespace: "shop", Object: "shop-db"}, ID: id, Plan: "plan-x-aaaaaaaaaa", Inputs: inputs, When: at(minute)}
+	}
+	of := stackview.Known{Stack: stackview.Stack{Environment: "dev", Summary: stackfiles.Summary{Stack: "shop/dev", Namespace: "shop", Components: []stackfiles.ComponentSummary{{Name: "db", Object: "shop-db", Plan: "plan-x-aaaaaaaaaa", Inputs: "2", Action: stackfiles.Destroy}}}}, Merged: true}
+	s := Source{Snapshot: status.Snapshot{
+		ReportedPlans: map[stackview.PlanKey]stackview.ReportedPlan{plan("new", "2", 31).PlanKey: plan("new", "2", 31)},
+		PastPlans:     []stackview.ReportedPlan{plan("early", "1", 1), plan("old", "1", 11)},
+	}}
+	object := StackObject{"dev", "shop", "shop-db"}
+	s.StackReports = map[StackObject][]stackview.Report{object: {{Cluster: "east-1", Object: "Terraform/shop/shop-db"}}}
+	span := func(phase ledger.Phase, message string, from, to int) StackSpan {
+		one := StackSpan{"east-1", ledger.Span{Since: at(from), Phase: phase, Message: message, Revision: "main@sha1:aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"}}
+		if to > 0 {
+			one.Until = at(to)
+		}
+		return one
+	}
+	const waits = "waits for approval of plan-x-aaaaaaaaaa"
+	s.StackSpans = map[StackObject][]StackSpan{object: {span(ledger.Failed, waits, 10, 20), span(ledger.Ready, "", 20, 30), span(ledger.Failed, waits, 30, 40), span(ledger.Ready, "", 40, 0)}}
+	var got []string
+	for _, r := range s.listRuns(of) {
+		line := r.Since.Format("15:04") + " " + r.State.Word
+		if r.Plan != nil {
+			line += " " + r.Plan.ID
+		}
+		got = append(got, line)
+	}
+	if want := "09:40 destroyed, 09:30 waits for approval new, 09:20 ready, 09:10 waits for approval old, 09:01 planned early"; strings.Join(got, ", ") != want {
+		t.Errorf("the runs are %s", strings.Join(got, ", "))
+	}
+}
