@@ -71,7 +71,9 @@ a Promotion, its gates, holds, freezes and approvals.
 
 With --base or --environment-revision it checks a pull request: a policy that selects nothing,
 and selects something at the head of the branch, is a problem then, and a warning otherwise. So
-is what must not become of clusters, as fairlead cluster plan says it.
+is what must not become of clusters, as fairlead cluster plan says it. Without --base, clusters
+are also compared with those that the output has, if the environment has manifests of clusters, or
+had some before its last commit; a note says if the output cannot be read.
 
 It is made for the CI of a control plane: --output github prints workflow annotations,
 --output sarif a SARIF log for code scanning.`,
@@ -111,7 +113,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		e.Problems, err = k.compareWithHead(ctx, name, e)
+		e.Problems, err = k.compareWithBefore(ctx, name, e)
 		if err != nil {
 			return err
 		}
@@ -287,28 +289,59 @@ func (k *checkCommand) groupsText(problems []display.EnvironmentProblem, environ
 	return b.String()
 }
 
-// compareWithHead returns the problems of an environment at the revisions that the flags name, with those
-// of what they change at the heads of the branches that they are to be merged into: a policy that selects
-// nothing any more, and what must not become of clusters. Without such revisions there is nothing to compare.
-func (k *checkCommand) compareWithHead(ctx context.Context, name string, e source.Rendered) (problem.List, error) {
+// compareWithBefore returns the problems of an environment, with those of what changes: what must not become of
+// the clusters that the output has, and of a revision that a flag names also of those at the head of the branch that
+// it is to be merged into, and a policy that selects nothing any more.
+func (k *checkCommand) compareWithBefore(ctx context.Context, name string, e source.Rendered) (problem.List, error) {
 	of := k.input.options
-	if of.Base == "" && of.EnvironmentRevision == "" || of.EnvironmentDir != "" || of.BaseDir != "" || e.Problems.Stops() {
+	if of.EnvironmentDir != "" || of.BaseDir != "" || e.Problems.Stops() {
 		return e.Problems, nil
 	}
-	before, problems, err := k.across.headModel(ctx, name)
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil: // the clone of a CI job need not have it
-		fmt.Fprintf(k.app.stderr, "fairlead: note: %s is not compared with the branch's head: %s\n", name, display.SanitizeLine(err.Error()))
-	case before == nil:
-		fmt.Fprintf(k.app.stderr, "fairlead: note: %s is not compared with the branch's head, which has %s\n", name, display.CountProblems(problems.Count()))
+	before, all := k.loadPrevious(ctx, e), e.Problems
+	if of.Base != "" || of.EnvironmentRevision != "" {
+		head, problems, err := k.across.headModel(ctx, name)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil: // the clone of a CI job need not have it
+			fmt.Fprintf(k.app.stderr, "fairlead: note: %s is not compared with the branch's head: %s\n", name, display.SanitizeLine(err.Error()))
+		case head == nil:
+			fmt.Fprintf(k.app.stderr, "fairlead: note: %s is not compared with the branch's head, which has %s\n", name, display.CountProblems(problems.Count()))
+		}
+		before, all = head, output.WithIdleSince(head, e.Model, all)
+		if head != nil {
+			all = append(all, provision.CheckModel(provision.NewStates(head), e.Model)...)
+		}
 	}
-	all := output.WithIdleSince(before, e.Model, e.Problems)
-	if before != nil {
-		all = append(all, provision.CheckModel(provision.NewStates(before), e.Model)...)
+	if of.Base == "" && slices.ContainsFunc([]*model.Model{before, e.Model}, func(m *model.Model) bool { return m != nil && len(m.Clusters.Manifests) > 0 }) {
+		all = append(slices.Clip(all), k.checkOutput(ctx, e.Model)...)
 	}
-	return all, nil
+	return all.Sorted(), ctx.Err()
+}
+
+// loadPrevious returns the model of an environment before the last commit of its branch, if it has no manifests of
+// clusters now; nil if there is none, or it is not known.
+func (k *checkCommand) loadPrevious(ctx context.Context, e source.Rendered) *model.Model {
+	i := slices.IndexFunc(e.Commits, func(c source.Commit) bool { return c.Layer == e.Environment && c.Commit != "" })
+	if i < 0 || len(e.Model.Clusters.Manifests) > 0 {
+		return nil
+	}
+	before, _, err := k.input.source.LoadModel(ctx, e.Environment, source.Revisions{Environment: e.Commits[i].Commit + "~1"})
+	if err != nil { // the first commit has none before it
+		return nil
+	}
+	return before
+}
+
+// checkOutput returns what must not become of the clusters that the output of an environment has; none, with a note,
+// if it cannot be read.
+func (k *checkCommand) checkOutput(ctx context.Context, m *model.Model) problem.List {
+	lists := clusterListCommand{commandContext: newCommandContext(k.app), input: k.input}
+	found, err := lists.checkOutput(ctx, m)
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(k.app.stderr, "fairlead: note: what becomes of the clusters of %s is not checked, because its output cannot be read: %s; fairlead cluster plan compares two commits\n", m.Environment, display.SanitizeLine(err.Error()))
+	}
+	return found
 }
 
 // checkedChain is the report on the order of promotion.

@@ -117,13 +117,18 @@ func (c *clusterListCommand) readClusters(ctx context.Context) ([]provisionedClu
 		}
 		manifests, _ := clusters.Resolve(r.Model)
 		rendered := c.readRollouts(ctx, r.Model)
+		var found []provisionedCluster
 		for _, m := range manifests {
 			rollout := newManifestRollout(r.Model, provision.NewState(m.InputManifest, &r.Model.Clusters), rendered)
 			for _, u := range m.Units {
-				all = append(all, provisionedCluster{name, m.Path(), m.Executor, u, &m.Spec, rollout})
+				found = append(found, provisionedCluster{name, m.Path(), m.Executor, u, &m.Spec, rollout})
 			}
 		}
-		all = append(all, findLeaving(r.Model, manifests, rendered)...)
+		found = append(found, findLeaving(r.Model, manifests, rendered)...)
+		if err := c.addStops(ctx, r, found); err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
 	}
 	return all, c.addRollouts(ctx, all)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
@@ -18,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
@@ -37,13 +39,19 @@ type manifestRollout struct {
 	// Observed is what clusters report of what carries the manifest out, in few words.
 	Observed string `json:"observed"`
 	// Waits is what it waits for, and for whom.
-	Waits []string     `json:"waits,omitempty"`
+	Waits sentences    `json:"waits,omitempty"`
 	Parts []shownPart  `json:"parts,omitempty"`
 	stack string       // how approvals name the manifest
 	known manifestPlan // nil parts if the output could not be read
 	// awaited is the one of Waits that is about reports, which count if they are by the cluster management.
 	awaited, management string
 }
+
+// sentences are joined for people, and a list for programs.
+type sentences []string
+
+// String returns the sentences for people.
+func (s sentences) String() string { return strings.Join(s, ", ") }
 
 // manifestPlan is what is known of a manifest before the reports are read.
 type manifestPlan struct {
@@ -120,17 +128,69 @@ func (c *clusterListCommand) readManifests(out *outputBranch, m *model.Model) (m
 	if out.head == "" {
 		return map[string]clusterfiles.RenderedManifest{}, nil
 	}
-	intact, err := publish.FindIntact(nil, out.mirror, out.head, out.to.Path, m.Environment, len(m.Clusters.Manifests) > 0)
-	if err != nil {
-		return nil, err
-	}
-	return git.InspectTree(out.mirror, out.head, func(t tree.Tree) (map[string]clusterfiles.RenderedManifest, error) {
-		restored, edited := intact.Restore(t.Sub(publish.CleanFolder(out.to.Path)))
+	return inspectClusters(out, m, func(restored tree.Tree, edited map[string]string, commit string) (map[string]clusterfiles.RenderedManifest, error) {
 		for _, folder := range slices.Sorted(maps.Keys(edited)) {
-			fmt.Fprintf(c.app.stderr, "fairlead: note: %s: %s; what commit %.7s has counts\n", m.Environment, display.SanitizeLine(edited[folder]), intact.Commit)
+			fmt.Fprintf(c.app.stderr, "fairlead: note: %s: %s; what commit %.7s has counts\n", m.Environment, display.SanitizeLine(edited[folder]), commit)
 		}
 		return clusterfiles.ReadRendered(restored)
 	})
+}
+
+// inspectClusters returns what use returns of the output of a model with the clusters that the daemon goes by: what
+// somebody edited of them is as the given commit has it.
+func inspectClusters[T any](out *outputBranch, m *model.Model, use func(restored tree.Tree, edited map[string]string, commit string) (T, error)) (T, error) {
+	intact, err := publish.FindIntact(nil, out.mirror, out.head, out.to.Path, m.Environment, len(m.Clusters.Manifests) > 0)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return git.InspectTree(out.mirror, out.head, func(t tree.Tree) (T, error) {
+		restored, edited := intact.Restore(t.Sub(publish.CleanFolder(out.to.Path)))
+		return use(restored, edited, intact.Commit)
+	})
+}
+
+// checkOutput returns what must not become of the clusters that the output of a model has.
+func (c *clusterListCommand) checkOutput(ctx context.Context, m *model.Model) (problem.List, error) {
+	out, err := c.openOutput(ctx, m)
+	if err != nil || out == nil || out.head == "" {
+		return nil, err
+	}
+	return inspectClusters(out, m, func(restored tree.Tree, _ map[string]string, _ string) (problem.List, error) {
+		return clusterfiles.CheckPrevious(m, restored), nil
+	})
+}
+
+// addStops has the rollouts of an environment that wait say which problem is to be mended first: as long as it is
+// there, nothing is proposed.
+func (c *clusterListCommand) addStops(ctx context.Context, r source.Rendered, of []provisionedCluster) error {
+	waits := func(p provisionedCluster) bool { return len(p.rollout.Waits) > 0 }
+	if !slices.ContainsFunc(of, waits) {
+		return nil
+	}
+	refused, err := c.checkOutput(ctx, r.Model)
+	if err != nil {
+		return err
+	}
+	across := acrossCheck{app: c.app, input: &c.input, byOrder: true}
+	shared, err := across.check(ctx, r.Model)
+	if err != nil {
+		return err
+	}
+	stops := append(refused, shared[r.Environment]...).FindStopping("").Sorted()
+	if len(stops) == 0 {
+		return nil
+	}
+	first := fmt.Sprintf("this problem is mended, which stops %s: %s", r.Environment, stops[0])
+	if n := len(stops); n > 1 {
+		first = fmt.Sprintf("%d problems are mended, which stop %s, the first one: %s", n, r.Environment, stops[0])
+	}
+	for _, p := range of {
+		if waits(p) && p.rollout.Waits[0] != first { // clusters of one manifest have one rollout
+			p.rollout.Waits = slices.Insert(p.rollout.Waits, 0, first)
+		}
+	}
+	return nil
 }
 
 // newManifestRollout returns how far the output has got with a manifest that is written; rendered is nil if
@@ -197,8 +257,8 @@ func (r *manifestRollout) addWaits(m *model.Model, is clusterfiles.RenderedManif
 		}
 	}
 	report := " reports " + text.Join(objects, " and ") + " as ready: the next pull request is proposed then"
-	if settings := m.Stacks.Settings; len(settings) > 0 && settings[0].ManagementCluster != "" {
-		r.management = settings[0].ManagementCluster
+	if management := m.Stacks.ManagementCluster(); management != "" {
+		r.management = management
 		r.awaited = "cluster " + r.management + ", which spec.managementCluster names," + report
 		r.Waits = append(r.Waits, r.awaited)
 		return

@@ -26,7 +26,7 @@ func TestRolloutOfEditedLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newManifestRollout(&model.Model{Environment: "dev"}, provision.State{Namespace: "fleet", Name: "edge", Executor: "claudie"}, rendered)
-	if waits := strings.Join(r.Waits, " "); r.State != notKnown || !strings.Contains(waits, "clusters/claudie/fleet-edge/lock.yaml of the output: it was deleted") {
+	if waits := r.Waits.String(); r.State != notKnown || !strings.Contains(waits, "clusters/claudie/fleet-edge/lock.yaml of the output: it was deleted") {
 		t.Errorf("it is %s, and waits for %s", r.State, waits)
 	}
 }
@@ -66,7 +66,7 @@ func TestLeavingClusters(t *testing.T) {
 		var is []string
 		for _, p := range all {
 			is = append(is, p.Name+": "+p.rollout.State)
-			if waits := strings.Join(p.rollout.Waits, " "); !strings.Contains(waits, "the management cluster reports Kustomization/flux-system/im-fleet-edge-20-inputmanifest as ready") || !strings.Contains(waits, "without it no report counts") || p.path() != "fleet/edge/"+p.Name {
+			if waits := p.rollout.Waits.String(); !strings.Contains(waits, "the management cluster reports Kustomization/flux-system/im-fleet-edge-20-inputmanifest as ready: the next pull request is proposed then, a StackSettings") || !strings.Contains(waits, "without it no report counts") || p.path() != "fleet/edge/"+p.Name {
 				t.Errorf("%s waits for %q", p.path(), waits)
 			}
 		}

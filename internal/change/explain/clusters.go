@@ -206,11 +206,16 @@ func (q *explainer) planClusters() []manifestPlan {
 	return q.plans
 }
 
-// describeLeavingPool returns why there is no answer to a query: of a pool that is not written any more, by which
-// steps it goes, and of others the error.
-func (q *explainer) describeLeavingPool(query string, err error) error {
+// describeLeaving returns why there is no answer to a query: of a pool that is not written any more, by which
+// steps it goes, of such a cluster what shows it, and of others the error.
+func (q *explainer) describeLeaving(query string, err error) error {
 	name, isPool := strings.CutPrefix(query, poolKind+"/")
-	if !isPool {
+	isWritten := func(m *model.InputManifest) bool { return m.Spec.FindCluster(query) != nil }
+	isThere := func(s provision.State) bool { return s.Spec.FindCluster(query) != nil }
+	switch {
+	case !isPool && !slices.ContainsFunc(q.model.Clusters.Manifests, isWritten) && slices.ContainsFunc(q.findClusters(), isThere):
+		return queryErrorf("fairlead cluster show "+query+" shows it", "%s is a cluster that is not written any more in environment %s, and that its output has", query, q.model.Environment)
+	case !isPool:
 		return err
 	}
 	var ids []string

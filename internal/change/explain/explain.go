@@ -98,7 +98,7 @@ func AnswerQuery(m *model.Model, query string, o Options) (Answer, error) {
 	named.Environment = cmp.Or(o.Environment, m.Environment)
 	s, err := resolveQuery(&named, query)
 	if err != nil {
-		return Answer{}, q.describeLeavingPool(query, err)
+		return Answer{}, q.describeLeaving(query, err)
 	}
 	a := Answer{Query: query, Environment: named.Environment}
 	s.answer(q, &a)

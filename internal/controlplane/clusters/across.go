@@ -57,9 +57,7 @@ func CheckEnvironments(models []*model.Model, owns func(environment, name string
 	g, problems := newRegistry(), map[string]problem.List{}
 	g.across = true
 	for _, m := range models {
-		if len(m.Stacks.Settings) > 0 {
-			g.management[m.Environment] = m.Stacks.Settings[0].ManagementCluster
-		}
+		g.management[m.Environment] = m.Stacks.ManagementCluster()
 	}
 	if owns != nil {
 		g.addOwners(models, owns)

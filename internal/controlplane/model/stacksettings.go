@@ -102,3 +102,12 @@ type StackRepository struct {
 	URL    string `yaml:"url" required:"true"`
 	Secret string `yaml:"secret" required:"true"`
 }
+
+// ManagementCluster returns the cluster that the settings name as the one that runs the stacks and makes the
+// clusters; "" if none is named.
+func (s *Stacks) ManagementCluster() string {
+	if len(s.Settings) == 0 {
+		return ""
+	}
+	return s.Settings[0].ManagementCluster
+}

@@ -73,16 +73,29 @@ func CheckEdit(e Edit) problem.List {
 	return g.problems
 }
 
-func (g *editCheck) subject() string {
-	return claudie.InputManifestKind + "/" + cmp.Or(g.Current.SplitFrom, g.Current.Name)
+func (e *Edit) subject() string {
+	return claudie.InputManifestKind + "/" + cmp.Or(e.Current.SplitFrom, e.Current.Name)
+}
+
+// awaitsReports reports whether more pull requests follow the next one, or the last one, and each of them waits
+// until the management cluster has reported what comes before it: something is removed, or a rollout goes on.
+func (e *Edit) awaitsReports() bool {
+	switch clusters := e.Current.Spec.Kubernetes.Clusters; {
+	case e.Current.Name == "":
+		return false
+	case e.Current.Rollout != nil, e.Desired.Name == "" && len(clusters) == 0:
+		return true
+	default:
+		return e.isDecommissioning() && slices.ContainsFunc(clusters, func(c claudie.Cluster) bool { return e.Desired.Spec.FindCluster(c.Name) == nil })
+	}
 }
 
 func (g *editCheck) addf(path []any, hint, format string, args ...any) {
 	g.problems.Addf(g.PositionOf(path...), g.subject(), hint, format, args...)
 }
 
-func (g *editCheck) isDecommissioning() bool {
-	return g.Annotations[model.DecommissionAnnotation] == "true"
+func (e *Edit) isDecommissioning() bool {
+	return e.Annotations[model.DecommissionAnnotation] == "true"
 }
 
 // HintAccept returns how a consequence is accepted.

@@ -226,6 +226,9 @@ func (u *unit) scale(s *slot) Step {
 		kind = ToAutoscaled
 	}
 	scaled := *s.now
+	if s.isFixed() {
+		scaled.count = s.want.count
+	}
 	scaled.scaler = s.want.scaler
 	s.now = &scaled
 	s.refresh()

@@ -209,6 +209,9 @@ func applyToPool(s provision.Step, pools, wants map[string]replicaPool, key stri
 		}
 	default:
 		p.scaler = want.scaler
+		if s.Kind == provision.ToFixed {
+			p.nodes = want.nodes
+		}
 	}
 	if want.scaler.Max > 0 && p.scaler == want.scaler {
 		p.nodes = want.nodes // it is known no more

@@ -73,6 +73,10 @@ func CheckModel(current []State, m *model.Model) problem.List {
 	var problems problem.List
 	for _, e := range NewEdits(current, m) {
 		problems = append(problems, CheckEdit(e)...)
+		if e.awaitsReports() && m.Stacks.ManagementCluster() == "" {
+			problems.Warnf(e.PositionOf(), e.subject(), "name the cluster that makes the clusters, as it reports, in spec.managementCluster of a StackSettings",
+				"it waits for reports of the management cluster, and none is named, so that no report counts")
+		}
 	}
 	return append(problems, checkTaken(current, m)...)
 }

@@ -382,6 +382,8 @@ func (s *slot) findAction() action {
 		return addPool
 	case s.old != nil, s.want == nil:
 		return removePool
+	case s.isFixed():
+		return scalePool
 	case s.want.count > s.now.count && !s.static, s.static && len(missingFrom(s.now.addresses, s.want.addresses)) > 0:
 		return growPool
 	case s.want.count < s.now.count && !s.static, s.static && len(missingFrom(s.want.addresses, s.now.addresses)) > 0:
@@ -392,6 +394,12 @@ func (s *slot) findAction() action {
 		return rollPool
 	}
 	return settle
+}
+
+// isFixed reports whether the pool is autoscaled, and to have a number of nodes that it may have already: how many
+// nodes are added or removed for that is not known.
+func (s *slot) isFixed() bool {
+	return s.now.scaler != nil && s.want.scaler == nil && !s.static && s.now.scaler.Min <= s.want.count && s.want.count <= s.now.scaler.Max
 }
 
 // missingFrom returns those of all that are not in some. Both are sorted.

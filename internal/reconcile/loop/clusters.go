@@ -33,10 +33,10 @@ func (d *deletedStacks) makesClusters(cluster string) bool {
 	return d.management != "" && d.management == cluster
 }
 
-// checkReporters reports that what is waited for does not count, because no cluster is named that it has to
-// come from, or because others report it.
+// checkReporters reports that what is waited for does not count, because others report it than the management
+// cluster. That none is named is reported with what waits for it.
 func (l *Loop) checkReporters(e *environment) problem.List {
-	if l.options.Inbox == nil || len(e.deleted.carriers) == 0 {
+	if l.options.Inbox == nil || len(e.deleted.carriers) == 0 || e.deleted.management == "" {
 		return nil
 	}
 	var problems problem.List
@@ -50,10 +50,6 @@ func (l *Loop) checkReporters(e *environment) problem.List {
 		reporters[r.Object] = append(reporters[r.Object], r.Source)
 	}
 	for _, c := range e.deleted.carriers {
-		if e.deleted.management == "" {
-			warn(hintManagement, "manifest %s: no report counts, because no management cluster is named", c.Manifest)
-			continue
-		}
 		for _, name := range c.Kustomizations {
 			object := "Kustomization/" + c.Namespace + "/" + name
 			if all := reporters[object]; len(all) > 0 && !slices.ContainsFunc(all, e.deleted.makesClusters) {
@@ -64,9 +60,6 @@ func (l *Loop) checkReporters(e *environment) problem.List {
 	}
 	return problems
 }
-
-// hintManagement says how the management cluster is named.
-const hintManagement = "name the cluster that makes the clusters, as it reports, in spec.managementCluster of a StackSettings"
 
 // readClusters returns the clusters that the output branch had when it was looked at last, without what
 // somebody edited.

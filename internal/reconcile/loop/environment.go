@@ -266,6 +266,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	}
 	o.explainStop()
 	o.explainTeardowns(e.stacks.merged, func(s stackfiles.Summary) bool { return l.isTornDown(e, s) })
+	o.explainCarriers(e.deleted.carriers, e.deleted.management)
 	e.unreported = l.reportOnForge(ctx, e, r, remote, &o)
 	if e.unreported != nil { // it is tried again, and takes nothing from what the report says
 		l.options.Logger.Warn("the forge does not have the report of an environment", "environment", e.name, "error", e.unreported)

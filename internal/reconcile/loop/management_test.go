@@ -37,13 +37,14 @@ func TestManagementCluster(t *testing.T) {
 		phase    rollout.Phase
 		settings string
 		warning  string
+		reason   string
 		proposed bool
 	}{
-		{"stranger", rollout.Ready, "", "manifest fleet/edge: no report counts, because no management cluster is named", false},
-		{"two", rollout.Ready, managementText, object + " is reported by stranger and two, which does not count: the management cluster is management", false},
-		{"management", rollout.Progressing, "", "until the management cluster reports " + object + " as ready", false},
-		{"stranger", rollout.Failed, "", "until the management cluster reports " + object + " as ready", false},
-		{"management", rollout.Ready, "", "", true},
+		{"stranger", rollout.Ready, "", "InputManifest/edge: it waits for reports of the management cluster, and none is named, so that no report counts", "the manifest fleet/edge waits for reports of the management cluster, and spec.managementCluster names none", false},
+		{"two", rollout.Ready, managementText, object + " is reported by stranger and two, which does not count: the management cluster is management", "the manifest fleet/edge waits for reports of the management cluster management", false},
+		{"management", rollout.Progressing, "", "until the management cluster reports " + object + " as ready", "", false},
+		{"stranger", rollout.Failed, "", "until the management cluster reports " + object + " as ready", "", false},
+		{"management", rollout.Ready, "", "", "", true},
 	} {
 		inbox, err := observe.NewInbox(w.reportsFile)
 		if err != nil {
@@ -62,6 +63,9 @@ func TestManagementCluster(t *testing.T) {
 		problems := fmt.Sprint(d.state("dev").Problems)
 		if !strings.Contains(problems, step.warning) || step.warning == "" && strings.Contains(problems, "im-fleet-edge") {
 			t.Errorf("after %s reported %v, the problems are %s", step.cluster, step.phase, problems)
+		}
+		if reason := d.state("dev").Reason; !step.proposed && !strings.Contains(reason, step.reason) {
+			t.Errorf("after %s reported %v, the state is explained by %q, want %q in it", step.cluster, step.phase, reason, step.reason)
 		}
 		if proposed := len(w.openOf("dev")) > 0; proposed != step.proposed {
 			t.Errorf("after %s reported %v, something is proposed: %v", step.cluster, step.phase, proposed)

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/wanted"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
@@ -134,6 +135,24 @@ func nameStacks(all []string, does, do string) string {
 		return "the stack " + all[0] + " " + does
 	}
 	return fmt.Sprintf("%s, the first one %s, %s", text.Count(len(all), "stack"), all[0], do)
+}
+
+// explainCarriers has an outcome say which manifests wait for reports of the management cluster; that is "" if none
+// is named.
+func (o *outcome) explainCarriers(carriers []clusterfiles.Carrier, management string) {
+	if len(carriers) == 0 {
+		return
+	}
+	which := "the manifest " + carriers[0].Manifest + " waits"
+	if n := len(carriers); n > 1 {
+		which = fmt.Sprintf("%s, the first one %s, wait", text.Count(n, "manifest"), carriers[0].Manifest)
+	}
+	which += " for reports of the management cluster"
+	if management == "" {
+		o.notes = append(o.notes, which+", and spec.managementCluster names none")
+		return
+	}
+	o.notes = append(o.notes, which+" "+management)
 }
 
 // promotionFacts returns what promotions are decided from, by environment.

@@ -51,10 +51,7 @@ func (l *Loop) followPrevious(ctx context.Context, e *environment, to *model.Git
 	if err != nil {
 		return tree.Tree{}, nil, err
 	}
-	e.deleted = deletedStacks{mirror: out.Mirror(), head: head, folder: publish.CleanFolder(to.Path), commits: map[string][]string{}, answers: map[string]bool{}}
-	if settings := r.Model.Stacks.Settings; len(settings) > 0 {
-		e.deleted.management = settings[0].ManagementCluster
-	}
+	e.deleted = deletedStacks{mirror: out.Mirror(), head: head, folder: publish.CleanFolder(to.Path), commits: map[string][]string{}, answers: map[string]bool{}, management: r.Model.Stacks.ManagementCluster()}
 	defer func() {
 		e.destroyed, e.deleted.answers = l.destroyedStacks(e), nil
 	}()
