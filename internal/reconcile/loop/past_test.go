@@ -142,6 +142,7 @@ func TestPastMergedLater(t *testing.T) {
 			t.Errorf("at %s dev has %+v, want level %d, of %s", at, output, want, bases[want])
 		}
 	}
+	checkChains(d, bases, waited, merged)
 	for _, c := range []struct {
 		from, to time.Time
 		changes  bool
@@ -150,6 +151,52 @@ func TestPastMergedLater(t *testing.T) {
 		if err != nil || strings.Contains(report.Text(), "LEVEL: 1 -> 2") != c.changes || outputs[0].Commit != outputs[1].Commit != c.changes || !outputs[0].When.Equal(merged[1]) {
 			t.Errorf("from %s to %s %+v, %v:\n%s", c.from, c.to, outputs, err, report.Text())
 		}
+	}
+}
+
+// checkChains: the chain of then has what dev had been promoted to, whether that was merged, which freezes and holds there
+// were, and the commits of the base by then; a commit stands for when it was made or merged.
+func checkChains(d *daemon, bases [4]string, waited, merged [4]time.Time) {
+	d.Helper()
+	d.world.commitNow("main", "Freeze dev", map[string]string{".fairlead/freezes/q4.yaml": own("Freeze", "q4", "{reason: the books, environments: [dev]}")})
+	frozen := d.world.now
+	d.pass(time.Hour)
+	d.world.commitNow("dev", "Hold dev", map[string]string{".fairlead/hold.yaml": own("Hold", "dev", "{reason: the sale}")})
+	d.pass(time.Minute)
+	for _, c := range []struct {
+		at             time.Time
+		promoted, runs int
+		frozen, held   bool
+	}{
+		{waited[1], 1, 0, false, false}, {merged[1], 1, 1, false, false}, {waited[2], 2, 1, false, false}, {merged[2], 2, 2, false, false}, {waited[3], 3, 3, false, false},
+		{frozen.Add(time.Minute), 3, 3, true, false}, {d.world.now, 3, 3, true, true},
+	} {
+		chain, outputs, err := d.ChainPast(d.Context(), c.at)
+		if err != nil || len(chain.Stages) != 1 || len(outputs) != 1 || outputs[0].Base != bases[c.runs] {
+			d.Fatalf("at %s %+v, %+v, %v", c.at, chain, outputs, err)
+		}
+		stage := chain.Stages[0]
+		if stage.Commit != bases[c.promoted] || stage.Merged != (c.promoted == c.runs) || len(stage.Turns) > c.promoted || (stage.Frozen != "") != c.frozen || strings.Contains(stage.Hold, "the sale") != c.held {
+			d.Errorf("at %s dev is %+v, want %+v of %s", c.at, stage, c, bases)
+		}
+		newer := slices.IndexFunc(chain.Commits, func(one status.Commit) bool { return one.When.After(c.at) })
+		if newer >= 0 || chain.IndexCommit(bases[c.promoted]) < 0 || !chain.FromGit {
+			d.Errorf("at %s the commits are %+v", c.at, chain.Commits)
+		}
+	}
+	output := d.askPast(merged[2])
+	for id, want := range map[string]time.Time{bases[2]: d.store.Snapshot().Chain.FindCommit(bases[2]).When, output.Commit: merged[2], output.Commit[:9]: merged[2]} {
+		moment, _ := history.ParseMoment(id)
+		if when, err := d.TimePast(d.Context(), moment); err != nil || !when.Equal(want) {
+			d.Errorf("%s is of %s, %v, want %s", id, when, err, want)
+		}
+	}
+	var unknown *explain.QueryError
+	if _, _, err := d.ChainPast(d.Context(), time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)); !errors.As(err, &unknown) || !strings.Contains(unknown.Summary, "had no commit by 2001-01-01") {
+		d.Errorf("before the first commit: %v", err)
+	}
+	if _, err := d.TimePast(d.Context(), history.Moment{Commit: "abcdabcd"}); !errors.As(err, &unknown) {
+		d.Errorf("of a commit that there is not: %v", err)
 	}
 }
 

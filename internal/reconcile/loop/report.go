@@ -3,6 +3,7 @@ package loop
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -10,9 +11,13 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -148,4 +153,57 @@ func (l *Loop) reportCycle(started time.Time, err error) {
 	l.options.Store.SetCredentials(l.remotes.ReportCredentials())
 	l.options.Metrics.RecordCycle(started.Add(c.Took), c.Took, err == nil)
 	l.options.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
+}
+
+// ChainPast returns how far commits had been promoted at a time, as Git alone says, and the outputs of all environments that
+// the base had then: without a commit where none is known. It waits as Explain does.
+func (l *Loop) ChainPast(ctx context.Context, at time.Time) (chain status.Chain, outputs []history.Output, err error) {
+	endTurn, err := l.takeTurnWithForges(ctx)
+	if err != nil {
+		return chain, nil, err
+	}
+	defer endTurn()
+	err = l.barrier.Run("read the past", "", func() error {
+		if l.source == nil {
+			return ErrNotRead
+		}
+		chain, outputs, err = l.readChainPast(ctx, at)
+		return err
+	})
+	return chain, outputs, err
+}
+
+func (l *Loop) readChainPast(ctx context.Context, at time.Time) (chain status.Chain, outputs []history.Output, err error) {
+	missing := &explain.QueryError{Summary: "the control plane had no commit by " + at.UTC().Format(time.RFC3339), Hint: "ask about a later moment"}
+	options := l.sourceOptions()
+	options.At, options.Open = at, l.openKnown
+	then, err := source.Open(ctx, options)
+	if err != nil {
+		return chain, nil, err
+	}
+	found, _, err := then.Environments(ctx)
+	if errors.Is(err, git.ErrNoRevision) {
+		return chain, nil, missing
+	}
+	if err != nil {
+		return chain, nil, err
+	}
+	moment, merged := history.Moment{Text: at.UTC().Format(time.RFC3339), Time: at}, map[string]string{}
+	for _, e := range found {
+		output := history.Output{Place: history.Place{Environment: e.Name, At: moment}}
+		remote, to, err := l.findOutputOf(e.Name)
+		if err == nil {
+			_, err = l.findPast(ctx, remote, to, &output)
+		}
+		var nothing *explain.QueryError
+		switch {
+		case err == nil, errors.As(err, &nothing):
+			merged[e.Name] = output.Base
+		case !errors.Is(err, ErrNotRead): // the environment of then has no output that is read now
+			return chain, nil, err
+		}
+		outputs = append(outputs, output)
+	}
+	chain, err = l.promoter.ReportPast(ctx, then, at, merged)
+	return chain, outputs, err
 }

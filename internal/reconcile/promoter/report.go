@@ -1,6 +1,7 @@
 package promoter
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -44,6 +45,71 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 	c.Unconnected = isUnconnected(found.stages)
 	c.Commits = m.reportCommits(policy.base, found.history, c.Stages)
 	m.options.Store.SetPromotions(c)
+}
+
+// ReportPast returns how far commits had been promoted at a time, from the control plane as src reads it of then, and from
+// the commits of the base that merged outputs were rendered from, by environment: "" where nothing was merged, and none
+// where that is not known. Git alone says it: what was verified, and what was to be promoted next, is not known.
+func (m *Promoter) ReportPast(ctx context.Context, src *source.Source, at time.Time, merged map[string]string) (c status.Chain, err error) {
+	base, err := src.Base(ctx)
+	if err != nil {
+		return c, err
+	}
+	chain, _ := model.NewChain(base.Progress, base.Environments, m.options.Settings.NextEnvironment)
+	c = status.Chain{FromGit: true, Inferred: chain.Inferred, External: chain.External, Head: base.Head, Stages: []status.Stage{}, Checked: at}
+	if chain.External || base.Repo == nil {
+		return c, nil
+	}
+	then := New(m.options) // what is remembered is of now
+	then.source, then.now = src, at
+	then.described.paths = m.described.paths
+	var stages []*stageState
+	var has []string
+	for _, spec := range chain.Stages {
+		s := &stageState{spec: spec, base: base, memory: &memory{}}
+		if err := then.runIsolated("read the branch", s, func() error { return then.readBranch(ctx, s) }); err != nil {
+			s.stage.StoppedReason = err.Error()
+		}
+		if s.stage.Commit == "" { // an environment that comes first need not have a record
+			s.stage.Commit = merged[spec.Name]
+		}
+		if source.IsCommit(s.stage.Commit) {
+			has = append(has, s.stage.Commit)
+		}
+		stages = append(stages, s)
+	}
+	slices.Sort(has)
+	history, err := then.loadHistory(base, slices.Compact(has))
+	if err != nil {
+		return c, err
+	}
+	for _, s := range stages {
+		has, known := merged[s.spec.Name]
+		c.Stages = append(c.Stages, then.reportPastStage(s, history, !known || s.stage.Commit == has))
+	}
+	c.Commits = then.reportCommits(base, history, c.Stages)
+	return c, nil
+}
+
+// reportPastStage returns what Git says of a stage at the time of the round.
+func (m *Promoter) reportPastStage(s *stageState, history promote.History, merged bool) status.Stage {
+	turns := m.findTurns(s)
+	stage := status.Stage{
+		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: merged && s.stage.Commit != "",
+		Behind: history.CountNewer(s.stage.Commit), Hold: s.stage.HoldReason, Frozen: FindFreeze(s.base, s.spec.Name, m.now),
+		Turns: list.Convert(turns.turns, reportTurn), FirstCommit: turns.first,
+	}
+	switch {
+	case s.stage.Commit == "" && s.stage.StoppedReason != "":
+		stage.State = status.StageStopped // what it had is not known
+	case s.stage.Commit == "":
+		stage.State = status.StageEmpty
+	case !stage.Merged:
+		stage.State = status.StageProposed
+	default:
+		stage.State = status.StagePromoted
+	}
+	return stage
 }
 
 // FindFreeze returns which freeze of the base covers an environment at a time, whatever it would get: a commit that

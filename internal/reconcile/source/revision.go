@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -27,6 +28,9 @@ func (s *Source) baseCommit(revision string) (string, error) {
 		revision, resolve = s.baseBranch(), s.controlPlane.Branch
 	}
 	commit, err := resolve(revision)
+	if err == nil && !isNamed {
+		return s.findThen(s.controlPlane, commit)
+	}
 	if !errors.Is(err, git.ErrNoRevision) {
 		return commit, err
 	}
@@ -39,6 +43,31 @@ func (s *Source) baseCommit(revision string) (string, error) {
 		err = &UnknownRevisionError{err}
 	}
 	return "", err
+}
+
+// maxThen bounds the commits of a branch among which the one of a time is looked for.
+const maxThen = 10_000
+
+// findThen returns the newest commit of a branch that was made by the time at which everything is read. The error is
+// git.ErrNoRevision if there is none.
+func (s *Source) findThen(repo *git.Repository, head string) (string, error) {
+	if s.options.At.IsZero() {
+		return head, nil
+	}
+	found, failed := "", error(nil)
+	_, err := repo.FirstParents(head, maxThen, func(id string) bool {
+		info, err := repo.Commit(id)
+		if err == nil && !info.When.After(s.options.At) {
+			found = id
+		}
+		failed = err
+		return err != nil || found != ""
+	})
+	err = cmp.Or(failed, err)
+	if err == nil && found == "" {
+		err = fmt.Errorf("%w by %s", git.ErrNoRevision, s.options.At.Format(time.RFC3339))
+	}
+	return found, err
 }
 
 // UnknownRevisionError means that a repository does not have a revision that the caller named.

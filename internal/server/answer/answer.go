@@ -42,6 +42,9 @@ type Source struct {
 	Reported      []fleetview.Cluster
 	Objects       []fleetview.ClusterObject
 	ReportedNames []string
+	// At is the time that is asked about, as it was written; "" for now. Then the chain and the environments are as Git
+	// has them of that time.
+	At string
 	// Then is what clusters had reported at the time that is asked about, as far as it was kept; nil of the present.
 	Then []fleetview.PastCluster
 	// Releases are those of the deployment targets of one workload, and MoreReleases reports that there may be
@@ -141,6 +144,8 @@ type Environment struct {
 	Pull   *status.Pull `json:"pull,omitempty"`
 	// Clusters is how those stand that should have its output; nil if nothing is known of any.
 	Clusters *fleetview.Standing `json:"clusters,omitempty"`
+	// Ran is what clusters had reported at a time in the past, the most frequent first, as far as it was kept.
+	Ran []fleetview.PastRun `json:"ran,omitempty"`
 	// Blocker is what keeps all commits from it; nil if it has a candidate or the newest commit.
 	Blocker *Blocker `json:"blocker,omitempty"`
 }
@@ -191,6 +196,9 @@ func (s Source) listEnvironments() []Environment {
 
 // describeEnvironment returns what pages say of an environment; stage is nil if it is not promoted to.
 func (s Source) describeEnvironment(e status.Environment, stage *status.Stage) Environment {
+	if s.At != "" {
+		return s.describePast(e.Name, stage)
+	}
 	shown := Environment{Name: e.Name, State: findState(e, stage), Reason: e.Reason, Since: e.Since}
 	if e.State != status.InSync { // a merged one is no news
 		shown.Pull = e.Pull

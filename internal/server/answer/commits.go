@@ -20,10 +20,13 @@ const (
 	MarkLeftOut  = "skipped"  // the environment gets a newer one instead, which contains it
 	MarkNot      = "not"      // the environment does not have it, and gets another first
 	MarkNever    = "never"    // it changes nothing that is rendered, so that no environment gets it
+	MarkUnknown  = "unknown"  // what the environment had in the past is not known
 )
 
 // Commits is the answer of /api/v1/commits: the newest commits of the base, and where they are.
 type Commits struct {
+	// At is the time that was asked about, as it was written; "" for now.
+	At           string        `json:"at,omitempty"`
 	Environments []Environment `json:"environments"`
 	// Total is how many commits are known.
 	Total int `json:"total"`
@@ -53,7 +56,7 @@ type CommitFilter struct {
 
 // Commits returns the newest commits of the base, and where they are.
 func (s Source) Commits(f CommitFilter) Commits {
-	answer := Commits{Environments: s.listPromoted(), Total: len(s.Snapshot.Chain.Commits), Items: []CommitPlaces{}}
+	answer := Commits{At: s.At, Environments: s.listPromoted(), Total: len(s.Snapshot.Chain.Commits), Items: []CommitPlaces{}}
 	var found []int
 	for _, i := range s.orderCommits() {
 		if f.selects(s.Snapshot.Chain.Commits[i]) && (f.Environment == "" || s.isAhead(i, f.Environment)) {

@@ -27,13 +27,15 @@ type HistoryFilter struct {
 
 // History is the answer of /api/v1/history: what people and Fairlead did, from Git alone.
 type History struct {
+	// At is the time up to which it goes, as it was written; "" for now.
+	At string `json:"at,omitempty"`
 	// Total counts what was asked for, of which Items has one page, the newest first.
 	Total int            `json:"total"`
 	Page  int            `json:"page"`
 	Items []HistoryEntry `json:"items"`
 	// Unread are repositories that do not tell now who merged and closed their pull requests.
 	Unread []history.Unread `json:"unread,omitempty"`
-	// People and Actions are those of the whole history.
+	// People and Actions are those of the whole history, up to that time.
 	People  []string `json:"people"`
 	Actions []string `json:"actions"`
 }
@@ -49,7 +51,7 @@ type HistoryEntry struct {
 
 // History returns what was done, as a filter asks for it.
 func (s Source) History(all history.Log, f HistoryFilter) History {
-	answer := History{Unread: all.Unread, Items: []HistoryEntry{}, People: []string{}, Actions: []string{}}
+	answer := History{At: s.At, Unread: all.Unread, Items: []HistoryEntry{}, People: []string{}, Actions: []string{}}
 	var selected []history.Entry
 	for _, e := range all.Entries {
 		if e.Who != "" {

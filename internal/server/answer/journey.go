@@ -16,6 +16,8 @@ import (
 
 // Journey is the answer of /api/v1/commits/{commit}: where a commit is, and what it waits for.
 type Journey struct {
+	// At is the time that was asked about, as it was written; "" for now.
+	At     string `json:"at,omitempty"`
 	Commit Commit `json:"commit"`
 	// Paths are the files that the commit changes, and MorePaths counts those that are not listed.
 	Paths     []string `json:"paths,omitempty"`
@@ -58,7 +60,7 @@ func (s Source) Journey(id string) (Journey, bool) {
 		return Journey{}, false
 	}
 	c := s.Snapshot.Chain.Commits[i]
-	answer := Journey{Commit: *s.describeCommit(id), Paths: list.Convert(c.Paths, CleanText), MorePaths: c.MorePaths, Stops: []Stop{}}
+	answer := Journey{At: s.At, Commit: *s.describeCommit(id), Paths: list.Convert(c.Paths, CleanText), MorePaths: c.MorePaths, Stops: []Stop{}}
 	if answer.Commit.Unrendered {
 		return answer, true
 	}
@@ -108,6 +110,8 @@ func (s Source) findMark(i int, stage status.Stage) string {
 	switch {
 	case chain.Commits[i].Unrendered:
 		return MarkNever
+	case s.At != "" && stage.State == status.StageStopped:
+		return MarkUnknown
 	case id == stage.Commit && stage.Merged:
 		return MarkHas
 	case id == stage.Commit:
@@ -213,7 +217,7 @@ func (s Source) newStop(e Environment, stage status.Stage, i int) Stop {
 				stop.Reason += ": " + e.Reason
 			}
 		}
-		if len(stage.After) > 0 && stage.Next.Candidate == "" && stage.Hold == "" {
+		if len(stage.After) > 0 && stage.Next.Candidate == "" && stage.Hold == "" && s.At == "" {
 			stop.Reason = "waits until it is verified in " + strings.Join(stage.After, ", ")
 			if e.Blocker != nil {
 				stop.Reason += fmt.Sprintf("; %s: %s", e.Blocker.Environment, e.Blocker.Reason)
@@ -246,6 +250,8 @@ func markState(mark string, of State) State {
 		return State{Stopped, "gone back"}
 	case MarkLeftOut, MarkWithin:
 		return State{Unknown, "left out"}
+	case MarkUnknown:
+		return State{Unknown, "unknown"}
 	}
 	return arrivalStates[promote.ArrivalWaits]
 }

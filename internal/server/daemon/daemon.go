@@ -216,7 +216,7 @@ func newPast(l *loop.Loop) *web.Past {
 		}
 		return answer.Document(), output, nil
 	}
-	return &web.Past{Explain: explainPast, Compare: l.ComparePast, Plan: l.PlanPast, Changes: l.ChangesPast}
+	return &web.Past{Explain: explainPast, Compare: l.ComparePast, Plan: l.PlanPast, Changes: l.ChangesPast, Chain: l.ChainPast, Time: l.TimePast}
 }
 
 // CheckListen returns the error that Serve would return for an address, with what to do about it.

@@ -65,7 +65,7 @@ func (v clusterView) State() answer.State {
 	}
 	failed := 0
 	for _, o := range v.Objects {
-		if phaseState(o.Phase).Tone == answer.Bad {
+		if answer.PhaseState(o.Phase).Tone == answer.Bad {
 			failed++
 		}
 	}
@@ -74,16 +74,6 @@ func (v clusterView) State() answer.State {
 		return answer.State{Tone: answer.Bad, Word: text.Count(failed, "object") + " failed"}
 	}
 	return state
-}
-
-// phaseState returns the state of an object that is in a phase.
-func phaseState(phase string) answer.State {
-	tones := map[string]answer.Tone{"ready": answer.Good, "progressing": answer.Busy, "failed": answer.Bad, "suspended": answer.Stopped}
-	tone := tones[phase]
-	if tone == "" {
-		return answer.State{Tone: answer.Unknown, Word: "unknown"}
-	}
-	return answer.State{Tone: tone, Word: phase}
 }
 
 // poolText returns how many nodes a pool has, and where.

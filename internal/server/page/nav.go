@@ -55,6 +55,14 @@ func (d framed) Keyed() []navLink {
 	return slices.DeleteFunc(slices.Concat(d.Links, d.More), func(l navLink) bool { return l.Key == "" })
 }
 
+// ThenLinks returns the pages that show the moment of this one besides it; nil if it is not about one moment.
+func (d framed) ThenLinks() []navLink {
+	if d.At == "" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Concat(d.Links, d.More[:1]), func(l navLink) bool { return l.Here || l.Address == "problems" })
+}
+
 // IsLive reports whether the page follows the state.
 func (d framed) IsLive() bool { return d.Follow && !d.View.Paused }
 

@@ -83,17 +83,30 @@ const maxDrawn, maxOfColumn = 60, 5
 
 func newOverviewView(a answer.Overview, f Frame) overviewView {
 	v := overviewView{Overview: a, Needs: newNeeds(a.Needs), Stations: newStations(a.Environments, a.Needs), Levers: f.Levers, StackLevers: f.StackLevers, Acts: f.Acts, History: f.History}
+	v.Graph = newChainGraph(a.Environments)
+	return v
+}
+
+// newChainGraph returns the picture of the environments that are promoted to; nil if there is nothing to draw, or too much.
+func newChainGraph(all []answer.Environment) *graphView {
 	var promoted []answer.Environment
-	for _, e := range a.Environments {
+	for _, e := range all {
 		if e.Promoted {
 			promoted = append(promoted, e)
 		}
 	}
 	drawn := foldStations(promoted)
-	if len(drawn) > 1 && len(drawn) <= maxDrawn {
-		v.Graph = newGraphView(drawn)
+	if len(drawn) < 2 || len(drawn) > maxDrawn {
+		return nil
 	}
-	return v
+	return newGraphView(drawn)
+}
+
+// pastOverviewView is the data of past-overview.html.
+type pastOverviewView struct {
+	answer.PastOverview
+	Graph   *graphView
+	History bool // whether there is a page of what was done
 }
 
 // drawnStation is an environment that is drawn, or several of one column that are drawn as one box.

@@ -166,7 +166,7 @@ func Render(f Frame, of any) (Kept, error) {
 	if err != nil {
 		return Kept{}, fmt.Errorf("make the page %s: %w", name, err)
 	}
-	return Kept{linkCommits(buffer.Bytes(), root, f.Commits)}, nil
+	return Kept{linkCommits(buffer.Bytes(), root, moment(f.At), f.Commits)}, nil
 }
 
 // For returns the page as a reader gets it, and its version, which is another one when the page is.
@@ -228,7 +228,7 @@ func newFuncs(key templateKey) template.FuncMap {
 		"short": text.ShortCommit, "sentence": formatSentence, "clean": answer.CleanText, "count": text.Count, "join": func(names []string) string { return strings.Join(names, ", ") },
 		"exact": exactTime, "forgeName": forgeName, "plain": plainTime, "elapsed": elapsedText,
 		"gateState": gateState, "kindState": kindState, "splitPull": splitPull, "pullOf": newPullLink, "besides": trimStateWord, "markText": markText,
-		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "parts": splitSentence, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": phaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
+		"sideText": sideText, "digits": groupDigits, "shortVersion": shortVersion, "policyState": policyState, "outcomeState": outcomeState, "parts": splitSentence, "riskState": riskState, "meaningState": meaningState, "removalState": removalState, "removalPath": removalPath, "phaseState": answer.PhaseState, "poolText": poolText, "actionText": actionText, "pastTense": pastTense,
 		"stackPath": stackPath, "runPath": answer.PlanPath, "leverPath": leverPath, "componentAnchor": componentAnchor, "componentWord": componentWord, "changeState": changeState,
 		"lines": splitLines, "leverTitle": func(name string) string { return LeverLink{Lever: name}.Title() }, "statement": func(question string) string { return strings.TrimSuffix(question, "?") },
 		"leadText": leadText, "failedText": failedText, "nameOf": nameOf, "momentOf": momentOf, "countUnrendered": countUnrendered,

@@ -112,7 +112,7 @@ var shortID = regexp.MustCompile(`<f-commit>([0-9a-f]{7})</f-commit>`)
 
 // linkCommits returns a page in which the commits in sentences lead to their pages, where they are known. Others are
 // as they were written.
-func linkCommits(html []byte, root string, known []status.Commit) []byte {
+func linkCommits(html []byte, root string, at moment, known []status.Commit) []byte {
 	return shortID.ReplaceAllFunc(html, func(found []byte) []byte {
 		short := string(shortID.FindSubmatch(found)[1])
 		for _, c := range known {
@@ -123,7 +123,7 @@ func linkCommits(html []byte, root string, known []status.Commit) []byte {
 			if c.Author != "" {
 				title += ", by " + c.Author
 			}
-			return []byte(`<a href="` + root + `commits/` + c.ID + `" title="` + template.HTMLEscapeString(title) + `"><code>` + short + `</code></a>`)
+			return []byte(`<a href="` + root + template.HTMLEscapeString(string(at.keep("commits/"+c.ID))) + `" title="` + template.HTMLEscapeString(title) + `"><code>` + short + `</code></a>`)
 		}
 		return []byte(short)
 	})

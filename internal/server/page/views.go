@@ -23,6 +23,8 @@ func newView(of any, f Frame) (name, title string, view any) {
 	switch a := of.(type) {
 	case answer.Overview:
 		return "overview", "Overview", newOverviewView(a, f)
+	case answer.PastOverview:
+		return "past-overview", "Overview", pastOverviewView{a, newChainGraph(a.Environments), f.History}
 	case answer.OutputChanges:
 		return "changes", "Changes of " + a.Environment + " from " + a.From.At + " to " + a.To.At, outputChangesView{a}
 	case answer.PastEnvironment:
@@ -262,6 +264,9 @@ func newBox(b picture.Box, of drawnStation) boxView {
 		return box
 	}
 	box.Title, box.Has, box.Word = text.Limit(of.Name, maxTitle), "no commit yet", of.State.Word
+	if of.State.Word == "unknown" { // in the past
+		box.Has = "not known"
+	}
 	if of.Commit != nil {
 		box.Has = text.Limit(text.ShortCommit(of.Commit.ID)+" "+of.Commit.Subject, 22)
 	}

@@ -133,6 +133,8 @@ func markText(mark string) string {
 		return "comes"
 	case answer.MarkLeftOut:
 		return "left out"
+	case answer.MarkUnknown:
+		return "not known"
 	}
 	return ""
 }

@@ -150,7 +150,7 @@ func formatRest(shown, all, page int) string {
 
 // newCommitsTable returns commits, and where they are.
 func newCommitsTable(a answer.Commits, now time.Time) Table {
-	t := Table{Empty: "no commit\n", Columns: []Column{{Key: "commit"}, {Key: "age"}, {Key: "author"}}, Below: formatRest(len(a.Items), a.Found, a.Page)}
+	t := Table{Above: formatAt(a.At), Empty: "no commit\n", Columns: []Column{{Key: "commit"}, {Key: "age"}, {Key: "author"}}, Below: formatRest(len(a.Items), a.Found, a.Page)}
 	for _, e := range a.Environments {
 		t.Columns = append(t.Columns, Column{Key: e.Name})
 	}
@@ -170,7 +170,7 @@ const unrenderedText = "no environment gets it: it changes nothing that is rende
 
 // formatJourney returns where a commit is.
 func formatJourney(a answer.Journey, now time.Time, to *display.Stream) string {
-	t := Table{Columns: []Column{{Key: "environment"}, {Key: "mark"}, {Key: "state"}, {Key: "age"}, {Key: "why"}}, Empty: unrenderedText}
+	t := Table{Above: formatAt(a.At), Columns: []Column{{Key: "environment"}, {Key: "mark"}, {Key: "state"}, {Key: "age"}, {Key: "why"}}, Empty: unrenderedText}
 	for _, s := range a.Stops {
 		t.Rows = append(t.Rows, []any{s.Environment.Name, s.Mark, s.State.Word, NewAge(s.Since, now), s.Reason})
 	}
@@ -211,7 +211,7 @@ func NewHistoryTable(a answer.History, now time.Time) Table {
 	if len(a.Actions) > 0 { // but not what was asked for
 		empty = "nothing that was done is like that\n"
 	}
-	t := Table{Empty: empty, Below: formatRest(len(a.Items), a.Total, a.Page), Columns: []Column{{Key: "since"}, {Key: "age"}, {Key: "by"}, {Key: "environment"}, {Key: "action"}, {Key: "from"}, {Key: "to"}, {Key: "why"}}}
+	t := Table{Above: formatAt(a.At), Empty: empty, Below: formatRest(len(a.Items), a.Total, a.Page), Columns: []Column{{Key: "since"}, {Key: "age"}, {Key: "by"}, {Key: "environment"}, {Key: "action"}, {Key: "from"}, {Key: "to"}, {Key: "why"}}}
 	for _, e := range a.Items {
 		why := e.Reason
 		if e.Forced != "" {

@@ -32,6 +32,8 @@ func formatPage(of any, now time.Time, to *display.Stream) (string, error) {
 		return newFiguresTable(a).Format(to, false), nil
 	case answer.OutputChanges:
 		return formatOutput("from", a.From) + formatOutput("to", a.To) + "\n" + a.Text, nil
+	case answer.PastOverview:
+		return formatPastOverview(a, to), nil
 	case answer.PastEnvironments:
 		return newPastTable(a).Format(to, false), nil
 	case answer.PastEnvironment:
@@ -181,7 +183,7 @@ func formatOutput(what string, o answer.PastOutput) string {
 
 // newPastTable returns what environments had at a moment.
 func newPastTable(a answer.PastEnvironments) Table {
-	t := Table{Columns: []Column{{Key: "environment"}, {Key: "commit"}, {Key: "merged"}, {Key: "assignments"}, {Key: "ran"}, {Key: "subject"}}, Above: "at " + a.At + "\n", Empty: "nothing is known of " + a.At + "\n"}
+	t := Table{Columns: []Column{{Key: "environment"}, {Key: "commit"}, {Key: "merged"}, {Key: "assignments"}, {Key: "ran"}, {Key: "subject"}}, Above: formatAt(a.At), Empty: "nothing is known of " + a.At + "\n"}
 	for _, e := range a.Items {
 		commit, subject := "", ""
 		if e.Base != nil {
@@ -206,6 +208,27 @@ func summarizePastRuns(all []fleetview.PastRun) string {
 func formatPastEnvironment(a answer.PastEnvironment, to *display.Stream) string {
 	lines := formatOutput(a.Environment+" at", a.PastOutput) + text.Count(a.Assignments, "assignment") + ", " + text.Count(a.ClusterTypes, "cluster type") + "\n\n"
 	return lines + formatPastRuns(a.Runs, to)
+}
+
+// formatPastOverview returns where commits were at a time, and what clusters had reported.
+func formatPastOverview(a answer.PastOverview, to *display.Stream) string {
+	t := Table{Columns: []Column{{Key: "environment"}, {Key: "state"}, {Key: "commit"}, {Key: "since"}, {Key: "ran"}, {Key: "subject"}, {Key: "why", Fit: display.Wrap}}, Above: formatAt(a.At), Empty: "the base had no environment\n"}
+	for _, e := range a.Environments {
+		row := []any{e.Name, e.State.Word, "", FormatTime(e.Since), summarizePastRuns(e.Ran), "", e.Reason}
+		if e.Commit != nil {
+			row[2], row[5] = text.ShortCommit(e.Commit.ID), e.Commit.Subject
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t.Format(to, false)
+}
+
+// formatAt returns that what follows is of a time; "" for now.
+func formatAt(at string) string {
+	if at == "" {
+		return ""
+	}
+	return "at " + at + "\n"
 }
 
 // formatPastRuns returns what clusters had reported at a time.

@@ -42,7 +42,11 @@ func (s *site) serveForm(w http.ResponseWriter, r *http.Request, path, extension
 		src := s.readState()
 		f := s.findAt(r.Context(), src, path, r.URL.Query())
 		if f.redirect != "" {
-			return rendered{code: f.code, redirect: strings.TrimSuffix(f.redirect, "/forecast") + extension}, nil
+			path, asked, isAsked := strings.Cut(f.redirect, "?")
+			if isAsked {
+				asked = "?" + asked
+			}
+			return rendered{code: f.code, redirect: strings.TrimSuffix(path, "/forecast") + extension + asked}, nil
 		}
 		return newForm(src, f, r.URL.Query())
 	})

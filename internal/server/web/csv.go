@@ -16,16 +16,30 @@ const csvExtension, csvText = ".csv", "text/csv; charset=utf-8"
 // csvPaths are the paths of lists that are tables for spreadsheets, too.
 var csvPaths = []string{"/fleet", historyPath}
 
+// fleetTable is the path of the fleet as such a table, and assignedTable what it has of the past.
+const fleetTable = "/fleet" + csvExtension
+
+type assignedTable []answer.AssignmentPart
+
 // serveCSV answers with all rows of a list, as its address asks for them.
 func (s *site) serveCSV(w http.ResponseWriter, r *http.Request) {
 	path, query := strings.TrimSuffix(r.URL.EscapedPath(), csvExtension), r.URL.Query()
 	src := s.loadSource(r.Context(), path)
-	f := found{errorAnswer{"there are no tables of the past", "leave out at"}, http.StatusBadRequest, ""}
-	if query.Get("at") == "" {
+	f, refused := refuseFilter(src, path, query)
+	switch {
+	case refused:
+	case path+csvExtension == fleetTable && isPastQuery(path, query):
+		f = s.findPast(r.Context(), src, fleetTable, query)
+	default:
 		f = s.findAt(r.Context(), src, path, query)
 	}
 	var table plaintext.Table
-	switch f.answer.(type) {
+	switch rows := f.answer.(type) {
+	case nil: // a commit leads to its time
+		redirectBelow(w, r, strings.Replace(f.redirect, "?", csvExtension+"?", 1))
+		return
+	case assignedTable:
+		table = plaintext.NewAssignmentsTable(rows)
 	case answer.Fleet:
 		table = plaintext.NewAssignmentsTable(src.ListAssigned(page.ParseFleetFilter(query).AssignmentFilter))
 	case answer.History:
@@ -36,14 +50,14 @@ func (s *site) serveCSV(w http.ResponseWriter, r *http.Request) {
 		}
 		filter := page.ParseHistoryFilter(query)
 		filter.All = true
-		table = plaintext.NewHistoryTable(src.History(all, filter), s.options.Now())
+		table = plaintext.NewHistoryTable(src.History(cutHistory(all, query), filter), s.options.Now())
 	default:
 		p, err := newText(f.code, f.answer, plaintext.Facts{})
 		if err != nil {
 			s.serveInternalError(w, r, err)
 			return
 		}
-		s.writePacked(w, r, p.code, p.kind, p.body, nil)
+		s.writeRendered(w, r, p)
 		return
 	}
 	var body bytes.Buffer

@@ -18,7 +18,8 @@ func TestCSV(t *testing.T) {
 		all.Entries[0].Reason = "=HYPERLINK(\"https://evil.example.com\")"
 		return all, err
 	}
-	h := New(Options{Store: fleet(), History: done, Now: func() time.Time { return noon }})
+	store := fleet()
+	h := New(Options{Store: store, History: done, Past: pastOf(store), Now: func() time.Time { return noon }})
 	for target, want := range map[string]struct {
 		code, lines int
 		says        string
@@ -27,7 +28,12 @@ func TestCSV(t *testing.T) {
 		"/fleet.csv?env=prod&workload=checkout": {200, 58, "prod,large,checkout,1.4.2,,0,,\n"},
 		"/fleet.csv?rows=team&page=9&q=zzz":     {200, 1, "environment,"},
 		"/fleet.csv?env=pord":                   {404, 2, "there is no environment"},
-		"/fleet.csv?at=2026-11-20":              {400, 2, "there are no tables of the past"},
+		"/fleet.csv?at=2026-11-20":              {200, 69, "dev,large,checkout,1.5.0,,0,,\n"},
+		"/fleet.csv?at=2026-11-20&env=dev":      {200, 4, "dev,large,checkout,1.5.0,,0,,\n"},
+		"/fleet.csv?at=2020-01-01":              {404, 2, "was not there"},
+		"/fleet.csv?at=2026-11-20&q=x&page=2":   {200, 1, "environment,"},
+		"/fleet.csv?at=never":                   {400, 2, "the moment is no time and no commit"},
+		"/history.csv?at=2026-11-21T10:30:00Z":  {200, 67, "why\n2026-11-21T10:00:00Z,2026-11-21T10:00:00Z,carol,prod,promote"},
 		"/history.csv":                          {200, 68, "since,age,by,environment,action,from,to,why\n2026-11-21T11:00:00Z,2026-11-21T11:00:00Z,Fairlead,dev,promote," + c2 + "," + c4 + ",\"'=HYPERLINK("},
 		"/history.csv?env=prod&page=2":          {200, 4, "carol,prod,promote"},
 		"/history.csv?since=gestern":            {400, 2, "is no date"},
@@ -39,7 +45,7 @@ func TestCSV(t *testing.T) {
 			t.Errorf("%s is %d, a table: %v, of %d lines, want %d, %d and %q:\n%.600s", target, w.Code, isTable, strings.Count(body, "\n"), want.code, want.lines, want.says, body)
 		}
 	}
-	for page, link := range map[string]string{"/fleet?env=prod&rows=target": `href="./fleet.csv?env=prod&amp;rows=target"`, "/history?env=prod&page=1": `href="./history.csv?env=prod"`, "/history": `href="./history.csv"`} {
+	for page, link := range map[string]string{"/fleet?env=prod&rows=target": `href="./fleet.csv?env=prod&amp;rows=target"`, "/history?env=prod&page=1": `href="./history.csv?env=prod"`, "/history": `href="./history.csv"`, "/fleet?at=2026-11-20": `href="./fleet.csv?at=2026-11-20"`, "/history?at=2026-11-21&env=prod": `href="./history.csv?env=prod&amp;at=2026-11-21"`} {
 		if body := ask(h, http.MethodGet, page).Body.String(); !strings.Contains(body, link) {
 			t.Errorf("%s does not lead to %s", page, link)
 		}

@@ -45,7 +45,8 @@ func (s *site) findHistory(ctx context.Context, src answer.Source, query url.Val
 	if err != nil {
 		return s.refuseAnswer(ctx, historyPath, err)
 	}
-	shown := src.History(all, page.ParseHistoryFilter(query))
+	src.At = query.Get("at")
+	shown := src.History(cutHistory(all, query), page.ParseHistoryFilter(query))
 	if what := query.Get("what"); what != "" && !slices.Contains(shown.Actions, what) && !page.IsAction(what) {
 		return found{errorAnswer{fmt.Sprintf("the filter what has no value %q", what), "it has " + strings.Join(shown.Actions, ", ")}, http.StatusBadRequest, ""}
 	}

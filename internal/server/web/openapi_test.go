@@ -329,6 +329,14 @@ func (c checker) answerPast(t *testing.T) {
 		<-release
 		return impact.Report{}, nil, errReleased
 	}
+	past.Chain = func(context.Context, time.Time) (status.Chain, []history.Output, error) {
+		<-release
+		return status.Chain{}, nil, errReleased
+	}
+	past.Time = func(context.Context, history.Moment) (time.Time, error) {
+		<-release
+		return time.Time{}, errReleased
+	}
 	past.Compare = func(context.Context, history.Place, history.Place) (drift.Report, []history.Output, error) {
 		<-release
 		return drift.Report{}, nil, errReleased
@@ -341,15 +349,32 @@ func (c checker) answerPast(t *testing.T) {
 		for _, environment := range []string{"prod", "dev"} {
 			c.answer(t, "get", api+"/assignments/{environment}/{clusterType}/{target}", ask(ran, http.MethodGet, api+"/assignments/"+environment+"/large/checkout?at="+ledgerworld.Now.UTC().Format(time.RFC3339)))
 		}
+		c.answer(t, "get", api+"/overview", ask(ran, http.MethodGet, api+"/overview?at="+ledgerworld.Now.UTC().Format(time.RFC3339)))
 		c.answer(t, "get", api+"/environments/{name}", ask(ran, http.MethodGet, api+"/environments/prod?at="+ledgerworld.Now.UTC().Format(time.RFC3339)))
 	}
-	waits := New(Options{Store: store, Now: func() time.Time { return noon }, Explain: explainNothing, Compare: compareNothing, Past: past, PastPatience: time.Millisecond})
+	waits := New(Options{Store: store, Now: func() time.Time { return noon }, Explain: explainNothing, Compare: compareNothing, History: pastActions, Past: past, PastPatience: time.Millisecond})
 	for _, before := range []string{"", api} {
 		address := before + "/environments/prod/changes/2026-11-20..c1d1e1"
 		first := ask(h, http.MethodGet, address)
 		c.answer(t, "get", before+changesPath, first)
 		c.answer(t, "get", before+changesPath, ask(h, http.MethodGet, before+"/environments/pord/changes/2026-11-20.."))
 		c.answer(t, "get", before+changesPath, askTagged(h, address, first.Header().Get("ETag")))
+	}
+	others := pastOf(store)
+	others.Chain = func(context.Context, time.Time) (status.Chain, []history.Output, error) {
+		return status.Chain{External: true}, nil, nil
+	}
+	c.answer(t, "get", api+"/overview", ask(New(Options{Store: store, Past: others}), http.MethodGet, api+"/overview?at=2026-11-20"))
+	for path, target := range map[string]string{"/": "/?", "/overview": "/overview?", commitsPath: "/commits?", commitPath: "/commits/" + c2 + "?", historyPath: "/history?", "/fleet.csv": "/fleet.csv?", "/history.csv": "/history.csv?", waitingPath: "/waiting?", settingsPath: "/settings?"} {
+		for _, before := range []string{"", api} {
+			if before == api && (path == "/" || path == settingsPath || strings.HasSuffix(path, csvExtension)) || before == "" && path == "/overview" {
+				continue
+			}
+			for _, at := range []string{"2026-11-20", "2020-01-01", "never", "c1d1e1", "abcdabcd"} {
+				c.answer(t, "get", before+path, ask(h, http.MethodGet, before+target+"&at="+at))
+				c.answer(t, "get", before+path, ask(waits, http.MethodGet, before+target+"&at="+at))
+			}
+		}
 	}
 	for path, target := range map[string]string{
 		explainPath: "/explain?env=dev&q=x", diffPath: "/diff?from=dev&to=prod", "/fleet": "/fleet?", mapPath: "/map?env=prod", environmentsPath: "/environments?", "/workloads": "/workloads?", "/workloads/{workload}": "/workloads/checkout?", "/cluster-types": "/cluster-types?",

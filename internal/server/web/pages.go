@@ -95,7 +95,8 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	path, query := target.EscapedPath(), target.Query()
 	src := s.loadSource(ctx, path)
 	f := s.findAt(ctx, src, path, query)
-	isUnasked := (path == explainPath || path == diffPath) && f.code == http.StatusBadRequest
+	isPastless := f.code == http.StatusBadRequest && isPastQuery(path, query) && !hasPast(path)
+	isUnasked := (path == explainPath || path == diffPath) && f.code == http.StatusBadRequest && !isPastless
 	if isUnasked { // the page has a form for it
 		f.code = http.StatusOK
 	}
@@ -107,6 +108,9 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	s.addPerson(&frame, src.Names(), findViewer(ctx))
 	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path) && !isPast(f.answer)
 	shown := newPage(f.answer, src.Names(), path, query)
+	if isPastless {
+		shown = newMissing(f.answer)
+	}
 	missing, isMissing := shown.(page.Missing)
 	if moment := pastText(path, query); moment != "" && !isMissing { // nothing is to be done about it
 		frame.Past, frame.At, frame.Present = moment, query.Get("at"), strings.TrimPrefix(withoutPast(target), "/")
@@ -145,7 +149,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 // showsRuns reports whether an answer about the past says what clusters ran.
 func showsRuns(of any) bool {
 	switch a := of.(type) {
-	case answer.PastEnvironment, answer.PastEnvironments:
+	case answer.PastEnvironment, answer.PastEnvironments, answer.PastOverview:
 		return true
 	case answer.Assignment:
 		return len(a.Ran)+len(a.Applied) > 0

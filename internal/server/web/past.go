@@ -18,7 +18,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
 // Past answers questions about moments in the past. All must write nothing, and allow many calls at once.
@@ -28,6 +30,10 @@ type Past struct {
 	Plan    func(ctx context.Context, environment string, at history.Moment) (*schedule.Plan, history.Output, error)
 	// Changes returns two outputs.
 	Changes func(ctx context.Context, environment string, from, to history.Moment) (impact.Report, []history.Output, error)
+	// Chain returns how far commits had been promoted at a time, and the outputs of all environments of then.
+	Chain func(ctx context.Context, at time.Time) (status.Chain, []history.Output, error)
+	// Time returns when the commit of a moment was made or merged.
+	Time func(ctx context.Context, at history.Moment) (time.Time, error)
 }
 
 const (
@@ -45,14 +51,11 @@ var pastPages = []string{"fleet", "map", "workloads", "assignments", "cluster-ty
 // environmentsPath is the path of all environments.
 const environmentsPath = "/environments"
 
-// pastHint says which pages have a past, to who asks for that of another one, and pastHints what says the past of a page
-// that has none.
-const pastHint = "explain, diff, environments, fleet, map, workloads, assignments and cluster-types have a past"
-
-var pastHints = map[string]string{
-	"/": "environments has the commit that each had then, and fleet what was assigned", "/overview": "environments has the commit that each had then, and fleet what was assigned",
-	"/commits": "environments has the commit that each had then", historyPath: "until=2026-11-20 shows what was done until a day",
-}
+// presentAlone says that a page has no past, and pastHint which pages have one.
+const (
+	presentAlone = "this page shows the present alone"
+	pastHint     = "leave out at; the overview, commits, history, explain, diff, environments, fleet, map, workloads, assignments and cluster-types have a past"
+)
 
 // findPastEnvironment returns the name of the environment whose page a path is of, and whether it is of one.
 func findPastEnvironment(path string) (string, bool) {
@@ -128,15 +131,24 @@ func isPastQuery(path string, query url.Values) bool {
 	return query.Get("at") != "" || path == diffPath && strings.Contains(query.Get("from")+query.Get("to"), "@")
 }
 
+// hasPast reports whether the page at a path has a past.
+func hasPast(path string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	_, isEnvironment := findPastEnvironment(path)
+	return path == explainPath || path == diffPath || path == environmentsPath || isEnvironment || path == fleetTable || slices.Contains(pastPages, first) || hasChain(path)
+}
+
 // findPast returns what there was at a moment at the path of a page.
 func (s *site) findPast(ctx context.Context, src answer.Source, path string, query url.Values) found {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	environment, isEnvironment := findPastEnvironment(path)
-	if s.options.Past == nil || path != explainPath && path != diffPath && !isEnvironment && path != environmentsPath && !slices.Contains(pastPages, first) {
-		return found{errorAnswer{"this page shows the present alone", "leave out at; " + cmp.Or(pastHints[path], pastHint)}, http.StatusBadRequest, ""}
+	environment, _ := findPastEnvironment(path)
+	if s.options.Past == nil || !hasPast(path) {
+		return found{errorAnswer{presentAlone, pastHint}, http.StatusBadRequest, ""}
 	}
 	if path == environmentsPath && query.Get("state") != "" {
 		return found{errorAnswer{"environments of the past have no state", "leave out state"}, http.StatusBadRequest, ""}
+	}
+	if hasChain(path) {
+		return s.findThen(ctx, src, path, query)
 	}
 	from, refusal, refused := s.readPlace(src, cmp.Or(environment, query.Get("env")), query.Get("at"))
 	to := history.Place{}
@@ -154,7 +166,17 @@ func (s *site) findPast(ctx context.Context, src answer.Source, path string, que
 		version, _ := s.options.Store.Version() // the present is a part of it
 		key += fmt.Sprintf(" %d", version)
 	}
+	key += s.keyOf(from.At) + s.keyOf(to.At)
 	return s.findMade(ctx, path, key, func(ctx context.Context) found { return s.makePast(ctx, src, path, query, from, to) })
+}
+
+// keyOf returns what tells answers about a moment apart: while that is not over, what there was changes.
+func (s *site) keyOf(at history.Moment) string {
+	now := s.options.Now()
+	if at.Time.Before(now.Add(-cachedFor)) {
+		return ""
+	}
+	return now.Truncate(cachedFor).Format(time.RFC3339)
 }
 
 // findMade returns the answer of a key to a question about the past, or that it is still made.
@@ -230,6 +252,9 @@ func (s *site) makePast(ctx context.Context, src answer.Source, path string, que
 	}
 	if path == environmentsPath {
 		return found{src.PastEnvironments(query.Get("at"), readText(query), outputs, plans), http.StatusOK, ""}
+	}
+	if path == fleetTable {
+		return found{assignedTable(src.WithPast(plans, outputs).ListAssigned(page.ParseFleetFilter(query).AssignmentFilter)), http.StatusOK, ""}
 	}
 	f := findAnswer(src.WithPast(plans, outputs), path, query)
 	if a, isOne := f.answer.(answer.Assignment); isOne && s.options.Fleet != nil && !from.At.Time.IsZero() {

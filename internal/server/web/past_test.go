@@ -37,6 +37,18 @@ func pastOf(store *status.Store) *Past {
 			past, err := pastPulls(context.Background(), environment, 7)
 			return past.Report, []history.Output{output(history.Place{Environment: environment, At: from}), output(history.Place{Environment: environment, At: to})}, err
 		},
+		Chain: func(_ context.Context, at time.Time) (status.Chain, []history.Output, error) {
+			if at.Before(noon.AddDate(-1, 0, 0)) {
+				return status.Chain{}, nil, &explain.QueryError{Summary: "the control plane had no commit", Hint: "ask about a later moment"}
+			}
+			return chainThen(at), []history.Output{output(history.Place{Environment: "dev"}), output(history.Place{Environment: "test"}), output(history.Place{Environment: "stage"}), {Place: history.Place{Environment: "prod"}}}, nil
+		},
+		Time: func(_ context.Context, at history.Moment) (time.Time, error) {
+			if !strings.HasPrefix(c1, at.Commit) {
+				return time.Time{}, &explain.QueryError{Summary: "there is no such commit", Hint: "ask for another"}
+			}
+			return noon.Add(-24 * time.Hour), nil
+		},
 		Plan: func(_ context.Context, environment string, at history.Moment) (*schedule.Plan, history.Output, error) {
 			plan := store.Snapshot().Plans[environment]
 			if plan == nil || !at.Time.IsZero() && at.Time.Before(noon.AddDate(-1, 0, 0)) {
@@ -79,7 +91,7 @@ func TestPast(t *testing.T) {
 		"/diff?from=prod@%3Cscript%3E&to=prod":            {400, "the moment is no time and no commit"},
 		"/workloads/checkout?at=2026-11-20":               {200, `"checkout"`},
 		"/assignments/later/large/checkout?at=2026-11-20": {404, "has no cluster type"},
-		"/?at=2026-11-20":                                 {400, "this page shows the present alone"},
+		"/?at=2026-11-20":                                 {200, `"needs": [`},
 		"/environments?at=2026-11-20&q=zzz":               {200, `"items": []`},
 		"/environments?at=2020-01-01":                     {200, `"unknown": [`},
 		"/fleet?at=2020-01-01":                            {404, "was not there"},
@@ -91,9 +103,11 @@ func TestPast(t *testing.T) {
 		"/environments/prod/changes/2026-11-20..never":    {400, "the moment is no time and no commit"},
 		"/environments/prod/changes/..2026-11-20":         {400, "the address names no moment"},
 		"/environments/pord/changes/2026-11-20..":         {404, "there is no environment"},
-		"/history?at=2026-11-20":                          {400, "until=2026-11-20 shows what was done until a day"},
-		"/commits?at=2026-11-20":                          {400, "has the commit that each had then"},
-		"/commits/" + c4 + "?at=2026-11-20":               {400, "this page shows the present alone"},
+		"/history?at=2026-11-20":                          {200, `"at": "2026-11-20"`},
+		"/commits?at=2026-11-20":                          {200, `"at": "2026-11-20"`},
+		"/commits?at=never":                               {400, "the moment is no time and no commit"},
+		"/?at=abcdabcd":                                   {404, "there is no such commit"},
+		"/commits/" + c4 + "?at=2026-11-20":               {404, "that the base had then"},
 		"/map?env=dev&at=2026-11-20":                      {200, `"clusterTypes": [`},
 		"/map?env=dev&pull=7&at=2026-11-20":               {404, "has no open pull request"},
 	} {

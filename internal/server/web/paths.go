@@ -156,6 +156,9 @@ func findCommit(src answer.Source, id string) found {
 	}
 	switch ids := src.FindCommits(id); len(ids) {
 	case 0:
+		if src.At != "" {
+			return answerMissing(fmt.Sprintf("commit %q is not among the newest that the base had then", id), "it may have been made later")
+		}
 		hint := "a commit is named by 4 or more of its hexadecimal digits"
 		if text.IsCommitPrefix(id) {
 			hint = "fairlead simulate " + id + " tells of older ones"

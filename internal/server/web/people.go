@@ -42,18 +42,18 @@ const (
 
 // peopleRoutes returns the routes of people who sign in, and of what waits for people.
 func (s *site) peopleRoutes() []route {
-	all := []route{{http.MethodGet, waitingPath, http.HandlerFunc(s.serveWaiting)}, {http.MethodGet, api + waitingPath, http.HandlerFunc(s.serveWaitingAnswer)}}
+	all := []route{{http.MethodGet, waitingPath, s.showPresent(s.serveWaiting)}, {http.MethodGet, api + waitingPath, s.showPresent(s.serveWaitingAnswer)}}
 	if s.options.People == nil {
 		return all
 	}
-	all = append(all, route{http.MethodGet, mePath, http.HandlerFunc(s.serveMe)}, route{http.MethodGet, api + mePath, http.HandlerFunc(s.serveMeAnswer)})
+	all = append(all, route{http.MethodGet, mePath, s.showPresent(s.serveMe)}, route{http.MethodGet, api + mePath, s.showPresent(s.serveMeAnswer)})
 	if s.options.People.Keeper.HasPage() {
 		all = append(all, route{http.MethodGet, signInPath, http.HandlerFunc(s.serveSignIn)}, route{http.MethodGet, session.CallbackPath, http.HandlerFunc(s.serveCallback)},
 			route{http.MethodPost, signOutPath, http.HandlerFunc(s.serveSignOut)})
 	}
 	if s.options.People.Operator != nil {
-		all = append(all, route{http.MethodGet, leverPath, http.HandlerFunc(s.serveLever)}, route{http.MethodPost, leverPath, http.HandlerFunc(s.serveLeverForm)},
-			route{http.MethodGet, api + leverPath, http.HandlerFunc(s.serveLeverAnswer)}, route{http.MethodPost, api + leverPath, http.HandlerFunc(s.serveLeverRequest)})
+		all = append(all, route{http.MethodGet, leverPath, s.showPresent(s.serveLever)}, route{http.MethodPost, leverPath, http.HandlerFunc(s.serveLeverForm)},
+			route{http.MethodGet, api + leverPath, s.showPresent(s.serveLeverAnswer)}, route{http.MethodPost, api + leverPath, http.HandlerFunc(s.serveLeverRequest)})
 	}
 	return all
 }

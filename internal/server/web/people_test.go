@@ -87,7 +87,7 @@ func (c checker) answerPeople(t *testing.T) {
 	for _, path := range []string{"/me", "/waiting"} {
 		for _, before := range []string{"", api} {
 			for _, who := range []string{"", "alice@example.com"} {
-				for _, query := range []string{"", "?for=me"} {
+				for _, query := range []string{"", "?for=me", "?at=2026-11-20"} {
 					c.answer(t, "get", before+path, askPerson(h, who, "sre", http.MethodGet, before+path+query, "", ""))
 				}
 			}

@@ -142,6 +142,7 @@ type site struct {
 	past        historyCache
 	woken       wakeLimit
 	pastWork    pastWork
+	chains      chainCache
 }
 
 // route is one path and a method that it answers (GET includes HEAD).
@@ -181,7 +182,7 @@ func (s *site) allRoutes() []route {
 		all = append(all, route{http.MethodGet, p.page, http.HandlerFunc(show)}, route{http.MethodGet, api + p.answer, http.HandlerFunc(s.serveAnswer)})
 	}
 	all = append(all, route{http.MethodGet, "/events", http.HandlerFunc(s.serveEvents)}, route{http.MethodGet, "/assets/{build}/{file}", http.HandlerFunc(s.serveAsset)}, route{http.MethodGet, mapPicture, http.HandlerFunc(s.serveMapPicture)},
-		route{http.MethodGet, settingsPath, http.HandlerFunc(s.serveSettings)}, route{http.MethodPost, settingsPath, http.HandlerFunc(s.serveView)})
+		route{http.MethodGet, settingsPath, s.showPresent(s.serveSettings)}, route{http.MethodPost, settingsPath, http.HandlerFunc(s.serveView)})
 	if s.options.StyleGuide {
 		all = append(all, route{http.MethodGet, "/styleguide", http.HandlerFunc(s.serveStyleGuide)})
 	}
