@@ -22,14 +22,19 @@ import (
 // PromoteAction is what a commit is called that promotes another one, if nothing else is written in it.
 const PromoteAction = "promote"
 
-// FreezeAction is what a commit is called that writes, changes or ends a freeze. FreezesTrailer names in it an
-// environment of the freeze; without one it is about all. CommitTrailer names the commit of the base that is approved,
-// or may pass a freeze.
+// FreezeAction is what a commit is called that writes, changes or ends a freeze; in entries it is what begins one, and
+// the others have actions of their own. FreezesTrailer names in it an environment of the freeze; without one it is about
+// all. CommitTrailer names the commit of the base that is approved, or may pass a freeze.
 const (
-	FreezeAction   = "freeze"
-	FreezesTrailer = "Fairlead-Freezes"
-	CommitTrailer  = "Fairlead-Commit"
+	FreezeAction    = "freeze"
+	ExceptionAction = "freeze-exception"
+	EndFreezeAction = "end-freeze"
+	FreezesTrailer  = "Fairlead-Freezes"
+	CommitTrailer   = "Fairlead-Commit"
 )
+
+// EndFreezeTitle begins the title of a commit that ends a freeze.
+const EndFreezeTitle = "End the freeze "
 
 // RollbackAction is what a commit is called that takes an environment back to an older one.
 const RollbackAction = "rollback"
@@ -42,7 +47,8 @@ type Entry struct {
 	Environment string `json:"environment,omitempty"`
 	// Environments are those that a freeze is about; nil for all of them.
 	Environments []string `json:"environments,omitempty"`
-	Action       string   `json:"action"` // as the trailer Fairlead-Action names it
+	// Action is as the trailer Fairlead-Action names it, but for what is done to a freeze later.
+	Action string `json:"action"`
 	Title        string   `json:"title"`
 	// From and To are the commits of the base that the environment had, and has since; "" if it was not
 	// about one.
@@ -148,6 +154,12 @@ func parseEntry(b Branch, c git.CommitInfo, subject func(commit string) string) 
 	}
 	if e.Action == FreezeAction {
 		e.Environments = list.Convert(trailers[FreezesTrailer], cleanLine)
+		switch {
+		case e.To != "":
+			e.Action = ExceptionAction
+		case strings.HasPrefix(e.Title, EndFreezeTitle):
+			e.Action = EndFreezeAction
+		}
 	}
 	paragraphs := strings.Split(strings.TrimSpace(strings.ReplaceAll(c.Message, "\r\n", "\n")), "\n\n")
 	about := ""
@@ -179,9 +191,14 @@ func (e Entry) Moves() bool {
 	return e.Action == PromoteAction || e.Action == RollbackAction || e.Action == forge.MergeAction
 }
 
+// IsAboutFreeze reports whether an entry began, changed or ended a freeze.
+func (e Entry) IsAboutFreeze() bool {
+	return e.Action == FreezeAction || e.Action == ExceptionAction || e.Action == EndFreezeAction
+}
+
 // Concerns reports whether an entry is about an environment.
 func (e Entry) Concerns(environment string) bool {
-	if e.Action == FreezeAction && e.Environment == "" {
+	if e.IsAboutFreeze() && e.Environment == "" {
 		return len(e.Environments) == 0 || slices.Contains(e.Environments, environment)
 	}
 	return e.Environment == environment

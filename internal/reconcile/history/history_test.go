@@ -25,6 +25,8 @@ func TestRead(t *testing.T) {
 		"Hold prod\n\nthe sale https://bot:hunter2@example.com/ ends on Monday\n\nFairlead-Action: hold",
 		"Promote 2222222 to prod\n\nLess noise\n\nOverrides: prod is held: the sale\nOverrides: it is not verified in stage\n\nFairlead-Promoted: " + two + "\nFairlead-Promotion: prod\nFairlead-Forced: fix of the outage\nFairlead-Action: promote",
 		"Freeze prod, stage: q4\n\nthe books\n\nFairlead-Freezes: prod\nFairlead-Freezes: stage\nFairlead-Action: freeze",
+		"Let 2222222 pass the freeze q4\n\nthe fix\n\nFairlead-Commit: " + two + "\nFairlead-Freezes: prod\nFairlead-Action: freeze",
+		"End the freeze q4\n\nFairlead-Freezes: prod\nFairlead-Freezes: stage\nFairlead-Action: freeze",
 		"Approve 2222222 for prod\n\nFairlead-Approval: prod\nFairlead-Commit: " + two + "\nFairlead-Action: approve",
 		"Roll prod back to 1111111\n\nLess noise\n\nit fails\n\nFairlead-Promoted: " + one + "\nFairlead-Promotion: prod\nFairlead-Action: rollback",
 	} {
@@ -50,6 +52,8 @@ func TestRead(t *testing.T) {
 	want := []history.Entry{
 		{Environment: "prod", Action: "rollback", Title: "Roll prod back to 1111111", From: two, To: one, Reason: "it fails"},
 		{Environment: "prod", Action: "approve", Title: "Approve 2222222 for prod", To: two},
+		{Environment: "prod", Environments: []string{"prod", "stage"}, Action: "end-freeze", Title: "End the freeze q4"},
+		{Environment: "prod", Environments: []string{"prod"}, Action: "freeze-exception", Title: "Let 2222222 pass the freeze q4", To: two, Reason: "the fix"},
 		{Environment: "prod", Environments: []string{"prod", "stage"}, Action: "freeze", Title: "Freeze prod, stage: q4", Reason: "the books"},
 		{Environment: "prod", Action: "promote", Title: "Promote 2222222 to prod", From: one, To: two, Forced: "fix of the outage", Overrides: []string{"prod is held: the sale", "it is not verified in stage"}},
 		{Environment: "prod", Action: "hold", Title: "Hold prod", Reason: "the sale https://***@example.com/ ends on Monday"},
@@ -58,11 +62,16 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(history.Entry{}, "Time", "Who", "Commit", "Repo")); diff != "" {
 		t.Error(diff)
 	}
+	stopped := forge.Pull{Proposal: forge.Proposal{Mark: "prod", Body: "> [!WARNING]\n> Fairlead does not update this pull request: problems stop its environment. It proposes what was.\n\nText"}, Number: 5}
+	against := []string{"problems stopped prod, and it proposed what the files said before"}
 	pulls, err := history.ListPullActions(repo, "https://git.example.com/out", []forge.PullEvent{
 		{Pull: forge.Pull{Proposal: forge.Proposal{Mark: "prod", Title: "prod: less noise"}, Number: 3, URL: "https://git.example.com/out/pull/3"}, Action: forge.MergeAction, Time: time.Unix(1, 0), Who: "alice", Reason: "go on"},
 		{Pull: forge.Pull{Proposal: forge.Proposal{Mark: "prod", Title: "prod: noise"}, Number: 2, Commit: one}, Action: forge.CloseAction, Time: time.Unix(1, 0), Reason: "not now (by bob)"},
 		{Pull: forge.Pull{Proposal: forge.Proposal{Mark: "removal of old", Title: "Remove old"}, Number: 1}, Action: forge.CloseAction, Time: time.Unix(1, 0), Who: "Fairlead", Reason: "moved (by design)", Record: two},
 		{Pull: forge.Pull{Number: 4}, Action: forge.CloseAction}, // the forge does not tell when
+		{Pull: stopped, Action: forge.MergeAction, Time: time.Unix(1, 0), Who: "alice"},
+		{Pull: stopped, Action: forge.MergeAction, Time: time.Unix(1, 0), Who: "alice", Reason: "we know"},
+		{Pull: stopped, Action: forge.CloseAction, Time: time.Unix(1, 0), Who: "alice", Reason: "not so"},
 	}, []string{"prod"})
 	if err != nil {
 		t.Fatal(err)
@@ -71,6 +80,9 @@ func TestRead(t *testing.T) {
 		{Environment: "prod", Action: "merge", Title: "prod: less noise", Who: "alice", Reason: "go on", Pull: 3, URL: "https://git.example.com/out/pull/3"},
 		{Environment: "prod", Action: "close", Title: "prod: noise", Who: "bob", Reason: "not now", Commit: one, Pull: 2},
 		{Action: "close", Title: "Remove old", Who: "Fairlead", Reason: "moved (by design)", Commit: two, Pull: 1},
+		{Environment: "prod", Action: "merge", Who: "alice", Forced: "no reason was given", Overrides: against, Pull: 5},
+		{Environment: "prod", Action: "merge", Who: "alice", Forced: "we know", Overrides: against, Pull: 5},
+		{Environment: "prod", Action: "close", Who: "alice", Reason: "not so", Pull: 5},
 	}
 	if diff := cmp.Diff(want, pulls, cmpopts.IgnoreFields(history.Entry{}, "Time", "Repo")); diff != "" {
 		t.Errorf("what was done to pull requests:\n%s", diff)

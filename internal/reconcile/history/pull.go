@@ -52,6 +52,10 @@ func ListPullActions(repo *git.Repository, url string, events []forge.PullEvent,
 				return nil, err
 			}
 		}
+		if e.Action == forge.MergeAction && publish.IsStopped(ev.Body) {
+			e.Forced, e.Reason = cmp.Or(e.Reason, "no reason was given"), ""
+			e.Overrides = []string{"problems stopped " + e.Environment + ", and it proposed what the files said before"}
+		}
 		all = append(all, e)
 	}
 	return all, nil

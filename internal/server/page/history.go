@@ -32,12 +32,15 @@ func ParseHistoryFilter(query url.Values) answer.HistoryFilter {
 		until = until.AddDate(0, 0, 1)
 	}
 	return answer.HistoryFilter{
-		Environment: query.Get("env"), Who: query.Get("who"), Action: query.Get("what"), Text: query.Get("q"), Since: since, Until: until, Forced: query.Get("forced") != "", Page: page,
+		Environment: query.Get("env"), Who: query.Get("who"), Action: findAction(query.Get("what")), Text: query.Get("q"), Since: since, Until: until, Forced: query.Get("forced") != "", Page: page,
 	}
 }
 
 // IsAsked reports whether a choice of the form is the one that was asked for.
-func (v History) IsAsked(name, value string) bool { return v.Query.Get(name) == value }
+func (v History) IsAsked(name, value string) bool {
+	asked := v.Query.Get(name)
+	return asked == value || name == "what" && findAction(asked) == value
+}
 
 // Asked returns a parameter.
 func (v History) Asked(name string) string { return v.Query.Get(name) }
@@ -72,16 +75,36 @@ func (v History) Pager() pager {
 
 // actionWords are what people call what was done.
 var actionWords = map[string]string{
-	history.PromoteAction: "promoted", history.RollbackAction: "rolled back", "hold": "held", "release": "released", "approve": "approved", "freeze": "froze",
-	forge.MergeAction: "merged", forge.CloseAction: "closed", forge.ReopenAction: "opened again",
+	history.PromoteAction: "promoted", history.RollbackAction: "rolled back", "hold": "held", "release": "released", approveAction: "approved",
+	history.FreezeAction: "froze", history.ExceptionAction: "let pass a freeze", history.EndFreezeAction: "ended a freeze",
+	forge.MergeAction: "merged", forge.CloseAction: "closed", forge.ReopenAction: "opened again", "clone-stack": "cloned a stack", "tear-down-stack": "tore down a stack",
+	"connect": "connected a cluster", "renew-key": "renewed a key", "retire": "retired a cluster", "adopt": "adopted a cluster", "ephemeral": "made or changed an ephemeral environment",
 }
+
+const approveAction = "approve"
 
 // IsAction reports whether something of the name can be done.
 func IsAction(name string) bool { return actionWords[name] != "" }
 
+// findAction returns the name of what was done, of which a text has that or says what people, or texts, call it.
+func findAction(text string) string {
+	for action, word := range actionWords {
+		if text == word || text == strings.ReplaceAll(action, "-", " ") {
+			return action
+		}
+	}
+	return text
+}
+
+// IsTitled reports whether the title says what was done, as to a freeze or a stack, and not the action alone.
+func (History) IsTitled(e answer.HistoryEntry) bool {
+	isKnown := e.Moves() || e.Action == "hold" || e.Action == "release" || e.Action == approveAction && e.To != ""
+	return e.Pull == 0 && (e.Environment == "" || !isKnown)
+}
+
 // pastTenses are the past tenses of the verbs with which the titles of commits begin.
 var pastTenses = map[string]string{
-	"Adopt": "adopted", "Approve": "approved", "Clone": "cloned", "Connect": "connected", "End": "ended", "Freeze": "froze", "Hold": "held", "Let": "let", "Promote": "promoted",
+	"Adopt": "adopted", "Approve": "approved", "Extend": "extended", "Make": "made", "Remove": "removed", "Clone": "cloned", "Connect": "connected", "End": "ended", "Freeze": "froze", "Hold": "held", "Let": "let", "Promote": "promoted",
 	"Release": "released", "Renew": "renewed", "Retire": "retired", "Roll": "rolled", "Tear": "tore",
 }
 

@@ -37,7 +37,7 @@ func describeQuery(query url.Values, name string) string {
 		switch {
 		case value == "":
 		case w.name == "what":
-			words = append(words, actionText(value))
+			words = append(words, actionText(findAction(value)))
 		case w.name == "env" && name == "commits": // it selects those that the environment does not have
 			words = append(words, "on the way to "+value)
 		case !strings.Contains(w.format, "%s"):

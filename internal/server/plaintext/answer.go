@@ -211,17 +211,17 @@ func NewHistoryTable(a answer.History, now time.Time) Table {
 	if len(a.Actions) > 0 { // but not what was asked for
 		empty = "nothing that was done is like that\n"
 	}
-	t := Table{Above: formatAt(a.At), Empty: empty, Below: formatRest(len(a.Items), a.Total, a.Page), Columns: []Column{{Key: "since"}, {Key: "age"}, {Key: "by"}, {Key: "environment"}, {Key: "action"}, {Key: "from"}, {Key: "to"}, {Key: "why"}}}
+	t := Table{Above: formatAt(a.At), Empty: empty, Below: formatRest(len(a.Items), a.Total, a.Page), Columns: []Column{{Key: "since"}, {Key: "age", People: true}, {Key: "by"}, {Key: "environment"}, {Key: "action"}, {Key: "from"}, {Key: "to"}, {Key: "title"}, {Key: "why"}}}
 	for _, e := range a.Items {
 		why := e.Reason
 		if e.Forced != "" {
 			why = strings.Join(append([]string{"forced: " + e.Forced}, e.Overrides...), "; ")
 		}
-		action := e.Action
+		action := strings.ReplaceAll(e.Action, "-", " ")
 		if e.Pull > 0 {
 			action = fmt.Sprintf("%s pull request %d", e.Action, e.Pull)
 		}
-		t.Rows = append(t.Rows, []any{FormatTime(e.Time), NewAge(e.Time, now), e.Who, cmp.Or(e.Environment, strings.Join(e.Environments, ", ")), action, CommitID(e.From), CommitID(e.To), why})
+		t.Rows = append(t.Rows, []any{FormatTime(e.Time), NewAge(e.Time, now), e.Who, cmp.Or(e.Environment, strings.Join(e.Environments, ", ")), action, CommitID(e.From), CommitID(e.To), e.Title, why})
 	}
 	return t
 }

@@ -13,15 +13,19 @@ import (
 // WriteCSV writes the table with all of its columns, and their keys in the first line.
 func (t Table) WriteCSV(to io.Writer) error {
 	w := csv.NewWriter(to)
-	keys := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		keys[i] = c.Key
+	var keys []string
+	for _, c := range t.Columns {
+		if !c.People {
+			keys = append(keys, c.Key)
+		}
 	}
 	err := w.Write(keys)
 	for _, row := range t.Rows {
-		cells := make([]string, len(row))
+		var cells []string
 		for i, value := range row {
-			cells[i] = display.SanitizeLine(csvText(value))
+			if !t.Columns[i].People {
+				cells = append(cells, display.SanitizeLine(csvText(value)))
+			}
 		}
 		err = errors.Join(err, w.Write(cells))
 	}

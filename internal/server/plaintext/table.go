@@ -13,12 +13,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
-// Column is a column of a table: its key in JSON, whether only wide tables show it, and what becomes of it
-// where the terminal is narrow. The heading is the key in capitals.
+// Column is a column of a table: its key in JSON, whether only wide tables show it, or those for people, and what
+// becomes of it where the terminal is narrow. The heading is the key in capitals.
 type Column struct {
-	Key  string
-	Wide bool
-	Fit  display.Fit
+	Key    string
+	Wide   bool
+	People bool // whether programs have it in another column
+	Fit    display.Fit
 }
 
 // Table is a table, with what people read around it.

@@ -47,11 +47,11 @@ func (s *site) findHistory(ctx context.Context, src answer.Source, query url.Val
 	}
 	src.At = query.Get("at")
 	shown := src.History(cutHistory(all, query), page.ParseHistoryFilter(query))
-	if what := query.Get("what"); what != "" && !slices.Contains(shown.Actions, what) && !page.IsAction(what) {
-		return found{errorAnswer{fmt.Sprintf("the filter what has no value %q", what), "it has " + strings.Join(shown.Actions, ", ")}, http.StatusBadRequest, ""}
+	if what := page.ParseHistoryFilter(query).Action; what != "" && !slices.Contains(shown.Actions, what) && !page.IsAction(what) {
+		return found{errorAnswer{fmt.Sprintf("the filter what has no value %q", what), withNearest(what, shown.Actions, "it has "+strings.Join(shown.Actions, ", "))}, http.StatusBadRequest, ""}
 	}
 	if who := query.Get("who"); who != "" && !slices.ContainsFunc(shown.People, func(name string) bool { return strings.EqualFold(name, who) }) {
-		return found{errorAnswer{fmt.Sprintf("the history has nobody called %q", who), "it has " + strings.Join(shown.People, ", ")}, http.StatusNotFound, ""}
+		return found{errorAnswer{fmt.Sprintf("the history has nobody called %q", who), withNearest(who, shown.People, "it has "+strings.Join(shown.People, ", "))}, http.StatusNotFound, ""}
 	}
 	return found{shown, http.StatusOK, ""}
 }

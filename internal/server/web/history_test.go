@@ -22,11 +22,16 @@ func pastActions(context.Context) (history.Log, error) {
 		{Time: at(1), Who: "Fairlead", Environment: "dev", Action: "promote", Title: "Promote to dev", From: c2, To: c4, Reason: "queue: the newest commit goes first", Commit: c1, Repo: repo, Authored: at(4)},
 		{Time: at(2), Who: "carol", Environment: "prod", Action: "promote", Title: "Promote to prod", To: c2, Authored: at(30), Forced: "fix of the <outage>", Overrides: []string{"it is not verified in stage yet"}, Commit: c2, Repo: repo},
 		{Time: at(3), Who: "erin", Environment: "prod", Action: "approve", Title: "Approve for prod", To: c4, Reason: "seen in stage", Commit: c3, Repo: "git@git.example.com:org/control-plane.git"},
-		{Time: at(3), Who: "alice", Environment: "stage", Action: "merge", Title: "stage: less <noise>", From: c1, To: c2, Reason: "the sale <is> over", Commit: c3, Repo: repo, Pull: 12, URL: "https://git.example.com/org/gitops/pull/12"},
+		{Time: at(3), Who: "alice", Environment: "stage", Action: "merge", Title: "stage: less <noise>", From: c1, To: c2, Forced: "the sale <is> over", Overrides: []string{"problems stopped stage, and it proposed what the files said before"}, Commit: c3, Repo: repo, Pull: 12, URL: "https://git.example.com/org/gitops/pull/12"},
 		{Time: at(3), Environment: "stage", Action: "close", Title: "stage: noise", Commit: c3, Repo: "/srv/git", Pull: 12},
 		{Time: at(3), Who: "bob", Action: "merge", Title: "Remove what old has left", Commit: c3, Repo: "/srv/git", Pull: 3},
 		{Time: at(4), Who: "dana", Action: "freeze", Title: "Freeze prod: sale", Environments: []string{"prod"}, Reason: "the sale", Commit: c3, Repo: "/srv/git"},
 	}
+	all = append(all,
+		history.Entry{Time: at(5), Who: "dana", Action: "freeze-exception", Title: "Let c4d4e4f pass the freeze sale", To: c4, Environments: []string{"prod"}, Reason: "the fix", Commit: c3, Repo: repo},
+		history.Entry{Time: at(6), Who: "dana", Action: "end-freeze", Title: "End the freeze sale", Environments: []string{"prod"}, Commit: c3, Repo: repo},
+		history.Entry{Time: at(7), Who: "erin", Environment: "prod", Action: "approve", Title: "Approve the plan b86d2da of shop/eu/database in prod", Commit: c3, Repo: repo},
+		history.Entry{Time: at(8), Who: "erin", Environment: "prod", Action: "tear-down-stack", Title: "Tear down the stack shop/old in prod", Commit: c3, Repo: repo})
 	for i := range 60 {
 		all = append(all, history.Entry{Time: at(10 + i), Who: "bob", Environment: "stage", Action: "hold", Title: "Hold stage", Reason: fmt.Sprintf("reason %d", i), Commit: c3, Repo: repo})
 	}
@@ -53,7 +58,7 @@ func TestHistory(t *testing.T) {
 		golden(t, "testdata/history/"+path+".html", mainOf(ask(c.h, http.MethodGet, c.target).Body.String()))
 	}
 	for query, want := range map[string]int{
-		"": 67, "what=merge": 2, "what=close&env=stage": 1, "env=prod": 3, "env=prod&what=freeze": 1, "env=dev&what=freeze": 0, "who=erin": 1, "who=ERIN": 1, "q=pull+request+12": 2, "what=hold": 60, "forced=on": 1, "since=2026-11-21": 10, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 2, "page=99": 67, "q=CHANGE": 4, "q=ALICE": 4, "q=carol": 1,
+		"": 71, "what=merge": 2, "what=merged": 2, "what=close&env=stage": 1, "env=prod": 7, "env=prod&what=freeze": 1, "what=ended+a+freeze": 1, "what=end+freeze&env=prod": 1, "what=freeze-exception": 1, "what=tear+down+stack&env=prod": 1, "what=cloned+a+stack": 0, "env=dev&what=freeze": 0, "who=erin": 3, "who=ERIN": 3, "q=pull+request+12": 2, "what=hold": 60, "forced=on": 2, "forced=on&env=stage": 1, "since=2026-11-21": 14, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 4, "page=99": 71, "q=CHANGE": 5, "q=ALICE": 5, "q=carol": 1,
 	} {
 		body := ask(full, http.MethodGet, "/api/v1/history?"+query).Body.String()
 		if !strings.Contains(body, fmt.Sprintf(`"total": %d,`, want)) {
