@@ -46,9 +46,6 @@ changes, the stack stops until the approval is removed.`,
 			if strings.Count(args[1], "/") != 2 {
 				return usageErrorf("as in checkout/dev/eks: the teamName and the envName of the stack, and the component; or as in clusters/fleet-edge/one-75urwc7-k8s: the namespace and the name of the manifest, and the Terraform object", "%q is not the name of a component", args[1])
 			}
-			if read.Inputs == "" {
-				return usageErrorf("add --inputs with the annotation fairlead.io/inputs of the Terraform object whose plan you have read", "it is not known which plan you have read")
-			}
 			if read.Digest != "" && !model.IsPlanDigest(read.Digest) {
 				return usageErrorf("copy what fairlead stack plan --plans shows: sha256: and 64 hexadecimal digits", "%q is not the digest of a plan", read.Digest)
 			}
@@ -64,6 +61,13 @@ changes, the stack stops until the approval is removed.`,
 			d, err := cc.openForEphemeral(c.Context(), args[0])
 			if err != nil {
 				return err
+			}
+			if read.Inputs == "" {
+				err := d.CheckApproval(c.Context(), args[0], args[1][:last], args[1][last+1:])
+				if err != nil {
+					return err
+				}
+				return usageErrorf("add --inputs with the annotation fairlead.io/inputs of the Terraform object whose plan you have read", "it is not known which plan you have read")
 			}
 			return cc.finishAction(c.Context())(d.ApprovePlan(c.Context(), args[0], args[1][:last], args[1][last+1:], read, cc.reason))
 		},

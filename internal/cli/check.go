@@ -110,6 +110,9 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	}
 	err = k.input.forEachEnvironment(names, "check", func(name string) error {
 		e, err := k.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
+		if err == nil {
+			e, err = k.across.keepStates(ctx, e)
+		}
 		if err != nil {
 			return err
 		}

@@ -63,6 +63,20 @@ func (k *acrossCheck) stop(ctx context.Context, r source.Rendered) (source.Rende
 	return r.StopStacks(found[r.Environment])
 }
 
+// keepStates returns an environment as it is rendered where two of its stacks have one state: the one goes on whose state
+// the output names, as far as that can be read.
+func (k *acrossCheck) keepStates(ctx context.Context, r source.Rendered) (source.Rendered, error) {
+	if r.Model == nil || k.input.isPlain() || k.input.options.EnvironmentDir != "" || !source.NewClaimant(r.Environment, r.Model).SharesState() {
+		return r, nil
+	}
+	k.readOutputs(ctx, []*model.Model{r.Model})
+	kept := source.NamedStates(k.outputs[r.Environment].Stacks)
+	if len(kept) == 0 {
+		return r, nil
+	}
+	return k.input.renderEnvironment(ctx, r.Environment, source.Revisions{Kept: kept}, nil)
+}
+
 // loadOthers returns the environments that are not checked and can be read, if what is checked may have
 // something that they have too.
 func (k *acrossCheck) loadOthers(ctx context.Context, checked []*model.Model) ([]*model.Model, error) {

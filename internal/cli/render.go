@@ -142,15 +142,18 @@ func (r *renderCommand) renderAll(ctx context.Context, names []string) ([]source
 	var done []source.Rendered
 	var problems problem.List
 	var failed []string
+	across := acrossCheck{app: r.app, input: &r.input}
 	err := r.input.forEachEnvironment(names, "render", func(name string) error {
 		e, err := r.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
+		if err == nil {
+			e, err = across.keepStates(ctx, e)
+		}
 		done = append(done, e)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	across := acrossCheck{app: r.app, input: &r.input}
 	found, err := across.check(ctx, list.Convert(done, func(e source.Rendered) *model.Model { return e.Model })...)
 	if err != nil {
 		return nil, err

@@ -83,14 +83,31 @@ func (s *stackCommand) readStacks(ctx context.Context) ([]environmentStack, erro
 	if err != nil {
 		return nil, err
 	}
-	var all []environmentStack
+	across := acrossCheck{app: s.app, input: &s.input}
+	var rendered []source.Rendered
 	for _, name := range names {
 		r, err := s.input.renderEnvironment(ctx, name, source.Revisions{}, nil)
+		if err == nil {
+			r, err = across.keepStates(ctx, r)
+		}
 		if err != nil {
 			return nil, err
 		}
 		if r.Problems.StopsEnvironment() {
 			return nil, newProblemsError(r.Problems)
+		}
+		rendered = append(rendered, r)
+	}
+	shared, err := across.check(ctx, list.Convert(rendered, func(r source.Rendered) *model.Model { return r.Model })...)
+	if err != nil {
+		return nil, err
+	}
+	var all []environmentStack
+	for _, r := range rendered {
+		name := r.Environment
+		r, err = r.StopStacks(shared[name])
+		if err != nil {
+			return nil, err
 		}
 		stacks, err := stackview.ListStacks(name, r.Tree, r.Problems)
 		if err != nil {

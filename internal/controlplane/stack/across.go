@@ -118,6 +118,16 @@ func (l claimList) check(found map[string]problem.List) {
 	}
 }
 
+// position returns where the stack is written, or the component that has the state.
+func (c *claim) position() problem.Pos {
+	for _, component := range c.written.Components {
+		if component != nil && component.Name.Text == c.state.Component {
+			return c.written.PositionAt(component.Name.Line)
+		}
+	}
+	return c.written.Pos
+}
+
 // refuse returns the problem that stops a stack which another environment has, or one of its states.
 func (c *claim) refuse(first *claim) problem.Problem {
 	const move = "; to move a stack, see docs/how-to/from-cloudknit.md"
@@ -125,11 +135,7 @@ func (c *claim) refuse(first *claim) problem.Problem {
 	p := problem.Problem{Pos: s.PositionAt(s.EnvName.Line), Subject: s.Subject(), Stack: s.Path()}
 	isState, isGone := c.state != State{}, first.written == nil
 	if isState {
-		for _, component := range s.Components {
-			if component != nil && component.Name.Text == c.state.Component {
-				p.Pos = s.PositionAt(component.Name.Line)
-			}
-		}
+		p.Pos = c.position()
 	}
 	of := fmt.Sprintf("the component %s of the stack %s", first.state.Component, first.state.Stack)
 	switch {
@@ -139,7 +145,7 @@ func (c *claim) refuse(first *claim) problem.Problem {
 		p.Summary = "the output of environment " + first.environment + " still has the stack " + s.Path() + ": they would share their state"
 	case isState:
 		p.Hint = "give the backend of its root module another key" + move
-		p.Summary = fmt.Sprintf("component %s: its state is that of %s in environment %s, at %s: each would destroy what the other has made", c.state.Component, of, first.environment, first.written.Pos)
+		p.Summary = fmt.Sprintf("component %s: its state is that of %s in environment %s, at %s: each would destroy what the other has made", c.state.Component, of, first.environment, first.position())
 	default:
 		p.Hint = "give it another envName, or its environment another bucket" + move
 		p.Summary = "environment " + first.environment + " has the stack " + s.Path() + " too, at " + first.written.Pos.String() + ": they would share their state"

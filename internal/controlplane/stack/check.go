@@ -107,6 +107,13 @@ func (r *resolver) checkIdentifier(c *Component, line int, what, name string) {
 	}
 }
 
+// CommitID matches a ref of the repository of a chart that is a commit, and VersionTag one that is a tag: any other
+// without refs/ is a branch.
+var (
+	CommitID   = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	VersionTag = regexp.MustCompile(`^v?[0-9]+\.[0-9]+`)
+)
+
 // DefaultBranch is the branch of a repository of charts that is named without a ref.
 const DefaultBranch = "main"
 
@@ -133,7 +140,7 @@ func (r *resolver) checkHelm(c *Component) {
 	case c.Source.Path == "":
 	case ref == "":
 		hint = "source is read without credentials, and without a ref from the branch " + DefaultBranch
-	case !strings.HasPrefix(ref, "refs/"):
+	case !strings.HasPrefix(ref, "refs/") && !CommitID.MatchString(ref) && !VersionTag.MatchString(ref):
 		hint = "a ref that is no commit and no version, as v1.2, is a branch; write refs/tags/NAME for another tag"
 	}
 	r.checkCluster(c, hint)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -63,11 +64,14 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 	if err != nil {
 		return Result{}, err
 	}
+	what := fmt.Sprintf("the plan %s of %s/%s", c.Plan, stack, component)
+	if err := checkApproval(c, what); err != nil {
+		return Result{}, err
+	}
 	text, digest, err := read.findPlan(c, namespace)
 	if err != nil {
 		return Result{}, err
 	}
-	what := fmt.Sprintf("the plan %s of %s/%s", c.Plan, stack, component)
 	switch {
 	case c.Inputs != inputs:
 		return Result{}, problem.Refusef("read the plan that the component makes now: the annotation "+stackfiles.InputsAnnotation+" of its Terraform object names its inputs",
@@ -80,10 +84,6 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 	case c.Approval == c.Plan && c.Digest != digest:
 		return Result{}, problem.Refusef("remove the approval, and read the plan that the component makes then",
 			"%s was approved with the digest %s", what, c.Digest)
-	case c.Approval == "auto":
-		return Result{}, problem.Refusef("remove autoApprove of the component to approve its plans", "%s is approved without a person", what)
-	case c.Unversioned && !c.Compared:
-		return Result{}, problem.Refusef("name the module with a version", "%s cannot be approved: its module has no version, and may be another one when the plan is applied", what)
 	}
 	others, err := d.findPlanApprovals(ctx, environment, stack, component)
 	if err != nil {
@@ -112,10 +112,33 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 	})
 }
 
+// CheckApproval refuses what ApprovePlan refuses of a component, whichever plan of it was read.
+func (d *Session) CheckApproval(ctx context.Context, environment, stack, component string) error {
+	c, _, _, err := d.findPlan(ctx, environment, stack, component)
+	if err != nil {
+		return err
+	}
+	return checkApproval(c, fmt.Sprintf("the plan %s of %s/%s", c.Plan, stack, component))
+}
+
+// checkApproval refuses a component whose plans nobody approves, or can.
+func checkApproval(c stackfiles.ComponentSummary, what string) error {
+	switch {
+	case c.Approval == "auto":
+		return problem.Refusef("remove autoApprove of the component to approve its plans", "%s is approved without a person", what)
+	case c.Unversioned && !c.Compared:
+		return problem.Refusef("name the module with a version", "%s cannot be approved: its module has no version, and may be another one when the plan is applied", what)
+	}
+	return nil
+}
+
 // PlanTitle returns the title of the commit that approves a plan.
 func PlanTitle(environment, stack, component, plan string) string {
 	return fmt.Sprintf("Approve the plan %s of %s/%s in %s", plan, stack, component, environment)
 }
+
+// mostNamed is how many components are named where one is not there.
+const mostNamed = 5
 
 // findPlan returns a component of a stack, or a part of a cluster, as the head of the output branch has it, with the namespace of
 // its objects, and that commit.
@@ -147,13 +170,25 @@ func (d *Session) findPlan(ctx context.Context, environment, stack, component st
 	var known []string
 	for _, s := range all {
 		for _, c := range s.Components {
-			known = append(known, s.Stack+"/"+c.Name)
-			if s.Stack == stack && c.Name == component && c.Inputs != "" {
+			isMeant := s.Stack == stack && c.Name == component
+			switch {
+			case isMeant && c.Inputs != "":
 				return c, s.Namespace, head, nil
+			case isMeant:
+				return none, "", "", problem.Refusef("", "the component %s/%s in %s is of type %s, and makes no plans", stack, component, environment, c.Type)
+			case c.Inputs != "":
+				known = append(known, s.Stack+"/"+c.Name)
 			}
 		}
 	}
-	return none, "", "", problem.Refusef(problem.DidYouMean(stack+"/"+component, known), "the output of %s, on the branch %s, has no component %s/%s with plans", environment, to.Branch, stack, component)
+	hint := problem.DidYouMean(stack+"/"+component, known)
+	if hint == "" && len(known) > 0 {
+		hint = "it has " + text.Join(known[:min(len(known), mostNamed)], ", ")
+		if more := len(known) - mostNamed; more > 0 {
+			hint += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	return none, "", "", problem.Refusef(hint, "the output of %s, on the branch %s, has no component %s/%s with plans", environment, to.Branch, stack, component)
 }
 
 // findPlanApprovals returns the approvals of plans of a component.

@@ -41,7 +41,7 @@ func TestClaimedStack(t *testing.T) {
 	before := w.below("stage", "environments/checkout/dev")
 	w.commitNow("dev", "a copy, and another one", map[string]string{"stacks/settings.yaml": stackSettingsText, "stacks/checkout.yaml": stackFileText, "stacks/till.yaml": otherStackText, "stacks/own.yaml": ownState("shop/two")})
 	const problem, shared = "environment stage has the stack checkout/dev too, at stage/stacks/checkout.yaml:1: they would share their state",
-		"stacks/own.yaml:8: Environment/own: component net: its state is that of the component net of the stack shop/one in environment stage, at stage/stacks/own.yaml:1: each would destroy"
+		"stacks/own.yaml:8: Environment/own: component net: its state is that of the component net of the stack shop/one in environment stage, at stage/stacks/own.yaml:8: each would destroy"
 	for range 2 {
 		d.cycle()
 		d.wantStopped("dev", problem)

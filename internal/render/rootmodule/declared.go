@@ -167,6 +167,8 @@ func (g *generator) checkReference(declared declarations, in input, reference hc
 	switch reference.RootName() {
 	case "path", "terraform":
 		return
+	case "zlocals": // what is not in the stack was reported
+		return
 	case "data":
 		parts = 2
 	}

@@ -34,6 +34,8 @@ type renderedFiles struct {
 	problems problem.List
 	state    string // that its root module leads to; "" if it has none, or that is not known
 	targets  []string
+	// unversioned reports that no plan of it can be approved, because a module has no version.
+	unversioned bool
 }
 
 // neighbor is what the files of a component say of another one: of a chart, what it takes from it.
@@ -131,10 +133,13 @@ func (r *renderer) addComponent(folder string, c *stack.Component) {
 	if !known || err != nil {
 		own := &renderer{model: r.model, settings: r.settings, approvals: r.approvals, stopped: r.isStopped()}
 		own.renderComponent(folder, c)
-		done = renderedFiles{own.builder.Tree(), own.problems.StoppingStack(c.Stack.Path()), own.state, own.targets}
+		done = renderedFiles{own.builder.Tree(), own.problems.StoppingStack(c.Stack.Path()), own.state, own.targets, own.unversioned}
 		r.count++
 	}
 	r.used[key] = done
+	if done.unversioned {
+		r.unapprovable = append(r.unapprovable, c)
+	}
 	r.checkState(c, done.state)
 	r.checkTargets(c, done.targets)
 	r.problems = append(r.problems, slices.Clone(done.problems)...)
@@ -151,6 +156,7 @@ func (r *renderer) checkState(c *stack.Component, state string) {
 	case state == "":
 	case other == nil:
 		r.states[state] = c
+	case other.Stack != c.Stack && other.Stack.Path() == c.Stack.Path(): // it was reported that there are two of one name
 	case rootmodule.NamesState(r.model, c) || rootmodule.NamesState(r.model, other):
 		keepsMine, keepsOther := r.keeps(c, state), r.keeps(other, state)
 		if keepsMine == keepsOther || keepsOther || other.Stack == c.Stack {

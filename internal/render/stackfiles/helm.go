@@ -2,7 +2,6 @@ package stackfiles
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,22 +67,17 @@ func (r *renderer) newHelmRepositorySpec(c *stack.Component) helmRepositorySpec 
 	return spec
 }
 
-var (
-	commitID   = regexp.MustCompile(`^[0-9a-f]{40}$`)
-	versionTag = regexp.MustCompile(`^v?[0-9]+\.[0-9]+`)
-)
-
 // parseRef returns what a ref of a chart's repository names: a commit, a full reference, a version,
 // which is a tag, or else a branch.
 func parseRef(ref string) *gitRef {
 	switch {
 	case ref == "":
 		return &gitRef{Branch: stack.DefaultBranch}
-	case commitID.MatchString(ref):
+	case stack.CommitID.MatchString(ref):
 		return &gitRef{Commit: ref}
 	case strings.HasPrefix(ref, "refs/"):
 		return &gitRef{Name: ref}
-	case versionTag.MatchString(ref):
+	case stack.VersionTag.MatchString(ref):
 		return &gitRef{Tag: ref}
 	}
 	return &gitRef{Branch: ref}

@@ -28,6 +28,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -94,8 +95,9 @@ func RenderCached(m *model.Model, cache *Cache, kept []stack.State) (tree.Tree, 
 	r.checkRequests(stacks)
 	rendered := make([]tree.Tree, len(stacks))
 	for i, s := range stacks {
-		r.path, r.builder = s.Path(), tree.Builder{}
+		r.path, r.builder, r.unapprovable = s.Path(), tree.Builder{}, nil
 		r.renderStack(s)
+		r.warnOfApproval(s)
 		rendered[i] = r.builder.Tree()
 	}
 	r.combineStacks(stacks, rendered)
@@ -182,6 +184,10 @@ type renderer struct {
 	// deploy that is rendered.
 	deployers map[string]*stack.Component
 	targets   []string
+	// unversioned reports that no plan of the component that is rendered can be approved, and unapprovable are such
+	// components of the stack.
+	unversioned  bool
+	unapprovable []*stack.Component
 }
 
 // checkFolders reports cluster types whose folders are those of stacks.
@@ -205,6 +211,21 @@ func (r *renderer) renderStack(s *stack.Stack) {
 		r.addComponent(path.Join(folder, c.Name), c)
 	}
 	r.addKustomization(folder, resources)
+}
+
+// warnOfApproval warns, once for a stack that no problem stops, of components that stay as they are because no plan of
+// them can be approved.
+func (r *renderer) warnOfApproval(s *stack.Stack) {
+	names := list.Convert(r.unapprovable, func(c *stack.Component) string { return c.Name })
+	if len(names) == 0 || s.Stopped || r.problems.StopsStack(s.Path()) || r.model.Stacks.Stopped.StopsStack(s.Path()) {
+		return
+	}
+	pos := s.PositionAt(r.unapprovable[0].StackComponent.Name.Line)
+	if len(names) == 1 {
+		r.problems.Warnf(pos, s.Subject(), tfobject.VersionHint, "no plan of the component %s can be approved: a module of it has no version", names[0])
+		return
+	}
+	r.problems.Warnf(pos, s.Subject(), tfobject.VersionHint, "no plan of the components %s can be approved: a module of each has no version", text.Join(names, " and "))
 }
 
 // renderComponent adds the files of a component, with its objects in a folder.

@@ -85,6 +85,7 @@ func (r *renderer) addTerraform(folder string, c *stack.Component) (commit strin
 	plan := tfobject.Plan{Component: c.Name, Auto: c.AutoApprove, Versioned: module.Fixed, ID: tfobject.PlanID(r.settings.Modules.Branch, commit), Inputs: inputs}
 	plan.SetApproval(terraform, r.approvals[c], &r.problems)
 	plan.WarnOfDestruction(c.Stack.PositionAt(c.StackComponent.Name.Line), c.Stack.Subject(), terraform, &r.problems)
+	r.unversioned = !plan.Versioned && !plan.Auto && !c.Destroyed && !c.Skipped && len(terraform.Spec.Webhooks) == 0 && !problems.Stops()
 	r.addObject(path.Join(folder, sourceFile), source)
 	r.addObject(path.Join(folder, terraformFile), terraform)
 	return commit

@@ -70,13 +70,15 @@ func (c Plan) approve(a *model.PlanApproval, isCompared bool, problems *problem.
 	return c.ID
 }
 
+// VersionHint is how a module gets a version.
+const VersionHint = "write ?ref= and a version as v1.2.3, a whole commit or refs/tags/NAME behind the source of each module that it calls, or the exact version of a module of a registry"
+
 // versionHint returns how the plans of the component can be approved, whose module has no version.
 func (c Plan) versionHint() string {
-	const version = "write ?ref= and a version as v1.2.3, a whole commit or refs/tags/NAME behind the source of each module that it calls, or the exact version of a module of a registry"
 	if c.Deleted {
-		return "restore the file of the stack with teardown: true, and " + version
+		return "restore the file of the stack with teardown: true, and " + VersionHint
 	}
-	return version
+	return VersionHint
 }
 
 // WarnOfDestruction warns of a component that is to be destroyed and cannot be, since no plan of it can be
