@@ -78,7 +78,7 @@ func FormatAnswer(of any, f Facts) (string, error) {
 		lines = formatFleet(a, f, to)
 	case answer.History:
 		lines = NewHistoryTable(a, f.Now).Format(to, false)
-		if f.Filtered && len(a.Items) == 0 {
+		if f.Filtered && len(a.Items) == 0 && a.At == "" {
 			lines = "nothing that was done is like that\n"
 		}
 	default:
@@ -208,8 +208,11 @@ func formatCell(c answer.FleetCell) string {
 // NewHistoryTable returns what was done as a table.
 func NewHistoryTable(a answer.History, now time.Time) Table {
 	empty := "nothing was done\n"
-	if len(a.Actions) > 0 { // but not what was asked for
+	switch {
+	case len(a.Actions) > 0: // but not what was asked for
 		empty = "nothing that was done is like that\n"
+	case a.At != "":
+		empty = "nothing was done until " + a.At + "\n"
 	}
 	t := Table{Above: formatAt(a.At), Empty: empty, Below: formatRest(len(a.Items), a.Total, a.Page), Columns: []Column{{Key: "since"}, {Key: "age", People: true}, {Key: "by"}, {Key: "environment"}, {Key: "action"}, {Key: "from"}, {Key: "to"}, {Key: "title"}, {Key: "why"}}}
 	for _, e := range a.Items {

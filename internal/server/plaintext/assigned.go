@@ -56,7 +56,11 @@ func NewAssignmentsTable(all []answer.AssignmentPart) Table {
 		if a.State != nil {
 			state = a.State.Word
 		}
-		t.Rows = append(t.Rows, []any{a.Environment, a.ClusterType, a.Target, a.Wanted, a.Runs, a.Clusters, state, a.Reason})
+		clusters := any(a.Clusters)
+		if a.Clusters == 0 && a.State == nil { // it is not known
+			clusters = ""
+		}
+		t.Rows = append(t.Rows, []any{a.Environment, a.ClusterType, a.Target, a.Wanted, a.Runs, clusters, state, a.Reason})
 	}
 	return t
 }

@@ -24,13 +24,13 @@ func TestCSV(t *testing.T) {
 		code, lines int
 		says        string
 	}{
-		"/fleet.csv":                            {200, 69, "environment,clusterType,target,wanted,runs,clusters,state,why\ndev,large,checkout,1.5.0,,0,,\n"},
-		"/fleet.csv?env=prod&workload=checkout": {200, 58, "prod,large,checkout,1.4.2,,0,,\n"},
+		"/fleet.csv":                            {200, 69, "environment,clusterType,target,wanted,runs,clusters,state,why\ndev,large,checkout,1.5.0,,,,\n"},
+		"/fleet.csv?env=prod&workload=checkout": {200, 58, "prod,large,checkout,1.4.2,,,,\n"},
 		"/fleet.csv?rows=team&page=9&q=zzz":     {200, 1, "environment,"},
 		"/fleet.csv?env=pord":                   {404, 2, "there is no environment"},
-		"/fleet.csv?at=2026-11-20":              {200, 69, "dev,large,checkout,1.5.0,,0,,\n"},
-		"/fleet.csv?at=2026-11-20&env=dev":      {200, 4, "dev,large,checkout,1.5.0,,0,,\n"},
-		"/fleet.csv?at=2020-01-01":              {404, 2, "was not there"},
+		"/fleet.csv?at=2026-11-20":              {200, 69, "dev,large,checkout,1.5.0,,,,\n"},
+		"/fleet.csv?at=2026-11-20&env=dev":      {200, 4, "dev,large,checkout,1.5.0,,,,\n"},
+		"/fleet.csv?at=2020-01-01":              {404, 2, "nothing is known of any environment"},
 		"/fleet.csv?at=2026-11-20&q=x&page=2":   {200, 1, "environment,"},
 		"/fleet.csv?at=never":                   {400, 2, "the moment is no time and no commit"},
 		"/history.csv?at=2026-11-21T10:30:00Z":  {200, 71, "why\n2026-11-21T10:00:00Z,carol,prod,promote"},

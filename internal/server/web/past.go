@@ -239,7 +239,9 @@ func (s *site) makePast(ctx context.Context, src answer.Source, path string, que
 		}
 		plan, output, err := s.options.Past.Plan(ctx, name, from.At)
 		if err != nil { // it may not have been there
-			failed = err
+			if failed == nil || isUnknown(failed) {
+				failed = err
+			}
 			continue
 		}
 		plans[name], outputs = plan, append(outputs, output)
@@ -247,7 +249,11 @@ func (s *site) makePast(ctx context.Context, src answer.Source, path string, que
 	if path == environmentsPath && isUnknown(failed) {
 		failed = nil // it says of which environments nothing is known
 	}
-	if len(plans) == 0 && failed != nil {
+	switch {
+	case len(plans) > 0 || failed == nil:
+	case from.Environment == "" && isUnknown(failed):
+		return answerMissing("nothing is known of any environment at "+answer.CleanText(from.At.Text), "ask about a later moment; fairlead history ENVIRONMENT lists the commits that it had, and when")
+	default:
 		return s.refuseAnswer(ctx, path, failed)
 	}
 	if path == environmentsPath {

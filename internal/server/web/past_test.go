@@ -94,7 +94,7 @@ func TestPast(t *testing.T) {
 		"/?at=2026-11-20":                                 {200, `"needs": [`},
 		"/environments?at=2026-11-20&q=zzz":               {200, `"items": []`},
 		"/environments?at=2020-01-01":                     {200, `"unknown": [`},
-		"/fleet?at=2020-01-01":                            {404, "was not there"},
+		"/fleet?at=2020-01-01":                            {404, "nothing is known of any environment at 2020-01-01"},
 		"/environments?at=2026-11-20&state=bad":           {400, "have no state"},
 		"/environments/prod?at=2026-11-20":                {200, `"assignments": `},
 		"/environments/prod/pulls/7?at=2026-11-20":        {400, "this page shows the present alone"},
