@@ -34,6 +34,11 @@ func chainThen(at time.Time) status.Chain {
 	return c
 }
 
+// pastPagesOf returns the addresses of pages about a moment.
+func pastPagesOf(at string) []string {
+	return []string{"/?at=" + at, "/commits?at=" + at, "/commits/" + c2 + "?at=" + at, "/history?at=" + at, "/environments?at=" + at, "/environments/prod?at=" + at, "/fleet?at=" + at, "/assignments/dev/large/checkout?at=" + at, "/cluster-types?at=" + at}
+}
+
 // TestPastChain: the overview, the commits, a commit and the history show what Git has of a time: what environments had,
 // which were held, and nothing of what came later; there are no actions, and links lead to the same time.
 func TestPastChain(t *testing.T) {
