@@ -55,7 +55,7 @@ func (s Source) WithChain(at string, chain status.Chain, outputs []history.Outpu
 		e = status.Environment{Name: o.Environment, Inputs: e.Inputs}
 		if o.Commit != "" {
 			e.Inputs = listInputs(o)
-			s.Clusters = append(s.Clusters, fleetview.Overview{Standing: fleetview.Standing{Environment: o.Environment, Base: o.Base}})
+			s.Clusters = append(s.Clusters, fleetview.Overview{Standing: fleetview.Standing{Environment: o.Environment, Output: o.Commit, Base: o.Base}})
 		}
 		environments = append(environments, e)
 	}
@@ -65,10 +65,13 @@ func (s Source) WithChain(at string, chain status.Chain, outputs []history.Outpu
 
 // describePast returns what Git and the ledger say of an environment at a time.
 func (s Source) describePast(name string, stage *status.Stage) Environment {
-	shown := Environment{Name: name, Ran: fleetview.CountPastRuns(s.Then, name, "")}
-	shown.CommitState = findReported(shown.Ran)
+	shown, output := Environment{Name: name, Ran: fleetview.CountPastRuns(s.Then, name, "")}, ""
+	i := slices.IndexFunc(s.Clusters, func(o fleetview.Overview) bool { return o.Environment == name })
+	if i >= 0 {
+		output = s.Clusters[i].Output
+	}
+	shown.State, shown.CommitState = findReported(shown.Ran, output)
 	if stage == nil {
-		shown.State = shown.CommitState
 		if merged := s.findRunning(status.Stage{Environment: name}); merged != "" {
 			shown.Commit, shown.Merged = s.describeCommit(merged), true
 		}
@@ -82,13 +85,13 @@ func (s Source) describePast(name string, stage *status.Stage) Environment {
 	switch {
 	case stage.State == status.StageStopped:
 		shown.Reason = "what it was promoted to then is not known"
-	case stage.Merged && !slices.ContainsFunc(s.Clusters, func(o fleetview.Overview) bool { return o.Environment == name }):
+	case stage.Merged && output == "":
 		shown.Reason = "whether its output was merged then is not known"
 	}
 	if stage.State == status.StageEmpty || stage.State == status.StageProposed {
 		shown.CommitState = State{stage.State.Tone(), string(stage.State)}
+		shown.State = shown.CommitState
 	}
-	shown.State = shown.CommitState
 	switch {
 	case stage.Hold != "":
 		hold, _, _ := strings.Cut(stage.Hold, ", until fairlead release ") // nothing releases it now
@@ -99,16 +102,25 @@ func (s Source) describePast(name string, stage *status.Stage) Environment {
 	return shown
 }
 
-// findReported returns the most urgent state that clusters had reported.
-func findReported(all []fleetview.PastRun) State {
-	worst := State{Unknown, "unknown"}
+// findReported returns the most urgent state that clusters had reported, and that of an output, which is not known unless
+// all of them had reported that. Those that were ready with another one say nothing of either.
+func findReported(all []fleetview.PastRun, output string) (worst, of State) {
+	unknown := State{Unknown, "unknown"}
+	worst, of = unknown, unknown
 	for i, run := range all {
 		state := PhaseState(run.Phase)
 		if i == 0 || CompareUrgency(state.Tone, worst.Tone) > 0 {
 			worst = state
 		}
 	}
-	return worst
+	hasOther := func(run fleetview.PastRun) bool { return output == "" || !strings.HasSuffix(run.Revision, output) }
+	switch {
+	case !slices.ContainsFunc(all, hasOther):
+		of = worst
+	case worst.Tone == Good:
+		worst = unknown
+	}
+	return worst, of
 }
 
 // PhaseState returns the state of an object that is in a phase.

@@ -151,6 +151,10 @@ func showsRuns(of any) bool {
 	switch a := of.(type) {
 	case answer.PastEnvironment, answer.PastEnvironments, answer.PastOverview:
 		return true
+	case answer.Commits:
+		return slices.ContainsFunc(a.Environments, func(e answer.Environment) bool { return len(e.Ran) > 0 })
+	case answer.Journey:
+		return slices.ContainsFunc(a.Stops, func(stop answer.Stop) bool { return len(stop.Environment.Ran) > 0 })
 	case answer.Assignment:
 		return len(a.Ran)+len(a.Applied) > 0
 	}

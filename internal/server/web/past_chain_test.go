@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/testkit/ledgerworld"
@@ -86,27 +88,39 @@ func TestPastChain(t *testing.T) {
 	}
 }
 
-// TestPastChainRuns: the overview of a time has what clusters had reported then, whatever the page of an environment has,
-// and says once what is not known.
+// TestPastChainRuns: the overview of a time has what clusters had reported then, as the page of an environment has it,
+// says once what is not known, and calls a commit ready only if clusters had reported the output of that.
 func TestPastChainRuns(t *testing.T) {
 	w, store := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db")), fleet()
-	h := New(Options{Store: store, Fleet: w.View, Now: func() time.Time { return ledgerworld.Now }, Explain: explainNothing, Compare: compareNothing, Past: pastOf(store)})
-	at := "?at=" + ledgerworld.Now.UTC().Format(time.RFC3339)
-	var overview answer.PastOverview
-	var one answer.PastEnvironment
-	for target, into := range map[string]any{"/overview" + at: &overview, "/environments/stage" + at: &one} {
-		if err := json.Unmarshal(ask(h, http.MethodGet, api+target).Body.Bytes(), into); err != nil {
-			t.Fatal(err)
+	for output, want := range map[string]string{strings.Repeat("a", 40): "ready", strings.Repeat("b", 40): "unknown"} {
+		past := pastOf(store)
+		chainOf := past.Chain
+		past.Chain = func(ctx context.Context, at time.Time) (status.Chain, []history.Output, error) {
+			c, outputs, err := chainOf(ctx, at)
+			outputs[2].Commit = output
+			return c, outputs, err
 		}
-	}
-	ran, stage := overview.Environments[2].Ran, overview.Environments[2]
-	if len(ran) != 1 || len(one.Runs) != 1 || ran[0] != one.Runs[0] || stage.CommitState.Word != "ready" || stage.State.Word != "held" || overview.NoRuns() {
-		t.Errorf("the overview has %+v, and the environment %+v", stage, one.Runs)
-	}
-	if body := ask(h, http.MethodGet, "/"+at).Body.String(); strings.Contains(body, "is not known: the ledger") || !strings.Contains(body, "1 cluster with") {
-		t.Errorf("the overview says\n%s", mainOf(body))
-	}
-	if body := ask(h, http.MethodGet, "/?at=2026-11-20").Body.String(); strings.Count(body, "What clusters ran then is not known: the ledger has kept nothing of then.") != 1 {
-		t.Errorf("where the ledger has nothing it says\n%s", mainOf(body))
+		h := New(Options{Store: store, Fleet: w.View, Now: func() time.Time { return ledgerworld.Now }, Explain: explainNothing, Compare: compareNothing, Past: past})
+		at := "?at=" + ledgerworld.Now.UTC().Format(time.RFC3339)
+		var overview answer.PastOverview
+		var one answer.PastEnvironment
+		for target, into := range map[string]any{"/overview" + at: &overview, "/environments/stage" + at: &one} {
+			if err := json.Unmarshal(ask(h, http.MethodGet, api+target).Body.Bytes(), into); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stage := overview.Environments[2]
+		if len(stage.Ran) != 1 || len(one.Runs) != 1 || stage.Ran[0] != one.Runs[0] || stage.CommitState.Word != want || stage.State.Word != "held" || overview.NoRuns() {
+			t.Errorf("the overview has %+v, and the environment %+v; want %s", stage, one.Runs, want)
+		}
+		if body := ask(h, http.MethodGet, "/"+at).Body.String(); strings.Contains(body, "is not known: the ledger") || !strings.Contains(body, "1 cluster with") {
+			t.Errorf("the overview says\n%s", mainOf(body))
+		}
+		if body := mainOf(ask(h, http.MethodGet, "/commits"+at).Body.String()); strings.Contains(body, "ready</span>") != (want == "ready") || strings.Contains(body, "What clusters ran then is not shown") {
+			t.Errorf("the commits say\n%s", body)
+		}
+		if body := ask(h, http.MethodGet, "/?at=2026-11-20").Body.String(); strings.Count(body, "What clusters ran then is not known: the ledger has kept nothing of then.") != 1 {
+			t.Errorf("where the ledger has nothing it says\n%s", mainOf(body))
+		}
 	}
 }

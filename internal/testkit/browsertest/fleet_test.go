@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -50,7 +51,7 @@ func newPlan(environment, tag string) *schedule.Plan {
 
 // fleetPages are all kinds of pages about what is assigned, with and without assignments.
 var fleetPages = []string{
-	"/history", "/history?forced=on", "/history/figures", "/environments/prod", "/fleet", "/fleet?at=2026-11-20", "/environments?at=2026-11-20", "/workloads/checkout?at=2026-11-20", "/assignments/prod/small/checkout?at=2026-11-20", "/cluster-types/small?at=2026-11-20", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?q=nothing-like-that", "/workloads", "/workloads/checkout", "/assignments/prod/small/checkout", "/assignments/prod/small/search",
+	"/history", "/history?forced=on", "/history/figures", "/environments/prod", "/fleet", "/fleet?at=2026-11-20", "/?at=2026-11-20", "/commits?at=2026-11-20", "/environments?at=2026-11-20", "/workloads/checkout?at=2026-11-20", "/assignments/prod/small/checkout?at=2026-11-20", "/cluster-types/small?at=2026-11-20", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?q=nothing-like-that", "/workloads", "/workloads/checkout", "/assignments/prod/small/checkout", "/assignments/prod/small/search",
 	"/styleguide", "/map?env=prod", "/cluster-types", "/cluster-types/small", "/clusters/west-1", "/clusters/east-4",
 }
 
@@ -101,6 +102,13 @@ func pastOf(s *status.Store) *web.Past {
 		Compare: func(ctx context.Context, from, to history.Place) (drift.Report, []history.Output, error) {
 			report, err := compareNothing(ctx, from.String(), to.String())
 			return report, []history.Output{then(from.Environment, from.At)}, err
+		},
+		Chain: func(context.Context, time.Time) (status.Chain, []history.Output, error) {
+			c := s.Snapshot().Chain
+			for i := range c.Stages {
+				c.Stages[i].State, c.Stages[i].Next = status.StagePromoted, promote.Decision{}
+			}
+			return c, []history.Output{then("dev", history.Moment{}), then("prod", history.Moment{})}, nil
 		},
 		Plan: func(_ context.Context, environment string, at history.Moment) (*schedule.Plan, history.Output, error) {
 			plan := s.Snapshot().Plans[environment]
