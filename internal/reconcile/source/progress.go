@@ -177,7 +177,7 @@ func (s *Source) readBranch(ctx context.Context, e *model.Environment) (Branch, 
 		b.Head, err = repo.Branch(e.ControlPlane.Branch)
 	}
 	if err == nil {
-		b.Head, err = s.findThen(repo, b.Head)
+		b.Head, err = s.findNewestAt(repo, b.Head)
 	}
 	if errors.Is(err, git.ErrNotFound) || errors.Is(err, git.ErrAccess) || errors.Is(err, errLocal) || errors.Is(err, git.ErrNoRevision) {
 		return b, nil

@@ -29,7 +29,7 @@ func (s *Source) baseCommit(revision string) (string, error) {
 	}
 	commit, err := resolve(revision)
 	if err == nil && !isNamed {
-		return s.findThen(s.controlPlane, commit)
+		return s.findNewestAt(s.controlPlane, commit)
 	}
 	if !errors.Is(err, git.ErrNoRevision) {
 		return commit, err
@@ -48,9 +48,9 @@ func (s *Source) baseCommit(revision string) (string, error) {
 // maxThen bounds the commits of a branch among which the one of a time is looked for.
 const maxThen = 10_000
 
-// findThen returns the newest commit of a branch that was made by the time at which everything is read. The error is
+// findNewestAt returns the newest commit of a branch that was made by the time at which everything is read. The error is
 // git.ErrNoRevision if there is none.
-func (s *Source) findThen(repo *git.Repository, head string) (string, error) {
+func (s *Source) findNewestAt(repo *git.Repository, head string) (string, error) {
 	if s.options.At.IsZero() {
 		return head, nil
 	}

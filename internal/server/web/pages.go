@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,8 +96,8 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	path, query := target.EscapedPath(), target.Query()
 	src := s.loadSource(ctx, path)
 	f := s.findAt(ctx, src, path, query)
-	isPastless := f.code == http.StatusBadRequest && isPastQuery(path, query) && !hasPast(path)
-	isUnasked := (path == explainPath || path == diffPath) && f.code == http.StatusBadRequest && !isPastless
+	hasNoPast := f.code == http.StatusBadRequest && isPastQuery(path, query) && !hasPast(path)
+	isUnasked := (path == explainPath || path == diffPath) && f.code == http.StatusBadRequest && !hasNoPast
 	if isUnasked { // the page has a form for it
 		f.code = http.StatusOK
 	}
@@ -108,7 +109,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	s.addPerson(&frame, src.Names(), findViewer(ctx))
 	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path) && !isPast(f.answer)
 	shown := newPage(f.answer, src.Names(), path, query)
-	if isPastless {
+	if hasNoPast {
 		shown = newMissing(f.answer)
 	}
 	missing, isMissing := shown.(page.Missing)

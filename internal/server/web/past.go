@@ -41,6 +41,8 @@ const (
 	maxPastWork, maxPastKept = 2, 64
 	// pastPatience is how long a request waits for one, and pastTimeout how long that may take.
 	pastPatience, pastTimeout = 2 * time.Second, time.Minute
+	// pastSettles is how long after a moment what there was may still become known: clusters and forges tell it late.
+	pastSettles = time.Hour
 	// pastAgain is how many seconds later a page that waits loads again.
 	pastAgain = 3
 )
@@ -170,10 +172,10 @@ func (s *site) findPast(ctx context.Context, src answer.Source, path string, que
 	return s.findMade(ctx, path, key, func(ctx context.Context) found { return s.makePast(ctx, src, path, query, from, to) })
 }
 
-// keyOf returns what tells answers about a moment apart: while that is not over, what there was changes.
+// keyOf returns what tells answers about a moment apart that has not settled.
 func (s *site) keyOf(at history.Moment) string {
 	now := s.options.Now()
-	if at.Time.Before(now.Add(-cachedFor)) {
+	if at.Time.Before(now.Add(-pastSettles)) {
 		return ""
 	}
 	return now.Truncate(cachedFor).Format(time.RFC3339)
