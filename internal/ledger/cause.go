@@ -20,11 +20,12 @@ const (
 	CauseSource                  // a source cannot be fetched
 	CauseDependency              // another object has failed, and this one waits
 	CauseFailed                  // what is wanted failed
+	CauseApproval                // a plan waits for a person to approve it
 	CauseWaiting                 // there was little time for it yet
 	CauseUnknown
 )
 
-var causeNames = [...]string{"", "suspended", "contested", "unheard", "unproven", "silent", "source", "dependency", "failed", "waiting", "unknown"}
+var causeNames = [...]string{"", "suspended", "contested", "unheard", "unproven", "silent", "source", "dependency", "failed", "approval", "waiting", "unknown"}
 
 // String returns the name of a cause; "" for NoCause.
 func (c Cause) String() string { return causeNames[min(int(c), len(causeNames)-1)] }
@@ -84,7 +85,7 @@ func (l *Ledger) findReason(s Situation, merged, now time.Time) Reason {
 	case ClassSilent:
 		return Reason{Cause: CauseSilent}
 	}
-	failed := l.book.listFailed(s.Cluster.ID)
+	failed, awaited := l.listFailed(s.Cluster.ID)
 	i := slices.IndexFunc(failed, Object.isSource)
 	j := slices.IndexFunc(failed, func(o Object) bool { return o != s.Object && !o.isSource() })
 	switch {
@@ -92,8 +93,10 @@ func (l *Ledger) findReason(s Situation, merged, now time.Time) Reason {
 		return l.reasonOf(CauseSource, failed[i])
 	case s.Object.Name == "" && j >= 0: // it may be the platform object itself, of which nothing is known
 		return l.reasonOf(CauseFailed, failed[j])
-	case deciding.Phase != Failed && j >= 0:
+	case (deciding.Phase != Failed || slices.Contains(awaited, s.Object)) && j >= 0:
 		return l.reasonOf(CauseDependency, failed[j])
+	case len(awaited) > 0 && s.Class == ClassProgressing: // the Terraform object names the plan
+		return l.reasonOf(CauseApproval, awaited[max(0, slices.IndexFunc(awaited, func(o Object) bool { return o.Kind() == "Terraform" }))])
 	case deciding.Phase == Failed:
 		return l.reasonOf(CauseFailed, s.Object)
 	case s.Class != ClassUnknown && now.Sub(merged) < 2*max(s.Cluster.Every, reconcileInterval):

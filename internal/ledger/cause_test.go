@@ -41,3 +41,36 @@ func TestCauseOfFailure(t *testing.T) {
 		}
 	}
 }
+
+// TestAwaitedPlans: a cluster on which only plans wait for approval is at work, and waits: its Terraform objects are
+// reported as failed, and so is what applies them.
+func TestAwaitedPlans(t *testing.T) {
+	const fleet, database, apps = "Kustomization/flux-system/fleet", "Terraform/shop/db", "Kustomization/shop/db"
+	const plan, stalled = "waits for approval of plan-main-aaaa", "health check failed: failed early due to stalled resources: [Terraform/shop/db status: 'Failed']"
+	now := time.Date(2026, time.November, 23, 12, 0, 0, 0, time.UTC)
+	says := func(object string, phase ledger.Phase, message string) ledger.Report {
+		return ledger.Report{Object: ledger.Object{Name: object}, Phase: phase, Target: "P1", Message: message, Said: now}
+	}
+	newest := ledger.Output{Revision: "P1", Merged: now.Add(-time.Minute), Folders: map[string]string{"large": "l1"}}
+	var outputs ledger.Outputs
+	outputs.Add(newest)
+	for name, c := range map[string]struct {
+		reports []ledger.Report
+		class   ledger.Class
+		cause   ledger.Cause
+		object  string
+	}{
+		"a plan waits":                {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Failed, plan), says(apps, ledger.Failed, stalled)}, ledger.ClassProgressing, ledger.CauseApproval, database},
+		"what pulls the output waits": {[]ledger.Report{says(fleet, ledger.Failed, stalled), says(database, ledger.Failed, plan)}, ledger.ClassProgressing, ledger.CauseApproval, database},
+		"the plan failed":             {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Failed, "no such module"), says(apps, ledger.Failed, stalled)}, ledger.ClassFailed, ledger.CauseFailed, apps},
+		"and something else failed":   {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Failed, plan), says("Kustomization/web/web", ledger.Failed, "timeout")}, ledger.ClassFailed, ledger.CauseFailed, "Kustomization/web/web"},
+		"it fails for another reason": {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Failed, plan), says(apps, ledger.Failed, "kustomize build failed")}, ledger.ClassFailed, ledger.CauseFailed, apps},
+	} {
+		l := ledger.New(100)
+		l.Receive(ledger.Contact{Name: "e1", Group: ledger.Group{Environment: "prod", ClusterType: "large"}, Platform: fleet, Received: now}, c.reports)
+		all := l.FindSituations(ledger.Wanted{Environment: "prod", Output: newest, AllObjects: true}, &outputs, now)
+		if len(all) != 1 || all[0].Class != c.class || all[0].Reason.Cause != c.cause || all[0].Reason.Object.Name != c.object {
+			t.Errorf("%s: %+v, want %s: %s by %s", name, all, c.class, c.cause, c.object)
+		}
+	}
+}

@@ -145,7 +145,7 @@ func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.
 		s.Class = ClassUnknown
 	case !at.Holds(w.Output, s.Type):
 		s.Class = ClassBehind
-	case s.Platform.Phase == Failed:
+	case s.Platform.Phase == Failed && !l.isAwaited(s.Object):
 		s.Class, s.Message = ClassFailed, s.Platform.Message
 	case s.Platform.Phase == Ready:
 		s.Class = ClassReady
@@ -157,15 +157,16 @@ func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.
 
 // judgeObjects returns how a cluster stands whose platform object is ready, by its other objects: one
 // that has failed since the output was merged fails it, and any other that is not ready keeps it from
-// being ready.
+// being ready. What waits for a person to approve a plan has not failed.
 func (l *Ledger) judgeObjects(s Standing, w Wanted) Standing {
+	failed, _ := l.listFailed(s.Cluster.ID)
 	for _, name := range l.book.names(s.Cluster.ID) {
 		o := Object{s.Cluster.ID, name}
 		known := l.book.find(o)
 		state := known.state()
 		switch {
 		case state.Phase == Ready:
-		case state.Phase == Failed && !timeOf(known.open.since).Before(w.Output.Merged):
+		case state.Phase == Failed && slices.Contains(failed, o) && !timeOf(known.open.since).Before(w.Output.Merged):
 			return Standing{Cluster: s.Cluster, Type: s.Type, Class: ClassFailed, Object: o, Message: state.Message}
 		case s.Class == ClassReady:
 			s.Class, s.Object = ClassProgressing, o

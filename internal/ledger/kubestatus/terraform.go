@@ -8,15 +8,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
 
-// What the messages of Terraform objects begin with that need a person: one whose plan waits for
-// approval, behind which is the plan, and one whose resources differ from what was applied.
-const (
-	AwaitsApproval = "waits for approval of "
-	HasDrift       = "drift: "
-)
+// HasDrift begins the messages of Terraform objects whose resources differ from what was applied.
+const HasDrift = "drift: "
 
-// readTerraform reads a Terraform object of tofu-controller. One that waits for approval counts as
-// failed, as it does for the Kustomization that applies it: nothing goes on without a person.
+// readTerraform reads a Terraform object of tofu-controller. One that waits for approval is reported as
+// failed, as it is for the Kustomization that applies it; the ledger tells it from others by the message.
 func (r *reader) readTerraform(raw json.RawMessage, e *agentapi.Entry) (ledger.Phase, error) {
 	var o struct {
 		Metadata metadata `json:"metadata"`
@@ -50,7 +46,7 @@ func (r *reader) readTerraform(raw json.RawMessage, e *agentapi.Entry) (ledger.P
 	switch {
 	case phase == ledger.Suspended:
 	case e.Reason == "TerraformPlannedWithChanges" && pending != "" && pending != o.Spec.ApprovePlan && o.Spec.ApprovePlan != "auto":
-		e.Message, phase = AwaitsApproval+pending, ledger.Failed
+		e.Message, phase = ledger.AwaitsApproval+pending, ledger.Failed
 	case e.Reason == "DriftDetected" && phase == ledger.Failed:
 		e.Message = HasDrift + strings.TrimSpace(strings.TrimPrefix(e.Message, "Drift detected."))
 	}

@@ -31,7 +31,9 @@ type Cluster struct {
 	Contest *Contest `json:"contest,omitempty"`
 	// HasNewest reports whether it has applied all that the newest output holds for it, whatever its other objects say.
 	HasNewest bool `json:"-"`
-	order     int  // of its environment
+	// AwaitsApproval reports that it goes on once a person has approved a plan.
+	AwaitsApproval bool `json:"-"`
+	order          int  // of its environment
 }
 
 // Contest is what is known of two clusters that report under one name.
@@ -127,8 +129,8 @@ func newRetired(c ledger.Cluster) Cluster {
 func newCluster(s ledger.Situation, of situations) Cluster {
 	found := Cluster{
 		Name: s.Cluster.Name(), Environment: s.Cluster.Group.Environment, Type: s.Type, Standing: s.Class.String(), Why: explainSituation(s, of),
-		MovedFrom: newMovedFrom(s.Cluster),
-		Revision:  s.Platform.Revision, Attempted: s.Platform.Attempted, Since: s.Since, FirstSeen: s.Cluster.FirstSeen, LastSeen: s.Cluster.LastSeen,
+		MovedFrom: newMovedFrom(s.Cluster), AwaitsApproval: s.Reason.Cause == ledger.CauseApproval,
+		Revision: s.Platform.Revision, Attempted: s.Platform.Attempted, Since: s.Since, FirstSeen: s.Cluster.FirstSeen, LastSeen: s.Cluster.LastSeen,
 	}
 	found.HasNewest = s.Class == ledger.ClassReady || s.Platform.Phase == ledger.Ready && s.Object.Name != s.Cluster.Platform && (s.Class == ledger.ClassFailed || s.Class == ledger.ClassProgressing)
 	if s.Contest != nil {

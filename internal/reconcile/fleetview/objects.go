@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
 // ClusterObject is what an object of a cluster has reported last.
@@ -19,7 +20,8 @@ type ClusterObject struct {
 	rank      int
 }
 
-// FindObjects returns what the objects of a cluster of an environment have reported, those that failed first.
+// FindObjects returns what the objects of a cluster of an environment have reported, those that failed first, and then
+// those that wait for a person to approve plans.
 func (v *View) FindObjects(environment, cluster string) []ClusterObject {
 	all := []ClusterObject{}
 	v.Ledger.VisitObjects(environment, func(c *ledger.Cluster, object string, s ledger.State, _ time.Time) {
@@ -27,10 +29,26 @@ func (v *View) FindObjects(environment, cluster string) []ClusterObject {
 			all = append(all, ClusterObject{object, s.Phase.String(), s.Revision, s.Attempted, s.Message, rankPhase(s.Phase)})
 		}
 	})
+	markAwaited(all)
 	slices.SortFunc(all, func(a, b ClusterObject) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.Object, b.Object))
 	})
 	return all
+}
+
+// markAwaited has objects of a cluster that failed only because plans wait for a person say that they wait.
+func markAwaited(all []ClusterObject) {
+	awaited := ledger.AwaitedPlans{}
+	for _, o := range all {
+		if o.Phase == ledger.Failed.String() {
+			awaited.Add(ledger.Object{Name: o.Object}, o.Message)
+		}
+	}
+	for i, o := range all {
+		if o.Phase == ledger.Failed.String() && awaited.IsAwaited(ledger.Object{Name: o.Object}, o.Message) {
+			all[i].Phase, all[i].rank = stackview.Waits, rankPhase(ledger.Progressing)
+		}
+	}
 }
 
 // rankPhase returns how soon a phase is shown.

@@ -35,6 +35,8 @@ func explainSituation(s ledger.Situation, of situations) string {
 		return fmt.Sprintf("%s has failed: %s", object, s.Reason.Message)
 	case ledger.CauseFailed:
 		return fmt.Sprintf("%s failed: %s", object, s.Reason.Message)
+	case ledger.CauseApproval:
+		return object + " " + s.Reason.Message
 	case ledger.CauseWaiting:
 		return "the output was merged at " + of.wants.Newest.Merged.Format(time.RFC3339) + ", a short time ago"
 	case ledger.NoCause, ledger.CauseUnknown:

@@ -26,3 +26,23 @@ func TestExplainUnknown(t *testing.T) {
 		}
 	}
 }
+
+// TestExplainAwaited: a cluster on which plans wait for approval, and its objects, are said to wait, and not to have
+// failed.
+func TestExplainAwaited(t *testing.T) {
+	s := ledger.Situation{
+		Standing: ledger.Standing{Cluster: &ledger.Cluster{Names: []ledger.Naming{{Name: "east"}}}, Class: ledger.ClassProgressing},
+		Reason:   ledger.Reason{Cause: ledger.CauseApproval, Object: ledger.Object{Name: "Terraform/shop/db"}, Message: "waits for approval of plan-main-aaaa"},
+	}
+	if c := newCluster(s, situations{}); !c.AwaitsApproval || c.Why != "Terraform/shop/db waits for approval of plan-main-aaaa" {
+		t.Errorf("the cluster is %+v", c)
+	}
+	all := []ClusterObject{
+		{Object: "Kustomization/shop/db", Phase: "failed", Message: "failed early due to stalled resources: [Terraform/shop/db status: 'Failed']"},
+		{Object: "Kustomization/shop/web", Phase: "failed", Message: "timeout"}, {Object: "Terraform/shop/db", Phase: "failed", Message: "waits for approval of plan-main-aaaa"},
+	}
+	markAwaited(all)
+	if all[0].Phase != "waits for approval" || all[1].Phase != "failed" || all[2].Phase != "waits for approval" {
+		t.Errorf("its objects are %+v", all)
+	}
+}

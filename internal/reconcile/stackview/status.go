@@ -103,7 +103,7 @@ func readStatus(c stackfiles.ComponentSummary, r Report) string {
 func ReadPhase(phase, message string) string {
 	isFailed := ledger.ParsePhase(phase) == ledger.Failed
 	switch {
-	case isFailed && strings.HasPrefix(message, kubestatus.AwaitsApproval):
+	case isFailed && strings.HasPrefix(message, ledger.AwaitsApproval):
 		return Waits
 	case isFailed && strings.HasPrefix(message, tfplan.Differs):
 		return Differs

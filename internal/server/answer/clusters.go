@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
 // maxListed is how many clusters, or objects of one, are listed.
@@ -93,7 +94,11 @@ func (s Source) listStandings(selects func(fleetview.Cluster) bool) (all []Clust
 	for _, c := range s.Reported {
 		if selects(c) {
 			_, hasType := slices.BinarySearch(types, c.Type)
-			all = append(all, ClusterStanding{c, State{cmp.Or(standingStates[c.Standing], Unknown), c.Standing}, s.findBase(c), hasType})
+			state := State{cmp.Or(standingStates[c.Standing], Unknown), c.Standing}
+			if c.AwaitsApproval {
+				state = State{statusTones[stackview.Waits], stackview.Waits}
+			}
+			all = append(all, ClusterStanding{c, state, s.findBase(c), hasType})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ClusterStanding) int {

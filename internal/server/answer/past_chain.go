@@ -6,6 +6,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -125,7 +126,7 @@ func findReported(all []fleetview.PastRun, output string) (worst, of State) {
 
 // PhaseState returns the state of an object that is in a phase.
 func PhaseState(phase string) State {
-	tones := map[string]Tone{"ready": Good, "progressing": Busy, "failed": Bad, "suspended": Stopped}
+	tones := map[string]Tone{"ready": Good, "progressing": Busy, "failed": Bad, "suspended": Stopped, stackview.Waits: Waiting}
 	tone := tones[phase]
 	if tone == "" {
 		return State{Unknown, "unknown"}

@@ -10,9 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/ledger"
-	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
-	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -251,15 +249,12 @@ func (s Source) rollbackHint(e Environment) string {
 	return "fairlead rollback " + e.Name + " --reason TEXT: it gets what it had before"
 }
 
-// findFailedClusters returns what failed on clusters. Plans that wait for approval are told with their stacks: nothing is
-// to be mended, unless the environment failed otherwise, too.
+// findFailedClusters returns what failed on clusters.
 func (s Source) findFailedClusters(environments []Environment) (all []Problem) {
-	awaited := s.findAwaitedPlans()
 	for _, o := range s.Clusters {
 		i := slices.IndexFunc(environments, func(e Environment) bool { return e.Name == o.Environment })
 		for _, l := range o.Laggards.Items {
-			waits := awaited.IsAwaited(observe.Event{Cluster: l.Cluster, Object: l.Object, Phase: rollout.Failed, Message: l.Why})
-			if !isFailed(l) || waits && i >= 0 && environments[i].State.Tone != Bad {
+			if !isFailed(l) {
 				continue
 			}
 			one := Problem{Kind: Report, Environments: []string{o.Environment}, Subject: l.Cluster, Cluster: l.Cluster, Summary: l.Why, Since: l.Since}
@@ -270,19 +265,6 @@ func (s Source) findFailedClusters(environments []Environment) (all []Problem) {
 		}
 	}
 	return all
-}
-
-// findAwaitedPlans returns the Terraform objects of stacks whose plans wait for a person.
-func (s Source) findAwaitedPlans() observe.AwaitedPlans {
-	var events []observe.Event
-	for _, reports := range s.StackReports {
-		for _, r := range reports {
-			if ledger.ParsePhase(r.Phase) == ledger.Failed {
-				events = append(events, observe.Event{Cluster: r.Cluster, Object: r.Object, Phase: rollout.Failed, Message: r.Message})
-			}
-		}
-	}
-	return observe.FindAwaited(events)
 }
 
 // findFailures returns what failed or was stopped.

@@ -8,7 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
-	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -86,38 +85,6 @@ func TestRollbackOffered(t *testing.T) {
 		problems, needs := s.Problems(ProblemFilter{}).Items, s.Needs()
 		if len(problems) != 1 || len(needs) != 1 || problems[0].Hint != c.hint || len(needs[0].Levers) == 0 || needs[0].Levers[0] != c.lever {
 			t.Errorf("%s: %+v\n%+v", name, problems, needs)
-		}
-	}
-}
-
-// TestAwaitedPlansAreNoProblem: what failed on a cluster only because plans wait for approval is told with its stack,
-// unless the environment failed otherwise, too.
-func TestAwaitedPlansAreNoProblem(t *testing.T) {
-	stalled := "Kustomization/shop/db failed: health check failed: failed early due to stalled resources: [Terraform/shop/db status: 'Failed']"
-	for name, c := range map[string]struct {
-		says, why string
-		proof     gate.Status
-		want      int
-	}{
-		"a plan waits":               {"waits for approval of plan-main-aaaa", stalled, gate.Wait, 0},
-		"it failed":                  {"no such module", stalled, gate.Wait, 1},
-		"another object failed":      {"waits for approval of plan-main-aaaa", "Kustomization/shop/web failed: timeout", gate.Wait, 1},
-		"the environment failed too": {"waits for approval of plan-main-aaaa", stalled, gate.Fail, 1},
-	} {
-		stage := stageAt("dev", nil, got("c2"))
-		stage.Proof = gate.Verdict{Status: c.proof, Reason: "it crashes"}
-		s := Source{
-			Snapshot: status.Snapshot{Chain: status.Chain{Commits: lineOf("c2", "c1"), Stages: []status.Stage{stage}}},
-			StackReports: map[StackObject][]stackview.Report{
-				{"dev", "shop", "db"}: {{Cluster: "east", Object: "Terraform/shop/db", Phase: "failed", Message: c.says}},
-			},
-			Clusters: []fleetview.Overview{{Standing: fleetview.Standing{Environment: "dev"}, Laggards: fleetview.Page[fleetview.Laggard]{Items: []fleetview.Laggard{
-				{Cluster: "east", Standing: "failed", Object: "Kustomization/shop/db", Why: c.why},
-			}}}},
-		}
-		failed := slices.DeleteFunc(s.Problems(ProblemFilter{}).Items, func(p Problem) bool { return p.Cluster == "" })
-		if len(failed) != c.want {
-			t.Errorf("%s: %+v", name, failed)
 		}
 	}
 }

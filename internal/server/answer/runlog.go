@@ -67,11 +67,11 @@ func (s Source) listRuns(k stackview.Known) (all []RunEntry) {
 				now := stackview.Report{Cluster: span.Cluster, Object: "Terraform/" + k.Namespace + "/" + c.Object, Phase: span.Phase.String(), Revision: span.Revision, Message: span.Message}
 				word = stackview.FindStatus(c, []stackview.Report{now}).Status
 			}
-			message := strings.TrimPrefix(strings.TrimPrefix(span.Message, kubestatus.AwaitsApproval), kubestatus.HasDrift)
+			message := strings.TrimPrefix(strings.TrimPrefix(span.Message, ledger.AwaitsApproval), kubestatus.HasDrift)
 			e := RunEntry{Component: c.Name, Cluster: span.Cluster, State: State{statusTones[word], word}, Since: span.Since, Until: span.Until, Message: CleanText(message)}
 			for i, p := range plans {
 				isDuring := !p.When.Before(span.Since) && (span.Until.IsZero() || p.When.Before(span.Until))
-				if word == stackview.Waits && p.Cluster == span.Cluster && isDuring && span.Message == kubestatus.AwaitsApproval+p.Plan {
+				if word == stackview.Waits && p.Cluster == span.Cluster && isDuring && span.Message == ledger.AwaitsApproval+p.Plan {
 					part := newRunPart(p)
 					e.Plan, plans = &part, slices.Delete(plans, i, i+1)
 					break
