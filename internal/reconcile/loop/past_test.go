@@ -254,6 +254,81 @@ func TestSlowForgeKeepsNoCycle(t *testing.T) {
 	}
 }
 
+// runUntil runs a daemon as in life until a condition on its reports is met, which it looks at whenever one changes.
+func (d *daemon) runUntil(after func(), isMet func(status.Snapshot) bool) {
+	ctx, end := context.WithCancel(d.Context())
+	ended := make(chan struct{})
+	go func() {
+		d.Run(ctx, after)
+		close(ended)
+	}()
+	for {
+		_, changed := d.store.Version()
+		if isMet(d.store.Snapshot()) {
+			break
+		}
+		<-changed
+	}
+	end()
+	<-ended
+}
+
+// wantRecalled checks that after a start the report of dev has the pull request that was merged last.
+func (d *daemon) wantRecalled(number int) {
+	d.Helper()
+	d.runUntil(func() {}, func(s status.Snapshot) bool {
+		e, isReported := s.FindEnvironment("dev")
+		return isReported && e.Pull != nil
+	})
+	if e := d.state("dev"); e.State != status.InSync || e.Pull.Number != number || e.Change == "" || e.Pull.Title != "dev: "+e.Change {
+		d.Errorf("the last pull request of dev, which is %s, is %+v, and changed %q", e.State, e.Pull, e.Change)
+	}
+}
+
+// TestPullIsRecalled: after a start, the report of an environment has the pull request again that was merged last.
+func TestPullIsRecalled(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, "    - {name: dev, merge: manual}\n", "dev")
+	d := w.begin(w.data)
+	for level := range 2 {
+		w.changeNow(level)
+		d.settle("dev")
+		w.merge("dev")
+		d.settle("dev")
+	}
+	d.Close()
+	w.begin(w.data).wantRecalled(2)
+}
+
+// TestPullIsRecalledFromForge: so it has where a forge is asked, and one that does not answer keeps no cycle from
+// beginning.
+func TestPullIsRecalledFromForge(t *testing.T) {
+	h := newHub(t, "    - {name: dev, merge: manual}\n", "dev")
+	h.settle("dev")
+	h.fake.Merge(githubOut, 1, false)
+	h.settle("dev")
+	h.Close()
+	d := h.begin(h.data)
+	cycles := 0
+	after := func() {
+		if cycles++; cycles == 1 { // the forge is asked now, and by nobody else
+			h.fake.Inject(githubfake.Fault{Method: "GET", Path: "/repos/*/*/pulls", Times: 1, Stall: true})
+			before := len(h.fake.Requests())
+			go func() {
+				for len(h.fake.Requests()) == before {
+					runtime.Gosched()
+				}
+				d.Wake("")
+			}()
+		}
+	}
+	d.runUntil(after, func(s status.Snapshot) bool { return s.Cycle.Number > 1 })
+	if e := d.state("dev"); e.State != status.InSync || e.Pull != nil {
+		t.Errorf("a forge that did not answer has told of %+v, which was %s", e.Pull, e.State)
+	}
+	d.Close()
+	h.begin(h.data).wantRecalled(1)
+}
+
 // TestEffectAfterCause: a promotion has a time that is not before the merge that it follows from, in the same round too.
 func TestEffectAfterCause(t *testing.T) {
 	w := fleetOf(t, scaffold.Branches, "    - {name: dev, merge: direct, proof: []}\n    - {name: stage, after: [dev], merge: direct, proof: []}\n", "dev", "stage")

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/parallel"
@@ -41,19 +43,15 @@ func (l *Loop) takeTurnWithForges(ctx context.Context) (end func(), err error) {
 		return nil, ctx.Err()
 	}
 	var questions []*forgeQuestion
-	err = l.barrier.Run("ask forges", "", func() error {
-		err := l.inTurn(ctx, func() error {
+	err = l.inTurn(ctx, func() error {
+		return l.barrier.Run("find forges to ask", "", func() error {
 			questions = l.findQuestions()
 			return nil
 		})
-		if err != nil {
-			return err
-		}
-		parallel.Each(l.options.Settings.Parallel, questions, func(_ int, q *forgeQuestion) {
-			q.answer.events, q.answer.err = q.journal.PullEvents(ctx)
-		})
-		return ctx.Err()
 	})
+	if err == nil {
+		err = l.askForges(ctx, questions)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +63,16 @@ func (l *Loop) takeTurnWithForges(ctx context.Context) (end func(), err error) {
 		l.keepPullEvents(q.remote, q.answer)
 	}
 	return end, nil
+}
+
+// askForges asks forges for their answers.
+func (l *Loop) askForges(ctx context.Context, questions []*forgeQuestion) error {
+	return l.barrier.Run("ask forges", "", func() error {
+		parallel.Each(l.options.Settings.Parallel, questions, func(_ int, q *forgeQuestion) {
+			q.answer.events, q.answer.err = q.journal.PullEvents(ctx)
+		})
+		return ctx.Err()
+	})
 }
 
 // findQuestions returns the forges with an API whose answers are not there, or too old: references have moved, or a
@@ -119,4 +127,71 @@ func (l *Loop) listPullEvents(ctx context.Context, remote *repos.Remote) ([]forg
 		last = l.pullEvents[remote]
 	}
 	return last.events, last.err
+}
+
+// recall is the question to forges which pull requests were merged last, once a process has started.
+type recall struct {
+	begun    bool
+	answered chan []*forgeQuestion // gets one element
+	asking   sync.WaitGroup
+}
+
+// beginRecall asks the forges with an API, once, beside the cycles: one may be slow. What is known without them is
+// reported at once.
+func (l *Loop) beginRecall(ctx context.Context, r *recall) {
+	if r.begun {
+		return
+	}
+	r.begun, r.answered = true, make(chan []*forgeQuestion, 1)
+	l.recallPulls(ctx, nil)
+	var questions []*forgeQuestion
+	_ = l.inTurn(ctx, func() error { // without an error
+		questions = l.findQuestions()
+		return nil
+	})
+	r.asking.Go(func() {
+		if len(questions) > 0 && l.askForges(ctx, questions) == nil {
+			r.answered <- questions
+		}
+	})
+}
+
+// recallPulls finds out from the answers of forges which pull request of each environment was merged last, where this
+// process has seen none merged.
+func (l *Loop) recallPulls(ctx context.Context, answers []*forgeQuestion) {
+	_ = l.inTurn(ctx, func() error {
+		return l.barrier.Run("recall pull requests", "", func() error { // a panic is logged
+			for _, q := range answers {
+				l.keepPullEvents(q.remote, q.answer)
+			}
+			for _, name := range slices.Sorted(maps.Keys(l.environments)) {
+				l.recallPull(ctx, l.environments[name])
+			}
+			return nil
+		})
+	})
+}
+
+// recallPull finds out which pull request of an environment was merged last, and reports it.
+func (l *Loop) recallPull(ctx context.Context, e *environment) {
+	remote, to, err := l.findOutputOf(e.name)
+	if err != nil || e.outcome.merged.pull != nil {
+		return
+	}
+	events, err := l.listPullEvents(ctx, remote)
+	if err != nil {
+		l.options.Logger.Warn("the last pull request of an environment could not be read", "environment", e.name, "error", err)
+	}
+	var last *forge.Pull
+	for _, ev := range events {
+		isMerge := ev.Action == forge.MergeAction && ev.Mark == e.name && ev.Head == l.options.proposalBranch(e.name) && ev.Base == to.Branch
+		if isMerge && (last == nil || ev.Number > last.Number) {
+			last = &ev.Pull
+		}
+	}
+	if last == nil {
+		return
+	}
+	e.outcome.merged = mergedPull{last, strings.TrimPrefix(last.Title, e.name+": ")}
+	l.options.Store.SetMergedPull(e.name, newPull(e.outcome.merged.pull), e.outcome.merged.change)
 }

@@ -70,25 +70,41 @@ func (l *Loop) WakeWithoutPoll() { l.wakes.add(repos.Only()) }
 // ctx ends. However often it is woken, all repositories are polled when the schedule says
 // so. What goes wrong is in the reports; after is called when a cycle is over.
 func (l *Loop) Run(ctx context.Context, after func()) {
+	var last recall
+	defer last.asking.Wait()
 	for ctx.Err() == nil {
 		var poll repos.Scope
 		poll, l.woken = l.wakes.take()
 		if !l.options.Now().Before(l.nextPollTime()) {
 			poll = repos.All
 		}
-		_ = l.runCycle(ctx, poll) // it is in the report, and logged
+		err := l.runCycle(ctx, poll) // it is in the report, and logged
 		after()
+		if err == nil {
+			l.beginRecall(ctx, &last)
+		}
 		pause := l.nextPollTime().Sub(l.options.Now())
 		if look := l.promoter.NextRound(); !look.IsZero() {
 			pause = min(pause, max(look.Sub(l.options.Now()), shortestPause))
 		}
-		timer := time.NewTimer(pause)
+		l.pause(ctx, pause, &last)
+	}
+}
+
+// pause waits for a time, or until a cycle is to begin before. What forges answer meanwhile is reported.
+func (l *Loop) pause(ctx context.Context, length time.Duration, last *recall) {
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	for {
 		select {
 		case <-ctx.Done():
 		case <-l.wakes.news:
 		case <-timer.C:
+		case answers := <-last.answered:
+			l.recallPulls(ctx, answers)
+			continue
 		}
-		timer.Stop()
+		return
 	}
 }
 

@@ -76,6 +76,20 @@ func (s *Store) SetEnvironment(e Environment) {
 	s.announceChange()
 }
 
+// SetMergedPull adds the pull request that was merged last, and what it changed, to the report of an environment that is
+// in sync and has none.
+func (s *Store) SetMergedPull(environment string, pull *Pull, change string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.environments[environment]
+	if !ok || e.State != InSync || e.Pull != nil {
+		return
+	}
+	e.Pull, e.Change = pull.clone(), change
+	s.environments[environment] = e
+	s.announceChange()
+}
+
 // SetPlan replaces the assignments of an environment: those that it was rendered with when that had no
 // problems last.
 func (s *Store) SetPlan(environment string, p *schedule.Plan) {
