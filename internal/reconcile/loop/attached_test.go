@@ -75,10 +75,16 @@ func TestAttachedClusters(t *testing.T) {
 	if pull := w.open("dev"); !publish.IsStopped(pull.Body) || !strings.Contains(pull.Body, "dev/clusters/broken.yaml:1") || !strings.Contains(pull.Title, "DETACH") {
 		t.Errorf("problems stop dev, and what removes all of cluster one does not say so:\n%s\n%s", pull.Title, pull.Body)
 	}
+	if e, pull := d.state("dev"), w.open("dev"); e.Pull != nil || e.StalePull == nil || e.StalePull.Number != pull.Number || e.ShownPull() != e.StalePull || d.stage("dev").StalePull == nil {
+		t.Errorf("while problems stop dev, its open pull request %d is reported as %+v", pull.Number, e.StalePull)
+	}
 	w.commitNow("dev", "detached again", detached)
 	d.settle("dev")
 	if pull := w.open("dev"); publish.IsStopped(pull.Body) || !strings.Contains(pull.Title, "DETACH") {
 		t.Errorf("it is mended, and the pull request is\n%s\n%s", pull.Title, pull.Body)
+	}
+	if e := d.state("dev"); e.Pull == nil || e.StalePull != nil {
+		t.Errorf("it is mended, and dev has %+v", e.StalePull)
 	}
 	w.merge("dev")
 	d.settle("dev")

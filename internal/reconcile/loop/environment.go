@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -246,7 +247,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 		problems = problems.Sorted()
 	}
 	e.destroyed = l.destroyedStacks(e)
-	key, err := l.digestReport(e, r, problems, to, remote, e.outcome.result.Pull)
+	key, err := l.digestReport(e, r, problems, to, remote, cmp.Or(e.outcome.result.Pull, e.outcome.stale))
 	if err != nil {
 		return err
 	}
@@ -274,7 +275,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	}
 	o.merged = o.findMerged(e.outcome)
 	e.outcome = o
-	e.reported, err = l.digestReport(e, r, problems, to, remote, o.result.Pull)
+	e.reported, err = l.digestReport(e, r, problems, to, remote, cmp.Or(o.result.Pull, o.stale))
 	return err
 }
 

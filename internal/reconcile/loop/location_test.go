@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
@@ -103,10 +104,19 @@ func TestAsReported(t *testing.T) {
 		"still declined":     {publish.Declined, 7, nil, true},
 		"opened again":       {publish.Declined, 7, []forge.Pull{pull(7, "dev")}, false},
 		"nothing to propose": {publish.InSync, 0, []forge.Pull{pull(7, "dev")}, true},
+		"stopped":            {"", 7, []forge.Pull{pull(7, "dev"), pull(8, "main")}, true},
+		"stopped, closed":    {"", 7, []forge.Pull{stranger}, false},
+		"stopped, another":   {"", 7, []forge.Pull{pull(8, "dev")}, false},
+		"stopped, none":      {"", 0, []forge.Pull{pull(8, "main")}, true},
+		"stopped, reopened":  {"", 0, []forge.Pull{pull(7, "dev")}, false},
 	} {
 		o := &outcome{output: model.RepoRef{Branch: "dev"}, result: publish.Result{State: test.state}}
+		reported := &o.result.Pull
+		if test.state == "" {
+			o.problems, reported = problem.List{{Summary: "it is wrong"}}, &o.stale
+		}
 		if test.number > 0 {
-			o.result.Pull = &forge.Pull{Number: test.number}
+			*reported = &forge.Pull{Number: test.number}
 		}
 		if got := isAsReported(o, "fairlead/dev", test.open); got != test.want {
 			t.Errorf("%s: %v, want %v", name, got, test.want)

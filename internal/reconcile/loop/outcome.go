@@ -34,6 +34,7 @@ type outcome struct {
 	failed   bool           // an operation has failed since, for result.Reason
 	notes    []string       // what its report says besides result.Reason
 
+	stale        *forge.Pull    // the open pull request of before, if problems stop the environment; nil if it has none
 	merged       mergedPull     // the one that was merged last
 	wanted       string         // the id of the tree that the output should be
 	impact       string         // what the pull request changes, as text

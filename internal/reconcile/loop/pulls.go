@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -103,6 +104,9 @@ func isAsReported(o *outcome, head string, open []forge.Pull) bool {
 		return len(ours) == 1 && ours[0].Number == o.result.Pull.Number && ours[0].Base == o.output.Branch
 	case publish.Declined:
 		return len(ours) == 0
+	case "":
+		ours = slices.DeleteFunc(ours, func(p forge.Pull) bool { return p.Base != o.output.Branch })
+		return !o.isStopped() || (o.stale == nil) == (len(ours) == 0) && (o.stale == nil || ours[0].Number == o.stale.Number)
 	}
 	return true // nothing is proposed, or all is looked at again anyway
 }

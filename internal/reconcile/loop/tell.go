@@ -48,8 +48,8 @@ func (l *Loop) reportOnForge(ctx context.Context, e *environment, r source.Rende
 	return errors.Join(failed...)
 }
 
-// markStopped has the open pull request of an environment say that problems stop it.
-func (l *Loop) markStopped(ctx context.Context, e *environment, out *repos.Remote, done *outcome) error {
+// markStopped has the open pull request of an environment say that problems stop it, and notes it in the outcome.
+func (l *Loop) markStopped(ctx context.Context, e *environment, out *repos.Remote, done *outcome) (err error) {
 	if !done.isStopped() {
 		return nil
 	}
@@ -59,7 +59,8 @@ func (l *Loop) markStopped(ctx context.Context, e *environment, out *repos.Remot
 	}
 	o := l.publishOptions(out, f)
 	o.Listed = l.reusablePulls(out, publish.Manual)
-	return publish.MarkStopped(ctx, o, e.name, done.output.Branch, done.problems)
+	done.stale, err = publish.MarkStopped(ctx, o, e.name, done.output.Branch, done.problems)
+	return err
 }
 
 // describeOutcome returns an outcome in one line.

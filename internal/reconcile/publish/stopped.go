@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,25 +13,26 @@ import (
 
 // MarkStopped puts a notice on the open pull request of an environment that problems stop: it proposes what
 // the control plane said before, which may remove what its files ask for by now. The forge is asked not to
-// merge it by itself.
-func MarkStopped(ctx context.Context, o Options, environment, branch string, problems problem.List) error {
+// merge it by itself. It returns the pull request; nil if none is open.
+func MarkStopped(ctx context.Context, o Options, environment, branch string, problems problem.List) (open *forge.Pull, err error) {
 	ours := o.Prefix + environment
 	head, err := o.Remote.Mirror().FindBranch(ours)
 	if err != nil || head == "" {
-		return err
+		return nil, err
 	}
 	all := o.Listed
 	if all == nil {
 		all, err = o.Forge.OpenPulls(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("read the open pull requests: %w", err)
+		return nil, fmt.Errorf("read the open pull requests: %w", err)
 	}
 	notice := stoppedNotice(problems)
 	for _, p := range all {
 		if p.Head != ours || p.Base != branch {
 			continue
 		}
+		open = cmp.Or(open, &p) // the newest
 		marked := p.Proposal
 		marked.Body = withNotice(p.Body, notice)
 		if marked.Body == p.Body {
@@ -38,15 +40,15 @@ func MarkStopped(ctx context.Context, o Options, environment, branch string, pro
 		}
 		if !IsStopped(p.Body) {
 			if err := o.cancelAutoMerge(ctx, p.Number); err != nil {
-				return fmt.Errorf("cancel auto-merge of pull request %d: %w", p.Number, err)
+				return open, fmt.Errorf("cancel auto-merge of pull request %d: %w", p.Number, err)
 			}
 		}
 		_, err := o.putPull(ctx, &p, marked)
 		if err != nil && !errors.Is(err, forge.ErrChanged) { // it was merged or closed meanwhile
-			return fmt.Errorf("mark pull request %d: %w", p.Number, err)
+			return open, fmt.Errorf("mark pull request %d: %w", p.Number, err)
 		}
 	}
-	return nil
+	return open, nil
 }
 
 // stoppedReason begins the notice on the pull request of an environment that problems stop.

@@ -100,6 +100,8 @@ type Stage struct {
 	// Pull is the pull request of the output that is open or was declined; nil without one.
 	// Store.Snapshot fills it in.
 	Pull *Pull `json:"pull,omitempty"`
+	// StalePull is the open pull request of before, if problems stop the environment. Store.Snapshot fills it in.
+	StalePull *Pull `json:"stalePull,omitempty"`
 	// Action is what a person has to do, or what the environment waits for, in one sentence.
 	// Store.Snapshot fills it in.
 	Action string `json:"action,omitempty"`
@@ -165,7 +167,7 @@ func (c Chain) clone() Chain {
 		s.Waves = maps.Clone(s.Waves)
 		s.Withheld = slices.Clone(s.Withheld)
 		s.Removals = cloneRemovals(s.Removals)
-		s.Pull = s.Pull.clone()
+		s.Pull, s.StalePull = s.Pull.clone(), s.StalePull.clone()
 		s.Proof = copyVerdict(s.Proof)
 		s.Next.Skipped = slices.Clone(s.Next.Skipped)
 		s.Next.Verdict = copyVerdict(s.Next.Verdict)

@@ -9,6 +9,7 @@
 package status
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -60,6 +61,8 @@ type Environment struct {
 	Output   Output       `json:"output"`
 	// Pull is the open pull request, or the one that was closed; nil without one.
 	Pull *Pull `json:"pull,omitempty"`
+	// StalePull is the open pull request of an environment that problems stop: it proposes what the files said before.
+	StalePull *Pull `json:"stalePull,omitempty"`
 	// Withheld is why only a person may merge what is proposed; nil if nothing requires it.
 	Withheld []Withheld `json:"withheld,omitempty"`
 	// Removals are the locations that it has left, and whose output is still to be removed.
@@ -94,6 +97,14 @@ func (e Environment) EmptyReason() string {
 		return ""
 	}
 	return fmt.Sprintf("0 assignments: see fairlead check -e %s, and https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md", e.Name)
+}
+
+// ShownPull returns the pull request that people are shown in lists; nil for none. A merged one is no news.
+func (e Environment) ShownPull() *Pull {
+	if e.State == InSync {
+		return nil
+	}
+	return cmp.Or(e.Pull, e.StalePull)
 }
 
 // StateWord returns the state for people: "empty" for an environment that is in sync because nothing
@@ -275,7 +286,7 @@ func (e Environment) clone() Environment {
 	e.Inputs = slices.Clone(e.Inputs)
 	e.Withheld = slices.Clone(e.Withheld)
 	e.Removals = cloneRemovals(e.Removals)
-	e.Pull = e.Pull.clone()
+	e.Pull, e.StalePull = e.Pull.clone(), e.StalePull.clone()
 	return e
 }
 

@@ -206,6 +206,7 @@ func (s *Store) Snapshot() Snapshot {
 		if e.State != InSync { // a merged one is no news
 			shown.Pull = e.Pull.clone()
 		}
+		shown.StalePull = e.StalePull.clone()
 		shown.Action, shown.State = describeAction(stage, e), shown.FindState(e.State)
 		shown.Shown, _ = shown.FindShown(e)
 	}

@@ -103,7 +103,14 @@ func (s Source) listCommits(from, to string) (all []Commit) {
 	return all
 }
 
-// PastPull returns what a pull request of an environment meant that was merged or closed.
+// IsStalePull reports whether a pull request is the open one of an environment that problems stop.
+func (s Source) IsStalePull(name string, number int) bool {
+	e, _ := s.Snapshot.FindEnvironment(name)
+	return e.StalePull != nil && e.StalePull.Number == number
+}
+
+// PastPull returns what a pull request of an environment meant that was merged or closed, or what one changes that
+// problems keep from being updated.
 func (s Source) PastPull(name string, p history.Pull) PullImpact {
 	reason, by := history.SplitAuthor(CleanText(p.Reason), CleanText(p.By))
 	past := PullImpact{
@@ -111,8 +118,12 @@ func (s Source) PastPull(name string, p history.Pull) PullImpact {
 		Pull: status.Pull{Number: p.Number, Title: CleanText(p.Title), URL: p.URL, Head: p.Commit},
 		From: s.describeCommit(s.findRendered(p.From)), To: s.describeCommit(s.findRendered(p.To)), Changes: s.newPullChanges(p.Report), Text: CleanText(p.Report.Text()),
 	}
-	if p.State == forge.Closed {
+	switch p.State {
+	case forge.Closed:
 		past.State.Tone = Stopped
+	case forge.Open: // of an environment that problems stop
+		past.State.Tone, past.Ended = Waiting, ""
+	case forge.Merged:
 	}
 	for _, c := range p.Commits {
 		known := *s.describeCommit(c.ID)

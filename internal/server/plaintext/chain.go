@@ -32,8 +32,8 @@ func NewChainTable(c status.Chain, now time.Time) Table {
 		if !s.Since.IsZero() {
 			age = display.FormatAge(now.Sub(s.Since))
 		}
-		if s.Pull != nil {
-			pull = cmp.Or(s.Pull.URL, fmt.Sprint(s.Pull.Number))
+		if p := cmp.Or(s.Pull, s.StalePull); p != nil {
+			pull = cmp.Or(p.URL, fmt.Sprint(p.Number))
 		}
 		state, next := s.ShownState(), s.NextAction()
 		if c.FromGit { // what it says of all of them stands below the table, once

@@ -41,8 +41,8 @@ func formatEnvironments(all []environmentLine, to *display.Stream) string {
 	rows, off := [][]string{}, false
 	for _, e := range all {
 		pull, says := "-", e.Change
-		if e.Pull != nil && e.State != status.InSync {
-			pull = cmp.Or(e.Pull.URL, fmt.Sprint(e.Pull.Number))
+		if p := e.ShownPull(); p != nil {
+			pull = cmp.Or(p.URL, fmt.Sprint(p.Number))
 		}
 		if says == "" || e.State != status.Proposed && e.State != status.DryRun {
 			says = cmp.Or(e.reason, e.Reason, e.EmptyReason())

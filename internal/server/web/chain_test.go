@@ -80,6 +80,9 @@ func external() *status.Store {
 // newest commit changes nothing that is rendered.
 func hosted() *status.Store {
 	s, c := fleet(), chain()
+	prod, _ := s.Snapshot().FindEnvironment("prod")
+	prod.StalePull = &status.Pull{Number: 9, Title: "prod: <old>", URL: "https://git.example.com/org/gitops/pull/9", Head: c1}
+	s.SetEnvironment(prod)
 	c.Stages[4].Turns = []status.Turn{
 		{Commit: c2, RolledBack: true, When: noon.Add(-20 * time.Hour), Who: "bob <b>", Reason: "it <fails>"}, {Commit: c4, When: noon.Add(-21 * time.Hour), Who: "Fairlead"},
 		{Commit: c2, When: noon.Add(-22 * time.Hour), Who: "Fairlead"},

@@ -96,6 +96,18 @@ func TestPastPulls(t *testing.T) {
 		}
 		checkMarkup(t, c.path, got.Body.String())
 	}
+	stopped := New(Options{Store: hosted(), Pull: pastPulls})
+	for path, texts := range map[string][]string{
+		"/environments/prod":         {`pull/9">pull request 9</a> is open, and proposes what the files said before`, `environments/prod/pulls/9">what it changes</a>`},
+		"/environments/prod/pulls/9": {"open</span>", "prod: REMOVE old", "What it changes", "1 commit comes with it"},
+	} {
+		got := ask(stopped, http.MethodGet, path)
+		for _, text := range texts {
+			if got.Code != http.StatusOK || !strings.Contains(mainOf(got.Body.String()), text) {
+				t.Errorf("of an environment that problems stop %s is %d, and has no %s\n%s", path, got.Code, text, mainOf(got.Body.String()))
+			}
+		}
+	}
 	body := mainOf(ask(h, http.MethodGet, "/environments/prod/pulls/7").Body.String())
 	if strings.Index(body, "assignment removed") > strings.Index(body, "LOG_LEVEL") {
 		t.Errorf("deletions are not first:\n%s", body)

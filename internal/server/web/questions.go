@@ -153,7 +153,8 @@ type pastPull struct {
 	number      int
 }
 
-// findPastPull returns what a pull request meant that was merged or closed.
+// findPastPull returns what a pull request meant that was merged or closed, or what one changes that problems keep from
+// being updated.
 func (s *site) findPastPull(ctx context.Context, src answer.Source, path string, p pastPull) found {
 	if s.options.Pull == nil {
 		return answerMissing(fmt.Sprintf("environment %q has no open pull request %q", p.environment, strconv.Itoa(p.number)), "its forge knows those that were merged")
@@ -168,7 +169,7 @@ func (s *site) findPastPull(ctx context.Context, src answer.Source, path string,
 	if err != nil {
 		return s.refuseAnswer(ctx, path, err)
 	}
-	if past.State == forge.Open { // since the last cycle
+	if past.State == forge.Open && !src.IsStalePull(p.environment, p.number) { // since the last cycle
 		return answerMissing(fmt.Sprintf("what pull request %d changes is not known yet", p.number), "the next cycle finds it")
 	}
 	return found{src.PastPull(p.environment, past), http.StatusOK, ""}
