@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
@@ -24,7 +26,7 @@ func (t Table) WriteCSV(to io.Writer) error {
 		var cells []string
 		for i, value := range row {
 			if !t.Columns[i].People {
-				cells = append(cells, display.SanitizeLine(csvText(value)))
+				cells = append(cells, csvText(value))
 			}
 		}
 		err = errors.Join(err, w.Write(cells))
@@ -33,20 +35,23 @@ func (t Table) WriteCSV(to io.Writer) error {
 	return errors.Join(err, w.Error())
 }
 
-// csvText returns a cell for programs: what people read shortened is whole, what is missing is "", and no text is a
-// formula of a spreadsheet.
+// csvText returns a cell for programs: what people read shortened is whole, what is missing is "", and nothing but a
+// number is a formula of a spreadsheet, which would run what a name or a message says.
 func csvText(value any) string {
-	exact, ok := value.(interface{ ExactText() string })
-	if ok {
-		return exact.ExactText()
-	}
 	cell := FormatCell(value)
-	_, isText := value.(string)
-	switch {
-	case cell == "-" && fmt.Sprint(value) != "-":
+	if exact, ok := value.(interface{ ExactText() string }); ok {
+		cell = exact.ExactText()
+	} else if cell == "-" && fmt.Sprint(value) != "-" {
 		return ""
-	case isText && len(cell) > 1 && strings.ContainsAny(cell[:1], "=+@-"):
+	}
+	cell = display.SanitizeLine(cell)
+	_, err := strconv.ParseFloat(cell, 64)
+	begin, size := utf8.DecodeRuneInString(strings.TrimLeft(cell, " "))
+	if err != nil && len(cell) > size && strings.ContainsRune(formulaBegins, begin) {
 		return "'" + cell
 	}
 	return cell
 }
+
+// formulaBegins are the characters that begin a formula, with those of East Asian keyboards.
+const formulaBegins = "=+-@＝＋－＠"

@@ -90,7 +90,10 @@ func FuzzTexts(f *testing.F) {
 	for _, text := range hostile {
 		f.Add(text)
 	}
-	f.Fuzz(checkHostile)
+	f.Fuzz(func(t *testing.T, text string) {
+		checkHostile(t, text)
+		checkFilled(t, text)
+	})
 }
 
 // checkHostile checks the pages of a state that has a text in all of its fields.
