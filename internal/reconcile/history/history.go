@@ -49,7 +49,7 @@ type Entry struct {
 	Environments []string `json:"environments,omitempty"`
 	// Action is as the trailer Fairlead-Action names it, but for what is done to a freeze later.
 	Action string `json:"action"`
-	Title        string   `json:"title"`
+	Title  string `json:"title"`
 	// From and To are the commits of the base that the environment had, and has since; "" if it was not
 	// about one.
 	From string `json:"from,omitempty"`

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"encoding/csv"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -75,6 +76,17 @@ func checkFilled(t *testing.T, text string) {
 			}
 		}
 	}
+	for _, empty := range filled {
+		of := reflect.New(reflect.TypeOf(empty)).Elem()
+		fill(of, text, true, 0)
+		if _, isAnswer := strings.CutPrefix(of.Type().String(), "answer."); !isAnswer {
+			continue
+		}
+		said, err := newText(http.StatusOK, of.Interface(), plaintext.Facts{Now: noon})
+		if at := strings.IndexFunc(string(said.body), func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }); err != nil || at >= 0 {
+			t.Fatalf("the text of %T has %q at %d, %v:\n%.200q", empty, text, at, err, said.body)
+		}
+	}
 	var h answer.History
 	fill(reflect.ValueOf(&h).Elem(), text, true, 0)
 	checkTable(t, text, plaintext.NewHistoryTable(h, noon))
@@ -107,7 +119,7 @@ func checkTable(t *testing.T, text string, table plaintext.Table) {
 
 // TestHostileAnswers writes hostile texts into all answers, those of operator actions too.
 func TestHostileAnswers(t *testing.T) {
-	for _, text := range append([]string{`=HYPERLINK("https://evil.example.com")`, "+cmd|' /C calc'!A0", "@SUM(1)", "-1+1", "-"}, hostile[:4]...) {
+	for _, text := range append([]string{`=HYPERLINK("https://evil.example.com")`, "+cmd|' /C calc'!A0", "@SUM(1)", "-1+1", "-", "\x00\x1b[2J\r"}, hostile[:4]...) {
 		checkFilled(t, text)
 	}
 }
