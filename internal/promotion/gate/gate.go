@@ -87,6 +87,8 @@ type Facts struct {
 	// branch holds one of the commit already, from before what Withheld is about.
 	Withheld  string
 	HasFormer bool
+	// Declined is the pull request of the output that a person closed; 0 for none.
+	Declined int
 	// Pull is the pull request of the output, or of the record.
 	Pull    *Pull
 	Reports []rollout.Report

@@ -93,6 +93,9 @@ func (g rolloutGate) Needs(f Facts) []Need {
 // Evaluate summarizes what was reported since the output was merged. It neither passes nor fails
 // while reports may be missing.
 func (g rolloutGate) Evaluate(f Facts) Verdict {
+	if f.HasFormer {
+		return g.wait("clusters get what has changed once that is merged")
+	}
 	if f.MergedAt.IsZero() || f.OutputCommit == "" {
 		return g.wait("clusters get the commit once its output is merged")
 	}

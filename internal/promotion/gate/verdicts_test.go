@@ -16,13 +16,16 @@ func TestMerged(t *testing.T) {
 	withheld := func(f *Facts) { f.Withheld = "it removes web" }
 	noPull := func(f *Facts) { f.Pull = nil }
 	former := func(f *Facts) { f.HasFormer = true }
+	closed := func(f *Facts) { f.Declined = 7 }
 	checkCases(t, []verdictCase{
 		{"merged", "merged", facts(), "pass: the output is merged, as 2222222"},
 		{"open", "merged", facts(notYet), "wait: pull request 7 is not merged"},
 		{"withheld", "merged", facts(notYet, withheld), "wait: pull request 7 waits for a person: it removes web"},
 		{"withheld without a pull request", "merged", facts(notYet, withheld, noPull), "wait: the output waits for a person: it removes web"},
 		{"a change of it is withheld", "merged", facts(notYet, withheld, former), "wait: the output is merged, but not what has changed in it since: pull request 7 waits for a person: it removes web"},
-		{"a change of it is withheld without a pull request", "merged", facts(notYet, withheld, former, noPull), "wait: the output is merged, but not what has changed in it since, which waits for a person: it removes web"},
+		{"a change of it is withheld without a pull request", "merged", facts(notYet, withheld, former, noPull), "wait: the output is merged, but not what has changed in it since: the output waits for a person: it removes web"},
+		{"closed", "merged", facts(notYet, withheld, noPull, closed), "wait: pull request 7 was closed"},
+		{"a change of it is closed", "merged", facts(notYet, withheld, noPull, former, closed), "wait: the output is merged, but not what has changed in it since: pull request 7 was closed"},
 		{"lacks", "merged", facts(notYet, func(f *Facts) { f.Pull.Missing = []string{"1 approval", "ci/test"} }), "wait: pull request 7 is not merged; it lacks 1 approval and ci/test"},
 		{"nothing", "merged", facts(notYet, func(f *Facts) { f.Pull = nil }), "wait: the output is not on its branch yet"},
 		{"which output", "merged", facts(func(f *Facts) { f.OutputCommit = "" }), "wait: pull request 7 is not merged"},
@@ -65,6 +68,7 @@ func TestRollout(t *testing.T) {
 	shared := func(f *Facts) { f.OtherEnvironments = []string{"prod", "stage-eu"} }
 	notMerged := func(f *Facts) { f.MergedAt, f.OutputCommit = time.Time{}, "" }
 	checkCases(t, []verdictCase{
+		{"a change of it is not merged", "rollout", facts(notMerged, func(f *Facts) { f.HasFormer = true }), "wait: clusters get what has changed once that is merged"},
 		{"not merged", "rollout", facts(notMerged, report("oslo", rollout.Ready, true)), "wait: clusters get the commit once its output is merged"},
 		{"nobody", "rollout", facts(), "wait: no cluster has reported"},
 		{"nobody in time", "rollout: {timeout: 30m}", facts(), "fail: not rolled out within 30m: no cluster has reported"},

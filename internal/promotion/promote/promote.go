@@ -35,8 +35,9 @@ type Stage struct {
 	Commit string
 	// PromotedAt is when it was promoted.
 	PromotedAt time.Time
-	// Merged reports whether the output branch holds the output of Commit.
-	Merged bool
+	// Merged reports whether the output branch holds the output of Commit, and HasFormer whether it holds one from before a
+	// change of it that waits for a person.
+	Merged, HasFormer bool
 	// Proof is the verdict on Commit here. A pass counts once the output is merged.
 	Proof gate.Verdict
 	// Proven are the commits whose last verdict here was a pass. Commits that failed later, or that

@@ -93,7 +93,7 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 		v.Reason = fmt.Sprintf("%s has an older commit, %s", u.Name, text.ShortCommit(u.Commit))
 	case u.Commit != commit:
 		v.Reason = fmt.Sprintf("%s was not verified in %s, which has a newer commit", what, u.Name)
-	case !u.Merged:
+	case !u.Merged && !u.HasFormer:
 		v.Reason = fmt.Sprintf("%s is not merged in %s", what, u.Name)
 	case u.Proof.Status == gate.Fail:
 		v.Reason, v.Parts = fmt.Sprintf("%s failed in %s: %s", what, u.Name, verdictReason(u.Proof)), u.Proof.Parts
@@ -155,8 +155,12 @@ func settledVerdict(s Stage) gate.Verdict {
 		v.Status, v.Reason = gate.Wait, "not all commits that were verified here could be read"
 	case s.Proof.Status == gate.Fail:
 		v.Reason = fmt.Sprintf("%s failed; a newer commit may supersede it", what)
+	case s.HasFormer && s.Queue.Policy != model.QueueEvery:
+		v.Reason = fmt.Sprintf("%s is merged, but not what has changed there since; a newer commit may supersede it", what)
+	case s.HasFormer:
+		v.Status, v.Reason = gate.Wait, fmt.Sprintf("%s is merged, but not what has changed there since", what)
 	case !s.Merged && s.Queue.Policy != model.QueueEvery:
-		v.Reason = fmt.Sprintf("%s is not merged; a newer commit may supersede it", what)
+		v.Reason = fmt.Sprintf(supersedesUnmerged, what)
 	case !s.Merged:
 		v.Status, v.Reason = gate.Wait, fmt.Sprintf("%s is not merged yet", what)
 	case s.Proof.Status == gate.Pass:
@@ -174,3 +178,12 @@ func settledVerdict(s Stage) gate.Verdict {
 func verdictReason(v gate.Verdict) string { return cmp.Or(v.Reason, "nothing has been reported yet") }
 
 func heldReason(s Stage) string { return "it is held: " + s.HoldReason }
+
+// supersedesUnmerged is the reason of a promotion that takes the place of one whose output is not merged.
+const supersedesUnmerged = "%s is not merged; a newer commit may supersede it"
+
+// SupersedesUnmerged reports whether the reason of a promotion says that it took the place of a commit whose output was
+// not merged, so that no cluster got that.
+func SupersedesUnmerged(reason, commit string) bool {
+	return strings.Contains("; "+reason, "; settled: "+fmt.Sprintf(supersedesUnmerged, text.ShortCommit(commit)))
+}

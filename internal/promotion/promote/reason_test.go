@@ -37,6 +37,11 @@ func proof(v gate.Verdict) func(*promote.Stage) { return func(s *promote.Stage) 
 
 func unmerged(s *promote.Stage) { s.Merged = false }
 
+// changed is where the output of the commit is merged, and a change of it waits for a person.
+func changed(s *promote.Stage) {
+	s.Merged, s.HasFormer, s.Proof = false, true, gate.Verdict{Status: gate.Wait, Reason: "pull request 4 waits for a person"}
+}
+
 func proven(commits ...string) func(*promote.Stage) {
 	return func(s *promote.Stage) {
 		s.Proven = map[string]bool{}
@@ -100,6 +105,21 @@ pass stage: stage may have c4
     pass proof: all clusters are ready
   pass queue: the newest commit goes first
   pass settled: c1 is not merged; a newer commit may supersede it
+  pass gates: all gates passed
+`},
+		{"a change of it is not merged", []promote.Stage{with(at("dev", "c4"), proven("c2", "c3")), with(at("stage", "c1", "dev"), changed)}, `moves c1 -> c4, drops c3 c2
+pass stage: stage may have c4
+  pass after: c4 was verified in dev
+    pass proof: all clusters are ready
+  pass queue: the newest commit goes first
+  pass settled: c1 is merged, but not what has changed there since; a newer commit may supersede it
+  pass gates: all gates passed
+`},
+		{"each counts, and a change of it is not merged", []promote.Stage{with(at("dev", "c4"), proven("c2", "c3")), with(with(at("stage", "c1", "dev"), changed), queue(model.Queue{Policy: model.QueueEvery}))}, `waiting c1 -> c2
+wait stage: c1 is merged, but not what has changed there since
+  pass after: c2 was verified in dev
+  pass queue: every commit, in order
+  wait settled: c1 is merged, but not what has changed there since
   pass gates: all gates passed
 `},
 		{"each counts, and its turn is not over", []promote.Stage{with(at("dev", "c4"), proven("c2", "c3")), with(with(at("stage", "c1", "dev"), unmerged), queue(model.Queue{Policy: model.QueueEvery}))}, `waiting c1 -> c2
@@ -219,6 +239,10 @@ wait stage: c4 is not verified in dev yet: nothing has been reported yet
 		{"it is not merged before it", []promote.Stage{with(at("dev", "c4"), unmerged), at("stage", "c1", "dev")}, `waiting c1 -> c4
 wait stage: c4 is not merged in dev
   wait after dev: c4 is not merged in dev
+`},
+		{"a change of it is not merged before it", []promote.Stage{with(at("dev", "c4"), changed), at("stage", "c1", "dev")}, `waiting c1 -> c4
+wait stage: c4 is not verified in dev yet: pull request 4 waits for a person
+  wait after dev: c4 is not verified in dev yet: pull request 4 waits for a person
 `},
 		{"one of two is behind", []promote.Stage{at("east", "c4"), at("west", "c2"), with(at("prod", "c3", "east", "west"), proven("c1"))}, `waiting c3 -> c4
 wait prod: west has an older commit, c2

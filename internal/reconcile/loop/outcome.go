@@ -182,6 +182,8 @@ func (o *outcome) promotionFacts() promoter.Environment {
 	}
 	if p := o.result.Pull; p != nil && (o.result.State == publish.Proposed || o.result.State == publish.DryRun) {
 		f.Pull = &gate.Pull{Number: p.Number, URL: p.URL}
+	} else if p != nil && o.result.State == publish.Declined {
+		f.Declined = p.Number
 	}
 	return f
 }

@@ -46,7 +46,7 @@ func TestPromotionFacts(t *testing.T) {
 		"merged by us just now": {InSync: true, JustMerged: true},
 		"where the output goes": {Repo: "r", Branch: "b", Folder: "f", Head: "h"},
 		"an open pull request":  {Pull: &gate.Pull{Number: 7, URL: "https://forge/7"}},
-		"a closed pull request": {},
+		"a closed pull request": {Declined: 7},
 		"problems that stop it": {RenderFailure: "1 problem stops it", Problems: all["problems that stop it"].problems},
 		"warnings":              {InSync: true},
 		"it waits for its turn": {},

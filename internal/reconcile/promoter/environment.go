@@ -24,6 +24,7 @@ type Environment struct {
 	// merged by us, so that Head is from before.
 	InSync, JustMerged bool
 	Pull               *gate.Pull // the open pull request of the output
+	Declined           int        // the one that a person closed; 0 for none
 	// ClusterTypes are those of the environment.
 	ClusterTypes []ClusterType
 	// ManagementCluster is the cluster that makes those which the output provisions; "" if none is named.

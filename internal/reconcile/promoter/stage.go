@@ -201,7 +201,7 @@ func (m *Promoter) evaluateStage(ctx context.Context, s *stageState, h promote.H
 func (m *Promoter) evaluateProof(ctx context.Context, s *stageState) {
 	m.answerNeeds(ctx, s, &s.running, &s.facts)
 	running := s.running.Evaluate(s.facts)
-	s.stage.Merged = !s.facts.MergedAt.IsZero()
+	s.stage.Merged, s.stage.HasFormer = !s.facts.MergedAt.IsZero(), s.facts.HasFormer
 	if running.Status != gate.Pass {
 		s.facts.DeployedAt = time.Time{}
 	} else if s.facts.DeployedAt.IsZero() {
@@ -262,7 +262,7 @@ func (m *Promoter) findOutput(s *stageState) error {
 		return err
 	}
 	s.output.head = head
-	s.facts.Pull = e.Pull
+	s.facts.Pull, s.facts.Declined = e.Pull, e.Declined
 	isRendered := e.BaseCommit == s.stage.Commit
 	holds, err := IsOutputOf(m.options.Records, repo, head, s.output.folder, s.spec.Name, s.stage.Commit)
 	if err != nil {

@@ -74,7 +74,7 @@ func (s Source) newInboxItem(n Need, r Reader) InboxItem {
 // findHelpfulLevers returns the levers by which a person may end what an environment waits for.
 func (s Source) findHelpfulLevers(e Environment, stage status.Stage) (all []string) {
 	report, _ := s.Snapshot.FindEnvironment(e.Name)
-	if slices.ContainsFunc(report.Withheld, func(w status.Withheld) bool { return w.Acknowledge != "" }) {
+	if report.State != status.Declined && slices.ContainsFunc(report.Withheld, func(w status.Withheld) bool { return w.Acknowledge != "" }) {
 		all = append(all, "approve-removals")
 	}
 	if waitsForApproval(stage) {

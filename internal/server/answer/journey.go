@@ -122,7 +122,7 @@ func (s Source) findMark(i int, stage status.Stage) string {
 		return MarkBack
 	case contains(has) && !contains(runs) && runs >= 0:
 		return MarkWith
-	case contains(has) && got == nil && isKnownBack(chain, stage, i):
+	case contains(has) && (got == nil && isKnownBack(chain, stage, i) || after != nil && promote.SupersedesUnmerged(after.Reason, id)):
 		return MarkWithin
 	case contains(has):
 		return MarkIn
@@ -230,8 +230,11 @@ func (s Source) newStop(e Environment, stage status.Stage, i int) Stop {
 
 // proposedReason returns what the output of an environment's commit waits for.
 func (e Environment) proposedReason() string {
-	if e.Pull == nil {
+	switch {
+	case e.Pull == nil:
 		return "its output is not merged yet"
+	case e.CommitState.Word == string(status.StageDeclined):
+		return e.Reason
 	}
 	return fmt.Sprintf("waits for pull request %d", e.Pull.Number)
 }

@@ -92,6 +92,29 @@ prod: in good had it newer revert` // what prod had before is not known
 	}
 }
 
+// TestJourneyOfDeclined: a commit whose pull request was closed waits until that is opened again, and once a newer one has
+// taken its place the environment never had it.
+func TestJourneyOfDeclined(t *testing.T) {
+	dev := stageAt("dev", nil, got("bad"), got("good"))
+	dev.Merged, dev.Proof.Status, dev.State, dev.Action = false, gate.Wait, status.StageDeclined, "declined: not today: open pull request 10 again or change something"
+	s := Source{Snapshot: status.Snapshot{
+		Chain:        status.Chain{Stages: []status.Stage{dev}, Commits: lineOf("revert", "bad", "good")},
+		Environments: []status.Environment{{Name: "dev", State: status.Declined, Assignments: 1, Pull: &status.Pull{Number: 10, Closed: "not today"}, Withheld: []status.Withheld{{Cause: "removals", Acknowledge: "c1"}}}},
+	}}
+	if diff := cmp.Diff("dev: proposed stopped declined ("+dev.Action+")", describeStops(t, s, "bad")); diff != "" {
+		t.Errorf("closed:\n%s", diff)
+	}
+	if needs := s.Needs(); len(needs) != 1 || !slices.Equal(needs[0].Levers, []string{"reopen"}) {
+		t.Errorf("a person may do %+v", needs)
+	}
+	revert := got("revert")
+	revert.From, revert.Reason = "bad", "queue: the newest commit goes first; settled: bad is not merged; a newer commit may supersede it; gates: all gates passed"
+	s.Snapshot.Chain.Stages = []status.Stage{stageAt("dev", nil, revert, got("bad"), got("good"))}
+	if diff := cmp.Diff("dev: within unknown left out newer revert", describeStops(t, s, "bad")); diff != "" {
+		t.Errorf("superseded:\n%s", diff)
+	}
+}
+
 // TestJourneyOfOther: the state at a station is that of the commit, and not of a newer one.
 func TestJourneyOfOther(t *testing.T) {
 	dev := stageAt("dev", nil, got("new"), got("left"), got("old"))

@@ -154,7 +154,7 @@ func writeWithheld(b *strings.Builder, s status.Stage) {
 		fmt.Fprintf(b, "Only a person may merge its output: %s.\n", display.SanitizeLine(w.Reason))
 		change = max(change, w.Acknowledge)
 	}
-	if change != "" {
+	if change != "" && s.KnownState() != status.StageDeclined {
 		fmt.Fprintf(b, "To acknowledge exactly this change, merge its pull request, or run:\n  fairlead approve %s %s --removals\n", s.Environment, change)
 	}
 }
