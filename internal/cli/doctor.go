@@ -11,8 +11,9 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
-	"github.com/fairlead-io/fairlead/internal/cli/doctor"
 	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/reconcile/doctor"
+	"github.com/fairlead-io/fairlead/internal/server/daemon"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
@@ -57,7 +58,7 @@ func (d *doctorCommand) runDoctor(ctx context.Context) error {
 		return err
 	}
 	done := d.app.stderr.ShowProgress("ask the repositories and their forges")
-	found, err := doctor.Examine(ctx, doctor.Options{Settings: settings, Now: time.Now, Push: d.push})
+	found, err := doctor.Examine(ctx, doctor.Options{Settings: settings, Now: time.Now, Push: d.push, CheckListen: daemon.CheckListen})
 	done()
 	if err != nil {
 		return err

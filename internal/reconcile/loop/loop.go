@@ -27,6 +27,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
@@ -204,6 +205,9 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 
 // Close releases the data folder.
 func (l *Loop) Close() { l.unlock() }
+
+// Keyring returns the credentials with which repositories and their forges are reached.
+func (l *Loop) Keyring() *access.Keyring { return l.remotes.Keyring() }
 
 // KnowsRepository reports whether the loop reads a repository, by its normalized URL.
 func (l *Loop) KnowsRepository(normal string) bool { return l.remotes.KnowsRepository(normal) }

@@ -19,6 +19,7 @@ type Store struct {
 	environments map[string]Environment
 	remotes      []Remote
 	credentials  []Credential // never written to
+	examination  Examination  // likewise
 	cycle        Cycle
 	cycles       []Cycle // those that ended last, the newest first; never written to
 	chain        Chain
@@ -183,6 +184,7 @@ func (s *Store) Snapshot() Snapshot {
 		Environments:      make([]Environment, 0, len(s.environments)),
 		Remotes:           append([]Remote{}, s.remotes...),
 		Credentials:       s.credentials,
+		Examination:       s.examination,
 		Cycle:             s.cycle,
 		Cycles:            s.cycles,
 		Chain:             s.chain.clone(),
@@ -227,6 +229,8 @@ type Snapshot struct {
 	// Credentials are those of the settings that the API of a forge was opened with, sorted by URL. Nothing may
 	// change them.
 	Credentials []Credential `json:"-"`
+	// Examination is what was found when the set-up was checked last. Nothing may change it.
+	Examination Examination `json:"-"`
 	// Cycle is the last one that ended; zero, and not in JSON, before the first.
 	Cycle Cycle `json:"cycle,omitzero"`
 	// Cycles are that one and those before it, the newest first, at most 50.

@@ -70,13 +70,15 @@ type Status struct {
 	Overdue []status.Unfinished `json:"overdue"`
 	// Credentials are those of the settings that the API of a forge was opened with, sorted by URL.
 	Credentials []Credential `json:"credentials"`
+	// Examination is what was found when the set-up was checked last.
+	Examination status.Examination `json:"examination"`
 	status.Snapshot
 }
 
 // Status returns the whole state.
 func (s Source) Status() Status {
 	state, _ := s.Health()
-	return Status{s.Version, state, len(s.Reasons) == 0, append([]string{}, s.Reasons...), append([]status.Unfinished{}, s.Overdue...), s.Credentials(), s.Snapshot}
+	return Status{s.Version, state, len(s.Reasons) == 0, append([]string{}, s.Reasons...), append([]status.Unfinished{}, s.Overdue...), s.Credentials(), s.examination(), s.Snapshot}
 }
 
 // Tone is how much a state asks of people.

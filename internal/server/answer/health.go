@@ -207,7 +207,21 @@ func (s Source) Concerns() (all []Concern) {
 			all = append(all, w)
 		}
 	}
+	for _, f := range s.Snapshot.Examination.Findings {
+		if f.Level == status.LevelFail {
+			all = append(all, Concern{failing, f.Subject + ": " + f.Message, f.Hint})
+		}
+	}
 	return all
+}
+
+// examination returns what was found when the set-up was checked last: what fails first, and then warnings.
+func (s Source) examination() status.Examination {
+	e := s.Snapshot.Examination
+	order := []status.Level{status.LevelFail, status.LevelWarn, status.LevelOK}
+	e.Findings = append([]status.Finding{}, e.Findings...)
+	slices.SortStableFunc(e.Findings, func(a, b status.Finding) int { return slices.Index(order, a.Level) - slices.Index(order, b.Level) })
+	return e
 }
 
 // expiryNeeds returns the credentials that a person must replace.

@@ -101,3 +101,43 @@ func TestHealth(t *testing.T) {
 		}
 	}
 }
+
+// TestIssueText: what people paste into a public issue names no server, repository, environment or person, and no
+// secret, whatever messages say.
+func TestIssueText(t *testing.T) {
+	const repo = "https://git.acme.example/team/gitops"
+	s := Source{Version: "1.2.3", Reasons: []string{"the control plane cannot be read: /srv/acme/plane.git: permission denied"}, Snapshot: status.Snapshot{
+		Remotes: []status.Remote{
+			{URL: repo, Failures: 3, Error: repo + ": dial tcp 10.2.3.4:443: lookup git.acme.example: no such host, as prod-eu by Bob Builder (bob@acme.example)"},
+			{URL: "git@ssh.acme.example:team/plane.git", Error: "ssh.acme.example refuses https://alice:hunter2@other.example/x?token=abcdefgh; [fe80::1]:22"},
+			{URL: "/srv/acme/plane.git"},
+		},
+		Cycle: status.Cycle{Number: 7, Outcome: status.OutcomeFailed, Error: "prod-eu: éva has closed it"}, Cycles: []status.Cycle{{Number: 7, Took: 2 * time.Second, Outcome: status.OutcomeFailed}},
+		Environments: []status.Environment{{Name: "prod-eu", State: status.Failed, Output: status.Output{Repo: repo}}, {Name: "dev", State: status.Failed}, {Name: "ready", State: status.Proposed}},
+		Chain:        status.Chain{Commits: []status.Commit{{ID: "c1", Author: "Bob Builder"}, {ID: "c2", Author: "Fairlead"}}, Stages: []status.Stage{{Environment: "prod-eu", Turns: []status.Turn{{Who: "éva"}}}}},
+		Credentials:  []status.Credential{{URL: "https://git.acme.example", Forge: "github", Asked: time.Unix(1, 0), Limits: []status.RequestLimit{{Name: "core", Limit: 5000, Remaining: 4000}}}},
+		Examination: status.Examination{Findings: []status.Finding{
+			{Level: status.LevelFail, Subject: repo + ": token", Message: "GitHub does not show it to Bob Builder's token"}, {Level: status.LevelOK, Subject: "https://git.acme.example: API", Message: "it answers at https://api.acme.example/v3."},
+		}},
+	}}
+	const want = `Fairlead 1.2.3: not ready
+- the control plane cannot be read: REPOSITORY: permission denied
+cycles: 1 of the last 1 failed, the longest took 2s, the last was number 7
+- ENVIRONMENT: PERSON has closed it
+environments: 3 (failed 2, proposed 1), overdue 0
+repositories: 1 of 3 answer
+- failed 3 times: REPOSITORY: dial tcp ADDRESS: lookup HOST: no such host, as ENVIRONMENT by PERSON (ADDRESS)
+- failed 0 times: HOST refuses URL; ADDRESS
+credentials: 1
+- github: in use; requests left: core 4000 of 5000; expiry: not known
+checks of the set-up: 2
+- fail REPOSITORY: token: GitHub does not show it to PERSON's token
+- ok REPOSITORY: API: it answers at URL.
+`
+	if got := s.Status().IssueText(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := (Source{}).Status().IssueText(); !strings.Contains(got, "repositories: 0 of 0 answer\n") {
+		t.Errorf("with nothing it is\n%s", got)
+	}
+}

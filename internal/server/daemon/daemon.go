@@ -193,7 +193,8 @@ func Serve(ctx context.Context, o Options) error {
 		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, Explain: explainQuery(loop), Past: newPast(loop), History: loop.History, Pull: loop.ReadPull, Compare: loop.CompareEnvironments, StyleGuide: hasStyleGuide, CheckLedger: reports.Check,
 		Fleet: newFleetView(reports, o.Now), Reports: newAgentReports(reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
 	}))
-	return runUntilDone(ctx, loop, reports, store, o, listener, window)
+	check := func(ctx context.Context) { runChecks(ctx, o, loop.Keyring(), store, logger) }
+	return runUntilDone(ctx, loop, reports, store, o, listener, window, check)
 }
 
 // explainQuery returns what answers a question about an environment as the command does.
@@ -248,9 +249,9 @@ func describeListenError(address string, err error) error {
 	return problem.WithHint(fmt.Errorf("listen on %s: %w", address, err), hint)
 }
 
-// runUntilDone runs the loop, stores the reports of clusters, and runs the HTTP server if there is a listener, until ctx ends or the
-// server fails, and waits for both.
-func runUntilDone(ctx context.Context, loop *loop.Loop, reports clusterReports, store *status.Store, o Options, listener net.Listener, window http.Handler) error {
+// runUntilDone runs the loop, stores the reports of clusters, and runs the HTTP server, and the checks that it shows, if there is a
+// listener, until ctx ends or the server fails, and waits for all.
+func runUntilDone(ctx context.Context, loop *loop.Loop, reports clusterReports, store *status.Store, o Options, listener net.Listener, window http.Handler, check func(context.Context)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup
@@ -260,6 +261,7 @@ func runUntilDone(ctx context.Context, loop *loop.Loop, reports clusterReports, 
 			broken = web.Serve(ctx, listener, window)
 			stop()
 		})
+		wait.Go(func() { check(ctx) })
 		if o.Ready != nil {
 			o.Ready(listener.Addr().String())
 		}

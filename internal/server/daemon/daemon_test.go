@@ -111,6 +111,7 @@ func TestServe(t *testing.T) {
 				t.Errorf("/readyz is %d: %s", code, body)
 			}
 			checkStatus(t, base, s)
+			checkExamination(ctx, t, base)
 			if code, body := ask(t, "GET", base+"/metrics"); code != http.StatusOK || !strings.Contains(body, `version="v1"`) {
 				t.Errorf("/metrics is %d: %s", code, body)
 			}
@@ -127,6 +128,25 @@ func TestServe(t *testing.T) {
 	}
 	if _, err := net.Dial("tcp", strings.TrimPrefix(base, "http://")); err == nil {
 		t.Error("somebody still listens")
+	}
+}
+
+// checkExamination waits until the daemon has checked its set-up beside its cycles, and sees what it found.
+func checkExamination(ctx context.Context, t *testing.T, base string) {
+	t.Helper()
+	var answer struct{ Examination status.Examination }
+	for ctx.Err() == nil && answer.Examination.When.IsZero() {
+		_, body := ask(t, "GET", base+"/api/v1/health")
+		if err := json.Unmarshal([]byte(body), &answer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, f := range answer.Examination.Findings {
+		got = append(got, string(f.Level)+" "+f.Subject[strings.LastIndex(f.Subject, "/")+1:])
+	}
+	if diff := cmp.Diff([]string{"ok out.git: forge", "ok plane.git: forge", "ok git", "ok settings: write"}, got); diff != "" {
+		t.Errorf("the checks of the set-up (-want +got):\n%s", diff)
 	}
 }
 

@@ -372,6 +372,16 @@ func (v healthView) OverdueReasons() (all []string) {
 	return all
 }
 
+// Doubtful returns the checks of the set-up that failed or warn, and Passed the others.
+func (v healthView) Doubtful() []status.Finding {
+	return slices.DeleteFunc(slices.Clone(v.Examination.Findings), func(f status.Finding) bool { return f.Level == status.LevelOK })
+}
+
+// Passed is described at Doubtful.
+func (v healthView) Passed() []status.Finding {
+	return slices.DeleteFunc(slices.Clone(v.Examination.Findings), func(f status.Finding) bool { return f.Level != status.LevelOK })
+}
+
 // cyclesView is how long the last cycles took, the oldest first, as a picture.
 type cyclesView struct {
 	picture.Chart

@@ -35,6 +35,18 @@ func forgeName(kind string) string {
 	return map[string]string{"github": "GitHub", "gitlab": "GitLab", "gitea": "Gitea"}[kind]
 }
 
+// levelState returns the state of a finding.
+func levelState(l status.Level) answer.State {
+	switch l {
+	case status.LevelOK:
+		return answer.State{Tone: answer.Good, Word: "passed"}
+	case status.LevelWarn:
+		return kindState(answer.Warning)
+	case status.LevelFail:
+	}
+	return answer.State{Tone: answer.Bad, Word: "fails"}
+}
+
 // gateState returns the state of a verdict.
 func gateState(v gate.Verdict) answer.State {
 	switch v.Status {

@@ -35,7 +35,20 @@ func formatHealth(a answer.Status, now time.Time, to *display.Stream) string {
 	for _, r := range a.Remotes {
 		t.Rows = append(t.Rows, []any{r.URL, NewAge(r.Checked, now), r.Failures, r.Error})
 	}
-	return lines + "fairlead " + a.Version + "\n\n" + t.Format(to, false) + "\n" + formatCredentials(a, now, to)
+	return lines + "fairlead " + a.Version + "\n\n" + t.Format(to, false) + "\n" + formatCredentials(a, now, to) + "\n" + formatExamination(a.Examination, now, to)
+}
+
+// formatExamination returns what was found when the set-up was checked.
+func formatExamination(e status.Examination, now time.Time, to *display.Stream) string {
+	t := Table{Columns: []Column{{Key: "check"}, {Key: "what"}, {Key: "says", Fit: display.Wrap}, {Key: "hint", Fit: display.Wrap}}, Empty: "the set-up has not been checked yet\n"}
+	if e.When.IsZero() {
+		return t.Format(to, false)
+	}
+	t.Above, t.Empty = "checked "+display.FormatAge(now.Sub(e.When))+" ago; fairlead doctor checks more\n", ""
+	for _, f := range e.Findings {
+		t.Rows = append(t.Rows, []any{string(f.Level), f.Subject, f.Message, f.Hint})
+	}
+	return t.Format(to, false)
 }
 
 // formatCredentials returns what forges tell of the credentials of the settings.

@@ -92,6 +92,11 @@ func fleet() *status.Store {
 		{URL: "https://hub.example.com/<b>", Forge: "github", Renewed: true, Repositories: []string{"https://hub.example.com/<b>/x", "https://hub.example.com/<b>/y"}},
 		{URL: "https://tea.example.com", Forge: "gitea", Repositories: []string{"https://tea.example.com/org/x"}, Asked: noon.Add(-time.Minute)},
 	})
+	s.SetExamination(status.Examination{When: noon.Add(-20 * time.Minute), Findings: []status.Finding{
+		{Level: status.LevelOK, Subject: "https://git.example.com/org/gitops: forge", Message: "GitHub, at https://git.example.com/api/v3"},
+		{Level: status.LevelFail, Subject: "https://git.example.com/org: token", Message: "it lacks the scope repo; its scopes: <none>", Hint: "give it the scope repo"},
+		{Level: status.LevelWarn, Subject: "settings: write", Message: "it is off: nothing is pushed or proposed", Hint: "write: true switches it on, once this is what you want"},
+	}})
 	s.SetCycle(status.Cycle{Number: 42, Started: noon.Add(-10 * time.Second), Took: 2 * time.Second, Next: noon.Add(50 * time.Second),
 		Outcome: status.OutcomeFailed, Error: "1 of 5 environments failed"})
 	s.SetControlPlane("401 Unauthorized")

@@ -32,6 +32,8 @@ func (c call) textField(field string) string {
 
 // operations are what this GitHub does.
 var operations = map[string]func(*Server, call) reply{
+	"GET /repos/{owner}/{repo}": (*Server).showRepository,
+
 	"GET /repos/{owner}/{repo}/pulls":                 (*Server).listPulls,
 	"POST /repos/{owner}/{repo}/pulls":                (*Server).openPull,
 	"GET /repos/{owner}/{repo}/pulls/{pull_number}":   (*Server).showPull,
@@ -85,6 +87,9 @@ func (s *Server) runOperation(op operation, fields object) reply {
 		return newFailure(http.StatusUnauthorized, "Bad credentials")
 	}
 	params := op.input.PathParams
+	if op.input.Route.Path == "/rate_limit" {
+		return reply{status: http.StatusOK, value: object{}}
+	}
 	if team, ok := params["team_slug"]; ok {
 		return s.listMembers(params["org"]+"/"+team, op.input.Request.URL.Query())
 	}
@@ -106,6 +111,10 @@ func (s *Server) runOperation(op operation, fields object) reply {
 		return newFailure(http.StatusNotFound, "Not Found")
 	}
 	return do(s, c)
+}
+
+func (s *Server) showRepository(c call) reply {
+	return reply{status: http.StatusOK, value: object{"full_name": c.repo.name, "has_issues": true, "permissions": object{"pull": true, "push": true}}}
 }
 
 func (s *Server) showPull(c call) reply {

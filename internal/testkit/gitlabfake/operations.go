@@ -75,6 +75,9 @@ var operations = []operation{
 	{"GET", "pipelines", pipelines, (*Server).listPipelines},
 	{"GET", "pipelines/*/variables", nil, (*Server).listVariables},
 	{"GET", "/user", nil, (*Server).showUser},
+	{"GET", "/version", nil, (*Server).showVersion},
+	{"GET", "/personal_access_tokens/self", nil, (*Server).showToken},
+	{"GET", "/projects/*", nil, (*Server).showProject},
 	{"GET", "/users", params{"page": "", "per_page": "", "search": ""}, (*Server).findUsers},
 	{"GET", "/groups/*/members/all", plain, (*Server).listMembers},
 }
@@ -143,6 +146,29 @@ var unauthorized = newFailure(http.StatusUnauthorized, "401 Unauthorized")
 // showUser shows whom the token is of.
 func (s *Server) showUser(call) reply {
 	return reply{status: http.StatusOK, value: fairlead}
+}
+
+func (s *Server) showVersion(call) reply {
+	return reply{status: http.StatusOK, value: object{"version": "18.2.1", "revision": "fa7e"}}
+}
+
+// showToken shows the token, with the day on which it expires; null if it does not.
+func (s *Server) showToken(call) reply {
+	var expires any
+	if s.TokenExpires != "" {
+		expires = s.TokenExpires
+	}
+	return reply{status: http.StatusOK, value: object{"id": 1, "name": "fairlead", "scopes": []string{"api"}, "active": true, "expires_at": expires}}
+}
+
+// showProject shows a project in which the account of the token is a developer.
+func (s *Server) showProject(c call) reply {
+	p := s.findProject(c.last)
+	if p == nil {
+		return newFailure(http.StatusNotFound, "404 Project Not Found")
+	}
+	return reply{status: http.StatusOK, value: object{"path_with_namespace": p.path, "issues_enabled": true, "merge_requests_enabled": true,
+		"permissions": object{"project_access": object{"access_level": 30}, "group_access": nil}}}
 }
 
 // find returns the operation of a request, and the parts of its path.

@@ -32,6 +32,8 @@ type Server struct {
 	Git *gittest.Server // has the repositories, by their paths group/name
 	// Token is the credential that is asked for.
 	Token string
+	// TokenExpires is the day on which it expires, as 2026-12-01; "" if it does not.
+	TokenExpires string
 	// PageSize bounds how much a page of a list has; 0 is 100, as on GitLab.
 	PageSize int
 	// Reporter is whether the token has that role or a higher one; without it, labels

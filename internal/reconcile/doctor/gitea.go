@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/forge/gitea"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // checkGiteaCredential requests the version and the user of the token, without whom Fairlead
@@ -62,7 +63,7 @@ func (d *examination) checkGiteaScopes(ctx context.Context, a *forgeAPI) {
 	held := strings.Split(match[1], ",")
 	for _, needed := range []struct {
 		scope, purpose string
-		level          Level
+		level          status.Level
 	}{
 		{"write:repository", "to push, to open pull requests and to set statuses", Fail},
 		{"write:issue", "for the labels of pull requests, for comments and for issues", Fail},
@@ -77,7 +78,7 @@ func (d *examination) checkGiteaScopes(ctx context.Context, a *forgeAPI) {
 		if !d.config.Write {
 			level = Warn
 		}
-		d.addFinding(Finding{level, what, "the token lacks it: it is needed " + needed.purpose, "make a token with the scopes write:repository, write:issue and read:user"})
+		d.addFinding(level, what, "the token lacks it: it is needed "+needed.purpose, "make a token with the scopes write:repository, write:issue and read:user")
 	}
 }
 

@@ -22,7 +22,7 @@ func (d *examination) tryPush(ctx context.Context, r *repository, remote *git.Re
 		if errors.Is(err, git.ErrRefused) {
 			hint = "let hooks and push rules accept what this account pushes to the branches " + d.config.Output.BranchPrefix + "**; the daemon meets the same answer"
 		}
-		d.addFinding(Finding{d.severity(r), what, gitReason(r, err), hint})
+		d.addFinding(d.severity(r), what, gitReason(r, err), hint)
 		return
 	}
 	err = remote.Push(context.WithoutCancel(ctx), nil, git.RefUpdate{Ref: "refs/heads/" + branch, Old: commit})

@@ -62,8 +62,8 @@ func (d *examination) addRecord(r *repository, to output, allowed bool, by strin
 	if !d.config.Write {
 		level = Warn
 	}
-	d.addFinding(Finding{level, what, by + " keeps us from pushing which commit " + to.environment + " has",
-		"let the account of the token push to the branch, or write record: pull-request for " + to.environment + " into .fairlead/promotion.yaml"})
+	d.addFinding(level, what, by+" keeps us from pushing which commit "+to.environment+" has",
+		"let the account of the token push to the branch, or write record: pull-request for "+to.environment+" into .fairlead/promotion.yaml")
 }
 
 // recordRules are the rules of GitHub that refuse a push to an environment's branch.

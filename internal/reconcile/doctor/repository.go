@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // checkRepository checks whether a repository can be read, and pushed to where the daemon must.
@@ -69,12 +70,12 @@ func (d *examination) checkPush(ctx context.Context, r *repository, remote *git.
 	if errors.Is(err, git.ErrAccess) || errors.Is(err, git.ErrNotFound) {
 		hint = "it can be read, but not written to: give the credential in remotes of the settings the right to push"
 	}
-	d.addFinding(Finding{d.severity(r), what, gitReason(r, err), hint})
+	d.addFinding(d.severity(r), what, gitReason(r, err), hint)
 }
 
 // severity returns the level of a failure in a repository. A control plane works without the
 // statuses of its commits.
-func (d *examination) severity(r *repository) Level {
+func (d *examination) severity(r *repository) status.Level {
 	if r.outputs != nil && d.config.Write {
 		return Fail
 	}
@@ -91,20 +92,20 @@ func (d *examination) checkProject(r *repository, said response, err error, name
 		d.addError(d.severity(r), what, err)
 		return false
 	case !said.isGood():
-		d.addFinding(Finding{d.severity(r), what, kind.server + " does not show it: " + said.message, kind.accessHint})
+		d.addFinding(d.severity(r), what, kind.server+" does not show it: "+said.message, kind.accessHint)
 		return false
 	case !strings.EqualFold(name, r.path):
 		d.addWarning(what, "write its new "+kind.nameWord+" into the control plane and the settings", "it is now called %s", name)
 		return false
 	case archived && r.outputs != nil:
-		d.addFinding(Finding{d.severity(r), what, "it is archived: nothing can be written to it", "unarchive it, or let the GitOpsRepo name another"})
+		d.addFinding(d.severity(r), what, "it is archived: nothing can be written to it", "unarchive it, or let the GitOpsRepo name another")
 	case push == nil:
 		d.addOK(what, "%s shows it, and does not tell what we may do", kind.name)
 	case *push && r.api.hidesPermissions:
 		d.addOK(what, "%s shows it; its account may write to it, and whether the token may is not shown", kind.name)
 	case !*push:
 		hint := "give the account of the token the right to write: pull requests and statuses need it"
-		d.addFinding(Finding{d.severity(r), what, kind.name + " shows it, but we may not write to it", hint})
+		d.addFinding(d.severity(r), what, kind.name+" shows it, but we may not write to it", hint)
 	default:
 		d.addOK(what, "%s shows it, and we may write to it", kind.name)
 	}
@@ -114,7 +115,7 @@ func (d *examination) checkProject(r *repository, said response, err error, name
 // checkFeatures adds a finding if pull requests are off, and a warning if issues are.
 func (d *examination) checkFeatures(r *repository, pulls, issues bool, pullsOff, where string) {
 	if !pulls {
-		d.addFinding(Finding{d.severity(r), r.redactedURL() + ": pull requests", pullsOff, "switch them on in the settings of the " + where})
+		d.addFinding(d.severity(r), r.redactedURL()+": pull requests", pullsOff, "switch them on in the settings of the "+where)
 	}
 	if !issues {
 		d.addWarning(r.redactedURL()+": issues", "switch them on in its settings", "they are off: problems that stop an environment are not told there")
@@ -134,8 +135,8 @@ func (d *examination) addMerge(r *repository, to output, allowed bool, by string
 		d.addOK(what, "the protection of the branch lets us")
 		return
 	}
-	d.addFinding(Finding{Fail, what, fmt.Sprintf("%s keeps us from merging, and merge is %s for %s", by, d.merge[to.environment], to.environment),
-		"let the account of the token merge into the branch, or write merge: {" + to.environment + ": manual}"})
+	d.addFinding(Fail, what, fmt.Sprintf("%s keeps us from merging, and merge is %s for %s", by, d.merge[to.environment], to.environment),
+		"let the account of the token merge into the branch, or write merge: {"+to.environment+": manual}")
 }
 
 // checkAutoMerge checks that a repository lets the forge merge, where that is asked for.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
-	"github.com/fairlead-io/fairlead/internal/server/daemon"
 )
 
 // lockWait is how long a daemon that ends has to leave the data folder.
@@ -39,10 +38,10 @@ func (d *examination) checkDaemon(ctx context.Context) {
 		return // its address is in use too
 	}
 	d.addOK(folder, "%s is free for the daemon", d.config.DataDir)
-	if d.config.Listen == "" {
+	if d.config.Listen == "" || d.checkListen == nil {
 		return
 	}
-	if err := daemon.CheckListen(d.config.Listen); err != nil {
+	if err := d.checkListen(d.config.Listen); err != nil {
 		d.addError(Fail, address, err)
 		return
 	}

@@ -28,25 +28,18 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// Level is the severity of a finding.
-type Level string
+// Finding is the result of a check. The page of a daemon shows findings too.
+type Finding = status.Finding
 
-// The levels.
+// The levels of findings.
 const (
-	OK   Level = "ok"
-	Warn Level = "warn" // the daemon works without it, or it may fail later
-	Fail Level = "fail" // the daemon cannot do its work
+	OK   = status.LevelOK
+	Warn = status.LevelWarn
+	Fail = status.LevelFail
 )
-
-// Finding is the result of a check.
-type Finding struct {
-	Level   Level  `json:"level"`
-	Subject string `json:"what"` // "https://git.example.com/team/fleet: push"
-	Message string `json:"says"`
-	Hint    string `json:"hint,omitempty"` // never "" if the level is not OK
-}
 
 // Options configures an examination.
 type Options struct {
@@ -54,6 +47,10 @@ type Options struct {
 	Now      func() time.Time
 	// Push has a branch pushed to each repository that the daemon pushes to, and removed at once.
 	Push bool
+	// CheckListen returns why an address cannot be listened on; nil checks no address.
+	CheckListen func(address string) error
+	// Keyring is the one of a daemon that runs; nil for another one.
+	Keyring *access.Keyring
 }
 
 // Examine runs all checks and returns their findings, sorted by subject. It returns an
@@ -64,7 +61,7 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	d := &examination{config: o.Settings, now: o.Now, pushes: o.Push, keys: access.New(o.Settings, o.Now), repositories: map[string]*repository{}, forges: map[string]*forgeAPI{}}
+	d := newExamination(o)
 	d.mirrors = &repos.Mirrors{Dir: dir, Options: func(place string) (git.RemoteOptions, error) { // as the daemon reaches it
 		guard, err := access.GuardLocation(o.Settings, place)
 		return git.RemoteOptions{Guard: guard, IsTrusted: o.Settings.NamesRepository, Timeout: o.Settings.Timeout, Credentials: d.keys.GitCredentials(place)}, err
@@ -81,18 +78,29 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 		tasks = append(tasks, func() { d.checkRepository(ctx, r) })
 		d.checkForge(r)
 	}
-	for _, a := range d.forges {
-		tasks = append(tasks, func() { a.works = a.kind.checkCredential(ctx, d, a) })
-	}
 	parallel.Each(len(tasks), tasks, runTask)
-	tasks = tasks[:0]
-	for _, r := range all {
-		if r.api != nil && r.api.works { // otherwise there is a finding already
-			tasks = append(tasks, func() { r.api.kind.checkRepository(ctx, d, r) })
-		}
-	}
-	parallel.Each(len(tasks), tasks, runTask)
+	d.checkForges(ctx, all, func(r *repository) { r.api.kind.checkRepository(ctx, d, r) })
 	return d.sortedFindings(), ctx.Err()
+}
+
+// newExamination returns an examination that knows no repository yet.
+func newExamination(o Options) *examination {
+	d := &examination{config: o.Settings, now: o.Now, pushes: o.Push, checkListen: o.CheckListen, keys: o.Keyring, repositories: map[string]*repository{}, forges: map[string]*forgeAPI{}}
+	if d.keys == nil {
+		d.keys = access.New(o.Settings, o.Now)
+	}
+	return d
+}
+
+// checkForges checks all credentials at once, and then each repository whose credential works.
+func (d *examination) checkForges(ctx context.Context, all []*repository, check func(*repository)) {
+	var asked []*forgeAPI
+	for _, a := range d.forges {
+		asked = append(asked, a)
+	}
+	parallel.Each(len(asked), asked, func(_ int, a *forgeAPI) { a.works = a.kind.checkCredential(ctx, d, a) })
+	working := slices.DeleteFunc(slices.Clone(all), func(r *repository) bool { return r.api == nil || !r.api.works }) // there is a finding already
+	parallel.Each(len(working), working, func(_ int, r *repository) { check(r) })
 }
 
 // examination is one examination.
@@ -100,6 +108,8 @@ type examination struct {
 	config       *config.Settings
 	now          func() time.Time
 	pushes       bool
+	runs         bool // the daemon does: it shows limits and expiry of credentials itself
+	checkListen  func(address string) error
 	keys         *access.Keyring
 	mirrors      *repos.Mirrors         // temporary
 	repositories map[string]*repository // by normalized URL
@@ -151,26 +161,26 @@ func (d *examination) sortedRepositories() []*repository {
 }
 
 func (d *examination) addOK(what, format string, args ...any) {
-	d.addFinding(Finding{OK, what, fmt.Sprintf(format, args...), ""})
+	d.addFinding(OK, what, fmt.Sprintf(format, args...), "")
 }
 
 func (d *examination) addWarning(what, hint, format string, args ...any) {
-	d.addFinding(Finding{Warn, what, fmt.Sprintf(format, args...), hint})
+	d.addFinding(Warn, what, fmt.Sprintf(format, args...), hint)
 }
 
 func (d *examination) addFailure(what, hint, format string, args ...any) {
-	d.addFinding(Finding{Fail, what, fmt.Sprintf(format, args...), hint})
+	d.addFinding(Fail, what, fmt.Sprintf(format, args...), hint)
 }
 
-func (d *examination) addFinding(f Finding) {
+func (d *examination) addFinding(level status.Level, what, message, hint string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.found = append(d.found, f)
+	d.found = append(d.found, Finding{Level: level, Subject: what, Message: message, Hint: hint})
 }
 
 // addError adds a finding for an error, with its own hint if it has one.
-func (d *examination) addError(level Level, what string, err error) {
-	d.addFinding(Finding{level, what, err.Error(), findHint(err)})
+func (d *examination) addError(level status.Level, what string, err error) {
+	d.addFinding(level, what, err.Error(), findHint(err))
 }
 
 func findHint(err error) string {

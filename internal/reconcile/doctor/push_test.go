@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/internal/cli/doctor"
+	"github.com/fairlead-io/fairlead/internal/reconcile/doctor"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 

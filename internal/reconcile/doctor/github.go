@@ -88,6 +88,8 @@ func (d *examination) checkHubProject(ctx context.Context, r *repository) (hubPr
 	return is, d.checkProject(r, said, err, is.FullName, is.Archived, is.Permissions.Push)
 }
 
+func checkHubAccess(ctx context.Context, d *examination, r *repository) { d.checkHubProject(ctx, r) }
+
 func checkGitHubRepository(ctx context.Context, d *examination, r *repository) {
 	is, ok := d.checkHubProject(ctx, r)
 	if !ok {
@@ -134,7 +136,7 @@ func (d *examination) checkGitHubRead(ctx context.Context, r *repository, aspect
 		if wants := cmp.Or(said.header.Get("X-Accepted-Github-Permissions"), said.header.Get("X-Accepted-Oauth-Scopes")); wants != "" {
 			text += " (it wants " + wants + ")"
 		}
-		d.addFinding(Finding{level, what, text, "give the token, or the App, the permission " + permission})
+		d.addFinding(level, what, text, "give the token, or the App, the permission "+permission)
 	case said.isGood() && r.api.hidesPermissions && strings.HasSuffix(permission, "write"):
 		d.addOK(what, "they can be read; whether they can be written is not shown")
 	case said.isGood():

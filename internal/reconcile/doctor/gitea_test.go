@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/cli/doctor"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/forge/gitea"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/doctor"
 	"github.com/fairlead-io/fairlead/internal/testkit/giteatest"
 )
 

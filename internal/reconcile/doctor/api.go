@@ -25,24 +25,25 @@ type forgeKind struct {
 	accessHint string // how a credential gets to see a repository
 	// checkCredential checks a credential and reports whether it works.
 	checkCredential func(context.Context, *examination, *forgeAPI) bool
-	// checkRepository checks what the credential may do in a repository.
-	checkRepository func(context.Context, *examination, *repository)
+	// checkAccess checks that the credential sees a repository, and may write to it, and checkRepository all
+	// that it may do there.
+	checkAccess, checkRepository func(context.Context, *examination, *repository)
 }
 
 // forgeKinds has the kinds of forges with an API, by their names in the settings.
 var forgeKinds = map[string]forgeKind{
 	"github": {
 		"GitHub", "GitHub", "name", "let the token, or the App, reach this repository, with Metadata: read",
-		checkGitHubCredential, checkGitHubRepository,
+		checkGitHubCredential, checkHubAccess, checkGitHubRepository,
 	},
 	"gitlab": {
 		"GitLab", "GitLab", "path", "make the account of the token a developer of the project",
-		checkGitLabCredential, checkGitLabRepository,
+		checkGitLabCredential, checkGitLabAccess, checkGitLabRepository,
 	},
 	"gitea": {
 		"Gitea", "the server", "name",
 		"let the account of the token write to the repository, and give the token the scopes write:repository, write:issue and read:user",
-		checkGiteaCredential, checkGiteaRepository,
+		checkGiteaCredential, checkHubAccess, checkGiteaRepository,
 	},
 }
 
@@ -51,6 +52,7 @@ type forgeAPI struct {
 	kind   forgeKind
 	remote config.Remote
 	client *http.Client
+	limits *forge.Limiter
 	url    *url.URL // with a slash at its end
 	works  bool
 	// hidesPermissions is set if the server does not show what the credential may write.
@@ -81,8 +83,8 @@ func (d *examination) checkForge(r *repository) {
 	token, err := d.keys.APIToken(r.url)
 	switch {
 	case errors.Is(err, access.ErrNoToken):
-		d.addFinding(Finding{level, what, "it is " + known.name + ", and there is no token for its API",
-			"write a token for it into remotes in the settings: without one there are no pull requests and no statuses"})
+		d.addFinding(level, what, "it is "+known.name+", and there is no token for its API",
+			"write a token for it into remotes in the settings: without one there are no pull requests and no statuses")
 		return
 	case err != nil:
 		d.addError(level, what, err)
@@ -99,7 +101,7 @@ func (d *examination) checkForge(r *repository) {
 			d.addError(Fail, what, err)
 			return
 		}
-		d.forges[remote.URL] = &forgeAPI{kind: known, remote: remote, client: client.HTTP, url: client.URL}
+		d.forges[remote.URL] = &forgeAPI{kind: known, remote: remote, client: client.HTTP, limits: d.keys.Limiter(r.url), url: client.URL}
 	}
 	r.api = d.forges[remote.URL]
 }
@@ -246,7 +248,7 @@ func (d *examination) checkRateLimit(a *forgeAPI, h http.Header) {
 	left, err2 := strconv.Atoi(h.Get(keptRemaining))
 	what := a.credentialName() + ": rate limit"
 	switch {
-	case err != nil || err2 != nil:
+	case err != nil || err2 != nil || d.runs:
 	case left < most/fewLeft:
 		d.addWarning(what, "give Fairlead a credential of its own, or poll less often", "%d of %d requests are left", left, most)
 	default:
@@ -258,6 +260,10 @@ const expiryWarning = 14 * 24 * time.Hour
 
 // checkExpiry adds when a token expires.
 func (d *examination) checkExpiry(a *forgeAPI, until time.Time) {
+	a.limits.RecordExpiry(until)
+	if d.runs {
+		return
+	}
 	what, left := a.credentialName()+": token expiry", until.Sub(d.now())
 	day := until.UTC().Format("2006-01-02 15:04 UTC")
 	if left < expiryWarning {

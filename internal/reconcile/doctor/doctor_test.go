@@ -15,10 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/cli/doctor"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/doctor"
+	"github.com/fairlead-io/fairlead/internal/server/daemon"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 	"github.com/fairlead-io/fairlead/internal/testkit/golden"
 )
@@ -136,7 +137,7 @@ func (w *world) examineWith(more string, o doctor.Options) string {
 	if problems.Stops() {
 		w.Fatalf("%v\n%s", problems, text)
 	}
-	o.Settings, o.Now = settings, func() time.Time { return now }
+	o.Settings, o.Now, o.CheckListen = settings, func() time.Time { return now }, daemon.CheckListen
 	found, err := doctor.Examine(w.Context(), o)
 	if err != nil {
 		w.Fatal(err)

@@ -67,10 +67,14 @@ type gitlabProject struct {
 	} `json:"permissions"`
 }
 
-func checkGitLabRepository(ctx context.Context, d *examination, r *repository) {
-	var is gitlabProject
+func checkGitLabAccess(ctx context.Context, d *examination, r *repository) {
+	d.checkGitLabProject(ctx, r)
+}
+
+// checkGitLabProject requests the description of a project, and checks it. It returns the access level
+// of our account there; nil if GitLab does not report it.
+func (d *examination) checkGitLabProject(ctx context.Context, r *repository) (is gitlabProject, level *int, ok bool) {
 	said, err := r.api.getJSON(ctx, &is, "", "projects", r.path)
-	var level *int // of our account; nil if GitLab does not report it
 	for _, access := range []*gitlabAccess{is.Permissions.Project, is.Permissions.Group} {
 		if access != nil && (level == nil || access.Level > *level) {
 			level = &access.Level
@@ -80,7 +84,12 @@ func checkGitLabRepository(ctx context.Context, d *examination, r *repository) {
 	if level != nil {
 		push = new(*level >= developerLevel)
 	}
-	if !d.checkProject(r, said, err, is.Path, is.Archived, push) {
+	return is, level, d.checkProject(r, said, err, is.Path, is.Archived, push)
+}
+
+func checkGitLabRepository(ctx context.Context, d *examination, r *repository) {
+	is, level, ok := d.checkGitLabProject(ctx, r)
+	if !ok {
 		return
 	}
 	d.checkGitLabRecords(ctx, r, level)

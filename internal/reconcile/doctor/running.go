@@ -1,0 +1,57 @@
+package doctor
+
+import (
+	"context"
+
+	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+)
+
+// maxAsked bounds how many repositories are asked about while a daemon runs.
+const maxAsked = 20
+
+// ExamineRunning checks the set-up of a daemon that runs: the settings, and whether forges accept its
+// credentials and show it the repositories that it knows. It fetches nothing and pushes nothing: what that
+// shows, the daemon shows itself. It returns an error if ctx ends.
+func ExamineRunning(ctx context.Context, o Options, known status.Snapshot) ([]Finding, error) {
+	d := newExamination(o)
+	d.runs = true
+	d.checkMachine(ctx)
+	d.checkSettings()
+	d.repositoryAt(access.ReadLocation(d.config, d.config.ControlPlane.Repo)).controlPlane = true
+	for _, e := range known.Environments {
+		if e.Output.Repo != "" {
+			r := d.repositoryAt(access.ReadLocation(d.config, e.Output.Repo))
+			r.outputs = append(r.outputs, output{e.Name, e.Output.Branch})
+		}
+	}
+	all := d.sortedRepositories()
+	if len(all) > maxAsked {
+		d.addOK("repositories", "%d of %d are asked about; fairlead doctor asks about all", maxAsked, len(all))
+		all = all[:maxAsked]
+	}
+	for _, r := range all {
+		d.checkForge(r)
+	}
+	d.dropScarce()
+	d.checkForges(ctx, all, func(r *repository) { r.api.kind.checkAccess(ctx, d, r) })
+	return d.sortedFindings(), ctx.Err()
+}
+
+// scarce is the divisor of a rate limit below which the rest is left to the daemon's work: a fifth.
+const scarce = 5
+
+// dropScarce has no credential asked of whose rate limit little is left, or which the forge refuses now.
+func (d *examination) dropScarce() {
+	for url, a := range d.forges {
+		told, now := a.limits.Report(), d.now()
+		isScarce := now.Before(told.RetryAt)
+		for _, l := range told.Limits {
+			isScarce = isScarce || l.Remaining < l.Limit/scarce && now.Before(l.Resets)
+		}
+		if isScarce {
+			d.addOK(a.credentialName()+": API", "it is not asked now: what is left of its rate limit is for the work of the daemon")
+			delete(d.forges, url)
+		}
+	}
+}

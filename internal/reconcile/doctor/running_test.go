@@ -1,0 +1,94 @@
+package doctor_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/reconcile/doctor"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/testkit/githubfake"
+	"github.com/fairlead-io/fairlead/internal/testkit/gitlabfake"
+)
+
+// TestExamineRunning: a daemon that runs asks each credential, and each repository whose forge it uses, once; it
+// pushes and fetches nothing. What is left of a rate limit when little is, it leaves to its work.
+func TestExamineRunning(t *testing.T) {
+	hub, lab := githubfake.Serve(t), gitlabfake.Serve(t)
+	lab.TokenExpires = "2026-03-05"
+	for _, c := range []struct {
+		name, kind, api, token string
+		place                  string   // of Git
+		fault                  func()   // that the first request meets
+		want                   []string // a part of each line
+		asked                  string
+		expires                time.Time
+	}{
+		{name: "GitHub", kind: "github", api: hub.API(), token: hub.Token, place: hub.Create("acme/cp"),
+			want:  []string{"ok CP: API GitHub shows it", "ok CP: forge GitHub, at", "warn REMOTE: token GitHub takes it, and does not show", "warn settings: write it is off"},
+			asked: "/rate_limit /repos/acme/cp"},
+		{name: "GitLab", kind: "gitlab", api: lab.API(), token: lab.Token, place: lab.Create("acme/cp"),
+			want:  []string{"ok CP: API GitLab shows it, and we may write to it", "ok REMOTE: API GitLab 18.2.1", "ok REMOTE: token GitLab takes it; its scopes: api"},
+			asked: "/version /personal_access_tokens/self /projects/acme%2Fcp", expires: time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC)},
+		{name: "a token that is refused", kind: "github", api: hub.API(), token: "other", place: hub.Git.URL("acme/cp"),
+			want: []string{"fail REMOTE: token GitHub does not take it (401 Unauthorized: Bad credentials)"}, asked: "/rate_limit"},
+		{name: "little is left", kind: "github", api: hub.API(), token: hub.Token, place: hub.Git.URL("acme/cp"),
+			fault: func() { // by the daemon's work
+				hub.Inject(githubfake.Fault{Times: 1, Status: 200, Body: "{}", Header: map[string][]string{"X-Ratelimit-Limit": {"5000"}, "X-Ratelimit-Remaining": {"999"},
+					"X-Ratelimit-Reset": {fmt.Sprint(now.Add(time.Minute).Unix())}, "Date": {now.Format(time.RFC1123)}}})
+			},
+			want: []string{"ok REMOTE: API it is not asked now"}, asked: ""},
+	} {
+		remote := strings.TrimSuffix(c.place, "acme/cp.git")
+		settings, problems := config.Parse("fairlead.yaml", fmt.Appendf(nil, "controlPlane: {repo: %q}\ndataDir: %q\nforges: [{host: %q, kind: %s, api: %q}]\nremotes: [{url: %q, token: {env: TOKEN}}]\n",
+			c.place, t.TempDir(), strings.Split(c.place, "/")[2], c.kind, c.api, remote), t.TempDir(), func(string) string { return c.token })
+		if problems.Stops() {
+			t.Fatal(problems)
+		}
+		o := doctor.Options{Settings: settings, Now: func() time.Time { return now }, Keyring: access.New(settings, func() time.Time { return now })}
+		known := status.Snapshot{Environments: []status.Environment{{Name: "dev", Output: status.Output{Repo: c.place, Branch: "dev"}}, {Name: "none"}}}
+		if c.fault != nil {
+			c.fault()
+			if _, err := doctor.ExamineRunning(t.Context(), o, known); err != nil {
+				t.Fatal(err)
+			}
+		}
+		hubBefore, labBefore := len(hub.Requests()), len(lab.Requests())
+		found, err := doctor.ExamineRunning(t.Context(), o, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for _, f := range found {
+			lines = append(lines, fmt.Sprintf("%s %s %s", f.Level, strings.NewReplacer(c.place, "CP", remote, "REMOTE").Replace(f.Subject), f.Message))
+			if f.Level != doctor.OK && f.Hint == "" {
+				t.Errorf("%s: %v has no hint", c.name, f)
+			}
+		}
+		text := strings.Join(lines, "\n")
+		for _, want := range c.want {
+			if !strings.Contains("\n"+text, "\n"+want) {
+				t.Errorf("%s: no line begins with %q:\n%s", c.name, want, text)
+			}
+		}
+		if strings.Contains(text, "rate limit") && c.fault == nil || strings.Contains(text, "token expiry") {
+			t.Errorf("%s: the daemon shows that itself:\n%s", c.name, text)
+		}
+		var asked []string
+		for _, r := range hub.Requests()[hubBefore:] {
+			asked = append(asked, r.Path)
+		}
+		for _, r := range lab.Requests()[labBefore:] {
+			asked = append(asked, r.Path)
+		}
+		if got := strings.Join(asked, " "); got != c.asked {
+			t.Errorf("%s: it asked %s, want %s", c.name, got, c.asked)
+		}
+		if at := o.Keyring.Limiter(c.place).Report().Expires; !at.Equal(c.expires) {
+			t.Errorf("%s: the token expires at %v, want %v", c.name, at, c.expires)
+		}
+	}
+}
