@@ -126,7 +126,7 @@ func formatResolved(a answer.ResolvedProblems) string {
 		if c := p.Commit; c != nil {
 			with = fmt.Sprintf("with %s %s (%s, %s)", text.ShortCommit(c.ID), c.Subject, c.Author, display.FormatMoment(c.When))
 		}
-		fmt.Fprintf(&b, "resolved: %s\n  until %s, %s\n", display.SanitizeLine(locateProblem(p.Problem).String()), display.FormatMoment(p.Until), display.SanitizeLine(with))
+		fmt.Fprintf(&b, "resolved: %s\n  from %s until %s, %s\n", display.SanitizeLine(locateProblem(p.Problem).String()), display.FormatMoment(p.Since), display.FormatMoment(p.Until), display.SanitizeLine(with))
 	}
 	if shown := len(a.Items); shown < a.Found {
 		fmt.Fprintf(&b, "these are the newest %d of %s\n", shown, text.Count(a.Found, "resolved problem"))
