@@ -2,6 +2,10 @@ package doctor
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
 
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -18,6 +22,7 @@ func ExamineRunning(ctx context.Context, o Options, known status.Snapshot) ([]Fi
 	d.runs = true
 	d.checkMachine(ctx)
 	d.checkSettings()
+	d.checkMirrors(len(known.Remotes))
 	d.repositoryAt(access.ReadLocation(d.config, d.config.ControlPlane.Repo)).controlPlane = true
 	for _, e := range known.Environments {
 		if e.Output.Repo != "" {
@@ -36,6 +41,42 @@ func ExamineRunning(ctx context.Context, o Options, known status.Snapshot) ([]Fi
 	d.dropScarce()
 	d.checkForges(ctx, all, func(r *repository) { r.api.kind.checkAccess(ctx, d, r) })
 	return d.sortedFindings(), ctx.Err()
+}
+
+// checkMirrors adds how much room the copies of so many repositories take on the disk.
+func (d *examination) checkMirrors(count int) {
+	const what = "mirrors"
+	bytes := int64(0)
+	err := filepath.WalkDir(filepath.Join(d.config.DataDir, "git"), func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return ignoreMissing(err)
+		}
+		info, err := e.Info()
+		if err == nil {
+			bytes += info.Size()
+		}
+		return ignoreMissing(err)
+	})
+	if err != nil {
+		d.addWarning(what, "let the user who runs fairlead read dataDir of the settings", "%v", err)
+		return
+	}
+	d.addOK(what, "the copies of %s take %d MiB on the disk", countRepositories(count), (bytes+1<<20-1)>>20)
+}
+
+func countRepositories(n int) string {
+	if n == 1 {
+		return "1 repository"
+	}
+	return fmt.Sprintf("%d repositories", n)
+}
+
+// ignoreMissing returns an error unless it is that a file is not there any more: mirrors change meanwhile.
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // scarce is the divisor of a rate limit below which the rest is left to the daemon's work: a fifth.

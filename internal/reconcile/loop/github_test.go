@@ -74,7 +74,7 @@ func TestGitHub(t *testing.T) {
 	answer := httptest.NewRecorder()
 	m.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 	figures := answer.Body.String()
-	for _, want := range []string{`fairlead_git_calls_total{host="127.0.0.1`, `operation="push"`, `operation="fetch"`, `fairlead_forge_calls_total{forge="github"`, `fairlead_forge_rate_limit_remaining`} {
+	for _, want := range []string{`fairlead_git_calls_total{host="127.0.0.1`, `operation="push"`, `operation="fetch"`, `fairlead_forge_calls_total{forge="github"`, `fairlead_forge_rate_limit_remaining`, `fairlead_forge_token_expiry_timestamp_seconds{host="127.0.0.1"} 1.7961`} {
 		if !strings.Contains(figures, want) {
 			t.Errorf("the metrics lack %s:\n%s", want, figures)
 		}

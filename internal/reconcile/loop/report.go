@@ -150,7 +150,9 @@ func (l *Loop) reportCycle(started time.Time, err error) {
 	l.remotes.LogFailures(l.logged.take())
 	l.options.Store.SetCycle(c)
 	l.options.Store.SetRemotes(l.remotes.Report())
-	l.options.Store.SetCredentials(l.remotes.ReportCredentials())
+	credentials := l.remotes.ReportCredentials()
+	l.options.Store.SetCredentials(credentials)
+	l.options.Metrics.SetTokenExpiries(credentials)
 	l.options.Metrics.RecordCycle(started.Add(c.Took), c.Took, err == nil)
 	l.options.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
 }

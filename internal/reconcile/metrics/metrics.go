@@ -46,6 +46,7 @@ type Metrics struct {
 	forgeCalls    *prometheus.CounterVec
 	forgeDuration *prometheus.HistogramVec
 	rateLimit     *prometheus.GaugeVec
+	tokenExpiry   *prometheus.GaugeVec
 	failing       *prometheus.GaugeVec
 	webhooks      *prometheus.CounterVec
 	levers        *prometheus.CounterVec
@@ -82,6 +83,7 @@ func New(version string) *Metrics {
 		forgeCalls:    newCounterVec("forge_calls_total", "Calls to forges.", "forge", "operation", "outcome"),
 		forgeDuration: newHistogramVec("forge_call_duration_seconds", "How long a call to a forge takes.", "forge", "operation"),
 		rateLimit:     newGaugeVec("forge_rate_limit_remaining", "Calls that a forge still allows in its current window.", "host"),
+		tokenExpiry:   newGaugeVec("forge_token_expiry_timestamp_seconds", "When the first of the tokens for a forge expires, in Unix time; left out where that is not known.", "host"),
 		failing:       newGaugeVec("remote_failing", "1 while a remote fails and is tried less often, 0 otherwise.", "host"),
 		webhooks:      newCounterVec("webhooks_total", "Webhook deliveries that arrived.", "forge", "outcome"),
 		levers:        newCounterVec("levers_total", "Operator actions at the page and its API, whether they were done or not.", "lever", "outcome"),
@@ -93,7 +95,7 @@ func New(version string) *Metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info,
 		m.cycles, m.cycleDuration, m.waiting, m.cycleEnded, m.unfinished,
 		m.environmentState, m.environmentDuration, m.problems, m.assignments, m.promotions, m.verifications,
-		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.failing, m.webhooks, m.levers, m.promotion.leadTime,
+		m.gitCalls, m.gitDuration, m.forgeCalls, m.forgeDuration, m.rateLimit, m.tokenExpiry, m.failing, m.webhooks, m.levers, m.promotion.leadTime,
 	)
 	for _, vec := range m.promotion.gauges() {
 		m.registry.MustRegister(vec)
@@ -253,6 +255,24 @@ func (m *Metrics) SetRateLimitRemaining(forge string, n int) {
 		return
 	}
 	m.rateLimit.WithLabelValues(hostLabel(forge)).Set(float64(n))
+}
+
+// SetTokenExpiries sets when the tokens for forges expire: all that is known.
+func (m *Metrics) SetTokenExpiries(all []status.Credential) {
+	if m == nil {
+		return
+	}
+	first := map[string]time.Time{}
+	for _, c := range all {
+		host := hostLabel(c.URL)
+		if at, known := first[host]; !c.Expires.IsZero() && (!known || c.Expires.Before(at)) {
+			first[host] = c.Expires
+		}
+	}
+	m.tokenExpiry.Reset()
+	for host, at := range first {
+		m.tokenExpiry.WithLabelValues(host).Set(unixSeconds(at))
+	}
 }
 
 // SetRemoteFailing sets whether a remote fails and is tried less often.

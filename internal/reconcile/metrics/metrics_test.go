@@ -43,6 +43,11 @@ func use(m *Metrics) {
 	m.RecordEnvironment(status.Environment{
 		Name: "dev", State: status.InSync, Took: time.Second, Problems: problem.List{{}, {}, {Warning: true}}, Assignments: 12,
 	})
+	m.SetTokenExpiries([]status.Credential{{URL: "https://old.example", Expires: time.Unix(60, 0)}})
+	m.SetTokenExpiries([]status.Credential{
+		{URL: "https://api.github.com/acme", Expires: time.Unix(9000, 0)}, {URL: "https://api.github.com/other", Expires: time.Unix(6000, 0)},
+		{URL: "https://api.github.com/third"}, {URL: "https://unknown.example"},
+	})
 	m.RecordPromotion("dev")
 	m.SetStage(waitingStage("dev"), time.Unix(900, 0))
 	m.SetStage(status.Stage{Environment: "dev", Commit: "c0ffee", Behind: 2, Hold: "the load test", Proof: gate.Verdict{Status: gate.Pass}}, time.Unix(900, 0))
@@ -68,8 +73,8 @@ func TestLint(t *testing.T) {
 			ours.WriteString(line)
 		}
 	}
-	if n := strings.Count(ours.String(), "# TYPE"); n != 36 {
-		t.Errorf("%d metrics of ours, want 36", n)
+	if n := strings.Count(ours.String(), "# TYPE"); n != 37 {
+		t.Errorf("%d metrics of ours, want 37", n)
 	}
 	found, err := promlint.New(strings.NewReader(ours.String())).Lint()
 	if err != nil {
@@ -120,6 +125,7 @@ fairlead_fleet_store_bytes 4096
 fairlead_forge_call_duration_seconds_count{forge="api.github.com",operation="list-pulls"} 1
 fairlead_forge_calls_total{forge="api.github.com",operation="list-pulls",outcome="ok"} 1
 fairlead_forge_rate_limit_remaining{host="api.github.com"} 4999
+fairlead_forge_token_expiry_timestamp_seconds{host="api.github.com"} 6000
 fairlead_git_call_duration_seconds_count{host="git.example.com",operation="fetch"} 2
 fairlead_git_call_duration_seconds_count{host="local",operation="other"} 1
 fairlead_git_calls_total{host="git.example.com",operation="fetch",outcome="failed"} 1

@@ -29,6 +29,8 @@ type Source struct {
 	Reasons []string
 	// Overdue are the environments that have not finished a cycle for too long.
 	Overdue []status.Unfinished
+	// Viewers is how many pages follow the state.
+	Viewers int
 	// Ledger reports whether clusters can report, and LedgerFails whether they cannot be asked about now.
 	Ledger, LedgerFails bool
 	// Clusters are those of each environment, and Refused is how many of their reports were refused in the
@@ -72,13 +74,15 @@ type Status struct {
 	Credentials []Credential `json:"credentials"`
 	// Examination is what was found when the set-up was checked last.
 	Examination status.Examination `json:"examination"`
+	// Viewers is how many pages follow the state.
+	Viewers int `json:"viewers"`
 	status.Snapshot
 }
 
 // Status returns the whole state.
 func (s Source) Status() Status {
 	state, _ := s.Health()
-	return Status{s.Version, state, len(s.Reasons) == 0, append([]string{}, s.Reasons...), append([]status.Unfinished{}, s.Overdue...), s.Credentials(), s.examination(), s.Snapshot}
+	return Status{s.Version, state, len(s.Reasons) == 0, append([]string{}, s.Reasons...), append([]status.Unfinished{}, s.Overdue...), s.Credentials(), s.examination(), s.Viewers, s.Snapshot}
 }
 
 // Tone is how much a state asks of people.

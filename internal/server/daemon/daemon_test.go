@@ -145,7 +145,7 @@ func checkExamination(ctx context.Context, t *testing.T, base string) {
 	for _, f := range answer.Examination.Findings {
 		got = append(got, string(f.Level)+" "+f.Subject[strings.LastIndex(f.Subject, "/")+1:])
 	}
-	if diff := cmp.Diff([]string{"ok out.git: forge", "ok plane.git: forge", "ok git", "ok settings: write"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"ok out.git: forge", "ok plane.git: forge", "ok git", "ok mirrors", "ok settings: write"}, got); diff != "" {
 		t.Errorf("the checks of the set-up (-want +got):\n%s", diff)
 	}
 }

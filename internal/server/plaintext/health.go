@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/display"
@@ -35,7 +36,7 @@ func formatHealth(a answer.Status, now time.Time, to *display.Stream) string {
 	for _, r := range a.Remotes {
 		t.Rows = append(t.Rows, []any{r.URL, NewAge(r.Checked, now), r.Failures, r.Error})
 	}
-	return lines + "fairlead " + a.Version + "\n\n" + t.Format(to, false) + "\n" + formatCredentials(a, now, to) + "\n" + formatExamination(a.Examination, now, to)
+	return lines + "fairlead " + a.Version + "\n" + text.Count(a.Viewers, "viewer") + "\n\n" + t.Format(to, false) + "\n" + formatCredentials(a, now, to) + "\n" + formatExamination(a.Examination, now, to)
 }
 
 // formatExamination returns what was found when the set-up was checked.

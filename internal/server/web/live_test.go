@@ -129,6 +129,9 @@ func TestManyStreams(t *testing.T) {
 			t.Fatalf("after a change the version is %q", version)
 		}
 	}
+	if got := s.readState().Status().Viewers; got != len(connections) {
+		t.Errorf("there are %d viewers, want %d", got, len(connections))
+	}
 	for _, c := range connections {
 		_ = c.Close()
 	}

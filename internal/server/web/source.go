@@ -25,7 +25,7 @@ const (
 func (s *site) readState() answer.Source {
 	now := s.options.Store.Snapshot()
 	reasons, overdue := s.checkReadiness(now)
-	src := answer.Source{Snapshot: now, Now: s.options.Now(), Version: s.options.Version, Reasons: reasons, Overdue: overdue}
+	src := answer.Source{Snapshot: now, Now: s.options.Now(), Viewers: int(s.streams.open.Load()), Version: s.options.Version, Reasons: reasons, Overdue: overdue}
 	src.StackReports = s.readStackReports(src)
 	return src
 }

@@ -47,6 +47,15 @@ func setFleet(s *status.Store) {
 		Inputs: []status.Input{{Layer: "base", Repo: "https://github.com/acme/fleet", Commit: newest}}}
 	broken.Problems.Addf(problem.Pos{Layer: "base", File: "values.yaml", Line: 7}, "", "write one of them", "LOG_LEVEL must be one of debug and info")
 	s.SetEnvironment(broken)
+	s.SetCredentials([]status.Credential{
+		{URL: "https://github.com/acme", Forge: "github", Repositories: []string{"https://github.com/acme/fleet"}, Expires: noon.AddDate(9, 0, 0), Asked: noon,
+			Limits: []status.RequestLimit{{Name: "core", Limit: 5000, Remaining: 4200, Resets: noon.AddDate(9, 0, 0), Asked: noon}, {Name: "graphql", Limit: 5000, Resets: noon.AddDate(-9, 0, 0), Asked: noon}}},
+		{URL: "https://gitea.acme.example", Forge: "gitea", Repositories: []string{"https://gitea.acme.example/acme/gitops"}, Asked: noon},
+	})
+	s.SetExamination(status.Examination{When: noon, Findings: []status.Finding{
+		{Level: status.LevelOK, Subject: "https://github.com/acme: token", Message: "GitHub takes it; its scopes: repo"},
+		{Level: status.LevelWarn, Subject: "settings: write", Message: "it is off: nothing is pushed or proposed", Hint: "write: true switches it on, once this is what you want"},
+	}})
 	s.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeOK, Started: noon, Next: noon.Add(time.Minute)})
 }
 
