@@ -24,6 +24,7 @@ type Limiter struct {
 	limits  map[string]RequestLimit
 	expires time.Time
 	asked   time.Time
+	refused bool
 }
 
 // RequestLimit is what a forge tells of a limit of the requests with a credential.
@@ -41,13 +42,14 @@ type CredentialReport struct {
 	RetryAt time.Time      // before which the credential is not used; zero if it was never refused
 	Expires time.Time      // zero if that is not known
 	Asked   time.Time      // when it last answered; zero if it never did
+	Refused bool           // whether it did not accept the token then
 }
 
 // Report returns what the forge has told of the token that was used last.
 func (l *Limiter) Report() CredentialReport {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := CredentialReport{RetryAt: l.until, Expires: l.expires, Asked: l.asked}
+	r := CredentialReport{RetryAt: l.until, Expires: l.expires, Asked: l.asked, Refused: l.refused}
 	for _, name := range slices.Sorted(maps.Keys(l.limits)) {
 		r.Limits = append(r.Limits, l.limits[name])
 	}
@@ -163,6 +165,7 @@ func (l *Limiter) recordAnswer(answer *http.Response, body []byte, token string,
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.recordToken(token, now)
+	l.refused = answer.StatusCode == http.StatusUnauthorized
 	l.recordLimit(answer, now)
 	if at := ParseTokenExpiry(answer.Header); !at.IsZero() {
 		l.expires = at

@@ -23,7 +23,11 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 		header.Set(name, value)
 	}
 	a.all = a.all[1:]
-	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
+	code := http.StatusOK
+	if header.Get("Www-Authenticate") != "" {
+		code = http.StatusUnauthorized
+	}
+	return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
 }
 
 var (
@@ -59,6 +63,8 @@ func TestCredentialReport(t *testing.T) {
 		"a token that expires": {[]map[string]string{{"Github-Authentication-Token-Expiration": "2026-12-01 10:00:00 +0100"}, {}}, "aa",
 			forge.CredentialReport{Expires: time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)}},
 		"one that was replaced": {[]map[string]string{{"Github-Authentication-Token-Expiration": "2026-12-01 10:00:00 UTC"}, core("10"), {}}, "aab", forge.CredentialReport{}},
+		"refused":               {[]map[string]string{{}, {"Www-Authenticate": "Bearer"}}, "aa", forge.CredentialReport{Refused: true}},
+		"accepted once more":    {[]map[string]string{{"Www-Authenticate": "Bearer"}, {}}, "ab", forge.CredentialReport{}},
 		"nonsense": {[]map[string]string{{"X-RateLimit-Limit": "-5", "X-RateLimit-Remaining": "-6", "Github-Authentication-Token-Expiration": "soon"},
 			{"X-RateLimit-Limit": "x", "X-RateLimit-Remaining": "3"}}, "aa", forge.CredentialReport{}},
 		"a hostile name, and a time without end": {[]map[string]string{{"X-RateLimit-Limit": "1", "X-RateLimit-Remaining": "1", "X-RateLimit-Resource": "a \xff" + strings.Repeat("b", 100), "X-RateLimit-Reset": "9223372036854775807"}}, "a",

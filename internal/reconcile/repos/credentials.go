@@ -33,7 +33,7 @@ func (r *Set) ReportCredentials() []status.Credential {
 		if c == nil {
 			told := r.keys.Limiter(m.location).Report()
 			c = &status.Credential{
-				URL: giturl.Redact(remote.URL), Forge: at.Kind, Renewed: remote.GitHubApp != nil, RetryAt: told.RetryAt, Asked: told.Asked,
+				URL: giturl.Redact(remote.URL), Forge: at.Kind, Renewed: remote.GitHubApp != nil, RetryAt: told.RetryAt, Asked: told.Asked, Refused: told.Refused,
 				Limits: list.Convert(told.Limits, func(l forge.RequestLimit) status.RequestLimit { return status.RequestLimit(l) }),
 			}
 			if !c.Renewed {

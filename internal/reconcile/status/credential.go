@@ -23,6 +23,8 @@ type Credential struct {
 	Expires time.Time `json:"expires,omitzero"`
 	// Asked is when the forge last answered; zero if it has not been asked yet.
 	Asked time.Time `json:"asked,omitzero"`
+	// Refused reports that it did not accept the credential then.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // RequestLimit is a limit of the requests with a credential.

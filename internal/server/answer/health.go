@@ -99,6 +99,9 @@ func (s Source) describeCredential(c status.Credential) Credential {
 	if reason := describeExpiry(c, shown.Expiry, waits); reason != "" {
 		shown.Concerns = append(shown.Concerns, Concern{shown.Expiry, reason, expiryHint})
 	}
+	if c.Refused && shown.Expiry.Tone != Bad {
+		shown.Concerns = append(shown.Concerns, Concern{State{Bad, "refused"}, "the forge does not accept the token: " + waits, expiryHint})
+	}
 	none := false
 	for _, l := range c.Limits {
 		state := s.findLimitState(l)

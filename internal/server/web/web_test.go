@@ -90,7 +90,7 @@ func fleet() *status.Store {
 		{URL: "https://gitlab.example.com", Forge: "gitlab", Repositories: []string{"https://gitlab.example.com/org/hello"}, RetryAt: noon.Add(time.Minute), Expires: noon.Add(1000 * time.Hour), Asked: noon.Add(-5 * time.Second),
 			Limits: []status.RequestLimit{{Limit: 2000, Resets: noon.Add(time.Minute), Asked: noon.Add(-5 * time.Second)}}},
 		{URL: "https://hub.example.com/<b>", Forge: "github", Renewed: true, Repositories: []string{"https://hub.example.com/<b>/x", "https://hub.example.com/<b>/y"}},
-		{URL: "https://tea.example.com", Forge: "gitea", Repositories: []string{"https://tea.example.com/org/x"}, Asked: noon.Add(-time.Minute)},
+		{URL: "https://tea.example.com", Forge: "gitea", Repositories: []string{"https://tea.example.com/org/x"}, Refused: true, Asked: noon.Add(-time.Minute)},
 	})
 	s.SetExamination(status.Examination{When: noon.Add(-20 * time.Minute), Findings: []status.Finding{
 		{Level: status.LevelOK, Subject: "https://git.example.com/org/gitops: forge", Message: "GitHub, at https://git.example.com/api/v3"},
