@@ -2,6 +2,11 @@ package browsertest
 
 import (
 	_ "embed"
+	"encoding/json"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -37,5 +42,42 @@ func checkAccessible(t *testing.T, w *Window, path string) {
 	}
 	if found.Passed < 10 {
 		t.Errorf("%s was checked by %d rules", path, found.Passed)
+	}
+}
+
+// TestCheckedPages: each kind of page that openapi.json has is among those that tests check by the rules of axe-core, in
+// both themes, in both widths.
+func TestCheckedPages(t *testing.T) {
+	text, err := os.ReadFile("../../server/web/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var described struct {
+		Paths map[string]struct {
+			Get struct {
+				Responses map[string]struct{ Content map[string]any }
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &described); err != nil {
+		t.Fatal(err)
+	}
+	kinds := 0
+	for path, is := range described.Paths {
+		if is.Get.Responses["200"].Content["text/html"] == nil {
+			continue
+		}
+		kinds++
+		kind := regexp.MustCompile("^" + regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "[^/]+") + "$")
+		isChecked := slices.ContainsFunc(slices.Concat(pages, fleetPages, peoplePages, stackPages), func(checked string) bool {
+			u, err := url.Parse(checked)
+			return err == nil && kind.MatchString(u.Path)
+		})
+		if !isChecked {
+			t.Errorf("no test checks the accessibility of a page at %s", path)
+		}
+	}
+	if kinds < 25 {
+		t.Errorf("openapi.json has %d kinds of pages", kinds)
 	}
 }

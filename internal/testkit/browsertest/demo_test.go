@@ -47,7 +47,7 @@ func (o *output) String() string {
 
 // startDemo starts fairlead demo, waits for the end of its first part, and returns the URL of its page. The
 // test then is in the clone of the control plane.
-func startDemo(t *testing.T) string {
+func startDemo(t *testing.T, flags ...string) string {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
@@ -55,7 +55,7 @@ func startDemo(t *testing.T) string {
 	ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan int, 1)
 	go func() {
-		ended <- cli.Main(ctx, []string{"demo", "--pace", "0s", "--listen", "127.0.0.1:0", "--dir", dir}, printed, printed)
+		ended <- cli.Main(ctx, append([]string{"demo", "--pace", "0s", "--listen", "127.0.0.1:0", "--dir", dir}, flags...), printed, printed)
 		close(ended)
 	}()
 	t.Cleanup(func() { end(); <-ended })
@@ -159,7 +159,23 @@ func TestDemo(t *testing.T) {
 	runFairlead(t, 0, "wait", "stage", mine, "--interval", "1s")
 	broken := pushChange(t, "workloads/hello.yaml", "branch: master", "branch: mastre", "Deploy from another branch")
 	runFairlead(t, 1, "wait", "dev", broken, "--interval", "1s")
-	w := browser.Open(t, View{Width: 400})
+	windows := []*Window{browser.Open(t, View{Width: 400}), browser.Open(t, View{Width: 1280})}
+	for _, w := range windows {
+		findAnswers(w, root, mine)
+	}
+	pushChange(t, "workloads/hello.yaml", "app: hello", "app: helo", "Tidy the labels")
+	live := browser.Open(t, View{Width: 1280, Script: true})
+	live.Visit(root + "/environments/dev")
+	live.WaitFor("main", "what it changes")
+	for _, w := range windows {
+		readPull(w, root)
+	}
+	crawl(t, root)
+}
+
+// findAnswers asks what the demo answers after a commit that is held before prod, and one that fails.
+func findAnswers(w *Window, root, mine string) {
+	w.t.Helper()
 	w.ask(root, "1: what needs me now?").answers("couldn't find remote ref")
 	w.ask(root, "2: where is my commit?").click(`main a[href="./commits/` + mine + `"]`).answers("has it since")
 	w.ask(root, "3: why is it not in prod?").click(`main a[href="./commits/` + mine + `"]`).answers("the sale ends on Monday")
@@ -193,10 +209,11 @@ func TestDemo(t *testing.T) {
 	explained.clicks++
 	explained.Submit(`main input[name="q"]`, "cloud/hello-web")
 	explained.answers("GREETING = welcome")
-	pushChange(t, "workloads/hello.yaml", "app: hello", "app: helo", "Tidy the labels")
-	live := browser.Open(t, View{Width: 1280, Script: true})
-	live.Visit(root + "/environments/dev")
-	live.WaitFor("main", "what it changes")
+}
+
+// readPull asks what a pull request changes, why, and where that is written.
+func readPull(w *Window, root string) {
+	w.t.Helper()
 	w.ask(root, "6: what does this pull request change?").click(`main .needs a[href*="/pulls/"]`).answers("REMOVE")
 	w.Click(`main .why a[href="../../../assignments/dev/cloud/hello-web"]`) // it runs until that is merged
 	w.answersAll("removal proposed", "until pull request")
@@ -205,5 +222,7 @@ func TestDemo(t *testing.T) {
 	w.Visit(root + "/fleet?env=dev")
 	w.Click(`main .matrix a[href*="/pulls/"]`)
 	w.answersAll("REMOVE")
-	crawl(t, root)
 }
+
+// TestStackDemo: each link of the pages of the demo of a stack leads to a page.
+func TestStackDemo(t *testing.T) { crawl(t, startDemo(t, "--stack")) }

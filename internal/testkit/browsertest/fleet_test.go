@@ -12,10 +12,14 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
+	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
@@ -49,8 +53,9 @@ func newPlan(environment, tag string) *schedule.Plan {
 	return schedule.NewPlan(m, nil)
 }
 
-// fleetPages are all kinds of pages about what is assigned, with and without assignments.
+// fleetPages are all kinds of pages about what is assigned, with and without assignments, and about what changes it.
 var fleetPages = []string{
+	"/environments/prod/pulls/41", "/environments/prod/changes/2026-11-20..2026-11-21", "/commits/" + newest + "/forecast",
 	"/history", "/history?forced=on", "/history/figures", "/environments/prod", "/fleet", "/fleet?at=2026-11-20", "/?at=2026-11-20", "/commits?at=2026-11-20", "/environments?at=2026-11-20", "/workloads/checkout?at=2026-11-20", "/assignments/prod/small/checkout?at=2026-11-20", "/cluster-types/small?at=2026-11-20", "/fleet?rows=target&cols=clusterType&env=prod", "/fleet?q=nothing-like-that", "/workloads", "/workloads/checkout", "/assignments/prod/small/checkout", "/assignments/prod/small/search",
 	"/styleguide", "/map?env=prod", "/cluster-types", "/cluster-types/small", "/clusters/west-1", "/clusters/east-4",
 }
@@ -86,6 +91,32 @@ func explainNothing(_ context.Context, environment, query string) (explain.Docum
 	}}, nil
 }
 
+// changeOne is what changes where one assignment goes and the values of another one are others.
+func changeOne() impact.Report {
+	files := func(level string, names ...string) tree.Tree {
+		var b tree.Builder
+		for _, name := range names {
+			if err := b.Add(name+"/config.yaml", []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\ndata: {LOG_LEVEL: "+level+"}\n")); err != nil {
+				panic(err)
+			}
+		}
+		return b.Tree()
+	}
+	return impact.Compare(files("info", "small/checkout", "small/search"), files("debug", "small/checkout"), impact.Options{})
+}
+
+// mergePull answers that every pull request is merged.
+func mergePull(_ context.Context, environment string, number int) (history.Pull, error) {
+	p := history.Pull{Pull: forge.Pull{Proposal: forge.Proposal{Title: environment + ": REMOVE search"}, Number: number, State: forge.Merged, Commit: newest, URL: "https://git.example.com/gitops/pull/41"}, From: older, To: newest, Report: changeOne()}
+	p.Commits = []git.CommitInfo{{ID: newest, Message: "Less noise", Author: git.Signature{Name: "alice"}, When: noon}}
+	return p, nil
+}
+
+// simulateSoak forecasts that prod gets every commit after its soak.
+func simulateSoak(context.Context, string) ([]promote.Arrival, error) {
+	return []promote.Arrival{{Environment: "dev", State: promote.ArrivalHas, Time: noon, Reason: "it has it"}, {Environment: "prod", State: promote.ArrivalExpected, Time: noon.Add(time.Hour), Delays: []string{"prod: soak until then"}, Reason: "every gate has a known end"}}, nil
+}
+
 func compareNothing(_ context.Context, from, to string) (drift.Report, error) {
 	return drift.Report{From: from, To: to}, nil
 }
@@ -110,6 +141,9 @@ func pastOf(s *status.Store) *web.Past {
 			}
 			return c, []history.Output{then("dev", history.Moment{}), then("prod", history.Moment{})}, nil
 		},
+		Changes: func(_ context.Context, environment string, from, to history.Moment) (impact.Report, []history.Output, error) {
+			return changeOne(), []history.Output{then(environment, from), then(environment, to)}, nil
+		},
 		Plan: func(_ context.Context, environment string, at history.Moment) (*schedule.Plan, history.Output, error) {
 			plan := s.Snapshot().Plans[environment]
 			if plan == nil {
@@ -120,15 +154,15 @@ func pastOf(s *status.Store) *web.Past {
 	}
 }
 
-// openFleet serves a site whose clusters have reported.
-func openFleet(t *testing.T) string {
+// openFleet serves a site whose clusters have reported, with more that is set.
+func openFleet(t *testing.T, setMore ...func(*status.Store)) string {
 	t.Helper()
 	store, w := &status.Store{}, ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db"))
-	setFleet(store)
-	setPlans(store)
-	setWaves(store)
+	for _, set := range append([]func(*status.Store){setFleet, setPlans, setWaves}, setMore...) {
+		set(store)
+	}
 	view := &fleetview.View{Ledger: w.Recorder, Ask: w.View.Ask, Now: w.View.Now}
-	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", Fleet: view, Now: w.View.Now, History: pastActions, Explain: explainNothing, Compare: compareNothing, Past: pastOf(store), StyleGuide: true}))
+	server := httptest.NewServer(web.New(web.Options{Store: store, Version: "1.2.3", Fleet: view, Now: w.View.Now, History: pastActions, Explain: explainNothing, Compare: compareNothing, Past: pastOf(store), Pull: mergePull, Simulate: simulateSoak, StyleGuide: true}))
 	t.Cleanup(server.Close)
 	return server.URL
 }
@@ -136,7 +170,10 @@ func openFleet(t *testing.T) string {
 // TestFleet reads the pages about what is assigned in a real browser.
 func TestFleet(t *testing.T) {
 	browser, root := Start(t), openFleet(t)
-	t.Run("without script", func(t *testing.T) { readFleet(t, browser.Open(t, View{Width: 400}), root) })
+	for _, width := range []int{1280, 400} {
+		t.Run(fmt.Sprintf("%d without script", width), func(t *testing.T) { readFleet(t, browser.Open(t, View{Width: width}), root) })
+	}
+	t.Run("map", func(t *testing.T) { clickMap(t, browser, root) })
 	for _, v := range fourViews {
 		t.Run(fmt.Sprintf("%d dark %v", v.Width, v.Dark), func(t *testing.T) {
 			w := browser.Open(t, v)
@@ -190,4 +227,45 @@ func readFleet(t *testing.T, w *Window, root string) {
 	w.Visit(root + "/workloads")
 	w.Click(`main a[href="./workloads/checkout"]`)
 	w.WaitFor("main #where", "1.5.0")
+}
+
+// clickMap clicks at cells of the map without script: the page that this leads to is about the cluster type and the
+// target of that row and column, by the names that the table has, which says the same. A narrow window has the table
+// alone.
+func clickMap(t *testing.T, browser *Browser, root string) {
+	w := browser.Open(t, View{Width: 1280})
+	w.Visit(root + "/fleet?rows=target&cols=clusterType&env=prod")
+	var clusterTypes, targets []string
+	w.Ask(`[...document.querySelectorAll("main .matrix thead th a")].map(e => e.textContent.trim()).sort()`, &clusterTypes)
+	w.Ask(`[...document.querySelectorAll("main .matrix tbody th a")].map(e => e.textContent.trim()).sort()`, &targets)
+	targets = append(targets, "search") // which is assigned nowhere, so that the table has no row for it
+	if len(clusterTypes) != 6 || len(targets) != 3 {
+		t.Fatalf("the table has the cluster types %q and the targets %q", clusterTypes, targets)
+	}
+	for row, clusterType := range clusterTypes {
+		column := row % len(targets)
+		w.Visit(root + "/map?env=prod")
+		w.WaitFor("main", "6 cluster types from the top, and 3 deployment targets from the left, both by name")
+		var box struct{ X, Y, Width, Height float64 }
+		w.Ask(`document.querySelector("main input[type=image]").getBoundingClientRect().toJSON()`, &box)
+		x, y := box.X+box.Width*(float64(column)+0.5)/3, box.Y+box.Height*(float64(row)+0.5)/6
+		if err := w.tab.load(chromedp.MouseClickXY(x, y)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := w.Text("h1"), clusterType+"/"+targets[column]+" in prod"; got != want {
+			t.Errorf("a click at row %d, column %d leads to %q, want %q", row, column, got, want)
+		}
+		if isNot := strings.Contains(w.Text("h1 + .tag"), "not assigned"); isNot != (targets[column] == "search") {
+			t.Errorf("%s/%s is not assigned: %v", clusterType, targets[column], isNot)
+		}
+	}
+	w = browser.Open(t, View{Width: 400})
+	w.Visit(root + "/map?env=prod")
+	var isShown bool
+	w.Ask(`document.querySelector("main input[type=image]").checkVisibility()`, &isShown)
+	if isShown {
+		t.Error("a narrow window shows the map")
+	}
+	w.Click(`main a[href="./fleet?rows=target&cols=clusterType&env=prod"]`)
+	w.WaitFor("main", "site-04")
 }

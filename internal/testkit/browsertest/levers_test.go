@@ -163,6 +163,7 @@ func TestLevers(t *testing.T) {
 		t.Errorf("somebody who has not signed in sees %q, %q", w.Text(".levers"), w.Text(".person"))
 	}
 	t.Run("hold and release", func(t *testing.T) { holdAndRelease(t, w, f) })
+	t.Run("400 hold and release", func(t *testing.T) { holdAndRelease(t, browser.Open(t, View{Width: 400, Script: true}), f) })
 	t.Run("not allowed", func(t *testing.T) { seeRefusals(t, w, f) })
 	t.Run("approve and roll back", func(t *testing.T) { approveAndRollBack(t, w, f) })
 	t.Run("somebody is faster", func(t *testing.T) { beFaster(t, f) })
@@ -212,12 +213,15 @@ func seeRefusals(t *testing.T, w *Window, f *fleet) {
 	w.WaitFor("main", "only group sre may hold in dev")
 }
 
+// peoplePages are kinds of pages that are others for somebody who may act.
+var peoplePages = []string{"/levers/hold?env=dev", "/levers/rollback?env=dev", "/me", "/environments/dev"}
+
 // checkConfirmations checks the pages of people by the rules of accessibility.
 func checkConfirmations(t *testing.T, browser *Browser, f *fleet) {
 	f.signInAs("alice@example.com sre")
 	for _, v := range fourViews {
 		w := browser.Open(t, v)
-		for _, path := range []string{"/levers/hold?env=dev", "/levers/rollback?env=dev", "/me", "/environments/dev"} {
+		for _, path := range peoplePages {
 			w.Visit(f.root + path)
 			checkWidth(t, w, v.Width, path)
 			checkAccessible(t, w, path)

@@ -81,7 +81,9 @@ func TestPage(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	t.Run("without script", func(t *testing.T) { readWithoutScript(t, browser.Open(t, View{Width: 400}), server.URL) })
+	for _, width := range []int{1280, 400} {
+		t.Run(fmt.Sprintf("%d without script", width), func(t *testing.T) { readWithoutScript(t, browser.Open(t, View{Width: width}), server.URL) })
+	}
 	t.Run("live", func(t *testing.T) {
 		followChanges(t, browser.Open(t, View{Width: 1280, Script: true}), server.URL, store)
 	})

@@ -18,6 +18,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 var update = flag.Bool("update", false, "rewrite the pictures of pages")
@@ -25,7 +29,20 @@ var update = flag.Bool("update", false, "rewrite the pictures of pages")
 // pictured are the pages of which there are pictures, by the names of their files.
 var pictured = map[string]string{
 	"overview": "/", "environment": "/environments/prod", "problem": "/environments/stage", "commits": "/commits", "commit": "/commits/" + newest, "problems": "/problems",
-	"fleet": "/fleet", "workload": "/workloads/checkout", "cluster-type": "/cluster-types/small", "assignment": "/assignments/prod/small/checkout", "history": "/history", "styleguide": "/styleguide",
+	"fleet": "/fleet", "workload": "/workloads/checkout", "past": "/assignments/prod/small/checkout?at=2026-11-20", "frozen": "/environments/prod", "history": "/history", "styleguide": "/styleguide",
+}
+
+// freezeProd has a freeze keep the newest commit out of prod, whose output is verified.
+func freezeProd(s *status.Store) {
+	setFleet(s)
+	chain := s.Snapshot().Chain
+	for i := range chain.Stages {
+		if stage := &chain.Stages[i]; stage.Environment == "prod" {
+			wait := gate.Verdict{Gate: "freeze", Status: gate.Wait, Reason: "freeze sale: the sale, until Mon 2026-11-30 09:00 UTC", ValidUntil: noon.Add(7*24*time.Hour - 3*time.Hour)}
+			stage.Frozen, stage.Next.Verdict = wait.Reason, gate.Verdict{Gate: "prod", Status: gate.Wait, Reason: wait.Reason, Parts: []gate.Verdict{wait}}
+		}
+	}
+	s.SetPromotions(chain)
 }
 
 const pictures = "testdata/pictures"
@@ -60,7 +77,7 @@ func findMaker(t *testing.T) string {
 // so that times are as the server writes them. Where another browser or other fonts than those of the pictures
 // make them, they are compared by blocks.
 func TestPictures(t *testing.T) {
-	browser, root := Start(t), openFleet(t)
+	browser, root, frozen := Start(t), openFleet(t), openFleet(t, freezeProd)
 	maker := findMaker(t)
 	made, err := os.ReadFile(filepath.Join(pictures, "made-with.txt"))
 	if err != nil && !*update {
@@ -74,7 +91,11 @@ func TestPictures(t *testing.T) {
 		theme := map[bool]string{false: "light", true: "dark"}[v.Dark]
 		w := browser.Open(t, v)
 		for name, path := range pictured {
-			w.Visit(root + path)
+			if name == "frozen" {
+				w.Visit(frozen + path)
+			} else {
+				w.Visit(root + path)
+			}
 			file := fmt.Sprintf("%s-%d-%s.png", name, v.Width, theme)
 			checkPicture(t, w.shoot(), file, same)
 		}

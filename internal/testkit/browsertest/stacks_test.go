@@ -71,7 +71,8 @@ func TestStackLevers(t *testing.T) {
 	run := f.sendShopPlan(t)
 	for _, v := range fourViews {
 		seen := browser.Open(t, v)
-		for i, path := range []string{"/stacks", "/stacks/shop/eu", "/levers/teardown?env=dev&stack=shop/eu", run} {
+		for i, path := range stackPages {
+			path = strings.Replace(path, runOfStack, run, 1)
 			seen.Visit(f.root + path)
 			checkWidth(t, seen, v.Width, path)
 			checkAccessible(t, seen, path)
@@ -137,6 +138,11 @@ func TestStackLevers(t *testing.T) {
 	}
 	waitForAnswer(seer, "/stacks/shop/eu", `"change": "destroyed"`) // a person merges what removes so much
 }
+
+// stackPages are kinds of pages about stacks; the test writes runOfStack otherwise.
+var stackPages = []string{"/stacks", "/stacks/shop/eu", "/levers/teardown?env=dev&stack=shop/eu", runOfStack}
+
+const runOfStack = "/stacks/shop/eu/runs/0"
 
 // clusterSecret is what the keys of clusters are derived from.
 const clusterSecret = "0123456789012345678901234567890123456789"
