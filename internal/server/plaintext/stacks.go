@@ -65,7 +65,10 @@ func formatStack(a answer.Stack, now time.Time, to *display.Stream) string {
 
 // newRunsTable returns what is known of the runs of a stack.
 func newRunsTable(a answer.Stack) Table {
-	t := Table{Columns: []Column{{Key: "since"}, {Key: "until"}, {Key: "component"}, {Key: "state"}, {Key: "cluster"}, {Key: "plan"}}}
+	t := Table{
+		Columns: []Column{{Key: "since"}, {Key: "until"}, {Key: "component"}, {Key: "state"}, {Key: "cluster"}, {Key: "plan"}},
+		Below: "what clusters reported is listed for 30 days, as far as the ledger keeps it, and plans since Fairlead started\n",
+	}
 	for _, r := range a.Runs {
 		planned := ""
 		if r.Plan != nil {

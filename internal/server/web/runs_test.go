@@ -236,7 +236,7 @@ func TestAppliedRun(t *testing.T) {
 		if strings.Contains(html, "Approved by <bdi>Dana") != (c.approval != "") {
 			t.Errorf("%s: who approved it:\n%s", c.name, mainOf(html))
 		}
-		if stack := askText(h, "/stacks/shop/eu?env=prod").Body.String(); !strings.Contains(stack, address) {
+		if stack := askText(h, "/stacks/shop/eu?env=prod").Body.String(); !strings.Contains(stack, address) || !strings.HasSuffix(stack, "and plans since Fairlead started\n") {
 			t.Errorf("%s: the stack does not lead to the plan:\n%s", c.name, stack)
 		}
 	}
