@@ -386,7 +386,7 @@ func (v healthView) Passed() []status.Finding {
 type cyclesView struct {
 	picture.Chart
 	Columns []cycleColumn
-	Failed  int
+	Failed  []string // their numbers
 	Longest time.Duration
 }
 
@@ -405,7 +405,7 @@ func (v healthView) CyclesChart() *cyclesView {
 	for _, c := range slices.Backward(v.Cycles) {
 		s.Values, shown.Longest = append(s.Values, int(c.Took.Milliseconds())), max(shown.Longest, c.Took)
 		if c.Outcome != status.OutcomeOK {
-			shown.Failed++
+			shown.Failed = append(shown.Failed, strconv.FormatInt(c.Number, 10))
 		}
 	}
 	shown.Chart = picture.NewChart([]picture.Series{s})
