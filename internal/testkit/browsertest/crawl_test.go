@@ -20,10 +20,11 @@ var (
 )
 
 // crawl follows all links within the site: each leads to something; a page has one heading, a title of its
-// own, and no inline style or script.
-func crawl(t *testing.T, root string) {
+// own, and no inline style or script. It returns the addresses.
+func crawl(t *testing.T, root string) (seen map[string]bool) {
 	t.Helper()
-	seen, titles, asked, forecasts := map[string]bool{root + "/": true}, map[string]string{}, 0, 0
+	seen = map[string]bool{root + "/": true}
+	titles, asked, forecasts := map[string]string{}, 0, 0
 	for queue := []string{root + "/"}; len(queue) > 0 && len(seen) < maxCrawled; queue = queue[1:] {
 		address := queue[0]
 		answer, body := fetch(t, address)
@@ -58,6 +59,7 @@ func crawl(t *testing.T, root string) {
 	if len(seen) < 20 {
 		t.Errorf("the crawler finds no more than %d addresses", len(seen))
 	}
+	return seen
 }
 
 func checkCrawled(t *testing.T, address, body string, titles map[string]string) {

@@ -224,5 +224,16 @@ func readPull(w *Window, root string) {
 	w.answersAll("REMOVE")
 }
 
-// TestStackDemo: each link of the pages of the demo of a stack leads to a page.
-func TestStackDemo(t *testing.T) { crawl(t, startDemo(t, "--stack")) }
+// TestStackDemo: each link of the pages of the demo of a stack leads to a page, also to those of plans.
+func TestStackDemo(t *testing.T) {
+	root := startDemo(t, "--stack")
+	plans := 0
+	for address := range crawl(t, root) {
+		if strings.HasPrefix(address, root+"/stacks/shop/dev/runs/") {
+			plans++
+		}
+	}
+	if plans == 0 {
+		t.Error("no link leads to a plan")
+	}
+}
