@@ -64,8 +64,9 @@ func TestManagementCluster(t *testing.T) {
 		if !strings.Contains(problems, step.warning) || step.warning == "" && strings.Contains(problems, "im-fleet-edge") {
 			t.Errorf("after %s reported %v, the problems are %s", step.cluster, step.phase, problems)
 		}
-		if reason := d.state("dev").Reason; !step.proposed && !strings.Contains(reason, step.reason) {
-			t.Errorf("after %s reported %v, the state is explained by %q, want %q in it", step.cluster, step.phase, reason, step.reason)
+		e := d.state("dev")
+		if !step.proposed && (!strings.Contains(e.Reason, step.reason) || !strings.Contains(e.Teardowns, step.reason)) {
+			t.Errorf("after %s reported %v, the state is explained by %q and %q, want %q in it", step.cluster, step.phase, e.Reason, e.Teardowns, step.reason)
 		}
 		if proposed := len(w.openOf("dev")) > 0; proposed != step.proposed {
 			t.Errorf("after %s reported %v, something is proposed: %v", step.cluster, step.phase, proposed)

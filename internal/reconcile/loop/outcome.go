@@ -41,7 +41,7 @@ type outcome struct {
 	proposed     *impact.Report // the same; nil if nothing changes
 	assignments  int
 	hasStacks    bool
-	teardowns    string // which stacks the output tears down, and what that waits for
+	teardowns    string // which stacks the output tears down, and what they and manifests of clusters wait for
 	clusterTypes []promoter.ClusterType
 }
 
@@ -150,10 +150,12 @@ func (o *outcome) explainCarriers(carriers []clusterfiles.Carrier, management st
 	}
 	which += " for reports of the management cluster"
 	if management == "" {
-		o.notes = append(o.notes, which+", and spec.managementCluster names none")
-		return
+		which += ", and spec.managementCluster names none"
+	} else {
+		which += " " + management
 	}
-	o.notes = append(o.notes, which+" "+management)
+	o.notes = append(o.notes, which)
+	o.teardowns = strings.TrimPrefix(o.teardowns+"; "+which, "; ")
 }
 
 // promotionFacts returns what promotions are decided from, by environment.

@@ -52,8 +52,8 @@ type Environment struct {
 	Reason string `json:"reason"`
 	// Notes say what else is to be known of the environment, whatever its pull request waits for.
 	Notes []string `json:"-"`
-	// Teardowns is which stacks the output tears down, and what that waits for; "" if it tears down none. It is one of
-	// Notes.
+	// Teardowns is which stacks the output tears down, and which manifests of clusters wait for reports, with what they
+	// wait for; "" if there are none. It is one of Notes, or two.
 	Teardowns string `json:"teardowns,omitempty"`
 	// Problems has all problems; JSON has those of ShownProblems, and their number as problemCount.
 	Problems problem.List `json:"problems"`
