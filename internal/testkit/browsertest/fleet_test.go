@@ -65,7 +65,7 @@ func pastActions(context.Context) (history.Log, error) {
 	return history.Log{Entries: []history.Entry{
 		{Time: noon, Who: "carol", Environment: "prod", Action: "promote", Title: "Promote to prod", From: older, To: newest, Forced: "fix of the outage", Overrides: []string{"it is not verified in dev"}, Commit: older},
 		{Time: noon, Who: "dana", Action: "freeze", Title: "Freeze prod: sale", Reason: "the sale", Commit: newest},
-	}}, nil
+	}, Deployments: map[string][]history.Deployment{"prod": {{Commit: newest, Merged: noon, Authored: noon.Add(-time.Hour)}}}}, nil
 }
 
 // setWaves has prod roll out in waves: the first one fails, the second has not begun.
