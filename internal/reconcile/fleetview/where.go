@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
 // Placement is what an object of a cluster says, or said in a time.
@@ -230,6 +231,16 @@ func (n versionNames) newPlacement(ctx context.Context, object string, s ledgerd
 	version, err := n.find(ctx, object, s.Revision)
 	return Placement{
 		Cluster: s.Cluster, Environment: s.Environment, Type: s.ClusterType, Object: object, Version: version, Revision: s.Revision, App: s.App, Attempted: s.Attempted,
-		Phase: s.Phase.String(), Since: s.Since, Until: s.Until, Message: s.Message, Late: s.Late,
+		Phase: phaseWord(object, s.Phase, s.Message), Since: s.Since, Until: s.Until, Message: s.Message, Late: s.Late,
 	}, err
+}
+
+// phaseWord returns the phase of an object as people read it: one whose plan waits for a person has not failed.
+func phaseWord(object string, p ledger.Phase, message string) string {
+	awaited := ledger.AwaitedPlans{}
+	awaited.Add(ledger.Object{Name: object}, message)
+	if p == ledger.Failed && len(awaited) > 0 {
+		return stackview.Waits
+	}
+	return p.String()
 }

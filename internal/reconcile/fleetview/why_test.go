@@ -45,4 +45,16 @@ func TestExplainAwaited(t *testing.T) {
 	if all[0].Phase != "waits for approval" || all[1].Phase != "failed" || all[2].Phase != "waits for approval" {
 		t.Errorf("its objects are %+v", all)
 	}
+	for _, o := range []struct {
+		object, message string
+		phase           ledger.Phase
+		want            string
+	}{
+		{"Terraform/shop/db", all[2].Message, ledger.Failed, "waits for approval"}, {"Terraform/shop/db", all[2].Message, ledger.Ready, "ready"},
+		{"Terraform/shop/db", "no such module", ledger.Failed, "failed"}, {"Kustomization/shop/db", all[2].Message, ledger.Failed, "failed"},
+	} {
+		if got := phaseWord(o.object, o.phase, o.message); got != o.want {
+			t.Errorf("fleet where has %s for %+v", got, o)
+		}
+	}
 }
