@@ -4,8 +4,8 @@
 // What the package keeps true: a report is replaced as a whole, and a [Snapshot] shares nothing
 // with the [Store] that is ever changed, so that a reader never sees half a report; an environment keeps the time since
 // when it is in its state, however often it is checked; lists are sorted; and nothing is decided by
-// what is kept here, so that a restart loses nothing. The package has no clock: times are those of
-// reports.
+// what is kept here, so that a restart loses nothing but what was resolved before. The package has no
+// clock: times are those of reports.
 package status
 
 import (
