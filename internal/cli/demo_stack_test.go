@@ -11,7 +11,7 @@ import (
 // stackWishes are what commands of the demo of a stack print; other commands print nothing, and all of
 // them end with 0.
 var stackWishes = map[string]demoWish{
-	"1 fairlead stack list":                          {0, `(?m)^dev +shop/dev +4 +false +1 waits for approval|^dev +shop/dev +4 +false +2 waits for approval`},
+	"1 fairlead stack list":                          {0, `(?m)^dev +shop/dev +4 +false +1 waits for approval|^dev +shop/dev +4 +false +2 wait for approval`},
 	"1 fairlead stack show":                          {0, `(?m)^networking .* auto .* ready$\n^cluster +terraform +networking +apply +- +\w+ +waits for approval$\n^database +terraform +networking +apply +- +\w+ +waits for approval$\n^website .* progressing$`},
 	"1 fairlead stack graph":                         {0, `^networking\ncluster after networking\ndatabase after networking\nwebsite after cluster, database\n$`},
 	"2 fairlead stack plan":                          {0, `(?s)cluster +terraform +added.*# module\.cluster will be created\n  \+ nodes = "3"\n.*# module\.database will be created\n`},

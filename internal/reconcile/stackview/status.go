@@ -115,6 +115,9 @@ func ReadPhase(phase, message string) string {
 	return Unknown
 }
 
+// plurals are the statuses that are said otherwise of several components.
+var plurals = map[string]string{Waits: "wait for approval", Differs: "plans differ"}
+
 // SummarizeStatuses returns the statuses of the components of a stack in few words; "" is that of one which
 // no cluster reports.
 func SummarizeStatuses(statuses []string) string {
@@ -128,8 +131,10 @@ func SummarizeStatuses(statuses []string) string {
 		case 0:
 		case len(statuses):
 			return status
+		case 1:
+			parts = append(parts, "1 "+status)
 		default:
-			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+			parts = append(parts, fmt.Sprintf("%d %s", n, cmp.Or(plurals[status], status)))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -57,6 +57,8 @@ func TestSummarizeStatuses(t *testing.T) {
 		{[]string{"ready", "ready", "ready"}, "ready"},
 		{[]string{"ready", "failed", "ready"}, "1 failed, 2 ready"},
 		{[]string{"waits for approval", "", ""}, "1 waits for approval, 2 not reported"},
+		{[]string{"waits for approval", "waits for approval", "plan differs", "plan differs", "plan differs"}, "3 plans differ, 2 wait for approval"},
+		{[]string{"plan differs", "waits for approval", "ready"}, "1 plan differs, 1 waits for approval, 1 ready"},
 		{[]string{"", "", ""}, "not reported"},
 		{nil, ""},
 	} {
