@@ -163,6 +163,11 @@ func (f Finding) isLike(other Finding) bool {
 // IsEmpty reports whether nothing differs.
 func (r Report) IsEmpty() bool { return r.Base == nil && len(r.Topics) == 0 }
 
+// TopicNames returns the names of all topics, from causes to effects.
+func TopicNames() []string {
+	return []string{ClusterTypes, Targets, Policies, Templates, Configs, Assignments, Values}
+}
+
 // Compare returns what differs between two environments.
 func Compare(from, to Side) Report {
 	c := comparison{from: from, to: to}

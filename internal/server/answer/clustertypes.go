@@ -39,10 +39,11 @@ type ClusterTypePart struct {
 	Worst int    `json:"worst,omitempty"`
 }
 
-// ClusterTypeFilter selects cluster types by a text in the name or in a label, as key=value; "" is any.
+// ClusterTypeFilter selects cluster types by a text in the name or in a label, as key=value, and by a whole label; ""
+// is any.
 type ClusterTypeFilter struct {
-	Text string
-	Page int
+	Text, Label string
+	Page        int
 }
 
 // visitTypes calls visit with each cluster type of each environment.
@@ -91,6 +92,10 @@ func (s Source) ClusterTypes(f ClusterTypeFilter) ClusterTypes {
 }
 
 func (f ClusterTypeFilter) selects(c *model.ClusterType) bool {
+	asked, wanted, _ := strings.Cut(f.Label, "=")
+	if value, has := c.Labels[asked]; f.Label != "" && (!has || value != wanted || isOwnLabel(asked)) {
+		return false
+	}
 	text := strings.ToLower(f.Text)
 	if strings.Contains(strings.ToLower(c.Name), text) {
 		return true

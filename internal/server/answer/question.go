@@ -85,6 +85,9 @@ type Differences struct {
 	To     string        `json:"to"`
 	Text   string        `json:"text"`
 	Topics []drift.Topic `json:"topics"`
+	// Kind is the name of the topic that was asked for; "" for all. Counts has all that differ, whatever is asked for.
+	Kind   string         `json:"kind,omitempty"`
+	Counts map[string]int `json:"counts"`
 	// Ahead are the commits of the base that only one of them has.
 	Ahead []AheadCommits `json:"ahead,omitempty"`
 	// Past are the outputs of the moments in the past that were asked about.
@@ -123,10 +126,20 @@ type AheadCommits struct {
 	Commits     []Commit `json:"commits"` // newest first
 }
 
-// Differences returns a report as an answer, whose text has limit bytes at most.
-func (s Source) Differences(r drift.Report, limit int) Differences {
+// Differences returns a report as an answer, whose text has limit bytes at most, with the topic of a name; "" for all.
+func (s Source) Differences(r drift.Report, kind string, limit int) Differences {
+	answer := Differences{From: r.From, To: r.To, Topics: []drift.Topic{}, Kind: kind, Counts: map[string]int{}, Proposed: s.listProposed(r.From, r.To)}
+	for _, t := range r.Topics {
+		answer.Counts[t.Name] = t.Count
+	}
+	if kind != "" {
+		r.Topics = slices.DeleteFunc(slices.Clone(r.Topics), func(t drift.Topic) bool { return t.Name != kind })
+	}
 	lines := r.Text()
-	answer := Differences{From: r.From, To: r.To, Text: CleanText(lines[:min(len(lines), limit)]), Topics: []drift.Topic{}, Proposed: s.listProposed(r.From, r.To)}
+	if kind != "" && len(r.Topics) == 0 {
+		lines = r.From + " and " + r.To + " do not differ in " + kind + "\n"
+	}
+	answer.Text = CleanText(lines[:min(len(lines), limit)])
 	for _, t := range r.Topics {
 		shown := drift.Topic{Name: t.Name, Count: t.Count, Findings: []drift.Finding{}}
 		findings := slices.Clone(t.Findings) // those that nobody means first

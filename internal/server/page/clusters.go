@@ -18,12 +18,12 @@ type ClusterTypes struct {
 // ParseClusterTypeFilter returns the filter that the parameters of an address mean.
 func ParseClusterTypeFilter(query url.Values) answer.ClusterTypeFilter {
 	page, _ := strconv.Atoi(query.Get("page")) // another text is the first page
-	return answer.ClusterTypeFilter{Text: query.Get("q"), Page: page}
+	return answer.ClusterTypeFilter{Text: query.Get("q"), Label: query.Get("label"), Page: page}
 }
 
 // Pager returns the way to other cluster types.
 func (v ClusterTypes) Pager() pager {
-	return newListPager("cluster-types", v.Page, v.Total, url.Values{"q": {v.Filter.Text}})
+	return newListPager("cluster-types", v.Page, v.Total, url.Values{"q": {v.Filter.Text}, "label": {v.Filter.Label}})
 }
 
 // ShownState returns what a cluster type shows of its state: nil where all is well, or nothing is known.

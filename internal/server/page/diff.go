@@ -1,6 +1,7 @@
 package page
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
@@ -107,6 +108,26 @@ func meaningState(m drift.Meaning) *answer.State {
 		return &answer.State{Tone: answer.Stopped, Word: "neither meant nor on its way"}
 	}
 	return nil
+}
+
+// KindChips returns the kinds of differences with how many there are, and links to them alone; that of the chosen one
+// leads to all.
+func (d Diff) KindChips() (all []kindChoice) {
+	for _, kind := range drift.TopicNames() {
+		if n := d.Counts[kind]; n > 0 || kind == d.Kind {
+			all = append(all, kindChoice{kind, n, kind == d.Kind})
+		}
+	}
+	return all
+}
+
+// KindLink returns the address of the same comparison with one kind of differences; "" for all.
+func (d Diff) KindLink(kind string) string {
+	query := url.Values{"from": {d.From}, "to": {d.To}}
+	if kind != "" {
+		query.Set("kind", kind)
+	}
+	return "diff?" + query.Encode()
 }
 
 // MeaningCounts returns in how many places there are differences of each meaning, those that nobody means first.

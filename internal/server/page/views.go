@@ -147,7 +147,7 @@ func (d Diff) title() string {
 	return "Differences: " + d.From + " and " + d.To
 }
 
-// kindChoice is a kind of problems that may be asked for.
+// kindChoice is a kind of problems, or of differences, that may be asked for.
 type kindChoice struct {
 	Name     string
 	Count    int

@@ -12,18 +12,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
 var (
 	// commonParameters are those that pages may have and that select nothing of a list. A page without a past says so.
 	commonParameters = []string{"at", "page", "cpage", "refresh"}
-	// listFilters are the parameters that select in each list. Its page, its answer and its table have the same, and
+	// listFilters are the parameters that select in each list, and those of questions. Its page, its answer and its table have the same, and
 	// openapi.json describes them.
 	listFilters = map[string][]string{
-		environmentsPath: {"q", "state"}, "/commits": {"q", "author", "env", "path"}, "/problems": {"q", "env", "kind"}, "/workloads": {"q", "team"}, "/cluster-types": {"q"},
+		environmentsPath: {"q", "state"}, "/commits": {"q", "author", "env", "path"}, "/problems": {"q", "env", "kind", "severity"}, "/workloads": {"q", "team"}, "/cluster-types": {"q", "label"},
 		"/fleet":    {"q", "env", "team", "state", "version", "type", "region", "workload", "target", "rows", "cols", "differs"},
 		historyPath: {"q", "env", "who", "what", "since", "until", "forced"}, figuresPath: {}, stacksPath: {"q", "env", "state"}, mapPath: {"env", "pull", "at.x", "at.y"}, waitingPath: {"for"},
+		explainPath: {"env", "q"}, diffPath: {"from", "to", "kind"},
 	}
 )
 
@@ -47,7 +49,11 @@ func refuseFilter(src answer.Source, path string, query url.Values) (found, bool
 			if len(has) > 0 {
 				hint = "it has " + strings.Join(has, ", ")
 			}
-			return refuse("this list has no filter "+text.Limit(text.OneLine(word), maxQuery), withNearest(word, has, hint))
+			what := "this list has no filter "
+			if path == explainPath || path == diffPath {
+				what = "this question has no parameter "
+			}
+			return refuse(what+text.Limit(text.OneLine(word), maxQuery), withNearest(word, has, hint))
 		}
 		if value == "" {
 			continue
@@ -59,6 +65,9 @@ func refuseFilter(src answer.Source, path string, query url.Values) (found, bool
 		}
 		if known := filterValues(path, word); known != nil && !slices.ContainsFunc(known, func(one string) bool { return isValue(word, one, value) }) {
 			return refuse(fmt.Sprintf("the filter %s has no value %q", word, value), withNearest(value, known, "it has "+strings.Join(known, ", ")))
+		}
+		if key, _, isLabel := strings.Cut(value, "="); word == "label" && (!isLabel || key == "") {
+			return refuse(fmt.Sprintf("the filter label is no KEY=VALUE: %q", value), "write it as region=west")
 		}
 		if _, err := time.Parse(time.DateOnly, value); err != nil && (word == "since" || word == "until") {
 			return refuse(fmt.Sprintf("the filter %s is no date: %q", word, value), "write it as 2026-12-24")
@@ -87,7 +96,10 @@ func isValue(word, one, asked string) bool {
 // filterValues returns the values that a filter of a list may have; nil for any.
 func filterValues(path, word string) []string {
 	switch word {
-	case "kind":
+	case "kind", "severity":
+		if path == diffPath {
+			return drift.TopicNames()
+		}
 		return answer.ProblemKinds()
 	case "rows", "cols":
 		return answer.FleetSides()

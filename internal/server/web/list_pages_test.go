@@ -35,6 +35,7 @@ func TestListPages(t *testing.T) {
 		{"/commits?page=99", 20, "101 to 120 of 120 commits", `rel="next"`},
 		{"/commits?page=x", 50, "1 to 50 of 120 commits", `rel="prev"`},
 		{"/commits?q=change+11", 11, "change 119", `class="pager"`},
+		{"/problems?severity=warning", 50, `<a href="./problems?kind=warning&amp;page=2" rel="next">Next</a>`, `rel="prev"`},
 		{"/problems?kind=warning", 50, `<a href="./problems?kind=warning&amp;page=2" rel="next">Next</a>`, `rel="prev"`},
 	} {
 		body := mainOf(ask(h, http.MethodGet, c.target).Body.String())
@@ -50,11 +51,12 @@ func TestListPages(t *testing.T) {
 func TestListFilters(t *testing.T) {
 	h, doc := open(fleet()), checker{doc: document(t)}
 	for _, p := range pagePaths { // a new list is not forgotten
-		if _, isList := listFilters[p.page]; !isList && !strings.Contains(p.page, "{") && !slices.Contains([]string{explainPath, diffPath, searchPath, "/health"}, p.page) {
+		if _, isList := listFilters[p.page]; !isList && !strings.Contains(p.page, "{") && !slices.Contains([]string{searchPath, "/health"}, p.page) {
 			t.Errorf("%s has no line in listFilters", p.page)
 		}
 	}
-	values := map[string]string{"env": "prod", "state": "busy", "kind": "mistake", "rows": "team", "cols": "region", "since": "2026-11-20", "until": "2026-11-20", "for": "me", "who": "erin", "what": "hold", "pull": "none"}
+	values := map[string]string{"env": "prod", "state": "busy", "kind": "mistake", "rows": "team", "cols": "region", "since": "2026-11-20", "until": "2026-11-20", "for": "me", "who": "erin", "what": "hold", "pull": "none", "severity": "warning", "label": "size=small", "q": "x", "from": "dev", "to": "prod"}
+	needed := map[string]string{explainPath: "&env=dev&q=x", diffPath: "&from=dev&to=prod"} // by questions
 	for list, has := range listFilters {
 		for _, path := range []string{list, api + list, list + csvExtension} {
 			get, isThere := doc.at("paths", path, "get")
@@ -68,7 +70,11 @@ func TestListFilters(t *testing.T) {
 				if !slices.Contains(commonParameters, name) {
 					described = append(described, name)
 				}
-				if w := ask(h, http.MethodGet, path+"?"+url.Values{name: {values[name]}}.Encode()); w.Code == http.StatusBadRequest {
+				value := values[name]
+				if name == "kind" && list == diffPath {
+					value = "values"
+				}
+				if w := ask(h, http.MethodGet, path+"?"+url.Values{name: {value}}.Encode()+needed[list]); w.Code == http.StatusBadRequest {
 					t.Errorf("%s does not take %s, which is described: %s", path, name, w.Body)
 				}
 			}
@@ -80,10 +86,14 @@ func TestListFilters(t *testing.T) {
 			if path == list && len(described) != len(has) {
 				t.Errorf("openapi.json has %q of %s, want %q", described, path, has)
 			}
-			for query, filter := range map[string]string{"bogus=1": "", "environment=": "env", "envrionment=prod": "env", "stat=good": "state", "froced=on": "forced"} {
-				w, text := ask(h, http.MethodGet, path+"?"+query), askText(h, path+"?"+query)
+			for query, filter := range map[string]string{"bogus=1": "", "environment=": "env", "envrionment=prod": "env", "stat=good": "state", "froced=on": "forced", "lable=a=b": "label", "knid=values": "kind"} {
+				w, text := ask(h, http.MethodGet, path+"?"+query+needed[list]), askText(h, path+"?"+query+needed[list])
 				name, _, _ := strings.Cut(query, "=")
-				if says := "his list has no filter " + name; w.Code != http.StatusBadRequest || text.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), says) || !strings.Contains(text.Body.String(), says) {
+				says := "his list has no filter " + name
+				if needed[list] != "" {
+					says = "his question has no parameter " + name
+				}
+				if w.Code != http.StatusBadRequest || text.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), says) || !strings.Contains(text.Body.String(), says) {
 					t.Errorf("%s?%s is %d, as text %d, want %q:\n%.300s", path, query, w.Code, text.Code, says, text.Body)
 				}
 				if said := strings.NewReplacer(`\`, "", `"`, "").Replace(text.Body.String()); slices.Contains(has, filter) && !strings.Contains(said, "did you mean "+filter+"?") {
@@ -102,6 +112,7 @@ func TestStateFilters(t *testing.T) {
 		"/environments?state=busy": "dev rolling-out", "/environments?state=rolling+out": "dev rolling-out", "/environments?state=Rolling-Out": "dev rolling-out",
 		"/environments?state=held": "east held", "/environments?state=stopped": "test declined, east held, prod stopped", "/environments?state=frozen": "", "/environments?state=in+sync": "stacks in-sync",
 		"/stacks?state=not+merged": "stage shop/eu", "/stacks?state=stopped": "stage shop/us", "/stacks?state=waits+for+approval": "",
+		"/cluster-types?label=size%3Dlarge": "large -", "/cluster-types?label=size%3Dlarge&q=zzz": "", "/cluster-types?label=size%3Dlarg": "", "/cluster-types?label=size%3D": "",
 		"/fleet?state=behind": "", "/fleet?state=unknown&workload=payments&env=prod": "payments 2.1.0",
 	} {
 		w := askText(h, query)
@@ -117,7 +128,8 @@ func TestStateFilters(t *testing.T) {
 	}
 	for query, says := range map[string][]string{
 		"/environments?state=frozne": {`did you mean "frozen"?`, "good, busy, ", ", rolling-out, "}, "/stacks?state=frozen": {"good, busy, ", ", waits for approval, ", ", not merged"},
-		"/fleet?state=held": {"good, busy, ", ", behind, ", ", no report"}, "/fleet.csv?state=verified": {"good, busy, ", ", not verified, "},
+		"/cluster-types?label=size": {"the filter label is no KEY=VALUE", "write it as region=west"},
+		"/fleet?state=held":         {"good, busy, ", ", behind, ", ", no report"}, "/fleet.csv?state=verified": {"good, busy, ", ", not verified, "},
 	} {
 		w := askText(h, query)
 		for _, part := range says {

@@ -276,7 +276,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 
 // answerQuestions asks all that has another answer, and too much.
 func (c checker) answerQuestions(t *testing.T, h http.Handler) {
-	targets := []string{figuresPath, figuresPath + "?env=prod", "/history", "/history?env=prod&forced=on", "/history?since=gestern", "/history?env=none", "/explain?env=dev&q=large/web", "/explain", "/explain?env=dev&q=nothing", "/explain?env=dev&q=slow", "/diff?from=dev&to=prod", "/diff?from=dev", "/diff?from=dev&to=none", "/diff?from=dev&to=west"}
+	targets := []string{figuresPath, figuresPath + "?env=prod", "/history", "/history?env=prod&forced=on", "/history?since=gestern", "/history?env=none", "/explain?env=dev&q=large/web", "/explain", "/explain?env=dev&q=nothing", "/explain?env=dev&q=slow", "/diff?from=dev&to=prod", "/diff?from=dev", "/diff?from=dev&to=none", "/diff?from=dev&to=west", "/diff?from=dev&to=prod&kind=values", "/diff?form=dev", "/explain?evn=dev"}
 	slow := New(Options{Store: fleet(), Explain: explainNothing, Compare: func(context.Context, string, string) (drift.Report, error) {
 		return drift.Report{}, context.DeadlineExceeded
 	}})

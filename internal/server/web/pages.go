@@ -96,8 +96,9 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	path, query := target.EscapedPath(), target.Query()
 	src := s.loadSource(ctx, path)
 	f := s.findAt(ctx, src, path, query)
-	hasNoPast := f.code == http.StatusBadRequest && isPastQuery(path, query) && !hasPast(path)
-	isUnasked := (path == explainPath || path == diffPath) && f.code == http.StatusBadRequest && !hasNoPast
+	_, isRefused := refuseFilter(src, path, query)
+	isRefused = isRefused && f.code == http.StatusBadRequest || f.code == http.StatusBadRequest && isPastQuery(path, query) && !hasPast(path)
+	isUnasked := (path == explainPath || path == diffPath) && f.code == http.StatusBadRequest && !isRefused
 	if isUnasked { // the page has a form for it
 		f.code = http.StatusOK
 	}
@@ -109,7 +110,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	s.addPerson(&frame, src.Names(), findViewer(ctx))
 	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path) && !isPast(f.answer)
 	shown := newPage(f.answer, src.Names(), path, query)
-	if hasNoPast {
+	if isRefused {
 		shown = newMissing(f.answer)
 	}
 	missing, isMissing := shown.(page.Missing)

@@ -221,7 +221,7 @@ func (s *site) makePast(ctx context.Context, src answer.Source, path string, que
 		if err != nil {
 			return s.refuseAnswer(ctx, path, err)
 		}
-		differences := src.Differences(report, maxAnswer)
+		differences := src.Differences(report, query.Get("kind"), maxAnswer)
 		differences.Past = src.PastOutputs(outputs)
 		return found{differences, http.StatusOK, ""}
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -103,7 +104,7 @@ func readText(query url.Values) string {
 }
 
 func newProblemFilter(query url.Values, text string) answer.ProblemFilter {
-	return answer.ProblemFilter{Environment: query.Get("env"), Kind: query.Get("kind"), Text: text, Page: readPage(query)}
+	return answer.ProblemFilter{Environment: query.Get("env"), Kind: cmp.Or(query.Get("kind"), query.Get("severity")), Text: text, Page: readPage(query)}
 }
 
 func newCommitFilter(query url.Values, text string) answer.CommitFilter {
@@ -235,7 +236,7 @@ func newPage(of any, names []string, path string, query url.Values) any {
 			missing = page.Missing{Error: "choose two environments"}
 		}
 		differences, _ := of.(answer.Differences)
-		differences.From, differences.To = query.Get("from"), query.Get("to")
+		differences.From, differences.To, differences.Kind = query.Get("from"), query.Get("to"), query.Get("kind")
 		return page.Diff{Differences: differences, Environments: names, Refusal: missing}
 	}
 	switch a := of.(type) {

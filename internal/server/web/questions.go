@@ -111,7 +111,7 @@ func (s *site) findAt(ctx context.Context, src answer.Source, path string, query
 		if err != nil {
 			return s.refuseAnswer(ctx, path, err)
 		}
-		return found{src.Differences(report, maxAnswer), http.StatusOK, ""}
+		return found{src.Differences(report, query.Get("kind"), maxAnswer), http.StatusOK, ""}
 	}
 	document, err := s.options.Explain(ctx, names[0], asked)
 	if err != nil {

@@ -73,6 +73,10 @@ func TestQuestions(t *testing.T) {
 		{"/diff?from=dev&to=prod", 200, `"meaning": "on its way"`, "1 neither meant nor on its way</span>"},
 		{"/diff?from=dev&to=prod", 200, `"commits": [`, `comes with <span class="commit"><a href="./commits/` + c4},
 		{"/diff?from=dev&to=prod", 200, `"environment": "dev"`, "1 commit only in dev"},
+		{"/diff?from=dev&to=prod&kind=values", 200, `"kind": "values"`, `aria-current="true">values 40 ✕</a>`},
+		{"/diff?from=dev&to=prod&kind=values", 200, `"assignments": 2`, `<a href="./diff?from=dev&amp;kind=assignments&amp;to=prod">assignments 2</a>`},
+		{"/diff?from=dev&to=prod&kind=configs", 200, "dev and prod do not differ in configs", "dev and prod do not differ in configs. <a href=\"./diff?from=dev&amp;to=prod\">Show all</a>"},
+		{"/diff?from=dev&to=prod&kind=vlaues", 400, `did you mean \"values\"?`, "Did you mean &#34;values&#34;?"},
 		{"/diff?from=dev&to=west", 409, "mend its problems first", "Mend its problems first."},
 		{"/diff?from=dev&to=none", 404, "there is no environment", "There is no environment"},
 	} {
@@ -83,6 +87,9 @@ func TestQuestions(t *testing.T) {
 		if all := answer.Body.String() + page.Body.String(); strings.Contains(all, "hunter2") || strings.Contains(all, "abcdefgh") || strings.Contains(all, "\x1b") {
 			t.Errorf("%s shows a secret, or a control character:\n%s", c.target, all)
 		}
+	}
+	if body := askText(h, "/diff?from=dev&to=prod&kind=values").Body.String(); !strings.Contains(body, "values: ") || strings.Contains(body, "assignments: ") {
+		t.Errorf("as text, one kind of differences is:\n%s", body)
 	}
 	for range maxQuestions {
 		ask(h, http.MethodGet, api+"/diff?from=dev&to=prod")
