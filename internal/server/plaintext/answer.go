@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -106,16 +105,23 @@ func formatProblems(a answer.Problems, to *display.Stream) string {
 	if len(a.Items) == 0 {
 		return display.CountProblems(0, 0) + "\n" + formatResolved(a.Resolved)
 	}
-	return display.FormatProblems(list.Convert(a.Items, locateProblem), to) + formatRest(len(a.Items), a.Found, a.Page) + formatResolved(a.Resolved)
+	var places problem.List
+	for _, p := range a.Items {
+		places = append(places, locateProblem(p)...)
+	}
+	return display.FormatProblems(places, to) + formatRest(len(a.Items), a.Found, a.Page) + formatResolved(a.Resolved)
 }
 
-// locateProblem returns a problem whose sentence begins with the environments that have it.
-func locateProblem(p answer.Problem) problem.Problem {
-	summary := p.Summary
-	if len(p.Environments) > 0 {
-		summary = strings.Join(p.Environments, ", ") + ": " + summary
+// locateProblem returns a problem in each of its places, with a sentence that begins with the environments that have it.
+func locateProblem(p answer.Problem) (places problem.List) {
+	for _, one := range append([]answer.ProblemPlace{{Place: p.Place, Subject: p.Subject, Environments: p.Environments}}, p.Others...) {
+		summary := p.Summary
+		if len(one.Environments) > 0 {
+			summary = strings.Join(one.Environments, ", ") + ": " + summary
+		}
+		places = append(places, problem.Problem{Pos: problem.Pos{File: one.Place}, Subject: one.Subject, Summary: summary, Hint: p.Hint, Warning: p.Kind == answer.Warning})
 	}
-	return problem.Problem{Pos: problem.Pos{File: p.Place}, Subject: p.Subject, Summary: summary, Hint: p.Hint, Warning: p.Kind == answer.Warning}
+	return places
 }
 
 // formatResolved returns problems that there are no longer, and since when those are kept.
@@ -126,7 +132,10 @@ func formatResolved(a answer.ResolvedProblems) string {
 		if c := p.Commit; c != nil {
 			with = fmt.Sprintf("with %s %s (%s, %s)", text.ShortCommit(c.ID), c.Subject, c.Author, display.FormatMoment(c.When))
 		}
-		fmt.Fprintf(&b, "resolved: %s\n  from %s until %s, %s\n", display.SanitizeLine(locateProblem(p.Problem).String()), display.FormatMoment(p.Since), display.FormatMoment(p.Until), display.SanitizeLine(with))
+		for _, place := range locateProblem(p.Problem) {
+			fmt.Fprintf(&b, "resolved: %s\n", display.SanitizeLine(place.String()))
+		}
+		fmt.Fprintf(&b, "  from %s until %s, %s\n", display.FormatMoment(p.Since), display.FormatMoment(p.Until), display.SanitizeLine(with))
 	}
 	if shown := len(a.Items); shown < a.Found {
 		fmt.Fprintf(&b, "these are the newest %d of %s\n", shown, text.Count(a.Found, "resolved problem"))
