@@ -199,7 +199,7 @@ func (g *guarded) wantWithheld(environment string) string {
 		g.world.Errorf("%s says %q", environment, e.Reason)
 	}
 	proof := g.stage(environment)
-	if proof.Merged || proof.Proof.Status != "wait" || !strings.Contains(fmt.Sprint(proof.Proof.Parts), "waits for a person: it removes hello-web") || len(proof.Withheld) != 1 {
+	if !proof.Merged || proof.Proof.Status != "wait" || !strings.Contains(fmt.Sprint(proof.Proof.Parts), "waits for a person: it removes hello-web") || len(proof.Withheld) != 1 {
 		g.world.Errorf("the proof in %s is %+v", environment, proof)
 	}
 	g.wantFailing(environment)
