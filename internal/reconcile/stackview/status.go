@@ -55,7 +55,8 @@ type Report struct {
 }
 
 // FindStatus returns the status of a component by what clusters report of its objects. What it is made of
-// counts, a Terraform object or a HelmRelease; its Kustomization counts where that is ready, or not reported.
+// counts, a Terraform object or a HelmRelease; its Kustomization counts where that is ready, or not reported. It is
+// ready since the object is: the Kustomization is ready anew with each commit of the output.
 func FindStatus(c stackfiles.ComponentSummary, reports []Report) Status {
 	byCluster := map[string][]Status{}
 	for _, r := range reports {
@@ -70,12 +71,15 @@ func FindStatus(c stackfiles.ComponentSummary, reports []Report) Status {
 	}
 	var worst Status
 	for _, all := range byCluster {
-		of := all[0]
-		if of.Status == Ready {
-			of = all[len(all)-1]
-		}
-		if of.Status == Ready && c.Action == stackfiles.Destroy {
+		of, last := all[0], all[len(all)-1]
+		switch {
+		case of.Status == Ready && last.Status != Ready:
+			of = last
+		case of.Status == Ready && c.Action == stackfiles.Destroy:
 			of.Status = Destroyed
+			if last.Since.After(of.Since) { // the object may have been ready before it was to be destroyed
+				of.Since = last.Since
+			}
 		}
 		if worst.Status == "" || of.compare(worst) < 0 {
 			worst = of

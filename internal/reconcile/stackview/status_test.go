@@ -3,6 +3,7 @@ package stackview
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
@@ -44,6 +45,29 @@ func TestComponentStatus(t *testing.T) {
 		got = FindStatus(stackfiles.ComponentSummary{Name: "db", Object: "db", Plan: c.plan, Action: stackfiles.Destroy}, c.reports)
 		if text := strings.TrimSpace(got.Status + " " + got.Cluster); text != strings.Replace(c.want, "ready", "destroyed", 1) {
 			t.Errorf("%s, being destroyed: %q, where a component that stays is %q", c.name, text, c.want)
+		}
+	}
+}
+
+// TestStatusSince: a component is ready since its object is, whatever commit its Kustomization is at, and destroyed only
+// since that is ready too.
+func TestStatusSince(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, time.January, 5, 9, minute, 0, 0, time.UTC) }
+	for _, c := range []struct {
+		action        stackfiles.Action
+		kustomization string
+		want          string
+	}{
+		{stackfiles.Apply, "ready", "ready 09:10"},
+		{stackfiles.Apply, "progressing", "progressing 09:20"},
+		{stackfiles.Destroy, "progressing", "progressing 09:20"},
+		{stackfiles.Destroy, "ready", "destroyed 09:20"},
+	} {
+		got := FindStatus(stackfiles.ComponentSummary{Name: "db", Object: "db", Action: c.action}, []Report{
+			{Cluster: "a", Object: "Kustomization/checkout/db", Phase: c.kustomization, Since: at(20)}, {Cluster: "a", Object: "Terraform/checkout/db", Phase: "ready", Since: at(10)},
+		})
+		if text := got.Status + got.Since.Format(" 15:04"); text != c.want {
+			t.Errorf("%s, its Kustomization %s: %s, want %s", c.action, c.kustomization, text, c.want)
 		}
 	}
 }

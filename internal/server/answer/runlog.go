@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // RunsKept is for how long the page of a stack says what clusters have reported of its runs, and maxRuns how much of it.
@@ -56,17 +57,51 @@ func (s Source) ListPlanned(name string) map[StackObject][]string {
 	return all
 }
 
+// statedSpan is a span with the status of its component meanwhile.
+type statedSpan struct {
+	StackSpan
+	word string
+}
+
+// listSpans returns what clusters have reported of a component, with its status meanwhile. The Terraform object of one
+// that is to be destroyed stays ready until that begins, and is ready behind it: its cluster has it destroyed once the
+// component as a whole is, and not since the object is ready.
+func (s Source) listSpans(k stackview.Known, c stackfiles.ComponentSummary) (all []statedSpan) {
+	object := StackObject{k.Environment, k.Namespace, c.Object}
+	stays := c
+	stays.Action = stackfiles.Apply
+	for _, span := range s.StackSpans[object] {
+		one := statedSpan{span, stackview.ReadPhase(span.Phase.String(), span.Message)}
+		if !span.Until.IsZero() {
+			all = append(all, one)
+			continue
+		}
+		ofCluster := slices.DeleteFunc(slices.Clone(s.StackReports[object]), func(r stackview.Report) bool { return r.Cluster != span.Cluster })
+		now := stackview.Report{Cluster: span.Cluster, Object: "Terraform/" + k.Namespace + "/" + c.Object, Phase: span.Phase.String(), Revision: span.Revision, Message: span.Message}
+		one.word = stackview.FindStatus(stays, []stackview.Report{now}).Status
+		gone := stackview.FindStatus(c, ofCluster)
+		switch {
+		case gone.Status != stackview.Destroyed || one.word != stackview.Ready:
+		case gone.Since.After(span.Since):
+			before := one
+			before.Until, one.Since = gone.Since, gone.Since
+			all = append(all, before)
+			fallthrough
+		default:
+			one.word = stackview.Destroyed
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
 // listRuns returns what is known of the runs of a stack, the newest first.
 func (s Source) listRuns(k stackview.Known) (all []RunEntry) {
 	for _, c := range k.Components {
 		current, past := s.findPlans(k, c)
 		plans := append(current, past...)
-		for _, span := range s.StackSpans[StackObject{k.Environment, k.Namespace, c.Object}] {
-			word := stackview.ReadPhase(span.Phase.String(), span.Message)
-			if span.Until.IsZero() {
-				now := stackview.Report{Cluster: span.Cluster, Object: "Terraform/" + k.Namespace + "/" + c.Object, Phase: span.Phase.String(), Revision: span.Revision, Message: span.Message}
-				word = stackview.FindStatus(c, []stackview.Report{now}).Status
-			}
+		for _, span := range s.listSpans(k, c) {
+			word := span.word
 			message := strings.TrimPrefix(strings.TrimPrefix(span.Message, ledger.AwaitsApproval), kubestatus.HasDrift)
 			e := RunEntry{Component: c.Name, Cluster: span.Cluster, State: State{statusTones[word], word}, Since: span.Since, Until: span.Until, Message: CleanText(message)}
 			for i, p := range plans {

@@ -49,25 +49,46 @@ func TestRunsOfStack(t *testing.T) {
 		PastPlans:     []stackview.ReportedPlan{plan("early", "1", 1), plan("old", "1", 11)},
 	}}
 	object := StackObject{"dev", "shop", "shop-db"}
-	s.StackReports = map[StackObject][]stackview.Report{object: {{Cluster: "east-1", Object: "Terraform/shop/shop-db"}}}
+	const revision = "main@sha1:aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"
 	span := func(phase ledger.Phase, message string, from, to int) StackSpan {
-		one := StackSpan{"east-1", ledger.Span{Since: at(from), Phase: phase, Message: message, Revision: "main@sha1:aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"}}
+		one := StackSpan{"east-1", ledger.Span{Since: at(from), Phase: phase, Message: message, Revision: revision}}
 		if to > 0 {
 			one.Until = at(to)
 		}
 		return one
 	}
+	terraform := stackview.Report{Cluster: "east-1", Object: "Terraform/shop/shop-db", Phase: "ready", Revision: revision, Since: at(40)}
+	kustomization := func(cluster, phase string, since int) stackview.Report {
+		return stackview.Report{Cluster: cluster, Object: "Kustomization/shop/shop-db", Phase: phase, Since: at(since)}
+	}
 	const waits = "waits for approval of plan-x-aaaaaaaaaa"
 	s.StackSpans = map[StackObject][]StackSpan{object: {span(ledger.Failed, waits, 10, 20), span(ledger.Ready, "", 20, 30), span(ledger.Failed, waits, 30, 40), span(ledger.Ready, "", 40, 0)}}
-	var got []string
-	for _, r := range s.listRuns(of) {
-		line := r.Since.Format("15:04") + " " + r.State.Word
-		if r.Plan != nil {
-			line += " " + r.Plan.ID
+	const before = ", 09:30 waits for approval new, 09:20 ready, 09:10 waits for approval old, 09:01 planned early"
+	for _, c := range []struct {
+		name    string
+		reports []stackview.Report
+		want    string
+	}{
+		{"destroyed", []stackview.Report{terraform, kustomization("east-1", "ready", 40)}, "09:40 destroyed"},
+		{"not yet", []stackview.Report{terraform, kustomization("east-1", "progressing", 50)}, "09:40 ready"},
+		{"on another cluster", []stackview.Report{terraform, kustomization("east-1", "progressing", 50), kustomization("west-1", "ready", 50)}, "09:40 ready"},
+		{"destroyed within a minute, while its object stays ready", []stackview.Report{terraform, kustomization("east-1", "ready", 52)}, "09:52 destroyed, 09:40-09:52 ready"},
+	} {
+		s.StackReports = map[StackObject][]stackview.Report{object: c.reports}
+		var got []string
+		for _, r := range s.listRuns(of) {
+			line := r.Since.Format("15:04")
+			if r.Until.Equal(at(52)) {
+				line += r.Until.Format("-15:04")
+			}
+			line += " " + r.State.Word
+			if r.Plan != nil {
+				line += " " + r.Plan.ID
+			}
+			got = append(got, line)
 		}
-		got = append(got, line)
-	}
-	if want := "09:40 destroyed, 09:30 waits for approval new, 09:20 ready, 09:10 waits for approval old, 09:01 planned early"; strings.Join(got, ", ") != want {
-		t.Errorf("the runs are %s", strings.Join(got, ", "))
+		if text := strings.Join(got, ", "); text != c.want+before {
+			t.Errorf("%s: the runs are %s", c.name, text)
+		}
 	}
 }
