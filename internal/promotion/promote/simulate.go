@@ -37,6 +37,7 @@ const (
 	ArrivalHas      ArrivalState = "has"      // it has the commit
 	ArrivalProposed ArrivalState = "proposed" // it was promoted to the commit, whose newest output is not merged yet
 	ArrivalReached  ArrivalState = "reached"  // it has a newer one
+	ArrivalLeftOut  ArrivalState = "left-out" // it has a newer one, which contains it, and never had it
 	ArrivalExpected ArrivalState = "expected" // at a time that is known, if all goes well
 	ArrivalWaits    ArrivalState = "waits"    // for what has no known end
 	ArrivalNever    ArrivalState = "never"    // unless a person changes something

@@ -37,15 +37,17 @@ func TestSimulationWritesNothing(t *testing.T) {
 }
 
 // TestSimulationOfPassedCommit: a commit that is older than those of all environments is on the base's branch
-// all the same.
+// all the same; an environment whose pull request was superseded before a person merged it has left the commit out.
 func TestSimulationOfPassedCommit(t *testing.T) {
-	h := newHub(t, "    - {name: dev, merge: direct}\n", "dev")
+	h := newHub(t, "    - {name: dev, merge: direct}\n    - {name: test}\n", "dev", "test")
 	passed := h.changeNow(1)
 	h.looks(3, time.Minute)
 	h.changeNow(2)
 	h.looks(3, time.Minute)
+	h.fake.Merge(githubOut, h.state("test").Pull.Number, false)
+	h.looks(2, time.Minute)
 	arrivals, err := h.Simulate(t.Context(), passed)
-	if err != nil || len(arrivals) != 1 || arrivals[0].State != promote.ArrivalReached {
+	if err != nil || len(arrivals) != 2 || arrivals[0].State != promote.ArrivalReached || arrivals[1].State != promote.ArrivalLeftOut || !arrivals[1].Time.IsZero() {
 		t.Errorf("arrivals %+v (%v)", arrivals, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // SimulateArrivals returns when a commit of the base would reach each environment under the current
@@ -56,7 +57,24 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 	proof := func(environment string, from time.Time) gate.Forecast {
 		return byName[environment].forecastProof(commit, from)
 	}
-	return promote.SimulateArrivals(h, stagesOf(all), commit, enter, proof, m.now), nil
+	arrivals := promote.SimulateArrivals(h, stagesOf(all), commit, enter, proof, m.now)
+	for i, a := range arrivals {
+		s := byName[a.Environment]
+		if a.State == promote.ArrivalReached && s.stage.Merged && m.isLeftOut(policy, s, commit) {
+			arrivals[i].State, arrivals[i].Time = promote.ArrivalLeftOut, time.Time{}
+			arrivals[i].Reason = fmt.Sprintf("it never had it by itself: the newer %s contains it", text.ShortCommit(s.stage.Commit))
+		}
+	}
+	return arrivals, nil
+}
+
+// isLeftOut reports whether an environment with a newer commit never had one, as far as its branch says.
+func (m *Promoter) isLeftOut(policy Policy, s *stageState, commit string) bool {
+	stage := status.Stage{Turns: list.Convert(m.findTurns(s).turns, reportTurn)}
+	return stage.LeftOut(commit, func(older string) bool {
+		contains, err := policy.base.Repo.Contains(commit, older)
+		return err == nil && contains
+	})
 }
 
 // UnknownCommitError means that a revision names no commit that can be promoted.

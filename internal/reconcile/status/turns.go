@@ -3,6 +3,8 @@ package status
 import (
 	"slices"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
 // Turn is one commit that an environment got: by a promotion, or because somebody rolled it back.
@@ -29,6 +31,17 @@ func (s Stage) FindTurn(commit string) (got, next *Turn) {
 		return &s.Turns[0], nil
 	}
 	return &s.Turns[i], &s.Turns[i-1]
+}
+
+// LeftOut reports whether an environment, which has a newer commit, is known never to have had one: it was not
+// promoted to it, or a newer one took its place before it was merged. older reports whether a commit is one that the
+// commit contains.
+func (s Stage) LeftOut(commit string, older func(commit string) bool) bool {
+	got, next := s.FindTurn(commit)
+	if got == nil {
+		return slices.ContainsFunc(s.Turns, func(t Turn) bool { return older(t.Commit) })
+	}
+	return next != nil && promote.SupersedesUnmerged(next.Reason, commit)
 }
 
 // HadNothingBefore reports whether the environment is known to have had no other commit than its own.

@@ -23,6 +23,31 @@ const (
 	MarkUnknown  = "unknown"  // what the environment had in the past is not known
 )
 
+// MarkText returns what a commit is to an environment, where little room is.
+func MarkText(mark string) string {
+	switch mark {
+	case MarkHas, MarkProposed:
+		return "has it"
+	case MarkRuns:
+		return "runs"
+	case MarkIn:
+		return "has newer"
+	case MarkWithin:
+		return "left out"
+	case MarkBack:
+		return "gone back"
+	case MarkNext:
+		return "next"
+	case MarkWith:
+		return "comes"
+	case MarkLeftOut:
+		return "left out"
+	case MarkUnknown:
+		return "not known"
+	}
+	return ""
+}
+
 // Commits is the answer of /api/v1/commits: the newest commits of the base, and where they are.
 type Commits struct {
 	// At is the time that was asked about, as it was written; "" for now.

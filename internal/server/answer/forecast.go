@@ -42,7 +42,7 @@ type ForecastWait struct {
 
 // arrivalStates are the states of arrivals.
 var arrivalStates = map[promote.ArrivalState]State{
-	promote.ArrivalHas: {Good, "has it"}, promote.ArrivalProposed: {Waiting, "proposed"}, promote.ArrivalReached: {Good, "has newer"}, promote.ArrivalExpected: {Busy, "expected"}, promote.ArrivalWaits: {Waiting, "waits"}, promote.ArrivalNever: {Stopped, "never"},
+	promote.ArrivalHas: {Good, "has it"}, promote.ArrivalProposed: {Waiting, "proposed"}, promote.ArrivalReached: {Good, "has newer"}, promote.ArrivalLeftOut: {Unknown, "left out"}, promote.ArrivalExpected: {Busy, "expected"}, promote.ArrivalWaits: {Waiting, "waits"}, promote.ArrivalNever: {Stopped, "never"},
 }
 
 // NewForecast returns a simulation of a commit as an answer: an environment that was promoted to the commit and does
@@ -53,7 +53,7 @@ func (s Source) NewForecast(j Journey, arrivals []promote.Arrival) Forecast {
 		a.Reason = CleanText(a.Reason)
 		one := ForecastArrival{a, arrivalStates[a.State], nil}
 		i := slices.IndexFunc(j.Stops, func(stop Stop) bool { return stop.Environment.Name == a.Environment })
-		if i >= 0 && j.Stops[i].Mark == MarkHas {
+		if i >= 0 && (j.Stops[i].Mark == MarkHas || j.Stops[i].Mark == MarkBack && a.State == promote.ArrivalReached) {
 			one.Tone = j.Stops[i].State
 		}
 		if i >= 0 && j.Stops[i].Mark == MarkProposed {

@@ -81,23 +81,28 @@ func (s Source) Journey(id string) (Journey, bool) {
 }
 
 // Farthest returns the last environment, in the order of promotion, that has or had a commit, and the state of the
-// commit there; of the named environment if there is one. The environment is "" if none has had it.
+// commit there; of the named environment if there is one. If none has it, it is the last one that was rolled back from
+// it, and else the last that left it out. The environment is "" if none has got so far.
 func (j Journey) Farthest(named string) (environment string, state State) {
 	state = State{Unknown, "not promoted"}
 	if j.Commit.Unrendered {
 		return "", State{Unknown, "changes nothing"}
 	}
+	best := 0
 	for _, s := range j.Stops {
-		switch {
-		case s.Environment.Name == named:
+		if s.Environment.Name == named {
 			return named, s.State
-		case named != "":
-		case s.Mark == MarkHas, s.Mark == MarkProposed, s.Mark == MarkRuns, s.Mark == MarkIn:
-			environment, state = s.Environment.Name, s.State
+		}
+		rank := farthestRanks[s.Mark]
+		if named == "" && rank > 0 && rank >= best {
+			best, environment, state = rank, s.Environment.Name, s.State
 		}
 	}
 	return environment, state
 }
+
+// farthestRanks are the marks that say how far a commit has got; those of a higher rank say more.
+var farthestRanks = map[string]int{MarkWithin: 1, MarkLeftOut: 1, MarkBack: 2, MarkHas: 3, MarkProposed: 3, MarkRuns: 3, MarkIn: 3}
 
 // findMark returns what the i-th commit is to an environment.
 func (s Source) findMark(i int, stage status.Stage) string {
@@ -105,8 +110,9 @@ func (s Source) findMark(i int, stage status.Stage) string {
 	has, next := chain.IndexCommit(stage.Commit), chain.IndexCommit(stage.Next.Candidate)
 	runs := chain.IndexCommit(s.findRunning(stage))
 	id := chain.Commits[i].ID
-	got, after := stage.FindTurn(id)
+	_, after := stage.FindTurn(id)
 	contains := func(newer int) bool { return newer >= 0 && chain.Contains(newer, i) }
+	isOlder := func(other string) bool { had := chain.IndexCommit(other); return had >= 0 && chain.Contains(i, had) }
 	switch {
 	case chain.Commits[i].Unrendered:
 		return MarkNever
@@ -122,7 +128,7 @@ func (s Source) findMark(i int, stage status.Stage) string {
 		return MarkBack
 	case contains(has) && !contains(runs) && runs >= 0:
 		return MarkWith
-	case contains(has) && (got == nil && isKnownBack(chain, stage, i) || after != nil && promote.SupersedesUnmerged(after.Reason, id)):
+	case contains(has) && stage.LeftOut(id, isOlder):
 		return MarkWithin
 	case contains(has):
 		return MarkIn
@@ -159,14 +165,6 @@ func (s Source) isBack(turn *status.Turn, i int) bool {
 	}
 	to := s.Snapshot.Chain.IndexCommit(turn.Commit)
 	return to < 0 || s.Snapshot.Chain.Contains(i, to)
-}
-
-// isKnownBack reports whether it is known what an environment had since before the i-th commit.
-func isKnownBack(chain status.Chain, stage status.Stage, i int) bool {
-	return slices.ContainsFunc(stage.Turns, func(t status.Turn) bool {
-		had := chain.IndexCommit(t.Commit)
-		return had >= 0 && chain.Contains(i, had)
-	})
 }
 
 // newStop returns what the i-th commit is to an environment, and what it waits for there.

@@ -60,6 +60,11 @@ func describeStops(t *testing.T, s Source, id string) string {
 	return strings.Join(all, "\n")
 }
 
+func describeFarthest(j Journey) string {
+	environment, state := j.Farthest("")
+	return environment + ": " + state.Word
+}
+
 // TestJourneyOfCommitThatWasRolledBack: a commit that failed in dev never reached the others, although they have
 // a newer one, which contains it and what reverts it.
 func TestJourneyOfCommitThatWasRolledBack(t *testing.T) {
@@ -86,6 +91,14 @@ prod: in good had it newer revert` // what prod had before is not known
 	if diff := cmp.Diff(want, describeStops(t, s, "bad")); diff != "" {
 		t.Errorf("after the revert:\n%s", diff)
 	}
+	if j, _ := s.Journey("bad"); describeFarthest(j) != "prod: had it" {
+		t.Errorf("the badge says %q", describeFarthest(j))
+	}
+	s.Snapshot.Chain.Stages[2].Turns = append(s.Snapshot.Chain.Stages[2].Turns, got("good"))
+	if j, _ := s.Journey("bad"); describeFarthest(j) != "dev: gone back" {
+		t.Errorf("once it is known what prod had before, the badge says %q", describeFarthest(j))
+	}
+	s.Snapshot.Chain.Stages[2].Turns = s.Snapshot.Chain.Stages[2].Turns[:1]
 	marks := s.Commits(CommitFilter{Text: "bad"}).Items[0].Marks
 	if diff := cmp.Diff([]string{MarkBack, MarkWithin, MarkIn}, marks); diff != "" {
 		t.Errorf("in the list:\n%s", diff)
@@ -112,6 +125,9 @@ func TestJourneyOfDeclined(t *testing.T) {
 	s.Snapshot.Chain.Stages = []status.Stage{stageAt("dev", nil, revert, got("bad"), got("good"))}
 	if diff := cmp.Diff("dev: within unknown left out newer revert", describeStops(t, s, "bad")); diff != "" {
 		t.Errorf("superseded:\n%s", diff)
+	}
+	if j, _ := s.Journey("bad"); describeFarthest(j) != "dev: left out" {
+		t.Errorf("superseded, the badge says %q", describeFarthest(j))
 	}
 }
 

@@ -126,31 +126,6 @@ func splitPull(sentence string, pull *status.Pull, environment string) pullText 
 	return pullText{Before: sentence}
 }
 
-// markText returns what a commit is to an environment, where little room is.
-func markText(mark string) string {
-	switch mark {
-	case answer.MarkHas, answer.MarkProposed:
-		return "has it"
-	case answer.MarkRuns:
-		return "runs"
-	case answer.MarkIn:
-		return "has newer"
-	case answer.MarkWithin:
-		return "left out"
-	case answer.MarkBack:
-		return "gone back"
-	case answer.MarkNext:
-		return "next"
-	case answer.MarkWith:
-		return "comes"
-	case answer.MarkLeftOut:
-		return "left out"
-	case answer.MarkUnknown:
-		return "not known"
-	}
-	return ""
-}
-
 // shortVersion returns a version where little room is: a whole commit is shortened.
 func shortVersion(version string) string {
 	if len(version) == 40 && strings.Trim(version, "0123456789abcdef") == "" {

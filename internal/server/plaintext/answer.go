@@ -166,12 +166,20 @@ func newCommitsTable(a answer.Commits, now time.Time) Table {
 	t.Columns = append(t.Columns, Column{Key: "subject"})
 	for _, c := range a.Items {
 		row := []any{text.ShortCommit(c.Commit.ID), NewAge(c.Commit.When, now), c.Commit.Author}
-		for _, mark := range c.Marks {
-			row = append(row, mark)
+		for i, mark := range c.Marks {
+			row = append(row, markText(mark, a.Environments[i]))
 		}
 		t.Rows = append(t.Rows, append(row, c.Commit.Subject))
 	}
 	return t
+}
+
+// markText returns what a commit is to an environment: of the one that it has, the state there.
+func markText(mark string, e answer.Environment) string {
+	if (mark == answer.MarkHas || mark == answer.MarkProposed) && e.CommitState.Tone != answer.Unknown {
+		return e.CommitState.Word
+	}
+	return answer.MarkText(mark)
 }
 
 // unrenderedText says where a commit is that changes nothing that is rendered.
@@ -181,10 +189,39 @@ const unrenderedText = "no environment gets it: it changes nothing that is rende
 func formatJourney(a answer.Journey, now time.Time, to *display.Stream) string {
 	t := Table{Above: formatAt(a.At), Columns: []Column{{Key: "environment"}, {Key: "mark"}, {Key: "state"}, {Key: "age"}, {Key: "why"}}, Empty: unrenderedText}
 	for _, s := range a.Stops {
-		t.Rows = append(t.Rows, []any{s.Environment.Name, s.Mark, s.State.Word, NewAge(s.Since, now), s.Reason})
+		t.Rows = append(t.Rows, []any{s.Environment.Name, s.Mark, s.State.Word, NewAge(s.Since, now), stopText(s)})
 	}
 	about := fmt.Sprintf("%s %s (%s, %s)", text.ShortCommit(a.Commit.ID), a.Commit.Subject, a.Commit.Author, display.FormatMoment(a.Commit.When))
 	return display.SanitizeLine(about) + "\n\n" + t.Format(to, false)
+}
+
+// stopText returns what a commit has to do with the newer one of an environment, and why it is not there.
+func stopText(s answer.Stop) string {
+	newer := ""
+	if s.Newer != nil {
+		newer = text.ShortCommit(s.Newer.ID)
+	}
+	var parts []string
+	switch {
+	case s.Mark == answer.MarkBack:
+		parts = append(parts, strings.TrimSuffix(fmt.Sprintf("rolled back to %s by %s: %s", text.ShortCommit(s.Back.To.ID), s.Back.Who, s.Back.Reason), ": "))
+		if newer != "" {
+			parts = append(parts, "it has the newer "+newer+" now, which contains it")
+		}
+	case newer == "":
+	case s.Mark == answer.MarkRuns:
+		parts = append(parts, "runs until the newer "+newer+" is merged")
+	case s.Mark == answer.MarkIn, s.Mark == answer.MarkLeftOut:
+		parts = append(parts, "the newer "+newer+" contains it")
+	case s.Mark == answer.MarkWithin:
+		parts = append(parts, "it never had it by itself: the newer "+newer+" contains it")
+	case s.Mark == answer.MarkWith:
+		parts = append(parts, "it comes with the newer "+newer)
+	}
+	if s.Reason != "" {
+		parts = append(parts, s.Reason)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // formatFleet returns how clusters stand, as fairlead fleet does, and what the page has of rows and columns.

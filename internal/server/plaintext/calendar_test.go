@@ -21,13 +21,14 @@ func TestFormatCalendar(t *testing.T) {
 		return answer.Source{}.NewForecast(answer.Journey{Commit: commit}, []promote.Arrival{
 			{Environment: "dev", State: promote.ArrivalHas, Time: noon, Reason: "it has it"},
 			{Environment: "stage", State: promote.ArrivalExpected, Time: at, Reason: "it soaks", WaitsFor: []string{"stage: 30 min, of the soak"}},
+			{Environment: "test", State: promote.ArrivalLeftOut, Reason: "the newer e22e62f contains it"},
 			{Environment: "prod", State: promote.ArrivalWaits, Reason: "2 approvals are missing; one, or more"},
 		})
 	}
 	got := FormatCalendar(forecast(noon.Add(time.Hour)), noon)
 	const name = `c4d4e4f x�\nEND:VCALENDAR\; a\, b\\n�[2J ` + "éééééééééééééééééééééééééééééééééééééééé"
 	want := []string{
-		"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Fairlead//Forecast//EN", "METHOD:PUBLISH", "X-WR-CALNAME:" + name, `X-WR-CALDESC:prod: waits: 2 approvals are missing\; one\, or more`,
+		"BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Fairlead//Forecast//EN", "METHOD:PUBLISH", "X-WR-CALNAME:" + name, `X-WR-CALDESC:test: left out: the newer e22e62f contains it\nprod: waits: 2 approvals are missing\; one\, or more`,
 		"BEGIN:VEVENT", "UID:ID", "DTSTAMP:20261121T110000Z", "DTSTART:20261121T110000Z", "SUMMARY:dev has it " + name, "DESCRIPTION:it has it", "STATUS:CONFIRMED", "TRANSP:TRANSPARENT", "END:VEVENT",
 		"BEGIN:VEVENT", "UID:ID", "DTSTAMP:20261121T110000Z", "DTSTART:20261121T120000Z", "SUMMARY:stage expected " + name, `DESCRIPTION:it soaks\nstage: 30 min\, of the soak`, "STATUS:TENTATIVE", "TRANSP:TRANSPARENT", "END:VEVENT",
 		"END:VCALENDAR", "",

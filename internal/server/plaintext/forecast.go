@@ -50,6 +50,8 @@ func whenText(a promote.Arrival, now time.Time) string {
 		return fmt.Sprintf("%s, in %s", display.FormatMoment(a.Time), display.FormatAge(a.Time.Sub(now)))
 	case promote.ArrivalNever:
 		return "never"
+	case promote.ArrivalLeftOut:
+		return "left out"
 	case promote.ArrivalWaits:
 		if !a.NotBefore.IsZero() {
 			return "not before " + display.FormatMoment(a.NotBefore)
