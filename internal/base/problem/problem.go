@@ -94,6 +94,12 @@ func (p Problem) isOfStack(stack string) bool {
 // stops reports whether the problem stops a stack, alone or with the environment; "" is the environment.
 func (p Problem) stops(stack string) bool { return !p.Warning && (p.Stack == "" || p.isOfStack(stack)) }
 
+// MayHide reports whether the problem may be why another one is no longer found: it stops the environment, or the
+// stack that the other stopped. Which stack a warning is of is not known.
+func (p Problem) MayHide(q Problem) bool {
+	return !p.Warning && (p.Stack == "" || q.Warning || p.isOfStack(q.Stack) || q.isOfStack(p.Stack))
+}
+
 func (p Problem) compare(q Problem) int {
 	return cmp.Or(
 		p.Pos.Compare(q.Pos),

@@ -186,6 +186,12 @@ func parseEntry(b Branch, c git.CommitInfo, subject func(commit string) string) 
 	return e, true
 }
 
+// IsPromotion reports whether a commit records that an environment was promoted.
+func IsPromotion(c git.CommitInfo) bool {
+	e, isOurs := parseEntry(Branch{}, c, func(string) string { return "" })
+	return isOurs && e.Action == PromoteAction && e.To != ""
+}
+
 // Moves reports whether an entry gave an environment the commit To, which others are only about.
 func (e Entry) Moves() bool {
 	return e.Action == PromoteAction || e.Action == RollbackAction || e.Action == forge.MergeAction

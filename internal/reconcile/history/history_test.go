@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +62,15 @@ func TestRead(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(history.Entry{}, "Time", "Who", "Commit", "Repo")); diff != "" {
 		t.Error(diff)
+	}
+	commits, err := repo.ListCommits(head, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range commits {
+		if want := strings.HasPrefix(c.Subject(), "Promote "); history.IsPromotion(c) != want {
+			t.Errorf("%q is a promotion: %t, want %t", c.Subject(), !want, want)
+		}
 	}
 	stopped := forge.Pull{Proposal: forge.Proposal{Mark: "prod", Body: "> [!WARNING]\n> Fairlead does not update this pull request: problems stop its environment. It proposes what was.\n\nText"}, Number: 5}
 	against := []string{"problems stopped prod, and it proposed what the files said before"}

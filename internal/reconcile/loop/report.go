@@ -56,7 +56,7 @@ func (o *outcome) newReport() status.Environment {
 	for _, c := range o.commits {
 		in := status.Input{Layer: c.Layer, Repo: c.Repo, Commit: c.Commit, Folder: c.Folder}
 		if info, known := o.infos[c.Commit]; known {
-			in.About = promoter.DescribeCommit(info)
+			in.About, in.Promotes = promoter.DescribeCommit(info), history.IsPromotion(info)
 		}
 		r.Inputs = append(r.Inputs, in)
 	}

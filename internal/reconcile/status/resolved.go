@@ -53,15 +53,15 @@ func identifyProblem(p problem.Problem) ProblemID {
 	return ProblemID{p.Pos.Layer, p.Pos.File, p.Subject, lineNumber.ReplaceAllString(p.Summary, ":")}
 }
 
-// Follow returns the log after a cycle at a time has found problems in what it read of inputs. While there is a problem
-// that stops anything and is newer than one that is not found, the other may only be hidden: it is not resolved yet.
+// Follow returns the log after a cycle at a time has found problems in what it read of inputs. While there is a newer
+// problem that may hide one that is not found, that is not resolved yet.
 func (l ProblemLog) Follow(found problem.List, inputs []Input, now time.Time) ProblemLog {
 	next := ProblemLog{Seen: make(map[ProblemID]Sighting, len(found))}
 	gone := maps.Clone(l.Seen)
 	for _, p := range found {
 		delete(gone, identifyProblem(p))
 	}
-	var newest time.Time // of those that stop anything
+	newest := map[string]Sighting{} // of those that stop the environment, or a stack, by what they stop
 	for _, p := range found {
 		id := identifyProblem(p)
 		if _, again := next.Seen[id]; again {
@@ -73,12 +73,13 @@ func (l ProblemLog) Follow(found problem.List, inputs []Input, now time.Time) Pr
 		}
 		s.Problem, s.Last, s.Inputs = p, now, inputs
 		next.Seen[id] = s
-		if !p.Warning && s.Since.After(newest) {
-			newest = s.Since
+		if !p.Warning && s.Since.After(newest[p.Stack].Since) {
+			newest[p.Stack] = s
 		}
 	}
 	for id, s := range gone {
-		if newest.After(s.Last) {
+		hides := func(other Sighting) bool { return other.Since.After(s.Last) && other.MayHide(s.Problem) }
+		if slices.ContainsFunc(slices.Collect(maps.Values(newest)), hides) {
 			next.Seen[id] = s
 			continue
 		}
@@ -110,17 +111,18 @@ func takeMoved(gone map[ProblemID]Sighting, id ProblemID, now time.Time) time.Ti
 }
 
 // findMoved returns the input whose commit is another one than when a problem was found last: that of the repository of
-// the problem if it has moved, and otherwise the first one; nil if none has that is known.
+// the problem if it has moved, and otherwise the first one; nil if none has that is known. A commit that only records a
+// promotion has mended nothing: the commit that it promoted to has, if that is known.
 func findMoved(s Sighting, inputs []Input) (moved *Input) {
 	for _, in := range inputs {
 		isAsBefore := slices.ContainsFunc(s.Inputs, func(was Input) bool { return was.Layer == in.Layer && was.Commit == in.Commit })
 		if isAsBefore || in.About.ID == "" {
 			continue
 		}
-		if in.Layer == s.Pos.Layer {
+		if in.Layer == s.Pos.Layer && !in.Promotes {
 			return &in
 		}
-		if moved == nil {
+		if moved == nil || moved.Promotes {
 			moved = &in
 		}
 	}

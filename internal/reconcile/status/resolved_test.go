@@ -11,11 +11,13 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// mistakeAt returns a problem that stops an environment: "base/f.yaml:3 sentence", with "?" at its end a warning.
+// mistakeAt returns a problem that stops an environment: "base/f.yaml:3 sentence", with "?" at its end a warning, and
+// with " of shop/dev" one that stops a stack.
 func mistakeAt(line string) problem.Problem {
 	place, sentence, _ := strings.Cut(line, " ")
 	layer, rest, _ := strings.Cut(place, "/")
 	p := problem.Problem{Pos: problem.Pos{Layer: layer}, Subject: "Config/c"}
+	sentence, p.Stack, _ = strings.Cut(sentence, " of ")
 	p.Summary, p.Warning = strings.CutSuffix(sentence, "?")
 	p.Pos.File, _, _ = strings.Cut(rest, ":")
 	fmt.Sscanf(rest[len(p.Pos.File):], ":%d", &p.Pos.Line)
@@ -44,6 +46,10 @@ func TestResolved(t *testing.T) {
 		"one of two lines":              {{[]string{"base/a:1 x", "base/a:5 x"}, "b1", "d1", nil}, {[]string{"base/a:4 x"}, "b2", "d1", nil}, {nil, "b3", "d1", []string{"x 0-2 b3"}}},
 		"a newer one hides it":          {{[]string{"base/a:1 x?"}, "b1", "d1", nil}, {[]string{"base/b:1 not YAML"}, "b2", "d1", nil}, {[]string{"base/a:1 x?"}, "b3", "d1", []string{"not YAML 1-2 b3"}}, {nil, "b4", "d1", []string{"x 0-3 b4", "not YAML 1-2 b3"}}},
 		"a newer one hid that it went":  {{[]string{"base/a:1 x?"}, "b1", "d1", nil}, {[]string{"base/b:1 not YAML"}, "b2", "d1", nil}, {nil, "b3", "d1", []string{"x 0-2 b3", "not YAML 1-2 b3"}}},
+		"by a promotion":                {{[]string{"dev/a x", "base/b y"}, "b1", "d1", nil}, {nil, "b2", "promotion", []string{"y 0-1 b2", "x 0-1 b2"}}},
+		"by a promotion alone":          {{[]string{"dev/a x"}, "b1", "d1", nil}, {nil, "b1", "promotion", []string{"x 0-1 promotion"}}},
+		"one of another stack":          {{[]string{"base/a x", "base/b y of shop/dev", "base/c z of shop/*", "base/d v of shop/prod", "base/e w?"}, "b1", "d1", nil}, {[]string{"base/f new of shop/dev"}, "b2", "d1", []string{"x 0-1 b2", "v 0-1 b2"}}},
+		"one of all stacks":             {{[]string{"base/a x of shop/dev", "base/b y of blog/dev"}, "b1", "d1", nil}, {[]string{"base/f new of shop/*"}, "b2", "d1", []string{"y 0-1 b2"}}},
 		"a newer warning hides nothing": {{[]string{"base/a:1 x"}, "b1", "d1", nil}, {[]string{"base/b:1 odd?"}, "b2", "d1", []string{"x 0-1 b2"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,7 +59,7 @@ func TestResolved(t *testing.T) {
 				for _, line := range c.found {
 					found = append(found, mistakeAt(line))
 				}
-				inputs := []status.Input{{Layer: "base", Commit: c.base, About: status.Commit{ID: c.base}}, {Layer: "dev", Commit: c.dev, About: status.Commit{ID: c.dev}}}
+				inputs := []status.Input{{Layer: "base", Commit: c.base, About: status.Commit{ID: c.base}}, {Layer: "dev", Commit: c.dev, About: status.Commit{ID: c.dev}, Promotes: c.dev == "promotion"}}
 				if c.base == "unknown" {
 					inputs[0].About = status.Commit{}
 				}

@@ -142,6 +142,8 @@ type Input struct {
 	Folder string `json:"folder,omitempty"`
 	// About is what people know Commit by; zero if that is not known.
 	About Commit `json:"-"`
+	// Promotes reports whether Commit records that the environment was promoted to a commit of the base.
+	Promotes bool `json:"-"`
 }
 
 // Output is the location that an environment is written to.
