@@ -23,6 +23,7 @@ type PullEvent struct {
 	Time   time.Time
 	Who    string // "" if the forge does not tell
 	Reason string
+	Via    string // how Who reached Fairlead, as "web" for the page; "" if that is not known
 	// Record is the commit that says so; "" at a forge with an API.
 	Record string
 }
@@ -45,7 +46,7 @@ func (p *Plain) PullEvents(context.Context) ([]PullEvent, error) {
 		for _, c := range commits {
 			action := parseAction(c)
 			if action != "" {
-				events = append(events, PullEvent{Pull: pull, Action: action, Time: c.When, Who: c.Author.Name, Reason: parseReason(c), Record: c.ID})
+				events = append(events, PullEvent{Pull: pull, Action: action, Time: c.When, Who: c.Author.Name, Reason: parseTrailer(c, reasonTrailer), Via: parseTrailer(c, viaTrailer), Record: c.ID})
 			}
 		}
 		return err
@@ -63,14 +64,15 @@ func parseAction(c git.CommitInfo) string {
 	return ""
 }
 
-// reasonTrailer begins the line of a document's commit that says why it was made.
-const reasonTrailer = "Fairlead-Reason: "
+// reasonTrailer begins the line of a document's commit that says why it was made, and viaTrailer the one that says how
+// the person reached Fairlead.
+const reasonTrailer, viaTrailer = "Fairlead-Reason: ", "Fairlead-Via: "
 
-// parseReason returns why a document's commit was made; "" if it does not say.
-func parseReason(c git.CommitInfo) string {
+// parseTrailer returns what a line of a document's commit says; "" if there is none.
+func parseTrailer(c git.CommitInfo, trailer string) string {
 	for line := range strings.Lines(c.Message) {
-		if reason, ok := strings.CutPrefix(line, reasonTrailer); ok {
-			return strings.TrimSpace(reason)
+		if value, ok := strings.CutPrefix(line, trailer); ok {
+			return strings.TrimSpace(value)
 		}
 	}
 	return ""

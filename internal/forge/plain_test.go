@@ -95,9 +95,9 @@ func TestPlainPullEvents(t *testing.T) {
 	check(t, err)
 	var got []string
 	for _, e := range events {
-		got = append(got, fmt.Sprintf("%s %s #%d of %s by %s: %q", e.Time.Format("15:04"), e.Action, e.Number, e.Mark, e.Who, e.Reason))
+		got = append(got, fmt.Sprintf("%s %s #%d of %s by %s, %s: %q", e.Time.Format("15:04"), e.Action, e.Number, e.Mark, e.Who, e.Via, e.Reason))
 	}
-	want := []string{`12:04 merge #1 of dev by Alice: "go on"`, `12:03 reopen #1 of dev by Alice: ""`, `12:02 close #1 of dev by Alice: "not Merged: today"`}
+	want := []string{`12:04 merge #1 of dev by Alice, web: "go on"`, `12:03 reopen #1 of dev by Alice, web: ""`, `12:02 close #1 of dev by Alice, web: "not Merged: today"`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

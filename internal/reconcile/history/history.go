@@ -43,6 +43,8 @@ const RollbackAction = "rollback"
 type Entry struct {
 	Time time.Time `json:"time"`
 	Who  string    `json:"who"`
+	// Via says how Who reached Fairlead, as the trailer Fairlead-Via does: "web" for the page; "" if it does not say.
+	Via string `json:"via,omitempty"`
 	// Environment is the one that it is about; "" for what is about the whole fleet.
 	Environment string `json:"environment,omitempty"`
 	// Environments are those that a freeze is about; nil for all of them.
@@ -149,7 +151,7 @@ func parseEntry(b Branch, c git.CommitInfo, subject func(commit string) string) 
 		return Entry{}, false
 	}
 	e := Entry{
-		Time: c.When, Who: cleanLine(c.Author.Name), Environment: cmp.Or(environment, b.Environment), Action: cmp.Or(action, PromoteAction), Title: cleanLine(c.Subject()),
+		Time: c.When, Who: cleanLine(c.Author.Name), Via: cleanLine(last("Fairlead-Via")), Environment: cmp.Or(environment, b.Environment), Action: cmp.Or(action, PromoteAction), Title: cleanLine(c.Subject()),
 		To: cmp.Or(promoted, last(CommitTrailer)), Forced: cleanLine(last("Fairlead-Forced")), Commit: c.ID, Repo: b.URL,
 	}
 	if e.Action == FreezeAction {

@@ -28,7 +28,7 @@ func TestRead(t *testing.T) {
 		"Freeze prod, stage: q4\n\nthe books\n\nFairlead-Freezes: prod\nFairlead-Freezes: stage\nFairlead-Action: freeze",
 		"Let 2222222 pass the freeze q4\n\nthe fix\n\nFairlead-Commit: " + two + "\nFairlead-Freezes: prod\nFairlead-Action: freeze",
 		"End the freeze q4\n\nFairlead-Freezes: prod\nFairlead-Freezes: stage\nFairlead-Action: freeze",
-		"Approve 2222222 for prod\n\nFairlead-Approval: prod\nFairlead-Commit: " + two + "\nFairlead-Action: approve",
+		"Approve 2222222 for prod\n\nFairlead-Via: web\nFairlead-Approval: prod\nFairlead-Commit: " + two + "\nFairlead-Action: approve",
 		"Roll prod back to 1111111\n\nLess noise\n\nit fails\n\nFairlead-Promoted: " + one + "\nFairlead-Promotion: prod\nFairlead-Action: rollback",
 	} {
 		gittest.Git(t, dir, "commit", "--quiet", "--allow-empty", "--message", message)
@@ -52,7 +52,7 @@ func TestRead(t *testing.T) {
 	}
 	want := []history.Entry{
 		{Environment: "prod", Action: "rollback", Title: "Roll prod back to 1111111", From: two, To: one, Reason: "it fails"},
-		{Environment: "prod", Action: "approve", Title: "Approve 2222222 for prod", To: two},
+		{Environment: "prod", Via: "web", Action: "approve", Title: "Approve 2222222 for prod", To: two},
 		{Environment: "prod", Environments: []string{"prod", "stage"}, Action: "end-freeze", Title: "End the freeze q4"},
 		{Environment: "prod", Environments: []string{"prod"}, Action: "freeze-exception", Title: "Let 2222222 pass the freeze q4", To: two, Reason: "the fix"},
 		{Environment: "prod", Environments: []string{"prod", "stage"}, Action: "freeze", Title: "Freeze prod, stage: q4", Reason: "the books"},
@@ -75,7 +75,7 @@ func TestRead(t *testing.T) {
 	stopped := forge.Pull{Proposal: forge.Proposal{Mark: "prod", Body: "> [!WARNING]\n> Fairlead does not update this pull request: problems stop its environment. It proposes what was.\n\nText"}, Number: 5}
 	against := []string{"problems stopped prod, and it proposed what the files said before"}
 	pulls, err := history.ListPullActions(repo, "https://git.example.com/out", []forge.PullEvent{
-		{Pull: forge.Pull{Proposal: forge.Proposal{Mark: "prod", Title: "prod: less noise"}, Number: 3, URL: "https://git.example.com/out/pull/3"}, Action: forge.MergeAction, Time: time.Unix(1, 0), Who: "alice", Reason: "go on"},
+		{Pull: forge.Pull{Proposal: forge.Proposal{Mark: "prod", Title: "prod: less noise"}, Number: 3, URL: "https://git.example.com/out/pull/3"}, Action: forge.MergeAction, Time: time.Unix(1, 0), Who: "alice", Via: "web", Reason: "go on"},
 		{Pull: forge.Pull{Proposal: forge.Proposal{Mark: "prod", Title: "prod: noise"}, Number: 2, Commit: one}, Action: forge.CloseAction, Time: time.Unix(1, 0), Reason: "not now (by bob)"},
 		{Pull: forge.Pull{Proposal: forge.Proposal{Mark: "removal of old", Title: "Remove old"}, Number: 1}, Action: forge.CloseAction, Time: time.Unix(1, 0), Who: "Fairlead", Reason: "moved (by design)", Record: two},
 		{Pull: forge.Pull{Number: 4}, Action: forge.CloseAction}, // the forge does not tell when
@@ -87,7 +87,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want = []history.Entry{
-		{Environment: "prod", Action: "merge", Title: "prod: less noise", Who: "alice", Reason: "go on", Pull: 3, URL: "https://git.example.com/out/pull/3"},
+		{Environment: "prod", Action: "merge", Title: "prod: less noise", Who: "alice", Via: "web", Reason: "go on", Pull: 3, URL: "https://git.example.com/out/pull/3"},
 		{Environment: "prod", Action: "close", Title: "prod: noise", Who: "bob", Reason: "not now", Commit: one, Pull: 2},
 		{Action: "close", Title: "Remove old", Who: "Fairlead", Reason: "moved (by design)", Commit: two, Pull: 1},
 		{Environment: "prod", Action: "merge", Who: "alice", Forced: "no reason was given", Overrides: against, Pull: 5},

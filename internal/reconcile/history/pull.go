@@ -42,7 +42,7 @@ func ListPullActions(repo *git.Repository, url string, events []forge.PullEvent,
 		}
 		reason, who := SplitAuthor(cleanLine(ev.Reason), cleanLine(ev.Who))
 		e := Entry{
-			Time: ev.Time, Who: who, Action: ev.Action, Title: cleanLine(ev.Title), Reason: reason,
+			Time: ev.Time, Who: who, Via: cleanLine(ev.Via), Action: ev.Action, Title: cleanLine(ev.Title), Reason: reason,
 			Commit: cmp.Or(ev.Record, ev.Commit), Repo: url, Pull: ev.Number, URL: ev.URL,
 		}
 		if slices.Contains(environments, ev.Mark) {

@@ -260,7 +260,7 @@ func NewHistoryTable(a answer.History, now time.Time) Table {
 	case a.At != "":
 		empty = "nothing was done until " + a.At + "\n"
 	}
-	t := Table{Above: formatAt(a.At), Empty: empty, Below: formatRest(len(a.Items), a.Total, a.Page), Columns: []Column{{Key: "since"}, {Key: "age", People: true}, {Key: "by"}, {Key: "environment"}, {Key: "action"}, {Key: "from"}, {Key: "to"}, {Key: "title"}, {Key: "why"}}}
+	t := Table{Above: formatAt(a.At), Empty: empty, Below: formatRest(len(a.Items), a.Total, a.Page), Columns: []Column{{Key: "since"}, {Key: "age", People: true}, {Key: "by"}, {Key: "environment"}, {Key: "action"}, {Key: "from"}, {Key: "to"}, {Key: "title"}, {Key: "why"}, {Key: "via"}}}
 	for _, e := range a.Items {
 		why := e.Reason
 		if e.Forced != "" {
@@ -270,7 +270,7 @@ func NewHistoryTable(a answer.History, now time.Time) Table {
 		if e.Pull > 0 {
 			action = fmt.Sprintf("%s pull request %d", e.Action, e.Pull)
 		}
-		t.Rows = append(t.Rows, []any{FormatTime(e.Time), NewAge(e.Time, now), e.Who, cmp.Or(e.Environment, strings.Join(e.Environments, ", ")), action, CommitID(e.From), CommitID(e.To), e.Title, why})
+		t.Rows = append(t.Rows, []any{FormatTime(e.Time), NewAge(e.Time, now), e.Who, cmp.Or(e.Environment, strings.Join(e.Environments, ", ")), action, CommitID(e.From), CommitID(e.To), e.Title, why, e.Via})
 	}
 	return t
 }

@@ -21,7 +21,7 @@ func pastActions(context.Context) (history.Log, error) {
 	all := []history.Entry{
 		{Time: at(1), Who: "Fairlead", Environment: "dev", Action: "promote", Title: "Promote to dev", From: c2, To: c4, Reason: "queue: the newest commit goes first", Commit: c1, Repo: repo, Authored: at(4)},
 		{Time: at(2), Who: "carol", Environment: "prod", Action: "promote", Title: "Promote to prod", To: c2, Authored: at(30), Forced: "fix of the <outage>", Overrides: []string{"it is not verified in stage yet"}, Commit: c2, Repo: repo},
-		{Time: at(3), Who: "erin", Environment: "prod", Action: "approve", Title: "Approve for prod", To: c4, Reason: "seen in stage", Commit: c3, Repo: "git@git.example.com:org/control-plane.git"},
+		{Time: at(3), Who: "erin", Via: "web", Environment: "prod", Action: "approve", Title: "Approve for prod", To: c4, Reason: "seen in stage", Commit: c3, Repo: "git@git.example.com:org/control-plane.git"},
 		{Time: at(3), Who: "alice", Environment: "stage", Action: "merge", Title: "stage: less <noise>", From: c1, To: c2, Forced: "the sale <is> over", Overrides: []string{"problems stopped stage, and it proposed what the files said before"}, Commit: c3, Repo: repo, Pull: 12, URL: "https://git.example.com/org/gitops/pull/12"},
 		{Time: at(3), Environment: "stage", Action: "close", Title: "stage: noise", Commit: c3, Repo: "/srv/git", Pull: 12},
 		{Time: at(3), Who: "bob", Action: "merge", Title: "Remove what old has left", Commit: c3, Repo: "/srv/git", Pull: 3},
@@ -72,7 +72,7 @@ func TestHostileHistory(t *testing.T) {
 	for _, text := range hostile {
 		src := (&site{options: Options{Store: fleet()}.withDefaults()}).readState()
 		query := map[string][]string{"q": {text}, "env": {text}, "who": {text}, "what": {text}, "since": {text}}
-		all := []history.Entry{{Who: text, Environment: text, Action: text, Title: text, From: text, To: text, Reason: text, Forced: text, Overrides: []string{text}, Commit: text, Repo: text, URL: text, Pull: 1}, {Title: text}}
+		all := []history.Entry{{Who: text, Via: text, Environment: text, Action: text, Title: text, From: text, To: text, Reason: text, Forced: text, Overrides: []string{text}, Commit: text, Repo: text, URL: text, Pull: 1}, {Title: text}}
 		for _, of := range []any{src.History(history.Log{Entries: all, Unread: []history.Unread{{Repo: text, Reason: text}}}, page.ParseHistoryFilter(nil)), errorAnswer{text, text}} {
 			kept, err := page.Render(page.Frame{Path: "/history?" + text, History: true}, newPage(of, []string{text}, historyPath, query))
 			if err != nil {
