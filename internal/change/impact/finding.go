@@ -136,10 +136,12 @@ func (c change) describeChange(names []replacement) detail {
 		return detail{what: what, value: "another order"}
 	}
 	d := detail{what: what, value: c.describeValues(plain)}
+	isApproval := c.kind == "Terraform" && len(c.path) > 0 && c.path[len(c.path)-1] == "approvePlan"
+	isMissing := func(n *yaml.Node) bool { return n == nil || isApproval && n.Kind == yaml.ScalarNode && n.Value == "" }
 	switch {
-	case c.old == nil:
+	case isMissing(c.old):
 		d.op = fieldAdded
-	case c.new == nil:
+	case isMissing(c.new):
 		d.op = fieldRemoved
 	}
 	return d

@@ -152,7 +152,7 @@ func (b phrases) addObjects(g *group, c Class) {
 // nameOperation sets the verb of a phrase about values that are all added, or all removed.
 func (p *phrase) nameOperation() {
 	for op, verb := range map[fieldOp]string{fieldAdded: "add", fieldRemoved: "remove"} {
-		differs := func(o *object) bool { return !o.noun.numbered || len(o.ops) != 1 || !o.ops[op] }
+		differs := func(o *object) bool { return !o.noun.numbered && !o.noun.given || len(o.ops) != 1 || !o.ops[op] }
 		if p.verb == "update" && p.form == objectsChange && !slices.ContainsFunc(p.objects, differs) {
 			p.verb = verb
 		}

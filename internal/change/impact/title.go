@@ -172,6 +172,8 @@ type noun struct {
 	// plural reports that the name is not counted; numbered that it has its number even if
 	// that is one.
 	plural, numbered bool
+	// given reports that it is added or removed, though it has no number.
+	given bool
 }
 
 // nouns are the words for all classes but those of whole assignments, cluster types and files.
@@ -199,7 +201,7 @@ var nouns = map[Class]noun{
 	"image":                     {name: "image"},
 	"replicas":                  {name: "replicas", plural: true},
 	"resources":                 {name: "resources", plural: true},
-	"plan approval":             {name: "plan approval"},
+	"plan approval":             {name: "plan approval", given: true},
 	"suspension":                {name: "suspension", plural: true},
 	StateMoved:                  {verb: "move", name: "state", plural: true},
 	"health checks":             {name: "health checks", plural: true},

@@ -42,6 +42,7 @@ func numbered(prefix string, n int) []string {
 const (
 	oneValue  = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: \"1\"\n"
 	twoValues = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  a: \"2\"\n  b: \"2\"\n"
+	aPlan     = "apiVersion: infra.contrib.fluxcd.io/v1alpha2\nkind: Terraform\nmetadata: {name: t}\nspec: {approvePlan: \"\", destroy: false}\n"
 	anOddity  = "apiVersion: example.com/v1\nkind: Odd\nmetadata: {name: o}\nspec: {a: 1}\n"
 )
 
@@ -67,6 +68,8 @@ func TestTitle(t *testing.T) {
 		"an added value":    {output(t, numbered("c", 1), web), output(t, numbered("c", 1), map[string]string{"web-main/c.yaml": oneValue + "  b: \"1\"\n"}), "add 1 value to web on c01"},
 		"removed values":    {output(t, numbered("c", 1), map[string]string{"web-main/c.yaml": oneValue + "  b: \"1\"\n  c: \"1\"\n"}), output(t, numbered("c", 1), web), "remove 2 values from web on c01"},
 		"added and removed": {output(t, numbered("c", 1), map[string]string{"web-main/c.yaml": oneValue + "  b: \"1\"\n"}), output(t, numbered("c", 1), map[string]string{"web-main/c.yaml": oneValue + "  c: \"1\"\n"}), "update 2 values in web on c01"},
+		"a first approval":  {output(t, numbered("c", 1), map[string]string{"web-main/t.yaml": aPlan}), output(t, numbered("c", 1), map[string]string{"web-main/t.yaml": strings.Replace(aPlan, `""`, "plan-x", 1)}), "add plan approval of web on c01"},
+		"another approval":  {output(t, numbered("c", 1), map[string]string{"web-main/t.yaml": strings.Replace(aPlan, `""`, "plan-x", 1)}), output(t, numbered("c", 1), map[string]string{"web-main/t.yaml": strings.Replace(aPlan, `""`, "plan-y", 1)}), "update plan approval of web on c01"},
 		"nothing":           {output(t, numbered("c", 2), web), output(t, numbered("c", 2), web), "no change"},
 	} {
 		t.Run(name, func(t *testing.T) {
