@@ -57,7 +57,7 @@ type Source struct {
 	Waves []fleetview.Wave
 	// StackReports are what clusters say of the objects of stacks; nil if there is no ledger.
 	StackReports map[StackObject][]stackview.Report
-	// StackSpans are what clusters have reported of the Terraform objects of one stack; nil where that was not asked.
+	// StackSpans are what clusters have reported of the objects that the components of one stack are made of; nil where that was not asked.
 	StackSpans map[StackObject][]StackSpan
 }
 

@@ -38,6 +38,9 @@ type PullChanges struct {
 	ClusterTypes int           `json:"clusterTypes"`
 	Workloads    int           `json:"workloads"`
 	Assignments  impact.Counts `json:"assignments"`
+	// Stacks counts the stacks with a change, and Components their components.
+	Stacks     int           `json:"stacks,omitempty"`
+	Components int           `json:"components,omitempty"`
 	Files        impact.Counts `json:"files"`
 	// Groups are changes of the same kind, by falling risk, and MoreGroups counts those that are not listed.
 	Groups     []PullGroup `json:"groups"`
@@ -134,7 +137,7 @@ func (s Source) PastPull(name string, p history.Pull) PullImpact {
 }
 
 func (s Source) newPullChanges(r impact.Report) *PullChanges {
-	c := &PullChanges{ClusterTypes: r.ClusterTypes, Workloads: r.Workloads, Assignments: r.Assignments, Files: r.Files, Groups: []PullGroup{}, MoreGroups: max(0, len(r.Groups)-maxGroups)}
+	c := &PullChanges{ClusterTypes: r.ClusterTypes, Workloads: r.Workloads, Assignments: r.Assignments, Stacks: r.Stacks, Components: r.Components.Total(), Files: r.Files, Groups: []PullGroup{}, MoreGroups: max(0, len(r.Groups)-maxGroups)}
 	for _, g := range r.Groups[:len(r.Groups)-c.MoreGroups] {
 		one := PullGroup{Name: CleanText(g.Name), Risk: string(g.Risk), Unit: string(g.Unit), Count: g.Count, ClusterTypes: g.ClusterTypes, Examples: []PullExample{}, Diff: CleanText(g.Diff)}
 		for _, d := range g.Details {

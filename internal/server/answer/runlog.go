@@ -18,8 +18,8 @@ const (
 	maxRuns  = 20
 )
 
-// planned is the state of a plan that a cluster has sent, of which the ledger says no more.
-const planned = "planned"
+// The states of plans that are none of components: planned is one that a cluster has sent, of which the ledger says no more.
+const planned, applied, replaced = "planned", "applied", "replaced"
 
 // RunEntry is one thing that is known of the runs of a stack: what a cluster has reported of a component for a time, or
 // a plan that it has sent.
@@ -34,22 +34,32 @@ type RunEntry struct {
 	Plan *RunPart `json:"plan,omitempty"`
 }
 
-// StackSpan is what a cluster has reported of the Terraform object of a component for a time.
+// StackSpan is what a cluster has reported of the object that a component is made of, for a time.
 type StackSpan struct {
 	Cluster string
 	ledger.Span
 }
 
-// ListPlanned returns the objects of the components of a stack that make plans, in all environments, with the clusters
-// that report them.
-func (s Source) ListPlanned(name string) map[StackObject][]string {
-	all := map[StackObject][]string{}
+// componentObject returns the object that a component is made of, as clusters report it.
+func componentObject(k stackview.Known, c stackfiles.ComponentSummary) string {
+	kind := "Terraform"
+	if c.Plan == "" {
+		kind = "HelmRelease"
+	}
+	return kind + "/" + k.Namespace + "/" + c.Object
+}
+
+// ListReported returns the objects that the components of a stack are made of, in all environments, on the clusters that
+// report them.
+func (s Source) ListReported(name string) map[StackObject][]ledger.Object {
+	all := map[StackObject][]ledger.Object{}
 	s.visitStacks(func(k stackview.Known) {
 		for _, c := range k.Components {
 			object := StackObject{k.Environment, k.Namespace, c.Object}
 			for _, r := range s.StackReports[object] {
-				if k.Summary.Stack == name && c.Plan != "" && strings.HasPrefix(r.Object, "Terraform/") && !slices.Contains(all[object], r.Cluster) {
-					all[object] = append(all[object], r.Cluster)
+				of := ledger.Object{Cluster: r.Cluster, Name: componentObject(k, c)}
+				if k.Summary.Stack == name && r.Object == of.Name && !slices.Contains(all[object], of) {
+					all[object] = append(all[object], of)
 				}
 			}
 		}
@@ -63,7 +73,7 @@ type statedSpan struct {
 	word string
 }
 
-// listSpans returns what clusters have reported of a component, with its status meanwhile. The Terraform object of one
+// listSpans returns what clusters have reported of a component, with its status meanwhile. The object of one
 // that is to be destroyed stays ready until that begins, and is ready behind it: its cluster has it destroyed once the
 // component as a whole is, and not since the object is ready.
 func (s Source) listSpans(k stackview.Known, c stackfiles.ComponentSummary) (all []statedSpan) {
@@ -77,7 +87,7 @@ func (s Source) listSpans(k stackview.Known, c stackfiles.ComponentSummary) (all
 			continue
 		}
 		ofCluster := slices.DeleteFunc(slices.Clone(s.StackReports[object]), func(r stackview.Report) bool { return r.Cluster != span.Cluster })
-		now := stackview.Report{Cluster: span.Cluster, Object: "Terraform/" + k.Namespace + "/" + c.Object, Phase: span.Phase.String(), Revision: span.Revision, Message: span.Message}
+		now := stackview.Report{Cluster: span.Cluster, Object: componentObject(k, c), Phase: span.Phase.String(), Revision: span.Revision, Message: span.Message}
 		one.word = stackview.FindStatus(stays, []stackview.Report{now}).Status
 		gone := stackview.FindStatus(c, ofCluster)
 		switch {
@@ -174,9 +184,9 @@ func findOutcome(c StackComponent, p stackview.ReportedPlan, isCurrent bool, new
 	switch {
 	case newer != nil:
 		part := newRunPart(*newer)
-		return RunOutcome{State: State{Stopped, "replaced"}, Reason: "a newer plan of " + c.Name + " took its place", Newer: &part}
+		return RunOutcome{State: State{Stopped, replaced}, Reason: "a newer plan of " + c.Name + " took its place", Newer: &part}
 	case !isCurrent:
-		return RunOutcome{State: State{Stopped, "replaced"}, Reason: "the output has another root module or other inputs of " + c.Name + " since"}
+		return RunOutcome{State: State{Stopped, replaced}, Reason: "the output has another root module or other inputs of " + c.Name + " since"}
 	case c.Approval != "" && !isApproved:
 		return RunOutcome{State: State{Stopped, "not approved"}, Reason: "another plan is approved, with the digest " + c.Digest}
 	}
@@ -185,13 +195,18 @@ func findOutcome(c StackComponent, p stackview.ReportedPlan, isCurrent bool, new
 		if !isApproved {
 			return says(done, p.Cluster+" reports "+c.Name+" "+done+", and the output approves no plan of it")
 		}
-		return RunOutcome{State: State{Good, "applied"}, Reason: p.Cluster + " reports " + c.Name + " " + done, Since: reported.Since}
+		return RunOutcome{State: State{Good, applied}, Reason: p.Cluster + " reports " + c.Name + " " + done, Since: reported.Since}
 	case stackview.Waits:
 		if isApproved {
 			return RunOutcome{State: State{Busy, "approved"}, Reason: p.Cluster + " has not applied it yet"}
 		}
 		return says(done, "it waits until a person approves it")
-	case stackview.Failed, stackview.Differs, stackview.Drifted:
+	case stackview.Drifted:
+		if isApproved {
+			return RunOutcome{State: State{Good, applied}, Reason: fmt.Sprintf("%s has applied it, and reports of %s since: %s", p.Cluster, c.Name, reported.Message), Since: reported.Since}
+		}
+		return says(done, fmt.Sprintf("%s reports of %s: %s", p.Cluster, c.Name, reported.Message))
+	case stackview.Failed, stackview.Differs:
 		return says(done, fmt.Sprintf("%s reports of %s: %s", p.Cluster, c.Name, reported.Message))
 	}
 	if isApproved {

@@ -27,6 +27,7 @@ func TestOutcome(t *testing.T) {
 		{"another content is approved", "plan-x", "sha256:2", "east-1", stackview.Waits, "not approved: another plan is approved, with the digest sha256:2"},
 		{"ready, and not approved", "", "", "east-1", stackview.Ready, "ready: east-1 reports db ready, and the output approves no plan of it"},
 		{"fails", "plan-x", "", "east-1", stackview.Failed, "failed: east-1 reports of db: quota"},
+		{"drifted behind it", "plan-x", "", "east-1", stackview.Drifted, "applied: east-1 has applied it, and reports of db since: quota"},
 		{"another cluster reports", "", "", "west-1", stackview.Ready, "planned: east-1 has not reported yet what becomes of it"},
 	} {
 		of := StackComponent{ComponentSummary: stackfiles.ComponentSummary{Name: "db", Plan: "plan-x", Inputs: "1", Approval: c.approval, Digest: c.digest}, Reported: &stackview.Status{Status: c.status, Cluster: c.cluster, Message: "quota"}}
@@ -89,6 +90,40 @@ func TestRunsOfStack(t *testing.T) {
 		}
 		if text := strings.Join(got, ", "); text != c.want+before {
 			t.Errorf("%s: the runs are %s", c.name, text)
+		}
+	}
+}
+
+// TestPlanToApply: a plan that is applied is none to apply, also where its component has drifted since.
+func TestPlanToApply(t *testing.T) {
+	of := stackfiles.ComponentSummary{Name: "db", Object: "shop-db", Plan: "plan-x", Inputs: "1", Approval: "plan-x"}
+	k := stackview.Known{Stack: stackview.Stack{Environment: "dev", Summary: stackfiles.Summary{Stack: "shop/dev", Namespace: "shop"}}, Merged: true}
+	p := stackview.ReportedPlan{PlanKey: stackview.PlanKey{Cluster: "east-1", Namespace: "shop", Object: "shop-db"}, ID: "id", Plan: "plan-x", Inputs: "1"}
+	s := Source{Snapshot: status.Snapshot{ReportedPlans: map[stackview.PlanKey]stackview.ReportedPlan{p.PlanKey: p}}}
+	s.StackReports = map[StackObject][]stackview.Report{{"dev", "shop", "shop-db"}: {{Cluster: "east-1", Object: "Terraform/shop/shop-db"}}}
+	for word, want := range map[string]bool{stackview.Waits: true, stackview.Failed: true, stackview.Progressing: true, stackview.Drifted: false, stackview.Ready: false, stackview.Destroyed: false} {
+		got := s.findRun(k, StackComponent{ComponentSummary: of, Reported: &stackview.Status{Status: word, Cluster: "east-1"}})
+		if (got != nil) != want {
+			t.Errorf("a component that is %s has the plan %+v to apply", word, got)
+		}
+	}
+}
+
+// TestStackSince: a stack is in a good state since its last component is, and in another one since the first component is.
+func TestStackSince(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, time.January, 5, 9, minute, 0, 0, time.UTC) }
+	component := func(word string, minute int) StackComponent {
+		return StackComponent{Reported: &stackview.Status{Status: word, Since: at(minute)}}
+	}
+	all := []StackComponent{{}, component(stackview.Ready, 20), component(stackview.Drifted, 30), component(stackview.Drifted, 10)}
+	for _, c := range []struct {
+		state State
+		want  time.Time
+	}{
+		{State{Good, stackview.Ready}, at(30)}, {State{Bad, stackview.Drifted}, at(10)}, {State{Bad, stackStopped}, time.Time{}},
+	} {
+		if got := findSince(c.state, all); !got.Equal(c.want) {
+			t.Errorf("%s since %s, want %s", c.state.Word, got, c.want)
 		}
 	}
 }

@@ -43,9 +43,22 @@ type StackRun struct {
 	Cut  bool   `json:"cut,omitempty"`
 }
 
-// IsApproved reports whether a person approved the plan, as the output has it.
-func (r StackRun) IsApproved() bool {
-	return r.Output != "" && r.Component.Approval == r.Plan && approvesDigest(r.Component, r.Digest)
+// MayBeApproved reports whether a commit at a time that approves a plan of this id approved this one. The output says that
+// of the plan that it has; the one of before was approved after it was sent, and before another one was.
+func (r StackRun) MayBeApproved(when time.Time) bool {
+	if r.Output != "" {
+		return r.Component.Approval == r.Plan && approvesDigest(r.Component, r.Digest)
+	}
+	newer := r.Outcome.Newer
+	return !when.Before(r.When.Truncate(time.Second)) && (newer == nil || when.Before(newer.When)) // commits have whole seconds
+}
+
+// SetApproval sets who approved the plan. One of before was applied if its cluster reported its component ready behind that.
+func (r *StackRun) SetApproval(by RunApproval) {
+	r.Outcome.Approved = &by
+	if ready := r.Outcome.Ready; r.Outcome.State.Word == replaced && !ready.IsZero() && !ready.Before(by.When) {
+		r.Outcome.State = State{Good, applied}
+	}
 }
 
 // ApproveCommand returns the command that approves the plan, "" if nothing does now.
@@ -92,9 +105,9 @@ func (s Source) findPlans(k stackview.Known, c stackfiles.ComponentSummary) (cur
 }
 
 // findRun returns the plan that a component has yet to apply, as the cluster has sent it that says how the component
-// stands; nil if it has not.
+// stands; nil if it has not. One that has drifted has applied its plan, and tofu-controller makes no other one by itself.
 func (s Source) findRun(k stackview.Known, c StackComponent) *RunPart {
-	if c.Reported == nil || c.Reported.Status == stackview.Ready || c.Reported.Status == stackview.Destroyed {
+	if c.Reported == nil || slices.Contains([]string{stackview.Ready, stackview.Destroyed, stackview.Drifted}, c.Reported.Status) {
 		return nil
 	}
 	current, _ := s.findPlans(k, c.ComponentSummary)

@@ -37,7 +37,8 @@ type StackPart struct {
 	Status string `json:"status,omitempty"`
 	// Reason is what a person has to do about it, or what it waits for, in one sentence.
 	Reason string `json:"reason,omitempty"`
-	// Since is since when the first component is in that state; zero if clusters do not say so.
+	// Since is since when it is in that state: all components, where it is good, and else the first one; zero if clusters do
+	// not say so.
 	Since      time.Time `json:"since,omitzero"`
 	Components int       `json:"components"`
 	// Plans is how many components have a plan to apply that is known, and Planned what these do together.
@@ -241,12 +242,23 @@ func (s Source) describeStack(k stackview.Known) (StackPart, []StackComponent) {
 		part.Status = stackview.SummarizeStatuses(list.Convert(components, func(c StackComponent) string { return c.State.Word }))
 	}
 	part.State, part.Reason = judgeStack(k, byStatus)
-	for _, c := range byStatus[part.State.Word] {
-		if c.Reported != nil && (part.Since.IsZero() || c.Reported.Since.Before(part.Since)) {
-			part.Since = c.Reported.Since
+	part.Since = findSince(part.State, components)
+	return part, components
+}
+
+// findSince returns since when a stack is in a state: since its last component is, where it needs all of them, and else since
+// the first one.
+func findSince(state State, components []StackComponent) (since time.Time) {
+	for _, c := range components {
+		switch {
+		case c.Reported == nil:
+		case state.Tone == Good && c.Reported.Since.After(since):
+			since = c.Reported.Since
+		case state.Tone != Good && c.Reported.Status == state.Word && (since.IsZero() || c.Reported.Since.Before(since)):
+			since = c.Reported.Since
 		}
 	}
-	return part, components
+	return since
 }
 
 // describeComponents returns the components of a stack with what clusters report of them.

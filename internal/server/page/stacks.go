@@ -7,6 +7,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/picture"
@@ -122,6 +123,9 @@ func componentAnchor(name string) string { return "component-" + name }
 func componentWord(c answer.StackComponent) string {
 	switch c.Action {
 	case stackfiles.Destroy:
+		if c.State != nil && c.State.Word == stackview.Destroyed {
+			return c.State.Word
+		}
 		return "to be destroyed"
 	case stackfiles.Suspend:
 		return "suspended"

@@ -49,6 +49,8 @@ func pastPulls(_ context.Context, environment string, number int) (history.Pull,
 		return p, context.DeadlineExceeded
 	case 12:
 		return p, errors.New("the forge says token=abcdefgh12345678")
+	case 13:
+		p.Report = impact.Report{Stacks: 1, Components: impact.Counts{Changed: 2}, Files: impact.Counts{Changed: 3}}
 	}
 	return p, nil
 }
@@ -73,6 +75,7 @@ func TestPastPulls(t *testing.T) {
 		{"/environments/prod/pulls/10", 404, []string{"There is none."}, "ask for another"},
 		{"/environments/prod/pulls/11", 503, []string{"waits for its end"}, "ask again"},
 		{"/environments/prod/pulls/12", 503, []string{"has no answer now"}, "token=***"},
+		{"/environments/prod/pulls/13", 200, []string{`<p class="lead">1 stack, 2 components, 3 files`}, `"components": 2`},
 		{"/environments/prod/pulls/x", 404, []string{"has no pull request"}, "numbers"},
 		{"/environments/nope/pulls/7", 404, []string{"There is no environment"}, "lists those"},
 	} {

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -181,17 +183,18 @@ func TestRunsGolden(t *testing.T) {
 }
 
 // serveApplied returns a site where a cluster has sent a plan of a component of shop/eu and reports that ready, the address
-// of the plan, and what sets the approval and the inputs that the output has since.
-func serveApplied(t *testing.T) (h http.Handler, address string, set func(approval, inputs string)) {
+// of the plan, and what sets the approval and the inputs that the output has since. The history has an approval of a time.
+func serveApplied(t *testing.T, approved time.Time) (h http.Handler, address string, set func(approval, inputs string)) {
 	t.Helper()
 	w, s := ledgerworld.NewSQLite(t, filepath.Join(t.TempDir(), "ledger.db")), stackFleet()
 	reportStacks(w)
 	const object = "Terraform/shop-eu/shop-eu-database"
 	later := ledgerworld.Now.Add(time.Minute)
 	w.ReportObject("prod", "east-1", object, ledger.Failed, "fairlead-modules-prod@sha1:"+rootModule, "waits for approval of "+planID)
+	w.ReportObject("prod", "east-1", "HelmRelease/shop-eu/shop-eu-app", ledger.Ready, "1.2.0", "")
 	w.ReportObjectAt(later, "prod", "east-1", object, ledger.Ready, "fairlead-modules-prod@sha1:"+rootModule, "")
 	h = New(Options{Store: s, Fleet: w.View, Now: func() time.Time { return later }, OverdueAfter: time.Minute, History: func(context.Context) (history.Log, error) {
-		return history.Log{Entries: []history.Entry{{Time: noon, Who: "Dana", Environment: "prod", Action: "approve", Title: actions.PlanTitle("prod", "shop/eu", "database", planID), Commit: c3}}}, nil
+		return history.Log{Entries: []history.Entry{{Time: approved, Who: "Dana", Environment: "prod", Action: "approve", Title: actions.PlanTitle("prod", "shop/eu", "database", planID), Commit: c3}}}, nil
 	}})
 	report, err := tfplan.ReadReport([]byte(sentPlan("database", "feaec16826997273", `"x"`)))
 	if err != nil {
@@ -215,15 +218,15 @@ func serveApplied(t *testing.T) (h http.Handler, address string, set func(approv
 // TestAppliedRun: the page of a plan that was applied says who approved it, and the stack leads to it; so does the page of
 // one that the output has no more.
 func TestAppliedRun(t *testing.T) {
-	h, address, set := serveApplied(t)
-	const inputs = "feaec16826997273"
+	h, address, set := serveApplied(t, ledgerworld.Now.Add(30*time.Second))
+	const inputs, byDana = "feaec16826997273", "approved by Dana 2026-11-23T13:05:30Z, with commit "
 	for _, c := range []struct {
 		name, approval, inputs string
 		want                   []string
 	}{
-		{"applied", planID, inputs, []string{"plan of database of shop/eu in prod: applied\n", "east-1 reports database ready, since 2026-11-23T13:06:00Z\n", "approved by Dana 2026-11-21T12:00:00Z, with commit " + c3[:7] + "\n"}},
+		{"applied", planID, inputs, []string{"plan of database of shop/eu in prod: applied\n", "east-1 reports database ready, since 2026-11-23T13:06:00Z\n", byDana + c3[:7] + "\n"}},
 		{"the approval was removed", "", inputs, []string{"prod: ready\n", "and the output approves no plan of it, since"}},
-		{"other inputs", "", "0000000000000000", []string{"prod: replaced\n", "the output has another root module or other inputs of database since\n", "east-1 reported database ready 2026-11-23T13:06:00Z, before that\n", "inputs feaec16826997273"}},
+		{"other inputs", "", "0000000000000000", []string{"prod: applied\n", byDana, "the output has another root module or other inputs of database since\n", "east-1 reported database ready 2026-11-23T13:06:00Z, before that\n", "inputs feaec16826997273"}},
 	} {
 		set(c.approval, c.inputs)
 		text := askText(h, address).Body.String()
@@ -233,12 +236,19 @@ func TestAppliedRun(t *testing.T) {
 			}
 		}
 		html := ask(h, http.MethodGet, address).Body.String()
-		if strings.Contains(html, "Approved by <bdi>Dana") != (c.approval != "") {
+		if strings.Contains(html, "Approved by <bdi>Dana") != slices.ContainsFunc(c.want, func(want string) bool { return strings.HasPrefix(want, byDana) }) {
 			t.Errorf("%s: who approved it:\n%s", c.name, mainOf(html))
 		}
 		if stack := askText(h, "/stacks/shop/eu?env=prod").Body.String(); !strings.Contains(stack, address) || !strings.HasSuffix(stack, "and plans since Fairlead started\n") {
 			t.Errorf("%s: the stack does not lead to the plan:\n%s", c.name, stack)
+		} else if !regexp.MustCompile(`(?m)^2026-11-23T13:05:00Z +- +app +ready +east-1`).MatchString(stack) {
+			t.Errorf("%s: the runs lack the chart:\n%s", c.name, stack)
 		}
+	}
+	h, address, set = serveApplied(t, ledgerworld.Now.Add(-time.Second))
+	set("", "0000000000000000")
+	if text := askText(h, address).Body.String(); strings.Contains(text, "Dana") || !strings.Contains(text, "prod: replaced\n") {
+		t.Errorf("a plan that was sent after another one was approved:\n%s", text)
 	}
 }
 
@@ -322,7 +332,7 @@ func (c checker) answerRuns(t *testing.T) {
 	c.answer(t, "get", api+"/stacks", ask(h, http.MethodGet, "/api/v1/stacks?env=prod"))
 	sendPlans(t, h, `"y"`, "database")
 	c.answer(t, "get", api+runPath, ask(h, http.MethodGet, api+address))
-	applied, of, set := serveApplied(t)
+	applied, of, set := serveApplied(t, noon)
 	for _, inputs := range []string{"feaec16826997273", "0000000000000000"} {
 		set(planID, inputs)
 		c.answer(t, "get", api+runPath, ask(applied, http.MethodGet, api+of))

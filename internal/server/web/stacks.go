@@ -127,16 +127,16 @@ func (s *site) addStackSpans(ctx context.Context, src answer.Source, path string
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)
 	defer cancel()
 	src.StackSpans = map[answer.StackObject][]answer.StackSpan{}
-	for object, clusters := range src.ListPlanned(name) {
-		for _, cluster := range clusters {
-			spans, err := s.options.Fleet.FindSpans(ctx, object.Environment, cluster, "Terraform/"+object.Namespace+"/"+object.Name, s.options.Now().Add(-answer.RunsKept))
+	for object, reported := range src.ListReported(name) {
+		for _, of := range reported {
+			spans, err := s.options.Fleet.FindSpans(ctx, object.Environment, of.Cluster, of.Name, s.options.Now().Add(-answer.RunsKept))
 			if err != nil {
 				s.options.Logger.WarnContext(ctx, "the ledger cannot be asked", slog.Any("error", err))
 				src.LedgerFails = true
 				return src
 			}
 			for _, span := range spans {
-				src.StackSpans[object] = append(src.StackSpans[object], answer.StackSpan{Cluster: cluster, Span: span})
+				src.StackSpans[object] = append(src.StackSpans[object], answer.StackSpan{Cluster: of.Cluster, Span: span})
 			}
 		}
 	}
@@ -146,7 +146,7 @@ func (s *site) addStackSpans(ctx context.Context, src answer.Source, path string
 // addApproval adds to the answer of a plan who approved it, as the history of the environment has it.
 func (s *site) addApproval(ctx context.Context, f found) found {
 	run, isRun := f.answer.(answer.StackRun)
-	if !isRun || !run.IsApproved() || s.options.History == nil {
+	if !isRun || s.options.History == nil {
 		return f
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
@@ -157,8 +157,9 @@ func (s *site) addApproval(ctx context.Context, f found) found {
 	}
 	title := actions.PlanTitle(run.Environment, run.Stack, run.Component.Name, run.Plan)
 	for _, e := range all.Entries {
-		if e.Title == title || strings.HasPrefix(e.Title, title+" (#") { // as forges squash pull requests
-			run.Outcome.Approved = &answer.RunApproval{Who: e.Who, When: e.Time, Commit: e.Commit}
+		isOfPlan := e.Title == title || strings.HasPrefix(e.Title, title+" (#") // as forges squash pull requests
+		if isOfPlan && run.MayBeApproved(e.Time) {
+			run.SetApproval(answer.RunApproval{Who: e.Who, When: e.Time, Commit: e.Commit})
 			f.answer = run
 			break
 		}
