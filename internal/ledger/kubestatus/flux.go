@@ -127,6 +127,11 @@ func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledg
 	}
 	if s, ok := r.sources[o.Spec.SourceRef.objectName(o.Metadata.Namespace)]; ok {
 		e.Source = &agentapi.Source{URL: s.url, Ref: s.ref, Path: o.Spec.Path}
+		// Flux names no revision before it has read the folder, as while a new object waits for those that it
+		// depends on. Without one, nobody would wait for it.
+		if e.Revision+e.Attempted == "" && (phase == ledger.Progressing || phase == ledger.Failed) {
+			e.Attempted = s.revision
+		}
 		if e.Attempted != "" && e.Attempted == s.revision {
 			e.AttemptedOrigin = s.origin
 		}

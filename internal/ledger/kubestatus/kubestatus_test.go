@@ -169,6 +169,9 @@ status:
   conditions:
   - {type: Ready, status: "True", reason: NoDrift, message: "No drift", lastTransitionTime: "2026-11-23T11:00:00Z"}
 `
+	source := "\n---\nkind: GitRepository\nmetadata: {name: fleet, namespace: flux-system}\nspec: {ref: {branch: main}}\nstatus: {artifact: {revision: \"main@sha1:" + b + "\"}}\n"
+	fetched := "spec: {sourceRef: {kind: GitRepository, name: fleet}}\n" + flux + source
+	neverTried := []string{"lastAppliedRevision: main@sha1:" + a, "lastAppliedRevision: ''", "lastAttemptedRevision: main@sha1:" + a, "lastAttemptedRevision: ''"}
 	planned := []string{`"True", reason: NoDrift`, "Unknown, reason: TerraformPlannedWithChanges", `pending: ""`, "pending: plan-main-bbbbbbbbbb", "lastAttemptedRevision: main@sha1:" + a, "lastAttemptedRevision: main@sha1:" + b}
 	onA, onB := "main@sha1:"+a, "main@sha1:"+b
 	for _, c := range []struct {
@@ -188,6 +191,12 @@ status:
 		{"the one of before, without its folder", "Kustomization", flux, []string{`"True", reason: ReconciliationSucceeded`, `"False", reason: ArtifactFailed, message: "kustomization path not found: stat /tmp/k/cloud/net-main/objects: no such file or directory"`, "lastAttemptedRevision: " + onA, "lastAttemptedRevision: " + onB}, "progressing " + onA + " to " + onB},
 		{"a folder that is not there", "Kustomization", flux, []string{`"True", reason: ReconciliationSucceeded`, `"False", reason: ArtifactFailed, message: "kustomization path not found: stat /tmp/k/cloud: no such file or directory"`}, "failed " + onA},
 		{"waits for another", "Kustomization", flux, []string{`"True", reason: ReconciliationSucceeded`, `"False", reason: DependencyNotReady`}, "progressing " + onA},
+		{"a new one waits for another", "Kustomization", fetched, append([]string{`"True", reason: ReconciliationSucceeded`, `"False", reason: DependencyNotReady`}, neverTried...), "progressing to " + onB},
+		{"a new one of a source, without a status", "Kustomization", fetched[:strings.Index(fetched, "status:")] + source, nil, "progressing to " + onB},
+		{"a new one that may not read its source", "Kustomization", fetched, append([]string{`"True", reason: ReconciliationSucceeded`, `"False", reason: AccessDenied`}, neverTried...), "failed to " + onB},
+		{"a new one that is suspended", "Kustomization", fetched, append([]string{"spec: {", "spec: {suspend: true, "}, neverTried...), "suspended"},
+		{"ready, and nobody knows at what", "Kustomization", fetched, neverTried, "ready"},
+		{"waits for another at a newer revision", "Kustomization", fetched, []string{`"True", reason: ReconciliationSucceeded`, `"False", reason: DependencyNotReady`}, "progressing " + onA},
 		{"a newer revision came", "Kustomization", flux, []string{`"True", reason: ReconciliationSucceeded`, `"False", reason: HealthCheckCanceled`}, "progressing " + onA},
 		{"no artifact yet", "Kustomization", flux + "  - {type: Reconciling, status: \"True\", reason: Progressing}\n", []string{`"True", reason: ReconciliationSucceeded`, `"False", reason: ArtifactFailed`}, "progressing " + onA},
 		{"no artifact", "Kustomization", flux + "  - {type: Reconciling, status: \"True\", reason: ProgressingWithRetry}\n", []string{`"True", reason: ReconciliationSucceeded`, `"False", reason: ArtifactFailed`}, "failed " + onA},
