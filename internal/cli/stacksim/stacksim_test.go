@@ -33,7 +33,7 @@ type component struct {
 const kustomizationText = `apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: %[1]s, namespace: shop, labels: {fairlead.io/team: shop, fairlead.io/stack: dev, fairlead.io/component: %[1]s}}
-spec: {path: ./environments/shop/dev/%[1]s/objects, components: [../seal-%[3]s], dependsOn: [%[2]s]}
+spec: {sourceRef: {kind: GitRepository, name: fleet, namespace: flux-system}, path: ./environments/shop/dev/%[1]s/objects, components: [../seal-%[3]s], dependsOn: [%[2]s]}
 `
 
 const terraformText = `apiVersion: infra.contrib.fluxcd.io/v1alpha2
@@ -169,6 +169,12 @@ func TestReconcile(t *testing.T) {
 						t.Fatal(err)
 					}
 					now = now.Add(time.Second)
+					for _, k := range sortValues(c.kustomizations) {
+						db := c.terraforms[objectKey{"Terraform", k.namespace, k.name}]
+						if db != nil && db.spec.ApprovePlan == "auto" && k.ready.status == "False" && k.ready.reason != "DependencyNotReady" {
+							t.Fatalf("step %d: %s needs nobody, and has failed: %s", i, k.name, k.ready.message)
+						}
+					}
 				}
 				var got []string
 				for _, e := range c.events {
@@ -230,6 +236,9 @@ func TestState(t *testing.T) {
 	var got []string
 	for _, e := range state.Entries() {
 		got = append(got, strings.TrimSpace(e.ObjectName()+": "+e.Phase+" "+e.Message))
+		if head := "dev@sha1:" + strings.Repeat("1", 40); e.Kind == "Kustomization" && e.Revision != head && e.Attempted != head { // also what waits for another
+			t.Errorf("%s does not count for the output: %q to %q", e.ObjectName(), e.Revision, e.Attempted)
+		}
 	}
 	want := []string{
 		"GitRepository/flux-system/fleet: ready", "GitRepository/shop/db: ready", "Kustomization/flux-system/stacks: ready",

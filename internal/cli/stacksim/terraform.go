@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// plannedWithChanges is the reason of tofu-controller for a plan that waits, or is about to be applied.
+// plannedWithChanges is the reason of tofu-controller for a plan that waits.
 const plannedWithChanges = "TerraformPlannedWithChanges"
 
 // terraform is a Terraform object, and what it has made.
@@ -80,8 +80,7 @@ func (c *cluster) runTerraform(t *terraform, now time.Time, read readsModule) er
 			return err
 		}
 		c.endPlan(t, now)
-	case t.pending != "" && (t.spec.ApprovePlan == t.pending || t.spec.ApprovePlan == "auto"):
-		t.observed = t.generation
+	case t.isApproved():
 		c.begin(t, applying, now, "Applying")
 	case t.pending == "":
 		t.observed = t.generation
@@ -116,7 +115,7 @@ func (c *cluster) begin(t *terraform, w work, now time.Time, message string) {
 	t.ready.set(now, "Unknown", "Progressing", message)
 }
 
-// endPlan ends a plan: it waits for approval if it changes something.
+// endPlan ends a plan: it is applied, or waits for approval, if it changes something.
 func (c *cluster) endPlan(t *terraform, now time.Time) {
 	t.work, t.observed = idle, t.generation
 	t.plan = t.describePlan()
@@ -125,10 +124,17 @@ func (c *cluster) endPlan(t *terraform, now time.Time) {
 		return
 	}
 	t.pending = "plan-" + c.branchOf(t.object) + "-" + t.attempted.commit[:10]
-	t.ready.set(now, "Unknown", plannedWithChanges, fmt.Sprintf("Plan generated: set approvePlan: %q to approve this plan.", t.pending))
-	if t.spec.ApprovePlan != "auto" && t.spec.ApprovePlan != t.pending {
-		c.addEvent(t.object, true, fmt.Sprintf("waits for the approval of %s, which is to %s", t.pending, t.verb()))
+	if t.isApproved() { // tofu-controller applies it in the same reconciliation
+		c.begin(t, applying, now, "Applying")
+		return
 	}
+	t.ready.set(now, "Unknown", plannedWithChanges, fmt.Sprintf("Plan generated: set approvePlan: %q to approve this plan.", t.pending))
+	c.addEvent(t.object, true, fmt.Sprintf("waits for the approval of %s, which is to %s", t.pending, t.verb()))
+}
+
+// isApproved reports whether the plan that is there may be applied.
+func (t *terraform) isApproved() bool {
+	return t.pending != "" && (t.spec.ApprovePlan == t.pending || t.spec.ApprovePlan == "auto")
 }
 
 // verb returns what the plan is to do.
