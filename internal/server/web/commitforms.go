@@ -43,7 +43,10 @@ func (s *site) serveForm(w http.ResponseWriter, r *http.Request, path, extension
 		f := s.findAt(r.Context(), src, path, r.URL.Query())
 		if f.redirect != "" {
 			path, asked, isAsked := strings.Cut(f.redirect, "?")
-			if isAsked {
+			if !isAsked {
+				asked = r.URL.RawQuery
+			}
+			if asked != "" {
 				asked = "?" + asked
 			}
 			return rendered{code: f.code, redirect: strings.TrimSuffix(path, "/forecast") + extension + asked}, nil

@@ -50,7 +50,9 @@ func TestCommitBadge(t *testing.T) {
 	if w := ask(open(&status.Store{}), http.MethodGet, "/commits/"+c4+".svg"); w.Code != http.StatusNotFound || w.Header().Get("Content-Type") != plainText {
 		t.Errorf("the badge of a commit that is not known is %d: %s", w.Code, w.Body)
 	}
-	if w := ask(h, http.MethodGet, "/commits/"+c4[:7]+".svg"); w.Header().Get("Location") != "./../commits/"+c4+".svg" {
-		t.Errorf("a part of an id leads to %q", w.Header().Get("Location"))
+	for _, query := range []string{"", "?env=prod"} {
+		if w := ask(h, http.MethodGet, "/commits/"+c4[:7]+".svg"+query); w.Header().Get("Location") != "./../commits/"+c4+".svg"+query {
+			t.Errorf("a part of an id with %q leads to %q", query, w.Header().Get("Location"))
+		}
 	}
 }
