@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,7 +13,11 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
+	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
@@ -32,7 +37,8 @@ func newStackPlan(a *app) *cobra.Command {
 		Long: `Plan renders a stack at A and at B, and shows for each component what a cluster does next when
 A becomes B: whether it makes a plan to apply or to destroy, installs, upgrades or uninstalls a
 chart, or leaves what the component made; and which plans wait for approval. A and B are what
-fairlead diff takes.
+fairlead diff takes. A stack that A has no file of, and that the output still destroys, is compared
+with the output.
 
 Only Terraform knows what a plan holds. --plans shows the plans that tofu-controller has made,
 next to the components that they are of. Plans that are compared before they are applied are in
@@ -117,7 +123,7 @@ func (p *stackPlanCommand) run(ctx context.Context, stack, from, to string) erro
 			}
 			known = append(known, list.Convert(all, func(s stackfiles.Summary) string { return s.Stack })...)
 		}
-		plan, there, err := impact.PlanStack(both[0].Tree, both[1].Tree, stack)
+		plan, there, err := p.planStack(ctx, sides[0].in, stack, both)
 		if there {
 			found = append(found, newPlannedStack(name, plan, plans))
 		}
@@ -133,6 +139,36 @@ func (p *stackPlanCommand) run(ctx context.Context, stack, from, to string) erro
 		return usageErrorf("name one with -e", "the stack %s is in the environments %s", stack, text.Join(environments, " and "))
 	}
 	return p.printPlan(found[0])
+}
+
+// planStack returns what clusters do with a stack. One that the first side has no file of is compared with the output,
+// if that destroys it: so does the pull request that takes the teardown back.
+func (p *stackPlanCommand) planStack(ctx context.Context, in *input, stack string, both [2]source.Rendered) (impact.StackPlan, bool, error) {
+	plan, there, err := impact.PlanStack(both[0].Tree, both[1].Tree, stack)
+	team, env, _ := strings.Cut(stack, "/")
+	isNew := there && !slices.ContainsFunc(plan.Components, func(c impact.ComponentPlan) bool { return c.Change != impact.ComponentAdded })
+	if err != nil || !isNew || both[0].Model == nil {
+		return plan, there, err
+	}
+	out, err := newCommandContext(p.app).fetchOutput(ctx, in, both[0].Model.OutputRepo())
+	if err != nil {
+		fmt.Fprintf(p.app.stderr, "fairlead: note: whether %s is being destroyed is not known, because the output cannot be read: %s\n", stack, display.SanitizeLine(err.Error()))
+	}
+	if err != nil || out == nil || out.head == "" {
+		return plan, there, nil
+	}
+	plan, err = git.InspectTree(out.mirror, out.head, func(whole tree.Tree) (impact.StackPlan, error) {
+		was := whole.Sub(publish.CleanFolder(out.to.Path))
+		s, isThere, err := stackfiles.SummarizeStack(was, team, env)
+		isDestroyed := slices.ContainsFunc(s.Components, func(c stackfiles.ComponentSummary) bool { return c.Action == stackfiles.Destroy })
+		if err != nil || !isThere || !isDestroyed && !s.Deleted {
+			return plan, err
+		}
+		fmt.Fprintf(p.app.stderr, "fairlead: note: %s is compared with the output, which destroys it\n", stack)
+		again, _, err := impact.PlanStack(was, both[1].Tree, stack)
+		return again, err
+	})
+	return plan, there, err
 }
 
 // maxPlans bounds, in bytes, the file of --plans.
