@@ -41,7 +41,7 @@ type PullChanges struct {
 	// Stacks counts the stacks with a change, and Components their components.
 	Stacks     int           `json:"stacks,omitempty"`
 	Components int           `json:"components,omitempty"`
-	Files        impact.Counts `json:"files"`
+	Files      impact.Counts `json:"files"`
 	// Groups are changes of the same kind, by falling risk, and MoreGroups counts those that are not listed.
 	Groups     []PullGroup `json:"groups"`
 	MoreGroups int         `json:"moreGroups,omitempty"`
