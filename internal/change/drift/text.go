@@ -27,7 +27,7 @@ func (r Report) Text() string {
 		fmt.Fprintf(&b, "  base commit: %s\n", r.Base.summaryText(r))
 	}
 	for _, t := range r.Topics {
-		fmt.Fprintf(&b, "  %s: %s\n", t.Name, t.summaryText(r))
+		fmt.Fprintf(&b, "  %s: %s\n", t.Name, t.Summary(r.From, r.To))
 	}
 	if r.Shared > 0 {
 		fmt.Fprintf(&b, "  files: the same in %d of %s that both have\n", r.Same, text.Count(r.Shared, "assignment"))
@@ -97,14 +97,14 @@ func (c *Base) writeText(b *strings.Builder, r Report) {
 
 func shortID(commit string) string { return cmp.Or(text.ShortCommit(commit), "none") }
 
-// summaryText returns how much is in one environment only, and how much differs.
-func (t Topic) summaryText(r Report) string {
+// Summary returns how much is in one of two environments only, and how much differs.
+func (t Topic) Summary(from, to string) string {
 	counts := map[string]int{}
 	for _, f := range t.Findings {
 		counts[f.Only] += f.Count
 	}
 	var parts []string
-	for _, name := range []string{r.From, r.To} {
+	for _, name := range []string{from, to} {
 		if n := counts[name]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d only in %s", n, name))
 		}

@@ -110,8 +110,7 @@ func meaningState(m drift.Meaning) *answer.State {
 	return nil
 }
 
-// KindChips returns the kinds of differences with how many there are, and links to them alone; that of the chosen one
-// leads to all.
+// KindChips returns the kinds of differences that there are; that of the chosen one leads to all.
 func (d Diff) KindChips() (all []kindChoice) {
 	for _, kind := range drift.TopicNames() {
 		if n := d.Counts[kind]; n > 0 || kind == d.Kind {
@@ -130,14 +129,19 @@ func (d Diff) KindLink(kind string) string {
 	return "diff?" + query.Encode()
 }
 
-// MeaningCounts returns in how many places there are differences of each meaning, those that nobody means first.
+// MeaningCounts returns how many differences there are of each meaning, those that nobody means first. What one
+// environment has alone counts in each place, as in headings.
 func (d Diff) MeaningCounts() (all []answer.State) {
 	for _, m := range drift.Meanings() {
 		n := 0
 		for _, t := range d.Topics {
 			for _, f := range t.Findings {
-				if f.Meaning == m {
-					n += max(1, f.Count) // as the headings count
+				switch {
+				case f.Meaning != m:
+				case f.Only != "":
+					n += max(1, f.Count)
+				default:
+					n++
 				}
 			}
 		}
