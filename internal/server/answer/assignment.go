@@ -2,6 +2,7 @@ package answer
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -138,6 +139,21 @@ func (s Source) findAssignment(environment, clusterType, target string) (a assig
 		a.judge(s.Assigned[environment])
 	}
 	return a, assigned, true
+}
+
+// ListMissing returns which of a cluster type and a deployment target an environment does not have.
+func (s Source) ListMissing(environment, clusterType, target string) (missing []string) {
+	m := &model.Model{}
+	if plan := s.Snapshot.Plans[environment]; plan != nil {
+		m = plan.Model()
+	}
+	if _, known := model.IndexOf(m.ClusterTypes, clusterType); !known {
+		missing = append(missing, fmt.Sprintf("cluster type %q", clusterType))
+	}
+	if _, known := model.IndexOf(m.Targets, target); !known {
+		missing = append(missing, fmt.Sprintf("deployment target %q", target))
+	}
+	return missing
 }
 
 // listStandings returns how many clusters are in each state, the most urgent first, and what they run.

@@ -107,7 +107,12 @@ type Missing struct {
 func (m Missing) Title() string { return cmp.Or(m.Heading, "Not found") }
 
 // ListName returns what the pages of a list are called.
-func (m Missing) ListName() string { return strings.ReplaceAll(m.List, "-", " ") }
+func (m Missing) ListName() string {
+	if m.List == "fleet" {
+		return "assignments"
+	}
+	return strings.ReplaceAll(m.List, "-", " ")
+}
 
 // Problems is the page of problems: the answer, and how it was asked for.
 type Problems struct {

@@ -33,7 +33,8 @@ func findFleetAnswer(src answer.Source, parts []string, query url.Values) found 
 	case len(parts) == 4 && parts[0] == "assignments":
 		one, ok := src.Assignment(parts[1], parts[2], parts[3])
 		if !ok {
-			return answerMissing(fmt.Sprintf("environment %q has no cluster type %q and deployment target %q", parts[1], parts[2], parts[3]), "/fleet shows what is assigned")
+			sentence := fmt.Sprintf("environment %q has no %s", parts[1], strings.Join(src.ListMissing(parts[1], parts[2], parts[3]), " and no "))
+			return found{missingAnswer{errorAnswer{sentence, api + "/fleet shows what is assigned"}, "fleet", ""}, http.StatusNotFound, ""}
 		}
 		return found{one, http.StatusOK, ""}
 	}

@@ -76,6 +76,9 @@ func TestNothingHere(t *testing.T) {
 	if !strings.Contains(people, `There is nothing at this address. Did you mean <a href="../problems"><bdi>problems</bdi></a>?`) || strings.Contains(mainOf(people), "/api/") {
 		t.Errorf("people read\n%s", mainOf(people))
 	}
+	if body := askAs("/stacks/x", "text/html"); !strings.Contains(body, `There is no stack "x".`) && !strings.Contains(body, `There is no stack &#34;x&#34;.`) {
+		t.Errorf("of a stack people read\n%s", mainOf(body))
+	}
 	checkMarkup(t, "an address without a page", askAs("/%3Cscript%3Ealert(1)%3C/script%3E", "text/html"))
 	for _, program := range []string{askAs("/problms", "*/*"), askAs("/api/v1/problms", "text/html")} {
 		if !strings.HasPrefix(program, "{") || !strings.Contains(program, NothingHere) {

@@ -86,6 +86,10 @@ func (s *site) serveNothing(w http.ResponseWriter, r *http.Request) {
 			names = append(names, name)
 		}
 	}
-	first, _, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/")
+	first, rest, _ := strings.Cut(strings.Trim(r.URL.Path, "/"), "/")
+	if first == "stacks" && rest != "" && !strings.Contains(rest, "/") { // a stack is named by its team, and its name
+		s.writePage(w, r, http.StatusNotFound, newMissing(missingAnswer{errorAnswer{fmt.Sprintf("there is no stack %q", rest), ""}, "stacks", ""}))
+		return
+	}
 	s.writePage(w, r, http.StatusNotFound, newMissing(missingAnswer{errorAnswer{NothingHere, ""}, "", problem.FindNearest(first, names)}))
 }

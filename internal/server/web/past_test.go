@@ -90,7 +90,7 @@ func TestPast(t *testing.T) {
 		"/diff?from=prod@2026-11-20":                      {400, "the query does not say what to compare"},
 		"/diff?from=prod@%3Cscript%3E&to=prod":            {400, "the moment is no time and no commit"},
 		"/workloads/checkout?at=2026-11-20":               {200, `"checkout"`},
-		"/assignments/later/large/checkout?at=2026-11-20": {404, "has no cluster type"},
+		"/assignments/later/large/checkout?at=2026-11-20": {404, "has no cluster type \\\"large\\\" and no deployment target"},
 		"/?at=2026-11-20":                                 {200, `"needs": [`},
 		"/environments?at=2026-11-20&q=zzz":               {200, `"items": []`},
 		"/environments?at=2020-01-01":                     {200, `"unknown": [`},
