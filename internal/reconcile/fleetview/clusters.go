@@ -33,7 +33,11 @@ type Cluster struct {
 	HasNewest bool `json:"-"`
 	// AwaitsApproval reports that it goes on once a person has approved a plan.
 	AwaitsApproval bool `json:"-"`
-	order          int  // of its environment
+	// Base is the commit of the base that Revision was rendered from, and AttemptedBase that of Attempted; "" if it is
+	// not known.
+	Base          string `json:"-"`
+	AttemptedBase string `json:"-"`
+	order         int    // of its environment
 }
 
 // Contest is what is known of two clusters that report under one name.
@@ -133,10 +137,17 @@ func newCluster(s ledger.Situation, of situations) Cluster {
 		Revision: s.Platform.Revision, Attempted: s.Platform.Attempted, Since: s.Since, FirstSeen: s.Cluster.FirstSeen, LastSeen: s.Cluster.LastSeen,
 	}
 	found.HasNewest = s.Class == ledger.ClassReady || s.Platform.Phase == ledger.Ready && s.Object.Name != s.Cluster.Platform && (s.Class == ledger.ClassFailed || s.Class == ledger.ClassProgressing)
+	found.Base, found.AttemptedBase = of.findBase(found.Revision), of.findBase(found.Attempted)
 	if s.Contest != nil {
 		found.Contest = &Contest{UID: s.Contest.UID, Rival: s.Contest.Rival, Object: s.Contest.Object, Adoptable: s.Contest.IsAdoptable}
 	}
 	return found
+}
+
+// findBase returns the commit of the base that a revision was rendered from; "" if it is not known.
+func (of situations) findBase(revision string) string {
+	output, _ := of.wants.Outputs.Find(revision)
+	return of.wants.Bases[output.Revision]
 }
 
 // findLeft returns the place in an environment that a cluster has lately left, and false if it has left none, or

@@ -56,6 +56,9 @@ type Entry struct {
 	// about one.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
+	// Own is the commit of the environment's branch that a merge brought which brought none of the base; of one that is
+	// lost its id alone is known.
+	Own git.CommitInfo `json:"-"`
 	// Reason is what the person wrote, or what Fairlead found.
 	Reason string `json:"reason,omitempty"`
 	// Forced is the reason for forcing it, and Overrides the objections; "" and nil if it was not forced.

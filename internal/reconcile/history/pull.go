@@ -24,13 +24,17 @@ type Pull struct {
 	From, To string
 	// Commits are those that came with it, the newest first, as far as they are known.
 	Commits []git.CommitInfo
+	// OwnFrom and OwnTo are, as From and To, the commits of the environment's branch, and OwnCommits those that came with
+	// it.
+	OwnFrom, OwnTo string
+	OwnCommits     []git.CommitInfo
 	// Unrendered are the ids of those of them that change nothing that is rendered.
 	Unrendered []string
 	Report     impact.Report
 }
 
-// baseTrailer names the commit of the base in a commit of an output.
-const baseTrailer = "Fairlead-Base"
+// baseTrailer names the commit of the base in a commit of an output, and ownTrailer that of the environment's branch.
+const baseTrailer, ownTrailer = "Fairlead-Base", "Fairlead-Control-Plane"
 
 // ListPullActions returns what was done to our pull requests in a repository. One that proposes the output of an
 // environment is about that; others, such as those that remove what an environment has left, are about none.
@@ -93,10 +97,15 @@ func (e *Entry) readCommits(repo *git.Repository, output string) error {
 	if errors.Is(err, git.ErrNoRevision) {
 		return nil
 	}
-	if err == nil && readBase(before) != e.To {
-		e.From = readBase(before)
+	if err != nil {
+		return err
 	}
-	return err
+	if from := readBase(before); from != e.To {
+		e.From = from
+	} else if own := readTrailer(c, ownTrailer); own != readTrailer(before, ownTrailer) {
+		e.Own.ID = own
+	}
+	return nil
 }
 
 // ReadPull reads from an output's repository what a pull request means for a folder of it. The error is
@@ -108,7 +117,7 @@ func ReadPull(repo *git.Repository, p forge.Pull, folder string, opt impact.Opti
 		return read, err
 	}
 	commits := []string{p.Commit}
-	read.To = readBase(c)
+	read.To, read.OwnTo = readBase(c), readTrailer(c, ownTrailer)
 	if len(c.Parents) > 0 {
 		read.Before = c.Parents[0]
 		commits = append(commits, read.Before)
@@ -116,7 +125,7 @@ func ReadPull(repo *git.Repository, p forge.Pull, folder string, opt impact.Opti
 		if err != nil {
 			return read, err
 		}
-		read.From = readBase(before)
+		read.From, read.OwnFrom = readBase(before), readTrailer(before, ownTrailer)
 	}
 	read.Report, err = git.InspectTrees(repo, commits, func(t []tree.Tree) (impact.Report, error) {
 		t = append(t, tree.Tree{})
@@ -126,8 +135,10 @@ func ReadPull(repo *git.Repository, p forge.Pull, folder string, opt impact.Opti
 	return read, err
 }
 
-func readBase(c git.CommitInfo) string {
-	all := publish.Trailers(c.Message)[baseTrailer]
+func readBase(c git.CommitInfo) string { return readTrailer(c, baseTrailer) }
+
+func readTrailer(c git.CommitInfo, key string) string {
+	all := publish.Trailers(c.Message)[key]
 	if len(all) == 0 {
 		return ""
 	}
@@ -136,14 +147,35 @@ func readBase(c git.CommitInfo) string {
 
 // ReadCommits adds the commits of the base that came with a pull request, as many as limit at most. What the
 // base has lost is left out.
-func (p *Pull) ReadCommits(base *git.Repository, limit int) error {
-	if base == nil || p.From == "" || p.To == "" || p.From == p.To {
-		return nil
-	}
-	commits, err := base.CommitsBetween(p.From, p.To, limit)
-	if errors.Is(err, git.ErrNoRevision) {
-		return nil
-	}
-	p.Commits = commits
+func (p *Pull) ReadCommits(base *git.Repository, limit int) (err error) {
+	p.Commits, err = commitsBetween(base, p.From, p.To, limit)
 	return err
+}
+
+// ReadOwnCommits adds, as ReadCommits, those of the environment's branch. Those that Fairlead wrote there are left out, as
+// isWritten says.
+func (p *Pull) ReadOwnCommits(branch *git.Repository, limit int, isWritten func(commit string) (bool, error)) error {
+	all, err := commitsBetween(branch, p.OwnFrom, p.OwnTo, limit)
+	for _, c := range all {
+		written, failed := isWritten(c.ID)
+		if failed != nil {
+			return failed
+		}
+		if !written {
+			p.OwnCommits = append(p.OwnCommits, c)
+		}
+	}
+	return err
+}
+
+// commitsBetween returns the commits after one, up to another one; nil if they are not known.
+func commitsBetween(repo *git.Repository, from, to string, limit int) ([]git.CommitInfo, error) {
+	if repo == nil || from == "" || to == "" || from == to {
+		return nil, nil
+	}
+	commits, err := repo.CommitsBetween(from, to, limit)
+	if errors.Is(err, git.ErrNoRevision) {
+		return nil, nil
+	}
+	return commits, err
 }

@@ -16,6 +16,8 @@ type Wants struct {
 	Newest ledger.Output
 	// Base is the commit of the base that the newest output was rendered from; "" if it is not known.
 	Base string
+	// Bases are the commits of the base that outputs were rendered from, by the outputs.
+	Bases map[string]string
 	// Expected are how many clusters of each type there should be, where something says so.
 	Expected map[string]int
 }
@@ -46,7 +48,7 @@ func collectTexts(into *[]string) func(scanFunc) error {
 // a type without a folder in the newest one all of an output counts, so that a cluster is not ready
 // because it has a type that does not exist.
 func (s *Store) FindWants(ctx context.Context, environment string, revisions, types []string) (Wants, error) {
-	w := Wants{Expected: map[string]int{}}
+	w := Wants{Bases: map[string]string{}, Expected: map[string]int{}}
 	err := s.engine.read(ctx, func(in session) error {
 		err := in.query(ctx, "fleet_types", []any{environment}, func(scan scanFunc) error {
 			var name string
@@ -66,7 +68,8 @@ func (s *Store) FindWants(ctx context.Context, environment string, revisions, ty
 		}
 		w.Newest, w.Base = newest, base
 		missing := slices.DeleteFunc(slices.Clone(types), func(name string) bool { return newest.Folders[name] != "" })
-		add := func(o ledger.Output) {
+		add := func(o ledger.Output, base string) {
+			w.Bases[o.Revision] = base
 			for _, name := range missing {
 				o.Folders[name] = o.Revision
 			}
@@ -77,15 +80,15 @@ func (s *Store) FindWants(ctx context.Context, environment string, revisions, ty
 			if _, known := w.Outputs.Find(commit); known || commit == "" || commit == newest.Revision {
 				continue
 			}
-			o, _, err := findOutput(ctx, in, "fleet_output_find", environment, commit)
+			o, base, err := findOutput(ctx, in, "fleet_output_find", environment, commit)
 			if err != nil {
 				return err
 			}
 			if o.Revision != "" {
-				add(o)
+				add(o, base)
 			}
 		}
-		add(newest)
+		add(newest, base)
 		return nil
 	})
 	if err != nil {

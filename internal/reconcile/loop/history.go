@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
+	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
 // maxHistory is how many commits of each branch are read for the history.
@@ -50,11 +51,13 @@ func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 	if base.Repo != nil {
 		branches = append(branches, history.Branch{Repo: base.Repo, URL: l.options.Settings.ControlPlane.Repo, Head: base.Head})
 	}
+	ownRepos := map[string]*git.Repository{} // by environment
 	for _, e := range base.Environments {
 		b, err := l.source.Branch(ctx, e.Name)
 		if err != nil {
 			return history.Log{}, err
 		}
+		ownRepos[e.Name] = b.Repo
 		if b.Repo != nil && b.Head != base.Head {
 			branches = append(branches, history.Branch{Environment: e.Name, Repo: b.Repo, URL: b.URL, Head: b.Head, CommitAt: b.CommitAt})
 		}
@@ -85,6 +88,15 @@ func (l *Loop) readHistory(ctx context.Context) (history.Log, error) {
 		}
 	}
 	l.readPullActions(ctx, &all)
+	for i, e := range all.Entries {
+		repo := ownRepos[e.Environment]
+		if e.Own.ID == "" || repo == nil {
+			continue
+		}
+		if info, err := repo.Commit(e.Own.ID); err == nil { // the branch may have lost it
+			all.Entries[i].Own = info
+		}
+	}
 	history.Sort(all.Entries)
 	all.Deployments = map[string][]history.Deployment{}
 	for name := range l.environments {
@@ -196,5 +208,14 @@ func (l *Loop) readPull(ctx context.Context, environment string, pull forge.Pull
 			read.Unrendered = append(read.Unrendered, c.ID)
 		}
 	}
-	return read, err
+	if err != nil {
+		return read, err
+	}
+	branch, err := l.source.Branch(ctx, environment)
+	if err != nil {
+		return read, err
+	}
+	return read, read.ReadOwnCommits(branch.Repo, maxPullCommits, func(commit string) (bool, error) {
+		return promoter.IsActionCommit(source.Base{Repo: branch.Repo}, commit, branch.Record)
+	})
 }

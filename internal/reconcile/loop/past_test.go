@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -297,6 +299,34 @@ func TestPullIsRecalled(t *testing.T) {
 	}
 	d.Close()
 	w.begin(w.data).wantRecalled(2)
+}
+
+// TestPullOfOwnBranch: a pull request that was merged names the commits of the environment's branch that it brought, and
+// not the promotions that Fairlead wrote there.
+func TestPullOfOwnBranch(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, "    - {name: dev, merge: manual}\n", "dev")
+	d := w.begin(w.data)
+	d.settle("dev")
+	w.merge("dev")
+	d.settle("dev")
+	w.edit("dev", "configs/environment.yaml", "LOG_LEVEL: debug", "LOG_LEVEL: warning")
+	d.settle("dev")
+	w.merge("dev")
+	d.settle("dev")
+	p, err := d.ReadPull(t.Context(), "dev", d.state("dev").Pull.Number)
+	subjects := list.Convert(p.OwnCommits, func(c git.CommitInfo) string { return c.Subject() })
+	if err != nil || !slices.Equal(subjects, []string{"edit configs/environment.yaml"}) || len(p.Commits) > 0 {
+		t.Errorf("of dev's branch it brought %q, and %d of the base (%v)", subjects, len(p.Commits), err)
+	}
+	all, err := d.History(t.Context())
+	for _, e := range all.Entries {
+		if own := e.Own.Subject(); e.Action == "merge" && (own != "") != (e.Pull == p.Number) {
+			t.Errorf("the history says of pull request %d that it brought %q", e.Pull, own)
+		}
+	}
+	if err != nil || len(all.Entries) == 0 {
+		t.Errorf("the history is %+v (%v)", all, err)
+	}
 }
 
 // TestPullIsRecalledFromForge: so it has where a forge is asked, and one that does not answer keeps no cycle from

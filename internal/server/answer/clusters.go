@@ -38,6 +38,8 @@ type ClusterStanding struct {
 	State State `json:"state"`
 	// Commit is the commit of the base whose output it runs; nil if that is not known.
 	Commit *Commit `json:"commit,omitempty"`
+	// AttemptedCommit is that whose output it is at work on.
+	AttemptedCommit *Commit `json:"attemptedCommit,omitempty"`
 	// HasType reports whether its type has a page: clusters of stacks name a folder that is none.
 	HasType bool `json:"hasType,omitempty"`
 }
@@ -98,7 +100,7 @@ func (s Source) listStandings(selects func(fleetview.Cluster) bool) (all []Clust
 			if c.AwaitsApproval {
 				state = State{statusTones[stackview.Waits], stackview.Waits}
 			}
-			all = append(all, ClusterStanding{c, state, s.findBase(c), hasType})
+			all = append(all, ClusterStanding{c, state, s.findBase(c), s.findAttemptedBase(c), hasType})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ClusterStanding) int {
@@ -110,12 +112,40 @@ func (s Source) listStandings(selects func(fleetview.Cluster) bool) (all []Clust
 // findBase returns the commit of the base that what a cluster runs was rendered from: that of the newest output of
 // its environment, if the cluster has all of it. Such a one may report an older revision, which has the same for it.
 func (s Source) findBase(c fleetview.Cluster) *Commit {
-	for _, o := range s.Clusters {
-		if o.Environment == c.Environment && o.Output != "" && (c.HasNewest || strings.HasSuffix(c.Revision, o.Output)) {
-			return s.describeCommit(o.Base)
-		}
+	newest := s.findOutput(c.Environment)
+	if newest.Output != "" && (c.HasNewest || strings.HasSuffix(c.Revision, newest.Output)) {
+		return s.describeCommit(s.findOutputBase(newest))
 	}
-	return nil
+	return s.describeCommit(c.Base)
+}
+
+// findAttemptedBase returns the commit of the base that what a cluster is at work on was rendered from.
+func (s Source) findAttemptedBase(c fleetview.Cluster) *Commit {
+	newest := s.findOutput(c.Environment)
+	if newest.Output != "" && strings.HasSuffix(c.Attempted, newest.Output) {
+		return s.describeCommit(s.findOutputBase(newest))
+	}
+	return s.describeCommit(c.AttemptedBase)
+}
+
+// findOutput returns how clusters stand to the newest output of an environment; zero if that is not known.
+func (s Source) findOutput(environment string) fleetview.Standing {
+	i := slices.IndexFunc(s.Clusters, func(o fleetview.Overview) bool { return o.Environment == environment })
+	if i < 0 {
+		return fleetview.Standing{}
+	}
+	return s.Clusters[i].Standing
+}
+
+// findOutputBase returns the commit of the base that an environment has with its newest output. That is newer than what
+// the output was rendered from if it changed nothing of it.
+func (s Source) findOutputBase(o fleetview.Standing) string {
+	stage, promoted := s.Snapshot.Chain.FindStage(o.Environment)
+	report, _ := s.Snapshot.FindEnvironment(o.Environment)
+	if promoted && stage.Merged && report.Output.Head == o.Output {
+		return stage.Commit
+	}
+	return o.Base
 }
 
 // listProvisioned returns clusters that environments make.

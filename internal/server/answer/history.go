@@ -47,6 +47,8 @@ type HistoryEntry struct {
 	// FromCommit is the commit of the base that the environment had, and ToCommit the one that it got.
 	FromCommit *Commit `json:"fromCommit,omitempty"`
 	ToCommit   *Commit `json:"toCommit,omitempty"`
+	// OwnCommit is the commit of the environment's branch that a merge brought which brought none of the base.
+	OwnCommit *Commit `json:"ownCommit,omitempty"`
 }
 
 // History returns what was done, as a filter asks for it.
@@ -70,7 +72,11 @@ func (s Source) History(all history.Log, f HistoryFilter) History {
 		selected, answer.Page = pageOf(selected, f.Page, HistoryEntries)
 	}
 	for _, e := range selected {
-		answer.Items = append(answer.Items, HistoryEntry{e, cmp.Or(e.URL, giturl.CommitPage(e.Repo, e.Commit)), s.describeCommit(e.From), s.describeCommit(e.To)})
+		own := s.describeCommit(e.Own.ID)
+		if own != nil {
+			own.Subject, own.Author, own.When = CleanText(e.Own.Subject()), CleanText(e.Own.Author.Name), e.Own.When
+		}
+		answer.Items = append(answer.Items, HistoryEntry{e, cmp.Or(e.URL, giturl.CommitPage(e.Repo, e.Commit)), s.describeCommit(e.From), s.describeCommit(e.To), own})
 	}
 	return answer
 }

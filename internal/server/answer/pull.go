@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -27,6 +29,9 @@ type PullImpact struct {
 	From    *Commit  `json:"from,omitempty"`
 	To      *Commit  `json:"to,omitempty"`
 	Commits []Commit `json:"commits,omitempty"`
+	// OwnCommits are those of the environment's branch that came with it, the newest first; of one that is open they are
+	// not known.
+	OwnCommits []Commit `json:"ownCommits,omitempty"`
 	// Changes are the groups of the change by falling risk; nil if it is not known yet.
 	Changes *PullChanges `json:"changes,omitempty"`
 	// Text is what fairlead diff prints of it: deletions first.
@@ -128,11 +133,12 @@ func (s Source) PastPull(name string, p history.Pull) PullImpact {
 		past.State.Tone, past.Ended = Waiting, ""
 	case forge.Merged:
 	}
-	for _, c := range p.Commits {
+	describe := func(c git.CommitInfo) Commit {
 		known := *s.describeCommit(c.ID)
 		known.Subject, known.Author, known.When, known.Unrendered = CleanText(c.Subject()), CleanText(c.Author.Name), c.When, slices.Contains(p.Unrendered, c.ID)
-		past.Commits = append(past.Commits, known)
+		return known
 	}
+	past.Commits, past.OwnCommits = list.Convert(p.Commits, describe), list.Convert(p.OwnCommits, describe)
 	return past
 }
 

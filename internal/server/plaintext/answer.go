@@ -80,6 +80,10 @@ func FormatAnswer(of any, f Facts) (string, error) {
 		if f.Filtered && len(a.Items) == 0 && a.At == "" {
 			lines = "nothing that was done is like that\n"
 		}
+	case answer.Workloads:
+		lines = newWorkloadsTable(a, f.Filtered).Format(to, false)
+	case answer.ClusterTypes:
+		lines = newClusterTypesTable(a, f.Filtered).Format(to, false)
 	default:
 		page, err := formatPage(of, f.Now, to)
 		if err != nil {
@@ -265,6 +269,9 @@ func NewHistoryTable(a answer.History, now time.Time) Table {
 		why := e.Reason
 		if e.Forced != "" {
 			why = strings.Join(append([]string{"forced: " + e.Forced}, e.Overrides...), "; ")
+		}
+		if own := e.OwnCommit; own != nil {
+			why = strings.TrimPrefix(fmt.Sprintf("%s; with %s %s (%s) of the branch of %s", why, text.ShortCommit(own.ID), own.Subject, own.Author, e.Environment), "; ")
 		}
 		action := strings.ReplaceAll(e.Action, "-", " ")
 		if e.Pull > 0 {

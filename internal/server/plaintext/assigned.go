@@ -14,22 +14,6 @@ import (
 // formatAssigned returns what a page says of what is assigned, and of clusters.
 func formatAssigned(of any, now time.Time, to *display.Stream) (string, error) {
 	switch a := of.(type) {
-	case answer.Workloads:
-		t := Table{Columns: []Column{{Key: "workload"}, {Key: "team"}, {Key: "targets"}, {Key: "assignments"}, {Key: "state"}, {Key: "environments"}}, Empty: "there is no such workload\n", Below: formatRest(len(a.Items), a.Total, a.Page)}
-		for _, w := range a.Items {
-			t.Rows = append(t.Rows, []any{w.Name, w.Team, w.Targets, w.Assignments, formatWorst(w.State, w.Worst, w.Assignments), w.Environments})
-		}
-		return t.Format(to, false), nil
-	case answer.ClusterTypes:
-		t := Table{Columns: []Column{{Key: "clusterType"}, {Key: "clusters"}, {Key: "assignments"}, {Key: "state"}, {Key: "environments"}, {Key: "labels"}}, Empty: "there is no such cluster type\n", Below: formatRest(len(a.Items), a.Total, a.Page)}
-		for _, c := range a.Items {
-			clusters := any(c.Clusters)
-			if c.Clusters == 0 && !a.Ledger { // it is not known
-				clusters = ""
-			}
-			t.Rows = append(t.Rows, []any{c.Name, clusters, c.Assignments, formatWorst(c.State, c.Worst, c.Assignments), c.Environments, formatLabels(c.Labels)})
-		}
-		return t.Format(to, false), nil
 	case answer.Workload:
 		return formatWorkload(a, to), nil
 	case answer.ClusterType:
@@ -46,6 +30,34 @@ func formatAssigned(of any, now time.Time, to *display.Stream) (string, error) {
 		return lines + "/fleet?rows=target&cols=clusterType&env=" + a.Environment + " has them as a table\n", nil
 	}
 	return "", fmt.Errorf("a page of %T has no text", of)
+}
+
+// newWorkloadsTable returns a list of workloads.
+func newWorkloadsTable(a answer.Workloads, filtered bool) Table {
+	t := Table{Columns: []Column{{Key: "workload"}, {Key: "team"}, {Key: "targets"}, {Key: "assignments"}, {Key: "state"}, {Key: "environments"}}, Empty: "there is no workload yet\n", Below: formatRest(len(a.Items), a.Total, a.Page)}
+	if filtered {
+		t.Empty = "there is no such workload\n"
+	}
+	for _, w := range a.Items {
+		t.Rows = append(t.Rows, []any{w.Name, w.Team, w.Targets, w.Assignments, formatWorst(w.State, w.Worst, w.Assignments), w.Environments})
+	}
+	return t
+}
+
+// newClusterTypesTable returns a list of cluster types.
+func newClusterTypesTable(a answer.ClusterTypes, filtered bool) Table {
+	t := Table{Columns: []Column{{Key: "clusterType"}, {Key: "clusters"}, {Key: "assignments"}, {Key: "state"}, {Key: "environments"}, {Key: "labels"}}, Empty: "there is no cluster type yet\n", Below: formatRest(len(a.Items), a.Total, a.Page)}
+	if filtered {
+		t.Empty = "there is no such cluster type\n"
+	}
+	for _, c := range a.Items {
+		clusters := any(c.Clusters)
+		if c.Clusters == 0 && !a.Ledger { // it is not known
+			clusters = ""
+		}
+		t.Rows = append(t.Rows, []any{c.Name, clusters, c.Assignments, formatWorst(c.State, c.Worst, c.Assignments), c.Environments, formatLabels(c.Labels)})
+	}
+	return t
 }
 
 // NewAssignmentsTable returns assignments as a table.
@@ -146,7 +158,10 @@ func formatStandings(all []answer.ClusterStanding, more int, now time.Time, to *
 	}
 	t := Table{Columns: []Column{{Key: "cluster"}, {Key: "environment"}, {Key: "state"}, {Key: "runs"}, {Key: "lastSeen"}, {Key: "why", Fit: display.Wrap}}}
 	for _, c := range all {
-		runs := Revision(c.Revision).String()
+		runs := ""
+		if c.Revision != "" {
+			runs = "output " + Revision(c.Revision).String()
+		}
 		if c.Commit != nil {
 			runs = text.ShortCommit(c.Commit.ID) + " " + c.Commit.Subject
 		}

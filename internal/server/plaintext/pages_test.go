@@ -38,8 +38,8 @@ func TestPages(t *testing.T) {
 		{answer.Workload{Late: []answer.AssignmentPart{{Environment: "prod", ClusterType: "large", Target: "web", State: &bad, Reason: "OOM"}}, MoreLate: 3, Releases: []fleetview.Release{{Target: "web", Environment: "prod", Version: "1.5", Since: now, Clusters: 2}}},
 			"nothing is assigned\n\nNOT READY        STATE   RUNS  WANTS  WHY\nprod: large/web  failed  -     -      OOM\nand 3 more\n\nit has no deployment target\n\nSINCE                 VERSION  TARGET  ENVIRONMENT  UNTIL  CLUSTERS  FAILED\n2026-11-21T12:00:00Z  1.5      web     prod         -      2         0\n"},
 		{answer.Cluster{Name: "eu-7"}, "eu-7\nit has not reported\n"},
-		{answer.Cluster{Name: "eu-7", Standings: []answer.ClusterStanding{{Cluster: fleetview.Cluster{Name: "eu-7", Environment: "prod", LastSeen: now.Add(-time.Minute)}, State: bad}}, Objects: []fleetview.ClusterObject{{Object: "Kustomization/a/b", Phase: "failed", Message: "no"}}},
-			"eu-7\n\nCLUSTER  ENVIRONMENT  STATE   RUNS  LAST SEEN  WHY\neu-7     prod         failed  -     1m         -\n\nOBJECT             PHASE   RUNS  MESSAGE\nKustomization/a/b  failed  -     no\n"},
+		{answer.Cluster{Name: "eu-7", Standings: []answer.ClusterStanding{{Cluster: fleetview.Cluster{Name: "eu-7", Environment: "prod", Revision: "prod@sha1:c1d1e1f1a1b1c1d1e1f1a1b1c1d1e1f1a1b1c1d1", LastSeen: now.Add(-time.Minute)}, State: bad}}, Objects: []fleetview.ClusterObject{{Object: "Kustomization/a/b", Phase: "failed", Message: "no"}}},
+			"eu-7\n\nCLUSTER  ENVIRONMENT  STATE   RUNS            LAST SEEN  WHY\neu-7     prod         failed  output c1d1e1f  1m         -\n\nOBJECT             PHASE   RUNS  MESSAGE\nKustomization/a/b  failed  -     no\n"},
 		{answer.Assignment{AssignmentPart: answer.AssignmentPart{Environment: "prod", ClusterType: "large", Target: "web", State: &bad, Wanted: "2", Reason: "OOM"}, Assigned: true, Versions: []answer.ClusterVersion{{Version: "1", Clusters: 2}, {Clusters: 1}}},
 			"large/web in prod: failed\nwanted: 2\nruns: 1 on 2 clusters, nothing yet on 1 cluster\nOOM\n\nthe environment has no policy\n"},
 	} {

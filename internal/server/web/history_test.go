@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/page"
@@ -31,7 +32,8 @@ func pastActions(context.Context) (history.Log, error) {
 		history.Entry{Time: at(5), Who: "dana", Action: "freeze-exception", Title: "Let c4d4e4f pass the freeze sale", To: c4, Environments: []string{"prod"}, Reason: "the fix", Commit: c3, Repo: repo},
 		history.Entry{Time: at(6), Who: "dana", Action: "end-freeze", Title: "End the freeze sale", Environments: []string{"prod"}, Commit: c3, Repo: repo},
 		history.Entry{Time: at(7), Who: "erin", Environment: "prod", Action: "approve", Title: "Approve the plan b86d2da of shop/eu/database in prod", Commit: c3, Repo: repo},
-		history.Entry{Time: at(8), Who: "erin", Environment: "prod", Action: "tear-down-stack", Title: "Tear down the stack shop/old in prod", Commit: c3, Repo: repo})
+		history.Entry{Time: at(8), Who: "erin", Environment: "prod", Action: "tear-down-stack", Title: "Tear down the stack shop/old in prod", Commit: c3, Repo: repo},
+		history.Entry{Time: at(9), Who: "erin", Environment: "prod", Action: "merge", Pull: 14, Title: "prod: update size", To: c2, Commit: c3, Repo: repo, Own: git.CommitInfo{ID: strings.Repeat("d", 40), Message: "A larger <database>", Author: git.Signature{Name: "dana"}, When: noon}})
 	for i := range 60 {
 		all = append(all, history.Entry{Time: at(10 + i), Who: "bob", Environment: "stage", Action: "hold", Title: "Hold stage", Reason: fmt.Sprintf("reason %d", i), Commit: c3, Repo: repo})
 	}
@@ -58,7 +60,7 @@ func TestHistory(t *testing.T) {
 		golden(t, "testdata/history/"+path+".html", mainOf(ask(c.h, http.MethodGet, c.target).Body.String()))
 	}
 	for query, want := range map[string]int{
-		"": 71, "what=merge": 2, "what=merged": 2, "what=close&env=stage": 1, "env=prod": 7, "env=prod&what=freeze": 1, "what=ended+a+freeze": 1, "what=end+freeze&env=prod": 1, "what=freeze-exception": 1, "what=tear+down+stack&env=prod": 1, "what=cloned+a+stack": 0, "env=dev&what=freeze": 0, "who=erin": 3, "who=ERIN": 3, "q=pull+request+12": 2, "what=hold": 60, "forced=on": 2, "forced=on&env=stage": 1, "since=2026-11-21": 14, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 4, "page=99": 71, "q=CHANGE": 5, "q=ALICE": 5, "q=carol": 1,
+		"": 72, "what=merge": 3, "what=merged": 3, "what=close&env=stage": 1, "env=prod": 8, "env=prod&what=freeze": 1, "what=ended+a+freeze": 1, "what=end+freeze&env=prod": 1, "what=freeze-exception": 1, "what=tear+down+stack&env=prod": 1, "what=cloned+a+stack": 0, "env=dev&what=freeze": 0, "who=erin": 4, "who=ERIN": 4, "q=pull+request+12": 2, "what=hold": 60, "forced=on": 2, "forced=on&env=stage": 1, "since=2026-11-21": 15, "until=2026-11-18": 9, "until=2026-11-21&what=freeze": 1, "q=sale": 4, "page=99": 72, "q=CHANGE": 6, "q=ALICE": 6, "q=carol": 1,
 	} {
 		body := ask(full, http.MethodGet, "/api/v1/history?"+query).Body.String()
 		if !strings.Contains(body, fmt.Sprintf(`"total": %d,`, want)) {

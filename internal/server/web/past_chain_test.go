@@ -57,7 +57,7 @@ func TestPastChain(t *testing.T) {
 	}
 	for target, want := range map[string]string{
 		"/?at=2026-11-20":                   "at 2026-11-20\nENVIRONMENT  STATE     COMMIT   SINCE                 RAN  SUBJECT     WHY\ndev          proposed  c3d3e3f ",
-		"/commits?at=2026-11-20":            "at 2026-11-20\nCOMMIT   AGE  AUTHOR     DEV        TEST       STAGE      WEST    PROD       EDGE  SUBJECT\nc3d3e3f  13h  alice <i>  proposed   -          -          -       not known  -     Change <3>\nc2d2e2f  26h  alice <i>  runs       has it     gone back  -       not known",
+		"/commits?at=2026-11-20":            "at 2026-11-20\nCOMMIT   AGE  AUTHOR     DEV        TEST       STAGE      WEST    PROD       EDGE  SUBJECT\nc3d3e3f  13h  alice <i>  proposed   -          -          -       not known  -     Change <3>\nc2d2e2f  26h  alice <i>  runs       has it     gone back  -       not known  -",
 		"/commits/" + c2 + "?at=2026-11-20": "stage        back     gone back",
 		"/history?at=2026-11-20T10:00:00Z":  "at 2026-11-20T10:00:00Z\n",
 		"/commits/" + c4 + "?at=2026-11-20": "is not among the newest that the base had then",

@@ -37,6 +37,7 @@ func pastPulls(_ context.Context, environment string, number int) (history.Pull,
 	after := files(map[string]string{"large/web/config.yaml": config("<debug>"), "small/web/config.yaml": config("<debug>")})
 	p := history.Pull{Pull: forge.Pull{Proposal: forge.Proposal{Title: environment + ": REMOVE old"}, Number: number, State: forge.Merged, Commit: c1, URL: "https://git.example.com/gitops/pull/7"}, From: c1, To: c1, Report: impact.Compare(before, after, impact.Options{})}
 	p.Commits = []git.CommitInfo{{ID: strings.Repeat("e", 40), Message: "Log <more>\u202e\n", Author: git.Signature{Name: "alice"}, When: noon}}
+	p.OwnCommits = []git.CommitInfo{{ID: strings.Repeat("d", 40), Message: "A larger <database>\n", Author: git.Signature{Name: "bob"}, When: noon}}
 	switch number {
 	case 8:
 		p.State, p.Reason = forge.Closed, "not <now> (by alice)"
@@ -69,6 +70,7 @@ func TestPastPulls(t *testing.T) {
 		{"/environments/prod/pulls/7", 200, []string{
 			"merged</span>", "prod: REMOVE old", "What it changed", `class="tag bad"`, "assignment removed", "small/old", "config value",
 			"<del>-  LOG_LEVEL: info</del>", "<ins>&#43;  LOG_LEVEL: &lt;debug&gt;</ins>", "1 commit came with it", "Log &lt;more&gt;", "by <bdi>alice</bdi>",
+			"1 commit of the branch of prod came with it", "A larger &lt;database&gt;", "by <bdi>bob</bdi>",
 		}, `"ended": "merged"`},
 		{"/environments/prod/pulls/8", 200, []string{"closed</span>", "It was closed by <bdi>alice</bdi>: <bdi>not &lt;now&gt;</bdi>", "more of other kinds"}, `"reason": "not \u003cnow\u003e"`},
 		{"/environments/prod/pulls/9", 404, []string{"is not known yet"}, "the next cycle finds it"},
