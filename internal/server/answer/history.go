@@ -74,6 +74,7 @@ func (s Source) History(all history.Log, f HistoryFilter) History {
 	for _, e := range selected {
 		own := s.describeCommit(e.Own.ID)
 		if own != nil {
+			own.URL = giturl.CommitPage(s.findRepo(e.Environment), own.ID)
 			own.Subject, own.Author, own.When = CleanText(e.Own.Subject()), CleanText(e.Own.Author.Name), e.Own.When
 		}
 		answer.Items = append(answer.Items, HistoryEntry{e, cmp.Or(e.URL, giturl.CommitPage(e.Repo, e.Commit)), s.describeCommit(e.From), s.describeCommit(e.To), own})

@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -139,6 +140,9 @@ func (s Source) PastPull(name string, p history.Pull) PullImpact {
 		return known
 	}
 	past.Commits, past.OwnCommits = list.Convert(p.Commits, describe), list.Convert(p.OwnCommits, describe)
+	for i, c := range past.OwnCommits {
+		past.OwnCommits[i].URL = giturl.CommitPage(s.findRepo(name), c.ID)
+	}
 	return past
 }
 
