@@ -31,6 +31,9 @@ func (o PastOutput) Day() string {
 	return at.Time.UTC().Format(time.DateOnly)
 }
 
+// IsUnchanged reports whether the base's commit did not change the output, which was merged before that commit was made.
+func (o PastOutput) IsUnchanged() bool { return o.Base != nil && o.Base.When.After(o.When) }
+
 // PastEnvironment is the answer of /api/v1/environments/{name} about a moment in the past: what the environment had,
 // and what its clusters had reported.
 type PastEnvironment struct {

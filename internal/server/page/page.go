@@ -77,6 +77,8 @@ type Frame struct {
 	Past, Present string
 	// ShowsRuns reports whether the page of the past shows what clusters ran.
 	ShowsRuns bool
+	// ShowsDone reports whether it shows what was done, until that moment.
+	ShowsDone bool
 	// At is the moment that the address asks for; "" for now.
 	At string
 	// HasPast reports whether there is a past.

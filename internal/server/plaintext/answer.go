@@ -23,6 +23,8 @@ type Facts struct {
 	// Filtered reports whether the address asks for a part of a list.
 	Filtered bool
 	Now      time.Time
+	// At is the moment that the address asks for; "" for now.
+	At string
 }
 
 // FormatAnswer returns what a page says as text: what the command prints that answers the same, if there is one.
@@ -74,7 +76,7 @@ func FormatAnswer(of any, f Facts) (string, error) {
 	case answer.Journey:
 		lines = formatJourney(a, f.Now, to)
 	case answer.Fleet:
-		lines = formatFleet(a, f, to)
+		lines = formatAt(f.At) + formatFleet(a, f, to)
 	case answer.History:
 		lines = NewHistoryTable(a, f.Now).Format(to, false)
 		if f.Filtered && len(a.Items) == 0 && a.At == "" {
@@ -85,7 +87,7 @@ func FormatAnswer(of any, f Facts) (string, error) {
 	case answer.ClusterTypes:
 		lines = newClusterTypesTable(a, f.Filtered).Format(to, false)
 	default:
-		page, err := formatPage(of, f.Now, to)
+		page, err := formatPage(of, f, to)
 		if err != nil {
 			return "", err
 		}

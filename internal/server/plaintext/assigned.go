@@ -3,6 +3,7 @@ package plaintext
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -12,7 +13,8 @@ import (
 )
 
 // formatAssigned returns what a page says of what is assigned, and of clusters.
-func formatAssigned(of any, now time.Time, to *display.Stream) (string, error) {
+func formatAssigned(of any, f Facts, to *display.Stream) (string, error) {
+	now := f.Now
 	switch a := of.(type) {
 	case answer.Workload:
 		return formatWorkload(a, to), nil
@@ -27,7 +29,11 @@ func formatAssigned(of any, now time.Time, to *display.Stream) (string, error) {
 		for _, c := range a.Counts {
 			lines += fmt.Sprintf("%s: %d\n", c.State.Word, c.Assignments)
 		}
-		return lines + "/fleet?rows=target&cols=clusterType&env=" + a.Environment + " has them as a table\n", nil
+		then := ""
+		if f.At != "" {
+			then = "&at=" + url.QueryEscape(f.At)
+		}
+		return lines + "/fleet?rows=target&cols=clusterType&env=" + url.QueryEscape(a.Environment) + then + " has them as a table\n", nil
 	}
 	return "", fmt.Errorf("a page of %T has no text", of)
 }

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
@@ -16,7 +15,8 @@ import (
 )
 
 // formatPage returns what a page says that no command prints.
-func formatPage(of any, now time.Time, to *display.Stream) (string, error) {
+func formatPage(of any, f Facts, to *display.Stream) (string, error) {
+	now := f.Now
 	switch a := of.(type) {
 	case answer.Found:
 		return newFoundTable(a).Format(to, false), nil
@@ -43,7 +43,8 @@ func formatPage(of any, now time.Time, to *display.Stream) (string, error) {
 	case answer.Stack:
 		return formatStack(a, now, to), nil
 	}
-	return formatAssigned(of, now, to)
+	lines, err := formatAssigned(of, f, to)
+	return formatAt(f.At) + lines, err
 }
 
 // newFoundTable returns what a search has found, with the path of its page.
@@ -175,7 +176,10 @@ func newFiguresTable(a answer.Figures) Table {
 // formatOutput returns what an environment's branch held at a moment, after what that moment is.
 func formatOutput(what string, o answer.PastOutput) string {
 	base := ""
-	if o.Base != nil {
+	switch {
+	case o.IsUnchanged():
+		base = fmt.Sprintf(", which %s %s did not change", text.ShortCommit(o.Base.ID), o.Base.Subject)
+	case o.Base != nil:
 		base = fmt.Sprintf(", rendered from %s %s", text.ShortCommit(o.Base.ID), o.Base.Subject)
 	}
 	return fmt.Sprintf("%s %s: output %s of %s%s\n", what, o.At, text.ShortCommit(o.Output), FormatTime(o.When), base)
@@ -190,6 +194,9 @@ func newPastTable(a answer.PastEnvironments) Table {
 			commit, subject = text.ShortCommit(e.Base.ID), e.Base.Subject
 		}
 		t.Rows = append(t.Rows, []any{e.Environment, commit, FormatTime(e.When), e.Assignments, summarizePastRuns(e.Runs), subject})
+		if e.IsUnchanged() {
+			t.Below += e.Environment + ": " + commit + " did not change the output, which was merged before\n"
+		}
 	}
 	for _, name := range a.Unknown {
 		t.Below += name + ": not known\n"

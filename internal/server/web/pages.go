@@ -125,6 +125,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 		shown = missing
 	}
 	frame.ShowsRuns = showsRuns(f.answer)
+	_, frame.ShowsDone = f.answer.(answer.History)
 	if f.code == http.StatusAccepted {
 		frame.Again = pastAgain
 	}

@@ -63,6 +63,13 @@ func TestPastChain(t *testing.T) {
 		"/commits/" + c4 + "?at=2026-11-20": "is not among the newest that the base had then",
 		"/?at=2020-01-01":                   "the control plane had no commit",
 		"/history?at=2020-01-01":            "nothing was done until 2020-01-01",
+		"/fleet?at=2026-11-20":              "at 2026-11-20\nWORKLOAD",
+		"/workloads/checkout?at=2026-11-20": "at 2026-11-20\n",
+		"/cluster-types?at=2026-11-20":      "at 2026-11-20\nCLUSTER TYPE",
+		"/map?env=dev&at=2026-11-20":        "at 2026-11-20\ndev: ",
+		"/map?at=2026-11-20&env=dev":        "/fleet?rows=target&cols=clusterType&env=dev&at=2026-11-20 has them as a table",
+		"/environments?at=2026-11-20":       "dev: c2d2e2f did not change the output, which was merged before",
+		"/environments/dev?at=2026-11-20":   "output c1d1e1f of 2026-11-19T12:00:00Z, which c2d2e2f Change <2> did not change",
 	} {
 		if got := askText(h, target).Body.String(); !strings.Contains(got, want) {
 			t.Errorf("%s does not say %q:\n%s", target, want, got)

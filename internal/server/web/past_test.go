@@ -22,7 +22,11 @@ import (
 // pastOf answers about the past by what is there now.
 func pastOf(store *status.Store) *Past {
 	output := func(p history.Place) history.Output {
-		return history.Output{Place: p, Commit: c1, When: noon.Add(-48 * time.Hour), Base: c2, Inputs: []publish.Input{{Layer: "base", Repo: "https://git.example.com/org/control-plane", Commit: c2}}}
+		merged := noon.Add(-24 * time.Hour)
+		if p.Environment == "dev" { // of before the commit was made, which did not change it
+			merged = noon.Add(-48 * time.Hour)
+		}
+		return history.Output{Place: p, Commit: c1, When: merged, Base: c2, Inputs: []publish.Input{{Layer: "base", Repo: "https://git.example.com/org/control-plane", Commit: c2}}}
 	}
 	return &Past{
 		Explain: func(ctx context.Context, environment string, at history.Moment, query string) (explain.Document, history.Output, error) {

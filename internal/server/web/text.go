@@ -58,7 +58,7 @@ func (s *site) renderText(ctx context.Context, target *url.URL) (rendered, error
 	if f.redirect != "" {
 		return rendered{code: f.code, redirect: f.redirect}, nil
 	}
-	facts := plaintext.Facts{Chain: src.Snapshot.Chain, Now: s.options.Now(), Filtered: target.RawQuery != ""}
+	facts := plaintext.Facts{Chain: src.Snapshot.Chain, Now: s.options.Now(), Filtered: target.RawQuery != "", At: target.Query().Get("at")}
 	for _, o := range src.Clusters {
 		facts.Standings = append(facts.Standings, o.Standing)
 	}
