@@ -145,6 +145,15 @@ func reportTurn(e history.Entry) status.Turn {
 	return status.Turn{Commit: e.To, From: e.From, RolledBack: e.Action == history.RollbackAction, When: e.Time, Who: e.Who, Reason: e.Reason, Forced: e.Forced}
 }
 
+// isLeftOut reports whether an environment with a newer commit never had one, as far as its branch says.
+func (m *Promoter) isLeftOut(policy Policy, s *stageState, commit string) bool {
+	stage := status.Stage{Turns: list.Convert(m.findTurns(s).turns, reportTurn)}
+	return stage.LeftOut(commit, func(older string) bool {
+		contains, err := policy.base.Repo.Contains(commit, older)
+		return err == nil && contains
+	})
+}
+
 // oldestWaiting returns when the oldest commit was made that an environment does not have; zero if
 // it has all, or none yet.
 func oldestWaiting(base source.Base, history promote.History, has string) time.Time {

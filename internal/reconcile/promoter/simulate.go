@@ -12,7 +12,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
-	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
 // SimulateArrivals returns when a commit of the base would reach each environment under the current
@@ -66,15 +65,6 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 		}
 	}
 	return arrivals, nil
-}
-
-// isLeftOut reports whether an environment with a newer commit never had one, as far as its branch says.
-func (m *Promoter) isLeftOut(policy Policy, s *stageState, commit string) bool {
-	stage := status.Stage{Turns: list.Convert(m.findTurns(s).turns, reportTurn)}
-	return stage.LeftOut(commit, func(older string) bool {
-		contains, err := policy.base.Repo.Contains(commit, older)
-		return err == nil && contains
-	})
 }
 
 // UnknownCommitError means that a revision names no commit that can be promoted.
