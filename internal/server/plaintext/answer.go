@@ -70,7 +70,7 @@ func FormatAnswer(of any, f Facts) (string, error) {
 			lines = unrenderedText
 		}
 	case answer.Problems:
-		lines = formatProblems(a, to)
+		lines = formatProblems(a)
 	case answer.Commits:
 		lines = newCommitsTable(a, f.Now).Format(to, false)
 	case answer.Journey:
@@ -105,17 +105,26 @@ func FormatRefusal(sentence, hint string) string {
 	return lines
 }
 
-// formatProblems returns problems as fairlead check prints them, each with the environments that have it, and below
-// them those that were resolved.
-func formatProblems(a answer.Problems, to *display.Stream) string {
+// formatProblems returns problems after their kinds, each with the environments that have it, and below them those that
+// were resolved.
+func formatProblems(a answer.Problems) string {
 	if len(a.Items) == 0 {
-		return display.CountProblems(0, 0) + "\n" + formatResolved(a.Resolved)
+		none := display.CountProblems(0, 0)
+		if a.Total > 0 {
+			none = "no problem is like that"
+		}
+		return none + "\n" + formatResolved(a.Resolved)
 	}
-	var places problem.List
+	var b strings.Builder
 	for _, p := range a.Items {
-		places = append(places, locateProblem(p)...)
+		for _, place := range locateProblem(p) {
+			fmt.Fprintf(&b, "%s: %s\n", p.Kind, display.SanitizeLine(place.String()))
+		}
+		if p.Hint != "" {
+			fmt.Fprintf(&b, "  hint: %s\n", display.SanitizeLine(p.Hint))
+		}
 	}
-	return display.FormatProblems(places, to) + formatRest(len(a.Items), a.Found, a.Page) + formatResolved(a.Resolved)
+	return b.String() + formatRest(len(a.Items), a.Found, a.Page) + formatResolved(a.Resolved)
 }
 
 // locateProblem returns a problem in each of its places, with a sentence that begins with the environments that have it.
@@ -125,7 +134,7 @@ func locateProblem(p answer.Problem) (places problem.List) {
 		if len(one.Environments) > 0 {
 			summary = strings.Join(one.Environments, ", ") + ": " + summary
 		}
-		places = append(places, problem.Problem{Pos: problem.Pos{File: one.Place}, Subject: one.Subject, Summary: summary, Hint: p.Hint, Warning: p.Kind == answer.Warning})
+		places = append(places, problem.Problem{Pos: problem.Pos{File: one.Place}, Subject: one.Subject, Summary: summary})
 	}
 	return places
 }

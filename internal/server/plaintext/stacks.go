@@ -55,7 +55,7 @@ func formatStack(a answer.Stack, now time.Time, to *display.Stream) string {
 		lines += "\n" + plans
 	}
 	if len(a.Problems) > 0 {
-		lines += "\n" + formatProblems(answer.Problems{Items: a.Problems, Found: len(a.Problems)}, to)
+		lines += "\n" + formatProblems(answer.Problems{Items: a.Problems, Found: len(a.Problems)})
 	}
 	if len(a.Runs) > 0 {
 		lines += "\n" + newRunsTable(a).Format(to, false)
