@@ -106,8 +106,11 @@ func (f simulation) computeArrival(s Stage) Arrival {
 		}
 	}
 	f.addOwnWaits(s, &way)
-	if way.blockedReason == "" {
+	switch {
+	case way.blockedReason == "":
 		way.pass(s.Name, f.enter(s.Name, way.earliest))
+	case s.HoldReason != "":
+		way.blockedReason += "; " + heldReason(s)
 	}
 	certain, overtaken := f.findOvertaking(s)
 	return way.toArrival(f.now, certain, overtaken)

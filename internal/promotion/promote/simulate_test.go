@@ -79,6 +79,10 @@ stage expected 15:00: every gate has a known end`},
 		{"it failed", "c4", []promote.Stage{with(at("dev", "c4"), proof(bad)), at("stage", "c3", "dev")}, `
 dev has 11:00: it has c4
 stage never: it failed in dev: west says that apps is broken`},
+		{"it failed, and the next is held", "c4", []promote.Stage{with(at("dev", "c4"), proof(bad)), with(at("stage", "c3", "dev"), func(s *promote.Stage) { s.HoldReason = "incident 7" }), at("prod", "c3", "stage")}, `
+dev has 11:00: it has c4
+stage never: it failed in dev: west says that apps is broken; it is held: incident 7
+prod never: it does not reach stage`},
 		{"stopped", "c4", []promote.Stage{with(at("dev", "c4"), func(s *promote.Stage) { s.StoppedReason = "a template has a mistake" }), at("stage", "unknown", "dev")}, `
 dev has 11:00: it has c4
 stage waits: it waits for dev: a fix of what stops it: a template has a mistake [dev: a fix of what stops it: a template has a mistake; stage: a fix of what stops it: commit unknown is not on the base's branch]`},

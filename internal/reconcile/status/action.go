@@ -32,9 +32,9 @@ func describeAction(s Stage, e Environment) string {
 	output := describeOutput(s, e)
 	switch {
 	case s.Next.State == promote.Held && output == "":
-		output = heldText(s)
+		output = heldText(s) + upstreamFailure(s)
 	case s.Next.State == promote.Held && !strings.Contains(output, heldText(s)): // which may be why it is not merged
-		output += "; " + heldText(s)
+		output += "; " + heldText(s) + upstreamFailure(s)
 	case output == "":
 		output = describeWait(s)
 	}
@@ -115,6 +115,18 @@ func describePull(environment string, e Environment) string {
 }
 
 func heldText(s Stage) string { return strings.TrimPrefix(s.Next.Verdict.Reason, "it is ") }
+
+// upstreamFailure returns what failed in an environment before a held stage, after a semicolon: the end of the hold would
+// not bring the commit. It is "" if nothing did.
+func upstreamFailure(s Stage) string {
+	for _, v := range s.Next.Verdict.Parts {
+		failed := func(p gate.Verdict) bool { return p.Status == gate.Fail }
+		if strings.HasPrefix(v.Gate, "after ") && v.Status != gate.Pass && slices.ContainsFunc(v.Parts, failed) {
+			return "; " + v.Reason
+		}
+	}
+	return ""
+}
 
 // CandidateReason returns what the next commit of a stage waits for, whatever its output needs.
 func (s Stage) CandidateReason() string { return waitText(s.Next.Verdict) }

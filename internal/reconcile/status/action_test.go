@@ -19,6 +19,8 @@ func TestDescribeAction(t *testing.T) {
 		return promote.Decision{State: promote.Waiting, Candidate: "2222222000", Verdict: gate.CombineVerdicts("dev", parts)}
 	}
 	held := promote.Decision{State: promote.Held, Verdict: is(gate.Wait, "dev", "it is held: incident 7 (by ada@example.com, until fairlead release dev)")}
+	heldBehind := held
+	heldBehind.Verdict.Parts = []gate.Verdict{is(gate.Wait, "after test", "2222222 failed in test: no such image", is(gate.Fail, "rollout", "no such image"))}
 	proven, unproven := is(gate.Pass, "proof", "1111111 is proven"), gate.CombineVerdicts("proof", []gate.Verdict{is(gate.Wait, "rollout", "1 of 2 clusters ready")})
 	broken := gate.CombineVerdicts("proof", []gate.Verdict{is(gate.Fail, gate.Problems, "base/a.yaml:3: it is wrong")})
 	pull := &Pull{Number: 2, URL: "https://forge/2"}
@@ -52,6 +54,8 @@ func TestDescribeAction(t *testing.T) {
 			"2222222 waits for gate freeze: freeze both: sale, until a person ends it; freeze promo: moving, until a person ends it; and for gate approval: 1 approval missing"},
 		{"one that waits for the hold", stage(false, unproven, held), Environment{State: Proposed, Pull: pull, Withheld: []Withheld{{Cause: "hold", Reason: "held: incident 7 (by ada@example.com, until fairlead release dev)"}}},
 			"merge pull request 2: held: incident 7 (by ada@example.com, until fairlead release dev)"},
+		{"a hold, and what failed before", stage(true, proven, heldBehind), Environment{State: InSync},
+			"held: incident 7 (by ada@example.com, until fairlead release dev); 2222222 failed in test: no such image"},
 		{"one that was closed", stage(false, unproven, newest), Environment{State: Declined, Pull: pull}, "declined: open pull request 2 again or change something"},
 		{"one that was closed with a reason", stage(false, unproven, newest), Environment{State: Declined, Pull: &Pull{Number: 2, Closed: "not today (by alice)"}},
 			"declined: not today (by alice): open pull request 2 again or change something"},
