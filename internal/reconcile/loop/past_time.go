@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
@@ -67,7 +66,7 @@ func (l *Loop) findTime(ctx context.Context, prefix string) (time.Time, error) {
 			return c.When, nil
 		}
 	}
-	return time.Time{}, &explain.QueryError{Summary: "no commit of the base, of an environment or of an output is " + text.ShortCommit(prefix), Hint: "fairlead history ENVIRONMENT lists the commits that it had, and when"}
+	return time.Time{}, &explain.QueryError{Summary: "no commit of the base, of an environment or of an output is " + prefix, Hint: "fairlead history ENVIRONMENT lists the commits that it had, and when"}
 }
 
 // findCommit returns the commit whose id begins with a text, and whether a repository has one.
