@@ -22,13 +22,13 @@ type PastOutput struct {
 	Base *Commit `json:"base"`
 }
 
-// Day returns the day of the moment that was asked about, or else that of the output.
-func (o PastOutput) Day() string {
+// Since returns the moment that was asked about, or else that of the output, as a filter of what was done has it.
+func (o PastOutput) Since() string {
 	at, ok := history.ParseMoment(o.At)
 	if !ok || at.Time.IsZero() {
 		at.Time = o.When
 	}
-	return at.Time.UTC().Format(time.DateOnly)
+	return at.Time.UTC().Format(time.RFC3339)
 }
 
 // IsUnchanged reports whether the base's commit did not change the output, which was merged before that commit was made.

@@ -52,7 +52,7 @@ type FoundTarget struct {
 	Workload string `json:"workload"`
 }
 
-// FoundObject is an object of the control plane, as the first environment that has it reads it.
+// FoundObject is an object of the control plane, as the first environment that reads it from its place does.
 type FoundObject struct {
 	Environment string `json:"environment"`
 	Subject     string `json:"subject"` // "Kind/name"
@@ -84,15 +84,19 @@ func (s Source) Search(text string) Found {
 	return found
 }
 
-// findTargets returns the first deployment targets that have a text in their names.
+// findTargets returns the first deployment targets that have a text in their kind and name, or in the path of their file.
 func (s Source) findTargets(text string) []FoundTarget {
 	workloads := map[string]string{}
-	s.visitTargets(func(_ string, t *model.Target) { workloads[t.Name] = t.Workload })
+	s.visitTargets(func(_ string, t *model.Target) {
+		if hasWords(t.Subject(), text) || hasWords(t.Pos.String(), text) {
+			workloads[t.Name] = t.Workload
+		}
+	})
 	found := []FoundTarget{}
-	for _, name := range namesWith(slices.Sorted(maps.Keys(workloads)), text) {
+	for _, name := range slices.Sorted(maps.Keys(workloads)) {
 		found = append(found, FoundTarget{name, workloads[name]})
 	}
-	return found
+	return firstOf(found)
 }
 
 // findAssignments returns the assignments that a text names.
@@ -120,15 +124,15 @@ func (s Source) findObjects(text string) []FoundObject {
 			continue
 		}
 		for _, o := range writtenObjects(plan.Model()) {
-			subject := o.Subject()
+			subject, place := o.Subject(), o.Pos.String()
 			if len(found) == maxFound {
 				return found
 			}
-			if seen[subject] || len(namesWith([]string{subject, o.Pos.String()}, text)) == 0 {
+			if seen[subject+" "+place] || len(namesWith([]string{subject, place}, text)) == 0 {
 				continue
 			}
-			seen[subject] = true
-			found = append(found, FoundObject{environment, subject, o.Pos.String()})
+			seen[subject+" "+place] = true
+			found = append(found, FoundObject{environment, subject, place})
 		}
 	}
 	return found

@@ -19,18 +19,25 @@ type History struct {
 	Refusal      Missing
 }
 
-// day is how a date is written in an address.
-const day = time.DateOnly
+// ParseBound returns the time that a filter means by a time, or a day: of one that ends what is listed, all counts. It
+// reports whether the text is either.
+func ParseBound(written string, isEnd bool) (time.Time, bool) {
+	day, err := time.Parse(time.DateOnly, written)
+	if err != nil {
+		at, ok := history.ParseMoment(written)
+		return at.Time, ok && at.Commit == ""
+	}
+	if isEnd {
+		day = day.AddDate(0, 0, 1)
+	}
+	return day, true
+}
 
-// ParseHistoryFilter returns the filter that the parameters of an address mean: until is a day of which all
-// counts.
+// ParseHistoryFilter returns the filter that the parameters of an address mean.
 func ParseHistoryFilter(query url.Values) answer.HistoryFilter {
 	page, _ := strconv.Atoi(query.Get("page"))        // another text is the first page,
-	since, _ := time.Parse(day, query.Get("since"))   // or no time
-	until, err := time.Parse(day, query.Get("until")) // likewise
-	if err == nil {
-		until = until.AddDate(0, 0, 1)
-	}
+	since, _ := ParseBound(query.Get("since"), false) // or no time
+	until, _ := ParseBound(query.Get("until"), true)  // likewise
 	return answer.HistoryFilter{
 		Environment: query.Get("env"), Who: query.Get("who"), Action: findAction(query.Get("what")), Text: query.Get("q"), Since: since, Until: until, Forced: query.Get("forced") != "", Page: page,
 	}
@@ -40,6 +47,16 @@ func ParseHistoryFilter(query url.Values) answer.HistoryFilter {
 func (v History) IsAsked(name, value string) bool {
 	asked := v.Query.Get(name)
 	return asked == value || name == "what" && findAction(asked) == value
+}
+
+// BoundType returns the type of the field of a filter that is a day, or a time of which a field for days would lose
+// the hour.
+func (v History) BoundType(name string) string {
+	_, err := time.Parse(time.DateOnly, v.Asked(name))
+	if v.Asked(name) == "" || err == nil {
+		return "date"
+	}
+	return "text"
 }
 
 // Asked returns a parameter.

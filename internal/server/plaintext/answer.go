@@ -245,7 +245,7 @@ func formatFleet(a answer.Fleet, f Facts, to *display.Stream) string {
 	if a.Ledger && !a.LedgerFails {
 		lines = NewStandingsTable(f.Standings, f.Now).Format(to, false) + "\n"
 	}
-	return lines + formatMatrix(a, to)
+	return lines + formatMatrix(a, f.Filtered, to)
 }
 
 // formatCell returns the assignments of a row and a column: how many have which version, and the worst state.

@@ -19,7 +19,7 @@ func formatAssigned(of any, f Facts, to *display.Stream) (string, error) {
 	case answer.Workload:
 		return formatWorkload(a, to), nil
 	case answer.ClusterType:
-		return formatMatrix(a.Where, to) + formatLate(a.Late, a.MoreLate, to) + formatStandings(a.Clusters, a.MoreClusters, now, to), nil
+		return formatMatrix(a.Where, false, to) + formatLate(a.Late, a.MoreLate, to) + formatStandings(a.Clusters, a.MoreClusters, now, to), nil
 	case answer.Cluster:
 		return formatCluster(a, now, to), nil
 	case answer.Assignment:
@@ -99,9 +99,12 @@ func formatLabels(all []answer.Label) string {
 	return strings.Join(pairs, ",")
 }
 
-// formatMatrix returns what the fleet has of rows and columns.
-func formatMatrix(a answer.Fleet, to *display.Stream) string {
+// formatMatrix returns what the fleet has of rows and columns, or of those that were asked for.
+func formatMatrix(a answer.Fleet, filtered bool, to *display.Stream) string {
 	t := Table{Columns: []Column{{Key: a.Rows}}, Empty: "nothing is assigned\n", Below: formatRest(len(a.Items), a.Total, a.Page)}
+	if filtered {
+		t.Empty = "nothing that is assigned is like that\n"
+	}
 	for _, h := range a.Heads {
 		t.Columns = append(t.Columns, Column{Key: h.Name})
 	}
@@ -141,7 +144,7 @@ func formatMore(n int) string {
 
 // formatWorkload returns where a workload is, what is not ready there, and its releases.
 func formatWorkload(a answer.Workload, to *display.Stream) string {
-	lines := formatMatrix(a.Where, to) + formatLate(a.Late, a.MoreLate, to)
+	lines := formatMatrix(a.Where, false, to) + formatLate(a.Late, a.MoreLate, to)
 	t := Table{Columns: []Column{{Key: "target"}, {Key: "environment"}, {Key: "writtenIn"}, {Key: "manifests"}}, Empty: "it has no deployment target\n"}
 	for _, one := range a.Targets {
 		t.Rows = append(t.Rows, []any{one.Name, one.Environment, one.Place, formatLabels(one.Manifests)})

@@ -51,6 +51,9 @@ func TestPages(t *testing.T) {
 			t.Errorf("%T (-want +got):\n%s", c.of, diff)
 		}
 	}
+	if got, err := FormatAnswer(answer.Fleet{}, Facts{Filtered: true}); err != nil || got != "nothing that is assigned is like that\n" {
+		t.Errorf("a filter that nothing is like has %q, %v", got, err)
+	}
 	if _, err := FormatAnswer(0, Facts{}); err == nil {
 		t.Error("a number is a page")
 	}

@@ -57,10 +57,12 @@ func TestFindNames(t *testing.T) {
 		t.Errorf("the clusters are not on\n%s", body)
 	}
 	for query, want := range map[string]string{
-		"heckou":         `<a href="./fleet?rows=target&amp;q=checkout">checkout</a> <span class="soft">of <a href="./workloads/checkout">checkout</a>`,
-		"small/checkout": `<a href="./assignments/dev/small/checkout">small/checkout</a> <span class="soft">in dev</span>`,
-		"eckout+CH":      `<a href="./fleet?rows=target&amp;q=checkout">`,
-		"policy/el":      `<a href="./explain?env=edge&amp;q=SchedulingPolicy%2felsewhere">SchedulingPolicy/elsewhere</a>`,
+		"heckou":                      `<a href="./fleet?rows=target&amp;q=checkout">checkout</a> <span class="soft">of <a href="./workloads/checkout">checkout</a>`,
+		"small/checkout":              `<a href="./assignments/dev/small/checkout">small/checkout</a> <span class="soft">in dev</span>`,
+		"SchedulingPolicy/everywhere": `<a href="./explain?env=prod&amp;q=SchedulingPolicy%2feverywhere">`,
+		"DeploymentTarget/checkout":   `<a href="./fleet?rows=target&amp;q=checkout">checkout</a>`, "workloads/checkout.yaml": `<a href="./fleet?rows=target&amp;q=checkout">checkout</a>`,
+		"eckout+CH": `<a href="./fleet?rows=target&amp;q=checkout">`,
+		"policy/el": `<a href="./explain?env=edge&amp;q=SchedulingPolicy%2felsewhere">SchedulingPolicy/elsewhere</a>`,
 	} {
 		if body := mainOf(ask(h, http.MethodGet, "/search?q="+query).Body.String()); !strings.Contains(body, want) {
 			t.Errorf("%s does not find %s:\n%s", query, want, body)
@@ -108,7 +110,7 @@ func TestMapClick(t *testing.T) {
 	h := openReported(t)
 	for at, want := range map[string]string{"at.x=1&at.y=1": "./assignments/prod/large/checkout", "at.x=1&at.y=799": "", "at.x=-1&at.y=0": "", "at.x=z&at.y=0": ""} {
 		w := ask(h, http.MethodGet, "/map?env=prod&"+at)
-		if w.Header().Get("Location") != want || (w.Code == http.StatusFound) != (want != "") {
+		if w.Header().Get("Location") != want || (w.Code == http.StatusFound) != (want != "") || (w.Code == http.StatusNotFound) != (want == "") {
 			t.Errorf("%s leads to %q (%d), want %q", at, w.Header().Get("Location"), w.Code, want)
 		}
 	}

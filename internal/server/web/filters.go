@@ -6,14 +6,15 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/change/drift"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
 var (
@@ -41,6 +42,12 @@ func refuseFilter(src answer.Source, path string, query url.Values) (found, bool
 	}
 	for _, word := range slices.Sorted(maps.Keys(query)) {
 		value := query.Get(word)
+		if len(query[word]) > 1 && (slices.Contains(has, word) || slices.Contains(commonParameters, word)) {
+			return refuse(fmt.Sprintf("%s is there %d times", word, len(query[word])), "write it once")
+		}
+		if number, err := strconv.Atoi(value); value != "" && (word == "page" || word == "cpage") && (err != nil || number < 1) {
+			return refuse(fmt.Sprintf("%s is no number of a page: %q", word, value), "the first page is 1")
+		}
 		if slices.Contains(commonParameters, word) {
 			continue
 		}
@@ -50,6 +57,9 @@ func refuseFilter(src answer.Source, path string, query url.Values) (found, bool
 				hint = "it has " + strings.Join(has, ", ")
 			}
 			what := "this list has no filter "
+			if path == mapPath {
+				what, hint = "the map has no parameter ", hint+", at"
+			}
 			if path == explainPath || path == diffPath {
 				what = "this question has no parameter "
 			}
@@ -69,8 +79,8 @@ func refuseFilter(src answer.Source, path string, query url.Values) (found, bool
 		if key, _, isLabel := strings.Cut(value, "="); word == "label" && (!isLabel || key == "") {
 			return refuse(fmt.Sprintf("the filter label is no KEY=VALUE: %q", value), "write it as region=west")
 		}
-		if _, err := time.Parse(time.DateOnly, value); err != nil && (word == "since" || word == "until") {
-			return refuse(fmt.Sprintf("the filter %s is no date: %q", word, value), "write it as 2026-12-24")
+		if _, isTime := page.ParseBound(value, false); !isTime && (word == "since" || word == "until") {
+			return refuse(fmt.Sprintf("the filter %s is no date: %q", word, value), "write it as 2026-12-24 or 2026-12-24T10:00:00Z")
 		}
 	}
 	return found{}, false
@@ -105,6 +115,8 @@ func filterValues(path, word string) []string {
 		return answer.FleetSides()
 	case "for":
 		return []string{"me"}
+	case "forced", "differs":
+		return []string{"on"}
 	case "state":
 		words := map[string][]string{environmentsPath: answer.EnvironmentWords(), stacksPath: answer.StackWords(), "/fleet": answer.AssignmentWords()}[path]
 		tones := list.Convert(answer.AllTones(), func(t answer.Tone) string { return string(t) })

@@ -33,7 +33,6 @@ func TestListPages(t *testing.T) {
 		{"/commits", 50, `<a href="./commits?page=2" rel="next">Next</a>`, `rel="prev"`},
 		{"/commits?page=3&q=change", 20, `<a href="./commits?page=2&amp;q=change" rel="prev">Back</a>`, `rel="next"`},
 		{"/commits?page=99", 20, "101 to 120 of 120 commits", `rel="next"`},
-		{"/commits?page=x", 50, "1 to 50 of 120 commits", `rel="prev"`},
 		{"/commits?q=change+11", 11, "change 119", `class="pager"`},
 		{"/problems?severity=warning", 50, `<a href="./problems?kind=warning&amp;page=2" rel="next">Next</a>`, `rel="prev"`},
 		{"/problems?kind=warning", 50, `<a href="./problems?kind=warning&amp;page=2" rel="next">Next</a>`, `rel="prev"`},
@@ -74,7 +73,7 @@ func TestListFilters(t *testing.T) {
 				if name == "kind" && list == diffPath {
 					value = "values"
 				}
-				if w := ask(h, http.MethodGet, path+"?"+url.Values{name: {value}}.Encode()+needed[list]); w.Code == http.StatusBadRequest {
+				if w := ask(h, http.MethodGet, path+"?"+askOnce(name, value, needed[list])); w.Code == http.StatusBadRequest {
 					t.Errorf("%s does not take %s, which is described: %s", path, name, w.Body)
 				}
 			}
@@ -90,6 +89,9 @@ func TestListFilters(t *testing.T) {
 				w, text := ask(h, http.MethodGet, path+"?"+query+needed[list]), askText(h, path+"?"+query+needed[list])
 				name, _, _ := strings.Cut(query, "=")
 				says := "his list has no filter " + name
+				if list == mapPath {
+					says = "he map has no parameter " + name
+				}
 				if needed[list] != "" {
 					says = "his question has no parameter " + name
 				}
@@ -102,6 +104,13 @@ func TestListFilters(t *testing.T) {
 			}
 		}
 	}
+}
+
+// askOnce returns a query with a parameter, and with what a question needs besides.
+func askOnce(name, value, needed string) string {
+	query, _ := url.ParseQuery(needed)
+	query.Set(name, value)
+	return query.Encode()
 }
 
 // TestStateFilters: states are asked for by the words that lists show, and by those of urgency; another one names both.

@@ -36,17 +36,18 @@ func findMap(src answer.Source, query url.Values) found {
 		return answerUnknown("environment with a map", query.Get("env"), one.Environments, "environments")
 	}
 	f := found{one, http.StatusOK, ""}
-	x, errX := strconv.Atoi(query.Get("at.x"))
-	y, errY := strconv.Atoi(query.Get("at.y"))
-	if errX != nil || errY != nil {
+	if !query.Has("at.x") && !query.Has("at.y") {
 		return f
 	}
+	x, errX := strconv.Atoi(query.Get("at.x"))
+	y, errY := strconv.Atoi(query.Get("at.y"))
 	row, column, hit := page.NewMap(one).Find(x, y)
-	if hit {
-		f.redirect = "assignments/" + url.PathEscape(one.Environment) + "/" + url.PathEscape(one.ClusterTypes[row]) + "/" + url.PathEscape(one.Targets[column])
-		if at := query.Get("at"); at != "" {
-			f.redirect += "?at=" + url.QueryEscape(at)
-		}
+	if errX != nil || errY != nil || !hit {
+		return answerMissing(fmt.Sprintf("the map has no assignment at the point at.x=%q and at.y=%q", query.Get("at.x"), query.Get("at.y")), "/map without them is the whole map")
+	}
+	f.redirect = "assignments/" + url.PathEscape(one.Environment) + "/" + url.PathEscape(one.ClusterTypes[row]) + "/" + url.PathEscape(one.Targets[column])
+	if at := query.Get("at"); at != "" {
+		f.redirect += "?at=" + url.QueryEscape(at)
 	}
 	return f
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -69,7 +70,7 @@ func checkLinks(t *testing.T, h http.Handler, address string) {
 		t.Fatal(err)
 	}
 	for _, m := range regexp.MustCompile(`<(?:a|link|script)[^>]* (?:href|src)="([^"]*)"`).FindAllStringSubmatch(ask(h, http.MethodGet, address).Body.String(), -1) {
-		link, err := base.Parse(strings.ReplaceAll(m[1], "&amp;", "&"))
+		link, err := base.Parse(html.UnescapeString(m[1]))
 		if err != nil || link.Host != "localhost" {
 			continue
 		}
