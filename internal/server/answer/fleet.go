@@ -239,7 +239,7 @@ func (m *matrix) differs(row int) bool {
 func (s Source) Fleet(f FleetFilter) Fleet {
 	f.Rows, f.Columns = chooseSide(f.Rows, ByWorkload), chooseSide(f.Columns, ByEnvironment)
 	answer := Fleet{Rows: f.Rows, Columns: f.Columns, Ledger: s.Ledger, LedgerFails: s.LedgerFails, Environments: len(s.Names()), Heads: []FleetHead{}, Items: []FleetRow{}}
-	answer.Unknown, answer.Teams = s.listUnplanned(f.Environment), s.listTeams()
+	answer.Unknown, answer.Teams = s.listUnplanned(f.Environment), s.ListTeams()
 	m := newMatrix()
 	if f.Columns == ByEnvironment {
 		for _, name := range s.Names() { // in the order of promotion

@@ -47,7 +47,7 @@ type WorkloadFilter struct {
 
 // Workloads returns the workloads of all environments, by name.
 func (s Source) Workloads(f WorkloadFilter) Workloads {
-	answer := Workloads{Ledger: s.Ledger, LedgerFails: s.LedgerFails, Environments: len(s.Names()), Unknown: s.listUnplanned(""), Teams: s.listTeams(), Items: []WorkloadPart{}}
+	answer := Workloads{Ledger: s.Ledger, LedgerFails: s.LedgerFails, Environments: len(s.Names()), Unknown: s.listUnplanned(""), Teams: s.ListTeams(), Items: []WorkloadPart{}}
 	all, cells := map[string]*WorkloadPart{}, map[string]*FleetCell{}
 	targets := map[string]map[string]bool{}
 	s.visitTargets(func(_ string, t *model.Target) {
@@ -235,8 +235,8 @@ func (s Source) TargetNames(workload string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// listTeams returns the teams of all deployment targets, each once.
-func (s Source) listTeams() []string {
+// ListTeams returns the teams of all deployment targets, each once.
+func (s Source) ListTeams() []string {
 	teams := map[string]bool{}
 	s.visitTargets(func(_ string, t *model.Target) { teams[t.Workspace] = true })
 	delete(teams, "")

@@ -73,6 +73,11 @@ func refuseFilter(src answer.Source, path string, query url.Values) (found, bool
 				return findEnvironment(src, value), true
 			}
 		}
+		if word == "team" && query.Get("at") == "" { // the past had others
+			if teams := src.ListTeams(); len(teams) > 0 && !slices.Contains(teams, value) {
+				return refuse(fmt.Sprintf("the filter team has no value %q", value), withNearest(value, teams, "the form of the list has the teams"))
+			}
+		}
 		if known := filterValues(path, word); known != nil && !slices.ContainsFunc(known, func(one string) bool { return isValue(word, one, value) }) {
 			return refuse(fmt.Sprintf("the filter %s has no value %q", word, value), withNearest(value, known, "it has "+strings.Join(known, ", ")))
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
@@ -66,6 +68,20 @@ func TestHistory(t *testing.T) {
 		if !strings.Contains(body, fmt.Sprintf(`"total": %d,`, want)) {
 			t.Errorf("%q has not %d entries: %.200s", query, want, body)
 		}
+	}
+}
+
+// TestFailedWeeks: the picture of figures says in digits, and not by a colour alone, in which weeks deployments failed.
+func TestFailedWeeks(t *testing.T) {
+	weeks := []answer.Figure{{Start: noon, Deployments: 2, Lead: new(60)}, {Start: noon, Deployments: 3, Failed: 2, Lead: new(60)}}
+	kept, err := page.Render(page.Frame{Path: figuresPath, History: true}, page.Figures{Figures: answer.Figures{Environments: []answer.EnvironmentFigures{{Environment: "prod", Weeks: weeks}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := kept.For(page.Reader{})
+	picture := regexp.MustCompile(`(?s)<svg class="timeline".*?</svg>`).FindString(string(body))
+	if got := regexp.MustCompile(`<text class="of"[^>]*>([^<]*)<`).FindAllStringSubmatch(picture, -1); len(got) != 1 || got[0][1] != "2" {
+		t.Errorf("the numbers are %q in\n%s", got, picture)
 	}
 }
 

@@ -202,6 +202,8 @@ func TestPaths(t *testing.T) {
 		{"/history?until=c4d4", 400, "", "The filter until is no date"},
 		{"/history?forced=maybe", 400, "", "The filter forced has no value"},
 		{"/fleet?differs=banana", 400, "", "The filter differs has no value"},
+		{"/fleet?team=x", 400, "", "The filter team has no value"},
+		{"/workloads?team=shpo", 400, "", "Did you mean"},
 		{"/history?env=dev&env=prod", 400, "", "Env is there 2 times"},
 		{"/commits?page=x", 400, "", "Page is no number of a page"},
 		{"/fleet?cpage=-1", 400, "", "Cpage is no number of a page"},
