@@ -153,6 +153,8 @@ func settledVerdict(s Stage) gate.Verdict {
 		v.Reason = "it has no commit yet"
 	case s.PartialProven: // it may have gone back behind one of those that were not read
 		v.Status, v.Reason = gate.Wait, "not all commits that were verified here could be read"
+	case s.Proof.Status == gate.Fail && !s.Merged && !s.HasFormer: // a mistake stopped it
+		v.Reason = fmt.Sprintf(supersedesUnmerged, what)
 	case s.Proof.Status == gate.Fail:
 		v.Reason = fmt.Sprintf("%s failed; a newer commit may supersede it", what)
 	case s.HasFormer && s.Queue.Policy != model.QueueEvery:

@@ -224,6 +224,14 @@ pass stage: stage may have c4
   pass settled: c1 failed; a newer commit may supersede it
   pass gates: all gates passed
 `},
+		{"a mistake stopped it here, so that it was never merged", []promote.Stage{at("dev", "c4"), with(at("stage", "c1", "dev"), proof(bad), unmerged)}, `moves c1 -> c4
+pass stage: stage may have c4
+  pass after: c4 was verified in dev
+    pass proof: all clusters are ready
+  pass queue: the newest commit goes first
+  pass settled: c1 is not merged; a newer commit may supersede it
+  pass gates: all gates passed
+`},
 		{"it soaks before it", []promote.Stage{with(at("dev", "c4"), proof(soak)), at("stage", "c1", "dev")}, `waiting c1 -> c4
 wait stage: c4 is not verified in dev yet: it soaks for 30m (until 12:20)
   wait after dev: c4 is not verified in dev yet: it soaks for 30m (until 12:20)
