@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/fairlead-io/fairlead/internal/change/impact"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
@@ -71,6 +72,10 @@ func TestRead(t *testing.T) {
 		if want := strings.HasPrefix(c.Subject(), "Promote "); history.IsPromotion(c) != want {
 			t.Errorf("%q is a promotion: %t, want %t", c.Subject(), !want, want)
 		}
+	}
+	gone := forge.Pull{Number: 10, State: forge.Closed, Commit: strings.Repeat("f", 40), Reason: "not today"}
+	if read, err := history.ReadPull(repo, gone, ".", impact.Options{}); err != nil || !read.Lost || read.Reason != "not today" {
+		t.Errorf("a pull request whose commit the repository has no longer is %+v, %v", read, err)
 	}
 	stopped := forge.Pull{Proposal: forge.Proposal{Mark: "prod", Body: "> [!WARNING]\n> Fairlead does not update this pull request: problems stop its environment. It proposes what was.\n\nText"}, Number: 5}
 	against := []string{"problems stopped prod, and it proposed what the files said before"}

@@ -31,6 +31,8 @@ type Pull struct {
 	// Unrendered are the ids of those of them that change nothing that is rendered.
 	Unrendered []string
 	Report     impact.Report
+	// Lost reports that the repository has a commit of it no longer, so that nothing is known of what it changed.
+	Lost bool
 }
 
 // baseTrailer names the commit of the base in a commit of an output, and ownTrailer that of the environment's branch.
@@ -108,9 +110,17 @@ func (e *Entry) readCommits(repo *git.Repository, output string) error {
 	return nil
 }
 
-// ReadPull reads from an output's repository what a pull request means for a folder of it. The error is
-// git.ErrNoRevision if the repository has its commit no longer.
+// ReadPull reads from an output's repository what a pull request means for a folder of it. It is lost if the repository
+// has its commit no longer: nothing holds that of one that was closed.
 func ReadPull(repo *git.Repository, p forge.Pull, folder string, opt impact.Options) (Pull, error) {
+	read, err := readPull(repo, p, folder, opt)
+	if errors.Is(err, git.ErrNoRevision) {
+		return Pull{Pull: p, Lost: true}, nil
+	}
+	return read, err
+}
+
+func readPull(repo *git.Repository, p forge.Pull, folder string, opt impact.Options) (Pull, error) {
 	read := Pull{Pull: p}
 	c, err := repo.Commit(p.Commit)
 	if err != nil {

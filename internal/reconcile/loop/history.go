@@ -2,7 +2,6 @@ package loop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -188,10 +187,7 @@ func (l *Loop) readPull(ctx context.Context, environment string, pull forge.Pull
 		opt.Workload = model.WorkloadOf(plan.Model())
 	}
 	read, err := history.ReadPull(remote.Mirror(), pull, to.Path, opt)
-	if errors.Is(err, git.ErrNoRevision) {
-		return read, &explain.QueryError{Summary: fmt.Sprintf("the GitOps repository has the commit of pull request %d no longer", pull.Number), Hint: "its forge may show what it changed"}
-	}
-	if err != nil {
+	if err != nil || read.Lost {
 		return read, err
 	}
 	base, err := l.source.Base(ctx)

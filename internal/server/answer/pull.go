@@ -33,7 +33,9 @@ type PullImpact struct {
 	// OwnCommits are those of the environment's branch that came with it, the newest first; of one that is open they are
 	// not known.
 	OwnCommits []Commit `json:"ownCommits,omitempty"`
-	// Changes are the groups of the change by falling risk; nil if it is not known yet.
+	// Lost reports that Git has its commit no longer, so that nothing is known of what it changed.
+	Lost bool `json:"lost,omitempty"`
+	// Changes are the groups of the change by falling risk; nil if it is not known.
 	Changes *PullChanges `json:"changes,omitempty"`
 	// Text is what fairlead diff prints of it: deletions first.
 	Text string `json:"text"`
@@ -126,6 +128,9 @@ func (s Source) PastPull(name string, p history.Pull) PullImpact {
 		Environment: name, State: State{Good, string(p.State)}, Ended: string(p.State), Reason: reason, By: by,
 		Pull: status.Pull{Number: p.Number, Title: CleanText(p.Title), URL: p.URL, Head: p.Commit},
 		From: s.describeCommit(s.findRendered(p.From)), To: s.describeCommit(s.findRendered(p.To)), Changes: s.newPullChanges(p.Report), Text: CleanText(p.Report.Text()),
+	}
+	if past.Lost = p.Lost; past.Lost {
+		past.Changes, past.Text = nil, ""
 	}
 	switch p.State {
 	case forge.Closed:

@@ -46,7 +46,7 @@ func FormatAnswer(of any, f Facts) (string, error) {
 		}
 		lines = FormatStage(*a.Stage, f.Now, to) + FormatHint(f.Chain)
 	case answer.PullImpact:
-		lines = cmp.Or(a.Text, "it is not known yet what the pull request changes\n")
+		lines = formatPull(a)
 	case answer.StackRun:
 		lines = formatRun(a)
 	case answer.Explanation:
@@ -94,6 +94,21 @@ func FormatAnswer(of any, f Facts) (string, error) {
 		lines = page
 	}
 	return display.SanitizeLines(lines), nil
+}
+
+// formatPull returns what a pull request changes, or what is known of one that Git has no longer.
+func formatPull(a answer.PullImpact) string {
+	if !a.Lost {
+		return cmp.Or(a.Text, "it is not known yet what the pull request changes\n")
+	}
+	ended := a.State.Word
+	if a.By != "" {
+		ended += " by " + a.By
+	}
+	if a.Reason != "" {
+		ended += ": " + a.Reason
+	}
+	return a.Pull.Title + "\n" + ended + "\nthe GitOps repository has its commit no longer, so that nothing is known of what it changed\n"
 }
 
 // FormatRefusal returns why there is no answer.

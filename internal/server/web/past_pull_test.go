@@ -44,6 +44,8 @@ func pastPulls(_ context.Context, environment string, number int) (history.Pull,
 		p.Report.Groups = slices.Repeat(p.Report.Groups, 100)
 	case 9:
 		p.State = forge.Open
+	case 14:
+		p = history.Pull{Pull: forge.Pull{Proposal: forge.Proposal{Title: "prod: tidy"}, Number: number, State: forge.Closed, Reason: "not today", By: "alice"}, Lost: true}
 	case 10:
 		return p, &explain.QueryError{Summary: "there is none", Hint: "ask for another"}
 	case 11:
@@ -78,6 +80,7 @@ func TestPastPulls(t *testing.T) {
 		{"/environments/prod/pulls/11", 503, []string{"waits for its end"}, "ask again"},
 		{"/environments/prod/pulls/12", 503, []string{"has no answer now"}, "token=***"},
 		{"/environments/prod/pulls/13", 200, []string{`<p class="lead">1 stack, 2 components, 3 files`}, `"components": 2`},
+		{"/environments/prod/pulls/14", 200, []string{"closed</span>", "prod: tidy", "It was closed by <bdi>alice</bdi>: <bdi>not today</bdi>", "The GitOps repository has its commit no longer"}, `"lost": true`},
 		{"/environments/prod/pulls/x", 404, []string{"has no pull request"}, "numbers"},
 		{"/environments/nope/pulls/7", 404, []string{"There is no environment"}, "lists those"},
 	} {
