@@ -35,7 +35,7 @@ func pastActions(context.Context) (history.Log, error) {
 		history.Entry{Time: at(6), Who: "dana", Action: "end-freeze", Title: "End the freeze sale", Environments: []string{"prod"}, Commit: c3, Repo: repo},
 		history.Entry{Time: at(7), Who: "erin", Environment: "prod", Action: "approve", Title: "Approve the plan b86d2da of shop/eu/database in prod", Commit: c3, Repo: repo},
 		history.Entry{Time: at(8), Who: "erin", Environment: "prod", Action: "tear-down-stack", Title: "Tear down the stack shop/old in prod", Commit: c3, Repo: repo},
-		history.Entry{Time: at(9), Who: "erin", Environment: "prod", Action: "merge", Pull: 14, Title: "prod: update size", To: c2, Commit: c3, Repo: repo, Own: git.CommitInfo{ID: strings.Repeat("d", 40), Message: "A larger <database>", Author: git.Signature{Name: "dana"}, When: noon}})
+		history.Entry{Time: at(9), Who: "erin", Environment: "prod", Action: "merge", Title: "prod: update size", To: c2, Commit: c3, Repo: repo, Own: git.CommitInfo{ID: strings.Repeat("d", 40), Message: "A larger <database>", Author: git.Signature{Name: "dana"}, When: noon}})
 	for i := range 60 {
 		all = append(all, history.Entry{Time: at(10 + i), Who: "bob", Environment: "stage", Action: "hold", Title: "Hold stage", Reason: fmt.Sprintf("reason %d", i), Commit: c3, Repo: repo})
 	}
