@@ -257,13 +257,19 @@ func markState(mark string, of State) State {
 	return arrivalStates[promote.ArrivalWaits]
 }
 
-// ListGates returns the parts of a verdict: each gate once, and not the set that they are in besides.
+// ListGates returns the parts of a verdict: each gate once, and not the set that they are in besides, nor the freezes,
+// which the reason of their gate names.
 func ListGates(v gate.Verdict) (all []gate.Verdict) {
 	for _, p := range v.Parts {
 		if p.Gate == "gates" && len(p.Parts) > 0 {
 			all = append(all, p.Parts...)
 		} else {
 			all = append(all, p)
+		}
+	}
+	for i := range all {
+		if all[i].Gate == gate.FreezeGate {
+			all[i].Parts = nil
 		}
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
@@ -225,5 +226,17 @@ func TestUnrendered(t *testing.T) {
 	}
 	if c := s.Snapshot.Chain; !c.Contains(2, 4) || c.Contains(4, 2) || c.Contains(2, 2) || c.Contains(7, 5) || c.Contains(5, 7) || !c.Contains(4, 5) || c.Contains(5, 4) {
 		t.Errorf("of commits beside the line, one contains what it does not, or not what it does")
+	}
+}
+
+// TestListGates: freezes are named by their gate, and not once more below it.
+func TestListGates(t *testing.T) {
+	noon := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	facts := gate.Facts{Now: noon, Environment: "prod", Freezes: []*model.Freeze{{Object: model.Object{Name: "q4"}, Reason: "the books", From: noon.Add(-time.Hour), To: noon.Add(time.Hour)}}}
+	v := gate.CombineVerdicts("stage", []gate.Verdict{gate.CombineVerdicts("gates", []gate.Verdict{gate.EvaluateFreezes(facts), {Gate: "approval", Status: gate.Pass}})})
+	for name, listed := range map[string][]gate.Verdict{"all": ListGates(v)[:1], "that wait": findWaiting(v)} {
+		if len(listed) != 1 || listed[0].Gate != "freeze" || len(listed[0].Parts) > 0 || !strings.HasPrefix(listed[0].Reason, "freeze q4: the books, until ") {
+			t.Errorf("%s: %+v", name, listed)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
@@ -51,6 +52,16 @@ func TestWords(t *testing.T) {
 	for d, want := range map[time.Duration]string{0: "0 ms", 1500 * time.Millisecond: "1.5 s", 75400 * time.Millisecond: "1m15s"} {
 		if got := elapsedText(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+	for n, want := range map[int]string{1: "The only stack is not like that.", 4: "None of the 4 stacks is like that."} {
+		if got := noneLikeThat(n, "stack"); got != want {
+			t.Errorf("none of %d: %q, want %q", n, got, want)
+		}
+	}
+	for reason, want := range map[string]bool{"it soaks for 30m": true, "freeze q4: the books, until Mon 2026-11-23 09:00 UTC": false} { // a time is said once
+		if got := mayChange(gate.Verdict{Reason: reason, ValidUntil: at}); got != want {
+			t.Errorf("%q: that it may change is said: %v", reason, got)
 		}
 	}
 }

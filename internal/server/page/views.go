@@ -70,7 +70,7 @@ func newView(of any, f Frame) (name, title string, view any) {
 	case answer.Stack:
 		return "stack", a.StackPart.Stack + " in " + a.Environment, newStackView(a, f)
 	case answer.StackRun:
-		return "run", "Plan of " + a.Component.Name + " of " + a.Stack + " in " + a.Environment, newRunView(a, f)
+		return "run", "Plan " + a.ID + " of " + a.Component.Name + " of " + a.Stack + " in " + a.Environment, newRunView(a, f)
 	case answer.Found:
 		return "search", "Search", searchView{a}
 	default:

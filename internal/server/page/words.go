@@ -59,6 +59,19 @@ func gateState(v gate.Verdict) answer.State {
 	return answer.State{Tone: answer.Waiting, Word: "waits"}
 }
 
+// mayChange reports whether people are told when a verdict may change: its reason may say so already.
+func mayChange(v gate.Verdict) bool {
+	return !v.ValidUntil.IsZero() && !strings.Contains(v.Reason, plainTime(v.ValidUntil))
+}
+
+// noneLikeThat says of a list that a filter selects nothing of it.
+func noneLikeThat(n int, noun string) string {
+	if n == 1 {
+		return "The only " + noun + " is not like that."
+	}
+	return fmt.Sprintf("None of the %s is like that.", text.Count(n, noun))
+}
+
 // hyphenated are the words of states that programs write with a hyphen.
 var hyphenated = strings.NewReplacer("rolling-out", "rolling out", "in-sync", "in sync")
 

@@ -212,7 +212,7 @@ func TestPaths(t *testing.T) {
 		{"/waiting", 200, "", "Waits for a person"},
 		{"/me", 404, "", "Nobody can sign in here."},
 		{"/api/v1/levers/hold?env=dev", 404, "", "nobody can sign in here"},
-		{"/commits?q=zzz", 200, "", "None of the newest"},
+		{"/commits?q=zzz", 200, "", "newest commits is like that."},
 		{"/assets/old/fairlead.css", 404, "", "load the page again"},
 		{"/assets/" + page.Build + "/page.go", 404, "", NothingHere},
 		{"/assets/" + page.Build + "/fairlead.js", 200, "", "use strict"},

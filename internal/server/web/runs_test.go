@@ -170,6 +170,9 @@ func TestRunsGolden(t *testing.T) {
 			t.Errorf("%s has not %q:\n%s", address, want, text)
 		}
 	}
+	if title := "Plan " + a.ID + " of cluster of shop/eu in prod · Fairlead</title>"; !strings.Contains(ask(h, http.MethodGet, cluster).Body.String(), title) {
+		t.Errorf("plans of a component have one title: want %q", title)
+	}
 	// Another plan has another address; the one of before says so, and cannot be approved.
 	next := sendPlans(t, h, `"10.1.0.0/16"`, "cluster")
 	if next == cluster {
