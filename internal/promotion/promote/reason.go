@@ -93,6 +93,8 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 		v.Reason = fmt.Sprintf("%s has an older commit, %s", u.Name, text.ShortCommit(u.Commit))
 	case u.Commit != commit:
 		v.Reason = fmt.Sprintf("%s was not verified in %s, which has a newer commit", what, u.Name)
+	case u.hasProblems():
+		v.Reason = fmt.Sprintf("%s has problems in %s, which have to be mended: %s", what, u.Name, verdictReason(u.Proof))
 	case !u.Merged && !u.HasFormer:
 		v.Reason = fmt.Sprintf("%s is not merged in %s", what, u.Name)
 	case u.Proof.Status == gate.Fail:
@@ -178,6 +180,11 @@ func settledVerdict(s Stage) gate.Verdict {
 
 // verdictReason returns the reason of a verdict, which may be empty.
 func verdictReason(v gate.Verdict) string { return cmp.Or(v.Reason, "nothing has been reported yet") }
+
+// hasProblems reports whether problems keep the commit of a stage from being rendered.
+func (s Stage) hasProblems() bool {
+	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate == gate.Problems })
+}
 
 func heldReason(s Stage) string { return "it is held: " + s.HoldReason }
 

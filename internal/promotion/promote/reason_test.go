@@ -14,9 +14,10 @@ import (
 )
 
 var (
-	noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
-	soak = gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 30m", ValidUntil: noon.Add(20 * time.Minute)}
-	bad  = gate.Verdict{Gate: "rollout", Status: gate.Fail, Reason: "west says that apps is broken"}
+	noon    = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	soak    = gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 30m", ValidUntil: noon.Add(20 * time.Minute)}
+	mistake = gate.Verdict{Gate: "proof", Status: gate.Fail, Reason: "base/a.yaml:13: no such field", Parts: []gate.Verdict{{Gate: gate.Problems, Status: gate.Fail}}}
+	bad     = gate.Verdict{Gate: "rollout", Status: gate.Fail, Reason: "west says that apps is broken"}
 )
 
 // at gives a stage that has a commit, merged and proven.
@@ -243,6 +244,10 @@ wait stage: c4 failed in dev: west says that apps is broken
 		{"nobody knows yet whether it is proven before it", []promote.Stage{with(at("dev", "c4"), proof(gate.Verdict{})), at("stage", "c1", "dev")}, `waiting c1 -> c4
 wait stage: c4 is not verified in dev yet: nothing has been reported yet
   wait after dev: c4 is not verified in dev yet: nothing has been reported yet
+`},
+		{"a mistake stops it before it", []promote.Stage{with(at("dev", "c4"), unmerged, proof(mistake)), at("stage", "c1", "dev")}, `waiting c1 -> c4
+wait stage: c4 has problems in dev, which have to be mended: base/a.yaml:13: no such field
+  wait after dev: c4 has problems in dev, which have to be mended: base/a.yaml:13: no such field
 `},
 		{"it is not merged before it", []promote.Stage{with(at("dev", "c4"), unmerged), at("stage", "c1", "dev")}, `waiting c1 -> c4
 wait stage: c4 is not merged in dev

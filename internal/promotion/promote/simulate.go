@@ -85,6 +85,8 @@ func (f simulation) computeArrival(s Stage) Arrival {
 	switch {
 	case !f.chain.history.Contains(f.commit):
 		return Arrival{State: ArrivalNever, Reason: fmt.Sprintf("commit %s is not on the base's branch", what)}
+	case s.Commit == f.commit && s.hasProblems():
+		return Arrival{State: ArrivalProposed, Time: s.PromotedAt, Reason: fmt.Sprintf("it was promoted to %s, which has problems there: %s", what, verdictReason(s.Proof))}
 	case s.Commit == f.commit && !s.Merged:
 		return Arrival{State: ArrivalProposed, Time: s.PromotedAt, Reason: fmt.Sprintf("it was promoted to %s, and its newest output is not merged yet", what)}
 	case s.Commit == f.commit:
@@ -128,6 +130,8 @@ func (f simulation) routeToProof(u Stage) route {
 		way.block(fmt.Sprintf("it was not verified in %s, which has a newer commit", u.Name))
 	case promoted && f.chain.stoppedReason(u) != "":
 		way.wait(u.Name, "a fix of what stops it: "+f.chain.stoppedReason(u))
+	case promoted && u.hasProblems():
+		way.wait(u.Name, "its problems to be mended: "+verdictReason(u.Proof))
 	case promoted && u.Proof.Status == gate.Fail:
 		way.block(fmt.Sprintf("it failed in %s: %s", u.Name, verdictReason(u.Proof)))
 	default:

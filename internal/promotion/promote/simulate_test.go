@@ -66,6 +66,9 @@ stage waits not before 13:00: it waits for dev: 1 commit before it in the queue;
 dev proposed 11:00: it was promoted to c4, and its newest output is not merged yet
 audit waits not before 13:00: it waits for dev: its output to be merged [dev: its output to be merged; audit: 2 approvals]
 prod waits not before 18:00: it waits for dev: its output to be merged [dev: its output to be merged; audit: 2 approvals; prod: its hold to be released: incident 7] (prod: gate window until 18:00)`},
+		{"a mistake stops it", "c4", []promote.Stage{with(at("dev", "c4"), unmerged, proof(mistake)), at("stage", "c3", "dev")}, `
+dev proposed 11:00: it was promoted to c4, which has problems there: base/a.yaml:13: no such field
+stage waits: it waits for dev: its problems to be mended: base/a.yaml:13: no such field [dev: its problems to be mended: base/a.yaml:13: no such field]`},
 		{"nobody has merged it", "c4", []promote.Stage{with(at("dev", "c4"), unmerged), with(at("stage", "c3", "dev"), unmerged, queue(model.Queue{Policy: model.QueueEvery}))}, `
 dev proposed 11:00: it was promoted to c4, and its newest output is not merged yet
 stage waits not before 13:00: it waits for dev: its output to be merged [dev: its output to be merged; stage: c3 to be merged]`},

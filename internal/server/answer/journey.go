@@ -229,6 +229,8 @@ func (s Source) newStop(e Environment, stage status.Stage, i int) Stop {
 // proposedReason returns what the output of an environment's commit waits for.
 func (e Environment) proposedReason() string {
 	switch {
+	case e.CommitState.Word == string(status.StageProblems):
+		return e.Reason
 	case e.Pull == nil:
 		return "its output is not merged yet"
 	case e.CommitState.Word == string(status.StageDeclined):

@@ -121,6 +121,12 @@ func TestJourneyOfDeclined(t *testing.T) {
 	if needs := s.Needs(); len(needs) != 1 || !slices.Equal(needs[0].Levers, []string{"reopen"}) {
 		t.Errorf("a person may do %+v", needs)
 	}
+	stopped := dev
+	stopped.Proof, stopped.State, stopped.Action = gate.Verdict{Status: gate.Fail, Parts: []gate.Verdict{{Gate: gate.Problems, Status: gate.Fail}}}, status.StageProblems, "mend: base/a.yaml:13: no such field"
+	s.Snapshot.Chain.Stages, s.Snapshot.Environments[0].Pull = []status.Stage{stopped}, nil
+	if diff := cmp.Diff("dev: proposed bad problems (mend: base/a.yaml:13: no such field)", describeStops(t, s, "bad")); diff != "" {
+		t.Errorf("a mistake stops it:\n%s", diff)
+	}
 	revert := got("revert")
 	revert.From, revert.Reason = "bad", "queue: the newest commit goes first; settled: bad is not merged; a newer commit may supersede it; gates: all gates passed"
 	s.Snapshot.Chain.Stages = []status.Stage{stageAt("dev", nil, revert, got("bad"), got("good"))}

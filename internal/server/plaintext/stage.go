@@ -25,7 +25,10 @@ func FormatStage(s status.Stage, now time.Time, to *display.Stream) string {
 		b.WriteString("It has no commit yet.\n")
 	} else {
 		format := "It has %s%s"
-		if !s.Merged {
+		switch {
+		case s.HasProblems():
+			format = "It is promoted to %s%s, which has problems"
+		case !s.Merged:
 			format = "It is promoted to %s%s, and its newest output is not merged yet"
 		}
 		fmt.Fprintf(&b, format, text.ShortCommit(s.Commit), sinceText(s.Since, now))
