@@ -9,6 +9,9 @@ import (
 // AwaitsApproval begins the messages of Terraform objects whose plans wait for a person; behind it is the plan.
 const AwaitsApproval = "waits for approval of "
 
+// HasDrift begins the messages of Terraform objects whose resources differ from what was applied.
+const HasDrift = "drift: "
+
 // AwaitedPlans are the Terraform objects whose plans wait for a person.
 type AwaitedPlans map[Object]bool
 
@@ -55,6 +58,29 @@ func (l *Ledger) listFailed(cluster string) (failed, awaited []Object) {
 		}
 	}
 	return slices.DeleteFunc(failed, isAwaited), awaited
+}
+
+// findDrift returns the first of the objects of a cluster whose resources differ from what was applied, and false if
+// others have failed for another reason than that.
+func (l *Ledger) findDrift(failed, awaited []Object) (first Object, ok bool) {
+	stopped := AwaitedPlans{} // what applies them is stopped by both
+	for _, o := range awaited {
+		stopped[o] = true
+	}
+	for _, o := range failed {
+		if IsDrift(o, l.book.find(o).state().Message) {
+			if !ok {
+				first, ok = o, true
+			}
+			stopped[o] = true
+		}
+	}
+	return first, ok && !slices.ContainsFunc(failed, func(o Object) bool { return !stopped.IsAwaited(o, l.book.find(o).state().Message) })
+}
+
+// IsDrift reports whether an object that has failed with a message is a Terraform object which has drifted.
+func IsDrift(o Object, message string) bool {
+	return o.Kind() == "Terraform" && strings.HasPrefix(message, HasDrift)
 }
 
 // isAwaited reports whether an object of a cluster only waits for a person to approve plans.

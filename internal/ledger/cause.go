@@ -20,12 +20,13 @@ const (
 	CauseSource                  // a source cannot be fetched
 	CauseDependency              // another object has failed, and this one waits
 	CauseFailed                  // what is wanted failed
+	CauseDrift                   // what Terraform has applied was changed since, and nothing else failed
 	CauseApproval                // a plan waits for a person to approve it
 	CauseWaiting                 // there was little time for it yet
 	CauseUnknown
 )
 
-var causeNames = [...]string{"", "suspended", "contested", "unheard", "unproven", "silent", "source", "dependency", "failed", "approval", "waiting", "unknown"}
+var causeNames = [...]string{"", "suspended", "contested", "unheard", "unproven", "silent", "source", "dependency", "failed", "drift", "approval", "waiting", "unknown"}
 
 // String returns the name of a cause; "" for NoCause.
 func (c Cause) String() string { return causeNames[min(int(c), len(causeNames)-1)] }
@@ -87,10 +88,13 @@ func (l *Ledger) findReason(s Situation, merged, now time.Time) Reason {
 	}
 	failed, awaited := l.listFailed(s.Cluster.ID)
 	i := slices.IndexFunc(failed, Object.isSource)
+	drifted, hasDrift := l.findDrift(failed, awaited)
 	j := slices.IndexFunc(failed, func(o Object) bool { return o != s.Object && !o.isSource() })
 	switch {
 	case i >= 0:
 		return l.reasonOf(CauseSource, failed[i])
+	case hasDrift && s.Class == ClassFailed:
+		return l.reasonOf(CauseDrift, drifted)
 	case s.Object.Name == "" && j >= 0: // it may be the platform object itself, of which nothing is known
 		return l.reasonOf(CauseFailed, failed[j])
 	case (deciding.Phase != Failed || slices.Contains(awaited, s.Object)) && j >= 0:

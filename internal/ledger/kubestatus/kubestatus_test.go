@@ -278,7 +278,7 @@ status:
 func TestTerraformMessages(t *testing.T) {
 	for _, c := range []struct{ name, status, want string }{
 		{"a plan", `plan: {pending: plan-main-b}, conditions: [{type: Ready, status: Unknown, reason: TerraformPlannedWithChanges, message: "Plan generated: set approvePlan"}]`, ledger.AwaitsApproval + "plan-main-b"},
-		{"drift", `conditions: [{type: Ready, status: "False", reason: DriftDetected, message: "Drift detected.\nnull_resource.a"}]`, HasDrift + "null_resource.a"},
+		{"drift", `conditions: [{type: Ready, status: "False", reason: DriftDetected, message: "Drift detected.\nnull_resource.a"}]`, ledger.HasDrift + "null_resource.a"},
 		{"another plan than the approved one", `plan: {pending: plan-main-b}, conditions: [{type: Plan, status: "False", reason: PostPlanningWebhookFailed, message: "` + tfplan.Differs + `: it is x"}, {type: Ready, status: "False", reason: PostPlanningWebhookFailed, message: "` + tfplan.Differs + `: it is x"}]`, tfplan.Differs + ": it is x"},
 		{"a failure", `conditions: [{type: Ready, status: "False", reason: TFExecInitFailed, message: "error running Init"}]`, "error running Init"},
 	} {

@@ -8,9 +8,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
 
-// HasDrift begins the messages of Terraform objects whose resources differ from what was applied.
-const HasDrift = "drift: "
-
 // readTerraform reads a Terraform object of tofu-controller. One that waits for approval is reported as
 // failed, as it is for the Kustomization that applies it; the ledger tells it from others by the message.
 func (r *reader) readTerraform(raw json.RawMessage, e *agentapi.Entry) (ledger.Phase, error) {
@@ -48,7 +45,7 @@ func (r *reader) readTerraform(raw json.RawMessage, e *agentapi.Entry) (ledger.P
 	case e.Reason == "TerraformPlannedWithChanges" && pending != "" && pending != o.Spec.ApprovePlan && o.Spec.ApprovePlan != "auto":
 		e.Message, phase = ledger.AwaitsApproval+pending, ledger.Failed
 	case e.Reason == "DriftDetected" && phase == ledger.Failed:
-		e.Message = HasDrift + strings.TrimSpace(strings.TrimPrefix(e.Message, "Drift detected."))
+		e.Message = ledger.HasDrift + strings.TrimSpace(strings.TrimPrefix(e.Message, "Drift detected."))
 	}
 	return phase, nil
 }

@@ -217,12 +217,16 @@ func describeProgress(s Summary, wanted int) string {
 	if s.Behind <= maxNamed {
 		behind += " (" + strings.Join(s.BehindSources, ", ") + ")"
 	}
+	waits := "waits for approval"
+	if s.Waiting > 1 {
+		waits = "wait for approval"
+	}
 	parts := []string{formatReadyCount(s, wanted)}
 	for _, part := range []struct {
 		n    int
 		what string
 	}{
-		{s.Waiting, "with plans that wait for approval"}, {s.Sources - s.Ready - s.Failed - s.Stale - s.Behind - s.Waiting, "in progress"}, {s.Behind, behind}, {s.Failed, "failed"},
+		{s.Waiting, waits}, {s.Sources - s.Ready - s.Failed - s.Stale - s.Behind - s.Waiting, "in progress"}, {s.Behind, behind}, {s.Failed, "failed"},
 		{s.Stale, "no recent report"}, {wanted - s.Sources, "no report yet"},
 	} {
 		if part.n > 0 {

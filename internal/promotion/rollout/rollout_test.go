@@ -47,7 +47,7 @@ func TestSummarize(t *testing.T) {
 		{"failed on another commit", []Report{on("oslo", Failed, 5).aboutAnother()}, Rule{}, "progressing: 0 of 1 cluster ready, 1 on another commit (oslo)", time.Time{}},
 		{"at it", []Report{on("oslo", Progressing, 5)}, Rule{}, "progressing: 0 of 1 cluster ready, 1 in progress", time.Time{}},
 		{"a plan waits, and what comes after it is at the commit of before", []Report{on("oslo", Progressing, 5).waits(), on("oslo", Ready, 9).of("b").aboutAnother()}, Rule{},
-			"progressing: 0 of 1 cluster ready, 1 with plans that wait for approval", time.Time{}},
+			"progressing: 0 of 1 cluster ready, 1 waits for approval", time.Time{}},
 		{"a plan waits, and something fails", []Report{on("oslo", Progressing, 5).waits(), on("oslo", Failed, 5).of("b")}, Rule{}, "failed: b failed on oslo", time.Time{}},
 		{"a phase that is not known", []Report{on("oslo", "", 5)}, Rule{}, "progressing: 0 of 1 cluster ready, 1 in progress", time.Time{}},
 		{"failed", []Report{on("oslo", Failed, 5).says("health check\n failed"), on("riga", Ready, 5)}, Rule{},

@@ -31,8 +31,8 @@ type Cluster struct {
 	Contest *Contest `json:"contest,omitempty"`
 	// HasNewest reports whether it has applied all that the newest output holds for it, whatever its other objects say.
 	HasNewest bool `json:"-"`
-	// AwaitsApproval reports that it goes on once a person has approved a plan.
-	AwaitsApproval bool `json:"-"`
+	// Word is what people call the standing of one that waits for approval or has drifted; "" for the standing itself.
+	Word string `json:"-"`
 	// Base is the commit of the base that Revision was rendered from, and AttemptedBase that of Attempted; "" if it is
 	// not known.
 	Base          string `json:"-"`
@@ -133,7 +133,7 @@ func newRetired(c ledger.Cluster) Cluster {
 func newCluster(s ledger.Situation, of situations) Cluster {
 	found := Cluster{
 		Name: s.Cluster.Name(), Environment: s.Cluster.Group.Environment, Type: s.Type, Standing: s.Class.String(), Why: explainSituation(s, of),
-		MovedFrom: newMovedFrom(s.Cluster), AwaitsApproval: s.Reason.Cause == ledger.CauseApproval,
+		MovedFrom: newMovedFrom(s.Cluster), Word: causeWords[s.Reason.Cause.String()],
 		Revision: s.Platform.Revision, Attempted: s.Platform.Attempted, Since: s.Since, FirstSeen: s.Cluster.FirstSeen, LastSeen: s.Cluster.LastSeen,
 	}
 	found.HasNewest = s.Class == ledger.ClassReady || s.Platform.Phase == ledger.Ready && s.Object.Name != s.Cluster.Platform && (s.Class == ledger.ClassFailed || s.Class == ledger.ClassProgressing)

@@ -36,17 +36,25 @@ func (v *View) FindObjects(environment, cluster string) []ClusterObject {
 	return all
 }
 
-// markAwaited has objects of a cluster that failed only because plans wait for a person say that they wait.
+// markAwaited has objects of a cluster that failed only because plans wait for a person say that they wait, and those
+// that failed only because resources have drifted, too.
 func markAwaited(all []ClusterObject) {
-	awaited := ledger.AwaitedPlans{}
+	awaited, drifted := ledger.AwaitedPlans{}, ledger.AwaitedPlans{}
 	for _, o := range all {
-		if o.Phase == ledger.Failed.String() {
-			awaited.Add(ledger.Object{Name: o.Object}, o.Message)
+		if name := (ledger.Object{Name: o.Object}); o.Phase == ledger.Failed.String() {
+			awaited.Add(name, o.Message)
+			if ledger.IsDrift(name, o.Message) {
+				drifted[name] = true
+			}
 		}
 	}
 	for i, o := range all {
-		if o.Phase == ledger.Failed.String() && awaited.IsAwaited(ledger.Object{Name: o.Object}, o.Message) {
+		switch name := (ledger.Object{Name: o.Object}); {
+		case o.Phase != ledger.Failed.String():
+		case awaited.IsAwaited(name, o.Message):
 			all[i].Phase, all[i].rank = stackview.Waits, rankPhase(ledger.Progressing)
+		case drifted.IsAwaited(name, o.Message):
+			all[i].Phase = stackview.Drifted
 		}
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
 // Standing is how the clusters of an environment stand to its newest output.
@@ -23,14 +25,18 @@ type Standing struct {
 	Expected    int `json:"expected"`
 	Ready       int `json:"ready"`
 	Progressing int `json:"progressing"`
-	Behind      int `json:"behind"`
-	Unknown     int `json:"unknown"`
-	Failed      int `json:"failed"`
-	Silent      int `json:"silent"`
-	Unproven    int `json:"unproven"`
-	Unheard     int `json:"unheard"`
-	Contested   int `json:"contested"`
-	Agents      int `json:"agents"` // how many of them an agent reports of
+	// Waiting are those at work that wait for a person to approve plans, and Drifted those that failed only because
+	// resources were changed since they were applied.
+	Waiting   int `json:"waiting"`
+	Drifted   int `json:"drifted"`
+	Behind    int `json:"behind"`
+	Unknown   int `json:"unknown"`
+	Failed    int `json:"failed"`
+	Silent    int `json:"silent"`
+	Unproven  int `json:"unproven"`
+	Unheard   int `json:"unheard"`
+	Contested int `json:"contested"`
+	Agents    int `json:"agents"` // how many of them an agent reports of
 	// P95 is how many seconds after the merge 95% of the clusters that get something new by the output
 	// were ready; 0 if they are not, or were not in touch before it.
 	P95 int `json:"p95Seconds,omitempty"`
@@ -38,6 +44,26 @@ type Standing struct {
 
 // Other returns how many clusters are of the classes that are counted together where there is little room.
 func (s Standing) Other() int { return s.Unknown + s.Unproven + s.Unheard + s.Contested }
+
+// Summary returns how many clusters are ready, and how many of the others stand in which way.
+func (s Standing) Summary() string {
+	lines := fmt.Sprintf("%d of %s ready", s.Ready, text.Count(s.Expected, "cluster"))
+	waits := stackview.Waits
+	if s.Waiting > 1 {
+		waits = "wait for approval"
+	}
+	for _, part := range []struct {
+		n    int
+		word string
+	}{
+		{s.Failed - s.Drifted, "failed"}, {s.Drifted, stackview.Drifted}, {s.Waiting, waits}, {s.Behind, "behind"}, {s.Progressing - s.Waiting, "progressing"}, {s.Silent, "silent"}, {s.Other(), "other"},
+	} {
+		if part.n > 0 {
+			lines += fmt.Sprintf(", %d %s", part.n, part.word)
+		}
+	}
+	return lines
+}
 
 // FindStandings returns how the clusters of each environment stand.
 func (v *View) FindStandings(ctx context.Context, q Query) (Page[Standing], error) {
@@ -108,6 +134,13 @@ func newStanding(environment string, of situations) Standing {
 	}
 	for _, one := range of.all {
 		*counts[one.Class]++
+		switch one.Reason.Cause {
+		case ledger.CauseApproval:
+			s.Waiting++
+		case ledger.CauseDrift:
+			s.Drifted++
+		default:
+		}
 		if one.Cluster != nil && one.Cluster.Boot != "" {
 			s.Agents++
 		}

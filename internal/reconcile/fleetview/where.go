@@ -235,12 +235,11 @@ func (n versionNames) newPlacement(ctx context.Context, object string, s ledgerd
 	}, err
 }
 
-// phaseWord returns the phase of an object as people read it: one whose plan waits for a person has not failed.
+// phaseWord returns the phase of an object as people read it: one whose plan waits for a person, or whose resources
+// have drifted, has not failed.
 func phaseWord(object string, p ledger.Phase, message string) string {
-	awaited := ledger.AwaitedPlans{}
-	awaited.Add(ledger.Object{Name: object}, message)
-	if p == ledger.Failed && len(awaited) > 0 {
-		return stackview.Waits
+	if p == ledger.Failed && strings.HasPrefix(object, "Terraform/") {
+		return stackview.ReadPhase(p.String(), message)
 	}
 	return p.String()
 }

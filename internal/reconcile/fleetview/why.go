@@ -1,11 +1,20 @@
 package fleetview
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
+
+// causeWords are what people call a cluster that is not ready by a cause, as they call the components of stacks.
+var causeWords = map[string]string{ledger.CauseApproval.String(): stackview.Waits, ledger.CauseDrift.String(): stackview.Drifted}
+
+// Word returns what people call the standing of a cluster that is not ready.
+func (l Laggard) Word() string { return cmp.Or(causeWords[l.Cause], l.Standing) }
 
 // explainSituation returns why a cluster is not ready, as a sentence without a full stop; "" for one
 // that is.
@@ -35,6 +44,8 @@ func explainSituation(s ledger.Situation, of situations) string {
 		return fmt.Sprintf("%s has failed: %s", object, s.Reason.Message)
 	case ledger.CauseFailed:
 		return fmt.Sprintf("%s failed: %s", object, s.Reason.Message)
+	case ledger.CauseDrift:
+		return object + " has drifted: " + strings.TrimPrefix(s.Reason.Message, ledger.HasDrift)
 	case ledger.CauseApproval:
 		return object + " " + s.Reason.Message
 	case ledger.CauseWaiting:

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -40,7 +40,7 @@ func (l *Loop) readPlanReports() []planReport {
 		if event.Commit == "" || !strings.HasPrefix(object, "Terraform/") {
 			return false, false
 		}
-		drift, drifts := strings.CutPrefix(event.Message, kubestatus.HasDrift)
+		drift, drifts := strings.CutPrefix(event.Message, ledger.HasDrift)
 		switch {
 		case event.Phase == rollout.Failed && drifts:
 			all = append(all, planReport{event.Environment, object, event.Commit, drift})

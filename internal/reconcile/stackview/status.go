@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
-	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
@@ -111,7 +110,7 @@ func ReadPhase(phase, message string) string {
 		return Waits
 	case isFailed && strings.HasPrefix(message, tfplan.Differs):
 		return Differs
-	case isFailed && strings.HasPrefix(message, kubestatus.HasDrift):
+	case isFailed && strings.HasPrefix(message, ledger.HasDrift):
 		return Drifted
 	case slices.Contains(AllStatuses(), phase):
 		return phase

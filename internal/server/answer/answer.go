@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
@@ -231,6 +232,9 @@ func (s Source) describeEnvironment(e status.Environment, stage *status.Stage) E
 		if w.Acknowledge != "" {
 			shown.Reason = strings.Replace(shown.Reason, fmt.Sprintf(", or run fairlead approve %s %s --removals", e.Name, w.Acknowledge), "", 1)
 		}
+	}
+	if shown.Clusters != nil && shown.Clusters.Drifted > 0 && shown.State.Tone == Good { // it was verified before
+		shown.Reason = strings.TrimPrefix(shown.Reason+"; "+text.Count(shown.Clusters.Drifted, "cluster")+" drifted since", "; ")
 	}
 	shown.Blocker = s.findBlocker(*stage)
 	return shown

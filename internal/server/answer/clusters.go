@@ -9,7 +9,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
-	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
 
 // maxListed is how many clusters, or objects of one, are listed.
@@ -97,8 +96,8 @@ func (s Source) listStandings(selects func(fleetview.Cluster) bool) (all []Clust
 		if selects(c) {
 			_, hasType := slices.BinarySearch(types, c.Type)
 			state := State{cmp.Or(standingStates[c.Standing], Unknown), c.Standing}
-			if c.AwaitsApproval {
-				state = State{statusTones[stackview.Waits], stackview.Waits}
+			if c.Word != "" {
+				state = State{statusTones[c.Word], c.Word}
 			}
 			all = append(all, ClusterStanding{c, state, s.findBase(c), s.findAttemptedBase(c), hasType})
 		}

@@ -126,7 +126,7 @@ func findReported(all []fleetview.PastRun, output string) (worst, of State) {
 
 // PhaseState returns the state of an object that is in a phase.
 func PhaseState(phase string) State {
-	tones := map[string]Tone{"ready": Good, "progressing": Busy, "failed": Bad, "suspended": Stopped, stackview.Waits: Waiting}
+	tones := map[string]Tone{"ready": Good, "progressing": Busy, "failed": Bad, "suspended": Stopped, stackview.Waits: Waiting, stackview.Drifted: Bad}
 	tone := tones[phase]
 	if tone == "" {
 		return State{Unknown, "unknown"}

@@ -267,6 +267,12 @@ func (s Source) findFailedClusters(environments []Environment) (all []Problem) {
 	return all
 }
 
+// waitsForFreeze reports whether a freeze keeps something from an environment.
+func (s Source) waitsForFreeze(e Environment) bool {
+	stage, _ := s.Snapshot.Chain.FindStage(e.Name)
+	return stage.WaitsForFreeze()
+}
+
 // findFailures returns what failed or was stopped.
 func (s Source) findFailures() []Problem {
 	var all []Problem
@@ -277,6 +283,8 @@ func (s Source) findFailures() []Problem {
 		switch {
 		case report.State == status.Failed, report.Error != "" && report.State != status.Problems:
 			one.Kind, one.Summary, one.Since = Failure, cmp.Or(report.Error, report.Reason), report.Since
+		case e.isFrozen() && !s.waitsForFreeze(e): // nothing is stopped
+			continue
 		case e.State.Tone == Stopped:
 			one.Kind, one.isHold = Declined, e.isHeld() || e.isFrozen()
 			if one.isHold { // since when is in the history: the environment has its commit for longer

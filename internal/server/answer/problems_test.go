@@ -30,10 +30,13 @@ func TestStoppedProblems(t *testing.T) {
 	for _, p := range s.Problems(ProblemFilter{}).Items {
 		found[p.Environments[0]+" "+p.Kind] = p
 	}
-	for key, want := range map[string]string{"held " + Declined: "held: a sale", "frozen " + Declined: "freeze xmas", "covered " + Declined: "up to date; freeze q4", "failing " + Failure: "no commit is promoted: set the status of c1: 404"} {
+	for key, want := range map[string]string{"held " + Declined: "held: a sale", "frozen " + Declined: "freeze xmas", "failing " + Failure: "no commit is promoted: set the status of c1: 404"} {
 		if p, is := found[key]; !is || p.Summary != want || !p.Since.IsZero() {
 			t.Errorf("%s is %+v, want %q", key, p, want)
 		}
+	}
+	if p, is := found["covered "+Declined]; is {
+		t.Errorf("a freeze that keeps nothing is listed: %+v", p)
 	}
 	if n := s.CountUrgent(); n != 1 {
 		t.Errorf("%d are urgent", n)
@@ -65,6 +68,28 @@ func TestOverruled(t *testing.T) {
 		e.Clusters.Ready = 1
 		if e.Overruled() {
 			t.Errorf("%s, and one is not ready: it says the same", word)
+		}
+	}
+}
+
+// TestDrifted: an environment that was verified says beside it how many of its clusters have drifted since.
+func TestDrifted(t *testing.T) {
+	stage := stageAt("dev", nil, got("c1"))
+	stage.Action = "up to date"
+	s := Source{Ledger: true, Snapshot: status.Snapshot{Chain: status.Chain{Stages: []status.Stage{stage}}}, Clusters: []fleetview.Overview{{Standing: fleetview.Standing{Environment: "dev", Expected: 1, Failed: 1}}}}
+	for drifted, want := range []string{"up to date", "up to date; 1 cluster drifted since"} {
+		s.Clusters[0].Drifted = drifted
+		if e := s.Overview().Environments[0]; e.State.Word != "verified" || e.Reason != want {
+			t.Errorf("with %d drifted, it is %v, %q", drifted, e.State, e.Reason)
+		}
+	}
+	for want, of := range map[string]fleetview.Standing{
+		"0 of 1 cluster ready, 1 drifted":                                                {Expected: 1, Failed: 1, Drifted: 1},
+		"0 of 1 cluster ready, 1 waits for approval":                                     {Expected: 1, Progressing: 1, Waiting: 1},
+		"1 of 6 clusters ready, 1 failed, 1 drifted, 2 wait for approval, 1 progressing": {Expected: 6, Ready: 1, Failed: 2, Drifted: 1, Progressing: 3, Waiting: 2},
+	} {
+		if got := of.Summary(); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
-	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
@@ -112,7 +111,7 @@ func (s Source) listRuns(k stackview.Known) (all []RunEntry) {
 		plans := append(current, past...)
 		for _, span := range s.listSpans(k, c) {
 			word := span.word
-			message := strings.TrimPrefix(strings.TrimPrefix(span.Message, ledger.AwaitsApproval), kubestatus.HasDrift)
+			message := strings.TrimPrefix(strings.TrimPrefix(span.Message, ledger.AwaitsApproval), ledger.HasDrift)
 			e := RunEntry{Component: c.Name, Cluster: span.Cluster, State: State{statusTones[word], word}, Since: span.Since, Until: span.Until, Message: CleanText(message)}
 			for i, p := range plans {
 				isDuring := !p.When.Before(span.Since) && (span.Until.IsZero() || p.When.Before(span.Until))

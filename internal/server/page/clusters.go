@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 )
 
@@ -63,15 +64,21 @@ func (v clusterView) State() answer.State {
 	if len(v.Standings) == 0 {
 		return answer.State{Tone: answer.Unknown, Word: "no report"}
 	}
-	failed := 0
+	failed, drifted := 0, 0
 	for _, o := range v.Objects {
-		if answer.PhaseState(o.Phase).Tone == answer.Bad {
+		switch {
+		case o.Phase == stackview.Drifted:
+			drifted++
+		case answer.PhaseState(o.Phase).Tone == answer.Bad:
 			failed++
 		}
 	}
 	state := v.Standings[0].State
-	if state.Tone == answer.Good && failed > 0 {
+	switch {
+	case state.Tone == answer.Good && failed > 0:
 		return answer.State{Tone: answer.Bad, Word: text.Count(failed, "object") + " failed"}
+	case state.Tone == answer.Good && drifted > 0:
+		return answer.State{Tone: answer.Bad, Word: stackview.Drifted}
 	}
 	return state
 }

@@ -64,7 +64,7 @@ func TestNeedsOfMany(t *testing.T) {
 // TestClusterState: a cluster that is ready is not called so beside objects of it that failed.
 func TestClusterState(t *testing.T) {
 	for want, phases := range map[answer.State][]string{
-		{Tone: answer.Good, Word: "ready"}: {"ready", "progressing"}, {Tone: answer.Bad, Word: "1 object failed"}: {"failed", "ready", "waits for approval"}, {Tone: answer.Bad, Word: "2 objects failed"}: {"failed", "failed"},
+		{Tone: answer.Good, Word: "ready"}: {"ready", "progressing"}, {Tone: answer.Bad, Word: "1 object failed"}: {"failed", "ready", "waits for approval", "drifted"}, {Tone: answer.Bad, Word: "drifted"}: {"drifted", "ready"}, {Tone: answer.Bad, Word: "2 objects failed"}: {"failed", "failed"},
 	} {
 		v := clusterView{answer.Cluster{Standings: []answer.ClusterStanding{{State: answer.State{Tone: answer.Good, Word: "ready"}}}}}
 		for _, phase := range phases {
