@@ -129,7 +129,8 @@ func (s Source) PastPull(name string, p history.Pull) PullImpact {
 		Pull: status.Pull{Number: p.Number, Title: CleanText(p.Title), URL: p.URL, Head: p.Commit},
 		From: s.describeCommit(s.findRendered(p.From)), To: s.describeCommit(s.findRendered(p.To)), Changes: s.newPullChanges(p.Report), Text: CleanText(p.Report.Text()),
 	}
-	if past.Lost = p.Lost; past.Lost {
+	past.Lost = p.Lost
+	if p.Lost {
 		past.Changes, past.Text = nil, ""
 	}
 	switch p.State {
