@@ -249,6 +249,9 @@ func (s Source) rollbackHint(e Environment) string {
 	return "fairlead rollback " + e.Name + " --reason TEXT: it gets what it had before"
 }
 
+// driftHint is how a component that has drifted gets another plan.
+const driftHint = "merge the pull request of the control plane that asks for another plan, and approve the plan"
+
 // findFailedClusters returns what failed on clusters.
 func (s Source) findFailedClusters(environments []Environment) (all []Problem) {
 	for _, o := range s.Clusters {
@@ -260,6 +263,9 @@ func (s Source) findFailedClusters(environments []Environment) (all []Problem) {
 			one := Problem{Kind: Report, Environments: []string{o.Environment}, Subject: l.Cluster, Cluster: l.Cluster, Summary: l.Why, Since: l.Since}
 			if i >= 0 {
 				one.Commit, one.Hint = environments[i].Commit, s.rollbackHint(environments[i])
+			}
+			if l.Cause == ledger.CauseDrift.String() {
+				one.Hint = driftHint
 			}
 			all = append(all, one)
 		}

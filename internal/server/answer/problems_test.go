@@ -83,6 +83,10 @@ func TestDrifted(t *testing.T) {
 			t.Errorf("with %d drifted, it is %v, %q", drifted, e.State, e.Reason)
 		}
 	}
+	s.Clusters[0].Laggards.Items = []fleetview.Laggard{{Cluster: "east-1", Clusters: 1, Standing: "failed", Cause: "drift", Why: "Terraform/shop/db has drifted: a node is gone"}}
+	if all := s.Problems(ProblemFilter{}).Items; len(all) != 1 || all[0].Hint != driftHint || all[0].Kind != Report {
+		t.Errorf("the problems are %+v", all)
+	}
 	for want, of := range map[string]fleetview.Standing{
 		"0 of 1 cluster ready, 1 drifted":                                                {Expected: 1, Failed: 1, Drifted: 1},
 		"0 of 1 cluster ready, 1 waits for approval":                                     {Expected: 1, Progressing: 1, Waiting: 1},
