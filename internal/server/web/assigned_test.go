@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
+	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
 	"github.com/fairlead-io/fairlead/internal/server/page"
@@ -172,6 +173,20 @@ func TestHostileFleet(t *testing.T) {
 			}
 			body, _ := kept.For(page.Reader{Name: text, Waiting: text})
 			checkMarkup(t, text, string(body))
+		}
+	}
+}
+
+// TestOneReading: counts of clusters are of the same reading as the states of what is assigned to them.
+func TestOneReading(t *testing.T) {
+	clusters := func(ready int) []fleetview.Overview {
+		return []fleetview.Overview{{Standing: fleetview.Standing{Environment: "dev", Expected: 2, Ready: ready}}}
+	}
+	s := &site{options: Options{Now: func() time.Time { return noon }}.withDefaults()}
+	s.assigned.known, s.assigned.clusters, s.assigned.made = map[string]*fleetview.AssignedRuns{}, clusters(2), noon.Add(-time.Second)
+	for path, ready := range map[string]int{"/fleet": 2, "/workloads/web": 2, "/clusters/east-1": 1, "/environments/dev": 1} {
+		if src := s.addAssigned(t.Context(), answer.Source{Ledger: true, Clusters: clusters(1)}, path); src.Clusters[0].Ready != ready {
+			t.Errorf("%s has %d ready, want %d", path, src.Clusters[0].Ready, ready)
 		}
 	}
 }

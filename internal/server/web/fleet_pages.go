@@ -44,11 +44,13 @@ func findFleetAnswer(src answer.Source, parts []string, query url.Values) found 
 // assignedPages are the first parts of the paths of pages that say how clusters stand to what is assigned.
 var assignedPages = map[string]bool{"fleet": true, "workloads": true, "cluster-types": true, "clusters": true, "assignments": true, "map": true}
 
-// assignedCache keeps how clusters stand to what is assigned. The zero value is ready.
+// assignedCache keeps how clusters stand to what is assigned, and the clusters as they stood then. The zero value is
+// ready.
 type assignedCache struct {
-	mu    sync.Mutex
-	made  time.Time
-	known map[string]*fleetview.AssignedRuns
+	mu       sync.Mutex
+	made     time.Time
+	known    map[string]*fleetview.AssignedRuns
+	clusters []fleetview.Overview
 }
 
 // addAssigned adds to a source how clusters stand to what is assigned, if the page at a path says it.
@@ -62,6 +64,9 @@ func (s *site) addAssigned(ctx context.Context, src answer.Source, path string) 
 	now := s.options.Now()
 	if s.assigned.known != nil && now.Sub(s.assigned.made) < cachedFor {
 		src.Assigned = s.assigned.known
+		if first != "clusters" { // which says how one stands now
+			src.Clusters = s.assigned.clusters
+		}
 		return src
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)
@@ -76,6 +81,6 @@ func (s *site) addAssigned(ctx context.Context, src answer.Source, path string) 
 		}
 		known[o.Environment] = runs
 	}
-	s.assigned.known, s.assigned.made, src.Assigned = known, now, known
+	s.assigned.known, s.assigned.clusters, s.assigned.made, src.Assigned = known, src.Clusters, now, known
 	return src
 }
