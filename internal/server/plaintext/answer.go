@@ -83,9 +83,9 @@ func FormatAnswer(of any, f Facts) (string, error) {
 			lines = "nothing that was done is like that\n"
 		}
 	case answer.Workloads:
-		lines = newWorkloadsTable(a, f.Filtered).Format(to, false)
+		lines = formatAt(f.At) + newWorkloadsTable(a, f.Filtered).Format(to, false)
 	case answer.ClusterTypes:
-		lines = newClusterTypesTable(a, f.Filtered).Format(to, false)
+		lines = formatAt(f.At) + newClusterTypesTable(a, f.Filtered).Format(to, false)
 	default:
 		page, err := formatPage(of, f, to)
 		if err != nil {
