@@ -149,7 +149,11 @@ func (d Diff) title() string {
 	if d.From == "" || d.To == "" {
 		return "Differences"
 	}
-	return "Differences: " + d.From + " and " + d.To
+	sides := ": " + d.From + " and " + d.To
+	if d.Kind != "" {
+		return "Differences in " + d.Kind + sides
+	}
+	return "Differences" + sides
 }
 
 // kindChoice is a kind of problems, or of differences, that may be asked for.

@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"html"
 	"io"
 	"net/http"
 	"net/url"
@@ -36,7 +37,7 @@ func crawl(t *testing.T, root string) (seen map[string]bool) {
 		}
 		checkCrawled(t, address, body, titles)
 		for _, m := range crawledLink.FindAllStringSubmatch(body, -1) {
-			link, err := answer.Request.URL.Parse(strings.ReplaceAll(m[1], "&amp;", "&"))
+			link, err := answer.Request.URL.Parse(html.UnescapeString(m[1]))
 			if err != nil {
 				t.Errorf("%s has the link %s: %v", address, m[1], err)
 				continue
