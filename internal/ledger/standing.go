@@ -159,14 +159,13 @@ func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.
 // that has failed since the output was merged fails it, and any other that is not ready keeps it from
 // being ready. What waits for a person to approve a plan has not failed.
 func (l *Ledger) judgeObjects(s Standing, w Wanted) Standing {
-	failed, _ := l.listFailed(s.Cluster.ID)
 	for _, name := range l.book.names(s.Cluster.ID) {
 		o := Object{s.Cluster.ID, name}
 		known := l.book.find(o)
 		state := known.state()
 		switch {
 		case state.Phase == Ready:
-		case state.Phase == Failed && slices.Contains(failed, o) && !timeOf(known.open.since).Before(w.Output.Merged):
+		case state.Phase == Failed && !timeOf(known.open.since).Before(w.Output.Merged) && !l.isAwaited(o):
 			return Standing{Cluster: s.Cluster, Type: s.Type, Class: ClassFailed, Object: o, Message: state.Message}
 		case s.Class == ClassReady:
 			s.Class, s.Object = ClassProgressing, o
