@@ -26,23 +26,13 @@ func FoldFollowUps[L ~[]P, P any](sorted L, isWarning func(P) bool, seen string,
 // FormatProblems returns problems as text: location, object and sentence on one line, and the
 // hint below. Adjacent problems with the same hint share it.
 func FormatProblems(list problem.List, to *Stream) string {
-	return FormatKinds(list, func(i int) string {
-		if list[i].Warning {
-			return "warning"
-		}
-		return "error"
-	}, to)
-}
-
-// FormatKinds returns what FormatProblems does, with words of the kinds of the problems.
-func FormatKinds(list problem.List, kind func(i int) string, to *Stream) string {
 	var b strings.Builder
 	for i, p := range list {
-		color := Red
+		kind := to.Paint(Red, "error: ")
 		if p.Warning {
-			color = Yellow
+			kind = to.Paint(Yellow, "warning: ")
 		}
-		fmt.Fprintf(&b, "%s%s\n", to.Paint(color, kind(i)+": "), SanitizeLine(p.String()))
+		fmt.Fprintf(&b, "%s%s\n", kind, SanitizeLine(p.String()))
 		if p.Hint != "" && (i == len(list)-1 || list[i+1].Hint != p.Hint) {
 			b.WriteString(to.Paint(Dim, "  hint: "+SanitizeLine(p.Hint)) + "\n")
 		}
