@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// resolvedFor is for how long a problem is kept after it was resolved, and maxResolved how many of an environment
+	// ResolvedFor is for how long a problem is kept after it was resolved, and maxResolved how many of an environment
 	// are: the newest.
-	resolvedFor = 24 * time.Hour
+	ResolvedFor = 24 * time.Hour
 	maxResolved = 100
 )
 
@@ -131,7 +131,7 @@ func findMoved(s Sighting, inputs []Input) (moved *Input) {
 
 // expire returns the log without what was resolved too long ago.
 func (l ProblemLog) expire(now time.Time) ProblemLog {
-	old := slices.IndexFunc(l.Resolved, func(r Resolved) bool { return now.Sub(r.Until) >= resolvedFor })
+	old := slices.IndexFunc(l.Resolved, func(r Resolved) bool { return now.Sub(r.Until) >= ResolvedFor })
 	if old < 0 {
 		old = len(l.Resolved)
 	}

@@ -95,12 +95,13 @@ func (s Source) describeCredential(c status.Credential) Credential {
 	if c.Asked.IsZero() {
 		shown.State = State{Unknown, "not asked yet"}
 	}
-	waits := s.describeWaiting(c)
+	// All environments are looked at for it, on each page, and most credentials have no concern.
+	waits := func() string { return s.describeWaiting(c) }
 	if reason := describeExpiry(c, shown.Expiry, waits); reason != "" {
 		shown.Concerns = append(shown.Concerns, Concern{shown.Expiry, reason, expiryHint})
 	}
 	if c.Refused && shown.Expiry.Tone != Bad {
-		shown.Concerns = append(shown.Concerns, Concern{State{Bad, "refused"}, "the forge does not accept the token: " + waits, expiryHint})
+		shown.Concerns = append(shown.Concerns, Concern{State{Bad, "refused"}, "the forge does not accept the token: " + waits(), expiryHint})
 	}
 	none := false
 	for _, l := range c.Limits {
@@ -112,7 +113,7 @@ func (s Source) describeCredential(c status.Credential) Credential {
 		}
 	}
 	if s.Now.Before(c.RetryAt) && !none {
-		shown.Concerns = append(shown.Concerns, Concern{noneLeft, "the forge takes no more requests until " + c.RetryAt.UTC().Format(time.RFC3339) + ": " + waits + " until then", limitHint})
+		shown.Concerns = append(shown.Concerns, Concern{noneLeft, "the forge takes no more requests until " + c.RetryAt.UTC().Format(time.RFC3339) + ": " + waits() + " until then", limitHint})
 	}
 	slices.SortStableFunc(shown.Concerns, func(a, b Concern) int { return CompareUrgency(b.State.Tone, a.State.Tone) })
 	if len(shown.Concerns) > 0 {
@@ -154,19 +155,19 @@ func (s Source) findExpiry(c status.Credential) State {
 }
 
 // describeExpiry returns why a person should look at when a credential expires; "" if nobody needs to.
-func describeExpiry(c status.Credential, state State, waits string) string {
+func describeExpiry(c status.Credential, state State, waits func() string) string {
 	at := c.Expires.UTC().Format(time.RFC3339)
 	switch state.Tone {
 	case Bad:
-		return "the token expired at " + at + ": " + waits
+		return "the token expired at " + at + ": " + waits()
 	case Waiting:
-		return "the token expires at " + at + ": from then on " + waits
+		return "the token expires at " + at + ": from then on " + waits()
 	}
 	return ""
 }
 
 // describeLimit returns why a person should look at a limit; "" if nobody needs to.
-func describeLimit(l status.RequestLimit, state State, waits string) string {
+func describeLimit(l status.RequestLimit, state State, waits func() string) string {
 	named, until := "", ""
 	if l.Name != "" {
 		named = " of " + l.Name
@@ -176,9 +177,9 @@ func describeLimit(l status.RequestLimit, state State, waits string) string {
 	}
 	switch state.Tone {
 	case Bad:
-		return fmt.Sprintf("no request%s is left%s: %s", named, until, waits)
+		return fmt.Sprintf("no request%s is left%s: %s", named, until, waits())
 	case Waiting:
-		return fmt.Sprintf("%d of %d requests%s are left%s; without any, %s", l.Remaining, l.Limit, named, until, waits)
+		return fmt.Sprintf("%d of %d requests%s are left%s; without any, %s", l.Remaining, l.Limit, named, until, waits())
 	}
 	return ""
 }
@@ -231,7 +232,7 @@ func (s Source) examination() status.Examination {
 func (s Source) expiryNeeds() (needs []Need) {
 	for _, c := range s.Snapshot.Credentials {
 		state := s.findExpiry(c)
-		if reason := describeExpiry(c, state, s.describeWaiting(c)); reason != "" {
+		if reason := describeExpiry(c, state, func() string { return s.describeWaiting(c) }); reason != "" {
 			needs = append(needs, Need{State: state, Reason: c.URL + ": " + reason})
 		}
 	}

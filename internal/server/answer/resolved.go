@@ -10,9 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
-// resolvedFor is for how long problems are kept that there are no longer.
-const resolvedFor = 24 * time.Hour
-
 // ResolvedProblems are mistakes and warnings of the last 24 hours that there are no longer.
 type ResolvedProblems struct {
 	// KeptSince is since when they are kept, if that is for less than 24 hours: when this process began.
@@ -37,7 +34,7 @@ type ResolvedProblem struct {
 func (s Source) findResolved(f ProblemFilter) ResolvedProblems {
 	all := s.listResolved()
 	answer := ResolvedProblems{Total: len(all), Items: []ResolvedProblem{}}
-	if kept := s.Snapshot.KeptSince; s.Snapshot.Cycle.Started.Sub(kept) < resolvedFor {
+	if kept := s.Snapshot.KeptSince; s.Snapshot.Cycle.Started.Sub(kept) < status.ResolvedFor {
 		answer.KeptSince = kept
 	}
 	for _, p := range all {
