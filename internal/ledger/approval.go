@@ -12,13 +12,14 @@ const AwaitsApproval = "waits for approval of "
 // HasDrift begins the messages of Terraform objects whose resources differ from what was applied.
 const HasDrift = "drift: "
 
-// AwaitedPlans are the Terraform objects whose plans wait for a person.
-type AwaitedPlans map[Object]bool
+// StallCauses are the Terraform objects that stall what applies them, as Flux calls it: those whose plans wait for a
+// person, or whose resources have drifted.
+type StallCauses map[Object]bool
 
-// Add adds an object that has failed with a message, if it is such a one.
-func (a AwaitedPlans) Add(o Object, message string) {
+// AddAwaited adds an object that has failed with a message, if its plan waits for a person.
+func (c StallCauses) AddAwaited(o Object, message string) {
 	if o.Kind() == "Terraform" && strings.HasPrefix(message, AwaitsApproval) {
-		a[o] = true
+		c[o] = true
 	}
 }
 
@@ -27,31 +28,31 @@ var (
 	stalledObject  = regexp.MustCompile(`([^\s,]+) status: '([^']*)'`)
 )
 
-// IsAwaited reports whether an object has failed with a message only because plans wait for a person: Flux says so of
-// one that has applied their Terraform objects. Nothing is to be mended then.
-func (a AwaitedPlans) IsAwaited(o Object, message string) bool {
-	if len(a) == 0 || a[o] {
-		return a[o]
+// Explain reports whether an object has failed with a message only because of them: it is one, or Flux names no others
+// as stalled.
+func (c StallCauses) Explain(o Object, message string) bool {
+	if len(c) == 0 || c[o] {
+		return c[o]
 	}
 	listed := stalledObjects.FindStringSubmatch(message)
 	if listed == nil {
 		return false
 	}
 	all := stalledObject.FindAllStringSubmatch(listed[1], -1)
-	return len(all) > 0 && !slices.ContainsFunc(all, func(one []string) bool { return !a[Object{o.Cluster, one[1]}] })
+	return len(all) > 0 && !slices.ContainsFunc(all, func(one []string) bool { return !c[Object{o.Cluster, one[1]}] })
 }
 
 // listFailed returns the objects of a cluster that have failed, and those that only wait for a person to approve plans,
 // by name.
 func (l *Ledger) listFailed(cluster string) (failed, awaited []Object) {
-	failed, plans := l.book.listFailed(cluster), AwaitedPlans{}
+	failed, plans := l.book.listFailed(cluster), StallCauses{}
 	for _, o := range failed {
-		plans.Add(o, l.book.find(o).state().Message)
+		plans.AddAwaited(o, l.book.find(o).state().Message)
 	}
 	if len(plans) == 0 {
 		return failed, nil
 	}
-	isAwaited := func(o Object) bool { return plans.IsAwaited(o, l.book.find(o).state().Message) }
+	isAwaited := func(o Object) bool { return plans.Explain(o, l.book.find(o).state().Message) }
 	for _, o := range failed {
 		if isAwaited(o) {
 			awaited = append(awaited, o)
@@ -63,7 +64,7 @@ func (l *Ledger) listFailed(cluster string) (failed, awaited []Object) {
 // findDrift returns the first of the objects of a cluster whose resources differ from what was applied, and false if
 // others have failed for another reason than that.
 func (l *Ledger) findDrift(failed, awaited []Object) (first Object, ok bool) {
-	stopped := AwaitedPlans{} // what applies them is stopped by both
+	stopped := StallCauses{} // what applies them is stopped by both
 	for _, o := range awaited {
 		stopped[o] = true
 	}
@@ -75,7 +76,7 @@ func (l *Ledger) findDrift(failed, awaited []Object) (first Object, ok bool) {
 			stopped[o] = true
 		}
 	}
-	return first, ok && !slices.ContainsFunc(failed, func(o Object) bool { return !stopped.IsAwaited(o, l.book.find(o).state().Message) })
+	return first, ok && !slices.ContainsFunc(failed, func(o Object) bool { return !stopped.Explain(o, l.book.find(o).state().Message) })
 }
 
 // IsDrift reports whether an object that has failed with a message is a Terraform object which has drifted.

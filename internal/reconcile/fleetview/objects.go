@@ -39,10 +39,10 @@ func (v *View) FindObjects(environment, cluster string) []ClusterObject {
 // markAwaited has objects of a cluster that failed only because plans wait for a person say that they wait, and those
 // that failed only because resources have drifted, too.
 func markAwaited(all []ClusterObject) {
-	awaited, drifted := ledger.AwaitedPlans{}, ledger.AwaitedPlans{}
+	awaited, drifted := ledger.StallCauses{}, ledger.StallCauses{}
 	for _, o := range all {
 		if name := (ledger.Object{Name: o.Object}); o.Phase == ledger.Failed.String() {
-			awaited.Add(name, o.Message)
+			awaited.AddAwaited(name, o.Message)
 			if ledger.IsDrift(name, o.Message) {
 				drifted[name] = true
 			}
@@ -51,9 +51,9 @@ func markAwaited(all []ClusterObject) {
 	for i, o := range all {
 		switch name := (ledger.Object{Name: o.Object}); {
 		case o.Phase != ledger.Failed.String():
-		case awaited.IsAwaited(name, o.Message):
+		case awaited.Explain(name, o.Message):
 			all[i].Phase, all[i].rank = stackview.Waits, rankPhase(ledger.Progressing)
-		case drifted.IsAwaited(name, o.Message):
+		case drifted.Explain(name, o.Message):
 			all[i].Phase = stackview.Drifted
 		}
 	}

@@ -181,16 +181,16 @@ func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 // SelectReports returns events as reports of a rollout: see [Inbox.Reports]. What waits for a person to approve
 // a plan is in progress.
 func SelectReports(events []Event, mine func(Event) (current, ok bool)) []rollout.Report {
-	awaited := ledger.AwaitedPlans{}
+	awaited := ledger.StallCauses{}
 	for _, e := range events {
 		if e.Phase == rollout.Failed {
-			awaited.Add(e.objectKey(), e.Message)
+			awaited.AddAwaited(e.objectKey(), e.Message)
 		}
 	}
 	var all []rollout.Report
 	for _, e := range events {
 		if current, ok := mine(e); ok {
-			waits := e.Phase == rollout.Failed && awaited.IsAwaited(e.objectKey(), e.Message)
+			waits := e.Phase == rollout.Failed && awaited.Explain(e.objectKey(), e.Message)
 			if waits {
 				e.Phase = rollout.Progressing
 			}
