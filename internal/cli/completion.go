@@ -2,13 +2,17 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
 
@@ -53,6 +57,27 @@ func (cc *commandContext) completeCommits(c *cobra.Command, _ []string, begun st
 	}
 	commits, _ := d.ListCommits(c.Context(), offeredCommits)
 	return describeCommits(commits, begun), completedInOrder
+}
+
+// completePrevious completes the commits that the environment of the command had, with what is known of them there.
+func (cc *commandContext) completePrevious(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return cc.completeCommits(c, args, begun)
+	}
+	d, err := cc.openSession(c.Context(), git.Signature{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	had, _ := d.ListPrevious(c.Context(), args[0], offeredCommits)
+	if len(had) == 0 { // after a rewrite it may go back to any
+		return cc.completeCommits(c, args, begun)
+	}
+	return describeCommits(list.Convert(had, func(p actions.PreviousCommit) git.CommitInfo {
+		if p.Evidence != promoter.Unproven {
+			p.Message = fmt.Sprintf("(%s) %s", p.Evidence, p.Message)
+		}
+		return p.CommitInfo
+	}), begun), completedInOrder
 }
 
 // describeCommits returns commits as they are offered: as short as what was begun allows.

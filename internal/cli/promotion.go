@@ -166,6 +166,7 @@ func (cc *commandContext) actionOptions(who git.Signature) (actions.Options, err
 		o.BaseBranch, o.Map, o.Next, o.Prefix = cc.settings.ControlPlane.Branch, cc.settings.Map, cc.settings.NextEnvironment, cc.settings.Output.BranchPrefix
 		o.Rendering.PublishMissing = cc.settings.MissingValues == "publish"
 	}
+	o.Statuses = func(remote *git.Remote, place string) (forge.Forge, error) { return cc.openForge(remote, place, who) }
 	var err error
 	o.Sign, err = readSignKey(cc.signKey)
 	if err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/fairlead-io/fairlead/internal/forge"
 )
@@ -15,6 +16,14 @@ type rehearsedForge struct {
 }
 
 func (f rehearsedForge) Name() string { return f.forge.Name() }
+
+func (f rehearsedForge) Statuses(ctx context.Context, commit string) ([]forge.CommitStatus, error) {
+	reader, ok := f.forge.(forge.StatusReader)
+	if !ok {
+		return nil, fmt.Errorf("%s has no statuses of commits", f.Name())
+	}
+	return reader.Statuses(ctx, commit)
+}
 
 func (f rehearsedForge) Pulls(ctx context.Context, head, base string) ([]forge.Pull, error) {
 	return f.forge.Pulls(ctx, head, base)

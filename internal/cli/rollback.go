@@ -38,10 +38,11 @@ func newRollback(a *app) *cobra.Command {
 		Short: "Roll an environment back, and hold it there",
 		Long: `Rollback writes an older commit of the base, one that the environment had before, into its
 record, and a hold beside it, in one commit: it stays there until fairlead release. Without
---to it is the last older one whose output was merged: the output branch names it, or it
-renders to the same files as the commit before it that the output branch names. Rollback
-names the commits that it passed over. Commits newer than it no longer count as verified
-there.
+--to it is the last older one that was verified there, by the statuses of the commit. If none
+was, it is the last one that has not failed there and whose output was merged: the output
+branch names it, or it renders to the same files as the commit before it that the output
+branch names. A commit that failed there needs --to. Rollback names the commits that it
+passed over. Commits newer than the target no longer count as verified there.
 
 The daemon then proposes the output of that commit. Rollback says which pull request has to
 be merged, or merges it with --merge, by an account that may; where the environment's merge
@@ -53,7 +54,7 @@ waits until the clusters run it, as fairlead wait does.`,
 	c.RunE = func(c *cobra.Command, args []string) error { return r.runRollback(c.Context(), args[0]) }
 	f := c.Flags()
 	f.StringVar(&r.to, "to", "", "the `commit` to go back to")
-	_ = c.RegisterFlagCompletionFunc("to", r.wait.context.completeCommits)
+	_ = c.RegisterFlagCompletionFunc("to", r.wait.context.completePrevious)
 	f.BoolVar(&r.mergeOutput, "merge", false, "merge the pull request of the output")
 	f.BoolVar(&r.waitAfter, "wait", false, "wait until the clusters run it")
 	addDurationFlag(f, &r.outputTimeout, "timeout", 30*time.Second, "`time` to look for the pull request of the output; 0 looks once")

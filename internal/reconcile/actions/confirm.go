@@ -87,8 +87,14 @@ func (v snapshot) newPlan(r Result, c change, repo, head string) (Plan, error) {
 	return p, nil
 }
 
+// PreviousCommit is a commit of the base that an environment had.
+type PreviousCommit struct {
+	git.CommitInfo
+	Evidence promoter.Evidence // of it in that environment
+}
+
 // ListPrevious returns the commits that an environment had and can go back to, newest first, at most limit.
-func (d *Session) ListPrevious(ctx context.Context, environment string, limit int) ([]git.CommitInfo, error) {
+func (d *Session) ListPrevious(ctx context.Context, environment string, limit int) ([]PreviousCommit, error) {
 	v, err := d.readSnapshot(ctx, environment)
 	if err != nil {
 		return nil, err
@@ -101,7 +107,7 @@ func (d *Session) ListPrevious(ctx context.Context, environment string, limit in
 	if err != nil {
 		return nil, err
 	}
-	var all []git.CommitInfo
+	var all []PreviousCommit
 	for i, commit := range had {
 		if !isOlder(v.history, commit, present) || slices.Contains(had[:i], commit) {
 			continue
@@ -110,7 +116,7 @@ func (d *Session) ListPrevious(ctx context.Context, environment string, limit in
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, info)
+		all = append(all, PreviousCommit{info, d.readEvidence(ctx, environment, commit)})
 		if len(all) == limit {
 			break
 		}

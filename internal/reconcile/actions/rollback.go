@@ -45,6 +45,7 @@ func (d *Session) Rollback(ctx context.Context, b Rollback) (Result, error) {
 			target, err = d.findTarget(ctx, v, b.Environment, present, had)
 		} else {
 			target.commit, err = v.resolveTarget(b, present, had)
+			target.isFailed = err == nil && d.readEvidence(ctx, b.Environment, target.commit) == promoter.Failed
 		}
 		if err != nil {
 			return change{}, err
@@ -71,8 +72,20 @@ func (d *Session) findTarget(ctx context.Context, v snapshot, environment, prese
 			"the GitOps repository cannot be read, so it is not known which commit %s had: %v", environment, err)
 	}
 	outputs := outputComparison{session: d, environment: environment}
-	target := findRollbackTarget(v.history, present, had, merged, func(before, commit string) sameness { return outputs.compare(ctx, before, commit) })
-	if target.commit == "" {
+	target := rollbackSearch{
+		history: v.history, merged: merged,
+		compare: func(before, commit string) sameness { return outputs.compare(ctx, before, commit) },
+		prove:   func(commit string) promoter.Evidence { return d.readEvidence(ctx, environment, commit) },
+	}.find(present, had)
+	if _, err := d.forge(); err != nil {
+		target.unread = err.Error()
+	}
+	switch {
+	case target.commit != "":
+	case target.failed != nil:
+		return target, problem.Refusef(fmt.Sprintf("name one all the same with fairlead rollback %s --to COMMIT --reason TEXT", environment),
+			"every older commit that %s had has failed there: %s", environment, shortIDs(target.failed))
+	default:
 		return target, problem.Refusef(fmt.Sprintf("fairlead hold %s --reason TEXT keeps it where it is", environment), "%s had no older commit before", environment)
 	}
 	return target, ctx.Err()

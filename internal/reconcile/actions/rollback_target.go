@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/output"
@@ -18,45 +19,78 @@ import (
 // rollbackTarget is the commit that an environment goes back to, and why it is that one.
 type rollbackTarget struct {
 	commit string // "" if there is none
-	// unmerged are the newer ones that were passed over because their output was never merged, and
-	// unknown those of which that is not known.
-	unmerged, unknown []string
-	isUnmerged        bool // no older commit is known to be merged, and this is the last one
+	// These are the newer commits that were passed over: failed have failed there, unverified were never verified
+	// there, unmerged have an output that was never merged, and of unknown that is not known.
+	failed, unverified, unmerged, unknown []string
+	isUnverified                          bool   // no older commit is known to be verified
+	isUnmerged                            bool   // no older commit is known to be merged, and this is the last one
+	isFailed                              bool   // it was asked for, and has failed there
+	unread                                string // why it is not known what was verified; "" if it is known
 }
 
-// findRollbackTarget returns the newest older commit that the environment had and whose output was
-// merged: an output commit names it, or it has the same output as the last commit before it that one
-// names, so that there was nothing to merge. If that is not known of any, it is the last older one.
-// had is newest first, and compare compares the output of two commits.
-func findRollbackTarget(h promote.History, present string, had []string, merged map[string]bool, compare func(a, b string) sameness) rollbackTarget {
-	var t rollbackTarget
-	newest := ""
+// rollbackSearch finds the commit that an environment goes back to.
+type rollbackSearch struct {
+	history promote.History
+	merged  map[string]bool // commits that an output commit names
+	compare func(a, b string) sameness
+	prove   func(commit string) promoter.Evidence
+}
+
+// find returns the newest older commit that was verified in the environment; or else the newest one that has
+// not failed there and whose output was merged: an output commit names it, or it has the same output as the
+// last commit before it that one names, so that there was nothing to merge. If that is not known of any, it is
+// the last older one that has not failed. had is what the environment had, newest first.
+func (s rollbackSearch) find(present string, had []string) rollbackTarget {
+	var t, merged, last rollbackTarget
 	for i, commit := range had {
-		if !isOlder(h, commit, present) || slices.Contains(had[:i], commit) {
+		if !isOlder(s.history, commit, present) || slices.Contains(had[:i], commit) {
 			continue
 		}
-		if newest == "" {
-			newest = commit
+		proven := s.prove(commit)
+		if proven == promoter.Failed {
+			t.failed = append(t.failed, commit)
+			continue
 		}
-		is := different
-		before := lastNamed(h, commit, had[i+1:], merged)
-		switch {
-		case merged[commit]:
-			is = same
-		case before != "":
-			is = compare(before, commit)
+		if last.commit == "" {
+			last = rollbackTarget{commit: commit, failed: slices.Clone(t.failed), isUnmerged: len(s.merged) > 0}
 		}
-		switch is {
+		switch s.wasMerged(commit, had[i+1:]) {
 		case same:
-			t.commit = commit
-			return t
+			if proven == promoter.Verified {
+				t.commit = commit
+				return t
+			}
+			if merged.commit == "" {
+				merged = t
+				merged.commit, merged.isUnverified, merged.failed = commit, true, slices.Clone(t.failed)
+			}
+			t.unverified = append(t.unverified, commit)
 		case different:
 			t.unmerged = append(t.unmerged, commit)
 		case notComparable:
 			t.unknown = append(t.unknown, commit)
 		}
 	}
-	return rollbackTarget{commit: newest, isUnmerged: len(merged) > 0}
+	switch {
+	case merged.commit != "":
+		return merged
+	case last.commit != "":
+		return last
+	}
+	return rollbackTarget{failed: t.failed}
+}
+
+// wasMerged reports whether the output of a commit was merged; before is what the environment had before it,
+// newest first.
+func (s rollbackSearch) wasMerged(commit string, before []string) sameness {
+	if s.merged[commit] {
+		return same
+	}
+	named := lastNamed(s.history, commit, before, s.merged)
+	if named == "" {
+		return different
+	}
+	return s.compare(named, commit)
 }
 
 // lastNamed returns the commit named by an output commit that the environment had last before
@@ -83,12 +117,22 @@ func (t rollbackTarget) notes(environment string) []string {
 		commits []string
 		why     string
 	}{
+		{t.failed, "that failed in " + environment},
+		{t.unverified, "that " + environment + " never verified"},
 		{t.unmerged, "whose output was never merged"},
 		{t.unknown, "whose output cannot be rendered now, so that it is not known whether it was merged"},
 	} {
 		if passed.commits != nil {
 			notes = append(notes, fmt.Sprintf("passed over %s %s: %s", text.Count(len(passed.commits), "commit"), passed.why, shortIDs(passed.commits)))
 		}
+	}
+	switch {
+	case t.isFailed:
+		notes = append(notes, fmt.Sprintf("%s failed in %s", text.ShortCommit(t.commit), environment))
+	case t.unread != "":
+		notes = append(notes, fmt.Sprintf("whether %s verified %s is unknown: %s", environment, text.ShortCommit(t.commit), t.unread))
+	case t.isUnverified:
+		notes = append(notes, fmt.Sprintf("no older commit that %s had is known to be verified there; this is the last one that was merged and did not fail", environment))
 	}
 	if t.isUnmerged {
 		notes = append(notes, fmt.Sprintf("no older commit that %s had is known to be merged; this is the last one", environment))

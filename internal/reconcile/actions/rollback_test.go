@@ -1,10 +1,12 @@
 package actions
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 )
 
 // TestFindRollbackTarget: without a commit that was asked for it is the newest older one whose output
@@ -45,7 +47,7 @@ func TestFindRollbackTarget(t *testing.T) {
 				commit, output, _ := strings.Cut(one, "=")
 				outputs[commit] = output
 			}
-			found := findRollbackTarget(h, test.present, strings.Fields(test.had), merged, func(before, commit string) sameness {
+			found := rollbackSearch{history: h, merged: merged, compare: func(before, commit string) sameness {
 				switch {
 				case outputs[before] == "":
 					return notComparable
@@ -53,12 +55,34 @@ func TestFindRollbackTarget(t *testing.T) {
 					return same
 				}
 				return different
-			})
+			}, prove: func(string) promoter.Evidence { return promoter.Verified }}.find(test.present, strings.Fields(test.had))
 			got := strings.Join(append([]string{found.commit}, found.notes("stage")...), "; ")
 			if got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// TestFindVerifiedTarget: a commit that failed there is never the target that nobody asked for, and one that was
+// verified goes before one that was not.
+func TestFindVerifiedTarget(t *testing.T) {
+	h := promote.NewHistory([]string{"e5", "d4", "c3", "b2", "a1"})
+	for _, test := range []struct {
+		name, had string
+		proven    map[string]promoter.Evidence
+		want      rollbackTarget
+	}{
+		{"two in a row failed", "e5 d4 c3 b2 a1", map[string]promoter.Evidence{"e5": promoter.Failed, "d4": promoter.Failed, "c3": promoter.Verified}, rollbackTarget{commit: "c3", failed: []string{"d4"}}},
+		{"one was not looked at to the end", "e5 d4 c3", map[string]promoter.Evidence{"c3": promoter.Verified}, rollbackTarget{commit: "c3", unverified: []string{"d4"}}},
+		{"none is known to be verified", "e5 d4 c3 b2", map[string]promoter.Evidence{"d4": promoter.Failed, "b2": promoter.Failed}, rollbackTarget{commit: "c3", failed: []string{"d4"}, isUnverified: true}},
+		{"all failed", "e5 d4 c3", map[string]promoter.Evidence{"d4": promoter.Failed, "c3": promoter.Failed}, rollbackTarget{failed: []string{"d4", "c3"}}},
+	} {
+		merged := map[string]bool{"a1": true, "b2": true, "c3": true, "d4": true, "e5": true}
+		got := rollbackSearch{history: h, merged: merged, prove: func(commit string) promoter.Evidence { return test.proven[commit] }}.find("e5", strings.Fields(test.had))
+		if !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
@@ -39,9 +40,11 @@ type Options struct {
 	Rendering                render.Options // as the daemon renders
 	// Forge opens the forge of a repository, to propose changes as pull requests; nil pushes them
 	// directly.
-	Forge  func(remote *git.Remote, place string) (forge.Forge, error)
-	Prefix string // of the branches of pull requests
-	Author git.Signature
+	Forge func(remote *git.Remote, place string) (forge.Forge, error)
+	// Statuses opens the forge whose statuses record which commits of the base were verified; nil if nothing can.
+	Statuses func(remote *git.Remote, place string) (forge.Forge, error)
+	Prefix   string // of the branches of pull requests
+	Author   git.Signature
 	// Committer commits for the author; the zero value is the author.
 	Committer git.Signature
 	Sign      git.Signer // nil for none
@@ -59,6 +62,9 @@ type Session struct {
 	options Options
 	source  *source.Source
 	stale   bool // what was read is to be read again
+	// forge opens what has the statuses of commits, and statuses are those that were read.
+	forge    func() (forge.StatusReader, error)
+	statuses map[string][]forge.CommitStatus
 }
 
 // Open reads the control plane.
@@ -66,7 +72,9 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	read, err := source.Open(ctx, source.Options{
 		ControlPlane: o.ControlPlane, BaseBranch: o.BaseBranch, Map: o.Map, Open: o.Mirrors.Open, Parser: model.NewParser(), Rendering: o.Rendering,
 	})
-	return &Session{options: o, source: read}, err
+	d := &Session{options: o, source: read}
+	d.forge = sync.OnceValues(d.openStatuses)
+	return d, err
 }
 
 // Environments returns the names of the environments, in the order of promotion.

@@ -1,6 +1,7 @@
 package actions_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,10 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
@@ -361,6 +364,38 @@ Fairlead-Action: rollback`)
 		t.Errorf("a commit that is not there: %+v, %v", got, err)
 	}
 }
+
+// TestRollbackPassesOverFailed: the statuses of the base's commits say which of them failed in the environment. One
+// that did is marked in the list, and is gone back to only if it is named.
+func TestRollbackPassesOverFailed(t *testing.T) {
+	w := newWorld(t)
+	w.work.Pull("stage")
+	for _, commit := range w.base {
+		w.work.Write("base-repo.yaml", record(w.server.URL("plane"), commit))
+		w.work.Commit("to " + commit)
+	}
+	w.work.Push()
+	o := w.options()
+	o.Statuses = func(remote *git.Remote, _ string) (forge.Forge, error) {
+		f := forge.NewPlain(remote, alice, func() time.Time { return now })
+		return f, errors.Join(
+			f.SetStatus(t.Context(), w.base[1], forge.Status{Context: promoter.DeployContext("stage"), Outcome: forge.Failure, Description: "Failed to deploy"}),
+			f.SetStatus(t.Context(), w.base[0], forge.Status{Context: promoter.ProofContext("stage"), Outcome: forge.Success, Description: "Verified"}))
+	}
+	had, err := w.open(o).ListPrevious(t.Context(), "stage", 10)
+	if err != nil || len(had) != 2 || had[0].Evidence != promoter.Failed || had[1].Evidence != promoter.Verified {
+		t.Fatalf("what it had: %+v, %v", had, err)
+	}
+	for to, want := range map[string]string{"": "BASE0", w.base[1]: "BASE1"} {
+		o.Confirm = func(context.Context, actions.Plan) error { return errPreview }
+		got, err := w.open(o).Rollback(t.Context(), actions.Rollback{Environment: "stage", To: to, Reason: "it is slow"})
+		if !errors.Is(err, errPreview) || w.named(got.To) != want || !strings.Contains(w.named(strings.Join(got.Notes, "; ")), "BASE1") {
+			t.Errorf("--to %q: %+v, %v", w.named(to), got, err)
+		}
+	}
+}
+
+var errPreview = errors.New("preview")
 
 // What somebody has broken by hand is mended by an action, or it is said how Git mends it.
 func TestBroken(t *testing.T) {

@@ -19,6 +19,35 @@ func DeployContext(environment string) string { return environment + " environme
 // commit.
 func ProofContext(environment string) string { return "fairlead/" + environment + "/proof" }
 
+// Evidence is what the statuses of a commit of the base prove of it in one environment.
+type Evidence string
+
+const (
+	Unproven Evidence = "" // nothing: it was never looked at, or its proof did not end
+	Verified Evidence = "verified"
+	Failed   Evidence = "failed" // and not verified since
+)
+
+// ReadEvidence returns what the statuses of a commit prove of it in an environment. The status of the proof
+// decides where there is one: it changes when a verified commit fails later.
+func ReadEvidence(said []gate.CommitStatus, environment string) Evidence {
+	outcome := func(context string) forge.Outcome {
+		i := slices.IndexFunc(said, func(st gate.CommitStatus) bool { return st.Context == context })
+		if i < 0 {
+			return ""
+		}
+		return said[i].Outcome
+	}
+	proof := outcome(ProofContext(environment))
+	switch {
+	case proof == forge.Success:
+		return Verified
+	case proof == forge.Failure || outcome(DeployContext(environment)) == forge.Failure:
+		return Failed
+	}
+	return Unproven
+}
+
 // The statuses of Kalypso's workflows. That of a failure goes on with its reason.
 var (
 	promotedStatus  = forge.Status{Outcome: forge.Pending, Description: "Promoted"}

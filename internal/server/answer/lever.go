@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 )
 
 // Lever is the answer of GET /api/v1/levers/{lever}: what an operator action would do, before it is done.
@@ -23,7 +24,7 @@ type Lever struct {
 	From *Commit `json:"from,omitempty"`
 	To   *Commit `json:"to,omitempty"`
 	// Choices are other commits to roll back to.
-	Choices []Commit `json:"choices,omitempty"`
+	Choices []Choice `json:"choices,omitempty"`
 	// Impact is what changes in the output, as fairlead diff prints it, and Deletes reports whether that
 	// deletes things on clusters. Unknown is why it is not known.
 	Impact  string `json:"impact,omitempty"`
@@ -55,6 +56,13 @@ type Lever struct {
 	Seen string `json:"seen,omitempty"`
 	// Moved reports that this is not what the person has seen before.
 	Moved bool `json:"moved,omitempty"`
+}
+
+// Choice is a commit of the base that an operator action may name instead.
+type Choice struct {
+	Commit
+	// Evidence is what is known of it in the environment; "" for nothing.
+	Evidence promoter.Evidence `json:"evidence,omitempty"`
 }
 
 // LeverField is what a person has to say about an operator action.

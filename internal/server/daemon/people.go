@@ -68,6 +68,9 @@ func newPeople(o Options, store *status.Store, m *metrics.Metrics, logger *slog.
 		ControlPlane: s.ControlPlane.Repo, BaseBranch: s.ControlPlane.Branch, Map: s.Map, Next: s.NextEnvironment, Mirrors: mirrors, Prefix: s.Output.BranchPrefix,
 		Committer: git.Signature{Name: s.Author.Name, Email: s.Author.Email}, Sign: sign, Now: o.Now,
 	}
+	with.Statuses = func(remote *git.Remote, place string) (forge.Forge, error) {
+		return keys.OpenForge(place, access.Observer{}, func() forge.Forge { return forge.NewPlain(remote, with.Committer, o.Now) })
+	}
 	with.Rendering.PublishMissing = s.MissingValues == "publish"
 	operator := lever.Options{Actions: with, Policy: policy, Store: store, Metrics: m, Logger: logger, Wake: wake}
 	openAs := func(who session.Person, place string) (forge.Forge, error) {

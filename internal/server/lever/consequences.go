@@ -352,7 +352,8 @@ func (o *Operator) addChoices(ctx context.Context, d *actions.Session, l *answer
 	}
 	for _, c := range had {
 		if l.To == nil || c.ID != l.To.ID {
-			l.Choices = append(l.Choices, answer.Commit{Commit: status.Commit{ID: c.ID, Subject: c.Subject(), Author: c.Author.Name, When: c.When}})
+			known := answer.Commit{Commit: status.Commit{ID: c.ID, Subject: c.Subject(), Author: c.Author.Name, When: c.When}}
+			l.Choices = append(l.Choices, answer.Choice{Commit: known, Evidence: c.Evidence})
 		}
 	}
 }
@@ -363,7 +364,7 @@ func (o *Operator) addNewer(l *answer.Lever) {
 	chain := source.Snapshot.Chain
 	stage, _ := chain.FindStage(l.Environment)
 	for _, c := range chain.Commits[:min(max(0, chain.IndexCommit(stage.Commit)), maxChoices)] {
-		l.Choices = append(l.Choices, *source.Commit(c.ID))
+		l.Choices = append(l.Choices, answer.Choice{Commit: *source.Commit(c.ID)})
 		l.Hint = "choose one of the commits below"
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
@@ -212,7 +213,7 @@ var (
 	fullCommit = answer.Commit{Commit: status.Commit{ID: strings.Repeat("0a", 20), Subject: "Less noise", Author: "alice", When: noon}}
 	fullLever  = answer.Lever{
 		Lever: "rollback", Environment: "prod", Fields: map[string][]string{"env": {"prod"}}, Question: "Roll prod back?", Effects: []string{"It is held."}, Nothing: "", From: &fullCommit, To: &fullCommit,
-		Choices: []answer.Commit{fullCommit}, Impact: "image 12", Deletes: true, NeedsReason: true, Reason: "it fails", Author: "Alice <alice@example.com>", Repo: "https://git.example.com/cp", Branch: "prod", Head: strings.Repeat("0b", 20),
+		Choices: []answer.Choice{{Commit: fullCommit, Evidence: promoter.Failed}}, Impact: "image 12", Deletes: true, NeedsReason: true, Reason: "it fails", Author: "Alice <alice@example.com>", Repo: "https://git.example.com/cp", Branch: "prod", Head: strings.Repeat("0b", 20),
 		Message: "Roll prod back", Files: []actions.FileEdit{{Path: "a", Before: "1", After: "2"}}, Command: "fairlead rollback prod", Seen: "0c", Typed: "shop/eu", Moved: true, Forced: []string{"a gate"},
 	}
 	asked = answer.Lever{
