@@ -395,6 +395,9 @@ func TestHostile(t *testing.T) {
 func checkHostile(t *testing.T, name string, o object, way string) {
 	given := func(text string) data {
 		d := outside(text)
+		if name == "rancher-fleet" || name == "zarf" {
+			delete(d.Manifests, "semver") // it is refused
+		}
 		if way != "" {
 			delete(d.Manifests, "commit") // it has digits
 			maps.DeleteFunc(d.Manifests, func(key, _ string) bool {
@@ -475,6 +478,43 @@ func shape(t *testing.T, text string) []string {
 	}
 	slices.Sort(paths)
 	return paths
+}
+
+// TestVersionKeys: a commit wins over a range of tags, that over a tag, and a tag over a branch, and each of them
+// is enough, whichever reconciler applies a folder of a Git repository.
+func TestVersionKeys(t *testing.T) {
+	commit := strings.Repeat("0a", 20)
+	all := map[string]string{"branch": "dev", "tag": "v1", "semver": ">=1.2.0", "commit": commit}
+	ref := map[string]string{"branch": `branch: "dev"`, "tag": `tag: "v1"`, "semver": `semver: ">=1.2.0"`, "commit": `commit: "` + commit + `"`} // Flux decides
+	objects := builtIn(t)
+	for name, says := range map[string]map[string]string{
+		"flux": ref, "tofu": ref,
+		"argocd":        {"branch": `targetRevision: "dev"`, "tag": `targetRevision: "v1"`, "semver": `targetRevision: ">=1.2.0"`, "commit": `targetRevision: "` + commit + `"`},
+		"rancher-fleet": {"branch": `branch: "dev"`, "tag": `revision: "v1"`, "commit": `revision: "` + commit + `"`},
+		"zarf":          {"branch": `?ref=dev"`, "tag": `?ref=v1"`, "commit": "?ref=" + commit + `"`},
+	} {
+		for _, key := range []string{"branch", "tag", "semver", "commit"} {
+			for _, alone := range []bool{true, false} {
+				d := sample()
+				d.Manifests = map[string]string{"repo": "https://example.com/gull", "path": "./main"}
+				for _, other := range []string{"branch", "tag", "semver", "commit"} {
+					if !alone && says[other] != "" || other == key {
+						d.Manifests[other] = all[other]
+					}
+					if other == key {
+						break
+					}
+				}
+				got, err := expand(objects[name], d)
+				switch want, known := says[key]; {
+				case !known && (err == nil || !strings.Contains(err.Error(), "manifests."+key+" is not supported")):
+					t.Errorf("%s with %s: error %v", name, key, err)
+				case known && (err != nil || !strings.Contains(got, want)):
+					t.Errorf("%s with %v: %v, want %s in\n%s", name, d.Manifests, err, want, got)
+				}
+			}
+		}
+	}
 }
 
 // TestDocumented: docs/reference/templates.md and the comment on top of a template name the

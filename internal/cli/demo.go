@@ -270,4 +270,6 @@ func newDemoClusters(environments, types []string) []fluxsim.Cluster {
 }
 
 // demoSources are the repositories that the sample's workloads come from.
-var demoSources = map[string][]string{"https://github.com/stefanprodan/podinfo": {"master"}}
+var demoSources = map[string]fluxsim.Source{"https://github.com/stefanprodan/podinfo": {
+	Branches: []string{"master"}, Tags: []string{"6.7.0", "6.7.1", "6.8.0", "6.9.0", "6.9.1", "6.9.2"},
+}}

@@ -54,8 +54,8 @@ type Options struct {
 	// Interval is the time between two pulls, Rollout the time from a new revision to the end
 	// of its health check.
 	Interval, Rollout time.Duration
-	// Sources are the repositories that a cluster can fetch, with their branches.
-	Sources map[string][]string
+	// Sources are the repositories that a cluster can fetch, by URL.
+	Sources map[string]Source
 	// Reported is called for each event that the daemon has accepted.
 	Reported func(Event)
 	Logger   *slog.Logger

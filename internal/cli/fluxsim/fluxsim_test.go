@@ -29,7 +29,7 @@ func newObjects(texts ...string) objects {
 		name, content, _ := strings.Cut(text, "=")
 		o := object{digest: tree.HashBlob([]byte(content))}
 		if strings.HasPrefix(name, "GitRepository/") {
-			o.source, o.branch = podinfo, content
+			o.source, o.ref.branch = podinfo, content
 		}
 		all[name] = o
 	}
@@ -88,7 +88,7 @@ func TestReconcile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := &cluster{
 				Cluster: Cluster{"dev-cloud", "dev", "cloud"},
-				options: Options{Rollout: 4 * time.Second, Sources: map[string][]string{podinfo: {"master"}}},
+				options: Options{Rollout: 4 * time.Second, Sources: map[string]Source{podinfo: {Branches: []string{"master"}}}},
 			}
 			for _, r := range test.rounds {
 				c.unsent = nil
@@ -108,6 +108,21 @@ func TestReconcile(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFindFailure: a source is fetched at a branch, a tag, a range of tags or a commit, of which the most exact wins.
+func TestFindFailure(t *testing.T) {
+	source := Source{Branches: []string{"master"}, Tags: []string{"latest", "6.8.0", "6.9.0"}}
+	for r, fetched := range map[ref]bool{
+		{branch: "master"}: true, {branch: "6.9.0"}: false, {}: false,
+		{tag: "6.9.0"}: true, {tag: "6.10.0"}: false, {tag: "master"}: false, {branch: "mastre", tag: "6.9.0"}: true, {branch: "master", tag: "7.0.0"}: false,
+		{semver: ">=6.0.0 <7.0.0"}: true, {semver: ">=7.0.0"}: false, {semver: "x y"}: false, {tag: "7.0.0", semver: "6.9.x"}: true,
+		{commit: "0a"}: true, {branch: "mastre", semver: ">=7.0.0", commit: "0a"}: true,
+	} {
+		if why := source.findFailure(r); (why == "") != fetched {
+			t.Errorf("%+v: %q", r, why)
+		}
 	}
 }
 
@@ -138,7 +153,7 @@ func TestRun(t *testing.T) {
 		Run(ctx, Options{
 			Repository: git.Dir("gitops"), Clusters: []Cluster{{"dev-cloud", "dev", "cloud"}, {"prod-cloud", "prod", "cloud"}},
 			Server: server.URL, Keys: map[string]string{"dev-cloud": "key of dev-cloud", "prod-cloud": "key of dev-cloud"}, Interval: time.Millisecond,
-			Sources: map[string][]string{podinfo: {"master"}}, Reported: func(e Event) { accepted <- e },
+			Sources: map[string]Source{podinfo: {Branches: []string{"master"}}}, Reported: func(e Event) { accepted <- e },
 		})
 	}
 	go start()

@@ -5,11 +5,14 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
+	"text/template"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
+	"github.com/fairlead-io/fairlead/internal/render/templatefunc"
 )
 
 // objects are the objects of a folder, by "Kind/namespace/name".
@@ -17,8 +20,53 @@ type objects map[string]object
 
 type object struct {
 	digest tree.ID // of its file
-	// source and branch are what a GitRepository fetches; "" for other kinds.
-	source, branch string
+	// source is the repository that a GitRepository fetches, and ref the version; "" for other kinds.
+	source string
+	ref    ref
+}
+
+// ref is what a GitRepository follows.
+type ref struct{ branch, tag, semver, commit string }
+
+// Source is what a repository has that clusters fetch. It has every commit.
+type Source struct{ Branches, Tags []string }
+
+// findFailure returns why a source cannot be fetched at a ref, in Flux's words; "" if it can. As in Flux, a commit
+// wins over a range of tags, that over a tag, and a tag over a branch.
+func (s Source) findFailure(r ref) string {
+	switch {
+	case r.commit != "":
+		return ""
+	case r.semver != "":
+		if slices.ContainsFunc(s.Tags, func(tag string) bool { return isInRange(tag, r.semver) }) {
+			return ""
+		}
+		return "no match found for semver: " + r.semver
+	case r.tag != "":
+		if slices.Contains(s.Tags, r.tag) {
+			return ""
+		}
+		return fmt.Sprintf("couldn't find remote ref \"refs/tags/%s\"", r.tag)
+	case slices.Contains(s.Branches, r.branch):
+		return ""
+	}
+	return fmt.Sprintf("couldn't find remote ref \"refs/heads/%s\"", r.branch)
+}
+
+// commas writes a range as templates read it: Flux takes a space for the comma too.
+var commas = strings.NewReplacer("|| <", "||<", "|| >", "||>", ", <", ",<", ", >", ",>", " <", ",<", " >", ",>", " !", ",!")
+
+// isInRange reports whether a tag is a version in a range, as templates compare them.
+func isInRange(tag, versions string) bool {
+	var meter templatefunc.Meter
+	meter.Reset(1<<10, nil)
+	var said strings.Builder
+	compare, err := template.New("").Funcs(templatefunc.Map(&meter)).Parse("{{semverCompare .Range .Tag}}")
+	if err != nil {
+		return false
+	}
+	err = compare.Execute(&said, struct{ Range, Tag string }{commas.Replace(versions), tag})
+	return err == nil && said.String() == "true"
 }
 
 // readObjects returns the objects in a folder of a commit; nil if there is no such folder.
@@ -42,7 +90,8 @@ func readObjects(repo *git.Repository, commit, folder string) (objects, error) {
 		for _, o := range decoded {
 			one := object{digest: file.ID}
 			if o.Kind == "GitRepository" {
-				one.source, one.branch = yamldoc.FindText(o.Node, "spec", "url"), yamldoc.FindText(o.Node, "spec", "ref", "branch")
+				find := func(key string) string { return yamldoc.FindText(o.Node, "spec", "ref", key) }
+				one.source, one.ref = yamldoc.FindText(o.Node, "spec", "url"), ref{find("branch"), find("tag"), find("semver"), find("commit")}
 			}
 			found[path.Join(o.Kind, o.Namespace, o.Name)] = one
 		}
@@ -51,19 +100,20 @@ func readObjects(repo *git.Repository, commit, folder string) (objects, error) {
 }
 
 // findUnhealthy returns the objects that do not become ready, with the reason, as Flux lists them.
-func (all objects) findUnhealthy(sources map[string][]string) []string {
+func (all objects) findUnhealthy(sources map[string]Source) []string {
 	var bad []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		o := all[name]
 		if o.source == "" {
 			continue
 		}
-		branches, known := sources[o.source]
-		switch {
-		case !known:
-			bad = append(bad, fmt.Sprintf("%s status: 'Failed': unable to clone '%s': repository not found", name, o.source))
-		case !slices.Contains(branches, o.branch):
-			bad = append(bad, fmt.Sprintf("%s status: 'Failed': couldn't find remote ref \"refs/heads/%s\"", name, o.branch))
+		source, known := sources[o.source]
+		why := source.findFailure(o.ref)
+		if !known {
+			why = fmt.Sprintf("unable to clone '%s': repository not found", o.source)
+		}
+		if why != "" {
+			bad = append(bad, fmt.Sprintf("%s status: 'Failed': %s", name, why))
 		}
 	}
 	return bad

@@ -23,9 +23,9 @@ func ProofContext(environment string) string { return "fairlead/" + environment 
 type Evidence string
 
 const (
-	Unproven Evidence = "" // nothing: it was never looked at, or its proof did not end
-	Verified Evidence = "verified"
-	Failed   Evidence = "failed" // and not verified since
+	Unproven Evidence = ""         // nothing: it was never looked at, or its proof did not end
+	Verified Evidence = "verified" // it passed all gates of its proof, and has not failed since
+	Failed   Evidence = "failed"   // it failed, and was not verified since
 )
 
 // ReadEvidence returns what the statuses of a commit prove of it in an environment. The status of the proof

@@ -157,7 +157,7 @@ func (a *assignment) reason() string {
 }
 
 // versionKeys are the keys of manifests that name a version, the most exact first.
-var versionKeys = []string{"digest", "commit", "tag", "version", "chartVersion", "semver", "revision", "branch"}
+var versionKeys = []string{"digest", "commit", "version", "chartVersion", "semver", "tag", "revision", "branch"}
 
 // WantedVersion returns the version that the manifests of a deployment target name; "" if they name none.
 func WantedVersion(t *model.Target) string {
