@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
@@ -34,13 +34,13 @@ func mergeBomb(levels int) string {
 	return b.String()
 }
 
-// maxParse is far more than a file of a fuzzer's size needs, on a machine that is
-// busy with something else.
-const maxParse = 5 * time.Second
+// maxParse is how many bytes a file of a fuzzer's size may allocate, far more than it needs: a file that takes long
+// multiplies what it has.
+const maxParse = 256 << 20
 
 // FuzzParse parses any bytes as a file of an environment's branch. Findings are a
 // panic, a problem without a place in the file, another result of a second run,
-// and a file that takes long.
+// and a file that allocates much.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"", "# nothing\n", "---\n---\n", "text", "[a, b]", "a: b: c", "\xff", "a: \x01", "\ufeffkind: List\nitems: [a]",
@@ -64,10 +64,12 @@ func FuzzParse(f *testing.F) {
 		layer := model.Layer{Kind: model.Env, Name: "dev", Files: treeOf(t, map[string]string{
 			"fuzz.yaml": string(data), "zz.yaml": gitOpsRepo,
 		})}
-		start := time.Now()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		m, problems := model.Parse("dev", layer)
-		if took := time.Since(start); took > maxParse {
-			t.Fatalf("%d bytes take %v", len(data), took)
+		runtime.ReadMemStats(&after)
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > maxParse {
+			t.Fatalf("%d bytes allocate %d", len(data), allocated)
 		}
 		checkFuzzPlaces(t, data, problems)
 		m2, problems2 := model.Parse("dev", layer)

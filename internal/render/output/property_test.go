@@ -65,6 +65,28 @@ func shuffled(t *testing.T, files tree.Tree, random *rand.Rand) tree.Tree {
 	return b.Tree()
 }
 
+// TestCacheRendersWhatChanged: a change of one workload renders its assignments, and a config that nothing reads renders none.
+func TestCacheRendersWhatChanged(t *testing.T) {
+	f, parser, cache := fleet.New(fleet.Size{Workloads: 20, ClusterTypes: 10, Configs: 24}), model.NewParser(), &output.Cache{}
+	for _, step := range []struct {
+		what string
+		edit func()
+		want int64
+	}{
+		{"the first run", func() {}, 200},
+		{"another branch of a workload", func() { f.SetBranch(7, "release") }, 10},
+		{"a config that nothing reads", func() { f.SetIdle("value") }, 0},
+		{"nothing", func() {}, 0},
+	} {
+		step.edit()
+		before := cache.Rendered()
+		render(t, parser, f, cache)
+		if got := cache.Rendered() - before; got != step.want {
+			t.Errorf("%s: %d assignments are rendered, want %d", step.what, got, step.want)
+		}
+	}
+}
+
 // TestCacheChangesNothing makes random edits of random fleets, and compares the
 // tree that a cache gives with that of a full render: 10,000 edits, most of them of
 // small fleets.

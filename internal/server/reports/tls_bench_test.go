@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"syscall"
 	"testing"
 	"time"
 
@@ -86,4 +87,14 @@ func BenchmarkConnection(b *testing.B) {
 			b.ReportMetric(float64(used.Microseconds())/float64(b.N), "cpu-µs/request")
 		})
 	}
+}
+
+// cpuTime returns what this process has used of processors.
+func cpuTime(t testing.TB) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -19,12 +19,10 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/config"
-	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
-	"github.com/fairlead-io/fairlead/internal/render/output"
 	"github.com/fairlead-io/fairlead/internal/testkit/fleet"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
@@ -52,11 +50,8 @@ type rig struct {
 	loop    *loop.Loop
 	store   *status.Store
 	now     time.Time
-	changes int           // made so far
-	changed int           // the workload that they are of
-	crowded bool          // the repositories have many references
-	parser  *model.Parser // and cache: what is rendered beside the daemon
-	cache   output.Cache
+	changes int // made so far
+	changed int // the workload that they are of
 	// fetched, written and pushed are when the last cycle had what has moved, and when its
 	// pack was written and pushed.
 	fetched, written, pushed used
@@ -217,6 +212,14 @@ func (r *rig) cycle(want status.State) used {
 func (r *rig) treeOf(branch string) string {
 	r.Helper()
 	return gittest.Git(r, r.server.Dir("out"), "rev-parse", branch+"^{tree}")
+}
+
+// settle merges what was proposed, and has Git check out the output.
+func (r *rig) settle() {
+	r.Helper()
+	r.merge()
+	r.cycle(status.InSync)
+	r.clone()
 }
 
 // merge moves the output branch to what is proposed, as merging does.
