@@ -109,7 +109,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("an output is merged before the promotion that it is of: %+v", both)
 	}
 	history.Sort(got)
-	if got[0].Time.Before(got[len(got)-1].Time) || time.Since(got[0].Time) < -time.Hour {
+	if got[0].Time.Before(got[len(got)-1].Time) {
 		t.Errorf("the newest is not first: %+v", got)
 	}
 }

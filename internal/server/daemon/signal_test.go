@@ -150,12 +150,8 @@ var moments = map[string]struct {
 	}, 1, "stopped after 8s"},
 }
 
-// maxEnd is how long a daemon may take to end. It has 8 seconds by its own clock, which its exit
-// code and its last words show; a busy machine takes the rest.
-const maxEnd = time.Minute
-
-// TestSignal: SIGTERM ends the daemon within 10 seconds, wherever it is; and by itself but
-// where nothing else can.
+// TestSignal: SIGTERM ends the daemon, wherever it is, and by itself but where nothing else can: it has 8 seconds by
+// its own clock, which its exit code and its last words show.
 func TestSignal(t *testing.T) {
 	file := program(t)
 	for name, moment := range moments {
@@ -164,12 +160,9 @@ func TestSignal(t *testing.T) {
 			s := &scene{T: t, server: gittest.Serve(t), dir: t.TempDir(), forge: "kind: git", reached: make(chan struct{})}
 			s.begin()
 			moment.prepare(s)
-			code, took, stderr := s.run(file)
+			code, stderr := s.run(file)
 			if code != moment.code || strings.Contains(stderr, "stopped after") != (moment.says != "") || !strings.Contains(stderr, moment.says) {
-				t.Errorf("it ends with code %d after %s, and says\n%s", code, took, stderr)
-			}
-			if took > maxEnd {
-				t.Errorf("it took %s to end", took)
+				t.Errorf("it ends with code %d, and says\n%s", code, stderr)
 			}
 		})
 	}
@@ -186,9 +179,8 @@ func (s *scene) begin() {
 	}
 }
 
-// run starts the daemon, ends it when the moment has come, and gives its exit code, and how
-// long it took to end.
-func (s *scene) run(program string) (code int, took time.Duration, stderr string) {
+// run starts the daemon, ends it when the moment has come, and gives its exit code.
+func (s *scene) run(program string) (code int, stderr string) {
 	s.Helper()
 	plane := s.plane
 	if plane == "" {
@@ -224,7 +216,6 @@ func (s *scene) run(program string) (code int, took time.Duration, stderr string
 		s.Fatalf("the moment did not come; it says\n%s", said)
 	}
 	s.spend(command.Process.Pid, outer, said)
-	signalled := time.Now()
 	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
 		s.Fatal(err)
 	}
@@ -238,7 +229,7 @@ func (s *scene) run(program string) (code int, took time.Duration, stderr string
 	if err != nil && !errors.As(err, &exit) {
 		s.Fatal(err)
 	}
-	return command.ProcessState.ExitCode(), time.Since(signalled), said.String()
+	return command.ProcessState.ExitCode(), said.String()
 }
 
 // watched is what a process writes, and somebody who waits for a word in it.

@@ -141,24 +141,3 @@ func TestLoad(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkRound is a round of 10,000 agents with 20 objects each: that all is as it was, and everything.
-func BenchmarkRound(b *testing.B) {
-	for _, full := range []bool{false, true} {
-		b.Run(map[bool]string{false: "unchanged", true: "everything"}[full], func(b *testing.B) {
-			now := noon
-			handler, fleet := receiverOf(&now), newFleet(10_000)
-			newRound(b, fleet, true, 1, now).send(b, handler)
-			sequence := uint64(1)
-			for b.Loop() {
-				b.StopTimer()
-				now = now.Add(time.Minute)
-				sequence++
-				r := newRound(b, fleet, full, sequence, now)
-				b.StartTimer()
-				r.send(b, handler)
-			}
-			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/10_000, "µs/request")
-		})
-	}
-}

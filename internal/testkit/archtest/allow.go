@@ -12,19 +12,21 @@ import (
 // reason why.
 type allowances map[string]string
 
-// eachNode calls visit for every node of the program, with the place it is in.
+// eachNode calls visit for every node of the program and its tests, with the place it is in.
 func eachNode(src *source, visit func(f *file, place string, n ast.Node)) {
-	src.eachFile(func(_ *pkg, f *file) {
-		for _, d := range f.syntax.Decls {
-			place := f.path + ": " + declName(d)
-			ast.Inspect(d, func(n ast.Node) bool {
-				if n != nil {
-					visit(f, place, n)
-				}
-				return true
-			})
+	for _, p := range src.packages {
+		for _, f := range p.files {
+			for _, d := range f.syntax.Decls {
+				place := f.path + ": " + declName(d)
+				ast.Inspect(d, func(n ast.Node) bool {
+					if n != nil {
+						visit(f, place, n)
+					}
+					return true
+				})
+			}
 		}
-	})
+	}
 }
 
 // checkExcept reports what found says of each node, but for the places on the list;

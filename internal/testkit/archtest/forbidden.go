@@ -3,6 +3,8 @@ package archtest
 import (
 	"go/ast"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 )
@@ -24,10 +26,18 @@ var panics = allowances{
 // that it does not find itself.
 var unfinished = regexp.MustCompile(`\b(TO[D]O|FIX[M]E|XX[X])\b`)
 
+// clocks are the tests that may compare with the clock, each with the reason why a slow machine cannot fail it.
+var clocks = allowances{
+	"internal/reconcile/loop/endurance_test.go: endureAlone":   "a process of its own gets what is left of the time that the tests have",
+	"internal/server/web/simulate_test.go: TestSimulationEnds": "the deadline of a request comes closer as time goes by",
+}
+
 // checkForbidden reports init functions, panics, and marks of unfinished work;
-// and sleeping tests, which are slow on a good day and fail on a bad one.
+// sleeping tests, which are slow on a good day and fail on a bad one, and tests that measure
+// time: they count what is done, and benchmarks measure.
 func checkForbidden(src *source) problem.List {
-	l := src.panics.checkExcept(src, "internal/testkit/archtest/forbidden.go", findPanic)
+	const list = "internal/testkit/archtest/forbidden.go"
+	l := append(src.panics.checkExcept(src, list, findPanic), src.clocks.checkExcept(src, list, findMeasuring)...)
 	for _, p := range src.packages {
 		for _, f := range p.files {
 			l = append(l, findInit(f)...)
@@ -40,10 +50,33 @@ func checkForbidden(src *source) problem.List {
 	return l
 }
 
+// measures are the functions that measure time, by their packages.
+var measures = map[string][]string{"time": {"Since", "Until"}, "testing": {"Benchmark"}, "syscall": {"Getrusage"}}
+
+// timers are the methods that say how long something took.
+var timers = []string{"Elapsed", "UserTime", "SystemTime", "SysUsage"}
+
+// findMeasuring reports what measures time in a test that is not a benchmark.
+func findMeasuring(f *file, n ast.Node) problem.List {
+	var l problem.List
+	selected, ok := n.(*ast.SelectorExpr)
+	if !ok || !f.test || strings.HasSuffix(f.path, "bench_test.go") {
+		return nil
+	}
+	measuring := slices.Contains(timers, selected.Sel.Name)
+	for path, names := range measures {
+		measuring = measuring || slices.Contains(names, selectedName(n, f.importName(path)))
+	}
+	if measuring {
+		l.Addf(f.pos(n), "", "count what is done, or measure it in a file *bench_test.go", "a test measures time with %s", selected.Sel.Name)
+	}
+	return l
+}
+
 func findPanic(f *file, n ast.Node) problem.List {
 	var l problem.List
 	call, ok := n.(*ast.CallExpr)
-	if !ok {
+	if !ok || f.test {
 		return nil
 	}
 	if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "panic" {

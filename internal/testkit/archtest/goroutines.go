@@ -26,7 +26,7 @@ var goroutineOwners = allowances{
 func checkGoroutines(src *source) problem.List {
 	return src.goroutineOwners.checkExcept(src, "internal/testkit/archtest/goroutines.go", func(f *file, n ast.Node) problem.List {
 		var l problem.List
-		if startsGoroutine(n) {
+		if !f.test && startsGoroutine(n) {
 			l.Addf(f.pos(n), "", "use a function that waits for what it starts; if this is one, name it in internal/testkit/archtest/goroutines.go",
 				"a goroutine is started here")
 		}

@@ -69,6 +69,9 @@ func browserProgram() string {
 // Start starts the browser of a test.
 func Start(t *testing.T) *Browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short leaves the browser out")
+	}
 	program := browserProgram()
 	if program == "" {
 		if os.Getenv("FAIRLEAD_BROWSER") == "require" {

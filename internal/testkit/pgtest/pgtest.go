@@ -148,6 +148,9 @@ func (d *Database) LetIn() {
 // there is one: preferably one that can be emptied by the statements.
 func share(t testing.TB, emptying string) (s *server, number int, found left) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short leaves PostgreSQL out: SQLite has run the same cases")
+	}
 	common.Lock()
 	defer common.Unlock()
 	if !common.runs {
