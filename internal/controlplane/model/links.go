@@ -180,7 +180,7 @@ func (w *workload) targetsIn(env, workspace string) *workloadTargets {
 	made := &workloadTargets{env: env, workspace: workspace}
 	for i := range w.targets {
 		if w.targets[i].Environment == env && w.targets[i].Name.Text != "" {
-			t := w.makeTarget(&w.targets[i], workspace)
+			t := w.makeTarget(&w.targets[i], workspace, &made.problems)
 			checkTarget(t, &made.problems)
 			made.targets = append(made.targets, t)
 		}
@@ -198,19 +198,21 @@ type workloadTargets struct {
 
 // makeTarget returns the deployment target that a workload asks for. Its labels are the
 // target's, then the workload's over them, then the two that Kalypso sets.
-func (w *workload) makeTarget(s *targetSpec, workspace string) *Target {
+func (w *workload) makeTarget(s *targetSpec, workspace string, problems *problem.List) *Target {
 	t := &Target{
 		Object: Object{
 			Kind: "DeploymentTarget", Name: w.Name + "-" + s.Name.Text,
 			Labels: map[string]string{}, Pos: w.pos(s.Name.Line),
 		},
 		Workload: w.Name, Workspace: workspace, Environment: s.Environment, Manifests: s.Manifests,
-		DependsOn: slices.Concat(w.dependsOn, dependenciesOf(s.Annotations, w.pos)), Team: w.registration != "",
+		DependsOn: dependenciesOf(s.Annotations, w.pos), Team: w.registration != "",
 	}
 	maps.Copy(t.Labels, s.Labels)
 	maps.Copy(t.Labels, w.Labels)
 	t.Labels[workloadLabel], t.Labels[workspaceLabel] = w.Name, workspace
-	t.Schemas = append(ownSchemas(t.Object, w.pos, s.ConfigSchemas), ownSchemas(w.Object, w.pos, w.schemas)...)
+	t.Schemas = ownSchemas(t.Object, w.pos, s.ConfigSchemas)
+	checkSizes(&t.Object, &t.DependsOn, &t.Schemas, problems)
+	t.DependsOn, t.Schemas = slices.Concat(w.dependsOn, t.DependsOn), append(t.Schemas, ownSchemas(w.Object, w.pos, w.schemas)...)
 	return t
 }
 

@@ -311,7 +311,38 @@ func (r *reader) newWorkload(o Object, s workloadSpec, meta metadataSpec) *workl
 		w.registration = r.layer.Name
 	}
 	w.dependsOn = dependenciesOf(meta.Annotations, r.positionAt)
+	w.checkSizes(&r.out.problems)
 	return w
+}
+
+const (
+	// maxTargets bounds the deployment targets of a workload, in all environments together.
+	maxTargets = 2_000
+	// maxDependencies bounds the dependencies of a workload, and those of a target.
+	maxDependencies = 100
+	// maxSchemas bounds the schemas of a workload, and those of a target.
+	maxSchemas = 50
+)
+
+// checkSizes reports and removes what a workload has too many of.
+func (w *workload) checkSizes(problems *problem.List) {
+	if n := len(w.targets); n > maxTargets {
+		problems.Addf(w.Pos, w.Subject(), "split it into several workloads", "the workload has %d deployment targets, and %d is the limit", n, maxTargets)
+		w.targets = w.targets[:maxTargets]
+	}
+	checkSizes(&w.Object, &w.dependsOn, &w.schemas, problems)
+}
+
+// checkSizes reports and removes dependencies and schemas of which an object has too many.
+func checkSizes[T any](o *Object, dependsOn *[]Dependency, schemas *[]T, problems *problem.List) {
+	if n := len(*dependsOn); n > maxDependencies {
+		problems.Addf((*dependsOn)[0].Pos, o.Subject(), "depend on workloads in place of their targets", "the annotation %s has %d names, and %d is the limit", DependsOnAnnotation, n, maxDependencies)
+		*dependsOn = (*dependsOn)[:maxDependencies]
+	}
+	if n := len(*schemas); n > maxSchemas {
+		problems.Addf(o.Pos, o.Subject(), "write several schemas as one, with allOf", "there are %d configSchemas, and %d is the limit", n, maxSchemas)
+		*schemas = (*schemas)[:maxSchemas]
+	}
 }
 
 // newWrittenTarget returns a DeploymentTarget that people wrote, rather than one that a Workload
@@ -328,6 +359,7 @@ func (r *reader) newWrittenTarget(o Object, s deploymentTargetSpec, meta metadat
 	}
 	maps.Copy(t.Labels, o.Labels)
 	t.Schemas = ownSchemas(t.Object, r.positionAt, s.ConfigSchemas)
+	checkSizes(&t.Object, &t.DependsOn, &t.Schemas, &r.out.problems)
 	return t
 }
 

@@ -22,6 +22,12 @@ const (
 	maxSchemaParts = 1 << 17
 	// maxSchemaLevels bounds how deep the validator's stack gets when it compiles.
 	maxSchemaLevels = 20_000
+	// maxListed bounds an enum, and the required keys: the validator compares each with all others.
+	maxListed = 4096
+	// listedPerPart is how many such comparisons take the time of compiling a part.
+	listedPerPart = 256
+	// maxInstructions bounds the regular expressions of a schema together.
+	maxInstructions = 10 * pattern.MaxSize
 	// maxDigits bounds the exponents and the length of numbers: the validator writes
 	// them out.
 	maxDigits = 400
@@ -38,6 +44,8 @@ type schemaGuard struct {
 	patterns map[string]*pattern.Pattern
 	data     map[uintptr]bool // what is no schema, but data in one
 	refs     map[string]any   // what references lead to
+	// instructions are those of the patterns, and parts is what the validator compiles.
+	instructions, parts int
 }
 
 // checkSchema returns why a schema must not be used; "" if it may.
@@ -105,17 +113,31 @@ func (g *schemaGuard) checkKeyword(key string, v any) string {
 				return why
 			}
 		}
+	case "enum", "required":
+		if list, ok := v.([]any); ok && len(list) > maxListed {
+			return fmt.Sprintf("the schema has a list of %d values (%s), and %d is the limit", len(list), key, maxListed)
+		}
 	}
 	return ""
 }
 
-// checkPattern refuses an expression for its size; the validator reports other mistakes.
+// checkPattern refuses an expression for its size, or for that of all; the validator reports
+// other mistakes.
 func (g *schemaGuard) checkPattern(text string) string {
+	if _, known := g.patterns[text]; known {
+		return ""
+	}
 	p, err := pattern.Compile(text)
 	if errors.Is(err, pattern.ErrLarge) {
 		return "the schema has a pattern that cannot be used: " + err.Error()
 	}
 	g.patterns[text] = p
+	if p != nil {
+		g.instructions += p.Size
+	}
+	if g.instructions > maxInstructions {
+		return fmt.Sprintf("the schema has patterns that cannot be used: together they have more than %d instructions", maxInstructions)
+	}
 	return ""
 }
 
@@ -212,8 +234,9 @@ func identityOf(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() 
 
 // checkReferences finds what references lead to, and counts what is compiled.
 func (g *schemaGuard) checkReferences() string {
-	parts, _ := measurePart(g.root)
+	parts, _ := g.measurePart(g.root)
 	levels := 0
+	defer func() { g.parts = parts }()
 	for _, ref := range slices.Sorted(maps.Keys(g.refs)) {
 		pointer, err := url.PathUnescape(strings.TrimPrefix(ref, "#"))
 		if err != nil {
@@ -224,7 +247,7 @@ func (g *schemaGuard) checkReferences() string {
 			return fmt.Sprintf("the schema refers to %q, which is no schema", ref)
 		}
 		g.refs[ref] = target
-		n, depth := measurePart(target)
+		n, depth := g.measurePart(target)
 		parts, levels = parts+n, levels+depth
 		if parts > maxSchemaParts {
 			return fmt.Sprintf("the schema has more than %d parts when its references are followed", maxSchemaParts)
@@ -233,19 +256,24 @@ func (g *schemaGuard) checkReferences() string {
 			return fmt.Sprintf("the schema may be deeper than %d levels when its references are followed", maxSchemaLevels)
 		}
 	}
+	if parts > maxSchemaParts {
+		return fmt.Sprintf("the schema has more than %d parts", maxSchemaParts)
+	}
 	return ""
 }
 
-// measurePart returns how many parts a part consists of, and how deep it is nested.
-func measurePart(v any) (parts, depth int) {
+// measurePart returns how many parts a part consists of, and how deep it is nested. Comparing the
+// values of a list, and compiling patterns, counts as parts.
+func (g *schemaGuard) measurePart(v any) (parts, depth int) {
 	add := func(item any) {
-		n, levels := measurePart(item)
+		n, levels := g.measurePart(item)
 		parts, depth = parts+n, max(depth, levels)
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		for _, item := range v {
+		for key, item := range v {
 			add(item)
+			parts += g.measureKeyword(key, item)
 		}
 	case []any:
 		for _, item := range v {
@@ -253,6 +281,29 @@ func measurePart(v any) (parts, depth int) {
 		}
 	}
 	return parts + 1, depth + 1
+}
+
+// measureKeyword returns the work that a keyword takes in addition to its parts.
+func (g *schemaGuard) measureKeyword(key string, v any) int {
+	switch v := v.(type) {
+	case []any:
+		if key == "enum" || key == "required" {
+			return len(v) * len(v) / listedPerPart
+		}
+	case string:
+		if p := g.patterns[v]; p != nil && key == "pattern" {
+			return p.Size
+		}
+	case map[string]any:
+		n := 0
+		for text := range v {
+			if p := g.patterns[text]; p != nil && key == "patternProperties" {
+				n += p.Size
+			}
+		}
+		return n
+	}
+	return 0
 }
 
 // The characters of keys that JSON pointers escape.

@@ -37,6 +37,24 @@ func references(n int) string {
 	return b.String()
 }
 
+// listed is a list of n texts, as JSON.
+func listed(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"text-%d",`, i)
+	}
+	return "[" + strings.TrimSuffix(b.String(), ",") + "]"
+}
+
+// patternsOf is n schemas by different patterns, as JSON.
+func patternsOf(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%q: {},", fmt.Sprintf(format, i))
+	}
+	return strings.TrimSuffix(b.String(), ",")
+}
+
 // hostileSchemas are refused when they are compiled.
 var hostileSchemas = []struct{ schema, want string }{
 	{`{"definitions": true}`, "definitions are not an object"},
@@ -67,6 +85,12 @@ var hostileSchemas = []struct{ schema, want string }{
 	{nested(200000, `[`, ``, `]`), "not JSON"},
 	{`{"enum": ` + nested(5000, `[`, ``, `]`) + `}`, "nested deeper"},
 	{references(30_000), "followed"},
+	{`{"enum": ` + listed(4097) + `}`, "4097 values (enum)"},
+	{`{"properties": {"A": {"enum": ` + listed(90_000) + `}, "B": {"enum": ` + listed(90_000) + `}}}`, "90000 values (enum)"},
+	{`{"required": ` + listed(90_000) + `}`, "90000 values (required)"},
+	{`{"allOf": [{"enum": ` + listed(4096) + `}, {"enum": ` + listed(4096) + `}]}`, "parts"},
+	{`{"allOf": [` + strings.Repeat(`{},`, 1<<17) + `{}]}`, "parts"},
+	{`{"patternProperties": {` + patternsOf(14, "%d"+strings.Repeat("a{1,900}", 3)) + `}}`, "together"},
 	{`{"allOf": [` + strings.TrimSuffix(strings.Repeat(`{"$ref": "#/definitions/a"},`, 10), ",") + `]}`, "not a JSON Schema"},
 	{`null`, "not a JSON Schema"}, {`[]`, "not a JSON Schema"}, {`1`, "not a JSON Schema"}, {`"a"`, "not a JSON Schema"},
 	{`{"$schema": 1}`, "not a JSON Schema"}, {`{"type": {}}`, "not a JSON Schema"}, {`{"items": 1}`, "not a JSON Schema"},
@@ -142,6 +166,34 @@ func TestManyViolations(t *testing.T) {
 	if len(got) != maxMessages+1 || got[maxMessages].text != "and 900 more" {
 		t.Errorf("%d messages, the last is %q", len(got), got[len(got)-1])
 	}
+}
+
+// TestLongMessages: a message does not list a long enum.
+func TestLongMessages(t *testing.T) {
+	s := compileSchema(`{"properties": {"A": {"enum": ` + listed(4000) + `}}}`)
+	got := s.validateData(map[string]any{"A": "b"})
+	if len(got.messages) != 1 || got.messages[0].key != "A" || len(got.messages[0].text) > 500 || !strings.HasSuffix(got.messages[0].text, "…") {
+		t.Errorf("%q, %+v", s.problem, got)
+	}
+}
+
+// TestCompilingIsWork counts the work of compiling a schema once, also if it cannot be used, and
+// another schema can be compiled meanwhile.
+func TestCompilingIsWork(t *testing.T) {
+	for _, text := range []string{`{"enum": ` + listed(2000) + `}`, `{"allOf": [{"enum": ` + listed(4096) + `}, {"enum": ` + listed(4096) + `}]}`} {
+		c := &schemaCache{}
+		first, broken := c.validateAgainst(text, &Values{})
+		again, _ := c.validateAgainst(text, &Values{})
+		if first.steps < 10_000 || again.steps > 1 || broken != strings.Contains(text, "allOf") {
+			t.Errorf("%.20s: %d steps, then %d; %v", text, first.steps, again.steps, broken)
+		}
+	}
+	c := &schemaCache{compiled: map[string]*compiledSchema{"{}": {}}}
+	c.compiled["{}"].once.Do(func() { // is being compiled
+		if _, broken := c.validateAgainst("true", &Values{}); broken {
+			t.Error("true is a schema")
+		}
+	})
 }
 
 // soundSchemas must mean what they mean to the validator alone.

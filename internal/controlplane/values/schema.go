@@ -37,6 +37,7 @@ type schemaCache struct {
 }
 
 type compiledSchema struct {
+	once     sync.Once // compiles it, outside of the lock of the cache
 	schema   *gojsonschema.Schema
 	guard    schemaGuard
 	problem  string // why it could not be compiled
@@ -84,12 +85,17 @@ func (c *schemaCache) validateAgainst(text string, v *Values) (of verdict, broke
 	}
 	s := c.compiled[text]
 	if s == nil {
-		s = compileSchema(text)
+		s = &compiledSchema{}
 		c.compiled[text] = s
 	}
 	c.mu.Unlock()
+	steps := 0
+	s.once.Do(func() {
+		s.compile(text)
+		steps = s.guard.parts * stepsPerPart
+	})
 	if s.problem != "" {
-		return verdict{messages: []message{{text: s.problem}}}, true
+		return verdict{messages: []message{{text: s.problem}}, steps: steps}, true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,11 +107,19 @@ func (c *schemaCache) validateAgainst(text string, v *Values) (of verdict, broke
 		}
 		s.verdicts[v.Digest] = verdict{messages: of.messages, unchecked: of.unchecked}
 	}
+	of.steps += steps
 	return of, false
 }
 
 func compileSchema(source string) *compiledSchema {
-	s := &compiledSchema{verdicts: map[Digest]verdict{}}
+	s := &compiledSchema{}
+	s.compile(source)
+	return s
+}
+
+// compile compiles the text of a schema, or sets the problem.
+func (s *compiledSchema) compile(source string) {
+	s.verdicts = map[Digest]verdict{}
 	var document any
 	err := json.Unmarshal([]byte(source), &document)
 	if err == nil { // once more, with its numbers as they are written
@@ -115,11 +129,11 @@ func compileSchema(source string) *compiledSchema {
 	}
 	if err != nil {
 		s.problem = fmt.Sprintf("the schema is not JSON: %v", err)
-		return s
+		return
 	}
 	s.problem = s.guard.checkSchema(document)
 	if s.problem != "" {
-		return s
+		return
 	}
 	err = panics.RunLibrary("the validator", func() (err error) {
 		s.schema, err = gojsonschema.NewSchema(loaderOf(document, source))
@@ -128,7 +142,6 @@ func compileSchema(source string) *compiledSchema {
 	if err != nil {
 		s.problem = fmt.Sprintf("the schema is not a JSON Schema: %s", text.OneLine(err.Error()))
 	}
-	return s
 }
 
 // loaderOf returns the loader of a schema that was examined. The name that it has at its root
@@ -152,8 +165,14 @@ func loaderOf(document any, text string) gojsonschema.JSONLoader {
 	return gojsonschema.NewGoLoader(document)
 }
 
-// maxMessages bounds the messages about the values of one assignment.
-const maxMessages = 100
+const (
+	// maxMessages bounds the messages about the values of one assignment.
+	maxMessages = 100
+	// maxMessage bounds a message, in bytes: it may list an enum.
+	maxMessage = 400
+	// stepsPerPart is how many steps compiling a part of a schema counts as.
+	stepsPerPart = 4
+)
 
 // validateData returns the messages of Kalypso's validator, without the root's prefix.
 func (s *compiledSchema) validateData(data map[string]any) verdict {
@@ -175,7 +194,7 @@ func (s *compiledSchema) validateData(data map[string]any) verdict {
 			return err
 		}
 		for _, e := range result.Errors() {
-			messages = append(messages, message{findKey(e), strings.TrimPrefix(e.String(), "(root): ")})
+			messages = append(messages, message{findKey(e), text.Shorten(strings.TrimPrefix(e.String(), "(root): "), maxMessage)})
 		}
 		return nil
 	})

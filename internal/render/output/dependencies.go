@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
@@ -18,6 +19,7 @@ type targetSet struct {
 	order   []int            // the targets, in the order of the members
 	waits   map[int][]string // by target: names of targets on the same cluster type, sorted
 	missing []missingDependency
+	wide    []wideDependency
 	cycles  [][]int // targets that wait for each other in a circle, in order
 }
 
@@ -25,6 +27,16 @@ type targetSet struct {
 type missingDependency struct {
 	target     int
 	dependency model.Dependency
+}
+
+// maxWaits bounds the targets that one dependency may stand for: they are all written into the
+// output of each target that has it.
+const maxWaits = 500
+
+// wideDependency is a dependency on a workload of more targets than maxWaits.
+type wideDependency struct {
+	missingDependency
+	targets int
 }
 
 // previousSets holds the sets of the last run. A set stays valid in the next run if the model
@@ -87,24 +99,7 @@ func (p *pass) targetSets() []*targetSet {
 
 func (p *pass) newTargetSet(set schedule.Set) *targetSet {
 	s := &targetSet{waits: map[int][]string{}}
-	edges := map[int][]int{}
-	for j := range set.All() {
-		for _, d := range p.model.Targets[j].DependsOn {
-			found := p.resolveDependency(d.Name, set)
-			if len(found) == 0 {
-				s.missing = append(s.missing, missingDependency{j, d})
-			}
-			edges[j] = append(edges[j], found...)
-		}
-	}
-	for j, waits := range edges {
-		var names []string
-		for _, k := range waits {
-			names = append(names, p.model.Targets[k].Name)
-		}
-		slices.Sort(names)
-		s.waits[j] = slices.Compact(names)
-	}
+	edges := p.resolveDependencies(set, s)
 	s.cycles = findCycles(edges)
 	s.order = slices.SortedFunc(set.All(), func(j, k int) int {
 		return compareFolders(p.model.Targets[j].Name, p.model.Targets[k].Name)
@@ -151,19 +146,54 @@ type memberChange struct {
 	changed []int
 }
 
-// resolveDependency returns the members of a set that a dependency names: the target of that
-// name, or else all targets of the workload of that name.
-func (p *pass) resolveDependency(name string, members schedule.Set) []int {
-	var ofWorkload []int
+// resolveDependencies sets what the members of a set wait for, and returns the same as indexes. A
+// dependency is the target of that name, or else all targets of the workload of that name.
+func (p *pass) resolveDependencies(members schedule.Set, s *targetSet) map[int][]int {
+	byName, byWorkload := map[string][]int{}, map[string][]int{}
 	for j := range members.All() {
-		switch t := p.model.Targets[j]; name {
-		case t.Name:
-			return []int{j}
-		case t.Workload:
-			ofWorkload = append(ofWorkload, j)
+		t := p.model.Targets[j]
+		byWorkload[t.Workload] = append(byWorkload[t.Workload], j)
+		if byName[t.Name] == nil {
+			byName[t.Name] = []int{j}
 		}
 	}
-	return ofWorkload
+	find := func(name string) []int {
+		if found := byName[name]; found != nil {
+			return found
+		}
+		return byWorkload[name]
+	}
+	known := map[string]int{} // a target by the names of its dependencies; those of a workload share them
+	edges := map[int][]int{}
+	for j := range members.All() {
+		var names []string
+		for _, d := range p.model.Targets[j].DependsOn {
+			switch n := len(find(d.Name)); {
+			case n == 0 && len(s.missing) < maxProblems:
+				s.missing = append(s.missing, missingDependency{j, d})
+			case n > maxWaits && len(s.wide) < maxProblems && (len(s.wide) == 0 || s.wide[len(s.wide)-1].dependency != d):
+				s.wide = append(s.wide, wideDependency{missingDependency{j, d}, n}) // once for the targets of a workload
+			case n > 0 && n <= maxWaits:
+				names = append(names, d.Name)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		key := strings.Join(names, "\x00")
+		same, ok := known[key]
+		if !ok {
+			known[key], same = j, j
+			for _, name := range names {
+				edges[j] = append(edges[j], find(name)...)
+			}
+			waits := list.Convert(edges[j], func(k int) string { return p.model.Targets[k].Name })
+			slices.Sort(waits)
+			s.waits[j] = slices.Compact(waits)
+		}
+		edges[j], s.waits[j] = edges[same], s.waits[same]
+	}
+	return edges
 }
 
 // findCycles returns the circles of targets that wait for each other. Each begins with the
@@ -171,21 +201,23 @@ func (p *pass) resolveDependency(name string, members schedule.Set) []int {
 func findCycles(edges map[int][]int) [][]int {
 	var found [][]int
 	var path []int
-	done := map[int]bool{}
+	const done = -1
+	at := map[int]int{} // one more than the index in path, or done
 	var visit func(j int)
 	visit = func(j int) {
-		if at := slices.Index(path, j); at >= 0 {
-			found = append(found, slices.Clone(path[at:]))
+		switch i := at[j]; {
+		case i == done:
 			return
-		}
-		if done[j] {
+		case i > 0:
+			found = append(found, slices.Clone(path[i-1:]))
 			return
 		}
 		path = append(path, j)
+		at[j] = len(path)
 		for _, k := range edges[j] {
 			visit(k)
 		}
-		path, done[j] = path[:len(path)-1], true
+		path, at[j] = path[:len(path)-1], done
 	}
 	for _, j := range slices.Sorted(maps.Keys(edges)) {
 		visit(j)
@@ -195,24 +227,42 @@ func findCycles(edges map[int][]int) [][]int {
 
 func (p *pass) reportDependencies(c *model.ClusterType, s *targetSet) {
 	for _, m := range s.missing {
-		var known []string
-		for _, t := range p.model.Targets {
-			known = append(known, t.Name, t.Workload)
-		}
-		slices.Sort(known)
-		known = slices.Compact(known)
-		hint := "a policy has to put it on the same cluster type"
-		if !slices.Contains(known, m.dependency.Name) {
-			hint = problem.DidYouMean(m.dependency.Name, known)
-		}
+		hint := p.hintMissing(m.dependency.Name)
 		p.found.add(problem.Problem{
 			Pos: m.dependency.Pos, Subject: p.model.Targets[m.target].Subject(), Hint: hint,
 			Summary: fmt.Sprintf("it depends on %q, which is not on cluster type %s", m.dependency.Name, c.Name), OfAbsence: true,
 		})
 	}
+	for _, w := range s.wide {
+		p.found.add(problem.Problem{
+			Pos: w.dependency.Pos, Subject: p.model.Targets[w.target].Subject(), Hint: "name the targets that it needs",
+			Summary: fmt.Sprintf("it depends on workload %s, which has %d deployment targets on cluster type %s, and %d is the limit", w.dependency.Name, w.targets, c.Name, maxWaits),
+		})
+	}
 	for _, circle := range s.cycles {
 		p.reportCycle(c, circle)
 	}
+}
+
+// hintMissing returns the hint for a dependency that is not on the same cluster type. It is found
+// once for each name.
+func (p *pass) hintMissing(name string) string {
+	if p.names == nil {
+		for _, t := range p.model.Targets {
+			p.names = append(p.names, t.Name, t.Workload)
+		}
+		slices.Sort(p.names)
+		p.names, p.hints = slices.Compact(p.names), map[string]string{}
+	}
+	hint, ok := p.hints[name]
+	if !ok {
+		hint = "a policy has to put it on the same cluster type"
+		if _, known := slices.BinarySearch(p.names, name); !known {
+			hint = problem.DidYouMean(name, p.names)
+		}
+		p.hints[name] = hint
+	}
+	return hint
 }
 
 func (p *pass) reportCycle(c *model.ClusterType, circle []int) {

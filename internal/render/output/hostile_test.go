@@ -77,6 +77,40 @@ func TestControlPlaneIsSound(t *testing.T) {
 	}
 }
 
+// TestWorkloadSizes: what a workload may have much of is bounded, as a problem of its own, and so is
+// what its targets wait for.
+func TestWorkloadSizes(t *testing.T) {
+	workload := func(name, annotation, schemas string, targets int) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: %s, annotations: {fairlead.io/depends-on: %q}}\nspec:\n  configSchemas: [%s]\n  deploymentTargets:\n", name, annotation, schemas)
+		for i := range targets {
+			fmt.Fprintf(&b, "    - {name: t%d, environment: dev, manifests: {repo: https://example.com/app, branch: main, path: ./web}}\n", i)
+		}
+		return b.String() + "---\n"
+	}
+	names := make([]string, 101)
+	for i := range names {
+		names[i] = fmt.Sprintf("app%d", i)
+	}
+	for _, c := range []struct{ name, text, want string }{
+		{"fits", workload("big", "", "", 500) + workload("many", "big", strings.Repeat("'{}',", 49)+"'{}'", 500), ""},
+		{"targets", workload("many", "", "", 2001), "2001 deployment targets, and 2000"},
+		{"schemas", workload("many", "", strings.Repeat("'{}',", 50)+"'{}'", 1), "51 configSchemas, and 50"},
+		{"dependencies", workload("many", strings.Join(names, ","), "", 1), "101 names, and 100"},
+		{"wide", workload("big", "", "", 501) + workload("many", "big", "", 1), "workload big, which has 501 deployment targets on cluster type edge, and 500"},
+	} {
+		files := controlPlane()
+		files["team/many.yaml"] = c.text
+		_, problems := rendered(t, "dev", files)
+		found := slices.ContainsFunc(problems, func(p problem.Problem) bool {
+			return strings.Contains(p.Summary, c.want) && p.Pos.File == "many.yaml" && p.Pos.Line > 0 && p.Hint != ""
+		})
+		if found != (c.want != "") || c.want == "" && problems.Stops() {
+			t.Errorf("%s: %.1000v", c.name, problems)
+		}
+	}
+}
+
 // TestNames puts hostile names in every place where the name of an object, a folder or a
 // branch is read. Each must be a problem with a place and a hint, and nothing may panic.
 func TestNames(t *testing.T) {

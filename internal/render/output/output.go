@@ -223,6 +223,8 @@ type pass struct {
 	states    map[string]assignment // by the states of Terraform that are shared by clusters
 	clusters  map[string][]string   // by cluster type: those that the environment provisions; nil until it is asked for
 	found     findings
+	names     []string          // of targets and workloads, sorted; nil until a dependency is missing
+	hints     map[string]string // for missing dependencies, by their name
 
 	mu      sync.Mutex
 	changes map[[2]*members]memberChange
