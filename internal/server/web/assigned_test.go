@@ -1,8 +1,10 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -156,7 +158,7 @@ func TestHostileFleet(t *testing.T) {
 		target := newTarget(text, text, text, text)
 		target.Manifests[text], target.Labels[text], target.Pos.File, clusterType.Labels[text] = text, text, text, text
 		s.SetPlan(text, newPlan(text, []*model.ClusterType{clusterType}, target))
-		src := (&site{options: Options{Store: s}.withDefaults()}).readState()
+		src := newSite(Options{Store: s}).readState()
 		one, _ := src.Workload(text)
 		assignment, ok := src.Assignment(text, text, text)
 		if !ok {
@@ -164,8 +166,8 @@ func TestHostileFleet(t *testing.T) {
 		}
 		query := map[string][]string{"q": {text}, "env": {text}, "team": {text}, "version": {text}, "rows": {text}}
 		for _, of := range []any{
-			newPage(src.Fleet(answer.FleetFilter{}), src.Names(), "", query), newPage(src.Workloads(answer.WorkloadFilter{}), nil, "", query), one, assignment,
-			newPage(src.Fleet(answer.FleetFilter{Rows: answer.ByTarget, Columns: answer.ByClusterType, AssignmentFilter: answer.AssignmentFilter{Environment: text}}), nil, "", query),
+			shownAt("/fleet", src.Fleet(answer.FleetFilter{}), src.Names(), query), shownAt("/workloads", src.Workloads(answer.WorkloadFilter{}), nil, query), one, assignment,
+			shownAt("/fleet", src.Fleet(answer.FleetFilter{Rows: answer.ByTarget, Columns: answer.ByClusterType, AssignmentFilter: answer.AssignmentFilter{Environment: text}}), nil, query),
 		} {
 			kept, err := page.Render(page.Frame{Path: "/x?" + text, Questions: true}, of)
 			if err != nil {
@@ -182,11 +184,20 @@ func TestOneReading(t *testing.T) {
 	clusters := func(ready int) []fleetview.Overview {
 		return []fleetview.Overview{{Standing: fleetview.Standing{Environment: "dev", Expected: 2, Ready: ready}}}
 	}
-	s := &site{options: Options{Now: func() time.Time { return noon }}.withDefaults()}
+	s := newSite(Options{Now: func() time.Time { return noon }})
 	s.assigned.known, s.assigned.clusters, s.assigned.made = map[string]*fleetview.AssignedRuns{}, clusters(2), noon.Add(-time.Second)
 	for path, ready := range map[string]int{"/fleet": 2, "/workloads/web": 2, "/clusters/east-1": 1, "/environments/dev": 1} {
-		if src := s.addAssigned(t.Context(), answer.Source{Ledger: true, Clusters: clusters(1)}, path); src.Clusters[0].Ready != ready {
+		if src := loadRow(s, answer.Source{Ledger: true, Clusters: clusters(1)}, path); src.Clusters[0].Ready != ready {
 			t.Errorf("%s has %d ready, want %d", path, src.Clusters[0].Ready, ready)
 		}
 	}
+}
+
+// loadRow adds to a source what the row of a path does.
+func loadRow(s *site, src answer.Source, path string) answer.Source {
+	q := s.find(&url.URL{Path: path})
+	for _, load := range q.row.loads[:min(1, len(q.row.loads))] {
+		src = load(s, context.Background(), src, q)
+	}
+	return src
 }

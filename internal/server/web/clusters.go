@@ -4,45 +4,39 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
-	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
-// findClusterAnswer returns what there is at the path of a page about cluster types and clusters.
-func findClusterAnswer(src answer.Source, parts []string, query url.Values) found {
-	switch {
-	case len(parts) == 1 && parts[0] == "cluster-types":
-		return found{src.ClusterTypes(page.ParseClusterTypeFilter(query)), http.StatusOK, ""}
-	case len(parts) == 2 && parts[0] == "cluster-types":
-		one, ok := src.ClusterType(parts[1])
-		if !ok {
-			return answerUnknown("cluster type", parts[1], src.ClusterTypeNames(), "cluster-types")
-		}
-		return found{one, http.StatusOK, ""}
-	case len(parts) == 2 && parts[0] == "clusters":
-		one, ok := src.Cluster(parts[1])
-		if !ok {
-			return answerUnknownIn("clusters", "cluster", parts[1], src.ClusterNames(), "cluster-types", api+"/cluster-types/NAME lists those of a type")
-		}
-		return found{one, http.StatusOK, ""}
+func findClusterType(src answer.Source, q request) found {
+	one, ok := src.ClusterType(q.names[0])
+	if !ok {
+		return answerUnknown("cluster type", q.names[0], src.ClusterTypeNames(), "cluster-types")
 	}
-	return answerMissing(NothingHere, "")
+	return answered(one)
+}
+
+func findCluster(src answer.Source, q request) found {
+	one, ok := src.Cluster(q.names[0])
+	if !ok {
+		return answerUnknownIn("clusters", "cluster", q.names[0], src.ClusterNames(), "cluster-types", api+"/cluster-types/NAME lists those of a type")
+	}
+	return answered(one)
 }
 
 // maxReleased is of how many deployment targets of a workload the releases are shown.
 const maxReleased = 12
 
 // addReleases adds to a source what clusters have reported of a workload.
-func (s *site) addReleases(ctx context.Context, src answer.Source, workload string) answer.Source {
+func (s *site) addReleases(ctx context.Context, src answer.Source, q request) answer.Source {
+	if !src.Ledger || src.LedgerFails {
+		return src
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)
 	defer cancel()
-	names := src.TargetNames(workload)
+	names := src.TargetNames(q.names[0])
 	src.MoreReleases = len(names) > maxReleased
 	for _, target := range names[:min(len(names), maxReleased)] {
 		found, more, err := s.options.Fleet.FindReleases(ctx, target)
@@ -57,25 +51,26 @@ func (s *site) addReleases(ctx context.Context, src answer.Source, workload stri
 	return src
 }
 
-// addReported adds to a source what clusters have reported by name, if the page at a path says it.
-func (s *site) addReported(ctx context.Context, src answer.Source, path string) answer.Source {
-	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	name, err := url.PathUnescape(rest)
-	if !src.Ledger || src.LedgerFails || err != nil {
-		return src
-	}
-	q := fleetview.Query{Limit: fleetview.MaxItems}
-	switch {
-	case first == "cluster-types" && name != "":
-		q.Type = name
-	case first == "clusters" && name != "":
-		q.Cluster, src.ReportedNames = name, s.options.Fleet.ClusterNames()
-	case first == "workloads" && name != "":
-		return s.addReleases(ctx, src, name)
-	case first == "search":
+// addReportedNames adds to a source the names of the clusters that have reported.
+func (s *site) addReportedNames(_ context.Context, src answer.Source, _ request) answer.Source {
+	if src.Ledger && !src.LedgerFails {
 		src.ReportedNames = s.options.Fleet.ClusterNames()
-		return src
-	default:
+	}
+	return src
+}
+
+// addReportedOfType adds to a source what the clusters of a type have reported.
+func (s *site) addReportedOfType(ctx context.Context, src answer.Source, q request) answer.Source {
+	return s.addReported(ctx, src, fleetview.Query{Limit: fleetview.MaxItems, Type: q.names[0]})
+}
+
+// addReportedOfCluster adds to a source what a cluster has reported, with its objects.
+func (s *site) addReportedOfCluster(ctx context.Context, src answer.Source, q request) answer.Source {
+	return s.addReported(ctx, s.addReportedNames(ctx, src, q), fleetview.Query{Limit: fleetview.MaxItems, Cluster: q.names[0]})
+}
+
+func (s *site) addReported(ctx context.Context, src answer.Source, q fleetview.Query) answer.Source {
+	if !src.Ledger || src.LedgerFails {
 		return src
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)

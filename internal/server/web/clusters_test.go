@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/png"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -84,7 +85,7 @@ func TestHostileClusters(t *testing.T) {
 		clusterType.Reconciler, clusterType.Pos.File = text, text
 		m := &model.Model{Environment: text, ClusterTypes: []*model.ClusterType{clusterType}, Targets: []*model.Target{newTarget(text, text, text, text)}, Policies: []*model.Policy{{Object: model.Object{Name: text}}}}
 		s.SetPlan(text, schedule.NewPlan(m, nil))
-		src := (&site{options: Options{Store: s}.withDefaults()}).readState()
+		src := newSite(Options{Store: s}).readState()
 		src.Reported = []fleetview.Cluster{{Name: text, Environment: text, Type: text, Standing: text, Why: text, Revision: text, Attempted: text, MovedFrom: &fleetview.MovedFrom{Environment: text, Type: text}}}
 		src.Objects = []fleetview.ClusterObject{{Object: text, Phase: text, Revision: text, Attempted: text, Message: text}}
 		one, ok := src.ClusterType(text)
@@ -94,7 +95,7 @@ func TestHostileClusters(t *testing.T) {
 		}
 		provisioned := answer.ProvisionedCluster{Name: text, Environment: text, Manifest: text, Place: text, URL: "", Executor: text, ClusterType: text, Version: text, Control: []answer.ProvisionedPool{{Name: text, Provider: text}}, LoadBalancers: []string{text}}
 		one.Provisioned, cluster.Provisioned = []answer.ProvisionedCluster{provisioned}, []answer.ProvisionedCluster{provisioned}
-		for _, of := range []any{newPage(src.ClusterTypes(answer.ClusterTypeFilter{}), nil, "", map[string][]string{"q": {text}}), one, cluster, src.Search(text)} {
+		for _, of := range []any{shownAt("/cluster-types", src.ClusterTypes(answer.ClusterTypeFilter{}), nil, url.Values{"q": {text}}), one, cluster, src.Search(text)} {
 			kept, err := page.Render(page.Frame{Path: "/x?" + text, Questions: true}, of)
 			if err != nil {
 				t.Fatal(err)
@@ -130,7 +131,7 @@ func TestReleases(t *testing.T) {
 		t.Errorf("without a ledger the page is\n%s", body)
 	}
 	for _, text := range hostile {
-		src := (&site{options: Options{Store: fleet()}.withDefaults()}).readState()
+		src := newSite(Options{Store: fleet()}).readState()
 		src.Releases = []fleetview.Release{{Target: text, Environment: "prod", Version: text, Since: noon, Clusters: 1, Failed: 1}}
 		one, _ := src.Workload("checkout")
 		kept, err := page.Render(page.Frame{Path: "/workloads/x"}, one)

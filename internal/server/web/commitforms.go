@@ -10,9 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
-// commitPath is the path of the page of a commit. With an extension it is that of a badge, or of a calendar.
-const commitPath = "/commits/{commit}"
-
 // The extensions of the other forms of a commit's page, and their types.
 const (
 	badgeExtension, calendarExtension = ".svg", ".ics"
@@ -40,7 +37,7 @@ func (s *site) serveForm(w http.ResponseWriter, r *http.Request, path, extension
 	state, _ := s.options.Store.Version()
 	p, err := s.loadOnce(extension+" "+path+"?"+r.URL.RawQuery, state, func() (rendered, error) {
 		src := s.readState()
-		f := s.findAt(r.Context(), src, path, r.URL.Query())
+		f := s.findAt(r.Context(), src, s.find(&url.URL{Path: path, RawQuery: r.URL.RawQuery}))
 		if f.redirect != "" {
 			path, asked, isAsked := strings.Cut(f.redirect, "?")
 			if !isAsked {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -15,34 +14,30 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
-// findFleetAnswer returns what there is at the path of a page about what is assigned.
-func findFleetAnswer(src answer.Source, parts []string, query url.Values) found {
-	switch {
-	case len(parts) == 1 && parts[0] == "fleet":
-		return found{src.Fleet(page.ParseFleetFilter(query)), http.StatusOK, ""}
-	case len(parts) == 1 && "/"+parts[0] == mapPath:
-		return findMap(src, query)
-	case len(parts) == 1 && parts[0] == "workloads":
-		return found{src.Workloads(page.ParseWorkloadFilter(query)), http.StatusOK, ""}
-	case len(parts) == 2 && parts[0] == "workloads":
-		one, ok := src.Workload(parts[1])
-		if !ok {
-			return answerUnknown("workload", parts[1], src.WorkloadNames(), "workloads")
-		}
-		return found{one, http.StatusOK, ""}
-	case len(parts) == 4 && parts[0] == "assignments":
-		one, ok := src.Assignment(parts[1], parts[2], parts[3])
-		if !ok {
-			sentence := fmt.Sprintf("environment %q has no %s", parts[1], strings.Join(src.ListMissing(parts[1], parts[2], parts[3]), " and no "))
-			return found{missingAnswer{errorAnswer{sentence, api + "/fleet shows what is assigned"}, "fleet", ""}, http.StatusNotFound, ""}
-		}
-		return found{one, http.StatusOK, ""}
+// findFleet returns what is assigned where, or the assignments for a table.
+func findFleet(src answer.Source, q request) found {
+	if q.table {
+		return answered(assignedTable(src.ListAssigned(page.ParseFleetFilter(q.query).AssignmentFilter)))
 	}
-	return findClusterAnswer(src, parts, query)
+	return answered(src.Fleet(page.ParseFleetFilter(q.query)))
 }
 
-// assignedPages are the first parts of the paths of pages that say how clusters stand to what is assigned.
-var assignedPages = map[string]bool{"fleet": true, "workloads": true, "cluster-types": true, "clusters": true, "assignments": true, "map": true}
+func findWorkload(src answer.Source, q request) found {
+	one, ok := src.Workload(q.names[0])
+	if !ok {
+		return answerUnknown("workload", q.names[0], src.WorkloadNames(), "workloads")
+	}
+	return answered(one)
+}
+
+func findAssignment(src answer.Source, q request) found {
+	one, ok := src.Assignment(q.names[0], q.names[1], q.names[2])
+	if !ok {
+		sentence := fmt.Sprintf("environment %q has no %s", q.names[0], strings.Join(src.ListMissing(q.names[0], q.names[1], q.names[2]), " and no "))
+		return found{answer: missingAnswer{errorAnswer{sentence, api + "/fleet shows what is assigned"}, "fleet", ""}, code: http.StatusNotFound}
+	}
+	return answered(one)
+}
 
 // assignedCache keeps how clusters stand to what is assigned, and the clusters as they stood then. The zero value is
 // ready.
@@ -53,10 +48,19 @@ type assignedCache struct {
 	clusters []fleetview.Overview
 }
 
-// addAssigned adds to a source how clusters stand to what is assigned, if the page at a path says it.
-func (s *site) addAssigned(ctx context.Context, src answer.Source, path string) answer.Source {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if !src.Ledger || src.LedgerFails || !assignedPages[first] {
+// addAssigned adds to a source the state of what is assigned, and the clusters as they were then.
+func (s *site) addAssigned(ctx context.Context, src answer.Source, q request) answer.Source {
+	if src = s.addAssignedNow(ctx, src, q); src.Assigned != nil {
+		s.assigned.mu.Lock()
+		defer s.assigned.mu.Unlock()
+		src.Clusters = s.assigned.clusters
+	}
+	return src
+}
+
+// addAssignedNow adds to a source the state of what is assigned, and leaves the clusters as they are now.
+func (s *site) addAssignedNow(ctx context.Context, src answer.Source, _ request) answer.Source {
+	if !src.Ledger || src.LedgerFails {
 		return src
 	}
 	s.assigned.mu.Lock()
@@ -64,9 +68,6 @@ func (s *site) addAssigned(ctx context.Context, src answer.Source, path string) 
 	now := s.options.Now()
 	if s.assigned.known != nil && now.Sub(s.assigned.made) < cachedFor {
 		src.Assigned = s.assigned.known
-		if first != "clusters" { // which says how one stands now
-			src.Clusters = s.assigned.clusters
-		}
 		return src
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,28 +16,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
-// historyPath is the path of the history, whose reading waits for the cycle that runs.
-const historyPath = "/history"
-
-// searchPath is the path of what a text is the name of.
-const searchPath = "/search"
-
-// figuresPath is the path of the figures of the history.
-const figuresPath = historyPath + "/figures"
-
 // findFigures returns how long commits took, and how many were taken back.
-func (s *site) findFigures(ctx context.Context, src answer.Source) found {
+func (s *site) findFigures(ctx context.Context, src answer.Source, _ request) found {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
 	defer cancel()
 	all, err := s.loadHistory(ctx)
 	if err != nil {
 		return s.refuseAnswer(ctx, figuresPath, err)
 	}
-	return found{src.Figures(all, s.options.Now()), http.StatusOK, ""}
+	return answered(src.Figures(all, s.options.Now()))
 }
 
 // findHistory returns what was done, as the control plane in Git has it.
-func (s *site) findHistory(ctx context.Context, src answer.Source, query url.Values) found {
+func (s *site) findHistory(ctx context.Context, src answer.Source, q request) found {
+	query := q.query
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
 	defer cancel()
 	all, err := s.loadHistory(ctx)
@@ -46,28 +37,33 @@ func (s *site) findHistory(ctx context.Context, src answer.Source, query url.Val
 		return s.refuseAnswer(ctx, historyPath, err)
 	}
 	src.At = query.Get("at")
-	shown := src.History(cutHistory(all, query), page.ParseHistoryFilter(query))
-	if what := page.ParseHistoryFilter(query).Action; what != "" && !slices.Contains(shown.Actions, what) && !page.IsAction(what) {
-		return found{errorAnswer{fmt.Sprintf("the filter what has no value %q", what), withNearest(what, shown.Actions, "it has "+strings.Join(shown.Actions, ", "))}, http.StatusBadRequest, ""}
+	filter := page.ParseHistoryFilter(query)
+	filter.All = q.table
+	shown := src.History(cutHistory(all, query), filter)
+	if what := filter.Action; what != "" && !slices.Contains(shown.Actions, what) && !page.IsAction(what) {
+		return failed(http.StatusBadRequest, fmt.Sprintf("the filter what has no value %q", what), withNearest(what, shown.Actions, "it has "+strings.Join(shown.Actions, ", ")))
 	}
 	if who := query.Get("who"); who != "" && !slices.ContainsFunc(shown.People, func(name string) bool { return strings.EqualFold(name, who) }) {
-		return found{errorAnswer{fmt.Sprintf("the history has nobody called %q", who), withNearest(who, shown.People, "it has "+strings.Join(shown.People, ", "))}, http.StatusNotFound, ""}
+		return failed(http.StatusNotFound, fmt.Sprintf("the history has nobody called %q", who), withNearest(who, shown.People, "it has "+strings.Join(shown.People, ", ")))
 	}
-	return found{shown, http.StatusOK, ""}
+	return answered(shown)
 }
 
 // pullNumber matches a text that may be the number of a pull request.
 var pullNumber = regexp.MustCompile(`^#?[0-9]+$`)
 
-// findNumber returns what a number is the name of: pull requests that are not open are found in the history.
-func (s *site) findNumber(ctx context.Context, src answer.Source, number string) found {
+// search returns what has a text in its name: pull requests that are not open are found in the history.
+func (s *site) search(ctx context.Context, src answer.Source, q request) found {
+	if s.options.History == nil || !pullNumber.MatchString(q.text()) {
+		return searchNames(src, q.text(), nil)
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
 	defer cancel()
 	all, err := s.loadHistory(ctx)
 	if err != nil { // the others are found all the same
 		s.options.Logger.WarnContext(ctx, "the history cannot be read, and pull requests that are not open are not found", slog.Any("error", err))
 	}
-	return searchNames(src, number, all.Entries)
+	return searchNames(src, q.text(), all.Entries)
 }
 
 // historyCache keeps what was done for a time, since each reading keeps a cycle waiting. The zero value is

@@ -88,11 +88,11 @@ func TestFailedWeeks(t *testing.T) {
 // TestHostileHistory writes hostile texts into all that the history shows.
 func TestHostileHistory(t *testing.T) {
 	for _, text := range hostile {
-		src := (&site{options: Options{Store: fleet()}.withDefaults()}).readState()
+		src := newSite(Options{Store: fleet()}).readState()
 		query := map[string][]string{"q": {text}, "env": {text}, "who": {text}, "what": {text}, "since": {text}}
 		all := []history.Entry{{Who: text, Via: text, Environment: text, Action: text, Title: text, From: text, To: text, Reason: text, Forced: text, Overrides: []string{text}, Commit: text, Repo: text, URL: text, Pull: 1}, {Title: text}}
 		for _, of := range []any{src.History(history.Log{Entries: all, Unread: []history.Unread{{Repo: text, Reason: text}}}, page.ParseHistoryFilter(nil)), errorAnswer{text, text}} {
-			kept, err := page.Render(page.Frame{Path: "/history?" + text, History: true}, newPage(of, []string{text}, historyPath, query))
+			kept, err := page.Render(page.Frame{Path: "/history?" + text, History: true}, shownAt(historyPath, of, []string{text}, query))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,7 +26,7 @@ type streams struct{ open atomic.Int64 }
 // that is lost costs nothing, for the next one says the same.
 func (s *site) serveEvents(w http.ResponseWriter, r *http.Request) {
 	target, err := url.Parse(r.URL.Query().Get("page"))
-	if err != nil || !strings.HasPrefix(target.Path, "/") || target.Host != "" || isQuestion(target.Path) {
+	if err != nil || !strings.HasPrefix(target.Path, "/") || target.Host != "" || s.isWork(target) {
 		s.writeJSON(w, r, http.StatusBadRequest, errorAnswer{"the query names no page", "name its path, as in /events?page=/environments"})
 		return
 	}
@@ -42,6 +42,12 @@ func (s *site) serveEvents(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.followPage(w, r, target)
+}
+
+// isWork reports whether the answer of an address takes work.
+func (s *site) isWork(target *url.URL) bool {
+	q := s.find(target)
+	return q.row != nil && q.row.isWork
 }
 
 // followPage writes an event for each version of a page, and a comment where there is none for long, until

@@ -141,7 +141,7 @@ func TestManyStreams(t *testing.T) {
 
 // TestHeadOfStream: who asks for the head alone gets no stream.
 func TestHeadOfStream(t *testing.T) {
-	s := &site{options: Options{Store: fleet()}.withDefaults()}
+	s := newSite(Options{Store: fleet()})
 	w := httptest.NewRecorder()
 	s.serveEvents(w, httptest.NewRequest(http.MethodHead, "/events?page=/", nil))
 	if w.Body.Len() > 0 || s.streams.open.Load() != 0 {

@@ -14,9 +14,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
-// mapPath is the path of the map, and mapPicture that of its picture.
-const mapPath, mapPicture = "/map", "/map.png"
-
 // readMap returns the map that the parameters of an address ask for.
 func readMap(src answer.Source, query url.Values) (answer.FleetMap, bool) {
 	pull, err := strconv.Atoi(query.Get("pull"))
@@ -27,7 +24,8 @@ func readMap(src answer.Source, query url.Values) (answer.FleetMap, bool) {
 }
 
 // findMap returns the map of an environment; where a point of it is named, the way to the assignment there.
-func findMap(src answer.Source, query url.Values) found {
+func findMap(src answer.Source, q request) found {
+	query := q.query
 	one, ok := readMap(src, query)
 	switch {
 	case !ok && slices.Contains(one.Environments, query.Get("env")):
@@ -35,7 +33,7 @@ func findMap(src answer.Source, query url.Values) found {
 	case !ok:
 		return answerUnknown("environment with a map", query.Get("env"), one.Environments, "environments")
 	}
-	f := found{one, http.StatusOK, ""}
+	f := answered(one)
 	if !query.Has("at.x") && !query.Has("at.y") {
 		return f
 	}
@@ -54,12 +52,13 @@ func findMap(src answer.Source, query url.Values) found {
 
 // serveMapPicture answers with the picture of a map.
 func (s *site) serveMapPicture(w http.ResponseWriter, r *http.Request) {
-	src, query := s.loadSource(r.Context(), mapPath), r.URL.Query()
+	q := s.find(&url.URL{Path: mapPath, RawQuery: r.URL.RawQuery})
+	src := s.loadSource(r.Context(), q)
 	one, ok := answer.FleetMap{}, false
-	if isPastQuery(mapPath, query) {
-		one, ok = s.findPast(r.Context(), src, mapPath, query).answer.(answer.FleetMap)
+	if q.isPast() {
+		one, ok = s.findAt(r.Context(), src, q).answer.(answer.FleetMap)
 	} else {
-		one, ok = readMap(src, query)
+		one, ok = readMap(src, q.query)
 	}
 	if !ok {
 		s.refuse(http.StatusNotFound, fmt.Sprintf("there is no map of %q", r.URL.Query().Get("env")), "/api/v1/map names those that there are")(w, r)

@@ -24,6 +24,11 @@ func splitAddress(t *testing.T, address string) (string, url.Values) {
 	return u.EscapedPath(), u.Query()
 }
 
+// shownAt returns the page at a path of an answer.
+func shownAt(path string, of any, names []string, query url.Values) any {
+	return newPage(of, newSite(Options{}).find(&url.URL{Path: path, RawQuery: query.Encode()}), names)
+}
+
 func askTagged(h http.Handler, address, tag string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, address, nil)
 	r.Header.Set("If-None-Match", tag)

@@ -35,7 +35,7 @@ func answerUnknownIn(folder, kind, name string, known []string, list, hint strin
 		nearest = folder + "/" + url.PathEscape(nearest)
 	}
 	hint = cmp.Or(problem.DidYouMean(name, known), hint)
-	return found{missingAnswer{errorAnswer{fmt.Sprintf("there is no %s %q", kind, name), hint}, list, nearest}, http.StatusNotFound, ""}
+	return found{answer: missingAnswer{errorAnswer{fmt.Sprintf("there is no %s %q", kind, name), hint}, list, nearest}, code: http.StatusNotFound}
 }
 
 // newMissing returns the page of what there is not.
@@ -80,8 +80,8 @@ func (s *site) serveNothing(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var names []string
-	for _, p := range pagePaths {
-		name, rest, _ := strings.Cut(strings.Trim(p.page, "/"), "/")
+	for _, p := range s.rows {
+		name, rest, _ := strings.Cut(strings.Trim(p.path, "/"), "/")
 		if rest == "" && !strings.HasPrefix(name, "{") && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

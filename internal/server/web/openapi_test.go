@@ -56,7 +56,7 @@ func TestDescribedRoutes(t *testing.T) {
 			described = append(described, strings.ToUpper(method)+" "+path)
 		}
 	}
-	for _, r := range (&site{options: Options{Webhooks: http.NotFoundHandler(), Plans: http.NotFoundHandler(), Reports: http.NotFoundHandler(), Simulate: simulateNothing, Explain: explainNothing, Compare: compareNothing, History: pastActions, People: &People{Keeper: session.New(session.Options{}), Operator: &lever.Operator{}}}}).allRoutes() {
+	for _, r := range newSite(Options{Webhooks: http.NotFoundHandler(), Plans: http.NotFoundHandler(), Reports: http.NotFoundHandler(), Simulate: simulateNothing, Explain: explainNothing, Compare: compareNothing, History: pastActions, People: &People{Keeper: session.New(session.Options{}), Operator: &lever.Operator{}}}).allRoutes() {
 		answered = append(answered, r.method+" "+strings.TrimSuffix(r.path, "{$}"))
 	}
 	slices.Sort(described)
@@ -183,11 +183,11 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 	c.answerQuestions(t, full)
 	c.answerPulls(t)
 	c.answerPast(t)
-	for _, p := range pagePaths {
-		if isQuestion(p.page) {
+	for _, p := range newRows() {
+		if p.isWork {
 			continue
 		}
-		path := strings.TrimSuffix(p.page, "{$}")
+		path := strings.TrimSuffix(p.path, "{$}")
 		targets := []string{path}
 		switch path {
 		case "/environments/{name}":
@@ -221,9 +221,9 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 			targets = []string{"/clusters/edge-1", "/clusters/west-1", "/clusters/east-4", "/clusters/east-5", "/clusters/none"}
 		case stacksPath:
 			targets = []string{"/stacks", "/stacks?env=prod", "/stacks?env=none", "/stacks?state=frozen"}
-		case stackPath:
+		case "/stacks/{team}/{stack}":
 			targets = []string{"/stacks/shop/eu", "/stacks/shop/eu?env=prod", "/stacks/shop/eu?env=stage", "/stacks/shop/us", "/stacks/shop/old?env=stage", "/stacks/none/none"}
-		case runPath:
+		case "/stacks/{team}/{stack}/runs/{run}":
 			targets = []string{"/stacks/shop/eu/runs/none", "/stacks/shop/eu/runs/none?env=prod"}
 		case "/search":
 			targets = []string{"/search?q=st", "/search?q=stage", "/search?q=chan", "/search?q=heckou", "/search?q=small/checkout", "/search?q=12"}
@@ -232,9 +232,9 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 			for _, target := range targets {
 				below := api + target
 				if target == "/" {
-					below = api + p.answer
+					below = api + answerBelow(p)
 				}
-				for described, address := range map[string]string{path: target, api + p.answer: below} {
+				for described, address := range map[string]string{path: target, api + answerBelow(p): below} {
 					first := ask(h, http.MethodGet, address)
 					c.answer(t, "get", described, first)
 					c.answer(t, "get", described, askTagged(h, address, first.Header().Get("ETag")))
@@ -253,7 +253,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 	}
 	unread := New(Options{Store: fleet(), History: func(context.Context) (history.Log, error) { return history.Log{}, errors.New("no repository") }})
 	c.answer(t, "get", historyPath+csvExtension, ask(unread, http.MethodGet, historyPath+csvExtension))
-	for _, path := range csvPaths {
+	for _, path := range []string{"/fleet", historyPath} {
 		h := open(fleet())
 		for _, query := range []string{"", "?env=pord", "?author=x"} {
 			c.answer(t, "get", path+csvExtension, ask(h, http.MethodGet, path+csvExtension+query))
@@ -272,6 +272,14 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 	}
 	c.answerCrowded(t)
 	c.answerEvents(t)
+}
+
+// answerBelow returns the path of the answer of a row below [api].
+func answerBelow(row pageRow) string {
+	if row.answerPath != "" {
+		return row.answerPath
+	}
+	return row.path
 }
 
 // answerQuestions asks all that has another answer, and too much.
@@ -393,7 +401,7 @@ func (c checker) answerPast(t *testing.T) {
 func (c checker) answerEvents(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	s := &site{options: Options{Store: fleet()}.withDefaults()}
+	s := newSite(Options{Store: fleet()})
 	for _, target := range []string{"/events?page=/", "/events"} {
 		w := httptest.NewRecorder()
 		s.serveEvents(w, httptest.NewRequestWithContext(gone, http.MethodGet, target, nil))

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -30,11 +31,11 @@ var allPages = []string{
 // TestPagesAreAnswers: a page is the same when it is made from the JSON of its answer.
 func TestPagesAreAnswers(t *testing.T) {
 	store := fleet()
-	s := &site{options: Options{Store: store, Explain: explainNothing, Compare: compareNothing, History: pastActions, Past: pastOf(store), PastPatience: time.Minute, Now: func() time.Time { return noon }}.withDefaults()}
+	s := newSite(Options{Store: store, Explain: explainNothing, Compare: compareNothing, History: pastActions, Past: pastOf(store), PastPatience: time.Minute, Now: func() time.Time { return noon }})
 	src := s.readState()
 	for _, address := range slices.Concat(allPages, fleetPages, pastPagesOf("2026-11-20")) {
 		path, query := splitAddress(t, address)
-		f := s.findAt(t.Context(), src, path, query)
+		f := s.findAt(t.Context(), src, s.find(&url.URL{Path: path, RawQuery: query.Encode()}))
 		data, err := json.Marshal(f.answer)
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +45,7 @@ func TestPagesAreAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		render := func(of any) string {
-			kept, err := page.Render(page.Frame{Path: path, Questions: true}, newPage(of, src.Names(), path, query))
+			kept, err := page.Render(page.Frame{Path: path, Questions: true}, shownAt(path, of, src.Names(), query))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,15 +114,15 @@ func checkHostile(t *testing.T, text string) {
 	verdict := says(gate.Wait, text, text, says(gate.Fail, text, text))
 	s.SetPromotions(status.Chain{Inferred: text, Head: id, Problems: e.Problems, Commits: []status.Commit{{ID: id, Subject: text, Author: text, Paths: []string{text}}}, Stages: []status.Stage{
 		{Environment: text, After: []string{text}, Commit: id, Hold: text, Proof: verdict, Next: promote.Decision{State: promote.Held, Candidate: text, Skipped: []string{text}, Verdict: verdict}}}})
-	site := &site{options: Options{Store: s}.withDefaults()}
+	site := newSite(Options{Store: s})
 	src := site.readState()
 	one, _ := src.Environment(text)
 	pull, _ := src.Pull(text, 0)
 	journey, _ := src.Journey(id)
 	then := answer.PastOutput{Environment: text, At: text, Output: text, Base: &answer.Commit{Commit: status.Commit{ID: text, Subject: text}}}
-	for _, of := range []any{answer.PastEnvironments{At: text, Unknown: []string{text}, Items: []answer.PastEnvironment{{PastOutput: then}}}, answer.PastEnvironment{PastOutput: then, Inputs: e.Inputs, Runs: []fleetview.PastRun{{Phase: text, Revision: text}}}, answer.OutputChanges{Environment: text, From: then, To: then, Text: text}, src.Overview(), newPage(src.Environments(answer.EnvironmentFilter{}), nil, "", map[string][]string{"q": {text}}), one, pull, newPage(src.Problems(newProblemFilter(nil, "")), src.Names(), "", nil),
-		newPage(src.Commits(commitsOf(text)), nil, "", map[string][]string{"q": {text}}),
-		newPage(answer.Explanation{Text: text}, src.Names(), explainPath, map[string][]string{"env": {text}, "q": {text}}), newPage(errorAnswer{text, text}, src.Names(), diffPath, map[string][]string{"from": {text}, "to": {text}}), journey, src.Search(text), src.Status(), page.Missing{Error: text, Hint: text}} {
+	for _, of := range []any{answer.PastEnvironments{At: text, Unknown: []string{text}, Items: []answer.PastEnvironment{{PastOutput: then}}}, answer.PastEnvironment{PastOutput: then, Inputs: e.Inputs, Runs: []fleetview.PastRun{{Phase: text, Revision: text}}}, answer.OutputChanges{Environment: text, From: then, To: then, Text: text}, src.Overview(), shownAt(environmentsPath, src.Environments(answer.EnvironmentFilter{}), nil, url.Values{"q": {text}}), one, pull, shownAt("/problems", src.Problems(newProblemFilter(nil, "")), src.Names(), nil),
+		shownAt(commitsPath, src.Commits(commitsOf(text)), nil, url.Values{"q": {text}}),
+		shownAt(explainPath, answer.Explanation{Text: text}, src.Names(), url.Values{"env": {text}, "q": {text}}), shownAt(diffPath, errorAnswer{text, text}, src.Names(), url.Values{"from": {text}, "to": {text}}), journey, src.Search(text), src.Status(), page.Missing{Error: text, Hint: text}} {
 		kept, err := page.Render(page.Frame{Path: "/x?" + text, Questions: true, Follow: true, SignedIn: true, Acts: true, API: text, Product: text, Query: text}, of)
 		if err != nil {
 			t.Fatal(err)

@@ -93,29 +93,27 @@ func (s *site) loadOnce(key string, state uint64, render func() (rendered, error
 }
 
 func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) (rendered, error) {
-	path, query := target.EscapedPath(), target.Query()
-	src := s.loadSource(ctx, path)
-	f := s.findAt(ctx, src, path, query)
-	_, isRefused := refuseFilter(src, path, query)
-	isRefused = isRefused && f.code == http.StatusBadRequest || f.code == http.StatusBadRequest && isPastQuery(path, query) && !hasPast(path)
-	isUnasked := (path == explainPath || path == diffPath) && f.code == http.StatusBadRequest && !isRefused
+	q := s.find(target)
+	src := s.loadSource(ctx, q)
+	f := s.findAt(ctx, src, q)
+	isUnasked := q.row != nil && q.row.hasForm && f.code == http.StatusBadRequest && !f.isRefused
 	if isUnasked { // the page has a form for it
 		f.code = http.StatusOK
 	}
 	if f.redirect != "" {
 		return rendered{code: http.StatusFound, redirect: f.redirect}, nil
 	}
-	frame := s.newFrame(src, path, view)
+	frame := s.newFrame(src, q.path, view)
 	s.addDone(&frame, target)
 	s.addPerson(&frame, src.Names(), findViewer(ctx))
-	frame.API, frame.Follow = strings.TrimPrefix(answerPath(path), "/"), !isQuestion(path) && !isPast(f.answer)
-	shown := newPage(f.answer, src.Names(), path, query)
-	if isRefused {
+	frame.API, frame.Follow = strings.TrimPrefix(answerPath(q.path), "/"), !(q.row != nil && q.row.isWork) && !isPast(f.answer)
+	shown := newPage(f.answer, q, src.Names())
+	if f.isRefused {
 		shown = newMissing(f.answer)
 	}
 	missing, isMissing := shown.(page.Missing)
-	if moment := pastText(path, query); moment != "" && !isMissing { // nothing is to be done about it
-		frame.Past, frame.At, frame.Present = moment, query.Get("at"), strings.TrimPrefix(withoutPast(target), "/")
+	if moment := pastText(q); moment != "" && !isMissing { // nothing is to be done about it
+		frame.Past, frame.At, frame.Present = moment, q.query.Get("at"), strings.TrimPrefix(withoutPast(target), "/")
 		frame.Follow, frame.Levers, frame.Silent = false, nil, nil
 	} else if isMissing {
 		missing.Heading = headingOf(f.code)
@@ -129,7 +127,7 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	if f.code == http.StatusAccepted {
 		frame.Again = pastAgain
 	}
-	frame.Refresh = frame.Follow && query.Get("refresh") != "off"
+	frame.Refresh = frame.Follow && q.query.Get("refresh") != "off"
 	if target.RawQuery != "" {
 		frame.Path += "?" + target.RawQuery
 		frame.API += "?" + target.RawQuery
@@ -137,8 +135,8 @@ func (s *site) renderPage(ctx context.Context, target *url.URL, view page.View) 
 	if isUnasked || f.code != http.StatusOK { // JSON of it is no answer either
 		frame.API = ""
 	}
-	if path == searchPath {
-		frame.Query = query.Get("q")
+	if q.path == searchPath {
+		frame.Query = q.query.Get("q")
 	}
 	kept, err := page.Render(frame, shown)
 	p := rendered{code: f.code, kind: htmlText, kept: kept}
@@ -264,8 +262,8 @@ func (s *site) writeRendered(w http.ResponseWriter, r *http.Request, p rendered)
 
 // serveAnswer answers with what a page is made from.
 func (s *site) serveAnswer(w http.ResponseWriter, r *http.Request) {
-	path := strings.TrimPrefix(r.URL.EscapedPath(), api)
-	f := s.findAt(r.Context(), s.loadSource(r.Context(), path), path, r.URL.Query())
+	q := s.find(r.URL)
+	f := s.findAt(r.Context(), s.loadSource(r.Context(), q), q)
 	switch {
 	case f.answer == nil:
 		redirectBelow(w, r, strings.TrimPrefix(api, "/")+"/"+f.redirect)

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
-	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
 // Past answers questions about moments in the past. All must write nothing, and allow many calls at once.
@@ -47,27 +45,11 @@ const (
 	pastAgain = 3
 )
 
-// pastPages are the first parts of the paths of pages of what is assigned, which have a past.
-var pastPages = []string{"fleet", "map", "workloads", "assignments", "cluster-types"}
-
-// environmentsPath is the path of all environments.
-const environmentsPath = "/environments"
-
 // presentAlone says that a page has no past, and pastHint which pages have one.
 const (
 	presentAlone = "this page shows the present alone"
 	pastHint     = "leave out at; the overview, commits, history, explain, diff, environments, fleet, map, workloads, assignments and cluster-types have a past"
 )
-
-// findPastEnvironment returns the name of the environment whose page a path is of, and whether it is of one.
-func findPastEnvironment(path string) (string, bool) {
-	segment, isPage := strings.CutPrefix(path, "/environments/")
-	name, err := url.PathUnescape(segment)
-	if !isPage || err != nil || strings.Contains(segment, "/") {
-		return "", false
-	}
-	return name, true
-}
 
 // pastWork makes answers about the past, and keeps them. The zero value is ready.
 type pastWork struct {
@@ -128,48 +110,41 @@ func (p *pastWork) start(key string, answer func() found) *pastAnswer {
 	return one
 }
 
-// isPastQuery reports whether a query is about a moment in the past.
-func isPastQuery(path string, query url.Values) bool {
-	return query.Get("at") != "" || path == diffPath && strings.Contains(query.Get("from")+query.Get("to"), "@")
-}
-
-// hasPast reports whether the page at a path has a past.
-func hasPast(path string) bool {
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	_, isEnvironment := findPastEnvironment(path)
-	return path == explainPath || path == diffPath || path == environmentsPath || isEnvironment || path == fleetTable || slices.Contains(pastPages, first) || hasChain(path)
-}
-
-// findPast returns what there was at a moment at the path of a page.
-func (s *site) findPast(ctx context.Context, src answer.Source, path string, query url.Values) found {
-	environment, _ := findPastEnvironment(path)
-	if s.options.Past == nil || !hasPast(path) {
-		return found{errorAnswer{presentAlone, pastHint}, http.StatusBadRequest, ""}
+// findPast returns what was wanted at a moment at the path of a page.
+func (s *site) findPast(ctx context.Context, src answer.Source, q request) found {
+	if q.row.path == environmentsPath && q.query.Get("state") != "" {
+		return failed(http.StatusBadRequest, "environments of the past have no state", "leave out state")
 	}
-	if path == environmentsPath && query.Get("state") != "" {
-		return found{errorAnswer{"environments of the past have no state", "leave out state"}, http.StatusBadRequest, ""}
+	environment := q.query.Get("env")
+	if q.row.path == environmentPath {
+		environment = q.names[0]
 	}
-	if hasChain(path) {
-		return s.findThen(ctx, src, path, query)
-	}
-	from, refusal, refused := s.readPlace(src, cmp.Or(environment, query.Get("env")), query.Get("at"))
+	from, refusal, refused := s.readPlace(src, environment, q.query.Get("at"))
 	to := history.Place{}
-	if path == diffPath {
-		from, refusal, refused = s.readSide(src, query.Get("from"), query.Get("at"))
+	if q.row.path == diffPath {
+		from, refusal, refused = s.readSide(src, q.query.Get("from"), q.query.Get("at"))
 		if !refused {
-			to, refusal, refused = s.readSide(src, query.Get("to"), query.Get("at"))
+			to, refusal, refused = s.readSide(src, q.query.Get("to"), q.query.Get("at"))
 		}
 	}
 	if refused {
 		return refusal
 	}
-	key := path + "?" + query.Encode()
-	if path == diffPath && (from.At == (history.Moment{}) || to.At == (history.Moment{})) {
+	key := q.key()
+	if q.row.path == diffPath && (from.At == (history.Moment{}) || to.At == (history.Moment{})) {
 		version, _ := s.options.Store.Version() // the present is a part of it
 		key += fmt.Sprintf(" %d", version)
 	}
 	key += s.keyOf(from.At) + s.keyOf(to.At)
-	return s.findMade(ctx, path, key, func(ctx context.Context) found { return s.makePast(ctx, src, path, query, from, to) })
+	return s.findMade(ctx, q.path, key, func(ctx context.Context) found { return s.makePast(ctx, src, q, from, to) })
+}
+
+// findPastExplanation is [site.findPast], or what to ask where nothing is asked.
+func (s *site) findPastExplanation(ctx context.Context, src answer.Source, q request) found {
+	if q.query.Get("q") == "" || q.query.Get("env") == "" {
+		return s.findExplanation(ctx, src, q)
+	}
+	return s.findPast(ctx, src, q)
 }
 
 // keyOf returns what tells answers about a moment apart that has not settled.
@@ -201,39 +176,42 @@ func (s *site) findMade(ctx context.Context, path, key string, find func(context
 
 // stillMade returns that an answer about the past is not there yet.
 func stillMade() found {
-	return found{errorAnswer{"the past is rendered again, which takes a while", fmt.Sprintf("ask again in %d s; the page does so by itself", pastAgain)}, http.StatusAccepted, ""}
+	return failed(http.StatusAccepted, "the past is rendered again, which takes a while", fmt.Sprintf("ask again in %d s; the page does so by itself", pastAgain))
 }
 
 // makePast answers a question about the past.
-func (s *site) makePast(ctx context.Context, src answer.Source, path string, query url.Values, from, to history.Place) found {
-	switch path {
+func (s *site) makePast(ctx context.Context, src answer.Source, q request, from, to history.Place) found {
+	switch q.row.path {
 	case explainPath:
-		asked := query.Get("q")
+		asked := q.query.Get("q")
 		document, output, err := s.options.Past.Explain(ctx, from.Environment, from.At, asked)
 		if err != nil {
-			return s.refuseAnswer(ctx, path, err)
+			return s.refuseAnswer(ctx, q.path, err)
 		}
 		explanation := src.WithPast(nil, []history.Output{output}).Explanation(from.Environment, asked, document, maxAnswer)
 		explanation.Past, explanation.Proposed = src.PastOutputs([]history.Output{output}), nil
-		return found{explanation, http.StatusOK, ""}
+		return answered(explanation)
 	case diffPath:
 		report, outputs, err := s.options.Past.Compare(ctx, from, to)
 		if err != nil {
-			return s.refuseAnswer(ctx, path, err)
+			return s.refuseAnswer(ctx, q.path, err)
 		}
-		differences := src.Differences(report, query.Get("kind"), maxAnswer)
+		differences := src.Differences(report, q.query.Get("kind"), maxAnswer)
 		differences.Past = src.PastOutputs(outputs)
-		return found{differences, http.StatusOK, ""}
-	}
-	src = s.addThen(ctx, src, from.At.Time)
-	environment, isEnvironment := findPastEnvironment(path)
-	if isEnvironment {
-		plan, output, err := s.options.Past.Plan(ctx, environment, from.At)
+		return answered(differences)
+	case environmentPath:
+		src = s.addThen(ctx, src, from.At.Time)
+		plan, output, err := s.options.Past.Plan(ctx, from.Environment, from.At)
 		if err != nil {
-			return s.refuseAnswer(ctx, path, err)
+			return s.refuseAnswer(ctx, q.path, err)
 		}
-		return found{src.PastEnvironment(output, plan), http.StatusOK, ""}
+		return answered(src.PastEnvironment(output, plan))
 	}
+	return s.makePastPlans(ctx, s.addThen(ctx, src, from.At.Time), q, from)
+}
+
+// makePastPlans returns what there was at a moment at the path of a page about what is assigned.
+func (s *site) makePastPlans(ctx context.Context, src answer.Source, q request, from history.Place) found {
 	plans, outputs, failed := map[string]*schedule.Plan{}, []history.Output{}, error(nil)
 	for _, name := range src.Names() {
 		if from.Environment != "" && from.Environment != name {
@@ -248,23 +226,18 @@ func (s *site) makePast(ctx context.Context, src answer.Source, path string, que
 		}
 		plans[name], outputs = plan, append(outputs, output)
 	}
-	if path == environmentsPath && isUnknown(failed) {
-		failed = nil // it says of which environments nothing is known
-	}
+	isList := q.row.path == environmentsPath
 	switch {
-	case len(plans) > 0 || failed == nil:
+	case len(plans) > 0 || failed == nil || isList && isUnknown(failed): // the list says of which environments nothing is known
 	case from.Environment == "" && isUnknown(failed):
 		return answerMissing("nothing is known of any environment at "+answer.CleanText(from.At.Text), "ask about a later moment; fairlead history ENVIRONMENT lists the commits that it had, and when")
 	default:
-		return s.refuseAnswer(ctx, path, failed)
+		return s.refuseAnswer(ctx, q.path, failed)
 	}
-	if path == environmentsPath {
-		return found{src.PastEnvironments(query.Get("at"), readText(query), outputs, plans), http.StatusOK, ""}
+	if isList {
+		return answered(src.PastEnvironments(q.query.Get("at"), q.text(), outputs, plans))
 	}
-	if path == fleetTable {
-		return found{assignedTable(src.WithPast(plans, outputs).ListAssigned(page.ParseFleetFilter(query).AssignmentFilter)), http.StatusOK, ""}
-	}
-	f := findAnswer(src.WithPast(plans, outputs), path, query)
+	f := q.row.read(src.WithPast(plans, outputs), q)
 	if a, isOne := f.answer.(answer.Assignment); isOne && s.options.Fleet != nil && !from.At.Time.IsZero() {
 		ran, err := s.options.Fleet.FindPastTargetRuns(ctx, a.Environment, a.ClusterType, a.Target, from.At.Time)
 		if err != nil {
@@ -304,7 +277,7 @@ func (s *site) readSide(src answer.Source, side, at string) (history.Place, foun
 		moment = at
 	}
 	if name == "" {
-		return history.Place{}, found{errorAnswer{"the query does not say what to compare", "write /api/v1/diff?from=ENVIRONMENT@MOMENT&to=ENVIRONMENT"}, http.StatusBadRequest, ""}, true
+		return history.Place{}, failed(http.StatusBadRequest, "the query does not say what to compare", "write /api/v1/diff?from=ENVIRONMENT@MOMENT&to=ENVIRONMENT"), true
 	}
 	return s.readPlace(src, name, moment)
 }
@@ -322,27 +295,27 @@ func (s *site) readPlace(src answer.Source, name, written string) (p history.Pla
 	at, ok := history.ParseMoment(written[:min(len(written), maxQuery)])
 	switch {
 	case !ok:
-		return p, found{errorAnswer{"the moment is no time and no commit", "write it as 2026-11-20, as 2026-11-20T10:00:00Z, or as the id of a commit"}, http.StatusBadRequest, ""}, true
+		return p, failed(http.StatusBadRequest, "the moment is no time and no commit", "write it as 2026-11-20, as 2026-11-20T10:00:00Z, or as the id of a commit"), true
 	case at.Time.After(s.options.Now().Add(24 * time.Hour)):
-		return p, found{errorAnswer{"the moment is still to come", "/commits/COMMIT/forecast says what comes"}, http.StatusBadRequest, ""}, true
+		return p, failed(http.StatusBadRequest, "the moment is still to come", "/commits/COMMIT/forecast says what comes"), true
 	}
 	p.At = at
 	return p, found{}, false
 }
 
-// pastText returns the moments that a query is about, for the strip of its page; "" if it is about none.
-func pastText(path string, query url.Values) string {
-	if !isPastQuery(path, query) {
+// pastText returns the moments that a request is about, for the strip of its page; "" if it is about none.
+func pastText(q request) string {
+	if !q.isPast() {
 		return ""
 	}
 	var all []string
 	for _, name := range []string{"from", "to"} {
-		_, moment, isPast := strings.Cut(query.Get(name), "@")
-		if path == diffPath && isPast && !slices.Contains(all, moment) {
+		_, moment, isPast := strings.Cut(q.query.Get(name), "@")
+		if q.row != nil && q.row.path == diffPath && isPast && !slices.Contains(all, moment) {
 			all = append(all, moment)
 		}
 	}
-	if at := query.Get("at"); at != "" {
+	if at := q.query.Get("at"); at != "" {
 		all = append(all, at)
 	}
 	return strings.Join(all, ", ")

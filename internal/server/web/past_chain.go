@@ -15,21 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
-// commitsPath is the path of the commits of the base.
-const commitsPath = "/commits"
-
-// hasChain reports whether the page at a path is about all environments at one time: then a commit stands for when it was
-// made, or merged.
-func hasChain(path string) bool {
-	return path == "/" || path == "/overview" || path == commitsPath || path == historyPath || isCommit(path)
-}
-
-// isCommit reports whether a path is that of one commit.
-func isCommit(path string) bool {
-	id, isOne := strings.CutPrefix(path, commitsPath+"/")
-	return isOne && !strings.Contains(id, "/")
-}
-
 // chainCache keeps the chain of the time that was asked about last, which several pages are about. The zero value is ready.
 type chainCache struct {
 	mu      sync.Mutex
@@ -54,41 +39,40 @@ func (s *site) loadChain(ctx context.Context, at history.Moment) (status.Chain, 
 }
 
 // findThen returns what there was at a time at the path of a page about all environments. A commit leads to its time.
-func (s *site) findThen(ctx context.Context, src answer.Source, path string, query url.Values) found {
-	place, refusal, refused := s.readPlace(src, "", query.Get("at"))
+func (s *site) findThen(ctx context.Context, src answer.Source, q request) found {
+	place, refusal, refused := s.readPlace(src, "", q.query.Get("at"))
 	if refused {
 		return refusal
 	}
-	if path == historyPath && !place.At.Time.IsZero() {
-		return s.findHistory(ctx, src, query)
+	if q.row.path == historyPath && !place.At.Time.IsZero() {
+		return s.findHistory(ctx, src, q)
 	}
-	key := path + "?" + query.Encode() + s.keyOf(place.At)
-	return s.findMade(ctx, path, key, func(ctx context.Context) found { return s.makeThen(ctx, src, path, query, place.At) })
+	return s.findMade(ctx, q.path, q.key()+s.keyOf(place.At), func(ctx context.Context) found { return s.makeThen(ctx, src, q, place.At) })
 }
 
-func (s *site) makeThen(ctx context.Context, src answer.Source, path string, query url.Values, at history.Moment) found {
+func (s *site) makeThen(ctx context.Context, src answer.Source, q request, at history.Moment) found {
 	if at.Time.IsZero() {
 		when, err := s.options.Past.Time(ctx, at)
 		if err != nil {
-			return s.refuseAnswer(ctx, path, err)
+			return s.refuseAnswer(ctx, q.path, err)
 		}
-		asked := maps.Clone(query)
+		asked := maps.Clone(q.query)
 		asked.Set("at", when.UTC().Format(time.RFC3339))
-		return found{nil, http.StatusFound, strings.TrimPrefix(path, "/") + "?" + asked.Encode()}
+		return redirected(strings.TrimPrefix(q.path, "/") + "?" + asked.Encode())
 	}
 	chain, outputs, err := s.loadChain(ctx, at)
 	if err != nil {
-		return s.refuseAnswer(ctx, path, err)
+		return s.refuseAnswer(ctx, q.path, err)
 	}
-	then := s.addThen(ctx, src, at.Time).WithChain(query.Get("at"), chain, outputs)
-	if path == commitsPath || isCommit(path) {
-		f := findAnswer(then, path, query)
+	then := s.addThen(ctx, src, at.Time).WithChain(q.query.Get("at"), chain, outputs)
+	if q.row.path == commitsPath || q.row.path == commitPath {
+		f := q.row.read(then, q)
 		if f.redirect != "" {
-			f.redirect += "?" + query.Encode()
+			f.redirect += "?" + q.query.Encode()
 		}
 		return f
 	}
-	return found{then.PastOverview(), http.StatusOK, ""}
+	return answered(then.PastOverview())
 }
 
 // cutHistory returns what was done by the time that the parameters of an address name: all, if they name none.

@@ -184,7 +184,7 @@ func TestPastWork(t *testing.T) {
 	var work pastWork
 	var made atomic.Int32
 	release := make(chan struct{})
-	slow := func() found { made.Add(1); <-release; return found{"answer", http.StatusOK, ""} }
+	slow := func() found { made.Add(1); <-release; return answered("answer") }
 	for _, key := range []string{"a", "b", "c", "a"} {
 		if f, isThere := work.find(key, time.Millisecond, slow); isThere {
 			t.Errorf("%s is there: %v", key, f)
@@ -199,7 +199,7 @@ func TestPastWork(t *testing.T) {
 	if made.Load() != maxPastWork {
 		t.Errorf("%d were made at once", made.Load())
 	}
-	again := func() found { made.Add(1); return found{"busy", http.StatusServiceUnavailable, ""} }
+	again := func() found { made.Add(1); return found{answer: "busy", code: http.StatusServiceUnavailable} }
 	for range 2 {
 		for isThere := false; !isThere; {
 			_, isThere = work.find("d", time.Minute, again)
@@ -219,7 +219,7 @@ func TestPastWaits(t *testing.T) {
 		<-release
 		return explainPast(ctx, environment, at, query)
 	}
-	s := &site{options: Options{Store: store, Now: func() time.Time { return noon }, Explain: explainNothing, Compare: compareNothing, Past: past}.withDefaults()}
+	s := newSite(Options{Store: store, Now: func() time.Time { return noon }, Explain: explainNothing, Compare: compareNothing, Past: past})
 	s.options.PastPatience = time.Millisecond
 	target := "/explain?env=dev&q=large/web&at=2026-11-20"
 	w := ask(http.HandlerFunc(s.servePage), http.MethodGet, target)

@@ -40,6 +40,9 @@ const (
 	leverPath   = "/levers/{lever}"
 )
 
+// waitingRow has the parameters of what waits for people, which is not among the rows: it is the reader's own.
+var waitingRow = pageRow{path: waitingPath, filters: []param{{name: "for", about: "`me` for what the reader may act on.", values: []string{"me"}}}}
+
 // peopleRoutes returns the routes of people who sign in, and of what waits for people.
 func (s *site) peopleRoutes() []route {
 	all := []route{{http.MethodGet, waitingPath, s.showPresent(s.serveWaiting)}, {http.MethodGet, api + waitingPath, s.showPresent(s.serveWaitingAnswer)}}
@@ -322,7 +325,7 @@ func (s *site) findWaiting(r *http.Request) answer.Inbox {
 }
 
 func (s *site) serveWaiting(w http.ResponseWriter, r *http.Request) {
-	f, refused := refuseFilter(s.readState(), waitingPath, r.URL.Query())
+	f, refused := refuseFilter(s.readState(), request{row: &waitingRow, query: r.URL.Query()})
 	if refused {
 		missing := newMissing(f.answer)
 		missing.Heading = headingOf(f.code)
@@ -333,7 +336,7 @@ func (s *site) serveWaiting(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *site) serveWaitingAnswer(w http.ResponseWriter, r *http.Request) {
-	f, refused := refuseFilter(s.readState(), waitingPath, r.URL.Query())
+	f, refused := refuseFilter(s.readState(), request{row: &waitingRow, query: r.URL.Query()})
 	if refused {
 		s.writeJSON(w, r, f.code, f.answer)
 		return

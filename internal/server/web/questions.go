@@ -6,22 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
-)
-
-// The paths of questions that are rendered for. A page with such an answer does not follow the state.
-const (
-	explainPath = "/explain"
-	diffPath    = "/diff"
 )
 
 const (
@@ -33,97 +25,57 @@ const (
 	maxAnswer = 256 << 10
 )
 
-func isQuestion(path string) bool {
-	return path == explainPath || path == diffPath || path == historyPath || path == figuresPath || isForecast(path)
+// findExplanation returns why something is, or is not, where it is.
+func (s *site) findExplanation(ctx context.Context, src answer.Source, q request) found {
+	environment, asked := q.query.Get("env"), q.query.Get("q")
+	if environment == "" || asked == "" {
+		return failed(http.StatusBadRequest, "the query does not say what to explain", "write /api/v1/explain?env=ENVIRONMENT&q=NAME")
+	}
+	if len(asked) > maxQuery {
+		return failed(http.StatusBadRequest, "the question is too long", "ask with a name")
+	}
+	return s.answerQuestion(ctx, q, func(ctx context.Context) (any, error) {
+		document, err := s.options.Explain(ctx, environment, asked)
+		return src.Explanation(environment, asked, document, maxAnswer), err
+	})
 }
 
-// hasQuestion reports whether a question can be answered.
-func (s *site) hasQuestion(path string) bool {
-	switch path {
-	case historyPath, figuresPath:
-		return s.options.History != nil
-	case forecastPath:
-		return s.options.Simulate != nil
-	}
-	return s.options.Explain != nil && s.options.Compare != nil
-}
-
-// findAt returns what there is at the path of a page.
-func (s *site) findAt(ctx context.Context, src answer.Source, path string, query url.Values) found {
-	if f, refused := refuseFilter(src, path, query); refused {
-		return f
-	}
-	if environment, from, to, isChanges := parseChanges(path); isChanges {
-		return s.findChanges(ctx, src, path, environment, from, to)
-	}
-	if isPastQuery(path, query) && (path != explainPath || query.Get("q") != "" && query.Get("env") != "") {
-		return s.findPast(ctx, src, path, query)
-	}
-	if !isQuestion(path) {
-		if path == searchPath && pullNumber.MatchString(readText(query)) && s.options.History != nil {
-			return s.findNumber(ctx, src, readText(query))
-		}
-		f := findAnswer(src, path, query)
-		if past, isPast := f.answer.(pastPull); isPast {
-			return s.findPastPull(ctx, src, path, past)
-		}
-		if name, isOne := strings.CutPrefix(path, "/environments/"); isOne && f.code == http.StatusNotFound {
-			return s.findRetired(ctx, f, name)
-		}
-		return s.addApproval(ctx, f)
-	}
-	switch {
-	case path == historyPath:
-		return s.findHistory(ctx, src, query)
-	case path == figuresPath:
-		return s.findFigures(ctx, src)
-	case isForecast(path):
-		return s.findForecast(ctx, src, path)
-	}
-	names, asked := []string{query.Get("env")}, query.Get("q")
-	if path == diffPath {
-		names, asked = []string{query.Get("from"), query.Get("to")}, "it"
-	}
-	for _, name := range names {
+// findDifferences returns what differs between two environments.
+func (s *site) findDifferences(ctx context.Context, src answer.Source, q request) found {
+	from, to := q.query.Get("from"), q.query.Get("to")
+	for _, name := range []string{from, to} {
 		_, known := src.Environment(name)
 		switch {
-		case name == "" || asked == "":
-			verb, example := "explain", "explain?env=ENVIRONMENT&q=NAME"
-			if path == diffPath {
-				verb, example = "compare", "diff?from=ENVIRONMENT&to=ENVIRONMENT"
-			}
-			return found{errorAnswer{"the query does not say what to " + verb, "write /api/v1/" + example}, http.StatusBadRequest, ""}
+		case name == "":
+			return failed(http.StatusBadRequest, "the query does not say what to compare", "write /api/v1/diff?from=ENVIRONMENT&to=ENVIRONMENT")
 		case !known:
 			return findEnvironment(src, name)
 		}
 	}
-	if len(asked) > maxQuery {
-		return found{errorAnswer{"the question is too long", "ask with a name"}, http.StatusBadRequest, ""}
-	}
+	return s.answerQuestion(ctx, q, func(ctx context.Context) (any, error) {
+		report, err := s.options.Compare(ctx, from, to)
+		return src.Differences(report, q.query.Get("kind"), maxAnswer), err
+	})
+}
+
+// answerQuestion returns the answer to a question that is work, unless too many began.
+func (s *site) answerQuestion(ctx context.Context, q request, find func(context.Context) (any, error)) found {
 	refusal, refused := s.admitQuestion()
 	if refused {
 		return refusal
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
 	defer cancel()
-	if path == diffPath {
-		report, err := s.options.Compare(ctx, names[0], names[1])
-		if err != nil {
-			return s.refuseAnswer(ctx, path, err)
-		}
-		return found{src.Differences(report, query.Get("kind"), maxAnswer), http.StatusOK, ""}
-	}
-	document, err := s.options.Explain(ctx, names[0], asked)
+	of, err := find(ctx)
 	if err != nil {
-		return s.refuseAnswer(ctx, path, err)
+		return s.refuseAnswer(ctx, q.path, err)
 	}
-	return found{src.Explanation(names[0], asked, document, maxAnswer), http.StatusOK, ""}
+	return answered(of)
 }
 
 // findRetired returns what was done last to an environment that is not there any more; f if nothing was.
-func (s *site) findRetired(ctx context.Context, f found, escaped string) found {
-	name, err := url.PathUnescape(escaped)
-	if s.options.History == nil || err != nil {
+func (s *site) findRetired(ctx context.Context, f found, name string) found {
+	if s.options.History == nil {
 		return f
 	}
 	if _, refused := s.admitQuestion(); refused {
@@ -136,7 +88,7 @@ func (s *site) findRetired(ctx context.Context, f found, escaped string) found {
 	}
 	e := all.Entries[last]
 	sentence := fmt.Sprintf("there is no environment %q any more: the last that was done there is %q by %s, at %s, in commit %s", name, answer.CleanText(e.Title), answer.CleanText(e.Who), e.Time.UTC().Format(time.RFC3339), e.Commit)
-	return found{missingAnswer{errorAnswer{sentence, api + "/environments lists those that there are"}, "environments", ""}, http.StatusNotFound, ""}
+	return found{answer: missingAnswer{errorAnswer{sentence, api + "/environments lists those that there are"}, "environments", ""}, code: http.StatusNotFound}
 }
 
 // admitQuestion returns that too many questions began, and whether that is so.
@@ -144,20 +96,32 @@ func (s *site) admitQuestion() (found, bool) {
 	if s.questions.admit(s.options.Now(), maxQuestions) == 0 {
 		return found{}, false
 	}
-	return found{errorAnswer{fmt.Sprintf("%d questions began within a minute, which is the most", maxQuestions), "ask again in a minute"}, http.StatusTooManyRequests, ""}, true
+	return failed(http.StatusTooManyRequests, fmt.Sprintf("%d questions began within a minute, which is the most", maxQuestions), "ask again in a minute"), true
 }
 
-// pastPull stands for the answer of a pull request that is not open, until it is asked for.
-type pastPull struct {
-	environment string
-	number      int
+// findPull returns what a pull request changes.
+func (s *site) findPull(ctx context.Context, src answer.Source, q request) found {
+	name, number := q.names[0], q.names[1]
+	_, known := src.Environment(name)
+	n, err := strconv.Atoi(number)
+	one, ok := src.Pull(name, n)
+	switch {
+	case ok:
+		return answered(one)
+	case !known:
+		return findEnvironment(src, name)
+	case err != nil || n <= 0:
+		return answerMissing(fmt.Sprintf("environment %q has no pull request %q", name, number), "pull requests have numbers")
+	}
+	return s.findPastPull(ctx, src, q, n)
 }
 
 // findPastPull returns what a pull request meant that was merged or closed, or what one changes that problems keep from
 // being updated.
-func (s *site) findPastPull(ctx context.Context, src answer.Source, path string, p pastPull) found {
+func (s *site) findPastPull(ctx context.Context, src answer.Source, q request, number int) found {
+	name := q.names[0]
 	if s.options.Pull == nil {
-		return answerMissing(fmt.Sprintf("environment %q has no open pull request %q", p.environment, strconv.Itoa(p.number)), "its forge knows those that were merged")
+		return answerMissing(fmt.Sprintf("environment %q has no open pull request %q", name, strconv.Itoa(number)), "its forge knows those that were merged")
 	}
 	refusal, refused := s.admitQuestion()
 	if refused {
@@ -165,14 +129,14 @@ func (s *site) findPastPull(ctx context.Context, src answer.Source, path string,
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), questionTimeout)
 	defer cancel()
-	past, err := s.options.Pull(ctx, p.environment, p.number)
+	past, err := s.options.Pull(ctx, name, number)
 	if err != nil {
-		return s.refuseAnswer(ctx, path, err)
+		return s.refuseAnswer(ctx, q.path, err)
 	}
-	if past.State == forge.Open && !src.IsStalePull(p.environment, p.number) { // since the last cycle
-		return answerMissing(fmt.Sprintf("what pull request %d changes is not known yet", p.number), "the next cycle finds it")
+	if past.State == forge.Open && !src.IsStalePull(name, number) { // since the last cycle
+		return answerMissing(fmt.Sprintf("what pull request %d changes is not known yet", number), "the next cycle finds it")
 	}
-	return found{src.PastPull(p.environment, past), http.StatusOK, ""}
+	return answered(src.PastPull(name, past))
 }
 
 // refuseAnswer returns why a question has no answer.
@@ -181,12 +145,12 @@ func (s *site) refuseAnswer(ctx context.Context, path string, err error) found {
 	var hinted interface{ Hint() string }
 	switch {
 	case errors.As(err, &unknown):
-		return found{errorAnswer{unknown.Summary, unknown.Hint}, http.StatusNotFound, ""}
+		return failed(http.StatusNotFound, unknown.Summary, unknown.Hint)
 	case errors.Is(err, context.DeadlineExceeded):
-		return found{errorAnswer{"a cycle runs, and the question waits for its end", "ask again in a minute"}, http.StatusServiceUnavailable, ""}
+		return failed(http.StatusServiceUnavailable, "a cycle runs, and the question waits for its end", "ask again in a minute")
 	case errors.As(err, &hinted):
-		return found{errorAnswer{err.Error(), hinted.Hint()}, http.StatusConflict, ""}
+		return failed(http.StatusConflict, err.Error(), hinted.Hint())
 	}
 	s.options.Logger.WarnContext(ctx, "a question has no answer", slog.String("path", path), slog.Any("error", err))
-	return found{errorAnswer{"the question has no answer now: " + answer.CleanText(err.Error()), "the log of the daemon says why"}, http.StatusServiceUnavailable, ""}
+	return failed(http.StatusServiceUnavailable, "the question has no answer now: "+answer.CleanText(err.Error()), "the log of the daemon says why")
 }

@@ -267,7 +267,7 @@ func TestHostilePlans(t *testing.T) {
 		if !s.AddPlan(p) {
 			t.Fatalf("the plan of %q is not kept", text)
 		}
-		src := (&site{options: Options{Store: s}.withDefaults()}).readState()
+		src := newSite(Options{Store: s}).readState()
 		src.StackReports = map[answer.StackObject][]stackview.Report{{Environment: text, Namespace: text, Name: text}: {{Cluster: text, Object: "Terraform/" + text, Phase: "failed", Message: "waits for approval of " + text}}}
 		run, ok := src.Run(text, text, p.ID)
 		stack, _ := src.Stack(text, text)
@@ -325,20 +325,20 @@ func (c checker) answerRuns(t *testing.T) {
 	}
 	c.answer(t, "post", clusterPlans, ask(h, http.MethodPut, "/webhooks/plans/east-1"))
 	address := sendPlans(t, h, `"`+strings.Repeat("x", 5000)+`"`, "database")
-	for path, target := range map[string]string{runPath: address, api + runPath: api + address} {
+	for path, target := range map[string]string{"/stacks/{team}/{stack}/runs/{run}": address, api + "/stacks/{team}/{stack}/runs/{run}": api + address} {
 		first := ask(h, http.MethodGet, target)
 		c.answer(t, "get", path, first)
 		c.answer(t, "get", path, askTagged(h, target, first.Header().Get("ETag")))
 	}
-	c.answer(t, "get", runPath, askText(h, address))
-	c.answer(t, "get", api+stackPath, ask(h, http.MethodGet, "/api/v1/stacks/shop/eu?env=prod"))
+	c.answer(t, "get", "/stacks/{team}/{stack}/runs/{run}", askText(h, address))
+	c.answer(t, "get", api+"/stacks/{team}/{stack}", ask(h, http.MethodGet, "/api/v1/stacks/shop/eu?env=prod"))
 	c.answer(t, "get", api+"/stacks", ask(h, http.MethodGet, "/api/v1/stacks?env=prod"))
 	sendPlans(t, h, `"y"`, "database")
-	c.answer(t, "get", api+runPath, ask(h, http.MethodGet, api+address))
+	c.answer(t, "get", api+"/stacks/{team}/{stack}/runs/{run}", ask(h, http.MethodGet, api+address))
 	applied, of, set := serveApplied(t, noon)
 	for _, inputs := range []string{"feaec16826997273", "0000000000000000"} {
 		set(planID, inputs)
-		c.answer(t, "get", api+runPath, ask(applied, http.MethodGet, api+of))
-		c.answer(t, "get", api+stackPath, ask(applied, http.MethodGet, "/api/v1/stacks/shop/eu?env=prod"))
+		c.answer(t, "get", api+"/stacks/{team}/{stack}/runs/{run}", ask(applied, http.MethodGet, api+of))
+		c.answer(t, "get", api+"/stacks/{team}/{stack}", ask(applied, http.MethodGet, "/api/v1/stacks/shop/eu?env=prod"))
 	}
 }

@@ -3,8 +3,6 @@ package web
 import (
 	"context"
 	"log/slog"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/fleetview"
@@ -57,22 +55,28 @@ func (s *site) readSource(ctx context.Context) answer.Source {
 	return src
 }
 
-// loadSource returns what the answer of the path of a page is made from.
-func (s *site) loadSource(ctx context.Context, path string) answer.Source {
-	return s.addStackSpans(ctx, s.addReported(ctx, s.addAssigned(ctx, s.addWaves(ctx, s.readSource(ctx), path), path), path), path)
+// loadSource returns what the answer of a page is made from.
+func (s *site) loadSource(ctx context.Context, q request) answer.Source {
+	src := s.readSource(ctx)
+	if q.row == nil {
+		return src
+	}
+	for _, load := range q.row.loads {
+		src = load(s, ctx, src, q)
+	}
+	return src
 }
 
-// addWaves adds to a source how the waves of an environment stand, if the path is that of its page.
-func (s *site) addWaves(ctx context.Context, src answer.Source, path string) answer.Source {
-	rest, isOne := strings.CutPrefix(path, "/environments/")
-	name, err := url.PathUnescape(rest)
-	stage, promoted := src.Snapshot.Chain.FindStage(name)
-	if !isOne || err != nil || !promoted || stage.Waves == nil || !src.Ledger || src.LedgerFails {
+// addWaves adds to a source how the waves of an environment stand.
+func (s *site) addWaves(ctx context.Context, src answer.Source, q request) answer.Source {
+	stage, promoted := src.Snapshot.Chain.FindStage(q.names[0])
+	if !promoted || stage.Waves == nil || !src.Ledger || src.LedgerFails {
 		return src
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)
 	defer cancel()
-	src.Waves, err = s.options.Fleet.FindWaves(ctx, name, stage.Waves)
+	var err error
+	src.Waves, err = s.options.Fleet.FindWaves(ctx, q.names[0], stage.Waves)
 	if err != nil {
 		s.options.Logger.WarnContext(ctx, "the ledger cannot be asked", slog.Any("error", err))
 		src.LedgerFails = true

@@ -14,37 +14,24 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/server/answer"
-	"github.com/fairlead-io/fairlead/internal/server/page"
 )
 
-// The paths of the pages about stacks.
-const (
-	stacksPath = "/stacks"
-	stackPath  = "/stacks/{team}/{stack}"
-	runPath    = "/stacks/{team}/{stack}/runs/{run}"
-)
-
-// findStackAnswer returns what there is at the path of a page about stacks. A name that several environments have
-// leads to a list of them, unless the query says which one is asked for.
-func findStackAnswer(src answer.Source, parts []string, query url.Values) found {
-	if len(parts) == 1 {
-		return found{src.Stacks(page.ParseStackFilter(query)), http.StatusOK, ""}
-	}
-	name := parts[1] + "/" + parts[2]
+// findStack returns the stack of a path, as find shows it. A name that several environments have leads to a list of
+// them, unless the query says which one is asked for.
+func findStack(src answer.Source, q request, find func(answer.Stack) found) found {
+	name := q.names[0] + "/" + q.names[1]
 	environments := src.FindStackEnvironments(name)
-	environment := query.Get("env")
+	environment := q.query.Get("env")
 	switch {
 	case environment == "" && len(environments) > 1:
-		return found{nil, http.StatusFound, "stacks?q=" + url.QueryEscape(name)}
+		return redirected("stacks?q=" + url.QueryEscape(name))
 	case environment == "" && len(environments) == 1:
 		environment = environments[0]
 	}
 	one, ok := src.Stack(environment, name)
 	switch {
-	case ok && len(parts) == 5:
-		return findRun(src, one, parts[4])
 	case ok:
-		return found{one, http.StatusOK, ""}
+		return find(one)
 	case len(environments) > 0:
 		return findEnvironmentOf(src, environment, name)
 	}
@@ -56,14 +43,16 @@ func findStackAnswer(src answer.Source, parts []string, query url.Values) found 
 	return missing
 }
 
-// findRun returns a plan of a stack: the one that has this id, and never another one in its place.
-func findRun(src answer.Source, of answer.Stack, id string) found {
-	run, ok := src.Run(of.Environment, of.StackPart.Stack, id)
-	if ok {
-		return found{run, http.StatusOK, ""}
-	}
-	missing := errorAnswer{fmt.Sprintf("%s in %s has no plan %q", of.StackPart.Stack, of.Environment, id), "no cluster has sent it since Fairlead started, or others were sent since: the page of the stack leads to those that are kept"}
-	return found{missingAnswer{missing, "stacks", ""}, http.StatusNotFound, ""}
+// findRun returns a plan of a stack, with who approved it: the one that has this id, and never another one in its place.
+func (s *site) findRun(ctx context.Context, src answer.Source, q request) found {
+	return s.addApproval(ctx, findStack(src, q, func(of answer.Stack) found {
+		run, ok := src.Run(of.Environment, of.StackPart.Stack, q.names[2])
+		if ok {
+			return answered(run)
+		}
+		missing := errorAnswer{fmt.Sprintf("%s in %s has no plan %q", of.StackPart.Stack, of.Environment, q.names[2]), "no cluster has sent it since Fairlead started, or others were sent since: the page of the stack leads to those that are kept"}
+		return found{answer: missingAnswer{missing, "stacks", ""}, code: http.StatusNotFound}
+	}))
 }
 
 // findEnvironmentOf returns that an environment is not there, or has no stack of a name that others have.
@@ -114,20 +103,15 @@ func (s *site) readStackReports(src answer.Source) map[answer.StackObject][]stac
 	return known
 }
 
-// addStackSpans adds to a source what clusters have reported of the components of a stack, if the page at a path says it.
-func (s *site) addStackSpans(ctx context.Context, src answer.Source, path string) answer.Source {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
-	if len(parts) < 3 || parts[0] != "stacks" || !src.Ledger || src.LedgerFails {
-		return src
-	}
-	name, err := url.PathUnescape(parts[1] + "/" + parts[2])
-	if err != nil {
+// addStackSpans adds to a source what clusters have reported of the components of a stack.
+func (s *site) addStackSpans(ctx context.Context, src answer.Source, q request) answer.Source {
+	if !src.Ledger || src.LedgerFails {
 		return src
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)
 	defer cancel()
 	src.StackSpans = map[answer.StackObject][]answer.StackSpan{}
-	for object, reported := range src.ListReported(name) {
+	for object, reported := range src.ListReported(q.names[0] + "/" + q.names[1]) {
 		for _, of := range reported {
 			spans, err := s.options.Fleet.FindSpans(ctx, object.Environment, of.Cluster, of.Name, s.options.Now().Add(-answer.RunsKept))
 			if err != nil {

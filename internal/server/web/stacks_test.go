@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -149,18 +150,19 @@ func TestStackPages(t *testing.T) {
 		}
 		checkLinks(t, h, address)
 	}
-	src := (&site{options: Options{Store: stackFleet()}.withDefaults()}).readState()
+	s := newSite(Options{Store: stackFleet()})
+	src := s.readState()
 	src.StackReports = map[answer.StackObject][]stackview.Report{{Environment: "prod", Namespace: "shop-eu", Name: "shop-eu-database"}: {{Cluster: "east-1", Object: "Terraform/shop-eu/shop-eu-database", Phase: "failed", Message: "no such module"}}}
 	for _, address := range stackPages[:7] {
 		path, query := splitAddress(t, address)
-		f := findAnswer(src, path, query)
+		f := s.findAt(t.Context(), src, s.find(&url.URL{Path: path, RawQuery: query.Encode()}))
 		data, err := json.Marshal(f.answer)
 		read := reflect.New(reflect.TypeOf(f.answer))
 		if err != nil || json.Unmarshal(data, read.Interface()) != nil {
 			t.Fatalf("%s: %v\n%s", address, err, data)
 		}
 		render := func(of any) string {
-			kept, err := page.Render(page.Frame{Path: path}, newPage(of, src.Names(), path, query))
+			kept, err := page.Render(page.Frame{Path: path}, shownAt(path, of, src.Names(), query))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +199,7 @@ func TestStackWaits(t *testing.T) {
 	s.SetCycle(status.Cycle{Number: 1, Outcome: status.OutcomeOK})
 	s.SetEnvironment(status.Environment{Name: "prod", State: status.InSync, Assignments: 1})
 	s.SetStacks("prod", []stackview.Known{{Stack: stackview.Stack{Environment: "prod", Summary: newStack()}, Merged: true}})
-	src := (&site{options: Options{Store: s}.withDefaults()}).readState()
+	src := newSite(Options{Store: s}).readState()
 	waits := func(names ...string) {
 		src.StackReports = map[answer.StackObject][]stackview.Report{}
 		for _, name := range names {
@@ -237,14 +239,14 @@ func TestHostileStacks(t *testing.T) {
 		k := stackview.Known{Stack: stackview.Stack{Environment: text, Summary: stackfiles.Summary{Stack: text, Namespace: text, Components: []stackfiles.ComponentSummary{c, other}}}, Merged: true, Written: problem.Pos{Layer: text, File: text, Line: 1}}
 		k.Problems.Addf(k.Written, text, text, "%s", text)
 		s.SetStacks(text, []stackview.Known{k})
-		src := (&site{options: Options{Store: s}.withDefaults()}).readState()
+		src := newSite(Options{Store: s}).readState()
 		src.StackReports = map[answer.StackObject][]stackview.Report{{Environment: text, Namespace: text, Name: text}: {{Cluster: text, Object: "Terraform/" + text, Phase: text, Message: text}}}
 		one, ok := src.Stack(text, text)
 		if !ok {
 			t.Fatalf("%q is not known", text)
 		}
 		one.Elsewhere = []string{text}
-		for _, of := range []any{newPage(src.Stacks(answer.StackFilter{}), []string{text}, "", map[string][]string{"q": {text}}), one, src.Search(text), src.Overview()} {
+		for _, of := range []any{shownAt(stacksPath, src.Stacks(answer.StackFilter{}), []string{text}, url.Values{"q": {text}}), one, src.Search(text), src.Overview()} {
 			kept, err := page.Render(page.Frame{Path: "/stacks/x/y?" + text}, of)
 			if err != nil {
 				t.Fatal(err)

@@ -52,9 +52,9 @@ func (s *site) loadText(ctx context.Context, target *url.URL, state uint64) (ren
 }
 
 func (s *site) renderText(ctx context.Context, target *url.URL) (rendered, error) {
-	path := target.EscapedPath()
-	src := s.loadSource(ctx, path)
-	f := s.findAt(ctx, src, path, target.Query())
+	q := s.find(target)
+	src := s.loadSource(ctx, q)
+	f := s.findAt(ctx, src, q)
 	if f.redirect != "" {
 		return rendered{code: f.code, redirect: f.redirect}, nil
 	}

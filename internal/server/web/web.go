@@ -88,7 +88,7 @@ const NothingHere = "there is nothing at this address"
 
 // New returns the handler of all routes.
 func New(o Options) http.Handler {
-	s := &site{options: o.withDefaults()}
+	s := newSite(o)
 	mux := http.NewServeMux()
 	methods := map[string][]string{} // by path
 	for _, r := range s.allRoutes() {
@@ -130,9 +130,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// newSite returns the site of options, without its handler.
+func newSite(o Options) *site { return &site{options: o.withDefaults(), rows: newRows()} }
+
 // site answers requests.
 type site struct {
 	options     Options
+	rows        []pageRow
 	simulations admissions
 	questions   admissions
 	pages       pageCache
@@ -171,25 +175,13 @@ func (s *site) allRoutes() []route {
 		{http.MethodPost, wakePath, http.HandlerFunc(s.serveWakeForm)},
 		{http.MethodGet, "/api/v1/openapi.json", s.serveFixed("application/json", openAPI)},
 	}
-	for _, p := range pagePaths {
-		if isQuestion(p.page) && !s.hasQuestion(p.page) {
-			continue
-		}
-		show := s.servePage
-		if p.page == commitPath {
-			show = s.serveCommit
-		}
-		all = append(all, route{http.MethodGet, p.page, http.HandlerFunc(show)}, route{http.MethodGet, api + p.answer, http.HandlerFunc(s.serveAnswer)})
+	for i := range s.rows {
+		all = append(all, s.rowRoutes(&s.rows[i])...)
 	}
 	all = append(all, route{http.MethodGet, "/events", http.HandlerFunc(s.serveEvents)}, route{http.MethodGet, "/assets/{build}/{file}", http.HandlerFunc(s.serveAsset)}, route{http.MethodGet, mapPicture, http.HandlerFunc(s.serveMapPicture)},
 		route{http.MethodGet, settingsPath, s.showPresent(s.serveSettings)}, route{http.MethodPost, settingsPath, http.HandlerFunc(s.serveView)})
 	if s.options.StyleGuide {
 		all = append(all, route{http.MethodGet, "/styleguide", http.HandlerFunc(s.serveStyleGuide)})
-	}
-	for _, path := range csvPaths {
-		if path != historyPath || s.hasQuestion(path) {
-			all = append(all, route{http.MethodGet, path + csvExtension, http.HandlerFunc(s.serveCSV)})
-		}
 	}
 	all = append(all, s.fleetRoutes()...)
 	all = append(all, s.peopleRoutes()...)
@@ -204,6 +196,22 @@ func (s *site) allRoutes() []route {
 	}
 	if s.options.Reports != nil {
 		all = append(all, route{http.MethodPost, agentapi.Path, s.options.Reports})
+	}
+	return all
+}
+
+// rowRoutes returns the routes of a page, its answer and its table; nil if the site cannot answer.
+func (s *site) rowRoutes(row *pageRow) []route {
+	if row.isThere != nil && !row.isThere(&s.options) {
+		return nil
+	}
+	show := s.servePage
+	if row.path == commitPath {
+		show = s.serveCommit
+	}
+	all := []route{{http.MethodGet, row.path, http.HandlerFunc(show)}, {http.MethodGet, api + cmp.Or(row.answerPath, row.path), http.HandlerFunc(s.serveAnswer)}}
+	if row.hasTable {
+		all = append(all, route{http.MethodGet, row.path + csvExtension, http.HandlerFunc(s.serveCSV)})
 	}
 	return all
 }
