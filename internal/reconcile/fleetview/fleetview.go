@@ -56,27 +56,54 @@ type Page[T any] struct {
 type question struct {
 	answer             func(ctx context.Context, q Query) (any, error)
 	required, optional []string
+	title, about       string
+	of                 any // an example of the type of the answer
 }
 
 // questions returns all questions, by their names.
 func (v *View) questions() map[string]question {
 	return map[string]question{
-		"clusters": {answerWith(v.FindClusters), nil, []string{"environment", "type", "cluster", "standing", "limit", "after"}},
-		"standing": {answerWith(v.FindStandings), nil, []string{"environment"}},
-		"behind":   {answerWith(v.FindBehind), []string{"environment"}, []string{"type", "cluster", "standing", "limit", "after"}},
-		"where":    {answerWith(v.FindPlacements), []string{"workload"}, []string{"environment", "type", "cluster", "at", "limit", "after"}},
-		"history":  {answerWith(v.FindHistories), []string{"workload"}, []string{"environment", "type", "cluster", "limit", "after"}},
-		"compare":  {answerWith(v.Compare), []string{"environment", "with"}, []string{"workload", "limit", "after"}},
-		"lead":     {answerWith(v.FindLeadTimes), []string{"environment"}, []string{"since", "limit", "after"}},
-		"dora":     {answerWith(v.FindMonths), nil, []string{"environment", "since", "limit", "after"}},
-		"drift":    {answerWith(v.FindDrift), []string{"environment"}, []string{"type", "cluster", "limit", "after"}},
-		"refusals": {answerWith(v.FindRefusals), nil, []string{"since", "cluster", "limit", "after"}},
+		"clusters": newQuestion(v.FindClusters, "The clusters, and the status of each", "What `fairlead fleet clusters` prints, environment by environment, by the names of the clusters.",
+			nil, "environment", "type", "cluster", "standing", "limit", "after"),
+		"standing": newQuestion(v.FindStandings, "How many clusters of each environment are ready", "What `fairlead fleet` prints: the clusters of each environment compared with its newest output.", nil, "environment"),
+		"behind": newQuestion(v.FindBehind, "The clusters of an environment that are not ready, and why", "What `fairlead fleet behind` prints, in the order of the causes.",
+			[]string{"environment"}, "type", "cluster", "standing", "limit", "after"),
+		"where": newQuestion(v.FindPlacements, "Where a workload runs", "What `fairlead fleet where` prints: which version runs on which cluster, now or at a time, by objects and clusters.",
+			[]string{"workload"}, "environment", "type", "cluster", "at", "limit", "after"),
+		"history": newQuestion(v.FindHistories, "What a workload ran", "What `fairlead fleet history` prints: each object of each cluster from its first report, the oldest first.",
+			[]string{"workload"}, "environment", "type", "cluster", "limit", "after"),
+		"compare": newQuestion(v.Compare, "What two environments run", "What `fairlead fleet compare` prints, by the names of objects.", []string{"environment", "with"}, "workload", "limit", "after"),
+		"lead": newQuestion(v.FindLeadTimes, "How long outputs took to the clusters", "What `fairlead fleet lead-time` prints, the newest output first. An output counts only for the clusters of the types whose folder it changed.",
+			[]string{"environment"}, "since", "limit", "after"),
+		"dora": newQuestion(v.FindMonths, "The four figures of DORA, by month", "What `fairlead fleet dora` prints, by environment and month of UTC. Months without an output have figures too, from the first one on.",
+			nil, "environment", "since", "limit", "after"),
+		"drift": newQuestion(v.FindDrift, "What differs on clusters from what is wanted", "What `fairlead fleet drift` prints: objects that are missing, that should be gone, or that were changed on the cluster.",
+			[]string{"environment"}, "type", "cluster", "limit", "after"),
+		"refusals": newQuestion(v.FindRefusals, "Which reports were refused", "What `fairlead fleet refusals` prints, by the cluster that the reports claimed to be of, and by reason.", nil, "since", "cluster", "limit", "after"),
 	}
 }
 
-// answerWith returns what answers with values of any type.
-func answerWith[T any](find func(ctx context.Context, q Query) (T, error)) func(context.Context, Query) (any, error) {
-	return func(ctx context.Context, q Query) (any, error) { return find(ctx, q) }
+// newQuestion returns a question that answers with values of a type.
+func newQuestion[T any](find func(ctx context.Context, q Query) (T, error), title, about string, required []string, optional ...string) question {
+	var of T
+	return question{func(ctx context.Context, q Query) (any, error) { return find(ctx, q) }, required, optional, title, about, of}
+}
+
+// Description describes a question, for the description of the API.
+type Description struct {
+	Name, Title, About string
+	Parameters         []string // those that it requires, and then the others
+	Answer             any      // an example of its type
+}
+
+// Describe returns the descriptions of all questions, by name.
+func Describe() (all []Description) {
+	questions := (*View)(nil).questions()
+	for _, name := range Names() {
+		q := questions[name]
+		all = append(all, Description{name, q.title, q.about, slices.Concat(q.required, q.optional), q.of})
+	}
+	return all
 }
 
 // Names returns the names of all questions.

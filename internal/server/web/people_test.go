@@ -149,7 +149,7 @@ func (c checker) answerPeople(t *testing.T) {
 		c.answer(t, "post", described, ask(h, http.MethodPut, below+"/levers/hold"))
 	}
 	c.answerSignIn(t)
-	for name, value := range map[string]any{"Lever": fullLever, "Moved": movedAnswer{errorAnswer{Error: "somebody was faster", Hint: "look again"}, asked}, "ActionResult": fullResult, "Inbox": fullInbox, "Me": fullMe} {
+	for name, value := range map[string]any{"Lever": fullLever, "Moved": movedAnswer{errorAnswer{Error: "somebody was faster", Hint: "look again"}, asked}, "Result": fullResult, "Inbox": fullInbox, "Me": fullMe} {
 		data, err := json.Marshal(value)
 		if err != nil {
 			t.Fatal(err)

@@ -216,7 +216,7 @@ func newPromotionRows() []pageRow {
 			path: "/{$}", answerPath: "/overview", title: "Overview: what needs attention, and where commits are", isOpen: true,
 			read: func(src answer.Source, _ request) found { return answered(src.Overview()) },
 			past: (*site).findThen, pastAbout: "where commits were, from Git, and what clusters had reported",
-			answers: []any{answer.Overview{}, answer.PastOverview{}}, codes: replies{http.StatusFound: toTimeOfCommit, http.StatusNotFound: "Nothing is known of that moment."},
+			answers: []any{answer.Overview{}, answer.PastOverview{}}, codes: replies{http.StatusFound: toTimeOfCommit, http.StatusNotFound: {about: "Nothing is known of that moment."}},
 		},
 		{
 			path: environmentsPath, title: "All environments", filters: []param{{name: "q", about: "A part of the name."}, byState(answer.EnvironmentWords())},
@@ -313,7 +313,7 @@ func newFleetRows() []pageRow {
 				{name: "at.x", about: "A point of the picture.", isNumber: true}, {name: "at.y", about: "A point of the picture.", isNumber: true},
 			},
 			read: findMap, past: (*site).findPast, pastAbout: "what was wanted",
-			answers: []any{answer.FleetMap{}}, codes: replies{http.StatusNotFound: noEnvironment}, pageCodes: replies{http.StatusFound: "To the assignment at the point."},
+			answers: []any{answer.FleetMap{}}, codes: replies{http.StatusNotFound: noEnvironment}, pageCodes: replies{http.StatusFound: {about: "To the assignment at the point."}},
 		},
 		{
 			path: "/workloads", title: "Workloads", isPaged: true, filters: []param{byText, {name: "team", about: "Only workloads of this team."}}, loads: []loader{(*site).addAssigned},
@@ -367,13 +367,13 @@ func newFleetRows() []pageRow {
 			read: func(src answer.Source, q request) found {
 				return findStack(src, q, func(of answer.Stack) found { return answered(of) })
 			},
-			answers: []any{answer.Stack{}}, codes: replies{http.StatusFound: "To the list of the stacks of this name, where several environments have one."},
+			answers: []any{answer.Stack{}}, codes: replies{http.StatusFound: {about: "To the list of the stacks of this name, where several environments have one."}},
 		},
 		{
 			path: "/stacks/{team}/{stack}/runs/{run}", title: "A plan of a component that a cluster has sent: what it does, what it was made from, and what approves it",
 			about: "As text it ends with the plan.", names: append(slices.Clone(stackNames), param{name: "run", about: "The id of the plan, from the page of the stack."}), filters: []param{ofStack}, isOpen: true, loads: []loader{(*site).addStackSpans},
 			ask:     (*site).findRun,
-			answers: []any{answer.StackRun{}}, codes: replies{http.StatusFound: "To the list of the stacks of this name, where several environments have one."},
+			answers: []any{answer.StackRun{}}, codes: replies{http.StatusFound: {about: "To the list of the stacks of this name, where several environments have one."}},
 		},
 	}
 }
@@ -411,11 +411,11 @@ func newQuestionRows() []pageRow {
 			filters: []param{{name: "from", about: "An environment."}, {name: "to", about: "Another environment."}, {name: "kind", about: "Only differences of this kind.", values: drift.TopicNames()}},
 			ask:     (*site).findDifferences, past: (*site).findPast, pastAbout: "what was wanted, for sides that name no moment", show: showDifferences,
 			answers: []any{answer.Differences{}},
-			codes:   replies{http.StatusNotFound: nothingOfThatName, http.StatusConflict: "An environment has problems.", http.StatusTooManyRequests: tooMany, http.StatusServiceUnavailable: noAnswerNow},
+			codes:   replies{http.StatusNotFound: nothingOfThatName, http.StatusConflict: {about: "An environment has problems."}, http.StatusTooManyRequests: tooMany, http.StatusServiceUnavailable: noAnswerNow},
 		},
 		{
 			path: searchPath, title: "What has a text in its name", filters: []param{{name: "q", about: "The text."}}, isOpen: true, loads: []loader{(*site).addReportedNames},
-			ask: (*site).search, answers: []any{answer.Found{}}, pageCodes: replies{http.StatusFound: "To the page of a whole name."},
+			ask: (*site).search, answers: []any{answer.Found{}}, pageCodes: replies{http.StatusFound: {about: "To the page of a whole name."}},
 		},
 	}
 }
