@@ -197,7 +197,7 @@ func TestOneReading(t *testing.T) {
 func loadRow(s *site, src answer.Source, path string) answer.Source {
 	q := s.find(&url.URL{Path: path})
 	for _, load := range q.row.loads[:min(1, len(q.row.loads))] {
-		src = load(s, context.Background(), src, q)
+		src = load(context.Background(), src, q)
 	}
 	return src
 }

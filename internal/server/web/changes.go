@@ -14,10 +14,10 @@ func (s *site) findChanges(ctx context.Context, src answer.Source, q request) fo
 	environment := q.names[0]
 	from, to, _ := strings.Cut(q.names[1], "..")
 	if s.options.Past == nil {
-		return failed(http.StatusBadRequest, "there is no past here", "the page of the environment shows the present")
+		return failWith(http.StatusBadRequest, "there is no past here", "the page of the environment shows the present")
 	}
 	if from == "" {
-		return failed(http.StatusBadRequest, "the address names no moment", "write "+strings.Replace(changesPath, "{moments}", "MOMENT..MOMENT", 1))
+		return failWith(http.StatusBadRequest, "the address names no moment", "write "+strings.Replace(changesPath, "{moments}", "MOMENT..MOMENT", 1))
 	}
 	before, refusal, refused := s.readPlace(src, environment, from)
 	if refused {
@@ -38,6 +38,6 @@ func (s *site) findChanges(ctx context.Context, src answer.Source, q request) fo
 		if err != nil {
 			return s.refuseAnswer(ctx, q.path, err)
 		}
-		return answered(src.OutputChanges(report, outputs[0], outputs[1]))
+		return newFound(src.OutputChanges(report, outputs[0], outputs[1]))
 	})
 }

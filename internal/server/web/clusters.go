@@ -15,7 +15,7 @@ func findClusterType(src answer.Source, q request) found {
 	if !ok {
 		return answerUnknown("cluster type", q.names[0], src.ClusterTypeNames(), "cluster-types")
 	}
-	return answered(one)
+	return newFound(one)
 }
 
 func findCluster(src answer.Source, q request) found {
@@ -23,7 +23,7 @@ func findCluster(src answer.Source, q request) found {
 	if !ok {
 		return answerUnknownIn("clusters", "cluster", q.names[0], src.ClusterNames(), "cluster-types", api+"/cluster-types/NAME lists those of a type")
 	}
-	return answered(one)
+	return newFound(one)
 }
 
 // maxReleased is of how many deployment targets of a workload the releases are shown.

@@ -109,7 +109,7 @@ func (r *pageRow) describeQuery() []param {
 // describeAll returns all operations, by their methods and paths.
 func describeAll() map[string]operation {
 	all := map[string]operation{}
-	for _, r := range newRows() {
+	for _, r := range newSite(Options{}).rows {
 		maps.Copy(all, r.describe())
 	}
 	for _, more := range []map[string]operation{describeDaemon(), describePeople(), describeFleet(), describeReports()} {

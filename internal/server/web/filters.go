@@ -36,7 +36,9 @@ func refuseFilter(src answer.Source, q request) (found, bool) {
 
 // refuseParameter returns that a page has no parameter of a name, or no such value of it, and whether that is so.
 func (r *pageRow) refuseParameter(src answer.Source, word string, query url.Values) (found, bool) {
-	refuse := func(sentence, hint string) (found, bool) { return failed(http.StatusBadRequest, sentence, hint), true }
+	refuse := func(sentence, hint string) (found, bool) {
+		return failWith(http.StatusBadRequest, sentence, hint), true
+	}
 	has := list.Convert(r.filters, func(p param) string { return p.name })
 	i, value := slices.Index(has, word), query.Get(word)
 	isCommon := slices.Contains(commonParameters, word)
@@ -63,7 +65,9 @@ func (r *pageRow) refuseParameter(src answer.Source, word string, query url.Valu
 
 // refuseValue returns that a parameter has not such a value, and whether that is so.
 func (r *pageRow) refuseValue(src answer.Source, p param, query url.Values) (found, bool) {
-	refuse := func(sentence, hint string) (found, bool) { return failed(http.StatusBadRequest, sentence, hint), true }
+	refuse := func(sentence, hint string) (found, bool) {
+		return failWith(http.StatusBadRequest, sentence, hint), true
+	}
 	value := query.Get(p.name)
 	if p.name == "env" && r.noun != "map" { // which names those that have one
 		if _, known := src.Environment(value); !known {

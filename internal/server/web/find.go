@@ -30,16 +30,16 @@ type found struct {
 	isRefused bool
 }
 
-func answered(of any) found { return found{answer: of, code: http.StatusOK} }
+func newFound(of any) found { return found{answer: of, code: http.StatusOK} }
 
-func redirected(path string) found { return found{code: http.StatusFound, redirect: path} }
+func redirectTo(path string) found { return found{code: http.StatusFound, redirect: path} }
 
-// failed returns that there is no answer, and why.
-func failed(code int, sentence, hint string) found {
+// failWith returns that there is no answer, and why.
+func failWith(code int, sentence, hint string) found {
 	return found{answer: errorAnswer{sentence, hint}, code: code}
 }
 
-func answerMissing(sentence, hint string) found { return failed(http.StatusNotFound, sentence, hint) }
+func answerMissing(sentence, hint string) found { return failWith(http.StatusNotFound, sentence, hint) }
 
 // findAt returns what there is at the path of a page. The page is made from the same answer as the one that the API gives.
 func (s *site) findAt(ctx context.Context, src answer.Source, q request) found {
@@ -51,14 +51,14 @@ func (s *site) findAt(ctx context.Context, src answer.Source, q request) found {
 	}
 	if q.isPast() && q.row.path != changesPath {
 		if s.options.Past == nil || q.row.past == nil {
-			f := failed(http.StatusBadRequest, presentAlone, pastHint)
+			f := failWith(http.StatusBadRequest, presentAlone, pastHint)
 			f.isRefused = q.row.past == nil
 			return f
 		}
-		return q.row.past(s, ctx, src, q)
+		return q.row.past(ctx, src, q)
 	}
 	if q.row.ask != nil {
-		return q.row.ask(s, ctx, src, q)
+		return q.row.ask(ctx, src, q)
 	}
 	return q.row.read(src, q)
 }
@@ -93,7 +93,7 @@ func (s *site) findEnvironment(ctx context.Context, src answer.Source, q request
 func findEnvironment(src answer.Source, name string) found {
 	one, ok := src.Environment(name)
 	if ok {
-		return answered(one)
+		return newFound(one)
 	}
 	return answerUnknown("environment", name, src.Names(), "environments")
 }
@@ -102,7 +102,7 @@ func findEnvironment(src answer.Source, name string) found {
 func findCommit(src answer.Source, id string) found {
 	journey, ok := src.Journey(id)
 	if ok {
-		return answered(journey)
+		return newFound(journey)
 	}
 	switch ids := src.FindCommits(id); len(ids) {
 	case 0:
@@ -115,7 +115,7 @@ func findCommit(src answer.Source, id string) found {
 		}
 		return found{answer: missingAnswer{errorAnswer{fmt.Sprintf("commit %q is not among the newest of the base", id), hint}, "commits", ""}, code: http.StatusNotFound}
 	case 1:
-		return redirected("commits/" + ids[0])
+		return redirectTo("commits/" + ids[0])
 	default:
 		return answerMissing(fmt.Sprintf("several commits begin with %q", id), "write more of its id")
 	}
@@ -126,7 +126,7 @@ func findCommit(src answer.Source, id string) found {
 func searchNames(src answer.Source, text string, done []history.Entry) found {
 	names := src.Search(text)
 	names.Pulls = src.FindPulls(text, done)
-	f := answered(names)
+	f := newFound(names)
 	_, isEnvironment := src.Environment(text)
 	ids := src.FindCommits(text)
 	switch {

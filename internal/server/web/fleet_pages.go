@@ -17,9 +17,9 @@ import (
 // findFleet returns what is assigned where, or the assignments for a table.
 func findFleet(src answer.Source, q request) found {
 	if q.table {
-		return answered(assignedTable(src.ListAssigned(page.ParseFleetFilter(q.query).AssignmentFilter)))
+		return newFound(assignedTable(src.ListAssigned(page.ParseFleetFilter(q.query).AssignmentFilter)))
 	}
-	return answered(src.Fleet(page.ParseFleetFilter(q.query)))
+	return newFound(src.Fleet(page.ParseFleetFilter(q.query)))
 }
 
 func findWorkload(src answer.Source, q request) found {
@@ -27,7 +27,7 @@ func findWorkload(src answer.Source, q request) found {
 	if !ok {
 		return answerUnknown("workload", q.names[0], src.WorkloadNames(), "workloads")
 	}
-	return answered(one)
+	return newFound(one)
 }
 
 func findAssignment(src answer.Source, q request) found {
@@ -36,7 +36,7 @@ func findAssignment(src answer.Source, q request) found {
 		sentence := fmt.Sprintf("environment %q has no %s", q.names[0], strings.Join(src.ListMissing(q.names[0], q.names[1], q.names[2]), " and no "))
 		return found{answer: missingAnswer{errorAnswer{sentence, api + "/fleet shows what is assigned"}, "fleet", ""}, code: http.StatusNotFound}
 	}
-	return answered(one)
+	return newFound(one)
 }
 
 // assignedCache keeps how clusters stand to what is assigned, and the clusters as they stood then. The zero value is
@@ -50,7 +50,8 @@ type assignedCache struct {
 
 // addAssigned adds to a source the state of what is assigned, and the clusters as they were then.
 func (s *site) addAssigned(ctx context.Context, src answer.Source, q request) answer.Source {
-	if src = s.addAssignedNow(ctx, src, q); src.Assigned != nil {
+	src = s.addAssignedNow(ctx, src, q)
+	if src.Assigned != nil {
 		s.assigned.mu.Lock()
 		defer s.assigned.mu.Unlock()
 		src.Clusters = s.assigned.clusters

@@ -20,10 +20,10 @@ func (s *site) findForecast(ctx context.Context, src answer.Source, q request) f
 		return f
 	}
 	if journey.Commit.Unrendered { // a simulation is of what contains it
-		return answered(src.NewForecast(journey, nil))
+		return newFound(src.NewForecast(journey, nil))
 	}
 	if wait := s.simulations.admit(s.options.Now(), maxSimulations); wait > 0 {
-		return failed(http.StatusTooManyRequests, fmt.Sprintf("%d simulations began within a minute, which is the most", maxSimulations), fmt.Sprintf("ask again in %d s", int(wait.Seconds())+1))
+		return failWith(http.StatusTooManyRequests, fmt.Sprintf("%d simulations began within a minute, which is the most", maxSimulations), fmt.Sprintf("ask again in %d s", int(wait.Seconds())+1))
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), simulationTimeout)
 	defer cancel()
@@ -31,5 +31,5 @@ func (s *site) findForecast(ctx context.Context, src answer.Source, q request) f
 	if err != nil {
 		return s.refuseAnswer(ctx, q.path, err)
 	}
-	return answered(src.NewForecast(journey, arrivals))
+	return newFound(src.NewForecast(journey, arrivals))
 }

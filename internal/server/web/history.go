@@ -24,7 +24,7 @@ func (s *site) findFigures(ctx context.Context, src answer.Source, _ request) fo
 	if err != nil {
 		return s.refuseAnswer(ctx, figuresPath, err)
 	}
-	return answered(src.Figures(all, s.options.Now()))
+	return newFound(src.Figures(all, s.options.Now()))
 }
 
 // findHistory returns what was done, as the control plane in Git has it.
@@ -41,12 +41,12 @@ func (s *site) findHistory(ctx context.Context, src answer.Source, q request) fo
 	filter.All = q.table
 	shown := src.History(cutHistory(all, query), filter)
 	if what := filter.Action; what != "" && !slices.Contains(shown.Actions, what) && !page.IsAction(what) {
-		return failed(http.StatusBadRequest, fmt.Sprintf("the filter what has no value %q", what), withNearest(what, shown.Actions, "it has "+strings.Join(shown.Actions, ", ")))
+		return failWith(http.StatusBadRequest, fmt.Sprintf("the filter what has no value %q", what), withNearest(what, shown.Actions, "it has "+strings.Join(shown.Actions, ", ")))
 	}
 	if who := query.Get("who"); who != "" && !slices.ContainsFunc(shown.People, func(name string) bool { return strings.EqualFold(name, who) }) {
-		return failed(http.StatusNotFound, fmt.Sprintf("the history has nobody called %q", who), withNearest(who, shown.People, "it has "+strings.Join(shown.People, ", ")))
+		return failWith(http.StatusNotFound, fmt.Sprintf("the history has nobody called %q", who), withNearest(who, shown.People, "it has "+strings.Join(shown.People, ", ")))
 	}
-	return answered(shown)
+	return newFound(shown)
 }
 
 // pullNumber matches a text that may be the number of a pull request.

@@ -51,7 +51,7 @@ func TestListFilters(t *testing.T) {
 	h, doc := open(fleet()), checker{doc: document(t)}
 	values := map[string]string{"env": "prod", "state": "busy", "kind": "mistake", "rows": "team", "cols": "region", "since": "2026-11-20", "until": "2026-11-20", "for": "me", "who": "erin", "what": "hold", "pull": "none", "severity": "warning", "label": "size=small", "q": "x", "from": "dev", "to": "prod"}
 	needed := map[string]string{explainPath: "&env=dev&q=x", diffPath: "&from=dev&to=prod"} // by questions
-	for _, row := range append(newRows(), waitingRow) {
+	for _, row := range append(newSite(Options{}).rows, waitingRow) {
 		if row.isOpen {
 			continue
 		}

@@ -33,7 +33,7 @@ func findMap(src answer.Source, q request) found {
 	case !ok:
 		return answerUnknown("environment with a map", query.Get("env"), one.Environments, "environments")
 	}
-	f := answered(one)
+	f := newFound(one)
 	if !query.Has("at.x") && !query.Has("at.y") {
 		return f
 	}

@@ -183,7 +183,7 @@ func (c checker) answerPages(t *testing.T, full, empty http.Handler) {
 	c.answerQuestions(t, full)
 	c.answerPulls(t)
 	c.answerPast(t)
-	for _, p := range newRows() {
+	for _, p := range newSite(Options{}).rows {
 		if p.isWork {
 			continue
 		}

@@ -113,7 +113,7 @@ func (p *pastWork) start(key string, answer func() found) *pastAnswer {
 // findPast returns what was wanted at a moment at the path of a page.
 func (s *site) findPast(ctx context.Context, src answer.Source, q request) found {
 	if q.row.path == environmentsPath && q.query.Get("state") != "" {
-		return failed(http.StatusBadRequest, "environments of the past have no state", "leave out state")
+		return failWith(http.StatusBadRequest, "environments of the past have no state", "leave out state")
 	}
 	environment := q.query.Get("env")
 	if q.row.path == environmentPath {
@@ -176,7 +176,7 @@ func (s *site) findMade(ctx context.Context, path, key string, find func(context
 
 // stillMade returns that an answer about the past is not there yet.
 func stillMade() found {
-	return failed(http.StatusAccepted, "the past is rendered again, which takes a while", fmt.Sprintf("ask again in %d s; the page does so by itself", pastAgain))
+	return failWith(http.StatusAccepted, "the past is rendered again, which takes a while", fmt.Sprintf("ask again in %d s; the page does so by itself", pastAgain))
 }
 
 // makePast answers a question about the past.
@@ -190,7 +190,7 @@ func (s *site) makePast(ctx context.Context, src answer.Source, q request, from,
 		}
 		explanation := src.WithPast(nil, []history.Output{output}).Explanation(from.Environment, asked, document, maxAnswer)
 		explanation.Past, explanation.Proposed = src.PastOutputs([]history.Output{output}), nil
-		return answered(explanation)
+		return newFound(explanation)
 	case diffPath:
 		report, outputs, err := s.options.Past.Compare(ctx, from, to)
 		if err != nil {
@@ -198,14 +198,14 @@ func (s *site) makePast(ctx context.Context, src answer.Source, q request, from,
 		}
 		differences := src.Differences(report, q.query.Get("kind"), maxAnswer)
 		differences.Past = src.PastOutputs(outputs)
-		return answered(differences)
+		return newFound(differences)
 	case environmentPath:
 		src = s.addThen(ctx, src, from.At.Time)
 		plan, output, err := s.options.Past.Plan(ctx, from.Environment, from.At)
 		if err != nil {
 			return s.refuseAnswer(ctx, q.path, err)
 		}
-		return answered(src.PastEnvironment(output, plan))
+		return newFound(src.PastEnvironment(output, plan))
 	}
 	return s.makePastPlans(ctx, s.addThen(ctx, src, from.At.Time), q, from)
 }
@@ -235,7 +235,7 @@ func (s *site) makePastPlans(ctx context.Context, src answer.Source, q request, 
 		return s.refuseAnswer(ctx, q.path, failed)
 	}
 	if isList {
-		return answered(src.PastEnvironments(q.query.Get("at"), q.text(), outputs, plans))
+		return newFound(src.PastEnvironments(q.query.Get("at"), q.text(), outputs, plans))
 	}
 	f := q.row.read(src.WithPast(plans, outputs), q)
 	if a, isOne := f.answer.(answer.Assignment); isOne && s.options.Fleet != nil && !from.At.Time.IsZero() {
@@ -277,7 +277,7 @@ func (s *site) readSide(src answer.Source, side, at string) (history.Place, foun
 		moment = at
 	}
 	if name == "" {
-		return history.Place{}, failed(http.StatusBadRequest, "the query does not say what to compare", "write /api/v1/diff?from=ENVIRONMENT@MOMENT&to=ENVIRONMENT"), true
+		return history.Place{}, failWith(http.StatusBadRequest, "the query does not say what to compare", "write /api/v1/diff?from=ENVIRONMENT@MOMENT&to=ENVIRONMENT"), true
 	}
 	return s.readPlace(src, name, moment)
 }
@@ -295,9 +295,9 @@ func (s *site) readPlace(src answer.Source, name, written string) (p history.Pla
 	at, ok := history.ParseMoment(written[:min(len(written), maxQuery)])
 	switch {
 	case !ok:
-		return p, failed(http.StatusBadRequest, "the moment is no time and no commit", "write it as 2026-11-20, as 2026-11-20T10:00:00Z, or as the id of a commit"), true
+		return p, failWith(http.StatusBadRequest, "the moment is no time and no commit", "write it as 2026-11-20, as 2026-11-20T10:00:00Z, or as the id of a commit"), true
 	case at.Time.After(s.options.Now().Add(24 * time.Hour)):
-		return p, failed(http.StatusBadRequest, "the moment is still to come", "/commits/COMMIT/forecast says what comes"), true
+		return p, failWith(http.StatusBadRequest, "the moment is still to come", "/commits/COMMIT/forecast says what comes"), true
 	}
 	p.At = at
 	return p, found{}, false

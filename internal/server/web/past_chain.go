@@ -58,7 +58,7 @@ func (s *site) makeThen(ctx context.Context, src answer.Source, q request, at hi
 		}
 		asked := maps.Clone(q.query)
 		asked.Set("at", when.UTC().Format(time.RFC3339))
-		return redirected(strings.TrimPrefix(q.path, "/") + "?" + asked.Encode())
+		return redirectTo(strings.TrimPrefix(q.path, "/") + "?" + asked.Encode())
 	}
 	chain, outputs, err := s.loadChain(ctx, at)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *site) makeThen(ctx context.Context, src answer.Source, q request, at hi
 		}
 		return f
 	}
-	return answered(then.PastOverview())
+	return newFound(then.PastOverview())
 }
 
 // cutHistory returns what was done by the time that the parameters of an address name: all, if they name none.

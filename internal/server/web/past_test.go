@@ -184,7 +184,7 @@ func TestPastWork(t *testing.T) {
 	var work pastWork
 	var made atomic.Int32
 	release := make(chan struct{})
-	slow := func() found { made.Add(1); <-release; return answered("answer") }
+	slow := func() found { made.Add(1); <-release; return newFound("answer") }
 	for _, key := range []string{"a", "b", "c", "a"} {
 		if f, isThere := work.find(key, time.Millisecond, slow); isThere {
 			t.Errorf("%s is there: %v", key, f)

@@ -29,10 +29,10 @@ const (
 func (s *site) findExplanation(ctx context.Context, src answer.Source, q request) found {
 	environment, asked := q.query.Get("env"), q.query.Get("q")
 	if environment == "" || asked == "" {
-		return failed(http.StatusBadRequest, "the query does not say what to explain", "write /api/v1/explain?env=ENVIRONMENT&q=NAME")
+		return failWith(http.StatusBadRequest, "the query does not say what to explain", "write /api/v1/explain?env=ENVIRONMENT&q=NAME")
 	}
 	if len(asked) > maxQuery {
-		return failed(http.StatusBadRequest, "the question is too long", "ask with a name")
+		return failWith(http.StatusBadRequest, "the question is too long", "ask with a name")
 	}
 	return s.answerQuestion(ctx, q, func(ctx context.Context) (any, error) {
 		document, err := s.options.Explain(ctx, environment, asked)
@@ -47,7 +47,7 @@ func (s *site) findDifferences(ctx context.Context, src answer.Source, q request
 		_, known := src.Environment(name)
 		switch {
 		case name == "":
-			return failed(http.StatusBadRequest, "the query does not say what to compare", "write /api/v1/diff?from=ENVIRONMENT&to=ENVIRONMENT")
+			return failWith(http.StatusBadRequest, "the query does not say what to compare", "write /api/v1/diff?from=ENVIRONMENT&to=ENVIRONMENT")
 		case !known:
 			return findEnvironment(src, name)
 		}
@@ -70,7 +70,7 @@ func (s *site) answerQuestion(ctx context.Context, q request, find func(context.
 	if err != nil {
 		return s.refuseAnswer(ctx, q.path, err)
 	}
-	return answered(of)
+	return newFound(of)
 }
 
 // findRetired returns what was done last to an environment that is not there any more; f if nothing was.
@@ -96,7 +96,7 @@ func (s *site) admitQuestion() (found, bool) {
 	if s.questions.admit(s.options.Now(), maxQuestions) == 0 {
 		return found{}, false
 	}
-	return failed(http.StatusTooManyRequests, fmt.Sprintf("%d questions began within a minute, which is the most", maxQuestions), "ask again in a minute"), true
+	return failWith(http.StatusTooManyRequests, fmt.Sprintf("%d questions began within a minute, which is the most", maxQuestions), "ask again in a minute"), true
 }
 
 // findPull returns what a pull request changes.
@@ -107,7 +107,7 @@ func (s *site) findPull(ctx context.Context, src answer.Source, q request) found
 	one, ok := src.Pull(name, n)
 	switch {
 	case ok:
-		return answered(one)
+		return newFound(one)
 	case !known:
 		return findEnvironment(src, name)
 	case err != nil || n <= 0:
@@ -136,7 +136,7 @@ func (s *site) findPastPull(ctx context.Context, src answer.Source, q request, n
 	if past.State == forge.Open && !src.IsStalePull(name, number) { // since the last cycle
 		return answerMissing(fmt.Sprintf("what pull request %d changes is not known yet", number), "the next cycle finds it")
 	}
-	return answered(src.PastPull(name, past))
+	return newFound(src.PastPull(name, past))
 }
 
 // refuseAnswer returns why a question has no answer.
@@ -145,12 +145,12 @@ func (s *site) refuseAnswer(ctx context.Context, path string, err error) found {
 	var hinted interface{ Hint() string }
 	switch {
 	case errors.As(err, &unknown):
-		return failed(http.StatusNotFound, unknown.Summary, unknown.Hint)
+		return failWith(http.StatusNotFound, unknown.Summary, unknown.Hint)
 	case errors.Is(err, context.DeadlineExceeded):
-		return failed(http.StatusServiceUnavailable, "a cycle runs, and the question waits for its end", "ask again in a minute")
+		return failWith(http.StatusServiceUnavailable, "a cycle runs, and the question waits for its end", "ask again in a minute")
 	case errors.As(err, &hinted):
-		return failed(http.StatusConflict, err.Error(), hinted.Hint())
+		return failWith(http.StatusConflict, err.Error(), hinted.Hint())
 	}
 	s.options.Logger.WarnContext(ctx, "a question has no answer", slog.String("path", path), slog.Any("error", err))
-	return failed(http.StatusServiceUnavailable, "the question has no answer now: "+answer.CleanText(err.Error()), "the log of the daemon says why")
+	return failWith(http.StatusServiceUnavailable, "the question has no answer now: "+answer.CleanText(err.Error()), "the log of the daemon says why")
 }

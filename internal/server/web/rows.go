@@ -60,8 +60,8 @@ type pageRow struct {
 }
 
 type (
-	loader func(s *site, ctx context.Context, src answer.Source, q request) answer.Source
-	finder func(s *site, ctx context.Context, src answer.Source, q request) found
+	loader func(ctx context.Context, src answer.Source, q request) answer.Source
+	finder func(ctx context.Context, src answer.Source, q request) found
 )
 
 // param is a parameter of a path or of a query.
@@ -205,43 +205,49 @@ func historyFilters() []param {
 }
 
 // newRows returns the rows of all pages, in the order in which they are described.
-func newRows() []pageRow {
-	return slices.Concat(newPromotionRows(), newFleetRows(), newQuestionRows())
+func (s *site) newRows() []pageRow {
+	return slices.Concat(s.newEnvironmentRows(), s.newCommitRows(), s.newFleetRows(), s.newClusterRows(), s.newQuestionRows())
 }
 
-// newPromotionRows returns the pages about environments and commits.
-func newPromotionRows() []pageRow {
+// newEnvironmentRows returns the overview and the pages about environments.
+func (s *site) newEnvironmentRows() []pageRow {
 	return []pageRow{
 		{
 			path: "/{$}", answerPath: "/overview", title: "Overview: what needs attention, and where commits are", isOpen: true,
-			read: func(src answer.Source, _ request) found { return answered(src.Overview()) },
-			past: (*site).findThen, pastAbout: "where commits were, from Git, and what clusters had reported",
+			read: func(src answer.Source, _ request) found { return newFound(src.Overview()) },
+			past: s.findThen, pastAbout: "where commits were, from Git, and what clusters had reported",
 			answers: []any{answer.Overview{}, answer.PastOverview{}}, codes: replies{http.StatusFound: toTimeOfCommit, http.StatusNotFound: {about: "Nothing is known of that moment."}},
 		},
 		{
 			path: environmentsPath, title: "All environments", filters: []param{{name: "q", about: "A part of the name."}, byState(answer.EnvironmentWords())},
-			read: func(src answer.Source, q request) found { return answered(src.Environments(newEnvironmentFilter(q))) },
-			past: (*site).findPast, pastAbout: "what was wanted",
+			read: func(src answer.Source, q request) found { return newFound(src.Environments(newEnvironmentFilter(q))) },
+			past: s.findPast, pastAbout: "what was wanted",
 			show: shown(func(a answer.Environments, q request, _ []string) any {
 				return page.Environments{Environments: a, Filter: answer.EnvironmentFilter{Text: q.query.Get("q"), State: q.query.Get("state")}}
 			}),
 			answers: []any{answer.Environments{}, answer.PastEnvironments{}},
 		},
 		{
-			path: environmentPath, title: "One environment", names: []param{environmentName}, isOpen: true, loads: []loader{(*site).addWaves},
-			ask: (*site).findEnvironment, past: (*site).findPast, pastAbout: "what was wanted, and what clusters had reported",
+			path: environmentPath, title: "One environment", names: []param{environmentName}, isOpen: true, loads: []loader{s.addWaves},
+			ask: s.findEnvironment, past: s.findPast, pastAbout: "what was wanted, and what clusters had reported",
 			answers: []any{answer.OneEnvironment{}, answer.PastEnvironment{}},
 		},
 		{
 			path: "/environments/{name}/pulls/{number}", title: "What a pull request changes, or meant when it was merged or closed", isOpen: true,
 			names: []param{environmentName, {name: "number", about: "The number of the pull request.", isNumber: true}},
-			ask:   (*site).findPull, answers: []any{answer.PullImpact{}}, codes: workCodes,
+			ask:   s.findPull, answers: []any{answer.PullImpact{}}, codes: workCodes,
 		},
 		{
 			path: changesPath, title: "What changed in the output of an environment between two moments", isOpen: true,
 			names: []param{environmentName, {name: "moments", about: "`MOMENT..MOMENT`, or `MOMENT..` for until now: times as RFC 3339 has them, days, or the first digits of the ids of commits of an output or of the base."}},
-			ask:   (*site).findChanges, answers: []any{answer.OutputChanges{}}, codes: replies{http.StatusAccepted: stillRendered, http.StatusBadRequest: notAMoment},
+			ask:   s.findChanges, answers: []any{answer.OutputChanges{}}, codes: replies{http.StatusAccepted: stillRendered, http.StatusBadRequest: notAMoment},
 		},
+	}
+}
+
+// newCommitRows returns the pages about commits, problems and the daemon.
+func (s *site) newCommitRows() []pageRow {
+	return []pageRow{
 		{
 			path: commitsPath, title: "The newest commits of the base, and where they are", isPaged: true,
 			filters: []param{
@@ -249,9 +255,9 @@ func newPromotionRows() []pageRow {
 				{name: "env", about: "Only commits that this environment does not run yet."}, {name: "path", about: "Only commits that change a file with this in its path, and those whose files are not all known."},
 			},
 			read: func(src answer.Source, q request) found {
-				return answered(src.Commits(newCommitFilter(q.query, q.text())))
+				return newFound(src.Commits(newCommitFilter(q.query, q.text())))
 			},
-			past: (*site).findThen, pastAbout: "which commits existed, and what they were to each environment",
+			past: s.findThen, pastAbout: "which commits existed, and what they were to each environment",
 			show: shown(func(a answer.Commits, q request, _ []string) any {
 				columns, _ := strconv.Atoi(q.query.Get("cpage")) // another text is the first page
 				return page.Commits{Commits: a, Filter: newCommitFilter(q.query, q.query.Get("q")), ColumnPage: columns}
@@ -263,13 +269,13 @@ func newPromotionRows() []pageRow {
 			about:   "With `.svg` after the id it is a badge: a picture of how far the commit has got. With `.ics` it is the forecast as a calendar (RFC 5545), where there are forecasts.",
 			filters: []param{{name: "env", about: "Of a badge: the environment to show; the farthest without it."}},
 			read:    func(src answer.Source, q request) found { return findCommit(src, q.names[0]) },
-			past:    (*site).findThen, pastAbout: "what the commit was to each environment",
+			past:    s.findThen, pastAbout: "what the commit was to each environment",
 			answers: []any{answer.Journey{}}, codes: replies{http.StatusFound: wholeID}, forms: []string{svgText, calendarText},
 			pageCodes: replies{http.StatusTooManyRequests: tooMany, http.StatusServiceUnavailable: noAnswerNow},
 		},
 		{
 			path: forecastPath, title: "When a commit gets to each environment, and what it waits for", names: []param{commitName}, isOpen: true, isWork: true,
-			isThere: func(o *Options) bool { return o.Simulate != nil }, ask: (*site).findForecast, show: showForecast,
+			isThere: func(o *Options) bool { return o.Simulate != nil }, ask: s.findForecast, show: showForecast,
 			answers: []any{answer.Forecast{}}, codes: replies{http.StatusFound: wholeID, http.StatusServiceUnavailable: noAnswerNow},
 		},
 		{
@@ -279,7 +285,7 @@ func newPromotionRows() []pageRow {
 				{name: "severity", about: "The same as `kind`.", values: answer.ProblemKinds()},
 			},
 			read: func(src answer.Source, q request) found {
-				return answered(src.Problems(newProblemFilter(q.query, q.text())))
+				return newFound(src.Problems(newProblemFilter(q.query, q.text())))
 			},
 			show: shown(func(a answer.Problems, q request, names []string) any {
 				return page.Problems{Problems: a, Filter: newProblemFilter(q.query, q.query.Get("q")), Environments: names}
@@ -288,59 +294,65 @@ func newPromotionRows() []pageRow {
 		},
 		{
 			path: "/health", title: "The state of the daemon itself", isOpen: true,
-			read:    func(src answer.Source, _ request) found { return answered(src.Status()) },
+			read:    func(src answer.Source, _ request) found { return newFound(src.Status()) },
 			answers: []any{answer.Status{}},
 		},
 	}
 }
 
-// newFleetRows returns the pages about what is assigned, clusters and stacks.
-func newFleetRows() []pageRow {
+// newFleetRows returns the pages about what is assigned.
+func (s *site) newFleetRows() []pageRow {
 	return []pageRow{
 		{
-			path: "/fleet", title: "What is assigned where, and its state", filters: fleetFilters(), isPaged: true, hasTable: true, loads: []loader{(*site).addAssigned},
-			read: findFleet, past: (*site).findPast, pastAbout: "what was wanted",
+			path: "/fleet", title: "What is assigned where, and its state", filters: fleetFilters(), isPaged: true, hasTable: true, loads: []loader{s.addAssigned},
+			read: findFleet, past: s.findPast, pastAbout: "what was wanted",
 			show: shown(func(a answer.Fleet, q request, names []string) any {
 				return page.Fleet{Fleet: a, Filter: page.ParseFleetFilter(q.query), Environments: names}
 			}),
 			answers: []any{answer.Fleet{}}, codes: replies{http.StatusNotFound: noEnvironment},
 		},
 		{
-			path: mapPath, title: "Each assignment of an environment as one letter", noun: "map", loads: []loader{(*site).addAssigned},
+			path: mapPath, title: "Each assignment of an environment as one letter", noun: "map", loads: []loader{s.addAssigned},
 			about: "With `at.x` and `at.y`, a click on the picture, it leads to the assignment there.",
 			filters: []param{
 				{name: "env", about: "The environment; without it, the first one."}, {name: "pull", about: "An open pull request, whose changes are shown.", isNumber: true},
 				{name: "at.x", about: "A point of the picture.", isNumber: true}, {name: "at.y", about: "A point of the picture.", isNumber: true},
 			},
-			read: findMap, past: (*site).findPast, pastAbout: "what was wanted",
+			read: findMap, past: s.findPast, pastAbout: "what was wanted",
 			answers: []any{answer.FleetMap{}}, codes: replies{http.StatusNotFound: noEnvironment}, pageCodes: replies{http.StatusFound: {about: "To the assignment at the point."}},
 		},
 		{
-			path: "/workloads", title: "Workloads", isPaged: true, filters: []param{byText, {name: "team", about: "Only workloads of this team."}}, loads: []loader{(*site).addAssigned},
+			path: "/workloads", title: "Workloads", isPaged: true, filters: []param{byText, {name: "team", about: "Only workloads of this team."}}, loads: []loader{s.addAssigned},
 			read: func(src answer.Source, q request) found {
-				return answered(src.Workloads(page.ParseWorkloadFilter(q.query)))
+				return newFound(src.Workloads(page.ParseWorkloadFilter(q.query)))
 			},
-			past: (*site).findPast, pastAbout: "what was wanted",
+			past: s.findPast, pastAbout: "what was wanted",
 			show: shown(func(a answer.Workloads, q request, _ []string) any {
 				return page.Workloads{Workloads: a, Filter: page.ParseWorkloadFilter(q.query)}
 			}),
 			answers: []any{answer.Workloads{}},
 		},
 		{
-			path: "/workloads/{workload}", title: "Where a workload is", names: []param{{name: "workload", about: "The name of the workload."}}, isOpen: true, loads: []loader{(*site).addAssigned, (*site).addReleases},
-			read: findWorkload, past: (*site).findPast, pastAbout: "what was wanted", answers: []any{answer.Workload{}},
+			path: "/workloads/{workload}", title: "Where a workload is", names: []param{{name: "workload", about: "The name of the workload."}}, isOpen: true, loads: []loader{s.addAssigned, s.addReleases},
+			read: findWorkload, past: s.findPast, pastAbout: "what was wanted", answers: []any{answer.Workload{}},
 		},
 		{
-			path: "/assignments/{environment}/{clusterType}/{target}", title: "A deployment target on a cluster type, and why it is there or not", isOpen: true, loads: []loader{(*site).addAssigned},
+			path: "/assignments/{environment}/{clusterType}/{target}", title: "A deployment target on a cluster type, and why it is there or not", isOpen: true, loads: []loader{s.addAssigned},
 			names: []param{{name: "environment", about: "The environment."}, {name: "clusterType", about: "The cluster type."}, {name: "target", about: "The deployment target, by its full name."}},
-			read:  findAssignment, past: (*site).findPast, pastAbout: "what was wanted", answers: []any{answer.Assignment{}},
+			read:  findAssignment, past: s.findPast, pastAbout: "what was wanted", answers: []any{answer.Assignment{}},
 		},
+	}
+}
+
+// newClusterRows returns the pages about cluster types, clusters and stacks.
+func (s *site) newClusterRows() []pageRow {
+	return []pageRow{
 		{
-			path: "/cluster-types", title: "Cluster types", isPaged: true, filters: []param{byText, {name: "label", about: "Only cluster types with this label, as KEY=VALUE."}}, loads: []loader{(*site).addAssigned},
+			path: "/cluster-types", title: "Cluster types", isPaged: true, filters: []param{byText, {name: "label", about: "Only cluster types with this label, as KEY=VALUE."}}, loads: []loader{s.addAssigned},
 			read: func(src answer.Source, q request) found {
-				return answered(src.ClusterTypes(page.ParseClusterTypeFilter(q.query)))
+				return newFound(src.ClusterTypes(page.ParseClusterTypeFilter(q.query)))
 			},
-			past: (*site).findPast, pastAbout: "what was wanted",
+			past: s.findPast, pastAbout: "what was wanted",
 			show: shown(func(a answer.ClusterTypes, q request, _ []string) any {
 				return page.ClusterTypes{ClusterTypes: a, Filter: page.ParseClusterTypeFilter(q.query)}
 			}),
@@ -348,44 +360,44 @@ func newFleetRows() []pageRow {
 		},
 		{
 			path: "/cluster-types/{clusterType}", title: "What is assigned to a cluster type, and its clusters", names: []param{{name: "clusterType", about: "The name of the cluster type."}}, isOpen: true,
-			loads: []loader{(*site).addAssigned, (*site).addReportedOfType}, read: findClusterType, past: (*site).findPast, pastAbout: "what was wanted", answers: []any{answer.ClusterType{}},
+			loads: []loader{s.addAssigned, s.addReportedOfType}, read: findClusterType, past: s.findPast, pastAbout: "what was wanted", answers: []any{answer.ClusterType{}},
 		},
 		{
 			path: "/clusters/{cluster}", title: "Where a cluster belongs, and what it reports", names: []param{{name: "cluster", about: "The name of the cluster."}}, isOpen: true,
-			loads: []loader{(*site).addAssignedNow, (*site).addReportedOfCluster}, read: findCluster, answers: []any{answer.Cluster{}},
+			loads: []loader{s.addAssignedNow, s.addReportedOfCluster}, read: findCluster, answers: []any{answer.Cluster{}},
 		},
 		{
 			path: stacksPath, title: "Stacks of all environments, the most urgent first", isPaged: true, filters: []param{byText, inEnvironment, byState(answer.StackWords())},
-			read: func(src answer.Source, q request) found { return answered(src.Stacks(page.ParseStackFilter(q.query))) },
+			read: func(src answer.Source, q request) found { return newFound(src.Stacks(page.ParseStackFilter(q.query))) },
 			show: shown(func(a answer.Stacks, q request, names []string) any {
 				return page.Stacks{Stacks: a, Filter: page.ParseStackFilter(q.query), Environments: names}
 			}),
 			answers: []any{answer.Stacks{}}, codes: replies{http.StatusNotFound: noEnvironment},
 		},
 		{
-			path: "/stacks/{team}/{stack}", title: "A stack: its components in their order, and what clusters report of them", names: stackNames, filters: []param{ofStack}, isOpen: true, loads: []loader{(*site).addStackSpans},
+			path: "/stacks/{team}/{stack}", title: "A stack: its components in their order, and what clusters report of them", names: stackNames, filters: []param{ofStack}, isOpen: true, loads: []loader{s.addStackSpans},
 			read: func(src answer.Source, q request) found {
-				return findStack(src, q, func(of answer.Stack) found { return answered(of) })
+				return findStack(src, q, func(of answer.Stack) found { return newFound(of) })
 			},
 			answers: []any{answer.Stack{}}, codes: replies{http.StatusFound: {about: "To the list of the stacks of this name, where several environments have one."}},
 		},
 		{
 			path: "/stacks/{team}/{stack}/runs/{run}", title: "A plan of a component that a cluster has sent: what it does, what it was made from, and what approves it",
-			about: "As text it ends with the plan.", names: append(slices.Clone(stackNames), param{name: "run", about: "The id of the plan, from the page of the stack."}), filters: []param{ofStack}, isOpen: true, loads: []loader{(*site).addStackSpans},
-			ask:     (*site).findRun,
+			about: "As text it ends with the plan.", names: append(slices.Clone(stackNames), param{name: "run", about: "The id of the plan, from the page of the stack."}), filters: []param{ofStack}, isOpen: true, loads: []loader{s.addStackSpans},
+			ask:     s.findRun,
 			answers: []any{answer.StackRun{}}, codes: replies{http.StatusFound: {about: "To the list of the stacks of this name, where several environments have one."}},
 		},
 	}
 }
 
 // newQuestionRows returns the pages whose answers take work, and the search.
-func newQuestionRows() []pageRow {
+func (s *site) newQuestionRows() []pageRow {
 	hasHistory := func(o *Options) bool { return o.History != nil }
 	renders := func(o *Options) bool { return o.Explain != nil && o.Compare != nil }
 	return []pageRow{
 		{
 			path: historyPath, title: "What people and Fairlead did", filters: historyFilters(), isPaged: true, isWork: true, hasTable: true, isThere: hasHistory,
-			ask: (*site).findHistory, past: (*site).findThen, pastAbout: "what was done until then",
+			ask: s.findHistory, past: s.findThen, pastAbout: "what was done until then",
 			show: func(of any, q request, names []string) any {
 				a, _ := of.(answer.History)
 				return page.History{History: a, Query: q.query, Environments: names, Refusal: newMissing(of)}
@@ -393,7 +405,7 @@ func newQuestionRows() []pageRow {
 			answers: []any{answer.History{}}, codes: replies{http.StatusFound: toTimeOfCommit, http.StatusNotFound: noEnvironment, http.StatusServiceUnavailable: noAnswerNow},
 		},
 		{
-			path: figuresPath, title: "How long commits take, and how many are reverted", filters: []param{}, isWork: true, isThere: hasHistory, ask: (*site).findFigures,
+			path: figuresPath, title: "How long commits take, and how many are reverted", filters: []param{}, isWork: true, isThere: hasHistory, ask: s.findFigures,
 			show: func(of any, _ request, _ []string) any {
 				a, _ := of.(answer.Figures)
 				return page.Figures{Figures: a, Refusal: newMissing(of)}
@@ -403,19 +415,19 @@ func newQuestionRows() []pageRow {
 		{
 			path: explainPath, title: "Why something is, or is not, where it is", about: "Without a query the page has a form for it.", noun: "question", isWork: true, hasForm: true, isThere: renders,
 			filters: []param{{name: "env", about: "The environment."}, {name: "q", about: "What `fairlead explain` is asked.", maxLength: maxQuery}},
-			ask:     (*site).findExplanation, past: (*site).findPastExplanation, pastAbout: "what was wanted", show: showExplanation,
+			ask:     s.findExplanation, past: s.findPastExplanation, pastAbout: "what was wanted", show: showExplanation,
 			answers: []any{answer.Explanation{}}, codes: replies{http.StatusNotFound: nothingOfThatName, http.StatusTooManyRequests: tooMany, http.StatusServiceUnavailable: noAnswerNow},
 		},
 		{
 			path: diffPath, title: "What differs between two environments, and why", about: "Without a query the page has a form for it. A side may name a moment, as `ENVIRONMENT@MOMENT`.", noun: "question", isWork: true, hasForm: true, isThere: renders,
 			filters: []param{{name: "from", about: "An environment."}, {name: "to", about: "Another environment."}, {name: "kind", about: "Only differences of this kind.", values: drift.TopicNames()}},
-			ask:     (*site).findDifferences, past: (*site).findPast, pastAbout: "what was wanted, for sides that name no moment", show: showDifferences,
+			ask:     s.findDifferences, past: s.findPast, pastAbout: "what was wanted, for sides that name no moment", show: showDifferences,
 			answers: []any{answer.Differences{}},
 			codes:   replies{http.StatusNotFound: nothingOfThatName, http.StatusConflict: {about: "An environment has problems."}, http.StatusTooManyRequests: tooMany, http.StatusServiceUnavailable: noAnswerNow},
 		},
 		{
-			path: searchPath, title: "What has a text in its name", filters: []param{{name: "q", about: "The text."}}, isOpen: true, loads: []loader{(*site).addReportedNames},
-			ask: (*site).search, answers: []any{answer.Found{}}, pageCodes: replies{http.StatusFound: {about: "To the page of a whole name."}},
+			path: searchPath, title: "What has a text in its name", filters: []param{{name: "q", about: "The text."}}, isOpen: true, loads: []loader{s.addReportedNames},
+			ask: s.search, answers: []any{answer.Found{}}, pageCodes: replies{http.StatusFound: {about: "To the page of a whole name."}},
 		},
 	}
 }

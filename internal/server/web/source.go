@@ -62,7 +62,7 @@ func (s *site) loadSource(ctx context.Context, q request) answer.Source {
 		return src
 	}
 	for _, load := range q.row.loads {
-		src = load(s, ctx, src, q)
+		src = load(ctx, src, q)
 	}
 	return src
 }

@@ -24,7 +24,7 @@ func findStack(src answer.Source, q request, find func(answer.Stack) found) foun
 	environment := q.query.Get("env")
 	switch {
 	case environment == "" && len(environments) > 1:
-		return redirected("stacks?q=" + url.QueryEscape(name))
+		return redirectTo("stacks?q=" + url.QueryEscape(name))
 	case environment == "" && len(environments) == 1:
 		environment = environments[0]
 	}
@@ -48,7 +48,7 @@ func (s *site) findRun(ctx context.Context, src answer.Source, q request) found 
 	return s.addApproval(ctx, findStack(src, q, func(of answer.Stack) found {
 		run, ok := src.Run(of.Environment, of.StackPart.Stack, q.names[2])
 		if ok {
-			return answered(run)
+			return newFound(run)
 		}
 		missing := errorAnswer{fmt.Sprintf("%s in %s has no plan %q", of.StackPart.Stack, of.Environment, q.names[2]), "no cluster has sent it since Fairlead started, or others were sent since: the page of the stack leads to those that are kept"}
 		return found{answer: missingAnswer{missing, "stacks", ""}, code: http.StatusNotFound}

@@ -131,7 +131,11 @@ func (o Options) withDefaults() Options {
 }
 
 // newSite returns the site of options, without its handler.
-func newSite(o Options) *site { return &site{options: o.withDefaults(), rows: newRows()} }
+func newSite(o Options) *site {
+	s := &site{options: o.withDefaults()}
+	s.rows = s.newRows()
+	return s
+}
 
 // site answers requests.
 type site struct {
