@@ -210,18 +210,23 @@ func (p *clusterCommand) checkPlace(ctx context.Context) error {
 	case clusterType != "" && !slices.Contains(types, clusterType):
 		return newUnknownError("cluster type", clusterType, types)
 	}
+	for _, folder := range p.options.Also {
+		if !slices.Contains(types, folder) {
+			return newUnknownError("folder", folder, types)
+		}
+	}
 	return nil
 }
 
-// listPlaces returns the environments of the control plane, and if a cluster type is named those of the
-// environment that is.
+// listPlaces returns the environments of the control plane, and if a cluster type is named the folders of the output of the
+// environment that is: those of cluster types, stacks and clusters.
 func (p *clusterCommand) listPlaces(ctx context.Context) (environments, types []string, err error) {
 	d, err := p.openSession(ctx, git.Signature{})
 	if err == nil {
 		environments, err = d.Environments(ctx)
 	}
 	if err == nil && p.options.ClusterType != "" && slices.Contains(environments, p.options.Environment) {
-		types, err = d.ClusterTypes(ctx, p.options.Environment)
+		types, err = d.OutputFolders(ctx, p.options.Environment)
 	}
 	return environments, types, err
 }
@@ -253,11 +258,18 @@ func (p *clusterCommand) print(connections []connect.Connection) error {
 func describeCommands(heading string, connections []connect.Connection, prefix string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s:\n", prefix, heading)
+	add := func(command string) {
+		for line := range strings.Lines(command) {
+			fmt.Fprintf(&b, "%s  %s\n", prefix, strings.TrimRight(line, "\n"))
+		}
+	}
 	for _, c := range connections {
 		for _, command := range c.Commands {
-			for line := range strings.Lines(command) {
-				fmt.Fprintf(&b, "%s  %s\n", prefix, strings.TrimRight(line, "\n"))
-			}
+			add(command)
+		}
+		if c.Gate != "" {
+			fmt.Fprintf(&b, "%swith Flux 2.7 or newer also this, or a fix waits for the health check of the commit that it fixes:\n", prefix)
+			add(c.Gate)
 		}
 	}
 	return b.String()

@@ -36,6 +36,13 @@ Nothing of them is in the objects, so that these can lie in Git.
 With --server, the cluster sends its events to Fairlead, with a key of its own; without, it sets
 commit statuses at the forge of the GitOps repository, with a token that you store.
 
+A cluster may apply several folders of the output: --also environments adds a Kustomization for
+the stacks. It has a commit when all of them have it.
+
+By default Flux ends the health check of an old commit before it applies a new one, so a fix
+waits for up to --timeout. With the feature gate CancelHealthCheckOnNewRevision of
+kustomize-controller (Flux 2.7 or newer) it does not; a command in comments sets it.
+
 For a cluster that a ClusterBinding attaches, bootstrap prints the Provider and the Alert that
 the management cluster needs to report for it: the management cluster applies the folder.
 
@@ -45,6 +52,7 @@ can name it.`,
 		Example: `  fairlead cluster bootstrap east-1 -e prod --type large --server https://fairlead.example.com |
     kubectl apply -f -
   fairlead cluster bootstrap east-1 -e prod --type large
+  fairlead cluster bootstrap east-1 -e prod --type large --also environments
   fairlead cluster bootstrap east-1 -e prod --type large --server https://fairlead.example.com --pr
   fairlead cluster bootstrap east-1 -e prod --type large --server https://fairlead.example.com \
     --oci oci://registry.example.com/fleet/large`,
@@ -55,11 +63,13 @@ can name it.`,
 	f.SortFlags = false
 	f.StringVarP(&p.options.Environment, "environment", "e", "", "`name` of the environment")
 	f.StringVar(&p.options.ClusterType, "type", "", "`name` of the cluster type")
+	f.StringSliceVar(&p.options.Also, "also", nil, "further `folder` of the output that the cluster applies, as environments for stacks (repeatable)")
 	f.StringVar(&p.options.Server, "server", "", "`URL` of Fairlead, as the cluster reaches it: it reports there, and sets no commit statuses")
 	f.StringVar(&p.bootstrap.Repo, "repo", "", "`PATH-or-URL` of the GitOps repository, as the cluster reaches it (default: as the control plane names it)")
 	f.StringVar(&p.bootstrap.Artifact, "oci", "", "`artifact` of OCI, as oci://…, with the folder of the cluster type, tagged with the environment, which is read instead")
 	f.StringVar(&p.bootstrap.Secret, "secret", "gitops", "`name` of the Secret that the repository or the artifact is read with; \"\" for none")
 	f.StringVar(&p.options.Object, "object", "fleet", "`name` of the Kustomization that applies the output")
+	f.DurationVar(&p.bootstrap.Timeout, "timeout", connect.DefaultTimeout, "how long everything in a folder may take to become ready, 30s or more")
 	p.addProposalFlags(c)
 	return c
 }

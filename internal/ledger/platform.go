@@ -44,10 +44,10 @@ func (l *Ledger) PlaceClusters(origins map[string][]string, now time.Time) (chan
 		if !c.isPlacedByEvents(now) {
 			continue
 		}
-		group, platform := l.findPlace(c, origins)
-		if group != c.Group || platform != c.Platform {
+		group, platform, others := l.findPlace(c, origins)
+		if group != c.Group || platform != c.Platform || !slices.Equal(others, c.Others) {
 			before, receipt := *c, Receipt{Cluster: c.ID}
-			c.Group, c.Platform = group, platform
+			c.Group, c.Platform, c.Others = group, platform, others
 			l.noteMove(before, c, now, &receipt)
 			changed = append(changed, receipt)
 		}
@@ -81,9 +81,9 @@ func (c platformCandidate) compare(other platformCandidate) int {
 		cmp.Compare(c.name, other.name), cmp.Compare(c.environment, other.environment))
 }
 
-// findPlace returns where a cluster belongs, and its platform object. An object that has been it goes
-// on to be it, whatever it reports, unless a better one reports an output.
-func (l *Ledger) findPlace(c *Cluster, origins map[string][]string) (Group, string) {
+// findPlace returns where a cluster belongs, its platform object, and other objects that apply the output. An object that
+// has been one of them continues to be one, whatever it reports, unless a better one reports an output.
+func (l *Ledger) findPlace(c *Cluster, origins map[string][]string) (Group, string, []Applier) {
 	claim := c.Claim
 	if claim == (Group{}) {
 		claim = c.Group
@@ -101,15 +101,15 @@ func (l *Ledger) findPlace(c *Cluster, origins map[string][]string) (Group, stri
 		if len(environments) == 0 {
 			environments = origins[s.Revision]
 		}
-		if len(environments) == 0 && name == c.Platform {
+		if len(environments) == 0 && c.Applies(name) {
 			environments = []string{c.Group.Environment}
 		}
 		for _, environment := range environments {
-			all = append(all, platformCandidate{name: name, environment: environment, isClaimed: environment == claim.Environment, isTrusted: isPlatformNamespace(name)})
+			all = append(all, platformCandidate{name: name, environment: environment, isClaimed: environment == claim.Environment, isTrusted: Object{Name: name}.IsPlatform()})
 		}
 	}
 	if len(all) == 0 {
-		return claim, ""
+		return claim, "", nil
 	}
 	for i := range all {
 		all[i].isForgotten = newest.Sub(said[all[i].name]) > forgottenAfter
@@ -119,13 +119,19 @@ func (l *Ledger) findPlace(c *Cluster, origins map[string][]string) (Group, stri
 		return other.name == best.name && other.environment != best.environment
 	}
 	if !best.isClaimed && slices.ContainsFunc(all, isOther) { // of several environments, and none of them is claimed
-		return claim, ""
+		return claim, "", nil
 	}
-	return Group{best.environment, claim.ClusterType}, best.name
+	var others []Applier
+	for _, other := range all {
+		if other.name != best.name && other.environment == best.environment && other.isTrusted && !other.isForgotten {
+			others = append(others, Applier{Object: other.name})
+		}
+	}
+	return Group{best.environment, claim.ClusterType}, best.name, others
 }
 
-// isPlatformNamespace reports whether an object is where tenants have none.
-func isPlatformNamespace(name string) bool {
-	parts := strings.Split(name, "/")
+// IsPlatform reports whether an object is where tenants have none.
+func (o Object) IsPlatform() bool {
+	parts := strings.Split(o.Name, "/")
 	return len(parts) == 3 && slices.Contains(PlatformNamespaces, parts[1])
 }

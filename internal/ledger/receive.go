@@ -63,7 +63,7 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 	l.noteContact(c.Received)
 	l.removeForeign(before, cluster, c, &receipt)
 	l.noteMove(before, cluster, c.Received, &receipt)
-	if c.Scope == Nothing && c.Digest != cluster.Digest || c.Scope == Changes && c.Base != cluster.Digest {
+	if c.Scope == Nothing && c.Digest != cluster.Digest || c.Scope == Changes && c.Base != cluster.Digest || cluster.isReplaced(c, reports) {
 		receipt.WantsEverything = true
 		return receipt
 	}

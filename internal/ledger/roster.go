@@ -26,6 +26,8 @@ type Contact struct {
 	// Of a contact by events neither is known: Group is what the cluster says of itself, see
 	// [Ledger.PlaceClusters].
 	Platform string
+	// Others are other objects that apply a folder of the environment's output.
+	Others []Applier
 	// Unproven is set if the credential is one that all clusters have.
 	Unproven bool
 	// OldKey is set if the credential is a key that was renewed since, and is still good for a while.
@@ -102,6 +104,9 @@ type Cluster struct {
 	UID      string
 	Group    Group
 	Platform string
+	// Others are other objects that apply a folder of the output; nil for none, as on most clusters. It is not changed
+	// once it is set.
+	Others []Applier
 	// Left are the places that the cluster has left, the oldest first: see Ledger.noteMove. It is nil for
 	// none, as of most clusters, and not changed once it is set.
 	Left *[]Place
@@ -301,8 +306,8 @@ func (c *Cluster) touch(by Contact) {
 	case by.Every > 0 || c.Every == 0 || by.Boot == "" && c.Boot != "": // what an agent meant says nothing of events
 		c.Every = every
 	}
-	if by.Platform != "" || by.knowsPlace() {
-		c.Platform = by.Platform
+	if by.Scope != Changes && (by.Platform != "" || by.knowsPlace()) {
+		c.Platform, c.Others = by.Platform, by.Others
 	}
 	if by.Received.After(c.LastSeen) {
 		c.LastSeen = by.Received
@@ -316,6 +321,7 @@ func (c Contact) knowsPlace() bool { return c.Scope == Everything && len(c.Unrea
 // long as nothing else is known: no event takes it elsewhere.
 func (c *Cluster) touchGroup(by Contact) {
 	switch {
+	case by.Scope == Changes: // they name some objects alone: see Cluster.isReplaced
 	case by.Boot != "" || by.Platform != "":
 		if by.Group != (Group{}) || by.knowsPlace() {
 			c.Group = by.Group

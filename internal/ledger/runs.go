@@ -27,9 +27,8 @@ func (l *Ledger) FindRuns(environment, other string) []Runs {
 		if in != environment && in != other {
 			continue
 		}
-		platform := unique.Make(c.Platform)
 		for _, known := range l.book.clusters[c.ID] {
-			if known.name == platform {
+			if c.Applies(known.name.Value()) {
 				continue
 			}
 			state := known.state()
@@ -63,10 +62,9 @@ func (l *Ledger) VisitObjects(environment string, visit func(c *Cluster, object 
 		if c.Group.Environment != environment {
 			continue
 		}
-		platform := unique.Make(c.Platform)
 		for _, known := range l.book.clusters[c.ID] {
 			name := known.name.Value()
-			if known.name != platform && !IsSourceKind(Object{Name: name}.Kind()) {
+			if !c.Applies(name) && !IsSourceKind(Object{Name: name}.Kind()) {
 				visit(c, name, known.state(), timeOf(known.open.since))
 			}
 		}

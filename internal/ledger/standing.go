@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -126,14 +127,27 @@ func (l *Ledger) listExpected(w Wanted, now time.Time) []expected {
 	return all
 }
 
-// judgePlatform returns how a cluster stands by its platform object alone.
+// judgePlatform returns how a cluster stands by what applies the output alone: by the worst of these objects.
 func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.Time) Situation {
-	s := Situation{Standing: Standing{Cluster: c.Clone(), Type: c.Group.ClusterType, Object: Object{c.ID, c.Platform}}}
+	all := c.Appliers()
+	worst := l.judgeApplier(c, all[0], w, outputs, now)
+	for _, a := range all[1:] {
+		if s := l.judgeApplier(c, a, w, outputs, now); s.Class < worst.Class {
+			worst = s
+		}
+	}
+	return worst
+}
+
+// judgeApplier returns how a cluster stands by one object that applies a folder of the output.
+func (l *Ledger) judgeApplier(c *Cluster, a Applier, w Wanted, outputs *Outputs, now time.Time) Situation {
+	s := Situation{Standing: Standing{Cluster: c.Clone(), Type: c.Group.ClusterType, Object: Object{c.ID, a.Object}}}
 	known := l.book.find(s.Object)
 	if known != nil {
 		s.Platform, s.Since = known.state(), timeOf(known.open.since)
 	}
 	at, ours := outputs.Find(s.Platform.Target())
+	lacksSome := len(c.Others) > 0 && a.Folder == "" && !sameFolders(at.Folders, w.Output.Folders)
 	switch {
 	case c.IsContested(now):
 		s.Class = ClassContested
@@ -141,9 +155,9 @@ func (l *Ledger) judgePlatform(c *Cluster, w Wanted, outputs *Outputs, now time.
 		s.Class = ClassUnproven
 	case c.IsSilent(now):
 		s.Class = ClassSilent
-	case known == nil || !ours || at.Abandoned[s.Type]:
+	case known == nil || !ours || at.Abandoned[cmp.Or(a.Folder, s.Type)]:
 		s.Class = ClassUnknown
-	case !at.Holds(w.Output, s.Type):
+	case !at.Holds(w.Output, a.Folder) || lacksSome:
 		s.Class = ClassBehind
 	case s.Platform.Phase == Failed && !l.isAwaited(s.Object):
 		s.Class, s.Message = ClassFailed, s.Platform.Message

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -8,9 +9,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/gitname"
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 )
 
 // Bootstrap says what a cluster applies, and how it reports that.
@@ -28,10 +31,33 @@ type Bootstrap struct {
 	Secret string
 	// Forge is the type of Flux's Provider that sets commit statuses.
 	Forge string
+	// Timeout is how long everything in a folder may take to become ready; 0 for DefaultTimeout.
+	Timeout time.Duration
 }
 
-// Path returns the path of the cluster type's folder, as a Kustomization names it.
-func (b Bootstrap) Path() string { return "./" + path.Join(b.Folder, b.Options.ClusterType) }
+// DefaultTimeout is the timeout of the Kustomizations. By default kustomize-controller ends the health check of an old
+// commit before it applies a new one, so a fix waits for this time. A timeout below leastTimeout counts as that.
+const (
+	DefaultTimeout = 2 * time.Minute
+	leastTimeout   = 30 * time.Second
+)
+
+// TimeoutText returns the timeout as Flux writes it.
+func (b Bootstrap) TimeoutText() string {
+	return text.FormatDuration(cmp.Or(b.Timeout, DefaultTimeout))
+}
+
+// Kustomization is one that applies a folder of the output.
+type Kustomization struct{ Name, Path string }
+
+// Kustomizations returns what applies the folder of the cluster type, and further ones.
+func (b Bootstrap) Kustomizations() (all []Kustomization) {
+	folders := append([]string{b.Options.ClusterType}, b.Options.Also...)
+	for i, name := range b.Options.Objects() {
+		all = append(all, Kustomization{name, "./" + path.Join(b.Folder, folders[i])})
+	}
+	return all
+}
 
 // StatusSecret returns the name of the Secret whose token sets commit statuses.
 func (b Bootstrap) StatusSecret() string { return b.Options.Object + "-status" }
@@ -61,7 +87,7 @@ func RenderBootstrap(b Bootstrap) (Connection, error) {
 		if err != nil {
 			return fail(err)
 		}
-		c.Manifests = append(c.Manifests, "---\n"...)
+		c.Manifests, c.Gate = append(c.Manifests, "---\n"...), GateCommand
 		if b.Secret != "" {
 			c.Commands = append(c.Commands, b.secretCommand())
 		}
@@ -82,19 +108,29 @@ func RenderBootstrap(b Bootstrap) (Connection, error) {
 	return c, err
 }
 
+// GateCommand has kustomize-controller end the health check of an old commit when a new one arrives. Flux knows the gate
+// since 2.7; kustomize-controller does not start with a gate that it does not know.
+const GateCommand = `kubectl -n flux-system patch deployment kustomize-controller --type json \
+  --patch '[{"op": "add", "path": "/spec/template/spec/containers/0/args/-", "value": "--feature-gates=CancelHealthCheckOnNewRevision=true"}]'`
+
 // secretCommand returns the command that stores what opens the repository or the artifact.
 func (b Bootstrap) secretCommand() string {
-	create := func(kind, url, rest string) string {
-		return fmt.Sprintf("flux create secret %s %s --namespace flux-system \\\n  --url %s %s", kind, b.Secret, url, rest)
+	create := func(kind, rest string) string {
+		return fmt.Sprintf("kubectl -n flux-system create secret %s %s \\\n  %s", kind, b.Secret, rest)
 	}
+	u, err := url.Parse(b.Repo)
 	switch {
 	case b.Artifact != "":
 		registry, _, _ := strings.Cut(strings.TrimPrefix(b.Artifact, "oci://"), "/")
-		return create("oci", registry, `--username "$READ_USER" --password "$READ_TOKEN"`)
-	case strings.HasPrefix(b.Repo, "ssh://"):
-		return create("git", b.Repo, `--private-key-file "$READ_KEY"`)
+		return create("docker-registry", `--docker-server=`+registry+` --docker-username="$READ_USER" --docker-password="$READ_TOKEN"`)
+	case err == nil && u.Scheme == "ssh":
+		keyscan := "ssh-keyscan "
+		if u.Port() != "" {
+			keyscan += "-p " + u.Port() + " "
+		}
+		return create("generic", `--from-file=identity="$READ_KEY" --from-literal=known_hosts="$(`+keyscan+u.Hostname()+`)"`)
 	}
-	return create("git", b.Repo, `--username git --password "$READ_TOKEN"`)
+	return create("generic", `--from-literal=username=git --from-literal=password="$READ_TOKEN"`)
 }
 
 // check returns why nothing can be rendered, but for the URLs.
@@ -103,8 +139,14 @@ func (b Bootstrap) check() error {
 	if b.Folder != "" {
 		errs = append(errs, gitname.CheckFolder(b.Folder))
 	}
-	for _, name := range []string{b.Options.Environment, b.Options.ClusterType, b.Options.Object, b.Options.FluxNamespace()} {
+	for _, name := range slices.Concat([]string{b.Options.Environment, b.Options.ClusterType, b.Options.FluxNamespace()}, b.Options.Also, b.Options.Objects()) {
 		errs = append(errs, kubename.Check(name))
+	}
+	if len(b.Options.Also) > 0 && b.Artifact != "" {
+		errs = append(errs, errors.New("an artifact has the folder of the cluster type alone"))
+	}
+	if b.Timeout != 0 && b.Timeout < leastTimeout {
+		errs = append(errs, fmt.Errorf("the timeout is %s, and Flux waits for %s at least", text.FormatDuration(b.Timeout), text.FormatDuration(leastTimeout)))
 	}
 	if b.Secret != "" {
 		errs = append(errs, kubename.Check(b.Secret))

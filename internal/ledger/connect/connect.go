@@ -46,7 +46,9 @@ type Options struct {
 	// Environment and ClusterType are those of the cluster, and Object is the name of the
 	// Kustomization or Application that applies the output there. An agent finds them by itself.
 	Environment, ClusterType string
-	Object                   string
+	// Also are further folders of the output that the cluster applies, each by a Kustomization of its own.
+	Also   []string
+	Object string
 	// Namespace is that of the Kustomization on a management cluster that applies the output to the cluster;
 	// "" if the cluster applies it itself.
 	Namespace string
@@ -67,6 +69,26 @@ func (o Options) ReportName() string {
 	return o.Object
 }
 
+// defaultObject is the name of what applies the output if nobody has given another one.
+const defaultObject = "fleet"
+
+// AlertName returns the name of the Alert. It is another one for each object, so that no Alert takes the place of another.
+func (o Options) AlertName() string {
+	if o.Namespace != "" || o.Object == defaultObject {
+		return o.ReportName()
+	}
+	return o.ReportName() + "-" + o.Object
+}
+
+// Objects returns the names of the Kustomizations that apply the output.
+func (o Options) Objects() []string {
+	all := []string{o.Object}
+	for _, folder := range o.Also {
+		all = append(all, o.Object+"-"+folder)
+	}
+	return all
+}
+
 // Connection is what a cluster needs to report in one way.
 type Connection struct {
 	Way Way
@@ -74,6 +96,8 @@ type Connection struct {
 	Manifests []byte
 	// Commands are to be typed once with the context of the cluster, after Manifests were applied.
 	Commands []string
+	// Gate is a command for clusters with Flux 2.7 or newer: see [GateCommand]. "" for none.
+	Gate string
 }
 
 // File returns the name of the file for the manifests.
@@ -113,7 +137,7 @@ func (o Options) check(way Way) error {
 	if way == Agent {
 		return errors.Join(append(errs, checkImage(o.Image))...)
 	}
-	for _, name := range []string{o.Environment, o.ClusterType, o.Object, o.FluxNamespace()} {
+	for _, name := range append([]string{o.Environment, o.ClusterType, o.FluxNamespace(), o.AlertName()}, o.Objects()...) {
 		errs = append(errs, kubename.Check(name))
 	}
 	return errors.Join(errs...)

@@ -3,8 +3,11 @@ package connect_test
 import (
 	"bytes"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -67,7 +70,7 @@ func TestBootstrapGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"```yaml\n" + string(c.Manifests) + "```\n", "\n" + strings.Join(c.Commands, "\n") + "\n"} {
+	for _, want := range []string{"```yaml\n" + string(c.Manifests) + "```\n", "\n" + strings.Join(c.Commands, "\n") + "\n", "\n" + c.Gate + "\n"} {
 		if !bytes.Contains(text, []byte(want)) {
 			t.Errorf("docs/how-to/bootstrap-a-cluster.md does not have this:\n%s", want)
 		}
@@ -97,6 +100,15 @@ func TestBootstrap(t *testing.T) {
 		{"an artifact", func(b *connect.Bootstrap) {
 			b.Artifact, b.Options.Server = "oci://localhost:5000/fleet/cloud", "https://fairlead.acme.example"
 		}, []string{"kind: OCIRepository\n", "\n  url: oci://localhost:5000/fleet/cloud\n", "\n    tag: dev\n", "\n  path: ./\n"}},
+		{"stacks too", func(b *connect.Bootstrap) {
+			b.Options.Also, b.Options.Server, b.Forge = []string{"environments"}, "https://fairlead.acme.example/", ""
+		}, []string{"\n  name: fleet-environments\n", "\n  path: ./cloud\n---\n", "\n  path: ./environments\n---\n", "\n    - kind: Kustomization\n      name: fleet\n    - kind: Kustomization\n      name: fleet-environments\n"}},
+		{"stacks too, and commit statuses", func(b *connect.Bootstrap) { b.Options.Also, b.Folder = []string{"environments"}, "clusters/dev" }, []string{"\n  path: ./clusters/dev/environments\n---\n", "\n    - kind: Kustomization\n      name: fleet\n    - kind: Kustomization\n      name: fleet-environments\n"}},
+		{"another object beside", func(b *connect.Bootstrap) {
+			b.Options.Object, b.Options.Server, b.Forge = "stacks", "https://fairlead.acme.example/", ""
+		}, []string{"kind: Alert\nmetadata:\n  name: fairlead-stacks\n", "kind: Provider\nmetadata:\n  name: fairlead\n"}},
+		{"the usual timeout", func(b *connect.Bootstrap) {}, []string{"\n  retryInterval: 30s\n  timeout: 2m\n"}},
+		{"another timeout", func(b *connect.Bootstrap) { b.Timeout = 10 * time.Minute }, []string{"\n  timeout: 10m\n"}},
 		{"a folder that all may read", func(b *connect.Bootstrap) { b.Secret = "" }, []string{"\n    branch: dev\n---\n"}},
 	} {
 		b := newBootstrap()
@@ -113,6 +125,48 @@ func TestBootstrap(t *testing.T) {
 			if !strings.Contains(string(got.Manifests), want) {
 				t.Errorf("%s: %q is not in\n%s", c.name, want, got.Manifests)
 			}
+		}
+	}
+}
+
+// TestSecretCommand: the commands that store what opens the repository make the Secret that source-controller reads, without
+// flux, whatever is in the token.
+func TestSecretCommand(t *testing.T) {
+	bin := t.TempDir()
+	for name, script := range map[string]string{
+		"kubectl":     "#!/bin/sh\nfor a in \"$@\"; do echo \"<$a>\"; done\n",
+		"ssh-keyscan": "#!/bin/sh\necho \"keys of $*\"\n",
+	} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const token = `a "b" $c 'd' *`
+	for name, c := range map[string]struct {
+		change func(*connect.Bootstrap)
+		want   string
+	}{
+		"HTTPS": {func(b *connect.Bootstrap) {}, "generic gitops --from-literal=username=git --from-literal=password=" + token},
+		"SSH": {func(b *connect.Bootstrap) { b.Repo = "git@github.com:acme/gitops.git" },
+			"generic gitops --from-file=identity=/home/me/my key --from-literal=known_hosts=keys of github.com"},
+		"SSH on a port": {func(b *connect.Bootstrap) { b.Repo = "ssh://git@git.example.com:2222/acme/gitops"; b.Forge = "gitea" },
+			"generic gitops --from-file=identity=/home/me/my key --from-literal=known_hosts=keys of -p 2222 git.example.com"},
+		"an artifact": {func(b *connect.Bootstrap) {
+			b.Artifact, b.Options.Server = "oci://localhost:5000/fleet/cloud", "https://fairlead.acme.example"
+		}, "docker-registry gitops --docker-server=localhost:5000 --docker-username=me --docker-password=" + token},
+	} {
+		b := newBootstrap()
+		c.change(&b)
+		got, err := connect.RenderBootstrap(b)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		sh := exec.Command("sh", "-c", got.Commands[0])
+		sh.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "READ_TOKEN="+token, "READ_USER=me", "READ_KEY=/home/me/my key")
+		out, err := sh.CombinedOutput()
+		args := strings.Split(strings.Trim(string(out), "<>\n"), ">\n<")
+		if want := "-n flux-system create secret " + c.want; err != nil || strings.Join(args, " ") != want {
+			t.Errorf("%s: %v, %q, want %q", name, err, args, want)
 		}
 	}
 }
@@ -138,6 +192,12 @@ func TestBootstrapRefused(t *testing.T) {
 		"a type":            func(b *connect.Bootstrap) { b.Options.ClusterType = "../x" },
 		"an artifact": func(b *connect.Bootstrap) {
 			b.Artifact, b.Options.Server = "registry.example.com/x", "https://fairlead.acme.example"
+		},
+		"a folder of lines":  func(b *connect.Bootstrap) { b.Options.Also = []string{"a\nb"} },
+		"a short timeout":    func(b *connect.Bootstrap) { b.Timeout = 20 * time.Second },
+		"a negative timeout": func(b *connect.Bootstrap) { b.Timeout = -time.Minute },
+		"an artifact with stacks": func(b *connect.Bootstrap) {
+			b.Artifact, b.Options.Server, b.Options.Also = "oci://registry.example.com/x", "https://fairlead.acme.example", []string{"environments"}
 		},
 		"a silent artifact":  func(b *connect.Bootstrap) { b.Artifact = "oci://registry.example.com/x" },
 		"a server's comment": func(b *connect.Bootstrap) { b.Options.Server = "https://fairlead.example.com/ #" },

@@ -28,6 +28,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // Options are the control plane of the actions, and who performs them.
@@ -91,8 +93,9 @@ func (d *Session) Environments(ctx context.Context) ([]string, error) {
 	return chain.SortNames(list.Convert(found, func(e *model.Environment) string { return e.Name })), nil
 }
 
-// ClusterTypes returns the names of the cluster types of an environment, sorted.
-func (d *Session) ClusterTypes(ctx context.Context, environment string) ([]string, error) {
+// OutputFolders returns the folders of the output of an environment that a cluster may apply: those of its cluster types,
+// sorted, and of its stacks and clusters, if it has any.
+func (d *Session) OutputFolders(ctx context.Context, environment string) ([]string, error) {
 	m, problems, err := d.source.LoadModel(ctx, environment, source.Revisions{})
 	if err != nil {
 		return nil, err
@@ -100,7 +103,14 @@ func (d *Session) ClusterTypes(ctx context.Context, environment string) ([]strin
 	if m == nil {
 		return nil, refuseUnread(environment, problems)
 	}
-	return list.Convert(m.ClusterTypes, func(t *model.ClusterType) string { return t.Name }), nil
+	folders := list.Convert(m.ClusterTypes, func(t *model.ClusterType) string { return t.Name })
+	if len(m.Stacks.List) > 0 {
+		folders = append(folders, stackfiles.ObjectsFolder)
+	}
+	if len(m.Clusters.Manifests) > 0 {
+		folders = append(folders, clusterfiles.Folder)
+	}
+	return folders, nil
 }
 
 // refuseUnread returns why nothing can be said of an environment that cannot be read.

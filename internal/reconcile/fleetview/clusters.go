@@ -136,7 +136,7 @@ func newCluster(s ledger.Situation, of situations) Cluster {
 		MovedFrom: newMovedFrom(s.Cluster), Word: causeWords[s.Reason.Cause.String()],
 		Revision: s.Platform.Revision, Attempted: s.Platform.Attempted, Since: s.Since, FirstSeen: s.Cluster.FirstSeen, LastSeen: s.Cluster.LastSeen,
 	}
-	found.HasNewest = s.Class == ledger.ClassReady || s.Platform.Phase == ledger.Ready && s.Object.Name != s.Cluster.Platform && (s.Class == ledger.ClassFailed || s.Class == ledger.ClassProgressing)
+	found.HasNewest = s.Class == ledger.ClassReady || s.Platform.Phase == ledger.Ready && !s.Cluster.Applies(s.Object.Name) && (s.Class == ledger.ClassFailed || s.Class == ledger.ClassProgressing)
 	found.Base, found.AttemptedBase = of.findBase(found.Revision), of.findBase(found.Attempted)
 	if s.Contest != nil {
 		found.Contest = &Contest{UID: s.Contest.UID, Rival: s.Contest.Rival, Object: s.Contest.Object, Adoptable: s.Contest.IsAdoptable}

@@ -78,7 +78,7 @@ func explainClass(s ledger.Situation, of situations) string {
 	case s.Cluster.Platform == "":
 		return "it is not known which of its objects pulls the output"
 	case s.Platform.Phase == ledger.Unstated:
-		return fmt.Sprintf("%s has not reported", s.Cluster.Platform)
+		return fmt.Sprintf("%s has not reported", s.Object.Name)
 	case isAbandoned(s, of):
 		return fmt.Sprintf("it has %s, which is of before the output branch was rewritten", s.Platform.Target())
 	case of.now.Sub(s.Since) < outputLag:

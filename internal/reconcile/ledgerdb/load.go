@@ -79,9 +79,10 @@ func (l loader) loadClusters(ctx context.Context) error {
 	return l.query(ctx, "clusters_load", []any{l.after}, func(scan scanFunc) error {
 		var c ledger.Cluster
 		var id, every, first, last, rivalSeen, sequence, sent, agent, began int64
-		var name string
+		var name, others string
 		err := scan(&id, &c.ID, &name, &c.UID, &c.Group.Environment, &c.Group.ClusterType, &c.Platform, &c.Unproven, &every, &first, &last, &c.Rival, &rivalSeen,
-			&c.Boot, &sequence, &sent, &agent, &c.Digest, &c.RivalObject, &began)
+			&c.Boot, &sequence, &sent, &agent, &c.Digest, &c.RivalObject, &began, &others)
+		c.Others = ledger.DecodeAppliers(others)
 		c.Every, c.Sequence = time.Duration(every)*time.Second, uint64(sequence)
 		c.FirstSeen, c.LastSeen, c.RivalSeen, c.Sent, c.AgentSeen, c.Began = timeOf(first), timeOf(last), timeOf(rivalSeen), timeOf(sent), timeOf(agent), timeOf(began)
 		l.clusters[id] = &c

@@ -29,7 +29,7 @@ const (
 // exportedTables are all tables but those that count changes, in the order in which they are written. A
 // name with $ at its end is that of a text, one with ! that of a boolean.
 var exportedTables = []table{
-	newTable("cluster", "id", "id first_name$ name$ uid$ environment$ cluster_type$ platform$ unproven! every first_seen last_seen rival$ rival_seen boot$ sequence sent agent_seen digest$ rival_object$ began"),
+	newTable("cluster", "id", "id first_name$ name$ uid$ environment$ cluster_type$ platform$ unproven! every first_seen last_seen rival$ rival_seen boot$ sequence sent agent_seen digest$ rival_object$ began others$"),
 	newTable("cluster_name", "cluster, since", "cluster since until name$"),
 	newTable("cluster_place", "cluster, until", "cluster until environment$ cluster_type$"),
 	newTable("revision", "id", "id text$ sha$"),

@@ -140,7 +140,7 @@ func (w *batchWriter) writeBatch(ctx context.Context, b Batch) error {
 func (w *batchWriter) writeCluster(ctx context.Context, c *ledger.Cluster) error {
 	err := w.exec(ctx, "cluster_write", c.ID, c.Name(), c.UID, c.Group.Environment, c.Group.ClusterType, c.Platform, c.Unproven, seconds(c.Every),
 		unixOf(c.FirstSeen), unixOf(c.LastSeen), c.Rival, unixOf(c.RivalSeen), c.Boot, int64(c.Sequence), unixOf(c.Sent), unixOf(c.AgentSeen), c.Digest,
-		c.RivalObject, unixOf(c.Began))
+		c.RivalObject, unixOf(c.Began), ledger.EncodeAppliers(c.Others))
 	if err != nil {
 		return err
 	}

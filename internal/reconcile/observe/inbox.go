@@ -179,7 +179,9 @@ func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 }
 
 // SelectReports returns events as reports of a rollout: see [Inbox.Reports]. What waits for a person to approve
-// a plan is in progress.
+// a plan is in progress. Events do not tell which folder an object applies, so where a cluster has several platform objects
+// that apply one branch, mine gets them without a cluster type: the whole output counts. The ledger knows of clusters with
+// a key of their own what applies the output.
 func SelectReports(events []Event, mine func(Event) (current, ok bool)) []rollout.Report {
 	awaited := ledger.StallCauses{}
 	for _, e := range events {
@@ -188,7 +190,11 @@ func SelectReports(events []Event, mine func(Event) (current, ok bool)) []rollou
 		}
 	}
 	var all []rollout.Report
+	several := findSeveral(events)
 	for _, e := range events {
+		if several[platformKey{e.Cluster, e.Branch}] > 1 && isPlatform(e) {
+			e.ClusterType = ""
+		}
 		if current, ok := mine(e); ok {
 			waits := e.Phase == rollout.Failed && awaited.Explain(e.objectKey(), e.Message)
 			if waits {
@@ -203,6 +209,27 @@ func SelectReports(events []Event, mine func(Event) (current, ok bool)) []rollou
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Object, b.Object))
 	})
 	return all
+}
+
+// platformKey is what platform objects of a cluster apply a folder of.
+type platformKey struct{ cluster, branch string }
+
+// findSeveral counts the platform objects that apply a branch.
+func findSeveral(events []Event) map[platformKey]int {
+	count := map[platformKey]int{}
+	for _, e := range events {
+		if isPlatform(e) {
+			count[platformKey{e.Cluster, e.Branch}]++
+		}
+	}
+	return count
+}
+
+// isPlatform reports whether an event of a cluster without a key is of an object that applies a commit, where tenants have
+// none.
+func isPlatform(e Event) bool {
+	object := ledger.Object{Name: e.Object}
+	return !e.Proven && e.Commit != "" && e.Cluster != UnnamedCluster && object.IsPlatform() && !ledger.IsSourceKind(object.Kind())
 }
 
 // Events returns an event for each object, that of its state, in no order.

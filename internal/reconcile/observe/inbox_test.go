@@ -55,6 +55,30 @@ func shown(inbox *observe.Inbox, commit string) string {
 	return out.String()
 }
 
+// TestSeveralPlatforms: of a cluster with several objects that apply one branch nothing tells which folder each of them
+// applies, so none is judged by the folder of the cluster type.
+func TestSeveralPlatforms(t *testing.T) {
+	event := func(cluster, object, branch string) observe.Event {
+		return observe.Event{Cluster: cluster, ClusterType: "large", Object: object, Branch: branch, Commit: "a", Phase: rollout.Ready, When: noon}
+	}
+	inbox := open(t, filepath.Join(t.TempDir(), "reports"))
+	add(t, inbox,
+		event("two", "Kustomization/flux-system/fleet", "dev"), event("two", "Kustomization/flux-system/stacks", "dev"), event("two", "Kustomization/team/apps", "dev"),
+		event("one", "Kustomization/flux-system/fleet", "dev"), event("one", "Kustomization/flux-system/apps", "main"), event("one", "Kustomization/team/apps", "dev"))
+	got := map[string]string{}
+	inbox.Reports(func(e observe.Event) (bool, bool) {
+		got[e.Cluster+" "+e.Object] = e.ClusterType
+		return false, false
+	})
+	want := map[string]string{
+		"two Kustomization/flux-system/fleet": "", "two Kustomization/flux-system/stacks": "", "two Kustomization/team/apps": "large",
+		"one Kustomization/flux-system/fleet": "large", "one Kustomization/flux-system/apps": "large", "one Kustomization/team/apps": "large",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestAwaitedPlans: a Kustomization that fails only because a plan waits for approval is in progress, and waits.
 func TestAwaitedPlans(t *testing.T) {
 	event := func(object, message string) observe.Event {

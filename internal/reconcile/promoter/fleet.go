@@ -25,9 +25,9 @@ type Ledger interface {
 	FindStandings(w ledger.Wanted, outputs *ledger.Outputs) []ledger.Standing
 	// Clusters returns all clusters that were ever in touch.
 	Clusters() []ledger.Cluster
-	// FindTargets returns the revisions that the platform objects of the clusters of an environment
-	// are at, or work on, and the types of the clusters, each once.
-	FindTargets(environment string) (revisions, types []string)
+	// FindTargets returns the revisions that what applies the output to the clusters of an environment is at, or works on,
+	// and the folders that it applies, each once.
+	FindTargets(environment string) (revisions, folders []string)
 	// FindRevisions returns the revisions that clusters report by events.
 	FindRevisions() []string
 	// PlaceClusters decides to which environments those clusters belong, by the environments that

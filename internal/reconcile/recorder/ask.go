@@ -33,20 +33,23 @@ func (r *Recorder) FindSituations(w ledger.Wanted, outputs *ledger.Outputs) []le
 	return r.ledger.FindSituations(w, outputs, r.options.Now())
 }
 
-// FindTargets returns the revisions that the platform objects of the clusters of an environment are at,
-// or work on, and the types of the clusters, each once.
-func (r *Recorder) FindTargets(environment string) (revisions, types []string) {
+// FindTargets returns the revisions that what applies the output to the clusters of an environment is at, or works on, and
+// the folders that it applies, each once: those of cluster types, others, and "" for all of the output.
+func (r *Recorder) FindTargets(environment string) (revisions, folders []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	targets, typesSeen := map[string]bool{}, map[string]bool{}
+	targets, seen := map[string]bool{}, map[string]bool{}
 	for _, c := range r.ledger.Clusters() {
 		if c.Group.Environment != environment {
 			continue
 		}
-		state, _ := r.ledger.Find(ledger.Object{Cluster: c.ID, Name: c.Platform})
-		targets[state.Target()], typesSeen[c.Group.ClusterType] = true, true
+		seen[c.Group.ClusterType] = true
+		for _, a := range c.Appliers() {
+			state, _ := r.ledger.Find(ledger.Object{Cluster: c.ID, Name: a.Object})
+			targets[state.Target()], seen[a.Folder] = true, true
+		}
 	}
-	return slices.Sorted(maps.Keys(targets)), slices.Sorted(maps.Keys(typesSeen))
+	return slices.Sorted(maps.Keys(targets)), slices.Sorted(maps.Keys(seen))
 }
 
 // FindEnvironments returns the environments that clusters have named, each once, "" among them, in the

@@ -71,6 +71,9 @@ func (r *Recorder) events() []observe.Event {
 		cluster := r.ledger.FindCluster(o.Cluster)
 		e := observe.NewEvent(s.Report(o, cluster.Group))
 		e.Cluster, e.Proven = cluster.Name(), !cluster.Unproven
+		if len(cluster.Others) > 0 {
+			e.ClusterType = cluster.FolderOf(o.Name)
+		}
 		all = append(all, e)
 	}
 	return all

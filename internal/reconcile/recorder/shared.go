@@ -281,7 +281,7 @@ func (r *Recorder) summarize(ids []string) []contact {
 		for _, o := range r.ledger.SaveCluster(id) {
 			reports = append(reports, o.Reports...)
 		}
-		summary := ledger.Contact{Name: c.Name(), UID: c.UID, Group: c.Group, Platform: c.Platform, Unproven: c.Unproven, Every: c.Every, Received: c.LastSeen}
+		summary := ledger.Contact{Name: c.Name(), UID: c.UID, Group: c.Group, Platform: c.Platform, Others: c.Others, Unproven: c.Unproven, Every: c.Every, Received: c.LastSeen}
 		all = append(all, contact{Contact: summary, reports: reports})
 	}
 	return all

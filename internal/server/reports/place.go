@@ -10,6 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // Place is where the output of an environment is.
@@ -28,34 +30,53 @@ type candidate struct {
 	depth       int  // of the folder below that of the environment
 	folder      int  // how long the name of the environment's folder is
 	trusted     bool // it is in a namespace that tenants cannot write to
+	shared      bool // the folder is that of stacks or of clusters, and of no cluster type
 }
 
-// FindPlatform returns to which part of the fleet a cluster belongs, and which of its objects pulls
-// the output of its environment: the one that comes from the environment's repository and branch, out
-// of the folder of a cluster type. Of several, the one whose folder is the closest to that.
-func FindPlatform(entries []agentapi.Entry, places []Place) (ledger.Group, string) {
+// FindPlatform returns to which part of the fleet a cluster belongs, which of its objects pulls the output of its
+// environment, and which others do too: those that come from the environment's repository and branch. The first one is
+// that whose folder is the closest to the folder of a cluster type.
+func FindPlatform(entries []agentapi.Entry, places []Place) (ledger.Group, string, []ledger.Applier) {
 	var best *candidate
+	var all []candidate
 	for _, e := range entries {
 		if e.Source == nil || e.Source.Path == "" || e.Kind == "HelmRelease" {
 			continue
 		}
 		for _, p := range places {
 			c, ok := p.match(e)
-			if ok && (best == nil || c.compare(*best) < 0) {
+			if !ok {
+				continue
+			}
+			all = append(all, c)
+			if best == nil || c.compare(*best) < 0 {
 				best = &c
 			}
 		}
 	}
 	if best == nil {
-		return ledger.Group{}, ""
+		return ledger.Group{}, "", nil
 	}
-	return ledger.Group{Environment: best.environment, ClusterType: best.clusterType}, best.object
+	var others []ledger.Applier
+	for _, c := range all {
+		if c.object != best.object && c.isBeside(*best) {
+			others = append(others, ledger.Applier{Object: c.object, Folder: c.clusterType})
+		}
+	}
+	slices.SortFunc(others, func(a, b ledger.Applier) int { return cmp.Compare(a.Object, b.Object) })
+	return ledger.Group{Environment: best.environment, ClusterType: best.clusterType}, best.object, others
+}
+
+// isBeside reports whether an object applies another folder of the same output. Tenants cannot add one: whoever adds one
+// decides when the cluster is ready. Below the folders of cluster types are those of workloads and of components.
+func (c candidate) isBeside(best candidate) bool {
+	return c.trusted && c.environment == best.environment && c.depth <= max(best.depth, 1)
 }
 
 // compare orders candidates, the best one first: one that is of a cluster type, one that no tenant can
 // have made, one whose folder is close to that of its cluster type.
 func (c candidate) compare(other candidate) int {
-	return cmp.Or(list.CompareBools(c.depth > 0, other.depth > 0), list.CompareBools(c.trusted, other.trusted), cmp.Compare(c.depth, other.depth),
+	return cmp.Or(list.CompareBools(c.depth > 0, other.depth > 0), list.CompareBools(c.trusted, other.trusted), list.CompareBools(!c.shared, !other.shared), cmp.Compare(c.depth, other.depth),
 		-cmp.Compare(c.folder, other.folder), cmp.Compare(c.object, other.object), cmp.Compare(c.environment, other.environment))
 }
 
@@ -75,6 +96,7 @@ func (p Place) match(e agentapi.Entry) (candidate, bool) {
 	if below != "" {
 		c.clusterType, _, _ = strings.Cut(below, "/")
 		c.depth = strings.Count(below, "/") + 1
+		c.shared = c.clusterType == stackfiles.ObjectsFolder || c.clusterType == clusterfiles.Folder
 	}
 	return c, true
 }

@@ -146,7 +146,7 @@ func (p *receiver) handOn(request agentapi.Request, oldKey bool, now time.Time) 
 	if contact.Sent.After(now) { // or else a clock that is put back would keep the next start out
 		contact.Sent = now
 	}
-	contact.Group, contact.Platform = FindPlatform(request.Entries, p.options.Places())
+	contact.Group, contact.Platform, contact.Others = FindPlatform(request.Entries, p.options.Places())
 	receipt, err := p.options.Receive(contact, request.Reports(findShift(request.Sent, now)))
 	if err != nil {
 		p.options.Logger.Warn("what a cluster reports cannot be stored", "cluster", contact.Name, "error", err)

@@ -328,7 +328,13 @@ func TestFindPlatform(t *testing.T) {
 		{"a path that leaves its folder", []agentapi.Entry{entry("flux-system/fleet", repo, "main", "prod/large/../../stage/small")}, "stage small flux-system/fleet"},
 		{"a file of this machine", []agentapi.Entry{entry("flux-system/fleet", "file:///etc", "main", "prod/large")}, ""},
 		{"the whole environment", []agentapi.Entry{entry("flux-system/fleet", repo, "main", "prod")}, "prod  flux-system/fleet"},
-		{"the whole environment, and a type", []agentapi.Entry{entry("flux-system/all", repo, "main", "prod"), entry("flux-system/fleet", repo, "main", "prod/large")}, "prod large flux-system/fleet"},
+		{"the whole environment, and a type", []agentapi.Entry{entry("flux-system/all", repo, "main", "prod"), entry("flux-system/fleet", repo, "main", "prod/large")}, "prod large flux-system/fleet, flux-system/all of "},
+		{"stacks, and a type", []agentapi.Entry{entry("flux-system/a", repo, "main", "prod/environments"), entry("flux-system/fleet", repo, "main", "prod/large")}, "prod large flux-system/fleet, flux-system/a of environments"},
+		{"clusters, stacks, and a type", []agentapi.Entry{entry("flux-system/clusters", repo, "main", "prod/clusters"), entry("flux-system/stacks", repo, "main", "prod/environments"), entry("flux-system/zone", repo, "main", "prod/zone")}, "prod zone flux-system/zone, flux-system/clusters of clusters, flux-system/stacks of environments"},
+		{"stacks alone", []agentapi.Entry{entry("flux-system/stacks", repo, "main", "prod/environments")}, "prod environments flux-system/stacks"},
+		{"stacks, a type, and a component", []agentapi.Entry{entry("flux-system/stacks", repo, "main", "prod/environments"), entry("zmart-checkout/server", repo, "main", "prod/environments/checkout/server"), entry("flux-system/fleet", repo, "main", "prod/large")}, "prod large flux-system/fleet, flux-system/stacks of environments"},
+		{"stacks of a tenant, and a type", []agentapi.Entry{entry("apps/stacks", repo, "main", "prod/environments"), entry("flux-system/fleet", repo, "main", "prod/large")}, "prod large flux-system/fleet"},
+		{"stacks of another environment, and a type", []agentapi.Entry{entry("flux-system/stacks", repo, "main", "stage/environments"), entry("flux-system/fleet", repo, "main", "prod/large")}, "prod large flux-system/fleet"},
 		{"a folder below", []agentapi.Entry{entry("flux-system/a", repo, "main", "prod/large/checkout"), entry("flux-system/fleet", repo, "main", "prod/large")}, "prod large flux-system/fleet"},
 		{"a tenant claims another type", []agentapi.Entry{entry("apps/aaa", repo, "main", "prod/small"), entry("flux-system/fleet", repo, "main", "prod/large")}, "prod large flux-system/fleet"},
 		{"a namespace of its own", []agentapi.Entry{entry("platform/fleet", repo, "main", "prod/small")}, "prod small platform/fleet"},
@@ -336,10 +342,13 @@ func TestFindPlatform(t *testing.T) {
 		{"no source", []agentapi.Entry{{Kind: "Kustomization", Name: "x"}}, ""},
 		{"nothing", nil, ""},
 	} {
-		group, object := FindPlatform(c.entries, places)
+		group, object, others := FindPlatform(c.entries, places)
 		got := ""
 		if object != "" {
 			got = fmt.Sprintf("%s %s %s", group.Environment, group.ClusterType, strings.TrimPrefix(object, "Kustomization/"))
+		}
+		for _, other := range others {
+			got += fmt.Sprintf(", %s of %s", strings.TrimPrefix(other.Object, "Kustomization/"), other.Folder)
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

@@ -49,6 +49,10 @@ func readArrivals(t *testing.T, line string, number int) []arrival {
 			c.Group.Environment = fields[i+3]
 		case word == "boot":
 			c.Boot = fields[i+3]
+		case word == "also":
+			for object, folder := range pairs(fields[i+3 : i+4]) {
+				c.Others = append(c.Others, ledger.Applier{Object: object, Folder: folder})
+			}
 		}
 	}
 	from, to, ranged := strings.Cut(fields[0], "-")
