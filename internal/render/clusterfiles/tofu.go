@@ -163,7 +163,7 @@ func (t *tofuRenderer) addPart(c *clustermodule.Cluster, p *clustermodule.Part) 
 // addSealed adds the Kustomization of a part, and the objects that it applies. Another one that has its name, as
 // the one of before, applies none of them.
 func (t *tofuRenderer) addSealed(k *fluxKustomization, part string, objects map[string]any) {
-	k.Spec.Timeout, k.Spec.Prune = createTimeout, true
+	k.Spec.Timeout, k.Spec.Prune = tfobject.RunTimeout, true
 	objects[kubeobject.KustomizationFile] = kubeobject.NewKustomization(slices.Sorted(maps.Keys(objects)))
 	files, err := stackfiles.EncodeFiles(objects)
 	t.reportUnrendered(part, err)

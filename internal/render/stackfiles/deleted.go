@@ -288,7 +288,8 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 	t.Spec.Destroy, t.Spec.ApprovePlan, t.Spec.Suspend = !protected, "", false
 	folder := path.Join(s.Folder(), c.name)
 	c.kustomization.Spec.Path = stack.OutputFolder(k.model) + folder + "/objects" // it may have moved
-	c.kustomization.Spec.Wait, c.kustomization.Spec.HealthChecks = true, []kubeobject.HealthExpr{tfobject.Health(c.source.Spec.Ref.Commit)}
+	c.kustomization.Spec.Wait, c.kustomization.Spec.Timeout = true, tfobject.RunTimeout
+	c.kustomization.Spec.HealthChecks = []kubeobject.HealthExpr{tfobject.Health(c.source.Spec.Ref.Commit)}
 	delete(t.Metadata.Annotations, InputsAnnotation)
 	delete(t.Metadata.Annotations, tfplan.DigestAnnotation)
 	setKept(&t.Metadata, false) // no plan is made from it
@@ -327,6 +328,7 @@ func (k *keeper) addChart(s *renderedStack, c *renderedComponent) error {
 	delete(c.kustomization.Metadata.Annotations, resumedAnnotation)
 	setKept(&c.kustomization.Metadata, false)
 	c.kustomization.Spec.Path, c.kustomization.Spec.Wait, c.kustomization.Spec.Suspend = stack.OutputFolder(k.model)+path.Join(folder, objectsName), true, false
+	c.kustomization.Spec.Timeout = tfobject.RunTimeout
 	objects := c.objects
 	var err error
 	switch {

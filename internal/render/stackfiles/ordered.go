@@ -40,7 +40,7 @@ func RenderOrdered(m *model.Model, o Ordered, objects tree.Entry) (kustomization
 	k := &kubeobject.Object[kustomizationSpec]{
 		APIVersion: kubeobject.FluxKustomization, Kind: "Kustomization", Metadata: kubeobject.Metadata{Name: o.Name, Namespace: orderedNamespace},
 		Spec: kustomizationSpec{
-			Interval: "10m", RetryInterval: retryInterval, Timeout: applyTimeout, Path: stack.OutputFolder(m) + o.Folder, Prune: true, Wait: true,
+			Interval: "10m", RetryInterval: retryInterval, Timeout: tfobject.RunTimeout, Path: stack.OutputFolder(m) + o.Folder, Prune: true, Wait: true,
 			SourceRef: kubeobject.Reference{Kind: "GitRepository", Name: source.Name}, HealthChecks: orderedHealth(read),
 		},
 	}
@@ -92,17 +92,22 @@ func orderedHealth(objects []manifest.Object) []kubeobject.HealthExpr {
 	var all []kubeobject.HealthExpr
 	seen := map[string]bool{} // one expression is for all objects of a kind
 	for i, o := range objects {
-		revision := map[string]string{terraformAPI + " Terraform": "status.lastAttemptedRevision", kubeobject.FluxKustomization + " Kustomization": "status.lastAppliedRevision"}[o.APIVersion+" "+o.Kind]
-		if revision == "" || seen[o.Kind] {
+		ref := refs[o.Namespace+"/"+specs[i].Spec.SourceRef.Name]
+		switch {
+		case seen[o.Kind]:
+			continue
+		case o.APIVersion == terraformAPI && o.Kind == terraformKind:
+			all = append(all, tfobject.HealthAt(isAt("status.lastAttemptedRevision", ref)))
+		case o.APIVersion == kubeobject.FluxKustomization && o.Kind == "Kustomization":
+			all = append(all, kubeobject.HealthExpr{
+				APIVersion: o.APIVersion, Kind: o.Kind,
+				Current: "has(status.conditions) && has(status.lastAppliedRevision) && " + isAt("status.lastAppliedRevision", ref) +
+					" && status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')",
+			})
+		default:
 			continue
 		}
 		seen[o.Kind] = true
-		ref := refs[o.Namespace+"/"+specs[i].Spec.SourceRef.Name]
-		h := kubeobject.HealthExpr{APIVersion: o.APIVersion, Kind: o.Kind, Current: readyAt(revision, ref)}
-		if o.Kind == "Terraform" {
-			h.Failed = tfobject.Failed
-		}
-		all = append(all, h)
 	}
 	return all
 }
@@ -110,15 +115,14 @@ func orderedHealth(objects []manifest.Object) []kubeobject.HealthExpr {
 // celText escapes a text for quotes of CEL.
 var celText = strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`)
 
-// readyAt returns when an object is ready at the revision of its source, which is "branch@sha1:commit"
+// isAt returns the condition that a field holds the revision of a source, which is "branch@sha1:commit"
 // or "tag@sha1:commit". Of a branch, any commit will do.
-func readyAt(field string, ref gitRef) string {
-	const ready = "status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')"
+func isAt(field string, ref gitRef) string {
 	switch {
 	case ref.Commit != "":
-		return fmt.Sprintf("has(%s) && %s.endsWith('%s') && %s", field, field, celText.Replace(ref.Commit), ready)
+		return fmt.Sprintf("%s.endsWith('%s')", field, celText.Replace(ref.Commit))
 	case ref.Tag != "":
-		return fmt.Sprintf("has(%s) && %s.startsWith('%s@') && %s", field, field, celText.Replace(ref.Tag), ready)
+		return fmt.Sprintf("%s.startsWith('%s@')", field, celText.Replace(ref.Tag))
 	}
-	return "has(status.conditions) && " + ready
+	return field + " != ''"
 }

@@ -320,12 +320,8 @@ func stackAnnotations(s *stack.Stack) map[string]string {
 	return annotations
 }
 
-// retryInterval is how soon a component that failed, or waits for approval, is looked at again, and
-// applyTimeout how long one may take to become ready: a cluster takes twenty minutes.
-const (
-	retryInterval = "1m"
-	applyTimeout  = "1h"
-)
+// retryInterval is how soon a component that failed, is not ready yet, or waits for approval, is looked at again.
+const retryInterval = "1m"
 
 func (r *renderer) newKustomization(c *stack.Component, objects string, health []kubeobject.HealthExpr) *kubeobject.Object[kustomizationSpec] {
 	var after []kubeobject.Reference
@@ -339,7 +335,7 @@ func (r *renderer) newKustomization(c *stack.Component, objects string, health [
 	return &kubeobject.Object[kustomizationSpec]{
 		APIVersion: kubeobject.FluxKustomization, Kind: "Kustomization", Metadata: meta,
 		Spec: kustomizationSpec{
-			DependsOn: after, Interval: r.interval(), RetryInterval: retryInterval, Timeout: applyTimeout,
+			DependsOn: after, Interval: r.interval(), RetryInterval: retryInterval, Timeout: tfobject.RunTimeout,
 			Path: r.settings.Folder + objects, Prune: true, Wait: !c.Skipped, HealthChecks: health,
 			SourceRef: kubeobject.Reference{Kind: "GitRepository", Name: r.settings.Source.Name, Namespace: r.settings.Source.Namespace},
 		},

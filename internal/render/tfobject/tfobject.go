@@ -141,24 +141,43 @@ func NewSource(meta kubeobject.Metadata, modules model.StackModules, commit stri
 	return source
 }
 
-// PendingPlan is when a Terraform object waits for the approval of a plan.
-const PendingPlan = "has(status.plan) && has(status.plan.pending) && status.plan.pending != '' && " +
-	"status.conditions.exists(c, c.type == 'Ready' && c.reason == 'TerraformPlannedWithChanges')"
+// Waits is when a plan of a Terraform object waits for approval. The condition Ready does not show it: once the
+// object was applied, it is True beside a waiting plan, with the outputs of before.
+const Waits = "has(status.plan) && has(status.plan.pending) && status.plan.pending != '' && " +
+	"!(has(spec.approvePlan) && spec.approvePlan in ['auto', status.plan.pending])"
 
-// Failed is when nothing becomes of a Terraform object without a person, or another attempt. Without an artifact
+// failed is when nothing becomes of a Terraform object without a person, or another attempt. Without an artifact
 // of its source, it waits for one.
-const Failed = "has(status.conditions) && status.conditions.exists(c, c.type == 'Ready' && c.status == 'False' && c.reason != 'ArtifactFailed') || " + PendingPlan
+const failed = "has(status.conditions) && status.conditions.exists(c, c.type == 'Ready' && c.status == 'False' && c.reason != 'ArtifactFailed') || " + Waits
 
-// Health returns when a Terraform object counts as ready: after it has run at its commit. Without the
-// commit, what depends on it would begin while it is still ready from the one before. One that waits
-// for approval, or has failed, counts as failed, and is looked at again: Flux would wait for it for as long as
-// its Kustomization may take, and do nothing else meanwhile.
+// settled is when a Terraform object is as its spec has it: its last plan is carried out, or had no changes. A commit
+// without changes is planned, and never applied. What is to be destroyed has to be destroyed by a plan of that kind.
+const settled = "!(has(status.plan) && has(status.plan.pending) && status.plan.pending != '') && " +
+	"(has(spec.destroy) && spec.destroy ? " +
+	"has(status.plan) && has(status.plan.isDestroyPlan) && status.plan.isDestroyPlan && " +
+	"status.conditions.exists(c, c.type == 'Ready' && c.status == 'True' && c.reason in ['TerraformAppliedSucceed', 'TerraformPlannedNoChanges']) : " +
+	"status.conditions.exists(c, c.type == 'Ready' && c.status == 'True') && " +
+	"(has(status.lastAppliedRevision) && status.lastAppliedRevision == status.lastAttemptedRevision || " +
+	"has(status.lastPlannedRevision) && status.lastPlannedRevision == status.lastAttemptedRevision))"
+
+// RunTimeout is how long a Kustomization waits for its objects before it is tried again, which it is after as long.
+// An apply may take an hour, but kustomize-controller has four workers by default, and a Kustomization that waits
+// holds one: four slow components would stop all of Flux on a cluster. Flux counts less than 30 seconds as 30.
+const RunTimeout = "1m"
+
+// Health returns when a Terraform object counts as ready: it has run at its commit, and no plan is left to apply.
+// Without the commit, what depends on it would begin while it is still ready from the one before. One that waits
+// for approval, or has failed, counts as failed, so that the check ends at once: Flux would wait for it with one of
+// its workers.
 func Health(commit string) kubeobject.HealthExpr {
+	return HealthAt(fmt.Sprintf("status.lastAttemptedRevision.endsWith('%s')", commit))
+}
+
+// HealthAt is [Health] for an object that has run at a revision for which a condition holds, in CEL.
+func HealthAt(revision string) kubeobject.HealthExpr {
 	return kubeobject.HealthExpr{
-		APIVersion: API, Kind: "Terraform",
-		Failed: Failed,
-		Current: fmt.Sprintf("has(status.lastAttemptedRevision) && status.lastAttemptedRevision.endsWith('%s') && "+
-			"status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')", commit),
+		APIVersion: API, Kind: "Terraform", Failed: failed,
+		Current: "has(status.conditions) && has(status.lastAttemptedRevision) && " + revision + " && " + settled,
 	}
 }
 
