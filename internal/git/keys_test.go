@@ -136,8 +136,8 @@ func TestOwners(t *testing.T) {
 			if address == "" {
 				address = "alice@example.com"
 			}
-			got, err := keys.FindOwner(test.text, test.signature, address, now)
-			if got != test.want || !errors.Is(err, test.err) {
+			got, key, err := keys.FindOwner(test.text, test.signature, address, now)
+			if got != test.want || !errors.Is(err, test.err) || (key == "") != (err != nil) {
 				t.Errorf("the owner is %d (%v), want %d (%v)", got, err, test.want, test.err)
 			}
 		})

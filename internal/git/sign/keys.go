@@ -2,6 +2,7 @@ package sign
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"path"
@@ -24,6 +25,8 @@ type Keys struct {
 type sshSigner struct {
 	key ssh.PublicKey
 	own bool
+	// id is the fingerprint of the key.
+	id string
 	// patterns match the addresses of those who sign with the key.
 	patterns     []string
 	after, until time.Time // zero for no bound
@@ -61,7 +64,7 @@ func (k Keys) IsEmpty() bool { return len(k.ssh) == 0 && len(k.gpg) == 0 }
 func (k *Keys) AddOwnSSH(key []byte, passphrase string) error {
 	signer, err := parseSSH(key, passphrase)
 	if err == nil {
-		k.ssh = append(k.ssh, sshSigner{key: signer.PublicKey(), own: true})
+		k.ssh = append(k.ssh, sshSigner{key: signer.PublicKey(), id: ssh.FingerprintSHA256(signer.PublicKey()), own: true})
 	}
 	return err
 }
@@ -131,7 +134,7 @@ func parseAllowedSigner(line string) (one sshSigner, isGit bool, err error) {
 	if _, isCertificate := one.key.(*ssh.Certificate); isCertificate {
 		return one, false, errors.New("certificates are not supported")
 	}
-	one.patterns = strings.Split(strings.Trim(principals, `"`), ",")
+	one.id, one.patterns = ssh.FingerprintSHA256(one.key), strings.Split(strings.Trim(principals, `"`), ",")
 	isGit = true
 	for _, option := range options {
 		name, value, _ := strings.Cut(option, "=")
@@ -185,44 +188,65 @@ func (s sshSigner) signsFor(address string) bool {
 	return found
 }
 
-// FindOwner returns whose key has signed the text of a commit whose author has an address. The error says
-// why the signature does not count; it is one of those of this package.
-func (k Keys) FindOwner(text []byte, signature, address string, now time.Time) (Owner, error) {
+// KeysOf returns the fingerprints of the keys that name an address, sorted; a pattern names nobody.
+func (k Keys) KeysOf(address string) []string {
+	var all []string
+	isAddress := func(a string) bool { return strings.EqualFold(a, address) }
+	for _, s := range k.ssh {
+		if slices.ContainsFunc(s.patterns, isAddress) {
+			all = append(all, s.id)
+		}
+	}
+	for _, s := range k.gpg {
+		if !s.own && slices.ContainsFunc(addressesOf(s.entity), isAddress) {
+			all = append(all, fingerprintOf(s.entity))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// fingerprintOf returns the fingerprint of an OpenPGP key.
+func fingerprintOf(e *openpgp.Entity) string { return hex.EncodeToString(e.PrimaryKey.Fingerprint) }
+
+// FindOwner returns whose key has signed the text of a commit whose author has an address, and the fingerprint of the key. The
+// error says why the signature does not count; it is one of those of this package.
+func (k Keys) FindOwner(text []byte, signature, address string, now time.Time) (owner Owner, key string, err error) {
 	switch {
 	case signature == "":
-		return Nobody, ErrUnsigned
+		return Nobody, "", ErrUnsigned
 	case strings.HasPrefix(signature, sshBegin):
 		return k.findSSH(text, signature, address, now)
 	case len(signature) > maxSignature:
-		return Nobody, ErrMalformed
+		return Nobody, "", ErrMalformed
 	default:
 		return k.findGPG(text, signature, address, now)
 	}
 }
 
-func (k Keys) findSSH(text []byte, signature, address string, now time.Time) (Owner, error) {
+func (k Keys) findSSH(text []byte, signature, address string, now time.Time) (Owner, string, error) {
 	key, err := verifySSH(text, signature)
 	if err != nil {
-		return Nobody, err
+		return Nobody, "", err
 	}
 	why := ErrUnknownKey
 	for _, s := range k.ssh {
 		switch {
 		case !bytes.Equal(s.key.Marshal(), key.Marshal()):
 		case s.own:
-			return Own, nil
+			return Own, s.id, nil
 		case !s.signsFor(address):
 			why = ErrOtherKey
 		case now.Before(s.after) || !s.until.IsZero() && !now.Before(s.until):
 			why = ErrBadKey
 		default:
-			return Someone, nil
+			return Someone, s.id, nil
 		}
 	}
-	return Nobody, why
+	return Nobody, "", why
 }
 
-func (k Keys) findGPG(text []byte, signature, address string, now time.Time) (Owner, error) {
+func (k Keys) findGPG(text []byte, signature, address string, now time.Time) (Owner, string, error) {
 	why := ErrUnknownKey
 	settings := &packet.Config{Time: func() time.Time { return now }}
 	for _, s := range k.gpg {
@@ -230,16 +254,16 @@ func (k Keys) findGPG(text []byte, signature, address string, now time.Time) (Ow
 		isAddress := func(a string) bool { return strings.EqualFold(a, address) }
 		switch {
 		case err == nil && s.own:
-			return Own, nil
+			return Own, fingerprintOf(s.entity), nil
 		case err == nil && slices.ContainsFunc(addressesOf(s.entity), isAddress):
-			return Someone, nil
+			return Someone, fingerprintOf(s.entity), nil
 		case err == nil:
 			why = ErrOtherKey
 		case err != nil && strings.Contains(err.Error(), "expired"):
 			why = ErrBadKey
 		}
 	}
-	return Nobody, why
+	return Nobody, "", why
 }
 
 // addressesOf returns the addresses of the user ids of a key that were not revoked.

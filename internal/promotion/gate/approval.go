@@ -94,7 +94,7 @@ func (g approvalGate) Evaluate(f Facts) Verdict {
 		parts = append(parts, fmt.Sprintf("%s missing%s", text.Count(missing, "approval"), g.describeApprovers(*asked)))
 	}
 	if len(counted) > 0 {
-		parts = append(parts, "approved by "+text.Join(counted, " and "))
+		parts = append(parts, "approved by "+text.Join(list.Convert(counted, func(a approver) string { return a.name }), " and "))
 	}
 	parts = append(parts, slices.Compact(refused)...)
 	if missing <= 0 {
@@ -120,14 +120,14 @@ type Approvers struct {
 	// Only are those who may approve; nil if that is anybody, or not known.
 	Only []string
 	// Counted are those who have approved, and Authors those whose approval does not count for they are authors.
-	Counted, Authors []string
+	Counted, Authors []Person
 	// Missing is how many approvals are waited for.
 	Missing int
 }
 
 // findApprovers returns whose approval is waited for, where some count already.
-func (g approvalGate) findApprovers(f Facts, counted []string) *Approvers {
-	a := &Approvers{Only: slices.Clone(g.people), Counted: counted}
+func (g approvalGate) findApprovers(f Facts, counted []approver) *Approvers {
+	a := &Approvers{Only: slices.Clone(g.people), Counted: list.Convert(counted, func(one approver) Person { return one.person })}
 	if g.distinct {
 		a.Authors = f.Authors
 	}
@@ -142,90 +142,163 @@ func (g approvalGate) findApprovers(f Facts, counted []string) *Approvers {
 	return a
 }
 
-// RefuseApprover returns why the approval of a person, who has several names, would not count for a verdict that waits
-// for approvals; "" if it may.
-func (v Verdict) RefuseApprover(names ...string) string {
+// RefuseApprover returns why the approval of a person would not count for a verdict that waits for approvals; "" if it
+// may.
+func (v Verdict) RefuseApprover(who Person) string {
 	for _, p := range v.Parts {
-		if why := p.RefuseApprover(names...); why != "" {
+		if why := p.RefuseApprover(who); why != "" {
 			return why
 		}
 	}
 	if v.Approvers == nil {
 		return ""
 	}
-	if why := v.Approvers.refusalReason(names); why != "" {
+	if why := v.Approvers.refusalReason(who); why != "" {
 		return why
 	}
-	if v.Approvers.Only != nil && !isOneOf(v.Approvers.Only, names) {
+	isWho := func(name string) bool { return who.Relate(Person{Names: []string{name}}) == Same }
+	if v.Approvers.Only != nil && !slices.ContainsFunc(v.Approvers.Only, isWho) {
 		return "you are not among those whose approval counts"
 	}
 	return ""
 }
 
 // refusalReason returns why nobody waits for the approval of a person; "" if that is not so.
-func (a Approvers) refusalReason(names []string) string {
+func (a Approvers) refusalReason(who Person) string {
+	isWho := func(other Person) bool { return who.Relate(other) == Same }
 	switch {
-	case isOneOf(a.Counted, names):
+	case slices.ContainsFunc(a.Counted, isWho):
 		return "you have approved it"
-	case isOneOf(a.Authors, names):
+	case slices.ContainsFunc(a.Authors, isWho):
 		return "you are an author of what is approved"
+	case slices.ContainsFunc(a.Authors, who.mayBeAuthor):
+		return "you may be an author of what is approved"
 	}
 	return ""
 }
 
-// isOneOf reports whether one of the names of a person is among others.
-func isOneOf(all, names []string) bool {
-	return slices.ContainsFunc(all, func(other string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return name != "" && personIdentity(name) == personIdentity(other) })
-	})
+// mayBeAuthor reports whether a person may be the author of a commit. Of who signed in without an address that the issuer
+// vouches for, nothing says that they are not.
+func (p Person) mayBeAuthor(author Person) bool {
+	if p.Relate(author) == Same {
+		return true
+	}
+	author.Actor = "" // anybody can write another one into a commit
+	switch p.Relate(author) {
+	case Different:
+		return false
+	case Uncertain:
+		return p.Actor != "" && len(p.Keys) == 0 && !p.hasAddress()
+	}
+	return true
 }
 
-// countPeople returns whose approvals count, and why others do not. A login and an address that the
-// forge does not connect may be one person: then only reviews or only files count, whichever are
-// more.
-func (g approvalGate) countPeople(f Facts) (counted, refused []string) {
-	reviewed := map[string]bool{}
-	if f.Pull != nil {
-		for _, a := range f.Pull.Approvals {
-			reviewed[a.personIdentity()] = a.Refused == "" || reviewed[a.personIdentity()]
-		}
-	}
-	seen := map[string]bool{}
-	var reviews, others, addresses []string
-	for _, a := range g.sortedApprovals(f) {
-		person := a.personIdentity()
-		if seen[person] {
+// approver is a person with the name that is shown.
+type approver struct {
+	name   string
+	person Person
+}
+
+// countPeople returns whose approvals count, and why others do not. Two people count if they are known to be
+// different.
+func (g approvalGate) countPeople(f Facts) (counted []approver, refused []string) {
+	all := g.sortedApprovals(f)
+	people := g.mergePeople(all)
+	seen := map[int]bool{}
+	var may []approver
+	for i, a := range all {
+		n := people.index[i]
+		if seen[n] {
 			continue
 		}
-		if why := g.refusalReason(a, f); why != "" {
+		if why := g.refusalReason(a, people.all[n], f); why != "" {
 			refused = append(refused, why)
 			continue // the same person may have approved under another name
 		}
-		seen[person] = true
-		switch {
-		case reviewed[person]:
-			reviews = append(reviews, a.Approver)
-		case strings.Contains(person, "@"):
-			addresses = append(addresses, a.Approver)
-		default:
-			others = append(others, a.Approver)
-		}
+		seen[n] = true
+		may = append(may, approver{a.Approver, people.all[n]})
 	}
-	if len(reviews) > 0 && len(addresses) > 0 {
-		dropped := &addresses
-		if len(addresses) > len(reviews) {
-			dropped = &reviews
-		}
-		for _, name := range *dropped {
-			refused = append(refused, fmt.Sprintf("%s may be one of the others: the forge does not say whose login and address are one person's", name))
-		}
-		*dropped = nil
+	counted, doubted := chooseDifferent(may)
+	for _, a := range doubted {
+		refused = append(refused, fmt.Sprintf("%s may be one of the others: nothing says that their logins, addresses and sign-ins are different people's", a.name))
 	}
-	counted = slices.Concat(reviews, others, addresses)
-	slices.SortFunc(counted, func(a, b string) int {
-		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
+	slices.SortFunc(counted, func(a, b approver) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a.name), strings.ToLower(b.name)), cmp.Compare(a.name, b.name))
 	})
 	return counted, refused
+}
+
+// mergedPeople are the people of approvals: the approval i is of all[index[i]].
+type mergedPeople struct {
+	all   []Person
+	index []int
+}
+
+// mergePeople finds out which approvals are of one person. What a gate does not trust proves nothing of others.
+func (g approvalGate) mergePeople(approvals []Approval) mergedPeople {
+	m := mergedPeople{index: make([]int, len(approvals))}
+	owner := map[string]int{} // by mark, the first approval with it
+	root := func(i int) int {
+		for m.index[i] != i {
+			i = m.index[i]
+		}
+		return i
+	}
+	for i, a := range approvals {
+		m.index[i] = i
+		m.all = append(m.all, a.Person())
+		if g.trusted && a.Distrusted != "" {
+			continue
+		}
+		for _, mark := range a.Person().marks() {
+			first, known := owner[mark]
+			if !known {
+				owner[mark] = i
+				continue
+			}
+			from, to := root(i), root(first)
+			if from != to {
+				m.index[from], m.all[to] = to, m.all[to].merge(m.all[from])
+			}
+		}
+	}
+	for i := range m.index {
+		m.index[i] = root(i)
+	}
+	return m
+}
+
+// chooseDifferent returns as many people as are known to be different from each other, and the rest. Logins are preferred
+// to sign-ins, and these to addresses; who claims a name of another one comes last.
+func chooseDifferent(all []approver) (chosen, rest []approver) {
+	claims := func(a, b Person) bool { return haveCommon(normalizeAll(a.Claims), b.identities()) }
+	for _, isKind := range []func(Person) bool{
+		func(p Person) bool { return p.login() != "" }, func(p Person) bool { return p.Actor != "" }, Person.hasAddress,
+	} {
+		rank := map[string]int{}
+		for _, a := range all {
+			switch {
+			case slices.ContainsFunc(all, func(b approver) bool { return a.name != b.name && claims(a.person, b.person) }):
+				rank[a.name] = 2
+			case !isKind(a.person):
+				rank[a.name] = 1
+			}
+		}
+		ordered := slices.Clone(all)
+		slices.SortStableFunc(ordered, func(a, b approver) int { return cmp.Compare(rank[a.name], rank[b.name]) })
+		var in, out []approver
+		for _, a := range ordered {
+			if slices.ContainsFunc(in, func(b approver) bool { return a.person.Relate(b.person) != Different }) {
+				out = append(out, a)
+			} else {
+				in = append(in, a)
+			}
+		}
+		if len(in) > len(chosen) {
+			chosen, rest = in, out
+		}
+	}
+	return chosen, rest
 }
 
 // sortedApprovals returns all approvals in one order, without those that have no name.
@@ -241,8 +314,8 @@ func (g approvalGate) sortedApprovals(f Facts) []Approval {
 	return all
 }
 
-// refusalReason returns why an approval does not count; "" if it does.
-func (g approvalGate) refusalReason(a Approval, f Facts) string {
+// refusalReason returns why an approval of a person does not count; "" if it does.
+func (g approvalGate) refusalReason(a Approval, p Person, f Facts) string {
 	who := a.Approver
 	switch {
 	case a.Refused != "":
@@ -253,10 +326,10 @@ func (g approvalGate) refusalReason(a Approval, f Facts) string {
 		return who + " may not approve"
 	case g.distinct && len(f.Authors) == 0:
 		return who + " may be an author: it is not known who wrote the commits"
-	case g.distinct && slices.ContainsFunc(f.Authors, func(author string) bool {
-		return personIdentity(author) == a.personIdentity() || personIdentity(author) == personIdentity(who)
-	}):
+	case g.distinct && slices.ContainsFunc(f.Authors, func(author Person) bool { return p.Relate(author) == Same }):
 		return who + " is an author of what is approved"
+	case g.distinct && slices.ContainsFunc(f.Authors, p.mayBeAuthor):
+		return who + " may be an author: nothing says that their sign-in and the address of the author are different people's"
 	default:
 		return ""
 	}
@@ -272,7 +345,7 @@ func (g approvalGate) mayApprove(who string, f Facts) bool {
 
 // describeApprovers returns who may approve and is waited for.
 func (g approvalGate) describeApprovers(asked Approvers) string {
-	isDone := func(name string) bool { return asked.refusalReason([]string{name}) != "" }
+	isDone := func(name string) bool { return asked.refusalReason(Person{Names: []string{name}}) != "" }
 	who := slices.Concat(slices.DeleteFunc(slices.Clone(g.people), isDone), list.Convert(g.teams, func(team string) string { return "team " + team }))
 	switch {
 	case len(g.people)+len(g.teams) == 0:
@@ -289,30 +362,11 @@ func (g approvalGate) Forecast(f Facts, from time.Time) Forecast {
 	return forecastVerdict(g.Evaluate(f), from, text.Count(max(0, g.count-len(counted)), "approval")+g.describeApprovers(*g.findApprovers(f, counted)))
 }
 
-// personIdentity identifies who has approved.
-func (a Approval) personIdentity() string { return personIdentity(cmp.Or(a.Login, a.Approver)) }
-
-// personIdentity returns what names of one person have in common: case does not count, and the
-// addresses that GitHub and GitLab make up for a login stand for the login. It identifies a person
-// and never grants permission: anybody can write an address into a commit.
-func personIdentity(name string) string {
-	name = strings.ToLower(strings.TrimSpace(name))
-	local, host, _ := strings.Cut(name, "@")
-	switch host {
-	case "users.noreply.github.com":
-		return withoutNumber(local, "+")
-	case "users.noreply.gitlab.com":
-		return withoutNumber(local, "-")
-	default:
-		return name
+// Person returns who has approved.
+func (a Approval) Person() Person {
+	login := a.Login
+	if login == "" && !strings.Contains(a.Approver, "@") {
+		login = a.Approver
 	}
-}
-
-// withoutNumber removes the number before a login.
-func withoutNumber(local, separator string) string {
-	number, login, ok := strings.Cut(local, separator)
-	if ok && strings.Trim(number, "0123456789") == "" {
-		return login
-	}
-	return local
+	return Person{Actor: a.Actor, Login: login, Keys: a.Keys, Names: []string{a.Approver}, Claims: a.Claims}
 }

@@ -69,9 +69,8 @@ type Facts struct {
 	Now         time.Time
 	Environment string
 	Commit      string // of the base
-	// Authors are the logins, names and addresses of those who wrote the promoted commits, as many
-	// as are known.
-	Authors []string
+	// Authors are those who wrote the promoted commits, as many as are known.
+	Authors []Person
 	// PromotedAt is when the commit was promoted to the environment; zero if it was not.
 	PromotedAt time.Time
 	// MergedAt is when the output of the commit was first seen on the output branch; zero if it is
@@ -145,6 +144,9 @@ type Approval struct {
 	// Login is the forge's login for the address in Approver, where it is known. It identifies a
 	// person, and never grants permission.
 	Login string
+	// Actor, Keys and Claims are those of [Person].
+	Actor        string
+	Keys, Claims []string
 	// Commit is the one that added the file.
 	Commit string
 	// Refused is why the forge does not count it, as in "is of an older commit"; "" if it does.

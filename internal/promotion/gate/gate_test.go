@@ -52,13 +52,21 @@ func before(d time.Duration) time.Time { return noon.Add(-d) }
 // facts are those of a commit that was merged and deployed, and then changed.
 func facts(changes ...func(*Facts)) Facts {
 	f := Facts{
-		Now: noon, Environment: "stage", Commit: "1111111aaaa", OutputCommit: "2222222bbbb", Authors: []string{"wren", "wren@example.com"},
+		Now: noon, Environment: "stage", Commit: "1111111aaaa", OutputCommit: "2222222bbbb", Authors: authors("wren", "wren@example.com"),
 		PromotedAt: before(2 * time.Hour), MergedAt: before(time.Hour), DeployedAt: before(20 * time.Minute), Pull: &Pull{Number: 7},
 	}
 	for _, change := range changes {
 		change(&f)
 	}
 	return f
+}
+
+// authors returns an author with a name for each name.
+func authors(names ...string) (all []Person) {
+	for _, name := range names {
+		all = append(all, Person{Names: []string{name}})
+	}
+	return all
 }
 
 // tell writes a verdict as the tables have it.
@@ -192,14 +200,14 @@ func randomFacts(r *rand.Rand) Facts {
 	for range r.IntN(4) {
 		s := CommitStatus{word(), Outcome(word()), word(), word(), at(), word()}
 		f.BaseStatuses, f.OutputStatuses = append(f.BaseStatuses, s), append(f.OutputStatuses, s)
-		f.Authors = append(f.Authors, word())
+		f.Authors = append(f.Authors, Person{Login: word(), Names: []string{word()}})
 		f.Approvals = append(f.Approvals, Approval{Approver: word(), Time: at(), Location: word(), Login: word(), Refused: word()})
 		f.Freezes = append(f.Freezes, &model.Freeze{Object: model.Object{Name: word()}, From: at(), To: at(), Except: map[string]string{word(): word()}})
 		f.Reports = append(f.Reports, rollout.Report{Source: word(), Object: word(), Phase: rollout.Phase(word()), Current: r.IntN(2) == 0, Time: at()})
 		f.Teams["org/sre"] = append(f.Teams["org/sre"], word())
 	}
 	if r.IntN(2) == 0 {
-		f.Pull = &Pull{Missing: f.Authors, Approvals: f.Approvals}
+		f.Pull = &Pull{Missing: []string{word()}, Approvals: f.Approvals}
 	}
 	f.Answers = map[string]Answer{}
 	for _, key := range []string{"http stage probe", "dispatch stage smoke", "dispatch stage dispatch", "output stage", "base stage", "members org/sre"} {

@@ -87,7 +87,7 @@ func TestSetForecast(t *testing.T) {
 		{"soaks from then", "- soak: 30m", before(-time.Hour), fresh, Forecast{Time: before(-90 * time.Minute), Delays: []string{"gate soak until Mon 2026-11-23 13:30 UTC"}}},
 		{"people", "- approval\n- {name: b, approval: {count: 2, by: [alice, bob]}}\n- soak: 30m", noon, func(f *Facts) { f.Approvals = []Approval{{Approver: "zoe"}} },
 			Forecast{Time: before(-10 * time.Minute), WaitsFor: "2 approvals, of alice or bob", Delays: []string{"gate soak until Mon 2026-11-23 12:10 UTC"}}},
-		{"people who have approved are not waited for", "- approval: {count: 2, by: [alice, bob, dana], distinct: true}", noon, func(f *Facts) { f.Authors, f.Approvals = []string{"dana"}, []Approval{{Approver: "alice"}} },
+		{"people who have approved are not waited for", "- approval: {count: 2, by: [alice, bob, dana], distinct: true}", noon, func(f *Facts) { f.Authors, f.Approvals = authors("dana"), []Approval{{Approver: "alice"}} },
 			Forecast{Time: noon, WaitsFor: "1 approval, of bob"}},
 		{"failed", "- status: {contexts: [ci/test]}", noon, func(f *Facts) { f.BaseStatuses = []CommitStatus{{Context: "ci/test", Outcome: "failure"}} },
 			Forecast{Time: noon, WaitsFor: "another commit, or a fix: ci/test failed"}},

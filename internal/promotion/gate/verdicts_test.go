@@ -169,7 +169,7 @@ func TestRefuseApprover(t *testing.T) {
 	const listed = `approval: {count: 2, by: [alice@example.com, bob@example.com, "team:org/sre"], distinct: true}`
 	by := func(names ...string) func(*Facts) {
 		return func(f *Facts) {
-			f.Teams, f.Authors = map[string][]string{"org/sre": {"dave"}}, []string{"bob@example.com"}
+			f.Teams, f.Authors = map[string][]string{"org/sre": {"dave"}}, authors("bob@example.com")
 			for _, name := range names {
 				f.Approvals = append(f.Approvals, Approval{Approver: name})
 			}
@@ -194,7 +194,7 @@ func TestRefuseApprover(t *testing.T) {
 		{"approval: {count: 2}", facts(by("bob@example.com")), []string{"", ""}, ""},
 	} {
 		v := Verdict{Parts: []Verdict{{Gate: "freeze", Status: Pass}, made(t, test.spec).Evaluate(test.facts)}}
-		if got := v.RefuseApprover(test.who...); got != test.want {
+		if got := v.RefuseApprover(Person{Names: test.who}); got != test.want {
 			t.Errorf("%s, %s: %q, want %q", test.spec, test.who, got, test.want)
 		}
 	}
@@ -246,9 +246,9 @@ func TestApproval(t *testing.T) {
 		{"both", two, facts(by("alice"), known("Bob@example.com", "bob"), team), "pass: approved by alice and Bob@example.com"},
 		{"a review and an address of the same person", "approval: {count: 2}", facts(by("dave"), known("dave@example.com", "Dave")), "wait: 1 approval missing; approved by dave"},
 		{"a review and an address of nobody knows whom", "approval: {count: 2}", facts(by("dave"), inGit("dave@example.com")),
-			"wait: 1 approval missing; approved by dave; dave@example.com may be one of the others: the forge does not say whose login and address are one person's"},
+			"wait: 1 approval missing; approved by dave; dave@example.com may be one of the others: nothing says that their logins, addresses and sign-ins are different people's"},
 		{"a review and two such addresses", "approval: {count: 2}", facts(by("dave"), inGit("dave@example.com"), inGit("eve@example.com")),
-			"pass: approved by dave@example.com and eve@example.com; dave may be one of the others: the forge does not say whose login and address are one person's"},
+			"pass: approved by dave@example.com and eve@example.com; dave may be one of the others: nothing says that their logins, addresses and sign-ins are different people's"},
 		{"two addresses of one person", "approval: {count: 2}", facts(known("dave@example.com", "dave"), known("dave@home.example", "dave")), "wait: 1 approval missing; approved by dave@example.com"},
 		{"the author by another address", "approval: {distinct: true}", facts(known("w@home.example", "wren")), "wait: 1 approval missing; w@home.example is an author of what is approved"},
 		{"not counted by the forge", "approval: {count: 2}", facts(by("alice"), refused("bob", "is of an older commit"), refused("eve", "was dismissed"), refused("zoe", "does not count: no write access")),
@@ -261,7 +261,7 @@ func TestApproval(t *testing.T) {
 		{"a team that nobody asked", two, facts(by("alice"), known("bob@example.com", "bob")), "pass: approved by alice and bob@example.com"},
 		{"a team that cannot be asked", two, facts(by("dave"), func(f *Facts) { f.Answers = map[string]Answer{"members org/sre": {Reason: "403 Forbidden"}} }),
 			"wait: 2 approvals missing, of alice, bob@example.com or team org/sre; dave may not approve; the members of org/sre are not known (request failed: 403 Forbidden)"},
-		{"an author", two, facts(by("alice", "dave"), team, func(f *Facts) { f.Authors = []string{"7+Alice@users.noreply.github.com"} }),
+		{"an author", two, facts(by("alice", "dave"), team, func(f *Facts) { f.Authors = authors("7+Alice@users.noreply.github.com") }),
 			"wait: 1 approval missing, of bob@example.com or team org/sre; approved by dave; alice is an author of what is approved"},
 		{"authors that are not known", two, facts(by("alice"), team, func(f *Facts) { f.Authors = nil }),
 			"wait: 2 approvals missing, of alice, bob@example.com or team org/sre; alice may be an author: it is not known who wrote the commits"},

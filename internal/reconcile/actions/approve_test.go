@@ -61,6 +61,19 @@ spec:
 	}
 }
 
+// TestApproveAgain: who signed in at the page approves once, whatever their address is.
+func TestApproveAgain(t *testing.T) {
+	w := newWorld(t)
+	for i, address := range []string{"alice@a.example", "alice@b.example"} {
+		o := w.options()
+		o.Author.Email, o.Trailers = address, []string{"Fairlead-Via: web", "Fairlead-Actor: https://issuer.example.com#7"}
+		got, err := w.open(o).Approve(t.Context(), "prod", w.base[1], "", nil)
+		if err != nil || got.Changed != (i == 0) {
+			t.Errorf("%s: %+v, %v", address, got, err)
+		}
+	}
+}
+
 // Two people whose addresses look alike have a file each, and a file that an older version
 // has named counts as whose it is.
 func TestApproveAlike(t *testing.T) {

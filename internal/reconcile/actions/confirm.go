@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/git/sign"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -67,7 +68,7 @@ func (v snapshot) newPlan(r Result, c change, repo, head string) (Plan, error) {
 			p.Held = append(p.Held, h.Reason)
 		}
 		if c.to != "" {
-			p.Approvals, err = promoter.ReadApprovals(v.branch, c.to)
+			p.Approvals, err = promoter.ReadApprovals(v.branch, c.to, sign.Keys{})
 			if err != nil {
 				return p, err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/sign"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
@@ -95,12 +96,13 @@ func (d *Session) Approve(ctx context.Context, environment, revision, reason str
 		}
 		name := approvalName(commit, d.options.Author.Email)
 		file := approvalFile(v.branch.Folder, name)
-		given, err := promoter.ReadApprovals(v.branch, commit)
+		given, err := promoter.ReadApprovals(v.branch, commit, sign.Keys{})
 		if err != nil {
 			return c, err
 		}
 		unsigned := ""
-		if i := slices.IndexFunc(given, func(a gate.Approval) bool { return a.Approver == d.options.Author.Email }); i >= 0 { // in any file
+		who := d.options.person()
+		if i := slices.IndexFunc(given, func(a gate.Approval) bool { return a.Person().Relate(who) == gate.Same }); i >= 0 { // in any file
 			ours, err := d.isSigned(v.branch.Repo, given[i].Commit)
 			if err != nil {
 				return c, err
@@ -131,6 +133,11 @@ func (d *Session) Approve(ctx context.Context, environment, revision, reason str
 		c.files = map[string][]byte{file: text}
 		return c, err
 	})
+}
+
+// person returns who performs the actions.
+func (o Options) person() gate.Person {
+	return promoter.ReadPerson(git.CommitInfo{Author: o.Author, Message: "-\n\n" + strings.Join(o.Trailers, "\n")}, sign.Keys{})
 }
 
 // isSigned reports whether a commit has the signature that this session would have given it; without a signer

@@ -2,7 +2,6 @@ package promoter
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -65,7 +64,7 @@ func (m *Promoter) readCandidateFacts(ctx context.Context, s *stageState, to str
 	if err != nil {
 		return f, err
 	}
-	f.Authors = authorNames(coming.commits)
+	f.Authors, _ = m.readAuthors(coming.commits, func(string) (string, error) { return "", nil })
 	if _, soaking := s.enterGates.SplitSoak(); len(soaking.Gates) > 0 {
 		f.DeployedAt, err = m.deployedBefore(ctx, s, to)
 		if err != nil {
@@ -134,20 +133,6 @@ func (s *stageState) readCandidateCommits(candidate string) (candidateCommits, e
 	}
 	s.candidate = found
 	return found, nil
-}
-
-// authorNames returns the names and addresses of commits' authors.
-func authorNames(commits []git.CommitInfo) []string {
-	var all []string
-	for _, c := range commits {
-		for _, name := range []string{c.Author.Email, c.Author.Name} {
-			if name != "" && !slices.Contains(all, name) {
-				all = append(all, name)
-			}
-		}
-	}
-	slices.Sort(all)
-	return all
 }
 
 // stagesOf returns what decisions need to know of stages.

@@ -1,6 +1,7 @@
 package promoter
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -308,18 +309,8 @@ func (m *Promoter) readApprovals(ctx context.Context, s *stageState, f *gate.Fac
 		f.Authors = nil
 		return err
 	}
-	f.Authors = slices.Clone(f.Authors)
-	for _, c := range coming.commits {
-		author, err := m.authorOf(ctx, m.options.Remotes.ControlPlane(), c.ID)
-		if err != nil {
-			f.Authors = nil
-			return err
-		}
-		if author != "" && !slices.Contains(f.Authors, author) {
-			f.Authors = append(f.Authors, author)
-		}
-	}
-	return nil
+	f.Authors, err = m.readAuthors(coming.commits, func(commit string) (string, error) { return m.authorOf(ctx, m.options.Remotes.ControlPlane(), commit) })
+	return err
 }
 
 // withLogins returns approvals in files with the logins of those who committed them, where the
@@ -331,7 +322,7 @@ func (m *Promoter) withLogins(ctx context.Context, s *stageState, files []gate.A
 		if err != nil && !errors.Is(err, forge.ErrNotFound) {
 			return files, err
 		}
-		all[i].Login = login
+		all[i].Login = cmp.Or(login, a.Login)
 	}
 	return all, nil
 }

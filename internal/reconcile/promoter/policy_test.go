@@ -8,6 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/sign"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -74,14 +76,27 @@ func TestPolicyLimits(t *testing.T) {
 	}
 }
 
-// TestAuthorNames: each name and address of an author counts once.
-func TestAuthorNames(t *testing.T) {
+// TestAuthors: each author counts once, and one without a name is nobody; who made a commit at the page is known by the
+// sign-in, and a login is added where the forge knows it.
+func TestAuthors(t *testing.T) {
 	commit := func(name, email string) git.CommitInfo {
 		return git.CommitInfo{Author: git.Signature{Name: name, Email: email}}
 	}
-	got := authorNames([]git.CommitInfo{commit("Bo", "bo@example.com"), commit("Al", "al@example.com"), commit("Bo", ""), commit("", "")})
-	if diff := cmp.Diff([]string{"Al", "Bo", "al@example.com", "bo@example.com"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	signedIn := commit("Cy", "cy@example.com")
+	signedIn.ID, signedIn.Message = "3", "Freeze\n\nFairlead-Via: web\nFairlead-Actor: https://issuer.example.com#7\nFairlead-Alias: cyrus\n"
+	forged := commit("Di", "di@example.com")
+	forged.Message = "Fix\n\nFairlead-Actor: https://issuer.example.com#7\n"
+	all := []git.CommitInfo{commit("Bo", "bo@example.com"), commit("Bo", "bo@example.com"), commit("Bo", ""), commit("", ""), signedIn, forged}
+	got, err := (&Promoter{}).readAuthors(all, func(commit string) (string, error) { return map[string]string{"3": "cy"}[commit], nil })
+	want := []gate.Person{
+		{Names: []string{"bo@example.com", "Bo"}}, {Names: []string{"", "Bo"}}, {Actor: "https://issuer.example.com#7", Login: "cy", Names: []string{"cy@example.com", "Cy"}},
+		{Names: []string{"di@example.com", "Di"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if diff := cmp.Diff([]string{"cyrus", "Cy"}, ReadPerson(signedIn, sign.Keys{}).Claims); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 }
 

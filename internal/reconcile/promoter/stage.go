@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/git/sign"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -321,8 +322,8 @@ func fetchStatuses(ctx context.Context, r *repos.Remote, commit string) ([]gate.
 }
 
 // ReadApprovals returns the approvals of a commit that are files of the environment's branch. The
-// approver is the author of the commit that last changed the file.
-func ReadApprovals(b source.Branch, commit string) ([]gate.Approval, error) {
+// approver is the author of the commit that last changed the file. keys are those of people.
+func ReadApprovals(b source.Branch, commit string, keys sign.Keys) ([]gate.Approval, error) {
 	var all []gate.Approval
 	for _, a := range b.Progress.Approvals {
 		if !isAbbreviation(a.Commit, commit) {
@@ -332,7 +333,10 @@ func ReadApprovals(b source.Branch, commit string) ([]gate.Approval, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, gate.Approval{Approver: brought.Author.Email, Time: brought.When, Location: a.Pos.File, Commit: brought.ID})
+		p := ReadPerson(brought, keys)
+		all = append(all, gate.Approval{
+			Approver: brought.Author.Email, Time: brought.When, Location: a.Pos.File, Commit: brought.ID, Login: p.Login, Actor: p.Actor, Keys: p.Keys, Claims: p.Claims,
+		})
 	}
 	return all, nil
 }

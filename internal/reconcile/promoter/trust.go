@@ -1,9 +1,12 @@
 package promoter
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -23,58 +26,134 @@ const (
 	// TrailerVia says how a person reached Fairlead; ViaWeb is the page.
 	TrailerVia = "Fairlead-Via"
 	ViaWeb     = "web"
+	// TrailerActor identifies a person at the page, TrailerLogin is their login at the forge that they signed in at, and
+	// TrailerAlias a name that they may have elsewhere.
+	TrailerActor = "Fairlead-Actor"
+	TrailerLogin = "Fairlead-Login"
+	TrailerAlias = "Fairlead-Alias"
 )
 
-// readTrustedApprovals returns the approvals of a commit that are files of the environment's branch; where a gate
-// asks for it, with why each of them may be another person's.
-func (m *Promoter) readTrustedApprovals(s *stageState, commit string) ([]gate.Approval, error) {
-	all, err := ReadApprovals(s.branch, commit)
-	if err != nil || !gate.StageNeedsTrust(s.spec) {
-		return all, err
+// ReadPerson returns the author of a commit, or, where the commit says that it was made at the page, who signed in there.
+func ReadPerson(info git.CommitInfo, keys sign.Keys) gate.Person {
+	p := gate.Person{Names: []string{info.Author.Email}, Keys: keys.KeysOf(info.Author.Email)}
+	trailers := publish.Trailers(info.Message)
+	if !slices.Contains(trailers[TrailerVia], ViaWeb) {
+		return p
 	}
-	for i, a := range all {
-		reason, err := findDistrust(s.branch, s.spec.Name, commit, a, m.options.Keys, m.now)
+	p.Actor = strings.Join(trailers[TrailerActor], " ")
+	if p.Actor == "" { // the commit of an older version
+		p.Actor = "#" + info.Author.Email
+	}
+	p.Login = strings.Join(trailers[TrailerLogin], " ")
+	p.Claims = append(slices.Clone(trailers[TrailerAlias]), info.Author.Name)
+	return p
+}
+
+// readAuthors returns the authors of commits; findLogin returns the login of the author of a commit.
+func (m *Promoter) readAuthors(commits []git.CommitInfo, findLogin func(commit string) (string, error)) ([]gate.Person, error) {
+	var all []gate.Person
+	for _, c := range commits {
+		if c.Author == (git.Signature{}) {
+			continue
+		}
+		p := ReadPerson(c, m.options.Keys)
+		p.Names, p.Claims = append(p.Names, c.Author.Name), nil
+		login, err := findLogin(c.ID)
 		if err != nil {
 			return nil, err
 		}
-		all[i].Distrusted = reason
+		p.Login = cmp.Or(login, p.Login)
+		if !slices.ContainsFunc(all, func(other gate.Person) bool { return reflect.DeepEqual(other, p) }) {
+			all = append(all, p)
+		}
 	}
 	return all, nil
 }
 
-// findDistrust returns why an approval in a file may be another person's than the author of its commit; ""
-// if a key proves that it is theirs, and that it is of this commit for this environment.
-func findDistrust(b source.Branch, environment, commit string, a gate.Approval, keys sign.Keys, now time.Time) (string, error) {
+// maxAliasCommits bounds the commits in which earlier addresses of who signed in are looked for.
+const maxAliasCommits = 200
+
+// addEarlierAddresses adds to the approvals of who signed in the addresses that they had before, as the latest commits of the
+// branch show them.
+func addEarlierAddresses(b source.Branch, all []gate.Approval) error {
+	if !slices.ContainsFunc(all, func(a gate.Approval) bool { return a.Actor != "" }) {
+		return nil
+	}
+	commits, err := b.Repo.FirstParents(b.Head, maxAliasCommits, func(string) bool { return false })
+	if err != nil {
+		return err
+	}
+	for _, id := range commits {
+		info, err := b.Repo.Commit(id)
+		if err != nil {
+			return err
+		}
+		p := ReadPerson(info, sign.Keys{})
+		for i := range all {
+			if p.Actor != "" && p.Actor == all[i].Actor && !slices.Contains(all[i].Claims, info.Author.Email) {
+				all[i].Claims = append(all[i].Claims, info.Author.Email)
+			}
+		}
+	}
+	return nil
+}
+
+// readTrustedApprovals returns the approvals of a commit that are files of the environment's branch; where a gate
+// asks for it, with why each of them may be another person's.
+func (m *Promoter) readTrustedApprovals(s *stageState, commit string) ([]gate.Approval, error) {
+	all, err := ReadApprovals(s.branch, commit, m.options.Keys)
+	if err != nil {
+		return all, err
+	}
+	if gate.StageNeedsTrust(s.spec) {
+		for i := range all {
+			err := judgeTrust(s.branch, s.spec.Name, commit, &all[i], m.options.Keys, m.now)
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, addEarlierAddresses(s.branch, all)
+}
+
+// judgeTrust writes into an approval in a file why it may be another person's than the author of its commit, or that a key
+// proves that it is theirs, and that it is of this commit for this environment.
+func judgeTrust(b source.Branch, environment, commit string, a *gate.Approval, keys sign.Keys, now time.Time) error {
 	text, signature, err := b.Repo.ReadSignature(a.Commit)
 	if err != nil {
-		return "", err
+		return err
 	}
-	owner, refused := keys.FindOwner(text, signature, a.Approver, now)
+	owner, key, refused := keys.FindOwner(text, signature, a.Approver, now)
 	if refused != nil {
-		return refused.Error(), nil
+		a.Distrusted = refused.Error()
+		return nil
 	}
 	info, err := b.Repo.Commit(a.Commit)
 	if err != nil {
-		return "", err
+		return err
+	}
+	if owner == sign.Someone { // whatever its message says
+		a.Actor, a.Login, a.Claims = "", "", nil
+		a.Keys = append(a.Keys, key)
 	}
 	// A search that went back too far ends at a commit that has not changed the file.
 	changed, err := changesFile(b.Repo, info, a.Location)
 	if err != nil {
-		return "", err
+		return err
 	}
 	trailers := publish.Trailers(info.Message)
 	isOfCommit := func(o *model.Approval) bool { return o.Pos.File == a.Location && o.Commit == commit }
 	switch {
 	case !changed:
-		return "is too old for its commit to be found", nil
+		a.Distrusted = "is too old for its commit to be found"
 	case owner == sign.Own && !slices.Equal(trailers[TrailerVia], []string{ViaWeb}):
-		return "is signed by Fairlead, but not for somebody who signed in", nil
+		a.Distrusted = "is signed by Fairlead, but not for somebody who signed in"
 	case !slices.Equal(trailers[TrailerApproval], []string{environment}):
-		return fmt.Sprintf("is in a commit whose message does not say %s: %s", TrailerApproval, environment), nil
+		a.Distrusted = fmt.Sprintf("is in a commit whose message does not say %s: %s", TrailerApproval, environment)
 	case !slices.ContainsFunc(b.Progress.Approvals, isOfCommit):
-		return "abbreviates the commit", nil
+		a.Distrusted = "abbreviates the commit"
 	}
-	return "", nil
+	return nil
 }
 
 // changesFile reports whether a file is another one than in the first parent of a commit.

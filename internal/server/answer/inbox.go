@@ -3,6 +3,7 @@ package answer
 import (
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -28,8 +29,8 @@ type InboxItem struct {
 
 // Reader is who asks what waits.
 type Reader struct {
-	// Names are the address and the login of the person; none for nobody.
-	Names []string
+	// Person is who asks; nil for nobody.
+	Person *gate.Person
 	// May reports whether the person may use a lever in an environment.
 	May func(lever, environment string) bool
 }
@@ -37,7 +38,7 @@ type Reader struct {
 // Inbox returns what waits for people; forMe leaves out what the reader cannot do anything about.
 func (s Source) Inbox(r Reader, forMe bool) Inbox {
 	needs := s.Needs()
-	w := Inbox{SignedIn: len(r.Names) > 0, Items: []InboxItem{}, Total: len(needs)}
+	w := Inbox{SignedIn: r.Person != nil, Items: []InboxItem{}, Total: len(needs)}
 	if forMe {
 		w.For = "me"
 	}
@@ -52,7 +53,7 @@ func (s Source) Inbox(r Reader, forMe bool) Inbox {
 
 func (s Source) newInboxItem(n Need, r Reader) InboxItem {
 	item := InboxItem{Need: n, Levers: []string{}}
-	if len(r.Names) == 0 || n.Environment == "" {
+	if r.Person == nil || n.Environment == "" {
 		return item
 	}
 	for _, lever := range n.Levers {
@@ -61,7 +62,7 @@ func (s Source) newInboxItem(n Need, r Reader) InboxItem {
 		}
 		if lever == "approve" {
 			stage, _ := s.Snapshot.Chain.FindStage(n.Environment)
-			item.Done = stage.Next.Verdict.RefuseApprover(r.Names...)
+			item.Done = stage.Next.Verdict.RefuseApprover(*r.Person)
 			if item.Done != "" {
 				continue
 			}

@@ -145,7 +145,7 @@ func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Reque
 	default:
 		l.Effects = append(findEffects(q, p, stage, now.Chain), p.Notes...)
 		who := session.FindPerson(ctx)
-		why := stage.Next.Verdict.RefuseApprover(who.Email, who.Login)
+		why := stage.Next.Verdict.RefuseApprover(Identity(*who))
 		switch {
 		case q.Lever != Approve || p.To != stage.Next.Candidate:
 		case why != "":

@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
@@ -397,7 +398,19 @@ func (o *Operator) open(ctx context.Context, who *session.Person, propose bool, 
 
 // Trailers returns the lines by which a commit says that a person made it at the page.
 func Trailers(who session.Person) []string {
-	return []string{promoter.TrailerVia + ": " + promoter.ViaWeb, "Fairlead-Actor: " + who.Actor()}
+	all := []string{promoter.TrailerVia + ": " + promoter.ViaWeb, promoter.TrailerActor + ": " + who.Actor()}
+	if who.Login != "" {
+		all = append(all, promoter.TrailerLogin+": "+who.Login)
+	}
+	for _, name := range who.Aliases {
+		all = append(all, promoter.TrailerAlias+": "+name)
+	}
+	return all
+}
+
+// Identity returns who a person is among those who approve, and who write commits.
+func Identity(who session.Person) gate.Person {
+	return gate.Person{Actor: who.Actor(), Login: who.Login, Names: []string{who.Email}, Claims: append(slices.Clone(who.Aliases), who.Name)}
 }
 
 // checkTarget returns an error if there is no such environment, or freeze, or if it is not the person's to change.

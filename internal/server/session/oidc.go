@@ -2,9 +2,7 @@ package session
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 )
 
 // signInFor is how long somebody may take to sign in at the issuer.
@@ -198,7 +197,9 @@ func (k *Keeper) readClaims(id *oidc.IDToken, groupsClaim string, trustEmail boo
 	if err != nil || id.Subject == "" || len(id.Subject) > 255 || strings.ContainsFunc(id.Subject, unicode.IsControl) {
 		return Person{}, &refusal{"the token of the issuer does not say who you are"}
 	}
+	aliases := []string{claims.Login}
 	if !trustEmail && claims.Verified != true && claims.Verified != "true" {
+		aliases = append(aliases, claims.Email)
 		claims.Email = ""
 	}
 	var groups []string
@@ -213,7 +214,9 @@ func (k *Keeper) readClaims(id *oidc.IDToken, groupsClaim string, trustEmail boo
 			}
 		}
 	}
-	return k.newPerson(id.Issuer, id.Subject, []string{claims.Name, claims.Login}, claims.Email, groups), nil
+	p := k.newPerson(id.Issuer, id.Subject, []string{claims.Name, claims.Login}, claims.Email, groups)
+	p.addAliases(aliases)
+	return p, nil
 }
 
 // newPerson returns a person whose name and address can be those of a commit. names are tried in their
@@ -223,12 +226,11 @@ func (k *Keeper) newPerson(issuer, subject string, names []string, email string,
 	if isAddress(email) {
 		p.Email = email
 	} else { // an address of nobody else
-		sum := sha256.Sum256([]byte(p.Actor()))
 		host := "localhost"
 		if u, err := url.Parse(k.options.URL); err == nil {
 			host = u.Hostname()
 		}
-		p.Email = hex.EncodeToString(sum[:8]) + "@noreply." + host
+		p.Email = gate.PlaceholderAddress(p.Actor(), host)
 	}
 	for _, name := range append(slices.Clone(names), subject) {
 		p.Name = cleanName(name)
@@ -240,6 +242,16 @@ func (k *Keeper) newPerson(issuer, subject string, names []string, email string,
 		p.Name = p.Email
 	}
 	return p
+}
+
+// addAliases adds names that the person may have elsewhere, and that can be written into a commit.
+func (p *Person) addAliases(names []string) {
+	for _, name := range names {
+		name = cleanName(name)
+		if name != "" && name != p.Email && name != p.Login && !slices.Contains(p.Aliases, name) {
+			p.Aliases = append(p.Aliases, name)
+		}
+	}
 }
 
 // maxName is how many characters a name has at most.

@@ -55,6 +55,7 @@ func (k *Keeper) readProxy(r *http.Request) (*Person, error) {
 		groups = append(groups, strings.TrimSpace(group))
 	}
 	who := k.newPerson(proxyIssuer, values[0], []string{values[1]}, email, groups)
+	who.addAliases([]string{values[0]})
 	return &who, nil
 }
 

@@ -39,6 +39,8 @@ type Person struct {
 	Groups []string `json:"groups,omitempty"`
 	// Login is the person's name at the forge; "" for who did not sign in there.
 	Login string `json:"login,omitempty"`
+	// Aliases are a login and an address that the person may have elsewhere, and that nobody vouches for.
+	Aliases []string `json:"aliases,omitempty"`
 	// Token is the person's own token of the forge, until TokenEnds; "" for who did not sign in there, and a
 	// zero time for no known end.
 	Token     config.Secret `json:"-"`

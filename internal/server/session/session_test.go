@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/config"
+	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/server/session"
 	"github.com/fairlead-io/fairlead/internal/testkit/issuertest"
 )
@@ -175,8 +176,12 @@ func TestUnverifiedAddress(t *testing.T) {
 		if _, err := w.finish(w.begin("/")); err != nil {
 			t.Fatal(err)
 		}
-		if p := w.who(); p == nil || !strings.HasSuffix(p.Email, "@noreply.fairlead.example.com") || p.Name != "1234" {
-			t.Errorf("%v are %+v", claims, p)
+		p := w.who()
+		if p == nil || !strings.HasSuffix(p.Email, "@noreply.fairlead.example.com") || p.Name != "1234" || !gate.IsPlaceholder(p.Actor(), p.Email) {
+			t.Fatalf("%v are %+v", claims, p)
+		}
+		if claimed := slices.Contains(p.Aliases, "alice@example.com"); claimed != (claims["email_verified"] != true) {
+			t.Errorf("%v: the aliases are %q", claims, p.Aliases)
 		}
 	}
 }

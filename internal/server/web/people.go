@@ -314,7 +314,8 @@ func (s *site) newReader(who *session.Person) answer.Reader {
 	if who == nil {
 		return answer.Reader{}
 	}
-	return answer.Reader{Names: []string{who.Email, who.Login}, May: func(l, environment string) bool {
+	person := lever.Identity(*who)
+	return answer.Reader{Person: &person, May: func(l, environment string) bool {
 		return s.options.People.Operator != nil && s.options.People.Operator.AllowedIn(who, l, environment).Allowed
 	}}
 }
