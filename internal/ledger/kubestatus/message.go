@@ -12,8 +12,8 @@ const longestMessage = 200
 var durationPattern = regexp.MustCompile(`(?:\b|^)(?:\d+(?:\.\d+)?(?:h|ms|µs|m|s))+\b`)
 
 // cleanMessage returns a message on one line, without what changes although nothing happens, without
-// what looks like a password, and not longer than it is worth.
+// what looks like a password, without what Terraform prints each time, and not longer than it is worth.
 func cleanMessage(message string) string {
-	message = durationPattern.ReplaceAllString(text.CleanLine(message), "#s")
+	message = durationPattern.ReplaceAllString(text.CleanLine(text.ShortenTerraform(message)), "#s")
 	return text.Shorten(message, longestMessage-len("…"))
 }

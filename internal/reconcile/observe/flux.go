@@ -175,5 +175,5 @@ func (f fluxEvent) appVersion() string {
 
 // cleanMessage returns a message that can be shown to people, also on public forges, and is not too long.
 func cleanMessage(message string) string {
-	return text.Shorten(text.CleanLine(message), longestMessage)
+	return text.Shorten(text.CleanLine(text.ShortenTerraform(message)), longestMessage)
 }
