@@ -166,7 +166,11 @@ func (x *expansion) expandAgain(m *textManifest, dst, text []byte, masked *maske
 			Hint:    "a value contains itself; or, if the output is to have \"{{\", set the annotation " + model.ExpansionsAnnotation + ": \"1\" on the Template",
 		}
 	}
-	return append(dst, masked.showBraces(text)...), nil
+	text = masked.showBraces(text)
+	if x.engine.expansions > 1 && bytes.Contains(text, opening) {
+		return nil, dataWithBraces()
+	}
+	return append(dst, text...), nil
 }
 
 // expandOutput expands output as a template of its own. decoders are in the place of the functions

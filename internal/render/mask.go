@@ -261,6 +261,17 @@ func (x *expansion) expandMaskedAgain(t *maskedOutput) *Mistake {
 	return nil
 }
 
+// dataWithBraces returns the mistake that a workload's repository wrote a template where Kalypso would
+// expand it. Published as it is, no cluster could use it.
+func dataWithBraces() *Mistake {
+	return &Mistake{
+		OfTeam:  true,
+		Summary: "the workload's manifests contain \"{{\", which is not expanded here: a workload's repository writes data",
+		Hint: "write the value out in the workload, or set it in a config; if clusters should get \"{{\", set the annotation " +
+			model.ExpansionsAnnotation + ": \"1\" on the Template",
+	}
+}
+
 // dataAsTemplate returns the mistake that data of a team would be executed as a template.
 func dataAsTemplate() *Mistake {
 	return &Mistake{

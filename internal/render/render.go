@@ -62,6 +62,7 @@ type Scope struct {
 type Mistake struct {
 	Manifest, Line int
 	Summary, Hint  string
+	OfTeam         bool // it is in what a workload's repository wrote
 }
 
 // engine expands the manifests of one template.

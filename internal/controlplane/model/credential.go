@@ -54,6 +54,7 @@ func isCredential(h header) bool {
 // manifest of clusters they mean nothing here.
 func (r *reader) readCredential(n *yaml.Node, h header) {
 	r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
+	r.checkForeign(n, h)
 	if r.layer.Kind == Workloads {
 		return
 	}

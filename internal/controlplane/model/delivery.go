@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
@@ -47,6 +48,16 @@ func (d *decoder) checkKey(key *yaml.Node) {
 	}
 	if tag := key.ShortTag(); tag != "!!str" && tag != "!!merge" && strings.HasPrefix(tag, "!!") {
 		d.addProblem(key, fmt.Sprintf("put it in quotes: %q", key.Value), "a key should be text, but %s is %s", key.Value, yamldoc.DescribeType(key))
+	}
+}
+
+// checkForeign reports what Flux refuses in an object that is not read: a key that is given twice.
+func (r *reader) checkForeign(n *yaml.Node, h header) {
+	if r.layer.Kind == TeamStacks || r.layer.Kind == BuiltIn || r.built {
+		return
+	}
+	for _, f := range manifest.FindDuplicates(n) {
+		r.out.problems.Addf(r.positionAt(f.Line), h.kind+"/"+nameOf(n), f.Hint, "%s", f.Summary)
 	}
 }
 

@@ -86,7 +86,7 @@ func readGuarded(l Layer, pos problem.Pos, read func() *content) (c *content) {
 		return nil
 	})
 	if err != nil {
-		c = &content{}
+		c = &content{broken: true}
 		c.problems.Addf(pos, "", "look for what is unusual in it", "the file cannot be read: %v", err)
 	}
 	c.confineToTeam(l, pos)

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -34,13 +35,16 @@ func linkContent(env string, all *content, last *linkedLists) *Model {
 	m.Schemas = uniqueByName(all.schemas, problems, func(s *Schema) *Object { return &s.Object })
 	m.Stacks = all.stacks.unique(problems)
 	m.Clusters = all.clusters.compose(all)
-	m.Ignored = all.ignored
+	m.Ignored, m.Broken, m.disabled = all.ignored, all.broken, all.disabled
 	last.workloads = last.workloads.nextList(all.workloads, problems, func(w *workload) *Object { return &w.Object })
 	last.made = last.made.nextLists(m, last.workloads.kept)
+	warnOwned(env, all.targets, last.workloads.kept, problems)
 	targets := m.collectTargets(last.made, all.targets, problems)
 	last.targets = last.targets.nextList(targets, problems, func(t *Target) *Object { return &t.Object })
-	m.Targets = last.targets.kept
-	m.checkGitOpsRepo(problems)
+	m.Targets, m.workloads, m.written = last.targets.kept, last.workloads.kept, all.targets
+	if !m.Broken {
+		m.checkGitOpsRepo(problems)
+	}
 	m.checkClusters(all.progress.Clusters, problems)
 	if err := cmp.Or(kubename.Check(env), gitname.CheckBranch(env)); err != nil { // it is a part of names of branches
 		problems.Addf(problem.Pos{}, "Environment/"+env, "", "%v", err)
@@ -169,6 +173,18 @@ func (m *Model) collectTargets(made targetLists, written []*Target, problems *pr
 	return all
 }
 
+// warnOwned warns of written targets whose label names a workload that exists: Kalypso deletes them, since
+// the workload does not list them, and Flux makes them again.
+func warnOwned(env string, written []*Target, workloads []*workload, problems *problem.List) {
+	for _, t := range written {
+		_, exists := slices.BinarySearchFunc(workloads, t.Workload, func(w *workload, name string) int { return strings.Compare(w.Name, name) })
+		if exists && t.Environment == env {
+			problems.Warnf(t.Pos, t.Subject(), "list the target in the Workload, or give the label another value",
+				"Kalypso would delete this target: its label workload names Workload/%s, which does not list it", t.Workload)
+		}
+	}
+}
+
 // targetsIn returns the targets of a workload in an environment. They are made once: a
 // workload that has not changed has the same targets in the next model.
 func (w *workload) targetsIn(env, workspace string) *workloadTargets {
@@ -241,11 +257,18 @@ func checkTarget(t *Target, problems *problem.List) {
 	}
 	for _, key := range sortedKeys(t.Manifests) { // Kalypso would expand them
 		if isTemplate(key) || isTemplate(t.Manifests[key]) {
-			problems.Warnf(t.Pos, t.Subject(), "write the value out, or ask the platform team to set it in a template or a config",
-				"manifests.%s contains \"{{\", which is not expanded: the manifests of a workload are data", key)
+			*problems = append(*problems, problem.Problem{
+				Pos: t.Pos, Subject: t.Subject(), Warning: !slices.Contains(sourceKeys, key),
+				Summary: fmt.Sprintf("manifests.%s contains \"{{\", which is not expanded: the manifests of a workload are data", key),
+				Hint:    "write the value out, or ask the platform team to set it in a template or a config",
+			})
 		}
 	}
 }
+
+// sourceKeys are the keys of manifests that built-in templates find what they deploy by: with "{{" in
+// one of them, a cluster finds nothing.
+var sourceKeys = []string{"branch", "chart", "commit", "digest", "module", "path", "repo", "revision", "semver", "tag", "version"}
 
 func (m *Model) checkGitOpsRepo(problems *problem.List) {
 	switch len(m.GitOpsRepos) {

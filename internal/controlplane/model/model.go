@@ -243,6 +243,12 @@ type Model struct {
 	Clusters      Clusters
 	// Ignored counts the objects of other kinds, by "apiVersion Kind".
 	Ignored map[string]int
+	// Broken is true if a file could not be read that may hold anything: what is missing may be in it.
+	Broken bool
+
+	disabled  []*Object
+	workloads []*workload
+	written   []*Target
 }
 
 // PromotedCommit returns the commit of the BaseRepo named "main", or "".

@@ -53,6 +53,17 @@ func readObject[S any](r *reader, n *yaml.Node, kind string, d *decoder) (Object
 	return r.readMetadata(n, kind, b.Metadata, d), b.Spec, b.Metadata
 }
 
+// withSpec returns an object with an empty spec if it has none.
+func withSpec(n *yaml.Node) *yaml.Node {
+	if _, spec := yamldoc.LookUpPair(n, "spec"); spec != nil {
+		return n
+	}
+	c := *n
+	c.Content = slices.Clone(n.Content)
+	yamldoc.AddPair(&c, "spec", &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line})
+	return &c
+}
+
 // nameOf finds metadata.name before the object is decoded, for problems.
 func nameOf(n *yaml.Node) string {
 	_, metadata := yamldoc.LookUpPair(n, "metadata")
@@ -176,7 +187,7 @@ func (r *reader) readKalypso(n *yaml.Node, kind string, d *decoder) {
 		o, s, _ := readObject[configSchemaSpec](r, n, kind, d)
 		c.schemas = append(c.schemas, &Schema{o, s.Schema})
 	case "Workload":
-		o, s, meta := readObject[workloadSpec](r, n, kind, d)
+		o, s, meta := readObject[workloadSpec](r, withSpec(n), kind, d) // without a spec it has no targets
 		c.workloads = append(c.workloads, r.newWorkload(o, s, meta))
 	case "DeploymentTarget":
 		o, s, meta := readObject[deploymentTargetSpec](r, n, kind, d)

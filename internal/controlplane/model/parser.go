@@ -155,6 +155,8 @@ type content struct {
 	stacks        Stacks
 	clusters      clusterParts
 	ignored       map[string]int
+	disabled      []*Object // Flux does not apply them, and keeps their versions of before
+	broken        bool      // a file could not be read that may hold anything
 	progress      Progress
 	problems      problem.List
 	dropped       droppedCounts
@@ -175,6 +177,7 @@ func (c *content) add(o *content) {
 	c.stacks.add(&o.stacks)
 	c.clusters.add(&o.clusters)
 	c.progress.add(&o.progress)
+	c.disabled, c.broken = append(c.disabled, o.disabled...), c.broken || o.broken
 	c.problems = append(c.problems, o.problems...)
 	c.dropped.add(o.dropped)
 	for kind, n := range o.ignored {
@@ -295,15 +298,16 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 	c := &content{}
 	r := reader{env: env, layer: l, file: path.Join(l.Prefix, file), out: c, canceled: p.isCanceled}
 	if e.Data == nil && e.ID != tree.HashBlob(nil) || len(e.Data) > maxFile {
+		c.broken = true
 		c.problems.Addf(r.positionAt(0), "", "exclude it with .sourceignore", "the file is too large to be read")
 		return c
 	}
-	if line := manifest.InvalidLine(e.Data); line > 0 {
-		r.addUnreadable(problem.Problem{Pos: r.positionAt(line), Hint: "save it as UTF-8", Summary: "the file is not UTF-8 text"}, e.Data)
+	r.text = r.decodeText(e.Data)
+	if line := manifest.InvalidLine(r.text); line > 0 {
+		r.addUnreadable(problem.Problem{Pos: r.positionAt(line), Hint: "save it as UTF-8", Summary: "the file is not UTF-8 text"}, r.text)
 		return c
 	}
-	r.text = e.Data
-	r.readText(e.Data)
+	r.readText(r.text)
 	return c
 }
 
@@ -312,6 +316,7 @@ func (p *Parser) readFile(env string, l Layer, file string, e tree.Entry) *conte
 func (p *Parser) readKustomization(env string, l Layer, dir string) *content {
 	c := &content{}
 	objects, problems := kustomize.Build(l.Files, dir)
+	c.broken = problems.Stops()
 	for _, found := range problems {
 		found.Pos.Layer, found.Pos.File = l.displayName(), path.Join(l.Prefix, found.Pos.File)
 		c.problems = append(c.problems, found)
@@ -416,37 +421,6 @@ func (r *reader) readList(doc document, head header, d *decoder, depth int) {
 	}
 }
 
-// header is what is read of an object before its kind is known.
-type header struct {
-	apiVersion, kind string
-	metadata, items  *yaml.Node
-}
-
-func headerOf(n *yaml.Node) header {
-	var h header
-	if _, v := yamldoc.LookUpPair(n, "apiVersion"); v != nil {
-		h.apiVersion = v.Value
-	}
-	if _, v := yamldoc.LookUpPair(n, "kind"); v != nil {
-		h.kind = v.Value
-	}
-	_, h.metadata = yamldoc.LookUpPair(n, "metadata")
-	_, h.items = yamldoc.LookUpPair(n, "items")
-	return h
-}
-
-func (h *header) missingField() string {
-	switch {
-	case h.kind == "":
-		return "kind"
-	case h.apiVersion == "":
-		return "apiVersion"
-	case h.metadata == nil || h.metadata.Kind != yaml.MappingNode:
-		return "metadata"
-	}
-	return ""
-}
-
 // readKind reads one object of a kind that is ours, or counts it.
 func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 	group, version, _ := strings.Cut(h.apiVersion, "/")
@@ -464,7 +438,10 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 		d.addProblem(n, kindHint(h.kind, Kinds), "unknown kind %s in %s", h.kind, Group)
 	case group == Group && r.layer.Kind == Workloads && h.kind != "Workload" && h.kind != "DeploymentTarget":
 		r.ignoreObject(h, d, n, "is ignored: the repository of a workload may contain Workloads and DeploymentTargets only")
+	case group == Group && r.leaveOut(n, h, d):
+		r.checkForeign(n, h)
 	case group == Group:
+		r.warnAppliedOnce(n, h, d)
 		r.readKalypso(n, h.kind, d)
 	case group == OwnGroup:
 		r.readOwn(n, h, d)
@@ -474,10 +451,13 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 		r.readClaudieKind(n, h, d)
 	case isCredential(h):
 		r.readCredential(n, h)
+	case h.apiVersion == "v1" && h.kind == "ConfigMap" && r.leaveOut(n, h, d):
+		r.checkForeign(n, h)
 	case h.apiVersion == "v1" && h.kind == "ConfigMap":
 		r.readConfigMap(n, d)
 	default:
 		r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
+		r.checkForeign(n, h)
 		if near := problem.FindNearest(group, []string{Group}); near != "" && isKind(h.kind, Kinds) {
 			r.out.problems.Warnf(d.positionOf(n), h.kind+"/"+nameOf(n), fmt.Sprintf("did you mean %q?", APIVersion), "unknown apiVersion %s: the object is ignored", h.apiVersion)
 		}
@@ -486,6 +466,7 @@ func (r *reader) readKind(n *yaml.Node, h header, d *decoder) {
 
 func (r *reader) ignoreObject(h header, d *decoder, n *yaml.Node, why string) {
 	r.out.countIgnored(h.apiVersion+" "+h.kind, 1)
+	r.checkForeign(n, h)
 	r.out.problems.Warnf(d.positionOf(n), h.kind+"/"+nameOf(n), "", "%s %s", h.kind, why)
 }
 

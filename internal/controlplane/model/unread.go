@@ -136,6 +136,7 @@ func (r *reader) addUnreadable(p problem.Problem, text []byte) {
 		r.out.problems = append(r.out.problems, p)
 	}
 	if unread == nil {
+		r.out.broken = true
 		r.out.problems = append(r.out.problems, p)
 	}
 }

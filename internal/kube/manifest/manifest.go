@@ -82,6 +82,9 @@ func inspectDocument(root *yaml.Node) []Finding {
 	return found
 }
 
+// FindDuplicates reports the keys that a mapping below root has twice.
+func FindDuplicates(root *yaml.Node) []Finding { return findDuplicates(root, nil) }
+
 // findDuplicates finds the keys that a mapping below root has twice. Two keys are
 // the same as yaml.v3 has it when it fills a map: if they are of one kind and
 // their text is equal, whatever their tags, and "<<" is no exception.

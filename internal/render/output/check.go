@@ -65,7 +65,7 @@ func (f *findings) addForAssignment(a assignment, p problem.Problem) {
 var missingManifest = regexp.MustCompile(`^manifests\.(\w+) is missing|^\.Manifests\.(\w+) has no value`)
 
 // reportMistake reports a mistake at the template. If that is built in, its data are wrong: the
-// mistake is reported at the target; so is a key of the target's manifests that is misspelt there.
+// mistake is reported at the target; so is what a team wrote, and a key of the target's manifests that is misspelt there.
 func (p *pass) reportMistake(t *render.Template, m *render.Mistake, a assignment) {
 	found := t.Problem(m)
 	target, near := p.model.Targets[a.target], ""
@@ -76,7 +76,7 @@ func (p *pass) reportMistake(t *render.Template, m *render.Mistake, a assignment
 			found.Hint = fmt.Sprintf("did you mean %q? its manifests have %q", wanted, near)
 		}
 	}
-	if t.Model.BuiltIn || near != "" {
+	if t.Model.BuiltIn || near != "" || m.OfTeam {
 		found.Pos, found.Subject = target.Pos, target.Subject()
 		found.Summary = fmt.Sprintf("Template %q: %s", t.Model.Name, m.Summary)
 	}

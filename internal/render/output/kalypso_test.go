@@ -26,12 +26,14 @@ type kalypsoCase struct {
 	// c, as a YAML list; the config template is of this contentType.
 	reconciler, namespace, config, contentType string
 	// data is what the ConfigMap cfg has below metadata; configs is more YAML of
-	// the environment.
-	data, configs string
+	// the environment, and team of the workload's repository.
+	data, configs, team string
 	// want is the platform-config; the other two are looked at if they are given.
 	want, wantReconciler, wantNamespace string
 	// publish has missing values published.
 	publish bool
+	// absent is a folder that the output does not have.
+	absent string
 	// problem is in a problem that stops the environment, so that there is nothing to
 	// want; warning is in a warning. Without it there is none.
 	problem, warning string
@@ -108,7 +110,7 @@ func (c *kalypsoCase) layers(t *testing.T) []model.Layer {
 	return []model.Layer{
 		{Kind: model.Base, Name: "main", Files: files(map[string]string{"t.yaml": base})},
 		{Kind: model.Env, Name: "alpha", Files: files(env)},
-		{Kind: model.Workloads, Name: "fleet", Files: files(map[string]string{"w.yaml": kalypsoWorkload})},
+		{Kind: model.Workloads, Name: "fleet", Files: files(map[string]string{"w.yaml": kalypsoWorkload, "x.yaml": c.team})},
 	}
 }
 
@@ -129,6 +131,9 @@ func (c *kalypsoCase) run(t *testing.T) {
 	}
 	if warnings := golden.Problems(without(problems, false)); c.warning == "" && warnings != "" || !strings.Contains(warnings, c.warning) {
 		t.Errorf("the warnings are\n%swant %q", warnings, c.warning)
+	}
+	if c.absent != "" && !made.Sub(c.absent).IsEmpty() {
+		t.Errorf("the output has the folder %s", c.absent)
 	}
 	config := made.Sub("pier/gull-main")
 	for name, want := range map[string]string{"reconciler.yaml": c.wantReconciler, "namespace.yaml": c.wantNamespace, m.Template("c").ConfigFile(): c.want} {

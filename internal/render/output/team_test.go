@@ -54,11 +54,13 @@ func TestTeamData(t *testing.T) {
 func TestTeamDataIsKept(t *testing.T) {
 	const head = "apiVersion: scheduler.kalypso.io/v1alpha1\n"
 	for _, c := range []struct{ template, path, want string }{
-		{`{{ .Manifests.path }}`, `{{ .Nothing }}`, `{{ .Nothing }}`},
+		{`{{ .Manifests.path }}`, `{{ .Nothing }}`, ""}, // a problem: Kalypso would expand it
 		{`{{ .ConfigData.REGION }} {{ .Manifests.path }}`, `a b`, `edge a b`},
 		{`{{ .ConfigData.REGION }} {{ .Manifests.path }}`, `{"a": {"b": "}}"}}`, `edge {"a": {"b": "}}"}}`},
-		{`{{ .ConfigData.REGION }} {{ .ConfigData.PATH }}`, `{{ x }}`, `edge <{{ x }}>`},
-		{`{{ .Manifests.path | upper }}{{ .ConfigData.REGION }}`, `{{ x`, `{{ Xedge`},
+		{`{{ .ConfigData.REGION }} {{ .ConfigData.PATH }}`, `{{ x }}`, ""},
+		{`{{ .ConfigData.REGION }} {{ .ConfigData.PATH }}`, `{ x }`, `edge <{ x }>`},
+		{`{{ .Manifests.path | upper }}{{ .ConfigData.REGION }}`, `{{ x`, ""},
+		{`{{ .Manifests.path | upper }}{{ .ConfigData.REGION }}`, `{ x`, `{ Xedge`},
 		{`{{ .Manifests.path | b64enc }} {{ .ConfigData.REGION }}`, `west`, `d2VzdA== edge`},
 		{`{{ "{{" }} "{{ .Manifests.path }}" {{ "}}" }}`, `west`, `west`},
 	} {
