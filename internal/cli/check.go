@@ -64,14 +64,19 @@ func newCheck(a *app) *cobra.Command {
 		Long: `Check reads and renders every environment (or the one named with -e), names all
 problems, each with its file and line, and writes nothing. It exits with 3 if there is
 an error; warnings alone are fine without --strict. Errors come first. Beside errors, only
-the first five warnings are shown, for most of them follow from the errors; -v shows all.
+the first five warnings are shown, for most of them follow from the errors; -v shows all. Where a
+file cannot be read, warnings that may follow from that are left out.
+
+Objects of kinds that Fairlead does not read are named once by their kinds; -v counts them.
 
 It also says in which order commits get to the environments, and what is wrong with that:
 a Promotion, its gates, holds, freezes and approvals.
 
 With --base or --environment-revision it checks a pull request: a policy that selects nothing,
 and selects something at the head of the branch, is a problem then, and a warning otherwise. So
-is what must not become of clusters, as fairlead cluster plan says it. Without --base, clusters
+are a cluster type or deployment target that no policy selects since its labels were changed, an
+object that Flux would keep as it was, and what must not become of clusters, as fairlead cluster
+plan says it. Without --base, clusters
 are also compared with those that the output has, if the environment has manifests of clusters, or
 had some before its last commit; a note says if the output cannot be read.
 
@@ -238,10 +243,40 @@ func (k *checkCommand) reportText(r checkReport) string {
 			}
 		}
 	}
+	if !k.app.verbose {
+		b.WriteString(r.ignoredText())
+	}
 	if r.Promotion != nil && k.input.environment == "" {
 		b.WriteString(r.Promotion.orderText())
 	}
 	return b.String()
+}
+
+// knownKinds are counted as not read, and need no mention.
+var knownKinds = []string{"v1 ConfigMap", "v1 Secret", "documents of teams that are no stacks"}
+
+// maxIgnored bounds the kinds that are named of objects that are not read.
+const maxIgnored = 8
+
+// ignoredText returns a line that names the kinds of objects that Fairlead does not know; "" if there are none.
+// Kalypso's kinds, ConfigMaps and Secrets have warnings of their own.
+func (r checkReport) ignoredText() string {
+	unknown := map[string]bool{}
+	for _, e := range r.Environments {
+		for kind := range e.Ignored {
+			if !strings.HasPrefix(kind, model.Group+"/") && !slices.Contains(knownKinds, kind) {
+				unknown[kind] = true
+			}
+		}
+	}
+	kinds := slices.Sorted(maps.Keys(unknown))
+	if len(kinds) > maxIgnored {
+		kinds = append(kinds[:maxIgnored], fmt.Sprintf("%d more kinds", len(kinds)-maxIgnored))
+	}
+	if len(kinds) == 0 {
+		return ""
+	}
+	return display.SanitizeLine("not read: "+text.Join(kinds, " and ")+" (-v counts them)") + "\n"
 }
 
 // contentText says how much there is in the environment; stacks and manifests of clusters only where
@@ -311,7 +346,11 @@ func (k *checkCommand) compareWithBefore(ctx context.Context, name string, e sou
 		case head == nil:
 			fmt.Fprintf(k.app.stderr, "fairlead: note: %s is not compared with the branch's head, which has %s\n", name, display.CountProblems(problems.Count()))
 		}
-		before, all = head, output.WithIdleSince(head, e.Model, all)
+		names, err := k.input.source.EnvironmentNames(ctx)
+		if err != nil {
+			return nil, err
+		}
+		before, all = head, output.WithIdleSince(head, e.Model, names, all)
 		if head != nil {
 			all = append(all, provision.CheckModel(provision.NewStates(head), e.Model)...)
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -80,7 +81,7 @@ func (d *diffCommand) openSides(ctx context.Context, from, to string) (sides [2]
 	sides = [2]side{{argument: from, folder: isFolder(from)}, {argument: to, folder: isFolder(to)}}
 	for _, s := range sides {
 		if s.folder {
-			if err := checkSingleEnvironment(s.argument); err != nil {
+			if err := cmp.Or(checkNotBare(s.argument), checkSingleEnvironment(s.argument)); err != nil {
 				return sides, err
 			}
 		}
@@ -275,6 +276,16 @@ func checkSingleEnvironment(dir string) error {
 		return nil
 	}
 	return usageErrorf("name the folder of one: "+text.Join(folders, " or "), "%s holds the folders of several environments", dir)
+}
+
+// checkNotBare returns an error for a bare repository, whose folder holds Git's own files.
+func checkNotBare(dir string) error {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return nil
+		}
+	}
+	return usageErrorf("name a checkout of its branch: git clone --branch BRANCH "+dir+" FOLDER", "%s is a bare Git repository, and has no files to compare", dir)
 }
 
 // resolveRevision sets the environment that the revision is of, if it is not of the base.

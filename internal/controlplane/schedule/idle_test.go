@@ -70,3 +70,50 @@ func TestIdleSince(t *testing.T) {
 		})
 	}
 }
+
+// TestNewlyUnselected: an object whose labels no policy selects any more is found, with the label that was meant.
+func TestNewlyUnselected(t *testing.T) {
+	labeled := func(kind string, labels ...string) model.Object {
+		o := model.Object{Kind: kind, Name: "x", Labels: map[string]string{}}
+		for i := 0; i < len(labels); i += 2 {
+			o.Labels[labels[i]] = labels[i+1]
+		}
+		return o
+	}
+	with := func(size, tier string, more ...string) *model.Model {
+		return &model.Model{
+			Policies:     []*model.Policy{policy("p", "", in("size", "large"), in("tier", "gold"))},
+			ClusterTypes: []*model.ClusterType{{Object: labeled("ClusterType", append(more, "size", size)...)}},
+			Targets:      []*model.Target{{Object: labeled("DeploymentTarget", append(more, "tier", tier)...)}},
+		}
+	}
+	good := with("large", "gold")
+	key := with("large", "gold")
+	key.ClusterTypes[0].Labels = map[string]string{"sise": "large"}
+	policies := with("large", "gold")
+	policies.Policies = nil
+	for _, test := range []struct {
+		name        string
+		before, now *model.Model
+		want        map[string]string
+	}{
+		{"nothing changes", good, with("large", "gold"), map[string]string{}},
+		{"a cluster type", good, with("lage", "gold"), map[string]string{"ClusterType/x": `SchedulingPolicy/p selects size=large: did you mean "large"?`}},
+		{"a key", good, key, map[string]string{"ClusterType/x": `SchedulingPolicy/p selects by the label size: did you mean it? it has "sise"`}},
+		{"a target", good, with("large", "golt"), map[string]string{"DeploymentTarget/x": `SchedulingPolicy/p selects tier=gold: did you mean "gold"?`}},
+		{"nothing is near", good, with("tiny", "gold"), map[string]string{"ClusterType/x": ""}},
+		{"another label", good, with("large", "gold", "a", "b"), map[string]string{}},
+		{"it was so before", with("lage", "gold"), with("lag", "gold"), map[string]string{}},
+		{"the policy goes", good, policies, map[string]string{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := map[string]string{}
+			for o, near := range schedule.NewlyUnselected(test.before, test.now) {
+				got[o.Subject()] = near
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

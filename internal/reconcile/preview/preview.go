@@ -346,7 +346,11 @@ func (v *Previewer) previewEnvironment(ctx context.Context, src *source.Source, 
 	}
 	found := both[1].Problems
 	if !old.Problems.StopsEnvironment() && !found.StopsEnvironment() {
-		found = output.WithIdleSince(old.Model, now.Model, found)
+		names, err := src.EnvironmentNames(ctx)
+		if err != nil {
+			return p, err
+		}
+		found = output.WithIdleSince(old.Model, now.Model, names, found)
 	}
 	for _, is := range slices.Concat(found, guards) {
 		if !known[is.String()] {

@@ -84,12 +84,21 @@ func (s *Source) renderInput(ctx context.Context, from *reading, cache *output.C
 		r.Problems = problems.Sorted().Capped(maxProblems)
 		return r, ctx.Err()
 	}
-	stopped := problems.StopsEnvironment() || from.failures != nil // something could not be read
+	stopped := problems.StopsEnvironment() || from.failures != nil || m.Broken // something could not be read
 	collisions, err := s.findCollisions(ctx, m)
 	if err != nil {
 		return Rendered{}, err
 	}
 	problems = append(append(problems, collisions...), more...)
+	if s.options.EnvironmentDir == "" {
+		names, err := s.EnvironmentNames(ctx)
+		if err != nil {
+			return Rendered{}, err
+		}
+		if len(names) > 0 && !s.HasUnread() {
+			problems = append(problems, m.CheckEnvironments(names)...)
+		}
+	}
 	if read.Ephemeral != nil {
 		m, more = s.selectParts(m, read.Ephemeral, from.at.Ending)
 		r.Model, problems = m, append(problems, more...)

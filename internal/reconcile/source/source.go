@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/list"
 	"github.com/fairlead-io/fairlead/internal/base/panics"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/recent"
@@ -270,6 +271,12 @@ func (s *Source) Environments(ctx context.Context) ([]*model.Environment, proble
 	}
 	s.environments = &environments{found.Environments, problems, found.Problems.Stops()}
 	return found.Environments, problems, nil
+}
+
+// EnvironmentNames returns the names of the environments, sorted.
+func (s *Source) EnvironmentNames(ctx context.Context) ([]string, error) {
+	all, _, err := s.Environments(ctx)
+	return list.Convert(all, func(e *model.Environment) string { return e.Name }), err
 }
 
 // HasUnread reports whether there may be more environments than [Source.Environments] returned: a

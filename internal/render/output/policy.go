@@ -1,6 +1,10 @@
 package output
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
@@ -15,10 +19,11 @@ func idleProblem(policy *model.Policy, lacks string, m *model.Model) problem.Pro
 	return problem.Problem{Pos: policy.Pos, Subject: policy.Subject(), Summary: "the policy selects no " + lacks, Hint: hint, Warning: true}
 }
 
-// WithIdleSince returns the problems of now. A policy that selects nothing, but selected
-// something before, is a problem that stops the environment instead of a warning. It serves
-// the review of a change, where both sides are known, and changes neither list.
-func WithIdleSince(before, now *model.Model, problems problem.List) problem.List {
+// WithIdleSince returns the problems of now, with those of what a change takes out without saying so: a policy
+// that selected something before and selects nothing now, an object that was selected before its labels were
+// changed, and one that Flux would keep as it was. It serves the review of a change, where both sides are known,
+// and changes neither list. A target whose environment is not among those named is at fault for its policy.
+func WithIdleSince(before, now *model.Model, environments []string, problems problem.List) problem.List {
 	if before == nil || now == nil {
 		return problems
 	}
@@ -28,6 +33,10 @@ func WithIdleSince(before, now *model.Model, problems problem.List) problem.List
 		stops := warning
 		stops.Warning = false
 		stops.Summary += ", and it selected some before this change"
+		if t := findMisplaced(policy, before, now, environments); t != nil {
+			stops.Pos, stops.Subject, stops.Hint = t.Pos, t.Subject(), model.EnvironmentHint(t.Environment, environments)
+			stops.Summary = fmt.Sprintf("environment %s does not exist, and before this change the target was in %s", t.Environment, now.Environment)
+		}
 		idle[warning] = stops
 	}
 	all := make(problem.List, 0, len(problems))
@@ -41,5 +50,28 @@ func WithIdleSince(before, now *model.Model, problems problem.List) problem.List
 	for _, stops := range idle { // those whose warnings were not in the list
 		all = append(all, stops)
 	}
+	for o, near := range schedule.NewlyUnselected(before, now) {
+		hint := cmp.Or(near, "compare its labels with the selectors of the policies") + "; to take it out on purpose, change the policy"
+		all.Addf(o.Pos, o.Subject(), hint, "no policy selects it, and one selected it before this change")
+	}
+	for _, o := range now.Disabled(before) {
+		all.Addf(o.Pos, o.Subject(), "remove the mark, or delete the object",
+			"the object is ignored since this change, and Flux would keep the version that it applied before")
+	}
 	return all.Sorted()
+}
+
+// findMisplaced returns a target that a policy selected before and that is written for an environment that does not
+// exist now; nil if there is none.
+func findMisplaced(policy *model.Policy, before, now *model.Model, environments []string) *model.Target {
+	if len(environments) == 0 {
+		return nil
+	}
+	for t := range now.Elsewhere() {
+		i, known := model.IndexOf(before.Targets, t.Name)
+		if known && !slices.Contains(environments, t.Environment) && policy.Targets.Matches(before.Targets[i].Labels) {
+			return t
+		}
+	}
+	return nil
 }
