@@ -252,19 +252,15 @@ func (k *checkCommand) reportText(r checkReport) string {
 	return b.String()
 }
 
-// knownKinds are counted as not read, and need no mention.
-var knownKinds = []string{"v1 ConfigMap", "v1 Secret", "documents of teams that are no stacks"}
-
 // maxIgnored bounds the kinds that are named of objects that are not read.
 const maxIgnored = 8
 
 // ignoredText returns a line that names the kinds of objects that Fairlead does not know; "" if there are none.
-// Kalypso's kinds, ConfigMaps and Secrets have warnings of their own.
 func (r checkReport) ignoredText() string {
 	unknown := map[string]bool{}
 	for _, e := range r.Environments {
 		for kind := range e.Ignored {
-			if !strings.HasPrefix(kind, model.Group+"/") && !slices.Contains(knownKinds, kind) {
+			if model.IsForeign(kind) {
 				unknown[kind] = true
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
 
@@ -101,6 +102,15 @@ func metadataText(metadata *yaml.Node, in, key string) (text string, written boo
 		return "", false
 	}
 	return value.Value, true
+}
+
+// IsForeign reports whether Fairlead knows nothing of a kind that [Model.Ignored] counts.
+func IsForeign(kind string) bool {
+	group, _, grouped := strings.Cut(kind, "/")
+	if !grouped {
+		return kind != "v1 ConfigMap" && kind != "v1 Secret" && kind != teamDocuments
+	}
+	return group != Group && group != OwnGroup && group != claudie.Group && group != externalSecretGroup && !isStackGroup(group)
 }
 
 // warnAppliedOnce warns of an object whose first version Flux keeps for good.

@@ -371,6 +371,9 @@ func clearLines(n *yaml.Node) {
 	}
 }
 
+// teamDocuments counts what is written beside stacks in a team's repository.
+const teamDocuments = "documents of teams that are no stacks"
+
 // maxListDepth bounds Lists of Lists.
 const maxListDepth = 4
 
@@ -378,7 +381,7 @@ func (r *reader) readDocument(doc document, depth int) {
 	n := yamldoc.ResolveAlias(doc.root)
 	d := &decoder{layer: r.layer.displayName(), file: r.file, problems: &r.out.problems, root: n, budget: nodeBudget, folded: !r.built && !doc.listed}
 	if r.layer.Kind == TeamStacks && !isWrittenAsStack(n) { // charts, their values and the like
-		r.out.countIgnored("documents of teams that are no stacks", 1)
+		r.out.countIgnored(teamDocuments, 1)
 		return
 	}
 	if n.Kind != yaml.MappingNode {
