@@ -20,11 +20,13 @@ RACE_LOOP ?= .
 # Of the others, RACE_SKIP=regexp leaves out what works on one thing after the other.
 RACE_SKIP ?= ^$$
 
-# Packages whose tests know -update, and those that have benchmarks or fuzz targets.
+# Packages whose tests know -update, those that have benchmarks or fuzz targets, and those of which -short leaves
+# something out.
 having     = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*_test.go' '$(1)' cmd internal templates schemas))))
 GOLDEN     = $(call having,internal/testkit/golden"|flag.Bool."update")
 BENCHMARKS = $(call having,^func Benchmark)
 FUZZ       = $(call having,^func Fuzz)
+LONG       = $(call having,testing\.Short|testkit/(pgtest|giteatest|browsertest)"|^package browsertest)
 
 BENCH    ?= .
 FUZZTIME ?= 1m
@@ -61,14 +63,17 @@ PACKAGES ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || ech
 # What takes longest, first: nothing is then left that runs alone at the end.
 LONGEST := $(addprefix ./internal/,reconcile/loop server/daemon forge/gitea reconcile/recorder cli testkit/docstest)
 
+# What takes minutes is left out: each of those tests says so. SHORT= runs whole the packages that it is in.
+SHORT ?= -short
+
 # Without vet: lint runs all of it, and with what go test would run of it, each package would be
 # looked at twice.
-test: ## run all tests
-	$(GO) test -vet=off -p $(PACKAGES) -timeout 25m $(TESTFLAGS) $(LONGEST) ./...
+test: ## run the tests, but for what takes minutes; SHORT= runs that
+	$(GO) test -vet=off -p $(PACKAGES) -timeout 25m $(SHORT) $(TESTFLAGS) $(LONGEST) $(if $(SHORT),./...,$(LONG))
 
 race: ## run the tests of what runs in parallel under the race detector
 	$(GO) test -race -timeout 25m -skip '$(RACE_SKIP)' $(TESTFLAGS) $(RACE)
-	$(GO) test -race -timeout 60m $(TESTFLAGS) -run '$(RACE_LOOP)' ./internal/reconcile/loop
+	$(GO) test -race -timeout 60m $(filter-out -short,$(TESTFLAGS)) -run '$(RACE_LOOP)' ./internal/reconcile/loop
 
 lint: ## look for what is badly formatted or probably wrong
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted (gofmt -w):"; echo "$$unformatted"; exit 1; }

@@ -59,6 +59,9 @@ func TestStopped(t *testing.T) {
 
 // TestStoppedDemo: Ctrl-C ends the demo at any point, without an error, and what it has made is gone.
 func TestStoppedDemo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short starts no demo")
+	}
 	for _, at := range []string{"", "Part 1:", "main         gets "} {
 		t.Run("at "+at, func(t *testing.T) {
 			temporary := t.TempDir()

@@ -198,6 +198,9 @@ type demoProcess struct {
 // or Fairlead there, unless there is a configuration of Git.
 func startDemo(t *testing.T, config string, flags ...string) *demoProcess {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short starts no demo")
+	}
 	program, err := exec.LookPath("fairlead")
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -41,9 +42,15 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// shortScripts are the folders of the scripts that -short runs.
+var shortScripts = regexp.MustCompile(`^script-(approve-signed|check|check-ci|cluster-plan|diff-base|explain|freeze|get|help|init|input-git|pr|promote|render-problem|rollback|schema|stack-plan|stack|status|usage|version)$`)
+
 // unpackFleet makes the folders of testdata/fleet.txtar, and keeps the machine's
 // Git settings out.
 func unpackFleet(env *testscript.Env) error {
+	if testing.Short() && !shortScripts.MatchString(filepath.Base(env.WorkDir)) {
+		env.T().Skip("-short runs a script of each kind: see shortScripts")
+	}
 	archive, err := txtar.ParseFile("testdata/fleet.txtar")
 	if err != nil {
 		return err

@@ -24,6 +24,9 @@ var ages = regexp.MustCompile(`\b[0-9]+[smhd]\b| +`)
 // TestSimulateOfDaemon: a daemon answers what the command finds with the same settings, in every format,
 // and changes nothing for that.
 func TestSimulateOfDaemon(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short starts no daemon beside the commands")
+	}
 	t.Setenv("HOME", t.TempDir())
 	dir := t.TempDir()
 	file := filepath.Join(dir, "fairlead.yaml")

@@ -212,7 +212,7 @@ func TestWaitCommit(t *testing.T) {
 		{"dve", newCommit, exitUsage, "fairlead: error: there is no environment dve\nfairlead: hint: did you mean \"dev\"?\n"},
 	} {
 		var out bytes.Buffer
-		code := Main(t.Context(), []string{"wait", test.environment, test.revision, "--url", url, "--timeout", "1s"}, &out, &out)
+		code := Main(t.Context(), []string{"wait", test.environment, test.revision, "--url", url, "--timeout", "5m"}, &out, &out)
 		if code != test.code || !strings.Contains(out.String(), test.prints) {
 			t.Errorf("wait %s %q: %d\n%s", test.environment, test.revision, code, &out)
 		}

@@ -64,6 +64,7 @@ var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 // newWorld makes the scaffold of fairlead init, for a test that others may run beside.
 func newWorld(t *testing.T, layout scaffold.Layout, environments ...string) *world {
 	t.Helper()
+	sampleScenario(t)
 	t.Parallel()
 	server := gittest.Serve(t)
 	server.Create("cp")
@@ -74,6 +75,7 @@ func newWorld(t *testing.T, layout scaffold.Layout, environments ...string) *wor
 // worldOn makes the scaffold in two empty repositories of a server.
 func worldOn(t *testing.T, server *gittest.Server, cp, out string, layout scaffold.Layout, environments []string) *world {
 	t.Helper()
+	sampleScenario(t)
 	w := &world{T: t, server: server, now: start, data: t.TempDir(), more: "write: true\npromotion: external\n", writers: map[string]*writer{}}
 	o := scaffold.Options{ControlPlane: server.URL(cp), GitOps: server.URL(out), Environments: environments, Layout: layout, Sample: true}
 	controlPlane, err := scaffold.ControlPlaneBranches(o)

@@ -91,6 +91,7 @@ const (
 // CYCLE_TEST_ENDURANCE says how many cycles there are. The process is one of its own, which
 // other tests run beside: what is measured is the process. The server is in that of the others.
 func TestEndurance(t *testing.T) {
+	sampleScenario(t)
 	address := os.Getenv(aloneVariable)
 	if address == "" {
 		endureAlone(t)
@@ -163,7 +164,7 @@ func endureAlone(t *testing.T) {
 		limit = time.Until(end)
 	}
 	alone := exec.CommandContext(t.Context(), os.Args[0],
-		"-test.run=^TestEndurance$", "-test.v", "-test.timeout="+limit.String(), "-test.short="+strconv.FormatBool(testing.Short()))
+		"-test.run=^TestEndurance$", "-test.v", "-test.timeout="+limit.String())
 	alone.Env = append(os.Environ(), aloneVariable+"="+gittest.Serve(t).Address(), "GOGC=100")
 	said, err := alone.CombinedOutput()
 	t.Logf("%s", said)
@@ -180,9 +181,6 @@ func enduranceCycles(t *testing.T) int {
 			t.Fatal(err)
 		}
 		return n
-	}
-	if testing.Short() {
-		return 100
 	}
 	return 160 // packs are merged when there are 60, and 50 statuses are kept: both come round
 }

@@ -167,7 +167,7 @@ func TestPromotionKilledAtEveryStep(t *testing.T) {
 					break
 				}
 				steps = append(steps, step)
-				if strings.HasPrefix(step, "ask ") || testing.Short() && len(steps)%3 != 0 {
+				if strings.HasPrefix(step, "ask ") {
 					continue // nothing was done since the last one
 				}
 				if len(steps)%2 == 0 {

@@ -308,6 +308,9 @@ func TestOutputsWhileAway(t *testing.T) {
 
 // TestBlobsOfOneAssignment: of a commit that changes one of 1,000 assignments one file is read.
 func TestBlobsOfOneAssignment(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short commits no 1,000 assignments")
+	}
 	o := newOutputs(t, false)
 	files := map[string]string{}
 	for i := range 20 {

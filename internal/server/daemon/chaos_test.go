@@ -42,9 +42,6 @@ const patience = 40
 // daemon does not end, and the environment calm gets its changes. In the end, when all is
 // mended, a daemon with an empty data folder finds nothing left to do.
 func TestChaos(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs the program, which is not built for what -short is for")
-	}
 	c := newChaos(t)
 	c.start()
 	for n := 1; c.length == 0 && n <= chaosSteps || time.Now().Before(c.end); n++ {

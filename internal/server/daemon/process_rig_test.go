@@ -44,6 +44,9 @@ var builtIn string // the folder, once there is one
 // is not this process.
 func program(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short builds no program to run in a process of its own")
+	}
 	file, err := built()
 	if err != nil {
 		t.Fatal(err)

@@ -38,9 +38,6 @@ var twinHosts = map[string]func(t *testing.T) host{"gitea": giteaHost, "github":
 // so that both may open one; after each change, also when one of them is killed and begins
 // anew, one that is open has it, and stays the only one.
 func TestTwins(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it runs the program, which is not built for what -short is for")
-	}
 	binary := program(t)
 	for name, begin := range twinHosts {
 		t.Run(name, func(t *testing.T) {

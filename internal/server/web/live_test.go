@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
@@ -166,18 +167,21 @@ func TestUnchangedPage(t *testing.T) {
 	}
 }
 
-// TestSlowReader: a reader that does not take an event is cut off, and holds up nobody.
+// TestSlowReader: a reader that does not take an event is cut off, and holds up nobody. The clock stands still until all
+// wait for it.
 func TestSlowReader(t *testing.T) {
-	store := fleet()
-	s, network := liveSite(t, Options{Store: store, Now: func() time.Time { return noon }, StreamTimeout: time.Second})
-	c, r := network.follow(t)
-	defer c.Close()
-	if readVersion(r) == "" {
-		t.Fatal("there is no first event")
-	}
-	waitUntil(t, "the stream is open", func() bool { return s.streams.open.Load() == 1 })
-	store.SetEnvironment(status.Environment{Name: "dev", State: status.Failed, Reason: "it broke", Checked: noon})
-	waitUntil(t, "the stream was cut off", func() bool { return s.streams.open.Load() == 0 })
+	synctest.Test(t, func(t *testing.T) {
+		store := fleet()
+		s, network := liveSite(t, Options{Store: store, Now: func() time.Time { return noon }, StreamTimeout: time.Second})
+		c, r := network.follow(t)
+		defer c.Close()
+		if readVersion(r) == "" {
+			t.Fatal("there is no first event")
+		}
+		waitUntil(t, "the stream is open", func() bool { return s.streams.open.Load() == 1 })
+		store.SetEnvironment(status.Environment{Name: "dev", State: status.Failed, Reason: "it broke", Checked: noon})
+		waitUntil(t, "the stream was cut off", func() bool { return s.streams.open.Load() == 0 })
+	})
 }
 
 // TestStreamsEndWithServer: streams end when the server does, and do not use up its grace.

@@ -29,6 +29,9 @@ type listed struct {
 // types are checked, from the source. To build it there would take minutes, where nothing is cached,
 // and finds nothing more.
 func TestOtherSystems(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short checks the types for this system alone, which building does")
+	}
 	for _, system := range []string{"darwin", "windows"} {
 		t.Run(system, func(t *testing.T) {
 			t.Parallel()

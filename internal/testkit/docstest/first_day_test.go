@@ -25,6 +25,9 @@ otherwise.
 
 // TestFirstDay makes each mistake of testdata/first-day.txt, and holds the page to what is said.
 func TestFirstDay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short does not make the mistakes of a first day")
+	}
 	all := readMistakes(t)
 	t.Run("mistakes", func(t *testing.T) {
 		for i := range all {
