@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -57,9 +58,11 @@ func newWait(a *app) *cobra.Command {
 		Short:   "Wait until an environment has deployed a commit",
 		Long: `Wait looks at the commit status "ENVIRONMENT environment" of a commit of the base, which
 Fairlead and Kalypso's workflows set, until it says that the environment has deployed the
-commit. It exits with 1 if the status says that this has failed, if the environment has a
-newer commit, so that this one will not come there any more, or if the time is over. A
-commit that is not promoted, such as that of a hold or a freeze, is not waited for.
+commit. It exits with 1 if the status says that this has failed, if the commit has failed or
+has problems in an environment before, if the environment has a newer commit, so that this
+one will not come there any more, or if the time is over. It prints each change of what it
+waits for. A commit that is not promoted, such as that of a hold or a freeze, is not waited
+for.
 
 In a job of GitHub Actions, Gitea Actions or GitLab CI it looks at the repository that the
 job runs for, with FAIRLEAD_GIT_TOKEN or else GITHUB_TOKEN; elsewhere at that of the
@@ -230,7 +233,7 @@ func (w *waitCommand) newArrivalReader(environment, commit string, open sessionO
 			if !ok {
 				return "", "", newUnknownStageError(chain, environment)
 			}
-			state, reason := readStage(stage, commit)
+			state, reason := readChain(chain, stage, commit)
 			return state, reason, nil
 		}
 		if w.context.controlPlane == "" {
@@ -250,7 +253,7 @@ func (w *waitCommand) newArrivalReader(environment, commit string, open sessionO
 	if err != nil {
 		return nil, err
 	}
-	return withSuperseded(environment, newForgeReader(f, remote, environment, commit), w.newNewerReader(environment, commit, open)), nil
+	return withSuperseded(environment, newForgeReader(f, remote, commit, environment, w.findPredecessors(environment, open)), w.newNewerReader(environment, commit, open)), nil
 }
 
 // checkEnvironment returns the usage error of an environment that the control plane does not have,
@@ -289,8 +292,9 @@ func (w *waitCommand) findUnpromotable(ctx context.Context, environment, commit 
 	return reason, err
 }
 
-// newForgeReader returns what reads the statuses of the commit.
-func newForgeReader(f forge.Forge, remote *git.Remote, environment, commit string) arrivalReader {
+// newForgeReader returns what reads the statuses of the commit. before returns the environments that the commit has
+// to be verified in first.
+func newForgeReader(f forge.Forge, remote *git.Remote, commit, environment string, before func(context.Context) []string) arrivalReader {
 	wasThere := false
 	return func(ctx context.Context) (string, string, error) {
 		witness, ok := f.(forge.StatusReader)
@@ -311,20 +315,20 @@ func newForgeReader(f forge.Forge, remote *git.Remote, environment, commit strin
 		if err != nil {
 			return "", "", err
 		}
-		state, reason := readStatuses(all, environment)
+		state, reason := readStatuses(all, environment, before(ctx)...)
 		return state, reason, nil
 	}
 }
 
 // readStatuses derives the state of a commit from the statuses that Fairlead and Kalypso's
 // workflows set. In an environment without reports a commit is verified without a status
-// that it is deployed.
-func readStatuses(all []forge.CommitStatus, environment string) (state, reason string) {
+// that it is deployed. A commit that was not promoted yet has failed if it failed in one of the environments before.
+func readStatuses(all []forge.CommitStatus, environment string, before ...string) (state, reason string) {
 	is, found := findStatus(all, promoter.DeployContext(environment))
 	proof, proven := findStatus(all, promoter.ProofContext(environment))
 	switch {
 	case !found:
-		return isWaiting, "it was not promoted to " + environment + " yet"
+		return readPredecessors(all, environment, before)
 	case is.Outcome == forge.Success:
 		state = hasDeployed
 	case is.Outcome == forge.Failure:
@@ -337,6 +341,24 @@ func readStatuses(all []forge.CommitStatus, environment string) (state, reason s
 	return state, cmp.Or(is.Description, "the status is "+string(is.Outcome))
 }
 
+// readPredecessors derives the state of a commit that was not promoted to an environment yet from its statuses in those
+// before, the first one first.
+func readPredecessors(all []forge.CommitStatus, environment string, before []string) (state, reason string) {
+	reason = "it was not promoted to " + environment + " yet"
+	for _, name := range before {
+		is, found := findStatus(all, promoter.DeployContext(name))
+		switch evidence := promoter.ReadEvidence(all, name); {
+		case evidence == promoter.Failed:
+			return hasFailed, fmt.Sprintf("it cannot come, because it failed in %s: %s", name, cmp.Or(is.Description, "its status is failure"))
+		case evidence == promoter.Verified:
+			reason += fmt.Sprintf("; %s: verified", name)
+		case found:
+			reason += fmt.Sprintf("; %s: %s", name, cmp.Or(is.Description, string(is.Outcome)))
+		}
+	}
+	return isWaiting, reason
+}
+
 func findStatus(all []forge.CommitStatus, context string) (forge.CommitStatus, bool) {
 	for _, s := range all {
 		if s.Context == context {
@@ -346,9 +368,39 @@ func findStatus(all []forge.CommitStatus, context string) (forge.CommitStatus, b
 	return forge.CommitStatus{}, false
 }
 
+// readChain returns the state of a commit in a stage, as a daemon reports it. A commit that has failed in a stage
+// before does not come.
+func readChain(chain status.Chain, s status.Stage, commit string) (state, reason string) {
+	state, reason = readStage(s, commit)
+	if state != isWaiting || hasCommit(s, commit) {
+		return state, reason
+	}
+	seen := map[string]bool{}
+	for queue := slices.Clone(s.After); len(queue) > 0; queue = queue[1:] {
+		before, known := chain.FindStage(queue[0])
+		if !known || seen[queue[0]] {
+			continue
+		}
+		seen[queue[0]] = true
+		queue = append(queue, before.After...)
+		if hasCommit(before, commit) && before.Proof.Status == gate.Fail {
+			return hasFailed, fmt.Sprintf("it cannot come, because it failed in %s: %s", before.Environment, before.Proof.Reason)
+		}
+		if hasCommit(before, commit) {
+			reason += fmt.Sprintf("; %s: %s", before.Environment, before.Proof.Reason)
+		}
+	}
+	return state, reason
+}
+
+// hasCommit reports whether a stage has a commit, whose id may be short.
+func hasCommit(s status.Stage, commit string) bool {
+	return s.Commit != "" && strings.HasPrefix(s.Commit, commit)
+}
+
 func readStage(s status.Stage, commit string) (state, reason string) {
 	switch {
-	case s.Commit == "" || !strings.HasPrefix(s.Commit, commit):
+	case !hasCommit(s, commit):
 		reason := "it has another commit"
 		if next := s.NextAction(); next != "" {
 			reason += "; next: " + next
@@ -384,6 +436,19 @@ func withSuperseded(environment string, ask arrivalReader, has newerReader) arri
 			return state, reason, err
 		}
 		return isSuperseded, fmt.Sprintf("%s has a newer commit, %s, which took its place", environment, text.ShortCommit(other)), nil
+	}
+}
+
+// findPredecessors returns what finds the environments that a commit has to be verified in before it comes to another
+// one, the first one first: once, as the control plane has them; none where it cannot be read.
+func (w *waitCommand) findPredecessors(environment string, open sessionOpener) func(context.Context) []string {
+	var known []string
+	return func(ctx context.Context) []string {
+		session, err := open()
+		if known == nil && err == nil {
+			known, _ = session.Predecessors(ctx, environment)
+		}
+		return known
 	}
 }
 

@@ -123,15 +123,19 @@ func TestRead(t *testing.T) {
 		state, reason string
 	}{
 		{"nothing", nil, isWaiting, "it was not promoted to stage yet"},
-		{"of another", []forge.CommitStatus{say("dev environment", forge.Success, "Deployed", 1)}, isWaiting, "it was not promoted to stage yet"},
+		{"of another", []forge.CommitStatus{say("dev environment", forge.Success, "Deployed", 1)}, isWaiting, "it was not promoted to stage yet; dev: Deployed"},
 		{"on its way", []forge.CommitStatus{say("stage environment", forge.Pending, "Deploying", 1)}, isWaiting, "Deploying"},
 		{"there", []forge.CommitStatus{say("stage environment", forge.Success, "Deployed", 1)}, hasDeployed, "Deployed"},
 		{"failed", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Proven", 2), say("stage environment", forge.Failure, "", 1)}, hasFailed, "the status is failure"},
 		{"verified", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Verified in stage", 1), say("stage environment", forge.Pending, "Deploying", 1)}, hasDeployed, "Verified in stage"},
 		{"verified before", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Verified in stage", 1), say("stage environment", forge.Pending, "Promoted", 2)}, isWaiting, "Promoted"},
 		{"verified alone", []forge.CommitStatus{say("fairlead/stage/proof", forge.Success, "Verified in stage", 1)}, isWaiting, "it was not promoted to stage yet"},
+		{"failed before", []forge.CommitStatus{say("dev environment", forge.Failure, "Failed to deploy: a crash", 1)}, hasFailed, "it cannot come, because it failed in dev: Failed to deploy: a crash"},
+		{"failed before, and verified since", []forge.CommitStatus{say("dev environment", forge.Failure, "Failed to deploy", 1), say("fairlead/dev/proof", forge.Success, "Verified in dev", 2)}, isWaiting, "it was not promoted to stage yet; dev: verified"},
+		{"on its way before", []forge.CommitStatus{say("dev environment", forge.Pending, "Deploying", 1)}, isWaiting, "it was not promoted to stage yet; dev: Deploying"},
+		{"failed elsewhere", []forge.CommitStatus{say("canary environment", forge.Failure, "Failed to deploy", 1)}, isWaiting, "it was not promoted to stage yet"},
 	} {
-		if state, reason := readStatuses(test.said, "stage"); state != test.state || reason != test.reason {
+		if state, reason := readStatuses(test.said, "stage", "dev"); state != test.state || reason != test.reason {
 			t.Errorf("%s: %s, %q", test.name, state, reason)
 		}
 	}
@@ -185,6 +189,28 @@ func TestReadStage(t *testing.T) {
 	} {
 		state, reason := readStage(test.stage, test.commit)
 		if state != test.state || reason != test.reason {
+			t.Errorf("%s: %s, %q", test.name, state, reason)
+		}
+	}
+}
+
+// TestReadChain: a commit that has failed in an environment before, or has problems there, does not come any more.
+func TestReadChain(t *testing.T) {
+	stages := func(proof gate.Verdict, commit string) status.Chain {
+		return status.Chain{Stages: []status.Stage{{Environment: "dev", Commit: commit, Proof: proof}, {Environment: "stage", After: []string{"dev"}, Commit: oldCommit}, {Environment: "prod", After: []string{"stage"}, Commit: oldCommit}}}
+	}
+	for _, test := range []struct {
+		name  string
+		chain status.Chain
+		state string
+	}{
+		{"it is rolled out in dev", stages(gate.Verdict{Status: gate.Wait, Reason: "it is rolling out"}, newCommit), isWaiting},
+		{"it failed in dev", stages(gate.Verdict{Status: gate.Fail, Reason: "a crash"}, newCommit), hasFailed},
+		{"another one failed in dev", stages(gate.Verdict{Status: gate.Fail, Reason: "a crash"}, oldCommit), isWaiting},
+	} {
+		prod, _ := test.chain.FindStage("prod")
+		state, reason := readChain(test.chain, prod, newCommit[:9])
+		if state != test.state || strings.Contains(reason, test.chain.Stages[0].Proof.Reason) != (test.chain.Stages[0].Commit == newCommit) {
 			t.Errorf("%s: %s, %q", test.name, state, reason)
 		}
 	}

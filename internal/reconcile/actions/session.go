@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -91,6 +92,29 @@ func (d *Session) Environments(ctx context.Context) ([]string, error) {
 	}
 	chain, _ := model.NewChain(base.Progress, found, nil) // problems with it are reported where it matters
 	return chain.SortNames(list.Convert(found, func(e *model.Environment) string { return e.Name })), nil
+}
+
+// Predecessors returns the environments in which a commit has to be verified before it is promoted to another one,
+// directly or by way of others, in the order of promotion.
+func (d *Session) Predecessors(ctx context.Context, environment string) ([]string, error) {
+	base, err := d.source.Base(ctx)
+	if err != nil {
+		return nil, err
+	}
+	chain, _ := model.NewChain(base.Progress, base.Environments, d.options.Next) // problems with it are reported where it matters
+	all := []string{environment}
+	for i := 0; i < len(all); i++ {
+		stage := chain.Stage(all[i])
+		if stage == nil {
+			continue
+		}
+		for _, name := range stage.After {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return chain.SortNames(all[1:]), nil
 }
 
 // OutputFolders returns the folders of the output of an environment that a cluster may apply: those of its cluster types,
