@@ -97,7 +97,7 @@ func TestChainWidth(t *testing.T) {
 	reason := "base/configs/level.yaml:3: ConfigMap/level: " + strings.Repeat("it is wrong ", 30) + "fairlead-rollback-dev-mends-it"
 	c := status.Chain{Stages: []status.Stage{{
 		Environment: "dev", Commit: newCommit,
-		Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: gate.Problems, Status: gate.Fail, Reason: reason}}),
+		Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: "problems", Kind: gate.KindProblems, Status: gate.Fail, Reason: reason}}),
 		Next:  promote.Decision{State: promote.Current, Verdict: gate.Verdict{Reason: "up to date"}},
 	}}}
 	if _, line, _ := strings.Cut(chainText(c, 0), "\n"); line != "dev          2222222  -    problems  0       mend: "+reason+"\n" {
@@ -176,9 +176,9 @@ func TestStageTextOfClusters(t *testing.T) {
 func TestStageTextOfProblems(t *testing.T) {
 	const reason = "base/configs/bad.yaml:1: the file is not YAML"
 	s, _ := shown().FindStage("stage")
-	failed := gate.Verdict{Gate: gate.Problems, Status: gate.Fail, Reason: reason}
+	failed := gate.Verdict{Gate: "problems", Kind: gate.KindProblems, Status: gate.Fail, Reason: reason}
 	s.Proof = gate.CombineVerdicts("proof", []gate.Verdict{failed})
-	s.Next.Verdict = gate.CombineVerdicts("stage", []gate.Verdict{{Gate: "after dev", Status: gate.Fail, Reason: "1111111 failed in dev: " + reason, Parts: []gate.Verdict{failed}}})
+	s.Next.Verdict = gate.CombineVerdicts("stage", []gate.Verdict{{Gate: "after dev", Kind: gate.KindAfter, Status: gate.Fail, Reason: "1111111 failed in dev: " + reason, Parts: []gate.Verdict{failed}}})
 	got := plaintext.FormatStage(s, now, display.NewStream(&bytes.Buffer{}))
 	if n := strings.Count(got, reason); n > 3 || strings.Contains(got, "clusters") || strings.Contains(got, "It is merged") {
 		t.Errorf("it says it %d times:\n%s", n, got)

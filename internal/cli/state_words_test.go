@@ -31,7 +31,7 @@ var stateCases = []struct {
 }{
 	{"no commit", status.Stage{}, status.Waiting, "empty"},
 	{"a record that cannot be read", status.Stage{Commit: newCommit, Next: promote.Decision{State: promote.Stopped}}, status.InSync, "stopped"},
-	{"a commit that cannot be rendered", status.Stage{Commit: newCommit, Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: gate.Problems, Status: gate.Fail}})}, status.Problems, "problems"},
+	{"a commit that cannot be rendered", status.Stage{Commit: newCommit, Proof: gate.CombineVerdicts("proof", []gate.Verdict{{Gate: "problems", Kind: gate.KindProblems, Status: gate.Fail}})}, status.Problems, "problems"},
 	{"problems of its branch", status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait}}, status.Problems, "problems"},
 	{"open", status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait}}, status.Proposed, "proposed"},
 	{"open, for a person", status.Stage{Commit: newCommit, Proof: gate.Verdict{Status: gate.Wait}, Withheld: []status.Withheld{{Cause: "removals"}}}, status.Proposed, "proposed"},

@@ -122,7 +122,7 @@ func (r gitReader) readStage(ctx context.Context, base source.Base, spec model.S
 		stage.Hold = fmt.Sprintf("%s (by %s, until fairlead release %s)", holds[0].Reason, changed.Author.Email, spec.Name)
 		stage.Next = promote.Decision{State: promote.Held, Verdict: gate.Verdict{Gate: "hold", Status: gate.Wait, Reason: "it is held: " + stage.Hold}}
 	case stage.Frozen != "":
-		stage.Next = promote.Decision{State: promote.Waiting, Verdict: gate.Verdict{Gate: gate.FreezeGate, Status: gate.Wait, Reason: stage.Frozen}}
+		stage.Next = promote.Decision{State: promote.Waiting, Verdict: gate.Verdict{Gate: gate.FreezeGate, Kind: gate.KindFreeze, Status: gate.Wait, Reason: stage.Frozen}}
 	}
 	if stage.Next.State != "" {
 		stage.Action = stage.NextAction()

@@ -37,7 +37,7 @@ func newDispatchGate(spec model.GateSpec) (Gate, problem.List) {
 }
 
 func (g dispatchGate) answerKey(f Facts) string {
-	return "dispatch " + f.Environment + " " + string(g.gateName)
+	return "dispatch " + f.Environment + " " + g.name
 }
 
 // Needs returns the run of the workflow.

@@ -15,7 +15,8 @@ import (
 // FreezeGate is the name of the gate that every environment has.
 const FreezeGate = "freeze"
 
-const freezeGate = gateName(FreezeGate)
+// freezeGate makes the verdicts of freezes, of which one may have a name of its own.
+var freezeGate = gateName{FreezeGate, KindFreeze}
 
 // minAbbreviation is the least number of digits of an abbreviated commit.
 const minAbbreviation = 7
@@ -46,7 +47,7 @@ func EvaluateFreezes(f Facts) Verdict {
 			}
 		}
 	}
-	v := CombineVerdicts(string(freezeGate), parts)
+	v := CombineVerdicts(FreezeGate, parts)
 	if v.Status == Pass {
 		v.Reason = cmp.Or(strings.Join(passed, "; "), "no freeze applies")
 		return v.withValidUntil(next, f.Now)
@@ -92,7 +93,7 @@ func (s Set) ForecastWithFreezes(f Facts, from time.Time) Forecast {
 
 // evaluateFreeze is for a freeze that is in force.
 func evaluateFreeze(z *model.Freeze, f Facts) Verdict {
-	gate := gateName(cmp.Or(z.Name, string(freezeGate)))
+	gate := gateName{cmp.Or(z.Name, FreezeGate), KindFreeze}
 	if reason, ok := findException(z, f.Commit); ok {
 		return gate.pass("freeze %s does not apply to %s: %s", z.Name, text.ShortCommit(f.Commit), cmp.Or(reason, "it is an exception"))
 	}

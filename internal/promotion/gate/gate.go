@@ -25,6 +25,7 @@ const (
 // Verdict is the result of a gate, and why.
 type Verdict struct {
 	Gate   string `json:"gate"` // its name, or its kind
+	Kind   Kind   `json:"kind,omitempty"`
 	Status Status `json:"status"`
 	Reason string `json:"reason"` // one sentence, without a full stop
 	// ValidUntil is when the verdict may change without a new fact; zero if that is not known.
@@ -34,8 +35,24 @@ type Verdict struct {
 	Approvers *Approvers `json:"-"`
 }
 
-// Problems is the gate of a verdict that fails because the environment cannot be rendered.
-const Problems = "problems"
+// Kind says what a verdict is about, whatever its gate is called: what decides on a verdict looks at it, and never
+// at its words. The kind of a gate that people wrote is the kind that they wrote.
+type Kind string
+
+// The kinds of verdicts: first those of the gates that people write. Verdicts that are made of others have none.
+const (
+	KindApproval Kind = "approval" // people approve
+	KindDispatch Kind = "dispatch" // a workflow runs
+	KindHTTP     Kind = "http"     // a server answers
+	KindMerged   Kind = "merged"   // the output is merged
+	KindRollout  Kind = "rollout"  // clusters run the output
+	KindSoak     Kind = "soak"     // time passes
+	KindStatus   Kind = "status"   // a commit status is set
+	KindWindow   Kind = "window"   // it is one of the times that the gate names
+	KindFreeze   Kind = "freeze"   // a freeze covers the environment
+	KindProblems Kind = "problems" // the environment cannot be rendered
+	KindAfter    Kind = "after"    // the commit is verified in an environment before
+)
 
 // Gate is a condition.
 type Gate interface {

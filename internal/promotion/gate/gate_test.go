@@ -334,7 +334,7 @@ func TestJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"gate":"gates","status":"wait","reason":"it soaks for 30m, until Mon 2026-11-23 12:10 UTC","until":"2026-11-23T12:10:00Z",` +
-		`"parts":[{"gate":"soak","status":"wait","reason":"it soaks for 30m, until Mon 2026-11-23 12:10 UTC","until":"2026-11-23T12:10:00Z"}]}` + "\n"
+		`"parts":[{"gate":"soak","kind":"soak","status":"wait","reason":"it soaks for 30m, until Mon 2026-11-23 12:10 UTC","until":"2026-11-23T12:10:00Z"}]}` + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}

@@ -51,13 +51,18 @@ func unknownKindProblem(spec model.GateSpec) problem.Problem {
 	return spec.Problem(hint, "there is no gate %q", spec.Kind)
 }
 
-// gateName is the name of a gate, and makes its verdicts.
-type gateName string
+// gateName is the name and the kind of a gate, and makes its verdicts.
+type gateName struct {
+	name string
+	kind Kind
+}
 
-func gateNameOf(spec model.GateSpec) gateName { return gateName(cmp.Or(spec.Name, spec.Kind)) }
+func gateNameOf(spec model.GateSpec) gateName {
+	return gateName{cmp.Or(spec.Name, spec.Kind), Kind(spec.Kind)}
+}
 
 // Name returns what people call the gate.
-func (n gateName) Name() string { return string(n) }
+func (n gateName) Name() string { return n.name }
 
 func (n gateName) pass(format string, args ...any) Verdict { return n.verdictf(Pass, format, args...) }
 func (n gateName) wait(format string, args ...any) Verdict { return n.verdictf(Wait, format, args...) }
@@ -65,7 +70,7 @@ func (n gateName) fail(format string, args ...any) Verdict { return n.verdictf(F
 
 // verdictf returns a verdict whose reason is one line, whatever text of others is in it.
 func (n gateName) verdictf(status Status, format string, args ...any) Verdict {
-	return Verdict{Gate: string(n), Status: status, Reason: text.OneLine(fmt.Sprintf(format, args...))}
+	return Verdict{Gate: n.name, Kind: n.kind, Status: status, Reason: text.OneLine(fmt.Sprintf(format, args...))}
 }
 
 // withValidUntil returns the verdict with the time at which it may change, if that is in the

@@ -103,7 +103,7 @@ func checkURL(spec model.GateSpec, s httpSpec) problem.List {
 }
 
 func (g httpGate) answerKey(f Facts) string {
-	return "http " + f.Environment + " " + string(g.gateName)
+	return "http " + f.Environment + " " + g.name
 }
 
 // Needs returns the response of the server, and before that what is sent to it.

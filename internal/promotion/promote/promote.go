@@ -80,6 +80,8 @@ type Decision struct {
 	// first.
 	Skipped []string     `json:"drops,omitempty"`
 	Verdict gate.Verdict `json:"verdict"`
+	// Error is the error of an operation that is retried, which keeps the commit back; "" for none.
+	Error string `json:"error,omitempty"`
 }
 
 // EvaluateGates returns the verdict of an environment's gates on a commit.

@@ -68,7 +68,7 @@ func (c snapshot) upstreamVerdicts(s Stage, commit string) []gate.Verdict {
 	}
 	for _, name := range s.After {
 		if c.findStage(name) == nil {
-			parts = append(parts, gate.Verdict{Gate: "after " + name, Status: gate.Wait, Reason: unknownStageReason(name)})
+			parts = append(parts, gate.Verdict{Gate: "after " + name, Kind: gate.KindAfter, Status: gate.Wait, Reason: unknownStageReason(name)})
 		}
 	}
 	return parts
@@ -80,7 +80,7 @@ func unknownStageReason(name string) string {
 
 // upstreamVerdict returns whether a commit is proven in a stage, and if not, why.
 func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
-	v := gate.Verdict{Gate: "after " + u.Name, Status: gate.Wait}
+	v := gate.Verdict{Gate: "after " + u.Name, Kind: gate.KindAfter, Status: gate.Wait}
 	what := text.ShortCommit(commit)
 	switch {
 	case c.isProven(u, commit):
@@ -109,7 +109,7 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 // provenVerdict returns where a candidate was proven. A queue that skips none waits until it is
 // known of all commits whether they are proven.
 func (c snapshot) provenVerdict(s Stage, commit string) gate.Verdict {
-	v := gate.Verdict{Gate: "after", Status: gate.Pass, Reason: fmt.Sprintf("%s is on the base's branch", text.ShortCommit(commit))}
+	v := gate.Verdict{Gate: "after", Kind: gate.KindAfter, Status: gate.Pass, Reason: fmt.Sprintf("%s is on the base's branch", text.ShortCommit(commit))}
 	if len(s.After) > 0 {
 		v.Reason = fmt.Sprintf("%s was verified in %s", text.ShortCommit(commit), strings.Join(s.After, ", "))
 	}
@@ -183,7 +183,7 @@ func verdictReason(v gate.Verdict) string { return cmp.Or(v.Reason, "nothing has
 
 // hasProblems reports whether problems keep the commit of a stage from being rendered.
 func (s Stage) hasProblems() bool {
-	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate == gate.Problems })
+	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Kind == gate.KindProblems })
 }
 
 func heldReason(s Stage) string { return "it is held: " + s.HoldReason }

@@ -16,7 +16,7 @@ import (
 var (
 	noon    = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	soak    = gate.Verdict{Gate: "soak", Status: gate.Wait, Reason: "it soaks for 30m", ValidUntil: noon.Add(20 * time.Minute)}
-	mistake = gate.Verdict{Gate: "proof", Status: gate.Fail, Reason: "base/a.yaml:13: no such field", Parts: []gate.Verdict{{Gate: gate.Problems, Status: gate.Fail}}}
+	mistake = gate.Verdict{Gate: "proof", Status: gate.Fail, Reason: "base/a.yaml:13: no such field", Parts: []gate.Verdict{{Gate: "problems", Kind: gate.KindProblems, Status: gate.Fail}}}
 	bad     = gate.Verdict{Gate: "rollout", Status: gate.Fail, Reason: "west says that apps is broken"}
 )
 

@@ -242,8 +242,7 @@ func (m *Promoter) applyByPullRequest(ctx context.Context, s *stageState, d prom
 // commit: everything is frozen, or that commit is the proposed one and no longer proven. newer
 // reports whether it is a newer one.
 func stopsMerge(v gate.Verdict, newer bool) bool {
-	name, _, _ := strings.Cut(v.Gate, " ")
-	if v.Status != gate.Pass && (name == "freeze" || name == "after" && !newer) {
+	if v.Status != gate.Pass && (v.Kind == gate.KindFreeze || v.Kind == gate.KindAfter && !newer) {
 		return true
 	}
 	return slices.ContainsFunc(v.Parts, func(part gate.Verdict) bool { return stopsMerge(part, newer) })

@@ -66,7 +66,7 @@ func verdict(status gate.Status, parts ...string) gate.Verdict {
 	v := gate.Verdict{Gate: "stage", Status: status}
 	for _, part := range parts {
 		name, is, _ := strings.Cut(part, "=")
-		v.Parts = append(v.Parts, gate.Verdict{Gate: name, Status: gate.Status(is)})
+		v.Parts = append(v.Parts, gate.Verdict{Gate: name, Kind: gate.Kind(strings.Fields(name)[0]), Status: gate.Status(is)})
 	}
 	return v
 }

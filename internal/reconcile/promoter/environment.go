@@ -36,7 +36,7 @@ type Environment struct {
 // renderVerdict is the verdict on a commit that cannot be rendered, with the location of the first
 // problem.
 func (e *Environment) renderVerdict() gate.Verdict {
-	v := gate.Verdict{Gate: gate.Problems, Status: gate.Fail, Reason: e.RenderFailure}
+	v := gate.Verdict{Gate: "problems", Kind: gate.KindProblems, Status: gate.Fail, Reason: e.RenderFailure}
 	if p, stops := e.Problems.FirstStopping(); stops {
 		v.Reason = p.String()
 		if n, _ := e.Problems.Count(); n > 1 {

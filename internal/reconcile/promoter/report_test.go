@@ -116,7 +116,7 @@ func TestRenderVerdict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := Environment{RenderFailure: "1 problem stops it", Problems: test.problems}
-			if v := e.renderVerdict(); v.Status != gate.Fail || v.Gate != gate.Problems || v.Reason != test.want {
+			if v := e.renderVerdict(); v.Status != gate.Fail || v.Kind != gate.KindProblems || v.Reason != test.want {
 				t.Errorf("verdict %+v, want %q", v, test.want)
 			}
 		})

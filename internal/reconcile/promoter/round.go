@@ -114,7 +114,8 @@ func (s *stageState) settleDecision(d promote.Decision) promote.Decision {
 	if errors.Is(s.err, publish.ErrBlocked) && errors.As(s.err, &blocked) && (d.State == promote.Promotes || d.State == promote.Waiting) { // by a person, until a person acts
 		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, fmt.Sprintf("%s; %s", s.err, blocked.Hint())
 	} else if s.err != nil && d.State == promote.Promotes {
-		d.State, d.Verdict.Status, d.Verdict.Reason = promote.Waiting, gate.Wait, "it is tried again: "+s.err.Error()
+		d.State, d.Error = promote.Waiting, s.err.Error()
+		d.Verdict.Status, d.Verdict.Reason = gate.Wait, "it is tried again: "+d.Error
 	}
 	if s.declined != 0 && d.State != promote.Held {
 		d.State, d.Verdict.Status = promote.Waiting, gate.Wait

@@ -121,7 +121,7 @@ func heldText(s Stage) string { return strings.TrimPrefix(s.Next.Verdict.Reason,
 func upstreamFailure(s Stage) string {
 	for _, v := range s.Next.Verdict.Parts {
 		failed := func(p gate.Verdict) bool { return p.Status == gate.Fail }
-		if strings.HasPrefix(v.Gate, "after ") && v.Status != gate.Pass && slices.ContainsFunc(v.Parts, failed) {
+		if v.Kind == gate.KindAfter && v.Status != gate.Pass && slices.ContainsFunc(v.Parts, failed) {
 			return "; " + v.Reason
 		}
 	}

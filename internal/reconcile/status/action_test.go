@@ -1,6 +1,7 @@
 package status
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -12,7 +13,7 @@ import (
 // TestDescribeAction: every view says what a person has to do, or what is waited for.
 func TestDescribeAction(t *testing.T) {
 	is := func(status gate.Status, name, reason string, parts ...gate.Verdict) gate.Verdict {
-		return gate.Verdict{Gate: name, Status: status, Reason: reason, Parts: parts}
+		return gate.Verdict{Gate: name, Kind: gate.Kind(strings.Fields(name)[0]), Status: status, Reason: reason, Parts: parts}
 	}
 	newest := promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "dev", "up to date")}
 	waits := func(parts ...gate.Verdict) promote.Decision {
@@ -22,7 +23,7 @@ func TestDescribeAction(t *testing.T) {
 	heldBehind := held
 	heldBehind.Verdict.Parts = []gate.Verdict{is(gate.Wait, "after test", "2222222 failed in test: no such image", is(gate.Fail, "rollout", "no such image"))}
 	proven, unproven := is(gate.Pass, "proof", "1111111 is proven"), gate.CombineVerdicts("proof", []gate.Verdict{is(gate.Wait, "rollout", "1 of 2 clusters ready")})
-	broken := gate.CombineVerdicts("proof", []gate.Verdict{is(gate.Fail, gate.Problems, "base/a.yaml:3: it is wrong")})
+	broken := gate.CombineVerdicts("proof", []gate.Verdict{is(gate.Fail, "problems", "base/a.yaml:3: it is wrong")})
 	pull := &Pull{Number: 2, URL: "https://forge/2"}
 	removals := Withheld{Cause: "removals", Reason: "it removes hello-web from cloud", Acknowledge: "4be1c2d"}
 	stage := func(merged bool, proof gate.Verdict, next promote.Decision) Stage {

@@ -112,7 +112,7 @@ type Stage struct {
 
 // HasProblems reports whether problems keep the commit of an environment from being rendered there.
 func (s Stage) HasProblems() bool {
-	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Gate == gate.Problems })
+	return s.Proof.Status == gate.Fail && slices.ContainsFunc(s.Proof.Parts, func(v gate.Verdict) bool { return v.Kind == gate.KindProblems })
 }
 
 // SetPromotions replaces the report of promotions.

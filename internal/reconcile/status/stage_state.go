@@ -154,5 +154,5 @@ func (s Stage) WaitsForFreeze() bool {
 }
 
 func waitsForFreeze(v gate.Verdict) bool {
-	return v.Gate == freezeName && v.Status == gate.Wait || slices.ContainsFunc(v.Parts, waitsForFreeze)
+	return v.Kind == gate.KindFreeze && v.Status == gate.Wait || slices.ContainsFunc(v.Parts, waitsForFreeze)
 }

@@ -3,7 +3,6 @@ package answer
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
@@ -70,6 +69,6 @@ func (s Source) isBlocking(environment string) bool {
 // waitsForOthers reports whether a candidate waits until it is verified in the environments before, and for nothing else.
 func waitsForOthers(next promote.Decision) bool {
 	return next.State == promote.Waiting && len(next.Verdict.Parts) > 0 && !slices.ContainsFunc(next.Verdict.Parts, func(v gate.Verdict) bool {
-		return v.Status != gate.Pass && !strings.HasPrefix(v.Gate, "after ")
+		return v.Status != gate.Pass && v.Kind != gate.KindAfter
 	})
 }

@@ -122,7 +122,7 @@ func TestJourneyOfDeclined(t *testing.T) {
 		t.Errorf("a person may do %+v", needs)
 	}
 	stopped := dev
-	stopped.Proof, stopped.State, stopped.Action = gate.Verdict{Status: gate.Fail, Parts: []gate.Verdict{{Gate: gate.Problems, Status: gate.Fail}}}, status.StageProblems, "mend: base/a.yaml:13: no such field"
+	stopped.Proof, stopped.State, stopped.Action = gate.Verdict{Status: gate.Fail, Parts: []gate.Verdict{{Gate: "problems", Kind: gate.KindProblems, Status: gate.Fail}}}, status.StageProblems, "mend: base/a.yaml:13: no such field"
 	s.Snapshot.Chain.Stages, s.Snapshot.Environments[0].Pull = []status.Stage{stopped}, nil
 	if diff := cmp.Diff("dev: proposed bad problems (mend: base/a.yaml:13: no such field)", describeStops(t, s, "bad")); diff != "" {
 		t.Errorf("a mistake stops it:\n%s", diff)
@@ -186,7 +186,7 @@ func TestJourneyOfOther(t *testing.T) {
 // the environment was promoted to before.
 func TestJourneyBehindPull(t *testing.T) {
 	waits := func(after, reason, candidate string) promote.Decision {
-		return promote.Decision{State: promote.Waiting, Candidate: candidate, Verdict: gate.CombineVerdicts("x", []gate.Verdict{{Gate: "after " + after, Status: gate.Wait, Reason: reason}})}
+		return promote.Decision{State: promote.Waiting, Candidate: candidate, Verdict: gate.CombineVerdicts("x", []gate.Verdict{{Gate: "after " + after, Kind: gate.KindAfter, Status: gate.Wait, Reason: reason}})}
 	}
 	stage, prod := stageAt("stage", []string{"dev"}, got("mid")), stageAt("prod", []string{"stage"}, got("old"))
 	stage.Merged, stage.Next, stage.Action = false, waits("dev", "new failed in dev", "new"), "merge pull request 11: it removes web"

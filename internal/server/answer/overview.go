@@ -122,7 +122,7 @@ func (s Source) findNeeds(all []Environment) []Need {
 		needs = append(needs, Need{State: failing, Environment: u.Environment, Reason: s.Snapshot.OverdueReason(u)})
 	}
 	for _, stage := range s.Snapshot.Chain.Stages {
-		if why := promotionError(stage); why != "" {
+		if why := stage.Next.Error; why != "" {
 			needs = append(needs, Need{State: failing, Environment: stage.Environment, Reason: "no commit is promoted: " + why})
 		}
 	}
@@ -180,5 +180,5 @@ func hasMissingApproval(v gate.Verdict) bool {
 			return true
 		}
 	}
-	return len(v.Parts) == 0 && strings.Contains(v.Reason, "approval")
+	return v.Kind == gate.KindApproval
 }

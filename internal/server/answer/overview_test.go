@@ -51,3 +51,24 @@ func TestForcedIsRecent(t *testing.T) {
 		t.Errorf("it is said of it %+v", recent)
 	}
 }
+
+// TestWaitsForApproval: people are asked for where an approval gate waits, whatever it is called, and not where the words of
+// another gate, of a foreign status or of a workflow are like its own.
+func TestWaitsForApproval(t *testing.T) {
+	for _, test := range []struct {
+		part gate.Verdict
+		want bool
+	}{
+		{gate.Verdict{Gate: "release-board", Kind: gate.KindApproval, Status: gate.Wait, Reason: "1 missing"}, true},
+		{gate.Verdict{Gate: "release-board", Kind: gate.KindApproval, Status: gate.Pass, Reason: "1 approval"}, false},
+		{gate.Verdict{Gate: "http", Kind: "http", Status: gate.Wait, Reason: "approvals.example.com answers 503"}, false},
+		{gate.Verdict{Gate: "status", Kind: "status", Status: gate.Wait, Reason: "security/approval-scan is pending: needs approval"}, false},
+		{gate.Verdict{Gate: "dispatch", Kind: "dispatch", Status: gate.Wait, Reason: "test-approval-flow.yml runs"}, false},
+		{gate.Verdict{Gate: "approval", Kind: "status", Status: gate.Wait, Reason: "no status"}, false},
+	} {
+		next := promote.Decision{State: promote.Waiting, Verdict: gate.CombineVerdicts("prod", []gate.Verdict{gate.CombineVerdicts("gates", []gate.Verdict{test.part})})}
+		if got := waitsForApproval(status.Stage{Next: next}); got != test.want {
+			t.Errorf("%+v: %v", test.part, got)
+		}
+	}
+}

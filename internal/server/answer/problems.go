@@ -213,26 +213,13 @@ func (s Source) hasFailedCluster(environment string) bool {
 
 func isFailed(l fleetview.Laggard) bool { return l.Standing == ledger.ClassFailed.String() }
 
-// triedAgain begins the reason of a decision that an error of an operation prevents.
-const triedAgain = "it is tried again: "
-
-// promotionError returns the error that keeps all commits from an environment, though what it has is well; "" for
-// none.
-func promotionError(stage status.Stage) string {
-	why, found := strings.CutPrefix(stage.Next.Verdict.Reason, triedAgain)
-	if !found {
-		return ""
-	}
-	return why
-}
-
 // PromotionError is the error that keeps all commits from an environment.
 type PromotionError struct{ Environment, Reason string }
 
 // PromotionErrors returns the environments that get no commit because of an error, such as one of a forge.
 func (s Status) PromotionErrors() (all []PromotionError) {
 	for _, stage := range s.Chain.Stages {
-		if why := promotionError(stage); why != "" {
+		if why := stage.Next.Error; why != "" {
 			all = append(all, PromotionError{stage.Environment, why})
 		}
 	}
@@ -304,7 +291,7 @@ func (s Source) findFailures() []Problem {
 		all = append(all, one)
 	}
 	for _, stage := range s.Snapshot.Chain.Stages {
-		if why := promotionError(stage); why != "" {
+		if why := stage.Next.Error; why != "" {
 			all = append(all, Problem{Kind: Failure, Environments: []string{stage.Environment}, Summary: "no commit is promoted: " + why})
 		}
 	}

@@ -20,7 +20,7 @@ func TestStoppedProblems(t *testing.T) {
 	frozen.Withheld, frozen.Action = []status.Withheld{{Cause: "freeze", Reason: "freeze xmas"}}, "freeze xmas"
 	covered := stageAt("covered", nil, got("c1"))
 	covered.Frozen, covered.Action = "freeze q4", "up to date; freeze q4"
-	failing.Next = promote.Decision{State: promote.Waiting, Candidate: "c2", Verdict: gate.Verdict{Status: gate.Wait, Reason: "it is tried again: set the status of c1: 404"}}
+	failing.Next = promote.Decision{State: promote.Waiting, Candidate: "c2", Error: "set the status of c1: 404", Verdict: gate.Verdict{Status: gate.Wait, Reason: "it is tried again"}}
 	s := Source{Snapshot: status.Snapshot{Chain: status.Chain{Commits: lineOf("c2", "c1")}}}
 	for _, stage := range []status.Stage{held, frozen, failing, covered} {
 		stage.Since = noon

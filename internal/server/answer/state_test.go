@@ -17,7 +17,7 @@ func TestOneState(t *testing.T) {
 	frozen, kept, covered := verified, verified, verified
 	covered.Frozen = "freeze xmas: sale, until a person ends it"
 	frozen.Withheld = []status.Withheld{{Cause: "freeze", Reason: "freeze xmas"}}
-	kept.Next = promote.Decision{State: promote.Waiting, Candidate: "c2", Verdict: gate.Verdict{Gate: "prod", Status: gate.Wait, Parts: []gate.Verdict{{Gate: "freeze", Status: gate.Wait}}}}
+	kept.Next = promote.Decision{State: promote.Waiting, Candidate: "c2", Verdict: gate.Verdict{Gate: "prod", Status: gate.Wait, Parts: []gate.Verdict{{Gate: "xmas", Kind: gate.KindFreeze, Status: gate.Wait}}}}
 	open := status.Stage{Environment: "prod", Commit: "c1", Proof: gate.Verdict{Status: gate.Wait}}
 	full := status.Environment{Name: "prod", State: status.InSync, Assignments: 3}
 	with := func(s status.State) status.Environment {

@@ -98,6 +98,8 @@ func TestSentences(t *testing.T) {
 		"defaced, 0a77d15, " + commit + "ff are no commits of the base":                                       "defaced, 0a77d15, " + commit + "ff are no commits of the base",
 		"<f-commit>4be1c2d</f-commit> <f-name></f-name>":                                                      "&lt;f-commit&gt;" + link + "&lt;/f-commit&gt; &lt;f-name&gt;&lt;/f-name&gt;",
 		"0 assignments: see https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md.": `0 assignments: see <a href="https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md">add a workload</a>.`,
+		"1048576 bytes are too many, feedbed":                                                                 "1048576 bytes are too many, feedbed",
+		"nobody said fairlead hold prod while the team is away":                                               "nobody said fairlead hold prod while the team is away",
 		"https://evil.example.com/fairlead-io/fairlead/x":                                                     "https://evil.example.com/fairlead-io/fairlead/x",
 		"": "",
 	} {

@@ -68,14 +68,19 @@ func splitSentence(message string) (parts []sentencePart) {
 		switch {
 		case strings.HasPrefix(found, "fairlead "):
 			found = strings.TrimRight(afterCommand.ReplaceAllString(found, ""), " .)")
-			add(sentencePart{Command: found})
+			if fits(found) {
+				add(sentencePart{Command: found})
+			} else {
+				add(sentencePart{Text: found})
+			}
 		case strings.HasPrefix(found, "https://"):
 			add(newDocPart(found))
 		case err == nil && !asWritten.MatchString(whole[:len(whole)-len(message)+at[0]]):
 			add(sentencePart{Time: exact})
 		case len(found) == 64:
 			add(sentencePart{Text: text.ShortCommit(found)})
-		case len(found) == 40 || len(found) == 7:
+		case len(found) == 40 || len(found) == 7 && strings.ContainsAny(found, "0123456789") && strings.ContainsAny(found, "abcdef"):
+			// A number or a word is not a commit, though some commits have such an id.
 			add(sentencePart{Commit: text.ShortCommit(found)})
 		default: // it only looks like a time, or is an example of one
 			add(sentencePart{Text: found})
@@ -83,6 +88,22 @@ func splitSentence(message string) (parts []sentencePart) {
 		message = message[at[0]+len(found):]
 	}
 	return parts
+}
+
+// mostArguments are how many arguments a command takes at most before its flags; those of commands that are not here are
+// not counted.
+var mostArguments = map[string]int{"approve": 2, "hold": 1, "promote": 2, "release": 1, "rollback": 1, "status": 1, "wait": 2}
+
+// fits reports whether a text that begins as a command does has no more arguments than the command takes: then it goes on
+// as a sentence.
+func fits(command string) bool {
+	words := strings.Fields(command)
+	most, counted := mostArguments[words[1]]
+	given := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") })
+	if given < 0 {
+		given = len(words)
+	}
+	return !counted || given-2 <= most
 }
 
 // isName matches a message that begins with what is a name wherever it stands: a command, the id of a commit, or the

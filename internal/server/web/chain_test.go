@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,11 @@ const (
 )
 
 func says(s gate.Status, name, reason string, parts ...gate.Verdict) gate.Verdict {
-	return gate.Verdict{Gate: name, Status: s, Reason: reason, Parts: parts}
+	v := gate.Verdict{Gate: name, Status: s, Reason: reason, Parts: parts}
+	if kind := strings.Fields(name)[0]; slices.Contains([]string{"after", "approval", "freeze", "merged", "rollout", "soak", "window"}, kind) {
+		v.Kind = gate.Kind(kind)
+	}
+	return v
 }
 
 func until(v gate.Verdict, at time.Time) gate.Verdict {
@@ -54,7 +59,7 @@ func chain() status.Chain {
 				Hold: "incident <7>", Withheld: []status.Withheld{{Cause: "hold", Reason: "it is held: incident <7>"}}, Next: promote.Decision{Environment: "east", State: promote.Held, Current: c1, Candidate: c3, Verdict: until(says(gate.Wait, "east", "it is held: incident <7>",
 					says(gate.Wait, "hold", "it is held: incident <7>"), window, approval), window.ValidUntil)}},
 			{Environment: "west", After: []string{"stage", "test"}, Commit: c2, Since: noon.Add(-20 * time.Hour), Behind: 2, Merged: true, Proof: broken, Frozen: "freeze <q4>: a sale, until 2026-12-05 18:00 UTC",
-				Next: promote.Decision{Environment: "west", State: promote.Waiting, Current: c2, Candidate: c3, Verdict: says(gate.Wait, "west", "2 approvals are missing", approval)}},
+				Next: promote.Decision{Environment: "west", State: promote.Waiting, Error: "read the approvals: 502", Current: c2, Candidate: c3, Verdict: says(gate.Wait, "west", "2 approvals are missing", approval)}},
 			{Environment: "prod", After: []string{"east", "west"}, Commit: strings.Repeat("0f", 20), Since: noon.Add(-time.Hour),
 				Proof: says(gate.Wait, "proof", "nothing has been reported yet"),
 				Next:  promote.Decision{Environment: "prod", State: promote.Stopped, Current: strings.Repeat("0f", 20), Verdict: says(gate.Fail, "prod", "commit 0f0f0f0 is not on the base's branch")}},
