@@ -28,6 +28,9 @@ import (
 // cycle that runs, which has mirrors of its own.
 const leverFolder = "levers"
 
+// endedFile lists the sessions that people have ended, in the data folder.
+const endedFile = "signed-out.json"
+
 // newPeople returns what knows the people at the page; nil if nobody signs in.
 func newPeople(o Options, store *status.Store, m *metrics.Metrics, logger *slog.Logger, wake func()) (*web.People, error) {
 	s := o.Settings
@@ -45,7 +48,7 @@ func newPeople(o Options, store *status.Store, m *metrics.Metrics, logger *slog.
 		Policy: policy, SignedInOnly: s.Web.Read == config.ReadSignedIn,
 		Keeper: session.New(session.Options{
 			URL: s.Web.URL, OIDC: s.Web.SignIn.OIDC, Forge: atForge, Proxy: s.Web.SignIn.Proxy, Keys: s.SessionKeys, Idle: s.Web.Session.Idle, Life: s.Web.Session.Life,
-			FilterGroups: policy.FilterGroups, Now: o.Now, Logger: logger,
+			FilterGroups: policy.FilterGroups, Ended: filepath.Join(s.DataDir, endedFile), Now: o.Now, Logger: logger,
 		}),
 	}
 	if !s.Web.Actions || !s.Write {

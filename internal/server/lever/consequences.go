@@ -154,19 +154,19 @@ func (o *Operator) describePlan(ctx context.Context, d *actions.Session, q Reque
 			l.Effects = append(l.Effects, describeApproved(stage)...)
 		}
 	}
-	l.Seen = digestLever(q, *l)
+	l.Seen = digestLever(session.FindPerson(ctx), q, *l)
 	if q.Lever == Freeze {
 		l.Effects = append([]string{o.describePeriod(q)}, l.Effects...) // as seen now: 7d is later when it is confirmed
 	}
 }
 
-// digestLever identifies what an action was decided on, and what it leads to; the reason is not part of it.
-func digestLever(q Request, l answer.Lever) string {
+// digestLever identifies who has seen an action, what it was decided on, and what it leads to; the reason is not part of it.
+func digestLever(who *session.Person, q Request, l answer.Lever) string {
 	var paths []string
 	for _, f := range l.Files {
 		paths = append(paths, f.Path)
 	}
-	seen, _ := json.Marshal([]any{q.Lever, l.Fields, l.Repo, l.Branch, l.Head, l.From, l.To, l.Effects, l.Impact, l.Unknown, l.Forced, paths}) // texts
+	seen, _ := json.Marshal([]any{who.Actor(), q.Lever, l.Fields, l.Repo, l.Branch, l.Head, l.From, l.To, l.Effects, l.Impact, l.Unknown, l.Forced, paths}) // texts
 	sum := sha256.Sum256(seen)
 	return hex.EncodeToString(sum[:16])
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/answer"
+	"github.com/fairlead-io/fairlead/internal/server/session"
 )
 
 // TestReleaseEffects: a release says which commit comes then, that it is the one gone back from, and not that
@@ -83,5 +85,14 @@ func TestApprovedEffects(t *testing.T) {
 		if got := strings.Join(describeApproved(stage), " "); got != want {
 			t.Errorf("it says %q, want %q", got, want)
 		}
+	}
+}
+
+// TestSeenIsOnesOwn: what a person has seen is no proof that another person has.
+func TestSeenIsOnesOwn(t *testing.T) {
+	alice, bob := &session.Person{Issuer: "i", Subject: "1", Name: "A", Email: "a@example.com"}, &session.Person{Issuer: "i", Subject: "2", Name: "A", Email: "a@example.com"}
+	of := func(who *session.Person) string { return digestLever(who, Request{Lever: Hold}, answer.Lever{}) }
+	if of(alice) != of(alice) || of(alice) == of(bob) {
+		t.Errorf("%s and %s", of(alice), of(bob))
 	}
 }

@@ -210,7 +210,7 @@ func (o *Operator) checkAllowed(who *session.Person, q Request) error {
 func (o *Operator) preview(ctx context.Context, who *session.Person, q Request) (answer.Lever, error) {
 	shown := o.newLever(who, q)
 	if q.isPull() {
-		_, err := o.describePull(q, &shown)
+		_, err := o.describePull(who, q, &shown)
 		return shown, err
 	}
 	d, err := o.open(ctx, who, false, func(ctx context.Context, d *actions.Session, p actions.Plan) error {

@@ -34,7 +34,7 @@ type reopener interface {
 }
 
 // describePull fills in what an action on the pull request of an environment leads to.
-func (o *Operator) describePull(q Request, l *answer.Lever) (status.Environment, error) {
+func (o *Operator) describePull(who *session.Person, q Request, l *answer.Lever) (status.Environment, error) {
 	e, known := o.options.Store.Snapshot().FindEnvironment(q.Environment)
 	if !known {
 		return e, &problem.Refusal{Reason: "there is no environment " + q.Environment, Kind: ErrUnknown}
@@ -60,7 +60,7 @@ func (o *Operator) describePull(q Request, l *answer.Lever) (status.Environment,
 	case Reopen:
 		add("Pull request %d, %q, is open again.", e.Pull.Number, e.Pull.Title)
 	}
-	l.Seen = digestLever(q, *l)
+	l.Seen = digestLever(who, q, *l)
 	return e, nil
 }
 
@@ -68,7 +68,7 @@ func (o *Operator) describePull(q Request, l *answer.Lever) (status.Environment,
 // have seen.
 func (o *Operator) performPull(ctx context.Context, who *session.Person, q Request, seen string) (actions.Result, answer.Lever, error) {
 	now := o.newLever(who, q)
-	e, err := o.describePull(q, &now)
+	e, err := o.describePull(who, q, &now)
 	if err != nil {
 		return actions.Result{}, now, err
 	}

@@ -30,8 +30,10 @@ type Options struct {
 	Idle, Life time.Duration
 	// FilterGroups returns those groups that count.
 	FilterGroups func([]string) []string
-	Now          func() time.Time
-	Logger       *slog.Logger
+	// Ended is the file that lists the sessions that people have ended; "" keeps them in memory only.
+	Ended  string
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // ErrRefused means that somebody who says who they are is not believed.
@@ -47,6 +49,7 @@ func (r *refusal) Is(target error) bool { return target == ErrRefused }
 type Keeper struct {
 	options Options
 	sealer  sealer
+	ended   endedSessions
 	trusted []netip.Prefix
 	client  *http.Client
 
@@ -62,7 +65,11 @@ const issuerTimeout = 10 * time.Second
 // New returns what knows who people are. It asks nobody: an issuer that is away keeps people from signing
 // in, and nothing else.
 func New(o Options) *Keeper {
-	k := &Keeper{options: o, sealer: sealer{o.Keys}, client: &http.Client{Timeout: issuerTimeout}}
+	k := &Keeper{options: o, sealer: sealer{o.Keys}, client: &http.Client{Timeout: issuerTimeout}, ended: endedSessions{file: o.Ended, until: map[string]time.Time{}}}
+	err := k.ended.load()
+	if err != nil {
+		o.Logger.Error("the list of sessions that people have ended cannot be read", slog.Any("error", err))
+	}
 	if o.Proxy != nil {
 		for _, from := range o.Proxy.From {
 			prefix, err := config.ParseAddresses(from) // the settings were checked
@@ -108,9 +115,17 @@ func (k *Keeper) issuerName() string {
 // callbackURL returns the address to which people are sent back.
 func (k *Keeper) callbackURL() string { return k.options.URL + strings.TrimPrefix(CallbackPath, "/") }
 
-// SignOut ends the session of a browser.
-func (k *Keeper) SignOut(w http.ResponseWriter) {
+// SignOut ends the session of a browser, and of every copy of its cookie.
+func (k *Keeper) SignOut(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, k.cookie(sessionPurpose, "", 0))
+	var s sealedSession
+	if !k.HasPage() || !k.readCookie(r, sessionPurpose, &s) {
+		return
+	}
+	err := k.ended.add(s.mark(), s.Began.Add(k.options.Life), k.options.Now())
+	if err != nil {
+		k.options.Logger.ErrorContext(r.Context(), "a sign-out is not written down: a copy of the cookie is good again after a restart", slog.Any("error", err))
+	}
 }
 
 // Address returns the address of a page of this site, as a browser reaches it; that of the first page where

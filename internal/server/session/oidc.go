@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -160,6 +161,9 @@ func (k *Keeper) exchange(ctx context.Context, code string, pending pendingSignI
 	if err != nil {
 		return Person{}, &refusal{"the token of the issuer is refused: " + cleanName(err.Error())}
 	}
+	if reason := k.checkToken(id, k.options.OIDC.ClientID); reason != "" {
+		return Person{}, &refusal{"the token of the issuer is refused: " + reason}
+	}
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(pending.Nonce)) != 1 {
 		return Person{}, &refusal{"the token of the issuer is for another sign-in"}
 	}
@@ -168,6 +172,30 @@ func (k *Keeper) exchange(ctx context.Context, code string, pending pendingSignI
 
 func (k *Keeper) verifierConfig(audience string) *oidc.Config {
 	return &oidc.Config{ClientID: audience, Now: k.options.Now}
+}
+
+// maxSkew is how far the clock of an issuer may be ahead.
+const maxSkew = time.Minute
+
+// checkToken returns why a verified ID token is not for a client, or not of a time that has been; "" for no reason. A proxy
+// has tokens of other clients: for it, client is "".
+func (k *Keeper) checkToken(id *oidc.IDToken, client string) string {
+	var claims struct {
+		IssuedAt *json.Number `json:"iat"`
+		Party    *string      `json:"azp"`
+	}
+	err := id.Claims(&claims)
+	switch {
+	case err != nil || claims.IssuedAt == nil:
+		return "it does not say when it was issued"
+	case id.IssuedAt.After(k.options.Now().Add(maxSkew)):
+		return "it was issued in the future"
+	case client == "":
+		return ""
+	case claims.Party != nil && *claims.Party != client, claims.Party == nil && len(id.Audience) > 1:
+		return "it was issued to another client"
+	}
+	return ""
 }
 
 // readToken returns the person of a bearer token, which is an ID token of the issuer for Fairlead.
@@ -179,6 +207,9 @@ func (k *Keeper) readToken(ctx context.Context, raw string) (*Person, error) {
 	id, err := p.Verifier(k.verifierConfig(k.options.OIDC.ClientID)).Verify(k.withClient(ctx), raw)
 	if err != nil {
 		return nil, &refusal{"the bearer token is refused: " + cleanName(err.Error())}
+	}
+	if reason := k.checkToken(id, k.options.OIDC.ClientID); reason != "" {
+		return nil, &refusal{"the bearer token is refused: " + reason}
 	}
 	who, err := k.readClaims(id, k.options.OIDC.Groups, k.options.OIDC.TrustEmail)
 	return &who, err

@@ -91,6 +91,9 @@ func (k *Keeper) readProxyToken(ctx context.Context, raw string) (*Person, error
 	if err != nil {
 		return nil, &refusal{"the token of the proxy is refused: " + cleanName(err.Error())}
 	}
+	if reason := k.checkToken(id, ""); reason != "" {
+		return nil, &refusal{"the token of the proxy is refused: " + reason}
+	}
 	who, err := k.readClaims(id, t.Groups, t.TrustEmail)
 	return &who, err
 }

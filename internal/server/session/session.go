@@ -1,8 +1,8 @@
 // Package session knows who somebody is that reaches the page: by a cookie that only Fairlead can have
 // made, or by what a trusted proxy sends.
 //
-// What the package keeps true: nothing is stored on the server, so that two replicas agree, and a restart
-// signs nobody out; a cookie that was changed, that has ended, or that is one of another purpose is none;
+// What the package keeps true: of sessions, the server stores only which ones people have ended, so that a restart
+// signs nobody out, and nobody in; a cookie that was changed, that has ended, or that is one of another purpose is none;
 // a header of a proxy counts from the addresses of the proxy alone; and no one is taken to be somebody by
 // an answer that was not asked for, is for others, or comes a second time.
 package session
@@ -15,6 +15,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -138,12 +139,20 @@ func (s sealer) open(purpose, text string, into any) bool {
 
 // sealedSession is what the cookie of a person holds.
 type sealedSession struct {
-	Person Person    `json:"person"`
-	Began  time.Time `json:"began"`
-	Used   time.Time `json:"used"`
+	Person Person `json:"person"`
+	// ID tells the session from others; "" in those of older versions.
+	ID    string    `json:"id,omitempty"`
+	Began time.Time `json:"began"`
+	Used  time.Time `json:"used"`
 	// Token is the person's own token of the forge; it is nowhere else.
 	Token     string    `json:"token,omitempty"`
 	TokenEnds time.Time `json:"tokenEnds,omitzero"`
+}
+
+// mark identifies a session, and does not tell whose it is.
+func (s sealedSession) mark() string {
+	sum := sha256.Sum256([]byte(s.ID + "\x00" + s.Person.Actor() + "\x00" + s.Began.UTC().Format(time.RFC3339)))
+	return hex.EncodeToString(sum[:16])
 }
 
 // renewAfter is the part of the idle time after which a session that is used gets another cookie.
@@ -180,7 +189,7 @@ func (k *Keeper) readCookie(r *http.Request, purpose string, into any) bool {
 // begin sets the cookie of a person who signed in.
 func (k *Keeper) begin(w http.ResponseWriter, p Person) error {
 	now := k.options.Now().UTC().Truncate(time.Second)
-	return k.writeSession(w, sealedSession{Person: p, Began: now, Used: now, Token: p.Token.Reveal(), TokenEnds: p.TokenEnds})
+	return k.writeSession(w, sealedSession{Person: p, ID: newToken(), Began: now, Used: now, Token: p.Token.Reveal(), TokenEnds: p.TokenEnds})
 }
 
 func (k *Keeper) writeSession(w http.ResponseWriter, s sealedSession) error {
@@ -210,6 +219,9 @@ func (k *Keeper) readSession(w http.ResponseWriter, r *http.Request) *Person {
 	if w != nil && idle >= k.options.Idle/renewAfter {
 		s.Used = now.UTC().Truncate(time.Second)
 		_ = k.writeSession(w, s) // the session goes on with the cookie that it has
+	}
+	if k.ended.has(s.mark()) {
+		return nil
 	}
 	p := s.Person
 	p.Token, p.TokenEnds = config.NewSecret(s.Token), s.TokenEnds

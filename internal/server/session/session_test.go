@@ -31,6 +31,7 @@ type world struct {
 	now     time.Time
 	keys    []string
 	keeper  *session.Keeper
+	restart func() *session.Keeper
 	cookies map[string]*http.Cookie
 }
 
@@ -40,13 +41,16 @@ func newWorld(t *testing.T) *world {
 	if err := os.WriteFile(secret, []byte(issuertest.ClientSecret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.keeper = session.New(session.Options{
-		URL: "https://fairlead.example.com/fleet/", OIDC: &config.OIDC{Issuer: w.issuer.URL, ClientID: issuertest.ClientID, ClientSecret: config.SecretRef{File: secret}, Groups: "groups"},
+	o := session.Options{
+		Ended: filepath.Join(t.TempDir(), "ended.json"),
+		URL:   "https://fairlead.example.com/fleet/", OIDC: &config.OIDC{Issuer: w.issuer.URL, ClientID: issuertest.ClientID, ClientSecret: config.SecretRef{File: secret}, Groups: "groups"},
 		Keys: func() ([]string, error) { return w.keys, nil }, Idle: 8 * time.Hour, Life: 24 * time.Hour, Now: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler),
 		FilterGroups: func(all []string) []string {
 			return slices.DeleteFunc(slices.Clone(all), func(g string) bool { return g != "sre" && g != "shop" })
 		},
-	})
+	}
+	w.restart = func() *session.Keeper { return session.New(o) }
+	w.keeper = w.restart()
 	return w
 }
 
@@ -160,11 +164,21 @@ func TestSignIn(t *testing.T) {
 		t.Error("a session outlives its key")
 	}
 	w.keys = []string{oldKey}
-	answer := httptest.NewRecorder()
-	w.keeper.SignOut(answer)
+	answer, copied := httptest.NewRecorder(), w.request("/")
+	w.keeper.SignOut(answer, w.request("/sign-out"))
 	w.keep(answer)
 	if w.who() != nil || len(w.cookies) > 0 {
 		t.Errorf("after signing out there are %v", w.cookies)
+	}
+	for _, when := range []string{"signing out", "a restart"} {
+		p, err := w.keeper.Identify(nil, copied)
+		if p != nil || err != nil {
+			t.Errorf("after %s a copied cookie is that of %+v (%v)", when, p, err)
+		}
+		w.keeper = w.restart()
+	}
+	if _, err := w.finish(w.begin("/")); err != nil || w.who() == nil {
+		t.Errorf("signing in again: %v", err)
 	}
 }
 
@@ -269,6 +283,10 @@ func TestBearer(t *testing.T) {
 		{"for others", []string{"Bearer " + w.issuer.Token(issuertest.Claims{"aud": "others"})}, "refused"},
 		{"of another issuer's key", []string{"Bearer " + other.Token(issuertest.Claims{"iss": w.issuer.URL})}, "refused"},
 		{"of another issuer", []string{"Bearer " + other.Token(nil)}, "refused"},
+		{"issued to another client", []string{"Bearer " + w.issuer.Token(issuertest.Claims{"azp": "others"})}, "refused"},
+		{"for several, and issued to nobody", []string{"Bearer " + w.issuer.Token(issuertest.Claims{"aud": []string{issuertest.ClientID, "others"}})}, "refused"},
+		{"of the future", []string{"Bearer " + w.issuer.Token(issuertest.Claims{"iat": time.Now().Add(time.Hour).Unix()})}, "refused"},
+		{"of no time", []string{"Bearer " + w.issuer.Token(issuertest.Claims{"iat": nil})}, "refused"},
 		{"twice", []string{"Bearer " + good, "Bearer " + good}, "refused"},
 		{"no signature", []string{"Bearer " + good[:strings.LastIndex(good, ".")+1]}, "refused"},
 		{"no token", []string{"Bearer x"}, "refused"},

@@ -216,7 +216,7 @@ func (s *site) serveCallback(w http.ResponseWriter, r *http.Request) {
 // serveSignOut ends the session of a browser. It leads nowhere: where only people may read who signed in, that
 // would be to the issuer, which may sign them in again, and to which no form may lead.
 func (s *site) serveSignOut(w http.ResponseWriter, r *http.Request) {
-	s.options.People.Keeper.SignOut(w)
+	s.options.People.Keeper.SignOut(w, r)
 	s.writePage(w, r.WithContext(context.WithValue(r.Context(), viewerKey{}, (*session.Person)(nil))), http.StatusOK, s.findMe(nil))
 }
 
