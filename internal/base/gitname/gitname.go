@@ -16,12 +16,12 @@ import (
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 )
 
-// unsafeBranch matches what git check-ref-format refuses, and a leading refs/, which would
+// unsafeBranch matches what git check-ref-format refuses, and a leading refs/ or heads/, which would
 // name another reference.
-var unsafeBranch = regexp.MustCompile(`^[/-]|^refs/|^@?$|^HEAD$|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/$|\.$|(^|/)\.|\.lock(/|$)`)
+var unsafeBranch = regexp.MustCompile(`^[/-]|^(refs|heads)/|^@?$|^HEAD$|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/$|\.$|(^|/)\.|\.lock(/|$)`)
 
 // BranchHint describes the names that pass CheckBranch.
-const BranchHint = "letters, digits, - and / are good; no refs/ before it"
+const BranchHint = "letters, digits, - and / are good; no refs/ or heads/ before it"
 
 // maxBranch bounds a name: servers keep branches in files.
 const maxBranch = 240

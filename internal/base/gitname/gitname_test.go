@@ -16,7 +16,7 @@ func TestCheckBranch(t *testing.T) {
 		"": false, "@": false, "-x": false, "x.lock": false, "x.lock/y": false, "a..b": false, "a@{b": false,
 		"/x": false, "x/": false, "a//b": false, "x.": false, ".x": false, "a/.b": false, "a b": false,
 		"a~1": false, "a^": false, "a:b": false, "a?": false, "a*": false, "a[b": false, `a\b`: false,
-		"a\x00": false, "a\n": false, "a\x7f": false, "HEAD": false, "refs/heads/x": false,
+		"a\x00": false, "a\n": false, "a\x7f": false, "HEAD": false, "refs/heads/x": false, "heads/x": false,
 		"\xff": false, "a\u0085b": false, strings.Repeat("x", 300): false,
 	} {
 		if err := gitname.CheckBranch(name); (err == nil) != fine {

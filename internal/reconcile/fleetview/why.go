@@ -49,7 +49,7 @@ func explainSituation(s ledger.Situation, of situations) string {
 	case ledger.CauseApproval:
 		return object + " " + s.Reason.Message
 	case ledger.CauseWaiting:
-		return "the output was merged at " + of.wants.Newest.Merged.Format(time.RFC3339) + ", a short time ago"
+		return "the output was merged at " + of.wants.Newest.Merged.Format(time.RFC3339) + ", and the cluster has not applied it yet"
 	case ledger.NoCause, ledger.CauseUnknown:
 	}
 	return explainClass(s, of)
@@ -79,6 +79,8 @@ func explainClass(s ledger.Situation, of situations) string {
 		return "it is not known which of its objects pulls the output"
 	case s.Platform.Phase == ledger.Unstated:
 		return fmt.Sprintf("%s has not reported", s.Object.Name)
+	case s.Platform.Target() == "":
+		return "its platform object reports no revision"
 	case isAbandoned(s, of):
 		return fmt.Sprintf("it has %s, which is of before the output branch was rewritten", s.Platform.Target())
 	case of.now.Sub(s.Since) < outputLag:

@@ -27,6 +27,18 @@ func TestExplainUnknown(t *testing.T) {
 	}
 }
 
+// TestExplainNoRevision: a cluster that reports no revision is not said to have one.
+func TestExplainNoRevision(t *testing.T) {
+	s := ledger.Situation{
+		Standing: ledger.Standing{Cluster: &ledger.Cluster{Platform: "Kustomization/flux-system/platform"}, Class: ledger.ClassUnknown},
+		Platform: ledger.State{Phase: ledger.Ready},
+	}
+	of := situations{wants: ledgerdb.Wants{Newest: ledger.Output{Revision: "prod@sha1:0c0d"}}}
+	if got, want := explainSituation(s, of), "its platform object reports no revision"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestExplainAwaited: a cluster on which plans wait for approval, and its objects, are said to wait, and one on which
 // resources were changed to have drifted, and not to have failed.
 func TestExplainAwaited(t *testing.T) {
