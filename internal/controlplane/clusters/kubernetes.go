@@ -33,6 +33,7 @@ func (c *checker) checkClusters() {
 	if len(all) > maxClusters {
 		c.addf(fieldPath{"kubernetes", "clusters", maxClusters}, "make several manifests of it", "there are %d clusters, and %d is the limit", len(all), maxClusters)
 	}
+	c.checkDialect()
 	seen, users := map[string]fieldPath{}, map[string]string{}
 	for i := range all {
 		cluster, path := &all[i], fieldPath{"kubernetes", "clusters", i}
@@ -59,11 +60,54 @@ var versionPattern = regexp.MustCompile(`^v?1\.([0-9]{1,3})\.[0-9]+(-[0-9A-Za-z.
 // versionWindow matches the first and the last minor version that are allowed.
 var versionWindow = regexp.MustCompile(`^1\.([0-9]{1,3})-1\.([0-9]{1,3})$`)
 
-// The minor versions of Kubernetes that the current version of Claudie takes.
+// The minor versions of Kubernetes that the current version of Claudie takes, and those of Claudie up to
+// 0.15, in whose manifests providers have templates.
 const (
-	firstMinor = 34
-	lastMinor  = 36
+	firstMinor, lastMinor       = 34, 36
+	firstOldMinor, lastOldMinor = 33, 35
 )
+
+// versionRange returns the first and the last minor version of Kubernetes that the installed Claudie takes:
+// as annotated, or else by the dialect of the manifest. It is false if the annotation cannot be read.
+func (c *checker) versionRange() (first, last int, ok bool) {
+	old := slices.ContainsFunc(c.spec.Providers, func(p claudie.Provider) bool { return p.Templates != nil })
+	text, annotated := c.object.Annotations[model.VersionsAnnotation]
+	switch {
+	case !annotated && old:
+		return firstOldMinor, lastOldMinor, true
+	case !annotated:
+		return firstMinor, lastMinor, true
+	}
+	window := versionWindow.FindStringSubmatch(text)
+	if window == nil {
+		c.addf(nil, "as 1.34-1.36", "the annotation %s cannot be %q", model.VersionsAnnotation, text)
+		return 0, 0, false
+	}
+	first, _ = strconv.Atoi(window[1]) // it matched
+	last, _ = strconv.Atoi(window[2])
+	return first, last, true
+}
+
+// checkDialect warns of an annotated range of versions that is not that of a Claudie which reads the templates
+// of the manifest's providers.
+func (c *checker) checkDialect() {
+	text := c.object.Annotations[model.VersionsAnnotation]
+	_, last, ok := c.versionRange()
+	if text == "" || !ok {
+		return
+	}
+	for i, p := range c.spec.Providers {
+		path := fieldPath{"providers", i}
+		if p.Templates != nil && last > lastOldMinor {
+			c.warnf(path.child("templates"), "write templatesRef for a later Claudie", "provider %s: templates are read by Claudie up to 0.15, which takes Kubernetes 1.%d to 1.%d, and the annotation %s is %s",
+				p.Name, firstOldMinor, lastOldMinor, model.VersionsAnnotation, text)
+		}
+		if p.TemplatesRef != nil && last < lastMinor {
+			c.warnf(path.child("templatesRef"), "write templates for Claudie up to 0.15", "provider %s: templatesRef is read by a Claudie that takes Kubernetes 1.%d to 1.%d, and the annotation %s is %s",
+				p.Name, firstMinor, lastMinor, model.VersionsAnnotation, text)
+		}
+	}
+}
 
 // checkVersion reports a version that the installed Claudie does not take.
 func (c *checker) checkVersion(what string, path fieldPath, version string) {
@@ -75,18 +119,16 @@ func (c *checker) checkVersion(what string, path fieldPath, version string) {
 		c.addf(path, "as 1.36.0", "%s: version %q is no version of Kubernetes", what, version)
 		return
 	}
-	first, last := firstMinor, lastMinor
-	if text, ok := c.object.Annotations[model.VersionsAnnotation]; ok {
-		window := versionWindow.FindStringSubmatch(text)
-		if window == nil {
-			c.addf(nil, "as 1.34-1.36", "the annotation %s cannot be %q", model.VersionsAnnotation, text)
-			return
-		}
-		first, _ = strconv.Atoi(window[1]) // it matched
-		last, _ = strconv.Atoi(window[2])
+	first, last, ok := c.versionRange()
+	if !ok {
+		return
 	}
 	if minor, _ := strconv.Atoi(found[1]); minor < first || minor > last {
-		c.addf(path, fmt.Sprintf("if another version of Claudie is installed, annotate the manifest with %s: %q", model.VersionsAnnotation, "1.33-1.35"),
+		other := fmt.Sprintf("1.%d-1.%d", firstOldMinor, lastOldMinor)
+		if first == firstOldMinor {
+			other = fmt.Sprintf("1.%d-1.%d", firstMinor, lastMinor)
+		}
+		c.addf(path, fmt.Sprintf("if another version of Claudie is installed, annotate the manifest with %s: %q", model.VersionsAnnotation, other),
 			"%s: Claudie takes Kubernetes 1.%d to 1.%d, and not %s", what, first, last, version)
 	}
 }

@@ -49,6 +49,9 @@ func (c *checker) checkProviderType(what string, path fieldPath, name string) cl
 // checkTemplatesRef reports templates that nothing describes.
 func (c *checker) checkTemplatesRef(what string, path fieldPath, p *claudie.Provider) {
 	ref := p.TemplatesName()
+	if p.TemplatesRef != nil && p.TemplatesRef.Name == "" {
+		c.warnf(path.child("templatesRef"), "add templatesRef.name, or remove templatesRef", "%s: templatesRef has no name, so that it is %s", what, claudie.DefaultTemplates)
+	}
 	if ref.Name == claudie.DefaultTemplates {
 		return
 	}

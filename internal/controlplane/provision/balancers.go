@@ -23,6 +23,13 @@ func (u *unit) replaceDNS() (Step, bool) {
 	return Step{}, false
 }
 
+// keepHostname gives a DNS name that is to have no hostname the one that it has: Claudie keeps it.
+func keepHostname(now, want *balancing) {
+	if now != nil && want != nil && want.dns.Hostname == "" {
+		want.dns.Hostname = now.dns.Hostname
+	}
+}
+
 func equalDNS(a, b claudie.DNS) bool {
 	return a.Zone == b.Zone && a.Provider == b.Provider && a.Hostname == b.Hostname && slices.Equal(a.AlternativeNames, b.AlternativeNames)
 }

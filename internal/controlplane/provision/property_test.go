@@ -64,6 +64,9 @@ func checkPlan(plan provision.Plan, current, desired *provision.State) (wrong, r
 	start := map[string]int{}
 	for _, c := range worldClusters {
 		have[c], want[c] = newReplica(current, c), newReplica(desired, c)
+		if want[c] != nil && desired.Executor == provision.DefaultExecutor {
+			want[c].keepHostnames(have[c])
+		}
 		if have[c] != nil {
 			start[c] = have[c].countControl()
 		}

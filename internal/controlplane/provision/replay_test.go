@@ -30,7 +30,7 @@ type replicaPool struct {
 }
 
 type replicaBalancer struct {
-	dns   string
+	dns   claudie.DNS
 	pools map[string]replicaPool
 	roles map[string]replicaRole
 }
@@ -66,7 +66,7 @@ func newReplica(s *provision.State, name string) *replica {
 		}
 	}
 	for _, lb := range s.Spec.LoadBalancersOf(name) {
-		b := replicaBalancer{fmt.Sprint(lb.DNS), map[string]replicaPool{}, map[string]replicaRole{}}
+		b := replicaBalancer{lb.DNS, map[string]replicaPool{}, map[string]replicaRole{}}
 		for _, pool := range lb.Pools {
 			b.pools[pool] = newReplicaPool(s, pool)
 		}
@@ -78,6 +78,16 @@ func newReplica(s *provision.State, name string) *replica {
 	r.endpoint = s.Endpoints[name]
 	r.open = r.endpoint.LoadBalancer == ""
 	return r
+}
+
+// keepHostnames gives each load balancer that is to have no hostname the one that it has, as Claudie does.
+func (r *replica) keepHostnames(current *replica) {
+	for name, b := range r.balancers {
+		if b.dns.Hostname == "" && current != nil {
+			b.dns.Hostname = current.balancers[name].dns.Hostname
+			r.balancers[name] = b
+		}
+	}
 }
 
 func newReplicaPool(s *provision.State, pool string) replicaPool {

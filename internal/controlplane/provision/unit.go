@@ -243,6 +243,9 @@ func newBalancers(now, want *stateIndex, cluster string) []*balancer {
 		pools[lb.Name] = [2][]string{lb.Pools, pools[lb.Name][1]}
 	}
 	for _, b := range all {
+		if want.isOfClaudie() {
+			keepHostname(b.now, b.want)
+		}
 		b.slots = newSlots(now, want, Subject{PoolRole: Balancing, LoadBalancer: b.name}, pools[b.name][0], pools[b.name][1], &b.tally)
 	}
 	return all

@@ -41,7 +41,7 @@ const (
 	defaultSource     = "fleet"
 	defaultNamespace  = "flux-system"
 	defaultRegion     = "us-east-1"
-	defaultAWSVersion = ">= 5.8.0, < 6.0.0"
+	defaultAWSVersion = ">= 5.8.0" // without an upper bound, as CloudKnit: the modules have theirs
 	minInterval       = time.Minute
 )
 

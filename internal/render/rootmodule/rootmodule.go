@@ -14,6 +14,7 @@
 package rootmodule
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"slices"
@@ -101,6 +102,9 @@ func (g *generator) generateCall() Module {
 		g.addFile("secrets.tf", g.writeSecrets)
 	}
 	g.addOverlays()
+	if g.usesShared() {
+		g.addFile("provider_shared.tf", g.writeSharedProvider)
+	}
 	g.checkRoot()
 	g.checkModule()
 	module := Module{Fixed: c.Module == nil || g.isFixed(c.Module)}
@@ -178,7 +182,29 @@ func (g *generator) writeProvider(body *hclwrite.Body) {
 	}
 }
 
-// writeSharedProvider writes the provider that reads secrets.
+// usesShared reports whether an overlay uses the provider aws.shared, which CloudKnit writes into each root
+// module, and there is none.
+func (g *generator) usesShared() bool {
+	uses := false
+	for name := range g.overlays {
+		if !isModuleFile(name) {
+			continue
+		}
+		f, err := parseFile(name, g.files[name])
+		if err != nil { // checkRoot reports it
+			return false
+		}
+		declared := declarations{}
+		g.addDeclared(declared, name, f)
+		if declared["provider.aws.shared"] != "" {
+			return false
+		}
+		uses = uses || bytes.Contains(g.files[name], []byte("aws.shared"))
+	}
+	return uses && g.files["provider_shared.tf"] == nil
+}
+
+// writeSharedProvider writes the provider that reads secrets, and that overlays may use.
 func (g *generator) writeSharedProvider(body *hclwrite.Body) {
 	provider := body.AppendNewBlock("provider", []string{"aws"}).Body()
 	provider.SetAttributeValue("alias", cty.StringVal("shared"))
