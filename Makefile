@@ -26,7 +26,7 @@ having     = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*_test.go'
 GOLDEN     = $(call having,internal/testkit/golden"|flag.Bool."update")
 BENCHMARKS = $(call having,^func Benchmark)
 FUZZ       = $(call having,^func Fuzz)
-LONG       = $(call having,testing\.Short|testkit/(pgtest|giteatest|browsertest)"|^package browsertest)
+LONG       = $(call having,testing\.Short|gittest\.SampleCases|testkit/(pgtest|giteatest|browsertest)"|^package browsertest)
 
 BENCH    ?= .
 FUZZTIME ?= 1m
@@ -71,8 +71,12 @@ SHORT ?= -short
 test: ## run the tests, but for what takes minutes; SHORT= runs that
 	$(GO) test -vet=off -p $(PACKAGES) -timeout 25m $(SHORT) $(TESTFLAGS) $(LONGEST) $(if $(SHORT),./...,$(LONG))
 
+# -short is for what takes minutes without the race detector: scenarios with Git are what it is here for.
+RACE_SHORT := ./internal/server/... ./internal/render/output
+
 race: ## run the tests of what runs in parallel under the race detector
-	$(GO) test -race -timeout 25m -skip '$(RACE_SKIP)' $(TESTFLAGS) $(RACE)
+	$(GO) test -race -timeout 25m -skip '$(RACE_SKIP)' $(filter-out -short,$(TESTFLAGS)) $(filter-out $(RACE_SHORT),$(RACE))
+	$(GO) test -race -timeout 25m -skip '$(RACE_SKIP)' $(TESTFLAGS) $(RACE_SHORT)
 	$(GO) test -race -timeout 60m $(filter-out -short,$(TESTFLAGS)) -run '$(RACE_LOOP)' ./internal/reconcile/loop
 
 lint: ## look for what is badly formatted or probably wrong

@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 }
 
 // shortScripts are the folders of the scripts that -short runs.
-var shortScripts = regexp.MustCompile(`^script-(approve-signed|check|check-ci|cluster-plan|diff-base|explain|freeze|get|help|init|input-git|pr|promote|render-problem|rollback|schema|stack-plan|stack|status|usage|version)$`)
+var shortScripts = regexp.MustCompile(`^script-(approve-signed|check|check-ci|diff-base|explain|freeze|help|input-git|render-problem|rollback|schema|stack|version)$`)
 
 // unpackFleet makes the folders of testdata/fleet.txtar, and keeps the machine's
 // Git settings out.

@@ -15,6 +15,9 @@ import (
 // TestEveryDamageOfAMirror damages every file of a mirror in every way, and has folders become files: a
 // remote that has read it before, and one that begins, have what is right within two rounds.
 func TestEveryDamageOfAMirror(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short does not damage each file of a mirror: TestDamagedMirror damages some")
+	}
 	s := gittest.ServeGit(t)
 	s.Create("r")
 	w := s.Work(t, "r")

@@ -202,6 +202,9 @@ func TestPartialDamage(t *testing.T) {
 
 // TestPartialTidy puts the packs of a mirror together that does not have all.
 func TestPartialTidy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short makes no 60 packs")
+	}
 	r, dir, server, work := partialMirror(t)
 	at := head(t, r)
 	content(t, r, at)

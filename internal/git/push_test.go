@@ -260,6 +260,9 @@ func TestBusy(t *testing.T) {
 
 // TestMaintain: many packs become one, and nothing that is used is lost.
 func TestMaintain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short makes no 60 packs")
+	}
 	server := gittest.ServeGit(t)
 	url := server.Create("cp")
 	dir := filepath.Join(t.TempDir(), "mirror")

@@ -3,8 +3,9 @@ package loop_test
 import (
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
 // shortScenarios are the scenarios that -short takes: one or two of each feature, of which the tables of the pure
@@ -13,20 +14,12 @@ var shortScenarios = regexp.MustCompile(`^Test(ApprovalIsPerson|BrokenCommit|Clu
 	`|External|FailedRollout|FanOut|FirstContact|Flow|ForcePush|Gates|GitHubPromotion|HeldPromotions|Kalypso|Kept|Moved|PanicOfOneEnvironment|PreviewAtLines` +
 	`|Promotion|Questions|ReadOnly|RecordByPull|RevertedOutput|Rollback|SharedProblemUnknown|SimulationWritesNothing|StoppedStack|TornDownStack|VerifiedCommits|Verify|Wake|WakeWorks)$`)
 
-// sampled are the tests of which a case was taken.
-var sampled sync.Map
-
 // sampleScenario skips scenarios with -short: those that are not in the list, and of one with cases all but the first.
 func sampleScenario(t *testing.T) {
 	t.Helper()
-	if !testing.Short() {
-		return
-	}
-	test, _, isCase := strings.Cut(t.Name(), "/")
-	if !shortScenarios.MatchString(test) {
+	test, _, _ := strings.Cut(t.Name(), "/")
+	if testing.Short() && !shortScenarios.MatchString(test) {
 		t.Skip("-short takes one or two scenarios of each feature: see shortScenarios")
 	}
-	if first, taken := sampled.LoadOrStore(test, t.Name()); taken && isCase && first != t.Name() {
-		t.Skip("-short takes one case of each scenario: it took ", first)
-	}
+	gittest.SampleCases(t)
 }

@@ -27,6 +27,7 @@ type world struct {
 // newWorld makes a repository whose branch main has a README.
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	gittest.SampleCases(t)
 	w := &world{T: t, server: gittest.Serve(t), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	w.server.Create("out")
 	w.person = w.server.Work(t, "out")
