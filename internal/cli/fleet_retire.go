@@ -21,7 +21,8 @@ func newFleetRetire(cc *commandContext) *cobra.Command {
 		Short: "Stop expecting a cluster",
 		Long: `Retire writes, in one commit, that a cluster is no longer expected: the gate rollout with
 of: expected does not wait for it any more. The base says so in .fairlead/clusters/NAME.yaml,
-so that it outlives the ledger. A cluster that is in touch again is expected again.
+so that it outlives the ledger. What the cluster still reports does not count. Renew its key
+or adopt it to expect it again.
 
 Clusters that have been silent for ledger.retire of the settings, 7 days, retire by
 themselves. Those in a ClusterList stay expected: remove them there.`,

@@ -89,3 +89,9 @@ func (l *Ledger) isAwaited(o Object) bool {
 	_, awaited := l.listFailed(o.Cluster)
 	return slices.Contains(awaited, o)
 }
+
+// isStall reports whether a failure is a plan that waits or drift: once there is an approval, the object goes on at the same
+// revision.
+func isStall(message string) bool {
+	return strings.HasPrefix(message, AwaitsApproval) || strings.HasPrefix(message, HasDrift)
+}

@@ -127,16 +127,23 @@ func (m *memory) addProgress(p point) {
 
 // current returns the point that says what the object does now.
 func (m *memory) current() point {
+	if m.decisive.phase == Failed && isStall(m.messageText()) && m.progress[0].said > m.decisive.said {
+		return m.progress[0]
+	}
 	if m.progress[0].isOverdue(m.decisive) || m.progress[1].isOverdue(m.decisive) {
 		return m.progress[0]
 	}
 	return m.decisive
 }
 
+// holds reports whether an object that is at work on the same revision again stays in a phase.
+func (p Phase) holds() bool { return p == Ready || p == Failed }
+
 // isOverdue reports whether a point of Progressing shows that a decisive one is out of date. It
 // does not if the object was ready at that very revision: its cluster only mends what a person
-// changed there, of which Flux does not say when it is done. Within one second it does if the
-// revision is another one: a cluster often goes on to the next one at once.
+// changed there, of which Flux does not say when it is done. Nor does it if the object has failed at
+// that revision: Flux only tries again. Within one second it does if the revision is another one: a
+// cluster often goes on to the next one at once.
 func (p point) isOverdue(decisive point) bool {
 	switch {
 	case p.said == 0 || p.said < decisive.said:
@@ -146,7 +153,7 @@ func (p point) isOverdue(decisive point) bool {
 	case p.said == decisive.said:
 		return p.revision != decisive.revision
 	}
-	return decisive.phase != Ready || p.revision != decisive.revision
+	return !decisive.phase.holds() || p.revision != decisive.revision
 }
 
 // state returns what is known.

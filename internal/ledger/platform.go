@@ -105,6 +105,9 @@ func (l *Ledger) findPlace(c *Cluster, origins map[string][]string) (Group, stri
 			environments = []string{c.Group.Environment}
 		}
 		for _, environment := range environments {
+			if l.roster.isBoundElsewhere(c.Name(), environment) {
+				continue
+			}
 			all = append(all, platformCandidate{name: name, environment: environment, isClaimed: environment == claim.Environment, isTrusted: Object{Name: name}.IsPlatform()})
 		}
 	}

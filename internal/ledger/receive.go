@@ -50,6 +50,7 @@ type Receipt struct {
 // Receive takes in what comes with a contact: reports of objects of its cluster, or none if all is as
 // it was.
 func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
+	c = l.roster.bind(c)
 	named, heard := l.roster.Find(c.Name), l.roster.findAgentSeen(c)
 	var before Cluster
 	if named != nil {

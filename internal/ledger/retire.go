@@ -9,8 +9,7 @@ import (
 type Retirement struct {
 	// After is for how long a cluster is silent that is no longer expected; 0 for ever.
 	After time.Duration
-	// Times are when people have retired clusters, by name. A cluster that has been in touch since is
-	// expected again.
+	// Times are when people have retired clusters, by name. These stay retired, whatever they report.
 	Times map[string]time.Time
 	// Resumed is when a cluster was in touch after none was for a while: it was not the clusters that
 	// were away before, so that none counts as silent for longer.
@@ -22,12 +21,12 @@ const outage = time.Hour
 
 // isRetired reports whether a cluster is no longer expected.
 func (r Retirement) isRetired(c *Cluster, now time.Time) bool {
-	retired, named := r.Times[c.Name()]
+	_, named := r.Times[c.Name()]
 	silent := now.Sub(c.LastSeen)
 	if r.Resumed.After(c.LastSeen) {
 		silent = now.Sub(r.Resumed)
 	}
-	return r.After > 0 && silent > r.After || named && !c.LastSeen.After(retired)
+	return r.After > 0 && silent > r.After || named
 }
 
 // noteContact notes that a cluster is in touch.
@@ -53,14 +52,21 @@ func (l *Ledger) SetRetirement(r Retirement) {
 	l.retirement = r
 }
 
+// IsRetiredByName reports whether people have retired a cluster: nothing that it reports counts.
+func (l *Ledger) IsRetiredByName(c *Cluster) bool {
+	_, named := l.retirement.Times[c.Name()]
+	return named
+}
+
 // IsRetired reports whether a cluster is no longer expected.
 func (l *Ledger) IsRetired(c *Cluster, now time.Time) bool { return l.retirement.isRetired(c, now) }
 
 // CloseRetired removes the objects of clusters that are retired, and ends their spans where the cluster
-// was last in touch. What the cluster reports later begins anew. A receipt is of one cluster.
+// was last in touch. What the cluster reports later begins again. A receipt is of one cluster.
 func (l *Ledger) CloseRetired(now time.Time) (all []Receipt) {
 	for _, c := range l.roster.clusters {
-		if l.book.countObjects(c.ID) == 0 || !l.IsRetired(c, now) {
+		retired, named := l.retirement.Times[c.Name()]
+		if l.book.countObjects(c.ID) == 0 || !l.IsRetired(c, now) || named && c.LastSeen.After(retired) {
 			continue
 		}
 		receipt := Receipt{Cluster: c.ID}

@@ -6,8 +6,12 @@ import (
 	"time"
 )
 
-// minSilence is the least time after which a cluster counts as silent.
-const minSilence = 3 * time.Minute
+// minSilence is the least time after which a cluster counts as silent that reports by events, and minAgentSilence that of one
+// with an agent, which says how often it reports.
+const (
+	minSilence      = 3 * time.Minute
+	minAgentSilence = 30 * time.Second
+)
 
 // defaultEvery is how often clusters are in touch by events that do not say how often they are.
 const defaultEvery = 10 * time.Minute
@@ -168,7 +172,12 @@ func (c *Cluster) IsContested(now time.Time) bool {
 	return c.Rival != "" && now.Sub(c.RivalSeen) <= c.patience()
 }
 
-func (c *Cluster) patience() time.Duration { return max(3*c.Every, minSilence) }
+func (c *Cluster) patience() time.Duration {
+	if c.Boot != "" {
+		return max(3*c.Every, minAgentSilence)
+	}
+	return max(3*c.Every, minSilence)
+}
 
 // Roster has the clusters that were ever in touch. The zero Roster has none.
 type Roster struct {
@@ -176,6 +185,7 @@ type Roster struct {
 	byName   map[string]*Cluster
 	byUID    map[string]*Cluster
 	adopted  map[string]time.Time // see SetAdopted
+	bound    map[string][]string  // see Ledger.SetBound
 }
 
 // All returns all clusters, in the order in which they were first in touch; of the same time, by ID.

@@ -89,7 +89,9 @@ type clusterKeySpec struct {
 	Renewed time.Time `yaml:"renewed"`
 	Retired time.Time `yaml:"retired"`
 	Adopted time.Time `yaml:"adopted"`
-	Reason  string    `yaml:"reason"`
+	// Environments are those that the key is bound to.
+	Environments []string `yaml:"environments"`
+	Reason       string   `yaml:"reason"`
 }
 
 type ephemeralSpec struct {
@@ -196,13 +198,15 @@ type ClusterKey struct {
 	Object
 	Epoch   int       // how often it was renewed
 	Renewed time.Time // for the last time; zero if it never was
-	// Retired is when the cluster was retired: it is not expected unless it has been in touch since.
-	// Zero if it was not.
+	// Retired is when the cluster was retired: it is not expected until its key is renewed or another one
+	// is adopted. Zero if it was not.
 	Retired time.Time
 	// Adopted is when people have last said that another cluster, built in the place of this one, has
 	// its name. Zero if they never did.
 	Adopted time.Time
-	Reason  string
+	// Environments are those that the cluster may belong to; nil for any.
+	Environments []string
+	Reason       string
 }
 
 // Ephemeral makes the branch that it is in an environment that expires.
@@ -286,7 +290,7 @@ func (r *reader) readOwn(n *yaml.Node, h header, d *decoder) {
 		r.out.clusters.modules = append(r.out.clusters.modules, readPart[ClusterModulesSpec](r, n, h.kind, d))
 	case "ClusterKey":
 		o, s, _ := readObject[clusterKeySpec](r, n, h.kind, d)
-		p.Keys = append(p.Keys, &ClusterKey{o, s.Epoch, s.Renewed, s.Retired, s.Adopted, s.Reason})
+		p.Keys = append(p.Keys, &ClusterKey{o, s.Epoch, s.Renewed, s.Retired, s.Adopted, s.Environments, s.Reason})
 	case "ClusterList":
 		p.Clusters = append(p.Clusters, r.readClusterList(n, h.kind, d)...)
 	case "Ephemeral":

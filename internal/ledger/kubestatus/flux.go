@@ -133,7 +133,7 @@ func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledg
 			e.Attempted = s.revision
 		}
 		// Nor does it name one that it cannot read, as where the path is missing: only Reconciling tells.
-		if e.Reason == "ArtifactFailed" && s.revision != "" && strings.Contains(findCondition(o.Status.Conditions, "Reconciling").Message, s.revision) {
+		if phase != ledger.Ready && s.revision != "" && strings.Contains(findCondition(o.Status.Conditions, "Reconciling").Message, s.revision) {
 			e.Attempted = s.revision
 		}
 		if e.Attempted != "" && e.Attempted == s.revision {

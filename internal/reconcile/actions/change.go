@@ -144,7 +144,9 @@ type keySpec struct {
 	Renewed time.Time `yaml:"renewed,omitempty"`
 	Retired time.Time `yaml:"retired,omitempty"`
 	Adopted time.Time `yaml:"adopted,omitempty"`
-	Reason  string    `yaml:"reason,omitempty"`
+	// Environments are kept as people have written them.
+	Environments []string `yaml:"environments,omitempty"`
+	Reason       string   `yaml:"reason,omitempty"`
 }
 
 type freezeSpec struct {

@@ -33,11 +33,11 @@ func (d *Session) RenewKey(ctx context.Context, cluster, reason string) (ledger.
 	return next, r, err
 }
 
-// RetireCluster writes into the base that a cluster is no longer expected, unless it is in touch again.
+// RetireCluster writes into the base that a cluster is no longer expected, whatever it reports.
 func (d *Session) RetireCluster(ctx context.Context, cluster, reason string) (Result, error) {
 	return d.changeKey(ctx, cluster, change{
 		action: retireAction, name: cluster, reason: reason, title: "Retire cluster " + cluster,
-		summary: fmt.Sprintf("cluster %s is no longer expected, unless it is in touch again", cluster),
+		summary: fmt.Sprintf("cluster %s is no longer expected; to expect it again, renew its key or adopt it", cluster),
 	}, func(k *keySpec) { k.Retired = d.options.Now().UTC().Truncate(time.Second) })
 }
 
@@ -63,7 +63,7 @@ func (d *Session) changeKey(ctx context.Context, cluster string, c change, edit 
 				return change{}, problem.Refusef("move it to "+observe.KeyFile(cluster)+", or change it by hand", "the key of %s is in %s, which no operator action wrote", cluster, k.Pos.File)
 			}
 			if k.Name == cluster {
-				spec.Retired, spec.Adopted = k.Retired, k.Adopted
+				spec.Retired, spec.Adopted, spec.Environments = k.Retired, k.Adopted, k.Environments
 			}
 		}
 		edit(&spec)

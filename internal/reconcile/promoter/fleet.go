@@ -33,8 +33,11 @@ type Ledger interface {
 	// PlaceClusters decides to which environments those clusters belong, by the environments that
 	// revisions are outputs of: see [ledger.Ledger.PlaceClusters].
 	PlaceClusters(origins map[string][]string)
-	// SetRetired has clusters no longer expected that people have retired, by name, at a time.
+	// SetRetired has clusters no longer expected that people have retired, by name, at a time, and not renewed or adopted
+	// since.
 	SetRetired(times map[string]time.Time)
+	// SetBound has clusters belong to no other environments than those that their keys are bound to, by name.
+	SetBound(environments map[string][]string)
 	// SetListed has clusters of an environment known that are expected by name, with their types.
 	SetListed(environment string, types map[string]string)
 	// SetAdopted has clusters take the place of others that were built in their place: see

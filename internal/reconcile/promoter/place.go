@@ -26,19 +26,25 @@ func (m *Promoter) placeClusters(keys []*model.ClusterKey) {
 	if m.options.Ledger == nil {
 		return
 	}
-	retired, adopted := map[string]time.Time{}, map[string]time.Time{}
+	retired, adopted, bound := map[string]time.Time{}, map[string]time.Time{}, map[string][]string{}
 	noteLatest := func(times map[string]time.Time, name string, at time.Time) {
 		if at.After(times[name]) {
 			times[name] = at
 		}
 	}
 	for _, k := range keys {
-		noteLatest(retired, k.Name, k.Retired)
+		if k.Retired.After(k.Renewed) && k.Retired.After(k.Adopted) {
+			noteLatest(retired, k.Name, k.Retired)
+		}
+		if len(k.Environments) > 0 {
+			bound[k.Name] = append(bound[k.Name], k.Environments...)
+		}
 		noteLatest(adopted, k.Name, k.Adopted)
 		noteLatest(adopted, k.Name, k.Renewed)
 	}
 	m.options.Ledger.SetRetired(retired)
 	m.options.Ledger.SetAdopted(adopted)
+	m.options.Ledger.SetBound(bound)
 	revisions := m.options.Ledger.FindRevisions()
 	origins := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(m.environments)) {

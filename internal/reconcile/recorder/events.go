@@ -69,6 +69,9 @@ func (r *Recorder) events() []observe.Event {
 			continue
 		}
 		cluster := r.ledger.FindCluster(o.Cluster)
+		if r.ledger.IsRetiredByName(cluster) {
+			continue
+		}
 		e := observe.NewEvent(s.Report(o, cluster.Group))
 		e.Cluster, e.Proven = cluster.Name(), !cluster.Unproven
 		if len(cluster.Others) > 0 {

@@ -56,6 +56,18 @@ func (r *Recorder) SetRetired(times map[string]time.Time) {
 	}
 }
 
+// SetBound has clusters belong to no other environments than those that their keys are bound to, by name.
+func (r *Recorder) SetBound(environments map[string][]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bound = environments
+	r.ledger.SetBound(environments)
+	for _, receipt := range r.ledger.RemoveUnbound(r.options.Now()) {
+		r.pending.clusters[receipt.Cluster] = true
+		r.pending.add(receipt)
+	}
+}
+
 // SetAdopted has clusters take the place of others that were built in their place: see
 // [ledger.Ledger.SetAdopted].
 func (r *Recorder) SetAdopted(times map[string]time.Time) {

@@ -87,6 +87,7 @@ type Recorder struct {
 	failed  time.Time                    // when it was last tried
 	retired map[string]time.Time         // by people, by name
 	adopted map[string]time.Time         // by people, by name
+	bound   map[string][]string          // the environments that keys are bound to, by name
 	listed  map[string]map[string]string // the types of clusters that are expected by name, by environment
 	unread  error                        // why it is not known what was stored; nil if it is
 	losses  map[string]observe.Loss      // by environment
