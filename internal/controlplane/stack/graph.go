@@ -119,10 +119,8 @@ func (r *resolver) decideDestruction(s *Stack, teamProtects bool) {
 		}
 		if c.Destroyed && !s.Teardown {
 			for _, user := range c.NeededBy {
-				if user.Destroyed { // destroy: true does not reverse the order
-					r.warnf(s, line, "destroy "+user.Name+" in a change of its own, or set teardown: true", "component %s is destroyed before %s, which needs it", c.Name, user.Name)
-				} else {
-					r.warnf(s, line, "destroy "+user.Name+" before it", "component %s is destroyed while %s needs it", c.Name, user.Name)
+				if !user.Destroyed {
+					r.warnf(s, line, "destroy "+user.Name+" too, or have it need "+c.Name+" no more", "component %s is to be destroyed while %s needs it: its plan is not approved until then", c.Name, user.Name)
 				}
 			}
 		}

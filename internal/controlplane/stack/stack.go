@@ -87,21 +87,21 @@ const (
 	generatedSubtype = "il"
 )
 
-// After returns the components that must be ready before this one, sorted by name: those that it needs. While
-// the stack is torn down, a component that is destroyed waits for those that need it; what is kept may
-// change, and goes first.
+// After returns the components that must be ready before this one, sorted by name: those that it needs. A component
+// that is destroyed waits for those that need it and are destroyed too; what is kept may change, and goes first.
 func (c *Component) After() []*Component {
-	if !c.Stack.Teardown {
-		return c.Needs
-	}
 	var after []*Component
 	for _, n := range c.Needs {
-		if !n.Destroyed {
+		if !n.Destroyed || !c.Destroyed {
 			after = append(after, n)
 		}
 	}
 	if c.Destroyed {
-		after = append(after, c.NeededBy...)
+		for _, user := range c.NeededBy {
+			if user.Destroyed {
+				after = append(after, user)
+			}
+		}
 	}
 	slices.SortFunc(after, compareNames)
 	return after

@@ -99,7 +99,7 @@ func (o *outcome) explainTeardowns(merged []stackfiles.Summary, isDone func(stac
 		default:
 			going = append(going, s.Stack)
 			for _, c := range destroyed {
-				if c.Plan != "" && c.Approval == "" {
+				if c.Plan != "" && c.Approval == "" && !c.Withheld {
 					plans++
 				}
 			}

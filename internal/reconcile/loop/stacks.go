@@ -31,7 +31,9 @@ type deletedStacks struct {
 	folder   string
 	commits  map[string][]string // see findCommits
 	err      error               // the first one
-	// answers are what followPrevious was told of stacks, while it runs: a report that comes later is news.
+	// asked are the stacks and components that followPrevious has asked about, and answers what it was told, while it
+	// runs: a report that comes later is news.
+	asked   []stackfiles.Deleted
 	answers map[string]bool
 	// management is the cluster whose reports count, by StackSettings. Where none is named, those of all
 	// clusters count for stacks, and none for clusters.
@@ -195,6 +197,9 @@ func (l *Loop) isDestroyed(e *environment, d stackfiles.Deleted) bool {
 	answer, known := e.deleted.answers[question]
 	if !known {
 		answer = l.isReported(e, d)
+		if e.deleted.answers != nil {
+			e.deleted.asked = append(e.deleted.asked, d)
+		}
 	}
 	if e.deleted.answers != nil {
 		e.deleted.answers[question] = answer
@@ -202,10 +207,23 @@ func (l *Loop) isDestroyed(e *environment, d stackfiles.Deleted) bool {
 	return answer
 }
 
-// isReported reports whether clusters have reported every Kustomization of a stack as ready.
+// isReported reports whether clusters have reported every Kustomization of a stack as ready, and none of the Terraform
+// objects of these names as anything else.
 func (l *Loop) isReported(e *environment, d stackfiles.Deleted) bool {
 	ready := l.findReady(e, e.deleted.findCommits(d.Folder()), e.deleted.isManagement)
-	return !slices.ContainsFunc(d.Kustomizations, func(name string) bool { return !ready["Kustomization/"+d.Namespace+"/"+name] })
+	return !slices.ContainsFunc(d.Kustomizations, func(name string) bool {
+		return !ready["Kustomization/"+d.Namespace+"/"+name] || l.hasUnreadyTerraform(e, d.Namespace+"/"+name)
+	})
+}
+
+// hasUnreadyTerraform reports whether a cluster that counts has reported a Terraform object as not ready.
+func (l *Loop) hasUnreadyTerraform(e *environment, name string) bool {
+	return slices.ContainsFunc(l.options.Inbox.Reports(func(event observe.Event) (current, ok bool) {
+		return true, e.deleted.isManagement(event.Cluster) && e.isReportedFrom(event.Environment)
+	}), func(r rollout.Report) bool {
+		object, _, _ := strings.Cut(r.Object, "@")
+		return object == "Terraform/"+name && r.Phase != rollout.Ready
+	})
 }
 
 // isManagement reports whether what a cluster reports of stacks counts.
@@ -249,6 +267,11 @@ func (l *Loop) destroyedStacks(e *environment) []string {
 	for _, d := range e.deleted.waiting {
 		if l.isDestroyed(e, d) {
 			all = append(all, d.Path())
+		}
+	}
+	for _, d := range e.deleted.asked {
+		if l.isDestroyed(e, d) {
+			all = append(all, "destroyed: "+d.Path()+" "+strings.Join(d.Kustomizations, " "))
 		}
 	}
 	for _, c := range e.deleted.carriers {

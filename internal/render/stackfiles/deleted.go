@@ -1,6 +1,7 @@
 package stackfiles
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -38,7 +39,8 @@ type Previous struct {
 	Tree tree.Tree
 	// Former is what the output was in other places, if it is in this one for the first time.
 	Former []tree.Tree
-	// IsDestroyed reports whether the teardown of a stack, as it is in Tree, is complete.
+	// IsDestroyed reports whether the teardown of a stack, as it is in Tree, is complete, or that of the components
+	// whose Kustomizations are named.
 	IsDestroyed func(Deleted) bool
 	// Since returns a folder of the output in each commit from that of Tree back to the given one,
 	// newest first, without equal ones behind each other; false if that commit is not among them.
@@ -80,6 +82,9 @@ func FollowPrevious(m *model.Model, rendered tree.Tree, previous Previous) (tree
 	all, err := rendered, error(nil)
 	if len(k.deleted) > 0 || len(k.stopped) > 0 || len(k.held) > 0 || len(k.replaced) > 0 {
 		all, err = k.union()
+	}
+	if err == nil {
+		all, err = k.withholdDestruction(all)
 	}
 	if err == nil && all.Sub(ObjectsFolder).IsEmpty() && HasStacks(previous.Tree) {
 		all, err = addNone(m, all)
@@ -284,13 +289,14 @@ func (k *keeper) addComponent(s *renderedStack, c *renderedComponent) error {
 		return k.addChart(s, c)
 	}
 	t := c.terraform
-	protected, auto := c.isProtected(), t.Spec.ApprovePlan == tfobject.AutoApproved
+	protected, auto := c.isProtected(), tfobject.AutoApproved == cmp.Or(t.Spec.ApprovePlan, t.Metadata.Annotations[withheldAnnotation])
 	t.Spec.Destroy, t.Spec.ApprovePlan, t.Spec.Suspend = !protected, "", false
 	folder := path.Join(s.Folder(), c.name)
 	c.kustomization.Spec.Path = stack.OutputFolder(k.model) + folder + "/objects" // it may have moved
 	c.kustomization.Spec.Wait, c.kustomization.Spec.Timeout = true, tfobject.RunTimeout
 	c.kustomization.Spec.HealthChecks = []kubeobject.HealthExpr{tfobject.Health(c.source.Spec.Ref.Commit)}
 	delete(t.Metadata.Annotations, InputsAnnotation)
+	delete(t.Metadata.Annotations, withheldAnnotation)
 	delete(t.Metadata.Annotations, tfplan.DigestAnnotation)
 	setKept(&t.Metadata, false) // no plan is made from it
 	setKept(&c.source.Metadata, true)

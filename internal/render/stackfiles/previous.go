@@ -172,14 +172,13 @@ func (s *renderedStack) reverseOrder() {
 	for _, c := range s.components {
 		byName[c.kustomization.Metadata.Name] = c
 	}
-	isReversed := s.namespace.Metadata.Annotations[teardownAnnotation] != ""
 	for _, c := range s.components {
 		for _, d := range c.kustomization.Spec.DependsOn {
 			user, needed := c, byName[d.Name]
 			if needed == nil {
 				continue
 			}
-			if isReversed && needed.isDestroyed() { // nothing that is destroyed is needed by what is not
+			if isReversed(user, needed) {
 				user, needed = needed, user
 			}
 			if !needed.isProtected() {
@@ -196,3 +195,6 @@ func (s *renderedStack) reverseOrder() {
 		}
 	}
 }
+
+// isReversed reports whether a component that depends on another is needed by it: that is so if both are destroyed.
+func isReversed(c, before *renderedComponent) bool { return c.isDestroyed() && before.isDestroyed() }

@@ -34,6 +34,8 @@ type ComponentSummary struct {
 	Protected bool     `json:"protected,omitempty"`
 	// Approval is "auto", the plan that is approved, or "" for none yet.
 	Approval string `json:"approval,omitempty"`
+	// Withheld reports that its plan is approved, and what needs the component has to be destroyed before that counts.
+	Withheld bool `json:"-"`
 	// Plan is the id of the plan that it makes, and Inputs the digest of what that is made from.
 	Plan   string `json:"plan,omitempty"`
 	Inputs string `json:"inputs,omitempty"`
@@ -165,7 +167,7 @@ func SummarizeTerraform(name string, t *kubeobject.Object[tfobject.Spec], source
 	one := ComponentSummary{
 		Name: name, Object: t.Metadata.Name, Type: "terraform", After: []string{}, Action: Apply, Approval: t.Spec.ApprovePlan, Inputs: t.Metadata.Annotations[InputsAnnotation],
 		Protected: isProtected(t.Metadata), Unversioned: t.Metadata.Annotations[tfobject.UnversionedAnnotation] != "",
-		Compared: len(t.Spec.Webhooks) > 0, Digest: t.Metadata.Annotations[tfplan.DigestAnnotation],
+		Withheld: t.Metadata.Annotations[withheldAnnotation] != "", Compared: len(t.Spec.Webhooks) > 0, Digest: t.Metadata.Annotations[tfplan.DigestAnnotation],
 	}
 	if ref := source.Spec.Ref; ref != nil && len(ref.Commit) >= 10 {
 		one.Plan = tfobject.PlanID(ref.Branch, ref.Commit)
