@@ -70,7 +70,7 @@ func describeOutput(s Stage, e Environment) string {
 	case e.State == Edited, e.State == Foreign:
 		return "mend: " + e.Reason
 	case e.Pull != nil && (e.State == Proposed || e.State == DryRun):
-		pull := describePull(s.Environment, e)
+		pull := describePull(s, e)
 		switch { // the pull request may not be about this
 		case s.Commit != "" && s.Proof.Status == gate.Fail:
 			pull += "; mend: " + s.Proof.Reason
@@ -79,6 +79,9 @@ func describeOutput(s Stage, e Environment) string {
 		}
 		return pull
 	case !s.Merged && len(s.Withheld) > 0 && s.Hold == "":
+		if first, others := splitRestraints(s, s.Withheld); first != "" {
+			return first + "merge its pull request" + others
+		}
 		return "merge its pull request: " + s.Withheld[0].Reason
 	case s.Commit != "" && s.Proof.Status == gate.Fail:
 		return "mend: " + s.Proof.Reason
@@ -90,10 +93,11 @@ func describeOutput(s Stage, e Environment) string {
 	return ""
 }
 
-// describePull returns who merges the open pull request of an environment, and why a person has to.
-// The command that does without comes before the reasons, which may be long.
-func describePull(environment string, e Environment) string {
-	text := fmt.Sprintf("merge pull request %d", e.Pull.Number)
+// describePull returns who merges the open pull request of an environment, and why a person has to. A hold or a freeze
+// comes first: it ends before the merge. The command that does without comes before the reasons, which may be long.
+func describePull(s Stage, e Environment) string {
+	first, reasons := splitRestraints(s, e.Withheld)
+	text := fmt.Sprintf("%smerge pull request %d", first, e.Pull.Number)
 	if len(e.Withheld) == 0 {
 		switch merge := e.mergeReason(); {
 		case merge == "":
@@ -101,17 +105,47 @@ func describePull(environment string, e Environment) string {
 		case e.IsForPerson():
 			return text + ": " + merge
 		default: // Fairlead, or the forge, merges it
-			return fmt.Sprintf("waits for pull request %d: %s", e.Pull.Number, merge)
+			return fmt.Sprintf("%swaits for pull request %d: %s", first, e.Pull.Number, merge)
 		}
 	}
-	reasons := make([]string, len(e.Withheld))
-	for i, w := range e.Withheld {
-		reasons[i] = w.Reason
-		if w.Acknowledge != "" && !strings.Contains(text, " or run ") {
-			text += fmt.Sprintf(", or run fairlead approve %s %s --removals", environment, w.Acknowledge)
+	for _, w := range e.Withheld {
+		if w.Acknowledge != "" {
+			text += fmt.Sprintf(", or run fairlead approve %s %s --removals", s.Environment, w.Acknowledge)
+			break
 		}
 	}
-	return text + ": " + strings.Join(reasons, "; ")
+	return text + reasons
+}
+
+// splitRestraints returns the hold and the freezes of a stage, as what comes before a merge, and the other reasons why only
+// a person may merge, after a colon. A hold or freeze that leaves the output free does not have to end before the merge.
+func splitRestraints(s Stage, withheld []Withheld) (first, others string) {
+	var restraints, reasons, free []string
+	held, frozen := false, false
+	for _, w := range withheld {
+		held, frozen = held || w.Cause == holdName, frozen || w.Cause == freezeName
+		if w.Cause == holdName || w.Cause == freezeName {
+			restraints = append(restraints, w.Reason)
+		} else {
+			reasons = append(reasons, w.Reason)
+		}
+	}
+	if s.Next.State == promote.Held && !held {
+		free = append(free, heldText(s)+upstreamFailure(s))
+	}
+	if s.Frozen != "" && !frozen {
+		free = append(free, s.Frozen)
+	}
+	if len(reasons) > 0 {
+		others = ": " + strings.Join(reasons, "; ")
+	}
+	switch {
+	case len(restraints) > 0:
+		return strings.Join(append(free, restraints...), "; ") + "; then ", others
+	case len(free) > 0:
+		return strings.Join(free, "; ") + "; ", others
+	}
+	return "", others
 }
 
 func heldText(s Stage) string { return strings.TrimPrefix(s.Next.Verdict.Reason, "it is ") }

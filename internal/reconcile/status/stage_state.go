@@ -145,8 +145,11 @@ func (s Stage) findOwnState() StageState {
 	}
 }
 
-// freezeName is the cause of a withheld merge, and the gate of a promotion, that a freeze stops.
-const freezeName = "freeze"
+// holdName and freezeName are the causes of a merge that a hold or a freeze withholds.
+const (
+	holdName   = "hold"
+	freezeName = "freeze"
+)
 
 // WaitsForFreeze reports whether a freeze keeps the output of a stage from being merged, or its next commit out.
 func (s Stage) WaitsForFreeze() bool {
