@@ -140,7 +140,7 @@ func askPlacements(ctx context.Context, of fleetAsker, stacks []environmentStack
 			parts := strings.Split(p.Object, "/")
 			if len(parts) == 3 {
 				key := componentKey{p.Environment, parts[1], parts[2]}
-				all[key] = append(all[key], stackview.Report{Cluster: p.Cluster, Object: p.Object, Phase: p.Phase, Revision: p.Revision, Since: p.Since, Message: p.Message})
+				all[key] = append(all[key], stackview.Report{Cluster: p.Cluster, Object: p.Object, Phase: p.Phase, Revision: p.Revision, Since: p.Since, Message: p.Message, Plan: p.Plan})
 			}
 		}
 	}

@@ -17,8 +17,8 @@ type LateSpan struct {
 // cluster when it began to. It tells nothing of another place than where the cluster belongs.
 func (c *Cluster) lateSpan(r Report, received time.Time, known State, unheard gap) (LateSpan, bool) {
 	since, until := spanStart(r.Said, received, c.Began), spanStart(r.Until, received, c.Began)
-	span := Span{Since: timeOf(unixSeconds(since)), Until: timeOf(unixSeconds(until)), Phase: r.Phase, Revision: r.Runs, Attempted: r.Target, Message: r.Message, Late: true}
-	isStated := r.Phase != Unstated && r.Phase != Progressing
+	span := Span{Since: timeOf(unixSeconds(since)), Until: timeOf(unixSeconds(until)), Phase: r.Phase, Revision: r.Runs, Attempted: r.Target, Message: r.Message, Plan: r.Plan, Late: true}
+	isStated := r.Phase != Unstated && r.Phase != Progressing && r.Phase != Checking
 	return LateSpan{r.Object, span}, isStated && !r.isEmpty() && known.Said.After(r.Said) && r.Said.After(unheard.from) &&
 		span.Until.After(span.Since) && span.Since.After(c.LastMoved())
 }
@@ -145,6 +145,9 @@ func joinSpans(all []Span, i int) []Span {
 		if !all[i].Until.Equal(all[i+1].Since) || !all[i].saysSame(all[i+1]) {
 			i++
 			continue
+		}
+		if all[i].Plan == (Plan{}) {
+			all[i].Plan = all[i+1].Plan
 		}
 		all[i].Until, all[i].Message, all[i].App = all[i+1].Until, cmp.Or(all[i].Message, all[i+1].Message), cmp.Or(all[i].App, all[i+1].App)
 		all = slices.Delete(all, i+1, i+2)

@@ -79,7 +79,7 @@ func (known *record) rename(writes []SpanWrite, o Object) []SpanWrite {
 		return writes
 	}
 	state, open := known.state(), known.open.span()
-	open.App, open.Message = state.App, state.Message
+	open.App, open.Message, open.Plan = state.App, state.Message, state.Plan
 	return append(writes, SpanWrite{o, BeginSpan, open})
 }
 
@@ -106,16 +106,6 @@ func (b *Book) add(o Object, r *record) {
 	r.name = unique.Make(o.Name)
 	b.clusters[o.Cluster] = slices.Insert(all, i, r)
 	b.count++
-}
-
-// listFailed returns the objects of a cluster that have failed, by name.
-func (b *Book) listFailed(cluster string) (all []Object) {
-	for _, r := range b.clusters[cluster] {
-		if r.state().Phase == Failed {
-			all = append(all, Object{cluster, r.name.Value()})
-		}
-	}
-	return all
 }
 
 // countObjects returns how many objects of a cluster are known.

@@ -40,6 +40,7 @@ type Reason struct {
 	Cause   Cause
 	Object  Object
 	Message string    // of a failure
+	Plan    Plan      // that waits, for CauseApproval
 	Since   time.Time // when the object began to say so; zero if no object does
 }
 
@@ -75,6 +76,7 @@ func (l *Ledger) findReason(s Situation, merged, now time.Time) Reason {
 		return Reason{Cause: CauseUnheard}
 	}
 	deciding, _ := l.book.Find(s.Object)
+	deciding.Phase = Explain(s.Object, deciding, l.book.Find)
 	if deciding.Phase == Suspended {
 		return l.reasonOf(CauseSuspended, s.Object)
 	}
@@ -88,7 +90,7 @@ func (l *Ledger) findReason(s Situation, merged, now time.Time) Reason {
 	}
 	failed, awaited := l.listFailed(s.Cluster.ID)
 	i := slices.IndexFunc(failed, Object.isSource)
-	drifted, hasDrift := l.findDrift(failed, awaited)
+	drifted, hasDrift := l.findDrift(failed)
 	j := slices.IndexFunc(failed, func(o Object) bool { return o != s.Object && !o.isSource() })
 	switch {
 	case i >= 0:
@@ -97,11 +99,11 @@ func (l *Ledger) findReason(s Situation, merged, now time.Time) Reason {
 		return l.reasonOf(CauseDrift, drifted)
 	case s.Object.Name == "" && j >= 0: // it may be the platform object itself, of which nothing is known
 		return l.reasonOf(CauseFailed, failed[j])
-	case (deciding.Phase != Failed || slices.Contains(awaited, s.Object)) && j >= 0:
+	case !deciding.Phase.IsFailure() && j >= 0:
 		return l.reasonOf(CauseDependency, failed[j])
 	case len(awaited) > 0 && s.Class == ClassProgressing: // the Terraform object names the plan
-		return l.reasonOf(CauseApproval, awaited[max(0, slices.IndexFunc(awaited, func(o Object) bool { return o.Kind() == "Terraform" }))])
-	case deciding.Phase == Failed:
+		return l.reasonOf(CauseApproval, findTerraform(awaited))
+	case deciding.Phase.IsFailure():
 		return l.reasonOf(CauseFailed, s.Object)
 	case s.Class != ClassUnknown && now.Sub(merged) < 2*max(s.Cluster.Every, reconcileInterval):
 		return Reason{Cause: CauseWaiting}
@@ -115,7 +117,7 @@ func (l *Ledger) reasonOf(c Cause, o Object) Reason {
 	if !known {
 		return Reason{Cause: c}
 	}
-	return Reason{Cause: c, Object: o, Message: state.Message, Since: l.book.findSince(o)}
+	return Reason{Cause: c, Object: o, Message: state.Message, Plan: state.Plan, Since: l.book.findSince(o)}
 }
 
 // Kind returns the kind in the name of an object.

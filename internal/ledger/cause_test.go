@@ -42,11 +42,11 @@ func TestCauseOfFailure(t *testing.T) {
 	}
 }
 
-// TestAwaitedPlans: a cluster on which only plans wait for approval is at work, and waits: its Terraform objects are
-// reported as failed, and so is what applies them. One on which only resources have drifted has failed because of that.
+// TestAwaitedPlans: a cluster on which only plans wait for approval is at work, and waits: what
+// applies its Terraform objects is reported as failed. One on which only resources have drifted has failed because of that.
 func TestAwaitedPlans(t *testing.T) {
 	const fleet, database, apps = "Kustomization/flux-system/fleet", "Terraform/shop/db", "Kustomization/shop/db"
-	const drift, plan, stalled = "drift: a node is gone", "waits for approval of plan-main-aaaa", "health check failed: failed early due to stalled resources: [Terraform/shop/db status: 'Failed']"
+	const drift, plan, stalled = "a node is gone", "", "health check failed: failed early due to stalled resources: [Terraform/shop/db status: 'Failed']"
 	now := time.Date(2026, time.November, 23, 12, 0, 0, 0, time.UTC)
 	says := func(object string, phase ledger.Phase, message string) ledger.Report {
 		return ledger.Report{Object: ledger.Object{Name: object}, Phase: phase, Target: "P1", Message: message, Said: now}
@@ -60,14 +60,14 @@ func TestAwaitedPlans(t *testing.T) {
 		cause   ledger.Cause
 		object  string
 	}{
-		"a plan waits":                {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Failed, plan), says(apps, ledger.Failed, stalled)}, ledger.ClassProgressing, ledger.CauseApproval, database},
-		"what pulls the output waits": {[]ledger.Report{says(fleet, ledger.Failed, stalled), says(database, ledger.Failed, plan)}, ledger.ClassProgressing, ledger.CauseApproval, database},
-		"it has drifted":              {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Failed, drift), says(apps, ledger.Failed, stalled)}, ledger.ClassFailed, ledger.CauseDrift, database},
-		"it has drifted and failed":   {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Failed, drift), says("Kustomization/web/web", ledger.Failed, "timeout")}, ledger.ClassFailed, ledger.CauseFailed, "Kustomization/web/web"},
-		"one drifted and one waits":   {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Failed, drift), says("Terraform/shop/net", ledger.Failed, plan)}, ledger.ClassFailed, ledger.CauseDrift, database},
+		"a plan waits":                {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Waiting, plan), says(apps, ledger.Failed, stalled)}, ledger.ClassProgressing, ledger.CauseApproval, database},
+		"what pulls the output waits": {[]ledger.Report{says(fleet, ledger.Failed, stalled), says(database, ledger.Waiting, plan)}, ledger.ClassProgressing, ledger.CauseApproval, database},
+		"it has drifted":              {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Drifted, drift), says(apps, ledger.Failed, stalled)}, ledger.ClassFailed, ledger.CauseDrift, database},
+		"it has drifted and failed":   {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Drifted, drift), says("Kustomization/web/web", ledger.Failed, "timeout")}, ledger.ClassFailed, ledger.CauseFailed, "Kustomization/web/web"},
+		"one drifted and one waits":   {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Drifted, drift), says("Terraform/shop/net", ledger.Waiting, plan)}, ledger.ClassFailed, ledger.CauseDrift, database},
 		"the plan failed":             {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Failed, "no such module"), says(apps, ledger.Failed, stalled)}, ledger.ClassFailed, ledger.CauseFailed, apps},
-		"and something else failed":   {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Failed, plan), says("Kustomization/web/web", ledger.Failed, "timeout")}, ledger.ClassFailed, ledger.CauseFailed, "Kustomization/web/web"},
-		"it fails for another reason": {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Failed, plan), says(apps, ledger.Failed, "kustomize build failed")}, ledger.ClassFailed, ledger.CauseFailed, apps},
+		"and something else failed":   {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Waiting, plan), says("Kustomization/web/web", ledger.Failed, "timeout")}, ledger.ClassFailed, ledger.CauseFailed, "Kustomization/web/web"},
+		"it fails for another reason": {[]ledger.Report{says(fleet, ledger.Ready, ""), says(database, ledger.Waiting, plan), says(apps, ledger.Failed, "kustomize build failed")}, ledger.ClassFailed, ledger.CauseFailed, apps},
 	} {
 		l := ledger.New(100)
 		l.Receive(ledger.Contact{Name: "e1", Group: ledger.Group{Environment: "prod", ClusterType: "large"}, Platform: fleet, Received: now}, c.reports)

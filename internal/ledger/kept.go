@@ -14,6 +14,7 @@ type kept struct {
 type more struct {
 	message      unique.Handle[string]
 	progress     [2]point
+	check        point
 	runs, target point
 	named        point
 	app          unique.Handle[string]
@@ -26,12 +27,15 @@ func newKept(m memory) kept {
 			m.progress[i] = point{}
 		}
 	}
+	if m.check.said <= m.decisive.said {
+		m.check = point{}
+	}
 	if m.named.said > 0 && m.state().App == "" {
 		m.named, m.app = point{}, unique.Handle[string]{}
 	}
 	k := kept{group: m.group, decisive: m.decisive, grouped: m.grouped}
 	if m != k.memory() {
-		k.more = &more{m.message, m.progress, m.runs, m.target, m.named, m.app}
+		k.more = &more{m.message, m.progress, m.check, m.runs, m.target, m.named, m.app}
 	}
 	return k
 }
@@ -40,7 +44,7 @@ func newKept(m memory) kept {
 func (k *kept) memory() memory {
 	m := memory{group: k.group, decisive: k.decisive, grouped: k.grouped}
 	if k.more != nil {
-		m.message, m.progress, m.runs, m.target = k.more.message, k.more.progress, k.more.runs, k.more.target
+		m.message, m.progress, m.check, m.runs, m.target = k.more.message, k.more.progress, k.more.check, k.more.runs, k.more.target
 		m.named, m.app = k.more.named, k.more.app
 		return m
 	}

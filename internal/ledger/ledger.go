@@ -14,6 +14,7 @@ package ledger
 
 import (
 	"cmp"
+	"strings"
 	"time"
 )
 
@@ -28,9 +29,12 @@ const (
 	Failed
 	Suspended
 	Unknown
+	Waiting  // a plan waits for a person to approve it
+	Drifted  // what was applied has been changed since
+	Checking // its controller looks again at what it has settled; a state without anything settled is Progressing
 )
 
-var phaseNames = [...]string{"", "progressing", "ready", "failed", "suspended", "unknown"}
+var phaseNames = [...]string{"", "progressing", "ready", "failed", "suspended", "unknown", "waiting", "drifted", "checking"}
 
 // String returns the name of a phase; "" for Unstated.
 func (p Phase) String() string { return phaseNames[min(int(p), len(phaseNames)-1)] }
@@ -43,6 +47,47 @@ func ParsePhase(name string) Phase {
 		}
 	}
 	return Unknown
+}
+
+// IsFailure reports whether something has to be mended: what waits for a person has not failed.
+func (p Phase) IsFailure() bool { return p == Failed || p == Drifted }
+
+// Plan is a plan of Terraform: in the phase Waiting the one that waits; in the phase Ready it is set only after a plan
+// of destruction was applied.
+type Plan struct {
+	ID       string `json:"id,omitempty"`       // as tofu-controller names it
+	Destroys bool   `json:"destroys,omitempty"` // it destroys everything
+	Drift    bool   `json:"drift,omitempty"`    // it was made because of drift
+}
+
+// The kinds of plans in a detail.
+const (
+	destroyKind = "destroy"
+	driftKind   = "drift"
+)
+
+// JoinDetail returns what is stored of a phase next to its revisions: the plan, or else the message.
+func JoinDetail(phase Phase, message string, plan Plan) string {
+	switch {
+	case phase.IsFailure():
+		return message
+	case phase != Waiting && phase != Ready || plan == (Plan{}):
+		return ""
+	case plan.Destroys:
+		return plan.ID + " " + destroyKind
+	case plan.Drift:
+		return plan.ID + " " + driftKind
+	}
+	return plan.ID
+}
+
+// SplitDetail is the inverse of JoinDetail.
+func SplitDetail(phase Phase, detail string) (message string, plan Plan) {
+	if phase != Waiting && phase != Ready {
+		return detail, Plan{}
+	}
+	id, kind, _ := strings.Cut(detail, " ")
+	return "", Plan{ID: id, Destroys: kind == destroyKind, Drift: kind == driftKind}
 }
 
 // Object identifies what a report is about.
@@ -82,6 +127,7 @@ type Report struct {
 	// UID is that of the object, in an event; "" if it does not say.
 	UID     string
 	Message string    // of a failure; others are not kept
+	Plan    Plan      // see there; others are not kept
 	Said    time.Time // by the clock of the cluster, in whole seconds
 	// Until is when the object began to say something else, by the same clock; zero if that is not known.
 	Until time.Time
@@ -103,15 +149,19 @@ type State struct {
 	Attempted string
 	App       string    // the version of the application in Revision, if that is a chart; "" if it is not known
 	Message   string    // of a failure
+	Plan      Plan      // that waits, or that was applied: see there
 	Said      time.Time // when the cluster last said so, by its own clock
 }
+
+// IsDestroyed reports whether everything that the object made is destroyed.
+func (s State) IsDestroyed() bool { return s.Phase == Ready && s.Plan.Destroys }
 
 // Target returns the revision that Phase is about; "" if none was ever named.
 func (s State) Target() string { return cmp.Or(s.Attempted, s.Revision) }
 
 // Report returns a state as one report of an object.
 func (s State) Report(o Object, g Group) Report {
-	r := Report{Object: o, Group: g, Phase: s.Phase, Target: s.Target(), Message: s.Message, Said: s.Said}
+	r := Report{Object: o, Group: g, Phase: s.Phase, Target: s.Target(), Message: s.Message, Plan: s.Plan, Said: s.Said}
 	if s.Attempted != "" {
 		r.Runs = s.Revision
 	}

@@ -11,12 +11,13 @@ import (
 // the state follows from them, so that the order of arrival does not matter.
 type memory struct {
 	group   unique.Handle[Group]  // of the newest report
-	message unique.Handle[string] // of decisive, if that has one
+	message unique.Handle[string] // of decisive, or its plan: see JoinDetail
 	// decisive is the newest report of a phase that is not Progressing.
 	decisive point
 	// progress are the newest reports of Progressing with two different revisions, the newest
 	// first. One of them differs from any revision, which is what has to be known: see isOverdue.
 	progress [2]point
+	check    point  // the newest of Checking
 	runs     point  // the newest that states the revision that runs
 	target   point  // the newest that states which revision it is about
 	grouped  uint32 // when the newest of all was said
@@ -37,7 +38,7 @@ type point struct {
 const levelRank = 8
 
 // phaseRanks order the events of one second: the worse counts.
-var phaseRanks = [...]uint8{Unstated: 0, Progressing: 1, Unknown: 2, Suspended: 3, Ready: 4, Failed: 5}
+var phaseRanks = [...]uint8{Unstated: 0, Checking: 0, Progressing: 1, Unknown: 2, Suspended: 3, Ready: 4, Waiting: 5, Drifted: 6, Failed: 7}
 
 // newPoint returns the point of a report for a phase and a revision.
 func newPoint(r Report, phase Phase, revision string) point {
@@ -71,6 +72,8 @@ func (m *memory) fold(r Report) {
 	case Unstated:
 	case Progressing:
 		m.addProgress(newPoint(r, r.Phase, r.Target))
+	case Checking:
+		m.check.keepNewest(newPoint(r, r.Phase, r.Target))
 	default:
 		m.addDecisive(newPoint(r, r.Phase, r.Target), r)
 	}
@@ -91,11 +94,9 @@ func (m *memory) fold(r Report) {
 }
 
 func (m *memory) addDecisive(p point, r Report) {
-	if r.Phase != Failed {
-		r.Message = ""
-	}
-	if m.decisive.keepNewest(p) || p == m.decisive && r.Message > m.messageText() {
-		m.message = unique.Make(r.Message)
+	detail := JoinDetail(r.Phase, r.Message, r.Plan)
+	if m.decisive.keepNewest(p) || p == m.decisive && detail > m.detail() {
+		m.message = unique.Make(detail)
 	}
 }
 
@@ -106,7 +107,8 @@ func (m *memory) addApp(p point, app string) {
 	}
 }
 
-func (m *memory) messageText() string {
+// detail returns what JoinDetail does of decisive.
+func (m *memory) detail() string {
 	if m.decisive.said == 0 {
 		return ""
 	}
@@ -127,11 +129,11 @@ func (m *memory) addProgress(p point) {
 
 // current returns the point that says what the object does now.
 func (m *memory) current() point {
-	if m.decisive.phase == Failed && isStall(m.messageText()) && m.progress[0].said > m.decisive.said {
-		return m.progress[0]
-	}
 	if m.progress[0].isOverdue(m.decisive) || m.progress[1].isOverdue(m.decisive) {
 		return m.progress[0]
+	}
+	if m.check.said > m.decisive.said && m.check.revision != m.decisive.revision { // what it has settled was not reported
+		return point{m.check.revision, m.check.said, m.check.rank, Progressing}
 	}
 	return m.decisive
 }
@@ -169,8 +171,8 @@ func (m *memory) state() State {
 	case target != s.Revision:
 		s.Attempted = target
 	}
-	if now.phase == Failed {
-		s.Message = m.messageText()
+	if now == m.decisive {
+		s.Message, s.Plan = SplitDetail(now.phase, m.detail())
 	}
 	if m.named.said > 0 && m.named.text() == s.Revision {
 		s.App = m.app.Value()
@@ -211,7 +213,8 @@ func (m *memory) reports(o Object) []Report {
 	}
 	targeted := false // by one of the reports
 	if m.decisive.said > 0 {
-		add(m.decisive, Report{Phase: m.decisive.phase, Target: m.decisive.text(), Message: m.messageText()})
+		message, plan := SplitDetail(m.decisive.phase, m.detail())
+		add(m.decisive, Report{Phase: m.decisive.phase, Target: m.decisive.text(), Message: message, Plan: plan})
 		targeted = m.target.states(m.decisive)
 	}
 	for _, p := range m.progress {
@@ -219,6 +222,10 @@ func (m *memory) reports(o Object) []Report {
 			add(p, Report{Phase: Progressing, Target: p.text()})
 			targeted = targeted || m.target.states(p)
 		}
+	}
+	if m.check.said > m.decisive.said {
+		add(m.check, Report{Phase: Checking, Target: m.check.text()})
+		targeted = targeted || m.target.states(m.check)
 	}
 	if m.runs.said > 0 && !(m.decisive.phase == Ready && m.runs.states(m.decisive)) {
 		add(m.runs, Report{Runs: m.runs.text()})

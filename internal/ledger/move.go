@@ -61,6 +61,6 @@ func (h *history) cut(writes []SpanWrite, o Object, s State, at uint32) []SpanWr
 	h.before = mark{}
 	h.open.since, h.open.late = at, false
 	begun := h.open.span()
-	begun.Message, begun.App = s.Message, s.App
+	begun.Message, begun.Plan, begun.App = s.Message, s.Plan, s.App
 	return append(writes, SpanWrite{o, EndSpan, ended}, SpanWrite{o, BeginSpan, begun})
 }

@@ -65,7 +65,7 @@ func (l *Ledger) VisitObjects(environment string, visit func(c *Cluster, object 
 		for _, known := range l.book.clusters[c.ID] {
 			name := known.name.Value()
 			if !c.Applies(name) && !IsSourceKind(Object{Name: name}.Kind()) {
-				visit(c, name, known.state(), timeOf(known.open.since))
+				visit(c, name, l.book.explained(Object{c.ID, name}, known), timeOf(known.open.since))
 			}
 		}
 	}

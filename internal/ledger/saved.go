@@ -36,7 +36,7 @@ func (l *Ledger) Save(o Object) (Saved, bool) {
 	}
 	m := r.memory()
 	s := Saved{Object: o, State: m.state(), Reports: m.reports(o), Open: r.open.span(), Before: r.before.span()}
-	s.Open.Message, s.Open.App = s.State.Message, s.State.App
+	s.Open.Message, s.Open.Plan, s.Open.App = s.State.Message, s.State.Plan, s.State.App
 	if found := l.book.identities[r]; found != nil {
 		s.Identity = found.Identity
 	}

@@ -19,6 +19,7 @@ type Span struct {
 	Attempted string
 	App       string // see State
 	Message   string // of a failure, as it was first said
+	Plan      Plan   // see State, as it was first said
 	// Late is set if the span is told of afterwards: when it began, nothing was heard of its cluster.
 	Late bool
 }
@@ -70,7 +71,7 @@ func (m mark) isSame(other mark) bool {
 // lasts, and time does not go backwards.
 func (h *history) change(writes []SpanWrite, o Object, s State, at time.Time, unheard gap) []SpanWrite {
 	since := max(unixSeconds(at), h.open.since)
-	span := Span{Since: timeOf(since), Phase: s.Phase, Revision: s.Revision, Attempted: s.Attempted, App: s.App, Message: s.Message}
+	span := Span{Since: timeOf(since), Phase: s.Phase, Revision: s.Revision, Attempted: s.Attempted, App: s.App, Message: s.Message, Plan: s.Plan}
 	span.Late = unheard.contains(span.Since)
 	next := newMark(span)
 	write := func(kind WriteKind, span Span) { writes = append(writes, SpanWrite{o, kind, span}) }

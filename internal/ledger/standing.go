@@ -144,7 +144,7 @@ func (l *Ledger) judgeApplier(c *Cluster, a Applier, w Wanted, outputs *Outputs,
 	s := Situation{Standing: Standing{Cluster: c.Clone(), Type: c.Group.ClusterType, Object: Object{c.ID, a.Object}}}
 	known := l.book.find(s.Object)
 	if known != nil {
-		s.Platform, s.Since = known.state(), timeOf(known.open.since)
+		s.Platform, s.Since = l.book.explained(s.Object, known), timeOf(known.open.since)
 	}
 	at, ours := outputs.Find(s.Platform.Target())
 	lacksSome := len(c.Others) > 0 && a.Folder == "" && !sameFolders(at.Folders, w.Output.Folders)
@@ -159,7 +159,7 @@ func (l *Ledger) judgeApplier(c *Cluster, a Applier, w Wanted, outputs *Outputs,
 		s.Class = ClassUnknown
 	case !at.Holds(w.Output, a.Folder) || lacksSome:
 		s.Class = ClassBehind
-	case s.Platform.Phase == Failed && !l.isAwaited(s.Object):
+	case s.Platform.Phase.IsFailure():
 		s.Class, s.Message = ClassFailed, s.Platform.Message
 	case s.Platform.Phase == Ready:
 		s.Class = ClassReady
@@ -176,10 +176,10 @@ func (l *Ledger) judgeObjects(s Standing, w Wanted) Standing {
 	for _, name := range l.book.names(s.Cluster.ID) {
 		o := Object{s.Cluster.ID, name}
 		known := l.book.find(o)
-		state := known.state()
+		state := l.book.explained(o, known)
 		switch {
-		case state.Phase == Ready:
-		case state.Phase == Failed && !timeOf(known.open.since).Before(w.Output.Merged) && !l.isAwaited(o):
+		case state.Phase == Ready, state.Phase == Unknown && state.Target() == "": // it says nothing of any revision
+		case state.Phase.IsFailure() && !timeOf(known.open.since).Before(w.Output.Merged):
 			return Standing{Cluster: s.Cluster, Type: s.Type, Class: ClassFailed, Object: o, Message: state.Message}
 		case s.Class == ClassReady:
 			s.Class, s.Object = ClassProgressing, o

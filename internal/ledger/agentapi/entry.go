@@ -34,6 +34,8 @@ type Entry struct {
 	Since time.Time `json:"since,omitzero"`
 	// Message is one line.
 	Message string `json:"msg,omitempty"`
+	// Plan is the plan that waits for a person, or a plan of destruction that was applied.
+	Plan ledger.Plan `json:"plan,omitzero"`
 	// Observed is set if the status is about the newest specification.
 	Observed bool `json:"gen"`
 	// Inventory is how many objects it has applied.
@@ -120,7 +122,7 @@ func (s State) Unread() []Unread { return s.unread }
 
 // IsMoving reports whether an object is on its way from one state to another.
 func (s State) IsMoving() bool {
-	return slices.ContainsFunc(s.entries, func(e Entry) bool { return e.phase() == ledger.Progressing })
+	return slices.ContainsFunc(s.entries, func(e Entry) bool { return e.phase() == ledger.Progressing || e.phase() == ledger.Checking })
 }
 
 // Diff returns the entries that differ from those of an earlier state, and the names of the objects

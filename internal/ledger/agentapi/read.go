@@ -111,11 +111,14 @@ func (e Entry) check() error {
 	if e.Kind == "" || e.Name == "" || strings.Contains(e.Kind+e.Namespace+e.Name, "/") {
 		return errors.New("kind or name is missing, or has a slash")
 	}
+	if strings.Contains(e.Plan.ID, " ") {
+		return errors.New("the id of its plan has a space")
+	}
 	if len(e.Past) > maxPast {
 		return fmt.Errorf("past has more than %d states", maxPast)
 	}
 	err := errors.Join(
-		checkWords(longestName, e.Kind, e.Namespace, e.Name, e.UID, e.Phase, e.Reason, e.App),
+		checkWords(longestName, e.Kind, e.Namespace, e.Name, e.UID, e.Phase, e.Reason, e.App, e.Plan.ID),
 		checkWords(longestText, e.Revision, e.Attempted, e.Origin, e.AttemptedOrigin),
 		checkWords(longestMessage, e.Message),
 	)

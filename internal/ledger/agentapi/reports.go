@@ -39,7 +39,7 @@ func (r Request) Reports(shift time.Duration) []ledger.Report {
 
 func (e Entry) reports(sent time.Time, shift time.Duration) []ledger.Report {
 	now := ledger.Report{
-		Object: ledger.Object{Name: e.ObjectName()}, Phase: e.phase(), Message: e.Message, Level: true, Said: sent.Add(shift),
+		Object: ledger.Object{Name: e.ObjectName()}, Phase: e.phase(), Message: e.Message, Plan: e.Plan, Level: true, Said: sent.Add(shift),
 	}
 	runs := cmp.Or(e.Origin, e.Revision)
 	now.Runs = ledger.ParseRevision(runs).String()
@@ -58,6 +58,9 @@ func (e Entry) reports(sent time.Time, shift time.Duration) []ledger.Report {
 		all = append(all, p.report(now.Object, sent, shift)...)
 	}
 	n := len(all)
+	if n > 0 && now.Phase == ledger.Waiting && all[n-1].Target == now.Target && all[n-1].Phase == ledger.Failed {
+		all[n-1].Phase = ledger.Waiting // for Flux it fails meanwhile
+	}
 	lasts := n > 0 && all[n-1].Phase == now.Phase && all[n-1].Target == now.Target
 	if lasts {
 		all[n-1].Message = now.Message

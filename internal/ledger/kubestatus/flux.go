@@ -15,6 +15,13 @@ type fluxSource struct {
 	url, ref string
 	revision string
 	origin   string // the commit that the artifact was made of
+	stored   time.Time
+	phase    ledger.Phase
+}
+
+// isPendingFor reports whether an object has only failed because its source is not fetched yet.
+func (s fluxSource) isPendingFor(phase ledger.Phase, reason string) bool {
+	return phase == ledger.Failed && reason == "ArtifactFailed" && s.phase == ledger.Progressing
 }
 
 // fluxStatus is what the status of all of Flux's objects has.
@@ -65,8 +72,9 @@ func (r *reader) readSource(raw json.RawMessage, e *agentapi.Entry) (ledger.Phas
 		Status struct {
 			fluxStatus
 			Artifact struct {
-				Revision string            `json:"revision"`
-				Metadata map[string]string `json:"metadata"`
+				Revision   string            `json:"revision"`
+				LastUpdate time.Time         `json:"lastUpdateTime"`
+				Metadata   map[string]string `json:"metadata"`
 			} `json:"artifact"`
 		} `json:"status"`
 	}
@@ -76,7 +84,7 @@ func (r *reader) readSource(raw json.RawMessage, e *agentapi.Entry) (ledger.Phas
 	phase := readFlux(o.Status.fluxStatus, o.Metadata.Generation, o.Spec.Suspend, e)
 	artifact := o.Status.Artifact
 	e.Revision = artifact.Revision
-	s := fluxSource{url: o.Spec.URL, ref: o.Spec.Ref.Branch, revision: artifact.Revision}
+	s := fluxSource{url: o.Spec.URL, ref: o.Spec.Ref.Branch, revision: artifact.Revision, stored: artifact.LastUpdate, phase: phase}
 	if s.ref == "" && e.Kind == "GitRepository" && o.Spec.Ref.Tag+o.Spec.Ref.SemVer+o.Spec.Ref.Name+o.Spec.Ref.Commit == "" {
 		s.ref = "master" // as Flux does
 	}
@@ -105,6 +113,9 @@ func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledg
 			Path      string        `json:"path"`
 			Suspend   bool          `json:"suspend"`
 			SourceRef fluxReference `json:"sourceRef"`
+
+			Wait         bool              `json:"wait"`
+			HealthChecks []json.RawMessage `json:"healthChecks"`
 		} `json:"spec"`
 		Status struct {
 			fluxStatus
@@ -112,7 +123,9 @@ func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledg
 			LastAppliedOriginRevision string `json:"lastAppliedOriginRevision"`
 			LastAttemptedRevision     string `json:"lastAttemptedRevision"`
 			Inventory                 struct {
-				Entries []json.RawMessage `json:"entries"`
+				Entries []struct {
+					ID string `json:"id"`
+				} `json:"entries"`
 			} `json:"inventory"`
 			History []fluxPast `json:"history"`
 		} `json:"status"`
@@ -127,9 +140,14 @@ func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledg
 	}
 	if s, ok := r.sources[o.Spec.SourceRef.objectName(o.Metadata.Namespace)]; ok {
 		e.Source = &agentapi.Source{URL: s.url, Ref: s.ref, Path: o.Spec.Path}
+		if s.isPendingFor(phase, e.Reason) {
+			phase = ledger.Progressing
+		}
 		// Flux names no revision before it has read the folder, as while a new object waits for those that it
-		// depends on. Without one, nobody would wait for it.
-		if e.Revision+e.Attempted == "" && (phase == ledger.Progressing || phase == ledger.Failed) {
+		// depends on. Without one, nobody would wait for it. Nor does it if there is no folder: then it has failed at the
+		// revision that was there at that time.
+		isUnread := phase == ledger.Failed && e.Reason == "ArtifactFailed" && !s.stored.IsZero() && !e.Since.Before(s.stored)
+		if e.Revision+e.Attempted == "" && (phase == ledger.Progressing || phase == ledger.Failed) || isUnread && s.revision != e.Revision {
 			e.Attempted = s.revision
 		}
 		// Nor does it name one that it cannot read, as where the path is missing: only Reconciling tells.
@@ -143,6 +161,18 @@ func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledg
 	for _, p := range o.Status.History {
 		e.Past = append(e.Past, p.state())
 	}
+	k := kustomization{phase: phase, waits: o.Spec.Wait || len(o.Spec.HealthChecks) > 0}
+	if e.Reason == "HealthCheckFailed" {
+		k.unready = ledger.ParseUnready(e.Message)
+	}
+	var ids []string
+	for _, entry := range o.Status.Inventory.Entries {
+		ids = append(ids, entry.ID)
+	}
+	k.applies = readInventory(ids)
+	healthy := findCondition(o.Status.Conditions, "Healthy")
+	k.checks = k.waits && healthy.Type != "" && healthy.Status != "True"
+	r.kustomizations[e.ObjectName()] = k
 	return phase, nil
 }
 

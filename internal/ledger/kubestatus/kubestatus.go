@@ -83,7 +83,10 @@ func findCondition(all []condition, kind string) condition {
 
 // Read returns the entries of objects, which are given as JSON by the names of their kinds.
 func Read(objects map[string][]json.RawMessage, now time.Time) []agentapi.Entry {
-	r := reader{now: now, sources: map[string]fluxSource{}, bundles: map[string][]bundleDeployment{}}
+	r := reader{
+		now: now, sources: map[string]fluxSource{}, bundles: map[string][]bundleDeployment{},
+		kustomizations: map[string]kustomization{}, terraforms: map[string]terraform{},
+	}
 	var all []agentapi.Entry
 	// What others refer to comes first.
 	for _, kind := range []string{"GitRepository", "OCIRepository", "BundleDeployment", "Kustomization", "HelmRelease", "Terraform", "Application", "GitRepo"} {
@@ -91,6 +94,7 @@ func Read(objects map[string][]json.RawMessage, now time.Time) []agentapi.Entry 
 			all = append(all, r.readObject(kind, raw))
 		}
 	}
+	r.correctKustomizations(all)
 	return all
 }
 
@@ -99,6 +103,9 @@ type reader struct {
 	now     time.Time
 	sources map[string]fluxSource         // by kind, namespace and name
 	bundles map[string][]bundleDeployment // by namespace and name of their GitRepo
+
+	kustomizations map[string]kustomization // by kind, namespace and name
+	terraforms     map[string]terraform     // by kind, namespace and name
 }
 
 // readObject returns the entry of an object.
@@ -120,7 +127,7 @@ func (r *reader) readObject(kind string, raw json.RawMessage) agentapi.Entry {
 	if err != nil {
 		phase, e.Message = ledger.Unknown, fmt.Sprintf("its status cannot be read: %s", err)
 	}
-	if phase == ledger.Ready || phase == ledger.Suspended { // it tells what was done
+	if phase == ledger.Ready || phase == ledger.Suspended || phase == ledger.Waiting { // it tells what was done
 		e.Message = ""
 	}
 	e.Phase, e.Message = phase.String(), cleanMessage(e.Message)

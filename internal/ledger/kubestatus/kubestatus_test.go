@@ -13,7 +13,6 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 	"github.com/fairlead-io/fairlead/internal/testkit/crdtest"
@@ -211,13 +210,13 @@ status:
 		{"applied", "Terraform", terraform, nil, "ready " + onA},
 		{"new, without a status", "Terraform", terraform[:strings.Index(terraform, "status:")], nil, "progressing"},
 		{"suspended, with a plan", "Terraform", terraform, append([]string{`approvePlan: ""`, `approvePlan: "", suspend: true`}, planned...), "suspended " + onA + " to " + onB},
-		{"a plan that waits", "Terraform", terraform, planned, "failed " + onA + " to " + onB},
+		{"a plan that waits", "Terraform", terraform, planned, "waiting " + onA + " to " + onB},
 		{"a plan that is approved", "Terraform", terraform, append([]string{`approvePlan: ""`, "approvePlan: plan-main-bbbbbbbbbb"}, planned...), "progressing " + onA + " to " + onB},
-		{"a plan that another one was approved before", "Terraform", terraform, append([]string{`approvePlan: ""`, "approvePlan: plan-main-aaaaaaaaaa"}, planned...), "failed " + onA + " to " + onB},
+		{"a plan that another one was approved before", "Terraform", terraform, append([]string{`approvePlan: ""`, "approvePlan: plan-main-aaaaaaaaaa"}, planned...), "waiting " + onA + " to " + onB},
 		{"a plan that nobody has to approve", "Terraform", terraform, append([]string{`approvePlan: ""`, "approvePlan: auto"}, planned...), "progressing " + onA + " to " + onB},
 		{"planning", "Terraform", terraform, []string{`"True", reason: NoDrift`, "Unknown, reason: Progressing"}, "progressing " + onA},
 		{"applied, and a new specification", "Terraform", terraform, []string{"generation: 3}", "generation: 4}"}, "progressing " + onA},
-		{"drift", "Terraform", terraform, []string{`"True", reason: NoDrift`, `"False", reason: DriftDetected`}, "failed " + onA},
+		{"drift", "Terraform", terraform, []string{`"True", reason: NoDrift`, `"False", reason: DriftDetected`}, "drifted " + onA},
 		{"a plan that fails", "Terraform", terraform, []string{`"True", reason: NoDrift`, `"False", reason: TFExecPlanFailed`}, "failed " + onA},
 		{"a status that is none", "Terraform", terraform, []string{"  conditions:", "  conditions: 1\n  others:"}, "unknown"},
 
@@ -274,18 +273,21 @@ status:
 	}
 }
 
-// TestTerraformMessages: what waits for a person says so in words that others look for.
+// TestTerraformMessages: the message of a Terraform object is the useful part of what its controller says.
 func TestTerraformMessages(t *testing.T) {
-	for _, c := range []struct{ name, status, want string }{
-		{"a plan", `plan: {pending: plan-main-b}, conditions: [{type: Ready, status: Unknown, reason: TerraformPlannedWithChanges, message: "Plan generated: set approvePlan"}]`, ledger.AwaitsApproval + "plan-main-b"},
-		{"drift", `conditions: [{type: Ready, status: "False", reason: DriftDetected, message: "Drift detected.\nnull_resource.a"}]`, ledger.HasDrift + "null_resource.a"},
-		{"another plan than the approved one", `plan: {pending: plan-main-b}, conditions: [{type: Plan, status: "False", reason: PostPlanningWebhookFailed, message: "` + tfplan.Differs + `: it is x"}, {type: Ready, status: "False", reason: PostPlanningWebhookFailed, message: "` + tfplan.Differs + `: it is x"}]`, tfplan.Differs + ": it is x"},
-		{"a failure", `conditions: [{type: Ready, status: "False", reason: TFExecInitFailed, message: "error running Init"}]`, "error running Init"},
+	const boilerplate = "\\nTerraform used the selected providers to generate the following execution\\nplan. Resource actions are indicated with the following symbols:\\n  + create\\n\\nTerraform will perform the following actions:\\n\\n"
+	for _, c := range []struct{ name, status, phase, want, approved string }{
+		{"a plan", `plan: {pending: plan-main-b}, conditions: [{type: Ready, status: Unknown, reason: TerraformPlannedWithChanges, message: "Plan generated: set approvePlan"}]`, "waiting", "", ""},
+		{"drift", `conditions: [{type: Ready, status: "False", reason: DriftDetected, message: "Drift detected.\nnull_resource.a"}]`, "drifted", "null_resource.a", ""},
+		{"drift of tofu-controller 0.16", `conditions: [{type: Ready, status: "False", reason: DriftDetected, message: "` + boilerplate + `  # a.b will be created\n  + resource \"a\" \"b\" {\n    }\n\nPlan: 1 to add, 0 to change, 0 to destroy."}]`, "drifted", "a.b will be created; Plan: 1 to add, 0 to change, 0 to destroy.", ""},
+		{"another plan than the approved one", `plan: {pending: plan-main-b}, conditions: [{type: Plan, status: "False", reason: PostPlanningWebhookFailed, message: "` + tfplan.Differs + `: it is x"}, {type: Ready, status: "False", reason: PostPlanningWebhookFailed, message: "` + tfplan.Differs + `: it is x"}]`, "failed", tfplan.Differs + ": it is x", "plan-main-b"},
+		{"a failure", `conditions: [{type: Ready, status: "False", reason: TFExecInitFailed, message: "error running Init: rpc error: code = Internal desc = exit status 1\n\nError: no such provider\n\n  on main.tf"}]`, "failed", "no such provider on main.tf", ""},
+		{"a failure of the controller", `conditions: [{type: Ready, status: "False", reason: TFExecInitFailed, message: "error running Init"}]`, "failed", "error running Init", ""},
 	} {
 		objects := map[string][]json.RawMessage{}
-		addObjects(t, objects, "kind: Terraform\nmetadata: {name: x, namespace: checkout}\nspec: {}\nstatus: {"+c.status+"}\n")
-		if got := Read(objects, readAt)[0]; got.Message != c.want || got.Phase != "failed" {
-			t.Errorf("%s: %s with %q, want %q", c.name, got.Phase, got.Message, c.want)
+		addObjects(t, objects, "kind: Terraform\nmetadata: {name: x, namespace: checkout}\nspec: {approvePlan: \""+c.approved+"\"}\nstatus: {"+c.status+"}\n")
+		if got := Read(objects, readAt)[0]; got.Message != c.want || got.Phase != c.phase {
+			t.Errorf("%s: %s with %q, want %s with %q", c.name, got.Phase, got.Message, c.phase, c.want)
 		}
 	}
 }

@@ -8,8 +8,20 @@ import (
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
 )
 
-// readTerraform reads a Terraform object of tofu-controller. One that waits for approval is reported as
-// failed, as it is for the Kustomization that applies it; the ledger tells it from others by the message.
+// terraformStatus is the status of a Terraform object of tofu-controller.
+type terraformStatus struct {
+	fluxStatus
+	LastAppliedRevision   string `json:"lastAppliedRevision"`
+	LastAttemptedRevision string `json:"lastAttemptedRevision"`
+	LastPlannedRevision   string `json:"lastPlannedRevision"`
+	Plan                  struct {
+		Pending              string `json:"pending"`
+		IsDestroyPlan        bool   `json:"isDestroyPlan"`
+		IsDriftDetectionPlan bool   `json:"isDriftDetectionPlan"`
+	} `json:"plan"`
+}
+
+// readTerraform reads a Terraform object of tofu-controller.
 func (r *reader) readTerraform(raw json.RawMessage, e *agentapi.Entry) (ledger.Phase, error) {
 	var o struct {
 		Metadata metadata `json:"metadata"`
@@ -19,33 +31,99 @@ func (r *reader) readTerraform(raw json.RawMessage, e *agentapi.Entry) (ledger.P
 			Path        string        `json:"path"`
 			SourceRef   fluxReference `json:"sourceRef"`
 		} `json:"spec"`
-		Status struct {
-			fluxStatus
-			LastAppliedRevision   string `json:"lastAppliedRevision"`
-			LastAttemptedRevision string `json:"lastAttemptedRevision"`
-			Plan                  struct {
-				Pending string `json:"pending"`
-			} `json:"plan"`
-		} `json:"status"`
+		Status terraformStatus `json:"status"`
 	}
 	if err := json.Unmarshal(raw, &o); err != nil {
 		return ledger.Unknown, err
 	}
-	phase := readFlux(o.Status.fluxStatus, o.Metadata.Generation, o.Spec.Suspend, e)
-	e.Revision = o.Status.LastAppliedRevision
-	if tried := o.Status.LastAttemptedRevision; tried != e.Revision {
+	status := o.Status
+	phase := readFlux(status.fluxStatus, o.Metadata.Generation, o.Spec.Suspend, e)
+	e.Revision = status.LastAppliedRevision
+	if tried := status.LastAttemptedRevision; tried != e.Revision {
 		e.Attempted = tried
 	}
-	if s, ok := r.sources[o.Spec.SourceRef.objectName(o.Metadata.Namespace)]; ok {
+	s, ok := r.sources[o.Spec.SourceRef.objectName(o.Metadata.Namespace)]
+	if ok {
 		e.Source = &agentapi.Source{URL: s.url, Ref: s.ref, Path: o.Spec.Path}
 	}
-	pending := o.Status.Plan.Pending
-	switch {
-	case phase == ledger.Suspended:
-	case e.Reason == "TerraformPlannedWithChanges" && pending != "" && pending != o.Spec.ApprovePlan && o.Spec.ApprovePlan != "auto":
-		e.Message, phase = ledger.AwaitsApproval+pending, ledger.Failed
-	case e.Reason == "DriftDetected" && phase == ledger.Failed:
-		e.Message = ledger.HasDrift + strings.TrimSpace(strings.TrimPrefix(e.Message, "Drift detected."))
+	if phase != ledger.Suspended {
+		e.Observed = e.Observed && status.ObservedGeneration >= o.Metadata.Generation
+		phase = status.readPhase(phase, o.Spec.ApprovePlan, e)
 	}
+	if s.isPendingFor(phase, e.Reason) || phase == ledger.Failed && e.Reason == "ArtifactFailed" && s.phase == ledger.Ready {
+		phase = ledger.Progressing
+	}
+	r.terraforms[e.ObjectName()] = terraform{phase, ok && s.revision != "" && s.revision != status.LastAttemptedRevision}
 	return phase, nil
+}
+
+// readPhase returns the phase of an object that is not suspended, and sets what the entry has of its plan. phase is
+// that of its conditions alone, which say Ready while a plan waits that is not the first one, and Unknown during each
+// check for drift.
+func (s terraformStatus) readPhase(phase ledger.Phase, approved string, e *agentapi.Entry) ledger.Phase {
+	pending := s.Plan.Pending
+	switch {
+	case pending != "" && approved != "auto" && approved != pending:
+		e.Plan = ledger.Plan{ID: pending, Destroys: s.Plan.IsDestroyPlan, Drift: s.Plan.IsDriftDetectionPlan}
+		return ledger.Waiting
+	case phase == ledger.Ready:
+		return s.readReady(e)
+	case phase == ledger.Failed && e.Reason == "DriftDetected":
+		applied := findCondition(s.Conditions, "Apply")
+		if applied.Status == "False" { // it finds what its own apply has left
+			e.Message = CleanTerraform(applied.Message)
+			return ledger.Failed
+		}
+		e.Message = CleanTerraform(e.Message)
+		return ledger.Drifted
+	case phase == ledger.Progressing && s.isChecking(e):
+		return ledger.Checking
+	}
+	e.Message = CleanTerraform(e.Message)
+	return phase
+}
+
+// readReady returns the phase of an object whose condition says that it is ready. A commit without changes is never
+// applied: it was planned, and there was nothing to do.
+func (s terraformStatus) readReady(e *agentapi.Entry) ledger.Phase {
+	planned := findCondition(s.Conditions, "Plan")
+	isApplied := s.LastAttemptedRevision == s.LastAppliedRevision
+	isUnchanged := s.LastAttemptedRevision == s.LastPlannedRevision && planned.Status == "False" && planned.Reason == "TerraformPlannedNoChanges"
+	switch {
+	case !e.Observed, s.Plan.Pending != "", !isApplied && !isUnchanged:
+		return ledger.Progressing
+	case s.Plan.IsDestroyPlan && e.Reason != "TerraformAppliedSucceed" && e.Reason != "TerraformPlannedNoChanges":
+		return ledger.Progressing
+	}
+	if s.Plan.IsDestroyPlan {
+		e.Plan = ledger.Plan{Destroys: true}
+	}
+	e.Revision, e.Attempted = s.LastAttemptedRevision, ""
+	return ledger.Ready
+}
+
+// isChecking reports whether an object looks again at what it has settled: nothing of it has changed, and no plan is
+// being applied.
+func (s terraformStatus) isChecking(e *agentapi.Entry) bool {
+	return e.Observed && e.Reason == "Progressing" && s.Plan.Pending == "" && findCondition(s.Conditions, "Reconciling").Status == "True"
+}
+
+// CleanTerraform returns the useful part of a message of tofu-controller: the resources of a plan and how many there
+// are, or what follows the first "Error: ".
+func CleanTerraform(message string) string {
+	_, failure, hasFailed := strings.Cut(message, "\nError: ")
+	if hasFailed {
+		return strings.TrimSpace(failure)
+	}
+	var parts []string
+	for line := range strings.Lines(message) {
+		resource, isResource := strings.CutPrefix(line, "  # ")
+		if isResource || strings.HasPrefix(line, "Plan: ") {
+			parts = append(parts, strings.TrimSpace(resource))
+		}
+	}
+	if len(parts) > 0 {
+		return strings.Join(parts, "; ")
+	}
+	return strings.TrimSpace(strings.TrimPrefix(message, "Drift detected."))
 }

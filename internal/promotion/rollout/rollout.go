@@ -24,6 +24,8 @@ const (
 	Ready       Phase = "ready"
 	Failed      Phase = "failed"
 	Suspended   Phase = "suspended"
+	Waiting     Phase = "waiting" // for a person to approve a plan
+	Drifted     Phase = "drifted"
 )
 
 // Report is the last report of one reconciler.

@@ -198,7 +198,7 @@ func (a assignedSaid) add(object string, s ledger.State) assignedSaid {
 	switch s.Phase {
 	case ledger.Ready:
 		class = AssignedReady
-	case ledger.Failed:
+	case ledger.Failed, ledger.Drifted:
 		class = AssignedFailed
 	default:
 	}

@@ -124,7 +124,7 @@ func (v *View) addObjectState(ctx context.Context, object, commit string, d *Dep
 		}
 		for _, s := range spans {
 			concerned := ledger.ParseRevision(s.Target()).Commit == commit
-			d.add(Subscriber{s.Cluster, s.Message}, concerned && s.Phase == ledger.Ready, concerned && s.Phase == ledger.Failed)
+			d.add(Subscriber{s.Cluster, s.Message}, concerned && s.Phase == ledger.Ready, concerned && s.Phase.IsFailure())
 			f.After = s.Key
 		}
 		if len(spans) < f.Limit {

@@ -29,7 +29,9 @@ type Placement struct {
 	Since     time.Time `json:"since,omitzero"`
 	Until     time.Time `json:"until,omitzero"` // zero while it lasts
 	Message   string    `json:"message,omitempty"`
-	Late      bool      `json:"late,omitempty"` // of a history: it was told of afterwards
+	// Plan is the plan that waits for a person, or a plan of destruction that was applied.
+	Plan ledger.Plan `json:"plan,omitzero"`
+	Late bool        `json:"late,omitempty"` // of a history: it was told of afterwards
 	// Lost is when the ledger was lost, of the first that a history has since: what was before may be
 	// missing. It is zero if nothing was lost.
 	Lost time.Time `json:"lost,omitzero"`
@@ -231,15 +233,14 @@ func (n versionNames) newPlacement(ctx context.Context, object string, s ledgerd
 	version, err := n.find(ctx, object, s.Revision)
 	return Placement{
 		Cluster: s.Cluster, Environment: s.Environment, Type: s.ClusterType, Object: object, Version: version, Revision: s.Revision, App: s.App, Attempted: s.Attempted,
-		Phase: phaseWord(object, s.Phase, s.Message), Since: s.Since, Until: s.Until, Message: s.Message, Late: s.Late,
+		Phase: phaseWord(object, s.Phase, s.Message), Since: s.Since, Until: s.Until, Message: s.Message, Plan: s.Plan, Late: s.Late,
 	}, err
 }
 
-// phaseWord returns the phase of an object as people read it: one whose plan waits for a person, or whose resources
-// have drifted, has not failed.
+// phaseWord returns the phase of an object as people read it.
 func phaseWord(object string, p ledger.Phase, message string) string {
 	if p == ledger.Failed && strings.HasPrefix(object, "Terraform/") {
-		return stackview.ReadPhase(p.String(), message)
+		return stackview.ReadPhase(p.String(), message, ledger.Plan{})
 	}
-	return p.String()
+	return stackview.PhaseWord(p)
 }

@@ -3,7 +3,6 @@ package fleetview
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
@@ -45,9 +44,9 @@ func explainSituation(s ledger.Situation, of situations) string {
 	case ledger.CauseFailed:
 		return fmt.Sprintf("%s failed: %s", object, s.Reason.Message)
 	case ledger.CauseDrift:
-		return object + " has drifted: " + strings.TrimPrefix(s.Reason.Message, ledger.HasDrift)
+		return object + " has drifted: " + s.Reason.Message
 	case ledger.CauseApproval:
-		return object + " " + s.Reason.Message
+		return object + " waits for approval of " + s.Reason.Plan.ID
 	case ledger.CauseWaiting:
 		return "the output was merged at " + of.wants.Newest.Merged.Format(time.RFC3339) + ", and the cluster has not applied it yet"
 	case ledger.NoCause, ledger.CauseUnknown:

@@ -67,5 +67,6 @@ func scanSpan(scan scanFunc, before ...any) (ledger.Span, error) {
 	var since, until, phase int64
 	err := scan(append(before, &since, &until, &phase, &s.Revision, &s.Attempted, &s.Message, &s.Late, &s.App)...)
 	s.Since, s.Until, s.Phase = timeOf(since), timeOf(until), ledger.Phase(phase)
+	s.Message, s.Plan = ledger.SplitDetail(s.Phase, s.Message)
 	return s, err
 }

@@ -131,8 +131,9 @@ func (l loader) loadStates(ctx context.Context) error {
 			return err
 		}
 		o.Object.Cluster, s.Group, s.Phase, s.Said = c.ID, c.Group, ledger.Phase(phase), timeOf(said)
+		s.Message, s.Plan = ledger.SplitDetail(s.Phase, s.Message)
 		o.Open = ledger.Span{Since: timeOf(since), Phase: s.Phase, Revision: s.Revision, Attempted: s.Attempted}
-		o.Reports = []ledger.Report{{Object: o.Object, Group: s.Group, Phase: s.Phase, Target: s.Target(), Level: level, App: s.App, Message: s.Message, Said: s.Said}}
+		o.Reports = []ledger.Report{{Object: o.Object, Group: s.Group, Phase: s.Phase, Target: s.Target(), Level: level, App: s.App, Message: s.Message, Plan: s.Plan, Said: s.Said}}
 		l.objects[id] = &o
 		return nil
 	})
@@ -169,6 +170,7 @@ func (l loader) loadEvidence(ctx context.Context) error {
 			o.Reports, last = nil, id
 		}
 		r.Object, r.Group, r.Phase, r.Said = o.Object, o.State.Group, ledger.Phase(phase), timeOf(said)
+		r.Message, r.Plan = ledger.SplitDetail(r.Phase, r.Message)
 		if r.Runs == o.State.Revision || r.Phase == ledger.Ready && r.Target == o.State.Revision {
 			r.App = o.State.App
 		}

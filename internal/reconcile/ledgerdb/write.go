@@ -205,7 +205,7 @@ func (w *batchWriter) writeStates(ctx context.Context, all []ledger.Saved) error
 		if err != nil {
 			return err
 		}
-		texts, err := w.textIDs(ctx, s.State.Revision, s.State.Attempted, s.State.Message)
+		texts, err := w.textIDs(ctx, s.State.Revision, s.State.Attempted, ledger.JoinDetail(s.State.Phase, s.State.Message, s.State.Plan))
 		if err != nil {
 			return err
 		}
@@ -230,7 +230,7 @@ func (w *batchWriter) writeStates(ctx context.Context, all []ledger.Saved) error
 		}
 		of.evident[s.Object.Name] = true
 		for i, r := range s.Reports {
-			texts, err := w.textIDs(ctx, r.Target, r.Runs, r.Message)
+			texts, err := w.textIDs(ctx, r.Target, r.Runs, ledger.JoinDetail(r.Phase, r.Message, r.Plan))
 			if err != nil {
 				return err
 			}
@@ -297,7 +297,7 @@ func (w *batchWriter) writeSpans(ctx context.Context, all []ledger.SpanWrite) er
 		case ledger.DeleteSpan:
 			deleted.add(id, since)
 		case ledger.BeginSpan:
-			texts, err := w.textIDs(ctx, x.Span.Revision, x.Span.Attempted, x.Span.Message)
+			texts, err := w.textIDs(ctx, x.Span.Revision, x.Span.Attempted, ledger.JoinDetail(x.Span.Phase, x.Span.Message, x.Span.Plan))
 			if err != nil {
 				return err
 			}

@@ -37,7 +37,11 @@ func (l *Loop) reportStacks(e *environment, m *model.Model, rendered tree.Tree, 
 // isTornDown reports whether clusters have reported all that the output branch destroys of a stack as destroyed.
 func (l *Loop) isTornDown(e *environment, s stackfiles.Summary) bool {
 	ready := l.findReady(e, e.stacks.at.findCommits(path.Join(stackfiles.ObjectsFolder, s.Stack)), e.deleted.isManagement)
-	return !slices.ContainsFunc(listDestroyed(s), func(c stackfiles.ComponentSummary) bool { return !ready["Kustomization/"+s.Namespace+"/"+c.Object] })
+	remaining := l.findRemaining(e, e.deleted.isManagement)
+	return !slices.ContainsFunc(listDestroyed(s), func(c stackfiles.ComponentSummary) bool {
+		object := s.Namespace + "/" + c.Object
+		return !ready["Kustomization/"+object] || remaining["Terraform/"+object]
+	})
 }
 
 // readMerged reads the stacks of a commit of the output branch, unless they are the same as before.

@@ -70,10 +70,10 @@ func TestPartPlans(t *testing.T) {
 		}, "dev: create cluster one; add cluster types cloud and edge with hello-web", "- Waits for approval: `one-", 0, 0},
 		{"drifted", func() {
 			_, pin = w.partPin()
-			w.reportPart(rollout.Failed, "drift: a node is gone")
+			w.reportPart(rollout.Drifted, "a node is gone")
 		}, "", "", 1, 0},
 		{"the drift is gone", func() { w.reportPart(rollout.Ready, "") }, "", "", 0, 1},
-		{"drifted again", func() { w.reportPart(rollout.Failed, "drift: a node is gone again") }, "", "", 1, 1},
+		{"drifted again", func() { w.reportPart(rollout.Drifted, "a node is gone again") }, "", "", 1, 1},
 		{"planned again", func() {
 			part, _ := w.partPin()
 			gittest.Git(t, w.server.Dir("cp"), "update-ref", "refs/heads/dev", w.head("cp", "fairlead/change/plan/dev/clusters--fleet-edge--"+part))

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
-	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
@@ -40,10 +40,9 @@ func (l *Loop) readPlanReports() []planReport {
 		if event.Commit == "" || !strings.HasPrefix(object, "Terraform/") {
 			return false, false
 		}
-		drift, drifts := strings.CutPrefix(event.Message, ledger.HasDrift)
 		switch {
-		case event.Phase == rollout.Failed && drifts:
-			all = append(all, planReport{event.Environment, object, event.Commit, drift})
+		case event.Phase == rollout.Drifted:
+			all = append(all, planReport{event.Environment, object, event.Commit, cmp.Or(event.Message, "its resources differ")})
 		case event.Phase == rollout.Ready:
 			all = append(all, planReport{event.Environment, object, event.Commit, ""})
 		}

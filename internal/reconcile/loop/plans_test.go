@@ -69,13 +69,13 @@ func TestDriftProposal(t *testing.T) {
 		}
 	}
 	eks, network := w.modulePin("eks"), w.modulePin("network")
-	report("cache", w.modulePin("cache"), rollout.Failed, "drift: it corrects itself")
-	report("network", eks, rollout.Failed, "drift: of another root module")
+	report("cache", w.modulePin("cache"), rollout.Drifted, "it corrects itself")
+	report("network", eks, rollout.Drifted, "of another root module")
 	report("eks", eks, rollout.Failed, "error running Plan")
 	d.cycle()
 	want("nothing that waits for a person has drifted", 0, 0)
 
-	report("eks", eks, rollout.Failed, "drift: aws_eks_cluster.this <b>")
+	report("eks", eks, rollout.Drifted, "aws_eks_cluster.this <b>")
 	readOnly := w.begin(t.TempDir(), func(o *loop.Options) {
 		use(o)
 		o.Settings.Write = false
@@ -91,7 +91,7 @@ func TestDriftProposal(t *testing.T) {
 	d.cycle()
 	want("drift", 1, 0)
 	d = w.begin(t.TempDir(), use)
-	report("eks", eks, rollout.Failed, "drift: aws_eks_cluster.this <b>")
+	report("eks", eks, rollout.Drifted, "aws_eks_cluster.this <b>")
 	d.cycle()
 	d.cycle()
 	want("the same drift", 1, 0)
@@ -100,7 +100,7 @@ func TestDriftProposal(t *testing.T) {
 	want("the drift is gone", 0, 1)
 	d.quiet("cp", "out")
 
-	report("eks", eks, rollout.Failed, "drift: another one")
+	report("eks", eks, rollout.Drifted, "another one")
 	d.cycle()
 	want("drift again", 1, 1)
 	gittest.Git(t, w.server.Dir("cp"), "update-ref", "refs/heads/dev", w.head("cp", "fairlead/change/plan/dev/checkout-dev-eks"))
@@ -113,7 +113,7 @@ func TestDriftProposal(t *testing.T) {
 	if file := w.below("dev", "team/checkout-team-environment/dev-environment-component/eks/terraform")["fairlead_request.tf"]; !strings.Contains(file, eks) {
 		t.Errorf("the root module does not say why it is another one: %q", file)
 	}
-	report("eks", w.modulePin("eks"), rollout.Failed, "waits for approval of plan-x")
+	report("eks", w.modulePin("eks"), rollout.Waiting, "")
 	d.cycle()
 	report("eks", w.modulePin("eks"), rollout.Ready, "")
 	for range 2 {
@@ -136,7 +136,7 @@ func TestDriftWhileStopped(t *testing.T) {
 	report := func(component string) {
 		w.now = w.now.Add(1e9)
 		w.add(inbox, observe.Event{Cluster: "one", Environment: "dev", Object: "Terraform/zmart-checkout-dev/checkout-dev-" + component, Branch: "fairlead-modules-dev",
-			Commit: w.modulePin(component), Phase: rollout.Failed, Message: "drift: a node is gone", When: w.now})
+			Commit: w.modulePin(component), Phase: rollout.Drifted, Message: "a node is gone", When: w.now})
 	}
 	want := func(what string, open int) {
 		t.Helper()

@@ -207,23 +207,32 @@ func (l *Loop) isDestroyed(e *environment, d stackfiles.Deleted) bool {
 	return answer
 }
 
-// isReported reports whether clusters have reported every Kustomization of a stack as ready, and none of the Terraform
-// objects of these names as anything else.
+// isReported reports whether clusters have reported every Kustomization of a stack as ready, and none of its Terraform
+// objects as anything but destroyed: a Kustomization is ready when its health checks say so, which know less.
 func (l *Loop) isReported(e *environment, d stackfiles.Deleted) bool {
-	ready := l.findReady(e, e.deleted.findCommits(d.Folder()), e.deleted.isManagement)
+	ready, remaining := l.findReady(e, e.deleted.findCommits(d.Folder()), e.deleted.isManagement), l.findRemaining(e, e.deleted.isManagement)
 	return !slices.ContainsFunc(d.Kustomizations, func(name string) bool {
-		return !ready["Kustomization/"+d.Namespace+"/"+name] || l.hasUnreadyTerraform(e, d.Namespace+"/"+name)
+		object := d.Namespace + "/" + name
+		return !ready["Kustomization/"+object] || remaining["Terraform/"+object]
 	})
 }
 
-// hasUnreadyTerraform reports whether a cluster that counts has reported a Terraform object as not ready.
-func (l *Loop) hasUnreadyTerraform(e *environment, name string) bool {
-	return slices.ContainsFunc(l.options.Inbox.Reports(func(event observe.Event) (current, ok bool) {
-		return true, e.deleted.isManagement(event.Cluster) && e.isReportedFrom(event.Environment)
-	}), func(r rollout.Report) bool {
-		object, _, _ := strings.Cut(r.Object, "@")
-		return object == "Terraform/"+name && r.Phase != rollout.Ready
+// findRemaining returns the Terraform objects of which clusters that count report that something is left to destroy, or
+// may be.
+func (l *Loop) findRemaining(e *environment, counts func(cluster string) bool) map[string]bool {
+	remaining := map[string]bool{}
+	if l.options.Inbox == nil {
+		return remaining
+	}
+	l.options.Inbox.Reports(func(event observe.Event) (current, ok bool) {
+		object, _, _ := strings.Cut(event.Object, "@")
+		isDestroyed := event.Phase == rollout.Ready && event.Plan.Destroys
+		if strings.HasPrefix(object, "Terraform/") && !isDestroyed && counts(event.Cluster) && e.isReportedFrom(event.Environment) {
+			remaining[object] = true
+		}
+		return false, false
 	})
+	return remaining
 }
 
 // isManagement reports whether what a cluster reports of stacks counts.

@@ -33,6 +33,8 @@ type Event struct {
 	// App is the version of the application in the chart that runs; "" if the event does not say.
 	App   string        `json:"app,omitempty"`
 	Phase rollout.Phase `json:"phase,omitempty"`
+	// Plan is the plan that waits for a person, or a plan of destruction that was applied.
+	Plan ledger.Plan `json:"plan,omitzero"`
 	// Message is one line.
 	Message string    `json:"message,omitempty"`
 	When    time.Time `json:"when"`
@@ -57,7 +59,7 @@ func (e Event) Report() ledger.Report {
 	return ledger.Report{
 		Object: e.objectKey(), Group: ledger.Group{Environment: e.Environment, ClusterType: e.ClusterType},
 		Phase: ledger.ParsePhase(string(e.Phase)), Target: ledger.Revision{Branch: e.Branch, Commit: e.Commit, Version: e.Version}.String(), Runs: e.Runs, App: e.App,
-		Message: e.Message, Said: e.When, UID: e.UID,
+		Message: e.Message, Plan: e.Plan, Said: e.When, UID: e.UID,
 	}
 }
 
@@ -67,7 +69,7 @@ func NewEvent(r ledger.Report) Event {
 	return Event{
 		Cluster: r.Object.Cluster, Object: r.Object.Name, Environment: r.Group.Environment, ClusterType: r.Group.ClusterType,
 		Branch: about.Branch, Commit: about.Commit, Version: about.Version, Runs: r.Runs, App: r.App,
-		Phase: rollout.Phase(r.Phase.String()), Message: r.Message, When: r.Said,
+		Phase: rollout.Phase(r.Phase.String()), Message: r.Message, Plan: r.Plan, When: r.Said,
 	}
 }
 

@@ -183,11 +183,13 @@ func (i *Inbox) Reports(mine func(Event) (current, ok bool)) []rollout.Report {
 // that apply one branch, mine gets them without a cluster type: the whole output counts. The ledger knows of clusters with
 // a key of their own what applies the output.
 func SelectReports(events []Event, mine func(Event) (current, ok bool)) []rollout.Report {
-	awaited := ledger.StallCauses{}
+	states := make(map[ledger.Object]ledger.State, len(events))
 	for _, e := range events {
-		if e.Phase == rollout.Failed {
-			awaited.AddAwaited(e.objectKey(), e.Message)
-		}
+		states[e.objectKey()] = ledger.State{Phase: ledger.ParsePhase(string(e.Phase)), Message: e.Message}
+	}
+	find := func(o ledger.Object) (ledger.State, bool) {
+		s, ok := states[o]
+		return s, ok
 	}
 	var all []rollout.Report
 	several := findSeveral(events)
@@ -196,13 +198,16 @@ func SelectReports(events []Event, mine func(Event) (current, ok bool)) []rollou
 			e.ClusterType = ""
 		}
 		if current, ok := mine(e); ok {
-			waits := e.Phase == rollout.Failed && awaited.Explain(e.objectKey(), e.Message)
-			if waits {
-				e.Phase = rollout.Progressing
+			r := rollout.Report{Source: e.Cluster, Object: e.Object, Phase: e.Phase, Current: current, Message: e.Message, Time: e.When}
+			switch phase := ledger.Explain(e.objectKey(), states[e.objectKey()], find); {
+			case phase == ledger.Waiting:
+				r.Phase, r.Waits = rollout.Progressing, true
+			case phase.IsFailure():
+				r.Phase = rollout.Failed
+			case phase == ledger.Progressing:
+				r.Phase = rollout.Progressing
 			}
-			all = append(all, rollout.Report{
-				Source: e.Cluster, Object: e.Object, Phase: e.Phase, Current: current, Waits: waits, Message: e.Message, Time: e.When,
-			})
+			all = append(all, r)
 		}
 	}
 	slices.SortFunc(all, func(a, b rollout.Report) int {

@@ -85,7 +85,9 @@ func TestAwaitedPlans(t *testing.T) {
 		return observe.Event{Cluster: "east-1", Object: object, Commit: "a", Phase: rollout.Failed, Message: message, When: noon}
 	}
 	plan := func(name string) observe.Event {
-		return event("Terraform/shop/"+name, "waits for approval of plan-modules-aaaaaaaaaa")
+		e := event("Terraform/shop/"+name, "")
+		e.Phase, e.Plan.ID = rollout.Waiting, "plan-modules-aaaaaaaaaa"
+		return e
 	}
 	const stalled = "health check failed after 4s: failed early due to stalled resources: "
 	for name, c := range map[string]struct {
@@ -97,7 +99,7 @@ func TestAwaitedPlans(t *testing.T) {
 		"and something fails":         {[]observe.Event{plan("db"), event("Kustomization/x/apps", stalled+"[Terraform/shop/db status: 'Failed', Job/shop/x status: 'Failed']")}, false},
 		"another object":              {[]observe.Event{plan("db"), event("Kustomization/x/apps", stalled+"[Terraform/other/db status: 'Failed']")}, false},
 		"a Terraform object failed":   {[]observe.Event{event("Terraform/shop/db", "no such module"), event("Kustomization/x/apps", stalled+"[Terraform/shop/db status: 'Failed']")}, false},
-		"that of another cluster":     {[]observe.Event{{Cluster: "west-1", Object: plan("db").Object, Commit: "a", Phase: rollout.Failed, Message: plan("db").Message, When: noon}, event("Kustomization/x/apps", stalled+"[Terraform/shop/db status: 'Failed']")}, false},
+		"that of another cluster":     {[]observe.Event{{Cluster: "west-1", Object: plan("db").Object, Commit: "a", Phase: rollout.Waiting, Plan: plan("db").Plan, When: noon}, event("Kustomization/x/apps", stalled+"[Terraform/shop/db status: 'Failed']")}, false},
 		"something else is the cause": {[]observe.Event{plan("db"), event("Kustomization/x/apps", "kustomize build failed")}, false},
 	} {
 		inbox := open(t, filepath.Join(t.TempDir(), "reports"))

@@ -51,17 +51,19 @@ type Report struct {
 	Phase, Revision string
 	Since           time.Time
 	Message         string
+	Plan            ledger.Plan
 }
 
 // FindStatus returns the status of a component by what clusters report of its objects. What it is made of
 // counts, a Terraform object or a HelmRelease; its Kustomization counts where that is ready, or not reported. It is
 // ready since the object is: the Kustomization is ready anew with each commit of the output.
 func FindStatus(c stackfiles.ComponentSummary, reports []Report) Status {
-	byCluster := map[string][]Status{}
+	byCluster, isOfTerraform := map[string][]Status{}, map[string]bool{}
 	for _, r := range reports {
 		one := Status{Status: readStatus(c, r), Cluster: r.Cluster, Since: r.Since, Message: r.Message}
 		kind, _, _ := strings.Cut(r.Object, "/")
 		known := byCluster[r.Cluster]
+		isOfTerraform[r.Cluster] = isOfTerraform[r.Cluster] || kind == "Terraform"
 		if kind == "Kustomization" {
 			byCluster[r.Cluster] = append(known, one)
 		} else {
@@ -69,12 +71,12 @@ func FindStatus(c stackfiles.ComponentSummary, reports []Report) Status {
 		}
 	}
 	var worst Status
-	for _, all := range byCluster {
+	for cluster, all := range byCluster {
 		of, last := all[0], all[len(all)-1]
 		switch {
-		case of.Status == Ready && last.Status != Ready:
+		case (of.Status == Ready || of.Status == Destroyed) && last.Status != Ready && last.Status != Destroyed:
 			of = last
-		case of.Status == Ready && c.Action == stackfiles.Destroy:
+		case c.Action == stackfiles.Destroy && (of.Status == Destroyed || of.Status == Ready && !isOfTerraform[cluster]):
 			of.Status = Destroyed
 			if last.Since.After(of.Since) { // the object may have been ready before it was to be destroyed
 				of.Since = last.Since
@@ -95,27 +97,40 @@ func (s Status) compare(other Status) int {
 // readStatus returns what a report of an object says of its component.
 func readStatus(c stackfiles.ComponentSummary, r Report) string {
 	kind, _, _ := strings.Cut(r.Object, "/")
-	status := ReadPhase(r.Phase, r.Message)
-	if status == Ready && kind == "Terraform" && !c.IsPlannedAt(ledger.ParseRevision(r.Revision).Commit) {
+	status := ReadPhase(r.Phase, r.Message, r.Plan)
+	if status != Ready || kind != "Terraform" {
+		return status
+	}
+	switch {
+	case c.Action == stackfiles.Destroy: // what it made is still there, however ready it is
+		return Progressing
+	case !c.IsPlannedAt(ledger.ParseRevision(r.Revision).Commit):
 		return Behind
 	}
-	return status
+	return Ready
 }
 
 // ReadPhase returns the status of a component while its object was in a phase, whatever revision it was at.
-func ReadPhase(phase, message string) string {
-	isFailed := ledger.ParsePhase(phase) == ledger.Failed
-	switch {
-	case isFailed && strings.HasPrefix(message, ledger.AwaitsApproval):
+func ReadPhase(phase, message string, plan ledger.Plan) string {
+	switch known := ledger.ParsePhase(phase); {
+	case known == ledger.Waiting, phase == Waits:
 		return Waits
-	case isFailed && strings.HasPrefix(message, tfplan.Differs):
+	case known == ledger.Ready && plan.Destroys:
+		return Destroyed
+	case known == ledger.Failed && strings.HasPrefix(message, tfplan.Differs):
 		return Differs
-	case isFailed && strings.HasPrefix(message, ledger.HasDrift):
-		return Drifted
 	case slices.Contains(AllStatuses(), phase):
 		return phase
 	}
 	return Unknown
+}
+
+// PhaseWord returns what people call a phase of an object.
+func PhaseWord(p ledger.Phase) string {
+	if p == ledger.Waiting {
+		return Waits
+	}
+	return p.String()
 }
 
 // plurals are the statuses that are said otherwise of several components.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
@@ -27,13 +28,14 @@ func TestComponentStatus(t *testing.T) {
 		{"ready", "plan-x-aaaaaaaaaa", []Report{report("a", "Terraform", "ready", now, ""), report("a", "Kustomization", "ready", "dev@sha1:1", "")}, "ready a"},
 		{"ready with the root module of before", "plan-x-aaaaaaaaaa", []Report{report("a", "Terraform", "ready", before, ""), report("a", "Kustomization", "progressing", "dev@sha1:1", "")}, "behind a"},
 		{"a Kustomization that is not ready yet", "plan-x-aaaaaaaaaa", []Report{report("a", "Kustomization", "progressing", "", ""), report("a", "Terraform", "ready", now, "")}, "progressing a"},
-		{"a plan that waits", "plan-x-aaaaaaaaaa", []Report{report("a", "Kustomization", "failed", "", "health check failed"), report("a", "Terraform", "failed", before, "waits for approval of plan-x-aaaaaaaaaa")}, "waits for approval a"},
-		{"drift", "plan-x-aaaaaaaaaa", []Report{report("a", "Terraform", "failed", now, "drift: aws_instance.a")}, "drifted a"},
+		{"a plan that waits", "plan-x-aaaaaaaaaa", []Report{report("a", "Kustomization", "failed", "", "health check failed"), report("a", "Terraform", "waiting", before, "")}, "waits for approval a"},
+		{"drift", "plan-x-aaaaaaaaaa", []Report{report("a", "Terraform", "drifted", now, "aws_instance.a")}, "drifted a"},
 		{"another plan than the approved one", "plan-x-aaaaaaaaaa", []Report{report("a", "Kustomization", "failed", "", "health check failed"), report("a", "Terraform", "failed", before, "the plan differs from the approved one: it is sha256:1, and sha256:2 was approved")}, "plan differs a"},
 		{"a failure", "plan-x-aaaaaaaaaa", []Report{report("a", "Terraform", "failed", now, "error running Init: drift: no")}, "failed a"},
 		{"without an agent", "plan-x-aaaaaaaaaa", []Report{report("a", "Kustomization", "failed", "", "health check failed")}, "failed a"},
 		{"a chart", "", []Report{report("a", "HelmRelease", "ready", "1.2.0", ""), report("a", "Kustomization", "ready", "", "")}, "ready a"},
 		{"suspended", "plan-x-aaaaaaaaaa", []Report{report("a", "Terraform", "suspended", now, "")}, "suspended a"},
+		{"a plan that waits while its Kustomization is ready", "plan-x-aaaaaaaaaa", []Report{report("a", "Kustomization", "ready", "dev@sha1:1", ""), report("a", "Terraform", "waiting", before, "")}, "waits for approval a"},
 		{"two clusters, the worst one counts", "plan-x-aaaaaaaaaa", []Report{report("b", "Terraform", "ready", now, ""), report("a", "Terraform", "progressing", now, "")}, "progressing a"},
 		{"two clusters, in the same state", "plan-x-aaaaaaaaaa", []Report{report("b", "Terraform", "ready", now, ""), report("a", "Terraform", "ready", now, "")}, "ready a"},
 		{"a phase that is none of ours", "plan-x-aaaaaaaaaa", []Report{report("a", "Terraform", "other", now, "")}, "unknown a"},
@@ -42,10 +44,23 @@ func TestComponentStatus(t *testing.T) {
 		if text := strings.TrimSpace(got.Status + " " + got.Cluster); text != c.want {
 			t.Errorf("%s: %q, want %q", c.name, text, c.want)
 		}
+		for i, r := range c.reports {
+			c.reports[i].Plan.Destroys = r.Phase == "ready"
+		}
 		got = FindStatus(stackfiles.ComponentSummary{Name: "db", Object: "db", Plan: c.plan, Action: stackfiles.Destroy}, c.reports)
-		if text := strings.TrimSpace(got.Status + " " + got.Cluster); text != strings.Replace(c.want, "ready", "destroyed", 1) {
+		if text := strings.TrimSpace(got.Status + " " + got.Cluster); text != strings.NewReplacer("ready", "destroyed", "behind", "progressing").Replace(c.want) {
 			t.Errorf("%s, being destroyed: %q, where a component that stays is %q", c.name, text, c.want)
 		}
+	}
+}
+
+// TestNotDestroyed: a component that is to be destroyed is not, however ready its objects are, before its Terraform object
+// says so.
+func TestNotDestroyed(t *testing.T) {
+	c := stackfiles.ComponentSummary{Name: "db", Object: "db", Plan: "plan-x-aaaaaaaaaa", Action: stackfiles.Destroy}
+	got := FindStatus(c, []Report{{Cluster: "a", Object: "Kustomization/checkout/db", Phase: "ready"}, {Cluster: "a", Object: "Terraform/checkout/db", Phase: "ready", Revision: "x@sha1:aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"}})
+	if got.Status != Progressing {
+		t.Errorf("it is %s", got.Status)
 	}
 }
 
@@ -64,7 +79,7 @@ func TestStatusSince(t *testing.T) {
 		{stackfiles.Destroy, "ready", "destroyed 09:20"},
 	} {
 		got := FindStatus(stackfiles.ComponentSummary{Name: "db", Object: "db", Action: c.action}, []Report{
-			{Cluster: "a", Object: "Kustomization/checkout/db", Phase: c.kustomization, Since: at(20)}, {Cluster: "a", Object: "Terraform/checkout/db", Phase: "ready", Since: at(10)},
+			{Cluster: "a", Object: "Kustomization/checkout/db", Phase: c.kustomization, Since: at(20)}, {Cluster: "a", Object: "Terraform/checkout/db", Phase: "ready", Since: at(10), Plan: ledger.Plan{Destroys: c.action == stackfiles.Destroy}},
 		})
 		if text := got.Status + got.Since.Format(" 15:04"); text != c.want {
 			t.Errorf("%s, its Kustomization %s: %s, want %s", c.action, c.kustomization, text, c.want)

@@ -1,9 +1,9 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
@@ -80,13 +80,13 @@ func (s Source) listSpans(k stackview.Known, c stackfiles.ComponentSummary) (all
 	stays := c
 	stays.Action = stackfiles.Apply
 	for _, span := range s.StackSpans[object] {
-		one := statedSpan{span, stackview.ReadPhase(span.Phase.String(), span.Message)}
+		one := statedSpan{span, stackview.ReadPhase(span.Phase.String(), span.Message, span.Plan)}
 		if !span.Until.IsZero() {
 			all = append(all, one)
 			continue
 		}
 		ofCluster := slices.DeleteFunc(slices.Clone(s.StackReports[object]), func(r stackview.Report) bool { return r.Cluster != span.Cluster })
-		now := stackview.Report{Cluster: span.Cluster, Object: componentObject(k, c), Phase: span.Phase.String(), Revision: span.Revision, Message: span.Message}
+		now := stackview.Report{Cluster: span.Cluster, Object: componentObject(k, c), Phase: span.Phase.String(), Revision: span.Revision, Message: span.Message, Plan: span.Plan}
 		one.word = stackview.FindStatus(stays, []stackview.Report{now}).Status
 		gone := stackview.FindStatus(c, ofCluster)
 		switch {
@@ -111,11 +111,10 @@ func (s Source) listRuns(k stackview.Known) (all []RunEntry) {
 		plans := append(current, past...)
 		for _, span := range s.listSpans(k, c) {
 			word := span.word
-			message := strings.TrimPrefix(strings.TrimPrefix(span.Message, ledger.AwaitsApproval), ledger.HasDrift)
-			e := RunEntry{Component: c.Name, Cluster: span.Cluster, State: State{statusTones[word], word}, Since: span.Since, Until: span.Until, Message: CleanText(message)}
+			e := RunEntry{Component: c.Name, Cluster: span.Cluster, State: State{statusTones[word], word}, Since: span.Since, Until: span.Until, Message: CleanText(cmp.Or(span.Plan.ID, span.Message))}
 			for i, p := range plans {
 				isDuring := !p.When.Before(span.Since) && (span.Until.IsZero() || p.When.Before(span.Until))
-				if word == stackview.Waits && p.Cluster == span.Cluster && isDuring && span.Message == ledger.AwaitsApproval+p.Plan {
+				if word == stackview.Waits && p.Cluster == span.Cluster && isDuring && span.Plan.ID == p.Plan {
 					part := newRunPart(p)
 					e.Plan, plans = &part, slices.Delete(plans, i, i+1)
 					break

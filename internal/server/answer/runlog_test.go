@@ -53,17 +53,20 @@ func TestRunsOfStack(t *testing.T) {
 	const revision = "main@sha1:aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"
 	span := func(phase ledger.Phase, message string, from, to int) StackSpan {
 		one := StackSpan{"east-1", ledger.Span{Since: at(from), Phase: phase, Message: message, Revision: revision}}
+		if phase == ledger.Waiting {
+			one.Message, one.Plan.ID = "", message
+		}
 		if to > 0 {
 			one.Until = at(to)
 		}
 		return one
 	}
-	terraform := stackview.Report{Cluster: "east-1", Object: "Terraform/shop/shop-db", Phase: "ready", Revision: revision, Since: at(40)}
+	terraform := stackview.Report{Cluster: "east-1", Object: "Terraform/shop/shop-db", Phase: "ready", Revision: revision, Since: at(40), Plan: ledger.Plan{Destroys: true}}
 	kustomization := func(cluster, phase string, since int) stackview.Report {
 		return stackview.Report{Cluster: cluster, Object: "Kustomization/shop/shop-db", Phase: phase, Since: at(since)}
 	}
-	const waits = "waits for approval of plan-x-aaaaaaaaaa"
-	s.StackSpans = map[StackObject][]StackSpan{object: {span(ledger.Failed, waits, 10, 20), span(ledger.Ready, "", 20, 30), span(ledger.Failed, waits, 30, 40), span(ledger.Ready, "", 40, 0)}}
+	const waits = "plan-x-aaaaaaaaaa"
+	s.StackSpans = map[StackObject][]StackSpan{object: {span(ledger.Waiting, waits, 10, 20), span(ledger.Ready, "", 20, 30), span(ledger.Waiting, waits, 30, 40), span(ledger.Ready, "", 40, 0)}}
 	const before = ", 09:30 waits for approval new, 09:20 ready, 09:10 waits for approval old, 09:01 planned early"
 	for _, c := range []struct {
 		name    string

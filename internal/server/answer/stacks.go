@@ -274,7 +274,7 @@ func (s Source) describeComponents(k stackview.Known) []StackComponent {
 				found.Message = CleanText(found.Message)
 				one.Reported = &found
 			}
-			isDone[c.Name] = found.Status == stackview.Ready || found.Status == stackview.Destroyed
+			isDone[c.Name] = found.Status == stackview.Ready || found.Status == stackview.Destroyed && c.Action == stackfiles.Destroy
 		}
 		one.MayApprove = k.Merged && k.Stopped == "" && c.Plan != "" && c.Approval == "" && c.Action != stackfiles.Suspend && (c.Compared || !c.Unversioned) && !isDone[c.Name]
 		one.Run = s.findRun(k, one)
@@ -332,7 +332,7 @@ func describeStatus(word string, all []StackComponent) string {
 		}
 		return "the plans of " + text.Join(names, " and ") + " wait for approval"
 	case stackview.Drifted:
-		return names[0] + " has drifted: " + strings.TrimPrefix(message, "drift: ") + more
+		return names[0] + " has drifted: " + message + more
 	case stackview.Differs, stackview.Failed:
 		return names[0] + ": " + cmp.Or(message, word) + more
 	}

@@ -121,7 +121,7 @@ func checkSentPlans(t *testing.T, base string, output status.Output, object stri
 		t.Fatal(err)
 	}
 	meta := terraform["metadata"].(map[string]any)
-	waits := agentapi.Entry{Kind: "Terraform", Namespace: meta["namespace"].(string), Name: meta["name"].(string), Phase: "failed", Message: "waits for approval of plan-fairlead-modules-dev-0123456789", Observed: true}
+	waits := agentapi.Entry{Kind: "Terraform", Namespace: meta["namespace"].(string), Name: meta["name"].(string), Phase: "waiting", Plan: ledger.Plan{ID: "plan-fairlead-modules-dev-0123456789"}, Observed: true}
 	for cluster, entries := range map[string][]agentapi.Entry{"east-1": {platform, waits}, "east-2": {platform}} {
 		if code := postReport(t, base, cluster, entries...); code >= 300 {
 			t.Fatalf("the report of %s is answered %d", cluster, code)

@@ -193,7 +193,7 @@ func serveApplied(t *testing.T, approved time.Time) (h http.Handler, address str
 	reportStacks(w)
 	const object = "Terraform/shop-eu/shop-eu-database"
 	later := ledgerworld.Now.Add(time.Minute)
-	w.ReportObject("prod", "east-1", object, ledger.Failed, "fairlead-modules-prod@sha1:"+rootModule, "waits for approval of "+planID)
+	w.ReportObject("prod", "east-1", object, ledger.Waiting, "fairlead-modules-prod@sha1:"+rootModule, planID)
 	w.ReportObject("prod", "east-1", "HelmRelease/shop-eu/shop-eu-app", ledger.Ready, "1.2.0", "")
 	w.ReportObjectAt(later, "prod", "east-1", object, ledger.Ready, "fairlead-modules-prod@sha1:"+rootModule, "")
 	h = New(Options{Store: s, Fleet: w.View, Now: func() time.Time { return later }, OverdueAfter: time.Minute, History: func(context.Context) (history.Log, error) {
@@ -268,7 +268,7 @@ func TestHostilePlans(t *testing.T) {
 			t.Fatalf("the plan of %q is not kept", text)
 		}
 		src := newSite(Options{Store: s}).readState()
-		src.StackReports = map[answer.StackObject][]stackview.Report{{Environment: text, Namespace: text, Name: text}: {{Cluster: text, Object: "Terraform/" + text, Phase: "failed", Message: "waits for approval of " + text}}}
+		src.StackReports = map[answer.StackObject][]stackview.Report{{Environment: text, Namespace: text, Name: text}: {{Cluster: text, Object: "Terraform/" + text, Phase: "waiting", Message: text, Plan: ledger.Plan{ID: text}}}}
 		run, ok := src.Run(text, text, p.ID)
 		stack, _ := src.Stack(text, text)
 		if !ok || len(stack.Parts) != 1 || stack.Parts[0].Run == nil {

@@ -96,7 +96,7 @@ func (s *site) readStackReports(src answer.Source) map[answer.StackObject][]stac
 				return
 			}
 			key := answer.StackObject{Environment: environment, Namespace: parts[1], Name: parts[2]}
-			known[key] = append(known[key], stackview.Report{Cluster: cluster.Name(), Object: object, Phase: of.Phase.String(), Revision: of.Revision, Since: since, Message: of.Message})
+			known[key] = append(known[key], stackview.Report{Cluster: cluster.Name(), Object: object, Phase: of.Phase.String(), Revision: of.Revision, Since: since, Message: of.Message, Plan: of.Plan})
 		})
 	}
 	c.known, c.made, c.state = known, now, state

@@ -93,10 +93,10 @@ func reportStacks(w *ledgerworld.World) {
 		message string
 	}{
 		{"Terraform/shop-eu/shop-eu-network", ledger.Ready, now, ""},
-		{"Terraform/shop-eu/shop-eu-dns", ledger.Failed, now, "drift: aws_route53_record.www has changed"},
-		{"Terraform/shop-eu/shop-eu-cluster", ledger.Failed, now, "waits for approval of " + planID},
+		{"Terraform/shop-eu/shop-eu-dns", ledger.Drifted, now, "aws_route53_record.www has changed"},
+		{"Terraform/shop-eu/shop-eu-cluster", ledger.Waiting, now, planID},
 		{"Kustomization/shop-eu/shop-eu-app", ledger.Progressing, now, ""},
-		{"Terraform/shop-old/shop-old-queue", ledger.Ready, now, ""},
+		{"Terraform/shop-old/shop-old-queue", ledger.Ready, now, ledgerworld.Destroyed},
 	} {
 		w.ReportObject("prod", "east-1", r.object, r.phase, r.target, r.message)
 	}
@@ -204,7 +204,7 @@ func TestStackWaits(t *testing.T) {
 		src.StackReports = map[answer.StackObject][]stackview.Report{}
 		for _, name := range names {
 			object := "shop-eu-" + name
-			src.StackReports[answer.StackObject{Environment: "prod", Namespace: "shop-eu", Name: object}] = []stackview.Report{{Cluster: "c", Object: "Terraform/shop-eu/" + object, Phase: "failed", Message: "waits for approval of " + planID}}
+			src.StackReports[answer.StackObject{Environment: "prod", Namespace: "shop-eu", Name: object}] = []stackview.Report{{Cluster: "c", Object: "Terraform/shop-eu/" + object, Phase: "waiting", Plan: ledger.Plan{ID: planID}}}
 		}
 	}
 	for _, c := range []struct {

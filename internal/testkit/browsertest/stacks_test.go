@@ -171,7 +171,7 @@ func (f *fleet) sendShopPlan(t *testing.T) string {
 			Kind: "Kustomization", Namespace: "flux-system", Name: "fleet", Phase: "ready", Revision: "dev@sha1:" + dev.Output.Head, Observed: true,
 			Source: &agentapi.Source{URL: dev.Output.Repo, Ref: dev.Output.Branch, Path: dev.Output.Folder + "/large"},
 		},
-		{Kind: "Terraform", Namespace: stack.Namespace, Name: database.Object, Phase: "failed", Message: "waits for approval of " + database.Plan, Observed: true},
+		{Kind: "Terraform", Namespace: stack.Namespace, Name: database.Object, Phase: "waiting", Plan: ledger.Plan{ID: database.Plan}, Observed: true},
 	}, nil)
 	body, err := json.Marshal(agentapi.Request{Version: 1, Cluster: "east-1", UID: "uid-1", Boot: "1", Sequence: 1, Sent: time.Now(), Every: "1m0s", Count: 2, Full: true, Digest: state.Digest, Entries: state.Entries()})
 	if err != nil {

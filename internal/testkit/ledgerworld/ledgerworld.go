@@ -108,8 +108,11 @@ type report struct {
 	object  string
 	phase   ledger.Phase
 	target  string
-	message string
+	message string // the id of the plan, if it waits
 }
+
+// Destroyed is the message of a Terraform object that is ready because everything is destroyed.
+const Destroyed = "destroyed"
 
 // say has a cluster report objects at a time.
 func (w *World) say(at time.Time, environment, clusterType, cluster string, change func(*ledger.Contact), all ...report) {
@@ -124,7 +127,14 @@ func (w *World) say(at time.Time, environment, clusterType, cluster string, chan
 	}
 	var reports []ledger.Report
 	for _, r := range all {
-		reports = append(reports, ledger.Report{Object: ledger.Object{Name: r.object}, Phase: r.phase, Target: r.target, App: apps[r.target], Message: r.message, Level: true, Said: at})
+		one := ledger.Report{Object: ledger.Object{Name: r.object}, Phase: r.phase, Target: r.target, App: apps[r.target], Message: r.message, Level: true, Said: at}
+		switch {
+		case r.phase == ledger.Waiting:
+			one.Message, one.Plan.ID = "", r.message
+		case r.phase == ledger.Ready && r.message == Destroyed:
+			one.Message, one.Plan.Destroys = "", true
+		}
+		reports = append(reports, one)
 	}
 	w.Recorder.Receive(c, reports)
 }

@@ -1,4 +1,5 @@
--- What clusters say. All times are Unix seconds. Phases are those of the package ledger.
+-- What clusters say. All times are Unix seconds. Phases are those of the package ledger. A message is that of a failure, or
+-- the plan that waits: its id, and its kind if it destroys or is of drift.
 create table cluster(
   id integer primary key,
   first_name text not null unique, -- which its objects are filed under

@@ -1,6 +1,6 @@
 -- What dashboards read. The columns of these views stay as they are; those of the tables may change.
 create function fleet_phase(phase smallint) returns text language sql immutable as
-  'select (array[''progressing'', ''ready'', ''failed'', ''suspended'', ''unknown''])[phase]';
+  'select (array[''progressing'', ''ready'', ''failed'', ''suspended'', ''unknown'', ''waiting'', ''drifted'', ''checking''])[phase]';
 
 -- The reconciler.yaml that there should be: which object each deployment target has, and what it applies.
 create view fleet_wanted as
@@ -64,7 +64,7 @@ with known as (
       when extract(epoch from now()) - cluster.last_seen > greatest(3 * cluster.every, 180) then 'silent'
       when reported.sha is null then 'unknown'
       when coalesce(has.folder, reported.sha) <> coalesce(wanted.folder, newest.output) then 'behind'
-      when state.phase = 3 then 'failed'
+      when state.phase in (3, 7) then 'failed'
       when state.phase = 2 then 'ready'
       else 'progressing'
     end as standing,

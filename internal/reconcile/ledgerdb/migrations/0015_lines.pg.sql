@@ -21,7 +21,7 @@ with known as (
         where since.cluster_type = cluster_type.id and since.folder = has.folder
       ) then 'unknown'
       when coalesce(has.folder, reported.sha) <> coalesce(wanted.folder, newest.output) then 'behind'
-      when state.phase = 3 then 'failed'
+      when state.phase in (3, 7) then 'failed'
       when state.phase = 2 then 'ready'
       else 'progressing'
     end as standing,
