@@ -79,7 +79,7 @@ func (g *group) add(clusterType, path string) {
 func (g *group) finishGroup(withValues bool) Group {
 	r, classes := g.result, g.found.classes
 	r.Name, r.Classes, r.Risk = groupName(classes), classes, riskOf(classes)
-	r.Details, r.Diff = g.found.detailTexts(withValues), g.found.diff
+	r.Details, r.Diff, r.Uncompared = g.found.detailTexts(withValues), g.found.diff, isElsewhere(r.Unit, classes)
 	r.Examples = append(r.Examples, g.others[:min(len(g.others), maxExamples-len(r.Examples))]...)
 	return r
 }

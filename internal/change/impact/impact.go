@@ -113,6 +113,9 @@ type Group struct {
 	// Details describe what changes, as far as it is the same everywhere in the
 	// group. Names of the assignment are placeholders, such as "<target>".
 	Details []string `json:"details,omitempty"`
+	// Uncompared is set if the content that changes is in a chart, an artifact or another repository, and was not
+	// compared.
+	Uncompared bool `json:"uncompared,omitempty"`
 	// Unit is what Count counts.
 	Unit  Unit `json:"unit"`
 	Count int  `json:"count"`

@@ -133,13 +133,16 @@ func (c Counts) words(noun string) string {
 }
 
 // riskText returns which groups delete things on clusters, what Terraform destroys, now or later, where its
-// state moves, and how many changes are not classified.
+// state moves, what was not compared, and how many changes are not classified.
 func (r Report) riskText() string {
 	var deletes []string
-	counts, moved, unknown, kept := map[string]int{}, map[Unit]int{}, 0, 0
+	counts, moved, uncompared, unknown, kept := map[string]int{}, map[Unit]int{}, map[Unit]int{}, 0, 0
 	for _, g := range r.Groups {
 		if slices.Contains(g.Classes, StateMoved) {
 			moved[g.Unit] += g.Count
+		}
+		if g.Uncompared {
+			uncompared[g.Unit] += g.Count
 		}
 		if slices.Contains(g.Classes, DestroyedOnRemoval) {
 			kept += g.Count
@@ -177,6 +180,10 @@ func (r Report) riskText() string {
 	}
 	if kept > 0 {
 		parts = append(parts, "what Terraform made of "+text.Count(kept, "assignment")+" will be destroyed when that is removed, and is not now")
+	}
+	if len(uncompared) > 0 {
+		units := list.Convert(slices.Sorted(maps.Keys(uncompared)), func(u Unit) string { return text.Count(uncompared[u], string(u)) })
+		parts = append(parts, "the content of "+text.Join(units, " and ")+" was **not compared**: it is in a chart, an artifact or another repository")
 	}
 	if unknown > 0 {
 		parts = append(parts, text.Count(unknown, "change")+" of **unknown** kind: read the lines below")
@@ -228,6 +235,9 @@ func (g Group) writeMarkdown(b *strings.Builder, step rung) {
 func (g Group) writeDetails(b *strings.Builder, step rung) {
 	for _, d := range g.Details[:min(step.details, len(g.Details))] {
 		fmt.Fprintf(b, "- %s\n", codeSpan(d))
+	}
+	if g.Uncompared {
+		fmt.Fprintf(b, "- %s\n", uncomparedText)
 	}
 	fmt.Fprintf(b, "- in %s\n", strings.Join(g.shownExamples(step.examples, codeSpan), ", "))
 	if !step.diffs || g.Diff == "" {

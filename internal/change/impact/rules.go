@@ -21,6 +21,9 @@ type rule struct {
 	// fields are patterns of paths (matchPath), separated by spaces.
 	fields string
 	when   func(change) bool
+	// elsewhere is set if what is deployed comes from a chart, an artifact or another repository, so that the
+	// trees do not show how it changes.
+	elsewhere bool
 }
 
 const (
@@ -70,16 +73,16 @@ var rules = []rule{
 	{class: "plan approval", alone: "plan approval only", kinds: "Terraform", fields: "spec.approvePlan"},
 	{class: "pruning switched on", risk: Deletes, kinds: fluxKinds + " " + argoKinds, fields: "spec.prune **.syncPolicy.automated.prune", when: isSwitchedOn},
 	{class: "pruning switched off", kinds: fluxKinds + " " + argoKinds, fields: "spec.prune **.syncPolicy.automated.prune"},
-	{class: "source moved with pruning", risk: Deletes, kinds: sourceKinds, fields: "spec.url spec.endpoint spec.bucketName spec.chart spec.sourceRef.**", when: isPruned},
-	{class: "source moved with pruning", risk: Deletes, kinds: fluxKinds + " " + argoKinds, fields: sourceFields, when: isPruned},
-	{class: "source moved", kinds: sourceKinds, fields: "spec.url spec.endpoint spec.bucketName spec.chart spec.sourceRef.**"},
-	{class: "source moved", kinds: fluxKinds + " " + argoKinds, fields: sourceFields},
-	{class: "source moved", kinds: "GitRepo fleet.yaml", fields: "spec.repo spec.paths.** helm.repo helm.chart"},
-	{class: "chart version", alone: "chart version only", kinds: "HelmRelease HelmChart", fields: "spec.chart.spec.version spec.version"},
-	{class: "chart version", alone: "chart version only", kinds: "fleet.yaml Kustomization", fields: "helm.version helmCharts.[].version"},
-	{class: "chart version", alone: "chart version only", kinds: argoKinds, fields: "**.targetRevision", when: isBesideChart},
-	{class: "source revision", alone: "source revision only", kinds: "GitRepository OCIRepository", fields: "spec.ref.**"},
-	{class: "source revision", alone: "source revision only", kinds: argoKinds + " GitRepo", fields: "**.targetRevision spec.branch spec.revision"},
+	{elsewhere: true, class: "source moved with pruning", risk: Deletes, kinds: sourceKinds, fields: "spec.url spec.endpoint spec.bucketName spec.chart spec.sourceRef.**", when: isPruned},
+	{elsewhere: true, class: "source moved with pruning", risk: Deletes, kinds: fluxKinds + " " + argoKinds, fields: sourceFields, when: isPruned},
+	{elsewhere: true, class: "source moved", kinds: sourceKinds, fields: "spec.url spec.endpoint spec.bucketName spec.chart spec.sourceRef.**"},
+	{elsewhere: true, class: "source moved", kinds: fluxKinds + " " + argoKinds, fields: sourceFields},
+	{elsewhere: true, class: "source moved", kinds: "GitRepo fleet.yaml", fields: "spec.repo spec.paths.** helm.repo helm.chart"},
+	{elsewhere: true, class: "chart version", alone: "chart version only", kinds: "HelmRelease HelmChart", fields: "spec.chart.spec.version spec.version"},
+	{elsewhere: true, class: "chart version", alone: "chart version only", kinds: "fleet.yaml Kustomization", fields: "helm.version helmCharts.[].version"},
+	{elsewhere: true, class: "chart version", alone: "chart version only", kinds: argoKinds, fields: "**.targetRevision", when: isBesideChart},
+	{elsewhere: true, class: "source revision", alone: "source revision only", kinds: "GitRepository OCIRepository", fields: "spec.ref.**"},
+	{elsewhere: true, class: "source revision", alone: "source revision only", kinds: argoKinds + " GitRepo", fields: "**.targetRevision spec.branch spec.revision"},
 
 	// What runs.
 	{class: "image", alone: "image only", kinds: workloadKinds, fields: "**.containers.[].image **.initContainers.[].image **.ephemeralContainers.[].image"},
@@ -158,6 +161,14 @@ func destroysOnDeletion(c change) bool {
 // approvesDestruction reports whether a plan is approved of a component that is to be destroyed.
 func approvesDestruction(c change) bool {
 	return c.new != nil && c.new.Value != "" && c.beside != nil && isTrue(lookupField(c.beside, "destroy"))
+}
+
+// isElsewhere reports whether the content of a unit with a change of some classes is not in the trees. The source of a stack's
+// component is pinned to a root module, which is.
+func isElsewhere(unit Unit, classes []Class) bool {
+	return slices.ContainsFunc(rules, func(r rule) bool {
+		return r.elsewhere && slices.Contains(classes, r.class) && !(unit == Component && r.class == "source revision")
+	})
 }
 
 // rowOf returns the row of the table that a change belongs to; the last if none matches.

@@ -119,12 +119,18 @@ func (r Report) Text() string {
 	return b.String()
 }
 
+// uncomparedText says that a report does not have the content of a group.
+const uncomparedText = "the content is in a chart, an artifact or another repository, and was not compared"
+
 func (g Group) terminalText() string {
 	var b strings.Builder
 	mark := map[Risk]string{Deletes: "!", Unknown: "?"}[g.Risk]
 	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(mark+" "+g.headline()))
 	for _, d := range g.Details {
 		fmt.Fprintf(&b, "    %s\n", d)
+	}
+	if g.Uncompared {
+		fmt.Fprintf(&b, "    %s\n", uncomparedText)
 	}
 	fmt.Fprintf(&b, "    in %s\n", strings.Join(g.shownExamples(maxExamples, visibleText), ", "))
 	if slices.Contains(g.Classes, Unclassified) {
