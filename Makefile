@@ -26,7 +26,6 @@ having     = $(addprefix ./,$(sort $(dir $(shell grep -rlE --include='*_test.go'
 GOLDEN     = $(call having,internal/testkit/golden"|flag.Bool."update")
 BENCHMARKS = $(call having,^func Benchmark)
 FUZZ       = $(call having,^func Fuzz)
-LONG       = $(call having,testing\.Short|gittest\.SampleCases|testkit/(pgtest|giteatest|browsertest)"|^package browsertest)
 
 BENCH    ?= .
 FUZZTIME ?= 1m
@@ -63,13 +62,13 @@ PACKAGES ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || ech
 # What takes longest, first: nothing is then left that runs alone at the end.
 LONGEST := $(addprefix ./internal/,reconcile/loop server/daemon forge/gitea reconcile/recorder cli testkit/docstest)
 
-# What takes minutes is left out: each of those tests says so. SHORT= runs whole the packages that it is in.
+# What takes minutes is left out: each of those tests says so. SHORT= runs everything, as .ci/run does.
 SHORT ?= -short
 
 # Without vet: lint runs all of it, and with what go test would run of it, each package would be
 # looked at twice.
-test: ## run the tests, but for what takes minutes; SHORT= runs that
-	$(GO) test -vet=off -p $(PACKAGES) -timeout 25m $(SHORT) $(TESTFLAGS) $(LONGEST) $(if $(SHORT),./...,$(LONG))
+test: ## run the tests, but for what takes minutes; SHORT= runs all
+	$(GO) test -vet=off -p $(PACKAGES) -timeout 25m $(SHORT) $(TESTFLAGS) $(LONGEST) ./...
 
 # -short is for what takes minutes without the race detector: scenarios with Git are what it is here for.
 RACE_SHORT := ./internal/server/... ./internal/render/output
