@@ -140,7 +140,8 @@ func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledg
 	}
 	if s, ok := r.sources[o.Spec.SourceRef.objectName(o.Metadata.Namespace)]; ok {
 		e.Source = &agentapi.Source{URL: s.url, Ref: s.ref, Path: o.Spec.Path}
-		if s.isPendingFor(phase, e.Reason) {
+		isOlder := phase == ledger.Failed && e.Reason == "ArtifactFailed" && s.phase == ledger.Ready && (e.Since.Before(s.stored) || e.Revision+e.Attempted == "" && !e.Since.After(s.stored))
+		if s.isPendingFor(phase, e.Reason) || isOlder { // it has not looked at what was fetched since
 			phase = ledger.Progressing
 		}
 		// Flux names no revision before it has read the folder, as while a new object waits for those that it
