@@ -124,6 +124,9 @@ func decodeAll(text io.Reader) (roots []*yaml.Node, err error) {
 		} else if err != nil {
 			return roots, err
 		}
+		if err := yamldoc.CheckAliases(&document); err != nil {
+			return roots, err
+		}
 		if root := document.Content[0]; root.ShortTag() != "!!null" {
 			roots = append(roots, root)
 		}

@@ -7,6 +7,7 @@ package yamldoc
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -24,11 +25,32 @@ func Parse(text []byte) ([]*yaml.Node, error) {
 		if errors.Is(err, io.EOF) {
 			return documents, nil
 		}
+		if err == nil {
+			err = CheckAliases(document)
+		}
 		if err != nil {
 			return documents, err
 		}
 		documents = append(documents, document)
 	}
+}
+
+// CheckAliases returns an error, worded as yaml.v3 does, if an alias of a document refers to an anchor of an
+// earlier document. YAML ends anchors with their document; yaml.v3 keeps them for the whole text.
+func CheckAliases(document *yaml.Node) error {
+	return checkAliases(document, document.Line)
+}
+
+func checkAliases(n *yaml.Node, begin int) error {
+	if n.Kind == yaml.AliasNode && n.Alias.Line < begin {
+		return fmt.Errorf("yaml: line %d: unknown anchor '%s' referenced", n.Line, n.Value)
+	}
+	for _, child := range n.Content {
+		if err := checkAliases(child, begin); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Encode returns values, or document nodes, as YAML for people: a document each, indented by two.

@@ -106,6 +106,13 @@ func TestParseReturnsDocumentsBeforeAnError(t *testing.T) {
 	}
 }
 
+func TestParseEndsAnchorsWithTheirDocument(t *testing.T) {
+	documents, err := yamldoc.Parse([]byte("a: &a 1\nb: *a\n---\nb: *a\n"))
+	if err == nil || len(documents) != 1 {
+		t.Errorf("Parse returned %d documents and the error %v, want the first document and an error", len(documents), err)
+	}
+}
+
 func TestJoinPath(t *testing.T) {
 	for _, c := range []struct{ path, key, want string }{
 		{"", "spec", "spec"}, {"spec", "name", "spec.name"}, {"labels", "a.b/c", "labels[a.b/c]"}, {"items[0]", "x", "items[0].x"},
