@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
@@ -25,6 +26,7 @@ type agentCluster struct {
 	role       rbacv1.ClusterRole
 	binding    rbacv1.ClusterRoleBinding
 	deployment appsv1.Deployment
+	policy     networkingv1.NetworkPolicy
 }
 
 func buildAgent(t *testing.T) *agentCluster {
@@ -36,7 +38,7 @@ func buildAgent(t *testing.T) *agentCluster {
 	c := &agentCluster{}
 	into := map[string]any{
 		"Namespace": &c.namespace, "ServiceAccount": &c.account, "ConfigMap": &c.settings,
-		"ClusterRole": &c.role, "ClusterRoleBinding": &c.binding, "Deployment": &c.deployment,
+		"ClusterRole": &c.role, "ClusterRoleBinding": &c.binding, "Deployment": &c.deployment, "NetworkPolicy": &c.policy,
 	}
 	for _, o := range objects {
 		var head struct{ Kind string }
@@ -137,5 +139,22 @@ func TestAgentImage(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %s", want)
 		}
+	}
+}
+
+// TestAgentNetwork: nobody connects to the agent but the kubelet of its node, which no policy keeps out.
+func TestAgentNetwork(t *testing.T) {
+	c := buildAgent(t)
+	spec := c.policy.Spec
+	if len(spec.Ingress) > 0 || len(spec.PolicyTypes) != 1 || spec.PolicyTypes[0] != networkingv1.PolicyTypeIngress {
+		t.Errorf("the policy is %+v", spec)
+	}
+	for key, want := range spec.PodSelector.MatchLabels {
+		if got := c.deployment.Spec.Template.Labels[key]; got != want {
+			t.Errorf("the policy selects %s=%s, and the pod has %q", key, want, got)
+		}
+	}
+	if len(spec.PodSelector.MatchLabels) == 0 || c.policy.Namespace != c.deployment.Namespace {
+		t.Errorf("the policy is of %q in %q", spec.PodSelector.MatchLabels, c.policy.Namespace)
 	}
 }

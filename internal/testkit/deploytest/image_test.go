@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -83,6 +84,27 @@ func TestImage(t *testing.T) {
 	}
 	checkServe(t, args)
 	checkStamp(t, only(t, all, "RUN CGO_ENABLED=0"), "$VERSION")
+}
+
+// TestPinned: the actions that workflows run are named by commits. Fairlead's own follows main.
+func TestPinned(t *testing.T) {
+	all, err := filepath.Glob("../../../.github/workflows/*")
+	if err != nil || len(all) == 0 {
+		t.Fatal(all, err)
+	}
+	uses := regexp.MustCompile(`(?m)^\s*(?:- )?uses: (\S+)`)
+	pinned := regexp.MustCompile(`^(\S+@[0-9a-f]{40}|fairlead-io/fairlead@main|\./.*)$`)
+	for _, file := range append(all, "../../../action.yml") {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range uses.FindAllStringSubmatch(string(data), -1) {
+			if !pinned.MatchString(m[1]) {
+				t.Errorf("%s: %s is not pinned", file, m[1])
+			}
+		}
+	}
 }
 
 // TestImageLayers: a change of the source or the version does not fetch the modules
