@@ -13,19 +13,25 @@ import (
 // those that it names: a person may have reverted the files and left the record. records may be
 // nil.
 func IsOutputOf(records *publish.Records, repo *git.Repository, head, folder, environment, commit string) (bool, error) {
-	return git.InspectTree(repo, head, func(t tree.Tree) (bool, error) {
+	from, err := findOutputOrigin(records, repo, head, folder, environment)
+	return err == nil && from == commit, err
+}
+
+// findOutputOrigin returns the commit of the base that IsOutputOf holds for; "" if it holds for none.
+func findOutputOrigin(records *publish.Records, repo *git.Repository, head, folder, environment string) (string, error) {
+	return git.InspectTree(repo, head, func(t tree.Tree) (string, error) {
 		now := t.Sub(folder)
 		r, err := records.ReadIn(now)
 		if err != nil { // a person has edited it; publishing reports that
-			return false, nil
+			return "", nil
 		}
 		for _, w := range r.Environments {
 			from, ok := w.Input(publish.BaseLayer)
-			if ok && w.Environment == environment && from.Commit == commit {
-				return w.IsIn(now), nil
+			if ok && w.Environment == environment && w.IsIn(now) {
+				return from.Commit, nil
 			}
 		}
-		return false, nil
+		return "", nil
 	})
 }
 

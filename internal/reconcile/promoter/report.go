@@ -37,6 +37,9 @@ func (m *Promoter) reportChain(policy Policy, found chainState) {
 			Withheld: list.Convert(s.environment.Withheld, ReportWithholding), Proof: s.stage.Proof, Next: d,
 			AsksNobody: !slices.ContainsFunc(slices.Concat(s.spec.Gates, s.spec.Proof), gate.AsksPeople), Waves: listWaves(s.memory.listed),
 		}
+		if !stage.Merged {
+			stage.Running = s.outputOrigin
+		}
 		turns := m.findTurns(s)
 		stage.Turns, stage.FirstCommit = list.Convert(turns.turns, reportTurn), turns.first
 		m.options.Metrics.SetStage(stage, oldestWaiting(policy.base, found.history, stage.Commit))

@@ -34,7 +34,9 @@ type stageState struct {
 	facts       gate.Facts     // of the commit that it has
 	countsFrom  time.Time      // the time from which statuses are about the output that it has since without a break
 	output      outputLocation // of the GitOps repository
-	err         error          // why something could not be found out
+	// outputOrigin is the commit of the base that the output branch holds the output of; "" if it holds none, or that is not known.
+	outputOrigin string
+	err          error // why something could not be found out
 	// promoted reports whether we promoted a commit in this round, and unmerged that its pull
 	// request could not be merged yet.
 	promoted, unmerged bool
@@ -265,10 +267,11 @@ func (m *Promoter) findOutput(s *stageState) error {
 	s.output.head = head
 	s.facts.Pull, s.facts.Declined = e.Pull, e.Declined
 	isRendered := e.BaseCommit == s.stage.Commit
-	holds, err := IsOutputOf(m.options.Records, repo, head, s.output.folder, s.spec.Name, s.stage.Commit)
+	s.outputOrigin, err = findOutputOrigin(m.options.Records, repo, head, s.output.folder, s.spec.Name)
 	if err != nil {
 		return err
 	}
+	holds := s.outputOrigin != "" && s.outputOrigin == s.stage.Commit
 	if exceeded := publish.ExceededLimit(e.Withheld); exceeded != "" && isRendered {
 		s.facts.Withheld, s.facts.HasFormer = exceeded, holds
 		return nil // whatever the record says: what the commit makes now is not there

@@ -78,6 +78,8 @@ type Stage struct {
 	Frozen string `json:"frozen,omitempty"`
 	// Turns are the commits that it got, as far as they are known, newest first.
 	Turns []Turn `json:"-"`
+	// Running is the commit that the output branch holds the output of; "" if it holds none, or that is not known.
+	Running string `json:"-"`
 	// FirstCommit reports that its branch names no other commit that it had, and AsksNobody that neither its gates nor
 	// those of its proof ask for approvals.
 	FirstCommit bool `json:"-"`

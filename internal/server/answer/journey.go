@@ -126,7 +126,7 @@ func (s Source) findMark(i int, stage status.Stage) string {
 		return MarkRuns
 	case s.isBack(after, i):
 		return MarkBack
-	case contains(has) && !contains(runs) && runs >= 0:
+	case contains(has) && !contains(runs): // nothing of it was merged
 		return MarkWith
 	case contains(has) && stage.LeftOut(id, isOlder):
 		return MarkWithin
@@ -144,16 +144,13 @@ func (s Source) findMark(i int, stage status.Stage) string {
 
 // findRunning returns the commit whose output an environment's branch holds; "" if that is not known.
 func (s Source) findRunning(stage status.Stage) string {
-	if stage.Merged {
-		return stage.Commit
+	if stage.Merged || stage.Running != "" {
+		return cmp.Or(stage.Running, stage.Commit)
 	}
 	for _, o := range s.Clusters {
 		if o.Environment == stage.Environment && o.Base != "" {
 			return o.Base
 		}
-	}
-	if len(stage.Turns) > 0 && stage.Turns[0].Commit == stage.Commit {
-		return stage.Turns[0].From
 	}
 	return ""
 }

@@ -177,8 +177,19 @@ func TestJourneyOfOther(t *testing.T) {
 		}
 	}
 	s.Clusters = nil // there is no ledger
+	if got := describeStops(t, s, "old"); !strings.HasPrefix(got, "dev: with waiting") {
+		t.Errorf("where nothing was merged: %s", got)
+	}
+	s.Snapshot.Chain.Stages[0].Running = "old"
 	if got := describeStops(t, s, "old"); !strings.HasPrefix(got, "dev: runs good") {
 		t.Errorf("without a ledger: %s", got)
+	}
+	s.Snapshot.Chain.Stages[0].Running = "first" // "old" was promoted, and never merged
+	if got := describeStops(t, s, "old"); !strings.HasPrefix(got, "dev: with waiting waits newer new") {
+		t.Errorf("superseded before it was merged: %s", got)
+	}
+	if got := describeStops(t, s, "first"); !strings.HasPrefix(got, "dev: runs good") {
+		t.Errorf("what runs meanwhile: %s", got)
 	}
 }
 

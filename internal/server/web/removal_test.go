@@ -89,7 +89,7 @@ func TestDiffOfProposed(t *testing.T) {
 func proposing() *status.Store {
 	s, c := fleet(), chain()
 	i := slices.IndexFunc(c.Stages, func(stage status.Stage) bool { return stage.Environment == "prod" })
-	c.Stages[i].Merged, c.Stages[i].Turns = false, []status.Turn{{Commit: c.Stages[i].Commit, From: c1, When: noon}}
+	c.Stages[i].Merged, c.Stages[i].Running, c.Stages[i].Turns = false, c1, []status.Turn{{Commit: c.Stages[i].Commit, From: c1, When: noon}}
 	s.SetPromotions(c)
 	proposeRemovals(s, status.Proposed)
 	return s
