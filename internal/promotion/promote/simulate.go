@@ -27,6 +27,9 @@ type Arrival struct {
 	Delays    []string  `json:"delays,omitempty"`
 	NotBefore time.Time `json:"notBefore,omitzero"`
 	Reason    string    `json:"reason"` // one sentence, without a full stop
+	// With is the newer commit that brings the commit, which does not get there by itself; "" for none. The rest of the
+	// arrival is then about that one.
+	With string `json:"with,omitempty"`
 }
 
 // ArrivalState is one word for an arrival.
@@ -43,28 +46,75 @@ const (
 	ArrivalNever    ArrivalState = "never"    // unless a person changes something
 )
 
-// ForecastFunc returns when the gates of an environment, or its proof, are satisfied for the commit
+// ForecastFunc returns when the gates of an environment, or its proof, are satisfied for a commit
 // if it gets there at a time and all goes well.
-type ForecastFunc func(environment string, from time.Time) gate.Forecast
+type ForecastFunc func(environment, commit string, from time.Time) gate.Forecast
 
-// SimulateArrivals returns when a commit would get to each environment. A step itself takes no time
-// here: gates, proofs and queues do.
+// SimulateArrivals returns when a commit would get to each environment, by itself or with a newer one. A step itself takes
+// no time here: gates, proofs and queues do.
 func SimulateArrivals(h History, stages []Stage, commit string, enter, proof ForecastFunc, now time.Time) []Arrival {
-	f := simulation{snapshot{h, stages}, commit, enter, proof, now, map[string]*Arrival{}}
+	f := simulation{snapshot{h, stages}, commit, enter, proof, now, map[string]*Arrival{}, map[string]Arrival{}}
+	all := map[string]simulation{commit: f}
 	arrivals := make([]Arrival, len(stages))
 	for i, s := range stages {
-		arrivals[i] = f.findArrival(s)
+		alone := f.findArrival(s)
+		arrivals[i] = f.findContent(s, all)
+		if newer := arrivals[i].With; newer != "" {
+			arrivals[i].Reason += fmt.Sprintf("; it comes with the newer %s: %s", text.ShortCommit(newer), alone.Reason)
+		}
 	}
 	return arrivals
 }
 
-// simulation is one run of SimulateArrivals.
+// simulation is what SimulateArrivals finds of one commit.
 type simulation struct {
 	chain        snapshot
 	commit       string
 	enter, proof ForecastFunc
 	now          time.Time
 	known        map[string]*Arrival // nil for one that is being found out
+	contents     map[string]Arrival  // of findContent
+}
+
+// findContent returns when a stage gets the commit, or else the first newer one that gets there. all has the simulations
+// of other commits.
+func (f simulation) findContent(s Stage, all map[string]simulation) Arrival {
+	if a, found := f.contents[s.Name]; found {
+		return a
+	}
+	a := f.findArrival(s)
+	for _, newer := range f.carriers(s) {
+		if a.State != ArrivalNever {
+			break
+		}
+		other, begun := all[newer]
+		if !begun {
+			other = f
+			other.commit, other.known, other.contents = newer, map[string]*Arrival{}, map[string]Arrival{}
+			all[newer] = other
+		}
+		if with := other.findContent(s, all); with.State != ArrivalNever {
+			with.With = cmp.Or(with.With, newer)
+			a = with
+		}
+	}
+	f.contents[s.Name] = a
+	return a
+}
+
+// carriers returns the newer commits that a stage may get instead of the simulated one: what it gets next, what the stages
+// before it have, the near ones first, and the head of the base.
+func (f simulation) carriers(s Stage) (newer []string) {
+	if pool := f.chain.eligibleCommits(s); len(pool) > 0 {
+		newer = append(newer, pool[0])
+	}
+	for _, u := range f.chain.upstreamStages(s) {
+		newer = append(newer, u.Commit)
+	}
+	newer = append(newer, f.chain.history.Head())
+	return slices.DeleteFunc(newer, func(c string) bool {
+		return !f.chain.history.Contains(f.commit) || !f.chain.history.IsNewer(c, f.commit)
+	})
 }
 
 func (f simulation) findArrival(s Stage) Arrival {
@@ -110,7 +160,7 @@ func (f simulation) computeArrival(s Stage) Arrival {
 	f.addOwnWaits(s, &way)
 	switch {
 	case way.blockedReason == "":
-		way.pass(s.Name, f.enter(s.Name, way.earliest))
+		way.pass(s.Name, f.enter(s.Name, f.commit, way.earliest))
 	case s.HoldReason != "":
 		way.blockedReason += "; " + heldReason(s)
 	}
@@ -138,7 +188,7 @@ func (f simulation) routeToProof(u Stage) route {
 		if a.State == ArrivalExpected {
 			way.earliest = a.Time
 		}
-		way.pass(u.Name, f.proof(u.Name, way.earliest))
+		way.pass(u.Name, f.proof(u.Name, f.commit, way.earliest))
 		if a.State == ArrivalProposed && len(way.waits) == 0 {
 			way.wait(u.Name, "its output to be merged")
 		}

@@ -16,7 +16,7 @@ import (
 
 // In these worlds a proof takes an hour, production opens at 18:00, and nobody knows
 // when somebody approves what goes to audit.
-func enterToday(environment string, from time.Time) gate.Forecast {
+func enterToday(environment, _ string, from time.Time) gate.Forecast {
 	switch open := time.Date(2026, 3, 2, 18, 0, 0, 0, time.UTC); {
 	case environment == "audit":
 		return gate.Forecast{WaitsFor: "2 approvals"}
@@ -28,7 +28,7 @@ func enterToday(environment string, from time.Time) gate.Forecast {
 	return gate.Forecast{Time: from}
 }
 
-func proofToday(_ string, from time.Time) gate.Forecast {
+func proofToday(_, _ string, from time.Time) gate.Forecast {
 	return gate.Forecast{Time: from.Add(time.Hour)}
 }
 
@@ -51,14 +51,21 @@ dev reached 11:00: it has a newer commit, c4
 stage expected 12:00: every gate has a known end; a newer commit may supersede it, such as c4`},
 		{"not proven, and overtaken", "c3", []promote.Stage{at("dev", "c4"), at("stage", "c2", "dev"), at("prod", "c1", "stage")}, `
 dev reached 11:00: it has a newer commit, c4
-stage never: it was not verified in dev, which has a newer commit
-prod never: it does not reach stage`},
+stage expected 12:00: every gate has a known end; it comes with the newer c4: it was not verified in dev, which has a newer commit
+prod expected 18:00: every gate has a known end; it comes with the newer c4: it does not reach stage (prod: gate window until 18:00)`},
 		{"a newer one is proven", "c3", []promote.Stage{with(at("dev", "c4"), proven("c3")), at("stage", "c2", "dev")}, `
 dev reached 11:00: it has a newer commit, c4
-stage never: the newer commit c4 supersedes it`},
+stage expected 12:00: every gate has a known end; it comes with the newer c4: the newer commit c4 supersedes it`},
+		{"a newer one waits for people", "c3", []promote.Stage{with(at("dev", "c4"), proof(soak)), at("audit", "c2", "dev"), at("prod", "c2", "audit")}, `
+dev reached 11:00: it has a newer commit, c4
+audit waits not before 13:00: it waits for audit: 2 approvals; it comes with the newer c4: it was not verified in dev, which has a newer commit [audit: 2 approvals]
+prod waits not before 18:00: it waits for audit: 2 approvals; it comes with the newer c4: it does not reach audit [audit: 2 approvals] (prod: gate window until 18:00)`},
+		{"it failed, and the base has a newer one", "c3", []promote.Stage{with(at("dev", "c3"), proof(bad)), at("stage", "c2", "dev")}, `
+dev has 11:00: it has c3
+stage expected 13:00: every gate has a known end; it comes with the newer c4: it failed in dev: west says that apps is broken`},
 		{"the base has a newer one", "c3", []promote.Stage{at("dev", "c1"), at("stage", "c1", "dev")}, `
-dev never: the newer commit c4 supersedes it
-stage never: it does not reach dev`},
+dev expected 12:00: every gate has a known end; it comes with the newer c4: the newer commit c4 supersedes it
+stage expected 13:00: every gate has a known end; it comes with the newer c4: it does not reach dev`},
 		{"each counts", "c3", []promote.Stage{with(at("dev", "c1"), queue(model.Queue{Policy: model.QueueEvery})), at("stage", "c1", "dev")}, `
 dev waits: it waits for dev: 1 commit before it in the queue [dev: 1 commit before it in the queue]
 stage waits not before 13:00: it waits for dev: 1 commit before it in the queue; a newer commit may supersede it, such as c4 [dev: 1 commit before it in the queue]`},
@@ -147,13 +154,13 @@ func TestSimulateAgreesWithNext(t *testing.T) {
 		}
 		at := promote.NewHistory(w.base)
 		open := func(string, string) gate.Verdict { return gate.CombineVerdicts("gates", nil) }
-		now := func(_ string, from time.Time) gate.Forecast { return gate.Forecast{Time: from} }
-		later := func(_ string, from time.Time) gate.Forecast { return gate.Forecast{Time: from.Add(time.Minute)} }
+		now := func(_, _ string, from time.Time) gate.Forecast { return gate.Forecast{Time: from} }
+		later := func(_, _ string, from time.Time) gate.Forecast { return gate.Forecast{Time: from.Add(time.Minute)} }
 		decisions := promote.DecideStages(at, stages, open, w.now)
 		for _, c := range w.base {
 			for i, a := range promote.SimulateArrivals(at, stages, c, now, later, w.now) {
 				moves := decisions[i].State == promote.Promotes && decisions[i].Candidate == c
-				soon := a.State == promote.ArrivalExpected && a.Time.Equal(w.now)
+				soon := a.State == promote.ArrivalExpected && a.Time.Equal(w.now) && a.With == ""
 				first := strings.Contains(decisions[i].Verdict.Reason, "has an older commit") || strings.Contains(decisions[i].Verdict.Reason, "to get its first commit")
 				if moves != soon && !(soon && first) || a.Reason == "" || (a.State == promote.ArrivalWaits) != (len(a.WaitsFor) > 0) {
 					t.Fatalf("seed %d, %s in %s: Next says %s -> %s (%s), Simulate %v\n%+v", seed, c, a.Environment,

@@ -50,10 +50,10 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 	for _, s := range all {
 		byName[s.spec.Name] = s
 	}
-	enter := func(environment string, from time.Time) gate.Forecast {
+	enter := func(environment, commit string, from time.Time) gate.Forecast {
 		return m.forecastGates(ctx, byName[environment], commit, from)
 	}
-	proof := func(environment string, from time.Time) gate.Forecast {
+	proof := func(environment, commit string, from time.Time) gate.Forecast {
 		return byName[environment].forecastProof(commit, from)
 	}
 	arrivals := promote.SimulateArrivals(h, stagesOf(all), commit, enter, proof, m.now)
