@@ -11,16 +11,19 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
-// noteBranches says of the branches that are read in a clone which of them differ from those of its
-// origin: that of the base, if isBase, and those of the environments. What it cannot find out, it leaves
-// to the command to say. withCommits adds how the commits that are not pushed are compared, too.
-func noteBranches(ctx context.Context, to io.Writer, s *source.Source, isBase bool, environments []string, withCommits bool) {
+// branchNote is which branches a command reads. withCommits adds to the note how commits that are not pushed are compared,
+// and prefersOrigin is for a source that reads origin's branch where the local one is behind.
+type branchNote struct{ isBase, withCommits, prefersOrigin bool }
+
+// noteBranches warns about local branches that differ from origin: that of the base, if it is read, and those of the
+// environments. It ignores errors; the command reports them.
+func noteBranches(ctx context.Context, to io.Writer, s *source.Source, note branchNote, environments []string) {
 	base, err := s.Base(ctx)
 	if err != nil || base.Repo == nil {
 		return
 	}
 	var names []string
-	if isBase {
+	if note.isBase {
 		names = append(names, base.Branch)
 	}
 	for _, environment := range environments {
@@ -29,16 +32,23 @@ func noteBranches(ctx context.Context, to io.Writer, s *source.Source, isBase bo
 			names = append(names, branch.Name)
 		}
 	}
-	var differ []string
+	var differ, newer []string
 	isBehind, ahead := false, ""
 	for _, name := range names {
 		d, err := compareWithOrigin(base.Repo, name)
-		if err == nil && d.text() != "" {
+		switch {
+		case err != nil || d.text() == "":
+		case note.prefersOrigin && d.ahead == 0:
+			newer = append(newer, fmt.Sprintf("%s, which is %s ahead of %s", d.origin, text.Count(d.behind, "commit"), name))
+		default:
 			differ, isBehind = append(differ, name+" is "+d.text()), isBehind || d.behind > 0
 			if d.ahead > 0 {
 				ahead = d.origin
 			}
 		}
+	}
+	if newer != nil {
+		fmt.Fprintf(to, "fairlead: note: origin's branches are read where they are newer: %s\n", text.Join(newer, " and "))
 	}
 	if differ == nil {
 		return
@@ -47,7 +57,7 @@ func noteBranches(ctx context.Context, to io.Writer, s *source.Source, isBase bo
 	if isBehind {
 		remedy = "; git pull brings a branch up to date"
 	}
-	if withCommits && ahead != "" {
+	if note.withCommits && ahead != "" {
 		remedy += "; name " + ahead + " as A to see what is not pushed"
 	}
 	fmt.Fprintf(to, "fairlead: note: the branches of this clone are read: %s%s\n", text.Join(differ, " and "), remedy)

@@ -251,7 +251,7 @@ func (d *diffCommand) noteBranches(ctx context.Context, sides [2]side) {
 			environments = append(environments, s.environment)
 		}
 	}
-	noteBranches(ctx, d.app.stderr, d.input.source, isBase, environments, d.committed != "")
+	noteBranches(ctx, d.app.stderr, d.input.source, branchNote{isBase: isBase, withCommits: d.committed != ""}, environments)
 }
 
 func isFolder(path string) bool {

@@ -192,7 +192,7 @@ func (in *input) selectEnvironments(ctx context.Context) ([]string, error) {
 		if in.options.EnvironmentRevision != "" {
 			branches = nil
 		}
-		noteBranches(ctx, in.stderr(), in.source, in.options.Base == "", branches, false)
+		noteBranches(ctx, in.stderr(), in.source, branchNote{isBase: in.options.Base == ""}, branches)
 	}
 	return names, err
 }

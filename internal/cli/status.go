@@ -32,7 +32,8 @@ func newStatus(a *app) *cobra.Command {
 and since when, its state, how many commits the base has had since, and what comes next or
 why nothing does. It changes nothing. With --url it asks a daemon; with settings it
 reads the repositories and their forges; in a clone of the control plane without settings it
-reads the clone alone, and says what is not known from that.
+reads the clone alone, and says what is not known from that. A branch that is behind the one of
+origin, as last fetched, is read as origin has it.
 
 Until the output of a commit is merged, its STATE is that of the output: mostly proposed.
 Then it is rolling-out, verified or failed, unless a change of the output since needs more of

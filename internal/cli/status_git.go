@@ -30,7 +30,7 @@ type gitReader struct {
 
 // newGitReader returns a reader of the repository that the current folder is in.
 func (cc *commandContext) newGitReader(ctx context.Context) (gitReader, error) {
-	s, err := source.Open(ctx, source.Options{ControlPlane: ".", Parser: model.NewParser(), Credentials: cc.app.readCredentials})
+	s, err := source.Open(ctx, source.Options{ControlPlane: ".", PreferOrigin: true, Parser: model.NewParser(), Credentials: cc.app.readCredentials})
 	if errors.Is(err, git.ErrNotFound) {
 		err = usageErrorf(noStatusHint, "there is no Git repository here, and no "+defaultSettingsFile)
 	}
@@ -49,7 +49,7 @@ const notKnownFromGit = "not known from Git alone"
 // maxBehind bounds the commits of the base, and those of a branch, that are read.
 const maxBehind = 1000
 
-// Chain reads the base and the environments' branches as they are in the clone.
+// Chain reads the base and the environments' branches as they are in the clone, or as origin has them where those are newer.
 func (r gitReader) Chain(ctx context.Context) (status.Chain, error) {
 	base, err := r.source.Base(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (r gitReader) Chain(ctx context.Context) (status.Chain, error) {
 		stage.State = stage.FindGitState()
 		chain.Stages = append(chain.Stages, stage)
 	}
-	noteBranches(ctx, r.stderr, r.source, true, list.Convert(base.Environments, func(e *model.Environment) string { return e.Name }), false)
+	noteBranches(ctx, r.stderr, r.source, branchNote{isBase: true, prefersOrigin: true}, list.Convert(base.Environments, func(e *model.Environment) string { return e.Name }))
 	return chain, nil
 }
 

@@ -174,7 +174,7 @@ func (s *Source) readBranch(ctx context.Context, e *model.Environment) (Branch, 
 	b.Record = path.Join(b.Folder, promote.RecordFile)
 	repo, err := s.repositories.openRepository(ctx, e.ControlPlane.Repo, true)
 	if err == nil {
-		b.Head, err = repo.Branch(e.ControlPlane.Branch)
+		b.Head, err = s.findBranch(repo, e.ControlPlane.Branch)
 	}
 	if err == nil {
 		b.Head, err = s.findNewestAt(repo, b.Head)

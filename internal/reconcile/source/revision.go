@@ -25,7 +25,7 @@ const (
 func (s *Source) baseCommit(revision string) (string, error) {
 	resolve, isNamed := s.controlPlane.Resolve, revision != ""
 	if !isNamed {
-		revision, resolve = s.baseBranch(), s.controlPlane.Branch
+		revision, resolve = s.baseBranch(), func(name string) (string, error) { return s.findBranch(s.controlPlane, name) }
 	}
 	commit, err := resolve(revision)
 	if err == nil && !isNamed {
@@ -43,6 +43,27 @@ func (s *Source) baseCommit(revision string) (string, error) {
 		err = &UnknownRevisionError{err}
 	}
 	return "", err
+}
+
+// findBranch returns the head of a branch: that of origin, if it is preferred, and contains the one here.
+func (s *Source) findBranch(repo *git.Repository, name string) (string, error) {
+	head, err := repo.Branch(name)
+	if err != nil || !s.options.PreferOrigin {
+		return head, err
+	}
+	all, err := repo.Refs(originPrefix + name)
+	if err != nil {
+		return "", err
+	}
+	theirs := all[originPrefix+name]
+	if theirs == "" || theirs == head {
+		return head, nil
+	}
+	isBehind, err := repo.Contains(theirs, head)
+	if err != nil || !isBehind {
+		return head, err
+	}
+	return theirs, nil
 }
 
 // maxThen bounds the commits of a branch among which the one of a time is looked for.

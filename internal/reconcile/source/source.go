@@ -42,6 +42,8 @@ type Options struct {
 	Base string
 	// BaseBranch is the branch of the base; "" for main.
 	BaseBranch string
+	// PreferOrigin has a branch of a clone read as origin has it, if it is behind that.
+	PreferOrigin bool
 	// At has the branches of the base and of environments read as they were at a time; zero for now.
 	At time.Time
 	// EnvironmentRevision is the revision of the environment's branch; "" for its
