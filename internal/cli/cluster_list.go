@@ -28,8 +28,8 @@ type clusterListCommand struct {
 }
 
 // aboutRollouts says where the rollout of a manifest is known from.
-const aboutRollouts = `ROLLOUT is what the branch of the output has of the manifest: settled, the phase that it is in, or
-what it lacks. OBSERVED is what clusters report of what carries it out, to the daemon or the
+const aboutRollouts = `ROLLOUT is what the branch of the output has of the manifest: the phase that it is in, what it lacks,
+or all of it, which is settled once clusters report it as ready. OBSERVED is what clusters report of what carries it out, to the daemon or the
 ledger that fairlead.yaml here or --url names. What cannot be read is not known.`
 
 // newClusterLists returns the commands that show the clusters of a control plane.

@@ -29,9 +29,17 @@ import (
 // notKnown is what is shown of what nothing says.
 const notKnown = "not known"
 
+// States of a rollout that the output has all of: until clusters report what carries it out as ready, nothing shows that
+// the clusters are made.
+const (
+	rolloutInOutput = "in the output"
+	rolloutSettled  = "settled"
+)
+
 // manifestRollout is how far a manifest has got: what the output has of it, and what clusters report.
 type manifestRollout struct {
-	// State is where the output stands: "settled", the phase that it is in, or what it lacks.
+	// State is what the output has: the phase that it is in, what it lacks, or all of it, which is settled once clusters
+	// report it.
 	State string `json:"state"`
 	// Next is the step that comes next, and Steps how many the output lacks.
 	Next  string `json:"next,omitempty"`
@@ -227,7 +235,8 @@ func newManifestRollout(m *model.Model, desired provision.State, rendered map[st
 		r.State = "behind what is written"
 		r.Waits = append(r.Waits, "the pull request of the output is merged")
 	default:
-		r.State = "settled"
+		r.State = rolloutInOutput
+		r.management = m.Stacks.ManagementCluster()
 	}
 	r.known = newManifestPlan(m.Environment, is)
 	return r
@@ -250,13 +259,7 @@ func (r *manifestRollout) addWaits(m *model.Model, is clusterfiles.RenderedManif
 	case changes && !is.State.Rollout.IsDetaching(): // and then for what is kept
 		r.Waits = append(r.Waits, mergeWait)
 	}
-	var objects []string
-	for _, c := range is.Carriers {
-		for _, name := range c.Kustomizations {
-			objects = append(objects, "Kustomization/"+c.Namespace+"/"+name)
-		}
-	}
-	report := " reports " + text.Join(objects, " and ") + " as ready: the next pull request is proposed then"
+	report := " reports " + nameCarriers(is) + " as ready: the next pull request is proposed then"
 	if management := m.Stacks.ManagementCluster(); management != "" {
 		r.management = management
 		r.awaited = "cluster " + r.management + ", which spec.managementCluster names," + report
@@ -264,6 +267,17 @@ func (r *manifestRollout) addWaits(m *model.Model, is clusterfiles.RenderedManif
 		return
 	}
 	r.Waits = append(r.Waits, "the management cluster"+report, "a StackSettings names the management cluster in spec.managementCluster: without it no report counts")
+}
+
+// nameCarriers returns the objects that carry a manifest out.
+func nameCarriers(is clusterfiles.RenderedManifest) string {
+	var objects []string
+	for _, c := range is.Carriers {
+		for _, name := range c.Kustomizations {
+			objects = append(objects, "Kustomization/"+c.Namespace+"/"+name)
+		}
+	}
+	return text.Join(objects, " and ")
 }
 
 // findLeaving returns the clusters that the output of an environment has and that are not written any more:
@@ -321,9 +335,30 @@ func (r *manifestRollout) isReported(statuses componentStatuses) bool {
 	})
 }
 
+// isMade reports whether clusters report all that carries the manifest out, and all its parts, as ready.
+func (r *manifestRollout) isMade(statuses componentStatuses) bool {
+	return len(r.known.carriers) > 0 && !slices.ContainsFunc(append(slices.Clone(r.known.carriers), r.known.parts), func(of environmentStack) bool {
+		return slices.ContainsFunc(of.Components, func(c stackfiles.ComponentSummary) bool {
+			status := statuses[of.key(c)].Status
+			return status != stackview.Ready && status != stackview.Destroyed
+		})
+	})
+}
+
 // addReports adds what clusters report; nil statuses are those of no ledger.
 func (r *manifestRollout) addReports(statuses componentStatuses) {
 	carriers, parts := r.known.carriers, r.known.parts
+	switch {
+	case r.State != rolloutInOutput:
+	case r.isMade(statuses):
+		r.State = rolloutSettled
+	case len(carriers) > 0:
+		by := "the management cluster"
+		if r.management != "" {
+			by = "cluster " + r.management
+		}
+		r.Waits = append(r.Waits, by+" reports "+nameCarriers(r.known.RenderedManifest)+" as ready: no report shows yet that the manifest is carried out")
+	}
 	if statuses != nil && len(carriers) > 0 {
 		r.Observed = statuses.summarize(carriers...)
 	}

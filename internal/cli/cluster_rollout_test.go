@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
+	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 )
 
 // TestRolloutOfEditedLock: clusters whose lock somebody deleted are there, and how far they have got is not
@@ -121,6 +122,37 @@ func TestRolloutWaits(t *testing.T) {
 			if got := strings.Join(reported.Waits, "; "); got != want {
 				t.Errorf("%s, reported by %s: it waits until %q, want %q", name, by, got, want)
 			}
+		}
+	}
+}
+
+// TestRolloutIsSettledOnceReported: what the output has is settled once clusters report all of it as ready, and waits for
+// that until then.
+func TestRolloutIsSettledOnceReported(t *testing.T) {
+	state := provision.State{Namespace: "fleet", Name: "edge", Executor: "tofu"}
+	m := &model.Model{Environment: "dev"}
+	is := clusterfiles.RenderedManifest{State: state, Carriers: []clusterfiles.Carrier{{Namespace: "flux-system", Kustomizations: []string{"a"}}}}
+	is.Parts.Namespace, is.Parts.Components = "fleet", []stackfiles.ComponentSummary{{Name: "k8s", Object: "edge-k8s", Approval: "auto"}}
+	carrier, part := componentKey{"dev", "flux-system", "a"}, componentKey{"dev", "fleet", "edge-k8s"}
+	reported := func(of, parts string) componentStatuses {
+		return componentStatuses{carrier: {Status: of}, part: {Status: parts}}
+	}
+	for name, test := range map[string]struct {
+		statuses componentStatuses
+		state    string
+		waits    int
+	}{
+		"no ledger":           {nil, rolloutInOutput, 1},
+		"nothing reports":     {componentStatuses{}, rolloutInOutput, 1},
+		"it progresses":       {reported(stackview.Progressing, stackview.Ready), rolloutInOutput, 1},
+		"a part waits":        {reported(stackview.Ready, stackview.Waits), rolloutInOutput, 1},
+		"all of it is ready":  {reported(stackview.Ready, stackview.Ready), rolloutSettled, 0},
+		"a part is destroyed": {reported(stackview.Ready, stackview.Destroyed), rolloutSettled, 0},
+	} {
+		r := newManifestRollout(m, state, map[string]clusterfiles.RenderedManifest{"fleet/edge": is})
+		r.addReports(test.statuses)
+		if r.State != test.state || len(r.Waits) != test.waits {
+			t.Errorf("%s: it is %s, and waits until %q", name, r.State, r.Waits)
 		}
 	}
 }
