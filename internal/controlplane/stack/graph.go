@@ -2,7 +2,6 @@ package stack
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -41,53 +40,85 @@ func compareNames(a, b *Component) int { return strings.Compare(a.Name, b.Name) 
 
 // checkCycles reports the components that need each other in a circle: no order exists for them.
 func (r *resolver) checkCycles(s *Stack) {
-	open := map[*Component]bool{} // not in an order, so far
+	open := newUnordered(s.Components)
 	for _, c := range s.Components {
-		open[c] = true
-	}
-	for {
-		removeOrdered(open)
-		if len(open) == 0 {
-			return
+		for open.waits(c) {
+			r.reportCycle(s, open.findCycle(c), open)
 		}
-		cycle := findCycle(open)
-		names := make([]string, 0, len(cycle)+1)
-		for _, c := range cycle {
-			names = append(names, c.Name)
-			delete(open, c)
-		}
-		first := cycle[0]
-		r.addf(s, first.StackComponent.Name.Line, "remove one of the entries of dependsOn", "components depend on each other in a circle: %s",
-			strings.Join(append(names, first.Name), " -> "))
 	}
 }
 
-// removeOrdered removes the components that need none of the others, until each needs one.
-func removeOrdered(open map[*Component]bool) {
-	for removed := true; removed; {
-		removed = false
-		for c := range open {
-			if !slices.ContainsFunc(c.Needs, func(n *Component) bool { return open[n] }) {
-				delete(open, c)
-				removed = true
+// reportCycle reports a circle, and continues the order without it.
+func (r *resolver) reportCycle(s *Stack, cycle []*Component, open unordered) {
+	names := make([]string, 0, len(cycle)+1)
+	for _, c := range cycle {
+		names = append(names, c.Name)
+		open.remove(c)
+	}
+	first := cycle[0]
+	r.addf(s, first.StackComponent.Name.Line, "remove one of the entries of dependsOn", "components depend on each other in a circle: %s",
+		strings.Join(append(names, first.Name), " -> "))
+}
+
+// unordered holds the components that have no place in an order yet, with the number of those among them that each
+// needs.
+type unordered map[*Component]int
+
+// newUnordered returns the components that each need another one of them.
+func newUnordered(all []*Component) unordered {
+	open := unordered{}
+	for _, c := range all {
+		open[c] = len(c.Needs)
+	}
+	for _, c := range all {
+		if open.waits(c) && open[c] == 0 {
+			open.remove(c)
+		}
+	}
+	return open
+}
+
+func (o unordered) waits(c *Component) bool {
+	_, waits := o[c]
+	return waits
+}
+
+// remove removes a component, if it is there, and each that needs none of the others then.
+func (o unordered) remove(c *Component) {
+	if !o.waits(c) {
+		return
+	}
+	delete(o, c)
+	for ready := []*Component{c}; len(ready) > 0; {
+		c, ready = ready[len(ready)-1], ready[:len(ready)-1]
+		for _, user := range c.NeededBy {
+			if !o.waits(user) {
+				continue
+			}
+			o[user]--
+			if o[user] == 0 {
+				delete(o, user)
+				ready = append(ready, user)
 			}
 		}
 	}
 }
 
-// findCycle returns a circle among components of which each needs another one, from its first name
-// on. It is the same one whatever the order of the map.
-func findCycle(open map[*Component]bool) []*Component {
-	c := slices.MinFunc(slices.Collect(maps.Keys(open)), compareNames)
+// findCycle returns the circle to which the first needs of c lead, from its first name on.
+func (o unordered) findCycle(c *Component) []*Component {
 	var walked []*Component
-	for !slices.Contains(walked, c) {
-		walked = append(walked, c)
-		next := slices.IndexFunc(c.Needs, func(n *Component) bool { return open[n] })
-		c = c.Needs[next]
+	index := map[*Component]int{}
+	for {
+		begin, seen := index[c]
+		if seen {
+			walked = walked[begin:]
+			break
+		}
+		index[c], walked = len(walked), append(walked, c)
+		c = c.Needs[slices.IndexFunc(c.Needs, o.waits)]
 	}
-	cycle := walked[slices.Index(walked, c):]
-	first := slices.Index(cycle, slices.MinFunc(cycle, compareNames))
-	return slices.Concat(cycle[first:], cycle[:first])
+	first := slices.Index(walked, slices.MinFunc(walked, compareNames))
+	return slices.Concat(walked[first:], walked[:first])
 }
 
 // decideDestruction decides which components of a stack are destroyed.
@@ -163,15 +194,39 @@ func (r *resolver) warnOfProtected(c *Component, teamProtects bool) {
 }
 
 // Depths returns how many nodes of a graph come one after the other before each, by the nodes that come directly
-// before it. In a circle, which is a problem, that is no more than there are nodes.
+// before it. In a circle, which is a problem, and after one, that is the number of nodes. It calls before once for
+// each node.
 func Depths[N comparable](all []N, before func(N) []N) map[N]int {
-	depths := map[N]int{}
-	for range all { // no chain is longer
-		for _, n := range all {
-			for _, b := range before(n) {
-				depths[n] = max(depths[n], min(depths[b]+1, len(all)))
+	depths, waiting, after := map[N]int{}, map[N]int{}, map[N][]N{}
+	for _, n := range all {
+		depths[n] = len(all)
+	}
+	var ready []N
+	for _, n := range all {
+		for _, b := range before(n) {
+			if _, known := depths[b]; !known {
+				depths[b] = 0
+				ready = append(ready, b)
+			}
+			waiting[n]++
+			after[b] = append(after[b], n)
+		}
+		if waiting[n] == 0 {
+			ready = append(ready, n)
+		}
+	}
+	for depth := 0; len(ready) > 0; depth++ {
+		var next []N
+		for _, n := range ready {
+			depths[n] = depth
+			for _, a := range after[n] {
+				waiting[a]--
+				if waiting[a] == 0 {
+					next = append(next, a)
+				}
 			}
 		}
+		ready = next
 	}
 	return depths
 }

@@ -85,6 +85,32 @@ func TestCircleOfLeftOut(t *testing.T) {
 }
 
 // TestShortestGap: a schedule becomes the shortest time between two of its runs.
+// TestDepths: what comes before a node is asked for once, however long the chain is.
+func TestDepths(t *testing.T) {
+	const length = 1500
+	nodes, asked := make([]int, length), 0
+	for i := range nodes {
+		nodes[i] = i
+	}
+	depths := Depths(nodes, func(n int) []int {
+		asked++
+		if n+1 == length {
+			return nil
+		}
+		return []int{n + 1}
+	})
+	if asked != length || depths[0] != length-1 || depths[length-1] != 0 {
+		t.Errorf("a chain of %d was asked for %d times, from depth %d to %d", length, asked, depths[length-1], depths[0])
+	}
+	circle := map[string][]string{"b": {"a"}, "c": {"b", "d"}, "d": {"c"}, "e": {"d"}, "f": {"elsewhere"}}
+	got := Depths([]string{"a", "b", "c", "d", "e", "f"}, func(n string) []string { return circle[n] })
+	for name, want := range map[string]int{"a": 0, "b": 1, "c": 6, "d": 6, "e": 6, "f": 1} {
+		if got[name] != want {
+			t.Errorf("%s has the depth %d, want %d", name, got[name], want)
+		}
+	}
+}
+
 func TestShortestGap(t *testing.T) {
 	const day = 24 * time.Hour
 	for expression, want := range map[string]time.Duration{
