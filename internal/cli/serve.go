@@ -107,6 +107,9 @@ func newCycleError(a *app, snapshot status.Snapshot) error {
 	if snapshot.ControlPlaneError != "" { // an old copy of it was rendered
 		failed = append(failed, fmt.Errorf("the control plane cannot be read: %s", snapshot.ControlPlaneError))
 	}
+	if reason := status.DescribeVanished(snapshot.Vanished); reason != "" {
+		failed = append(failed, errors.New(reason))
+	}
 	for _, e := range snapshot.Environments {
 		switch {
 		case e.State == status.Failed:

@@ -35,3 +35,22 @@ func TestOnceWithoutControlPlane(t *testing.T) {
 		remove()
 	}
 }
+
+// TestOnceWithoutEnvironments: serve --once exits with 1 once the control plane has lost all environments.
+func TestOnceWithoutEnvironments(t *testing.T) {
+	server := gittest.Serve(t)
+	server.Create("cp")
+	server.Create("out")
+	dir := t.TempDir()
+	if code, _, stderr := run(t.Context(), "init", dir, "--sample", "--forge", "git", "--control-plane", server.URL("cp"), "--gitops", server.URL("out")); code != 0 {
+		t.Fatal(stderr)
+	}
+	people := server.Work(t, "cp")
+	people.Remove(".environments")
+	people.Commit("empty")
+	people.Push()
+	code, stdout, stderr := run(t.Context(), "serve", "--once", "--config", filepath.Join(dir, "fairlead.yaml"))
+	if code != 1 || !strings.Contains(stderr, "dev") {
+		t.Errorf("code %d\n%s\n%s", code, stdout, stderr)
+	}
+}

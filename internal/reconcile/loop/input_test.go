@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,8 +51,10 @@ func TestNoEnvironments(t *testing.T) {
 	d := w.begin(w.data)
 	d.cycle()
 	d.want(map[string]status.State{})
-	if ready, reasons := d.store.Snapshot().CheckReadiness(); !ready {
-		t.Errorf("it is not ready because of %q", reasons)
+	if now := d.store.Snapshot(); !slices.Equal(now.Vanished, []string{"dev"}) {
+		t.Errorf("the environments that vanished are %q", now.Vanished)
+	} else if ready, _ := now.CheckReadiness(); ready || now.Cycle.Outcome != status.OutcomeFailed {
+		t.Errorf("ready: %v, and the cycle was %s", ready, now.Cycle.Outcome)
 	}
 	if log := w.logs.String(); !strings.Contains(log, "the control plane has no environments") || !strings.Contains(log, "kind Environment") {
 		t.Errorf("the log is %s", log)

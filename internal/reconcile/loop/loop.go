@@ -135,6 +135,8 @@ type Loop struct {
 	pullEvents   map[*repos.Remote]pullEvents   // what forges told for the history
 	pullErrors   map[string]string              // by repository, why its pull requests could not be read last
 	deployed     map[string]deployedLine        // by environment, for the history
+	vanished     []string                       // the environments that the control plane had, if it has none now; sorted, never written to
+	unreadable   error                          // why the control plane could not be read in this round; an old copy of it may be used
 }
 
 // lockWait is how long we wait for another process to leave our data folder.

@@ -70,11 +70,13 @@ func (l *Loop) reportControlPlane(err error) {
 	if shown == nil {
 		shown = l.remotes.RemoteError(l.remotes.ReadLocation(l.options.Settings.ControlPlane.Repo))
 	}
+	l.unreadable = shown
 	text := ""
 	if shown != nil {
 		text = shown.Error()
 	}
 	l.options.Store.SetControlPlane(text)
+	l.options.Store.SetVanished(l.vanished)
 	l.undone = l.undone || err != nil
 }
 
@@ -104,11 +106,36 @@ func (l *Loop) listEnvironments(ctx context.Context) (names []string, certain bo
 			names = append(names, name) // to be reported: there is no such environment
 		}
 	}
-	if len(names) == 0 {
-		hint := "an object of kind Environment in .environments/ of the base makes one"
-		l.options.Logger.Warn("the control plane has no environments", "hint", hint)
+	if len(names) > 0 {
+		l.vanished = nil
+		return names, certain, nil
 	}
-	return names, certain, nil
+	l.vanished, err = l.findVanished()
+	hint := "an object of kind Environment in .environments/ of the base makes one"
+	l.options.Logger.Warn("the control plane has no environments", "hint", hint, "before", l.vanished)
+	return nil, certain, err
+}
+
+// findVanished returns the names of the environments that the base had, where it has none now. The base's
+// history names them after a restart; what this process has seen names them after a forced push.
+func (l *Loop) findVanished() ([]string, error) {
+	former, err := l.source.FormerEnvironments()
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(l.vanished)
+	for _, e := range former {
+		if l.retirement.isListed(e.Name) {
+			all = append(all, e.Name)
+		}
+	}
+	for name, e := range l.environments {
+		if e.ephemeral == nil {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }
 
 // forgetRetired drops what is known of environments that are gone. If that is not certain, one may

@@ -142,6 +142,12 @@ func (r *retirement) reportRetired() {
 // reportCycle reports a cycle that has ended to the store, the metrics and the log.
 func (l *Loop) reportCycle(started time.Time, err error) {
 	c := status.Cycle{Number: l.number, Started: started, Took: l.options.Now().Sub(started), Next: l.nextPoll, Outcome: status.OutcomeOK}
+	if reason := status.DescribeVanished(l.vanished); reason != "" {
+		c.Outcome, c.Error = status.OutcomeFailed, reason
+	}
+	if l.unreadable != nil { // an old copy was used
+		c.Outcome, c.Error = status.OutcomeFailed, l.unreadable.Error()
+	}
 	if err != nil {
 		c.Outcome, c.Error = status.OutcomeFailed, err.Error()
 		l.options.Logger.Error("the control plane could not be read", "error", err)
@@ -153,7 +159,7 @@ func (l *Loop) reportCycle(started time.Time, err error) {
 	credentials := l.remotes.ReportCredentials()
 	l.options.Store.SetCredentials(credentials)
 	l.options.Metrics.SetTokenExpiries(credentials)
-	l.options.Metrics.RecordCycle(started.Add(c.Took), c.Took, err == nil)
+	l.options.Metrics.RecordCycle(started.Add(c.Took), c.Took, c.Outcome == status.OutcomeOK)
 	l.options.Logger.Debug("cycle", "number", c.Number, "took", c.Took, "next", c.Next)
 }
 

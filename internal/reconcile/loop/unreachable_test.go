@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
@@ -88,4 +89,21 @@ func (d *daemon) problems(environment string) string {
 		}
 	}
 	return strings.Join(all, "\n")
+}
+
+// TestUnreachableControlPlane: while the control plane cannot be read, cycles have failed, though an old copy of
+// it is used.
+func TestUnreachableControlPlane(t *testing.T) {
+	w := newWorld(t, scaffold.Branches, "dev")
+	d := w.begin(w.data)
+	d.cycle()
+	remove := w.server.Inject("cp", gittest.Fault{Reset: true})
+	for _, want := range []string{status.OutcomeFailed, status.OutcomeOK} {
+		w.now = w.now.Add(time.Hour)
+		d.cycle()
+		if now := d.store.Snapshot(); now.Cycle.Outcome != want || (now.Cycle.Error == "") != (want == status.OutcomeOK) {
+			t.Errorf("the cycle was %s (%s), and should be %s", now.Cycle.Outcome, now.Cycle.Error, want)
+		}
+		remove()
+	}
 }

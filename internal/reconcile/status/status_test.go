@@ -119,6 +119,10 @@ func TestReady(t *testing.T) {
 	want("after a cycle", "the control plane cannot be read: connection refused")
 	s.SetControlPlane("")
 	want("reachable again")
+	s.SetVanished([]string{"dev", "prod"})
+	want("emptied", status.DescribeVanished([]string{"dev", "prod"}))
+	s.SetVanished(nil)
+	want("restored")
 }
 
 // TestCycles keeps the last 50 cycles, and each snapshot those of its time.

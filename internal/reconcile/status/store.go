@@ -2,12 +2,14 @@ package status
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/schedule"
 	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 )
@@ -24,6 +26,7 @@ type Store struct {
 	cycles       []Cycle // those that ended last, the newest first; never written to
 	chain        Chain
 	controlPlane string
+	vanished     []string                                     // never written to
 	began        time.Time                                    // the cycle that runs; zero if none does
 	plans        map[string]*schedule.Plan                    // by environment
 	stacks       map[string][]stackview.Known                 // by environment
@@ -168,6 +171,17 @@ func (s *Store) SetCycle(c Cycle) {
 	s.announceChange()
 }
 
+// SetVanished records the environments that the control plane had, if it has none now. The caller does not
+// change them later.
+func (s *Store) SetVanished(environments []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Equal(s.vanished, environments) {
+		s.vanished = environments
+		s.announceChange()
+	}
+}
+
 // SetControlPlane records why the control plane cannot be read; "" means that it was read.
 func (s *Store) SetControlPlane(err string) {
 	s.mu.Lock()
@@ -189,6 +203,7 @@ func (s *Store) Snapshot() Snapshot {
 		Cycles:            s.cycles,
 		Chain:             s.chain.clone(),
 		ControlPlaneError: s.controlPlane,
+		Vanished:          s.vanished,
 		Plans:             maps.Clone(s.plans),
 		Stacks:            maps.Clone(s.stacks),
 		ReportedPlans:     s.reported,
@@ -239,6 +254,8 @@ type Snapshot struct {
 	Chain Chain `json:"chain"`
 	// ControlPlaneError is why the control plane could not be read; "" if it was.
 	ControlPlaneError string `json:"controlPlaneError,omitempty"`
+	// Vanished are the environments that the control plane had, sorted, if it has none now.
+	Vanished []string `json:"vanished,omitempty"`
 	// Plans are the assignments of environments, by their names: those that each was rendered with when that
 	// had no problems last, in this process. Nothing may change them.
 	Plans map[string]*schedule.Plan `json:"-"`
@@ -269,7 +286,7 @@ func (s Snapshot) FindEnvironment(name string) (Environment, bool) {
 }
 
 // CheckReadiness reports whether the reports can be relied on, and if not, why: no cycle has ended
-// yet, or the control plane could not be read.
+// yet, the control plane could not be read, or all of its environments are gone.
 func (s Snapshot) CheckReadiness() (ready bool, reasons []string) {
 	if s.Cycle.Outcome == "" {
 		reasons = append(reasons, "the first cycle has not ended yet")
@@ -277,5 +294,24 @@ func (s Snapshot) CheckReadiness() (ready bool, reasons []string) {
 	if s.ControlPlaneError != "" {
 		reasons = append(reasons, "the control plane cannot be read: "+s.ControlPlaneError)
 	}
+	if reason := DescribeVanished(s.Vanished); reason != "" {
+		reasons = append(reasons, reason)
+	}
 	return len(reasons) == 0, reasons
+}
+
+// maxVanished is how many environments a reason names.
+const maxVanished = 5
+
+// DescribeVanished returns the problem of a control plane that had environments and has none now, and its fix;
+// "" if there are none that it had.
+func DescribeVanished(environments []string) string {
+	if len(environments) == 0 {
+		return ""
+	}
+	names := slices.Clone(environments[:min(len(environments), maxVanished)])
+	if rest := len(environments) - len(names); rest > 0 {
+		names = append(names, fmt.Sprintf("%d more", rest))
+	}
+	return "the control plane has no environments any more (it had " + text.Join(names, " and ") + "): restore the objects of kind Environment on its base branch"
 }
