@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,29 @@ func TestExamineRunning(t *testing.T) {
 		}
 		if at := o.Keyring.Limiter(c.place).Report().Expires; !at.Equal(c.expires) {
 			t.Errorf("%s: the token expires at %v, want %v", c.name, at, c.expires)
+		}
+	}
+}
+
+// TestListenWithoutSignIn: an address that other machines reach is warned of where nobody signs in.
+func TestListenWithoutSignIn(t *testing.T) {
+	const signIn = "web: {url: 'https://fairlead.example.com', signIn: {proxy: {from: [127.0.0.1], user: X-User, email: X-Email}}}\n"
+	for text, warns := range map[string]bool{
+		"listen: 0.0.0.0:8080\n": true, "listen: ':8080'\n": true, "listen: '[::]:8080'\n": true, "listen: 192.0.2.1:8080\n": true, "listen: fairlead.example.com:8080\n": true,
+		"listen: 127.0.0.1:8080\n": false, "listen: '[::1]:8080'\n": false, "listen: localhost:8080\n": false, "": false,
+		"listen: 0.0.0.0:8080\n" + signIn: false,
+	} {
+		settings, problems := config.Parse("fairlead.yaml", []byte("controlPlane: {repo: "+t.TempDir()+"}\ndataDir: "+t.TempDir()+"\n"+text), t.TempDir(), func(string) string { return "" })
+		if problems.Stops() {
+			t.Fatal(text, problems)
+		}
+		found, err := doctor.ExamineRunning(t.Context(), doctor.Options{Settings: settings, Now: func() time.Time { return now }}, status.Snapshot{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Subject == "settings: web.signIn" && f.Level == doctor.Warn })
+		if got != warns {
+			t.Errorf("with %q it warns: %v", text, got)
 		}
 	}
 }

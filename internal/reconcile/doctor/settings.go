@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -37,6 +39,10 @@ func (d *examination) checkSettings() {
 	} else {
 		d.addOK("settings: write", "it is on")
 	}
+	if d.config.Web.SignIn == nil && listensBeyondMachine(d.config.Listen) {
+		d.addWarning("settings: web.signIn", "set web.signIn and web.read: signed-in, or listen on 127.0.0.1",
+			"everybody who reaches %s can read the page: nobody signs in", d.config.Listen)
+	}
 	var hooks []string
 	for _, kind := range []string{"github", "gitlab", "gitea", "flux"} {
 		secrets, err := d.config.WebhookSecrets(kind)
@@ -55,6 +61,16 @@ func (d *examination) checkSettings() {
 	default:
 		d.addOK(what, "those of %s are taken at %s", strings.Join(hooks, ", "), d.config.Listen)
 	}
+}
+
+// listensBeyondMachine reports whether other machines may reach an address that the daemon listens on; "" is none.
+func listensBeyondMachine(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil || strings.EqualFold(host, "localhost") {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return err != nil || !ip.IsLoopback()
 }
 
 // checkControlPlane reads the control plane, and collects the repositories that it names. It reports
