@@ -15,9 +15,6 @@ import (
 // FreezeGate is the name of the gate that every environment has.
 const FreezeGate = "freeze"
 
-// freezeGate makes the verdicts of freezes, of which one may have a name of its own.
-var freezeGate = gateName{FreezeGate, KindFreeze}
-
 // minAbbreviation is the least number of digits of an abbreviated commit.
 const minAbbreviation = 7
 

@@ -87,7 +87,6 @@ func TestTeamTemplates(t *testing.T) {
 	team := func(key string) string {
 		return "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: Workload\nmetadata: {name: tern}\nspec: {deploymentTargets: [{name: main, environment: alpha, manifests: {" + key + ": \"./{{ .Environment }}\"}}]}\n"
 	}
-	const shows = `["kind: R\nx: '{{ .Manifests.note }}'\n"]`
 	runKalypso(t, []kalypsoCase{
 		{name: "a path", data: "data: {K: v}", team: team("path"), problem: `DeploymentTarget/tern-main: manifests.path contains "{{", which is not expanded`},
 		{name: "published", data: "data: {K: v}", reconciler: `["kind: R\nx: '{{ .Manifests.note | default \"\" }}'\n"]`, team: team("note"), problem: `the workload's manifests contain "{{", which is not expanded here`},

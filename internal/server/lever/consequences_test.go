@@ -92,7 +92,8 @@ func TestApprovedEffects(t *testing.T) {
 func TestSeenIsOnesOwn(t *testing.T) {
 	alice, bob := &session.Person{Issuer: "i", Subject: "1", Name: "A", Email: "a@example.com"}, &session.Person{Issuer: "i", Subject: "2", Name: "A", Email: "a@example.com"}
 	of := func(who *session.Person) string { return digestLever(who, Request{Lever: Hold}, answer.Lever{}) }
-	if of(alice) != of(alice) || of(alice) == of(bob) {
-		t.Errorf("%s and %s", of(alice), of(bob))
+	first, again := of(alice), of(alice)
+	if first != again || first == of(bob) {
+		t.Errorf("%s, %s and %s", first, again, of(bob))
 	}
 }
