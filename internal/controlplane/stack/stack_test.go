@@ -85,6 +85,25 @@ func TestCircleOfLeftOut(t *testing.T) {
 }
 
 // TestShortestGap: a schedule becomes the shortest time between two of its runs.
+// TestLocalsAreBounded: zlocals that each double the one above are refused before they fill the memory.
+func TestLocalsAreBounded(t *testing.T) {
+	s := &Stack{Stack: &model.Stack{}}
+	s.Zlocals = []model.StackLocal{{Name: model.Text{Text: "a"}, Value: "0123456789"}}
+	for i := range 60 {
+		before := s.Zlocals[i].Name.Text
+		s.Zlocals = append(s.Zlocals, model.StackLocal{Name: model.Text{Text: before + "a"}, Value: "${zlocals." + before + "}${zlocals." + before + "}"})
+	}
+	all, wrong := s.locals()
+	for name, value := range all {
+		if len(value) > maxLocal {
+			t.Errorf("the zlocal %s has %d bytes", name, len(value))
+		}
+	}
+	if len(wrong) == 0 || wrong[0].name != "" {
+		t.Errorf("%d zlocals are refused, want some that are too long", len(wrong))
+	}
+}
+
 // TestDepths: what comes before a node is asked for once, however long the chain is.
 func TestDepths(t *testing.T) {
 	const length = 1500

@@ -32,17 +32,58 @@ type OutputRef struct {
 type locals map[string]string
 
 func (r *resolver) readLocals(s *Stack) locals {
-	all := locals{}
+	written := map[string]bool{}
 	for _, l := range s.Zlocals {
-		if _, twice := all[l.Name.Text]; twice {
+		if written[l.Name.Text] {
 			r.addf(s, l.Name.Line, "remove one of them", "there are two zlocals named %s", l.Name.Text)
 		}
+		written[l.Name.Text] = true
 		if strings.ContainsAny(l.Name.Text, "0_-") {
 			r.warnf(s, l.Name.Line, "", "CloudKnit leaves ${zlocals.%s} as it is written, because of its name: Fairlead expands it", l.Name.Text)
 		}
-		all[l.Name.Text] = l.Value
+	}
+	all, wrong := s.locals()
+	for _, l := range wrong {
+		line, name := l.in.Name.Line, l.in.Name.Text
+		switch {
+		case l.name == name:
+			r.addf(s, line, "write its text", "the zlocal %s refers to itself", name)
+		case l.name == "":
+			r.addf(s, line, "write less into it", "the zlocal %s is longer than %d KiB after the zlocals in it are expanded", name, maxLocal>>10)
+		case !written[l.name]:
+			r.unknownLocal(s, line, l.name)
+		default:
+			r.addf(s, line, "move "+name+" below it", "the zlocal %s refers to %s, which is not written above it", name, l.name)
+		}
 	}
 	return all
+}
+
+// wrongLocal is a name in the value of a zlocal that no zlocal above it has; "" if the value is too long.
+type wrongLocal struct {
+	in   model.StackLocal
+	name string
+}
+
+// maxLocal bounds the bytes of a zlocal that refers to others: each may double the one above it.
+const maxLocal = 64 << 10
+
+// locals returns the texts of the zlocals. A value may refer to the zlocals above it, so that no circle exists.
+func (s *Stack) locals() (all locals, wrong []wrongLocal) {
+	all = locals{}
+	for _, l := range s.Zlocals {
+		refs, size := localRef.FindAllStringSubmatch(l.Value, -1), len(l.Value)
+		for _, ref := range refs {
+			size += len(all[ref[2]])
+		}
+		if len(refs) > 0 && size > maxLocal {
+			all[l.Name.Text] = l.Value
+			wrong = append(wrong, wrongLocal{in: l})
+			continue
+		}
+		all[l.Name.Text] = all.expand(l.Value, func(name string) { wrong = append(wrong, wrongLocal{l, name}) })
+	}
+	return all, wrong
 }
 
 var (
@@ -71,10 +112,7 @@ func (l locals) expand(text string, report func(name string)) string {
 // ExpandFile returns a file of variables in which zlocals are replaced. It reports unknown ones with
 // the line of the file on which they stand.
 func (s *Stack) ExpandFile(content string, report func(line int, name string)) string {
-	all := locals{}
-	for _, l := range s.Zlocals {
-		all[l.Name.Text] = l.Value
-	}
+	all, _ := s.locals()
 	var b strings.Builder
 	line := 0
 	for text := range strings.Lines(content) {
@@ -89,8 +127,8 @@ func (s *Stack) ExpandFile(content string, report func(line int, name string)) s
 	return b.String()
 }
 
-func (r *resolver) unknownLocal(s *Stack, line int, all locals, name string) {
-	known := make([]string, 0, len(all))
+func (r *resolver) unknownLocal(s *Stack, line int, name string) {
+	var known []string
 	for _, l := range s.Zlocals {
 		known = append(known, l.Name.Text)
 	}
@@ -102,7 +140,7 @@ func (r *resolver) readVariables(c *Component, all locals) []Variable {
 	out := make([]Variable, 0, len(c.StackComponent.Variables))
 	for _, v := range c.StackComponent.Variables {
 		name := v.Name
-		name.Text = all.expand(name.Text, func(local string) { r.unknownLocal(s, name.Line, all, local) })
+		name.Text = all.expand(name.Text, func(local string) { r.unknownLocal(s, name.Line, local) })
 		if first, twice := seen[name.Text]; twice {
 			r.addf(s, name.Line, "remove one of them", "component %s has the variable %s twice, the first time at line %d", c.Name, name.Text, first)
 			continue
@@ -116,7 +154,7 @@ func (r *resolver) readVariables(c *Component, all locals) []Variable {
 			}
 			variable.From = r.parseOutputRef(c, *v.ValueFrom)
 		case v.Value != nil:
-			variable.Value = all.expand(v.Value.Text, func(local string) { r.unknownLocal(s, v.Value.Line, all, local) })
+			variable.Value = all.expand(v.Value.Text, func(local string) { r.unknownLocal(s, v.Value.Line, local) })
 			for _, ref := range bareRef.FindAllStringSubmatch(variable.Value, -1) {
 				if ref[1] == "" {
 					r.addf(s, v.Value.Line, "a zlocal is written ${zlocals.name}, and the text itself $${name}", "component %s: the variable %s contains %s, which refers to nothing", c.Name, name.Text, ref[0])
@@ -179,7 +217,7 @@ func (r *resolver) checkOutputRef(c *Component, ref *OutputRef) {
 func (r *resolver) readTags(c *Component, all locals) map[string]string {
 	tags := map[string]string{}
 	for _, t := range c.StackComponent.Tags {
-		value := all.expand(t.Value, func(local string) { r.unknownLocal(c.Stack, t.Name.Line, all, local) })
+		value := all.expand(t.Value, func(local string) { r.unknownLocal(c.Stack, t.Name.Line, local) })
 		if HasSecret(value) || HasSecret(t.Name.Text) {
 			r.addf(c.Stack, t.Name.Line, "remove it, and change it: it is in the history of the repository", "component %s: the tag %s holds a secret in clear", c.Name, text.Shorten(t.Name.Text, 20))
 			continue
