@@ -254,7 +254,7 @@ func (l *Loop) publishIfChanged(ctx context.Context, e *environment, a attempt) 
 	if key == e.reported && !e.waitsForForge && e.unreported == nil { // nothing has moved that it is made from, or that it made
 		return nil
 	}
-	o := outcome{problems: problems, commits: r.Commits, infos: l.readCommitInfos(r.Commits), clusterTypes: listClusterTypes(r.Model), assignments: e.cache.Assignments(), hasStacks: stackfiles.HasStacks(r.Tree)}
+	o := outcome{problems: problems, commits: r.Commits, infos: l.readCommitInfos(r.Commits), clusterTypes: listClusterTypes(r.Model), assignments: e.cache.Assignments(), hasStacks: stackfiles.HasStacks(r.Tree), hasClusters: clusterfiles.HasClusters(r.Tree)}
 	if to != nil {
 		o.output, o.wanted = outputTo(to), r.Tree.ID().String()
 		l.retirement.noteOutput(e, o.output, l.remotes.HasRead)

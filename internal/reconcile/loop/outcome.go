@@ -41,6 +41,7 @@ type outcome struct {
 	proposed     *impact.Report // the same; nil if nothing changes
 	assignments  int
 	hasStacks    bool
+	hasClusters  bool
 	teardowns    string // which stacks the output tears down, and what they and manifests of clusters wait for
 	clusterTypes []promoter.ClusterType
 }

@@ -80,6 +80,8 @@ type Environment struct {
 	ClusterTypes int            `json:"clusterTypes"`
 	// HasStacks is true if the output has stacks, also such as are being destroyed.
 	HasStacks bool `json:"hasStacks,omitempty"`
+	// HasClusters is true if the output has clusters that the environment provisions, also such as are being destroyed.
+	HasClusters bool `json:"hasClusters,omitempty"`
 	// Since is when State or Reason last changed. Store.SetEnvironment keeps it.
 	Since time.Time `json:"since,omitzero"`
 	// Checked is when the report was made.
@@ -93,7 +95,7 @@ type Environment struct {
 // EmptyReason returns where to look if nothing is assigned in the environment, and nothing else is
 // to be said about it; "" otherwise.
 func (e Environment) EmptyReason() string {
-	if e.State != InSync || e.Assignments > 0 || e.HasStacks || e.Reason != "" {
+	if e.State != InSync || e.Assignments > 0 || e.HasStacks || e.HasClusters || e.Reason != "" {
 		return ""
 	}
 	return fmt.Sprintf("0 assignments: see fairlead check -e %s, and https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/add-a-workload.md", e.Name)

@@ -225,6 +225,7 @@ func TestEmpty(t *testing.T) {
 		{"nothing assigned", status.Environment{State: status.InSync}, empty},
 		{"assignments", status.Environment{State: status.InSync, Assignments: 1}, ""},
 		{"stacks", status.Environment{State: status.InSync, HasStacks: true}, ""},
+		{"provisioned clusters", status.Environment{State: status.InSync, HasClusters: true}, ""},
 		{"its last output is removed", status.Environment{State: status.Proposed}, ""},
 		{"just merged", status.Environment{State: status.InSync, Reason: "pull request 1 was merged"}, ""},
 		{"problems", status.Environment{State: status.Problems}, ""},
