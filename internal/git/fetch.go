@@ -86,7 +86,7 @@ func (r *Repository) finishStoring(err error) error {
 	switch {
 	case errors.Is(err, packfile.ErrEmptyPackfile):
 		return nil
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: %w", errDisk, err)
 	case isFolderMissing(err):
 		return fmt.Errorf("%w: %w", ErrDamaged, err)

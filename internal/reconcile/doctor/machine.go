@@ -1,12 +1,14 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 )
@@ -31,7 +33,8 @@ func (d *examination) checkDaemon(ctx context.Context) {
 		d.addError(Fail, folder, err)
 		return
 	case err != nil:
-		d.addFailure(folder, "let the user who runs fairlead write there, or write another dataDir into the settings", "%v", err)
+		hint := cmp.Or(problem.DiskHint(err), "let the user who runs fairlead write there, or write another dataDir into the settings")
+		d.addFailure(folder, hint, "%v", err)
 		return
 	case running != nil:
 		d.addOK(folder, "%s is in use: %v, a fairlead serve most likely", d.config.DataDir, running)

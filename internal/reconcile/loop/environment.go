@@ -206,7 +206,7 @@ func (l *Loop) settleAttempt(ctx context.Context, e *environment, err error, qui
 		l.options.Store.FinishEnvironment(e.name)
 		l.options.Metrics.SetUnfinishedSince(e.name, time.Time{})
 	} else {
-		e.outcome.result.State, e.outcome.result.Reason, e.outcome.failed = "", err.Error(), true
+		e.outcome.result.State, e.outcome.result.Reason, e.outcome.failed = "", withDiskHint(err), true
 		e.reported = [sha256.Size]byte{}
 	}
 	var limit *forge.RateLimit

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
@@ -73,11 +74,19 @@ func (l *Loop) reportControlPlane(err error) {
 	l.unreadable = shown
 	text := ""
 	if shown != nil {
-		text = shown.Error()
+		text = withDiskHint(shown)
 	}
 	l.options.Store.SetControlPlane(text)
 	l.options.Store.SetVanished(l.vanished)
 	l.undone = l.undone || err != nil
+}
+
+// withDiskHint returns the text of an error, with the hint for a disk that is full or read-only.
+func withDiskHint(err error) string {
+	if hint := problem.DiskHint(err); hint != "" {
+		return err.Error() + "; " + hint
+	}
+	return err.Error()
 }
 
 // listEnvironments returns the environments to work on, and whether it is certain that these are all.

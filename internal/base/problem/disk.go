@@ -1,0 +1,17 @@
+package problem
+
+import (
+	"errors"
+	"syscall"
+)
+
+// DiskHint returns the advice for an error of a disk that is full or read-only; "" for any other error.
+func DiskHint(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "free space on that disk, or write another dataDir into the settings"
+	case errors.Is(err, syscall.EROFS):
+		return "mount that disk for writing, or write another dataDir into the settings"
+	}
+	return ""
+}
