@@ -139,8 +139,8 @@ func findHint(err error) string {
 	switch {
 	case errors.As(err, &query):
 		return query.Hint
-	case problem.DiskHint(err) != "":
-		return problem.DiskHint(err)
+	case git.DiskHint(err) != "":
+		return git.DiskHint(err)
 	case errors.Is(err, git.ErrNoKey):
 		return "load your key into an agent (eval \"$(ssh-agent)\" && ssh-add), name one with remotes and ssh in the settings, or use the https URL with " + tokenVariable
 	case errors.As(err, &hinted):

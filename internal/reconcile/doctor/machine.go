@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 )
@@ -33,7 +33,7 @@ func (d *examination) checkDaemon(ctx context.Context) {
 		d.addError(Fail, folder, err)
 		return
 	case err != nil:
-		hint := cmp.Or(problem.DiskHint(err), "let the user who runs fairlead write there, or write another dataDir into the settings")
+		hint := cmp.Or(git.DiskHint(err), "let the user who runs fairlead write there, or write another dataDir into the settings")
 		d.addFailure(folder, hint, "%v", err)
 		return
 	case running != nil:

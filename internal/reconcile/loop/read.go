@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
@@ -83,7 +83,7 @@ func (l *Loop) reportControlPlane(err error) {
 
 // withDiskHint returns the text of an error, with the hint for a disk that is full or read-only.
 func withDiskHint(err error) string {
-	if hint := problem.DiskHint(err); hint != "" {
+	if hint := git.DiskHint(err); hint != "" {
 		return err.Error() + "; " + hint
 	}
 	return err.Error()
