@@ -127,7 +127,7 @@ func TestLatest(t *testing.T) {
 		{"an older commit, later", []observe.Event{said(1, "a", ready), said(2, "b", ready)}, "ready 2"},
 		{"back to the commit", []observe.Event{said(1, "b", ready), said(2, "a", progressing)}, "progressing 2 *"},
 		{"ready, then failed", []observe.Event{said(1, "a", ready), said(2, "a", failed)}, "failed 2 *"},
-		{"failed, then tried again", []observe.Event{said(1, "a", failed), said(2, "a", progressing)}, "progressing 2 *"},
+		{"a failure holds while it is tried again", []observe.Event{said(1, "a", failed), said(2, "a", progressing)}, "failed 1 *"},
 		{"ready, then drift is mended", []observe.Event{said(1, "a", ready), said(2, "a", progressing)}, "ready 1 *"},
 		{"in one second", []observe.Event{said(1, "a", progressing), said(1, "a", ready)}, "ready 1 *"},
 		{"in one second, the other way round", []observe.Event{said(1, "a", ready), said(1, "a", progressing)}, "ready 1 *"},
