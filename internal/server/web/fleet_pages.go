@@ -49,27 +49,31 @@ type assignedCache struct {
 }
 
 // addAssigned adds to a source the state of what is assigned, and the clusters as they were then.
-func (s *site) addAssigned(ctx context.Context, src answer.Source, q request) answer.Source {
-	src = s.addAssignedNow(ctx, src, q)
+func (s *site) addAssigned(ctx context.Context, src answer.Source, _ request) answer.Source {
+	src, then := s.readAssigned(ctx, src)
 	if src.Assigned != nil {
-		s.assigned.mu.Lock()
-		defer s.assigned.mu.Unlock()
-		src.Clusters = s.assigned.clusters
+		src.Clusters = then
 	}
 	return src
 }
 
 // addAssignedNow adds to a source the state of what is assigned, and leaves the clusters as they are now.
 func (s *site) addAssignedNow(ctx context.Context, src answer.Source, _ request) answer.Source {
+	src, _ = s.readAssigned(ctx, src)
+	return src
+}
+
+// readAssigned returns a source with the state of what is assigned, and the clusters of the same reading.
+func (s *site) readAssigned(ctx context.Context, src answer.Source) (answer.Source, []fleetview.Overview) {
 	if !src.Ledger || src.LedgerFails {
-		return src
+		return src, nil
 	}
 	s.assigned.mu.Lock()
 	defer s.assigned.mu.Unlock()
 	now := s.options.Now()
 	if s.assigned.known != nil && now.Sub(s.assigned.made) < cachedFor {
 		src.Assigned = s.assigned.known
-		return src
+		return src, s.assigned.clusters
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTimeout)
 	defer cancel()
@@ -79,10 +83,10 @@ func (s *site) addAssignedNow(ctx context.Context, src answer.Source, _ request)
 		if err != nil {
 			s.options.Logger.WarnContext(ctx, "the ledger cannot be asked", slog.Any("error", err))
 			src.LedgerFails = true
-			return src
+			return src, nil
 		}
 		known[o.Environment] = runs
 	}
 	s.assigned.known, s.assigned.clusters, s.assigned.made, src.Assigned = known, src.Clusters, now, known
-	return src
+	return src, src.Clusters
 }
