@@ -106,7 +106,7 @@ func checkTargets(t *testing.T, c *cluster, now time.Time) {
 	want := map[string]string{
 		"GitRepository/flux-system/fleet": "ready", "Kustomization/flux-system/stacks": "ready", "Kustomization/flux-system/cloud": "ready",
 		"Kustomization/flux-system/net-x": "ready", "GitRepository/dev-cloud-net-x/net-x": "ready", "Terraform/dev-cloud-net-x/net-x": "ready",
-		"Kustomization/flux-system/eks-x": "failed", "GitRepository/dev-cloud-eks-x/eks-x": "ready", "Terraform/dev-cloud-eks-x/eks-x": "failed",
+		"Kustomization/flux-system/eks-x": "waiting", "GitRepository/dev-cloud-eks-x/eks-x": "ready", "Terraform/dev-cloud-eks-x/eks-x": "waiting",
 		"Kustomization/flux-system/web-x": "progressing", "Kustomization/flux-system/app-x": "progressing",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

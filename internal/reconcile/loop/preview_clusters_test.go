@@ -45,7 +45,7 @@ func TestPreviewOfTemplates(t *testing.T) {
 	people := fake.Git.Work(t, githubCP)
 	people.Pull("dev")
 	inline := "namespace: fleet}, templates: {repository: '" + fake.Git.URL("acme/templates") + "', path: a, tag: v0.9.16}}"
-	people.Write("clusters.yaml", strings.Replace(inputManifestText, "namespace: fleet}}", inline, 1))
+	people.Write("clusters.yaml", strings.NewReplacer("namespace: fleet}}", inline, "version: 1.36.0", "version: 1.35.0").Replace(inputManifestText))
 	commit := people.Commit("clusters")
 	people.Push("HEAD:more")
 	number := fake.Propose(githubCP, githubfake.Proposed{Head: "more", Base: "dev", Title: "clusters"})
