@@ -31,13 +31,18 @@ func TestRolloutSilent(t *testing.T) {
 	ready("e1")
 	w.awaitVerdict("pass", "2 of 2 clusters ready")
 	w.pass(4 * time.Minute)
-	w.commit(map[string]string{".fairlead/clusters/e1.yaml": fmt.Sprintf("apiVersion: fairlead.io/v1alpha1\nkind: ClusterKey\nmetadata: {name: e1}\nspec: {epoch: 0, retired: %q, reason: sold}\n",
-		w.clock().Format(time.RFC3339))})
-	w.await("dev has that commit", merged("dev"))
-	revision = "dev@sha1:" + w.head("dev")
+	key := func(retired string) {
+		w.commit(map[string]string{".fairlead/clusters/e1.yaml": "apiVersion: fairlead.io/v1alpha1\nkind: ClusterKey\nmetadata: {name: e1}\nspec: {epoch: 0" + retired + "}\n"})
+		w.await("dev has that commit", merged("dev"))
+		revision = "dev@sha1:" + w.head("dev")
+	}
+	key(fmt.Sprintf(", retired: %q, reason: sold", w.clock().Format(time.RFC3339)))
+	ready("e1") // which takes no retirement back
 	ready("e2")
 	w.awaitVerdict("pass", "1 of 1 cluster ready")
-	ready("e1") // it is back
+	key("")
+	ready("e1")
+	ready("e2")
 	w.awaitVerdict("pass", "2 of 2 clusters ready")
 }
 
