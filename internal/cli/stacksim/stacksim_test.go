@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
@@ -251,6 +252,29 @@ func TestState(t *testing.T) {
 	plans, err := os.ReadFile(filepath.Join(c.options.Folder, plansFile))
 	if err != nil || !strings.Contains(string(plans), "savedPlan: "+planOf("a")) || !slices.Contains(strings.Split(string(plans), "\n"), "    Plan: 1 to add, 0 to change, 0 to destroy.") {
 		t.Errorf("the plans are (%v)\n%s", err, plans)
+	}
+}
+
+// TestDestroyed: an agent reads of the cluster that what a component made is destroyed.
+func TestDestroyed(t *testing.T) {
+	c := newCluster(Options{Repository: "/srv/gitops.git", Environment: "dev", Cluster: "one", Folder: t.TempDir()})
+	read := func(commit, _ string) (module, error) { return module{digest: commit}, nil }
+	for i, destroy := range []bool{false, true} {
+		output := newOutput(t, []component{{name: "db", commit: "a", approve: "auto", destroy: destroy}})
+		for range 9 {
+			if err := c.reconcile(strings.Repeat(fmt.Sprint(i), 40), output, noon, read); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	state, err := c.readState(noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range state.Entries() {
+		if e.Kind == "Terraform" && (e.Phase != ledger.Ready.String() || !e.Plan.Destroys) {
+			t.Errorf("%s is read as %s, with the plan %+v", e.ObjectName(), e.Phase, e.Plan)
+		}
 	}
 }
 

@@ -53,7 +53,11 @@ func (c *cluster) statusOf(t *terraform) status {
 		return branch + "@sha1:" + commit
 	}
 	s := newStatus(t.ready, t.observed).with("lastAppliedRevision", revision(t.applied)).with("lastAttemptedRevision", revision(t.attempted.commit))
-	s["plan"] = status{}.with("pending", t.pending)
+	plan := status{}.with("pending", t.pending)
+	if t.attempted.destroy && (t.pending != "" || t.work == idle) {
+		plan["isDestroyPlan"] = true
+	}
+	s["plan"] = plan
 	return s
 }
 
