@@ -125,6 +125,8 @@ func (f fluxEvent) rolloutPhase() (rollout.Phase, bool) {
 	switch {
 	case slices.Contains(sourceGroups, group), kubeobject.IsOutdated(f.Reason, f.Message):
 		return "", false
+	case f.Reason == "UninstallSucceeded" && !f.isTakenBack(): // the object is deleted, or gets a release of another name
+		return "", false
 	case f.Severity == "error":
 		return rollout.Failed, true
 	case f.Severity != "info":
@@ -147,7 +149,7 @@ func (f fluxEvent) rolloutPhase() (rollout.Phase, bool) {
 // isTakenBack reports whether what was wanted has been replaced by what ran before, or removed. The
 // event names that, and not what has failed.
 func (f fluxEvent) isTakenBack() bool {
-	return f.Reason == "RollbackSucceeded" || f.Reason == "UninstallSucceeded"
+	return f.Reason == "RollbackSucceeded" || f.Reason == "UninstallSucceeded" && strings.Contains(f.Message, "remediation")
 }
 
 // sourceRevision returns the revision that an event is about. What was packed as an artifact has the
