@@ -2,6 +2,7 @@ package kubestatus
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"time"
 
@@ -140,7 +141,8 @@ func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledg
 	}
 	if s, ok := r.sources[o.Spec.SourceRef.objectName(o.Metadata.Namespace)]; ok {
 		e.Source = &agentapi.Source{URL: s.url, Ref: s.ref, Path: o.Spec.Path}
-		isOlder := phase == ledger.Failed && e.Reason == "ArtifactFailed" && s.phase == ledger.Ready && (e.Since.Before(s.stored) || e.Revision+e.Attempted == "" && !e.Since.After(s.stored))
+		tried := findTried(o.Status.Conditions)
+		isOlder := phase == ledger.Failed && e.Reason == "ArtifactFailed" && tried == "" && s.phase == ledger.Ready && (e.Since.Before(s.stored) || e.Revision+e.Attempted == "" && !e.Since.After(s.stored))
 		if s.isPendingFor(phase, e.Reason) || isOlder { // it has not looked at what was fetched since
 			phase = ledger.Progressing
 		}
@@ -152,8 +154,8 @@ func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledg
 			e.Attempted = s.revision
 		}
 		// Nor does it name one that it cannot read, as where the path is missing: only Reconciling tells.
-		if phase != ledger.Ready && s.revision != "" && strings.Contains(findCondition(o.Status.Conditions, "Reconciling").Message, s.revision) {
-			e.Attempted = s.revision
+		if phase != ledger.Ready && tried != "" {
+			e.Attempted = tried
 		}
 		if e.Attempted != "" && e.Attempted == s.revision {
 			e.AttemptedOrigin = s.origin
@@ -175,6 +177,18 @@ func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledg
 	k.checks = k.waits && healthy.Type != "" && healthy.Status != "True"
 	r.kustomizations[e.ObjectName()] = k
 	return phase, nil
+}
+
+// revisionOfWork matches what kustomize-controller says of its work: "Fetching manifests for revision X with a timeout of 1m".
+var revisionOfWork = regexp.MustCompile(`^[A-Z][a-z ]* for revision (\S+) with a timeout of `)
+
+// findTried returns the revision that a Kustomization is at work on, or has failed at, by its condition Reconciling; "" if
+// that names none.
+func findTried(all []condition) string {
+	if m := revisionOfWork.FindStringSubmatch(findCondition(all, "Reconciling").Message); m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 // fluxReference refers to a source.

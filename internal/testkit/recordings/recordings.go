@@ -21,6 +21,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
 )
 
 //go:embed testdata/*.jsonl.gz
@@ -213,3 +216,31 @@ func (s Step) Objects() map[string][]json.RawMessage {
 
 // Find returns an object after a step, by its name: "Terraform/s02/database"; nil if there is none.
 func (s Step) Find(name string) json.RawMessage { return s.objects[name].raw }
+
+// Replay calls receive with what an agent on a cluster sends in a recording, wherever that differs from what it has sent
+// before. With an interval it reads all objects so often, by the times of the recording. Without one it does so after
+// each step, as if there was a second between two of them: so no state is missed, however short.
+func (r *Recording) Replay(interval time.Duration, receive func(s Step, q agentapi.Request)) {
+	digest := ""
+	for i, s := range r.Steps {
+		at := time.Date(2026, time.November, 28, 0, 0, i, 0, time.UTC)
+		if interval > 0 {
+			at = s.Time.Truncate(interval).Add(interval)
+		}
+		isLast := i+1 == len(r.Steps) || r.Steps[i+1].Time.Truncate(max(interval, 1)) != s.Time.Truncate(max(interval, 1))
+		if interval > 0 && !isLast || interval == 0 && s.Object == "" {
+			continue
+		}
+		state := agentapi.NewState(kubestatus.Read(s.Objects(), s.Time), nil)
+		q := agentapi.Request{
+			Version: 1, Cluster: "east-1", UID: "u", Boot: "b", Sequence: uint64(i + 1), Sent: at, Every: "10s", Full: true, Digest: state.Digest, Entries: state.Entries(),
+		}
+		for j := range q.Entries { // Flux's own times are of whole seconds: they would order what happens within one
+			q.Entries[j].Since = time.Time{}
+		}
+		if digest != state.Digest {
+			receive(s, q)
+		}
+		digest = state.Digest
+	}
+}
