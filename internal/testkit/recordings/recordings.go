@@ -233,7 +233,7 @@ func (r *Recording) Replay(interval time.Duration, receive func(s Step, q agenta
 		}
 		state := agentapi.NewState(kubestatus.Read(s.Objects(), s.Time), nil)
 		q := agentapi.Request{
-			Version: 1, Cluster: "east-1", UID: "u", Boot: "b", Sequence: uint64(i + 1), Sent: at, Every: "10s", Full: true, Digest: state.Digest, Entries: state.Entries(),
+			Version: 1, Cluster: "east-1", UID: "u", Boot: "b", Sequence: uint64(i + 1), Sent: at, Every: "5m", Full: true, Digest: state.Digest, Entries: state.Entries(),
 		}
 		for j := range q.Entries { // Flux's own times are of whole seconds: they would order what happens within one
 			q.Entries[j].Since = time.Time{}
@@ -243,4 +243,20 @@ func (r *Recording) Replay(interval time.Duration, receive func(s Step, q agenta
 		}
 		digest = state.Digest
 	}
+}
+
+// Push is a commit that was pushed to a branch.
+type Push struct {
+	Commit string
+	Time   time.Time
+}
+
+// Pushes returns the commits that were pushed to a branch, the oldest first.
+func (r *Recording) Pushes(branch string) (all []Push) {
+	for _, s := range r.Steps {
+		if words := strings.Fields(s.Did); len(words) > 3 && words[1] == "push" && words[2] == branch {
+			all = append(all, Push{strings.TrimSuffix(words[3], ":"), s.Time})
+		}
+	}
+	return all
 }
