@@ -52,13 +52,36 @@ func (v *View) FindPlacements(ctx context.Context, q Query) (Page[Placement], er
 	return v.addUnheard(ctx, q, page)
 }
 
-// FindHistories returns what a workload ran, cluster by cluster, the oldest first.
+// FindHistories returns what a workload ran, cluster by cluster, the oldest first. The time in which a plan waits is one
+// item, whatever else is applied meanwhile, unless a part of the list ends in it.
 func (v *View) FindHistories(ctx context.Context, q Query) (Page[Placement], error) {
 	page, err := v.findPlacements(ctx, q, func(s *ledgerdb.Store, object string, f ledgerdb.FleetFilter) ([]ledgerdb.FleetSpan, error) {
 		return s.FindHistories(ctx, object, f)
 	})
 	v.markLost(page.Items, q.After)
+	page.Items = joinWaits(page.Items)
 	return page, err
+}
+
+// joinWaits returns a history in which a wait that continues with another commit is one item with it.
+func joinWaits(all []Placement) []Placement {
+	joined := all[:0]
+	for _, p := range all {
+		n := len(joined)
+		if n == 0 || !joined[n-1].isContinuedBy(p) {
+			joined = append(joined, p)
+			continue
+		}
+		p.Since, p.Late = joined[n-1].Since, joined[n-1].Late
+		joined[n-1] = p
+	}
+	return joined
+}
+
+// isContinuedBy reports whether an item of a history goes on waiting for the approval of the same plan in the next item.
+func (p Placement) isContinuedBy(next Placement) bool {
+	return p.Phase == stackview.Waits && next.Phase == p.Phase && next.Plan == p.Plan && next.Object == p.Object && next.Cluster == p.Cluster &&
+		next.Lost.IsZero() && p.Until.Equal(next.Since)
 }
 
 // FindSpans returns what an object of a cluster has said in times that began after one, the oldest first.
