@@ -35,6 +35,9 @@ const (
 	stackFolder      = "cluster"
 )
 
+// demoPatience is the longest time for which the controllers of the demo do not look again.
+const demoPatience = 3 * time.Second
+
 // pushStack commits the stack to the branch of its environment, and pushes it.
 func (f demoFolder) pushStack(ctx context.Context) error {
 	clone := f.path(demoClone)
@@ -104,7 +107,7 @@ Part 1: the stack shop/dev is rendered and merged, and the cluster begins with i
 func (s *stackDemo) simulate(ctx context.Context, server string, logger *slog.Logger) {
 	stacksim.Run(ctx, stacksim.Options{
 		Repository: s.folder.path("gitops.git"), Environment: stackEnvironment, Cluster: stackCluster, Server: server, Key: s.key,
-		Folder: s.folder.path(stackFolder), Interval: demoPull, Pace: s.pace, Logger: logger,
+		Folder: s.folder.path(stackFolder), Interval: demoPull, Pace: s.pace, Patience: demoPatience, Logger: logger,
 		Reported: func(e stacksim.Event) { s.observeCluster(ctx, e) },
 	})
 }

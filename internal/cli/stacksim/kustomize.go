@@ -49,7 +49,8 @@ type cluster struct {
 	releases       map[objectKey]*release
 	secrets        map[objectKey]map[string]string
 	reporter       reporter
-	events         []Event // that the daemon does not know yet
+	events         []Event       // that the daemon does not know yet
+	watch          func(*object) // sees each change of a status; nil for nobody
 	written        map[string]string
 }
 
@@ -58,6 +59,28 @@ func newCluster(o Options) *cluster {
 		options: o, kustomizations: map[objectKey]*kustomization{}, terraforms: map[objectKey]*terraform{}, sources: map[objectKey]*object{}, releases: map[objectKey]*release{},
 		secrets: map[objectKey]map[string]string{}, reporter: newReporter(), written: map[string]string{},
 	}
+}
+
+// wrote tells that the status of an object was written.
+func (c *cluster) wrote(o *object) {
+	if c.watch != nil {
+		c.watch(o)
+	}
+}
+
+// every returns an interval of an object, the first that it names, as far as the cluster has that patience.
+func (c *cluster) every(names ...string) time.Duration {
+	every := 10 * time.Minute
+	for _, name := range names {
+		if named, err := time.ParseDuration(name); err == nil {
+			every = named
+			break
+		}
+	}
+	if c.options.Patience > 0 {
+		every = min(every, c.options.Patience)
+	}
+	return every
 }
 
 // readsModule returns the root module in a folder of a commit.
@@ -294,9 +317,9 @@ func (c *cluster) healthOf(o *object) health {
 		switch {
 		case t == nil || t.observed != o.generation:
 			return inProgress
-		case t.pending != "" && t.ready.reason == plannedWithChanges:
+		case t.pending != "" && !t.approves(t.pending):
 			return failed
-		case t.ready.status == "True" && t.attempted.commit == c.commitOf(o):
+		case t.ready.status == "True" && t.pending == "" && t.attempted == c.commitOf(o):
 			return healthy
 		}
 		return inProgress

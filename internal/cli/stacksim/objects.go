@@ -23,7 +23,7 @@ func (k objectKey) String() string { return path.Join(k.kind, k.namespace, k.nam
 // object is an object as it was applied.
 type object struct {
 	objectKey
-	digest     tree.ID // of its file
+	digest     tree.ID // of its spec
 	generation int
 	content    map[string]any
 	spec       spec
@@ -39,6 +39,9 @@ type spec struct {
 	Components []string `yaml:"components"`
 	SourceRef  named    `yaml:"sourceRef"`
 	Suspend    bool     `yaml:"suspend"`
+
+	Interval      string `yaml:"interval"`
+	RetryInterval string `yaml:"retryInterval"`
 
 	URL string `yaml:"url"`
 	Ref struct {
@@ -128,7 +131,7 @@ func readObjects(t tree.Tree, want func(file string) bool) (map[objectKey]*objec
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", file, err)
 			}
-			o.objectKey, o.digest = objectKey{d.Kind, d.Namespace, d.Name}, e.ID
+			o.objectKey = objectKey{d.Kind, d.Namespace, d.Name}
 			found[o.objectKey] = o
 		}
 	}
@@ -148,7 +151,12 @@ func newObject(n *yaml.Node) (*object, error) {
 		return nil, err
 	}
 	o.spec, o.labels, o.notes = read.Spec, read.Metadata.Labels, read.Metadata.Annotations
-	return o, n.Decode(&o.content)
+	if err := n.Decode(&o.content); err != nil {
+		return nil, err
+	}
+	text, err := yaml.Marshal(o.content["spec"])
+	o.digest = tree.HashBlob(text)
+	return o, err
 }
 
 // module is what a root module makes: its inputs by their names, and all that decides what is made.

@@ -12,7 +12,7 @@ import (
 func (c *cluster) sendPlans(ctx context.Context) error {
 	for _, t := range sortValues(c.terraforms) {
 		made := t.pending + "\n" + t.plan
-		isNew := t.work == idle && t.attempted == attempt{commit: c.commitOf(t.object), destroy: t.spec.Destroy} // what it was planned from
+		isNew := t.work == idle && t.attempted == c.commitOf(t.object) && t.isDestroyPlan == t.spec.Destroy // what it was planned from
 		if !t.isOfStack() || t.plan == "" || t.pending == "" || !isNew || c.reporter.plans[t.String()] == made {
 			continue
 		}

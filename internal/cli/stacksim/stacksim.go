@@ -28,10 +28,13 @@ type Options struct {
 	// Cluster is its name, Server the URL of the daemon, and Key what it signs its reports with.
 	Cluster, Server, Key string
 	// Folder is where it shows what kubectl would print: its Terraform objects, and their plans. A file
-	// "<object>.drift" there says what somebody has changed of what the object has made.
+	// "<object>.drift" there says what somebody has changed of what the object has made, and "<object>.fails" which step
+	// of it fails: init, plan or apply.
 	Folder string
 	// Interval is the time between two rounds, Pace how long a plan, an installation and the like take.
 	Interval, Pace time.Duration
+	// Patience bounds the intervals at which controllers look again at what has not changed; 0 is without a bound.
+	Patience time.Duration
 	// Reported is called for what has happened to a component, once the daemon knows it.
 	Reported func(Event)
 	Logger   *slog.Logger

@@ -148,7 +148,7 @@ func TestReconcile(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := newCluster(Options{Environment: "dev", Cluster: "one", Folder: t.TempDir(), Pace: time.Second})
+			c := newCluster(Options{Environment: "dev", Cluster: "one", Folder: t.TempDir(), Pace: time.Second, Patience: 3 * time.Second})
 			read := func(commit, _ string) (module, error) { // commits that differ in case make the same
 				return module{inputs: map[string]string{"size": strings.ToLower(commit[:1])}, digest: strings.ToLower(commit)}, nil
 			}
@@ -300,7 +300,7 @@ func TestSendPlans(t *testing.T) {
 	o := &object{objectKey: objectKey{"Terraform", "shop", "db"}, labels: map[string]string{"fairlead.io/component": "db"}, content: map[string]any{
 		"apiVersion": "infra.contrib.fluxcd.io/v1alpha2", "kind": "Terraform", "metadata": map[string]any{"namespace": "shop", "name": "db"},
 	}}
-	waits := &terraform{object: o, pending: "plan-1", plan: "a plan", planned: module{inputs: map[string]string{"size": "3"}}}
+	waits := &terraform{object: o, pending: "plan-1", plan: "a plan", want: module{inputs: map[string]string{"size": "3"}}}
 	c.terraforms[o.objectKey] = waits
 	for i, want := range []int{1, 2, 2} {
 		if err := c.sendPlans(t.Context()); err != nil || sent != want {

@@ -3,6 +3,8 @@ package stacksim
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -17,22 +19,29 @@ const (
 	rootName      = "stacks"
 )
 
-// conditionOf returns what status.conditions holds.
-func conditionOf(c condition, generation int) []map[string]any {
-	if c.status == "" {
-		return nil
+// conditionsOf returns what status.conditions holds: the condition Ready, and others by their type.
+func conditionsOf(generation int, ready condition, others map[string]condition) []map[string]any {
+	all := []map[string]any{}
+	for _, kind := range append([]string{"Ready"}, slices.Sorted(maps.Keys(others))...) {
+		c := others[kind]
+		if kind == "Ready" {
+			c = ready
+		}
+		if c.status != "" {
+			all = append(all, map[string]any{
+				"type": kind, "status": c.status, "reason": c.reason, "message": c.message, "observedGeneration": generation,
+				"lastTransitionTime": c.since.UTC().Truncate(time.Second),
+			})
+		}
 	}
-	return []map[string]any{{
-		"type": "Ready", "status": c.status, "reason": c.reason, "message": c.message, "observedGeneration": generation,
-		"lastTransitionTime": c.since.UTC().Truncate(time.Second),
-	}}
+	return all
 }
 
 // status is what an object has below status.
 type status map[string]any
 
 func newStatus(c condition, generation int) status {
-	return status{"observedGeneration": generation, "conditions": conditionOf(c, generation)}
+	return status{"observedGeneration": generation, "conditions": conditionsOf(generation, c, nil)}
 }
 
 // with returns a status with a field, unless that is empty.
@@ -45,20 +54,33 @@ func (s status) with(field, value string) status {
 
 // statusOf returns the status of a Terraform object.
 func (c *cluster) statusOf(t *terraform) status {
-	branch := c.branchOf(t.object)
-	revision := func(commit string) string {
-		if commit == "" {
-			return ""
-		}
-		return branch + "@sha1:" + commit
+	if t.begun == nil {
+		return status{"observedGeneration": -1}
 	}
-	s := newStatus(t.ready, t.observed).with("lastAppliedRevision", revision(t.applied)).with("lastAttemptedRevision", revision(t.attempted.commit))
-	plan := status{}.with("pending", t.pending)
-	if t.attempted.destroy && (t.pending != "" || t.work == idle) {
+	observed := cmp.Or(t.observed, -1)
+	others := map[string]condition{"Plan": t.planCondition, "Apply": t.applyCondition}
+	if t.isReconciling {
+		others["Reconciling"] = condition{"True", "Progressing", "Fulfilling prerequisites", t.ready.since}
+	}
+	s := status{"observedGeneration": observed, "conditions": conditionsOf(t.begun.generation, t.ready, others)}
+	s.with("lastAppliedRevision", c.revisionOf(t, t.applied)).with("lastAttemptedRevision", c.revisionOf(t, t.attempted)).with("lastPlannedRevision", c.revisionOf(t, t.planned))
+	plan := status{}.with("pending", t.pending).with("lastApplied", t.lastApplied)
+	if t.isDestroyPlan {
 		plan["isDestroyPlan"] = true
+	}
+	if t.isDriftPlan {
+		plan["isDriftDetectionPlan"] = true
 	}
 	s["plan"] = plan
 	return s
+}
+
+// revisionOf returns a commit of the source of a Terraform object as Flux names it; "" for none.
+func (c *cluster) revisionOf(t *terraform, commit string) string {
+	if commit == "" {
+		return ""
+	}
+	return c.branchOf(t.object) + "@sha1:" + commit
 }
 
 // newRoot returns the objects that Flux begins with.

@@ -78,7 +78,7 @@ func TestTargets(t *testing.T) {
 		{renderTargets(t, net, eks(""), web, app), []string{"net-x is applied", "eks-x waits for the approval of plan-main-cbed815e4a, which is to apply"}},
 		{renderTargets(t, net, eks(", approve: auto"), web, app), []string{"eks-x is applied", "web-x is installed"}},
 		{renderTargets(t, net, eks(", approve: auto, commit: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"), web, app), []string{"eks-x is applied"}},
-		{renderTargets(t, [3]string{"app", "", app[2]}), []string{"net-x is destroyed", "web-x is uninstalled"}},
+		{renderTargets(t, [3]string{"app", "", app[2]}), []string{"web-x is uninstalled", "net-x is destroyed"}},
 	} {
 		if diff := cmp.Diff(step.want, run(string(rune('1'+i)), step.output)); diff != "" {
 			t.Errorf("step %d (-want +got):\n%s", i, diff)
