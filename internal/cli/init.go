@@ -112,13 +112,17 @@ func (i *initCommand) nextSteps(settings string) string {
 		{"  sed -i.bak 's/^write: false/write: true/' " + file, "# lets it push and open pull requests"},
 		{"  fairlead serve --config " + file, "# starts it; its page is http://127.0.0.1:8080"},
 	}
+	order := ""
+	if len(i.options.Environments) != 1 {
+		order = "\nEach environment gets its first pull request at once. Merge them in the order of promotion: each when\nfairlead status shows the environment before it as verified.\n"
+	}
 	return fmt.Sprintf(`Created the control plane      %s
         the GitOps repository  %s
         the settings           %s
 
 Next steps; fairlead doctor shows what is missing after each:
 
-%s`, giturl.Redact(i.options.ControlPlane), giturl.Redact(i.options.GitOps), settings, i.app.stdout.FormatTable(make([]display.Column, 2), rows))
+%s%s`, giturl.Redact(i.options.ControlPlane), giturl.Redact(i.options.GitOps), settings, i.app.stdout.FormatTable(make([]display.Column, 2), rows), order)
 }
 
 // completeOptions sets the paths of the repositories that the flags do not name, and checks the

@@ -1,11 +1,13 @@
 package status
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
@@ -137,6 +139,42 @@ func (c Chain) ConnectHint() string {
 		return ""
 	}
 	return "No cluster has reported yet, so nothing goes on to the next environment. https://github.com/fairlead-io/fairlead/blob/main/docs/how-to/bootstrap-a-cluster.md says how to connect one. To promote without clusters, write proof: [merged] in each environment of .fairlead/promotion.yaml."
+}
+
+// EarlyHint names the environments whose output is proposed before the environments that they come after have verified
+// its commit, as sentences; "" for none. A new control plane begins so, and so does an environment without a record.
+func (c Chain) EarlyHint() string {
+	var early, unverified []string
+	for _, s := range c.Stages {
+		if s.Commit == "" || s.State != StageProposed {
+			continue
+		}
+		for _, name := range s.After {
+			u, known := c.FindStage(name)
+			if !known || u.Commit != s.Commit || u.State == StageVerified {
+				continue
+			}
+			if !slices.Contains(early, s.Environment) {
+				early = append(early, s.Environment)
+			}
+			if !slices.Contains(unverified, name) {
+				unverified = append(unverified, name)
+			}
+		}
+	}
+	unverified = slices.DeleteFunc(unverified, func(name string) bool { return slices.Contains(early, name) })
+	switch {
+	case len(unverified) == 0:
+		return ""
+	case len(early) == 1:
+		return fmt.Sprintf("The pull request of %s is open, but its commit is not verified in %s. Merge it once it is.", early[0], text.Join(unverified, " and "))
+	}
+	return fmt.Sprintf("The pull requests of %s are open, but their commit is not verified in %s. Merge them once it is, in this order.", text.Join(early, " and "), text.Join(unverified, " and "))
+}
+
+// Hints returns what is unusual about the chain, and what to do about it: a paragraph for each.
+func (c Chain) Hints() []string {
+	return slices.DeleteFunc([]string{c.ConnectHint(), c.EarlyHint()}, func(s string) bool { return s == "" })
 }
 
 // FindStage returns the promotion state of an environment.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,6 +106,36 @@ func TestChainJSON(t *testing.T) {
 		}
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("%s (-want +got); go test -update rewrites it:\n%s", path, diff)
+		}
+	}
+}
+
+// TestEarlyHint: what is proposed before it is verified in the environments before is named, with them, and nothing else is.
+func TestEarlyHint(t *testing.T) {
+	stage := func(name, commit string, state status.StageState, after ...string) status.Stage {
+		return status.Stage{Environment: name, Commit: commit, State: state, After: after}
+	}
+	for _, c := range []struct {
+		name   string
+		stages []status.Stage
+		want   []string // which environments it names; nil for no hint
+	}{
+		{"a new control plane", []status.Stage{stage("dev", "c1", status.StageProposed), stage("stage", "c1", status.StageProposed, "dev"), stage("prod", "c1", status.StageProposed, "stage")}, []string{"stage", "prod", "dev"}},
+		{"the first one rolls out", []status.Stage{stage("dev", "c1", status.StageRollingOut), stage("stage", "c1", status.StageProposed, "dev")}, []string{"stage", "dev"}},
+		{"it is verified", []status.Stage{stage("dev", "c1", status.StageVerified), stage("stage", "c1", status.StageProposed, "dev")}, nil},
+		{"a newer commit was verified here before", []status.Stage{stage("dev", "c2", status.StageRollingOut), stage("stage", "c1", status.StageProposed, "dev")}, nil},
+		{"it is merged", []status.Stage{stage("dev", "c1", status.StageRollingOut), stage("stage", "c1", status.StageRollingOut, "dev")}, nil},
+		{"no commit", []status.Stage{stage("dev", "", status.StageEmpty), stage("stage", "", status.StageEmpty, "dev")}, nil},
+		{"only Git was read", []status.Stage{stage("dev", "c1", status.StagePromoted), stage("stage", "c1", status.StagePromoted, "dev")}, nil},
+	} {
+		hint := status.Chain{Stages: c.stages}.EarlyHint()
+		if (hint == "") != (c.want == nil) {
+			t.Errorf("%s: the hint is %q", c.name, hint)
+		}
+		for _, name := range c.want {
+			if !strings.Contains(hint, name) {
+				t.Errorf("%s: %q does not name %s", c.name, hint, name)
+			}
 		}
 	}
 }

@@ -19,7 +19,7 @@ type Overview struct {
 	Inferred string `json:"inferred,omitempty"`
 	// External reports that another system promotes commits.
 	External bool `json:"external,omitempty"`
-	// Hint is how to connect a cluster, where that is what all wait for.
+	// Hint is how to connect a cluster, where that is what all wait for, and which pull requests are to wait for others.
 	Hint         string        `json:"hint,omitempty"`
 	Needs        []Need        `json:"needs"`
 	Environments []Environment `json:"environments"`
@@ -99,7 +99,7 @@ func (s Source) listRecent(all []Environment) (recent []Recent) {
 func (s Source) Overview() Overview {
 	c, all := s.Snapshot.Chain, s.listEnvironments()
 	return Overview{
-		Ready: len(s.Reasons) == 0, Head: s.describeCommit(c.Head), Inferred: c.Inferred, External: c.External, Hint: c.ConnectHint(), Needs: s.findNeeds(all),
+		Ready: len(s.Reasons) == 0, Head: s.describeCommit(c.Head), Inferred: c.Inferred, External: c.External, Hint: strings.Join(c.Hints(), " "), Needs: s.findNeeds(all),
 		Environments: all, Recent: s.listRecent(all), Ledger: s.Ledger, LedgerFails: s.LedgerFails, Refused: s.Refused,
 	}
 }

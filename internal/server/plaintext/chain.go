@@ -68,12 +68,13 @@ func stateColour(cell string) string {
 	return ""
 }
 
-// FormatHint returns what to do about a chain to which no cluster reports, below a blank line.
+// FormatHint returns the hints of a chain, each below a blank line.
 func FormatHint(c status.Chain) string {
-	if c.Unconnected {
-		return "\n" + c.ConnectHint() + "\n"
+	var b strings.Builder
+	for _, hint := range c.Hints() {
+		b.WriteString("\n" + hint + "\n")
 	}
-	return ""
+	return b.String()
 }
 
 const gitLegend = `
