@@ -305,7 +305,7 @@ func (r Removals) Reasons(percent, few int, last bool) []string {
 		reasons = append(reasons, "all of "+countedNames("cluster", r.Clusters))
 	}
 	if !last && len(r.Destroyed) > 0 {
-		reasons = append(reasons, "Terraform destroys infrastructure without a plan to approve"+r.Steps)
+		reasons = append(reasons, "Terraform destroys infrastructure as soon as clusters get this, without asking for approval of a plan"+r.Steps)
 	}
 	if !last && len(r.Remade) > 0 {
 		reasons = append(reasons, "Terraform makes again what is not in the new state, and no person approves its plan")

@@ -148,9 +148,9 @@ func TestComponentsRemoved(t *testing.T) {
 func TestTerraformRemoved(t *testing.T) {
 	for name, want := range map[string]string{
 		"tofu-removed": "4 deployment targets from cloud; what Terraform made of infra-net and k8s-eks: " +
-			"Terraform destroys infrastructure without a plan to approve, and all at the same time: to keep the order, remove shop-web, then k8s-eks, then infra-net",
+			"Terraform destroys infrastructure as soon as clusters get this, without asking for approval of a plan, and all at the same time: to keep the order, remove shop-web, then k8s-eks, then infra-net",
 		"tofu-settings": "what Terraform made of infra-bus; the state of infra-queue on cloud from where it is: " +
-			"Terraform destroys infrastructure without a plan to approve; Terraform makes again what is not in the new state, and no person approves its plan",
+			"Terraform destroys infrastructure as soon as clusters get this, without asking for approval of a plan; Terraform makes again what is not in the new state, and no person approves its plan",
 		"stack-moved-state": "the state of network of checkout/dev from where it is: Terraform makes again what is not in the new state, and no person approves its plan",
 	} {
 		archive, err := txtar.ParseFile("testdata/" + name + ".txtar")

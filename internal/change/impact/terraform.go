@@ -165,7 +165,7 @@ func (r Report) destructionText(show func(string) string) string {
 		folders := list.Convert(slices.Compact(modules[name]), show)
 		targets = append(targets, show(name)+" (module "+strings.Join(folders, ", ")+")")
 	}
-	all := "Terraform destroys what " + joinSome(targets, "target") + " made, without a plan to approve"
+	all := "Terraform destroys what " + joinSome(targets, "target") + " made as soon as clusters get this, without asking for approval of a plan"
 	if steps := r.destructionSteps(show); steps != "" {
 		all += steps + ", each once the one before is gone"
 	}

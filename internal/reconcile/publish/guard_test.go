@@ -26,6 +26,12 @@ func terraform(destroyed string) map[string]string {
 	return files
 }
 
+// renamed returns the files of an assignment with another name for its Terraform object.
+func renamed(files map[string]string) map[string]string {
+	files["a/t0/terraform.yaml"] = strings.Replace(files["a/t0/terraform.yaml"], "name: t0", "name: t1", 1)
+	return files
+}
+
 // causes returns why a proposal is withheld.
 func causes(r publish.Result) string {
 	var all []string
@@ -66,7 +72,9 @@ func TestLimits(t *testing.T) {
 		{"all changes, by default", nil, assigned(9, "a"), assigned(9, "b"), ""},
 		{"too many changes", limits(func(l *model.Limits) { l.Changes = 50 }), assigned(9, "a"), assigned(9, "b"), "changes: it changes 9 of 9 assignments, and the limit is 50%"},
 		{"additions are no changes", limits(func(l *model.Limits) { l.Changes = 0 }), assigned(9, "a"), assigned(19, "a"), ""},
-		{"infrastructure that is destroyed", nil, terraform("true"), assigned(1, "a"), "removals: it removes what Terraform made of t0 (Terraform destroys infrastructure without a plan to approve)"},
+		{"infrastructure that is destroyed", nil, terraform("true"), assigned(1, "a"), "removals: it removes what Terraform made of t0 (Terraform destroys infrastructure as soon as clusters get this, without asking for approval of a plan)"},
+		{"infrastructure of an object that gets another name", nil, terraform("true"), renamed(terraform("true")), "removals: it removes what Terraform made of t0 (Terraform destroys infrastructure as soon as clusters get this, without asking for approval of a plan)"},
+		{"infrastructure that is destroyed, where that is allowed", limits(none), terraform("true"), assigned(1, "a"), ""},
 		{"infrastructure that stays", nil, terraform("false"), assigned(1, "a"), ""},
 		{"the first output changes nothing", limits(func(l *model.Limits) { l.Changes = 0 }), nil, assigned(9, "a"), ""},
 		{"both", limits(func(l *model.Limits) { l.Changes, l.Last = 50, false }), assigned(3, "a"), assigned(2, "b"),
