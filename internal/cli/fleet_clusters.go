@@ -42,9 +42,10 @@ func newFleetClusters(cc *commandContext) *cobra.Command {
 		Short: "List the clusters, and how each stands to what is wanted",
 		Long: `Clusters lists the clusters that were ever in touch, by environment and name. STANDING is how a
 cluster stands to the newest output of its environment: retired (it is no longer expected),
-moved (it has lately left for another environment), contested, unproven, silent, failed,
-unknown, behind, progressing or ready, the first that fits; WHY says more. A cluster is ready if it runs what the folder of its cluster type holds,
-whichever commit it names.`,
+moved (it has lately left for another environment), excluded (a closed list does not name it, or
+its key is for other environments), contested, unproven, silent, failed, unknown, behind,
+progressing or ready, the first that fits; WHY says more. A cluster is ready if it runs what the
+folder of its cluster type holds, whichever commit it names.`,
 		Example: `  fairlead fleet clusters
   fairlead fleet clusters -e prod --silent
   fairlead fleet clusters -e prod -o csv > clusters.csv`,

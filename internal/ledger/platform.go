@@ -81,7 +81,8 @@ func (c platformCandidate) compare(other platformCandidate) int {
 		cmp.Compare(c.name, other.name), cmp.Compare(c.environment, other.environment))
 }
 
-// findPlace returns where a cluster belongs, its platform object, and other objects that apply the output. An object that
+// findPlace returns where a cluster belongs, its platform object, and other objects that apply the output. It notes an
+// environment that the cluster is excluded from. An object that
 // has been one of them continues to be one, whatever it reports, unless a better one reports an output.
 func (l *Ledger) findPlace(c *Cluster, origins map[string][]string) (Group, string, []Applier) {
 	claim := c.Claim
@@ -105,7 +106,8 @@ func (l *Ledger) findPlace(c *Cluster, origins map[string][]string) (Group, stri
 			environments = []string{c.Group.Environment}
 		}
 		for _, environment := range environments {
-			if l.roster.isBoundElsewhere(c.Name(), environment) {
+			if l.roster.membership.Excludes(c.Name(), environment) {
+				c.Excluded = environment
 				continue
 			}
 			all = append(all, platformCandidate{name: name, environment: environment, isClaimed: environment == claim.Environment, isTrusted: Object{Name: name}.IsPlatform()})

@@ -50,7 +50,8 @@ type Receipt struct {
 // Receive takes in what comes with a contact: reports of objects of its cluster, or none if all is as
 // it was.
 func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
-	c = l.roster.bind(c)
+	asked := c.Group.Environment
+	c, excluded := l.roster.membership.exclude(c)
 	named, heard := l.roster.Find(c.Name), l.roster.findAgentSeen(c)
 	var before Cluster
 	if named != nil {
@@ -62,6 +63,9 @@ func (l *Ledger) Receive(c Contact, reports []Report) Receipt {
 		return receipt
 	}
 	l.noteContact(c.Received)
+	if asked != "" {
+		cluster.Excluded = excluded
+	}
 	l.removeForeign(before, cluster, c, &receipt)
 	l.noteMove(before, cluster, c.Received, &receipt)
 	if c.Scope == Nothing && c.Digest != cluster.Digest || c.Scope == Changes && c.Base != cluster.Digest || cluster.isReplaced(c, reports) {

@@ -128,6 +128,9 @@ type Cluster struct {
 	// RivalObject, which is "" otherwise.
 	Rival, RivalObject string
 	RivalSeen          time.Time
+	// Excluded is the environment of which the cluster reports an output, and in which it does not count: see [Membership]. "" for
+	// none. It may be lost.
+	Excluded string
 	// Began is when the cluster was last in touch in whose place this one was built; zero if there was
 	// none. What is known of the objects of this one begins then.
 	Began time.Time
@@ -181,11 +184,11 @@ func (c *Cluster) patience() time.Duration {
 
 // Roster has the clusters that were ever in touch. The zero Roster has none.
 type Roster struct {
-	clusters []*Cluster // in the order of their first contact
-	byName   map[string]*Cluster
-	byUID    map[string]*Cluster
-	adopted  map[string]time.Time // see SetAdopted
-	bound    map[string][]string  // see Ledger.SetBound
+	clusters   []*Cluster // in the order of their first contact
+	byName     map[string]*Cluster
+	byUID      map[string]*Cluster
+	adopted    map[string]time.Time // see SetAdopted
+	membership Membership
 }
 
 // All returns all clusters, in the order in which they were first in touch; of the same time, by ID.

@@ -93,7 +93,7 @@ func (l *Ledger) listExpected(w Wanted, now time.Time) []expected {
 	missing, heard := map[string]int{}, map[string]bool{}
 	maps.Copy(missing, w.Expected)
 	for _, c := range l.roster.clusters {
-		if c.Group.Environment != w.Environment {
+		if c.Group.Environment != w.Environment || c.Excluded != "" && w.Environment == "" {
 			continue
 		}
 		_, isListed := w.Listed[c.Name()]

@@ -11,6 +11,7 @@ import (
 )
 
 type clusterListSpec struct {
+	Closed   bool                `yaml:"closed"`
 	Clusters []listedClusterSpec `yaml:"clusters" required:"true"`
 }
 
@@ -35,6 +36,9 @@ type ListedCluster struct {
 // readClusterList reads the clusters of a ClusterList.
 func (r *reader) readClusterList(n *yaml.Node, kind string, d *decoder) []*ListedCluster {
 	o, s, _ := readObject[clusterListSpec](r, n, kind, d)
+	if s.Closed {
+		r.out.progress.ClosedLists = append(r.out.progress.ClosedLists, o.Subject())
+	}
 	var all []*ListedCluster
 	for _, listed := range s.Clusters {
 		c := &ListedCluster{

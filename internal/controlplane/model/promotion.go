@@ -229,7 +229,9 @@ type Progress struct {
 	Releases   []*Release
 	Keys       []*ClusterKey
 	Clusters   []*ListedCluster // see ListClusters
-	Problems   problem.List
+	// ClosedLists are the ClusterLists, as "Kind/name", that say that only listed clusters count.
+	ClosedLists []string
+	Problems    problem.List
 }
 
 func (p *Progress) add(o *Progress) {
@@ -241,6 +243,7 @@ func (p *Progress) add(o *Progress) {
 	p.Releases = append(p.Releases, o.Releases...)
 	p.Keys = append(p.Keys, o.Keys...)
 	p.Clusters = append(p.Clusters, o.Clusters...)
+	p.ClosedLists = append(p.ClosedLists, o.ClosedLists...)
 	p.Problems = append(p.Problems, o.Problems...)
 }
 

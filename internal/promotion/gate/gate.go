@@ -111,6 +111,9 @@ type Facts struct {
 	// Uncounted are the clusters that say they are of the environment, and have reported no output of
 	// it, by name: none of Reports is theirs.
 	Uncounted []string
+	// Excluded are the clusters that report an output of the environment and do not count in it, by name: a closed list does
+	// not name them, or their keys are bound to others.
+	Excluded []string
 	// Fleets are how the expected clusters stand to the output, by the key of the need.
 	Fleets map[string]rollout.Fleet
 	// ReportsLost is set while reports may be missing from Reports.

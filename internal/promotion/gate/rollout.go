@@ -124,17 +124,25 @@ func (g rolloutGate) Evaluate(f Facts) Verdict {
 // maxUncounted is how many clusters are named that do not count.
 const maxUncounted = 3
 
-// describeUncounted says which clusters of the environment a gate for those that have reported leaves out,
-// with a semicolon before it; "" if there are none. A gate of expected clusters counts them.
-func (g rolloutGate) describeUncounted(f Facts) string {
-	if g.fleet != nil || len(f.Uncounted) == 0 {
-		return ""
+// describeUncounted names the clusters that a gate does not count, after a semicolon; "" if it counts all. A gate of expected
+// clusters counts those that are at no output.
+func (g rolloutGate) describeUncounted(f Facts) (said string) {
+	if g.fleet == nil && len(f.Uncounted) > 0 {
+		said = fmt.Sprintf("; not counted: %s, at no output of %s", joinSome(f.Uncounted), f.Environment)
 	}
-	names := text.Join(f.Uncounted, " and ")
-	if more := len(f.Uncounted) - maxUncounted; more > 0 {
-		names = fmt.Sprintf("%s and %d more", strings.Join(f.Uncounted[:maxUncounted], ", "), more)
+	if len(f.Excluded) > 0 {
+		said += fmt.Sprintf("; not counted: %s, excluded by a ClusterList or ClusterKey", joinSome(f.Excluded))
 	}
-	return fmt.Sprintf("; not counted: %s, at no output of %s", names, f.Environment)
+	return said
+}
+
+// joinSome joins the first names, and counts the rest.
+func joinSome(names []string) string {
+	more := len(names) - maxUncounted
+	if more <= 0 {
+		return text.Join(names, " and ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxUncounted], ", "), more)
 }
 
 // countClusters returns how many clusters have reported, of this output or of the one before it, and

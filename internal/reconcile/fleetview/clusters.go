@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/ledgerdb"
 )
@@ -16,7 +17,7 @@ type Cluster struct {
 	Name        string `json:"name"`
 	Environment string `json:"environment"`
 	Type        string `json:"clusterType"`
-	// Standing is one of the classes of the ledger, Retired, or Moved.
+	// Standing is one of the classes of the ledger, Retired, Moved, or Excluded.
 	Standing string `json:"standing"`
 	Why      string `json:"why,omitempty"`
 	// Revision is what it runs, and Attempted what it is at work on, if that is another one.
@@ -63,6 +64,8 @@ const (
 	Retired = "retired"
 	// Moved is how a cluster stands in an environment that it has lately left.
 	Moved = "moved"
+	// Excluded is the standing of a cluster that reports an output of an environment in which it does not count.
+	Excluded = "excluded"
 )
 
 // movedShown is for how long a cluster is shown as moved.
@@ -109,7 +112,10 @@ func (v *View) FindClusters(ctx context.Context, q Query) (Page[Cluster], error)
 		}
 		for _, c := range v.Ledger.Clusters() {
 			left, ok := findLeft(&c, name, v.Now())
-			if ok {
+			switch {
+			case name != "" && c.Excluded == name:
+				add(newExcluded(&c, v.Ledger.Membership()))
+			case ok:
 				add(newMoved(&c, left))
 			}
 		}
@@ -128,6 +134,15 @@ func newRetired(c ledger.Cluster) Cluster {
 		Name: c.Name(), Environment: c.Group.Environment, Type: c.Group.ClusterType, Standing: Retired, FirstSeen: c.FirstSeen, LastSeen: c.LastSeen,
 		Why: "it was last in touch at " + c.LastSeen.Format(time.RFC3339) + ", and is no longer expected",
 	}
+}
+
+// newExcluded returns a cluster as it is shown in the environment in which it does not count.
+func newExcluded(c *ledger.Cluster, m ledger.Membership) Cluster {
+	why := "it does not count: its key is for " + text.Join(m.FindBound(c.Name()), " and ")
+	if list := m.FindClosed(c.Excluded); list.Subject != "" && list.Types[c.Name()] == "" {
+		why = fmt.Sprintf("it does not count: it is not in %s, which is closed", list.Subject)
+	}
+	return Cluster{Name: c.Name(), Environment: c.Excluded, Standing: Excluded, Why: why, FirstSeen: c.FirstSeen, LastSeen: c.LastSeen}
 }
 
 func newCluster(s ledger.Situation, of situations) Cluster {
@@ -288,7 +303,7 @@ func (v *View) checkCluster(q Query) error {
 
 // checkStanding returns the error of a standing that there is not.
 func (v *View) checkStanding(named string) error {
-	known := append(ledger.ClassNames(), Retired, Moved)
+	known := append(ledger.ClassNames(), Retired, Moved, Excluded)
 	if named != "" && !slices.Contains(known, named) {
 		return &UnknownError{"standing", named, known}
 	}

@@ -99,7 +99,7 @@ func TestRetired(t *testing.T) {
 func TestListed(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *ledgerworld.World) {
 		before := answer(t, w, "standing?environment=prod")
-		w.Recorder.SetListed("prod", map[string]string{"east-1": "large", "east-9": "large"})
+		w.Recorder.SetListed("prod", map[string]string{"east-1": "large", "east-9": "large"}, "")
 		if diff := cmp.Diff(before, answer(t, w, "standing?environment=prod")); diff != "" {
 			t.Errorf("there are as many as before (-want +got):\n%s", diff)
 		}

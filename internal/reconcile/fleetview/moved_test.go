@@ -15,7 +15,7 @@ func TestMoved(t *testing.T) {
 	const before = `{"cluster":"west-2","environment":"prod","clusterType":"small",` + object + `"since":"2026-11-23T11:06:00Z","until":"2026-11-23T13:05:00Z"}` + "\n"
 	const since = `{"cluster":"west-2","environment":"stage","clusterType":"large",` + object + `"since":"2026-11-23T13:05:00Z"}` + "\n"
 	onBothEngines(t, func(t *testing.T, w *ledgerworld.World) {
-		w.Recorder.SetListed("prod", map[string]string{"west-2": "small"})
+		w.Recorder.SetListed("prod", map[string]string{"west-2": "small"}, "")
 		w.MoveCluster("stage", "large", "west-2")
 		for _, c := range []struct{ question, want string }{
 			{"clusters?environment=prod&cluster=west-2", `{"name":"west-2","environment":"prod","clusterType":"small","standing":"moved","why":"it belongs to stage, type large, since 2026-11-23T13:05:00Z","firstSeen":"2026-11-23T11:06:00Z","lastSeen":"2026-11-23T13:05:00Z"}` + "\n"},

@@ -14,7 +14,7 @@ import (
 // name where it should run a workload, though it was never in touch; and once, however small the pages are.
 func TestUnheard(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, w *ledgerworld.World) {
-		w.Recorder.SetListed("prod", map[string]string{"edge-8": "large", "edge-9": "large", "edge-7": "unused"})
+		w.Recorder.SetListed("prod", map[string]string{"edge-8": "large", "edge-9": "large", "edge-7": "unused"}, "")
 		const found = `{"name":"edge-9","environment":"prod","clusterType":"large","standing":"unheard","why":"it was never in touch"}` + "\n"
 		if got := answer(t, w, "clusters?cluster=edge-9"); got != found {
 			t.Errorf("it is listed as %s", got)

@@ -45,7 +45,7 @@ func (l *Loop) checkReporters(e *environment) problem.List {
 	}
 	reporters := map[string][]string{} // by objects
 	for _, r := range l.options.Inbox.Reports(func(event observe.Event) (current, ok bool) {
-		return true, e.isReportedFrom(event.Environment)
+		return true, e.isReportedBy(event)
 	}) {
 		reporters[r.Object] = append(reporters[r.Object], r.Source)
 	}

@@ -25,10 +25,10 @@ import (
 
 // planReport is what a cluster says of what was applied of a root module.
 type planReport struct {
-	environment string // that the cluster is of; "" if it does not say
-	object      string // "Terraform/namespace/name"
-	commit      string // of the root module
-	drift       string // what differs; "" if nothing does
+	event  observe.Event
+	object string // "Terraform/namespace/name"
+	commit string // of the root module
+	drift  string // what differs; "" if nothing does
 }
 
 // readPlanReports returns what clusters say of Terraform objects. It reads all that they say, once for
@@ -42,9 +42,9 @@ func (l *Loop) readPlanReports() []planReport {
 		}
 		switch {
 		case event.Phase == rollout.Drifted:
-			all = append(all, planReport{event.Environment, object, event.Commit, cmp.Or(event.Message, "its resources differ")})
+			all = append(all, planReport{event, object, event.Commit, cmp.Or(event.Message, "its resources differ")})
 		case event.Phase == rollout.Ready:
-			all = append(all, planReport{event.Environment, object, event.Commit, ""})
+			all = append(all, planReport{event, object, event.Commit, ""})
 		}
 		return false, false
 	})
@@ -76,7 +76,7 @@ func (l *Loop) notePlanReports(all []*environment) {
 func (e *environment) selectReports(all []planReport) []planReport {
 	var mine []planReport
 	for _, r := range all {
-		if e.isReportedFrom(r.environment) {
+		if e.isReportedBy(r.event) {
 			mine = append(mine, r)
 		}
 	}

@@ -227,7 +227,7 @@ func (l *Loop) findRemaining(e *environment, counts func(cluster string) bool) m
 	l.options.Inbox.Reports(func(event observe.Event) (current, ok bool) {
 		object, _, _ := strings.Cut(event.Object, "@")
 		isDestroyed := event.Phase == rollout.Ready && event.Plan.Destroys
-		if strings.HasPrefix(object, "Terraform/") && !isDestroyed && counts(event.Cluster) && e.isReportedFrom(event.Environment) {
+		if strings.HasPrefix(object, "Terraform/") && !isDestroyed && counts(event.Cluster) && e.isReportedBy(event) {
 			remaining[object] = true
 		}
 		return false, false
@@ -248,7 +248,7 @@ func (l *Loop) findReady(e *environment, commits []string, counts func(cluster s
 		return ready
 	}
 	for _, r := range l.options.Inbox.Reports(func(event observe.Event) (current, ok bool) {
-		return slices.Contains(commits, event.Commit), counts(event.Cluster) && e.isReportedFrom(event.Environment)
+		return slices.Contains(commits, event.Commit), counts(event.Cluster) && e.isReportedBy(event)
 	}) {
 		object, _, _ := strings.Cut(r.Object, "@")
 		before, known := ready[object]
@@ -257,10 +257,21 @@ func (l *Loop) findReady(e *environment, commits []string, counts func(cluster s
 	return ready
 }
 
-// isReportedFrom reports whether a cluster of an environment, "" for one that does not say of which it is,
-// may run this one: that is so, too, of the environment that an ephemeral one was made from.
-func (e *environment) isReportedFrom(environment string) bool {
-	return environment == "" || environment == e.name || e.ephemeral != nil && e.ephemeral.From != nil && e.ephemeral.From.Name == environment
+// origin returns the environment that an ephemeral one was made from; "" for others.
+func (e *environment) origin() string {
+	if e.ephemeral == nil || e.ephemeral.From == nil {
+		return ""
+	}
+	return e.ephemeral.From.Name
+}
+
+// isReportedBy reports whether an event is of a cluster that may run an environment: one of it, of the environment that an
+// ephemeral one was made from, or of none, unless it is excluded from both.
+func (e *environment) isReportedBy(event observe.Event) bool {
+	mayBeOf := func(environment string) bool {
+		return (event.Environment == "" || event.Environment == environment) && !event.Membership.Excludes(event.Cluster, environment)
+	}
+	return mayBeOf(e.name) || e.origin() != "" && mayBeOf(e.origin())
 }
 
 // hasCopiedStacks reports whether an ephemeral environment has copies of stacks, or some that are not

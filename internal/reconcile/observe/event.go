@@ -38,6 +38,8 @@ type Event struct {
 	// Message is one line.
 	Message string    `json:"message,omitempty"`
 	When    time.Time `json:"when"`
+	// Membership has the environments that the cluster may count in.
+	Membership ledger.Membership `json:"-"`
 }
 
 // readRevision is the inverse of [ledger.Revision.String].

@@ -64,10 +64,11 @@ func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need
 	case gate.OutputStatuses:
 		return m.readOutputStatuses(ctx, s, f)
 	case gate.Clusters:
-		f.Reports, f.Uncounted = m.clusterReports(s)
+		m.readReports(s, f)
 		f.ReportsLost = m.findLostReports(s)
 	case gate.Fleet:
 		f.Fleets[need.Key] = m.findFleet(s, need, *f)
+		f.Excluded = m.findExcluded(s.spec.Name)
 		f.ReportsLost = m.findLostReports(s)
 	case gate.Approvals:
 		return m.readApprovals(ctx, s, f)
@@ -160,16 +161,18 @@ func (p outputLocation) readSameOutputs() (same []string, before string, err err
 	return same[:min(maxSameOutputs, len(same))], "", nil
 }
 
-// clusterReports returns what clusters have reported of the output branch, and the names of those that say
-// they are of the environment, and have lately reported something else alone.
-func (m *Promoter) clusterReports(s *stageState) (reports []rollout.Report, uncounted []string) {
+// readReports sets what clusters have reported of the output branch, and the names of those that do not count: those that
+// say they are of the environment, and have lately reported something else alone, and those that are excluded from it.
+func (m *Promoter) readReports(s *stageState, f *gate.Facts) {
+	f.Reports, f.Uncounted, f.Excluded = nil, nil, nil
 	if m.options.Inbox == nil || s.output.remote == nil || s.output.head == "" {
-		return nil, nil
+		return
 	}
 	alone := len(m.sharingEnvironments(s)) == 0
 	judged := map[judgedCommit]judgement{}
 	counted := map[string]bool{} // whether a cluster has reported the output branch
-	reports = m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
+	excluded := map[string]bool{}
+	f.Reports = m.options.Inbox.Reports(func(e observe.Event) (current, ok bool) {
 		elsewhere := e.Branch != "" && e.Branch != s.output.branch
 		if elsewhere && (strings.HasPrefix(e.Object, "Terraform/") || strings.HasPrefix(e.Object, "GitRepository/")) {
 			return false, false // it runs, or is the source of, a root module, which has a branch of its own
@@ -183,6 +186,10 @@ func (m *Promoter) clusterReports(s *stageState) (reports []rollout.Report, unco
 			j = s.output.judgeCommit(key)
 			judged[key] = j
 		}
+		if s.excludes(e) {
+			excluded[e.Cluster] = excluded[e.Cluster] || j.ours
+			return false, false
+		}
 		isLate := m.now.Sub(e.When) >= staleClusterAfter
 		if e.Environment == s.spec.Name && !isLate {
 			counted[e.Cluster] = counted[e.Cluster] || j.ours
@@ -191,10 +198,11 @@ func (m *Promoter) clusterReports(s *stageState) (reports []rollout.Report, unco
 	})
 	for _, name := range slices.Sorted(maps.Keys(counted)) {
 		if !counted[name] {
-			uncounted = append(uncounted, name)
+			f.Uncounted = append(f.Uncounted, name)
 		}
 	}
-	return reports, uncounted
+	maps.DeleteFunc(excluded, func(_ string, ours bool) bool { return !ours })
+	f.Excluded = slices.Sorted(maps.Keys(excluded))
 }
 
 // judgedCommit is a commit that clusters of a type report.

@@ -38,8 +38,9 @@ type Ledger interface {
 	SetRetired(times map[string]time.Time)
 	// SetBound has clusters belong to no other environments than those that their keys are bound to, by name.
 	SetBound(environments map[string][]string)
-	// SetListed has clusters of an environment known that are expected by name, with their types.
-	SetListed(environment string, types map[string]string)
+	// SetListed has clusters of an environment known that are expected by name, with their types. If closed names a list, no
+	// other clusters count.
+	SetListed(environment string, types map[string]string, closed string)
 	// SetAdopted has clusters take the place of others that were built in their place: see
 	// [ledger.Ledger.SetAdopted].
 	SetAdopted(times map[string]time.Time)
@@ -63,7 +64,7 @@ func (m *Promoter) findFleet(s *stageState, need gate.Need, f gate.Facts) rollou
 	}
 	wanted.Merged = f.MergedAt
 	listed := s.memory.listed
-	w := newWanted(s.spec.Name, wanted, types, listed)
+	w := newWanted(s.spec.Name, wanted, types, listed, s.memory.closed != "")
 	w.AllObjects = need.AllObjects
 	labels := map[string]map[string]string{}
 	for _, t := range types {
@@ -110,11 +111,13 @@ func (m *Promoter) findFirstContact() time.Time {
 }
 
 // newWanted returns what the clusters of an environment should have, and which clusters are expected:
-// of a type as many as its annotation says or as are listed, whichever are more.
-func newWanted(environment string, output ledger.Output, types []ClusterType, listed []*model.ListedCluster) ledger.Wanted {
+// of a type as many as its annotation says or as are listed, whichever are more; of a closed list those that it names.
+func newWanted(environment string, output ledger.Output, types []ClusterType, listed []*model.ListedCluster, closed bool) ledger.Wanted {
 	w := ledger.Wanted{Environment: environment, Output: output, Expected: map[string]int{}, Listed: map[string]string{}}
 	for _, t := range types {
-		if t.Clusters >= 0 {
+		if closed {
+			w.Expected[t.Name] = 0
+		} else if t.Clusters >= 0 {
 			w.Expected[t.Name] = t.Clusters
 		}
 	}
@@ -133,21 +136,45 @@ func (m *Promoter) CountExpected(environment string, types []ClusterType) map[st
 	if len(types) == 0 {
 		return nil
 	}
-	return newWanted(environment, ledger.Output{}, types, m.memoryOf(environment).listed).Expected
+	known := m.memoryOf(environment)
+	return newWanted(environment, ledger.Output{}, types, known.listed, known.closed != "").Expected
 }
 
 // noteListed remembers which clusters of an environment are expected by name: those that its branch lists,
 // and those that its output provisions and that are up. It has the ledger know them.
 func (m *Promoter) noteListed(s *stageState) {
 	s.memory.listed, _ = s.branch.Progress.ListClusters() // problems are reported where the branch is read
+	s.memory.closed = ""
+	if s.branch.Progress != nil && len(s.branch.Progress.ClosedLists) > 0 {
+		s.memory.closed = s.branch.Progress.ClosedLists[0]
+	}
 	for _, a := range m.findAttached(s) {
 		if !slices.ContainsFunc(s.memory.listed, func(c *model.ListedCluster) bool { return c.Name == a.Cluster }) {
 			s.memory.listed = append(s.memory.listed, &model.ListedCluster{Name: a.Cluster, Type: a.ClusterType})
 		}
 	}
 	if m.options.Ledger != nil {
-		m.options.Ledger.SetListed(s.spec.Name, newWanted(s.spec.Name, ledger.Output{}, nil, s.memory.listed).Listed)
+		m.options.Ledger.SetListed(s.spec.Name, newWanted(s.spec.Name, ledger.Output{}, nil, s.memory.listed, false).Listed, s.memory.closed)
 	}
+}
+
+// excludes reports whether a cluster does not count in the environment of a stage, whatever it reports.
+func (s *stageState) excludes(e observe.Event) bool {
+	isListed := func(c *model.ListedCluster) bool { return c.Name == e.Cluster }
+	return e.Membership.Excludes(e.Cluster, s.spec.Name) || s.memory.closed != "" && !slices.ContainsFunc(s.memory.listed, isListed)
+}
+
+// findExcluded returns the names of the clusters that report an output of an environment, and do not count in it.
+func (m *Promoter) findExcluded(environment string) (names []string) {
+	if m.options.Ledger == nil {
+		return nil
+	}
+	for _, c := range m.options.Ledger.Clusters() {
+		if c.Excluded == environment {
+			names = append(names, c.Name())
+		}
+	}
+	return names
 }
 
 // attachedClusters are the clusters that an output attaches.

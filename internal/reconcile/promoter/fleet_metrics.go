@@ -56,7 +56,8 @@ func (m *Promoter) countClusters(name string, e Environment) error {
 		return nil
 	}
 	wanted.Merged = merged
-	w := newWanted(name, wanted, e.ClusterTypes, m.memoryOf(name).listed)
+	known := m.memoryOf(name)
+	w := newWanted(name, wanted, e.ClusterTypes, known.listed, known.closed != "")
 	m.options.Metrics.SetFleet(name, m.options.Ledger.FindStandings(w, outputs), m.now.Sub(merged))
 	return nil
 }

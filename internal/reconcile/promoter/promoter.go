@@ -100,6 +100,7 @@ type memory struct {
 	countedCommit  string // whose lead time was counted last
 	merged         mergedOutput
 	listed         []*model.ListedCluster // that are expected
+	closed         string                 // the ClusterList by which no others count; "" if all do
 	attached       attachedClusters
 }
 

@@ -73,7 +73,7 @@ func (r *Recorder) events() []observe.Event {
 			continue
 		}
 		e := observe.NewEvent(s.Report(o, cluster.Group))
-		e.Cluster, e.Proven = cluster.Name(), !cluster.Unproven
+		e.Cluster, e.Proven, e.Membership = cluster.Name(), !cluster.Unproven, r.membership
 		if len(cluster.Others) > 0 {
 			e.ClusterType = cluster.FolderOf(o.Name)
 		}

@@ -24,15 +24,17 @@ func (r *Recorder) PlaceClusters(origins map[string][]string) {
 	}
 }
 
-// SetListed has clusters of an environment known that are expected by name, with their types. They are not
+// SetListed has clusters of an environment known that are expected by name, with their types, and which only count if closed
+// names a list, as "Kind/name". They are not
 // stored: Git has them.
-func (r *Recorder) SetListed(environment string, types map[string]string) {
+func (r *Recorder) SetListed(environment string, types map[string]string, closed string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.listed == nil {
 		r.listed = map[string]map[string]string{}
 	}
 	r.listed[environment] = types
+	r.setMembership(r.membership.WithClosed(environment, ledger.ClosedList{Subject: closed, Types: types}))
 }
 
 // FindListed returns the types of the clusters of an environment that are expected by name, as SetListed
@@ -60,9 +62,21 @@ func (r *Recorder) SetRetired(times map[string]time.Time) {
 func (r *Recorder) SetBound(environments map[string][]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.bound = environments
-	r.ledger.SetBound(environments)
-	for _, receipt := range r.ledger.RemoveUnbound(r.options.Now()) {
+	r.setMembership(r.membership.WithBound(environments))
+}
+
+// Membership returns the environments that clusters may count in.
+func (r *Recorder) Membership() ledger.Membership {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.membership
+}
+
+// setMembership decides which environments clusters may count in. r.mu is held.
+func (r *Recorder) setMembership(m ledger.Membership) {
+	r.membership = m
+	r.ledger.SetMembership(m)
+	for _, receipt := range r.ledger.RemoveExcluded(r.options.Now()) {
 		r.pending.clusters[receipt.Cluster] = true
 		r.pending.add(receipt)
 	}

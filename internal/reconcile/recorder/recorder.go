@@ -77,21 +77,21 @@ type Recorder struct {
 	mark     mark
 	unmarked bool // whether the mark is not written
 
-	mu      sync.Mutex
-	ledger  *ledger.Ledger
-	pending changes
-	seen    map[string]bool              // clusters, by ID, of which only the last contact is to be written
-	written time.Time                    // when that was last done
-	flushed time.Time                    // when all was stored that was known then
-	failure error                        // why the store is not up to date
-	failed  time.Time                    // when it was last tried
-	retired map[string]time.Time         // by people, by name
-	adopted map[string]time.Time         // by people, by name
-	bound   map[string][]string          // the environments that keys are bound to, by name
-	listed  map[string]map[string]string // the types of clusters that are expected by name, by environment
-	unread  error                        // why it is not known what was stored; nil if it is
-	losses  map[string]observe.Loss      // by environment
-	held    held                         // of a store that others write to as well
+	mu         sync.Mutex
+	ledger     *ledger.Ledger
+	pending    changes
+	seen       map[string]bool      // clusters, by ID, of which only the last contact is to be written
+	written    time.Time            // when that was last done
+	flushed    time.Time            // when all was stored that was known then
+	failure    error                // why the store is not up to date
+	failed     time.Time            // when it was last tried
+	retired    map[string]time.Time // by people, by name
+	adopted    map[string]time.Time // by people, by name
+	membership ledger.Membership
+	listed     map[string]map[string]string // the types of clusters that are expected by name, by environment
+	unread     error                        // why it is not known what was stored; nil if it is
+	losses     map[string]observe.Loss      // by environment
+	held       held                         // of a store that others write to as well
 	// refusals are those that are not stored yet.
 	refusals map[refusalKey]ledger.Refusals
 }

@@ -195,7 +195,7 @@ func (r *Recorder) adopt(store *ledgerdb.Store, stored *ledger.Ledger) {
 	r.ledger, r.pending = stored, newChanges()
 	r.ledger.SetRetirement(ledger.Retirement{After: r.options.Retire, Times: r.retired, Resumed: r.mark.Resumed})
 	r.ledger.SetAdopted(r.adopted)
-	r.ledger.SetBound(r.bound)
+	r.ledger.SetMembership(r.membership)
 	clear(r.seen)
 	for _, id := range kept {
 		r.writeAgain(id)

@@ -45,3 +45,47 @@ spec:
 	w.awaitVerdict("pass")
 	w.await("prod has the commit", has("prod", first))
 }
+
+// TestRolloutExcluded: a cluster that a closed list does not name, or whose key is bound to another environment, neither stops
+// nor passes an environment, whatever it reports: here by an event with an old output, and a failure of the new one.
+func TestRolloutExcluded(t *testing.T) {
+	const list = "apiVersion: fairlead.io/v1alpha1\nkind: ClusterList\nmetadata: {name: dev}\nspec: {closed: true, clusters: [{name: east-1, type: cloud}]}\n"
+	const bound = "apiVersion: fairlead.io/v1alpha1\nkind: ClusterKey\nmetadata: {name: zz-3}\nspec: {epoch: 0, environments: [prod]}\n"
+	for _, c := range []struct {
+		proof, branch, file, text, why string
+		failure                        string
+	}{
+		{"rollout: {clusters: 1}", "dev", "clusters.yaml", list, "not in ClusterList/dev, which is closed", ""},
+		{"rollout: {clusters: 1}", "dev", "clusters.yaml", list, "not in ClusterList/dev", "timeout"},
+		{"rollout: {of: expected}", "dev", "clusters.yaml", list, "not in ClusterList/dev", ""},
+		{"rollout: {of: expected}", "dev", "clusters.yaml", list, "not in ClusterList/dev", "timeout"},
+		{"rollout: {clusters: 1}", "main", ".fairlead/clusters/zz-3.yaml", bound, "its key is for prod", ""},
+		{"rollout: {of: expected}", "main", ".fairlead/clusters/zz-3.yaml", bound, "its key is for prod", "timeout"},
+	} {
+		w := newRollouts(t, c.proof, "1", "0")
+		w.people.Switch(c.branch)
+		w.people.Write(c.file, c.text)
+		w.people.Commit("who counts")
+		w.people.Push(c.branch)
+		w.people.Switch("main")
+		w.serve(ledgerSecret)
+		w.await("the first output", merged("dev"))
+		old := w.head("dev")
+		w.agent("east-1", w.entry("fleet", "cloud", "ready", "dev@sha1:"+old, ""))
+		w.awaitVerdict("pass", "1 of 1 cluster ready")
+		w.commit(baseConfig("size", "", "large"))
+		w.await("the second output", func(s snapshot) bool { return merged("dev")(s) && w.head("dev") != old })
+		if c.failure != "" {
+			old = w.head("dev")
+		}
+		w.flux("zz-3", "fleet", "dev@sha1:"+old, c.failure)
+		w.awaitVerdict("wait", "0 of 1 cluster ready", "not counted: zz-3")
+		w.agent("east-1", w.entry("fleet", "cloud", "ready", "dev@sha1:"+w.head("dev"), ""))
+		w.awaitVerdict("pass", "1 of 1 cluster ready", "not counted: zz-3")
+		w.wantStanding("ready=1 expected=1 unheard=0 failed=0")
+		if got := w.page("/api/v1/fleet/clusters?environment=dev&cluster=zz-3"); !strings.Contains(got, `"standing": "excluded"`) || !strings.Contains(got, c.why) {
+			t.Errorf("%s: the cluster is shown as\n%s", c.why, got)
+		}
+		w.stop()
+	}
+}
