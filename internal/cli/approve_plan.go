@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/reconcile/actions"
 	"github.com/fairlead-io/fairlead/internal/server/display"
@@ -78,4 +80,14 @@ changes, the stack stops until the approval is removed.`,
 	c.Flags().StringVar(&plansFile, "plans", "", "`file` with the ConfigMaps and Secrets in which tofu-controller keeps plans, as kubectl prints them in YAML; - for standard input")
 	cc.addActionFlags(c, "")
 	return c
+}
+
+// approvalCommand returns the command that approves a plan of a component, as TEAM/STACK/COMPONENT, by the digest of
+// what it is made from and, where plans are compared, its own; "" for none.
+func approvalCommand(environment, component, inputs, digest string) string {
+	command := fmt.Sprintf("fairlead approve-plan %s %s --inputs %s", text.QuoteShell(environment), text.QuoteShell(component), inputs)
+	if digest != "" {
+		command += " --digest " + digest
+	}
+	return command
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/clusters"
 	"github.com/fairlead-io/fairlead/internal/controlplane/provision"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
+	"github.com/fairlead-io/fairlead/internal/reconcile/stackview"
 	"github.com/fairlead-io/fairlead/internal/render/stackfiles"
 	"github.com/fairlead-io/fairlead/internal/server/display"
 )
@@ -224,7 +225,11 @@ func (c *clusterListCommand) printCluster(p provisionedCluster) error {
 	l.below = p.rollout.text(c.app.stdout, c.app.format == "wide")
 	for _, part := range p.rollout.Parts {
 		one := impact.ComponentPlan{ComponentChange: impact.ComponentChange{Name: part.Name}, Plan: part.Plan}
-		l.below += newPlannedComponent(one, plans, stackfiles.ObjectName{Namespace: p.rollout.known.parts.Namespace, Name: part.Object}).planText()
+		made := newPlannedComponent(one, plans, stackfiles.ObjectName{Namespace: p.rollout.known.parts.Namespace, Name: part.Object})
+		if part.Status == stackview.Waits && part.Approval == "" && made.isCurrent() {
+			made.approve = approvalCommand(p.environment, p.rollout.stack+"/"+part.Name, part.Inputs, made.Digest)
+		}
+		l.below += made.planText()
 	}
 	return c.app.printListing(l)
 }

@@ -369,7 +369,7 @@ func (r *manifestRollout) addReports(statuses componentStatuses) {
 		status := cmp.Or(statuses[parts.key(c)].Status, notKnown)
 		r.Parts = append(r.Parts, shownPart{c, status})
 		if status == stackview.Waits && c.Approval == "" {
-			r.Waits = append(r.Waits, fmt.Sprintf("a person approves the plan of %s: fairlead approve-plan %s %s/%s --inputs %s", c.Name, parts.Environment, r.stack, c.Name, c.Inputs))
+			r.Waits = append(r.Waits, fmt.Sprintf("a person approves the plan of %s: %s", c.Name, approvalCommand(parts.Environment, r.stack+"/"+c.Name, c.Inputs, "")))
 		}
 	}
 }

@@ -196,7 +196,17 @@ func showStack(ctx context.Context, s *stackCommand, args []string) error {
 		for i, c := range one.Components {
 			status := statuses[one.key(c)]
 			l.rows[i] = append(l.rows[i], status.Status, status.Cluster, status.Message)
+			if status.Status == stackview.Waits && c.Approval == "" {
+				digest := ""
+				if c.Compared {
+					digest = "DIGEST"
+				}
+				l.below += "  " + display.SanitizeLine(approvalCommand(one.Environment, one.Summary.Stack+"/"+c.Name, c.Inputs, digest)) + "\n"
+			}
 		}
+	}
+	if l.below != "" {
+		l.below = "\nTo approve a plan that you have read, with fairlead stack plan --plans or on the page:\n" + l.below
 	}
 	return s.app.printListing(l)
 }

@@ -41,8 +41,8 @@ fairlead diff takes. A stack that A has no file of, and that the output still de
 with the output.
 
 Only Terraform knows what a plan holds. --plans shows the plans that tofu-controller has made,
-next to the components that they are of. Plans that are compared before they are applied are in
-Secrets, and are shown with the digest to approve them by.`,
+next to the components that they are of, with the commands that approve those that wait. Plans that
+are compared before they are applied are in Secrets, and are approved by their digest too.`,
 		Example: `  fairlead stack plan checkout/dev dev dev@my-change
   fairlead stack plan checkout/dev -e dev --worktree
   kubectl get configmap,secret -A -l infra.contrib.fluxcd.io/plan-name -o yaml |
@@ -90,6 +90,8 @@ type plannedComponent struct {
 	Digest string `json:"digest,omitempty"` // of the plan, by which it is approved
 	// Earlier is the plan that Text is of, if that is not Plan.
 	Earlier string `json:"earlierPlan,omitempty"`
+	// approve is the command that approves Text; "" if it does not wait for approval.
+	approve string
 }
 
 func (p *stackPlanCommand) run(ctx context.Context, stack, from, to string) error {
@@ -207,7 +209,11 @@ func readPlans(name string, stdin io.Reader) (stackfiles.ReadablePlans, error) {
 func newPlannedStack(environment string, plan impact.StackPlan, plans stackfiles.ReadablePlans) plannedStack {
 	s := plannedStack{Environment: environment, Stack: plan.Stack, Namespace: plan.Namespace, Components: []plannedComponent{}}
 	for _, c := range plan.Components {
-		s.Components = append(s.Components, newPlannedComponent(c, plans, stackfiles.ObjectName{Namespace: plan.Namespace, Name: c.Object}))
+		one := newPlannedComponent(c, plans, stackfiles.ObjectName{Namespace: plan.Namespace, Name: c.Object})
+		if c.Approval == "missing" && environment != "" && one.isCurrent() {
+			one.approve = approvalCommand(environment, plan.Stack+"/"+c.Name, c.Inputs, one.Digest)
+		}
+		s.Components = append(s.Components, one)
 	}
 	return s
 }
@@ -224,6 +230,9 @@ func newPlannedComponent(c impact.ComponentPlan, plans stackfiles.ReadablePlans,
 	}
 	return one
 }
+
+// isCurrent reports whether Text is known, and is of Plan.
+func (c plannedComponent) isCurrent() bool { return c.Text != "" && c.Earlier == "" }
 
 func (p *stackPlanCommand) printPlan(s plannedStack) error {
 	l := listing{
@@ -256,5 +265,9 @@ func (c plannedComponent) planText() string {
 	if c.Digest != "" {
 		heading += "\ndigest " + c.Digest
 	}
-	return "\n" + display.SanitizeLines(heading) + "\n" + display.SanitizeLines(strings.Trim(c.Text, "\n")) + "\n"
+	below := ""
+	if c.approve != "" {
+		below = "\nTo approve this plan:\n  " + display.SanitizeLine(c.approve) + "\n"
+	}
+	return "\n" + display.SanitizeLines(heading) + "\n" + display.SanitizeLines(strings.Trim(c.Text, "\n")) + "\n" + below
 }
