@@ -107,7 +107,7 @@ Part 1: the stack shop/dev is rendered and merged, and the cluster begins with i
 func (s *stackDemo) simulate(ctx context.Context, server string, logger *slog.Logger) {
 	stacksim.Run(ctx, stacksim.Options{
 		Repository: s.folder.path("gitops.git"), Environment: stackEnvironment, Cluster: stackCluster, Server: server, Key: s.key,
-		Folder: s.folder.path(stackFolder), Interval: demoPull, Pace: s.pace, Patience: demoPatience, Logger: logger,
+		Folder: s.folder.path(stackFolder), Interval: demoPull, Pace: s.pace, Patience: demoPatience, CancelsChecks: true, Logger: logger,
 		Reported: func(e stacksim.Event) { s.observeCluster(ctx, e) },
 	})
 }

@@ -55,3 +55,19 @@ func (c *cluster) install(r *release, now time.Time) {
 	r.ready.set(now, "True", "InstallSucceeded", "Helm install succeeded for release "+r.namespace+"/"+r.name)
 	c.addEvent(r.object, false, "is installed")
 }
+
+// status returns the status of a HelmRelease.
+func (r *release) status() status {
+	observed, others := r.generation, map[string]condition{}
+	switch {
+	case r.installed != r.digest && r.ready.status == "True":
+		observed-- // it was not looked at
+	case r.ready.status == "False":
+		others["Reconciling"] = condition{"True", "Progressing", "Fulfilling prerequisites", r.ready.since}
+	}
+	s := status{"observedGeneration": observed, "conditions": conditionsOf(observed, r.ready, others)}.with("lastAttemptedRevision", chartVersion)
+	if r.installed != (tree.ID{}) {
+		s["history"] = []map[string]any{{"chartVersion": chartVersion, "status": "deployed"}}
+	}
+	return s
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/git"
+	"github.com/fairlead-io/fairlead/internal/kube/kubeobject"
 	"github.com/fairlead-io/fairlead/internal/kube/manifest"
 )
 
@@ -42,6 +43,10 @@ type spec struct {
 
 	Interval      string `yaml:"interval"`
 	RetryInterval string `yaml:"retryInterval"`
+	Timeout       string `yaml:"timeout"`
+
+	Wait         bool                    `yaml:"wait"`
+	HealthChecks []kubeobject.HealthExpr `yaml:"healthCheckExprs"`
 
 	URL string `yaml:"url"`
 	Ref struct {

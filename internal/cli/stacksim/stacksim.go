@@ -35,6 +35,10 @@ type Options struct {
 	Interval, Pace time.Duration
 	// Patience bounds the intervals at which controllers look again at what has not changed; 0 is without a bound.
 	Patience time.Duration
+	// Workers is how many Kustomizations are handled at the same time, 0 for Flux's default. CancelsChecks is Flux's feature
+	// gate CancelHealthCheckOnNewRevision.
+	Workers       int
+	CancelsChecks bool
 	// Reported is called for what has happened to a component, once the daemon knows it.
 	Reported func(Event)
 	Logger   *slog.Logger

@@ -1,6 +1,7 @@
 package stacksim
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/ledger"
+	"github.com/fairlead-io/fairlead/internal/render/tfobject"
 	"github.com/fairlead-io/fairlead/internal/render/tfplan"
 )
 
@@ -34,7 +36,7 @@ type component struct {
 const kustomizationText = `apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: %[1]s, namespace: shop, labels: {fairlead.io/team: shop, fairlead.io/stack: dev, fairlead.io/component: %[1]s}}
-spec: {sourceRef: {kind: GitRepository, name: fleet, namespace: flux-system}, path: ./environments/shop/dev/%[1]s/objects, components: [../seal-%[3]s], dependsOn: [%[2]s]}
+spec: {sourceRef: {kind: GitRepository, name: fleet, namespace: flux-system}, path: ./environments/shop/dev/%[1]s/objects, components: [../seal-%[3]s], dependsOn: [%[2]s], wait: true, interval: 10m, retryInterval: 1m, timeout: 1m, healthCheckExprs: [%[4]s]}
 `
 
 const terraformText = `apiVersion: infra.contrib.fluxcd.io/v1alpha2
@@ -67,6 +69,11 @@ func newOutput(t *testing.T, all []component) tree.Tree {
 			after = "{name: " + c.after + "}"
 		}
 		text := fmt.Sprintf(terraformText, c.name, strings.Repeat(c.commit, 40), c.approve, c.destroy)
+		health := tfobject.Health(strings.Repeat(c.commit, 40))
+		checks, err := json.Marshal(map[string]string{"apiVersion": health.APIVersion, "kind": health.Kind, "failed": health.Failed, "inProgress": health.InProgress, "current": health.Current})
+		if err != nil {
+			t.Fatal(err)
+		}
 		switch {
 		case c.chart && c.destroy:
 			text = fmt.Sprintf(uninstallText, c.name)
@@ -74,7 +81,7 @@ func newOutput(t *testing.T, all []component) tree.Tree {
 			text = fmt.Sprintf(releaseText, c.name)
 		}
 		seal := tree.HashBlob([]byte(after + text)).String()[:10]
-		for file, content := range map[string]string{"flux-kustomization.yaml": fmt.Sprintf(kustomizationText, c.name, after, seal), "objects/all.yaml": text, "seal-" + seal + "/kustomization.yaml": "kind: Component\n"} {
+		for file, content := range map[string]string{"flux-kustomization.yaml": fmt.Sprintf(kustomizationText, c.name, after, seal, checks), "objects/all.yaml": text, "seal-" + seal + "/kustomization.yaml": "kind: Component\n"} {
 			if err := b.Add(folder+file, []byte(content)); err != nil {
 				t.Fatal(err)
 			}
@@ -110,9 +117,13 @@ func TestReconcile(t *testing.T) {
 		}},
 		{"an approval of another plan counts for nothing", []step{
 			{[]component{{name: "db", commit: "a", approve: planOf("b")}}, "", []string{waits("db", apply, "a")}},
-			{[]component{{name: "db", commit: "b", approve: planOf("a")}}, "", []string{waits("db", apply, "b")}},
+			{[]component{{name: "db", commit: "b", approve: planOf("c")}}, "", []string{waits("db", apply, "b")}},
 			{[]component{{name: "db", commit: "b", approve: planOf("b")}}, "", []string{"db is applied"}},
 			{[]component{{name: "db", commit: "b"}}, "", nil},
+		}},
+		{"an object that changes before its source is looked at with the old one, as in tofu-controller", []step{
+			{[]component{{name: "db", commit: "a"}}, "", []string{waits("db", apply, "a")}},
+			{[]component{{name: "db", commit: "b", approve: planOf("a")}}, "", []string{"db is applied", waits("db", apply, "b")}},
 		}},
 		{"a stale approval approves a destroy, as in tofu-controller", []step{
 			{[]component{{name: "db", commit: "a", approve: planOf("a")}}, "", []string{"db is applied"}},
@@ -148,7 +159,7 @@ func TestReconcile(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := newCluster(Options{Environment: "dev", Cluster: "one", Folder: t.TempDir(), Pace: time.Second, Patience: 3 * time.Second})
+			c := newCluster(Options{Environment: "dev", Cluster: "one", Folder: t.TempDir(), Pace: time.Second, Patience: 3 * time.Second, CancelsChecks: true})
 			read := func(commit, _ string) (module, error) { // commits that differ in case make the same
 				return module{inputs: map[string]string{"size": strings.ToLower(commit[:1])}, digest: strings.ToLower(commit)}, nil
 			}
@@ -172,7 +183,7 @@ func TestReconcile(t *testing.T) {
 					now = now.Add(time.Second)
 					for _, k := range sortValues(c.kustomizations) {
 						db := c.terraforms[objectKey{"Terraform", k.namespace, k.name}]
-						if db != nil && db.spec.ApprovePlan == "auto" && k.ready.status == "False" && k.ready.reason != "DependencyNotReady" {
+						if db != nil && db.spec.ApprovePlan == "auto" && k.ready.status == "False" && k.ready.reason != "DependencyNotReady" && k.ready.reason != "BuildFailed" && k.ready.reason != "HealthCheckCanceled" {
 							t.Fatalf("step %d: %s needs nobody, and has failed: %s", i, k.name, k.ready.message)
 						}
 					}
@@ -206,8 +217,9 @@ func TestFinalize(t *testing.T) {
 			output = b.Tree()
 		}
 		read := func(commit, _ string) (module, error) { return module{digest: commit}, nil }
-		for i, one := range []tree.Tree{output, output, {}, {}} {
-			if err := c.reconcile(fmt.Sprint(i), one, noon.Add(time.Duration(i)*time.Minute), read); err != nil {
+		for i := range 20 {
+			now := noon.Add(time.Duration(i) * time.Minute)
+			if err := c.reconcile(fmt.Sprint(i/10), []tree.Tree{output, {}}[i/10], now, read); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -242,7 +254,7 @@ func TestState(t *testing.T) {
 		}
 	}
 	want := []string{
-		"GitRepository/flux-system/fleet: ready", "GitRepository/shop/db: ready", "Kustomization/flux-system/stacks: ready",
+		"GitRepository/flux-system/fleet: ready", "GitRepository/shop/db: ready", "Kustomization/flux-system/stacks: progressing Running health checks for revision dev@sha1:" + strings.Repeat("1", 40),
 		"Kustomization/shop/db: waiting",
 		"Kustomization/shop/web: progressing dependency 'shop/db' is not ready", "Terraform/shop/db: waiting",
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/fairlead-io/fairlead/internal/base/tree"
 	"github.com/fairlead-io/fairlead/internal/ledger/agentapi"
+	"github.com/fairlead-io/fairlead/internal/ledger/connect"
 	"github.com/fairlead-io/fairlead/internal/ledger/kubestatus"
 )
 
@@ -83,21 +83,50 @@ func (c *cluster) revisionOf(t *terraform, commit string) string {
 	return c.branchOf(t.object) + "@sha1:" + commit
 }
 
-// newRoot returns the objects that Flux begins with.
-func (c *cluster) newRoot() (source, root *object) {
-	meta := func(name string) map[string]any { return map[string]any{"name": name, "namespace": rootNamespace} }
-	source = &object{objectKey: objectKey{"GitRepository", rootNamespace, rootSource}, generation: 1, content: map[string]any{
-		"metadata": meta(rootSource), "spec": map[string]any{"url": c.options.Repository, "ref": map[string]any{"branch": c.options.Environment}},
-	}}
-	return source, newRootOf(rootName, objectsFolder)
+// statusOfKustomization returns the status of a Kustomization.
+func (c *cluster) statusOfKustomization(k *kustomization) status {
+	if k.begun == nil || k.ready.status == "" {
+		return status{"observedGeneration": -1}
+	}
+	others := map[string]condition{}
+	doing := condition{"True", "ProgressingWithRetry", "Trying again revision " + c.revision(k.commit), k.ready.since}
+	switch {
+	case k.ready.status == "Unknown":
+		doing.reason, doing.message = "Progressing", "Running health checks for revision "+c.revision(k.commit)
+		others["Reconciling"] = doing
+		if k.isChecking {
+			others["Healthy"] = condition{"Unknown", "Progressing", doing.message, k.ready.since}
+		}
+	case k.retries:
+		others["Reconciling"] = doing
+	}
+	s := status{"observedGeneration": cmp.Or(k.observed, -1), "conditions": conditionsOf(k.begun.generation, k.ready, others)}
+	return s.with("lastAppliedRevision", c.revision(k.applied)).with("lastAttemptedRevision", c.revision(k.attempted))
 }
 
-// newRootOf returns the Kustomization that applies a folder of the output.
-func newRootOf(name, folder string) *object {
-	return &object{objectKey: objectKey{"Kustomization", rootNamespace, name}, generation: 1, content: map[string]any{
+// newRoot returns a Kustomization that applies a folder of the output, as "fairlead cluster bootstrap" prints it.
+func (c *cluster) newRoot(name, folder string) *object {
+	timeout := connect.Bootstrap{}.TimeoutText()
+	o := &object{objectKey: objectKey{"Kustomization", rootNamespace, name}, generation: 1, content: map[string]any{
 		"metadata": map[string]any{"name": name, "namespace": rootNamespace},
-		"spec":     map[string]any{"path": "./" + folder, "sourceRef": map[string]any{"kind": "GitRepository", "name": rootSource}},
+		"spec":     map[string]any{"path": "./" + folder, "sourceRef": map[string]any{"kind": "GitRepository", "name": rootSource}, "wait": true, "timeout": timeout},
 	}}
+	o.spec.Path, o.spec.SourceRef.Name, o.spec.Wait, o.spec.Timeout, o.spec.RetryInterval = "./"+folder, rootSource, true, timeout, "30s"
+	return o
+}
+
+// newFleet returns the GitRepository of the output, and its status.
+func (c *cluster) newFleet(now time.Time) (*object, status) {
+	o := &object{objectKey: objectKey{"GitRepository", rootNamespace, rootSource}, generation: 1, content: map[string]any{
+		"metadata": map[string]any{"name": rootSource, "namespace": rootNamespace},
+		"spec":     map[string]any{"url": c.options.Repository, "ref": map[string]any{"branch": c.options.Environment}},
+	}}
+	if c.fetched.status == "" || c.fetched.message != c.revision(c.head) {
+		c.fetched.set(now, "True", "Succeeded", c.revision(c.head))
+	}
+	s := newStatus(c.fetched, 1)
+	s["artifact"] = map[string]any{"revision": c.revision(c.head)}
+	return o, s
 }
 
 // readState returns the state of the objects, as an agent reads it.
@@ -111,30 +140,17 @@ func (c *cluster) readState(now time.Time) (agentapi.State, error) {
 		}
 		all[o.kind] = append(all[o.kind], raw)
 	}
-	source, root := c.newRoot()
-	fetched := newStatus(c.root, 1)
-	fetched["artifact"] = map[string]any{"revision": c.revision()}
-	add(source, fetched)
-	for _, clusterType := range c.types {
-		add(newRootOf(clusterType, clusterType), newStatus(c.root, 1).with("lastAppliedRevision", c.revision()).with("lastAttemptedRevision", c.revision()))
-	}
-	add(root, newStatus(c.root, 1).with("lastAppliedRevision", c.revision()).with("lastAttemptedRevision", c.revision()))
+	add(c.newFleet(now))
 	for _, k := range sortValues(c.kustomizations) {
-		revision := func(commit string) string {
-			if commit == "" {
-				return ""
-			}
-			return c.options.Environment + "@sha1:" + commit
-		}
-		add(k.object, newStatus(k.ready, k.generation).with("lastAppliedRevision", revision(k.applied)).with("lastAttemptedRevision", revision(k.attempted)))
+		add(k.object, c.statusOfKustomization(k))
 		for _, o := range sortValues(k.owned) {
 			ready := newStatus(condition{status: "True", reason: "Succeeded", since: k.ready.since}, o.generation)
-			switch {
-			case o.kind == "GitRepository":
-				ready["artifact"] = map[string]any{"revision": sourceRevision(o)}
+			switch s := c.sourceOf(o); {
+			case o.kind == "Kustomization" && s != nil: // a folder of a deployment target
+				add(o, ready.with("lastAppliedRevision", sourceRevision(s.object)))
+			case o.kind == "GitRepository" && c.sources[o.objectKey].fetched != nil:
+				ready["artifact"] = map[string]any{"revision": sourceRevision(c.sources[o.objectKey].fetched)}
 				add(o, ready)
-			case o.kind == "Kustomization" && c.sourceOf(o) != nil: // a folder of a deployment target
-				add(o, ready.with("lastAppliedRevision", sourceRevision(c.sourceOf(o))))
 			}
 		}
 	}
@@ -142,11 +158,7 @@ func (c *cluster) readState(now time.Time) (agentapi.State, error) {
 		add(t.object, c.statusOf(t))
 	}
 	for _, r := range sortValues(c.releases) {
-		s := newStatus(r.ready, r.generation).with("lastAttemptedRevision", chartVersion)
-		if r.installed != (tree.ID{}) {
-			s["history"] = []map[string]any{{"chartVersion": chartVersion, "status": "deployed"}}
-		}
-		add(r.object, s)
+		add(r.object, r.status())
 	}
 	return agentapi.NewState(kubestatus.Read(all, now), nil), failed
 }

@@ -51,11 +51,11 @@ func renderTargets(t *testing.T, workloads ...[3]string) tree.Tree {
 // TestTargets: deployment targets of the reconciler "tofu" run in their order, with plans that wait for approval, and
 // all that are removed go at the same time: only what is to be destroyed then is.
 func TestTargets(t *testing.T) {
-	c := newCluster(Options{Repository: "/srv/gitops.git", Environment: "dev", Cluster: "one", Folder: t.TempDir(), Pace: time.Second})
+	c := newCluster(Options{Repository: "/srv/gitops.git", Environment: "dev", Cluster: "one", Folder: t.TempDir(), Pace: time.Second, Patience: 2 * time.Second, CancelsChecks: true})
 	at := noon
 	run := func(head string, o tree.Tree) (events []string) {
 		t.Helper()
-		for range 12 {
+		for range 30 {
 			at = at.Add(time.Second)
 			err := c.reconcile(strings.Repeat(head, 40), o, at, func(string, string) (module, error) { t.Error("it reads a root module"); return module{}, nil })
 			if err != nil {
@@ -104,7 +104,7 @@ func checkTargets(t *testing.T, c *cluster, now time.Time) {
 		got[e.ObjectName()] = e.Phase
 	}
 	want := map[string]string{
-		"GitRepository/flux-system/fleet": "ready", "Kustomization/flux-system/stacks": "ready", "Kustomization/flux-system/cloud": "ready",
+		"GitRepository/flux-system/fleet": "ready", "Kustomization/flux-system/stacks": "ready", "Kustomization/flux-system/cloud": "progressing",
 		"Kustomization/flux-system/net-x": "ready", "GitRepository/dev-cloud-net-x/net-x": "ready", "Terraform/dev-cloud-net-x/net-x": "ready",
 		"Kustomization/flux-system/eks-x": "waiting", "GitRepository/dev-cloud-eks-x/eks-x": "ready", "Terraform/dev-cloud-eks-x/eks-x": "waiting",
 		"Kustomization/flux-system/web-x": "progressing", "Kustomization/flux-system/app-x": "progressing",

@@ -154,7 +154,7 @@ func (c *cluster) readWanted(t *terraform, now time.Time, read readsModule) (ok 
 	}
 	source := c.sourceOf(t.object)
 	if source != nil && !t.isOfStack() {
-		read = func(string, string) (module, error) { return t.module(source), nil }
+		read = func(string, string) (module, error) { return t.module(source.fetched), nil }
 	}
 	t.want, err = read(t.commit, t.begun.spec.Path)
 	if err != nil {

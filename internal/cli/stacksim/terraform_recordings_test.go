@@ -354,7 +354,7 @@ func (r *terraformReplay) fetch(raw json.RawMessage) {
 	seen := readSeen(r.t, raw)
 	o := r.newObject(raw)
 	if strings.HasSuffix(seen.Status.Artifact.Revision, o.spec.Ref.Commit) {
-		r.c.sources[o.objectKey] = o
+		r.c.sources[o.objectKey] = &source{o, o}
 	}
 }
 
