@@ -37,9 +37,11 @@ type cluster struct {
 	releases       map[objectKey]*release
 	secrets        map[objectKey]map[string]string
 	checks         map[kubeobject.HealthExpr]*healthcheck.Check
+	requeue        time.Duration // after which a Kustomization looks again at what it depends on
 	reporter       reporter
-	events         []Event       // that the daemon does not know yet
-	watch          func(*object) // sees each change of a status; nil for nobody
+	events         []Event               // that the daemon does not know yet
+	watch          func(*object)         // sees each change of a status; nil for nobody
+	isBusy         func(*terraform) bool // tofu-controller has no worker for an object that is due; nil for never
 	written        map[string]string
 }
 
@@ -52,7 +54,7 @@ type source struct {
 func newCluster(o Options) *cluster {
 	c := &cluster{
 		options: o, kustomizations: map[objectKey]*kustomization{}, terraforms: map[objectKey]*terraform{}, sources: map[objectKey]*source{}, releases: map[objectKey]*release{},
-		secrets: map[objectKey]map[string]string{}, checks: map[kubeobject.HealthExpr]*healthcheck.Check{}, reporter: newReporter(), written: map[string]string{},
+		secrets: map[objectKey]map[string]string{}, checks: map[kubeobject.HealthExpr]*healthcheck.Check{}, requeue: defaultRequeue, reporter: newReporter(), written: map[string]string{},
 	}
 	c.applyKustomization(c.newRoot(rootName, objectsFolder))
 	return c

@@ -13,11 +13,14 @@ import (
 // objectsFolder is the folder of the output with the stacks.
 const objectsFolder = "environments"
 
-// defaultWorkers is how many Kustomizations kustomize-controller handles at the same time, and minTimeout the least that
-// a timeout stands for.
+// What kustomize-controller has without flags: how many Kustomizations it handles at the same time, after which time it
+// looks again at what one depends on, the least that a timeout stands for, and the time between two looks at the
+// health of objects.
 const (
 	defaultWorkers = 4
+	defaultRequeue = 30 * time.Second
 	minTimeout     = 30 * time.Second
+	pollHealth     = "5s"
 )
 
 // kustomization is a Flux Kustomization, and what it has applied. What of it is in its status is as
@@ -34,6 +37,7 @@ type kustomization struct {
 
 	isChecking bool      // it has a worker until its objects are healthy, or until ends
 	until      time.Time // when the health check ends
+	look       time.Time // when it looks next at the health of the objects
 	next       time.Time // when it is looked at again if nothing changes
 	begun      *object   // as it was when it was looked at; nil before the first time
 	commit     string    // of the output at that time
@@ -115,7 +119,7 @@ func (c *cluster) runKustomization(k *kustomization, now time.Time) error {
 	}
 	k.next = now.Add(c.every(k.spec.RetryInterval, k.spec.Interval))
 	if waits := c.findUnready(k); waits != "" {
-		k.next = now.Add(c.every("30s"))
+		k.next = now.Add(c.every(c.requeue.String()))
 		k.set(c, now, "False", "DependencyNotReady", fmt.Sprintf("dependency '%s/%s' is not ready", k.namespace, waits))
 		return nil
 	}
@@ -195,8 +199,8 @@ func (c *cluster) applyObjects(k *kustomization, now time.Time) error {
 	k.owned = wanted
 	k.set(c, now, "Unknown", "Progressing", "Running health checks for revision "+c.revision(c.head))
 	if k.spec.Wait && len(wanted) > 0 {
-		k.isChecking, k.until = true, now.Add(max(minTimeout, k.timeout()))
-		return nil
+		k.isChecking, k.look, k.until = true, now, now.Add(max(minTimeout, k.timeout()))
+		return c.checkHealth(k, now)
 	}
 	k.succeed(c, now)
 	return nil
@@ -242,6 +246,10 @@ func (c *cluster) checkHealth(k *kustomization, now time.Time) error {
 		k.fail(c, now, "HealthCheckCanceled", "New reconciliation triggered by GitRepository/"+rootNamespace+"/"+rootSource)
 		return nil
 	}
+	if now.Before(k.look) && now.Before(k.until) {
+		return nil
+	}
+	k.look = now.Add(c.every(pollHealth))
 	var failures, waits []string
 	for _, o := range sortValues(k.owned) {
 		health, err := c.healthOf(k, o)

@@ -273,8 +273,8 @@ func TestDestroyed(t *testing.T) {
 	read := func(commit, _ string) (module, error) { return module{digest: commit}, nil }
 	for i, destroy := range []bool{false, true} {
 		output := newOutput(t, []component{{name: "db", commit: "a", approve: "auto", destroy: destroy}})
-		for range 9 {
-			if err := c.reconcile(strings.Repeat(fmt.Sprint(i), 40), output, noon, read); err != nil {
+		for n := range 20 {
+			if err := c.reconcile(strings.Repeat(fmt.Sprint(i), 40), output, noon.Add(time.Duration(20*i+n)*time.Minute), read); err != nil {
 				t.Fatal(err)
 			}
 		}

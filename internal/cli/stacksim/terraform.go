@@ -79,7 +79,7 @@ func (c *cluster) runTerraform(t *terraform, now time.Time, read readsModule) er
 	case t.spec.Suspend:
 		t.observed = t.generation
 		c.wrote(t.object)
-	case c.isDue(t, now):
+	case c.isDue(t, now) && (c.isBusy == nil || !c.isBusy(t)):
 		c.beginTerraform(t, now, c.commitOf(t.object))
 	}
 	return nil

@@ -187,19 +187,34 @@ type terraformReplay struct {
 	now       time.Time
 	commits   commits
 	makes     map[string]string // what a commit makes
+	fails     map[string]string // and which step of it fails
+	isMended  bool
 	specs     map[string]string // of objects
 	got, want sequence
-	began     string    // with which state, if the last that was recorded is a beginning
-	begins    bool      // the recorded controller has taken up the object
-	due       time.Time // since when there is something to do
+	turns     map[objectKey]*turn
+}
+
+// turn is when tofu-controller takes up an object.
+type turn struct {
+	began  string    // with which state, if the last that was recorded is a beginning
+	begins bool      // the recorded controller has taken up the object
+	due    time.Time // since when there is something to do
+}
+
+func (r *terraformReplay) turn(of objectKey) *turn {
+	if r.turns[of] == nil {
+		r.turns[of] = &turn{}
+	}
+	return r.turns[of]
 }
 
 // busyFor is how long a controller may have been busy with objects of other recordings.
 const busyFor = 20 * time.Second
 
 func newTerraformReplay(t *testing.T) *terraformReplay {
-	r := &terraformReplay{t: t, makes: map[string]string{}, specs: map[string]string{}}
+	r := &terraformReplay{t: t, makes: map[string]string{}, fails: map[string]string{}, turns: map[objectKey]*turn{}, specs: map[string]string{}}
 	r.c = newCluster(Options{Environment: "dev", Cluster: "one", Folder: t.TempDir(), Pace: 500 * time.Millisecond})
+	r.c.isBusy = r.isBusy
 	r.c.watch = func(o *object) {
 		if s := r.c.terraforms[o.objectKey]; s != nil {
 			r.got.add(r.describe(r.encode(s)))
@@ -227,6 +242,9 @@ func (r *terraformReplay) describe(raw json.RawMessage) (ready, state string) {
 // read returns what a commit makes with the variables of the object.
 func (r *terraformReplay) read(commit, _ string) (module, error) {
 	digest := r.makes[commit]
+	if !r.isMended {
+		r.write("shop-dev-database.fails", r.fails[commit])
+	}
 	for _, t := range r.c.terraforms {
 		digest += fmt.Sprint(t.begun.spec.Vars)
 	}
@@ -241,9 +259,6 @@ func (r *terraformReplay) runUntil(end time.Time) {
 	}
 	for ; r.now.Before(end); r.now = r.now.Add(10 * time.Millisecond) {
 		for _, t := range sortValues(r.c.terraforms) {
-			if !r.mayRun(t) {
-				continue
-			}
 			if err := r.c.runTerraform(t, r.now, r.read); err != nil {
 				r.t.Fatal(err)
 			}
@@ -251,27 +266,19 @@ func (r *terraformReplay) runUntil(end time.Time) {
 	}
 }
 
-// mayRun reports whether the controller has a worker for an object: that it has begun when the recorded one did, or had
-// enough time to.
-func (r *terraformReplay) mayRun(t *terraform) bool {
-	if t.work != idle || t.spec.Suspend {
+// isBusy reports whether the controller has no worker for an object that is due: until the recorded one had one, or
+// was busy for long enough.
+func (r *terraformReplay) isBusy(t *terraform) bool {
+	turn := r.turn(t.objectKey)
+	if turn.due.IsZero() {
+		turn.due = r.now
+	}
+	if !turn.begins && r.now.Sub(turn.due) < busyFor {
 		return true
 	}
-	if !r.c.isDue(t, r.now) {
-		return false
-	}
-	if r.due.IsZero() {
-		r.due = r.now
-	}
-	if !r.begins && r.now.Sub(r.due) < busyFor {
-		return false
-	}
-	r.begins, r.due = false, time.Time{}
-	return true
+	turn.begins, turn.due = false, time.Time{}
+	return false
 }
-
-// fail sets which step of the object fails; "" for none.
-func (r *terraformReplay) fail(step string) { r.write("shop-dev-database.fails", step) }
 
 func (r *terraformReplay) write(file, text string) {
 	r.t.Helper()
@@ -291,7 +298,8 @@ func (r *terraformReplay) do(s recordings.Step) {
 	case strings.Contains(s.Did, "state of database edited"):
 		r.write("shop-dev-database.drift", "a node is removed")
 	case strings.HasPrefix(s.Did, "the cause is mended"):
-		r.fail("")
+		r.isMended = true
+		r.write("shop-dev-database.fails", "")
 	case strings.HasPrefix(s.Did, "resources in the state: "):
 		isEmpty := strings.HasSuffix(s.Did, "0") || strings.HasSuffix(s.Did, "None")
 		for _, t := range r.c.terraforms {
@@ -304,7 +312,7 @@ func (r *terraformReplay) do(s recordings.Step) {
 	case kind == "Terraform":
 		ready, state := r.describe(s.Find(s.Object))
 		r.want.add(ready, state)
-		r.observe(ready, string(s.Find(s.Object)))
+		r.observe(s.Find(s.Object))
 		r.apply(s)
 	case kind == "GitRepository":
 		r.fetch(s.Find(s.Object))
@@ -312,14 +320,16 @@ func (r *terraformReplay) do(s recordings.Step) {
 }
 
 // observe notes that the recorded controller has taken up the object.
-func (r *terraformReplay) observe(ready, text string) {
-	begins := ""
+func (r *terraformReplay) observe(raw json.RawMessage) {
+	s, text, begins := readSeen(r.t, raw), string(raw), ""
+	ready := s.has("Ready")
 	isAtWork := strings.Contains(text, `"Applying"`) || strings.Contains(text, `"Terraform Planning"`)
 	if ready == "False/ArtifactFailed" && !strings.Contains(text, `"Reconciling"`) || ready == "Unknown/Progressing" && !isAtWork {
-		begins = fmt.Sprint(ready, readSeen(r.t, json.RawMessage(text)).Metadata.Generation)
+		begins = fmt.Sprint(ready, s.Metadata.Generation)
 	}
-	r.begins = r.begins || begins != "" && begins != r.began
-	r.began = begins
+	turn := r.turn(objectKey{s.Kind, s.Metadata.Namespace, s.Metadata.Name})
+	turn.begins = turn.begins || begins != "" && begins != turn.began
+	turn.began = begins
 }
 
 // push pushes a commit of a root module.
@@ -331,17 +341,16 @@ func (r *terraformReplay) push(what string) {
 		before = r.makes[r.commits[n-1]]
 	}
 	r.commits.push(commit)
-	r.makes[commit] = before
+	r.makes[commit], r.fails[commit] = before, ""
 	switch {
 	case strings.Contains(why, "the third fails"):
 		r.makes[commit] = why
-		r.fail("apply")
+		r.fails[commit] = "apply"
 	case strings.HasPrefix(why, "a provider that cannot be had"):
-		r.fail("init")
+		r.fails[commit] = "init"
 	case strings.Contains(why, "error of Terraform"):
-		r.fail("plan")
+		r.fails[commit] = "plan"
 	case why == "mended":
-		r.fail("")
 		r.makes[commit] = why
 	case strings.Contains(why, "2 resources"), strings.Contains(why, "size"), strings.HasPrefix(why, "output zone"):
 		r.makes[commit] = why
