@@ -28,6 +28,10 @@ type Verdict struct {
 	Kind   Kind   `json:"kind,omitempty"`
 	Status Status `json:"status"`
 	Reason string `json:"reason"` // one sentence, without a full stop
+	// NamesCommit reports that Reason begins with the commit that is waited for.
+	NamesCommit bool `json:"-"`
+	// Follows reports that Reason is that of the gate that decides, after which this one begins.
+	Follows bool `json:"-"`
 	// ValidUntil is when the verdict may change without a new fact; zero if that is not known.
 	ValidUntil time.Time `json:"until,omitzero"`
 	Parts      []Verdict `json:"parts,omitempty"`
@@ -247,13 +251,13 @@ func CombineVerdicts(name string, parts []Verdict) Verdict {
 	v := Verdict{Gate: name, Status: Pass, Reason: "all gates passed", Parts: parts}
 	for _, p := range parts {
 		if p.Status == Fail {
-			return Verdict{Gate: name, Status: Fail, Reason: p.Reason, ValidUntil: p.ValidUntil, Parts: parts}
+			return Verdict{Gate: name, Status: Fail, Reason: p.Reason, NamesCommit: p.NamesCommit, ValidUntil: p.ValidUntil, Parts: parts}
 		}
 		if p.Status != Wait {
 			continue
 		}
 		if v.Status == Pass || !v.ValidUntil.IsZero() && (p.ValidUntil.IsZero() || p.ValidUntil.After(v.ValidUntil)) {
-			v.Status, v.Reason, v.ValidUntil = Wait, p.Reason, p.ValidUntil
+			v.Status, v.Reason, v.NamesCommit, v.ValidUntil = Wait, p.Reason, p.NamesCommit, p.ValidUntil
 		}
 	}
 	return v

@@ -80,16 +80,19 @@ func unknownStageReason(name string) string {
 
 // upstreamVerdict returns whether a commit is proven in a stage, and if not, why.
 func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
-	v := gate.Verdict{Gate: "after " + u.Name, Kind: gate.KindAfter, Status: gate.Wait}
+	v := gate.Verdict{Gate: "after " + u.Name, Kind: gate.KindAfter, Status: gate.Wait, NamesCommit: true}
 	what := text.ShortCommit(commit)
 	switch {
 	case c.isProven(u, commit):
 		v.Status, v.Reason = gate.Pass, fmt.Sprintf("%s was verified in %s", what, u.Name)
 	case c.stoppedReason(u) != "":
+		v.NamesCommit = false
 		v.Reason = fmt.Sprintf("%s is stopped: %s", u.Name, c.stoppedReason(u))
 	case u.Commit == "":
+		v.NamesCommit = false
 		v.Reason = fmt.Sprintf("waiting for %s to get its first commit", u.Name)
 	case u.Commit != commit && c.history.IsNewer(commit, u.Commit):
+		v.NamesCommit = false
 		v.Reason = fmt.Sprintf("%s has an older commit, %s", u.Name, text.ShortCommit(u.Commit))
 	case u.Commit != commit:
 		v.Reason = fmt.Sprintf("%s was not verified in %s, which has a newer commit", what, u.Name)

@@ -47,6 +47,7 @@ func (o *outcome) newReport() status.Environment {
 	r := status.Environment{
 		State: cmp.Or(status.State(o.result.State), status.Waiting), Problems: o.problems,
 		Reason: strings.TrimPrefix(strings.Join(append([]string{o.result.Reason}, o.notes...), "; "), "; "), Notes: o.notes, Teardowns: o.teardowns,
+		MergeReason: o.result.Reason, LeftToPeople: o.result.LeftToPeople,
 		Output: newOutput(o.output), Pull: newPull(o.result.Pull), StalePull: newPull(o.stale), Withheld: list.Convert(o.result.Withheld, promoter.ReportWithholding),
 		Change: o.result.Change, Impact: o.impact, Proposed: o.proposed, Assignments: o.assignments, ClusterTypes: len(o.clusterTypes), HasStacks: o.hasStacks, HasClusters: o.hasClusters,
 	}

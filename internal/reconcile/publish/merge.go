@@ -64,7 +64,7 @@ func (w *attempt) mergePull(ctx context.Context, r Result) (Result, error) {
 	}
 	merger, ok := w.options.Forge.(forge.Merger)
 	if !ok {
-		r.Reason = fmt.Sprintf("merge is %s, and this forge leaves merging to people", w.p.Merge)
+		r.LeftToPeople, r.Reason = true, fmt.Sprintf("merge is %s, and this forge leaves merging to people", w.p.Merge)
 		return r, nil
 	}
 	if w.p.Recheck != nil {
@@ -92,10 +92,11 @@ func (w *attempt) mergePull(ctx context.Context, r Result) (Result, error) {
 		}
 		return r, nil
 	case mergeAdvice(err) != "":
-		r.Reason, r.Again = fmt.Sprintf("merge is %s, and the forge does not let us: %v; %s", w.p.Merge, err, mergeAdvice(err)), true
+		r.LeftToPeople, r.Again = true, true
+		r.Reason = fmt.Sprintf("merge is %s, and the forge does not let us: %v; %s", w.p.Merge, err, mergeAdvice(err))
 		return r, nil
 	case errors.Is(err, forge.ErrUnsupported):
-		r.Reason = fmt.Sprintf("merge is %s: %v", w.p.Merge, err)
+		r.LeftToPeople, r.Reason = true, fmt.Sprintf("merge is %s: %v", w.p.Merge, err)
 		return r, nil
 	case err != nil:
 		return r, err

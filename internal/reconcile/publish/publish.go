@@ -129,6 +129,9 @@ type Result struct {
 	// Again reports whether to try again though no reference moves: merging is not possible
 	// yet, or newer inputs are to be read.
 	Again bool
+	// LeftToPeople reports that the pull request waits for a person because the forge cannot merge it as the environment
+	// wants, or does not let us.
+	LeftToPeople bool
 	// Adoption is how existing files came to be ours.
 	Adoption Adoption
 	// Withheld are the reasons why only a person may merge the pull request.

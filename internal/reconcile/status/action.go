@@ -29,46 +29,48 @@ func describeAction(s Stage, e Environment) string {
 		return "gets " + text.ShortCommit(s.Next.Candidate) + " now"
 	case promote.Current, promote.Waiting, promote.Held:
 	}
-	output := describeOutput(s, e)
+	output, restrained := describeOutput(s, e)
+	var all []string
 	switch {
-	case s.Next.State == promote.Held && output == "":
-		output = heldText(s) + upstreamFailure(s)
-	case s.Next.State == promote.Held && !strings.Contains(output, heldText(s)): // which may be why it is not merged
-		output += "; " + heldText(s) + upstreamFailure(s)
-	case output == "":
-		output = describeWait(s)
+	case output != "":
+		all = append(all, output)
+	case s.Next.State == promote.Held:
+	default:
+		all, restrained = append(all, describeWait(s)), s.WaitsForFreeze()
+	}
+	if s.Next.State == promote.Held && !restrained {
+		all = append(all, heldText(s)+upstreamFailure(s))
 	}
 	i := slices.IndexFunc(s.Withheld, func(w Withheld) bool { return w.Cause == freezeName })
-	if i >= 0 && s.Merged && !strings.Contains(output, s.Withheld[i].Reason) {
-		output += "; only a person may merge its output: " + s.Withheld[i].Reason
+	if i >= 0 && s.Merged && !restrained {
+		all, restrained = append(all, "only a person may merge its output: "+s.Withheld[i].Reason), true
 	}
-	if s.Frozen != "" && !strings.Contains(output, freezeName) {
-		output += "; " + s.Frozen
+	if s.Frozen != "" && !restrained {
+		all = append(all, s.Frozen)
 	}
-	if e.Teardowns != "" {
-		output += "; " + e.Teardowns
-	}
-	return strings.TrimPrefix(output, "; ")
+	all = append(all, e.Teardowns)
+	return strings.Join(slices.DeleteFunc(all, func(part string) bool { return part == "" }), "; ")
 }
 
-// describeOutput returns what the output of an environment needs from a person; "" if nothing.
-func describeOutput(s Stage, e Environment) string {
+// describeOutput returns what the output of an environment needs from a person; "" if nothing. restrained reports that it
+// names the hold and the freezes of the environment, which may be why it is not merged.
+func describeOutput(s Stage, e Environment) (needs string, restrained bool) {
 	first, stops := e.Problems.FirstStopping()
 	switch {
 	case s.HasProblems():
-		return "mend: " + s.Proof.Reason
+		return "mend: " + s.Proof.Reason, false
 	case e.State == Problems && stops:
-		return "mend: " + first.String()
+		return "mend: " + first.String(), false
 	case e.State == Failed:
-		return "is tried again: " + e.Reason
+		return "is tried again: " + e.Reason, false
 	case e.State == Declined && e.Pull != nil:
 		why := ""
 		if e.Pull.Closed != "" {
 			why = e.Pull.Closed + ": "
 		}
-		return fmt.Sprintf("declined: %sopen pull request %d again or change something", why, e.Pull.Number)
+		return fmt.Sprintf("declined: %sopen pull request %d again or change something", why, e.Pull.Number), false
 	case e.State == Edited, e.State == Foreign:
-		return "mend: " + e.Reason
+		return "mend: " + e.Reason, false
 	case e.Pull != nil && (e.State == Proposed || e.State == DryRun):
 		pull := describePull(s, e)
 		switch { // the pull request may not be about this
@@ -77,20 +79,20 @@ func describeOutput(s Stage, e Environment) string {
 		case stops:
 			pull += "; mend: " + first.String()
 		}
-		return pull
+		return pull, true
 	case !s.Merged && len(s.Withheld) > 0 && s.Hold == "":
 		if first, others := splitRestraints(s, s.Withheld); first != "" {
-			return first + "merge its pull request" + others
+			return first + "merge its pull request" + others, true
 		}
-		return "merge its pull request: " + s.Withheld[0].Reason
+		return "merge its pull request: " + s.Withheld[0].Reason, true
 	case s.Commit != "" && s.Proof.Status == gate.Fail:
-		return "mend: " + s.Proof.Reason
+		return "mend: " + s.Proof.Reason, false
 	case stops:
-		return "mend: " + first.String()
+		return "mend: " + first.String(), false
 	case s.Commit != "" && !s.Merged && e.State == DryRun:
-		return "waits for its pull request, which a daemon with write: true opens"
+		return "waits for its pull request, which a daemon with write: true opens", false
 	}
-	return ""
+	return "", false
 }
 
 // describePull returns who merges the open pull request of an environment, and why a person has to. A hold or a freeze
@@ -99,13 +101,13 @@ func describePull(s Stage, e Environment) string {
 	first, reasons := splitRestraints(s, e.Withheld)
 	text := fmt.Sprintf("%smerge pull request %d", first, e.Pull.Number)
 	if len(e.Withheld) == 0 {
-		switch merge := e.mergeReason(); {
-		case merge == "":
+		switch {
+		case e.MergeReason == "":
 			return text
-		case e.IsForPerson():
-			return text + ": " + merge
+		case e.LeftToPeople:
+			return text + ": " + e.MergeReason
 		default: // Fairlead, or the forge, merges it
-			return fmt.Sprintf("%swaits for pull request %d: %s", first, e.Pull.Number, merge)
+			return fmt.Sprintf("%swaits for pull request %d: %s", first, e.Pull.Number, e.MergeReason)
 		}
 	}
 	for _, w := range e.Withheld {
@@ -148,7 +150,7 @@ func splitRestraints(s Stage, withheld []Withheld) (first, others string) {
 	return "", others
 }
 
-func heldText(s Stage) string { return strings.TrimPrefix(s.Next.Verdict.Reason, "it is ") }
+func heldText(s Stage) string { return "held: " + s.Hold }
 
 // upstreamFailure returns what failed in an environment before a held stage, after a semicolon: the end of the hold would
 // not bring the commit. It is "" if nothing did.
@@ -170,11 +172,10 @@ func describeWait(s Stage) string {
 	d := s.Next
 	switch {
 	case d.State == promote.Waiting && d.Candidate != "":
-		commit, text := text.ShortCommit(d.Candidate), waitText(d.Verdict)
-		if strings.HasPrefix(text, "waits: "+commit) {
-			return text
+		if d.Verdict.NamesCommit {
+			return waitText(d.Verdict)
 		}
-		return commit + " " + text
+		return text.ShortCommit(d.Candidate) + " " + waitText(d.Verdict)
 	case d.State == promote.Waiting:
 		return waitText(d.Verdict)
 	case s.Commit != "" && s.Proof.Status == gate.Wait && s.Proof.Reason != "":
@@ -216,7 +217,7 @@ func waitText(v gate.Verdict) string {
 func describeOtherGates(gates gate.Verdict) string {
 	var all strings.Builder
 	for _, p := range gates.Parts {
-		if p.Status == gate.Wait && gates.Status == gate.Wait && !strings.Contains(p.Reason, gates.Reason) {
+		if p.Status == gate.Wait && gates.Status == gate.Wait && !p.Follows && p.Reason != gates.Reason {
 			fmt.Fprintf(&all, "; and for gate %s: %s", p.Gate, p.Reason)
 		}
 	}

@@ -15,6 +15,8 @@ func TestDescribeAction(t *testing.T) {
 	is := func(status gate.Status, name, reason string, parts ...gate.Verdict) gate.Verdict {
 		return gate.Verdict{Gate: name, Kind: gate.Kind(strings.Fields(name)[0]), Status: status, Reason: reason, Parts: parts}
 	}
+	follows := func(v gate.Verdict) gate.Verdict { v.Follows = true; return v }
+	named := func(v gate.Verdict) gate.Verdict { v.NamesCommit = true; return v }
 	newest := promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "dev", "up to date")}
 	waits := func(parts ...gate.Verdict) promote.Decision {
 		return promote.Decision{State: promote.Waiting, Candidate: "2222222000", Verdict: gate.CombineVerdicts("dev", parts)}
@@ -27,7 +29,11 @@ func TestDescribeAction(t *testing.T) {
 	pull := &Pull{Number: 2, URL: "https://forge/2"}
 	removals := Withheld{Cause: "removals", Reason: "it removes hello-web from cloud", Acknowledge: "4be1c2d"}
 	stage := func(merged bool, proof gate.Verdict, next promote.Decision) Stage {
-		return Stage{Environment: "dev", Commit: "1111111000", Merged: merged, Proof: proof, Next: next}
+		s := Stage{Environment: "dev", Commit: "1111111000", Merged: merged, Proof: proof, Next: next}
+		if next.State == promote.Held {
+			s.Hold = "incident 7 (by ada@example.com, until fairlead release dev)"
+		}
+		return s
 	}
 	behind := func(s Stage) Stage { s.Behind = 1; return s }
 	twice := gate.EvaluateFreezes(gate.Facts{Environment: "dev", Freezes: []*model.Freeze{{Object: model.Object{Name: "promo"}, Reason: "moving"}, {Object: model.Object{Name: "both"}, Reason: "sale"}}})
@@ -44,8 +50,12 @@ func TestDescribeAction(t *testing.T) {
 		{"one that merging would follow", stage(false, unproven, waits(is(gate.Wait, "settled", "1111111 is not merged"))), Environment{State: Proposed, Pull: pull}, "merge pull request 2"},
 		{"one of a program that only reads", stage(false, unproven, newest), Environment{State: DryRun, Pull: pull}, "merge pull request 2"},
 		{"one that the daemon still opens", stage(false, unproven, newest), Environment{State: DryRun}, "waits for its pull request, which a daemon with write: true opens"},
-		{"one that the forge merges", stage(false, unproven, newest), Environment{State: Proposed, Pull: pull, Reason: "the forge merges it once nothing is missing"},
+		{"one that the forge merges", stage(false, unproven, newest), Environment{State: Proposed, Pull: pull, MergeReason: "the forge merges it once nothing is missing"},
 			"waits for pull request 2: the forge merges it once nothing is missing"},
+		{"one that the forge does not let us merge", stage(false, unproven, newest), Environment{State: Proposed, Pull: pull, MergeReason: "merge is direct, and it may not", LeftToPeople: true},
+			"merge pull request 2: merge is direct, and it may not"},
+		{"one that the forge cannot merge yet, and says so oddly", stage(false, unproven, newest), Environment{State: Proposed, Pull: pull, MergeReason: "merge is blocked"},
+			"waits for pull request 2: merge is blocked"},
 		{"one of a workload's change", stage(true, proven, newest), Environment{State: Proposed, Pull: pull}, "merge pull request 2"},
 		{"one that removes too much", stage(false, unproven, newest), Environment{State: Proposed, Pull: pull, Reason: "it removes", Withheld: []Withheld{removals}},
 			"merge pull request 2, or run fairlead approve dev 4be1c2d --removals: it removes hello-web from cloud"},
@@ -76,9 +86,9 @@ func TestDescribeAction(t *testing.T) {
 		{"clusters", stage(true, unproven, newest), Environment{State: InSync}, "waits for gate rollout: 1 of 2 clusters ready"},
 		{"a gate", stage(true, proven, waits(is(gate.Pass, "after", "2222222 was proven"), gate.CombineVerdicts("gates", []gate.Verdict{is(gate.Wait, "approval", "1 of 2 approvals")}))),
 			Environment{State: InSync}, "2222222 waits for gate approval: 1 of 2 approvals"},
-		{"people, and a window", stage(true, proven, waits(gate.CombineVerdicts("gates", []gate.Verdict{is(gate.Wait, "window", "the window is closed; it opens Mon"), is(gate.Wait, "approval", "2 approvals missing"), is(gate.Wait, "smoke", "smoke.yaml starts after window: the window is closed; it opens Mon")}))),
+		{"people, and a window", stage(true, proven, waits(gate.CombineVerdicts("gates", []gate.Verdict{is(gate.Wait, "window", "the window is closed; it opens Mon"), is(gate.Wait, "approval", "2 approvals missing"), follows(is(gate.Wait, "smoke", "smoke.yaml starts after window: the window is closed; it opens Mon"))}))),
 			Environment{State: InSync}, "2222222 waits for gate window: the window is closed; it opens Mon; and for gate approval: 2 approvals missing"},
-		{"the environment before it", stage(true, proven, waits(is(gate.Wait, "after dev", "2222222 is not merged in dev"))), Environment{State: InSync}, "waits: 2222222 is not merged in dev"},
+		{"the environment before it", stage(true, proven, waits(named(is(gate.Wait, "after dev", "2222222 is not merged in dev")))), Environment{State: InSync}, "waits: 2222222 is not merged in dev"},
 		{"its turn", Stage{Next: promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "stage", "waiting for dev to get its first commit")}}, Environment{}, "waits for dev to get its first commit"},
 		{"the one before it has the same commit", stage(true, proven, promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "prod", "waiting for stage to move first")}), Environment{State: InSync}, "up to date"},
 		{"a newer one is on its way", behind(stage(true, proven, promote.Decision{State: promote.Current, Verdict: is(gate.Pass, "prod", "waiting for stage to move first")})), Environment{State: InSync},

@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
@@ -52,6 +51,9 @@ type Environment struct {
 	Reason string `json:"reason"`
 	// Notes say what else is to be known of the environment, whatever its pull request waits for.
 	Notes []string `json:"-"`
+	// MergeReason is what the open pull request waits for, or why it is LeftToPeople; "" if it waits for a person alone.
+	MergeReason  string `json:"-"`
+	LeftToPeople bool   `json:"-"`
 	// Teardowns is which stacks the output tears down, and which manifests of clusters wait for reports, with what they
 	// wait for; "" if there are none. It is one of Notes, or two.
 	Teardowns string `json:"teardowns,omitempty"`
@@ -124,13 +126,7 @@ func (e Environment) IsForPerson() bool {
 	if e.State != Proposed && (e.State != DryRun || e.Pull == nil) {
 		return false
 	}
-	merge := e.mergeReason()
-	return len(e.Withheld) > 0 || e.Pull != nil && (merge == "" || strings.HasPrefix(merge, "merge is "))
-}
-
-// mergeReason returns what the open pull request of the environment waits for; "" if that is a person alone.
-func (e Environment) mergeReason() string {
-	return strings.TrimSuffix(strings.TrimSuffix(e.Reason, strings.Join(e.Notes, "; ")), "; ")
+	return len(e.Withheld) > 0 || e.Pull != nil && (e.MergeReason == "" || e.LeftToPeople)
 }
 
 // Input is a commit that the output was made of.
