@@ -37,6 +37,7 @@ type checkReport struct {
 	Environments []checkedEnvironment         `json:"environments"`
 	Promotion    *checkedChain                `json:"promotion,omitempty"` // nil if the environments could not be read
 	Problems     []display.EnvironmentProblem `json:"problems"`
+	Followed     []checkedFollowed            `json:"followed,omitempty"` // what is deployed without being promoted
 }
 
 // checkedEnvironment is the report on one environment.
@@ -152,6 +153,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		}
 		report.Promotion = &chain
 	}
+	report.Followed = listFollowed(models)
 	list := all.list().Sorted()
 	report.Problems = []display.EnvironmentProblem{}
 	for _, p := range list {
@@ -248,6 +250,7 @@ func (k *checkCommand) reportText(r checkReport) string {
 	}
 	if r.Promotion != nil && k.input.environment == "" {
 		b.WriteString(r.Promotion.orderText())
+		b.WriteString(r.followedText(k.app.verbose))
 	}
 	return b.String()
 }

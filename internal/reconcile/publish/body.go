@@ -9,7 +9,9 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/problem"
 	"github.com/fairlead-io/fairlead/internal/base/text"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/forge"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 )
 
@@ -22,10 +24,10 @@ const (
 )
 
 // listLengths is how many lines a list in the body has, and how many bytes the plans for clusters.
-type listLengths struct{ commits, folders, inputs, problems, stacks, clusters int }
+type listLengths struct{ commits, folders, inputs, problems, followed, stacks, clusters int }
 
 // bodyLengths goes from what is shown if there is room to what always fits.
-var bodyLengths = []listLengths{{20, 20, 100, 50, 5, 20_000}, {10, 20, 40, 10, 2, 10_000}, {3, 5, 10, 5, 1, 2_000}, {}}
+var bodyLengths = []listLengths{{20, 20, 100, 50, 20, 5, 20_000}, {10, 20, 40, 10, 5, 2, 10_000}, {3, 5, 10, 5, 1, 1, 2_000}, {}}
 
 // pullBody returns the text of the pull request: what it means, what it does with stacks, the commits
 // that it brings, what changes, what it waits for, and how to reproduce it. The mark is its last line.
@@ -42,6 +44,7 @@ func (w *attempt) pullBody() string {
 		w.writeWaiting(&tail)
 		writeStopped(&tail, w.p.Problems, n.problems)
 		writeProblems(&tail, w.p.Problems, n.problems)
+		writeFollowed(&tail, w.p.Followed, n.followed)
 		writeReproduction(&tail, w.p, n.inputs)
 		fmt.Fprintf(&tail, "\n%s%s%s\n", markBegin, contentDigest(w.p), markEnd)
 		if top.Len()+tail.Len() <= maxTail {
@@ -170,6 +173,25 @@ func writeProblems(b *strings.Builder, problems problem.List, n int) {
 		fmt.Fprintf(b, "- %d more\n", more)
 	}
 	b.WriteString("\n</details>\n")
+}
+
+// writeFollowed writes what gets to the clusters without a pull request like this one.
+func writeFollowed(b *strings.Builder, followed []model.Followed, n int) {
+	if len(followed) == 0 {
+		return
+	}
+	b.WriteString("\n<details><summary>Deployed without a pull request: what is pushed to these branches and ranges</summary>\n\n")
+	for _, f := range followed[:min(len(followed), n)] {
+		fmt.Fprintf(b, "- %s: %s", codeText(f.Subject), codeText(f.What()))
+		if f.Repo != "" {
+			fmt.Fprintf(b, " of %s", codeText(giturl.Redact(f.Repo)))
+		}
+		b.WriteString("\n")
+	}
+	if more := len(followed) - n; more > 0 {
+		fmt.Fprintf(b, "- %d more\n", more)
+	}
+	b.WriteString("\n`fairlead check -v` says what to write instead.\n\n</details>\n")
 }
 
 // codeText shows text from outside, of any length, as code: there nothing is a link, a

@@ -23,9 +23,9 @@ func TestBlocker(t *testing.T) {
 	open := stageAt("dev", nil, got("c3"))
 	open.Merged, open.Action = false, "merge pull request 10, or run fairlead approve dev abc --removals: it removes web"
 	held := stageAt("stage", []string{"dev"}, got("c1"))
-	held.Next = promote.Decision{State: promote.Held, Candidate: "c2", Verdict: gate.Verdict{Reason: "it is held: a sale"}}
+	held.Hold, held.Next = "a sale", promote.Decision{State: promote.Held, Candidate: "c2", Verdict: gate.Verdict{Reason: "it is held: a sale"}}
 	unverified, delayed := stageAt("stage", []string{"dev"}, got("c1")), stageAt("stage", []string{"dev"}, got("c1"))
-	after := gate.Verdict{Gate: "after dev", Kind: gate.KindAfter, Status: gate.Wait, Reason: "c3 is not merged in dev"}
+	after := gate.Verdict{Gate: "after dev", Kind: gate.KindAfter, Status: gate.Wait, Reason: "c3 is not merged in dev", NamesCommit: true}
 	unverified.Next = promote.Decision{State: promote.Waiting, Candidate: "c3", Verdict: gate.CombineVerdicts("stage", []gate.Verdict{after})}
 	delayed.Next = unverified.Next
 	delayed.Next.Verdict.Parts = []gate.Verdict{after, {Gate: "window", Status: gate.Wait, Reason: "closed"}}

@@ -75,7 +75,7 @@ func TestJourneyOfCommitThatWasRolledBack(t *testing.T) {
 		Stages:  []status.Stage{held, stageAt("stage", []string{"dev"}, got("good")), stageAt("prod", []string{"stage"}, got("good"))},
 		Commits: lineOf("bad", "good"),
 	}}}
-	want := `dev: back stopped gone back to good by Alice: hello does not start
+	want := `dev: back stopped gone back to good by Alice: hello does not start (held: hello does not start)
 stage: not waiting waits (dev was rolled back from it)
 prod: not waiting waits (dev was rolled back from it)`
 	if diff := cmp.Diff(want, describeStops(t, s, "bad")); diff != "" {
@@ -197,7 +197,7 @@ func TestJourneyOfOther(t *testing.T) {
 // the environment was promoted to before.
 func TestJourneyBehindPull(t *testing.T) {
 	waits := func(after, reason, candidate string) promote.Decision {
-		return promote.Decision{State: promote.Waiting, Candidate: candidate, Verdict: gate.CombineVerdicts("x", []gate.Verdict{{Gate: "after " + after, Kind: gate.KindAfter, Status: gate.Wait, Reason: reason}})}
+		return promote.Decision{State: promote.Waiting, Candidate: candidate, Verdict: gate.CombineVerdicts("x", []gate.Verdict{{Gate: "after " + after, Kind: gate.KindAfter, Status: gate.Wait, Reason: reason, NamesCommit: true}})}
 	}
 	stage, prod := stageAt("stage", []string{"dev"}, got("mid")), stageAt("prod", []string{"stage"}, got("old"))
 	stage.Merged, stage.Next, stage.Action = false, waits("dev", "new failed in dev", "new"), "merge pull request 11: it removes web"

@@ -25,7 +25,7 @@ func TestOverviewOfRollback(t *testing.T) {
 	prod.Since, prod.Merged, prod.Proof.Status = noon.Add(-time.Hour), false, gate.Wait
 	s := Source{Snapshot: status.Snapshot{
 		Chain:        status.Chain{Stages: []status.Stage{dev, prod}, Commits: lineOf("bad", "good")},
-		Environments: []status.Environment{{Name: "prod", State: status.Proposed, Reason: "the forge merges it", Assignments: 1, Pull: &status.Pull{Number: 10}}},
+		Environments: []status.Environment{{Name: "prod", State: status.Proposed, Reason: "the forge merges it", MergeReason: "the forge merges it", Assignments: 1, Pull: &status.Pull{Number: 10}}},
 	}}
 	o := s.Overview()
 	want := []Recent{

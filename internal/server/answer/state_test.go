@@ -29,7 +29,7 @@ func TestOneState(t *testing.T) {
 	withheld.Withheld = []status.Withheld{{Cause: "removals"}}
 	leftToPeople, mergedLater := with(status.Proposed), with(status.Proposed)
 	leftToPeople.Pull, mergedLater.Pull = &status.Pull{Number: 3}, &status.Pull{Number: 3}
-	mergedLater.Reason = "the forge merges it once nothing is missing"
+	mergedLater.MergeReason = "the forge merges it once nothing is missing"
 	for name, c := range map[string]struct {
 		output status.Environment
 		stage  *status.Stage

@@ -116,9 +116,12 @@ type WorkloadTarget struct {
 	Place string `json:"place"`
 	URL   string `json:"url,omitempty"`
 	// Repo and Commit are those that it was read from; "" if they are not known.
-	Repo      string  `json:"repo,omitempty"`
-	Commit    string  `json:"commit,omitempty"`
-	CommitURL string  `json:"commitURL,omitempty"`
+	Repo      string `json:"repo,omitempty"`
+	Commit    string `json:"commit,omitempty"`
+	CommitURL string `json:"commitURL,omitempty"`
+	// Follows is the branch or range that it follows, so that what is pushed there is deployed without being promoted; ""
+	// for none.
+	Follows   string  `json:"follows,omitempty"`
 	Manifests []Label `json:"manifests"`
 	Labels    []Label `json:"labels"`
 }
@@ -171,6 +174,9 @@ func (s Source) Workload(name string) (Workload, bool) {
 // describeTarget returns where a deployment target is written, and what it says.
 func (s Source) describeTarget(environment string, t *model.Target) WorkloadTarget {
 	one := WorkloadTarget{Name: t.Name, Environment: environment, Place: t.Pos.String(), URL: s.findPlacePage(environment, t.Pos), Manifests: listLabels(t.Manifests), Labels: listLabels(t.Labels)}
+	if key, value := t.Follows(); key != "" {
+		one.Follows = CleanText(model.Followed{Key: key, Value: value}.What())
+	}
 	e, _ := s.Snapshot.FindEnvironment(environment)
 	for _, in := range e.Inputs {
 		if in.Layer == t.Pos.Layer {

@@ -54,7 +54,9 @@ func setPlans(s *status.Store) {
 		all = append(all, newType(fmt.Sprintf("site-%02d", i), "east"))
 	}
 	all = append(all, small)
-	s.SetPlan("dev", newPlan("dev", []*model.ClusterType{large, small}, newTarget("checkout", "checkout", "shop", "1.5.0"), newTarget("search", "search", "", "main")))
+	search := newTarget("search", "search", "", "")
+	search.Manifests["branch"] = "main"
+	s.SetPlan("dev", newPlan("dev", []*model.ClusterType{large, small}, newTarget("checkout", "checkout", "shop", "1.5.0"), search))
 	s.SetPlan("stage", newPlan("stage", []*model.ClusterType{large}, newTarget("checkout", "checkout", "shop", "1.4.2"), newTarget("payments", "payments", "money", "2.2.0")))
 	prod := []*model.Target{newTarget("checkout", "checkout", "shop", "1.4.2"), newTarget("payments", "payments", "money", "2.1.0"), newTarget("search", "search", "", strings.Repeat("4be1c2d0", 5))}
 	for i := range 4 {
