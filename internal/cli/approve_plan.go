@@ -29,7 +29,8 @@ With spec.plans.webhook in StackSettings, --digest names the plan itself: it is 
 fairlead stack plan --plans shows. If the plan that tofu-controller makes before it applies
 has another digest, it is not applied. --plans names a file with what tofu-controller keeps
 of the plans; the digest is taken from it, and a pull request shows the plan to those who
-review it.
+review it. Without the webhook, tofu-controller plans again after the approval and applies
+that under the same id, drift included.
 
 A part of a cluster that tofu-controller makes is named clusters/NAMESPACE-MANIFEST/OBJECT, with
 the name of its Terraform object.

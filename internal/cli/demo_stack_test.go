@@ -15,7 +15,7 @@ var stackWishes = map[string]demoWish{
 	"1 fairlead stack show":                          {0, `(?m)^networking .* auto .* ready$\n^cluster +terraform +networking +apply +- +\w+ +waits for approval$\n^database +terraform +networking +apply +- +\w+ +waits for approval$\n^website .* progressing$(?s:.*)^  fairlead approve-plan dev shop/dev/database --inputs [0-9a-f]{16}$`},
 	"1 fairlead stack graph":                         {0, `^networking\ncluster after networking\ndatabase after networking\nwebsite after cluster, database\n$`},
 	"2 fairlead stack plan":                          {0, `(?s)cluster +terraform +added.*# module\.cluster will be created\n  \+ nodes = "3"\n.*# module\.database will be created\n`},
-	"2 fairlead approve-plan dev shop/dev/cluster ":  {0, `approves the plan plan-fairlead-modules-dev-\w{10} of shop/dev/cluster in dev, which is to apply`},
+	"2 fairlead approve-plan dev shop/dev/cluster ":  {0, `approves the plan plan-fairlead-modules-dev-\w{10} of shop/dev/cluster in dev, which is to apply.*\ntofu-controller plans again after the approval and applies that under the same id, drift included`},
 	"2 fairlead approve-plan dev shop/dev/database ": {0, `of shop/dev/database in dev, which is to apply`},
 	"2 fairlead stack show":                          {0, `(?m)^website .* ready$`},
 	"3 fairlead stack plan":                          {0, `(?s)networking +terraform +- .*# module\.database will be updated in-place\n  ~ size = "small" -> "large"\n\nPlan: 0 to add, 1 to change, 0 to destroy\.\n\nTo approve this plan:\n  fairlead approve-plan dev shop/dev/database --inputs [0-9a-f]{16}\n$`},

@@ -94,7 +94,7 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 		file := source.PlanFile(v.branch.Folder, name)
 		done := change{
 			action: approveAction, environment: environment, part: stack + "/" + component, reason: reason,
-			shown: text, title: PlanTitle(environment, stack, component, c.Plan),
+			shown: text, title: PlanTitle(environment, stack, component, c.Plan), notes: notesOf(c),
 			summary: fmt.Sprintf("%s approves %s in %s, which is to %s: remove %s once it was applied", d.options.Author.Email, what, environment, c.Action, file),
 		}
 		for _, a := range others {
@@ -110,6 +110,17 @@ func (d *Session) ApprovePlan(ctx context.Context, environment, stack, component
 		done.files = map[string][]byte{file: text}
 		return done, err
 	})
+}
+
+// replansNote is what a person has to know of an approval where plans are not compared before they are applied.
+const replansNote = "tofu-controller plans again after the approval and applies that under the same id, drift included: set spec.plans.webhook of the StackSettings to have only the plan applied that was read"
+
+// notesOf returns what a person has to know who approves a plan of a component.
+func notesOf(c stackfiles.ComponentSummary) []string {
+	if c.Compared {
+		return nil
+	}
+	return []string{replansNote}
 }
 
 // CheckApproval refuses what ApprovePlan refuses of a component, whichever plan of it was read.

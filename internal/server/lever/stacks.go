@@ -133,9 +133,6 @@ func describeApproval(k stackview.Known, q Request) []string {
 		what = "does nothing while the component is suspended"
 	}
 	all := []string{fmt.Sprintf("tofu-controller applies the plan %s of %s: it %s.", c.Plan, q.Component, what)}
-	if !c.Compared {
-		all = append(all, "Plans are not compared before they are applied: if something has changed since you have read it, that is applied too.")
-	}
 	var after []string
 	for _, other := range k.Components {
 		if slices.Contains(other.After, q.Component) {
