@@ -129,6 +129,7 @@ func TestRecordByPull(t *testing.T) {
 	names[second] = "2"
 	d.settle("dev", "stage")
 	w.wantLine(names, "dev=2 stage=-")
+	d.wantNext("stage", promote.Waiting, "is not merged")
 	w.mergeRecord("stage")
 	d.settle("dev", "stage")
 	w.wantLine(names, "dev=2 stage=2")

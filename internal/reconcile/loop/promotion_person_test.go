@@ -8,6 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/scaffold"
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+	"github.com/fairlead-io/fairlead/internal/reconcile/loop"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
 )
 
@@ -94,5 +95,36 @@ func TestPersonOnRecord(t *testing.T) {
 				d.wantNext("stage", promote.Waiting, "approval")
 			}
 		})
+	}
+}
+
+// TestPersonOnProposal: who only reads sees the commit of a person on the branch that proposes a record, and says what to
+// do, as the daemon does; and that a proposal waits for its merge.
+func TestPersonOnProposal(t *testing.T) {
+	w := fleetOf(t, scaffold.Branches, two("record: pull-request"), "dev", "stage")
+	w.changeNow(1)
+	d := w.begin(w.data)
+	d.settle("dev", "stage")
+	look := func() *daemon {
+		t.Helper()
+		reader := w.begin(w.TempDir(), func(o *loop.Options) { o.Settings.Write = false })
+		defer reader.Close()
+		reader.cycle()
+		return reader
+	}
+	d.wantNext("stage", promote.Waiting, "is not merged")
+	look().wantNext("stage", promote.Waiting, "is not merged")
+
+	w.people.Pull(recordBranch)
+	w.people.Write("notes.md", "theirs\n")
+	w.people.Commit("theirs")
+	w.people.Push("+HEAD:" + recordBranch)
+	theirs := w.head("cp", recordBranch)
+	w.changeNow(2)
+	d.settle("dev", "stage")
+	d.wantNext("stage", promote.Waiting, theirs[:12]+" on "+recordBranch+" is not ours", "remove the commit or the branch")
+	look().wantNext("stage", promote.Waiting, theirs[:12]+" on "+recordBranch+" is not ours", "remove the commit or the branch")
+	if w.head("cp", recordBranch) != theirs {
+		t.Error("what the person did is lost")
 	}
 }

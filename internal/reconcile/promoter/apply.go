@@ -25,10 +25,14 @@ const recordByPull = "pull-request"
 
 // applyDecision applies the decision for an environment.
 func (m *Promoter) applyDecision(ctx context.Context, s *stageState, d promote.Decision) error {
-	if !m.options.Settings.Write || s.branch.Repo == nil || s.stage.External {
+	switch {
+	case s.branch.Repo == nil || s.stage.External:
 		return nil
-	}
-	if s.spec.Record == recordByPull {
+	case !m.options.Settings.Write && s.spec.Record == recordByPull:
+		return m.checkProposal(ctx, s, d)
+	case !m.options.Settings.Write:
+		return nil
+	case s.spec.Record == recordByPull:
 		return m.applyByPullRequest(ctx, s, d)
 	}
 	if err := m.withdrawRecord(ctx, s, "Records of this environment are written directly now."); err != nil {
@@ -222,6 +226,9 @@ func (m *Promoter) applyByPullRequest(ctx context.Context, s *stageState, d prom
 		s.declined = pull.Number
 		return nil
 	}
+	if d.State == promote.Promotes && len(s.approvalGates()) == 0 && pull.State == forge.Open {
+		s.proposed = pull.Number
+	}
 	merger, ok := o.Forge.(forge.Merger)
 	if d.State != promote.Promotes || len(s.approvalGates()) == 0 || !ok || pull.State != forge.Open {
 		return nil
@@ -236,6 +243,30 @@ func (m *Promoter) applyByPullRequest(ctx context.Context, s *stageState, d prom
 	}
 	m.notePromoted(s, d)
 	return nil
+}
+
+// checkProposal finds what keeps a record from being merged that a daemon proposes: a commit of a person on its branch, or
+// that nobody has merged it. It writes nothing.
+func (m *Promoter) checkProposal(ctx context.Context, s *stageState, d promote.Decision) error {
+	asksPeople := onlyApprovals(d.Verdict, s.approvalGates())
+	if m.options.Remotes.RemoteOf(s.branch.URL) == nil || d.State != promote.Promotes && !asksPeople {
+		return nil
+	}
+	o, edit, err := m.recordEdit(s, d)
+	if err != nil {
+		return err
+	}
+	if err := edit.CheckBranch(o, m.recordBranch(s)); err != nil {
+		return fmt.Errorf("propose %s for %s: %w", text.ShortCommit(d.Candidate), s.spec.Name, err)
+	}
+	if len(s.approvalGates()) > 0 {
+		return nil
+	}
+	pull, err := m.findRecordPull(ctx, s, d.Candidate)
+	if pull != nil {
+		s.proposed = pull.Number
+	}
+	return err
 }
 
 // stopsMerge reports whether a proposed record must not be merged, by the verdict on the next

@@ -21,6 +21,7 @@ func TestSettleDecision(t *testing.T) {
 		state    promote.DecisionState
 		err      error
 		declined int
+		proposed int
 		want     promote.DecisionState
 		reason   string
 	}{
@@ -29,10 +30,12 @@ func TestSettleDecision(t *testing.T) {
 		"an error where nothing was due": {state: promote.Current, err: errors.New("the server is down"), want: promote.Current, reason: "decided"},
 		"declined": {state: promote.Waiting, declined: 7, want: promote.Waiting,
 			reason: "pull request 7, which proposes 0123456, was closed; open it again, or promote another commit"},
+		"proposed": {state: promote.Promotes, proposed: 7, want: promote.Waiting,
+			reason: "pull request 7 of the control plane, which proposes it, is not merged"},
 		"declined, and held": {state: promote.Held, declined: 7, want: promote.Held, reason: "decided"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &stageState{spec: model.Stage{Name: "dev"}, err: test.err, declined: test.declined}
+			s := &stageState{spec: model.Stage{Name: "dev"}, err: test.err, declined: test.declined, proposed: test.proposed}
 			d := promote.Decision{State: test.state, Candidate: candidate, Verdict: gate.Verdict{Status: gate.Pass, Reason: "decided"}}
 			got := s.settleDecision(d)
 			if got.State != test.want || got.Verdict.Reason != test.reason {

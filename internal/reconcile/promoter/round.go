@@ -117,6 +117,10 @@ func (s *stageState) settleDecision(d promote.Decision) promote.Decision {
 		d.State, d.Error = promote.Waiting, s.err.Error()
 		d.Verdict.Status, d.Verdict.Reason = gate.Wait, "it is tried again: "+d.Error
 	}
+	if s.proposed != 0 && d.State == promote.Promotes {
+		d.State, d.Verdict.Status = promote.Waiting, gate.Wait
+		d.Verdict.Reason = fmt.Sprintf("pull request %d of the control plane, which proposes it, is not merged", s.proposed)
+	}
 	if s.declined != 0 && d.State != promote.Held {
 		d.State, d.Verdict.Status = promote.Waiting, gate.Wait
 		d.Verdict.Reason = fmt.Sprintf("pull request %d, which proposes %s, was closed; open it again, or promote another commit", s.declined, text.ShortCommit(d.Candidate))
@@ -131,7 +135,7 @@ func (c *chainState) summarize() roundResult {
 	for i, d := range c.decisions {
 		s := c.stages[i].stage
 		fmt.Fprintln(&observed, s.Name, s.Commit, s.Merged, s.Proof.Status, s.Proof.Reason, d.State, d.Candidate, d.Verdict.Reason)
-		r.waiting = r.waiting || c.stages[i].err != nil || c.stages[i].unmerged || d.State == promote.Waiting || d.State == promote.Held || s.Commit != "" && s.Proof.Status != gate.Pass
+		r.waiting = r.waiting || c.stages[i].err != nil || c.stages[i].unmerged || d.State == promote.Waiting && c.stages[i].proposed == 0 || d.State == promote.Held || s.Commit != "" && s.Proof.Status != gate.Pass
 		for _, v := range []gate.Verdict{s.Proof, d.Verdict} {
 			r.nextChange = gate.EarlierTime(r.nextChange, v.NextChange())
 		}

@@ -40,8 +40,8 @@ type stageState struct {
 	// promoted reports whether we promoted a commit in this round, and unmerged that its pull
 	// request could not be merged yet.
 	promoted, unmerged bool
-	// declined is the pull request of its record that was closed; 0 for none.
-	declined int
+	// declined is the pull request of its record that was closed, and proposed the one that people merge; 0 for none.
+	declined, proposed int
 
 	enterGates, running, soaking gate.Set
 	candidate                    candidateCommits // of the commit that was asked about last

@@ -167,20 +167,27 @@ func (o Options) Announce(what string) {
 	}
 }
 
+// CheckBranch returns [ErrBlocked] if our branch, from which the edit is proposed, has a commit that is not ours.
+func (e Edit) CheckBranch(o Options, ours string) error {
+	head, err := o.Remote.Mirror().FindBranch(ours)
+	if err != nil || head == "" {
+		return err
+	}
+	whose, err := newEditOwnership(o, e.Head, lastLine(e.Message)).ownerOf(head)
+	if err != nil || whose == ownerUs {
+		return err
+	}
+	return newBlocked("merge it, or remove the commit or the branch", "commit %.12s on %s is not ours", head, ours)
+}
+
 // pushBranch pushes the commit to our branch. It fails if the branch has a commit that is not ours.
 func (e Edit) pushBranch(ctx context.Context, o Options, c git.Commit, id, ours string) error {
 	head, err := o.Remote.Mirror().FindBranch(ours)
 	if err != nil || head == id {
 		return err
 	}
-	if head != "" {
-		whose, err := newEditOwnership(o, e.Head, lastLine(e.Message)).ownerOf(head)
-		if err != nil {
-			return err
-		}
-		if whose != ownerUs {
-			return newBlocked("merge it, or remove the commit or the branch", "commit %.12s on %s is not ours", head, ours)
-		}
+	if err := e.CheckBranch(o, ours); err != nil {
+		return err
 	}
 	pack, err := o.Remote.Write(ctx, c)
 	if err != nil {
