@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/kubename"
 	"github.com/fairlead-io/fairlead/internal/base/problem"
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/controlplane/claudie"
 	"github.com/fairlead-io/fairlead/internal/kube/yamldoc"
 )
@@ -288,10 +289,18 @@ func (r *reader) readConfigMap(n *yaml.Node, d *decoder) {
 		return
 	}
 	config := &Config{Object: o, Platform: platform, App: app}
+	size := 0
+	for key, value := range b.Data {
+		size += len(key) + len(value.Text)
+	}
+	if len(b.Data) > maxValues || size > maxValueBytes {
+		r.out.problems.Addf(o.Pos, o.Subject(), "split it into several", "the config has %d keys and %s of text, and %d keys and 1 MiB are the limit", len(b.Data), text.Count(size, "byte"), maxValues)
+		b.Data = nil
+	}
 	for _, key := range sortedKeys(b.Data) {
 		if !kubename.IsDataKey(key) {
 			r.out.problems.Addf(r.positionAt(b.Data[key].Line), o.Subject(), "",
-				"%q cannot be a key of a ConfigMap: at most 253 letters, digits, '-', '_' and '.', without '..' at the beginning", key)
+				"%q cannot be a key of a ConfigMap: at most 253 letters, digits, '-', '_' and '.', without '..' at the beginning", text.Shorten(key, 300))
 		}
 		config.Values = append(config.Values, Value{Key: key, Text: b.Data[key].Text, Pos: r.positionAt(b.Data[key].Line)})
 	}
@@ -327,6 +336,8 @@ func (r *reader) newWorkload(o Object, s workloadSpec, meta metadataSpec) *workl
 }
 
 const (
+	// maxValues bounds the keys of a config, and maxValueBytes its text: an API server takes no more in a ConfigMap.
+	maxValues, maxValueBytes = 10_000, 1 << 20
 	// maxTargets bounds the deployment targets of a workload, in all environments together.
 	maxTargets = 2_000
 	// maxDependencies bounds the dependencies of a workload, and those of a target.

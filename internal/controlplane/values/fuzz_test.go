@@ -25,11 +25,11 @@ func FuzzMerge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, oldText, newText string) {
 		old, new := parseValue(oldText).value, parseValue(newText).value
 		before, after := print(old), print(new)
-		merged := mergeValues(old, new)
+		merged := (&merger{maxMergeSteps}).mergeValues(old, new)
 		if print(old) != before || print(new) != after {
 			t.Errorf("merging changed what it merged: %s and %s, now %s and %s", before, after, print(old), print(new))
 		}
-		if again := mergeValues(old, new); print(again) != print(merged) {
+		if again := (&merger{maxMergeSteps}).mergeValues(old, new); print(again) != print(merged) {
 			t.Errorf("a second merge gives %s, not %s", print(again), print(merged))
 		}
 		for _, v := range []any{old, new, merged} {
@@ -51,7 +51,7 @@ func checkNothing(t *testing.T, v any) {
 	default:
 		return
 	}
-	for i, merged := range []any{mergeValues(v, nothing), mergeValues(nothing, v)} {
+	for i, merged := range []any{(&merger{maxMergeSteps}).mergeValues(v, nothing), (&merger{maxMergeSteps}).mergeValues(nothing, v)} {
 		if _, list := v.([]any); list && i == 1 {
 			continue
 		}

@@ -6,21 +6,32 @@ import (
 	"slices"
 )
 
+// merger counts the work of merging values. Once there are no steps left, values replace each other.
+type merger struct{ left int }
+
+// maxMergeSteps bounds the work of merging the values of a class.
+const maxMergeSteps = 1 << 22
+
 // mergeValues puts a new value over an old one of the same key. Lists are joined, with
 // elements of the same name merged; mappings are merged key by key; anything else
 // is replaced. The arguments are not changed; the result may share parts of them.
-func mergeValues(old, new any) any {
+func (m *merger) mergeValues(old, new any) any {
+	m.left--
+	if m.left < 0 {
+		return new
+	}
 	switch o := old.(type) {
 	case []any:
 		if n, ok := new.([]any); ok {
-			return mergeLists(o, n)
+			return m.mergeLists(o, n)
 		}
 	case map[any]any:
 		if n, ok := new.(map[any]any); ok {
 			merged := maps.Clone(o)
+			m.left -= len(o)
 			for key, value := range n {
 				if present, ok := merged[key]; ok {
-					value = mergeValues(present, value)
+					value = m.mergeValues(present, value)
 				}
 				merged[key] = value
 			}
@@ -34,19 +45,26 @@ func mergeValues(old, new any) any {
 // same name, of the old list or of the new one before it. What has no name, or no
 // match, is appended: it would be a guess to merge nameless elements, as Kalypso
 // does (Q9).
-func mergeLists(old, new []any) []any {
+func (m *merger) mergeLists(old, new []any) []any {
 	merged := slices.Clone(old)
-	for _, element := range new {
-		matched := false
-		name, named := nameOf(element)
-		for i := range merged {
-			if other, ok := nameOf(merged[i]); named && ok && other == name {
-				merged[i] = mergeValues(merged[i], element)
-				matched = true
-			}
+	m.left -= len(old) + len(new)
+	named := map[any][]int{} // the positions of elements, by name
+	for i, element := range merged {
+		if name, ok := nameOf(element); ok {
+			named[name] = append(named[name], i)
 		}
-		if !matched {
+	}
+	for _, element := range new {
+		name, ok := nameOf(element)
+		if !ok || len(named[name]) == 0 {
+			if ok {
+				named[name] = []int{len(merged)}
+			}
 			merged = append(merged, element)
+			continue
+		}
+		for _, i := range named[name] {
+			merged[i] = m.mergeValues(merged[i], element)
 		}
 	}
 	return merged

@@ -1,6 +1,7 @@
 package values
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,12 +97,41 @@ func TestMerge(t *testing.T) {
 	} {
 		old, new := parseValue(c.old).value, parseValue(c.new).value
 		before := []any{copyOf(c.old), copyOf(c.new)}
-		if diff := cmp.Diff(parseValue(c.want).value, mergeValues(old, new)); diff != "" {
+		if diff := cmp.Diff(parseValue(c.want).value, (&merger{maxMergeSteps}).mergeValues(old, new)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 		if diff := cmp.Diff(before, []any{old, new}); diff != "" {
 			t.Errorf("%s: merging changed what it merged:\n%s", c.name, diff)
 		}
+	}
+}
+
+// TestMergeIsWork: merging lists takes work in proportion to their length, where each name is there once; where all elements have one
+// name, each is merged with each other, which ends at the bound, as too much work.
+func TestMergeIsWork(t *testing.T) {
+	list := func(n int, name func(i int) string) []any {
+		var all []any
+		for i := range n {
+			all = append(all, map[any]any{"name": name(i)})
+		}
+		return all
+	}
+	steps := func(n int, name func(i int) string) int {
+		m := merger{maxMergeSteps}
+		m.mergeValues(list(n, name), list(n, name))
+		return maxMergeSteps - m.left
+	}
+	if few, many := steps(100, strconv.Itoa), steps(10_000, strconv.Itoa); many > 110*few {
+		t.Errorf("lists of 100 elements take %d steps, and of 10,000 %d", few, many)
+	}
+	same := func(int) string { return "a" }
+	if n := steps(3000, same); n < maxMergeSteps {
+		t.Errorf("elements of one name take %d steps", n)
+	}
+	rule := func() *Rule { return &Rule{Values: []Setting{{Key: "A", Value: list(3000, same)}}} }
+	v, n := (&Cache{}).mergeRules("", []*Rule{rule(), rule()})
+	if n < tooManySteps || len(v.Data) > 0 {
+		t.Errorf("it takes %d steps, and gives %d values", n, len(v.Data))
 	}
 }
 

@@ -267,6 +267,8 @@ const (
 	// characters of its value are a step more.
 	stepsOfSetting = 8
 	textOfStep     = 16
+	// tooManySteps is more than any bound of work.
+	tooManySteps = 1 << 40
 )
 
 // works counts work, and reports whether to go on.
@@ -280,17 +282,21 @@ func (c *Cache) mergeRules(key string, rules []*Rule) (v *Values, steps int) {
 	if ok {
 		return v, 0
 	}
-	data := map[string]any{}
+	data, m := map[string]any{}, merger{maxMergeSteps}
 	for _, rule := range rules {
 		for _, s := range rule.Values {
 			steps += stepsOfSetting + len(s.Text)/textOfStep
 			if old, ok := data[s.Key]; ok {
-				data[s.Key] = mergeValues(old, s.Value)
+				data[s.Key] = m.mergeValues(old, s.Value)
 			} else {
 				data[s.Key] = s.Value
 			}
 		}
 	}
+	if m.left < 0 {
+		return &Values{Data: map[string]any{}}, tooManySteps
+	}
+	steps += maxMergeSteps - m.left
 	v = &Values{Data: data, Digest: digestOf(data)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
