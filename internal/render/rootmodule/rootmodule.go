@@ -63,6 +63,7 @@ func Generate(m *model.Model, c *stack.Component, settings *stack.Settings) (Mod
 		module = g.generateCall()
 	}
 	g.checkTofu()
+	g.checkVersions()
 	if !g.overlays[requestFile] {
 		AddRequest(g.files, FindRequest(m, c.Stack.Path(), c.Name))
 	}
