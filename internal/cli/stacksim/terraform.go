@@ -271,9 +271,14 @@ func (c *cluster) endApply(t *terraform, now time.Time) error {
 	if err := c.removeDrift(t); err != nil {
 		return err
 	}
-	t.set(c, now, "Unknown", appliedSucceed, t.applyCondition.message)
-	if t.isDestroyPlan || t.isLeaving {
+	made, isDestroyed := t.want, t.isDestroyPlan || t.isLeaving
+	t.made = &made
+	if isDestroyed {
 		t.made = nil
+	}
+	t.set(c, now, "Unknown", appliedSucceed, t.applyCondition.message)
+	switch {
+	case isDestroyed:
 		c.addEvent(t.object, false, "is destroyed")
 		if t.isLeaving {
 			c.removeTerraform(t)
@@ -281,10 +286,7 @@ func (c *cluster) endApply(t *terraform, now time.Time) error {
 		}
 		c.settle(t, now, "True", appliedSucceed, "Destroy applied successfully")
 		return nil
-	}
-	made := t.want
-	t.made = &made
-	if t.spec.Outputs == nil {
+	case t.spec.Outputs == nil:
 		c.settle(t, now, "True", appliedSucceed, t.applyCondition.message)
 	}
 	c.writeOutputs(t, now)
