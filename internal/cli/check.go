@@ -71,7 +71,8 @@ file cannot be read, warnings that may follow from that are left out.
 Objects of kinds that Fairlead does not read are named once by their kinds; -v counts them.
 
 It also says in which order commits get to the environments, and what is wrong with that:
-a Promotion, its gates, holds, freezes and approvals.
+a Promotion, its gates, holds, freezes and approvals. What follows a branch or a range of versions is
+not promoted: one line says so, and -v what, and what to write instead.
 
 With --base or --environment-revision it checks a pull request: a policy that selects nothing,
 and selects something at the head of the branch, is a problem then, and a warning otherwise. So
@@ -159,8 +160,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	for _, p := range list {
 		report.Problems = append(report.Problems, display.EnvironmentProblem{Problem: p, Environments: slices.DeleteFunc(all[p], func(name string) bool { return name == "" })})
 	}
-	err = k.printReport(report)
-	if err != nil || !list.Stops() {
+	if err := k.printReport(report); err != nil || !list.Stops() {
 		return err
 	}
 	return &problemsError{summary: "the control plane has " + display.CountProblems(list.Count())}
