@@ -55,6 +55,8 @@ type Contact struct {
 	Digest, Base string
 	// Gone are the objects that an agent has no longer found, with Changes.
 	Gone []string
+	// HeldUp is an object whose controller finishes the health check of a revision although it has a newer one; "" for none.
+	HeldUp string
 	// Unread are the kinds that an agent could not read, with Changes and Everything: nothing is
 	// known of their objects by now.
 	Unread []string
@@ -131,6 +133,10 @@ type Cluster struct {
 	// Excluded is the environment of which the cluster reports an output, and in which it does not count: see [Membership]. "" for
 	// none. It may be lost.
 	Excluded string
+	// HeldUp is the last object that was reported to finish the health check of an older revision first, and HeldUpSeen when;
+	// "" for none. It may be lost.
+	HeldUp     string
+	HeldUpSeen time.Time
 	// Began is when the cluster was last in touch in whose place this one was built; zero if there was
 	// none. What is known of the objects of this one begins then.
 	Began time.Time
@@ -324,6 +330,9 @@ func (c *Cluster) touch(by Contact) {
 	}
 	if by.Received.After(c.LastSeen) {
 		c.LastSeen = by.Received
+	}
+	if by.HeldUp != "" {
+		c.HeldUp, c.HeldUpSeen = by.HeldUp, by.Received
 	}
 }
 

@@ -42,6 +42,8 @@ type Entry struct {
 	Inventory int `json:"inv,omitempty"`
 	// App is the version of the application in a chart.
 	App string `json:"app,omitempty"`
+	// HeldUp is set if the controller finishes the health check of a revision although it has a newer one.
+	HeldUp bool `json:"heldUp,omitempty"`
 	// Past are earlier states, the newest first. They are sent after an outage of the ledger, and
 	// are not part of the digest.
 	Past []Past `json:"past,omitempty"`

@@ -18,6 +18,9 @@ func (r Request) Contact(received time.Time) ledger.Contact {
 		Scope: ledger.Nothing, Digest: r.Digest, Base: r.Base, Gone: r.Gone,
 		Unread: list.Convert(r.Unread, func(u Unread) string { return u.Kind }),
 	}
+	if i := slices.IndexFunc(r.Entries, func(e Entry) bool { return e.HeldUp }); i >= 0 {
+		c.HeldUp = r.Entries[i].ObjectName()
+	}
 	switch {
 	case r.Full:
 		c.Scope = ledger.Everything

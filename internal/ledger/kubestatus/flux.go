@@ -157,6 +157,8 @@ func (r *reader) readKustomization(raw json.RawMessage, e *agentapi.Entry) (ledg
 		if phase != ledger.Ready && tried != "" {
 			e.Attempted = tried
 		}
+		e.HeldUp = tried != "" && tried != s.revision && s.phase == ledger.Ready && r.now.Sub(s.stored) > leastHold &&
+			isCheckingHealth(o.Status.Conditions)
 		if e.Attempted != "" && e.Attempted == s.revision {
 			e.AttemptedOrigin = s.origin
 		}
@@ -189,6 +191,16 @@ func findTried(all []condition) string {
 		return m[1]
 	}
 	return ""
+}
+
+// leastHold is how long a newer revision must have been there before a health check holds it up: with the feature gate
+// CancelHealthCheckOnNewRevision of kustomize-controller, a check ends within a second.
+const leastHold = 15 * time.Second
+
+// isCheckingHealth reports whether a Kustomization checks the health of what it has applied.
+func isCheckingHealth(all []condition) bool {
+	reconciling := findCondition(all, "Reconciling")
+	return reconciling.Reason == "Progressing" && strings.HasPrefix(reconciling.Message, "Running health checks ")
 }
 
 // fluxReference refers to a source.

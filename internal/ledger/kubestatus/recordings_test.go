@@ -161,3 +161,25 @@ func checkTerraform(t *testing.T, recording, object string, s recordings.Step, g
 		t.Errorf("%s at %s: %s is destroyed, and nothing says so", recording, at, object)
 	}
 }
+
+// TestHeldUp: an agent sees that a health check of an older commit holds up a newer one, where kustomize-controller runs
+// without the feature gate CancelHealthCheckOnNewRevision, and the ledger remembers when it was seen last.
+func TestHeldUp(t *testing.T) {
+	for name, want := range map[string]string{
+		"15b-kustomization-default-seal": "Kustomization/s15b/stacks", // an approval waits for nearly nine minutes
+		"15c-kustomization-gate-seal":    "",                          // the same with the gate
+	} {
+		l := ledger.New(1000)
+		var last time.Time
+		recordings.Load(t, name).Replay(10*time.Second, func(_ recordings.Step, q agentapi.Request) {
+			contact := q.Contact(q.Sent)
+			if contact.HeldUp != "" {
+				last = q.Sent
+			}
+			l.Receive(contact, q.Reports(0))
+		})
+		if c := l.FindCluster("east-1"); c.HeldUp != want || !c.HeldUpSeen.Equal(last) {
+			t.Errorf("%s: %q is held up at %s, want %q at %s", name, c.HeldUp, c.HeldUpSeen, want, last)
+		}
+	}
+}

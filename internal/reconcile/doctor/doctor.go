@@ -27,6 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/giturl"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/repos"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -49,6 +50,8 @@ type Options struct {
 	Push bool
 	// CheckListen returns why an address cannot be listened on; nil checks no address.
 	CheckListen func(address string) error
+	// Clusters are those that report to a daemon that runs, by name; nil if that is not known.
+	Clusters []ledger.Cluster
 	// Keyring is the one of a daemon that runs; nil for another one.
 	Keyring *access.Keyring
 }

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"time"
 
+	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -23,6 +26,7 @@ func ExamineRunning(ctx context.Context, o Options, known status.Snapshot) ([]Fi
 	d.checkMachine(ctx)
 	d.checkSettings()
 	d.checkMirrors(len(known.Remotes))
+	d.checkHealthChecks(o.Clusters)
 	d.repositoryAt(access.ReadLocation(d.config, d.config.ControlPlane.Repo)).controlPlane = true
 	for _, e := range known.Environments {
 		if e.Output.Repo != "" {
@@ -63,6 +67,37 @@ func (d *examination) checkMirrors(count int) {
 	}
 	d.addOK(what, "the copies of %s take %d MiB on the disk", countRepositories(count), (bytes+1<<20-1)>>20)
 }
+
+// heldUpFor is for how long a cluster is warned of whose health checks held up a newer commit.
+const heldUpFor = 7 * 24 * time.Hour
+
+// checkHealthChecks warns of clusters on which a fix, a rollback or an approval waits until the health check of an older
+// commit ends.
+func (d *examination) checkHealthChecks(clusters []ledger.Cluster) {
+	var names []string
+	last := ledger.Cluster{}
+	for _, c := range clusters {
+		if c.HeldUp == "" || d.now().Sub(c.HeldUpSeen) > heldUpFor {
+			continue
+		}
+		names = append(names, c.Name())
+		if c.HeldUpSeen.After(last.HeldUpSeen) {
+			last = c
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	shown := text.Join(names, " and ")
+	if len(names) > maxNamedClusters {
+		shown = text.Count(len(names), "cluster")
+	}
+	d.addWarning("health checks", "start kustomize-controller there with --feature-gates=CancelHealthCheckOnNewRevision=true (Flux 2.7 or newer)",
+		"a newer commit waited until the health check of an older one ended on %s: last %s on %s", shown, last.HeldUp, last.Name())
+}
+
+// maxNamedClusters is how many clusters a finding names.
+const maxNamedClusters = 3
 
 func countRepositories(n int) string {
 	if n == 1 {

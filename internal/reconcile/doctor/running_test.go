@@ -9,6 +9,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/doctor"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 	"github.com/fairlead-io/fairlead/internal/testkit/githubfake"
@@ -113,6 +114,42 @@ func TestListenWithoutSignIn(t *testing.T) {
 		got := slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Subject == "settings: web.signIn" && f.Level == doctor.Warn })
 		if got != warns {
 			t.Errorf("with %q it warns: %v", text, got)
+		}
+	}
+}
+
+// TestHeldUpClusters: the feature gate is named while a cluster has lately held up a newer commit.
+func TestHeldUpClusters(t *testing.T) {
+	settings, problems := config.Parse("fairlead.yaml", fmt.Appendf(nil, "controlPlane: {repo: %q}\ndataDir: %q\n", t.TempDir(), t.TempDir()), t.TempDir(), func(string) string { return "" })
+	if problems.Stops() {
+		t.Fatal(problems)
+	}
+	cluster := func(name, object string, before time.Duration) ledger.Cluster {
+		return ledger.Cluster{Names: []ledger.Naming{{Name: name}}, HeldUp: object, HeldUpSeen: now.Add(-before)}
+	}
+	for _, c := range []struct {
+		name     string
+		clusters []ledger.Cluster
+		want     []string // parts of the finding; nil if there is none
+	}{
+		{"none reports", nil, nil},
+		{"none is held up", []ledger.Cluster{cluster("east-1", "", 0)}, nil},
+		{"long ago", []ledger.Cluster{cluster("east-1", "Kustomization/flux-system/stacks", 8*24*time.Hour)}, nil},
+		{"two", []ledger.Cluster{cluster("east-1", "Kustomization/a/x", time.Hour), cluster("east-2", "Kustomization/b/y", time.Minute), cluster("east-3", "", 0)}, []string{"east-1 and east-2", "Kustomization/b/y on east-2"}},
+	} {
+		found, err := doctor.ExamineRunning(t.Context(), doctor.Options{Settings: settings, Now: func() time.Time { return now }, Clusters: c.clusters}, status.Snapshot{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Subject == "health checks" })
+		if i < 0 || c.want == nil {
+			if i >= 0 || c.want != nil {
+				t.Errorf("%s: %+v", c.name, found)
+			}
+			continue
+		}
+		if f := found[i]; f.Level != doctor.Warn || !strings.Contains(f.Message, c.want[0]) || !strings.Contains(f.Message, c.want[1]) || !strings.Contains(f.Hint, "CancelHealthCheckOnNewRevision=true") {
+			t.Errorf("%s: %+v", c.name, f)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/config/access"
 	"github.com/fairlead-io/fairlead/internal/reconcile/doctor"
+	"github.com/fairlead-io/fairlead/internal/reconcile/recorder"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -21,9 +22,9 @@ const (
 
 // runChecks checks the set-up once the first cycle has ended, and again and again until ctx ends, for
 // people to see. No cycle and no request waits for it.
-func runChecks(ctx context.Context, o Options, keys *access.Keyring, store *status.Store, logger *slog.Logger) {
+func runChecks(ctx context.Context, o Options, keys *access.Keyring, reports clusterReports, store *status.Store, logger *slog.Logger) {
 	for waitForCycle(ctx, store) {
-		found, err := checkSetup(ctx, o, keys, store.Snapshot())
+		found, err := checkSetup(ctx, o, keys, reports, store.Snapshot())
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -45,10 +46,14 @@ func runChecks(ctx context.Context, o Options, keys *access.Keyring, store *stat
 	}
 }
 
-func checkSetup(ctx context.Context, o Options, keys *access.Keyring, known status.Snapshot) ([]status.Finding, error) {
+func checkSetup(ctx context.Context, o Options, keys *access.Keyring, reports clusterReports, known status.Snapshot) ([]status.Finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	return doctor.ExamineRunning(ctx, doctor.Options{Settings: o.Settings, Now: o.Now, Keyring: keys}, known)
+	options := doctor.Options{Settings: o.Settings, Now: o.Now, Keyring: keys}
+	if r, ok := reports.(*recorder.Recorder); ok {
+		options.Clusters = r.Clusters()
+	}
+	return doctor.ExamineRunning(ctx, options, known)
 }
 
 // waitForCycle waits until a cycle has ended. It reports whether one has before ctx ended.

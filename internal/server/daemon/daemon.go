@@ -193,7 +193,7 @@ func Serve(ctx context.Context, o Options) error {
 		Wake: func() { loop.Wake("") }, Webhooks: hooks, Plans: webhook.NewPlanReviewer(m.RecordWebhook), Simulate: loop.Simulate, Explain: explainQuery(loop), Past: newPast(loop), History: loop.History, Pull: loop.ReadPull, Compare: loop.CompareEnvironments, StyleGuide: hasStyleGuide, CheckLedger: reports.Check,
 		Fleet: newFleetView(reports, o.Now), Reports: newAgentReports(reports, agentReports{keys.FindKeys, o.Now, store, loop.WakeWithoutPoll, m.RecordFleetReport, logger}),
 	}))
-	check := func(ctx context.Context) { runChecks(ctx, o, loop.Keyring(), store, logger) }
+	check := func(ctx context.Context) { runChecks(ctx, o, loop.Keyring(), reports, store, logger) }
 	return runUntilDone(ctx, loop, reports, store, o, listener, window, check)
 }
 
