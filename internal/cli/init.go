@@ -149,6 +149,9 @@ func (i *initCommand) completeOptions(folder string) error {
 			}
 			*p.location = full
 		}
+		if git.IsWorkingClone(*p.location) {
+			return usageErrorf("init makes a bare one at a path where nothing is yet; an empty bare one, as git init --bare makes it, is good too", "%s %s is a clone that people work in, and Git does not let others push to its branch", p.flag, *p.location)
+		}
 	}
 	if giturl.Identify(i.options.ControlPlane).Same(giturl.Identify(i.options.GitOps)) {
 		i.options.GitOps = i.options.ControlPlane // in one spelling, which is a problem

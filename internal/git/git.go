@@ -30,6 +30,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/recent"
 	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/git/giturl"
 	"github.com/fairlead-io/fairlead/internal/git/objects"
 )
 
@@ -111,6 +112,16 @@ func Open(path string) (*Repository, error) {
 	}
 	r.location = path
 	return r, nil
+}
+
+// IsWorkingClone reports whether a location is a repository of this machine with a work tree: Git refuses pushes to the
+// branch that is checked out there, and who reads the repository that it was cloned from does not get the others.
+func IsWorkingClone(location string) bool {
+	if giturl.IsRemote(location) {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(giturl.LocalPath(location), ".git"))
+	return err == nil
 }
 
 // FindRepository opens the repository that contains a folder of this machine: the folder itself or one

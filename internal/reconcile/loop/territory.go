@@ -158,6 +158,10 @@ func (l *Loop) checkAllowed(to model.RepoRef, t reserved) *refusal {
 	case strings.HasPrefix(lower, source.EphemeralBranches) || strings.HasPrefix(lower, "ephemeral-output/"):
 		return &refusal{
 			fmt.Sprintf("%s is where an ephemeral environment is, and the output of another one cannot go there", to.Branch), "have the output go to another branch", false}
+	case !named && git.IsWorkingClone(place):
+		return &refusal{
+			fmt.Sprintf("%s is a clone that people work in, and output does not go there", shown),
+			"name the repository that it is a clone of, as git remote get-url origin prints it there, or a bare one (git init --bare); or " + entry, false}
 	case !t.hasRepo(to.Repo) && !t.hasRepo(place) || named && (literally || !t.branches[lower]):
 		return nil
 	}
