@@ -50,7 +50,7 @@ func newDemoStory(lines demoLines, f demoFolder, end func()) *demoStory {
 func (s *demoStory) simulate(ctx context.Context, server string, logger *slog.Logger) {
 	fluxsim.Run(ctx, fluxsim.Options{
 		Repository: s.folder.path("gitops.git"), Clusters: demoClusters, Server: server, Keys: s.keys,
-		Interval: demoPull, Rollout: s.pace, Sources: demoSources, Reported: s.observeCluster, Logger: logger,
+		Interval: demoPull, Rollout: s.pace, CancelsChecks: true, Sources: demoSources, Reported: s.observeCluster, Logger: logger,
 	})
 }
 

@@ -41,6 +41,7 @@ const (
 	Healthy  Phase = "healthy"  // the health check has passed
 	Failed   Phase = "failed"   // the revision cannot be applied, or the health check has failed
 	Finished Phase = "finished" // the reconciliation is over, and the next one is planned
+	Canceled Phase = "canceled" // the health check has ended without a result, since there is another revision
 )
 
 // Options describes a fleet. All fields are needed but Reported and Logger.
@@ -54,6 +55,10 @@ type Options struct {
 	// Interval is the time between two pulls, Rollout the time from a new revision to the end
 	// of its health check.
 	Interval, Rollout time.Duration
+	// Timeout is how long a health check may take. CancelsChecks is Flux's feature gate CancelHealthCheckOnNewRevision:
+	// without it, a new revision waits until the health check of the one before has ended.
+	Timeout       time.Duration
+	CancelsChecks bool
 	// Sources are the repositories that a cluster can fetch, by URL.
 	Sources map[string]Source
 	// Reported is called for each event that the daemon has accepted.
@@ -63,6 +68,9 @@ type Options struct {
 
 // reconcileInterval is the time from one reconciliation of the same revision to the next.
 const reconcileInterval = time.Minute
+
+// leastTimeout is what kustomize-controller makes of a shorter timeout.
+const leastTimeout = 30 * time.Second
 
 // Run pulls, applies and reports until ctx ends.
 func Run(ctx context.Context, o Options) {
