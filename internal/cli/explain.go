@@ -46,6 +46,7 @@ func newExplain(a *app) *cobra.Command {
   WORKLOAD or TARGET        where it goes
   KIND/NAME                 a policy, a config, a schema, a template, a stack (Environment),
                             a Team, the StackSettings, or one of the above
+  InputManifest/MANIFEST    the clusters and node pools of a manifest, and the steps of its plan
   NodePool/MANIFEST/POOL    where the fields of a node pool are written, what uses it, and
                             the steps of the plan that are about it
   Step/ID                   a step of the plan for clusters: why it is there, why in this

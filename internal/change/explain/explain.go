@@ -36,6 +36,7 @@ type Answer struct {
 	Policy      *Policy      `json:"policy,omitempty" yaml:"policy,omitempty"`
 	Config      *Config      `json:"config,omitempty" yaml:"config,omitempty"` // of a ConfigMap or a ConfigSchema
 	Template    *Template    `json:"template,omitempty" yaml:"template,omitempty"`
+	Manifest    *Manifest    `json:"manifest,omitempty" yaml:"manifest,omitempty"` // an InputManifest
 	Pool        *Pool        `json:"pool,omitempty" yaml:"pool,omitempty"`
 	Step        *Step        `json:"step,omitempty" yaml:"step,omitempty"`
 	Stack       *Stack       `json:"stack,omitempty" yaml:"stack,omitempty"`
@@ -79,6 +80,7 @@ func (o Object) subject() string { return o.Kind + "/" + o.Name }
 //	<cluster type>/README.md                      the same
 //	.github/tracking/Promoted_Commit_Id           the same
 //	clusters/<executor>/<manifest>/<file>         the same
+//	InputManifest/<namespace>/<manifest>          a manifest of clusters; without the namespace if one has the name
 //	NodePool/<namespace>/<manifest>/<pool>        a pool of a manifest of clusters
 //	Step/<id>                                     a step of the plan for clusters
 //	Step/<namespace>/<manifest>/<id>              the same, where other manifests have one of this id

@@ -48,6 +48,7 @@ var kinds = []kind{
 	{stackKind, stackNames, func(q *explainer, name string, a *Answer) { a.Stack = q.explainStack(name) }},
 	{teamKind, func(m *model.Model) []string { return namesOf(m.Stacks.Teams) }, func(q *explainer, name string, a *Answer) { a.StackObject = q.explainTeam(name) }},
 	{settingsKind, func(m *model.Model) []string { return namesOf(m.Stacks.Settings) }, func(q *explainer, name string, a *Answer) { a.StackObject = q.explainSettings(name) }},
+	{manifestKind, manifestNames, func(q *explainer, name string, a *Answer) { a.Manifest = q.explainManifest(name) }},
 	{poolKind, poolNames, func(q *explainer, name string, a *Answer) { a.Pool = q.explainPool(name) }},
 }
 
@@ -118,6 +119,9 @@ func (k kind) subject(name string) subject {
 // resolveKind resolves <Kind>/<name>.
 func resolveKind(m *model.Model, k kind, name string) (subject, error) {
 	names := k.names(m)
+	if k.name == manifestKind {
+		name = findManifest(m, name)
+	}
 	if !slices.Contains(names, name) {
 		hint := problem.DidYouMean(name, names)
 		if hint == "" && k.name == "Workload" {

@@ -32,6 +32,8 @@ func (a Answer) Document() Document {
 		a.Config.writePage(p, a.Environment)
 	case a.Template != nil:
 		a.Template.writePage(p, a.Environment)
+	case a.Manifest != nil:
+		a.Manifest.writePage(p, a.Environment)
 	case a.Pool != nil:
 		a.Pool.writePage(p, a.Environment)
 	case a.Step != nil:

@@ -53,8 +53,13 @@ type capiCheck struct {
 // checkCAPI reports what of a manifest Cluster API cannot do.
 func (r *renderer) checkCAPI(m *clusters.Manifest) {
 	settings, wrong := readCAPISettings(m)
+	hint := "remove it: only providers of type gcp in spec.providers have a setting, their project"
+	if i := slices.IndexFunc(m.Spec.Providers, func(p claudie.Provider) bool { return p.Type == "gcp" }); i >= 0 {
+		name := m.Spec.Providers[i].Name
+		hint = fmt.Sprintf("write %s.project=ID, for the provider %s of spec.providers and the id of its project in Google Cloud, as acme-dev", name, name)
+	}
 	for _, word := range wrong {
-		r.problems.Addf(m.Pos, m.Subject(), "as gcp-1.project=acme-dev, with a provider of the manifest", "the annotation %s cannot have %q", model.CAPISettingsAnnotation, word)
+		r.problems.Addf(m.Pos, m.Subject(), hint, "the annotation %s cannot have %q", model.CAPISettingsAnnotation, word)
 	}
 	for i := range m.Spec.Providers {
 		if p := &m.Spec.Providers[i]; p.TemplatesRef != nil || p.Templates != nil {
