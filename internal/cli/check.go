@@ -37,7 +37,8 @@ type checkReport struct {
 	Environments []checkedEnvironment         `json:"environments"`
 	Promotion    *checkedChain                `json:"promotion,omitempty"` // nil if the environments could not be read
 	Problems     []display.EnvironmentProblem `json:"problems"`
-	Followed     []checkedFollowed            `json:"followed,omitempty"` // what is deployed without being promoted
+	FollowUps    int                          `json:"followUps,omitempty"` // warnings that may follow from what could not be read
+	Followed     []checkedFollowed            `json:"followed,omitempty"`  // what is deployed without being promoted
 }
 
 // checkedEnvironment is the report on one environment.
@@ -66,7 +67,7 @@ func newCheck(a *app) *cobra.Command {
 problems, each with its file and line, and writes nothing. It exits with 3 if there is
 an error; warnings alone are fine without --strict. Errors come first. Beside errors, only
 the first five warnings are shown, for most of them follow from the errors; -v shows all. Where a
-file cannot be read, warnings that may follow from that are left out.
+file cannot be read, warnings that may follow from that are counted.
 
 Objects of kinds that Fairlead does not read are named once by their kinds; -v counts them.
 
@@ -110,7 +111,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	}
 	k.input.noteAhead(ctx, func(base string) string { return "check it with --base " + base })
 	var models []*model.Model
-	all := problemSet{}
+	all, followUps := problemSet{}, problemSet{}
 	report := checkReport{Environments: []checkedEnvironment{}}
 	if unread != nil {
 		all.add("", k.applyStrict(unread.list))
@@ -129,6 +130,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 		}
 		e.Problems = k.applyStrict(e.Problems)
 		all.add(name, e.Problems)
+		followUps.add(name, e.FollowUps)
 		report.Environments = append(report.Environments, newCheckedEnvironment(e))
 		models = append(models, e.Model)
 		return nil
@@ -156,6 +158,7 @@ func (k *checkCommand) runCheck(ctx context.Context) error {
 	}
 	report.Followed = listFollowed(models)
 	list := all.list().Sorted()
+	report.FollowUps = len(followUps)
 	report.Problems = []display.EnvironmentProblem{}
 	for _, p := range list {
 		report.Problems = append(report.Problems, display.EnvironmentProblem{Problem: p, Environments: slices.DeleteFunc(all[p], func(name string) bool { return name == "" })})
@@ -302,6 +305,9 @@ func (k *checkCommand) problemsText(r checkReport) string {
 	stops := slices.IndexFunc(all, isWarning)
 	if stops < 0 {
 		stops = len(all)
+	}
+	if r.FollowUps > 0 {
+		folded += k.app.stdout.Paint(display.Yellow, "warning: ") + text.Count(r.FollowUps, "more warning") + " may follow from what could not be read: fix that first\n"
 	}
 	return k.groupsText(all[:stops], len(r.Environments)) + k.groupsText(all[stops:], len(r.Environments)) + folded
 }

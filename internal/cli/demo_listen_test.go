@@ -27,7 +27,8 @@ func TestTakenAddress(t *testing.T) {
 	}
 }
 
-// TestSecondDaemon: the hint of a data folder that another daemon uses is a command that can be typed.
+// TestSecondDaemon: the hint of a data folder that another daemon uses is a command that can be typed, with the address at which
+// that daemon listens, whatever these settings say.
 func TestSecondDaemon(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", dir)
@@ -42,9 +43,16 @@ func TestSecondDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer leave()
-	const hint = " uses it, a fairlead serve most likely\nfairlead: hint: fairlead status --url http://127.0.0.1:8080/ shows what it does; for another fleet write another dataDir into the settings\n"
-	code, _, stderr := run(t.Context(), "serve", "--once", "--config", filepath.Join(dir, "fairlead.yaml"))
-	if code != 1 || !strings.HasSuffix(stderr, hint) {
-		t.Errorf("it ends with %d:\n%s", code, stderr)
+	for address, command := range map[string]string{
+		"": "", "127.0.0.1:43210\n": "fairlead status --url http://127.0.0.1:43210/ shows what it does; ", "[::]:9000": "fairlead status --url http://localhost:9000/ shows what it does; ",
+	} {
+		if err := lock.WriteAddress(filepath.Join(dir, "data", "lock"), address); err != nil {
+			t.Fatal(err)
+		}
+		hint := " uses it, a fairlead serve most likely\nfairlead: hint: " + command + "for another fleet write another dataDir into the settings\n"
+		code, _, stderr := run(t.Context(), "serve", "--once", "--config", filepath.Join(dir, "fairlead.yaml"))
+		if code != 1 || !strings.HasSuffix(stderr, hint) {
+			t.Errorf("%q: it ends with %d:\n%s", address, code, stderr)
+		}
 	}
 }

@@ -92,7 +92,7 @@ func withRunningHint(err error, settings *config.Settings) error {
 		return err
 	}
 	hint := "for another fleet write another dataDir into the settings"
-	if page := pageOf(settings.Listen); page != "" {
+	if page := pageOf(running.Address); page != "" {
 		hint = "fairlead status --url " + page + " shows what it does; " + hint
 	}
 	return problem.WithHint(err, hint)

@@ -49,3 +49,26 @@ func TestConfigBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestOutputBranch: an output branch that is nearly the name of an environment is a warning; one with that name, or another one, is not.
+func TestOutputBranch(t *testing.T) {
+	for branch, want := range map[string]string{"dev": "", "dve": `did you mean "dev"?`, "stage": "", "output": "", "clusters/dev": ""} {
+		text := "apiVersion: scheduler.kalypso.io/v1alpha1\nkind: GitOpsRepo\nmetadata: {name: dev}\nspec: {repo: https://git.example.com/out, branch: " + branch + ", path: .}\n"
+		files, err := tree.FromFiles(map[string][]byte{"gitops-repo.yaml": []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _ := model.Parse("dev", model.Layer{Kind: model.Env, Name: "dev", Files: files})
+		got := m.CheckEnvironments([]string{"dev", "stage", "prod"})
+		hint := ""
+		for _, p := range got {
+			hint += p.Hint
+			if !p.Warning || p.Subject != "GitOpsRepo/dev" || p.Pos.File != "gitops-repo.yaml" {
+				t.Errorf("%s: %s", branch, p)
+			}
+		}
+		if hint != want {
+			t.Errorf("%s: the hint is %q, want %q", branch, hint, want)
+		}
+	}
+}

@@ -33,7 +33,8 @@ func (m *Model) Elsewhere() iter.Seq[*Target] {
 	}
 }
 
-// CheckEnvironments warns of the environments that deployment targets are written for and that are not among
+// CheckEnvironments warns of an output branch that is nearly the name of an environment, and of the environments that deployment
+// targets are written for and that are not among
 // names, each once. Kalypso ignores such targets.
 func (m *Model) CheckEnvironments(names []string) problem.List {
 	first, count := map[string]*Target{}, map[string]int{}
@@ -53,6 +54,11 @@ func (m *Model) CheckEnvironments(names []string) problem.List {
 			also = "; " + text.Count(count[env], "deployment target") + " are written for it"
 		}
 		problems.Warnf(first[env].Pos, first[env].Subject(), EnvironmentHint(env, names), "environment %s does not exist%s", env, also)
+	}
+	for _, g := range m.GitOpsRepos {
+		if near := problem.FindNearest(g.Branch, names); near != "" && !slices.Contains(names, g.Branch) {
+			problems.Warnf(g.Pos, g.Subject(), problem.DidYouMean(g.Branch, names), "the output goes to branch %s, which is nearly the name of environment %s", g.Branch, near)
+		}
 	}
 	return problems
 }

@@ -17,6 +17,8 @@ import (
 type HeldError struct {
 	// PID is the process; 0 if it is not known.
 	PID int
+	// Address is where it listens; "" if it does not, or not yet.
+	Address string
 }
 
 // Error names the process.
@@ -32,9 +34,10 @@ func (e *HeldError) Error() string {
 func AcquireWithPID(ctx context.Context, path string) (unlock func(), err error) {
 	unlock, err = Acquire(ctx, path)
 	if errors.Is(err, context.DeadlineExceeded) {
-		text, _ := os.ReadFile(path) // the id, if there is one
-		pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-		return nil, &HeldError{pid}
+		text, _ := os.ReadFile(path) // the id and the address, if there are any
+		id, address, _ := strings.Cut(string(text), "\n")
+		pid, _ := strconv.Atoi(strings.TrimSpace(id))
+		return nil, &HeldError{pid, strings.TrimSpace(address)}
 	}
 	if err != nil {
 		return nil, err
@@ -44,4 +47,9 @@ func AcquireWithPID(ctx context.Context, path string) (unlock func(), err error)
 		return nil, err
 	}
 	return unlock, nil
+}
+
+// WriteAddress writes to the file of a lock, which the caller has from [AcquireWithPID], where its process listens.
+func WriteAddress(path, address string) error {
+	return os.WriteFile(path, fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), address), 0o600)
 }

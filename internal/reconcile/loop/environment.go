@@ -52,7 +52,8 @@ type environment struct {
 	unread        atomic.Bool     // the control plane has moved since this round has read it
 	withheld      string          // by the orders, when it was published last
 	attempt       attempt
-	deleted       deletedStacks   // of the output that was proposed last
+	deleted       deletedStacks // of the output that was proposed last
+	outputBranch  seenBranch
 	destroyed     []string        // those of them that were destroyed then
 	provisioned   provisioned     // of clusters
 	intact        knownIntact     // of the output, where it has clusters
@@ -338,6 +339,10 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	}
 	o, merge := l.publishOptions(out, f), publish.Merge(l.orders.Merge[e.name])
 	o.Listed = l.reusablePulls(out, merge)
+	e.outputBranch, err = e.outputBranch.see(to, out)
+	if err != nil {
+		return err
+	}
 	o.Create, o.Committer = l.options.Settings.Output.Create || e.ephemeral != nil, out.Committer(f)
 	result, err := publish.Publish(ctx, o, publish.Proposal{
 		Environment: e.name, Branch: to.Branch, Folder: to.Path, Rendered: rendered, Inputs: r.Commits, Stopped: r.Stopped, Problems: done.problems, Modules: modules,
@@ -348,9 +353,9 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 			return !moved, err
 		},
 		Limits: l.limitsOf(e), Acknowledged: l.source.AcknowledgedChanges(ctx, r),
-		LocationChosen: a.chosen,
-		CommitsSince:   l.commitsSince,
-		MovedFrom:      l.retirement.leftBehindFolders(e), IsOurs: l.retirement.isOurs(ctx),
+		LocationChosen: a.chosen, DeletedHead: e.outputBranch.deleted,
+		CommitsSince: l.commitsSince,
+		MovedFrom:    l.retirement.leftBehindFolders(e), IsOurs: l.retirement.isOurs(ctx),
 	})
 	if err != nil {
 		return l.stopWithProblem(to, done, fmt.Errorf("publish: %w", err))
@@ -367,6 +372,26 @@ func (l *Loop) proposeOutput(ctx context.Context, e *environment, a attempt, to 
 	done.result = result
 	l.reportStacks(e, r.Model, rendered, done, out)
 	return nil
+}
+
+// seenBranch is an output branch as this process has seen it.
+type seenBranch struct {
+	repo, branch string
+	head         string // the last one
+	deleted      string // the head with which it was deleted last; "" if it never was
+}
+
+// see returns what is known of an output branch once its mirror was read again.
+func (s seenBranch) see(to *model.GitOpsRepo, out *repos.Remote) (seenBranch, error) {
+	if s.repo != to.Repo || s.branch != to.Branch {
+		s = seenBranch{repo: to.Repo, branch: to.Branch}
+	}
+	head, err := out.Mirror().FindBranch(to.Branch)
+	if head == "" && s.head != "" {
+		s.deleted = s.head
+	}
+	s.head = head
+	return s, err
 }
 
 // limitsOf returns how much a change of an output may remove: everything, of an ephemeral environment

@@ -75,6 +75,8 @@ type Proposal struct {
 	// LocationChosen reports whether Fairlead itself chose the location, for an environment that is made from
 	// one whose place is established: its first write does not wait for a person.
 	LocationChosen bool
+	// DeletedHead is the last commit of the output branch before somebody deleted it; "" if nobody is known to have.
+	DeletedHead string
 	// MovedFrom are folders of the branch that the output was in before: what is there of this
 	// environment, and IsOurs, goes with the change.
 	MovedFrom []string
@@ -305,6 +307,9 @@ func (w *attempt) findTarget(ctx context.Context) (err error) {
 	}
 	if !w.options.Create {
 		repo := w.options.Remote.URL()
+		if w.p.DeletedHead != "" {
+			return newBlocked("to have it back, in a clone: "+w.restoreCommand(), "branch %s of %s was deleted", w.p.Branch, repo)
+		}
 		return newBlocked(fmt.Sprintf("set output.create: true, or make it, in any clone: git push %s $(git commit-tree -m Begin %s):%s",
 			shellWord(repo), tree.EmptyID, shellWord(heads+w.p.Branch)), "%s has no branch %s", repo, w.p.Branch)
 	}
@@ -325,6 +330,11 @@ func (w *attempt) findTarget(ctx context.Context) (err error) {
 	}
 	w.target = pack.Commits[0]
 	return w.options.Remote.Push(ctx, pack, git.RefUpdate{Ref: heads + w.p.Branch, New: w.target})
+}
+
+// restoreCommand returns the command that makes a deleted branch again as it was.
+func (w *attempt) restoreCommand() string {
+	return fmt.Sprintf("git push %s %s:%s", shellWord(w.options.Remote.URL()), w.p.DeletedHead, shellWord(heads+w.p.Branch))
 }
 
 const heads = "refs/heads/"

@@ -48,7 +48,11 @@ func ExceededLimit(all []Withholding) string {
 // caller's, and those that the change itself shows.
 func (w *attempt) findWithholdings() []Withholding {
 	all := slices.Concat(w.p.Withheld, w.excess.causes)
-	if w.first && !w.p.LocationChosen {
+	switch {
+	case w.first && w.p.DeletedHead != "":
+		all = append(all, Withholding{Cause: CauseLocation, Reason: fmt.Sprintf(
+			"branch %s was deleted: a person merges the first change, whatever merge says; %s restores what it held", w.p.Branch, w.restoreCommand())})
+	case w.first && !w.p.LocationChosen:
 		all = append(all, Withholding{Cause: CauseLocation, Reason: fmt.Sprintf(
 			"the output of %s has not been in %s before (no %s there names it): a person merges the first change, whatever merge says",
 			w.p.Environment, locationName(w.p.Branch, CleanFolder(w.p.Folder)), RecordFile)})

@@ -24,6 +24,8 @@ type Rendered struct {
 	Tree        tree.Tree // empty if a problem stops the environment; without the stacks that one stops
 	Commits     []Commit
 	Problems    problem.List
+	// FollowUps are what was left out of Problems: something could not be read, and they may follow from that.
+	FollowUps problem.List
 	// Stopped are the stacks that something beside these commits stops, as [Rendered.StopStacks] says.
 	Stopped []string
 	// NotRead are the repositories with templates and modules of clusters that were not read.
@@ -105,7 +107,9 @@ func (s *Source) renderInput(ctx context.Context, from *reading, cache *output.C
 	}
 	files, more := output.Render(m, cache, output.Options{Canceled: func() bool { return ctx.Err() != nil }, Templates: s.options.Rendering, Kept: from.at.Kept})
 	if stopped { // some of the model is missing, and may be what is not there
-		more = slices.DeleteFunc(slices.Clone(more), func(p problem.Problem) bool { return p.Warning || p.OfAbsence })
+		follows := func(p problem.Problem) bool { return p.Warning || p.OfAbsence }
+		r.FollowUps = slices.DeleteFunc(slices.Clone(more), func(p problem.Problem) bool { return !follows(p) })
+		more = slices.DeleteFunc(slices.Clone(more), follows)
 	}
 	r.Problems = problems.WithFollowUps(more).Sorted().Capped(maxProblems)
 	if !r.Problems.StopsEnvironment() {

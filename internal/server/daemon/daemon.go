@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/change/explain"
 	"github.com/fairlead-io/fairlead/internal/config"
 	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/git/lock"
 	"github.com/fairlead-io/fairlead/internal/git/program"
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
@@ -154,6 +156,9 @@ func Serve(ctx context.Context, o Options) error {
 			return describeListenError(o.Settings.Listen, err)
 		}
 		logger.Info("listening", "address", listener.Addr().String())
+		if err := lock.WriteAddress(filepath.Join(o.Settings.DataDir, "lock"), listener.Addr().String()); err != nil {
+			logger.Warn("the address could not be written to the data folder", "error", err)
+		}
 	}
 	if !o.Settings.Write {
 		logger.Warn("writing is off: nothing is pushed or proposed until the settings say write: true")

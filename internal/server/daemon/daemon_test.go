@@ -94,6 +94,9 @@ func TestServe(t *testing.T) {
 		Version:  "v1", Log: &log,
 		Ready: func(address string) {
 			base = "http://" + address
+			if text, err := os.ReadFile(filepath.Join(dir, "data", "lock")); err != nil || string(text) != fmt.Sprintf("%d\n%s\n", os.Getpid(), address) {
+				t.Errorf("the lock says %q: %v", text, err)
+			}
 			if code, body := ask(t, "GET", base+"/readyz"); code != http.StatusServiceUnavailable {
 				t.Errorf("before the first cycle /readyz is %d: %s", code, body)
 			}
