@@ -198,27 +198,6 @@ func (k *checkCommand) applyStrict(list problem.List) problem.List {
 	return list
 }
 
-// problemSet maps each problem to the environments that have it; "" stands for all.
-type problemSet map[problem.Problem][]string
-
-func (f problemSet) add(environment string, list problem.List) {
-	for _, p := range list {
-		f[p] = append(f[p], environment)
-	}
-}
-
-// addNew adds the problems that are not in the set yet: a problem of all environments is
-// not reported again as that of one.
-func (f problemSet) addNew(environment string, list problem.List) {
-	for _, p := range list {
-		if _, known := f[p]; !known {
-			f[p] = []string{environment}
-		}
-	}
-}
-
-func (f problemSet) list() problem.List { return slices.Collect(maps.Keys(f)) }
-
 func (k *checkCommand) printReport(r checkReport) error {
 	ci := display.Report{Environments: len(r.Environments), Problems: r.Problems, FileOf: k.input.workingFile}
 	switch k.app.format {

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/base/list"
@@ -154,3 +156,24 @@ func findHint(err error) string {
 	}
 	return ""
 }
+
+// problemSet maps each problem to the environments that have it; "" stands for all.
+type problemSet map[problem.Problem][]string
+
+func (f problemSet) add(environment string, list problem.List) {
+	for _, p := range list {
+		f[p] = append(f[p], environment)
+	}
+}
+
+// addNew adds the problems that are not in the set yet: a problem of all environments is
+// not reported again as that of one.
+func (f problemSet) addNew(environment string, list problem.List) {
+	for _, p := range list {
+		if _, known := f[p]; !known {
+			f[p] = []string{environment}
+		}
+	}
+}
+
+func (f problemSet) list() problem.List { return slices.Collect(maps.Keys(f)) }
