@@ -70,9 +70,7 @@ type readsModule func(commit, folder string) (module, error)
 // at before its source is fetched again.
 func (c *cluster) reconcile(head string, output tree.Tree, now time.Time, read readsModule) error {
 	c.head, c.output = head, output
-	if err := c.addRoots(); err != nil {
-		return err
-	}
+	c.addRoots()
 	for _, isRoot := range []bool{false, true} {
 		for _, k := range sortValues(c.kustomizations) {
 			if k.isRoot() != isRoot {

@@ -2,6 +2,7 @@ package stacksim
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/base/tree"
@@ -26,34 +27,54 @@ func (c *cluster) runRelease(r *release, now time.Time) {
 	switch {
 	case r.isDeleted && !r.isLeaving:
 		r.isLeaving, r.due = true, now.Add(c.options.Pace)
-		r.ready.set(now, "Unknown", "Progressing", "Uninstalling")
 	case r.isLeaving && now.Before(r.due):
 	case r.isLeaving:
+		r.set(c, now, "False", "UninstallSucceeded", "Helm uninstall succeeded for release "+r.namespace+"/"+r.name)
 		delete(c.releases, r.objectKey)
+		c.wrote(r.object)
 		c.addEvent(r.object, false, "is uninstalled")
 	case r.installed == r.digest || r.spec.Suspend:
 	case r.installing != r.digest:
+		if missing := c.findMissingValues(r); missing != "" {
+			r.set(c, now, "False", "ValuesError", "could not resolve Secret chart values reference "+missing)
+			return
+		}
 		r.installing, r.due = r.digest, now.Add(c.options.Pace)
-		r.ready.set(now, "Unknown", "Progressing", "Running 'install' action")
+		r.set(c, now, "Unknown", "Progressing", "Running '"+r.verb()+"' action")
 	case now.Before(r.due):
 	default:
-		c.install(r, now)
+		verb := r.verb()
+		r.installed = r.digest
+		r.set(c, now, "True", strings.ToUpper(verb[:1])+verb[1:]+"Succeeded", "Helm "+verb+" succeeded for release "+r.namespace+"/"+r.name)
+		c.addEvent(r.object, false, "is installed")
 	}
 }
 
-func (c *cluster) install(r *release, now time.Time) {
+// set sets whether a release is ready.
+func (r *release) set(c *cluster, now time.Time, status, reason, message string) {
+	r.ready.set(now, status, reason, message)
+	c.wrote(r.object)
+}
+
+// verb returns what is done to a release that changes.
+func (r *release) verb() string {
+	if r.installed == (tree.ID{}) {
+		return "install"
+	}
+	return "upgrade"
+}
+
+// findMissingValues returns the first Secret whose values cannot be read; "" for none.
+func (c *cluster) findMissingValues(r *release) string {
 	for _, from := range r.spec.ValuesFrom {
 		if from.Kind == "ConfigMap" { // of platform values, which may be missing
 			continue
 		}
 		if _, ok := c.secrets[objectKey{"Secret", r.namespace, from.Name}][from.Key]; !ok {
-			r.ready.set(now, "False", "ValuesError", fmt.Sprintf("could not resolve Secret chart values reference '%s/%s' with key '%s'", r.namespace, from.Name, from.Key))
-			return
+			return fmt.Sprintf("'%s/%s' with key '%s'", r.namespace, from.Name, from.Key)
 		}
 	}
-	r.installed = r.digest
-	r.ready.set(now, "True", "InstallSucceeded", "Helm install succeeded for release "+r.namespace+"/"+r.name)
-	c.addEvent(r.object, false, "is installed")
+	return ""
 }
 
 // status returns the status of a HelmRelease.

@@ -54,20 +54,16 @@ func (c *cluster) applyKustomization(o *object) {
 }
 
 // addRoots adds the Kustomizations that apply the folders of cluster types.
-func (c *cluster) addRoots() error {
+func (c *cluster) addRoots() {
 	for _, clusterType := range c.output.Entries() {
 		if !clusterType.IsDir() || clusterType.Name == objectsFolder || strings.HasPrefix(clusterType.Name, ".") || c.kustomizations[objectKey{"Kustomization", rootNamespace, clusterType.Name}] != nil {
 			continue
 		}
 		wanted, err := readRoot(clusterType.Tree(), clusterType.Name)
-		if err != nil {
-			return err
-		}
-		if len(wanted) > 0 {
+		if err != nil || len(wanted) > 0 { // it says that it cannot be built
 			c.applyKustomization(c.newRoot(clusterType.Name, clusterType.Name))
 		}
 	}
-	return nil
 }
 
 // readRoot returns the Kustomizations in the folder of a root, which is that of the stacks, or that of a cluster type
@@ -186,7 +182,8 @@ func (c *cluster) applyObjects(k *kustomization, now time.Time) error {
 	}
 	wanted, err := k.read(folder)
 	if err != nil {
-		return err
+		k.fail(c, now, "BuildFailed", "kustomize build failed: "+err.Error())
+		return nil
 	}
 	for _, o := range sortValues(wanted) {
 		c.apply(o)

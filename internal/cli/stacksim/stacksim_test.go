@@ -290,6 +290,31 @@ func TestDestroyed(t *testing.T) {
 	}
 }
 
+// TestBuildFails: a component whose objects cannot be read fails, and stops no other one.
+func TestBuildFails(t *testing.T) {
+	var b tree.Builder
+	for file, data := range newOutput(t, []component{{name: "bad", commit: "a", approve: "auto"}, {name: "db", commit: "a", approve: "auto"}}).All() {
+		if strings.Contains(file, "/bad/objects/") {
+			data = []byte("a: {")
+		}
+		if err := b.Add(file, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := newCluster(Options{Environment: "dev", Cluster: "one", Folder: t.TempDir()})
+	for i := range 20 {
+		read := func(commit, _ string) (module, error) { return module{digest: commit}, nil }
+		if err := c.reconcile(strings.Repeat("1", 40), b.Tree(), noon.Add(time.Duration(i)*time.Second), read); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"bad": "BuildFailed", "db": "ReconciliationSucceeded"} {
+		if k := c.kustomizations[objectKey{"Kustomization", "shop", name}]; k.ready.reason != want {
+			t.Errorf("%s: %+v", name, k.ready)
+		}
+	}
+}
+
 // TestSendPlans: the plan that waits is sent with its Terraform object and the key of the cluster, again and again
 // until the daemon keeps it.
 func TestSendPlans(t *testing.T) {
