@@ -4,9 +4,10 @@
 // "tofu".
 //
 // What the package keeps true: the cluster knows what a real one knows, which is its branch of the
-// GitOps repository, the branch of root modules, its name, its key, and the address of the daemon. A
-// component begins when those that its Kustomization depends on are ready at the same revision. A plan
-// is applied only if the Terraform object approves that plan, or all plans. What an agent on the cluster
+// GitOps repository, the branch of root modules, its name, its key, and the address of the daemon. What the
+// objects say, one after the other, is what those of the real controllers were recorded to say, also where that
+// surprises: a plan that waits is ready, an approval that is left in an object approves what is planned at the same
+// commit, and Kustomizations take up a commit before their own objects do. What an agent on the cluster
 // would read of the objects is reported as an agent does, signed, and the plans that wait are sent as a job on the
 // cluster does. No Terraform and no Helm runs: a plan is what differs between two root modules, and an output is a
 // name. Modules of other repositories are not read: of these, a plan is what differs in the object and in its source.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +37,7 @@ type tornDown struct {
 	entries []agentapi.Entry // that the cluster has reported last
 	isNew   *bool            // something was written since
 	renders map[string]tree.Tree
+	noOrder bool // the cluster knows nothing of dependsOn
 }
 
 type version struct {
@@ -242,10 +244,33 @@ func (w *tornDown) step() {
 		w.render()
 	}
 	read := func(commit, _ string) (module, error) { return module{digest: commit}, nil }
-	if err := w.c.reconcile(w.head().commit, w.head().tree, w.now, read); err != nil {
+	applied := w.head().tree
+	if w.noOrder {
+		applied = w.withoutOrder(applied)
+	}
+	if err := w.c.reconcile(w.head().commit, applied, w.now, read); err != nil {
 		w.t.Fatal(err)
 	}
 	w.now = w.now.Add(5 * time.Second)
+}
+
+// dependsOn matches what orders the Kustomizations.
+var dependsOn = regexp.MustCompile(`(?m)^  dependsOn:\n(    - name: .*\n)+`)
+
+// withoutOrder returns an output in which no Kustomization depends on another one.
+func (w *tornDown) withoutOrder(all tree.Tree) tree.Tree {
+	w.t.Helper()
+	key := "without order " + all.ID().String()
+	if _, known := w.renders[key]; !known {
+		var b tree.Builder
+		for file, data := range all.All() {
+			if err := b.Add(file, dependsOn.ReplaceAll(data, nil)); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		w.renders[key] = b.Tree()
+	}
+	return w.renders[key]
 }
 
 // quiet is how many steps have no change when everything waits for something: longer than a retry takes.
@@ -278,7 +303,8 @@ func (w *tornDown) run() (left []string) {
 
 // TestTeardown tears the tutorial's stack down on the cluster that behaves as recorded, with every subset of approvals
 // given or withheld, and all controllers killed at each step. Nothing is destroyed while something that needs it is there,
-// and in the end there is what there is without kills.
+// and in the end there is what there is without kills. The same holds on a cluster that keeps no order, where nothing but
+// the approvals that Fairlead withholds is left.
 func TestTeardown(t *testing.T) {
 	made := newTornDown(t)
 	made.gives = map[string]bool{"cluster": true, "database": true}
@@ -309,6 +335,11 @@ func TestTeardown(t *testing.T) {
 			}
 			for _, component := range test.gives {
 				w.gives[component] = true
+			}
+			loose := w.clone()
+			loose.noOrder = true
+			if diff := cmp.Diff(test.left, loose.run()); diff != "" {
+				t.Fatalf("left in the end, on a cluster that keeps no order (-want +got):\n%s", diff)
 			}
 			whole := w.clone()
 			if diff := cmp.Diff(test.left, whole.run()); diff != "" {
