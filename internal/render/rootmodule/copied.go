@@ -144,7 +144,7 @@ func (g *generator) addOutputs(content *rootContent) {
 	source, called := content.modules[c.Name]
 	g.values, g.sensitive = map[string]hclwrite.Tokens{}, content.sensitive
 	var missing []model.StackOutput
-	for _, o := range c.Outputs {
+	for _, o := range g.distinctOutputs() {
 		name := o.Name.Text
 		tokens, has := content.outputs[name]
 		switch {

@@ -225,7 +225,7 @@ func (g *generator) checkModule() {
 			g.addf(c.Module.Source.Line, "add it to variables", "component %s: its module needs the variable %s, which has no default", c.Name, name)
 		}
 	}
-	for _, o := range c.Outputs {
+	for _, o := range g.distinctOutputs() {
 		if _, has := found.outputs[o.Name.Text]; !has {
 			g.addf(o.Name.Line, hintNames(o.Name.Text, slices.Sorted(maps.Keys(found.outputs)), "outputs"), "component %s: its module has no output %s", c.Name, o.Name.Text)
 		}

@@ -247,7 +247,18 @@ func (g *generator) writeData(body *hclwrite.Body) {
 	}
 }
 
-func (g *generator) writeOutputs(body *hclwrite.Body) { g.appendOutputs(body, g.component.Outputs) }
+func (g *generator) writeOutputs(body *hclwrite.Body) { g.appendOutputs(body, g.distinctOutputs()) }
+
+// distinctOutputs returns the outputs of the component without those of a name that another one before has, which are
+// problems already.
+func (g *generator) distinctOutputs() []model.StackOutput {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(g.component.Outputs), func(o model.StackOutput) bool {
+		isSeen := seen[o.Name.Text]
+		seen[o.Name.Text] = true
+		return isSeen
+	})
+}
 
 // appendOutputs appends outputs of the component's module, and those that charts read.
 func (g *generator) appendOutputs(body *hclwrite.Body, outputs []model.StackOutput) {
