@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -52,9 +53,7 @@ of the components, to the daemon or the ledger that fairlead.yaml here or --url 
 		s := &stackCommand{commandContext: newCommandContext(a)}
 		sub.command.RunE = func(c *cobra.Command, args []string) error { return sub.run(c.Context(), s, args) }
 		s.input.addEnvironmentFlag(sub.command, "all")
-		if sub.formats == nil {
-			s.addReportFlags(sub.command)
-		}
+		s.addReportFlags(sub.command)
 		a.addOutputFlag(sub.command, sub.formats...)
 		s.input.addInputFlags(sub.command)
 		c.AddCommand(sub.command)
@@ -216,37 +215,57 @@ func drawStack(ctx context.Context, s *stackCommand, args []string) error {
 	if err != nil {
 		return err
 	}
+	label, status, err := s.findLabels(ctx, one)
+	if err != nil {
+		return err
+	}
 	names := list.Convert(one.Components, func(c stackfiles.ComponentSummary) string { return c.Name })
 	return s.app.printValue(one, names, func() string {
 		switch s.app.format {
 		case "mermaid":
-			return one.MermaidGraph(labelOf)
+			return one.MermaidGraph(label)
 		case "dot":
-			return one.dotText()
+			return one.dotText(label)
 		}
-		return one.graphText()
+		return one.graphText(status)
 	})
 }
 
+// findLabels returns the label of a component in a graph, and its status behind a colon. A graph is of the order: it has the
+// status, or else "" for that, only if --url or --config says whom to ask.
+func (s *stackCommand) findLabels(ctx context.Context, of environmentStack) (label, status func(stackfiles.ComponentSummary) string, err error) {
+	status = func(stackfiles.ComponentSummary) string { return "" }
+	if s.daemonURL != "" || s.settingsFile != "" {
+		statuses, err := s.readStackStatuses(ctx, []environmentStack{of})
+		if err != nil {
+			return nil, nil, err
+		}
+		status = func(c stackfiles.ComponentSummary) string {
+			return ": " + cmp.Or(statuses[of.key(c)].Status, stackview.NotReported)
+		}
+	}
+	return func(c stackfiles.ComponentSummary) string { return labelOf(c) + status(c) }, status, nil
+}
+
 // graphText returns a line for each component, in an order in which they can be made.
-func (e environmentStack) graphText() string {
+func (e environmentStack) graphText(status func(stackfiles.ComponentSummary) string) string {
 	var b strings.Builder
 	for _, c := range e.Components {
 		b.WriteString(labelOf(c))
 		if len(c.After) > 0 {
 			b.WriteString(" after " + strings.Join(c.After, ", "))
 		}
-		b.WriteByte('\n')
+		b.WriteString(status(c) + "\n")
 	}
 	return b.String()
 }
 
 // dotText returns the graph for Graphviz.
-func (e environmentStack) dotText() string {
+func (e environmentStack) dotText(label func(stackfiles.ComponentSummary) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %q {\n", e.Summary.Stack)
 	for _, c := range e.Components {
-		fmt.Fprintf(&b, "  %q [label=%q];\n", c.Name, labelOf(c))
+		fmt.Fprintf(&b, "  %q [label=%q];\n", c.Name, label(c))
 	}
 	for _, c := range e.Components {
 		for _, before := range c.After {

@@ -50,6 +50,22 @@ func TestReadStatuses(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
+	for url, want := range map[string]string{server.URL: "payments: ready\n", "": "payments\n"} {
+		s := &stackCommand{commandContext: newCommandContext(a)}
+		s.daemonURL = url
+		drawn := stack("prod", "shop", "payments")
+		drawn.Components[0].Name, drawn.Components[0].Action = "payments", stackfiles.Apply
+		_, status, err := s.findLabels(t.Context(), drawn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := drawn.graphText(status); got != want {
+			t.Errorf("the graph with --url %q is %q, want %q", url, got, want)
+		}
+	}
+	if graph, _, err := newStack(a).Find([]string{"graph"}); err != nil || graph.Flags().Lookup("url") == nil {
+		t.Errorf("stack graph does not take --url (%v)", err)
+	}
 	var asked int
 	counting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++

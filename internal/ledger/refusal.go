@@ -12,14 +12,15 @@ const (
 	RefusedContested RefusalReason = "contested"
 	RefusedRenamed   RefusalReason = "renamed"
 	RefusedUnproven  RefusalReason = "unproven"
+	RefusedSecond    RefusalReason = "second-name"
 	RefusedObjects   RefusalReason = "objects" // there are more of them than there is room for
 )
 
 // RefusalReasons are all reasons.
-var RefusalReasons = []RefusalReason{RefusedKey, RefusedReplay, RefusedContested, RefusedRenamed, RefusedUnproven, RefusedObjects}
+var RefusalReasons = []RefusalReason{RefusedKey, RefusedReplay, RefusedContested, RefusedRenamed, RefusedUnproven, RefusedSecond, RefusedObjects}
 
 var admissionRefusals = map[Admission]RefusalReason{
-	Replayed: RefusedReplay, Contested: RefusedContested, Renamed: RefusedRenamed, Unproven: RefusedUnproven,
+	Replayed: RefusedReplay, Contested: RefusedContested, Renamed: RefusedRenamed, Unproven: RefusedUnproven, SecondName: RefusedSecond,
 }
 
 // Refusal returns why a contact, or some of its reports, did not count; "" if all did.

@@ -90,14 +90,15 @@ type Admission uint8
 
 // The admissions. Only what comes with an admitted contact counts.
 const (
-	Admitted  Admission = iota
-	Replayed            // it is not newer than the last one
-	Contested           // another cluster has the name
-	Renamed             // the cluster has another name by now
-	Unproven            // the cluster has a credential of its own, and this contact another one
+	Admitted   Admission = iota
+	Replayed             // it is not newer than the last one
+	Contested            // another cluster has the name
+	Renamed              // the cluster has another name by now
+	Unproven             // the cluster has a credential of its own, and this contact another one
+	SecondName           // the cluster still reports under its own name
 )
 
-var admissionNames = [...]string{"admitted", "replayed", "contested", "renamed", "unproven"}
+var admissionNames = [...]string{"admitted", "replayed", "contested", "renamed", "unproven", "second-name"}
 
 // String returns the name of an admission.
 func (a Admission) String() string { return admissionNames[min(int(a), len(admissionNames)-1)] }
@@ -222,7 +223,7 @@ func (r *Roster) Admit(c Contact, of stranger) (*Cluster, Admission) {
 	case known == nil && same == nil:
 		return r.addCluster(c), Admitted
 	case known == nil && !same.IsSilent(c.Received):
-		return same, Contested // it still reports under its own name
+		return same, SecondName
 	case known == nil:
 		same.Names = append(same.Names, Naming{c.Name, c.Received})
 		r.byName[c.Name], known = same, same

@@ -73,6 +73,8 @@ func explainRefusal(r ledger.RefusalReason) string {
 		return "another cluster reports under the name: give each a name and a key of its own, or adopt one that was rebuilt, with fairlead fleet adopt"
 	case ledger.RefusedRenamed:
 		return "the cluster reports under another name by now: remove what reports under this one"
+	case ledger.RefusedSecond:
+		return "an agent on the cluster reports under another name too: stop it, or, to rename the cluster, stop the one that has this name"
 	case ledger.RefusedUnproven:
 		return "the cluster has a key of its own, and another one was used: remove the shared secret from it"
 	case ledger.RefusedObjects:

@@ -113,6 +113,7 @@ fairlead_fleet_refusals_total{reason="contested"} 0
 fairlead_fleet_refusals_total{reason="objects"} 0
 fairlead_fleet_refusals_total{reason="renamed"} 0
 fairlead_fleet_refusals_total{reason="replayed"} 1
+fairlead_fleet_refusals_total{reason="second-name"} 0
 fairlead_fleet_refusals_total{reason="unauthorized"} 0
 fairlead_fleet_refusals_total{reason="unproven"} 0
 fairlead_fleet_reports_total{outcome="everything",source="agent"} 1

@@ -30,7 +30,7 @@ func (r *Recorder) addEvent(e observe.Event, received time.Time) (news bool, err
 	switch receipt.Admission {
 	case ledger.Unproven:
 		return false, observe.ErrNameProven
-	case ledger.Contested:
+	case ledger.Contested, ledger.SecondName:
 		return false, observe.ErrContested
 	case ledger.Renamed:
 		return false, observe.ErrRenamed

@@ -224,7 +224,11 @@ func (r *Recorder) Receive(c ledger.Contact, reports []ledger.Report) (receipt l
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	receipt, news = r.receive(c, reports)
-	r.countRefusal(c.Name, receipt.Refusal())
+	name := c.Name
+	if receipt.Admission == ledger.SecondName { // people know the cluster by its own name
+		name = r.ledger.FindCluster(receipt.Cluster).Name()
+	}
+	r.countRefusal(name, receipt.Refusal())
 	return receipt, news
 }
 
@@ -238,7 +242,7 @@ func (r *Recorder) receive(c ledger.Contact, reports []ledger.Report) (receipt l
 		again.AgentSeen = cmp.Or(c.AgentSeen, before.AgentSeen)
 	}
 	receipt = r.ledger.Receive(c, reports)
-	if (r.options.Postgres != nil || r.unread != nil) && (receipt.Admission == ledger.Admitted || receipt.Admission == ledger.Contested) {
+	if (r.options.Postgres != nil || r.unread != nil) && slices.Contains([]ledger.Admission{ledger.Admitted, ledger.Contested, ledger.SecondName}, receipt.Admission) {
 		r.held.add(receipt.Cluster, r.ledger.CountObjectsOf(receipt.Cluster), again, reports)
 	}
 	r.pending.add(receipt)

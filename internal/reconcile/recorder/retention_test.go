@@ -123,6 +123,7 @@ func testRefusals(t *testing.T, newStore func(*testing.T) testStore) {
 	contact("e1", "u1", "b", 1, false)
 	contact("e1", "u2", "b2", 1, false) // another cluster
 	contact("e1", "", "", 0, true)      // without the key
+	contact("e9", "u1", "b3", 1, false) // the same cluster under a second name
 	r.recorder.RefuseKey("e1")
 	for i := range 5 {
 		r.recorder.RefuseKey(fmt.Sprint("made-up-", i))
@@ -154,7 +155,7 @@ func testRefusals(t *testing.T, newStore func(*testing.T) testStore) {
 	for _, one := range all {
 		got = append(got, fmt.Sprintf("%s %s %s %d", one.Day.Start().Format("01-02"), one.Cluster, one.Reason, one.Count))
 	}
-	const want = "11-24 e1 unauthorized 2; 11-23  unauthorized 5; 11-23 e1 contested 1; 11-23 e1 objects 1; 11-23 e1 replayed 2; 11-23 e1 unauthorized 1; 11-23 e1 unproven 1"
+	const want = "11-24 e1 unauthorized 2; 11-23  unauthorized 5; 11-23 e1 contested 1; 11-23 e1 objects 1; 11-23 e1 replayed 2; 11-23 e1 second-name 1; 11-23 e1 unauthorized 1; 11-23 e1 unproven 1"
 	if text := strings.Join(got, "; "); text != want {
 		t.Errorf("refused are\n%s\nwant\n%s", text, want)
 	}

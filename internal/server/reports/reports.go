@@ -157,6 +157,8 @@ func (p *receiver) handOn(request agentapi.Request, oldKey bool, now time.Time) 
 		return replayed
 	case ledger.Contested:
 		return refuseContested(contact, receipt.UID)
+	case ledger.SecondName:
+		return secondName
 	case ledger.Renamed:
 		return renamed
 	case ledger.Admitted:

@@ -30,6 +30,8 @@ var (
 		"it was recorded and sent again, or the clock of the cluster was put back")
 	renamed = refuse("renamed", http.StatusUnauthorized, "the cluster reports under another name by now",
 		"give the agent its new name and key")
+	secondName = refuse("second-name", http.StatusConflict, "the cluster still reports under another name",
+		"stop the agent that has the other name: reports under this one are accepted after that")
 	tooLarge = refuse("too-large", http.StatusRequestEntityTooLarge, "the report is too large",
 		"at most 4,096 objects and 1 MiB are read")
 	notSetUp = refuse("not-set-up", http.StatusNotFound, "reports of agents are not set up",
@@ -42,9 +44,6 @@ var (
 
 // refuseContested refuses a cluster because another one has its name.
 func refuseContested(c ledger.Contact, owner string) response {
-	if owner == c.UID {
-		return refuse("contested", http.StatusConflict, "the cluster still reports under another name", "stop the agent that has the other name; this one is heard once that is silent")
-	}
 	return refuse("contested", http.StatusConflict, fmt.Sprintf("another cluster reports as %s: that one has the uid %s, and this one %s", c.Name, owner, c.UID),
 		fmt.Sprintf("give each cluster a name and a key of its own; if this one was built in the place of the other one, run fairlead fleet adopt %s once that is off", c.Name))
 }
