@@ -8,6 +8,7 @@ package rollout
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -95,7 +96,7 @@ type source struct {
 func Summarize(reports []Report, rule Rule, merged, now time.Time) Summary {
 	var s Summary
 	var ready, failed []source
-	for _, one := range groupBySource(reports, rule, now) {
+	for _, one := range groupBySource(dropDoubles(reports), rule, now) {
 		s.Sources++
 		switch {
 		case one.phase == Failed:
@@ -137,6 +138,41 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) Summary {
 		}
 	}
 	return s
+}
+
+// dropDoubles returns reports without those of success from anonymous sources whose clusters report the same by name: a cluster
+// that writes commit statuses and has an agent, or sends events, counts once. A source is taken for a cluster that reports
+// an object of the same name on the same commit, and no two sources are taken for one.
+func dropDoubles(reports []Report) []Report {
+	named, anonymous := map[string]map[string]bool{}, map[string][]Report{}
+	for _, r := range reports {
+		object := strings.ToLower(kindAndName(r.Object))
+		switch {
+		case r.Anonymous:
+			anonymous[r.Source] = append(anonymous[r.Source], r)
+		case r.Current:
+			if named[object] == nil {
+				named[object] = map[string]bool{}
+			}
+			named[object][r.Source] = true
+		}
+	}
+	doubles, taken := map[string]bool{}, map[string]int{}
+	for _, name := range slices.Sorted(maps.Keys(anonymous)) {
+		all := anonymous[name]
+		isDouble := !slices.ContainsFunc(all, func(r Report) bool {
+			object := strings.ToLower(kindAndName(r.Object))
+			return !r.Current || r.Phase != Ready || len(named[object]) <= taken[object]
+		})
+		if !isDouble {
+			continue
+		}
+		doubles[name] = true
+		for _, r := range all {
+			taken[strings.ToLower(kindAndName(r.Object))]++
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(reports), func(r Report) bool { return r.Anonymous && doubles[r.Source] })
 }
 
 // describeFailure returns the reason of a failed rollout. It prefers a source that names its

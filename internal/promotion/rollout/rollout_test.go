@@ -153,3 +153,31 @@ func TestProperties(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubles: a cluster that writes commit statuses and reports by its name counts once.
+func TestDoubles(t *testing.T) {
+	status := func(uid string, phase Phase) Report {
+		r := on(uid, phase, 5).of("kustomization/apps")
+		r.Anonymous = true
+		return r
+	}
+	for _, c := range []struct {
+		name    string
+		reports []Report
+		rule    Rule
+		want    string
+	}{
+		{"one", []Report{on("oslo", Ready, 5), status("0c9c", Ready)}, Rule{}, "ready: 1 of 1 cluster ready"},
+		{"one where two are wanted", []Report{on("oslo", Ready, 5), status("0c9c", Ready)}, Rule{MinClusters: 2}, "progressing: 1 of 2 clusters ready, 1 no report yet"},
+		{"it waits by its name", []Report{on("oslo", Progressing, 5).waits(), status("0c9c", Ready)}, Rule{}, "progressing: 0 of 1 cluster ready, 1 waits for approval"},
+		{"another one writes statuses alone", []Report{on("oslo", Ready, 5), status("0c9c", Ready), status("77aa", Ready)}, Rule{MinClusters: 2}, "ready: 2 of 2 clusters ready"},
+		{"another object", []Report{on("oslo", Ready, 5).of("Kustomization/flux-system/infra"), status("0c9c", Ready)}, Rule{}, "ready: 2 of 2 clusters ready"},
+		{"of another commit", []Report{on("oslo", Ready, 5).aboutAnother(), status("0c9c", Ready)}, Rule{}, "progressing: 1 of 2 clusters ready, 1 on another commit (oslo)"},
+		{"a status of progress stays", []Report{on("oslo", Ready, 5), status("0c9c", Progressing)}, Rule{}, "progressing: 1 of 2 clusters ready, 1 in progress"},
+		{"a failure stays", []Report{on("oslo", Ready, 5), status("0c9c", Failed)}, Rule{}, "failed: kustomization/apps failed"},
+	} {
+		if got := tell(Summarize(c.reports, c.rule, merged, now)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
