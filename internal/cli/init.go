@@ -113,7 +113,7 @@ func (i *initCommand) nextSteps(settings string) string {
 		{"  fairlead serve --config " + file, "# starts it; its page is http://127.0.0.1:8080"},
 	}
 	order := ""
-	if len(i.options.Environments) != 1 {
+	if len(i.options.Environments) != 1 && (i.options.Sample || i.options.Stack) {
 		order = "\nEach environment gets its first pull request at once. Merge them in the order of promotion: each when\nfairlead status shows the environment before it as verified.\n"
 	}
 	return fmt.Sprintf(`Created the control plane      %s
