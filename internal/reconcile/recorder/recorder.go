@@ -224,11 +224,7 @@ func (r *Recorder) Receive(c ledger.Contact, reports []ledger.Report) (receipt l
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	receipt, news = r.receive(c, reports)
-	name := c.Name
-	if receipt.Admission == ledger.SecondName { // people know the cluster by its own name
-		name = r.ledger.FindCluster(receipt.Cluster).Name()
-	}
-	r.countRefusal(name, receipt.Refusal())
+	r.countRefusal(r.refusedName(c, receipt), receipt.Refusal())
 	return receipt, news
 }
 

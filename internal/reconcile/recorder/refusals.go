@@ -25,6 +25,14 @@ func (r *Recorder) RefuseKey(name string) {
 	r.countRefusal(name, ledger.RefusedKey)
 }
 
+// refusedName returns the name that a refusal is counted under: people know a cluster that takes a second one by its own.
+func (r *Recorder) refusedName(c ledger.Contact, receipt ledger.Receipt) string {
+	if receipt.Admission == ledger.SecondName {
+		return r.ledger.FindCluster(receipt.Cluster).Name()
+	}
+	return c.Name
+}
+
 // countRefusal counts a refusal, if there is a reason. r.mu is held.
 func (r *Recorder) countRefusal(cluster string, reason ledger.RefusalReason) {
 	if reason == "" {
