@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/promotion/rollout"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
 )
@@ -102,7 +103,7 @@ func TestFlux(t *testing.T) {
 			t.Errorf("%s is counted (-want +got):\n%s", c.name, diff)
 		}
 		if c.name == "good" {
-			if diff := cmp.Diff([]observe.Event{want}, got); diff != "" {
+			if diff := cmp.Diff([]observe.Event{want}, got, cmp.AllowUnexported(ledger.Membership{})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if diff := cmp.Diff([]Event{{Kind: Report, Action: "ready"}}, b.events); diff != "" {
