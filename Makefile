@@ -68,14 +68,14 @@ SHORT ?= -short
 # Without vet: lint runs all of it, and with what go test would run of it, each package would be
 # looked at twice.
 test: ## run the tests, but for what takes minutes; SHORT= runs all
-	$(GO) test -vet=off -p $(PACKAGES) -timeout 45m $(SHORT) $(TESTFLAGS) $(LONGEST) ./...
+	$(GO) test -vet=off -p $(PACKAGES) -timeout 60m $(SHORT) $(TESTFLAGS) $(LONGEST) ./...
 
 # -short is for what takes minutes without the race detector: scenarios with Git are what it is here for.
 RACE_SHORT := ./internal/server/... ./internal/render/output
 
 race: ## run the tests of what runs in parallel under the race detector
-	$(GO) test -race -timeout 45m -skip '$(RACE_SKIP)' $(filter-out -short,$(TESTFLAGS)) $(filter-out $(RACE_SHORT),$(RACE))
-	$(GO) test -race -timeout 45m -skip '$(RACE_SKIP)' $(TESTFLAGS) $(RACE_SHORT)
+	$(GO) test -race -timeout 60m -skip '$(RACE_SKIP)' $(filter-out -short,$(TESTFLAGS)) $(filter-out $(RACE_SHORT),$(RACE))
+	$(GO) test -race -timeout 60m -skip '$(RACE_SKIP)' $(TESTFLAGS) $(RACE_SHORT)
 	$(GO) test -race -timeout 60m $(filter-out -short,$(TESTFLAGS)) -run '$(RACE_LOOP)' ./internal/reconcile/loop
 
 lint: ## look for what is badly formatted or probably wrong

@@ -408,7 +408,7 @@ func (l *Loop) limitsOf(e *environment) *model.Limits {
 func (l *Loop) publishOptions(out *repos.Remote, f forge.Forge) publish.Options {
 	return publish.Options{
 		Remote: out.Remote, Forge: f, Prefix: l.options.Settings.Output.BranchPrefix, Author: l.author, Sign: l.sign,
-		Write: l.options.Settings.Write, BeforeEffect: l.options.BeforeEffect, Records: &l.records,
+		Write: l.options.Settings.Write, BeforeEffect: l.options.BeforeEffect, Records: &l.records, Witness: &l.witness,
 	}
 }
 

@@ -118,8 +118,9 @@ type Loop struct {
 	nextPoll     time.Time // the next cycle that asks all repositories
 	environments map[string]*environment
 	records      publish.Records
-	undone       bool // something must be tried again though no reference moves
-	hasWorked    bool // since memory was last given back, something has moved
+	witness      publish.Witness // of another daemon
+	undone       bool            // something must be tried again though no reference moves
+	hasWorked    bool            // since memory was last given back, something has moved
 	opened       bool
 	previews     *preview.Previewer
 	retirement   *retirement
@@ -147,6 +148,10 @@ const lockWait = 2 * time.Second
 func New(ctx context.Context, o Options) (*Loop, error) {
 	o = o.withDefaults()
 	l := &Loop{options: o, environments: map[string]*environment{}, wakes: &wakeRequests{news: make(chan struct{}, 1)}, turn: make(chan struct{}, 1), asks: make(chan struct{}, 1), pullErrors: map[string]string{}, pullEvents: map[*repos.Remote]pullEvents{}, deployed: map[string]deployedLine{}, shared: map[string]*sharedIssue{}}
+	l.witness.Tell = func(branch, commit string) {
+		o.Logger.Warn("another Fairlead proposes the output of this control plane, too: stop one of them, unless both are meant to run",
+			"branch", branch, "commit", commit, "see", "docs/how-to/high-availability.md")
+	}
 	s := o.Settings
 	l.processEnds = func() bool { return ctx.Err() != nil }
 	l.barrier = panics.Barrier{Before: o.BeforeWork, Report: func(work, of string, e *panics.Error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/reconcile/history"
 	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
@@ -47,9 +48,11 @@ func (o *outcome) newReport() status.Environment {
 	r := status.Environment{
 		State: cmp.Or(status.State(o.result.State), status.Waiting), Problems: o.problems,
 		Reason: strings.TrimPrefix(strings.Join(append([]string{o.result.Reason}, o.notes...), "; "), "; "), Notes: o.notes, Teardowns: o.teardowns,
-		MergeReason: o.result.Reason, LeftToPeople: o.result.LeftToPeople,
 		Output: newOutput(o.output), Pull: newPull(o.result.Pull), StalePull: newPull(o.stale), Withheld: list.Convert(o.result.Withheld, promoter.ReportWithholding),
 		Change: o.result.Change, Impact: o.impact, Proposed: o.proposed, Assignments: o.assignments, ClusterTypes: len(o.clusterTypes), HasStacks: o.hasStacks, HasClusters: o.hasClusters,
+	}
+	if !o.failed && (o.result.State == publish.Proposed || o.result.State == publish.DryRun) {
+		r.MergeReason, r.LeftToPeople = o.result.Reason, o.result.LeftToPeople
 	}
 	if r.State == status.InSync && r.Pull == nil {
 		r.Pull, r.Change = newPull(o.merged.pull), o.merged.change

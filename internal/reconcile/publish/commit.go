@@ -36,7 +36,12 @@ func (w *attempt) commitTo(ctx context.Context, c git.Commit, head string) (stri
 		if err != nil {
 			return "", err
 		}
-		return id, w.pushCommit(ctx, c, head)
+		w.options.Witness.leaveBranch(w.branchURL(), id)
+		err = w.pushCommit(ctx, c, head)
+		if errors.Is(err, git.ErrStale) { // so it is not our push that has moved it
+			w.options.Witness.leaveBranch(w.branchURL(), head)
+		}
+		return id, err
 	}
 	for range tree.Diff(w.whole.Tree, c.Tree) { // all that the forge will read
 	}
@@ -44,6 +49,7 @@ func (w *attempt) commitTo(ctx context.Context, c git.Commit, head string) (stri
 		return "", err
 	}
 	w.options.Announce("commit to our branch")
+	w.options.Witness.forgetBranch(w.branchURL()) // if it fails, it is not known whether the branch has moved
 	id, err := w.options.Committer.CreateCommit(ctx, forge.Commit{
 		Branch: w.ours, Old: head, Parent: w.target, Message: c.Message, Before: w.whole.Tree, Tree: c.Tree,
 	})
@@ -53,6 +59,7 @@ func (w *attempt) commitTo(ctx context.Context, c git.Commit, head string) (stri
 	if err != nil {
 		return "", err
 	}
+	w.options.Witness.leaveBranch(w.branchURL(), id)
 	_, err = w.options.Remote.Sync(ctx) // as it would be had we pushed it
 	return id, err
 }

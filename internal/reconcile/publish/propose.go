@@ -108,6 +108,9 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 	if !w.options.Write {
 		return w.reportDryRun(ctx, id), nil
 	}
+	if err := w.witnessHead(head, whose); err != nil {
+		return Result{}, err
+	}
 	open, ended, err := w.options.findProposals(ctx, w.ours, w.p.Branch, withoutDigest)
 	if err != nil {
 		return Result{}, err
@@ -140,6 +143,23 @@ func (w *attempt) proposeCommit(ctx context.Context, c git.Commit) (Result, erro
 	r.Commit, r.Pull = id, &pull
 	return w.mergePull(ctx, r)
 }
+
+// witnessHead notes where our branch is before this process moves it.
+func (w *attempt) witnessHead(head string, whose owner) error {
+	made := false
+	if head != "" && whose == ownerUs {
+		info, err := w.repo.Commit(head)
+		if err != nil {
+			return err
+		}
+		made = IsOurs(info, w.p.Environment) // and not a merge that updates it
+	}
+	w.options.Witness.noticeCommit(w.branchURL(), head, made)
+	return nil
+}
+
+// branchURL names our branch among those of all repositories.
+func (w *attempt) branchURL() string { return w.options.Remote.URL() + "#" + w.ours }
 
 // reportDryRun reports what would be proposed, and the pull request that there is. It changes nothing:
 // not even a pull request that findProposals would close.

@@ -102,6 +102,8 @@ type Options struct {
 	Write  bool // or else only say what would be done
 	// Records are those of outputs; nil to read each anew.
 	Records *Records
+	// Witness notices another Fairlead that proposes the same; nil for none.
+	Witness *Witness
 	// BeforeEffect is called before each side effect; nil for no call. Tests end the process
 	// there.
 	BeforeEffect func(what string)

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/fairlead-io/fairlead/internal/forge"
 	"github.com/fairlead-io/fairlead/internal/reconcile/publish"
 	"github.com/fairlead-io/fairlead/internal/testkit/gittest"
@@ -186,4 +188,39 @@ func TestProposedMeanwhile(t *testing.T) {
 		t.Errorf("it is %+v, and the error is %v", r, err)
 	}
 	equal(t, "pull requests", w.states(), "merged open")
+}
+
+// TestAnotherIsNoticed: who finds a commit of Fairlead on our branch that it has not put there says so once. What was there
+// when it began is of no other.
+func TestAnotherIsNoticed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	told := map[string][]string{}
+	begin := func(name string) *publisher {
+		p := w.publisher()
+		p.Witness = &publish.Witness{Tell: func(_, commit string) { told[name] = append(told[name], commit) }}
+		return p
+	}
+	one, two := begin("one"), begin("two")
+	one.want(publish.Proposed, w.simple("a"))
+	two.want(publish.Proposed, w.simple("a"))
+	one.want(publish.Proposed, w.simple("a"))
+	equal(t, "told before anything has moved", len(told), 0)
+	one.want(publish.Proposed, w.simple("b"))
+	two.want(publish.Proposed, w.simple("b"))
+	second := w.branch("fairlead/dev")
+	w.server.Inject("out", gittest.Fault{Service: "git-receive-pack", Method: "GET", Times: 1, Before: func() { two.want(publish.Proposed, w.simple("c")) }})
+	one.want(publish.Proposed, w.simple("c")) // its push finds the same commit, and cannot know whose it is
+	two.want(publish.Proposed, w.simple("d"))
+	one.want(publish.Proposed, w.simple("d"))
+	fourth := w.branch("fairlead/dev")
+	two.want(publish.Proposed, w.simple("e"))
+	one.want(publish.Proposed, w.simple("e"))
+	if diff := cmp.Diff(map[string][]string{"one": {fourth}, "two": {second}}, told); diff != "" {
+		t.Errorf("-want +told:\n%s", diff)
+	}
+	restarted := begin("restarted")
+	restarted.want(publish.Proposed, w.simple("e"))
+	restarted.want(publish.Proposed, w.simple("f"))
+	equal(t, "told after a restart", len(told["restarted"]), 0)
 }

@@ -36,7 +36,7 @@ func describeAction(s Stage, e Environment) string {
 		all = append(all, output)
 	case s.Next.State == promote.Held:
 	default:
-		all, restrained = append(all, describeWait(s)), s.WaitsForFreeze()
+		all, restrained = append(all, describeWait(s)), s.Next.State == promote.Waiting && waitsForFreeze(s.Next.Verdict)
 	}
 	if s.Next.State == promote.Held && !restrained {
 		all = append(all, heldText(s)+upstreamFailure(s))
