@@ -18,13 +18,17 @@ type ClosedList struct {
 	Types   map[string]string // the types of the clusters, by name
 }
 
+// Excludes reports whether a cluster does not count because the list is closed and does not name it.
+func (l ClosedList) Excludes(cluster string) bool {
+	_, isListed := l.Types[cluster]
+	return l.Subject != "" && !isListed
+}
+
 // Excludes reports whether a cluster does not count in an environment: its key is bound to others, or a closed list does not
 // name it. None is excluded from "".
 func (m Membership) Excludes(cluster, environment string) bool {
 	bound, isBound := m.bound[cluster]
-	list, isClosed := m.closed[environment]
-	_, isListed := list.Types[cluster]
-	return environment != "" && (isBound && !slices.Contains(bound, environment) || isClosed && !isListed)
+	return environment != "" && (isBound && !slices.Contains(bound, environment) || m.closed[environment].Excludes(cluster))
 }
 
 // FindBound returns the environments that the key of a cluster is bound to; nil for any.

@@ -139,7 +139,7 @@ func newRetired(c ledger.Cluster) Cluster {
 // newExcluded returns a cluster as it is shown in the environment in which it does not count.
 func newExcluded(c *ledger.Cluster, m ledger.Membership) Cluster {
 	why := "it does not count: its key is for " + text.Join(m.FindBound(c.Name()), " and ")
-	if list := m.FindClosed(c.Excluded); list.Subject != "" && list.Types[c.Name()] == "" {
+	if list := m.FindClosed(c.Excluded); list.Excludes(c.Name()) {
 		why = fmt.Sprintf("it does not count: it is not in %s, which is closed", list.Subject)
 	}
 	return Cluster{Name: c.Name(), Environment: c.Excluded, Standing: Excluded, Why: why, FirstSeen: c.FirstSeen, LastSeen: c.LastSeen}

@@ -68,7 +68,9 @@ func (m *Promoter) answerNeed(ctx context.Context, s *stageState, need gate.Need
 		f.ReportsLost = m.findLostReports(s)
 	case gate.Fleet:
 		f.Fleets[need.Key] = m.findFleet(s, need, *f)
-		f.Excluded = m.findExcluded(s.spec.Name)
+		if m.options.Ledger != nil {
+			f.Excluded = m.options.Ledger.FindExcluded(s.spec.Name)
+		}
 		f.ReportsLost = m.findLostReports(s)
 	case gate.Approvals:
 		return m.readApprovals(ctx, s, f)

@@ -41,6 +41,8 @@ type Ledger interface {
 	// SetListed has clusters of an environment known that are expected by name, with their types. If closed names a list, no
 	// other clusters count.
 	SetListed(environment string, types map[string]string, closed string)
+	// FindExcluded returns the names of the clusters that report an output of an environment, and do not count in it.
+	FindExcluded(environment string) []string
 	// SetAdopted has clusters take the place of others that were built in their place: see
 	// [ledger.Ledger.SetAdopted].
 	SetAdopted(times map[string]time.Time)
@@ -64,7 +66,7 @@ func (m *Promoter) findFleet(s *stageState, need gate.Need, f gate.Facts) rollou
 	}
 	wanted.Merged = f.MergedAt
 	listed := s.memory.listed
-	w := newWanted(s.spec.Name, wanted, types, listed, s.memory.closed != "")
+	w := newWanted(s.spec.Name, wanted, types, listed, s.memory.isClosed())
 	w.AllObjects = need.AllObjects
 	labels := map[string]map[string]string{}
 	for _, t := range types {
@@ -137,44 +139,34 @@ func (m *Promoter) CountExpected(environment string, types []ClusterType) map[st
 		return nil
 	}
 	known := m.memoryOf(environment)
-	return newWanted(environment, ledger.Output{}, types, known.listed, known.closed != "").Expected
+	return newWanted(environment, ledger.Output{}, types, known.listed, known.isClosed()).Expected
 }
 
 // noteListed remembers which clusters of an environment are expected by name: those that its branch lists,
 // and those that its output provisions and that are up. It has the ledger know them.
 func (m *Promoter) noteListed(s *stageState) {
 	s.memory.listed, _ = s.branch.Progress.ListClusters() // problems are reported where the branch is read
-	s.memory.closed = ""
-	if s.branch.Progress != nil && len(s.branch.Progress.ClosedLists) > 0 {
-		s.memory.closed = s.branch.Progress.ClosedLists[0]
-	}
 	for _, a := range m.findAttached(s) {
 		if !slices.ContainsFunc(s.memory.listed, func(c *model.ListedCluster) bool { return c.Name == a.Cluster }) {
 			s.memory.listed = append(s.memory.listed, &model.ListedCluster{Name: a.Cluster, Type: a.ClusterType})
 		}
 	}
+	types := newWanted(s.spec.Name, ledger.Output{}, nil, s.memory.listed, false).Listed
+	s.memory.closed = ledger.ClosedList{}
+	if s.branch.Progress != nil && len(s.branch.Progress.ClosedLists) > 0 {
+		s.memory.closed = ledger.ClosedList{Subject: s.branch.Progress.ClosedLists[0], Types: types}
+	}
 	if m.options.Ledger != nil {
-		m.options.Ledger.SetListed(s.spec.Name, newWanted(s.spec.Name, ledger.Output{}, nil, s.memory.listed, false).Listed, s.memory.closed)
+		m.options.Ledger.SetListed(s.spec.Name, types, s.memory.closed.Subject)
 	}
 }
+
+// isClosed reports whether no clusters count that are not expected by name.
+func (k *memory) isClosed() bool { return k.closed.Subject != "" }
 
 // excludes reports whether a cluster does not count in the environment of a stage, whatever it reports.
 func (s *stageState) excludes(e observe.Event) bool {
-	isListed := func(c *model.ListedCluster) bool { return c.Name == e.Cluster }
-	return e.Membership.Excludes(e.Cluster, s.spec.Name) || s.memory.closed != "" && !slices.ContainsFunc(s.memory.listed, isListed)
-}
-
-// findExcluded returns the names of the clusters that report an output of an environment, and do not count in it.
-func (m *Promoter) findExcluded(environment string) (names []string) {
-	if m.options.Ledger == nil {
-		return nil
-	}
-	for _, c := range m.options.Ledger.Clusters() {
-		if c.Excluded == environment {
-			names = append(names, c.Name())
-		}
-	}
-	return names
+	return e.Membership.Excludes(e.Cluster, s.spec.Name) || s.memory.closed.Excludes(e.Cluster)
 }
 
 // attachedClusters are the clusters that an output attaches.

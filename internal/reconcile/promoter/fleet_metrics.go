@@ -57,7 +57,7 @@ func (m *Promoter) countClusters(name string, e Environment) error {
 	}
 	wanted.Merged = merged
 	known := m.memoryOf(name)
-	w := newWanted(name, wanted, e.ClusterTypes, known.listed, known.closed != "")
+	w := newWanted(name, wanted, e.ClusterTypes, known.listed, known.isClosed())
 	m.options.Metrics.SetFleet(name, m.options.Ledger.FindStandings(w, outputs), m.now.Sub(merged))
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/controlplane/model"
 	"github.com/fairlead-io/fairlead/internal/git"
 	"github.com/fairlead-io/fairlead/internal/git/sign"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/promotion/gate"
 	"github.com/fairlead-io/fairlead/internal/reconcile/metrics"
 	"github.com/fairlead-io/fairlead/internal/reconcile/observe"
@@ -100,7 +101,7 @@ type memory struct {
 	countedCommit  string // whose lead time was counted last
 	merged         mergedOutput
 	listed         []*model.ListedCluster // that are expected
-	closed         string                 // the ClusterList by which no others count; "" if all do
+	closed         ledger.ClosedList      // by which no others count; zero if all do
 	attached       attachedClusters
 }
 

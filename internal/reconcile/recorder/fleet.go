@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"maps"
 	"time"
 
 	"github.com/fairlead-io/fairlead/internal/ledger"
@@ -34,6 +35,10 @@ func (r *Recorder) SetListed(environment string, types map[string]string, closed
 		r.listed = map[string]map[string]string{}
 	}
 	r.listed[environment] = types
+	before := r.membership.FindClosed(environment)
+	if closed == before.Subject && (closed == "" || maps.Equal(types, before.Types)) {
+		return // each round says it of each environment
+	}
 	r.setMembership(r.membership.WithClosed(environment, ledger.ClosedList{Subject: closed, Types: types}))
 }
 
@@ -63,6 +68,18 @@ func (r *Recorder) SetBound(environments map[string][]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.setMembership(r.membership.WithBound(environments))
+}
+
+// FindExcluded returns the names of the clusters that report an output of an environment, and do not count in it.
+func (r *Recorder) FindExcluded(environment string) (names []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.ledger.Clusters() {
+		if c.Excluded == environment {
+			names = append(names, c.Name())
+		}
+	}
+	return names
 }
 
 // Membership returns the environments that clusters may count in.
