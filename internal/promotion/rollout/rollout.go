@@ -144,9 +144,13 @@ func Summarize(reports []Report, rule Rule, merged, now time.Time) Summary {
 // that writes commit statuses and has an agent, or sends events, counts once. A source is taken for a cluster that reports
 // an object of the same name on the same commit, and no two sources are taken for one.
 func dropDoubles(reports []Report) []Report {
+	if !slices.ContainsFunc(reports, func(r Report) bool { return r.Anonymous }) {
+		return reports
+	}
+	objectOf := func(r Report) string { return strings.ToLower(kindAndName(r.Object)) }
 	named, anonymous := map[string]map[string]bool{}, map[string][]Report{}
 	for _, r := range reports {
-		object := strings.ToLower(kindAndName(r.Object))
+		object := objectOf(r)
 		switch {
 		case r.Anonymous:
 			anonymous[r.Source] = append(anonymous[r.Source], r)
@@ -161,15 +165,14 @@ func dropDoubles(reports []Report) []Report {
 	for _, name := range slices.Sorted(maps.Keys(anonymous)) {
 		all := anonymous[name]
 		isDouble := !slices.ContainsFunc(all, func(r Report) bool {
-			object := strings.ToLower(kindAndName(r.Object))
-			return !r.Current || r.Phase != Ready || len(named[object]) <= taken[object]
+			return !r.Current || r.Phase != Ready || len(named[objectOf(r)]) <= taken[objectOf(r)]
 		})
 		if !isDouble {
 			continue
 		}
 		doubles[name] = true
 		for _, r := range all {
-			taken[strings.ToLower(kindAndName(r.Object))]++
+			taken[objectOf(r)]++
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(reports), func(r Report) bool { return r.Anonymous && doubles[r.Source] })
