@@ -96,7 +96,7 @@ func (g *generator) checkLocalFile(written model.Text, file string, data []byte)
 	if stack.HasSecret(string(data)) {
 		g.addf(written.Line, "read it from a secret, and change it: it is in the history of the repository", "component %s: %s: %s holds a secret in clear", name, moduleField, path.Join(written.Text, file))
 	}
-	for _, source := range listSources(file, data) {
+	for _, source := range readSources(file, data) {
 		if folder := path.Join(path.Dir(file), source); folder == ".." || strings.HasPrefix(folder, "../") {
 			g.addf(written.Line, "only that folder is published: move the other module into it", "component %s: %s: %s has the source %s, which is outside of %s", name, moduleField, path.Join(written.Text, file), source, written.Text)
 		}
@@ -115,9 +115,9 @@ func (g *generator) reportState(field string, written model.Text, file string) {
 	g.addf(written.Line, "remove it from the repository, and change the secrets that it holds", "component %s: %s: %s is state of Terraform, which may hold secrets", g.component.Name, field, file)
 }
 
-// listSources returns the sources of modules in a file of Terraform that are folders beside it. That it
+// readSources returns the sources of modules in a file of Terraform that are folders beside it. That it
 // cannot be parsed is reported elsewhere, or by Terraform.
-func listSources(file string, data []byte) []string {
+func readSources(file string, data []byte) []string {
 	if !strings.HasSuffix(file, ".tf") {
 		return nil
 	}
@@ -125,6 +125,11 @@ func listSources(file string, data []byte) []string {
 	if err != nil {
 		return nil
 	}
+	return listSources(parsed)
+}
+
+// listSources returns the sources of modules in a parsed file that are folders beside it.
+func listSources(parsed *hcl.File) []string {
 	var all []string
 	content, _, _ := parsed.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "module", LabelNames: []string{"name"}}}})
 	for _, block := range content.Blocks {

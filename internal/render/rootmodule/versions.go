@@ -98,12 +98,8 @@ type requirement struct {
 	module   string // that asks for it
 }
 
-// readRequirements returns what a file of a module requires, the version of Terraform first, and then by the names of providers.
-func readRequirements(module, name string, data []byte) (all []requirement) {
-	f, err := parseFile(name, data)
-	if err != nil { // checkRoot reports it, or Terraform
-		return nil
-	}
+// listRequired returns what a parsed file of a module requires, the version of Terraform first, and then by the names of providers.
+func listRequired(module string, f *hcl.File) (all []requirement) {
 	content, _, _ := f.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}}})
 	for _, settings := range content.Blocks {
 		found, _, _ := settings.Body.PartialContent(&hcl.BodySchema{
@@ -152,7 +148,9 @@ func newProviderRequirement(name string, value cty.Value) requirement {
 func (g *generator) listRequirements() (all []requirement) {
 	for _, name := range sortedKeys(g.files) {
 		if path.Dir(name) == "." && isModuleFile(name) {
-			all = append(all, readRequirements("the root module", name, g.files[name])...)
+			if f, err := parseFile(name, g.files[name]); err == nil { // checkRoot reports it, or Terraform
+				all = append(all, listRequired("the root module", f)...)
+			}
 		}
 	}
 	if g.module == nil {
@@ -164,8 +162,15 @@ func (g *generator) listRequirements() (all []requirement) {
 			if e.IsDir() || !isModuleFile(e.Name) || len(e.Data) > maxModuleFile {
 				continue
 			}
-			all = append(all, readRequirements(path.Join("the module", folders[i]), e.Name, e.Data)...)
-			for _, source := range listSources(e.Name, e.Data) {
+			f, err := parseFile(e.Name, e.Data)
+			if err != nil { // Terraform reports it
+				continue
+			}
+			all = append(all, listRequired(path.Join("the module", folders[i]), f)...)
+			if !strings.HasSuffix(e.Name, ".tf") {
+				continue
+			}
+			for _, source := range listSources(f) {
 				folder := path.Join(folders[i], source)
 				if folder != ".." && !strings.HasPrefix(folder, "../") && !slices.Contains(folders, folder) {
 					folders = append(folders, folder)
