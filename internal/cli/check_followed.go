@@ -21,11 +21,13 @@ type checkedFollowed struct {
 // listFollowed returns what the environments of models follow, each once, by subject.
 func listFollowed(models []*model.Model) []checkedFollowed {
 	var all []checkedFollowed
+	places := map[model.Followed]int{}
 	for _, m := range models {
 		for _, f := range m.Followed() {
-			i := slices.IndexFunc(all, func(known checkedFollowed) bool { return known.Followed == f })
-			if i < 0 {
+			i, known := places[f]
+			if !known {
 				i = len(all)
+				places[f] = i
 				all = append(all, checkedFollowed{Followed: f, Remedy: remedy(f)})
 			}
 			all[i].Environments = append(all[i].Environments, m.Environment)
