@@ -32,6 +32,10 @@ var bodyLengths = []listLengths{{20, 20, 100, 50, 20, 5, 20_000}, {10, 20, 40, 1
 // pullBody returns the text of the pull request: what it means, what it does with stacks, the commits
 // that it brings, what changes, what it waits for, and how to reproduce it. The mark is its last line.
 func (w *attempt) pullBody() string {
+	var followed []model.Followed
+	if w.p.Followed != nil {
+		followed = w.p.Followed()
+	}
 	var top, tail strings.Builder // what is before and after the groups of the report
 	for _, n := range bodyLengths {
 		top.Reset()
@@ -44,7 +48,7 @@ func (w *attempt) pullBody() string {
 		w.writeWaiting(&tail)
 		writeStopped(&tail, w.p.Problems, n.problems)
 		writeProblems(&tail, w.p.Problems, n.problems)
-		writeFollowed(&tail, w.p.Followed, n.followed)
+		writeFollowed(&tail, followed, n.followed)
 		writeReproduction(&tail, w.p, n.inputs)
 		fmt.Fprintf(&tail, "\n%s%s%s\n", markBegin, contentDigest(w.p), markEnd)
 		if top.Len()+tail.Len() <= maxTail {
@@ -152,10 +156,15 @@ func writeStopped(b *strings.Builder, problems problem.List, n int) {
 		return
 	}
 	fmt.Fprintf(b, "\n**Stopped, and not part of this change:** %s. What the output has of it stays as it is.\n\n", text.Count(len(stopped), "stack"))
-	for _, p := range stopped[:min(len(stopped), n)] {
-		fmt.Fprintf(b, "- %s: %s\n", codeText(p.Stack), codeText(p.String()))
+	writeItems(b, stopped, n, func(p problem.Problem) string { return codeText(p.Stack) + ": " + codeText(p.String()) })
+}
+
+// writeItems writes a list of so many items, and how many more there are.
+func writeItems[T any](b *strings.Builder, all []T, n int, format func(T) string) {
+	for _, one := range all[:min(len(all), n)] {
+		fmt.Fprintf(b, "- %s\n", format(one))
 	}
-	if more := len(stopped) - n; more > 0 {
+	if more := len(all) - n; more > 0 {
 		fmt.Fprintf(b, "- %d more\n", more)
 	}
 }
@@ -166,12 +175,7 @@ func writeProblems(b *strings.Builder, problems problem.List, n int) {
 		return
 	}
 	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", text.Count(len(problems), "warning"))
-	for _, p := range problems[:min(len(problems), n)] {
-		fmt.Fprintf(b, "- %s\n", codeText(p.String()))
-	}
-	if more := len(problems) - n; more > 0 {
-		fmt.Fprintf(b, "- %d more\n", more)
-	}
+	writeItems(b, problems, n, func(p problem.Problem) string { return codeText(p.String()) })
 	b.WriteString("\n</details>\n")
 }
 
@@ -181,16 +185,13 @@ func writeFollowed(b *strings.Builder, followed []model.Followed, n int) {
 		return
 	}
 	b.WriteString("\n<details><summary>Deployed without a pull request: what is pushed to these branches and ranges</summary>\n\n")
-	for _, f := range followed[:min(len(followed), n)] {
-		fmt.Fprintf(b, "- %s: %s", codeText(f.Subject), codeText(f.What()))
+	writeItems(b, followed, n, func(f model.Followed) string {
+		item := codeText(f.Subject) + ": " + codeText(f.What())
 		if f.Repo != "" {
-			fmt.Fprintf(b, " of %s", codeText(giturl.Redact(f.Repo)))
+			item += " of " + codeText(giturl.Redact(f.Repo))
 		}
-		b.WriteString("\n")
-	}
-	if more := len(followed) - n; more > 0 {
-		fmt.Fprintf(b, "- %d more\n", more)
-	}
+		return item
+	})
 	b.WriteString("\n`fairlead check -v` says what to write instead.\n\n</details>\n")
 }
 

@@ -50,8 +50,9 @@ type Proposal struct {
 	Inputs   []source.Commit
 	Stopped  []string     // stacks that something beside the inputs stops
 	Problems problem.List // that do not stop it
-	// Followed is what gets to the clusters without a change of the output.
-	Followed []model.Followed
+	// Followed returns what gets to the clusters without a change of the output, for the text of the pull request; nil for
+	// nothing.
+	Followed func() []model.Followed
 	Workload func(target string) string
 	Merge    Merge // "" for Manual
 	// Withheld are the caller's reasons why only a person may merge it.
