@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,7 +142,7 @@ func (cc *commandContext) lockDataDir(ctx context.Context) (unlock func(), err e
 	}
 	limited, cancel := context.WithTimeout(ctx, dataDirWait)
 	defer cancel()
-	unlock, err = lock.AcquireWithPID(limited, filepath.Join(cc.settings.DataDir, "lock"))
+	unlock, err = lock.AcquireWithPID(limited, cc.settings.LockFile())
 	if err != nil {
 		return nil, problem.WithHint(fmt.Errorf("take the data folder %s: %w", cc.settings.DataDir, err), "stop the daemon, import, and start it again")
 	}

@@ -15,6 +15,9 @@ func (s *Settings) HasLedger() bool { return s.Ledger.Secret != nil }
 // LedgerFile returns the file of the ledger.
 func (s *Settings) LedgerFile() string { return filepath.Join(s.DataDir, "ledger.db") }
 
+// LockFile returns the file by which one process at a time has the data folder.
+func (s *Settings) LockFile() string { return filepath.Join(s.DataDir, "lock") }
+
 // LedgerMark returns the file by which the store of the ledger is known again.
 func (s *Settings) LedgerMark() string { return filepath.Join(s.DataDir, "ledger.mark") }
 

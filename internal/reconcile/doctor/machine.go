@@ -74,7 +74,7 @@ func checkWritable(folder string) error {
 
 // findDaemon returns who holds the data folder; nil if no process does.
 func (d *examination) findDaemon(ctx context.Context) (running *lock.HeldError, err error) {
-	file := filepath.Join(d.config.DataDir, "lock")
+	file := d.config.LockFile()
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return nil, nil // it was never used, and nothing is made
 	}

@@ -21,7 +21,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -175,7 +174,7 @@ func New(ctx context.Context, o Options) (*Loop, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	l.unlock, err = lock.AcquireWithPID(limited, filepath.Join(s.DataDir, "lock"))
+	l.unlock, err = lock.AcquireWithPID(limited, s.LockFile())
 	if err != nil {
 		var held *lock.HeldError
 		if errors.As(err, &held) {

@@ -14,7 +14,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -156,7 +155,7 @@ func Serve(ctx context.Context, o Options) error {
 			return describeListenError(o.Settings.Listen, err)
 		}
 		logger.Info("listening", "address", listener.Addr().String())
-		if err := lock.WriteAddress(filepath.Join(o.Settings.DataDir, "lock"), listener.Addr().String()); err != nil {
+		if err := lock.WriteAddress(o.Settings.LockFile(), listener.Addr().String()); err != nil {
 			logger.Warn("the address could not be written to the data folder", "error", err)
 		}
 	}
