@@ -22,7 +22,7 @@ func (w *world) cycle(rng *rand.Rand) {
 			w.merge(e)
 		}
 	}
-	h := promote.NewHistory(w.base)
+	h := promote.NewLine(w.base)
 	readings := make([]reading, len(w.envs))
 	stages := make([]promote.Stage, len(w.envs))
 	for i, e := range w.envs {
@@ -74,7 +74,7 @@ func (w *world) env(name string) *env { return w.envs[name[0]-'a'] }
 // read gives what is known of an environment in a cycle.
 func (w *world) read(e *env, rng *rand.Rand) reading {
 	r := reading{readable: !w.fault(rng), mute: w.fault(rng)}
-	s := promote.Stage{Name: e.name, Queue: e.queue, Commit: e.record, PromotedAt: e.since, Merged: e.merged(), HoldReason: e.hold, StoppedReason: e.broken, Proven: map[string]bool{}}
+	s := promote.Stage{Name: e.name, Queue: e.queue, HoldReason: e.hold, StoppedReason: e.broken, Position: promote.Position{Commit: e.record, PromotedAt: e.since, Merged: e.merged(), Proven: map[string]bool{}}}
 	for _, u := range e.after {
 		s.After = append(s.After, u.name)
 	}
@@ -95,7 +95,7 @@ func (w *world) read(e *env, rng *rand.Rand) reading {
 }
 
 // tell writes statuses, and reports whether all that should be on record is.
-func (w *world) tell(h promote.History, e *env, r reading) bool {
+func (w *world) tell(h promote.Line, e *env, r reading) bool {
 	if r.mute || !r.readable {
 		return e.record == ""
 	}

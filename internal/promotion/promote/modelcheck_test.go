@@ -337,7 +337,7 @@ func TestNextIsAFunction(t *testing.T) {
 			stages = append(stages, w.read(e, rng).stage)
 		}
 		enter := func(e, c string) gate.Verdict { return w.enters(w.env(e), c) }
-		h := promote.NewHistory(w.base)
+		h := promote.NewLine(w.base)
 		first := promote.DecideStages(h, stages, enter, w.now)
 		slices.Reverse(stages)
 		again := promote.DecideStages(h, stages, enter, w.now)

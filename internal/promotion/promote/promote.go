@@ -31,6 +31,19 @@ type Stage struct {
 	Name  string
 	After []string // environments whose stages come first
 	Queue model.Queue
+	// HoldReason is why the environment is held; "" if it is not.
+	HoldReason string
+	// StoppedReason is why nothing can be decided about the environment; "" if something can.
+	StoppedReason string
+	// External reports that another system decides about the environment. Its state counts for the
+	// environments that come after it, and nothing is promoted to it.
+	External bool
+	// Position is the position on the line that is decided about.
+	Position
+}
+
+// Position is what an environment has of one line. An environment has one position per line.
+type Position struct {
 	// Commit is the promoted commit; "" if there is none.
 	Commit string
 	// PromotedAt is when it was promoted.
@@ -45,13 +58,6 @@ type Stage struct {
 	Proven map[string]bool
 	// PartialProven reports that Proven may lack some, because not all could be read.
 	PartialProven bool
-	// HoldReason is why the environment is held; "" if it is not.
-	HoldReason string
-	// StoppedReason is why nothing can be decided about the environment; "" if something can.
-	StoppedReason string
-	// External reports that another system decides about the environment. Its state counts for the
-	// environments that come after it, and nothing is promoted to it.
-	External bool
 }
 
 // ExternalReason is why nothing is promoted to an environment that the settings leave out.
@@ -87,10 +93,10 @@ type Decision struct {
 // EvaluateGates returns the verdict of an environment's gates on a commit.
 type EvaluateGates func(environment, commit string) gate.Verdict
 
-// DecideStages returns the decision for every stage. Every name in After should be that of a stage;
+// DecideStages returns the decision about one line for every stage. Every name in After should be that of a stage;
 // a stage that comes after a missing one waits.
-func DecideStages(h History, stages []Stage, enter EvaluateGates, now time.Time) []Decision {
-	c := snapshot{h, stages}
+func DecideStages(l Line, stages []Stage, enter EvaluateGates, now time.Time) []Decision {
+	c := snapshot{l, stages}
 	decisions := make([]Decision, len(stages))
 	for i, s := range stages {
 		decisions[i] = c.decideStage(s, enter, now)
@@ -100,8 +106,8 @@ func DecideStages(h History, stages []Stage, enter EvaluateGates, now time.Time)
 
 // CandidateCommits returns the commit that DecideStages will evaluate the gates of each environment
 // for; "" where it will not evaluate them.
-func CandidateCommits(h History, stages []Stage) map[string]string {
-	c := snapshot{h, stages}
+func CandidateCommits(l Line, stages []Stage) map[string]string {
+	c := snapshot{l, stages}
 	asked := map[string]string{}
 	for _, s := range stages {
 		if c.stoppedReason(s) == "" && !s.External {
@@ -111,10 +117,10 @@ func CandidateCommits(h History, stages []Stage) map[string]string {
 	return asked
 }
 
-// snapshot is all stages, and the commits that go through them.
+// snapshot is all stages, and the line that goes through them.
 type snapshot struct {
-	history History
-	stages  []Stage
+	line   Line
+	stages []Stage
 }
 
 func (c snapshot) decideStage(s Stage, enter EvaluateGates, now time.Time) Decision {
@@ -154,7 +160,7 @@ func (c snapshot) decideStage(s Stage, enter EvaluateGates, now time.Time) Decis
 
 // stoppedReason returns why nothing can be decided about a stage; "" if something can.
 func (c snapshot) stoppedReason(s Stage) string {
-	if s.StoppedReason == "" && s.Commit != "" && !c.history.Contains(s.Commit) {
+	if s.StoppedReason == "" && s.Commit != "" && !c.line.Contains(s.Commit) {
 		return fmt.Sprintf("commit %s is not on the base's branch", text.ShortCommit(s.Commit))
 	}
 	return s.StoppedReason
@@ -181,7 +187,7 @@ func (c snapshot) findCandidate(s Stage) (string, []string) {
 func (c snapshot) eligibleCommits(s Stage) []string {
 	var pool []string
 	reach := c.reachableIndex(s)
-	for i, commit := range c.history.newerCommits(s.Commit) {
+	for i, commit := range c.line.newerCommits(s.Commit) {
 		isUnproven := func(name string) bool {
 			u := c.findStage(name)
 			return u == nil || !c.isProven(*u, commit)
@@ -194,15 +200,15 @@ func (c snapshot) eligibleCommits(s Stage) []string {
 }
 
 // reachableIndex returns the index of the newest commit that all environments before a stage, near
-// and far, have or contain. A commit that is not in the history limits only those directly after
+// and far, have or contain. A commit that is not on the line limits only those directly after
 // it.
 func (c snapshot) reachableIndex(s Stage) int {
 	reach := 0
 	for _, u := range c.upstreamStages(s) {
 		if u.Commit == "" {
-			return len(c.history.commits)
+			return len(c.line.commits)
 		}
-		reach = max(reach, c.history.reachedIndex(u.Commit))
+		reach = max(reach, c.line.reachedIndex(u.Commit))
 	}
 	return reach
 }
@@ -224,7 +230,7 @@ func (c snapshot) isProven(s Stage, commit string) bool {
 	if s.Commit == commit {
 		return s.StoppedReason == "" && s.Merged && s.Proof.Status == gate.Pass
 	}
-	return s.Proven[commit] && c.history.IsNewer(s.Commit, commit)
+	return s.Proven[commit] && c.line.IsNewer(s.Commit, commit)
 }
 
 // findStage returns the stage of a name; nil if there is none.

@@ -16,7 +16,7 @@ import (
 // The stage waits for the newest commit of the stages directly before it.
 func (c snapshot) decideWithoutCandidate(s Stage, d Decision) Decision {
 	for _, name := range s.After {
-		if u := c.findStage(name); u != nil && c.history.IsNewer(u.Commit, s.Commit) && (d.Candidate == "" || c.history.IsNewer(u.Commit, d.Candidate)) {
+		if u := c.findStage(name); u != nil && c.line.IsNewer(u.Commit, s.Commit) && (d.Candidate == "" || c.line.IsNewer(u.Commit, d.Candidate)) {
 			d.Candidate = u.Commit
 		}
 	}
@@ -34,9 +34,9 @@ func (c snapshot) decideWithoutCandidate(s Stage, d Decision) Decision {
 // noCandidateReason returns why there is no commit to wait for.
 func (c snapshot) noCandidateReason(s Stage) string {
 	switch {
-	case c.history.Head() == "":
+	case c.line.Head() == "":
 		return "the base has no commit"
-	case s.Commit == c.history.Head():
+	case s.Commit == c.line.Head():
 		return "up to date"
 	}
 	var reasons []string
@@ -62,7 +62,7 @@ func (c snapshot) noCandidateReason(s Stage) string {
 func (c snapshot) upstreamVerdicts(s Stage, commit string) []gate.Verdict {
 	var parts []gate.Verdict
 	for _, u := range c.upstreamStages(s) {
-		if slices.Contains(s.After, u.Name) || c.history.IsNewer(commit, u.Commit) {
+		if slices.Contains(s.After, u.Name) || c.line.IsNewer(commit, u.Commit) {
 			parts = append(parts, c.upstreamVerdict(*u, commit))
 		}
 	}
@@ -91,7 +91,7 @@ func (c snapshot) upstreamVerdict(u Stage, commit string) gate.Verdict {
 	case u.Commit == "":
 		v.NamesCommit = false
 		v.Reason = fmt.Sprintf("waiting for %s to get its first commit", u.Name)
-	case u.Commit != commit && c.history.IsNewer(commit, u.Commit):
+	case u.Commit != commit && c.line.IsNewer(commit, u.Commit):
 		v.NamesCommit = false
 		v.Reason = fmt.Sprintf("%s has an older commit, %s", u.Name, text.ShortCommit(u.Commit))
 	case u.Commit != commit:

@@ -22,8 +22,9 @@ var (
 
 // at gives a stage that has a commit, merged and proven.
 func at(name, commit string, after ...string) promote.Stage {
-	return promote.Stage{Name: name, After: after, Commit: commit, PromotedAt: noon.Add(-time.Hour), Merged: true,
-		Proof: gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: "all clusters are ready"}}
+	return promote.Stage{Name: name, After: after, Position: promote.Position{
+		Commit: commit, PromotedAt: noon.Add(-time.Hour), Merged: true, Proof: gate.Verdict{Gate: "proof", Status: gate.Pass, Reason: "all clusters are ready"},
+	}}
 }
 
 // with changes a stage.
@@ -310,7 +311,7 @@ pass b: a has an older commit, c1
 				}
 				return gate.CombineVerdicts("gates", nil)
 			}
-			decisions := promote.DecideStages(promote.NewHistory([]string{"c9", "c4", "c3", "c2", "c1"}), test.stages, enter, noon)
+			decisions := promote.DecideStages(promote.NewLine([]string{"c9", "c4", "c3", "c2", "c1"}), test.stages, enter, noon)
 			if diff := cmp.Diff(test.want, show(decisions[len(decisions)-1])); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -319,7 +320,7 @@ pass b: a has an older commit, c1
 }
 
 func TestEmptyBase(t *testing.T) {
-	d := promote.DecideStages(promote.NewHistory(nil), []promote.Stage{at("dev", "")}, nil, noon)
+	d := promote.DecideStages(promote.NewLine(nil), []promote.Stage{at("dev", "")}, nil, noon)
 	if diff := cmp.Diff("current  -> \npass dev: the base has no commit\n", show(d[0])); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

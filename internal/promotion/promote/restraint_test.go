@@ -183,7 +183,7 @@ func (o *operator) cycle() {
 }
 
 func (o *operator) promote(back bool) {
-	s := promote.Stage{Name: "a", Queue: model.Queue{Policy: model.QueueLatest}, Commit: o.record(), Merged: o.outBase == o.record(), Proof: gate.Verdict{Status: gate.Pass}}
+	s := promote.Stage{Name: "a", Queue: model.Queue{Policy: model.QueueLatest}, Position: promote.Position{Commit: o.record(), Merged: o.outBase == o.record(), Proof: gate.Verdict{Status: gate.Pass}}}
 	if o.stays(o.hold.on, back) {
 		s.HoldReason = "by a person"
 	}
@@ -193,7 +193,7 @@ func (o *operator) promote(back bool) {
 		}
 		return gate.Verdict{Gate: "gates", Status: gate.Pass, Reason: "all gates passed"}
 	}
-	d := promote.DecideStages(promote.NewHistory(o.base), []promote.Stage{s}, enter, time.Time{})[0]
+	d := promote.DecideStages(promote.NewLine(o.base), []promote.Stage{s}, enter, time.Time{})[0]
 	if d.State != promote.Promotes {
 		return
 	}

@@ -52,8 +52,8 @@ type ForecastFunc func(environment, commit string, from time.Time) gate.Forecast
 
 // SimulateArrivals returns when a commit would get to each environment, by itself or with a newer one. A step itself takes
 // no time here: gates, proofs and queues do.
-func SimulateArrivals(h History, stages []Stage, commit string, enter, proof ForecastFunc, now time.Time) []Arrival {
-	f := simulation{snapshot{h, stages}, commit, enter, proof, now, map[string]*Arrival{}, map[string]Arrival{}}
+func SimulateArrivals(l Line, stages []Stage, commit string, enter, proof ForecastFunc, now time.Time) []Arrival {
+	f := simulation{snapshot{l, stages}, commit, enter, proof, now, map[string]*Arrival{}, map[string]Arrival{}}
 	all := map[string]simulation{commit: f}
 	arrivals := make([]Arrival, len(stages))
 	for i, s := range stages {
@@ -111,9 +111,9 @@ func (f simulation) carriers(s Stage) (newer []string) {
 	for _, u := range f.chain.upstreamStages(s) {
 		newer = append(newer, u.Commit)
 	}
-	newer = append(newer, f.chain.history.Head())
+	newer = append(newer, f.chain.line.Head())
 	return slices.DeleteFunc(newer, func(c string) bool {
-		return !f.chain.history.Contains(f.commit) || !f.chain.history.IsNewer(c, f.commit)
+		return !f.chain.line.Contains(f.commit) || !f.chain.line.IsNewer(c, f.commit)
 	})
 }
 
@@ -133,7 +133,7 @@ func (f simulation) findArrival(s Stage) Arrival {
 func (f simulation) computeArrival(s Stage) Arrival {
 	what := text.ShortCommit(f.commit)
 	switch {
-	case !f.chain.history.Contains(f.commit):
+	case !f.chain.line.Contains(f.commit):
 		return Arrival{State: ArrivalNever, Reason: fmt.Sprintf("commit %s is not on the base's branch", what)}
 	case s.Commit == f.commit && s.hasProblems():
 		return Arrival{State: ArrivalProposed, Time: s.PromotedAt, Reason: fmt.Sprintf("it was promoted to %s, which has problems there: %s", what, verdictReason(s.Proof))}
@@ -141,14 +141,14 @@ func (f simulation) computeArrival(s Stage) Arrival {
 		return Arrival{State: ArrivalProposed, Time: s.PromotedAt, Reason: fmt.Sprintf("it was promoted to %s, and its newest output is not merged yet", what)}
 	case s.Commit == f.commit:
 		return Arrival{State: ArrivalHas, Time: s.PromotedAt, Reason: fmt.Sprintf("it has %s", what)}
-	case f.chain.history.IsNewer(s.Commit, f.commit):
+	case f.chain.line.IsNewer(s.Commit, f.commit):
 		return Arrival{State: ArrivalReached, Time: s.PromotedAt, Reason: fmt.Sprintf("it has a newer commit, %s", text.ShortCommit(s.Commit))}
 	}
 	way := route{earliest: f.now}
 	for _, u := range f.chain.upstreamStages(s) {
 		if slices.Contains(s.After, u.Name) {
 			way.join(f.routeToProof(*u))
-		} else if f.chain.history.IsNewer(f.commit, u.Commit) {
+		} else if f.chain.line.IsNewer(f.commit, u.Commit) {
 			way.join(f.routeToArrival(*u))
 		}
 	}
@@ -234,7 +234,7 @@ func (f simulation) addOwnWaits(s Stage, way *route) {
 			way.notBefore(s.PromotedAt.Add(s.Queue.Every))
 		}
 	case model.QueueEvery:
-		ahead := slices.DeleteFunc(f.chain.eligibleCommits(s), func(c string) bool { return !f.chain.history.IsNewer(f.commit, c) })
+		ahead := slices.DeleteFunc(f.chain.eligibleCommits(s), func(c string) bool { return !f.chain.line.IsNewer(f.commit, c) })
 		if len(ahead) > 0 && s.Commit != "" {
 			way.wait(s.Name, fmt.Sprintf("%s before it in the queue", text.Count(len(ahead), "commit")))
 		}
@@ -247,10 +247,10 @@ func (f simulation) findOvertaking(s Stage) (certain bool, reason string) {
 	if s.Queue.Policy == model.QueueEvery && s.Commit != "" {
 		return false, ""
 	}
-	if pool := f.chain.eligibleCommits(s); len(pool) > 0 && f.chain.history.IsNewer(pool[0], f.commit) {
+	if pool := f.chain.eligibleCommits(s); len(pool) > 0 && f.chain.line.IsNewer(pool[0], f.commit) {
 		return true, fmt.Sprintf("the newer commit %s supersedes it", text.ShortCommit(pool[0]))
 	}
-	if newer := f.chain.history.newerCommits(f.commit); len(newer) > 0 && s.Queue.Policy != model.QueuePinned {
+	if newer := f.chain.line.newerCommits(f.commit); len(newer) > 0 && s.Queue.Policy != model.QueuePinned {
 		return false, fmt.Sprintf("a newer commit may supersede it, such as %s", text.ShortCommit(newer[0]))
 	}
 	return false, ""

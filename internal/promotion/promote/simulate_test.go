@@ -112,7 +112,7 @@ b never: it does not reach a
 c never: there is no environment nowhere`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			arrivals := promote.SimulateArrivals(promote.NewHistory([]string{"c4", "c3", "c2", "c1"}), test.stages, test.commit, enterToday, proofToday, noon)
+			arrivals := promote.SimulateArrivals(promote.NewLine([]string{"c4", "c3", "c2", "c1"}), test.stages, test.commit, enterToday, proofToday, noon)
 			var got strings.Builder
 			for _, a := range arrivals {
 				fmt.Fprintf(&got, "\n%s %s", a.Environment, a.State)
@@ -152,7 +152,7 @@ func TestSimulateAgreesWithNext(t *testing.T) {
 		for _, e := range w.envs {
 			stages = append(stages, w.read(e, rand.New(rand.NewPCG(seed, 5))).stage)
 		}
-		at := promote.NewHistory(w.base)
+		at := promote.NewLine(w.base)
 		open := func(string, string) gate.Verdict { return gate.CombineVerdicts("gates", nil) }
 		now := func(_, _ string, from time.Time) gate.Forecast { return gate.Forecast{Time: from} }
 		later := func(_, _ string, from time.Time) gate.Forecast { return gate.Forecast{Time: from.Add(time.Minute)} }

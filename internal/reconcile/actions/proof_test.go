@@ -14,7 +14,7 @@ import (
 // after dev.
 func TestUnproven(t *testing.T) {
 	v := snapshot{
-		history: promote.NewHistory([]string{"d4", "c3", "b2", "a1"}),
+		history: promote.NewLine([]string{"d4", "c3", "b2", "a1"}),
 		chain: model.Chain{Stages: []model.Stage{
 			{Name: "dev"}, {Name: "stage", After: []string{"dev"}}, {Name: "canary", After: []string{"dev"}}, {Name: "prod", After: []string{"stage", "canary"}},
 		}},

@@ -164,7 +164,7 @@ func (d *Session) mergedCommits(ctx context.Context, environment string) (map[st
 
 // checkTarget returns why an environment cannot go back to a commit that was asked for; nil if it
 // can.
-func checkTarget(h promote.History, environment, present, asked string, had []string) *problem.Refusal {
+func checkTarget(h promote.Line, environment, present, asked string, had []string) *problem.Refusal {
 	switch {
 	case !h.Contains(asked):
 		return problem.Refusef("", "commit %s is not on the base's branch", text.ShortCommit(asked))
@@ -180,6 +180,6 @@ func checkTarget(h promote.History, environment, present, asked string, had []st
 
 // isOlder reports whether a commit is one of the base that is older than the present one. Any is, if
 // the base does not have the present one.
-func isOlder(h promote.History, commit, present string) bool {
+func isOlder(h promote.Line, commit, present string) bool {
 	return h.Contains(commit) && commit != present && (!h.Contains(present) || h.IsNewer(present, commit))
 }

@@ -30,7 +30,7 @@ type rollbackTarget struct {
 
 // rollbackSearch finds the commit that an environment goes back to.
 type rollbackSearch struct {
-	history promote.History
+	history promote.Line
 	merged  map[string]bool // commits that an output commit names
 	compare func(a, b string) sameness
 	prove   func(commit string) promoter.Evidence
@@ -96,7 +96,7 @@ func (s rollbackSearch) wasMerged(commit string, before []string) sameness {
 // lastNamed returns the commit named by an output commit that the environment had last before
 // another one, by its record, which is newest first, or else by the line of the base; "" if there is
 // none.
-func lastNamed(h promote.History, commit string, before []string, merged map[string]bool) string {
+func lastNamed(h promote.Line, commit string, before []string, merged map[string]bool) string {
 	i := slices.IndexFunc(before, func(c string) bool { return merged[c] && h.Contains(c) })
 	if i >= 0 {
 		return before[i]

@@ -12,7 +12,7 @@ import (
 // TestFindRollbackTarget: without a commit that was asked for it is the newest older one whose output
 // was merged, by name or because it is the same.
 func TestFindRollbackTarget(t *testing.T) {
-	h := promote.NewHistory([]string{"e5", "d4", "c3", "b2", "a1"})
+	h := promote.NewLine([]string{"e5", "d4", "c3", "b2", "a1"})
 	for _, test := range []struct {
 		name, present string
 		had           string // newest first
@@ -67,7 +67,7 @@ func TestFindRollbackTarget(t *testing.T) {
 // TestFindVerifiedTarget: a commit that failed there is never the target that nobody asked for, and one that was
 // verified goes before one that was not.
 func TestFindVerifiedTarget(t *testing.T) {
-	h := promote.NewHistory([]string{"e5", "d4", "c3", "b2", "a1"})
+	h := promote.NewLine([]string{"e5", "d4", "c3", "b2", "a1"})
 	for _, test := range []struct {
 		name, had string
 		proven    map[string]promoter.Evidence
@@ -89,7 +89,7 @@ func TestFindVerifiedTarget(t *testing.T) {
 // TestCheckTarget: a commit that was asked for must be an older one that the environment had, merged or
 // not; the hints work as they are typed.
 func TestCheckTarget(t *testing.T) {
-	h := promote.NewHistory([]string{"d4", "c3", "b2", "a1"})
+	h := promote.NewLine([]string{"d4", "c3", "b2", "a1"})
 	for _, test := range []struct{ name, present, asked, had, want, hint string }{
 		{"one that it had", "d4", "a1", "d4 c3 a1", "", ""},
 		{"what it never had", "d4", "b2", "d4 c3 a1", "stage never had b2", "go back to one that it had: git log of stage's branch has them"},

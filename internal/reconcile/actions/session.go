@@ -164,7 +164,7 @@ func (d *Session) findRemote(url string) (*git.Remote, string) {
 // snapshot is the state that an action is decided on.
 type snapshot struct {
 	base         source.Base
-	history      promote.History
+	history      promote.Line
 	chain        model.Chain
 	orderProblem string // why nothing can be said about the order; "" if something can
 	stage        model.Stage

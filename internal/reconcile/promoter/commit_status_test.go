@@ -48,7 +48,7 @@ func TestWantedStatuses(t *testing.T) {
 		"proven elsewhere":         {proof: gate.Wait, merged: true, said: other, want: deployingStatus},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &stageState{spec: model.Stage{Name: "dev"}, stage: promote.Stage{Merged: test.merged, Proof: gate.Verdict{Status: test.proof}}}
+			s := &stageState{spec: model.Stage{Name: "dev"}, stage: promote.Stage{Position: promote.Position{Merged: test.merged, Proof: gate.Verdict{Status: test.proof}}}}
 			s.facts.DeployedAt, s.facts.BaseStatuses = test.deployed, test.said
 			want := append([]forge.Status{statusOf(test.want, "dev environment")}, test.proofs...)
 			if diff := cmp.Diff(want, s.wantedStatuses()); diff != "" {
@@ -81,7 +81,7 @@ func TestFailureStatus(t *testing.T) {
 		"of other people":         {said("dev environment", "It burns", noon), time.Hour, reason, "Failed to deploy: " + reason},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &stageState{spec: model.Stage{Name: "dev"}, stage: promote.Stage{PromotedAt: noon.Add(-test.promoted), Proof: gate.Verdict{Status: gate.Fail, Reason: test.reason}}}
+			s := &stageState{spec: model.Stage{Name: "dev"}, stage: promote.Stage{Position: promote.Position{PromotedAt: noon.Add(-test.promoted), Proof: gate.Verdict{Status: gate.Fail, Reason: test.reason}}}}
 			s.facts.Now, s.facts.BaseStatuses = noon, []gate.CommitStatus{test.said}
 			want := forge.Status{Outcome: forge.Failure, Description: test.want}
 			if diff := cmp.Diff(want, s.failureStatus()); diff != "" {

@@ -12,7 +12,7 @@ import (
 )
 
 // decideStages evaluates the gates of all candidates, and decides.
-func (m *Promoter) decideStages(ctx context.Context, all []*stageState, h promote.History) ([]promote.Decision, error) {
+func (m *Promoter) decideStages(ctx context.Context, all []*stageState, h promote.Line) ([]promote.Decision, error) {
 	stages := stagesOf(all)
 	candidates := promote.CandidateCommits(h, stages)
 	verdicts := map[string]gate.Verdict{}

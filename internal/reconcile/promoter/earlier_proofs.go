@@ -13,7 +13,7 @@ import (
 
 // loadEarlierProofs reads which earlier commits of environments were proven there, as far as the
 // environments after them need it.
-func (m *Promoter) loadEarlierProofs(ctx context.Context, all []*stageState, h promote.History) {
+func (m *Promoter) loadEarlierProofs(ctx context.Context, all []*stageState, h promote.Line) {
 	parallel.Each(m.options.Settings.Parallel, all, func(_ int, s *stageState) {
 		err := m.runIsolated("look at the past", s, func() error {
 			for _, commit := range m.proofCandidates(all, s, h) {
@@ -36,7 +36,7 @@ func (m *Promoter) loadEarlierProofs(ctx context.Context, all []*stageState, h p
 const maxEarlierProofs = 50
 
 // proofCandidates returns the commits older than this stage's and newer than its successors'.
-func (m *Promoter) proofCandidates(all []*stageState, s *stageState, h promote.History) []string {
+func (m *Promoter) proofCandidates(all []*stageState, s *stageState, h promote.Line) []string {
 	var some []string
 	for _, after := range all {
 		if !slices.Contains(after.spec.After, s.spec.Name) || !h.Contains(s.stage.Commit) || after.stage.StoppedReason != "" {
@@ -63,7 +63,7 @@ type proofCache struct {
 }
 
 // wasProven reports whether a commit was proven in an environment that has a newer one now.
-func (m *Promoter) wasProven(ctx context.Context, s *stageState, commit string, h promote.History) (bool, error) {
+func (m *Promoter) wasProven(ctx context.Context, s *stageState, commit string, h promote.Line) (bool, error) {
 	if s.memory.proofs.head != s.branch.Head {
 		s.memory.proofs = proofCache{s.branch.Head, map[string]bool{}}
 	}
@@ -95,7 +95,7 @@ const maxVersions = 50
 // wasNotReverted reports whether an environment that had a commit was never rolled back behind it,
 // by the versions of its record, newest first: a rollback means that the commit is bad, whatever was
 // proven.
-func wasNotReverted(versions [][]byte, commit string, h promote.History) bool {
+func wasNotReverted(versions [][]byte, commit string, h promote.Line) bool {
 	for _, text := range versions {
 		had, err := promote.RecordedCommit(text)
 		if err != nil || had == "" {

@@ -23,7 +23,7 @@ type historyCache struct {
 	actionCommits map[lineStep]bool // whether a step is one that is not promoted
 	ownFolders    string            // the places that actionCommits was found with
 	key           string            // what history was found for
-	history       promote.History
+	history       promote.Line
 }
 
 // lineStep is a commit of the base's line and the one before it; "" if there is none.
@@ -33,7 +33,7 @@ type lineStep struct{ commit, before string }
 // an environment has. Commits that change only what our commands and promotions write there are
 // left out, unless an environment has one: a freeze is not something to promote, and neither is a
 // promotion.
-func (m *Promoter) loadHistory(base source.Base, has []string) (promote.History, error) {
+func (m *Promoter) loadHistory(base source.Base, has []string) (promote.Line, error) {
 	own := strings.Join(base.Own, "\n")
 	key := strings.Join(append([]string{base.Head, own}, has...), "\n")
 	if m.historyCache.key == key {
@@ -45,13 +45,13 @@ func (m *Promoter) loadHistory(base source.Base, has []string) (promote.History,
 	if len(has) == 0 {
 		newest, err := ResolvePromotable(base, base.Head)
 		if err != nil {
-			return promote.History{}, err
+			return promote.Line{}, err
 		}
 		has = []string{newest}
 	}
 	w, err := readLine(base.Repo, base.Head, has, false)
 	if err != nil {
-		return promote.History{}, err
+		return promote.Line{}, err
 	}
 	h, err := w.toHistory(func(s lineStep) (bool, error) {
 		if slices.Contains(has, s.commit) {
@@ -83,11 +83,11 @@ func (m *Promoter) isActionCommit(base source.Base, s lineStep) (bool, error) {
 
 // ReadHistory returns the whole history of the base's branch, with those of some commits that the
 // branch contains.
-func ReadHistory(base source.Base, has ...string) (promote.History, error) {
+func ReadHistory(base source.Base, has ...string) (promote.Line, error) {
 	has = slices.DeleteFunc(has, func(c string) bool { return !source.IsCommit(c) })
 	w, err := readLine(base.Repo, base.Head, has, true)
 	if err != nil {
-		return promote.History{}, err
+		return promote.Line{}, err
 	}
 	return w.toHistory(func(lineStep) (bool, error) { return false, nil })
 }
@@ -286,7 +286,7 @@ func (l *firstParentLine) findParentWith(merge, commit string, has []string) (st
 }
 
 // toHistory returns the history of the line without some of its steps.
-func (l *firstParentLine) toHistory(leftOut func(lineStep) (bool, error)) (promote.History, error) {
+func (l *firstParentLine) toHistory(leftOut func(lineStep) (bool, error)) (promote.Line, error) {
 	var kept []string
 	places := make([]int, len(l.commits)+1) // by index, how many that are newer are kept
 	for i, commit := range l.commits {
@@ -297,7 +297,7 @@ func (l *firstParentLine) toHistory(leftOut func(lineStep) (bool, error)) (promo
 		}
 		out, err := leftOut(s)
 		if err != nil {
-			return promote.History{}, err
+			return promote.Line{}, err
 		}
 		if !out {
 			kept = append(kept, commit)
@@ -308,18 +308,18 @@ func (l *firstParentLine) toHistory(leftOut func(lineStep) (bool, error)) (promo
 	for _, commit := range l.sideCommits {
 		newer, err := l.countContaining(commit)
 		if err != nil {
-			return promote.History{}, err
+			return promote.Line{}, err
 		}
 		older, err := searchCount(len(l.commits), func(i int) (bool, error) { // that are not in it
 			contains, err := l.repo.Contains(commit, l.commits[i])
 			return !contains, err
 		})
 		if err != nil {
-			return promote.History{}, err
+			return promote.Line{}, err
 		}
 		beside = append(beside, promote.SideCommit{Commit: commit, Newer: places[newer], Older: places[older]})
 	}
-	return promote.NewHistory(kept, beside...), nil
+	return promote.NewLine(kept, beside...), nil
 }
 
 // CountNewer returns how many commits of the base's branch come after all of some that it contains,

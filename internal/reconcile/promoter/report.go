@@ -95,7 +95,7 @@ func (m *Promoter) ReportPast(ctx context.Context, src *source.Source, at time.T
 }
 
 // reportPastStage returns what Git says of a stage at the time of the round.
-func (m *Promoter) reportPastStage(s *stageState, history promote.History, merged bool) status.Stage {
+func (m *Promoter) reportPastStage(s *stageState, history promote.Line, merged bool) status.Stage {
 	turns := m.findTurns(s)
 	stage := status.Stage{
 		Environment: s.spec.Name, After: s.spec.After, Commit: s.stage.Commit, Since: s.stage.PromotedAt, Merged: merged && s.stage.Commit != "",
@@ -159,7 +159,7 @@ func (m *Promoter) isLeftOut(policy Policy, s *stageState, commit string) bool {
 
 // oldestWaiting returns when the oldest commit was made that an environment does not have; zero if
 // it has all, or none yet.
-func oldestWaiting(base source.Base, history promote.History, has string) time.Time {
+func oldestWaiting(base source.Base, history promote.Line, has string) time.Time {
 	oldest := history.OldestNewer(has)
 	if has == "" || oldest == "" {
 		return time.Time{}
@@ -265,7 +265,7 @@ func (d describedCommits) findPaths(repo *git.Repository, info git.CommitInfo) c
 // reportCommits returns what people know commits of the base by: the newest that are promoted, some older
 // ones, those between them that change nothing that is rendered, and those that environments have or get. One that
 // cannot be read is left out: the round has read those that matter, and this is no reason to stop.
-func (m *Promoter) reportCommits(base source.Base, history promote.History, stages []status.Stage) []status.Commit {
+func (m *Promoter) reportCommits(base source.Base, history promote.Line, stages []status.Stage) []status.Commit {
 	if base.Repo == nil {
 		return nil
 	}
@@ -314,7 +314,7 @@ func (m *Promoter) reportCommits(base source.Base, history promote.History, stag
 }
 
 // positionBeside returns where a commit is that is not among the listed ones of the line.
-func positionBeside(history promote.History, id string) *status.Position {
+func positionBeside(history promote.Line, id string) *status.Position {
 	newer, older, known := history.Position(id)
 	if !known { // it is not on the branch
 		return &status.Position{Newer: -1, Older: math.MaxInt}

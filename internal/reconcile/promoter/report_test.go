@@ -61,7 +61,7 @@ func TestSummarize(t *testing.T) {
 		stage    promote.Stage
 		decision promote.Decision
 	}
-	passed := found{promote.Stage{Commit: candidate, Proof: gate.Verdict{Status: gate.Pass}}, promote.Decision{State: promote.Current}}
+	passed := found{promote.Stage{Position: promote.Position{Commit: candidate, Proof: gate.Verdict{Status: gate.Pass}}}, promote.Decision{State: promote.Current}}
 	unproven := passed
 	unproven.stage.Proof = gate.Verdict{Status: gate.Wait, Parts: []gate.Verdict{{ValidUntil: noon.Add(time.Hour)}}}
 	waiting := passed

@@ -68,7 +68,7 @@ type chainState struct {
 	problems  problem.List // of the order of promotion and of its gates
 	stages    []*stageState
 	decisions []promote.Decision // of the stages, as they were settled; none while problems stop all
-	history   promote.History
+	history   promote.Line
 	promoted  bool // we pushed a promotion, which the remote does not report as news
 }
 
@@ -147,10 +147,10 @@ func (c *chainState) summarize() roundResult {
 // observeStages reads the facts of all stages, and returns the history of the base's branch back to
 // the oldest commit that they have. A panic in the work for one stage stops that stage, and no
 // other.
-func (m *Promoter) observeStages(ctx context.Context, base source.Base, stages []*stageState) (promote.History, error) {
+func (m *Promoter) observeStages(ctx context.Context, base source.Base, stages []*stageState) (promote.Line, error) {
 	history, err := m.readBranches(ctx, base, stages)
 	if err != nil {
-		return promote.History{}, err
+		return promote.Line{}, err
 	}
 	for _, s := range stages {
 		if s.stage.Commit != "" && s.stage.StoppedReason == "" && !history.Contains(s.stage.Commit) {
@@ -186,7 +186,7 @@ func (m *Promoter) newStages(policy Policy) ([]*stageState, problem.List) {
 		environment, ours := m.environments[spec.Name]
 		all[i] = &stageState{
 			spec: spec, base: policy.base, memory: memories[spec.Name], environment: environment,
-			stage: promote.Stage{Name: spec.Name, After: spec.After, Queue: spec.Queue, Proven: map[string]bool{}, External: !ours},
+			stage: promote.Stage{Name: spec.Name, After: spec.After, Queue: spec.Queue, External: !ours, Position: promote.Position{Proven: map[string]bool{}}},
 		}
 		problems = append(problems, all[i].compileGates()...)
 		problems = append(problems, m.findUntrustable(spec)...)
@@ -197,7 +197,7 @@ func (m *Promoter) newStages(policy Policy) ([]*stageState, problem.List) {
 
 // readBranches reads the branches of all environments, and the history of the base back to the
 // oldest commit that they have.
-func (m *Promoter) readBranches(ctx context.Context, base source.Base, all []*stageState) (promote.History, error) {
+func (m *Promoter) readBranches(ctx context.Context, base source.Base, all []*stageState) (promote.Line, error) {
 	var wanted []string
 	for _, s := range all {
 		if err := m.runIsolated("read the branch", s, func() error { return m.readBranch(ctx, s) }); err != nil {

@@ -171,7 +171,7 @@ func DescribeRepair(b source.Branch, file string) string {
 const maxRecords = 500
 
 // evaluateStage evaluates the proof of an environment's current commit.
-func (m *Promoter) evaluateStage(ctx context.Context, s *stageState, h promote.History) error {
+func (m *Promoter) evaluateStage(ctx context.Context, s *stageState, h promote.Line) error {
 	s.stage.Proof = gate.Verdict{Gate: "proof", Status: gate.Wait, Reason: "it has no commit"}
 	if s.stage.StoppedReason != "" {
 		s.stage.Proof.Reason = "its promotion is stopped"

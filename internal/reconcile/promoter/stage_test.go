@@ -78,7 +78,7 @@ func TestDeployedSince(t *testing.T) {
 // TestStopUnknown: what cannot be found out stops the stage and its proof; the first error is the
 // one that is shown.
 func TestStopUnknown(t *testing.T) {
-	s := &stageState{stage: promote.Stage{Proof: gate.Verdict{Status: gate.Pass}}}
+	s := &stageState{stage: promote.Stage{Position: promote.Position{Proof: gate.Verdict{Status: gate.Pass}}}}
 	first := errors.New("the server is down")
 	s.recordError(first)
 	s.stopUnknown(errors.New("another"))
@@ -91,7 +91,7 @@ func TestStopUnknown(t *testing.T) {
 // TestWasNotReverted: an earlier commit counts as proven only if everything that the record named
 // since is newer.
 func TestWasNotReverted(t *testing.T) {
-	h := promote.NewHistory([]string{"d", "c", "b", "a"})
+	h := promote.NewLine([]string{"d", "c", "b", "a"})
 	for name, test := range map[string]struct {
 		versions []string // newest first
 		want     bool
@@ -124,9 +124,9 @@ func TestWasNotReverted(t *testing.T) {
 
 // TestProofCandidates: of a stage, the commits are looked at that a stage after it may still get.
 func TestProofCandidates(t *testing.T) {
-	h := promote.NewHistory([]string{"e", "d", "c", "b", "a"})
+	h := promote.NewLine([]string{"e", "d", "c", "b", "a"})
 	stage := func(name, commit string, after ...string) *stageState {
-		return &stageState{spec: model.Stage{Name: name, After: after}, stage: promote.Stage{Name: name, Commit: commit}}
+		return &stageState{spec: model.Stage{Name: name, After: after}, stage: promote.Stage{Name: name, Position: promote.Position{Commit: commit}}}
 	}
 	stopped := stage("prod", "a", "dev")
 	stopped.stage.StoppedReason = "its branch cannot be read"

@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/promotion/promote"
 )
 
-// TestHistory holds histories of random graphs of commits against what contains what.
-func TestHistory(t *testing.T) {
+// TestLine holds lines of random graphs of commits against what contains what.
+func TestLine(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		n := 3 + random.IntN(9)
@@ -55,7 +55,7 @@ func TestHistory(t *testing.T) {
 				known, beside = append(known, c), append(beside, b)
 			}
 		}
-		h := promote.NewHistory(names, beside...)
+		h := promote.NewLine(names, beside...)
 		for _, a := range known {
 			for _, b := range known {
 				both := !slices.Contains(line, a) && !slices.Contains(line, b)
