@@ -98,11 +98,12 @@ func (l *Loop) renderEnvironment(ctx context.Context, e *environment) {
 // tryRender renders an environment, and checks what came of it.
 func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	l.options.Logger.Debug("render", "environment", e.name)
-	e.unreachable = nil
-	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{Ending: l.ephemerals.ending[e.name], Kept: e.kept}, &e.cache)
-	var unreachable *source.UnreachableError
-	if errors.As(err, &unreachable) && unreachable.Beside { // what people can mend is told, and not only that we try again
-		e.unreachable, err = err, nil
+	if err := l.renderOnce(ctx, e); err != nil {
+		return err
+	}
+	written, err := l.recordDecisions(ctx, e)
+	if err == nil && written { // the output is the same, of another commit
+		err = l.renderOnce(ctx, e)
 	}
 	if err != nil {
 		return err
@@ -118,6 +119,17 @@ func (l *Loop) tryRender(ctx context.Context, e *environment) (err error) {
 	}
 	e.location = publish.NewLocation(e.attempt.rendered.Model.OutputRepo(), l.remotes.ReadLocation)
 	return nil
+}
+
+// renderOnce renders an environment as its repositories are now.
+func (l *Loop) renderOnce(ctx context.Context, e *environment) (err error) {
+	e.unreachable = nil
+	e.attempt.rendered, err = l.source.Render(ctx, e.name, source.Revisions{Ending: l.ephemerals.ending[e.name], Kept: e.kept}, &e.cache)
+	var unreachable *source.UnreachableError
+	if errors.As(err, &unreachable) && unreachable.Beside { // what people can mend is told, and not only that we try again
+		e.unreachable, err = err, nil
+	}
+	return err
 }
 
 // findRivals finds environments whose output goes to one place. Those that the place has no
