@@ -19,7 +19,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reconcile/source"
 	"github.com/fairlead-io/fairlead/internal/render/clusterfiles"
 	"github.com/fairlead-io/fairlead/internal/server/display"
-	"github.com/fairlead-io/fairlead/internal/server/plaintext"
 )
 
 // explainCommand is `fairlead explain`.
@@ -191,40 +190,4 @@ func (e *explainCommand) readOutputClusters(ctx context.Context, m *model.Model)
 		}
 	}
 	return all
-}
-
-// newExplainPromotion returns `fairlead explain promotion`.
-func newExplainPromotion(a *app) *cobra.Command {
-	cc := newCommandContext(a)
-	c := &cobra.Command{
-		Use:   "promotion ENVIRONMENT",
-		Short: "Say why an environment has the commit that it has, and what it waits for",
-		Long: `Explain promotion shows what is known of an environment: the commit that it has, the verdict
-on it, and the verdict on the one that comes next, each as a tree of conditions with their
-reasons, how long each may last, and when something in them may change by itself.`,
-		Example:           `  fairlead explain promotion stage`,
-		Args:              checkArguments(1, 1),
-		ValidArgsFunction: completeArguments(cc.completeNames),
-		RunE: func(c *cobra.Command, args []string) error {
-			chain, err := cc.readChain(c.Context())
-			switch {
-			case err != nil:
-				return err
-			case chain == nil:
-				return errNoChainReader
-			case chain.Problems.Stops():
-				return newProblemsError(chain.Problems)
-			}
-			stage, ok := chain.FindStage(args[0])
-			if !ok {
-				return newUnknownStageError(*chain, args[0])
-			}
-			return cc.app.printValue(stage, []string{stage.Environment}, func() string {
-				text := plaintext.FormatStage(stage, cc.now(), cc.app.stdout) + plaintext.FormatHint(*chain)
-				return text + cc.commandNote(strings.Contains(text, "fairlead "))
-			})
-		},
-	}
-	cc.addObserverFlags(c)
-	return c
 }

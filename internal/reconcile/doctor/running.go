@@ -10,6 +10,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/base/text"
 	"github.com/fairlead-io/fairlead/internal/config/access"
+	"github.com/fairlead-io/fairlead/internal/ledger"
 	"github.com/fairlead-io/fairlead/internal/reconcile/status"
 )
 
@@ -25,7 +26,7 @@ func ExamineRunning(ctx context.Context, o Options, known status.Snapshot) ([]Fi
 	d.checkMachine(ctx)
 	d.checkSettings()
 	d.checkMirrors(len(known.Remotes))
-	d.checkHealthChecks(o.HeldUp)
+	d.checkHealthChecks(o.Clusters)
 	d.repositoryAt(access.ReadLocation(d.config, d.config.ControlPlane.Repo)).controlPlane = true
 	for _, e := range known.Environments {
 		if e.Output.Repo != "" {
@@ -72,15 +73,15 @@ const heldUpFor = 7 * 24 * time.Hour
 
 // checkHealthChecks warns of clusters on which a fix, a rollback or an approval waits until the health check of an older
 // commit ends.
-func (d *examination) checkHealthChecks(clusters []HeldUp) {
+func (d *examination) checkHealthChecks(clusters []ledger.Cluster) {
 	var names []string
-	last := HeldUp{}
+	last := ledger.Cluster{}
 	for _, c := range clusters {
-		if d.now().Sub(c.Seen) > heldUpFor {
+		if c.HeldUp == "" || d.now().Sub(c.HeldUpSeen) > heldUpFor {
 			continue
 		}
-		names = append(names, c.Cluster)
-		if c.Seen.After(last.Seen) {
+		names = append(names, c.Name())
+		if c.HeldUpSeen.After(last.HeldUpSeen) {
 			last = c
 		}
 	}
@@ -92,7 +93,7 @@ func (d *examination) checkHealthChecks(clusters []HeldUp) {
 		shown = text.Count(len(names), "cluster")
 	}
 	d.addWarning("health checks", "start kustomize-controller there with --feature-gates=CancelHealthCheckOnNewRevision=true (Flux 2.7 or newer)",
-		"a newer commit waited until the health check of an older one ended on %s: last %s on %s", shown, last.Object, last.Cluster)
+		"a newer commit waited until the health check of an older one ended on %s: last %s on %s", shown, last.HeldUp, last.Name())
 }
 
 // maxNamedClusters is how many clusters a finding names.

@@ -20,7 +20,7 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 	m.source, m.environments, m.simulates = policy.source, environments, true
 	defer func() { m.simulates = false }()
 	if policy.base.Repo == nil {
-		return nil, fmt.Errorf("the base is a folder, and has no commits")
+		return nil, errNoCommits
 	}
 	commit, err := ResolvePromotable(policy.base, revision)
 	if errors.Is(err, git.ErrNoRevision) {
@@ -29,11 +29,7 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 	if err != nil {
 		return nil, err
 	}
-	all, problems := m.newStages(policy)
-	if problems.Stops() {
-		return nil, &BlockedError{problems}
-	}
-	h, err := m.observeStages(ctx, policy.base, all)
+	all, h, err := m.observeAll(ctx, policy)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +62,9 @@ func (m *Promoter) SimulateArrivals(ctx context.Context, policy Policy, environm
 	}
 	return arrivals, nil
 }
+
+// errNoCommits is the error for a base that is not in a repository.
+var errNoCommits = errors.New("the base is a folder, and has no commits")
 
 // UnknownCommitError means that a revision names no commit that can be promoted.
 type UnknownCommitError struct{ reason, advice string }

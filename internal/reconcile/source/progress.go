@@ -191,7 +191,7 @@ func (s *Source) readBranch(ctx context.Context, e *model.Environment) (Branch, 
 		return b, err
 	}
 	b.When = info.When
-	files, err := s.readFolder(e.Name, model.Layer{Kind: model.Env, Name: e.Name}, repo, b.Head, b.Folder)
+	files, err := s.readFolder(e.Name, model.Layer{Kind: model.Env, Name: e.Name}, repo, b.Head, b.Folder, Lanes{})
 	if err != nil {
 		return b, err
 	}

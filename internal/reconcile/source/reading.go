@@ -177,7 +177,7 @@ func (r *reading) readBase(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return r.addCommit(model.Layer{Kind: model.Base, Name: "main"}, r.source.controlPlane, r.source.options.ControlPlane, commit, "", nil)
+		return r.addCommit(model.Layer{Kind: model.Base, Name: "main"}, r.source.controlPlane, r.source.options.ControlPlane, commit, "", nil, r.at.Lanes)
 	}
 	for _, b := range found.BaseRepos {
 		ref := b.RepoRef
@@ -294,9 +294,6 @@ func (r *reading) addFolder(layer model.Layer, dir string) error {
 	}
 	r.recordHidden = r.recordHidden || layer.Kind == model.Env && hidesRecord(files, loaded)
 	r.addLayer(layer, loaded, "")
-	if layer.Kind == model.Env {
-		r.addDecisions(files.Sub(model.DecisionFolder), "")
-	}
 	return nil
 }
 
@@ -363,14 +360,18 @@ func (r *reading) addRepository(ctx context.Context, layer model.Layer, ref mode
 	if err != nil {
 		return err
 	}
-	return r.addCommit(layer, repo, ref.Repo, commit, ref.Path, by)
+	var lanes Lanes
+	if asked && layer.Kind == model.Base {
+		lanes = r.at.Lanes
+	}
+	return r.addCommit(layer, repo, ref.Repo, commit, ref.Path, by, lanes)
 }
 
-// addCommit adds a layer from a commit. by is the object that names the path; nil if
-// it is the root.
-func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit, sub string, by *model.Object) error {
+// addCommit adds a layer from a commit, with parts of it from others. by is the object that names
+// the path; nil if it is the root.
+func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit, sub string, by *model.Object, lanes Lanes) error {
 	clean := path.Clean("/" + sub)[1:]
-	files, err := r.source.readFolder(r.env, layer, repo, commit, clean)
+	files, err := r.source.readFolder(r.env, layer, repo, commit, clean, lanes)
 	if r.refusesPatterns(layer, err) {
 		return nil
 	}
@@ -405,25 +406,18 @@ func (r *reading) addCommit(layer model.Layer, repo *git.Repository, url, commit
 		}
 	}
 	r.addLayer(layer, files, clean)
-	if layer.Kind == model.Env {
-		decisions, err := r.source.readDecisions(repo, commit, clean)
-		if err != nil {
-			return err
-		}
-		r.addDecisions(decisions, clean)
-	}
 	return nil
 }
 
 // readFolder reads a folder of a commit as Flux would load it, for a layer of an environment: most
 // of it is as it was when the layer was read last.
-func (s *Source) readFolder(env string, layer model.Layer, repo *git.Repository, commit, sub string) (tree.Tree, error) {
+func (s *Source) readFolder(env string, layer model.Layer, repo *git.Repository, commit, sub string, lanes Lanes) (tree.Tree, error) {
 	key := env + " " + layerName(layer)
 	s.mu.Lock()
 	before := s.previous.layers[key]
 	s.mu.Unlock()
-	t, err := s.readOnce(commitFolder{repo: repo, commit: commit, sub: sub, kind: layer.Kind}, func() (tree.Tree, error) {
-		t, err := repo.ReadFiles(commit, func(file string, _ int64) bool { return path.Base(file) == ignoreFile })
+	t, err := s.readOnce(commitFolder{repo: repo, commit: commit, sub: sub, kind: layer.Kind, lanes: lanes.key()}, func() (tree.Tree, error) {
+		t, err := lanes.composeFiles(repo, commit, func(file string, _ int64) bool { return path.Base(file) == ignoreFile })
 		if err != nil {
 			return tree.Tree{}, err
 		}

@@ -84,6 +84,8 @@ type Options struct {
 // names.
 type Revisions struct {
 	Base, Environment string
+	// Lanes are parts of the base that are read at other commits than Base.
+	Lanes Lanes
 	// Workloads are those of registrations, by name, and of other layers by their names.
 	Workloads map[string]string
 	// Recorded has repositories that are read only if they can be, as those of modules, left out
@@ -177,6 +179,7 @@ type commitFolder struct {
 	kind        model.LayerKind
 	promotion   bool   // what of it has to do with promotion, and not what Flux would load
 	named       string // the files and folders that stacks name, and not what Flux would load
+	lanes       string // parts of it that are of other commits
 }
 
 // Open makes a Source. A remote control plane is fetched.

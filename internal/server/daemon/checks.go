@@ -51,11 +51,7 @@ func checkSetup(ctx context.Context, o Options, keys *access.Keyring, reports cl
 	defer cancel()
 	options := doctor.Options{Settings: o.Settings, Now: o.Now, Keyring: keys}
 	if r, ok := reports.(*recorder.Recorder); ok {
-		for _, c := range r.Clusters() {
-			if c.HeldUp != "" {
-				options.HeldUp = append(options.HeldUp, doctor.HeldUp{Cluster: c.Name(), Object: c.HeldUp, Seen: c.HeldUpSeen})
-			}
-		}
+		options.Clusters = r.Clusters()
 	}
 	return doctor.ExamineRunning(ctx, options, known)
 }

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
+	"github.com/fairlead-io/fairlead/internal/reconcile/promoter"
+	"github.com/fairlead-io/fairlead/internal/reconcile/status"
+	"github.com/fairlead-io/fairlead/internal/server/plaintext"
+)
+
+// newExplainPromotion returns `fairlead explain promotion`.
+func newExplainPromotion(a *app) *cobra.Command {
+	e := &promotionExplainer{commandContext: newCommandContext(a)}
+	c := &cobra.Command{
+		Use:   "promotion ENVIRONMENT",
+		Short: "Say why an environment has the commit that it has, and what it waits for",
+		Long: `Explain promotion shows what is known of an environment: the commit that it has, the verdict
+on it, and the verdict on the one that comes next, each as a tree of conditions with their
+reasons, how long each may last, and when something in them may change by itself.
+
+With --lanes FOLDER/* it also shows which commits would not have to wait for others if each
+file and folder in FOLDER of the base were a lane: a part that is promoted by itself. A lane
+could move if that changes no objects of another lane, and makes its own as they were verified
+in the environments before: both are found out by rendering. Fairlead does not promote by
+lanes yet; this only shows what they would change.`,
+		Example: `  fairlead explain promotion stage
+  fairlead explain promotion prod --lanes 'workloads/*'`,
+		Args:              checkArguments(1, 1),
+		ValidArgsFunction: completeArguments(e.completeNames),
+		RunE:              func(c *cobra.Command, args []string) error { return e.run(c.Context(), args[0]) },
+	}
+	e.addObserverFlags(c)
+	c.Flags().StringVar(&e.lanes, "lanes", "", "also show what would change if each file and folder in a folder of the base were promoted by itself: `FOLDER/*`")
+	return c
+}
+
+// promotionExplainer is `fairlead explain promotion`.
+type promotionExplainer struct {
+	*commandContext
+	lanes string
+}
+
+// explainedStage is a stage, and what lanes could do in it.
+type explainedStage struct {
+	status.Stage
+	Lanes lane.Report `json:"lanes"`
+}
+
+func (e *promotionExplainer) run(ctx context.Context, environment string) error {
+	var lanes *model.Lanes
+	if e.lanes != "" {
+		var reason string
+		lanes, reason = model.NewLanes(e.lanes)
+		switch {
+		case reason != "":
+			return usageErrorf("write a folder of the base and /*, as in --lanes 'workloads/*'", "--lanes: %s", reason)
+		case e.daemonURL != "":
+			return usageErrorf("leave out --url; --config FILE reads with the settings", "a daemon does not say what lanes would change")
+		}
+	}
+	reader, err := e.newChainReader(ctx)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	chain, err := reader.Chain(ctx)
+	switch {
+	case err != nil:
+		return err
+	case chain.Problems.Stops():
+		return newProblemsError(chain.Problems)
+	}
+	stage, ok := chain.FindStage(environment)
+	if !ok {
+		return newUnknownStageError(chain, environment)
+	}
+	var value any = stage
+	said := ""
+	if o, isObserver := reader.(observer); isObserver && lanes != nil {
+		report, err := o.loop.ExplainLanes(ctx, environment, *lanes)
+		if blocked := (*promoter.BlockedError)(nil); errors.As(err, &blocked) {
+			return newProblemsError(blocked.Problems)
+		}
+		if err != nil {
+			return err
+		}
+		value, said = explainedStage{stage, report}, "\n"+plaintext.FormatLanes(report, e.app.stdout)
+	}
+	return e.app.printValue(value, []string{stage.Environment}, func() string {
+		text := plaintext.FormatStage(stage, e.now(), e.app.stdout) + said + plaintext.FormatHint(chain)
+		return text + e.commandNote(strings.Contains(text, "fairlead "))
+	})
+}

@@ -1,0 +1,94 @@
+package lane
+
+import (
+	"slices"
+
+	"github.com/fairlead-io/fairlead/internal/promotion/promote"
+)
+
+// Step is a commit of the base's line.
+type Step struct {
+	Commit string
+	// Lanes are the lanes that it changes, with Platform if it changes other files.
+	Lanes []string
+}
+
+// History is the line of the base, by lanes.
+type History struct {
+	steps  []Step // newest first
+	index  map[string]int
+	line   promote.Line
+	byLane map[string]promote.Line
+}
+
+// NewHistory returns the history of a line of the base whose commits change some lanes. The oldest commit is a version of
+// each lane.
+func NewHistory(line promote.Line, changed func(commit, before string) ([]string, error)) (History, error) {
+	h := History{line: line, index: map[string]int{}, byLane: map[string]promote.Line{}}
+	commits := line.Commits()
+	versions := map[string][]string{}
+	for i, commit := range commits {
+		s := Step{Commit: commit}
+		if i+1 < len(commits) {
+			var err error
+			s.Lanes, err = changed(commit, commits[i+1])
+			if err != nil {
+				return History{}, err
+			}
+		}
+		for _, lane := range s.Lanes {
+			versions[lane] = append(versions[lane], commit)
+		}
+		h.index[commit] = i
+		h.steps = append(h.steps, s)
+	}
+	for lane, all := range versions {
+		h.byLane[lane] = promote.NewLine(append(all, commits[len(commits)-1]))
+	}
+	return h, nil
+}
+
+// Lanes returns the lanes that have changed, sorted.
+func (h History) Lanes() []string {
+	var lanes []string
+	for lane := range h.byLane {
+		lanes = append(lanes, lane)
+	}
+	slices.Sort(lanes)
+	return lanes
+}
+
+// Line returns the line of a lane: the commits that change it, and the oldest one.
+func (h History) Line(lane string) promote.Line { return h.byLane[lane] }
+
+// Version returns the version of a lane that a commit of the base contains; "" if that is older than all.
+func (h History) Version(lane, commit string) string {
+	i, known := h.index[commit]
+	if !known {
+		_, older, beside := h.line.Position(commit)
+		if !beside {
+			return ""
+		}
+		i = older
+	}
+	for ; i < len(h.steps); i++ {
+		if i == len(h.steps)-1 || slices.Contains(h.steps[i].Lanes, lane) {
+			return h.steps[i].Commit
+		}
+	}
+	return ""
+}
+
+// includes reports whether a commit of the line is another one or contains it.
+func (h History) includes(version, commit string) bool { return h.index[version] <= h.index[commit] }
+
+// stepsBetween returns the steps of a lane that are newer than a version and not newer than another one, newest first.
+func (h History) stepsBetween(lane, from, to string) []Step {
+	var found []Step
+	for i := h.index[to]; i < h.index[from]; i++ {
+		if slices.Contains(h.steps[i].Lanes, lane) {
+			found = append(found, h.steps[i])
+		}
+	}
+	return found
+}

@@ -1,0 +1,114 @@
+package lane
+
+import (
+	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/base/tree"
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+)
+
+// Composition is a base that is composed of the files of several commits.
+type Composition struct {
+	Platform string            // the commit of all files but those of Lanes
+	Lanes    map[string]string // the commits of lanes, by name
+}
+
+// Output is what an environment was rendered to.
+type Output struct {
+	Tree   tree.Tree
+	Owners Owners
+	// Problem is why the environment cannot be rendered; "" if it can.
+	Problem string
+}
+
+// Owners says which lanes the objects of an output belong to.
+type Owners struct {
+	clusterTypes map[string]bool
+	targets      map[string]string // lanes by deployment target
+}
+
+// NewOwners returns the owners of what is rendered from a model. A deployment target belongs to the lane of the file that it is
+// written in; one of a team's repository, to the lane of the registration.
+func (p Partition) NewOwners(m *model.Model) Owners {
+	o := Owners{clusterTypes: map[string]bool{}, targets: map[string]string{}}
+	for _, c := range m.ClusterTypes {
+		o.clusterTypes[c.Name] = true
+	}
+	registrations := map[string]string{}
+	for _, r := range m.Registrations {
+		registrations[r.Name] = p.findOwner(r.Object)
+	}
+	for _, t := range m.Targets {
+		lane, isRegistered := registrations[t.Pos.Layer]
+		if !t.Team || !isRegistered {
+			lane = p.findOwner(t.Object)
+		}
+		o.targets[t.Name] = lane
+	}
+	return o
+}
+
+func (p Partition) findOwner(o model.Object) string {
+	if o.Pos.Layer != "base" {
+		return Platform
+	}
+	return p.FindLane(o.Pos.File)
+}
+
+// trackingFolder holds the commit that was promoted, whatever that changes.
+const trackingFolder = ".github"
+
+// changedOwners returns the lanes whose objects differ between two outputs, each with a folder that differs. The file that
+// describes a cluster type comes and goes with the first and the last assignment, and belongs to nobody.
+func changedOwners(before, after Output) map[string]string {
+	changed := map[string]string{}
+	note := func(lane, folder string) {
+		if changed[lane] == "" {
+			changed[lane] = folder
+		}
+	}
+	for old, fresh := range tree.ZipChanged(before.Tree, after.Tree) {
+		clusterType := max(old.Name, fresh.Name)
+		switch {
+		case clusterType == trackingFolder:
+			continue
+		case !before.Owners.clusterTypes[clusterType] && !after.Owners.clusterTypes[clusterType]:
+			note(Platform, clusterType)
+			continue
+		}
+		for o, f := range tree.ZipChanged(old.Tree(), fresh.Tree()) {
+			isWhole := o.Name == "" || f.Name == ""
+			name := max(o.Name, f.Name)
+			if isWhole && name == readmeName {
+				continue
+			}
+			if o.Name != "" {
+				note(before.Owners.find(name), clusterType+"/"+name)
+			}
+			if f.Name != "" {
+				note(after.Owners.find(name), clusterType+"/"+name)
+			}
+		}
+	}
+	return changed
+}
+
+const readmeName = "README.md"
+
+// Find returns the lane of a file of the output.
+func (o Owners) Find(file string) string {
+	clusterType, rest, _ := strings.Cut(file, "/")
+	target, _, isInside := strings.Cut(rest, "/")
+	if !isInside || !o.clusterTypes[clusterType] {
+		return Platform
+	}
+	return o.find(target)
+}
+
+// find returns the lane of a deployment target.
+func (o Owners) find(target string) string {
+	if lane, known := o.targets[target]; known {
+		return lane
+	}
+	return Platform
+}

@@ -1,0 +1,23 @@
+package loop
+
+import (
+	"context"
+
+	"github.com/fairlead-io/fairlead/internal/controlplane/model"
+	"github.com/fairlead-io/fairlead/internal/promotion/lane"
+)
+
+// ExplainLanes returns what lanes could do in an environment, from what the last cycle has found. It writes nothing, and
+// waits as [Loop.Simulate] does.
+func (l *Loop) ExplainLanes(ctx context.Context, environment string, lanes model.Lanes) (lane.Report, error) {
+	endTurn, err := l.takeTurn(ctx)
+	if err != nil {
+		return lane.Report{}, err
+	}
+	defer endTurn()
+	if l.source == nil {
+		return lane.Report{}, ErrNotRead
+	}
+	l.promoter.StartRound(l.options.Now())
+	return l.promoter.ExplainLanes(ctx, l.orders, l.promotionFacts(), environment, lanes)
+}
